@@ -1,0 +1,194 @@
+#include "app/cli/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "app/cli/bench_cases.h"
+#include "app/cli/bench_graphs.h"
+#include "app/cli/bench_ops.h"
+
+namespace kerf::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string corpus;
+  std::string filter;
+  int repeats = 5;
+  bool list = false;
+  bool ops = false;
+  GraphBenchOptions graphs;
+};
+
+/// What became of one case; times in milliseconds.
+struct Outcome {
+  const BenchCase* bench;
+  std::string skipped;  ///< why it was not measured
+  std::vector<double> times;
+  std::optional<double> besideMs;  ///< median of the other program on the same input
+
+  bool measured() const { return !times.empty(); }
+  double median() const { return times[times.size() / 2]; }
+  /// Judged by the median: the fastest run hides a cold start, the slowest shows other programs. The program beside
+  /// must not be faster either.
+  bool over() const {
+    const bool late = measured() && bench->targetMilliseconds > 0 && median() > bench->targetMilliseconds;
+    return late || (besideMs && median() > *besideMs);
+  }
+  std::string verdict() const {
+    if (!measured()) return "skipped";
+    if (bench->targetMilliseconds == 0) return "-";
+    return over() ? "over" : "ok";
+  }
+};
+
+Result<double> timeOnce(const BenchWork& work) {
+  const auto start = Clock::now();
+  KERF_CHECK(work());
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// One unmeasured run warms caches and thread pools up.
+Result<void> measure(const BenchWork& work, int repeats, Outcome& outcome, std::stop_token stop) {
+  KERF_CHECK(work());
+  for (int i = 0; i < repeats; ++i) {
+    if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "interrupted");
+    KERF_TRY(const double time, timeOnce(work));
+    outcome.times.push_back(time);
+  }
+  std::ranges::sort(outcome.times);
+  return {};
+}
+
+/// The median of the other program; nothing when it is not here.
+std::optional<double> medianBeside(const BenchCase& bench, const std::filesystem::path& input, int repeats,
+                                   std::stop_token stop) {
+  if (bench.beside == nullptr) return std::nullopt;
+  const auto work = bench.beside(input);
+  Outcome other{&bench, {}, {}, {}};
+  if (!work || !measure(*work, std::min(repeats, 3), other, stop) || !other.measured()) return std::nullopt;
+  return other.median();
+}
+
+Result<Outcome> runCase(const BenchCase& bench, const Options& options, std::stop_token stop) {
+  Outcome outcome{&bench, {}, {}, {}};
+  const auto input = bench.input.empty() ? std::filesystem::path() : benchCorpus(options.corpus) / bench.input;
+  std::error_code ignored;
+  if (!input.empty() && !std::filesystem::exists(input, ignored)) {
+    outcome.skipped = fmt::format("{} is not here; set --corpus or KERF_CORPUS", input.string());
+    return outcome;
+  }
+  auto work = bench.prepare(input);
+  if (!work) return fail(work.error().while_("preparing benchmark " + bench.name));
+  auto done = measure(*work, options.repeats, outcome, stop);
+  if (!done) return fail(done.error().while_("running benchmark " + bench.name));
+  outcome.besideMs = medianBeside(bench, input, options.repeats, stop);
+  return outcome;
+}
+
+Json toJson(const Outcome& outcome) {
+  Json row{{"name", outcome.bench->name}, {"what", outcome.bench->what}, {"verdict", outcome.verdict()}};
+  row["target_ms"] = outcome.bench->targetMilliseconds > 0 ? Json(outcome.bench->targetMilliseconds) : Json(nullptr);
+  if (!outcome.measured()) {
+    row["skipped"] = outcome.skipped;
+    return row;
+  }
+  row["min_ms"] = outcome.times.front();
+  row["median_ms"] = outcome.median();
+  row["max_ms"] = outcome.times.back();
+  row["runs"] = outcome.times.size();
+  if (outcome.bench->beside != nullptr) {
+    row["beside_ms"] = outcome.besideMs ? Json(*outcome.besideMs) : Json();
+    row["ratio"] = outcome.besideMs ? Json(outcome.median() / *outcome.besideMs) : Json();
+  }
+  return row;
+}
+
+std::string besideText(const Outcome& outcome) {
+  if (!outcome.besideMs) return {};
+  return fmt::format("; python3 reading it {:.0f} ms, {:.2f} of that", *outcome.besideMs,
+                     outcome.median() / *outcome.besideMs);
+}
+
+void printRow(const Outcome& outcome) {
+  const BenchCase& bench = *outcome.bench;
+  if (!outcome.measured()) {
+    fmt::print("{:<22} {:>10} {:>10} {:>10} {:>10}  skipped: {}\n", bench.name, "", "", "", "", outcome.skipped);
+    return;
+  }
+  const std::string target = bench.targetMilliseconds > 0 ? fmt::format("{:.0f}", bench.targetMilliseconds) : "-";
+  fmt::print("{:<22} {:>10.3f} {:>10.3f} {:>10.3f} {:>10}  {:<8} {}{}\n", bench.name, outcome.times.front(),
+             outcome.median(), outcome.times.back(), target, outcome.verdict(), bench.what, besideText(outcome));
+  std::fflush(stdout);
+}
+
+void listCases(const Context& context) {
+  Json rows = Json::array();
+  for (const auto& bench : benchCases()) {
+    if (context.json)
+      rows.push_back({{"name", bench.name}, {"what", bench.what}});
+    else
+      fmt::print("{:<22} {}\n", bench.name, bench.what);
+  }
+  if (context.json) printJson({{"benchmarks", rows}});
+}
+
+Result<int> bench(Context& context, const Options& options) {
+  if (!options.graphs.paths.empty()) {
+    GraphBenchOptions graphs = options.graphs;
+    graphs.repeats = options.repeats;
+    graphs.filter = options.filter;
+    KERF_TRY(const auto rows, benchGraphs(graphs, context.stop()));
+    printGraphTimes(rows, context.json);
+    return 0;
+  }
+  if (options.ops) return runOpBench(options.filter, options.repeats, context.json, context.stop());
+  if (options.list) {
+    listCases(context);
+    return 0;
+  }
+  if (!context.json)
+    fmt::print("{:<22} {:>10} {:>10} {:>10} {:>10}  verdict\n", "benchmark", "min ms", "median ms", "max ms",
+               "target ms");
+  Json rows = Json::array();
+  bool over = false;
+  for (const auto& entry : benchCases()) {
+    if (entry.name.find(options.filter) == std::string::npos) continue;
+    KERF_TRY(const Outcome outcome, runCase(entry, options, context.stop()));
+    over |= outcome.over();
+    if (context.json)
+      rows.push_back(toJson(outcome));
+    else
+      printRow(outcome);
+  }
+  if (context.json) printJson({{"benchmarks", rows}, {"within_targets", !over}});
+  return over ? 1 : 0;
+}
+
+}  // namespace
+
+void addBench(CommandLine& line) {
+  auto& command = line.add("bench", "Measure Kerf itself against its targets",
+                           "  kerf bench\n  kerf bench --filter import --repeats 20 --json\n"
+                           "  kerf bench --graphs repros/ --profile\n"
+                           "  kerf bench --ops --filter softmax");
+  auto options = std::make_shared<Options>();
+  command.add_option("--corpus", options->corpus, "Folder with recorded inputs (default: $KERF_CORPUS)")
+      ->type_name("DIR");
+  command.add_option("--filter", options->filter, "Only benchmarks whose name contains this")->type_name("TEXT");
+  command.add_option("--repeats", options->repeats, "Measured runs of each benchmark")->check(CLI::Range(1, 10000));
+  command.add_flag("--list", options->list, "Only list the benchmarks");
+  command.add_flag("--ops", options->ops, "Measure single ops by family and dtype instead");
+  command.add_option("--graphs", options->graphs.paths, "Measure the interpreter on these graphs or folders instead")
+      ->type_name("PATH");
+  command.add_option("--precision", options->graphs.precisions, "With --graphs: native, f64 (default: both)")
+      ->check(CLI::IsMember({"native", "f64"}));
+  command.add_flag("--profile", options->graphs.profile, "With --graphs: time by op");
+  line.onRun(command, [options](Context& context) { return bench(context, *options); });
+}
+
+}  // namespace kerf::cli

@@ -1,0 +1,25 @@
+// The table of subcommands.
+#pragma once
+
+#include "app/cli/command_line.h"
+
+namespace kerf::cli {
+
+/// Registers every subcommand, in the order in which `kerf --help` lists them.
+void addCommands(CommandLine& line);
+
+void addBisect(CommandLine& line);
+void addCompare(CommandLine& line);
+void addConformance(CommandLine& line);
+void addDemo(CommandLine& line);
+void addDiff(CommandLine& line);
+void addExport(CommandLine& line);
+void addImport(CommandLine& line);
+void addLs(CommandLine& line);
+void addMinify(CommandLine& line);
+void addPasses(CommandLine& line);
+void addRun(CommandLine& line);
+void addShow(CommandLine& line);
+void addStudio(CommandLine& line);
+
+}  // namespace kerf::cli

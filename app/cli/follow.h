@@ -1,0 +1,14 @@
+// followLog(): a TORCH_TRACE log that PyTorch is still writing, shown as it grows and stored at the end.
+#pragma once
+
+#include <string>
+
+#include "app/cli/context.h"
+
+namespace kerf::cli {
+
+/// Prints new graphs, compile ids and records as they become whole, until Ctrl-C; then stores what came and returns 0.
+/// With --json one object a line: `event` is "graph", "compile", "record" or "done".
+Result<int> followLog(Context& context, const std::string& path);
+
+}  // namespace kerf::cli

@@ -1,0 +1,14 @@
+// A graph as one JSON object, with names that scripts may rely on.
+#pragma once
+
+#include "app/cli/context.h"
+#include "engine/capture/capture.h"
+
+namespace kerf::cli {
+
+/// name, nodes (name, op, target, args, kwargs, users, value, source), inputs, symbols, signature, origin.
+Json graphJson(const CapturedGraph& graph);
+/// inputs and outputs of an exported program, each with kind, name, target, persistent; null for other graphs.
+Json signatureJson(const CapturedGraph& graph);
+
+}  // namespace kerf::cli

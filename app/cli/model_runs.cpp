@@ -1,0 +1,47 @@
+#include "app/cli/model_runs.h"
+
+#include "engine/accuracy/same_two_models.h"
+#include "engine/ir/interpreter.h"
+#include "engine/ops/op_registry.h"
+#include "engine/pipeline/compile_fx.h"
+
+namespace kerf::cli {
+
+namespace {
+
+void flatten(const Value& value, ValueList& out) {
+  if (!value.isList()) {
+    out.push_back(value);
+    return;
+  }
+  for (const auto& item : value.list()) flatten(item, out);
+}
+
+}  // namespace
+
+Result<void> checkBackend(const std::string& backend, bool allowInterpreter) {
+  if (backend == "llvm" || (allowInterpreter && backend == "interp")) return {};
+  if (backend == "cuda") {
+    return fail(ErrorCode::Environment, "this kerf was built without the cuda backend; use --backend llvm");
+  }
+  return fail(ErrorCode::BadUsage, "unknown backend \"{}\"; choose {}llvm", backend,
+              allowInterpreter ? "interp or " : "");
+}
+
+Result<Value> runOn(const std::string& backend, const CastGraph& runnable, std::stop_token stop) {
+  KERF_TRY(const auto inputs, cloneInputs(runnable.inputs, false));
+  if (backend == "interp") return Interpreter(runnable.module, referenceOps()).run(inputs, stop);
+  CompileOptions options;
+  options.backend = backend;
+  options.keepArtifacts = false;
+  KERF_TRY(const auto compiled, compileFx(runnable.module, options, stop));
+  return compiled->run(inputs, stop);
+}
+
+ValueList flatOutputs(const Value& result) {
+  ValueList out;
+  flatten(result, out);
+  return out;
+}
+
+}  // namespace kerf::cli

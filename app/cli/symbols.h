@@ -1,0 +1,22 @@
+// --sym: values for the symbolic sizes of a graph.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "engine/capture/capture.h"
+#include "engine/ir/symbolic.h"
+#include "engine/support/result.h"
+
+namespace kerf::cli {
+
+/// Adds `--sym NAME=VALUE` (repeatable) to a command; the texts are read by parseSymbols.
+void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols);
+/// {"s0=8", "s1=3"} → values. BadUsage for another form, a name given twice, or a negative value.
+Result<SymbolBindings> parseSymbols(const std::vector<std::string>& texts);
+/// BadUsage naming a symbol that the graph does not have, and listing those it has.
+Result<void> checkSymbols(const CapturedGraph& graph, const SymbolBindings& symbols);
+
+}  // namespace kerf::cli

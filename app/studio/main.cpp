@@ -1,0 +1,104 @@
+// kerf-studio: reads the arguments, builds the window, runs the event loop.
+#include <cstdio>
+
+#include <QApplication>
+#include <QCommandLineParser>
+
+#include "ui/shell/main_window.h"
+#include "ui/shell/screenshot.h"
+
+namespace {
+
+using kerf::ui::MainWindow;
+using kerf::ui::Screenshot;
+using kerf::ui::ScreenshotOptions;
+
+constexpr int kBadUsage = 2;
+
+void addOptions(QCommandLineParser& parser) {
+  parser.setApplicationDescription("Graph debugger and minifier for PyTorch compiler graphs.");
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument("PATH", "Files or folders to open.", "[PATH...]");
+  parser.addOptions({{"screenshot", "Renders the window into FILE without a display, then exits.", "FILE"},
+                     {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
+                     {"select", "Node to select.", "NODE"},
+                     {"theme", "light, dark or system.", "NAME"},
+                     {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline or record.", "NAME"},
+                     {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
+                     {"compare", "Compares before the screenshot is taken."},
+                     {"minify", "Minifies before the screenshot is taken."},
+                     {"plant", "Fault for --compare and --minify, such as relu=accuracy.", "OP=KIND"},
+                     {"store", "Database to use.", "PATH"}});
+}
+
+/// Width and height of "1600x1000"; an invalid size for anything else.
+QSize parseSize(const QString& text) {
+  const auto parts = text.split('x');
+  bool good[2] = {false, false};
+  if (parts.size() != 2) return {};
+  const QSize size(parts[0].toInt(&good[0]), parts[1].toInt(&good[1]));
+  const bool sane = good[0] && good[1] && size.width() >= 320 && size.height() >= 240 && size.width() <= 16384 &&
+                    size.height() <= 16384;
+  return sane ? size : QSize();
+}
+
+/// Without a display Qt warns of things that nobody can see or change.
+void quietMessages(QtMsgType type, const QMessageLogContext&, const QString& text) {
+  if (type == QtCriticalMsg || type == QtFatalMsg) std::fprintf(stderr, "kerf-studio: %s\n", qPrintable(text));
+}
+
+int say(int code, const QString& message) {
+  if (!message.isEmpty()) std::fprintf(stderr, "kerf-studio: %s\n", qPrintable(message));
+  return code;
+}
+
+QString usageProblem(const QCommandLineParser& parser) {
+  if (!parseSize(parser.value("size")).isValid()) return "--size needs WIDTHxHEIGHT, such as 1600x1000";
+  const auto theme = parser.value("theme");
+  if (!theme.isEmpty() && !QStringList{"light", "dark", "system"}.contains(theme))
+    return "--theme is light, dark or system";
+  return {};
+}
+
+ScreenshotOptions screenshotOptions(const QCommandLineParser& parser) {
+  return {parser.value("screenshot"), parseSize(parser.value("size")), parser.value("select"),
+          parser.value("panel"),      parser.value("plant"),           parser.value("pass").toInt() - 1,
+          parser.isSet("compare"),    parser.isSet("minify"),          parser.positionalArguments()};
+}
+
+int takeScreenshot(MainWindow& window, const QCommandLineParser& parser) {
+  Screenshot screenshot(window, screenshotOptions(parser));
+  int result = 0;
+  QObject::connect(&screenshot, &Screenshot::finished, &window, [&](int code, const QString& message) {
+    result = say(code, message);
+    QApplication::exit(result);
+  });
+  screenshot.start();
+  QApplication::exec();
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (!QByteArray(argv[i]).startsWith("--screenshot")) continue;
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    qInstallMessageHandler(quietMessages);
+  }
+  QApplication application(argc, argv);
+  QApplication::setApplicationName("kerf-studio");
+  QApplication::setApplicationVersion(KERF_VERSION);
+  QCommandLineParser parser;
+  addOptions(parser);
+  parser.process(application);
+  if (const auto problem = usageProblem(parser); !problem.isEmpty()) return say(kBadUsage, problem);
+  const bool shot = parser.isSet("screenshot");
+  MainWindow window({!shot, parser.value("theme").isEmpty() && shot ? "light" : parser.value("theme")});
+  window.session().setStorePath(parser.value("store"));
+  if (shot) return takeScreenshot(window, parser);
+  window.show();
+  window.open(parser.positionalArguments());
+  return QApplication::exec();
+}

@@ -1,0 +1,167 @@
+// exportRepro: repro.py and its content store on disk, all of it or nothing.
+#include <array>
+#include <unordered_set>
+
+#include <unistd.h>
+
+#include "engine/capture/repro_writer.h"
+#include "engine/capture/storage_names.h"
+#include "engine/tensor/atomic_file.h"
+#include "engine/tensor/mapped_file.h"
+#include "engine/tensor/torch_zip.h"
+
+namespace kerf {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unexpected<Error> cannot(std::string_view what, const fs::path& path, const std::error_code& problem) {
+  Error error{ErrorCode::Environment, fmt::format("cannot {}: {}", what, problem.message()), {}, 0, {}, {}};
+  return fail(std::move(error.atFile(path.string())));
+}
+
+Result<void> makeDirectory(const fs::path& path) {
+  std::error_code problem;
+  fs::create_directories(path, problem);
+  if (problem) return cannot("create the folder", path, problem);
+  return {};
+}
+
+Result<void> writeText(const fs::path& path, std::string_view text) {
+  const std::array pieces{std::as_bytes(std::span(text.data(), text.size()))};
+  return writeFileAtomically(path, pieces);
+}
+
+/// Files written so far, removed again unless everything succeeded.
+class WrittenFiles {
+ public:
+  WrittenFiles() = default;
+  WrittenFiles(const WrittenFiles&) = delete;
+  WrittenFiles& operator=(const WrittenFiles&) = delete;
+  ~WrittenFiles() {
+    std::error_code ignored;
+    for (auto path = m_paths.rbegin(); path != m_paths.rend(); ++path) fs::remove(*path, ignored);
+  }
+  void add(fs::path path) { m_paths.push_back(std::move(path)); }
+  void keep() { m_paths.clear(); }
+
+ private:
+  std::vector<fs::path> m_paths;
+};
+
+/// One storage into `target`; whether a file was written. A missing source is no error: PyTorch replaces it as Kerf
+/// does.
+Result<bool> writeStorage(const CapturedGraph& graph, const StorageRef& storage, const fs::path& target) {
+  std::error_code ignored;
+  if (storage.file) {
+    KERF_TRY(const StoragePtr bytes, mapFileRange(storage.file->path, storage.file->offset, storage.file->length));
+    if (fs::exists(target, ignored) && readTorchStorage(target, storage.bytes)) return false;
+    KERF_CHECK(writeTorchStorage(target, *bytes));
+    return true;
+  }
+  const fs::path source = graph.storageDirectory / storage.hash;
+  if (!storage.data && !fs::exists(source, ignored)) return false;
+  if (!storage.data && fs::equivalent(source, target, ignored)) return false;
+  if (fs::exists(target, ignored) && readTorchStorage(target, storage.bytes)) return false;
+  if (storage.data) {
+    KERF_CHECK(writeTorchStorage(target, *storage.data));
+    return true;
+  }
+  KERF_TRY([[maybe_unused]] const StoragePtr checked, readTorchStorage(source, storage.bytes));
+  KERF_TRY(const StoragePtr file, mapFile(source));
+  const std::array pieces{file->view()};
+  KERF_CHECK(writeFileAtomically(target, pieces));
+  return true;
+}
+
+bool isMissing(const CapturedGraph& graph, const StorageRef& storage) {
+  std::error_code ignored;
+  return !storage.data && !storage.file && !fs::exists(graph.storageDirectory / storage.hash, ignored);
+}
+
+Result<void> writeStoragesInto(const CapturedGraph& graph, const fs::path& directory, WrittenFiles& written,
+                               std::vector<std::string>* notes, const std::stop_token& stop) {
+  std::unordered_set<std::string_view> done;
+  for (const StorageRef& storage : graph.storages) {
+    if (storage.hash.empty() || !done.insert(storage.hash).second) continue;
+    if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped while writing the storages");
+    const fs::path target = directory / storage.hash;
+    KERF_TRY(const bool wrote, writeStorage(graph, storage, target));
+    if (wrote) written.add(target);
+    if (notes != nullptr && isMissing(graph, storage))
+      notes->push_back(fmt::format("the storage {} is missing, so it is not copied", storage.hash));
+  }
+  return {};
+}
+
+bool needsStore(const CapturedGraph& graph) {
+  for (const StorageRef& storage : graph.storages)
+    if (!storage.hash.empty()) return true;
+  return false;
+}
+
+Result<void> writeInto(const fs::path& directory, const CapturedGraph& graph, const ExportOptions& options,
+                       std::string_view text) {
+  WrittenFiles written;
+  std::error_code ignored;
+  if (needsStore(graph)) {
+    if (!fs::exists(directory / "storages", ignored)) written.add(directory / "storages");
+    KERF_CHECK(makeDirectory(directory / "storages"));
+    KERF_CHECK(writeStoragesInto(graph, directory / "storages", written, nullptr, options.stop));
+  }
+  KERF_CHECK(writeText(directory / options.fileName, text));
+  written.keep();
+  return {};
+}
+
+/// A new folder appears whole: it is filled under another name and renamed.
+Result<void> writeNewDirectory(const fs::path& directory, const CapturedGraph& graph, const ExportOptions& options,
+                               std::string_view text) {
+  fs::path parent = directory.parent_path();
+  if (!parent.empty()) KERF_CHECK(makeDirectory(parent));
+  const fs::path temporary = fmt::format("{}.{}.tmp", directory.string(), ::getpid());
+  std::error_code problem;
+  fs::remove_all(temporary, problem);
+  KERF_CHECK(makeDirectory(temporary));
+  Result<void> done = writeInto(temporary, graph, options, text);
+  if (done) {
+    fs::rename(temporary, directory, problem);
+    if (!problem) return {};
+    done = cannot("create the folder", directory, problem);
+  }
+  fs::remove_all(temporary, problem);
+  return done;
+}
+
+}  // namespace
+
+Result<void> writeStorages(const CapturedGraph& graph, const fs::path& directory, std::vector<std::string>* notes) {
+  WrittenFiles written;
+  KERF_CHECK(makeDirectory(directory));
+  KERF_CHECK(writeStoragesInto(graph, directory, written, notes, {}));
+  written.keep();
+  return {};
+}
+
+Result<fs::path> exportRepro(const Capture& capture, std::size_t index, const fs::path& directory,
+                             const ExportOptions& options) {
+  if (index < capture.graphs.size() && hasUnnamedStorages(capture.graphs[index])) {
+    CapturedGraph named = capture.graphs[index];
+    KERF_CHECK(nameStorages(named));
+    return exportRepro(makeCapture(std::move(named), capture), 0, directory, options);
+  }
+  if (index >= capture.graphs.size())
+    return fail(ErrorCode::NotFound, "the capture has {} graphs, there is none with number {}", capture.graphs.size(),
+                index);
+  const bool plainName = !options.fileName.empty() && fs::path(options.fileName).filename() == options.fileName;
+  if (!plainName) return fail(ErrorCode::BadUsage, "'{}' is not a file name", options.fileName);
+  const std::string text = reproText(capture, index, options);
+  fs::path target = directory.lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();  // "out/" names the folder "out"
+  std::error_code ignored;
+  const bool exists = target.empty() || fs::exists(target, ignored);
+  KERF_CHECK((exists ? writeInto : writeNewDirectory)(target, capture.graphs[index], options, text));
+  return target / options.fileName;
+}
+
+}  // namespace kerf

@@ -1,0 +1,199 @@
+// importCapture and importAll: what a path holds, decided by its content.
+#include <algorithm>
+
+#include "engine/capture/import_sources.h"
+
+namespace kerf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t maxListed = 5;
+constexpr std::size_t maxEntries = 100'000;
+constexpr int maxDepth = 12;
+
+std::unexpected<Error> failAtFile(ErrorCode code, const fs::path& path, std::string message) {
+  return fail(Error{code, std::move(message), path.string(), 0, {}, {}});
+}
+
+Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, const ImportProgress& progress) {
+  KERF_TRY(const ImportSource source, openSource(path, limits));
+  const FileKind* kind = fileKindOf(source);
+  if (kind != nullptr) return kind->open(source, limits, progress);
+  if (source.text.empty()) return failAtFile(ErrorCode::BadInput, path, "the file is empty");
+  if (source.text.find("BackwardState") != std::string_view::npos) return importRepro(source.text, path, limits);
+  return failAtFile(ErrorCode::BadInput, path,
+                    fmt::format("this is {}; a repro.py, a graph's text, a .pt2, a TORCH_TRACE log or a debug folder "
+                                "is expected",
+                                describeContent(source.text)));
+}
+
+/// Regular files or folders directly in a folder, by name.
+std::vector<fs::path> entriesOf(const fs::path& directory, bool folders, std::error_code& problem) {
+  std::vector<fs::path> paths;
+  for (auto entry = fs::directory_iterator(directory, problem);
+       !problem && entry != fs::directory_iterator() && paths.size() < maxEntries; entry.increment(problem)) {
+    std::error_code ignored;
+    const bool fits =
+        folders ? entry->is_directory(ignored) && !entry->is_symlink(ignored) : entry->is_regular_file(ignored);
+    if (fits && !entry->path().filename().string().starts_with('.')) paths.push_back(entry->path());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+struct Recognised {
+  fs::path path;
+  std::string_view kind;
+};
+
+std::vector<Recognised> recognisedIn(const fs::path& directory, const ImportLimits& limits, std::error_code& problem) {
+  std::vector<Recognised> found;
+  for (const fs::path& path : entriesOf(directory, false, problem)) {
+    const auto source = openSource(path, limits);
+    if (!source) continue;
+    if (const FileKind* kind = fileKindOf(*source)) found.push_back({path, kind->name});
+  }
+  return found;
+}
+
+std::string listed(const std::vector<Recognised>& files) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(files.size(), maxListed); ++i)
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", files[i].path.filename().string(), files[i].kind);
+  if (files.size() > maxListed) text += fmt::format(" and {} more", files.size() - maxListed);
+  return text;
+}
+
+/// The one capture of a folder of single files; `repro.py` and `minifier_launcher.py` win over other repros.
+Result<fs::path> singleFileIn(const fs::path& directory, const ImportLimits& limits) {
+  std::error_code problem;
+  const std::vector<Recognised> found = recognisedIn(directory, limits, problem);
+  if (problem) return failAtFile(ErrorCode::Environment, directory, fmt::format("cannot list: {}", problem.message()));
+  for (const char* preferred : {"repro.py", "minifier_launcher.py"})
+    for (const Recognised& file : found)
+      if (file.kind == "repro" && file.path.filename() == preferred) return file.path;
+  if (found.size() == 1) return found.front().path;
+  if (!found.empty())
+    return failAtFile(ErrorCode::BadInput, directory,
+                      fmt::format("the folder holds {} captures, name one of them: {}", found.size(), listed(found)));
+  const std::vector<fs::path> all = entriesOf(directory, false, problem);
+  std::string names;
+  for (std::size_t i = 0; i < std::min(all.size(), maxListed); ++i)
+    names += (i == 0 ? "" : ", ") + all[i].filename().string();
+  return failAtFile(ErrorCode::BadInput, directory,
+                    all.empty()
+                        ? std::string("the folder has no file that Kerf opens (repro.py, .pt2, a log, graph text)")
+                        : fmt::format("none of the files here is a capture: {}", names));
+}
+
+using FolderImporter = Result<Capture> (*)(const fs::path&, const ImportLimits&, const ImportProgress&);
+
+/// The importer for which the folder is one capture; null if it is just a folder.
+FolderImporter folderImporter(const fs::path& directory) {
+  struct Row {
+    bool (*recognise)(const fs::path&);
+    FolderImporter open;
+  };
+  static constexpr Row rows[] = {{isDebugDirectory, importDebugDirectory},
+                                 {isGraphTransformDirectory, importGraphTransforms},
+                                 {isTorchTraceDirectory, importTorchTrace}};
+  for (const Row& row : rows)
+    if (row.recognise(directory)) return row.open;
+  return nullptr;
+}
+
+/// The folder's only folder that holds captures, if it has no file that does.
+Result<Capture> importNested(const fs::path& directory, const ImportLimits& limits, const ImportProgress& progress,
+                             const Error& otherwise) {
+  std::error_code ignored;
+  std::vector<fs::path> known;
+  for (const fs::path& folder : entriesOf(directory, true, ignored))
+    if (folderImporter(folder) != nullptr) known.push_back(folder);
+  if (known.size() == 1) return folderImporter(known[0])(known[0], limits, progress);
+  return fail(Error(otherwise));
+}
+
+class Everything {
+ public:
+  Everything(const ImportLimits& limits, const ImportProgress& progress) : m_limits(limits), m_progress(progress) {}
+
+  Result<std::vector<Capture>> run(const fs::path& directory) {
+    collect(directory, 0, false);
+    for (std::size_t i = 0; i < m_items.size(); ++i) {
+      const auto share = [&](double done) {
+        return !m_progress || m_progress((static_cast<double>(i) + done) / static_cast<double>(m_items.size()));
+      };
+      if (!share(0)) return failAtFile(ErrorCode::Cancelled, directory, "import cancelled");
+      auto capture = m_items[i].folder != nullptr ? m_items[i].folder(m_items[i].path, m_limits, share)
+                                                  : importFile(m_items[i].path, m_limits, share);
+      if (!capture && capture.error().code == ErrorCode::Cancelled) return fail(std::move(capture).error());
+      if (capture)
+        m_captures.push_back(std::move(*capture));
+      else
+        m_failures.push_back(std::move(capture).error());
+    }
+    return finished(directory);
+  }
+
+ private:
+  struct Item {
+    fs::path path;
+    FolderImporter folder = nullptr;
+  };
+
+  /// `logsTaken`: a folder above is a folder of logs, these included.
+  void collect(const fs::path& directory, int depth, bool logsTaken) {
+    std::error_code ignored;
+    if (depth > maxDepth || m_items.size() >= maxEntries) return;
+    const FolderImporter whole = folderImporter(directory);
+    const bool isLogFolder = whole == static_cast<FolderImporter>(importTorchTrace);
+    if (whole != nullptr && !(isLogFolder && logsTaken)) m_items.push_back({directory, whole});
+    if (whole != nullptr && !isLogFolder) return;
+    logsTaken = logsTaken || isLogFolder;
+    for (const Recognised& file : recognisedIn(directory, m_limits, ignored))
+      if (!logsTaken || file.kind != "torch_trace") m_items.push_back({file.path, nullptr});
+    for (const fs::path& folder : entriesOf(directory, true, ignored)) {
+      const std::string name = folder.filename().string();
+      if (name != "storages" && name != "tensors" && name != "__pycache__") collect(folder, depth + 1, logsTaken);
+    }
+  }
+
+  Result<std::vector<Capture>> finished(const fs::path& directory) {
+    if (m_captures.empty() && !m_failures.empty()) return fail(std::move(m_failures.front()));
+    if (m_captures.empty())
+      return failAtFile(ErrorCode::BadInput, directory, "the folder holds nothing that Kerf opens");
+    for (const Error& error : m_failures) m_captures.front().notes.push_back("not opened: " + error.text());
+    return std::move(m_captures);
+  }
+
+  const ImportLimits& m_limits;
+  const ImportProgress& m_progress;
+  std::vector<Item> m_items;
+  std::vector<Capture> m_captures;
+  std::vector<Error> m_failures;
+};
+
+}  // namespace
+
+Result<Capture> importCapture(const fs::path& path, const ImportLimits& limits, const ImportProgress& progress) {
+  if (progress && !progress(0.0)) return failAtFile(ErrorCode::Cancelled, path, "import cancelled");
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return importFile(path, limits, progress);
+  if (const FolderImporter open = folderImporter(path)) return open(path, limits, progress);
+  const auto file = singleFileIn(path, limits);
+  if (file) return importFile(*file, limits, progress);
+  return importNested(path, limits, progress, file.error());
+}
+
+Result<std::vector<Capture>> importAll(const fs::path& path, const ImportLimits& limits,
+                                       const ImportProgress& progress) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return Everything(limits, progress).run(path);
+  KERF_TRY(Capture capture, importFile(path, limits, progress));
+  std::vector<Capture> captures;
+  captures.push_back(std::move(capture));
+  return captures;
+}
+
+}  // namespace kerf

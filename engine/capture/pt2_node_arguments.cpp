@@ -1,0 +1,102 @@
+// The Argument union of torch.export's schema, for NodeReader.
+#include "engine/capture/pt2_argument.h"
+#include "engine/capture/pt2_node_reader.h"
+#include "engine/capture/pt2_schema.h"
+
+namespace kerf::pt2 {
+
+Result<Argument> NodeReader::readArgument() {
+  std::optional<Argument> value;
+  KERF_CHECK(m_json.forEachMember([&](const std::string& key) -> Result<void> {
+    if (value) return m_json.failHere("an argument with more than one value");
+    KERF_TRY(value, readKey(key));
+    return {};
+  }));
+  if (!value) return m_json.failHere("an argument without a value");
+  return std::move(*value);
+}
+
+Result<Argument> NodeReader::readKey(const std::string& key) {
+  KERF_TRY(auto plain, readPlainArgument(m_json, key));
+  if (plain) return std::move(*plain);
+  if (key == "as_tensor" || key == "as_custom_obj") return readNamed();
+  if (key == "as_tensors") return readNames();
+  if (key == "as_nested_tensors") return readItems([this] { return readNames(); });
+  if (key == "as_sym_int" || key == "as_sym_float" || key == "as_sym_bool" || key == "as_optional_tensor")
+    return readSymbolArgument();
+  if (key == "as_sym_ints" || key == "as_sym_floats" || key == "as_sym_bools" || key == "as_optional_tensors")
+    return readItems([this] { return readSymbolArgument(); });
+  if (key == "as_graph") return readGraphArgument();
+  if (key == "as_string_to_argument") return readDict();
+  return m_json.failHere(fmt::format("'{}' is no kind of argument that schema {} knows", key, schemaMajor));
+}
+
+Result<Argument> NodeReader::readNamed() {
+  KERF_TRY(const std::string name, readName(m_json));
+  if (const auto node = find(name)) return Argument(*node);
+  return m_json.failHere(fmt::format("no earlier node defines '{}'", name));
+}
+
+template <class Read>
+Result<Argument> NodeReader::readItems(Read read) {
+  ArgumentList items;
+  KERF_CHECK(m_json.forEachElement([&]() -> Result<void> {
+    KERF_TRY(Argument item, read());
+    items.push_back(std::move(item));
+    return {};
+  }));
+  return Argument::list(std::move(items));
+}
+
+Result<Argument> NodeReader::readNames() {
+  return readItems([this] { return readNamed(); });
+}
+
+/// {"as_name": "sym_size_int"}, {"as_int": 4}, {"as_tensor": {"name": …}}, {"as_none": true}.
+Result<Argument> NodeReader::readSymbolArgument() {
+  std::optional<Argument> value;
+  KERF_CHECK(m_json.forEachMember([&](const std::string& key) -> Result<void> {
+    if (key == "as_name") {
+      KERF_TRY(const std::string name, m_json.string());
+      KERF_TRY(value, named(name));
+      return {};
+    }
+    KERF_TRY(value, readKey(key));
+    return {};
+  }));
+  if (!value) return m_json.failHere("a symbolic argument without a value");
+  return std::move(*value);
+}
+
+Result<Argument> NodeReader::readGraphArgument() {
+  std::string name;
+  std::shared_ptr<const GraphModule> nested;
+  KERF_CHECK(m_json.forEachMember([&](const std::string& key) -> Result<void> {
+    if (key == "name") {
+      KERF_TRY(name, m_json.string());
+    } else if (key == "graph") {
+      KERF_TRY(GraphModule module, readPt2Graph(m_json, m_reading));
+      nested = std::make_shared<const GraphModule>(std::move(module));
+    } else {
+      KERF_CHECK(m_json.skip());
+    }
+    return {};
+  }));
+  if (!isDottedName(name)) return m_json.failHere("the name of a nested graph expected");
+  if (!nested) return m_json.failHere(fmt::format("the nested graph '{}' is missing", name));
+  if (m_module.submodule(name) == nullptr) m_module.submodules.emplace_back(name, Submodule{std::move(nested), {}});
+  KERF_CHECK(count());
+  return Argument(graph().createNamed(Opcode::GetAttr, name, {}, {}, name));
+}
+
+Result<Argument> NodeReader::readDict() {
+  DictArgument dict;
+  KERF_CHECK(m_json.forEachMember([&](std::string key) -> Result<void> {
+    KERF_TRY(Argument value, readArgument());
+    dict.items.emplace_back(std::move(key), std::move(value));
+    return {};
+  }));
+  return Argument(std::move(dict));
+}
+
+}  // namespace kerf::pt2

@@ -1,0 +1,149 @@
+#include "engine/codegen_llvm/kernel_compiler.h"
+
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <thread>
+#include <unordered_map>
+
+#include "engine/codegen_llvm/jit_session.h"
+#include "engine/codegen_llvm/kernel_emitter.h"
+#include "engine/codegen_llvm/target.h"
+#include "engine/support/thread_pool.h"
+
+namespace kerf {
+namespace {
+
+/// Below this many distinct kernels a second thread costs more than it saves.
+constexpr std::size_t kernelsPerThread = 5;
+
+/// One LLVM module's worth of work and what came of it.
+struct Batch {
+  std::vector<std::size_t> kernels;  ///< indices of distinct kernels
+  std::unique_ptr<llvm::MemoryBuffer> object;
+  std::vector<std::string> texts;
+  std::string failure;
+};
+
+std::string symbolName(std::size_t distinct, const LoopKernel& kernel) {
+  return kernel.name.empty() ? "kernel_" + std::to_string(distinct) : kernel.name;
+}
+
+std::string functionText(const llvm::Function& function) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  function.print(stream);
+  return text;
+}
+
+class Compilation {
+ public:
+  Compilation(std::span<const LoopKernel* const> kernels, const CodegenOptions& options)
+      : m_kernels(kernels), m_options(options) {}
+
+  Result<CompiledKernels> run() {
+    findDistinct();
+    if (m_distinct.empty()) return CompiledKernels{std::vector<CompiledKernel>(m_kernels.size()), 0, nullptr, {}};
+    makeBatches();
+    runBatches();
+    for (const Batch& batch : m_batches)
+      if (!batch.failure.empty()) return fail(ErrorCode::CompileFailed, "LLVM refused the kernels: {}", batch.failure);
+    return link();
+  }
+
+ private:
+  void findDistinct() {
+    std::unordered_map<std::string, std::size_t> known;
+    for (const LoopKernel* kernel : m_kernels) {
+      const auto [found, isNew] = known.emplace(structuralKey(*kernel), m_distinct.size());
+      if (isNew) m_distinct.push_back(kernel);
+      m_distinctOf.push_back(found->second);
+    }
+  }
+
+  void makeBatches() {
+    const std::size_t wanted = m_distinct.size() / kernelsPerThread;
+    const std::size_t count = std::clamp<std::size_t>(wanted, 1, std::size_t(std::min(4, threadCount())));
+    m_batches.resize(count);
+    std::vector<std::size_t> load(count, 0);
+    for (std::size_t k = 0; k < m_distinct.size(); ++k) {
+      const auto lightest = std::size_t(std::ranges::min_element(load) - load.begin());
+      m_batches[lightest].kernels.push_back(k);
+      load[lightest] += m_distinct[k]->exprs.size() + 20;
+    }
+  }
+
+  void runBatches() {
+    std::vector<std::thread> threads;
+    for (std::size_t b = 1; b < m_batches.size(); ++b) threads.emplace_back([this, b] { compileSafely(m_batches[b]); });
+    compileSafely(m_batches[0]);
+    for (auto& thread : threads) thread.join();
+  }
+
+  void compileSafely(Batch& batch) {
+    const std::string fatal = guardFatalErrors([&] { compile(batch); });
+    if (!fatal.empty()) batch.failure = fatal;
+  }
+
+  void compile(Batch& batch) {
+    llvm::LLVMContext context;
+    std::string diagnostics;
+    keepDiagnostics(context, diagnostics);
+    auto machine = makeTargetMachine(m_options.optimizationLevel);
+    if (!machine) {
+      batch.failure = "no target machine for this processor";
+      return;
+    }
+    llvm::Module module("kerf", context);
+    module.setDataLayout(machine->createDataLayout());
+    module.setTargetTriple(machine->getTargetTriple().str());
+    std::vector<llvm::Function*> functions;
+    for (const std::size_t k : batch.kernels)
+      functions.push_back(KernelEmitter(module, *m_distinct[k], hasHardwareHalf()).emit(symbolName(k, *m_distinct[k])));
+    llvm::raw_string_ostream stream(batch.failure);
+    if (llvm::verifyModule(module, &stream)) return;
+    optimize(module, *machine, m_options.optimizationLevel);
+    if (m_options.keepText)
+      for (const llvm::Function* function : functions) batch.texts.push_back(functionText(*function));
+    batch.object = emitObject(module, *machine);
+    if (!diagnostics.empty())
+      batch.failure = diagnostics;
+    else if (!batch.object)
+      batch.failure = "no object code came out";
+  }
+
+  Result<CompiledKernels> link() {
+    const auto start = std::chrono::steady_clock::now();
+    KERF_TRY(auto session, JitSession::create());
+    for (Batch& batch : m_batches) KERF_CHECK(session->add(std::move(batch.object)));
+    std::vector<CompiledKernel> distinct(m_distinct.size());
+    for (const Batch& batch : m_batches)
+      for (std::size_t i = 0; i < batch.kernels.size(); ++i) {
+        const std::size_t k = batch.kernels[i];
+        KERF_TRY(void* const address, session->lookup(symbolName(k, *m_distinct[k])));
+        distinct[k].function = reinterpret_cast<KernelFunction>(address);
+        if (m_options.keepText) distinct[k].text = batch.texts[i];
+      }
+    CompiledKernels result;
+    for (const std::size_t k : m_distinctOf) result.kernels.push_back(distinct[k]);
+    result.distinct = m_distinct.size();
+    result.code = std::move(session);
+    result.linkTime = std::chrono::steady_clock::now() - start;
+    return result;
+  }
+
+  const std::span<const LoopKernel* const> m_kernels;
+  const CodegenOptions& m_options;
+  std::vector<const LoopKernel*> m_distinct;
+  std::vector<std::size_t> m_distinctOf;
+  std::vector<Batch> m_batches;
+};
+
+}  // namespace
+
+Result<CompiledKernels> compileKernels(std::span<const LoopKernel* const> kernels, const CodegenOptions& options) {
+  initializeLlvm();
+  return Compilation(kernels, options).run();
+}
+
+}  // namespace kerf

@@ -1,0 +1,43 @@
+// KernelCompiler: loop kernels to machine code through LLVM ORC. Equal kernels are compiled once.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/lower/loop_ir.h"
+#include "engine/runtime/program.h"
+#include "engine/support/result.h"
+
+namespace kerf {
+
+struct CodegenOptions {
+  int optimizationLevel = 2;
+  bool keepText = true;  ///< LLVM IR after optimisation, for display
+};
+
+/// Machine code of one kernel; several kernels of one structure share it.
+struct CompiledKernel {
+  KernelFunction function = nullptr;
+  std::string text;
+};
+
+/// Keeps the code's memory alive.
+class MachineCode {
+ public:
+  virtual ~MachineCode() = default;
+};
+
+struct CompiledKernels {
+  std::vector<CompiledKernel> kernels;  ///< one per kernel asked for
+  std::size_t distinct = 0;
+  std::shared_ptr<MachineCode> code;
+  std::chrono::nanoseconds linkTime{};
+};
+
+/// CompileFailed with LLVM's message when code generation refuses a kernel.
+Result<CompiledKernels> compileKernels(std::span<const LoopKernel* const> kernels, const CodegenOptions& options);
+
+}  // namespace kerf

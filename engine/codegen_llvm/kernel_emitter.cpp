@@ -1,0 +1,335 @@
+#include "engine/codegen_llvm/kernel_emitter.h"
+
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace kerf {
+
+using namespace llvm;
+
+namespace {
+
+/// Elements of a reduced loop nest that may be kept on the stack between two loops.
+constexpr std::int64_t spillLimit = 8192;
+constexpr int spillCost = 4;
+
+}  // namespace
+
+KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hardwareHalf)
+    : m_module(module),
+      m_context(module.getContext()),
+      m_kernel(kernel),
+      m_place(placeExpressions(kernel)),
+      m_b(m_context),
+      m_scalar(module, m_b, hardwareHalf) {
+  for (std::size_t v = 0; v < kernel.variables.size(); ++v)
+    (kernel.variables[v].reduced ? m_inner : m_outer).push_back(v);
+  m_index.assign(kernel.variables.size(), nullptr);
+  for (auto* list : {&m_outerValues, &m_innerValues}) list->assign(kernel.exprs.size(), nullptr);
+  for (auto* list : {&m_accumulators, &m_spills}) list->assign(kernel.exprs.size(), nullptr);
+}
+
+Function* KernelEmitter::emit(const std::string& name) {
+  findNeeded();
+  emitEntry(name);
+  emitLoops(m_outer, 0, true, [&] { emitOuterBody(); });
+  m_b.CreateRetVoid();
+  return m_function;
+}
+
+void KernelEmitter::findNeeded() {
+  m_needed.assign(m_kernel.exprs.size(), false);
+  for (const LoopStore& store : m_kernel.stores) m_needed[std::size_t(store.value)] = true;
+  for (std::size_t e = m_kernel.exprs.size(); e-- > 0;) {
+    if (!m_needed[e]) continue;
+    for (std::size_t a = 0; a < exprOpInfo(m_kernel.exprs[e].op).arity; ++a)
+      m_needed[std::size_t(m_kernel.exprs[e].args[a])] = true;
+  }
+}
+
+/// Elements that the reduced loop of one phase computes.
+std::vector<bool> KernelEmitter::usedInLoop(int phase) const {
+  std::vector<bool> used(m_kernel.exprs.size(), false);
+  for (std::size_t e = 0; e < used.size(); ++e)
+    if (m_needed[e] && isReduction(m_kernel.exprs[e].op) && m_place.phase[e] == phase + 1)
+      used[std::size_t(m_kernel.exprs[e].args[0])] = true;
+  for (const LoopStore& s : m_kernel.stores)
+    if (s.inner && m_place.phase[std::size_t(s.value)] == phase) used[std::size_t(s.value)] = true;
+  for (std::size_t e = used.size(); e-- > 0;) {
+    if (!used[e] || m_place.level[e] < 2) continue;
+    for (std::size_t a = 0; a < exprOpInfo(m_kernel.exprs[e].op).arity; ++a)
+      used[std::size_t(m_kernel.exprs[e].args[a])] = true;
+  }
+  return used;
+}
+
+/// Expensive elements that a later loop needs again are kept: softmax's exp is computed once.
+void KernelEmitter::planSpills() {
+  std::int64_t elements = 1;
+  for (const std::size_t v : m_inner) elements *= m_kernel.variables[v].size;
+  if (m_inner.empty() || elements > spillLimit || elements == 0) return;
+  std::vector<std::vector<bool>> used;
+  const int last = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
+  for (int phase = 0; phase <= last; ++phase) used.push_back(usedInLoop(phase));
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const auto own = std::size_t(m_place.phase[e]);
+    if (m_place.level[e] != 2 || exprOpInfo(m_kernel.exprs[e].op).cost < spillCost || !used[own][e]) continue;
+    const bool usedLater = std::any_of(used.begin() + std::ptrdiff_t(own) + 1, used.end(),
+                                       [&](const std::vector<bool>& loop) { return loop[e]; });
+    if (!usedLater) continue;
+    Type* type = ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(elements));
+    m_spills[e] = m_b.CreateAlloca(type);
+  }
+}
+
+void KernelEmitter::emitEntry(const std::string& name) {
+  Type* integer = m_b.getInt64Ty();
+  auto* type = FunctionType::get(m_b.getVoidTy(), {m_b.getPtrTy(), integer, integer}, false);
+  m_function = Function::Create(type, Function::ExternalLinkage, name, m_module);
+  m_function->setDoesNotThrow();
+  m_b.SetInsertPoint(BasicBlock::Create(m_context, "entry", m_function));
+  MDBuilder metadata(m_context);
+  MDNode* domain = metadata.createAnonymousAliasScopeDomain();
+  for (std::size_t b = 0; b < m_kernel.buffers.size(); ++b) {
+    Value* slot = m_b.CreateConstInBoundsGEP1_64(m_b.getPtrTy(), m_function->getArg(0), b);
+    auto* pointer = m_b.CreateLoad(m_b.getPtrTy(), slot);
+    pointer->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(m_context, {}));
+    m_pointers.push_back(pointer);
+    m_scopes.push_back(metadata.createAnonymousAliasScope(domain));
+  }
+  for (std::size_t b = 0; b < m_scopes.size(); ++b) {
+    std::vector<Metadata*> others;
+    for (std::size_t o = 0; o < m_scopes.size(); ++o)
+      if (o != b) others.push_back(m_scopes[o]);
+    m_otherScopes.push_back(MDNode::get(m_context, others));
+  }
+  for (MDNode*& scope : m_scopes) scope = MDNode::get(m_context, {scope});
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_needed[e] && isReduction(m_kernel.exprs[e].op))
+      m_accumulators[e] = m_b.CreateAlloca(m_scalar.memoryType(m_kernel.exprs[e].dtype));
+  planSpills();
+}
+
+void KernelEmitter::emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded,
+                              const Body& body) {
+  if (at == variables.size()) return body();
+  const std::size_t v = variables[at];
+  const auto next = [&] { emitLoops(variables, at + 1, false, body); };
+  if (bounded) return emitLoop(v, m_function->getArg(1), m_function->getArg(2), true, next);
+  const std::int64_t size = m_kernel.variables[v].size;
+  if (size > 0) emitLoop(v, m_b.getInt64(0), m_b.getInt64(std::uint64_t(size)), false, next);
+}
+
+void KernelEmitter::emitLoop(std::size_t variable, Value* begin, Value* end, bool mayBeEmpty, const Body& body) {
+  auto* loop = BasicBlock::Create(m_context, "loop", m_function);
+  auto* done = BasicBlock::Create(m_context, "done", m_function);
+  BasicBlock* before = m_b.GetInsertBlock();
+  if (mayBeEmpty)
+    m_b.CreateCondBr(m_b.CreateICmpSLT(begin, end), loop, done);
+  else
+    m_b.CreateBr(loop);
+  m_b.SetInsertPoint(loop);
+  PHINode* index = m_b.CreatePHI(m_b.getInt64Ty(), 2);
+  index->addIncoming(begin, before);
+  m_index[variable] = index;
+  body();
+  Value* following = m_b.CreateNSWAdd(index, m_b.getInt64(1));
+  index->addIncoming(following, m_b.GetInsertBlock());
+  m_b.CreateCondBr(m_b.CreateICmpSLT(following, end), loop, done);
+  done->moveAfter(m_b.GetInsertBlock());
+  m_b.SetInsertPoint(done);
+}
+
+void KernelEmitter::emitOuterBody() {
+  std::ranges::fill(m_outerValues, nullptr);
+  if (m_inner.empty()) {
+    std::ranges::fill(m_innerValues, nullptr);
+    m_inside = true;
+    for (const LoopStore& s : m_kernel.stores) store(s);
+    m_inside = false;
+    return;
+  }
+  const int last = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
+  for (int phase = 0; phase <= last; ++phase) {
+    emitOuterValues(phase);
+    if (loopHasWork(phase)) emitInnerLoop(phase);
+  }
+  emitStores(false, 0);
+}
+
+/// Values of the outer loops that are known before the reduced loop of this phase, where they dominate all of it.
+void KernelEmitter::emitOuterValues(int phase) {
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_needed[e] && m_place.level[e] < 2 && m_place.phase[e] <= phase && !m_outerValues[e])
+      m_outerValues[e] = compute(int(e));
+}
+
+bool KernelEmitter::loopHasWork(int phase) const {
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_accumulators[e] && m_place.phase[e] == phase + 1) return true;
+  return std::ranges::any_of(
+      m_kernel.stores, [&](const LoopStore& s) { return s.inner && m_place.phase[std::size_t(s.value)] == phase; });
+}
+
+void KernelEmitter::emitInnerLoop(int phase) {
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_accumulators[e] && m_place.phase[e] == phase + 1) {
+      const DType dtype = m_kernel.exprs[e].dtype;
+      m_b.CreateStore(m_scalar.toMemory(identity(m_kernel.exprs[e]), dtype), m_accumulators[e]);
+    }
+  m_phase = phase;
+  emitLoops(m_inner, 0, false, [&] { emitInnerBody(phase); });
+}
+
+void KernelEmitter::emitInnerBody(int phase) {
+  m_inside = true;
+  std::ranges::fill(m_innerValues, nullptr);
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    if (!m_accumulators[e] || m_place.phase[e] != phase + 1) continue;
+    const Expr& expr = m_kernel.exprs[e];
+    Value* element = value(expr.args[0]);
+    Value* stored = m_b.CreateLoad(m_scalar.memoryType(expr.dtype), m_accumulators[e]);
+    Value* total = accumulate(expr, m_scalar.fromMemory(stored, expr.dtype), element);
+    m_b.CreateStore(m_scalar.toMemory(total, expr.dtype), m_accumulators[e]);
+  }
+  emitStores(true, phase);
+  m_inside = false;
+}
+
+void KernelEmitter::emitStores(bool inner, int phase) {
+  for (const LoopStore& s : m_kernel.stores)
+    if (s.inner == inner && (!inner || m_place.phase[std::size_t(s.value)] == phase)) store(s);
+}
+
+Value* KernelEmitter::value(int expr) {
+  const auto e = std::size_t(expr);
+  if (m_outerValues[e]) return m_outerValues[e];
+  auto& known = m_innerValues[e];
+  if (known) return known;
+  const bool spilled = m_spills[e] != nullptr;
+  const DType dtype = m_kernel.exprs[e].dtype;
+  Type* type = m_scalar.memoryType(dtype);
+  if (spilled && m_place.phase[e] < m_phase) {
+    Value* slot = m_b.CreateInBoundsGEP(type, m_spills[e], {innerPosition()});
+    return known = m_scalar.fromMemory(m_b.CreateLoad(type, slot), dtype);
+  }
+  Value* result = compute(expr);
+  if (spilled) {
+    Value* slot = m_b.CreateInBoundsGEP(type, m_spills[e], {innerPosition()});
+    m_b.CreateStore(m_scalar.toMemory(result, dtype), slot);
+  }
+  return m_innerValues[e] = result;
+}
+
+Value* KernelEmitter::compute(int expr) {
+  const Expr& e = m_kernel.exprs[std::size_t(expr)];
+  if (e.op == ExprOp::Constant) return m_scalar.constant(e);
+  if (e.op == ExprOp::Index) return affine(e.index);
+  if (e.op == ExprOp::Load) return load(e.buffer, e.index, e.dtype);
+  if (isReduction(e.op)) {
+    Value* total = m_b.CreateLoad(m_scalar.memoryType(e.dtype), m_accumulators[std::size_t(expr)]);
+    return m_scalar.fromMemory(total, e.dtype);
+  }
+  Value* a = value(e.args[0]);
+  const DType from = m_kernel.exprs[std::size_t(e.args[0])].dtype;
+  if (e.op == ExprOp::Convert) return m_scalar.convert(a, from, e.dtype);
+  switch (exprOpInfo(e.op).arity) {
+    case 1:
+      return m_scalar.unary(e.op, a, from);
+    case 2:
+      return m_scalar.binary(e.op, a, value(e.args[1]), from);
+    default:
+      break;
+  }
+  Value* b = value(e.args[1]);
+  Value* c = value(e.args[2]);
+  return e.op == ExprOp::Select ? m_b.CreateSelect(a, b, c) : m_scalar.fma(a, b, c);
+}
+
+Value* KernelEmitter::load(int buffer, const Affine& index, DType dtype) {
+  auto* loaded = m_b.CreateLoad(m_scalar.memoryType(dtype), address(buffer, index));
+  annotate(loaded, buffer);
+  return m_scalar.fromMemory(loaded, dtype);
+}
+
+void KernelEmitter::store(const LoopStore& s) {
+  const DType dtype = m_kernel.buffers[std::size_t(s.buffer)].dtype;
+  Value* stored = m_scalar.toMemory(value(s.value), dtype);
+  annotate(m_b.CreateStore(stored, address(s.buffer, s.index)), s.buffer);
+}
+
+void KernelEmitter::annotate(Instruction* access, int buffer) {
+  access->setMetadata(LLVMContext::MD_alias_scope, m_scopes[std::size_t(buffer)]);
+  access->setMetadata(LLVMContext::MD_noalias, m_otherScopes[std::size_t(buffer)]);
+}
+
+Value* KernelEmitter::address(int buffer, const Affine& index) {
+  Type* type = m_scalar.memoryType(m_kernel.buffers[std::size_t(buffer)].dtype);
+  return m_b.CreateInBoundsGEP(type, m_pointers[std::size_t(buffer)], {affine(index)});
+}
+
+Value* KernelEmitter::affine(const Affine& index) {
+  Value* sum = nullptr;
+  for (std::size_t v = 0; v < index.coefficients.size(); ++v) {
+    const std::int64_t factor = index.coefficients[v];
+    if (factor == 0) continue;
+    Value* term = factor == 1 ? m_index[v] : m_b.CreateNSWMul(m_index[v], m_b.getInt64(std::uint64_t(factor)));
+    sum = sum ? m_b.CreateNSWAdd(sum, term) : term;
+  }
+  if (!sum) return m_b.getInt64(std::uint64_t(index.constant));
+  return index.constant == 0 ? sum : m_b.CreateNSWAdd(sum, m_b.getInt64(std::uint64_t(index.constant)));
+}
+
+/// Row-major position within the reduced loops.
+Value* KernelEmitter::innerPosition() {
+  Affine position;
+  std::int64_t stride = 1;
+  for (auto v = m_inner.rbegin(); v != m_inner.rend(); ++v) {
+    position = position + Affine::variable(*v) * stride;
+    stride *= m_kernel.variables[*v].size;
+  }
+  return affine(position);
+}
+
+/// Float sums may be reordered: vector lanes and unrolled copies then hold partial sums.
+Value* KernelEmitter::accumulate(const Expr& e, Value* total, Value* element) {
+  FastMathFlags reorder;
+  reorder.setAllowReassoc();
+  IRBuilder<>::FastMathFlagGuard guard(m_b);
+  const bool floating = isFloating(e.dtype);
+  if (floating) m_b.setFastMathFlags(reorder);
+  switch (e.op) {
+    case ExprOp::ReduceSum:
+      return floating ? m_b.CreateFAdd(total, element) : m_scalar.binary(ExprOp::Add, total, element, e.dtype);
+    case ExprOp::ReduceProd:
+      return floating ? m_b.CreateFMul(total, element) : m_scalar.binary(ExprOp::Mul, total, element, e.dtype);
+    case ExprOp::ReduceAny:
+      return m_b.CreateOr(total, element);
+    case ExprOp::ReduceAll:
+      return m_b.CreateAnd(total, element);
+    default:
+      break;
+  }
+  m_b.clearFastMathFlags();
+  const bool maximum = e.op == ExprOp::ReduceMax;
+  if (!floating) return m_scalar.binary(maximum ? ExprOp::Maximum : ExprOp::Minimum, total, element, e.dtype);
+  return m_b.CreateIntrinsic(maximum ? Intrinsic::maximum : Intrinsic::minimum, {total->getType()}, {total, element});
+}
+
+Value* KernelEmitter::identity(const Expr& e) {
+  Type* type = m_scalar.registerType(e.dtype);
+  const bool maximum = e.op == ExprOp::ReduceMax;
+  if (e.op == ExprOp::ReduceSum || e.op == ExprOp::ReduceAny) return Constant::getNullValue(type);
+  if (e.op == ExprOp::ReduceAll) return m_b.getTrue();
+  if (e.op == ExprOp::ReduceProd)
+    return type->isFloatingPointTy() ? ConstantFP::get(type, 1.0) : static_cast<Value*>(ConstantInt::get(type, 1));
+  if (type->isFloatingPointTy()) return ConstantFP::getInfinity(type, maximum);
+  const unsigned bits = type->getIntegerBitWidth();
+  const bool isUnsigned = e.dtype >= DType::UInt64 && e.dtype <= DType::UInt8;
+  if (isUnsigned) return ConstantInt::get(type, maximum ? APInt::getMinValue(bits) : APInt::getMaxValue(bits));
+  return ConstantInt::get(type, maximum ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits));
+}
+
+}  // namespace kerf

@@ -1,0 +1,64 @@
+// KernelEmitter: writes one loop kernel as an LLVM function `void name(ptr buffers, i64 begin, i64 end)`.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <optional>
+
+#include "engine/codegen_llvm/scalar_emitter.h"
+#include "engine/lower/loop_ir.h"
+
+namespace kerf {
+
+/// `begin` and `end` bound the first loop that is not reduced (0 and 1 where there is none).
+class KernelEmitter {
+ public:
+  KernelEmitter(llvm::Module& module, const LoopKernel& kernel, bool hardwareHalf);
+  llvm::Function* emit(const std::string& name);
+
+ private:
+  using Body = std::function<void()>;
+  void findNeeded();
+  std::vector<bool> usedInLoop(int phase) const;
+  void planSpills();
+  void emitEntry(const std::string& name);
+  void emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded, const Body& body);
+  void emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty, const Body& body);
+  void emitOuterBody();
+  void emitOuterValues(int phase);
+  bool loopHasWork(int phase) const;
+  void emitInnerLoop(int phase);
+  void emitInnerBody(int phase);
+  void emitStores(bool inner, int phase);
+  llvm::Value* value(int expr);
+  llvm::Value* compute(int expr);
+  llvm::Value* load(int buffer, const Affine& index, DType dtype);
+  void store(const LoopStore& store);
+  llvm::Value* address(int buffer, const Affine& index);
+  llvm::Value* affine(const Affine& index);
+  llvm::Value* innerPosition();
+  llvm::Value* accumulate(const Expr& e, llvm::Value* total, llvm::Value* element);
+  llvm::Value* identity(const Expr& e);
+  void annotate(llvm::Instruction* access, int buffer);
+
+  llvm::Module& m_module;
+  llvm::LLVMContext& m_context;
+  const LoopKernel& m_kernel;
+  const ExprPlacement m_place;
+  llvm::IRBuilder<> m_b;
+  ScalarEmitter m_scalar;
+  llvm::Function* m_function = nullptr;
+  std::vector<llvm::Value*> m_pointers;
+  std::vector<llvm::MDNode*> m_scopes, m_otherScopes;
+  std::vector<std::size_t> m_outer, m_inner;  ///< loop variables
+  std::vector<llvm::Value*> m_index;          ///< current value of every loop variable
+  std::vector<bool> m_needed;
+  std::vector<llvm::Value*> m_outerValues, m_innerValues;
+  std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
+  int m_phase = 0;
+  bool m_inside = false;  ///< emitting a reduced loop's body
+};
+
+}  // namespace kerf

@@ -1,0 +1,45 @@
+// ScalarEmitter: LLVM instructions for one scalar operation of loop IR, by torch's rules for NaN, bool and casts.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "engine/lower/loop_ir.h"
+
+namespace kerf {
+
+/// Values in registers: i1 for bool, i16 for bfloat16, half (or i16 without hardware conversion) for float16.
+class ScalarEmitter {
+ public:
+  ScalarEmitter(llvm::Module& module, llvm::IRBuilder<>& builder, bool hardwareHalf)
+      : m_module(module), m_b(builder), m_hardwareHalf(hardwareHalf) {}
+
+  llvm::Type* registerType(DType dtype) const;
+  /// As it lies in memory: i8 for bool.
+  llvm::Type* memoryType(DType dtype) const;
+  llvm::Value* fromMemory(llvm::Value* value, DType dtype);
+  llvm::Value* toMemory(llvm::Value* value, DType dtype);
+
+  llvm::Value* constant(const Expr& e) const;
+  llvm::Value* convert(llvm::Value* value, DType from, DType to);
+  llvm::Value* unary(ExprOp op, llvm::Value* a, DType dtype);
+  llvm::Value* binary(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
+ private:
+  llvm::Value* library(ExprOp op, std::initializer_list<llvm::Value*> args);
+  llvm::Value* compare(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* integerBinary(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* extremum(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* toFloat32(llvm::Value* value, DType from);
+  llvm::Value* fromFloat32(llvm::Value* value, DType to);
+  llvm::Value* floatToInteger(llvm::Value* value, DType to);
+  llvm::Value* truncated(llvm::Value* value, llvm::Type* to);
+  llvm::Value* helper(const char* name, llvm::Type* result, llvm::Value* argument);
+
+  llvm::Module& m_module;
+  llvm::IRBuilder<>& m_b;
+  bool m_hardwareHalf;
+};
+
+}  // namespace kerf

@@ -1,0 +1,150 @@
+#include "engine/ir/graph.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace kerf {
+namespace {
+
+/// The only node of a copied structure may be written; otherwise write to a copy of one's own.
+template <class T>
+T& ownCopy(std::shared_ptr<T>& shared) {
+  if (shared.use_count() > 1) shared = std::make_shared<T>(*shared);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return *shared;
+}
+
+}  // namespace
+
+Graph::Graph() : m_byName(std::make_shared<NameTable>()) {}
+
+const Node& Graph::node(NodeId id) const { return *m_nodes[id.index]; }
+
+bool Graph::contains(NodeId id) const { return id.index < m_nodes.size() && m_nodes[id.index] != nullptr; }
+
+std::optional<NodeId> Graph::find(std::string_view name) const {
+  const auto found = m_byName->find(std::string(name));
+  if (found == m_byName->end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<NodeId> Graph::placeholders() const {
+  std::vector<NodeId> out;
+  for (const NodeId id : m_order)
+    if (node(id).op() == Opcode::Placeholder) out.push_back(id);
+  return out;
+}
+
+NodeId Graph::outputNode() const {
+  for (auto id = m_order.rbegin(); id != m_order.rend(); ++id)
+    if (node(*id).op() == Opcode::Output) return *id;
+  return {};
+}
+
+NodeId Graph::placeholder(std::string_view name, std::optional<Argument> defaultValue) {
+  ArgumentList args;
+  if (defaultValue) args.push_back(std::move(*defaultValue));
+  return createNode(Opcode::Placeholder, name, std::move(args), {}, {});
+}
+
+NodeId Graph::callFunction(std::string_view target, ArgumentList args, KeywordArguments kwargs,
+                           std::string_view nameHint) {
+  return createNode(Opcode::CallFunction, target, std::move(args), std::move(kwargs), nameHint);
+}
+
+NodeId Graph::callMethod(std::string_view method, ArgumentList args, KeywordArguments kwargs,
+                         std::string_view nameHint) {
+  return createNode(Opcode::CallMethod, method, std::move(args), std::move(kwargs), nameHint);
+}
+
+NodeId Graph::callModule(std::string_view path, ArgumentList args, KeywordArguments kwargs, std::string_view nameHint) {
+  return createNode(Opcode::CallModule, path, std::move(args), std::move(kwargs), nameHint);
+}
+
+NodeId Graph::getAttr(std::string_view path, std::string_view nameHint) {
+  return createNode(Opcode::GetAttr, path, {}, {}, nameHint);
+}
+
+NodeId Graph::output(Argument value) { return createNode(Opcode::Output, "output", {std::move(value)}, {}, {}); }
+
+NodeId Graph::createNode(Opcode op, std::string_view target, ArgumentList args, KeywordArguments kwargs,
+                         std::string_view nameHint) {
+  std::string name = m_names.create(nameHint.empty() ? nameFromTarget(op, target) : std::string(nameHint));
+  return addNode(op, target, std::move(args), std::move(kwargs), std::move(name));
+}
+
+NodeId Graph::createNamed(Opcode op, std::string_view target, ArgumentList args, KeywordArguments kwargs,
+                          std::string_view name) {
+  std::string own = m_names.claim(name) ? std::string(name) : m_names.createLike(name);
+  return addNode(op, target, std::move(args), std::move(kwargs), std::move(own));
+}
+
+NodeId Graph::addNode(Opcode op, std::string_view target, ArgumentList args, KeywordArguments kwargs,
+                      std::string name) {
+  const NodeId id{static_cast<std::uint32_t>(m_nodes.size())};
+  auto node = std::make_shared<Node>();
+  node->m_id = id;
+  node->m_op = op;
+  node->m_name = std::move(name);
+  node->m_target = target;
+  node->m_args = std::move(args);
+  node->m_kwargs = std::move(kwargs);
+  nameTable().emplace(node->m_name, id);
+  m_nodes.push_back(node);
+  const auto at =
+      m_insertBefore.valid() ? m_order.begin() + static_cast<std::ptrdiff_t>(position(m_insertBefore)) : m_order.end();
+  m_order.insert(at, id);
+  addUses(*node);
+  return id;
+}
+
+void Graph::insertBefore(NodeId node) { m_insertBefore = node; }
+
+void Graph::insertAfter(NodeId node) {
+  const std::size_t next = position(node) + 1;
+  m_insertBefore = next < m_order.size() ? m_order[next] : NodeId{};
+}
+
+void Graph::insertAtEnd() { m_insertBefore = {}; }
+
+Result<void> Graph::eraseNode(NodeId id) {
+  if (!contains(id)) return fail(ErrorCode::Internal, "cannot erase a node that is not in the graph");
+  const Node& victim = node(id);
+  if (!victim.users().empty()) {
+    std::string users;
+    for (const NodeId user : victim.users()) users += (users.empty() ? "" : ", ") + node(user).name();
+    auto error = fail(ErrorCode::Internal, "cannot erase '{}': it is still used by {}", victim.name(), users);
+    error.error().atNode(victim.name());
+    return error;
+  }
+  const std::size_t at = position(id);
+  if (m_insertBefore == id) m_insertBefore = at + 1 < m_order.size() ? m_order[at + 1] : NodeId{};
+  removeUses(victim);
+  nameTable().erase(victim.name());
+  m_names.release(victim.name());
+  m_order.erase(m_order.begin() + static_cast<std::ptrdiff_t>(at));
+  m_nodes[id.index].reset();
+  return {};
+}
+
+void Graph::moveBefore(NodeId id, NodeId anchor) {
+  if (id == anchor) return;
+  m_order.erase(m_order.begin() + static_cast<std::ptrdiff_t>(position(id)));
+  m_order.insert(m_order.begin() + static_cast<std::ptrdiff_t>(position(anchor)), id);
+}
+
+Node& Graph::mutableNode(NodeId id) { return ownCopy(m_nodes[id.index]); }
+
+Graph::NameTable& Graph::nameTable() { return ownCopy(m_byName); }
+
+std::size_t Graph::position(NodeId id) const {
+  return static_cast<std::size_t>(std::ranges::find(m_order, id) - m_order.begin());
+}
+
+InsertionScope::InsertionScope(Graph& graph, Where where, NodeId anchor) : m_graph(graph) {
+  where == Where::Before ? graph.insertBefore(anchor) : graph.insertAfter(anchor);
+}
+
+InsertionScope::~InsertionScope() { m_graph.insertAtEnd(); }
+
+}  // namespace kerf

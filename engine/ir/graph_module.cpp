@@ -1,0 +1,62 @@
+#include "engine/ir/graph_module.h"
+
+#include "engine/ir/argument_hash.h"
+
+namespace kerf {
+namespace {
+
+template <class T>
+const T* findByPath(const std::vector<std::pair<std::string, T>>& entries, std::string_view path) {
+  for (const auto& [name, value] : entries)
+    if (name == path) return &value;
+  return nullptr;
+}
+
+void hashTensor(HashBuffer& buffer, const TensorAttribute& attribute) {
+  buffer.number(attribute.isParameter ? 1 : 0);
+  if (!attribute.tensor.defined()) return buffer.text(attribute.text);
+  const Tensor& tensor = attribute.tensor;
+  buffer.number(static_cast<std::uint64_t>(tensor.dtype()));
+  for (const Sizes& part : {tensor.sizes(), tensor.strides()}) {
+    buffer.number(part.size());
+    for (const std::int64_t value : part) buffer.number(static_cast<std::uint64_t>(value));
+  }
+  const auto contiguous = tensor.contiguous();
+  if (!contiguous) return;
+  const auto* bytes =
+      contiguous->data<char>() - contiguous->offset() + contiguous->offset() * itemSize(contiguous->dtype());
+  const Hash128 content = hashText({bytes, static_cast<std::size_t>(contiguous->byteSize())});
+  buffer.number(content.high);
+  buffer.number(content.low);
+}
+
+}  // namespace
+
+const TensorAttribute* GraphModule::attribute(std::string_view path) const { return findByPath(attributes, path); }
+
+const Submodule* GraphModule::submodule(std::string_view path) const { return findByPath(submodules, path); }
+
+Hash128 GraphModule::contentHash() const {
+  HashBuffer buffer;
+  const auto add = [&](const Hash128& hash) {
+    buffer.number(hash.high);
+    buffer.number(hash.low);
+  };
+  add(graph.contentHash());
+  buffer.number(attributes.size());
+  for (const auto& [path, attribute] : attributes) {
+    buffer.text(path);
+    hashTensor(buffer, attribute);
+  }
+  buffer.number(submodules.size());
+  for (const auto& [path, module] : submodules) {
+    buffer.text(path);
+    if (module.graph)
+      add(module.graph->contentHash());
+    else
+      buffer.text(module.repr);
+  }
+  return buffer.hash();
+}
+
+}  // namespace kerf

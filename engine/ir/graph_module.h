@@ -1,0 +1,61 @@
+// GraphModule: a Graph and the attributes it reads: parameters, buffers, nested submodules.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/ir/graph.h"
+#include "engine/tensor/tensor.h"
+
+namespace kerf {
+
+struct GraphModule;
+
+/// An attribute that holds a tensor. `text` is the right-hand side of the line that declared it (kept for round trips).
+struct TensorAttribute {
+  Tensor tensor;
+  bool isParameter = false;
+  std::string text;
+};
+
+/// A submodule: a nested graph (higher-order ops, call_module) or an opaque module known by its repr ("Linear(…)").
+struct Submodule {
+  std::shared_ptr<const GraphModule> graph;  ///< null if opaque
+  std::string repr;
+};
+
+/// How the signature and the return statement of `forward` are written (torch.fx's CodeGen classes).
+struct CodeGen {
+  enum class Kind : std::uint8_t {
+    Plain,   ///< one parameter per placeholder
+    Pytree,  ///< `forward(self, primals, tangents)` and fx_pytree.tree_flatten_spec
+    Export,  ///< pytree.tree_leaves and _in_shuffle_graph
+    Boxed,   ///< `forward(self, args_list)` and next(args_iter)
+  };
+  Kind kind = Kind::Plain;
+  std::vector<std::string> parameters;  ///< without self, for all kinds but Plain
+  std::string flattenArguments;         ///< inside tree_flatten_spec(…) / tree_leaves(…); empty: from `parameters`
+  std::vector<std::string> leafNames;   ///< Export: targets of tree_leaves
+  bool unflattensOutput = true;         ///< Pytree: the return statement calls pytree.tree_unflatten
+  bool expanded = false;                ///< one parameter and one output per line, with descriptions
+  std::vector<std::string> outputDescriptions;  ///< expanded: AOTAutograd's descriptor of each output
+};
+
+struct GraphModule {
+  std::string className = "GraphModule";
+  CodeGen codegen;
+  std::string initText;  ///< body lines of `__init__` as read, without super().__init__() (kept for the reader's owner)
+  int initLine = 0;      ///< line of the first of them
+  Graph graph;
+  std::vector<std::pair<std::string, TensorAttribute>> attributes;  ///< in declaration order, by dotted path
+  std::vector<std::pair<std::string, Submodule>> submodules;
+
+  const TensorAttribute* attribute(std::string_view path) const;
+  const Submodule* submodule(std::string_view path) const;
+  /// Hash over the graph, the attributes' contents and nested modules.
+  Hash128 contentHash() const;
+};
+
+}  // namespace kerf

@@ -1,0 +1,192 @@
+#include "engine/ir/interpreter.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kerf {
+
+struct Interpreter::Frame {
+  const ValueList& inputs;
+  std::size_t nextInput = 0;
+  std::vector<Value> values;  ///< by NodeId::index
+  std::vector<std::vector<NodeId>> freeAfter;
+};
+
+namespace {
+
+std::vector<std::vector<NodeId>> lastUses(const Graph& graph, std::size_t slots) {
+  std::vector<std::vector<NodeId>> out(slots);
+  std::vector<bool> seen(slots, false);
+  const auto order = graph.order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    for (const NodeId input : graph.node(*id).inputs()) {
+      if (seen[input.index]) continue;
+      seen[input.index] = true;
+      out[id->index].push_back(input);
+    }
+    if (graph.node(*id).users().empty()) out[id->index].push_back(*id);
+  }
+  return out;
+}
+
+std::size_t slotCount(const Graph& graph) {
+  std::size_t count = 0;
+  for (const NodeId id : graph.order()) count = std::max<std::size_t>(count, id.index + std::size_t{1});
+  return count;
+}
+
+Error located(Error error, const Node& node) {
+  if (error.node.empty()) error.atNode(node.name());
+  return error;
+}
+
+/// Overloads to try, in this order, for a tensor method.
+constexpr std::array<std::string_view, 11> methodOverloads = {
+    "default", "Tensor", "Scalar", "dim", "int", "dim_IntList", "self", "Tensor_Scalar", "other", "dtype", "Dimname"};
+
+}  // namespace
+
+class Interpreter::Subgraphs : public SubgraphCaller {
+ public:
+  explicit Subgraphs(const Interpreter& interpreter) : m_interpreter(interpreter) {}
+  Result<Value> callSubgraph(std::string_view path, const ValueList& args) const override {
+    return m_interpreter.runSubgraph(path, args);
+  }
+
+ private:
+  const Interpreter& m_interpreter;
+};
+
+Result<Value> OpCaller::callHigherOrder(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
+                                        const SubgraphCaller&) const {
+  return call(target, args, kwargs);
+}
+
+Result<Value> Interpreter::run(const ValueList& inputs, std::stop_token stop) {
+  m_stop = std::move(stop);
+  m_ownProgress = {};
+  const Graph& graph = m_module.graph;
+  const std::size_t slots = slotCount(graph);
+  Frame frame{inputs, 0, std::vector<Value>(slots), lastUses(graph, slots)};
+  Value result;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (m_stop.stop_requested()) return fail(located({ErrorCode::Cancelled, "stopped", {}, 0, {}, {}}, node));
+    if (++m_progress->nodes > limits.nodes)
+      return fail(located(
+          {ErrorCode::TooLarge, fmt::format("more than {} nodes were run", limits.nodes), {}, 0, {}, {}}, node));
+    auto value = runNode(frame, node);
+    if (!value) return fail(located(std::move(value).error(), node));
+    if (onNode) onNode(node, *value);
+    if (node.op() == Opcode::Output)
+      result = std::move(*value);
+    else
+      frame.values[id.index] = std::move(*value);
+    for (const NodeId dead : frame.freeAfter[id.index]) frame.values[dead.index] = {};
+  }
+  if (frame.nextInput < inputs.size())
+    return fail(ErrorCode::BadInput, "the graph takes {} inputs but {} were given", frame.nextInput, inputs.size());
+  return result;
+}
+
+Result<Value> Interpreter::runNode(Frame& frame, const Node& node) {
+  const auto lookup = [&](NodeId id) -> const Value& { return frame.values[id.index]; };
+  if (node.op() == Opcode::Placeholder) return runPlaceholder(frame, node);
+  if (node.op() == Opcode::GetAttr) return getAttr(node);
+  ValueList args;
+  args.reserve(node.args().size());
+  for (const Argument& argument : node.args()) {
+    KERF_TRY(auto value, argumentToValue(argument, lookup));
+    args.push_back(std::move(value));
+  }
+  KeywordValues kwargs;
+  for (const auto& [key, argument] : node.kwargs()) {
+    KERF_TRY(auto value, argumentToValue(argument, lookup));
+    kwargs.emplace_back(key, std::move(value));
+  }
+  if (node.op() == Opcode::CallFunction) return callFunction(node, args, kwargs);
+  if (node.op() == Opcode::CallMethod) return callMethod(node, args, kwargs);
+  if (node.op() == Opcode::CallModule) return callModule(node, args, kwargs);
+  return output(node, args.empty() ? Value() : args.front());
+}
+
+Result<Value> Interpreter::runPlaceholder(Frame& frame, const Node& node) {
+  if (frame.nextInput < frame.inputs.size()) return placeholder(node, frame.inputs[frame.nextInput++]);
+  if (node.args().empty())
+    return fail(ErrorCode::BadInput, "no value was given for input '{}' ({} were given)", node.name(),
+                frame.inputs.size());
+  static const Value none;
+  KERF_TRY(const Value value, argumentToValue(node.args().front(), [](NodeId) -> const Value& { return none; }));
+  return placeholder(node, value);
+}
+
+Result<Value> Interpreter::placeholder(const Node&, const Value& input) { return input; }
+
+Result<Value> Interpreter::callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+  if (node.target().starts_with("torch.ops.higher_order."))
+    return m_ops.callHigherOrder(node.target(), args, kwargs, Subgraphs(*this));
+  return m_ops.call(node.target(), args, kwargs);
+}
+
+Result<Value> Interpreter::callMethod(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+  auto direct = m_ops.call("method." + node.target(), args, kwargs);
+  if (direct || direct.error().code != ErrorCode::UnsupportedOp) return direct;
+  Error first{ErrorCode::UnsupportedOp, fmt::format("unknown tensor method '{}'", node.target()), {}, 0, {}, {}};
+  for (const std::string_view overload : methodOverloads) {
+    auto result = m_ops.call(fmt::format("torch.ops.aten.{}.{}", node.target(), overload), args, kwargs);
+    if (result) return result;
+    const bool mayFitAnother = result.error().code == ErrorCode::ShapeMismatch;
+    if (result.error().code == ErrorCode::UnsupportedOp) continue;
+    if (!mayFitAnother) return result;
+    if (first.code == ErrorCode::UnsupportedOp) first = std::move(result).error();
+  }
+  return fail(std::move(first));
+}
+
+Result<Value> Interpreter::callModule(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+  ValueList inputs = args;
+  for (const auto& [key, value] : kwargs) inputs.push_back(value);
+  const Submodule* found = m_module.submodule(node.target());
+  if (found != nullptr && !found->graph)
+    return m_ops.call(fmt::format("module:{}={}", node.target(), found->repr), inputs, {});
+  return runSubgraph(node.target(), inputs);
+}
+
+Result<Value> Interpreter::runSubgraph(std::string_view path, const ValueList& args) const {
+  const Submodule* found = m_module.submodule(path);
+  if (found == nullptr) return fail(ErrorCode::NotFound, "there is no submodule '{}'", path);
+  if (!found->graph)
+    return fail(ErrorCode::UnsupportedOp, "submodule '{}' ({}) has no graph to run", path, found->repr);
+  if (m_progress->depth >= limits.depth)
+    return fail(ErrorCode::TooLarge, "more than {} graphs run inside each other", limits.depth);
+  Interpreter nested(*found->graph, m_ops);
+  nested.limits = limits;
+  nested.m_progress = m_progress;
+  ++m_progress->depth;
+  auto result = nested.run(args, m_stop);
+  --m_progress->depth;
+  return result;
+}
+
+Result<Value> Interpreter::getAttr(const Node& node) {
+  if (const TensorAttribute* attribute = m_module.attribute(node.target())) {
+    if (attribute->tensor.defined()) return Value(attribute->tensor);
+    return fail(ErrorCode::UnsupportedOp, "attribute '{}' has no value", node.target());
+  }
+  if (m_module.submodule(node.target()) != nullptr) return Value(node.target());
+  const GraphModule* owner = &m_module;
+  std::string_view path = node.target();
+  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    const Submodule* next = owner->submodule(path.substr(0, dot));
+    if (next == nullptr || !next->graph) break;
+    owner = next->graph.get();
+    path.remove_prefix(dot + 1);
+    if (const TensorAttribute* attribute = owner->attribute(path); attribute && attribute->tensor.defined())
+      return Value(attribute->tensor);
+  }
+  return fail(ErrorCode::NotFound, "there is no attribute '{}'", node.target());
+}
+
+Result<Value> Interpreter::output(const Node&, const Value& value) { return value; }
+
+}  // namespace kerf

@@ -1,0 +1,72 @@
+// Interpreter: runs a GraphModule node by node, as torch.fx.Interpreter does; override one method per opcode.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "engine/ir/graph_module.h"
+#include "engine/ir/op_caller.h"
+
+namespace kerf {
+
+/// Bounds against graphs made to run or nest without end; counted over a graph and everything nested in it.
+struct InterpreterLimits {
+  std::int64_t nodes = 200'000'000;  ///< nodes run
+  int depth = 100;                   ///< graphs running inside each other
+};
+
+class Interpreter {
+ public:
+  Interpreter(const GraphModule& module, const OpCaller& ops) : m_module(module), m_ops(ops) {}
+  virtual ~Interpreter() = default;
+
+  /// Runs all nodes. `inputs` match the placeholders in order. A value is freed at its last use. The result is the
+  /// output node's value, a tuple as a list. Errors carry the node's name.
+  Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
+
+  InterpreterLimits limits;
+  /// Nodes of the last run, nested graphs included.
+  std::int64_t nodesRun() const { return m_progress->nodes; }
+  /// Called after each node with its value (per-node divergence, saving intermediates).
+  std::function<void(const Node&, const Value&)> onNode;
+
+ protected:
+  virtual Result<Value> placeholder(const Node& node, const Value& input);
+  /// Asks ops(); higher-order ops get a way to run the nested graphs.
+  virtual Result<Value> callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs);
+  /// Tensor methods run the ATen overload of that name that accepts the arguments.
+  virtual Result<Value> callMethod(const Node& node, const ValueList& args, const KeywordValues& kwargs);
+  /// Runs nested graphs; opaque modules are UnsupportedOp.
+  virtual Result<Value> callModule(const Node& node, const ValueList& args, const KeywordValues& kwargs);
+  /// Tensor of an attribute; a nested graph gives its path as a string.
+  virtual Result<Value> getAttr(const Node& node);
+  virtual Result<Value> output(const Node& node, const Value& value);
+
+  const GraphModule& module() const { return m_module; }
+  const OpCaller& ops() const { return m_ops; }
+
+ private:
+  struct Frame;
+  Result<Value> runNode(Frame& frame, const Node& node);
+  Result<Value> runPlaceholder(Frame& frame, const Node& node);
+  Result<Value> runSubgraph(std::string_view path, const ValueList& args) const;
+
+  /// Shared by nested interpreters.
+  struct Progress {
+    std::int64_t nodes = 0;
+    int depth = 0;
+  };
+  class Subgraphs;
+  const GraphModule& m_module;
+  const OpCaller& m_ops;
+  std::stop_token m_stop;
+  Progress m_ownProgress;
+  Progress* m_progress = &m_ownProgress;
+};
+
+/// Value of an argument whose nodes are looked up with `lookup`. Symbolic integers give their hint; a slice becomes
+/// the list {"slice", start, stop, step} and `...` the string "...", as OpCaller takes them.
+Result<Value> argumentToValue(const Argument& argument, const std::function<const Value&(NodeId)>& lookup);
+
+}  // namespace kerf

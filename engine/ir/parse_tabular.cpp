@@ -1,0 +1,189 @@
+// Reader of graph.print_tabular(): one node per row.
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "engine/ir/parser.h"
+#include "engine/ir/python_expression.h"
+#include "engine/ir/python_operators.h"
+
+namespace kerf {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r|");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r|") - first + 1);
+}
+
+std::string_view takeWord(std::string_view& text) {
+  const std::size_t end = std::min(text.find_first_of(" \t|"), text.size());
+  const std::string_view word = text.substr(0, end);
+  text = trim(text.substr(end));
+  return word;
+}
+
+/// Functions of the torch._C._nn module that torch.nn.functional re-exports as built-ins.
+constexpr std::array<std::string_view, 16> nnBuiltins = {"linear",
+                                                         "gelu",
+                                                         "avg_pool2d",
+                                                         "avg_pool3d",
+                                                         "softplus",
+                                                         "log_sigmoid",
+                                                         "hardtanh",
+                                                         "leaky_relu",
+                                                         "one_hot",
+                                                         "elu_",
+                                                         "pad",
+                                                         "upsample_nearest2d",
+                                                         "scaled_dot_product_attention",
+                                                         "softshrink",
+                                                         "adaptive_avg_pool2d",
+                                                         "glu"};
+constexpr std::array<std::string_view, 12> mathFunctions = {"sqrt", "ceil", "floor", "exp",  "log",   "sin",
+                                                            "cos",  "tan",  "log2",  "prod", "isnan", "isinf"};
+
+class TabularReader {
+ public:
+  TabularReader(std::string_view text, int firstLine, std::vector<std::string>* guessed)
+      : m_text(text), m_firstLine(firstLine), m_line(firstLine - 1), m_guessed(guessed) {}
+
+  Result<Graph> read() {
+    KERF_CHECK(checkPythonText(m_text, m_firstLine));
+    for (std::size_t at = 0; at < m_text.size();) {
+      const std::size_t end = std::min(m_text.find('\n', at), m_text.size());
+      const std::string_view line = trim(m_text.substr(at, end - at));
+      ++m_line;
+      at = end + 1;
+      const bool isRule = line.find_first_not_of("-=+| ") == std::string_view::npos;
+      if (isRule || line.starts_with("opcode ") || line.starts_with("opcode|")) continue;
+      KERF_CHECK(row(line));
+    }
+    if (m_graph.size() == 0) return pythonError(m_firstLine, "the table has no rows");
+    return std::move(m_graph);
+  }
+
+ private:
+  Result<void> row(std::string_view line) {
+    if (m_finished) return pythonError(m_line, "there are rows after the output");
+    const std::string_view word = takeWord(line);
+    const auto op = opcodeFromName(word);
+    if (!op) return pythonError(m_line, fmt::format("'{}' is no opcode", word.substr(0, 40)));
+    const std::string_view name = takeWord(line);
+    if (!isPythonIdentifier(name)) return pythonError(m_line, fmt::format("'{}' is no legal name", name.substr(0, 40)));
+    const std::size_t arguments = argumentsBegin(line);
+    if (arguments == std::string_view::npos)
+      return pythonError(m_line, fmt::format("the row of '{}' has no arguments", name));
+    const std::string_view shown = trim(line.substr(0, arguments));
+    ArgumentList args;
+    KeywordArguments kwargs;
+    KERF_CHECK(readArguments(line.substr(arguments), args, kwargs));
+    return add(*op, name, shown, std::move(args), std::move(kwargs));
+  }
+
+  /// Offset of the tuple of arguments: behind the target, which may be "<built-in method add of type object at 0x1>".
+  static std::size_t argumentsBegin(std::string_view line) {
+    std::size_t at = 0;
+    int angles = 0;
+    for (; at < line.size(); ++at) {
+      if (line[at] == '<') ++angles;
+      if (line[at] == '>') --angles;
+      const bool afterSpace = at == 0 || line[at - 1] == ' ' || line[at - 1] == '|';
+      if (line[at] == '(' && angles <= 0 && afterSpace) return at;
+    }
+    return std::string_view::npos;
+  }
+
+  Result<void> readArguments(std::string_view text, ArgumentList& args, KeywordArguments& kwargs) {
+    PythonLexer lexer(text, m_line);
+    PythonParser parser(lexer);
+    KERF_TRY(const auto tuple, parser.expression());
+    lexer.accept("|");
+    KERF_TRY(const auto dict, parser.expression());
+    const auto names = [this](std::string_view name, int line) -> Result<Argument> {
+      const auto found = m_defined.find(std::string(name));
+      if (found != m_defined.end()) return Argument(found->second);
+      if (name.find('.') != std::string_view::npos) return Argument(PythonName{std::string(name)});
+      return undefinedPythonName(name, line);
+    };
+    KERF_TRY(const Argument positional, pythonToArgument(tuple, names));
+    KERF_TRY(const Argument keywords, pythonToArgument(dict, names));
+    if (positional.asList() == nullptr || !positional.asList()->isTuple || keywords.asDict() == nullptr)
+      return pythonError(m_line, "args must be a tuple and kwargs a dict");
+    args = positional.asList()->items;
+    kwargs = keywords.asDict()->items;
+    return {};
+  }
+
+  Result<void> add(Opcode op, std::string_view name, std::string_view shown, ArgumentList args,
+                   KeywordArguments kwargs) {
+    NodeMeta meta;
+    meta.sourceLine = m_line;
+    if (op == Opcode::Output) {
+      m_finished = true;
+      m_graph.setMeta(m_graph.output(args.empty() ? Argument() : std::move(args.front())), std::move(meta));
+      return {};
+    }
+    const std::string target = op == Opcode::CallFunction ? function(shown) : std::string(shown);
+    if (target.empty()) return pythonError(m_line, fmt::format("the row of '{}' has no target", name));
+    const NodeId id = m_graph.createNamed(op, target, std::move(args), std::move(kwargs), name);
+    m_graph.setMeta(id, std::move(meta));
+    m_defined[std::string(name)] = id;
+    return {};
+  }
+
+  /// The target of which the table shows str().
+  std::string function(std::string_view shown) {
+    const auto between = [&](std::string_view prefix) {
+      return std::string(shown.substr(prefix.size(), shown.find_first_of(" >", prefix.size()) - prefix.size()));
+    };
+    if (shown.starts_with("<built-in function ")) return builtIn(between("<built-in function "));
+    if (shown.starts_with("<built-in method ")) return "torch." + between("<built-in method ");
+    if (shown.starts_with("<class '") && shown.ends_with("'>")) return std::string(shown.substr(8, shown.size() - 10));
+    if (shown.starts_with("<OpOverload(op='") || shown.starts_with("<OpOverloadPacket(op='")) return overload(shown);
+    if (shown.starts_with("<function ")) {
+      const std::string name = between("<function ");
+      if (m_guessed != nullptr) m_guessed->push_back(name);
+      return "torch.nn.functional." + name;
+    }
+    if (shown.starts_with("torch.") || shown.starts_with("<")) return std::string(shown);
+    return (shown.find('.') == std::string_view::npos ? "torch.ops.higher_order." : "torch.ops.") + std::string(shown);
+  }
+
+  static std::string builtIn(const std::string& name) {
+    for (const std::size_t operands : {1, 2, 3})
+      if (operatorOfTarget("operator." + name, operands) != nullptr) return "operator." + name;
+    if (const auto called = targetOfCalledName(name); called && called->starts_with("builtins.")) return *called;
+    if (std::ranges::find(nnBuiltins, name) != nnBuiltins.end()) return "torch._C._nn." + name;
+    if (std::ranges::find(mathFunctions, name) != mathFunctions.end()) return "math." + name;
+    return "torch." + name;
+  }
+
+  /// "<OpOverload(op='aten.add', overload='Tensor')>"
+  static std::string overload(std::string_view shown) {
+    const auto quoted = [&](std::string_view key) {
+      const std::size_t at = shown.find(key);
+      if (at == std::string_view::npos) return std::string_view();
+      const std::string_view rest = shown.substr(at + key.size());
+      return rest.substr(0, rest.find('\''));
+    };
+    const std::string_view name = quoted("overload='");
+    return "torch.ops." + std::string(quoted("op='")) + (name.empty() ? "" : "." + std::string(name));
+  }
+
+  std::string_view m_text;
+  int m_firstLine;
+  int m_line;
+  std::vector<std::string>* m_guessed;
+  Graph m_graph;
+  std::unordered_map<std::string, NodeId> m_defined;
+  bool m_finished = false;
+};
+
+}  // namespace
+
+Result<Graph> parseTabular(std::string_view text, int firstLine, std::vector<std::string>* guessed) {
+  return TabularReader(text, firstLine, guessed).read();
+}
+
+}  // namespace kerf

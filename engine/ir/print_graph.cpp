@@ -1,0 +1,95 @@
+// str(graph) and graph.print_tabular().
+#include <algorithm>
+#include <array>
+
+#include "engine/ir/printer.h"
+
+namespace kerf {
+namespace {
+
+std::string typePrefix(const Node& node) { return node.meta().typeText.empty() ? "" : node.meta().typeText + " "; }
+
+std::string callArguments(const Graph& graph, const Node& node) {
+  const auto text = [&](const Argument& argument) { return printArgument(graph, argument, ArgumentStyle::GraphText); };
+  DictArgument kwargs;
+  kwargs.items = node.kwargs();
+  return "(args = " + text(Argument::tuple(node.args())) + ", kwargs = " + text(kwargs) + ")";
+}
+
+std::string nodeText(const Graph& graph, const Node& node) {
+  if (node.op() == Opcode::Output)
+    return "return " + (node.args().empty() ? "None" : printArgument(graph, node.args()[0], ArgumentStyle::Python));
+  std::string out = fmt::format("%{} : {}[num_users={}] = {}[target={}]", node.name(), typePrefix(node),
+                                node.users().size(), opcodeName(node.op()), node.target());
+  if (node.op() == Opcode::Placeholder && !node.args().empty()) {
+    const auto* text = node.args()[0].as<std::string>();
+    const bool plain = text != nullptr || node.args()[0].as<Device>() != nullptr;
+    out +=
+        "(default=" + printArgument(graph, node.args()[0], plain ? ArgumentStyle::GraphText : ArgumentStyle::Python) +
+        ")";
+  } else if (node.op() != Opcode::Placeholder && node.op() != Opcode::GetAttr) {
+    out += callArguments(graph, node);
+  }
+  return out;
+}
+
+/// str(target) as tabulate shows it: ops by their own name, Python's functions as "<built-in function …>".
+std::string tabularTarget(const Node& node) {
+  const std::string& target = node.target();
+  if (node.op() != Opcode::CallFunction) return target;
+  if (target.starts_with("torch.ops.higher_order.")) return target.substr(23);
+  if (target.starts_with("torch.ops.")) return target.substr(10);
+  const std::string name = target.substr(target.rfind('.') + 1);
+  const bool builtIn =
+      target.starts_with("operator.") || target.starts_with("builtins.") || target.starts_with("math.");
+  return builtIn ? "<built-in function " + name + ">" : "<function " + name + ">";
+}
+
+using Row = std::array<std::string, 5>;
+
+Row tabularRow(const Graph& graph, const Node& node) {
+  DictArgument kwargs;
+  kwargs.items = node.kwargs();
+  const auto text = [&](const Argument& argument) { return printArgument(graph, argument, ArgumentStyle::Python); };
+  return {std::string(opcodeName(node.op())), node.name(), tabularTarget(node), text(Argument::tuple(node.args())),
+          text(kwargs)};
+}
+
+std::size_t displayWidth(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }));
+}
+
+std::string tableLine(const Row& row, const std::array<std::size_t, 5>& widths) {
+  std::string out;
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    if (c > 0) out += "  ";
+    out += row[c] + std::string(widths[c] - displayWidth(row[c]), ' ');
+  }
+  return out.substr(0, out.find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+std::string printGraphText(const Graph& graph) {
+  std::string out = "graph():";
+  for (const NodeId id : graph.order()) out += "\n    " + nodeText(graph, graph.node(id));
+  return out;
+}
+
+std::string printTabular(const Graph& graph) {
+  const Row header = {"opcode", "name", "target", "args", "kwargs"};
+  std::array<std::size_t, 5> widths{};
+  for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = header[c].size() + 2;
+  std::vector<Row> rows;
+  for (const NodeId id : graph.order()) rows.push_back(tabularRow(graph, graph.node(id)));
+  for (const Row& row : rows)
+    for (std::size_t c = 0; c < widths.size(); ++c) widths[c] = std::max(widths[c], displayWidth(row[c]));
+  Row rule;
+  for (std::size_t c = 0; c < widths.size(); ++c) rule[c] = std::string(widths[c], '-');
+  std::string out = tableLine(header, widths) + "\n" + tableLine(rule, widths);
+  for (const Row& row : rows) out += "\n" + tableLine(row, widths);
+  return out;
+}
+
+}  // namespace kerf

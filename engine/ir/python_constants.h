@@ -1,0 +1,20 @@
+// The names that FX text uses for torch's enumerations, both ways. Private to engine/ir.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/tensor/device.h"
+#include "engine/tensor/dtype.h"
+
+namespace kerf {
+
+/// "torch.strided", "torch.sparse_coo", …
+std::string_view layoutName(Layout layout);
+/// "torch.contiguous_format", …
+std::string_view memoryFormatName(MemoryFormat format);
+/// "cpu", "cuda:0"; empty if the text cannot be a device.
+std::optional<Device> deviceFromText(std::string_view text);
+
+}  // namespace kerf

@@ -1,0 +1,237 @@
+// Construction of function calls: FloorDiv by a common factor, flattened Max, relations that are decided.
+#include <algorithm>
+#include <numeric>
+
+#include "engine/ir/symbolic_node.h"
+
+namespace kerf {
+namespace {
+
+using Kind = SymbolicNode::Kind;
+using Arguments = std::vector<Symbolic>;
+
+bool isZero(const Symbolic& item) { return item.asInteger() == 0; }
+bool isOne(const Symbolic& item) { return item.asInteger() == 1; }
+
+std::vector<Symbolic> termsOf(const Symbolic& expression) {
+  return isKind(expression, Kind::Add) ? expression.node().arguments : Arguments{expression};
+}
+
+/// Factors that a term is a multiple of: its integer coefficient, and how often each base divides it.
+std::optional<Symbolic> dividedTerm(const Symbolic& term, const Symbolic& divisor) {
+  const SymbolicTerm split = splitCoefficient(term);
+  const SymbolicTerm by = splitCoefficient(divisor);
+  if (!split.coefficient.isInteger() || !by.coefficient.isInteger() || by.coefficient.numerator == 0) return {};
+  if (by.coefficient.numerator == -1 || split.coefficient.numerator % by.coefficient.numerator != 0) return {};
+  Arguments factors{Symbolic::integer(split.coefficient.numerator / by.coefficient.numerator), split.rest};
+  if (isOne(by.rest)) return Symbolic::mul(factors);
+  const Arguments parts = isKind(by.rest, Kind::Mul) ? by.rest.node().arguments : Arguments{by.rest};
+  const Arguments have = isKind(split.rest, Kind::Mul) ? split.rest.node().arguments : Arguments{split.rest};
+  for (const Symbolic& part : parts) {
+    const SymbolicFactor wanted = splitExponent(part);
+    const bool divides = wanted.exponent > 0 && std::ranges::any_of(have, [&](const Symbolic& factor) {
+                           const SymbolicFactor held = splitExponent(factor);
+                           return held.base == wanted.base && held.exponent >= wanted.exponent;
+                         });
+    if (!divides) return {};
+    factors.push_back(Symbolic::pow(part, Symbolic::integer(-1)));
+  }
+  return Symbolic::mul(std::move(factors));
+}
+
+/// expression / divisor where every term is a multiple of the divisor.
+std::optional<Symbolic> exactQuotient(const Symbolic& expression, const Symbolic& divisor) {
+  Arguments terms;
+  for (const Symbolic& term : termsOf(expression)) {
+    auto divided = dividedTerm(term, divisor);
+    if (!divided) return {};
+    terms.push_back(std::move(*divided));
+  }
+  return Symbolic::add(std::move(terms));
+}
+
+/// Greatest common divisor of all integer coefficients; 1 if one is no integer.
+std::int64_t contentOf(const Symbolic& expression) {
+  std::int64_t divisor = 0;
+  for (const Symbolic& term : termsOf(expression)) {
+    const SymbolicValue coefficient = splitCoefficient(term).coefficient;
+    if (!coefficient.isInteger() || coefficient.numerator == INT64_MIN) return 1;
+    divisor = std::gcd(divisor, coefficient.numerator);
+  }
+  return std::max<std::int64_t>(divisor, 1);
+}
+
+std::optional<Symbolic> simplifyFloorDiv(const Arguments& arguments) {
+  const Symbolic& base = arguments[0];
+  const Symbolic& divisor = arguments[1];
+  if (isZero(divisor)) return {};
+  if (isZero(base)) return Symbolic::integer(0);
+  if (isOne(divisor)) return base;
+  if (divisor.asInteger() == -1) return Symbolic::mul({base, divisor});
+  if (auto quotient = exactQuotient(base, divisor)) return quotient;
+  const auto number = divisor.asInteger();
+  const bool nested = isFunction(base, "FloorDiv") && number && *number > 0;
+  const auto inner = nested ? base.node().arguments[1].asInteger() : std::nullopt;
+  std::int64_t both = 0;
+  if (inner && *inner > 0 && !__builtin_mul_overflow(*inner, *number, &both))
+    return *Symbolic::call("FloorDiv", {base.node().arguments[0], Symbolic::integer(both)});
+  const std::int64_t common = std::gcd(contentOf(base), contentOf(divisor));
+  if (common <= 1) return {};
+  const Symbolic by = Symbolic::integer(common);
+  return *Symbolic::call("FloorDiv", {*exactQuotient(base, by), *exactQuotient(divisor, by)});
+}
+
+std::optional<Symbolic> simplifyMod(const Arguments& arguments) {
+  if (isZero(arguments[1])) return {};
+  if (isZero(arguments[0]) || isOne(arguments[1]) || arguments[0] == arguments[1]) return Symbolic::integer(0);
+  if (exactQuotient(arguments[0], arguments[1])) return Symbolic::integer(0);
+  return {};
+}
+
+std::optional<Symbolic> simplifyCeilDiv(const Arguments& arguments) {
+  if (isZero(arguments[1])) return {};
+  if (auto quotient = exactQuotient(arguments[0], arguments[1])) return quotient;
+  const Symbolic raised = Symbolic::add({arguments[0], arguments[1], Symbolic::integer(-1)});
+  return *Symbolic::call("FloorDiv", {raised, arguments[1]});
+}
+
+std::optional<Symbolic> simplifyCleanDiv(const Arguments& arguments) {
+  if (isZero(arguments[1])) return {};
+  return exactQuotient(arguments[0], arguments[1]);
+}
+
+std::optional<Symbolic> simplifyModularIndexing(const Arguments& arguments) {
+  if (isZero(arguments[0]) || isOne(arguments[2])) return Symbolic::integer(0);
+  return {};
+}
+
+/// Arguments of the same function moved up, sorted, without repetitions, constants folded into one.
+std::optional<Symbolic> flattened(std::string_view name, const Arguments& arguments) {
+  Arguments items, constants;
+  for (const Symbolic& argument : arguments) {
+    const Arguments inner = isFunction(argument, name) ? argument.node().arguments : Arguments{argument};
+    for (const Symbolic& item : inner) (isConstant(item) ? constants : items).push_back(item);
+  }
+  std::ranges::sort(items, [](const Symbolic& a, const Symbolic& b) { return compareSymbolic(a, b) < 0; });
+  items.erase(std::ranges::unique(items).begin(), items.end());
+  if (!constants.empty()) {
+    std::vector<SymbolicValue> values;
+    for (const Symbolic& constant : constants) values.push_back(constant.node().value);
+    const SymbolicFunction& function = *findSymbolicFunction(name);
+    const SymbolicValue value = *function.evaluate(values);
+    const Symbolic folded = function.truth ? Symbolic::boolean(!value.isZero()) : makeNumber(value);
+    const bool decides = function.truth && value.isZero() == (name == "And");
+    if (decides || items.empty()) return folded;
+    if (!function.truth) items.insert(items.begin(), folded);
+  }
+  if (items.size() == 1) return items[0];
+  return makeNode(Kind::Function, std::string(name), std::move(items));
+}
+
+std::optional<Symbolic> simplifyMax(const Arguments& arguments) { return flattened("Max", arguments); }
+std::optional<Symbolic> simplifyMin(const Arguments& arguments) { return flattened("Min", arguments); }
+std::optional<Symbolic> simplifyAnd(const Arguments& arguments) { return flattened("And", arguments); }
+std::optional<Symbolic> simplifyOr(const Arguments& arguments) { return flattened("Or", arguments); }
+
+/// Relations of two sides whose difference is a number are decided.
+std::optional<Symbolic> decided(std::string_view name, const Arguments& arguments) {
+  if (isKind(arguments[0], Kind::Boolean) || isKind(arguments[1], Kind::Boolean)) return {};
+  const Symbolic difference = arguments[0] - arguments[1];
+  if (!isNumber(difference)) return {};
+  const std::vector<SymbolicValue> sides = {difference.node().value, SymbolicValue::integer(0)};
+  const auto value = findSymbolicFunction(name)->evaluate(sides);
+  return value ? std::optional(Symbolic::boolean(!value->isZero())) : std::nullopt;
+}
+
+struct Opposite {
+  std::string_view name, opposite;
+};
+constexpr Opposite opposites[] = {{"Eq", "Ne"}, {"Ne", "Eq"}, {"Lt", "Ge"}, {"Ge", "Lt"}, {"Gt", "Le"}, {"Le", "Gt"}};
+
+std::optional<Symbolic> simplifyNot(const Arguments& arguments) {
+  if (isFunction(arguments[0], "Not")) return arguments[0].node().arguments[0];
+  for (const Opposite& entry : opposites)
+    if (isFunction(arguments[0], entry.name)) return *Symbolic::call(entry.opposite, arguments[0].node().arguments);
+  return {};
+}
+
+std::optional<Symbolic> simplifyIdentity(const Arguments& arguments) { return arguments[0]; }
+/// Of what is an integer already.
+std::optional<Symbolic> simplifyRounding(const Arguments& arguments) {
+  const auto hasFraction = [](const Symbolic& term) {
+    const SymbolicTerm split = splitCoefficient(term);
+    if (!split.coefficient.isInteger()) return true;
+    const Arguments factors = isKind(split.rest, Kind::Mul) ? split.rest.node().arguments : Arguments{split.rest};
+    return !std::ranges::all_of(factors, [](const Symbolic& factor) {
+      const SymbolicFactor power = splitExponent(factor);
+      return isOne(factor) || (isKind(power.base, Kind::Symbol) && power.exponent > 0);
+    });
+  };
+  if (std::ranges::any_of(termsOf(arguments[0]), hasFraction)) return {};
+  return arguments[0];
+}
+
+struct CallRule {
+  std::string_view name;
+  std::optional<Symbolic> (*simplify)(const Arguments&);
+};
+constexpr CallRule rules[] = {
+    {"FloorDiv", simplifyFloorDiv},
+    {"Mod", simplifyMod},
+    {"PythonMod", simplifyMod},
+    {"CeilDiv", simplifyCeilDiv},
+    {"CleanDiv", simplifyCleanDiv},
+    {"ModularIndexing", simplifyModularIndexing},
+    {"Max", simplifyMax},
+    {"Min", simplifyMin},
+    {"And", simplifyAnd},
+    {"Or", simplifyOr},
+    {"Not", simplifyNot},
+    {"Identity", simplifyIdentity},
+    {"floor", simplifyRounding},
+    {"ceiling", simplifyRounding},
+    {"FloorToInt", simplifyRounding},
+    {"CeilToInt", simplifyRounding},
+    {"TruncToInt", simplifyRounding},
+    {"RoundToInt", simplifyRounding},
+};
+constexpr std::string_view relations[] = {"Eq", "Ne", "Lt", "Le", "Gt", "Ge"};
+
+std::optional<Symbolic> folded(const SymbolicFunction& function, const Arguments& arguments) {
+  std::vector<SymbolicValue> values;
+  for (const Symbolic& argument : arguments) {
+    if (!isConstant(argument)) return {};
+    values.push_back(argument.node().value);
+  }
+  const auto value = function.evaluate(values);
+  if (!value) return {};
+  return function.truth ? Symbolic::boolean(!value->isZero()) : makeNumber(*value);
+}
+
+}  // namespace
+
+std::optional<Symbolic> simplifyCall(std::string_view name, const Arguments& arguments) {
+  const auto rule = std::ranges::find(rules, name, &CallRule::name);
+  if (rule != std::end(rules))
+    if (auto result = rule->simplify(arguments)) return result;
+  if (std::ranges::find(relations, name) != std::end(relations)) return decided(name, arguments);
+  return {};
+}
+
+Result<Symbolic> Symbolic::call(std::string_view name, std::vector<Symbolic> arguments) {
+  const std::string_view canonical = canonicalFunctionName(name);
+  if (canonical == "Pow" && arguments.size() == 2) return pow(arguments[0], arguments[1]);
+  if (canonical == "Add") return add(std::move(arguments));
+  if (canonical == "Mul") return mul(std::move(arguments));
+  if ((canonical == "Integer" || canonical == "Symbol") && arguments.size() == 1) return arguments[0];
+  if (canonical == "RoundToInt" && arguments.size() == 2) return call("RoundDecimal", std::move(arguments));
+  const SymbolicFunction* function = findSymbolicFunction(canonical);
+  if (function == nullptr) return fail(ErrorCode::BadInput, "'{}' is no function of symbolic sizes", name);
+  if (arguments.size() < function->minimum || arguments.size() > function->maximum)
+    return fail(ErrorCode::BadInput, "{} does not take {} arguments", canonical, arguments.size());
+  if (auto value = folded(*function, arguments)) return *value;
+  if (auto simpler = simplifyCall(canonical, arguments)) return *simpler;
+  return makeNode(Kind::Function, std::string(canonical), std::move(arguments));
+}
+
+}  // namespace kerf

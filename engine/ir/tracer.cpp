@@ -1,0 +1,122 @@
+#include "engine/ir/tracer.h"
+
+namespace kerf::trace {
+namespace {
+
+constexpr std::string_view atenPrefix = "torch.ops.aten.";
+
+/// AOTAutograd names a node after the op, without its overload.
+std::string atenName(std::string_view overload) { return std::string(overload.substr(0, overload.find('.'))); }
+
+Proxy binary(const Proxy& a, const Operand& b, std::string_view op, bool hasScalarOverload = false) {
+  const bool scalar = hasScalarOverload && !b.isTensor();
+  return a.tracer().aten(std::string(op) + (scalar ? ".Scalar" : ".Tensor"), {a, b.value()});
+}
+
+Argument dimsArgument(const std::vector<std::int64_t>& dims) {
+  ArgumentList items;
+  for (const std::int64_t dim : dims) items.emplace_back(dim);
+  return Argument::list(std::move(items));
+}
+
+Proxy reduce(const Proxy& x, std::string_view overload, const std::vector<std::int64_t>& dims, bool keepDim) {
+  ArgumentList args = {x, dimsArgument(dims)};
+  if (keepDim) args.emplace_back(true);
+  return x.tracer().aten(overload, std::move(args));
+}
+
+Proxy general(const Proxy& x, std::string_view overload, ArgumentList rest, KeywordArguments kwargs) {
+  rest.insert(rest.begin(), x);
+  return x.tracer().aten(overload, std::move(rest), std::move(kwargs));
+}
+
+}  // namespace
+
+Proxy Proxy::operator[](Argument index) const { return m_tracer->call("operator.getitem", {*this, std::move(index)}); }
+
+Proxy Proxy::method(std::string_view name, ArgumentList args, KeywordArguments kwargs) const {
+  args.insert(args.begin(), *this);
+  return m_tracer->callMethod(name, std::move(args), std::move(kwargs));
+}
+
+Proxy Tracer::placeholder(std::string_view name, ValueMeta value) {
+  const NodeId node = m_module.graph.placeholder(name);
+  if (value.known()) m_module.graph.setValueMeta(node, std::move(value));
+  return {*this, node};
+}
+
+Proxy Tracer::call(std::string_view target, ArgumentList args, KeywordArguments kwargs) {
+  std::string name;
+  if (target.starts_with("torch.ops.")) {
+    const std::string_view rest = target.substr(10);
+    name = atenName(rest.substr(rest.find('.') + 1));
+  }
+  return {*this, m_module.graph.callFunction(target, std::move(args), std::move(kwargs), name)};
+}
+
+Proxy Tracer::aten(std::string_view overload, ArgumentList args, KeywordArguments kwargs) {
+  return call(std::string(atenPrefix) + std::string(overload), std::move(args), std::move(kwargs));
+}
+
+Proxy Tracer::callMethod(std::string_view method, ArgumentList args, KeywordArguments kwargs) {
+  return {*this, m_module.graph.callMethod(method, std::move(args), std::move(kwargs))};
+}
+
+Proxy Tracer::callModule(std::string_view path, ArgumentList args, KeywordArguments kwargs) {
+  return {*this, m_module.graph.callModule(path, std::move(args), std::move(kwargs))};
+}
+
+Proxy Tracer::getAttr(std::string_view path) { return {*this, m_module.graph.getAttr(path)}; }
+
+Proxy Tracer::attribute(std::string_view path, Tensor tensor, bool isParameter) {
+  m_module.attributes.emplace_back(path, TensorAttribute{std::move(tensor), isParameter, {}});
+  return getAttr(path);
+}
+
+void Tracer::output(Argument value) { m_module.graph.output(std::move(value)); }
+
+Proxy operator+(const Proxy& a, const Operand& b) { return binary(a, b, "add"); }
+Proxy operator-(const Proxy& a, const Operand& b) { return binary(a, b, "sub"); }
+Proxy operator*(const Proxy& a, const Operand& b) { return binary(a, b, "mul"); }
+Proxy operator/(const Proxy& a, const Operand& b) { return binary(a, b, "div"); }
+Proxy operator+(double a, const Proxy& b) { return b + a; }
+Proxy operator-(double a, const Proxy& b) { return b.tracer().aten("rsub.Scalar", {b, a}); }
+Proxy operator*(double a, const Proxy& b) { return b * a; }
+Proxy operator/(double a, const Proxy& b) { return reciprocal(b) * a; }
+Proxy operator-(const Proxy& a) { return neg(a); }
+Proxy operator<(const Proxy& a, const Operand& b) { return binary(a, b, "lt", true); }
+Proxy operator>(const Proxy& a, const Operand& b) { return binary(a, b, "gt", true); }
+Proxy operator<=(const Proxy& a, const Operand& b) { return binary(a, b, "le", true); }
+Proxy operator>=(const Proxy& a, const Operand& b) { return binary(a, b, "ge", true); }
+
+Proxy pow(const Proxy& a, const Operand& b) {
+  return a.tracer().aten(b.isTensor() ? "pow.Tensor_Tensor" : "pow.Tensor_Scalar", {a, b.value()});
+}
+
+#define KERF_DEFINE(name) \
+  Proxy name(const Proxy& x) { return x.tracer().aten(#name ".default", {x}); }
+KERF_TRACED_UNARY(KERF_DEFINE)
+#undef KERF_DEFINE
+#define KERF_DEFINE(name) \
+  Proxy name(const Proxy& a, const Proxy& b) { return a.tracer().aten(#name ".default", {a, b}); }
+KERF_TRACED_BINARY(KERF_DEFINE)
+#undef KERF_DEFINE
+#define KERF_DEFINE(name, overload)                                             \
+  Proxy name(const Proxy& x, ArgumentList rest, KeywordArguments kwargs) {      \
+    return general(x, #name "." #overload, std::move(rest), std::move(kwargs)); \
+  }
+KERF_TRACED_GENERAL(KERF_DEFINE)
+#undef KERF_DEFINE
+
+Proxy sum(const Proxy& x) { return x.tracer().aten("sum.default", {x}); }
+Proxy sum(const Proxy& x, const std::vector<std::int64_t>& dims, bool keepDim) {
+  return reduce(x, "sum.dim_IntList", dims, keepDim);
+}
+Proxy mean(const Proxy& x) { return x.tracer().aten("mean.default", {x}); }
+Proxy mean(const Proxy& x, const std::vector<std::int64_t>& dims, bool keepDim) {
+  return reduce(x, "mean.dim", dims, keepDim);
+}
+Proxy softmax(const Proxy& x, std::int64_t dim) { return x.tracer().aten("_softmax.default", {x, dim, false}); }
+Proxy logSoftmax(const Proxy& x, std::int64_t dim) { return x.tracer().aten("_log_softmax.default", {x, dim, false}); }
+
+}  // namespace kerf::trace

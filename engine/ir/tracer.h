@@ -1,0 +1,135 @@
+// Tracer and Proxy: write C++ that looks like the model, get a Graph. Operators and functions are ATen calls, named as
+// AOTAutograd names them:
+//   Tracer t;  auto x = t.placeholder("x");  t.output(relu(x + 1.0));
+//   → x; add = aten.add.Tensor(x, 1.0); relu = aten.relu.default(add); return relu
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include "engine/ir/graph_module.h"
+
+namespace kerf::trace {
+
+class Tracer;
+
+/// One value of the model being traced: a node of its tracer's graph. Cheap to copy; must not outlive the tracer.
+class Proxy {
+ public:
+  Proxy(Tracer& tracer, NodeId node) : m_tracer(&tracer), m_node(node) {}
+  NodeId node() const { return m_node; }
+  Tracer& tracer() const { return *m_tracer; }
+  operator Argument() const { return m_node; }  // NOLINT: a proxy is an argument, as in FX
+
+  /// operator.getitem: element of a tuple, or of a tensor by integers, slices and `...`.
+  Proxy operator[](Argument index) const;
+  /// call_method node.
+  Proxy method(std::string_view name, ArgumentList args = {}, KeywordArguments kwargs = {}) const;
+
+ private:
+  Tracer* m_tracer;
+  NodeId m_node;
+};
+
+class Tracer {
+ public:
+  Tracer() = default;
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  Proxy placeholder(std::string_view name, ValueMeta value = {});
+  /// Any function: "torch.ops.aten.addmm.default" is named "addmm".
+  Proxy call(std::string_view target, ArgumentList args, KeywordArguments kwargs = {});
+  /// "relu.default" stands for "torch.ops.aten.relu.default".
+  Proxy aten(std::string_view overload, ArgumentList args, KeywordArguments kwargs = {});
+  Proxy callMethod(std::string_view method, ArgumentList args, KeywordArguments kwargs = {});
+  Proxy callModule(std::string_view path, ArgumentList args, KeywordArguments kwargs = {});
+  Proxy getAttr(std::string_view path);
+  /// Adds the tensor to the module and reads it.
+  Proxy attribute(std::string_view path, Tensor tensor, bool isParameter = true);
+  void output(Argument value);
+
+  const Graph& graph() const { return m_module.graph; }
+  /// Ends tracing: the module with its graph and attributes.
+  GraphModule finish() { return std::move(m_module); }
+
+ private:
+  GraphModule m_module;
+};
+
+/// A tensor or a number as one side of an operator.
+class Operand {
+ public:
+  Operand(const Proxy& proxy) : m_value(proxy), m_isTensor(true) {}  // NOLINT: written as in the model
+  Operand(double number) : m_value(number) {}                        // NOLINT
+  Operand(int number) : m_value(number) {}                           // NOLINT
+  Operand(std::int64_t number) : m_value(number) {}                  // NOLINT
+  const Argument& value() const { return m_value; }
+  bool isTensor() const { return m_isTensor; }
+
+ private:
+  Argument m_value;
+  bool m_isTensor = false;
+};
+
+Proxy operator+(const Proxy& a, const Operand& b);
+Proxy operator-(const Proxy& a, const Operand& b);
+Proxy operator*(const Proxy& a, const Operand& b);
+Proxy operator/(const Proxy& a, const Operand& b);
+Proxy operator+(double a, const Proxy& b);
+Proxy operator-(double a, const Proxy& b);
+Proxy operator*(double a, const Proxy& b);
+Proxy operator/(double a, const Proxy& b);
+Proxy operator-(const Proxy& a);
+/// Comparisons give bool tensors.
+Proxy operator<(const Proxy& a, const Operand& b);
+Proxy operator>(const Proxy& a, const Operand& b);
+Proxy operator<=(const Proxy& a, const Operand& b);
+Proxy operator>=(const Proxy& a, const Operand& b);
+Proxy pow(const Proxy& a, const Operand& b);
+
+// One row per function: C++ name and overload. Arguments after the tensors are passed on as written.
+#define KERF_TRACED_UNARY(X)                                                                                      \
+  X(abs)                                                                                                          \
+  X(acos) X(asin) X(atan) X(bitwise_not) X(ceil) X(cos) X(cosh) X(detach) X(erf) X(erfc) X(exp) X(expm1) X(floor) \
+      X(gelu) X(hardsigmoid) X(hardswish) X(isinf) X(isnan) X(log) X(log1p) X(log2) X(logical_not) X(mish) X(neg) \
+          X(reciprocal) X(relu) X(round) X(rsqrt) X(sigmoid) X(sign) X(silu) X(sin) X(sinh) X(softplus) X(sqrt)   \
+              X(square) X(t) X(tan) X(tanh) X(trunc)
+#define KERF_TRACED_BINARY(X) \
+  X(atan2) X(bmm) X(dot) X(logical_and) X(logical_or) X(maximum) X(minimum) X(mm) X(mv) X(matmul)
+#define KERF_TRACED_GENERAL(X)                                                                                        \
+  X(addmm, default)                                                                                                   \
+  X(alias, default) X(amax, default) X(amin, default) X(any, dim) X(argmax, default) X(baddbmm, default)              \
+      X(cat, default) X(clamp, default) X(clone, default) X(convolution, default) X(cumsum, default)                  \
+          X(embedding, default) X(expand, default) X(full_like, default) X(gather, default) X(index_select, default)  \
+              X(layer_norm, default) X(leaky_relu, default) X(linear, default) X(max_pool2d_with_indices, default)    \
+                  X(native_layer_norm, default) X(permute, default) X(repeat, default) X(reshape, default)            \
+                      X(scatter, src) X(select, int) X(slice, Tensor) X(split, Tensor) X(squeeze, dim)                \
+                          X(stack, default) X(transpose, int) X(tril, default) X(triu, default) X(unsqueeze, default) \
+                              X(var_mean, correction) X(view, default) X(where, self)
+
+#define KERF_DECLARE(name) Proxy name(const Proxy& x);
+KERF_TRACED_UNARY(KERF_DECLARE)
+#undef KERF_DECLARE
+#define KERF_DECLARE(name) Proxy name(const Proxy& a, const Proxy& b);
+KERF_TRACED_BINARY(KERF_DECLARE)
+#undef KERF_DECLARE
+#define KERF_DECLARE(name, overload) Proxy name(const Proxy& x, ArgumentList rest = {}, KeywordArguments kwargs = {});
+KERF_TRACED_GENERAL(KERF_DECLARE)
+#undef KERF_DECLARE
+
+/// Reductions over all elements, or over `dims`.
+Proxy sum(const Proxy& x);
+Proxy sum(const Proxy& x, const std::vector<std::int64_t>& dims, bool keepDim = false);
+Proxy mean(const Proxy& x);
+Proxy mean(const Proxy& x, const std::vector<std::int64_t>& dims, bool keepDim = false);
+/// aten._softmax / aten._log_softmax over one dimension.
+Proxy softmax(const Proxy& x, std::int64_t dim);
+Proxy logSoftmax(const Proxy& x, std::int64_t dim);
+
+}  // namespace kerf::trace
+
+namespace kerf {
+using trace::Proxy;
+using trace::Tracer;
+}  // namespace kerf

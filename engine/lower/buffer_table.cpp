@@ -1,0 +1,251 @@
+#include "engine/lower/buffer_table.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "engine/lower/lowerings.h"
+
+namespace kerf {
+namespace {
+
+/// Longest chain of arithmetic that is computed inside its consumer, in additions.
+constexpr int inlineCost = 64;
+/// Above this a value that its consumer repeats is computed once instead.
+constexpr int repeatCost = 4;
+
+std::int64_t numelOf(const Sizes& sizes) {
+  std::int64_t count = 1;
+  for (const auto size : sizes) count *= size;
+  return count;
+}
+
+std::int64_t spanOf(const Sizes& sizes, const Sizes& strides) {
+  std::int64_t last = 1;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return 0;
+    last += (sizes[d] - 1) * strides[d];
+  }
+  return last;
+}
+
+}  // namespace
+
+IndexMap identityMap(const Sizes& sizes) {
+  IndexMap map;
+  for (std::size_t d = 0; d < sizes.size(); ++d) map.push_back(sizes[d] == 1 ? Affine{} : Affine::variable(d));
+  return map;
+}
+
+IndexMap broadcastMap(const IndexMap& map, const Sizes& from) {
+  IndexMap result;
+  const std::size_t skipped = map.size() - from.size();
+  for (std::size_t d = 0; d < from.size(); ++d) result.push_back(from[d] == 1 ? Affine{} : map[skipped + d]);
+  return result;
+}
+
+std::optional<IndexMap> mapThroughView(const ValueTable& values, NodeId view, const IndexMap& map,
+                                       const Sizes& variableSizes) {
+  const ValueInfo& info = values[view];
+  if (info.needsLayout) return std::nullopt;
+  Affine rest = flatten(map, info.viewStrides, info.viewOffset);
+  const Sizes& sizes = values[info.base].sizes;
+  const Sizes strides = contiguousStrides(sizes);
+  IndexMap result(sizes.size());
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 1) continue;
+    auto parts = divideExactly(rest, strides[d], variableSizes);
+    if (!parts) return std::nullopt;
+    result[d] = std::move(parts->quotient);
+    rest = std::move(parts->remainder);
+  }
+  return result;
+}
+
+/// Walks the graph backwards for uses, then forwards to hand out buffers.
+class BufferPlanner {
+ public:
+  BufferPlanner(const ValueTable& values, bool fuse) : m_values(values), m_graph(values.graph()), m_fuse(fuse) {
+    std::size_t slots = 0;
+    for (const NodeId id : m_graph.order()) slots = std::max<std::size_t>(slots, id.index + std::size_t{1});
+    m_table.m_bufferOf.assign(slots, -1);
+    m_table.m_views.resize(slots);
+    m_needed.assign(slots, false);
+    m_owned.assign(slots, false);
+    m_cost.assign(slots, 0);
+    m_readers.resize(slots);
+  }
+
+  Result<BufferTable> run() {
+    for (const NodeId id : m_graph.order()) collectUses(m_graph.node(id));
+    for (const NodeId id : m_graph.order()) {
+      auto placed = place(m_graph.node(id));
+      if (!placed) return fail(std::move(placed.error().atNode(m_graph.node(id).name())));
+    }
+    return std::move(m_table);
+  }
+
+ private:
+  bool isComputed(NodeId id) const {
+    return m_values[id].kind == ValueKind::Pointwise || m_values[id].kind == ValueKind::Reduction;
+  }
+
+  void need(NodeId id, bool owned) {
+    const NodeId root = m_values.root(id);
+    m_needed[root.index] = true;
+    if (owned) m_owned[root.index] = true;
+  }
+
+  void collectUses(const Node& node) {
+    const ValueInfo& info = m_values[node.id()];
+    switch (info.kind) {
+      case ValueKind::Output:
+        for (const NodeId input : node.inputs()) need(input, true);
+        break;
+      case ValueKind::Extern:
+        for (const NodeId input : node.inputs()) need(input, mayKeepArguments(node, info));
+        break;
+      case ValueKind::View:
+        collectViewUse(node, info);
+        break;
+      case ValueKind::Pointwise:
+      case ValueKind::Reduction:
+        collectReads(node, info);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /// Whether an extern kernel's result may share memory with its arguments, or it writes into them.
+  static bool mayKeepArguments(const Node& node, const ValueInfo& info) {
+    const OpInfo* op = info.bound.op ? info.bound.op : findOp(node.target());
+    if (!op || node.op() != Opcode::CallFunction || node.isCall("operator.getitem")) return true;
+    if (has(op->traits, OpTrait::View) || has(op->traits, OpTrait::Inplace)) return true;
+    return std::ranges::any_of(op->schema.arguments,
+                               [](const SchemaArgument& argument) { return !argument.alias.empty(); });
+  }
+
+  void collectViewUse(const Node& node, const ValueInfo& info) {
+    const NodeId root = m_values.root(info.base);
+    if (!isComputed(root)) return;
+    if (info.needsLayout || m_needed[root.index]) return need(root, false);
+    // A view that is no affine map of its base (a merge of dimensions) can only be read from memory.
+    std::optional<IndexMap> map = identityMap(info.sizes);
+    for (NodeId at = node.id(); map && m_values[at].kind == ValueKind::View; at = m_values[at].base)
+      map = mapThroughView(m_values, at, *map, info.sizes);
+    if (!map) need(root, false);
+  }
+
+  void collectReads(const Node& node, const ValueInfo& info) {
+    std::vector<NodeId> operands;
+    if (info.kind == ValueKind::Reduction)
+      operands = {info.operandNodes[0]};
+    else
+      for (const std::size_t i : elementOperands(info))
+        if (info.bound.tensorIf(i)) operands.push_back(info.operandNodes[i]);
+    int cost = info.kind == ValueKind::Pointwise ? info.pointwise->cost : 2;
+    const std::int64_t elements =
+        info.kind == ValueKind::Reduction ? info.bound.tensor(0).numel() : numelOf(info.sizes);
+    for (const NodeId operand : operands) {
+      const NodeId root = m_values.root(operand);
+      if (!isComputed(root)) continue;
+      m_readers[root.index].insert(node.id());
+      if (!m_needed[root.index]) cost += m_cost[root.index];
+      if (mustMaterialise(root, info, elements)) {
+        m_needed[root.index] = true;
+        cost -= m_cost[root.index];
+      }
+    }
+    m_cost[node.id().index] = std::max(cost, 0);
+  }
+
+  bool mustMaterialise(NodeId root, const ValueInfo& reader, std::int64_t elements) const {
+    const ValueInfo& value = m_values[root];
+    const int cost = m_cost[root.index];
+    if (!m_fuse || value.kind == ValueKind::Reduction || value.segment != reader.segment) return true;
+    if (value.flakyFault || cost > inlineCost) return true;
+    if (m_readers[root.index].size() > 1 && cost > 1) return true;
+    return elements > numelOf(value.sizes) && cost > repeatCost;
+  }
+
+  Result<void> place(const Node& node) {
+    const ValueInfo& info = m_values[node.id()];
+    switch (info.kind) {
+      case ValueKind::Input:
+        return give(node, info, info.isTensor ? BufferKind::Input : BufferKind::External);
+      case ValueKind::Attribute:
+        return give(node, info, BufferKind::Attribute);
+      case ValueKind::Extern:
+        return placeExtern(node, info);
+      case ValueKind::View:
+        return placeView(node, info);
+      case ValueKind::Pointwise:
+      case ValueKind::Reduction:
+        noteFlag(info);
+        if (!m_needed[node.id().index] && info.kind == ValueKind::Pointwise && m_fuse) return {};
+        return give(node, info, m_owned[node.id().index] ? BufferKind::Owned : BufferKind::Planned);
+      case ValueKind::Tuple:
+      case ValueKind::Output:
+        return {};
+    }
+    return {};
+  }
+
+  void noteFlag(const ValueInfo& info) {
+    if (!info.flakyFault || m_table.m_faultFlag >= 0) return;
+    m_table.m_faultFlag = int(m_table.m_buffers.size());
+    m_table.m_buffers.push_back({BufferKind::FaultFlag, {}, "fault_flag", DType::Float32, {}, {}, 0, 4, 0});
+  }
+
+  static bool isLibraryKernel(const ValueInfo& info) {
+    if (!info.bound.op || !info.isTensor) return false;
+    static constexpr std::string_view names[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::convolution"};
+    return std::ranges::find(names, info.bound.op->schema.name) != std::end(names);
+  }
+
+  Result<void> placeExtern(const Node& node, const ValueInfo& info) {
+    if (info.flakyFault) noteFlag(info);
+    if (!isLibraryKernel(info)) return give(node, info, BufferKind::External);
+    return give(node, info, m_owned[node.id().index] ? BufferKind::Owned : BufferKind::Planned);
+  }
+
+  Result<void> placeView(const Node& node, const ValueInfo& info) {
+    const BufferView* base = m_table.view(info.base);
+    if (!base) return {};
+    const std::int64_t shift = m_table.m_buffers[std::size_t(base->buffer)].storageOffset;
+    BoundArguments bound = m_values[info.viewCall].bound;
+    bound.values[0] = metaTensor(m_values[info.base].dtype, base->sizes, base->strides, base->offset + shift);
+    KERF_TRY(const Value shape, runShapeRule(bound));
+    const Tensor& result = shape.isList() ? shape.list()[std::size_t(info.item)].tensor() : shape.tensor();
+    m_table.m_views[node.id().index] = {base->buffer, result.sizes(), result.strides(), result.offset() - shift};
+    return {};
+  }
+
+  Result<void> give(const Node& node, const ValueInfo& info, BufferKind kind) {
+    BufferInfo buffer{kind, node.id(), node.name(), info.dtype, info.sizes, info.strides, info.storageOffset, 0, 0};
+    if (kind == BufferKind::Planned || kind == BufferKind::Owned) {
+      buffer.storageOffset = 0;
+      KERF_CHECK(checkedNumel(info.sizes));
+      buffer.bytes = spanOf(info.sizes, info.strides) * itemSize(info.dtype);
+    }
+    const int id = int(m_table.m_buffers.size());
+    m_table.m_bufferOf[node.id().index] = id;
+    if (info.isTensor) m_table.m_views[node.id().index] = {id, info.sizes, info.strides, 0};
+    m_table.m_buffers.push_back(std::move(buffer));
+    return {};
+  }
+
+  const ValueTable& m_values;
+  const Graph& m_graph;
+  const bool m_fuse;
+  BufferTable m_table;
+  std::vector<bool> m_needed, m_owned;
+  std::vector<int> m_cost;
+  std::vector<std::unordered_set<NodeId>> m_readers;
+};
+
+Result<BufferTable> BufferTable::build(const ValueTable& values, bool fuse) {
+  return BufferPlanner(values, fuse).run();
+}
+
+}  // namespace kerf

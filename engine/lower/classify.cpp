@@ -1,0 +1,286 @@
+// Fills the ValueTable: one look at every node, in order.
+#include <algorithm>
+
+#include "engine/ir/interpreter.h"
+#include "engine/lower/lowerings.h"
+#include "engine/lower/value_table.h"
+#include "engine/ops/strides.h"
+
+namespace kerf {
+
+NodeId ValueTable::root(NodeId id) const {
+  while ((*this)[id].kind == ValueKind::View) id = (*this)[id].base;
+  return id;
+}
+
+/// Classification of one module; errors carry the node's name.
+class Classifier {
+ public:
+  Classifier(const GraphModule& module, const PlantedResults& planted) : m_planted(planted) {
+    m_table.m_module = &module;
+    std::size_t slots = 0;
+    for (const NodeId id : module.graph.order()) slots = std::max<std::size_t>(slots, id.index + std::size_t{1});
+    m_table.m_values.resize(slots);
+    m_metas.resize(slots);
+  }
+
+  Result<ValueTable> run() {
+    for (const NodeId id : m_table.graph().order()) {
+      auto done = classify(m_table.graph().node(id));
+      if (done) continue;
+      Error error = std::move(done).error();
+      if (error.node.empty()) error.atNode(m_table.graph().node(id).name());
+      return fail(std::move(error));
+    }
+    return std::move(m_table);
+  }
+
+ private:
+  Result<void> classify(const Node& node) {
+    ValueInfo& info = m_table[node.id()];
+    readMeta(node, info);
+    info.segment = m_segment;
+    switch (node.op()) {
+      case Opcode::Placeholder:
+        info.kind = ValueKind::Input;
+        return {};
+      case Opcode::GetAttr:
+        return classifyAttribute(node, info);
+      case Opcode::Output:
+        info.kind = ValueKind::Output;
+        return {};
+      case Opcode::CallFunction:
+        return classifyCall(node, info);
+      default:
+        info.kind = ValueKind::Extern;
+        return {};
+    }
+  }
+
+  void readMeta(const Node& node, ValueInfo& info) {
+    m_metas[node.id().index] = metaValue(node.meta().value);
+    const TensorMeta* meta = node.meta().value.tensor();
+    if (!meta) return;
+    const auto sizes = meta->concreteSizes();
+    const auto strides = meta->concreteStrides();
+    if (!sizes || !strides) return;
+    info.isTensor = true;
+    info.dtype = meta->dtype;
+    info.sizes = *sizes;
+    info.strides = *strides;
+    info.storageOffset = meta->storageOffset;
+  }
+
+  static Value metaValue(const ValueMeta& meta) {
+    if (const SymMeta* sym = meta.sym()) return sym->expr.hint ? Value(*sym->expr.hint) : Value();
+    if (const auto* items = meta.list()) {
+      ValueList list;
+      for (const ValueMeta& item : *items) list.push_back(metaValue(item));
+      return list;
+    }
+    const TensorMeta* tensor = meta.tensor();
+    if (!tensor) return {};
+    const auto sizes = tensor->concreteSizes();
+    const auto strides = tensor->concreteStrides();
+    return sizes && strides ? Value(metaTensor(tensor->dtype, *sizes, *strides, tensor->storageOffset)) : Value();
+  }
+
+  Result<void> classifyAttribute(const Node& node, ValueInfo& info) {
+    const TensorAttribute* attribute = m_table.module().attribute(node.target());
+    if (!attribute || !attribute->tensor.defined()) {
+      info.kind = ValueKind::Extern;
+      info.isTensor = false;
+      return {};
+    }
+    info.kind = ValueKind::Attribute;
+    info.isTensor = true;
+    info.dtype = attribute->tensor.dtype();
+    info.sizes = attribute->tensor.sizes();
+    info.strides = attribute->tensor.strides();
+    info.storageOffset = attribute->tensor.offset();
+    m_metas[node.id().index] = metaTensor(info.dtype, info.sizes, info.strides, info.storageOffset);
+    return {};
+  }
+
+  Result<void> classifyCall(const Node& node, ValueInfo& info) {
+    if (node.isCall("operator.getitem")) {
+      KERF_TRY(const bool done, classifyItem(node, info));
+      if (done) return {};
+    }
+    const OpInfo* op = findOp(node.target());
+    if (!op) return classifyUnknown(node, info);
+    startSegment(*op, info);
+    KERF_TRY(const bool bound, bind(node, *op, info));
+    if (!bound) return {};
+    applyPlan(node, info);
+    if (has(op->traits, OpTrait::View)) return classifyView(node, info);
+    return classifyComputation(node, info);
+  }
+
+  /// A mutating op stands alone: what comes before and after never shares a kernel.
+  void startSegment(const OpInfo& op, ValueInfo& info) {
+    const bool mutates = has(op.traits, OpTrait::Inplace) ||
+                         std::ranges::any_of(op.schema.arguments, [](const SchemaArgument& argument) {
+                           return argument.alias.find('!') != std::string::npos;
+                         });
+    if (!mutates) return;
+    info.segment = ++m_segment;
+    ++m_segment;
+  }
+
+  Result<void> classifyUnknown(const Node& node, ValueInfo& info) {
+    info.segment = ++m_segment;
+    ++m_segment;
+    if (node.target().starts_with("torch.ops.higher_order.")) return {};
+    return fail(ErrorCode::UnsupportedOp, "no kernel, shape rule or lowering knows {}", node.target());
+  }
+
+  /// False when an argument has no known value yet (the node then stays extern).
+  Result<bool> bind(const Node& node, const OpInfo& op, ValueInfo& info) {
+    bool known = true;
+    const Value none;
+    const auto lookup = [&](NodeId id) -> const Value& {
+      const Value& value = m_metas[id.index];
+      known = known && (!value.isNone() || !m_table[id].isTensor);
+      return value;
+    };
+    ValueList args;
+    for (const Argument& argument : node.args()) {
+      KERF_TRY(Value value, argumentToValue(argument, lookup));
+      args.push_back(std::move(value));
+    }
+    KeywordValues kwargs;
+    for (const auto& [key, argument] : node.kwargs()) {
+      KERF_TRY(Value value, argumentToValue(argument, lookup));
+      kwargs.emplace_back(key, std::move(value));
+    }
+    if (!known || !info.isTensor) {
+      if (!node.meta().value.list()) return false;
+    }
+    auto bound = bindArguments(op, args, kwargs);
+    if (!bound) return false;
+    info.bound = std::move(*bound);
+    collectOperands(node, op, info);
+    return true;
+  }
+
+  static void collectOperands(const Node& node, const OpInfo& op, ValueInfo& info) {
+    const auto& schema = op.schema.arguments;
+    info.operandNodes.assign(schema.size(), NodeId{});
+    for (std::size_t i = 0; i < node.args().size() && i < schema.size(); ++i)
+      if (const NodeId* id = node.args()[i].as<NodeId>()) info.operandNodes[i] = *id;
+    for (const auto& [key, argument] : node.kwargs())
+      for (std::size_t i = 0; i < schema.size(); ++i)
+        if (const NodeId* id = argument.as<NodeId>(); id && schema[i].name == key) info.operandNodes[i] = *id;
+  }
+
+  void applyPlan(const Node& node, ValueInfo& info) {
+    const auto found = m_planted.find(node.id());
+    if (found == m_planted.end()) return;
+    info.accuracyFault = found->second == PlantedResult::Accuracy;
+    info.flakyFault = found->second == PlantedResult::Flaky;
+  }
+
+  Result<void> classifyView(const Node& node, ValueInfo& info) {
+    info.kind = ValueKind::Extern;
+    if (info.accuracyFault || info.flakyFault) return {};
+    if (info.operandNodes.empty() || !info.operandNodes[0].valid() || !info.bound.tensorIf(0)) return {};
+    const ValueInfo& base = m_table[info.operandNodes[0]];
+    const std::string& name = info.bound.op->schema.name;
+    const bool isDtypeView = name == "aten::view" && info.bound.op->schema.overload == "dtype";
+    if (!base.isTensor || isDtypeView) return {};
+    if (name == "aten::reshape" && !viewStrides(info.bound.tensor(0), info.sizes)) return {};
+    if (node.meta().value.list()) {
+      if (onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
+      return {};
+    }
+    return makeView(node.id(), node.id(), info);
+  }
+
+  /// Whether every user takes one item by a constant index.
+  bool onlyItemsUsed(const Node& node) const {
+    return std::ranges::all_of(node.users(), [&](NodeId id) {
+      const Node& user = m_table.graph().node(id);
+      return user.isCall("operator.getitem") && user.args().size() == 2 && user.args()[1].as<std::int64_t>() &&
+             user.meta().value.tensor();
+    });
+  }
+
+  /// Runs the op's shape rule on a row-major base: what the view does, whatever memory the base has.
+  Result<void> makeView(NodeId, NodeId call, ValueInfo& info, std::size_t item = 0) {
+    const ValueInfo& source = m_table[call];
+    info.base = source.operandNodes[0];
+    info.viewCall = call;
+    info.item = int(item);
+    info.needsLayout = source.bound.op->schema.name == "aten::as_strided";
+    info.kind = ValueKind::View;
+    if (info.needsLayout) return {};
+    BoundArguments bound = source.bound;
+    bound.values[0] = metaTensor(m_table[info.base].dtype, m_table[info.base].sizes);
+    KERF_TRY(const Value shape, runShapeRule(bound));
+    const Value& result = shape.isList() ? shape.list()[item] : shape;
+    info.viewStrides = result.tensor().strides();
+    info.viewOffset = result.tensor().offset();
+    return {};
+  }
+
+  Result<void> classifyComputation(const Node& node, ValueInfo& info) {
+    info.kind = ValueKind::Extern;
+    if (node.meta().value.list()) {
+      info.reduction = findReductionLowering(info);
+      if (info.reduction && info.reduction->items > 1 && onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
+      return {};
+    }
+    if (has(info.bound.op->traits, OpTrait::Random)) return {};
+    info.pointwise = findPointwiseLowering(info);
+    if (info.pointwise && operandsAreTensors(info)) info.kind = ValueKind::Pointwise;
+    if (info.pointwise) return {};
+    info.reduction = findReductionLowering(info);
+    if (info.reduction && info.reduction->items == 1 && info.operandNodes[0].valid()) info.kind = ValueKind::Reduction;
+    return {};
+  }
+
+  /// Every operand of tensor type comes from a node with a known shape.
+  bool operandsAreTensors(const ValueInfo& info) const {
+    for (const std::size_t i : elementOperands(info)) {
+      if (!info.bound.tensorIf(i)) continue;
+      if (!info.operandNodes[i].valid() || !m_table[info.operandNodes[i]].isTensor) return false;
+    }
+    return true;
+  }
+
+  Result<bool> classifyItem(const Node& node, ValueInfo& info) {
+    if (node.args().size() < 2) return false;
+    const NodeId* source = node.args()[0].as<NodeId>();
+    const auto* index = node.args()[1].as<std::int64_t>();
+    if (!source || !index || !info.isTensor) return false;
+    const ValueInfo& tuple = m_table[*source];
+    const auto* metas = m_table.graph().node(*source).meta().value.list();
+    if (tuple.kind != ValueKind::Tuple || !metas) return false;
+    const std::int64_t item = *index < 0 ? *index + std::int64_t(metas->size()) : *index;
+    if (item < 0 || item >= std::int64_t(metas->size())) return false;
+    if (!tuple.reduction) {
+      KERF_CHECK(makeView(node.id(), *source, info, std::size_t(item)));
+      return true;
+    }
+    info.kind = ValueKind::Reduction;
+    info.reduction = tuple.reduction;
+    info.bound = tuple.bound;
+    info.operandNodes = tuple.operandNodes;
+    info.item = int(item);
+    info.accuracyFault = tuple.accuracyFault;
+    info.flakyFault = tuple.flakyFault;
+    return true;
+  }
+
+  const PlantedResults& m_planted;
+  ValueTable m_table;
+  std::vector<Value> m_metas;  ///< by NodeId::index, tensors without storage
+  int m_segment = 0;
+};
+
+Result<ValueTable> classifyValues(const GraphModule& module, const PlantedResults& planted) {
+  return Classifier(module, planted).run();
+}
+
+}  // namespace kerf

@@ -1,0 +1,206 @@
+#include "engine/lower/element_builder.h"
+
+#include <algorithm>
+
+#include "engine/ops/op_row.h"
+#include "engine/ops/pointwise.h"
+
+namespace kerf {
+
+bool LoopSpace::reduces() const {
+  return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
+}
+
+Sizes LoopSpace::outerSizes() const {
+  Sizes result;
+  for (const auto& v : variables)
+    if (!v.reduced) result.push_back(v.size);
+  return result;
+}
+
+Sizes LoopSpace::sizes() const {
+  Sizes result;
+  for (const auto& v : variables) result.push_back(v.size);
+  return result;
+}
+
+Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id) {
+  const ValueInfo& info = values[id];
+  const bool reduces = info.kind == ValueKind::Reduction;
+  const Sizes& sizes = reduces ? info.bound.tensor(0).sizes() : info.sizes;
+  LoopSpace space;
+  space.reduced.assign(sizes.size(), false);
+  if (reduces) {
+    KERF_TRY(space.reduced, reducedDimensions(info, sizes.size()));
+    space.keepsDimensions = keepsDimensions(info);
+  }
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    space.variableOf.push_back(sizes[d] == 1 ? -1 : int(space.variables.size()));
+    if (sizes[d] != 1) space.variables.push_back({sizes[d], bool(space.reduced[d])});
+  }
+  return space;
+}
+
+namespace {
+
+Affine dimensionIndex(const LoopSpace& space, std::size_t d, const std::vector<int>& assignment) {
+  const int own = space.variableOf[d];
+  return own < 0 ? Affine{} : Affine::variable(std::size_t(assignment[std::size_t(own)]));
+}
+
+}  // namespace
+
+IndexMap resultMap(const LoopSpace& space, const std::vector<int>& assignment) {
+  IndexMap map;
+  for (std::size_t d = 0; d < space.variableOf.size(); ++d) {
+    if (!space.reduced[d])
+      map.push_back(dimensionIndex(space, d, assignment));
+    else if (space.keepsDimensions)
+      map.push_back({});
+  }
+  return map;
+}
+
+IndexMap elementMap(const LoopSpace& space, const std::vector<int>& assignment) {
+  IndexMap map;
+  for (std::size_t d = 0; d < space.variableOf.size(); ++d) map.push_back(dimensionIndex(space, d, assignment));
+  return map;
+}
+
+Result<int> ElementBuilder::member(const Member& member) {
+  const IndexMap map = resultMap(*member.space, member.assignment);
+  int value = -1;
+  if (m_values[member.node].kind == ValueKind::Reduction) {
+    KERF_TRY(value, reduction(member.node, *member.space, member.assignment));
+  } else {
+    KERF_TRY(value, pointwise(member.node, map));
+  }
+  m_known[member.node].push_back({map, value, true});
+  return value;
+}
+
+int ElementBuilder::bufferArgument(int buffer, std::int64_t offset) {
+  for (std::size_t i = 0; i < m_arguments.size(); ++i)
+    if (m_arguments[i].buffer == buffer && m_arguments[i].offset == offset) return int(i);
+  const BufferInfo& info = m_buffers.buffers()[std::size_t(buffer)];
+  m_kernel.buffers.push_back({info.dtype, info.name});
+  m_arguments.push_back({buffer, offset});
+  return int(m_arguments.size()) - 1;
+}
+
+std::vector<NodeId> ElementBuilder::computedNodes() const {
+  std::vector<NodeId> result;
+  for (const auto& [id, known] : m_known) {
+    const bool isMember = std::ranges::any_of(known, &Known::isMember);
+    if (isMember || !m_buffers.hasBuffer(id)) result.push_back(id);
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+int ElementBuilder::load(NodeId, const BufferView& view, const IndexMap& map) {
+  Affine index = flatten(map, view.strides, view.offset);
+  const std::int64_t offset = std::exchange(index.constant, 0);
+  return m_builder.load(bufferArgument(view.buffer, offset), std::move(index));
+}
+
+Result<int> ElementBuilder::element(NodeId id, const IndexMap& map) {
+  auto& known = m_known[id];
+  for (const Known& k : known)
+    if (k.map == map) return k.value;
+  const ValueInfo& info = m_values[id];
+  int value = -1;
+  if (info.kind == ValueKind::View) {
+    KERF_TRY(value, throughView(id, map));
+  } else if (const BufferView* view = m_buffers.view(id)) {
+    if (onRead) onRead(id, map);
+    value = load(id, *view, map);
+  } else {
+    KERF_TRY(value, compute(id, map));
+  }
+  m_known[id].push_back({map, value, false});
+  return value;
+}
+
+/// A view of a value computed in this kernel is that value at another index; of memory, a strided load.
+Result<int> ElementBuilder::throughView(NodeId id, const IndexMap& map) {
+  const NodeId root = m_values.root(id);
+  const BufferView* view = m_buffers.view(id);
+  const Sizes sizes = m_kernel.variableSizes();
+  std::optional<IndexMap> at = map;
+  for (NodeId step = id; at && step != root; step = m_values[step].base)
+    at = mapThroughView(m_values, step, *at, sizes);
+  const auto computed = m_known.find(root);
+  if (at && computed != m_known.end())
+    for (const Known& k : computed->second)
+      if (k.isMember && k.map == *at) return k.value;
+  if (view) {
+    if (onRead) onRead(root, at);
+    return load(id, *view, map);
+  }
+  if (!at) return fail(ErrorCode::Internal, "a view of a value without memory is not affine");
+  return element(root, *at);
+}
+
+Result<int> ElementBuilder::compute(NodeId id, const IndexMap& map) {
+  if (m_values[id].kind == ValueKind::Pointwise) return pointwise(id, map);
+  return fail(ErrorCode::Internal, "a value without memory is read by a kernel");
+}
+
+int ElementBuilder::numberOperand(const ValueInfo& info, std::size_t position, DType compute) {
+  const Value& value = info.bound.values[position];
+  if (const auto* whole = value.as<std::int64_t>()) return m_builder.integer(*whole, compute);
+  double number = info.bound.number(position);
+  const PointwiseSpec* spec = info.bound.op->row->pointwise;
+  const PointwiseSpec* selected = spec && spec->select ? spec->select(info.bound) : nullptr;
+  if (selected) spec = selected;
+  const bool exact = spec && spec->rounding == NumberRounding::Exact;
+  if (!exact && info.dtype == DType::BFloat16) number = float(BFloat16(float(number)));
+  if (!exact && info.dtype == DType::Float16) number = float(Half(float(number)));
+  return m_builder.constant(number, compute);
+}
+
+Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
+  const ValueInfo& info = m_values[id];
+  const bool raw = info.pointwise->types == OperandTypes::Raw;
+  const DType compute = raw ? computeType(info.dtype) : computeTypeOf(info);
+  std::vector<int> operands;
+  for (const std::size_t i : elementOperands(info)) {
+    if (info.bound.none(i)) {
+      operands.push_back(-1);
+      continue;
+    }
+    const Tensor* tensor = info.bound.tensorIf(i);
+    if (!tensor) {
+      operands.push_back(numberOperand(info, i, compute));
+      continue;
+    }
+    KERF_TRY(const int stored, element(info.operandNodes[i], broadcastMap(map, tensor->sizes())));
+    const std::string& role = info.bound.op->schema.arguments[i].name;
+    const bool isCondition = role == "condition" || role == "mask";
+    operands.push_back(raw ? stored : m_builder.convert(stored, isCondition ? DType::Bool : compute));
+  }
+  return finish(info, info.pointwise->build({m_builder, info, operands, compute, map}));
+}
+
+Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment) {
+  const ValueInfo& info = m_values[id];
+  KERF_TRY(const int value, element(info.operandNodes[0], elementMap(space, assignment)));
+  double count = 1;
+  for (const auto& variable : space.variables)
+    if (variable.reduced) count *= double(variable.size);
+  return finish(info, info.reduction->build({m_builder, info, value, count, space.reduces()}));
+}
+
+/// Rounds to the stored type, as eager does after every op, and adds what a planted fault adds.
+int ElementBuilder::finish(const ValueInfo& info, int value) {
+  value = m_builder.convert(value, info.dtype);
+  if (!isFloating(info.dtype) || (!info.accuracyFault && !info.flakyFault)) return value;
+  const DType compute = computeType(info.dtype);
+  int amount = m_builder.constant(1, compute);
+  if (info.flakyFault)
+    amount = m_builder.convert(m_builder.load(bufferArgument(m_buffers.faultFlag(), 0), {}), compute);
+  return m_builder.convert(m_builder.binary(ExprOp::Add, m_builder.convert(value, compute), amount), info.dtype);
+}
+
+}  // namespace kerf

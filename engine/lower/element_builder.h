@@ -1,0 +1,83 @@
+// ElementBuilder: the expression of one element of a value, with everything inlined down to loads.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/lower/buffer_table.h"
+#include "engine/lower/expr_builder.h"
+#include "engine/lower/lowerings.h"
+
+namespace kerf {
+
+/// The loops that one computed value needs: its dimensions longer than 1 (for a reduction those of its operand).
+struct LoopSpace {
+  std::vector<LoopVariable> variables;
+  std::vector<int> variableOf;  ///< per dimension; -1 for size 1
+  std::vector<bool> reduced;    ///< per dimension
+  bool keepsDimensions = true;
+
+  bool reduces() const;
+  Sizes outerSizes() const;
+  Sizes sizes() const;
+};
+Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id);
+
+/// Index of the value's own result, and of a reduction's operand, where variable v of `space` is loop variable
+/// `assignment[v]` of a kernel.
+IndexMap resultMap(const LoopSpace& space, const std::vector<int>& assignment);
+IndexMap elementMap(const LoopSpace& space, const std::vector<int>& assignment);
+
+class ElementBuilder {
+ public:
+  /// Values in `members` are computed in this kernel; a read of one at another place than its own is a load.
+  struct Member {
+    NodeId node;
+    const LoopSpace* space = nullptr;
+    std::vector<int> assignment;
+  };
+
+  ElementBuilder(const ValueTable& values, const BufferTable& buffers, LoopKernel& kernel)
+      : m_values(values), m_buffers(buffers), m_kernel(kernel), m_builder(kernel) {}
+
+  /// Told of every value with memory that is read, and where; no map where the index is not affine in its dimensions.
+  std::function<void(NodeId, const std::optional<IndexMap>&)> onRead;
+
+  /// The member's result in its stored type; adds it to the values that later members use directly.
+  Result<int> member(const Member& member);
+  /// A load or store target: kernel buffer and index of element `map` of a view.
+  int bufferArgument(int buffer, std::int64_t offset);
+  struct Argument {
+    int buffer;
+    std::int64_t offset;
+  };
+  const std::vector<Argument>& arguments() const { return m_arguments; }
+  /// Members, what was computed inside of them, and the views on the way, in graph order.
+  std::vector<NodeId> computedNodes() const;
+
+ private:
+  Result<int> element(NodeId id, const IndexMap& map);
+  Result<int> compute(NodeId id, const IndexMap& map);
+  Result<int> reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment);
+  Result<int> pointwise(NodeId id, const IndexMap& map);
+  Result<int> throughView(NodeId id, const IndexMap& map);
+  int load(NodeId id, const BufferView& view, const IndexMap& map);
+  int finish(const ValueInfo& info, int value);
+  int numberOperand(const ValueInfo& info, std::size_t position, DType compute);
+
+  const ValueTable& m_values;
+  const BufferTable& m_buffers;
+  LoopKernel& m_kernel;
+  ExprBuilder m_builder;
+  std::vector<Argument> m_arguments;
+  struct Known {
+    IndexMap map;
+    int value;
+    bool isMember;
+  };
+  std::unordered_map<NodeId, std::vector<Known>> m_known;
+};
+
+}  // namespace kerf

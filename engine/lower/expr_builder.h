@@ -1,0 +1,44 @@
+// ExprBuilder: adds scalar expressions to a loop kernel; equal expressions are made once.
+#pragma once
+
+#include <unordered_map>
+
+#include "engine/lower/loop_ir.h"
+
+namespace kerf {
+
+class ExprBuilder {
+ public:
+  explicit ExprBuilder(LoopKernel& kernel) : m_kernel(kernel) {}
+
+  int load(int buffer, Affine index);
+  /// `value` as a constant of `dtype` (float32 for half types).
+  int constant(double value, DType dtype);
+  int integer(std::int64_t value, DType dtype);
+  int index(Affine value) { return add({ExprOp::Index, DType::Int64, {-1, -1, -1}, 0, 0, -1, std::move(value)}); }
+  /// To `dtype` by torch's rules; nothing when it has that type already.
+  int convert(int value, DType dtype);
+  int unary(ExprOp op, int a);
+  int binary(ExprOp op, int a, int b);
+  int select(int condition, int yes, int no);
+  int fma(int a, int b, int c);
+  int reduce(ExprOp op, int value);
+
+  DType dtype(int value) const { return m_kernel.exprs[static_cast<std::size_t>(value)].dtype; }
+  LoopKernel& kernel() { return m_kernel; }
+
+ private:
+  int add(Expr expr);
+
+  LoopKernel& m_kernel;
+  std::unordered_multimap<std::size_t, int> m_known;
+};
+
+/// The type in which values of `dtype` are computed: float32 for float16 and bfloat16, else itself.
+inline DType computeType(DType dtype) {
+  return dtype == DType::Float16 || dtype == DType::BFloat16 ? DType::Float32 : dtype;
+}
+/// Whether generated code can hold this type.
+bool isGeneratable(DType dtype);
+
+}  // namespace kerf

@@ -1,0 +1,153 @@
+// Loop IR: one kernel as a loop nest over fixed sizes, a graph of scalar expressions, and stores.
+//
+//   before: mul = aten.mul(x, y); sum = aten.sum(mul, [1])
+//   after:  for i0 < 4: for i1 < 8 (reduced): t = load x[8*i0 + i1] * load y[…]; store sum[i0] = reduce add t
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/lower/affine.h"
+#include "engine/tensor/dtype.h"
+
+namespace kerf {
+
+enum class ExprOp : std::uint8_t {
+  Load,
+  Constant,
+  Index,
+  Convert,
+  // one operand
+  Neg,
+  Abs,
+  Exp,
+  Exp2,
+  Expm1,
+  Log,
+  Log2,
+  Log10,
+  Log1p,
+  Sqrt,
+  Sin,
+  Cos,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Tanh,
+  Asinh,
+  Acosh,
+  Atanh,
+  Erf,
+  Erfc,
+  Floor,
+  Ceil,
+  Trunc,
+  RoundEven,
+  Not,
+  IsNan,
+  // two operands
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Fmod,
+  Pow,
+  Atan2,
+  Hypot,
+  CopySign,
+  Maximum,
+  Minimum,
+  And,
+  Or,
+  Xor,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  // three operands
+  Select,
+  Fma,
+  // over the reduced loop variables; the operand is an element, the result one value per outer iteration
+  ReduceSum,
+  ReduceProd,
+  ReduceMax,
+  ReduceMin,
+  ReduceAny,
+  ReduceAll,
+};
+
+struct ExprOpInfo {
+  ExprOp op;
+  std::string_view name;
+  std::uint8_t arity;
+  std::uint8_t cost;  ///< in additions, about: what recomputing it costs
+};
+const ExprOpInfo& exprOpInfo(ExprOp op);
+inline bool isReduction(ExprOp op) { return op >= ExprOp::ReduceSum; }
+
+/// One scalar value. Float16 and BFloat16 never appear as `dtype` of arithmetic: only Load gives and Convert makes them
+/// (a rounded value), and stores take them. Comparisons give Bool.
+struct Expr {
+  ExprOp op = ExprOp::Constant;
+  DType dtype = DType::Float32;
+  std::array<int, 3> args{-1, -1, -1};  ///< earlier expressions of the kernel
+  double real = 0;                      ///< Constant of a float dtype
+  std::int64_t integer = 0;             ///< Constant of an integer or bool dtype
+  int buffer = -1;                      ///< Load
+  Affine index;                         ///< Load (elements of the buffer), Index (the value itself)
+  bool operator==(const Expr&) const = default;
+};
+
+struct LoopVariable {
+  std::int64_t size = 1;
+  bool reduced = false;
+  bool operator==(const LoopVariable&) const = default;
+};
+
+/// A store to element `index`; inside the reduced loops when `inner`.
+struct LoopStore {
+  int buffer = -1;
+  Affine index;
+  int value = -1;
+  bool inner = true;
+  bool operator==(const LoopStore&) const = default;
+};
+
+struct LoopBuffer {
+  DType dtype = DType::Float32;
+  std::string name;  ///< of the FX node whose value it holds; not part of the structure
+};
+
+/// Loops run in the order of `variables`; reduced ones lie inside the others whatever their position.
+struct LoopKernel {
+  std::string name;
+  std::vector<LoopVariable> variables;
+  std::vector<LoopBuffer> buffers;
+  std::vector<Expr> exprs;
+  std::vector<LoopStore> stores;
+
+  Sizes variableSizes() const;
+  bool hasReduction() const;
+};
+
+/// Text of a kernel for people.
+std::string printLoopIr(const LoopKernel& kernel);
+/// Equal for kernels that generate the same code: everything but names.
+std::string structuralKey(const LoopKernel& kernel);
+
+/// Where each expression lives: 0 constant, 1 per outer iteration, 2 per element; and after how many reductions in a
+/// row its value is known.
+struct ExprPlacement {
+  std::vector<std::uint8_t> level;
+  std::vector<int> phase;
+};
+ExprPlacement placeExpressions(const LoopKernel& kernel);
+
+}  // namespace kerf

@@ -1,0 +1,48 @@
+// LoweredGraph: a whole graph as a schedule of loop kernels and extern calls over buffers with planned places.
+#pragma once
+
+#include <memory>
+
+#include "engine/lower/buffer_table.h"
+#include "engine/lower/loop_ir.h"
+#include "engine/support/result.h"
+
+namespace kerf {
+
+struct LoweredStep {
+  bool isExtern = false;
+  NodeId node;                ///< extern: the call
+  std::vector<NodeId> nodes;  ///< everything computed here, in graph order
+  int segment = 0;
+  // loop kernels
+  LoopKernel kernel;
+  struct Argument {
+    int buffer = -1;
+    std::int64_t offset = 0;  ///< elements
+  };
+  std::vector<Argument> arguments;  ///< per kernel buffer
+  std::vector<int> reads;           ///< buffers, for liveness
+  std::vector<int> writes;
+};
+
+struct LoweredGraph {
+  std::shared_ptr<const ValueTable> values;
+  BufferTable buffers;
+  std::vector<LoweredStep> steps;
+  std::int64_t plannedBytes = 0;    ///< arena
+  std::int64_t unplannedBytes = 0;  ///< what the arena's buffers would take without reuse
+};
+
+/// The stages before scheduling (classification) and from then on, separately timed by the pipeline.
+Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse);
+
+/// Sorts loops so that memory is walked in order and merges neighbours that every access walks as one.
+void simplifyLoops(LoopKernel& kernel);
+
+/// Gives every Planned buffer that some step writes an offset; buffers alive at the same time never overlap.
+void planMemory(LoweredGraph& graph);
+
+/// "aten.add.Tensor" → "add": the part of an op's name that kernel names show.
+std::string opBaseName(std::string_view target);
+
+}  // namespace kerf

@@ -1,0 +1,144 @@
+// From classified values to a schedule: buffers, fusion groups, loop kernels, memory.
+#include <algorithm>
+#include <set>
+
+#include "engine/lower/fusion.h"
+#include "engine/lower/lowered_graph.h"
+
+namespace kerf {
+
+std::string opBaseName(std::string_view target) {
+  if (target.starts_with("torch.ops.")) target.remove_prefix(10);
+  const auto dot = target.find('.');
+  if (dot != std::string_view::npos) target.remove_prefix(dot + 1);
+  return std::string(target.substr(0, target.find('.')));
+}
+
+namespace {
+
+class Scheduler {
+ public:
+  Scheduler(std::shared_ptr<const ValueTable> values, BufferTable buffers) : m_values(*values) {
+    m_graph.values = std::move(values);
+    m_graph.buffers = std::move(buffers);
+  }
+
+  Result<LoweredGraph> run(FusionPlan& plan) {
+    findReaders(plan);
+    for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+      const FusionGroup& group = plan.groups[g];
+      if (group.isExtern) {
+        addExtern(group);
+        continue;
+      }
+      KERF_CHECK(addKernel(group, int(g)));
+    }
+    nameSteps();
+    planMemory(m_graph);
+    return std::move(m_graph);
+  }
+
+ private:
+  /// Values that somebody outside of their own group loads.
+  void findReaders(const FusionPlan& plan) {
+    std::unordered_map<NodeId, int> groupOf;
+    for (std::size_t g = 0; g < plan.groups.size(); ++g)
+      for (const auto& member : plan.groups[g].members) groupOf[member.node] = int(g);
+    for (std::size_t g = 0; g < plan.groups.size(); ++g)
+      for (const NodeId read : plan.groups[g].reads) {
+        const auto found = groupOf.find(read);
+        if (found != groupOf.end() && found->second != int(g)) m_readOutside.insert(read);
+      }
+  }
+
+  void addExtern(const FusionGroup& group) {
+    LoweredStep step;
+    step.isExtern = true;
+    step.node = group.members[0].node;
+    step.nodes = {step.node};
+    step.segment = group.segment;
+    for (const NodeId read : group.reads)
+      if (m_graph.buffers.hasBuffer(read)) step.reads.push_back(m_graph.buffers.bufferOf(read));
+    step.writes = {m_graph.buffers.bufferOf(step.node)};
+    m_graph.steps.push_back(std::move(step));
+  }
+
+  Result<void> addKernel(const FusionGroup& group, int) {
+    LoweredStep step;
+    step.segment = group.segment;
+    step.kernel.variables = group.variables;
+    ElementBuilder builder(m_values, m_graph.buffers, step.kernel);
+    for (const auto& member : group.members) {
+      auto value = builder.member(member);
+      if (!value) return fail(std::move(value.error().atNode(nodeName(member.node))));
+      if (isStored(member.node)) addStore(builder, member, *value, step);
+    }
+    if (step.kernel.stores.empty()) return {};
+    step.nodes = builder.computedNodes();
+    for (const auto& argument : builder.arguments()) step.arguments.push_back({argument.buffer, argument.offset});
+    for (const auto& argument : builder.arguments())
+      if (std::ranges::find(step.writes, argument.buffer) == step.writes.end()) step.reads.push_back(argument.buffer);
+    simplifyLoops(step.kernel);
+    m_graph.steps.push_back(std::move(step));
+    return {};
+  }
+
+  bool isStored(NodeId id) const {
+    const BufferInfo& info = m_graph.buffers.buffers()[std::size_t(m_graph.buffers.bufferOf(id))];
+    return info.kind == BufferKind::Owned || m_readOutside.contains(id);
+  }
+
+  void addStore(ElementBuilder& builder, const ElementBuilder::Member& member, int value, LoweredStep& step) {
+    const BufferView& view = *m_graph.buffers.view(member.node);
+    const Affine index = flatten(resultMap(*member.space, member.assignment), view.strides, 0);
+    LoopStore store{builder.bufferArgument(view.buffer, 0), index, value, false};
+    for (std::size_t v = 0; v < index.coefficients.size(); ++v)
+      store.inner = store.inner || (index.coefficients[v] != 0 && step.kernel.variables[v].reduced);
+    // A stored value with stride 0 along a reduced loop would still be an element of that loop.
+    const IndexMap map = resultMap(*member.space, member.assignment);
+    for (const Affine& at : map)
+      for (std::size_t v = 0; v < at.coefficients.size(); ++v)
+        store.inner = store.inner || (at.coefficients[v] != 0 && step.kernel.variables[v].reduced);
+    step.kernel.stores.push_back(std::move(store));
+    step.writes.push_back(view.buffer);
+  }
+
+  const std::string& nodeName(NodeId id) const { return m_values.graph().node(id).name(); }
+
+  /// Inductor's style: cpp_fused_add_mul_0, extern_addmm_1.
+  void nameSteps() {
+    constexpr std::size_t longest = 80;
+    for (std::size_t s = 0; s < m_graph.steps.size(); ++s) {
+      LoweredStep& step = m_graph.steps[s];
+      std::set<std::string> ops;
+      for (const NodeId id : step.nodes) {
+        const std::string& target = m_values.graph().node(id).target();
+        if (step.isExtern || m_values[id].kind != ValueKind::View) ops.insert(opName(id, target));
+      }
+      std::string name = step.isExtern ? "extern" : "cpp_fused";
+      for (const std::string& op : ops)
+        if (name.size() + op.size() < longest) name += "_" + op;
+      step.kernel.name = fmt::format("{}_{}", name, s);
+    }
+  }
+
+  std::string opName(NodeId id, const std::string& target) const {
+    const ValueInfo& info = m_values[id];
+    if (target == "operator.getitem" && info.bound.op) return opBaseName(info.bound.op->schema.qualifiedName());
+    return opBaseName(target);
+  }
+
+  const ValueTable& m_values;
+  LoweredGraph m_graph;
+  std::set<NodeId> m_readOutside;
+};
+
+}  // namespace
+
+Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse) {
+  KERF_TRY(BufferTable buffers, BufferTable::build(*values, fuse));
+  KERF_TRY(FusionPlan plan, planFusion(*values, buffers, fuse));
+  return Scheduler(std::move(values), std::move(buffers)).run(plan);
+}
+
+}  // namespace kerf

@@ -1,0 +1,74 @@
+// ValueTable: what lowering knows of every node before it schedules anything: kind, shape, op row, bound arguments.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/ir/graph_module.h"
+#include "engine/lower/affine.h"
+#include "engine/ops/op_call.h"
+
+namespace kerf {
+
+struct PointwiseLowering;
+struct ReductionLowering;
+
+enum class ValueKind : std::uint8_t {
+  Input,      ///< placeholder
+  Attribute,  ///< get_attr
+  View,       ///< looks at `base` through viewSizes / viewStrides / viewOffset
+  Pointwise,
+  Reduction,
+  Tuple,   ///< several results of a reduction or a split; only its getitems are looked at
+  Extern,  ///< runs as a library or reference kernel
+  Output,
+};
+
+/// One node. Sizes and strides are those of its meta (eager's).
+struct ValueInfo {
+  ValueKind kind = ValueKind::Extern;
+  bool isTensor = false;
+  DType dtype = DType::Float32;
+  Sizes sizes, strides;
+  std::int64_t storageOffset = 0;
+  int segment = 0;             ///< grows at every mutating op; kernels never reach across
+  bool accuracyFault = false;  ///< result + 1
+  bool flakyFault = false;     ///< result + fault flag of the run
+
+  const PointwiseLowering* pointwise = nullptr;
+  const ReductionLowering* reduction = nullptr;
+  int item = 0;                      ///< which result of a Tuple this is
+  BoundArguments bound;              ///< tensors in it have no storage
+  std::vector<NodeId> operandNodes;  ///< per schema argument; invalid where it is no node
+  // View: on a row-major base these sizes, strides and offset give the value
+  NodeId base;
+  NodeId viewCall;           ///< the node whose op makes the view (a split, of which this is an item)
+  bool needsLayout = false;  ///< as_strided: only meaningful on memory
+  Sizes viewStrides;
+  std::int64_t viewOffset = 0;
+};
+
+class ValueTable {
+ public:
+  const ValueInfo& operator[](NodeId id) const { return m_values[id.index]; }
+  ValueInfo& operator[](NodeId id) { return m_values[id.index]; }
+  const GraphModule& module() const { return *m_module; }
+  const Graph& graph() const { return m_module->graph; }
+  /// The node that a chain of views starts from; `id` itself if it is no view.
+  NodeId root(NodeId id) const;
+
+ private:
+  friend class Classifier;
+  const GraphModule* m_module = nullptr;
+  std::vector<ValueInfo> m_values;
+};
+
+/// What a planted fault does to one node's result.
+enum class PlantedResult : std::uint8_t { None, Accuracy, Flaky };
+using PlantedResults = std::unordered_map<NodeId, PlantedResult>;
+
+/// UnsupportedOp naming the node when an op is unknown; BadInput when metas contradict each other.
+Result<ValueTable> classifyValues(const GraphModule& module, const PlantedResults& planted);
+
+}  // namespace kerf

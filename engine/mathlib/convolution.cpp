@@ -1,0 +1,211 @@
+#include "engine/mathlib/convolution.h"
+
+#include <algorithm>
+
+#include "engine/mathlib/convolution_gemm.h"
+#include "engine/mathlib/convolution_onednn.h"
+#include "engine/tensor/convert.h"
+#include "engine/tensor/copy.h"
+
+namespace kerf {
+namespace {
+
+/// Type in which the sums are formed.
+Result<DType> computeType(DType dtype) {
+  if (dtype == DType::Float16 || dtype == DType::BFloat16) return DType::Float32;
+  if (dtype == DType::Float32 || dtype == DType::Float64) return dtype;
+  if (dtype == DType::Complex64 || dtype == DType::Complex128) return dtype;
+  if (dtypeInfo(dtype).kind == DTypeKind::Integer) return DType::Int64;
+  return fail(ErrorCode::UnsupportedOp, "convolution: {} is not supported", dtypeInfo(dtype).torchName);
+}
+
+Result<Tensor> denseAs(const Tensor& tensor, DType dtype) {
+  KERF_TRY(const Tensor converted, tensor.to(dtype));
+  return converted.contiguous();
+}
+
+/// In `dtype`, and with strides that oneDNN understands: positive, and row-major ones where size 1 hides odd strides.
+Result<Tensor> withPlainStrides(const Tensor& tensor, DType dtype) {
+  KERF_TRY(const Tensor converted, tensor.to(dtype));
+  if (converted.isContiguous())
+    return converted.viewAs(converted.sizes(), contiguousStrides(converted.sizes()), converted.offset());
+  if (std::ranges::any_of(converted.strides(), [](std::int64_t stride) { return stride <= 0; }))
+    return converted.clone();
+  return converted;
+}
+
+Result<void> checkOperands(const Tensor& input, const Tensor& weight, const Tensor& bias, const Sizes& sizes,
+                           const Tensor& out) {
+  if (weight.dtype() != input.dtype() || (bias.defined() && bias.dtype() != input.dtype()))
+    return fail(ErrorCode::ShapeMismatch, "convolution: input is {} but weight is {}",
+                dtypeInfo(input.dtype()).torchName, dtypeInfo(weight.dtype()).torchName);
+  if (bias.defined() && bias.sizes() != Sizes{sizes[1]})
+    return fail(ErrorCode::ShapeMismatch, "convolution: bias [{}] does not fit {} output channels",
+                fmt::join(bias.sizes(), ", "), sizes[1]);
+  if (out.sizes() == sizes) return {};
+  return fail(ErrorCode::ShapeMismatch, "convolution: the output is [{}], not [{}]", fmt::join(sizes, ", "),
+              fmt::join(out.sizes(), ", "));
+}
+
+/// out[n, c, …] += bias[c]; out is contiguous.
+Result<void> addBias(const Tensor& bias, const Tensor& out) {
+  const std::int64_t channels = out.size(1);
+  const std::int64_t rows = out.size(0) * channels;
+  const std::int64_t area = rows == 0 ? 0 : out.numel() / rows;
+  return dispatchOver(
+      out.dtype(),
+      [&]<class T>() {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const T value = bias.data<T>()[r % channels];
+          T* row = out.data<T>() + r * area;
+          for (std::int64_t i = 0; i < area; ++i) row[i] += value;
+        }
+      },
+      ConvolutionTypes{});
+}
+
+/// Per-channel sums over samples and positions, accumulated in double where the dtype is a float.
+Result<Tensor> biasGradient(const Tensor& gradOutput, DType dtype) {
+  KERF_TRY(const Tensor result, Tensor::zeros(dtype, {gradOutput.size(1)}));
+  const std::int64_t channels = gradOutput.size(1);
+  const std::int64_t rows = gradOutput.size(0) * channels;
+  const std::int64_t area = rows == 0 ? 0 : gradOutput.numel() / rows;
+  KERF_CHECK(dispatchOver(
+      gradOutput.dtype(),
+      [&]<class T>() {
+        using Sum = std::conditional_t<isFloatType<T>, double, T>;
+        std::vector<Sum> sums(static_cast<std::size_t>(channels));
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const T* row = gradOutput.data<T>() + r * area;
+          for (std::int64_t i = 0; i < area; ++i)
+            sums[static_cast<std::size_t>(r % channels)] += static_cast<Sum>(row[i]);
+        }
+        for (std::int64_t c = 0; c < channels; ++c)
+          result.data<T>()[c] = convertElement<T>(sums[static_cast<std::size_t>(c)]);
+      },
+      ConvolutionTypes{}));
+  return result;
+}
+
+/// All tensors in the computing dtype; `out` contiguous and zero.
+Result<void> computeForward(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvolutionSpec& spec,
+                            const Tensor& out) {
+  KERF_TRY(const auto geometry, convolutionGeometry(input.sizes(), weight.sizes(), out.sizes(), spec));
+  KERF_TRY(const Tensor image, input.contiguous());
+  KERF_TRY(const Tensor filter, weight.contiguous());
+  KERF_CHECK(spec.transposed ? convolutionScatter(geometry, image, filter, out)
+                             : convolutionGather(geometry, image, filter, out));
+  return bias.defined() ? addBias(bias, out) : Result<void>{};
+}
+
+/// A transposed convolution is the gradient of a plain one with respect to its input.
+bool oneDnnForward(const Tensor& image, const Tensor& filter, const Tensor& bias, const ConvolutionSpec& spec,
+                   const Tensor& out) {
+  if (!spec.transposed) return convolutionOneDnn(image, filter, bias, spec, out);
+  ConvolutionSpec plain = spec;
+  plain.transposed = false;
+  if (bias.defined() && !out.isContiguous()) return false;
+  if (!convolutionOneDnnBackwardData(image, filter, plain, out)) return false;
+  return !bias.defined() || addBias(bias, out).has_value();
+}
+
+Result<Tensor> optionalDense(const Tensor& tensor, DType dtype) {
+  if (!tensor.defined()) return Tensor();
+  return denseAs(tensor, dtype);
+}
+
+}  // namespace
+
+Result<void> convolutionInto(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvolutionSpec& spec,
+                             const Tensor& out) {
+  KERF_TRY(const Sizes sizes, convolutionSizes(input.sizes(), weight.sizes(), spec));
+  KERF_CHECK(checkOperands(input, weight, bias, sizes, out));
+  KERF_TRY(const DType compute, computeType(input.dtype()));
+  KERF_TRY(const Tensor denseBias, optionalDense(bias, compute));
+  KERF_TRY(const Tensor image, withPlainStrides(input, compute));
+  KERF_TRY(const Tensor filter, withPlainStrides(weight, compute));
+  const bool direct = out.dtype() == compute && out.isContiguous();
+  Tensor target = out;
+  if (!direct) {
+    KERF_TRY(target, Tensor::zeros(compute, sizes));
+  }
+  if (compute != DType::Float32 || !oneDnnForward(image, filter, denseBias, spec, target)) {
+    if (direct) {  // the gemm path adds up, so start from zero
+      KERF_TRY(const Tensor zero, Tensor::zeros(compute, Sizes{}));
+      KERF_CHECK(copyElements(zero.viewAs(sizes, Sizes(sizes.size(), 0), 0), target));
+    }
+    KERF_CHECK(computeForward(image, filter, denseBias, spec, target));
+  }
+  return direct ? Result<void>{} : copyElements(target, out);
+}
+
+Result<Tensor> convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvolutionSpec& spec) {
+  KERF_TRY(const Sizes sizes, convolutionSizes(input.sizes(), weight.sizes(), spec));
+  KERF_TRY(Tensor out, Tensor::zeros(input.dtype(), sizes));
+  KERF_CHECK(convolutionInto(input, weight, bias, spec, out));
+  return out;
+}
+
+namespace {
+
+/// All tensors in the computing dtype and contiguous.
+Result<Tensor> inputGradient(const Tensor& grad, const Tensor& filter, const Sizes& sizes, const ConvolutionSpec& spec,
+                             const ConvolutionGeometry& geometry) {
+  KERF_TRY(const Tensor sum, Tensor::zeros(grad.dtype(), sizes));
+  ConvolutionSpec plain = spec;
+  plain.transposed = false;
+  if (grad.dtype() == DType::Float32) {
+    if (spec.transposed ? convolutionOneDnn(grad, filter, {}, plain, sum)
+                        : convolutionOneDnnBackwardData(grad, filter, spec, sum))
+      return sum;
+    std::fill_n(sum.data<float>(), sum.numel(), 0.0f);
+  }
+  KERF_CHECK(spec.transposed ? convolutionGather(geometry, grad, filter, sum)
+                             : convolutionScatter(geometry, grad, filter, sum));
+  return sum;
+}
+
+Result<Tensor> weightGradient(const Tensor& grad, const Tensor& image, const Sizes& sizes, const ConvolutionSpec& spec,
+                              const ConvolutionGeometry& geometry) {
+  KERF_TRY(const Tensor sum, Tensor::zeros(grad.dtype(), sizes));
+  ConvolutionSpec plain = spec;
+  plain.transposed = false;
+  if (grad.dtype() == DType::Float32) {
+    if (spec.transposed ? convolutionOneDnnBackwardWeights(image, grad, plain, sum)
+                        : convolutionOneDnnBackwardWeights(grad, image, spec, sum))
+      return sum;
+    std::fill_n(sum.data<float>(), sum.numel(), 0.0f);
+  }
+  KERF_CHECK(spec.transposed ? convolutionWeightGradient(geometry, grad, image, sum)
+                             : convolutionWeightGradient(geometry, image, grad, sum));
+  return sum;
+}
+
+}  // namespace
+
+Result<ConvolutionGradients> convolutionBackward(const Tensor& gradOutput, const Tensor& input, const Tensor& weight,
+                                                 const ConvolutionSpec& spec, std::array<bool, 3> wanted) {
+  KERF_TRY(const Sizes sizes, convolutionSizes(input.sizes(), weight.sizes(), spec));
+  KERF_CHECK(checkOperands(input, weight, {}, sizes, gradOutput));
+  KERF_TRY(const auto geometry, convolutionGeometry(input.sizes(), weight.sizes(), sizes, spec));
+  KERF_TRY(const DType compute, computeType(input.dtype()));
+  KERF_TRY(const Tensor grad, denseAs(gradOutput, compute));
+  ConvolutionGradients result;
+  if (wanted[0]) {
+    KERF_TRY(const Tensor filter, denseAs(weight, compute));
+    KERF_TRY(const Tensor sum, inputGradient(grad, filter, input.sizes(), spec, geometry));
+    KERF_TRY(result.input, sum.to(input.dtype()));
+  }
+  if (wanted[1]) {
+    KERF_TRY(const Tensor image, denseAs(input, compute));
+    KERF_TRY(const Tensor sum, weightGradient(grad, image, weight.sizes(), spec, geometry));
+    KERF_TRY(result.weight, sum.to(weight.dtype()));
+  }
+  if (wanted[2]) {
+    KERF_TRY(const Tensor sum, biasGradient(grad, compute));
+    KERF_TRY(result.bias, sum.to(input.dtype()));
+  }
+  return result;
+}
+
+}  // namespace kerf

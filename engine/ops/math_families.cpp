@@ -1,0 +1,12 @@
+#include "engine/ops/math_families.h"
+
+namespace kerf {
+
+std::vector<OpRows> mathFamilies() {
+  return {complexOps(),        fftOps(),          fftFunctionOps(),      linalgFactorOps(),        linalgLuOps(),
+          linalgQrOps(),       linalgSolveOps(),  linalgTriangularOps(), linalgSpectralOps(),      linalgComposedOps(),
+          linalgProductOps(),  randomChoiceOps(), flashAttentionOps(),   quantizedDecomposedOps(), fakeQuantizeOps(),
+          fusedOptimizerOps(), recurrentOps(),    fusedLayerOps(),       inductorRandomOps()};
+}
+
+}  // namespace kerf

@@ -1,0 +1,143 @@
+// Views written instead of read: select_scatter, slice_scatter and friends, and the backwards of the views.
+#include "engine/ops/element_math.h"
+#include "engine/ops/op_row.h"
+#include "engine/ops/strides.h"
+#include "engine/ops/views.h"
+#include "engine/tensor/copy.h"
+
+namespace kerf {
+namespace {
+
+/// A view of `base` that the op writes, from the arguments that start at `first`.
+using ViewPart = Result<Tensor> (*)(const BoundArguments& args, const Tensor& base, std::size_t first);
+
+Result<Tensor> selectPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  return selectView(args, base, args.integer(first), args.integer(first + 1));
+}
+Result<Tensor> slicePart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  return sliceView(args, base, args.integer(first), args.integerIf(first + 1), args.integerIf(first + 2),
+                   args.integer(first + 3));
+}
+Result<Tensor> diagonalPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  return diagonalView(args, base, args.integer(first), args.integer(first + 1), args.integer(first + 2));
+}
+Result<Tensor> stridedPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  const Sizes sizes = args.sizes(first), strides = args.sizes(first + 1);
+  if (sizes.size() != strides.size()) return mismatch(args, "size and stride differ in length");
+  const std::int64_t offset = args.integerIf(first + 2).value_or(base.offset());
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] < 0 || strides[d] < 0) return mismatch(args, "negative size or stride in dimension {}", d);
+  if (offset < 0) return mismatch(args, "negative storage offset {}", offset);
+  Tensor view(base.storage(), base.dtype(), sizes, strides, offset);
+  if (base.defined() && !view.inBounds()) return mismatch(args, "the view reaches outside of the storage");
+  return view;
+}
+Result<Tensor> unfoldPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(first), base.dim()));
+  const std::int64_t size = args.integer(first + 1), step = args.integer(first + 2);
+  const std::int64_t available = base.dim() == 0 ? 1 : base.size(dim);
+  if (size < 0 || size > available || step <= 0)
+    return mismatch(args, "window {} in steps of {} does not fit {}", size, step, available);
+  Sizes sizes = base.sizes(), strides = base.strides();
+  sizes.push_back(size);
+  strides.push_back(base.dim() == 0 ? 1 : base.stride(dim));
+  if (base.dim() > 0) {
+    sizes[static_cast<std::size_t>(dim)] = (available - size) / step + 1;
+    std::int64_t& stride = strides[static_cast<std::size_t>(dim)];
+    stride = element::mul(stride, step);  // wraps only where a single window is left
+  }
+  return viewOf(base, std::move(sizes), std::move(strides), base.offset()).tensor();
+}
+
+// x_scatter(self, src, …): a copy of self in which the view holds src
+
+Result<Value> scatterShape(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(Sizes strides, likeStrides(self, {}));
+  return Value(metaTensor(self.dtype(), self.sizes(), std::move(strides)));
+}
+
+template <ViewPart part>
+Result<Value> scatterKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_CHECK(copyElements(args.tensor(0), out));
+  KERF_TRY(const Tensor view, part(args, out, 2));
+  const Tensor& source = args.tensor(1);
+  auto sizes = broadcastSizes(source.sizes(), view.sizes());
+  if (!sizes || *sizes != view.sizes())
+    return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(source.sizes(), ", "),
+                    fmt::join(view.sizes(), ", "));
+  KERF_CHECK(copyElements(source.viewAs(view.sizes(), broadcastStrides(source, view.sizes()), source.offset()), view));
+  return Value(std::move(out));
+}
+
+/// as_strided_scatter keeps the whole storage's layout: offsets count from the start of self's copy.
+Result<Value> stridedScatterKernel(const BoundArguments& args) { return scatterKernel<stridedPart>(args); }
+
+// x_backward(grad, input_sizes, …): zeros in which the view holds grad
+
+Result<Value> backwardShape(const BoundArguments& args) {
+  for (std::int64_t size : args.sizes(1))
+    if (size < 0) return mismatch(args, "size {} is negative", size);
+  return Value(metaTensor(args.tensor(0).dtype(), args.sizes(1)));
+}
+
+template <ViewPart part>
+Result<Value> backwardKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Tensor view, part(args, out, 2));
+  if (view.sizes() != args.tensor(0).sizes())
+    return mismatch(args, "grad of shape [{}] does not fit the view [{}]", fmt::join(args.tensor(0).sizes(), ", "),
+                    fmt::join(view.sizes(), ", "));
+  KERF_CHECK(copyElements(args.tensor(0), view));
+  return Value(std::move(out));
+}
+
+/// Windows overlap, so their gradients add up.
+Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Tensor sums, Tensor::zeros(DType::Float64, out.sizes()));
+  KERF_TRY(const Tensor view, unfoldPart(args, sums, 2));
+  if (view.sizes() != args.tensor(0).sizes()) return mismatch(args, "grad does not have the shape of the windows");
+  KERF_TRY(const Tensor wide, args.tensor(0).to(DType::Float64));
+  KERF_TRY(const Tensor grad, wide.contiguous());
+  const double* next = grad.data<double>();
+  const std::int64_t count = grad.numel();
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i, offset = 0;
+    for (std::size_t d = view.sizes().size(); d-- > 0; rest /= view.sizes()[d])
+      offset += rest % view.sizes()[d] * view.strides()[d];
+    sums.data<double>()[offset] += next[i];
+  }
+  KERF_CHECK(copyElements(sums, out));
+  return Value(std::move(out));
+}
+
+constexpr OpTrait none = OpTrait::None;
+constexpr OpRow rows[] = {
+    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", none, scatterShape,
+     scatterKernel<selectPart>},
+    {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
+     "Tensor",
+     none, scatterShape, scatterKernel<slicePart>},
+    {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", none,
+     scatterShape, scatterKernel<diagonalPart>},
+    {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
+     "-> Tensor",
+     none, scatterShape, stridedScatterKernel},
+    {"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", none,
+     backwardShape, backwardKernel<selectPart>},
+    {"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) "
+     "-> Tensor",
+     none, backwardShape, backwardKernel<slicePart>},
+    {"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+     none, backwardShape, backwardKernel<diagonalPart>},
+    {"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", none,
+     backwardShape, unfoldBackwardKernel},
+};
+
+}  // namespace
+
+OpRows sliceScatterOps() { return rows; }
+
+}  // namespace kerf

@@ -1,0 +1,182 @@
+// Constant folding: finds constant calls, runs the reference kernels once, and replaces those that others read.
+#include "engine/passes/constant_folding.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "engine/ir/interpreter.h"
+#include "engine/passes/node_facts.h"
+
+namespace kerf {
+
+namespace {
+
+constexpr std::int64_t MaxFrozenBytes = 64 << 10;
+/// Work and memory bound of one fold: a constant on the way there may be larger than the result.
+constexpr std::int64_t MaxIntermediateBytes = 16 << 20;
+constexpr OpTrait NotConstant = OpTrait::DataDependent | OpTrait::Matmul | OpTrait::Convolution;
+
+std::int64_t metaBytes(const ValueMeta& meta) {
+  const TensorMeta* tensor = meta.tensor();
+  if (!tensor) return -1;
+  const auto sizes = tensor->concreteSizes();
+  if (!sizes || tensor->device.type != "cpu") return -1;
+  const Result<std::int64_t> numel = checkedNumel(*sizes);
+  if (!numel || *numel > MaxIntermediateBytes) return -1;
+  return *numel * itemSize(tensor->dtype);
+}
+
+bool isUninitialised(const Node& node) { return node.target().find(".empty") != std::string::npos; }
+
+/// The values of all constant nodes, computed when first asked for.
+class Constants {
+ public:
+  explicit Constants(const GraphModule& module) : m_module(module), m_aliases(module.graph) {
+    for (NodeId id : module.graph.order()) {
+      if (isConstant(module.graph.node(id))) m_constant[id] = true;
+    }
+  }
+
+  bool contains(NodeId id) const { return m_constant.contains(id); }
+
+  /// None if the kernel refuses: such a call is left for run time.
+  Value value(NodeId id) {
+    const auto known = m_values.find(id);
+    if (known != m_values.end()) return known->second;
+    Value result = compute(m_module.graph.node(id));
+    m_values.emplace(id, result);
+    return result;
+  }
+
+ private:
+  bool isConstant(const Node& node) const {
+    if (m_aliases.touchesMutation(node)) return false;
+    const std::int64_t bytes = metaBytes(node.meta().value);
+    if (bytes < 0 || bytes > MaxIntermediateBytes) return false;
+    if (node.op() == Opcode::GetAttr) return m_module.attribute(node.target()) != nullptr;
+    const OpInfo* op = opOf(node);
+    if (!op || !op->kernel || !isPureCall(node) || has(op->traits, NotConstant) || isUninitialised(node)) return false;
+    return std::ranges::all_of(node.inputs(), [&](NodeId id) { return contains(id); });
+  }
+
+  Value compute(const Node& node) {
+    if (node.op() == Opcode::GetAttr) return m_module.attribute(node.target())->tensor;
+    GraphModule call;  // one call on placeholders: the interpreter resolves its arguments
+    ValueList inputs;
+    std::unordered_map<NodeId, NodeId> map;
+    for (NodeId input : node.inputs()) {
+      inputs.push_back(value(input));
+      if (inputs.back().isNone()) return {};
+      map[input] = call.graph.placeholder(m_module.graph.node(input).name());
+    }
+    const auto mapped = [&](NodeId id) -> Argument { return map.at(id); };
+    ArgumentList args;
+    KeywordArguments kwargs;
+    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, mapped));
+    for (const auto& [name, argument] : node.kwargs()) kwargs.emplace_back(name, mapNodes(argument, mapped));
+    call.graph.output(call.graph.callFunction(node.target(), std::move(args), std::move(kwargs)));
+    Result<Value> result = Interpreter(call, referenceOps()).run(inputs);
+    return result && result->isTensor() ? *result : Value();
+  }
+
+  const GraphModule& m_module;
+  AliasGroups m_aliases;
+  std::unordered_map<NodeId, bool> m_constant;
+  std::unordered_map<NodeId, Value> m_values;
+};
+
+bool isUniform(const Tensor& tensor) {
+  const auto size = static_cast<std::size_t>(itemSize(tensor.dtype()));
+  const auto* first = tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype());
+  if (tensor.numel() == 0 || isComplex(tensor.dtype())) return false;
+  for (std::int64_t i = 1; i < tensor.numel(); ++i) {
+    if (std::memcmp(first, first + static_cast<std::size_t>(i) * size, size) != 0) return false;
+  }
+  return true;
+}
+
+Argument fillValue(const Tensor& tensor) {
+  if (tensor.dtype() == DType::Bool) return tensor.itemAsInt() != 0;
+  if (isIntegral(tensor.dtype())) return tensor.itemAsInt();
+  return tensor.itemAsDouble();
+}
+
+NodeId makeFull(Graph& graph, const Node& node, const Tensor& tensor) {
+  ArgumentList sizes;
+  for (std::int64_t size : tensor.sizes()) sizes.emplace_back(size);
+  KeywordArguments kwargs{{"dtype", tensor.dtype()},
+                          {"layout", Layout::Strided},
+                          {"device", node.meta().value.tensor()->device},
+                          {"pin_memory", false}};
+  return graph.callFunction("torch.ops.aten.full.default", {Argument::list(std::move(sizes)), fillValue(tensor)},
+                            std::move(kwargs), "full_default");
+}
+
+NodeId makeAttribute(GraphModule& module, const Tensor& tensor) {
+  std::size_t number = 0;
+  while (module.attribute(fmt::format("_frozen_param{}", number))) ++number;
+  const std::string name = fmt::format("_frozen_param{}", number);
+  module.attributes.emplace_back(name, TensorAttribute{tensor, false, {}});
+  return module.graph.getAttr(name);
+}
+
+bool keepsLayout(const Node& node, const Tensor& tensor) {
+  const TensorMeta& meta = *node.meta().value.tensor();
+  return meta.dtype == tensor.dtype() && meta.concreteSizes() == tensor.sizes() &&
+         meta.concreteStrides() == tensor.strides();
+}
+
+/// A constant call with inputs that somebody other than a constant reads: the last point where folding still helps.
+bool isFrontier(const Graph& graph, const Constants& constants, const Node& node) {
+  if (node.op() != Opcode::CallFunction || node.inputs().empty() || !constants.contains(node.id())) return false;
+  return std::ranges::any_of(node.users(), [&](NodeId user) { return !constants.contains(user); }) &&
+         metaBytes(graph.node(node.id()).meta().value) <= MaxFrozenBytes;
+}
+
+Result<bool> fold(GraphModule& module, NodeId id, const Value& value) {
+  Graph& graph = module.graph;
+  if (!value.isTensor() || !keepsLayout(graph.node(id), value.tensor())) return false;
+  KERF_TRY(const Tensor tensor, value.tensor().clonePreservingStrides());
+  NodeId replacement;
+  {
+    const InsertionScope scope(graph, InsertionScope::Where::Before, id);
+    const bool full = tensor.isContiguous() && isUniform(tensor);
+    replacement = full ? makeFull(graph, graph.node(id), tensor) : makeAttribute(module, tensor);
+  }
+  NodeMeta meta = graph.node(id).meta();
+  meta.fromNodes = provenance(graph.node(id));
+  graph.setMeta(replacement, std::move(meta));
+  graph.replaceAllUsesWith(id, replacement);
+  return true;
+}
+
+Result<bool> run(GraphModule& module) {
+  std::vector<std::pair<NodeId, Value>> found;
+  {
+    Constants constants(module);
+    for (NodeId id : module.graph.order()) {
+      if (!isFrontier(module.graph, constants, module.graph.node(id))) continue;
+      if (isReturned(module.graph, id)) continue;
+      found.emplace_back(id, constants.value(id));
+    }
+  }
+  bool changed = false;
+  for (const auto& [id, value] : found) {
+    KERF_TRY(const bool folded, fold(module, id, value));
+    changed = changed || folded;
+  }
+  if (changed) module.graph.eliminateDeadCode(mustStay);
+  return changed;
+}
+
+}  // namespace
+
+Pass constantFoldingPass() {
+  return {.name = "constant_folding",
+          .stage = "post_grad",
+          .description = "Computes calls on constants ahead of time.",
+          .run = run};
+}
+
+}  // namespace kerf

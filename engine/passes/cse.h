@@ -1,0 +1,14 @@
+// Common subexpression elimination: equal calls on equal arguments are computed once.
+//
+//     a = exp(x); b = exp(x); c = add(a, b)      →      a = exp(x); c = add(a, a)
+#pragma once
+
+#include "engine/passes/pass_manager.h"
+
+namespace kerf {
+
+/// Merges pure calls only: random ops, mutation, whatever reads or aliases mutated memory, and data-dependent shapes
+/// stay. Two nodes that are both returned stay two tensors.
+Pass csePass();
+
+}  // namespace kerf

@@ -1,0 +1,108 @@
+// What passes need to know of a node: implementation over the op table's traits and alias annotations.
+#include "engine/passes/node_facts.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace kerf {
+
+namespace {
+
+constexpr OpTrait Unmergeable = OpTrait::Inplace | OpTrait::Random | OpTrait::Impure;
+
+bool aliasesArguments(const OpInfo& op) {
+  if (has(op.traits, OpTrait::View | OpTrait::Inplace)) return true;
+  return std::ranges::any_of(op.schema.arguments, [](const SchemaArgument& a) { return !a.alias.empty(); });
+}
+
+/// The argument bound to schema position `i`, by position or by name; null if the call leaves it out.
+const Argument* boundArgument(const Node& node, const OpInfo& op, std::size_t i) {
+  if (i < node.args().size()) return &node.args()[i];
+  for (const auto& [name, value] : node.kwargs()) {
+    if (name == op.schema.arguments[i].name) return &value;
+  }
+  return nullptr;
+}
+
+bool writesTo(const OpInfo& op, std::size_t i) {
+  const std::string& alias = op.schema.arguments[i].alias;
+  return alias.find('!') != std::string::npos || (i == 0 && has(op.traits, OpTrait::Inplace));
+}
+
+}  // namespace
+
+const OpInfo* opOf(const Node& node) { return node.op() == Opcode::CallFunction ? findOp(node.target()) : nullptr; }
+
+bool isPureCall(const Node& node) {
+  const OpInfo* op = opOf(node);
+  return op && !has(op->traits, Unmergeable);
+}
+
+bool mustStay(const Node& node) {
+  if (node.op() == Opcode::GetAttr) return false;
+  return !isPureCall(node);
+}
+
+bool isReturned(const Graph& graph, NodeId node) {
+  const NodeId output = graph.outputNode();
+  return output.valid() && std::ranges::find(graph.node(node).users(), output) != graph.node(node).users().end();
+}
+
+AliasGroups::AliasGroups(const Graph& graph) {
+  std::uint32_t count = 0;
+  for (NodeId id : graph.order()) count = std::max(count, id.index + 1);
+  m_parent.resize(count);
+  for (std::size_t i = 0; i < count; ++i) m_parent[i] = i;
+  m_mutated.resize(count, false);
+  for (NodeId id : graph.order()) joinCall(graph.node(id));
+  std::vector<bool> byRoot(count, false);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (m_mutated[i]) byRoot[root({static_cast<std::uint32_t>(i)})] = true;
+  }
+  m_mutated = std::move(byRoot);
+}
+
+void AliasGroups::joinCall(const Node& node) {
+  if (node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr || node.op() == Opcode::Output) return;
+  const OpInfo* op = opOf(node);
+  if (op && node.target() != "operator.getitem" && !aliasesArguments(*op)) return;
+  for (NodeId input : node.inputs()) join(node.id(), input);
+  if (!op) {  // unknown: it may write into anything it sees
+    m_mutated[node.id().index] = true;
+    return;
+  }
+  for (std::size_t i = 0; i < op->schema.arguments.size(); ++i) {
+    const Argument* argument = writesTo(*op, i) ? boundArgument(node, *op, i) : nullptr;
+    if (argument) forEachNode(*argument, [&](NodeId id) { m_mutated[id.index] = true; });
+  }
+}
+
+std::size_t AliasGroups::root(NodeId node) const {
+  std::size_t at = node.index;
+  while (m_parent[at] != at) at = m_parent[at] = m_parent[m_parent[at]];
+  return at;
+}
+
+void AliasGroups::join(NodeId a, NodeId b) { m_parent[root(a)] = root(b); }
+
+bool AliasGroups::mutated(NodeId node) const { return m_mutated[root(node)]; }
+
+bool AliasGroups::touchesMutation(const Node& node) const {
+  return mutated(node.id()) || std::ranges::any_of(node.inputs(), [&](NodeId id) { return mutated(id); });
+}
+
+std::vector<std::string> provenance(const Node& node) {
+  if (!node.meta().fromNodes.empty()) return node.meta().fromNodes;
+  return {node.name()};
+}
+
+void mergeProvenance(Graph& graph, const Node& from, NodeId to) {
+  NodeMeta meta = graph.node(to).meta();
+  meta.fromNodes = provenance(graph.node(to));
+  for (const std::string& name : provenance(from)) {
+    if (std::ranges::find(meta.fromNodes, name) == meta.fromNodes.end()) meta.fromNodes.push_back(name);
+  }
+  graph.setMeta(to, std::move(meta));
+}
+
+}  // namespace kerf

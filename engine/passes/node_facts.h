@@ -1,0 +1,44 @@
+// What passes need to know of a node before they touch it: purity, randomness, and which nodes share memory.
+#pragma once
+
+#include <vector>
+
+#include "engine/ir/graph.h"
+#include "engine/ops/op_registry.h"
+
+namespace kerf {
+
+/// The op row of a call_function node; null for other opcodes and unknown ops.
+const OpInfo* opOf(const Node& node);
+/// Same inputs, same result, nothing else happens: may be merged with an equal call or computed ahead of time.
+bool isPureCall(const Node& node);
+/// Must stay even without users: mutation, asserts, random ops (they move the generator on), unknown ops, submodules.
+bool mustStay(const Node& node);
+/// Whether the output node mentions `node`.
+bool isReturned(const Graph& graph, NodeId node);
+
+/// Groups of nodes that may share memory, and whether somebody writes into a group.
+///
+///     view = view(x); add_ = add_(view, 1)      →      {x, view, add_} is one group, and it is mutated
+class AliasGroups {
+ public:
+  explicit AliasGroups(const Graph& graph);
+  /// Whether memory that `node` looks at is written anywhere in the graph.
+  bool mutated(NodeId node) const;
+  /// Whether `node` or one of its inputs is mutated: moving, merging or forwarding it would not be safe.
+  bool touchesMutation(const Node& node) const;
+
+ private:
+  std::size_t root(NodeId node) const;
+  void join(NodeId a, NodeId b);
+  void joinCall(const Node& node);
+  mutable std::vector<std::size_t> m_parent;
+  std::vector<bool> m_mutated;  ///< by root, once the constructor is done
+};
+
+/// Appends the names that `from` (or `from` itself) came from to the provenance of `to`.
+void mergeProvenance(Graph& graph, const Node& from, NodeId to);
+/// Provenance of a node: its fromNodes, or its own name.
+std::vector<std::string> provenance(const Node& node);
+
+}  // namespace kerf

@@ -1,0 +1,75 @@
+#include "engine/pipeline/dtype_module.h"
+
+#include "engine/accuracy/same_two_models.h"
+#include "engine/ops/op_registry.h"
+
+namespace kerf {
+namespace {
+
+bool isCastable(const Argument& argument) {
+  const DType* dtype = argument.as<DType>();
+  return dtype && isFloating(*dtype) && *dtype != DType::Float64;
+}
+
+void castDtypeArguments(Graph& graph, NodeId id, DType dtype) {
+  const Node& node = graph.node(id);
+  if (node.isCall("torch.ops.prims.convert_element_type.default") && node.args().size() == 2 &&
+      isCastable(node.args()[1]))
+    graph.setArgs(id, {node.args()[0], Argument(dtype)});
+  KeywordArguments kwargs = graph.node(id).kwargs();
+  for (auto& [name, value] : kwargs)
+    if (name == "dtype" && isCastable(value)) value = Argument(dtype);
+  graph.setKwargs(id, std::move(kwargs));
+}
+
+Result<CastGraph> castNarrow(const GraphModule& module, const ValueList& inputs, DType dtype) {
+  CastGraph cast{module, inputs};
+  for (Value& value : cast.inputs) {
+    if (!value.isTensor() || !isFloating(value.tensor().dtype())) continue;
+    KERF_TRY(Tensor converted, value.tensor().to(dtype));
+    value = std::move(converted);
+  }
+  for (auto& [path, attribute] : cast.module.attributes) {
+    if (!attribute.tensor.defined() || !isFloating(attribute.tensor.dtype())) continue;
+    KERF_TRY(attribute.tensor, attribute.tensor.to(dtype));
+  }
+  const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
+  for (const NodeId id : order)
+    if (module.graph.node(id).op() == Opcode::CallFunction) castDtypeArguments(cast.module.graph, id, dtype);
+  return cast;
+}
+
+std::vector<Dim> dims(const Sizes& values) {
+  std::vector<Dim> result;
+  for (const auto value : values) result.push_back(dim(value));
+  return result;
+}
+
+void annotatePlaceholders(CastGraph& cast) {
+  const auto placeholders = cast.module.graph.placeholders();
+  for (std::size_t i = 0; i < placeholders.size() && i < cast.inputs.size(); ++i) {
+    const Tensor* tensor = cast.inputs[i].as<Tensor>();
+    if (!tensor) continue;
+    TensorMeta meta{tensor->dtype(),  dims(tensor->sizes()), dims(tensor->strides()),
+                    tensor->offset(), tensor->device(),      tensor->requiresGrad};
+    cast.module.graph.setValueMeta(placeholders[i], {std::move(meta)});
+  }
+}
+
+}  // namespace
+
+Result<CastGraph> castGraph(const GraphModule& module, const ValueList& inputs, DType dtype) {
+  CastGraph cast;
+  if (dtype == DType::Float64) {
+    KERF_TRY(cast.module, castToFp64(module));
+    KERF_TRY(cast.inputs, cloneInputs(inputs, true));
+  } else {
+    KERF_TRY(const ValueList copies, cloneInputs(inputs, false));
+    KERF_TRY(cast, castNarrow(module, copies, dtype));
+  }
+  annotatePlaceholders(cast);
+  KERF_CHECK(propagateShapes(cast.module));
+  return cast;
+}
+
+}  // namespace kerf

@@ -1,0 +1,73 @@
+#include "engine/pipeline/kernel_info.h"
+
+#include <algorithm>
+#include <set>
+
+namespace kerf {
+namespace {
+
+struct Reason {
+  std::string_view op, reason;
+};
+constexpr Reason reasons[] = {
+    {"mm", "gemm"},
+    {"addmm", "gemm"},
+    {"bmm", "gemm"},
+    {"baddbmm", "gemm"},
+    {"convolution", "convolution"},
+    {"convolution_backward", "convolution"},
+};
+
+std::string externReason(const Node& node) {
+  const std::string base = opBaseName(node.target());
+  const auto* row = std::ranges::find(reasons, base, &Reason::op);
+  if (row != std::end(reasons)) return std::string(row->reason);
+  return node.target().starts_with("operator.") ? "takes an item of an extern result" : "not lowered";
+}
+
+void addNodes(const Graph& graph, const std::vector<NodeId>& nodes, KernelInfo& info) {
+  std::set<std::string> seen;
+  for (const NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    info.nodes.push_back(node.name());
+    const auto& origins = node.meta().fromNodes;
+    if (origins.empty() && seen.insert(node.name()).second) info.capturedNodes.push_back(node.name());
+    for (const std::string& origin : origins)
+      if (seen.insert(origin).second) info.capturedNodes.push_back(origin);
+  }
+}
+
+}  // namespace
+
+std::vector<KernelInfo> describeKernels(const LoweredGraph& lowered, const CompiledKernels& kernels,
+                                        bool keepArtifacts) {
+  const Graph& graph = lowered.values->graph();
+  std::vector<KernelInfo> result;
+  std::set<NodeId> inKernels;
+  std::size_t kernel = 0;
+  for (const LoweredStep& step : lowered.steps) {
+    KernelInfo info;
+    info.name = step.kernel.name;
+    info.kind = step.isExtern ? "extern" : "fused";
+    addNodes(graph, step.nodes, info);
+    inKernels.insert(step.nodes.begin(), step.nodes.end());
+    if (step.isExtern) {
+      info.reason = externReason(graph.node(step.node));
+    } else {
+      if (keepArtifacts) info.loopIr = printLoopIr(step.kernel);
+      info.code = kernels.kernels[kernel++].text;
+    }
+    result.push_back(std::move(info));
+  }
+  for (const NodeId id : graph.order()) {
+    if ((*lowered.values)[id].kind != ValueKind::View || inKernels.contains(id)) continue;
+    KernelInfo info;
+    info.name = "view_" + graph.node(id).name();
+    info.kind = "view";
+    addNodes(graph, {id}, info);
+    result.push_back(std::move(info));
+  }
+  return result;
+}
+
+}  // namespace kerf

@@ -1,0 +1,82 @@
+#include "engine/runtime/library_kernels.h"
+
+#include <algorithm>
+
+#include "engine/mathlib/convolution.h"
+#include "engine/mathlib/gemm.h"
+#include "engine/tensor/copy.h"
+
+namespace kerf {
+namespace {
+
+constexpr std::pair<std::string_view, StepKind> kinds[] = {
+    {"torch.ops.aten.mm.default", StepKind::Mm},
+    {"torch.ops.aten.addmm.default", StepKind::Addmm},
+    {"torch.ops.aten.bmm.default", StepKind::Bmm},
+    {"torch.ops.aten.convolution.default", StepKind::Convolution},
+};
+
+Result<const Tensor*> tensorAt(const ValueList& args, std::size_t i) {
+  if (i >= args.size() || !args[i].isTensor()) return fail(ErrorCode::Internal, "argument {} is no tensor", i);
+  return &args[i].tensor();
+}
+
+Sizes sizesAt(const ValueList& args, std::size_t i) {
+  Sizes result;
+  if (i >= args.size() || !args[i].isList()) return result;
+  for (const Value& item : args[i].list())
+    if (const auto* number = item.as<std::int64_t>()) result.push_back(*number);
+  return result;
+}
+
+/// `self` seen with the sizes of `out`, repeated where it has size 1 or no dimension.
+Tensor expanded(const Tensor& self, const Tensor& out) {
+  Sizes strides(out.sizes().size(), 0);
+  const std::size_t skipped = strides.size() - self.sizes().size();
+  for (std::size_t d = 0; d < self.sizes().size(); ++d)
+    if (self.sizes()[d] != 1) strides[skipped + d] = self.strides()[d];
+  return self.viewAs(out.sizes(), strides, self.offset());
+}
+
+Result<void> addmm(const Step& step, const ValueList& args, Tensor& out) {
+  KERF_TRY(const Tensor* const self, tensorAt(args, 0));
+  KERF_TRY(const Tensor* const a, tensorAt(args, 1));
+  KERF_TRY(const Tensor* const b, tensorAt(args, 2));
+  if (self->sizes().size() > out.sizes().size())
+    return fail(ErrorCode::ShapeMismatch, "addmm: self has too many dimensions");
+  if (step.beta != 0) KERF_CHECK(copyElements(expanded(*self, out), out));
+  return gemm(*a, *b, out, step.alpha, step.beta);
+}
+
+Result<void> convolve(const ValueList& args, Tensor& out) {
+  KERF_TRY(const Tensor* const input, tensorAt(args, 0));
+  KERF_TRY(const Tensor* const weight, tensorAt(args, 1));
+  ConvolutionSpec spec;
+  spec.stride = sizesAt(args, 3);
+  spec.padding = sizesAt(args, 4);
+  spec.dilation = sizesAt(args, 5);
+  if (args.size() > 6)
+    if (const auto* transposed = args[6].as<bool>()) spec.transposed = *transposed;
+  spec.outputPadding = sizesAt(args, 7);
+  if (args.size() > 8)
+    if (const auto* groups = args[8].as<std::int64_t>()) spec.groups = *groups;
+  const Tensor bias = args.size() > 2 && args[2].isTensor() ? args[2].tensor() : Tensor();
+  return convolutionInto(*input, *weight, bias, spec, out);
+}
+
+}  // namespace
+
+StepKind libraryStepKind(std::string_view target) {
+  const auto* row = std::ranges::find(kinds, target, [](const auto& kind) { return kind.first; });
+  return row == std::end(kinds) ? StepKind::Call : row->second;
+}
+
+Result<void> runLibraryKernel(const Step& step, const ValueList& args, Tensor& out) {
+  if (step.kind == StepKind::Addmm) return addmm(step, args, out);
+  if (step.kind == StepKind::Convolution) return convolve(args, out);
+  KERF_TRY(const Tensor* const a, tensorAt(args, 0));
+  KERF_TRY(const Tensor* const b, tensorAt(args, 1));
+  return step.kind == StepKind::Mm ? gemm(*a, *b, out) : bmm(*a, *b, out);
+}
+
+}  // namespace kerf

@@ -1,0 +1,93 @@
+// Program: what a compiled graph executes: slots that hold values, and steps that fill them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/ir/graph_module.h"
+#include "engine/ir/op_caller.h"
+
+namespace kerf {
+
+/// A generated kernel: buffer addresses, and the range of its first loop to run.
+using KernelFunction = void (*)(void* const* buffers, std::int64_t begin, std::int64_t end);
+
+enum class SlotKind : std::uint8_t {
+  Input,      ///< the input of that position
+  Constant,   ///< an attribute of the module
+  Arena,      ///< a place in the arena
+  Fresh,      ///< storage of its own in every run
+  Result,     ///< what an extern step gives: any value
+  FaultFlag,  ///< float32 scalar: 1 in runs in which flaky faults strike
+};
+
+struct Slot {
+  SlotKind kind = SlotKind::Result;
+  std::string name;  ///< FX node
+  bool isTensor = true;
+  DType dtype = DType::Float32;
+  Sizes sizes, strides;
+  std::int64_t arenaOffset = 0;  ///< bytes
+  int input = -1;
+  bool used = true;  ///< Arena: some step writes it
+  Tensor constant;
+};
+
+/// How a node's value is found: a whole slot, or a strided look at its tensor (offset in elements).
+struct SlotView {
+  int slot = -1;
+  bool whole = true;
+  Sizes sizes, strides;
+  std::int64_t offset = 0;
+};
+
+enum class StepKind : std::uint8_t {
+  Kernel,  ///< generated code
+  Mm,
+  Addmm,
+  Bmm,
+  Convolution,  ///< library kernels that write into a planned slot
+  Call,         ///< any op through the OpCaller
+  Interpret,    ///< a node that is no plain op (call_module, higher-order): through the Interpreter
+  Fault,        ///< a planted runtime_error, crash or hang
+  DrawFault,    ///< decides whether this run's flaky faults strike
+};
+
+/// What a planted fault adds to an extern step's floating results.
+enum class ResultFault : std::uint8_t { None, AddOne, AddFlag };
+enum class RunFault : std::uint8_t { Error, Crash, Hang };
+
+struct Step {
+  StepKind kind = StepKind::Kernel;
+  NodeId node;           ///< extern steps
+  std::string nodeName;  ///< for errors
+  int slot = -1;         ///< result of extern steps, flag of DrawFault
+  ResultFault resultFault = ResultFault::None;
+  RunFault runFault = RunFault::Error;
+  double probability = 0;
+  double alpha = 1, beta = 1;                 ///< Addmm
+  std::vector<int> releases;                  ///< slots that nobody needs after this step
+  std::shared_ptr<const GraphModule> single;  ///< Interpret: a graph of this node alone
+  // generated kernels
+  KernelFunction function = nullptr;
+  struct Pointer {
+    int slot = -1;
+    std::int64_t byteOffset = 0;
+  };
+  std::vector<Pointer> pointers;
+  std::int64_t outerSize = 1;     ///< iterations of the first loop
+  std::int64_t workPerOuter = 1;  ///< elements times cost of one iteration
+};
+
+struct Program {
+  std::shared_ptr<const GraphModule> module;
+  std::vector<Slot> slots;
+  std::vector<SlotView> views;  ///< by NodeId::index
+  std::vector<Step> steps;
+  std::int64_t arenaBytes = 0;
+  int faultFlag = -1;
+  std::shared_ptr<void> code;  ///< keeps the kernels' machine code
+};
+
+}  // namespace kerf

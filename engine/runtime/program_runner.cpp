@@ -1,0 +1,236 @@
+#include "engine/runtime/program_runner.h"
+
+#include "engine/ir/interpreter.h"
+#include "engine/runtime/library_kernels.h"
+#include "engine/runtime/planted_faults.h"
+#include "engine/support/thread_pool.h"
+#include "engine/tensor/copy.h"
+
+namespace kerf {
+namespace {
+
+/// Additions that make a piece of a kernel worth a thread.
+constexpr std::int64_t workPerPiece = 1 << 16;
+
+std::string sizesText(const Sizes& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+
+/// Strides that address the same elements; those of size-1 dimensions do not matter.
+bool sameStrides(const Tensor& tensor, const Sizes& strides) {
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    if (tensor.sizes()[d] > 1 && tensor.strides()[d] != strides[d]) return false;
+  return true;
+}
+
+Result<Tensor> restrided(const Tensor& tensor, const Sizes& strides) {
+  KERF_TRY(Tensor copy, Tensor::zerosStrided(tensor.dtype(), tensor.sizes(), strides));
+  KERF_CHECK(copyElements(tensor, copy));
+  return copy;
+}
+
+std::byte* firstByte(const Tensor& tensor) {
+  return tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype());
+}
+
+}  // namespace
+
+ProgramRunner::ProgramRunner(std::shared_ptr<const Program> program, const OpCaller& ops)
+    : m_program(std::move(program)), m_ops(ops) {}
+
+Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) {
+  m_values.assign(m_program->slots.size(), {});
+  KERF_CHECK(bindInputs(inputs));
+  KERF_CHECK(prepareSlots());
+  for (const Step& step : m_program->steps) {
+    if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped before {}", step.nodeName);
+    auto done = runStep(step);
+    if (!done) {
+      Error error = std::move(done).error();
+      if (error.node.empty()) error.atNode(step.nodeName);
+      m_values.clear();
+      return fail(std::move(error));
+    }
+    for (const int slot : step.releases) m_values[std::size_t(slot)] = {};
+  }
+  const Node& output = m_program->module->graph.node(m_program->module->graph.outputNode());
+  const auto lookup = [this](NodeId id) -> const Value& {
+    static thread_local Value value;
+    value = valueOf(id);
+    return value;
+  };
+  auto result = argumentToValue(output.args().empty() ? Argument() : output.args().front(), lookup);
+  m_values.clear();
+  return result;
+}
+
+Result<void> ProgramRunner::bindInputs(const ValueList& inputs) {
+  std::size_t wanted = 0;
+  for (std::size_t s = 0; s < m_program->slots.size(); ++s) {
+    const Slot& slot = m_program->slots[s];
+    if (slot.input < 0) continue;
+    wanted = std::max(wanted, std::size_t(slot.input) + 1);
+    if (std::size_t(slot.input) >= inputs.size()) continue;
+    KERF_TRY(m_values[s], checkedInput(slot, inputs[std::size_t(slot.input)]));
+  }
+  if (wanted != inputs.size())
+    return fail(ErrorCode::ShapeMismatch, "the compiled graph takes {} inputs but {} were given", wanted,
+                inputs.size());
+  return {};
+}
+
+Result<Value> ProgramRunner::checkedInput(const Slot& slot, const Value& input) const {
+  if (!slot.isTensor) return input;
+  const auto mismatch = [&](const std::string& got) {
+    Error error{ErrorCode::ShapeMismatch,
+                fmt::format("input {} was compiled for {}{}, got {}", slot.name, dtypeInfo(slot.dtype).shortCode,
+                            sizesText(slot.sizes), got),
+                {},
+                0,
+                slot.name,
+                {}};
+    return fail(std::move(error));
+  };
+  if (!input.isTensor()) return mismatch("no tensor");
+  const Tensor& tensor = input.tensor();
+  if (tensor.dtype() != slot.dtype || tensor.sizes() != slot.sizes)
+    return mismatch(fmt::format("{}{}", dtypeInfo(tensor.dtype()).shortCode, sizesText(tensor.sizes())));
+  if (!tensor.inBounds()) return mismatch("a tensor that reaches outside of its storage");
+  if (sameStrides(tensor, slot.strides)) return input;
+  KERF_TRY(Tensor copy, restrided(tensor, slot.strides));
+  return Value(std::move(copy));
+}
+
+Result<void> ProgramRunner::prepareSlots() {
+  if (!m_arena && m_program->arenaBytes > 0) {
+    KERF_TRY(m_arena, Storage::allocate(m_program->arenaBytes));
+  }
+  for (std::size_t s = 0; s < m_program->slots.size(); ++s) {
+    const Slot& slot = m_program->slots[s];
+    Value& value = m_values[s];
+    if (slot.kind == SlotKind::Constant) value = slot.constant;
+    if (slot.kind == SlotKind::FaultFlag) value = Tensor::scalar(0, DType::Float32);
+    if (slot.kind == SlotKind::Arena && slot.used) {
+      auto place = Storage::borrow(m_arena->data() + slot.arenaOffset, m_arena->bytes() - slot.arenaOffset, m_arena);
+      value = Tensor(std::move(place), slot.dtype, slot.sizes, slot.strides);
+    }
+    if (slot.kind == SlotKind::Fresh) {
+      KERF_TRY(Tensor fresh, Tensor::zerosStrided(slot.dtype, slot.sizes, slot.strides));
+      value = std::move(fresh);
+    }
+  }
+  return {};
+}
+
+Result<void> ProgramRunner::runStep(const Step& step) {
+  switch (step.kind) {
+    case StepKind::Kernel:
+      return runKernel(step);
+    case StepKind::Call:
+      return runCall(step);
+    case StepKind::Interpret:
+      return runInterpreted(step);
+    case StepKind::Fault:
+      return strike(step);
+    case StepKind::DrawFault: {
+      m_values[std::size_t(step.slot)].tensor().data<float>()[0] = drawsFault(step.probability) ? 1.0f : 0.0f;
+      return {};
+    }
+    default:
+      return runLibrary(step);
+  }
+}
+
+Result<void> ProgramRunner::runKernel(const Step& step) {
+  std::vector<void*> pointers;
+  pointers.reserve(step.pointers.size());
+  for (const Step::Pointer& pointer : step.pointers) {
+    const Value& value = m_values[std::size_t(pointer.slot)];
+    if (!value.isTensor()) return fail(ErrorCode::Internal, "a kernel's buffer holds no tensor");
+    pointers.push_back(firstByte(value.tensor()) + pointer.byteOffset);
+  }
+  const std::int64_t work = step.workPerOuter;
+  if (step.outerSize < 2 || step.outerSize * work < 2 * workPerPiece) {
+    step.function(pointers.data(), 0, step.outerSize);
+    return {};
+  }
+  parallelFor(step.outerSize, std::max<std::int64_t>(1, workPerPiece / std::max<std::int64_t>(1, work)),
+              [&](std::int64_t begin, std::int64_t end) { step.function(pointers.data(), begin, end); });
+  return {};
+}
+
+Value ProgramRunner::valueOf(NodeId id) const {
+  const SlotView& view = m_program->views[id.index];
+  if (view.slot < 0) return {};
+  const Value& value = m_values[std::size_t(view.slot)];
+  if (view.whole || !value.isTensor()) return value;
+  const Tensor& tensor = value.tensor();
+  return tensor.viewAs(view.sizes, view.strides, tensor.offset() + view.offset);
+}
+
+Result<void> ProgramRunner::runCall(const Step& step) {
+  const Node& node = m_program->module->graph.node(step.node);
+  Value current;
+  const auto lookup = [&](NodeId id) -> const Value& { return current = valueOf(id); };
+  ValueList args;
+  for (const Argument& argument : node.args()) {
+    KERF_TRY(Value value, argumentToValue(argument, lookup));
+    args.push_back(std::move(value));
+  }
+  KeywordValues kwargs;
+  for (const auto& [key, argument] : node.kwargs()) {
+    KERF_TRY(Value value, argumentToValue(argument, lookup));
+    kwargs.emplace_back(key, std::move(value));
+  }
+  KERF_TRY(Value result, m_ops.call(node.target(), args, kwargs));
+  return finishResult(step, std::move(result));
+}
+
+Result<void> ProgramRunner::runInterpreted(const Step& step) {
+  ValueList inputs;
+  for (const NodeId input : m_program->module->graph.node(step.node).inputs()) inputs.push_back(valueOf(input));
+  Interpreter interpreter(*step.single, m_ops);
+  KERF_TRY(Value result, interpreter.run(inputs));
+  return finishResult(step, std::move(result));
+}
+
+Result<void> ProgramRunner::runLibrary(const Step& step) {
+  const Node& node = m_program->module->graph.node(step.node);
+  Value current;
+  const auto lookup = [&](NodeId id) -> const Value& { return current = valueOf(id); };
+  ValueList args;
+  for (const Argument& argument : node.args()) {
+    KERF_TRY(Value value, argumentToValue(argument, lookup));
+    args.push_back(std::move(value));
+  }
+  for (const auto& [key, argument] : node.kwargs())
+    if (key != "alpha" && key != "beta") return fail(ErrorCode::Internal, "unexpected keyword {}", key);
+  Tensor out = m_values[std::size_t(step.slot)].tensor();
+  KERF_CHECK(runLibraryKernel(step, args, out));
+  if (step.resultFault == ResultFault::None) return {};
+  KERF_CHECK(addToFloats(Value(out), faultAmount(step.resultFault, faultFlag()), InPlace::Yes));
+  return {};
+}
+
+float ProgramRunner::faultFlag() const {
+  return m_program->faultFlag < 0 ? 0 : m_values[std::size_t(m_program->faultFlag)].tensor().data<float>()[0];
+}
+
+/// Stores what an extern step gave, with the strides that later kernels were compiled for.
+Result<void> ProgramRunner::finishResult(const Step& step, Value value) {
+  if (step.resultFault != ResultFault::None) {
+    KERF_TRY(value, addToFloats(value, faultAmount(step.resultFault, faultFlag()), InPlace::No));
+  }
+  const Slot& slot = m_program->slots[std::size_t(step.slot)];
+  if (slot.isTensor) {
+    if (!value.isTensor() || value.tensor().dtype() != slot.dtype || value.tensor().sizes() != slot.sizes)
+      return fail(ErrorCode::RuntimeFailed, "the extern kernel's result is not the {}{} that was compiled for",
+                  dtypeInfo(slot.dtype).shortCode, sizesText(slot.sizes));
+    if (!sameStrides(value.tensor(), slot.strides)) {
+      KERF_TRY(Tensor copy, restrided(value.tensor(), slot.strides));
+      value = std::move(copy);
+    }
+  }
+  m_values[std::size_t(step.slot)] = std::move(value);
+  return {};
+}
+
+}  // namespace kerf

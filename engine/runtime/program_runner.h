@@ -1,0 +1,38 @@
+// ProgramRunner: executes a Program on inputs; one thread at a time.
+#pragma once
+
+#include <stop_token>
+
+#include "engine/runtime/program.h"
+
+namespace kerf {
+
+class ProgramRunner {
+ public:
+  /// `ops` runs what is no generated or library kernel; it must outlive the runner.
+  ProgramRunner(std::shared_ptr<const Program> program, const OpCaller& ops);
+
+  /// ShapeMismatch naming the placeholder when an input is not what was compiled for; its strides may differ (it is
+  /// copied then). Cancelled between steps when asked to stop.
+  Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
+
+ private:
+  Result<void> bindInputs(const ValueList& inputs);
+  Result<Value> checkedInput(const Slot& slot, const Value& input) const;
+  Result<void> prepareSlots();
+  Result<void> runStep(const Step& step);
+  Result<void> runKernel(const Step& step);
+  Result<void> runCall(const Step& step);
+  Result<void> runInterpreted(const Step& step);
+  Result<void> runLibrary(const Step& step);
+  Result<void> finishResult(const Step& step, Value value);
+  Value valueOf(NodeId id) const;
+  float faultFlag() const;
+
+  std::shared_ptr<const Program> m_program;
+  const OpCaller& m_ops;
+  StoragePtr m_arena;
+  ValueList m_values;  ///< by slot
+};
+
+}  // namespace kerf

@@ -1,0 +1,194 @@
+#include "engine/support/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include "engine/support/parallel_state.h"
+
+namespace kerf {
+namespace {
+
+thread_local bool insideLoop = false;
+std::atomic<int> wantedThreads{0};
+
+constexpr int piecesPerThread = 4;  // so that a thread that the machine gives little time to holds nobody up
+constexpr int pausesPerLook = 64;   // at the clock, while a thread waits actively
+
+using Clock = std::chrono::steady_clock;
+
+/// How long a thread waits actively for the next loop. Waking a sleeping thread takes tens of microseconds, so where
+/// loops follow one another within `longSpin` and cores abound, it stays awake between them.
+constexpr auto longSpin = std::chrono::microseconds(1000);
+constexpr auto shortSpin = std::chrono::microseconds(15);
+
+int readDefaultThreads() {
+  if (const char* text = std::getenv("KERF_NUM_THREADS")) return std::max(1, std::atoi(text));
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+int defaultThreads() {
+  static const int count = readDefaultThreads();  // asking the system takes tens of microseconds
+  return count;
+}
+
+bool coresAbound() {
+  static const bool abound = std::thread::hardware_concurrency() >= 4;
+  return abound;
+}
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// One loop: pieces are taken in turn by whoever is free.
+struct Loop {
+  const std::function<void(std::int64_t, std::int64_t)>* body = nullptr;
+  std::int64_t size = 0;
+  std::int64_t step = 0;
+  std::atomic<std::int64_t> next{0};
+
+  void takePieces() {
+    for (;;) {
+      const std::int64_t begin = next.fetch_add(step, std::memory_order_relaxed);
+      if (begin >= size) return;
+      (*body)(begin, std::min(begin + step, size));
+    }
+  }
+};
+
+/// A thread that waits for its turn. `Offered` turns into `Taken` by the worker, or back into `Idle` by the owner of
+/// the loop when the work is done before the worker woke up.
+class Worker {
+ public:
+  explicit Worker(Loop& loop) : m_loop(loop), m_thread([this] { work(); }) {}
+  ~Worker() {
+    m_state.store(Stop);
+    m_state.notify_one();
+    m_thread.join();
+  }
+
+  void offer() {
+    m_state.store(Offered, std::memory_order_release);
+    m_state.notify_one();
+  }
+  /// Afterwards the worker does not touch the loop.
+  void withdraw() {
+    int expected = Offered;
+    if (m_state.compare_exchange_strong(expected, Idle, std::memory_order_acq_rel)) return;
+    if (spinWhile(Taken, coresAbound() ? longSpin : shortSpin)) return;
+    while (m_state.load(std::memory_order_acquire) == Taken) m_state.wait(Taken, std::memory_order_acquire);
+  }
+
+ private:
+  enum State : int { Idle, Offered, Taken, Stop };
+
+  void work() {
+    insideLoop = true;
+    for (;;) {
+      const int state = waitForTurn();
+      if (state == Stop) return;
+      int expected = Offered;
+      if (!m_state.compare_exchange_strong(expected, Taken, std::memory_order_acq_rel)) continue;
+      m_loop.takePieces();
+      m_state.store(Idle, std::memory_order_release);
+      m_state.notify_one();
+    }
+  }
+
+  /// Whether the state left `state` within `time`.
+  bool spinWhile(int state, std::chrono::microseconds time) const {
+    const auto end = Clock::now() + time;
+    for (int i = 1; m_state.load(std::memory_order_acquire) == state; ++i) {
+      relax();
+      if (i % pausesPerLook == 0 && Clock::now() > end) return false;
+    }
+    return true;
+  }
+
+  int waitForTurn() {
+    const auto start = Clock::now();
+    if (!spinWhile(Idle, m_spin))
+      while (m_state.load(std::memory_order_acquire) == Idle) m_state.wait(Idle, std::memory_order_acquire);
+    m_spin = coresAbound() && Clock::now() - start < longSpin ? longSpin : shortSpin;
+    return m_state.load(std::memory_order_acquire);
+  }
+
+  Loop& m_loop;
+  std::atomic<int> m_state{Idle};
+  std::chrono::microseconds m_spin = shortSpin;
+  std::thread m_thread;
+};
+
+class Pool {
+ public:
+  Pool() : m_owner(::getpid()) {}
+  pid_t owner() const { return m_owner; }
+
+  void run(std::int64_t size, std::int64_t step, int threads,
+           const std::function<void(std::int64_t, std::int64_t)>& body) {
+    while (static_cast<int>(m_workers.size()) + 1 < threads) m_workers.push_back(std::make_unique<Worker>(m_loop));
+    m_loop.body = &body;
+    m_loop.size = size;
+    m_loop.step = step;
+    m_loop.next.store(0, std::memory_order_relaxed);
+    const auto helpers = static_cast<std::size_t>(threads - 1);
+    for (std::size_t i = 0; i < helpers; ++i) m_workers[i]->offer();
+    m_loop.takePieces();
+    for (std::size_t i = 0; i < helpers; ++i) m_workers[i]->withdraw();
+  }
+
+ private:
+  pid_t m_owner;
+  Loop m_loop;
+  std::vector<std::unique_ptr<Worker>> m_workers;
+};
+
+// One loop at a time uses the workers; another thread's loop runs on that thread alone meanwhile.
+struct SharedPool {
+  std::atomic_flag busy;
+  std::unique_ptr<Pool> pool;
+};
+SharedPool& shared() {
+  static SharedPool* const instance = new SharedPool;  // never destroyed: loops may run while statics go away
+  return *instance;
+}
+
+}  // namespace
+
+bool insideParallelFor() { return insideLoop; }
+
+int threadCount() {
+  const int wanted = wantedThreads.load(std::memory_order_relaxed);
+  return wanted > 0 ? wanted : defaultThreads();
+}
+
+void setThreadCount(int count) { wantedThreads = std::max(1, count); }
+
+void parallelFor(std::int64_t size, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& body) {
+  if (size <= 0) return;
+  const std::int64_t least = std::max<std::int64_t>(grain, 1);
+  const std::int64_t threads = std::min<std::int64_t>(threadCount(), size / least);
+  SharedPool& workers = shared();
+  if (insideLoop || threads <= 1 || workers.busy.test_and_set(std::memory_order_acquire)) return body(0, size);
+  const std::int64_t pieces = std::min(threads * piecesPerThread, size / least);
+  const std::int64_t step = (size + pieces - 1) / pieces;
+  // A forked child inherits the object but not its threads: such a pool is abandoned, never joined.
+  if (workers.pool && workers.pool->owner() != ::getpid()) (void)workers.pool.release();
+  if (!workers.pool) workers.pool = std::make_unique<Pool>();
+  insideLoop = true;
+  workers.pool->run(size, step, static_cast<int>(threads), body);
+  insideLoop = false;
+  workers.busy.clear(std::memory_order_release);
+}
+
+}  // namespace kerf

@@ -1,0 +1,141 @@
+#include "engine/tensor/block_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+namespace kerf {
+namespace {
+
+constexpr std::int64_t alignment = 64;
+constexpr std::int64_t smallest = 4096;             // below, the C library is as fast
+constexpr std::int64_t mapThreshold = 1 << 20;      // from here on straight from the kernel, which gives zero pages
+constexpr std::int64_t hugeThreshold = 4 << 20;     // large enough for transparent huge pages to save page faults
+constexpr std::int64_t mostKept = 1LL << 30;        // of all blocks together
+constexpr std::int64_t largestKept = mostKept / 2;  // of one block
+constexpr int stepsPerDoubling = 8;                 // size classes: at most an eighth of a block is unused
+constexpr std::size_t classCount = 64 * stepsPerDoubling;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool keepsBlocks = false;  // a sanitizer sees more when memory really is given back
+#else
+constexpr bool keepsBlocks = true;
+#endif
+
+/// Bytes of the size class that holds `bytes`, and the class's number.
+struct SizeClass {
+  std::int64_t bytes;
+  std::size_t index;
+};
+SizeClass classOf(std::int64_t bytes) {
+  const auto size = static_cast<std::uint64_t>(std::max(bytes, smallest));
+  const int doubling = std::bit_width(size) - 1;
+  const std::uint64_t step = (std::uint64_t{1} << doubling) / stepsPerDoubling;
+  const std::uint64_t rounded = (size + step - 1) / step * step;
+  const int finalDoubling = std::bit_width(rounded) - 1;
+  const std::uint64_t within =
+      (rounded - (std::uint64_t{1} << finalDoubling)) / ((std::uint64_t{1} << finalDoubling) / stepsPerDoubling);
+  return {static_cast<std::int64_t>(rounded),
+          static_cast<std::size_t>(finalDoubling) * stepsPerDoubling + static_cast<std::size_t>(within)};
+}
+
+struct Kept {
+  std::mutex mutex;
+  std::vector<std::byte*> blocks[classCount];
+  std::int64_t bytes = 0;
+};
+
+Kept& kept() {
+  static Kept* const instance = new Kept;  // storages may outlive static objects
+  return *instance;
+}
+
+// A child made by fork() must find the lock free.
+void lockBeforeFork() { kept().mutex.lock(); }
+void unlockAfterFork() { kept().mutex.unlock(); }
+const bool forkHandlerInstalled = ::pthread_atfork(lockBeforeFork, unlockAfterFork, unlockAfterFork) == 0;
+
+void giveToSystem(std::byte* block, std::int64_t bytes) {
+  if (bytes < mapThreshold)
+    std::free(block);
+  else
+    ::munmap(block, static_cast<std::size_t>(bytes));
+}
+
+std::byte* takeFromSystem(std::int64_t bytes, bool& zeroed) {
+  const auto size = static_cast<std::size_t>(bytes);
+  zeroed = bytes >= mapThreshold;
+  if (!zeroed) return static_cast<std::byte*>(std::aligned_alloc(alignment, size));
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  if (bytes >= hugeThreshold) ::madvise(memory, size, MADV_HUGEPAGE);
+  return static_cast<std::byte*>(memory);
+}
+
+bool cached(std::int64_t bytes) {
+  return keepsBlocks && forkHandlerInstalled && bytes >= smallest && bytes <= largestKept;
+}
+
+}  // namespace
+
+std::byte* takeBlock(std::int64_t bytes, bool& zeroed) {
+  zeroed = false;
+  if (!cached(bytes)) return takeFromSystem((bytes + alignment - 1) / alignment * alignment, zeroed);
+  const SizeClass size = classOf(bytes);
+  {
+    Kept& store = kept();
+    const std::lock_guard lock(store.mutex);
+    auto& blocks = store.blocks[size.index];
+    if (!blocks.empty()) {
+      std::byte* const block = blocks.back();
+      blocks.pop_back();
+      store.bytes -= size.bytes;
+      return block;
+    }
+  }
+  std::byte* block = takeFromSystem(size.bytes, zeroed);
+  if (block != nullptr || keptBlockBytes() == 0) return block;
+  releaseBlocks();
+  return takeFromSystem(size.bytes, zeroed);
+}
+
+void returnBlock(std::byte* block, std::int64_t bytes) {
+  if (!cached(bytes)) return giveToSystem(block, (bytes + alignment - 1) / alignment * alignment);
+  const SizeClass size = classOf(bytes);
+  {
+    Kept& store = kept();
+    const std::lock_guard lock(store.mutex);
+    if (store.bytes + size.bytes <= mostKept) {
+      store.blocks[size.index].push_back(block);
+      store.bytes += size.bytes;
+      return;
+    }
+  }
+  giveToSystem(block, size.bytes);
+}
+
+void releaseBlocks() {
+  Kept& store = kept();
+  const std::lock_guard lock(store.mutex);
+  for (std::size_t index = 0; index < classCount; ++index) {
+    if (store.blocks[index].empty()) continue;
+    const std::int64_t base = std::int64_t{1} << (index / stepsPerDoubling);
+    const std::int64_t bytes = base + base / stepsPerDoubling * static_cast<std::int64_t>(index % stepsPerDoubling);
+    for (std::byte* block : store.blocks[index]) giveToSystem(block, bytes);
+    store.blocks[index].clear();
+  }
+  store.bytes = 0;
+}
+
+std::int64_t keptBlockBytes() {
+  Kept& store = kept();
+  const std::lock_guard lock(store.mutex);
+  return store.bytes;
+}
+
+}  // namespace kerf

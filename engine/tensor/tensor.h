@@ -1,0 +1,90 @@
+// Tensor: a strided, typed look at a Storage; a cheap handle, copied like torch.Tensor (copies share the storage).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/support/result.h"
+#include "engine/tensor/device.h"
+#include "engine/tensor/dtype.h"
+#include "engine/tensor/storage.h"
+
+namespace kerf {
+
+using Sizes = std::vector<std::int64_t>;  ///< sizes or strides, in elements
+
+/// Row-major strides as torch computes them (size-0 and size-1 dims count as 1).
+Sizes contiguousStrides(const Sizes& sizes);
+/// Product of sizes, or TooLarge on overflow, BadInput on a negative size.
+Result<std::int64_t> checkedNumel(const Sizes& sizes);
+
+class Tensor {
+ public:
+  Tensor() = default;
+  Tensor(StoragePtr storage, DType dtype, Sizes sizes, Sizes strides, std::int64_t offset = 0)
+      : m_storage(std::move(storage)),
+        m_dtype(dtype),
+        m_sizes(std::move(sizes)),
+        m_strides(std::move(strides)),
+        m_offset(offset) {}
+
+  /// Zero-filled contiguous tensor with storage of its own.
+  static Result<Tensor> zeros(DType dtype, const Sizes& sizes);
+  /// Zero-filled tensor with the given strides (non-negative); the storage is just large enough.
+  static Result<Tensor> zerosStrided(DType dtype, const Sizes& sizes, const Sizes& strides);
+  /// 0-d tensor holding `value` converted to `dtype`.
+  static Tensor scalar(double value, DType dtype);
+  static Tensor scalarInt(std::int64_t value, DType dtype);
+
+  bool defined() const { return m_storage != nullptr; }
+  const StoragePtr& storage() const { return m_storage; }
+  DType dtype() const { return m_dtype; }
+  const Sizes& sizes() const { return m_sizes; }
+  const Sizes& strides() const { return m_strides; }
+  std::int64_t size(std::int64_t dim) const { return m_sizes[static_cast<std::size_t>(dim)]; }
+  std::int64_t stride(std::int64_t dim) const { return m_strides[static_cast<std::size_t>(dim)]; }
+  std::int64_t offset() const { return m_offset; }  ///< in elements
+  std::int64_t dim() const { return static_cast<std::int64_t>(m_sizes.size()); }
+  std::int64_t numel() const;
+  std::int64_t byteSize() const { return numel() * itemSize(m_dtype); }
+  bool isContiguous() const;
+
+  const Device& device() const { return m_device; }
+  void setDevice(Device device) { m_device = std::move(device); }
+  bool requiresGrad = false;
+  bool isLeaf = false;
+
+  /// First element; T must be the C++ type of dtype() (float, double, Half, BFloat16, intN_t, uintN_t, bool).
+  template <class T>
+  T* data() const {
+    return reinterpret_cast<T*>(m_storage->data()) + m_offset;
+  }
+
+  /// Same storage seen with other sizes, strides and offset (as_strided). Does not check bounds; see inBounds().
+  Tensor viewAs(Sizes sizes, Sizes strides, std::int64_t offset) const;
+  /// Whether every element lies inside the storage. Importers must refuse a tensor that does not.
+  bool inBounds() const;
+  /// Contiguous copy, or this handle itself when it is contiguous already.
+  Result<Tensor> contiguous() const;
+  /// Deep copy that keeps sizes; contiguous strides.
+  Result<Tensor> clone() const;
+  /// Deep copy that keeps sizes and strides (overlapping or holey strides too).
+  Result<Tensor> clonePreservingStrides() const;
+  /// Converted copy (or this handle when the dtype matches). Rounds to nearest even, bool is `!= 0`,
+  /// float to integer truncates.
+  Result<Tensor> to(DType dtype) const;
+  /// Element at a flat logical (row-major) index as double / int64: slow, for tests, printing and small checks.
+  double itemAsDouble(std::int64_t index = 0) const;
+  std::int64_t itemAsInt(std::int64_t index = 0) const;
+
+ private:
+  StoragePtr m_storage;
+  DType m_dtype = DType::Float32;
+  Sizes m_sizes;
+  Sizes m_strides;
+  std::int64_t m_offset = 0;
+  Device m_device;
+};
+
+}  // namespace kerf

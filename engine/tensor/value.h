@@ -1,0 +1,44 @@
+// Value: what flows along a graph edge while it runs: tensors, numbers, and lists of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/tensor/tensor.h"
+
+namespace kerf {
+
+class Value;
+using ValueList = std::vector<Value>;
+
+/// Runtime value of a node or of a resolved op argument. monostate is Python's None.
+class Value {
+ public:
+  using Variant = std::variant<std::monostate, bool, std::int64_t, double, std::string, DType, Device, Layout,
+                               MemoryFormat, Tensor, std::shared_ptr<const ValueList>>;
+
+  Value() = default;
+  template <class T>
+    requires std::is_constructible_v<Variant, T> && (!std::is_same_v<std::remove_cvref_t<T>, Value>)
+  Value(T&& value) : m_value(std::forward<T>(value)) {}  // NOLINT: implicit like Python's boxing
+  Value(ValueList list) : m_value(std::make_shared<const ValueList>(std::move(list))) {}  // NOLINT
+
+  bool isNone() const { return std::holds_alternative<std::monostate>(m_value); }
+  bool isTensor() const { return std::holds_alternative<Tensor>(m_value); }
+  bool isList() const { return std::holds_alternative<std::shared_ptr<const ValueList>>(m_value); }
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&m_value);
+  }
+  const Tensor& tensor() const { return std::get<Tensor>(m_value); }
+  const ValueList& list() const { return *std::get<std::shared_ptr<const ValueList>>(m_value); }
+  const Variant& variant() const { return m_value; }
+
+ private:
+  Variant m_value;
+};
+
+}  // namespace kerf

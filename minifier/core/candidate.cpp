@@ -1,0 +1,87 @@
+// Candidates: their size, their hash, and small facts about their graphs.
+#include "minifier/core/candidate.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/ranges.h>
+
+namespace kerf {
+
+namespace {
+
+void countStorages(const Value& value, std::unordered_set<const Storage*>& seen, std::int64_t& bytes) {
+  if (value.isList()) {
+    for (const Value& item : value.list()) countStorages(item, seen, bytes);
+  } else if (value.isTensor() && value.tensor().defined() && seen.insert(value.tensor().storage().get()).second) {
+    bytes += value.tensor().storage()->bytes();
+  }
+}
+
+}  // namespace
+
+std::vector<NodeId> returnedNodes(const Graph& graph) {
+  const NodeId output = graph.outputNode();
+  return output.valid() ? graph.node(output).inputs() : std::vector<NodeId>{};
+}
+
+CandidateSize measure(const Candidate& candidate) {
+  CandidateSize size{.nodes = candidate.module.graph.size()};
+  std::unordered_set<const Storage*> seen;
+  for (const Value& input : candidate.inputs) countStorages(input, seen, size.inputBytes);
+  size.outputs = returnedNodes(candidate.module.graph).size();
+  return size;
+}
+
+Hash128 CandidateHasher::storageHash(const StoragePtr& storage) {
+  Known& known = m_known[storage.get()];
+  if (known.storage.lock() != storage) known = {storage, hashBytes(storage->view())};
+  return known.hash;
+}
+
+void CandidateHasher::appendValue(const Value& value, std::string& text) {
+  if (value.isList()) {
+    text += '[';
+    for (const Value& item : value.list()) appendValue(item, text);
+    text += ']';
+  } else if (value.isTensor() && value.tensor().defined()) {
+    const Tensor& tensor = value.tensor();
+    text += fmt::format("T{} {} {} {} {} {};", static_cast<int>(tensor.dtype()), fmt::join(tensor.sizes(), ","),
+                        fmt::join(tensor.strides(), ","), tensor.offset(), tensor.requiresGrad,
+                        storageHash(tensor.storage()).hex());
+  } else if (const auto* integer = value.as<std::int64_t>()) {
+    text += fmt::format("I{};", *integer);
+  } else if (const auto* real = value.as<double>()) {
+    text += fmt::format("F{:a};", *real);
+  } else if (const auto* flag = value.as<bool>()) {
+    text += *flag ? "B1;" : "B0;";
+  } else if (const auto* string = value.as<std::string>()) {
+    text += fmt::format("S{}:{};", string->size(), *string);
+  } else {
+    text += fmt::format("V{};", value.variant().index());
+  }
+}
+
+Hash128 CandidateHasher::hash(const Candidate& candidate) {
+  std::string text = candidate.module.contentHash().hex();
+  for (const Value& input : candidate.inputs) appendValue(input, text);
+  return hashText(text);
+}
+
+ValueMeta metaOf(const Value& value) {
+  if (value.isTensor()) {
+    const Tensor& tensor = value.tensor();
+    TensorMeta meta{.dtype = tensor.dtype(), .storageOffset = tensor.offset(), .device = tensor.device()};
+    for (std::int64_t size : tensor.sizes()) meta.sizes.push_back(dim(size));
+    for (std::int64_t stride : tensor.strides()) meta.strides.push_back(dim(stride));
+    meta.requiresGrad = tensor.requiresGrad;
+    return {meta};
+  }
+  if (const auto* integer = value.as<std::int64_t>()) return {SymMeta{{std::to_string(*integer), *integer}}};
+  if (!value.isList()) return {};
+  std::vector<ValueMeta> items;
+  for (const Value& item : value.list()) items.push_back(metaOf(item));
+  return {std::move(items)};
+}
+
+}  // namespace kerf

@@ -1,0 +1,33 @@
+// CandidateHasher: the content hash that names a candidate in verdict caches and stores.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "minifier/core/minify.h"
+
+namespace kerf {
+
+/// Hash over the graph, its attributes and every input's dtype, layout and bytes. Remembers the hash of each storage,
+/// so that a large weight is read once. One thread at a time.
+class CandidateHasher {
+ public:
+  Hash128 hash(const Candidate& candidate);
+
+ private:
+  Hash128 storageHash(const StoragePtr& storage);
+  void appendValue(const Value& value, std::string& text);
+  struct Known {
+    std::weak_ptr<Storage> storage;
+    Hash128 hash;
+  };
+  std::unordered_map<const Storage*, Known> m_known;
+};
+
+/// Nodes that the output mentions, in order, each once.
+std::vector<NodeId> returnedNodes(const Graph& graph);
+
+/// What a run-time value says of the node that makes it: sizes, strides and dtype of tensors, numbers as symbols.
+ValueMeta metaOf(const Value& value);
+
+}  // namespace kerf

@@ -1,0 +1,137 @@
+// CandidateEditor: implementation over Graph; node ids of untouched nodes stay what they were.
+#include "minifier/core/candidate_editor.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "engine/ir/purity.h"
+#include "engine/ops/op_registry.h"
+#include "minifier/core/candidate.h"
+#include "minifier/core/recorded_values.h"
+
+namespace kerf {
+
+namespace {
+
+/// New placeholders go behind the others.
+NodeId firstNonPlaceholder(const Graph& graph) {
+  for (NodeId id : graph.order()) {
+    if (graph.node(id).op() != Opcode::Placeholder) return id;
+  }
+  return {};
+}
+
+NodeId addPlaceholder(Graph& graph, std::string_view name) {
+  const InsertionScope scope(graph, InsertionScope::Where::Before, firstNonPlaceholder(graph));
+  return graph.createNamed(Opcode::Placeholder, name, {}, {}, name);
+}
+
+void removeUnusedPlaceholders(Graph& graph) {
+  for (NodeId id : graph.placeholders()) {
+    if (graph.node(id).users().empty()) (void)graph.eraseNode(id);
+  }
+}
+
+void removeUnusedAttributes(GraphModule& module) {
+  std::unordered_set<std::string> read;
+  for (NodeId id : module.graph.order()) {
+    const Node& node = module.graph.node(id);
+    if (node.op() == Opcode::GetAttr || node.op() == Opcode::CallModule) read.insert(node.target());
+  }
+  const bool nested = std::ranges::any_of(module.graph.order(), [&](NodeId id) {  // subgraphs may be named in arguments
+    const Node& node = module.graph.node(id);
+    return node.op() == Opcode::CallFunction && !findOp(node.target());
+  });
+  if (nested) return;
+  std::erase_if(module.attributes, [&](const auto& named) { return !read.contains(named.first); });
+  std::erase_if(module.submodules, [&](const auto& named) { return !read.contains(named.first); });
+}
+
+bool shapesKnown(const Graph& before, const Graph& after) {
+  return std::ranges::all_of(after.order(), [&](NodeId id) {
+    const bool wasKnown = before.contains(id) && before.node(id).meta().value.known();
+    return !wasKnown || after.node(id).meta().value.known();
+  });
+}
+
+}  // namespace
+
+CandidateEditor::CandidateEditor(const Candidate& candidate) : m_module(candidate.module) {
+  const std::vector<NodeId> placeholders = m_module.graph.placeholders();
+  for (std::size_t i = 0; i < placeholders.size() && i < candidate.inputs.size(); ++i) {
+    m_inputs.emplace(placeholders[i], candidate.inputs[i]);
+  }
+}
+
+const Value* CandidateEditor::input(NodeId placeholder) const {
+  const auto found = m_inputs.find(placeholder);
+  return found == m_inputs.end() ? nullptr : &found->second;
+}
+
+void CandidateEditor::setInput(NodeId placeholder, Value value) {
+  graph().setValueMeta(placeholder, metaOf(value));
+  m_inputs.insert_or_assign(placeholder, std::move(value));
+}
+
+bool CandidateEditor::cut(NodeId node, const Value& value) {
+  if (value.isList()) return cutItems(node, value.list());
+  if (value.isNone()) return false;
+  const Result<Value> compact = compacted(value);
+  if (!compact) return false;
+  replaceByPlaceholder(node, *compact);
+  return true;
+}
+
+bool CandidateEditor::cutItems(NodeId node, const ValueList& items) {
+  const std::vector<NodeId> users = graph().node(node).users();
+  for (NodeId user : users) {
+    const Node& getter = graph().node(user);
+    const auto* index = getter.args().size() == 2 ? getter.args()[1].as<std::int64_t>() : nullptr;
+    const bool inRange = index && *index >= 0 && *index < static_cast<std::int64_t>(items.size());
+    if (!getter.isCall("operator.getitem") || !inRange) return false;
+    if (getter.users().empty()) continue;
+    if (!cut(user, items[static_cast<std::size_t>(*index)])) return false;
+  }
+  return true;
+}
+
+void CandidateEditor::replaceByPlaceholder(NodeId node, const Value& value) {
+  const std::string name = graph().node(node).name();
+  NodeMeta meta = graph().node(node).meta();
+  meta.value = metaOf(value);
+  const NodeId holder = addPlaceholder(graph(), name + "_holder");  // keeps the users while the name changes hands
+  graph().replaceAllUsesWith(node, holder);
+  (void)graph().eraseNode(node);
+  const NodeId placeholder = addPlaceholder(graph(), name);
+  graph().replaceAllUsesWith(holder, placeholder);
+  (void)graph().eraseNode(holder);
+  graph().setMeta(placeholder, std::move(meta));
+  m_inputs.emplace(placeholder, value);
+}
+
+void CandidateEditor::setOutputs(const std::vector<NodeId>& nodes) {
+  graph().setArgs(graph().outputNode(), {Argument::tuple(ArgumentList(nodes.begin(), nodes.end()))});
+}
+
+Candidate CandidateEditor::finish() { return finish(isImpureByName); }
+
+Candidate CandidateEditor::finish(const std::function<bool(const Node&)>& keepImpure) {
+  graph().eliminateDeadCode(keepImpure);
+  removeUnusedPlaceholders(graph());
+  removeUnusedAttributes(m_module);
+  Candidate result{std::move(m_module), {}};
+  for (NodeId id : result.module.graph.placeholders()) result.inputs.push_back(m_inputs[id]);
+  return result;
+}
+
+std::optional<Candidate> CandidateEditor::finishWithShapes() {
+  Candidate result = finish();
+  const Graph before = result.module.graph;
+  for (NodeId id : before.order()) {
+    if (before.node(id).op() == Opcode::CallFunction) result.module.graph.setValueMeta(id, {});
+  }
+  if (!propagateShapes(result.module) || !shapesKnown(before, result.module.graph)) return std::nullopt;
+  return result;
+}
+
+}  // namespace kerf

@@ -1,0 +1,36 @@
+// CandidateEditor: the edits that all reductions are made of; keeps inputs and placeholders together.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+
+#include "minifier/core/minify.h"
+
+namespace kerf {
+
+class CandidateEditor {
+ public:
+  explicit CandidateEditor(const Candidate& candidate);
+
+  Graph& graph() { return m_module.graph; }
+  const Value* input(NodeId placeholder) const;
+  void setInput(NodeId placeholder, Value value);
+  /// Makes `node` a placeholder of the same name that holds `value`. A node that makes several values cannot be one;
+  /// its getitem users become placeholders instead. False if that is impossible.
+  bool cut(NodeId node, const Value& value);
+  void setOutputs(const std::vector<NodeId>& nodes);
+  /// Drops nodes, placeholders, attributes and submodules that nothing needs. Impure nodes without users stay only if
+  /// `keepImpure` is true of them.
+  Candidate finish(const std::function<bool(const Node&)>& keepImpure);
+  Candidate finish();
+  /// As finish(), with metas computed anew for changed shapes; none if the graph would not be valid.
+  std::optional<Candidate> finishWithShapes();
+
+ private:
+  bool cutItems(NodeId node, const ValueList& items);
+  void replaceByPlaceholder(NodeId node, const Value& value);
+  GraphModule m_module;
+  std::unordered_map<NodeId, Value> m_inputs;
+};
+
+}  // namespace kerf

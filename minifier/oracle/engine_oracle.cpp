@@ -1,0 +1,95 @@
+// EngineOracle: what an isolated comparison means, as a verdict and as a report.
+#include "minifier/oracle/engine_oracle.h"
+
+#include "minifier/oracle/verdict_fingerprint.h"
+
+namespace kerf {
+
+namespace {
+
+std::string_view phaseName(CandidatePhase phase) {
+  switch (phase) {
+    case CandidatePhase::Reference:
+      return "reference";
+    case CandidatePhase::Compile:
+      return "compile";
+    case CandidatePhase::Run:
+      return "run";
+    case CandidatePhase::Compare:
+      return "compare";
+  }
+  return "unknown";
+}
+
+Verdict cannotTest(std::string detail) { return {.kind = VerdictKind::CannotTest, .detail = std::move(detail)}; }
+
+Verdict failure(std::string fingerprint, std::string detail) {
+  return {.kind = VerdictKind::Fails, .fingerprint = std::move(fingerprint), .detail = std::move(detail)};
+}
+
+/// The compiled side's processes die while compiling or running; anything else is not its fault.
+bool blamesCompiledSide(CandidatePhase phase) {
+  return phase == CandidatePhase::Compile || phase == CandidatePhase::Run;
+}
+
+std::string endOfProcess(const IsolatedComparison& comparison) {
+  if (comparison.outcome.exit == IsolatedExit::TimedOut) {
+    return fmt::format("hang while the graph was in phase '{}'", phaseName(comparison.phase));
+  }
+  return fmt::format("{} in phase '{}'", comparison.outcome.signalName(), phaseName(comparison.phase));
+}
+
+Verdict verdictOfEnd(const IsolatedComparison& comparison) {
+  const std::string detail = endOfProcess(comparison);
+  if (!blamesCompiledSide(comparison.phase)) return cannotTest(detail);
+  if (comparison.outcome.exit == IsolatedExit::TimedOut) {
+    return failure(fmt::format("hang:{}", phaseName(comparison.phase)), detail);
+  }
+  return failure(fmt::format("crash:{}:{}", comparison.outcome.signalName(), phaseName(comparison.phase)), detail);
+}
+
+Verdict verdictOfError(const IsolatedComparison& comparison) {
+  const Error& error = *comparison.error;
+  if (!blamesCompiledSide(comparison.phase) || error.code == ErrorCode::UnsupportedOp) return cannotTest(error.text());
+  const bool compiling = comparison.phase == CandidatePhase::Compile;
+  return failure(errorFingerprint(compiling ? "compile_error" : "runtime_error", error), error.text());
+}
+
+}  // namespace
+
+EngineOracle::EngineOracle(EngineOracleOptions options) : m_options(std::move(options)) {}
+
+Result<Verdict> EngineOracle::judge(const Candidate& candidate, std::stop_token stop) {
+  KERF_TRY(const IsolatedComparison comparison, compareInChild(candidate, m_options, std::move(stop)));
+  if (comparison.outcome.exit != IsolatedExit::Finished) return verdictOfEnd(comparison);
+  if (comparison.error) return verdictOfError(comparison);
+  const std::string fingerprint = accuracyFingerprint(comparison.report);
+  if (fingerprint.empty() || !m_options.accuracy) {
+    return Verdict{.kind = VerdictKind::Passes, .detail = accuracyDetail(comparison.report)};
+  }
+  return failure(fingerprint, accuracyDetail(comparison.report));
+}
+
+std::string EngineOracle::identity() const {
+  const CompareOptions& compare = m_options.compare;
+  return fmt::format(
+      "engine backend={} plant={} fuse={} opt={} accuracy={} tol={} fp64={}{} ignore_non_fp={} limit={}ms",
+      m_options.compile.backend, m_options.compile.faults.text(), m_options.compile.fuse,
+      m_options.compile.optimizationLevel, m_options.accuracy, compare.tolerance, compare.useFp64,
+      compare.requireFp64 ? " required" : "", compare.ignoreNonFloat, m_options.limits.timeout.count());
+}
+
+Result<ComparisonReport> compareIsolated(const Candidate& candidate, const EngineOracleOptions& options,
+                                         std::stop_token stop) {
+  KERF_TRY(IsolatedComparison comparison, compareInChild(candidate, options, std::move(stop)));
+  if (comparison.finished) return std::move(comparison.report);
+  if (!blamesCompiledSide(comparison.phase)) {
+    if (comparison.error) return std::unexpected(*comparison.error);
+    return fail(ErrorCode::RuntimeFailed, "the comparison ended with a {}", endOfProcess(comparison));
+  }
+  ComparisonReport report;
+  report.failure = comparison.error ? comparison.error->text() : endOfProcess(comparison);
+  return report;
+}
+
+}  // namespace kerf

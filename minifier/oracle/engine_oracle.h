@@ -1,0 +1,51 @@
+// EngineOracle: Kerf's own compiled side against its interpreter, each candidate in a process of its own.
+#pragma once
+
+#include "engine/accuracy/same_two_models.h"
+#include "engine/pipeline/compile_fx.h"
+#include "minifier/core/minify.h"
+#include "minifier/oracle/process_isolation.h"
+
+namespace kerf {
+
+struct EngineOracleOptions {
+  CompileOptions compile;  ///< faults included; observers must be empty (they would live in the child)
+  CompareOptions compare;
+  bool accuracy = true;  ///< false: only crashes, hangs and errors count as failures
+  IsolationLimits limits;
+};
+
+/// How far a candidate process came.
+enum class CandidatePhase : unsigned char { Reference, Compile, Run, Compare };
+
+/// What one isolated comparison came to. Exactly one of these holds: it `finished`, it failed with `error`, or the
+/// process ended (`outcome`).
+struct IsolatedComparison {
+  CandidatePhase phase = CandidatePhase::Reference;  ///< where it ended
+  IsolatedOutcome outcome;
+  std::optional<Error> error;
+  ComparisonReport report;
+  bool finished = false;
+};
+
+/// reference, fp64 and compiled run of one candidate in a child. A compiled run that takes longer than a generous
+/// multiple of the reference run is ended as a hang. Cancelled if `stop` is requested.
+Result<IsolatedComparison> compareInChild(const Candidate& candidate, const EngineOracleOptions& options,
+                                          std::stop_token stop);
+
+/// What `kerf compare` shows: the report; a crash, hang or error of the compiled side is its `failure`. Errors are the
+/// reference's own, and the environment's.
+Result<ComparisonReport> compareIsolated(const Candidate& candidate, const EngineOracleOptions& options,
+                                         std::stop_token stop = {});
+
+class EngineOracle : public Oracle {
+ public:
+  explicit EngineOracle(EngineOracleOptions options);
+  Result<Verdict> judge(const Candidate& candidate, std::stop_token stop) override;
+  std::string identity() const override;
+
+ private:
+  EngineOracleOptions m_options;
+};
+
+}  // namespace kerf

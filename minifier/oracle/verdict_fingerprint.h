@@ -1,0 +1,26 @@
+// Fingerprints: the part of a failure that stays the same while the graph around it shrinks (formats A.5).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/accuracy/same_two_models.h"
+#include "engine/support/error.h"
+
+namespace kerf {
+
+/// `text` with numbers, hexadecimal addresses and numbered names ("relu_12") masked, on one line, at most 200
+/// characters.
+std::string maskedMessage(std::string_view text);
+
+/// "compile_error:compile_failed:relu: planted …": phase, error class, masked message.
+std::string errorFingerprint(std::string_view phase, const Error& error);
+
+/// "accuracy:magnitude", ":nan", ":inf", ":shape" or ":dtype": the gravest kind among the outputs that differ. Empty
+/// if none does.
+std::string accuracyFingerprint(const ComparisonReport& report);
+
+/// One line about the worst output: its name, error and ratio to the limit.
+std::string accuracyDetail(const ComparisonReport& report);
+
+}  // namespace kerf

@@ -1,0 +1,12 @@
+// cut_outputs: fewer outputs, and without what only the others needed.
+//
+//     a = f(x); b = g(x); return (a, b)      →      a = f(x); return (a,)
+#pragma once
+
+#include "minifier/core/reduction.h"
+
+namespace kerf {
+
+Reduction cutOutputs();
+
+}  // namespace kerf

@@ -1,0 +1,12 @@
+// simplify_arguments: optional operands become None, list operands get shorter.
+//
+//     a = layer_norm(x, [8], w, b); c = cat([a, y, z]); return c      →      a = layer_norm(x, [8]); c = cat([a])
+#pragma once
+
+#include "minifier/core/reduction.h"
+
+namespace kerf {
+
+Reduction simplifyArguments();
+
+}  // namespace kerf

@@ -1,0 +1,87 @@
+// What a minification came to, as a capture and as text.
+#include "minifier/report/minify_report.h"
+
+#include "engine/capture/repro_writer.h"
+#include "engine/ir/printer.h"
+
+namespace kerf {
+
+namespace {
+
+double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+CandidateSize startOf(const MinifyResult& result) {
+  return result.steps.empty() ? measure(result.candidate) : result.steps.front().size;
+}
+
+std::string minimality(const MinifyResult& result) {
+  if (result.cancelled) return "stopped before the end";
+  return result.oneMinimal ? "1-minimal" : "not checked for 1-minimality";
+}
+
+/// Text from outside must stay inside its comment line.
+std::string commentLine(std::string_view text) {
+  std::string line = "# ";
+  for (char c : text) line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return line;
+}
+
+std::vector<std::string> commentHeader(const MinifyResult& result, const MinifyReportContext& context) {
+  std::vector<std::string> lines{commentLine("Minified by Kerf: " + minifySummary(result)),
+                                 commentLine("from: " + context.source)};
+  if (!context.fault.empty()) lines.push_back(commentLine("planted fault: " + context.fault));
+  lines.push_back(commentLine("oracle: " + context.oracle));
+  return lines;
+}
+
+/// As long as these variables are set, running the repro dumps and judges again and writes over the repro itself
+/// (pytorch/pytorch issue 156437); PyTorch's own repros have removed them since PR 184077.
+constexpr std::string_view DumpingVariables[] = {"TORCHDYNAMO_REPRO_AFTER", "TORCHDYNAMO_REPRO_LEVEL"};
+
+void stopDumping(std::vector<std::string>& lines) {
+  for (std::string& line : lines) {
+    for (std::string_view variable : DumpingVariables) {
+      if (line.starts_with(fmt::format("os.environ['{}'] =", variable)))
+        line = fmt::format("os.environ.pop('{}', None)", variable);
+    }
+  }
+}
+
+std::string stepRow(const MinifyStep& step) {
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {:.3f} |\n", step.index, step.test, step.reduction,
+                     step.size.nodes, step.size.inputBytes, step.size.outputs, seconds(step.elapsed));
+}
+
+}  // namespace
+
+std::string minifySummary(const MinifyResult& result) {
+  return fmt::format("{} -> {} nodes in {:.2f} s, {} tests ({} more from the cache): {}; {}", startOf(result).nodes,
+                     measure(result.candidate).nodes, seconds(result.time), result.tests, result.cacheHits,
+                     result.fingerprint, minimality(result));
+}
+
+std::string minifyReport(const MinifyResult& result, const MinifyReportContext& context) {
+  std::string text = fmt::format("# Minification of {}\n\n{}\n\n", context.source, minifySummary(result));
+  if (!context.fault.empty()) text += fmt::format("Planted fault: `{}`\n\n", context.fault);
+  text += fmt::format("Oracle: `{}`\n\n", context.oracle);
+  text += "| step | tests | reduction | nodes | input bytes | outputs | seconds |\n|---|---|---|---|---|---|---|\n";
+  for (const MinifyStep& step : result.steps) text += stepRow(step);
+  text += "\n```\n" + printGraphText(result.candidate.module.graph) + "\n```\n";
+  return text;
+}
+
+Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like, std::size_t graphIndex,
+                                const MinifyReportContext& context) {
+  if (graphIndex >= like.graphs.size()) return fail(ErrorCode::Internal, "the capture has no graph {}", graphIndex);
+  KERF_TRY(CapturedGraph graph,
+           makeCapturedGraph(result.candidate.module, result.candidate.inputs, &like.graphs[graphIndex]));
+  Capture capture = makeCapture(std::move(graph), like);
+  std::vector<std::string>& header = capture.envelope.headerLines;
+  stopDumping(header);
+  stopDumping(capture.envelope.environmentLines);
+  const std::vector<std::string> comment = commentHeader(result, context);
+  header.insert(header.begin(), comment.begin(), comment.end());
+  return capture;
+}
+
+}  // namespace kerf

@@ -1,0 +1,25 @@
+// What a minification came to: the repro to hand on, and a report for people.
+#pragma once
+
+#include "engine/capture/capture.h"
+#include "minifier/core/minify.h"
+
+namespace kerf {
+
+/// How the result was found, as far as MinifyResult does not say.
+struct MinifyReportContext {
+  std::string source;  ///< "minifier_launcher.py", "c3/g1"
+  std::string fault;   ///< FaultPlan::text(), empty if nothing was planted
+  std::string oracle;  ///< Oracle::identity()
+};
+
+/// The minified graph inside `like`'s environment and runner, with a comment on how it was found at the top.
+Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like, std::size_t graphIndex,
+                                const MinifyReportContext& context);
+
+/// "87 → 3 nodes in 0.84 s, 12 tests (4 from the cache): accuracy:magnitude; 1-minimal".
+std::string minifySummary(const MinifyResult& result);
+/// Markdown: summary, table of accepted steps, the graph.
+std::string minifyReport(const MinifyResult& result, const MinifyReportContext& context);
+
+}  // namespace kerf

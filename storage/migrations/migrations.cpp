@@ -1,0 +1,116 @@
+#include "storage/migrations/migrations.h"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+namespace kerf {
+
+namespace {
+
+/// Migration n brings schema n - 1 to schema n; the position in the table is its number.
+constexpr std::array migrations = {
+#include "storage/migrations/0001_initial.sql"
+    ,
+#include "storage/migrations/0002_captures_of_any_kind.sql"
+};
+
+std::uint32_t bigEndian(const char* bytes) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
+
+Result<void> checkVersion(const std::filesystem::path& path, std::int64_t applicationId, std::int64_t version) {
+  Error error{ErrorCode::BadInput, {}, path.string(), 0, {}, {}};
+  if (applicationId != kerfApplicationId) {
+    error.message = "this SQLite file belongs to another program; choose another file with --store";
+    return fail(std::move(error));
+  }
+  if (version > newestSchema()) {
+    error.message = fmt::format(
+        "this store was written by a newer Kerf (schema {}, this Kerf knows {}); update Kerf or choose another file "
+        "with "
+        "--store",
+        version, newestSchema());
+    return fail(std::move(error));
+  }
+  return {};
+}
+
+/// SQLite does not wait for its busy timeout when the journal mode changes, so waiting is done here.
+Result<void> switchToWal(Database& database) {
+  using namespace std::chrono_literals;
+  Result<void> outcome;
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    outcome = database.query("PRAGMA journal_mode = WAL", {}, [](const SqlRow&) {});
+    if (outcome || outcome.error().code != ErrorCode::Environment) return outcome;
+    std::this_thread::sleep_for(25ms);
+  }
+  return outcome;
+}
+
+Result<std::int64_t> pragma(Database& database, std::string_view sql) {
+  KERF_TRY(const auto value, database.queryInteger(sql));
+  return value.value_or(0);
+}
+
+Result<bool> isFresh(Database& database) {
+  KERF_TRY(const auto application, pragma(database, "PRAGMA application_id"));
+  KERF_TRY(const auto version, pragma(database, "PRAGMA user_version"));
+  KERF_TRY(const auto objects, pragma(database, "SELECT count(*) FROM sqlite_master"));
+  return application == 0 && version == 0 && objects == 0;
+}
+
+Result<void> applyMissing(Database& database, int target) {
+  KERF_TRY(const auto fresh, isFresh(database));
+  if (fresh) KERF_CHECK(database.executeScript(fmt::format("PRAGMA application_id = {}", kerfApplicationId)));
+  KERF_TRY(const auto application, pragma(database, "PRAGMA application_id"));
+  KERF_TRY(const auto version, pragma(database, "PRAGMA user_version"));
+  KERF_CHECK(checkVersion(database.path(), application, version));
+  for (auto next = version; next < target; ++next) {
+    KERF_CHECK(database.executeScript(migrations.at(static_cast<std::size_t>(next))));
+  }
+  return database.executeScript(fmt::format("PRAGMA user_version = {}", target));
+}
+
+}  // namespace
+
+int newestSchema() { return static_cast<int>(migrations.size()); }
+
+Result<void> checkStoreHeader(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return {};
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return fail(ErrorCode::BadInput, "the store {} is no regular file", path.string());
+  }
+  std::array<char, 100> header{};
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) return fail(ErrorCode::Environment, "cannot read the store {}; check its permissions", path.string());
+  stream.read(header.data(), header.size());
+  if (stream.gcount() == 0) return {};
+  if (stream.gcount() < 100 || std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
+    return fail(ErrorCode::BadInput, "{} is no Kerf store; choose another file with --store", path.string());
+  }
+  const std::uint32_t version = bigEndian(header.data() + 60);
+  const std::uint32_t application = bigEndian(header.data() + 68);
+  // An untouched header: a store whose creation was interrupted or sits in the write-ahead log. migrate() decides.
+  if (application == 0 && version == 0) return {};
+  return checkVersion(path, application, version);
+}
+
+Result<void> migrate(Database& database, int target) {
+  KERF_TRY(const auto fresh, isFresh(database));
+  if (!fresh) {
+    KERF_TRY(const auto application, pragma(database, "PRAGMA application_id"));
+    KERF_TRY(const auto version, pragma(database, "PRAGMA user_version"));
+    KERF_CHECK(checkVersion(database.path(), application, version));
+    if (version >= target) return switchToWal(database);
+  }
+  KERF_CHECK(switchToWal(database));
+  return database.transaction([&] { return applyMissing(database, target); });
+}
+
+}  // namespace kerf

@@ -1,0 +1,140 @@
+#include "storage/stores/captures.h"
+
+#include "storage/stores/blobs.h"
+#include "storage/stores/capture_details.h"
+#include "storage/stores/capture_files.h"
+
+namespace kerf::stores {
+
+namespace {
+
+constexpr std::string_view captureColumns =
+    "SELECT id, kind, path, torch_version, imported_at, content_hash, "
+    "(SELECT count(*) FROM graphs WHERE graphs.capture = captures.id), "
+    "(SELECT count(*) FROM compiles WHERE compiles.capture = captures.id), "
+    "(SELECT count(*) FROM records WHERE records.capture = captures.id), "
+    "(SELECT count(*) FROM capture_files WHERE capture_files.capture = captures.id) FROM captures ";
+constexpr std::string_view graphColumns =
+    "SELECT id, capture, ordinal, name, hash, nodes, compile_id, rank, stage, file, line FROM graphs ";
+
+CaptureRow captureRow(const SqlRow& row) {
+  CaptureRow capture{row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5)};
+  capture.graphCount = static_cast<int>(row.integer(6));
+  capture.compileCount = static_cast<int>(row.integer(7));
+  capture.recordCount = static_cast<int>(row.integer(8));
+  capture.fileCount = static_cast<int>(row.integer(9));
+  return capture;
+}
+
+GraphRow graphRow(const SqlRow& row) {
+  GraphRow graph{row.integer(0), row.integer(1), static_cast<int>(row.integer(2)),
+                 row.text(3),    row.text(4),    static_cast<int>(row.integer(5))};
+  graph.source = {row.text(6), static_cast<int>(row.integer(7)), row.text(8), row.text(9),
+                  static_cast<int>(row.integer(10))};
+  return graph;
+}
+
+Result<void> addGraph(Database& database, std::int64_t captureId, std::int64_t ordinal, const NewGraph& graph,
+                      bool fromFiles) {
+  std::string content;  // migration 2 made the empty one for graphs that are read back from files
+  if (!fromFiles) {
+    KERF_TRY(content, putContent(database, graph));
+  }
+  const auto& source = graph.source;
+  return database.execute(
+      "INSERT INTO graphs(capture, ordinal, name, hash, nodes, content, compile_id, rank, stage, file, line) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      {captureId, ordinal, std::string_view(graph.name), std::string_view(graph.hash), std::int64_t{graph.nodes},
+       std::string_view(content), std::string_view(source.compileId), std::int64_t{source.rank},
+       std::string_view(source.stage), std::string_view(source.file), std::int64_t{source.line}});
+}
+
+Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture, const StoreProgress& progress) {
+  const std::string now = nowUtc();
+  KERF_CHECK(database.execute(
+      "INSERT INTO captures(kind, path, torch_version, content_hash, imported_at) VALUES (?, ?, ?, ?, ?)",
+      {std::string_view(capture.kind), std::string_view(capture.path), std::string_view(capture.torchVersion),
+       std::string_view(capture.contentHash), std::string_view(now)}));
+  const auto id = database.lastInsertId();
+  KERF_CHECK(addFiles(database, id, capture.files, progress));
+  std::int64_t ordinal = 0;
+  for (const auto& graph : capture.graphs) {
+    if (progress && !progress(double(ordinal) / double(capture.graphs.size()))) {
+      return fail(ErrorCode::Cancelled, "stopped while storing {}; nothing of it was stored", capture.path);
+    }
+    KERF_CHECK(addGraph(database, id, ++ordinal, graph, !capture.files.empty()));
+  }
+  KERF_CHECK(addRecords(database, id, capture.records));
+  KERF_CHECK(addCompiles(database, id, capture.compiles));
+  return id;
+}
+
+}  // namespace
+
+Result<std::int64_t> addCapture(Database& database, const NewCapture& capture, const StoreProgress& progress) {
+  std::int64_t id = 0;
+  KERF_CHECK(database.transaction([&]() -> Result<void> {
+    KERF_TRY(const auto known,
+             database.queryInteger("SELECT id FROM captures WHERE content_hash = ? AND path = ?",
+                                   {std::string_view(capture.contentHash), std::string_view(capture.path)}));
+    if (known) {
+      id = *known;
+      return {};
+    }
+    KERF_TRY(id, insertCapture(database, capture, progress));
+    return {};
+  }));
+  return id;
+}
+
+Result<std::vector<CaptureRow>> captures(Database& database) {
+  return queryAll<CaptureRow>(database, fmt::format("{} ORDER BY id", captureColumns), {}, captureRow);
+}
+
+Result<CaptureRow> capture(Database& database, std::int64_t id) {
+  return queryOne<CaptureRow>(database, fmt::format("{} WHERE id = ?", captureColumns), {id}, captureRow,
+                              fmt::format("the store has no capture c{}", id));
+}
+
+Result<std::vector<GraphRow>> graphs(Database& database, std::optional<std::int64_t> captureId) {
+  if (!captureId) {
+    return queryAll<GraphRow>(database, fmt::format("{} ORDER BY capture, ordinal", graphColumns), {}, graphRow);
+  }
+  return queryAll<GraphRow>(database, fmt::format("{} WHERE capture = ? ORDER BY ordinal", graphColumns), {*captureId},
+                            graphRow);
+}
+
+Result<GraphRow> graph(Database& database, std::int64_t captureId, int ordinal) {
+  return queryOne<GraphRow>(database, fmt::format("{} WHERE capture = ? AND ordinal = ?", graphColumns),
+                            {captureId, std::int64_t{ordinal}}, graphRow,
+                            fmt::format("the store has no graph c{}/g{}", captureId, ordinal));
+}
+
+Result<GraphRow> graphById(Database& database, std::int64_t id) {
+  return queryOne<GraphRow>(database, fmt::format("{} WHERE id = ?", graphColumns), {id}, graphRow,
+                            fmt::format("the store has no graph with id {}", id));
+}
+
+Result<void> completeGraph(Database& database, std::int64_t id, const std::string& hash, int nodes) {
+  return database.execute("UPDATE graphs SET hash = ?, nodes = ? WHERE id = ?",
+                          {std::string_view(hash), std::int64_t{nodes}, id});
+}
+
+Result<std::string> graphContent(Database& database, std::int64_t graphId) {
+  return queryOne<std::string>(
+      database, "SELECT content FROM graphs WHERE id = ?", {graphId}, [](const SqlRow& row) { return row.text(0); },
+      fmt::format("the store has no graph with id {}", graphId));
+}
+
+Result<void> putSnapshot(Database& database, const std::string& hash, const std::string& graphText, int nodes) {
+  return database.execute("INSERT OR IGNORE INTO snapshots(hash, text, nodes) VALUES (?, ?, ?)",
+                          {std::string_view(hash), std::string_view(graphText), std::int64_t{nodes}});
+}
+
+Result<std::string> snapshotText(Database& database, const std::string& hash) {
+  return queryOne<std::string>(
+      database, "SELECT text FROM snapshots WHERE hash = ?", {std::string_view(hash)},
+      [](const SqlRow& row) { return row.text(0); }, fmt::format("the store has no snapshot {}", hash));
+}
+
+}  // namespace kerf::stores

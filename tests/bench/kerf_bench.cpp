@@ -1,0 +1,60 @@
+// The cases of `kerf bench` and `kerf bench --ops` under Google Benchmark, for its statistics and comparison tools.
+#include <benchmark/benchmark.h>
+
+#include "app/cli/bench_cases.h"
+#include "app/cli/bench_ops.h"
+
+namespace {
+
+void runCase(benchmark::State& state, const kerf::cli::BenchCase& bench) {
+  const auto input = bench.input.empty() ? std::filesystem::path() : kerf::cli::benchCorpus("") / bench.input;
+  std::error_code ignored;
+  if (!input.empty() && !std::filesystem::exists(input, ignored)) {
+    state.SkipWithError("the recorded input is not here; set KERF_CORPUS");
+    return;
+  }
+  const auto work = bench.prepare(input);
+  if (!work) {
+    state.SkipWithError(work.error().text().c_str());
+    return;
+  }
+  for (auto _ : state) {
+    if (const auto done = (*work)(); !done) {
+      state.SkipWithError(done.error().text().c_str());
+      break;
+    }
+  }
+  if (bench.targetMilliseconds > 0) state.counters["target_ms"] = bench.targetMilliseconds;
+}
+
+/// One op of the table, with what it moves and computes per second.
+void runOp(benchmark::State& state, const kerf::cli::OpBenchCase& bench) {
+  const auto work = bench.prepare(bench);
+  for (auto _ : state) {
+    if (const auto done = work ? (*work)() : std::unexpected(work.error()); !done) {
+      state.SkipWithError(done.error().text().c_str());
+      break;
+    }
+  }
+  using benchmark::Counter;
+  state.counters["bytes/s"] = Counter(bench.bytes, Counter::kIsIterationInvariantRate, Counter::kIs1024);
+  if (bench.operations > 0) state.counters["FLOP/s"] = Counter(bench.operations, Counter::kIsIterationInvariantRate);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const auto& bench : kerf::cli::benchCases())
+    benchmark::RegisterBenchmark(bench.name.c_str(), [&bench](benchmark::State& state) { runCase(state, bench); })
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+  for (const auto& bench : kerf::cli::opBenchCases())
+    benchmark::RegisterBenchmark(("op/" + bench.family + "/" + bench.name).c_str(),
+                                 [&bench](benchmark::State& state) { runOp(state, bench); })
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+}

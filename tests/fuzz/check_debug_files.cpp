@@ -1,0 +1,52 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/capture/fusion_from_ir.h"
+#include "engine/capture/importers.h"
+#include "engine/capture/repro_writer.h"
+#include "engine/capture/torch_trace_fusion.h"
+#include "tests/fuzz/checks.h"
+
+namespace kerf::fuzz {
+namespace {
+
+constexpr ImportLimits limits{
+    .fileBytes = 1 << 20, .lineBytes = 1 << 18, .nesting = 60, .nodes = 20000, .tensorBytes = 1 << 20};
+
+bool checkDot(std::string_view text) {
+  (void)looksLikeGraphDot(text);
+  const auto capture = importGraphDot(text, "pass_1_x_input_graph.dot", limits);
+  if (!capture) {
+    if (exitCode(capture.error().code) != 2) std::abort();
+    return false;
+  }
+  if (!capture->graphs.at(0).module.graph.lint()) std::abort();
+  const std::string written = reproText(*capture, 0);
+  const auto again = importRepro(written, {}, limits);
+  if (again && again->graphs[0].contentHash() == capture->graphs[0].contentHash()) return true;
+  std::fprintf(stderr, "export and import changed the graph\n%s\n", written.c_str());
+  std::abort();
+}
+
+}  // namespace
+
+bool checkDebugFiles(std::string_view text) {
+  const bool dot = checkDot(text);
+  CaptureDetails details;
+  GraphOrigin origin;
+  origin.stage = "ir_post_fusion";
+  const bool provenance = trace::addNodeMappings(text, origin, "graph ", details);
+  const auto nodes = readInductorIr(text, limits.nodes);
+  if (!nodes && exitCode(nodes.error().code) != 2) std::abort();
+  if (!nodes) return dot || provenance;
+  // joining must keep every kernel and every node
+  FusionGroup kernel;
+  kernel.kernel = "cpp_fused_0:1";
+  details.fusionGroups.push_back(kernel);
+  const std::size_t before = details.fusionGroups.size();
+  addIrGroups(*nodes, origin, 0, details);
+  if (details.fusionGroups.size() < before) std::abort();
+  return true;
+}
+
+}  // namespace kerf::fuzz

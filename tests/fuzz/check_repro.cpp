@@ -1,0 +1,44 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/capture/repro_writer.h"
+#include "engine/ir/printer.h"
+#include "tests/fuzz/checks.h"
+
+namespace kerf::fuzz {
+namespace {
+
+constexpr ImportLimits limits{
+    .fileBytes = 1 << 20, .lineBytes = 1 << 18, .nesting = 60, .nodes = 20000, .tensorBytes = 1 << 20};
+constexpr std::int64_t loadedBytes = 8 << 20;
+
+std::int64_t totalBytes(const CapturedGraph& graph) {
+  std::int64_t total = 0;
+  for (const StorageRef& storage : graph.storages) total += storage.bytes;
+  return total;
+}
+
+}  // namespace
+
+bool checkRepro(std::string_view text) {
+  auto capture = importRepro(text, {}, limits);
+  if (!capture) {
+    require(!capture.error().message.empty(), "an error without a message", "");
+    require(exitCode(capture.error().code) == 2, "bad input must end with exit code 2", capture.error().text());
+    return false;
+  }
+  CapturedGraph& graph = capture->graphs.at(0);
+  const auto lint = graph.module.graph.lint();
+  require(lint.has_value(), "an imported graph breaks an invariant", lint ? "" : lint.error().text());
+  (void)printGraphText(graph.module.graph);
+  const std::string written = reproText(*capture, 0);
+  const auto again = importRepro(written, {}, limits);
+  require(again.has_value(), "what was exported does not import", again ? "" : again.error().text() + "\n" + written);
+  require(again->graphs[0].contentHash() == graph.contentHash(), "export and import changed the graph or its inputs",
+          written);
+  (void)graph.annotateShapes();
+  if (totalBytes(graph) <= loadedBytes) (void)graph.loadInputs(false, nullptr);
+  return true;
+}
+
+}  // namespace kerf::fuzz

@@ -1,0 +1,27 @@
+// What the fuzzers, and the test that replays their seeds, do with one input. They abort when a promise is broken.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kerf::fuzz {
+
+/// Aborts with `what` and `detail` unless the promise holds.
+void require(bool promise, const char* what, const std::string& detail);
+
+/// Imports the text as a repro; what imports must print, run out of data gracefully and round-trip. Whether it
+/// imported.
+bool checkRepro(std::string_view text);
+/// Reads the bytes as a torch.save storage and as safetensors; what reads must be written and read back alike.
+bool checkStorageFile(std::string_view bytes);
+/// Imports the bytes as a TORCH_TRACE log; what is indexed must be readable, and following the log as it grows must
+/// find the same.
+bool checkTorchTrace(std::string_view bytes);
+/// Imports the bytes as a .pt2; what imports must keep its invariants, and what can be written must read back alike.
+bool checkPt2(std::string_view bytes);
+/// Imports the text as pasted graphs; each must be written as a repro that reads back alike.
+bool checkGraphText(std::string_view text);
+/// Reads the text as scheduler IR, as a provenance map and as a drawn graph (.dot), which must round-trip as a repro.
+bool checkDebugFiles(std::string_view text);
+
+}  // namespace kerf::fuzz

@@ -1,0 +1,1 @@
+# Repro is not generated due to existence of BackwardState in graph input

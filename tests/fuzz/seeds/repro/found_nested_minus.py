@@ -1,0 +1,15 @@
+
+import torch
+
+from torch.nn import *
+class Repro(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+
+
+
+    def forward(self, x):
+        relu = torch.ops.aten.relu.default(--4-----------------------------------------------------------------------------------------------x);  x = None
+        return    from torch._dynamo.repro.after_aot import run_repro
+    with torch.no_grad():
+        run_repro(mod, load_args, accuracy=False, command='run', save_dir=None, tracing_mode='real', check_str=None)

@@ -1,0 +1,17 @@
+// Runs the tests inside a QApplication without a display, with settings and store in a folder of their own.
+#include <QApplication>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+
+#include <gtest/gtest.h>
+
+int main(int argc, char** argv) {
+  const QTemporaryDir home;
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  qputenv("XDG_CONFIG_HOME", home.path().toLocal8Bit());
+  qputenv("KERF_STORE", (home.path() + "/kerf.db").toLocal8Bit());
+  if (qEnvironmentVariableIsEmpty("KERF_CLI")) qputenv("KERF_CLI", KERF_BINARY_DIR "/bin/kerf");
+  QApplication application(argc, argv);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

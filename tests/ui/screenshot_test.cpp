@@ -1,0 +1,75 @@
+// kerf-studio --screenshot as users run it.
+#include <gtest/gtest.h>
+
+#include <QImage>
+#include <QProcess>
+#include <QTemporaryDir>
+
+#include "tests/ui/support.h"
+
+namespace kerf::ui {
+namespace {
+
+struct Outcome {
+  int code = -1;
+  QString errors;
+};
+
+Outcome studio(const QStringList& arguments) {
+  QProcess process;
+  process.start(KERF_BINARY_DIR "/bin/kerf-studio", arguments);
+  if (!process.waitForFinished(60'000)) return {};
+  return {process.exitCode(), QString::fromUtf8(process.readAllStandardError())};
+}
+
+int colors(const QImage& image) {
+  QSet<QRgb> seen;
+  for (int y = 0; y < image.height(); y += 3)
+    for (int x = 0; x < image.width(); x += 3) seen.insert(image.pixel(x, y));
+  return int(seen.size());
+}
+
+/// The smallest rectangle with all pixels in which two pictures of one size differ.
+QRect difference(const QImage& one, const QImage& other) {
+  QRect all;
+  for (int y = 0; y < one.height(); ++y)
+    for (int x = 0; x < one.width(); ++x)
+      if (one.pixel(x, y) != other.pixel(x, y)) all |= QRect(x, y, 1, 1);
+  return all;
+}
+
+TEST(Screenshot, HasTheAskedSizeAndIsTheSameTwice) {
+  const QTemporaryDir folder;
+  const auto first = folder.path() + "/1.png", second = folder.path() + "/2.png";
+  for (const auto& file : {first, second}) {
+    const auto outcome = studio({"--screenshot", file, "--size", "1280x800", "--select", "relu", test::samplePath()});
+    ASSERT_EQ(outcome.code, 0) << qPrintable(outcome.errors);
+  }
+  const QImage image(first);
+  EXPECT_EQ(image.size(), QSize(1280, 800));
+  EXPECT_GT(colors(image), 50);
+  const QRect different = difference(image, QImage(second));
+  EXPECT_TRUE(different.isEmpty()) << "the renderings differ within x " << different.left() << " to "
+                                   << different.right() << ", y " << different.top() << " to " << different.bottom();
+}
+
+TEST(Screenshot, DarkIsDark) {
+  const QTemporaryDir folder;
+  const auto file = folder.path() + "/dark.png";
+  ASSERT_EQ(studio({"--screenshot", file, "--theme", "dark", test::samplePath()}).code, 0);
+  EXPECT_LT(QImage(file).pixelColor(5, 930).lightness(), 60);
+}
+
+TEST(Screenshot, SaysWhatIsWrong) {
+  const QTemporaryDir folder;
+  const auto file = folder.path() + "/x.png";
+  const auto missing = studio({"--screenshot", file, folder.path() + "/none.py"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(missing.errors.contains("none.py")) << qPrintable(missing.errors);
+  EXPECT_EQ(studio({"--screenshot", file, "--select", "no_such_node", test::samplePath()}).code, 2);
+  EXPECT_EQ(studio({"--screenshot", file, "--size", "huge", test::samplePath()}).code, 2);
+  EXPECT_FALSE(QFile::exists(file));
+}
+
+}  // namespace
+}  // namespace kerf::ui

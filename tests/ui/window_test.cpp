@@ -1,0 +1,310 @@
+// The real window on the bundled sample.
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDropEvent>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QTreeView>
+
+#include "tests/ui/support.h"
+#include "ui/panels/accuracy_panel.h"
+#include "ui/panels/captures_panel.h"
+#include "ui/panels/inspector_panel.h"
+#include "ui/panels/kernels_panel.h"
+#include "ui/panels/minify_panel.h"
+#include "ui/panels/nodes_panel.h"
+#include "ui/panels/passes_panel.h"
+#include "ui/panels/source_panel.h"
+#include "ui/shell/banner.h"
+#include "ui/shell/main_window.h"
+#include "ui/shell/search_box.h"
+
+namespace kerf::ui {
+namespace {
+
+class Window : public testing::Test {
+ protected:
+  void SetUp() override {
+    m_window = std::make_unique<MainWindow>(WindowOptions{false, "light"});
+    m_window->resize(1600, 1000);
+    m_window->show();
+  }
+  void open(const QString& path) {
+    m_window->open({path});
+    ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  }
+  void openSample() {
+    open(test::samplePath());
+    ASSERT_TRUE(session().graph()) << qPrintable(m_window->banner().text());
+    ASSERT_EQ(session().graph()->nodes.size(), 94u);
+  }
+  Session& session() { return m_window->session(); }
+  std::unique_ptr<MainWindow> m_window;
+};
+
+TEST_F(Window, FillsTheCaptureTree) {
+  openSample();
+  const auto* model = m_window->capturesPanel().tree().model();
+  ASSERT_EQ(model->rowCount(), 1);
+  const auto capture = model->index(0, 0);
+  EXPECT_EQ(capture.data().toString().toStdString(), "mlp8/minifier_launcher.py");
+  ASSERT_EQ(model->rowCount(capture), 1);
+  EXPECT_EQ(model->index(0, 0, capture).data().toString().toStdString(), "forward");
+}
+
+TEST_F(Window, ShowsPassesAndHidesUnchangedOnes) {
+  openSample();
+  ASSERT_TRUE(session().compiled());
+  auto& table = m_window->passesPanel().table();
+  const int all = table.model()->rowCount();
+  EXPECT_EQ(all, int(session().compiled()->passes.size()) + 1);
+  m_window->passesPanel().hideUnchanged().click();
+  int changed = 0;
+  for (const auto& pass : session().compiled()->passes) changed += pass.changed;
+  EXPECT_EQ(table.model()->rowCount(), changed + 1);
+  EXPECT_LT(table.model()->rowCount(), all);
+}
+
+TEST_F(Window, ShowsTheGraphAfterAPass) {
+  openSample();
+  auto& table = m_window->passesPanel().table();
+  table.setCurrentIndex(table.model()->index(table.model()->rowCount() - 1, 1));
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  EXPECT_EQ(session().location().stage, Location::Stage::Pass);
+  EXPECT_TRUE(session().graph()->title.startsWith("forward after "));
+  session().back();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  EXPECT_EQ(session().location().stage, Location::Stage::Captured);
+}
+
+TEST_F(Window, InspectsTheSelectedNode) {
+  openSample();
+  session().selectNode(QString("relu"));
+  const auto text = m_window->inspectorPanel().toPlainText();
+  for (const char* part : {"relu\n", "Pointwise · call_function", "Typef32", "Shape[16, 32]", "Stride[32, 1]",
+                           "Targettorch.ops.aten.relu.default", "Schemaaten::relu(Tensor self) -> Tensor",
+                           "self%addmm_5", "Inputsaddmm_5", "Usersadd_6"}) {
+    QString plain = text;
+    plain.remove(QChar(0xfdd0)).remove(QChar(0xfdd1));
+    EXPECT_TRUE(QString(plain).replace("\n", "").contains(QString(part).remove('\n'))) << part << " not in\n"
+                                                                                       << qPrintable(text);
+  }
+  EXPECT_GT(m_window->sourcePanel().currentLine(), 0);
+  EXPECT_EQ(m_window->pane().view().state().selected, session().node());
+}
+
+TEST_F(Window, SelectionHasAHistory) {
+  openSample();
+  session().selectNode(QString("relu"));
+  session().selectNode(QString("add_6"));
+  m_window->actions()["back"]->trigger();
+  EXPECT_EQ(session().location().node.toStdString(), "relu");
+  m_window->actions()["forward"]->trigger();
+  EXPECT_EQ(session().location().node.toStdString(), "add_6");
+}
+
+TEST_F(Window, FindsNodesByOp) {
+  openSample();
+  auto& edit = m_window->searchBox().edit();
+  m_window->actions()["find"]->trigger();
+  QTest::keyClicks(&edit, "tanh");
+  EXPECT_EQ(m_window->pane().hits().size(), 4u);
+  EXPECT_EQ(m_window->searchBox().countText().toStdString(), "4 matches");
+  QTest::keyClick(&edit, Qt::Key_Return);
+  EXPECT_EQ(session().location().node.toStdString(), "tanh");
+  QTest::keyClick(&edit, Qt::Key_Return);
+  EXPECT_EQ(session().location().node.toStdString(), "tanh_1");
+  QTest::keyClick(&edit, Qt::Key_Return, Qt::ShiftModifier);
+  EXPECT_EQ(session().location().node.toStdString(), "tanh");
+  QTest::keyClick(&edit, Qt::Key_Escape);
+  EXPECT_TRUE(m_window->pane().view().state().found.isEmpty());
+}
+
+TEST_F(Window, FiltersTheNodeTable) {
+  openSample();
+  m_window->nodesPanel().filter().setText("relu");
+  auto& table = m_window->nodesPanel().table();
+  ASSERT_TRUE(test::waitFor([&] { return table.model()->rowCount() == 1; }));
+  EXPECT_EQ(table.model()->index(0, 1).data().toString().toStdString(), "relu");
+}
+
+TEST_F(Window, ListsKernels) {
+  openSample();
+  ASSERT_TRUE(session().compiled());
+  ASSERT_TRUE(session().compiled()->error.isEmpty()) << qPrintable(session().compiled()->error);
+  EXPECT_GT(m_window->kernelsPanel().table().model()->rowCount(), 5);
+}
+
+TEST_F(Window, RefusesBadFilesWithABanner) {
+  const QTemporaryDir folder;
+  QFile bad(folder.path() + "/bad.py");
+  ASSERT_TRUE(bad.open(QIODevice::WriteOnly));
+  bad.write("class Repro(torch.nn.Module):\n    def forward(self, x):\n        y = torch.ops.aten.relu.default(\n");
+  bad.close();
+  open(bad.fileName());
+  EXPECT_TRUE(m_window->banner().isVisible());
+  EXPECT_TRUE(m_window->banner().text().contains("bad.py")) << qPrintable(m_window->banner().text());
+  openSample();  // and goes on working
+  EXPECT_FALSE(m_window->banner().isVisible());
+}
+
+TEST_F(Window, OpensDroppedFiles) {
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(test::samplePath())});
+  QDragEnterEvent enter(QPoint(400, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(m_window.get(), &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(400, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(m_window.get(), &drop);
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); }));
+}
+
+TEST_F(Window, ComparesInAChildProcessAndColoursTheGraph) {
+  openSample();
+  m_window->accuracyPanel().plant().setPlant("relu=accuracy");
+  m_window->actions()["compare"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }, 60'000));
+  const auto accuracy = session().accuracy();
+  ASSERT_TRUE(accuracy);
+  ASSERT_TRUE(accuracy->error.isEmpty()) << qPrintable(accuracy->error);
+  EXPECT_FALSE(accuracy->same);
+  ASSERT_TRUE(accuracy->nodeIndex.contains("relu"));
+  EXPECT_TRUE(accuracy->nodes[std::size_t(accuracy->nodeIndex["relu"])].firstBad);
+  EXPECT_TRUE(m_window->accuracyPanel().verdict().contains("first bad: relu"));
+  EXPECT_EQ(m_window->pane().view().state().mode, ColorMode::Accuracy);
+}
+
+TEST_F(Window, SurvivesACrashInTheComparedGraph) {
+  openSample();
+  m_window->accuracyPanel().plant().setPlant("relu=crash");
+  m_window->actions()["compare"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }, 60'000));
+  const auto accuracy = session().accuracy();
+  ASSERT_TRUE(accuracy);
+  EXPECT_FALSE(accuracy->error.isEmpty() && accuracy->failure.isEmpty());
+}
+
+TEST_F(Window, MinifiesLiveAndLetsStepsBeBrowsed) {
+  openSample();
+  m_window->minifyPanel().plant().setPlant("relu=accuracy");
+  m_window->actions()["minify"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }, 120'000));
+  const auto minified = session().minified();
+  ASSERT_TRUE(minified);
+  ASSERT_EQ(minified->state, MinifyDoc::State::Done) << qPrintable(minified->error);
+  EXPECT_EQ(minified->bestNodes, 3);
+  ASSERT_GT(minified->steps.size(), 1u);
+  auto& table = m_window->minifyPanel().steps();
+  table.setCurrentIndex(table.model()->index(table.model()->rowCount() - 1, 0));
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  EXPECT_EQ(session().location().stage, Location::Stage::Step);
+  EXPECT_EQ(session().graph()->nodes.size(), 3u);
+}
+
+TEST_F(Window, CancelsAMinificationThatHangs) {
+  openSample();
+  m_window->minifyPanel().plant().setPlant("relu=hang");
+  m_window->actions()["minify"]->trigger();
+  QTest::qWait(300);
+  EXPECT_FALSE(m_window->idle());
+  m_window->actions()["cancel"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }, 20'000));
+  EXPECT_EQ(session().minified()->state, MinifyDoc::State::Cancelled);
+}
+
+TEST_F(Window, ExportsTheCapture) {
+  openSample();
+  const QTemporaryDir folder;
+  session().exportTo(folder.path());
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  EXPECT_TRUE(QFileInfo::exists(folder.path() + "/repro.py"));
+  EXPECT_TRUE(QFileInfo(folder.path() + "/storages").isDir());
+}
+
+/// Longest time for which the event loop did not come round.
+class Heartbeat {
+ public:
+  Heartbeat() {
+    m_timer.setTimerType(Qt::PreciseTimer);
+    QObject::connect(&m_timer, &QTimer::timeout, [this] {
+      if (m_clock.isValid()) m_longest = std::max(m_longest, m_clock.elapsed());
+      m_clock.start();
+    });
+    m_timer.start(1);
+  }
+  qint64 longest() const { return m_longest; }
+
+ private:
+  QTimer m_timer;
+  QElapsedTimer m_clock;
+  qint64 m_longest = 0;
+};
+
+constexpr qint64 kMostGapMs = 250;  // the goal is 50 on an idle machine; test machines are shared
+
+TEST_F(Window, NeverHoldsUpTheUserInterface) {
+  Heartbeat heart;
+  openSample();
+  for (int node = 0; node < 94; node += 10) {
+    session().selectNode(node);
+    QTest::qWait(5);
+  }
+  std::printf("longest gap of the event loop, sample: %lld ms\n", static_cast<long long>(heart.longest()));
+  EXPECT_LT(heart.longest(), kMostGapMs);
+}
+
+/// The sample's header around a graph of `count` calls.
+QString writeLarge(const QTemporaryDir& folder, int count) {
+  QFile sample(test::samplePath());
+  EXPECT_TRUE(sample.open(QIODevice::ReadOnly));
+  auto text = QString::fromUtf8(sample.readAll()).section("    def forward(", 0, 0);
+  text += "    def forward(self, arg0_1):\n        n0 = torch.ops.aten.relu.default(arg0_1)\n";
+  for (int i = 1; i < count; ++i)
+    text += QString("        n%1 = torch.ops.aten.add.Tensor(n%2, n%3)\n").arg(i).arg(i - 1).arg(std::max(0, i - 7));
+  text += QString("        return (n%1,)\n\ndef load_args(reader):\n").arg(count - 1);
+  text += "    buf0 = reader.storage(None, 4096)\n    reader.tensor(buf0, (32, 32), is_leaf=True)  # arg0_1\n";
+  text += "load_args._version = 0\nmod = Repro()\nif __name__ == '__main__':\n";
+  text += "    from torch._dynamo.repro.after_aot import run_repro\n    with torch.no_grad():\n";
+  text +=
+      "        run_repro(mod, load_args, accuracy=False, command='run', save_dir=None, tracing_mode='real', "
+      "check_str=None)\n";
+  QFile file(folder.path() + "/large.py");
+  EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(text.toUtf8());
+  return file.fileName();
+}
+
+TEST_F(Window, StaysResponsiveWithTwentyThousandNodes) {
+  const QTemporaryDir folder;
+  const auto path = writeLarge(folder, 20'000);
+  Heartbeat heart;
+  m_window->open({path});
+  ASSERT_TRUE(test::waitFor([&] { return m_window->pane().view().scene() != nullptr; }, 60'000));
+  ASSERT_EQ(session().graph()->nodes.size(), 20'002u);
+  EXPECT_EQ(m_window->pane().view().scene()->engine.toStdString(), "layered");
+  session().selectNode(QString("n10000"));
+  QTest::qWait(50);
+  m_window->actions()["fit"]->trigger();
+  QTest::qWait(50);
+  std::printf("longest gap of the event loop, 20,000 nodes: %lld ms\n", static_cast<long long>(heart.longest()));
+  EXPECT_LT(heart.longest(), kMostGapMs);
+}
+
+TEST_F(Window, SwitchesThemes) {
+  openSample();
+  const auto light = m_window->grab().toImage().pixelColor(5, 930);
+  m_window->setTheme("dark");
+  const auto dark = m_window->grab().toImage().pixelColor(5, 930);
+  EXPECT_GT(light.lightness(), 200);
+  EXPECT_LT(dark.lightness(), 60);
+  m_window->setTheme("light");
+}
+
+}  // namespace
+}  // namespace kerf::ui

@@ -1,0 +1,124 @@
+// kerf minify: result, progress, resuming, Ctrl-C and kill -9.
+#include <thread>
+
+#include "tests/support/cli_test.h"
+
+namespace kerf::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+class CliMinifyTest : public CliTest {
+ protected:
+  std::string out() const { return (folder / "small").string(); }
+  /// A search that takes seconds: every candidate costs a tenth of one, and whatever still has a relu fails.
+  std::vector<std::string> slowSearch() {
+    return {"minify", sample, "--oracle", "command", "--check", "sleep 0.1; ! grep -q aten.relu {}",
+            "--jobs", "1",    "-o",       out()};
+  }
+  /// Starts the slow search and waits until a few steps are in the store.
+  std::unique_ptr<RunningKerf> startSlow(std::size_t steps) {
+    setenv("KERF_STORE", store().c_str(), 1);
+    setenv("TMPDIR", folder.c_str(), 1);
+    auto running = std::make_unique<RunningKerf>(kerf, slowSearch(), folder / "log");
+    unsetenv("TMPDIR");
+    for (int i = 0; i < 300; ++i) {
+      std::this_thread::sleep_for(100ms);
+      if (!fs::exists(store())) continue;
+      const auto rows = runJson({"ls", "reductions"})["reductions"];
+      if (!rows.empty() && rows[0]["steps"].get<std::size_t>() >= steps) return running;
+    }
+    ADD_FAILURE() << "no steps in 30 s: " << textOf(folder / "log.err");
+    return running;
+  }
+  json reduction() { return runJson({"ls", "reductions"})["reductions"][0]; }
+};
+
+TEST_F(CliMinifyTest, CutsTheSampleDownToThreeNodes) {
+  const auto result = runJson({"minify", sample, "--plant", "relu=accuracy", "-o", out()});
+  EXPECT_EQ(result["nodes"], 3);
+  EXPECT_EQ(result["one_minimal"], true);
+  EXPECT_EQ(result["fingerprint"], result["rechecked"]);
+  EXPECT_LT(result["elapsed_ms"], 10'000);
+  EXPECT_EQ(run({"compare", out(), "--plant", "relu=accuracy"}).status, 1);
+  EXPECT_EQ(run({"compare", out()}).status, 0);
+  // what Kerf planted is no bug of PyTorch's: stock PyTorch shall run the graph, not judge it
+  EXPECT_THAT(textOf(folder / "small" / "repro.py"), HasSubstr("accuracy=False, command='run'"));
+  const auto repro = runJson({"ls", "repros"})["repros"][0];
+  EXPECT_EQ(repro["nodes"], 3);
+  EXPECT_EQ(run({"diff", repro["id"], out()}).status, 0);
+  EXPECT_EQ(run({"diff", "m1", out()}).status, 0);
+  EXPECT_EQ(runJson({"show", "m1@step:0"})["node_count"], runJson({"show", sample})["node_count"]);
+  EXPECT_EQ(reduction()["status"], "finished");
+}
+
+TEST_F(CliMinifyTest, ProgressIsOneObjectALine) {
+  const auto result = run({"minify", sample, "--plant", "relu=accuracy", "-o", out(), "--progress", "json"});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  std::istringstream lines(result.output);
+  int accepted = 0;
+  json last;
+  for (std::string line; std::getline(lines, line);) {
+    last = json::parse(line, nullptr, false);
+    ASSERT_TRUE(last.is_object()) << line;
+    for (const char* key : {"event", "nodes", "tests", "best", "elapsed_ms", "fingerprint"}) {
+      EXPECT_TRUE(last.contains(key)) << key << " in " << line;
+    }
+    if (last["event"] == "step") ++accepted;
+  }
+  EXPECT_EQ(last["event"], "done");
+  EXPECT_EQ(reduction()["steps"], accepted);
+}
+
+TEST_F(CliMinifyTest, JudgeSaysWhetherTheGraphFails) {
+  EXPECT_EQ(runJson({"minify", sample, "--judge"})["verdict"], "passes");
+  EXPECT_EQ(runJson({"minify", sample, "--judge", "--plant", "relu=crash"}, 1)["verdict"], "fails");
+  EXPECT_EQ(runJson({"ls", "reductions"})["reductions"].size(), 0u);
+}
+
+TEST_F(CliMinifyTest, AGraphThatDoesNotFailIsBadUsage) {
+  const auto result = run({"minify", sample, "-o", out()});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("does not fail"));
+  EXPECT_FALSE(fs::exists(out()));
+  EXPECT_EQ(runJson({"ls", "reductions"})["reductions"].size(), 0u);
+}
+
+TEST_F(CliMinifyTest, CrashesAreMinifiedToo) {
+  const auto result = runJson({"minify", sample, "--plant", "relu=crash", "-o", out()});
+  EXPECT_EQ(result["nodes"], 3);
+  EXPECT_THAT(result["fingerprint"].get<std::string>(), testing::StartsWith("crash"));
+}
+
+TEST_F(CliMinifyTest, CtrlCKeepsWhatWasAcceptedAndASecondRunResumes) {
+  const auto running = startSlow(2);
+  running->signal(SIGINT);
+  EXPECT_EQ(running->wait(), 3);
+  const auto stopped = reduction();
+  EXPECT_EQ(stopped["status"], "cancelled");
+  EXPECT_THAT(textOf(folder / "log"), HasSubstr("stopped at"));
+  const auto second = run(slowSearch());
+  EXPECT_EQ(second.status, 0) << second.errors;
+  EXPECT_THAT(second.errors, HasSubstr("resuming m1"));
+  EXPECT_EQ(reduction()["status"], "finished");
+  EXPECT_EQ(reduction()["best_nodes"], 3);
+  EXPECT_GT(reduction()["steps"], stopped["steps"]);
+  EXPECT_EQ(runJson({"ls", "reductions"})["reductions"].size(), 1u);
+}
+
+TEST_F(CliMinifyTest, KillNineLosesNothingAccepted) {
+  const auto running = startSlow(2);
+  running->signal(SIGKILL);
+  running->wait();
+  const auto killed = reduction();
+  EXPECT_GE(killed["steps"], 2);
+  EXPECT_EQ(run({"show", "m1"}).status, 0);
+  const auto second = run(slowSearch());
+  EXPECT_EQ(second.status, 0) << second.errors;
+  EXPECT_THAT(second.errors, HasSubstr("resuming m1"));
+  EXPECT_EQ(reduction()["best_nodes"], 3);
+}
+
+}  // namespace
+}  // namespace kerf::cli

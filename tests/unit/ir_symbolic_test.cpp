@@ -1,0 +1,181 @@
+// Symbolic expressions: what PyTorch prints is read, simplified, printed alike, evaluated and solved.
+#include <gtest/gtest.h>
+
+#include "engine/ir/symbolic.h"
+
+namespace kerf {
+namespace {
+
+Symbolic parsed(std::string_view text) {
+  auto result = Symbolic::parse(text);
+  EXPECT_TRUE(result) << text << ": " << (result ? "" : result.error().text());
+  return result ? *result : Symbolic();
+}
+
+std::int64_t valueOf(std::string_view text, const SymbolBindings& values) {
+  auto result = parsed(text).evaluateInteger(values);
+  EXPECT_TRUE(result) << text << ": " << (result ? "" : result.error().text());
+  return result.value_or(INT64_MIN);
+}
+
+TEST(Symbolic, PrintsBackWhatSympyPrints) {
+  for (const char* text : {"s0",
+                           "2*s0",
+                           "s0 + 1",
+                           "2*s0 - 1",
+                           "-s0",
+                           "-2*s0*s1",
+                           "s0**2 + s0 + 1",
+                           "s0*s1 + s0",
+                           "s0*(s1 + 1)",
+                           "(s0//2)",
+                           "((s0 + 1)//2)",
+                           "(((s0 - 1)//2)) + 1",
+                           "32*((s0//2))*((s1//2))",
+                           "(s0//(s1 + 1))",
+                           "Mod(s0, 2)",
+                           "PythonMod(s0, 3)",
+                           "Max(1, s0)",
+                           "Min(s0, s1)",
+                           "Eq(s0, 4)",
+                           "Ne(s0, 1)",
+                           "s0 < 4",
+                           "s0 + 1 >= s1",
+                           "(s1 > 2) & (s0 < 4)",
+                           "ModularIndexing(s0, 2, 3)",
+                           "s0/2",
+                           "s0/(2*s1)",
+                           "1/s0",
+                           "TruncToInt(IntTrueDiv(s0, 2))",
+                           "FloatTrueDiv(s0, s1)",
+                           "ToFloat(s0)",
+                           "u0 + zuf0",
+                           "ps0*s77",
+                           "Piecewise((1, s0 < 4), (s0, True))",
+                           "~(Eq(s0, 4) | Eq(s0, 5))",
+                           "8*Max(1, s0)*Max(1, s1)",
+                           "PowByNatural(s0, s1)",
+                           "floor(s0/2)"})
+    EXPECT_EQ(parsed(text).text(), text);
+}
+
+TEST(Symbolic, SimplifiesAsSympyDoes) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"1 + s0", "s0 + 1"},
+      {"s0 + s0", "2*s0"},
+      {"s0 - s0", "0"},
+      {"2*(s0 + 1)", "2*s0 + 2"},
+      {"s1*s0*3", "3*s0*s1"},
+      {"s0*s0", "s0**2"},
+      {"FloorDiv(s0, 2)", "(s0//2)"},
+      {"FloorDiv(4*s0, 2)", "2*s0"},
+      {"(4*s0)//6", "((2*s0)//3)"},
+      {"(s0//2)//3", "(s0//6)"},
+      {"s0*s1//s1", "s0"},
+      {"Mod(4*s0, 2)", "0"},
+      {"CeilDiv(s0, 8)", "((s0 + 7)//8)"},
+      {"CeilDiv(16*s0, 8)", "2*s0"},
+      {"Max(1, Max(2, s0))", "Max(2, s0)"},
+      {"Eq(s0 + 1, s0)", "False"},
+      {"Not(s0 < 2)", "s0 >= 2"},
+      {"Identity(s0 + 1)", "s0 + 1"},
+      {"torch.sym_max(1, s0)", "Max(1, s0)"},
+      {"math.floor(s0)", "s0"},
+      {"s0 and True", "s0"},
+      {"2 <= s0 and s0 <= 8", "(s0 >= 2) & (s0 <= 8)"},
+      {"7//2", "3"},
+      {"-7//2", "-4"},
+      {"2**10", "1024"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const Symbolic expression = parsed(text);
+    if (std::string_view(text) == "2 <= s0 and s0 <= 8") {
+      EXPECT_TRUE(*expression.evaluateBool({{"s0", 8}}) && !*expression.evaluateBool({{"s0", 9}}));
+      continue;
+    }
+    EXPECT_EQ(expression.text(), expected) << text;
+  }
+}
+
+TEST(Symbolic, ComparesPolynomialsWhateverTheirForm) {
+  EXPECT_TRUE(parsed("(s0 + 1)*(s0 - 1)").equals(parsed("s0**2 - 1")));
+  EXPECT_TRUE(parsed("(s0 + s1)**2").equals(parsed("s0**2 + 2*s0*s1 + s1**2")));
+  EXPECT_TRUE(parsed("((2*s0 + 2)//4)").equals(parsed("((s0 + 1)//2)")));
+  EXPECT_TRUE(parsed("Max(s0*(s1 + 1), 2)").equals(parsed("Max(2, s0 + s0*s1)")));
+  EXPECT_FALSE(parsed("s0 + 1").equals(parsed("s0 + 2")));
+  EXPECT_FALSE(parsed("(s0//2)*2").equals(parsed("s0")));
+}
+
+TEST(Symbolic, EvaluatesWithPythonsRules) {
+  const SymbolBindings values{{"s0", 7}, {"s1", -3}, {"u0", 4}};
+  EXPECT_EQ(valueOf("(s0//2)", values), 3);
+  EXPECT_EQ(valueOf("(s1//2)", values), -2);
+  EXPECT_EQ(valueOf("PythonMod(s1, 2)", values), 1);
+  EXPECT_EQ(valueOf("s1 % -2", values), -1);
+  EXPECT_EQ(valueOf("CeilDiv(s0, 2)", values), 4);
+  EXPECT_EQ(valueOf("ModularIndexing(s0, 2, 2)", values), 1);
+  EXPECT_EQ(valueOf("Max(s0, s1, 2)", values), 7);
+  EXPECT_EQ(valueOf("TruncToInt(IntTrueDiv(s1, 2))", values), -1);
+  EXPECT_EQ(valueOf("floor(s1/2)", values), -2);
+  EXPECT_EQ(valueOf("ceiling(s0/2)", values), 4);
+  EXPECT_EQ(valueOf("Piecewise((1, s0 < 4), (u0, True))", values), 4);
+  EXPECT_EQ(valueOf("s0 if u0 == 4 else s1", values), 7);
+  EXPECT_EQ(valueOf("2*s0**2 - u0", values), 94);
+  EXPECT_EQ(valueOf("s0*u0/2", values), 14);
+  EXPECT_DOUBLE_EQ(std::get<double>(*parsed("s0/2").evaluate(values)), 3.5);
+  EXPECT_TRUE(std::get<bool>(*parsed("Eq(u0, 4)").evaluate(values)));
+  EXPECT_FALSE(*parsed("(s0 < 4) | Ne(u0, 4)").evaluateBool(values));
+}
+
+TEST(Symbolic, RefusesWhatHasNoValue) {
+  EXPECT_EQ(parsed("s0//(s0 - 7)").evaluateInteger({{"s0", 7}}).error().code, ErrorCode::BadInput);
+  EXPECT_EQ(parsed("9223372036854775807*s0").evaluateInteger({{"s0", 2}}).error().code, ErrorCode::BadInput);
+  EXPECT_EQ(parsed("s0**s1").evaluateInteger({{"s0", 3}, {"s1", 60}}).error().code, ErrorCode::BadInput);
+  const auto missing = parsed("s0*s1 + u0").evaluateInteger({{"s1", 1}});
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("s0, u0"), std::string::npos) << missing.error().text();
+}
+
+TEST(Symbolic, RefusesMalformedTexts) {
+  for (const char* text : {"", "s0 +", "(s0", "s0)", "s0 s1", "os.system(1)", "__import__('os')", "FloorDiv(s0)",
+                           "s0 ? 1", "Max()", "f(s0)", "1..2", "s0.real"})
+    EXPECT_FALSE(Symbolic::parse(text)) << text;
+  EXPECT_EQ(Symbolic::parse(std::string(100'000, '(')).error().code, ErrorCode::TooLarge);
+  EXPECT_EQ(Symbolic::parse(std::string(50'000, '(')).error().code, ErrorCode::TooLarge);
+  EXPECT_EQ(Symbolic::parse(std::string(50'000, '-').append("1")).error().code, ErrorCode::TooLarge);
+}
+
+TEST(Symbolic, StaysQuickOnLongSumsAndDeepNests) {
+  std::string sum = "s0", nest = "s0";
+  for (int i = 1; i < 5000; ++i) sum += " + s" + std::to_string(i);
+  for (int i = 0; i < 90; ++i) nest = "Eq(" + nest + ", 1)*(s1 + 1)";
+  EXPECT_EQ(parsed(sum).symbols().size(), 5000u);
+  EXPECT_EQ(parsed(nest).symbols().size(), 2u);
+  std::string product = "(s0 + s1)";
+  for (int i = 0; i < 40; ++i) product += "*(s" + std::to_string(i) + " + s" + std::to_string(i + 1) + ")";
+  EXPECT_FALSE(parsed(product).expanded().text().empty());
+}
+
+TEST(SolveSizes, FindsSymbolsFromShapes) {
+  const std::vector<SizeEquation> equations = {{"input 'y', dimension 0", "s0*s1 + 2", 26},
+                                               {"input 'x', dimension 0", "2*s0", 8},
+                                               {"input 'x', dimension 1", "s1 - 1", 5},
+                                               {"input 'z', dimension 0", "(s2//2)", 3}};
+  const auto values = solveSizes(equations);
+  ASSERT_TRUE(values) << values.error().text();
+  EXPECT_EQ(*values, (SymbolBindings{{"s0", 4}, {"s1", 6}}));
+}
+
+TEST(SolveSizes, NamesTheInputThatContradicts) {
+  const std::vector<SizeEquation> equations = {{"input 'x', dimension 0", "s0", 8},
+                                               {"input 'y', dimension 1", "2*s0", 12}};
+  const auto values = solveSizes(equations);
+  ASSERT_FALSE(values);
+  EXPECT_EQ(values.error().code, ErrorCode::BadInput);
+  EXPECT_NE(values.error().message.find("input 'y', dimension 1"), std::string::npos) << values.error().text();
+  const std::vector<SizeEquation> odd = {{"input 'x', dimension 0", "2*s0", 7}};
+  EXPECT_FALSE(solveSizes(odd));
+}
+
+}  // namespace
+}  // namespace kerf

@@ -1,0 +1,143 @@
+// Loop IR, affine indices, fusion and memory planning, without generating code.
+#include <algorithm>
+
+#include "engine/lower/fusion.h"
+#include "engine/lower/lowered_graph.h"
+#include "tests/support/graph_fixture.h"
+
+namespace kerf {
+namespace {
+
+using testing_support::GraphFixture;
+
+Result<LoweredGraph> lowered(const GraphFixture& fixture, bool fuse = true) {
+  KERF_TRY(ValueTable values, classifyValues(fixture.module, {}));
+  return scheduleGraph(std::make_shared<const ValueTable>(std::move(values)), fuse);
+}
+
+TEST(Affine, DividesWhenTheDigitsAreSeparate) {
+  const Affine index = Affine::variable(0) * 8 + Affine::variable(1);  // i0 < 4, i1 < 8
+  const auto parts = divideExactly(index, 8, {4, 8});
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(parts->quotient, Affine::variable(0));
+  EXPECT_EQ(parts->remainder, Affine::variable(1));
+  EXPECT_FALSE(divideExactly(index, 4, {4, 8}));
+}
+
+TEST(Affine, PrintsItself) {
+  EXPECT_EQ((Affine::variable(0) * 32 + Affine::variable(1) + Affine::number(4)).text(), "32*i0 + i1 + 4");
+  EXPECT_EQ(Affine::number(0).text(), "0");
+}
+
+TEST(LowerLoops, MergesLoopsThatAreWalkedAsOne) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {2, 3, 4});
+  f.output({f.call("aten.relu.default", {x})});
+  const auto graph = lowered(f);
+  ASSERT_TRUE(graph) << graph.error().text();
+  ASSERT_EQ(graph->steps.size(), 1u);
+  ASSERT_EQ(graph->steps[0].kernel.variables.size(), 1u);
+  EXPECT_EQ(graph->steps[0].kernel.variables[0].size, 24);
+}
+
+TEST(LowerLoops, ViewsOfInputsAreStridedLoads) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {4, 6});
+  const NodeId part =
+      f.call("aten.slice.Tensor", {f.call("aten.permute.default", {x, Argument::list({1, 0})}), 0, 2, 6, 2});
+  f.output({f.call("aten.exp.default", {part})});
+  const auto graph = lowered(f);
+  ASSERT_TRUE(graph) << graph.error().text();
+  ASSERT_EQ(graph->steps.size(), 1u);
+  EXPECT_EQ(graph->steps[0].arguments[0].offset, 2);
+  EXPECT_NE(printLoopIr(graph->steps[0].kernel).find("2*i1]"), std::string::npos)
+      << printLoopIr(graph->steps[0].kernel);
+}
+
+TEST(LowerLoops, MaterialisesWhatAMergingViewReads) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {4, 6});
+  const NodeId turned = f.call("aten.permute.default", {f.call("aten.exp.default", {x}), Argument::list({1, 0})});
+  const NodeId copy = f.call("aten.clone.default", {turned}, {{"memory_format", MemoryFormat::Contiguous}});
+  f.output({f.call("aten.neg.default", {f.call("aten.view.default", {copy, Argument::list({24})})})});
+  const auto graph = lowered(f);
+  ASSERT_TRUE(graph) << graph.error().text();
+  EXPECT_EQ(graph->steps.size(), 2u);
+}
+
+TEST(LowerLoops, DoesNotFuseAcrossTransposedReads) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {5, 5});
+  const NodeId exp = f.call("aten.exp.default", {x});
+  const NodeId turned = f.call("aten.permute.default", {exp, Argument::list({1, 0})});
+  f.output({exp, f.call("aten.add.Tensor", {exp, turned})});
+  const auto graph = lowered(f);
+  ASSERT_TRUE(graph) << graph.error().text();
+  EXPECT_EQ(graph->steps.size(), 2u);
+}
+
+TEST(LowerLoops, DoesNotFuseThroughAnExternCall) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {4, 4});
+  const NodeId exp = f.call("aten.exp.default", {x});
+  const NodeId mm = f.call("aten.mm.default", {exp, exp});
+  f.output({f.call("aten.add.Tensor", {exp, mm})});
+  const auto graph = lowered(f);
+  ASSERT_TRUE(graph) << graph.error().text();
+  ASSERT_EQ(graph->steps.size(), 3u);
+  EXPECT_TRUE(graph->steps[1].isExtern);
+}
+
+TEST(LowerLoops, UnfusedGivesOneKernelPerNode) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {4});
+  f.output({f.call("aten.exp.default", {f.call("aten.neg.default", {f.call("aten.abs.default", {x})})})});
+  EXPECT_EQ(lowered(f, true)->steps.size(), 1u);
+  EXPECT_EQ(lowered(f, false)->steps.size(), 3u);
+}
+
+TEST(LowerLoops, KernelsThatDifferInNamesOnlyHaveOneKey) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {4, 4});
+  const NodeId a = f.call("aten.relu.default", {f.call("aten.mm.default", {x, x})});
+  const NodeId b = f.call("aten.relu.default", {f.call("aten.mm.default", {a, x})});
+  f.output({b});
+  const auto graph = lowered(f);
+  ASSERT_EQ(graph->steps.size(), 4u);
+  EXPECT_EQ(structuralKey(graph->steps[1].kernel), structuralKey(graph->steps[3].kernel));
+  EXPECT_NE(graph->steps[1].kernel.name, graph->steps[3].kernel.name);
+}
+
+TEST(PlanMemory, BuffersAliveTogetherNeverOverlap) {
+  GraphFixture f;
+  NodeId x = f.input("x", DType::Float32, {16, 16});
+  std::vector<NodeId> layers;
+  for (int layer = 0; layer < 8; ++layer) {
+    x = f.call("aten.mm.default", {x, x});
+    if (layer % 3 == 0) layers.push_back(x);
+  }
+  for (const NodeId layer : layers) x = f.call("aten.mm.default", {x, layer});
+  f.output({x});
+  const auto graph = lowered(f);
+  ASSERT_TRUE(graph) << graph.error().text();
+  EXPECT_LT(graph->plannedBytes, graph->unplannedBytes);
+  const auto& buffers = graph->buffers.buffers();
+  const auto lastRead = [&](int buffer) {
+    int last = -1;
+    for (std::size_t s = 0; s < graph->steps.size(); ++s)
+      if (std::ranges::find(graph->steps[s].reads, buffer) != graph->steps[s].reads.end()) last = int(s);
+    return last;
+  };
+  for (std::size_t s = 0; s < graph->steps.size(); ++s)
+    for (const int written : graph->steps[s].writes)
+      for (std::size_t earlier = 0; earlier < s; ++earlier)
+        for (const int other : graph->steps[earlier].writes) {
+          const auto &a = buffers[std::size_t(written)], &b = buffers[std::size_t(other)];
+          if (a.kind != BufferKind::Planned || b.kind != BufferKind::Planned || lastRead(other) < int(s)) continue;
+          EXPECT_TRUE(a.arenaOffset + a.bytes <= b.arenaOffset || b.arenaOffset + b.bytes <= a.arenaOffset)
+              << a.name << " over " << b.name;
+        }
+}
+
+}  // namespace
+}  // namespace kerf

@@ -1,0 +1,176 @@
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "engine/mathlib/convolution.h"
+#include "engine/tensor/copy.h"
+
+namespace kerf {
+namespace {
+
+Tensor numbers(DType dtype, const Sizes& sizes, unsigned seed) {
+  std::mt19937 random(seed);
+  Tensor t = Tensor::zeros(DType::Int64, sizes).value();
+  for (std::int64_t i = 0; i < t.numel(); ++i) t.data<std::int64_t>()[i] = static_cast<int>(random() % 5) - 2;
+  return t.to(dtype).value();
+}
+
+std::vector<double> values(const Tensor& tensor) {
+  const Tensor dense = tensor.to(DType::Float64).value().contiguous().value();
+  return {dense.data<double>(), dense.data<double>() + dense.numel()};
+}
+
+struct Case {
+  const char* name;
+  Sizes input, weight;
+  ConvolutionSpec spec;
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> list{
+      {"1d", {2, 3, 9}, {4, 3, 3}, {{2}, {1}, {1}, false, {0}, 1}},
+      {"1d dilated", {1, 2, 12}, {3, 2, 3}, {{1}, {2}, {3}, false, {0}, 1}},
+      {"2d", {2, 3, 7, 6}, {4, 3, 3, 2}, {{2, 1}, {1, 0}, {1, 2}, false, {0}, 1}},
+      {"2d pointwise", {2, 5, 4, 4}, {3, 5, 1, 1}, {}},
+      {"2d grouped", {2, 4, 6, 6}, {6, 2, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 2}},
+      {"2d depthwise", {1, 4, 8, 8}, {8, 1, 5, 5}, {{2, 2}, {2, 2}, {1, 1}, false, {0, 0}, 4}},
+      {"2d padding beyond input", {1, 1, 2, 2}, {1, 1, 3, 3}, {{3, 3}, {4, 4}, {1, 1}, false, {0, 0}, 1}},
+      {"3d", {1, 2, 4, 5, 6}, {3, 2, 2, 3, 3}, {{1, 2, 1}, {1, 1, 0}, {1, 1, 2}, false, {0, 0, 0}, 1}},
+      {"1d transposed", {2, 3, 5}, {3, 4, 3}, {{2}, {1}, {1}, true, {1}, 1}},
+      {"2d transposed", {2, 4, 5, 3}, {4, 3, 3, 3}, {{2, 3}, {1, 0}, {1, 2}, true, {1, 2}, 1}},
+      {"2d transposed grouped", {1, 4, 3, 3}, {4, 2, 2, 2}, {{2, 2}, {0, 0}, {1, 1}, true, {0, 0}, 2}},
+      {"3d transposed", {1, 2, 3, 2, 2}, {2, 3, 2, 2, 2}, {{2, 1, 1}, {0, 1, 0}, {1, 1, 1}, true, {1, 0, 0}, 1}},
+      {"empty batch", {0, 3, 7, 6}, {4, 3, 3, 2}, {}},
+  };
+  return list;
+}
+
+/// Visits every product of the convolution: (flat index of output, input, weight). Written straight from the
+/// definition.
+template <class Visit>
+void forEachProduct(const Case& c, const Sizes& out, Visit&& visit) {
+  const std::size_t spatial = c.input.size() - 2;
+  const auto at = [&](const Sizes& list, std::size_t d) { return list.size() == 1 ? list[0] : list[d]; };
+  const Sizes& small = c.spec.transposed ? c.input : out;
+  const Sizes& big = c.spec.transposed ? out : c.input;
+  const std::int64_t smallPerGroup = c.weight[0] / c.spec.groups;
+  Sizes loop{small[0], c.weight[0], c.weight[1]};
+  loop.insert(loop.end(), small.begin() + 2, small.end());
+  loop.insert(loop.end(), c.weight.begin() + 2, c.weight.end());
+  const std::int64_t total = checkedNumel(loop).value();
+  for (std::int64_t flat = 0; flat < total; ++flat) {
+    Sizes index(loop.size());
+    for (std::int64_t d = static_cast<std::int64_t>(loop.size()), rest = flat; d-- > 0;) {
+      index[static_cast<std::size_t>(d)] = rest % loop[static_cast<std::size_t>(d)];
+      rest /= loop[static_cast<std::size_t>(d)];
+    }
+    const std::int64_t n = index[0], smallChannel = index[1], inner = index[2];
+    const std::int64_t bigChannel = smallChannel / smallPerGroup * c.weight[1] + inner;
+    std::int64_t smallAt = n * small[1] + smallChannel, bigAt = n * big[1] + bigChannel;
+    std::int64_t weightAt = smallChannel * c.weight[1] + inner;
+    bool inside = true;
+    for (std::size_t d = 0; d < spatial; ++d) {
+      const std::int64_t x = index[3 + d], k = index[3 + spatial + d];
+      const std::int64_t position = x * at(c.spec.stride, d) - at(c.spec.padding, d) + k * at(c.spec.dilation, d);
+      inside &= position >= 0 && position < big[d + 2];
+      smallAt = smallAt * small[d + 2] + x;
+      bigAt = bigAt * big[d + 2] + position;
+      weightAt = weightAt * c.weight[d + 2] + k;
+    }
+    if (inside) c.spec.transposed ? visit(bigAt, smallAt, weightAt) : visit(smallAt, bigAt, weightAt);
+  }
+}
+
+TEST(Convolution, EqualsTheDefinitionForEveryGeometryAndDtype) {
+  for (const auto& c : cases())
+    for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int32}) {
+      const Tensor input = numbers(dtype, c.input, 1), weight = numbers(dtype, c.weight, 2);
+      const Sizes sizes = convolutionSizes(c.input, c.weight, c.spec).value();
+      const Tensor bias = numbers(dtype, {sizes[1]}, 3);
+      const Tensor out = convolution(input, weight, bias, c.spec).value();
+      ASSERT_EQ(out.sizes(), sizes) << c.name;
+      std::vector<double> wanted(static_cast<std::size_t>(out.numel()));
+      const auto in = values(input), filter = values(weight), shift = values(bias);
+      forEachProduct(c, sizes, [&](auto o, auto i, auto w) {
+        wanted[static_cast<std::size_t>(o)] += in[static_cast<std::size_t>(i)] * filter[static_cast<std::size_t>(w)];
+      });
+      const std::int64_t area = out.numel() / std::max<std::int64_t>(1, sizes[0] * sizes[1]);
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        wanted[i] += shift[i / static_cast<std::size_t>(area) % shift.size()];
+      EXPECT_EQ(values(out), wanted) << c.name << " " << dtypeInfo(dtype).torchName;
+    }
+}
+
+TEST(Convolution, BackwardEqualsTheDefinition) {
+  for (const auto& c : cases())
+    for (const DType dtype : {DType::Float32, DType::Float64}) {
+      const Tensor input = numbers(dtype, c.input, 1), weight = numbers(dtype, c.weight, 2);
+      const Sizes sizes = convolutionSizes(c.input, c.weight, c.spec).value();
+      const Tensor grad = numbers(dtype, sizes, 5);
+      const auto result = convolutionBackward(grad, input, weight, c.spec, {true, true, true}).value();
+      const auto in = values(input), filter = values(weight), out = values(grad);
+      std::vector<double> gradIn(in.size()), gradWeight(filter.size()), gradBias(static_cast<std::size_t>(sizes[1]));
+      forEachProduct(c, sizes, [&](auto o, auto i, auto w) {
+        const auto at = [](auto x) { return static_cast<std::size_t>(x); };
+        gradIn[at(i)] += out[at(o)] * filter[at(w)];
+        gradWeight[at(w)] += out[at(o)] * in[at(i)];
+      });
+      const std::size_t area = out.size() / std::max<std::size_t>(1, static_cast<std::size_t>(sizes[0] * sizes[1]));
+      for (std::size_t i = 0; i < out.size(); ++i) gradBias[i / area % gradBias.size()] += out[i];
+      EXPECT_EQ(values(result.input), gradIn) << c.name;
+      EXPECT_EQ(values(result.weight), gradWeight) << c.name;
+      EXPECT_EQ(values(result.bias), gradBias) << c.name;
+    }
+}
+
+TEST(Convolution, ReadsAndWritesChannelsLast) {
+  const Tensor input = numbers(DType::Float32, {2, 3, 6, 5}, 1), weight = numbers(DType::Float32, {4, 3, 3, 3}, 2);
+  const Tensor wanted = convolution(input, weight, {}, {}).value();
+  const Tensor last = Tensor::zerosStrided(DType::Float32, {2, 3, 6, 5}, {90, 1, 15, 3}).value();
+  ASSERT_TRUE(copyElements(input, last).has_value());
+  const Tensor out = Tensor::zerosStrided(DType::Float32, {2, 4, 4, 3}, {48, 1, 12, 4}).value();
+  ASSERT_TRUE(convolutionInto(last, weight, {}, {}, out).has_value());
+  EXPECT_EQ(values(out), values(wanted));
+  const Tensor expanded = numbers(DType::Float32, {2, 3, 1, 5}, 1).viewAs({2, 3, 6, 5}, {15, 5, 0, 1}, 0);
+  EXPECT_EQ(values(convolution(expanded, weight, {}, {}).value()),
+            values(convolution(expanded.clone().value(), weight, {}, {}).value()));
+}
+
+TEST(Convolution, OverwritesWhatTheOutputHeld) {
+  for (const DType dtype : {DType::Float32, DType::Float64}) {
+    const Tensor input = numbers(dtype, {1, 2, 4, 4}, 1), weight = numbers(dtype, {2, 2, 3, 3}, 2);
+    const Tensor wanted = convolution(input, weight, {}, {}).value();
+    const Tensor out = numbers(dtype, wanted.sizes(), 9);
+    ASSERT_TRUE(convolutionInto(input, weight, {}, {}, out).has_value());
+    EXPECT_EQ(values(out), values(wanted));
+  }
+}
+
+TEST(Convolution, BackwardComputesOnlyWhatIsWanted) {
+  const Tensor input = numbers(DType::Float32, {1, 2, 4, 4}, 1), weight = numbers(DType::Float32, {2, 2, 3, 3}, 2);
+  const auto result =
+      convolutionBackward(numbers(DType::Float32, {1, 2, 2, 2}, 3), input, weight, {}, {false, true, false}).value();
+  EXPECT_FALSE(result.input.defined());
+  EXPECT_TRUE(result.weight.defined());
+  EXPECT_FALSE(result.bias.defined());
+}
+
+TEST(Convolution, RefusesWhatDoesNotFit) {
+  const auto refused = [](const Sizes& input, const Sizes& weight, const ConvolutionSpec& spec) {
+    return convolutionSizes(input, weight, spec).error().code;
+  };
+  EXPECT_EQ(refused({1, 3}, {1, 3}, {}), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(refused({1, 3, 4, 4}, {1, 2, 3, 3}, {}), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(refused({1, 3, 2, 2}, {1, 3, 3, 3}, {}), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(refused({1, 3, 4, 4}, {1, 3, 3, 3}, {{0}, {0}, {1}, false, {0}, 1}), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(refused({1, 3, 4, 4}, {1, 3, 3, 3}, {{1}, {-1}, {1}, false, {0}, 1}), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(refused({1, 3, 4, 4}, {1, 3, 3, 3}, {{1, 1, 1}, {0}, {1}, false, {0}, 1}), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(refused({1, 4, 4, 4}, {3, 2, 3, 3}, {{1}, {0}, {1}, false, {0}, 2}), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(refused({1, 3, 4, 4}, {3, 1, 3, 3}, {{2}, {0}, {1}, true, {2}, 1}), ErrorCode::ShapeMismatch);
+  EXPECT_EQ(
+      convolution(numbers(DType::Float32, {1, 1, 3}, 1), numbers(DType::Float64, {1, 1, 2}, 1), {}, {}).error().code,
+      ErrorCode::ShapeMismatch);
+}
+
+}  // namespace
+}  // namespace kerf

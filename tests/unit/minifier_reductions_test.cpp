@@ -1,0 +1,259 @@
+// Each reduction on the graph of its header comment, the table, and 1-minimality against brute force.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/ir/interpreter.h"
+#include "minifier/core/candidate_editor.h"
+#include "minifier/core/subgraph.h"
+#include "minifier/core/verdict_cache.h"
+#include "minifier/reductions/reductions.h"
+#include "tests/support/minifier_graphs.h"
+
+namespace kerf {
+namespace {
+
+using namespace kerf::testing;
+
+/// What all proposals of `reduction` look like: their nodes' names, joined.
+std::vector<std::string> proposals(const Reduction& reduction, const Candidate& candidate) {
+  RecordedValues values(candidate, {});
+  const ReductionInput input{candidate, values};
+  std::vector<std::string> list;
+  for (const Edit& edit : reduction.edits(input, {})) {
+    const std::optional<Candidate> built = edit.build();
+    if (!built) continue;
+    const Graph& graph = built->module.graph;
+    EXPECT_TRUE(graph.lint().has_value()) << reduction.name;
+    EXPECT_EQ(graph.placeholders().size(), built->inputs.size()) << reduction.name;
+    EXPECT_TRUE(Interpreter(built->module, referenceOps()).run(built->inputs).has_value()) << reduction.name;
+    std::string names;
+    for (NodeId id : graph.order()) names += graph.node(id).name() + " ";
+    list.push_back(names);
+  }
+  return list;
+}
+
+bool offers(const std::vector<std::string>& list, const std::string& names) {
+  return std::ranges::find(list, names + " ") != list.end();
+}
+
+/// x → f → g → h → output.
+Candidate chain() {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId f = b.call(Tanh, {x}, "f");
+  const NodeId g = b.call(Exp, {f}, "g");
+  return b.finish({b.call(Relu, {g}, "h")});
+}
+
+TEST(Reductions, TableIsComplete) {
+  std::set<std::string> names;
+  for (const Reduction& reduction : allReductions()) {
+    EXPECT_FALSE(reduction.description.empty());
+    EXPECT_TRUE(names.insert(reduction.name).second);
+    EXPECT_FALSE(proposals(reduction, mlp(3, 1)).empty() && reduction.name != "cut_outputs" &&
+                 reduction.name != "simplify_arguments" && reduction.name != "bypass_operand")
+        << reduction.name;
+  }
+  EXPECT_EQ(names.size(), 11u);
+}
+
+TEST(Reductions, IsolateNodesOffersEachCallAlone) {
+  const auto list = proposals(isolateNodes(), chain());
+  EXPECT_TRUE(offers(list, "x f output"));
+  EXPECT_TRUE(offers(list, "f g output"));
+  EXPECT_TRUE(offers(list, "g h output"));
+}
+
+TEST(Reductions, RemoveSuffixAndPrefixCutAtBothEnds) {
+  EXPECT_TRUE(offers(proposals(removeSuffix(), chain()), "x f g output"));
+  EXPECT_TRUE(offers(proposals(removePrefix(), chain()), "f g h output"));
+}
+
+TEST(Reductions, DeltaTurnsAMiddleCallIntoAnInput) {
+  const auto list = proposals(deltaNodes(), chain());
+  EXPECT_TRUE(offers(list, "g h output"));
+  EXPECT_TRUE(offers(list, "x f g output"));
+  EXPECT_TRUE(offers(list, "f g h output"));
+}
+
+TEST(Reductions, CutOutputsReturnsFewer) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId y = b.input("y", {4});
+  const Candidate candidate = b.finish({b.call(Relu, {x}, "a"), b.call(Exp, {y}, "b")});
+  const auto list = proposals(cutOutputs(), candidate);
+  EXPECT_EQ(list, (std::vector<std::string>{"x a output ", "y b output "}));
+}
+
+TEST(Reductions, BypassSkipsACallButNeverReturnsAnInput) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId y = b.input("y", {4});
+  const NodeId a = b.call(Relu, {x}, "a");
+  const auto list = proposals(bypassOperand(), b.finish({b.call(Add, {a, y}, "total")}));
+  EXPECT_TRUE(offers(list, "x a output"));
+  EXPECT_TRUE(offers(list, "x y total output"));
+  EXPECT_EQ(list.size(), 2u);
+}
+
+TEST(Reductions, MergeInputsUsesOneForTwo) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId y = b.input("y", {4});
+  EXPECT_EQ(proposals(mergeInputs(), b.finish({b.call(Add, {x, y}, "total")})),
+            (std::vector<std::string>{"x total output "}));
+}
+
+TEST(Reductions, SimplifyArgumentsLeavesOutOptionalOperands) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {2, 4});
+  const NodeId y = b.input("y", {2, 4});
+  const NodeId cat = b.call("torch.ops.aten.cat.default", {Argument::list({x, y})}, "cat");
+  const auto list = proposals(simplifyArguments(), b.finish({b.call(Relu, {cat}, "relu")}));
+  EXPECT_EQ(list, (std::vector<std::string>{"x cat relu output ", "y cat relu output "}));
+}
+
+TEST(Reductions, ShrinkInputsKeepsValuesAndShapesConsistent) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {6, 4});
+  const NodeId view = b.call("torch.ops.aten.view.default", {x, Argument::list({6, 2, 2})}, "view");
+  const Candidate candidate = b.finish({b.call(Relu, {view}, "relu")});
+  RecordedValues values(candidate, {});
+  const ReductionInput input{candidate, values};
+  const std::vector<Edit> edits = shrinkInputs().edits(input, {});
+  ASSERT_FALSE(edits.empty());
+  const std::optional<Candidate> smaller = edits[0].build();  // 6 → 1
+  ASSERT_TRUE(smaller.has_value());
+  const Tensor& tensor = smaller->inputs[0].tensor();
+  EXPECT_EQ(tensor.sizes(), (Sizes{1, 4}));
+  for (std::int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(tensor.itemAsDouble(i), candidate.inputs[0].tensor().itemAsDouble(i));
+  }
+  EXPECT_EQ(smaller->module.graph.node(*smaller->module.graph.find("relu")).meta().value.tensor()->concreteSizes(),
+            (Sizes{1, 2, 2}));
+}
+
+TEST(CandidateEditor, CutsATupleAtItsItems) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId pair = b.call("torch.ops.aten.max.dim", {x, 0}, "pair");
+  const NodeId first = b.call("operator.getitem", {pair, 0}, "first");
+  const Candidate candidate = b.finish({b.call(Relu, {first}, "relu")});
+  RecordedValues values(candidate, {});
+  const auto built = removeNodes({candidate, values}, {pair});
+  ASSERT_TRUE(built.has_value());
+  EXPECT_EQ(built->module.graph.size(), 3u);
+  EXPECT_EQ(built->module.graph.node(built->module.graph.placeholders()[0]).name(), "first");
+}
+
+TEST(CandidateEditor, KeepsNamesThatPythonReserves) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId tanh = b.call(Tanh, {x});
+  const NodeId sum = b.graph.createNamed(Opcode::CallFunction, Exp, {tanh}, {}, "sum");
+  const Candidate candidate = b.finish({b.call(Relu, {sum}, "relu")});
+  RecordedValues values(candidate, {});
+  const auto built = keepOnly({candidate, values}, {*candidate.module.graph.find("relu")});
+  ASSERT_TRUE(built.has_value());
+  const Node& placeholder = built->module.graph.node(built->module.graph.placeholders()[0]);
+  EXPECT_EQ(placeholder.name(), "sum");
+  EXPECT_EQ(placeholder.target(), "sum");
+}
+
+/// A random graph of pointwise calls on f32[3].
+Candidate randomGraph(unsigned seed) {
+  std::mt19937 random(seed);
+  CandidateBuilder b;
+  std::vector<NodeId> nodes;
+  for (unsigned i = 0; i < 1 + random() % 3; ++i) nodes.push_back(b.input(fmt::format("x{}", i).c_str(), {3}));
+  const std::size_t inputs = nodes.size();
+  const char* unary[] = {Relu, Tanh, Exp};
+  const char* binary[] = {Add, Mul};
+  for (unsigned i = 0; i < 4 + random() % 9; ++i) {
+    const NodeId a = nodes[random() % nodes.size()];
+    const NodeId c = nodes[random() % nodes.size()];
+    nodes.push_back(random() % 2 ? b.call(unary[random() % 3], {a}) : b.call(binary[random() % 2], {a, c}));
+  }
+  std::vector<NodeId> outputs{nodes.back()};
+  if (random() % 2 && nodes.size() > inputs + 1)
+    outputs.push_back(nodes[inputs + random() % (nodes.size() - inputs - 1)]);
+  return b.finish(outputs);
+}
+
+/// Whether some path leads from a call of `from` to a call of `to`.
+bool reaches(const Graph& graph, const char* from, const char* to) {
+  std::set<NodeId> tainted;
+  for (NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const auto inputs = node.inputs();
+    const bool fed = std::ranges::any_of(inputs, [&](NodeId input) { return tainted.contains(input); });
+    if (fed && node.isCall(to)) return true;
+    if (fed || node.isCall(from)) tainted.insert(id);
+  }
+  return false;
+}
+
+bool isReturned(const Graph& graph, NodeId id) {
+  const auto returned = returnedNodes(graph);
+  return std::ranges::find(returned, id) != returned.end();
+}
+
+/// Every way of taking one node away, written without the reductions: cut a call, bypass it, drop an output, merge.
+std::vector<Candidate> allSingleRemovals(const Candidate& candidate) {
+  std::vector<Candidate> list;
+  const Graph& graph = candidate.module.graph;
+  RecordedValues values(candidate, {});
+  for (NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.op() == Opcode::Output) continue;
+    if (node.op() == Opcode::CallFunction && !isReturned(graph, id)) {
+      CandidateEditor editor(candidate);
+      EXPECT_TRUE(editor.cut(id, *values.find(id)));
+      list.push_back(editor.finish());
+    }
+    for (NodeId other : graph.order()) {
+      if (other == id) break;
+      CandidateEditor editor(candidate);
+      const bool bothInputs = node.op() == Opcode::Placeholder && graph.node(other).op() == Opcode::Placeholder;
+      const auto inputs = node.inputs();
+      if (!bothInputs && std::ranges::find(inputs, other) == inputs.end()) continue;
+      editor.graph().replaceAllUsesWith(id, other);
+      const auto returned = returnedNodes(editor.graph());
+      if (std::ranges::any_of(returned, [&](NodeId r) { return graph.node(r).op() == Opcode::Placeholder; })) continue;
+      list.push_back(editor.finish());
+    }
+  }
+  return list;
+}
+
+void expectOneMinimal(const Candidate& start, unsigned seed) {
+  GraphOracle oracle(
+      [](const Candidate& candidate) { return reaches(candidate.module.graph, Exp, Add) ? fails("path") : passes(); });
+  MemoryVerdictCache cache;
+  const auto result = minify(start, oracle, cache, {}, {}, {});
+  ASSERT_TRUE(result.has_value()) << result.error().text();
+  EXPECT_TRUE(result->oneMinimal);
+  EXPECT_TRUE(reaches(result->candidate.module.graph, Exp, Add));
+  const CandidateSize size = measure(result->candidate);
+  for (const Candidate& smaller : allSingleRemovals(result->candidate)) {
+    if (!(measure(smaller).nodes < size.nodes)) continue;
+    EXPECT_FALSE(reaches(smaller.module.graph, Exp, Add)) << "a single node could still go, seed " << seed;
+  }
+}
+
+TEST(OneMinimality, AgreesWithBruteForceOnRandomGraphs) {
+  int checked = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const Candidate start = randomGraph(seed);
+    if (!reaches(start.module.graph, Exp, Add)) continue;
+    expectOneMinimal(start, seed);
+    ++checked;
+  }
+  EXPECT_GE(checked, 50);
+}
+
+}  // namespace
+}  // namespace kerf

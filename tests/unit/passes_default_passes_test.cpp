@@ -1,0 +1,236 @@
+// Each default pass on small graphs: what it changes, and above all what it leaves alone.
+#include <gtest/gtest.h>
+
+#include "engine/ir/interpreter.h"
+#include "engine/ops/op_registry.h"
+#include "engine/passes/constant_folding.h"
+#include "engine/passes/cse.h"
+#include "engine/passes/dce.h"
+#include "engine/passes/no_op_removal.h"
+
+namespace kerf {
+namespace {
+
+constexpr const char* Relu = "torch.ops.aten.relu.default";
+constexpr const char* Exp = "torch.ops.aten.exp.default";
+constexpr const char* Add = "torch.ops.aten.add.Tensor";
+constexpr const char* Mul = "torch.ops.aten.mul.Tensor";
+constexpr const char* View = "torch.ops.aten.view.default";
+constexpr const char* Permute = "torch.ops.aten.permute.default";
+constexpr const char* Clone = "torch.ops.aten.clone.default";
+constexpr const char* Full = "torch.ops.aten.full.default";
+constexpr const char* Iota = "torch.ops.prims.iota.default";
+constexpr const char* Rand = "torch.ops.aten.rand.default";
+constexpr const char* AddInplace = "torch.ops.aten.add_.Tensor";
+
+ValueMeta meta(Sizes sizes, DType dtype = DType::Float32) {
+  TensorMeta tensor{.dtype = dtype};
+  for (auto size : sizes) tensor.sizes.push_back(dim(size));
+  for (auto stride : contiguousStrides(sizes)) tensor.strides.push_back(dim(stride));
+  return {tensor};
+}
+
+/// A graph under construction on placeholders with contiguous metas.
+struct Builder {
+  GraphModule module;
+  Graph& graph = module.graph;
+
+  NodeId input(const char* name, Sizes sizes, DType dtype = DType::Float32) {
+    const NodeId id = graph.placeholder(name);
+    graph.setValueMeta(id, meta(std::move(sizes), dtype));
+    return id;
+  }
+  NodeId call(const char* target, ArgumentList args, KeywordArguments kwargs = {}) {
+    return graph.callFunction(target, std::move(args), std::move(kwargs));
+  }
+  GraphModule& finish(ArgumentList outputs) {
+    graph.output(Argument::tuple(std::move(outputs)));
+    EXPECT_TRUE(propagateShapes(module).has_value());
+    return module;
+  }
+};
+
+bool runPass(const Pass& pass, GraphModule& module) {
+  const auto changed = pass.run(module);
+  EXPECT_TRUE(changed.has_value()) << changed.error().text();
+  EXPECT_TRUE(module.graph.lint().has_value());
+  return changed.value_or(false);
+}
+
+std::vector<std::string> targets(const Graph& graph) {
+  std::vector<std::string> list;
+  for (NodeId id : graph.order()) {
+    if (graph.node(id).op() == Opcode::CallFunction) list.push_back(graph.node(id).target());
+  }
+  return list;
+}
+
+TEST(NoOpRemoval, SkipsViewsCastsAndUnitsThatChangeNothing) {
+  Builder b;
+  const NodeId x = b.input("x", {2, 3});
+  const NodeId view = b.call(View, {x, Argument::list({2, 3})});
+  const NodeId permute = b.call(Permute, {view, Argument::list({0, 1})});
+  const NodeId cast = b.call("torch.ops.prims.convert_element_type.default", {permute, DType::Float32});
+  const NodeId one = b.call(Mul, {cast, 1});
+  const NodeId relu = b.call(Relu, {one});
+  GraphModule& module = b.finish({relu});
+  EXPECT_TRUE(runPass(noOpRemovalPass(), module));
+  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{Relu}));
+  EXPECT_EQ(module.graph.node(relu).args()[0], Argument(x));
+}
+
+TEST(NoOpRemoval, KeepsWhatChangesShapeOrder) {
+  Builder b;
+  const NodeId x = b.input("x", {2, 2});
+  const NodeId swapped = b.call(Permute, {x, Argument::list({1, 0})});
+  const NodeId other = b.call(View, {x, Argument::list({4})});
+  GraphModule& module = b.finish({b.call(Relu, {swapped}), b.call(Relu, {other})});
+  EXPECT_FALSE(runPass(noOpRemovalPass(), module));
+  EXPECT_EQ(module.graph.size(), 6u);
+}
+
+TEST(NoOpRemoval, KnowsThatAddingZeroLosesMinusZero) {
+  Builder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId n = b.input("n", {4}, DType::Int64);
+  const NodeId plusZero = b.call(Add, {x, 0});
+  const NodeId minusZero = b.call(Add, {x, -0.0});
+  const NodeId integer = b.call(Add, {n, 0});
+  GraphModule& module = b.finish({b.call(Relu, {plusZero}), b.call(Exp, {minusZero}), b.call(Mul, {integer, 2})});
+  EXPECT_TRUE(runPass(noOpRemovalPass(), module));
+  EXPECT_TRUE(module.graph.contains(plusZero));
+  EXPECT_FALSE(module.graph.contains(minusZero));
+  EXPECT_FALSE(module.graph.contains(integer));
+}
+
+TEST(NoOpRemoval, KeepsACloneThatChangesStridesOrIsReturned) {
+  Builder b;
+  const NodeId x = b.input("x", {2, 3});
+  const NodeId swapped = b.call(Permute, {x, Argument::list({1, 0})});
+  const NodeId repacked = b.call(Clone, {swapped}, {{"memory_format", MemoryFormat::Contiguous}});
+  const NodeId same = b.call(Clone, {x});
+  const NodeId returned = b.call(Clone, {x});
+  GraphModule& module = b.finish({b.call(Relu, {repacked}), b.call(Exp, {same}), returned});
+  EXPECT_TRUE(runPass(noOpRemovalPass(), module));
+  EXPECT_TRUE(module.graph.contains(repacked));
+  EXPECT_FALSE(module.graph.contains(same));
+  EXPECT_TRUE(module.graph.contains(returned));
+}
+
+TEST(NoOpRemoval, KeepsACopyOfMutatedMemory) {
+  Builder b;
+  const NodeId x = b.input("x", {3});
+  const NodeId before = b.call(Clone, {x});
+  b.call(AddInplace, {x, 1});
+  GraphModule& module = b.finish({b.call(Relu, {before})});
+  EXPECT_FALSE(runPass(noOpRemovalPass(), module));
+  EXPECT_TRUE(module.graph.contains(before));
+}
+
+TEST(ConstantFolding, FreezesComputedConstants) {
+  Builder b;
+  const NodeId x = b.input("x", {4}, DType::Int64);
+  const NodeId iota = b.call(
+      Iota, {4}, {{"start", 0}, {"step", 1}, {"dtype", DType::Int64}, {"device", Device{}}, {"requires_grad", false}});
+  const NodeId twice = b.call(Mul, {iota, 2});
+  const NodeId sum = b.call(Add, {x, twice});
+  GraphModule& module = b.finish({sum});
+  EXPECT_TRUE(runPass(constantFoldingPass(), module));
+  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{Add}));
+  const TensorAttribute* frozen = module.attribute("_frozen_param0");
+  ASSERT_NE(frozen, nullptr);
+  EXPECT_EQ(frozen->tensor.itemAsInt(3), 6);
+  const NodeId read = *module.graph.node(sum).args()[1].as<NodeId>();
+  EXPECT_EQ(module.graph.node(read).op(), Opcode::GetAttr);
+  EXPECT_EQ(module.graph.node(read).meta().value, meta({4}, DType::Int64));
+  EXPECT_EQ(module.graph.node(read).meta().fromNodes, (std::vector<std::string>{"mul_tensor"}));
+}
+
+TEST(ConstantFolding, KeepsUniformConstantsAsFull) {
+  Builder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId full = b.call(Full, {Argument::list({4}), 3.0}, {{"dtype", DType::Float32}});
+  const NodeId twice = b.call(Mul, {full, 2});
+  GraphModule& module = b.finish({b.call(Add, {x, twice})});
+  EXPECT_TRUE(runPass(constantFoldingPass(), module));
+  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{Full, Add}));
+  const auto folded = module.graph.find("full_default_1");
+  ASSERT_TRUE(folded.has_value());
+  EXPECT_EQ(module.graph.node(*folded).args()[1], Argument(6.0));
+  EXPECT_TRUE(module.attributes.empty());
+  EXPECT_FALSE(runPass(constantFoldingPass(), module));  // a lone full stays as it is
+}
+
+TEST(ConstantFolding, LeavesRandomOpsAlone) {
+  Builder b;
+  const NodeId random = b.call(Rand, {Argument::list({4})});
+  GraphModule& module = b.finish({b.call(Relu, {b.call(Mul, {random, 2})})});
+  EXPECT_FALSE(runPass(constantFoldingPass(), module));
+}
+
+TEST(ConstantFolding, LeavesLargeResultsAlone) {
+  Builder b;
+  const NodeId x = b.input("x", {100'000}, DType::Int64);
+  const NodeId iota =
+      b.call(Iota, {100'000},
+             {{"start", 0}, {"step", 1}, {"dtype", DType::Int64}, {"device", Device{}}, {"requires_grad", false}});
+  GraphModule& module = b.finish({b.call(Add, {x, b.call(Mul, {iota, 2})})});
+  EXPECT_FALSE(runPass(constantFoldingPass(), module));
+}
+
+TEST(Cse, MergesEqualCallsAndTheirProvenance) {
+  Builder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId first = b.call(Exp, {x});
+  const NodeId second = b.call(Exp, {x});
+  const NodeId a = b.call(Relu, {first});
+  const NodeId c = b.call(Relu, {second});
+  const NodeId sum = b.call(Add, {a, c});
+  GraphModule& module = b.finish({sum});
+  EXPECT_TRUE(runPass(csePass(), module));
+  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{Exp, Relu, Add}));
+  EXPECT_EQ(module.graph.node(sum).args(), (ArgumentList{a, a}));
+  EXPECT_EQ(module.graph.node(first).meta().fromNodes, (std::vector<std::string>{"exp_default", "exp_default_1"}));
+}
+
+TEST(Cse, KeepsDifferentArgumentsRandomCallsAndReturnedPairs) {
+  Builder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId plus = b.call(Add, {x, 0.0});
+  const NodeId minus = b.call(Add, {x, -0.0});
+  const NodeId r1 = b.call("torch.ops.aten.rand_like.default", {x});
+  const NodeId r2 = b.call("torch.ops.aten.rand_like.default", {x});
+  const NodeId e1 = b.call(Exp, {x});
+  const NodeId e2 = b.call(Exp, {x});
+  GraphModule& module = b.finish({plus, minus, r1, r2, e1, e2});
+  EXPECT_FALSE(runPass(csePass(), module));
+}
+
+TEST(Cse, DoesNotMergeAcrossMutation) {
+  Builder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId before = b.call(Exp, {x});
+  const NodeId view = b.call(View, {x, Argument::list({2, 2})});
+  b.call(AddInplace, {view, 1});
+  const NodeId after = b.call(Exp, {x});
+  GraphModule& module = b.finish({b.call(Add, {before, after})});
+  EXPECT_FALSE(runPass(csePass(), module));
+}
+
+TEST(Dce, DropsUnusedPureCallsOnly) {
+  Builder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId unused = b.input("unused", {4});
+  const NodeId dead = b.call(Exp, {b.call(Relu, {x})});
+  const NodeId random = b.call("torch.ops.aten.rand_like.default", {x});
+  const NodeId unknown = b.call("torch.ops.mine.notify.default", {x});
+  const NodeId write = b.call(AddInplace, {x, 1});
+  GraphModule& module = b.finish({b.call(Relu, {x})});
+  EXPECT_TRUE(runPass(dcePass(), module));
+  EXPECT_FALSE(module.graph.contains(dead));
+  for (NodeId id : {unused, random, unknown, write}) EXPECT_TRUE(module.graph.contains(id));
+  EXPECT_EQ(module.graph.size(), 7u);
+}
+
+}  // namespace
+}  // namespace kerf

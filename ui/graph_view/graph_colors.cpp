@@ -1,0 +1,28 @@
+#include "ui/graph_view/graph_colors.h"
+
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+
+const NodeRow* accuracyOf(const NodeDoc& node, const ViewState& state) {
+  if (!state.accuracy) return nullptr;
+  const auto found = state.accuracy->nodeIndex.constFind(node.name);
+  return found == state.accuracy->nodeIndex.constEnd() ? nullptr : &state.accuracy->nodes[std::size_t(*found)];
+}
+
+}  // namespace
+
+QColor nodeColor(const NodeDoc& node, const ViewState& state) {
+  if (state.mode == ColorMode::Kind) return theme().kind(node.kind);
+  const auto* row = accuracyOf(node, state);
+  if (!row) return theme().faint;
+  return row->same ? theme().heat(std::min(row->ratio, 0.999)) : theme().bad;
+}
+
+bool isFirstBad(const NodeDoc& node, const ViewState& state) {
+  const auto* row = accuracyOf(node, state);
+  return row && row->firstBad;
+}
+
+}  // namespace kerf::ui

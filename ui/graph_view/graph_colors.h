@@ -1,0 +1,28 @@
+// GraphColors: what colours the cards: what a node does, or how far its value is from the limit.
+#pragma once
+
+#include <QColor>
+#include <QSet>
+
+#include "ui/graph_view/scene.h"
+
+namespace kerf::ui {
+
+enum class ColorMode { Kind, Accuracy };
+
+/// State of the view that painting depends on, beside the scene itself.
+struct ViewState {
+  ColorMode mode = ColorMode::Kind;
+  AccuracyDocPtr accuracy;
+  int selected = -1, hovered = -1;  ///< nodes
+  QSet<int> found;                  ///< search hits, nodes
+  int currentHit = -1;
+  QSet<int> added;  ///< nodes that the shown pass made
+  bool dimUnrelated = false;
+};
+
+/// Colour of one node; invalid where the mode knows nothing of it.
+QColor nodeColor(const NodeDoc& node, const ViewState& state);
+bool isFirstBad(const NodeDoc& node, const ViewState& state);
+
+}  // namespace kerf::ui

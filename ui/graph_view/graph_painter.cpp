@@ -1,0 +1,250 @@
+#include "ui/graph_view/graph_painter.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QPainterPath>
+
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+
+constexpr double kRadius = 6;
+constexpr double kArrow = 6;
+constexpr std::size_t kMostSmoothEdges = 3000;  ///< above this many visible edges, they are plain lines
+
+QPainterPath pathOf(const QPolygonF& points) {
+  QPainterPath path(points.first());
+  for (int i = 1; i + 2 < points.size(); i += 3) path.cubicTo(points[i], points[i + 1], points[i + 2]);
+  return path;
+}
+
+QPainterPath rounded(const QRectF& rect) {
+  QPainterPath path;
+  path.addRoundedRect(rect, kRadius, kRadius);
+  return path;
+}
+
+QPolygonF arrowAt(const QPointF& tip) {
+  return QPolygonF({tip, tip + QPointF(-kArrow * 0.6, -kArrow), tip + QPointF(kArrow * 0.6, -kArrow)});
+}
+
+}  // namespace
+
+Detail detailAt(double zoom) { return zoom >= 0.5 ? Detail::Full : zoom >= 0.16 ? Detail::Title : Detail::Box; }
+
+GraphPainter::GraphPainter(QPainter& painter, const Scene& scene, const ViewState& state, double zoom)
+    : m_painter(painter),
+      m_scene(scene),
+      m_state(state),
+      m_zoom(zoom),
+      m_detail(detailAt(zoom)),
+      m_selectedCard(state.selected >= 0 && state.selected < int(scene.cardOfNode.size())
+                         ? scene.cardOfNode[std::size_t(state.selected)]
+                         : -1),
+      m_bold(interfaceFont()),
+      m_plain(interfaceFont()),
+      m_code(codeFont()),
+      m_large(interfaceFont()) {
+  m_bold.setBold(true);
+  m_plain.setPixelSize(12);
+  m_code.setPixelSize(11);
+  m_large.setPixelSize(26);
+  m_large.setBold(true);
+}
+
+void GraphPainter::paint(const QRectF& visible) {
+  m_painter.setRenderHint(QPainter::Antialiasing, m_detail != Detail::Box);
+  m_painter.setRenderHint(QPainter::TextAntialiasing, true);
+  paintEdges(visible);
+  if (m_detail == Detail::Box) return paintBoxes(visible);
+  for (const auto& card : m_scene.cards) {
+    if (!card.rect.intersects(visible)) continue;
+    paintCard(card);
+    ++m_painted;
+  }
+  if (m_state.mode != ColorMode::Accuracy) return;
+  for (const auto& card : m_scene.cards)
+    if (card.rect.intersects(visible) && isFirstBad(m_scene.graph->nodes[std::size_t(card.node)], m_state))
+      paintFirstBad(card);
+}
+
+void GraphPainter::paintEdges(const QRectF& visible) {
+  std::vector<const SceneEdge*> marked, plain;
+  for (const auto& edge : m_scene.edges) {
+    if (!edge.bounds.intersects(visible)) continue;
+    const bool near = m_selectedCard >= 0 && (edge.from == m_selectedCard || edge.to == m_selectedCard);
+    (near ? marked : plain).push_back(&edge);
+  }
+  const QColor quiet = blend(theme().muted, theme().canvas, theme().dark ? 0.55 : 0.6);
+  if (m_detail != Detail::Box && plain.size() < kMostSmoothEdges) {
+    for (const auto* edge : plain) paintEdge(*edge, quiet, 1.2);
+  } else {
+    QVector<QLineF> lines;
+    for (const auto* edge : plain) lines.push_back({edge->points.first(), edge->points.last()});
+    m_painter.setPen(QPen(blend(quiet, theme().canvas, 0.7), 0));
+    m_painter.drawLines(lines);
+  }
+  for (const auto* edge : marked)
+    paintEdge(*edge, edge->to == m_selectedCard ? theme().accent : theme().warn, std::max(2.0, 1.4 / m_zoom));
+}
+
+void GraphPainter::paintEdge(const SceneEdge& edge, const QColor& color, double width) {
+  m_painter.setBrush(Qt::NoBrush);
+  m_painter.setPen(QPen(color, width));
+  m_painter.drawPath(pathOf(edge.points));
+  if (m_detail != Detail::Full) return;
+  m_painter.setPen(Qt::NoPen);
+  m_painter.setBrush(color);
+  m_painter.drawPolygon(arrowAt(edge.points.last()));
+}
+
+void GraphPainter::paintBoxes(const QRectF& visible) {
+  QHash<QRgb, QVector<QRectF>> batches;
+  for (const auto& card : m_scene.cards) {
+    if (!card.rect.intersects(visible)) continue;
+    ++m_painted;
+    const auto& node = m_scene.graph->nodes[std::size_t(card.node)];
+    const bool marked = card.node == m_state.selected || m_state.found.contains(card.node);
+    const QColor color = marked ? theme().accent : blend(nodeColor(node, m_state), theme().base, 0.75);
+    batches[color.rgb()].push_back(card.rect);
+  }
+  m_painter.setPen(Qt::NoPen);
+  for (auto batch = batches.constBegin(); batch != batches.constEnd(); ++batch) {
+    m_painter.setBrush(QColor(batch.key()));
+    m_painter.drawRects(batch.value());
+  }
+  if (m_selectedCard < 0) return;
+  m_painter.setPen(QPen(theme().accent, 3 / m_zoom));
+  m_painter.setBrush(Qt::NoBrush);
+  m_painter.drawRect(
+      m_scene.cards[std::size_t(m_selectedCard)].rect.adjusted(-3 / m_zoom, -3 / m_zoom, 3 / m_zoom, 3 / m_zoom));
+}
+
+bool GraphPainter::related(int card) const {
+  if (!m_state.dimUnrelated || m_selectedCard < 0 || card == m_selectedCard) return true;
+  const auto& selected = m_scene.graph->nodes[std::size_t(m_state.selected)];
+  const auto near = [&](int node) { return m_scene.cardOfNode[std::size_t(node)] == card; };
+  return std::any_of(selected.inputs.begin(), selected.inputs.end(), near) ||
+         std::any_of(selected.users.begin(), selected.users.end(), near);
+}
+
+void GraphPainter::paintCard(const SceneCard& card) {
+  const auto& node = m_scene.graph->nodes[std::size_t(card.node)];
+  const QColor color = nodeColor(node, m_state);
+  const bool faded = !related(int(&card - m_scene.cards.data()));
+  if (faded) m_painter.setOpacity(0.35);
+  paintFrame(card, color);
+  if (m_detail == Detail::Full) {
+    paintText(card, color);
+    paintRows(card);
+  } else {
+    paintTitle(card, color);
+  }
+  if (faded) m_painter.setOpacity(1);
+}
+
+QColor GraphPainter::borderOf(const SceneCard& card) const {
+  if (m_state.selected >= 0 && &card - m_scene.cards.data() == m_selectedCard) return theme().accent;
+  if (m_state.found.contains(card.node)) return theme().warn;
+  if (m_state.added.contains(card.node)) return theme().good;
+  return card.node == m_state.hovered ? theme().muted : theme().border;
+}
+
+void GraphPainter::paintFrame(const SceneCard& card, const QColor& color) {
+  const auto border = borderOf(card);
+  const bool strong = border != theme().border && border != theme().muted;
+  const double width = strong ? std::max(2.0, 1.5 / m_zoom) : 1.0;
+  const bool current = m_state.currentHit == card.node;
+  if (current || border == theme().accent) {
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(blend(current ? theme().warn : theme().accent, theme().canvas, 0.28));
+    m_painter.drawRoundedRect(card.rect.adjusted(-5, -5, 5, 5), kRadius + 4, kRadius + 4);
+  }
+  const bool accuracy = m_state.mode == ColorMode::Accuracy;
+  const double tint = m_detail == Detail::Full ? (accuracy ? 0.10 : 0) : 0.16;
+  m_painter.setPen(QPen(border, width));
+  m_painter.setBrush(blend(color, theme().base, tint));
+  m_painter.drawRoundedRect(card.rect, kRadius, kRadius);
+  m_painter.save();
+  m_painter.setClipPath(rounded(card.rect.adjusted(width / 2, width / 2, -width / 2, -width / 2)), Qt::IntersectClip);
+  m_painter.setPen(Qt::NoPen);
+  if (m_detail == Detail::Full) {
+    m_painter.setBrush(blend(color, theme().base, (theme().dark ? 0.24 : 0.13) + (accuracy ? 0.08 : 0)));
+    m_painter.drawRect(QRectF(card.rect.topLeft(), QSizeF(card.rect.width(), CardMetrics::header)));
+  }
+  m_painter.setBrush(color);
+  m_painter.drawRect(QRectF(card.rect.topLeft(), QSizeF(4, card.rect.height())));
+  m_painter.restore();
+}
+
+void GraphPainter::paintTitle(const SceneCard& card, const QColor& color) {
+  const auto area = card.rect.adjusted(10, 0, -6, 0);
+  const QFontMetricsF metrics(m_large);
+  m_painter.setFont(m_large);
+  m_painter.setPen(blend(color, theme().text, 0.35));
+  m_painter.drawText(area, Qt::AlignCenter, metrics.elidedText(card.title, Qt::ElideRight, area.width()));
+}
+
+void GraphPainter::paintText(const SceneCard& card, const QColor& color) {
+  const auto header = QRectF(card.rect.topLeft(), QSizeF(card.rect.width(), CardMetrics::header))
+                          .adjusted(CardMetrics::padding + 2, 0, -CardMetrics::padding, 0);
+  const QFontMetricsF bold(m_bold), plain(m_plain), code(m_code);
+  const auto title = bold.elidedText(card.title, Qt::ElideRight, header.width());
+  m_painter.setFont(m_bold);
+  m_painter.setPen(blend(color, theme().text, theme().dark ? 0.35 : 0.45));
+  m_painter.drawText(header, Qt::AlignLeft | Qt::AlignVCenter, title);
+  const double left = header.width() - bold.horizontalAdvance(title) - 10;
+  m_painter.setFont(m_plain);
+  m_painter.setPen(theme().muted);
+  if (left > 20)
+    m_painter.drawText(header, Qt::AlignRight | Qt::AlignVCenter, plain.elidedText(card.name, Qt::ElideLeft, left));
+  if (card.detail.isEmpty()) return;
+  const QRectF line(header.left(), header.bottom(), header.width(), CardMetrics::line + 2);
+  m_painter.setFont(m_code);
+  m_painter.setPen(theme().text);
+  m_painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter,
+                     code.elidedText(card.detail, Qt::ElideRight, line.width()));
+}
+
+void GraphPainter::paintRows(const SceneCard& card) {
+  const QFontMetricsF plain(m_plain), code(m_code);
+  for (std::size_t i = 0; i < card.rows.size(); ++i) {
+    const auto& row = card.rows[i];
+    const auto whole = rowRect(card, i);
+    if (row.node >= 0 && (row.node == m_state.selected || row.node == m_state.hovered)) {
+      m_painter.setPen(Qt::NoPen);
+      m_painter.setBrush(blend(theme().accent, theme().base, row.node == m_state.selected ? 0.28 : 0.12));
+      m_painter.drawRoundedRect(whole.adjusted(7, 1, -5, -1), 3, 3);
+    }
+    const auto area = whole.adjusted(CardMetrics::padding + 16, 0, -CardMetrics::padding, 0);
+    const QPointF mark(whole.left() + CardMetrics::padding + 6, whole.center().y());
+    m_painter.setPen(row.portal ? QPen(theme().accent, 1.4) : QPen(Qt::NoPen));
+    m_painter.setBrush(row.portal ? QBrush(Qt::NoBrush) : QBrush(theme().faint));
+    if (row.node >= 0) m_painter.drawEllipse(mark, 3, 3);
+    m_painter.setFont(m_code);
+    m_painter.setPen(theme().muted);
+    const auto detail = code.elidedText(row.detail, Qt::ElideRight, area.width() * 0.6);
+    m_painter.drawText(area, Qt::AlignRight | Qt::AlignVCenter, detail);
+    m_painter.setFont(m_plain);
+    m_painter.setPen(m_state.found.contains(row.node) ? theme().warn : row.portal ? theme().accent : theme().text);
+    const double left = area.width() - code.horizontalAdvance(detail) - 8;
+    m_painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, plain.elidedText(row.label, Qt::ElideRight, left));
+  }
+}
+
+void GraphPainter::paintFirstBad(const SceneCard& card) {
+  const QString label = "first bad";
+  const QFontMetricsF metrics(m_bold);
+  const double width = metrics.horizontalAdvance(label) + 16;
+  const QRectF badge(card.rect.right() - width + 10, card.rect.top() - 14, width, 20);
+  m_painter.setPen(Qt::NoPen);
+  m_painter.setBrush(theme().bad);
+  m_painter.drawRoundedRect(badge, 10, 10);
+  m_painter.setFont(m_bold);
+  m_painter.setPen(theme().dark ? theme().window : theme().base);
+  m_painter.drawText(badge, Qt::AlignCenter, label);
+}
+
+}  // namespace kerf::ui

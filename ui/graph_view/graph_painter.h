@@ -1,0 +1,45 @@
+// GraphPainter: paints what is visible of a scene in one batch, with less detail the further away it is.
+#pragma once
+
+#include <QPainter>
+
+#include "ui/graph_view/graph_colors.h"
+#include "ui/graph_view/scene.h"
+
+namespace kerf::ui {
+
+/// How much of a card is drawn: everything, its title in large letters, or a coloured box.
+enum class Detail { Full, Title, Box };
+Detail detailAt(double zoom);
+
+class GraphPainter {
+ public:
+  GraphPainter(QPainter& painter, const Scene& scene, const ViewState& state, double zoom);
+  /// `visible` in scene coordinates; the painter's transform maps scene to device.
+  void paint(const QRectF& visible);
+  int paintedCards() const { return m_painted; }
+
+ private:
+  void paintEdges(const QRectF& visible);
+  void paintEdge(const SceneEdge& edge, const QColor& color, double width);
+  void paintBoxes(const QRectF& visible);
+  void paintCard(const SceneCard& card);
+  void paintFrame(const SceneCard& card, const QColor& color);
+  void paintTitle(const SceneCard& card, const QColor& color);
+  void paintText(const SceneCard& card, const QColor& color);
+  void paintRows(const SceneCard& card);
+  void paintFirstBad(const SceneCard& card);
+  bool related(int card) const;
+  QColor borderOf(const SceneCard& card) const;
+
+  QPainter& m_painter;
+  const Scene& m_scene;
+  const ViewState& m_state;
+  double m_zoom;
+  Detail m_detail;
+  int m_selectedCard;
+  QFont m_bold, m_plain, m_code, m_large;
+  int m_painted = 0;
+};
+
+}  // namespace kerf::ui

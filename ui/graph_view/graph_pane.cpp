@@ -1,0 +1,221 @@
+#include "ui/graph_view/graph_pane.h"
+
+#include <deque>
+
+#include <QComboBox>
+#include <QDir>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QRegularExpression>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/models/format.h"
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+
+bool matches(const NodeDoc& node, const QString& text) {
+  return node.name.contains(text, Qt::CaseInsensitive) || node.target.contains(text, Qt::CaseInsensitive) ||
+         node.value.contains(text, Qt::CaseInsensitive);
+}
+
+/// Nodes on a shortest path along edges in either direction; empty if there is none.
+std::vector<int> shortestPath(const GraphDoc& graph, int from, int to) {
+  std::vector<int> before(graph.nodes.size(), -2);
+  std::deque<int> queue{from};
+  before[std::size_t(from)] = -1;
+  while (!queue.empty() && before[std::size_t(to)] == -2) {
+    const int node = queue.front();
+    queue.pop_front();
+    for (const auto* next : {&graph.nodes[std::size_t(node)].users, &graph.nodes[std::size_t(node)].inputs})
+      for (const int other : *next)
+        if (before[std::size_t(other)] == -2) {
+          before[std::size_t(other)] = node;
+          queue.push_back(other);
+        }
+  }
+  std::vector<int> path;
+  if (before[std::size_t(to)] != -2)
+    for (int node = to; node >= 0; node = before[std::size_t(node)]) path.push_back(node);
+  return path;
+}
+
+}  // namespace
+
+GraphPane::GraphPane(Session& session, QWidget* parent)
+    : QWidget(parent), m_session(session), m_layouts(session.jobs()), m_strip(new QWidget), m_view(new GraphWidget) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  buildStrip();
+  column->addWidget(m_strip);
+  column->addWidget(m_view, 1);
+  connect(&session, &Session::graphChanged, this, &GraphPane::showGraph);
+  connect(&session, &Session::nodeChanged, this, [this] { m_view->select(m_session.node(), true); });
+  connect(&session, &Session::locationChanged, this, &GraphPane::updateTitle);
+  connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
+  connect(&m_layouts, &LayoutService::ready, this, &GraphPane::showScene);
+  connect(&m_layouts, &LayoutService::busyChanged, this, &GraphPane::updateTitle);
+  connect(m_view, &GraphWidget::nodePicked, &session, qOverload<int>(&Session::selectNode));
+  connect(m_view, &GraphWidget::pathRequested, this, &GraphPane::selectPath);
+}
+
+void GraphPane::buildStrip() {
+  m_strip->setObjectName("strip");
+  auto* row = new QHBoxLayout(m_strip);
+  row->setContentsMargins(12, 5, 8, 5);
+  row->setSpacing(8);
+  m_title = new QLabel;
+  m_title->setObjectName("stripTitle");
+  m_detail = new QLabel;
+  m_detail->setObjectName("quiet");
+  m_cancel = new QToolButton;
+  m_cancel->setText(tr("Cancel layout"));
+  m_cancel->setObjectName("cancelLayout");
+  m_cancel->hide();
+  connect(m_cancel, &QToolButton::clicked, &m_layouts, &LayoutService::cancel);
+  m_symbols = new QLineEdit;
+  m_symbols->setObjectName("symbols");
+  m_symbols->setAccessibleName(tr("Symbolic sizes"));
+  m_symbols->setMinimumWidth(160);
+  m_symbols->setToolTip(tr("Values of symbolic sizes for comparing and minifying, such as: s0=8 s1=3"));
+  m_symbols->hide();
+  connect(m_symbols, &QLineEdit::editingFinished, this, &GraphPane::readSymbols);
+  m_colors = new QComboBox;
+  m_colors->setObjectName("colorMode");
+  m_colors->addItems({tr("Colour by op kind"), tr("Colour by accuracy")});
+  m_colors->setToolTip(tr("What the colours of the graph mean"));
+  connect(m_colors, &QComboBox::currentIndexChanged, this, [this](int i) { m_view->setColorMode(ColorMode(i)); });
+  row->addWidget(m_title);
+  row->addWidget(m_detail);
+  row->addStretch(1);
+  row->addWidget(m_cancel);
+  row->addWidget(m_symbols);
+  row->addWidget(m_colors);
+}
+
+void GraphPane::setColorMode(ColorMode mode) { m_colors->setCurrentIndex(int(mode)); }
+
+void GraphPane::setInlineParameters(bool on) {
+  m_options.inlineParameters = on;
+  relayout();
+}
+
+void GraphPane::relayout() { m_layouts.layOut(m_session.graph(), m_options); }
+
+void GraphPane::showSymbols() {
+  const auto graph = m_session.graph();
+  const bool some = graph && !graph->symbols.empty();
+  m_symbols->setVisible(some);
+  if (!some) return;
+  QStringList texts;
+  for (const auto& symbol : graph->symbols) {
+    const auto chosen =
+        m_session.symbols().filter(QRegularExpression("^" + QRegularExpression::escape(symbol.name) + "="));
+    texts << (chosen.isEmpty() ? symbol.name + "=" + symbol.hint : chosen.first());
+  }
+  m_symbols->setText(texts.join(' '));
+}
+
+/// Only values that differ from their hints are asked for.
+void GraphPane::readSymbols() {
+  QStringList chosen;
+  for (const auto& part : m_symbols->text().split(QRegularExpression("[\\s,]+"), Qt::SkipEmptyParts)) {
+    bool hinted = false;
+    for (const auto& symbol : m_session.graph() ? m_session.graph()->symbols : std::vector<SymbolDoc>())
+      hinted |= part == symbol.name + "=" + symbol.hint;
+    if (!hinted) chosen << part;
+  }
+  m_session.setSymbols(chosen);
+}
+
+void GraphPane::showGraph() {
+  m_hits.clear();
+  showSymbols();
+  if (!m_session.graph()) {
+    m_layouts.cancel();
+    m_view->setScene(nullptr);
+    return;
+  }
+  relayout();
+}
+
+void GraphPane::showScene(ScenePtr scene) {
+  m_view->select(m_session.node(), false);
+  m_view->setScene(std::move(scene));
+  m_view->select(m_session.node(), true);
+  updateAdded();
+  setHits();
+  updateTitle();
+}
+
+void GraphPane::updateTitle() {
+  const auto& place = m_session.location();
+  const auto capture = m_session.capture(place.capture);
+  m_cancel->setVisible(m_layouts.busy());
+  if (!capture || !m_session.graph()) return;
+  const QFileInfo file(capture->path);
+  m_title->setText(file.dir().dirName() + "  ›  " + file.completeBaseName() + "  ›  " + m_session.graph()->title);
+  m_title->setToolTip(capture->path);
+  auto detail = plural(qint64(m_session.graph()->nodes.size()), "node");
+  if (m_layouts.busy()) detail += tr("  ·  laying out…");
+  m_detail->setText(detail);
+}
+
+void GraphPane::updateAdded() {
+  QSet<int> added;
+  const auto& place = m_session.location();
+  const auto compiled = m_session.compiled();
+  if (place.stage == Location::Stage::Pass && compiled && place.index < int(compiled->passes.size()))
+    for (const auto& name : compiled->passes[std::size_t(place.index)].added)
+      if (const int node = m_session.graph()->find(name); node >= 0) added.insert(node);
+  m_view->setAdded(added);
+}
+
+void GraphPane::showAccuracy() {
+  const auto accuracy = m_session.accuracy();
+  m_view->setAccuracy(accuracy);
+  if (accuracy && !accuracy->running && !accuracy->nodes.empty())
+    setColorMode(ColorMode::Accuracy);
+  else if (!accuracy)
+    setColorMode(ColorMode::Kind);
+}
+
+void GraphPane::selectPath(int target) {
+  const auto graph = m_session.graph();
+  if (!graph || m_session.node() < 0) return m_session.selectNode(target);
+  const auto path = shortestPath(*graph, m_session.node(), target);
+  m_view->setFound(QSet<int>(path.begin(), path.end()), target);
+}
+
+void GraphPane::search(const QString& text) {
+  m_search = text.trimmed();
+  m_currentHit = -1;
+  setHits();
+}
+
+void GraphPane::setHits() {
+  m_hits.clear();
+  if (const auto graph = m_session.graph(); graph && !m_search.isEmpty())
+    for (int i = 0; i < int(graph->nodes.size()); ++i)
+      if (matches(graph->nodes[std::size_t(i)], m_search)) m_hits.push_back(i);
+  if (m_currentHit >= int(m_hits.size())) m_currentHit = -1;
+  m_view->setFound(QSet<int>(m_hits.begin(), m_hits.end()), m_currentHit >= 0 ? m_hits[std::size_t(m_currentHit)] : -1);
+  emit searchChanged();
+}
+
+void GraphPane::nextHit(int step) {
+  if (m_hits.empty()) return;
+  const int count = int(m_hits.size());
+  m_currentHit = m_currentHit < 0 ? (step > 0 ? 0 : count - 1) : (m_currentHit + step + count) % count;
+  const int node = m_hits[std::size_t(m_currentHit)];
+  m_view->setFound(m_view->state().found, node);
+  m_session.selectNode(node);
+  emit searchChanged();
+}
+
+}  // namespace kerf::ui

@@ -1,0 +1,65 @@
+// GraphPane: the middle of the window: a strip that says what is shown, and the graph below it, bound to the session.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/graph_view/graph_widget.h"
+#include "ui/graph_view/layout_service.h"
+#include "ui/session/session.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QToolButton;
+
+namespace kerf::ui {
+
+class GraphPane : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit GraphPane(Session& session, QWidget* parent = nullptr);
+  GraphWidget& view() { return *m_view; }
+  LayoutService& layouts() { return m_layouts; }
+  /// Marks nodes whose name, op or target contains `text` (or whose kind is "kind:…"); the count is in hits().
+  void search(const QString& text);
+  void nextHit(int step);
+  const std::vector<int>& hits() const { return m_hits; }
+  int currentHit() const { return m_currentHit; }
+  void setInlineParameters(bool on);
+  void setColorMode(ColorMode mode);
+  /// Where the values of symbolic sizes are written; hidden for graphs without symbols.
+  QLineEdit& symbols() { return *m_symbols; }
+
+ signals:
+  void searchChanged();
+
+ private:
+  void buildStrip();
+  void relayout();
+  void showGraph();
+  void showScene(ScenePtr scene);
+  void updateTitle();
+  void updateAdded();
+  void showSymbols();
+  void readSymbols();
+  void showAccuracy();
+  void selectPath(int target);
+  void setHits();
+
+  Session& m_session;
+  LayoutService m_layouts;
+  QWidget* m_strip;
+  GraphWidget* m_view;
+  QLabel* m_title;
+  QLabel* m_detail;
+  QToolButton* m_cancel;
+  QLineEdit* m_symbols;
+  QComboBox* m_colors;
+  SceneOptions m_options;
+  QString m_search;
+  std::vector<int> m_hits;
+  int m_currentHit = -1;
+};
+
+}  // namespace kerf::ui

@@ -1,0 +1,214 @@
+#include "ui/graph_view/graph_widget.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QElapsedTimer>
+#include <QPainter>
+
+#include "ui/graph_view/graph_painter.h"
+#include "ui/graph_view/legend.h"
+#include "ui/graph_view/minimap.h"
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+
+constexpr double kMinZoom = 0.005, kMaxZoom = 4;
+constexpr double kMargin = 32;
+constexpr double kReadable = 0.8;  ///< a graph that fits only below this starts at its top instead
+constexpr double kGrid = 28;
+
+/// `wanted` between the two ends; their middle where they are the wrong way round (everything fits).
+double kept(double wanted, double low, double high) {
+  return low > high ? (low + high) / 2 : std::clamp(wanted, low, high);
+}
+
+}  // namespace
+
+GraphWidget::GraphWidget(QWidget* parent) : QWidget(parent), m_minimap(new Minimap(*this)) {
+  setObjectName("graph");
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setMinimumSize(240, 160);
+  setAccessibleName(tr("Graph"));
+  setAttribute(Qt::WA_OpaquePaintEvent);
+}
+
+void GraphWidget::setScene(ScenePtr scene) {
+  const bool again = m_scene && scene && m_scene->graph->title == scene->graph->title && !m_untouched;
+  m_scene = std::move(scene);
+  m_state.hovered = -1;
+  m_state.found.clear();
+  m_state.currentHit = -1;
+  if (m_scene && m_state.selected >= int(m_scene->cardOfNode.size())) m_state.selected = -1;
+  if (!again) startView();
+  m_minimap->refresh();
+  update();
+  emit viewChanged();
+}
+
+void GraphWidget::startView() {
+  m_untouched = true;
+  if (!m_scene || m_scene->cards.empty()) return;
+  m_zoom = fitZoom();
+  m_center = m_scene->bounds.center();
+  if (m_zoom >= kReadable) return;
+  m_zoom = kReadable;
+  m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - kMargin / m_zoom);
+  m_center.setX(middleOf(visibleScene()));
+  if (m_state.selected >= 0) centerOn(m_state.selected);
+}
+
+/// Middle of the cards at the height of `band`, so that a wide graph starts where it has something to show.
+double GraphWidget::middleOf(const QRectF& band) const {
+  double sum = 0;
+  int count = 0;
+  for (const auto& card : m_scene->cards) {
+    if (card.rect.bottom() < band.top() || card.rect.top() > band.bottom()) continue;
+    sum += card.rect.center().x();
+    ++count;
+  }
+  return count > 0 ? sum / count : m_scene->bounds.center().x();
+}
+
+double GraphWidget::fitZoom() const {
+  if (!m_scene || m_scene->bounds.isEmpty()) return 1;
+  const double across = (width() - 2 * kMargin) / m_scene->bounds.width();
+  const double down = (height() - 2 * kMargin) / m_scene->bounds.height();
+  return std::clamp(std::min(across, down), kMinZoom, 1.0);
+}
+
+void GraphWidget::fit() {
+  if (!m_scene) return;
+  m_zoom = fitZoom();
+  moveTo(m_scene->bounds.center());
+}
+
+void GraphWidget::resetZoom() { setZoom(1, rect().center()); }
+
+void GraphWidget::zoomBy(double factor) { setZoom(m_zoom * factor, QRectF(rect()).center()); }
+
+void GraphWidget::setZoom(double zoom, const QPointF& keepFixed) {
+  const auto before = toScene(keepFixed);
+  m_zoom = std::clamp(zoom, kMinZoom, kMaxZoom);
+  moveTo(m_center + before - toScene(keepFixed));
+}
+
+void GraphWidget::moveTo(const QPointF& center) {
+  m_center = center;
+  if (m_scene) {
+    const auto& bounds = m_scene->bounds;
+    m_center.setX(std::clamp(m_center.x(), bounds.left(), std::max(bounds.left(), bounds.right())));
+    m_center.setY(std::clamp(m_center.y(), bounds.top(), std::max(bounds.top(), bounds.bottom())));
+  }
+  m_untouched = false;
+  update();
+  emit viewChanged();
+}
+
+void GraphWidget::centerOn(int node) {
+  if (!m_scene || node < 0 || node >= int(m_scene->cardOfNode.size())) return;
+  const bool wasUntouched = m_untouched;
+  const auto wanted = m_scene->cards[std::size_t(m_scene->cardOfNode[std::size_t(node)])].rect.center();
+  const auto& bounds = m_scene->bounds;
+  const QSizeF half = QSizeF(size()) / m_zoom / 2 - QSizeF(kMargin, kMargin) / m_zoom;
+  moveTo({kept(wanted.x(), bounds.left() + half.width(), bounds.right() - half.width()),
+          kept(wanted.y(), bounds.top() + half.height(), bounds.bottom() - half.height())});
+  m_untouched = wasUntouched;
+}
+
+QRectF GraphWidget::visibleScene() const { return {toScene({0, 0}), toScene(QPointF(width(), height()))}; }
+
+QPointF GraphWidget::toScene(const QPointF& widget) const {
+  return m_center + (widget - QRectF(rect()).center()) / m_zoom;
+}
+
+QPointF GraphWidget::toWidget(const QPointF& scene) const {
+  return QRectF(rect()).center() + (scene - m_center) * m_zoom;
+}
+
+void GraphWidget::select(int node, bool bringIntoView) {
+  m_state.selected = node;
+  const bool known = m_scene && node >= 0 && node < int(m_scene->cardOfNode.size());
+  if (known && bringIntoView) {
+    const auto& card = m_scene->cards[std::size_t(m_scene->cardOfNode[std::size_t(node)])].rect;
+    if (!visibleScene().adjusted(20, 20, -20, -20).contains(card)) centerOn(node);
+  }
+  update();
+  m_minimap->update();
+}
+
+void GraphWidget::setFound(QSet<int> nodes, int current) {
+  m_state.found = std::move(nodes);
+  m_state.currentHit = current;
+  m_minimap->refresh();
+  update();
+}
+
+void GraphWidget::setColorMode(ColorMode mode) {
+  m_state.mode = mode;
+  m_minimap->refresh();
+  update();
+}
+
+void GraphWidget::setAccuracy(AccuracyDocPtr accuracy) {
+  m_state.accuracy = std::move(accuracy);
+  m_minimap->refresh();
+  update();
+}
+
+void GraphWidget::setAdded(QSet<int> nodes) {
+  m_state.added = std::move(nodes);
+  update();
+}
+
+void GraphWidget::setDimUnrelated(bool on) {
+  m_state.dimUnrelated = on;
+  update();
+}
+
+void GraphWidget::paintGrid(QPainter& painter) const {
+  const double step = kGrid * m_zoom;
+  if (step < 12) return;
+  const auto origin = toWidget({0, 0});
+  QVector<QPointF> points;
+  for (double x = std::fmod(origin.x(), step); x < width(); x += step)
+    for (double y = std::fmod(origin.y(), step); y < height(); y += step) points.push_back({x, y});
+  painter.setPen(QPen(blend(theme().border, theme().canvas, 0.8), 1.4));
+  painter.drawPoints(points.constData(), int(points.size()));
+}
+
+void GraphWidget::paintEvent(QPaintEvent*) {
+  QElapsedTimer clock;
+  clock.start();
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().canvas);
+  if (!m_scene) return;
+  paintGrid(painter);
+  painter.save();
+  painter.translate(toWidget({0, 0}));
+  painter.scale(m_zoom, m_zoom);
+  GraphPainter batch(painter, *m_scene, m_state, m_zoom);
+  batch.paint(visibleScene());
+  painter.restore();
+  paintLegend(painter);
+  m_paintedCards = batch.paintedCards();
+  m_paintMicroseconds = clock.nsecsElapsed() / 1000;
+}
+
+void GraphWidget::paintLegend(QPainter& painter) const { kerf::ui::paintLegend(painter, rect(), *m_scene, m_state); }
+
+void GraphWidget::renderAll(QPainter& painter) const {
+  if (!m_scene) return;
+  painter.fillRect(QRectF(QPointF(), QSizeF(sceneSize())), theme().canvas);
+  painter.translate(QPointF(kMargin, kMargin) - m_scene->bounds.topLeft());
+  GraphPainter(painter, *m_scene, m_state, 1).paint(m_scene->bounds);
+}
+
+QSize GraphWidget::sceneSize() const {
+  if (!m_scene) return {};
+  return QSizeF(m_scene->bounds.width() + 2 * kMargin, m_scene->bounds.height() + 2 * kMargin).toSize();
+}
+
+}  // namespace kerf::ui

@@ -1,0 +1,114 @@
+#include "ui/graph_view/layout_service.h"
+
+#include <QStandardPaths>
+
+#include "ui/graph_view/dot_text.h"
+#include "ui/graph_view/layered_layout.h"
+
+namespace kerf::ui {
+namespace {
+
+struct Prepared {
+  std::shared_ptr<const Scene> scene;
+  QByteArray dot;  ///< empty: use the layered layout
+};
+
+}  // namespace
+
+LayoutService::LayoutService(JobQueue& jobs, QObject* parent)
+    : QObject(parent), m_jobs(jobs), m_program(QStandardPaths::findExecutable("dot")) {
+  m_timeout.setSingleShot(true);
+  m_timeout.setInterval(kTimeoutMs);
+  connect(&m_timeout, &QTimer::timeout, this, [this] {
+    killDot();
+    fallBack();
+  });
+}
+
+LayoutService::~LayoutService() {
+  m_jobs.cancel("layout");
+  killDot();
+}
+
+void LayoutService::layOut(GraphDocPtr graph, const SceneOptions& options) {
+  cancel();
+  if (!graph) return;
+  setBusy(true);
+  const auto work = [graph, options, program = m_program](std::stop_token) {
+    auto scene = std::make_shared<Scene>(buildScene(graph, options));
+    const bool small = scene->cards.size() <= std::size_t(kMostForDot) && !program.isEmpty();
+    return Prepared{scene, small ? writeDot(*scene) : QByteArray()};
+  };
+  m_jobs.submit<Prepared>("layout", work, [this](Prepared prepared) {
+    m_unplaced = prepared.scene;
+    if (prepared.dot.isEmpty()) return fallBack();
+    m_dot = new QProcess(this);
+    connect(m_dot, &QProcess::finished, this, &LayoutService::readDot);
+    connect(m_dot, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+      if (error == QProcess::FailedToStart) readDot();
+    });
+    m_dot->start(m_program, {"-Tplain"});
+    m_dot->write(prepared.dot);
+    m_dot->closeWriteChannel();
+    m_timeout.start();
+  });
+}
+
+void LayoutService::readDot() {
+  if (!m_dot) return;
+  m_timeout.stop();
+  const bool good = m_dot->exitStatus() == QProcess::NormalExit && m_dot->exitCode() == 0;
+  const auto plain = m_dot->readAllStandardOutput();
+  killDot();
+  if (!good || plain.isEmpty()) return fallBack();
+  m_jobs.submit<ScenePtr>(
+      "layout",
+      [unplaced = m_unplaced, plain](std::stop_token stop) -> ScenePtr {
+        auto scene = std::make_shared<Scene>(*unplaced);
+        if (readPlain(plain, *scene)) return scene;
+        *scene = *unplaced;
+        return layOutLayered(*scene, stop) ? scene : nullptr;
+      },
+      [this](ScenePtr scene) { deliver(std::move(scene)); });
+}
+
+void LayoutService::fallBack() {
+  m_jobs.submit<ScenePtr>(
+      "layout",
+      [unplaced = m_unplaced](std::stop_token stop) -> ScenePtr {
+        auto scene = std::make_shared<Scene>(*unplaced);
+        return layOutLayered(*scene, stop) ? scene : nullptr;
+      },
+      [this](ScenePtr scene) { deliver(std::move(scene)); });
+}
+
+void LayoutService::deliver(ScenePtr scene) {
+  m_unplaced = nullptr;
+  setBusy(false);
+  if (scene) emit ready(scene);
+}
+
+void LayoutService::cancel() {
+  m_jobs.cancel("layout");
+  killDot();
+  m_unplaced = nullptr;
+  setBusy(false);
+}
+
+void LayoutService::killDot() {
+  m_timeout.stop();
+  if (!m_dot) return;
+  auto* process = std::exchange(m_dot, nullptr);
+  process->disconnect(this);
+  if (process->state() == QProcess::NotRunning) return process->deleteLater();
+  connect(process, &QProcess::finished, process, &QObject::deleteLater);
+  process->kill();
+}
+
+void LayoutService::setBusy(bool busy) {
+  if (m_busy == busy) return;
+  m_busy = busy;
+  emit busyChanged();
+}
+
+}  // namespace kerf::ui

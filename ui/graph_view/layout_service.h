@@ -1,0 +1,49 @@
+// LayoutService: lays graphs out without ever holding up the window: Graphviz as a child that can be killed, or the
+// layered layout on a worker where Graphviz is missing, too slow, or the graph too large for it.
+#pragma once
+
+#include <QObject>
+#include <QProcess>
+#include <QTimer>
+
+#include "ui/graph_view/scene.h"
+#include "ui/session/job_queue.h"
+
+namespace kerf::ui {
+
+class LayoutService : public QObject {
+  Q_OBJECT
+
+ public:
+  static constexpr int kMostForDot = 3000;
+  static constexpr int kTimeoutMs = 8000;
+
+  explicit LayoutService(JobQueue& jobs, QObject* parent = nullptr);
+  ~LayoutService() override;
+  /// Replaces the layout under way, if any.
+  void layOut(GraphDocPtr graph, const SceneOptions& options);
+  void cancel();
+  bool busy() const { return m_busy; }
+  /// Program to run instead of `dot` from PATH (tests).
+  void setProgram(const QString& program) { m_program = program; }
+
+ signals:
+  void ready(kerf::ui::ScenePtr scene);
+  void busyChanged();
+
+ private:
+  void readDot();
+  void fallBack();
+  void deliver(ScenePtr scene);
+  void setBusy(bool busy);
+  void killDot();
+
+  JobQueue& m_jobs;
+  QString m_program;
+  QProcess* m_dot = nullptr;
+  QTimer m_timeout;
+  std::shared_ptr<const Scene> m_unplaced;
+  bool m_busy = false;
+};
+
+}  // namespace kerf::ui

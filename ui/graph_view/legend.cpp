@@ -1,0 +1,62 @@
+#include "ui/graph_view/legend.h"
+
+#include <bitset>
+
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+
+constexpr double kInset = 12, kHeight = 26, kSwatch = 9, kGap = 14;
+
+struct Entry {
+  QColor color;
+  QString label;
+};
+
+std::vector<Entry> kindEntries(const Scene& scene) {
+  std::bitset<kNodeKinds> present;
+  for (const auto& card : scene.cards) present.set(std::size_t(card.kind));
+  std::vector<Entry> entries;
+  for (int kind = 0; kind < kNodeKinds; ++kind)
+    if (present[std::size_t(kind)]) entries.push_back({theme().kind(NodeKind(kind)), nodeKindName(NodeKind(kind))});
+  return entries;
+}
+
+std::vector<Entry> accuracyEntries() {
+  return {{theme().good, "well within the limit"},
+          {theme().heat(0.3), "near the limit"},
+          {theme().bad, "beyond the limit"},
+          {theme().faint, "not measured"}};
+}
+
+}  // namespace
+
+void paintLegend(QPainter& painter, const QRect& view, const Scene& scene, const ViewState& state) {
+  const auto entries = state.mode == ColorMode::Kind ? kindEntries(scene) : accuracyEntries();
+  QFont font = interfaceFont();
+  font.setPixelSize(11);
+  const QFontMetricsF metrics(font);
+  double width = kGap;
+  for (const auto& entry : entries) width += kSwatch + 6 + metrics.horizontalAdvance(entry.label) + kGap;
+  if (width > view.width() - 180) return;
+  const QRectF box(kInset + 0.5, view.height() - kInset - kHeight + 0.5, width - 1, kHeight - 1);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(theme().border);
+  painter.setBrush(theme().base);
+  painter.drawRoundedRect(box, 6, 6);
+  painter.setFont(font);
+  double x = box.left() + kGap - 4;
+  for (const auto& entry : entries) {
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(entry.color);
+    painter.drawRoundedRect(QRectF(x, box.center().y() - kSwatch / 2, kSwatch, kSwatch), 2, 2);
+    x += kSwatch + 6;
+    painter.setPen(theme().muted);
+    const double advance = metrics.horizontalAdvance(entry.label);
+    painter.drawText(QRectF(x, box.top(), advance + 2, box.height()), Qt::AlignLeft | Qt::AlignVCenter, entry.label);
+    x += advance + kGap;
+  }
+}
+
+}  // namespace kerf::ui

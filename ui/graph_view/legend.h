@@ -1,0 +1,13 @@
+// Legend: what the colours mean, in the corner of the view; only the kinds that occur.
+#pragma once
+
+#include <QPainter>
+#include <QRect>
+
+#include "ui/graph_view/graph_colors.h"
+
+namespace kerf::ui {
+
+void paintLegend(QPainter& painter, const QRect& view, const Scene& scene, const ViewState& state);
+
+}  // namespace kerf::ui

@@ -1,0 +1,68 @@
+// Scene: a graph laid out: cards, rows inside cards, edges. Plain data, made on a worker, painted by GraphWidget.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <QPointF>
+#include <QPolygonF>
+#include <QRectF>
+
+#include "ui/session/documents.h"
+
+namespace kerf::ui {
+
+/// A line of a card that stands for another node: a parameter that only this node uses, or a portal (the near end of an
+/// edge too long to draw; clicking it goes to `node`).
+struct SceneRow {
+  int node = -1;  ///< -1: "and N more"
+  bool portal = false;
+  QString label, detail;
+};
+
+struct SceneCard {
+  int node = 0;
+  QRectF rect;
+  QString title, name, detail;  ///< op, node name, value
+  NodeKind kind = NodeKind::Other;
+  std::vector<SceneRow> rows;
+  std::vector<int> others;  ///< nodes behind "and N more"
+};
+
+struct SceneEdge {
+  int from = 0, to = 0;  ///< cards
+  QPolygonF points;      ///< cubic Bézier: 3k + 1 points from source to target
+  QRectF bounds;
+};
+
+struct Scene {
+  GraphDocPtr graph;
+  std::vector<SceneCard> cards;
+  std::vector<SceneEdge> edges;
+  std::vector<int> cardOfNode;  ///< by node index; parameters and portals are in their user's card
+  QRectF bounds;
+  QString engine;  ///< "dot" or "layered"
+  int cardAt(const QPointF& point) const;
+  /// Node under a point: of a row if there is one, else of the card; -1 outside.
+  int nodeAt(const QPointF& point) const;
+};
+using ScenePtr = std::shared_ptr<const Scene>;
+
+/// Sizes of a card's parts, in scene units (pixels at zoom 1).
+struct CardMetrics {
+  static constexpr double header = 26, line = 20, row = 19, padding = 10, minWidth = 120, maxWidth = 300, bottom = 4;
+  static constexpr double rankGap = 44, cardGap = 22;
+  static constexpr int mostRows = 6;
+};
+QRectF rowRect(const SceneCard& card, std::size_t row);
+
+/// Cards with sizes but no positions, and edges without points: what a layout starts from.
+struct SceneOptions {
+  bool inlineParameters = true;
+  int portalSpan = 14;  ///< edges over more ranks than this become portals; 0: never
+};
+Scene buildScene(GraphDocPtr graph, const SceneOptions& options);
+/// Bounds of everything, and straight-ish curves for edges without points.
+void finishScene(Scene& scene);
+
+}  // namespace kerf::ui

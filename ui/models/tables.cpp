@@ -1,0 +1,203 @@
+#include "ui/models/tables.h"
+
+#include <QIcon>
+#include <QPainter>
+#include <QPixmap>
+
+#include "ui/models/format.h"
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+
+/// Colour of one role only; nothing for the others.
+QVariant colored(int role, const QColor& color) { return role == Qt::ForegroundRole ? QVariant(color) : QVariant(); }
+
+QVariant verdict(int role, bool same, bool emphasised = false) {
+  if (role == Qt::DecorationRole) return dotIcon(same ? theme().good : theme().bad, !same || emphasised);
+  if (role == Qt::ForegroundRole && !same) return theme().bad;
+  return {};
+}
+
+QString arrow(int before, int after) {
+  return before == after ? formatCount(before) : formatCount(before) + " → " + formatCount(after);
+}
+
+template <class Row>
+Column<Row> errorColumn(const QString& title, double Row::* field) {
+  return {title, [field](const Row& row) { return formatError(row.*field); },
+          [field](const Row& row) { return QVariant(row.*field); }, true};
+}
+
+template <class Row>
+Column<Row> ratioColumn() {
+  return {"Error / limit", [](const Row& row) { return formatRatio(row.ratio); },
+          [](const Row& row) { return QVariant(row.ratio); }, true,
+          [](const Row& row, int role) { return colored(role, row.same ? theme().text : theme().bad); }};
+}
+
+template <class Row>
+Column<Row> countColumn(const QString& title, qint64 Row::* field) {
+  return {title, [field](const Row& row) { return formatCount(row.*field); },
+          [field](const Row& row) { return QVariant(row.*field); }, true};
+}
+
+}  // namespace
+
+QVariant dotIcon(const QColor& color, bool filled) {
+  static QHash<QString, QIcon> cache;
+  auto& icon = cache[color.name() + (filled ? "+" : "-")];
+  if (!icon.isNull()) return icon;
+  QPixmap pixmap(32, 32);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(color, 3));
+  painter.setBrush(filled ? QBrush(color) : QBrush(Qt::NoBrush));
+  painter.drawEllipse(QRectF(9, 9, 14, 14));
+  painter.end();
+  icon = QIcon(pixmap);
+  return icon;
+}
+
+std::unique_ptr<PassModel> makePassModel() {
+  const auto dim = [](const PassDoc& pass, int role) {
+    return role == Qt::ForegroundRole && !pass.changed && pass.index >= 0 ? QVariant(theme().faint) : QVariant();
+  };
+  const auto name = [dim](const PassDoc& pass, int role) {
+    if (pass.index < 0) return QVariant();
+    if (role == Qt::DecorationRole) return dotIcon(pass.changed ? theme().accent : theme().faint, pass.changed);
+    if (role == Qt::ToolTipRole)
+      return QVariant(pass.changed ? QString("%1: %2 nodes added, %3 removed")
+                                         .arg(pass.stage)
+                                         .arg(pass.added.size())
+                                         .arg(pass.removed.size())
+                                   : pass.stage + ": changed nothing");
+    return dim(pass, role);
+  };
+  return std::make_unique<PassModel>(std::vector<Column<PassDoc>>{
+      {"#", [](const PassDoc& pass) { return QString::number(pass.index + 1); },
+       [](const PassDoc& pass) { return QVariant(pass.index); }, true, dim},
+      {"Pass", [](const PassDoc& pass) { return pass.name; }, {}, false, name},
+      {"Stage", [](const PassDoc& pass) { return pass.stage; }, {}, false, dim},
+      {"Nodes", [](const PassDoc& pass) { return arrow(pass.nodesBefore, pass.nodesAfter); },
+       [](const PassDoc& pass) { return QVariant(pass.nodesAfter); }, true, dim},
+      {"Time", [](const PassDoc& pass) { return formatMilliseconds(pass.milliseconds); },
+       [](const PassDoc& pass) { return QVariant(pass.milliseconds); }, true, dim}});
+}
+
+std::unique_ptr<OutputModel> makeOutputModel() {
+  return std::make_unique<OutputModel>(std::vector<Column<OutputRow>>{
+      {"Output",
+       [](const OutputRow& row) { return row.name; },
+       {},
+       false,
+       [](const OutputRow& row, int role) { return verdict(role, row.same); }},
+      {"Verdict", [](const OutputRow& row) { return QString(row.same ? "same" : "different"); }},
+      ratioColumn<OutputRow>(),
+      errorColumn("Max error", &OutputRow::error),
+      errorColumn("RMSE compiled", &OutputRow::rmseRes),
+      errorColumn("RMSE eager", &OutputRow::rmseRef),
+      countColumn("NaN", &OutputRow::nans),
+      countColumn("Inf", &OutputRow::infs),
+      {"Reason",
+       [](const OutputRow& row) { return row.reason; },
+       {},
+       false,
+       [](const OutputRow& row, int role) { return role == Qt::ToolTipRole ? QVariant(row.reason) : QVariant(); }}});
+}
+
+std::unique_ptr<NodeAccuracyModel> makeNodeAccuracyModel() {
+  return std::make_unique<NodeAccuracyModel>(std::vector<Column<NodeRow>>{
+      {"Node",
+       [](const NodeRow& row) { return row.node; },
+       {},
+       false,
+       [](const NodeRow& row, int role) { return verdict(role, row.same, row.firstBad); }},
+      {"Op", [](const NodeRow& row) { return QString(row.target).remove("torch.ops."); }},
+      {"Verdict",
+       [](const NodeRow& row) { return QString(row.firstBad ? "first bad"
+                                               : row.same   ? "same"
+                                                            : "different"); },
+       {},
+       false,
+       [](const NodeRow& row, int role) { return row.firstBad ? colored(role, theme().bad) : QVariant(); }},
+      ratioColumn<NodeRow>(),
+      errorColumn("Max error", &NodeRow::error),
+      errorColumn("RMSE compiled", &NodeRow::rmseRes),
+      errorColumn("RMSE eager", &NodeRow::rmseRef)});
+}
+
+std::unique_ptr<KernelModel> makeKernelModel() {
+  const auto name = [](const KernelDoc& kernel, int role) {
+    if (role == Qt::DecorationRole)
+      return dotIcon(kernel.kind == "fused" ? theme().accent : theme().faint, kernel.kind != "view");
+    return role == Qt::ToolTipRole ? QVariant(kernel.nodes.join(", ")) : QVariant();
+  };
+  return std::make_unique<KernelModel>(std::vector<Column<KernelDoc>>{
+      {"Kernel", [](const KernelDoc& kernel) { return kernel.name; }, {}, false, name},
+      {"Kind",
+       [](const KernelDoc& kernel) {
+         return kernel.reason.isEmpty() ? kernel.kind : kernel.kind + ": " + kernel.reason;
+       }},
+      {"Nodes", [](const KernelDoc& kernel) { return QString::number(kernel.nodes.size()); },
+       [](const KernelDoc& kernel) { return QVariant(qlonglong(kernel.nodes.size())); }, true}});
+}
+
+std::unique_ptr<StepModel> makeStepModel() {
+  return std::make_unique<StepModel>(std::vector<Column<StepDoc>>{
+      {"Step", [](const StepDoc& step) { return QString::number(step.index); },
+       [](const StepDoc& step) { return QVariant(step.index); }, true},
+      {"Reduction",
+       [](const StepDoc& step) { return step.index == 0 && step.reduction.isEmpty() ? "start" : step.reduction; }},
+      {"Nodes", [](const StepDoc& step) { return formatCount(step.nodes); },
+       [](const StepDoc& step) { return QVariant(step.nodes); }, true},
+      {"Test", [](const StepDoc& step) { return formatCount(step.test); },
+       [](const StepDoc& step) { return QVariant(step.test); }, true},
+      {"Inputs", [](const StepDoc& step) { return formatBytes(step.inputBytes); },
+       [](const StepDoc& step) { return QVariant(step.inputBytes); }, true}});
+}
+
+std::unique_ptr<FusionModel> makeFusionModel() {
+  const auto list = [](const QStringList& names) { return names.join(", "); };
+  return std::make_unique<FusionModel>(std::vector<Column<FusionRow>>{
+      {"Compile", [](const FusionRow& group) { return group.compileId; }},
+      {"Kernel",
+       [](const FusionRow& group) { return group.kernel; },
+       {},
+       false,
+       [](const FusionRow& group, int role) {
+         return role == Qt::DecorationRole ? dotIcon(theme().accent, group.postGradNodes.size() > 1) : QVariant();
+       }},
+      {"Buffers", [list](const FusionRow& group) { return list(group.buffers); }},
+      {"Nodes after post-grad", [list](const FusionRow& group) { return list(group.postGradNodes); }},
+      {"Nodes before", [list](const FusionRow& group) { return list(group.preGradNodes); }}});
+}
+
+std::unique_ptr<NodeModel> makeNodeModel() {
+  const auto name = [](const NodeRef& ref, int role) {
+    return role == Qt::DecorationRole ? dotIcon(theme().kind(ref.node().kind), true) : QVariant();
+  };
+  return std::make_unique<NodeModel>(std::vector<Column<NodeRef>>{
+      {"#", [](const NodeRef& ref) { return QString::number(ref.index); },
+       [](const NodeRef& ref) { return QVariant(ref.index); }, true,
+       [](const NodeRef&, int role) { return colored(role, theme().muted); }},
+      {"Name", [](const NodeRef& ref) { return ref.node().name; }, {}, false, name},
+      {"Op", [](const NodeRef& ref) { return ref.node().op; }},
+      {"Inputs", [](const NodeRef& ref) { return QString::number(ref.node().inputs.size()); },
+       [](const NodeRef& ref) { return QVariant(qlonglong(ref.node().inputs.size())); }, true},
+      {"Users", [](const NodeRef& ref) { return QString::number(ref.node().users.size()); },
+       [](const NodeRef& ref) { return QVariant(qlonglong(ref.node().users.size())); }, true},
+      {"Value", [](const NodeRef& ref) { return ref.node().value; }},
+      {"Stride", [](const NodeRef& ref) { return ref.node().stride; }}});
+}
+
+std::vector<NodeRef> nodeRows(const GraphDocPtr& graph) {
+  std::vector<NodeRef> rows;
+  if (!graph) return rows;
+  rows.reserve(graph->nodes.size());
+  for (int i = 0; i < int(graph->nodes.size()); ++i) rows.push_back({graph, i});
+  return rows;
+}
+
+}  // namespace kerf::ui

@@ -1,0 +1,106 @@
+#include "ui/panels/captures_panel.h"
+
+#include <QApplication>
+#include <QMenu>
+#include <QPainter>
+#include <QSignalBlocker>
+#include <QStyledItemDelegate>
+#include <QTreeView>
+#include <QVBoxLayout>
+
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+
+/// A row's own text, and at the right, quieter, its detail.
+class DetailDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return {QStyledItemDelegate::sizeHint(option, index).width(), 26};
+  }
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& given, const QModelIndex& index) const override {
+    QStyleOptionViewItem option = given;
+    initStyleOption(&option, index);
+    const auto detail = index.data(CaptureTreeModel::kDetailRole).toString();
+    QFont small = option.font;
+    small.setPixelSize(11);
+    const int width = QFontMetrics(small).horizontalAdvance(detail) + 16;
+    const auto room = option.rect.width() - width - (option.icon.isNull() ? 8 : 28);
+    option.text = option.fontMetrics.elidedText(option.text, Qt::ElideLeft, std::max(60, room));
+    QApplication::style()->drawControl(QStyle::CE_ItemViewItem, &option, painter, option.widget);
+    painter->save();
+    painter->setFont(small);
+    painter->setPen(detail == "refused" ? theme().bad : theme().muted);
+    if (room >= 60) painter->drawText(option.rect.adjusted(0, 0, -8, 0), Qt::AlignRight | Qt::AlignVCenter, detail);
+    painter->restore();
+  }
+};
+
+/// Says what to do while it is empty.
+class HintTree : public QTreeView {
+ protected:
+  void paintEvent(QPaintEvent* event) override {
+    QTreeView::paintEvent(event);
+    if (model()->rowCount() > 0) return;
+    QPainter painter(viewport());
+    painter.setPen(theme().muted);
+    painter.drawText(viewport()->rect().adjusted(24, 8, -24, -8), Qt::AlignCenter | Qt::TextWordWrap,
+                     CapturesPanel::tr("Open a file or folder, or drop one here."));
+  }
+};
+
+}  // namespace
+
+CapturesPanel::CapturesPanel(Session& session, QWidget* parent)
+    : QWidget(parent), m_session(session), m_model(new CaptureTreeModel(this)), m_tree(new HintTree) {
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(m_tree);
+  m_tree->setObjectName("captures");
+  m_tree->setModel(m_model);
+  m_tree->setHeaderHidden(true);
+  m_tree->setIndentation(16);
+  m_tree->setItemDelegate(new DetailDelegate(m_tree));
+  m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
+  m_tree->setAccessibleName(tr("Captures"));
+  connect(m_tree, &QTreeView::customContextMenuRequested, this, &CapturesPanel::menuAt);
+  connect(m_tree->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
+    if (const int record = m_model->record(index); record >= 0)
+      return m_session.showRecord(m_model->captureId(index), record);
+    if (const auto place = m_model->location(index); place.capture >= 0) m_session.go(place);
+  });
+  connect(&session, &Session::capturesChanged, this, &CapturesPanel::showCaptures);
+  connect(&session, &Session::loadingProgressed, m_tree->viewport(), qOverload<>(&QWidget::update));
+  connect(&session, &Session::locationChanged, this, &CapturesPanel::showPlace);
+}
+
+void CapturesPanel::showCaptures() {
+  const QSignalBlocker quiet(m_tree->selectionModel());
+  m_model->setCaptures(m_session.captures());
+  for (const auto& row : m_model->openRows()) m_tree->expand(row);
+  showPlace();
+}
+
+void CapturesPanel::showPlace() {
+  const QSignalBlocker quiet(m_tree->selectionModel());
+  // A row that only leads to the place (a compile id, a file) stays chosen.
+  const auto here = m_model->location(m_tree->currentIndex());
+  const auto& place = m_session.location();
+  const bool leadsHere = here.capture == place.capture && here.graph == place.graph;
+  if (!leadsHere && m_model->record(m_tree->currentIndex()) < 0) m_tree->setCurrentIndex(m_model->indexOf(place));
+  m_tree->viewport()->update();
+}
+
+void CapturesPanel::menuAt(const QPoint& position) {
+  const int id = m_model->captureId(m_tree->indexAt(position));
+  if (id < 0) return;
+  QMenu menu(this);
+  menu.addAction(tr("Close"), this, [this, id] { m_session.close(id); });
+  menu.exec(m_tree->viewport()->mapToGlobal(position));
+}
+
+}  // namespace kerf::ui

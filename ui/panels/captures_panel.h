@@ -1,0 +1,30 @@
+// CapturesPanel: the tree of opened files and their graphs.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/models/capture_tree_model.h"
+#include "ui/session/session.h"
+
+class QTreeView;
+
+namespace kerf::ui {
+
+class CapturesPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit CapturesPanel(Session& session, QWidget* parent = nullptr);
+  QTreeView& tree() { return *m_tree; }
+
+ private:
+  void showCaptures();
+  void showPlace();
+  void menuAt(const QPoint& position);
+
+  Session& m_session;
+  CaptureTreeModel* m_model;
+  QTreeView* m_tree;
+};
+
+}  // namespace kerf::ui

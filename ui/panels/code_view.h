@@ -1,0 +1,45 @@
+// CodeView: read-only code of any length; only visible lines are laid out and painted.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <QStringList>
+
+namespace kerf::ui {
+
+class CodeView : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit CodeView(QWidget* parent = nullptr);
+  void setCode(const QStringList& lines);
+  void setCode(const QString& code) { setCode(code.isEmpty() ? QStringList() : code.split('\n')); }
+  QString code() const { return m_lines.join('\n'); }
+  /// Marks a line (0-based; -1 for none) and brings it into view.
+  void setCurrentLine(int line);
+  int currentLine() const { return m_current; }
+  /// Shown while there is no code.
+  void setHint(const QString& hint);
+
+ signals:
+  void linePicked(int line);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+
+ private:
+  void updateBars();
+  void paintLine(QPainter& painter, int line, double x, double baseline) const;
+  int lineHeight() const;
+  int gutter() const;
+
+  QStringList m_lines;
+  QString m_hint;
+  int m_current = -1;
+  int m_longest = 0;
+};
+
+}  // namespace kerf::ui

@@ -1,0 +1,169 @@
+#include "ui/panels/inspector_panel.h"
+
+#include <QEvent>
+#include <QFileInfo>
+#include <QScrollBar>
+#include <QUrl>
+
+#include "ui/models/format.h"
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+
+constexpr int kMostLinks = 60;
+
+QString mono(const QString& text) { return "<span class='code'>" + text.toHtmlEscaped() + "</span>"; }
+
+QString row(const QString& label, const QString& html) {
+  if (html.isEmpty()) return {};
+  return "<tr><td class='label' width='86'>" + label.toHtmlEscaped() + "</td><td>" + html + "</td></tr>";
+}
+
+QString textRow(const QString& label, const QString& text) {
+  return text.isEmpty() ? QString() : row(label, mono(text));
+}
+
+QString section(const QString& title, const QString& rows) {
+  if (rows.isEmpty()) return {};
+  return "<p class='section'>" + title.toHtmlEscaped() + "</p><table width='100%' cellpadding='3' cellspacing='0'>" +
+         rows + "</table>";
+}
+
+QString styles() {
+  return QString(
+             "body{color:%1} .section{color:%2;font-size:11px;font-weight:600;margin:14px 0 2px 0}"
+             ".label{color:%2;padding-right:12px;white-space:nowrap} .code{font-family:'%3';font-size:12px}"
+             ".title{font-size:17px;font-weight:600;margin:0} .sub{color:%2;margin:2px 0 0 0}"
+             ".quiet{color:%4} .bad{color:%5} .good{color:%6} a{color:%7;text-decoration:none}")
+      .arg(theme().text.name(), theme().muted.name(), codeFont().family(), theme().faint.name(), theme().bad.name(),
+           theme().good.name(), theme().accent.name());
+}
+
+QString argumentsHtml(const NodeDoc& node) {
+  QString rows;
+  for (const auto& argument : node.arguments)
+    rows += argument.defaulted ? "<tr><td class='label' width='86'>" + argument.name.toHtmlEscaped() +
+                                     "</td><td class='quiet'><span class='code'>" + argument.value.toHtmlEscaped() +
+                                     "</span> (default)</td></tr>"
+                               : textRow(argument.name, argument.value);
+  return rows;
+}
+
+QString sourceHtml(const NodeDoc& node) {
+  QString rows;
+  if (node.line > 0) rows += textRow("Line", QFileInfo(node.file).fileName() + ":" + QString::number(node.line));
+  rows += textRow("Module", node.modulePath);
+  rows += textRow("From", node.fromNodes.join(", "));
+  if (!node.stackTrace.isEmpty()) rows += row("Stack", mono(node.stackTrace).replace("\n", "<br>"));
+  return rows;
+}
+
+}  // namespace
+
+InspectorPanel::InspectorPanel(Session& session, QWidget* parent) : QTextBrowser(parent), m_session(session) {
+  setObjectName("inspector");
+  setOpenLinks(false);
+  setFrameShape(NoFrame);
+  setAccessibleName(tr("Inspector"));
+  document()->setDocumentMargin(14);
+  connect(this, &QTextBrowser::anchorClicked, this,
+          [this](const QUrl& link) { m_session.selectNode(link.toString(QUrl::FullyDecoded).mid(5)); });
+  for (const auto signal : {&Session::nodeChanged, &Session::accuracyChanged, &Session::compiledChanged})
+    connect(&session, signal, this, &InspectorPanel::showNode);
+  showNode();
+}
+
+void InspectorPanel::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) showNode();
+  QTextBrowser::changeEvent(event);
+}
+
+void InspectorPanel::showNode() {
+  const auto* node = m_session.nodeDoc();
+  document()->setDefaultStyleSheet(styles());
+  setHtml("<body>" + (node ? nodeHtml(*node) : graphHtml()) + "</body>");
+  verticalScrollBar()->setValue(0);
+}
+
+QString InspectorPanel::links(const std::vector<int>& nodes) const {
+  QStringList parts;
+  for (const int node : nodes) {
+    if (parts.size() >= kMostLinks) break;
+    const auto name = m_session.graph()->nodes[std::size_t(node)].name;
+    parts << "<a href='node:" + name + "'>" + mono(name) + "</a>";
+  }
+  auto html = parts.join(", ");
+  if (int(nodes.size()) > kMostLinks) html += tr(" and %1 more").arg(int(nodes.size()) - kMostLinks);
+  return html;
+}
+
+QString InspectorPanel::nodeHtml(const NodeDoc& node) const {
+  const auto& color = theme().kind(node.kind);
+  QString html = "<p class='title'>" + node.name.toHtmlEscaped() +
+                 "</p><p class='sub'><span style='color:" + color.name() + "'>●</span> " + nodeKindName(node.kind) +
+                 " · " + node.opcode + "</p>";
+  html += section("VALUE", textRow("Type", node.dtype) + textRow("Shape", node.shape) + textRow("Stride", node.stride) +
+                               textRow("Device", node.device));
+  html += section("OPERATION",
+                  textRow("Target", node.target) +
+                      (node.schema.isEmpty() && node.opcode == "call_function" && !node.target.contains("operator")
+                           ? row("Schema", "<span class='quiet'>not in the op table</span>")
+                           : textRow("Schema", node.schema)));
+  html += section("ARGUMENTS", argumentsHtml(node));
+  html += accuracyHtml(node);
+  html += kernelHtml(node);
+  html += section("NEIGHBOURS", row("Inputs", links(node.inputs)) + row("Users", links(node.users)));
+  return html + section("SOURCE", sourceHtml(node));
+}
+
+QString InspectorPanel::accuracyHtml(const NodeDoc& node) const {
+  const auto accuracy = m_session.accuracy();
+  if (!accuracy || !accuracy->nodeIndex.contains(node.name)) return {};
+  const auto& found = accuracy->nodes[std::size_t(accuracy->nodeIndex[node.name])];
+  const auto verdict = found.firstBad ? tr("different, first bad node") : found.same ? tr("same") : tr("different");
+  return section("ACCURACY",
+                 row("Verdict", "<span class='" + QString(found.same ? "good" : "bad") + "'>" + verdict + "</span>") +
+                     textRow("Error / limit", formatRatio(found.ratio)) +
+                     textRow("Max error", formatError(found.error)));
+}
+
+QString InspectorPanel::kernelHtml(const NodeDoc& node) const {
+  const auto compiled = m_session.compiled();
+  if (!compiled) return {};
+  QString rows;
+  for (const auto& kernel : compiled->kernels)
+    if (kernel.nodes.contains(node.name) || kernel.capturedNodes.contains(node.name))
+      rows +=
+          row(kernel.kind.isEmpty() ? "Kernel" : kernel.kind.left(1).toUpper() + kernel.kind.mid(1), mono(kernel.name));
+  return section("COMPILED AS", rows);
+}
+
+QString InspectorPanel::graphHtml() const {
+  const auto graph = m_session.graph();
+  const auto capture = m_session.capture(m_session.location().capture);
+  if (!graph || !capture)
+    return "<p class='quiet'>" + tr("Select a node to see its operation, value and neighbours.") + "</p>";
+  int calls = 0, inputs = 0;
+  for (const auto& node : graph->nodes) {
+    calls += node.opcode.startsWith("call");
+    inputs += node.kind == NodeKind::Input;
+  }
+  QString html = "<p class='title'>" + graph->title.toHtmlEscaped() + "</p><p class='sub'>" +
+                 QFileInfo(capture->path).fileName().toHtmlEscaped() + "</p>";
+  html += section("GRAPH", textRow("Nodes", formatCount(qint64(graph->nodes.size()))) +
+                               textRow("Calls", formatCount(calls)) + textRow("Inputs", formatCount(inputs)) +
+                               textRow("Hash", graph->hash.left(16)));
+  html += section("CAPTURE", textRow("Kind", capture->kind) + textRow("PyTorch", capture->torchVersion) +
+                                 textRow("File", capture->path));
+  if (const auto compiled = m_session.compiled(); compiled && !compiled->kernels.empty())
+    html += section("COMPILED", textRow("Kernels", formatCount(qint64(compiled->kernels.size()))) +
+                                    textRow("Buffers", formatBytes(compiled->plannedBytes) + " (" +
+                                                           formatBytes(compiled->unplannedBytes) + " without reuse)"));
+  QString notes;
+  for (const auto& note : capture->notes) notes += "<tr><td class='quiet'>" + note.toHtmlEscaped() + "</td></tr>";
+  html += section("NOTES", notes);
+  return html + "<p class='quiet'>" + tr("Select a node to see its operation, value and neighbours.") + "</p>";
+}
+
+}  // namespace kerf::ui

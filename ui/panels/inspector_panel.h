@@ -1,0 +1,30 @@
+// InspectorPanel: everything about the selected node, with links to its neighbours.
+#pragma once
+
+#include <QTextBrowser>
+
+#include "ui/session/session.h"
+
+namespace kerf::ui {
+
+class InspectorPanel : public QTextBrowser {
+  Q_OBJECT
+
+ public:
+  explicit InspectorPanel(Session& session, QWidget* parent = nullptr);
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void showNode();
+  QString nodeHtml(const NodeDoc& node) const;
+  QString graphHtml() const;
+  QString accuracyHtml(const NodeDoc& node) const;
+  QString kernelHtml(const NodeDoc& node) const;
+  QString links(const std::vector<int>& nodes) const;
+
+  Session& m_session;
+};
+
+}  // namespace kerf::ui

@@ -1,0 +1,84 @@
+#include "ui/panels/passes_panel.h"
+
+#include <algorithm>
+
+#include <QCheckBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include "ui/models/format.h"
+
+namespace kerf::ui {
+namespace {
+constexpr int kNameColumn = 1, kStageColumn = 2, kTimeColumn = 4;
+}  // namespace
+
+PassesPanel::PassesPanel(Session& session, QWidget* parent)
+    : QWidget(parent),
+      m_session(session),
+      m_model(makePassModel().release()),
+      m_table(new DataTable(m_model)),
+      m_hide(new QCheckBox(tr("Hide unchanged"))),
+      m_summary(new QLabel) {
+  m_table->setObjectName("passes");
+  m_table->setAccessibleName(tr("Passes"));
+  m_table->setColumnHidden(kStageColumn, true);  // the tool tip names it
+  m_table->setStretchColumn(kNameColumn);
+  m_table->setHint(tr("The passes of the opened graph appear here."));
+  m_summary->setObjectName("quiet");
+  m_summary->setText(tr("No graph yet"));
+  m_hide->setObjectName("hideUnchanged");
+  auto* row = new QHBoxLayout;
+  row->setContentsMargins(10, 6, 10, 6);
+  row->addWidget(m_summary, 1);
+  row->addWidget(m_hide);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addLayout(row);
+  column->addWidget(m_table, 1);
+  connect(m_hide, &QCheckBox::toggled, this, &PassesPanel::applyFilter);
+  connect(&session, &Session::compiledChanged, this, &PassesPanel::showPasses);
+  connect(&session, &Session::locationChanged, this, &PassesPanel::showPlace);
+  connect(m_table, &DataTable::picked, this, [this](int row) {
+    const int index = m_model->row(row).index;
+    m_session.showStage(index < 0 ? Location::Stage::Captured : Location::Stage::Pass, index);
+  });
+}
+
+void PassesPanel::setTimesVisible(bool visible) { m_table->setColumnHidden(kTimeColumn, !visible); }
+
+void PassesPanel::applyFilter() {
+  m_table->filter().setKeep(m_hide->isChecked()
+                                ? [this](int row) { return m_model->row(row).changed || m_model->row(row).index < 0; }
+                                : std::function<bool(int)>());
+  showPlace();
+}
+
+void PassesPanel::showPasses() {
+  const auto compiled = m_session.compiled();
+  std::vector<PassDoc> rows;
+  if (compiled && !compiled->passes.empty()) {
+    const int start = compiled->passes.front().nodesBefore;
+    rows.push_back({-1, tr("captured graph"), {}, start, start, -1, false, {}, {}});
+    rows.insert(rows.end(), compiled->passes.begin(), compiled->passes.end());
+  }
+  const auto changed = std::ranges::count_if(rows, [](const PassDoc& pass) { return pass.changed; });
+  m_summary->setText(
+      !compiled
+          ? tr("Running passes…")
+          : tr("%1, %2 changed").arg(plural(qint64(rows.size()) - 1, "pass").replace("passs", "passes")).arg(changed));
+  if (m_session.location().capture < 0) m_summary->setText(tr("No graph yet"));
+  m_model->setRows(std::move(rows));
+  m_table->fitColumns();
+  applyFilter();
+}
+
+void PassesPanel::showPlace() {
+  const auto& place = m_session.location();
+  const bool pass = place.stage == Location::Stage::Pass;
+  m_table->selectSourceRow(pass ? place.index + 1 : place.stage == Location::Stage::Captured ? 0 : -1);
+}
+
+}  // namespace kerf::ui

@@ -1,0 +1,65 @@
+#include "ui/panels/plant_picker.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+
+namespace kerf::ui {
+
+PlantPicker::PlantPicker(Session& session, QWidget* parent)
+    : QWidget(parent), m_session(session), m_op(new QComboBox), m_kind(new QComboBox) {
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(6);
+  auto* label = new QLabel(tr("Planted fault"));
+  label->setObjectName("quiet");
+  label->setBuddy(m_op);
+  m_op->setObjectName("plantOp");
+  m_op->setEditable(true);
+  m_op->setInsertPolicy(QComboBox::NoInsert);
+  m_op->setMinimumWidth(130);
+  m_op->setToolTip(tr("Op (or pass:NAME) whose compiled code is broken on purpose"));
+  m_kind->setObjectName("plantKind");
+  m_kind->addItems({"accuracy", "compile_error", "runtime_error", "crash", "hang", "flaky:0.5"});
+  m_kind->setToolTip(tr("What goes wrong"));
+  row->addWidget(label);
+  row->addWidget(m_op);
+  row->addWidget(m_kind);
+  m_op->addItem(tr("none"));
+  m_kind->setEnabled(false);
+  connect(m_op, &QComboBox::currentTextChanged, this, [this] {
+    m_kind->setEnabled(!plant().isEmpty());
+    emit plantChanged(plant());
+  });
+  connect(m_kind, &QComboBox::currentTextChanged, this, [this] { emit plantChanged(plant()); });
+  connect(&session, &Session::graphChanged, this, &PlantPicker::fillOps);
+}
+
+QString PlantPicker::plant() const {
+  const auto op = m_op->currentText().trimmed();
+  return op.isEmpty() || op == tr("none") ? QString() : op + "=" + m_kind->currentText();
+}
+
+void PlantPicker::setPlant(const QString& plant) {
+  if (plant == this->plant()) return;
+  const QSignalBlocker quietOp(m_op), quietKind(m_kind);
+  m_op->setCurrentText(plant.isEmpty() ? tr("none") : plant.section('=', 0, 0));
+  if (const auto kind = plant.section('=', 1); !kind.isEmpty()) {
+    if (m_kind->findText(kind) < 0) m_kind->addItem(kind);
+    m_kind->setCurrentText(kind);
+  }
+  m_kind->setEnabled(!plant.isEmpty());
+}
+
+void PlantPicker::fillOps() {
+  if (!m_session.graph()) return;
+  const auto before = m_op->currentText();
+  const QSignalBlocker quiet(m_op);
+  m_op->clear();
+  m_op->addItem(tr("none"));
+  m_op->addItems(m_session.graph()->ops);
+  m_op->setCurrentText(before.isEmpty() ? tr("none") : before);
+}
+
+}  // namespace kerf::ui

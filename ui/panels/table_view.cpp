@@ -1,0 +1,123 @@
+#include "ui/panels/table_view.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QPainter>
+
+#include "ui/models/table_model.h"
+#include "ui/models/theme.h"
+
+namespace kerf::ui {
+namespace {
+constexpr int kRowHeight = 24, kMeasuredRows = 40, kMostColumn = 240;
+constexpr int kSortArrow = 12, kIcon = 22, kPadding = 22;
+}  // namespace
+
+RowFilter::RowFilter(QObject* parent) : QSortFilterProxyModel(parent) { setSortRole(kSortRole); }
+
+void RowFilter::setKeep(std::function<bool(int)> keep) {
+  const bool nothing = !m_keep && !keep;
+  m_keep = std::move(keep);
+  if (!nothing) invalidateFilter();
+}
+
+bool RowFilter::filterAcceptsRow(int row, const QModelIndex&) const { return !m_keep || m_keep(row); }
+
+DataTable::DataTable(QAbstractItemModel* source, QWidget* parent) : QTableView(parent), m_filter(new RowFilter(this)) {
+  source->setParent(this);
+  m_filter->setSourceModel(source);
+  setModel(m_filter);
+  setShowGrid(false);
+  setSelectionBehavior(SelectRows);
+  setSelectionMode(SingleSelection);
+  setEditTriggers(NoEditTriggers);
+  setTabKeyNavigation(false);
+  setWordWrap(false);
+  setVerticalScrollMode(ScrollPerPixel);
+  setHorizontalScrollMode(ScrollPerPixel);
+  verticalHeader()->hide();
+  verticalHeader()->setDefaultSectionSize(kRowHeight);
+  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setMinimumSectionSize(40);
+  setSortingEnabled(true);
+  m_filter->sort(-1);
+  horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
+    if (!m_quiet && current.isValid()) emit picked(m_filter->mapToSource(current).row());
+  });
+}
+
+void DataTable::setStretchColumn(int column) { horizontalHeader()->setSectionResizeMode(column, QHeaderView::Stretch); }
+
+/// From the text alone: asking the style for hundreds of cells takes longer than a frame.
+int DataTable::widthOf(int column) const {
+  const QFontMetrics metrics(font());
+  int widest = metrics.horizontalAdvance(model()->headerData(column, Qt::Horizontal).toString()) + kSortArrow;
+  const int rows = std::min(model()->rowCount(), kMeasuredRows);
+  for (int row = 0; row < rows; ++row) {
+    const auto index = model()->index(row, column);
+    const int icon = index.data(Qt::DecorationRole).isNull() ? 0 : kIcon;
+    widest = std::max(widest, metrics.horizontalAdvance(index.data().toString()) + icon);
+  }
+  return std::min(widest + kPadding, kMostColumn);
+}
+
+void DataTable::fitColumns() {
+  for (int column = 0; column < model()->columnCount(); ++column)
+    if (!isColumnHidden(column) && horizontalHeader()->sectionResizeMode(column) != QHeaderView::Stretch)
+      setColumnWidth(column, widthOf(column));
+}
+
+int DataTable::currentSourceRow() const {
+  return currentIndex().isValid() ? m_filter->mapToSource(currentIndex()).row() : -1;
+}
+
+void DataTable::selectSourceRow(int row) {
+  m_quiet = true;
+  const auto index = m_filter->mapFromSource(m_filter->sourceModel()->index(row, 0));
+  if (index.isValid() && row >= 0) {
+    selectionModel()->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    scrollTo(index);
+  } else {
+    clearSelection();
+    setCurrentIndex({});
+  }
+  m_quiet = false;
+}
+
+QString DataTable::text() const {
+  QStringList lines, cells;
+  for (int column = 0; column < model()->columnCount(); ++column)
+    cells << model()->headerData(column, Qt::Horizontal).toString();
+  lines << cells.join('\t');
+  for (int row = 0; row < model()->rowCount(); ++row) {
+    cells.clear();
+    for (int column = 0; column < model()->columnCount(); ++column)
+      if (!isColumnHidden(column)) cells << model()->index(row, column).data().toString();
+    lines << cells.join('\t');
+  }
+  return lines.join('\n');
+}
+
+void DataTable::setHint(const QString& hint) {
+  m_hint = hint;
+  viewport()->update();
+}
+
+void DataTable::paintEvent(QPaintEvent* event) {
+  QTableView::paintEvent(event);
+  if (model()->rowCount() > 0 || m_hint.isEmpty()) return;
+  QPainter painter(viewport());
+  painter.setPen(theme().muted);
+  painter.drawText(viewport()->rect().adjusted(24, 8, -24, -8), Qt::AlignCenter | Qt::TextWordWrap, m_hint);
+}
+
+void DataTable::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) return QApplication::clipboard()->setText(text());
+  QTableView::keyPressEvent(event);
+}
+
+}  // namespace kerf::ui

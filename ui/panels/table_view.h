@@ -1,0 +1,58 @@
+// DataTable: a QTableView set up the way every table of the window looks, with sorting and an optional filter.
+#pragma once
+
+#include <functional>
+
+#include <QSortFilterProxyModel>
+#include <QTableView>
+
+namespace kerf::ui {
+
+/// Sorts numbers as numbers; hides rows for which `keep` is false.
+class RowFilter : public QSortFilterProxyModel {
+ public:
+  explicit RowFilter(QObject* parent = nullptr);
+  void setKeep(std::function<bool(int sourceRow)> keep);
+
+ protected:
+  bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
+
+ private:
+  std::function<bool(int)> m_keep;
+};
+
+class DataTable : public QTableView {
+  Q_OBJECT
+
+ public:
+  /// Takes `source` as its own.
+  explicit DataTable(QAbstractItemModel* source, QWidget* parent = nullptr);
+  RowFilter& filter() { return *m_filter; }
+  /// Column widths from the first rows; the stretching column takes the rest.
+  void fitColumns();
+  void setStretchColumn(int column);
+  /// Row of the source model, -1 if nothing is selected.
+  int currentSourceRow() const;
+  void selectSourceRow(int row);
+  /// Tab-separated text of everything shown (copy, tests).
+  QString text() const;
+  /// Shown while there are no rows.
+  void setHint(const QString& hint);
+
+ signals:
+  /// The user (not selectSourceRow) went to a row.
+  void picked(int sourceRow);
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  int widthOf(int column) const;
+
+  RowFilter* m_filter;
+  QString m_hint;
+  bool m_quiet = false;
+};
+
+}  // namespace kerf::ui

@@ -1,0 +1,45 @@
+#include "ui/session/job_queue.h"
+
+namespace kerf::ui {
+
+JobQueue::JobQueue(QObject* parent) : QObject(parent) { m_pool.setMaxThreadCount(2); }
+
+JobQueue::~JobQueue() {
+  for (auto& ticket : m_tickets) ticket.stop.request_stop();
+  m_pool.clear();
+  m_pool.waitForDone();
+}
+
+void JobQueue::start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done) {
+  cancel(key);
+  auto& ticket = m_tickets[key];
+  ticket = {++m_next, std::stop_source()};
+  ++m_running;
+  m_pool.start([this, key, number = ticket.number, stop = ticket.stop.get_token(), work = std::move(work),
+                done = std::move(done)] {
+    const bool ran = !stop.stop_requested();
+    if (ran) work(stop);
+    QMetaObject::invokeMethod(
+        this, [this, key, number, ran, done] { finish(key, number, ran ? done : std::function<void()>()); },
+        Qt::QueuedConnection);
+  });
+  emit busyChanged();
+}
+
+void JobQueue::finish(const QString& key, quint64 number, const std::function<void()>& done) {
+  const auto ticket = m_tickets.constFind(key);
+  const bool current = ticket != m_tickets.constEnd() && ticket->number == number;
+  if (current) m_tickets.remove(key);
+  if (current && done) done();
+  --m_running;
+  emit busyChanged();
+}
+
+void JobQueue::cancel(const QString& key) {
+  const auto ticket = m_tickets.find(key);
+  if (ticket == m_tickets.end()) return;
+  ticket->stop.request_stop();
+  m_tickets.erase(ticket);
+}
+
+}  // namespace kerf::ui

@@ -1,0 +1,50 @@
+// JobQueue: work that must not run on the UI thread. A job with the same key replaces the one before it.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+
+#include <QHash>
+#include <QObject>
+#include <QThreadPool>
+
+namespace kerf::ui {
+
+/// Use from the UI thread only. Jobs run on a pool; `done` runs on the UI thread unless the job was replaced or
+/// dropped.
+class JobQueue : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit JobQueue(QObject* parent = nullptr);
+  ~JobQueue() override;
+
+  template <class T>
+  void submit(const QString& key, std::function<T(std::stop_token)> work, std::function<void(T)> done) {
+    auto result = std::make_shared<std::optional<T>>();
+    start(
+        key, [work = std::move(work), result](std::stop_token stop) { result->emplace(work(stop)); },
+        [done = std::move(done), result] { done(std::move(**result)); });
+  }
+  /// Asks the job to stop and forgets its result.
+  void cancel(const QString& key);
+  bool busy() const { return m_running > 0; }
+
+ signals:
+  void busyChanged();
+
+ private:
+  struct Ticket {
+    quint64 number = 0;
+    std::stop_source stop;
+  };
+  void start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done);
+  void finish(const QString& key, quint64 number, const std::function<void()>& done);
+
+  QThreadPool m_pool;
+  QHash<QString, Ticket> m_tickets;
+  quint64 m_next = 0;
+  int m_running = 0;
+};
+
+}  // namespace kerf::ui

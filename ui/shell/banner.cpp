@@ -1,0 +1,51 @@
+#include "ui/shell/banner.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/shell/appearance.h"
+
+namespace kerf::ui {
+namespace {
+constexpr qsizetype kMostText = 1200;
+}
+
+Banner::Banner(QWidget* parent)
+    : QFrame(parent), m_icon(new QLabel), m_title(new QLabel), m_detail(new QLabel), m_close(new QToolButton) {
+  setObjectName("banner");
+  m_title->setObjectName("bannerTitle");
+  m_detail->setWordWrap(true);
+  m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  m_detail->setTextFormat(Qt::PlainText);
+  m_close->setToolTip(tr("Dismiss"));
+  connect(m_close, &QToolButton::clicked, this, &QWidget::hide);
+  auto* texts = new QVBoxLayout;
+  texts->setSpacing(1);
+  texts->addWidget(m_title);
+  texts->addWidget(m_detail);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(14, 8, 8, 8);
+  row->setSpacing(12);
+  row->addWidget(m_icon, 0, Qt::AlignTop);
+  row->addLayout(texts, 1);
+  row->addWidget(m_close, 0, Qt::AlignTop);
+  refreshIcons();
+  hide();
+}
+
+void Banner::refreshIcons() {
+  m_icon->setPixmap(themedIcon("warning").pixmap(18, 18));
+  m_close->setIcon(themedIcon("close"));
+}
+
+void Banner::showError(const QString& title, const QString& detail) {
+  m_title->setText(title);
+  m_detail->setText(detail.size() > kMostText ? detail.left(kMostText) + "…" : detail);
+  show();
+}
+
+QString Banner::text() const { return m_title->text() + ": " + m_detail->text(); }
+
+}  // namespace kerf::ui

@@ -1,0 +1,27 @@
+// Banner: an error above the graph: what went wrong, in full, until it is dismissed.
+#pragma once
+
+#include <QFrame>
+
+class QLabel;
+class QToolButton;
+
+namespace kerf::ui {
+
+class Banner : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit Banner(QWidget* parent = nullptr);
+  void showError(const QString& title, const QString& detail);
+  QString text() const;
+  void refreshIcons();
+
+ private:
+  QLabel* m_icon;
+  QLabel* m_title;
+  QLabel* m_detail;
+  QToolButton* m_close;
+};
+
+}  // namespace kerf::ui

@@ -1,0 +1,231 @@
+#include "ui/shell/main_window.h"
+
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QLabel>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+#include "ui/models/format.h"
+#include "ui/models/theme.h"
+#include "ui/panels/accuracy_panel.h"
+#include "ui/panels/captures_panel.h"
+#include "ui/panels/fusion_panel.h"
+#include "ui/panels/inspector_panel.h"
+#include "ui/panels/kernels_panel.h"
+#include "ui/panels/minify_panel.h"
+#include "ui/panels/nodes_panel.h"
+#include "ui/panels/passes_panel.h"
+#include "ui/panels/record_panel.h"
+#include "ui/panels/source_panel.h"
+#include "ui/panels/timeline_panel.h"
+#include "ui/shell/appearance.h"
+#include "ui/shell/banner.h"
+#include "ui/shell/search_box.h"
+#include "ui/shell/welcome.h"
+
+namespace kerf::ui {
+
+MainWindow::MainWindow(const WindowOptions& options) : m_preferences(options.remember), m_actions(new Actions(*this)) {
+  const auto theme = options.theme.isEmpty() ? m_preferences.value("theme", "system").toString() : options.theme;
+  applyAppearance(theme);
+  setObjectName("studio");
+  setWindowTitle(tr("Kerf Studio"));
+  setWindowIcon(programIcon());
+  setAcceptDrops(true);
+  setDockNestingEnabled(true);
+  buildCentre();
+  buildDocks();
+  buildActions();
+  buildMenus();
+  buildToolBar();
+  buildStatusBar();
+  connectSession();
+  m_actions->refreshIcons();
+  restoreWindow();
+  updateEnabled();
+}
+
+MainWindow::~MainWindow() {
+  // Panels use the session, which would otherwise go before them.
+  m_session.disconnect();
+  qDeleteAll(findChildren<QDockWidget*>());
+  delete takeCentralWidget();
+}
+
+void MainWindow::buildCentre() {
+  auto* centre = new QWidget;
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  m_banner = new Banner;
+  m_welcome = new Welcome;
+  m_pane = new GraphPane(m_session);
+  m_stack = new QStackedWidget;
+  m_stack->addWidget(m_welcome);
+  m_stack->addWidget(m_pane);
+  column->addWidget(m_banner);
+  column->addWidget(m_stack, 1);
+  setCentralWidget(centre);
+  m_welcome->setRecent(m_preferences.recent());
+  connect(m_welcome, &Welcome::openFileRequested, this, &MainWindow::chooseFiles);
+  connect(m_welcome, &Welcome::openFolderRequested, this, &MainWindow::chooseFolder);
+  connect(m_welcome, &Welcome::pathRequested, this, [this](const QString& path) { open({path}); });
+  connect(&m_pane->view(), &GraphWidget::contextMenuAt, this, &MainWindow::showContextMenu);
+  connect(&m_pane->view(), &GraphWidget::viewChanged, this, &MainWindow::showZoom);
+}
+
+QDockWidget* MainWindow::addPanel(const QString& name, const QString& title, QWidget* panel, Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(name);
+  dock->setWidget(panel);
+  dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
+  // Tabs name the bottom panels already.
+  if (area == Qt::BottomDockWidgetArea) dock->setTitleBarWidget(new QWidget(dock));
+  addDockWidget(area, dock);
+  return dock;
+}
+
+void MainWindow::buildDocks() {
+  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  addPanel("captures", tr("Captures"), m_captures = new CapturesPanel(m_session), Qt::LeftDockWidgetArea);
+  addPanel("passes", tr("Passes"), m_passes = new PassesPanel(m_session), Qt::LeftDockWidgetArea);
+  addPanel("inspector", tr("Inspector"), m_inspector = new InspectorPanel(m_session), Qt::RightDockWidgetArea);
+  const auto area = Qt::BottomDockWidgetArea;
+  auto* first = addPanel("nodes", tr("Nodes"), m_nodes = new NodesPanel(m_session), area);
+  for (auto* dock : {addPanel("source", tr("Source"), m_source = new SourcePanel(m_session), area),
+                     addPanel("accuracy", tr("Accuracy"), m_accuracy = new AccuracyPanel(m_session), area),
+                     addPanel("minify", tr("Minify"), m_minify = new MinifyPanel(m_session), area),
+                     addPanel("kernels", tr("Kernels"), m_kernels = new KernelsPanel(m_session), area),
+                     addPanel("fusion", tr("Fusion groups"), m_fusion = new FusionPanel(m_session), area),
+                     addPanel("timeline", tr("Timeline"), m_timeline = new TimelinePanel(m_session), area),
+                     addPanel("record", tr("Record"), m_record = new RecordPanel(m_session), area)})
+    tabifyDockWidget(first, dock);
+  first->raise();
+  connect(&m_accuracy->plant(), &PlantPicker::plantChanged, &m_minify->plant(), &PlantPicker::setPlant);
+  connect(&m_minify->plant(), &PlantPicker::plantChanged, &m_accuracy->plant(), &PlantPicker::setPlant);
+  connect(m_minify, &MinifyPanel::exportRequested, this, &MainWindow::exportMinified);
+  connect(m_kernels, &KernelsPanel::kernelPicked, this, &MainWindow::findNodes);
+  connect(m_fusion, &FusionPanel::groupPicked, this, &MainWindow::findNodes);
+  connect(m_timeline, &TimelinePanel::spanPicked, this, &MainWindow::showSpan);
+  connect(&m_session, &Session::recordChanged, this, [this] {
+    if (m_session.record()) raisePanel("record");
+  });
+}
+
+/// Marks the nodes of these names in the graph and brings the first into view.
+void MainWindow::findNodes(const QStringList& names) {
+  QSet<int> found;
+  for (const auto& name : names)
+    if (const int node = m_session.graph() ? m_session.graph()->find(name) : -1; node >= 0) found.insert(node);
+  m_pane->view().setFound(found, -1);
+  if (!found.isEmpty()) m_pane->view().centerOn(*std::min_element(found.begin(), found.end()));
+}
+
+/// Goes to the first graph of the compile id that a bar of the timeline belongs to.
+void MainWindow::showSpan(int span) {
+  const auto capture = m_session.capture(m_session.location().capture);
+  if (!capture || !capture->timeline || span < 0) return;
+  const auto& bar = capture->timeline->spans[std::size_t(span)];
+  statusBar()->showMessage(tr("%1: %2").arg(bar.name, formatMilliseconds(double(bar.duration) / 1000)), 8000);
+  for (const auto& compile : capture->compiles)
+    if (compile.id == bar.compileId && !compile.graphs.empty()) {
+      const int graph = compile.graphs.front();
+      const auto& here = capture->graphs[std::size_t(m_session.location().graph)];
+      if (here.compileId != bar.compileId) m_session.go({capture->id, graph, Location::Stage::Captured, -1, {}});
+      return;
+    }
+}
+
+void MainWindow::raisePanel(const QString& name) {
+  if (auto* dock = findChild<QDockWidget*>(name)) {
+    dock->show();
+    dock->raise();
+  }
+}
+
+void MainWindow::arrange() {
+  const auto dock = [this](const char* name) { return findChild<QDockWidget*>(name); };
+  resizeDocks({dock("captures"), dock("inspector")}, {320, 340}, Qt::Horizontal);
+  resizeDocks({dock("captures"), dock("passes")}, {260, 440}, Qt::Vertical);
+  resizeDocks({dock("nodes")}, {std::max(200, height() * 30 / 100)}, Qt::Vertical);
+}
+
+void MainWindow::restoreWindow() {
+  resize(1440, 900);
+  arrange();
+  restoreGeometry(m_preferences.value("geometry").toByteArray());
+  restoreState(m_preferences.value("state").toByteArray());
+  m_passes->hideUnchanged().setChecked(m_preferences.value("hideUnchanged", false).toBool());
+  for (auto* bar : findChildren<QTabBar*>())
+    if (bar->parent() == this) {
+      bar->setDrawBase(false);
+      bar->setExpanding(false);
+    }
+}
+
+void MainWindow::buildStatusBar() {
+  m_busy = new QLabel;
+  m_zoom = new QLabel;
+  statusBar()->addWidget(m_busy, 1);
+  statusBar()->addPermanentWidget(m_zoom);
+  statusBar()->setSizeGripEnabled(false);
+  showBusy();
+}
+
+void MainWindow::connectSession() {
+  connect(&m_session, &Session::failed, m_banner, &Banner::showError);
+  connect(&m_session, &Session::busyChanged, this, &MainWindow::showBusy);
+  connect(&m_pane->layouts(), &LayoutService::busyChanged, this, &MainWindow::showBusy);
+  connect(&m_session, &Session::locationChanged, this, &MainWindow::updateEnabled);
+  connect(&m_session, &Session::accuracyChanged, this, &MainWindow::showBusy);
+  connect(&m_session, &Session::minifyChanged, this, &MainWindow::showBusy);
+  connect(&m_session, &Session::noted, this, [this](const QString& note) { statusBar()->showMessage(note, 8000); });
+  connect(&m_session, &Session::exported, this,
+          [this](const QString& path) { statusBar()->showMessage(tr("Exported to %1").arg(path), 8000); });
+  connect(&m_session, &Session::graphChanged, this, [this] {
+    m_stack->setCurrentIndex(m_session.graph() ? 1 : 0);
+    if (m_session.graph()) m_pane->view().setFocus();
+    const auto capture = m_session.capture(m_session.location().capture);
+    setWindowTitle(capture ? QFileInfo(capture->path).fileName() + tr(" – Kerf Studio") : tr("Kerf Studio"));
+  });
+}
+
+bool MainWindow::idle() const { return !m_session.busy() && !m_pane->layouts().busy(); }
+
+void MainWindow::showBusy() {
+  const auto accuracy = m_session.accuracy();
+  const auto minified = m_session.minified();
+  QString text = tr("Ready");
+  if (m_session.jobs().busy()) text = tr("Working…");
+  if (m_pane->layouts().busy()) text = tr("Laying out the graph…");
+  if (accuracy && accuracy->running) text = tr("Comparing…");
+  if (minified && minified->state == MinifyDoc::State::Running) text = tr("Minifying…");
+  m_busy->setText(text);
+}
+
+void MainWindow::showZoom() {
+  const auto& scene = m_pane->view().scene();
+  if (!scene) return m_zoom->clear();
+  m_zoom->setText(tr("%1 layout    %2 %").arg(scene->engine).arg(qRound(m_pane->view().zoom() * 100)));
+}
+
+void MainWindow::setTheme(const QString& mode) {
+  applyAppearance(mode);
+  m_actions->refreshIcons();
+  m_banner->refreshIcons();
+  m_preferences.set("theme", mode);
+}
+
+void MainWindow::toggleTheme() { setTheme(theme().dark ? "light" : "dark"); }
+
+void MainWindow::setDeterministic() {
+  m_passes->setTimesVisible(false);
+  m_minify->setTimesVisible(false);
+}
+
+}  // namespace kerf::ui

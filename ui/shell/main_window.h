@@ -1,0 +1,137 @@
+// MainWindow: graph in the middle, docks around it, and the commands that tie them together.
+#pragma once
+
+#include <QMainWindow>
+
+#include "ui/graph_view/graph_pane.h"
+#include "ui/session/session.h"
+#include "ui/shell/actions.h"
+#include "ui/shell/preferences.h"
+
+class QLabel;
+class QMenu;
+class QStackedWidget;
+
+namespace kerf::ui {
+
+class AccuracyPanel;
+class Banner;
+class CapturesPanel;
+class FusionPanel;
+class InspectorPanel;
+class KernelsPanel;
+class MinifyPanel;
+class NodesPanel;
+class PassesPanel;
+class RecordPanel;
+class SearchBox;
+class SourcePanel;
+class TimelinePanel;
+class Welcome;
+
+struct WindowOptions {
+  bool remember = true;  ///< settings are read and written
+  QString theme;         ///< "light", "dark", "system"; empty: as remembered
+};
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  explicit MainWindow(const WindowOptions& options = {});
+  ~MainWindow() override;
+
+  Session& session() { return m_session; }
+  GraphPane& pane() { return *m_pane; }
+  Actions& actions() { return *m_actions; }
+  void open(const QStringList& paths);
+  /// Nothing is loading, laid out, compiled or run in a child process.
+  bool idle() const;
+  void setTheme(const QString& mode);
+  /// Brings a bottom panel to the front: "nodes", "source", "accuracy", "minify", "kernels", "fusion", "timeline",
+  /// "record".
+  void raisePanel(const QString& name);
+  /// Leaves out what differs from run to run (times), for screenshots.
+  void setDeterministic();
+  /// Gives the docks the sizes that they start with.
+  void arrange();
+
+  CapturesPanel& capturesPanel() { return *m_captures; }
+  PassesPanel& passesPanel() { return *m_passes; }
+  InspectorPanel& inspectorPanel() { return *m_inspector; }
+  AccuracyPanel& accuracyPanel() { return *m_accuracy; }
+  MinifyPanel& minifyPanel() { return *m_minify; }
+  KernelsPanel& kernelsPanel() { return *m_kernels; }
+  FusionPanel& fusionPanel() { return *m_fusion; }
+  TimelinePanel& timelinePanel() { return *m_timeline; }
+  RecordPanel& recordPanel() { return *m_record; }
+  NodesPanel& nodesPanel() { return *m_nodes; }
+  SourcePanel& sourcePanel() { return *m_source; }
+  SearchBox& searchBox() { return *m_search; }
+  Banner& banner() { return *m_banner; }
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dragLeaveEvent(QDragLeaveEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void buildCentre();
+  void buildDocks();
+  QDockWidget* addPanel(const QString& name, const QString& title, QWidget* panel, Qt::DockWidgetArea area);
+  void buildActions();
+  std::vector<ActionSpec> fileActions();
+  std::vector<ActionSpec> viewActions();
+  std::vector<ActionSpec> goActions();
+  std::vector<ActionSpec> runActions();
+  void buildMenus();
+  void buildToolBar();
+  void buildStatusBar();
+  void connectSession();
+  void restoreWindow();
+
+  void chooseFiles();
+  void chooseFolder();
+  void fillRecent();
+  void exportRepro();
+  void exportMinified();
+  /// Empty if the user thought better of it.
+  QString chooseExportFolder();
+  void exportImage();
+  void showContextMenu(int node, const QPoint& position);
+  void showAbout();
+  void showShortcuts();
+  void findNodes(const QStringList& names);
+  void showSpan(int span);
+  void showBusy();
+  void showZoom();
+  void updateEnabled();
+  void step(int offset);
+  void toggleTheme();
+
+  Preferences m_preferences;
+  Session m_session;
+  Actions* m_actions;
+  QStackedWidget* m_stack = nullptr;
+  Welcome* m_welcome = nullptr;
+  GraphPane* m_pane = nullptr;
+  Banner* m_banner = nullptr;
+  SearchBox* m_search = nullptr;
+  CapturesPanel* m_captures = nullptr;
+  PassesPanel* m_passes = nullptr;
+  InspectorPanel* m_inspector = nullptr;
+  AccuracyPanel* m_accuracy = nullptr;
+  MinifyPanel* m_minify = nullptr;
+  KernelsPanel* m_kernels = nullptr;
+  FusionPanel* m_fusion = nullptr;
+  TimelinePanel* m_timeline = nullptr;
+  RecordPanel* m_record = nullptr;
+  NodesPanel* m_nodes = nullptr;
+  SourcePanel* m_source = nullptr;
+  QMenu* m_recentMenu = nullptr;
+  QLabel* m_busy = nullptr;
+  QLabel* m_zoom = nullptr;
+};
+
+}  // namespace kerf::ui

@@ -1,0 +1,170 @@
+// MainWindow: the table of commands, menus and tool bar.
+#include <QApplication>
+#include <QMenu>
+#include <QMenuBar>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "ui/panels/accuracy_panel.h"
+#include "ui/panels/minify_panel.h"
+#include "ui/panels/nodes_panel.h"
+#include "ui/panels/passes_panel.h"
+#include "ui/shell/command_palette.h"
+#include "ui/shell/main_window.h"
+#include "ui/shell/search_box.h"
+
+namespace kerf::ui {
+
+std::vector<ActionSpec> MainWindow::fileActions() {
+  return {{"open", tr("&Open file…"), "open", "Ctrl+O", {}, [this] { chooseFiles(); }},
+          {"openFolder", tr("Open &folder…"), "folder", "Ctrl+Shift+O", {}, [this] { chooseFolder(); }},
+          {"exportRepro", tr("&Export repro…"), "export", "Ctrl+E",
+           tr("Export the captured graph and its inputs as repro.py"), [this] { exportRepro(); }},
+          {"exportImage", tr("Save graph as &image…"), {}, "Ctrl+Shift+S", {}, [this] { exportImage(); }},
+          {"reload", tr("&Reload capture"), {}, "F5", {}, [this] { m_session.reload(); }},
+          {"closeCapture",
+           tr("&Close capture"),
+           {},
+           "Ctrl+W",
+           {},
+           [this] { m_session.close(m_session.location().capture); }},
+          {"quit", tr("&Quit"), {}, "Ctrl+Q", {}, [this] { close(); }}};
+}
+
+std::vector<ActionSpec> MainWindow::viewActions() {
+  auto& view = m_pane->view();
+  return {
+      {"fit", tr("&Fit graph"), "fit", "F", {}, [&view] { view.fit(); }},
+      {"zoomIn", tr("Zoom &in"), "zoom-in", "+ =", {}, [&view] { view.zoomBy(1.25); }},
+      {"zoomOut", tr("Zoom &out"), "zoom-out", "-", {}, [&view] { view.zoomBy(0.8); }},
+      {"zoomReset", tr("&Actual size"), {}, "0", {}, [&view] { view.resetZoom(); }},
+      {"centre", tr("&Centre selected node"), {}, "C", {}, [this, &view] { view.centerOn(m_session.node()); }},
+      {"colorKind", tr("Colour by op &kind"), {}, "1", {}, [this] { m_pane->setColorMode(ColorMode::Kind); }},
+      {"colorAccuracy", tr("Colour by &accuracy"), {}, "2", {}, [this] { m_pane->setColorMode(ColorMode::Accuracy); }},
+      {"dim",
+       tr("&Dim unrelated nodes"),
+       {},
+       "D",
+       {},
+       [this, &view] { view.setDimUnrelated((*m_actions)["dim"]->isChecked()); },
+       true},
+      {"separateInputs",
+       tr("Draw &parameters as nodes"),
+       {},
+       "P",
+       {},
+       [this] { m_pane->setInlineParameters(!(*m_actions)["separateInputs"]->isChecked()); },
+       true},
+      {"hideUnchanged", tr("&Hide unchanged passes"), {}, "H", {}, [this] { m_passes->hideUnchanged().toggle(); }},
+      {"theme", tr("Switch &light and dark"), "theme", "Ctrl+T", {}, [this] { toggleTheme(); }}};
+}
+
+std::vector<ActionSpec> MainWindow::goActions() {
+  return {
+      {"back", tr("&Back"), "back", "Alt+Left Ctrl+Z", {}, [this] { m_session.back(); }},
+      {"forward", tr("&Forward"), "forward", "Alt+Right Ctrl+Shift+Z", {}, [this] { m_session.forward(); }},
+      {"find", tr("F&ind node…"), "search", "Ctrl+F /", {}, [this] { m_search->focus(); }},
+      {"findNext", tr("Next &match"), {}, "F3 Ctrl+G", {}, [this] { m_pane->nextHit(1); }},
+      {"findPrevious", tr("Previous m&atch"), {}, "Shift+F3 Ctrl+Shift+G", {}, [this] { m_pane->nextHit(-1); }},
+      {"nextNode", tr("&Next node"), {}, "J", {}, [this] { step(1); }},
+      {"previousNode", tr("&Previous node"), {}, "K", {}, [this] { step(-1); }},
+      {"captured",
+       tr("&Captured graph"),
+       {},
+       "Ctrl+Home",
+       {},
+       [this] { m_session.showStage(Location::Stage::Captured, -1); }},
+      {"palette", tr("Command pa&lette…"), {}, "Ctrl+Shift+P", {}, [this] { showCommandPalette(*this, *m_actions); }}};
+}
+
+std::vector<ActionSpec> MainWindow::runActions() {
+  return {
+      {"compare", tr("&Compare"), "compare", "Ctrl+R", tr("Compare the compiled graph with the interpreter and fp64"),
+       [this] {
+         raisePanel("accuracy");
+         m_accuracy->run();
+       }},
+      {"minify", tr("&Minify"), "minify", "Ctrl+M", tr("Cut the failing graph down to the smallest that still fails"),
+       [this] {
+         raisePanel("minify");
+         m_minify->start();
+       }},
+      {"cancel",
+       tr("C&ancel"),
+       {},
+       "Ctrl+.",
+       tr("Stop layout, comparison and reduction"),
+       [this] {
+         m_pane->layouts().cancel();
+         m_session.cancelCompare();
+         m_session.cancelMinify();
+       }},
+      {"shortcuts", tr("&Keyboard shortcuts"), {}, "F1", {}, [this] { showShortcuts(); }},
+      {"about", tr("&About Kerf Studio"), {}, {}, {}, [this] { showAbout(); }}};
+}
+
+void MainWindow::buildActions() {
+  m_actions->add(fileActions());
+  m_actions->add(viewActions());
+  m_actions->add(goActions());
+  m_actions->add(runActions());
+}
+
+void MainWindow::buildMenus() {
+  const auto fill = [this](QMenu* menu, const QStringList& ids) {
+    for (const auto& id : ids) id.isEmpty() ? menu->addSeparator() : (menu->addAction((*m_actions)[id]), nullptr);
+  };
+  auto* file = menuBar()->addMenu(tr("&File"));
+  fill(file, {"open", "openFolder"});
+  m_recentMenu = file->addMenu(tr("Open &recent"));
+  connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecent);
+  fill(file, {"", "exportRepro", "exportImage", "", "reload", "closeCapture", "quit"});
+  auto* view = menuBar()->addMenu(tr("&View"));
+  fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
+              "separateInputs", "hideUnchanged", "", "theme", ""});
+  auto* panels = view->addMenu(tr("&Panels"));
+  for (auto* dock : findChildren<QDockWidget*>()) panels->addAction(dock->toggleViewAction());
+  fill(menuBar()->addMenu(tr("&Go")), {"back", "forward", "", "find", "findNext", "findPrevious", "", "nextNode",
+                                       "previousNode", "captured", "", "palette"});
+  fill(menuBar()->addMenu(tr("&Run")), {"compare", "minify", "", "cancel"});
+  fill(menuBar()->addMenu(tr("&Help")), {"shortcuts", "about"});
+}
+
+void MainWindow::buildToolBar() {
+  auto* bar = addToolBar(tr("Main"));
+  bar->setObjectName("mainToolBar");
+  bar->setMovable(false);
+  bar->setIconSize({18, 18});
+  bar->setContextMenuPolicy(Qt::PreventContextMenu);
+  for (const QString id : {"open", "openFolder", "exportRepro", "", "back", "forward", "", "fit", "zoomOut", "zoomIn",
+                           "", "compare", "minify"})
+    id.isEmpty() ? bar->addSeparator() : (bar->addAction((*m_actions)[id]), nullptr);
+  for (const QString id : {"compare", "minify"})
+    if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction((*m_actions)[id])))
+      button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+  auto* space = new QWidget;
+  space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  bar->addWidget(space);
+  m_search = new SearchBox(*m_pane);
+  bar->addWidget(m_search);
+  bar->addAction((*m_actions)["theme"]);
+}
+
+void MainWindow::updateEnabled() {
+  const bool graph = m_session.graph() != nullptr;
+  for (const char* id :
+       {"exportRepro", "exportImage", "reload", "closeCapture", "fit", "zoomIn", "zoomOut", "zoomReset", "centre",
+        "compare", "minify", "find", "findNext", "findPrevious", "nextNode", "previousNode", "captured"})
+    (*m_actions)[id]->setEnabled(graph);
+  (*m_actions)["back"]->setEnabled(m_session.canBack());
+  (*m_actions)["forward"]->setEnabled(m_session.canForward());
+  m_search->setEnabled(graph);
+}
+
+void MainWindow::step(int offset) {
+  const auto graph = m_session.graph();
+  if (!graph || graph->nodes.empty()) return;
+  m_session.selectNode(std::clamp(m_session.node() + offset, 0, int(graph->nodes.size()) - 1));
+}
+
+}  // namespace kerf::ui

@@ -1,0 +1,167 @@
+// MainWindow: opening, dropping, exporting, and the small dialogs.
+#include <QApplication>
+#include <QClipboard>
+#include <QCloseEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenu>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QStatusBar>
+#include <QSvgGenerator>
+
+#include "ui/panels/passes_panel.h"
+#include "ui/shell/banner.h"
+#include "ui/shell/main_window.h"
+#include "ui/shell/welcome.h"
+
+namespace kerf::ui {
+namespace {
+
+constexpr int kMostPixels = 120'000'000;
+
+QStringList localPaths(const QMimeData* data) {
+  QStringList paths;
+  for (const auto& url : data->urls())
+    if (url.isLocalFile()) paths << url.toLocalFile();
+  return paths;
+}
+
+}  // namespace
+
+void MainWindow::open(const QStringList& paths) {
+  if (paths.isEmpty()) return;
+  m_banner->hide();
+  for (const auto& path : paths)
+    if (QFileInfo::exists(path)) m_preferences.addRecent(QFileInfo(path).absoluteFilePath());
+  m_welcome->setRecent(m_preferences.recent());
+  m_session.open(paths);
+}
+
+void MainWindow::chooseFiles() {
+  const auto folder = m_preferences.value("folder").toString();
+  const auto paths = QFileDialog::getOpenFileNames(this, tr("Open captures"), folder,
+                                                   tr("All files (*);;Captures (*.py *.txt *.pt2 *.log *.gz *.dot)"));
+  if (paths.isEmpty()) return;
+  m_preferences.set("folder", QFileInfo(paths.first()).absolutePath());
+  open(paths);
+}
+
+void MainWindow::chooseFolder() {
+  const auto path =
+      QFileDialog::getExistingDirectory(this, tr("Open a folder"), m_preferences.value("folder").toString());
+  if (path.isEmpty()) return;
+  m_preferences.set("folder", path);
+  open({path});
+}
+
+void MainWindow::fillRecent() {
+  m_recentMenu->clear();
+  for (const auto& path : m_preferences.recent()) m_recentMenu->addAction(path, this, [this, path] { open({path}); });
+  if (m_recentMenu->isEmpty()) m_recentMenu->addAction(tr("Nothing yet"))->setEnabled(false);
+}
+
+QString MainWindow::chooseExportFolder() {
+  const auto folder = QFileDialog::getExistingDirectory(this, tr("Export repro.py and storages into"),
+                                                        m_preferences.value("exportFolder").toString());
+  if (!folder.isEmpty()) m_preferences.set("exportFolder", folder);
+  return folder;
+}
+
+void MainWindow::exportRepro() {
+  if (const auto folder = chooseExportFolder(); !folder.isEmpty()) m_session.exportTo(folder);
+}
+
+void MainWindow::exportMinified() {
+  if (const auto folder = chooseExportFolder(); !folder.isEmpty()) m_session.exportMinified(folder);
+}
+
+void MainWindow::exportImage() {
+  const auto path =
+      QFileDialog::getSaveFileName(this, tr("Save the graph"), "graph.svg", tr("SVG (*.svg);;PNG (*.png)"));
+  if (path.isEmpty()) return;
+  const auto size = m_pane->view().sceneSize();
+  bool written = false;
+  if (path.endsWith(".svg", Qt::CaseInsensitive)) {
+    QSvgGenerator generator;
+    generator.setFileName(path);
+    generator.setSize(size);
+    generator.setViewBox(QRect({}, size));
+    QPainter painter;
+    if ((written = painter.begin(&generator))) m_pane->view().renderAll(painter);
+  } else if (qint64(size.width()) * size.height() < kMostPixels) {
+    QImage image(size, QImage::Format_ARGB32_Premultiplied);
+    QPainter painter(&image);
+    m_pane->view().renderAll(painter);
+    painter.end();
+    written = image.save(path);
+  }
+  if (written) return statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
+  m_banner->showError(tr("Cannot save the graph"),
+                      tr("%1 could not be written, or the picture is too large.").arg(path));
+}
+
+void MainWindow::showContextMenu(int node, const QPoint& position) {
+  QMenu menu(this);
+  if (node >= 0) {
+    const auto doc = m_session.graph()->nodes[std::size_t(node)];
+    m_session.selectNode(node);
+    menu.addAction(tr("Copy name"), this, [doc] { QApplication::clipboard()->setText(doc.name); });
+    menu.addAction(tr("Copy target"), this, [doc] { QApplication::clipboard()->setText(doc.target); });
+    menu.addSeparator();
+    menu.addAction((*m_actions)["centre"]);
+    menu.addAction(tr("Show in source"), this, [this] { raisePanel("source"); });
+    menu.addSeparator();
+  }
+  menu.addAction((*m_actions)["fit"]);
+  menu.addAction((*m_actions)["exportImage"]);
+  menu.exec(position);
+}
+
+void MainWindow::showShortcuts() {
+  QString rows;
+  for (const auto* action : m_actions->all()) {
+    QStringList keys;
+    for (const auto& key : action->shortcuts()) keys << key.toString(QKeySequence::NativeText);
+    if (!keys.isEmpty())
+      rows += "<tr><td style='padding-right:24px'>" + QString(action->text()).remove('&').remove("…").toHtmlEscaped() +
+              "</td><td>" + keys.join(" or ").toHtmlEscaped() + "</td></tr>";
+  }
+  rows += tr(
+      "<tr><td>Walk along edges</td><td>Arrow keys</td></tr><tr><td>Path to another node</td><td>Shift+click</td></tr>"
+      "<tr><td>Zoom / pan</td><td>Wheel / drag</td></tr>");
+  QMessageBox box(QMessageBox::NoIcon, tr("Keyboard shortcuts"), "<table cellpadding='2'>" + rows + "</table>",
+                  QMessageBox::Close, this);
+  box.exec();
+}
+
+void MainWindow::showAbout() {
+  QMessageBox::about(this, tr("About Kerf Studio"),
+                     tr("<h3>Kerf Studio</h3><p>Graph debugger and minifier for PyTorch compiler graphs.</p>"
+                        "<p>Files are parsed, never executed; graphs run only in child processes.</p>"
+                        "<p>Apache License 2.0. Built with Qt %1.</p>")
+                         .arg(qVersion()));
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  m_preferences.set("geometry", saveGeometry());
+  m_preferences.set("state", saveState());
+  m_preferences.set("hideUnchanged", m_passes->hideUnchanged().isChecked());
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (localPaths(event->mimeData()).isEmpty()) return;
+  m_welcome->setHot(true);
+  event->acceptProposedAction();
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent*) { m_welcome->setHot(false); }
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  m_welcome->setHot(false);
+  open(localPaths(event->mimeData()));
+  event->acceptProposedAction();
+}
+
+}  // namespace kerf::ui

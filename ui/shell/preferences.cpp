@@ -1,0 +1,26 @@
+#include "ui/shell/preferences.h"
+
+namespace kerf::ui {
+namespace {
+constexpr int kMostRecent = 10;
+}
+
+Preferences::Preferences(bool remember)
+    : m_settings(remember ? std::make_unique<QSettings>("kerf", "studio") : nullptr) {}
+
+QVariant Preferences::value(const QString& key, const QVariant& otherwise) const {
+  return m_settings ? m_settings->value(key, otherwise) : otherwise;
+}
+
+void Preferences::set(const QString& key, const QVariant& value) {
+  if (m_settings) m_settings->setValue(key, value);
+}
+
+void Preferences::addRecent(const QString& path) {
+  auto paths = recent();
+  paths.removeAll(path);
+  paths.prepend(path);
+  set("recent", QStringList(paths.mid(0, kMostRecent)));
+}
+
+}  // namespace kerf::ui

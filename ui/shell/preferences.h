@@ -1,0 +1,26 @@
+// Preferences: what the window remembers between runs. With `remember` off nothing is read or written (screenshots,
+// tests).
+#pragma once
+
+#include <memory>
+
+#include <QByteArray>
+#include <QSettings>
+#include <QStringList>
+#include <QVariant>
+
+namespace kerf::ui {
+
+class Preferences {
+ public:
+  explicit Preferences(bool remember);
+  QVariant value(const QString& key, const QVariant& otherwise = {}) const;
+  void set(const QString& key, const QVariant& value);
+  QStringList recent() const { return value("recent").toStringList(); }
+  void addRecent(const QString& path);
+
+ private:
+  std::unique_ptr<QSettings> m_settings;
+};
+
+}  // namespace kerf::ui

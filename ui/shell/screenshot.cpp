@@ -1,0 +1,89 @@
+#include "ui/shell/screenshot.h"
+
+#include <QApplication>
+
+#include "ui/panels/accuracy_panel.h"
+#include "ui/panels/minify_panel.h"
+#include "ui/shell/main_window.h"
+
+namespace kerf::ui {
+namespace {
+constexpr int kPollMs = 15, kQuietPolls = 4;
+constexpr int kMostPictures = 40;  ///< a window that never comes to rest is taken as it is
+}  // namespace
+
+Screenshot::Screenshot(MainWindow& window, ScreenshotOptions options)
+    : QObject(&window), m_window(window), m_options(std::move(options)) {
+  m_timer.setInterval(kPollMs);
+  connect(&m_timer, &QTimer::timeout, this, &Screenshot::poll);
+  connect(&window.session(), &Session::failed, this,
+          [this](const QString& title, const QString& detail) { m_problem = title + ": " + detail; });
+}
+
+void Screenshot::start() {
+  m_window.setDeterministic();
+  QApplication::setCursorFlashTime(0);
+  m_window.resize(m_options.size);
+  m_window.show();
+  m_window.open(m_options.paths);
+  m_timer.start();
+}
+
+void Screenshot::poll() {
+  m_quiet = m_window.idle() ? m_quiet + 1 : 0;
+  if (m_quiet < kQuietPolls) return;
+  m_quiet = 0;
+  if (!m_options.paths.isEmpty() && !m_window.session().graph()) {
+    m_timer.stop();
+    return emit finished(2, m_problem.isEmpty() ? tr("nothing could be opened") : m_problem);
+  }
+  if (!nextStep()) shoot();
+}
+
+/// Does what was asked for, one thing after the other; false once all is done.
+bool Screenshot::nextStep() {
+  auto& session = m_window.session();
+  switch (m_step++) {
+    case 0:
+      if (!m_options.plant.isEmpty()) m_window.accuracyPanel().plant().setPlant(m_options.plant);
+      if (!m_options.plant.isEmpty()) m_window.minifyPanel().plant().setPlant(m_options.plant);
+      if (m_options.compare) m_window.actions()["compare"]->trigger();
+      return true;
+    case 1:
+      if (m_options.minify) m_window.actions()["minify"]->trigger();
+      return true;
+    case 2:
+      if (m_options.pass >= 0) session.showStage(Location::Stage::Pass, m_options.pass);
+      return true;
+    case 3:
+      if (!m_options.panel.isEmpty()) m_window.raisePanel(m_options.panel);
+      if (m_options.select.isEmpty()) return true;
+      if (session.graph()->find(m_options.select) < 0) m_problem = tr("no node is called %1").arg(m_options.select);
+      session.selectNode(m_options.select);
+      return true;
+    case 4:  // docks grew with what came first into them: now that all is there, their sizes are the same every time
+      m_window.arrange();
+      return true;
+    case 5:
+      m_window.pane().view().startView();
+      if (session.node() >= 0) m_window.pane().view().centerOn(session.node());
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Takes pictures until two in a row are equal: on a busy machine late resizes and repaints may still be under way.
+void Screenshot::shoot() {
+  const bool nothing = !m_options.select.isEmpty() && m_window.session().node() < 0;
+  const auto picture = nothing ? QImage() : m_window.grab().toImage();
+  const bool atRest = picture == m_last || ++m_pictures >= kMostPictures;
+  m_last = picture;
+  if (!nothing && !atRest) return;
+  m_timer.stop();
+  if (nothing) return emit finished(2, m_problem);
+  const bool written = picture.save(m_options.output);
+  emit finished(written ? 0 : 3, written ? QString() : tr("%1 could not be written").arg(m_options.output));
+}
+
+}  // namespace kerf::ui

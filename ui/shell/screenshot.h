@@ -1,0 +1,51 @@
+// Screenshot: opens files, waits until everything shown has loaded, and writes the window as a picture.
+#pragma once
+
+#include <QImage>
+#include <QObject>
+#include <QSize>
+#include <QStringList>
+#include <QTimer>
+
+namespace kerf::ui {
+
+class MainWindow;
+
+struct ScreenshotOptions {
+  QString output;
+  QSize size{1600, 1000};
+  QString select;  ///< node
+  QString panel;   ///< bottom panel to show
+  QString plant;   ///< fault for compare and minify
+  int pass = -1;   ///< shows the graph after this pass
+  bool compare = false, minify = false;
+  QStringList paths;
+};
+
+class Screenshot : public QObject {
+  Q_OBJECT
+
+ public:
+  Screenshot(MainWindow& window, ScreenshotOptions options);
+  void start();
+
+ signals:
+  /// Exit code of the program, and what to say on standard error.
+  void finished(int code, const QString& message);
+
+ private:
+  void poll();
+  bool nextStep();
+  void shoot();
+
+  MainWindow& m_window;
+  ScreenshotOptions m_options;
+  QTimer m_timer;
+  QString m_problem;
+  int m_quiet = 0;
+  int m_step = 0;
+  QImage m_last;  ///< the picture taken before
+  int m_pictures = 0;
+};
+
+}  // namespace kerf::ui
