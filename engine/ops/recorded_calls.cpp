@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <fstream>
 #include <map>
 #include <set>
@@ -24,10 +25,13 @@ struct Tolerance {
 Tolerance toleranceOf(DType dtype) {
   switch (dtype) {
     case DType::Float64:
+    case DType::Complex128:
       return {1e-7, 1e-7};
     case DType::Float32:
+    case DType::Complex64:
       return {1.3e-6, 1e-5};
     case DType::Float16:
+    case DType::Complex32:
       return {1e-3, 1e-5};
     case DType::BFloat16:
       return {1.6e-2, 1e-5};
@@ -43,13 +47,27 @@ bool close(double actual, double expected, Tolerance tolerance) {
          std::abs(actual - expected) <= tolerance.absolute + tolerance.relative * std::abs(expected);
 }
 
+/// By the length of the difference, as torch.isclose; a complex number is NaN when either part is.
+bool close(std::complex<double> actual, std::complex<double> expected, Tolerance tolerance) {
+  const auto isNan = [](std::complex<double> z) { return std::isnan(z.real()) || std::isnan(z.imag()); };
+  if (isNan(expected)) return isNan(actual);
+  if (actual == expected) return true;
+  const double difference = std::abs(actual - expected);
+  return std::isfinite(difference) && difference <= tolerance.absolute + tolerance.relative * std::abs(expected);
+}
+
+bool close(std::int64_t actual, std::int64_t expected, Tolerance /*exact*/) { return actual == expected; }
+
 std::string join(const Sizes& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
 
-/// Empty when the elements agree.
-std::string compareElements(const Tensor& actual, const Tensor& expected) {
-  const bool exact = isIntegral(expected.dtype());
+std::string text(double value) { return fmt::format("{}", value); }
+std::string text(std::int64_t value) { return fmt::format("{}", value); }
+std::string text(std::complex<double> value) { return fmt::format("({}, {})", value.real(), value.imag()); }
+
+/// Compares as numbers of type T, which is DType `wide`. Empty when the elements agree.
+template <class T>
+std::string compareElementsAs(DType wide, const Tensor& actual, const Tensor& expected) {
   const Tolerance tolerance = toleranceOf(expected.dtype());
-  const auto wide = exact ? DType::Int64 : DType::Float64;
   const auto read = [&](const Tensor& tensor) -> Result<Tensor> {
     KERF_TRY(const Tensor converted, tensor.to(wide));
     return converted.contiguous();
@@ -58,11 +76,18 @@ std::string compareElements(const Tensor& actual, const Tensor& expected) {
   const auto b = read(expected);
   if (!a || !b) return "cannot be compared";
   for (std::int64_t i = 0; i < expected.numel(); ++i) {
-    const bool equal = exact ? a->data<std::int64_t>()[i] == b->data<std::int64_t>()[i]
-                             : close(a->data<double>()[i], b->data<double>()[i], tolerance);
-    if (!equal) return fmt::format("element {}: {} instead of {}", i, a->itemAsDouble(i), b->itemAsDouble(i));
+    const T own = a->template data<T>()[i], other = b->template data<T>()[i];
+    if (!close(own, other, tolerance)) return fmt::format("element {}: {} instead of {}", i, text(own), text(other));
   }
   return {};
+}
+
+/// Empty when the elements agree.
+std::string compareElements(const Tensor& actual, const Tensor& expected) {
+  if (isIntegral(expected.dtype())) return compareElementsAs<std::int64_t>(DType::Int64, actual, expected);
+  if (isComplex(expected.dtype()))
+    return compareElementsAs<std::complex<double>>(DType::Complex128, actual, expected);
+  return compareElementsAs<double>(DType::Float64, actual, expected);
 }
 
 /// Strides matter only where a dimension has more than one element, and not at all in tensors without elements.
@@ -92,7 +117,7 @@ std::string compareValues(const Value& actual, const Value& expected, Strides st
   if (expected.isTensor()) return compareTensors(actual.tensor(), expected.tensor(), strides);
   if (const auto* number = expected.as<double>()) {
     const auto* own = actual.as<double>();
-    return own && close(*own, *number, toleranceOf(DType::Float32)) ? ""
+    return own && close(*own, *number, toleranceOf(DType::Float64)) ? ""
                                                                     : fmt::format("number differs from {}", *number);
   }
   if (const auto* integer = expected.as<std::int64_t>()) {
