@@ -70,10 +70,11 @@ class ArgumentWriter {
   static bool all(const ArgumentList& items) {
     return std::ranges::all_of(items, [](const Argument& item) { return item.as<T>() != nullptr; });
   }
-  template <class T, class U>
-  static bool eachIs(const ArgumentList& items) {
-    return std::ranges::all_of(items,
-                               [](const Argument& item) { return item.as<T>() != nullptr || item.as<U>() != nullptr; });
+  bool allTensors(const ArgumentList& items) const {
+    return std::ranges::all_of(items, [&](const Argument& item) {
+      const auto* node = item.as<NodeId>();
+      return node != nullptr && m_names.keyOf(*node) == "as_tensor";
+    });
   }
 
   template <class Format>
@@ -90,49 +91,62 @@ class ArgumentWriter {
       return list("as_bools", items, [](const Argument& item) { return *item.as<bool>() ? "true" : "false"; });
     if (all<std::string>(items))
       return list("as_strings", items, [](const Argument& item) { return jsonString(*item.as<std::string>()); });
-    if (eachIs<double, std::int64_t>(items))
-      return list("as_floats", items, [](const Argument& item) {
-        const auto* real = item.as<double>();
-        return jsonFloat(real != nullptr ? *real : static_cast<double>(*item.as<std::int64_t>()));
-      });
+    if (all<double>(items))
+      return list("as_floats", items, [](const Argument& item) { return jsonFloat(*item.as<double>()); });
     if (std::ranges::all_of(items, [](const Argument& item) { return item.asList() != nullptr; }))
       return listOfLists(items);
     return listOfNodes(items);
   }
 
   Text listOfLists(const ArgumentList& items) const {
+    const auto numeric = [](const Argument& item) { return all<std::int64_t>(item.asList()->items); };
+    const auto tensors = [&](const Argument& item) { return allTensors(item.asList()->items); };
+    const bool numbers = std::ranges::all_of(items, numeric);
+    if (!numbers && !std::ranges::all_of(items, tensors))
+      return fail(ErrorCode::BadInput, "a list of lists may hold integers or tensors only");
     std::vector<std::string> texts;
-    bool numbers = true;
     for (const Argument& item : items) {
-      const ArgumentList& inner = item.asList()->items;
-      numbers = numbers && all<std::int64_t>(inner);
-      if (!all<std::int64_t>(inner) && !all<NodeId>(inner))
-        return fail(ErrorCode::BadInput, "a list of lists may hold integers or tensors only");
       KERF_TRY(std::string text, write(item));
       texts.push_back(text.substr(text.find('['), text.rfind(']') - text.find('[') + 1));
     }
     return object(numbers ? "as_int_lists" : "as_nested_tensors", "[" + joined(texts) + "]");
   }
 
-  /// Tensors, optional tensors, or symbolic numbers among plain ones.
+  static std::unexpected<Error> mixed() {
+    return fail(ErrorCode::BadInput, "a list that mixes kinds of values has no place in an exported program");
+  }
+
   Text listOfNodes(const ArgumentList& items) const {
-    std::string symbols;
     for (const Argument& item : items)
       if (const auto* node = item.as<NodeId>(); node != nullptr && isSymbolKey(m_names.keyOf(*node)))
-        symbols = m_names.keyOf(*node);
+        return listOfSymbols(items, m_names.keyOf(*node));
+    return listOfTensors(items);
+  }
+
+  /// Symbolic numbers among plain ones.
+  Text listOfSymbols(const ArgumentList& items, const std::string& key) const {
+    std::vector<std::string> texts;
+    for (const Argument& item : items) {
+      const auto* node = item.as<NodeId>();
+      const bool plain = item.as<std::int64_t>() != nullptr || item.as<double>() != nullptr || item.as<bool>() != nullptr;
+      if (!plain && (node == nullptr || !isSymbolKey(m_names.keyOf(*node)))) return mixed();
+      KERF_TRY(std::string text, node != nullptr ? m_names.valueOf(*node) : write(item));
+      texts.push_back(node != nullptr ? object("as_name", text) : std::move(text));
+    }
+    return object(key + "s", "[" + joined(texts) + "]");
+  }
+
+  /// Tensors, or optional tensors.
+  Text listOfTensors(const ArgumentList& items) const {
     const bool optional = std::ranges::any_of(items, [](const Argument& item) { return item.isNone(); });
     std::vector<std::string> texts;
     for (const Argument& item : items) {
       const auto* node = item.as<NodeId>();
-      if (node == nullptr && (symbols.empty() ? !item.isNone() : item.isNone()))
-        return fail(ErrorCode::BadInput, "a list that mixes kinds of values has no place in an exported program");
+      if (node == nullptr ? !item.isNone() : m_names.keyOf(*node) != "as_tensor") return mixed();
       KERF_TRY(std::string text, node != nullptr ? m_names.valueOf(*node) : write(item));
-      if (node != nullptr && !symbols.empty()) text = object("as_name", text);
-      if (node != nullptr && optional) text = object("as_tensor", text);
-      texts.push_back(std::move(text));
+      texts.push_back(node != nullptr && optional ? object("as_tensor", text) : std::move(text));
     }
-    const std::string key = !symbols.empty() ? symbols + "s" : optional ? "as_optional_tensors" : "as_tensors";
-    return object(key, "[" + joined(texts) + "]");
+    return object(optional ? "as_optional_tensors" : "as_tensors", "[" + joined(texts) + "]");
   }
 
   const ArgumentNames& m_names;

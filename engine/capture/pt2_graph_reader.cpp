@@ -63,7 +63,7 @@ Result<void> readTensors(JsonCursor& json, const Parts& parts, NodeReader& nodes
     }
     std::int64_t layout = numberOf(Layout::Strided);
     KERF_TRY(TensorMeta meta, readTensorMeta(json, &layout));
-    if (layout != numberOf(Layout::Strided)) reading.program.layouts[name] = layout;
+    if (layout != numberOf(Layout::Strided)) reading.program.layouts[nodes.programName(*node)] = layout;
     nodes.graph().setValueMeta(*node, {std::move(meta)});
     return {};
   });
@@ -74,7 +74,7 @@ Result<void> readSymbols(JsonCursor& json, std::optional<std::size_t> place, Pt2
   return forEachValue(json, place, reading.limits.nodes, [&](const std::string& name) -> Result<void> {
     KERF_TRY(SymExpr symbol, readSymbol(json));
     if (const auto node = nodes.find(name)) {
-      reading.program.symbols[nodes.graph().node(*node).name()] = kind;
+      reading.program.symbols[nodes.programName(*node)] = kind;
       nodes.graph().setValueMeta(*node, {SymMeta{std::move(symbol)}});
     }
     return {};
@@ -93,8 +93,8 @@ Result<void> readObjects(JsonCursor& json, const Parts& parts, NodeReader& nodes
       return {};
     }));
     if (const auto node = nodes.find(name)) {
-      reading.program.symbols[nodes.graph().node(*node).name()] = Pt2Program::Symbol::CustomObject;
-      reading.program.customObjects[nodes.graph().node(*node).name()] = className;
+      reading.program.symbols[nodes.programName(*node)] = Pt2Program::Symbol::CustomObject;
+      reading.program.customObjects[nodes.programName(*node)] = className;
     }
     return {};
   });
@@ -112,6 +112,8 @@ Result<void> readOutputs(JsonCursor& json, const Parts& parts, NodeReader& nodes
   }
   if (parts.singleReturn && outputs.size() != 1)
     return json.failHere(fmt::format("a graph that returns one value lists {}", outputs.size()));
+  if (parts.singleReturn && outputs.front().as<NodeId>() == nullptr)
+    return json.failHere("a graph that returns one tensor returns a plain value");
   nodes.graph().output(parts.singleReturn ? outputs.front() : Argument::tuple(std::move(outputs)));
   return {};
 }

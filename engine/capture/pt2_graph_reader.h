@@ -13,6 +13,7 @@ struct GraphReading {
   std::size_t textBytes = 0;       ///< of the whole program: what progress is measured by
   Pt2Program& program;             ///< receives argument names, symbols, layouts
   std::int64_t nodes = 0;          ///< so far, nested graphs included
+  std::string scope{};             ///< in front of the node names in `program`: "" or "true_graph_0/"
 };
 
 /// Reads the graph object at the cursor. `constantNames` names the inputs that are plain constants, by position.

@@ -30,8 +30,12 @@ std::string schemaTarget(const std::string& target) { return target.starts_with(
 
 class GraphWriter : public ArgumentNames {
  public:
-  GraphWriter(const GraphModule& module, const Pt2Program* program)
-      : m_module(module), m_graph(module.graph), m_kinds(module.graph, program), m_program(program) {}
+  GraphWriter(const GraphModule& module, const Pt2Program* program, const std::string& scope)
+      : m_module(module),
+        m_graph(module.graph),
+        m_kinds(module.graph, program, scope),
+        m_program(program),
+        m_scope(scope) {}
 
   Result<WrittenGraph> write(const std::vector<NodeId>& lifted) {
     m_lifted.insert(lifted.begin(), lifted.end());
@@ -87,7 +91,7 @@ class GraphWriter : public ArgumentNames {
     const Submodule* submodule = m_module.submodule(node.target());
     if (submodule == nullptr || !submodule->graph)
       return failAt(node, "an attribute that is no nested graph has no place in an exported program");
-    auto nested = pt2GraphJson(*submodule->graph, m_program);
+    auto nested = GraphWriter(*submodule->graph, m_program, m_scope + node.target() + "/").write({});
     if (!nested) return fail(std::move(nested.error().while_(fmt::format("in the nested graph '{}'", node.target()))));
     return fmt::format("{{\"name\": {}, \"graph\": {}}}", jsonString(node.target()), nested->json);
   }
@@ -137,8 +141,7 @@ class GraphWriter : public ArgumentNames {
                     "\"name\": {}}}",
                     jsonString(schemaTarget(node.target())), inputs, outputs, metadataJson(node),
                     !higherOrder                            ? "null"
-                    : node.meta().value.tensor() != nullptr ? "true"
-                                                            : "false",
+                    : isSequence(node) || m_kinds.keyOf(node).empty() ? "false" : "true",
                     jsonString(node.name())));
     return {};
   }
@@ -192,8 +195,9 @@ class GraphWriter : public ArgumentNames {
   Result<std::string> outputsJson(const Node& node) {
     if (isSequence(node)) {
       KERF_TRY(const auto elements, elementsJson(node, *node.meta().value.list()));
-      if (!m_kinds.returnsList(node)) return joined(elements);
-      return tensorsJson(node, elements);
+      // one result that is not said to be a list would be the call's own
+      const bool lone = elements.size() == 1 && !node.target().starts_with(higherOrderPrefix);
+      return lone || m_kinds.returnsList(node) ? tensorsJson(node, elements) : joined(elements);
     }
     const std::string key = m_kinds.keyOf(node);
     if (!key.empty()) return describe(node.name(), key, node.meta().value);
@@ -247,8 +251,8 @@ class GraphWriter : public ArgumentNames {
       KERF_TRY(const auto inner, elementsJson(*taker, *meta.list()));
       return tensorsJson(node, inner);
     }
-    const std::string key = ValueKinds::keyOfMeta(meta);
-    if (key.empty() && taker != nullptr && !taker->name().starts_with("as_none"))
+    const std::string key = taker != nullptr ? m_kinds.keyOf(*taker) : ValueKinds::keyOfMeta(meta);
+    if (key.empty() && taker != nullptr && !m_kinds.isNoneResult(*taker))
       return failAt(*taker, "the shape of its value is not known, and an exported program must say it");
     if (key.empty()) return std::string("{\"as_none\": true}");
     return describe(name, key, meta);
@@ -258,6 +262,7 @@ class GraphWriter : public ArgumentNames {
   const Graph& m_graph;
   ValueKinds m_kinds;
   const Pt2Program* m_program;
+  std::string m_scope;
   WrittenGraph m_out;
   bool m_single = false;
   std::vector<std::string> m_nodes;
@@ -270,7 +275,7 @@ class GraphWriter : public ArgumentNames {
 
 Result<WrittenGraph> pt2GraphJson(const GraphModule& module, const Pt2Program* program,
                                   const std::vector<NodeId>& lifted) {
-  return GraphWriter(module, program).write(lifted);
+  return GraphWriter(module, program, {}).write(lifted);
 }
 
 }  // namespace kerf::pt2

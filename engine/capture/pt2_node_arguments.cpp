@@ -2,6 +2,7 @@
 #include "engine/capture/pt2_argument.h"
 #include "engine/capture/pt2_node_reader.h"
 #include "engine/capture/pt2_schema.h"
+#include "engine/ir/printer.h"
 
 namespace kerf::pt2 {
 
@@ -70,23 +71,43 @@ Result<Argument> NodeReader::readSymbolArgument() {
 
 Result<Argument> NodeReader::readGraphArgument() {
   std::string name;
-  std::shared_ptr<const GraphModule> nested;
+  std::optional<std::size_t> graphAt;  // what the graph says is kept under its name, which may come after it
   KERF_CHECK(m_json.forEachMember([&](const std::string& key) -> Result<void> {
     if (key == "name") {
       KERF_TRY(name, m_json.string());
     } else if (key == "graph") {
-      KERF_TRY(GraphModule module, readPt2Graph(m_json, m_reading));
-      nested = std::make_shared<const GraphModule>(std::move(module));
+      (void)m_json.peek();
+      graphAt = m_json.position();
+      KERF_CHECK(m_json.skip());
     } else {
       KERF_CHECK(m_json.skip());
     }
     return {};
   }));
   if (!isDottedName(name)) return m_json.failHere("the name of a nested graph expected");
-  if (!nested) return m_json.failHere(fmt::format("the nested graph '{}' is missing", name));
-  if (m_module.submodule(name) == nullptr) m_module.submodules.emplace_back(name, Submodule{std::move(nested), {}});
+  if (!graphAt) return m_json.failHere(fmt::format("the nested graph '{}' is missing", name));
+  KERF_CHECK(readNestedGraph(name, *graphAt));
   KERF_CHECK(count());
   return Argument(graph().createNamed(Opcode::GetAttr, name, {}, {}, name));
+}
+
+/// Reads the graph at `place` into the submodule `name`; a graph that is used again is written again, alike.
+Result<void> NodeReader::readNestedGraph(const std::string& name, std::size_t place) {
+  const std::size_t end = m_json.position();
+  const std::string scope = std::exchange(m_reading.scope, m_reading.scope + name + "/");
+  m_json.seek(place);
+  auto module = readPt2Graph(m_json, m_reading);
+  m_reading.scope = scope;
+  if (!module) return fail(std::move(module.error()));
+  m_json.seek(end);
+  const Submodule* known = m_module.submodule(name);
+  if (known == nullptr) {
+    auto nested = std::make_shared<const GraphModule>(std::move(*module));
+    m_module.submodules.emplace_back(name, Submodule{std::move(nested), {}});
+  } else if (printGraphText(known->graph->graph) != printGraphText(module->graph)) {
+    return m_json.failHere(fmt::format("two different nested graphs are called '{}'", name));
+  }
+  return {};
 }
 
 Result<Argument> NodeReader::readDict() {

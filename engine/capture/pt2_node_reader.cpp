@@ -100,9 +100,11 @@ Result<void> NodeReader::readInputs(const std::vector<std::string>& constantName
     KERF_TRY(const std::string name, readInputName(known.empty() ? fmt::format("arg{}", index) : known, constant));
     ++index;
     if (name.empty()) return m_json.failHere("an input without a name");
-    if (constant) m_reading.program.constantInputs[name] = m_json.textFrom(start);
+    std::string_view value;
+    if (constant) value = m_json.textFrom(start);
     const NodeId node = graph().createNamed(Opcode::Placeholder, name, {}, {}, name);
     if (graph().node(node).name() != name) graph().setTarget(node, graph().node(node).name());  // becomes Python code
+    if (constant) m_reading.program.constantInputs[programName(node)] = value;
     return define(name, node);
   });
 }
@@ -178,6 +180,7 @@ Result<void> NodeReader::readCallInput(Call& call) {
                           : kind             ? *kind != keywordKind
                                              : positionalBySchema(call.op, name);
   if (!positional && !isDottedName(name)) return m_json.failHere("a keyword argument without a name");
+  if (positional && !call.kwargs.empty()) return m_json.failHere("a positional argument after a keyword argument");
   if (!positional) {
     call.kwargs.emplace_back(std::move(name), std::move(value));
     return {};
@@ -209,7 +212,9 @@ Result<NodeReader::Output> NodeReader::readOutput() {
       return {};
     });
   };
+  bool seen = false;
   KERF_CHECK(m_json.forEachMember([&](const std::string& key) -> Result<void> {
+    if (std::exchange(seen, true)) return m_json.failHere("a result of more than one kind");
     output.isNone = key == "as_none";
     output.isList = key == "as_tensors" || (key.starts_with("as_sym_") && key.ends_with("s"));
     if (output.isList) return m_json.forEachElement([&] { return readOne(output.names.emplace_back()); });
@@ -258,6 +263,7 @@ Result<void> NodeReader::addOutputs(NodeId node, const std::vector<Output>& outp
     const Output& output = outputs[i];
     KERF_TRY(const NodeId item, addItem(node, i, output.isNone ? std::string("as_none") : output.name, meta));
     m_sequences[slot].second.push_back(item);
+    if (output.isNone) m_reading.program.noneResults.insert(programName(item));
     if (output.isList) {
       std::vector<Output> elements;
       for (const std::string& name : output.names) elements.push_back({name, {}, false, false});

@@ -16,6 +16,8 @@ class NodeReader {
       : m_json(json), m_reading(reading), m_module(module) {}
 
   Graph& graph() { return m_module.graph; }
+  /// The node's name in Pt2Program.
+  std::string programName(NodeId node) { return m_reading.scope + graph().node(node).name(); }
   /// The node that a name of the schema stands for.
   std::optional<NodeId> find(const std::string& name) const;
 
@@ -44,6 +46,7 @@ class NodeReader {
   Result<Argument> readSymbolArgument();
   Result<Argument> readNames();
   Result<Argument> readGraphArgument();
+  Result<void> readNestedGraph(const std::string& name, std::size_t place);
   Result<Argument> readDict();
   template <class Read>
   Result<Argument> readItems(Read read);

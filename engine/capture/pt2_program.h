@@ -47,11 +47,13 @@ struct Pt2Program {
   std::vector<Pt2Member> others;
   /// Argument names of ops by target and position, as the nodes gave them (for ops whose schema is not known here).
   std::map<std::string, std::vector<std::string>> argumentNames;
-  std::set<std::string> listReturns;                            ///< ops that return one list of tensors
-  std::unordered_map<std::string, Symbol> symbols;              ///< of nodes that are no tensors, all graphs
-  std::unordered_map<std::string, std::string> customObjects;   ///< class of each custom object, by node name
-  std::unordered_map<std::string, std::string> constantInputs;  ///< JSON of inputs that are plain values, by node name
-  std::unordered_map<std::string, std::int64_t> layouts;        ///< of tensors that are not strided, by node name
+  std::set<std::string> listReturns;  ///< ops that return one list of tensors
+  // By node name; nodes of nested graphs have the graphs' names in front ("true_graph_0/x").
+  std::set<std::string> noneResults;                            ///< getitems that take a result which is None
+  std::unordered_map<std::string, Symbol> symbols;              ///< of nodes that are no tensors
+  std::unordered_map<std::string, std::string> customObjects;   ///< class of each custom object
+  std::unordered_map<std::string, std::string> constantInputs;  ///< JSON of inputs that are plain values
+  std::unordered_map<std::string, std::int64_t> layouts;        ///< of tensors that are not strided
 };
 
 }  // namespace kerf

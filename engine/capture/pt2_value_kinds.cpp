@@ -44,8 +44,9 @@ std::string ValueKinds::keyOf(const Node& node) const {
   const std::string key = keyOfMeta(node.meta().value);
   if (key == "as_tensor") return key;
   if (m_program != nullptr)
-    if (const auto known = m_program->symbols.find(node.name()); known != m_program->symbols.end())
-      return std::string(keyOfSymbol(known->second));
+    if (const auto known = m_program->symbols.find(m_scope + node.name()); known != m_program->symbols.end())
+      if (!key.empty() || known->second == Pt2Program::Symbol::CustomObject)
+        return std::string(keyOfSymbol(known->second));
   if (key.empty() || node.op() != Opcode::CallFunction) return key;
   if (in(boolFunctions, node.target())) return "as_sym_bool";
   if (in(floatFunctions, node.target())) return "as_sym_float";
@@ -57,19 +58,19 @@ std::string ValueKinds::keyOf(const Node& node) const {
 
 std::int64_t ValueKinds::layoutOf(const std::string& name) const {
   if (m_program == nullptr) return strided;
-  const auto known = m_program->layouts.find(name);
+  const auto known = m_program->layouts.find(m_scope + name);
   return known == m_program->layouts.end() ? strided : known->second;
 }
 
 std::string ValueKinds::classOf(const std::string& name) const {
   if (m_program == nullptr) return {};
-  const auto known = m_program->customObjects.find(name);
+  const auto known = m_program->customObjects.find(m_scope + name);
   return known == m_program->customObjects.end() ? std::string() : known->second;
 }
 
 std::string ValueKinds::constantOf(const std::string& name) const {
   if (m_program != nullptr)
-    if (const auto known = m_program->constantInputs.find(name); known != m_program->constantInputs.end())
+    if (const auto known = m_program->constantInputs.find(m_scope + name); known != m_program->constantInputs.end())
       return known->second;
   return "{\"as_none\": true}";
 }
@@ -97,6 +98,11 @@ bool ValueKinds::returnsList(const Node& node) const {
 bool ValueKinds::returnsNothing(const Node& node) const {
   if (const OpInfo* op = findOp(node.target())) return op->schema.returns.empty();
   return m_program != nullptr;  // an archive's node without a value
+}
+
+bool ValueKinds::isNoneResult(const Node& node) const {
+  if (m_program != nullptr) return m_program->noneResults.contains(m_scope + node.name());
+  return node.name() == "as_none" || node.name().starts_with("as_none_");
 }
 
 }  // namespace kerf::pt2

@@ -12,7 +12,9 @@ namespace kerf::pt2 {
 
 class ValueKinds {
  public:
-  ValueKinds(const Graph& graph, const Pt2Program* program) : m_graph(graph), m_program(program) {}
+  /// `scope` is in front of the graph's node names in the program.
+  ValueKinds(const Graph& graph, const Pt2Program* program, std::string scope)
+      : m_graph(graph), m_program(program), m_scope(std::move(scope)) {}
 
   /// Union key of a node's value; empty if it has none that is known (constants, calls that return nothing).
   std::string keyOf(const Node& node) const;
@@ -27,10 +29,13 @@ class ValueKinds {
   Result<std::string> argumentName(const Node& node, std::size_t index) const;
   bool returnsList(const Node& node) const;
   bool returnsNothing(const Node& node) const;
+  /// Whether a getitem takes a result that is None.
+  bool isNoneResult(const Node& node) const;
 
  private:
   const Graph& m_graph;
   const Pt2Program* m_program;
+  std::string m_scope;
 };
 
 }  // namespace kerf::pt2

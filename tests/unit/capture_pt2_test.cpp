@@ -227,8 +227,12 @@ TEST(FuzzSeeds, ArchivesImportOrAreRefused) {
   EXPECT_GE(count, 30u);
   EXPECT_EQ(good,
             (std::set<std::string>{"circular_sample.pt2", "deflated.pt2", "dynamic.pt2", "evil_sample.pt2",
-                                   "evil_weight.pt2", "future_minor.pt2", "kinds.pt2", "linear.pt2", "odd_name.pt2",
-                                   "older.pt2", "oldest.pt2", "relu.pt2", "sample.pt2", "sorted_keys.pt2"}));
+                                   "evil_weight.pt2", "found_float_int.pt2", "found_graph_list.pt2",
+                                   "found_graph_opt.pt2", "found_lists_mixed.pt2", "found_lists_sym.pt2",
+                                   "found_none_name.pt2", "found_nullsym.pt2", "found_obj_sym.pt2",
+                                   "found_results.pt2", "found_tensor_sym.pt2", "future_minor.pt2", "kinds.pt2",
+                                   "linear.pt2", "odd_name.pt2", "older.pt2", "oldest.pt2", "relu.pt2", "sample.pt2",
+                                   "sorted_keys.pt2"}));
 }
 
 TEST(MapFileRange, MapsWhatTheFileHasAndNothingElse) {
