@@ -4,6 +4,7 @@
 
 #include "app/cli/capture_source.h"
 #include "app/cli/import_report.h"
+#include "app/cli/json_values.h"
 #include "app/cli/store_id.h"
 #include "app/cli/text_table.h"
 
@@ -14,7 +15,6 @@ namespace {
 /// Name of the metric that holds the whole time of a compile, in seconds.
 constexpr std::string_view wholeTime = "entire_frame_compile_time_s";
 
-Json orNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 Json rankJson(int rank) { return rank < 0 ? Json() : Json(rank); }
 
 Result<CaptureIndex> storedIndex(Store& store, std::int64_t captureId) {

@@ -7,6 +7,7 @@
 
 #include "app/cli/graph_source.h"
 #include "app/cli/import_report.h"
+#include "app/cli/json_values.h"
 #include "app/cli/progress.h"
 #include "app/cli/text_table.h"
 #include "engine/capture/torch_trace_follower.h"
@@ -19,7 +20,6 @@ using namespace std::chrono_literals;
 
 constexpr auto interval = 200ms;
 
-Json orNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 /// What has been shown of a capture that grows.
 class Shown {

@@ -1,5 +1,6 @@
 #include "app/cli/graph_json.h"
 
+#include "app/cli/json_values.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::cli {
@@ -67,7 +68,6 @@ Json inputJson(const GraphInput& input) {
   return object;
 }
 
-Json orNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 Json originJson(const GraphOrigin& origin) {
   return {{"file", orNull(origin.file.string())},

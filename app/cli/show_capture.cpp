@@ -4,14 +4,12 @@
 
 #include "app/cli/capture_rows.h"
 #include "app/cli/import_report.h"
+#include "app/cli/json_values.h"
 #include "app/cli/store_id.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
-
 namespace {
-
-Json orNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 std::map<std::string, int> recordKinds(const CaptureIndex& index) {
   std::map<std::string, int> kinds;
