@@ -4,6 +4,7 @@
 #include "engine/ops/doubles.h"
 #include "engine/ops/empty_output.h"
 #include "engine/ops/op_row.h"
+#include "engine/ops/planes.h"
 #include "engine/ops/reduce.h"
 #include "engine/ops/strides.h"
 #include "engine/tensor/copy.h"
@@ -90,25 +91,49 @@ struct BatchStatistics {
   Doubles mean, inverse, unbiased;
 };
 
-double roundedTo(DType dtype, double value) { return Tensor::scalar(value, dtype).itemAsDouble(); }
+bool isDense(const Tensor* tensor) {
+  if (!tensor) return true;
+  return tensor->isContiguous() || isContiguousAs(*tensor, MemoryFormat::ChannelsLast) ||
+         isContiguousAs(*tensor, MemoryFormat::ChannelsLast3d);
+}
 
-/// PyTorch keeps mean and sum of squares in the statistics' own type, also while it computes.
-BatchStatistics batchStatistics(const Geometry& geometry, const Doubles& x, double eps, DType dtype) {
+/// PyTorch has fused kernels for dense tensors, which compute in float at least; strided ones go through a generic loop
+/// that computes in the type of the statistics, so that 16-bit floats round after every step there.
+struct Steps {
+  DType dtype = DType::Float64;  ///< Float64 where steps do not round
+  double operator()(double value) const { return dtype == DType::Float64 ? value : roundedTo(dtype, value); }
+};
+Steps stepsOf(bool dense, DType dtype) { return {!dense && itemSize(dtype) < 4 ? dtype : DType::Float64}; }
+
+/// The fused bfloat16 kernel hands the sum of squares on as bfloat16 and divides it there.
+BatchStatistics batchStatistics(const Geometry& geometry, const Doubles& x, double eps, const Tensor& input,
+                                DType dtype) {
   const auto channels = static_cast<std::size_t>(geometry.channels);
   BatchStatistics result{Doubles(channels), Doubles(channels), Doubles(channels)};
   const auto count = static_cast<double>(geometry.perChannel());
+  const Steps handed = stepsOf(!isDense(&input) || dtype != DType::BFloat16, dtype);
   geometry.forChannels([&](std::int64_t c) {
     const auto k = static_cast<std::size_t>(c);
     ExactSum sum, squares;
     geometry.forChannel(c, [&](std::size_t at) { sum.add(x[at]); });
     const double mean = roundedTo(dtype, sum.value() / count);
     geometry.forChannel(c, [&](std::size_t at) { squares.add((x[at] - mean) * (x[at] - mean)); });
-    const double spread = roundedTo(dtype, squares.value());
+    const double spread = handed(squares.value());
     result.mean[k] = mean;
-    result.inverse[k] = 1 / std::sqrt(spread / count + eps);
-    result.unbiased[k] = spread / (count - 1);
+    result.inverse[k] = 1 / std::sqrt(handed(spread / count) + eps);
+    result.unbiased[k] = handed(spread / (count - 1));
   });
   return result;
+}
+
+/// Normalises `x` in place.
+void normalise(const Geometry& geometry, const BatchStatistics& by, const Doubles& weight, const Doubles& bias, Steps r,
+               Doubles& x) {
+  geometry.forChannels([&](std::int64_t c) {
+    const auto k = static_cast<std::size_t>(c);
+    geometry.forChannel(
+        c, [&](std::size_t at) { x[at] = r(r(r(x[at] - by.mean[k]) * by.inverse[k]) * weight[k]) + bias[k]; });
+  });
 }
 
 Result<Value> forwardKernel(const BoundArguments& args) {
@@ -121,9 +146,12 @@ Result<Value> forwardKernel(const BoundArguments& args) {
   const double eps = args.number(args.position("eps"));
   const Tensor* runningMean = named(args, "running_mean");
   const Tensor* runningVariance = named(args, "running_var");
+  const bool dense = isDense(&input) && isDense(named(args, "weight")) && isDense(named(args, "bias")) &&
+                     isDense(runningMean) && isDense(runningVariance);
+  const Steps steps = stepsOf(dense, outs[1].dtype());
   BatchStatistics statistics;
   if (trains(args)) {
-    statistics = batchStatistics(geometry, x, eps, outs[1].dtype());
+    statistics = batchStatistics(geometry, x, eps, input, outs[1].dtype());
     const double momentum = args.number(args.position("momentum"));
     KERF_CHECK(updateRunning(args, runningMean, statistics.mean, momentum));
     KERF_CHECK(updateRunning(args, runningVariance, statistics.unbiased, momentum));
@@ -136,13 +164,9 @@ Result<Value> forwardKernel(const BoundArguments& args) {
       return mismatch(args, "running_mean and running_var are needed outside of training");
     KERF_TRY(statistics.mean, channelValues(args, runningMean, geometry.channels, 0));
     KERF_TRY(statistics.inverse, channelValues(args, runningVariance, geometry.channels, 1));
-    for (double& value : statistics.inverse) value = 1 / std::sqrt(value + eps);
+    for (double& value : statistics.inverse) value = steps(1 / steps(std::sqrt(steps(value + eps))));
   }
-  geometry.forChannels([&](std::int64_t c) {
-    const auto k = static_cast<std::size_t>(c);
-    geometry.forChannel(
-        c, [&](std::size_t at) { x[at] = (x[at] - statistics.mean[k]) * statistics.inverse[k] * weight[k] + bias[k]; });
-  });
+  normalise(geometry, statistics, weight, bias, steps, x);
   KERF_CHECK(writeValues(x, outs[0]));
   return tensorList(outs);
 }
@@ -184,8 +208,11 @@ Result<Value> backwardKernel(const BoundArguments& args) {
            channelValues(args, named(args, train ? "save_mean" : "running_mean"), geometry.channels, 0));
   KERF_TRY(Doubles inverse,
            channelValues(args, train ? savedInverse : named(args, "running_var"), geometry.channels, 1));
+  const bool dense = isDense(&args.tensor(0)) && isDense(&args.tensor(1)) &&
+                     suggestFormat(args.tensor(0)) == suggestFormat(args.tensor(1));
+  const Steps r = stepsOf(dense, statisticsType(args, args.tensor(1))), stored = stepsOf(dense, args.tensor(1).dtype());
   if (!train)
-    for (double& value : inverse) value = 1 / std::sqrt(value + args.number(args.position("eps")));
+    for (double& value : inverse) value = r(1 / std::sqrt(r(value + args.number(args.position("eps")))));
   Doubles gradWeight(weight.size()), gradBias(weight.size());
   const auto count = static_cast<double>(geometry.perChannel());
   geometry.forChannels([&](std::int64_t c) {
@@ -193,14 +220,17 @@ Result<Value> backwardKernel(const BoundArguments& args) {
     ChannelSums sums;
     geometry.forChannel(c, [&](std::size_t at) {
       sums.grad += grad[at];
-      sums.gradTimesDeviation += grad[at] * (x[at] - mean[k]);
+      sums.gradTimesDeviation += r(grad[at] * r(x[at] - mean[k]));
     });
+    sums.grad = stored(sums.grad);
     gradWeight[k] = sums.gradTimesDeviation * inverse[k];
     gradBias[k] = sums.grad;
-    const double slope = train ? sums.gradTimesDeviation * inverse[k] * inverse[k] / count : 0;
-    const double shift = train ? sums.grad / count : 0;
-    geometry.forChannel(
-        c, [&](std::size_t at) { grad[at] = (grad[at] - shift - (x[at] - mean[k]) * slope) * inverse[k] * weight[k]; });
+    const double slope = train ? stored(r(r(stored(sums.gradTimesDeviation) * inverse[k]) * inverse[k]) / count) : 0;
+    const double shift = train ? stored(sums.grad / count) : 0;
+    geometry.forChannel(c, [&](std::size_t at) {
+      const double along = stored(r(x[at] - mean[k]) * slope);
+      grad[at] = r(r(stored(stored(grad[at] - shift) - along) * inverse[k]) * weight[k]);
+    });
   });
   const Doubles* values[] = {&grad, &gradWeight, &gradBias};
   ValueList outs(3);

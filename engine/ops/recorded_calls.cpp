@@ -85,8 +85,7 @@ std::string compareElementsAs(DType wide, const Tensor& actual, const Tensor& ex
 /// Empty when the elements agree.
 std::string compareElements(const Tensor& actual, const Tensor& expected) {
   if (isIntegral(expected.dtype())) return compareElementsAs<std::int64_t>(DType::Int64, actual, expected);
-  if (isComplex(expected.dtype()))
-    return compareElementsAs<std::complex<double>>(DType::Complex128, actual, expected);
+  if (isComplex(expected.dtype())) return compareElementsAs<std::complex<double>>(DType::Complex128, actual, expected);
   return compareElementsAs<double>(DType::Float64, actual, expected);
 }
 
