@@ -53,16 +53,24 @@ Result<void> checkTiling(const std::vector<SafetensorsEntry>& entries, std::int6
   return fail(ErrorCode::BadInput, "the header describes {} bytes of data but the file holds {}", at, dataBytes);
 }
 
+/// Bytes that are neither 0 nor 1 are true to PyTorch; a C++ bool must not be made of them.
+bool needsBools(const SafetensorsEntry& entry, std::span<const std::byte> bytes) {
+  return entry.dtype == DType::Bool && std::ranges::any_of(bytes, [](std::byte byte) { return byte > std::byte{1}; });
+}
+
 // Borrows from the mapping where the address fits the element type, else copies.
 Result<Tensor> makeTensor(const SafetensorsEntry& entry, std::byte* data, const StoragePtr& mapping) {
   const std::int64_t bytes = entry.end - entry.begin;
   std::byte* start = data + entry.begin;
   StoragePtr storage;
-  if (reinterpret_cast<std::uintptr_t>(start) % static_cast<std::size_t>(itemSize(entry.dtype)) == 0) {
+  const std::span<const std::byte> there(start, static_cast<std::size_t>(bytes));
+  const bool odd = needsBools(entry, there);
+  if (!odd && reinterpret_cast<std::uintptr_t>(start) % static_cast<std::size_t>(itemSize(entry.dtype)) == 0) {
     storage = Storage::borrow(start, bytes, mapping);
   } else {
     KERF_TRY(storage, Storage::allocate(bytes));
-    if (bytes > 0) std::memcpy(storage->data(), start, static_cast<std::size_t>(bytes));
+    std::ranges::transform(there, storage->data(),
+                           [odd](std::byte b) { return odd ? std::byte{b != std::byte{}} : b; });
   }
   return Tensor(std::move(storage), entry.dtype, entry.sizes, contiguousStrides(entry.sizes));
 }
@@ -96,6 +104,11 @@ std::vector<std::size_t> dataOrder(const SafetensorsFile& file) {
   return order;
 }
 
+/// As JSON; bytes that are no UTF-8 become U+FFFD.
+std::string jsonText(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 Result<std::string> writeHeader(const SafetensorsFile& file) {
   std::vector<std::int64_t> begins(file.tensors.size());
   std::int64_t at = 0;
@@ -106,17 +119,17 @@ Result<std::string> writeHeader(const SafetensorsFile& file) {
   nlohmann::ordered_json metadata;
   for (const auto& [key, value] : file.metadata) metadata[key] = value;
   std::string text = "{";
-  if (!file.metadata.empty()) text += "\"__metadata__\":" + metadata.dump() + ",";
-  std::unordered_set<std::string_view> names;
+  if (!file.metadata.empty()) text += "\"__metadata__\":" + jsonText(metadata) + ",";
+  std::unordered_set<std::string> names;  // as written: two names may differ in bytes that are no UTF-8
   for (std::size_t i = 0; i < file.tensors.size(); ++i) {
     const auto& [name, tensor] = file.tensors[i];
     const auto dtype = dtypeInfo(tensor.dtype()).safetensorsName;
     if (dtype.empty())
       return fail(ErrorCode::BadInput, "safetensors has no dtype for {}", dtypeInfo(tensor.dtype()).torchName);
-    if (!names.insert(name).second || name == "__metadata__")
+    const std::string key = jsonText(name);
+    if (!names.insert(key).second || name == "__metadata__")
       return fail(ErrorCode::BadInput, "two tensors are called '{}'", name);
-    text += fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}},",
-                        nlohmann::json(name).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), dtype,
+    text += fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}},", key, dtype,
                         fmt::join(tensor.sizes(), ","), begins[i], begins[i] + tensor.byteSize());
   }
   if (text.back() == ',') text.pop_back();

@@ -1,6 +1,7 @@
 #include "engine/tensor/safetensors_header.h"
 
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <nlohmann/json.hpp>
@@ -28,7 +29,11 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(string_t& value) override {
     if (m_place == Place::Metadata) {
-      header.metadata.emplace_back(m_key, value);
+      const auto [slot, isNew] = m_metadata.try_emplace(m_key, header.metadata.size());
+      if (isNew)
+        header.metadata.emplace_back(m_key, value);
+      else
+        header.metadata[slot->second].second = value;  // the last one counts, as in every JSON object
       return true;
     }
     if (m_place != Place::Entry || m_key != "dtype") return refuse("a string");
@@ -123,6 +128,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   Place m_place = Place::Start;
   std::string m_key;
   std::unordered_set<std::string> m_seen;
+  std::unordered_map<std::string, std::size_t> m_metadata;  ///< key → index in header.metadata
   bool m_haveDtype = false, m_haveShape = false, m_haveOffsets = false;
   int m_count = 0;
 };

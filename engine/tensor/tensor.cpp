@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <complex>
 #include <cstring>
+#include <limits>
 
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
@@ -68,10 +69,11 @@ Tensor makeScalar(From value, DType dtype) {
 
 Sizes contiguousStrides(const Sizes& sizes) {
   Sizes strides(sizes.size());
-  std::uint64_t step = 1;  // unsigned: absurd sizes wrap here and are refused by checkedNumel
+  std::int64_t step = 1;  // stays at the largest number for absurd sizes, which are refused or have no elements
   for (std::size_t d = sizes.size(); d-- > 0;) {
-    strides[d] = static_cast<std::int64_t>(step);
-    step *= static_cast<std::uint64_t>(std::max<std::int64_t>(sizes[d], 1));
+    strides[d] = step;
+    if (__builtin_mul_overflow(step, std::max<std::int64_t>(sizes[d], 1), &step))
+      step = std::numeric_limits<std::int64_t>::max();
   }
   return strides;
 }
@@ -133,6 +135,7 @@ Tensor Tensor::scalarInt(std::int64_t value, DType dtype) { return makeScalar(va
 
 std::int64_t Tensor::numel() const {
   std::int64_t numel = 1;
+  if (std::ranges::find(m_sizes, 0) != m_sizes.end()) return 0;  // whatever the other sizes are
   for (const std::int64_t size : m_sizes) numel *= size;
   return numel;
 }
@@ -140,8 +143,8 @@ std::int64_t Tensor::numel() const {
 bool Tensor::isContiguous() const {
   std::int64_t expected = 1;
   bool contiguous = true;
+  if (std::ranges::find(m_sizes, 0) != m_sizes.end()) return true;
   for (std::size_t d = m_sizes.size(); d-- > 0;) {
-    if (m_sizes[d] == 0) return true;
     if (m_sizes[d] == 1) continue;
     contiguous &= m_strides[d] == expected;
     expected *= m_sizes[d];

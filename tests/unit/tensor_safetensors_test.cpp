@@ -59,6 +59,36 @@ TEST_F(Safetensors, RoundTripsTensorsMetadataAndOrder) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(m_folder), {}), 1) << "a temporary file is left";
 }
 
+TEST_F(Safetensors, EmptyTensorsMayHaveAnyOtherSizes) {
+  write(R"({"x":{"dtype":"F32","shape":[3,0,9223372036854775807,4],"data_offsets":[0,0]}})", 0);
+  const auto in = readSafetensors(file());
+  ASSERT_TRUE(in) << in.error().text();
+  const Tensor& empty = *in->find("x");
+  EXPECT_TRUE(empty.inBounds());
+  EXPECT_TRUE(empty.isContiguous());
+  EXPECT_EQ(empty.numel(), 0);
+}
+
+TEST_F(Safetensors, MetadataIsAnyText) {
+  write(R"({"__metadata__":{"a":"1","b":"2","a":"3"}})", 0);
+  const std::vector<std::pair<std::string, std::string>> last = {{"a", "3"}, {"b", "2"}};
+  EXPECT_EQ(readSafetensors(file()).value().metadata, last);
+  SafetensorsFile odd;
+  odd.metadata = {{"k\xff", "v\xfe"}};
+  ASSERT_TRUE(writeSafetensors(file(), odd).has_value());
+  EXPECT_EQ(readSafetensors(file()).value().metadata.at(0).first, "k\xef\xbf\xbd");
+  odd.tensors = {{"\xff", Tensor::scalar(1, DType::Float32)}, {"\xfe", Tensor::scalar(2, DType::Float32)}};
+  EXPECT_FALSE(writeSafetensors(file(), odd).has_value()) << "in the file both have the same name";
+}
+
+TEST_F(Safetensors, BoolsAreTrueWhateverByteTheyAre) {
+  write(R"({"x":{"dtype":"BOOL","shape":[2],"data_offsets":[0,2]}})", 0);
+  std::ofstream(file(), std::ios::binary | std::ios::app) << std::string("\0\2", 2);
+  const SafetensorsFile in = readSafetensors(file()).value();
+  EXPECT_EQ(in.find("x")->itemAsInt(0), 0);
+  EXPECT_EQ(in.find("x")->itemAsInt(1), 1);
+}
+
 TEST_F(Safetensors, ReadsMisalignedData) {
   write(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[],"data_offsets":[1,5]}})",
         5);
