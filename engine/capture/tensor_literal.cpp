@@ -1,5 +1,6 @@
 #include "engine/capture/tensor_literal.h"
 
+#include <charconv>
 #include <cmath>
 
 #include "engine/capture/call_syntax.h"
@@ -15,10 +16,26 @@ struct Elements {
   std::vector<ComplexNumber> values;
   std::vector<std::int64_t> integers;  ///< parallel to values: exact where values are integers
   Sizes sizes;
-  int rank = 0;  ///< 0 bool, 1 integer, 2 float, 3 complex
+  int rank = 0;               ///< 0 bool, 1 integer, 2 float, 3 complex
+  bool unsignedOnly = false;  ///< an integer is beyond int64: `integers` holds its bits
 };
 
+/// 9223372036854775808 and more, which only uint64 has.
+bool addUnsigned(const PythonExpression& expression, Elements& elements) {
+  const std::string& text = expression.text;
+  std::uint64_t value = 0;
+  if (expression.kind != PythonKind::Integer) return false;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || value <= std::uint64_t{INT64_MAX}) return false;
+  elements.rank = std::max(elements.rank, 1);
+  elements.values.push_back({static_cast<double>(value), 0});
+  elements.integers.push_back(static_cast<std::int64_t>(value));
+  elements.unsignedOnly = true;
+  return true;
+}
+
 Result<void> addScalar(const PythonExpression& expression, Elements& elements) {
+  if (addUnsigned(expression, elements)) return {};
   KERF_TRY(const Argument value, pythonToArgument(expression));
   const auto add = [&](int rank, ComplexNumber number, std::int64_t integer) {
     elements.rank = std::max(elements.rank, rank);
@@ -42,13 +59,21 @@ bool isSequence(const PythonExpression& expression) {
   return expression.kind == PythonKind::List || expression.kind == PythonKind::Tuple;
 }
 
+/// The argument of float('nan'), float('-inf'), float('1.5').
+Result<double> floatOf(const PythonExpression& text) {
+  const std::string_view digits = std::string_view(text.text).substr(text.text.starts_with('+') ? 1 : 0);
+  double value = 0;  // from_chars knows "nan" and "inf" too
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (problem == std::errc() && end == digits.data() + digits.size() && !digits.ends_with(')')) return value;
+  return failAtLine(text.line, fmt::format("float({}) is no tensor element", describePython(text)));
+}
+
 /// float('nan'), float('inf'), complex(re, im): what tensorLiteral writes where Python has no literal.
 Result<bool> addCall(const PythonExpression& call, Elements& elements) {
   if (call.kind != PythonKind::Call || call.positionalCount() == 0) return false;
   const PythonExpression& first = call.positional(0);
-  if (call.items[0].isName("float") && first.kind == PythonKind::String) {
-    const bool negative = first.text.starts_with('-');
-    const double value = first.text.ends_with("nan") ? std::nan("") : (negative ? -INFINITY : INFINITY);
+  if (call.items[0].isName("float") && first.kind == PythonKind::String && call.items.size() == 2) {
+    KERF_TRY(const double value, floatOf(first));
     elements.values.push_back({value, 0});
     elements.integers.push_back(0);
     elements.rank = std::max(elements.rank, 2);
@@ -60,6 +85,7 @@ Result<bool> addCall(const PythonExpression& call, Elements& elements) {
     KERF_TRY(const bool special, addCall(call.positional(i), parts));
     if (!special) KERF_CHECK(addScalar(call.positional(i), parts));
   }
+  if (parts.rank == 3) return failAtLine(call.line, "complex() of complex numbers is no tensor element");
   elements.values.push_back({parts.values[0].real, parts.values[1].real});
   elements.integers.push_back(0);
   elements.rank = 3;
@@ -87,10 +113,8 @@ Result<Elements> readElements(const PythonExpression& expression) {
     elements.sizes.push_back(static_cast<std::int64_t>(level->items.size()));
     if (level->items.empty()) break;
   }
-  if (!elements.sizes.empty() && elements.sizes.back() == 0)
-    elements.rank = 2;  // torch.tensor([]) is float32
-  else
-    KERF_CHECK(addElements(expression, 0, elements));
+  KERF_CHECK(addElements(expression, 0, elements));
+  if (!elements.sizes.empty() && elements.sizes.back() == 0) elements.rank = 2;  // torch.tensor([]) is float32
   return elements;
 }
 
@@ -98,6 +122,8 @@ Result<Tensor> toTensor(const Elements& elements, std::optional<DType> dtype) {
   constexpr DType defaults[] = {DType::Bool, DType::Int64, DType::Float32, DType::Complex64};
   constexpr DType exact[] = {DType::Int64, DType::Int64, DType::Float64, DType::Complex128};
   const auto rank = static_cast<std::size_t>(elements.rank);
+  if (rank == 1 && elements.unsignedOnly && dtype != DType::UInt64)
+    return fail(ErrorCode::BadInput, "a tensor element is beyond int64, and the tensor is not uint64");
   KERF_TRY(Tensor wide, Tensor::zeros(exact[rank], elements.sizes));
   for (std::size_t i = 0; i < elements.values.size(); ++i) {
     if (rank < 2)

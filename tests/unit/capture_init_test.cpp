@@ -97,6 +97,20 @@ TEST(TensorLiteral, ReadsBackWhatItWrote) {
   }
 }
 
+TEST(TensorLiteral, ReadsNumbersAsPythonDoes) {
+  EXPECT_EQ(literal("tensor([float('1.5'), float('-inf')])").itemAsDouble(), 1.5);
+  EXPECT_EQ(literal("tensor(18446744073709551615, dtype=torch.uint64)").itemAsInt(), -1);
+  EXPECT_EQ(tensorLiteral(literal("tensor([18446744073709551615, 3], dtype=torch.uint64)")),
+            "tensor([18446744073709551615, 3], dtype=torch.uint64)");
+  EXPECT_EQ(literal("tensor(-9223372036854775808)").itemAsInt(), INT64_MIN);
+  for (const char* text : {"tensor([float('abc')])", "tensor(18446744073709551615)", "tensor([complex(1j, 2)])",
+                           "tensor([complex(complex(1, 2), 3)])", "tensor([[], [1]])", "tensor([[[]], [[], []]])"}) {
+    const auto expression = parsePythonExpression(text);
+    ASSERT_TRUE(expression) << text;
+    EXPECT_FALSE(readTensorSource(*expression, 1, {})) << text;
+  }
+}
+
 TEST(TensorLiteral, RefusesRaggedAndHugeTensors) {
   for (const char* text :
        {"tensor([[1, 2], [3]])", "tensor([1, [2]])", "tensor(['a'])", "torch.randn([-1])", "torch.foo([1])"}) {
