@@ -213,7 +213,7 @@ class DebugDirectory {
     if (!isThere(path)) return {};
     KERF_TRY(const ImportSource* source, open(path, "provenance", CaptureRecord::Form::Json));
     if (source == nullptr) return {};
-    if (!trace::addNodeMappings(source->text, originOf(path, "provenance"), graph + " ", *m_details))
+    if (!trace::addNodeMappings(source->text, originOf(path, "provenance"), graph + " ", *m_details, m_room))
       note(Error{ErrorCode::BadInput, "this is no provenance map, or only part of one", path.string(), 1, {}, {}});
     return {};
   }
@@ -278,6 +278,7 @@ class DebugDirectory {
   std::vector<fs::path> m_folders;
   std::vector<FusionGroup> m_beforeFusion;
   ImportSource m_source;
+  trace::NameRoom m_room;  ///< of provenance maps
   std::set<std::string> m_names;
   std::optional<Error> m_failure;
   std::int64_t m_total = 0;

@@ -15,6 +15,7 @@ struct Token {
   Kind kind = Kind::End;
   std::string text;
   int line = 1;
+  bool quoted = false;  ///< what stands in quotes is a name, never a keyword
   bool is(std::string_view symbol) const { return kind == Kind::Symbol && text == symbol; }
 };
 
@@ -24,8 +25,8 @@ class Reader {
 
   Result<DotGraph> read() {
     KERF_CHECK(next());
-    if (isWord("strict")) KERF_CHECK(next());
-    if (!isWord("digraph") && !isWord("graph")) return error("expected 'digraph'");
+    if (isKeyword(m_token, "strict")) KERF_CHECK(next());
+    if (!isKeyword(m_token, "digraph") && !isKeyword(m_token, "graph")) return error("expected 'digraph'");
     KERF_CHECK(next());
     if (m_token.kind == Token::Kind::Word) {
       m_graph.name = m_token.text;
@@ -41,7 +42,9 @@ class Reader {
   std::unexpected<Error> error(std::string message, ErrorCode code = ErrorCode::BadInput) const {
     return fail(Error{code, std::move(message), {}, m_token.line, {}, {}});
   }
-  bool isWord(std::string_view word) const { return m_token.kind == Token::Kind::Word && m_token.text == word; }
+  static bool isKeyword(const Token& token, std::string_view word) {
+    return token.kind == Token::Kind::Word && !token.quoted && token.text == word;
+  }
 
   Result<void> statements() {
     for (int depth = 1; depth > 0;) {
@@ -66,7 +69,7 @@ class Reader {
   Result<void> statement() {
     const Token first = m_token;
     KERF_CHECK(next());
-    if (first.text == "subgraph") {
+    if (isKeyword(first, "subgraph")) {
       if (m_token.kind == Token::Kind::Word) KERF_CHECK(next());
       return {};
     }
@@ -75,7 +78,7 @@ class Reader {
       if (m_token.kind != Token::Kind::Word) return error("a value is missing after '='");
       return next();
     }
-    const bool isDefault = first.text == "node" || first.text == "edge" || first.text == "graph";
+    const bool isDefault = isKeyword(first, "node") || isKeyword(first, "edge") || isKeyword(first, "graph");
     if (isDefault && m_token.is("[")) {
       std::map<std::string, std::string> ignored;
       return attributes(ignored);
@@ -187,6 +190,7 @@ class Reader {
 
   Result<void> quoted() {
     m_token.kind = Token::Kind::Word;
+    m_token.quoted = true;
     for (++m_at; m_at < m_text.size() && m_text[m_at] != '"'; ++m_at) {
       if (m_text[m_at] == '\\' && m_at + 1 < m_text.size()) {
         const char escaped = m_text[m_at + 1];

@@ -24,16 +24,17 @@ bool isGenerated(std::string_view kernel) {
   return kernel.starts_with("cpp_") || kernel.starts_with("triton_") || kernel.starts_with("pallas_");
 }
 
+/// The node's names behind those of the group; keepEach() leaves each once.
 void addNames(FusionGroup& group, const InductorIrNode& node) {
-  const auto add = [&](const std::string& name) {
-    if (std::ranges::find(group.buffers, name) == group.buffers.end()) group.buffers.push_back(name);
-  };
-  if (node.members.empty()) add(node.name);
-  std::ranges::for_each(node.members, add);
-  std::ranges::for_each(node.outputs, add);
-  for (const std::string& origin : node.origins)
-    if (std::ranges::find(group.postGradNodes, origin) == group.postGradNodes.end())
-      group.postGradNodes.push_back(origin);
+  if (node.members.empty()) group.buffers.push_back(node.name);
+  group.buffers.insert(group.buffers.end(), node.members.begin(), node.members.end());
+  group.buffers.insert(group.buffers.end(), node.outputs.begin(), node.outputs.end());
+  group.postGradNodes.insert(group.postGradNodes.end(), node.origins.begin(), node.origins.end());
+}
+
+void keepEach(FusionGroup& group) {
+  keepFirst(group.buffers);
+  keepFirst(group.postGradNodes);
 }
 
 /// Consecutive generated nodes, or one extern node.
@@ -64,6 +65,8 @@ class Matcher {
       if (!(runs[i].isExtern ? matchExtern(*runs[i].nodes[0]) : matchGenerated(runs[i]))) return false;
     if (m_kernel != m_end) return false;
     for (const auto& [group, node] : m_found) addNames(m_details.fusionGroups[group], *node);
+    for (std::size_t i = 0; i < m_found.size(); ++i)
+      if (i == 0 || m_found[i].first != m_found[i - 1].first) keepEach(m_details.fusionGroups[m_found[i].first]);
     return true;
   }
 
@@ -114,6 +117,7 @@ void addIrGroups(const std::vector<InductorIrNode>& nodes, const GraphOrigin& or
     group.origin = origin;
     group.origin.line = node.line;
     addNames(group, node);
+    keepEach(group);
     details.fusionGroups.push_back(std::move(group));
   }
 }

@@ -10,6 +10,7 @@
 #include "engine/ir/parser.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/python_expression.h"
+#include "engine/ir/python_operators.h"
 #include "engine/ops/op_registry.h"
 
 namespace kerf {
@@ -73,6 +74,12 @@ std::string joinedLines(std::string text) {
   return text;
 }
 
+/// Names that mean something else in the text of a graph ("inf", "torch") step aside.
+std::string freeName(std::string name) {
+  if (isMeaningfulName(name) || name == "self") name += "_1";
+  return name;
+}
+
 class DotCapture {
  public:
   DotCapture(const std::filesystem::path& path, const ImportLimits& limits) : m_path(path), m_limits(limits) {}
@@ -117,6 +124,7 @@ class DotCapture {
     std::string name = fields["name"].substr(fields["name"].starts_with('%') ? 1 : 0);
     if (name.empty()) name = node.name;
     if (!isPythonIdentifier(name)) return error(node.line, fmt::format("'{}' is no legal name", name.substr(0, 40)));
+    name = freeName(std::move(name));
     ArgumentList nodes;
     for (const std::size_t input : m_inputs[index]) {
       if (input >= m_ids.size())
@@ -138,6 +146,8 @@ class DotCapture {
         if (nodes.size() > 1) ++m_ambiguous;
         return m_graph.output(Argument::tuple(std::move(nodes)));
       case Opcode::Placeholder:
+        fields["target"] = freeName(fields["target"]);
+        [[fallthrough]];
       case Opcode::GetAttr:
         return m_graph.createNamed(op, fields["target"].empty() ? name : fields["target"], std::move(literals), {},
                                    name);

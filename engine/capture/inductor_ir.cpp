@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -18,8 +19,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-void addOnce(std::vector<std::string>& names, std::string_view name) {
-  if (!name.empty() && std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+void addName(std::vector<std::string>& names, std::string_view name) {
+  if (!name.empty()) names.emplace_back(name);
 }
 
 /// "op0: SchedulerNode(ComputedBuffer)"; false for other lines.
@@ -52,7 +53,7 @@ void addDependencies(std::string_view line, std::vector<std::string>& names) {
     if (rest.starts_with("name=")) rest.remove_prefix(5);
     if (!rest.starts_with('\'')) continue;
     rest.remove_prefix(1);
-    addOnce(names, rest.substr(0, rest.find('\'')));
+    addName(names, rest.substr(0, rest.find('\'')));
   }
 }
 
@@ -68,7 +69,7 @@ void addOrigins(std::string_view line, std::vector<std::string>& names) {
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const std::string_view name = trim(rest.substr(0, comma));
-    if (std::ranges::all_of(name, isWord)) addOnce(names, name);
+    if (std::ranges::all_of(name, isWord)) addName(names, name);
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
 }
@@ -103,6 +104,8 @@ class IrReader {
   Result<std::vector<InductorIrNode>> finish() {
     if (!m_owner.empty()) return error("the text ends where a fused node is expected: truncated?");
     if (m_section == Section::Outputs) return error("the text ends within a list of outputs: truncated?");
+    for (InductorIrNode& node : m_nodes)
+      for (auto* names : {&node.outputs, &node.reads, &node.origins}) keepFirst(*names);
     return std::move(m_nodes);
   }
 
@@ -152,7 +155,7 @@ class IrReader {
       const std::size_t colon = content.find(": ");
       if (colon != std::string_view::npos && std::ranges::all_of(content.substr(0, colon), isWord) &&
           content.find('=') == std::string_view::npos)
-        addOnce(m_current->outputs, content.substr(0, colon));
+        addName(m_current->outputs, content.substr(0, colon));
     }
     dependencies(content);
     addOrigins(content, m_current->origins);
@@ -175,6 +178,11 @@ class IrReader {
 };
 
 }  // namespace
+
+void keepFirst(std::vector<std::string>& names) {
+  std::unordered_set<std::string> known;
+  std::erase_if(names, [&](const std::string& name) { return !known.insert(name).second; });
+}
 
 Result<std::vector<InductorIrNode>> readInductorIr(std::string_view text, std::int64_t limit) {
   IrReader reader(limit);

@@ -21,6 +21,9 @@ struct InductorIrNode {
   int line = 0;                      ///< 1-based
 };
 
+/// Leaves each name once, where it stands first.
+void keepFirst(std::vector<std::string>& names);
+
 /// The nodes in the file's order; members of fused nodes are only named. BadInput with the line if the text is not of
 /// this kind or ends in the middle; an empty text is a graph without nodes. TooLarge above `limit` nodes.
 Result<std::vector<InductorIrNode>> readInductorIr(std::string_view text, std::int64_t limit);

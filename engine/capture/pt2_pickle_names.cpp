@@ -11,6 +11,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr std::size_t maxArguments = 64;  // dimensions of a tensor, arguments of a call
+constexpr std::size_t longestName = 255;  // of a storage's file, a device: every tensor has its own copy
 
 struct StorageRow {
   std::string_view name;
@@ -109,6 +110,7 @@ Result<PickleValue> rebuildSize(Pickle& pickle, const PickleValue& args) {
 
 Result<PickleValue> rebuildDevice(Pickle& pickle, const PickleValue& args) {
   KERF_TRY(const PickleValue* name, argument(pickle, args, 0, Kind::String));
+  if (name->text.size() > longestName) return fail(ErrorCode::BadInput, "the pickle holds no device torch knows");
   return *name;
 }
 
@@ -162,7 +164,8 @@ Result<PickleValue> storageValue(Pickle& pickle, std::uint32_t idIndex) {
   KERF_TRY(const PickleValue* location, argument(pickle, id, 3, Kind::String));
   KERF_TRY(const PickleValue* count, argument(pickle, id, 4, Kind::Int));
   const auto dtype = storageDtype(type->text);
-  if (word->text != "storage" || !dtype) return fail(ErrorCode::BadInput, "the pickle's storage has no proper name");
+  if (word->text != "storage" || !dtype || key->text.size() > longestName || location->text.size() > longestName)
+    return fail(ErrorCode::BadInput, "the pickle's storage has no proper name");
   if (count->integer < 0 || count->integer > std::numeric_limits<std::int64_t>::max() / itemSize(*dtype))
     return fail(ErrorCode::BadInput, "the pickle holds a storage of {} elements", count->integer);
   PickledTensor storage;

@@ -10,6 +10,7 @@
 namespace kerf {
 namespace {
 
+constexpr std::size_t maxFrames = 10'000;         ///< of one stack; Python stops at 1000 unless told otherwise
 constexpr std::int64_t maxLogBytes = 64LL << 30;  ///< a log that was opened once may be read again, whatever its size
 
 struct StatusName {
@@ -74,7 +75,7 @@ std::vector<std::string> CaptureDetails::stackOf(const CaptureRecord& record) co
   const auto files = internedFiles.find(record.origin.file);
   std::vector<std::string> frames;
   trace::JsonWalker walker(stackIn(record.metadata));
-  while (walker.nextElement()) {
+  while (frames.size() < maxFrames && walker.nextElement()) {
     std::string text = trace::frameText(walker.value(), files == internedFiles.end() ? noFiles : files->second);
     if (!text.empty()) frames.push_back(std::move(text));
   }

@@ -13,6 +13,7 @@ constexpr std::size_t maxMetrics = 1000;       ///< of one entry; PyTorch writes
 constexpr std::size_t allMetrics = 1'000'000;  ///< of all entries
 constexpr std::size_t maxMembers = 5000;       ///< of one metrics object
 constexpr std::size_t maxReasons = 100;
+constexpr std::size_t maxPrefix = 100;  ///< bytes of a kind that stand before its metrics
 
 /// Replaces the value of a metric that came before.
 void setMetric(CompileEntry& entry, std::string name, double value) {
@@ -116,7 +117,7 @@ std::size_t CompileTable::entryOf(std::size_t log, int rank, const TraceHeader& 
 
 void CompileTable::takeMetrics(State& state, CompileEntry& entry, const TraceHeader& header) {
   const bool own = header.kind == "compilation_metrics";
-  const std::string prefix = own ? std::string() : header.kind + ".";
+  const std::string prefix = own ? std::string() : validUtf8(header.kind.substr(0, maxPrefix)) + ".";
   MetricsText text;
   m_metricCount -= entry.metrics.size();
   JsonWalker members(header.value);

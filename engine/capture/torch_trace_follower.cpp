@@ -64,15 +64,21 @@ class OpenFile {
   int m_file;
 };
 
-/// How many of the records may be taken now. The last one is whole if nothing can be missing from it.
-std::size_t wholeRecords(std::string_view text, const std::vector<RawRecord>& records, bool more, bool last) {
-  if (records.empty()) return 0;
-  const std::size_t before = records.size() - 1;
+/// Records that may be taken now.
+struct Taken {
+  std::size_t count = 0;
+  bool tentative = false;  ///< the last one of them may be cut
+};
+
+/// The last record is whole if nothing can be missing from it.
+Taken takenRecords(std::string_view text, const std::vector<RawRecord>& records, bool more, bool last) {
+  if (records.empty()) return {};
+  const Taken before{records.size() - 1, false};
   if (more) return before;
   const RawRecord& tail = records.back();
   const Tail judgement = judgeTail(text, tail, matchesChecksum(text, tail));
   const bool take = judgement == Tail::Whole ? tail.ended || last : last && judgement == Tail::Tentative;
-  return take ? records.size() : before;
+  return take ? Taken{records.size(), judgement == Tail::Tentative} : before;
 }
 
 }  // namespace
@@ -110,7 +116,7 @@ struct TorchTraceFollower::State {
     if (size < log.seen) return failAt(ErrorCode::BadInput, log.path, "the log became shorter; open it again");
     if (size == log.seen && !last) return {};
     log.seen = size;
-    std::int64_t chunk = firstChunk;
+    std::int64_t chunk = std::min(firstChunk, limits.fileBytes);
     while (log.offset < size) {
       const std::int64_t want = std::min(size - log.offset, chunk);
       if (want > limits.fileBytes) return failAt(ErrorCode::TooLarge, log.path, "one record is above the size limit");
@@ -130,7 +136,7 @@ struct TorchTraceFollower::State {
     ScanReport report;
     auto records = scanTrace(text, log.line, limits, {}, report);
     if (!records) return fail(std::move(records.error().atFile(log.path.string(), records.error().line)));
-    const std::size_t whole = wholeRecords(text, *records, more, last);
+    const auto [whole, tentative] = takenRecords(text, *records, more, last);
     if (whole == 0) return {};
     const bool all = whole == records->size();
     const std::int64_t base = log.offset;
@@ -140,7 +146,6 @@ struct TorchTraceFollower::State {
     records->resize(whole);
     std::size_t checked = 0;
     const std::vector<char> matches = checkPayloads(text, *records, checked);
-    const bool tentative = last && all && !matches.back();
     return index.add(log.number, text, base, *records, matches, tentative);
   }
 

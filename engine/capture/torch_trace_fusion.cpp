@@ -9,59 +9,89 @@ namespace kerf::trace {
 namespace {
 
 using Names = std::vector<std::string>;
-using NameMap = std::vector<std::pair<std::string, Names>>;
 
-/// Appends the names that are not there yet, in order.
-void addUnique(Names& names, const Names& more) {
-  std::unordered_set<std::string> known(names.begin(), names.end());
-  for (const std::string& name : more)
-    if (known.insert(name).second) names.push_back(name);
-}
+constexpr std::size_t nameCost = 48;    ///< bytes of a name in a list, beside its text
+constexpr std::size_t lookupCost = 16;  ///< what looking at a name that is known counts
 
-/// {"a": ["b", "c"], …} in its order; false if it has another shape.
+/// Lists of names by key, in the order of the keys' first appearance.
+class NameMap {
+ public:
+  Names& list(std::string key) {
+    const auto [slot, fresh] = m_places.try_emplace(std::move(key), m_lists.size());
+    if (fresh) m_lists.emplace_back(slot->first, Names());
+    return m_lists[slot->second].second;
+  }
+  auto begin() const { return m_lists.begin(); }
+  auto end() const { return m_lists.end(); }
+
+ private:
+  std::vector<std::pair<std::string, Names>> m_lists;
+  std::unordered_map<std::string, std::size_t> m_places;
+};
+
+/// Appends names that are not there yet, in order.
+class Appender {
+ public:
+  Appender(Names& names, NameRoom& room) : m_names(names), m_room(room), m_known(names.begin(), names.end()) {
+    m_fits = room.take(names.size() * lookupCost);
+  }
+  /// False when the room is used up.
+  bool add(const Names& more) {
+    for (const std::string& name : more) {
+      m_fits = m_fits && m_room.take(lookupCost);
+      if (!m_fits) return false;
+      if (m_known.contains(name)) continue;
+      m_fits = m_room.take(nameCost + name.size());
+      if (!m_fits) return false;
+      m_known.insert(name);
+      m_names.push_back(name);
+    }
+    return true;
+  }
+
+ private:
+  Names& m_names;
+  NameRoom& m_room;
+  std::unordered_set<std::string> m_known;
+  bool m_fits = true;
+};
+
+/// {"a": ["b", "c"], …}; false if it has another shape.
 bool readMap(std::string_view json, NameMap& map) {
   JsonWalker members(json);
   while (members.nextMember()) {
-    Names names;
+    Names& names = map.list(jsonString(members.key()).value_or(""));
     JsonWalker elements(members.value());
     while (elements.nextElement())
       if (auto name = jsonString(elements.value())) names.push_back(std::move(*name));
     if (!elements.complete()) return false;
-    map.emplace_back(jsonString(members.key()).value_or(""), std::move(names));
   }
   return members.complete();
 }
 
-void mergeInto(const NameMap& map, const std::string& keyPrefix, std::map<std::string, Names>& all) {
-  for (const auto& [node, names] : map) addUnique(all[keyPrefix + node], names);
-}
-
-/// The pre-grad nodes of some post-grad nodes.
-Names preGradNodes(const Names& nodes, const std::string& keyPrefix, const CaptureDetails& details) {
-  Names all;
-  for (const std::string& node : nodes) {
-    const auto before = details.postToPre.find(keyPrefix + node);
-    if (before != details.postToPre.end()) all.insert(all.end(), before->second.begin(), before->second.end());
-  }
-  return all;
+bool mergeInto(const NameMap& map, const std::string& keyPrefix, std::map<std::string, Names>& all, NameRoom& room) {
+  for (const auto& [node, names] : map)
+    if (!room.take(nameCost + keyPrefix.size() + node.size()) || !Appender(all[keyPrefix + node], room).add(names))
+      return false;
+  return true;
 }
 
 /// One group per kernel; its pre-grad nodes are those of its post-grad nodes.
-void addKernels(const NameMap& kernels, const GraphOrigin& origin, const std::string& keyPrefix,
-                CaptureDetails& details) {
-  std::unordered_map<std::string, std::size_t> own;
+bool addKernels(const NameMap& kernels, const GraphOrigin& origin, const std::string& keyPrefix,
+                CaptureDetails& details, NameRoom& room) {
   for (const auto& [kernel, nodes] : kernels) {
-    const auto [slot, fresh] = own.try_emplace(kernel, details.fusionGroups.size());
-    if (fresh) {
-      FusionGroup group;
-      group.kernel = kernel;
-      group.origin = origin;
-      details.fusionGroups.push_back(std::move(group));
-    }
-    FusionGroup& group = details.fusionGroups[slot->second];
-    addUnique(group.postGradNodes, nodes);
-    addUnique(group.preGradNodes, preGradNodes(nodes, keyPrefix, details));
+    FusionGroup group;
+    group.kernel = kernel;
+    group.origin = origin;
+    bool fits = room.take(sizeof(FusionGroup) + kernel.size()) && Appender(group.postGradNodes, room).add(nodes);
+    Appender before(group.preGradNodes, room);
+    for (auto node = group.postGradNodes.begin(); fits && node != group.postGradNodes.end(); ++node)
+      if (const auto found = details.postToPre.find(keyPrefix + *node); found != details.postToPre.end())
+        fits = before.add(found->second);
+    details.fusionGroups.push_back(std::move(group));
+    if (!fits) return false;
   }
+  return true;
 }
 
 }  // namespace
@@ -72,31 +102,30 @@ bool isProvenanceArtifact(std::string_view name) {
 }
 
 bool addNodeMappings(std::string_view json, const GraphOrigin& origin, const std::string& keyPrefix,
-                     CaptureDetails& details) {
+                     CaptureDetails& details, NameRoom& room) {
   NameMap kernels;
   JsonWalker members(json);
   bool good = true;
   while (members.nextMember()) {
     const std::string key = jsonString(members.key()).value_or("");
-    NameMap map;
     if (key == "preToPost" || key == "postToPre") {
+      NameMap map;
       good = readMap(members.value(), map) && good;
-      mergeInto(map, keyPrefix, key == "preToPost" ? details.preToPost : details.postToPre);
+      good = mergeInto(map, keyPrefix, key == "preToPost" ? details.preToPost : details.postToPre, room) && good;
     } else if (key.ends_with("CodeToPost")) {
       good = readMap(members.value(), kernels) && good;
     }
   }
-  addKernels(kernels, origin, keyPrefix, details);
-  return good && members.complete();
+  return addKernels(kernels, origin, keyPrefix, details, room) && good && members.complete();
 }
 
 bool addProvenance(std::string_view json, std::string_view name, const GraphOrigin& origin,
-                   const std::string& keyPrefix, CaptureDetails& details) {
-  if (name != "inductor_triton_kernel_to_post_grad_nodes") return addNodeMappings(json, origin, keyPrefix, details);
+                   const std::string& keyPrefix, CaptureDetails& details, NameRoom& room) {
+  if (name != "inductor_triton_kernel_to_post_grad_nodes")
+    return addNodeMappings(json, origin, keyPrefix, details, room);
   NameMap kernels;
   const bool good = readMap(json, kernels);
-  addKernels(kernels, origin, keyPrefix, details);
-  return good;
+  return addKernels(kernels, origin, keyPrefix, details, room) && good;
 }
 
 }  // namespace kerf::trace

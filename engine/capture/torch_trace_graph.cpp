@@ -67,11 +67,11 @@ std::string exportedClass(const std::string& text) {
   return out;
 }
 
-/// Nodes without a user's line have the repro's own; it is to be the log's.
-void shiftSourceLines(const std::string& file, int lines, Graph& graph) {
+/// Nodes without a user's line have the repro's own, one of its `count` lines; it is to be the log's.
+void shiftSourceLines(const std::string& file, int lines, std::ptrdiff_t count, Graph& graph) {
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order) {
-    if (graph.node(id).meta().sourceFile != file) continue;
+    if (graph.node(id).meta().sourceFile != file || graph.node(id).meta().sourceLine > count) continue;
     NodeMeta meta = graph.node(id).meta();
     meta.sourceLine += lines;
     graph.setMeta(id, std::move(meta));
@@ -89,7 +89,7 @@ Result<CapturedGraph> reproGraph(const std::string& text, const GraphPlace& plac
   if (capture->graphs.empty()) return fail(ErrorCode::BadInput, "the record holds no graph");
   CapturedGraph graph = std::move(capture->graphs.front());
   graph.envelope = std::make_shared<const ReproEnvelope>(std::move(capture->envelope));
-  shiftSourceLines(place.source->path.string(), place.line - 1, graph.module.graph);
+  shiftSourceLines(place.source->path.string(), place.line - 1, std::ranges::count(text, '\n') + 1, graph.module.graph);
   for (GraphInput& input : graph.inputs)
     if (input.line > 0) input.line += place.line - 1;
   for (StorageRef& storage : graph.storages)

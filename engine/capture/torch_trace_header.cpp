@@ -63,7 +63,7 @@ Result<TraceHeader> parseTraceHeader(std::string_view json) {
     found = true;
   }
   if (!members.complete()) return fail(ErrorCode::BadInput, "the record's JSON is malformed or nested too deep");
-  if (!found) header.kind = "unknown";
+  if (header.kind.empty()) header.kind = "unknown";
   return header;
 }
 

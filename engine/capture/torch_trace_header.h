@@ -18,7 +18,7 @@ struct CompileNumbers {
 };
 
 struct TraceHeader {
-  std::string kind;        ///< "aot_joint_graph"; "unknown" if the record has context only
+  std::string kind;        ///< "aot_joint_graph"; "unknown" if the record has context only, or no name for it
   std::string_view value;  ///< the kind's JSON value as written
   CompileNumbers id;
   std::optional<std::int64_t> rank;

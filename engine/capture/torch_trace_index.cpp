@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "engine/capture/torch_trace_fusion.h"
 #include "engine/capture/torch_trace_json.h"
 #include "engine/support/thread_pool.h"
 
@@ -13,6 +12,7 @@ namespace {
 constexpr std::size_t versionHead = 64 << 10;  ///< bytes of a program that may hold its torch version
 constexpr std::size_t batchRecords = 8192;     ///< prepared at once
 constexpr std::int64_t recordsPerTask = 512;
+constexpr std::size_t longestPath = 4096;          ///< bytes of a file name that frames refer to
 constexpr std::size_t provenanceLimit = 64 << 20;  ///< bytes of provenance maps in one capture
 
 /// A name that may stand behind '#' on a command line.
@@ -154,7 +154,7 @@ void TraceIndex::readPayload(Log& log, std::string_view rawPayload, const TraceH
     const std::string prefix = record.origin.compileId + " ";
     m_provenanceBytes += rawPayload.size();
     good = m_provenanceBytes <= provenanceLimit &&
-           addProvenance(rawPayload, record.name, record.origin, prefix, *m_details);
+           addProvenance(rawPayload, record.name, record.origin, prefix, *m_details, m_names);
   }
   if (!good) count(log.badPayloads, log.firstBadPayload, record.origin.line);
 }
@@ -165,6 +165,7 @@ void TraceIndex::internString(Log& log, std::string_view value) {
   if (!elements.nextElement()) return;
   auto name = jsonString(elements.value());
   if (!name || !elements.nextElement()) return;
+  if (name->size() > longestPath) name = validUtf8(name->substr(0, longestPath));
   if (const auto number = jsonInteger(elements.value())) log.files.insert_or_assign(*number, std::move(*name));
 }
 

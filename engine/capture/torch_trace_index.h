@@ -6,6 +6,7 @@
 
 #include "engine/capture/capture.h"
 #include "engine/capture/torch_trace_compiles.h"
+#include "engine/capture/torch_trace_fusion.h"
 #include "engine/capture/torch_trace_record.h"
 #include "engine/capture/torch_trace_scanner.h"
 #include "engine/capture/torch_trace_timeline.h"
@@ -67,6 +68,7 @@ class TraceIndex {
   std::vector<std::string> m_baseNames;  ///< of the graphs
   std::vector<std::string> m_fixedNotes;
   std::size_t m_provenanceBytes = 0;
+  NameRoom m_names;  ///< of provenance maps
 };
 
 /// N of "…_rank_<N>_…"; -1 if the name has none.

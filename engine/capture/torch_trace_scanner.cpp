@@ -6,6 +6,8 @@
 
 #include <openssl/evp.h>
 
+#include "engine/capture/torch_trace_header.h"
+
 namespace kerf::trace {
 namespace {
 
@@ -204,13 +206,16 @@ bool payloadMatches(std::string_view raw, std::string_view md5Hex) {
 
 std::string_view announcedChecksum(std::string_view json) {
   constexpr std::string_view key = "\"has_payload\": \"";
-  constexpr std::size_t tail = 96;  // PyTorch writes it last: key, 32 digits, braces
-  const std::string_view end = json.substr(json.size() - std::min(json.size(), tail));
-  const std::size_t found = end.rfind(key);
-  if (found == std::string_view::npos) return {};
-  const std::size_t open = found + key.size();
-  const std::size_t close = end.find('"', open);
-  return close == std::string_view::npos ? std::string_view() : end.substr(open, close - open);
+  const std::string_view line = json.substr(0, json.find_last_not_of(" \t\r") + 1);
+  if (line.ends_with("\"}")) {  // where PyTorch writes it: last
+    const std::string_view body = line.substr(0, line.size() - 2);
+    const std::size_t open = std::min(body.rfind('"') + 1, body.size());
+    if (body.substr(0, open).ends_with(key)) return body.substr(open);
+  }
+  constexpr std::string_view name = "has_payload";
+  if (::memmem(json.data(), json.size(), name.data(), name.size()) == nullptr) return {};
+  const auto header = parseTraceHeader(json);
+  return header ? header->checksum : std::string_view();
 }
 
 }  // namespace kerf::trace

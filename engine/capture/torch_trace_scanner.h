@@ -53,8 +53,7 @@ std::string withoutTabs(std::string_view raw);
 /// Compares the payload with the hex MD5 that its header announces.
 bool payloadMatches(std::string_view raw, std::string_view md5Hex);
 
-/// The MD5 text behind "has_payload" at the end of a header's JSON, where PyTorch writes it, found without reading the
-/// rest; empty if it is not there.
+/// TraceHeader::checksum of a header's JSON. At its end, where PyTorch writes it, it is found without reading the rest.
 std::string_view announcedChecksum(std::string_view json);
 
 }  // namespace kerf::trace

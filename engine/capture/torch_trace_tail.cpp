@@ -43,9 +43,8 @@ Tail judgeTail(std::string_view text, const RawRecord& last, bool matches) {
     return header->announcesPayload ? Tail::Cut : Tail::Whole;
   }
   if (header && !header->announcesPayload) return Tail::Whole;  // lines that nobody announced may end anywhere
-  const bool proven = header && !header->checksum.empty() && matches;
-  if (!last.ended && !proven) return isWholeJson(payloadOf(text, last)) ? Tail::Tentative : Tail::Cut;
-  return matches ? Tail::Whole : Tail::Tentative;
+  if (header && !header->checksum.empty() && matches) return Tail::Whole;
+  return last.ended || isWholeJson(payloadOf(text, last)) ? Tail::Tentative : Tail::Cut;
 }
 
 }  // namespace kerf::trace

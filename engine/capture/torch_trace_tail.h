@@ -17,7 +17,7 @@ bool matchesChecksum(std::string_view text, const RawRecord& record);
 
 enum class Tail {
   Whole,      ///< nothing is missing
-  Tentative,  ///< ends with a line or as JSON does, but does not fit its checksum: cut, or a wrong checksum
+  Tentative,  ///< ends with a line or as JSON does, but no checksum proves it: cut, or the checksum is wrong or absent
   Cut,        ///< the text stops within the record
 };
 /// What the last record of a log is; `matches` is its flag from checkPayloads.

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "engine/capture/fusion_from_ir.h"
 #include "engine/capture/importers.h"
@@ -35,7 +37,8 @@ bool checkDebugFiles(std::string_view text) {
   CaptureDetails details;
   GraphOrigin origin;
   origin.stage = "ir_post_fusion";
-  const bool provenance = trace::addNodeMappings(text, origin, "graph ", details);
+  trace::NameRoom names;
+  const bool provenance = trace::addNodeMappings(text, origin, "graph ", details, names);
   const auto nodes = readInductorIr(text, limits.nodes);
   if (!nodes && exitCode(nodes.error().code) != 2) std::abort();
   if (!nodes) return dot || provenance;
@@ -46,6 +49,14 @@ bool checkDebugFiles(std::string_view text) {
   const std::size_t before = details.fusionGroups.size();
   addIrGroups(*nodes, origin, 0, details);
   if (details.fusionGroups.size() < before) std::abort();
+  std::set<std::string_view> grouped;
+  for (const FusionGroup& group : details.fusionGroups) grouped.insert(group.buffers.begin(), group.buffers.end());
+  for (const InductorIrNode& node : *nodes) {
+    const bool kept = node.members.empty()
+                          ? grouped.contains(node.name)
+                          : std::ranges::all_of(node.members, [&](const auto& name) { return grouped.contains(name); });
+    if (!kept) std::abort();
+  }
   return true;
 }
 

@@ -164,6 +164,16 @@ TEST(GraphTransforms, ReadsInputAndOutputOfEachPass) {
   EXPECT_FALSE(capture->notes.empty());  // the drawing does not tell everything
 }
 
+TEST(GraphTransforms, KeepsNodesWhoseNamesMeanSomethingElse) {
+  const auto capture = importGraphDot(seed("debug_files/names.dot"), "names.dot");
+  ASSERT_TRUE(capture) << capture.error().text();
+  const Graph& graph = capture->graphs.at(0).module.graph;
+  for (const char* name : {"inf_1", "torch_1", "node"}) {
+    ASSERT_TRUE(graph.find(name)) << name;
+    EXPECT_EQ(graph.node(*graph.find(name)).users().size(), 1u) << name;
+  }
+}
+
 TEST(ImportAll, TakesEachThingOnce) {
   const testing::TemporaryFolder folder;
   makeDebugFolder(folder.path() / "a");

@@ -45,15 +45,15 @@ TEST(FuzzSeeds, GraphTextImportsOrIsRefused) {
 TEST(FuzzSeeds, DebugFilesReadOrAreRefused) {
   std::size_t count = 0;
   EXPECT_EQ(accepted("debug_files", fuzz::checkDebugFiles, count),
-            (std::set<std::string>{"dynamic_post.txt", "fused.txt", "pass_1_input.dot", "provenance.json"}));
-  EXPECT_GE(count, 8u);
+            (std::set<std::string>{"dynamic_post.txt", "fused.txt", "names.dot", "pass_1_input.dot", "provenance.json"}));
+  EXPECT_GE(count, 9u);
 }
 
 TEST(FuzzSeeds, StorageFilesReadOrAreRefused) {
   std::size_t count = 0;
   EXPECT_EQ(accepted("storage", fuzz::checkStorageFile, count),
-            (std::set<std::string>{"torch.pt", "deflated.pt", "good.safetensors"}));
-  EXPECT_GE(count, 12u);
+            (std::set<std::string>{"torch.pt", "deflated.pt", "good.safetensors", "empty_huge.safetensors"}));
+  EXPECT_GE(count, 13u);
 }
 
 }  // namespace

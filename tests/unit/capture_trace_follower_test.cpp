@@ -76,6 +76,24 @@ TEST(TorchTraceFollower, FinishTakesWhatNoChecksumProves) {
   EXPECT_EQ(follower->capture().details->records.at(0).text(), "one");
 }
 
+TEST(TorchTraceFollower, WaitsWhereNoChecksumIsGiven) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "log";
+  const std::string early = traceRecord("\"has_payload\": \"" + std::string(32, '0') +
+                                        "\", \"artifact\": {\"name\": \"" + std::string(200, 'n') + "\"}" + frame00);
+  testing::writeFile(path, traceRecord("\"artifact\": {\"name\": \"a\"}, \"has_payload\": true" + frame00) + "\tone\n");
+  auto follower = TorchTraceFollower::open(path);
+  ASSERT_TRUE(follower) << follower.error().text();
+  EXPECT_EQ(follower->poll(), 0u);
+  append(path, "\ttwo\n" + early + "\tthree\n");
+  EXPECT_EQ(follower->poll(), 1u);
+  append(path, "\tfour\n");
+  EXPECT_EQ(follower->finish(), 1u);
+  const auto& records = follower->capture().details->records;
+  EXPECT_EQ(records.at(0).text(), "one\ntwo");
+  EXPECT_EQ(records.at(1).text(), "three\nfour");
+}
+
 TEST(TorchTraceFollower, SeesLogsThatAppearInAFolder) {
   const TemporaryFolder folder;
   auto follower = TorchTraceFollower::open(folder.path());
