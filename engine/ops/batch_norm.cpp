@@ -213,6 +213,8 @@ Result<Value> backwardKernel(const BoundArguments& args) {
   const Steps r = stepsOf(dense, statisticsType(args, args.tensor(1))), stored = stepsOf(dense, args.tensor(1).dtype());
   if (!train)
     for (double& value : inverse) value = r(1 / std::sqrt(r(value + args.number(args.position("eps")))));
+  // of the 16-bit floats only bfloat16 rounds a sum before dividing it
+  const Steps handed = args.tensor(1).dtype() == DType::BFloat16 ? stored : Steps{};
   Doubles gradWeight(weight.size()), gradBias(weight.size());
   const auto count = static_cast<double>(geometry.perChannel());
   geometry.forChannels([&](std::int64_t c) {
@@ -222,11 +224,10 @@ Result<Value> backwardKernel(const BoundArguments& args) {
       sums.grad += grad[at];
       sums.gradTimesDeviation += r(grad[at] * r(x[at] - mean[k]));
     });
-    sums.grad = stored(sums.grad);
     gradWeight[k] = sums.gradTimesDeviation * inverse[k];
     gradBias[k] = sums.grad;
     const double slope = train ? stored(r(r(stored(sums.gradTimesDeviation) * inverse[k]) * inverse[k]) / count) : 0;
-    const double shift = train ? stored(sums.grad / count) : 0;
+    const double shift = train ? stored(handed(sums.grad) / count) : 0;
     geometry.forChannel(c, [&](std::size_t at) {
       const double along = stored(r(x[at] - mean[k]) * slope);
       grad[at] = r(r(stored(stored(grad[at] - shift) - along) * inverse[k]) * weight[k]);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/ops/doubles.h"
+#include "engine/ops/planes.h"
 #include "engine/ops/rare_rows.h"
 
 namespace kerf {
@@ -123,8 +123,10 @@ Result<Tensor> fillHistogram(const BoundArguments& args, const Samples& samples,
   }
   Doubles counts(static_cast<std::size_t>(out.numel()), 0.0);
   for (std::int64_t i = 0; i < samples.count; ++i)
-    if (const std::int64_t bin = binOf(samples.values.data() + i * samples.dims, edges); bin >= 0)
-      counts[static_cast<std::size_t>(bin)] += weights[static_cast<std::size_t>(i)];
+    if (const std::int64_t bin = binOf(samples.values.data() + i * samples.dims, edges); bin >= 0) {
+      double& count = counts[static_cast<std::size_t>(bin)];
+      count = roundedTo(out.dtype(), count + weights[static_cast<std::size_t>(i)]);  // kept in the tensor's type
+    }
   if (args.boolean(static_cast<std::size_t>(at.density))) toDensity(counts, edges);
   KERF_CHECK(writeValues(counts, out));
   return out;

@@ -211,9 +211,12 @@ Result<Value> embeddingBackwardShape(const BoundArguments& args) {
   return Value(metaTensor(grad.dtype(), Sizes{args.integer(2), grad.sizes().back()}));
 }
 
+/// Sums are kept in the tensor's type, so 16-bit floats round after every row.
 template <class T>
-void addScaled(std::vector<double>& sums, const T* values, double scale) {
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += scale * static_cast<double>(values[i]);
+void addScaled(T* sums, const T* values, std::int64_t width, double scale) {
+  using Wide = std::conditional_t<sizeof(T) < 4, float, double>;
+  for (std::int64_t i = 0; i < width; ++i)
+    sums[i] = convertElement<T>(static_cast<Wide>(sums[i]) + static_cast<Wide>(scale) * static_cast<Wide>(values[i]));
 }
 
 Result<Value> embeddingBackwardKernel(const BoundArguments& args) {
@@ -228,19 +231,15 @@ Result<Value> embeddingBackwardKernel(const BoundArguments& args) {
   KERF_CHECK(dispatchAll(out.dtype(), [&]<class T>() {
     parallelFor(groups.count(), std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(1, width)),
                 [&](std::int64_t begin, std::int64_t end) {
-                  std::vector<double> sums(static_cast<std::size_t>(width));
                   for (std::int64_t g = begin; g < end; ++g) {
                     const std::size_t first = groups.starts[static_cast<std::size_t>(g)];
                     const std::size_t last = groups.starts[static_cast<std::size_t>(g) + 1];
                     const std::int64_t row = rows[groups.order[first]];
                     if (row == padding) continue;
-                    std::ranges::fill(sums, 0.0);
                     const double scale = args.boolean(4) ? 1.0 / static_cast<double>(last - first) : 1.0;
-                    for (std::size_t i = first; i < last; ++i)
-                      addScaled(sums, grad.data<T>() + static_cast<std::int64_t>(groups.order[i]) * width, scale);
                     T* to = out.data<T>() + row * width;
-                    for (std::int64_t c = 0; c < width; ++c)
-                      to[c] = convertElement<T>(sums[static_cast<std::size_t>(c)]);
+                    for (std::size_t i = first; i < last; ++i)
+                      addScaled(to, grad.data<T>() + static_cast<std::int64_t>(groups.order[i]) * width, width, scale);
                   }
                 });
   }));

@@ -1,4 +1,6 @@
 // Loss functions and their backwards. `reduction`: 0 none, 1 mean, 2 sum.
+#include <array>
+#include <bit>
 #include <cmath>
 
 #include "engine/ops/doubles.h"
@@ -118,6 +120,15 @@ double meanFactor(const BoundArguments& args, std::size_t count) {
   return reductionOf(args) == Reduction::Mean ? 1.0 / static_cast<double>(count) : 1.0;
 }
 
+/// mse: scale·(x-t)·grad, and soft margin: -norm·t·z/(1+z)·grad of z = exp(-t·x), in steps that round to `dtype` as
+/// their kernels do; there an overflowing z gives NaN.
+double steppedSlope(const BoundArguments& args, DType dtype, double x, double target, double grad, double factor) {
+  const auto r = [dtype](double value) { return roundedTo(dtype, value); };
+  if (args.op->schema.name == "aten::mse_loss_backward") return r(r(r(2 * factor) * r(x - target)) * grad);
+  const double z = r(std::exp(r(-target * x)));
+  return r(r(r(r(target * z) * -factor) / r(z + 1)) * grad);
+}
+
 Result<Value> pairBackwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(Doubles grad, doublesOf(args.tensor(0), out.sizes()));
@@ -125,7 +136,10 @@ Result<Value> pairBackwardKernel(const BoundArguments& args) {
   KERF_TRY(const Doubles target, doublesOf(args.tensor(2), out.sizes()));
   const PairLoss& loss = pairLoss(args);
   const double p = parameterOf(args, loss), factor = meanFactor(args, x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) grad[i] *= loss.slope(x[i], target[i], p) * factor;
+  const bool steps = loss.name == "aten::mse_loss" || loss.name == "aten::soft_margin_loss";
+  for (std::size_t i = 0; i < x.size(); ++i)
+    grad[i] = steps ? steppedSlope(args, out.dtype(), x[i], target[i], grad[i], factor)
+                    : grad[i] * (loss.slope(x[i], target[i], p) * factor);
   KERF_CHECK(writeValues(grad, out));
   return Value(std::move(out));
 }
@@ -241,6 +255,35 @@ Result<void> forTargets(const BoundArguments& args, const Classes& classes, cons
   return {};
 }
 
+/// Sums in the tensor's own type over blocks of at least 16 samples and blocks of blocks, as PyTorch's kernel does.
+class CascadeSum {
+ public:
+  CascadeSum(DType dtype, std::int64_t samples) : m_dtype(dtype) {
+    const int bits = samples > 1 ? static_cast<int>(std::bit_width(static_cast<std::uint64_t>(samples - 1))) : 0;
+    m_power = std::max(4, bits / static_cast<int>(m_levels.size()));
+  }
+  void add(double value) { m_levels[0] = roundedTo(m_dtype, m_levels[0] + value); }
+  /// Carries full blocks up after the sample at this position.
+  void carryAfter(std::int64_t position) {
+    for (std::size_t j = 0; j + 1 < m_levels.size(); ++j) {
+      const int shift = static_cast<int>(j) * m_power;
+      if (shift >= 63 || (position >> shift) % (std::int64_t{1} << m_power) != 0) break;
+      m_levels[j + 1] = roundedTo(m_dtype, m_levels[j + 1] + m_levels[j]);
+      m_levels[j] = 0;
+    }
+  }
+  double value() const {
+    double sum = 0;
+    for (double level : m_levels) sum = roundedTo(m_dtype, sum + level);
+    return sum;
+  }
+
+ private:
+  DType m_dtype;
+  int m_power = 4;
+  std::array<double, 8> m_levels{};
+};
+
 Result<Value> likelihoodKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
   KERF_TRY(const Classes classes, classesOf(args, args.tensor(0), args.tensor(1)));
@@ -248,17 +291,24 @@ Result<Value> likelihoodKernel(const BoundArguments& args) {
   KERF_TRY(const Doubles weight, classWeights(args, classes.classes));
   KERF_TRY(const std::int64_t count, checkedNumel(classes.targetSizes));
   Doubles losses(static_cast<std::size_t>(count), 0.0);
-  ExactSum sum, total;
+  const DType dtype = outs[0].dtype();
+  const bool weighted = args.tensorIf(args.position("weight")) != nullptr;
+  CascadeSum sum(dtype, count), weights(dtype, count);
+  double targets = 0;
   KERF_CHECK(forTargets(args, classes, args.tensor(1), [&](std::size_t i, std::size_t flat, std::size_t c) {
-    losses[i] = -x[flat] * weight[c];
+    losses[i] = -roundedTo(dtype, x[flat] * weight[c]);
     sum.add(losses[i]);
-    total.add(weight[c]);
+    weights.add(weight[c]);
+    ++targets;
+    sum.carryAfter(static_cast<std::int64_t>(i));
+    weights.carryAfter(static_cast<std::int64_t>(i));
   }));
   const Reduction reduction = reductionOf(args);
-  if (reduction != Reduction::None)
-    losses.assign(1, reduction == Reduction::Mean ? sum.value() / total.value() : sum.value());
+  const double total = weighted ? weights.value() : targets;
+  const bool eachSample = reduction == Reduction::None && args.tensor(0).dim() > 1;  // one sample is its own sum
+  if (!eachSample) losses.assign(1, reduction == Reduction::Mean ? sum.value() / total : sum.value());
   KERF_CHECK(writeValues(losses, outs[0]));
-  KERF_CHECK(writeValues(Doubles{reduction == Reduction::None ? 0 : total.value()}, outs[1]));
+  KERF_CHECK(writeValues(Doubles{eachSample ? 0 : total}, outs[1]));
   return tensorList(outs);
 }
 

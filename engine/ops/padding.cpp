@@ -1,8 +1,8 @@
 // Reflection and replication padding of the last one to three dimensions, and their backwards.
 #include <algorithm>
 
-#include "engine/ops/doubles.h"
 #include "engine/ops/op_row.h"
+#include "engine/ops/strides.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 
@@ -90,19 +90,24 @@ Result<Value> padBackwardShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
   KERF_TRY(const Sizes sizes, paddedSizes<fold>(args, self, args.sizes(2)));
   if (sizes != args.tensor(0).sizes()) return mismatch(args, "grad_output has the wrong shape");
+  if (self.dtype() != args.tensor(0).dtype()) return mismatch(args, "grad_output and self differ in dtype");
   auto strides = formatStrides(self.sizes(), suggestFormat(self));
   return Value(strides ? metaTensor(self.dtype(), self.sizes(), std::move(*strides))
                        : metaTensor(self.dtype(), self.sizes()));
 }
 
+/// Sums are kept in the tensor's type, so 16-bit floats round after every addition.
 template <Fold fold>
 Result<Value> padBackwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
-  KERF_TRY(const Doubles grad, doublesOf(args.tensor(0)));
+  KERF_TRY(const Tensor grad, args.tensor(0).contiguous());
+  KERF_TRY(const Tensor sums, Tensor::zeros(out.dtype(), out.sizes()));
   const auto to = sources<fold>(out.sizes(), args.tensor(0).sizes(), args.sizes(2));
-  Doubles sums(static_cast<std::size_t>(out.numel()), 0.0);
-  for (std::size_t i = 0; i < grad.size(); ++i) sums[static_cast<std::size_t>(to[i])] += grad[i];
-  KERF_CHECK(writeValues(sums, out));
+  const auto add = [&]<class T>() {
+    for (std::size_t i = 0; i < to.size(); ++i) sums.data<T>()[to[i]] = T(sums.data<T>()[to[i]] + grad.data<T>()[i]);
+  };
+  KERF_CHECK(dispatchOver(out.dtype(), add, FloatTypes{}, ComplexTypes{}));
+  KERF_CHECK(copyElements(sums, out));
   return Value(std::move(out));
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/ops/op_row.h"
+#include "engine/ops/planes.h"
 #include "engine/ops/strides.h"
 #include "engine/tensor/copy.h"
 
@@ -269,9 +270,10 @@ Result<Value> averageBackwardKernel(const BoundArguments& args) {
   KERF_CHECK(forPlanes(grads, args.tensor(0), [&](std::int64_t p, const std::vector<double>& plane) {
     std::size_t next = 0;
     plan.forOutputs([&](const Sizes& at) {
-      const double share = plane[next++] / divisorAt(args, plan, at, 2);
+      const double share = roundedTo(out.dtype(), plane[next++] / divisorAt(args, plan, at, 2));
       plan.forWindow(at, [&](std::int64_t position, std::int64_t) {
-        sums[static_cast<std::size_t>(p * planeSize + position)] += share;
+        double& sum = sums[static_cast<std::size_t>(p * planeSize + position)];
+        sum = roundedTo(out.dtype(), sum + share);  // kept in the tensor's type
       });
     });
   }));

@@ -1,6 +1,9 @@
 // Views written instead of read: select_scatter, slice_scatter and friends, and the backwards of the views.
+#include <algorithm>
+
 #include "engine/ops/element_math.h"
 #include "engine/ops/op_row.h"
+#include "engine/ops/planes.h"
 #include "engine/ops/strides.h"
 #include "engine/ops/views.h"
 #include "engine/tensor/copy.h"
@@ -49,19 +52,24 @@ Result<Tensor> unfoldPart(const BoundArguments& args, const Tensor& base, std::s
   return viewOf(base, std::move(sizes), std::move(strides), base.offset()).tensor();
 }
 
-// x_scatter(self, src, …): a copy of self in which the view holds src
+// x_scatter(self, src, …): a copy of self, strides and gaps kept, in which the view holds src
+
+/// Elements that share memory cannot be written apart: such a self is copied densely, any other as it lies.
+bool repeatsElements(const Tensor& self) {
+  for (std::int64_t d = 0; d < self.dim(); ++d)
+    if (self.size(d) > 1 && self.stride(d) == 0) return true;
+  return false;
+}
 
 Result<Value> scatterShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
+  if (!repeatsElements(self)) return Value(metaTensor(self.dtype(), self.sizes(), self.strides()));
   KERF_TRY(Sizes strides, likeStrides(self, {}));
   return Value(metaTensor(self.dtype(), self.sizes(), std::move(strides)));
 }
 
-template <ViewPart part>
-Result<Value> scatterKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeOutput(args));
-  KERF_CHECK(copyElements(args.tensor(0), out));
-  KERF_TRY(const Tensor view, part(args, out, 2));
+/// Writes src into `view`, a part of the copy `out`, and returns `out`.
+Result<Value> scattered(const BoundArguments& args, Tensor out, const Tensor& view) {
   const Tensor& source = args.tensor(1);
   auto sizes = broadcastSizes(source.sizes(), view.sizes());
   if (!sizes || *sizes != view.sizes())
@@ -71,8 +79,26 @@ Result<Value> scatterKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-/// as_strided_scatter keeps the whole storage's layout: offsets count from the start of self's copy.
-Result<Value> stridedScatterKernel(const BoundArguments& args) { return scatterKernel<stridedPart>(args); }
+template <ViewPart part>
+Result<Value> scatterKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_CHECK(copyElements(args.tensor(0), out));
+  KERF_TRY(const Tensor view, part(args, out, 2));
+  return scattered(args, std::move(out), view);
+}
+
+/// as_strided_scatter counts offsets from the start of self's storage, so all of that is copied and self's own offset
+/// stays; what is written outside of self is not seen in the result.
+Result<Value> stridedScatterKernel(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  if (repeatsElements(self)) return scatterKernel<stridedPart>(args);
+  KERF_TRY(const StoragePtr storage, Storage::allocate(self.storage()->bytes()));
+  std::ranges::copy(self.storage()->view(), storage->data());
+  Tensor out(storage, self.dtype(), self.sizes(), self.strides(), self.offset());
+  out.setDevice(self.device());
+  KERF_TRY(const Tensor view, stridedPart(args, out, 2));
+  return scattered(args, std::move(out), view);
+}
 
 // x_backward(grad, input_sizes, …): zeros in which the view holds grad
 
@@ -93,7 +119,7 @@ Result<Value> backwardKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-/// Windows overlap, so their gradients add up.
+/// Windows overlap, so their gradients add up; sums are kept in the tensor's type.
 Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor sums, Tensor::zeros(DType::Float64, out.sizes()));
@@ -107,7 +133,8 @@ Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
     std::int64_t rest = i, offset = 0;
     for (std::size_t d = view.sizes().size(); d-- > 0; rest /= view.sizes()[d])
       offset += rest % view.sizes()[d] * view.strides()[d];
-    sums.data<double>()[offset] += next[i];
+    double& sum = sums.data<double>()[offset];
+    sum = roundedTo(out.dtype(), sum + next[i]);
   }
   KERF_CHECK(copyElements(sums, out));
   return Value(std::move(out));
