@@ -92,8 +92,8 @@ Result<std::int64_t> evaluateCall(const PythonExpression& call, const Symbols& s
   return value;
 }
 
-Result<std::int64_t> literal(const PythonExpression& expression) {
-  std::string digits = expression.text;
+Result<std::int64_t> literal(const PythonExpression& expression, std::string_view sign = {}) {
+  std::string digits = std::string(sign) + expression.text;
   std::erase(digits, '_');
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -152,6 +152,8 @@ Result<std::int64_t> evaluateInteger(const PythonExpression& expression, const S
     case PythonKind::Call:
       return evaluateCall(expression, symbols);
     case PythonKind::Unary: {
+      if (expression.text == "-" && expression.items.at(0).kind == PythonKind::Integer)
+        return literal(expression.items[0], "-");
       KERF_TRY(const std::int64_t value, evaluateInteger(expression.items.at(0), symbols));
       if (expression.text == "-") return subtractSizes(0, value, expression.line);
       if (expression.text == "+") return value;
@@ -184,7 +186,8 @@ Result<Sizes> evaluateIntegers(const PythonExpression& expression, const Symbols
 
 bool isSymbolic(const PythonExpression& expression) {
   if (expression.kind == PythonKind::Integer) return false;
-  if (expression.kind == PythonKind::Tuple || expression.kind == PythonKind::List)
+  const bool isSigned = expression.kind == PythonKind::Unary && (expression.text == "-" || expression.text == "+");
+  if (isSigned || expression.kind == PythonKind::Tuple || expression.kind == PythonKind::List)
     return std::any_of(expression.items.begin(), expression.items.end(), isSymbolic);
   return true;
 }

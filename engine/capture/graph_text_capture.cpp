@@ -90,6 +90,7 @@ class TextCapture {
     KERF_CHECK(checkGraph(out.module.graph, out.origin.line));
     setLines(piece, out);
     addStandInAttributes(out.module, m_limits, m_notes);
+    KERF_CHECK(checkInputs(out));
     return out;
   }
 
@@ -117,6 +118,18 @@ class TextCapture {
     for (const NodeId id : graph.placeholders())
       if (!seen.insert(graph.node(id).target()).second)
         return failAt(line, fmt::format("forward has two arguments named '{}'", graph.node(id).target()));
+    return {};
+  }
+
+  /// Placeholders whose annotations ask for more memory than a file may.
+  Result<void> checkInputs(const CapturedGraph& graph) const {
+    const AnnotationInputs made = inputsFromAnnotations(graph.module);
+    for (const GraphInput& input : made.inputs)
+      if (input.storageIndex >= 0 &&
+          made.storages[static_cast<std::size_t>(input.storageIndex)].bytes > m_limits.tensorBytes)
+        return failAt(graph.origin.line,
+                      fmt::format("the tensor '{}' is beyond the limit of {} bytes", input.name, m_limits.tensorBytes),
+                      ErrorCode::TooLarge);
     return {};
   }
 

@@ -36,6 +36,7 @@ class InitParser {
   Result<void> registered(std::string_view text, int line) {
     PythonLexer lexer(text, line);
     KERF_TRY(const CallSyntax call, parseCall(lexer));
+    KERF_CHECK(expectEnd(lexer));
     const CallArgument* name = call.find(0, "name");
     const CallArgument* value = call.find(1, call.function.ends_with("buffer") ? "tensor" : "param");
     if (name == nullptr || value == nullptr)
@@ -43,6 +44,13 @@ class InitParser {
     KERF_TRY(const std::string path, stringOf(name->value));
     if (value->value.isNone()) return {};
     return add(path, value->value, value->text, !text.starts_with(bufferCall));
+  }
+
+  /// Nothing but a comment stands behind a statement.
+  static Result<void> expectEnd(const PythonLexer& lexer) {
+    const PythonTokenKind next = lexer.peek().kind;
+    if (next == PythonTokenKind::End || next == PythonTokenKind::Newline || next == PythonTokenKind::Comment) return {};
+    return fail(lexer.errorHere("the end of the line"));
   }
 
   Result<void> assigned(std::string_view text, int line) {
@@ -68,9 +76,12 @@ class InitParser {
   }
 
   Result<void> assign(const std::string& path, std::string_view value, int line) {
+    if (value.empty()) return failAtLine(line, fmt::format("nothing is assigned to 'self.{}'", path));
     if (looksLikeTensor(value)) {
-      KERF_TRY(const PythonExpression expression, parsePythonExpression(value, line));
-      return add(path, expression, value, false);
+      PythonLexer lexer(value, line);
+      KERF_TRY(const PythonExpression expression, PythonParser(lexer).expressionList());
+      KERF_CHECK(expectEnd(lexer));
+      return add(path, expression, value.substr(0, lexer.lastEnd()), false);  // without a comment behind it
     }
     Submodule submodule;
     submodule.repr = value;

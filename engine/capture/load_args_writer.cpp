@@ -1,5 +1,7 @@
 #include "engine/capture/load_args_writer.h"
 
+#include "engine/ir/python_expression.h"
+
 namespace kerf {
 namespace {
 
@@ -53,10 +55,15 @@ std::string callText(const GraphInput& input) {
   return {};
 }
 
+/// Whether the text can stand behind a '#': a string literal may name an input with anything.
+bool fitsComment(std::string_view text) {
+  return text.find_first_of("\r\n") == std::string_view::npos && checkPythonText(text).has_value();
+}
+
 std::string inputLines(const GraphInput& input) {
   const std::string& comment = input.comment.empty() ? input.name : input.comment;
   std::string text = fmt::format("{}reader.{}", indent, callText(input));
-  if (comment.find('\n') == std::string::npos) text += "  # " + comment;
+  if (fitsComment(comment)) text += "  # " + comment;
   text += '\n';
   for (const std::string& line : input.block) text += line + "\n";
   return text;

@@ -322,7 +322,8 @@ Result<std::int64_t> viewBytes(const GraphInput& input, const ImportLimits& limi
     return failAtLine(input.line, fmt::format("the tensor '{}' has a negative offset", input.name));
   if (*elements == 0) return 0;
   std::int64_t bytes = 0;
-  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, itemSize(input.dtype), &bytes))
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, itemSize(input.dtype), &bytes) ||
+      bytes > limits.tensorBytes)
     return tooLarge();
   return bytes;
 }

@@ -74,7 +74,8 @@ class Scanner {
                     fmt::format("this line is {} bytes long, the limit is {}", content.size(), m_limits.lineBytes));
     if (content.ends_with('\r')) content.remove_suffix(1);
     m_source.lines.push_back(content);
-    if (!m_triple) m_quote = 0;
+    if (!m_triple && !m_escapedEnd) m_quote = 0;
+    m_escapedEnd = false;
     return {};
   }
 
@@ -109,6 +110,7 @@ class Scanner {
       const bool escapesNewline = m_at + 1 < m_text.size() && m_text[m_at + 1] == '\n';
       const bool plain =
           m_at + 1 < m_text.size() && static_cast<unsigned char>(m_text[m_at + 1]) < 0x80 && m_text[m_at + 1] != '\0';
+      m_escapedEnd = escapesNewline;
       m_at += plain && !escapesNewline ? 2 : 1;
     } else if (c == m_quote && (!m_triple || isTriple())) {
       m_at += m_triple ? 3 : 1;
@@ -157,6 +159,7 @@ class Scanner {
   char m_quote = 0;
   bool m_triple = false;
   bool m_comment = false;
+  bool m_escapedEnd = false;  ///< a backslash ends the line inside a string, which goes on
 };
 
 }  // namespace

@@ -34,6 +34,11 @@ std::size_t valueCount(const Argument& argument, int depth = 0) {
   return total;
 }
 
+/// Paths join the names of attributes with dots: a name without text has no place in one.
+bool hasEmptyName(std::string_view path) {
+  return path.empty() || path.starts_with('.') || path.ends_with('.') || path.find("..") != std::string_view::npos;
+}
+
 bool isNumber(const Argument& argument) {
   return argument.as<double>() != nullptr || argument.as<std::int64_t>() != nullptr;
 }
@@ -196,6 +201,7 @@ std::string ExpressionLowering::modulePath(const PythonExpression& expression) c
                          expression.positional(1).kind == PythonKind::String;
   if (!isGetattr) return {};
   const std::string& attribute = expression.positional(1).text;
+  if (hasEmptyName(attribute)) return {};
   if (expression.positional(0).isName("self")) return attribute;
   const std::string owner = modulePath(expression.positional(0));
   return owner.empty() ? "" : owner + "." + attribute;

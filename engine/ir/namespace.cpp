@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "engine/ir/graph.h"
+#include "engine/ir/python_expression.h"
 
 namespace kerf {
 namespace {
@@ -89,7 +90,9 @@ std::string snakeCase(std::string_view text) {
 
 bool isPythonIdentifier(std::string_view text) {
   if (text.empty() || isDigit(text.front()) || keywords().contains(text)) return false;
-  return std::ranges::all_of(text, [](char c) { return isNameChar(c) || static_cast<unsigned char>(c) >= 0x80; });
+  const auto isAscii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (!std::ranges::all_of(text, [&](char c) { return isNameChar(c) || !isAscii(c); })) return false;
+  return std::ranges::all_of(text, isAscii) || checkPythonText(text).has_value();  // '\ud800' is no letter
 }
 
 bool isReservedPythonName(std::string_view text) { return keywords().contains(text) || builtins().contains(text); }

@@ -89,6 +89,7 @@ class BodyPrinter {
   /// Whether the operator's expression, read again, cannot be a literal, a symbol or an operator of another shape.
   static bool readsAsOperator(const Node& node, const PythonOperator& op) {
     if (!node.kwargs().empty()) return false;
+    if (operatorOfSymbol(op.symbol, node.args().size(), op.inplace) != &op) return false;  // "/" is truediv, not div
     const bool either = op.operands == 2 && !op.inplace && op.symbol != "[]";
     return isNode(node, 0) || (either && isNode(node, 1));
   }

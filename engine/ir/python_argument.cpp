@@ -227,7 +227,7 @@ class Converter {
     if (index != nullptr) {
       KERF_TRY(auto number, convert(*index));
       const auto* value = number.as<std::int64_t>();
-      if (value == nullptr || *value < 0 || *value > 1'000'000) return pythonError(e.line, "a device index is invalid");
+      if (value == nullptr || *value < 0 || *value > maximumDeviceIndex) return pythonError(e.line, "a device index is invalid");
       out->index = static_cast<int>(*value);
     }
     return Argument(std::move(*out));

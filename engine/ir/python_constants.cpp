@@ -46,7 +46,9 @@ std::optional<Device> deviceFromText(std::string_view text) {
   if (colon == std::string_view::npos) return out;
   const std::string_view index = text.substr(colon + 1);
   const auto parsed = std::from_chars(index.data(), index.data() + index.size(), out.index);
-  if (index.empty() || parsed.ptr != index.data() + index.size() || out.index < 0) return std::nullopt;
+  if (index.empty() || parsed.ptr != index.data() + index.size() || out.index < 0 ||
+      out.index > maximumDeviceIndex)
+    return std::nullopt;
   return out;
 }
 

@@ -14,6 +14,8 @@ namespace kerf {
 std::string_view layoutName(Layout layout);
 /// "torch.contiguous_format", …
 std::string_view memoryFormatName(MemoryFormat format);
+/// No machine has as many devices of a type.
+constexpr int maximumDeviceIndex = 1'000'000;
 /// "cpu", "cuda:0"; empty if the text cannot be a device.
 std::optional<Device> deviceFromText(std::string_view text);
 

@@ -28,7 +28,7 @@ TEST(FuzzSeeds, ReprosImportOrAreRefused) {
   for (const char* name : {"relu.py", "mlp_train_forward.py", "convbn_train_forward.py", "attention_train_forward.py",
                            "dlrm_infer_forward.py", "init.py", "kinds.py", "alias.py", "symbols.py", "dynamo.py",
                            "old.py", "old_append.py", "nested_class.py", "one_line_main.py", "isolate_string.py",
-                           "unknown_op.py", "values.py", "found_odd_calls.py"})
+                           "unknown_op.py", "values.py", "found_odd_calls.py", "found_signs_and_names.py"})
     EXPECT_TRUE(good.contains(name)) << name;
   for (const std::string& name : good) EXPECT_FALSE(name.starts_with("bad_")) << name;
 }
@@ -37,7 +37,8 @@ TEST(FuzzSeeds, GraphTextImportsOrIsRefused) {
   std::size_t count = 0;
   const std::set<std::string> good = accepted("graph_text", fuzz::checkGraphText, count);
   EXPECT_GE(count, 13u);
-  for (const char* name : {"forms.txt", "variants.txt", "mlp_joint.txt", "mlp_backward.graph.txt", "dlrm_infer.txt"})
+  for (const char* name : {"forms.txt", "variants.txt", "mlp_joint.txt", "mlp_backward.graph.txt", "dlrm_infer.txt",
+                           "found_negative_sizes.txt"})
     EXPECT_TRUE(good.contains(name)) << name;
   for (const std::string& name : good) EXPECT_FALSE(name.starts_with("bad_")) << name;
 }
