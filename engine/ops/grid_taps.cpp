@@ -57,7 +57,7 @@ std::int64_t inside(double position, std::int64_t size) {
 AxisTaps linearTaps(const Coordinate& c, std::int64_t size, const Sampling& how) {
   const double low = std::floor(c.at), high = how.rounded(c.at - low);
   const double rest = how.spatial == 2 ? how.rounded(1 - high) : how.rounded(low + 1 - c.at);
-  return {{inside(low, size), rest, -c.slope}, {inside(low + 1, size), high, c.slope}};
+  return {{{inside(low, size), rest, -1}, {inside(low + 1, size), high, 1}}, c.slope};
 }
 
 /// Keys' cubic with a = -0.75 at distances 1+t, t, 1-t, 2-t, and its derivative by t.
@@ -65,26 +65,26 @@ std::array<std::pair<double, double>, 4> cubicWeights(double t, const Sampling& 
   constexpr double a = -0.75;
   const auto r = [&](double value) { return how.rounded(value); };
   const auto near = [&](double x) { return r(r(r(r(r((a + 2) * x) - (a + 3)) * x) * x) + 1); };
-  const auto nearSlope = [](double x) { return (3 * (a + 2) * x - 2 * (a + 3)) * x; };
+  const auto nearSlope = [&](double x) { return r(r(r(3 * (a + 2) * x) - 2 * (a + 3)) * x); };
   const auto far = [&](double x) { return r(r(r(r(r(r(a * x) - 5 * a) * x) + 8 * a) * x) - 4 * a); };
-  const auto farSlope = [](double x) { return (3 * a * x - 10 * a) * x + 8 * a; };
-  return {{{far(r(1 + t)), farSlope(1 + t)},
+  const auto farSlope = [&](double x) { return r(r(r(r(3 * a * x) - 10 * a) * x) + 8 * a); };
+  return {{{far(r(1 + t)), farSlope(r(1 + t))},
            {near(t), nearSlope(t)},
-           {near(r(1 - t)), -nearSlope(1 - t)},
-           {far(r(2 - t)), -farSlope(2 - t)}}};
+           {near(r(1 - t)), -nearSlope(r(1 - t))},
+           {far(r(2 - t)), -farSlope(r(2 - t))}}};
 }
 
 /// Padding applies to each of the four positions; the weights follow the coordinate before padding.
 AxisTaps cubicTaps(const Coordinate& c, const Sampling& how, std::int64_t size) {
   const double low = std::floor(c.at);
   const auto weights = cubicWeights(how.rounded(c.at - low), how);
-  AxisTaps taps;
+  AxisTaps result{{}, c.slope};
   for (int k = 0; k < 4; ++k) {
     const double position = padded({low - 1 + k, 0}, how, size).at;
     const auto& [weight, slope] = weights[static_cast<std::size_t>(k)];
-    taps.push_back({inside(std::trunc(position), size), weight, slope * c.slope});
+    result.taps.push_back({inside(std::trunc(position), size), weight, slope});
   }
-  return taps;
+  return result;
 }
 
 AxisTaps axisTaps(const Sampling& how, double x, std::int64_t size) {
@@ -92,7 +92,7 @@ AxisTaps axisTaps(const Sampling& how, double x, std::int64_t size) {
   if (how.mode == Interpolation::Cubic) return std::isfinite(c.at) ? cubicTaps(c, how, size) : AxisTaps{};
   c = padded(c, how, size);
   if (!std::isfinite(c.at)) return {};
-  if (how.mode == Interpolation::Nearest) return {{inside(std::nearbyint(c.at), size), 1, 0}};
+  if (how.mode == Interpolation::Nearest) return {{{inside(std::nearbyint(c.at), size), 1, 0}}, 0};
   return linearTaps(c, size, how);
 }
 
@@ -101,15 +101,13 @@ AxisTaps axisTaps(const Sampling& how, double x, std::int64_t size) {
 GridTaps gridTaps(const Sampling& how, const double* point) {
   GridTaps result;
   for (std::size_t d = 0; d < 3; ++d)
-    result.axes[d] = d + how.spatial < 3 ? AxisTaps{{0, 1, 0}} : axisTaps(how, point[2 - d], how.size[d]);
-  for (const AxisTap& z : result.axes[0])
-    for (const AxisTap& y : result.axes[1])
-      for (const AxisTap& x : result.axes[2]) {
+    result.axes[d] = d + how.spatial < 3 ? AxisTaps{{{0, 1, 0}}, 0} : axisTaps(how, point[2 - d], how.size[d]);
+  for (const AxisTap& z : result.axes[0].taps)
+    for (const AxisTap& y : result.axes[1].taps)
+      for (const AxisTap& x : result.axes[2].taps) {
         if (z.position < 0 || y.position < 0 || x.position < 0) continue;
-        result.taps.push_back(
-            {(z.position * how.size[1] + y.position) * how.size[2] + x.position,
-             how.rounded(how.rounded(x.weight * y.weight) * z.weight),
-             {z.weight * y.weight * x.slope, z.weight * y.slope * x.weight, z.slope * y.weight * x.weight}});
+        result.taps.push_back({(z.position * how.size[1] + y.position) * how.size[2] + x.position,
+                               how.rounded(how.rounded(x.weight * y.weight) * z.weight)});
       }
   return result;
 }
@@ -120,9 +118,9 @@ double sampleAt(const Sampling& how, const GridTaps& taps, const double* plane) 
     for (const GridTap& tap : taps.taps) sum = how.rounded(sum + how.rounded(tap.weight * plane[tap.position]));
     return sum;
   }
-  for (const AxisTap& y : taps.axes[1]) {
+  for (const AxisTap& y : taps.axes[1].taps) {
     double row = 0;
-    for (const AxisTap& x : taps.axes[2]) {
+    for (const AxisTap& x : taps.axes[2].taps) {
       const bool reads = y.position >= 0 && x.position >= 0;
       const double value = reads ? plane[y.position * how.size[2] + x.position] : 0.0;
       row = how.rounded(row + how.rounded(x.weight * value));

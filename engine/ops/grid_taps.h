@@ -26,14 +26,17 @@ struct Sampling {
 struct AxisTap {
   std::int64_t position = -1;
   double weight = 0;
-  double slope = 0;  ///< derivative of the weight by the normalised coordinate
+  double slope = 0;  ///< derivative of the weight by the coordinate in pixels
 };
-using AxisTaps = std::vector<AxisTap>;
+
+struct AxisTaps {
+  std::vector<AxisTap> taps;
+  double scale = 0;  ///< pixels per unit of the grid: negative where padding mirrors, 0 where it stops the coordinate
+};
 
 struct GridTap {
   std::int64_t position = 0;  ///< flat, in the input plane
   double weight = 0;
-  std::array<double, 3> slope{};  ///< derivative of the weight by the grid's x, y, z
 };
 
 struct GridTaps {

@@ -2,6 +2,7 @@
 // dimension.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "engine/ops/doubles.h"
 #include "engine/ops/op_row.h"
@@ -37,7 +38,7 @@ struct Axis {
 };
 
 /// How weights are computed: positions in float for everything but double; weights stored in the tensor's dtype where
-/// PyTorch keeps them in a table (all but the two-dimensional linear kernel).
+/// PyTorch keeps them in a table (all forward kernels but the two-dimensional linear one).
 struct Precision {
   bool single = true;
   DType weights = DType::Float64;
@@ -127,9 +128,7 @@ Result<Plan> makePlan(const BoundArguments& args, const Sizes& input, const Size
 
 /// visit(flat output position in a plane, flat input position in a plane, weight) for all contributions.
 template <class Visit>
-void forTaps(const Plan& plan, Method method, DType dtype, Visit&& visit) {
-  const bool table = !(method == Method::Linear && plan.axes.size() == 2);
-  const Precision precision{dtype != DType::Float64, table ? dtype : DType::Float64};
+void forTaps(const Plan& plan, Method method, Precision precision, Visit&& visit) {
   std::vector<std::vector<Taps>> tables;
   std::int64_t count = 1;
   for (const Axis& axis : plan.axes) {
@@ -164,15 +163,71 @@ Result<Value> forwardShape(const BoundArguments& args) {
   return metaLike(args.tensor(0), plan.outSizes);
 }
 
+/// Weights of one dimension in fixed point, `shift` bits of them behind the point.
+struct FixedTaps {
+  std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> taps;  ///< per output position
+  int shift = 0;
+};
+
+/// As many bits as leave the largest weight below 2^15; positions that the edge holds are added up before rounding.
+FixedTaps fixedTaps(const Axis& axis, Method method) {
+  std::vector<std::map<std::int64_t, double>> weights(static_cast<std::size_t>(axis.out));
+  double largest = 0;
+  for (std::int64_t at = 0; at < axis.out; ++at)
+    for (const auto& [source, weight] : tapsAt(axis, method, at, {false, DType::Float64}).taps) {
+      double& sum = weights[static_cast<std::size_t>(at)][source];
+      sum += weight;
+      largest = std::max(largest, sum);
+    }
+  FixedTaps fixed;
+  while (fixed.shift < 22 && 0.5 + largest * static_cast<double>(1LL << (fixed.shift + 1)) < 0x1p15) ++fixed.shift;
+  for (const auto& own : weights) {
+    fixed.taps.emplace_back();
+    for (const auto& [source, weight] : own)
+      fixed.taps.back().emplace_back(source, std::llround(weight * static_cast<double>(1LL << fixed.shift)));
+  }
+  return fixed;
+}
+
+/// Resamples the middle one of three dimensions; sums round to the nearest byte.
+Doubles resampleBytes(const Doubles& x, std::int64_t before, const Axis& axis, std::int64_t after, Method method) {
+  if (axis.in == axis.out) return x;
+  const FixedTaps fixed = fixedTaps(axis, method);
+  Doubles out;
+  out.reserve(static_cast<std::size_t>(before * axis.out * after));
+  for (std::int64_t b = 0; b < before; ++b)
+    for (const auto& taps : fixed.taps)
+      for (std::int64_t a = 0; a < after; ++a) {
+        std::int64_t sum = fixed.shift > 0 ? 1LL << (fixed.shift - 1) : 0;
+        for (const auto& [source, weight] : taps)
+          sum += weight * static_cast<std::int64_t>(x[static_cast<std::size_t>((b * axis.in + source) * after + a)]);
+        out.push_back(static_cast<double>(std::clamp<std::int64_t>(sum >> fixed.shift, 0, 255)));
+      }
+  return out;
+}
+
+/// Images of bytes are resampled along the width, then along the height, through bytes.
+Doubles resampledBytes(const Plan& plan, Method method, const Doubles& x) {
+  const Axis &height = plan.axes[0], &width = plan.axes[1];
+  return resampleBytes(resampleBytes(x, plan.planes * height.in, width, 1, method), plan.planes, height, width.out,
+                       method);
+}
+
 template <Method method>
 Result<Value> forwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Plan plan, makePlan(args, args.tensor(0).sizes(), args.sizes(1)));
   KERF_TRY(const Doubles x, doublesOf(args.tensor(0)));
   if (out.numel() == 0) return Value(std::move(out));
+  if (out.dtype() == DType::UInt8 && plan.axes.size() == 2 && !isNearest(method)) {
+    KERF_CHECK(writeValues(resampledBytes(plan, method, x), out));
+    return Value(std::move(out));
+  }
   Doubles values(static_cast<std::size_t>(out.numel()), 0.0);
   const std::int64_t inPlane = planeSize(plan.inSizes), outPlane = planeSize(plan.outSizes);
-  forTaps(plan, method, out.dtype(), [&](std::int64_t to, std::int64_t from, double weight) {
+  const bool single = out.dtype() != DType::Float64, table = !(method == Method::Linear && plan.axes.size() == 2);
+  const Precision precision{single, table ? out.dtype() : DType::Float64};
+  forTaps(plan, method, precision, [&](std::int64_t to, std::int64_t from, double weight) {
     for (std::int64_t p = 0; p < plan.planes; ++p)
       values[static_cast<std::size_t>(p * outPlane + to)] += weight * x[static_cast<std::size_t>(p * inPlane + from)];
   });
@@ -194,7 +249,8 @@ Result<Value> backwardKernel(const BoundArguments& args) {
   if (out.numel() == 0 || grad.empty()) return Value(std::move(out));
   Doubles sums(static_cast<std::size_t>(out.numel()), 0.0);
   const std::int64_t inPlane = planeSize(plan.inSizes), outPlane = planeSize(plan.outSizes);
-  forTaps(plan, method, out.dtype(), [&](std::int64_t from, std::int64_t to, double weight) {
+  const Precision precision{out.dtype() != DType::Float64, DType::Float64};
+  forTaps(plan, method, precision, [&](std::int64_t from, std::int64_t to, double weight) {
     for (std::int64_t p = 0; p < plan.planes; ++p)
       sums[static_cast<std::size_t>(p * inPlane + to)] += weight * grad[static_cast<std::size_t>(p * outPlane + from)];
   });
