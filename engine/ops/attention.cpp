@@ -34,7 +34,7 @@ struct Attention {
   double dropout = 0;
   Tensor q{}, k{}, v{};  ///< float or double, [B * H, …, …]
   Tensor weights{};      ///< softmaxed scores [B * H, Q, K]
-  std::vector<double> logSumExp{};
+  std::vector<double> logSumExp{}, sums{};
 };
 
 Result<Attention> dimensions(const BoundArguments& args) {
@@ -128,22 +128,39 @@ void maskRow(const Attention& a, const Tensor& mask, std::int64_t r, T* row) {
   for (std::int64_t i = a.causal ? query + 1 : a.keys; i < a.keys; ++i) row[i] = -std::numeric_limits<T>::infinity();
 }
 
-Result<Attention> attend(const BoundArguments& args) {
+/// Operands and their masked scores, in the place of the weights.
+Result<Attention> scored(const BoundArguments& args) {
   KERF_TRY(Attention a, dimensions(args));
   KERF_TRY(a.q, heads(*named(args, "query")));
   KERF_TRY(a.k, heads(*named(args, "key")));
   KERF_TRY(a.v, heads(*named(args, "value")));
   KERF_TRY(a.weights, product(a.q, turned(a.k), a.scale));
   KERF_TRY(const Tensor mask, maskOf(args, a, a.weights.dtype()));
+  if (!mask.defined() && !a.causal) return a;
+  dispatchWork(a.weights.dtype(),
+               [&]<class T>() { forRows<T>(a.weights, [&](std::int64_t r, T* row) { maskRow(a, mask, r, row); }); });
+  return a;
+}
+
+/// The CPU kernel hands 16-bit weights to the second product before it divides by their sum.
+bool dividesLast(const BoundArguments& args) {
+  const DType dtype = args.tensor(0).dtype();
+  return isCpuForm(args) && (dtype == DType::Float16 || dtype == DType::BFloat16);
+}
+
+/// `divided`: weights add up to 1 in a row; otherwise they are exponentials, to divide by `sums`.
+Result<Attention> attend(const BoundArguments& args, bool divided) {
+  KERF_TRY(Attention a, scored(args));
   a.logSumExp.resize(static_cast<std::size_t>(a.batch * a.heads * a.queries));
+  a.sums.resize(a.logSumExp.size());
   dispatchWork(a.weights.dtype(), [&]<class T>() {
     forRows<T>(a.weights, [&](std::int64_t r, T* row) {
-      maskRow(a, mask, r, row);
       const double largest = static_cast<double>(rowmath::largest(row, a.keys));
       const double shift = std::isinf(largest) ? 0 : largest;
       const double sum = rowmath::expShifted(row, shift, a.keys);
       a.logSumExp[static_cast<std::size_t>(r)] = shift + std::log(sum);
-      if (sum != 0) rowmath::divide(row, sum, a.keys);
+      a.sums[static_cast<std::size_t>(r)] = sum;
+      if (sum != 0 && divided) rowmath::divide(row, sum, a.keys);
     });
   });
   return a;
@@ -198,7 +215,9 @@ Result<Value> forwardShape(const BoundArguments& args) {
   KERF_TRY(const Attention a, dimensions(args));
   const Tensor& query = *named(args, "query");
   ValueList outs{interleaved(query.dtype(), a.batch, a.heads, a.queries, a.valueWidth)};
-  if (isCpuForm(args)) {
+  if (isCpuForm(args)) {  // the output lies as the query does
+    KERF_TRY(const Sizes strides, likeStrides(query, {}));
+    if (a.valueWidth == a.width) outs[0] = metaTensor(query.dtype(), query.sizes(), strides);
     outs.emplace_back(metaTensor(query.dtype() == DType::Float64 ? DType::Float64 : DType::Float32,
                                  {a.batch, a.heads, a.queries}, {a.queries * a.heads, 1, a.heads}));
     return Value(std::move(outs));
@@ -209,12 +228,30 @@ Result<Value> forwardShape(const BoundArguments& args) {
   return Value(std::move(outs));
 }
 
+/// Values as `dtype` would hold them.
+Result<Tensor> roundedAs(DType dtype, const Tensor& tensor) {
+  if (dtype == tensor.dtype()) return tensor;
+  KERF_TRY(const Tensor narrow, tensor.to(dtype));
+  return narrow.to(tensor.dtype());
+}
+
+/// Weights times values, rows divided by the sums of their exponentials.
+Result<Tensor> dividedProduct(const Attention& a, DType dtype) {
+  KERF_TRY(const Tensor weights, roundedAs(dtype, a.weights));
+  KERF_TRY(Tensor result, product(weights, a.v));
+  for (std::size_t r = 0; r < a.sums.size(); ++r)
+    if (a.sums[r] != 0)
+      rowmath::divide(result.data<float>() + static_cast<std::int64_t>(r) * a.valueWidth, a.sums[r], a.valueWidth);
+  return result;
+}
+
 Result<Value> forwardKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
-  KERF_TRY(const Attention a, attend(args));
+  const bool divided = !dividesLast(args);
+  KERF_TRY(const Attention a, attend(args, divided));
   const DropoutStream seed = a.dropout == 0 ? DropoutStream() : nextDropoutStream(a.weights.numel());
   KERF_TRY(const Tensor weights, dropped(a, a.weights, seed));
-  KERF_TRY(const Tensor result, product(weights, a.v));
+  KERF_TRY(const Tensor result, divided ? product(weights, a.v) : dividedProduct(a, args.tensor(0).dtype()));
   if (outs.size() > 3) {
     *outs[2].data<std::int64_t>() = seed.seed;
     *outs[3].data<std::int64_t>() = seed.offset;
@@ -246,29 +283,72 @@ Result<Value> backwardShape(const BoundArguments& args) {
   return Value(std::move(outs));
 }
 
-/// dS = P ∘ (dP − rowsum(dP ∘ P)), with dP = dO Vᵀ under the dropout mask
-Result<Tensor> scoreGradient(const Attention& a, const Tensor& grad, const DropoutStream& seed) {
+/// dS = P ∘ (dP − sum), with dP = dO Vᵀ under the dropout mask; sum(row number, dP, P) is that of dP ∘ P
+template <class RowSum>
+Result<Tensor> scoreGradient(const Attention& a, const Tensor& grad, const DropoutStream& seed, RowSum&& rowSum) {
   KERF_TRY(const Tensor plain, product(grad, turned(a.v)));
   KERF_TRY(Tensor result, dropped(a, plain, seed));
   dispatchWork(result.dtype(), [&]<class T>() {
     forRows<T>(result, [&](std::int64_t r, T* row) {
       const T* p = a.weights.data<T>() + r * a.keys;
-      rowmath::softmaxGradient(row, p, rowmath::dot(static_cast<const T*>(row), p, a.keys), a.keys);
+      rowmath::softmaxGradient(row, p, rowSum(r, static_cast<const T*>(row), p), a.keys);
     });
   });
   return result;
 }
 
+/// Weights (with dropout) and the gradient of the scores, [B * H, Q, K].
+struct ScoreGradients {
+  Attention a;
+  Tensor weights, scores;
+};
+
+Result<ScoreGradients> recomputedGradients(const BoundArguments& args, const Tensor& grad) {
+  KERF_TRY(Attention a, attend(args, true));
+  const DropoutStream seed = a.dropout == 0 ? DropoutStream() : givenDropoutStream(args);
+  KERF_TRY(Tensor scores, scoreGradient(a, grad, seed, [&]<class T>(std::int64_t, const T* row, const T* p) {
+             return rowmath::dot(row, p, a.keys);
+           }));
+  KERF_TRY(Tensor weights, dropped(a, a.weights, seed));
+  return ScoreGradients{std::move(a), std::move(weights), std::move(scores)};
+}
+
+/// The CPU kernel takes the softmax from the saved logsumexp and the row sums from the saved output, and hands 16-bit
+/// weights and score gradients to its products.
+Result<ScoreGradients> savedGradients(const BoundArguments& args, const Tensor& grad) {
+  KERF_TRY(Attention a, scored(args));
+  const Sizes rows{a.batch, a.heads, a.queries};
+  const Tensor &saved = *named(args, "logsumexp"), &out = *named(args, "out");
+  if (saved.sizes() != rows || out.sizes() != args.tensor(0).sizes())
+    return mismatch(args, "out and logsumexp do not fit query and value");
+  KERF_TRY(const Tensor wide, saved.to(DType::Float64));
+  KERF_TRY(const Tensor shifts, wide.contiguous());
+  KERF_TRY(const Tensor strided, heads(out));
+  KERF_TRY(const Tensor results, strided.contiguous());
+  KERF_TRY(const Tensor grads, grad.contiguous());
+  dispatchWork(a.weights.dtype(), [&]<class T>() {
+    forRows<T>(a.weights, [&](std::int64_t r, T* row) {
+      const double shift = shifts.data<double>()[r];
+      rowmath::expShifted(row, std::isinf(shift) ? 0 : shift, a.keys);
+    });
+  });
+  KERF_TRY(const Tensor scores, scoreGradient(a, grad, {}, [&]<class T>(std::int64_t r, const T*, const T*) {
+             const std::int64_t first = r * a.valueWidth;
+             return rowmath::dot(grads.data<T>() + first, results.data<T>() + first, a.valueWidth);
+           }));
+  const DType dtype = args.tensor(0).dtype();
+  KERF_TRY(Tensor narrowWeights, roundedAs(dtype, a.weights));
+  KERF_TRY(Tensor narrowScores, roundedAs(dtype, scores));
+  return ScoreGradients{std::move(a), std::move(narrowWeights), std::move(narrowScores)};
+}
+
 Result<Value> backwardKernel(const BoundArguments& args) {
   KERF_TRY(const Value metas, runShapeRule(args));
-  KERF_TRY(const Attention a, attend(args));
   KERF_TRY(const Tensor grad, heads(args.tensor(0)));
-  const DropoutStream seed = a.dropout == 0 ? DropoutStream() : givenDropoutStream(args);
-  KERF_TRY(const Tensor scores, scoreGradient(a, grad, seed));
-  KERF_TRY(const Tensor weights, dropped(a, a.weights, seed));
-  KERF_TRY(const Tensor gradQuery, product(scores, a.k, a.scale));
-  KERF_TRY(const Tensor gradKey, product(turned(scores), a.q, a.scale));
-  KERF_TRY(const Tensor gradValue, product(turned(weights), grad));
+  KERF_TRY(const ScoreGradients of, isCpuForm(args) ? savedGradients(args, grad) : recomputedGradients(args, grad));
+  KERF_TRY(const Tensor gradQuery, product(of.scores, of.a.k, of.a.scale));
+  KERF_TRY(const Tensor gradKey, product(turned(of.scores), of.a.q, of.a.scale));
+  KERF_TRY(const Tensor gradValue, product(turned(of.weights), grad));
   const Tensor* results[] = {&gradQuery, &gradKey, &gradValue};
   ValueList outs(metas.list().size());
   for (std::size_t i = 0; i < 3; ++i) {

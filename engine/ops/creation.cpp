@@ -59,6 +59,21 @@ Result<Value> stridedShape(const BoundArguments& args) {
   KERF_CHECK(emptyOf(args, dtype, args.sizes(first)));
   return Value(metaTensor(dtype, args.sizes(first), args.sizes(first + 1)));
 }
+/// physical_layout lists the dimensions from the outermost to the innermost in memory.
+Result<Value> permutedShape(const BoundArguments& args) {
+  const Sizes sizes = args.sizes(0);
+  KERF_TRY(const Sizes order, wrapDims(args, args.sizes(1), static_cast<std::int64_t>(sizes.size())));
+  if (order.size() != sizes.size()) return mismatch(args, "physical_layout must name every dimension");
+  KERF_CHECK(emptyOf(args, DType::Float32, sizes));
+  Sizes strides(sizes.size());
+  std::int64_t next = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto dim = static_cast<std::size_t>(order[i]);
+    strides[dim] = next;
+    next = element::mul(next, std::max<std::int64_t>(sizes[dim], 1));  // sizes are checked when they are used
+  }
+  return Value(metaTensor(dtypeArgument(args, DType::Float32), sizes, std::move(strides)));
+}
 Result<Value> likeShape(const BoundArguments& args) {
   const auto* format = args.values[args.position("memory_format")].as<MemoryFormat>();
   auto strides = likeStrides(args.tensor(0), format ? std::optional(*format) : std::nullopt);
@@ -118,30 +133,40 @@ double asDouble(const Value& value) {
   return value.as<double>() ? *value.as<double>() : 0;
 }
 
+std::int64_t asInteger(const Value& value) {
+  if (const auto* integer = value.as<std::int64_t>()) return *integer;
+  return convertElement<std::int64_t>(asDouble(value));
+}
+
+/// int64 ranges truncate start, end and step before they count; the others count in double.
+double rangeLength(const Range& range, DType dtype) {
+  if (dtype != DType::Int64) return (asDouble(range.end) - asDouble(range.start)) / asDouble(range.step);
+  const auto whole = [](const Value& value) {
+    return value.as<double>() ? std::trunc(asDouble(value)) : asDouble(value);
+  };
+  return (whole(range.end) - whole(range.start)) / whole(range.step);
+}
+
 Result<Value> arangeShape(const BoundArguments& args) {
   const Range range = rangeOf(args);
   const bool whole = !range.start.as<double>() && !range.end.as<double>() && !range.step.as<double>();
+  const DType dtype = dtypeArgument(args, whole ? DType::Int64 : DType::Float32);
   const double step = asDouble(range.step);
-  const double length = (asDouble(range.end) - asDouble(range.start)) / step;
+  const double length = rangeLength(range, dtype);
   if (step == 0 || !std::isfinite(length) || length < 0)
     return mismatch(args, "no range from {} to {} in steps of {}", asDouble(range.start), asDouble(range.end), step);
   if (length > 9e18) return fail(ErrorCode::TooLarge, "{}: {} elements", args.opName(), length);
-  return Value(metaTensor(dtypeArgument(args, whole ? DType::Int64 : DType::Float32),
-                          Sizes{static_cast<std::int64_t>(std::ceil(length))}));
+  return Value(metaTensor(dtype, Sizes{static_cast<std::int64_t>(std::ceil(length))}));
 }
 
-/// out[i] = start + i * step, in int64 or double by the output's kind.
+/// out[i] = start + i * step: in int64 for integer outputs, whose start and step are truncated, else in double.
 Result<void> fillRange(const Tensor& out, const Value& start, const Value& step) {
-  const bool whole = isIntegral(out.dtype()) && !start.as<double>() && !step.as<double>();
-  const auto integer = [](const Value& value) {
-    return value.as<std::int64_t>() ? *value.as<std::int64_t>() : std::int64_t{0};
-  };
+  const std::int64_t count = out.numel();
   return dispatchAll(out.dtype(), [&]<class T>() {
     T* data = out.data<T>();
-    const std::int64_t count = out.numel();
-    if (whole)
+    if (isIntegral(out.dtype()))
       for (std::int64_t i = 0; i < count; ++i)
-        data[i] = convertElement<T>(element::add(integer(start), element::mul(i, integer(step))));
+        data[i] = convertElement<T>(element::add(asInteger(start), element::mul(i, asInteger(step))));
     else
       for (std::int64_t i = 0; i < count; ++i)
         data[i] = convertElement<T>(asDouble(start) + static_cast<double>(i) * asDouble(step));
@@ -169,22 +194,47 @@ Result<Value> spaceShape(const BoundArguments& args) {
 
 double endpoint(const Value& value) { return value.isTensor() ? value.tensor().itemAsDouble() : asDouble(value); }
 
+/// Points evenly spaced from both ends, in PyTorch's arithmetic. linspace: float types round the ends, the step, each
+/// product and each sum to themselves (float and double sums are fused), integers truncate the ends and step in double.
+/// logspace steps in double always.
+template <class T, bool logarithmic>
+struct EvenPoints {
+  static constexpr bool fused = logarithmic || !isReducedFloat<T>;
+  using Step = std::conditional_t<!logarithmic && (isReducedFloat<T> || std::is_same_v<T, float>), T, double>;
+  static Step rounded(double x) { return convertElement<Step>(x); }
+
+  double start, end, step;
+  std::int64_t steps;
+
+  EvenPoints(double from, double to, std::int64_t count)
+      : start(wide(convertElement<T>(from))), end(wide(convertElement<T>(to))), step(0), steps(count) {
+    if (count > 1) step = wide(rounded(wide(rounded(end - start)) / wide(rounded(static_cast<double>(count - 1)))));
+  }
+  static double wide(T value) requires(!std::is_same_v<T, Step>) { return convertElement<double>(value); }
+  static double wide(Step value) { return convertElement<double>(value); }
+
+  double operator[](std::int64_t i) const {
+    const bool fromStart = i < steps / 2;
+    const double times = wide(rounded(static_cast<double>(fromStart ? i : steps - 1 - i)));
+    if (fused) return std::fma(fromStart ? step : -step, times, fromStart ? start : end);
+    const double product = wide(rounded(step * times));
+    return fromStart ? start + product : end - product;
+  }
+};
+
 template <bool logarithmic>
 Result<Value> spaceKernel(const BoundArguments& args) {
   for (std::size_t i : {0, 1})
     if (const Tensor* tensor = args.tensorIf(i); tensor && tensor->dim() != 0)
       return mismatch(args, "argument '{}' must be a number or a 0-d tensor", args.op->schema.arguments[i].name);
   KERF_TRY(Tensor out, makeOutput(args));
-  const double start = endpoint(args.values[0]);
-  const double end = endpoint(args.values[1]);
+  const double start = endpoint(args.values[0]), end = endpoint(args.values[1]);
   const std::int64_t steps = args.integer(2);
-  const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   const double base = logarithmic ? args.number(3) : 0;
   KERF_CHECK(dispatchAll(out.dtype(), [&]<class T>() {
+    const EvenPoints<T, logarithmic> points(start, end, steps);
     for (std::int64_t i = 0; i < steps; ++i) {
-      const double x = i < steps / 2 ? start + step * double(i)
-                       : steps == 1  ? start
-                                     : end - step * double(steps - 1 - i);
+      const double x = steps == 1 ? points.start : points[i];
       out.data<T>()[i] = convertElement<T>(logarithmic ? std::pow(base, x) : x);
     }
   }));
@@ -258,6 +308,9 @@ constexpr OpRow rows[] = {
     {"aten::empty.memory_format(SymInt[] size" KERF_LIKE, none, floatShape, fillKernel<0>},
     {"aten::empty_strided(SymInt[] size, SymInt[] stride" KERF_FACTORY ") -> Tensor", none, stridedShape,
      fillKernel<0>},
+    {"aten::empty_permuted(SymInt[] size, int[] physical_layout" KERF_FACTORY ") -> Tensor", none, permutedShape,
+     fillKernel<0>},
+    {"aten::_efficientzerotensor(SymInt[] size" KERF_FACTORY ") -> Tensor", none, floatShape, fillKernel<0>},
     {"aten::new_full(Tensor self, SymInt[] size, Scalar fill_value" KERF_FACTORY ") -> Tensor", none, newShape,
      fillArgument<2>},
     {"aten::new_zeros(Tensor self, SymInt[] size" KERF_FACTORY ") -> Tensor", none, newShape, fillKernel<0>},

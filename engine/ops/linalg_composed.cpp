@@ -214,6 +214,27 @@ Result<Tensor> significant(const OpRunner& run, const Tensor& values, const Tole
   return run("aten.gt.Tensor", {values, limit});
 }
 
+/// 1 / value where its absolute value counts, else 0: [batch…, 1, k], to scale columns with.
+Result<Tensor> inverses(const OpRunner& run, const Tensor& values, const Tensor& absolute, const Tolerances& t) {
+  KERF_TRY(const Tensor counts, significant(run, absolute, t));
+  KERF_TRY(const Tensor inverse, run("aten.reciprocal.default", {values}));
+  KERF_TRY(const Tensor zero, run("aten.zeros_like.default", {values}));
+  KERF_TRY(const Tensor kept, run("aten.where.self", {counts, inverse, zero}));
+  return run("aten.unsqueeze.default", {kept, std::int64_t{-2}});
+}
+
+/// Through the eigenvalues of the lower triangle, as it may be all that a caller filled in.
+Result<Value> hermitianPinv(const OpRunner& run, const Tensor& a, const Tolerances& t) {
+  KERF_TRY(const Value eigh, run.value("aten._linalg_eigh.default", {a}));
+  const Tensor &values = eigh.list()[0].tensor(), &vectors = eigh.list()[1].tensor();
+  KERF_TRY(const Tensor absolute, run("aten.abs.default", {values}));
+  KERF_TRY(const Tensor scale, inverses(run, values, absolute, t));
+  KERF_TRY(const Tensor left, run("aten.mul.Tensor", {vectors, scale}));
+  KERF_TRY(const Tensor right, adjoint(run, vectors));
+  KERF_TRY(Tensor result, product(run, left, right));
+  return Value(std::move(result));
+}
+
 Result<Value> pinv(const BoundArguments& args, const OpRunner& run) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& a = args.tensor(0);
@@ -224,13 +245,10 @@ Result<Value> pinv(const BoundArguments& args, const OpRunner& run) {
     KERF_TRY(Tensor empty, run("aten.zeros.default", {intList(sizes)}, {{"dtype", a.dtype()}}));
     return Value(std::move(empty));
   }
+  if (t.hermitian) return hermitianPinv(run, a, t);
   KERF_TRY(const Value svd, run.value("aten._linalg_svd.default", {a, false, true}));
   const Tensor &u = svd.list()[0].tensor(), &s = svd.list()[1].tensor(), &vh = svd.list()[2].tensor();
-  KERF_TRY(const Tensor counts, significant(run, s, t));
-  KERF_TRY(const Tensor inverse, run("aten.reciprocal.default", {s}));
-  KERF_TRY(const Tensor zero, run("aten.zeros_like.default", {s}));
-  KERF_TRY(const Tensor kept, run("aten.where.self", {counts, inverse, zero}));
-  KERF_TRY(const Tensor scale, run("aten.unsqueeze.default", {kept, std::int64_t{-2}}));
+  KERF_TRY(const Tensor scale, inverses(run, s, s, t));
   KERF_TRY(const Tensor v, adjoint(run, vh));
   KERF_TRY(const Tensor left, run("aten.mul.Tensor", {v, scale}));
   KERF_TRY(const Tensor right, adjoint(run, u));
@@ -245,7 +263,11 @@ Result<Value> matrixRank(const BoundArguments& args, const OpRunner& run) {
     KERF_TRY(Tensor none, run("aten.zeros.default", {intList(batchSizes(args.tensor(0)))}, {{"dtype", DType::Int64}}));
     return Value(std::move(none));
   }
-  KERF_TRY(const Tensor s, run("aten.linalg_svdvals.default", {args.values[0]}));
+  KERF_TRY(Tensor s,
+           run(t.hermitian ? "aten.linalg_eigvalsh.default" : "aten.linalg_svdvals.default", {args.values[0]}));
+  if (t.hermitian) {
+    KERF_TRY(s, run("aten.abs.default", {s}));
+  }
   KERF_TRY(const Tensor counts, significant(run, s, t));
   KERF_TRY(Tensor rank, run("aten.sum.dim_IntList", {counts, intList({-1})}));
   return Value(std::move(rank));

@@ -1,4 +1,5 @@
 // Linear systems: general, factored, triangular and least squares.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -233,8 +234,52 @@ Result<Value> inverseKernel(const BoundArguments& args) {
   return tensorList({out, info});
 }
 
+// _linalg_check_errors(info, api_name, is_matrix): fails where LAPACK's info says so
+
+struct InfoMeaning {
+  std::string_view function;  ///< part of the name of the function that reports
+  std::string_view text;      ///< {} is the info
+};
+constexpr InfoMeaning infoMeanings[] = {
+    {"inv",
+     "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
+     "singular."},
+    {"solve", "The solver failed because the input matrix is singular."},
+    {"cholesky",
+     "The factorization could not be completed because the input is not positive-definite (the leading "
+     "minor of order {} is not positive-definite)."},
+    {"svd",
+     "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+     "singular values (error code: {})."},
+    {"eig",
+     "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
+     "eigenvalues (error code: {})."},
+    {"lu_factor", "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero."},
+    {"", "LAPACK reports {}."}};
+
+Result<Value> checkErrorsShape(const BoundArguments& args) {
+  if (!isIntegral(args.tensor(0).dtype())) return mismatch(args, "info must hold integers");
+  return Value();
+}
+Result<Value> checkErrors(const BoundArguments& args) {
+  KERF_CHECK(checkErrorsShape(args));
+  const Tensor& info = args.tensor(0);
+  for (std::int64_t b = 0; b < info.numel(); ++b) {
+    const std::int64_t code = info.itemAsInt(b);
+    if (code == 0) continue;
+    const std::string name = args.text(1), prefix = batchPrefix(args.boolean(2) ? Sizes{} : Sizes{info.numel()}, b);
+    if (code < 0) return fail(ErrorCode::RuntimeFailed, "{}: {}Argument {} has an illegal value.", name, prefix, -code);
+    const auto& meaning =
+        *std::ranges::find_if(infoMeanings, [&](const InfoMeaning& m) { return name.find(m.function) < name.size(); });
+    return fail(ErrorCode::RuntimeFailed, "{}: {}{}", name, prefix, fmt::format(fmt::runtime(meaning.text), code));
+  }
+  return Value();
+}
+
 constexpr OpTrait none = OpTrait::None;
 constexpr OpRow rows[] = {
+    {"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", OpTrait::Impure,
+     checkErrorsShape, checkErrors},
     {"aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor "
      "LU, Tensor pivots, Tensor info)",
      none, solveShape, solveKernel},

@@ -6,6 +6,7 @@
 #include "engine/ops/element_math.h"
 #include "engine/ops/lines.h"
 #include "engine/ops/op_row.h"
+#include "engine/ops/strides.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf {
@@ -60,7 +61,9 @@ Result<Value> sortShape(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, dimOf(args));
   (void)dim;
   const Tensor& self = args.tensor(0);
-  return Value(ValueList{metaTensor(self.dtype(), self.sizes()), metaTensor(DType::Int64, self.sizes())});
+  KERF_TRY(const Sizes strides, likeStrides(self, {}));
+  return Value(
+      ValueList{metaTensor(self.dtype(), self.sizes(), strides), metaTensor(DType::Int64, self.sizes(), strides)});
 }
 
 Result<Value> sortKernel(const BoundArguments& args) {

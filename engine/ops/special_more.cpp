@@ -70,15 +70,16 @@ enum class Polynomial : std::uint8_t {
   Legendre
 };
 
-double firstDegree(Polynomial kind, double x) {
+template <class T>
+T firstDegree(Polynomial kind, T x) {
   switch (kind) {
     case Polynomial::ChebyshevU:
     case Polynomial::HermiteH:
-      return 2 * x;
+      return x + x;
     case Polynomial::ChebyshevV:
-      return 2 * x - 1;
+      return x + x - 1;
     case Polynomial::ChebyshevW:
-      return 2 * x + 1;
+      return x + x + 1;
     case Polynomial::Laguerre:
       return 1 - x;
     default:
@@ -86,48 +87,55 @@ double firstDegree(Polynomial kind, double x) {
   }
 }
 
-/// Degree k + 1 from degrees k and k - 1.
-double nextDegree(Polynomial kind, double x, double k, double own, double before) {
+/// Degree k + 1 from degrees k and k - 1, rounded as PyTorch's kernels round: the first product is fused with the
+/// difference.
+template <class T>
+T nextDegree(Polynomial kind, T x, T k, T own, T before) {
   switch (kind) {
     case Polynomial::HermiteH:
-      return 2 * x * own - 2 * k * before;
+      return std::fma(x + x, own, -(2 * k * before));
     case Polynomial::HermiteHe:
-      return x * own - k * before;
+      return std::fma(x, own, -(k * before));
     case Polynomial::Laguerre:
-      return ((2 * k + 1 - x) * own - k * before) / (k + 1);
+      return std::fma(k + k + (1 - x), own, -(k * before)) / (k + 1);
     case Polynomial::Legendre:
-      return ((2 * k + 1) * x * own - k * before) / (k + 1);
+      return std::fma((k + k + 1) * x, own, -(k * before)) / (k + 1);
     default:
-      return 2 * x * own - before;
+      return std::fma(x + x, own, -before);
   }
 }
 
 /// Chebyshev polynomials of high degree inside of (-1, 1) by their cosines; NaN where that does not apply.
-double chebyshevByAngle(Polynomial kind, double x, double n) {
-  if (!(std::abs(x) < 1) || n <= 8) return undefined;
-  const double angle = std::acos(x), half = angle / 2;
+template <class T>
+T chebyshevByAngle(Polynomial kind, T x, T n, bool shifted) {
+  const int recurrence = shifted ? (kind == Polynomial::ChebyshevW ? 4 : 6) : kind == Polynomial::ChebyshevT ? 6 : 8;
+  if (!(std::abs(x) < 1) || n <= recurrence) return T(undefined);
+  const T angle = std::acos(x), half = angle / 2;
   if (kind == Polynomial::ChebyshevT) return std::cos(n * angle);
   if (kind == Polynomial::ChebyshevU) return std::sin((n + 1) * angle) / std::sin(angle);
-  if (kind == Polynomial::ChebyshevV) return std::cos((n + 0.5) * angle) / std::cos(half);
-  if (kind == Polynomial::ChebyshevW) return std::sin((n + 0.5) * angle) / std::sin(half);
-  return undefined;
+  if (kind == Polynomial::ChebyshevV) return std::cos((n + T(0.5)) * angle) / std::cos(half);
+  if (kind == Polynomial::ChebyshevW) return std::sin((n + T(0.5)) * angle) / std::sin(half);
+  return T(undefined);
 }
 
-/// Degrees above this are not summed (PyTorch's own Hermite limit is lower, 512).
+/// Degrees above this are not summed (PyTorch's own Hermite limits are lower: 512, or 128 in float).
 constexpr double mostDegrees = 100000;
 
-double polynomial(Polynomial kind, double x, double degree) {
-  if (std::isnan(degree)) return undefined;
-  const double n = std::trunc(degree);
+/// `shifted`: x has been moved from [0, 1] to [-1, 1].
+template <class T>
+T polynomial(Polynomial kind, T x, T degree, bool shifted) {
+  if (std::isnan(degree)) return T(undefined);
+  const T n = std::trunc(degree);
   if (n < 0) return 0;
   if (n == 0) return 1;
-  if ((kind == Polynomial::HermiteH || kind == Polynomial::HermiteHe) && n > 512) return undefined;
+  const bool hermite = kind == Polynomial::HermiteH || kind == Polynomial::HermiteHe;
+  if (hermite && n > (std::is_same_v<T, float> ? 128 : 512)) return T(undefined);
   if (kind == Polynomial::Laguerre && x == 0) return 1;
-  if (const double value = chebyshevByAngle(kind, x, n); !std::isnan(value)) return value;
-  if (n > mostDegrees) return undefined;
-  double before = 1, own = firstDegree(kind, x);
-  for (double k = 1; k < n && !std::isnan(own); ++k) {
-    const double next = nextDegree(kind, x, k, own, before);
+  if (const T value = chebyshevByAngle(kind, x, n, shifted); !std::isnan(value)) return value;
+  if (n > mostDegrees) return T(undefined);
+  T before = 1, own = firstDegree(kind, x);
+  for (T k = 1; k < n && !std::isnan(own); ++k) {
+    const T next = nextDegree(kind, x, k, own, before);
     before = own;
     own = next;
   }
@@ -152,7 +160,7 @@ struct PolynomialElement {
   static constexpr int arity = 2;
   template <class T>
   static T apply(T x, T n) {
-    return T(polynomial(kind, shifted ? 2 * double(x) - 1 : double(x), double(n)));
+    return polynomial(kind, shifted ? x + x - 1 : x, n, shifted);
   }
 };
 

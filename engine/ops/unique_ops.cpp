@@ -119,7 +119,7 @@ Result<Value> unique2Kernel(const BoundArguments& args) {
   return uniqueElements(args, true, args.boolean(2), args.boolean(3));
 }
 Result<Value> consecutiveKernel(const BoundArguments& args) {
-  const bool whole = args.none(3) || (args.tensor(0).dim() == 1 && (args.integer(3) == 0 || args.integer(3) == -1));
+  const bool whole = args.none(3) || (args.tensor(0).dim() == 1 && args.integer(3) == 0);  // dim -1 goes by slices
   if (whole) return uniqueElements(args, false, args.boolean(1), args.boolean(2));
   return uniqueSlices(args, args.integer(3), false);
 }
