@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/capture/import_sources.h"
+#include "engine/tensor/mapped_file.h"
 
 namespace kerf {
 namespace {
@@ -19,7 +20,11 @@ std::unexpected<Error> failAtFile(ErrorCode code, const fs::path& path, std::str
 Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, const ImportProgress& progress) {
   KERF_TRY(const ImportSource source, openSource(path, limits));
   const FileKind* kind = fileKindOf(source);
-  if (kind != nullptr) return kind->open(source, limits, progress);
+  if (kind != nullptr) {
+    auto capture = kind->open(source, limits, progress);
+    KERF_CHECK(checkWhole(*source.mapped, path));
+    return capture;
+  }
   if (source.text.empty()) return failAtFile(ErrorCode::BadInput, path, "the file is empty");
   if (source.text.find("BackwardState") != std::string_view::npos) return importRepro(source.text, path, limits);
   return failAtFile(ErrorCode::BadInput, path,

@@ -6,6 +6,7 @@
 #include "engine/capture/torch_trace_compiles.h"
 #include "engine/capture/torch_trace_json.h"
 #include "engine/capture/torch_trace_scanner.h"
+#include "engine/tensor/mapped_file.h"
 
 namespace kerf {
 namespace {
@@ -61,7 +62,9 @@ Result<std::string> CaptureRecord::text(std::int64_t limit) const {
                       {}});
   const std::string_view raw =
       file->text.substr(static_cast<std::size_t>(payload.offset), static_cast<std::size_t>(payload.length));
-  return tabbed ? trace::withoutTabs(raw) : std::string(raw);
+  std::string text = tabbed ? trace::withoutTabs(raw) : std::string(raw);
+  if (file->mapped) KERF_CHECK(checkWhole(*file->mapped, payload.path));
+  return text;
 }
 
 std::string_view compileStatusName(CompileEntry::Status status) {

@@ -6,6 +6,7 @@
 #include "engine/capture/torch_trace_files.h"
 #include "engine/capture/torch_trace_index.h"
 #include "engine/capture/torch_trace_tail.h"
+#include "engine/tensor/mapped_file.h"
 
 namespace kerf {
 namespace {
@@ -52,6 +53,7 @@ class LogImport {
     };
     auto added = m_index.add(m_log, m_bytes->text, 0, *records, matches, tentative, indexing);
     if (!added) return fail(std::move(added.error().atFile(m_path.string())));
+    if (m_bytes->mapped) KERF_CHECK(checkWhole(*m_bytes->mapped, m_path));
     m_index.note(m_log, report);
     if (m_bytes->cut) m_index.note(m_log, "the compressed data end early or are damaged; what came before is here");
     return step(1.0);

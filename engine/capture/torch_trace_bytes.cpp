@@ -138,6 +138,7 @@ Result<std::shared_ptr<const TraceBytes>> openTrace(const std::filesystem::path&
   if (isGzip(text)) {
     auto unpacked = unpackCached(path, text, limits);
     if (!unpacked) unpacked.error().atFile(path.string());
+    KERF_CHECK(checkWhole(*file, path));
     return unpacked;
   }
   auto bytes = std::make_shared<TraceBytes>();

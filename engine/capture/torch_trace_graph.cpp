@@ -6,6 +6,7 @@
 #include "engine/capture/generated_inputs.h"
 #include "engine/capture/graph_text_capture.h"
 #include "engine/capture/torch_trace_scanner.h"
+#include "engine/tensor/mapped_file.h"
 
 namespace kerf::trace {
 namespace {
@@ -151,7 +152,9 @@ Result<CapturedGraph> loadTraceGraph(const GraphPlace& place) {
                       {},
                       {}});
   const auto offset = static_cast<std::size_t>(place.offset);
-  return parseTraceGraph(bytes->text.substr(offset, static_cast<std::size_t>(place.length)), place);
+  auto graph = parseTraceGraph(bytes->text.substr(offset, static_cast<std::size_t>(place.length)), place);
+  if (bytes->mapped) KERF_CHECK(checkWhole(*bytes->mapped, place.source->path));
+  return graph;
 }
 
 }  // namespace kerf::trace

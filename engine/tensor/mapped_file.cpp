@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/tensor/mapping_guard.h"
+
 namespace kerf {
 namespace {
 
@@ -45,6 +47,20 @@ Result<OpenFile> openRegular(const std::filesystem::path& path) {
   return file;
 }
 
+/// Mapped pages. They are guarded as long as they are there.
+struct Mapping {
+  Mapping(void* memory, std::size_t bytes) : m_pages{memory, bytes}, m_guard(memory, bytes) {}
+
+ private:
+  struct Pages {
+    void* memory;
+    std::size_t bytes;
+    ~Pages() { ::munmap(memory, bytes); }
+  };
+  Pages m_pages;
+  MappingGuard m_guard;  // behind the pages: it goes first
+};
+
 /// Maps `bytes` > 0 bytes from `offset` on, which the file has.
 Result<StoragePtr> mapPart(const OpenFile& file, const std::filesystem::path& path, std::int64_t offset,
                            std::int64_t bytes) {
@@ -53,8 +69,7 @@ Result<StoragePtr> mapPart(const OpenFile& file, const std::filesystem::path& pa
   const auto size = static_cast<std::size_t>(bytes + lead);
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.number, offset - lead);
   if (memory == MAP_FAILED) return failure(ErrorCode::Environment, path, std::strerror(errno));
-  std::shared_ptr<const void> owner(memory, [size](const void* held) { ::munmap(const_cast<void*>(held), size); });
-  return Storage::borrow(static_cast<std::byte*>(memory) + lead, bytes, std::move(owner));
+  return Storage::borrow(static_cast<std::byte*>(memory) + lead, bytes, std::make_shared<const Mapping>(memory, size));
 }
 
 }  // namespace
@@ -63,6 +78,11 @@ Result<StoragePtr> mapFile(const std::filesystem::path& path) {
   KERF_TRY(const OpenFile file, openRegular(path));
   if (file.bytes == 0) return Storage::allocate(0);
   return mapPart(file, path, 0, file.bytes);
+}
+
+Result<void> checkWhole(const Storage& mapped, const std::filesystem::path& path) {
+  if (!mappingWasCut(mapped.data())) return {};
+  return failure(ErrorCode::NotFound, path, "the file became shorter while it was read; open it again");
 }
 
 Result<StoragePtr> mapFileRange(const std::filesystem::path& path, std::int64_t offset, std::int64_t bytes) {
@@ -75,6 +95,7 @@ Result<StoragePtr> mapFileRange(const std::filesystem::path& path, std::int64_t 
   if (offset % elementAlignment == 0) return mapped;
   KERF_TRY(StoragePtr copy, Storage::allocate(bytes));
   std::memcpy(copy->data(), mapped->data(), static_cast<std::size_t>(bytes));
+  KERF_CHECK(checkWhole(*mapped, path));
   return copy;
 }
 

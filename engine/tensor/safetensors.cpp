@@ -149,6 +149,7 @@ Result<SafetensorsFile> readSafetensors(const std::filesystem::path& path) {
   KERF_TRY(const StoragePtr mapping, mapFile(path));
   auto file = parse(mapping);
   if (!file) file.error().atFile(path.string());
+  KERF_CHECK(checkWhole(*mapping, path));
   return file;
 }
 

@@ -264,6 +264,7 @@ std::unexpected<Error> named(Error error, const std::filesystem::path& path) {
 Result<StoragePtr> readTorchStorage(const std::filesystem::path& path, std::int64_t expectedBytes) {
   KERF_TRY(const StoragePtr file, mapFile(path));
   auto storage = readArchive(*file, expectedBytes);
+  KERF_CHECK(checkWhole(*file, path));
   if (!storage) return named(std::move(storage).error(), path);
   return storage;
 }
