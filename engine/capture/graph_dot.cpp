@@ -146,8 +146,7 @@ class DotCapture {
         if (nodes.size() > 1) ++m_ambiguous;
         return m_graph.output(Argument::tuple(std::move(nodes)));
       case Opcode::Placeholder:
-        fields["target"] = freeName(fields["target"]);
-        [[fallthrough]];
+        return m_graph.createNamed(op, parameter(fields["target"], name), std::move(literals), {}, name);
       case Opcode::GetAttr:
         return m_graph.createNamed(op, fields["target"].empty() ? name : fields["target"], std::move(literals), {},
                                    name);
@@ -163,6 +162,16 @@ class DotCapture {
     if (target.empty()) return error(line, fmt::format("the node '{}' has no target", name));
     return m_graph.createNamed(op, target, placed(target, std::move(nodes), std::move(literals), kwargs),
                                std::move(kwargs), name);
+  }
+
+  /// The parameter of a placeholder: what the drawing says, where that is a name and no other parameter has it.
+  std::string parameter(std::string_view target, const std::string& name) {
+    const std::size_t stars = std::min(target.find_first_not_of('*'), target.size());
+    const std::string_view said = target.substr(stars);
+    const std::string bare = isPythonIdentifier(said) ? freeName(std::string(said)) : name;
+    std::string free = bare;
+    for (int& number = m_numbers[bare]; !m_parameters.insert(free).second;) free = fmt::format("{}_{}", bare, ++number);
+    return std::string(target.substr(0, stars <= 2 ? stars : 0)) + free;
   }
 
   Result<void> readLiterals(Fields& fields, ArgumentList& literals, KeywordArguments& kwargs, int line) const {
@@ -274,6 +283,8 @@ class DotCapture {
   std::vector<std::vector<std::size_t>> m_inputs;
   Graph m_graph;
   std::vector<NodeId> m_ids;
+  std::set<std::string> m_parameters;
+  std::map<std::string, int> m_numbers;  ///< of parameters that were renamed, by what they were to be called
   std::size_t m_ambiguous = 0, m_missing = 0, m_modules = 0;
 };
 

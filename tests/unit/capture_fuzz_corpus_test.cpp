@@ -46,8 +46,9 @@ TEST(FuzzSeeds, GraphTextImportsOrIsRefused) {
 TEST(FuzzSeeds, DebugFilesReadOrAreRefused) {
   std::size_t count = 0;
   EXPECT_EQ(accepted("debug_files", fuzz::checkDebugFiles, count),
-            (std::set<std::string>{"dynamic_post.txt", "fused.txt", "names.dot", "pass_1_input.dot", "provenance.json"}));
-  EXPECT_GE(count, 9u);
+            (std::set<std::string>{"dynamic_post.txt", "fused.txt", "names.dot", "parameters.dot", "pass_1_input.dot",
+                                   "provenance.json"}));
+  EXPECT_GE(count, 10u);
 }
 
 TEST(FuzzSeeds, StorageFilesReadOrAreRefused) {
