@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "engine/capture/repro_writer.h"
+#include "minifier/core/repro_settings.h"
 #include "minifier/oracle/process_isolation.h"
 
 namespace kerf {
@@ -117,7 +118,10 @@ Result<void> CommandOracle::writeRepro(const Candidate& candidate, const fs::pat
   KERF_TRY(CapturedGraph graph, makeCapturedGraph(candidate.module, candidate.inputs, like));
   ExportOptions options{.fileName = std::string(ReproName)};
   if (!m_options.accuracy.empty()) options.accuracy = m_options.accuracy;
-  KERF_CHECK(exportRepro(makeCapture(std::move(graph), m_like), 0, folder, options));
+  Capture capture = makeCapture(std::move(graph), m_like);
+  stopDumping(capture.envelope);
+  capture.graphs[0].envelope.reset();  // the capture has it
+  KERF_CHECK(exportRepro(capture, 0, folder, options));
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/capture/repro_writer.h"
 #include "engine/ir/printer.h"
+#include "minifier/core/repro_settings.h"
 
 namespace kerf {
 
@@ -32,19 +33,6 @@ std::vector<std::string> commentHeader(const MinifyResult& result, const MinifyR
   if (!context.fault.empty()) lines.push_back(commentLine("planted fault: " + context.fault));
   lines.push_back(commentLine("oracle: " + context.oracle));
   return lines;
-}
-
-/// As long as these variables are set, running the repro dumps and judges again and writes over the repro itself
-/// (pytorch/pytorch issue 156437); PyTorch's own repros have removed them since PR 184077.
-constexpr std::string_view DumpingVariables[] = {"TORCHDYNAMO_REPRO_AFTER", "TORCHDYNAMO_REPRO_LEVEL"};
-
-void stopDumping(std::vector<std::string>& lines) {
-  for (std::string& line : lines) {
-    for (std::string_view variable : DumpingVariables) {
-      if (line.starts_with(fmt::format("os.environ['{}'] =", variable)))
-        line = fmt::format("os.environ.pop('{}', None)", variable);
-    }
-  }
 }
 
 std::string stepRow(const MinifyStep& step) {
@@ -77,8 +65,7 @@ Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like,
            makeCapturedGraph(result.candidate.module, result.candidate.inputs, &like.graphs[graphIndex]));
   Capture capture = makeCapture(std::move(graph), like);
   std::vector<std::string>& header = capture.envelope.headerLines;
-  stopDumping(header);
-  stopDumping(capture.envelope.environmentLines);
+  stopDumping(capture.envelope);
   const std::vector<std::string> comment = commentHeader(result, context);
   header.insert(header.begin(), comment.begin(), comment.end());
   return capture;

@@ -117,6 +117,19 @@ TEST(CommandOracle, WritesTheReproAndItsStorages) {
   EXPECT_EQ(judged("! grep -q relu {}").kind, VerdictKind::Fails);
 }
 
+TEST(CommandOracle, TheReproDoesNotStartPyTorchsMinifier) {
+  Capture from = like();
+  from.envelope.headerLines = {"import os", "os.environ['TORCHDYNAMO_REPRO_AFTER'] = 'aot'",
+                               "os.environ['TORCHDYNAMO_REPRO_LEVEL'] = '4'", "torch._dynamo.config.repro_level = 4",
+                               "os.environ['TORCH_LOGS'] = '+aot'"};
+  const std::string check = "grep -q TORCH_LOGS {} && grep -q \"environ.pop('TORCHDYNAMO_REPRO_AFTER', None)\" {} && "
+                            "! grep -q \"REPRO_[A-Z]*'\\] =\" {} && ! grep -q config.repro {}";
+  CommandOracle oracle({.command = check, .timeout = std::chrono::seconds(20)}, from, 0);
+  const auto verdict = oracle.judge(mlp(2, 1), {});
+  ASSERT_TRUE(verdict.has_value()) << verdict.error().text();
+  EXPECT_EQ(verdict->kind, VerdictKind::Passes) << verdict->detail;
+}
+
 TEST(CommandOracle, LeavesNothingBehind) {
   const auto marker = std::filesystem::temp_directory_path() / fmt::format("kerf-command-test-{}", ::getpid());
   judged(fmt::format("pwd > {}; true", marker.string()));
