@@ -240,6 +240,32 @@ Result<Value> tensorInverse(const BoundArguments& args, const OpRunner& run) {
   return Value(std::move(out));
 }
 
+/// x with tensordot(self, x) = other: self seen as a matrix whose rows are other's elements, `dims` moved to its end.
+Result<Value> tensorSolve(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& other = args.tensor(1);
+  Tensor self = args.tensor(0);
+  if (!args.none(2)) {
+    KERF_TRY(const Sizes last, wrapDims(args, args.sizes(2), self.dim()));
+    Sizes order;
+    for (std::int64_t d = 0; d < self.dim(); ++d)
+      if (std::ranges::find(last, d) == last.end()) order.push_back(d);
+    order.insert(order.end(), last.begin(), last.end());
+    KERF_TRY(self, run("aten.permute.default", {self, intList(order)}));
+  }
+  if (self.dim() < other.dim())
+    return mismatch(args, "self must have at least the {} dimensions of other", other.dim());
+  const Sizes sizes(self.sizes().begin() + other.dim(), self.sizes().end());
+  KERF_TRY(const std::int64_t unknowns, checkedNumel(sizes));
+  KERF_TRY(const std::int64_t equations, checkedNumel(other.sizes()));
+  if (unknowns != equations || self.numel() != unknowns * unknowns)
+    return mismatch(args, "{} unknowns for {} equations", unknowns, equations);
+  KERF_TRY(const Tensor matrix, run("aten.reshape.default", {self, intList({equations, unknowns})}));
+  KERF_TRY(const Tensor right, run("aten.reshape.default", {other, intList({equations})}));
+  KERF_TRY(const Tensor solution, run("aten.linalg_solve.default", {matrix, right}));
+  KERF_TRY(Tensor out, run("aten.reshape.default", {solution, intList(sizes)}));
+  return Value(std::move(out));
+}
+
 constexpr OpRow rows[] = {
     programRow<cross>("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
     programRow<cross>("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor"),
@@ -257,6 +283,7 @@ constexpr OpRow rows[] = {
     programRow<logdet>("aten::logdet(Tensor self) -> Tensor"),
     programRow<inner>("aten::inner(Tensor self, Tensor other) -> Tensor"),
     programRow<multiDot>("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"),
+    programRow<tensorSolve>("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor"),
     programRow<tensorInverse>("aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor"),
 };
 

@@ -3,10 +3,28 @@
 namespace kerf {
 
 std::vector<OpRows> mathFamilies() {
-  return {complexOps(),        fftOps(),          fftFunctionOps(),      linalgFactorOps(),        linalgLuOps(),
-          linalgQrOps(),       linalgSolveOps(),  linalgTriangularOps(), linalgSpectralOps(),      linalgComposedOps(),
-          linalgProductOps(),  randomChoiceOps(), flashAttentionOps(),   quantizedDecomposedOps(), fakeQuantizeOps(),
-          fusedOptimizerOps(), recurrentOps(),    fusedLayerOps(),       inductorRandomOps()};
+  return {complexOps(),
+          fftOps(),
+          fftFunctionOps(),
+          linalgFactorOps(),
+          linalgLuOps(),
+          linalgQrOps(),
+          linalgSolveOps(),
+          linalgTriangularOps(),
+          linalgSpectralOps(),
+          linalgComposedOps(),
+          linalgProductOps(),
+          randomChoiceOps(),
+          randomRejectionOps(),
+          signalOps(),
+          quantileOps(),
+          flashAttentionOps(),
+          quantizedDecomposedOps(),
+          fakeQuantizeOps(),
+          fusedOptimizerOps(),
+          recurrentOps(),
+          fusedLayerOps(),
+          inductorRandomOps()};
 }
 
 }  // namespace kerf

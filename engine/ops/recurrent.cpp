@@ -10,6 +10,7 @@ enum class Cell : std::uint8_t { Lstm, Gru, Tanh, Relu };
 struct Weights {
   Tensor input, hidden;
   Value inputBias, hiddenBias;
+  Value projection{};  ///< of the new hidden state of an LSTM, or none
 };
 
 Result<Tensor> linear(const OpRunner& run, const Tensor& x, const Tensor& weight, const Value& bias) {
@@ -77,8 +78,14 @@ Result<State> step(const OpRunner& run, Cell cell, const Tensor& x, const State&
   KERF_TRY(const Tensor hidden, linear(run, state.hidden, w.hidden, w.hiddenBias));
   if (cell == Cell::Gru) return gruStep(run, input, hidden, state);
   KERF_TRY(const Tensor gates, run("aten.add.Tensor", {input, hidden}));
-  if (cell == Cell::Lstm) return lstmStep(run, gates, state);
   State next;
+  if (cell == Cell::Lstm) {
+    KERF_TRY(next, lstmStep(run, gates, state));
+    if (w.projection.isTensor()) {
+      KERF_TRY(next.hidden, linear(run, next.hidden, w.projection.tensor(), {}));
+    }
+    return next;
+  }
   KERF_TRY(next.hidden, run(cell == Cell::Tanh ? "aten.tanh.default" : "aten.relu.default", {gates}));
   return next;
 }
@@ -106,14 +113,17 @@ struct Layout {
   bool biases = false, train = false, bidirectional = false, batchFirst = false;
   std::int64_t layers = 0;
   double dropout = 0;
+  bool projected = false;
 };
 
-std::size_t weightsPerDirection(const Layout& layout) { return layout.biases ? 4 : 2; }
+std::size_t weightsPerDirection(const Layout& layout) { return (layout.biases ? 4 : 2) + (layout.projected ? 1 : 0); }
 
 Weights weightsAt(const std::vector<Tensor>& params, const Layout& layout, std::size_t direction) {
   const std::size_t at = direction * weightsPerDirection(layout);
-  if (!layout.biases) return {params[at], params[at + 1], {}, {}};
-  return {params[at], params[at + 1], params[at + 2], params[at + 3]};
+  Weights weights{params[at], params[at + 1], {}, {}};
+  if (layout.biases) weights.inputBias = params[at + 2], weights.hiddenBias = params[at + 3];
+  if (layout.projected) weights.projection = params[at + weightsPerDirection(layout) - 1];
+  return weights;
 }
 
 struct Direction {
@@ -203,9 +213,11 @@ Result<Value> sequenceProgram(const BoundArguments& args, const OpRunner& run) {
   const std::int64_t directions = s.layout.bidirectional ? 2 : 1;
   if (s.layout.layers < 1 || s.layout.layers > 1000) return mismatch(args, "num_layers must be positive");
   const std::int64_t states = s.layout.layers * directions;
+  s.layout.projected =
+      cell == Cell::Lstm && s.params.size() == std::size_t(states) * (weightsPerDirection(s.layout) + 1);
   if (s.params.size() != std::size_t(states) * weightsPerDirection(s.layout))
-    return mismatch(args, "expected {} weights, got {} (projections are not supported)",
-                    std::size_t(states) * weightsPerDirection(s.layout), s.params.size());
+    return mismatch(args, "expected {} weights, got {}", std::size_t(states) * weightsPerDirection(s.layout),
+                    s.params.size());
   if (cell == Cell::Lstm) {
     const std::vector<Tensor> given = args.tensors(1);
     if (given.size() != 2) return mismatch(args, "lstm expects two hidden states");

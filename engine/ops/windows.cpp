@@ -87,14 +87,6 @@ Result<Value> fillDiagonalKernel(const BoundArguments& args) {
   return args.values[0];
 }
 
-/// rrelu_with_noise outside of training: a leaky relu of the mean slope. Training draws numbers: not here.
-Result<Value> rreluProgram(const BoundArguments& args, const OpRunner& run) {
-  if (args.boolean(args.position("training")))
-    return fail(ErrorCode::UnsupportedOp, "{}: training draws random slopes", args.opName());
-  const double slope = (args.number(args.position("lower")) + args.number(args.position("upper"))) / 2;
-  return run.value("aten.leaky_relu.default", {args.values[0], slope});
-}
-
 Result<Value> sameSize(const BoundArguments& args) { return Value(args.tensor(0).sizes() == args.tensor(1).sizes()); }
 
 constexpr OpRow rows[] = {
@@ -109,10 +101,6 @@ constexpr OpRow rows[] = {
      none, windowShape, windowKernel<hamming>},
     {"aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
      OpTrait::Inplace | OpTrait::Impure, fillDiagonalShape, fillDiagonalKernel},
-    programRow<rreluProgram>("aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool "
-                             "training=False, Generator? generator=None) -> Tensor"),
-    programRow<rreluProgram>("aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar "
-                             "upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor"),
     {"aten::is_same_size(Tensor self, Tensor other) -> bool", none, sameSize, sameSize},
 };
 

@@ -1,0 +1,156 @@
+// Ops of exported programs that are programs over others (stft, quantile, tensorsolve, projected LSTMs), and draws by
+// rejection.
+#include <cmath>
+
+#include "engine/ops/random_state.h"
+#include "ops_testing.h"
+
+namespace kerf {
+namespace {
+
+using namespace testing;
+
+Tensor wave(std::int64_t samples) {
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < samples; ++i) values.push_back(std::sin(0.7 * double(i)) + 0.1 * double(i));
+  return tensorOf({samples}, values);
+}
+
+TEST(Stft, TransformsEveryFrame) {
+  const Tensor out = callTensor("aten.stft.default", {tensorOf({6}, {1, 2, 3, 4, 5, 6}), std::int64_t{4},
+                                                      std::int64_t{2}, std::int64_t{4}, Value(), false, true, false});
+  EXPECT_EQ(out.sizes(), (Sizes{3, 2, 2}));  // frequency, frame, part
+  EXPECT_EQ(valuesOf(out), (std::vector<double>{10, 0, 18, 0, -2, 2, -2, 2, -2, 0, -2, 0}));
+}
+
+TEST(Stft, IsUndoneByIstft) {
+  const Tensor signal = wave(40);
+  const Tensor window = callTensor("aten.hann_window.default", {std::int64_t{6}});
+  const Tensor spectrum =
+      callTensor("aten.stft.center", {signal, std::int64_t{8}, std::int64_t{2}, std::int64_t{6}, window},
+                 {{"return_complex", true}});
+  EXPECT_EQ(spectrum.sizes(), (Sizes{5, 21}));
+  const Tensor back =
+      callTensor("aten.istft.default", {spectrum, std::int64_t{8}, std::int64_t{2}, std::int64_t{6}, window});
+  ASSERT_EQ(back.sizes(), signal.sizes());
+  for (std::int64_t i = 0; i < 40; ++i) EXPECT_NEAR(back.itemAsDouble(i), signal.itemAsDouble(i), 1e-5) << i;
+}
+
+TEST(Stft, IstftPadsWhereMoreIsWanted) {
+  const Tensor spectrum =
+      callTensor("aten.stft.center", {wave(40), std::int64_t{8}, std::int64_t{2}}, {{"return_complex", true}});
+  const Tensor longer =
+      callTensor("aten.istft.default", {spectrum, std::int64_t{8}, std::int64_t{2}}, {{"length", std::int64_t{46}}});
+  ASSERT_EQ(longer.sizes(), Sizes{46});
+  EXPECT_NEAR(longer.itemAsDouble(39), wave(40).itemAsDouble(39), 1e-5);
+  EXPECT_EQ(longer.itemAsDouble(45), 0);
+}
+
+TEST(Stft, RefusesWhatDoesNotFit) {
+  EXPECT_NE(errorOf("aten.stft.default", {wave(8), std::int64_t{4}}).message.find("return_complex"), std::string::npos);
+  errorOf("aten.stft.default", {wave(3), std::int64_t{4}}, {{"return_complex", true}});
+  errorOf("aten.istft.default", {wave(8), std::int64_t{4}});
+}
+
+TEST(Quantile, InterpolatesBetweenNeighbours) {
+  const Tensor x = tensorOf({2, 4}, {4, 1, 3, 2, 10, 40, 20, 30});
+  const Tensor q = tensorOf({2}, {0.5, 1});
+  const auto at = [&](const std::string& mode) {
+    return valuesOf(callTensor("aten.quantile.default", {x, q, std::int64_t{1}, false}, {{"interpolation", mode}}));
+  };
+  EXPECT_EQ(at("linear"), (std::vector<double>{2.5, 25, 4, 40}));
+  EXPECT_EQ(at("lower"), (std::vector<double>{2, 20, 4, 40}));
+  EXPECT_EQ(at("higher"), (std::vector<double>{3, 30, 4, 40}));
+  EXPECT_EQ(at("nearest"), (std::vector<double>{3, 30, 4, 40}));
+  EXPECT_EQ(callTensor("aten.quantile.default", {x, q, std::int64_t{0}, true}).sizes(), (Sizes{2, 1, 4}));
+  EXPECT_EQ(callTensor("aten.quantile.scalar", {x, 0.5}).itemAsDouble(), 7);
+  EXPECT_EQ(callTensor("aten.quantile.scalar", {x, 0.5, Value(), true}).sizes(), (Sizes{1, 1}));
+  errorOf("aten.quantile.scalar", {x, 1.5});
+}
+
+TEST(Quantile, SpreadsOrSkipsNan) {
+  const Tensor x = tensorOf({2, 3}, {1, NAN, 3, 4, 5, 6});
+  const Value dim = std::int64_t{1};
+  const std::vector<double> spread = valuesOf(callTensor("aten.quantile.scalar", {x, 0.5, dim}));
+  EXPECT_TRUE(std::isnan(spread[0]));
+  EXPECT_EQ(spread[1], 5);
+  EXPECT_EQ(valuesOf(callTensor("aten.nanquantile.scalar", {x, 0.5, dim})), (std::vector<double>{2, 5}));
+}
+
+TEST(TensorSolve, SolvesInTheShapeOfTheUnknown) {
+  const Tensor a = tensorOf({2, 2, 1}, {2, 1, 0, 4}).viewAs({2, 2, 1}, {2, 1, 1}, 0);
+  const Tensor x = callTensor("aten.linalg_tensorsolve.default", {a, tensorOf({2}, {4, 8})});
+  EXPECT_EQ(x.sizes(), (Sizes{2, 1}));
+  EXPECT_EQ(valuesOf(x), (std::vector<double>{1, 2}));
+  errorOf("aten.linalg_tensorsolve.default", {a, tensorOf({3}, {1, 2, 3})});
+}
+
+/// One step with zero gates: c' = c / 2, h' = tanh(c') / 2, projected to one feature.
+TEST(Lstm, ProjectsItsHiddenState) {
+  const Tensor input = tensorOf({1, 1, 1}, {0}), hidden = tensorOf({1, 1, 1}, {0}), cells = tensorOf({1, 1, 2}, {2, 4});
+  const ValueList weights{*Tensor::zeros(DType::Float32, {8, 1}), *Tensor::zeros(DType::Float32, {8, 1}),
+                          tensorOf({1, 2}, {2, 10})};
+  const ValueList out = call("aten.lstm.input", {input, Value(ValueList{hidden, cells}), Value(weights), false,
+                                                 std::int64_t{1}, 0.0, false, false, false})
+                            .list();
+  EXPECT_EQ(out[0].tensor().sizes(), (Sizes{1, 1, 1}));
+  EXPECT_NEAR(out[0].tensor().itemAsDouble(), std::tanh(1.0) + 5 * std::tanh(2.0), 1e-5);
+  EXPECT_EQ(valuesOf(out[2].tensor()), (std::vector<double>{1, 2}));
+}
+
+/// Mean and variance of 4000 draws.
+std::pair<double, double> momentsOf(const std::string& op, const ValueList& args) {
+  const RandomScope scope(11);
+  const std::vector<double> values = valuesOf(callTensor(op, args));
+  double sum = 0, squares = 0;
+  for (double value : values) sum += value, squares += value * value;
+  const double count = static_cast<double>(values.size()), mean = sum / count;
+  return {mean, squares / count - mean * mean};
+}
+Tensor filled(double value) { return callTensor("aten.full.default", {ints({4000}), value}); }
+
+TEST(Rejection, DrawsHaveTheMomentsOfTheirDistribution) {
+  for (double rate : {0.5, 4.0, 30.0}) {
+    const auto [mean, variance] = momentsOf("aten.poisson.default", {filled(rate)});
+    EXPECT_NEAR(mean, rate, 0.08 * std::sqrt(rate)) << rate;
+    EXPECT_NEAR(variance, rate, 0.12 * rate) << rate;
+  }
+  for (auto [count, odds] : {std::pair(8.0, 0.25), std::pair(100.0, 0.3), std::pair(100.0, 0.8)}) {
+    const double expected = count * odds * (1 - odds);
+    const auto [mean, variance] = momentsOf("aten.binomial.default", {filled(count), filled(odds)});
+    EXPECT_NEAR(mean, count * odds, 0.08 * std::sqrt(expected)) << count;
+    EXPECT_NEAR(variance, expected, 0.12 * expected) << count;
+  }
+  for (double shape : {0.5, 3.0}) {
+    const auto [mean, variance] = momentsOf("aten._standard_gamma.default", {filled(shape)});
+    EXPECT_NEAR(mean, shape, 0.08 * std::sqrt(shape)) << shape;
+    EXPECT_NEAR(variance, shape, 0.2 * shape) << shape;
+  }
+}
+
+TEST(Rejection, DirichletLinesAddUpToOne) {
+  const Tensor out = callTensor("aten._sample_dirichlet.default", {tensorOf({2, 3}, {1, 2, 3, 0.5, 0.5, 9})});
+  const std::vector<double> x = valuesOf(out);
+  EXPECT_NEAR(x[0] + x[1] + x[2], 1, 1e-6);
+  EXPECT_NEAR(x[3] + x[4] + x[5], 1, 1e-6);
+}
+
+TEST(Rejection, RefusesWhatHasNoDistribution) {
+  errorOf("aten.poisson.default", {tensorOf({1}, {-1})});
+  errorOf("aten._standard_gamma.default", {tensorOf({1}, {-1})});
+  errorOf("aten.rrelu.default", {tensorOf({1}, {-1}), 0.5, 0.25, true});
+}
+
+TEST(Rrelu, WritesItsSlopesIntoTheNoise) {
+  const Tensor self = tensorOf({3}, {-2, 5, -4}), noise = tensorOf({3}, {0, 0, 0});
+  const std::vector<double> out = valuesOf(callTensor("aten.rrelu_with_noise.default", {self, noise, 0.25, 0.5, true}));
+  const std::vector<double> slopes = valuesOf(noise);
+  EXPECT_EQ(slopes[1], 1);
+  EXPECT_GE(slopes[0], 0.25);
+  EXPECT_LE(slopes[2], 0.5);
+  EXPECT_EQ(out, (std::vector<double>{-2 * slopes[0], 5, -4 * slopes[2]}));
+  EXPECT_EQ(valuesOf(callTensor("aten.rrelu.default", {self, 0.25, 0.75})), (std::vector<double>{-1, 5, -2}));
+}
+
+}  // namespace
+}  // namespace kerf
