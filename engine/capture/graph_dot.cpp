@@ -19,8 +19,13 @@ namespace {
 using Fields = std::map<std::string, std::string, std::less<>>;
 
 void replaceAll(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
-    text.replace(at, what.size(), with);
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, from)) {
+    out.append(text, from, at - from).append(with);
+    from = at + what.size();
+  }
+  text = std::move(out.append(text, from));
 }
 
 std::string trimmedText(std::string_view text) {

@@ -40,10 +40,9 @@ class Appender {
     for (const std::string& name : more) {
       m_fits = m_fits && m_room.take(lookupCost);
       if (!m_fits) return false;
-      if (m_known.contains(name)) continue;
+      if (!m_known.insert(name).second) continue;
       m_fits = m_room.take(nameCost + name.size());
       if (!m_fits) return false;
-      m_known.insert(name);
       m_names.push_back(name);
     }
     return true;
