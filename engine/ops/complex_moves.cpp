@@ -5,6 +5,7 @@
 #include "engine/ops/complex_rows.h"
 #include "engine/ops/complex_values.h"
 #include "engine/ops/strides.h"
+#include "engine/tensor/copy.h"
 
 namespace kerf {
 namespace {
@@ -71,14 +72,18 @@ Result<Value> indexPutKernel(const BoundArguments& args) {
   return callOp("aten.view_as_complex.default", {dense});
 }
 
-/// (self, dim, index, source, …): index_add and scatter_add of both parts; scatter's index covers them too.
-Result<Value> addAtKernel(const BoundArguments& args) {
-  const Tensor &self = args.tensor(0), &index = args.tensor(2), &source = args.tensor(3);
+Tensor atLeastVector(const Tensor& tensor) {
+  return tensor.dim() == 0 ? tensor.viewAs({1}, {1}, tensor.offset()) : tensor;
+}
+
+/// (self, dim, index, source, …): index_add, index_copy and scatter_add of both parts; scatter's index covers them too.
+Result<Value> writeAtKernel(const BoundArguments& args) {
+  const Tensor self = atLeastVector(args.tensor(0)), index = atLeastVector(args.tensor(2)),
+               source = atLeastVector(args.tensor(3));
   if (!isComplex(self.dtype()) || self.dtype() != source.dtype() || !isIntegral(index.dtype()))
     return mismatch(args, "self and source must have one dtype, the index must be of integers");
   if (isComplex(index.dtype()) || !isComplex(self.dtype())) return mismatch(args, "argument 'index' must be integers");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  if (self.dim() == 0) return fail(ErrorCode::UnsupportedOp, "{}: no complex scalars", args.opName());
   ValueList values = args.values;
   values[0] = partsView(self);
   values[1] = dim;
@@ -96,7 +101,26 @@ Result<Value> addAtKernel(const BoundArguments& args) {
   }
   KERF_TRY(const Tensor parts, callTensorOp(args.op->schema.qualifiedName(), values, options));
   KERF_TRY(const Tensor dense, parts.contiguous());
-  return callOp("aten.view_as_complex.default", {dense});
+  KERF_TRY(const Value joined, callOp("aten.view_as_complex.default", {dense}));
+  return args.tensor(0).dim() == 0 ? Value(joined.tensor().viewAs({}, {}, joined.tensor().offset())) : joined;
+}
+
+/// masked_scatter(self, mask, source): both parts of an element are masked alike.
+Result<Value> maskedScatterKernel(const BoundArguments& args) {
+  const Tensor &self = args.tensor(0), &mask = args.tensor(1), &source = args.tensor(2);
+  if (!isComplex(self.dtype()) || self.dtype() != source.dtype() || isComplex(mask.dtype()))
+    return mismatch(args, "self and source must have one dtype, the mask must be of bool");
+  KERF_TRY(Tensor out, makeOutput(args));
+  const Tensor wide = self.viewAs(out.sizes(), broadcastStrides(self, out.sizes()), self.offset());
+  Sizes sizes = out.sizes(), strides = broadcastStrides(mask, out.sizes());
+  sizes.push_back(2);
+  strides.push_back(0);
+  KERF_TRY(const Tensor dense, source.contiguous());
+  KERF_TRY(const Tensor parts,
+           callTensorOp("aten.masked_scatter.default",
+                        {partsView(wide), mask.viewAs(sizes, strides, mask.offset()), partsView(dense)}));
+  KERF_CHECK(copyElements(parts, partsView(out)));
+  return Value(std::move(out));
 }
 
 Result<Value> noNumber(const BoundArguments& args) {
@@ -127,8 +151,11 @@ constexpr OpRow rows[] = {
     {"aten::allclose(Tensor self)", none, ordinaryShape, allcloseKernel},
     {"aten::nan_to_num(Tensor self)", OpTrait::Pointwise, ordinaryShape, nanToNumKernel},
     {"aten::index_put(Tensor self)", none, ordinaryShape, indexPutKernel},
-    {"aten::index_add(Tensor self)", none, ordinaryShape, addAtKernel},
-    {"aten::scatter_add(Tensor self)", none, ordinaryShape, addAtKernel},
+    {"aten::_unsafe_index_put(Tensor self)", none, ordinaryShape, indexPutKernel},
+    {"aten::index_add(Tensor self)", none, ordinaryShape, writeAtKernel},
+    {"aten::index_copy(Tensor self)", none, ordinaryShape, writeAtKernel},
+    {"aten::scatter_add(Tensor self)", none, ordinaryShape, writeAtKernel},
+    {"aten::masked_scatter(Tensor self)", none, ordinaryShape, maskedScatterKernel},
     {"aten::item(Tensor self)", none, ordinaryShape, noNumber},
     {"aten::_local_scalar_dense(Tensor self)", none, ordinaryShape, noNumber},
     {"aten::var_mean.correction(Tensor self)", OpTrait::Reduction, momentsShape, momentsKernel<false>},

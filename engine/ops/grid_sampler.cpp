@@ -171,9 +171,9 @@ void addVector(const GradientOf& of, std::int64_t first, std::int64_t count) {
           sums[i][d] * taps[i].axes[2 - d].scale;
 }
 
-/// Vectors of 64 bytes run along the whole output where the grid is contiguous, else along each of its rows.
+/// Vectors of 32 bytes run along the whole output where the grid is contiguous, else along each of its rows.
 void addPlane(const GradientOf& of, const Tensor& grid) {
-  const std::int64_t step = 64 / itemSize(grid.dtype()), width = grid.size(2);
+  const std::int64_t step = 32 / itemSize(grid.dtype()), width = grid.size(2);
   const bool whole = grid.stride(3) == 1 && grid.stride(2) == 2 && grid.stride(1) == 2 * width;
   const std::int64_t line = whole ? of.points : width;
   for (std::int64_t begin = 0; begin < of.points; begin += line)

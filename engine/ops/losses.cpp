@@ -126,7 +126,7 @@ double steppedSlope(const BoundArguments& args, DType dtype, double x, double ta
   const auto r = [dtype](double value) { return roundedTo(dtype, value); };
   if (args.op->schema.name == "aten::mse_loss_backward") return r(r(r(2 * factor) * r(x - target)) * grad);
   const double z = r(std::exp(r(-target * x)));
-  return r(r(r(r(target * z) * -factor) / r(z + 1)) * grad);
+  return r(r(r(r(target * z) * -r(factor)) / r(z + 1)) * grad);
 }
 
 Result<Value> pairBackwardKernel(const BoundArguments& args) {

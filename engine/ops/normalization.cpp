@@ -3,6 +3,7 @@
 
 #include "engine/ops/doubles.h"
 #include "engine/ops/op_row.h"
+#include "engine/ops/planes.h"
 #include "engine/ops/reduce.h"
 #include "engine/ops/strides.h"
 #include "engine/tensor/copy.h"
@@ -144,6 +145,7 @@ Result<Value> layerBackwardKernel(const BoundArguments& args) {
   KERF_TRY(const Doubles inverses, parameter(args, 4, plan.rows, 1));
   KERF_TRY(const Doubles weight, parameter(args, 5, plan.width, 1));
   Doubles gradWeight(static_cast<std::size_t>(plan.width)), gradBias(gradWeight.size());
+  const DType stored = (args.tensorIf(5) ? *args.tensorIf(5) : args.tensor(1)).dtype();
   for (std::int64_t r = 0; r < plan.rows; ++r) {
     double* g = grad.data() + r * plan.width;
     const double* row = x.data() + r * plan.width;
@@ -152,8 +154,8 @@ Result<Value> layerBackwardKernel(const BoundArguments& args) {
     for (std::int64_t i = 0; i < plan.width; ++i) {
       const auto k = static_cast<std::size_t>(i);
       const double normal = (row[i] - mean) * inverse;
-      gradWeight[k] += g[i] * normal;
-      gradBias[k] += g[i];
+      gradWeight[k] = roundedTo(stored, gradWeight[k] + g[i] * normal);  // kept in the parameters' type
+      gradBias[k] = roundedTo(stored, gradBias[k] + g[i]);
       sum += g[i] * weight[k];
       weighted += g[i] * weight[k] * normal;
     }

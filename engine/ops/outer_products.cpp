@@ -1,4 +1,5 @@
 // addr and addbmm: products whose order of rounding shows in 16-bit types.
+#include "engine/ops/complex_values.h"
 #include "engine/ops/planes.h"
 #include "engine/ops/rare_rows.h"
 #include "engine/ops/type_promotion.h"
@@ -39,6 +40,18 @@ Result<void> addrFloats(const BoundArguments& args, const Tensor& out) {
   return writeValues(values, out);
 }
 
+Result<void> addrComplexes(const BoundArguments& args, const Tensor& out) {
+  KERF_TRY(Complexes values, complexesOf(args.tensor(0), out.sizes()));
+  KERF_TRY(const Complexes vec1, complexesOf(args.tensor(1)));
+  KERF_TRY(const Complexes vec2, complexesOf(args.tensor(2)));
+  const double beta = args.number(3), alpha = args.number(4);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Z product = multiply(alpha * vec1[i / vec2.size()], vec2[i % vec2.size()]);
+    values[i] = beta == 0 ? product : beta * values[i] + product;
+  }
+  return writeComplexes(values, out);
+}
+
 /// Integers wrap; bool multiplies as "and" and adds as "or".
 Result<void> addrIntegers(const BoundArguments& args, const Tensor& out) {
   const auto read = [](const Tensor& tensor) -> Result<Tensor> {
@@ -67,6 +80,8 @@ Result<Value> addrKernel(const BoundArguments& args) {
   if (out.numel() == 0) return Value(std::move(out));
   if (isIntegral(out.dtype())) {
     KERF_CHECK(addrIntegers(args, out));
+  } else if (isComplex(out.dtype())) {
+    KERF_CHECK(addrComplexes(args, out));
   } else {
     KERF_CHECK(addrFloats(args, out));
   }

@@ -18,6 +18,22 @@ KERF_ELEMENT3(SubScaled, sub(x, mul(y, z)));
 KERF_ELEMENT2(ReverseSub, sub(y, x));
 KERF_ELEMENT3(ReverseSubScaled, sub(y, mul(x, z)));
 KERF_ELEMENT2(Mul, mul(x, y));
+
+/// x·alpha as 16-bit floats store it before it is added.
+template <class T16, class V>
+V scaled16(V x, V alpha) {
+  if constexpr (isInt<V>)
+    return mul(x, alpha);
+  else
+    return V(float(T16(float(x * alpha))));
+}
+template <class T16>
+KERF_ELEMENT3(AddScaled16, add(x, scaled16<T16>(y, z)));
+template <class T16>
+KERF_ELEMENT3(SubScaled16, sub(x, scaled16<T16>(y, z)));
+template <class T16>
+KERF_ELEMENT3(ReverseSubScaled16, sub(y, scaled16<T16>(x, z)));
+
 KERF_ELEMENT2(Div, x / y);
 KERF_ELEMENT2(DivFloor, floorDivide(x, y));
 KERF_ELEMENT2(DivTrunc, truncDivide(x, y));
@@ -33,7 +49,7 @@ KERF_ELEMENT2(NextAfter, std::nextafter(x, y));
 KERF_ELEMENT2(BitAnd, x& y);
 KERF_ELEMENT2(BitOr, x | y);
 KERF_ELEMENT2(BitXor, x ^ y);
-KERF_ELEMENT2(ShiftLeft, y < 0 || y > 63 ? 0 : T(std::uint64_t(x) << y));
+KERF_ELEMENT2(ShiftLeft, y<0 || y> 63 ? 0 : T(std::uint64_t(x) << y));
 KERF_ELEMENT2(ShiftRight, x >> (y < 0 || y > 63 ? 63 : y));
 KERF_ELEMENT2(Gcd, std::gcd(x, y));
 KERF_ELEMENT2(Lcm, x == 0 || y == 0 ? 0 : std::abs(mul(x / std::gcd(x, y), y)));
@@ -110,22 +126,25 @@ constexpr PointwiseSpec trueDivision = floatSpec<Div>(Promotion::Floating, Numbe
 
 /// add and sub take `alpha` as third operand only when it is not 1. Unlike mul and div they round numbers to the
 /// tensor's type first.
-template <class Plain>
-const PointwiseSpec* plainIfAlphaIsOne(const BoundArguments& args) {
+template <class Plain, template <class> class Scaled16>
+const PointwiseSpec* scaledForm(const BoundArguments& args) {
   const auto* alpha = args.values[2].as<std::int64_t>();
-  return alpha && *alpha == 1 ? &same<Plain> : nullptr;
+  if (alpha && *alpha == 1) return &same<Plain>;
+  const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
+  if (dtype == DType::BFloat16) return &same<Scaled16<BFloat16>>;
+  return dtype == DType::Float16 ? &same<Scaled16<Half>> : nullptr;
 }
 
-template <class Plain, class Scaled>
+template <class Plain, class Scaled, template <class> class Scaled16>
 constexpr PointwiseSpec scaledSpec(bool allowBool) {
   PointwiseSpec spec = numberSpec<Scaled>();
-  spec.select = plainIfAlphaIsOne<Plain>;
+  spec.select = scaledForm<Plain, Scaled16>;
   spec.allowBool = allowBool;
   return spec;
 }
-constexpr PointwiseSpec scaledAdd = scaledSpec<Add, AddScaled>(true);
-constexpr PointwiseSpec scaledSub = scaledSpec<Sub, SubScaled>(false);
-constexpr PointwiseSpec scaledReverseSub = scaledSpec<ReverseSub, ReverseSubScaled>(false);
+constexpr PointwiseSpec scaledAdd = scaledSpec<Add, AddScaled, AddScaled16>(true);
+constexpr PointwiseSpec scaledSub = scaledSpec<Sub, SubScaled, SubScaled16>(false);
+constexpr PointwiseSpec scaledReverseSub = scaledSpec<ReverseSub, ReverseSubScaled, ReverseSubScaled16>(false);
 
 /// 16-bit floats round the quotient before it is truncated.
 template <class T>
@@ -177,7 +196,7 @@ constexpr PointwiseSpec nextAfter = [] {
 }();
 
 /// PyTorch's vector kernel multiplies by the divisor's reciprocal, so that quotients beyond float's range give NaN;
-/// what is left of a run after whole vectors of 32 goes through C's fmod.
+/// what is left of a run after whole vectors of 32 goes through C's fmod, and so do tensors whose elements are apart.
 template <class F>
 void remainderChunk(const void* const* in, void* out, std::int64_t count) {
   const auto *x = static_cast<const float*>(in[0]), *y = static_cast<const float*>(in[1]);
@@ -188,9 +207,17 @@ void remainderChunk(const void* const* in, void* out, std::int64_t count) {
   }
 }
 template <class F>
+const PointwiseSpec* withoutVectors(const BoundArguments& args) {
+  for (const Value& value : args.values)
+    if (value.isTensor() && value.tensor().numel() > 1 && std::ranges::count(value.tensor().strides(), 1) == 0)
+      return &division<F>;
+  return nullptr;
+}
+template <class F>
 constexpr PointwiseSpec remainder = [] {
   PointwiseSpec spec = division<F>;
   spec.f32 = remainderChunk<F>;
+  spec.select = withoutVectors<F>;
   return spec;
 }();
 

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 
+#include "engine/ops/complex_values.h"
 #include "engine/ops/doubles.h"
 #include "engine/ops/planes.h"
 #include "engine/ops/rare_rows.h"
@@ -62,7 +63,7 @@ Result<Value> rot90Kernel(const BoundArguments& args) {
 
 Result<Value> renormShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  if (!isFloating(self.dtype())) return mismatch(args, "argument 'self' must be floating point");
+  if (isIntegral(self.dtype())) return mismatch(args, "argument 'self' must be floating point or complex");
   if (self.dim() < 2) return mismatch(args, "expects at least 2 dimensions, got {}", self.dim());
   KERF_CHECK(wrapDim(args, args.integer(2), self.dim()));
   if (!(args.number(1) > 0)) return mismatch(args, "argument 'p' must be positive, got {}", args.number(1));
@@ -74,7 +75,7 @@ Result<Value> renormKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
-  KERF_TRY(Doubles values, doublesOf(self));
+  KERF_TRY(Complexes values, complexesOf(self));
   const double p = args.number(1), limit = args.number(3);
   std::int64_t inner = 1;
   for (std::int64_t d = dim + 1; d < self.dim(); ++d) inner *= self.size(d);
@@ -89,10 +90,10 @@ Result<Value> renormKernel(const BoundArguments& args) {
   }
   for (double& norm : norms) {
     if (!std::isinf(p)) norm = p == 2 ? std::sqrt(norm) : std::pow(norm, 1 / p);
-    norm = norm > limit ? roundedTo(self.dtype(), limit / (norm + 1e-7)) : 1.0;
+    norm = norm > limit ? roundedTo(partOf(self.dtype()), limit / (norm + 1e-7)) : 1.0;
   }
   for (std::size_t i = 0; i < values.size(); ++i) values[i] *= norms[sliceOf(i)];
-  KERF_CHECK(writeValues(values, out));
+  KERF_CHECK(writeComplexes(values, out));
   return Value(std::move(out));
 }
 
@@ -193,28 +194,49 @@ Result<Value> trilinearShape(const BoundArguments& args) {
   return Value(metaTensor(args.tensor(0).dtype(), kept));
 }
 
-/// Computed in double or int64; the partial result of the first two inputs rounds to the dtype, as their product there.
-Result<Value> trilinearKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeOutput(args));
-  if (out.numel() == 0) return Value(std::move(out));
-  KERF_TRY(const Trilinear plan, trilinear(args));
-  const DType wide = isFloating(out.dtype()) ? DType::Float64 : DType::Int64;
-  Tensor inputs[3];
-  for (std::size_t k = 0; k < 3; ++k) {
-    KERF_TRY(inputs[k], plan.inputs[k].to(wide));
-  }
+/// One product and its sum, in double or int64; the partial result of the first two inputs rounds to `dtype`, as their
+/// product there.
+Result<Tensor> trilinearSum(const Trilinear& plan, const std::array<Tensor, 3>& inputs, DType dtype) {
+  const DType wide = inputs[0].dtype();
   KERF_TRY(Tensor partial, callTensorOp("aten.mul.Tensor", {inputs[0], inputs[1]}));
   if (!plan.summedFirst.empty()) {
     KERF_TRY(partial, callTensorOp("aten.sum.dim_IntList", {partial, intList(plan.summedFirst), true}));
   }
-  KERF_TRY(const Tensor rounded, partial.to(out.dtype()));
+  KERF_TRY(const Tensor rounded, partial.to(dtype));
   KERF_TRY(partial, rounded.to(wide));
   KERF_TRY(Tensor product, callTensorOp("aten.mul.Tensor", {partial, inputs[2]}));
   Sizes summed = plan.summedLast;
   if (!summed.empty()) {
     KERF_TRY(product, callTensorOp("aten.sum.dim_IntList", {product, intList(summed), true}));
   }
-  KERF_TRY(const Tensor result, product.to(out.dtype()));
+  return product.to(dtype);
+}
+
+/// unroll_dim is a loop: where it is summed over, the running sum is kept in the result's dtype.
+Result<Value> trilinearKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  if (out.numel() == 0) return Value(std::move(out));
+  KERF_TRY(const Trilinear plan, trilinear(args));
+  const std::int64_t unrolled = args.integer(7);
+  const bool loop = contains(args.sizes(6), unrolled);
+  std::array<Tensor, 3> inputs;
+  for (std::size_t k = 0; k < 3; ++k) {
+    KERF_TRY(inputs[k], plan.inputs[k].to(isFloating(out.dtype()) ? DType::Float64 : DType::Int64));
+  }
+  Tensor result;
+  for (std::int64_t k = 0; k < (loop ? plan.sizes[static_cast<std::size_t>(unrolled)] : 1); ++k) {
+    std::array<Tensor, 3> slices = inputs;
+    for (Tensor& slice : slices)
+      if (loop && slice.size(unrolled) > 1) {
+        KERF_TRY(slice, callTensorOp("aten.slice.Tensor", {slice, unrolled, k, k + 1}));
+      }
+    KERF_TRY(Tensor part, trilinearSum(plan, slices, out.dtype()));
+    if (result.defined()) {
+      KERF_TRY(part, callTensorOp("aten.add.Tensor", {result, part}));
+    }
+    result = std::move(part);
+  }
+  if (!result.defined()) return Value(std::move(out));
   KERF_TRY(const Tensor flat, result.contiguous());
   KERF_CHECK(copyElements(flat.viewAs(out.sizes(), contiguousStrides(out.sizes()), flat.offset()), out));
   return Value(std::move(out));

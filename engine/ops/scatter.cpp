@@ -61,8 +61,11 @@ T identityOf(Combine how) {
   return 0;
 }
 
-/// self as a wide, contiguous working copy: double for floats, int64 else.
+/// self as a wide, contiguous working copy: double for floats, int64 for integers and bool. UnsupportedOp for complex
+/// tensors, which would lose their imaginary parts.
 Result<Tensor> workingCopy(const Tensor& self) {
+  if (isComplex(self.dtype()))
+    return fail(ErrorCode::UnsupportedOp, "not implemented for {}", dtypeInfo(self.dtype()).torchName);
   KERF_TRY(const Tensor wide, self.to(isIntegral(self.dtype()) ? DType::Int64 : DType::Float64));
   return wide.clone();
 }
@@ -72,8 +75,8 @@ struct Write {
   std::int64_t target, source;
 };
 
-/// Whether a running sum is stored in self's own dtype after every write (index ops, put), or kept wide until the end
-/// (scatter ops).
+/// Whether a running sum is stored in self's own dtype after every write (vectors, index ops other than index_add,
+/// put), or kept wide until the end (scatter ops, index_add of matrices).
 enum class Rounding : std::uint8_t { EveryWrite, AtEnd };
 
 double roundedLike(DType dtype, double x) {
@@ -220,11 +223,12 @@ Result<std::vector<Write>> sliceWrites(const BoundArguments& args, const Tensor&
   return writes;
 }
 
-Result<Value> slicesWith(const BoundArguments& args, const Tensor& source, Combine how, bool includeSelf) {
+Result<Value> slicesWith(const BoundArguments& args, const Tensor& source, Combine how, bool includeSelf,
+                         Rounding rounding = Rounding::EveryWrite) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor working, workingCopy(args.tensor(0)));
   KERF_TRY(const auto writes, sliceWrites(args, args.tensor(0), args.tensor(2), source.sizes()));
-  KERF_CHECK(finish(writes, working, source, how, includeSelf, out, Rounding::EveryWrite));
+  KERF_CHECK(finish(writes, working, source, how, includeSelf, out, rounding));
   return Value(std::move(out));
 }
 
@@ -239,7 +243,8 @@ Result<Value> indexAdd(const BoundArguments& args) {
       KERF_TRY(source, source.to(args.tensor(0).dtype()));  // the vector form rounds the product first
     }
   }
-  return slicesWith(args, source, Combine::Sum, true);
+  const Rounding rounding = args.tensor(0).dim() < 2 ? Rounding::EveryWrite : Rounding::AtEnd;
+  return slicesWith(args, source, Combine::Sum, true, rounding);
 }
 Result<Value> indexCopy(const BoundArguments& args) { return slicesWith(args, args.tensor(3), Combine::Assign, true); }
 Result<Value> indexReduce(const BoundArguments& args) {

@@ -3,10 +3,10 @@
 
 #include "engine/ops/element_math.h"
 #include "engine/ops/op_row.h"
-#include "engine/ops/planes.h"
 #include "engine/ops/strides.h"
 #include "engine/ops/views.h"
 #include "engine/tensor/copy.h"
+#include "engine/tensor/dispatch.h"
 
 namespace kerf {
 namespace {
@@ -122,21 +122,22 @@ Result<Value> backwardKernel(const BoundArguments& args) {
 /// Windows overlap, so their gradients add up; sums are kept in the tensor's type.
 Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
-  KERF_TRY(const Tensor sums, Tensor::zeros(DType::Float64, out.sizes()));
-  KERF_TRY(const Tensor view, unfoldPart(args, sums, 2));
+  KERF_TRY(const Tensor view, unfoldPart(args, out, 2));
   if (view.sizes() != args.tensor(0).sizes()) return mismatch(args, "grad does not have the shape of the windows");
-  KERF_TRY(const Tensor wide, args.tensor(0).to(DType::Float64));
-  KERF_TRY(const Tensor grad, wide.contiguous());
-  const double* next = grad.data<double>();
+  KERF_TRY(const Tensor grad, args.tensor(0).contiguous());
   const std::int64_t count = grad.numel();
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t rest = i, offset = 0;
-    for (std::size_t d = view.sizes().size(); d-- > 0; rest /= view.sizes()[d])
-      offset += rest % view.sizes()[d] * view.strides()[d];
-    double& sum = sums.data<double>()[offset];
-    sum = roundedTo(out.dtype(), sum + next[i]);
-  }
-  KERF_CHECK(copyElements(sums, out));
+  KERF_CHECK(dispatchAllAndComplex(out.dtype(), [&]<class T>() {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t rest = i, offset = 0;
+      for (std::size_t d = view.sizes().size(); d-- > 0; rest /= view.sizes()[d])
+        offset += rest % view.sizes()[d] * view.strides()[d];
+      T& sum = view.data<T>()[offset];
+      if constexpr (element::isInt<T>)
+        sum = element::add(sum, grad.data<T>()[i]);
+      else
+        sum = T(sum + grad.data<T>()[i]);
+    }
+  }));
   return Value(std::move(out));
 }
 
