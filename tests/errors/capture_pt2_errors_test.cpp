@@ -110,6 +110,7 @@ TEST(Pt2Errors, NeverRunsPickles) {
 }
 
 TEST(Pt2Errors, ReadsPicklesOfTensorsOnly) {
+  const std::string longText = "X\x2c\x01\0\0"s + std::string(300, 'n');  // every tensor would hold a copy
   const std::pair<std::string, const char*> bad[] = {
       {"\x80\x02"s + "cos\nsystem\n(X\x02\0\0\0idtR."s, "os.system"},
       {"\x80\x02"s + "c__builtin__\neval\n."s, "eval"},
@@ -126,7 +127,9 @@ TEST(Pt2Errors, ReadsPicklesOfTensorsOnly) {
       {"\x80\x09."s, "protocol 9"},
       {"\x80\x02"s + "ctorch._utils\n_rebuild_tensor_v2\n)R."s, "too few"},
       {"\x80\x02"s + "ctorch\nFloatStorage\n)R."s, "no tensor"},
-      {"\x80\x02)Q."s, "too few"}};
+      {"\x80\x02)Q."s, "too few"},
+      {"\x80\x02"s + "ctorch\ndevice\n" + longText + "\x85R.", "no device"},
+      {"\x80\x02(X\7\0\0\0storage"s + "ctorch\nFloatStorage\n" + longText + "X\3\0\0\0cpuK\1tQ."s, "no proper name"}};
   for (const auto& [text, words] : bad) {
     const auto pickle = pt2::readPickle(bytesOf(text), 1000);
     ASSERT_FALSE(pickle.has_value()) << words;
