@@ -14,6 +14,7 @@ using kerf::ui::Screenshot;
 using kerf::ui::ScreenshotOptions;
 
 constexpr int kBadUsage = 2;
+constexpr int kNoDisplay = 3;
 
 void addOptions(QCommandLineParser& parser) {
   parser.setApplicationDescription("Graph debugger and minifier for PyTorch compiler graphs.");
@@ -41,6 +42,22 @@ QSize parseSize(const QString& text) {
   const bool sane = good[0] && good[1] && size.width() >= 320 && size.height() >= 240 && size.width() <= 16384 &&
                     size.height() <= 16384;
   return sane ? size : QSize();
+}
+
+enum class Start { Window, Offscreen, NoDisplay };
+
+/// What has to be known before Qt looks for a display: screenshots, help and wrong options need none.
+Start startOf(int argc, char** argv) {
+  QStringList arguments;
+  for (int i = 0; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
+  QCommandLineParser parser;
+  addOptions(parser);
+  if (!parser.parse(arguments)) return Start::Offscreen;
+  for (const char* option : {"screenshot", "help", "version"})
+    if (parser.isSet(option)) return Start::Offscreen;
+  const auto set = [](const char* name) { return !qEnvironmentVariableIsEmpty(name); };
+  const bool chosen = set("QT_QPA_PLATFORM") || arguments.contains("-platform");
+  return chosen || set("DISPLAY") || set("WAYLAND_DISPLAY") ? Start::Window : Start::NoDisplay;
 }
 
 /// Without a display Qt warns of things that nobody can see or change.
@@ -82,8 +99,11 @@ int takeScreenshot(MainWindow& window, const QCommandLineParser& parser) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (!QByteArray(argv[i]).startsWith("--screenshot")) continue;
+  const Start start = startOf(argc, argv);
+  if (start == Start::NoDisplay)
+    return say(kNoDisplay, "there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "
+                           "--screenshot FILE.png PATH draws without one");
+  if (start == Start::Offscreen) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     qInstallMessageHandler(quietMessages);
   }
@@ -92,7 +112,9 @@ int main(int argc, char** argv) {
   QApplication::setApplicationVersion(KERF_VERSION);
   QCommandLineParser parser;
   addOptions(parser);
-  parser.process(application);
+  if (!parser.parse(QApplication::arguments())) return say(kBadUsage, parser.errorText());
+  if (parser.isSet("help")) parser.showHelp();
+  if (parser.isSet("version")) parser.showVersion();
   if (const auto problem = usageProblem(parser); !problem.isEmpty()) return say(kBadUsage, problem);
   const bool shot = parser.isSet("screenshot");
   MainWindow window({!shot, parser.value("theme").isEmpty() && shot ? "light" : parser.value("theme")});

@@ -3,6 +3,7 @@
 
 #include <QImage>
 #include <QProcess>
+#include <QProcessEnvironment>
 #include <QTemporaryDir>
 
 #include "tests/ui/support.h"
@@ -15,8 +16,11 @@ struct Outcome {
   QString errors;
 };
 
-Outcome studio(const QStringList& arguments) {
+Outcome studio(const QStringList& arguments, const QStringList& unset = {}) {
   QProcess process;
+  auto environment = QProcessEnvironment::systemEnvironment();
+  for (const auto& name : unset) environment.remove(name);
+  process.setProcessEnvironment(environment);
   process.start(KERF_BINARY_DIR "/bin/kerf-studio", arguments);
   if (!process.waitForFinished(60'000)) return {};
   return {process.exitCode(), QString::fromUtf8(process.readAllStandardError())};
@@ -51,6 +55,18 @@ TEST(Screenshot, HasTheAskedSizeAndIsTheSameTwice) {
   const QRect different = difference(image, QImage(second));
   EXPECT_TRUE(different.isEmpty()) << "the renderings differ within x " << different.left() << " to "
                                    << different.right() << ", y " << different.top() << " to " << different.bottom();
+}
+
+TEST(Screenshot, HelpAndWrongOptionsNeedNoDisplay) {
+  const QStringList display{"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"};
+  EXPECT_EQ(studio({"--help"}, display).code, 0);
+  EXPECT_EQ(studio({"--version"}, display).code, 0);
+  const auto unknown = studio({"--bogus"}, display);
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(unknown.errors.contains("bogus")) << qPrintable(unknown.errors);
+  const auto window = studio({test::samplePath()}, display);
+  EXPECT_EQ(window.code, 3);
+  EXPECT_TRUE(window.errors.contains("--screenshot")) << qPrintable(window.errors);
 }
 
 TEST(Screenshot, DarkIsDark) {

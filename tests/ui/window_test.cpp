@@ -177,6 +177,8 @@ TEST_F(Window, ComparesInAChildProcessAndColoursTheGraph) {
   ASSERT_TRUE(accuracy->nodeIndex.contains("relu"));
   EXPECT_TRUE(accuracy->nodes[std::size_t(accuracy->nodeIndex["relu"])].firstBad);
   EXPECT_TRUE(m_window->accuracyPanel().verdict().contains("first bad: relu"));
+  ASSERT_NE(m_window->session().nodeDoc(), nullptr) << "nothing was selected, so the first bad node is";
+  EXPECT_EQ(m_window->session().nodeDoc()->name, "relu");
   EXPECT_EQ(m_window->pane().view().state().mode, ColorMode::Accuracy);
 }
 

@@ -84,7 +84,7 @@ QWidget* AccuracyPanel::buildTables() {
   splitter->addWidget(titled(tr("Outputs"), m_outputTable));
   splitter->addWidget(titled(tr("Nodes"), m_nodeTable));
   splitter->setChildrenCollapsible(false);
-  splitter->setSizes({430, 570});
+  splitter->setSizes({340, 660});
   return splitter;
 }
 
@@ -120,11 +120,8 @@ void AccuracyPanel::showAccuracy() {
 
 void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
   int bad = 0;
-  QString first;
-  for (const auto& row : doc.nodes) {
-    bad += !row.same;
-    if (row.firstBad && first.isEmpty()) first = row.node;
-  }
+  for (const auto& row : doc.nodes) bad += !row.same;
+  const QString first = doc.firstBad();
   auto text = doc.same ? tr("Same") : doc.failure.isEmpty() ? tr("Different") : tr("Failed: %1").arg(doc.failure);
   if (bad > 0) text += tr("  ·  %1 beyond the limit").arg(plural(bad, "node"));
   if (!first.isEmpty()) text += tr("  ·  first bad: %1").arg(first);

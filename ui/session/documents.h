@@ -1,6 +1,7 @@
 // Documents: immutable plain snapshots of what the engine knows, made on worker threads and shown by models and panels.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -102,6 +103,11 @@ struct AccuracyDoc {
   std::vector<OutputRow> outputs;
   std::vector<NodeRow> nodes;
   QHash<QString, int> nodeIndex;
+  /// Name of the node where the results part; empty if nowhere.
+  QString firstBad() const {
+    const auto row = std::ranges::find_if(nodes, &NodeRow::firstBad);
+    return row == nodes.end() ? QString() : row->node;
+  }
 };
 using AccuracyDocPtr = std::shared_ptr<const AccuracyDoc>;
 

@@ -70,6 +70,7 @@ void Session::compared(Key where, const QString& plant, const QByteArray& output
                                   if (known->compare) known->compare.release()->deleteLater();
                                   known->accuracy = doc;
                                   if (where == key()) emit accuracyChanged();
+                                  if (where == key() && doc && node() < 0) selectNode(doc->firstBad());
                                   if (doc && !doc->error.isEmpty()) emit failed(tr("Comparison failed"), doc->error);
                                 });
 }
