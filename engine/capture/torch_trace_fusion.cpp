@@ -102,6 +102,7 @@ bool isProvenanceArtifact(std::string_view name) {
 
 bool addNodeMappings(std::string_view json, const GraphOrigin& origin, const std::string& keyPrefix,
                      CaptureDetails& details, NameRoom& room) {
+  room.begin(json.size());
   NameMap kernels;
   JsonWalker members(json);
   bool good = true;
@@ -122,6 +123,7 @@ bool addProvenance(std::string_view json, std::string_view name, const GraphOrig
                    const std::string& keyPrefix, CaptureDetails& details, NameRoom& room) {
   if (name != "inductor_triton_kernel_to_post_grad_nodes")
     return addNodeMappings(json, origin, keyPrefix, details, room);
+  room.begin(json.size());
   NameMap kernels;
   const bool good = readMap(json, kernels);
   return addKernels(kernels, origin, keyPrefix, details, room) && good;

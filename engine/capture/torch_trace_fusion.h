@@ -8,15 +8,22 @@
 namespace kerf::trace {
 
 /// What the provenance maps of one capture may still take. Maps refer to each other: a small text can name the same
-/// long list for each of its kernels.
+/// long list for each of its kernels. No text gets much more than its own size, and all together not all the memory.
 class NameRoom {
  public:
-  explicit NameRoom(std::int64_t bytes = 128 << 20) : m_bytes(bytes) {}
-  /// Whether `bytes` more are within it; once they are not, nothing is.
-  bool take(std::size_t bytes) { return (m_bytes -= std::min(m_bytes, static_cast<std::int64_t>(bytes))) > 0; }
+  /// Begins a text of `bytes`.
+  void begin(std::size_t bytes) { m_here = std::min(m_all, least + perByte * static_cast<std::int64_t>(bytes)); }
+  /// Whether `bytes` more are within it; once they are not, nothing of this text is.
+  bool take(std::size_t bytes) {
+    const std::int64_t taken = std::min(m_here, static_cast<std::int64_t>(bytes));
+    m_here -= taken;
+    m_all -= taken;
+    return m_here > 0;
+  }
 
  private:
-  std::int64_t m_bytes;
+  static constexpr std::int64_t least = 64 << 10, perByte = 64;  ///< real maps take less than 10 bytes for each of theirs
+  std::int64_t m_all = 512 << 20, m_here = 0;
 };
 
 /// True for artifacts that hold provenance maps.
