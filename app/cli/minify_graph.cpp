@@ -27,7 +27,9 @@ std::vector<std::string> judgeCommand(const OracleSettings& settings, const std:
 }
 
 Result<std::string> recheck(const OracleSettings& settings, const std::filesystem::path& repro, std::stop_token stop) {
-  KERF_TRY(const auto judged, runProgram(judgeCommand(settings, repro), {}, settings.timeout + 60s, stop));
+  // stock PyTorch needs a minute before it begins, and longer where its caches are cold
+  const std::chrono::milliseconds limit = settings.oracle == "torch" ? settings.timeout + 5min : settings.timeout + 60s;
+  KERF_TRY(const auto judged, runProgram(judgeCommand(settings, repro), {}, limit, stop));
   const auto answer = Json::parse(judged.output, nullptr, false);
   if (!answer.is_object() || !answer.contains("fingerprint")) {
     return fail(ErrorCode::Environment, "the repro {} could not be checked in a fresh process: {}", repro.string(),
@@ -130,7 +132,12 @@ class Minification {
   }
 
   Result<void> checkRepro() {
-    KERF_TRY(m_outcome.rechecked, recheck(m_settings.oracle, m_outcome.repro, m_stop));
+    auto found = recheck(m_settings.oracle, m_outcome.repro, m_stop);
+    if (!found && found.error().code == ErrorCode::Cancelled) {
+      m_events.note(fmt::format("{} is written; stopped before a fresh process had checked it", m_outcome.repro.string()));
+      return {};
+    }
+    KERF_TRY(m_outcome.rechecked, std::move(found));
     if (m_outcome.rechecked == m_outcome.fingerprint) return {};
     return fail(ErrorCode::Different,
                 "the repro {} was written, but a fresh process finds \"{}\" where the search found \"{}\"",
