@@ -25,7 +25,9 @@ std::vector<OpRows> rareFamilies() {
           lossRestOps(),
           specialFunctionOps(),
           foreachOps(),
-          ctcLossOps()};
+          ctcLossOps(),
+          compositeLossOps(),
+          compositeTensorOps()};
 }
 
 }  // namespace kerf

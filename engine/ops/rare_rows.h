@@ -28,6 +28,8 @@ OpRows lossRestOps();
 OpRows specialFunctionOps();
 OpRows foreachOps();
 OpRows ctcLossOps();
+OpRows compositeLossOps();
+OpRows compositeTensorOps();
 
 /// All of the above.
 std::vector<OpRows> rareFamilies();

@@ -152,5 +152,88 @@ TEST(Rrelu, WritesItsSlopesIntoTheNoise) {
   EXPECT_EQ(valuesOf(callTensor("aten.rrelu.default", {self, 0.25, 0.75})), (std::vector<double>{-1, 5, -2}));
 }
 
+std::vector<double> valuesAt(std::string_view op, const ValueList& args, const KeywordValues& kwargs = {}) {
+  return valuesOf(callTensor(op, args, kwargs));
+}
+using Values = std::vector<double>;
+
+TEST(CompositeLosses, FollowTheirDefinitions) {
+  const Tensor a = tensorOf({2}, {1, 3}), b = tensorOf({2}, {2, 1}), target = tensorOf({2}, {1, -1});
+  EXPECT_EQ(valuesAt("aten.margin_ranking_loss.default", {a, b, target, 0.5, std::int64_t{0}}), (Values{1.5, 2.5}));
+  EXPECT_EQ(valuesAt("aten.hinge_embedding_loss.default", {a, target, 4.0, std::int64_t{0}}), (Values{1, 1}));
+  EXPECT_EQ(valuesAt("aten.hinge_embedding_loss.default", {a, target, 4.0}), (Values{1}));
+  const Tensor x = tensorOf({2, 2}, {3, 4, 1, 0}), y = tensorOf({2, 2}, {3, 4, 0, 1}),
+               z = tensorOf({2, 2}, {0, 0, 1, 2});
+  const Values cosine = valuesAt("aten.cosine_embedding_loss.default", {x, y, target, -0.5, std::int64_t{0}});
+  EXPECT_NEAR(cosine[0], 0, 1e-6);
+  EXPECT_NEAR(cosine[1], 0.5, 1e-6);
+  const Values triplet = valuesAt("aten.triplet_margin_loss.default", {x, y, z, 1.0, 2.0, 0.0, false, std::int64_t{0}});
+  EXPECT_EQ(triplet[0], 0);
+  EXPECT_NEAR(triplet[1], 1 + std::sqrt(2.0) - 2, 1e-6);
+  EXPECT_NEAR(valuesAt("aten.pairwise_distance.default", {x, z, 1.0, 0.0})[0], 7, 1e-6);
+  EXPECT_NEAR(valuesAt("aten.cdist.default", {x, z})[0], 5, 1e-6);
+  EXPECT_NEAR(valuesAt("aten.pdist.default", {x})[0], std::sqrt(20.0), 1e-6);
+  const Values poisson = valuesAt("aten.poisson_nll_loss.default", {a, b, false, true, 0.0, std::int64_t{0}});
+  EXPECT_NEAR(poisson[0], 1 + 2 * std::log(2.0) - 2 + 0.5 * std::log(4 * M_PI), 1e-6);
+  EXPECT_NEAR(poisson[1], 3 - std::log(3.0), 1e-6);
+}
+
+TEST(CompositeLosses, CtcDividesByTargetLengths) {
+  const double third = std::log(1.0 / 3);
+  const Tensor logs = tensorOf({2, 1, 3}, {third, third, third, third, third, third});
+  const Tensor targets = tensorOf({1, 2}, {1, 2}, DType::Int64);
+  const Values mean = valuesAt("aten.ctc_loss.IntList", {logs, targets, ints({2}), ints({2})});
+  EXPECT_NEAR(mean[0], -2 * third / 2, 1e-5);  // one path of two steps
+  const Tensor two = tensorOf({1}, {2}, DType::Int64), one = tensorOf({1}, {1}, DType::Int64);
+  EXPECT_EQ(valuesAt("aten.ctc_loss.Tensor", {logs, targets, one, two, std::int64_t{0}, std::int64_t{2}, true}),
+            Values{0});
+}
+
+TEST(CompositeTensors, ComposeShapes) {
+  const Tensor line = tensorOf({2}, {1, 2}), matrix = tensorOf({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(valuesAt("aten.diag.default", {matrix, std::int64_t{1}}), Values{2});
+  EXPECT_EQ(valuesAt("aten.diagflat.default", {line}), (Values{1, 0, 0, 2}));
+  EXPECT_EQ(callTensor("aten.atleast_3d.default", {line}).sizes(), (Sizes{1, 2, 1}));
+  EXPECT_EQ(callTensor("aten.atleast_2d.default", {line}).sizes(), (Sizes{1, 2}));
+  EXPECT_EQ(callTensor("aten.dstack.default", {Value(ValueList{matrix, matrix})}).sizes(), (Sizes{2, 2, 2}));
+  EXPECT_EQ(valuesAt("aten.column_stack.default", {Value(ValueList{line, matrix})}), (Values{1, 1, 2, 2, 3, 4}));
+  EXPECT_EQ(valuesAt("aten.cartesian_prod.default", {Value(ValueList{line, tensorOf({1}, {5})})}),
+            (Values{1, 5, 2, 5}));
+  EXPECT_EQ(valuesAt("aten.argwhere.default", {tensorOf({3}, {0, 4, 1})}), (Values{1, 2}));
+  EXPECT_EQ(valuesAt("aten.chain_matmul.default", {Value(ValueList{matrix, matrix})}), (Values{7, 10, 15, 22}));
+  EXPECT_EQ(valuesAt("aten.bilinear.default", {line, tensorOf({2}, {3, 4}), counting({1, 2, 2}), tensorOf({1}, {1})}),
+            Values{1 + 1 * 4 + 2 * (2 * 3 + 3 * 4)});
+}
+
+TEST(CompositeTensors, CompareWithinTolerance) {
+  const Tensor a = tensorOf({3}, {1, NAN, 100}), b = tensorOf({3}, {1.00001, NAN, 101});
+  EXPECT_EQ(valuesAt("aten.isclose.default", {a, b, 1e-4, 0.0, true}), (Values{1, 1, 0}));
+  EXPECT_EQ(valuesAt("aten.isclose.default", {a, b}), (Values{0, 0, 0}));
+}
+
+TEST(CompositeTensors, GridsOfTheIdentityAreItsPixelCentres) {
+  const Tensor theta = tensorOf({1, 2, 3}, {1, 0, 0, 0, 1, 0});
+  const Value size = ints({1, 1, 2, 2});
+  EXPECT_EQ(valuesAt("aten.affine_grid_generator.default", {theta, size, false}),
+            (Values{-0.5, -0.5, 0.5, -0.5, -0.5, 0.5, 0.5, 0.5}));
+  const Tensor image = tensorOf({1, 1, 2, 2}, {1, 2, 3, 4});
+  const Tensor grid = callTensor("aten.affine_grid_generator.default", {theta, size, true});
+  EXPECT_EQ(valuesAt("aten.grid_sampler.default", {image, grid, std::int64_t{0}, std::int64_t{0}, true}),
+            (Values{1, 2, 3, 4}));
+}
+
+TEST(CompositeTensors, IntegrateAndCorrelate) {
+  const Tensor y = tensorOf({2, 3}, {1, 2, 4, 0, 2, 2}), x = tensorOf({3}, {0, 1, 3});
+  EXPECT_EQ(valuesAt("aten.trapezoid.x", {y, x}), (Values{7.5, 5}));
+  EXPECT_EQ(valuesAt("aten.trapezoid.dx", {y}, {{"dx", 2.0}}), (Values{9, 6}));
+  EXPECT_EQ(valuesAt("aten.cumulative_trapezoid.x", {y, x}), (Values{1.5, 7.5, 1, 5}));
+  const Values covariance = valuesAt("aten.cov.default", {y});
+  EXPECT_NEAR(covariance[0], 7.0 / 3, 1e-6);
+  EXPECT_NEAR(covariance[1], 4.0 / 3, 1e-6);
+  EXPECT_NEAR(valuesAt("aten.corrcoef.default", {y})[1], (4.0 / 3) / std::sqrt(7.0 / 3 * 4.0 / 3), 1e-6);
+  const Tensor counts = tensorOf({3}, {1, 1, 2}, DType::Int64);
+  EXPECT_NEAR(valuesAt("aten.cov.default", {tensorOf({3}, {1, 2, 4})}, {{"fweights", counts}})[0], 2.25, 1e-6);
+}
+
 }  // namespace
 }  // namespace kerf
