@@ -187,8 +187,11 @@ Result<Value> groupKernel(const BoundArguments& args) {
   const std::int64_t channels = args.integer(4), area = args.integer(5), groups = args.integer(6);
   const std::int64_t inGroup = channels / groups, count = inGroup * area;
   KERF_TRY(Doubles x, doublesOf(args.tensor(0)));
-  KERF_TRY(const Doubles weight, parameter(args, 1, channels, 1));
-  KERF_TRY(const Doubles bias, parameter(args, 2, channels, 0));
+  Doubles weight, bias;
+  if (!x.empty()) {  // else C may be any number
+    KERF_TRY(weight, parameter(args, 1, channels, 1));
+    KERF_TRY(bias, parameter(args, 2, channels, 0));
+  }
   Doubles means, inverses;
   for (std::int64_t g = 0; g < args.integer(3) * groups; ++g) {
     double* data = x.data() + g * count;

@@ -216,6 +216,14 @@ TEST(RecordedRounding, OnlyVectorsOfRemaindersOverflow) {
   }
 }
 
+TEST(GroupNorm, OfNothingTakesAnyNumberOfChannels) {
+  const std::int64_t many = std::int64_t{1} << 61;
+  const Value result = call("aten.native_group_norm.default", {tensorOf({0, 3}, {}), Value(), Value(), std::int64_t{0},
+                                                               many, std::int64_t{3}, std::int64_t{1}, 1e-5});
+  ASSERT_TRUE(result.isList());
+  EXPECT_EQ(result.list()[0].tensor().numel(), 0);
+}
+
 TEST(ComplexMoves, KeepBothParts) {
   const Tensor self = complexOf({2}, {1, 2, 3, 4}), source = complexOf({2}, {5, 6, 7, 8});
   const Tensor index = tensorOf({2}, {1, 0}, DType::Int64), mask = tensorOf({2}, {0, 1}, DType::Bool);
