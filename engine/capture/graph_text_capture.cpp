@@ -7,6 +7,7 @@
 
 #include "engine/capture/graph_text_lines.h"
 #include "engine/capture/importers.h"
+#include "engine/capture/repro_extent.h"
 #include "engine/capture/source_lines.h"
 #include "engine/ir/parser.h"
 #include "engine/ir/printer.h"
@@ -21,7 +22,7 @@ void makeTargetsLegal(Graph& graph) {
     const std::string& target = graph.node(id).target();
     const std::string_view bare =
         std::string_view(target).substr(std::min(target.find_first_not_of('*'), target.size()));
-    if (!isPythonIdentifier(bare) || !seen.insert(target).second) graph.setTarget(id, graph.node(id).name());
+    if (!isPythonIdentifier(bare) || !seen.insert(std::string(bare)).second) graph.setTarget(id, graph.node(id).name());
   }
 }
 
@@ -90,7 +91,7 @@ class TextCapture {
     KERF_CHECK(checkGraph(out.module.graph, out.origin.line));
     setLines(piece, out);
     addStandInAttributes(out.module, m_limits, m_notes);
-    KERF_CHECK(checkInputs(out));
+    KERF_CHECK(checkExtent(withInputs(out), m_limits, {}));
     return out;
   }
 
@@ -114,22 +115,6 @@ class TextCapture {
   Result<void> checkGraph(const Graph& graph, int line) const {
     if (static_cast<std::int64_t>(graph.size()) > m_limits.nodes)
       return failAt(line, fmt::format("the graph has more than {} nodes", m_limits.nodes), ErrorCode::TooLarge);
-    std::unordered_set<std::string_view> seen;
-    for (const NodeId id : graph.placeholders())
-      if (!seen.insert(graph.node(id).target()).second)
-        return failAt(line, fmt::format("forward has two arguments named '{}'", graph.node(id).target()));
-    return {};
-  }
-
-  /// Placeholders whose annotations ask for more memory than a file may.
-  Result<void> checkInputs(const CapturedGraph& graph) const {
-    const AnnotationInputs made = inputsFromAnnotations(graph.module);
-    for (const GraphInput& input : made.inputs)
-      if (input.storageIndex >= 0 &&
-          made.storages[static_cast<std::size_t>(input.storageIndex)].bytes > m_limits.tensorBytes)
-        return failAt(graph.origin.line,
-                      fmt::format("the tensor '{}' is beyond the limit of {} bytes", input.name, m_limits.tensorBytes),
-                      ErrorCode::TooLarge);
     return {};
   }
 

@@ -55,16 +55,16 @@ std::string callText(const GraphInput& input) {
   return {};
 }
 
-/// Whether the text can stand behind a '#': a string literal may name an input with anything.
-bool fitsComment(std::string_view text) {
-  return text.find_first_of("\r\n") == std::string_view::npos && checkPythonText(text).has_value();
+/// What stands behind the '#': the comment as read, or the name, which a string literal may make anything.
+std::string commentText(const GraphInput& input) {
+  const std::string& comment = input.comment.empty() ? input.name : input.comment;
+  const std::string_view breaks = input.comment.empty() ? "\r\n" : "\n";
+  const bool fits = comment.find_first_of(breaks) == std::string::npos && checkPythonText(comment).has_value();
+  return fits ? "  # " + comment : std::string();
 }
 
 std::string inputLines(const GraphInput& input) {
-  const std::string& comment = input.comment.empty() ? input.name : input.comment;
-  std::string text = fmt::format("{}reader.{}", indent, callText(input));
-  if (fitsComment(comment)) text += "  # " + comment;
-  text += '\n';
+  std::string text = fmt::format("{}reader.{}{}\n", indent, callText(input), commentText(input));
   for (const std::string& line : input.block) text += line + "\n";
   return text;
 }

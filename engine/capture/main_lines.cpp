@@ -9,7 +9,7 @@ constexpr std::string_view callName = "run_repro(";
 
 bool isIdentifier(unsigned char c) { return std::isalnum(c) != 0 || c == '_'; }
 
-/// End of the expression that starts at text[at]: the next ',' or ')' outside strings and brackets.
+/// End of the expression that starts at text[at]: the next ',' or closing bracket outside strings and brackets.
 std::size_t expressionEnd(std::string_view text, std::size_t at) {
   int depth = 0;
   char quote = 0;
@@ -22,9 +22,11 @@ std::size_t expressionEnd(std::string_view text, std::size_t at) {
         quote = 0;
     } else if (c == '\'' || c == '"')
       quote = c;
+    else if (c == '#')
+      at = std::min(text.find('\n', at), text.size() - 1);
     else if (c == '(' || c == '[' || c == '{')
       ++depth;
-    else if (depth == 0 && (c == ',' || c == ')'))
+    else if (depth == 0 && (c == ',' || c == ')' || c == ']' || c == '}'))
       break;
     else if (c == ')' || c == ']' || c == '}')
       --depth;
@@ -74,10 +76,10 @@ bool readRunOptions(const SourceText& source, LineRange lines, RunOptions& optio
   while (at < text.size()) {
     const std::size_t end = expressionEnd(text, at);
     addOption(text.substr(at, end - at), options);
-    if (end >= text.size() || text[end] == ')') break;
+    if (end >= text.size() || text[end] != ',') return end < text.size() && text[end] == ')';
     at = end + 1;
   }
-  return true;
+  return false;
 }
 
 void replaceOption(std::vector<std::string>& lines, const std::string& key, const std::string& oldValue,

@@ -5,6 +5,7 @@
 #include "engine/capture/init_parser.h"
 #include "engine/capture/loader_parser.h"
 #include "engine/capture/main_lines.h"
+#include "engine/capture/repro_extent.h"
 #include "engine/capture/repro_header.h"
 #include "engine/capture/source_lines.h"
 #include "engine/capture/storage_directory.h"
@@ -28,34 +29,28 @@ class ReproReader {
     KERF_CHECK(readInputs());
     KERF_CHECK(readMain());
     matchInputs();
+    KERF_CHECK(checkExtent(m_graph, m_limits, m_capture.envelope));
     finish();
     return std::move(m_capture);
   }
 
  private:
   Result<GraphModule> readClass(const ClassSection& section) {
-    if (static_cast<std::int64_t>(section.forward.last - section.forward.first) > m_limits.nodes)
-      return failAtLine(static_cast<int>(section.forward.first + 1),
-                        fmt::format("forward has more than {} lines", m_limits.nodes), ErrorCode::TooLarge);
+    if (!isPythonIdentifier(section.name))
+      return failAtLine(static_cast<int>(section.all.first + 1),
+                        fmt::format("'{}' is no name for a class", section.name.substr(0, 60)));
     // The class line goes directly above forward, whose lines keep their numbers.
     std::string text = fmt::format("class {}(torch.nn.Module):\n", section.name);
     text += m_source.slice(section.forward);
     text += '\n';
     KERF_TRY(GraphModule module, parseReadable(text, static_cast<int>(section.forward.first)));
     module.className = section.name;
-    KERF_CHECK(checkPlaceholders(module.graph, section));
+    if (static_cast<std::int64_t>(module.graph.size()) > m_limits.nodes)
+      return failAtLine(static_cast<int>(section.forward.first + 1),
+                        fmt::format("forward has more than {} nodes", m_limits.nodes), ErrorCode::TooLarge);
     if (!section.init.empty()) KERF_CHECK(parseInit(m_source, section.init, m_nested, m_limits, module, m_lostTensors));
     assignSourceLines(m_source, section.forward, m_path.string(), module.graph);
     return module;
-  }
-
-  static Result<void> checkPlaceholders(const Graph& graph, const ClassSection& section) {
-    std::unordered_set<std::string_view> seen;
-    for (const NodeId id : graph.placeholders())
-      if (!seen.insert(graph.node(id).target()).second)
-        return failAtLine(static_cast<int>(section.forward.first + 1),
-                          fmt::format("forward has two arguments named '{}'", graph.node(id).target()));
-    return {};
   }
 
   Result<void> readNested() {

@@ -27,7 +27,7 @@ LineRange blockAt(const SourceText& source, std::size_t line, std::size_t end) {
 
 std::string identifierAt(std::string_view text) {
   const auto end =
-      std::find_if(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; });
+      std::find_if(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c < 0x80; });
   return {text.begin(), end};
 }
 

@@ -5,8 +5,6 @@
 namespace kerf {
 namespace {
 
-constexpr std::int64_t linesPerNode = 4;  // header, load_args and main beside one line per node
-
 std::unexpected<Error> failAt(ErrorCode code, std::size_t line, std::string message) {
   return fail(Error{code, std::move(message), {}, static_cast<int>(line), {}, {}});
 }

@@ -30,6 +30,9 @@ struct SourceText {
   std::string_view slice(LineRange range) const;
 };
 
+/// Lines that a file may have per node: its header, load_args and main stand beside one line per node.
+constexpr std::int64_t linesPerNode = 4;
+
 /// BadInput for NUL bytes, invalid UTF-8, strings or brackets that never close; TooLarge for files, lines and nesting
 /// beyond the limits. Errors carry the line.
 Result<SourceText> scanSource(std::string_view text, const ImportLimits& limits);

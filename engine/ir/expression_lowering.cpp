@@ -276,7 +276,7 @@ Result<Argument> ExpressionLowering::attributeCall(const PythonExpression& call,
     const bool isGlobal = owner.kind == PythonKind::Call && owner.items.size() == 1 && owner.items[0].isName("globals");
     if (!isGlobal || callee.items[1].kind != PythonKind::String) return unsupportedPythonExpression(call);
     const std::string& target = callee.items[1].text;
-    if (!calledName(target).starts_with("globals()"))
+    if (!calledName(target).starts_with("globals()") && !isSympyFunction(target))
       return pythonError(call.line, fmt::format("write {}(…) for this call", calledName(target)));
     return functionCall(call, target, name);
   }

@@ -65,6 +65,7 @@ std::string_view ForwardReader::textBetween(std::size_t begin, std::size_t end) 
 
 Result<void> ForwardReader::read() {
   m_column = static_cast<std::size_t>(m_lexer.peek().column);
+  m_line = m_lexer.peek().line;
   KERF_CHECK(signature());
   KERF_CHECK(body());
   if (!m_returned) return pythonError(m_endLine, "the forward method has no return statement");

@@ -52,6 +52,7 @@ class ForwardReader {
   bool isRename(const PythonExpression& target, const PythonExpression& value);
   void applyMeta();
   std::string placeholderName(const Parameter& parameter) const;
+  Result<void> checkParameters() const;
   Result<void> createPlaceholders();
   std::string_view textBetween(std::size_t begin, std::size_t end) const;
 
@@ -64,7 +65,9 @@ class ForwardReader {
   NodeMeta m_meta;                                       ///< of the statement being read: stack trace and annotation
   std::size_t m_valueBegin = 0;                          ///< offset of the assigned value being read
   std::size_t m_column = 0;                              ///< of the `def`
+  int m_line = 0;                                        ///< of the `def`
   bool m_placeholdersDone = false;
+  bool m_shuffled = false;  ///< Export: self._in_shuffle_graph has bound the placeholders
   bool m_returned = false;
   std::size_t m_endOffset = 0;
   int m_endLine = 0;

@@ -1,5 +1,6 @@
 // How a forward method binds its inputs: parameters, renamed parameters, pytree, export and boxed prologues.
 #include <algorithm>
+#include <unordered_set>
 
 #include "engine/ir/forward_reader.h"
 #include "engine/ir/python_operators.h"
@@ -55,6 +56,7 @@ Result<bool> ForwardReader::bindingPrologue(const PythonExpression& target, cons
     return flattenPrologue(target, value);
   if (codegen.kind == CodeGen::Kind::Export && callsName(value, "self._in_shuffle_graph")) {
     KERF_CHECK(bindPlaceholders(target));
+    m_shuffled = true;
     return true;
   }
   const auto takes = [&](std::string_view argument) {
@@ -110,8 +112,22 @@ std::string ForwardReader::placeholderName(const Parameter& parameter) const {
   return name;
 }
 
+/// Each name once, and an export prologue up to its end.
+Result<void> ForwardReader::checkParameters() const {
+  if (m_module.codegen.kind == CodeGen::Kind::Export && !m_shuffled)
+    return pythonError(m_line, "no self._in_shuffle_graph follows pytree.tree_leaves");
+  std::unordered_set<std::string_view> seen;
+  for (const Parameter& parameter : m_parameters) {
+    const std::string_view name = std::string_view(parameter.target).substr(parameter.target.rfind('*') + 1);
+    if (!seen.insert(name).second)
+      return pythonError(m_line, fmt::format("forward has two arguments named '{}'", name));
+  }
+  return {};
+}
+
 Result<void> ForwardReader::createPlaceholders() {
   if (m_placeholdersDone) return {};
+  KERF_CHECK(checkParameters());
   m_placeholdersDone = true;
   std::vector<std::pair<std::string, NodeId>> renamed;
   for (Parameter& parameter : m_parameters) {

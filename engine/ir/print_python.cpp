@@ -4,6 +4,7 @@
 #include "engine/ir/printer.h"
 #include "engine/ir/python_operators.h"
 #include "engine/ir/python_signature.h"
+#include "engine/ir/sympy_text.h"
 
 namespace kerf {
 namespace {
@@ -94,6 +95,13 @@ class BodyPrinter {
     return isNode(node, 0) || (either && isNode(node, 1));
   }
 
+  /// Whether Max(…) of these arguments, read again, could be one symbolic number instead of a call.
+  static bool mentionsSymbol(const Node& node) {
+    const auto isSymbol = [](const Argument& argument) { return argument.as<SymExpr>() != nullptr; };
+    const auto isValue = [](const Argument& argument) { return argument.as<NodeId>() != nullptr; };
+    return std::ranges::any_of(node.args(), isSymbol) && std::ranges::none_of(node.args(), isValue);
+  }
+
   /// An operand, in parentheses where the operator would take it apart.
   std::string operand(const Argument& argument, const PythonOperator& op, bool isLeft) const {
     std::string out = text(argument);
@@ -130,7 +138,8 @@ class BodyPrinter {
       const std::string expression = formatOperator(*op, operands);
       return op->inplace ? expression + ";  " + target + " = " + operands[0] : target + " = " + expression;
     }
-    const std::string name = calledName(node.target());
+    const bool isSymbol = isSympyFunction(node.target()) && node.kwargs().empty() && mentionsSymbol(node);
+    const std::string name = isSymbol ? "globals()[" + pythonString(node.target()) + "]" : calledName(node.target());
     const auto* attribute = node.args().size() == 2 ? node.args()[1].as<std::string>() : nullptr;
     if (name == "getattr" && attribute != nullptr && node.kwargs().empty() && isNode(node, 0) &&
         isPythonIdentifier(*attribute))

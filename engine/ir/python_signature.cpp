@@ -104,7 +104,6 @@ std::vector<std::string> exportSignature(const GraphModule& module, const std::v
 
 std::vector<std::string> boxedSignature(const std::vector<Bound>& bound) {
   std::vector<std::string> lines = {"def forward(self, args_list):"};
-  if (bound.empty()) return lines;
   lines.emplace_back("    args_iter = iter(args_list)");
   for (const Bound& item : bound) lines.push_back("    " + item.name + " = next(args_iter)");
   lines.emplace_back("    args_list.clear()");

@@ -134,6 +134,8 @@ class Writer {
 
 }  // namespace
 
+bool isSympyFunction(std::string_view name) { return std::ranges::find(functions, name) != functions.end(); }
+
 std::string sympyText(const PythonExpression& expression, const std::function<bool(std::string_view)>& isLocal) {
   Writer writer(isLocal);
   const Text text = writer.write(expression);

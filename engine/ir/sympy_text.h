@@ -10,6 +10,9 @@
 
 namespace kerf {
 
+/// "Max", "FloorDiv": functions that PyTorch's symbolic printer writes.
+bool isSympyFunction(std::string_view name);
+
 /// "2*s0 + 1", "(s0//2)", "Max(1, s0)": symbols, numbers, + - * / // % **, unary minus and sympy's functions of them.
 /// Empty if the expression is anything else, mentions no symbol, or mentions a name for which `isLocal` is true.
 std::string sympyText(const PythonExpression& expression, const std::function<bool(std::string_view)>& isLocal);

@@ -56,8 +56,10 @@ bool allRowMajor(const ValueList& operands) {
     if (first != nullptr && tensor.sizes() != first->sizes()) return false;
     if (first == nullptr) first = &tensor;
     std::int64_t expected = 1;
-    for (std::size_t d = tensor.sizes().size(); d-- > 0; expected *= std::max<std::int64_t>(tensor.sizes()[d], 1))
-      if (tensor.strides()[d] != expected) return false;
+    for (std::size_t d = tensor.sizes().size(); d-- > 0;)
+      if (tensor.strides()[d] != expected ||
+          __builtin_mul_overflow(expected, std::max<std::int64_t>(tensor.sizes()[d], 1), &expected))
+        return false;
   }
   return first != nullptr;
 }

@@ -28,7 +28,8 @@ TEST(FuzzSeeds, ReprosImportOrAreRefused) {
   for (const char* name : {"relu.py", "mlp_train_forward.py", "convbn_train_forward.py", "attention_train_forward.py",
                            "dlrm_infer_forward.py", "init.py", "kinds.py", "alias.py", "symbols.py", "dynamo.py",
                            "old.py", "old_append.py", "nested_class.py", "one_line_main.py", "isolate_string.py",
-                           "unknown_op.py", "values.py", "found_odd_calls.py", "found_signs_and_names.py"})
+                           "unknown_op.py", "values.py", "found_odd_calls.py", "found_signs_and_names.py",
+                           "found_boxed_nothing.py", "found_symbol_calls.py", "found_absurd_empty.py"})
     EXPECT_TRUE(good.contains(name)) << name;
   for (const std::string& name : good) EXPECT_FALSE(name.starts_with("bad_")) << name;
 }
