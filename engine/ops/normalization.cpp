@@ -154,10 +154,14 @@ Result<Value> layerBackwardKernel(const BoundArguments& args) {
     for (std::int64_t i = 0; i < plan.width; ++i) {
       const auto k = static_cast<std::size_t>(i);
       const double normal = (row[i] - mean) * inverse;
-      gradWeight[k] = roundedTo(stored, gradWeight[k] + g[i] * normal);  // kept in the parameters' type
-      gradBias[k] = roundedTo(stored, gradBias[k] + g[i]);
+      gradWeight[k] += g[i] * normal;
+      gradBias[k] += g[i];
       sum += g[i] * weight[k];
       weighted += g[i] * weight[k] * normal;
+    }
+    for (std::size_t k = 0; itemSize(stored) < 4 && k < gradWeight.size(); ++k) {
+      gradWeight[k] = roundedTo(stored, gradWeight[k]);  // kept in the parameters' type
+      gradBias[k] = roundedTo(stored, gradBias[k]);
     }
     for (std::int64_t i = 0; i < plan.width; ++i) {
       const double normal = (row[i] - mean) * inverse;

@@ -25,19 +25,6 @@ Tensor planesMeta(const Tensor& like, const Sizes& sizes, DType dtype) {
   return strides ? metaTensor(dtype, sizes, std::move(*strides)) : metaTensor(dtype, sizes);
 }
 
-double roundedTo(DType dtype, double x) {
-  switch (dtype) {
-    case DType::Float32:
-      return static_cast<float>(x);
-    case DType::Float16:
-      return static_cast<float>(Half(static_cast<float>(x)));
-    case DType::BFloat16:
-      return static_cast<float>(BFloat16(static_cast<float>(x)));
-    default:
-      return x;
-  }
-}
-
 Result<Doubles> scatterToPlanes(const BoundArguments& args, const Tensor& grad, const Tensor& indices,
                                 const Sizes& inputSizes, std::size_t spatial) {
   if (grad.sizes() != indices.sizes()) return mismatch(args, "gradient and indices differ in shape");

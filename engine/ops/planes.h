@@ -33,7 +33,18 @@ Sizes withSpatial(const Tensor& input, const Sizes& spatialSizes);
 Tensor planesMeta(const Tensor& like, const Sizes& sizes, DType dtype);
 
 /// The value that `dtype` stores for x: float16, bfloat16 and float32 round to nearest even.
-double roundedTo(DType dtype, double x);
+inline double roundedTo(DType dtype, double x) {
+  switch (dtype) {
+    case DType::Float32:
+      return static_cast<float>(x);
+    case DType::Float16:
+      return static_cast<float>(Half(static_cast<float>(x)));
+    case DType::BFloat16:
+      return static_cast<float>(BFloat16(static_cast<float>(x)));
+    default:
+      return x;
+  }
+}
 
 /// Adds every element of `grad` at the flat position in its plane that `indices` gives: the backward of pooling with
 /// positions. RuntimeFailed where a position is outside of the plane. Returns row-major sums, one per input element.
