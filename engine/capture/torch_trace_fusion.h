@@ -22,7 +22,8 @@ class NameRoom {
   }
 
  private:
-  static constexpr std::int64_t least = 64 << 10, perByte = 64;  ///< real maps take less than 10 bytes for each of theirs
+  static constexpr std::int64_t least = 64 << 10;
+  static constexpr std::int64_t perByte = 64;  ///< real maps take about 5 bytes for each of theirs
   std::int64_t m_all = 512 << 20, m_here = 0;
 };
 
