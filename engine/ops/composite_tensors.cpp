@@ -1,5 +1,6 @@
 // Shapes, integrals and statistics of exported programs that PyTorch composes of other ops.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/ops/program_steps.h"
 #include "engine/ops/rare_rows.h"
@@ -271,6 +272,71 @@ Result<Value> corrcoef(const BoundArguments& args, const OpRunner& run) {
   return s.done(s("aten.clamp.default", {out, -1.0, 1.0}));
 }
 
+// Norms and powers
+
+/// frobenius_norm.dim(self, dim, keepdim) and nuclear_norm(self, keepdim)
+Result<Value> frobeniusNorm(const BoundArguments& args, const OpRunner& run) {
+  if (args.sizes(1).size() > 2) return mismatch(args, "expected at most 2 dimensions");
+  return run.value("aten.linalg_vector_norm.default", {args.values[0], 2.0, args.values[1], args.values[2]});
+}
+Result<Value> nuclearNorm(const BoundArguments& args, const OpRunner& run) {
+  if (args.tensor(0).dim() != 2) return mismatch(args, "expected a matrix");
+  return run.value("aten.linalg_matrix_norm.str_ord",
+                   {args.values[0], std::string("nuc"), intList({0, 1}), args.values[1]});
+}
+Result<Value> logSumExp(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.logsumexp.default", args.values);
+}
+
+/// Powers 0, 1, … of x in a new last dimension.
+Result<Value> vander(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& x = args.tensor(0);
+  const bool old = args.op->schema.name == "aten::vander";
+  if (x.dim() == 0 || (old && x.dim() != 1)) return mismatch(args, "got {} dimensions", x.dim());
+  const std::int64_t count = args.integerIf(1).value_or(x.sizes().back());
+  if (count < 0 || (!old && count < 2)) return mismatch(args, "cannot give {} powers", count);
+  ProgramSteps s(run);
+  Sizes sizes = x.sizes();
+  sizes.push_back(std::max<std::int64_t>(count - 1, 0));
+  const Tensor wide = s("aten.unsqueeze.default", {x, last});
+  const Tensor repeated = s("aten.expand.default", {wide, intList(sizes)});
+  const Tensor powers = s("aten.cumprod.default", {repeated, last});
+  sizes.back() = std::min<std::int64_t>(count, 1);
+  const Tensor ones =
+      s("aten.ones.default", {intList(sizes)}, {{"dtype", isIntegral(x.dtype()) ? DType::Int64 : x.dtype()}});
+  const Tensor rising = s("aten.cat.default", {Value(ValueList{ones, powers}), last});
+  return s.done(old && !args.boolean(2) ? s("aten.flip.default", {rising, intList({1})}) : rising);
+}
+
+// Dropout of whole channels, and the form that keeps SELU's mean and variance
+
+template <bool channels, bool alpha>
+Result<Value> specialDropout(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& input = args.tensor(0);
+  const double p = args.number(1);
+  if (!(p >= 0 && p <= 1)) return mismatch(args, "dropout probability has to be between 0 and 1, but got {}", p);
+  if (p == 0 || !args.boolean(2) || input.numel() == 0) return Value(input);
+  if (channels && input.dim() < 2) return mismatch(args, "feature dropout requires at least 2 dimensions in the input");
+  ProgramSteps s(run);
+  if (p == 1) return s.done(s("aten.mul.Scalar", {input, 0.0}));
+  Sizes sizes = input.sizes();
+  if (channels) std::fill(sizes.begin() + 2, sizes.end(), 1);
+  const Tensor place = s("aten.zeros.default", {intList(sizes)}, {{"dtype", input.dtype()}});
+  const Tensor kept = s("aten.bernoulli.p", {place, 1 - p});
+  if (!alpha) {
+    const Tensor noise = s("aten.div.Scalar", {kept, 1 - p});
+    return s.done(s("aten.mul.Tensor", {input, noise}));
+  }
+  constexpr double floor = 1.7580993408473766;  // -selu(-infinity)
+  const double a = 1 / std::sqrt((floor * floor * p + 1) * (1 - p));
+  const Tensor lost = s("aten.add.Scalar", {kept, -1.0});
+  const Tensor lowered = s("aten.mul.Scalar", {lost, floor * a});
+  const Tensor shift = s("aten.add.Scalar", {lowered, floor * a * p});
+  const Tensor noise = s("aten.mul.Scalar", {kept, a});
+  const Tensor product = s("aten.mul.Tensor", {input, noise});
+  return s.done(s("aten.add.Tensor", {product, shift}));
+}
+
 #define KERF_X "(Tensor y, Tensor x, *, int dim=-1) -> Tensor"
 #define KERF_DX(number) "(Tensor y, *, " number " dx=1, int dim=-1) -> Tensor"
 constexpr OpRow rows[] = {
@@ -300,6 +366,17 @@ constexpr OpRow rows[] = {
     programRow<cov>(
         "aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor"),
     programRow<corrcoef>("aten::corrcoef(Tensor self) -> Tensor"),
+    programRow<frobeniusNorm>("aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"),
+    programRow<nuclearNorm>("aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor"),
+    programRow<logSumExp>("aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"),
+    programRow<vander>("aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor"),
+    programRow<vander>("aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor"),
+    programRow<specialDropout<true, false>>("aten::feature_dropout(Tensor input, float p, bool train) -> Tensor",
+                                            OpTrait::Random),
+    programRow<specialDropout<false, true>>("aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+                                            OpTrait::Random),
+    programRow<specialDropout<true, true>>("aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+                                           OpTrait::Random),
 };
 
 }  // namespace

@@ -235,5 +235,28 @@ TEST(CompositeTensors, IntegrateAndCorrelate) {
   EXPECT_NEAR(valuesAt("aten.cov.default", {tensorOf({3}, {1, 2, 4})}, {{"fweights", counts}})[0], 2.25, 1e-6);
 }
 
+TEST(CompositeTensors, NormsAndPowers) {
+  const Tensor matrix = tensorOf({2, 2}, {3, 0, 0, 4}), line = tensorOf({2}, {2, 3});
+  EXPECT_EQ(valuesAt("aten.frobenius_norm.dim", {matrix, ints({0, 1})}), Values{5});
+  EXPECT_NEAR(valuesAt("aten.nuclear_norm.default", {matrix})[0], 7, 1e-6);
+  EXPECT_NEAR(valuesAt("aten.special_logsumexp.default", {line, ints({0})})[0], 3 + std::log1p(std::exp(-1.0)), 1e-6);
+  EXPECT_EQ(valuesAt("aten.vander.default", {line, std::int64_t{3}}), (Values{4, 2, 1, 9, 3, 1}));
+  EXPECT_EQ(valuesAt("aten.linalg_vander.default", {line}), (Values{1, 2, 1, 3}));
+}
+
+TEST(CompositeTensors, DropoutsTakeWholeChannelsOrKeepMoments) {
+  const RandomScope scope(3);
+  const Tensor ones = callTensor("aten.full.default", {ints({40, 5, 8}), 1.0});
+  const Values dropped = valuesAt("aten.feature_dropout.default", {ones, 0.5, true});
+  for (std::size_t i = 0; i < dropped.size(); ++i) {
+    EXPECT_TRUE(dropped[i] == 0 || dropped[i] == 2);
+    EXPECT_EQ(dropped[i], dropped[i / 8 * 8]);
+  }
+  EXPECT_EQ(valuesAt("aten.alpha_dropout.default", {ones, 0.5, false}), valuesOf(ones));
+  const auto [mean, variance] = momentsOf("aten.alpha_dropout.default", {filled(0), 0.3, true});
+  EXPECT_NEAR(mean, 0, 0.05);
+  EXPECT_NEAR(variance, 1 - 1 / (1 + 1.7580993408473766 * 1.7580993408473766 * 0.3), 0.05);
+}
+
 }  // namespace
 }  // namespace kerf
