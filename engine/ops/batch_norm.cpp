@@ -103,6 +103,10 @@ struct Steps {
   DType dtype = DType::Float64;  ///< Float64 where steps do not round
   double operator()(double value) const { return dtype == DType::Float64 ? value : roundedTo(dtype, value); }
 };
+/// Steps without rounding, for loops over dense and 32-bit tensors.
+struct ExactSteps {
+  double operator()(double value) const { return value; }
+};
 Steps stepsOf(bool dense, DType dtype) { return {!dense && itemSize(dtype) < 4 ? dtype : DType::Float64}; }
 
 /// The fused bfloat16 kernel hands the sum of squares on as bfloat16 and divides it there.
@@ -127,12 +131,13 @@ BatchStatistics batchStatistics(const Geometry& geometry, const Doubles& x, doub
 }
 
 /// Normalises `x` in place.
-void normalise(const Geometry& geometry, const BatchStatistics& by, const Doubles& weight, const Doubles& bias, Steps r,
-               Doubles& x) {
+template <class Rounding>
+void normalise(const Geometry& geometry, const BatchStatistics& by, const Doubles& weight, const Doubles& bias,
+               Rounding r, Doubles& x) {
   geometry.forChannels([&](std::int64_t c) {
     const auto k = static_cast<std::size_t>(c);
-    geometry.forChannel(
-        c, [&](std::size_t at) { x[at] = r(r(r(x[at] - by.mean[k]) * by.inverse[k]) * weight[k]) + bias[k]; });
+    const double mean = by.mean[k], inverse = by.inverse[k], slope = weight[k], shift = bias[k];
+    geometry.forChannel(c, [&](std::size_t at) { x[at] = r(r(r(x[at] - mean) * inverse) * slope) + shift; });
   });
 }
 
@@ -166,7 +171,10 @@ Result<Value> forwardKernel(const BoundArguments& args) {
     KERF_TRY(statistics.inverse, channelValues(args, runningVariance, geometry.channels, 1));
     for (double& value : statistics.inverse) value = steps(1 / steps(std::sqrt(steps(value + eps))));
   }
-  normalise(geometry, statistics, weight, bias, steps, x);
+  if (steps.dtype == DType::Float64)
+    normalise(geometry, statistics, weight, bias, ExactSteps{}, x);
+  else
+    normalise(geometry, statistics, weight, bias, steps, x);
   KERF_CHECK(writeValues(x, outs[0]));
   return tensorList(outs);
 }
@@ -192,9 +200,35 @@ Result<Value> backwardShape(const BoundArguments& args) {
   return Value(std::move(outs));
 }
 
-struct ChannelSums {
-  double grad = 0, gradTimesDeviation = 0;
+struct ParameterSums {
+  Doubles weight, bias;
 };
+
+/// Turns `grad` from the output's into the input's gradient. `r` rounds to the statistics' type, `stored` to the
+/// input's, `handed` what a sum becomes before it is divided.
+template <class Rounding>
+void differentiate(const Geometry& geometry, const Doubles& x, const Doubles& means, const Doubles& inverses,
+                   const Doubles& weight, bool train, Rounding r, Rounding stored, Rounding handed, Doubles& grad,
+                   ParameterSums& sums) {
+  const auto count = static_cast<double>(geometry.perChannel());
+  geometry.forChannels([&](std::int64_t c) {
+    const auto k = static_cast<std::size_t>(c);
+    const double mean = means[k], inverse = inverses[k], scale = weight[k];
+    double sum = 0, product = 0;
+    geometry.forChannel(c, [&](std::size_t at) {
+      sum += grad[at];
+      product += r(grad[at] * r(x[at] - mean));
+    });
+    sums.weight[k] = product * inverse;
+    sums.bias[k] = sum;
+    const double slope = train ? stored(r(r(stored(product) * inverse) * inverse) / count) : 0;
+    const double shift = train ? stored(handed(sum) / count) : 0;
+    geometry.forChannel(c, [&](std::size_t at) {
+      const double along = stored(r(x[at] - mean) * slope);
+      grad[at] = r(r(stored(stored(grad[at] - shift) - along) * inverse) * scale);
+    });
+  });
+}
 
 Result<Value> backwardKernel(const BoundArguments& args) {
   KERF_TRY(const Value metas, runShapeRule(args));
@@ -215,25 +249,12 @@ Result<Value> backwardKernel(const BoundArguments& args) {
     for (double& value : inverse) value = r(1 / std::sqrt(r(value + args.number(args.position("eps")))));
   // of the 16-bit floats only bfloat16 rounds a sum before dividing it
   const Steps handed = args.tensor(1).dtype() == DType::BFloat16 ? stored : Steps{};
-  Doubles gradWeight(weight.size()), gradBias(weight.size());
-  const auto count = static_cast<double>(geometry.perChannel());
-  geometry.forChannels([&](std::int64_t c) {
-    const auto k = static_cast<std::size_t>(c);
-    ChannelSums sums;
-    geometry.forChannel(c, [&](std::size_t at) {
-      sums.grad += grad[at];
-      sums.gradTimesDeviation += r(grad[at] * r(x[at] - mean[k]));
-    });
-    gradWeight[k] = sums.gradTimesDeviation * inverse[k];
-    gradBias[k] = sums.grad;
-    const double slope = train ? stored(r(r(stored(sums.gradTimesDeviation) * inverse[k]) * inverse[k]) / count) : 0;
-    const double shift = train ? stored(handed(sums.grad) / count) : 0;
-    geometry.forChannel(c, [&](std::size_t at) {
-      const double along = stored(r(x[at] - mean[k]) * slope);
-      grad[at] = r(r(stored(stored(grad[at] - shift) - along) * inverse[k]) * weight[k]);
-    });
-  });
-  const Doubles* values[] = {&grad, &gradWeight, &gradBias};
+  ParameterSums sums{Doubles(weight.size()), Doubles(weight.size())};
+  if (r.dtype == DType::Float64 && stored.dtype == DType::Float64)
+    differentiate(geometry, x, mean, inverse, weight, train, ExactSteps{}, ExactSteps{}, ExactSteps{}, grad, sums);
+  else
+    differentiate(geometry, x, mean, inverse, weight, train, r, stored, handed, grad, sums);
+  const Doubles* values[] = {&grad, &sums.weight, &sums.bias};
   ValueList outs(3);
   for (std::size_t i = 0; i < 3; ++i) {
     if (metas.list()[i].isNone()) continue;
