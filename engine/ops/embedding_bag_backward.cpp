@@ -54,7 +54,9 @@ Result<void> addMaxima(const BoundArguments& args, const Doubles& grad, Doubles&
   return {};
 }
 
+/// Products and sums are kept in the gradient's type.
 Result<void> addRows(const BoundArguments& args, const Doubles& grad, Doubles& sums) {
+  const DType dtype = args.tensor(0).dtype();
   const std::int64_t width = args.tensor(0).size(1), rows = args.integer(6), padding = args.integer(11);
   KERF_TRY(const std::vector<std::int64_t> indices, integerValues(args.tensor(1)));
   KERF_TRY(const std::vector<std::int64_t> bagOf,
@@ -77,9 +79,12 @@ Result<void> addRows(const BoundArguments& args, const Doubles& grad, Doubles& s
     double factor = scale[i];
     if (args.boolean(7)) factor /= static_cast<double>(counts[static_cast<std::size_t>(indices[i])]);
     if (mean && bag < sizes.size() && sizes[bag] != 0) factor /= static_cast<double>(sizes[bag]);
-    for (std::int64_t c = 0; c < width; ++c)
-      sums[static_cast<std::size_t>(indices[i] * width + c)] +=
-          factor * grad[bag * static_cast<std::size_t>(width) + static_cast<std::size_t>(c)];
+    factor = roundedTo(dtype, factor);
+    for (std::int64_t c = 0; c < width; ++c) {
+      double& sum = sums[static_cast<std::size_t>(indices[i] * width + c)];
+      const double share = grad[bag * static_cast<std::size_t>(width) + static_cast<std::size_t>(c)];
+      sum = roundedTo(dtype, sum + roundedTo(dtype, factor * share));
+    }
   }
   return {};
 }
