@@ -1,6 +1,7 @@
 #include "engine/capture/pt2_samples.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/capture/pt2_json.h"
 
@@ -34,10 +35,13 @@ class Flattener {
 
   /// A dict's values in the order of `keys`; keys that it lacks are passed over.
   Result<void> addInOrder(const PickleValue& dict, const std::vector<std::string>& keys) {
-    if (keys.size() * 2 != dict.items.size()) return fail(ErrorCode::BadInput, "the sample inputs have other keywords");
+    if (dict.kind != Kind::Dict || keys.size() * 2 != dict.items.size())
+      return fail(ErrorCode::BadInput, "the sample inputs have other keywords");
+    std::unordered_map<std::string_view, std::uint32_t> values;
+    for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2)
+      values[m_pickle.values[dict.items[i]].text] = dict.items[i + 1];
     for (const std::string& key : keys)
-      for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2)
-        if (m_pickle.values[dict.items[i]].text == key) KERF_CHECK(add(dict.items[i + 1], 1));
+      if (const auto value = values.find(key); value != values.end()) KERF_CHECK(add(value->second, 1));
     return {};
   }
 
