@@ -77,7 +77,8 @@ class InitParser {
 
   Result<void> assign(const std::string& path, std::string_view value, int line) {
     if (value.empty()) return failAtLine(line, fmt::format("nothing is assigned to 'self.{}'", path));
-    if (looksLikeTensor(value)) {
+    const auto known = m_nested.find(value.substr(0, value.find('(')));
+    if (known == m_nested.end() && looksLikeTensor(value)) {  // a class of the file may be called Parameter
       PythonLexer lexer(value, line);
       KERF_TRY(const PythonExpression expression, PythonParser(lexer).expressionList());
       KERF_CHECK(expectEnd(lexer));
@@ -89,8 +90,7 @@ class InitParser {
       KERF_TRY(const PythonExpression text, parsePythonExpression(value.substr(noPythonValue.size()), line));
       KERF_TRY(submodule.repr, stringOf(text));
     }
-    if (const auto known = m_nested.find(value.substr(0, value.find('('))); known != m_nested.end())
-      submodule.graph = known->second;
+    if (known != m_nested.end()) submodule.graph = known->second;
     m_module.submodules.emplace_back(path, std::move(submodule));
     return {};
   }

@@ -9,6 +9,7 @@
 namespace kerf {
 namespace {
 
+constexpr std::int64_t integerBytes = 22;
 constexpr std::int64_t literalBytes = 64;    ///< at most, of a number, dtype, device or complex number
 constexpr std::int64_t inputBytes = 256;     ///< at most, of what load_args says of an input besides its texts
 constexpr std::int64_t defaultBytes = 4096;  ///< at most, of the text around a graph that came without one
@@ -94,7 +95,7 @@ class Statement {
     if (const auto* id = argument.as<NodeId>()) return void(m_bytes += bytesOf(m_graph.node(*id).name()) + 2);
     if (const auto* symbol = argument.as<SymExpr>()) return raw(symbol->text, depth + 1);
     if (const auto* name = argument.as<PythonName>()) return raw(name->text, depth);
-    m_bytes += literalBytes;
+    m_bytes += argument.as<std::int64_t>() != nullptr || argument.as<bool>() != nullptr ? integerBytes : literalBytes;
     const auto* dict = argument.asDict();
     if (dict == nullptr) return;
     for (const auto& [key, value] : dict->items) {
@@ -113,7 +114,9 @@ class Extent {
  public:
   explicit Extent(const ImportLimits& limits) : m_limits(limits) {}
 
+  /// Nested classes of a repro are lines of its header, kept as they were read.
   Result<void> around(const ReproEnvelope& envelope) {
+    m_hasHeader = !envelope.headerLines.empty();
     if (envelope.headerLines.empty() && envelope.mainLines.empty()) return grow(defaultBytes, defaultLines);
     for (const auto* lines : {&envelope.headerLines, &envelope.betweenLines, &envelope.mainLines})
       for (const std::string& line : *lines) KERF_CHECK(grow(bytesOf(line) + 1, 1));
@@ -154,7 +157,7 @@ class Extent {
     KERF_CHECK(grow(2 * signature.bytes() + literalBytes * 8, 30));
     KERF_CHECK(attributes(module));
     for (const auto& [path, submodule] : module.submodules)
-      if (submodule.graph && depth < 100) KERF_CHECK(this->module(*submodule.graph, depth + 1));
+      if (submodule.graph && !m_hasHeader && depth < 100) KERF_CHECK(this->module(*submodule.graph, depth + 1));
     return {};
   }
 
@@ -193,7 +196,7 @@ class Extent {
       statement.add(node.name());
       KERF_CHECK(check(statement, node.name(), node.meta().sourceLine));
       // every name is freed once, in some line
-      KERF_CHECK(grow(statement.bytes() + 2 * bytesOf(node.name()) + literalBytes, 1));
+      KERF_CHECK(grow(statement.bytes() + 2 * bytesOf(node.name()) + integerBytes, 1));
       if (node.op() != Opcode::Placeholder) continue;
       signature.raw(node.meta().typeText, aroundCall);
       signature.arguments(node);
@@ -220,6 +223,7 @@ class Extent {
 
   const ImportLimits& m_limits;
   std::int64_t m_bytes = 0, m_lines = 0;
+  bool m_hasHeader = false;
 };
 
 }  // namespace
