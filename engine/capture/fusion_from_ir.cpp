@@ -109,9 +109,9 @@ void addIrGroups(const std::vector<InductorIrNode>& nodes, const GraphOrigin& or
   for (std::size_t i = first; joined && i < details.fusionGroups.size(); ++i)
     known.insert(known.end(), details.fusionGroups[i].buffers.begin(), details.fusionGroups[i].buffers.end());
   std::ranges::sort(known);
+  const auto isKnown = [&](const std::string& name) { return std::ranges::binary_search(known, name); };
   for (const InductorIrNode& node : nodes) {
-    const std::string& name = node.members.empty() ? node.name : node.members.front();
-    if (joined && std::ranges::binary_search(known, name)) continue;
+    if (node.members.empty() ? isKnown(node.name) : std::ranges::all_of(node.members, isKnown)) continue;
     FusionGroup group;
     group.kernel = origin.stage == "ir_post_fusion" ? node.kernel : std::string();
     group.origin = origin;

@@ -6,6 +6,7 @@
 #include "engine/capture/dot_reader.h"
 #include "engine/capture/graph_text_capture.h"
 #include "engine/capture/importers.h"
+#include "engine/capture/repro_extent.h"
 #include "engine/ir/graph_text_value.h"
 #include "engine/ir/parser.h"
 #include "engine/ir/printer.h"
@@ -279,6 +280,7 @@ class DotCapture {
     out.module.graph = std::move(m_graph);
     KERF_TRY(out.module, throughPython(std::move(out.module)));
     addStandInAttributes(out.module, m_limits);
+    KERF_CHECK(checkExtent(withInputs(out), m_limits, {}));
     return out;
   }
 

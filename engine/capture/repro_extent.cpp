@@ -49,6 +49,12 @@ class Statement {
     }
   }
 
+  /// What a node calls or takes; only paths from self are taken apart.
+  void target(const Node& node) {
+    if (node.op() == Opcode::CallModule || node.op() == Opcode::GetAttr) return path(node.target());
+    add(node.target());
+  }
+
   /// "self.a", or getattr(getattr(self, "0"), "1") for names that are no identifiers.
   void path(std::string_view target) {
     constexpr std::int64_t getattrBytes = 14;
@@ -190,7 +196,7 @@ class Extent {
     for (const NodeId id : module.graph.order()) {
       const Node& node = module.graph.node(id);
       Statement statement(module.graph, m_limits);
-      statement.path(node.target());
+      statement.target(node);
       statement.arguments(node);
       statement.raw(node.meta().typeText, aroundCall);
       statement.add(node.name());

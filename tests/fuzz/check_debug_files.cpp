@@ -26,8 +26,9 @@ bool checkDot(std::string_view text) {
   const std::string written = reproText(*capture, 0);
   const auto again = importRepro(written, {}, limits);
   if (again && again->graphs[0].contentHash() == capture->graphs[0].contentHash()) return true;
-  std::fprintf(stderr, "export and import changed the graph\n%s\n", written.c_str());
-  std::abort();
+  require(again.has_value(), "what was written of a drawing does not read", again ? "" : again.error().text() + "\n" + written);
+  require(false, "export and import changed the graph", written);
+  return false;
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ bool checkDebugFiles(std::string_view text) {
     const bool kept = node.members.empty()
                           ? grouped.contains(node.name)
                           : std::ranges::all_of(node.members, [&](const auto& name) { return grouped.contains(name); });
-    if (!kept) std::abort();
+    require(kept, "a scheduler node is in no fusion group", node.name);
   }
   return true;
 }

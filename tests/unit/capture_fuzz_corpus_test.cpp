@@ -47,8 +47,8 @@ TEST(FuzzSeeds, GraphTextImportsOrIsRefused) {
 TEST(FuzzSeeds, DebugFilesReadOrAreRefused) {
   std::size_t count = 0;
   EXPECT_EQ(accepted("debug_files", fuzz::checkDebugFiles, count),
-            (std::set<std::string>{"dynamic_post.txt", "fused.txt", "names.dot", "parameters.dot", "pass_1_input.dot",
-                                   "provenance.json"}));
+            (std::set<std::string>{"dynamic_post.txt", "fused.txt", "joined_twice.txt", "names.dot", "odd_target.dot",
+                                   "parameters.dot", "pass_1_input.dot", "provenance.json"}));
   EXPECT_GE(count, 10u);
 }
 
