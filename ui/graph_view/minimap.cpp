@@ -10,7 +10,7 @@
 
 namespace kerf::ui {
 namespace {
-constexpr int kWidth = 132, kHeight = 190, kInset = 12;
+constexpr int kWidth = 132, kMapHeight = 190, kMapInset = 12;
 constexpr double kPadding = 8;
 }  // namespace
 
@@ -35,8 +35,8 @@ void Minimap::place() {
   setVisible(needed);
   if (!needed) return;
   const double ratio = scene->bounds.width() / std::max(1.0, scene->bounds.height());
-  const int width = std::clamp(int(kHeight * ratio), 84, kWidth * 2);
-  setGeometry(m_view.width() - width - kInset, m_view.height() - kHeight - kInset, width, kHeight);
+  const int width = std::clamp(int(kMapHeight * ratio), 84, kWidth * 2);
+  setGeometry(m_view.width() - width - kMapInset, m_view.height() - kMapHeight - kMapInset, width, kMapHeight);
 }
 
 double Minimap::scale() const {
