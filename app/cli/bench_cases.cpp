@@ -6,14 +6,15 @@
 
 #include "app/cli/bench_import_cases.h"
 #include "engine/accuracy/same_two_models.h"
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/ir/interpreter.h"
 #include "engine/mathlib/convolution.h"
 #include "engine/mathlib/gemm.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/compile_fx.h"
 #include "minifier/core/verdict_cache.h"
 #include "minifier/oracle/engine_oracle.h"
+#include "minifier/reductions/reductions.h"
 
 namespace kerf::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "app/cli/context.h"
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/dtype_module.h"
 
 namespace kerf::cli {
@@ -78,7 +78,7 @@ Result<void> measureGraph(const CastGraph& graph, const GraphBenchOptions& optio
   const auto start = Clock::now();
   KERF_CHECK(Interpreter(graph.module, referenceOps()).run(graph.inputs, stop));
   const double first = millisecondsSince(start);
-  const int runs = std::clamp(static_cast<int>(1000 / std::max(first, 0.01)), 2, 20 * options.repeats);
+  const int runs = std::clamp(int(1000 / std::max(first, 0.01)), 2, 20 * options.repeats);
   std::vector<double> times;
   for (int i = 0; i < std::max(options.repeats, runs) && (i < runs || first < 1000); ++i) {
     const auto begin = Clock::now();

@@ -18,9 +18,9 @@
 
 #include "app/cli/child_process.h"
 #include "app/cli/interrupts.h"
-#include "engine/capture/capture.h"
-#include "engine/capture/zip_directory.h"
-#include "engine/capture/zip_writer.h"
+#include "engine/capture/archive/zip_directory.h"
+#include "engine/capture/archive/zip_writer.h"
+#include "engine/capture/common/capture.h"
 #include "engine/tensor/mapped_file.h"
 
 namespace kerf::cli {
@@ -84,11 +84,11 @@ Result<std::shared_ptr<MadeFile>> makeBigLog(const fs::path& traces) {
   std::int64_t written = 0;
   for (std::size_t copy = 0; written < bigLogBytes; ++copy) {
     KERF_TRY(const auto bytes, mapFile(logs[copy % logs.size()]));
-    std::string_view text(reinterpret_cast<const char*>(bytes->data()), static_cast<std::size_t>(bytes->bytes()));
+    std::string_view text(reinterpret_cast<const char*>(bytes->data()), std::size_t(bytes->bytes()));
     std::string shifted;
     while (!text.empty()) {
       const auto length = std::min(text.find('\n'), text.size() - 1) + 1;
-      appendShifted(shifted, text.substr(0, length), static_cast<std::int64_t>(copy) * 1000);
+      appendShifted(shifted, text.substr(0, length), std::int64_t(copy) * 1000);
       text.remove_prefix(length);
     }
     stream << shifted;
@@ -164,7 +164,7 @@ std::uint32_t checksumOfZeros(std::int64_t bytes) {
   const std::array<Bytef, 1024> zeros{};
   auto sum = crc32(0, zeros.data(), zeros.size());
   for (std::int64_t done = zeros.size(); done < bytes; done *= 2) sum = crc32_combine(sum, sum, done);
-  return static_cast<std::uint32_t>(sum);
+  return std::uint32_t(sum);
 }
 
 /// Writes members; the grown weight becomes a hole in the file, so nothing of its 2 GB is on disk.
@@ -186,8 +186,7 @@ Result<void> writeSparse(const fs::path& path, std::vector<Member>& members) {
     if (!outcome) break;
     if (member.name.ends_with(".json")) growWeight(member);
     const bool big = member.name.ends_with("/weight_0");
-    outcome = big ? writer.add(member.name, {zeros, static_cast<std::size_t>(bigWeightBytes)},
-                               checksumOfZeros(bigWeightBytes))
+    outcome = big ? writer.add(member.name, {zeros, std::size_t(bigWeightBytes)}, checksumOfZeros(bigWeightBytes))
                   : writer.add(member.name, std::string_view(member.bytes));
   }
   if (outcome) outcome = writer.finish();

@@ -5,8 +5,8 @@
 #include <random>
 
 #include "app/cli/context.h"
-#include "engine/ops/op_call.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf::cli {
 namespace {
@@ -135,8 +135,8 @@ Result<BenchWork> prepareOp(const OpBenchCase& bench) {
 double bytesOf(const OpRow& row, DType dtype) {
   double largest = 0, all = 0;
   for (const Sizes& sizes : row.tensors) {
-    double count = static_cast<double>(itemSize(dtype));
-    for (const std::int64_t size : sizes) count *= static_cast<double>(size);
+    double count = double(itemSize(dtype));
+    for (const std::int64_t size : sizes) count *= double(size);
     all += count;
     largest = std::max(largest, count);
   }

@@ -20,7 +20,7 @@ Result<EngineOracleOptions> optionsFor(const BisectArguments& arguments) {
   EngineOracleOptions options;
   KERF_TRY(options.compile.faults, parsePlants(arguments.plants));
   options.compare.tolerance = arguments.tolerance;
-  options.limits.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
+  options.limits.timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout * 1000));
   return options;
 }
 
@@ -44,11 +44,10 @@ Result<int> byNode(Context& context, const BisectArguments& arguments, const Can
   if (culprits.empty() && note.empty()) note = "no node differs";
   auto object = resultJson(arguments, culprits, note);
   object["nodes_compared"] = report.nodes.size();
-  if (context.json) {
+  if (context.json)
     printJson(object);
-  } else {
+  else
     printResult(arguments, culprits, note);
-  }
   return culprits.empty() && report.failure.empty() ? 0 : 1;
 }
 

@@ -29,10 +29,10 @@ Result<CaptureIndex> storedIndex(Store& store, std::int64_t captureId) {
 CaptureIndex openedIndex(const std::string& text, const Capture& capture) {
   CaptureIndex index{text, capture.kind, capture.path.string(), capture.torchVersion, {}, {}, {}, capture.notes};
   for (const auto& graph : capture.graphs) {
-    GraphRow row{0, 0, static_cast<int>(index.graphs.size()) + 1, graph.name, {}, -1, sourceRow(graph.origin)};
+    GraphRow row{0, 0, int(index.graphs.size()) + 1, graph.name, {}, -1, sourceRow(graph.origin)};
     if (!graph.pending) {
       row.hash = graph.contentHash().hex();
-      row.nodes = static_cast<int>(graph.module.graph.size());
+      row.nodes = int(graph.module.graph.size());
     }
     index.graphs.push_back(std::move(row));
   }
@@ -70,7 +70,7 @@ std::vector<RecordRow> recordRows(const CaptureDetails& details) {
   std::vector<RecordRow> rows;
   for (const auto& record : details.records) {
     RecordRow row;
-    row.ordinal = static_cast<int>(rows.size()) + 1;
+    row.ordinal = int(rows.size()) + 1;
     row.kind = record.kind;
     row.name = record.name;
     row.source = sourceRow(record.origin);
@@ -86,14 +86,14 @@ std::vector<CompileRow> compileRows(const CaptureDetails& details) {
   std::vector<CompileRow> rows;
   for (const auto& compile : details.compiles) {
     CompileRow row;
-    row.ordinal = static_cast<int>(rows.size()) + 1;
+    row.ordinal = int(rows.size()) + 1;
     row.id = compile.id;
     row.rank = compile.rank;
     row.status = compileStatusName(compile.status);
     row.failure = compile.failure;
     row.frame = compile.frame;
-    row.graphs = static_cast<int>(compile.graphs.size());
-    row.records = static_cast<int>(compile.records.size());
+    row.graphs = int(compile.graphs.size());
+    row.records = int(compile.records.size());
     for (const auto& [name, value] : compile.metrics) {
       if (name == wholeTime) row.milliseconds = value * 1000;
     }
@@ -134,9 +134,8 @@ Json graphRowJson(const CaptureIndex& index, const GraphRow& graph) {
 
 Json recordRowJson(const CaptureIndex& index, const RecordRow& record) {
   Json graph;
-  if (record.graph && *record.graph <= std::ssize(index.graphs)) {
-    graph = index.graphId(index.graphs[static_cast<std::size_t>(*record.graph) - 1]);
-  }
+  if (record.graph && *record.graph <= std::ssize(index.graphs))
+    graph = index.graphId(index.graphs[std::size_t(*record.graph) - 1]);
   return {{"id", index.recordId(record)},
           {"kind", record.kind},
           {"name", record.name},

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/cli/context.h"
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 
 namespace kerf::cli {
 

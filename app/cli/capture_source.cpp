@@ -61,11 +61,10 @@ Result<CaptureSource> openStoredTexts(Context& context, const std::string& text,
     KERF_TRY(auto one, importCapture(file));
     if (one.graphs.empty()) return fail(ErrorCode::Internal, "graph c{}/g{} reads back empty", captureId, row.ordinal);
     one.graphs.front().name = row.name;
-    if (!whole) {
+    if (!whole)
       whole = std::move(one);
-    } else {
+    else
       whole->graphs.push_back(std::move(one.graphs.front()));
-    }
   }
   if (!whole) whole.emplace();
   whole->path = text;
@@ -186,7 +185,7 @@ std::optional<std::size_t> findRecord(const Capture& capture, const std::string&
   if (const auto number = numbered(name, 'r', records.size())) return number;
   const auto found = std::ranges::find(records, name, &CaptureRecord::name);
   if (found == records.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - records.begin());
+  return std::size_t(found - records.begin());
 }
 
 std::pair<std::string, std::string> splitAtHash(const std::string& text) {

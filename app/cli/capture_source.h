@@ -7,7 +7,7 @@
 
 #include "app/cli/context.h"
 #include "app/cli/interrupts.h"
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 
 namespace kerf::cli {
 

@@ -88,12 +88,12 @@ class Exchange {
   static void readInto(Pipe& pipe, std::string& text) {
     std::array<char, 65536> buffer;
     const auto count = read(pipe.ends[0], buffer.data(), buffer.size());
-    if (count > 0) text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (count > 0) text.append(buffer.data(), std::size_t(count));
     if (count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN)) pipe.closeEnd(0);
   }
   void writeSome() {
     const auto count = write(m_in.ends[1], m_input.data() + m_written, m_input.size() - m_written);
-    if (count > 0) m_written += static_cast<std::size_t>(count);
+    if (count > 0) m_written += std::size_t(count);
     if (m_written == m_input.size() || (count < 0 && errno != EINTR && errno != EAGAIN)) m_in.closeEnd(1);
   }
 

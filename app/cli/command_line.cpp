@@ -103,7 +103,7 @@ int runCli(std::span<const char* const> arguments) {
   line.addCommonOptions(root);
   addCommands(line);
   try {
-    root.parse(static_cast<int>(arguments.size()), const_cast<char**>(arguments.data()));
+    root.parse(int(arguments.size()), const_cast<char**>(arguments.data()));
   } catch (const CLI::ParseError& error) {
     const auto isJson = [](const char* argument) { return std::string_view(argument) == "--json"; };
     context.json = context.json || std::ranges::any_of(arguments, isJson);

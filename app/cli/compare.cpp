@@ -17,15 +17,14 @@ struct CompareArguments {
 
 Result<int> runCompare(Context& context, CompareArguments arguments) {
   KERF_CHECK(checkBackend(arguments.settings.backend, false));
-  arguments.settings.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
+  arguments.settings.timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout * 1000));
   KERF_CHECK(parsePlants(arguments.settings.plants));
   KERF_TRY(auto source, resolveGraph(context, arguments.graph, arguments.symbols));
   KERF_TRY(const auto outcome, compareGraph(context, source, arguments.settings));
-  if (context.json) {
+  if (context.json)
     printJson(compareJson(arguments.graph, arguments.settings, outcome));
-  } else {
+  else
     printComparison(outcome, context.verbose);
-  }
   return outcome.good() ? 0 : 1;
 }
 

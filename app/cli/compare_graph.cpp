@@ -37,9 +37,7 @@ Result<std::optional<std::int64_t>> keep(Context& context, const GraphSource& so
   const Json options{{"plant", settings.plants}, {"tolerance", settings.tolerance}};
   KERF_TRY(const auto runId,
            store->addRun({0, graphId, "compare", settings.backend, options.dump(), "", "running", 0}));
-  if (const auto records = recordPasses(source.graph().module)) {
-    KERF_CHECK(addPassRecords(*store, runId, *records));
-  }
+  if (const auto records = recordPasses(source.graph().module)) KERF_CHECK(addPassRecords(*store, runId, *records));
   std::vector<ComparisonRow> rows;
   for (const auto& verdict : outcome.report.outputs) rows.push_back(rowOf(verdict));
   KERF_CHECK(store->addComparisons(runId, rows));

@@ -69,13 +69,12 @@ Json compareJson(const std::string& graph, const CompareSettings& settings, cons
               {"failure", outcome.report.failure},
               {"have_fp64", outcome.report.haveFp64},
               {"fp64_note", outcome.report.fp64Note},
-              {"elapsed_ms", static_cast<double>(outcome.time.count()) / 1e6},
+              {"elapsed_ms", double(outcome.time.count()) / 1e6},
               {"outputs", std::move(outputs)}};
   if (!settings.nodes) return object;
   Json nodes = Json::array();
-  for (const auto index : rankDivergence(outcome.divergence.nodes)) {
+  for (const auto index : rankDivergence(outcome.divergence.nodes))
     nodes.push_back(nodeJson(outcome.divergence.nodes[index]));
-  }
   object["nodes"] = std::move(nodes);
   object["first_bad"] = outcome.firstBad();
   object["nodes_failure"] = outcome.divergence.failure;

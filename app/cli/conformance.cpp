@@ -14,14 +14,13 @@ Result<int> replaySameCases(Context& context, const std::string& path) {
   const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
   if (context.json) {
     Json mismatches = Json::array();
-    for (const auto& miss : report.mismatches) {
+    for (const auto& miss : report.mismatches)
       mismatches.push_back({{"id", miss.id}, {"expected", miss.expected}, {"got", miss.got}, {"reason", miss.reason}});
-    }
     printJson({{"kind", "same"},
                {"cases", report.cases},
                {"agreed", report.agreed},
                {"mismatches", std::move(mismatches)},
-               {"elapsed_ms", static_cast<double>(time.count()) / 1e6}});
+               {"elapsed_ms", double(time.count()) / 1e6}});
     return report.agreed == report.cases ? 0 : 1;
   }
   for (const auto& miss : report.mismatches) {

@@ -14,7 +14,7 @@
 #include "engine/support/result.h"
 #include "storage/stores/store.h"
 
-namespace kerf {
+namespace kerf::inline capture {
 struct Capture;
 }
 

@@ -62,7 +62,7 @@ Result<Json> DemoRun::run() {
   KERF_CHECK(takeScreenshot());
   KERF_CHECK(writeReport());
   const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
-  m_json["elapsed_ms"] = static_cast<double>(time.count()) / 1e6;
+  m_json["elapsed_ms"] = double(time.count()) / 1e6;
   if (!m_context.json)
     fmt::print("\nDone in {}. The report is {}\n", durationText(time), (m_folder / "report.md").string());
   return m_json;
@@ -100,9 +100,8 @@ Result<void> DemoRun::compile() {
   heading("Compile", fmt::format("kerf run {} --backend llvm", m_samplePath.string()));
   KERF_TRY(const auto compiled, compileFx(m_sample.graph().module, {}, m_context.stop()));
   TextTable kernels({"kernel", "kind", "nodes", "why"});
-  for (const auto& kernel : compiled->kernels()) {
+  for (const auto& kernel : compiled->kernels())
     kernels.add({kernel.name, kernel.kind, fmt::format("{}", fmt::join(kernel.nodes, " ")), kernel.reason});
-  }
   block(kernels.text());
   TextTable stages({"stage", "time"});
   for (const auto& stage : compiled->stageTimes()) stages.add({stage.stage, durationText(stage.time)});
@@ -169,7 +168,7 @@ Result<void> DemoRun::cutDown() {
                   m_minified.oneMinimal ? "no node can be left out" : "not proven minimal", m_minified.fingerprint));
   m_json["minified_nodes"] = m_minified.nodes;
   m_json["tests"] = m_minified.tests;
-  m_json["minify_ms"] = static_cast<double>(m_minified.time.count()) / 1e6;
+  m_json["minify_ms"] = double(m_minified.time.count()) / 1e6;
   m_json["reduction_id"] = m_minified.reductionId;
   return {};
 }

@@ -25,13 +25,12 @@ Result<int> runDiff(Context& context, const DiffArguments& arguments) {
   KERF_TRY(auto second, resolveGraph(context, arguments.second));
   annotate(first, second);
   const auto comparison = compareModules(first.graph().module, second.graph().module);
-  if (context.json) {
+  if (context.json)
     printJson(comparisonJson(comparison));
-  } else if (arguments.sideBySide) {
+  else if (arguments.sideBySide)
     fmt::print("{}", sideBySide(comparison, terminalWidth(), terminalHasColours()));
-  } else {
+  else
     fmt::print("{}", comparisonText(comparison, arguments.first, arguments.second));
-  }
   return comparison.same() ? 0 : 1;
 }
 

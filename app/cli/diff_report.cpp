@@ -15,9 +15,8 @@ std::string callText(const Graph& graph, const Node& node) {
   std::vector<std::string> arguments;
   for (const auto& argument : node.args())
     arguments.push_back(printArgument(graph, argument, ArgumentStyle::GraphText));
-  for (const auto& [name, value] : node.kwargs()) {
+  for (const auto& [name, value] : node.kwargs())
     arguments.push_back(name + " = " + printArgument(graph, value, ArgumentStyle::GraphText));
-  }
   return fmt::format("{}[{}]({})", opcodeName(node.op()), node.target(), fmt::join(arguments, ", "));
 }
 
@@ -39,12 +38,10 @@ void collectPair(Lists& lists, const std::string& path, const Graph& a, const Gr
   const auto name = fullName(path, after);
   if (delta.renamed) lists.renamed.push_back({{"before", fullName(path, before)}, {"after", name}});
   if (delta.moved) lists.moved.push_back(name);
-  if (delta.callChanged) {
+  if (delta.callChanged)
     lists.changed.push_back({{"name", name}, {"before", callText(a, before)}, {"after", callText(b, after)}});
-  }
-  if (delta.metaChanged) {
+  if (delta.metaChanged)
     lists.metaChanged.push_back({{"name", name}, {"before", metaText(before)}, {"after", metaText(after)}});
-  }
 }
 
 Lists collect(const ModuleComparison& comparison) {
@@ -53,13 +50,12 @@ Lists collect(const ModuleComparison& comparison) {
     const auto& a = graphAt(comparison.before, path);
     const auto& b = graphAt(comparison.after, path);
     for (const auto& delta : diff.nodes) {
-      if (delta.removed()) {
+      if (delta.removed())
         lists.removed.push_back(fullName(path, a.node(delta.before)));
-      } else if (delta.added()) {
+      else if (delta.added())
         lists.added.push_back(fullName(path, b.node(delta.after)));
-      } else {
+      else
         collectPair(lists, path, a, b, delta);
-      }
     }
   }
   return lists;
@@ -122,9 +118,8 @@ std::string comparisonText(const ModuleComparison& comparison, const std::string
   if (comparison.same()) return "the graphs are the same\n";
   const auto lists = collect(comparison);
   auto text = fmt::format("--- {}\n+++ {}\n{}", a, b, comparison.text);
-  for (const auto& pair : lists.renamed) {
+  for (const auto& pair : lists.renamed)
     text += fmt::format("renamed {} to {}\n", pair["before"].get<std::string>(), pair["after"].get<std::string>());
-  }
   for (const auto& name : lists.moved) text += fmt::format("moved {}\n", name.get<std::string>());
   for (const auto& node : lists.metaChanged) {
     text += fmt::format("{} was {}, is {}\n", node["name"].get<std::string>(), node["before"].get<std::string>(),

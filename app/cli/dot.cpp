@@ -1,7 +1,7 @@
 #include "app/cli/dot.h"
 
 #include "app/cli/child_process.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf::cli {
 
@@ -27,24 +27,23 @@ constexpr TraitColour colourByTrait[] = {
 constexpr std::string_view unknownOpColour = "#f4b0b0";
 
 std::string_view colourOf(const Node& node) {
-  if (node.op() != Opcode::CallFunction) return colourByOpcode[static_cast<std::size_t>(node.op())];
+  if (node.op() != Opcode::CallFunction) return colourByOpcode[std::size_t(node.op())];
   const auto* op = findOp(node.target());
   if (op == nullptr) return unknownOpColour;
   for (const auto& row : colourByTrait) {
     if (has(op->traits, row.trait)) return row.colour;
   }
-  return colourByOpcode[static_cast<std::size_t>(node.op())];
+  return colourByOpcode[std::size_t(node.op())];
 }
 
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n' || c == '\r') {
+    if (c == '\n' || c == '\r')
       out += "\\n";
-    } else {
+    else
       out += c;
-    }
   }
   return out;
 }
@@ -64,9 +63,8 @@ std::string dimText(const Dim& dim) {
 
 std::string labelOf(const Node& node) {
   std::string label = escaped(node.name());
-  if (node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod || node.op() == Opcode::CallModule) {
+  if (node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod || node.op() == Opcode::CallModule)
     label += "\\n" + escaped(shortTarget(node));
-  }
   const auto shape = shapeText(node.meta().value);
   return shape.empty() ? label : label + "\\n" + escaped(shape);
 }

@@ -28,9 +28,8 @@ Result<Records> recordsOf(const SafetensorsFile& file, std::size_t outputs, cons
   for (const auto& [name, tensor] : file.tensors) {
     const auto index = indexOf(name, prefix);
     if (!index) continue;
-    if (*index >= outputs) {
+    if (*index >= outputs)
       return fail(ErrorCode::BadInput, "the file records {}, but the graph has only {} outputs", name, outputs);
-    }
     records[*index] = &tensor;
   }
   if (records.empty()) return fail(ErrorCode::BadInput, "the file records no {}<number> tensor", prefix);
@@ -119,11 +118,10 @@ Result<ExpectationRow> checkOne(const Tensor& got, const Tensor& expected, const
   row.relativeError = gap.largest > 0 ? gap.error / gap.largest : gap.error;
   const bool exact = isIntegral(expected.dtype());
   row.withinRounding = !exact && row.relativeError > rule.limit && gap.error <= rounding;
-  if (rule.exactDtype && got.dtype() != expected.dtype()) {
+  if (rule.exactDtype && got.dtype() != expected.dtype())
     row.reason = fmt::format("dtype: recorded {}", dtypeInfo(expected.dtype()).torchName);
-  } else if (row.relativeError > (exact ? 0 : rule.limit) && !row.withinRounding) {
+  else if (row.relativeError > (exact ? 0 : rule.limit) && !row.withinRounding)
     row.reason = fmt::format("relative error above {:g}", exact ? 0 : rule.limit);
-  }
   row.same = row.reason.empty();
   return row;
 }

@@ -29,19 +29,17 @@ Result<int> exportRecord(Context& context, const ExportArguments& arguments, con
   KERF_TRY(const auto text, record.text());
   KERF_CHECK(makeParent(arguments.place));
   KERF_CHECK(emit(text, arguments.place));
-  if (context.json) {
+  if (context.json)
     printJson({{"record", arguments.graph}, {"path", arguments.place}, {"format", "record"}, {"bytes", text.size()}});
-  } else {
+  else
     fmt::print("{}: {} ({} bytes)\n", arguments.place, record.name, text.size());
-  }
   return 0;
 }
 
 Result<int> exportGraph(Context& context, const ExportArguments& arguments) {
   KERF_TRY(const auto* format, chooseFormat(arguments.format, arguments.place));
-  if (!arguments.values.empty() && format->name != "safetensors") {
+  if (!arguments.values.empty() && format->name != "safetensors")
     return fail(ErrorCode::BadUsage, "--values needs a .safetensors file or --format safetensors");
-  }
   KERF_TRY(auto source, resolveGraph(context, arguments.graph, arguments.symbols));
   (void)context.stop();  // from here on Ctrl-C lets the writer clean up
   if (format->name != "repro") KERF_CHECK(makeParent(arguments.place));

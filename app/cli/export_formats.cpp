@@ -6,7 +6,7 @@
 #include "app/cli/dot.h"
 #include "app/cli/graph_json.h"
 #include "app/cli/output_file.h"
-#include "engine/capture/pt2_writer.h"
+#include "engine/capture/pt2/writer.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/symbolic.h"
 
@@ -38,9 +38,8 @@ Result<fs::path> exportRepros(Context& context, GraphSource& source, const Expor
 
 /// Shapes make drawings and readable text better; without them the rest is still right.
 void annotate(const Context& context, GraphSource& source) {
-  if (const auto shapes = annotateShapes(source); !shapes && context.verbose) {
+  if (const auto shapes = annotateShapes(source); !shapes && context.verbose)
     warn(fmt::format("shapes are not complete: {}", shapes.error().text()));
-  }
 }
 
 Result<fs::path> exportReadable(Context& context, GraphSource& source, const ExportTarget& target) {
@@ -107,9 +106,8 @@ ValueMeta withStrides(ValueMeta meta) {
   auto* tensor = std::get_if<TensorMeta>(&meta.value);
   if (tensor == nullptr || tensor->strides.size() == tensor->sizes.size()) return meta;
   tensor->strides.assign(tensor->sizes.size(), dim(1));
-  for (std::size_t i = tensor->sizes.size(); i-- > 1;) {
+  for (std::size_t i = tensor->sizes.size(); i-- > 1;)
     tensor->strides[i - 1] = product(tensor->strides[i], tensor->sizes[i]);
-  }
   return meta;
 }
 

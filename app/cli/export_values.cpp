@@ -7,7 +7,7 @@
 #include "app/cli/given_inputs.h"
 #include "app/cli/model_runs.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/tensor/safetensors.h"
 
 namespace kerf::cli {

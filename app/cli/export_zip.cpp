@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "app/cli/export_formats.h"
-#include "engine/capture/zip_writer.h"
+#include "engine/capture/archive/zip_writer.h"
 #include "engine/tensor/mapped_file.h"
 
 namespace kerf::cli {

@@ -10,7 +10,7 @@
 #include "app/cli/json_values.h"
 #include "app/cli/progress.h"
 #include "app/cli/text_table.h"
-#include "engine/capture/torch_trace_follower.h"
+#include "engine/capture/trace/follower.h"
 
 namespace kerf::cli {
 
@@ -19,7 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto interval = 200ms;
-
 
 /// What has been shown of a capture that grows.
 class Shown {
@@ -36,11 +35,10 @@ class Shown {
 
  private:
   void line(const Json& object, const std::string& text) const {
-    if (m_context.json) {
+    if (m_context.json)
       fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
-    } else if (!text.empty()) {
+    else if (!text.empty())
       fmt::print("{}\n", text);
-    }
     std::fflush(stdout);
   }
   void showGraph(const CapturedGraph& graph) const {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "engine/capture/pt2_inputs.h"
+#include "engine/capture/pt2/inputs.h"
 
 namespace kerf::cli {
 
@@ -63,11 +63,10 @@ Result<void> checkAgainst(const GivenInput& input, const std::string& placeholde
   bool fits = tensor.dtype() == meta.dtype && tensor.sizes().size() == meta.sizes.size();
   for (std::size_t i = 0; fits && i < meta.sizes.size(); ++i) {
     const auto& size = meta.sizes[i];
-    if (!size.text.empty()) {
+    if (!size.text.empty())
       equations.push_back({fmt::format("{}, dimension {}", input.name, i), size.text, tensor.sizes()[i]});
-    } else {
+    else
       fits = !size.hint || *size.hint == tensor.sizes()[i];
-    }
   }
   if (fits) return {};
   return fail(ErrorCode::ShapeMismatch, "{} is {}[{}], but the input {} is {}{}", input.name,
@@ -101,11 +100,10 @@ Result<ValueList> prepareWithInputs(GraphSource& source, const SafetensorsFile& 
   for (const auto& input : given) {
     if (input.place >= inputs.size()) return fail(ErrorCode::Internal, "{} has no place", input.name);
     auto& slot = inputs[input.place];
-    if (slot.as<std::int64_t>() != nullptr) {
+    if (slot.as<std::int64_t>() != nullptr)
       slot = Value(input.tensor->itemAsInt());
-    } else {
+    else
       slot = Value(*input.tensor);
-    }
   }
   return inputs;
 }

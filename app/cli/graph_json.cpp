@@ -10,11 +10,10 @@ namespace {
 Json dimsJson(const std::vector<Dim>& dims) {
   Json list = Json::array();
   for (const auto& dim : dims) {
-    if (!dim.text.empty()) {
+    if (!dim.text.empty())
       list.push_back(dim.text);
-    } else {
+    else
       list.push_back(dim.hint ? Json(*dim.hint) : Json());
-    }
   }
   return list;
 }
@@ -27,9 +26,8 @@ Json valueJson(const ValueMeta& value) {
             {"stride", dimsJson(tensor->strides)},
             {"device", tensor->device.text()}};
   }
-  if (const auto* sym = value.sym()) {
+  if (const auto* sym = value.sym())
     return {{"kind", "symint"}, {"expr", sym->expr.text}, {"hint", sym->expr.hint ? Json(*sym->expr.hint) : Json()}};
-  }
   if (const auto* list = value.list()) {
     Json entries = Json::array();
     for (const auto& entry : *list) entries.push_back(valueJson(entry));
@@ -59,7 +57,7 @@ Json nodeJson(const Graph& graph, const Node& node) {
 constexpr std::string_view inputKinds[] = {"tensor", "symint", "const", "unsupported", "generator", "opaque"};
 
 Json inputJson(const GraphInput& input) {
-  Json object{{"name", input.name}, {"kind", inputKinds[static_cast<std::size_t>(input.kind)]}};
+  Json object{{"name", input.name}, {"kind", inputKinds[std::size_t(input.kind)]}};
   if (input.kind == GraphInput::Kind::Tensor) {
     object["dtype"] = dtypeInfo(input.dtype).torchName;
     object["shape"] = input.sizes;
@@ -67,7 +65,6 @@ Json inputJson(const GraphInput& input) {
   }
   return object;
 }
-
 
 Json originJson(const GraphOrigin& origin) {
   return {{"file", orNull(origin.file.string())},
@@ -79,9 +76,8 @@ Json originJson(const GraphOrigin& origin) {
 
 Json symbolsJson(const CapturedGraph& graph) {
   Json list = Json::array();
-  for (const auto& symbol : graph.symbols()) {
+  for (const auto& symbol : graph.symbols())
     list.push_back({{"name", symbol.text}, {"hint", symbol.hint ? Json(*symbol.hint) : Json()}});
-  }
   return list;
 }
 

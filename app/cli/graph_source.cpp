@@ -5,9 +5,9 @@
 #include "app/cli/capture_source.h"
 #include "app/cli/store_id.h"
 #include "app/cli/symbols.h"
-#include "engine/capture/generated_inputs.h"
+#include "engine/capture/common/generated_inputs.h"
 #include "engine/ir/parser.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf::cli {
 
@@ -129,9 +129,8 @@ Result<GraphSource> fromPath(Context& context, const std::string& text) {
     KERF_TRY(const auto index, chooseGraph(stored.capture, path, name));
     return resolveGraph(context, fmt::format("{}/g{}", path, index + 1));
   }
-  if (!fs::exists(path, ignored)) {
+  if (!fs::exists(path, ignored))
     return fail(ErrorCode::NotFound, "{} is neither a file nor a store id; `kerf ls` lists the ids", text);
-  }
   KERF_TRY(auto capture, openPath(context, path));
   KERF_TRY(const auto index, chooseGraph(capture, path, name));
   GraphSource source{text, std::move(capture), index, {}, {}, false, {}};
@@ -155,9 +154,8 @@ Result<GraphSource> resolveText(Context& context, const std::string& text) {
 /// The sizes that a placeholder's value has, under the texts that the graph has for them.
 ValueMeta sizedLike(const ValueMeta& before, const Value& value) {
   ValueMeta meta = before;
-  if (const auto* integer = value.as<std::int64_t>(); integer != nullptr && meta.sym() != nullptr) {
+  if (const auto* integer = value.as<std::int64_t>(); integer != nullptr && meta.sym() != nullptr)
     std::get<SymMeta>(meta.value).expr.hint = *integer;
-  }
   if (!value.isTensor() || meta.tensor() == nullptr) return meta;
   auto& tensor = std::get<TensorMeta>(meta.value);
   const auto& given = value.tensor();
@@ -179,9 +177,8 @@ bool annotatedOnly(const CapturedGraph& graph) {
 Result<void> bindShapes(GraphModule& module, const ValueList& inputs) {
   auto& graph = module.graph;
   const auto placeholders = graph.placeholders();
-  for (std::size_t i = 0; i < std::min(placeholders.size(), inputs.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(placeholders.size(), inputs.size()); ++i)
     graph.setValueMeta(placeholders[i], sizedLike(graph.node(placeholders[i]).meta().value, inputs[i]));
-  }
   return propagateShapes(module);
 }
 

@@ -8,7 +8,7 @@
 
 #include "app/cli/context.h"
 #include "app/cli/interrupts.h"
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/ir/symbolic.h"
 
 namespace kerf::cli {

@@ -35,11 +35,10 @@ std::vector<std::string> expanded(const std::vector<std::string>& paths) {
   for (const auto& path : paths) {
     glob_t found{};
     const bool pattern = path.find_first_of("*?[") != std::string::npos && !fs::exists(path, ignored);
-    if (pattern && glob(path.c_str(), 0, nullptr, &found) == 0) {
+    if (pattern && glob(path.c_str(), 0, nullptr, &found) == 0)
       all.insert(all.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    } else {
+    else
       all.push_back(path);
-    }
     globfree(&found);
   }
   return all;
@@ -64,9 +63,8 @@ Result<void> storeOne(Context& context, const ImportArguments& arguments, Captur
 Result<void> importPath(Context& context, const ImportArguments& arguments, const std::string& path,
                         ImportTally& tally) {
   KERF_TRY(auto captures, openAll(context, path));
-  if (context.stop().stop_requested()) {
+  if (context.stop().stop_requested())
     return fail(ErrorCode::Cancelled, "stopped while importing {}; nothing of it was stored", path);
-  }
   context.opened = {};  // a long list of paths must not keep each one's graphs
   for (auto& capture : captures) KERF_CHECK(storeOne(context, arguments, std::move(capture), tally));
   return {};
@@ -93,11 +91,10 @@ Result<int> importPaths(Context& context, const ImportArguments& arguments, cons
     noteFailure(path, outcome.error(), tally);
   }
   KERF_TRY(auto* store, context.store());
-  if (context.json) {
+  if (context.json)
     printJson({{"store", store->path().string()}, {"captures", tally.captures}, {"failed", tally.failed}});
-  } else if (tally.error) {
+  else if (tally.error)
     fmt::print("{} of {} could not be imported\n", tally.failed.size(), counted(std::ssize(paths), "path"));
-  }
   return tally.error ? 2 : 0;
 }
 

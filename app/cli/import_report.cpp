@@ -7,7 +7,7 @@
 
 #include "app/cli/progress.h"
 #include "app/cli/text_table.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf::cli {
 
@@ -118,7 +118,7 @@ std::uintmax_t bytesOf(const Capture& capture) {
 
 std::string_view formName(CaptureRecord::Form form) {
   constexpr std::array<std::string_view, 4> names{"none", "text", "json", "python"};
-  return names.at(static_cast<std::size_t>(form));
+  return names.at(std::size_t(form));
 }
 
 Result<void> parseGraphs(Capture& capture, bool all, std::stop_token stop) {
@@ -126,12 +126,10 @@ Result<void> parseGraphs(Capture& capture, bool all, std::stop_token stop) {
   Progress progress;
   std::size_t done = 0;
   for (auto& graph : capture.graphs) {
-    if (stop.stop_requested()) {
+    if (stop.stop_requested())
       return fail(ErrorCode::Cancelled, "stopped while reading the graphs of {}", capture.path.string());
-    }
-    if (const auto loaded = graph.ensureLoaded(); !loaded) {
+    if (const auto loaded = graph.ensureLoaded(); !loaded)
       capture.notes.push_back(fmt::format("graph {} cannot be read: {}", graph.name, loaded.error().text()));
-    }
     progress.fraction("reading graphs", double(++done) / double(capture.graphs.size()));
   }
   return {};
@@ -139,9 +137,8 @@ Result<void> parseGraphs(Capture& capture, bool all, std::stop_token stop) {
 
 Json importedJson(const Capture& capture, std::int64_t id) {
   Json graphs = Json::array();
-  for (std::size_t i = 0; i < capture.graphs.size(); ++i) {
+  for (std::size_t i = 0; i < capture.graphs.size(); ++i)
     graphs.push_back(graphJson(capture.graphs[i], fmt::format("c{}/g{}", id, i + 1)));
-  }
   return {{"id", fmt::format("c{}", id)},
           {"path", capture.path.string()},
           {"kind", capture.kind},
@@ -164,9 +161,8 @@ void printImported(const Json& capture, bool verbose) {
     if (++shown > shownGraphs && !verbose) break;
     printGraph(graph, verbose);
   }
-  if (shown > shownGraphs && !verbose) {
+  if (shown > shownGraphs && !verbose)
     fmt::print("  and {} more (`kerf ls graphs {}`)\n", capture["graphs"].size() - shownGraphs, textOf(capture["id"]));
-  }
   for (const auto& note : capture["notes"]) fmt::print("  note: {}\n", textOf(note));
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/context.h"
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 
 namespace kerf::cli {
 

@@ -36,7 +36,7 @@ State& state() {
 /// Only async-signal-safe calls here: the signal's number goes to the watcher through a pipe.
 void onSignal(int number) {
   const int saved = errno;
-  const auto byte = static_cast<char>(number);
+  const auto byte = char(number);
   (void)!write(state().pipe[1], &byte, 1);
   errno = saved;
 }
@@ -70,7 +70,7 @@ void watch() {
 void installInterruptHandlers() {
   if (state().pipe[0] >= 0 || pipe2(state().pipe.data(), O_CLOEXEC) != 0) return;
   std::thread(watch).detach();
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = onSignal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
@@ -86,9 +86,8 @@ Result<TemporaryFolder> TemporaryFolder::create() {
   std::error_code error;
   const auto base = std::filesystem::temp_directory_path(error);
   std::string pattern = (error ? std::filesystem::path("/tmp") : base) / "kerf-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr) {
+  if (mkdtemp(pattern.data()) == nullptr)
     return fail(ErrorCode::Environment, "cannot create a temporary folder {}: {}", pattern, std::strerror(errno));
-  }
   const std::scoped_lock lock(state().mutex);
   state().folders.insert(pattern);
   return TemporaryFolder(std::filesystem::path(pattern));

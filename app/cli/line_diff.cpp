@@ -62,7 +62,7 @@ class ShortestEdit {
     std::int64_t x = std::int64_t(m_a.size()), y = std::int64_t(m_b.size());
     std::vector<std::pair<std::int64_t, std::int64_t>> path{{x, y}};
     for (; d >= 0; --d) {
-      auto& furthest = m_trace[static_cast<std::size_t>(d)];
+      auto& furthest = m_trace[std::size_t(d)];
       const std::int64_t k = x - y;
       const std::int64_t previous = down(furthest, d, k) ? k + 1 : k - 1;
       const std::int64_t px = d == 0 ? 0 : furthest[previous], py = d == 0 ? 0 : px - previous;
@@ -90,14 +90,13 @@ std::vector<Edit> edits(const Lines& a, const Lines& b) {
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     const auto [x, y] = path[i];
     const auto [nx, ny] = path[i + 1];
-    const auto ux = static_cast<std::size_t>(x), uy = static_cast<std::size_t>(y);
-    if (nx > x && ny > y) {
+    const auto ux = std::size_t(x), uy = std::size_t(y);
+    if (nx > x && ny > y)
       out.push_back({' ', a[ux], ux, uy});
-    } else if (nx > x) {
+    else if (nx > x)
       out.push_back({'-', a[ux], ux, uy});
-    } else if (ny > y) {
+    else if (ny > y)
       out.push_back({'+', b[uy], ux, uy});
-    }
   }
   return out;
 }

@@ -24,7 +24,7 @@ Result<std::string> graphId(Store& store, std::int64_t rowId) {
   return fmt::format("c{}/g{}", row.captureId, row.ordinal);
 }
 
-double milliseconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e6; }
+double milliseconds(std::int64_t nanoseconds) { return double(nanoseconds) / 1e6; }
 
 Result<Json> listCaptures(Store& store) {
   KERF_TRY(const auto rows, store.captures());
@@ -185,11 +185,10 @@ Result<int> listTimeline(Context& context, const std::string& capture) {
   KERF_TRY(const auto source, openCapture(context, capture));
   const std::vector<TimelineEvent> none;
   const auto& events = source.capture.details ? source.capture.details->timeline : none;
-  if (context.json) {
+  if (context.json)
     printJson({{"capture", capture}, {"timeline", timelineJson(events)}});
-  } else {
+  else
     fmt::print("{}", timelineText(events));
-  }
   return 0;
 }
 
@@ -200,11 +199,10 @@ Result<int> listCapture(Context& context, const std::string& wanted, const std::
   for (const auto& part : parts()) {
     if (!wanted.empty() && wanted != part.name) continue;
     auto rows = part.list(index);
-    if (!context.json && part.name == "compiles") {
+    if (!context.json && part.name == "compiles")
       fmt::print("{}\n{}", headline(index), compileTree(index));
-    } else if (!context.json && (!wanted.empty() || part.name != "graphs")) {
+    else if (!context.json && (!wanted.empty() || part.name != "graphs"))
       printKind({part.name, nullptr, part.columns}, rows, wanted.empty());
-    }
     object[std::string(part.name)] = std::move(rows);
   }
   if (context.json) printJson(object);

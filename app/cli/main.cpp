@@ -4,5 +4,5 @@
 
 int main(int argc, char** argv) {
   kerf::cli::installInterruptHandlers();
-  return kerf::cli::runCli({const_cast<const char* const*>(argv), static_cast<std::size_t>(argc)});
+  return kerf::cli::runCli({const_cast<const char* const*>(argv), std::size_t(argc)});
 }

@@ -22,7 +22,7 @@ struct MinifyArguments {
 constexpr std::string_view verdictNames[] = {"passes", "fails", "fails_differently", "cannot_test"};
 constexpr int exitStopped = 3;
 
-double milliseconds(std::chrono::nanoseconds time) { return static_cast<double>(time.count()) / 1e6; }
+double milliseconds(std::chrono::nanoseconds time) { return double(time.count()) / 1e6; }
 
 Json eventJson(const MinifyProgress& progress, const std::string& reductionId) {
   const auto& step = progress.step;
@@ -104,7 +104,7 @@ void printOutcome(const MinifyOutcome& outcome) {
 
 Result<int> runJudge(Context& context, GraphSource& source, const MinifyArguments& arguments) {
   KERF_TRY(const auto verdict, judgeGraph(context, source, arguments.settings.oracle));
-  const auto name = verdictNames[static_cast<std::size_t>(verdict.kind)];
+  const auto name = verdictNames[std::size_t(verdict.kind)];
   if (context.json) {
     printJson({{"graph", arguments.graph},
                {"verdict", name},
@@ -120,7 +120,7 @@ Result<int> runJudge(Context& context, GraphSource& source, const MinifyArgument
 }
 
 Result<int> runMinify(Context& context, MinifyArguments arguments) {
-  arguments.settings.oracle.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeout * 1000));
+  arguments.settings.oracle.timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout * 1000));
   arguments.settings.output = arguments.output;
   KERF_TRY(auto source, resolveGraph(context, arguments.graph, arguments.symbols));
   if (arguments.judge) return runJudge(context, source, arguments);

@@ -4,6 +4,7 @@
 #include "app/cli/compare_graph.h"
 #include "app/cli/reduction_log.h"
 #include "app/cli/store_verdicts.h"
+#include "minifier/reductions/reductions.h"
 #include "minifier/report/minify_report.h"
 
 namespace kerf::cli {
@@ -87,7 +88,7 @@ class Minification {
     const MinifyObserver observer = [this](const MinifyProgress& progress, const Candidate* accepted) -> Result<void> {
       if (accepted != nullptr) KERF_CHECK(m_log->accept(progress.step, *accepted));
       auto told = progress;
-      told.start.nodes = static_cast<std::size_t>(std::max(m_log->startNodes(), 0));
+      told.start.nodes = std::size_t(std::max(m_log->startNodes(), 0));
       told.step.test += m_log->testsBefore();
       m_events.progress(told, m_log->idText());
       return {};
@@ -98,7 +99,7 @@ class Minification {
   Result<void> conclude(const MinifyResult& result) {
     m_outcome.reductionId = m_log->idText();
     m_outcome.startNodes = m_log->startNodes();
-    m_outcome.nodes = static_cast<int>(result.candidate.module.graph.size());
+    m_outcome.nodes = int(result.candidate.module.graph.size());
     m_outcome.tests = m_log->testsBefore() + result.tests;
     m_outcome.cacheHits = result.cacheHits;
     m_outcome.steps = result.steps.size();
@@ -134,7 +135,8 @@ class Minification {
   Result<void> checkRepro() {
     auto found = recheck(m_settings.oracle, m_outcome.repro, m_stop);
     if (!found && found.error().code == ErrorCode::Cancelled) {
-      m_events.note(fmt::format("{} is written; stopped before a fresh process had checked it", m_outcome.repro.string()));
+      m_events.note(
+          fmt::format("{} is written; stopped before a fresh process had checked it", m_outcome.repro.string()));
       return {};
     }
     KERF_TRY(m_outcome.rechecked, std::move(found));

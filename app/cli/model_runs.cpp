@@ -2,7 +2,7 @@
 
 #include "engine/accuracy/same_two_models.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/compile_fx.h"
 
 namespace kerf::cli {
@@ -21,9 +21,8 @@ void flatten(const Value& value, ValueList& out) {
 
 Result<void> checkBackend(const std::string& backend, bool allowInterpreter) {
   if (backend == "llvm" || (allowInterpreter && backend == "interp")) return {};
-  if (backend == "cuda") {
+  if (backend == "cuda")
     return fail(ErrorCode::Environment, "this kerf was built without the cuda backend; use --backend llvm");
-  }
   return fail(ErrorCode::BadUsage, "unknown backend \"{}\"; choose {}llvm", backend,
               allowInterpreter ? "interp or " : "");
 }

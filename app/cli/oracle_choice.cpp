@@ -56,12 +56,10 @@ constexpr OracleRow oracles[] = {{"engine", engineOracle}, {"command", commandOr
 }  // namespace
 
 Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like) {
-  if (!settings.plants.empty() && settings.oracle != "engine") {
+  if (!settings.plants.empty() && settings.oracle != "engine")
     return fail(ErrorCode::BadUsage, "--plant works on Kerf's own compiled side, so only with --oracle engine");
-  }
-  if (!settings.check.empty() && settings.oracle != "command") {
+  if (!settings.check.empty() && settings.oracle != "command")
     return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
-  }
   for (const auto& row : oracles) {
     if (row.name == settings.oracle) return row.make(settings, like);
   }

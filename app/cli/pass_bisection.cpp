@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf::cli {
 

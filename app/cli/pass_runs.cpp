@@ -8,7 +8,7 @@ namespace {
 
 Result<void> putGraph(Store& store, const Hash128& hash, const GraphSnapshot& graph) {
   if (!graph) return {};
-  return store.putSnapshot(hash.hex(), printGraphText(*graph), static_cast<int>(graph->size()));
+  return store.putSnapshot(hash.hex(), printGraphText(*graph), int(graph->size()));
 }
 
 SnapshotRow rowOf(std::int64_t runId, const PassRecord& record) {
@@ -19,8 +19,8 @@ SnapshotRow rowOf(std::int64_t runId, const PassRecord& record) {
   row.stage = record.stage;
   row.hashBefore = record.hashBefore.hex();
   row.hashAfter = record.hashAfter.hex();
-  row.nodesBefore = static_cast<int>(record.nodesBefore);
-  row.nodesAfter = static_cast<int>(record.nodesAfter);
+  row.nodesBefore = int(record.nodesBefore);
+  row.nodesAfter = int(record.nodesAfter);
   row.nanoseconds = record.time.count();
   row.changed = record.changed;
   return row;

@@ -27,7 +27,7 @@ Json recordJson(const PassRecord& record, bool withGraph) {
               {"stage", record.stage},
               {"nodes_before", record.nodesBefore},
               {"nodes_after", record.nodesAfter},
-              {"elapsed_ms", static_cast<double>(record.time.count()) / 1e6},
+              {"elapsed_ms", double(record.time.count()) / 1e6},
               {"changed", record.changed},
               {"hash_before", record.hashBefore.hex()},
               {"hash_after", record.hashAfter.hex()}};

@@ -1,7 +1,7 @@
 #include "app/cli/recorded_calls_report.h"
 
 #include "app/cli/text_table.h"
-#include "engine/ops/recorded_calls.h"
+#include "engine/ops/core/recorded_calls.h"
 
 namespace kerf::cli {
 
@@ -23,7 +23,7 @@ Json reportJson(const OpConformanceReport& report, std::chrono::nanoseconds time
           {"unsupported", report.unsupported},
           {"complete_overloads", report.completeOverloads()},
           {"overloads", std::move(overloads)},
-          {"elapsed_ms", static_cast<double>(time.count()) / 1e6}};
+          {"elapsed_ms", double(time.count()) / 1e6}};
 }
 
 void print(const OpConformanceReport& report, std::chrono::nanoseconds time, bool verbose) {
@@ -47,11 +47,10 @@ Result<int> replayRecordedCalls(Context& context, const std::string& path) {
   const auto start = std::chrono::steady_clock::now();
   KERF_TRY(const auto report, checkRecordedCalls(path));
   const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
-  if (context.json) {
+  if (context.json)
     printJson(reportJson(report, time));
-  } else {
+  else
     print(report, time, context.verbose);
-  }
   return report.failed + report.unsupported == 0 ? 0 : 1;
 }
 

@@ -1,6 +1,6 @@
 #include "app/cli/reduction_log.h"
 
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 
 namespace kerf::cli {
 
@@ -34,7 +34,7 @@ Result<std::optional<Candidate>> ReductionLog::resume() {
 
 Result<void> ReductionLog::accept(const MinifyStep& step, const Candidate& candidate) {
   const std::scoped_lock lock(m_mutex);
-  const auto nodes = static_cast<int>(step.size.nodes);
+  const auto nodes = int(step.size.nodes);
   m_fingerprint = step.fingerprint;
   if (m_resumed && step.index == 0) return {};  // the step it was resumed from
   KERF_TRY(const auto capture, captureOf(candidate, m_like));
@@ -51,7 +51,7 @@ Result<void> ReductionLog::accept(const MinifyStep& step, const Candidate& candi
                     stored.row.hash,
                     step.fingerprint,
                     nodes,
-                    static_cast<int>(step.size.outputs),
+                    int(step.size.outputs),
                     step.size.inputBytes,
                     step.elapsed.count()};
   KERF_CHECK(m_store.addStep(row, stored.row));

@@ -7,7 +7,7 @@
 #include "app/cli/symbols.h"
 #include "app/cli/text_table.h"
 #include "engine/accuracy/same_two_models.h"
-#include "engine/ops/upcast.h"
+#include "engine/ops/core/upcast.h"
 
 namespace kerf::cli {
 
@@ -109,7 +109,7 @@ Json outcomeJson(const RunOptions& options, const ValueList& outputs, std::chron
           {"backend", options.backend},
           {"dtype", options.dtype},
           {"precision", options.precision},
-          {"elapsed_ms", static_cast<double>(time.count()) / 1e6},
+          {"elapsed_ms", double(time.count()) / 1e6},
           {"outputs", std::move(list)}};
 }
 

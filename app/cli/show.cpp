@@ -57,9 +57,8 @@ Result<std::string> render(Context& context, const CapturedGraph& graph, const s
 
 Result<int> showGraph(Context& context, const ShowOptions& options) {
   KERF_TRY(auto source, resolveGraph(context, options.graph));
-  if (const auto shapes = annotateShapes(source); !shapes && context.verbose) {
+  if (const auto shapes = annotateShapes(source); !shapes && context.verbose)
     warn(fmt::format("shapes are not complete: {}", shapes.error().text()));
-  }
   const std::string format = context.json ? "json" : options.format.empty() ? "table" : options.format;
   KERF_TRY(const auto text, render(context, source.graph(), format));
   KERF_CHECK(emit(text.ends_with("\n\n") ? text.substr(0, text.size() - 1) : text, options.output));
@@ -68,9 +67,8 @@ Result<int> showGraph(Context& context, const ShowOptions& options) {
 
 /// "c3" or a path without '#': something that may hold several graphs.
 bool mayBeWhole(const std::string& text) {
-  if (const auto id = parseStoreId(text)) {
+  if (const auto id = parseStoreId(text))
     return id->kind == 'c' && id->graph == 0 && id->record == 0 && id->selector.empty();
-  }
   return splitAtHash(text).second.empty();
 }
 
@@ -110,9 +108,8 @@ Result<int> showFusion(Context& context, const ShowOptions& options) {
 }
 
 Result<int> runShow(Context& context, const ShowOptions& options) {
-  if (options.format == "png" && options.output.empty() && isatty(STDOUT_FILENO) != 0) {
+  if (options.format == "png" && options.output.empty() && isatty(STDOUT_FILENO) != 0)
     return fail(ErrorCode::BadUsage, "a png does not belong on a terminal; name a file with -o");
-  }
   if (options.format == "fusion") return showFusion(context, options);
   KERF_TRY(const auto record, resolveRecord(context, options.graph));
   if (record) {

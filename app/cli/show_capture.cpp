@@ -31,7 +31,7 @@ Json overviewJson(const CaptureIndex& index) {
           {"notes", index.notes}};
 }
 
-bool belongs(const FusionGroup& group, const std::string& compileId, int rank) {
+bool belongs(const RecordedFusionGroup& group, const std::string& compileId, int rank) {
   return compileId.empty() || (group.origin.compileId == compileId && group.origin.rank == rank);
 }
 
@@ -41,7 +41,7 @@ Result<std::optional<RecordSource>> storedRecord(Context& context, const std::st
   KERF_TRY(auto* store, context.store());
   KERF_TRY(const auto row, store->record(id.number, id.record));
   KERF_TRY(auto source, openStoredFiles(context, text, id.number));
-  const auto index = static_cast<std::size_t>(id.record) - 1;
+  const auto index = std::size_t(id.record) - 1;
   const auto* details = source.capture.details.get();
   const bool there = details != nullptr && index < details->records.size() &&
                      details->records[index].kind == row.kind && details->records[index].origin.line == row.source.line;

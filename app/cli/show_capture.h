@@ -3,7 +3,7 @@
 
 #include "app/cli/capture_source.h"
 #include "app/cli/context.h"
-#include "engine/capture/capture_details.h"
+#include "engine/capture/common/details.h"
 
 namespace kerf::cli {
 

@@ -40,9 +40,8 @@ std::string nodeText(const Graph& graph, NodeId id) {
   text += node.op() == Opcode::Output ? " " : " = " + node.target() + "(";
   std::vector<std::string> arguments;
   for (const auto& argument : node.args()) arguments.push_back(printArgument(graph, argument, ArgumentStyle::Python));
-  for (const auto& [name, value] : node.kwargs()) {
+  for (const auto& [name, value] : node.kwargs())
     arguments.push_back(name + "=" + printArgument(graph, value, ArgumentStyle::Python));
-  }
   return text + fmt::format("{}{}", fmt::join(arguments, ", "), node.op() == Opcode::Output ? "" : ")");
 }
 
@@ -107,7 +106,7 @@ std::size_t terminalWidth() {
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   const char* named = std::getenv("COLUMNS");
   const long columns = named != nullptr ? std::strtol(named, nullptr, 10) : 0;
-  return columns >= 40 && columns <= 10'000 ? static_cast<std::size_t>(columns) : 160;
+  return columns >= 40 && columns <= 10'000 ? std::size_t(columns) : 160;
 }
 
 bool terminalHasColours() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }

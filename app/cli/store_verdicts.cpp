@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kindNames[] = {"passes", "fails", "fails_differently", "cannot_test"};
 
 std::string toJson(const Verdict& verdict) {
-  const nlohmann::json object{{"kind", kindNames[static_cast<std::size_t>(verdict.kind)]},
+  const nlohmann::json object{{"kind", kindNames[std::size_t(verdict.kind)]},
                               {"fingerprint", verdict.fingerprint},
                               {"detail", verdict.detail},
                               {"ns", verdict.time.count()}};

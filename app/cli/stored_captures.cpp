@@ -5,8 +5,8 @@
 
 #include "app/cli/capture_rows.h"
 #include "app/cli/graph_source.h"
-#include "engine/capture/repro_writer.h"
-#include "engine/capture/storage_names.h"
+#include "engine/capture/common/storage_names.h"
+#include "engine/capture/repro/writer.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
 
@@ -61,7 +61,7 @@ NewGraph fileGraph(const CapturedGraph& graph) {
   NewGraph row{graph.name, {}, -1, {}, {}};
   if (!graph.pending) {
     row.hash = graph.contentHash().hex();
-    row.nodes = static_cast<int>(graph.module.graph.size());
+    row.nodes = int(graph.module.graph.size());
   }
   row.source = sourceRow(graph.origin);
   return row;
@@ -175,7 +175,7 @@ Result<StorableGraph> storableGraph(const Capture& capture, std::size_t index) {
   StorableGraph stored;
   stored.row.name = graph.name;
   stored.row.hash = graph.contentHash().hex();
-  stored.row.nodes = static_cast<int>(graph.module.graph.size());
+  stored.row.nodes = int(graph.module.graph.size());
   stored.row.reproText = reproText(capture, index);
   stored.row.source = sourceRow(graph.origin);
   std::set<std::string> seen;
@@ -196,15 +196,15 @@ Result<std::int64_t> storedGraphId(Store& store, const GraphSource& source) {
   if (source.graphId) {
     KERF_TRY(const auto row, store.graphById(*source.graphId));
     if (row.nodes >= 0) return row.id;
-    const auto nodes = static_cast<int>(source.graph().module.graph.size());
+    const auto nodes = int(source.graph().module.graph.size());
     KERF_CHECK(store.completeGraph(row.id, source.graph().contentHash().hex(), nodes));
     return row.id;
   }
   KERF_TRY(const auto capture, source.edited ? detached(source) : Result<Capture>(source.capture));
   KERF_TRY(const auto captureId, storeCapture(store, capture));
-  KERF_TRY(const auto row, store.graph(captureId, source.edited ? 1 : static_cast<int>(source.index) + 1));
+  KERF_TRY(const auto row, store.graph(captureId, source.edited ? 1 : int(source.index) + 1));
   if (row.nodes >= 0) return row.id;
-  const auto nodes = static_cast<int>(source.graph().module.graph.size());
+  const auto nodes = int(source.graph().module.graph.size());
   KERF_CHECK(store.completeGraph(row.id, source.graph().contentHash().hex(), nodes));
   return row.id;
 }

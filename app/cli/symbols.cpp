@@ -39,9 +39,8 @@ Result<SymbolBindings> parseSymbols(const std::vector<std::string>& texts) {
       return fail(ErrorCode::BadUsage, "--sym {} is not of the form NAME=VALUE with a whole number, as in --sym s0=8",
                   text);
     }
-    if (!symbols.emplace(text.substr(0, equals), value).second) {
+    if (!symbols.emplace(text.substr(0, equals), value).second)
       return fail(ErrorCode::BadUsage, "--sym names {} twice", text.substr(0, equals));
-    }
   }
   return symbols;
 }

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/ir/symbolic.h"
 #include "engine/support/result.h"
 

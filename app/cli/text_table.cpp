@@ -12,7 +12,7 @@ namespace {
 
 /// Code points, near enough to columns for the text Kerf prints.
 std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+  return std::size_t(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 bool isNumber(const std::string& text) {
@@ -58,7 +58,7 @@ std::string durationText(std::chrono::nanoseconds time) {
   if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
   if (seconds < 100) return fmt::format("{:.2f} s", seconds);
-  const auto whole = static_cast<std::int64_t>(seconds);
+  const auto whole = std::int64_t(seconds);
   return fmt::format("{} min {} s", whole / 60, whole % 60);
 }
 

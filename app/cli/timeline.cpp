@@ -10,7 +10,7 @@ namespace kerf::cli {
 
 namespace {
 
-double milliseconds(std::int64_t microseconds) { return static_cast<double>(microseconds) / 1000; }
+double milliseconds(std::int64_t microseconds) { return double(microseconds) / 1000; }
 
 std::chrono::microseconds micros(std::int64_t count) { return std::chrono::microseconds(count); }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "app/cli/context.h"
-#include "engine/capture/capture_details.h"
+#include "engine/capture/common/details.h"
 
 namespace kerf::cli {
 

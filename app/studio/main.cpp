@@ -13,24 +13,25 @@ using kerf::ui::MainWindow;
 using kerf::ui::Screenshot;
 using kerf::ui::ScreenshotOptions;
 
-constexpr int kBadUsage = 2;
-constexpr int kNoDisplay = 3;
+constexpr int badUsage = 2;
+constexpr int noDisplay = 3;
 
 void addOptions(QCommandLineParser& parser) {
   parser.setApplicationDescription("Graph debugger and minifier for PyTorch compiler graphs.");
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("PATH", "Files or folders to open.", "[PATH...]");
-  parser.addOptions({{"screenshot", "Renders the window into FILE without a display, then exits.", "FILE"},
-                     {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
-                     {"select", "Node to select.", "NODE"},
-                     {"theme", "light, dark or system.", "NAME"},
-                     {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline or record.", "NAME"},
-                     {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
-                     {"compare", "Compares before the screenshot is taken."},
-                     {"minify", "Minifies before the screenshot is taken."},
-                     {"plant", "Fault for --compare and --minify, such as relu=accuracy.", "OP=KIND"},
-                     {"store", "Database to use.", "PATH"}});
+  parser.addOptions(
+      {{"screenshot", "Renders the window into FILE without a display, then exits.", "FILE"},
+       {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
+       {"select", "Node to select.", "NODE"},
+       {"theme", "light, dark or system.", "NAME"},
+       {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline or record.", "NAME"},
+       {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
+       {"compare", "Compares before the screenshot is taken."},
+       {"minify", "Minifies before the screenshot is taken."},
+       {"plant", "Fault for --compare and --minify, such as relu=accuracy.", "OP=KIND"},
+       {"store", "Database to use.", "PATH"}});
 }
 
 /// Width and height of "1600x1000"; an invalid size for anything else.
@@ -101,8 +102,9 @@ int takeScreenshot(MainWindow& window, const QCommandLineParser& parser) {
 int main(int argc, char** argv) {
   const Start start = startOf(argc, argv);
   if (start == Start::NoDisplay)
-    return say(kNoDisplay, "there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "
-                           "--screenshot FILE.png PATH draws without one");
+    return say(noDisplay,
+               "there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "
+               "--screenshot FILE.png PATH draws without one");
   if (start == Start::Offscreen) {
     qputenv("QT_QPA_PLATFORM", "offscreen");
     qInstallMessageHandler(quietMessages);
@@ -112,10 +114,10 @@ int main(int argc, char** argv) {
   QApplication::setApplicationVersion(KERF_VERSION);
   QCommandLineParser parser;
   addOptions(parser);
-  if (!parser.parse(QApplication::arguments())) return say(kBadUsage, parser.errorText());
+  if (!parser.parse(QApplication::arguments())) return say(badUsage, parser.errorText());
   if (parser.isSet("help")) parser.showHelp();
   if (parser.isSet("version")) parser.showVersion();
-  if (const auto problem = usageProblem(parser); !problem.isEmpty()) return say(kBadUsage, problem);
+  if (const auto problem = usageProblem(parser); !problem.isEmpty()) return say(badUsage, problem);
   const bool shot = parser.isSet("screenshot");
   MainWindow window({!shot, parser.value("theme").isEmpty() && shot ? "light" : parser.value("theme")});
   window.session().setStorePath(parser.value("store"));

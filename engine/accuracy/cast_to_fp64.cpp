@@ -1,6 +1,6 @@
 #include "engine/accuracy/same_two_models.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 namespace {
 
 constexpr std::string_view convertElementType = "torch.ops.prims.convert_element_type.default";
@@ -81,4 +81,4 @@ Result<GraphModule> castToFp64(const GraphModule& module) {
   return cast;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

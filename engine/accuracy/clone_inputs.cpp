@@ -5,7 +5,7 @@
 #include "engine/accuracy/same_two_models.h"
 #include "engine/tensor/copy.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 namespace {
 
 /// Clones whole storages once each, so that tensors that shared one share its clone.
@@ -62,7 +62,7 @@ class InputCloner {
 
   static Result<StoragePtr> copyStorage(const Storage& storage) {
     KERF_TRY(StoragePtr copy, Storage::allocate(storage.bytes()));
-    if (storage.bytes() > 0) std::memcpy(copy->data(), storage.data(), static_cast<std::size_t>(storage.bytes()));
+    if (storage.bytes() > 0) std::memcpy(copy->data(), storage.data(), std::size_t(storage.bytes()));
     return copy;
   }
   static Result<StoragePtr> convertStorage(const Tensor& tensor) {
@@ -100,4 +100,4 @@ Result<ValueList> cloneInputs(const ValueList& inputs, bool toFp64) {
   return copies;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

@@ -8,7 +8,7 @@
 #include "engine/tensor/convert.h"
 #include "engine/tensor/dispatch.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -66,7 +66,7 @@ CloseReport compareElements(const T* a, const T* b, std::int64_t count, double t
     const bool close =
         tolerance != 0 && finite && static_cast<OpMath<Real>>(actual) <= static_cast<OpMath<Real>>(allowed);
     report.close &= close;
-    const double ratio = static_cast<double>(actual) / static_cast<double>(allowed);
+    const double ratio = double(actual) / double(allowed);
     report.worstRatio = std::max(report.worstRatio, finite && !std::isnan(ratio) ? ratio : infinity);
   }
   return report;
@@ -126,7 +126,7 @@ Result<Tensor> flatAs(const Tensor& tensor, DType dtype) {
 }  // namespace
 
 Result<std::pair<Tensor, Tensor>> broadcastTogether(const Tensor& a, const Tensor& b) {
-  Sizes sizes(static_cast<std::size_t>(std::max(a.dim(), b.dim())));
+  Sizes sizes(std::size_t(std::max(a.dim(), b.dim())));
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const auto sizeOf = [&](const Tensor& t) {
       const std::size_t missing = sizes.size() - t.sizes().size();
@@ -161,7 +161,7 @@ Result<double> rootMeanSquareError(const Tensor& a, const Tensor& b) {
   const double* x = left.data<double>();
   const double* y = right.data<double>();
   const double sum = blockSum(left.numel(), [=](std::int64_t i) { return (x[i] - y[i]) * (x[i] - y[i]); });
-  return std::sqrt(sum / static_cast<double>(left.numel()));
+  return std::sqrt(sum / double(left.numel()));
 }
 
 Result<float> cosineSimilarity(const Tensor& a, const Tensor& b) {
@@ -169,15 +169,14 @@ Result<float> cosineSimilarity(const Tensor& a, const Tensor& b) {
   KERF_TRY(const Tensor right, flatAs(b, DType::Float32));
   const auto norm = [](const Tensor& t) {
     const float* x = t.data<float>();
-    const double sum = blockSum(t.numel(), [=](std::int64_t i) { return static_cast<double>(x[i]) * x[i]; });
-    const auto length = static_cast<float>(std::sqrt(sum));
+    const double sum = blockSum(t.numel(), [=](std::int64_t i) { return double(x[i]) * x[i]; });
+    const auto length = float(std::sqrt(sum));
     return length < 1e-6f ? 1e-6f : length;  // NaN stays NaN
   };
   const float normA = norm(left), normB = norm(right);
   const float* x = left.data<float>();
   const float* y = right.data<float>();
-  return static_cast<float>(
-      blockSum(left.numel(), [=](std::int64_t i) { return static_cast<double>((x[i] / normA) * (y[i] / normB)); }));
+  return float(blockSum(left.numel(), [=](std::int64_t i) { return double((x[i] / normA) * (y[i] / normB)); }));
 }
 
 Result<double> maxAbsDifference(const Tensor& a, const Tensor& b) {
@@ -211,4 +210,4 @@ Result<SpecialCounts> countSpecials(const Tensor& tensor) {
   return counts;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

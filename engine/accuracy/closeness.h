@@ -3,7 +3,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 
 /// Both tensors seen with their common (broadcast) shape; ShapeMismatch when there is none.
 Result<std::pair<Tensor, Tensor>> broadcastTogether(const Tensor& a, const Tensor& b);
@@ -32,4 +32,4 @@ struct SpecialCounts {
 /// NaN and infinite elements; a complex element counts when either part does. Zero for integers and bool.
 Result<SpecialCounts> countSpecials(const Tensor& tensor);
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

@@ -7,7 +7,7 @@
 #include "engine/accuracy/closeness.h"
 #include "engine/ir/argument.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -76,9 +76,9 @@ Result<void> compareMasks(const Trio& t) {
     both += a && b ? 1 : 0;
     any += a || b ? 1 : 0;
   }
-  const float ratio = any == 0 ? 1.0f : static_cast<float>(both) / static_cast<float>(any);
+  const float ratio = any == 0 ? 1.0f : float(both) / float(any);
   t.verdict.ratioToLimit = ratio > 0 ? t.options.iouThreshold / ratio : infinity;
-  if (static_cast<double>(ratio) >= t.options.iouThreshold) return t.accept();
+  if (double(ratio) >= t.options.iouThreshold) return t.accept();
   return t.reject(fmt::format("IoU accuracy failed: {:.4f} < {:.2f} (intersection={}, union={}, shape={})", ratio,
                               t.options.iouThreshold, both, any, shapeText(t.ref)));
 }
@@ -110,7 +110,7 @@ Result<void> compareCosine(const Trio& t) {
   if (close.close) return t.accept();
   KERF_TRY(const float score, cosineSimilarity(pair.first, pair.second));
   t.verdict.ratioToLimit = score > 0 ? cosineThreshold / score : infinity;
-  if (score >= static_cast<float>(cosineThreshold)) return t.accept();
+  if (score >= float(cosineThreshold)) return t.accept();
   return t.reject(fmt::format("Similarity score={:.6f}", score));
 }
 
@@ -263,4 +263,4 @@ SameReport same(const Value& ref, const Value& res, const Value& fp64, const Sam
   return comparison.finish();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

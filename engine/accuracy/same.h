@@ -8,7 +8,7 @@
 #include "engine/support/result.h"
 #include "engine/tensor/value.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 
 struct SameOptions {
   double tolerance = 1e-4;  ///< same()'s own default; repro_tolerance (1e-3) is what the minifier passes
@@ -44,4 +44,4 @@ struct SameReport {
 /// `fp64` is None (a none Value) where there is no reference. Containers recurse; a length mismatch fails.
 SameReport same(const Value& ref, const Value& res, const Value& fp64, const SameOptions& options);
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

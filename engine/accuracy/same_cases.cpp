@@ -9,7 +9,7 @@
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/safetensors.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 namespace {
 
 using nlohmann::json;
@@ -19,13 +19,13 @@ constexpr std::int64_t largestText = 256LL << 20;
 
 using SetOption = bool (*)(SameOptions&, const json&);
 
-template <bool SameOptions::* Field>
+template <bool SameOptions::*Field>
 bool setFlag(SameOptions& options, const json& value) {
   if (!value.is_boolean()) return false;
   options.*Field = value.get<bool>();
   return true;
 }
-template <double SameOptions::* Field>
+template <double SameOptions::*Field>
 bool setNumber(SameOptions& options, const json& value) {
   if (!value.is_number() || !(value.get<double>() >= 0)) return false;
   options.*Field = value.get<double>();
@@ -115,7 +115,7 @@ Result<void> checkRecord(const json& record, const TensorIndex& tensors, Conform
 bool isCase(const json& record) { return record.is_object() && record.contains("id") && record.contains("same"); }
 
 std::string_view textOf(const StoragePtr& storage) {
-  return {reinterpret_cast<const char*>(storage->data()), static_cast<std::size_t>(storage->bytes())};
+  return {reinterpret_cast<const char*>(storage->data()), std::size_t(storage->bytes())};
 }
 
 std::string_view firstLine(std::string_view text) { return text.substr(0, text.find('\n')); }
@@ -212,4 +212,4 @@ Result<ConformanceReport> checkSameCases(const fs::path& path) {
   return fail(std::move(error.atFile(path.string())));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

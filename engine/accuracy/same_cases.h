@@ -7,7 +7,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 
 /// A case whose answer differs from the recorded one.
 struct SameCaseMismatch {
@@ -33,4 +33,4 @@ bool holdsSameCases(const std::filesystem::path& path);
 /// tensor is missing, an option is unknown or a field has the wrong type; NotFound when there are no cases at all.
 Result<ConformanceReport> checkSameCases(const std::filesystem::path& path);
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

@@ -1,9 +1,9 @@
 #include "engine/accuracy/same_two_models.h"
 
 #include "engine/ir/interpreter.h"
-#include "engine/ops/random_state.h"
+#include "engine/ops/random/state.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 namespace {
 
 Result<Value> interpret(const GraphModule& module, const OpCaller& ops, const ValueList& inputs, bool toFp64,
@@ -68,4 +68,4 @@ Result<ComparisonReport> sameTwoModels(const GraphModule& reference, const OpCal
   return report;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

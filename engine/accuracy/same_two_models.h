@@ -10,7 +10,7 @@
 #include "engine/ir/graph_module.h"
 #include "engine/ir/op_caller.h"
 
-namespace kerf {
+namespace kerf::inline accuracy {
 
 /// Runs the graph under test on its own clone of the inputs.
 using RunModel = std::function<Result<Value>(const ValueList& inputs)>;
@@ -51,4 +51,4 @@ struct NodeDivergence {
   bool firstBad = false;  ///< no input of this node is bad: the fault starts here
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline accuracy

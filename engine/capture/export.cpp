@@ -4,13 +4,13 @@
 
 #include <unistd.h>
 
-#include "engine/capture/repro_writer.h"
-#include "engine/capture/storage_names.h"
+#include "engine/capture/common/storage_names.h"
+#include "engine/capture/repro/writer.h"
 #include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
 
-namespace kerf {
+namespace kerf::inline capture {
 namespace {
 
 namespace fs = std::filesystem;
@@ -164,4 +164,4 @@ Result<fs::path> exportRepro(const Capture& capture, std::size_t index, const fs
   return target / options.fileName;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline capture

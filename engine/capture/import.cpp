@@ -4,7 +4,7 @@
 #include "engine/capture/import_sources.h"
 #include "engine/tensor/mapped_file.h"
 
-namespace kerf {
+namespace kerf::inline capture {
 namespace {
 
 namespace fs = std::filesystem;
@@ -127,7 +127,7 @@ class Everything {
     collect(directory, 0, false);
     for (std::size_t i = 0; i < m_items.size(); ++i) {
       const auto share = [&](double done) {
-        return !m_progress || m_progress((static_cast<double>(i) + done) / static_cast<double>(m_items.size()));
+        return !m_progress || m_progress((double(i) + done) / double(m_items.size()));
       };
       if (!share(0)) return failAtFile(ErrorCode::Cancelled, directory, "import cancelled");
       auto capture = m_items[i].folder != nullptr ? m_items[i].folder(m_items[i].path, m_limits, share)
@@ -201,4 +201,4 @@ Result<std::vector<Capture>> importAll(const fs::path& path, const ImportLimits&
   return captures;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline capture

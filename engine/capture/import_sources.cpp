@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/capture/torch_trace_bytes.h"
+#include "engine/capture/trace/bytes.h"
 
-namespace kerf {
+namespace kerf::inline capture {
 namespace {
 
 std::string_view headOf(const ImportSource& source) { return source.text.substr(0, recognitionBytes); }
@@ -79,8 +79,7 @@ Result<ImportSource> openSource(const std::filesystem::path& path, const ImportL
   ImportSource source;
   source.path = path;
   KERF_TRY(source.mapped, mapFile(path));
-  source.text = {reinterpret_cast<const char*>(source.mapped->data()),
-                 static_cast<std::size_t>(source.mapped->bytes())};
+  source.text = {reinterpret_cast<const char*>(source.mapped->data()), std::size_t(source.mapped->bytes())};
   if (!source.text.starts_with("\x1f\x8b")) return source;
   source.compressed = true;
   std::string head = trace::unpackGzipHead(source.text, recognitionBytes);
@@ -118,4 +117,4 @@ std::string describeContent(std::string_view text) {
   return "text without a graph";
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline capture

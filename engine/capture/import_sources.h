@@ -6,7 +6,7 @@
 #include "engine/capture/importers.h"
 #include "engine/tensor/mapped_file.h"
 
-namespace kerf {
+namespace kerf::inline capture {
 
 /// A file as importers get it: mapped, and unpacked if gzip compressed it.
 struct ImportSource {
@@ -37,4 +37,4 @@ const FileKind* fileKindOf(const ImportSource& source);
 /// "a zip archive", "an empty file": what content of no kind is, for messages.
 std::string describeContent(std::string_view text);
 
-}  // namespace kerf
+}  // namespace kerf::inline capture

@@ -1,9 +1,9 @@
 // The importers behind importCapture, one per format. A recogniser looks at the first 64 KiB only; content decides.
 #pragma once
 
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 
-namespace kerf {
+namespace kerf::inline capture {
 
 /// Bytes of the head that recognisers get.
 inline constexpr std::size_t recognitionBytes = 64 << 10;
@@ -45,4 +45,4 @@ Result<Capture> importGraphText(std::string_view text, const std::filesystem::pa
 Result<std::vector<Capture>> importAll(const std::filesystem::path& path, const ImportLimits& limits = {},
                                        const ImportProgress& progress = {});
 
-}  // namespace kerf
+}  // namespace kerf::inline capture

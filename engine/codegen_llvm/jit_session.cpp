@@ -10,7 +10,7 @@
 
 #include "engine/tensor/dtype.h"
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 namespace {
 
 using namespace llvm;
@@ -134,4 +134,4 @@ Result<void*> JitSession::lookup(const std::string& name) {
   return found->getAddress().toPtr<void*>();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

@@ -5,7 +5,7 @@
 
 #include "engine/codegen_llvm/kernel_compiler.h"
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 
 class JitSession : public MachineCode {
  public:
@@ -23,4 +23,4 @@ class JitSession : public MachineCode {
   std::unique_ptr<Parts> m_parts;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

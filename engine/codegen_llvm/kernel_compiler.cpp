@@ -11,7 +11,7 @@
 #include "engine/codegen_llvm/target.h"
 #include "engine/support/thread_pool.h"
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 namespace {
 
 /// Below this many distinct kernels a second thread costs more than it saves.
@@ -146,4 +146,4 @@ Result<CompiledKernels> compileKernels(std::span<const LoopKernel* const> kernel
   return Compilation(kernels, options).run();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

@@ -11,7 +11,7 @@
 #include "engine/runtime/program.h"
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 
 struct CodegenOptions {
   int optimizationLevel = 2;
@@ -40,4 +40,4 @@ struct CompiledKernels {
 /// CompileFailed with LLVM's message when code generation refuses a kernel.
 Result<CompiledKernels> compileKernels(std::span<const LoopKernel* const> kernels, const CodegenOptions& options);
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

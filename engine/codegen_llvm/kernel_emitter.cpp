@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 
 using namespace llvm;
 
@@ -332,4 +332,4 @@ Value* KernelEmitter::identity(const Expr& e) {
   return ConstantInt::get(type, maximum ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

@@ -10,7 +10,7 @@
 #include "engine/codegen_llvm/scalar_emitter.h"
 #include "engine/lower/loop_ir.h"
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 
 /// `begin` and `end` bound the first loop that is not reduced (0 and 1 where there is none).
 class KernelEmitter {
@@ -61,4 +61,4 @@ class KernelEmitter {
   bool m_inside = false;  ///< emitting a reduced loop's body
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

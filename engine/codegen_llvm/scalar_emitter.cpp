@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 namespace {
 
 using namespace llvm;
@@ -255,4 +255,4 @@ Value* ScalarEmitter::fma(Value* a, Value* b, Value* c) {
   return m_b.CreateIntrinsic(Intrinsic::fma, {a->getType()}, {a, b, c});
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

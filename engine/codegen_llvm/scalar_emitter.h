@@ -6,7 +6,7 @@
 
 #include "engine/lower/loop_ir.h"
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 
 /// Values in registers: i1 for bool, i16 for bfloat16, half (or i16 without hardware conversion) for float16.
 class ScalarEmitter {
@@ -42,4 +42,4 @@ class ScalarEmitter {
   bool m_hardwareHalf;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

@@ -24,7 +24,7 @@
 #include <csetjmp>
 #include <mutex>
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 namespace {
 
 /// Where a fatal LLVM error on this thread returns to. LLVM requires its handler not to return and is built without
@@ -149,4 +149,4 @@ std::string guardFatalErrors(const std::function<void()>& body) {
   return frame.message;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

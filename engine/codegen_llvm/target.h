@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace kerf {
+namespace kerf::inline codegen_llvm {
 
 /// Registers the native target and the fatal error handler, once per process.
 void initializeLlvm();
@@ -25,4 +25,4 @@ void keepDiagnostics(llvm::LLVMContext& context, std::string& text);
 /// Runs body; the message of a fatal LLVM error, which abandons body, or an empty string.
 std::string guardFatalErrors(const std::function<void()>& body);
 
-}  // namespace kerf
+}  // namespace kerf::inline codegen_llvm

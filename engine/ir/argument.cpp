@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 bool sameFloat(double a, double b) {
@@ -70,4 +70,4 @@ Argument mapNodes(const Argument& argument, const std::function<Argument(NodeId)
   return argument;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -13,7 +13,7 @@
 #include "engine/tensor/device.h"
 #include "engine/tensor/dtype.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// Names one node of one Graph. Stable for the node's life; never reused in the same Graph.
 struct NodeId {
@@ -131,7 +131,7 @@ std::string pythonFloat(double value);
 /// Python's repr() of a str.
 std::string pythonString(std::string_view text);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir
 
 template <>
 struct std::hash<kerf::NodeId> {

@@ -3,25 +3,25 @@
 #include <bit>
 #include <cmath>
 
-namespace kerf {
+namespace kerf::inline ir {
 
 struct HashBuffer::Writer {
   HashBuffer& out;
   void operator()(std::monostate) const {}
   void operator()(bool value) const { out.number(value ? 1 : 0); }
-  void operator()(std::int64_t value) const { out.number(static_cast<std::uint64_t>(value)); }
+  void operator()(std::int64_t value) const { out.number(std::uint64_t(value)); }
   void operator()(double value) const { out.real(value); }
   void operator()(const std::string& value) const { out.text(value); }
   void operator()(NodeId value) const {
     out.number(value.index < out.m_positions.size() ? out.m_positions[value.index] : value.index);
   }
   void operator()(const SymExpr& value) const { out.symbol(value); }
-  void operator()(DType value) const { out.number(static_cast<std::uint64_t>(value)); }
-  void operator()(Layout value) const { out.number(static_cast<std::uint64_t>(value)); }
-  void operator()(MemoryFormat value) const { out.number(static_cast<std::uint64_t>(value)); }
+  void operator()(DType value) const { out.number(std::uint64_t(value)); }
+  void operator()(Layout value) const { out.number(std::uint64_t(value)); }
+  void operator()(MemoryFormat value) const { out.number(std::uint64_t(value)); }
   void operator()(const Device& value) const {
     out.text(value.type);
-    out.number(static_cast<std::uint64_t>(value.index));
+    out.number(std::uint64_t(value.index));
   }
   void operator()(Ellipsis) const {}
   void operator()(const ComplexNumber& value) const {
@@ -45,7 +45,7 @@ struct HashBuffer::Writer {
 };
 
 void HashBuffer::number(std::uint64_t value) {
-  for (int shift = 0; shift < 64; shift += 8) m_bytes += static_cast<char>(value >> shift & 0xffu);
+  for (int shift = 0; shift < 64; shift += 8) m_bytes += char(value >> shift & 0xffu);
 }
 
 void HashBuffer::real(double value) {
@@ -58,7 +58,7 @@ void HashBuffer::text(std::string_view value) {
 }
 
 void HashBuffer::argument(const Argument& argument) {
-  m_bytes += static_cast<char>(argument.variant().index());
+  m_bytes += char(argument.variant().index());
   std::visit(Writer{*this}, argument.variant());
 }
 
@@ -70,7 +70,7 @@ void HashBuffer::arguments(const ArgumentList& arguments) {
 void HashBuffer::symbol(const SymExpr& expr) {
   text(expr.text);
   m_bytes += expr.hint ? '\1' : '\0';
-  if (expr.hint) number(static_cast<std::uint64_t>(*expr.hint));
+  if (expr.hint) number(std::uint64_t(*expr.hint));
 }
 
 void HashBuffer::dims(const std::vector<Dim>& dims) {
@@ -79,12 +79,12 @@ void HashBuffer::dims(const std::vector<Dim>& dims) {
 }
 
 void HashBuffer::valueMeta(const ValueMeta& meta) {
-  m_bytes += static_cast<char>(meta.value.index());
+  m_bytes += char(meta.value.index());
   if (const auto* tensor = meta.tensor()) {
-    number(static_cast<std::uint64_t>(tensor->dtype));
+    number(std::uint64_t(tensor->dtype));
     dims(tensor->sizes);
     dims(tensor->strides);
-    number(static_cast<std::uint64_t>(tensor->storageOffset));
+    number(std::uint64_t(tensor->storageOffset));
     Writer{*this}(tensor->device);
     number(tensor->requiresGrad ? 1 : 0);
   } else if (const auto* sym = meta.sym()) {
@@ -95,4 +95,4 @@ void HashBuffer::valueMeta(const ValueMeta& meta) {
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -9,7 +9,7 @@
 #include "engine/ir/node.h"
 #include "engine/support/hash.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 class HashBuffer {
  public:
@@ -33,4 +33,4 @@ class HashBuffer {
   std::string m_bytes;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -3,7 +3,7 @@
 
 #include <complex>
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 using Lookup = std::function<const Value&(NodeId)>;
@@ -36,7 +36,7 @@ struct ToValue {
   }
   /// A 0-d tensor; complex64 where that holds the number, so that promotion treats it as Python's scalar.
   Result<Value> operator()(const ComplexNumber& value) const {
-    const std::complex<float> narrow(static_cast<float>(value.real), static_cast<float>(value.imag));
+    const std::complex<float> narrow(float(value.real), float(value.imag));
     const bool exact = narrow.real() == value.real && narrow.imag() == value.imag;
     KERF_TRY(Tensor result, Tensor::zeros(exact ? DType::Complex64 : DType::Complex128, {}));
     if (exact)
@@ -70,4 +70,4 @@ Result<Value> argumentToValue(const Argument& argument, const Lookup& lookup) {
   return std::visit(ToValue{lookup}, argument.variant());
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -8,7 +8,7 @@
 #include "engine/ir/symbolic.h"
 #include "engine/ir/sympy_text.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr std::size_t maxUnfolded = 4'000'000;
@@ -48,7 +48,7 @@ std::optional<Argument> literalCall(std::string_view target, const ArgumentList&
   if (hasKeywords || args.empty()) return std::nullopt;
   const auto real = [](const Argument& number) {
     const auto* whole = number.as<std::int64_t>();
-    return whole != nullptr ? static_cast<double>(*whole) : *number.as<double>();
+    return whole != nullptr ? double(*whole) : *number.as<double>();
   };
   if (target == "torch.Size" && args.size() == 1 && args[0].asList() != nullptr)
     return Argument(ListArgument{args[0].asList()->items, true});
@@ -325,4 +325,4 @@ Result<Argument> ExpressionLowering::callNamed(const PythonExpression& call, std
   return functionCall(call, std::move(*target), name);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

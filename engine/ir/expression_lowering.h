@@ -9,7 +9,7 @@
 #include "engine/ir/graph.h"
 #include "engine/ir/python_expression.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 class ExpressionLowering {
  public:
@@ -53,4 +53,4 @@ class ExpressionLowering {
   std::size_t m_unfolded = 0;           ///< values that mentions of locals stood for so far
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

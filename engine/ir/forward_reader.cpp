@@ -6,7 +6,7 @@
 
 #include "engine/ir/symbol_text.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr std::string_view noStackTrace = "No stacktrace found for following nodes";
@@ -64,7 +64,7 @@ std::string_view ForwardReader::textBetween(std::size_t begin, std::size_t end) 
 }
 
 Result<void> ForwardReader::read() {
-  m_column = static_cast<std::size_t>(m_lexer.peek().column);
+  m_column = std::size_t(m_lexer.peek().column);
   m_line = m_lexer.peek().line;
   KERF_CHECK(signature());
   KERF_CHECK(body());
@@ -85,9 +85,7 @@ Result<void> ForwardReader::signature() {
   m_module.codegen.expanded = m_lexer.peek().line > firstLine;
   if (!m_lexer.accept(")")) return fail(m_lexer.errorHere("')'"));
   for (const PythonToken& comment : m_lexer.takeComments()) describe(comment.line, trim(comment.text));
-  if (m_lexer.accept("->")) {
-    KERF_CHECK(PythonParser(m_lexer).expression());
-  }
+  if (m_lexer.accept("->")) KERF_CHECK(PythonParser(m_lexer).expression());
   if (!m_lexer.accept(":")) return fail(m_lexer.errorHere("':'"));
   return {};
 }
@@ -142,7 +140,7 @@ Result<void> ForwardReader::body() {
       comment(m_lexer.take().text);
       continue;
     }
-    if (static_cast<std::size_t>(next.column) <= m_column) return {};
+    if (std::size_t(next.column) <= m_column) return {};
     KERF_CHECK(statement());
   }
 }
@@ -248,7 +246,7 @@ Result<void> ForwardReader::unpack(const PythonExpression& target, const PythonE
     if (item.kind != PythonKind::Name || item.text.find('.') != std::string::npos)
       return pythonError(item.line, "only names can be assigned together");
     const NodeId node = m_lowering.addNode(Opcode::CallFunction, "operator.getitem",
-                                           {source, Argument(static_cast<std::int64_t>(i))}, {}, item.text);
+                                           {source, Argument(std::int64_t(i))}, {}, item.text);
     KERF_CHECK(m_lowering.bind(item.text, node, item.line));
   }
   return {};
@@ -301,7 +299,7 @@ Result<void> ForwardReader::returnStatement() {
   const std::size_t leaves = m_module.codegen.leafNames.size();
   if (callsName(value, "self._out_shuffle_graph") && value.positionalCount() >= leaves) {
     value.kind = PythonKind::List;
-    value.items.erase(value.items.begin(), value.items.begin() + 1 + static_cast<std::ptrdiff_t>(leaves));
+    value.items.erase(value.items.begin(), value.items.begin() + 1 + std::ptrdiff_t(leaves));
   }
   m_meta = {};
   applyMeta();
@@ -311,4 +309,4 @@ Result<void> ForwardReader::returnStatement() {
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -10,7 +10,7 @@
 #include "engine/ir/graph_module.h"
 #include "engine/ir/python_lexer.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 class ForwardReader {
  public:
@@ -73,4 +73,4 @@ class ForwardReader {
   int m_endLine = 0;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -5,7 +5,7 @@
 #include "engine/ir/forward_reader.h"
 #include "engine/ir/python_operators.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 bool callsName(const PythonExpression& e, std::string_view name) {
@@ -144,4 +144,4 @@ Result<void> ForwardReader::createPlaceholders() {
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

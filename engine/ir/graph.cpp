@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 /// The only node of a copied structure may be written; otherwise write to a copy of one's own.
@@ -81,7 +81,7 @@ NodeId Graph::createNamed(Opcode op, std::string_view target, ArgumentList args,
 
 NodeId Graph::addNode(Opcode op, std::string_view target, ArgumentList args, KeywordArguments kwargs,
                       std::string name) {
-  const NodeId id{static_cast<std::uint32_t>(m_nodes.size())};
+  const NodeId id{std::uint32_t(m_nodes.size())};
   auto node = std::make_shared<Node>();
   node->m_id = id;
   node->m_op = op;
@@ -91,8 +91,7 @@ NodeId Graph::addNode(Opcode op, std::string_view target, ArgumentList args, Key
   node->m_kwargs = std::move(kwargs);
   nameTable().emplace(node->m_name, id);
   m_nodes.push_back(node);
-  const auto at =
-      m_insertBefore.valid() ? m_order.begin() + static_cast<std::ptrdiff_t>(position(m_insertBefore)) : m_order.end();
+  const auto at = m_insertBefore.valid() ? m_order.begin() + std::ptrdiff_t(position(m_insertBefore)) : m_order.end();
   m_order.insert(at, id);
   addUses(*node);
   return id;
@@ -122,24 +121,22 @@ Result<void> Graph::eraseNode(NodeId id) {
   removeUses(victim);
   nameTable().erase(victim.name());
   m_names.release(victim.name());
-  m_order.erase(m_order.begin() + static_cast<std::ptrdiff_t>(at));
+  m_order.erase(m_order.begin() + std::ptrdiff_t(at));
   m_nodes[id.index].reset();
   return {};
 }
 
 void Graph::moveBefore(NodeId id, NodeId anchor) {
   if (id == anchor) return;
-  m_order.erase(m_order.begin() + static_cast<std::ptrdiff_t>(position(id)));
-  m_order.insert(m_order.begin() + static_cast<std::ptrdiff_t>(position(anchor)), id);
+  m_order.erase(m_order.begin() + std::ptrdiff_t(position(id)));
+  m_order.insert(m_order.begin() + std::ptrdiff_t(position(anchor)), id);
 }
 
 Node& Graph::mutableNode(NodeId id) { return ownCopy(m_nodes[id.index]); }
 
 Graph::NameTable& Graph::nameTable() { return ownCopy(m_byName); }
 
-std::size_t Graph::position(NodeId id) const {
-  return static_cast<std::size_t>(std::ranges::find(m_order, id) - m_order.begin());
-}
+std::size_t Graph::position(NodeId id) const { return std::size_t(std::ranges::find(m_order, id) - m_order.begin()); }
 
 InsertionScope::InsertionScope(Graph& graph, Where where, NodeId anchor) : m_graph(graph) {
   where == Where::Before ? graph.insertBefore(anchor) : graph.insertAfter(anchor);
@@ -147,4 +144,4 @@ InsertionScope::InsertionScope(Graph& graph, Where where, NodeId anchor) : m_gra
 
 InsertionScope::~InsertionScope() { m_graph.insertAtEnd(); }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

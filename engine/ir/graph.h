@@ -16,7 +16,7 @@
 #include "engine/support/hash.h"
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// FX's create_name rules: illegal characters become '_', a leading digit gets '_', builtins and keywords get a suffix,
 /// and a taken name gets the next free "_N". Deterministic: same calls, same names.
@@ -152,4 +152,4 @@ class InsertionScope {
 
 using GraphSnapshot = std::shared_ptr<const Graph>;
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -7,7 +7,7 @@
 #include "engine/ir/argument_hash.h"
 #include "engine/ir/printer.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 namespace {
 
@@ -54,11 +54,10 @@ class Matching {
   }
 
   std::string callByNames(const Graph& graph, const Node& node) const {
-    std::string text = fmt::format("{} {}", static_cast<int>(node.op()), node.target());
+    std::string text = fmt::format("{} {}", int(node.op()), node.target());
     for (const auto& argument : node.args()) text += "," + printArgument(graph, argument, ArgumentStyle::GraphText);
-    for (const auto& [name, value] : node.kwargs()) {
+    for (const auto& [name, value] : node.kwargs())
       text += "," + name + "=" + printArgument(graph, value, ArgumentStyle::GraphText);
-    }
     return text;
   }
   bool namesAgree(const Node& a, const Node& b) const { return callByNames(m_before, a) == callByNames(m_after, b); }
@@ -76,7 +75,7 @@ class Matching {
   /// What a call computes, in terms of the second graph; none while one of its inputs has no partner.
   std::optional<Hash128> keyOf(const Node& node, bool isBefore) const {
     HashBuffer buffer;
-    buffer.number(static_cast<std::uint64_t>(node.op()));
+    buffer.number(std::uint64_t(node.op()));
     if (node.op() == Opcode::Placeholder) {
       buffer.text(printAnnotation(node.meta(), true, true));
       return buffer.hash();
@@ -144,9 +143,8 @@ class Matching {
 
 bool sameCall(const Node& a, const Node& b, const Matching& matching) {
   const bool sameTarget = a.op() == Opcode::Placeholder || a.target() == b.target();
-  if (a.op() != b.op() || !sameTarget || a.args().size() != b.args().size() || a.kwargs().size() != b.kwargs().size()) {
+  if (a.op() != b.op() || !sameTarget || a.args().size() != b.args().size() || a.kwargs().size() != b.kwargs().size())
     return false;
-  }
   for (std::size_t i = 0; i < a.args().size(); ++i) {
     if (!(matching.translated(a.args()[i]) == b.args()[i])) return false;
   }
@@ -169,11 +167,10 @@ std::vector<bool> keepsOrder(const std::vector<std::size_t>& positions) {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const auto place = std::ranges::lower_bound(tails, positions[i], {}, [&](std::size_t at) { return positions[at]; });
     if (place != tails.begin()) previous[i] = *std::prev(place);
-    if (place == tails.end()) {
+    if (place == tails.end())
       tails.push_back(i);
-    } else {
+    else
       *place = i;
-    }
   }
   std::vector<bool> kept(positions.size(), false);
   for (std::size_t at = tails.empty() ? none : tails.back(); at != none; at = previous[at]) kept[at] = true;
@@ -192,11 +189,10 @@ bool GraphDiff::same() const {
   return std::ranges::all_of(nodes, [](const NodeDelta& delta) { return delta.same(); });
 }
 std::size_t GraphDiff::count(bool (NodeDelta::*predicate)() const) const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(nodes, [&](const NodeDelta& delta) { return (delta.*predicate)(); }));
+  return std::size_t(std::ranges::count_if(nodes, [&](const NodeDelta& delta) { return (delta.*predicate)(); }));
 }
-std::size_t GraphDiff::count(bool NodeDelta::* flag) const {
-  return static_cast<std::size_t>(std::ranges::count_if(nodes, [&](const NodeDelta& delta) { return delta.*flag; }));
+std::size_t GraphDiff::count(bool NodeDelta::*flag) const {
+  return std::size_t(std::ranges::count_if(nodes, [&](const NodeDelta& delta) { return delta.*flag; }));
 }
 
 GraphDiff diffGraphs(const Graph& before, const Graph& after) {
@@ -242,9 +238,8 @@ std::vector<std::pair<std::string, GraphDiff>> diffModules(const GraphModule& be
     const auto* theirs = after.submodule(path);
     const auto& a = mine != nullptr && mine->graph ? *mine->graph : empty;
     const auto& b = theirs != nullptr && theirs->graph ? *theirs->graph : empty;
-    for (auto& [inner, diff] : diffModules(a, b)) {
+    for (auto& [inner, diff] : diffModules(a, b))
       diffs.emplace_back(inner.empty() ? path : path + "." + inner, std::move(diff));
-    }
   };
   for (const auto& [path, submodule] : before.submodules) {
     if (submodule.graph) addNested(path);
@@ -256,4 +251,4 @@ std::vector<std::pair<std::string, GraphDiff>> diffModules(const GraphModule& be
   return diffs;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

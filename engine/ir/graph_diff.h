@@ -8,7 +8,7 @@
 
 #include "engine/ir/graph_module.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// One node of either graph, or a matched pair.
 struct NodeDelta {
@@ -27,7 +27,7 @@ struct GraphDiff {
   std::vector<NodeDelta> nodes;
   bool same() const;
   std::size_t count(bool (NodeDelta::*predicate)() const) const;
-  std::size_t count(bool NodeDelta::* flag) const;
+  std::size_t count(bool NodeDelta::*flag) const;
 };
 
 /// Matches in this order: nodes with equal name, op, target and arguments; nodes of any name with equal target whose
@@ -39,4 +39,4 @@ GraphDiff diffGraphs(const Graph& before, const Graph& after);
 /// that only one side has is compared with an empty one.
 std::vector<std::pair<std::string, GraphDiff>> diffModules(const GraphModule& before, const GraphModule& after);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -4,7 +4,7 @@
 #include "engine/ir/graph.h"
 #include "engine/ir/purity.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 KeywordArguments mapKwargs(const KeywordArguments& kwargs, const std::function<Argument(NodeId)>& map) {
@@ -135,4 +135,4 @@ Argument Graph::copyFrom(const Graph& other, std::unordered_map<NodeId, NodeId>&
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -2,7 +2,7 @@
 
 #include "engine/ir/argument_hash.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 template <class T>
@@ -16,16 +16,16 @@ void hashTensor(HashBuffer& buffer, const TensorAttribute& attribute) {
   buffer.number(attribute.isParameter ? 1 : 0);
   if (!attribute.tensor.defined()) return buffer.text(attribute.text);
   const Tensor& tensor = attribute.tensor;
-  buffer.number(static_cast<std::uint64_t>(tensor.dtype()));
+  buffer.number(std::uint64_t(tensor.dtype()));
   for (const Sizes& part : {tensor.sizes(), tensor.strides()}) {
     buffer.number(part.size());
-    for (const std::int64_t value : part) buffer.number(static_cast<std::uint64_t>(value));
+    for (const std::int64_t value : part) buffer.number(std::uint64_t(value));
   }
   const auto contiguous = tensor.contiguous();
   if (!contiguous) return;
   const auto* bytes =
       contiguous->data<char>() - contiguous->offset() + contiguous->offset() * itemSize(contiguous->dtype());
-  const Hash128 content = hashText({bytes, static_cast<std::size_t>(contiguous->byteSize())});
+  const Hash128 content = hashText({bytes, std::size_t(contiguous->byteSize())});
   buffer.number(content.high);
   buffer.number(content.low);
 }
@@ -59,4 +59,4 @@ Hash128 GraphModule::contentHash() const {
   return buffer.hash();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

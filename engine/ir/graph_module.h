@@ -9,7 +9,7 @@
 #include "engine/ir/graph.h"
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 struct GraphModule;
 
@@ -58,4 +58,4 @@ struct GraphModule {
   Hash128 contentHash() const;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

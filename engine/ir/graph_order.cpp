@@ -5,7 +5,7 @@
 #include "engine/ir/argument_hash.h"
 #include "engine/ir/graph.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::unexpected<Error> lintError(const Node& node, std::string message) {
@@ -16,7 +16,7 @@ std::unexpected<Error> lintError(const Node& node, std::string message) {
 
 std::vector<std::uint32_t> positions(std::span<const NodeId> order, std::size_t count) {
   std::vector<std::uint32_t> out(count, UINT32_MAX);
-  for (std::size_t i = 0; i < order.size(); ++i) out[order[i].index] = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i) out[order[i].index] = std::uint32_t(i);
   return out;
 }
 
@@ -99,7 +99,7 @@ Hash128 Graph::contentHash() const {
   buffer.number(m_order.size());
   for (const NodeId id : m_order) {
     const Node& current = node(id);
-    buffer.number(static_cast<std::uint64_t>(current.op()));
+    buffer.number(std::uint64_t(current.op()));
     buffer.text(current.name());
     buffer.text(current.target());
     buffer.arguments(current.args());
@@ -113,4 +113,4 @@ Hash128 Graph::contentHash() const {
   return buffer.hash();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

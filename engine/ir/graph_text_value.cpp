@@ -8,7 +8,7 @@
 #include "engine/ir/python_expression.h"
 #include "engine/ir/sympy_text.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr int maxDepth = 200;
@@ -148,4 +148,4 @@ Result<Argument> GraphTextValue::quoted(std::string_view raw) const {
   return Argument(std::string(raw));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -7,7 +7,7 @@
 #include "engine/ir/argument.h"
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 class GraphTextValue {
  public:
@@ -40,4 +40,4 @@ class GraphTextValue {
   const NodeLookup& m_nodes;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace kerf {
+namespace kerf::inline ir {
 
 struct Interpreter::Frame {
   const ValueList& inputs;
@@ -189,4 +189,4 @@ Result<Value> Interpreter::getAttr(const Node& node) {
 
 Result<Value> Interpreter::output(const Node&, const Value& value) { return value; }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

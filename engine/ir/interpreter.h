@@ -8,7 +8,7 @@
 #include "engine/ir/graph_module.h"
 #include "engine/ir/op_caller.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// Bounds against graphs made to run or nest without end; counted over a graph and everything nested in it.
 struct InterpreterLimits {
@@ -69,4 +69,4 @@ class Interpreter {
 /// the list {"slice", start, stop, step} and `...` the string "...", as OpCaller takes them.
 Result<Value> argumentToValue(const Argument& argument, const std::function<const Value&(NodeId)>& lookup);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

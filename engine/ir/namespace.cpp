@@ -5,7 +5,7 @@
 #include "engine/ir/graph.h"
 #include "engine/ir/python_expression.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 const std::unordered_set<std::string_view>& keywords() {
@@ -81,7 +81,7 @@ std::string snakeCase(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool upper = text[i] >= 'A' && text[i] <= 'Z';
     if (upper && i > 0 && text[i - 1] >= 'a' && text[i - 1] <= 'z') out += '_';
-    out += upper ? static_cast<char>(text[i] - 'A' + 'a') : text[i];
+    out += upper ? char(text[i] - 'A' + 'a') : text[i];
   }
   return out;
 }
@@ -153,4 +153,4 @@ void NameSpace::release(std::string_view name) { tables().used.erase(std::string
 
 bool NameSpace::taken(std::string_view name) const { return m_tables && m_tables->used.contains(std::string(name)); }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -4,7 +4,7 @@
 #include <array>
 #include <unordered_set>
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr std::array<std::string_view, 6> opcodeNames = {"placeholder", "call_function", "call_method",
@@ -45,7 +45,7 @@ class DistinctNodes {
 
 }  // namespace
 
-std::string_view opcodeName(Opcode op) { return opcodeNames[static_cast<std::size_t>(op)]; }
+std::string_view opcodeName(Opcode op) { return opcodeNames[std::size_t(op)]; }
 
 std::optional<Opcode> opcodeFromName(std::string_view name) {
   const auto at = std::ranges::find(opcodeNames, name);
@@ -68,4 +68,4 @@ std::vector<NodeId> Node::inputs() const {
   return nodes.take();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

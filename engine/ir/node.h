@@ -9,7 +9,7 @@
 #include "engine/ir/argument.h"
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 enum class Opcode : std::uint8_t { Placeholder, CallFunction, CallMethod, CallModule, GetAttr, Output };
 
@@ -96,4 +96,4 @@ class Node {
   std::shared_ptr<const NodeMeta> m_meta = emptyMeta();  ///< shared by copies of the node
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -8,7 +8,7 @@
 #include "engine/support/result.h"
 #include "engine/tensor/value.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 using KeywordValues = std::vector<std::pair<std::string, Value>>;
 
@@ -32,4 +32,4 @@ class OpCaller {
                                         const SubgraphCaller& subgraphs) const;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

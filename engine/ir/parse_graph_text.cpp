@@ -6,7 +6,7 @@
 #include "engine/ir/python_expression.h"
 #include "engine/ir/symbol_text.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::string_view trim(std::string_view text) {
@@ -160,4 +160,4 @@ class GraphTextReader {
 
 Result<Graph> parseGraphText(std::string_view text, int firstLine) { return GraphTextReader(text, firstLine).read(); }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -4,7 +4,7 @@
 #include "engine/ir/forward_reader.h"
 #include "engine/ir/parser.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr int maxClassNesting = 50;
@@ -154,4 +154,4 @@ Result<GraphModule> parseReadable(std::string_view text, int firstLine) {
   return ModuleReader(text, firstLine).read();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

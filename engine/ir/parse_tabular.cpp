@@ -7,7 +7,7 @@
 #include "engine/ir/python_expression.h"
 #include "engine/ir/python_operators.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::string_view trim(std::string_view text) {
@@ -186,4 +186,4 @@ Result<Graph> parseTabular(std::string_view text, int firstLine, std::vector<std
   return TabularReader(text, firstLine, guessed).read();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -7,7 +7,7 @@
 
 #include "engine/ir/graph_module.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// Parses str(graph) text (also the old `[#users=1]` form). Errors carry the 1-based line; `firstLine` is the number of
 /// the text's first line in its file.
@@ -19,4 +19,4 @@ Result<Graph> parseTabular(std::string_view text, int firstLine = 1, std::vector
 /// `firstLine` is the line number of the text's first line in its file.
 Result<GraphModule> parseReadable(std::string_view text, int firstLine = 1);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -4,7 +4,7 @@
 #include "engine/ir/printer.h"
 #include "engine/ir/python_constants.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::string complexPart(double value) {
@@ -111,4 +111,4 @@ std::string printAnnotation(const NodeMeta& meta, bool includeStride, bool inclu
   return out;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

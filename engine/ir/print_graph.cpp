@@ -4,7 +4,7 @@
 
 #include "engine/ir/printer.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::string typePrefix(const Node& node) { return node.meta().typeText.empty() ? "" : node.meta().typeText + " "; }
@@ -56,7 +56,7 @@ Row tabularRow(const Graph& graph, const Node& node) {
 }
 
 std::size_t displayWidth(std::string_view text) {
-  return static_cast<std::size_t>(
+  return std::size_t(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }));
 }
 
@@ -92,4 +92,4 @@ std::string printTabular(const Graph& graph) {
   return out;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

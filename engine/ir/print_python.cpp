@@ -6,7 +6,7 @@
 #include "engine/ir/python_signature.h"
 #include "engine/ir/sympy_text.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr std::string_view noStackTrace = "No stacktrace found for following nodes";
@@ -162,12 +162,12 @@ class BodyPrinter {
 
 void appendIndented(std::string& out, const std::vector<std::string>& lines, int indent) {
   for (const std::string& line : lines)
-    out += (line.empty() ? "" : std::string(static_cast<std::size_t>(indent), ' ') + line) + "\n";
+    out += (line.empty() ? "" : std::string(std::size_t(indent), ' ') + line) + "\n";
 }
 
 void appendClass(std::string& out, const GraphModule& module, const std::string& name,
                  const PythonCodeOptions& options) {
-  out += std::string(static_cast<std::size_t>(options.indent - 4), ' ') + "class " + name + "(torch.nn.Module):\n";
+  out += std::string(std::size_t(options.indent - 4), ' ') + "class " + name + "(torch.nn.Module):\n";
   out += printPythonCode(module, options);
   PythonCodeOptions inner = options;
   inner.indent += 4;
@@ -213,4 +213,4 @@ std::string printReadable(const GraphModule& module, const PythonCodeOptions& op
   return out;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

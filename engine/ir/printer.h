@@ -5,7 +5,7 @@
 
 #include "engine/ir/graph_module.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// str(graph): "graph():\n    %x : [num_users=1] = placeholder[target=x]…".
 std::string printGraphText(const Graph& graph);
@@ -31,4 +31,4 @@ std::string printArgument(const Graph& graph, const Argument& argument, Argument
 /// print_readable's annotation without its quotes ("f32[2, 3][3, 1]cpu", "Sym(s0)"); empty if nothing is known.
 std::string printAnnotation(const NodeMeta& meta, bool includeStride, bool includeDevice);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

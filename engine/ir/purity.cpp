@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 /// Op names (without namespace and overload) that have effects or draw random numbers.
@@ -80,4 +80,4 @@ bool isImpureByName(const Node& node) {
   return true;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

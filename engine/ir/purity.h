@@ -3,9 +3,9 @@
 
 #include "engine/ir/node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// FX's Node.is_impure without schemas: placeholders, output, in-place and asserting calls, random ops, effects.
 bool isImpureByName(const Node& node);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -8,7 +8,7 @@
 #include "engine/ir/python_constants.h"
 #include "engine/ir/python_expression.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::string withoutUnderscores(std::string_view text) {
@@ -182,7 +182,7 @@ class Converter {
     if (const auto* value = real.as<double>())
       out.real = *value;
     else if (const auto* whole = real.as<std::int64_t>())
-      out.real = static_cast<double>(*whole);
+      out.real = double(*whole);
     else
       return pythonError(e.line, "an integer does not fit 64 bits");
     return Argument(out);
@@ -227,8 +227,9 @@ class Converter {
     if (index != nullptr) {
       KERF_TRY(auto number, convert(*index));
       const auto* value = number.as<std::int64_t>();
-      if (value == nullptr || *value < 0 || *value > maximumDeviceIndex) return pythonError(e.line, "a device index is invalid");
-      out->index = static_cast<int>(*value);
+      if (value == nullptr || *value < 0 || *value > maximumDeviceIndex)
+        return pythonError(e.line, "a device index is invalid");
+      out->index = int(*value);
     }
     return Argument(std::move(*out));
   }
@@ -271,4 +272,4 @@ std::string describePython(const PythonExpression& expression) {
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -7,7 +7,7 @@
 
 #include "engine/ir/python_expression.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr std::array<std::string_view, 8> layoutNames = {"torch.strided",    "torch.sparse_coo", "torch.sparse_csr",
@@ -34,9 +34,9 @@ constexpr std::array<std::string_view, 14> deviceTypes = {
 
 }  // namespace
 
-std::string_view layoutName(Layout layout) { return layoutNames[static_cast<std::size_t>(layout)]; }
+std::string_view layoutName(Layout layout) { return layoutNames[std::size_t(layout)]; }
 
-std::string_view memoryFormatName(MemoryFormat format) { return memoryFormatNames[static_cast<std::size_t>(format)]; }
+std::string_view memoryFormatName(MemoryFormat format) { return memoryFormatNames[std::size_t(format)]; }
 
 std::optional<Device> deviceFromText(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -46,8 +46,7 @@ std::optional<Device> deviceFromText(std::string_view text) {
   if (colon == std::string_view::npos) return out;
   const std::string_view index = text.substr(colon + 1);
   const auto parsed = std::from_chars(index.data(), index.data() + index.size(), out.index);
-  if (index.empty() || parsed.ptr != index.data() + index.size() || out.index < 0 ||
-      out.index > maximumDeviceIndex)
+  if (index.empty() || parsed.ptr != index.data() + index.size() || out.index < 0 || out.index > maximumDeviceIndex)
     return std::nullopt;
   return out;
 }
@@ -64,4 +63,4 @@ std::optional<Argument> pythonConstant(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

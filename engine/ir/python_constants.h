@@ -8,7 +8,7 @@
 #include "engine/tensor/device.h"
 #include "engine/tensor/dtype.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// "torch.strided", "torch.sparse_coo", …
 std::string_view layoutName(Layout layout);
@@ -19,4 +19,4 @@ constexpr int maximumDeviceIndex = 1'000'000;
 /// "cpu", "cuda:0"; empty if the text cannot be a device.
 std::optional<Device> deviceFromText(std::string_view text);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

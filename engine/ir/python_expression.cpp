@@ -6,7 +6,7 @@
 
 #include "engine/ir/python_string.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 struct BinaryOperator {
@@ -368,7 +368,7 @@ class Grammar {
 const PythonExpression* PythonExpression::keyword(std::string_view name) const {
   const auto found = std::ranges::find(keywords, name);
   if (found == keywords.end()) return nullptr;
-  return &items[1 + positionalCount() + static_cast<std::size_t>(found - keywords.begin())];
+  return &items[1 + positionalCount() + std::size_t(found - keywords.begin())];
 }
 
 std::unexpected<Error> pythonError(int line, std::string message) {
@@ -388,4 +388,4 @@ Result<PythonExpression> parsePythonExpression(std::string_view text, int firstL
   return expression;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -13,7 +13,7 @@
 #include "engine/ir/python_lexer.h"
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 enum class PythonKind : std::uint8_t {
   Name,       ///< text: the whole dotted name, "torch.ops.aten.add.Tensor"
@@ -99,4 +99,4 @@ std::string describePython(const PythonExpression& expression);
 /// BadInput when the text has a NUL byte or is not UTF-8, with the line of the first bad byte.
 Result<void> checkPythonText(std::string_view text, int firstLine = 1);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 /// Longest first, so that the first match is the token.
@@ -21,7 +21,7 @@ bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isNameChar(char c) { return isNameStart(c) || isDigit(c); }
 
 std::size_t nameLength(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::find_if_not(text, isNameChar) - text.begin());
+  return std::size_t(std::ranges::find_if_not(text, isNameChar) - text.begin());
 }
 
 /// Digits, names characters, dots, and a sign right after a decimal exponent.
@@ -76,7 +76,7 @@ Error PythonLexer::errorHere(std::string_view expected) const {
 std::vector<PythonToken> PythonLexer::takeComments() { return std::exchange(m_comments, {}); }
 
 void PythonLexer::setToken(PythonTokenKind kind, std::size_t length) {
-  m_token = {kind, m_text.substr(m_at, length), m_line, static_cast<int>(m_at - m_lineStart)};
+  m_token = {kind, m_text.substr(m_at, length), m_line, int(m_at - m_lineStart)};
   m_tokenStart = m_at;
   m_at += m_token.text.size();
   m_lineHasToken = kind != PythonTokenKind::Newline && kind != PythonTokenKind::Comment;
@@ -84,7 +84,7 @@ void PythonLexer::setToken(PythonTokenKind kind, std::size_t length) {
 
 void PythonLexer::setError(ErrorCode code, std::string message) {
   m_error = Error{code, std::move(message), {}, m_line, {}, {}};
-  m_token = {PythonTokenKind::Error, {}, m_line, static_cast<int>(m_at - m_lineStart)};
+  m_token = {PythonTokenKind::Error, {}, m_line, int(m_at - m_lineStart)};
   m_tokenStart = m_at;
 }
 
@@ -148,7 +148,7 @@ void PythonLexer::lexComment() {
 void PythonLexer::countNewlines(std::string_view text) {
   const std::size_t last = text.rfind('\n');
   if (last == std::string_view::npos) return;
-  m_line += static_cast<int>(std::ranges::count(text, '\n'));
+  m_line += int(std::ranges::count(text, '\n'));
   m_lineStart = m_at - text.size() + last + 1;
 }
 
@@ -160,11 +160,10 @@ void PythonLexer::lexString(std::size_t prefix) {
   for (;; ++end) {
     if (end >= m_text.size() || (m_text[end] == '\n' && !triple))
       return setError(ErrorCode::BadInput, "a string is not closed");
-    if (m_text[end] == '\\') {
+    if (m_text[end] == '\\')
       ++end;
-    } else if (m_text[end] == quote && (!triple || m_text.substr(end, 3) == std::string(3, quote))) {
+    else if (m_text[end] == quote && (!triple || m_text.substr(end, 3) == std::string(3, quote)))
       break;
-    }
   }
   setToken(PythonTokenKind::String, end + width - m_at);
   countNewlines(m_token.text);
@@ -175,7 +174,7 @@ void PythonLexer::lexOperator() {
   const auto found = std::ranges::find_if(operators, [&](std::string_view op) { return rest.starts_with(op); });
   if (found == operators.end()) {
     if (otherOperators.find(rest[0]) != std::string_view::npos) return setToken(PythonTokenKind::Operator, 1);
-    const auto code = static_cast<unsigned>(static_cast<unsigned char>(rest[0]));
+    const auto code = unsigned(static_cast<unsigned char>(rest[0]));
     return setError(ErrorCode::BadInput, fmt::format("unexpected character (byte 0x{:02x})", code));
   }
   const char c = (*found)[0];
@@ -191,4 +190,4 @@ void PythonLexer::lexOperator() {
   setToken(PythonTokenKind::Operator, found->size());
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -9,7 +9,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 enum class PythonTokenKind : std::uint8_t { Name, Number, String, Operator, Comment, Newline, End, Error };
 
@@ -66,4 +66,4 @@ class PythonLexer {
   Error m_error;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

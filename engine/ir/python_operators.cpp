@@ -5,7 +5,7 @@
 
 #include "engine/ir/graph.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr std::array<PythonOperator, 38> table = {
@@ -83,12 +83,12 @@ std::optional<std::string> attributeCall(std::string_view target) {
 const PythonOperator* operatorOfTarget(std::string_view target, std::size_t operands) {
   if (!target.starts_with("operator.")) return nullptr;
   const auto row = std::ranges::find(table, target.substr(9), &PythonOperator::name);
-  return row != table.end() && static_cast<std::size_t>(row->operands) == operands ? &*row : nullptr;
+  return row != table.end() && std::size_t(row->operands) == operands ? &*row : nullptr;
 }
 
 const PythonOperator* operatorOfSymbol(std::string_view symbol, std::size_t operands, bool inplace) {
   const auto row = std::ranges::find_if(table, [&](const PythonOperator& op) {
-    return op.symbol == symbol && static_cast<std::size_t>(op.operands) == operands && op.inplace == inplace;
+    return op.symbol == symbol && std::size_t(op.operands) == operands && op.inplace == inplace;
   });
   return row == table.end() ? nullptr : &*row;
 }
@@ -127,4 +127,4 @@ bool isMeaningfulName(std::string_view name) {
   return among(callableRoots) || among(meaningfulNames) || among(literalCalls) || name == "_operator";
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// `operator.add` and "+". Unary, binary and index forms share the table.
 struct PythonOperator {
@@ -32,4 +32,4 @@ std::optional<std::string> targetOfCalledName(std::string_view name);
 /// Whether a local of this name would hide something that generated code refers to ("torch", "inf", "slice").
 bool isMeaningfulName(std::string_view name);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -8,7 +8,7 @@
 
 #include "engine/ir/argument.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 /// Decimal digits without dot, and the exponent of the first one, of the shortest text that reads back equal.
@@ -21,7 +21,7 @@ ShortestDecimal shortestDecimal(double value) {
   std::array<char, 64> buffer{};
   const auto end =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
-  const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+  const std::string_view text(buffer.data(), std::size_t(end - buffer.data()));
   const std::size_t split = text.find('e');
   ShortestDecimal out;
   for (const char c : text.substr(0, split))
@@ -39,8 +39,8 @@ std::string scientific(const ShortestDecimal& decimal) {
 
 std::string positional(const ShortestDecimal& decimal) {
   const auto& digits = decimal.digits;
-  if (decimal.exponent < 0) return "0." + std::string(static_cast<std::size_t>(-decimal.exponent - 1), '0') + digits;
-  const auto whole = static_cast<std::size_t>(decimal.exponent) + 1;
+  if (decimal.exponent < 0) return "0." + std::string(std::size_t(-decimal.exponent - 1), '0') + digits;
+  const auto whole = std::size_t(decimal.exponent) + 1;
   if (digits.size() <= whole) return digits + std::string(whole - digits.size(), '0') + ".0";
   return digits.substr(0, whole) + "." + digits.substr(whole);
 }
@@ -115,4 +115,4 @@ std::string pythonString(std::string_view text) {
   return out + quote;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::string join(const std::vector<std::string>& items, std::string_view separator = ", ") {
@@ -155,4 +155,4 @@ std::vector<std::string> returnLines(const CodeGen& codegen, const Graph& graph,
   return {prefix + printArgument(graph, value, ArgumentStyle::Python) + suffix};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -7,7 +7,7 @@
 
 #include "engine/ir/printer.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// `base.a.b`, with getattr(base, "0") where a step is no identifier.
 std::string attributePath(std::string base, std::string_view path);
@@ -18,4 +18,4 @@ std::vector<std::string> signatureLines(const GraphModule& module, const PythonC
 /// The `return` statement, relative to the body's indentation.
 std::vector<std::string> returnLines(const CodeGen& codegen, const Graph& graph, const Argument& value);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -6,18 +6,18 @@
 
 #include "engine/ir/python_expression.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 void appendUtf8(std::string& out, std::uint32_t code) {
   if (code < 0x80) {
-    out += static_cast<char>(code);
+    out += char(code);
     return;
   }
   const int extra = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
   constexpr std::array<std::uint32_t, 4> lead = {0, 0xc0, 0xe0, 0xf0};
-  out += static_cast<char>(lead[static_cast<std::size_t>(extra)] | code >> (6 * extra));
-  for (int i = extra - 1; i >= 0; --i) out += static_cast<char>(0x80u | (code >> (6 * i) & 0x3fu));
+  out += char(lead[std::size_t(extra)] | code >> (6 * extra));
+  for (int i = extra - 1; i >= 0; --i) out += char(0x80u | (code >> (6 * i) & 0x3fu));
 }
 
 struct SimpleEscape {
@@ -64,7 +64,7 @@ Result<std::size_t> appendEscape(std::string& out, std::string_view text, int li
   if (letter >= '0' && letter <= '7') {
     std::size_t length = 0;
     for (; length < 3 && length < text.size() && text[length] >= '0' && text[length] <= '7'; ++length)
-      code = code * 8 + static_cast<std::uint32_t>(text[length] - '0');
+      code = code * 8 + std::uint32_t(text[length] - '0');
     appendUtf8(out, code);
     return length;
   }
@@ -124,4 +124,4 @@ Result<void> checkPythonText(std::string_view text, int firstLine) {
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -6,9 +6,9 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// Appends the value of one literal as written, prefix and quotes included. BadInput for f-strings and bad escapes.
 Result<void> appendPythonString(std::string& out, std::string_view literal, int line);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -3,7 +3,7 @@
 
 #include "engine/ir/subgraph_rewriter.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 class Matcher {
@@ -138,4 +138,4 @@ Result<std::vector<PatternNodes>> findPattern(const Graph& graph, const Graph& p
   return matcher.run();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::vector<NodeId> returnedNodes(const Argument& value) {
@@ -117,4 +117,4 @@ Result<std::vector<PatternMatch>> replacePattern(Graph& graph, const Graph& patt
   return out;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -8,7 +8,7 @@
 
 #include "engine/ir/graph.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// One replaced occurrence.
 struct PatternMatch {
@@ -30,4 +30,4 @@ Result<std::vector<PatternNodes>> findPattern(const Graph& graph, const Graph& p
 /// The graph stays in topological order; names are chosen as FX chooses them for copied nodes.
 Result<std::vector<PatternMatch>> replacePattern(Graph& graph, const Graph& pattern, const Graph& replacement);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -6,7 +6,7 @@
 
 #include "engine/ir/python_constants.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
@@ -119,4 +119,4 @@ ParsedAnnotation parseAnnotation(std::string_view text) {
   return out;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -6,7 +6,7 @@
 
 #include "engine/ir/node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// "s0", "u12", "zuf0": the name of a symbol of PyTorch's ShapeEnv.
 bool isSymbolName(std::string_view text);
@@ -21,4 +21,4 @@ struct ParsedAnnotation {
 /// "f32[2, s0][3, 1]cuda:0", "Sym(s0)", "DTensor(f32[…], …)" (known only in part).
 ParsedAnnotation parseAnnotation(std::string_view text);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -14,7 +14,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// Values of symbols by name.
 using SymbolBindings = std::map<std::string, std::int64_t, std::less<>>;
@@ -95,4 +95,4 @@ Result<std::int64_t> evaluateSize(std::string_view text, const SymbolBindings& v
 /// Adds the symbols of `text` to `names`; a text that cannot be read adds nothing.
 void collectSymbols(std::string_view text, std::set<std::string>& names);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -4,7 +4,7 @@
 
 #include "engine/ir/symbolic_node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -234,4 +234,4 @@ Result<Symbolic> Symbolic::call(std::string_view name, std::vector<Symbolic> arg
   return makeNode(Kind::Function, std::string(canonical), std::move(arguments));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -5,7 +5,7 @@
 
 #include "engine/ir/symbolic_node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -178,4 +178,4 @@ void collectSymbols(std::string_view text, std::set<std::string>& names) {
   if (const auto expression = Symbolic::parse(text)) names.merge(expression->symbols());
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

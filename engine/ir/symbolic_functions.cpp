@@ -5,7 +5,7 @@
 
 #include "engine/ir/symbolic_node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 using Values = std::span<const SymbolicValue>;
@@ -17,7 +17,7 @@ Outcome truth(bool value) { return SymbolicValue::integer(value ? 1 : 0); }
 Outcome wholeOf(double value) {
   if (std::isinf(value)) return SymbolicValue::floating(value);
   if (!(std::abs(value) < 9.2e18)) return {};
-  return SymbolicValue::integer(static_cast<std::int64_t>(value));
+  return SymbolicValue::integer(std::int64_t(value));
 }
 
 std::int64_t floorOfFraction(const SymbolicValue& a) {
@@ -92,7 +92,7 @@ Outcome roundToInt(Values v) {
 }
 Outcome roundDecimal(Values v) {
   if (!v[1].isInteger() || std::abs(v[1].numerator) > 300) return {};
-  const double scale = std::pow(10.0, static_cast<double>(v[1].numerator));
+  const double scale = std::pow(10.0, double(v[1].numerator));
   return SymbolicValue::floating(std::nearbyint(v[0].asDouble() * scale) / scale);
 }
 
@@ -258,4 +258,4 @@ const SymbolicFunction* findSymbolicFunction(std::string_view canonicalName) {
   return found == std::end(functions) ? nullptr : found;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

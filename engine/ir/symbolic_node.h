@@ -5,7 +5,7 @@
 
 #include "engine/ir/symbolic.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// A fraction in lowest terms (denominator > 0), or a double where `exact` is false.
 struct SymbolicValue {
@@ -18,7 +18,7 @@ struct SymbolicValue {
   static SymbolicValue floating(double value) { return {false, 0, 1, value}; }
   bool isInteger() const { return exact && denominator == 1; }
   bool isZero() const { return exact ? numerator == 0 : real == 0; }
-  double asDouble() const { return exact ? static_cast<double>(numerator) / static_cast<double>(denominator) : real; }
+  double asDouble() const { return exact ? double(numerator) / double(denominator) : real; }
   bool operator==(const SymbolicValue&) const = default;
 };
 
@@ -82,4 +82,4 @@ const SymbolicFunction* findSymbolicFunction(std::string_view canonicalName);
 /// Rules of single functions: FloorDiv by a common factor, flattened Max, Eq of equals. None: no rule fits.
 std::optional<Symbolic> simplifyCall(std::string_view name, const std::vector<Symbolic>& arguments);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

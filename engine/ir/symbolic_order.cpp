@@ -1,14 +1,14 @@
 // The order of terms and factors (sympy's default_sort_key), and how a term or factor splits.
 #include "engine/ir/symbolic_node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 using Kind = SymbolicNode::Kind;
 
 /// sympy's class_key: numbers, symbols, products, sums, powers, functions; Max and Min come last.
 int rank(const SymbolicNode& node) {
-  if (node.kind != Kind::Function) return static_cast<int>(node.kind);
+  if (node.kind != Kind::Function) return int(node.kind);
   return node.name == "Max" || node.name == "Min" ? 8 : 7;
 }
 
@@ -66,4 +66,4 @@ SymbolicFactor splitExponent(const Symbolic& factor) {
   return {node.arguments[0], *exponent};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -6,7 +6,7 @@
 
 #include "engine/ir/symbolic_node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 constexpr int maximumDepth = 600;  // a parenthesis counts three: about 200 of them
@@ -211,11 +211,11 @@ class Parser {
     double real = 0;
     const auto floating = std::from_chars(begin, end, real);
     if (floating.ec == std::errc() && (integer.ec != std::errc() || floating.ptr > integer.ptr)) {
-      m_at = static_cast<std::size_t>(floating.ptr - m_text.data());
+      m_at = std::size_t(floating.ptr - m_text.data());
       return Symbolic::real(real);
     }
     if (integer.ec != std::errc()) return unexpected("a number");
-    m_at = static_cast<std::size_t>(integer.ptr - m_text.data());
+    m_at = std::size_t(integer.ptr - m_text.data());
     return Symbolic::integer(whole);
   }
 
@@ -272,4 +272,4 @@ Result<Symbolic> Symbolic::parse(std::string_view text) {
   return Parser(text).parse();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

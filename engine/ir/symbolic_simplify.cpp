@@ -4,7 +4,7 @@
 
 #include "engine/ir/symbolic_node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -211,4 +211,4 @@ Symbolic operator-(const Symbolic& a, const Symbolic& b) {
 }
 Symbolic operator*(const Symbolic& a, const Symbolic& b) { return Symbolic::mul({a, b}); }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

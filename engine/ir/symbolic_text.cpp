@@ -5,7 +5,7 @@
 #include "engine/ir/argument.h"
 #include "engine/ir/symbolic_node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -203,4 +203,4 @@ std::string print(const Symbolic& expression) {
 
 std::string Symbolic::text() const { return print(*this); }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

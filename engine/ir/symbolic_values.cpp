@@ -4,7 +4,7 @@
 
 #include "engine/ir/symbolic_node.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) {
@@ -53,7 +53,7 @@ std::optional<SymbolicValue> divideValues(const SymbolicValue& a, const Symbolic
 }
 
 std::optional<SymbolicValue> powValues(const SymbolicValue& base, std::int64_t exponent) {
-  if (!base.exact) return SymbolicValue::floating(std::pow(base.real, static_cast<double>(exponent)));
+  if (!base.exact) return SymbolicValue::floating(std::pow(base.real, double(exponent)));
   if (exponent == INT64_MIN || (exponent < 0 && base.numerator == 0)) return {};
   SymbolicValue square = base;
   SymbolicValue result = SymbolicValue::integer(1);
@@ -81,4 +81,4 @@ int compareValues(const SymbolicValue& a, const SymbolicValue& b) {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

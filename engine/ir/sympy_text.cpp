@@ -5,7 +5,7 @@
 
 #include "engine/ir/symbol_text.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 namespace {
 
 enum Strength { Sum = 1, Product, Sign, Power, Atom };
@@ -142,4 +142,4 @@ std::string sympyText(const PythonExpression& expression, const std::function<bo
   return writer.hasSymbol() ? text.text : std::string();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -8,7 +8,7 @@
 
 #include "engine/ir/python_expression.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// "Max", "FloorDiv": functions that PyTorch's symbolic printer writes.
 bool isSympyFunction(std::string_view name);
@@ -17,4 +17,4 @@ bool isSympyFunction(std::string_view name);
 /// Empty if the expression is anything else, mentions no symbol, or mentions a name for which `isLocal` is true.
 std::string sympyText(const PythonExpression& expression, const std::function<bool(std::string_view)>& isLocal);
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -1,6 +1,6 @@
 #include "engine/ir/tracer.h"
 
-namespace kerf::trace {
+namespace kerf::inline ir::fx {
 namespace {
 
 constexpr std::string_view atenPrefix = "torch.ops.aten.";
@@ -119,4 +119,4 @@ Proxy mean(const Proxy& x, const std::vector<std::int64_t>& dims, bool keepDim) 
 Proxy softmax(const Proxy& x, std::int64_t dim) { return x.tracer().aten("_softmax.default", {x, dim, false}); }
 Proxy logSoftmax(const Proxy& x, std::int64_t dim) { return x.tracer().aten("_log_softmax.default", {x, dim, false}); }
 
-}  // namespace kerf::trace
+}  // namespace kerf::inline ir::fx

@@ -1,6 +1,6 @@
 #include "engine/ir/transformer.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 Result<GraphModule> Transformer::transform() {
   m_mapped.clear();
@@ -69,4 +69,4 @@ Result<Argument> Transformer::output(const Node& node, Argument value) {
   return Argument(copy(node, {std::move(value)}, {}));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -5,7 +5,7 @@
 
 #include "engine/ir/graph_module.h"
 
-namespace kerf {
+namespace kerf::inline ir {
 
 /// Override one method per opcode; each returns what stands for the old node in the new graph (a node, or a constant).
 /// Without overrides the result is an equal copy.
@@ -41,4 +41,4 @@ class Transformer {
   std::unordered_map<NodeId, Argument> m_mapped;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline ir

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace kerf {
+namespace kerf::inline lower {
 
 Affine Affine::variable(std::size_t index) {
   Affine result;
@@ -75,4 +75,4 @@ Affine flatten(const IndexMap& map, const Sizes& strides, std::int64_t offset) {
   return result;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -5,7 +5,7 @@
 
 #include "engine/lower/lowerings.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 /// Longest chain of arithmetic that is computed inside its consumer, in additions.
@@ -248,4 +248,4 @@ Result<BufferTable> BufferTable::build(const ValueTable& values, bool fuse) {
   return BufferPlanner(values, fuse).run();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -7,7 +7,7 @@
 
 #include "engine/lower/value_table.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 enum class BufferKind : std::uint8_t {
   Input,      ///< a placeholder's tensor
@@ -69,4 +69,4 @@ IndexMap broadcastMap(const IndexMap& map, const Sizes& from);
 /// i0, i1, … with 0 for dimensions of size 1.
 IndexMap identityMap(const Sizes& sizes);
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

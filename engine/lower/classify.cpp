@@ -4,9 +4,9 @@
 #include "engine/ir/interpreter.h"
 #include "engine/lower/lowerings.h"
 #include "engine/lower/value_table.h"
-#include "engine/ops/strides.h"
+#include "engine/ops/core/strides.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 NodeId ValueTable::root(NodeId id) const {
   while ((*this)[id].kind == ValueKind::View) id = (*this)[id].base;
@@ -283,4 +283,4 @@ Result<ValueTable> classifyValues(const GraphModule& module, const PlantedResult
   return Classifier(module, planted).run();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

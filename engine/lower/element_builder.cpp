@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "engine/ops/op_row.h"
-#include "engine/ops/pointwise.h"
+#include "engine/ops/core/op_row.h"
+#include "engine/ops/pointwise/engine.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 bool LoopSpace::reduces() const {
   return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
@@ -203,4 +203,4 @@ int ElementBuilder::finish(const ValueInfo& info, int value) {
   return m_builder.convert(m_builder.binary(ExprOp::Add, m_builder.convert(value, compute), amount), info.dtype);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

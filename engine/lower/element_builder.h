@@ -10,7 +10,7 @@
 #include "engine/lower/expr_builder.h"
 #include "engine/lower/lowerings.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 /// The loops that one computed value needs: its dimensions longer than 1 (for a reduction those of its operand).
 struct LoopSpace {
@@ -80,4 +80,4 @@ class ElementBuilder {
   std::unordered_map<NodeId, std::vector<Known>> m_known;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 std::size_t hashOf(const Expr& e) {
@@ -82,4 +82,4 @@ int ExprBuilder::fma(int a, int b, int c) { return add({ExprOp::Fma, dtype(a), {
 
 int ExprBuilder::reduce(ExprOp op, int value) { return add({op, dtype(value), {value, -1, -1}, 0, 0, -1, {}}); }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -5,7 +5,7 @@
 
 #include "engine/lower/loop_ir.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 class ExprBuilder {
  public:
@@ -24,7 +24,7 @@ class ExprBuilder {
   int fma(int a, int b, int c);
   int reduce(ExprOp op, int value);
 
-  DType dtype(int value) const { return m_kernel.exprs[static_cast<std::size_t>(value)].dtype; }
+  DType dtype(int value) const { return m_kernel.exprs[std::size_t(value)].dtype; }
   LoopKernel& kernel() { return m_kernel; }
 
  private:
@@ -41,4 +41,4 @@ inline DType computeType(DType dtype) {
 /// Whether generated code can hold this type.
 bool isGeneratable(DType dtype);
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -5,7 +5,7 @@
 #include <set>
 #include <unordered_map>
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 constexpr std::size_t maxMembers = 24;
@@ -296,4 +296,4 @@ Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffe
   return Fuser(values, buffers, fuse).run();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -5,7 +5,7 @@
 
 #include "engine/lower/element_builder.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 /// One step of the schedule.
 struct FusionGroup {
@@ -27,4 +27,4 @@ struct FusionPlan {
 /// memory, whenever no path outside of the group leads from the group to the value.
 Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse);
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

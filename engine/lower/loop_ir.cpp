@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 using enum ExprOp;
@@ -161,9 +161,8 @@ ExprPlacement placeExpressions(const LoopKernel& kernel) {
   for (const auto& e : kernel.exprs) {
     std::uint8_t level = 0;
     int phase = 0;
-    if (e.op == Load || e.op == Index) {
+    if (e.op == Load || e.op == Index)
       level = touchesReduced(kernel, e.index) ? 2 : (e.index.coefficients.empty() && e.op == Index ? 0 : 1);
-    }
     for (std::size_t a = 0; a < exprOpInfo(e.op).arity; ++a) {
       level = std::max(level, place.level[std::size_t(e.args[a])]);
       phase = std::max(phase, place.phase[std::size_t(e.args[a])]);
@@ -178,4 +177,4 @@ ExprPlacement placeExpressions(const LoopKernel& kernel) {
   return place;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -12,7 +12,7 @@
 #include "engine/lower/affine.h"
 #include "engine/tensor/dtype.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 enum class ExprOp : std::uint8_t {
   Load,
@@ -150,4 +150,4 @@ struct ExprPlacement {
 };
 ExprPlacement placeExpressions(const LoopKernel& kernel);
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

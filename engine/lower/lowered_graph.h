@@ -7,7 +7,7 @@
 #include "engine/lower/loop_ir.h"
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 struct LoweredStep {
   bool isExtern = false;
@@ -45,4 +45,4 @@ void planMemory(LoweredGraph& graph);
 /// "aten.add.Tensor" → "add": the part of an op's name that kernel names show.
 std::string opBaseName(std::string_view target);
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

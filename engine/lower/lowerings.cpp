@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "engine/ops/op_row.h"
-#include "engine/ops/pointwise.h"
-#include "engine/ops/reduce.h"
-#include "engine/ops/type_promotion.h"
+#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/type_promotion.h"
+#include "engine/ops/pointwise/engine.h"
+#include "engine/ops/reduce/engine.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 template <class Row>
@@ -132,4 +132,4 @@ bool keepsDimensions(const ValueInfo& info) {
   return false;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -7,7 +7,7 @@
 #include "engine/lower/expr_builder.h"
 #include "engine/lower/value_table.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 /// Operands of one element, and the builder they live in.
 struct PointwiseCall {
@@ -67,4 +67,4 @@ std::span<const PointwiseLowering> activationLowerings();
 std::span<const PointwiseLowering> creationLowerings();
 std::span<const ReductionLowering> reductionLowerings();
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -3,7 +3,7 @@
 
 #include "engine/lower/lowerings.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 using Call = const PointwiseCall&;
@@ -128,4 +128,4 @@ constexpr PointwiseLowering rows[] = {
 
 std::span<const PointwiseLowering> activationLowerings() { return rows; }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -4,7 +4,7 @@
 
 #include "engine/lower/lowerings.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 using Call = const PointwiseCall&;
@@ -173,4 +173,4 @@ constexpr PointwiseLowering rows[] = {
 
 std::span<const PointwiseLowering> arithmeticLowerings() { return rows; }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -1,7 +1,7 @@
 // Casts, copies, constants and index sequences: values made from one operand, or from none.
 #include "engine/lower/lowerings.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 using Call = const PointwiseCall&;
@@ -56,4 +56,4 @@ constexpr PointwiseLowering rows[] = {
 
 std::span<const PointwiseLowering> creationLowerings() { return rows; }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -1,7 +1,7 @@
 // Reductions. Float sums accumulate in float64 and round once, which is at least as exact as eager's cascade sum.
 #include "engine/lower/lowerings.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 using Call = const ReductionCall&;
@@ -64,4 +64,4 @@ constexpr ReductionLowering rows[] = {
 
 std::span<const ReductionLowering> reductionLowerings() { return rows; }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

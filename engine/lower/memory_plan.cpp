@@ -2,7 +2,7 @@
 
 #include "engine/lower/lowered_graph.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 constexpr std::int64_t alignment = 64;
@@ -69,4 +69,4 @@ void planMemory(LoweredGraph& graph) {
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

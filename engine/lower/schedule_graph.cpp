@@ -5,7 +5,7 @@
 #include "engine/lower/fusion.h"
 #include "engine/lower/lowered_graph.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 std::string opBaseName(std::string_view target) {
   if (target.starts_with("torch.ops.")) target.remove_prefix(10);
@@ -141,4 +141,4 @@ Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, boo
   return Scheduler(std::move(values), std::move(buffers)).run(plan);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -3,7 +3,7 @@
 
 #include "engine/lower/lowered_graph.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 namespace {
 
 /// Calls visit on every affine index of the kernel, with whether it addresses memory.
@@ -78,4 +78,4 @@ void simplifyLoops(LoopKernel& kernel) {
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -7,9 +7,9 @@
 
 #include "engine/ir/graph_module.h"
 #include "engine/lower/affine.h"
-#include "engine/ops/op_call.h"
+#include "engine/ops/core/op_call.h"
 
-namespace kerf {
+namespace kerf::inline lower {
 
 struct PointwiseLowering;
 struct ReductionLowering;
@@ -71,4 +71,4 @@ using PlantedResults = std::unordered_map<NodeId, PlantedResult>;
 /// UnsupportedOp naming the node when an op is unknown; BadInput when metas contradict each other.
 Result<ValueTable> classifyValues(const GraphModule& module, const PlantedResults& planted);
 
-}  // namespace kerf
+}  // namespace kerf::inline lower

@@ -6,7 +6,7 @@
 #include "engine/mathlib/convolution_geometry.h"
 #include "engine/support/thread_pool.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 namespace detail {
 
@@ -96,4 +96,4 @@ void columnsToImage(const ConvolutionGeometry& g, const T* columns, T* image) {
               });
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -7,7 +7,7 @@
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 /// Type in which the sums are formed.
@@ -74,14 +74,12 @@ Result<Tensor> biasGradient(const Tensor& gradOutput, DType dtype) {
       gradOutput.dtype(),
       [&]<class T>() {
         using Sum = std::conditional_t<isFloatType<T>, double, T>;
-        std::vector<Sum> sums(static_cast<std::size_t>(channels));
+        auto sums = std::vector<Sum>(std::size_t(channels));
         for (std::int64_t r = 0; r < rows; ++r) {
           const T* row = gradOutput.data<T>() + r * area;
-          for (std::int64_t i = 0; i < area; ++i)
-            sums[static_cast<std::size_t>(r % channels)] += static_cast<Sum>(row[i]);
+          for (std::int64_t i = 0; i < area; ++i) sums[std::size_t(r % channels)] += static_cast<Sum>(row[i]);
         }
-        for (std::int64_t c = 0; c < channels; ++c)
-          result.data<T>()[c] = convertElement<T>(sums[static_cast<std::size_t>(c)]);
+        for (std::int64_t c = 0; c < channels; ++c) result.data<T>()[c] = convertElement<T>(sums[std::size_t(c)]);
       },
       ConvolutionTypes{}));
   return result;
@@ -208,4 +206,4 @@ Result<ConvolutionGradients> convolutionBackward(const Tensor& gradOutput, const
   return result;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -5,7 +5,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// Arguments of aten::convolution. Lists have one entry per spatial dimension, or a single one for all.
 struct ConvolutionSpec {
@@ -36,4 +36,4 @@ struct ConvolutionGradients {
 Result<ConvolutionGradients> convolutionBackward(const Tensor& gradOutput, const Tensor& input, const Tensor& weight,
                                                  const ConvolutionSpec& spec, std::array<bool, 3> wanted);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

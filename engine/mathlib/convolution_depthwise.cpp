@@ -4,7 +4,7 @@
 #include "engine/mathlib/convolution_gemm.h"
 #include "engine/tensor/simd.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 /// small[x] += weight * big[x * stride]
@@ -120,4 +120,4 @@ Result<void> depthwiseWeightGradient(const ConvolutionGeometry& g, const Tensor&
   });
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -4,7 +4,7 @@
 
 #include "engine/mathlib/convolution_geometry.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 inline bool isDepthwise(const ConvolutionGeometry& g) {
   return g.groups > 1 && g.bigPerGroup() == 1 && g.smallPerGroup() == 1;
@@ -17,4 +17,4 @@ Result<void> depthwiseScatter(const ConvolutionGeometry& g, const Tensor& small,
 Result<void> depthwiseWeightGradient(const ConvolutionGeometry& g, const Tensor& big, const Tensor& small,
                                      const Tensor& weight);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -9,7 +9,7 @@
 #include "engine/tensor/dispatch.h"
 #include "engine/tensor/empty.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 constexpr double sideBySideWork = 1e6;  // multiplications from which threads are worth waking
@@ -62,10 +62,10 @@ template <class Body>
 Result<void> forPieces(std::int64_t pieces, double work, Body&& body) {
   // Exact sums are wanted by the calling thread alone.
   const bool sideBySide = pieces >= threadCount() && work > sideBySideWork && !ExactSums::wanted();
-  std::vector<std::optional<Error>> errors(static_cast<std::size_t>(pieces));
+  auto errors = std::vector<std::optional<Error>>(std::size_t(pieces));
   parallelFor(pieces, sideBySide ? 1 : pieces + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece)
-      if (auto done = body(piece); !done) errors[static_cast<std::size_t>(piece)] = std::move(done).error();
+      if (auto done = body(piece); !done) errors[std::size_t(piece)] = std::move(done).error();
   });
   for (auto& error : errors)
     if (error) return fail(std::move(*error));
@@ -73,8 +73,7 @@ Result<void> forPieces(std::int64_t pieces, double work, Body&& body) {
 }
 
 double workOf(const ConvolutionGeometry& g) {
-  return static_cast<double>(g.batch * g.groups * g.smallPerGroup()) * static_cast<double>(g.smallArea()) *
-         static_cast<double>(g.columnRows());
+  return double(g.batch * g.groups * g.smallPerGroup()) * double(g.smallArea()) * double(g.columnRows());
 }
 
 bool isEmpty(const ConvolutionGeometry& g) { return g.smallArea() == 0 || g.bigArea() == 0 || g.columnRows() == 0; }
@@ -142,17 +141,17 @@ Result<void> convolutionWeightGradient(const ConvolutionGeometry& g, const Tenso
   if (filtersDirectly(g, weight.dtype())) return depthwiseWeightGradient(g, big, small, weight);
   // Always the same shares of the samples, so that the sums do not depend on the number of threads.
   const std::int64_t shares = std::min(g.batch, mostShares);
-  std::vector<Tensor> parts(static_cast<std::size_t>(shares), weight);
+  std::vector<Tensor> parts(std::size_t(shares), weight);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     KERF_TRY(parts[i], Tensor::zeros(weight.dtype(), weight.sizes()));
   }
   KERF_CHECK(forPieces(shares * g.groups, workOf(g), [&](std::int64_t piece) {
     const std::int64_t share = piece / g.groups, group = piece % g.groups;
     return weightGradientOf(g, big, small, group, share * g.batch / shares, (share + 1) * g.batch / shares,
-                            weightMatrix(g, parts[static_cast<std::size_t>(share)], group));
+                            weightMatrix(g, parts[std::size_t(share)], group));
   }));
   for (std::size_t i = 1; i < parts.size(); ++i) KERF_CHECK(addInto(parts[i], weight));
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -4,7 +4,7 @@
 #include "engine/mathlib/convolution_geometry.h"
 #include "engine/tensor/dispatch.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// Types in which convolutions are computed; others are converted first.
 using ConvolutionTypes = TypeList<float, double, std::complex<float>, std::complex<double>, std::int64_t>;
@@ -21,4 +21,4 @@ Result<void> convolutionScatter(const ConvolutionGeometry& g, const Tensor& smal
 Result<void> convolutionWeightGradient(const ConvolutionGeometry& g, const Tensor& big, const Tensor& small,
                                        const Tensor& weight);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -1,6 +1,6 @@
 #include "engine/mathlib/convolution_geometry.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 constexpr std::int64_t sizeLimit = std::int64_t{1} << 40;  // keeps products of two arguments within 63 bits
@@ -93,4 +93,4 @@ Result<ConvolutionGeometry> convolutionGeometry(const Sizes& input, const Sizes&
   return g;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

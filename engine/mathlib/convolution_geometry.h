@@ -5,7 +5,7 @@
 
 #include "engine/mathlib/convolution.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 using Triple = std::array<std::int64_t, 3>;
 
@@ -30,4 +30,4 @@ struct ConvolutionGeometry {
 Result<ConvolutionGeometry> convolutionGeometry(const Sizes& input, const Sizes& weight, const Sizes& output,
                                                 const ConvolutionSpec& spec);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -11,7 +11,7 @@
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/empty.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 using dnnl::memory;
@@ -75,7 +75,7 @@ struct Wish {
 
 Wish wishFor(const Tensor& image, const Tensor& filter, const Tensor& bias, const ConvolutionSpec& spec,
              const Tensor& result) {
-  const auto spatial = static_cast<std::size_t>(image.dim()) - 2;
+  const auto spatial = std::size_t(image.dim()) - 2;
   return {describe(image.sizes(), plainStrides(image)),
           describeWeight(filter, spec.groups),
           bias.defined() ? describe(bias.sizes(), plainStrides(bias)) : memory::desc(),
@@ -134,13 +134,13 @@ Prepared prepare(Direction direction, const Tensor& image, const Tensor& filter,
 }
 
 void append(Key& key, const Sizes& list) {
-  key.push_back(static_cast<std::int64_t>(list.size()));
+  key.push_back(std::int64_t(list.size()));
   key.insert(key.end(), list.begin(), list.end());
 }
 
 Key keyOf(Direction direction, const Tensor& image, const Tensor& filter, const Tensor& bias,
           const ConvolutionSpec& spec, const Tensor& result) {
-  Key key{static_cast<std::int64_t>(direction), spec.groups, bias.defined()};
+  Key key{std::int64_t(direction), spec.groups, bias.defined()};
   for (const Sizes* list : {&image.sizes(), &image.strides(), &filter.sizes(), &filter.strides(), &result.sizes(),
                             &result.strides(), &spec.stride, &spec.padding, &spec.dilation})
     append(key, *list);
@@ -164,7 +164,7 @@ memory wrap(const memory::desc& layout, const Tensor& tensor) {
 
 /// Memory from the storages' cache; `keep` holds it.
 memory scratch(const memory::desc& layout, std::vector<StoragePtr>& keep) {
-  auto storage = emptyStorage(static_cast<std::int64_t>(layout.get_size()));
+  auto storage = emptyStorage(std::int64_t(layout.get_size()));
   if (!storage) throw std::bad_alloc();
   keep.push_back(std::move(*storage));
   return {layout, cpu(), keep.back()->data()};
@@ -209,7 +209,7 @@ struct Piece {
 Tensor narrowed(const Tensor& tensor, std::int64_t dim, std::int64_t begin, std::int64_t count) {
   if (!tensor.defined()) return tensor;
   Sizes sizes = tensor.sizes();
-  sizes[static_cast<std::size_t>(dim)] = count;
+  sizes[std::size_t(dim)] = count;
   return tensor.viewAs(std::move(sizes), tensor.strides(), tensor.offset() + begin * tensor.stride(dim));
 }
 
@@ -279,13 +279,13 @@ bool run(Direction direction, const Tensor& image, const Tensor& filter, const T
          const ConvolutionSpec& spec, const Tensor& result) {
   if (ExactSums::wanted() || spec.transposed || image.numel() == 0 || filter.numel() == 0 || result.numel() == 0)
     return false;
-  const double perOutput = static_cast<double>(filter.numel()) / static_cast<double>(filter.size(0));
-  const int threads = mathThreadsFor(static_cast<double>(result.numel()) * perOutput);
+  const double perOutput = double(filter.numel()) / double(filter.size(0));
+  const int threads = mathThreadsFor(double(result.numel()) * perOutput);
   const auto pieces = cut(direction, {image, filter, bias, result, spec.groups}, threads);
   std::atomic<bool> done{true};
-  parallelFor(static_cast<std::int64_t>(pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+  parallelFor(std::int64_t(pieces.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      if (!runPiece(direction, pieces[static_cast<std::size_t>(i)], spec)) done = false;
+      if (!runPiece(direction, pieces[std::size_t(i)], spec)) done = false;
   });
   return done;
 }
@@ -307,4 +307,4 @@ bool convolutionOneDnnBackwardWeights(const Tensor& gradOutput, const Tensor& in
   return run(Direction::BackwardWeights, input, gradWeight, {}, spec, gradOutput);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

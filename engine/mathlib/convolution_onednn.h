@@ -3,7 +3,7 @@
 
 #include "engine/mathlib/convolution.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// Writes every element of `out`. All tensors float32, strides positive, sizes checked before. False when oneDNN does
 /// not handle this convolution (or has no memory for it): out may then hold anything.
@@ -19,4 +19,4 @@ bool convolutionOneDnnBackwardData(const Tensor& gradOutput, const Tensor& weigh
 bool convolutionOneDnnBackwardWeights(const Tensor& gradOutput, const Tensor& input, const ConvolutionSpec& spec,
                                       const Tensor& gradWeight);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

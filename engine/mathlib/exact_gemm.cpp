@@ -4,7 +4,7 @@
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/convert.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 /// Element (i, j) of alpha * a @ b + beta * out; `a` and `b` are contiguous doubles, b transposed.
@@ -38,7 +38,7 @@ Result<void> exactGemm(const Tensor& a, const Tensor& b, Tensor& out, double alp
                   for (std::int64_t e = begin; e < end; ++e) {
                     const std::int64_t i = e / columns, j = e % columns;
                     T& target = out.data<T>()[i * out.stride(0) + j * out.stride(1)];
-                    const double kept = beta == 0 ? 0 : static_cast<double>(target);
+                    const double kept = beta == 0 ? 0 : double(target);
                     target =
                         convertElement<T>(element(left.data<double>() + i * count, right.data<double>() + j * count,
                                                   count, kept, alpha, beta, format));
@@ -47,4 +47,4 @@ Result<void> exactGemm(const Tensor& a, const Tensor& b, Tensor& out, double alp
   });
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

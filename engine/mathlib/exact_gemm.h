@@ -3,10 +3,10 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// The contract of gemm() for floating dtypes. With alpha 1 the whole of a @ b + beta * out is rounded once; other
 /// alphas scale the product, rounded to double first.
 Result<void> exactGemm(const Tensor& a, const Tensor& b, Tensor& out, double alpha, double beta);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -7,7 +7,7 @@
 #include "engine/mathlib/super_accumulator.h"
 #include "engine/tensor/dtype.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 class ExactSums {
  public:
@@ -35,4 +35,4 @@ inline FloatFormat formatOf(DType dtype) {
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

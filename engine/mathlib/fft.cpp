@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 using Z = Fft::Z;
@@ -14,7 +14,7 @@ constexpr std::int64_t largestRadix = 31;
 Z rootOfUnity(std::int64_t k, std::int64_t n) {
   const long double angle =
       2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n);
-  return {static_cast<double>(std::cos(angle)), static_cast<double>(-std::sin(angle))};
+  return {double(std::cos(angle)), double(-std::sin(angle))};
 }
 
 std::vector<std::int64_t> smallFactors(std::int64_t n) {
@@ -42,14 +42,13 @@ Fft::Fft(std::int64_t length) : m_length(length) {
   while (padded < 2 * length - 1) padded *= 2;
   m_inner = std::make_shared<Fft>(padded);
   for (std::int64_t k = 0; k < length; ++k) {
-    const auto square =
-        static_cast<std::int64_t>(static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(k) %
-                                  static_cast<unsigned __int128>(2 * length));
+    const auto square = std::int64_t(static_cast<unsigned __int128>(k) * static_cast<unsigned __int128>(k) %
+                                     static_cast<unsigned __int128>(2 * length));
     m_chirp.push_back(rootOfUnity(square, 2 * length));
   }
-  m_kernel.assign(static_cast<std::size_t>(padded), Z(0));
+  m_kernel.assign(std::size_t(padded), Z(0));
   for (std::size_t k = 0; k < m_chirp.size(); ++k) {
-    const Z value = std::conj(m_chirp[k]) / static_cast<double>(padded);
+    const Z value = std::conj(m_chirp[k]) / double(padded);
     m_kernel[k] = value;
     if (k > 0) m_kernel[m_kernel.size() - k] = value;
   }
@@ -115,4 +114,4 @@ void Fft::run(Z* x, bool forward) const {
   conjugateAll();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// Transform of one length: mixed radix for lengths with small prime factors, Bluestein's chirp otherwise. Unscaled.
 class Fft {
@@ -30,4 +30,4 @@ class Fft {
   std::shared_ptr<Fft> m_inner;  ///< power of two for Bluestein
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -15,7 +15,7 @@
 #include "engine/tensor/copy.h"
 #include "engine/tensor/empty.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 // Batches run beside each other, one thread each, from this many multiplications in all on.
@@ -108,8 +108,7 @@ Blocks blocksOf(const Shape& shape) {
   const std::int64_t most = workOf(shape) / threads >= manyBlocksWork ? 2 * threads : threads;
   const std::int64_t wanted = threads == 1 ? 1 : std::min(most, workOf(shape) / blockWork);
   if (wanted < 2) return {1, 1, shape.m, shape.n};
-  const double ideal =
-      std::sqrt(static_cast<double>(wanted) * static_cast<double>(shape.m) / static_cast<double>(shape.n));
+  const double ideal = std::sqrt(double(wanted) * double(shape.m) / double(shape.n));
   const std::int64_t rows = std::clamp<std::int64_t>(std::llround(ideal), 1, wanted);
   Blocks blocks{0, 0, roundedUp(shape.m, rows), roundedUp(shape.n, std::max<std::int64_t>(1, wanted / rows))};
   blocks.rows = (shape.m + blocks.height - 1) / blocks.height;
@@ -154,18 +153,18 @@ Result<void> integerGemm(const Tensor& a, const Tensor& b, Tensor& out, double a
   const auto keep = static_cast<Wrap>(convertElement<std::int64_t>(beta));
   const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(1, n * k));
   parallelFor(out.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<Wrap> row(static_cast<std::size_t>(n));
+    auto row = std::vector<Wrap>(std::size_t(n));
     for (std::int64_t i = begin; i < end; ++i) {
       std::ranges::fill(row, 0);
       for (std::int64_t p = 0; p < k; ++p) {
         const auto factor = static_cast<Wrap>(a.data<T>()[i * a.stride(0) + p * a.stride(1)]);
         const T* source = right.data<T>() + p * n;
-        for (std::int64_t j = 0; j < n; ++j) row[static_cast<std::size_t>(j)] += factor * static_cast<Wrap>(source[j]);
+        for (std::int64_t j = 0; j < n; ++j) row[std::size_t(j)] += factor * static_cast<Wrap>(source[j]);
       }
       for (std::int64_t j = 0; j < n; ++j) {
         T& target = out.data<T>()[i * out.stride(0) + j * out.stride(1)];
         const Wrap kept = beta == 0 ? 0 : keep * static_cast<Wrap>(target);
-        target = static_cast<T>(scale * row[static_cast<std::size_t>(j)] + kept);
+        target = static_cast<T>(scale * row[std::size_t(j)] + kept);
       }
     }
   });
@@ -292,4 +291,4 @@ Result<void> bmm(const Tensor& a, const Tensor& b, Tensor& out, double alpha, do
   return *done ? Result<void>{} : eachBatch(a, b, out, alpha, beta);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -3,7 +3,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// out = alpha * a @ b + beta * out for a [m, k], b [k, n], out [m, n] of one dtype and any strides (those of `out`
 /// must not overlap). With beta 0 the old content of `out` is not read. float16/bfloat16 accumulate in float and round
@@ -13,4 +13,4 @@ Result<void> gemm(const Tensor& a, const Tensor& b, Tensor& out, double alpha = 
 /// Batches of gemm: a [B, m, k], b [B, k, n], out [B, m, n].
 Result<void> bmm(const Tensor& a, const Tensor& b, Tensor& out, double alpha = 1, double beta = 0);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -7,7 +7,7 @@
 #include "engine/mathlib/lapack_symbols.h"
 #include "engine/mathlib/math_threads.h"
 
-namespace kerf::lapack {
+namespace kerf::inline mathlib::lapack {
 bool fitsInt(std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t limit = 1 << 20;
   return rows >= 0 && columns >= 0 && rows <= limit && columns <= limit &&
@@ -182,4 +182,4 @@ KERF_INSTANTIATE(double)
 KERF_INSTANTIATE(Complex)
 #undef KERF_INSTANTIATE
 
-}  // namespace kerf::lapack
+}  // namespace kerf::inline mathlib::lapack

@@ -7,7 +7,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf::lapack {
+namespace kerf::inline mathlib::lapack {
 
 using Complex = std::complex<double>;
 
@@ -71,4 +71,4 @@ int leastSquares(LeastSquares driver, int m, int n, int rhs, T* a, T* b, double 
 template <class T>
 void triangularSolve(char side, char uplo, char trans, bool unit, int m, int n, const T* a, T* b);
 
-}  // namespace kerf::lapack
+}  // namespace kerf::inline mathlib::lapack

@@ -3,10 +3,10 @@
 #include "engine/mathlib/lapack_symbols.h"
 #include "engine/mathlib/math_threads.h"
 
-namespace kerf::lapack {
+namespace kerf::inline mathlib::lapack {
 namespace {
 
-std::size_t count(std::int64_t n) { return static_cast<std::size_t>(std::max<std::int64_t>(1, n)); }
+std::size_t count(std::int64_t n) { return std::size_t(std::max<std::int64_t>(1, n)); }
 
 /// LAPACK stores a conjugate pair of eigenvectors as real and imaginary columns side by side.
 void unpackPairs(int n, const double* imaginary, const double* packed, Complex* vectors) {
@@ -35,7 +35,7 @@ int eigenSymmetric(bool vectors, char uplo, int n, double* a, double* values) {
   int info = 0, integers = 0, length = -1, integerLength = -1;
   double size = 0;
   dsyevd_(&job, &uplo, &n, a, &lda, values, &size, &length, &integers, &integerLength, &info, 1, 1);
-  length = std::max(1, static_cast<int>(size));
+  length = std::max(1, int(size));
   integerLength = std::max(1, integers);
   std::vector<double> work(count(length));
   std::vector<int> integerWork(count(integerLength));
@@ -53,8 +53,8 @@ int eigenSymmetric(bool vectors, char uplo, int n, Complex* a, double* values) {
   double realSize = 0;
   zheevd_(&job, &uplo, &n, a, &lda, values, &size, &length, &realSize, &realLength, &integers, &integerLength, &info, 1,
           1);
-  length = std::max(1, static_cast<int>(size.real()));
-  realLength = std::max(1, static_cast<int>(realSize));
+  length = std::max(1, int(size.real()));
+  realLength = std::max(1, int(realSize));
   integerLength = std::max(1, integers);
   std::vector<Complex> work(count(length));
   std::vector<double> realWork(count(realLength));
@@ -99,7 +99,7 @@ template <class T>
 int singularValues(char job, int m, int n, T* a, double* values, T* u, T* vh) {
   applyBlasThreads();
   const std::int64_t small = std::min(m, n), large = std::max(m, n);
-  const int lda = leading(m), ldu = leading(m), ldv = leading(job == 'A' ? n : static_cast<int>(small));
+  const int lda = leading(m), ldu = leading(m), ldv = leading(job == 'A' ? n : int(small));
   std::vector<int> integers(count(8 * small));
   std::vector<double> reals(
       isReal<T> ? 1 : count(small * std::max<std::int64_t>(5 * small + 7, 2 * large + 2 * small + 1)));
@@ -122,9 +122,9 @@ void withThreeWorks(std::int64_t realCount, Routine&& routine) {
   double realSize = 0;
   int length = -1, integerSize = 0;
   routine(&size, &length, &realSize, &integerSize);
-  length = std::max(1, static_cast<int>(std::real(size)));
+  length = std::max(1, int(std::real(size)));
   std::vector<T> work(count(length));
-  std::vector<double> reals(count(std::max<std::int64_t>(realCount, static_cast<std::int64_t>(realSize))));
+  std::vector<double> reals(count(std::max<std::int64_t>(realCount, std::int64_t(realSize))));
   std::vector<int> integers(count(integerSize));
   routine(work.data(), &length, reals.data(), integers.data());
 }
@@ -169,4 +169,4 @@ template int singularValues(char, int, int, Complex*, double*, Complex*, Complex
 template int leastSquares(LeastSquares, int, int, int, double*, double*, double, int&, double*);
 template int leastSquares(LeastSquares, int, int, int, Complex*, Complex*, double, int&, double*);
 
-}  // namespace kerf::lapack
+}  // namespace kerf::inline mathlib::lapack

@@ -72,7 +72,7 @@ void zgelsd_(const int*, const int*, const int*, KerfZ*, const int*, KerfZ*, con
              KerfZ*, const int*, double*, int*, int*);
 }
 
-namespace kerf::lapack {
+namespace kerf::inline mathlib::lapack {
 
 template <class T>
 constexpr bool isReal = std::is_same_v<T, double>;
@@ -85,9 +85,9 @@ void withWork(Body&& body) {
   T size{};
   int length = -1;
   body(&size, &length);
-  length = std::max(1, static_cast<int>(std::real(size)));
-  std::vector<T> work(static_cast<std::size_t>(length));
+  length = std::max(1, int(std::real(size)));
+  auto work = std::vector<T>(std::size_t(length));
   body(work.data(), &length);
 }
 
-}  // namespace kerf::lapack
+}  // namespace kerf::inline mathlib::lapack

@@ -10,7 +10,7 @@
 #include "engine/support/parallel_state.h"
 #include "engine/support/thread_pool.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 std::atomic<int> wanted{0};
@@ -60,4 +60,4 @@ void applyOpenMpThreads(int count) {
   if (const SetThreads setter = openMpSetter()) setter(count);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

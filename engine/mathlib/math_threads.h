@@ -1,7 +1,7 @@
 // How many threads the outside math libraries (OpenBLAS, oneDNN) may use.
 #pragma once
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// Threads of matrix products and of oneDNN from now on; 0 follows threadCount() again. A child made by fork() starts
 /// at 1, because oneDNN's OpenMP threads do not survive a fork.
@@ -20,4 +20,4 @@ void applySingleBlasThread();
 /// Makes OpenMP regions started by the calling thread use `count` threads.
 void applyOpenMpThreads(int count);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

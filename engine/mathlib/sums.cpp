@@ -4,7 +4,7 @@
 
 #include "engine/tensor/simd.h"
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 constexpr std::int64_t lanes = 8;
@@ -68,4 +68,4 @@ void addProducts(ExactSum& sum, const double* x, const double* y, std::int64_t c
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// Sum with the rounding error carried along (two-sum): the result is as good as twice the precision.
 struct ExactSum {
@@ -26,4 +26,4 @@ void addColumns(double* high, double* low, const double* x, std::int64_t count);
 /// x · y, with the products' rounding errors carried along too.
 void addProducts(ExactSum& sum, const double* x, const double* y, std::int64_t count);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 constexpr int digitBits = 32;
@@ -19,7 +19,7 @@ struct Parts {
 };
 Parts partsOf(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
-  const int field = static_cast<int>(bits >> 52) & 0x7ff;
+  const int field = int(bits >> 52) & 0x7ff;
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
   if (field == 0) return {fraction, -1074};
   return {fraction | (std::uint64_t{1} << 52), field - 1075};
@@ -50,15 +50,15 @@ void SuperAccumulator::addBits(unsigned __int128 mantissa, int exponent, bool ne
     m_additions = 1;
   }
   const int position = exponent - unitExponent;
-  auto at = static_cast<std::size_t>(position / digitBits);
+  auto at = std::size_t(position / digitBits);
   const int shift = position % digitBits;
   // The lowest digit takes what the shift leaves of it; after that the mantissa goes on by whole digits.
-  std::int64_t digit = static_cast<std::int64_t>(static_cast<std::uint64_t>(mantissa) << shift) & digitMask;
+  std::int64_t digit = std::int64_t(std::uint64_t(mantissa) << shift) & digitMask;
   mantissa >>= digitBits - shift;
   for (;;) {
     m_digits[at++] += negative ? -digit : digit;
     if (mantissa == 0) return;
-    digit = static_cast<std::int64_t>(mantissa) & digitMask;
+    digit = std::int64_t(mantissa) & digitMask;
     mantissa >>= digitBits;
   }
 }
@@ -103,17 +103,17 @@ double SuperAccumulator::value(FloatFormat format, std::int64_t divisor) const {
   for (std::size_t i = digitCount + extra; i-- > 0;) {
     const std::int64_t digit = i >= extra ? digits[i - extra] : 0;
     rest = (rest << digitBits) + static_cast<unsigned __int128>(digit);
-    quotient[i] = static_cast<std::uint32_t>(rest / static_cast<std::uint64_t>(divisor));
-    rest %= static_cast<std::uint64_t>(divisor);
+    quotient[i] = std::uint32_t(rest / std::uint64_t(divisor));
+    rest %= std::uint64_t(divisor);
   }
   std::size_t top = quotient.size();
   while (top > 0 && quotient[top - 1] == 0) --top;
   if (top == 0) return rest == 0 ? 0.0 : std::copysign(0.0, negative ? -1.0 : 1.0);
-  constexpr int base = unitExponent - static_cast<int>(extra) * digitBits;
-  const int highest = static_cast<int>(top - 1) * digitBits + std::bit_width(quotient[top - 1]) - 1;
+  constexpr int base = unitExponent - int(extra) * digitBits;
+  const int highest = int(top - 1) * digitBits + std::bit_width(quotient[top - 1]) - 1;
   const int last = std::max(highest - format.bits + 1, format.lowest - base);  // position of the lowest kept bit
   const auto bitAt = [&](int position) {
-    return (quotient[static_cast<std::size_t>(position / digitBits)] >> (position % digitBits)) & 1u;
+    return (quotient[std::size_t(position / digitBits)] >> (position % digitBits)) & 1u;
   };
   Reading reading{0, false, rest != 0};
   for (int position = highest; position >= last; --position) reading.kept = reading.kept * 2 + bitAt(position);
@@ -121,8 +121,8 @@ double SuperAccumulator::value(FloatFormat format, std::int64_t divisor) const {
   for (int position = std::min(last - 2, highest); position >= 0 && !reading.more; --position)
     reading.more = bitAt(position) != 0;
   if (reading.half && (reading.more || (reading.kept & 1) != 0)) ++reading.kept;
-  const double size = std::ldexp(static_cast<double>(reading.kept), base + last);
+  const double size = std::ldexp(double(reading.kept), base + last);
   return negative ? -size : size;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 /// Significant bits and the exponent of the smallest subnormal of a binary floating-point format.
 struct FloatFormat {
@@ -39,4 +39,4 @@ class SuperAccumulator {
   double m_special = 0;          ///< sum of infinities and NaNs
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

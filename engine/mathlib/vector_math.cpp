@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-namespace kerf {
+namespace kerf::inline mathlib {
 namespace {
 
 using Unary = double (*)(double);
@@ -27,7 +27,7 @@ struct Function {
   Binary binary;
 };
 
-constexpr int functionCount = static_cast<int>(VectorFunction::Hypot) + 1;
+constexpr int functionCount = int(VectorFunction::Hypot) + 1;
 // In the order of VectorFunction.
 constexpr Function functions[functionCount] = {
     {"exp", ::exp, nullptr},     {"exp2", ::exp2, nullptr},   {"expm1", ::expm1, nullptr}, {"log", ::log, nullptr},
@@ -50,7 +50,7 @@ struct VectorForms {
     for (int i = 0; i < functionCount; ++i) {
       const std::string prefix = best == Isa::Avx512 ? "_ZGVeN8" : "_ZGVdN4";
       const std::string operands = functions[i].binary != nullptr ? "vv_" : "v_";
-      entry[static_cast<std::size_t>(i)] = ::dlsym(library, (prefix + operands + functions[i].name).c_str());
+      entry[std::size_t(i)] = ::dlsym(library, (prefix + operands + functions[i].name).c_str());
     }
   }
 };
@@ -114,7 +114,7 @@ KERF_TARGET_AVX2 void binaryAvx2(void* entry, const double* x, const double* y, 
 struct ExpKernel {
   template <class T>
   KERF_KERNEL void run(const T* x, T* y, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(one(static_cast<double>(x[i])));
+    for (std::int64_t i = 0; i < count; ++i) y[i] = static_cast<T>(one(double(x[i])));
   }
   KERF_KERNEL double one(double x) {
     const double low = x < -746.0 ? -746.0 : x;
@@ -153,7 +153,7 @@ void vectorExp(const float* x, float* y, std::int64_t count) { perIsa<ExpKernel>
 
 void vectorMath(VectorFunction function, const double* x, double* y, std::int64_t count) {
   if (function == VectorFunction::Exp) return vectorExp(x, y, count);
-  const auto index = static_cast<std::size_t>(function);
+  const auto index = std::size_t(function);
 #if KERF_HAS_ISA_VARIANTS
   if (void* const entry = forms().entry[index]) {
     if (forms().best == Isa::Avx512) return unaryAvx512(entry, x, y, count);
@@ -164,7 +164,7 @@ void vectorMath(VectorFunction function, const double* x, double* y, std::int64_
 }
 
 void vectorMath(VectorFunction function, const double* x, const double* y, double* out, std::int64_t count) {
-  const auto index = static_cast<std::size_t>(function);
+  const auto index = std::size_t(function);
 #if KERF_HAS_ISA_VARIANTS
   if (void* const entry = forms().entry[index]) {
     if (forms().best == Isa::Avx512) return binaryAvx512(entry, x, y, out, count);
@@ -174,4 +174,4 @@ void vectorMath(VectorFunction function, const double* x, const double* y, doubl
   std::transform(x, x + count, y, out, functions[index].binary);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

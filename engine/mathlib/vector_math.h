@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace kerf {
+namespace kerf::inline mathlib {
 
 enum class VectorFunction : std::uint8_t {
   Exp,
@@ -43,4 +43,4 @@ void vectorExp(const double* x, double* y, std::int64_t count);
 /// The same for floats, computed in double and rounded once.
 void vectorExp(const float* x, float* y, std::int64_t count);
 
-}  // namespace kerf
+}  // namespace kerf::inline mathlib

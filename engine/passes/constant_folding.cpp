@@ -8,14 +8,14 @@
 #include "engine/ir/interpreter.h"
 #include "engine/passes/node_facts.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 namespace {
 
-constexpr std::int64_t MaxFrozenBytes = 64 << 10;
+constexpr std::int64_t maxFrozenBytes = 64 << 10;
 /// Work and memory bound of one fold: a constant on the way there may be larger than the result.
-constexpr std::int64_t MaxIntermediateBytes = 16 << 20;
-constexpr OpTrait NotConstant = OpTrait::DataDependent | OpTrait::Matmul | OpTrait::Convolution;
+constexpr std::int64_t maxIntermediateBytes = 16 << 20;
+constexpr OpTrait notConstant = OpTrait::DataDependent | OpTrait::Matmul | OpTrait::Convolution;
 
 std::int64_t metaBytes(const ValueMeta& meta) {
   const TensorMeta* tensor = meta.tensor();
@@ -23,7 +23,7 @@ std::int64_t metaBytes(const ValueMeta& meta) {
   const auto sizes = tensor->concreteSizes();
   if (!sizes || tensor->device.type != "cpu") return -1;
   const Result<std::int64_t> numel = checkedNumel(*sizes);
-  if (!numel || *numel > MaxIntermediateBytes) return -1;
+  if (!numel || *numel > maxIntermediateBytes) return -1;
   return *numel * itemSize(tensor->dtype);
 }
 
@@ -53,10 +53,10 @@ class Constants {
   bool isConstant(const Node& node) const {
     if (m_aliases.touchesMutation(node)) return false;
     const std::int64_t bytes = metaBytes(node.meta().value);
-    if (bytes < 0 || bytes > MaxIntermediateBytes) return false;
+    if (bytes < 0 || bytes > maxIntermediateBytes) return false;
     if (node.op() == Opcode::GetAttr) return m_module.attribute(node.target()) != nullptr;
     const OpInfo* op = opOf(node);
-    if (!op || !op->kernel || !isPureCall(node) || has(op->traits, NotConstant) || isUninitialised(node)) return false;
+    if (!op || !op->kernel || !isPureCall(node) || has(op->traits, notConstant) || isUninitialised(node)) return false;
     return std::ranges::all_of(node.inputs(), [&](NodeId id) { return contains(id); });
   }
 
@@ -87,11 +87,11 @@ class Constants {
 };
 
 bool isUniform(const Tensor& tensor) {
-  const auto size = static_cast<std::size_t>(itemSize(tensor.dtype()));
+  const auto size = std::size_t(itemSize(tensor.dtype()));
   const auto* first = tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype());
   if (tensor.numel() == 0 || isComplex(tensor.dtype())) return false;
   for (std::int64_t i = 1; i < tensor.numel(); ++i) {
-    if (std::memcmp(first, first + static_cast<std::size_t>(i) * size, size) != 0) return false;
+    if (std::memcmp(first, first + std::size_t(i) * size, size) != 0) return false;
   }
   return true;
 }
@@ -131,7 +131,7 @@ bool keepsLayout(const Node& node, const Tensor& tensor) {
 bool isFrontier(const Graph& graph, const Constants& constants, const Node& node) {
   if (node.op() != Opcode::CallFunction || node.inputs().empty() || !constants.contains(node.id())) return false;
   return std::ranges::any_of(node.users(), [&](NodeId user) { return !constants.contains(user); }) &&
-         metaBytes(graph.node(node.id()).meta().value) <= MaxFrozenBytes;
+         metaBytes(graph.node(node.id()).meta().value) <= maxFrozenBytes;
 }
 
 Result<bool> fold(GraphModule& module, NodeId id, const Value& value) {
@@ -179,4 +179,4 @@ Pass constantFoldingPass() {
           .run = run};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

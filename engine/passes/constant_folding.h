@@ -6,10 +6,10 @@
 
 #include "engine/passes/pass_manager.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 /// Results of at most 64 KiB become attributes; uniform ones become aten.full, which code generation does better. A
 /// constant that is created by one call already stays, as do random ops and everything that touches mutated memory.
 Pass constantFoldingPass();
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

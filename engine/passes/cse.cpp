@@ -7,7 +7,7 @@
 #include "engine/ir/printer.h"
 #include "engine/passes/node_facts.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 namespace {
 
@@ -18,9 +18,8 @@ std::string callKey(const Graph& graph, const Node& node) {
     key += '\x1f';
     key += printArgument(graph, argument, ArgumentStyle::GraphText);
   }
-  for (const auto& [name, argument] : node.kwargs()) {
+  for (const auto& [name, argument] : node.kwargs())
     key += '\x1e' + name + '=' + printArgument(graph, argument, ArgumentStyle::GraphText);
-  }
   return key;
 }
 
@@ -58,4 +57,4 @@ Pass csePass() {
   return {.name = "cse", .stage = "post_grad", .description = "Computes equal calls once.", .run = run};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

@@ -5,10 +5,10 @@
 
 #include "engine/passes/pass_manager.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 /// Merges pure calls only: random ops, mutation, whatever reads or aliases mutated memory, and data-dependent shapes
 /// stay. Two nodes that are both returned stay two tensors.
 Pass csePass();
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

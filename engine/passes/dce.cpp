@@ -5,7 +5,7 @@
 
 #include "engine/passes/node_facts.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 namespace {
 
@@ -32,4 +32,4 @@ Pass dcePass() {
   return {.name = "dce", .stage = "post_grad", .description = "Drops nodes that nobody uses.", .run = run};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

@@ -5,9 +5,9 @@
 
 #include "engine/passes/pass_manager.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 /// Mutation, asserts, random, unknown ops and submodule calls stay. So do all placeholders.
 Pass dcePass();
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

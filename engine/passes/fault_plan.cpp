@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace kerf {
+namespace kerf::inline passes {
 
 namespace {
 
@@ -22,7 +22,7 @@ constexpr std::array<KindName, 6> KindNames{{{FaultKind::Accuracy, "accuracy"},
                                              {FaultKind::Hang, "hang"},
                                              {FaultKind::Flaky, "flaky"}}};
 
-constexpr std::string_view KindList = "accuracy, compile_error, runtime_error, crash, hang, flaky:P (0 < P <= 1)";
+constexpr std::string_view kindList = "accuracy, compile_error, runtime_error, crash, hang, flaky:P (0 < P <= 1)";
 
 std::string_view kindName(FaultKind kind) {
   for (const KindName& row : KindNames) {
@@ -39,7 +39,7 @@ std::unexpected<Error> badFault(std::string_view text, std::string_view why) {
   return fail(ErrorCode::BadUsage,
               "cannot plant '{}': {}; write OP=KIND or pass:NAME=KIND, KIND one of {}, e.g. "
               "relu=accuracy",
-              text, why, KindList);
+              text, why, kindList);
 }
 
 bool isName(std::string_view text) {
@@ -107,12 +107,11 @@ Result<Fault> parseFault(std::string_view text) {
     if (row.name != kind) continue;
     fault.kind = row.kind;
     if (row.kind != FaultKind::Flaky && colon != std::string_view::npos) return badFault(text, "only flaky takes ':P'");
-    if (row.kind == FaultKind::Flaky && !readProbability(suffix, fault.probability)) {
+    if (row.kind == FaultKind::Flaky && !readProbability(suffix, fault.probability))
       return badFault(text, "flaky needs a probability");
-    }
     return fault;
   }
   return badFault(text, fmt::format("'{}' is no fault kind", kind));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

@@ -7,7 +7,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 enum class FaultKind { Accuracy, CompileError, RuntimeError, Crash, Hang, Flaky };
 
@@ -33,4 +33,4 @@ struct FaultPlan {
 /// flaky:P.
 Result<Fault> parseFault(std::string_view text);
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

@@ -8,7 +8,7 @@
 
 #include "engine/passes/node_facts.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 namespace {
 
@@ -41,7 +41,7 @@ std::optional<NodeId> singleConcat(const Graph&, const Node& node) {
 }
 
 std::optional<double> numberOf(const Argument& argument) {
-  if (const auto* integer = argument.as<std::int64_t>()) return static_cast<double>(*integer);
+  if (const auto* integer = argument.as<std::int64_t>()) return double(*integer);
   if (const auto* real = argument.as<double>()) return *real;
   return std::nullopt;
 }
@@ -94,9 +94,9 @@ std::optional<NodeId> identityPermute(const Graph& graph, const Node& node) {
   const auto source = nodeArgument(node, 0);
   const ListArgument* dims = node.args().size() > 1 ? node.args()[1].asList() : nullptr;
   if (!source || !dims) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(dims->items.size());
+  const auto rank = std::int64_t(dims->items.size());
   for (std::int64_t i = 0; i < rank; ++i) {
-    const auto* dim = dims->items[static_cast<std::size_t>(i)].as<std::int64_t>();
+    const auto* dim = dims->items[std::size_t(i)].as<std::int64_t>();
     if (!dim || (*dim != i && *dim != i - rank)) return std::nullopt;
   }
   return graph.contains(*source) ? source : std::nullopt;
@@ -172,4 +172,4 @@ Pass noOpRemovalPass() {
           .run = run};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

@@ -5,10 +5,10 @@
 
 #include "engine/passes/pass_manager.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 /// A call goes only if dtype, sizes, strides and device stay and every value does, bit for bit (-0.0 + 0 does not).
 /// Nothing that reads or aliases mutated memory goes, and no output becomes an input.
 Pass noOpRemovalPass();
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

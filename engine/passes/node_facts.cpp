@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <ranges>
 
-namespace kerf {
+namespace kerf::inline passes {
 
 namespace {
 
-constexpr OpTrait Unmergeable = OpTrait::Inplace | OpTrait::Random | OpTrait::Impure;
+constexpr OpTrait unmergeable = OpTrait::Inplace | OpTrait::Random | OpTrait::Impure;
 
 bool aliasesArguments(const OpInfo& op) {
   if (has(op.traits, OpTrait::View | OpTrait::Inplace)) return true;
@@ -35,7 +35,7 @@ const OpInfo* opOf(const Node& node) { return node.op() == Opcode::CallFunction 
 
 bool isPureCall(const Node& node) {
   const OpInfo* op = opOf(node);
-  return op && !has(op->traits, Unmergeable);
+  return op && !has(op->traits, unmergeable);
 }
 
 bool mustStay(const Node& node) {
@@ -57,7 +57,7 @@ AliasGroups::AliasGroups(const Graph& graph) {
   for (NodeId id : graph.order()) joinCall(graph.node(id));
   std::vector<bool> byRoot(count, false);
   for (std::size_t i = 0; i < count; ++i) {
-    if (m_mutated[i]) byRoot[root({static_cast<std::uint32_t>(i)})] = true;
+    if (m_mutated[i]) byRoot[root({std::uint32_t(i)})] = true;
   }
   m_mutated = std::move(byRoot);
 }
@@ -105,4 +105,4 @@ void mergeProvenance(Graph& graph, const Node& from, NodeId to) {
   graph.setMeta(to, std::move(meta));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

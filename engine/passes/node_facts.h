@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "engine/ir/graph.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 /// The op row of a call_function node; null for other opcodes and unknown ops.
 const OpInfo* opOf(const Node& node);
@@ -41,4 +41,4 @@ void mergeProvenance(Graph& graph, const Node& from, NodeId to);
 /// Provenance of a node: its fromNodes, or its own name.
 std::vector<std::string> provenance(const Node& node);
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

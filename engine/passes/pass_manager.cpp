@@ -6,7 +6,7 @@
 #include "engine/passes/dce.h"
 #include "engine/passes/no_op_removal.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 namespace {
 
@@ -81,4 +81,4 @@ Result<GraphModule> PassManager::run(const GraphModule& module, std::vector<Pass
 
 std::vector<Pass> defaultPasses() { return {noOpRemovalPass(), constantFoldingPass(), csePass(), dcePass()}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

@@ -11,7 +11,7 @@
 
 #include "engine/ir/graph_module.h"
 
-namespace kerf {
+namespace kerf::inline passes {
 
 /// A pass: one name, one sentence, one function over a private copy. `run` returns whether the graph changed.
 struct Pass {
@@ -61,4 +61,4 @@ class PassManager {
 /// Kerf's own post_grad passes in order: no-op removal, constant folding, CSE, DCE.
 std::vector<Pass> defaultPasses();
 
-}  // namespace kerf
+}  // namespace kerf::inline passes

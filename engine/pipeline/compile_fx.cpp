@@ -1,14 +1,14 @@
 #include "engine/pipeline/compile_fx.h"
 
 #include "engine/lower/lowered_graph.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/compiled_graph.h"
 #include "engine/pipeline/kernel_info.h"
 #include "engine/pipeline/link_program.h"
 #include "engine/pipeline/planted_ops.h"
 #include "engine/pipeline/planted_pass.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 namespace {
 
 /// Times the stages of one compilation and stops between them when asked to.
@@ -92,4 +92,4 @@ Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, cons
   return std::make_unique<LlvmCompiledGraph>(std::move(record), std::move(program), referenceOps());
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

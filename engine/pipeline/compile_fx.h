@@ -12,7 +12,7 @@
 #include "engine/passes/pass_manager.h"
 #include "engine/tensor/value.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 
 struct CompileOptions {
   std::string backend = "llvm";  ///< "llvm" (later "cuda")
@@ -59,4 +59,4 @@ class CompiledGraph {
 Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, const CompileOptions& options = {},
                                                  std::stop_token stop = {});
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

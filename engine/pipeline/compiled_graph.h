@@ -4,7 +4,7 @@
 #include "engine/pipeline/compile_fx.h"
 #include "engine/runtime/program_runner.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 
 /// All that the stages of compileFx leave behind.
 struct CompilationRecord {
@@ -36,4 +36,4 @@ class LlvmCompiledGraph : public CompiledGraph {
   ProgramRunner m_runner;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

@@ -1,9 +1,9 @@
 #include "engine/pipeline/dtype_module.h"
 
 #include "engine/accuracy/same_two_models.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 namespace {
 
 bool isCastable(const Argument& argument) {
@@ -72,4 +72,4 @@ Result<CastGraph> castGraph(const GraphModule& module, const ValueList& inputs, 
   return cast;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

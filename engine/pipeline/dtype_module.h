@@ -4,7 +4,7 @@
 #include "engine/ir/graph_module.h"
 #include "engine/tensor/value.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 
 struct CastGraph {
   GraphModule module;
@@ -15,4 +15,4 @@ struct CastGraph {
 /// prims.convert_element_type and `dtype=` keywords name (float64 ones stay). Metas are computed anew.
 Result<CastGraph> castGraph(const GraphModule& module, const ValueList& inputs, DType dtype);
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

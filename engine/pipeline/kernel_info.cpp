@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace kerf {
+namespace kerf::inline pipeline {
 namespace {
 
 struct Reason {
@@ -70,4 +70,4 @@ std::vector<KernelInfo> describeKernels(const LoweredGraph& lowered, const Compi
   return result;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

@@ -5,9 +5,9 @@
 #include "engine/lower/lowered_graph.h"
 #include "engine/pipeline/compile_fx.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 
 /// Steps in order, then the views that are no step of their own.
 std::vector<KernelInfo> describeKernels(const LoweredGraph& graph, const CompiledKernels& kernels, bool keepArtifacts);
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

@@ -4,7 +4,7 @@
 
 #include "engine/runtime/library_kernels.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 namespace {
 
 SlotKind slotKind(BufferKind kind) {
@@ -94,11 +94,10 @@ class Linker {
     m_program.views.resize(count);
     for (const NodeId id : graph().order()) {
       const int own = m_graph.buffers.bufferOf(id);
-      if (own >= 0) {
+      if (own >= 0)
         m_program.views[id.index] = {own, true, {}, {}, 0};
-      } else if (const BufferView* view = m_graph.buffers.view(id)) {
+      else if (const BufferView* view = m_graph.buffers.view(id))
         m_program.views[id.index] = {view->buffer, false, view->sizes, view->strides, view->offset};
-      }
     }
   }
 
@@ -227,4 +226,4 @@ Result<std::shared_ptr<const Program>> linkProgram(const LoweredGraph& graph, co
   return Linker(graph, kernels, std::move(module), planted).run();
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

@@ -6,11 +6,11 @@
 #include "engine/pipeline/planted_ops.h"
 #include "engine/runtime/program.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 
 /// `kernels` has one entry per generated step of `graph`, in order.
 Result<std::shared_ptr<const Program>> linkProgram(const LoweredGraph& graph, const CompiledKernels& kernels,
                                                    std::shared_ptr<const GraphModule> module,
                                                    const PlantedOps& planted);
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

@@ -9,10 +9,10 @@
 #include <unordered_set>
 
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
-#include "engine/ops/random_state.h"
+#include "engine/ops/core/op_registry.h"
+#include "engine/ops/random/state.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 namespace {
 
 bool isCall(const Node& node) {
@@ -59,7 +59,7 @@ Result<ValueList> tail(Result<Value> outputs, std::size_t count) {
   if (!outputs->isList() || outputs->list().size() < count)
     return fail(ErrorCode::Internal, "the run returned fewer values than its graph has outputs");
   const ValueList& all = outputs->list();
-  return ValueList(all.end() - static_cast<std::ptrdiff_t>(count), all.end());
+  return ValueList(all.end() - std::ptrdiff_t(count), all.end());
 }
 
 Result<ValueList> interpretTail(const GraphModule& module, const ValueList& inputs, bool fp64, std::size_t count,
@@ -172,4 +172,4 @@ std::vector<std::size_t> rankDivergence(const std::vector<NodeDivergence>& nodes
   return order;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

@@ -9,7 +9,7 @@
 #include "engine/accuracy/same_two_models.h"
 #include "engine/pipeline/compile_fx.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 
 struct NodeDivergenceOptions {
   CompileOptions compile;
@@ -34,4 +34,4 @@ Result<NodeDivergenceReport> nodeDivergence(const GraphModule& module, const Val
 /// Indices into `nodes`, worst first: firstBad before other bad nodes, then by ratio to the limit, then graph order.
 std::vector<std::size_t> rankDivergence(const std::vector<NodeDivergence>& nodes);
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

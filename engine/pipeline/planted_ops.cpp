@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace kerf {
+namespace kerf::inline pipeline {
 namespace {
 
 Result<void> plant(const Fault& fault, const Node& node, PlantedOps& planted) {
@@ -44,4 +44,4 @@ Result<PlantedOps> plantFaults(const FaultPlan& plan, const Graph& graph) {
   return planted;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

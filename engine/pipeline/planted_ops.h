@@ -7,7 +7,7 @@
 #include "engine/passes/fault_plan.h"
 #include "engine/runtime/program.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 
 struct PlantedOps {
   PlantedResults results;  ///< accuracy and flaky: lowering adds to these nodes' results
@@ -22,4 +22,4 @@ struct PlantedOps {
 /// CompileFailed naming the node for a planted compile_error.
 Result<PlantedOps> plantFaults(const FaultPlan& plan, const Graph& graph);
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

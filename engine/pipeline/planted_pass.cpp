@@ -2,7 +2,7 @@
 
 #include "engine/runtime/planted_faults.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 namespace {
 
 /// First tensor of a floating type among the outputs.
@@ -48,4 +48,4 @@ Result<void> PlantedPass::tamper(const Pass& pass, GraphModule& module) {
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

@@ -6,7 +6,7 @@
 #include "engine/passes/fault_plan.h"
 #include "engine/passes/pass_manager.h"
 
-namespace kerf {
+namespace kerf::inline pipeline {
 
 class PlantedPass : public PassObserver {
  public:
@@ -22,4 +22,4 @@ class PlantedPass : public PassObserver {
   std::vector<FaultKind> m_strikes;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline pipeline

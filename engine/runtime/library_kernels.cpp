@@ -6,7 +6,7 @@
 #include "engine/mathlib/gemm.h"
 #include "engine/tensor/copy.h"
 
-namespace kerf {
+namespace kerf::inline runtime {
 namespace {
 
 constexpr std::pair<std::string_view, StepKind> kinds[] = {
@@ -79,4 +79,4 @@ Result<void> runLibraryKernel(const Step& step, const ValueList& args, Tensor& o
   return step.kind == StepKind::Mm ? gemm(*a, *b, out) : bmm(*a, *b, out);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline runtime

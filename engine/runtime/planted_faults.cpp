@@ -6,7 +6,7 @@
 #include "engine/tensor/dispatch.h"
 #include "engine/tensor/strided_loop.h"
 
-namespace kerf {
+namespace kerf::inline runtime {
 namespace {
 
 [[noreturn]] void crash() {
@@ -65,4 +65,4 @@ Result<Value> addToFloats(const Value& value, float amount, InPlace inPlace) {
   return Value(std::move(tensor));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline runtime

@@ -3,7 +3,7 @@
 
 #include "engine/runtime/program.h"
 
-namespace kerf {
+namespace kerf::inline runtime {
 
 /// RuntimeFailed, or does not return: a real segmentation fault, or an endless loop.
 Result<void> strike(const Step& step);
@@ -15,4 +15,4 @@ enum class InPlace : std::uint8_t { No, Yes };
 /// Adds `amount` to every floating tensor of a value (copies of them, unless in place).
 Result<Value> addToFloats(const Value& value, float amount, InPlace inPlace);
 
-}  // namespace kerf
+}  // namespace kerf::inline runtime

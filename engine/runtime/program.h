@@ -8,7 +8,7 @@
 #include "engine/ir/graph_module.h"
 #include "engine/ir/op_caller.h"
 
-namespace kerf {
+namespace kerf::inline runtime {
 
 /// A generated kernel: buffer addresses, and the range of its first loop to run.
 using KernelFunction = void (*)(void* const* buffers, std::int64_t begin, std::int64_t end);
@@ -90,4 +90,4 @@ struct Program {
   std::shared_ptr<void> code;  ///< keeps the kernels' machine code
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline runtime

@@ -6,7 +6,7 @@
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/copy.h"
 
-namespace kerf {
+namespace kerf::inline runtime {
 namespace {
 
 /// Additions that make a piece of a kernel worth a thread.
@@ -233,4 +233,4 @@ Result<void> ProgramRunner::finishResult(const Step& step, Value value) {
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline runtime

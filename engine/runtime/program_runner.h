@@ -5,7 +5,7 @@
 
 #include "engine/runtime/program.h"
 
-namespace kerf {
+namespace kerf::inline runtime {
 
 class ProgramRunner {
  public:
@@ -35,4 +35,4 @@ class ProgramRunner {
   ValueList m_values;  ///< by slot
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline runtime

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace kerf {
+namespace kerf::inline support {
 namespace {
 
 struct CodeRow {
@@ -29,7 +29,7 @@ constexpr std::array<CodeRow, 12> codeTable{{
     {ErrorCode::Internal, "internal", 3},
 }};
 
-const CodeRow& row(ErrorCode code) { return codeTable.at(static_cast<std::size_t>(code)); }
+const CodeRow& row(ErrorCode code) { return codeTable.at(std::size_t(code)); }
 
 }  // namespace
 
@@ -62,4 +62,4 @@ std::string Error::text() const {
   return out;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline support

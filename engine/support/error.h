@@ -6,22 +6,22 @@
 #include <string_view>
 #include <vector>
 
-namespace kerf {
+namespace kerf::inline support {
 
 /// What went wrong, coarse enough to act on. Each code maps to one process exit code (see exitCode()).
 enum class ErrorCode : std::uint8_t {
-  BadUsage,        ///< the caller asked for something that makes no sense (exit 2)
-  BadInput,        ///< a file or value from outside is malformed (exit 2)
-  NotFound,        ///< a named file, graph, node or store id does not exist (exit 2)
-  UnsupportedOp,   ///< an op that no kernel, shape rule or lowering knows (exit 2)
-  ShapeMismatch,   ///< shapes, dtypes or devices of arguments do not fit the op (exit 2)
-  TooLarge,        ///< a size, count or nesting depth beyond the documented limits (exit 2)
-  CompileFailed,   ///< lowering or code generation refused the graph (exit 1)
-  RuntimeFailed,   ///< a kernel reported a failure while running (exit 1)
-  Different,       ///< results differ beyond tolerance (exit 1)
-  Cancelled,       ///< the user asked to stop (exit 3)
-  Environment,     ///< missing program, permission, disk, library (exit 3)
-  Internal,        ///< a broken invariant of Kerf itself (exit 3)
+  BadUsage,       ///< the caller asked for something that makes no sense (exit 2)
+  BadInput,       ///< a file or value from outside is malformed (exit 2)
+  NotFound,       ///< a named file, graph, node or store id does not exist (exit 2)
+  UnsupportedOp,  ///< an op that no kernel, shape rule or lowering knows (exit 2)
+  ShapeMismatch,  ///< shapes, dtypes or devices of arguments do not fit the op (exit 2)
+  TooLarge,       ///< a size, count or nesting depth beyond the documented limits (exit 2)
+  CompileFailed,  ///< lowering or code generation refused the graph (exit 1)
+  RuntimeFailed,  ///< a kernel reported a failure while running (exit 1)
+  Different,      ///< results differ beyond tolerance (exit 1)
+  Cancelled,      ///< the user asked to stop (exit 3)
+  Environment,    ///< missing program, permission, disk, library (exit 3)
+  Internal,       ///< a broken invariant of Kerf itself (exit 3)
 };
 
 /// Stable lower_snake name of a code, as printed in `--json` output ("bad_input").
@@ -32,11 +32,11 @@ int exitCode(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::Internal;
-  std::string message;               ///< one sentence: what is wrong and what to do
-  std::string file;                  ///< the input file, empty if none
-  int line = 0;                      ///< 1-based line in `file`, 0 if unknown
-  std::string node;                  ///< FX node name that the UI can jump to, empty if none
-  std::vector<std::string> trail;    ///< outermost context last ("while importing x.py")
+  std::string message;             ///< one sentence: what is wrong and what to do
+  std::string file;                ///< the input file, empty if none
+  int line = 0;                    ///< 1-based line in `file`, 0 if unknown
+  std::string node;                ///< FX node name that the UI can jump to, empty if none
+  std::vector<std::string> trail;  ///< outermost context last ("while importing x.py")
 
   Error& atFile(std::string path, int lineNumber = 0);
   Error& atNode(std::string name);
@@ -45,4 +45,4 @@ struct Error {
   std::string text() const;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline support

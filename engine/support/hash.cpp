@@ -6,7 +6,7 @@
 #include <openssl/evp.h>
 #include <xxhash.h>
 
-namespace kerf {
+namespace kerf::inline support {
 
 std::string Hash128::hex() const { return fmt::format("{:016x}{:016x}", high, low); }
 
@@ -26,4 +26,4 @@ std::string sha1Hex(std::span<const std::byte> bytes) {
   return out;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline support

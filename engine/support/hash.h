@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace kerf {
+namespace kerf::inline support {
 
 /// 128-bit XXH3 of some bytes. Equal content, equal hash; stable across machines and versions.
 struct Hash128 {
@@ -24,7 +24,7 @@ Hash128 hashText(std::string_view text);
 /// SHA-1 of raw storage bytes, 40 lower-case hex digits: the "stable" name in a repro's content store (formats A.2).
 std::string sha1Hex(std::span<const std::byte> bytes);
 
-}  // namespace kerf
+}  // namespace kerf::inline support
 
 template <>
 struct std::hash<kerf::Hash128> {

@@ -8,7 +8,7 @@
 
 #include "engine/support/error.h"
 
-namespace kerf {
+namespace kerf::inline support {
 
 template <class T>
 using Result = std::expected<T, Error>;
@@ -21,21 +21,21 @@ template <class... Args>
 
 [[nodiscard]] inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }
 
-}  // namespace kerf
+}  // namespace kerf::inline support
 
 #define KERF_CONCAT_INNER(a, b) a##b
 #define KERF_CONCAT(a, b) KERF_CONCAT_INNER(a, b)
 
 /// `KERF_TRY(auto graph, parse(text));` declares `graph`, or returns the error.
 #define KERF_TRY(declaration, expression) KERF_TRY_IMPL(KERF_CONCAT(kerfResult, __LINE__), declaration, expression)
-#define KERF_TRY_IMPL(temporary, declaration, expression)                       \
-  auto temporary = (expression);                                               \
-  if (!temporary) return std::unexpected(std::move(temporary).error());        \
+#define KERF_TRY_IMPL(temporary, declaration, expression)               \
+  auto temporary = (expression);                                        \
+  if (!temporary) return std::unexpected(std::move(temporary).error()); \
   declaration = std::move(*temporary)
 
 /// `KERF_CHECK(write(file));` returns the error of a Result whose value is not needed.
-#define KERF_CHECK(expression)                                                 \
-  do {                                                                         \
-    auto kerfChecked = (expression);                                           \
-    if (!kerfChecked) return std::unexpected(std::move(kerfChecked).error());  \
+#define KERF_CHECK(expression)                                                \
+  do {                                                                        \
+    auto kerfChecked = (expression);                                          \
+    if (!kerfChecked) return std::unexpected(std::move(kerfChecked).error()); \
   } while (false)

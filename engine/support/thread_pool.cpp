@@ -13,7 +13,7 @@
 
 #include "engine/support/parallel_state.h"
 
-namespace kerf {
+namespace kerf::inline support {
 namespace {
 
 thread_local bool insideLoop = false;
@@ -31,7 +31,7 @@ constexpr auto shortSpin = std::chrono::microseconds(15);
 
 int readDefaultThreads() {
   if (const char* text = std::getenv("KERF_NUM_THREADS")) return std::max(1, std::atoi(text));
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return int(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 int defaultThreads() {
@@ -136,12 +136,12 @@ class Pool {
 
   void run(std::int64_t size, std::int64_t step, int threads,
            const std::function<void(std::int64_t, std::int64_t)>& body) {
-    while (static_cast<int>(m_workers.size()) + 1 < threads) m_workers.push_back(std::make_unique<Worker>(m_loop));
+    while (int(m_workers.size()) + 1 < threads) m_workers.push_back(std::make_unique<Worker>(m_loop));
     m_loop.body = &body;
     m_loop.size = size;
     m_loop.step = step;
     m_loop.next.store(0, std::memory_order_relaxed);
-    const auto helpers = static_cast<std::size_t>(threads - 1);
+    const auto helpers = std::size_t(threads - 1);
     for (std::size_t i = 0; i < helpers; ++i) m_workers[i]->offer();
     m_loop.takePieces();
     for (std::size_t i = 0; i < helpers; ++i) m_workers[i]->withdraw();
@@ -186,9 +186,9 @@ void parallelFor(std::int64_t size, std::int64_t grain, const std::function<void
   if (workers.pool && workers.pool->owner() != ::getpid()) (void)workers.pool.release();
   if (!workers.pool) workers.pool = std::make_unique<Pool>();
   insideLoop = true;
-  workers.pool->run(size, step, static_cast<int>(threads), body);
+  workers.pool->run(size, step, int(threads), body);
   insideLoop = false;
   workers.busy.clear(std::memory_order_release);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline support

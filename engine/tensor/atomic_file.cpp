@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 std::filesystem::path temporaryFor(const std::filesystem::path& path) {
@@ -22,7 +22,7 @@ bool writeAll(int file, std::span<const std::byte> bytes) {
     const ssize_t written = ::write(file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    bytes = bytes.subspan(std::size_t(written));
   }
   return true;
 }
@@ -52,4 +52,4 @@ Result<void> writeFileAtomically(const std::filesystem::path& path,
   return fail(std::move(error));
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -6,10 +6,10 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// Writes the pieces one after another to a temporary file beside `path`, flushes it to disk and renames it over
 /// `path`. Environment, naming the file, when anything fails; the temporary file is removed then.
 Result<void> writeFileAtomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

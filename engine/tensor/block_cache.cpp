@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 constexpr std::int64_t alignment = 64;
@@ -33,15 +33,14 @@ struct SizeClass {
   std::size_t index;
 };
 SizeClass classOf(std::int64_t bytes) {
-  const auto size = static_cast<std::uint64_t>(std::max(bytes, smallest));
+  const auto size = std::uint64_t(std::max(bytes, smallest));
   const int doubling = std::bit_width(size) - 1;
   const std::uint64_t step = (std::uint64_t{1} << doubling) / stepsPerDoubling;
   const std::uint64_t rounded = (size + step - 1) / step * step;
   const int finalDoubling = std::bit_width(rounded) - 1;
   const std::uint64_t within =
       (rounded - (std::uint64_t{1} << finalDoubling)) / ((std::uint64_t{1} << finalDoubling) / stepsPerDoubling);
-  return {static_cast<std::int64_t>(rounded),
-          static_cast<std::size_t>(finalDoubling) * stepsPerDoubling + static_cast<std::size_t>(within)};
+  return {std::int64_t(rounded), std::size_t(finalDoubling) * stepsPerDoubling + std::size_t(within)};
 }
 
 struct Kept {
@@ -64,11 +63,11 @@ void giveToSystem(std::byte* block, std::int64_t bytes) {
   if (bytes < mapThreshold)
     std::free(block);
   else
-    ::munmap(block, static_cast<std::size_t>(bytes));
+    ::munmap(block, std::size_t(bytes));
 }
 
 std::byte* takeFromSystem(std::int64_t bytes, bool& zeroed) {
-  const auto size = static_cast<std::size_t>(bytes);
+  const auto size = std::size_t(bytes);
   zeroed = bytes >= mapThreshold;
   if (!zeroed) return static_cast<std::byte*>(std::aligned_alloc(alignment, size));
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -125,7 +124,7 @@ void releaseBlocks() {
   for (std::size_t index = 0; index < classCount; ++index) {
     if (store.blocks[index].empty()) continue;
     const std::int64_t base = std::int64_t{1} << (index / stepsPerDoubling);
-    const std::int64_t bytes = base + base / stepsPerDoubling * static_cast<std::int64_t>(index % stepsPerDoubling);
+    const std::int64_t bytes = base + base / stepsPerDoubling * std::int64_t(index % stepsPerDoubling);
     for (std::byte* block : store.blocks[index]) giveToSystem(block, bytes);
     store.blocks[index].clear();
   }
@@ -138,4 +137,4 @@ std::int64_t keptBlockBytes() {
   return store.bytes;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

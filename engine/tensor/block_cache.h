@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// A block of at least `bytes` (> 0), 64-byte aligned; null when there is no memory. `zeroed` says whether it is all
 /// zero.
@@ -17,4 +17,4 @@ void releaseBlocks();
 /// Bytes kept now.
 std::int64_t keptBlockBytes();
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -7,7 +7,7 @@
 #include "engine/tensor/dispatch.h"
 #include "engine/tensor/float8.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace detail {
 
 /// Truncation of a float to an integer as x86 does it: out of range and NaN give the type's lowest value.
@@ -57,11 +57,11 @@ To convertElement(From value) {
     else
       return convertElement<To>(value.real());
   } else if constexpr (isReducedFloat<From> || detail::isFloat8<From>) {
-    return convertElement<To>(static_cast<float>(value));
+    return convertElement<To>(float(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (isReducedFloat<To> || detail::isFloat8<To>) {
-    return To(static_cast<float>(value));
+    return To(float(value));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     return detail::floatToInteger<To>(value);
   } else {
@@ -69,4 +69,4 @@ To convertElement(From value) {
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

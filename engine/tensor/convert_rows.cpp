@@ -3,7 +3,7 @@
 #include "engine/tensor/convert_flat.h"
 #include "engine/tensor/simd.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 template <class To, class From>
@@ -65,4 +65,4 @@ RowFunction vectorRowFunction(DType to, DType from) {
   return nullptr;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -6,7 +6,7 @@
 
 #include "engine/tensor/dtype.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// Converts `count` elements; steps are in elements.
 using RowFunction = void (*)(std::byte* to, std::int64_t toStep, const std::byte* from, std::int64_t fromStep,
@@ -15,4 +15,4 @@ using RowFunction = void (*)(std::byte* to, std::int64_t toStep, const std::byte
 /// Null for pairs without a vector form. Same results as convertElement.
 RowFunction vectorRowFunction(DType to, DType from);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

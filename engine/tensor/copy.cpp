@@ -9,7 +9,7 @@
 #include "engine/tensor/convert_rows.h"
 #include "engine/tensor/strided_loop.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 constexpr std::int64_t parallelGrain = 1 << 15;
@@ -21,7 +21,7 @@ void convertRow(std::byte* to, std::int64_t toStep, const std::byte* from, std::
   const auto* source = reinterpret_cast<const From*>(from);
   if (toStep == 1 && fromStep == 1) {
     if constexpr (std::is_same_v<To, From>)
-      std::memcpy(target, source, static_cast<std::size_t>(count) * sizeof(To));
+      std::memcpy(target, source, std::size_t(count) * sizeof(To));
     else
       for (std::int64_t i = 0; i < count; ++i) target[i] = convertElement<To>(source[i]);
     return;
@@ -40,8 +40,8 @@ constexpr DType firstFloat8 = DType::Float8E4M3FN;
 
 template <class Body, class... Types>
 bool dispatchFloat8(DType dtype, Body& body, TypeList<Types...>) {
-  int row = static_cast<int>(firstFloat8);
-  return ((row++ == static_cast<int>(dtype) ? (body.template operator()<Types>(), true) : false) || ...);
+  int row = int(firstFloat8);
+  return ((row++ == int(dtype) ? (body.template operator()<Types>(), true) : false) || ...);
 }
 
 template <class Body>
@@ -102,8 +102,7 @@ void transposeTile(T* to, std::int64_t toRow, const T* from, std::int64_t fromCo
   T buffer[tile][tile];
   for (std::int64_t c = 0; c < columns; ++c)
     for (std::int64_t r = 0; r < rows; ++r) buffer[r][c] = from[c * fromColumn + r];
-  for (std::int64_t r = 0; r < rows; ++r)
-    std::memcpy(to + r * toRow, buffer[r], static_cast<std::size_t>(columns) * sizeof(T));
+  for (std::int64_t r = 0; r < rows; ++r) std::memcpy(to + r * toRow, buffer[r], std::size_t(columns) * sizeof(T));
 }
 
 template <class T>
@@ -125,11 +124,11 @@ void transposeCopy(const CopyPlan& plan, std::size_t rowDim, T* to, const T* fro
     for (std::int64_t i = 0; i < count; ++i)
       bases.push_back({at[0] + i * outer.innerStrides()[0], at[1] + i * outer.innerStrides()[1]});
   });
-  const auto total = static_cast<std::int64_t>(bases.size()) * tiles;
+  const auto total = std::int64_t(bases.size()) * tiles;
   parallelFor(total, std::max<std::int64_t>(1, parallelGrain / (tile * tile)),
               [&](std::int64_t begin, std::int64_t end) {
                 for (std::int64_t i = begin; i < end; ++i) {
-                  const auto& base = bases[static_cast<std::size_t>(i / tiles)];
+                  const auto& base = bases[std::size_t(i / tiles)];
                   const std::int64_t r = i % tiles / columnTiles * tile, c = i % columnTiles * tile;
                   transposeTile(to + base[0] + r * row.to + c, row.to, from + base[1] + r + c * column.from,
                                 column.from, std::min(tile, row.size - r), std::min(tile, column.size - c));
@@ -168,4 +167,4 @@ Result<void> copyElements(const Tensor& source, const Tensor& destination) {
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -3,10 +3,10 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// destination[i] = convert(source[i]). ShapeMismatch when sizes differ; the two must not overlap unless identical.
 /// Strides of `source` may be 0 (expanded); those of `destination` must not be.
 Result<void> copyElements(const Tensor& source, const Tensor& destination);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

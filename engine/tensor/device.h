@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 struct Device {
   std::string type = "cpu";  ///< "cpu", "cuda", "meta", …
@@ -18,4 +18,4 @@ enum class Layout : std::uint8_t { Strided, SparseCoo, SparseCsr, SparseCsc, Spa
 
 enum class MemoryFormat : std::uint8_t { Contiguous, ChannelsLast, ChannelsLast3d, Preserve };
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

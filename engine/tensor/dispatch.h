@@ -8,7 +8,7 @@
 #include "engine/support/result.h"
 #include "engine/tensor/dtype.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// Type in which arithmetic on T happens: float for Half and BFloat16, else T itself.
 template <class T>
@@ -158,4 +158,4 @@ Result<void> dispatchBits(std::int64_t itemBytes, Body&& body) {
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 using enum DTypeKind;
@@ -35,8 +35,8 @@ constexpr std::array<DTypeInfo, 21> dtypeTable{{
 
 constexpr bool tableFollowsEnum() {
   for (std::size_t i = 0; i < dtypeTable.size(); ++i)
-    if (static_cast<std::size_t>(dtypeTable[i].dtype) != i) return false;
-  return static_cast<std::size_t>(DType::Bool) + 1 == dtypeTable.size();
+    if (std::size_t(dtypeTable[i].dtype) != i) return false;
+  return std::size_t(DType::Bool) + 1 == dtypeTable.size();
 }
 static_assert(tableFollowsEnum());
 
@@ -54,7 +54,7 @@ constexpr std::array<std::pair<std::string_view, DType>, 11> aliases{{
     {"byte", DType::UInt8},
 }};
 
-std::optional<DType> find(std::string_view DTypeInfo::* field, std::string_view name) {
+std::optional<DType> find(std::string_view DTypeInfo::*field, std::string_view name) {
   if (name.empty()) return {};
   for (const auto& row : dtypeTable)
     if (row.*field == name) return row.dtype;
@@ -63,7 +63,7 @@ std::optional<DType> find(std::string_view DTypeInfo::* field, std::string_view 
 
 }  // namespace
 
-const DTypeInfo& dtypeInfo(DType dtype) { return dtypeTable[static_cast<std::size_t>(dtype)]; }
+const DTypeInfo& dtypeInfo(DType dtype) { return dtypeTable[std::size_t(dtype)]; }
 
 std::optional<DType> dtypeFromTorchName(std::string_view name) {
   constexpr std::string_view prefix = "torch.";
@@ -79,4 +79,4 @@ std::optional<DType> dtypeFromShortCode(std::string_view code) { return find(&DT
 
 std::optional<DType> dtypeFromSafetensorsName(std::string_view name) { return find(&DTypeInfo::safetensorsName, name); }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

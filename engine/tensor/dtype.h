@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 enum class DType : std::uint8_t {
   Float64,
@@ -81,38 +81,38 @@ namespace detail {
 /// binary16 bits of `value`, rounded to nearest even without hardware help; NaN becomes the quiet NaN 0x7e00.
 inline std::uint16_t halfBitsPortable(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+  const auto sign = std::uint16_t((bits >> 16) & 0x8000u);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return sign | 0x7e00u;
   if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // 65520 and above round to infinity
   if (magnitude < 0x38800000u) {                        // below 2^-14: subnormal, let float addition do the rounding
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-    return sign | static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u);
+    return sign | std::uint16_t(std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u);
   }
   const std::uint32_t odd = (magnitude >> 13) & 1u;
-  return sign | static_cast<std::uint16_t>((magnitude - 0x38000000u + 0xfffu + odd) >> 13);
+  return sign | std::uint16_t((magnitude - 0x38000000u + 0xfffu + odd) >> 13);
 }
 
 inline float halfToFloatPortable(std::uint16_t half) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+  const std::uint32_t sign = std::uint32_t(half & 0x8000u) << 16;
   const std::uint32_t magnitude = half & 0x7fffu;
   if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude << 13));
   if (magnitude >= 0x0400u) return std::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000u));
-  const float small = static_cast<float>(magnitude) * 0x1p-24f;
+  const float small = float(magnitude) * 0x1p-24f;
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(small));
 }
 
 inline std::uint16_t bfloat16Bits(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+  return std::uint16_t((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
 }  // namespace detail
 
 #ifdef __F16C__
 inline Half::Half(float value)
-    : bits(std::isnan(value) ? detail::halfBitsPortable(value) : static_cast<std::uint16_t>(_cvtss_sh(value, 0))) {}
+    : bits(std::isnan(value) ? detail::halfBitsPortable(value) : std::uint16_t(_cvtss_sh(value, 0))) {}
 inline Half::operator float() const { return _cvtsh_ss(bits); }
 #else
 inline Half::Half(float value) : bits(detail::halfBitsPortable(value)) {}
@@ -120,6 +120,6 @@ inline Half::operator float() const { return detail::halfToFloatPortable(bits); 
 #endif
 
 inline BFloat16::BFloat16(float value) : bits(detail::bfloat16Bits(value)) {}
-inline BFloat16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+inline BFloat16::operator float() const { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

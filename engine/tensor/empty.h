@@ -3,7 +3,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// As Storage::allocate, with arbitrary contents.
 Result<StoragePtr> emptyStorage(std::int64_t bytes);
@@ -14,4 +14,4 @@ Result<Tensor> emptyTensor(DType dtype, const Sizes& sizes);
 /// may be looked at through another view.
 Result<Tensor> emptyTensor(DType dtype, const Sizes& sizes, const Sizes& strides);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

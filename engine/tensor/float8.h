@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// What tells the four sign-exponent-mantissa formats apart.
 struct Float8Format {
@@ -37,27 +37,27 @@ inline float float8Decode(std::uint8_t bits, const Float8Format& format) {
   const int mantissa = bits & ((1 << format.mantissaBits) - 1);
   const int implicit = exponent == 0 ? 0 : 1 << format.mantissaBits;
   const int scale = (exponent == 0 ? 1 : exponent) - format.bias - format.mantissaBits;
-  return sign * std::ldexp(static_cast<float>(implicit + mantissa), scale);
+  return sign * std::ldexp(float(implicit + mantissa), scale);
 }
 
 /// Values that round beyond the largest finite number become infinity (e5m2) or NaN (the others), as in torch.
 inline std::uint8_t float8Encode(float value, const Float8Format& format) {
   const std::uint8_t sign = std::signbit(value) ? 0x80 : 0;
-  const std::uint8_t nan = format.unsignedZero ? 0x80 : static_cast<std::uint8_t>(sign | 0x7f);
+  const std::uint8_t nan = format.unsignedZero ? 0x80 : std::uint8_t(sign | 0x7f);
   if (std::isnan(value)) return nan;
-  const std::uint8_t overflow = format.hasInfinity ? static_cast<std::uint8_t>(sign | 0x7c) : nan;
+  const std::uint8_t overflow = format.hasInfinity ? std::uint8_t(sign | 0x7c) : nan;
   if (std::isinf(value)) return overflow;
   if (value == 0) return format.unsignedZero ? 0 : sign;
   int exponent = 0;
   std::frexp(value, &exponent);
   const int lowest = 2 - format.bias;  // frexp exponent of the smallest normal number
   const int scale = (exponent < lowest ? lowest : exponent) - 1 - format.mantissaBits;
-  const auto steps = static_cast<int>(std::nearbyint(std::ldexp(std::fabs(value), -scale)));
+  const auto steps = int(std::nearbyint(std::ldexp(std::fabs(value), -scale)));
   const int biased = scale + format.mantissaBits + format.bias;
   const int code = steps + ((biased - 1) << format.mantissaBits);
   const int limit = format.hasInfinity ? 0x7b : (format.unsignedZero ? 0x7f : 0x7e);
   if (code > limit) return overflow;
-  return code == 0 && format.unsignedZero ? 0 : static_cast<std::uint8_t>(sign | code);
+  return code == 0 && format.unsignedZero ? 0 : std::uint8_t(sign | code);
 }
 
 }  // namespace detail
@@ -84,12 +84,12 @@ struct Float8E8M0FNU {
     const std::uint32_t pattern = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t exponent = (pattern >> 23) & 0xffu;
     const bool up = (pattern & 0x400000u) != 0 && ((pattern & 0x3fffffu) != 0 || exponent != 0);
-    bits = static_cast<std::uint8_t>(exponent == 0xffu ? 0xffu : exponent + (up ? 1u : 0u));
+    bits = std::uint8_t(exponent == 0xffu ? 0xffu : exponent + (up ? 1u : 0u));
   }
   operator float() const {  // NOLINT
     if (bits == 0xff) return std::numeric_limits<float>::quiet_NaN();
-    return std::ldexp(1.0f, static_cast<int>(bits) - 127);
+    return std::ldexp(1.0f, int(bits) - 127);
   }
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

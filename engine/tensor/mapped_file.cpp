@@ -11,7 +11,7 @@
 
 #include "engine/tensor/mapping_guard.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 std::unexpected<Error> failure(ErrorCode code, const std::filesystem::path& path, std::string message) {
@@ -40,7 +40,7 @@ Result<OpenFile> openRegular(const std::filesystem::path& path) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
     return failure(missing ? ErrorCode::NotFound : ErrorCode::Environment, path, std::strerror(errno));
   }
-  struct stat status{};
+  struct stat status {};
   if (::fstat(file.number, &status) != 0) return failure(ErrorCode::Environment, path, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return failure(ErrorCode::BadInput, path, "not a regular file");
   file.bytes = status.st_size;
@@ -64,9 +64,9 @@ struct Mapping {
 /// Maps `bytes` > 0 bytes from `offset` on, which the file has.
 Result<StoragePtr> mapPart(const OpenFile& file, const std::filesystem::path& path, std::int64_t offset,
                            std::int64_t bytes) {
-  static const auto page = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
+  static const auto page = std::int64_t(::sysconf(_SC_PAGESIZE));
   const std::int64_t lead = offset % page;
-  const auto size = static_cast<std::size_t>(bytes + lead);
+  const auto size = std::size_t(bytes + lead);
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.number, offset - lead);
   if (memory == MAP_FAILED) return failure(ErrorCode::Environment, path, std::strerror(errno));
   return Storage::borrow(static_cast<std::byte*>(memory) + lead, bytes, std::make_shared<const Mapping>(memory, size));
@@ -94,9 +94,9 @@ Result<StoragePtr> mapFileRange(const std::filesystem::path& path, std::int64_t 
   KERF_TRY(StoragePtr mapped, mapPart(file, path, offset, bytes));
   if (offset % elementAlignment == 0) return mapped;
   KERF_TRY(StoragePtr copy, Storage::allocate(bytes));
-  std::memcpy(copy->data(), mapped->data(), static_cast<std::size_t>(bytes));
+  std::memcpy(copy->data(), mapped->data(), std::size_t(bytes));
   KERF_CHECK(checkWhole(*mapped, path));
   return copy;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -5,7 +5,7 @@
 
 #include "engine/tensor/storage.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// Private, copy-on-write mapping: writing through it never reaches the file. NotFound / BadInput / Environment name
 /// the file. An empty file gives an empty storage. A file that becomes shorter meanwhile reads as zeros behind its end.
@@ -16,4 +16,4 @@ Result<StoragePtr> mapFileRange(const std::filesystem::path& path, std::int64_t 
 /// NotFound, naming `path`, if bytes were read from the mapping that the file did not have any more.
 Result<void> checkWhole(const Storage& mapped, const std::filesystem::path& path);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// One guarded mapping, or a free place for one. Never deleted: the handler may be looking at it.
 struct GuardedRange {
@@ -64,9 +64,9 @@ void onMissingPage(int signal, siginfo_t* info, void* context) {
 }
 
 void install() {
-  pageBytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  pageBytes = std::uintptr_t(::sysconf(_SC_PAGESIZE));
   ::sigaction(SIGBUS, nullptr, &before);
-  struct sigaction ours{};
+  struct sigaction ours {};
   ours.sa_sigaction = onMissingPage;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   ::sigemptyset(&ours.sa_mask);
@@ -108,4 +108,4 @@ bool mappingWasCut(const void* memory) {
   return range != nullptr && range->cut.load(std::memory_order_acquire);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

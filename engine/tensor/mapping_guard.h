@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 struct GuardedRange;
 
@@ -26,4 +26,4 @@ class MappingGuard {
 /// when it was mapped. False for memory that nobody guards.
 bool mappingWasCut(const void* memory);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

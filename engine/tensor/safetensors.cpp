@@ -11,7 +11,7 @@
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/safetensors_header.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 constexpr std::int64_t prefixBytes = 8;
@@ -20,7 +20,7 @@ constexpr std::int64_t maximumHeader = 100'000'000;  // the limit of the referen
 std::int64_t readLength(const std::byte* data) {
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = (length << 8) | std::to_integer<std::uint64_t>(data[i]);
-  return length > static_cast<std::uint64_t>(maximumHeader) ? -1 : static_cast<std::int64_t>(length);
+  return length > std::uint64_t(maximumHeader) ? -1 : std::int64_t(length);
 }
 
 Result<void> checkEntry(const SafetensorsEntry& entry, std::int64_t dataBytes) {
@@ -63,9 +63,9 @@ Result<Tensor> makeTensor(const SafetensorsEntry& entry, std::byte* data, const 
   const std::int64_t bytes = entry.end - entry.begin;
   std::byte* start = data + entry.begin;
   StoragePtr storage;
-  const std::span<const std::byte> there(start, static_cast<std::size_t>(bytes));
+  const std::span<const std::byte> there(start, std::size_t(bytes));
   const bool odd = needsBools(entry, there);
-  if (!odd && reinterpret_cast<std::uintptr_t>(start) % static_cast<std::size_t>(itemSize(entry.dtype)) == 0) {
+  if (!odd && reinterpret_cast<std::uintptr_t>(start) % std::size_t(itemSize(entry.dtype)) == 0) {
     storage = Storage::borrow(start, bytes, mapping);
   } else {
     KERF_TRY(storage, Storage::allocate(bytes));
@@ -83,7 +83,7 @@ Result<SafetensorsFile> parse(const StoragePtr& mapping) {
     return fail(ErrorCode::BadInput, "the header length in the first 8 bytes is beyond the file or over {} bytes",
                 maximumHeader);
   const auto* text = reinterpret_cast<const char*>(mapping->data()) + prefixBytes;
-  KERF_TRY(auto header, parseSafetensorsHeader({text, static_cast<std::size_t>(length)}));
+  KERF_TRY(auto header, parseSafetensorsHeader({text, std::size_t(length)}));
   const std::int64_t dataBytes = mapping->bytes() - prefixBytes - length;
   for (const auto& entry : header.entries) KERF_CHECK(checkEntry(entry, dataBytes));
   KERF_CHECK(checkTiling(header.entries, dataBytes));
@@ -162,9 +162,9 @@ Result<void> writeSafetensors(const std::filesystem::path& path, const Safetenso
   for (const std::size_t i : dataOrder(file)) {
     KERF_TRY(dense[i], file.tensors[i].second.contiguous());
     pieces.emplace_back(dense[i].storage()->data() + dense[i].offset() * itemSize(dense[i].dtype()),
-                        static_cast<std::size_t>(dense[i].byteSize()));
+                        std::size_t(dense[i].byteSize()));
   }
   return writeFileAtomically(path, pieces);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

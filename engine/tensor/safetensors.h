@@ -8,7 +8,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// Tensors in the order of the header.
 struct SafetensorsFile {
@@ -22,4 +22,4 @@ Result<SafetensorsFile> readSafetensors(const std::filesystem::path& path);
 /// Writes through a temporary file and renames, so a reader never sees half a file.
 Result<void> writeSafetensors(const std::filesystem::path& path, const SafetensorsFile& file);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

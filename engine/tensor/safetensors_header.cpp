@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 // Event reader for exactly one shape of document:
@@ -24,7 +24,7 @@ class HeaderReader : public nlohmann::json_sax<nlohmann::json> {
   bool number_integer(number_integer_t value) override { return number(value); }
   bool number_unsigned(number_unsigned_t value) override {
     constexpr auto limit = static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max());
-    return value > limit ? refuse("a number beyond 2^63") : number(static_cast<std::int64_t>(value));
+    return value > limit ? refuse("a number beyond 2^63") : number(std::int64_t(value));
   }
 
   bool string(string_t& value) override {
@@ -141,4 +141,4 @@ Result<SafetensorsHeader> parseSafetensorsHeader(std::string_view text) {
   return fail(ErrorCode::BadInput, "{}", reader.problem.empty() ? "the header is not valid JSON" : reader.problem);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -7,7 +7,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 struct SafetensorsEntry {
   std::string name;
@@ -25,4 +25,4 @@ struct SafetensorsHeader {
 /// BadInput when the text is not JSON, nests deeper than the format, lacks a field, or names a tensor twice.
 Result<SafetensorsHeader> parseSafetensorsHeader(std::string_view text);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

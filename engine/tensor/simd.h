@@ -19,7 +19,7 @@
 /// For the body of a kernel that perIsa runs: it must be inlined into each variant.
 #define KERF_KERNEL __attribute__((always_inline)) static inline
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 enum class Isa : std::uint8_t { Base, Avx2, Avx512 };
 
@@ -69,4 +69,4 @@ inline void perIsa(Args... args) {
   detail::runBase<Kernel, Args...>(args...);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

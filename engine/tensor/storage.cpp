@@ -13,7 +13,7 @@
 #include "engine/tensor/block_cache.h"
 #include "engine/tensor/empty.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 constexpr std::int64_t alignment = 64;
@@ -25,7 +25,7 @@ std::int64_t physicalMemory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long pageSize = ::sysconf(_SC_PAGESIZE);
   if (pages <= 0 || pageSize <= 0) return std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(pages) * pageSize;
+  return std::int64_t(pages) * pageSize;
 }
 
 std::int64_t controlGroupMemory() {
@@ -83,7 +83,7 @@ std::int64_t liveStorageBytes() { return liveBytes.load(std::memory_order_relaxe
 Result<std::shared_ptr<Storage>> Storage::allocate(std::int64_t bytes) {
   bool zeroed = false;
   KERF_TRY(std::byte* const memory, takeMemory(bytes, zeroed));
-  if (!zeroed) std::memset(memory, 0, static_cast<std::size_t>(roundUp(bytes)));
+  if (!zeroed) std::memset(memory, 0, std::size_t(roundUp(bytes)));
   return std::shared_ptr<Storage>(new Storage(memory, bytes, nullptr));
 }
 
@@ -99,4 +99,4 @@ Storage::~Storage() {
   liveBytes.fetch_sub(rounded, std::memory_order_relaxed);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -8,7 +8,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 class Storage {
  public:
@@ -23,7 +23,7 @@ class Storage {
 
   std::byte* data() const { return m_data; }
   std::int64_t bytes() const { return m_bytes; }
-  std::span<const std::byte> view() const { return {m_data, static_cast<std::size_t>(m_bytes)}; }
+  std::span<const std::byte> view() const { return {m_data, std::size_t(m_bytes)}; }
 
  private:
   Storage(std::byte* data, std::int64_t bytes, std::shared_ptr<const void> owner)
@@ -41,4 +41,4 @@ std::int64_t liveStorageBytes();
 
 using StoragePtr = std::shared_ptr<Storage>;
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

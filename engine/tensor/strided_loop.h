@@ -8,7 +8,7 @@
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// N operands of one shape; strides may be 0 (broadcast). Order of visits is row-major over the given sizes.
 template <std::size_t N>
@@ -81,9 +81,9 @@ class StridedLoop {
     if (outer == 0 && begin == 0 && end == 1) return (void)row(Offsets{}, innerSize());
     std::vector<std::int64_t> index(outer);
     Offsets at{};
-    for (std::size_t d = outer, rest = static_cast<std::size_t>(begin); d-- > 0;) {
-      index[d] = static_cast<std::int64_t>(rest) % m_dims[d].size;
-      rest /= static_cast<std::size_t>(m_dims[d].size);
+    for (std::size_t d = outer, rest = std::size_t(begin); d-- > 0;) {
+      index[d] = std::int64_t(rest) % m_dims[d].size;
+      rest /= std::size_t(m_dims[d].size);
       for (std::size_t k = 0; k < N; ++k) at[k] += index[d] * m_dims[d].step[k];
     }
     for (std::int64_t r = begin; r < end; ++r) {
@@ -105,4 +105,4 @@ class StridedLoop {
   std::int64_t m_numel = 1;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

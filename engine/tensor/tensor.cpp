@@ -9,7 +9,7 @@
 #include "engine/tensor/copy.h"
 #include "engine/tensor/empty.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 /// Elements between the first and the last one touched, plus one; 0 for an empty tensor. TooLarge on overflow.
@@ -193,7 +193,7 @@ Result<Tensor> Tensor::clonePreservingStrides() const {
   KERF_TRY(Tensor copy, zerosStrided(m_dtype, m_sizes, m_strides));
   if (copy.m_storage->bytes() > 0)  // gaps are copied too: they may be visible through another view
     std::memcpy(copy.m_storage->data(), m_storage->data() + m_offset * itemSize(m_dtype),
-                static_cast<std::size_t>(copy.m_storage->bytes()));
+                std::size_t(copy.m_storage->bytes()));
   copy.m_device = m_device;
   copy.requiresGrad = requiresGrad;
   copy.isLeaf = isLeaf;
@@ -211,4 +211,4 @@ Result<Tensor> Tensor::to(DType dtype) const {
 double Tensor::itemAsDouble(std::int64_t index) const { return item<double>(*this, index); }
 std::int64_t Tensor::itemAsInt(std::int64_t index) const { return item<std::int64_t>(*this, index); }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -10,7 +10,7 @@
 #include "engine/tensor/dtype.h"
 #include "engine/tensor/storage.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 using Sizes = std::vector<std::int64_t>;  ///< sizes or strides, in elements
 
@@ -42,10 +42,10 @@ class Tensor {
   DType dtype() const { return m_dtype; }
   const Sizes& sizes() const { return m_sizes; }
   const Sizes& strides() const { return m_strides; }
-  std::int64_t size(std::int64_t dim) const { return m_sizes[static_cast<std::size_t>(dim)]; }
-  std::int64_t stride(std::int64_t dim) const { return m_strides[static_cast<std::size_t>(dim)]; }
+  std::int64_t size(std::int64_t dim) const { return m_sizes[std::size_t(dim)]; }
+  std::int64_t stride(std::int64_t dim) const { return m_strides[std::size_t(dim)]; }
   std::int64_t offset() const { return m_offset; }  ///< in elements
-  std::int64_t dim() const { return static_cast<std::int64_t>(m_sizes.size()); }
+  std::int64_t dim() const { return std::int64_t(m_sizes.size()); }
   std::int64_t numel() const;
   std::int64_t byteSize() const { return numel() * itemSize(m_dtype); }
   bool isContiguous() const;
@@ -87,4 +87,4 @@ class Tensor {
   Device m_device;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -14,7 +14,7 @@
 #include "engine/support/hash.h"
 #include "engine/tensor/mapped_file.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 namespace {
 
 constexpr std::uint64_t maxDeflateRatio = 1032;  // what deflate can expand to at most
@@ -70,7 +70,7 @@ struct Members {
 
 Result<Members> findMembers(zip_t* archive) {
   const zip_int64_t count = zip_get_num_entries(archive, 0);
-  if (count < 0 || static_cast<std::uint64_t>(count) > maxMembers)
+  if (count < 0 || std::uint64_t(count) > maxMembers)
     return fail(ErrorCode::BadInput, "a storage file has about seven members, this one has {}", count);
   Members members;
   for (zip_uint64_t index = 0; index < static_cast<zip_uint64_t>(count); ++index) {
@@ -97,7 +97,7 @@ Result<void> readMember(zip_t* archive, zip_uint64_t index, std::byte* target, s
     if (got <= 0)
       return fail(ErrorCode::BadInput, "the storage's bytes end after {} of {}: {}", done, size,
                   got < 0 ? zip_file_strerror(member.get()) : "file truncated");
-    done += static_cast<std::uint64_t>(got);
+    done += std::uint64_t(got);
   }
   std::byte extra{};
   const zip_int64_t more = zip_fread(member.get(), &extra, 1);
@@ -116,7 +116,7 @@ Result<std::uint64_t> checkedSize(zip_t* archive, zip_uint64_t index, std::int64
     return fail(ErrorCode::BadInput, "the storage's zip entry has no size");
   if ((stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && stat.encryption_method != ZIP_EM_NONE)
     return fail(ErrorCode::BadInput, "the storage is encrypted");
-  if (expectedBytes >= 0 && stat.size != static_cast<std::uint64_t>(expectedBytes))
+  if (expectedBytes >= 0 && stat.size != std::uint64_t(expectedBytes))
     return fail(ErrorCode::BadInput, "the storage file holds {} bytes, the capture says {}", stat.size, expectedBytes);
   const bool stored = stat.comp_method == ZIP_CM_STORE;
   if (!stored && stat.comp_method != ZIP_CM_DEFLATE)
@@ -141,7 +141,7 @@ Result<StoragePtr> readArchive(const Storage& file, std::int64_t expectedBytes) 
   KERF_TRY(const Members members, findMembers(archive.get()));
   KERF_CHECK(checkByteOrder(archive.get(), members.byteOrder));
   KERF_TRY(const std::uint64_t size, checkedSize(archive.get(), *members.data, expectedBytes));
-  KERF_TRY(StoragePtr storage, Storage::allocate(static_cast<std::int64_t>(size)));
+  KERF_TRY(StoragePtr storage, Storage::allocate(std::int64_t(size)));
   KERF_CHECK(readMember(archive.get(), *members.data, storage->data(), size));
   return storage;
 }
@@ -149,7 +149,7 @@ Result<StoragePtr> readArchive(const Storage& file, std::int64_t expectedBytes) 
 // Writing
 
 void appendLittle(std::string& text, std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>((value >> (8 * i)) & 0xff);
+  for (int i = 0; i < bytes; ++i) text += char((value >> (8 * i)) & 0xff);
 }
 
 /// An int as pickle protocol 2 writes it: BININT1, BININT2, BININT or LONG1.
@@ -165,7 +165,7 @@ std::string pickledInt(std::uint64_t value) {
     int bytes = 1;
     while (bytes < 8 && (value >> (8 * bytes - 1)) != 0) ++bytes;
     text = "\x8a";
-    appendLittle(text, static_cast<std::uint64_t>(bytes), 1);
+    appendLittle(text, std::uint64_t(bytes), 1);
     appendLittle(text, value, bytes);
   }
   return text;
@@ -230,7 +230,7 @@ Result<void> writeArchive(const std::filesystem::path& path, const Storage& stor
     zip_error_init_with_code(&error, code);
     return fail(ErrorCode::Environment, "cannot write: {}", describe(error));
   }
-  const std::string pickle = storagePickle(static_cast<std::uint64_t>(storage.bytes()));
+  const std::string pickle = storagePickle(std::uint64_t(storage.bytes()));
   const std::string id = serializationId(storage);
   Writer writer(archive.get());
   KERF_CHECK(writer.add("archive/data.pkl", bytesOf(pickle)));
@@ -270,7 +270,7 @@ Result<StoragePtr> readTorchStorage(const std::filesystem::path& path, std::int6
 }
 
 Result<StoragePtr> readTorchStorage(std::span<const std::byte> file, std::int64_t expectedBytes) {
-  const StoragePtr view = Storage::borrow(const_cast<std::byte*>(file.data()), static_cast<std::int64_t>(file.size()),
+  const StoragePtr view = Storage::borrow(const_cast<std::byte*>(file.data()), std::int64_t(file.size()),
                                           nullptr);  // only read
   return readArchive(*view, expectedBytes);
 }
@@ -290,4 +290,4 @@ Result<void> writeTorchStorage(const std::filesystem::path& path, const Storage&
   return named(std::move(written).error(), path);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -6,7 +6,7 @@
 
 #include "engine/tensor/storage.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 /// Raw bytes of the single `<root>/data/<key>` member. BadInput when the file is no such zip, is truncated, or its size
 /// is not `expectedBytes` (pass -1 to accept any).
@@ -16,4 +16,4 @@ Result<StoragePtr> readTorchStorage(std::span<const std::byte> file, std::int64_
 /// Writes a zip that torch.load(weights_only=True) reads as an UntypedStorage of view().size() bytes. Atomic rename.
 Result<void> writeTorchStorage(const std::filesystem::path& path, const Storage& storage);
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -9,7 +9,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf {
+namespace kerf::inline tensor {
 
 class Value;
 using ValueList = std::vector<Value>;
@@ -22,8 +22,8 @@ class Value {
 
   Value() = default;
   template <class T>
-    requires std::is_constructible_v<Variant, T> && (!std::is_same_v<std::remove_cvref_t<T>, Value>)
-  Value(T&& value) : m_value(std::forward<T>(value)) {}  // NOLINT: implicit like Python's boxing
+  requires std::is_constructible_v<Variant, T> &&(!std::is_same_v<std::remove_cvref_t<T>, Value>)Value(T&& value)
+      : m_value(std::forward<T>(value)) {}  // NOLINT: implicit like Python's boxing
   Value(ValueList list) : m_value(std::make_shared<const ValueList>(std::move(list))) {}  // NOLINT
 
   bool isNone() const { return std::holds_alternative<std::monostate>(m_value); }
@@ -41,4 +41,4 @@ class Value {
   Variant m_value;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline tensor

@@ -6,7 +6,7 @@
 
 #include <fmt/ranges.h>
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 namespace {
 
@@ -46,7 +46,7 @@ void CandidateHasher::appendValue(const Value& value, std::string& text) {
     text += ']';
   } else if (value.isTensor() && value.tensor().defined()) {
     const Tensor& tensor = value.tensor();
-    text += fmt::format("T{} {} {} {} {} {};", static_cast<int>(tensor.dtype()), fmt::join(tensor.sizes(), ","),
+    text += fmt::format("T{} {} {} {} {} {};", int(tensor.dtype()), fmt::join(tensor.sizes(), ","),
                         fmt::join(tensor.strides(), ","), tensor.offset(), tensor.requiresGrad,
                         storageHash(tensor.storage()).hex());
   } else if (const auto* integer = value.as<std::int64_t>()) {
@@ -84,4 +84,4 @@ ValueMeta metaOf(const Value& value) {
   return {std::move(items)};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

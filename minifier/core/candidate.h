@@ -6,7 +6,7 @@
 
 #include "minifier/core/minify.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 /// Hash over the graph, its attributes and every input's dtype, layout and bytes. Remembers the hash of each storage,
 /// so that a large weight is read once. One thread at a time.
@@ -30,4 +30,4 @@ std::vector<NodeId> returnedNodes(const Graph& graph);
 /// What a run-time value says of the node that makes it: sizes, strides and dtype of tensors, numbers as symbols.
 ValueMeta metaOf(const Value& value);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

@@ -5,11 +5,11 @@
 #include <unordered_set>
 
 #include "engine/ir/purity.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "minifier/core/candidate.h"
 #include "minifier/core/recorded_values.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 namespace {
 
@@ -58,9 +58,8 @@ bool shapesKnown(const Graph& before, const Graph& after) {
 
 CandidateEditor::CandidateEditor(const Candidate& candidate) : m_module(candidate.module) {
   const std::vector<NodeId> placeholders = m_module.graph.placeholders();
-  for (std::size_t i = 0; i < placeholders.size() && i < candidate.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < placeholders.size() && i < candidate.inputs.size(); ++i)
     m_inputs.emplace(placeholders[i], candidate.inputs[i]);
-  }
 }
 
 const Value* CandidateEditor::input(NodeId placeholder) const {
@@ -87,10 +86,10 @@ bool CandidateEditor::cutItems(NodeId node, const ValueList& items) {
   for (NodeId user : users) {
     const Node& getter = graph().node(user);
     const auto* index = getter.args().size() == 2 ? getter.args()[1].as<std::int64_t>() : nullptr;
-    const bool inRange = index && *index >= 0 && *index < static_cast<std::int64_t>(items.size());
+    const bool inRange = index && *index >= 0 && *index < std::int64_t(items.size());
     if (!getter.isCall("operator.getitem") || !inRange) return false;
     if (getter.users().empty()) continue;
-    if (!cut(user, items[static_cast<std::size_t>(*index)])) return false;
+    if (!cut(user, items[std::size_t(*index)])) return false;
   }
   return true;
 }
@@ -134,4 +133,4 @@ std::optional<Candidate> CandidateEditor::finishWithShapes() {
   return result;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

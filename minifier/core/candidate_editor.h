@@ -6,7 +6,7 @@
 
 #include "minifier/core/minify.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 class CandidateEditor {
  public:
@@ -33,4 +33,4 @@ class CandidateEditor {
   std::unordered_map<NodeId, Value> m_inputs;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

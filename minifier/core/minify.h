@@ -1,4 +1,4 @@
-// minify(): cuts a failing captured graph down to a 1-minimal one that fails in the same way.
+// What a minification works on: candidates, oracles and their verdicts, options, progress and the result.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/support/result.h"
 #include "engine/tensor/value.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 /// A graph with the values its placeholders take: what a reduction edits and an oracle judges.
 struct Candidate {
@@ -97,8 +97,4 @@ class VerdictCache {
   virtual void put(const std::string& key, const Verdict& verdict) = 0;
 };
 
-/// BadUsage if the start graph does not fail. On cancel returns what was reached, with `cancelled` set.
-Result<MinifyResult> minify(Candidate start, Oracle& oracle, VerdictCache& cache, const MinifyOptions& options,
-                            const MinifyObserver& observer, std::stop_token stop);
-
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 namespace {
 
@@ -29,9 +29,8 @@ class BoundedQuery {
       const std::jthread watchdog([&](std::stop_token done) { overran = waitFor(done, source); });
       verdict = m_oracle.judge(candidate, source.get_token());
     }
-    if (overran && !m_stop.stop_requested()) {
+    if (overran && !m_stop.stop_requested())
       verdict = Verdict{.kind = VerdictKind::CannotTest, .detail = "the oracle did not answer in time"};
-    }
     if (verdict) verdict->time = Clock::now() - start;
     return verdict;
   }
@@ -121,12 +120,11 @@ Result<std::vector<std::optional<Verdict>>> judgeBatch(Oracle& oracle, const std
   {
     const std::stop_callback onStop(stop, [&] { batch.stopAll(); });
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < candidates.size(); ++i) {
+    for (std::size_t i = 1; i < candidates.size(); ++i)
       threads.emplace_back([&, i] { batch.run(i, oracle, *candidates[i], options); });
-    }
     if (!candidates.empty()) batch.run(0, oracle, *candidates[0], options);
   }
   return batch.collect(stop);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

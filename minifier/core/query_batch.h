@@ -8,7 +8,7 @@
 
 #include "minifier/core/minify.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 struct QueryOptions {
   int votes = 1;
@@ -25,4 +25,4 @@ Result<std::vector<std::optional<Verdict>>> judgeBatch(Oracle& oracle, const std
                                                        const IsWanted& wanted, const QueryOptions& options,
                                                        std::stop_token stop);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

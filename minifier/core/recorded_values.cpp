@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
-#include "engine/ops/random_state.h"
+#include "engine/ops/core/op_registry.h"
+#include "engine/ops/random/state.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 namespace {
 
@@ -25,7 +25,7 @@ bool mayWrite(const Graph& graph) {
 
 Result<StoragePtr> copyStorage(const StoragePtr& storage) {
   KERF_TRY(StoragePtr copy, Storage::allocate(storage->bytes()));
-  if (storage->bytes() > 0) std::memcpy(copy->data(), storage->data(), static_cast<std::size_t>(storage->bytes()));
+  if (storage->bytes() > 0) std::memcpy(copy->data(), storage->data(), std::size_t(storage->bytes()));
   return copy;
 }
 
@@ -89,4 +89,4 @@ void RecordedValues::record() {
   (void)interpreter.run(inputs, m_stop);  // an error only means that later nodes have no value
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

@@ -6,7 +6,7 @@
 
 #include "minifier/core/minify.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 class RecordedValues {
  public:
@@ -28,4 +28,4 @@ Result<ValueList> copyInputs(const ValueList& inputs);
 /// The value in a storage of its own that is no larger than it needs to be; strides stay.
 Result<Value> compacted(const Value& value);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

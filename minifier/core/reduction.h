@@ -9,7 +9,7 @@
 #include "minifier/core/minify.h"
 #include "minifier/core/recorded_values.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 /// What a reduction may look at: the best candidate so far and, on demand, the value of every node in it.
 struct ReductionInput {
@@ -39,4 +39,4 @@ struct Reduction {
   std::function<std::vector<Edit>(const ReductionInput&, ResumePoint resume)> edits;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 namespace {
 
-constexpr std::string_view DumpingVariables[] = {"TORCHDYNAMO_REPRO_AFTER", "TORCHDYNAMO_REPRO_LEVEL"};
-constexpr std::string_view DumpingConfig[] = {"torch._dynamo.config.repro_after", "torch._dynamo.config.repro_level"};
+constexpr std::string_view dumpingVariables[] = {"TORCHDYNAMO_REPRO_AFTER", "TORCHDYNAMO_REPRO_LEVEL"};
+constexpr std::string_view dumpingConfig[] = {"torch._dynamo.config.repro_after", "torch._dynamo.config.repro_level"};
 
 void removeVariables(std::vector<std::string>& lines) {
   for (std::string& line : lines) {
-    for (std::string_view variable : DumpingVariables) {
+    for (std::string_view variable : dumpingVariables) {
       if (line.starts_with(fmt::format("os.environ['{}'] =", variable)))
         line = fmt::format("os.environ.pop('{}', None)", variable);
     }
@@ -20,7 +20,7 @@ void removeVariables(std::vector<std::string>& lines) {
 
 void removeConfig(std::vector<std::string>& lines) {
   std::erase_if(lines, [](const std::string& line) {
-    return std::ranges::any_of(DumpingConfig, [&](std::string_view entry) { return line.starts_with(entry); });
+    return std::ranges::any_of(dumpingConfig, [&](std::string_view entry) { return line.starts_with(entry); });
   });
 }
 
@@ -33,4 +33,4 @@ void stopDumping(ReproEnvelope& envelope) {
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

@@ -6,7 +6,7 @@
 
 #include "minifier/core/verdict_cache.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 Search::Search(Candidate start, const SearchContext& context)
     : m_context(context), m_identity(context.oracle.identity()) {
@@ -49,13 +49,11 @@ Result<void> Search::judgeStart() {
     return fail(ErrorCode::BadUsage, "the start graph does not fail, so there is nothing to minify{}{}",
                 verdict.detail.empty() ? "" : ": ", verdict.detail);
   }
-  if (verdict.kind == VerdictKind::CannotTest) {
+  if (verdict.kind == VerdictKind::CannotTest)
     return fail(ErrorCode::BadUsage, "the start graph cannot be tested: {}", verdict.detail);
-  }
   const auto& only = m_context.options.onlyFingerprint;
-  if (only && *only != verdict.fingerprint) {
+  if (only && *only != verdict.fingerprint)
     return fail(ErrorCode::BadUsage, "the start graph fails with '{}', not with '{}'", verdict.fingerprint, *only);
-  }
   m_result.fingerprint = verdict.fingerprint;
   return report("start", batch[0], true);
 }
@@ -75,7 +73,7 @@ Result<std::optional<ResumePoint>> Search::firstAccepted(const Reduction& reduct
   RecordedValues values(m_result.candidate, m_context.stop);
   const ReductionInput input{m_result.candidate, values};  // edits refer to it until they are built
   const std::vector<Edit> edits = reduction.edits(input, resume);
-  const auto width = static_cast<std::size_t>(std::clamp(m_context.options.parallelQueries, 1, 64));
+  const auto width = std::size_t(std::clamp(m_context.options.parallelQueries, 1, 64));
   std::vector<Proposal> batch;
   for (std::size_t i = 0; i < edits.size() || !batch.empty(); ++i) {
     KERF_CHECK(checkStop());
@@ -100,9 +98,8 @@ std::optional<Search::Proposal> Search::propose(const Edit& edit) {
   if (!built) return std::nullopt;
   Proposal proposal{.candidate = std::move(*built), .at = edit.at};
   proposal.size = measure(proposal.candidate);
-  if (!(proposal.size < m_best) || proposal.size.outputs == 0 || !proposal.candidate.module.graph.lint()) {
+  if (!(proposal.size < m_best) || proposal.size.outputs == 0 || !proposal.candidate.module.graph.lint())
     return std::nullopt;
-  }
   proposal.key = verdictKey(m_hasher.hash(proposal.candidate), m_identity, m_context.options.flakeVotes);
   proposal.verdict = m_context.cache.find(proposal.key);
   if (proposal.verdict) {
@@ -161,7 +158,7 @@ Result<void> Search::accept(const Reduction& reduction, Proposal& proposal) {
 
 Result<void> Search::report(const std::string& reduction, const Proposal& proposal, bool accepted) {
   MinifyProgress progress;
-  progress.step = {.index = static_cast<int>(m_result.steps.size()),
+  progress.step = {.index = int(m_result.steps.size()),
                    .test = m_result.tests,
                    .reduction = reduction,
                    .size = proposal.size,
@@ -187,7 +184,7 @@ double Search::secondsLeft() const {
   if (m_result.tests == 0) return -1;
   const std::chrono::duration<double> elapsed = Clock::now() - m_began;
   const double since = m_result.tests - m_testsAtLastAccept;
-  const auto nodes = static_cast<double>(m_best.nodes);
+  const auto nodes = double(m_best.nodes);
   const double lucky = 4 * std::log2(nodes);
   const double queries = std::max(0.0, (since < lucky ? lucky : 3 * nodes) - since);
   return elapsed.count() / m_result.tests * queries;
@@ -198,4 +195,4 @@ Result<void> Search::checkStop() const {
   return {};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

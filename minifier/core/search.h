@@ -9,7 +9,7 @@
 #include "minifier/core/query_batch.h"
 #include "minifier/core/reduction.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 /// Everything that one minification needs besides its start graph and its reductions. Not owned.
 struct SearchContext {
@@ -62,4 +62,4 @@ class Search {
   int m_testsAtLastAccept = 0;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

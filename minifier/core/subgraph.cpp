@@ -7,7 +7,7 @@
 #include "minifier/core/candidate.h"
 #include "minifier/core/candidate_editor.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 namespace {
 
@@ -48,9 +48,8 @@ std::vector<NodeId> outsideOperands(const Graph& graph, const NodeSet& kept) {
   for (NodeId id : graph.order()) {
     if (!kept.contains(id)) continue;
     for (NodeId operand : graph.node(id).inputs()) {
-      if (!kept.contains(operand) && isCallOp(graph.node(operand)) && seen.insert(operand).second) {
+      if (!kept.contains(operand) && isCallOp(graph.node(operand)) && seen.insert(operand).second)
         operands.push_back(operand);
-      }
     }
   }
   return operands;
@@ -117,4 +116,4 @@ std::optional<Candidate> removeNodes(const ReductionInput& input, const std::vec
   return editor.finish([&](const Node& node) { return !gone.contains(node.id()) && isImpureByName(node); });
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

@@ -6,7 +6,7 @@
 
 #include "minifier/core/reduction.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 using NodeSet = std::unordered_set<NodeId>;
 
@@ -25,4 +25,4 @@ std::optional<Candidate> keepOnly(const ReductionInput& input, const std::vector
 ///     a = f(x); b = g(a); c = h(b)   remove {b}   →   c = h(b), b a placeholder
 std::optional<Candidate> removeNodes(const ReductionInput& input, const std::vector<NodeId>& removed);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

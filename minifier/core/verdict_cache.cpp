@@ -1,7 +1,7 @@
 // MemoryVerdictCache: a map under a lock.
 #include "minifier/core/verdict_cache.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 std::optional<Verdict> MemoryVerdictCache::find(const std::string& key) {
   const std::lock_guard lock(m_mutex);
@@ -23,4 +23,4 @@ std::string verdictKey(const Hash128& candidate, const std::string& oracleIdenti
   return fmt::format("{}:{}:{}", candidate.hex(), hashText(oracleIdentity).hex(), votes);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

@@ -6,7 +6,7 @@
 
 #include "minifier/core/minify.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline core {
 
 class MemoryVerdictCache : public VerdictCache {
  public:
@@ -22,4 +22,4 @@ class MemoryVerdictCache : public VerdictCache {
 /// Key of a verdict: the candidate, who judged it, and how often.
 std::string verdictKey(const Hash128& candidate, const std::string& oracleIdentity, int votes);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline core

@@ -11,18 +11,18 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 #include "minifier/core/repro_settings.h"
 #include "minifier/oracle/process_isolation.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int CannotTestCode = 125;
-constexpr std::string_view ReproName = "repro.py";
+constexpr int cannotTestCode = 125;
+constexpr std::string_view reproName = "repro.py";
 
 /// A fresh folder that goes away with this object.
 class TemporaryFolder {
@@ -30,9 +30,8 @@ class TemporaryFolder {
   static Result<TemporaryFolder> make() {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "kerf-candidate-XXXXXX").string();
-    if (error || !::mkdtemp(pattern.data())) {
+    if (error || !::mkdtemp(pattern.data()))
       return fail(ErrorCode::Environment, "cannot make a folder for a candidate: {}", std::strerror(errno));
-    }
     return TemporaryFolder(pattern);
   }
   TemporaryFolder(TemporaryFolder&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
@@ -102,7 +101,7 @@ Verdict verdictOfStatus(int status, const CommandOracleOptions& options, const f
   if (WIFSIGNALED(status)) return failure(fmt::format("command:signal {}", WTERMSIG(status)));
   const int code = WEXITSTATUS(status);
   if (code == 0) return {.kind = VerdictKind::Passes, .detail = "exit 0"};
-  if (code == CannotTestCode) return cannotTest("exit 125: the command cannot test this candidate");
+  if (code == cannotTestCode) return cannotTest("exit 125: the command cannot test this candidate");
   if (code > 128) return failure(fmt::format("command:signal {}", code - 128));  // what a shell says of its child
   if (options.tracebackIsUntestable && hasTraceback(folder)) return cannotTest("the script raised an exception");
   return failure(fmt::format("command:exit {}", code));
@@ -116,7 +115,7 @@ CommandOracle::CommandOracle(CommandOracleOptions options, Capture like, std::si
 Result<void> CommandOracle::writeRepro(const Candidate& candidate, const fs::path& folder) const {
   const CapturedGraph* like = m_graphIndex < m_like.graphs.size() ? &m_like.graphs[m_graphIndex] : nullptr;
   KERF_TRY(CapturedGraph graph, makeCapturedGraph(candidate.module, candidate.inputs, like));
-  ExportOptions options{.fileName = std::string(ReproName)};
+  ExportOptions options{.fileName = std::string(reproName)};
   if (!m_options.accuracy.empty()) options.accuracy = m_options.accuracy;
   Capture capture = makeCapture(std::move(graph), m_like);
   stopDumping(capture.envelope);
@@ -132,15 +131,14 @@ Result<Verdict> CommandOracle::judge(const Candidate& candidate, std::stop_token
     if (written.error().code == ErrorCode::Environment) return std::unexpected(written.error());
     return cannotTest(written.error().text());
   }
-  const std::string line = commandLine(m_options.command, folder.path() / ReproName);
+  const std::string line = commandLine(m_options.command, folder.path() / reproName);
   const IsolationLimits limits{.timeout = m_options.timeout, .limitResources = false};
   KERF_TRY(const IsolatedOutcome outcome,
            runIsolated([&] { return runShell(line, folder.path()); }, limits, std::move(stop)));
   if (outcome.exit == IsolatedExit::Cancelled) return fail(ErrorCode::Cancelled, "the command was stopped");
   if (outcome.exit == IsolatedExit::TimedOut) return failure("command:timeout");
-  if (outcome.exit == IsolatedExit::Crashed || outcome.payload == "fork") {
+  if (outcome.exit == IsolatedExit::Crashed || outcome.payload == "fork")
     return fail(ErrorCode::Environment, "cannot run the check command");
-  }
   return verdictOfStatus(std::atoi(outcome.payload.c_str()), m_options, folder.path());
 }
 
@@ -158,4 +156,4 @@ CommandOracleOptions torchOracle(const std::string& python, bool accuracy) {
   return options;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

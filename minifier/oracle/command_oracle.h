@@ -3,10 +3,10 @@
 
 #include <filesystem>
 
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "minifier/core/minify.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 struct CommandOracleOptions {
   /// Run by /bin/sh in the candidate's folder. "{}" stands for the path of repro.py; without it the path is appended.
@@ -36,4 +36,4 @@ class CommandOracle : public Oracle {
 /// `accuracy`: if it differs from eager) and 0 if not. An exception of the script itself cannot be tested.
 CommandOracleOptions torchOracle(const std::string& python, bool accuracy);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

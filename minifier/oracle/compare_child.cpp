@@ -6,11 +6,11 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "minifier/oracle/engine_oracle.h"
 #include "minifier/oracle/report_codec.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 namespace {
 
@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
 /// A compiled run may take this many times the reference run, and never less than the floor, before it is a hang.
-constexpr int HangFactor = 20;
-constexpr std::chrono::milliseconds HangFloor{1000};
+constexpr int hangFactor = 20;
+constexpr std::chrono::milliseconds hangFloor{1000};
 
 /// One byte that parent and child both see: how far the child came, even if it dies.
 class SharedPhase {
@@ -46,7 +46,7 @@ class SharedPhase {
 void setHangTimer(std::chrono::milliseconds limit) {
   itimerval timer{};
   timer.it_value.tv_sec = limit.count() / 1000;
-  timer.it_value.tv_usec = static_cast<suseconds_t>(limit.count() % 1000) * 1000;
+  timer.it_value.tv_usec = suseconds_t(limit.count() % 1000) * 1000;
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
@@ -74,7 +74,7 @@ class ChildComparison {
     auto graph = compileFx(m_candidate.module, options);
     if (!graph) return remember(graph.error());
     m_phase.set(CandidatePhase::Run);
-    setHangTimer(std::min(m_options.limits.timeout, std::max(HangFloor, reference * HangFactor)));
+    setHangTimer(std::min(m_options.limits.timeout, std::max(hangFloor, reference * hangFactor)));
     Result<Value> result = (*graph)->run(inputs);
     setHangTimer({});
     if (!result) return remember(result.error());
@@ -88,10 +88,7 @@ class ChildComparison {
   }
 
   static std::string encodeError(const Error& error) {
-    return json{{"code", static_cast<int>(error.code)},
-                {"message", error.message},
-                {"node", error.node},
-                {"trail", error.trail}}
+    return json{{"code", int(error.code)}, {"message", error.message}, {"node", error.node}, {"trail", error.trail}}
         .dump(-1, ' ', false, json::error_handler_t::replace);
   }
 
@@ -136,14 +133,12 @@ Result<IsolatedComparison> compareInChild(const Candidate& candidate, const Engi
   IsolatedComparison comparison;
   KERF_TRY(comparison.outcome, runIsolated(body, options.limits, std::move(stop)));
   comparison.phase = phase.get();
-  if (comparison.outcome.exit == IsolatedExit::Cancelled) {
+  if (comparison.outcome.exit == IsolatedExit::Cancelled)
     return fail(ErrorCode::Cancelled, "the comparison was stopped");
-  }
-  if (comparison.outcome.exit == IsolatedExit::Crashed && comparison.outcome.signal == SIGALRM) {
+  if (comparison.outcome.exit == IsolatedExit::Crashed && comparison.outcome.signal == SIGALRM)
     comparison.outcome.exit = IsolatedExit::TimedOut;
-  }
   if (comparison.outcome.exit == IsolatedExit::Finished) KERF_CHECK(readAnswer(comparison));
   return comparison;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

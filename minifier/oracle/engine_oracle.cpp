@@ -3,7 +3,7 @@
 
 #include "minifier/oracle/verdict_fingerprint.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 namespace {
 
@@ -33,18 +33,16 @@ bool blamesCompiledSide(CandidatePhase phase) {
 }
 
 std::string endOfProcess(const IsolatedComparison& comparison) {
-  if (comparison.outcome.exit == IsolatedExit::TimedOut) {
+  if (comparison.outcome.exit == IsolatedExit::TimedOut)
     return fmt::format("hang while the graph was in phase '{}'", phaseName(comparison.phase));
-  }
   return fmt::format("{} in phase '{}'", comparison.outcome.signalName(), phaseName(comparison.phase));
 }
 
 Verdict verdictOfEnd(const IsolatedComparison& comparison) {
   const std::string detail = endOfProcess(comparison);
   if (!blamesCompiledSide(comparison.phase)) return cannotTest(detail);
-  if (comparison.outcome.exit == IsolatedExit::TimedOut) {
+  if (comparison.outcome.exit == IsolatedExit::TimedOut)
     return failure(fmt::format("hang:{}", phaseName(comparison.phase)), detail);
-  }
   return failure(fmt::format("crash:{}:{}", comparison.outcome.signalName(), phaseName(comparison.phase)), detail);
 }
 
@@ -64,9 +62,8 @@ Result<Verdict> EngineOracle::judge(const Candidate& candidate, std::stop_token 
   if (comparison.outcome.exit != IsolatedExit::Finished) return verdictOfEnd(comparison);
   if (comparison.error) return verdictOfError(comparison);
   const std::string fingerprint = accuracyFingerprint(comparison.report);
-  if (fingerprint.empty() || !m_options.accuracy) {
+  if (fingerprint.empty() || !m_options.accuracy)
     return Verdict{.kind = VerdictKind::Passes, .detail = accuracyDetail(comparison.report)};
-  }
   return failure(fingerprint, accuracyDetail(comparison.report));
 }
 
@@ -92,4 +89,4 @@ Result<ComparisonReport> compareIsolated(const Candidate& candidate, const Engin
   return report;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

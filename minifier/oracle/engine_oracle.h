@@ -6,7 +6,7 @@
 #include "minifier/core/minify.h"
 #include "minifier/oracle/process_isolation.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 struct EngineOracleOptions {
   CompileOptions compile;  ///< faults included; observers must be empty (they would live in the child)
@@ -48,4 +48,4 @@ class EngineOracle : public Oracle {
   EngineOracleOptions m_options;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

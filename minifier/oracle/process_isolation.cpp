@@ -21,7 +21,7 @@
 #define KERF_UNLIMITED_ADDRESS_SPACE 1
 #endif
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -73,7 +73,7 @@ bool writeAll(int fd, const char* data, std::size_t size) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
     data += written;
-    size -= static_cast<std::size_t>(written);
+    size -= std::size_t(written);
   }
   return true;
 }
@@ -132,7 +132,7 @@ ReadEnd readUntilClosed(const Child& child, const IsolationLimits& limits, const
     const ssize_t size = ::read(child.pipe, buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) return ReadEnd::Closed;
-    received.append(buffer.data(), static_cast<std::size_t>(size));
+    received.append(buffer.data(), std::size_t(size));
   }
 }
 
@@ -184,4 +184,4 @@ Result<IsolatedOutcome> runIsolated(const std::function<std::string()>& body, co
   return outcome;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

@@ -10,7 +10,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 struct IsolationLimits {
   std::chrono::milliseconds timeout{10'000};  ///< wall time; the CPU limit is a second above it
@@ -35,4 +35,4 @@ struct IsolatedOutcome {
 Result<IsolatedOutcome> runIsolated(const std::function<std::string()>& body, const IsolationLimits& limits,
                                     std::stop_token stop = {});
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 namespace {
 
@@ -81,4 +81,4 @@ Result<ComparisonReport> decodeReport(std::string_view bytes) {
   }
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

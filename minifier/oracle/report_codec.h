@@ -6,10 +6,10 @@
 
 #include "engine/accuracy/same_two_models.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 std::string encodeReport(const ComparisonReport& report);
 /// Internal if the bytes are no report.
 Result<ComparisonReport> decodeReport(std::string_view bytes);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

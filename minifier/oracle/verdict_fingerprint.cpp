@@ -5,11 +5,11 @@
 #include <array>
 #include <cctype>
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 namespace {
 
-constexpr std::size_t MaxFingerprint = 200;
+constexpr std::size_t maxFingerprint = 200;
 
 bool isWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -62,7 +62,7 @@ std::string maskedMessage(std::string_view text) {
       ++i;
     }
   }
-  if (masked.size() > MaxFingerprint) masked.resize(MaxFingerprint);
+  if (masked.size() > maxFingerprint) masked.resize(maxFingerprint);
   return masked;
 }
 
@@ -74,7 +74,7 @@ std::string accuracyFingerprint(const ComparisonReport& report) {
   Difference worst = Difference::None;
   for (const OutputVerdict& output : report.outputs) worst = std::max(worst, differenceOf(output));
   if (worst == Difference::None) return report.same ? std::string() : "accuracy:shape";
-  return fmt::format("accuracy:{}", DifferenceNames[static_cast<std::size_t>(worst)]);
+  return fmt::format("accuracy:{}", DifferenceNames[std::size_t(worst)]);
 }
 
 std::string accuracyDetail(const ComparisonReport& report) {
@@ -88,4 +88,4 @@ std::string accuracyDetail(const ComparisonReport& report) {
                      worst->ratioToLimit, worst->reason);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

@@ -7,7 +7,7 @@
 #include "engine/accuracy/same_two_models.h"
 #include "engine/support/error.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline oracle {
 
 /// `text` with numbers, hexadecimal addresses and numbered names ("relu_12") masked, on one line, at most 200
 /// characters.
@@ -23,4 +23,4 @@ std::string accuracyFingerprint(const ComparisonReport& report);
 /// One line about the worst output: its name, error and ratio to the limit.
 std::string accuracyDetail(const ComparisonReport& report);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline oracle

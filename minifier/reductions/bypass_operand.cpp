@@ -7,7 +7,7 @@
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/subgraph.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -57,4 +57,4 @@ Reduction bypassOperand() {
   return {"bypass_operand", "Replaces a call by an operand of the same shape and dtype.", edits};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

@@ -5,8 +5,8 @@
 
 #include "minifier/core/reduction.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 Reduction bypassOperand();
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

@@ -6,7 +6,7 @@
 #include "minifier/core/candidate.h"
 #include "minifier/core/candidate_editor.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -22,8 +22,8 @@ void addChunks(const ReductionInput& input, const std::vector<NodeId>& outputs, 
                std::vector<Edit>& list) {
   for (std::size_t begin = 0; begin < outputs.size(); begin += width) {
     const std::size_t end = std::min(begin + width, outputs.size());
-    list.push_back(keepOutputs(input, {outputs.begin() + static_cast<std::ptrdiff_t>(begin),
-                                       outputs.begin() + static_cast<std::ptrdiff_t>(end)}));
+    list.push_back(
+        keepOutputs(input, {outputs.begin() + std::ptrdiff_t(begin), outputs.begin() + std::ptrdiff_t(end)}));
   }
 }
 
@@ -37,7 +37,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
   }
   for (std::size_t i = 0; outputs.size() > 2 && i < outputs.size(); ++i) {
     std::vector<NodeId> others = outputs;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    others.erase(others.begin() + std::ptrdiff_t(i));
     list.push_back(keepOutputs(input, std::move(others)));
   }
   return list;
@@ -47,4 +47,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 Reduction cutOutputs() { return {"cut_outputs", "Returns fewer of the outputs.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

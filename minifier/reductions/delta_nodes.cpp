@@ -5,7 +5,7 @@
 
 #include "minifier/core/subgraph.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -17,8 +17,7 @@ void addChunks(const ReductionInput& input, const std::vector<NodeId>& calls, Re
     const std::size_t chunk = (first.position / width + i) % chunks;
     const std::size_t end = calls.size() - chunk * width;
     const std::size_t begin = end > width ? end - width : 0;
-    const std::vector<NodeId> removed(calls.begin() + static_cast<std::ptrdiff_t>(begin),
-                                      calls.begin() + static_cast<std::ptrdiff_t>(end));
+    const std::vector<NodeId> removed(calls.begin() + std::ptrdiff_t(begin), calls.begin() + std::ptrdiff_t(end));
     list.push_back({{first.stage, chunk * width}, [&input, removed] { return removeNodes(input, removed); }});
   }
 }
@@ -38,4 +37,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
 
 Reduction deltaNodes() { return {"delta_nodes", "Drops chunks of calls; those still needed become inputs.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

@@ -5,10 +5,10 @@
 #include <map>
 #include <tuple>
 
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "minifier/core/subgraph.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -26,7 +26,7 @@ bool isView(const Node& node) {
 /// Calls of the same target and result type behave alike, more often than not.
 std::string kindOf(const Node& node) {
   const TensorMeta* meta = node.meta().value.tensor();
-  return fmt::format("{}:{}", node.target(), meta ? static_cast<int>(meta->dtype) : -1);
+  return fmt::format("{}:{}", node.target(), meta ? int(meta->dtype) : -1);
 }
 
 std::vector<Kind> kindsByRarity(const Graph& graph) {
@@ -61,4 +61,4 @@ Reduction isolateNodes() {
   return {"isolate_nodes", "Keeps one call alone, on the values it was recorded with.", edits};
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

@@ -6,8 +6,8 @@
 
 #include "minifier/core/reduction.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 Reduction isolateNodes();
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

@@ -5,18 +5,18 @@
 
 #include "minifier/core/subgraph.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
-constexpr int Levels = 3;
+constexpr int levels = 3;
 
 void addWindows(const ReductionInput& input, const std::vector<NodeId>& calls, std::size_t width,
                 std::vector<Edit>& list) {
   const std::size_t step = std::max<std::size_t>(1, width / 2);
   for (std::size_t begin = 0; begin + width <= calls.size(); begin += step) {
-    const std::vector<NodeId> window(calls.begin() + static_cast<std::ptrdiff_t>(begin),
-                                     calls.begin() + static_cast<std::ptrdiff_t>(begin + width));
+    const std::vector<NodeId> window(calls.begin() + std::ptrdiff_t(begin),
+                                     calls.begin() + std::ptrdiff_t(begin + width));
     list.push_back({{}, [&input, window] { return keepOnly(input, window); }});
   }
 }
@@ -25,7 +25,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   const std::vector<NodeId> calls = callNodes(input.graph());
   std::size_t width = calls.size();
-  for (int level = 0; level < Levels && width > 1; ++level) {
+  for (int level = 0; level < levels && width > 1; ++level) {
     width = (width + 1) / 2;
     addWindows(input, calls, width, list);
   }
@@ -36,4 +36,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 Reduction keepWindow() { return {"keep_window", "Keeps a run of calls alone, on recorded values.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

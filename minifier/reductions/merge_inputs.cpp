@@ -5,7 +5,7 @@
 
 #include "minifier/core/candidate_editor.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -36,4 +36,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 Reduction mergeInputs() { return {"merge_inputs", "Makes one input of two that look alike.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

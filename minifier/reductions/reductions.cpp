@@ -3,7 +3,7 @@
 
 #include "minifier/core/search.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 std::vector<Reduction> allReductions() {
   return {
@@ -19,4 +19,4 @@ Result<MinifyResult> minify(Candidate start, Oracle& oracle, VerdictCache& cache
   return search.run(allReductions(), singleRemovals());
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

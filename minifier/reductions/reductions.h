@@ -1,11 +1,12 @@
-// The table of reductions, and the one that decides whether a result is 1-minimal.
+// The table of reductions, the one that decides whether a result is 1-minimal, and minify() over them.
 #pragma once
 
 #include <vector>
 
+#include "minifier/core/minify.h"
 #include "minifier/core/reduction.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 #define KERF_REDUCTION(name, function) Reduction function();
 #include "minifier/reductions/reductions.def"
@@ -16,4 +17,9 @@ std::vector<Reduction> allReductions();
 /// Every edit that takes away a single node: each call cut or bypassed, each output dropped, each input merged.
 Reduction singleRemovals();
 
-}  // namespace kerf
+/// Cuts a failing captured graph down to a 1-minimal one that fails in the same way.
+/// BadUsage if the start graph does not fail. On cancel returns what was reached, with `cancelled` set.
+Result<MinifyResult> minify(Candidate start, Oracle& oracle, VerdictCache& cache, const MinifyOptions& options,
+                            const MinifyObserver& observer, std::stop_token stop);
+
+}  // namespace kerf::inline minifier::inline reductions

@@ -3,7 +3,7 @@
 
 #include "minifier/core/subgraph.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -11,7 +11,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   const std::vector<NodeId> calls = callNodes(input.graph());
   for (std::size_t dropped = calls.size() / 2; dropped > 0; dropped /= 2) {
-    const std::vector<NodeId> kept(calls.begin(), calls.end() - static_cast<std::ptrdiff_t>(dropped));
+    const std::vector<NodeId> kept(calls.begin(), calls.end() - std::ptrdiff_t(dropped));
     list.push_back({{}, [&input, kept] { return keepOnly(input, kept); }});
   }
   return list;
@@ -21,4 +21,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 Reduction removeSuffix() { return {"remove_suffix", "Stops early and returns what is alive there.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

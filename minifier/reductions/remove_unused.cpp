@@ -3,7 +3,7 @@
 
 #include "minifier/core/candidate_editor.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -19,4 +19,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 Reduction removeUnused() { return {"remove_unused", "Drops dead calls and inputs that nothing reads.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

@@ -9,7 +9,7 @@
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/subgraph.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -88,9 +88,8 @@ std::set<std::int64_t, std::greater<>> inputSizes(const Candidate& candidate) {
 std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   const auto add = [&](std::int64_t from, std::int64_t to) {
-    for (bool inCalls : {true, false}) {
+    for (bool inCalls : {true, false})
       list.push_back({{}, [&input, from, to, inCalls] { return shrink(input, from, to, inCalls); }});
-    }
   };
   for (std::int64_t size : inputSizes(input.candidate)) {
     add(size, 1);
@@ -103,4 +102,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 Reduction shrinkInputs() { return {"shrink_inputs", "Makes a dimension of the inputs smaller.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

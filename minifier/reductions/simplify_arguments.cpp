@@ -1,11 +1,11 @@
 // simplify_arguments: one operand at a time, by the schema's word on what may be absent.
 #include "minifier/reductions/simplify_arguments.h"
 
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/subgraph.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -23,7 +23,7 @@ void addShorterLists(const ReductionInput& input, NodeId call, std::size_t index
   for (std::size_t drop = items->items.size(); drop-- > 0;) {
     if (!items->items[drop].as<NodeId>()) continue;
     ListArgument shorter = *items;
-    shorter.items.erase(shorter.items.begin() + static_cast<std::ptrdiff_t>(drop));
+    shorter.items.erase(shorter.items.begin() + std::ptrdiff_t(drop));
     list.push_back({{}, [&input, call, index, shorter] { return withArgument(input, call, index, shorter); }});
   }
 }
@@ -35,9 +35,8 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
     const OpInfo* op = node.op() == Opcode::CallFunction ? findOp(node.target()) : nullptr;
     if (!op) continue;
     for (std::size_t i = 0; i < node.args().size() && i < op->schema.arguments.size(); ++i) {
-      if (node.args()[i].as<NodeId>() && op->schema.arguments[i].type == "Tensor?") {
+      if (node.args()[i].as<NodeId>() && op->schema.arguments[i].type == "Tensor?")
         list.push_back({{}, [&input, call, i] { return withArgument(input, call, i, Argument()); }});
-      }
       addShorterLists(input, call, i, list);
     }
   }
@@ -48,4 +47,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 Reduction simplifyArguments() { return {"simplify_arguments", "Leaves out optional operands and list items.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

@@ -4,7 +4,7 @@
 #include "minifier/core/subgraph.h"
 #include "minifier/reductions/reductions.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
@@ -12,9 +12,8 @@ void append(std::vector<Edit>& list, std::vector<Edit> more) { std::ranges::move
 
 std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
-  for (NodeId call : callNodes(input.graph())) {
+  for (NodeId call : callNodes(input.graph()))
     list.push_back({{}, [&input, call] { return removeNodes(input, {call}); }});
-  }
   append(list, bypassOperand().edits(input, {}));
   append(list, cutOutputs().edits(input, {}));
   append(list, mergeInputs().edits(input, {}));
@@ -26,4 +25,4 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 Reduction singleRemovals() { return {"single_removals", "Takes away a single node.", edits}; }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline reductions

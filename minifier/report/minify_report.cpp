@@ -1,11 +1,11 @@
 // What a minification came to, as a capture and as text.
 #include "minifier/report/minify_report.h"
 
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 #include "engine/ir/printer.h"
 #include "minifier/core/repro_settings.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline report {
 
 namespace {
 
@@ -71,4 +71,4 @@ Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like,
   return capture;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline report

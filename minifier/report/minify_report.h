@@ -1,10 +1,10 @@
 // What a minification came to: the repro to hand on, and a report for people.
 #pragma once
 
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "minifier/core/minify.h"
 
-namespace kerf {
+namespace kerf::inline minifier::inline report {
 
 /// How the result was found, as far as MinifyResult does not say.
 struct MinifyReportContext {
@@ -22,4 +22,4 @@ std::string minifySummary(const MinifyResult& result);
 /// Markdown: summary, table of accepted steps, the graph.
 std::string minifyReport(const MinifyResult& result, const MinifyReportContext& context);
 
-}  // namespace kerf
+}  // namespace kerf::inline minifier::inline report

@@ -8,7 +8,7 @@
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
 
-namespace kerf {
+namespace kerf::inline storage::inline database {
 
 namespace {
 
@@ -67,8 +67,7 @@ void bind(SQLite::Statement& statement, int index, const SqlValue& value) {
     statement.bind(index, std::string(*text));
   } else if (const auto* bytes = std::get_if<std::span<const std::byte>>(&value)) {
     // A zero-length blob must not become NULL, so it never gets a null pointer.
-    statement.bindNoCopy(index, bytes->empty() ? static_cast<const void*>("") : bytes->data(),
-                         static_cast<int>(bytes->size()));
+    statement.bindNoCopy(index, bytes->empty() ? static_cast<const void*>("") : bytes->data(), int(bytes->size()));
   } else {
     statement.bind(index);
   }
@@ -111,7 +110,7 @@ std::string SqlRow::text(int column) const {
 
 std::span<const std::byte> SqlRow::bytes(int column) const {
   const auto cell = const_cast<SQLite::Statement&>(statementOf(m_statement)).getColumn(column);
-  return {static_cast<const std::byte*>(cell.getBlob()), static_cast<std::size_t>(cell.getBytes())};
+  return {static_cast<const std::byte*>(cell.getBlob()), std::size_t(cell.getBytes())};
 }
 
 struct Database::Impl {
@@ -125,9 +124,8 @@ struct Database::Impl {
 
   SQLite::Statement& prepared(std::string_view sql) {
     auto found = statements.find(sql);
-    if (found == statements.end()) {
+    if (found == statements.end())
       found = statements.emplace(sql, std::make_unique<SQLite::Statement>(handle, std::string(sql))).first;
-    }
     return *found->second;
   }
 };
@@ -204,4 +202,4 @@ Result<void> Database::transaction(const std::function<Result<void>()>& body) {
   return outcome;
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline storage::inline database

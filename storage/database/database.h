@@ -15,7 +15,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline storage::inline database {
 
 /// A bound parameter. Text and bytes are borrowed for the length of the call. NaN is stored as NULL and read as NaN.
 using SqlValue = std::variant<std::monostate, std::int64_t, double, std::string_view, std::span<const std::byte>>;
@@ -81,4 +81,4 @@ Result<T> queryOne(Database& database, std::string_view sql, const SqlValues& va
   return std::move(rows.front());
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline storage::inline database

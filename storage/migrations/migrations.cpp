@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-namespace kerf {
+namespace kerf::inline storage::inline migrations {
 
 namespace {
 
@@ -70,30 +70,26 @@ Result<void> applyMissing(Database& database, int target) {
   KERF_TRY(const auto application, pragma(database, "PRAGMA application_id"));
   KERF_TRY(const auto version, pragma(database, "PRAGMA user_version"));
   KERF_CHECK(checkVersion(database.path(), application, version));
-  for (auto next = version; next < target; ++next) {
-    KERF_CHECK(database.executeScript(migrations.at(static_cast<std::size_t>(next))));
-  }
+  for (auto next = version; next < target; ++next) KERF_CHECK(database.executeScript(migrations.at(std::size_t(next))));
   return database.executeScript(fmt::format("PRAGMA user_version = {}", target));
 }
 
 }  // namespace
 
-int newestSchema() { return static_cast<int>(migrations.size()); }
+int newestSchema() { return int(migrations.size()); }
 
 Result<void> checkStoreHeader(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return {};
-  if (!std::filesystem::is_regular_file(path, error)) {
+  if (!std::filesystem::is_regular_file(path, error))
     return fail(ErrorCode::BadInput, "the store {} is no regular file", path.string());
-  }
   std::array<char, 100> header{};
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return fail(ErrorCode::Environment, "cannot read the store {}; check its permissions", path.string());
   stream.read(header.data(), header.size());
   if (stream.gcount() == 0) return {};
-  if (stream.gcount() < 100 || std::memcmp(header.data(), "SQLite format 3", 16) != 0) {
+  if (stream.gcount() < 100 || std::memcmp(header.data(), "SQLite format 3", 16) != 0)
     return fail(ErrorCode::BadInput, "{} is no Kerf store; choose another file with --store", path.string());
-  }
   const std::uint32_t version = bigEndian(header.data() + 60);
   const std::uint32_t application = bigEndian(header.data() + 68);
   // An untouched header: a store whose creation was interrupted or sits in the write-ahead log. migrate() decides.
@@ -113,4 +109,4 @@ Result<void> migrate(Database& database, int target) {
   return database.transaction([&] { return applyMissing(database, target); });
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline storage::inline migrations

@@ -4,7 +4,7 @@
 #include "engine/support/result.h"
 #include "storage/database/database.h"
 
-namespace kerf {
+namespace kerf::inline storage::inline migrations {
 
 /// "KERF" as SQLite's application_id: what tells a Kerf store from any other SQLite file.
 inline constexpr std::uint32_t kerfApplicationId = 0x4B455246;
@@ -20,4 +20,4 @@ Result<void> checkStoreHeader(const std::filesystem::path& path);
 /// checkStoreHeader, before anything is written. `target` is the schema to stop at (tests make stores of old versions).
 Result<void> migrate(Database& database, int target = newestSchema());
 
-}  // namespace kerf
+}  // namespace kerf::inline storage::inline migrations

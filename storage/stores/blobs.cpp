@@ -12,7 +12,7 @@
 #include "engine/tensor/atomic_file.h"
 #include "engine/tensor/torch_zip.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -90,9 +90,9 @@ Result<void> createFolder(const std::filesystem::path& directory) {
 Result<std::string> putBlob(Database& database, std::span<const std::byte> bytes, BlobForm form) {
   const std::string hash = hashBytes(bytes).hex();
   const bool pack = form == BlobForm::Compressed && shrinks(bytes);
-  KERF_CHECK(database.execute(
-      "INSERT OR IGNORE INTO blobs(hash, size, encoding) VALUES (?, ?, ?)",
-      {std::string_view(hash), static_cast<std::int64_t>(bytes.size()), std::string_view(pack ? "zlib" : "")}));
+  KERF_CHECK(
+      database.execute("INSERT OR IGNORE INTO blobs(hash, size, encoding) VALUES (?, ?, ?)",
+                       {std::string_view(hash), std::int64_t(bytes.size()), std::string_view(pack ? "zlib" : "")}));
   if (database.changes() > 0) KERF_CHECK(putParts(database, hash, bytes, pack));
   return hash;
 }
@@ -107,7 +107,7 @@ Result<StoragePtr> blob(Database& database, const std::string& hash) {
                             }));
   if (!size) return fail(ErrorCode::NotFound, "the store holds no blob {}", hash);
   KERF_TRY(auto storage, Storage::allocate(*size));
-  const auto total = static_cast<std::size_t>(*size);
+  const auto total = std::size_t(*size);
   std::size_t filled = 0;
   KERF_CHECK(database.query(
       "SELECT bytes FROM blob_parts WHERE blob = ? ORDER BY part", {std::string_view(hash)}, [&](const SqlRow& row) {
@@ -144,8 +144,9 @@ Result<std::filesystem::path> materializeContent(Database& database, const std::
                                 [](const SqlRow& row) { return row.text(0); }, "the store lost a graph's text")));
   KERF_TRY(const auto named,
            (queryAll<NamedBlob>(database, "SELECT name, blob FROM content_blobs WHERE content = ? ORDER BY name",
-                                {std::string_view(hash)},
-                                [](const SqlRow& row) { return NamedBlob{row.text(0), row.text(1)}; })));
+                                {std::string_view(hash)}, [](const SqlRow& row) {
+                                  return NamedBlob{row.text(0), row.text(1)};
+                                })));
   KERF_CHECK(createFolder(named.empty() ? directory : directory / "storages"));
   for (const auto& entry : named) KERF_CHECK(writeNamedBlob(database, entry, directory / "storages"));
   const auto path = directory / "repro.py";
@@ -160,4 +161,4 @@ std::string nowUtc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
 }
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

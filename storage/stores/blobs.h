@@ -4,7 +4,7 @@
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 enum class BlobForm { AsTheyAre, Compressed };  ///< Compressed only where that makes them a tenth smaller
 /// Stores the bytes unless they are there already; returns their hash. Call inside a transaction.
@@ -24,4 +24,4 @@ Result<void> createFolder(const std::filesystem::path& directory);
 /// Now, as ISO 8601 in UTC with seconds.
 std::string nowUtc();
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

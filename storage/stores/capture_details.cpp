@@ -1,6 +1,6 @@
 #include "storage/stores/capture_details.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -9,27 +9,26 @@ constexpr std::string_view recordColumns =
 
 RecordRow recordRow(const SqlRow& row) {
   RecordRow record;
-  record.ordinal = static_cast<int>(row.integer(0));
+  record.ordinal = int(row.integer(0));
   record.kind = row.text(1);
   record.name = row.text(2);
-  record.source = {row.text(3), static_cast<int>(row.integer(4)), record.kind, row.text(5),
-                   static_cast<int>(row.integer(6))};
+  record.source = {row.text(3), int(row.integer(4)), record.kind, row.text(5), int(row.integer(6))};
   record.form = row.text(7);
   record.bytes = row.integer(8);
-  if (!row.isNull(9)) record.graph = static_cast<int>(row.integer(9));
+  if (!row.isNull(9)) record.graph = int(row.integer(9));
   return record;
 }
 
 CompileRow compileRow(const SqlRow& row) {
   CompileRow compile;
-  compile.ordinal = static_cast<int>(row.integer(0));
+  compile.ordinal = int(row.integer(0));
   compile.id = row.text(1);
-  compile.rank = static_cast<int>(row.integer(2));
+  compile.rank = int(row.integer(2));
   compile.status = row.text(3);
   compile.failure = row.text(4);
   compile.frame = row.text(5);
-  compile.graphs = static_cast<int>(row.integer(6));
-  compile.records = static_cast<int>(row.integer(7));
+  compile.graphs = int(row.integer(6));
+  compile.records = int(row.integer(7));
   compile.milliseconds = row.real(8);
   return compile;
 }
@@ -80,4 +79,4 @@ Result<std::vector<CompileRow>> compiles(Database& database, std::int64_t captur
                               {captureId}, compileRow);
 }
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

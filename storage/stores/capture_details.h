@@ -4,7 +4,7 @@
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 /// Call inside a transaction.
 Result<void> addRecords(Database& database, std::int64_t captureId, const std::vector<RecordRow>& records);
@@ -14,4 +14,4 @@ Result<std::vector<RecordRow>> records(Database& database, std::int64_t captureI
 Result<RecordRow> record(Database& database, std::int64_t captureId, int ordinal);
 Result<std::vector<CompileRow>> compiles(Database& database, std::int64_t captureId);
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -10,7 +10,7 @@
 #include "engine/tensor/mapped_file.h"
 #include "storage/stores/blobs.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -36,7 +36,7 @@ Result<fs::path> relativeName(const std::string& name) {
 }
 
 Result<FileState> stateOf(const fs::path& path) {
-  struct stat status{};
+  struct stat status {};
   if (::stat(path.c_str(), &status) == 0) {
     if (!S_ISREG(status.st_mode)) return fail(Error{ErrorCode::BadInput, "no regular file", path.string(), 0, {}, {}});
     return FileState{status.st_size, std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
@@ -75,9 +75,8 @@ Error changed(const FileRow& row, ErrorCode code, std::string what) {
 Result<void> linkFile(const FileRow& row, const fs::path& target) {
   const auto state = stateOf(row.source);
   if (!state) return fail(changed(row, state.error().code, "the file is gone: " + state.error().message));
-  if (state->size != row.size || state->modified != row.modified) {
+  if (state->size != row.size || state->modified != row.modified)
     return fail(changed(row, ErrorCode::BadInput, "the file has changed since it was imported"));
-  }
   std::error_code problem;
   fs::create_symlink(row.source, target, problem);
   if (!problem) return {};
@@ -104,9 +103,8 @@ Result<void> addFiles(Database& database, std::int64_t captureId, const std::vec
                       const StoreProgress& progress) {
   std::int64_t position = 0;
   for (const auto& file : files) {
-    if (progress && !progress(double(position) / double(files.size()))) {
+    if (progress && !progress(double(position) / double(files.size())))
       return fail(ErrorCode::Cancelled, "stopped while storing {}; nothing of it was stored", file.source.string());
-    }
     KERF_CHECK(addFile(database, captureId, position++, file));
   }
   return {};
@@ -123,4 +121,4 @@ Result<fs::path> materializeFiles(Database& database, std::int64_t captureId, co
   return directory / *first.begin();
 }
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -4,7 +4,7 @@
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 /// Keeps the files of capture `captureId`. Call inside a transaction. BadInput for a name that is no relative path;
 /// Cancelled when `progress` says so.
@@ -14,4 +14,4 @@ Result<void> addFiles(Database& database, std::int64_t captureId, const std::vec
 Result<std::filesystem::path> materializeFiles(Database& database, std::int64_t captureId,
                                                const std::filesystem::path& directory);
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

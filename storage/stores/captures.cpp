@@ -4,7 +4,7 @@
 #include "storage/stores/capture_details.h"
 #include "storage/stores/capture_files.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -19,18 +19,16 @@ constexpr std::string_view graphColumns =
 
 CaptureRow captureRow(const SqlRow& row) {
   CaptureRow capture{row.integer(0), row.text(1), row.text(2), row.text(3), row.text(4), row.text(5)};
-  capture.graphCount = static_cast<int>(row.integer(6));
-  capture.compileCount = static_cast<int>(row.integer(7));
-  capture.recordCount = static_cast<int>(row.integer(8));
-  capture.fileCount = static_cast<int>(row.integer(9));
+  capture.graphCount = int(row.integer(6));
+  capture.compileCount = int(row.integer(7));
+  capture.recordCount = int(row.integer(8));
+  capture.fileCount = int(row.integer(9));
   return capture;
 }
 
 GraphRow graphRow(const SqlRow& row) {
-  GraphRow graph{row.integer(0), row.integer(1), static_cast<int>(row.integer(2)),
-                 row.text(3),    row.text(4),    static_cast<int>(row.integer(5))};
-  graph.source = {row.text(6), static_cast<int>(row.integer(7)), row.text(8), row.text(9),
-                  static_cast<int>(row.integer(10))};
+  GraphRow graph{row.integer(0), row.integer(1), int(row.integer(2)), row.text(3), row.text(4), int(row.integer(5))};
+  graph.source = {row.text(6), int(row.integer(7)), row.text(8), row.text(9), int(row.integer(10))};
   return graph;
 }
 
@@ -59,9 +57,8 @@ Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture
   KERF_CHECK(addFiles(database, id, capture.files, progress));
   std::int64_t ordinal = 0;
   for (const auto& graph : capture.graphs) {
-    if (progress && !progress(double(ordinal) / double(capture.graphs.size()))) {
+    if (progress && !progress(double(ordinal) / double(capture.graphs.size())))
       return fail(ErrorCode::Cancelled, "stopped while storing {}; nothing of it was stored", capture.path);
-    }
     KERF_CHECK(addGraph(database, id, ++ordinal, graph, !capture.files.empty()));
   }
   KERF_CHECK(addRecords(database, id, capture.records));
@@ -97,9 +94,8 @@ Result<CaptureRow> capture(Database& database, std::int64_t id) {
 }
 
 Result<std::vector<GraphRow>> graphs(Database& database, std::optional<std::int64_t> captureId) {
-  if (!captureId) {
+  if (!captureId)
     return queryAll<GraphRow>(database, fmt::format("{} ORDER BY capture, ordinal", graphColumns), {}, graphRow);
-  }
   return queryAll<GraphRow>(database, fmt::format("{} WHERE capture = ? ORDER BY ordinal", graphColumns), {*captureId},
                             graphRow);
 }
@@ -137,4 +133,4 @@ Result<std::string> snapshotText(Database& database, const std::string& hash) {
       [](const SqlRow& row) { return row.text(0); }, fmt::format("the store has no snapshot {}", hash));
 }
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -4,7 +4,7 @@
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 /// One transaction; the same content hash and path again returns the old row's id.
 Result<std::int64_t> addCapture(Database& database, const NewCapture& capture, const StoreProgress& progress);
@@ -20,4 +20,4 @@ Result<std::string> graphContent(Database& database, std::int64_t graphId);
 Result<void> putSnapshot(Database& database, const std::string& hash, const std::string& graphText, int nodes);
 Result<std::string> snapshotText(Database& database, const std::string& hash);
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -46,4 +46,4 @@ bool isOtherLiveProcess(const std::string& owner) {
   return describe(pid) == owner;
 }
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

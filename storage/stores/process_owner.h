@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 /// "boot id:pid:start time" of the calling process.
 std::string thisProcess();
 /// Whether `owner` is another process of this boot that is still alive.
 bool isOtherLiveProcess(const std::string& owner);
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -3,7 +3,7 @@
 #include "storage/stores/blobs.h"
 #include "storage/stores/process_owner.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -17,9 +17,9 @@ ReductionRow reductionRow(const SqlRow& row) {
   reduction.oracle = row.text(2);
   reduction.status = row.text(3);
   reduction.startedAt = row.text(4);
-  reduction.startNodes = static_cast<int>(row.integer(5));
-  reduction.bestNodes = static_cast<int>(row.integer(6));
-  reduction.tests = static_cast<int>(row.integer(7));
+  reduction.startNodes = int(row.integer(5));
+  reduction.bestNodes = int(row.integer(6));
+  reduction.tests = int(row.integer(7));
   reduction.fingerprint = row.text(8);
   return reduction;
 }
@@ -28,13 +28,13 @@ StepRow stepRow(const SqlRow& row) {
   StepRow step;
   step.id = row.integer(0);
   step.reductionId = row.integer(1);
-  step.index = static_cast<int>(row.integer(2));
-  step.test = static_cast<int>(row.integer(3));
+  step.index = int(row.integer(2));
+  step.test = int(row.integer(3));
   step.reduction = row.text(4);
   step.graphHash = row.text(5);
   step.fingerprint = row.text(6);
-  step.nodes = static_cast<int>(row.integer(7));
-  step.outputs = static_cast<int>(row.integer(8));
+  step.nodes = int(row.integer(7));
+  step.outputs = int(row.integer(8));
   step.inputBytes = row.integer(9);
   step.nanoseconds = row.integer(10);
   return step;
@@ -97,9 +97,8 @@ Result<std::optional<ReductionRow>> resumable(Database& database, std::int64_t g
 }
 
 Result<std::vector<ReductionRow>> reductions(Database& database, std::optional<std::int64_t> graphId) {
-  if (!graphId) {
+  if (!graphId)
     return queryAll<ReductionRow>(database, fmt::format("{} ORDER BY id", reductionColumns), {}, reductionRow);
-  }
   return queryAll<ReductionRow>(database, fmt::format("{} WHERE graph = ? ORDER BY id", reductionColumns), {*graphId},
                                 reductionRow);
 }
@@ -135,4 +134,4 @@ Result<void> putVerdict(Database& database, const std::string& key, const std::s
                           {std::string_view(key), std::string_view(json)});
 }
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -4,7 +4,7 @@
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 Result<std::int64_t> startReduction(Database& database, const ReductionRow& reduction);
 /// One transaction: content, step and the reduction's best figures.
@@ -19,4 +19,4 @@ Result<std::string> stepContent(Database& database, std::int64_t stepId);
 Result<std::optional<std::string>> verdict(Database& database, const std::string& key);
 Result<void> putVerdict(Database& database, const std::string& key, const std::string& json);
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

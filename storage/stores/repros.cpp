@@ -2,7 +2,7 @@
 
 #include "storage/stores/blobs.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -16,7 +16,7 @@ ReproRow reproRow(const SqlRow& row) {
   repro.path = row.text(3);
   repro.hash = row.text(4);
   repro.createdAt = row.text(5);
-  repro.nodes = static_cast<int>(row.integer(6));
+  repro.nodes = int(row.integer(6));
   return repro;
 }
 
@@ -53,4 +53,4 @@ Result<std::string> reproContent(Database& database, std::int64_t id) {
       fmt::format("the store has no repro p{}", id));
 }
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -4,11 +4,11 @@
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 Result<std::int64_t> addRepro(Database& database, const ReproRow& repro, const NewGraph& content);
 Result<std::vector<ReproRow>> repros(Database& database);
 Result<ReproRow> repro(Database& database, std::int64_t id);
 Result<std::string> reproContent(Database& database, std::int64_t id);
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -2,7 +2,7 @@
 
 #include "storage/stores/blobs.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -18,13 +18,13 @@ SnapshotRow passRow(const SqlRow& row) {
   SnapshotRow pass;
   pass.id = row.integer(0);
   pass.runId = row.integer(1);
-  pass.index = static_cast<int>(row.integer(2));
+  pass.index = int(row.integer(2));
   pass.pass = row.text(3);
   pass.stage = row.text(4);
   pass.hashBefore = row.text(5);
   pass.hashAfter = row.text(6);
-  pass.nodesBefore = static_cast<int>(row.integer(7));
-  pass.nodesAfter = static_cast<int>(row.integer(8));
+  pass.nodesBefore = int(row.integer(7));
+  pass.nodesAfter = int(row.integer(8));
   pass.nanoseconds = row.integer(9);
   pass.changed = row.integer(10) != 0;
   return pass;
@@ -103,4 +103,4 @@ Result<std::vector<ComparisonRow>> comparisons(Database& database, std::int64_t 
       {runId}, comparisonRow);
 }
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -4,7 +4,7 @@
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
 
-namespace kerf::stores {
+namespace kerf::inline storage::inline stores {
 
 Result<std::int64_t> addRun(Database& database, const RunRow& run);
 Result<void> finishRun(Database& database, std::int64_t runId, const std::string& status, std::int64_t nanoseconds);
@@ -14,4 +14,4 @@ Result<std::vector<RunRow>> runs(Database& database, std::optional<std::int64_t>
 Result<std::vector<SnapshotRow>> passes(Database& database, std::int64_t runId);
 Result<std::vector<ComparisonRow>> comparisons(Database& database, std::int64_t runId);
 
-}  // namespace kerf::stores
+}  // namespace kerf::inline storage::inline stores

@@ -12,7 +12,7 @@
 #include "storage/stores/repros.h"
 #include "storage/stores/runs.h"
 
-namespace kerf {
+namespace kerf::inline storage::inline stores {
 
 namespace {
 
@@ -147,4 +147,4 @@ Result<std::filesystem::path> Store::materializeRepro(std::int64_t reproId, cons
   return stores::materializeContent(m_impl->database, content, directory);
 }
 
-}  // namespace kerf
+}  // namespace kerf::inline storage::inline stores

@@ -17,7 +17,7 @@
 #include "engine/ir/graph_module.h"
 #include "engine/support/result.h"
 
-namespace kerf {
+namespace kerf::inline storage::inline stores {
 
 /// Ids print as "c3" (capture), "c3/g1" (graph 1 of capture 3), "r5" (run), "m2" (reduction), "p4" (repro).
 struct CaptureRow {
@@ -204,4 +204,4 @@ class Store {
   std::unique_ptr<Impl> m_impl;
 };
 
-}  // namespace kerf
+}  // namespace kerf::inline storage::inline stores

@@ -1,22 +1,14 @@
 // Reads the arrow and library tables of resources/docs/architecture.md and fails on any #include they do not allow.
-#include <fstream>
 #include <regex>
-#include <sstream>
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include "tests/arch/source_tree.h"
+
+namespace kerf::arch {
 namespace {
 
-namespace fs = std::filesystem;
 using Table = std::map<std::string, std::vector<std::string>>;
-
-std::string readFile(const fs::path& path) {
-  std::ifstream stream(path);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 /// Lines of the fenced block ```name in `markdown`.
 std::vector<std::string> block(const std::string& markdown, const std::string& name) {
@@ -24,9 +16,12 @@ std::vector<std::string> block(const std::string& markdown, const std::string& n
   std::istringstream stream(markdown);
   bool inside = false;
   for (std::string line; std::getline(stream, line);) {
-    if (line == "```" + name) inside = true;
-    else if (line == "```") inside = false;
-    else if (inside) lines.push_back(line);
+    if (line == "```" + name)
+      inside = true;
+    else if (line == "```")
+      inside = false;
+    else if (inside)
+      lines.push_back(line);
   }
   return lines;
 }
@@ -50,11 +45,6 @@ bool matches(const std::string& folder, const std::string& pattern) {
   return folder == pattern;
 }
 
-std::string folderOf(const std::string& path) {
-  const auto second = path.find('/', path.find('/') + 1);
-  return path.substr(0, second);
-}
-
 struct Include {
   std::string from;    ///< file, relative to the source tree
   std::string folder;  ///< its folder, "engine/ir"
@@ -65,8 +55,7 @@ struct Include {
 std::vector<Include> includesOf(const std::string& text, const std::string& file) {
   static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
   std::vector<Include> found;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
+  for (const std::string& line : linesOf(text)) {
     std::smatch match;
     if (line.find("include") == std::string::npos || !std::regex_search(line, match, pattern)) continue;
     found.push_back({file, folderOf(file), match[2], match[1] == "\""});
@@ -76,15 +65,8 @@ std::vector<Include> includesOf(const std::string& text, const std::string& file
 
 std::vector<Include> allIncludes() {
   std::vector<Include> all;
-  const fs::path root = KERF_SOURCE_DIR;
-  for (const char* top : {"app", "ui", "engine", "minifier", "storage"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
-      const auto extension = entry.path().extension();
-      if (extension != ".h" && extension != ".cpp") continue;
-      const auto file = fs::relative(entry.path(), root).generic_string();
-      for (auto& include : includesOf(readFile(entry.path()), file)) all.push_back(std::move(include));
-    }
-  }
+  for (const auto& file : sourceFiles())
+    for (auto& include : includesOf(file.text, file.path)) all.push_back(std::move(include));
   return all;
 }
 
@@ -95,9 +77,8 @@ std::vector<std::string> strayArrows(const Table& table, const std::vector<Inclu
     const auto to = folderOf(include.header);
     if (to == include.folder || to.find('/') == std::string::npos) continue;
     const auto row = table.find(include.folder);
-    const bool allowed = row != table.end() && std::ranges::any_of(row->second, [&](const auto& pattern) {
-                           return matches(to, pattern);
-                         });
+    const bool allowed = row != table.end() &&
+                         std::ranges::any_of(row->second, [&](const auto& pattern) { return matches(to, pattern); });
     if (!allowed) stray.push_back(include.from + " includes " + include.header);
   }
   return stray;
@@ -148,21 +129,15 @@ TEST(Arrows, EveryFolderHasARow) {
 TEST(Arrows, AStrayIncludeIsSeen) {
   const auto table = arrows(architecture());
   const auto bad = includesOf("#include \"engine/pipeline/compile_fx.h\"\n", "engine/ir/graph.cpp");
-  EXPECT_EQ(strayArrows(table, bad), std::vector<std::string>{"engine/ir/graph.cpp includes engine/pipeline/compile_fx.h"});
+  EXPECT_EQ(strayArrows(table, bad),
+            std::vector<std::string>{"engine/ir/graph.cpp includes engine/pipeline/compile_fx.h"});
   const auto qt = includesOf("#include <QWidget>\n", "engine/ir/graph.cpp");
   EXPECT_THAT(strayLibraries(architecture(), qt), testing::ElementsAre("engine/ir/graph.cpp includes <QWidget>"));
 }
 
 TEST(Size, NoSourceFileIsLongerThan500Lines) {
-  const fs::path root = KERF_SOURCE_DIR;
-  for (const char* top : {"app", "ui", "engine", "minifier", "storage"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
-      const auto extension = entry.path().extension();
-      if (extension != ".h" && extension != ".cpp") continue;
-      const auto text = readFile(entry.path());
-      EXPECT_LE(std::ranges::count(text, '\n'), 500) << fs::relative(entry.path(), root);
-    }
-  }
+  for (const auto& file : sourceFiles()) EXPECT_LE(std::ranges::count(file.text, '\n'), 500) << file.path;
 }
 
 }  // namespace
+}  // namespace kerf::arch

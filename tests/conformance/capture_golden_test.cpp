@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

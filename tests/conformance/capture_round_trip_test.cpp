@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/capture/importers.h"
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

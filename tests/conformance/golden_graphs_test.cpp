@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "engine/accuracy/same_two_models.h"
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/tensor/safetensors.h"
 
 namespace kerf {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/ops/recorded_calls.h"
+#include "engine/ops/core/recorded_calls.h"
 
 namespace kerf {
 namespace {
@@ -28,7 +28,7 @@ TEST(OpInfo, RecordedCallsPass) {
     table << overload.op << ' ' << overload.passed << ' ' << overload.failed << ' ' << overload.unsupported << '\n';
     for (const auto& failure : overload.failures) table << "    " << failure << '\n';
   }
-  const int incomplete = static_cast<int>(report->overloads.size()) - report->completeOverloads();
+  const int incomplete = int(report->overloads.size()) - report->completeOverloads();
   RecordProperty("complete", report->completeOverloads());
   std::cout << report->completeOverloads() << " of " << report->overloads.size() << " overloads; calls passed "
             << report->passed << ", failed " << report->failed << ", unsupported " << report->unsupported << '\n';

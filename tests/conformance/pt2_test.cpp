@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "engine/capture/importers.h"
-#include "engine/capture/pt2_inputs.h"
+#include "engine/capture/pt2/inputs.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/dtype_module.h"
 #include "engine/tensor/safetensors.h"
 

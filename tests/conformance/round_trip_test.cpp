@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "engine/capture/capture.h"
-#include "engine/capture/pt2_writer.h"
+#include "engine/capture/common/capture.h"
+#include "engine/capture/pt2/writer.h"
 
 namespace kerf {
 namespace {

@@ -50,7 +50,7 @@ std::string firstDifference(const std::string& actual, const std::string& expect
   std::istringstream a(actual), b(expected);
   for (int line = 1;; ++line) {
     std::string left, right;
-    const bool more = static_cast<bool>(std::getline(a, left)), moreB = static_cast<bool>(std::getline(b, right));
+    const bool more = bool(std::getline(a, left)), moreB = bool(std::getline(b, right));
     if (!more && !moreB) return {};
     if (left == right && more == moreB) continue;
     return "line " + std::to_string(line) + "\n  actual:   " + left.substr(0, 300) +

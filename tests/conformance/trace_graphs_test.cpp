@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "engine/capture/capture.h"
-#include "engine/capture/generated_inputs.h"
+#include "engine/capture/common/capture.h"
+#include "engine/capture/common/generated_inputs.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ir/symbolic.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf {
 namespace {

@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "engine/accuracy/same.h"
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/compile_fx.h"
 #include "engine/pipeline/dtype_module.h"
 #include "engine/tensor/safetensors.h"

@@ -1,7 +1,7 @@
 // Bad captures: every one is refused with file, line and reason, or imports with a note.
 #include <chrono>
 
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 #include "engine/ir/printer.h"
 #include "tests/unit/capture_testing.h"
 
@@ -21,8 +21,7 @@ Error refused(const std::string& text, const ImportLimits& limits = {}) {
 }
 
 int lineOf(const std::string& text, const std::string& part) {
-  return 1 +
-         static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(part)), '\n'));
+  return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(text.find(part)), '\n'));
 }
 
 TEST(BadInput, EveryTruncationIsRefusedOrWhole) {
@@ -107,7 +106,7 @@ TEST(BadInput, SaysThatBackwardStateHasNoRepro) {
 TEST(BadInput, GarbageIsRefused) {
   const TemporaryFolder folder;
   std::string garbage;
-  for (int i = 0; i < 5000; ++i) garbage += static_cast<char>((i * 7919 + i / 3) & 0xff);
+  for (int i = 0; i < 5000; ++i) garbage += char((i * 7919 + i / 3) & 0xff);
   struct Case {
     std::string content;
     std::string message;

@@ -3,11 +3,11 @@
 
 #include <sys/resource.h>
 
+#include "engine/capture/archive/zip_inflate.h"
+#include "engine/capture/archive/zip_writer.h"
 #include "engine/capture/importers.h"
-#include "engine/capture/pt2_archive.h"
-#include "engine/capture/pt2_pickle.h"
-#include "engine/capture/zip_inflate.h"
-#include "engine/capture/zip_writer.h"
+#include "engine/capture/pt2/archive.h"
+#include "engine/capture/pt2/pickle.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {
@@ -90,9 +90,9 @@ TEST(Pt2Errors, RefusesMembersThatOverlapExactly) {
   const std::size_t end = file.find("PK\x05\x06");
   const std::string entry = file.substr(first, length);
   file.replace(second, end - second, entry);
-  const auto size = static_cast<std::uint32_t>(2 * length);
+  const auto size = std::uint32_t(2 * length);
   const std::size_t record = second + length;
-  for (int i = 0; i < 4; ++i) file[record + 12 + static_cast<std::size_t>(i)] = static_cast<char>(size >> (8 * i));
+  for (int i = 0; i < 4; ++i) file[record + 12 + std::size_t(i)] = char(size >> (8 * i));
   expectRefused(imported(file), "overlap", "overlap");
 }
 

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <set>
 
-#include "engine/capture/fusion_from_ir.h"
+#include "engine/capture/debug/fusion_from_ir.h"
 #include "engine/capture/importers.h"
-#include "engine/capture/repro_writer.h"
-#include "engine/capture/torch_trace_fusion.h"
+#include "engine/capture/repro/writer.h"
+#include "engine/capture/trace/fusion.h"
 #include "tests/fuzz/checks.h"
 
 namespace kerf::fuzz {
@@ -26,7 +26,8 @@ bool checkDot(std::string_view text) {
   const std::string written = reproText(*capture, 0);
   const auto again = importRepro(written, {}, limits);
   if (again && again->graphs[0].contentHash() == capture->graphs[0].contentHash()) return true;
-  require(again.has_value(), "what was written of a drawing does not read", again ? "" : again.error().text() + "\n" + written);
+  require(again.has_value(), "what was written of a drawing does not read",
+          again ? "" : again.error().text() + "\n" + written);
   require(false, "export and import changed the graph", written);
   return false;
 }
@@ -44,14 +45,15 @@ bool checkDebugFiles(std::string_view text) {
   if (!nodes && exitCode(nodes.error().code) != 2) std::abort();
   if (!nodes) return dot || provenance;
   // joining must keep every kernel and every node
-  FusionGroup kernel;
+  RecordedFusionGroup kernel;
   kernel.kernel = "cpp_fused_0:1";
   details.fusionGroups.push_back(kernel);
   const std::size_t before = details.fusionGroups.size();
   addIrGroups(*nodes, origin, 0, details);
   if (details.fusionGroups.size() < before) std::abort();
   std::set<std::string_view> grouped;
-  for (const FusionGroup& group : details.fusionGroups) grouped.insert(group.buffers.begin(), group.buffers.end());
+  for (const RecordedFusionGroup& group : details.fusionGroups)
+    grouped.insert(group.buffers.begin(), group.buffers.end());
   for (const InductorIrNode& node : *nodes) {
     const bool kept = node.members.empty()
                           ? grouped.contains(node.name)

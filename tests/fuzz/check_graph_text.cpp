@@ -1,9 +1,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/capture/graph_text_capture.h"
 #include "engine/capture/importers.h"
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
+#include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
 #include "tests/fuzz/checks.h"
 

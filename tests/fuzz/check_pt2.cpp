@@ -2,9 +2,9 @@
 #include <cstdlib>
 
 #include "engine/capture/importers.h"
-#include "engine/capture/pt2_archive.h"
-#include "engine/capture/pt2_graph_reader.h"
-#include "engine/capture/pt2_graph_writer.h"
+#include "engine/capture/pt2/archive.h"
+#include "engine/capture/pt2/graph_reader.h"
+#include "engine/capture/pt2/graph_writer.h"
 #include "engine/ir/printer.h"
 #include "tests/fuzz/checks.h"
 
@@ -47,7 +47,7 @@ bool checkPt2(std::string_view bytes) {
     for (const StorageRef& storage : graph.storages)
       if (storage.file)
         require(storage.file->offset >= 0 && storage.file->length >= 0 &&
-                    storage.file->offset + storage.file->length <= static_cast<std::int64_t>(bytes.size()),
+                    storage.file->offset + storage.file->length <= std::int64_t(bytes.size()),
                 "a storage lies outside the file", "");
     (void)printPythonCode(graph.module);
     (void)graph.contentHash();

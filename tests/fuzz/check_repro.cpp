@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 #include "engine/ir/printer.h"
 #include "tests/fuzz/checks.h"
 

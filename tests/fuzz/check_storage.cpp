@@ -21,7 +21,7 @@ class MemoryFile {
     while (m_file >= 0 && !bytes.empty()) {
       const ssize_t written = ::write(m_file, bytes.data(), bytes.size());
       if (written <= 0) break;
-      bytes.remove_prefix(static_cast<std::size_t>(written));
+      bytes.remove_prefix(std::size_t(written));
     }
   }
   ~MemoryFile() { ::close(m_file); }
@@ -49,7 +49,7 @@ bool same(const Tensor& one, const Tensor& other) {
   const auto bytes = [](const Tensor& tensor) {
     return std::string_view(
         reinterpret_cast<const char*>(tensor.storage()->data()) + tensor.offset() * itemSize(tensor.dtype()),
-        static_cast<std::size_t>(tensor.byteSize()));
+        std::size_t(tensor.byteSize()));
   };
   return one.dtype() == other.dtype() && one.sizes() == other.sizes() && bytes(one) == bytes(other);
 }
@@ -97,8 +97,7 @@ bool checkSafetensors(std::string_view bytes) {
 
 bool checkStorageFile(std::string_view bytes) {
   const auto storage = readTorchStorage(std::as_bytes(std::span(bytes.data(), bytes.size())), -1);
-  if (storage && (*storage)->bytes() > static_cast<std::int64_t>(bytes.size()) * 1040)
-    std::abort();  // grew beyond deflate
+  if (storage && (*storage)->bytes() > std::int64_t(bytes.size()) * 1040) std::abort();  // grew beyond deflate
   if (storage) requireRoundTrip(**storage);
   const bool safetensors = checkSafetensors(bytes);
   return storage.has_value() || safetensors;

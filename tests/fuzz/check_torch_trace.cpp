@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "engine/capture/importers.h"
-#include "engine/capture/torch_trace_follower.h"
-#include "engine/capture/torch_trace_header.h"
-#include "engine/capture/torch_trace_scanner.h"
+#include "engine/capture/trace/follower.h"
+#include "engine/capture/trace/header.h"
+#include "engine/capture/trace/scanner.h"
 #include "engine/support/hash.h"
 #include "tests/fuzz/checks.h"
 
@@ -47,7 +47,7 @@ void checkRecords(const CaptureDetails& details, std::size_t graphs) {
   for (const CaptureRecord& record : details.records) {
     const auto text = record.text();
     require(text.has_value(), "an indexed payload cannot be read", text ? "" : text.error().text());
-    require(record.graph < static_cast<int>(graphs), "a record names a graph that is not there", record.kind);
+    require(record.graph < int(graphs), "a record names a graph that is not there", record.kind);
     (void)details.stackOf(record);
   }
   for (const CompileEntry& entry : details.compiles) {
@@ -78,8 +78,7 @@ void checkGraphs(Capture& capture) {
 bool isHonest(std::string_view bytes, const CaptureDetails& details) {
   return std::ranges::all_of(details.records, [&](const CaptureRecord& record) {
     const auto header = trace::parseTraceHeader(record.metadata);
-    const auto raw =
-        bytes.substr(static_cast<std::size_t>(record.payload.offset), static_cast<std::size_t>(record.payload.length));
+    const auto raw = bytes.substr(std::size_t(record.payload.offset), std::size_t(record.payload.length));
     return raw.empty() || (header && trace::payloadMatches(raw, header->checksum));
   });
 }
@@ -106,7 +105,7 @@ void requireSameDetails(const CaptureDetails& followed, const CaptureDetails& im
   const auto event = [](const TimelineEvent& item) {
     return std::tie(item.name, item.compileId, item.rank, item.thread, item.beginUs, item.durationUs, item.depth);
   };
-  const auto group = [](const FusionGroup& item) {
+  const auto group = [](const RecordedFusionGroup& item) {
     return std::tie(item.kernel, item.origin.line, item.buffers, item.postGradNodes, item.preGradNodes);
   };
   const auto same = [](const auto& projection) {
@@ -150,7 +149,7 @@ std::vector<std::size_t> someCuts(std::string_view bytes) {
   std::vector<std::size_t> cuts;
   std::uint64_t state = hashText(bytes).low;
   for (int i = 0; i < 4; ++i, state = state * 6364136223846793005u + 1442695040888963407u)
-    cuts.push_back(static_cast<std::size_t>((state >> 20) % (bytes.size() + 1)));
+    cuts.push_back(std::size_t((state >> 20) % (bytes.size() + 1)));
   std::ranges::sort(cuts);
   return cuts;
 }

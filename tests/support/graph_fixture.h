@@ -7,7 +7,7 @@
 
 #include "engine/ir/graph_module.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/tensor/dispatch.h"
 
 namespace kerf::testing_support {

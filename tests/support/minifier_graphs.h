@@ -5,27 +5,25 @@
 #include <functional>
 #include <random>
 
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "minifier/core/candidate.h"
 #include "minifier/core/minify.h"
 
 namespace kerf::testing {
 
-inline constexpr const char* Relu = "torch.ops.aten.relu.default";
-inline constexpr const char* Tanh = "torch.ops.aten.tanh.default";
-inline constexpr const char* Exp = "torch.ops.aten.exp.default";
-inline constexpr const char* Add = "torch.ops.aten.add.Tensor";
-inline constexpr const char* Mul = "torch.ops.aten.mul.Tensor";
-inline constexpr const char* Permute = "torch.ops.aten.permute.default";
-inline constexpr const char* Addmm = "torch.ops.aten.addmm.default";
+inline constexpr const char* reluTarget = "torch.ops.aten.relu.default";
+inline constexpr const char* tanhTarget = "torch.ops.aten.tanh.default";
+inline constexpr const char* expTarget = "torch.ops.aten.exp.default";
+inline constexpr const char* addTarget = "torch.ops.aten.add.Tensor";
+inline constexpr const char* mulTarget = "torch.ops.aten.mul.Tensor";
+inline constexpr const char* permuteTarget = "torch.ops.aten.permute.default";
+inline constexpr const char* addmmTarget = "torch.ops.aten.addmm.default";
 
 /// Contiguous tensor with values in [-1, 1) that depend on `seed` only.
 inline Tensor filled(const Sizes& sizes, unsigned seed) {
   Tensor tensor = *Tensor::zeros(DType::Float32, sizes);
   std::mt19937 random(seed);
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
-    tensor.data<float>()[i] = static_cast<float>(random() % 2000) / 1000.0f - 1.0f;
-  }
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) tensor.data<float>()[i] = float(random() % 2000) / 1000.0f - 1.0f;
   return tensor;
 }
 
@@ -36,7 +34,7 @@ struct CandidateBuilder {
 
   NodeId input(const char* name, const Sizes& sizes) {
     const NodeId id = graph.placeholder(name);
-    candidate.inputs.emplace_back(filled(sizes, static_cast<unsigned>(candidate.inputs.size())));
+    candidate.inputs.emplace_back(filled(sizes, unsigned(candidate.inputs.size())));
     graph.setValueMeta(id, metaOf(candidate.inputs.back()));
     return id;
   }
@@ -62,10 +60,10 @@ inline Candidate mlp(int layers, int reluAt) {
   }
   NodeId current = x;
   for (int i = 0; i < layers; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const NodeId permute = b.call(Permute, {weights[at], Argument::list({1, 0})}, "permute");
-    const NodeId addmm = b.call(Addmm, {biases[at], current, permute}, "addmm");
-    current = i == reluAt ? b.call(Relu, {addmm}, "relu") : b.call(Tanh, {addmm}, "tanh");
+    const auto at = std::size_t(i);
+    const NodeId permute = b.call(permuteTarget, {weights[at], Argument::list({1, 0})}, "permute");
+    const NodeId addmm = b.call(addmmTarget, {biases[at], current, permute}, "addmm");
+    current = i == reluAt ? b.call(reluTarget, {addmm}, "relu") : b.call(tanhTarget, {addmm}, "tanh");
   }
   return b.finish({current});
 }

@@ -51,10 +51,10 @@ TEST(CaptureTreeModel, ListsFilesAndTheirGraphs) {
   model.setCaptures({ready, refused});
   EXPECT_EQ(text(model).toStdString(), "run/repro.py\n  forward\nrun/bad.py");
   const auto graph = model.index(0, 0, model.index(0, 0));
-  EXPECT_EQ(graph.data(CaptureTreeModel::kDetailRole).toString(), "5 nodes");
+  EXPECT_EQ(graph.data(CaptureTreeModel::detailRole).toString(), "5 nodes");
   EXPECT_EQ(model.location(graph).capture, 4);
   EXPECT_EQ(model.location(model.index(1, 0)).capture, -1);
-  EXPECT_EQ(model.index(1, 0).data(CaptureTreeModel::kDetailRole).toString(), "refused");
+  EXPECT_EQ(model.index(1, 0).data(CaptureTreeModel::detailRole).toString(), "refused");
   EXPECT_EQ(model.indexOf({4, 0, Location::Stage::Pass, 2, {}}), graph);
 }
 
@@ -83,8 +83,8 @@ TEST(CaptureTreeModel, ListsCompileIdsWithTheirGraphsAndRecords) {
             "  Records\n"
             "    str");
   const auto capture = model.index(0, 0), first = model.index(0, 0, capture), second = model.index(1, 0, capture);
-  EXPECT_EQ(first.data(CaptureTreeModel::kDetailRole).toString(), "1.5 s");
-  EXPECT_EQ(second.data(CaptureTreeModel::kDetailRole).toString(), "failed");
+  EXPECT_EQ(first.data(CaptureTreeModel::detailRole).toString(), "1.5 s");
+  EXPECT_EQ(second.data(CaptureTreeModel::detailRole).toString(), "failed");
   EXPECT_EQ(model.location(second).graph, 2);
   EXPECT_EQ(model.indexOf({7, 1, Location::Stage::Captured, -1, {}}), model.index(1, 0, first));
   EXPECT_EQ(model.record(model.index(0, 0, model.index(2, 0, first))), 0);

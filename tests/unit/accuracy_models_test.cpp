@@ -48,7 +48,7 @@ struct Model {
 };
 
 Tensor floats(std::initializer_list<float> values) {
-  Tensor t = Tensor::zeros(DType::Float32, {static_cast<std::int64_t>(values.size())}).value();
+  Tensor t = Tensor::zeros(DType::Float32, {std::int64_t(values.size())}).value();
   std::ranges::copy(values, t.data<float>());
   return t;
 }

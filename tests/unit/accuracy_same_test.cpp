@@ -13,13 +13,13 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Tensor tensor(DType dtype, const std::vector<double>& values) {
-  Tensor t = Tensor::zeros(DType::Float64, {static_cast<std::int64_t>(values.size())}).value();
+  Tensor t = Tensor::zeros(DType::Float64, {std::int64_t(values.size())}).value();
   std::ranges::copy(values, t.data<double>());
   return t.to(dtype).value();
 }
 
 Tensor filled(DType dtype, std::int64_t count, double value) {
-  return tensor(dtype, std::vector<double>(static_cast<std::size_t>(count), value));
+  return tensor(dtype, std::vector<double>(std::size_t(count), value));
 }
 
 OutputVerdict verdict(const Value& ref, const Value& res, const Value& fp64 = {}, const SameOptions& options = {}) {

@@ -3,8 +3,8 @@
 
 #include <zlib.h>
 
+#include "engine/capture/debug/inductor_ir.h"
 #include "engine/capture/importers.h"
-#include "engine/capture/inductor_ir.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

@@ -25,11 +25,28 @@ TEST(FuzzSeeds, ReprosImportOrAreRefused) {
   std::size_t count = 0;
   const std::set<std::string> good = accepted("repro", fuzz::checkRepro, count);
   EXPECT_GE(count, 30u);
-  for (const char* name : {"relu.py", "mlp_train_forward.py", "convbn_train_forward.py", "attention_train_forward.py",
-                           "dlrm_infer_forward.py", "init.py", "kinds.py", "alias.py", "symbols.py", "dynamo.py",
-                           "old.py", "old_append.py", "nested_class.py", "one_line_main.py", "isolate_string.py",
-                           "unknown_op.py", "values.py", "found_odd_calls.py", "found_signs_and_names.py",
-                           "found_boxed_nothing.py", "found_symbol_calls.py", "found_absurd_empty.py"})
+  for (const char* name : {"relu.py",
+                           "mlp_train_forward.py",
+                           "convbn_train_forward.py",
+                           "attention_train_forward.py",
+                           "dlrm_infer_forward.py",
+                           "init.py",
+                           "kinds.py",
+                           "alias.py",
+                           "symbols.py",
+                           "dynamo.py",
+                           "old.py",
+                           "old_append.py",
+                           "nested_class.py",
+                           "one_line_main.py",
+                           "isolate_string.py",
+                           "unknown_op.py",
+                           "values.py",
+                           "found_odd_calls.py",
+                           "found_signs_and_names.py",
+                           "found_boxed_nothing.py",
+                           "found_symbol_calls.py",
+                           "found_absurd_empty.py"})
     EXPECT_TRUE(good.contains(name)) << name;
   for (const std::string& name : good) EXPECT_FALSE(name.starts_with("bad_")) << name;
 }

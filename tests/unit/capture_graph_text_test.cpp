@@ -1,7 +1,7 @@
 // Graphs pasted as text: every form, log prefixes, several at once, and where nodes come from.
-#include "engine/capture/graph_text_capture.h"
 #include "engine/capture/importers.h"
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
+#include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
 #include "tests/unit/capture_testing.h"
 
@@ -132,9 +132,7 @@ TEST(GraphText, HostileTextIsRefusedQuickly) {
   const std::string whole = seed("mlp_forward.txt");
   for (std::size_t cut = 0; cut < whole.size(); cut += 7) {
     const auto capture = importGraphText(std::string_view(whole).substr(0, cut), "cut.txt");
-    if (!capture) {
-      EXPECT_EQ(exitCode(capture.error().code), 2);
-    }
+    if (!capture) EXPECT_EQ(exitCode(capture.error().code), 2);
   }
 }
 

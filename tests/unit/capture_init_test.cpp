@@ -1,8 +1,8 @@
 // __init__: buffers, parameters, submodules; and tensors written as Python literals, both ways.
 #include <cmath>
 
-#include "engine/capture/init_parser.h"
-#include "engine/capture/tensor_literal.h"
+#include "engine/capture/common/tensor_literal.h"
+#include "engine/capture/repro/init_parser.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {
@@ -62,7 +62,7 @@ TEST(InitParser, ReadsBuffersParametersAndModules) {
 TEST(TensorLiteral, ReadsWhatReprPrints) {
   EXPECT_EQ(literal("tensor(3)").dtype(), DType::Int64);
   EXPECT_EQ(literal("tensor(3)").itemAsInt(), 3);
-  EXPECT_EQ(literal("tensor([1., 2.5000e-05])").itemAsDouble(1), static_cast<double>(2.5e-5f));
+  EXPECT_EQ(literal("tensor([1., 2.5000e-05])").itemAsDouble(1), double(2.5e-5f));
   EXPECT_EQ(literal("tensor([True, False])").dtype(), DType::Bool);
   EXPECT_EQ(literal("tensor([1, 2], dtype=torch.int8)").dtype(), DType::Int8);
   EXPECT_EQ(literal("tensor([], size=(0, 4))").sizes(), (Sizes{0, 4}));

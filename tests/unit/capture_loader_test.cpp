@@ -1,5 +1,5 @@
 // load_args: every line of the grammar (formats A.1), aliasing, symbols, older forms.
-#include "engine/capture/loader_parser.h"
+#include "engine/capture/repro/loader_parser.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

@@ -2,7 +2,7 @@
 #include <array>
 #include <random>
 
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {
@@ -149,10 +149,8 @@ class OddForward {
     return all;
   }
 
-  int pick(int count) { return static_cast<int>(m_random() % static_cast<unsigned>(count)); }
-  const std::string& one(const Texts& from) {
-    return from[static_cast<std::size_t>(pick(static_cast<int>(from.size())))];
-  }
+  int pick(int count) { return int(m_random() % unsigned(count)); }
+  const std::string& one(const Texts& from) { return from[std::size_t(pick(int(from.size())))]; }
 
   std::string value(int depth) {
     return pick(3) != 0                ? (pick(3) == 0 ? one(names()) : std::string(pick(2) == 0 ? "x" : "y"))

@@ -1,7 +1,7 @@
 // Inductor's ops in ATen's terms: the rewritten graphs compute the same.
-#include "engine/capture/pt2_stock_ops.h"
+#include "engine/capture/pt2/stock_ops.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {
@@ -12,7 +12,7 @@ Argument pair(std::int64_t a, std::int64_t b) { return Argument::list({Argument(
 /// Values without ties, in no order.
 Tensor mixed(const Sizes& sizes) {
   Tensor tensor = *Tensor::zeros(DType::Float32, sizes);
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) tensor.data<float>()[i] = static_cast<float>((i * 37) % 101);
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) tensor.data<float>()[i] = float((i * 37) % 101);
   return tensor;
 }
 

@@ -1,10 +1,10 @@
 // Exported programs: graphs as torch.export.load builds them, weights in place, every layout, and exact round trips.
 #include "engine/capture/importers.h"
-#include "engine/capture/pt2_inputs.h"
-#include "engine/capture/pt2_program.h"
-#include "engine/capture/pt2_writer.h"
+#include "engine/capture/pt2/inputs.h"
+#include "engine/capture/pt2/program.h"
+#include "engine/capture/pt2/writer.h"
 #include "engine/ir/printer.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/tensor/mapped_file.h"
 #include "tests/fuzz/checks.h"
 #include "tests/unit/capture_testing.h"
@@ -102,7 +102,7 @@ TEST(Pt2Import, FillsTheSignature) {
 TEST(Pt2Import, LeavesWeightsInTheFileAndSharesThem) {
   const CapturedGraph graph = opened(seed("linear.pt2"));
   EXPECT_EQ(graph.inputs[0].storageIndex, graph.inputs[1].storageIndex);
-  const StorageRef& weight = graph.storages.at(static_cast<std::size_t>(graph.inputs[0].storageIndex));
+  const StorageRef& weight = graph.storages.at(std::size_t(graph.inputs[0].storageIndex));
   ASSERT_TRUE(weight.file.has_value());
   EXPECT_EQ(weight.data, nullptr);
   EXPECT_EQ(weight.file->length, 48);
@@ -225,14 +225,30 @@ TEST(FuzzSeeds, ArchivesImportOrAreRefused) {
     if (fuzz::checkPt2(testing::readFile(entry.path()))) good.insert(entry.path().filename().string());
   }
   EXPECT_GE(count, 30u);
-  EXPECT_EQ(good,
-            (std::set<std::string>{"circular_sample.pt2", "deflated.pt2", "dynamic.pt2", "evil_sample.pt2",
-                                   "evil_weight.pt2", "found_float_int.pt2", "found_graph_list.pt2",
-                                   "found_graph_opt.pt2", "found_lists_mixed.pt2", "found_lists_sym.pt2",
-                                   "found_none_name.pt2", "found_nullsym.pt2", "found_obj_sym.pt2",
-                                   "found_results.pt2", "found_tensor_sym.pt2", "future_minor.pt2", "kinds.pt2",
-                                   "linear.pt2", "odd_name.pt2", "older.pt2", "oldest.pt2", "relu.pt2", "sample.pt2",
-                                   "sorted_keys.pt2"}));
+  EXPECT_EQ(good, (std::set<std::string>{"circular_sample.pt2",
+                                         "deflated.pt2",
+                                         "dynamic.pt2",
+                                         "evil_sample.pt2",
+                                         "evil_weight.pt2",
+                                         "found_float_int.pt2",
+                                         "found_graph_list.pt2",
+                                         "found_graph_opt.pt2",
+                                         "found_lists_mixed.pt2",
+                                         "found_lists_sym.pt2",
+                                         "found_none_name.pt2",
+                                         "found_nullsym.pt2",
+                                         "found_obj_sym.pt2",
+                                         "found_results.pt2",
+                                         "found_tensor_sym.pt2",
+                                         "future_minor.pt2",
+                                         "kinds.pt2",
+                                         "linear.pt2",
+                                         "odd_name.pt2",
+                                         "older.pt2",
+                                         "oldest.pt2",
+                                         "relu.pt2",
+                                         "sample.pt2",
+                                         "sorted_keys.pt2"}));
 }
 
 TEST(MapFileRange, MapsWhatTheFileHasAndNothingElse) {

@@ -1,5 +1,5 @@
 // The line scanner: strings, brackets, comments, and what it refuses.
-#include "engine/capture/repro_sections.h"
+#include "engine/capture/repro/sections.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {

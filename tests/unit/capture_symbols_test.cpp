@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#include "engine/capture/capture.h"
-#include "engine/capture/generated_inputs.h"
+#include "engine/capture/common/capture.h"
+#include "engine/capture/common/generated_inputs.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ir/parser.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf {
 namespace {

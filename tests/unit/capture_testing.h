@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 
 namespace kerf::testing {
 
@@ -39,7 +39,7 @@ inline std::string reluRepro(const std::string& loader) {
 }
 
 inline void writeFile(const std::filesystem::path& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+  std::ofstream(path, std::ios::binary).write(text.data(), std::streamsize(text.size()));
 }
 
 inline std::string readFile(const std::filesystem::path& path) {

@@ -83,7 +83,7 @@ TEST(TorchZip, NoticesEveryDamagedByteOfTheData) {
   const std::size_t at = file.find(std::string(reinterpret_cast<const char*>(storage->data()), 256));
   for (const std::size_t offset : {0, 100, 255}) {
     std::string damaged = file;
-    damaged[at + offset] = static_cast<char>(damaged[at + offset] ^ 1);
+    damaged[at + offset] = char(damaged[at + offset] ^ 1);
     testing::writeFile(folder.path() / "damaged", damaged);
     const auto read = readTorchStorage(folder.path() / "damaged", 256);
     ASSERT_FALSE(read) << offset;
@@ -108,7 +108,7 @@ std::string deflatedZip(std::uint32_t declared, const std::string& name) {
   const std::string stream("\x63\x60\x60\x00\x00\x00\x03\x00\x01", 9);
   const auto number = [](std::uint64_t value, int bytes) {
     std::string text;
-    for (int i = 0; i < bytes; ++i) text += static_cast<char>((value >> (8 * i)) & 0xff);
+    for (int i = 0; i < bytes; ++i) text += char((value >> (8 * i)) & 0xff);
     return text;
   };
   const std::string common = number(20, 2) + number(0, 2) + number(8, 2) + number(0, 4) + number(0, 4) +

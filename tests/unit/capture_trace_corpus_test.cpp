@@ -186,7 +186,7 @@ TEST_F(TorchTraceCorpus, FusionGroupsAreThoseOfTheProvenanceRecords) {
       for (const auto& [node, names] : before.items())
         EXPECT_EQ(capture->details->postToPre.at(plainId(record.header) + " " + node).empty(), names.empty());
     }
-    for (const FusionGroup& group : capture->details->fusionGroups)
+    for (const RecordedFusionGroup& group : capture->details->fusionGroups)
       found[group.origin.compileId + group.kernel] = group.postGradNodes;
     EXPECT_EQ(found, wanted) << path;
     groups += wanted.size();

@@ -1,5 +1,5 @@
 // A log that grows while it is read, cut at every byte.
-#include "engine/capture/torch_trace_follower.h"
+#include "engine/capture/trace/follower.h"
 #include "tests/unit/capture_trace_testing.h"
 
 namespace kerf {
@@ -18,7 +18,7 @@ const std::string sample =
     traceRecord("\"compilation_metrics\": {\"graph_op_count\": 1}" + frame00);
 
 void append(const std::filesystem::path& path, std::string_view text) {
-  std::ofstream(path, std::ios::binary | std::ios::app).write(text.data(), static_cast<std::streamsize>(text.size()));
+  std::ofstream(path, std::ios::binary | std::ios::app).write(text.data(), std::streamsize(text.size()));
 }
 
 TEST(TorchTraceFollower, ReadsTheSameHoweverTheLogGrows) {

@@ -1,7 +1,7 @@
 // TORCH_TRACE logs made by hand: compile ids, status, names, timeline, provenance, ranks, gzip.
 #include <zlib.h>
 
-#include "engine/capture/torch_trace_bytes.h"
+#include "engine/capture/trace/bytes.h"
 #include "tests/unit/capture_trace_testing.h"
 
 namespace kerf {
@@ -230,8 +230,7 @@ TEST(TorchTrace, PairsTimelineEvents) {
   ASSERT_TRUE(capture) << capture.error().text();
   std::vector<std::string> lines;
   for (const TimelineEvent& e : capture->details->timeline)
-    lines.push_back(fmt::format("{}{} {}+{}", std::string(static_cast<std::size_t>(e.depth), ' '), e.name, e.beginUs,
-                                e.durationUs));
+    lines.push_back(fmt::format("{}{} {}+{}", std::string(std::size_t(e.depth), ' '), e.name, e.beginUs, e.durationUs));
   EXPECT_EQ(lines, (std::vector<std::string>{"dynamo 0+100", " compile 10+21", "  cache_miss 15+0", " kernel 40+13",
                                              " forgotten 60+40", "open 200+50", " last 250+0"}));
   EXPECT_EQ(capture->details->timeline[0].compileId, "[0/0]");

@@ -1,7 +1,7 @@
 // Export: text, content store, aliasing, atomicity; and inputs as the interpreter gets them.
 #include <cmath>
 
-#include "engine/capture/repro_writer.h"
+#include "engine/capture/repro/writer.h"
 #include "engine/support/hash.h"
 #include "engine/tensor/torch_zip.h"
 #include "tests/unit/capture_testing.h"
@@ -20,7 +20,7 @@ Capture imported(const std::string& text, const std::filesystem::path& path = {}
 
 Tensor sequence(std::int64_t count) {
   Tensor tensor = *Tensor::zeros(DType::Float32, {count});
-  for (std::int64_t i = 0; i < count; ++i) tensor.data<float>()[i] = static_cast<float>(i);
+  for (std::int64_t i = 0; i < count; ++i) tensor.data<float>()[i] = float(i);
   return tensor;
 }
 

@@ -166,9 +166,8 @@ TEST_F(CaptureTest, RunsASymbolicGraphWithValues) {
   const auto unknown = run({"run", graph, "--sym", "s7=3"});
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.errors, HasSubstr("s0"));
-  for (const char* wrong : {"s0", "s0=", "=3", "s0=x", "s0=-1", "s0=1.5"}) {
+  for (const char* wrong : {"s0", "s0=", "=3", "s0=x", "s0=-1", "s0=1.5"})
     EXPECT_EQ(run({"run", graph, "--sym", wrong}).status, 2) << wrong;
-  }
   EXPECT_EQ(run({"run", graph, "--sym", "s0=3", "--sym", "s0=4"}).status, 2);
 }
 

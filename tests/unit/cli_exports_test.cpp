@@ -130,9 +130,8 @@ TEST_F(ExportTest, DiffSeesARename) {
                          "        add = torch.ops.aten.add.Tensor(act, act);  act = None\n        return (add,)\n");
   const auto difference = runJson({"diff", a.string(), b.string()}, 1);
   EXPECT_EQ(difference["renamed"], json::array({{{"before", "relu"}, {"after", "act"}}}));
-  for (const char* key : {"removed", "added", "moved", "changed", "meta_changed"}) {
+  for (const char* key : {"removed", "added", "moved", "changed", "meta_changed"})
     EXPECT_EQ(difference[key], json::array()) << key;
-  }
   EXPECT_THAT(run({"diff", a.string(), b.string()}).output, HasSubstr("renamed relu to act"));
 }
 

@@ -21,9 +21,8 @@ std::vector<std::string> commandNames(const std::string& help) {
 TEST_F(CliTest, VersionListsComponents) {
   const auto result = run({"--version"});
   EXPECT_EQ(result.status, 0);
-  for (const char* name : {"LLVM", "CUDA", "MPI", "Python", "oneDNN", "OpenBLAS"}) {
+  for (const char* name : {"LLVM", "CUDA", "MPI", "Python", "oneDNN", "OpenBLAS"})
     EXPECT_THAT(result.output, HasSubstr(name));
-  }
 }
 
 TEST_F(CliTest, EveryCommandHasHelpExamplesAndAChapter) {
@@ -61,9 +60,8 @@ TEST_F(CliTest, ImportNamesUnknownOpsAndMissingStorages) {
 }
 
 TEST_F(CliTest, ShowsEveryTextFormat) {
-  const std::map<std::string, std::string> heads{{"table", "opcode"},       {"text", "graph():"},
-                                                 {"code", ""}, {"readable", "class "},
-                                                 {"dot", "digraph "},       {"json", "{\n"}};
+  const std::map<std::string, std::string> heads{{"table", "opcode"},    {"text", "graph():"}, {"code", ""},
+                                                 {"readable", "class "}, {"dot", "digraph "},  {"json", "{\n"}};
   for (const auto& [format, head] : heads) {
     const auto result = run({"show", reluRepro().string(), "--format", format});
     EXPECT_EQ(result.status, 0) << format << result.errors;
@@ -107,9 +105,8 @@ TEST_F(CliTest, StoreIdsNameTheSameGraphAsTheFile) {
   EXPECT_EQ(run({"show", "c1/g2"}).status, 2);
   EXPECT_EQ(run({"show", "m1"}).status, 2);
   EXPECT_EQ(run({"show", "p1"}).status, 2);
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : fs::directory_iterator(folder))
     EXPECT_THAT(entry.path().filename().string(), testing::Not(StartsWith("kerf-"))) << "a temporary folder was left";
-  }
 }
 
 TEST_F(CliTest, PassesAreRecordedAndSnapshotsCanBeShown) {

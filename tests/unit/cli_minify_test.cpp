@@ -62,9 +62,8 @@ TEST_F(CliMinifyTest, ProgressIsOneObjectALine) {
   for (std::string line; std::getline(lines, line);) {
     last = json::parse(line, nullptr, false);
     ASSERT_TRUE(last.is_object()) << line;
-    for (const char* key : {"event", "nodes", "tests", "best", "elapsed_ms", "fingerprint"}) {
+    for (const char* key : {"event", "nodes", "tests", "best", "elapsed_ms", "fingerprint"})
       EXPECT_TRUE(last.contains(key)) << key << " in " << line;
-    }
     if (last["event"] == "step") ++accepted;
   }
   EXPECT_EQ(last["event"], "done");

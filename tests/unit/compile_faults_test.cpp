@@ -112,7 +112,8 @@ TEST(PlantedFaultsDeathTest, HangDoesNotEnd) {
     setrlimit(RLIMIT_CPU, &oneSecond);
     (void)(*graph)->run(chain.inputs);
   };
-  EXPECT_EXIT(limited(), [](int status) { return WIFSIGNALED(status); }, "");
+  EXPECT_EXIT(
+      limited(), [](int status) { return WIFSIGNALED(status); }, "");
 }
 
 TEST(PlantedFaults, BreaksTheResultOfAPass) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/node_divergence.h"
 
 namespace kerf {
@@ -24,7 +24,7 @@ struct Fixture {
     TensorMeta meta{DType::Float32, {dim(4), dim(8)}, {dim(8), dim(1)}, 0, {}, false};
     graph.setValueMeta(x, {meta});
     const Tensor values = Tensor::zeros(DType::Float32, {4, 8}).value();
-    for (int i = 0; i < 32; ++i) values.data<float>()[i] = static_cast<float>(i) * 0.125f - 2;
+    for (int i = 0; i < 32; ++i) values.data<float>()[i] = float(i) * 0.125f - 2;
     inputs = {values};
     EXPECT_TRUE(propagateShapes(module).has_value());
   }

@@ -51,7 +51,7 @@ class ToyOps : public OpCaller {
     if (target == "torch.ops.aten.add.Tensor") return Value(number(0) + number(1));
     if (target == "torch.ops.aten.relu.default") return Value(std::max(number(0), 0.0));
     if (target == "torch.ops.aten.split.Tensor") return Value(ValueList{Value(number(0)), Value(-number(0))});
-    if (target == "operator.getitem") return args[0].list()[static_cast<std::size_t>(*args[1].as<std::int64_t>())];
+    if (target == "operator.getitem") return args[0].list()[std::size_t(*args[1].as<std::int64_t>())];
     return fail(ErrorCode::UnsupportedOp, "no op {}", target);
   }
   /// cond, whose branches give one value.

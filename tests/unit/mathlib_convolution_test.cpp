@@ -11,7 +11,7 @@ namespace {
 Tensor numbers(DType dtype, const Sizes& sizes, unsigned seed) {
   std::mt19937 random(seed);
   Tensor t = Tensor::zeros(DType::Int64, sizes).value();
-  for (std::int64_t i = 0; i < t.numel(); ++i) t.data<std::int64_t>()[i] = static_cast<int>(random() % 5) - 2;
+  for (std::int64_t i = 0; i < t.numel(); ++i) t.data<std::int64_t>()[i] = int(random() % 5) - 2;
   return t.to(dtype).value();
 }
 
@@ -60,9 +60,9 @@ void forEachProduct(const Case& c, const Sizes& out, Visit&& visit) {
   const std::int64_t total = checkedNumel(loop).value();
   for (std::int64_t flat = 0; flat < total; ++flat) {
     Sizes index(loop.size());
-    for (std::int64_t d = static_cast<std::int64_t>(loop.size()), rest = flat; d-- > 0;) {
-      index[static_cast<std::size_t>(d)] = rest % loop[static_cast<std::size_t>(d)];
-      rest /= loop[static_cast<std::size_t>(d)];
+    for (std::int64_t d = std::int64_t(loop.size()), rest = flat; d-- > 0;) {
+      index[std::size_t(d)] = rest % loop[std::size_t(d)];
+      rest /= loop[std::size_t(d)];
     }
     const std::int64_t n = index[0], smallChannel = index[1], inner = index[2];
     const std::int64_t bigChannel = smallChannel / smallPerGroup * c.weight[1] + inner;
@@ -89,14 +89,13 @@ TEST(Convolution, EqualsTheDefinitionForEveryGeometryAndDtype) {
       const Tensor bias = numbers(dtype, {sizes[1]}, 3);
       const Tensor out = convolution(input, weight, bias, c.spec).value();
       ASSERT_EQ(out.sizes(), sizes) << c.name;
-      std::vector<double> wanted(static_cast<std::size_t>(out.numel()));
+      std::vector<double> wanted(std::size_t(out.numel()));
       const auto in = values(input), filter = values(weight), shift = values(bias);
       forEachProduct(c, sizes, [&](auto o, auto i, auto w) {
-        wanted[static_cast<std::size_t>(o)] += in[static_cast<std::size_t>(i)] * filter[static_cast<std::size_t>(w)];
+        wanted[std::size_t(o)] += in[std::size_t(i)] * filter[std::size_t(w)];
       });
       const std::int64_t area = out.numel() / std::max<std::int64_t>(1, sizes[0] * sizes[1]);
-      for (std::size_t i = 0; i < wanted.size(); ++i)
-        wanted[i] += shift[i / static_cast<std::size_t>(area) % shift.size()];
+      for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] += shift[i / std::size_t(area) % shift.size()];
       EXPECT_EQ(values(out), wanted) << c.name << " " << dtypeInfo(dtype).torchName;
     }
 }
@@ -109,13 +108,14 @@ TEST(Convolution, BackwardEqualsTheDefinition) {
       const Tensor grad = numbers(dtype, sizes, 5);
       const auto result = convolutionBackward(grad, input, weight, c.spec, {true, true, true}).value();
       const auto in = values(input), filter = values(weight), out = values(grad);
-      std::vector<double> gradIn(in.size()), gradWeight(filter.size()), gradBias(static_cast<std::size_t>(sizes[1]));
+      std::vector<double> gradIn(in.size()), gradWeight(filter.size()), gradBias;
+      gradBias.resize(std::size_t(sizes[1]));
       forEachProduct(c, sizes, [&](auto o, auto i, auto w) {
-        const auto at = [](auto x) { return static_cast<std::size_t>(x); };
+        const auto at = [](auto x) { return std::size_t(x); };
         gradIn[at(i)] += out[at(o)] * filter[at(w)];
         gradWeight[at(w)] += out[at(o)] * in[at(i)];
       });
-      const std::size_t area = out.size() / std::max<std::size_t>(1, static_cast<std::size_t>(sizes[0] * sizes[1]));
+      const std::size_t area = out.size() / std::max<std::size_t>(1, std::size_t(sizes[0] * sizes[1]));
       for (std::size_t i = 0; i < out.size(); ++i) gradBias[i / area % gradBias.size()] += out[i];
       EXPECT_EQ(values(result.input), gradIn) << c.name;
       EXPECT_EQ(values(result.weight), gradWeight) << c.name;

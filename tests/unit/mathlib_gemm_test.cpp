@@ -18,7 +18,7 @@ namespace {
 Tensor numbers(DType dtype, const Sizes& sizes, unsigned seed) {
   std::mt19937 random(seed);
   Tensor t = Tensor::zeros(DType::Int64, sizes).value();
-  for (std::int64_t i = 0; i < t.numel(); ++i) t.data<std::int64_t>()[i] = static_cast<int>(random() % 7) - 3;
+  for (std::int64_t i = 0; i < t.numel(); ++i) t.data<std::int64_t>()[i] = int(random() % 7) - 3;
   return t.to(dtype).value();
 }
 
@@ -70,7 +70,7 @@ TEST(Gemm, AppliesAlphaAndBetaAndIgnoresNanWithoutBeta) {
     Tensor out = Tensor::zeros(dtype, {3, 2}).value();
     for (std::int64_t i = 0; i < 6; ++i)
       std::memcpy(out.storage()->data() + i * itemSize(dtype), Tensor::scalar(4, dtype).storage()->data(),
-                  static_cast<std::size_t>(itemSize(dtype)));
+                  std::size_t(itemSize(dtype)));
     ASSERT_TRUE(gemm(a, b, out, 2, 3).has_value());
     expectProduct(a, b, out, 2, 12);
   }
@@ -137,7 +137,7 @@ TEST(MathThreads, LibrariesWorkInAForkedChildAndInTheParentAfterwards) {
     if (!gemm(a, b, second)) return false;
     const Tensor secondMap = convolution(image, filter, {}, {}).value();
     return std::memcmp(second.data<float>(), out.data<float>(), 360'000) == 0 &&
-           std::memcmp(secondMap.data<float>(), map.data<float>(), static_cast<std::size_t>(map.byteSize())) == 0;
+           std::memcmp(secondMap.data<float>(), map.data<float>(), std::size_t(map.byteSize())) == 0;
   };
   for (int round = 0; round < 3; ++round) {
     EXPECT_EQ(inChild([&] { return mathThreads() == 1 && again(); }), 0);

@@ -16,7 +16,7 @@ namespace {
 
 double sumOf(const std::vector<double>& values, FloatFormat format = {}) {
   SuperAccumulator sum;
-  sum.add(values.data(), static_cast<std::int64_t>(values.size()));
+  sum.add(values.data(), std::int64_t(values.size()));
   return sum.value(format);
 }
 
@@ -30,9 +30,9 @@ TEST(SuperAccumulator, CancelsWithoutLoss) {
 }
 
 TEST(SuperAccumulator, RoundsOnceToNearestEven) {
-  EXPECT_EQ(sumOf({1, 0x1p-53}), 1.0);                        // a tie goes to even
-  EXPECT_EQ(sumOf({1, 0x1p-53, 0x1p-1000}), 1 + 0x1p-52);     // the least bit above a tie goes up
-  EXPECT_EQ(sumOf({1 + 0x1p-52, 0x1p-53}), 1 + 0x1p-51);      // the other tie goes up to even
+  EXPECT_EQ(sumOf({1, 0x1p-53}), 1.0);                     // a tie goes to even
+  EXPECT_EQ(sumOf({1, 0x1p-53, 0x1p-1000}), 1 + 0x1p-52);  // the least bit above a tie goes up
+  EXPECT_EQ(sumOf({1 + 0x1p-52, 0x1p-53}), 1 + 0x1p-51);   // the other tie goes up to even
   EXPECT_EQ(sumOf({-1, -0x1p-53, -0x1p-1000}), -1 - 0x1p-52);
   // Through double this would round twice: 1 + 2^-24 is a tie for float, and what decides is below double's last bit.
   EXPECT_EQ(sumOf({1, 0x1p-24, 0x1p-80}, formatOf(DType::Float32)), 1 + 0x1p-23);
@@ -59,9 +59,9 @@ TEST(SuperAccumulator, AgreesWithWholeNumbers) {
     for (int i = 0; i < 500; ++i) {
       const std::int64_t value = draw(random);
       exact += value;
-      sum.add(std::ldexp(static_cast<double>(value), -30));
+      sum.add(std::ldexp(double(value), -30));
     }
-    EXPECT_EQ(sum.value(), std::ldexp(static_cast<double>(exact), -30));  // the conversion rounds to nearest even
+    EXPECT_EQ(sum.value(), std::ldexp(double(exact), -30));  // the conversion rounds to nearest even
   }
 }
 
@@ -80,14 +80,14 @@ TEST(SuperAccumulator, MultipliesAndDividesExactly) {
   SuperAccumulator third;
   third.add(1);
   EXPECT_EQ(third.value({}, 3), 1.0 / 3);
-  EXPECT_EQ(third.value(formatOf(DType::Float32), 3), static_cast<double>(1.0f / 3));
+  EXPECT_EQ(third.value(formatOf(DType::Float32), 3), double(1.0f / 3));
   std::mt19937_64 random(8);
   for (int i = 0; i < 2000; ++i) {  // quotients of whole numbers are correctly rounded by the processor
-    const auto numerator = static_cast<double>(random() >> 12);
-    const auto divisor = static_cast<std::int64_t>(random() >> 40) + 1;
+    const auto numerator = double(random() >> 12);
+    const auto divisor = std::int64_t(random() >> 40) + 1;
     SuperAccumulator one;
     one.add(numerator);
-    EXPECT_EQ(one.value({}, divisor), numerator / static_cast<double>(divisor));
+    EXPECT_EQ(one.value({}, divisor), numerator / double(divisor));
   }
 }
 

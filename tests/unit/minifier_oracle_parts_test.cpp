@@ -13,6 +13,7 @@
 #include "minifier/oracle/command_oracle.h"
 #include "minifier/oracle/report_codec.h"
 #include "minifier/oracle/verdict_fingerprint.h"
+#include "minifier/reductions/reductions.h"
 #include "minifier/report/minify_report.h"
 #include "tests/support/minifier_graphs.h"
 
@@ -122,8 +123,9 @@ TEST(CommandOracle, TheReproDoesNotStartPyTorchsMinifier) {
   from.envelope.headerLines = {"import os", "os.environ['TORCHDYNAMO_REPRO_AFTER'] = 'aot'",
                                "os.environ['TORCHDYNAMO_REPRO_LEVEL'] = '4'", "torch._dynamo.config.repro_level = 4",
                                "os.environ['TORCH_LOGS'] = '+aot'"};
-  const std::string check = "grep -q TORCH_LOGS {} && grep -q \"environ.pop('TORCHDYNAMO_REPRO_AFTER', None)\" {} && "
-                            "! grep -q \"REPRO_[A-Z]*'\\] =\" {} && ! grep -q config.repro {}";
+  const std::string check =
+      "grep -q TORCH_LOGS {} && grep -q \"environ.pop('TORCHDYNAMO_REPRO_AFTER', None)\" {} && "
+      "! grep -q \"REPRO_[A-Z]*'\\] =\" {} && ! grep -q config.repro {}";
   CommandOracle oracle({.command = check, .timeout = std::chrono::seconds(20)}, from, 0);
   const auto verdict = oracle.judge(mlp(2, 1), {});
   ASSERT_TRUE(verdict.has_value()) << verdict.error().text();
@@ -180,8 +182,9 @@ TEST(MinifyReport, TheReproDoesNotDumpAnotherOne) {
 }
 
 TEST(MinifyReport, TellsHowItWasFoundAndExportsTheGraph) {
-  GraphOracle oracle(
-      [](const Candidate& candidate) { return calls(candidate.module.graph, Relu) ? fails("accuracy") : passes(); });
+  GraphOracle oracle([](const Candidate& candidate) {
+    return calls(candidate.module.graph, reluTarget) ? fails("accuracy") : passes();
+  });
   MemoryVerdictCache cache;
   const auto result = minify(mlp(4, 2), oracle, cache, {}, {}, {});
   ASSERT_TRUE(result.has_value());

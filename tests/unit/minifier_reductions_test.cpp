@@ -43,9 +43,9 @@ bool offers(const std::vector<std::string>& list, const std::string& names) {
 Candidate chain() {
   CandidateBuilder b;
   const NodeId x = b.input("x", {4});
-  const NodeId f = b.call(Tanh, {x}, "f");
-  const NodeId g = b.call(Exp, {f}, "g");
-  return b.finish({b.call(Relu, {g}, "h")});
+  const NodeId f = b.call(tanhTarget, {x}, "f");
+  const NodeId g = b.call(expTarget, {f}, "g");
+  return b.finish({b.call(reluTarget, {g}, "h")});
 }
 
 TEST(Reductions, TableIsComplete) {
@@ -83,7 +83,7 @@ TEST(Reductions, CutOutputsReturnsFewer) {
   CandidateBuilder b;
   const NodeId x = b.input("x", {4});
   const NodeId y = b.input("y", {4});
-  const Candidate candidate = b.finish({b.call(Relu, {x}, "a"), b.call(Exp, {y}, "b")});
+  const Candidate candidate = b.finish({b.call(reluTarget, {x}, "a"), b.call(expTarget, {y}, "b")});
   const auto list = proposals(cutOutputs(), candidate);
   EXPECT_EQ(list, (std::vector<std::string>{"x a output ", "y b output "}));
 }
@@ -92,8 +92,8 @@ TEST(Reductions, BypassSkipsACallButNeverReturnsAnInput) {
   CandidateBuilder b;
   const NodeId x = b.input("x", {4});
   const NodeId y = b.input("y", {4});
-  const NodeId a = b.call(Relu, {x}, "a");
-  const auto list = proposals(bypassOperand(), b.finish({b.call(Add, {a, y}, "total")}));
+  const NodeId a = b.call(reluTarget, {x}, "a");
+  const auto list = proposals(bypassOperand(), b.finish({b.call(addTarget, {a, y}, "total")}));
   EXPECT_TRUE(offers(list, "x a output"));
   EXPECT_TRUE(offers(list, "x y total output"));
   EXPECT_EQ(list.size(), 2u);
@@ -103,7 +103,7 @@ TEST(Reductions, MergeInputsUsesOneForTwo) {
   CandidateBuilder b;
   const NodeId x = b.input("x", {4});
   const NodeId y = b.input("y", {4});
-  EXPECT_EQ(proposals(mergeInputs(), b.finish({b.call(Add, {x, y}, "total")})),
+  EXPECT_EQ(proposals(mergeInputs(), b.finish({b.call(addTarget, {x, y}, "total")})),
             (std::vector<std::string>{"x total output "}));
 }
 
@@ -112,7 +112,7 @@ TEST(Reductions, SimplifyArgumentsLeavesOutOptionalOperands) {
   const NodeId x = b.input("x", {2, 4});
   const NodeId y = b.input("y", {2, 4});
   const NodeId cat = b.call("torch.ops.aten.cat.default", {Argument::list({x, y})}, "cat");
-  const auto list = proposals(simplifyArguments(), b.finish({b.call(Relu, {cat}, "relu")}));
+  const auto list = proposals(simplifyArguments(), b.finish({b.call(reluTarget, {cat}, "relu")}));
   EXPECT_EQ(list, (std::vector<std::string>{"x cat relu output ", "y cat relu output "}));
 }
 
@@ -120,7 +120,7 @@ TEST(Reductions, ShrinkInputsKeepsValuesAndShapesConsistent) {
   CandidateBuilder b;
   const NodeId x = b.input("x", {6, 4});
   const NodeId view = b.call("torch.ops.aten.view.default", {x, Argument::list({6, 2, 2})}, "view");
-  const Candidate candidate = b.finish({b.call(Relu, {view}, "relu")});
+  const Candidate candidate = b.finish({b.call(reluTarget, {view}, "relu")});
   RecordedValues values(candidate, {});
   const ReductionInput input{candidate, values};
   const std::vector<Edit> edits = shrinkInputs().edits(input, {});
@@ -129,9 +129,7 @@ TEST(Reductions, ShrinkInputsKeepsValuesAndShapesConsistent) {
   ASSERT_TRUE(smaller.has_value());
   const Tensor& tensor = smaller->inputs[0].tensor();
   EXPECT_EQ(tensor.sizes(), (Sizes{1, 4}));
-  for (std::int64_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(tensor.itemAsDouble(i), candidate.inputs[0].tensor().itemAsDouble(i));
-  }
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(tensor.itemAsDouble(i), candidate.inputs[0].tensor().itemAsDouble(i));
   EXPECT_EQ(smaller->module.graph.node(*smaller->module.graph.find("relu")).meta().value.tensor()->concreteSizes(),
             (Sizes{1, 2, 2}));
 }
@@ -141,7 +139,7 @@ TEST(CandidateEditor, CutsATupleAtItsItems) {
   const NodeId x = b.input("x", {4});
   const NodeId pair = b.call("torch.ops.aten.max.dim", {x, 0}, "pair");
   const NodeId first = b.call("operator.getitem", {pair, 0}, "first");
-  const Candidate candidate = b.finish({b.call(Relu, {first}, "relu")});
+  const Candidate candidate = b.finish({b.call(reluTarget, {first}, "relu")});
   RecordedValues values(candidate, {});
   const auto built = removeNodes({candidate, values}, {pair});
   ASSERT_TRUE(built.has_value());
@@ -152,9 +150,9 @@ TEST(CandidateEditor, CutsATupleAtItsItems) {
 TEST(CandidateEditor, KeepsNamesThatPythonReserves) {
   CandidateBuilder b;
   const NodeId x = b.input("x", {4});
-  const NodeId tanh = b.call(Tanh, {x});
-  const NodeId sum = b.graph.createNamed(Opcode::CallFunction, Exp, {tanh}, {}, "sum");
-  const Candidate candidate = b.finish({b.call(Relu, {sum}, "relu")});
+  const NodeId tanh = b.call(tanhTarget, {x});
+  const NodeId sum = b.graph.createNamed(Opcode::CallFunction, expTarget, {tanh}, {}, "sum");
+  const Candidate candidate = b.finish({b.call(reluTarget, {sum}, "relu")});
   RecordedValues values(candidate, {});
   const auto built = keepOnly({candidate, values}, {*candidate.module.graph.find("relu")});
   ASSERT_TRUE(built.has_value());
@@ -170,8 +168,8 @@ Candidate randomGraph(unsigned seed) {
   std::vector<NodeId> nodes;
   for (unsigned i = 0; i < 1 + random() % 3; ++i) nodes.push_back(b.input(fmt::format("x{}", i).c_str(), {3}));
   const std::size_t inputs = nodes.size();
-  const char* unary[] = {Relu, Tanh, Exp};
-  const char* binary[] = {Add, Mul};
+  const char* unary[] = {reluTarget, tanhTarget, expTarget};
+  const char* binary[] = {addTarget, mulTarget};
   for (unsigned i = 0; i < 4 + random() % 9; ++i) {
     const NodeId a = nodes[random() % nodes.size()];
     const NodeId c = nodes[random() % nodes.size()];
@@ -230,17 +228,18 @@ std::vector<Candidate> allSingleRemovals(const Candidate& candidate) {
 }
 
 void expectOneMinimal(const Candidate& start, unsigned seed) {
-  GraphOracle oracle(
-      [](const Candidate& candidate) { return reaches(candidate.module.graph, Exp, Add) ? fails("path") : passes(); });
+  GraphOracle oracle([](const Candidate& candidate) {
+    return reaches(candidate.module.graph, expTarget, addTarget) ? fails("path") : passes();
+  });
   MemoryVerdictCache cache;
   const auto result = minify(start, oracle, cache, {}, {}, {});
   ASSERT_TRUE(result.has_value()) << result.error().text();
   EXPECT_TRUE(result->oneMinimal);
-  EXPECT_TRUE(reaches(result->candidate.module.graph, Exp, Add));
+  EXPECT_TRUE(reaches(result->candidate.module.graph, expTarget, addTarget));
   const CandidateSize size = measure(result->candidate);
   for (const Candidate& smaller : allSingleRemovals(result->candidate)) {
     if (!(measure(smaller).nodes < size.nodes)) continue;
-    EXPECT_FALSE(reaches(smaller.module.graph, Exp, Add)) << "a single node could still go, seed " << seed;
+    EXPECT_FALSE(reaches(smaller.module.graph, expTarget, addTarget)) << "a single node could still go, seed " << seed;
   }
 }
 
@@ -248,7 +247,7 @@ TEST(OneMinimality, AgreesWithBruteForceOnRandomGraphs) {
   int checked = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     const Candidate start = randomGraph(seed);
-    if (!reaches(start.module.graph, Exp, Add)) continue;
+    if (!reaches(start.module.graph, expTarget, addTarget)) continue;
     expectOneMinimal(start, seed);
     ++checked;
   }

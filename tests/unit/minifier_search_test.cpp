@@ -5,6 +5,7 @@
 
 #include "minifier/core/recorded_values.h"
 #include "minifier/core/verdict_cache.h"
+#include "minifier/reductions/reductions.h"
 #include "tests/support/minifier_graphs.h"
 
 namespace kerf {
@@ -13,7 +14,7 @@ namespace {
 using namespace kerf::testing;
 
 Verdict failsWithRelu(const Candidate& candidate) {
-  return calls(candidate.module.graph, Relu) ? fails("accuracy:magnitude") : passes();
+  return calls(candidate.module.graph, reluTarget) ? fails("accuracy:magnitude") : passes();
 }
 
 std::vector<std::string> names(const Graph& graph) {
@@ -50,7 +51,7 @@ TEST(Minify, CutsAFaultyOpOutOfADeepGraph) {
   EXPECT_EQ(seen.size(), result->steps.size());
   EXPECT_EQ(seen[0].reduction, "start");
   EXPECT_EQ(seen[0].size.nodes, 87u);
-  EXPECT_EQ(seen.back().index, static_cast<int>(seen.size()) - 1);
+  EXPECT_EQ(seen.back().index, int(seen.size()) - 1);
   EXPECT_EQ(result->tests, oracle.asked);
   EXPECT_LE(result->tests, 20);
 }
@@ -77,9 +78,9 @@ TEST(Minify, FindsTwoOpsThatFailOnlyTogether) {
   GraphOracle oracle([](const Candidate& candidate) {
     const Graph& graph = candidate.module.graph;
     for (NodeId id : graph.order()) {
-      if (!graph.node(id).isCall(Tanh)) continue;
+      if (!graph.node(id).isCall(tanhTarget)) continue;
       const NodeId source = graph.node(id).inputs()[0];
-      if (graph.node(source).isCall(Relu)) return fails("fused");
+      if (graph.node(source).isCall(reluTarget)) return fails("fused");
     }
     return passes();
   });
@@ -87,7 +88,8 @@ TEST(Minify, FindsTwoOpsThatFailOnlyTogether) {
   CandidateBuilder b;
   NodeId x = b.input("x", {4});
   NodeId current = x;
-  for (int i = 0; i < 40; ++i) current = b.call(i == 23 ? Relu : Tanh, {current}, i == 23 ? "relu" : "tanh");
+  for (int i = 0; i < 40; ++i)
+    current = b.call(i == 23 ? reluTarget : tanhTarget, {current}, i == 23 ? "relu" : "tanh");
   const auto result = minify(b.finish({current}), oracle, cache, {}, {}, {});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->candidate.module.graph.size(), 4u);
@@ -98,18 +100,18 @@ TEST(Minify, FindsTwoOpsThatFailOnlyTogether) {
 TEST(Minify, DoesNotSlipToAnotherBug) {
   GraphOracle oracle([](const Candidate& candidate) {
     const Graph& graph = candidate.module.graph;
-    if (calls(graph, Relu) && calls(graph, Exp)) return fails("first bug");
-    return calls(graph, Exp) ? fails("other bug") : passes();
+    if (calls(graph, reluTarget) && calls(graph, expTarget)) return fails("first bug");
+    return calls(graph, expTarget) ? fails("other bug") : passes();
   });
   MemoryVerdictCache cache;
   CandidateBuilder b;
   const NodeId x = b.input("x", {4});
-  const NodeId exp = b.call(Exp, {b.call(Tanh, {x})});
-  const auto result = minify(b.finish({b.call(Add, {b.call(Relu, {exp}), x})}), oracle, cache, {}, {}, {});
+  const NodeId exp = b.call(expTarget, {b.call(tanhTarget, {x})});
+  const auto result = minify(b.finish({b.call(addTarget, {b.call(reluTarget, {exp}), x})}), oracle, cache, {}, {}, {});
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->fingerprint, "first bug");
-  EXPECT_TRUE(calls(result->candidate.module.graph, Relu));
-  EXPECT_TRUE(calls(result->candidate.module.graph, Exp));
+  EXPECT_TRUE(calls(result->candidate.module.graph, reluTarget));
+  EXPECT_TRUE(calls(result->candidate.module.graph, expTarget));
   EXPECT_EQ(result->candidate.module.graph.size(), 4u);
 }
 
@@ -233,7 +235,7 @@ TEST(Minify, AnOracleThatNeverAnswersIsGivenUp) {
   options.parallelQueries = 8;
   CandidateBuilder b;
   const NodeId x = b.input("x", {1});
-  const auto result = minify(b.finish({b.call(Relu, {b.call(Relu, {x})})}), oracle, cache, options, {}, {});
+  const auto result = minify(b.finish({b.call(reluTarget, {b.call(reluTarget, {x})})}), oracle, cache, options, {}, {});
   ASSERT_TRUE(result.has_value()) << result.error().text();
   EXPECT_EQ(result->candidate.module.graph.size(), 4u);
   EXPECT_TRUE(result->oneMinimal);

@@ -14,7 +14,7 @@ using namespace testing;
 Tensor randomTensor(const Sizes& sizes, unsigned seed, double low = -1, double high = 1) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> draw(low, high);
-  std::vector<double> values(static_cast<std::size_t>(*checkedNumel(sizes)));
+  std::vector<double> values(std::size_t(*checkedNumel(sizes)));
   for (double& value : values) value = draw(random);
   return tensorOf(sizes, values, DType::Float64);
 }
@@ -262,9 +262,10 @@ TEST(OpAdjoints, SegmentsFollowDifferences) {
 
 TEST(OpAdjoints, GluGroupNormAndCtcFollowDifferences) {
   const Tensor x = randomTensor({3, 4, 2}, 19), gluGrad = randomTensor({3, 2, 2}, 20);
-  expectSlopes(
-      "glu", callTensor("aten.glu_backward.default", {gluGrad, x, std::int64_t{1}}),
-      slopes(x, [&](const Tensor& y) { return dot(gluGrad, callTensor("aten.glu.default", {y, std::int64_t{1}})); }));
+  expectSlopes("glu", callTensor("aten.glu_backward.default", {gluGrad, x, std::int64_t{1}}),
+               slopes(x, [&](const Tensor& y) {
+                 return dot(gluGrad, callTensor("aten.glu.default", {y, std::int64_t{1}}));
+               }));
 
   const Tensor input = randomTensor({2, 4, 3}, 21), weight = randomTensor({4}, 22), bias = randomTensor({4}, 23);
   const Tensor grad = randomTensor({2, 4, 3}, 24);

@@ -2,7 +2,7 @@
 // rejection.
 #include <cmath>
 
-#include "engine/ops/random_state.h"
+#include "engine/ops/random/state.h"
 #include "ops_testing.h"
 
 namespace kerf {
@@ -104,7 +104,7 @@ std::pair<double, double> momentsOf(const std::string& op, const ValueList& args
   const std::vector<double> values = valuesOf(callTensor(op, args));
   double sum = 0, squares = 0;
   for (double value : values) sum += value, squares += value * value;
-  const double count = static_cast<double>(values.size()), mean = sum / count;
+  const double count = double(values.size()), mean = sum / count;
   return {mean, squares / count - mean * mean};
 }
 Tensor filled(double value) { return callTensor("aten.full.default", {ints({4000}), value}); }

@@ -10,9 +10,9 @@ using namespace testing;
 
 /// Elements 1, 3, 5, … of a storage: a view with gaps and an offset.
 Tensor everySecond(const std::vector<double>& values) {
-  const Tensor base = *Tensor::zeros(DType::Float32, {static_cast<std::int64_t>(values.size()) * 2});
-  for (std::size_t i = 0; i < values.size(); ++i) base.data<float>()[2 * i + 1] = static_cast<float>(values[i]);
-  return base.viewAs({static_cast<std::int64_t>(values.size())}, {2}, 1);
+  const Tensor base = *Tensor::zeros(DType::Float32, {std::int64_t(values.size()) * 2});
+  for (std::size_t i = 0; i < values.size(); ++i) base.data<float>()[2 * i + 1] = float(values[i]);
+  return base.viewAs({std::int64_t(values.size())}, {2}, 1);
 }
 
 TEST(ScatterIntoCopy, KeepsTheGapsOfSelf) {

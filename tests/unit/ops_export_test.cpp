@@ -10,8 +10,8 @@ using namespace testing;
 
 /// Values that differ from each other and cancel nowhere.
 Tensor wave(const Sizes& sizes, double phase = 0, DType dtype = DType::Float64) {
-  std::vector<double> values(static_cast<std::size_t>(*checkedNumel(sizes)));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(0.7 * static_cast<double>(i) + phase);
+  std::vector<double> values(std::size_t(*checkedNumel(sizes)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(0.7 * double(i) + phase);
   return tensorOf(sizes, values, dtype);
 }
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "engine/ops/random_state.h"
+#include "engine/ops/random/state.h"
 #include "recorded_json.h"
 
 namespace kerf {

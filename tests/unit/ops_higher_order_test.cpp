@@ -5,15 +5,14 @@
 
 #include "engine/ir/interpreter.h"
 #include "engine/ir/parser.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
 namespace kerf {
 namespace {
 
 Tensor filled(const Sizes& sizes, double start, double step) {
   Tensor tensor = *Tensor::zeros(DType::Float32, sizes);
-  for (std::int64_t i = 0; i < tensor.numel(); ++i)
-    tensor.data<float>()[i] = static_cast<float>(start + step * static_cast<double>(i));
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) tensor.data<float>()[i] = float(start + step * double(i));
   return tensor;
 }
 

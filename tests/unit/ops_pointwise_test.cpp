@@ -95,7 +95,7 @@ TEST(Pointwise, InplaceWritesSelfThroughItsStrides) {
 TEST(Reductions, SumOfIntegersIsInt64AndExactInFloat) {
   EXPECT_EQ(callTensor("aten.sum.default", {tensorOf({3}, {100, 100, 100}, DType::Int8)}).itemAsInt(), 300);
   const Tensor many = callTensor("aten.full.default", {ints({1 << 20}), 0.1});
-  const float exact = static_cast<float>(0.1f * static_cast<double>(1 << 20));
+  const float exact = float(0.1f * double(1 << 20));
   EXPECT_EQ(callTensor("aten.sum.default", {many}).itemAsDouble(), exact);
 }
 

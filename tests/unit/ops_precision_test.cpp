@@ -6,14 +6,14 @@
 
 #include "engine/ir/interpreter.h"
 #include "engine/mathlib/exact_sums.h"
-#include "engine/ops/op_call.h"
-#include "engine/ops/upcast.h"
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/core/upcast.h"
 
 namespace kerf {
 namespace {
 
 Tensor tensorOf(DType dtype, const std::vector<double>& values) {
-  const auto wide = Tensor::zeros(DType::Float64, {static_cast<std::int64_t>(values.size())}).value();
+  const auto wide = Tensor::zeros(DType::Float64, {std::int64_t(values.size())}).value();
   std::copy(values.begin(), values.end(), wide.data<double>());
   return wide.to(dtype).value();
 }
@@ -38,7 +38,7 @@ TEST(ExactSums, GiveTheCorrectlyRoundedSumAndMean) {
   EXPECT_EQ(sumOf(cancelling), 4.0);
   EXPECT_EQ(callTensorOp("aten.mean.default", {cancelling}).value().itemAsDouble(), 4.0 / 5);
   const Tensor floats = tensorOf(DType::Float32, {16777216, 1, 1, -16777216, 0x1p-30});
-  EXPECT_EQ(sumOf(floats), static_cast<double>(2.0f));  // 2 + 2^-30 rounds to 2 once
+  EXPECT_EQ(sumOf(floats), double(2.0f));  // 2 + 2^-30 rounds to 2 once
 }
 
 TEST(ExactSums, DoNotDependOnTheOrder) {
@@ -97,7 +97,7 @@ TEST(Upcast, SumsWhatFloatsLose) {
   module.graph.output(module.graph.callFunction("torch.ops.aten.sum.default", {scaled}));
   const float third = 1.0f / 3;
   const auto result = runUpcast(module, {tensorOf(DType::Float32, {third, third})}, {.roundOutputs = false}).value();
-  EXPECT_EQ(result.tensor().itemAsDouble(), static_cast<double>(third) * 0.1 * 2);
+  EXPECT_EQ(result.tensor().itemAsDouble(), double(third) * 0.1 * 2);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class RandomCalls {
     static constexpr DType types[] = {DType::Float32,  DType::Float32,  DType::Float32, DType::Int64,
                                       DType::Bool,     DType::Float64,  DType::Float16, DType::UInt8,
                                       DType::BFloat16, DType::Complex64};
-    Sizes sizes(static_cast<std::size_t>(below(5)));
+    Sizes sizes(std::size_t(below(5)));
     for (auto& size : sizes) size = below(4);
     const DType dtype = types[below(10)];
     if (isComplex(dtype)) return *Tensor::zeros(dtype, sizes);
@@ -52,7 +52,7 @@ class RandomCalls {
     }
     if (type.starts_with("Tensor")) return tensor();
     if (type.starts_with("float") || (type.starts_with("Scalar") && !type.starts_with("ScalarType") && below(2) == 0))
-      return static_cast<double>(below(9)) / 4 - 1;
+      return double(below(9)) / 4 - 1;
     if (type.starts_with("ScalarType")) return below(2) == 0 ? DType::Float32 : DType::Int64;
     if (type.starts_with("bool")) return below(2) == 0;
     if (type.starts_with("str")) return std::string("mean");

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "engine/ops/random_state.h"
+#include "engine/ops/random/state.h"
 #include "recorded_json.h"
 
 namespace kerf {

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cmath>
 
-#include "engine/ops/op_row.h"
+#include "engine/ops/core/op_row.h"
 #include "ops_testing.h"
 
 namespace kerf {

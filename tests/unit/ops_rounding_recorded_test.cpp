@@ -13,7 +13,7 @@ using Values = std::vector<double>;
 Tensor apart(const Sizes& sizes, const Values& values, DType dtype) {
   Values spread(2 * values.size() + 1, 0.0);
   for (std::size_t i = 0; i < values.size(); ++i) spread[2 * i + 1] = values[i];
-  const Tensor storage = tensorOf({static_cast<std::int64_t>(spread.size())}, spread, dtype);
+  const Tensor storage = tensorOf({std::int64_t(spread.size())}, spread, dtype);
   Sizes strides = contiguousStrides(sizes);
   for (std::int64_t& stride : strides) stride *= 2;
   return storage.viewAs(sizes, strides, 1);
@@ -66,7 +66,7 @@ TEST(RecordedRounding, BatchNormInFusedAndStridedKernels) {
   };
   for (const NormCase& given : cases) {
     const auto one = [&](double value) { return given.make({1}, {value}, given.dtype); };
-    const Value x = given.make({static_cast<std::int64_t>(given.x.size()), 1}, given.x, given.dtype);
+    const Value x = given.make({std::int64_t(given.x.size()), 1}, given.x, given.dtype);
     const Value result = call("aten.native_batch_norm.default",
                               {x, one(given.weight), one(given.bias), one(1), one(2), true, 0.5, 1e-5});
     ASSERT_TRUE(result.isList());

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "engine/ops/op_registry.h"
-#include "engine/ops/op_row.h"
+#include "engine/ops/core/op_registry.h"
+#include "engine/ops/core/op_row.h"
 
 namespace kerf {
 namespace {

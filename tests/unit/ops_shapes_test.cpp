@@ -74,7 +74,7 @@ class Shapes : public ::testing::Test {
 
 TEST_F(Shapes, PointwiseRulesEqualKernels) {
   for (int round = 0; round < 50; ++round) {
-    const Sizes sizes = randomSizes(1 + static_cast<std::size_t>(below(4)));
+    const Sizes sizes = randomSizes(1 + std::size_t(below(4)));
     Sizes other = sizes;
     for (auto& size : other) size = below(3) == 0 ? 1 : size;
     const Tensor a = scrambled(sizes), b = scrambled(other), condition = scrambled(sizes, DType::Bool);

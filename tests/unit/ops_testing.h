@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::testing {
@@ -19,8 +19,8 @@ inline Tensor tensorOf(const Sizes& sizes, const std::vector<double>& values, DT
 
 /// 0, 1, 2, … in the given shape.
 inline Tensor counting(const Sizes& sizes, DType dtype = DType::Float32) {
-  std::vector<double> values(static_cast<std::size_t>(*checkedNumel(sizes)));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+  std::vector<double> values(std::size_t(*checkedNumel(sizes)));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = double(i);
   return tensorOf(sizes, values, dtype);
 }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/ir/interpreter.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/passes/constant_folding.h"
 #include "engine/passes/cse.h"
 #include "engine/passes/dce.h"
@@ -11,17 +11,17 @@
 namespace kerf {
 namespace {
 
-constexpr const char* Relu = "torch.ops.aten.relu.default";
-constexpr const char* Exp = "torch.ops.aten.exp.default";
-constexpr const char* Add = "torch.ops.aten.add.Tensor";
-constexpr const char* Mul = "torch.ops.aten.mul.Tensor";
-constexpr const char* View = "torch.ops.aten.view.default";
-constexpr const char* Permute = "torch.ops.aten.permute.default";
-constexpr const char* Clone = "torch.ops.aten.clone.default";
-constexpr const char* Full = "torch.ops.aten.full.default";
-constexpr const char* Iota = "torch.ops.prims.iota.default";
-constexpr const char* Rand = "torch.ops.aten.rand.default";
-constexpr const char* AddInplace = "torch.ops.aten.add_.Tensor";
+constexpr const char* reluTarget = "torch.ops.aten.relu.default";
+constexpr const char* expTarget = "torch.ops.aten.exp.default";
+constexpr const char* addTarget = "torch.ops.aten.add.Tensor";
+constexpr const char* mulTarget = "torch.ops.aten.mul.Tensor";
+constexpr const char* viewTarget = "torch.ops.aten.view.default";
+constexpr const char* permuteTarget = "torch.ops.aten.permute.default";
+constexpr const char* cloneTarget = "torch.ops.aten.clone.default";
+constexpr const char* fullTarget = "torch.ops.aten.full.default";
+constexpr const char* iotaTarget = "torch.ops.prims.iota.default";
+constexpr const char* randTarget = "torch.ops.aten.rand.default";
+constexpr const char* addInplaceTarget = "torch.ops.aten.add_.Tensor";
 
 ValueMeta meta(Sizes sizes, DType dtype = DType::Float32) {
   TensorMeta tensor{.dtype = dtype};
@@ -68,23 +68,23 @@ std::vector<std::string> targets(const Graph& graph) {
 TEST(NoOpRemoval, SkipsViewsCastsAndUnitsThatChangeNothing) {
   Builder b;
   const NodeId x = b.input("x", {2, 3});
-  const NodeId view = b.call(View, {x, Argument::list({2, 3})});
-  const NodeId permute = b.call(Permute, {view, Argument::list({0, 1})});
+  const NodeId view = b.call(viewTarget, {x, Argument::list({2, 3})});
+  const NodeId permute = b.call(permuteTarget, {view, Argument::list({0, 1})});
   const NodeId cast = b.call("torch.ops.prims.convert_element_type.default", {permute, DType::Float32});
-  const NodeId one = b.call(Mul, {cast, 1});
-  const NodeId relu = b.call(Relu, {one});
+  const NodeId one = b.call(mulTarget, {cast, 1});
+  const NodeId relu = b.call(reluTarget, {one});
   GraphModule& module = b.finish({relu});
   EXPECT_TRUE(runPass(noOpRemovalPass(), module));
-  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{Relu}));
+  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{reluTarget}));
   EXPECT_EQ(module.graph.node(relu).args()[0], Argument(x));
 }
 
 TEST(NoOpRemoval, KeepsWhatChangesShapeOrder) {
   Builder b;
   const NodeId x = b.input("x", {2, 2});
-  const NodeId swapped = b.call(Permute, {x, Argument::list({1, 0})});
-  const NodeId other = b.call(View, {x, Argument::list({4})});
-  GraphModule& module = b.finish({b.call(Relu, {swapped}), b.call(Relu, {other})});
+  const NodeId swapped = b.call(permuteTarget, {x, Argument::list({1, 0})});
+  const NodeId other = b.call(viewTarget, {x, Argument::list({4})});
+  GraphModule& module = b.finish({b.call(reluTarget, {swapped}), b.call(reluTarget, {other})});
   EXPECT_FALSE(runPass(noOpRemovalPass(), module));
   EXPECT_EQ(module.graph.size(), 6u);
 }
@@ -93,10 +93,11 @@ TEST(NoOpRemoval, KnowsThatAddingZeroLosesMinusZero) {
   Builder b;
   const NodeId x = b.input("x", {4});
   const NodeId n = b.input("n", {4}, DType::Int64);
-  const NodeId plusZero = b.call(Add, {x, 0});
-  const NodeId minusZero = b.call(Add, {x, -0.0});
-  const NodeId integer = b.call(Add, {n, 0});
-  GraphModule& module = b.finish({b.call(Relu, {plusZero}), b.call(Exp, {minusZero}), b.call(Mul, {integer, 2})});
+  const NodeId plusZero = b.call(addTarget, {x, 0});
+  const NodeId minusZero = b.call(addTarget, {x, -0.0});
+  const NodeId integer = b.call(addTarget, {n, 0});
+  GraphModule& module =
+      b.finish({b.call(reluTarget, {plusZero}), b.call(expTarget, {minusZero}), b.call(mulTarget, {integer, 2})});
   EXPECT_TRUE(runPass(noOpRemovalPass(), module));
   EXPECT_TRUE(module.graph.contains(plusZero));
   EXPECT_FALSE(module.graph.contains(minusZero));
@@ -106,11 +107,11 @@ TEST(NoOpRemoval, KnowsThatAddingZeroLosesMinusZero) {
 TEST(NoOpRemoval, KeepsACloneThatChangesStridesOrIsReturned) {
   Builder b;
   const NodeId x = b.input("x", {2, 3});
-  const NodeId swapped = b.call(Permute, {x, Argument::list({1, 0})});
-  const NodeId repacked = b.call(Clone, {swapped}, {{"memory_format", MemoryFormat::Contiguous}});
-  const NodeId same = b.call(Clone, {x});
-  const NodeId returned = b.call(Clone, {x});
-  GraphModule& module = b.finish({b.call(Relu, {repacked}), b.call(Exp, {same}), returned});
+  const NodeId swapped = b.call(permuteTarget, {x, Argument::list({1, 0})});
+  const NodeId repacked = b.call(cloneTarget, {swapped}, {{"memory_format", MemoryFormat::Contiguous}});
+  const NodeId same = b.call(cloneTarget, {x});
+  const NodeId returned = b.call(cloneTarget, {x});
+  GraphModule& module = b.finish({b.call(reluTarget, {repacked}), b.call(expTarget, {same}), returned});
   EXPECT_TRUE(runPass(noOpRemovalPass(), module));
   EXPECT_TRUE(module.graph.contains(repacked));
   EXPECT_FALSE(module.graph.contains(same));
@@ -120,9 +121,9 @@ TEST(NoOpRemoval, KeepsACloneThatChangesStridesOrIsReturned) {
 TEST(NoOpRemoval, KeepsACopyOfMutatedMemory) {
   Builder b;
   const NodeId x = b.input("x", {3});
-  const NodeId before = b.call(Clone, {x});
-  b.call(AddInplace, {x, 1});
-  GraphModule& module = b.finish({b.call(Relu, {before})});
+  const NodeId before = b.call(cloneTarget, {x});
+  b.call(addInplaceTarget, {x, 1});
+  GraphModule& module = b.finish({b.call(reluTarget, {before})});
   EXPECT_FALSE(runPass(noOpRemovalPass(), module));
   EXPECT_TRUE(module.graph.contains(before));
 }
@@ -130,13 +131,14 @@ TEST(NoOpRemoval, KeepsACopyOfMutatedMemory) {
 TEST(ConstantFolding, FreezesComputedConstants) {
   Builder b;
   const NodeId x = b.input("x", {4}, DType::Int64);
-  const NodeId iota = b.call(
-      Iota, {4}, {{"start", 0}, {"step", 1}, {"dtype", DType::Int64}, {"device", Device{}}, {"requires_grad", false}});
-  const NodeId twice = b.call(Mul, {iota, 2});
-  const NodeId sum = b.call(Add, {x, twice});
+  const NodeId iota =
+      b.call(iotaTarget, {4},
+             {{"start", 0}, {"step", 1}, {"dtype", DType::Int64}, {"device", Device{}}, {"requires_grad", false}});
+  const NodeId twice = b.call(mulTarget, {iota, 2});
+  const NodeId sum = b.call(addTarget, {x, twice});
   GraphModule& module = b.finish({sum});
   EXPECT_TRUE(runPass(constantFoldingPass(), module));
-  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{Add}));
+  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{addTarget}));
   const TensorAttribute* frozen = module.attribute("_frozen_param0");
   ASSERT_NE(frozen, nullptr);
   EXPECT_EQ(frozen->tensor.itemAsInt(3), 6);
@@ -149,11 +151,11 @@ TEST(ConstantFolding, FreezesComputedConstants) {
 TEST(ConstantFolding, KeepsUniformConstantsAsFull) {
   Builder b;
   const NodeId x = b.input("x", {4});
-  const NodeId full = b.call(Full, {Argument::list({4}), 3.0}, {{"dtype", DType::Float32}});
-  const NodeId twice = b.call(Mul, {full, 2});
-  GraphModule& module = b.finish({b.call(Add, {x, twice})});
+  const NodeId full = b.call(fullTarget, {Argument::list({4}), 3.0}, {{"dtype", DType::Float32}});
+  const NodeId twice = b.call(mulTarget, {full, 2});
+  GraphModule& module = b.finish({b.call(addTarget, {x, twice})});
   EXPECT_TRUE(runPass(constantFoldingPass(), module));
-  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{Full, Add}));
+  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{fullTarget, addTarget}));
   const auto folded = module.graph.find("full_default_1");
   ASSERT_TRUE(folded.has_value());
   EXPECT_EQ(module.graph.node(*folded).args()[1], Argument(6.0));
@@ -163,8 +165,8 @@ TEST(ConstantFolding, KeepsUniformConstantsAsFull) {
 
 TEST(ConstantFolding, LeavesRandomOpsAlone) {
   Builder b;
-  const NodeId random = b.call(Rand, {Argument::list({4})});
-  GraphModule& module = b.finish({b.call(Relu, {b.call(Mul, {random, 2})})});
+  const NodeId random = b.call(randTarget, {Argument::list({4})});
+  GraphModule& module = b.finish({b.call(reluTarget, {b.call(mulTarget, {random, 2})})});
   EXPECT_FALSE(runPass(constantFoldingPass(), module));
 }
 
@@ -172,23 +174,23 @@ TEST(ConstantFolding, LeavesLargeResultsAlone) {
   Builder b;
   const NodeId x = b.input("x", {100'000}, DType::Int64);
   const NodeId iota =
-      b.call(Iota, {100'000},
+      b.call(iotaTarget, {100'000},
              {{"start", 0}, {"step", 1}, {"dtype", DType::Int64}, {"device", Device{}}, {"requires_grad", false}});
-  GraphModule& module = b.finish({b.call(Add, {x, b.call(Mul, {iota, 2})})});
+  GraphModule& module = b.finish({b.call(addTarget, {x, b.call(mulTarget, {iota, 2})})});
   EXPECT_FALSE(runPass(constantFoldingPass(), module));
 }
 
 TEST(Cse, MergesEqualCallsAndTheirProvenance) {
   Builder b;
   const NodeId x = b.input("x", {4});
-  const NodeId first = b.call(Exp, {x});
-  const NodeId second = b.call(Exp, {x});
-  const NodeId a = b.call(Relu, {first});
-  const NodeId c = b.call(Relu, {second});
-  const NodeId sum = b.call(Add, {a, c});
+  const NodeId first = b.call(expTarget, {x});
+  const NodeId second = b.call(expTarget, {x});
+  const NodeId a = b.call(reluTarget, {first});
+  const NodeId c = b.call(reluTarget, {second});
+  const NodeId sum = b.call(addTarget, {a, c});
   GraphModule& module = b.finish({sum});
   EXPECT_TRUE(runPass(csePass(), module));
-  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{Exp, Relu, Add}));
+  EXPECT_EQ(targets(module.graph), (std::vector<std::string>{expTarget, reluTarget, addTarget}));
   EXPECT_EQ(module.graph.node(sum).args(), (ArgumentList{a, a}));
   EXPECT_EQ(module.graph.node(first).meta().fromNodes, (std::vector<std::string>{"exp_default", "exp_default_1"}));
 }
@@ -196,12 +198,12 @@ TEST(Cse, MergesEqualCallsAndTheirProvenance) {
 TEST(Cse, KeepsDifferentArgumentsRandomCallsAndReturnedPairs) {
   Builder b;
   const NodeId x = b.input("x", {4});
-  const NodeId plus = b.call(Add, {x, 0.0});
-  const NodeId minus = b.call(Add, {x, -0.0});
+  const NodeId plus = b.call(addTarget, {x, 0.0});
+  const NodeId minus = b.call(addTarget, {x, -0.0});
   const NodeId r1 = b.call("torch.ops.aten.rand_like.default", {x});
   const NodeId r2 = b.call("torch.ops.aten.rand_like.default", {x});
-  const NodeId e1 = b.call(Exp, {x});
-  const NodeId e2 = b.call(Exp, {x});
+  const NodeId e1 = b.call(expTarget, {x});
+  const NodeId e2 = b.call(expTarget, {x});
   GraphModule& module = b.finish({plus, minus, r1, r2, e1, e2});
   EXPECT_FALSE(runPass(csePass(), module));
 }
@@ -209,11 +211,11 @@ TEST(Cse, KeepsDifferentArgumentsRandomCallsAndReturnedPairs) {
 TEST(Cse, DoesNotMergeAcrossMutation) {
   Builder b;
   const NodeId x = b.input("x", {4});
-  const NodeId before = b.call(Exp, {x});
-  const NodeId view = b.call(View, {x, Argument::list({2, 2})});
-  b.call(AddInplace, {view, 1});
-  const NodeId after = b.call(Exp, {x});
-  GraphModule& module = b.finish({b.call(Add, {before, after})});
+  const NodeId before = b.call(expTarget, {x});
+  const NodeId view = b.call(viewTarget, {x, Argument::list({2, 2})});
+  b.call(addInplaceTarget, {view, 1});
+  const NodeId after = b.call(expTarget, {x});
+  GraphModule& module = b.finish({b.call(addTarget, {before, after})});
   EXPECT_FALSE(runPass(csePass(), module));
 }
 
@@ -221,11 +223,11 @@ TEST(Dce, DropsUnusedPureCallsOnly) {
   Builder b;
   const NodeId x = b.input("x", {4});
   const NodeId unused = b.input("unused", {4});
-  const NodeId dead = b.call(Exp, {b.call(Relu, {x})});
+  const NodeId dead = b.call(expTarget, {b.call(reluTarget, {x})});
   const NodeId random = b.call("torch.ops.aten.rand_like.default", {x});
   const NodeId unknown = b.call("torch.ops.mine.notify.default", {x});
-  const NodeId write = b.call(AddInplace, {x, 1});
-  GraphModule& module = b.finish({b.call(Relu, {x})});
+  const NodeId write = b.call(addInplaceTarget, {x, 1});
+  GraphModule& module = b.finish({b.call(reluTarget, {x})});
   EXPECT_TRUE(runPass(dcePass(), module));
   EXPECT_FALSE(module.graph.contains(dead));
   for (NodeId id : {unused, random, unknown, write}) EXPECT_TRUE(module.graph.contains(id));

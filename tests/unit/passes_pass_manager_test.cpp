@@ -6,13 +6,13 @@
 namespace kerf {
 namespace {
 
-constexpr const char* Relu = "torch.ops.aten.relu.default";
+constexpr const char* reluTarget = "torch.ops.aten.relu.default";
 
 GraphModule chain() {
   GraphModule module;
   const NodeId x = module.graph.placeholder("x");
-  module.graph.callFunction(Relu, {x}, {}, "dead");
-  const NodeId relu = module.graph.callFunction(Relu, {x}, {}, "relu");
+  module.graph.callFunction(reluTarget, {x}, {}, "dead");
+  const NodeId relu = module.graph.callFunction(reluTarget, {x}, {}, "relu");
   module.graph.output(Argument::tuple({relu}));
   return module;
 }

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::testing {
@@ -28,7 +28,7 @@ inline double numberOf(const Json& value) {
 /// The recorded elements (all, or every step-th) as a contiguous tensor; complex ones as their parts.
 inline Tensor elementsOf(const Json& record) {
   const DType dtype = *dtypeFromTorchName(record.at("dtype").get<std::string>());
-  const DType part = dtype == DType::Complex128   ? DType::Float64
+  const DType part = dtype == DType::Complex128  ? DType::Float64
                      : dtype == DType::Complex64 ? DType::Float32
                      : dtype == DType::Complex32 ? DType::Float16
                                                  : dtype;
@@ -64,9 +64,7 @@ inline Tensor tensorFrom(const Json& record, const Device& device = {}) {
   const Tensor flat = elementsOf(record);
   const Tensor source(flat.storage(), dtype, sizes, contiguousStrides(sizes));
   Tensor result = *Tensor::zerosStrided(dtype, sizes, strides);
-  if (result.numel() > 0) {
-    EXPECT_TRUE(copyElements(source, result));
-  }
+  if (result.numel() > 0) EXPECT_TRUE(copyElements(source, result));
   result.setDevice(device);
   return result;
 }

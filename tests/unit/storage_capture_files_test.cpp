@@ -135,9 +135,8 @@ TEST_F(CaptureFilesTest, StoppingOrAMissingFileLeavesNothing) {
   EXPECT_EQ(stopped.error().code, ErrorCode::Cancelled);
   capture.files.push_back({"in/none", folder / "in/none", true});
   EXPECT_EQ(store.addCapture(capture).error().code, ErrorCode::NotFound);
-  for (const char* table : {"captures", "capture_files", "blobs", "blob_parts", "graphs", "records", "compiles"}) {
+  for (const char* table : {"captures", "capture_files", "blobs", "blob_parts", "graphs", "records", "compiles"})
     EXPECT_EQ(number(fmt::format("SELECT count(*) FROM {}", table)), 0) << table;
-  }
 }
 
 TEST_F(CaptureFilesTest, RefusesNamesThatLeaveTheFolder) {

@@ -112,9 +112,7 @@ TEST_F(StoreTest, NamesWhatIsMissing) {
 }
 
 TEST_F(StoreTest, RefusesAStoreOfANewerKerfAndLeavesItAlone) {
-  {
-    auto store = openStore();
-  }
+  { auto store = openStore(); }
   {
     auto database = Database::open(path).value();
     ASSERT_TRUE(database.executeScript("PRAGMA user_version = 99; PRAGMA wal_checkpoint(TRUNCATE)"));
@@ -176,9 +174,8 @@ int addMany(const fs::path& path, int writer, int captures) {
 
 TEST_F(StoreTest, TwoProcessesCreateAndWriteAtOnce) {
   std::vector<pid_t> children;
-  for (int writer = 0; writer < 3; ++writer) {
+  for (int writer = 0; writer < 3; ++writer)
     children.push_back(inChild([&, writer] { return addMany(path, writer, 60); }));
-  }
   for (const auto child : children) EXPECT_EQ(waitFor(child), 0);
   EXPECT_EQ(count("captures"), 180);
   EXPECT_EQ(count("graphs"), 180);
@@ -217,9 +214,7 @@ TEST_F(StoreTest, KillNineInTheMiddleOfAnImportLeavesNothingHalfDone) {
     for (const auto& capture : captures) {
       ASSERT_EQ(capture.graphCount, 4);
       const auto graphs = store.graphs(capture.id).value();
-      for (const auto& graph : graphs) {
-        ASSERT_TRUE(store.materialize(graph.id, folder / "out"));
-      }
+      for (const auto& graph : graphs) ASSERT_TRUE(store.materialize(graph.id, folder / "out"));
       fs::remove_all(folder / "out");
     }
     fs::remove(path);

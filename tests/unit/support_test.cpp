@@ -52,7 +52,7 @@ TEST(Hash, DiffersByOneByte) { EXPECT_NE(hashText("relu"), hashText("relv")); }
 TEST(ParallelFor, CoversEveryIndexOnce) {
   std::vector<int> hits(10'001, 0);
   parallelFor(std::ssize(hits), 16, [&](std::int64_t begin, std::int64_t end) {
-    for (auto i = begin; i < end; ++i) ++hits[static_cast<std::size_t>(i)];
+    for (auto i = begin; i < end; ++i) ++hits[std::size_t(i)];
   });
   EXPECT_EQ(std::accumulate(hits.begin(), hits.end(), 0), 10'001);
   EXPECT_EQ(*std::ranges::max_element(hits), 1);

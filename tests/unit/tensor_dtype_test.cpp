@@ -25,7 +25,7 @@ TEST(DType, TableKnowsEveryNameOfADtype) {
 TEST(Half, RoundTripsEveryFiniteBitPattern) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     Half half;
-    half.bits = static_cast<std::uint16_t>(bits);
+    half.bits = std::uint16_t(bits);
     const float value = half;
     if (std::isnan(value)) continue;
     ASSERT_EQ(detail::halfBitsPortable(value), bits);
@@ -37,9 +37,9 @@ TEST(Half, RoundTripsEveryFiniteBitPattern) {
 TEST(Half, RoundsToNearestEvenAtEveryMidpoint) {
   for (std::uint16_t bits = 0; bits < 0x7bff; ++bits) {
     const float low = detail::halfToFloatPortable(bits);
-    const float high = detail::halfToFloatPortable(static_cast<std::uint16_t>(bits + 1));
+    const float high = detail::halfToFloatPortable(std::uint16_t(bits + 1));
     const float middle = low + (high - low) / 2;
-    const auto even = static_cast<std::uint16_t>(bits + (bits & 1));
+    const auto even = std::uint16_t(bits + (bits & 1));
     ASSERT_EQ(detail::halfBitsPortable(middle), even) << bits;
     ASSERT_EQ(detail::halfBitsPortable(std::nextafter(middle, 0.0f)), bits);
     ASSERT_EQ(detail::halfBitsPortable(std::nextafter(middle, 1e30f)), bits + 1);
@@ -63,7 +63,7 @@ TEST(BFloat16, RoundsToNearestEvenAndKeepsSpecials) {
   EXPECT_EQ(BFloat16(1.01171875f).bits, 0x3f82);  // and here to the one above
   EXPECT_EQ(BFloat16(std::numeric_limits<float>::infinity()).bits, 0x7f80);
   EXPECT_EQ(BFloat16(std::numeric_limits<float>::max()).bits, 0x7f80);
-  EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(std::nanf("")))));
+  EXPECT_TRUE(std::isnan(float(BFloat16(std::nanf("")))));
 }
 
 TEST(Float8, DecodesTheNamedConstantsOfEachFormat) {
@@ -80,7 +80,7 @@ TEST(Float8, DecodesTheNamedConstantsOfEachFormat) {
 TEST(Float8, RoundTripsEveryBitPattern) {
   for (const auto* format : {&detail::e4m3fn, &detail::e5m2, &detail::e4m3fnuz, &detail::e5m2fnuz})
     for (int bits = 0; bits < 256; ++bits) {
-      const float value = detail::float8Decode(static_cast<std::uint8_t>(bits), *format);
+      const float value = detail::float8Decode(std::uint8_t(bits), *format);
       if (std::isnan(value)) continue;
       ASSERT_EQ(detail::float8Encode(value, *format), bits);
     }

@@ -21,8 +21,8 @@ class Safetensors : public testing::Test {
   /// Writes a file with this header and `dataBytes` zero bytes; `length` overrides the true header length.
   void write(const std::string& header, std::size_t dataBytes, std::int64_t length = -1) const {
     std::ofstream out(file(), std::ios::binary);
-    const std::uint64_t said = length < 0 ? header.size() : static_cast<std::uint64_t>(length);
-    for (int i = 0; i < 8; ++i) out.put(static_cast<char>(said >> (8 * i)));
+    const std::uint64_t said = length < 0 ? header.size() : std::uint64_t(length);
+    for (int i = 0; i < 8; ++i) out.put(char(said >> (8 * i)));
     out << header << std::string(dataBytes, '\0');
   }
   Error readError() const {

@@ -121,7 +121,7 @@ TEST(Tensor, ConvertsBetweenAnyTwoDtypes) {
 }
 
 TEST(Tensor, ScalarsRoundToTheirDtype) {
-  EXPECT_EQ(Tensor::scalar(0.1, DType::Float32).itemAsDouble(), static_cast<double>(0.1f));
+  EXPECT_EQ(Tensor::scalar(0.1, DType::Float32).itemAsDouble(), double(0.1f));
   EXPECT_EQ(Tensor::scalarInt((std::int64_t{1} << 62) + 1, DType::Int64).itemAsInt(), (std::int64_t{1} << 62) + 1);
   EXPECT_EQ(Tensor::scalar(2.5, DType::Int32).itemAsInt(), 2);
   EXPECT_EQ(Tensor::scalar(1, DType::Float64).dim(), 0);
@@ -141,7 +141,7 @@ TEST(CopyElements, LargeCopiesAgreeWithElementAccess) {
   for (std::int64_t i = 0; i < 211; ++i)
     for (std::int64_t j = 0; j < 300; ++j)
       for (std::int64_t k = 0; k < 7; ++k)
-        ASSERT_EQ(dense.data<double>()[(i * 300 + j) * 7 + k], static_cast<double>((j * 7 + k) * 211 + i));
+        ASSERT_EQ(dense.data<double>()[(i * 300 + j) * 7 + k], double((j * 7 + k) * 211 + i));
 }
 
 TEST(Dispatch, CallsTheMatchingTypeOrNamesTheDtype) {

@@ -4,12 +4,11 @@
 
 #include <fmt/format.h>
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
-constexpr double kPointsPerInch = 72;
-constexpr std::size_t kMostCurved =
-    700;  ///< above this many edges, straight ones: routing curves costs more than ranks
+constexpr double pointsPerInch = 72;
+constexpr std::size_t mostCurved = 700;  ///< above this many edges, straight ones: routing curves costs more than ranks
 
 using Words = QList<QByteArray>;
 
@@ -17,7 +16,7 @@ bool readNode(const Words& words, double height, Scene& scene) {
   if (words.size() < 6 || !words[1].startsWith('n')) return false;
   const auto card = std::size_t(words[1].mid(1).toInt());
   if (card >= scene.cards.size()) return false;
-  const double x = words[2].toDouble() * kPointsPerInch, y = height - words[3].toDouble() * kPointsPerInch;
+  const double x = words[2].toDouble() * pointsPerInch, y = height - words[3].toDouble() * pointsPerInch;
   scene.cards[card].rect.moveCenter({x, y});
   return true;
 }
@@ -32,8 +31,8 @@ bool readEdge(const Words& words, double height, Scene& scene, EdgesByEnds& open
   if (found == open.end() || words.size() < 4 + 2 * count) return false;
   QPolygonF points;
   for (int i = 0; i < count; ++i)
-    points << QPointF(words[4 + 2 * i].toDouble() * kPointsPerInch,
-                      height - words[5 + 2 * i].toDouble() * kPointsPerInch);
+    points << QPointF(words[4 + 2 * i].toDouble() * pointsPerInch,
+                      height - words[5 + 2 * i].toDouble() * pointsPerInch);
   if (count >= 4 && count % 3 == 1) scene.edges[found->second].points = points;
   open.erase(found);
   return true;
@@ -54,11 +53,11 @@ QByteArray writeDot(const Scene& scene) {
   std::string text = fmt::format(
       "digraph g {{ nslimit=1; nslimit1=1; mclimit=0.1; splines={}; ranksep={:.3f}; nodesep={:.3f};\n"
       "node [shape=box, fixedsize=true, label=\"\"]; edge [arrowhead=none, tailport=s, headport=n];\n",
-      scene.edges.size() > kMostCurved ? "line" : "spline", CardMetrics::rankGap / kPointsPerInch,
-      CardMetrics::cardGap / kPointsPerInch);
+      scene.edges.size() > mostCurved ? "line" : "spline", CardMetrics::rankGap / pointsPerInch,
+      CardMetrics::cardGap / pointsPerInch);
   for (std::size_t i = 0; i < scene.cards.size(); ++i)
-    text += fmt::format("n{} [width={:.4f}, height={:.4f}];\n", i, scene.cards[i].rect.width() / kPointsPerInch,
-                        scene.cards[i].rect.height() / kPointsPerInch);
+    text += fmt::format("n{} [width={:.4f}, height={:.4f}];\n", i, scene.cards[i].rect.width() / pointsPerInch,
+                        scene.cards[i].rect.height() / pointsPerInch);
   for (const auto& edge : scene.edges) text += fmt::format("n{} -> n{};\n", edge.from, edge.to);
   return QByteArray::fromStdString(text + "}\n");
 }
@@ -72,7 +71,7 @@ bool readPlain(const QByteArray& plain, Scene& scene) {
   for (const auto& line : QByteArray(plain).replace("\\\n", "").split('\n')) {
     const auto words = line.split(' ');
     if (words[0] == "graph" && words.size() > 3)
-      height = words[3].toDouble() * kPointsPerInch;
+      height = words[3].toDouble() * pointsPerInch;
     else if (words[0] == "node" && readNode(words, height, scene))
       ++placed;
     else if (words[0] == "edge" && !readEdge(words, height, scene, open))
@@ -85,4 +84,4 @@ bool readPlain(const QByteArray& plain, Scene& scene) {
   return true;
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

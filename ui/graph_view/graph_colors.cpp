@@ -2,7 +2,7 @@
 
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
 const NodeRow* accuracyOf(const NodeDoc& node, const ViewState& state) {
@@ -25,4 +25,4 @@ bool isFirstBad(const NodeDoc& node, const ViewState& state) {
   return row && row->firstBad;
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

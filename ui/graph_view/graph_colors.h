@@ -6,7 +6,7 @@
 
 #include "ui/graph_view/scene.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 enum class ColorMode { Kind, Accuracy };
 
@@ -25,4 +25,4 @@ struct ViewState {
 QColor nodeColor(const NodeDoc& node, const ViewState& state);
 bool isFirstBad(const NodeDoc& node, const ViewState& state);
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -7,12 +7,12 @@
 
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
-constexpr double kRadius = 6;
-constexpr double kArrow = 6;
-constexpr std::size_t kMostSmoothEdges = 3000;  ///< above this many visible edges, they are plain lines
+constexpr double radius = 6;
+constexpr double arrow = 6;
+constexpr std::size_t mostSmoothEdges = 3000;  ///< above this many visible edges, they are plain lines
 
 QPainterPath pathOf(const QPolygonF& points) {
   QPainterPath path(points.first());
@@ -22,12 +22,12 @@ QPainterPath pathOf(const QPolygonF& points) {
 
 QPainterPath rounded(const QRectF& rect) {
   QPainterPath path;
-  path.addRoundedRect(rect, kRadius, kRadius);
+  path.addRoundedRect(rect, radius, radius);
   return path;
 }
 
 QPolygonF arrowAt(const QPointF& tip) {
-  return QPolygonF({tip, tip + QPointF(-kArrow * 0.6, -kArrow), tip + QPointF(kArrow * 0.6, -kArrow)});
+  return QPolygonF({tip, tip + QPointF(-arrow * 0.6, -arrow), tip + QPointF(arrow * 0.6, -arrow)});
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void GraphPainter::paintEdges(const QRectF& visible) {
     (near ? marked : plain).push_back(&edge);
   }
   const QColor quiet = blend(theme().muted, theme().canvas, theme().dark ? 0.55 : 0.6);
-  if (m_detail != Detail::Box && plain.size() < kMostSmoothEdges) {
+  if (m_detail != Detail::Box && plain.size() < mostSmoothEdges) {
     for (const auto* edge : plain) paintEdge(*edge, quiet, 1.2);
   } else {
     QVector<QLineF> lines;
@@ -160,13 +160,13 @@ void GraphPainter::paintFrame(const SceneCard& card, const QColor& color) {
   if (current || border == theme().accent) {
     m_painter.setPen(Qt::NoPen);
     m_painter.setBrush(blend(current ? theme().warn : theme().accent, theme().canvas, 0.28));
-    m_painter.drawRoundedRect(card.rect.adjusted(-5, -5, 5, 5), kRadius + 4, kRadius + 4);
+    m_painter.drawRoundedRect(card.rect.adjusted(-5, -5, 5, 5), radius + 4, radius + 4);
   }
   const bool accuracy = m_state.mode == ColorMode::Accuracy;
   const double tint = m_detail == Detail::Full ? (accuracy ? 0.10 : 0) : 0.16;
   m_painter.setPen(QPen(border, width));
   m_painter.setBrush(blend(color, theme().base, tint));
-  m_painter.drawRoundedRect(card.rect, kRadius, kRadius);
+  m_painter.drawRoundedRect(card.rect, radius, radius);
   m_painter.save();
   m_painter.setClipPath(rounded(card.rect.adjusted(width / 2, width / 2, -width / 2, -width / 2)), Qt::IntersectClip);
   m_painter.setPen(Qt::NoPen);
@@ -247,4 +247,4 @@ void GraphPainter::paintFirstBad(const SceneCard& card) {
   m_painter.drawText(badge, Qt::AlignCenter, label);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -6,7 +6,7 @@
 #include "ui/graph_view/graph_colors.h"
 #include "ui/graph_view/scene.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 /// How much of a card is drawn: everything, its title in large letters, or a coloured box.
 enum class Detail { Full, Title, Box };
@@ -42,4 +42,4 @@ class GraphPainter {
   int m_painted = 0;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

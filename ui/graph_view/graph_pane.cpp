@@ -15,7 +15,7 @@
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
 bool matches(const NodeDoc& node, const QString& text) {
@@ -218,4 +218,4 @@ void GraphPane::nextHit(int step) {
   emit searchChanged();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

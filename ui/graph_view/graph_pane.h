@@ -12,7 +12,7 @@ class QLabel;
 class QLineEdit;
 class QToolButton;
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 class GraphPane : public QWidget {
   Q_OBJECT
@@ -62,4 +62,4 @@ class GraphPane : public QWidget {
   int m_currentHit = -1;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

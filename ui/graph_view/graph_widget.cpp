@@ -11,13 +11,13 @@
 #include "ui/graph_view/minimap.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
-constexpr double kMinZoom = 0.005, kMaxZoom = 4;
-constexpr double kMargin = 32;
-constexpr double kReadable = 0.8;  ///< a graph that fits only below this starts at its top instead
-constexpr double kGrid = 28;
+constexpr double minZoom = 0.005, maxZoom = 4;
+constexpr double margin = 32;
+constexpr double readable = 0.8;  ///< a graph that fits only below this starts at its top instead
+constexpr double grid = 28;
 
 /// `wanted` between the two ends; their middle where they are the wrong way round (everything fits).
 double kept(double wanted, double low, double high) {
@@ -53,9 +53,9 @@ void GraphWidget::startView() {
   if (!m_scene || m_scene->cards.empty()) return;
   m_zoom = fitZoom();
   m_center = m_scene->bounds.center();
-  if (m_zoom >= kReadable) return;
-  m_zoom = kReadable;
-  m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - kMargin / m_zoom);
+  if (m_zoom >= readable) return;
+  m_zoom = readable;
+  m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - margin / m_zoom);
   m_center.setX(middleOf(visibleScene()));
   if (m_state.selected >= 0) centerOn(m_state.selected);
 }
@@ -74,9 +74,9 @@ double GraphWidget::middleOf(const QRectF& band) const {
 
 double GraphWidget::fitZoom() const {
   if (!m_scene || m_scene->bounds.isEmpty()) return 1;
-  const double across = (width() - 2 * kMargin) / m_scene->bounds.width();
-  const double down = (height() - 2 * kMargin) / m_scene->bounds.height();
-  return std::clamp(std::min(across, down), kMinZoom, 1.0);
+  const double across = (width() - 2 * margin) / m_scene->bounds.width();
+  const double down = (height() - 2 * margin) / m_scene->bounds.height();
+  return std::clamp(std::min(across, down), minZoom, 1.0);
 }
 
 void GraphWidget::fit() {
@@ -91,7 +91,7 @@ void GraphWidget::zoomBy(double factor) { setZoom(m_zoom * factor, QRectF(rect()
 
 void GraphWidget::setZoom(double zoom, const QPointF& keepFixed) {
   const auto before = toScene(keepFixed);
-  m_zoom = std::clamp(zoom, kMinZoom, kMaxZoom);
+  m_zoom = std::clamp(zoom, minZoom, maxZoom);
   moveTo(m_center + before - toScene(keepFixed));
 }
 
@@ -112,7 +112,7 @@ void GraphWidget::centerOn(int node) {
   const bool wasUntouched = m_untouched;
   const auto wanted = m_scene->cards[std::size_t(m_scene->cardOfNode[std::size_t(node)])].rect.center();
   const auto& bounds = m_scene->bounds;
-  const QSizeF half = QSizeF(size()) / m_zoom / 2 - QSizeF(kMargin, kMargin) / m_zoom;
+  const QSizeF half = QSizeF(size()) / m_zoom / 2 - QSizeF(margin, margin) / m_zoom;
   moveTo({kept(wanted.x(), bounds.left() + half.width(), bounds.right() - half.width()),
           kept(wanted.y(), bounds.top() + half.height(), bounds.bottom() - half.height())});
   m_untouched = wasUntouched;
@@ -169,7 +169,7 @@ void GraphWidget::setDimUnrelated(bool on) {
 }
 
 void GraphWidget::paintGrid(QPainter& painter) const {
-  const double step = kGrid * m_zoom;
+  const double step = grid * m_zoom;
   if (step < 12) return;
   const auto origin = toWidget({0, 0});
   QVector<QPointF> points;
@@ -202,13 +202,13 @@ void GraphWidget::paintLegend(QPainter& painter) const { kerf::ui::paintLegend(p
 void GraphWidget::renderAll(QPainter& painter) const {
   if (!m_scene) return;
   painter.fillRect(QRectF(QPointF(), QSizeF(sceneSize())), theme().canvas);
-  painter.translate(QPointF(kMargin, kMargin) - m_scene->bounds.topLeft());
+  painter.translate(QPointF(margin, margin) - m_scene->bounds.topLeft());
   GraphPainter(painter, *m_scene, m_state, 1).paint(m_scene->bounds);
 }
 
 QSize GraphWidget::sceneSize() const {
   if (!m_scene) return {};
-  return QSizeF(m_scene->bounds.width() + 2 * kMargin, m_scene->bounds.height() + 2 * kMargin).toSize();
+  return QSizeF(m_scene->bounds.width() + 2 * margin, m_scene->bounds.height() + 2 * margin).toSize();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

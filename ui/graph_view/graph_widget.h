@@ -6,7 +6,7 @@
 #include "ui/graph_view/graph_colors.h"
 #include "ui/graph_view/scene.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 class Minimap;
 
@@ -87,4 +87,4 @@ class GraphWidget : public QWidget {
   qint64 m_paintMicroseconds = 0;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -10,7 +10,7 @@
 #include "ui/graph_view/graph_widget.h"
 #include "ui/graph_view/minimap.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 void GraphWidget::resizeEvent(QResizeEvent*) {
   m_minimap->place();
@@ -150,4 +150,4 @@ void GraphWidget::contextMenuEvent(QContextMenuEvent* event) {
   if (m_scene) emit contextMenuAt(m_scene->nodeAt(toScene(event->pos())), event->globalPos());
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -4,10 +4,10 @@
 #include <climits>
 #include <numeric>
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
-constexpr int kSweeps = 6;
+constexpr int sweeps = 6;
 
 struct Layers {
   Scene& scene;
@@ -96,7 +96,7 @@ bool layOutLayered(Scene& scene, std::stop_token stop) {
   Layers layers(scene);
   layers.assignRanks();
   layers.pack();
-  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
     if (stop.stop_requested()) return false;
     if (sweep % 2 == 0)
       for (auto& rank : layers.ranks) layers.place(rank, layers.above);
@@ -109,4 +109,4 @@ bool layOutLayered(Scene& scene, std::stop_token stop) {
   return !stop.stop_requested();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -5,9 +5,9 @@
 
 #include "ui/graph_view/scene.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 /// Places the cards of `scene`; false if stopped before the end.
 bool layOutLayered(Scene& scene, std::stop_token stop);
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -5,7 +5,7 @@
 #include "ui/graph_view/dot_text.h"
 #include "ui/graph_view/layered_layout.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
 struct Prepared {
@@ -18,7 +18,7 @@ struct Prepared {
 LayoutService::LayoutService(JobQueue& jobs, QObject* parent)
     : QObject(parent), m_jobs(jobs), m_program(QStandardPaths::findExecutable("dot")) {
   m_timeout.setSingleShot(true);
-  m_timeout.setInterval(kTimeoutMs);
+  m_timeout.setInterval(timeoutMs);
   connect(&m_timeout, &QTimer::timeout, this, [this] {
     killDot();
     fallBack();
@@ -36,7 +36,7 @@ void LayoutService::layOut(GraphDocPtr graph, const SceneOptions& options) {
   setBusy(true);
   const auto work = [graph, options, program = m_program](std::stop_token) {
     auto scene = std::make_shared<Scene>(buildScene(graph, options));
-    const bool small = scene->cards.size() <= std::size_t(kMostForDot) && !program.isEmpty();
+    const bool small = scene->cards.size() <= std::size_t(mostForDot) && !program.isEmpty();
     return Prepared{scene, small ? writeDot(*scene) : QByteArray()};
   };
   m_jobs.submit<Prepared>("layout", work, [this](Prepared prepared) {
@@ -111,4 +111,4 @@ void LayoutService::setBusy(bool busy) {
   emit busyChanged();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -9,14 +9,14 @@
 #include "ui/graph_view/scene.h"
 #include "ui/session/job_queue.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 class LayoutService : public QObject {
   Q_OBJECT
 
  public:
-  static constexpr int kMostForDot = 3000;
-  static constexpr int kTimeoutMs = 8000;
+  static constexpr int mostForDot = 3000;
+  static constexpr int timeoutMs = 8000;
 
   explicit LayoutService(JobQueue& jobs, QObject* parent = nullptr);
   ~LayoutService() override;
@@ -46,4 +46,4 @@ class LayoutService : public QObject {
   bool m_busy = false;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -4,10 +4,10 @@
 
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
-constexpr double kInset = 12, kHeight = 26, kSwatch = 9, kGap = 14;
+constexpr double inset = 12, boxHeight = 26, swatch = 9, gap = 14;
 
 struct Entry {
   QColor color;
@@ -15,10 +15,10 @@ struct Entry {
 };
 
 std::vector<Entry> kindEntries(const Scene& scene) {
-  std::bitset<kNodeKinds> present;
+  std::bitset<nodeKinds> present;
   for (const auto& card : scene.cards) present.set(std::size_t(card.kind));
   std::vector<Entry> entries;
-  for (int kind = 0; kind < kNodeKinds; ++kind)
+  for (int kind = 0; kind < nodeKinds; ++kind)
     if (present[std::size_t(kind)]) entries.push_back({theme().kind(NodeKind(kind)), nodeKindName(NodeKind(kind))});
   return entries;
 }
@@ -37,26 +37,26 @@ void paintLegend(QPainter& painter, const QRect& view, const Scene& scene, const
   QFont font = interfaceFont();
   font.setPixelSize(11);
   const QFontMetricsF metrics(font);
-  double width = kGap;
-  for (const auto& entry : entries) width += kSwatch + 6 + metrics.horizontalAdvance(entry.label) + kGap;
+  double width = gap;
+  for (const auto& entry : entries) width += swatch + 6 + metrics.horizontalAdvance(entry.label) + gap;
   if (width > view.width() - 180) return;
-  const QRectF box(kInset + 0.5, view.height() - kInset - kHeight + 0.5, width - 1, kHeight - 1);
+  const QRectF box(inset + 0.5, view.height() - inset - boxHeight + 0.5, width - 1, boxHeight - 1);
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(theme().border);
   painter.setBrush(theme().base);
   painter.drawRoundedRect(box, 6, 6);
   painter.setFont(font);
-  double x = box.left() + kGap - 4;
+  double x = box.left() + gap - 4;
   for (const auto& entry : entries) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(entry.color);
-    painter.drawRoundedRect(QRectF(x, box.center().y() - kSwatch / 2, kSwatch, kSwatch), 2, 2);
-    x += kSwatch + 6;
+    painter.drawRoundedRect(QRectF(x, box.center().y() - swatch / 2, swatch, swatch), 2, 2);
+    x += swatch + 6;
     painter.setPen(theme().muted);
     const double advance = metrics.horizontalAdvance(entry.label);
     painter.drawText(QRectF(x, box.top(), advance + 2, box.height()), Qt::AlignLeft | Qt::AlignVCenter, entry.label);
-    x += advance + kGap;
+    x += advance + gap;
   }
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

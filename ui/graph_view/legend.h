@@ -6,8 +6,8 @@
 
 #include "ui/graph_view/graph_colors.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 void paintLegend(QPainter& painter, const QRect& view, const Scene& scene, const ViewState& state);
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -8,10 +8,10 @@
 #include "ui/graph_view/graph_widget.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
-constexpr int kWidth = 132, kMapHeight = 190, kMapInset = 12;
-constexpr double kPadding = 8;
+constexpr int mapWidth = 132, mapHeight = 190, mapInset = 12;
+constexpr double padding = 8;
 }  // namespace
 
 Minimap::Minimap(GraphWidget& view) : QWidget(&view), m_view(view) {
@@ -35,14 +35,14 @@ void Minimap::place() {
   setVisible(needed);
   if (!needed) return;
   const double ratio = scene->bounds.width() / std::max(1.0, scene->bounds.height());
-  const int width = std::clamp(int(kMapHeight * ratio), 84, kWidth * 2);
-  setGeometry(m_view.width() - width - kMapInset, m_view.height() - kMapHeight - kMapInset, width, kMapHeight);
+  const int width = std::clamp(int(mapHeight * ratio), 84, mapWidth * 2);
+  setGeometry(m_view.width() - width - mapInset, m_view.height() - mapHeight - mapInset, width, mapHeight);
 }
 
 double Minimap::scale() const {
   const auto& bounds = m_view.scene()->bounds;
-  return std::min((width() - 2 * kPadding) / std::max(1.0, bounds.width()),
-                  (height() - 2 * kPadding) / std::max(1.0, bounds.height()));
+  return std::min((width() - 2 * padding) / std::max(1.0, bounds.width()),
+                  (height() - 2 * padding) / std::max(1.0, bounds.height()));
 }
 
 /// Where the scene's top left corner lies in the map.
@@ -95,4 +95,4 @@ void Minimap::jump(QMouseEvent* event) {
   event->accept();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

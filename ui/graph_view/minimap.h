@@ -4,7 +4,7 @@
 #include <QPixmap>
 #include <QWidget>
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 class GraphWidget;
 
@@ -35,4 +35,4 @@ class Minimap : public QWidget {
   QPixmap m_picture;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

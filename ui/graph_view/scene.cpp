@@ -7,7 +7,7 @@
 
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 namespace {
 
 bool isSource(const NodeDoc& node) { return node.kind == NodeKind::Input || node.kind == NodeKind::Parameter; }
@@ -153,4 +153,4 @@ void finishScene(Scene& scene) {
   }
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -10,7 +10,7 @@
 
 #include "ui/session/documents.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline graph_view {
 
 /// A line of a card that stands for another node: a parameter that only this node uses, or a portal (the near end of an
 /// edge too long to draw; clicking it goes to `node`).
@@ -65,4 +65,4 @@ Scene buildScene(GraphDocPtr graph, const SceneOptions& options);
 /// Bounds of everything, and straight-ish curves for edges without points.
 void finishScene(Scene& scene);
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline graph_view

@@ -9,14 +9,14 @@
 #include "ui/models/tables.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 namespace {
 
-constexpr std::size_t kMostOpen = 300;
+constexpr std::size_t mostOpen = 300;
 
 /// True for every item that some compile id lists.
 std::vector<bool> listed(std::size_t count, const std::vector<CompileEntryDoc>& compiles,
-                         std::vector<int> CompileEntryDoc::* items) {
+                         std::vector<int> CompileEntryDoc::*items) {
   std::vector<bool> seen(count, false);
   for (const auto& compile : compiles)
     for (const int item : compile.*items)
@@ -123,9 +123,9 @@ QModelIndex CaptureTreeModel::indexOf(const Location& location) const {
 
 std::vector<QModelIndex> CaptureTreeModel::openRows() const {
   std::vector<QModelIndex> open;
-  for (int row = 0; row < int(m_rows.size()) && open.size() < kMostOpen; ++row) {
+  for (int row = 0; row < int(m_rows.size()) && open.size() < mostOpen; ++row) {
     const auto kind = m_rows[std::size_t(row)].kind;
-    const bool few = m_rows[std::size_t(row)].children.size() <= kMostOpen;
+    const bool few = m_rows[std::size_t(row)].children.size() <= mostOpen;
     if (kind == Kind::Capture || ((kind == Kind::Rank || kind == Kind::Compile) && few)) open.push_back(indexAt(row));
   }
   return open;
@@ -161,7 +161,7 @@ QVariant CaptureTreeModel::data(const QModelIndex& index, int role) const {
     case Kind::Graph:
       return graphData(capture.graphs[std::size_t(row.item)], role);
     case Kind::Records:
-      if (role == kDetailRole) return formatCount(qint64(row.children.size()));
+      if (role == detailRole) return formatCount(qint64(row.children.size()));
       return role == Qt::DisplayRole ? QVariant(tr("Records")) : QVariant();
     case Kind::Record:
       return recordData(capture.records[std::size_t(row.item)], role);
@@ -175,7 +175,7 @@ QVariant CaptureTreeModel::captureData(const CaptureDoc& capture, int role) cons
   if (role == Qt::ToolTipRole)
     return capture.path + (capture.error.isEmpty() ? "" : "\n" + capture.error) +
            (capture.notes.isEmpty() ? "" : "\n" + capture.notes.join('\n'));
-  if (role == kDetailRole) {
+  if (role == detailRole) {
     if (capture.loading) {
       const int percent = capture.percent ? capture.percent->load() : 0;
       return percent > 0 ? QString("reading… %1 %").arg(percent) : QString("reading…");
@@ -191,7 +191,7 @@ QVariant CaptureTreeModel::captureData(const CaptureDoc& capture, int role) cons
 QVariant CaptureTreeModel::compileData(const CompileEntryDoc& compile, int role) const {
   if (role == Qt::DisplayRole)
     return compile.frame.isEmpty() ? compile.id : compile.id + "  " + shortName(compile.frame);
-  if (role == kDetailRole)
+  if (role == detailRole)
     return compile.status == "ok" && compile.seconds >= 0 ? formatSeconds(compile.seconds) : compile.status;
   if (role == Qt::DecorationRole) return dotIcon(statusColor(compile.status), true);
   if (role == Qt::ForegroundRole && compile.status == "failed") return theme().bad;
@@ -206,7 +206,7 @@ QVariant CaptureTreeModel::compileData(const CompileEntryDoc& compile, int role)
 QVariant CaptureTreeModel::graphData(const GraphEntry& graph, int role) const {
   const bool known = graph.nodes >= 0;
   if (role == Qt::DisplayRole) return graph.name;
-  if (role == kDetailRole) return known ? plural(graph.nodes, "node") : QString();
+  if (role == detailRole) return known ? plural(graph.nodes, "node") : QString();
   if (role == Qt::DecorationRole) return dotIcon(theme().accent, true);
   if (role != Qt::ToolTipRole) return {};
   QString tip = known ? plural(graph.nodes, "node") + ", " + plural(graph.inputs, "input") : graph.name;
@@ -217,9 +217,9 @@ QVariant CaptureTreeModel::graphData(const GraphEntry& graph, int role) const {
 
 QVariant CaptureTreeModel::recordData(const RecordEntry& record, int role) const {
   if (role == Qt::DisplayRole) return record.name.isEmpty() ? record.kind : record.name;
-  if (role == kDetailRole) return record.bytes > 0 ? formatBytes(record.bytes) : QString();
+  if (role == detailRole) return record.bytes > 0 ? formatBytes(record.bytes) : QString();
   if (role == Qt::ToolTipRole) return QString("%1\n%2:%3").arg(record.kind, record.file).arg(record.line);
   return {};
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

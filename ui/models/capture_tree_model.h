@@ -7,14 +7,14 @@
 
 #include "ui/session/documents.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 
 /// Rows are kept in one flat list; an index carries its row's place there.
 class CaptureTreeModel : public QAbstractItemModel {
   Q_OBJECT
 
  public:
-  static constexpr int kDetailRole = Qt::UserRole + 2;  ///< second, quieter text of a row
+  static constexpr int detailRole = Qt::UserRole + 2;  ///< second, quieter text of a row
   enum class Kind { Capture, Rank, Compile, Graph, Records, Record };
 
   explicit CaptureTreeModel(QObject* parent = nullptr) : QAbstractItemModel(parent) {}
@@ -62,4 +62,4 @@ class CaptureTreeModel : public QAbstractItemModel {
   std::vector<int> m_roots;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

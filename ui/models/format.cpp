@@ -4,7 +4,7 @@
 
 #include <QLocale>
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 
 QString formatMilliseconds(double milliseconds) {
   if (milliseconds < 0) return QStringLiteral("–");
@@ -43,4 +43,4 @@ QString formatCount(qint64 count) { return QLocale(QLocale::English).toString(co
 
 QString plural(qint64 count, const QString& noun) { return formatCount(count) + " " + noun + (count == 1 ? "" : "s"); }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

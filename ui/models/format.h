@@ -3,7 +3,7 @@
 
 #include <QString>
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 
 QString formatMilliseconds(double milliseconds);    ///< "0.42 ms", "1.25 s"
 QString formatSeconds(double seconds);              ///< "0.8 s", "2 min 5 s"
@@ -13,4 +13,4 @@ QString formatBytes(qint64 bytes);                  ///< "512 B", "3.2 KiB"
 QString formatCount(qint64 count);                  ///< "12,345"
 QString plural(qint64 count, const QString& noun);  ///< "1 node", "3 nodes"
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

@@ -8,10 +8,10 @@
 #include <QAbstractTableModel>
 #include <QVariant>
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 
 /// Role with the value that a column sorts by (numbers stay numbers); text is the fallback.
-constexpr int kSortRole = Qt::UserRole + 1;
+constexpr int rowSortRole = Qt::UserRole + 1;
 
 template <class Row>
 struct Column {
@@ -62,7 +62,7 @@ class TableModel : public QAbstractTableModel {
     if (column.extra)
       if (auto value = column.extra(row, role); value.isValid()) return value;
     if (role == Qt::DisplayRole) return column.text(row);
-    if (role == kSortRole) return column.sort ? column.sort(row) : QVariant(column.text(row));
+    if (role == rowSortRole) return column.sort ? column.sort(row) : QVariant(column.text(row));
     if (role == Qt::TextAlignmentRole) return int((column.number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     return {};
   }
@@ -72,4 +72,4 @@ class TableModel : public QAbstractTableModel {
   std::vector<Row> m_rows;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

@@ -7,7 +7,7 @@
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 namespace {
 
 /// Colour of one role only; nothing for the others.
@@ -24,7 +24,7 @@ QString arrow(int before, int after) {
 }
 
 template <class Row>
-Column<Row> errorColumn(const QString& title, double Row::* field) {
+Column<Row> errorColumn(const QString& title, double Row::*field) {
   return {title, [field](const Row& row) { return formatError(row.*field); },
           [field](const Row& row) { return QVariant(row.*field); }, true};
 }
@@ -37,7 +37,7 @@ Column<Row> ratioColumn() {
 }
 
 template <class Row>
-Column<Row> countColumn(const QString& title, qint64 Row::* field) {
+Column<Row> countColumn(const QString& title, qint64 Row::*field) {
   return {title, [field](const Row& row) { return formatCount(row.*field); },
           [field](const Row& row) { return QVariant(row.*field); }, true};
 }
@@ -200,4 +200,4 @@ std::vector<NodeRef> nodeRows(const GraphDocPtr& graph) {
   return rows;
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

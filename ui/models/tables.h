@@ -6,7 +6,7 @@
 #include "ui/models/table_model.h"
 #include "ui/session/documents.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 
 using PassModel = TableModel<PassDoc>;
 using OutputModel = TableModel<OutputRow>;
@@ -35,4 +35,4 @@ std::vector<NodeRef> nodeRows(const GraphDocPtr& graph);
 /// A round dot for first columns: filled in `color`, or only its outline.
 QVariant dotIcon(const QColor& color, bool filled);
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

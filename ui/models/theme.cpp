@@ -6,10 +6,10 @@
 #include <QFile>
 #include <QFontDatabase>
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 namespace {
 
-const Theme kLight{
+const Theme lightTheme{
     false,
     "#f4f5f7",
     "#ffffff",
@@ -28,7 +28,7 @@ const Theme kLight{
     "#fdecec",
     {"#0f8a94", "#8a7d5f", "#2e8b57", "#c2571a", "#7c8797", "#2563d9", "#7b4fd0", "#b8388a", "#4a5568", "#1d2530"}};
 
-const Theme kDark{
+const Theme darkTheme{
     true,
     "#1a1d22",
     "#20242a",
@@ -122,7 +122,7 @@ QColor Theme::heat(double ratio) const {
   return t < 0.5 ? blend(good, good, 1) : blend(warn, good, (t - 0.5) * 2);
 }
 
-const Theme& theme() { return g_dark ? kDark : kLight; }
+const Theme& theme() { return g_dark ? darkTheme : lightTheme; }
 void setTheme(bool dark) { g_dark = dark; }
 
 QFont interfaceFont() {
@@ -142,4 +142,4 @@ QFont codeFont() {
   return font;
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

@@ -9,13 +9,13 @@
 
 #include "ui/session/documents.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline models {
 
 struct Theme {
   bool dark = false;
   QColor window, base, raised, canvas, border, text, muted, faint, accent, onAccent, selection;
   QColor good, warn, bad, badFill;
-  std::array<QColor, kNodeKinds> kinds;
+  std::array<QColor, nodeKinds> kinds;
 
   QPalette palette() const;
   QString styleSheet() const;
@@ -34,4 +34,4 @@ QFont codeFont();
 /// `over` laid on `under` with the given opacity.
 QColor blend(const QColor& over, const QColor& under, double opacity);
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline models

@@ -9,7 +9,7 @@
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
 
 QWidget* titled(const QString& title, QWidget* content) {
@@ -131,4 +131,4 @@ void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
   m_verdict->setPalette(palette);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -12,7 +12,7 @@ class QLabel;
 class QPushButton;
 class QStackedLayout;
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class AccuracyPanel : public QWidget {
   Q_OBJECT
@@ -44,4 +44,4 @@ class AccuracyPanel : public QWidget {
   QWidget* m_tables;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

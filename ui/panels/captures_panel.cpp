@@ -10,7 +10,7 @@
 
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
 
 /// A row's own text, and at the right, quieter, its detail.
@@ -25,7 +25,7 @@ class DetailDelegate : public QStyledItemDelegate {
   void paint(QPainter* painter, const QStyleOptionViewItem& given, const QModelIndex& index) const override {
     QStyleOptionViewItem option = given;
     initStyleOption(&option, index);
-    const auto detail = index.data(CaptureTreeModel::kDetailRole).toString();
+    const auto detail = index.data(CaptureTreeModel::detailRole).toString();
     QFont small = option.font;
     small.setPixelSize(11);
     const int width = QFontMetrics(small).horizontalAdvance(detail) + 16;
@@ -103,4 +103,4 @@ void CapturesPanel::menuAt(const QPoint& position) {
   menu.exec(m_tree->viewport()->mapToGlobal(position));
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

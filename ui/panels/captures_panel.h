@@ -8,7 +8,7 @@
 
 class QTreeView;
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class CapturesPanel : public QWidget {
   Q_OBJECT
@@ -27,4 +27,4 @@ class CapturesPanel : public QWidget {
   QTreeView* m_tree;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -14,10 +14,10 @@
 
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
 
-constexpr int kMostPaintedChars = 2000;  ///< of one line: longer ones are cut on screen, never in a copy
+constexpr int mostPaintedChars = 2000;  ///< of one line: longer ones are cut on screen, never in a copy
 
 /// One pattern, five groups: comment, string, keyword, dotted call, number.
 const QRegularExpression& tokens() {
@@ -77,7 +77,7 @@ int CodeView::gutter() const {
 
 void CodeView::updateBars() {
   const int width =
-      QFontMetrics(codeFont()).horizontalAdvance('m') * std::min(m_longest, kMostPaintedChars) + gutter() + 16;
+      QFontMetrics(codeFont()).horizontalAdvance('m') * std::min(m_longest, mostPaintedChars) + gutter() + 16;
   verticalScrollBar()->setRange(0, std::max(0, int(m_lines.size()) * lineHeight() + 8 - viewport()->height()));
   verticalScrollBar()->setPageStep(viewport()->height());
   verticalScrollBar()->setSingleStep(lineHeight() * 2);
@@ -123,7 +123,7 @@ void CodeView::paintEvent(QPaintEvent*) {
 }
 
 void CodeView::paintLine(QPainter& painter, int line, double x, double baseline) const {
-  const auto text = m_lines[line].left(kMostPaintedChars);
+  const auto text = m_lines[line].left(mostPaintedChars);
   const double advance = QFontMetricsF(codeFont()).horizontalAdvance('m');
   const auto draw = [&](int start, int length, const QColor& color) {
     painter.setPen(color);
@@ -161,4 +161,4 @@ void CodeView::contextMenuEvent(QContextMenuEvent* event) {
   menu.exec(event->globalPos());
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -4,7 +4,7 @@
 #include <QAbstractScrollArea>
 #include <QStringList>
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class CodeView : public QAbstractScrollArea {
   Q_OBJECT
@@ -42,4 +42,4 @@ class CodeView : public QAbstractScrollArea {
   int m_longest = 0;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

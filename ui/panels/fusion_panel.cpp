@@ -1,6 +1,6 @@
 #include "ui/panels/fusion_panel.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 FusionPanel::FusionPanel(Session& session, QWidget* parent)
     : FusionPanel(makeFusionModel().release(), session, parent) {}
@@ -28,4 +28,4 @@ void FusionPanel::showGroups() {
   fitColumns();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

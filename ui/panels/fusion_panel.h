@@ -5,7 +5,7 @@
 #include "ui/panels/table_view.h"
 #include "ui/session/session.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class FusionPanel : public DataTable {
   Q_OBJECT
@@ -26,4 +26,4 @@ class FusionPanel : public DataTable {
   int m_shown = -1;  ///< capture
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -8,10 +8,10 @@
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
 
-constexpr int kMostLinks = 60;
+constexpr int mostLinks = 60;
 
 QString mono(const QString& text) { return "<span class='code'>" + text.toHtmlEscaped() + "</span>"; }
 
@@ -89,12 +89,12 @@ void InspectorPanel::showNode() {
 QString InspectorPanel::links(const std::vector<int>& nodes) const {
   QStringList parts;
   for (const int node : nodes) {
-    if (parts.size() >= kMostLinks) break;
+    if (parts.size() >= mostLinks) break;
     const auto name = m_session.graph()->nodes[std::size_t(node)].name;
     parts << "<a href='node:" + name + "'>" + mono(name) + "</a>";
   }
   auto html = parts.join(", ");
-  if (int(nodes.size()) > kMostLinks) html += tr(" and %1 more").arg(int(nodes.size()) - kMostLinks);
+  if (int(nodes.size()) > mostLinks) html += tr(" and %1 more").arg(int(nodes.size()) - mostLinks);
   return html;
 }
 
@@ -166,4 +166,4 @@ QString InspectorPanel::graphHtml() const {
   return html + "<p class='quiet'>" + tr("Select a node to see its operation, value and neighbours.") + "</p>";
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -5,7 +5,7 @@
 
 #include "ui/session/session.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class InspectorPanel : public QTextBrowser {
   Q_OBJECT
@@ -27,4 +27,4 @@ class InspectorPanel : public QTextBrowser {
   Session& m_session;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -4,7 +4,7 @@
 #include <QTabBar>
 #include <QVBoxLayout>
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 KernelsPanel::KernelsPanel(Session& session, QWidget* parent)
     : QWidget(parent),
@@ -69,4 +69,4 @@ void KernelsPanel::showCode() {
   m_code->setCode(QStringList());
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -11,7 +11,7 @@
 class QLabel;
 class QTabBar;
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class KernelsPanel : public QWidget {
   Q_OBJECT
@@ -35,4 +35,4 @@ class KernelsPanel : public QWidget {
   CodeView* m_code;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

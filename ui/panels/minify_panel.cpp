@@ -9,7 +9,7 @@
 #include "ui/models/format.h"
 #include "ui/panels/reduction_chart.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 MinifyPanel::MinifyPanel(Session& session, QWidget* parent)
     : QWidget(parent),
@@ -126,4 +126,4 @@ void MinifyPanel::showPlace() {
   m_table->selectSourceRow(place.stage == Location::Stage::Step ? place.index : -1);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

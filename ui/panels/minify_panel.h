@@ -12,7 +12,7 @@ class QLabel;
 class QProgressBar;
 class QPushButton;
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class ReductionChart;
 
@@ -52,4 +52,4 @@ class MinifyPanel : public QWidget {
   bool m_times = true;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

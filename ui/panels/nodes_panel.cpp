@@ -7,9 +7,9 @@
 
 #include "ui/models/format.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
-constexpr int kDelayMs = 120;  ///< a filter over 50,000 rows waits until the typing pauses
+constexpr int delayMs = 120;  ///< a filter over 50,000 rows waits until the typing pauses
 }
 
 NodesPanel::NodesPanel(Session& session, QWidget* parent)
@@ -38,7 +38,7 @@ NodesPanel::NodesPanel(Session& session, QWidget* parent)
   column->addLayout(row);
   column->addWidget(m_table, 1);
   m_delay.setSingleShot(true);
-  m_delay.setInterval(kDelayMs);
+  m_delay.setInterval(delayMs);
   connect(&m_delay, &QTimer::timeout, this, &NodesPanel::applyFilter);
   connect(m_filter, &QLineEdit::textChanged, this, [this] { m_delay.start(); });
   connect(&session, &Session::graphChanged, this, &NodesPanel::showGraph);
@@ -64,4 +64,4 @@ void NodesPanel::applyFilter() {
   m_count->setText(shown == all ? plural(all, "node") : tr("%1 of %2").arg(formatCount(shown), plural(all, "node")));
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -11,7 +11,7 @@
 class QLineEdit;
 class QLabel;
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class NodesPanel : public QWidget {
   Q_OBJECT
@@ -33,4 +33,4 @@ class NodesPanel : public QWidget {
   QTimer m_delay;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -9,9 +9,9 @@
 
 #include "ui/models/format.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
-constexpr int kNameColumn = 1, kStageColumn = 2, kTimeColumn = 4;
+constexpr int nameColumn = 1, stageColumn = 2, timeColumn = 4;
 }  // namespace
 
 PassesPanel::PassesPanel(Session& session, QWidget* parent)
@@ -23,8 +23,8 @@ PassesPanel::PassesPanel(Session& session, QWidget* parent)
       m_summary(new QLabel) {
   m_table->setObjectName("passes");
   m_table->setAccessibleName(tr("Passes"));
-  m_table->setColumnHidden(kStageColumn, true);  // the tool tip names it
-  m_table->setStretchColumn(kNameColumn);
+  m_table->setColumnHidden(stageColumn, true);  // the tool tip names it
+  m_table->setStretchColumn(nameColumn);
   m_table->setHint(tr("The passes of the opened graph appear here."));
   m_summary->setObjectName("quiet");
   m_summary->setText(tr("No graph yet"));
@@ -47,7 +47,7 @@ PassesPanel::PassesPanel(Session& session, QWidget* parent)
   });
 }
 
-void PassesPanel::setTimesVisible(bool visible) { m_table->setColumnHidden(kTimeColumn, !visible); }
+void PassesPanel::setTimesVisible(bool visible) { m_table->setColumnHidden(timeColumn, !visible); }
 
 void PassesPanel::applyFilter() {
   m_table->filter().setKeep(m_hide->isChecked()
@@ -81,4 +81,4 @@ void PassesPanel::showPlace() {
   m_table->selectSourceRow(pass ? place.index + 1 : place.stage == Location::Stage::Captured ? 0 : -1);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -10,7 +10,7 @@
 class QCheckBox;
 class QLabel;
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class PassesPanel : public QWidget {
   Q_OBJECT
@@ -34,4 +34,4 @@ class PassesPanel : public QWidget {
   QLabel* m_summary;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -5,7 +5,7 @@
 #include <QLabel>
 #include <QSignalBlocker>
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 PlantPicker::PlantPicker(Session& session, QWidget* parent)
     : QWidget(parent), m_session(session), m_op(new QComboBox), m_kind(new QComboBox) {
@@ -62,4 +62,4 @@ void PlantPicker::fillOps() {
   m_op->setCurrentText(before.isEmpty() ? tr("none") : before);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

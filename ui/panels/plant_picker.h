@@ -7,7 +7,7 @@
 
 class QComboBox;
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class PlantPicker : public QWidget {
   Q_OBJECT
@@ -29,4 +29,4 @@ class PlantPicker : public QWidget {
   QComboBox* m_kind;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

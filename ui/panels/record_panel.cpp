@@ -4,7 +4,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 RecordPanel::RecordPanel(Session& session, QWidget* parent)
     : QWidget(parent), m_session(session), m_title(new QLabel), m_detail(new QLabel), m_code(new CodeView) {
@@ -37,4 +37,4 @@ void RecordPanel::showRecord() {
   m_code->setCode(record ? record->text : QString());
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

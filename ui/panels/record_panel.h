@@ -8,7 +8,7 @@
 
 class QLabel;
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class RecordPanel : public QWidget {
   Q_OBJECT
@@ -27,4 +27,4 @@ class RecordPanel : public QWidget {
   CodeView* m_code;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -12,10 +12,10 @@
 
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
 
-constexpr std::size_t kMostDots = 2000;
+constexpr std::size_t mostDots = 2000;
 
 /// The next 1, 2 or 5 times a power of ten that splits `range` into at most five.
 double tickStep(double range) {
@@ -69,7 +69,7 @@ ReductionChart::ReductionChart(QWidget* parent)
 void ReductionChart::setPoints(const std::vector<MinifyPoint>& points) {
   QList<QPointF> best, tried;
   double most = 10, tests = 5;
-  const std::size_t stride = points.size() / kMostDots + 1;
+  const std::size_t stride = points.size() / mostDots + 1;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto& point = points[i];
     most = std::max(most, double(point.nodes));
@@ -109,4 +109,4 @@ void ReductionChart::applyTheme() {
   }
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

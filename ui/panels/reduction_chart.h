@@ -13,7 +13,7 @@ class QScatterSeries;
 class QValueAxis;
 QT_END_NAMESPACE
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class ReductionChart : public QChartView {
   Q_OBJECT
@@ -34,4 +34,4 @@ class ReductionChart : public QChartView {
   QValueAxis* m_nodes;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -1,6 +1,6 @@
 #include "ui/panels/source_panel.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 SourcePanel::SourcePanel(Session& session, QWidget* parent) : CodeView(parent), m_session(session) {
   setObjectName("source");
@@ -22,4 +22,4 @@ void SourcePanel::pick(int line) {
       return m_session.selectNode(int(i));
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

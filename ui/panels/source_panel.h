@@ -4,7 +4,7 @@
 #include "ui/panels/code_view.h"
 #include "ui/session/session.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 class SourcePanel : public CodeView {
   Q_OBJECT
@@ -19,4 +19,4 @@ class SourcePanel : public CodeView {
   GraphDocPtr m_shown;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

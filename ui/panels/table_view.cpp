@@ -9,13 +9,13 @@
 #include "ui/models/table_model.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
-constexpr int kRowHeight = 24, kMeasuredRows = 40, kMostColumn = 240;
-constexpr int kSortArrow = 12, kIcon = 22, kPadding = 22;
+constexpr int rowPixels = 24, measuredRows = 40, mostColumn = 240;
+constexpr int sortArrowWidth = 12, iconWidth = 22, padding = 22;
 }  // namespace
 
-RowFilter::RowFilter(QObject* parent) : QSortFilterProxyModel(parent) { setSortRole(kSortRole); }
+RowFilter::RowFilter(QObject* parent) : QSortFilterProxyModel(parent) { setSortRole(rowSortRole); }
 
 void RowFilter::setKeep(std::function<bool(int)> keep) {
   const bool nothing = !m_keep && !keep;
@@ -38,7 +38,7 @@ DataTable::DataTable(QAbstractItemModel* source, QWidget* parent) : QTableView(p
   setVerticalScrollMode(ScrollPerPixel);
   setHorizontalScrollMode(ScrollPerPixel);
   verticalHeader()->hide();
-  verticalHeader()->setDefaultSectionSize(kRowHeight);
+  verticalHeader()->setDefaultSectionSize(rowPixels);
   verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setMinimumSectionSize(40);
@@ -55,14 +55,14 @@ void DataTable::setStretchColumn(int column) { horizontalHeader()->setSectionRes
 /// From the text alone: asking the style for hundreds of cells takes longer than a frame.
 int DataTable::widthOf(int column) const {
   const QFontMetrics metrics(font());
-  int widest = metrics.horizontalAdvance(model()->headerData(column, Qt::Horizontal).toString()) + kSortArrow;
-  const int rows = std::min(model()->rowCount(), kMeasuredRows);
+  int widest = metrics.horizontalAdvance(model()->headerData(column, Qt::Horizontal).toString()) + sortArrowWidth;
+  const int rows = std::min(model()->rowCount(), measuredRows);
   for (int row = 0; row < rows; ++row) {
     const auto index = model()->index(row, column);
-    const int icon = index.data(Qt::DecorationRole).isNull() ? 0 : kIcon;
+    const int icon = index.data(Qt::DecorationRole).isNull() ? 0 : iconWidth;
     widest = std::max(widest, metrics.horizontalAdvance(index.data().toString()) + icon);
   }
-  return std::min(widest + kPadding, kMostColumn);
+  return std::min(widest + padding, mostColumn);
 }
 
 void DataTable::fitColumns() {
@@ -120,4 +120,4 @@ void DataTable::keyPressEvent(QKeyEvent* event) {
   QTableView::keyPressEvent(event);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

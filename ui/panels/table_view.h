@@ -6,7 +6,7 @@
 #include <QSortFilterProxyModel>
 #include <QTableView>
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 /// Sorts numbers as numbers; hides rows for which `keep` is false.
 class RowFilter : public QSortFilterProxyModel {
@@ -55,4 +55,4 @@ class DataTable : public QTableView {
   bool m_quiet = false;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -12,12 +12,12 @@
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 namespace {
 
-constexpr int kRow = 20, kAxis = 22, kLane = 18;
-constexpr double kStep = 1.25, kShortest = 1;  ///< zoom per wheel step; microseconds across the view at most zoom
-constexpr int kScroll = 100'000;
+constexpr int barPixels = 20, axisPixels = 22, lanePixels = 18;
+constexpr double zoomStep = 1.25, shortest = 1;  ///< zoom per wheel step; microseconds across the view at most zoom
+constexpr int scrollSteps = 100'000;
 
 QString formatMicroseconds(double time) { return formatMilliseconds(time / 1000); }
 
@@ -79,7 +79,7 @@ void TimelinePanel::zoomToAll() { setRange(0, m_timeline ? double(m_timeline->le
 
 void TimelinePanel::setRange(double begin, double length) {
   const double whole = m_timeline ? std::max(1.0, double(m_timeline->length)) : 1;
-  m_length = std::clamp(length, std::min(kShortest, whole), whole);
+  m_length = std::clamp(length, std::min(shortest, whole), whole);
   m_begin = std::clamp(begin, 0.0, whole - m_length);
   updateBars();
   viewport()->update();
@@ -89,14 +89,14 @@ void TimelinePanel::updateBars() {
   const double whole = m_timeline ? std::max(1.0, double(m_timeline->length)) : 1;
   const QSignalBlocker quiet(horizontalScrollBar());
   const double hidden = whole - m_length;
-  horizontalScrollBar()->setRange(0, hidden > 0 ? kScroll : 0);
-  horizontalScrollBar()->setPageStep(int(std::min(1e9, hidden > 0 ? kScroll * m_length / hidden : kScroll)));
-  horizontalScrollBar()->setValue(hidden > 0 ? int(m_begin / hidden * kScroll) : 0);
+  horizontalScrollBar()->setRange(0, hidden > 0 ? scrollSteps : 0);
+  horizontalScrollBar()->setPageStep(int(std::min(1e9, hidden > 0 ? scrollSteps * m_length / hidden : scrollSteps)));
+  horizontalScrollBar()->setValue(hidden > 0 ? int(m_begin / hidden * scrollSteps) : 0);
   const int lanes = m_timeline ? int(m_timeline->lanes.size()) : 0;
-  const int height = kAxis + rows() * kRow + lanes * kLane;
+  const int height = axisPixels + rows() * barPixels + lanes * lanePixels;
   verticalScrollBar()->setRange(0, std::max(0, height - viewport()->height()));
   verticalScrollBar()->setPageStep(viewport()->height());
-  verticalScrollBar()->setSingleStep(kRow);
+  verticalScrollBar()->setSingleStep(barPixels);
 }
 
 double TimelinePanel::xOf(double time) const { return (time - m_begin) / m_length * viewport()->width(); }
@@ -109,8 +109,8 @@ QRect TimelinePanel::rectOf(int span) const {
     ++lane;
   const double left = std::clamp(xOf(double(bar.begin)), -1e6, 1e6);
   const double right = std::clamp(xOf(double(bar.begin + bar.duration)), -1e6, 1e6);
-  const int top = kAxis + bar.row * kRow + (lane + 1) * kLane - verticalScrollBar()->value();
-  return {int(left), top, std::max(1, int(right) - int(left)), kRow - 2};
+  const int top = axisPixels + bar.row * barPixels + (lane + 1) * lanePixels - verticalScrollBar()->value();
+  return {int(left), top, std::max(1, int(right) - int(left)), barPixels - 2};
 }
 
 int TimelinePanel::spanAt(const QPoint& point) const {
@@ -173,22 +173,22 @@ void TimelinePanel::paintLanes(QPainter& painter) const {
   painter.setPen(theme().muted);
   int at = 0;
   for (const auto& lane : m_timeline->lanes) {
-    const int top = kAxis + lane.firstRow * kRow + at++ * kLane - verticalScrollBar()->value();
-    painter.drawText(QRect(8, top, viewport()->width() - 8, kLane), Qt::AlignVCenter | Qt::AlignLeft, lane.title);
+    const int top = axisPixels + lane.firstRow * barPixels + at++ * lanePixels - verticalScrollBar()->value();
+    painter.drawText(QRect(8, top, viewport()->width() - 8, lanePixels), Qt::AlignVCenter | Qt::AlignLeft, lane.title);
   }
 }
 
 /// The axis above everything, or the lines below the bars.
 void TimelinePanel::paintGrid(QPainter& painter, bool axis) const {
-  if (axis) painter.fillRect(QRect(0, 0, viewport()->width(), kAxis), theme().raised);
+  if (axis) painter.fillRect(QRect(0, 0, viewport()->width(), axisPixels), theme().raised);
   const double step = roundStep(m_length * 110 / std::max(1, viewport()->width()));
   for (double time = std::ceil(m_begin / step) * step; time <= m_begin + m_length; time += step) {
     const int x = int(xOf(time));
     painter.setPen(theme().border);
-    painter.drawLine(x, kAxis - 5, x, axis ? kAxis : viewport()->height());
+    painter.drawLine(x, axisPixels - 5, x, axis ? axisPixels : viewport()->height());
     if (!axis) continue;
     painter.setPen(theme().muted);
-    painter.drawText(QRect(x + 4, 0, 106, kAxis), Qt::AlignVCenter | Qt::AlignLeft, formatMicroseconds(time));
+    painter.drawText(QRect(x + 4, 0, 106, axisPixels), Qt::AlignVCenter | Qt::AlignLeft, formatMicroseconds(time));
   }
 }
 
@@ -222,7 +222,7 @@ void TimelinePanel::zoomBy(double factor, double around) {
 void TimelinePanel::wheelEvent(QWheelEvent* event) {
   if (event->modifiers() & Qt::ShiftModifier) return QAbstractScrollArea::wheelEvent(event);
   const double steps = event->angleDelta().y() / 120.0;
-  if (steps != 0) zoomBy(std::pow(kStep, steps), event->position().x());
+  if (steps != 0) zoomBy(std::pow(zoomStep, steps), event->position().x());
   event->accept();
 }
 
@@ -255,12 +255,12 @@ void TimelinePanel::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void TimelinePanel::keyPressEvent(QKeyEvent* event) {
   const double middle = viewport()->width() / 2.0;
-  if (event->key() == Qt::Key_Plus || event->key() == Qt::Key_Equal) return zoomBy(kStep, middle);
-  if (event->key() == Qt::Key_Minus) return zoomBy(1 / kStep, middle);
+  if (event->key() == Qt::Key_Plus || event->key() == Qt::Key_Equal) return zoomBy(zoomStep, middle);
+  if (event->key() == Qt::Key_Minus) return zoomBy(1 / zoomStep, middle);
   if (event->key() == Qt::Key_0 || event->key() == Qt::Key_Home) return zoomToAll();
   if (event->key() == Qt::Key_Left) return setRange(m_begin - m_length / 10, m_length);
   if (event->key() == Qt::Key_Right) return setRange(m_begin + m_length / 10, m_length);
   QAbstractScrollArea::keyPressEvent(event);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

@@ -5,7 +5,7 @@
 
 #include "ui/session/session.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline panels {
 
 /// One widget paints all bars; bars under a pixel wide are merged, so a million events cost what the screen holds.
 class TimelinePanel : public QAbstractScrollArea {
@@ -56,4 +56,4 @@ class TimelinePanel : public QAbstractScrollArea {
   QPoint m_dragged;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline panels

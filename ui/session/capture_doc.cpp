@@ -6,10 +6,10 @@
 
 #include <QJsonDocument>
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 namespace {
 
-constexpr std::int64_t kMostRecordBytes = 8 << 20;
+constexpr std::int64_t mostRecordBytes = 8 << 20;
 
 QString text(const std::string& value) { return QString::fromStdString(value); }
 
@@ -135,9 +135,9 @@ RecordDocPtr readRecord(int id, const Capture& capture, int index) {
   doc->detail = text(record.origin.file.filename().string()) + QString(":%1").arg(record.origin.line) +
                 (record.origin.compileId.empty() ? QString() : "  ·  " + text(record.origin.compileId)) +
                 (record.name.empty() || record.name == record.kind ? QString() : "  ·  " + text(record.kind));
-  const auto payload = record.text(kMostRecordBytes);
+  const auto payload = record.text(mostRecordBytes);
   doc->text = payload ? readable(record, text(*payload)) : text(payload.error().text());
   return doc;
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

@@ -8,7 +8,7 @@
 #include <QString>
 #include <QStringList>
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 /// One graph of a capture as the file lists it; the graph itself is read when somebody goes there.
 struct GraphEntry {
@@ -79,4 +79,4 @@ struct RecordDoc {
 };
 using RecordDocPtr = std::shared_ptr<const RecordDoc>;
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

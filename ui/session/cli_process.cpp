@@ -7,10 +7,10 @@
 #include <QStandardPaths>
 #include <QTimer>
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 namespace {
-constexpr int kKillAfterMs = 5000;
-constexpr qsizetype kErrorBytes = 64 << 10;
+constexpr int killAfterMs = 5000;
+constexpr qsizetype errorBytes = 64 << 10;
 }  // namespace
 
 CliProcess::CliProcess(QObject* parent) : QObject(parent) {
@@ -55,7 +55,7 @@ void CliProcess::cancel() {
   if (!running()) return;
   m_cancelled = true;
   ::kill(pid_t(m_process.processId()), SIGINT);
-  QTimer::singleShot(kKillAfterMs, this, [this] {
+  QTimer::singleShot(killAfterMs, this, [this] {
     if (running() && m_cancelled) m_process.kill();
   });
 }
@@ -64,7 +64,7 @@ void CliProcess::readLines() {
   while (m_process.canReadLine()) emit line(m_process.readLine());
 }
 
-void CliProcess::readErrors() { m_errors = (m_errors + m_process.readAllStandardError()).right(kErrorBytes); }
+void CliProcess::readErrors() { m_errors = (m_errors + m_process.readAllStandardError()).right(errorBytes); }
 
 QString CliProcess::problemOf(int exitCode, QProcess::ExitStatus status) const {
   const auto said = QString::fromUtf8(m_errors).trimmed().section('\n', -3);
@@ -75,4 +75,4 @@ QString CliProcess::problemOf(int exitCode, QProcess::ExitStatus status) const {
   return said.isEmpty() ? tr("kerf ended with exit code %1").arg(exitCode) : said;
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

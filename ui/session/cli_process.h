@@ -5,7 +5,7 @@
 #include <QProcess>
 #include <QStringList>
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 /// One run. Lines of standard output arrive as they come; cancelling sends SIGINT, and SIGKILL when that is ignored.
 class CliProcess : public QObject {
@@ -36,4 +36,4 @@ class CliProcess : public QObject {
   bool m_cancelled = false;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

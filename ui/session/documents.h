@@ -12,11 +12,11 @@
 
 #include "ui/session/capture_docs.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 /// What a node does, coarse enough for a colour.
 enum class NodeKind { Input, Parameter, Pointwise, Reduction, View, Matmul, Convolution, Random, Other, Output };
-constexpr int kNodeKinds = 10;
+constexpr int nodeKinds = 10;
 /// "Input", "Matmul", …
 QString nodeKindName(NodeKind kind);
 
@@ -150,4 +150,4 @@ struct Location {
   }
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

@@ -6,11 +6,11 @@
 #include <QRegularExpression>
 #include <QSet>
 
-#include "engine/capture/generated_inputs.h"
+#include "engine/capture/common/generated_inputs.h"
 #include "engine/ir/printer.h"
-#include "engine/ops/op_registry.h"
+#include "engine/ops/core/op_registry.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 namespace {
 
 QString text(std::string_view value) { return QString::fromUtf8(value.data(), qsizetype(value.size())); }
@@ -46,7 +46,7 @@ struct KindOfTrait {
   OpTrait trait;
   NodeKind kind;
 };
-constexpr std::array kKinds{
+constexpr std::array kinds{
     KindOfTrait{OpTrait::Convolution, NodeKind::Convolution},
     KindOfTrait{OpTrait::Matmul, NodeKind::Matmul},
     KindOfTrait{OpTrait::Random, NodeKind::Random},
@@ -60,7 +60,7 @@ NodeKind kindOf(const Node& node, const OpInfo* info) {
   if (node.op() == Opcode::Output) return NodeKind::Output;
   if (node.op() == Opcode::GetAttr) return NodeKind::Parameter;
   if (node.target().ends_with("getitem")) return NodeKind::View;
-  for (const auto& [trait, kind] : kKinds)
+  for (const auto& [trait, kind] : kinds)
     if (info && has(info->traits, trait)) return kind;
   return NodeKind::Other;
 }
@@ -164,8 +164,8 @@ QStringList calledOps(const GraphDoc& doc) {
 }  // namespace
 
 QString nodeKindName(NodeKind kind) {
-  static const std::array<const char*, kNodeKinds> names{"Input",  "Parameter",   "Pointwise", "Reduction", "View",
-                                                         "Matmul", "Convolution", "Random",    "Other",     "Output"};
+  static const std::array<const char*, nodeKinds> names{"Input",  "Parameter",   "Pointwise", "Reduction", "View",
+                                                        "Matmul", "Convolution", "Random",    "Other",     "Output"};
   return names[std::size_t(kind)];
 }
 
@@ -195,4 +195,4 @@ GraphDocPtr buildGraphDoc(const GraphModule& module, const QString& title, const
   return doc;
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

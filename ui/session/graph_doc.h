@@ -4,9 +4,9 @@
 #include "engine/ir/graph_module.h"
 #include "ui/session/documents.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 /// Safe on any thread. `sourceFile` is where nodes without a file of their own were written.
 GraphDocPtr buildGraphDoc(const GraphModule& module, const QString& title, const QString& sourceFile = {});
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

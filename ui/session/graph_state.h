@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/passes/pass_manager.h"
 #include "ui/session/documents.h"
 #include "ui/session/runs.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 struct GraphState {
   std::shared_ptr<const CapturedGraph> captured;  ///< null until it has been read
@@ -26,4 +26,4 @@ struct GraphState {
   std::unique_ptr<MinifyRun> minify;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

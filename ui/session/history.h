@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 template <class T>
 class History {
@@ -14,7 +14,7 @@ class History {
     if (m_at >= 0 && m_places[std::size_t(m_at)] == place) return;
     m_places.resize(std::size_t(m_at + 1));
     m_places.push_back(place);
-    if (m_places.size() > kMost) m_places.erase(m_places.begin());
+    if (m_places.size() > most) m_places.erase(m_places.begin());
     m_at = int(m_places.size()) - 1;
   }
   bool canBack() const { return m_at > 0; }
@@ -23,9 +23,9 @@ class History {
   std::optional<T> forward() { return canForward() ? std::optional<T>(m_places[std::size_t(++m_at)]) : std::nullopt; }
 
  private:
-  static constexpr std::size_t kMost = 500;
+  static constexpr std::size_t most = 500;
   std::vector<T> m_places;
   int m_at = -1;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

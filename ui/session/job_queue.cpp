@@ -1,6 +1,6 @@
 #include "ui/session/job_queue.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 JobQueue::JobQueue(QObject* parent) : QObject(parent) { m_pool.setMaxThreadCount(2); }
 
@@ -42,4 +42,4 @@ void JobQueue::cancel(const QString& key) {
   m_tickets.erase(ticket);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

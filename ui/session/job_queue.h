@@ -8,7 +8,7 @@
 #include <QObject>
 #include <QThreadPool>
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 /// Use from the UI thread only. Jobs run on a pool; `done` runs on the UI thread unless the job was replaced or
 /// dropped.
@@ -47,4 +47,4 @@ class JobQueue : public QObject {
   int m_running = 0;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

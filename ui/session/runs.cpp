@@ -3,10 +3,10 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 namespace {
 
-constexpr int kThrottleMs = 50;
+constexpr int throttleMs = 50;
 
 /// JSON has no inf or nan: the command prints them as strings or null.
 double number(const QJsonValue& value) {
@@ -63,7 +63,7 @@ MinifyRun::MinifyRun(const QString& graph, const QString& plant, const QStringLi
   for (const auto& symbol : symbols) m_arguments << "--sym" << symbol;
   m_state.plant = plant;
   m_throttle.setSingleShot(true);
-  m_throttle.setInterval(kThrottleMs);
+  m_throttle.setInterval(throttleMs);
   connect(&m_throttle, &QTimer::timeout, this, &MinifyRun::progressed);
   connect(&m_process, &CliProcess::line, this, &MinifyRun::readLine);
   connect(&m_process, &CliProcess::finished, this, &MinifyRun::finish);
@@ -115,4 +115,4 @@ void MinifyRun::finish(int exitCode, const QString& problem) {
   emit finished();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

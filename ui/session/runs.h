@@ -9,7 +9,7 @@
 #include "ui/session/cli_process.h"
 #include "ui/session/documents.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 /// Reads the object that `kerf compare --nodes --json` prints. Unknown fields are left alone, missing ones stay zero.
 AccuracyDoc readAccuracy(const QByteArray& json);
@@ -67,4 +67,4 @@ class MinifyRun : public QObject {
   QTimer m_throttle;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

@@ -8,7 +8,7 @@
 #include "ui/session/graph_state.h"
 #include "ui/session/worker_jobs.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 Session::Session(QObject* parent) : QObject(parent) {
   connect(&m_jobs, &JobQueue::busyChanged, this, &Session::busyChanged);
@@ -174,4 +174,4 @@ void Session::exportMinified(const QString& directory) {
       });
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

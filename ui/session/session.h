@@ -13,12 +13,14 @@
 #include "ui/session/job_queue.h"
 #include "ui/session/runs.h"
 
-namespace kerf {
+namespace kerf::inline capture {
 struct Capture;
+}
+namespace kerf::inline passes {
 struct PassRecord;
-}  // namespace kerf
+}
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 struct OpenedCapture;
 /// Everything that is known of one captured graph beside the graph itself.
@@ -128,4 +130,4 @@ class Session : public QObject {
   int m_runs = 0;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

@@ -3,7 +3,7 @@
 #include "ui/session/session.h"
 #include "ui/session/worker_jobs.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 void Session::go(const Location& location) {
   const auto doc = capture(location.capture);
@@ -105,4 +105,4 @@ void Session::forward() {
   if (const auto place = m_history.forward()) go(*place);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

@@ -4,7 +4,7 @@
 #include "ui/session/session.h"
 #include "ui/session/worker_jobs.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 void Session::compile() {
   const auto where = key();
@@ -121,4 +121,4 @@ void Session::minifyFinished(Key where) {
       });
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

@@ -11,7 +11,7 @@
 #include "ui/session/capture_doc.h"
 #include "ui/session/graph_doc.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 namespace {
 
 QString text(const std::string& value) { return QString::fromStdString(value); }
@@ -173,4 +173,4 @@ StepGraph readStep(const QString& path, qint64 step, const QString& title) {
   return {buildGraphDoc(capture->graphs[0].module, title), {}};
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

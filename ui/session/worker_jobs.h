@@ -4,11 +4,11 @@
 #include <memory>
 #include <stop_token>
 
-#include "engine/capture/capture.h"
+#include "engine/capture/common/capture.h"
 #include "engine/passes/pass_manager.h"
 #include "ui/session/documents.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline session {
 
 struct OpenedCapture {
   CaptureDocPtr document;
@@ -51,4 +51,4 @@ struct StepGraph {
 };
 StepGraph readStep(const QString& store, qint64 step, const QString& title);
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline session

@@ -4,7 +4,7 @@
 
 #include "ui/shell/appearance.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 Actions::Actions(QWidget& window) : QObject(&window), m_window(window) {}
 
@@ -32,4 +32,4 @@ void Actions::refreshIcons() {
     if (const auto name = action->data().toString(); !name.isEmpty()) action->setIcon(themedIcon(name));
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

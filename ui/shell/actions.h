@@ -10,7 +10,7 @@
 
 class QWidget;
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 struct ActionSpec {
   QString id, text, icon, keys;  ///< keys: several separated by spaces, "Ctrl+O"
@@ -37,4 +37,4 @@ class Actions : public QObject {
   std::vector<QAction*> m_order;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

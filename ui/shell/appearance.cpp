@@ -12,10 +12,10 @@
 // A static library's resources are registered only when this is called (outside any namespace).
 static void registerResources() { Q_INIT_RESOURCE(kerf); }
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 namespace {
 
-constexpr int kIconSize = 20;
+constexpr int iconSize = 20;
 
 QPixmap render(const QByteArray& svg, int size) {
   QSvgRenderer renderer(svg);
@@ -53,7 +53,7 @@ QIcon themedIcon(const QString& name) {
   const auto add = [&](const QColor& color, QIcon::Mode mode) {
     const auto svg = read(name).replace("currentColor", color.name().toLatin1());
     for (const int scale : {1, 2}) {
-      auto pixmap = render(svg, kIconSize * scale);
+      auto pixmap = render(svg, iconSize * scale);
       pixmap.setDevicePixelRatio(scale);
       icon.addPixmap(pixmap, mode);
     }
@@ -66,4 +66,4 @@ QIcon themedIcon(const QString& name) {
 
 QIcon programIcon() { return QIcon(render(read("kerf"), 128)); }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

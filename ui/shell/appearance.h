@@ -4,7 +4,7 @@
 #include <QIcon>
 #include <QString>
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 /// "light", "dark", or "system": as the desktop has it.
 void applyAppearance(const QString& mode);
@@ -13,4 +13,4 @@ QIcon themedIcon(const QString& name);
 /// The program's own picture.
 QIcon programIcon();
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

@@ -7,9 +7,9 @@
 
 #include "ui/shell/appearance.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 namespace {
-constexpr qsizetype kMostText = 1200;
+constexpr qsizetype mostText = 1200;
 }
 
 Banner::Banner(QWidget* parent)
@@ -42,10 +42,10 @@ void Banner::refreshIcons() {
 
 void Banner::showError(const QString& title, const QString& detail) {
   m_title->setText(title);
-  m_detail->setText(detail.size() > kMostText ? detail.left(kMostText) + "…" : detail);
+  m_detail->setText(detail.size() > mostText ? detail.left(mostText) + "…" : detail);
   show();
 }
 
 QString Banner::text() const { return m_title->text() + ": " + m_detail->text(); }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

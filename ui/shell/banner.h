@@ -6,7 +6,7 @@
 class QLabel;
 class QToolButton;
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 class Banner : public QFrame {
   Q_OBJECT
@@ -24,4 +24,4 @@ class Banner : public QFrame {
   QToolButton* m_close;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

@@ -9,10 +9,10 @@
 #include "ui/shell/actions.h"
 #include "ui/shell/main_window.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 namespace {
 
-constexpr int kWidth = 460, kHeight = 380, kTop = 90;
+constexpr int paletteWidth = 460, height = 380, top = 90;
 
 /// Arrow keys move the list while the cursor stays in the line edit.
 class PaletteEdit : public QLineEdit {
@@ -66,10 +66,10 @@ void showCommandPalette(MainWindow& window, const Actions& actions) {
                    [list, &actions](const QString& text) { fill(*list, actions, text); });
   QObject::connect(edit, &QLineEdit::returnPressed, dialog, run);
   QObject::connect(list, &QListWidget::itemClicked, dialog, run);
-  dialog->resize(kWidth, kHeight);
-  dialog->move(window.mapToGlobal(QPoint((window.width() - kWidth) / 2, kTop)));
+  dialog->resize(paletteWidth, height);
+  dialog->move(window.mapToGlobal(QPoint((window.width() - paletteWidth) / 2, top)));
   dialog->show();
   edit->setFocus();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

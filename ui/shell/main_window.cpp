@@ -26,7 +26,7 @@
 #include "ui/shell/search_box.h"
 #include "ui/shell/welcome.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 MainWindow::MainWindow(const WindowOptions& options) : m_preferences(options.remember), m_actions(new Actions(*this)) {
   const auto theme = options.theme.isEmpty() ? m_preferences.value("theme", "system").toString() : options.theme;
@@ -228,4 +228,4 @@ void MainWindow::setDeterministic() {
   m_minify->setTimesVisible(false);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

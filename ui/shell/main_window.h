@@ -12,10 +12,8 @@ class QLabel;
 class QMenu;
 class QStackedWidget;
 
-namespace kerf::ui {
-
+namespace kerf::ui::inline panels {
 class AccuracyPanel;
-class Banner;
 class CapturesPanel;
 class FusionPanel;
 class InspectorPanel;
@@ -24,9 +22,14 @@ class MinifyPanel;
 class NodesPanel;
 class PassesPanel;
 class RecordPanel;
-class SearchBox;
 class SourcePanel;
 class TimelinePanel;
+}  // namespace kerf::ui::inline panels
+
+namespace kerf::ui::inline shell {
+
+class Banner;
+class SearchBox;
 class Welcome;
 
 struct WindowOptions {
@@ -134,4 +137,4 @@ class MainWindow : public QMainWindow {
   QLabel* m_zoom = nullptr;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

@@ -13,7 +13,7 @@
 #include "ui/shell/main_window.h"
 #include "ui/shell/search_box.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 std::vector<ActionSpec> MainWindow::fileActions() {
   return {{"open", tr("&Open file…"), "open", "Ctrl+O", {}, [this] { chooseFiles(); }},
@@ -167,4 +167,4 @@ void MainWindow::step(int offset) {
   m_session.selectNode(std::clamp(m_session.node() + offset, 0, int(graph->nodes.size()) - 1));
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

@@ -15,10 +15,10 @@
 #include "ui/shell/main_window.h"
 #include "ui/shell/welcome.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 namespace {
 
-constexpr int kMostPixels = 120'000'000;
+constexpr int mostPixels = 120'000'000;
 
 QStringList localPaths(const QMimeData* data) {
   QStringList paths;
@@ -89,7 +89,7 @@ void MainWindow::exportImage() {
     generator.setViewBox(QRect({}, size));
     QPainter painter;
     if ((written = painter.begin(&generator))) m_pane->view().renderAll(painter);
-  } else if (qint64(size.width()) * size.height() < kMostPixels) {
+  } else if (qint64(size.width()) * size.height() < mostPixels) {
     QImage image(size, QImage::Format_ARGB32_Premultiplied);
     QPainter painter(&image);
     m_pane->view().renderAll(painter);
@@ -164,4 +164,4 @@ void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

@@ -1,8 +1,8 @@
 #include "ui/shell/preferences.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 namespace {
-constexpr int kMostRecent = 10;
+constexpr int mostRecent = 10;
 }
 
 Preferences::Preferences(bool remember)
@@ -20,7 +20,7 @@ void Preferences::addRecent(const QString& path) {
   auto paths = recent();
   paths.removeAll(path);
   paths.prepend(path);
-  set("recent", QStringList(paths.mid(0, kMostRecent)));
+  set("recent", QStringList(paths.mid(0, mostRecent)));
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

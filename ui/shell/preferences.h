@@ -9,7 +9,7 @@
 #include <QStringList>
 #include <QVariant>
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 class Preferences {
  public:
@@ -23,4 +23,4 @@ class Preferences {
   std::unique_ptr<QSettings> m_settings;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

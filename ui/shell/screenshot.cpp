@@ -6,15 +6,15 @@
 #include "ui/panels/minify_panel.h"
 #include "ui/shell/main_window.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 namespace {
-constexpr int kPollMs = 15, kQuietPolls = 4;
-constexpr int kMostPictures = 40;  ///< a window that never comes to rest is taken as it is
+constexpr int pollMs = 15, quietPolls = 4;
+constexpr int mostPictures = 40;  ///< a window that never comes to rest is taken as it is
 }  // namespace
 
 Screenshot::Screenshot(MainWindow& window, ScreenshotOptions options)
     : QObject(&window), m_window(window), m_options(std::move(options)) {
-  m_timer.setInterval(kPollMs);
+  m_timer.setInterval(pollMs);
   connect(&m_timer, &QTimer::timeout, this, &Screenshot::poll);
   connect(&window.session(), &Session::failed, this,
           [this](const QString& title, const QString& detail) { m_problem = title + ": " + detail; });
@@ -31,7 +31,7 @@ void Screenshot::start() {
 
 void Screenshot::poll() {
   m_quiet = m_window.idle() ? m_quiet + 1 : 0;
-  if (m_quiet < kQuietPolls) return;
+  if (m_quiet < quietPolls) return;
   m_quiet = 0;
   if (!m_options.paths.isEmpty() && !m_window.session().graph()) {
     m_timer.stop();
@@ -77,7 +77,7 @@ bool Screenshot::nextStep() {
 void Screenshot::shoot() {
   const bool nothing = !m_options.select.isEmpty() && m_window.session().node() < 0;
   const auto picture = nothing ? QImage() : m_window.grab().toImage();
-  const bool atRest = picture == m_last || ++m_pictures >= kMostPictures;
+  const bool atRest = picture == m_last || ++m_pictures >= mostPictures;
   m_last = picture;
   if (!nothing && !atRest) return;
   m_timer.stop();
@@ -86,4 +86,4 @@ void Screenshot::shoot() {
   emit finished(written ? 0 : 3, written ? QString() : tr("%1 could not be written").arg(m_options.output));
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

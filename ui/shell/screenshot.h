@@ -7,7 +7,7 @@
 #include <QStringList>
 #include <QTimer>
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 class MainWindow;
 
@@ -48,4 +48,4 @@ class Screenshot : public QObject {
   int m_pictures = 0;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

@@ -6,7 +6,7 @@
 
 #include "ui/models/format.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 SearchBox::SearchBox(GraphPane& pane, QWidget* parent)
     : QWidget(parent), m_pane(pane), m_edit(new QLineEdit), m_count(new QLabel) {
@@ -58,4 +58,4 @@ bool SearchBox::eventFilter(QObject* watched, QEvent* event) {
   return QWidget::eventFilter(watched, event);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

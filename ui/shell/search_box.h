@@ -7,7 +7,7 @@
 
 class QLabel;
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 class SearchBox : public QWidget {
   Q_OBJECT
@@ -29,4 +29,4 @@ class SearchBox : public QWidget {
   QLabel* m_count;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

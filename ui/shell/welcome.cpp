@@ -12,10 +12,10 @@
 
 #include "ui/shell/appearance.h"
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 namespace {
 
-constexpr int kMostRecent = 6;
+constexpr int mostRecent = 6;
 
 QLabel* label(const QString& text, const QString& name) {
   auto* made = new QLabel(text);
@@ -92,7 +92,7 @@ void Welcome::setRecent(const QStringList& paths) {
   if (paths.isEmpty()) return;
   auto* heading = label(tr("RECENT"), "welcomeSection");
   m_recent->addWidget(heading);
-  for (const auto& path : paths.mid(0, kMostRecent)) {
+  for (const auto& path : paths.mid(0, mostRecent)) {
     const QFileInfo file(path);
     auto* link =
         new QLabel(QString("<a href='%1' style='text-decoration:none'>%2</a>")
@@ -111,4 +111,4 @@ void Welcome::setHot(bool hot) {
   m_zone->style()->polish(m_zone);
 }
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

@@ -6,7 +6,7 @@
 class QFrame;
 class QVBoxLayout;
 
-namespace kerf::ui {
+namespace kerf::ui::inline shell {
 
 class Welcome : public QWidget {
   Q_OBJECT
@@ -31,4 +31,4 @@ class Welcome : public QWidget {
   QVBoxLayout* m_recent;
 };
 
-}  // namespace kerf::ui
+}  // namespace kerf::ui::inline shell

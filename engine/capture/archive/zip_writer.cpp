@@ -1,0 +1,169 @@
+#include "engine/capture/archive/zip_writer.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "engine/capture/archive/zip_inflate.h"
+
+namespace kerf::inline capture {
+namespace {
+
+constexpr std::uint64_t alignment = 64;
+constexpr std::uint64_t localBytes = 30;
+constexpr std::uint64_t wide = 0xffffffff;  // marks a number that stands in the zip64 field
+constexpr std::uint64_t wideCount = 0xffff;
+constexpr std::uint64_t paddingField = 0x4246;  // "FB", what PyTorch pads with
+constexpr std::uint64_t zip64Field = 1;
+constexpr std::uint64_t utf8Flag = 1 << 11;
+constexpr std::uint64_t plainVersion = 20, zip64Version = 45;
+constexpr std::uint64_t firstDosDay = 0x21;  // 1980-01-01: no clock in the bytes
+
+void append(std::string& text, std::uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) text += char((value >> (8 * i)) & 0xff);
+}
+
+std::uint64_t narrow(std::uint64_t value) { return value >= wide ? wide : value; }
+
+std::span<const std::byte> bytesOf(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
+
+/// Version, flags, method, time, date, checksum, both sizes, length of the name: what both headers share.
+void appendCommon(std::string& text, std::uint32_t crc32, std::uint64_t bytes, std::size_t name, bool large) {
+  append(text, large ? zip64Version : plainVersion, 2);
+  append(text, utf8Flag, 2);
+  append(text, 0, 2);  // stored
+  append(text, 0, 2);
+  append(text, firstDosDay, 2);
+  append(text, crc32, 4);
+  append(text, narrow(bytes), 4);
+  append(text, narrow(bytes), 4);
+  append(text, name, 2);
+}
+
+}  // namespace
+
+Result<void> ZipWriter::write(std::string_view text) {
+  m_offset += text.size();
+  return m_sink(bytesOf(text));
+}
+
+Result<void> ZipWriter::add(std::string_view name, std::span<const std::byte> bytes) {
+  return add(name, bytes, zipCrc32(bytes));
+}
+
+Result<void> ZipWriter::add(std::string_view name, std::string_view text) { return add(name, bytesOf(text)); }
+
+Result<void> ZipWriter::add(std::string_view name, std::span<const std::byte> bytes, std::uint32_t crc32) {
+  if (name.empty() || name.size() > wideCount / 2)
+    return fail(ErrorCode::BadInput, "'{}' cannot be a member's name", name);
+  const bool large = bytes.size() >= wide;
+  std::string extra;
+  if (large) {
+    append(extra, zip64Field, 2);
+    append(extra, 16, 2);
+    append(extra, bytes.size(), 8);
+    append(extra, bytes.size(), 8);
+  }
+  const std::uint64_t start = m_offset + localBytes + name.size() + extra.size() + 4;
+  const std::uint64_t padding = (alignment - start % alignment) % alignment;
+  append(extra, paddingField, 2);
+  append(extra, padding, 2);
+  extra.append(padding, 'Z');
+  std::string header = "PK\x03\x04";
+  appendCommon(header, crc32, bytes.size(), name.size(), large);
+  append(header, extra.size(), 2);
+  header.append(name);
+  header.append(extra);
+  m_entries.push_back({std::string(name), m_offset, bytes.size(), crc32});
+  KERF_CHECK(write(header));
+  m_offset += bytes.size();
+  return m_sink(bytes);
+}
+
+Result<void> ZipWriter::finish() {
+  const std::uint64_t start = m_offset;
+  for (const Entry& entry : m_entries) {
+    std::string values;
+    if (entry.bytes >= wide) append(values, entry.bytes, 8), append(values, entry.bytes, 8);
+    if (entry.offset >= wide) append(values, entry.offset, 8);
+    std::string extra;
+    if (!values.empty()) append(extra, zip64Field, 2), append(extra, values.size(), 2), extra += values;
+    std::string header = "PK\x01\x02";
+    append(header, values.empty() ? plainVersion : zip64Version, 2);
+    appendCommon(header, entry.crc32, entry.bytes, entry.name.size(), !values.empty());
+    append(header, extra.size(), 2);
+    header.append(2 + 2 + 2 + 4, '\0');  // comment, disk, attributes
+    append(header, narrow(entry.offset), 4);
+    header += entry.name + extra;
+    KERF_CHECK(write(header));
+  }
+  const std::uint64_t size = m_offset - start, count = m_entries.size();
+  std::string end;
+  if (start >= wide || size >= wide || count >= wideCount) {
+    const std::uint64_t end64 = m_offset;
+    end = "PK\x06\x06";
+    append(end, 44, 8);
+    append(end, zip64Version, 2), append(end, zip64Version, 2);
+    append(end, 0, 4), append(end, 0, 4);
+    append(end, count, 8), append(end, count, 8);
+    append(end, size, 8), append(end, start, 8);
+    end += "PK\x06\x07";
+    append(end, 0, 4), append(end, end64, 8), append(end, 1, 4);
+  }
+  end += "PK\x05\x06";
+  append(end, 0, 4);
+  const std::uint64_t shortCount = std::min(count, wideCount);
+  append(end, shortCount, 2), append(end, shortCount, 2);
+  append(end, narrow(size), 4), append(end, narrow(start), 4);
+  append(end, 0, 2);
+  return write(end);
+}
+
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
+  static std::atomic<unsigned> counter{0};
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{}.{}.tmp", ::getpid(), counter.fetch_add(1));
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  AtomicFile result(path, std::move(temporary), file);
+  if (file < 0) return result.failure();
+  return result;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : m_path(std::move(other.m_path)),
+      m_temporary(std::move(other.m_temporary)),
+      m_file(std::exchange(other.m_file, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  if (m_file < 0) return;
+  ::close(m_file);
+  ::unlink(m_temporary.c_str());
+}
+
+std::unexpected<Error> AtomicFile::failure() const {
+  Error error{ErrorCode::Environment, fmt::format("cannot write: {}", std::strerror(errno)), {}, 0, {}, {}};
+  error.atFile(m_path.string());
+  return fail(std::move(error));
+}
+
+Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(m_file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return failure();
+    bytes = bytes.subspan(std::size_t(written));
+  }
+  return {};
+}
+
+Result<void> AtomicFile::commit() {
+  if (::fsync(m_file) != 0 || ::rename(m_temporary.c_str(), m_path.c_str()) != 0) return failure();
+  ::close(std::exchange(m_file, -1));
+  return {};
+}
+
+}  // namespace kerf::inline capture

@@ -1,0 +1,63 @@
+// ZipWriter: stored members whose bytes begin at multiples of 64, as PyTorch's own writer lays them out; zip64 where
+// needed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/support/result.h"
+
+namespace kerf::inline capture {
+
+class ZipWriter {
+ public:
+  using Sink = std::function<Result<void>(std::span<const std::byte>)>;
+  /// Every byte of the archive goes to `sink`, in order.
+  explicit ZipWriter(Sink sink) : m_sink(std::move(sink)) {}
+
+  /// Adds a member; its checksum is computed.
+  Result<void> add(std::string_view name, std::span<const std::byte> bytes);
+  Result<void> add(std::string_view name, std::string_view text);
+  /// Adds a member whose checksum is known already.
+  Result<void> add(std::string_view name, std::span<const std::byte> bytes, std::uint32_t crc32);
+  /// Writes the directory. Nothing may follow.
+  Result<void> finish();
+
+ private:
+  struct Entry {
+    std::string name;
+    std::uint64_t offset = 0, bytes = 0;
+    std::uint32_t crc32 = 0;
+  };
+  Result<void> write(std::string_view text);
+  Sink m_sink;
+  std::uint64_t m_offset = 0;
+  std::vector<Entry> m_entries;
+};
+
+/// A file that appears whole or not at all: bytes go to a temporary file beside `path`, commit() renames it.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(const std::filesystem::path& path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  Result<void> write(std::span<const std::byte> bytes);
+  /// Flushes to disk and renames over the target. Without it the temporary file is removed.
+  Result<void> commit();
+
+ private:
+  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int file)
+      : m_path(std::move(path)), m_temporary(std::move(temporary)), m_file(file) {}
+  std::unexpected<Error> failure() const;
+  std::filesystem::path m_path, m_temporary;
+  int m_file;
+};
+
+}  // namespace kerf::inline capture

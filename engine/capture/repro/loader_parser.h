@@ -1,0 +1,29 @@
+// parseLoader: the lines of `def load_args(reader):` (or the older `args = […]`) to inputs and storages.
+#pragma once
+
+#include "engine/capture/common/call_syntax.h"
+#include "engine/capture/repro/sections.h"
+
+namespace kerf::inline capture {
+
+struct LoaderContents {
+  std::vector<GraphInput> inputs;
+  std::vector<StorageRef> storages;
+};
+
+/// Every tensor lies inside its storage afterwards. BadInput / TooLarge with the line otherwise.
+Result<LoaderContents> parseLoader(const SourceText& source, LineRange lines, const Symbols& symbols,
+                                   const ImportLimits& limits);
+
+/// Files older than torch 2.1: `args = [((shape), (stride), dtype, device[, requires_grad]), …]`, and `args.append(…)`.
+/// NotFound when there is no such line.
+Result<LoaderContents> parseOldArguments(const SourceText& source, LineRange lines, const Symbols& symbols,
+                                         const ImportLimits& limits);
+
+/// Bytes that a view needs, offset included. TooLarge beyond 64 bits or the limit, BadInput for negative numbers.
+Result<std::int64_t> viewBytes(const GraphInput& input, const ImportLimits& limits);
+
+/// Texts of the contiguous strides of sizes of which some are symbolic: "(4, s33)" has "(s33, 1)".
+std::vector<std::string> contiguousTexts(const Sizes& sizes, const std::vector<std::string>& texts);
+
+}  // namespace kerf::inline capture

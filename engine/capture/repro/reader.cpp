@@ -1,0 +1,172 @@
+// importRepro: a repro.py, as text, to a Capture. The steps are the parts of the file in order (formats A.1).
+#include <unordered_set>
+
+#include "engine/capture/common/call_syntax.h"
+#include "engine/capture/common/source_lines.h"
+#include "engine/capture/common/storage_directory.h"
+#include "engine/capture/repro/extent.h"
+#include "engine/capture/repro/header.h"
+#include "engine/capture/repro/init_parser.h"
+#include "engine/capture/repro/loader_parser.h"
+#include "engine/capture/repro/main_lines.h"
+#include "engine/ir/parser.h"
+
+namespace kerf::inline capture {
+namespace {
+
+class ReproReader {
+ public:
+  ReproReader(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits)
+      : m_text(text), m_path(path), m_limits(limits) {}
+
+  Result<Capture> run() {
+    KERF_TRY(m_source, scanSource(m_text, m_limits));
+    KERF_TRY(m_sections, findSections(m_source));
+    readHeader(m_source, m_sections.header, m_capture.envelope, m_symbols);
+    KERF_CHECK(readNested());
+    KERF_TRY(m_graph.module, readClass(m_sections.model));
+    KERF_CHECK(checkAttributes());
+    KERF_CHECK(readInputs());
+    KERF_CHECK(readMain());
+    matchInputs();
+    KERF_CHECK(checkExtent(m_graph, m_limits, m_capture.envelope));
+    finish();
+    return std::move(m_capture);
+  }
+
+ private:
+  Result<GraphModule> readClass(const ClassSection& section) {
+    if (!isPythonIdentifier(section.name))
+      return failAtLine(int(section.all.first + 1),
+                        fmt::format("'{}' is no name for a class", section.name.substr(0, 60)));
+    // The class line goes directly above forward, whose lines keep their numbers.
+    std::string text = fmt::format("class {}(torch.nn.Module):\n", section.name);
+    text += m_source.slice(section.forward);
+    text += '\n';
+    KERF_TRY(GraphModule module, parseReadable(text, int(section.forward.first)));
+    module.className = section.name;
+    if (std::int64_t(module.graph.size()) > m_limits.nodes)
+      return failAtLine(int(section.forward.first + 1), fmt::format("forward has more than {} nodes", m_limits.nodes),
+                        ErrorCode::TooLarge);
+    if (!section.init.empty()) KERF_CHECK(parseInit(m_source, section.init, m_nested, m_limits, module, m_lostTensors));
+    assignSourceLines(m_source, section.forward, m_path.string(), module.graph);
+    return module;
+  }
+
+  Result<void> readNested() {
+    for (const ClassSection& section : m_sections.nested) {
+      KERF_TRY(GraphModule module, readClass(section));
+      m_nested[section.name] = std::make_shared<const GraphModule>(std::move(module));
+    }
+    return {};
+  }
+
+  /// Every `self.x` that forward mentions was made by __init__.
+  Result<void> checkAttributes() const {
+    const GraphModule& module = m_graph.module;
+    std::unordered_set<std::string_view> known;
+    for (const auto& [name, attribute] : module.attributes) known.insert(name);
+    for (const auto& [name, submodule] : module.submodules) known.insert(name);
+    for (const NodeId id : module.graph.order()) {
+      const Node& node = module.graph.node(id);
+      if (node.op() != Opcode::GetAttr && node.op() != Opcode::CallModule) continue;
+      const std::string_view path = node.target();
+      if (known.contains(path) || known.contains(path.substr(0, path.find('.')))) continue;
+      Error error{ErrorCode::BadInput,
+                  fmt::format("self.{} is not defined in __init__", path),
+                  {},
+                  node.meta().sourceLine,
+                  {},
+                  {}};
+      return fail(std::move(error.atNode(node.name())));
+    }
+    return {};
+  }
+
+  Result<void> readInputs() {
+    auto contents = m_sections.loader.empty() ? parseOldArguments(m_source, m_sections.main, m_symbols, m_limits)
+                                              : parseLoader(m_source, m_sections.loader, m_symbols, m_limits);
+    if (!contents && contents.error().code == ErrorCode::NotFound)
+      return failAtLine(int(m_source.lines.size()), "the file has no load_args: truncated?");
+    if (!contents) return fail(std::move(contents).error());
+    m_graph.inputs = std::move(contents->inputs);
+    m_graph.storages = std::move(contents->storages);
+    return checkArity();
+  }
+
+  Result<void> checkArity() const {
+    const std::size_t wanted = m_graph.module.graph.placeholders().size();
+    if (wanted == m_graph.inputs.size()) return {};
+    const std::size_t line = m_sections.loader.empty() ? m_sections.model.forward.first + 1 : m_sections.loader.last;
+    return failAtLine(int(line),
+                      fmt::format("forward takes {} arguments, load_args makes {}", wanted, m_graph.inputs.size()));
+  }
+
+  Result<void> readMain() {
+    ReproEnvelope& envelope = m_capture.envelope;
+    if (m_sections.loader.empty()) return {};  // written before run_repro existed: the main part is written anew
+    if (!readRunOptions(m_source, m_sections.main, envelope.runOptions))
+      return failAtLine(int(m_source.lines.size()), "the file ends without a call of run_repro: truncated?");
+    envelope.betweenLines = copyLines(m_source, m_sections.between);
+    envelope.mainLines = copyLines(m_source, m_sections.main);
+    if (m_source.slice(m_sections.main).find("after_dynamo") != std::string_view::npos)
+      envelope.runner = "after_dynamo";
+    for (const std::string& line : envelope.mainLines) {
+      constexpr std::string_view version = "load_args._version = ";
+      if (line.starts_with(version)) envelope.loaderVersion = std::atoi(line.c_str() + version.size());
+    }
+    return {};
+  }
+
+  /// Inputs without a name of their own are called as their placeholder.
+  void matchInputs() {
+    const std::vector<NodeId> placeholders = m_graph.module.graph.placeholders();
+    for (std::size_t i = 0; i < m_graph.inputs.size(); ++i)
+      if (m_graph.inputs[i].name.empty()) m_graph.inputs[i].name = m_graph.module.graph.node(placeholders[i]).target();
+  }
+
+  std::string saveDirectory() const {
+    for (const auto& [key, value] : m_capture.envelope.runOptions) {
+      if (key != "save_dir") continue;
+      const auto expression = parsePythonExpression(value);
+      if (expression && expression->kind == PythonKind::String) return expression->text;
+    }
+    return {};
+  }
+
+  void finish() {
+    m_graph.name = "forward";
+    if (!m_path.empty()) {
+      m_graph.storageDirectory = findStorageDirectory(m_path, saveDirectory(), m_graph.storages);
+      noteMissingStorages(m_graph, m_capture.notes);
+    }
+    if (m_lostTensors > 0)
+      m_capture.notes.push_back(
+          fmt::format("{} buffers or parameters were saved without values: random data stands in", m_lostTensors));
+    m_capture.kind = "repro";
+    m_capture.path = m_path;
+    m_capture.torchVersion = m_capture.envelope.torchVersion;
+    m_capture.graphs.push_back(std::move(m_graph));
+  }
+
+  std::string_view m_text;
+  const std::filesystem::path& m_path;
+  const ImportLimits& m_limits;
+  SourceText m_source;
+  ReproSections m_sections;
+  Symbols m_symbols;
+  NestedModules m_nested;
+  Capture m_capture;
+  CapturedGraph m_graph;
+  std::size_t m_lostTensors = 0;
+};
+
+}  // namespace
+
+Result<Capture> importRepro(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits) {
+  auto capture = ReproReader(text, path, limits).run();
+  if (!capture && capture.error().file.empty()) capture.error().atFile(path.string(), capture.error().line);
+  return capture;
+}
+
+}  // namespace kerf::inline capture

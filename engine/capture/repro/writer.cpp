@@ -1,0 +1,212 @@
+#include "engine/capture/repro/writer.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "engine/capture/common/tensor_literal.h"
+#include "engine/capture/repro/init_parser.h"
+#include "engine/capture/repro/load_args_writer.h"
+#include "engine/capture/repro/main_lines.h"
+#include "engine/capture/text/capture.h"
+#include "engine/ir/printer.h"
+#include "engine/ir/python_expression.h"
+#include "engine/ir/symbolic.h"
+
+namespace kerf::inline capture {
+namespace {
+
+constexpr std::string_view defaultHeader = R"(
+import torch
+from torch import tensor, device
+import torch.fx as fx
+from torch._dynamo.testing import rand_strided
+from math import inf
+import torch._inductor.inductor_prims
+
+
+
+import torch._dynamo.config
+import torch._inductor.config
+import torch._functorch.config
+import torch.fx.experimental._config
+
+
+
+isolate_fails_code_str = None
+
+
+
+from torch.nn import *
+)";
+
+void appendLines(std::string& text, const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) text += line + "\n";
+}
+
+bool isDottedName(std::string_view path) {
+  for (;;) {
+    const std::size_t dot = path.find('.');
+    if (!isPythonIdentifier(path.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+std::string attributeLine(const std::string& name, const TensorAttribute& attribute) {
+  const std::string value = attribute.text.empty() ? tensorLiteral(attribute.tensor) : attribute.text;
+  if (!attribute.isParameter) return fmt::format("        self.register_buffer({}, {})\n", pythonString(name), value);
+  const std::string parameter = attribute.text.empty() ? "torch.nn.Parameter(" + value + ")" : value;
+  if (!isDottedName(name))
+    return fmt::format("        self.register_parameter({}, {})\n", pythonString(name), parameter);
+  return fmt::format("        self.{} = {}\n", name, parameter);
+}
+
+/// Names of the classes that the nested graphs of a module are written as.
+class NestedClasses {
+ public:
+  /// `header` may define some of them already; `model` is the name of the class around them.
+  NestedClasses(const std::vector<std::string>& header, const std::string& model) {
+    m_taken.insert(model);
+    for (const std::string& line : header)
+      if (line.starts_with("class ")) m_inHeader.insert(line.substr(6, line.find_first_of("(:", 6) - 6));
+  }
+
+  /// What `self.path = …` says for a submodule.
+  std::string value(const std::string& path, const Submodule& submodule) {
+    if (!submodule.graph) return opaqueValue(submodule.repr.empty() ? path + "()" : submodule.repr);
+    const std::string known = submodule.repr.substr(0, submodule.repr.find('('));
+    if (m_inHeader.contains(known)) return submodule.repr;
+    return name(*submodule.graph, known.empty() ? path : known) + "()";
+  }
+
+  bool isInHeader(const Submodule& submodule) const {
+    return m_inHeader.contains(submodule.repr.substr(0, submodule.repr.find('(')));
+  }
+  bool firstTime(const GraphModule& module) { return m_written.insert(&module).second; }
+
+ private:
+  /// Some reprs are no Python ("<lambda>()"): they stand in a comment, which the reader knows.
+  static std::string opaqueValue(const std::string& repr) {
+    const bool isPython = parsePythonExpression(repr).has_value();
+    return isPython ? repr : std::string(noPythonValue) + pythonString(repr);
+  }
+
+  std::string name(const GraphModule& module, std::string_view wish) {
+    const auto known = m_names.find(&module);
+    if (known != m_names.end()) return known->second;
+    std::string base;
+    for (const char c : wish) base += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    if (!isPythonIdentifier(base)) base = "graph_" + base;
+    std::string name = base;
+    for (int number = 1; m_inHeader.contains(name) || !m_taken.insert(name).second; ++number)
+      name = fmt::format("{}_{}", base, number);
+    return m_names[&module] = name;
+  }
+
+  std::set<std::string> m_inHeader, m_taken;
+  std::map<const GraphModule*, std::string> m_names;
+  std::set<const GraphModule*> m_written;
+};
+
+/// `class Name(torch.nn.Module):` with __init__ and forward, as NNModuleToString prints it.
+std::string classText(const GraphModule& module, const std::string& className, NestedClasses& classes) {
+  std::string text = fmt::format(
+      "class {}(torch.nn.Module):\n    def __init__(self) -> None:\n        super().__init__()\n", className);
+  for (const auto& [name, submodule] : module.submodules)
+    text += fmt::format("        {} = {}\n",
+                        isDottedName(name) ? "self." + name : "self.__dict__[" + pythonString(name) + "]",
+                        classes.value(name, submodule));
+  for (const auto& [name, attribute] : module.attributes) text += attributeLine(name, attribute);
+  text += "\n\n\n";
+  std::string forward = printPythonCode(module);
+  while (forward.ends_with('\n')) forward.pop_back();
+  forward.erase(0, std::min(forward.find_first_not_of('\n'), forward.size()));
+  return text + forward + "\n";
+}
+
+/// Classes of nested graphs that the header does not define already, innermost first.
+void appendNestedClasses(std::string& text, const GraphModule& module, NestedClasses& classes) {
+  for (const auto& [path, submodule] : module.submodules) {
+    if (!submodule.graph || classes.isInHeader(submodule) || !classes.firstTime(*submodule.graph)) continue;
+    appendNestedClasses(text, *submodule.graph, classes);
+    std::string name = classes.value(path, submodule);
+    name.resize(std::min(name.find('('), name.size()));
+    text += classText(*submodule.graph, name, classes) + "\n";
+  }
+}
+
+/// `s0 = 8` for every symbol that load_args mentions; a size tells the value of the symbol that it is.
+std::string symbolLines(const CapturedGraph& graph) {
+  std::set<std::string> names;
+  for (const GraphInput& input : graph.inputs) {
+    for (const auto* texts : {&input.sizeTexts, &input.strideTexts})
+      for (const std::string& text : *texts) collectSymbols(text, names);
+    collectSymbols(input.offsetText, names);
+    if (input.kind == GraphInput::Kind::SymInt) collectSymbols(input.text, names);
+  }
+  for (const StorageRef& storage : graph.storages) collectSymbols(storage.bytesText, names);
+  std::string lines;
+  if (names.empty()) return lines;
+  for (const SymExpr& symbol : graph.symbols())
+    if (names.contains(symbol.text)) lines += fmt::format("{} = {}\n", symbol.text, symbol.hint.value_or(8));
+  return lines;
+}
+
+bool hasData(const CapturedGraph& graph) {
+  return std::any_of(graph.storages.begin(), graph.storages.end(), [](const StorageRef& s) { return !s.hash.empty(); });
+}
+
+void setOption(RunOptions& options, std::vector<std::string>& lines, const std::string& key, const std::string& value) {
+  const auto found =
+      std::find_if(options.begin(), options.end(), [&](const auto& option) { return option.first == key; });
+  if (found == options.end()) return options.emplace_back(key, value), void();
+  replaceOption(lines, key, found->second, value);
+  found->second = value;
+}
+
+std::string mainText(const ReproEnvelope& envelope, const CapturedGraph& graph, const ExportOptions& options) {
+  RunOptions runOptions = envelope.runOptions;
+  std::vector<std::string> lines = envelope.mainLines;
+  setOption(runOptions, lines, "command", pythonString(options.command));
+  if (options.accuracy) setOption(runOptions, lines, "accuracy", *options.accuracy);
+  if (hasData(graph)) setOption(runOptions, lines, "save_dir", "'.'");
+  if (lines.empty()) lines = defaultMainLines(graph.module.className, runOptions);
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+}  // namespace
+
+std::string reproText(const Capture& capture, std::size_t index, const ExportOptions& options) {
+  if (index >= capture.graphs.size()) return {};
+  CapturedGraph graph = withInputs(capture.graphs[index]);
+  if (!isPythonIdentifier(graph.module.className)) graph.module.className = "Repro";  // "<lambda>" of a log
+  const ReproEnvelope& envelope = graph.envelope ? *graph.envelope : capture.envelope;
+  std::string text;
+  if (envelope.headerLines.empty())
+    text = symbolLines(graph) + std::string(defaultHeader);
+  else
+    appendLines(text, envelope.headerLines);
+  NestedClasses classes(envelope.headerLines, graph.module.className);
+  appendNestedClasses(text, graph.module, classes);
+  text += classText(graph.module, graph.module.className, classes);
+  if (envelope.betweenLines.empty())
+    text += "\n";
+  else
+    appendLines(text, envelope.betweenLines);
+  text += loadArgsText(graph);
+  return text + mainText(envelope, graph, options);
+}
+
+Capture makeCapture(CapturedGraph graph, const Capture& like) {
+  Capture capture;
+  capture.kind = like.kind;
+  capture.path = like.path;
+  capture.torchVersion = like.torchVersion;
+  capture.envelope = graph.envelope ? *graph.envelope : like.envelope;
+  capture.graphs.push_back(std::move(graph));
+  return capture;
+}
+
+}  // namespace kerf::inline capture

@@ -1,0 +1,227 @@
+#include "engine/capture/text/capture.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engine/capture/common/source_lines.h"
+#include "engine/capture/importers.h"
+#include "engine/capture/repro/extent.h"
+#include "engine/capture/text/lines.h"
+#include "engine/ir/parser.h"
+#include "engine/ir/printer.h"
+
+namespace kerf::inline capture {
+namespace {
+
+/// A graph from text has names that Python must be able to say: placeholders take their node's name where it cannot.
+void makeTargetsLegal(Graph& graph) {
+  std::unordered_set<std::string> seen;
+  for (const NodeId id : graph.placeholders()) {
+    const std::string& target = graph.node(id).target();
+    const std::string_view bare =
+        std::string_view(target).substr(std::min(target.find_first_not_of('*'), target.size()));
+    if (!isPythonIdentifier(bare) || !seen.insert(std::string(bare)).second) graph.setTarget(id, graph.node(id).name());
+  }
+}
+
+/// Lines, types and values of `from`'s nodes to the nodes of the same name.
+void copyMeta(const Graph& from, Graph& to) {
+  const std::vector<NodeId> order(to.order().begin(), to.order().end());
+  for (const NodeId id : order)
+    if (const auto source = from.find(to.node(id).name())) to.setMeta(id, from.node(*source).meta());
+}
+
+class TextCapture {
+ public:
+  TextCapture(std::string_view text, const GraphOrigin& origin, const ImportLimits& limits,
+              std::vector<std::string>* notes)
+      : m_text(text), m_origin(origin), m_limits(limits), m_notes(notes), m_firstLine(std::max(origin.line, 1)) {}
+
+  Result<std::vector<CapturedGraph>> run(std::size_t most) {
+    KERF_CHECK(check());
+    m_lines = graphTextLines(m_text);
+    std::vector<GraphTextPiece> pieces = graphTextPieces(m_lines);
+    if (pieces.empty())
+      return failAt(m_firstLine, "there is no graph in the text: no 'def forward', 'graph():' or table");
+    pieces.resize(std::min(pieces.size(), most));
+    std::vector<CapturedGraph> graphs;
+    for (GraphTextPiece& piece : pieces) {
+      auto graph = capture(piece);
+      if (!graph) {
+        Error error = std::move(graph).error();
+        const int line = error.line > 0 ? error.line : m_firstLine + int(piece.line);
+        return fail(std::move(error.atFile(m_origin.file.string(), line)));
+      }
+      graph->name = freeName(piece);
+      graphs.push_back(std::move(*graph));
+    }
+    return graphs;
+  }
+
+ private:
+  std::unexpected<Error> failAt(int line, std::string message, ErrorCode code = ErrorCode::BadInput) const {
+    return fail(Error{code, std::move(message), m_origin.file.string(), line, {}, {}});
+  }
+
+  Result<void> check() const {
+    if (std::int64_t(m_text.size()) > m_limits.fileBytes)
+      return failAt(m_firstLine,
+                    fmt::format("the text has {} bytes, above the limit of {}", m_text.size(), m_limits.fileBytes),
+                    ErrorCode::TooLarge);
+    int line = m_firstLine;
+    for (std::size_t at = 0; at < m_text.size(); ++line) {
+      const std::size_t end = std::min(m_text.find('\n', at), m_text.size());
+      if (std::int64_t(end - at) > m_limits.lineBytes)
+        return failAt(line, fmt::format("a line has {} bytes, above the limit of {}", end - at, m_limits.lineBytes),
+                      ErrorCode::TooLarge);
+      at = end + 1;
+    }
+    if (line - m_firstLine > m_limits.nodes * 8)
+      return failAt(line, fmt::format("the text has more than {} lines", m_limits.nodes * 8), ErrorCode::TooLarge);
+    return {};
+  }
+
+  Result<CapturedGraph> capture(const GraphTextPiece& piece) {
+    CapturedGraph out;
+    out.origin = m_origin;
+    out.origin.line = m_firstLine + int(piece.line);
+    KERF_TRY(out.module, module(piece, out.origin.line));
+    KERF_CHECK(checkGraph(out.module.graph, out.origin.line));
+    setLines(piece, out);
+    addStandInAttributes(out.module, m_limits, m_notes);
+    KERF_CHECK(checkExtent(withInputs(out), m_limits, {}));
+    return out;
+  }
+
+  Result<GraphModule> module(const GraphTextPiece& piece, int line) {
+    if (piece.form == GraphTextPiece::Form::Readable) return parseReadable(piece.text, line);
+    GraphModule module;
+    std::vector<std::string> guessed;
+    if (piece.form == GraphTextPiece::Form::GraphText) {
+      KERF_TRY(module.graph, parseGraphText(piece.text, line));
+    } else {
+      KERF_TRY(module.graph, parseTabular(piece.text, line, &guessed));
+    }
+    if (!module.graph.outputNode().valid())
+      return failAt(m_firstLine + int(piece.line), "the graph returns nothing: truncated?");
+    if (m_notes != nullptr && !guessed.empty())
+      m_notes->push_back(fmt::format("the table names only '{}' of some functions: torch.nn.functional.{} is taken",
+                                     guessed.front(), guessed.front()));
+    return throughPython(std::move(module));
+  }
+
+  Result<void> checkGraph(const Graph& graph, int line) const {
+    if (std::int64_t(graph.size()) > m_limits.nodes)
+      return failAt(line, fmt::format("the graph has more than {} nodes", m_limits.nodes), ErrorCode::TooLarge);
+    return {};
+  }
+
+  /// Nodes that no comment traces to the user's code come from the text itself.
+  void setLines(const GraphTextPiece& piece, CapturedGraph& out) const {
+    const std::string file = m_origin.file.string();
+    if (piece.form == GraphTextPiece::Form::Readable) {
+      const auto source = scanSource(piece.text, m_limits);
+      if (source) assignSourceLines(*source, forwardLines(*source), file, out.module.graph, out.origin.line - 1);
+      return;
+    }
+    const std::vector<NodeId> order(out.module.graph.order().begin(), out.module.graph.order().end());
+    for (const NodeId id : order) {
+      NodeMeta meta = out.module.graph.node(id).meta();
+      if (!meta.sourceFile.empty() || meta.sourceLine == 0) continue;
+      meta.sourceFile = file;
+      out.module.graph.setMeta(id, std::move(meta));
+    }
+  }
+
+  /// From the outermost `def forward` to the end of its block.
+  static LineRange forwardLines(const SourceText& source) {
+    LineRange best;
+    std::size_t indent = SIZE_MAX;
+    for (std::size_t line = 0; line < source.lines.size(); ++line) {
+      if (!source.startsStatement(line)) continue;
+      const std::size_t own = indentation(source.lines[line]);
+      if (trimmed(source.lines[line]).starts_with("def forward(") && own <= indent) {
+        best = {line, source.lines.size()};
+        indent = own;
+      } else if (own <= indent && best.last == source.lines.size() && line > best.first && indent != SIZE_MAX) {
+        best.last = line;
+      }
+    }
+    return best;
+  }
+
+  std::string freeName(const GraphTextPiece& piece) {
+    std::string base = piece.className;
+    if (base.empty() || base == "GraphModule" || base == "Repro" || base == "_lambda" || base == "lambda")
+      base = m_origin.stage.empty() ? "forward" : m_origin.stage;
+    std::string name = base;
+    for (int number = 1; !m_names.insert(name).second; ++number) name = fmt::format("{}_{}", base, number);
+    return name;
+  }
+
+  std::string_view m_text;
+  const GraphOrigin& m_origin;
+  const ImportLimits& m_limits;
+  std::vector<std::string>* m_notes;
+  int m_firstLine;
+  std::vector<std::string> m_lines;
+  std::set<std::string> m_names;
+};
+
+std::string torchVersionIn(std::string_view text) {
+  constexpr std::string_view mark = "torch version: ";
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(at + mark.size());
+  return std::string(trimmed(rest.substr(0, rest.find('\n'))));
+}
+
+}  // namespace
+
+Result<GraphModule> throughPython(GraphModule module) {
+  makeTargetsLegal(module.graph);
+  const std::string text = printReadable(module, {});
+  auto read = parseReadable(text);
+  if (!read) {
+    read.error().message = "the graph cannot be written as Python: " + read.error().message;
+    read.error().line = 0;
+    return read;
+  }
+  copyMeta(module.graph, read->graph);
+  return read;
+}
+
+Result<CapturedGraph> capturedFromReadable(std::string_view text, GraphOrigin origin, const ImportLimits& limits) {
+  KERF_TRY(std::vector<CapturedGraph> graphs, TextCapture(text, origin, limits, nullptr).run(1));
+  return std::move(graphs.front());
+}
+
+Result<std::vector<CapturedGraph>> capturedGraphsOfText(std::string_view text, const GraphOrigin& origin,
+                                                        const ImportLimits& limits, std::vector<std::string>* notes) {
+  return TextCapture(text, origin, limits, notes).run(SIZE_MAX);
+}
+
+bool looksLikeGraphText(std::string_view head) {
+  const std::vector<std::string> lines = graphTextLines(head);
+  return !graphTextPieces(lines).empty();
+}
+
+Result<Capture> importGraphText(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits) {
+  Capture capture;
+  capture.kind = "text";
+  capture.path = path;
+  GraphOrigin origin;
+  origin.file = path;
+  origin.line = 1;
+  KERF_TRY(capture.graphs, capturedGraphsOfText(text, origin, limits, &capture.notes));
+  capture.torchVersion = torchVersionIn(text);
+  const auto hasInputs = [](const CapturedGraph& graph) { return !graph.module.graph.placeholders().empty(); };
+  if (std::ranges::any_of(capture.graphs, hasInputs))
+    capture.notes.emplace_back(
+        "the text holds no values: inputs are made up from the annotations (random floats, integers in range)");
+  return capture;
+}
+
+}  // namespace kerf::inline capture

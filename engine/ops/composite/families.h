@@ -1,0 +1,21 @@
+// Composite ops: programs over other rows. One function per family, each in a file of this folder.
+#pragma once
+
+#include "engine/ops/core/op_row.h"
+
+namespace kerf::inline ops {
+
+OpRows secondNameOps();
+OpRows contractionOps();
+OpRows elementProgramOps();
+OpRows functionOps();
+OpRows indexProgramOps();
+OpRows layerOps();
+OpRows compositeLossOps();
+OpRows numberFormOps();
+OpRows spreadOps();
+OpRows statisticOps();
+OpRows reshapeOps();
+OpRows nameAliasOps();
+
+}  // namespace kerf::inline ops

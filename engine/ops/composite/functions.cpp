@@ -1,0 +1,305 @@
+// Functions of torch.nn.functional and small tensor functions as torch.export keeps them: programs over other rows.
+#include <algorithm>
+#include <array>
+
+#include "engine/ops/composite/programs.h"
+
+namespace kerf::inline ops {
+namespace {
+
+constexpr std::int64_t noReduction = 0, meanReduction = 1;
+
+Result<Tensor> tensorBy(OpCall call, std::string_view target, const ValueList& args, const KeywordValues& kwargs = {}) {
+  KERF_TRY(const Value value, call(target, args, kwargs));
+  return value.tensor();
+}
+
+// Padding
+
+Result<Value> circularPad(const BoundArguments& args, OpCall call) {
+  const Sizes pad = args.sizes(1);
+  Value value = args.values[0];
+  const std::int64_t rank = value.tensor().dim();
+  if (pad.size() % 2 != 0 || std::int64_t(pad.size()) > 2 * rank)
+    return mismatch(args, "pad has {} numbers for {} dimensions", pad.size(), rank);
+  for (std::size_t i = 0; i < pad.size(); i += 2) {
+    const std::int64_t dim = rank - 1 - std::int64_t(i / 2), size = value.tensor().size(dim);
+    if (pad[i] > size || pad[i + 1] > size || pad[i] < -size || pad[i + 1] < -size)
+      return mismatch(args, "circular padding by {} of a dimension of {}", std::max(pad[i], pad[i + 1]), size);
+    ValueList parts;
+    if (pad[i] > 0) {
+      KERF_TRY(Value before, call("aten.slice.Tensor", {value, dim, size - pad[i], size}, {}));
+      parts.push_back(std::move(before));
+    }
+    KERF_TRY(Value middle,
+             call("aten.slice.Tensor",
+                  {value, dim, std::max<std::int64_t>(-pad[i], 0), size + std::min<std::int64_t>(pad[i + 1], 0)}, {}));
+    parts.push_back(std::move(middle));
+    if (pad[i + 1] > 0) {
+      KERF_TRY(Value after, call("aten.slice.Tensor", {value, dim, std::int64_t{0}, pad[i + 1]}, {}));
+      parts.push_back(std::move(after));
+    }
+    KERF_TRY(value, call("aten.cat.default", {Value(parts), dim}, {}));
+  }
+  return value;
+}
+
+/// pad(self, pad, mode, value).
+Result<Value> padProgram(const BoundArguments& args, OpCall call) {
+  const std::string mode = args.text(2);
+  if (mode == "constant")
+    return call("aten.constant_pad_nd.default", {args.values[0], args.values[1], args.numberIf(3).value_or(0)}, {});
+  if (mode == "circular") return circularPad(args, call);
+  const std::size_t dims = args.sizes(1).size() / 2;
+  constexpr std::array<std::string_view, 3> reflection = {
+      "aten.reflection_pad1d.default", "aten.reflection_pad2d.default", "aten.reflection_pad3d.default"};
+  constexpr std::array<std::string_view, 3> replication = {
+      "aten.replication_pad1d.default", "aten.replication_pad2d.default", "aten.replication_pad3d.default"};
+  if ((mode != "reflect" && mode != "replicate") || dims < 1 || dims > 3)
+    return mismatch(args, "cannot pad {} dimensions by '{}'", dims, mode);
+  return call((mode == "reflect" ? reflection : replication)[dims - 1], {args.values[0], args.values[1]}, {});
+}
+
+// Losses
+
+/// nll_loss_nd(self, target, weight, reduction, ignore_index): the class is dimension 1 (0 without a batch).
+Result<Value> nllProgram(OpCall call, const Value& self, const Value& target, const Value& weight,
+                         std::int64_t reduction, std::int64_t ignored) {
+  const std::int64_t rank = self.tensor().dim();
+  if (rank <= 2) return firstOf(call("aten.nll_loss_forward.default", {self, target, weight, reduction, ignored}, {}));
+  if (rank == 4)
+    return firstOf(call("aten.nll_loss2d_forward.default", {self, target, weight, reduction, ignored}, {}));
+  const Sizes &sizes = self.tensor().sizes(), &shape = target.tensor().sizes();
+  KERF_TRY(const std::int64_t rest, checkedNumel({sizes.begin() + 2, sizes.end()}));
+  KERF_TRY(const Value flat, call("aten.reshape.default", {self, intList({sizes[0], sizes[1], 1, rest})}, {}));
+  KERF_TRY(const Value flatTarget,
+           call("aten.reshape.default", {target, intList({shape.empty() ? 1 : shape[0], 1, rest})}, {}));
+  KERF_TRY(const Value loss,
+           firstOf(call("aten.nll_loss2d_forward.default", {flat, flatTarget, weight, reduction, ignored}, {})));
+  return reduction == noReduction ? call("aten.reshape.default", {loss, intList(shape)}, {}) : Result<Value>(loss);
+}
+
+Result<Value> nllLossProgram(const BoundArguments& args, OpCall call) {
+  return nllProgram(call, args.values[0], args.values[1], args.values[2], args.integer(3), args.integer(4));
+}
+
+Result<Value> reduced(OpCall call, const Value& loss, std::int64_t reduction) {
+  if (reduction == noReduction) return loss;
+  return call(reduction == meanReduction ? "aten.mean.default" : "aten.sum.default", {loss}, {});
+}
+
+/// cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing): by class indices, or by
+/// probabilities where the target has self's shape.
+Result<Value> crossEntropyProgram(const BoundArguments& args, OpCall call) {
+  const Tensor& self = args.tensor(0);
+  const std::int64_t classDim = self.dim() == 1 ? 0 : 1;
+  if (self.dim() == 0 || args.number(5) != 0)
+    return fail(ErrorCode::UnsupportedOp, "{}: label_smoothing is not supported", args.opName());
+  KERF_TRY(const Value logs, call("aten.log_softmax.int", {args.values[0], classDim}, {}));
+  if (args.tensor(1).sizes() != self.sizes())
+    return nllProgram(call, logs, args.values[1], args.values[2], args.integer(3), args.integer(4));
+  Value weighted = logs;
+  if (!args.none(2)) {
+    Sizes shape(std::size_t(self.dim()), 1);
+    shape[std::size_t(classDim)] = args.tensor(2).numel();
+    KERF_TRY(const Value weight, call("aten.reshape.default", {args.values[2], intList(shape)}, {}));
+    KERF_TRY(weighted, call("aten.mul.Tensor", {logs, weight}, {}));
+  }
+  KERF_TRY(const Value products, call("aten.mul.Tensor", {weighted, args.values[1]}, {}));
+  if (args.integer(3) == meanReduction) {  // the mean is over the batch, not over the classes
+    KERF_TRY(const Value sum, call("aten.sum.default", {products}, {}));
+    return call("aten.div.Scalar", {sum, -double(self.numel() / std::max<std::int64_t>(self.size(classDim), 1))}, {});
+  }
+  KERF_TRY(const Value perItem, call("aten.sum.dim_IntList", {products, intList({classDim}), false}, {}));
+  KERF_TRY(const Value loss, call("aten.neg.default", {perItem}, {}));
+  return reduced(call, loss, args.integer(3));
+}
+
+/// kl_div(self, target, reduction, *, log_target).
+Result<Value> klProgram(const BoundArguments& args, OpCall call) {
+  Value loss;
+  if (args.boolean(3)) {
+    KERF_TRY(const Value target, call("aten.exp.default", {args.values[1]}, {}));
+    KERF_TRY(const Value difference, call("aten.sub.Tensor", {args.values[1], args.values[0]}, {}));
+    KERF_TRY(loss, call("aten.mul.Tensor", {target, difference}, {}));
+  } else {
+    KERF_TRY(const Value entropy, call("aten.xlogy.Tensor", {args.values[1], args.values[1]}, {}));
+    KERF_TRY(const Value cross, call("aten.mul.Tensor", {args.values[1], args.values[0]}, {}));
+    KERF_TRY(loss, call("aten.sub.Tensor", {entropy, cross}, {}));
+  }
+  return reduced(call, loss, args.integer(2));
+}
+
+/// cosine_similarity(x1, x2, dim, eps): norms are kept above eps.
+Result<Value> cosineProgram(const BoundArguments& args, OpCall call) {
+  std::array<Value, 2> units;
+  for (std::size_t i = 0; i < 2; ++i) {
+    KERF_TRY(const Value norm,
+             call("aten.linalg_vector_norm.default", {args.values[i], 2.0, intList({args.integer(2)}), true}, {}));
+    KERF_TRY(const Value bounded, call("aten.clamp_min.default", {norm, args.number(3)}, {}));
+    KERF_TRY(units[i], call("aten.div.Tensor", {args.values[i], bounded}, {}));
+  }
+  KERF_TRY(const Value products, call("aten.mul.Tensor", {units[0], units[1]}, {}));
+  return call("aten.sum.dim_IntList", {products, intList({args.integer(2)}), false}, {});
+}
+
+// Activations, normalisation, pooling
+
+/// selu(self): elu with its two constants.
+Result<Value> seluProgram(const BoundArguments& args, OpCall call) {
+  return call("aten.elu.default",
+              {args.values[0], 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0}, {});
+}
+
+/// prelu(self, weight): one weight, or one per channel (dimension 1).
+Result<Value> preluProgram(const BoundArguments& args, OpCall call) {
+  const Tensor &self = args.tensor(0), &weight = args.tensor(1);
+  Sizes shape(std::size_t(self.dim()), 1);
+  if (weight.numel() != 1) {
+    if (self.dim() < 2 || weight.dim() != 1 || weight.numel() != self.size(1))
+      return mismatch(args, "{} weights do not fit the channels", weight.numel());
+    shape[1] = weight.numel();
+  }
+  KERF_TRY(const Value wide, call("aten.reshape.default", {weight, intList(shape)}, {}));
+  return call("aten._prelu_kernel.default", {self, wide}, {});
+}
+
+/// instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled) with
+/// the input's own statistics: every channel of every item is a group.
+Result<Value> instanceNormProgram(const BoundArguments& args, OpCall call) {
+  const Tensor& input = args.tensor(0);
+  if (input.dim() < 3) return mismatch(args, "input needs at least 3 dimensions, got {}", input.dim());
+  if (!args.boolean(5) || !args.none(3))
+    return fail(ErrorCode::UnsupportedOp, "{}: running statistics are not supported", args.opName());
+  KERF_TRY(const std::int64_t positions, checkedNumel({input.sizes().begin() + 2, input.sizes().end()}));
+  KERF_TRY(const Tensor plain, tensorBy(call, "aten.contiguous.default", {input}));
+  return firstOf(call(
+      "aten.native_group_norm.default",
+      {plain, args.values[1], args.values[2], input.size(0), input.size(1), positions, input.size(1), args.values[7]},
+      {}));
+}
+
+/// avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad) over a dimension of one.
+Result<Value> averagePool1Program(const BoundArguments& args, OpCall call) {
+  const auto two = [&](std::size_t i, std::int64_t first) {
+    const Sizes values = args.sizes(i);
+    return values.empty() ? intList({}) : intList({first, values[0]});
+  };
+  KERF_TRY(const Value flat, call("aten.unsqueeze.default", {args.values[0], std::int64_t{-2}}, {}));
+  KERF_TRY(const Value out, call("aten.avg_pool2d.default",
+                                 {flat, two(1, 1), two(2, 1), two(3, 0), args.values[4], args.values[5]}, {}));
+  return call("aten.squeeze.dim", {out, std::int64_t{-2}}, {});
+}
+
+// Pieces
+
+/// The pieces [begin, end) of a dimension.
+Result<Value> pieces(OpCall call, const Value& self, std::int64_t dim, const Sizes& ends) {
+  ValueList parts;
+  std::int64_t begin = 0;
+  for (const std::int64_t end : ends) {
+    KERF_TRY(Value part, call("aten.slice.Tensor", {self, dim, begin, std::max(begin, end)}, {}));
+    parts.push_back(std::move(part));
+    begin = end;
+  }
+  return Value(std::move(parts));
+}
+
+/// tensor_split.sections(self, sections, dim): the first pieces are longer by one.
+Result<Value> splitSectionsProgram(const BoundArguments& args, OpCall call) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
+  const std::int64_t sections = args.integer(1);
+  constexpr std::int64_t most = 1'000'000;
+  if (self.dim() == 0 || sections < 1 || sections > most)
+    return mismatch(args, "cannot split into {} pieces", sections);
+  Sizes ends;
+  for (std::int64_t i = 0, end = 0; i < sections; ++i)
+    ends.push_back(end += self.size(dim) / sections + (i < self.size(dim) % sections ? 1 : 0));
+  return pieces(call, args.values[0], dim, ends);
+}
+
+/// tensor_split.indices(self, indices, dim).
+Result<Value> splitIndicesProgram(const BoundArguments& args, OpCall call) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
+  if (self.dim() == 0) return mismatch(args, "self needs a dimension");
+  Sizes ends;
+  for (std::int64_t index : args.sizes(1)) {
+    if (index < 0) index = std::max<std::int64_t>(index + self.size(dim), 0);
+    ends.push_back(std::min(index, self.size(dim)));
+  }
+  ends.push_back(self.size(dim));
+  return pieces(call, args.values[0], dim, ends);
+}
+
+/// meshgrid(tensors, *, indexing): "xy" swaps the first two, and their grids back.
+Result<Value> meshgridProgram(const BoundArguments& args, OpCall call) {
+  std::vector<Tensor> tensors = args.tensors(0);
+  const bool swaps = args.values.size() > 1 && args.text(1) == "xy" && tensors.size() >= 2;
+  if (swaps) std::swap(tensors[0], tensors[1]);
+  Sizes shape;
+  for (const Tensor& tensor : tensors) shape.push_back(tensor.numel());
+  ValueList grids;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Sizes own(shape.size(), 1);
+    own[i] = shape[i];
+    KERF_TRY(const Value flat, call("aten.reshape.default", {tensors[i], intList(own)}, {}));
+    KERF_TRY(Value grid, call("aten.expand.default", {flat, intList(shape)}, {}));
+    grids.push_back(std::move(grid));
+  }
+  if (swaps) std::swap(grids[0], grids[1]);
+  return Value(std::move(grids));
+}
+
+/// one_hot(self, num_classes): num_classes -1 depends on the values.
+Result<Value> oneHotProgram(const BoundArguments& args, OpCall call) {
+  const std::int64_t classes = args.integer(1);
+  if (classes < 1) return fail(ErrorCode::UnsupportedOp, "{}: num_classes must be given", args.opName());
+  Sizes shape = args.tensor(0).sizes();
+  shape.push_back(classes);
+  KERF_TRY(const Value zeros, call("aten.full.default", {intList(shape), std::int64_t{0}}, {{"dtype", DType::Int64}}));
+  KERF_TRY(const Value index, call("aten.unsqueeze.default", {args.values[0], std::int64_t{-1}}, {}));
+  return call("aten.scatter.value", {zeros, std::int64_t{-1}, index, std::int64_t{1}}, {});
+}
+
+Result<Value> ravelProgram(const BoundArguments& args, OpCall call) {
+  return call("aten.reshape.default", {args.values[0], intList({args.tensor(0).numel()})}, {});
+}
+
+constexpr OpTrait none = OpTrait::None;
+
+constexpr OpRow rows[] = {
+    programRow<padProgram>("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"),
+    programRow<circularPad>("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor"),
+    programRow<nllLossProgram>("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
+                               "SymInt ignore_index=-100) -> Tensor"),
+    programRow<nllLossProgram>("aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
+                               "SymInt ignore_index=-100) -> Tensor"),
+    programRow<crossEntropyProgram>("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int "
+                                    "reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor"),
+    programRow<klProgram>(
+        "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor"),
+    programRow<cosineProgram>("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor"),
+    programRow<seluProgram>("aten::selu(Tensor self) -> Tensor"),
+    programRow<preluProgram>("aten::prelu(Tensor self, Tensor weight) -> Tensor"),
+    programRow<instanceNormProgram>(
+        "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+        "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
+    programRow<averagePool1Program>("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
+                                    "padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor"),
+    programRow<splitSectionsProgram>(
+        "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]"),
+    programRow<splitIndicesProgram>(
+        "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]"),
+    programRow<meshgridProgram>("aten::meshgrid(Tensor[] tensors) -> Tensor[]", none),
+    programRow<meshgridProgram>("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", none),
+    programRow<oneHotProgram>("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor"),
+    programRow<ravelProgram>("aten::ravel(Tensor(a) self) -> Tensor(a)"),
+};
+
+}  // namespace
+
+OpRows functionOps() { return rows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,221 @@
+// Overloads of set, repetition and layer ops that take a number, a list or a rarer set of arguments.
+#include <cmath>
+
+#include "engine/ops/composite/families.h"
+#include "engine/ops/composite/op_program.h"
+#include "engine/ops/nn/planes.h"
+
+namespace kerf::inline ops {
+namespace {
+
+constexpr OpTrait none = OpTrait::None;
+
+/// A Python number as torch.scalar_tensor makes it: int64, bool or float32.
+Result<Value> asTensor(const OpRunner& run, const Value& number) {
+  const DType dtype = number.as<bool>() ? DType::Bool : number.as<std::int64_t>() ? DType::Int64 : DType::Float32;
+  return run.value("aten.scalar_tensor.default", {number}, {{"dtype", dtype}});
+}
+
+/// The base op with the first Scalar argument made a tensor; the rest by name.
+Result<Value> withTensor(const BoundArguments& args, const OpRunner& run) {
+  const OpInfo* base = findOp(args.op->row->base);
+  if (!base) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
+  ValueList positional;
+  KeywordValues keywords;
+  for (std::size_t i = 0; i < args.values.size(); ++i) {
+    Value value = args.values[i];
+    if (args.op->schema.arguments[i].type == "Scalar") {
+      KERF_TRY(value, asTensor(run, value));
+    }
+    if (args.op->schema.arguments[i].keywordOnly)
+      keywords.emplace_back(args.op->schema.arguments[i].name, std::move(value));
+    else
+      positional.push_back(std::move(value));
+  }
+  return run.value(args.op->row->base, positional, keywords);
+}
+
+constexpr OpRow tensorForm(const char* schema, const char* base) {
+  return {schema, none, detail::programShape<withTensor>, detail::programKernel<withTensor>, nullptr, base};
+}
+
+// repeat_interleave(self, repeats, dim, *, output_size)
+
+Result<Value> repeatTensor(const BoundArguments& args, const OpRunner& run) {
+  Value self = args.values[0];
+  std::int64_t dim = 0;
+  if (args.none(2)) {
+    KERF_TRY(self, run.value("aten.reshape.default", {self, intList({-1})}));
+  } else {
+    KERF_TRY(dim, wrapDim(args, args.integer(2), args.tensor(0).dim()));
+  }
+  Tensor repeats = args.tensor(1);
+  const std::int64_t length = self.tensor().dim() == 0 ? 1 : self.tensor().size(dim);
+  if (repeats.numel() != 1 && repeats.numel() != length)
+    return mismatch(args, "argument 'repeats' has {} entries for a dimension of {}", repeats.numel(), length);
+  if (repeats.dim() == 0 || repeats.size(0) != length) {
+    KERF_TRY(const Tensor line, run("aten.reshape.default", {repeats, intList({1})}));
+    KERF_TRY(repeats, run("aten.expand.default", {line, intList({length})}));
+  }
+  KERF_TRY(const Tensor index, run("aten.repeat_interleave.Tensor", {repeats}));
+  return run.value("aten.index_select.default", {self, dim, index});
+}
+
+Result<Value> repeatNumber(const BoundArguments& args, const OpRunner& run) {
+  Value self = args.values[0];
+  std::int64_t dim = 0;
+  if (args.integer(1) < 0) return mismatch(args, "argument 'repeats' is negative");
+  if (args.none(2)) {
+    KERF_TRY(self, run.value("aten.reshape.default", {self, intList({-1})}));
+  } else {
+    KERF_TRY(dim, wrapDim(args, args.integer(2), args.tensor(0).dim()));
+  }
+  if (self.tensor().dim() == 0) {
+    KERF_TRY(self, run.value("aten.reshape.default", {self, intList({1})}));
+  }
+  Sizes wide = self.tensor().sizes(), flat = wide;
+  wide.insert(wide.begin() + dim + 1, args.integer(1));
+  KERF_TRY(flat[std::size_t(dim)], checkedNumel({flat[std::size_t(dim)], args.integer(1)}));
+  KERF_TRY(const Tensor lifted, run("aten.unsqueeze.default", {self, dim + 1}));
+  KERF_TRY(const Tensor repeated, run("aten.expand.default", {lifted, intList(wide)}));
+  KERF_TRY(const Tensor dense, run("aten.clone.default", {repeated}, {{"memory_format", MemoryFormat::Contiguous}}));
+  return run.value("aten.view.default", {dense, intList(flat)});
+}
+
+// _weight_norm_interface(v, g, dim): w = v * g / |v|, norms over all dimensions but `dim`
+
+Result<Value> weightNorm(const BoundArguments& args, const OpRunner& run) {
+  const Tensor &v = args.tensor(0), &g = args.tensor(1);
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), v.dim()));
+  if (dim != 0 && dim != v.dim() - 1)
+    return mismatch(args, "argument 'dim' must be the first or the last, got {}", dim);
+  Sizes others;
+  for (std::int64_t d = 0; d < v.dim(); ++d)
+    if (d != dim) others.push_back(d);
+  KERF_TRY(const Tensor norms, run("aten.norm.ScalarOpt_dim", {v, 2.0, intList(others), true}));
+  KERF_TRY(const Tensor scale, run("aten.div.Tensor", {g, norms}));
+  KERF_TRY(Tensor w, run("aten.mul.Tensor", {v, scale}));
+  if (args.op->schema.returns.size() == 1) return Value(std::move(w));
+  return Value(ValueList{std::move(w), norms});
+}
+
+/// (grad_w, saved_v, saved_g, saved_norms, dim) → gradients by v and g.
+Result<Value> weightNormBackward(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& v = args.tensor(1);
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(4), v.dim()));
+  Sizes others;
+  for (std::int64_t d = 0; d < v.dim(); ++d)
+    if (d != dim) others.push_back(d);
+  KERF_TRY(const Tensor product, run("aten.mul.Tensor", {args.values[0], v}));
+  KERF_TRY(const Tensor sums, run("aten.sum.dim_IntList", {product, intList(others), true}));
+  KERF_TRY(const Tensor gradG, run("aten.div.Tensor", {sums, args.values[3]}));
+  KERF_TRY(const Tensor scale, run("aten.div.Tensor", {args.values[2], args.values[3]}));
+  KERF_TRY(const Tensor share, run("aten.div.Tensor", {gradG, args.values[3]}));
+  KERF_TRY(const Tensor along, run("aten.mul.Tensor", {v, share}));
+  KERF_TRY(const Tensor across, run("aten.sub.Tensor", {args.values[0], along}));
+  KERF_TRY(Tensor gradV, run("aten.mul.Tensor", {scale, across}));
+  return Value(ValueList{std::move(gradV), gradG});
+}
+
+/// native_dropout_backward(grad_output, mask, scale)
+Result<Value> dropoutBackward(const BoundArguments& args, const OpRunner& run) {
+  if (args.tensor(1).dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
+  KERF_TRY(const Tensor kept, run("aten.mul.Tensor", {args.values[0], args.values[1]}));
+  return run.value("aten.mul.Scalar", {kept, args.values[2]});
+}
+
+// (self, bool is_causal …) of torch.special, and prims that are plain ATen ops
+
+Result<Value> specialSoftmax(const BoundArguments& args, const OpRunner& run) {
+  return run.value(args.op->row->base, {args.values[0], args.values[1], args.values[2]});
+}
+constexpr OpRow softmaxForm(const char* schema, const char* base) {
+  return {
+      schema, OpTrait::Reduction, detail::programShape<specialSoftmax>, detail::programKernel<specialSoftmax>, nullptr,
+      base};
+}
+
+/// prims.transpose(a, permutation), prims.view_of(a), prims.squeeze(a, dimensions), prims.broadcast_in_dim
+Result<Value> broadcastInDim(const BoundArguments& args, const OpRunner& run) {
+  const Sizes shape = args.sizes(1), places = args.sizes(2);
+  Value self = args.values[0];
+  if (places.size() != self.tensor().sizes().size())
+    return mismatch(args, "argument 'broadcast_dimensions' names {} dimensions of {}", places.size(),
+                    self.tensor().dim());
+  for (std::size_t d = 0; d < places.size(); ++d)
+    if (places[d] < 0 || places[d] >= std::int64_t(shape.size()) || (d > 0 && places[d] <= places[d - 1]))
+      return mismatch(args, "argument 'broadcast_dimensions' must rise within the shape");
+  for (std::int64_t d = 0; d < std::int64_t(shape.size()); ++d) {
+    if (std::ranges::find(places, d) != places.end()) continue;
+    KERF_TRY(self, run.value("aten.unsqueeze.default", {self, d}));
+  }
+  return run.value("aten.expand.default", {self, args.values[1]});
+}
+
+constexpr OpTrait view = OpTrait::View;
+template <OpProgram program>
+constexpr OpRow viewRow(const char* schema) {
+  return {schema, view, detail::programShape<program>, detail::programKernel<program>};
+}
+
+Result<Value> primSqueeze(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.squeeze.dims", {args.values[0], args.values[1]});
+}
+Result<Value> primTranspose(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.permute.default", {args.values[0], args.values[1]});
+}
+Result<Value> primViewOf(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.alias.default", {args.values[0]});
+}
+Result<Value> nanMean(const BoundArguments& args, const OpRunner& run) {
+  if (!isFloating(args.tensor(0).dtype())) return mismatch(args, "argument 'self' must be floating point");
+  KERF_TRY(const Tensor isNan, run("aten.isnan.default", {args.values[0]}));
+  KERF_TRY(const Tensor isNumber, run("aten.logical_not.default", {isNan}));
+  KERF_TRY(const Tensor count, run("aten.sum.dim_IntList", {isNumber, args.values[1], args.values[2]}));
+  KERF_TRY(const Tensor sum,
+           run("aten.nansum.default", {args.values[0], args.values[1], args.values[2]}, {{"dtype", args.values[3]}}));
+  return run.value("aten.div.Tensor", {sum, count});
+}
+
+constexpr OpRow rows[] = {
+    tensorForm("aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> "
+               "Tensor",
+               "aten.bucketize.Tensor"),
+    tensorForm("aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool "
+               "right=False, str? side=None, Tensor? sorter=None) -> Tensor",
+               "aten.searchsorted.Tensor"),
+    tensorForm("aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool "
+               "invert=False) -> Tensor",
+               "aten.isin.Tensor_Tensor"),
+    tensorForm("aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool "
+               "invert=False) -> Tensor",
+               "aten.isin.Tensor_Tensor"),
+    programRow<repeatTensor>("aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, "
+                             "SymInt? output_size=None) -> Tensor",
+                             OpTrait::DataDependent),
+    programRow<repeatNumber>("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
+                             "output_size=None) -> Tensor"),
+    programRow<weightNorm>("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"),
+    programRow<weightNorm>("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor"),
+    programRow<weightNormBackward>("aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor "
+                                   "saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)"),
+    programRow<dropoutBackward>(
+        "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor"),
+    softmaxForm("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten.softmax.int"),
+    softmaxForm("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+                "aten.log_softmax.int"),
+    programRow<nanMean>(
+        "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+        OpTrait::Reduction),
+    viewRow<broadcastInDim>(
+        "prims::broadcast_in_dim(Tensor(a) a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor(a)"),
+    viewRow<primSqueeze>("prims::squeeze(Tensor(a) a, int[] dimensions) -> Tensor(a)"),
+    viewRow<primTranspose>("prims::transpose(Tensor(a) a, int[] permutation) -> Tensor(a)"),
+    viewRow<primViewOf>("prims::view_of(Tensor(a) a) -> Tensor(a)"),
+};
+
+}  // namespace
+
+OpRows numberFormOps() { return rows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,325 @@
+// Reshapes, conversions and other names of ops as torch.export keeps them: programs over the rows that do the work.
+#include <algorithm>
+
+#include "engine/ops/composite/programs.h"
+
+namespace kerf::inline ops {
+namespace {
+
+// Other names: the row's base runs
+
+/// The row's base on the same arguments; keyword-only ones by name.
+Result<Value> aliasProgram(const BoundArguments& args, OpCall call) {
+  ValueList positional;
+  KeywordValues kwargs;
+  for (std::size_t i = 0; i < args.values.size(); ++i) {
+    const SchemaArgument& argument = args.op->schema.arguments[i];
+    if (argument.keywordOnly)
+      kwargs.emplace_back(argument.name, args.values[i]);
+    else
+      positional.push_back(args.values[i]);
+  }
+  return call(args.op->row->base, positional, kwargs);
+}
+
+Result<Value> inplaceAliasProgram(const BoundArguments& args, OpCall call) {
+  KERF_TRY(const Value out, aliasProgram(args, call));
+  if (out.tensor().sizes() != args.tensor(0).sizes())
+    return mismatch(args, "the result's shape [{}] does not fit self", fmt::join(out.tensor().sizes(), ", "));
+  return call("aten.copy_.default", {args.values[0], out}, {});
+}
+
+constexpr OpRow alias(const char* schema, const char* base, OpTrait traits = OpTrait::None) {
+  return {schema, traits, programShape<aliasProgram>, programKernel<aliasProgram>, nullptr, base};
+}
+constexpr OpRow inplaceAlias(const char* schema, const char* base) {
+  return {schema,
+          OpTrait::Inplace | OpTrait::Impure,
+          programShape<inplaceAliasProgram>,
+          programKernel<inplaceAliasProgram>,
+          nullptr,
+          base};
+}
+
+// Reshapes
+
+Result<Value> reshapeTo(OpCall call, const Value& self, const Sizes& sizes) {
+  return call("aten.reshape.default", {self, intList(sizes)}, {});
+}
+
+/// flatten.using_ints(self, start_dim, end_dim).
+Result<Value> flattenProgram(const BoundArguments& args, OpCall call) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const std::int64_t first, wrapDim(args, args.integer(1), self.dim()));
+  KERF_TRY(const std::int64_t last, wrapDim(args, args.integer(2), self.dim()));
+  if (first > last) return mismatch(args, "start_dim {} comes after end_dim {}", first, last);
+  if (self.dim() == 0) return reshapeTo(call, args.values[0], {1});
+  if (first == last) return args.values[0];
+  const auto begin = self.sizes().begin();
+  KERF_TRY(const std::int64_t joined, checkedNumel({begin + first, begin + last + 1}));
+  Sizes sizes(begin, begin + first);
+  sizes.push_back(joined);
+  sizes.insert(sizes.end(), begin + last + 1, self.sizes().end());
+  return reshapeTo(call, args.values[0], sizes);
+}
+
+/// unflatten.int(self, dim, sizes): one -1 is computed.
+Result<Value> unflattenProgram(const BoundArguments& args, OpCall call) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
+  if (self.dim() == 0) return mismatch(args, "self needs a dimension");
+  Sizes parts = args.sizes(2);
+  std::int64_t known = 1;
+  for (const std::int64_t part : parts)
+    if (part != -1 && (part < 0 || __builtin_mul_overflow(known, part, &known)))
+      return mismatch(args, "sizes cannot be [{}]", fmt::join(parts, ", "));
+  const auto open = std::ranges::find(parts, -1);
+  if (open != parts.end()) {
+    if (known == 0 || self.size(dim) % known != 0)
+      return mismatch(args, "{} cannot be split into [{}]", self.size(dim), fmt::join(parts, ", "));
+    *open = self.size(dim) / known;
+  }
+  Sizes sizes(self.sizes().begin(), self.sizes().begin() + dim);
+  sizes.insert(sizes.end(), parts.begin(), parts.end());
+  sizes.insert(sizes.end(), self.sizes().begin() + dim + 1, self.sizes().end());
+  return call("aten.view.default", {args.values[0], intList(sizes)}, {});
+}
+
+/// The sizes of the second tensor for the first: expand_as, view_as, reshape_as.
+Result<Value> sizesOfOther(const BoundArguments& args, OpCall call) {
+  return call(args.op->row->base, {args.values[0], intList(args.tensor(1).sizes())}, {});
+}
+
+/// movedim(self, source, destination), for one or several dimensions.
+Result<Value> movedimProgram(const BoundArguments& args, OpCall call) {
+  const std::int64_t rank = args.tensor(0).dim();
+  const auto listOf = [&](std::size_t i) { return args.values[i].isList() ? args.sizes(i) : Sizes{args.integer(i)}; };
+  KERF_TRY(const Sizes from, wrapDims(args, listOf(1), rank));
+  KERF_TRY(const Sizes to, wrapDims(args, listOf(2), rank));
+  if (from.size() != to.size()) return mismatch(args, "{} dimensions cannot move to {} places", from.size(), to.size());
+  Sizes order(std::size_t(rank), -1);
+  for (std::size_t i = 0; i < from.size() && rank > 0; ++i) order[std::size_t(to[i])] = from[i];
+  std::int64_t next = 0;
+  for (std::int64_t& place : order) {
+    if (place >= 0) continue;
+    while (std::ranges::find(from, next) != from.end()) ++next;
+    place = next++;
+  }
+  return call("aten.permute.default", {args.values[0], intList(order)}, {});
+}
+
+/// numpy_T (all dimensions reversed) and mT (the last two).
+template <bool lastTwo>
+Result<Value> turnedProgram(const BoundArguments& args, OpCall call) {
+  const std::int64_t rank = args.tensor(0).dim();
+  if (lastTwo && rank < 2) return mismatch(args, "self needs at least 2 dimensions, got {}", rank);
+  Sizes order;
+  for (std::int64_t d = 0; d < rank; ++d) order.push_back(lastTwo ? d : rank - 1 - d);
+  if (lastTwo) std::swap(order.end()[-1], order.end()[-2]);
+  return call("aten.permute.default", {args.values[0], intList(order)}, {});
+}
+
+/// tile(self, dims): repeat after filling the shorter side with ones.
+Result<Value> tileProgram(const BoundArguments& args, OpCall call) {
+  Sizes repeats = args.sizes(1);
+  const auto rank = std::size_t(args.tensor(0).dim());
+  if (repeats.size() < rank) repeats.insert(repeats.begin(), rank - repeats.size(), 1);
+  return call("aten.repeat.default", {args.values[0], intList(repeats)}, {});
+}
+
+// Conversions
+
+bool sameDevice(const BoundArguments& args, const Device& wanted) {
+  const Device& have = args.tensor(0).device();
+  return wanted.type == have.type && (wanted.index < 0 || have.index < 0 || wanted.index == have.index);
+}
+
+/// The `to` family: self itself where nothing changes and no copy is asked for, else _to_copy.
+Result<Value> convert(const BoundArguments& args, OpCall call, std::optional<DType> dtype, const Value& device) {
+  const Tensor& self = args.tensor(0);
+  const auto* wanted = device.as<Device>();
+  const Value& format = args.values[args.position("memory_format")];
+  const auto* layout = format.as<MemoryFormat>();
+  const bool same = (!dtype || *dtype == self.dtype()) && (wanted == nullptr || sameDevice(args, *wanted)) &&
+                    (layout == nullptr || *layout == MemoryFormat::Preserve);
+  if (same && !args.boolean(args.position("copy"))) return args.values[0];
+  KeywordValues kwargs{{"dtype", dtype.value_or(self.dtype())}};
+  if (wanted != nullptr) kwargs.emplace_back("device", *wanted);
+  if (layout != nullptr) kwargs.emplace_back("memory_format", format);
+  return call("aten._to_copy.default", {self}, kwargs);
+}
+
+Result<Value> toProgram(const BoundArguments& args, OpCall call) {
+  const auto& names = args.op->schema.arguments;
+  const bool device =
+      std::ranges::any_of(names, [](const SchemaArgument& argument) { return argument.name == "device"; });
+  return convert(args, call, args.dtypeIf(args.position("dtype")),
+                 device ? args.values[args.position("device")] : Value());
+}
+
+Result<Value> toOtherProgram(const BoundArguments& args, OpCall call) {
+  return convert(args, call, args.tensor(1).dtype(), args.tensor(1).device());
+}
+
+Result<Value> typeAsProgram(const BoundArguments& args, OpCall call) {
+  if (args.tensor(0).dtype() == args.tensor(1).dtype()) return args.values[0];
+  return call("aten._to_copy.default", {args.values[0]}, {{"dtype", args.tensor(1).dtype()}});
+}
+
+/// contiguous(self, *, memory_format): self itself if it has those strides already.
+Result<Value> contiguousProgram(const BoundArguments& args, OpCall call) {
+  const KeywordValues format{{"memory_format", args.values[1]}};
+  const auto* wanted = args.values[1].as<MemoryFormat>();
+  if (wanted != nullptr && *wanted == MemoryFormat::Preserve)
+    return mismatch(args, "preserve_format is no format here");
+  if (wanted == nullptr || *wanted == MemoryFormat::Contiguous)
+    return args.tensor(0).isContiguous() ? Result<Value>(args.values[0])
+                                         : call("aten.clone.default", {args.values[0]}, format);
+  KERF_TRY(const Value meta, inferShapes("aten.clone.default", {args.values[0]}, format));
+  if (meta.tensor().strides() == args.tensor(0).strides()) return args.values[0];
+  return call("aten.clone.default", {args.values[0]}, format);
+}
+
+// Differences, stacks
+
+/// diff(self, n, dim, prepend, append): neighbours subtracted n times; booleans by xor.
+Result<Value> diffProgram(const BoundArguments& args, OpCall call) {
+  const Tensor& self = args.tensor(0);
+  if (self.dim() == 0) return mismatch(args, "self needs a dimension");
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
+  if (args.integer(1) < 0) return mismatch(args, "n is {}", args.integer(1));
+  ValueList parts;
+  for (const std::size_t i : {std::size_t{3}, std::size_t{0}, std::size_t{4}})
+    if (!args.none(i)) parts.push_back(args.values[i]);
+  Value value = args.values[0];
+  if (parts.size() > 1) {
+    KERF_TRY(value, call("aten.cat.default", {Value(parts), dim}, {}));
+  }
+  const std::int64_t steps = std::min(args.integer(1), value.tensor().size(dim));
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const std::int64_t size = value.tensor().size(dim);
+    if (size == 0) break;
+    KERF_TRY(const Value later, call("aten.slice.Tensor", {value, dim, std::int64_t{1}, size}, {}));
+    KERF_TRY(const Value earlier, call("aten.slice.Tensor", {value, dim, std::int64_t{0}, size - 1}, {}));
+    const bool boolean = value.tensor().dtype() == DType::Bool;
+    KERF_TRY(value, call(boolean ? "aten.logical_xor.default" : "aten.sub.Tensor", {later, earlier}, {}));
+  }
+  return value;
+}
+
+/// hstack and vstack: cat along 1 (0 for vectors) or 0 (after giving vectors a first dimension).
+template <bool vertical>
+Result<Value> stackProgram(const BoundArguments& args, OpCall call) {
+  ValueList parts;
+  bool vectors = true;
+  for (const Tensor& tensor : args.tensors(0)) {
+    Value part = tensor;
+    if (tensor.dim() == 0) {
+      KERF_TRY(part, reshapeTo(call, part, {1}));
+    }
+    if (vertical && part.tensor().dim() == 1) {
+      KERF_TRY(part, call("aten.unsqueeze.default", {part, std::int64_t{0}}, {}));
+    }
+    vectors = vectors && part.tensor().dim() == 1;
+    parts.push_back(std::move(part));
+  }
+  return call("aten.cat.default", {Value(parts), std::int64_t{vertical || vectors ? 0 : 1}}, {});
+}
+
+/// outer(self, vec2): every product.
+Result<Value> outerProgram(const BoundArguments& args, OpCall call) {
+  if (args.tensor(0).dim() != 1 || args.tensor(1).dim() != 1) return mismatch(args, "both arguments must be vectors");
+  KERF_TRY(const Value column, call("aten.unsqueeze.default", {args.values[0], std::int64_t{1}}, {}));
+  return call("aten.mul.Tensor", {column, args.values[1]}, {});
+}
+
+/// Results that may be self itself: the schema's alias annotation says so. The trait View would promise more, that they
+/// always look at self's memory.
+constexpr OpTrait view = OpTrait::None;
+
+constexpr OpRow rows[] = {
+    programRow<flattenProgram>("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+                               view),
+    programRow<unflattenProgram>("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", view),
+    {"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", view, programShape<sizesOfOther>,
+     programKernel<sizesOfOther>, nullptr, "aten.expand.default"},
+    {"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view, programShape<sizesOfOther>,
+     programKernel<sizesOfOther>, nullptr, "aten.view.default"},
+    {"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", view, programShape<sizesOfOther>,
+     programKernel<sizesOfOther>, nullptr, "aten.reshape.default"},
+    alias("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "aten.expand.default", view),
+    programRow<movedimProgram>("aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", view),
+    programRow<movedimProgram>("aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+                               view),
+    alias("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "aten.transpose.int", view),
+    alias("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "aten.transpose.int", view),
+    programRow<turnedProgram<false>>("aten::numpy_T(Tensor(a) self) -> Tensor(a)", view),
+    programRow<turnedProgram<true>>("aten::mT(Tensor(a) self) -> Tensor(a)", view),
+    programRow<tileProgram>("aten::tile(Tensor self, SymInt[] dims) -> Tensor"),
+    programRow<toProgram>("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+                          "MemoryFormat? memory_format=None) -> Tensor(a)",
+                          view),
+    programRow<toProgram>("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
+                          "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+                          view),
+    programRow<toProgram>(
+        "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+        "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? "
+        "memory_format=None) -> Tensor(a)",
+        view),
+    programRow<toOtherProgram>("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
+                               "MemoryFormat? memory_format=None) -> Tensor(a)",
+                               view),
+    programRow<typeAsProgram>("aten::type_as(Tensor(a) self, Tensor other) -> Tensor(a)", view),
+    programRow<contiguousProgram>(
+        "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", view),
+    programRow<diffProgram>(
+        "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"),
+    programRow<stackProgram<false>>("aten::hstack(Tensor[] tensors) -> Tensor"),
+    programRow<stackProgram<true>>("aten::vstack(Tensor[] tensors) -> Tensor"),
+    programRow<outerProgram>("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
+};
+
+constexpr OpRow aliasRows[] = {
+    alias("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", "aten.bitwise_and.Tensor"),
+    alias("aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", "aten.bitwise_and.Scalar"),
+    alias("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", "aten.bitwise_or.Tensor"),
+    alias("aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", "aten.bitwise_or.Scalar"),
+    alias("aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", "aten.bitwise_xor.Tensor"),
+    alias("aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", "aten.bitwise_xor.Scalar"),
+    alias("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", "aten.mul.Tensor"),
+    alias("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "aten.sub.Tensor"),
+    alias("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
+    alias("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
+    alias("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
+    alias("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
+    alias("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", "aten.mul.Scalar"),
+    alias("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "aten.sub.Scalar"),
+    alias("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+          "aten.split_with_sizes.default"),
+    alias("aten::absolute(Tensor self) -> Tensor", "aten.abs.default"),
+    alias("aten::negative(Tensor self) -> Tensor", "aten.neg.default"),
+    alias("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "aten.clamp.default"),
+    alias("aten::greater.Tensor(Tensor self, Tensor other) -> Tensor", "aten.gt.Tensor"),
+    alias("aten::greater.Scalar(Tensor self, Scalar other) -> Tensor", "aten.gt.Scalar"),
+    alias("aten::less.Tensor(Tensor self, Tensor other) -> Tensor", "aten.lt.Tensor"),
+    alias("aten::less.Scalar(Tensor self, Scalar other) -> Tensor", "aten.lt.Scalar"),
+    alias("aten::greater_equal.Tensor(Tensor self, Tensor other) -> Tensor", "aten.ge.Tensor"),
+    alias("aten::greater_equal.Scalar(Tensor self, Scalar other) -> Tensor", "aten.ge.Scalar"),
+    alias("aten::less_equal.Tensor(Tensor self, Tensor other) -> Tensor", "aten.le.Tensor"),
+    alias("aten::less_equal.Scalar(Tensor self, Scalar other) -> Tensor", "aten.le.Scalar"),
+    alias("aten::not_equal.Tensor(Tensor self, Tensor other) -> Tensor", "aten.ne.Tensor"),
+    alias("aten::not_equal.Scalar(Tensor self, Scalar other) -> Tensor", "aten.ne.Scalar"),
+    alias("aten::concat(Tensor[] tensors, int dim=0) -> Tensor", "aten.cat.default"),
+    alias("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", "aten.cat.default"),
+    inplaceAlias("aten::mish_(Tensor(a!) self) -> Tensor(a!)", "aten.mish.default"),
+    inplaceAlias("aten::relu6_(Tensor(a!) self) -> Tensor(a!)", "aten.relu6.default"),
+    inplaceAlias("aten::gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", "aten.gelu.default"),
+};
+
+}  // namespace
+
+OpRows reshapeOps() { return rows; }
+OpRows nameAliasOps() { return aliasRows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,87 @@
+// The op table: one row per ATen overload with schema, traits, shape rule and kernel. Everything asks this table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/ir/graph_module.h"
+#include "engine/ir/op_caller.h"
+#include "engine/support/result.h"
+
+namespace kerf::inline ops {
+
+/// Bit set of op properties that passes, fusion and partitioning ask for.
+enum class OpTrait : std::uint32_t {
+  None = 0,
+  Pointwise = 1u << 0,  ///< output element i depends on (broadcast) input elements i only
+  Reduction = 1u << 1,
+  View = 1u << 2,     ///< output aliases the first tensor argument
+  Inplace = 1u << 3,  ///< mutates an argument
+  Random = 1u << 4,
+  Impure = 1u << 5,         ///< must not be removed or merged (asserts, collectives, mutation)
+  DataDependent = 1u << 6,  ///< output shape depends on values
+  Matmul = 1u << 7,         ///< compute-heavy: GEMM, attention
+  Convolution = 1u << 8,
+};
+constexpr OpTrait operator|(OpTrait a, OpTrait b) { return OpTrait(std::uint32_t(a) | std::uint32_t(b)); }
+constexpr bool has(OpTrait set, OpTrait trait) { return (std::uint32_t(set) & std::uint32_t(trait)) != 0; }
+
+struct SchemaArgument {
+  std::string name;
+  std::string type;  ///< as in the schema: "Tensor", "int[2]", "Scalar?", "ScalarType?"
+  std::optional<Argument> defaultValue;
+  bool keywordOnly = false;
+  std::string alias;  ///< "a" or "a!" from Tensor(a) / Tensor(a!), empty if none
+};
+
+struct OpSchema {
+  std::string name;      ///< "aten::add"
+  std::string overload;  ///< "Tensor", "" is "default"
+  std::vector<SchemaArgument> arguments;
+  std::vector<std::string> returns;
+  std::string text;
+  /// "aten.add.Tensor", "aten.relu.default"
+  std::string qualifiedName() const;
+};
+
+Result<OpSchema> parseSchema(std::string_view text);
+
+/// Arguments of one call after binding to the schema: one Value per schema argument, defaults filled in.
+struct BoundArguments;
+
+using Kernel = Result<Value> (*)(const BoundArguments&);
+/// Sizes, strides, offset and dtype of the results: tensors without storage, as PyTorch's meta functions give them.
+/// Arguments may lack storage too. UnsupportedOp where the shape depends on values.
+using ShapeRule = Result<Value> (*)(const BoundArguments&);
+
+struct OpRow;
+
+struct OpInfo {
+  OpSchema schema;
+  OpTrait traits = OpTrait::None;
+  Kernel kernel = nullptr;
+  ShapeRule shape = nullptr;
+  const OpRow* row = nullptr;                  ///< the table line it was made from
+  std::vector<std::optional<Value>> defaults;  ///< per schema argument
+};
+
+/// Finds "torch.ops.aten.add.Tensor", "aten.add.Tensor" or "operator.getitem"; null if the table has no such row.
+const OpInfo* findOp(std::string_view target);
+/// All rows, sorted by qualified name.
+std::span<const OpInfo> allOps();
+
+/// Result metas of one call from the metas of its arguments (tensors without storage will do); computes no data.
+Result<Value> inferShapes(std::string_view target, const ValueList& args, const KeywordValues& kwargs);
+
+/// The OpCaller over this table: binds arguments, checks them, runs the kernel on CPU tensors.
+const OpCaller& referenceOps();
+
+/// Fills node.meta().value of every node from the placeholders' metas, by the shape rules (exact strides as PyTorch).
+/// Nodes of unknown ops, and what depends on them, keep what they had. Errors name the node.
+Result<void> propagateShapes(GraphModule& module);
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,29 @@
+// OpRow: one line of an op family's table. A new op is a new line in one of them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/ops/core/op_registry.h"
+
+namespace kerf::inline ops {
+
+struct PointwiseSpec;
+
+struct OpRow {
+  const char* schema;  ///< ATen schema text
+  OpTrait traits = OpTrait::None;
+  ShapeRule shape = nullptr;
+  Kernel kernel = nullptr;
+  const PointwiseSpec* pointwise = nullptr;  ///< element function of pointwise rows
+  const char* base = nullptr;                ///< qualified name of the functional op that an in-place or _copy row runs
+};
+
+using OpRows = std::span<const OpRow>;
+
+/// Every family of every folder; op_table.cpp lists them.
+std::vector<OpRows> opFamilies();
+/// Rows that stand in for those of the same schema when an argument is complex.
+std::vector<OpRows> complexFamilies();
+
+}  // namespace kerf::inline ops

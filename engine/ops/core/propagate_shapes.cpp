@@ -1,0 +1,236 @@
+// Shape propagation: the shape rules over a whole graph, on tensors without data.
+#include <algorithm>
+#include <unordered_map>
+
+#include "engine/ir/interpreter.h"
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/core/shape_caller.h"
+#include "engine/ops/core/symbolic_results.h"
+
+namespace kerf::inline ops {
+namespace {
+
+/// A known meta as an argument value; none where a dimension has no number.
+std::optional<Value> valueOf(const ValueMeta& meta) {
+  if (const TensorMeta* tensor = meta.tensor()) {
+    auto sizes = tensor->concreteSizes();
+    auto strides = tensor->concreteStrides();
+    if (!sizes || !strides) return {};
+    if (strides->size() != sizes->size()) strides = contiguousStrides(*sizes);  // annotated without strides
+    Tensor result = metaTensor(tensor->dtype, std::move(*sizes), std::move(*strides), tensor->storageOffset);
+    result.setDevice(tensor->device);
+    return Value(std::move(result));
+  }
+  if (const SymMeta* sym = meta.sym()) return sym->expr.hint ? std::optional(Value(*sym->expr.hint)) : std::nullopt;
+  if (const auto* items = meta.list()) {
+    ValueList values;
+    for (const ValueMeta& item : *items) values.push_back(valueOf(item).value_or(Value()));
+    return Value(std::move(values));
+  }
+  return {};
+}
+
+std::vector<Dim> dimsOf(const Sizes& sizes) {
+  std::vector<Dim> result;
+  result.reserve(sizes.size());
+  for (std::int64_t size : sizes) result.push_back(dim(size));
+  return result;
+}
+
+ValueMeta metaOf(const Value& value) {
+  if (value.isTensor()) {
+    const Tensor& tensor = value.tensor();
+    TensorMeta meta;
+    meta.dtype = tensor.dtype();
+    meta.sizes = dimsOf(tensor.sizes());
+    meta.strides = dimsOf(tensor.strides());
+    meta.storageOffset = tensor.offset();
+    meta.device = tensor.device();
+    return {meta};
+  }
+  if (value.isList()) {
+    std::vector<ValueMeta> items;
+    for (const Value& item : value.list()) items.push_back(metaOf(item));
+    return {items};
+  }
+  if (const auto* number = value.as<std::int64_t>()) return {SymMeta{{std::to_string(*number), *number}}};
+  return {};
+}
+
+/// Shapes of nested graphs, by running them on tensors without data.
+class NestedShapes : public SubgraphCaller {
+ public:
+  /// `budget`: nodes that may still be run for the whole graph.
+  NestedShapes(const GraphModule& module, std::int64_t& budget) : m_module(module), m_budget(budget) {}
+  Result<Value> callSubgraph(std::string_view path, const ValueList& args) const override {
+    const Submodule* found = m_module.submodule(path);
+    if (found == nullptr || !found->graph) return fail(ErrorCode::UnsupportedOp, "no nested graph '{}'", path);
+    Interpreter interpreter(*found->graph, shapeCaller());
+    interpreter.limits.nodes = m_budget;
+    auto result = interpreter.run(args);
+    m_budget = std::max<std::int64_t>(m_budget - interpreter.nodesRun(), 0);
+    return result;
+  }
+
+ private:
+  const GraphModule& m_module;
+  std::int64_t& m_budget;
+};
+
+bool isHigherOrder(std::string_view target) { return target.starts_with("torch.ops.higher_order."); }
+
+class Propagation {
+ public:
+  explicit Propagation(GraphModule& module) : m_module(module) {}
+
+  Result<void> run() {
+    const auto order = m_module.graph.order();
+    for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) KERF_CHECK(visit(id));
+    return {};
+  }
+
+ private:
+  Result<void> visit(NodeId id) {
+    const Node& node = m_module.graph.node(id);
+    if (node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod) return visitCall(id);
+    if (node.op() == Opcode::GetAttr) {
+      const TensorAttribute* attribute = m_module.attribute(node.target());
+      if (attribute && attribute->tensor.defined()) return store(id, attribute->tensor);
+      if (m_module.submodule(node.target())) m_values.emplace(id, Value(node.target()));
+    }
+    if (auto value = valueOf(node.meta().value)) m_values.emplace(id, std::move(*value));
+    return {};
+  }
+
+  Result<void> visitCall(NodeId id) {
+    const Node& node = m_module.graph.node(id);
+    ValueList args;
+    KeywordValues kwargs;
+    bool known = true;
+    for (const Argument& argument : node.args()) known = known && append(argument, args);
+    for (const auto& [name, argument] : node.kwargs()) {
+      ValueList single;
+      known = known && append(argument, single);
+      if (known) kwargs.emplace_back(name, std::move(single[0]));
+    }
+    if (!known) return keep(id);
+    auto result = call(node, args, kwargs);
+    if (result) return store(id, *result);
+    // Of ops in the table an error is the graph's; elsewhere it may be the guess at a Python function's arguments.
+    const bool certain = findOp(node.target()) != nullptr && result.error().code != ErrorCode::UnsupportedOp;
+    return certain ? Result<void>(failAt(node, std::move(result).error())) : keep(id);
+  }
+
+  Result<Value> call(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+    if (node.op() == Opcode::CallMethod) return shapeCaller().call("method." + node.target(), args, kwargs);
+    if (isHigherOrder(node.target()))
+      return shapeCaller().callHigherOrder(node.target(), args, kwargs, NestedShapes(m_module, m_nestedBudget));
+    return shapeCaller().call(node.target(), args, kwargs);
+  }
+
+  std::unexpected<Error> failAt(const Node& node, Error error) {
+    error.atNode(node.name());
+    error.while_("propagating shapes");
+    return fail(std::move(error));
+  }
+
+  /// What the node had stays, and counts for the nodes that use it.
+  Result<void> keep(NodeId id) {
+    if (auto value = valueOf(m_module.graph.node(id).meta().value)) m_values.emplace(id, std::move(*value));
+    return {};
+  }
+
+  Result<void> store(NodeId id, const Value& value) {
+    if (value.isNone()) return {};
+    m_values.insert_or_assign(id, value);
+    ValueMeta meta = metaOf(value);
+    if (auto* number = std::get_if<SymMeta>(&meta.value))
+      if (auto symbolic = symbolicResult(m_module.graph, m_module.graph.node(id), *number->expr.hint))
+        number->expr = std::move(*symbolic);
+    const ValueMeta& old = m_module.graph.node(id).meta().value;
+    if (!meta.known() || sameNumbers(old, meta)) return {};
+    m_module.graph.setValueMeta(id, std::move(meta));
+    return {};
+  }
+
+  /// Whether the old meta says the same (possibly in symbols, which are worth keeping).
+  static bool sameNumbers(const ValueMeta& old, const ValueMeta& meta) {
+    if (const TensorMeta* a = old.tensor()) {
+      const TensorMeta* b = meta.tensor();
+      return b && a->dtype == b->dtype && a->device == b->device && a->storageOffset == b->storageOffset &&
+             a->concreteSizes() == b->concreteSizes() && a->concreteStrides() == b->concreteStrides();
+    }
+    const SymMeta* a = old.sym();
+    const SymMeta* b = meta.sym();
+    return a && b && a->expr.hint == b->expr.hint;
+  }
+
+  bool append(const Argument& argument, ValueList& values) {
+    auto value = resolve(argument);
+    if (!value) return false;
+    values.push_back(std::move(*value));
+    return true;
+  }
+
+  std::optional<Value> resolveList(const ArgumentList& arguments) {
+    ValueList items;
+    for (const Argument& item : arguments)
+      if (!append(item, items)) return {};
+    return Value(std::move(items));
+  }
+
+  /// As a list of pairs.
+  std::optional<Value> resolveDict(const DictArgument& dict) {
+    ValueList items;
+    for (const auto& [key, argument] : dict.items) {
+      auto value = resolve(argument);
+      if (!value) return {};
+      items.emplace_back(ValueList{Value(key), std::move(*value)});
+    }
+    return Value(std::move(items));
+  }
+
+  std::optional<Value> resolve(const Argument& argument) {
+    if (argument.isNone()) return Value();
+    if (const auto* id = argument.as<NodeId>()) {
+      const auto found = m_values.find(*id);
+      return found == m_values.end() ? std::nullopt : std::optional(found->second);
+    }
+    if (const auto* list = argument.asList()) return resolveList(list->items);
+    if (const auto* slice = argument.asSlice()) {
+      auto value = resolveList(slice->items);
+      if (!value) return {};
+      ValueList items = value->list();
+      items.insert(items.begin(), Value(std::string("slice")));
+      return Value(std::move(items));
+    }
+    if (const auto* dict = argument.asDict()) return resolveDict(*dict);
+    if (const auto* path = argument.as<SubgraphRef>()) return Value(path->path);
+    if (const auto* name = argument.as<PythonName>()) return Value(name->text);
+    if (argument.as<Ellipsis>()) return Value(std::string("..."));
+    if (const auto* sym = argument.as<SymExpr>()) return sym->hint ? std::optional(Value(*sym->hint)) : std::nullopt;
+    if (const auto* value = argument.as<bool>()) return Value(*value);
+    if (const auto* value = argument.as<std::int64_t>()) return Value(*value);
+    if (const auto* value = argument.as<double>()) return Value(*value);
+    if (const auto* value = argument.as<std::string>()) return Value(*value);
+    if (const auto* value = argument.as<DType>()) return Value(*value);
+    if (const auto* value = argument.as<Device>()) return Value(*value);
+    if (const auto* value = argument.as<Layout>()) return Value(*value);
+    if (const auto* value = argument.as<MemoryFormat>()) return Value(*value);
+    return {};
+  }
+
+  GraphModule& m_module;
+  std::int64_t m_nestedBudget = 5'000'000;  ///< a few seconds for graphs made to nest without end
+  std::unordered_map<NodeId, Value> m_values;
+};
+
+}  // namespace
+
+Result<void> propagateShapes(GraphModule& module) {
+  KERF_CHECK(Propagation(module).run());
+  labelSymbolicShapes(module, [](GraphModule& other) { return Propagation(other).run(); });
+  return {};
+}
+
+}  // namespace kerf::inline ops

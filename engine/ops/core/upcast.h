@@ -1,0 +1,30 @@
+// Precision on demand: graphs run with wider arithmetic than their own, or with exact sums, so that the reference's own
+// error is not what a comparison shows.
+#pragma once
+
+#include <stop_token>
+
+#include "engine/ir/graph_module.h"
+#include "engine/ir/op_caller.h"
+
+namespace kerf::inline ops {
+
+struct UpcastOptions {
+  /// Casts to a narrower float that the graph itself asks for still round (the rounded value stays a double); without,
+  /// they do nothing.
+  bool keepRounding = true;
+  /// Outputs are rounded to the dtypes that the graph gives them; without, they stay fp64.
+  bool roundOutputs = true;
+};
+
+/// Inputs and attributes as recorded, all arithmetic in fp64 (complex128): values stay wide from node to node. Random
+/// ops draw what they draw in the graph's own dtypes. Ops that accept no fp64 run in float32. Errors as
+/// Interpreter::run.
+Result<Value> runUpcast(const GraphModule& module, const ValueList& inputs, const UpcastOptions& options = {},
+                        std::stop_token stop = {});
+
+/// The graph's own dtypes; sums, means and products of matrices (and the forward convolutions made of them) are formed
+/// without rounding and rounded once, to the result's dtype.
+Result<Value> runWithExactSums(const GraphModule& module, const ValueList& inputs, std::stop_token stop = {});
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,181 @@
+// The functions of torch.fft: sizes, normalization and defaults on top of ATen's three transforms.
+#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/complex_values.h"
+#include "engine/ops/core/type_promotion.h"
+#include "engine/ops/fft/families.h"
+
+namespace kerf::inline ops {
+namespace {
+
+Value named(const BoundArguments& args, std::string_view name) {
+  for (std::size_t i = 0; i < args.values.size(); ++i)
+    if (args.op->schema.arguments[i].name == name) return args.values[i];
+  return {};
+}
+
+/// ATen's normalization mode: 0 none, 1 by the root of the length, 2 by the length.
+Result<std::int64_t> modeOf(const BoundArguments& args, bool forward) {
+  const Value norm = named(args, "norm");
+  const std::string text = norm.as<std::string>() ? *norm.as<std::string>() : "backward";
+  if (text == "ortho") return 1;
+  if (text == "backward") return forward ? 0 : 2;
+  if (text == "forward") return forward ? 2 : 0;
+  return mismatch(args, "invalid normalization mode: \"{}\"", text);
+}
+
+/// Integers become float32; complex where wanted.
+Result<Tensor> promoted(const OpRunner& run, const Tensor& x, bool complex) {
+  DType dtype = toFloating(x.dtype());
+  if (dtype == DType::BFloat16) dtype = DType::Float32;
+  if (complex) dtype = toComplex(dtype);
+  return dtype == x.dtype() ? Result<Tensor>(x) : run("prims.convert_element_type.default", {x, dtype});
+}
+
+/// Cut or padded with zeros at the end of a dimension.
+Result<Tensor> resized(const BoundArguments& args, const OpRunner& run, const Tensor& x, std::int64_t dim,
+                       std::int64_t size) {
+  if (size < 1 || size > (std::int64_t{1} << 40))
+    return mismatch(args, "invalid number of data points ({}) specified", size);
+  if (x.size(dim) == size) return x;
+  if (x.size(dim) > size) return run("aten.slice.Tensor", {x, dim, std::int64_t{0}, size});
+  Sizes padding(std::size_t(2 * (x.dim() - dim)), 0);
+  padding.back() = size - x.size(dim);
+  return run("aten.constant_pad_nd.default", {x, intList(padding), 0.0});
+}
+
+struct Plan {
+  Tensor x;
+  Sizes dims;
+  std::int64_t lastSize = 0;  ///< length of a real result
+};
+
+enum class Kind : std::uint8_t { Complex, ToHalf, FromHalf };
+
+/// One dimension with n, or several with s: the input at the sizes of the transform.
+Result<Plan> planOf(const BoundArguments& args, const OpRunner& run, Kind kind) {
+  Plan plan{args.tensor(0), {}, 0};
+  const Value n = named(args, "n"), s = named(args, "s"), dim = named(args, "dim");
+  Sizes sizes;
+  if (const auto* one = dim.as<std::int64_t>()) {
+    plan.dims = {*one};
+    if (n.as<std::int64_t>()) sizes = {*n.as<std::int64_t>()};
+  } else {
+    if (s.isList()) sizes = args.sizes(1);
+    if (dim.isList()) plan.dims = args.sizes(2);
+    const std::int64_t count = s.isList() ? std::int64_t(sizes.size()) : plan.x.dim();
+    if (!dim.isList())
+      for (std::int64_t d = plan.x.dim() - count; d < plan.x.dim(); ++d) plan.dims.push_back(d);
+    if (s.isList() && sizes.size() != plan.dims.size()) return mismatch(args, "dim and s must have the same length");
+  }
+  KERF_TRY(plan.dims, wrapDims(args, plan.dims, plan.x.dim()));
+  if (plan.x.dim() == 0 || plan.dims.empty()) return mismatch(args, "must transform at least one axis");
+  if (kind == Kind::ToHalf && isComplex(plan.x.dtype())) return mismatch(args, "expects a real input tensor");
+  KERF_TRY(plan.x, promoted(run, plan.x, kind == Kind::FromHalf || (kind == Kind::Complex && plan.dims.size() > 1)));
+  sizes.resize(plan.dims.size(), -1);
+  for (std::size_t i = 0; i < plan.dims.size(); ++i) {
+    const bool half = kind == Kind::FromHalf && i + 1 == plan.dims.size();
+    std::int64_t size = sizes[i] == -1 ? plan.x.size(plan.dims[i]) : sizes[i];
+    if (half) {
+      plan.lastSize = sizes[i] == -1 ? 2 * (plan.x.size(plan.dims[i]) - 1) : sizes[i];
+      size = plan.lastSize / 2 + 1;
+    }
+    KERF_TRY(plan.x, resized(args, run, plan.x, plan.dims[i], size));
+  }
+  return plan;
+}
+
+template <bool forward>
+Result<Value> complexTransform(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Plan plan, planOf(args, run, Kind::Complex));
+  KERF_TRY(const std::int64_t mode, modeOf(args, forward));
+  if (isComplex(plan.x.dtype())) return run.value("aten._fft_c2c.default", {plan.x, intList(plan.dims), mode, forward});
+  KERF_TRY(Tensor out, run("aten._fft_r2c.default", {plan.x, intList(plan.dims), mode, false}));
+  if (!forward) {
+    KERF_TRY(out, run("aten._conj_physical.default", {out}));
+  }
+  return Value(std::move(out));
+}
+
+template <bool forward>
+Result<Value> toHalf(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Plan plan, planOf(args, run, Kind::ToHalf));
+  KERF_TRY(const std::int64_t mode, modeOf(args, forward));
+  KERF_TRY(Tensor out, run("aten._fft_r2c.default", {plan.x, intList(plan.dims), mode, true}));
+  if (!forward) {
+    KERF_TRY(out, run("aten._conj_physical.default", {out}));
+  }
+  return Value(std::move(out));
+}
+
+template <bool forward>
+Result<Value> fromHalf(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(Plan plan, planOf(args, run, Kind::FromHalf));
+  KERF_TRY(const std::int64_t mode, modeOf(args, forward));
+  if (forward) {
+    KERF_TRY(plan.x, run("aten._conj_physical.default", {plan.x}));
+  }
+  return run.value("aten._fft_c2r.default", {plan.x, intList(plan.dims), mode, plan.lastSize});
+}
+
+template <bool inverse>
+Result<Value> shifted(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& x = args.tensor(0);
+  Sizes dims = args.sizes(1), shifts;
+  if (args.none(1))
+    for (std::int64_t d = 0; d < x.dim(); ++d) dims.push_back(d);
+  KERF_TRY(dims, wrapDims(args, dims, x.dim()));
+  for (std::int64_t dim : dims) shifts.push_back(x.dim() == 0 ? 0 : (x.size(dim) + (inverse ? 1 : 0)) / 2);
+  if (dims.empty()) return run.value("aten.clone.default", {x});
+  return run.value("aten.roll.default", {x, intList(shifts), intList(dims)});
+}
+
+/// Frequencies k / (n d), of half a spectrum or of all with the negative ones behind.
+template <bool half>
+Result<Value> frequencies(const BoundArguments& args, const OpRunner& run) {
+  const std::int64_t n = args.integer(0);
+  if (n < 1 || n > (std::int64_t{1} << 40)) return mismatch(args, "n must be positive, got {}", n);
+  const DType dtype = args.dtypeIf(2).value_or(DType::Float32);
+  const KeywordValues options{{"dtype", dtype}};
+  Tensor k;
+  if (half) {
+    KERF_TRY(k, run("aten.arange.default", {n / 2 + 1}, options));
+  } else {
+    KERF_TRY(const Tensor positive, run("aten.arange.start", {std::int64_t{0}, (n - 1) / 2 + 1}, options));
+    KERF_TRY(const Tensor negative, run("aten.arange.start", {-(n / 2), std::int64_t{0}}, options));
+    KERF_TRY(k, run("aten.cat.default", {Value(ValueList{positive, negative})}));
+  }
+  return run.value("aten.mul.Tensor", {k, 1 / (double(n) * args.number(1))});
+}
+
+#define KERF_ONE "(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"
+#define KERF_TWO "(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor"
+#define KERF_MANY "(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"
+#define KERF_FREQUENCY                                                                               \
+  "(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? " \
+  "pin_memory=None) -> Tensor"
+constexpr OpRow rows[] = {
+    programRow<complexTransform<true>>("aten::fft_fft" KERF_ONE),
+    programRow<complexTransform<false>>("aten::fft_ifft" KERF_ONE),
+    programRow<toHalf<true>>("aten::fft_rfft" KERF_ONE),
+    programRow<fromHalf<false>>("aten::fft_irfft" KERF_ONE),
+    programRow<fromHalf<true>>("aten::fft_hfft" KERF_ONE),
+    programRow<toHalf<false>>("aten::fft_ihfft" KERF_ONE),
+    programRow<complexTransform<true>>("aten::fft_fft2" KERF_TWO),
+    programRow<complexTransform<false>>("aten::fft_ifft2" KERF_TWO),
+    programRow<toHalf<true>>("aten::fft_rfft2" KERF_TWO),
+    programRow<fromHalf<false>>("aten::fft_irfft2" KERF_TWO),
+    programRow<complexTransform<true>>("aten::fft_fftn" KERF_MANY),
+    programRow<complexTransform<false>>("aten::fft_ifftn" KERF_MANY),
+    programRow<toHalf<true>>("aten::fft_rfftn" KERF_MANY),
+    programRow<fromHalf<false>>("aten::fft_irfftn" KERF_MANY),
+    programRow<shifted<false>>("aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor"),
+    programRow<shifted<true>>("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"),
+    programRow<frequencies<false>>("aten::fft_fftfreq" KERF_FREQUENCY),
+    programRow<frequencies<true>>("aten::fft_rfftfreq" KERF_FREQUENCY),
+};
+
+}  // namespace
+
+OpRows fftFunctionOps() { return rows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,21 @@
+// Views, copies and moves of elements, reading and writing by index. One function per family, each in a file of this
+// folder.
+#pragma once
+
+#include "engine/ops/core/op_row.h"
+
+namespace kerf::inline ops {
+
+OpRows indexOps();
+OpRows shapeOps();
+OpRows resizeOps();
+OpRows scatterOps();
+OpRows sliceScatterOps();
+OpRows unfoldOps();
+OpRows copyOps();
+OpRows viewOps();
+
+// Rows that stand in for those of the same schema when an argument is complex.
+OpRows complexMoveRows();
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,171 @@
+// Views written instead of read: select_scatter, slice_scatter and friends, and the backwards of the views.
+#include <algorithm>
+
+#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/index/views.h"
+#include "engine/ops/pointwise/element_math.h"
+#include "engine/tensor/copy.h"
+#include "engine/tensor/dispatch.h"
+
+namespace kerf::inline ops {
+namespace {
+
+/// A view of `base` that the op writes, from the arguments that start at `first`.
+using ViewPart = Result<Tensor> (*)(const BoundArguments& args, const Tensor& base, std::size_t first);
+
+Result<Tensor> selectPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  return selectView(args, base, args.integer(first), args.integer(first + 1));
+}
+Result<Tensor> slicePart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  return sliceView(args, base, args.integer(first), args.integerIf(first + 1), args.integerIf(first + 2),
+                   args.integer(first + 3));
+}
+Result<Tensor> diagonalPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  return diagonalView(args, base, args.integer(first), args.integer(first + 1), args.integer(first + 2));
+}
+Result<Tensor> stridedPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  const Sizes sizes = args.sizes(first), strides = args.sizes(first + 1);
+  if (sizes.size() != strides.size()) return mismatch(args, "size and stride differ in length");
+  const std::int64_t offset = args.integerIf(first + 2).value_or(base.offset());
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] < 0 || strides[d] < 0) return mismatch(args, "negative size or stride in dimension {}", d);
+  if (offset < 0) return mismatch(args, "negative storage offset {}", offset);
+  Tensor view(base.storage(), base.dtype(), sizes, strides, offset);
+  if (base.defined() && !view.inBounds()) return mismatch(args, "the view reaches outside of the storage");
+  return view;
+}
+Result<Tensor> unfoldPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(first), base.dim()));
+  const std::int64_t size = args.integer(first + 1), step = args.integer(first + 2);
+  const std::int64_t available = base.dim() == 0 ? 1 : base.size(dim);
+  if (size < 0 || size > available || step <= 0)
+    return mismatch(args, "window {} in steps of {} does not fit {}", size, step, available);
+  Sizes sizes = base.sizes(), strides = base.strides();
+  sizes.push_back(size);
+  strides.push_back(base.dim() == 0 ? 1 : base.stride(dim));
+  if (base.dim() > 0) {
+    sizes[std::size_t(dim)] = (available - size) / step + 1;
+    std::int64_t& stride = strides[std::size_t(dim)];
+    stride = element::mul(stride, step);  // wraps only where a single window is left
+  }
+  return viewOf(base, std::move(sizes), std::move(strides), base.offset()).tensor();
+}
+
+// x_scatter(self, src, …): a copy of self, strides and gaps kept, in which the view holds src
+
+/// Elements that share memory cannot be written apart: such a self is copied densely, any other as it lies.
+bool repeatsElements(const Tensor& self) {
+  for (std::int64_t d = 0; d < self.dim(); ++d)
+    if (self.size(d) > 1 && self.stride(d) == 0) return true;
+  return false;
+}
+
+Result<Value> scatterShape(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  if (!repeatsElements(self)) return Value(metaTensor(self.dtype(), self.sizes(), self.strides()));
+  KERF_TRY(Sizes strides, likeStrides(self, {}));
+  return Value(metaTensor(self.dtype(), self.sizes(), std::move(strides)));
+}
+
+/// Writes src into `view`, a part of the copy `out`, and returns `out`.
+Result<Value> scattered(const BoundArguments& args, Tensor out, const Tensor& view) {
+  const Tensor& source = args.tensor(1);
+  auto sizes = broadcastSizes(source.sizes(), view.sizes());
+  if (!sizes || *sizes != view.sizes())
+    return mismatch(args, "src of shape [{}] does not fit the slice [{}]", fmt::join(source.sizes(), ", "),
+                    fmt::join(view.sizes(), ", "));
+  KERF_CHECK(copyElements(source.viewAs(view.sizes(), broadcastStrides(source, view.sizes()), source.offset()), view));
+  return Value(std::move(out));
+}
+
+template <ViewPart part>
+Result<Value> scatterKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_CHECK(copyElements(args.tensor(0), out));
+  KERF_TRY(const Tensor view, part(args, out, 2));
+  return scattered(args, std::move(out), view);
+}
+
+/// as_strided_scatter counts offsets from the start of self's storage, so all of that is copied and self's own offset
+/// stays; what is written outside of self is not seen in the result.
+Result<Value> stridedScatterKernel(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  if (repeatsElements(self)) return scatterKernel<stridedPart>(args);
+  KERF_TRY(const StoragePtr storage, Storage::allocate(self.storage()->bytes()));
+  std::ranges::copy(self.storage()->view(), storage->data());
+  Tensor out(storage, self.dtype(), self.sizes(), self.strides(), self.offset());
+  out.setDevice(self.device());
+  KERF_TRY(const Tensor view, stridedPart(args, out, 2));
+  return scattered(args, std::move(out), view);
+}
+
+// x_backward(grad, input_sizes, …): zeros in which the view holds grad
+
+Result<Value> backwardShape(const BoundArguments& args) {
+  for (std::int64_t size : args.sizes(1))
+    if (size < 0) return mismatch(args, "size {} is negative", size);
+  return Value(metaTensor(args.tensor(0).dtype(), args.sizes(1)));
+}
+
+template <ViewPart part>
+Result<Value> backwardKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Tensor view, part(args, out, 2));
+  if (view.sizes() != args.tensor(0).sizes())
+    return mismatch(args, "grad of shape [{}] does not fit the view [{}]", fmt::join(args.tensor(0).sizes(), ", "),
+                    fmt::join(view.sizes(), ", "));
+  KERF_CHECK(copyElements(args.tensor(0), view));
+  return Value(std::move(out));
+}
+
+/// Windows overlap, so their gradients add up; sums are kept in the tensor's type.
+Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Tensor view, unfoldPart(args, out, 2));
+  if (view.sizes() != args.tensor(0).sizes()) return mismatch(args, "grad does not have the shape of the windows");
+  KERF_TRY(const Tensor grad, args.tensor(0).contiguous());
+  const std::int64_t count = grad.numel();
+  KERF_CHECK(dispatchAllAndComplex(out.dtype(), [&]<class T>() {
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::int64_t rest = i, offset = 0;
+      for (std::size_t d = view.sizes().size(); d-- > 0; rest /= view.sizes()[d])
+        offset += rest % view.sizes()[d] * view.strides()[d];
+      T& sum = view.data<T>()[offset];
+      if constexpr (element::isInt<T>)
+        sum = element::add(sum, grad.data<T>()[i]);
+      else
+        sum = T(sum + grad.data<T>()[i]);
+    }
+  }));
+  return Value(std::move(out));
+}
+
+constexpr OpTrait none = OpTrait::None;
+constexpr OpRow rows[] = {
+    {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", none, scatterShape,
+     scatterKernel<selectPart>},
+    {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
+     "Tensor",
+     none, scatterShape, scatterKernel<slicePart>},
+    {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", none,
+     scatterShape, scatterKernel<diagonalPart>},
+    {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
+     "-> Tensor",
+     none, scatterShape, stridedScatterKernel},
+    {"aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", none,
+     backwardShape, backwardKernel<selectPart>},
+    {"aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) "
+     "-> Tensor",
+     none, backwardShape, backwardKernel<slicePart>},
+    {"aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+     none, backwardShape, backwardKernel<diagonalPart>},
+    {"aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", none,
+     backwardShape, unfoldBackwardKernel},
+};
+
+}  // namespace
+
+OpRows sliceScatterOps() { return rows; }
+
+}  // namespace kerf::inline ops

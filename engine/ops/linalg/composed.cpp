@@ -1,0 +1,302 @@
+// Linear algebra that is a small program over other ops: powers, exponentials, pseudo-inverses, products and norms.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/linalg/families.h"
+#include "engine/ops/linalg/support.h"
+
+namespace kerf::inline ops {
+namespace {
+
+using namespace linalg;
+
+std::int64_t rowsOf(const Tensor& t) { return t.size(t.dim() - 2); }
+std::int64_t columnsOf(const Tensor& t) { return t.size(t.dim() - 1); }
+
+Result<Tensor> swapLast(const OpRunner& run, const Tensor& a) {
+  return run("aten.transpose.int", {a, std::int64_t{-2}, std::int64_t{-1}});
+}
+Result<Tensor> adjoint(const OpRunner& run, const Tensor& a) {
+  KERF_TRY(const Tensor turned, swapLast(run, a));
+  return isComplex(a.dtype()) ? run("aten._conj_physical.default", {turned}) : Result<Tensor>(turned);
+}
+
+/// Matrix product over broadcast batches, as at::matmul for two matrices.
+Result<Tensor> product(const OpRunner& run, const Tensor& a, const Tensor& b) {
+  if (a.dim() == 2 && b.dim() == 2) return run("aten.mm.default", {a, b});
+  KERF_TRY(const Sizes batch, broadcastSizes(batchSizes(a), batchSizes(b)));
+  std::int64_t count = 1;
+  for (std::int64_t size : batch) count *= size;
+  const auto flat = [&](const Tensor& t) -> Result<Tensor> {
+    KERF_TRY(const Tensor wide, run("aten.expand.default", {t, intList(joined(batch, {rowsOf(t), columnsOf(t)}))}));
+    return run("aten.reshape.default", {wide, intList({count, rowsOf(t), columnsOf(t)})});
+  };
+  KERF_TRY(const Tensor left, flat(a));
+  KERF_TRY(const Tensor right, flat(b));
+  KERF_TRY(const Tensor out, run("aten.bmm.default", {left, right}));
+  return run("aten.view.default", {out, intList(joined(batch, {rowsOf(a), columnsOf(b)}))});
+}
+
+Result<Tensor> identityLike(const OpRunner& run, const Tensor& a) {
+  KERF_TRY(const Tensor eye, run("aten.eye.default", {rowsOf(a)}, {{"dtype", a.dtype()}}));
+  KERF_TRY(const Tensor wide, run("aten.expand.default", {eye, intList(a.sizes())}));
+  return run("aten.clone.default", {wide}, {{"memory_format", MemoryFormat::Contiguous}});
+}
+
+// linalg_matrix_power: by squaring
+
+Result<Value> matrixPower(const BoundArguments& args, const OpRunner& run) {
+  KERF_CHECK(wantMatrix(args, 0, true));
+  std::int64_t n = args.integer(1);
+  Tensor base = args.tensor(0);
+  if (n == 0) {
+    KERF_TRY(Tensor eye, identityLike(run, base));
+    return Value(std::move(eye));
+  }
+  if (n < 0) {
+    KERF_TRY(const Value inverse, run.value("aten.linalg_inv_ex.default", {base}, {{"check_errors", true}}));
+    base = inverse.list()[0].tensor();
+  }
+  auto exponent = n < 0 ? 0 - std::uint64_t(n) : std::uint64_t(n);
+  if (exponent == 1) {
+    KERF_TRY(Tensor copy, run("aten.clone.default", {base}));
+    return Value(std::move(copy));
+  }
+  std::optional<Tensor> result;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) {
+      if (result) {
+        KERF_TRY(Tensor next, product(run, *result, base));
+        result = std::move(next);
+      } else {
+        result = base;
+      }
+    }
+    if (exponent > 1) {
+      KERF_TRY(base, product(run, base, base));
+    }
+  }
+  return Value(*result);
+}
+
+// linalg_matrix_exp: scaling and squaring with the [13/13] Padé approximant (Higham 2005)
+
+Result<Value> expShape(const BoundArguments& args) {
+  KERF_CHECK(wantMatrix(args, 0, true));
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes()));
+}
+
+template <class T>
+std::vector<T> times(const std::vector<T>& a, const std::vector<T>& b, std::size_t n) {
+  std::vector<T> c(n * n);
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t k = 0; k < n; ++k)
+      for (std::size_t i = 0; i < n; ++i) c[j * n + i] += a[k * n + i] * b[j * n + k];
+  return c;
+}
+
+template <class T>
+void exponential(T* a, std::size_t n) {
+  static constexpr double c[] = {64764752532480000,
+                                 32382376266240000,
+                                 7771770303897600,
+                                 1187353796428800,
+                                 129060195264000,
+                                 10559470521600,
+                                 670442572800,
+                                 33522128640,
+                                 1323241920,
+                                 40840800,
+                                 960960,
+                                 16380,
+                                 182,
+                                 1};
+  double norm = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += std::abs(a[j * n + i]);
+    norm = std::isnan(sum) ? sum : std::max(norm, sum);
+  }
+  if (!std::isfinite(norm)) {
+    std::fill(a, a + n * n, T(std::nan("")));
+    return;
+  }
+  const int squarings = norm > 5.37 ? std::max(0, int(std::ceil(std::log2(norm / 5.37)))) : 0;
+  const std::size_t count = n * n;
+  std::vector<T> x(a, a + count);
+  for (T& value : x) value *= std::ldexp(1.0, -squarings);
+  const auto x2 = times(x, x, n), x4 = times(x2, x2, n), x6 = times(x4, x2, n);
+  std::vector<T> odd(count), even(count), lower(count), evenLow(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    odd[i] = c[13] * x6[i] + c[11] * x4[i] + c[9] * x2[i];
+    even[i] = c[12] * x6[i] + c[10] * x4[i] + c[8] * x2[i];
+    lower[i] = c[7] * x6[i] + c[5] * x4[i] + c[3] * x2[i];
+    evenLow[i] = c[6] * x6[i] + c[4] * x4[i] + c[2] * x2[i];
+  }
+  odd = times(x6, odd, n);
+  even = times(x6, even, n);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool diagonal = i / n == i % n;
+    odd[i] += lower[i] + (diagonal ? T(c[1]) : T(0));
+    even[i] += evenLow[i] + (diagonal ? T(c[0]) : T(0));
+  }
+  odd = times(x, odd, n);
+  std::vector<T> denominator(count), numerator(count);
+  for (std::size_t i = 0; i < count; ++i) numerator[i] = even[i] + odd[i], denominator[i] = even[i] - odd[i];
+  std::vector<int> pivots(n);
+  lapack::luFactor<T>(int(n), int(n), denominator.data(), pivots.data());
+  lapack::luSolve<T>('N', int(n), int(n), denominator.data(), pivots.data(), numerator.data());
+  for (int i = 0; i < squarings; ++i) numerator = times(numerator, numerator, n);
+  std::ranges::copy(numerator, a);
+}
+
+Result<Value> expKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Matrices a, matricesOf(args.tensor(0), wideOf(out.dtype())));
+  KERF_CHECK(forWide(out.dtype(), [&]<class T>() {
+    for (std::int64_t b = 0; b < a.batch && a.rows > 0; ++b) exponential(a.at<T>(b), std::size_t(a.rows));
+  }));
+  KERF_CHECK(store(a, out));
+  return Value(std::move(out));
+}
+
+// Pseudo-inverse and rank: singular values above max(atol, rtol * largest)
+
+double epsilonOf(DType dtype) {
+  return realOf(dtype) == DType::Float64 ? std::numeric_limits<double>::epsilon()
+                                         : double(std::numeric_limits<float>::epsilon());
+}
+
+/// The tolerance arguments as numbers or tensors: (self, atol?, rtol?, hermitian) or (self, rcond, hermitian).
+struct Tolerances {
+  Value absolute, relative;
+  bool hermitian = false;
+};
+Tolerances tolerancesOf(const BoundArguments& args) {
+  const auto at = [&](std::string_view name) -> Value {
+    for (std::size_t i = 0; i < args.values.size(); ++i)
+      if (args.op->schema.arguments[i].name == name) return args.values[i];
+    return {};
+  };
+  Tolerances t{at("atol"), at("rtol"), args.boolean(args.position("hermitian"))};
+  if (args.op->schema.arguments.size() > 1 && args.op->schema.arguments[1].name == "rcond") t.relative = args.values[1];
+  if (args.op->schema.arguments.size() > 1 && args.op->schema.arguments[1].name == "tol") {
+    t.absolute = args.values[1];
+    t.relative = Value(0.0);
+  }
+  const bool absoluteGiven = t.absolute.isTensor() || (t.absolute.as<double>() && *t.absolute.as<double>() > 0);
+  if (t.relative.isNone()) {
+    const Tensor& a = args.tensor(0);
+    t.relative = absoluteGiven ? 0.0 : epsilonOf(a.dtype()) * double(std::max(rowsOf(a), columnsOf(a)));
+  }
+  if (t.absolute.isNone()) t.absolute = Value(0.0);
+  return t;
+}
+
+/// Per batch and singular value: whether it counts. `values` are absolute values, [batch…, k].
+Result<Tensor> significant(const OpRunner& run, const Tensor& values, const Tolerances& t) {
+  KERF_TRY(const Tensor largest, run("aten.amax.default", {values, intList({-1}), true}));
+  const auto column = [&](const Value& v) -> Result<Value> {
+    if (!v.isTensor()) return v;
+    KERF_TRY(const Tensor wide, run("aten.unsqueeze.default", {v, std::int64_t{-1}}));
+    return Value(wide);
+  };
+  KERF_TRY(const Value relative, column(t.relative));
+  KERF_TRY(const Value absolute, column(t.absolute));
+  KERF_TRY(const Tensor scaled, run("aten.mul.Tensor", {largest, relative}));
+  KERF_TRY(const Tensor absoluteLike, run("aten.full_like.default", {scaled, 0.0}));
+  KERF_TRY(const Tensor floor, run("aten.add.Tensor", {absoluteLike, absolute}));
+  KERF_TRY(const Tensor limit, run("aten.maximum.default", {scaled, floor}));
+  return run("aten.gt.Tensor", {values, limit});
+}
+
+/// 1 / value where its absolute value counts, else 0: [batch…, 1, k], to scale columns with.
+Result<Tensor> inverses(const OpRunner& run, const Tensor& values, const Tensor& absolute, const Tolerances& t) {
+  KERF_TRY(const Tensor counts, significant(run, absolute, t));
+  KERF_TRY(const Tensor inverse, run("aten.reciprocal.default", {values}));
+  KERF_TRY(const Tensor zero, run("aten.zeros_like.default", {values}));
+  KERF_TRY(const Tensor kept, run("aten.where.self", {counts, inverse, zero}));
+  return run("aten.unsqueeze.default", {kept, std::int64_t{-2}});
+}
+
+/// Through the eigenvalues of the lower triangle, as it may be all that a caller filled in.
+Result<Value> hermitianPinv(const OpRunner& run, const Tensor& a, const Tolerances& t) {
+  KERF_TRY(const Value eigh, run.value("aten._linalg_eigh.default", {a}));
+  const Tensor &values = eigh.list()[0].tensor(), &vectors = eigh.list()[1].tensor();
+  KERF_TRY(const Tensor absolute, run("aten.abs.default", {values}));
+  KERF_TRY(const Tensor scale, inverses(run, values, absolute, t));
+  KERF_TRY(const Tensor left, run("aten.mul.Tensor", {vectors, scale}));
+  KERF_TRY(const Tensor right, adjoint(run, vectors));
+  KERF_TRY(Tensor result, product(run, left, right));
+  return Value(std::move(result));
+}
+
+Result<Value> pinv(const BoundArguments& args, const OpRunner& run) {
+  KERF_CHECK(wantMatrix(args, 0));
+  const Tensor& a = args.tensor(0);
+  const Tolerances t = tolerancesOf(args);
+  if (a.numel() == 0) {
+    Sizes sizes = a.sizes();
+    std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+    KERF_TRY(Tensor empty, run("aten.zeros.default", {intList(sizes)}, {{"dtype", a.dtype()}}));
+    return Value(std::move(empty));
+  }
+  if (t.hermitian) return hermitianPinv(run, a, t);
+  KERF_TRY(const Value svd, run.value("aten._linalg_svd.default", {a, false, true}));
+  const Tensor &u = svd.list()[0].tensor(), &s = svd.list()[1].tensor(), &vh = svd.list()[2].tensor();
+  KERF_TRY(const Tensor scale, inverses(run, s, s, t));
+  KERF_TRY(const Tensor v, adjoint(run, vh));
+  KERF_TRY(const Tensor left, run("aten.mul.Tensor", {v, scale}));
+  KERF_TRY(const Tensor right, adjoint(run, u));
+  KERF_TRY(Tensor result, product(run, left, right));
+  return Value(std::move(result));
+}
+
+Result<Value> matrixRank(const BoundArguments& args, const OpRunner& run) {
+  KERF_CHECK(wantMatrix(args, 0));
+  const Tolerances t = tolerancesOf(args);
+  if (args.tensor(0).numel() == 0) {
+    KERF_TRY(Tensor none, run("aten.zeros.default", {intList(batchSizes(args.tensor(0)))}, {{"dtype", DType::Int64}}));
+    return Value(std::move(none));
+  }
+  KERF_TRY(Tensor s,
+           run(t.hermitian ? "aten.linalg_eigvalsh.default" : "aten.linalg_svdvals.default", {args.values[0]}));
+  if (t.hermitian) {
+    KERF_TRY(s, run("aten.abs.default", {s}));
+  }
+  KERF_TRY(const Tensor counts, significant(run, s, t));
+  KERF_TRY(Tensor rank, run("aten.sum.dim_IntList", {counts, intList({-1})}));
+  return Value(std::move(rank));
+}
+
+constexpr OpRow rows[] = {
+    programRow<matrixPower>("aten::linalg_matrix_power(Tensor self, int n) -> Tensor"),
+    programRow<matrixPower>("aten::matrix_power(Tensor self, int n) -> Tensor"),
+    {"aten::linalg_matrix_exp(Tensor self) -> Tensor", OpTrait::None, expShape, expKernel},
+    {"aten::matrix_exp(Tensor self) -> Tensor", OpTrait::None, expShape, expKernel},
+    programRow<pinv>("aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor"),
+    programRow<pinv>("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor"),
+    programRow<pinv>("aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool "
+                     "hermitian=False) -> Tensor"),
+    programRow<pinv>("aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
+                     "hermitian=False) -> Tensor"),
+    programRow<pinv>("aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor"),
+    programRow<matrixRank>("aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor"),
+    programRow<matrixRank>(
+        "aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor"),
+    programRow<matrixRank>(
+        "aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, "
+        "bool hermitian=False) -> Tensor"),
+    programRow<matrixRank>(
+        "aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
+        "hermitian=False) -> Tensor"),
+};
+
+}  // namespace
+
+OpRows linalgComposedOps() { return rows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,19 @@
+// Matrix products, factorizations and solvers. One function per family, each in a file of this folder.
+#pragma once
+
+#include "engine/ops/core/op_row.h"
+
+namespace kerf::inline ops {
+
+OpRows linalgComposedOps();
+OpRows linalgFactorOps();
+OpRows linalgLuOps();
+OpRows matmulOps();
+OpRows outerProductOps();
+OpRows linalgProductOps();
+OpRows linalgQrOps();
+OpRows linalgSolveOps();
+OpRows linalgSpectralOps();
+OpRows linalgTriangularOps();
+
+}  // namespace kerf::inline ops

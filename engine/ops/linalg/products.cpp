@@ -1,0 +1,294 @@
+// Products and norms of linear algebra that are programs over other ops.
+#include <cmath>
+
+#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/core/type_promotion.h"
+#include "engine/ops/linalg/families.h"
+#include "engine/ops/linalg/support.h"
+
+namespace kerf::inline ops {
+namespace {
+
+using namespace linalg;
+
+/// a[i] b[j] - a[j] b[i] with i, j the next two of three positions: two rolls of each operand.
+Result<Value> cross(const BoundArguments& args, const OpRunner& run) {
+  const Tensor pair[] = {args.tensor(0), args.tensor(1)};
+  auto sizes = broadcastSizes(pair);
+  if (!sizes || pair[0].dim() != pair[1].dim())
+    return mismatch(args, "inputs must have the same number of dimensions and broadcast");
+  std::int64_t dim = -1;
+  if (args.none(2)) {  // cross: the first dimension of size 3
+    for (std::int64_t d = std::int64_t(sizes->size()) - 1; d >= 0; --d)
+      if ((*sizes)[std::size_t(d)] == 3) dim = d;
+    if (dim < 0) return mismatch(args, "no dimension of size 3 in input");
+  } else {
+    KERF_TRY(dim, wrapDim(args, args.integer(2), std::int64_t(sizes->size())));
+  }
+  if (sizes->empty() || (*sizes)[std::size_t(dim)] != 3)
+    return mismatch(args, "inputs dimension {} must have length 3", dim);
+  const auto rolled = [&](const Tensor& t, std::int64_t shift) -> Result<Tensor> {
+    KERF_TRY(const Tensor wide, run("aten.expand.default", {t, intList(*sizes)}));
+    return run("aten.roll.default", {wide, intList({shift}), intList({dim})});
+  };
+  KERF_TRY(const Tensor a1, rolled(pair[0], -1));
+  KERF_TRY(const Tensor a2, rolled(pair[0], -2));
+  KERF_TRY(const Tensor b1, rolled(pair[1], -1));
+  KERF_TRY(const Tensor b2, rolled(pair[1], -2));
+  KERF_TRY(const Tensor left, run("aten.mul.Tensor", {a1, b2}));
+  KERF_TRY(const Tensor right, run("aten.mul.Tensor", {a2, b1}));
+  KERF_TRY(Tensor out, run("aten.sub.Tensor", {left, right}));
+  return Value(std::move(out));
+}
+
+/// Σ conj(x) y along a dimension.
+Result<Value> vecdot(const BoundArguments& args, const OpRunner& run) {
+  if (args.tensor(0).dtype() != args.tensor(1).dtype()) return mismatch(args, "expected vectors of one dtype");
+  Tensor x = args.tensor(0);
+  if (isComplex(x.dtype())) {
+    KERF_TRY(x, run("aten._conj_physical.default", {x}));
+  }
+  KERF_TRY(const Tensor product, run("aten.mul.Tensor", {x, args.values[1]}));
+  KERF_TRY(Tensor out, run("aten.sum.dim_IntList", {product, intList({args.integer(2)})}));
+  return Value(std::move(out));
+}
+
+Result<Value> kron(const BoundArguments& args, const OpRunner& run) {
+  const Tensor &a = args.tensor(0), &b = args.tensor(1);
+  const std::size_t rank = std::max(a.sizes().size(), b.sizes().size());
+  Sizes left, right, out;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t x = i + a.sizes().size() < rank ? 1 : a.sizes()[i + a.sizes().size() - rank];
+    const std::int64_t y = i + b.sizes().size() < rank ? 1 : b.sizes()[i + b.sizes().size() - rank];
+    left.insert(left.end(), {x, 1});
+    right.insert(right.end(), {1, y});
+    KERF_TRY(const std::int64_t both, checkedNumel({x, y}));
+    out.push_back(both);
+  }
+  KERF_TRY(const Tensor wideA, run("aten.reshape.default", {a, intList(left)}));
+  KERF_TRY(const Tensor wideB, run("aten.reshape.default", {b, intList(right)}));
+  KERF_TRY(const Tensor product, run("aten.mul.Tensor", {wideA, wideB}));
+  KERF_TRY(Tensor flat, run("aten.reshape.default", {product, intList(out)}));
+  return Value(std::move(flat));
+}
+
+// Norms of matrices
+
+struct MatrixNorm {
+  Tensor self;
+  std::int64_t row = -2, column = -1;
+  bool keep = false;
+  std::string order = "fro";
+  double number = 0;
+};
+
+/// The largest or smallest of the sums along one dimension, or of the singular values.
+Result<Tensor> matrixNorm(const BoundArguments& args, const OpRunner& run, const MatrixNorm& norm) {
+  const std::int64_t rank = norm.self.dim();
+  if (rank < 2) return mismatch(args, "expected a tensor with at least 2 dimensions");
+  KERF_TRY(const std::int64_t row, wrapDim(args, norm.row, rank));
+  KERF_TRY(const std::int64_t column, wrapDim(args, norm.column, rank));
+  if (row == column) return mismatch(args, "dims must be different");
+  if (norm.order == "fro")
+    return run("aten.linalg_vector_norm.default", {norm.self, 2.0, intList({row, column}), norm.keep});
+  const bool largest = norm.order == "nuc" || norm.number > 0;
+  const double size = std::abs(norm.number);
+  Tensor values;
+  if (norm.order != "nuc" && (size == 1 || std::isinf(size))) {
+    const std::int64_t summed = size == 1 ? row : column;
+    std::int64_t rest = size == 1 ? column : row;
+    KERF_TRY(values, run("aten.linalg_vector_norm.default", {norm.self, 1.0, intList({summed}), norm.keep}));
+    if (!norm.keep && rest > summed) --rest;
+    return run(largest ? "aten.amax.default" : "aten.amin.default", {values, intList({rest}), norm.keep});
+  }
+  if (norm.order != "nuc" && size != 2)
+    return mismatch(args, "matrix norms are defined for orders fro, nuc, 1, 2, inf and their negatives, got {}",
+                    norm.number);
+  Sizes order;
+  for (std::int64_t d = 0; d < rank; ++d)
+    if (d != row && d != column) order.push_back(d);
+  order.insert(order.end(), {row, column});
+  KERF_TRY(const Tensor turned, run("aten.permute.default", {norm.self, intList(order)}));
+  KERF_TRY(values, run("aten.linalg_svdvals.default", {turned}));
+  if (norm.order == "nuc") {
+    KERF_TRY(values, run("aten.sum.dim_IntList", {values, intList({-1})}));
+  } else {
+    KERF_TRY(values, run(largest ? "aten.amax.default" : "aten.amin.default", {values, intList({-1})}));
+  }
+  if (!norm.keep) return values;
+  for (std::int64_t dim : {std::min(row, column), std::max(row, column)}) {
+    KERF_TRY(values, run("aten.unsqueeze.default", {values, dim}));
+  }
+  return values;
+}
+
+Result<MatrixNorm> normArguments(const BoundArguments& args, const OpRunner& run) {
+  MatrixNorm norm{args.tensor(0)};
+  if (const auto* text = args.values[1].as<std::string>())
+    norm.order = *text;
+  else if (!args.none(1))
+    norm.order = "number", norm.number = args.number(1);
+  const Sizes dims = args.sizes(2);
+  if (dims.size() == 2) norm.row = dims[0], norm.column = dims[1];
+  norm.keep = args.boolean(3);
+  if (const auto dtype = args.dtypeIf(4)) {
+    KERF_TRY(norm.self, run("aten._to_copy.default", {norm.self}, {{"dtype", *dtype}}));
+  }
+  if (norm.order != "fro" && norm.order != "nuc" && norm.order != "number")
+    return mismatch(args, "order '{}' is neither 'fro' nor 'nuc'", norm.order);
+  return norm;
+}
+
+Result<Value> matrixNormProgram(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const MatrixNorm norm, normArguments(args, run));
+  KERF_TRY(Tensor out, matrixNorm(args, run, norm));
+  return Value(std::move(out));
+}
+
+/// linalg_norm: of vectors, or of matrices where two dimensions are meant.
+Result<Value> normProgram(const BoundArguments& args, const OpRunner& run) {
+  const Sizes dims = args.sizes(2);
+  const Tensor& self = args.tensor(0);
+  const bool isText = args.values[1].as<std::string>() != nullptr;
+  const bool matrix = isText || dims.size() == 2 || (args.none(2) && self.dim() == 2);
+  if (!args.none(1) && matrix) {
+    KERF_TRY(const MatrixNorm norm, normArguments(args, run));
+    KERF_TRY(Tensor out, matrixNorm(args, run, norm));
+    return Value(std::move(out));
+  }
+  Tensor flat = self;
+  if (args.none(1) && args.none(2)) {
+    KERF_TRY(flat, run("aten.reshape.default", {self, intList({-1})}));
+  }
+  const double order = args.none(1) ? 2.0 : args.number(1);
+  KERF_TRY(Tensor out,
+           run("aten.linalg_vector_norm.default",
+               {flat, order, args.none(2) ? Value() : args.values[2], args.values[3]}, {{"dtype", args.values[4]}}));
+  return Value(std::move(out));
+}
+
+Result<Value> logdet(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Value parts, run.value("aten.linalg_slogdet.default", {args.values[0]}));
+  KERF_TRY(const Tensor sign, run("aten.log.default", {parts.list()[0]}));
+  KERF_TRY(Tensor out, run("aten.add.Tensor", {parts.list()[1], sign}));
+  return Value(std::move(out));
+}
+
+Result<Value> inner(const BoundArguments& args, const OpRunner& run) {
+  const Tensor &a = args.tensor(0), &b = args.tensor(1);
+  if (a.dim() == 0 || b.dim() == 0) {
+    KERF_TRY(Tensor out, run("aten.mul.Tensor", {a, b}));
+    return Value(std::move(out));
+  }
+  if (a.sizes().back() != b.sizes().back())
+    return mismatch(args, "the last dimensions {} and {} differ", a.sizes().back(), b.sizes().back());
+  const std::int64_t k = a.sizes().back();
+  KERF_TRY(const std::int64_t rowsA, checkedNumel(batchSizes(a, 1)));
+  KERF_TRY(const std::int64_t rowsB, checkedNumel(batchSizes(b, 1)));
+  KERF_TRY(const Tensor left, run("aten.reshape.default", {a, intList({rowsA, k})}));
+  KERF_TRY(const Tensor right, run("aten.reshape.default", {b, intList({rowsB, k})}));
+  KERF_TRY(const Tensor turned, run("aten.t.default", {right}));
+  KERF_TRY(const Tensor product, run("aten.mm.default", {left, turned}));
+  Sizes sizes = batchSizes(a, 1);
+  const Sizes more = batchSizes(b, 1);
+  sizes.insert(sizes.end(), more.begin(), more.end());
+  KERF_TRY(Tensor out, run("aten.view.default", {product, intList(sizes)}));
+  return Value(std::move(out));
+}
+
+/// Left to right; the best order differs in rounding only.
+Result<Value> multiDot(const BoundArguments& args, const OpRunner& run) {
+  std::vector<Tensor> tensors = args.tensors(0);
+  if (tensors.size() < 2) return mismatch(args, "expected at least 2 tensors, got {}", tensors.size());
+  const bool row = tensors.front().dim() == 1, column = tensors.back().dim() == 1;
+  if (row) {
+    KERF_TRY(tensors.front(), run("aten.unsqueeze.default", {tensors.front(), std::int64_t{0}}));
+  }
+  if (column) {
+    KERF_TRY(tensors.back(), run("aten.unsqueeze.default", {tensors.back(), std::int64_t{-1}}));
+  }
+  Tensor out = tensors[0];
+  for (std::size_t i = 1; i < tensors.size(); ++i) {
+    KERF_TRY(out, run("aten.mm.default", {out, tensors[i]}));
+  }
+  if (column) {
+    KERF_TRY(out, run("aten.squeeze.dim", {out, std::int64_t{-1}}));
+  }
+  if (row) {
+    KERF_TRY(out, run("aten.squeeze.dim", {out, std::int64_t{0}}));
+  }
+  return Value(std::move(out));
+}
+
+/// The inverse of a tensor seen as a square matrix of its first `ind` and remaining dimensions.
+Result<Value> tensorInverse(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& self = args.tensor(0);
+  const std::int64_t ind = args.integer(1);
+  if (ind <= 0 || ind > self.dim()) return mismatch(args, "expected a strictly positive 'ind', got {}", ind);
+  const Sizes first(self.sizes().begin(), self.sizes().begin() + ind),
+      rest(self.sizes().begin() + ind, self.sizes().end());
+  KERF_TRY(const std::int64_t rows, checkedNumel(first));
+  KERF_TRY(const std::int64_t columns, checkedNumel(rest));
+  if (rows != columns)
+    return mismatch(args, "the dimensions before and after 'ind' have {} and {} elements", rows, columns);
+  KERF_TRY(const Tensor flat, run("aten.reshape.default", {self, intList({rows, columns})}));
+  KERF_TRY(const Tensor inverse, run("aten.linalg_inv.default", {flat}));
+  Sizes sizes = rest;
+  sizes.insert(sizes.end(), first.begin(), first.end());
+  KERF_TRY(Tensor out, run("aten.reshape.default", {inverse, intList(sizes)}));
+  return Value(std::move(out));
+}
+
+/// x with tensordot(self, x) = other: self seen as a matrix whose rows are other's elements, `dims` moved to its end.
+Result<Value> tensorSolve(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& other = args.tensor(1);
+  Tensor self = args.tensor(0);
+  if (!args.none(2)) {
+    KERF_TRY(const Sizes last, wrapDims(args, args.sizes(2), self.dim()));
+    Sizes order;
+    for (std::int64_t d = 0; d < self.dim(); ++d)
+      if (std::ranges::find(last, d) == last.end()) order.push_back(d);
+    order.insert(order.end(), last.begin(), last.end());
+    KERF_TRY(self, run("aten.permute.default", {self, intList(order)}));
+  }
+  if (self.dim() < other.dim())
+    return mismatch(args, "self must have at least the {} dimensions of other", other.dim());
+  const Sizes sizes(self.sizes().begin() + other.dim(), self.sizes().end());
+  KERF_TRY(const std::int64_t unknowns, checkedNumel(sizes));
+  KERF_TRY(const std::int64_t equations, checkedNumel(other.sizes()));
+  if (unknowns != equations || self.numel() != unknowns * unknowns)
+    return mismatch(args, "{} unknowns for {} equations", unknowns, equations);
+  KERF_TRY(const Tensor matrix, run("aten.reshape.default", {self, intList({equations, unknowns})}));
+  KERF_TRY(const Tensor right, run("aten.reshape.default", {other, intList({equations})}));
+  KERF_TRY(const Tensor solution, run("aten.linalg_solve.default", {matrix, right}));
+  KERF_TRY(Tensor out, run("aten.reshape.default", {solution, intList(sizes)}));
+  return Value(std::move(out));
+}
+
+constexpr OpRow rows[] = {
+    programRow<cross>("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
+    programRow<cross>("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor"),
+    programRow<vecdot>("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),
+    programRow<kron>("aten::kron(Tensor self, Tensor other) -> Tensor"),
+    programRow<matrixNormProgram>("aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool "
+                                  "keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    programRow<matrixNormProgram>(
+        "aten::linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool "
+        "keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    programRow<normProgram>("aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
+                            "ScalarType? dtype=None) -> Tensor"),
+    programRow<normProgram>("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
+                            "ScalarType? dtype=None) -> Tensor"),
+    programRow<logdet>("aten::logdet(Tensor self) -> Tensor"),
+    programRow<inner>("aten::inner(Tensor self, Tensor other) -> Tensor"),
+    programRow<multiDot>("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"),
+    programRow<tensorSolve>("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor"),
+    programRow<tensorInverse>("aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor"),
+};
+
+}  // namespace
+
+OpRows linalgProductOps() { return rows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,410 @@
+// Scaled dot product attention in the fused forms that captures contain, through batched matrix products; softmax sums
+// in double.
+#include <cmath>
+
+#include "engine/mathlib/gemm.h"
+#include "engine/ops/core/empty_output.h"
+#include "engine/ops/core/lines.h"
+#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/nn/row_math.h"
+#include "engine/ops/random/draws.h"
+#include "engine/tensor/copy.h"
+
+namespace kerf::inline ops {
+namespace {
+
+std::optional<std::size_t> find(const BoundArguments& args, std::string_view name) {
+  for (std::size_t i = 0; i < args.values.size(); ++i)
+    if (args.op->schema.arguments[i].name == name) return i;
+  return {};
+}
+const Tensor* named(const BoundArguments& args, std::string_view name) {
+  const auto at = find(args, name);
+  return at ? args.tensorIf(*at) : nullptr;
+}
+
+bool isCpuForm(const BoundArguments& args) { return args.op->schema.name.find("_for_cpu") != std::string::npos; }
+
+/// [B, H, Q, D] queries, [B, H, K, D] keys, [B, H, K, E] values.
+struct Attention {
+  std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, valueWidth = 0;
+  double scale = 1;
+  bool causal = false;
+  double dropout = 0;
+  Tensor q{}, k{}, v{};  ///< float or double, [B * H, …, …]
+  Tensor weights{};      ///< softmaxed scores [B * H, Q, K]
+  std::vector<double> logSumExp{}, sums{};
+};
+
+Result<Attention> dimensions(const BoundArguments& args) {
+  const Tensor *q = named(args, "query"), *k = named(args, "key"), *v = named(args, "value");
+  for (const Tensor* tensor : {q, k, v})
+    if (!tensor || tensor->dim() != 4) return mismatch(args, "query, key and value must have 4 dimensions");
+  Attention a{q->size(0), q->size(1), q->size(2), k->size(2), q->size(3), v->size(3)};
+  const bool fits = k->size(0) == a.batch && v->size(0) == a.batch && k->size(1) == a.heads && v->size(1) == a.heads &&
+                    k->size(3) == a.width && v->size(2) == a.keys;
+  if (!fits) return mismatch(args, "the shapes of query, key and value do not fit");
+  if (const auto p = find(args, "dropout_p")) a.dropout = args.number(*p);
+  if (!(a.dropout >= 0 && a.dropout < 1)) return mismatch(args, "dropout_p must be in [0, 1), got {}", a.dropout);
+  if (a.dropout != 0 && isCpuForm(args)) return mismatch(args, "the CPU form takes no dropout, as in PyTorch");
+  const auto scale = find(args, "scale");
+  a.scale = scale && !args.none(*scale) ? args.number(*scale) : 1 / std::sqrt(double(a.width));
+  a.causal = args.boolean(args.position("is_causal"));
+  return a;
+}
+
+/// 16-bit floats are multiplied and summed as float.
+DType workType(DType dtype) { return dtype == DType::Float64 ? DType::Float64 : DType::Float32; }
+
+Result<Tensor> heads(const Tensor& tensor) {
+  KERF_TRY(const Tensor wide, tensor.to(workType(tensor.dtype())));
+  const Sizes sizes{tensor.size(0) * tensor.size(1), tensor.size(2), tensor.size(3)};
+  const bool evenBatches = wide.size(0) == 1 || wide.stride(0) == wide.size(1) * wide.stride(1);
+  if (evenBatches && wide.stride(3) == 1)  // BLAS takes it as it lies
+    return wide.viewAs(sizes, {wide.stride(1), wide.stride(2), 1}, wide.offset());
+  KERF_TRY(const Tensor flat, wide.contiguous());
+  return flat.viewAs(sizes, contiguousStrides(sizes), flat.offset());
+}
+
+Tensor turned(const Tensor& tensor) {
+  return tensor.viewAs({tensor.size(0), tensor.size(2), tensor.size(1)},
+                       {tensor.stride(0), tensor.stride(2), tensor.stride(1)}, tensor.offset());
+}
+
+Result<Tensor> product(const Tensor& a, const Tensor& b, double alpha = 1) {
+  KERF_TRY(Tensor out, emptyTensor(a.dtype(), {a.size(0), a.size(1), b.size(2)}));
+  KERF_CHECK(bmm(a, b, out, alpha, 0));
+  return out;
+}
+
+/// body(row number, row) over the rows of scores, on all threads.
+template <class T, class Body>
+void forRows(const Tensor& scores, Body&& body) {
+  const std::int64_t width = scores.size(2), rows = scores.size(0) * scores.size(1);
+  parallelFor(rows, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, width)),
+              [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t r = begin; r < end; ++r) body(r, scores.data<T>() + r * width);
+              });
+}
+
+template <class Body>
+void dispatchWork(DType dtype, Body&& body) {
+  if (dtype == DType::Float64)
+    body.template operator()<double>();
+  else
+    body.template operator()<float>();
+}
+
+/// The mask as [B, H, Q, K] numbers to add (bool: minus infinity where false), undefined where there is none.
+Result<Tensor> maskOf(const BoundArguments& args, const Attention& a, DType work) {
+  const Tensor* mask = named(args, find(args, "attn_mask") ? "attn_mask" : "attn_bias");
+  if (!mask) return Tensor();
+  const Sizes sizes{a.batch, a.heads, a.queries, a.keys};
+  auto broadcast = broadcastSizes(mask->sizes(), sizes);
+  if (!broadcast || *broadcast != sizes)
+    return mismatch(args, "the mask does not broadcast to [{}]", fmt::join(sizes, ", "));
+  KERF_TRY(const Tensor dense, mask->to(work));
+  if (mask->dtype() == DType::Bool) {
+    KERF_TRY(const Tensor own, dense.clone());
+    dispatchWork(work, [&]<class T>() {
+      for (std::int64_t i = 0; i < own.numel(); ++i)
+        own.data<T>()[i] = own.data<T>()[i] != 0 ? T(0) : -std::numeric_limits<T>::infinity();
+    });
+    return own.viewAs(sizes, broadcastStrides(own, sizes), own.offset());
+  }
+  return dense.viewAs(sizes, broadcastStrides(dense, sizes), dense.offset());
+}
+
+/// Adds the mask and the causal triangle to row `r` of the scores.
+template <class T>
+void maskRow(const Attention& a, const Tensor& mask, std::int64_t r, T* row) {
+  const std::int64_t query = r % a.queries;
+  if (mask.defined()) {
+    const std::int64_t head = r / a.queries % a.heads, batch = r / a.queries / a.heads;
+    const T* add = mask.data<T>() + batch * mask.stride(0) + head * mask.stride(1) + query * mask.stride(2);
+    for (std::int64_t i = 0; i < a.keys; ++i) row[i] += add[i * mask.stride(3)];
+  }
+  for (std::int64_t i = a.causal ? query + 1 : a.keys; i < a.keys; ++i) row[i] = -std::numeric_limits<T>::infinity();
+}
+
+/// Operands and their masked scores, in the place of the weights.
+Result<Attention> scored(const BoundArguments& args) {
+  KERF_TRY(Attention a, dimensions(args));
+  KERF_TRY(a.q, heads(*named(args, "query")));
+  KERF_TRY(a.k, heads(*named(args, "key")));
+  KERF_TRY(a.v, heads(*named(args, "value")));
+  KERF_TRY(a.weights, product(a.q, turned(a.k), a.scale));
+  KERF_TRY(const Tensor mask, maskOf(args, a, a.weights.dtype()));
+  if (!mask.defined() && !a.causal) return a;
+  dispatchWork(a.weights.dtype(),
+               [&]<class T>() { forRows<T>(a.weights, [&](std::int64_t r, T* row) { maskRow(a, mask, r, row); }); });
+  return a;
+}
+
+/// The CPU kernel hands 16-bit weights to the second product before it divides by their sum.
+bool dividesLast(const BoundArguments& args) {
+  const DType dtype = args.tensor(0).dtype();
+  return isCpuForm(args) && (dtype == DType::Float16 || dtype == DType::BFloat16);
+}
+
+/// `divided`: weights add up to 1 in a row; otherwise they are exponentials, to divide by `sums`.
+Result<Attention> attend(const BoundArguments& args, bool divided) {
+  KERF_TRY(Attention a, scored(args));
+  a.logSumExp.resize(std::size_t(a.batch * a.heads * a.queries));
+  a.sums.resize(a.logSumExp.size());
+  dispatchWork(a.weights.dtype(), [&]<class T>() {
+    forRows<T>(a.weights, [&](std::int64_t r, T* row) {
+      const double largest = double(rowmath::largest(row, a.keys));
+      const double shift = std::isinf(largest) ? 0 : largest;
+      const double sum = rowmath::expShifted(row, shift, a.keys);
+      a.logSumExp[std::size_t(r)] = shift + std::log(sum);
+      a.sums[std::size_t(r)] = sum;
+      if (sum != 0 && divided) rowmath::divide(row, sum, a.keys);
+    });
+  });
+  return a;
+}
+
+/// Where a dropout mask's numbers start in the Philox stream: philox_seed and philox_offset of the op.
+struct DropoutStream {
+  std::int64_t seed = 0, offset = 0;
+};
+
+/// The next stretch of the generator, one number per score.
+DropoutStream nextDropoutStream(std::int64_t scores) {
+  RandomState& state = randomState();
+  const std::uint64_t offset = state.takeCudaOffset(std::uint64_t(scores));
+  return {std::int64_t(state.cudaSeed), std::int64_t(offset)};
+}
+
+/// The stream that the forward call returned.
+DropoutStream givenDropoutStream(const BoundArguments& args) {
+  const Tensor *seed = named(args, "philox_seed"), *offset = named(args, "philox_offset");
+  const auto value = [](const Tensor* t) { return t && t->numel() == 1 ? t->itemAsInt() : std::int64_t{0}; };
+  return {value(seed), value(offset)};
+}
+
+/// Whether dropout keeps score `index` (row-major over batch, head, query, key), as PyTorch's kernel decides.
+bool keepsScore(const DropoutStream& stream, std::int64_t index, double p) {
+  const std::uint64_t at = std::uint64_t(stream.offset) + std::uint64_t(index);
+  const PhiloxWords words = philox(std::uint64_t(stream.seed), at / 4, 0);
+  return curandUniform(words[at % 4]) > float(p);
+}
+
+/// Scores with those that dropout takes set to zero and the others scaled by 1 / (1 - p).
+Result<Tensor> dropped(const Attention& a, const Tensor& scores, const DropoutStream& seed) {
+  if (a.dropout == 0) return scores;
+  KERF_TRY(Tensor result, scores.clone());
+  const double factor = 1 / (1 - a.dropout);
+  dispatchWork(result.dtype(), [&]<class T>() {
+    forRows<T>(result, [&](std::int64_t r, T* row) {
+      for (std::int64_t i = 0; i < a.keys; ++i)
+        row[i] *= static_cast<T>(keepsScore(seed, r * a.keys + i, a.dropout) ? factor : 0);
+    });
+  });
+  return result;
+}
+
+/// [B, H, Q, E] laid out as [B, Q, H, E].
+Value interleaved(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t width) {
+  return metaTensor(dtype, {batch, heads, rows, width}, {rows * heads * width, width, heads * width, 1});
+}
+
+Result<Value> forwardShape(const BoundArguments& args) {
+  KERF_TRY(const Attention a, dimensions(args));
+  const Tensor& query = *named(args, "query");
+  ValueList outs{interleaved(query.dtype(), a.batch, a.heads, a.queries, a.valueWidth)};
+  if (isCpuForm(args)) {  // the output lies as the query does
+    KERF_TRY(const Sizes strides, likeStrides(query, {}));
+    if (a.valueWidth == a.width) outs[0] = metaTensor(query.dtype(), query.sizes(), strides);
+    outs.emplace_back(metaTensor(query.dtype() == DType::Float64 ? DType::Float64 : DType::Float32,
+                                 {a.batch, a.heads, a.queries}, {a.queries * a.heads, 1, a.heads}));
+    return Value(std::move(outs));
+  }
+  const std::int64_t rows = args.boolean(args.position("compute_log_sumexp")) ? (a.queries + 31) / 32 * 32 : 0;
+  outs.emplace_back(metaTensor(DType::Float32, Sizes{a.batch, a.heads, rows}));
+  outs.insert(outs.end(), 2, metaTensor(DType::Int64, Sizes{}));
+  return Value(std::move(outs));
+}
+
+/// Values as `dtype` would hold them.
+Result<Tensor> roundedAs(DType dtype, const Tensor& tensor) {
+  if (dtype == tensor.dtype()) return tensor;
+  KERF_TRY(const Tensor narrow, tensor.to(dtype));
+  return narrow.to(tensor.dtype());
+}
+
+/// Weights times values, rows divided by the sums of their exponentials.
+Result<Tensor> dividedProduct(const Attention& a, DType dtype) {
+  KERF_TRY(const Tensor weights, roundedAs(dtype, a.weights));
+  KERF_TRY(Tensor result, product(weights, a.v));
+  for (std::size_t r = 0; r < a.sums.size(); ++r)
+    if (a.sums[r] != 0) rowmath::divide(result.data<float>() + std::int64_t(r) * a.valueWidth, a.sums[r], a.valueWidth);
+  return result;
+}
+
+Result<Value> forwardKernel(const BoundArguments& args) {
+  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
+  const bool divided = !dividesLast(args);
+  KERF_TRY(const Attention a, attend(args, divided));
+  const DropoutStream seed = a.dropout == 0 ? DropoutStream() : nextDropoutStream(a.weights.numel());
+  KERF_TRY(const Tensor weights, dropped(a, a.weights, seed));
+  KERF_TRY(const Tensor result, divided ? product(weights, a.v) : dividedProduct(a, args.tensor(0).dtype()));
+  if (outs.size() > 3) {
+    *outs[2].data<std::int64_t>() = seed.seed;
+    *outs[3].data<std::int64_t>() = seed.offset;
+  }
+  const Sizes sizes{a.batch, a.heads, a.queries, a.valueWidth};
+  KERF_CHECK(copyElements(result.viewAs(sizes, contiguousStrides(sizes), 0), outs[0]));
+  if (outs[1].numel() == 0) return tensorList(outs);
+  const Sizes rows{a.batch, a.heads, a.queries};
+  KERF_CHECK(writeValues(a.logSumExp, outs[1].viewAs(rows, outs[1].strides(), outs[1].offset())));
+  return tensorList(outs);
+}
+
+bool gradientWanted(const BoundArguments& args, std::size_t k) {
+  const auto mask = find(args, "grad_input_mask");
+  if (!mask) return k < 3;
+  const ValueList& flags = args.values[*mask].list();
+  return k < flags.size() && flags[k].as<bool>() && *flags[k].as<bool>() && k < 3;
+}
+
+Result<Value> backwardShape(const BoundArguments& args) {
+  KERF_TRY(const Attention a, dimensions(args));
+  const Sizes grad = args.tensor(0).sizes();
+  if (grad != Sizes{a.batch, a.heads, a.queries, a.valueWidth}) return mismatch(args, "grad_out has the wrong shape");
+  const Tensor& query = *named(args, "query");
+  ValueList outs(args.op->schema.returns.size());
+  if (gradientWanted(args, 0)) outs[0] = interleaved(query.dtype(), a.batch, a.heads, a.queries, a.width);
+  if (gradientWanted(args, 1)) outs[1] = interleaved(query.dtype(), a.batch, a.heads, a.keys, a.width);
+  if (gradientWanted(args, 2)) outs[2] = interleaved(query.dtype(), a.batch, a.heads, a.keys, a.valueWidth);
+  return Value(std::move(outs));
+}
+
+/// dS = P ∘ (dP − sum), with dP = dO Vᵀ under the dropout mask; sum(row number, dP, P) is that of dP ∘ P
+template <class RowSum>
+Result<Tensor> scoreGradient(const Attention& a, const Tensor& grad, const DropoutStream& seed, RowSum&& rowSum) {
+  KERF_TRY(const Tensor plain, product(grad, turned(a.v)));
+  KERF_TRY(Tensor result, dropped(a, plain, seed));
+  dispatchWork(result.dtype(), [&]<class T>() {
+    forRows<T>(result, [&](std::int64_t r, T* row) {
+      const T* p = a.weights.data<T>() + r * a.keys;
+      rowmath::softmaxGradient(row, p, rowSum(r, static_cast<const T*>(row), p), a.keys);
+    });
+  });
+  return result;
+}
+
+/// Weights (with dropout) and the gradient of the scores, [B * H, Q, K].
+struct ScoreGradients {
+  Attention a;
+  Tensor weights, scores;
+};
+
+Result<ScoreGradients> recomputedGradients(const BoundArguments& args, const Tensor& grad) {
+  KERF_TRY(Attention a, attend(args, true));
+  const DropoutStream seed = a.dropout == 0 ? DropoutStream() : givenDropoutStream(args);
+  KERF_TRY(Tensor scores, scoreGradient(a, grad, seed, [&]<class T>(std::int64_t, const T* row, const T* p) {
+             return rowmath::dot(row, p, a.keys);
+           }));
+  KERF_TRY(Tensor weights, dropped(a, a.weights, seed));
+  return ScoreGradients{std::move(a), std::move(weights), std::move(scores)};
+}
+
+/// The CPU kernel takes the softmax from the saved logsumexp and the row sums from the saved output, and hands 16-bit
+/// weights and score gradients to its products.
+Result<ScoreGradients> savedGradients(const BoundArguments& args, const Tensor& grad) {
+  KERF_TRY(Attention a, scored(args));
+  const Sizes rows{a.batch, a.heads, a.queries};
+  const Tensor &saved = *named(args, "logsumexp"), &out = *named(args, "out");
+  if (saved.sizes() != rows || out.sizes() != args.tensor(0).sizes())
+    return mismatch(args, "out and logsumexp do not fit query and value");
+  KERF_TRY(const Tensor wide, saved.to(DType::Float64));
+  KERF_TRY(const Tensor shifts, wide.contiguous());
+  KERF_TRY(const Tensor strided, heads(out));
+  KERF_TRY(const Tensor results, strided.contiguous());
+  KERF_TRY(const Tensor grads, grad.contiguous());
+  dispatchWork(a.weights.dtype(), [&]<class T>() {
+    forRows<T>(a.weights, [&](std::int64_t r, T* row) {
+      const double shift = shifts.data<double>()[r];
+      rowmath::expShifted(row, std::isinf(shift) ? 0 : shift, a.keys);
+    });
+  });
+  KERF_TRY(const Tensor scores, scoreGradient(a, grad, {}, [&]<class T>(std::int64_t r, const T*, const T*) {
+             const std::int64_t first = r * a.valueWidth;
+             return rowmath::dot(grads.data<T>() + first, results.data<T>() + first, a.valueWidth);
+           }));
+  const DType dtype = args.tensor(0).dtype();
+  KERF_TRY(Tensor narrowWeights, roundedAs(dtype, a.weights));
+  KERF_TRY(Tensor narrowScores, roundedAs(dtype, scores));
+  return ScoreGradients{std::move(a), std::move(narrowWeights), std::move(narrowScores)};
+}
+
+Result<Value> backwardKernel(const BoundArguments& args) {
+  KERF_TRY(const Value metas, runShapeRule(args));
+  KERF_TRY(const Tensor grad, heads(args.tensor(0)));
+  KERF_TRY(const ScoreGradients of, isCpuForm(args) ? savedGradients(args, grad) : recomputedGradients(args, grad));
+  KERF_TRY(const Tensor gradQuery, product(of.scores, of.a.k, of.a.scale));
+  KERF_TRY(const Tensor gradKey, product(turned(of.scores), of.a.q, of.a.scale));
+  KERF_TRY(const Tensor gradValue, product(turned(of.weights), grad));
+  const Tensor* results[] = {&gradQuery, &gradKey, &gradValue};
+  ValueList outs(metas.list().size());
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (metas.list()[i].isNone()) continue;
+    KERF_TRY(Tensor out, allocateEmpty(metas.list()[i].tensor()));
+    KERF_CHECK(copyElements(results[i]->viewAs(out.sizes(), contiguousStrides(out.sizes()), 0), out));
+    outs[i] = std::move(out);
+  }
+  return Value(std::move(outs));
+}
+
+// prepare_softmax_online(a, dim): maximum and sum of exp(a - maximum), dimensions kept
+
+Result<Value> onlineShape(const BoundArguments& args) {
+  KERF_TRY(const ReducedDims dims, reducedDims(args, args.tensor(0), args.values[1], true));
+  const Value one = metaTensor(args.tensor(0).dtype(), dims.outSizes);
+  return Value(ValueList{one, one});
+}
+
+Result<Value> onlineKernel(const BoundArguments& args) {
+  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
+  const Lines maxima(outs[0], dim), sums(outs[1], dim);
+  KERF_CHECK(forLines<double>(args.tensor(0), dim, [&](std::int64_t line, const std::vector<double>& x) {
+    const double largest = *std::ranges::max_element(x);
+    double sum = 0;
+    for (double value : x) sum += std::exp(value - largest);
+    maxima.write(line, &largest);
+    sums.write(line, &sum);
+  }));
+  return tensorList(outs);
+}
+
+constexpr OpTrait matmul = OpTrait::Matmul;
+constexpr OpRow rows[] = {
+    {"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
+     "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+     matmul, forwardShape, forwardKernel},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor "
+     "value, "
+     "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> "
+     "(Tensor grad_query, Tensor grad_key, Tensor grad_value)",
+     matmul, backwardShape, backwardKernel},
+    {"aten::_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, "
+     "bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, *, float? scale=None) -> (Tensor output, "
+     "Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)",
+     matmul, forwardShape, forwardKernel},
+    {"aten::_scaled_dot_product_efficient_attention_backward(Tensor grad_out_, Tensor query, Tensor key, Tensor value, "
+     "Tensor? attn_bias, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, float dropout_p, "
+     "bool[4] grad_input_mask, bool is_causal=False, *, float? scale=None) -> (Tensor, Tensor, Tensor, Tensor)",
+     matmul, backwardShape, backwardKernel},
+    {"prims::prepare_softmax_online(Tensor a, int dim) -> (Tensor, Tensor)", OpTrait::Reduction, onlineShape,
+     onlineKernel},
+};
+
+}  // namespace
+
+OpRows attentionOps() { return rows; }
+
+}  // namespace kerf::inline ops

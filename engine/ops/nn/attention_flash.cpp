@@ -1,0 +1,247 @@
+// Fused attention of CUDA's flash and cuDNN kernels, and the unfused form: programs over the efficient kernel's rows.
+#include <cmath>
+#include <limits>
+
+#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/nn/families.h"
+
+namespace kerf::inline ops {
+namespace {
+
+std::optional<std::size_t> find(const BoundArguments& args, std::string_view name) {
+  for (std::size_t i = 0; i < args.values.size(); ++i)
+    if (args.op->schema.arguments[i].name == name) return i;
+  return {};
+}
+Value named(const BoundArguments& args, std::string_view name) {
+  const auto at = find(args, name);
+  return at ? args.values[*at] : Value();
+}
+
+struct Inputs {
+  Tensor q, k, v;
+  std::int64_t groups = 1;  ///< query heads that share a key head
+};
+
+Result<Inputs> inputsOf(const BoundArguments& args, const OpRunner& run) {
+  Inputs in{named(args, "query").tensor(), named(args, "key").tensor(), named(args, "value").tensor()};
+  for (const Tensor* tensor : {&in.q, &in.k, &in.v})
+    if (tensor->dim() != 4) return mismatch(args, "query, key and value must have 4 dimensions");
+  if (in.q.size(1) == in.k.size(1)) return in;
+  if (in.k.size(1) == 0 || in.q.size(1) % in.k.size(1) != 0 || in.k.size(1) != in.v.size(1))
+    return mismatch(args, "{} query heads do not divide into {} key heads", in.q.size(1), in.k.size(1));
+  in.groups = in.q.size(1) / in.k.size(1);
+  for (Tensor* tensor : {&in.k, &in.v}) {
+    const std::int64_t b = tensor->size(0), h = tensor->size(1), s = tensor->size(2), d = tensor->size(3);
+    KERF_TRY(const Tensor apart, run("aten.unsqueeze.default", {*tensor, std::int64_t{2}}));
+    KERF_TRY(const Tensor wide, run("aten.expand.default", {apart, intList({b, h, in.groups, s, d})}));
+    KERF_TRY(*tensor, run("aten.reshape.default", {wide, intList({b, h * in.groups, s, d})}));
+  }
+  return in;
+}
+
+/// 0 where query i may see key j <= i + shift, minus infinity elsewhere.
+Result<Tensor> causalBias(const OpRunner& run, const Tensor& q, std::int64_t keys, std::int64_t shift) {
+  const Sizes sizes{q.size(2), keys};
+  KERF_TRY(const Tensor ones, run("aten.full.default", {intList(sizes), true}, {{"dtype", DType::Bool}}));
+  KERF_TRY(const Tensor visible, run("aten.tril.default", {ones, shift}));
+  KERF_TRY(const Tensor zero, run("aten.full.default", {intList(sizes), 0.0}, {{"dtype", q.dtype()}}));
+  KERF_TRY(const Tensor hidden, run("aten.logical_not.default", {visible}));
+  return run("aten.masked_fill.Scalar", {zero, hidden, -std::numeric_limits<double>::infinity()});
+}
+
+/// Flash kernels align the causal triangle with the last key, the others with the first.
+struct Masking {
+  Value bias;
+  bool causal = false;
+};
+Result<Masking> maskingOf(const BoundArguments& args, const OpRunner& run, const Inputs& in) {
+  const auto at = find(args, "is_causal");
+  Masking masking{named(args, "attn_bias"), at && args.boolean(*at)};
+  const bool flash = args.op->schema.name.find("_flash_") != std::string::npos;
+  if (!masking.causal || !flash || in.q.size(2) == in.k.size(2)) return masking;
+  KERF_TRY(const Tensor bias, causalBias(run, in.q, in.k.size(2), in.k.size(2) - in.q.size(2)));
+  return Masking{bias, false};
+}
+
+/// output, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, seed, offset, debug mask
+Result<Value> fusedForward(const BoundArguments& args, const OpRunner& run) {
+  const std::string& name = args.op->schema.name;
+  const bool flash = name.find("_flash_") != std::string::npos, cudnn = name.find("_cudnn_") != std::string::npos;
+  KERF_TRY(const Inputs in, inputsOf(args, run));
+  KERF_TRY(const Masking masking, maskingOf(args, run, in));
+  const double p = args.number(args.position("dropout_p"));
+  if (flash && p == 0 && args.boolean(args.position("return_debug_mask")))
+    return fail(ErrorCode::RuntimeFailed, "{}: return_softmax is only supported when p_dropout > 0.0", args.opName());
+  KERF_TRY(const Value efficient,
+           run.value("aten._scaled_dot_product_efficient_attention.default",
+                     {in.q, in.k, in.v, masking.bias, true, p, masking.causal}, {{"scale", named(args, "scale")}}));
+  const ValueList& parts = efficient.list();
+  const std::int64_t rows = in.q.size(2);
+  KERF_TRY(Tensor sums, run("aten.slice.Tensor", {parts[1], std::int64_t{2}, std::int64_t{0}, rows}));
+  KERF_TRY(sums, run("aten.clone.default", {sums}, {{"memory_format", MemoryFormat::Contiguous}}));
+  if (flash) {  // a query without keys has +inf there
+    KERF_TRY(const Tensor empty, run("aten.eq.Scalar", {sums, -std::numeric_limits<double>::infinity()}));
+    KERF_TRY(sums, run("aten.masked_fill.Scalar", {sums, empty, std::numeric_limits<double>::infinity()}));
+  }
+  if (cudnn) {
+    KERF_TRY(sums, run("aten.unsqueeze.default", {sums, std::int64_t{3}}));
+  }
+  ValueList outs{parts[0], sums, {}, {}, rows, in.k.size(2)};
+  if (flash) {
+    KERF_TRY(const Tensor wide, run("aten.stack.default", {Value(ValueList{parts[2], parts[3]})}));
+    KERF_TRY(const Tensor state, run("aten._to_copy.default", {wide}, {{"dtype", DType::UInt64}}));
+    KERF_TRY(const Tensor unused, run("aten.full.default", {intList({}), std::int64_t{0}}, {{"dtype", DType::UInt64}}));
+    KERF_TRY(const Tensor mask, run("aten.full.default", {intList({0}), 0.0}, {{"dtype", in.q.dtype()}}));
+    outs.insert(outs.end(), {state, unused, mask});
+  } else {
+    outs.insert(outs.end(), {parts[2], parts[3], Value()});
+  }
+  return Value(std::move(outs));
+}
+
+/// Gradient in the input's strides; heads that shared a key add up.
+Result<Value> gradientLike(const OpRunner& run, const Value& grad, const Tensor& input, std::int64_t groups) {
+  Tensor value = grad.tensor();
+  if (groups > 1) {
+    const Sizes split{input.size(0), input.size(1), groups, input.size(2), input.size(3)};
+    KERF_TRY(value, run("aten.reshape.default", {value, intList(split)}));
+    KERF_TRY(value, run("aten.sum.dim_IntList", {value, intList({2})}));
+  }
+  KERF_TRY(const Tensor place, run("aten.empty_like.default", {input}));
+  KERF_TRY(Tensor out, run("aten.copy.default", {place, value}));
+  return Value(std::move(out));
+}
+
+Result<Value> fusedBackward(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Inputs in, inputsOf(args, run));
+  KERF_TRY(const Masking masking, maskingOf(args, run, in));
+  Value seed = named(args, "philox_seed"), offset = named(args, "philox_offset");
+  if (seed.isTensor() && seed.tensor().dim() == 1 && seed.tensor().size(0) == 2) {  // flash keeps both in one tensor
+    KERF_TRY(const Tensor both, run("aten._to_copy.default", {seed}, {{"dtype", DType::Int64}}));
+    KERF_TRY(seed, run("aten.select.int", {both, std::int64_t{0}, std::int64_t{0}}));
+    KERF_TRY(offset, run("aten.select.int", {both, std::int64_t{0}, std::int64_t{1}}));
+  }
+  Tensor sums = named(args, "logsumexp").tensor();
+  if (sums.dim() == 4) {
+    KERF_TRY(sums, run("aten.squeeze.dim", {sums, std::int64_t{3}}));
+  }
+  KERF_TRY(const Value grads,
+           run.value("aten._scaled_dot_product_efficient_attention_backward.default",
+                     {args.values[0], in.q, in.k, in.v, masking.bias, named(args, "out"), sums, seed, offset,
+                      named(args, "dropout_p"), ValueList{true, true, true, false}, masking.causal},
+                     {{"scale", named(args, "scale")}}));
+  static constexpr const char* names[] = {"query", "key", "value"};
+  ValueList outs;
+  for (std::size_t i = 0; i < 3; ++i) {
+    KERF_TRY(Value grad, gradientLike(run, grads.list()[i], named(args, names[i]).tensor(), i == 0 ? 1 : in.groups));
+    outs.push_back(std::move(grad));
+  }
+  if (args.op->schema.returns.size() > 3) outs.emplace_back();
+  return Value(std::move(outs));
+}
+
+// The unfused form: output and weights
+
+Result<Value> plain(const BoundArguments& args, const OpRunner& run) {
+  Tensor q = named(args, "query").tensor(), k = named(args, "key").tensor(), v = named(args, "value").tensor();
+  if (q.dim() < 2 || k.dim() != q.dim() || v.dim() != q.dim())
+    return mismatch(args, "query, key and value must have the same number of dimensions, at least 2");
+  if (q.dim() == 4 && q.size(1) != k.size(1)) {
+    if (k.size(1) == 0) return mismatch(args, "key has no heads");
+    KERF_TRY(const Inputs in, inputsOf(args, run));
+    k = in.k, v = in.v;
+  }
+  const Value scaleValue = named(args, "scale");
+  const double scale = scaleValue.as<double>() ? *scaleValue.as<double>() : 1 / std::sqrt(double(q.sizes().back()));
+  const double root = std::sqrt(std::abs(scale));
+  KERF_TRY(q, run("aten.mul.Scalar", {q, scale < 0 ? -root : root}));
+  KERF_TRY(k, run("aten.transpose.int", {k, std::int64_t{-2}, std::int64_t{-1}}));
+  KERF_TRY(k, run("aten.mul.Scalar", {k, root}));
+  KERF_TRY(Tensor weights, run("aten.matmul.default", {q, k}));
+  const auto causal = find(args, "is_causal");
+  if (causal && args.boolean(*causal)) {
+    const Sizes sizes{weights.size(weights.dim() - 2), weights.sizes().back()};
+    KERF_TRY(const Tensor ones, run("aten.full.default", {intList(sizes), true}, {{"dtype", DType::Bool}}));
+    KERF_TRY(const Tensor visible, run("aten.tril.default", {ones}));
+    KERF_TRY(const Tensor hidden, run("aten.logical_not.default", {visible}));
+    KERF_TRY(weights, run("aten.masked_fill.Scalar", {weights, hidden, -std::numeric_limits<double>::infinity()}));
+  } else if (const Value mask = named(args, "attn_mask"); mask.isTensor() && mask.tensor().dtype() == DType::Bool) {
+    KERF_TRY(const Tensor hidden, run("aten.logical_not.default", {mask}));
+    KERF_TRY(weights, run("aten.masked_fill.Scalar", {weights, hidden, -std::numeric_limits<double>::infinity()}));
+  } else if (mask.isTensor()) {
+    KERF_TRY(weights, run("aten.add.Tensor", {weights, mask}));
+  }
+  KERF_TRY(weights, run("aten._safe_softmax.default", {weights, std::int64_t{-1}}));
+  const double p = args.number(args.position("dropout_p"));
+  Tensor kept = weights;
+  if (const Value mask = named(args, "dropout_mask"); mask.isTensor()) {
+    KERF_TRY(const Tensor dropped, run("aten.logical_not.default", {mask}));
+    KERF_TRY(kept, run("aten.masked_fill.Scalar", {kept, dropped, 0.0}));
+    KERF_TRY(kept, run("aten.mul.Scalar", {kept, 1 / (1 - p)}));
+  } else if (p > 0) {
+    KERF_TRY(const Value dropped, run.value("aten.native_dropout.default", {kept, p, true}));
+    kept = dropped.list()[0].tensor();
+    weights = kept;
+  }
+  KERF_TRY(const Tensor out, run("aten.matmul.default", {kept, v}));
+  return Value(ValueList{out, weights});
+}
+
+constexpr OpTrait matmul = OpTrait::Matmul;
+#define KERF_FUSED_RESULTS                                                                                    \
+  "(Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor " \
+  "philox_seed, Tensor philox_offset, Tensor debug_attn_mask)"
+// Arguments that PyTorch passes as undefined tensors (cum_seq_q, …) arrive as None, hence Tensor? in their schemas.
+constexpr OpRow rows[] = {
+    programRow<fusedForward>(
+        "aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool "
+        "is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> " KERF_FUSED_RESULTS,
+        matmul),
+    programRow<fusedBackward>(
+        "aten::_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, "
+        "Tensor out, Tensor logsumexp, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float "
+        "dropout_p, bool is_causal, Tensor? philox_seed, Tensor? philox_offset, *, float? scale=None) -> (Tensor "
+        "grad_query, Tensor grad_key, Tensor grad_value)",
+        matmul),
+    programRow<fusedForward>(
+        "aten::_scaled_dot_product_cudnn_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool "
+        "compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? "
+        "scale=None) -> " KERF_FUSED_RESULTS,
+        matmul),
+    programRow<fusedBackward>(
+        "aten::_scaled_dot_product_cudnn_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, "
+        "Tensor out, Tensor logsumexp, Tensor? philox_seed, Tensor? philox_offset, Tensor? attn_bias, Tensor? "
+        "cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, *, float? "
+        "scale=None) -> (Tensor, Tensor, Tensor)",
+        matmul),
+    programRow<fusedForward>(
+        "aten::_scaled_dot_product_fused_attention_overrideable(Tensor query, Tensor key, Tensor value, Tensor? "
+        "attn_bias=None, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? "
+        "scale=None) -> " KERF_FUSED_RESULTS,
+        matmul),
+    programRow<fusedBackward>(
+        "aten::_scaled_dot_product_fused_attention_overrideable_backward(Tensor grad_out, Tensor query, Tensor key, "
+        "Tensor value, Tensor? attn_bias, bool[4] grad_input_mask, Tensor out, Tensor logsumexp, Tensor? cum_seq_q, "
+        "Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, Tensor? philox_seed, Tensor? "
+        "philox_offset, *, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value, Tensor "
+        "grad_attn_bias)",
+        matmul),
+    programRow<plain>(
+        "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+        "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool "
+        "enable_gqa=False) -> (Tensor, Tensor)",
+        matmul),
+    programRow<plain>(
+        "aten::_scaled_dot_product_attention_math_for_mps(Tensor query, Tensor key, Tensor value, Tensor? "
+        "attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None) "
+        "-> (Tensor, Tensor)",
+        matmul),
+};
+
+}  // namespace
+
+OpRows flashAttentionOps() { return rows; }
+
+}  // namespace kerf::inline ops

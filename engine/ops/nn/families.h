@@ -1,0 +1,30 @@
+// Layers, losses and optimizer steps. One function per family, each in a file of this folder.
+#pragma once
+
+#include "engine/ops/core/op_row.h"
+
+namespace kerf::inline ops {
+
+OpRows adaptivePoolingOps();
+OpRows attentionOps();
+OpRows flashAttentionOps();
+OpRows batchNormOps();
+OpRows convolutionOps();
+OpRows ctcLossOps();
+OpRows embeddingBagOps();
+OpRows embeddingBagBackwardOps();
+OpRows fractionalPoolingOps();
+OpRows fusedLayerOps();
+OpRows fusedOptimizerOps();
+OpRows gridSamplerOps();
+OpRows lossOps();
+OpRows marginLossOps();
+OpRows normalizationOps();
+OpRows paddingOps();
+OpRows poolingOps();
+OpRows recurrentOps();
+OpRows softmaxOps();
+OpRows upsampleOps();
+OpRows upsampleVecOps();
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,132 @@
+// Reflection and replication padding of the last one to three dimensions, and their backwards.
+#include <algorithm>
+
+#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/strides.h"
+#include "engine/tensor/copy.h"
+#include "engine/tensor/dispatch.h"
+
+namespace kerf::inline ops {
+namespace {
+
+enum class Fold { Reflect, Replicate };
+
+/// Where padded position `at` comes from.
+template <Fold fold>
+std::int64_t sourceOf(std::int64_t at, std::int64_t size) {
+  if (fold == Fold::Replicate) return std::clamp<std::int64_t>(at, 0, size - 1);
+  if (at < 0) return -at;
+  return at >= size ? 2 * (size - 1) - at : at;
+}
+
+/// Sizes after padding; `first` is the position of the padding list.
+template <Fold fold>
+Result<Sizes> paddedSizes(const BoundArguments& args, const Tensor& self, const Sizes& pad) {
+  const std::size_t spatial = pad.size() / 2;
+  if (spatial == 0 || pad.size() % 2 != 0) return mismatch(args, "padding has {} entries", pad.size());
+  if (self.sizes().size() != spatial + 1 && self.sizes().size() != spatial + 2)
+    return mismatch(args, "expects {} or {} dimensions, got {}", spatial + 1, spatial + 2, self.dim());
+  Sizes sizes = self.sizes();
+  for (std::size_t i = 0; i < spatial; ++i) {
+    std::int64_t& size = sizes[sizes.size() - 1 - i];
+    constexpr std::int64_t limit = 1LL << 40;
+    if (std::max(pad[2 * i], pad[2 * i + 1]) > limit || std::min(pad[2 * i], pad[2 * i + 1]) < -limit)
+      return fail(ErrorCode::TooLarge, "{}: padding", args.opName());
+    if (fold == Fold::Reflect &&
+        (std::max(pad[2 * i], pad[2 * i + 1]) >= size || std::min(pad[2 * i], pad[2 * i + 1]) <= -size))
+      return mismatch(args, "padding [{}, {}] must be less than the dimension {}", pad[2 * i], pad[2 * i + 1], size);
+    if (size == 0) return mismatch(args, "a padded dimension has no elements");
+    size += pad[2 * i] + pad[2 * i + 1];
+    if (size < 1) return mismatch(args, "padding leaves size {}", size);
+  }
+  return sizes;
+}
+
+template <Fold fold>
+Result<Value> padShape(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const Sizes sizes, paddedSizes<fold>(args, self, args.sizes(1)));
+  auto strides = formatStrides(sizes, suggestFormat(self));
+  return Value(strides ? metaTensor(self.dtype(), sizes, std::move(*strides)) : metaTensor(self.dtype(), sizes));
+}
+
+/// Flat source position of every element of the padded tensor.
+template <Fold fold>
+std::vector<std::int64_t> sources(const Sizes& inner, const Sizes& outer, const Sizes& pad) {
+  std::int64_t count = 1;
+  for (std::int64_t size : outer) count *= size;
+  std::vector<std::int64_t> result;
+  result.reserve(std::size_t(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = i, flat = 0, scale = 1;
+    for (std::size_t d = outer.size(); d-- > 0; rest /= outer[d]) {
+      const std::size_t fromEnd = outer.size() - 1 - d;
+      const std::int64_t before = 2 * fromEnd < pad.size() ? pad[2 * fromEnd] : 0;
+      const std::int64_t at = rest % outer[d] - before;
+      flat += (2 * fromEnd < pad.size() ? sourceOf<fold>(at, inner[d]) : at) * scale;
+      scale *= inner[d];
+    }
+    result.push_back(flat);
+  }
+  return result;
+}
+
+template <Fold fold>
+Result<Value> padKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const Tensor flat, self.contiguous());
+  KERF_TRY(const Tensor rowMajor, Tensor::zeros(out.dtype(), out.sizes()));
+  const auto from = sources<fold>(self.sizes(), out.sizes(), args.sizes(1));
+  KERF_CHECK(dispatchBits(itemSize(out.dtype()), [&]<class T>() {
+    for (std::size_t i = 0; i < from.size(); ++i) rowMajor.data<T>()[i] = flat.data<T>()[from[i]];
+  }));
+  KERF_CHECK(copyElements(rowMajor, out));
+  return Value(std::move(out));
+}
+
+template <Fold fold>
+Result<Value> padBackwardShape(const BoundArguments& args) {
+  const Tensor& self = args.tensor(1);
+  KERF_TRY(const Sizes sizes, paddedSizes<fold>(args, self, args.sizes(2)));
+  if (sizes != args.tensor(0).sizes()) return mismatch(args, "grad_output has the wrong shape");
+  if (self.dtype() != args.tensor(0).dtype()) return mismatch(args, "grad_output and self differ in dtype");
+  auto strides = formatStrides(self.sizes(), suggestFormat(self));
+  return Value(strides ? metaTensor(self.dtype(), self.sizes(), std::move(*strides))
+                       : metaTensor(self.dtype(), self.sizes()));
+}
+
+/// Sums are kept in the tensor's type, so 16-bit floats round after every addition.
+template <Fold fold>
+Result<Value> padBackwardKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Tensor grad, args.tensor(0).contiguous());
+  KERF_TRY(const Tensor sums, Tensor::zeros(out.dtype(), out.sizes()));
+  const auto to = sources<fold>(out.sizes(), args.tensor(0).sizes(), args.sizes(2));
+  const auto add = [&]<class T>() {
+    for (std::size_t i = 0; i < to.size(); ++i) sums.data<T>()[to[i]] = T(sums.data<T>()[to[i]] + grad.data<T>()[i]);
+  };
+  KERF_CHECK(dispatchOver(out.dtype(), add, FloatTypes{}, ComplexTypes{}));
+  KERF_CHECK(copyElements(sums, out));
+  return Value(std::move(out));
+}
+
+#define KERF_PAD(kind, n, list, fold)                                                                          \
+  {"aten::" kind "_pad" n "d(Tensor self, SymInt[" list "] padding) -> Tensor", OpTrait::None, padShape<fold>, \
+   padKernel<fold>},                                                                                           \
+  {                                                                                                            \
+    "aten::" kind "_pad" n "d_backward(Tensor grad_output, Tensor self, SymInt[" list "] padding) -> Tensor",  \
+        OpTrait::None, padBackwardShape<fold>, padBackwardKernel<fold>                                         \
+  }
+
+constexpr OpRow rows[] = {
+    KERF_PAD("reflection", "1", "2", Fold::Reflect),    KERF_PAD("reflection", "2", "4", Fold::Reflect),
+    KERF_PAD("reflection", "3", "6", Fold::Reflect),    KERF_PAD("replication", "1", "2", Fold::Replicate),
+    KERF_PAD("replication", "2", "4", Fold::Replicate), KERF_PAD("replication", "3", "6", Fold::Replicate),
+};
+
+}  // namespace
+
+OpRows paddingOps() { return rows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,73 @@
+// The `.vec` forms of upsampling: a size, or factors per dimension from which the size follows.
+#include <cmath>
+
+#include "engine/ops/composite/op_program.h"
+#include "engine/ops/nn/families.h"
+
+namespace kerf::inline ops {
+namespace {
+
+std::vector<double> factorsOf(const Value& value) {
+  std::vector<double> factors;
+  if (value.isList())
+    for (const Value& item : value.list()) factors.push_back(item.as<double>() ? *item.as<double>() : 0);
+  return factors;
+}
+
+/// The size given, or floor(input * factor) per spatial dimension.
+Result<Sizes> resampledSize(const BoundArguments& args, const std::vector<double>& factors) {
+  const Tensor& input = args.tensor(0);
+  if (args.none(1) == factors.empty()) return mismatch(args, "exactly one of output_size and scale_factors is needed");
+  if (!args.none(1)) return args.sizes(1);
+  if (input.sizes().size() != factors.size() + 2)
+    return mismatch(args, "{} scale factors for {} dimensions", factors.size(), input.dim());
+  Sizes sizes;
+  for (std::size_t d = 0; d < factors.size(); ++d) {
+    const double size = std::floor(double(input.sizes()[d + 2]) * factors[d]);
+    if (!(size >= 0 && size < 0x1p40)) return mismatch(args, "scale factor {} is out of range", factors[d]);
+    sizes.push_back(std::int64_t(size));
+  }
+  return sizes;
+}
+
+Result<Value> resample(const BoundArguments& args, const OpRunner& run) {
+  const std::vector<double> factors = factorsOf(args.values.back());
+  KERF_TRY(const Sizes sizes, resampledSize(args, factors));
+  ValueList call{args.values[0], intList(sizes)};
+  if (args.values.size() == 4) call.push_back(args.values[2]);  // align_corners
+  for (double factor : factors) call.emplace_back(factor);
+  return run.value(args.op->row->base, call);
+}
+
+constexpr OpRow vec(const char* schema, const char* base) {
+  return {schema, OpTrait::None, detail::programShape<resample>, detail::programKernel<resample>, nullptr, base};
+}
+#define KERF_VEC(name)                                                                             \
+  vec("aten::" name ".vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", \
+      "aten." name ".default")
+#define KERF_VEC_ALIGN(name)                                                                      \
+  vec("aten::" name                                                                               \
+      ".vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> " \
+      "Tensor",                                                                                   \
+      "aten." name ".default")
+
+constexpr OpRow rows[] = {
+    KERF_VEC("upsample_nearest1d"),
+    KERF_VEC("upsample_nearest2d"),
+    KERF_VEC("upsample_nearest3d"),
+    KERF_VEC("_upsample_nearest_exact1d"),
+    KERF_VEC("_upsample_nearest_exact2d"),
+    KERF_VEC("_upsample_nearest_exact3d"),
+    KERF_VEC_ALIGN("upsample_linear1d"),
+    KERF_VEC_ALIGN("upsample_bilinear2d"),
+    KERF_VEC_ALIGN("upsample_trilinear3d"),
+    KERF_VEC_ALIGN("upsample_bicubic2d"),
+    KERF_VEC_ALIGN("_upsample_bilinear2d_aa"),
+    KERF_VEC_ALIGN("_upsample_bicubic2d_aa"),
+};
+
+}  // namespace
+
+OpRows upsampleVecOps() { return rows; }
+
+}  // namespace kerf::inline ops

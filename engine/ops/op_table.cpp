@@ -1,0 +1,105 @@
+// The table's families, folder by folder.
+#include "engine/ops/composite/families.h"
+#include "engine/ops/fft/families.h"
+#include "engine/ops/index/families.h"
+#include "engine/ops/linalg/families.h"
+#include "engine/ops/nn/families.h"
+#include "engine/ops/pointwise/families.h"
+#include "engine/ops/python/families.h"
+#include "engine/ops/quantized/families.h"
+#include "engine/ops/random/families.h"
+#include "engine/ops/reduce/families.h"
+
+namespace kerf::inline ops {
+
+std::vector<OpRows> opFamilies() {
+  return {activationOps(),
+          specialFunctionOps(),
+          pointwiseBinaryOps(),
+          castOps(),
+          comparisonOps(),
+          complexOps(),
+          creationOps(),
+          foreachOps(),
+          inplaceOps(),
+          pointwiseTernaryOps(),
+          pointwiseUnaryOps(),
+          indexOps(),
+          shapeOps(),
+          resizeOps(),
+          scatterOps(),
+          sliceScatterOps(),
+          unfoldOps(),
+          copyOps(),
+          viewOps(),
+          distanceOps(),
+          extremumOps(),
+          histogramOps(),
+          primsReductionOps(),
+          quantileOps(),
+          reductionOps(),
+          scanOps(),
+          segmentReduceOps(),
+          setOps(),
+          sortOps(),
+          uniqueOps(),
+          adaptivePoolingOps(),
+          attentionOps(),
+          flashAttentionOps(),
+          batchNormOps(),
+          convolutionOps(),
+          ctcLossOps(),
+          embeddingBagOps(),
+          embeddingBagBackwardOps(),
+          fractionalPoolingOps(),
+          fusedLayerOps(),
+          fusedOptimizerOps(),
+          gridSamplerOps(),
+          lossOps(),
+          marginLossOps(),
+          normalizationOps(),
+          paddingOps(),
+          poolingOps(),
+          recurrentOps(),
+          softmaxOps(),
+          upsampleOps(),
+          upsampleVecOps(),
+          linalgComposedOps(),
+          linalgFactorOps(),
+          linalgLuOps(),
+          matmulOps(),
+          outerProductOps(),
+          linalgProductOps(),
+          linalgQrOps(),
+          linalgSolveOps(),
+          linalgSpectralOps(),
+          linalgTriangularOps(),
+          fftFunctionOps(),
+          signalOps(),
+          fftOps(),
+          windowOps(),
+          randomChoiceOps(),
+          inductorRandomOps(),
+          randomRejectionOps(),
+          randomOps(),
+          quantizedDecomposedOps(),
+          fakeQuantizeOps(),
+          secondNameOps(),
+          contractionOps(),
+          elementProgramOps(),
+          functionOps(),
+          indexProgramOps(),
+          layerOps(),
+          compositeLossOps(),
+          numberFormOps(),
+          spreadOps(),
+          statisticOps(),
+          reshapeOps(),
+          nameAliasOps(),
+          pythonOps(),
+          symbolOps()};
+}
+
+std::vector<OpRows> complexFamilies() { return {complexPointwiseRows(), complexMoveRows(), complexReductionRows()}; }
+
+}  // namespace kerf::inline ops

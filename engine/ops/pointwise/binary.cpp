@@ -1,0 +1,313 @@
+// Two-operand element-wise arithmetic.
+#include "engine/ops/core/type_promotion.h"
+#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/pointwise/special_functions.h"
+#include "engine/ops/pointwise/vector.h"
+
+#include <numeric>
+
+namespace kerf::inline ops {
+namespace {
+
+using namespace element;
+
+KERF_ELEMENT2(Add, add(x, y));
+KERF_ELEMENT3(AddScaled, add(x, mul(y, z)));
+KERF_ELEMENT2(Sub, sub(x, y));
+KERF_ELEMENT3(SubScaled, sub(x, mul(y, z)));
+KERF_ELEMENT2(ReverseSub, sub(y, x));
+KERF_ELEMENT3(ReverseSubScaled, sub(y, mul(x, z)));
+KERF_ELEMENT2(Mul, mul(x, y));
+
+/// x·alpha as 16-bit floats store it before it is added.
+template <class T16, class V>
+V scaled16(V x, V alpha) {
+  if constexpr (isInt<V>)
+    return mul(x, alpha);
+  else
+    return V(float(T16(float(x * alpha))));
+}
+template <class T16>
+KERF_ELEMENT3(AddScaled16, add(x, scaled16<T16>(y, z)));
+template <class T16>
+KERF_ELEMENT3(SubScaled16, sub(x, scaled16<T16>(y, z)));
+template <class T16>
+KERF_ELEMENT3(ReverseSubScaled16, sub(y, scaled16<T16>(x, z)));
+
+KERF_ELEMENT2(Div, x / y);
+KERF_ELEMENT2(DivFloor, floorDivide(x, y));
+KERF_ELEMENT2(DivTrunc, truncDivide(x, y));
+KERF_ELEMENT2(Fmod, truncRemainder(x, y));
+KERF_ELEMENT2(Remainder, floorRemainder(x, y));
+KERF_ELEMENT2(Pow, power(x, y));
+KERF_ELEMENT2(Maximum, maximum(x, y));
+KERF_ELEMENT2(Minimum, minimum(x, y));
+KERF_ELEMENT2(FMax, isNan(x) ? y : isNan(y) ? x : maximum(x, y));
+KERF_ELEMENT2(FMin, isNan(x) ? y : isNan(y) ? x : minimum(x, y));
+KERF_ELEMENT2(CopySign, std::copysign(x, y));
+KERF_ELEMENT2(NextAfter, std::nextafter(x, y));
+KERF_ELEMENT2(BitAnd, x& y);
+KERF_ELEMENT2(BitOr, x | y);
+KERF_ELEMENT2(BitXor, x ^ y);
+KERF_ELEMENT2(ShiftLeft, y<0 || y> 63 ? 0 : T(std::uint64_t(x) << y));
+KERF_ELEMENT2(ShiftRight, x >> (y < 0 || y > 63 ? 63 : y));
+KERF_ELEMENT2(Gcd, std::gcd(x, y));
+KERF_ELEMENT2(Lcm, x == 0 || y == 0 ? 0 : std::abs(mul(x / std::gcd(x, y), y)));
+KERF_ELEMENT2(Heaviside, x == 0 ? y : T(x > 0));
+KERF_ELEMENT2(Xlogy, std::isnan(y) ? y : x == 0 ? T(0) : x * std::log(y));
+KERF_ELEMENT2(Xlog1py, std::isnan(y) ? y : x == 0 ? T(0) : x * std::log1p(y));
+KERF_ELEMENT2(Ldexp, x* std::exp2(y));
+KERF_ELEMENT2(IncompleteGamma, special::gammaP(double(x), double(y)));
+KERF_ELEMENT2(IncompleteGammaC, special::gammaQ(double(x), double(y)));
+KERF_ELEMENT2(Zeta, special::zeta(double(x), double(y)));
+
+template <class T>
+T logAddExp(T x, T y, bool binary) {
+  if (std::isinf(x) && x == y) return x;
+  const T larger = std::max(x, y);
+  const T difference = -std::abs(x - y);
+  if (std::isnan(x) || std::isnan(y)) return x + y;
+  if (binary) return larger + T(std::log1p(std::exp2(difference)) / T(M_LN2));
+  return larger + std::log1p(std::exp(difference));
+}
+KERF_ELEMENT2(LogAddExp, logAddExp(x, y, false));
+KERF_ELEMENT2(LogAddExp2, logAddExp(x, y, true));
+
+template <class F>
+constexpr PointwiseSpec exact = numberSpec<F>(Promotion::Same, NumberRounding::Exact);
+template <class F>
+constexpr PointwiseSpec same = numberSpec<F>();
+template <class F>
+constexpr PointwiseSpec toFloat = floatSpec<F>();
+template <VectorFunction function>
+constexpr PointwiseSpec vector = programSpec<VectorBinary<function>>();
+template <class F>
+constexpr PointwiseSpec integers = integerSpec<F>();
+
+/// Powers with the same exponent for a whole run are mostly small whole numbers.
+struct PowProgram {
+  static constexpr std::size_t arity = 2;
+  struct Square {
+    KERF_KERNEL void run(const double* x, double* out, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] * x[i];
+    }
+  };
+  struct Cube {
+    KERF_KERNEL void run(const double* x, double* out, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) out[i] = x[i] * x[i] * x[i];
+    }
+  };
+  static void run(const double* const* in, double* out, std::int64_t count) {
+    const double exponent = in[1][0];
+    const bool one = (exponent == 2 || exponent == 3) &&
+                     std::all_of(in[1], in[1] + count, [&](double other) { return other == exponent; });
+    if (one && exponent == 2) return perIsa<Square>(in[0], out, count);
+    if (one) return perIsa<Cube>(in[0], out, count);
+    vectorMath(VectorFunction::Pow, in[0], in[1], out, count);
+  }
+};
+constexpr PointwiseSpec powSpec(PointwiseSpec spec) {
+  const PointwiseSpec program = programSpec<PowProgram>();
+  spec.f32 = program.f32;
+  spec.f64 = program.f64;
+  return spec;
+}
+constexpr PointwiseSpec powSame = powSpec(numberSpec<Pow>());
+constexpr PointwiseSpec powFloat = powSpec(floatSpec<Pow>());
+
+constexpr PointwiseSpec withDivisorCheck(PointwiseSpec spec) {
+  spec.checkDivisor = true;
+  return spec;
+}
+template <class F>
+constexpr PointwiseSpec division = withDivisorCheck(numberSpec<F>());
+
+constexpr PointwiseSpec trueDivision = floatSpec<Div>(Promotion::Floating, NumberRounding::Exact);
+
+/// add and sub take `alpha` as third operand only when it is not 1. Unlike mul and div they round numbers to the
+/// tensor's type first.
+template <class Plain, template <class> class Scaled16>
+const PointwiseSpec* scaledForm(const BoundArguments& args) {
+  const auto* alpha = args.values[2].as<std::int64_t>();
+  if (alpha && *alpha == 1) return &same<Plain>;
+  const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
+  if (dtype == DType::BFloat16) return &same<Scaled16<BFloat16>>;
+  return dtype == DType::Float16 ? &same<Scaled16<Half>> : nullptr;
+}
+
+template <class Plain, class Scaled, template <class> class Scaled16>
+constexpr PointwiseSpec scaledSpec(bool allowBool) {
+  PointwiseSpec spec = numberSpec<Scaled>();
+  spec.select = scaledForm<Plain, Scaled16>;
+  spec.allowBool = allowBool;
+  return spec;
+}
+constexpr PointwiseSpec scaledAdd = scaledSpec<Add, AddScaled, AddScaled16>(true);
+constexpr PointwiseSpec scaledSub = scaledSpec<Sub, SubScaled, SubScaled16>(false);
+constexpr PointwiseSpec scaledReverseSub = scaledSpec<ReverseSub, ReverseSubScaled, ReverseSubScaled16>(false);
+
+/// 16-bit floats round the quotient before it is truncated.
+template <class T>
+struct DivTruncRounded {
+  static constexpr int arity = 2;
+  template <class V>
+  static V apply(V x, V y) {
+    if constexpr (isInt<V>)
+      return truncDivide(x, y);
+    else
+      return std::trunc(V(float(T(float(x / y)))));
+  }
+};
+
+const PointwiseSpec* truncation(const BoundArguments& args) {
+  const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
+  if (dtype == DType::BFloat16) return &division<DivTruncRounded<BFloat16>>;
+  return dtype == DType::Float16 ? &division<DivTruncRounded<Half>> : &division<DivTrunc>;
+}
+
+/// The neighbour of a 16-bit float: its bits count up and down with its magnitude.
+template <class T>
+struct NextAfter16 {
+  static constexpr int arity = 2;
+  template <class V>
+  static V apply(V x, V y) {
+    if (isNan(x) || isNan(y)) return x + y;
+    if (x == y) return y;
+    T own = T(float(x));
+    if (x == 0) {
+      own.bits = std::uint16_t(y < 0 ? 0x8001 : 0x0001);
+    } else {
+      const bool away = (x < y) == (x > 0);
+      own.bits = std::uint16_t(away ? own.bits + 1 : own.bits - 1);
+    }
+    return V(float(own));
+  }
+};
+
+const PointwiseSpec* neighbours(const BoundArguments& args) {
+  const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
+  if (dtype == DType::BFloat16) return &toFloat<NextAfter16<BFloat16>>;
+  return dtype == DType::Float16 ? &toFloat<NextAfter16<Half>> : &toFloat<NextAfter>;
+}
+constexpr PointwiseSpec nextAfter = [] {
+  PointwiseSpec spec = toFloat<NextAfter>;
+  spec.select = neighbours;
+  return spec;
+}();
+
+/// PyTorch's vector kernel multiplies by the divisor's reciprocal, so that quotients beyond float's range give NaN;
+/// what is left of a run after whole vectors of 32 goes through C's fmod, and so do tensors whose elements are apart.
+template <class F>
+void remainderChunk(const void* const* in, void* out, std::int64_t count) {
+  const auto *x = static_cast<const float*>(in[0]), *y = static_cast<const float*>(in[1]);
+  const std::int64_t vectors = count - count % 32;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const bool overflows = i < vectors && std::isfinite(x[i]) && y[i] != 0 && std::isinf(x[i] * (1 / std::abs(y[i])));
+    static_cast<float*>(out)[i] = overflows ? std::numeric_limits<float>::quiet_NaN() : F::apply(x[i], y[i]);
+  }
+}
+template <class F>
+const PointwiseSpec* withoutVectors(const BoundArguments& args) {
+  for (const Value& value : args.values)
+    if (value.isTensor() && value.tensor().numel() > 1 && std::ranges::count(value.tensor().strides(), 1) == 0)
+      return &division<F>;
+  return nullptr;
+}
+template <class F>
+constexpr PointwiseSpec remainder = [] {
+  PointwiseSpec spec = division<F>;
+  spec.f32 = remainderChunk<F>;
+  spec.select = withoutVectors<F>;
+  return spec;
+}();
+
+const PointwiseSpec* byRoundingMode(const BoundArguments& args) {
+  const std::string mode = args.text(args.position("rounding_mode"));
+  if (mode == "floor") return &division<DivFloor>;
+  if (mode == "trunc") return truncation(args);
+  return &trueDivision;
+}
+
+constexpr PointwiseSpec modalDivision = [] {
+  PointwiseSpec spec = trueDivision;
+  spec.select = byRoundingMode;
+  return spec;
+}();
+
+/// An integer tensor to a negative integer power is an error in torch.
+Result<Value> powKernel(const BoundArguments& args) {
+  const auto* exponent = args.values[1].as<std::int64_t>();
+  const Tensor* base = args.tensorIf(0);
+  if (exponent && *exponent < 0 && base && isIntegral(base->dtype()))
+    return mismatch(args, "integers to negative integer powers are not allowed");
+  return pointwiseKernel(args);
+}
+
+constexpr OpRow rows[] = {
+    pointwiseRow("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledAdd),
+    pointwiseRow("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledAdd),
+    pointwiseRow("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledSub),
+    pointwiseRow("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledSub),
+    pointwiseRow("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledReverseSub),
+    pointwiseRow("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledReverseSub),
+    pointwiseRow("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", exact<Mul>),
+    pointwiseRow("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", exact<Mul>),
+    pointwiseRow("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", trueDivision),
+    pointwiseRow("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", trueDivision),
+    pointwiseRow("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", modalDivision),
+    pointwiseRow("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", modalDivision),
+    pointwiseRow("aten::floor_divide(Tensor self, Tensor other) -> Tensor", division<DivFloor>),
+    pointwiseRow("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", division<DivFloor>),
+    pointwiseRow("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", remainder<Fmod>),
+    pointwiseRow("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", remainder<Fmod>),
+    pointwiseRow("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", remainder<Remainder>),
+    pointwiseRow("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", remainder<Remainder>),
+    pointwiseRow("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", remainder<Remainder>),
+    {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", OpTrait::Pointwise, pointwiseShape, powKernel,
+     &powSame},
+    pointwiseRow("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", powSame),
+    pointwiseRow("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", powSame),
+    pointwiseRow("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", powFloat),
+    pointwiseRow("aten::maximum(Tensor self, Tensor other) -> Tensor", same<Maximum>),
+    pointwiseRow("aten::minimum(Tensor self, Tensor other) -> Tensor", same<Minimum>),
+    pointwiseRow("aten::max.other(Tensor self, Tensor other) -> Tensor", same<Maximum>),
+    pointwiseRow("aten::min.other(Tensor self, Tensor other) -> Tensor", same<Minimum>),
+    pointwiseRow("aten::fmax(Tensor self, Tensor other) -> Tensor", same<FMax>),
+    pointwiseRow("aten::fmin(Tensor self, Tensor other) -> Tensor", same<FMin>),
+    pointwiseRow("aten::clamp_min(Tensor self, Scalar min) -> Tensor", same<Maximum>),
+    pointwiseRow("aten::clamp_max(Tensor self, Scalar max) -> Tensor", same<Minimum>),
+    pointwiseRow("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", same<Maximum>),
+    pointwiseRow("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", same<Minimum>),
+    pointwiseRow("aten::atan2(Tensor self, Tensor other) -> Tensor", vector<VectorFunction::Atan2>),
+    pointwiseRow("aten::hypot(Tensor self, Tensor other) -> Tensor", vector<VectorFunction::Hypot>),
+    pointwiseRow("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", toFloat<CopySign>),
+    pointwiseRow("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", toFloat<CopySign>),
+    pointwiseRow("aten::nextafter(Tensor self, Tensor other) -> Tensor", nextAfter),
+    pointwiseRow("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", integers<BitAnd>),
+    pointwiseRow("aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", integers<BitAnd>),
+    pointwiseRow("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", integers<BitOr>),
+    pointwiseRow("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", integers<BitOr>),
+    pointwiseRow("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", integers<BitXor>),
+    pointwiseRow("aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", integers<BitXor>),
+    pointwiseRow("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", integers<ShiftLeft>),
+    pointwiseRow("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", integers<ShiftRight>),
+    pointwiseRow("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", integers<ShiftLeft>),
+    pointwiseRow("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", integers<ShiftRight>),
+    pointwiseRow("aten::gcd(Tensor self, Tensor other) -> Tensor", integers<Gcd>),
+    pointwiseRow("aten::lcm(Tensor self, Tensor other) -> Tensor", integers<Lcm>),
+    pointwiseRow("aten::heaviside(Tensor self, Tensor values) -> Tensor", same<Heaviside>),
+    pointwiseRow("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat<Xlogy>),
+    pointwiseRow("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat<Xlog1py>),
+    pointwiseRow("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", toFloat<Ldexp>),
+    pointwiseRow("aten::logaddexp(Tensor self, Tensor other) -> Tensor", toFloat<LogAddExp>),
+    pointwiseRow("aten::logaddexp2(Tensor self, Tensor other) -> Tensor", toFloat<LogAddExp2>),
+    pointwiseRow("aten::igamma(Tensor self, Tensor other) -> Tensor", toFloat<IncompleteGamma>),
+    pointwiseRow("aten::igammac(Tensor self, Tensor other) -> Tensor", toFloat<IncompleteGammaC>),
+    pointwiseRow("aten::special_zeta(Tensor self, Tensor other) -> Tensor", toFloat<Zeta>),
+};
+
+}  // namespace
+
+OpRows pointwiseBinaryOps() { return rows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,23 @@
+// Element-wise ops, creation and conversion. One function per family, each in a file of this folder.
+#pragma once
+
+#include "engine/ops/core/op_row.h"
+
+namespace kerf::inline ops {
+
+OpRows activationOps();
+OpRows specialFunctionOps();
+OpRows pointwiseBinaryOps();
+OpRows castOps();
+OpRows comparisonOps();
+OpRows complexOps();
+OpRows creationOps();
+OpRows foreachOps();
+OpRows inplaceOps();
+OpRows pointwiseTernaryOps();
+OpRows pointwiseUnaryOps();
+
+// Rows that stand in for those of the same schema when an argument is complex.
+OpRows complexPointwiseRows();
+
+}  // namespace kerf::inline ops

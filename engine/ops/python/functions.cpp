@@ -1,0 +1,265 @@
+// torch.nn.functional where its arguments are not those of the ATen op: each function as PyTorch's Python defines it.
+#include <cmath>
+
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/python/python_level.h"
+
+namespace kerf::inline ops {
+namespace {
+
+Value repeated(const Value& value, std::size_t count) {
+  return value.isList() || value.isNone() ? value : Value(ValueList(count, value));
+}
+
+/// dropout(input, p, training, inplace)
+Result<Value> dropout(const PythonCall& call) {
+  KERF_TRY(const Tensor input, call.tensor(0, "input"));
+  const bool method = call.name == "dropout" && call.find(2, "train") != nullptr && call.find(2, "training") == nullptr;
+  const bool training = call.flag(2, method ? "train" : "training", true);
+  const double p = call.number(1, "p", 0.5);
+  if (!training || p == 0) return Value(input);
+  KERF_TRY(Tensor result, call.atenTensor("native_dropout.default", {Value(input), Value(p), Value(true)}));
+  return Value(std::move(result));
+}
+
+/// batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps); torch.batch_norm has weight and
+/// bias first and cudnn_enabled last.
+Result<Value> batchNorm(const PythonCall& call) {
+  const bool native = call.args.size() == 9;
+  const Value mean = native ? call.args[3] : call.get(1, "running_mean");
+  const Value variance = native ? call.args[4] : call.get(2, "running_var");
+  const Value weight = native ? call.args[1] : call.get(3, "weight");
+  const Value bias = native ? call.args[2] : call.get(4, "bias");
+  const bool training = call.flag(5, "training", false);
+  const Value momentum(call.number(6, "momentum", 0.1)), eps(call.number(7, "eps", 1e-5));
+  const Value input = call.get(0, "input");
+  KERF_TRY(Tensor result, training ? call.atenTensor("_native_batch_norm_legit.default",
+                                                     {input, weight, bias, mean, variance, Value(true), momentum, eps})
+                                   : call.atenTensor("_native_batch_norm_legit_no_training.default",
+                                                     {input, weight, bias, mean, variance, momentum, eps}));
+  return Value(std::move(result));
+}
+
+Result<Value> layerNorm(const PythonCall& call) {
+  KERF_TRY(Tensor result,
+           call.atenTensor("native_layer_norm.default",
+                           {call.get(0, "input"), repeated(call.get(1, "normalized_shape"), 1), call.get(2, "weight"),
+                            call.get(3, "bias"), Value(call.number(4, "eps", 1e-5))}));
+  return Value(std::move(result));
+}
+
+Result<Value> groupNorm(const PythonCall& call) {
+  KERF_TRY(const Tensor input, call.tensor(0, "input"));
+  if (input.dim() < 2) return fail(ErrorCode::ShapeMismatch, "group_norm: the input must have a channel dimension");
+  std::int64_t spatial = 1;
+  for (std::int64_t i = 2; i < input.dim(); ++i) spatial *= input.size(i);
+  KERF_TRY(Tensor result, call.atenTensor("native_group_norm.default",
+                                          {Value(input), call.get(2, "weight"), call.get(3, "bias"),
+                                           Value(input.size(0)), Value(input.size(1)), Value(spatial),
+                                           call.get(1, "num_groups"), Value(call.number(4, "eps", 1e-5))}));
+  return Value(std::move(result));
+}
+
+/// embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
+Result<Value> embedding(const PythonCall& call) {
+  if (const Value* norm = call.find(3, "max_norm"); norm && !norm->isNone())
+    return fail(ErrorCode::UnsupportedOp, "embedding: max_norm is not supported");
+  return call.aten("embedding.default",
+                   {call.get(1, "weight"), call.get(0, "input"), Value(call.integer(2, "padding_idx", -1))});
+}
+
+Result<Value> linear(const PythonCall& call) {
+  KERF_TRY(const Tensor weight, call.tensor(1, "weight"));
+  KERF_TRY(const Tensor turned, weight.dim() == 2 ? call.atenTensor("t.default", {Value(weight)}) : weight);
+  KERF_TRY(const Value product, call.aten("matmul.default", {call.get(0, "input"), Value(turned)}));
+  const Value bias = call.get(2, "bias");
+  return bias.isNone() ? Result<Value>(product) : call.aten("add.Tensor", {product, bias});
+}
+
+/// conv1d, conv2d, conv3d(input, weight, bias, stride, padding, dilation, groups)
+Result<Value> convolution(const PythonCall& call) {
+  const auto spatial = std::size_t(call.name[4] - '0');
+  if (call.get(4, "padding").as<std::string>()) return fail(ErrorCode::UnsupportedOp, "{}: padding by name", call.name);
+  const auto list = [&](std::size_t i, std::string_view key, std::int64_t fallback) {
+    return repeated(call.get(i, key, Value(fallback)), spatial);
+  };
+  return call.aten("convolution.default",
+                   {call.get(0, "input"), call.get(1, "weight"), call.get(2, "bias"), list(3, "stride", 1),
+                    list(4, "padding", 0), list(5, "dilation", 1), Value(false),
+                    Value(ValueList(spatial, Value(std::int64_t{0}))), Value(call.integer(6, "groups", 1))});
+}
+
+Result<Value> adaptiveAveragePool(const PythonCall& call) {
+  KERF_TRY(const Tensor input, call.tensor(0, "input"));
+  const std::size_t spatial = call.name.find('3') != std::string_view::npos ? 3 : 2;
+  Value size = repeated(call.get(1, "output_size"), spatial);
+  if (!size.isList() || size.list().size() != spatial || input.dim() < std::int64_t(spatial))
+    return fail(ErrorCode::ShapeMismatch, "{}: output_size must have {} numbers", call.name, spatial);
+  ValueList sizes;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const auto dim = input.dim() - std::int64_t(spatial - i);
+    sizes.push_back(size.list()[i].isNone() ? Value(input.size(dim)) : size.list()[i]);
+  }
+  const std::string_view op = spatial == 2 ? "_adaptive_avg_pool2d.default" : "_adaptive_avg_pool3d.default";
+  return call.aten(op, {Value(input), Value(std::move(sizes))});
+}
+
+Result<Value> maxPool2d(const PythonCall& call) {
+  const Value kernel = repeated(call.get(1, "kernel_size"), 2);
+  const Value stride = call.get(2, "stride");
+  KERF_TRY(const Value both, call.aten("max_pool2d_with_indices.default",
+                                       {call.get(0, "input"), kernel, stride.isNone() ? kernel : repeated(stride, 2),
+                                        repeated(call.get(3, "padding", Value(std::int64_t{0})), 2),
+                                        repeated(call.get(4, "dilation", Value(std::int64_t{1})), 2),
+                                        Value(call.flag(5, "ceil_mode", false))}));
+  if (call.flag(6, "return_indices", false)) return both;
+  return both.list()[0];
+}
+
+/// softmax and log_softmax(input, dim, _stacklevel, dtype)
+Result<Value> softmax(const PythonCall& call) {
+  Value input = call.get(0, "input");
+  const Value dtype = call.args.size() == 3 ? call.args[2] : call.get(3, "dtype");
+  if (dtype.as<DType>()) {
+    KERF_TRY(input, call.aten("_to_copy.default", {input}, {{"dtype", dtype}}));
+  }
+  const Value dim(call.integer(1, "dim", -1));
+  return call.aten(call.name == "softmax" ? "_softmax.default" : "_log_softmax.default", {input, dim, Value(false)});
+}
+
+/// scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+Result<Value> attention(const PythonCall& call) {
+  KERF_TRY(const Tensor query, call.tensor(0, "query"));
+  KERF_TRY(Tensor key, call.tensor(1, "key"));
+  KERF_TRY(Tensor value, call.tensor(2, "value"));
+  if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4)
+    return fail(ErrorCode::UnsupportedOp, "{}: only 4 dimensions are supported", call.name);
+  const bool grouped = key.size(1) > 0 && query.size(1) % key.size(1) == 0 && query.size(1) != key.size(1);
+  if (grouped && call.flag(7, "enable_gqa", false)) {
+    const Value times(query.size(1) / key.size(1)), dim(std::int64_t{1});
+    KERF_TRY(key, call.atenTensor("repeat_interleave.self_int", {Value(key), times, dim}));
+    KERF_TRY(value, call.atenTensor("repeat_interleave.self_int", {Value(value), times, dim}));
+  }
+  const Value mask = call.get(3, "attn_mask");
+  const Value dropout(call.number(4, "dropout_p", 0)), causal(call.flag(5, "is_causal", false));
+  const KeywordValues scale{{"scale", call.get(6, "scale")}};
+  if (std::get<double>(dropout.variant()) == 0) {
+    KeywordValues keywords = scale;
+    keywords.emplace_back("attn_mask", mask);
+    KERF_TRY(Tensor out, call.atenTensor("_scaled_dot_product_flash_attention_for_cpu.default",
+                                         {Value(query), Value(key), Value(value), dropout, causal}, keywords));
+    return Value(std::move(out));
+  }
+  KERF_TRY(Tensor out,
+           call.atenTensor("_scaled_dot_product_efficient_attention.default",
+                           {Value(query), Value(key), Value(value), mask, Value(false), dropout, causal}, scale));
+  return Value(std::move(out));
+}
+
+/// cross_entropy(input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing)
+Result<Value> crossEntropy(const PythonCall& call) {
+  KERF_TRY(const Tensor input, call.tensor(0, "input"));
+  if (call.number(7, "label_smoothing", 0) != 0)
+    return fail(ErrorCode::UnsupportedOp, "cross_entropy: label smoothing is not supported");
+  const Value* named = call.find(6, "reduction");
+  const std::string* text = named ? named->as<std::string>() : nullptr;
+  const std::int64_t reduction = !text || *text == "mean" ? 1 : *text == "sum" ? 2 : 0;
+  const Value dim(std::int64_t{input.dim() == 1 ? 0 : 1});
+  KERF_TRY(const Value logs, call.aten("_log_softmax.default", {Value(input), dim, Value(false)}));
+  const std::string_view op = input.dim() > 2 ? "nll_loss2d_forward.default" : "nll_loss_forward.default";
+  KERF_TRY(Tensor loss, call.atenTensor(op, {logs, call.get(1, "target"), call.get(2, "weight"), Value(reduction),
+                                             Value(call.integer(4, "ignore_index", -100))}));
+  return Value(std::move(loss));
+}
+
+/// [L, N, E] → [N, H, L, E / H]
+Result<Tensor> splitHeads(const PythonCall& call, const Tensor& tensor, std::int64_t heads) {
+  const Value sizes = intList({tensor.size(0), tensor.size(1), heads, tensor.size(2) / heads});
+  KERF_TRY(const Tensor split, call.atenTensor("reshape.default", {Value(tensor), sizes}));
+  return call.atenTensor("permute.default", {Value(split), intList({1, 2, 0, 3})});
+}
+
+Result<Value> linearOf(const PythonCall& call, const Value& input, const Value& weight, const Value& bias) {
+  const ValueList args{input, weight, bias};
+  return linear({"linear", args, {}, call.ops});
+}
+
+/// Query, key or value through its third of the packed weights.
+Result<Tensor> projected(const PythonCall& call, const Tensor& input, std::int64_t part, std::int64_t heads) {
+  const Value start(part * input.size(2)), length(input.size(2)), zero(std::int64_t{0});
+  KERF_TRY(const Tensor weight,
+           call.atenTensor("narrow.default", {call.get(5, "in_proj_weight"), zero, start, length}));
+  Value bias = call.get(6, "in_proj_bias");
+  if (!bias.isNone()) {
+    KERF_TRY(bias, call.aten("narrow.default", {bias, zero, start, length}));
+  }
+  KERF_TRY(const Value result, linearOf(call, Value(input), Value(weight), bias));
+  return splitHeads(call, result.tensor(), heads);
+}
+
+/// multi_head_attention_forward(query, key, value, embed_dim, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v,
+/// add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, …) with packed weights and without returned weights.
+Result<Value> multiHeadAttention(const PythonCall& call) {
+  for (const auto& [position, key] :
+       {std::pair<std::size_t, std::string_view>{7, "bias_k"}, {14, "key_padding_mask"}, {18, "q_proj_weight"}})
+    if (const Value* value = call.find(position, key); value && !value->isNone())
+      return fail(ErrorCode::UnsupportedOp, "multi_head_attention_forward: '{}' is not supported", key);
+  if (call.flag(15, "need_weights", true))
+    return fail(ErrorCode::UnsupportedOp, "multi_head_attention_forward: need_weights is not supported");
+  const std::int64_t heads = call.integer(4, "num_heads", 0);
+  std::vector<Tensor> parts;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    KERF_TRY(const Tensor input, call.tensor(std::size_t(i), i == 0 ? "query" : i == 1 ? "key" : "value"));
+    if (input.dim() != 3 || heads <= 0 || input.size(2) % heads != 0)
+      return fail(ErrorCode::ShapeMismatch, "multi_head_attention_forward: inputs must be [L, N, E], E by num_heads");
+    KERF_TRY(Tensor part, projected(call, input, i, heads));
+    parts.push_back(std::move(part));
+  }
+  const double dropoutRate = call.flag(13, "training", true) ? call.number(10, "dropout_p", 0) : 0;
+  const ValueList args{Value(parts[0]),           Value(parts[1]),    Value(parts[2]),
+                       call.get(16, "attn_mask"), Value(dropoutRate), Value(call.flag(24, "is_causal", false))};
+  KERF_TRY(const Value attended, attention({"scaled_dot_product_attention", args, {}, call.ops}));
+  const Tensor& out = attended.tensor();
+  KERF_TRY(const Tensor turned, call.atenTensor("permute.default", {attended, intList({2, 0, 1, 3})}));
+  const Value sizes = intList({out.size(2), out.size(0), out.size(1) * out.size(3)});
+  KERF_TRY(const Value flat, call.aten("reshape.default", {Value(turned), sizes}));
+  KERF_TRY(Value result, linearOf(call, flat, call.get(11, "out_proj_weight"), call.get(12, "out_proj_bias")));
+  return Value(ValueList{std::move(result), Value()});
+}
+
+/// fft_rfft(input, n, dim, norm) of the whole dimension: norm 0 is none, 1 by sqrt(n), 2 by n.
+Result<Value> realFft(const PythonCall& call) {
+  if (!call.get(1, "n").isNone()) return fail(ErrorCode::UnsupportedOp, "{}: n is not supported", call.name);
+  const Value named = call.get(3, "norm");
+  const std::string* norm = named.as<std::string>();
+  const std::int64_t mode = !norm || *norm == "backward" ? 0 : *norm == "ortho" ? 1 : 2;
+  return call.aten("_fft_r2c.default",
+                   {call.get(0, "input"), intList({call.integer(2, "dim", -1)}), Value(mode), Value(true)});
+}
+
+constexpr PythonRow rows[] = {
+    {"multi_head_attention_forward", multiHeadAttention},
+    {"fft_rfft", realFft},
+    {"dropout", dropout},
+    {"batch_norm", batchNorm},
+    {"layer_norm", layerNorm},
+    {"group_norm", groupNorm},
+    {"embedding", embedding},
+    {"linear", linear},
+    {"conv1d", convolution},
+    {"conv2d", convolution},
+    {"conv3d", convolution},
+    {"adaptive_avg_pool2d", adaptiveAveragePool},
+    {"adaptive_avg_pool3d", adaptiveAveragePool},
+    {"max_pool2d", maxPool2d},
+    {"softmax", softmax},
+    {"log_softmax", softmax},
+    {"scaled_dot_product_attention", attention},
+    {"cross_entropy", crossEntropy},
+};
+
+}  // namespace
+
+PythonRows nnFunctionRows() { return rows; }
+
+}  // namespace kerf::inline ops

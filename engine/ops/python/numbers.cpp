@@ -1,0 +1,255 @@
+// Python's own functions in graphs: operator.*, sizes of tensors, and symbolic arithmetic on plain numbers.
+#include <cmath>
+
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/shape_caller.h"
+#include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/python/python_level.h"
+
+namespace kerf::inline ops {
+namespace {
+
+bool isNumber(const Value& value) { return value.as<bool>() || value.as<std::int64_t>() || value.as<double>(); }
+
+double asDouble(const Value& value) {
+  if (const auto* number = value.as<double>()) return *number;
+  if (const auto* integer = value.as<std::int64_t>()) return double(*integer);
+  return value.as<bool>() && *value.as<bool>() ? 1.0 : 0.0;
+}
+std::int64_t asInt(const Value& value) {
+  if (const auto* integer = value.as<std::int64_t>()) return *integer;
+  return value.as<bool>() && *value.as<bool>() ? 1 : 0;
+}
+
+Result<Value> itemOfList(const BoundArguments& args) {
+  if (!args.values[0].isList()) return mismatch(args, "only lists can be indexed here");
+  const auto* index = args.values[1].as<std::int64_t>();
+  if (!index) return mismatch(args, "the index must be an int");
+  const ValueList& items = args.values[0].list();
+  const auto size = std::int64_t(items.size());
+  if (*index < -size || *index >= size) return mismatch(args, "index {} is out of range for {} items", *index, size);
+  return items[std::size_t(*index < 0 ? *index + size : *index)];
+}
+
+/// Tensors are indexed as in Python, by the ops of `ops`.
+Result<Value> getItemBy(const BoundArguments& args, const OpCaller& ops) {
+  const bool tensors = args.values[0].isTensor() || args.values[1].isTensor();
+  return tensors ? callPythonLevel("operator.getitem", args.values, {}, ops) : itemOfList(args);
+}
+Result<Value> getItem(const BoundArguments& args) { return getItemBy(args, referenceOps()); }
+Result<Value> getItemShape(const BoundArguments& args) { return getItemBy(args, shapeCaller()); }
+
+/// An operator on two numbers: ints stay ints where both are. On tensors it is the ATen op named beside it.
+struct NumberOperator {
+  std::string_view name;
+  std::string_view tensorOp;
+  Result<Value> (*integers)(std::int64_t, std::int64_t);
+  double (*doubles)(double, double);
+  bool truth = false;  ///< result is a bool
+};
+
+std::unexpected<Error> divisionByZero() { return fail(ErrorCode::RuntimeFailed, "division by zero"); }
+
+Result<Value> integerPower(std::int64_t a, std::int64_t b) {
+  if (b < 0) return Value(std::pow(double(a), double(b)));
+  return Value(element::power(a, b));
+}
+
+using Int = std::int64_t;
+constexpr NumberOperator operators[] = {
+    {"operator.add", "aten.add.Tensor", [](Int a, Int b) -> Result<Value> { return Value(element::add(a, b)); },
+     [](double a, double b) { return a + b; }},
+    {"operator.sub", "aten.sub.Tensor", [](Int a, Int b) -> Result<Value> { return Value(element::sub(a, b)); },
+     [](double a, double b) { return a - b; }},
+    {"operator.mul", "aten.mul.Tensor", [](Int a, Int b) -> Result<Value> { return Value(element::mul(a, b)); },
+     [](double a, double b) { return a * b; }},
+    {"operator.floordiv", "aten.floor_divide.default",
+     [](Int a, Int b) -> Result<Value> {
+       if (b == 0) return divisionByZero();
+       return Value(element::floorDivide(a, b));
+     },
+     [](double a, double b) { return element::floorDivide(a, b); }},
+    {"operator.mod", "aten.remainder.Tensor",
+     [](Int a, Int b) -> Result<Value> {
+       if (b == 0) return divisionByZero();
+       return Value(element::floorRemainder(a, b));
+     },
+     [](double a, double b) { return element::floorRemainder(a, b); }},
+    {"operator.truediv", "aten.div.Tensor",
+     [](Int a, Int b) -> Result<Value> {
+       if (b == 0) return divisionByZero();
+       return Value(double(a) / double(b));
+     },
+     [](double a, double b) { return a / b; }},
+    {"operator.pow", "aten.pow.Tensor_Tensor", integerPower, [](double a, double b) { return std::pow(a, b); }},
+    {"operator.eq", "aten.eq.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a == b); },
+     [](double a, double b) { return double(a == b); }, true},
+    {"operator.ne", "aten.ne.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a != b); },
+     [](double a, double b) { return double(a != b); }, true},
+    {"operator.lt", "aten.lt.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a < b); },
+     [](double a, double b) { return double(a < b); }, true},
+    {"operator.le", "aten.le.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a <= b); },
+     [](double a, double b) { return double(a <= b); }, true},
+    {"operator.gt", "aten.gt.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a > b); },
+     [](double a, double b) { return double(a > b); }, true},
+    {"operator.ge", "aten.ge.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a >= b); },
+     [](double a, double b) { return double(a >= b); }, true},
+    {"operator.and_", "aten.bitwise_and.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a & b); }, nullptr},
+    {"operator.or_", "aten.bitwise_or.Tensor", [](Int a, Int b) -> Result<Value> { return Value(a | b); }, nullptr},
+    {"torch.sym_max", "aten.maximum.default", [](Int a, Int b) -> Result<Value> { return Value(std::max(a, b)); },
+     [](double a, double b) { return std::max(a, b); }},
+    {"torch.sym_min", "aten.minimum.default", [](Int a, Int b) -> Result<Value> { return Value(std::min(a, b)); },
+     [](double a, double b) { return std::min(a, b); }},
+};
+
+const NumberOperator* operatorOf(const BoundArguments& args) {
+  const std::string name = args.opName();
+  for (const NumberOperator& candidate : operators)
+    if (candidate.name == name) return &candidate;
+  return nullptr;
+}
+
+Result<Value> onNumbers(const BoundArguments& args, const NumberOperator& op) {
+  const Value& a = args.values[0];
+  const Value& b = args.values[1];
+  if (!isNumber(a) || !isNumber(b)) return mismatch(args, "expects numbers or tensors");
+  if (!a.as<double>() && !b.as<double>()) return op.integers(asInt(a), asInt(b));
+  if (!op.doubles) return mismatch(args, "expects integers");
+  if (asDouble(b) == 0 &&
+      (op.name == "operator.truediv" || op.name == "operator.floordiv" || op.name == "operator.mod"))
+    return divisionByZero();
+  const double result = op.doubles(asDouble(a), asDouble(b));
+  return op.truth ? Value(result != 0) : Value(result);
+}
+
+Result<Value> binaryKernel(const BoundArguments& args) {
+  const NumberOperator& op = *operatorOf(args);
+  if (args.values[0].isTensor() || args.values[1].isTensor()) return callOp(op.tensorOp, args.values);
+  return onNumbers(args, op);
+}
+Result<Value> binaryShape(const BoundArguments& args) {
+  const NumberOperator& op = *operatorOf(args);
+  if (args.values[0].isTensor() || args.values[1].isTensor()) return inferShapes(op.tensorOp, args.values, {});
+  return onNumbers(args, op);
+}
+
+Result<Value> negKernel(const BoundArguments& args) {
+  if (args.values[0].isTensor()) return callOp("aten.neg.default", args.values);
+  if (const auto* number = args.values[0].as<double>()) return Value(-*number);
+  return Value(element::neg(asInt(args.values[0])));
+}
+Result<Value> negShape(const BoundArguments& args) {
+  if (args.values[0].isTensor()) return inferShapes("aten.neg.default", args.values, {});
+  return negKernel(args);
+}
+Result<Value> notKernel(const BoundArguments& args) {
+  if (!isNumber(args.values[0])) return mismatch(args, "expects a number");
+  return Value(asDouble(args.values[0]) == 0);
+}
+Result<Value> symFloat(const BoundArguments& args) { return Value(asDouble(args.values[0])); }
+Result<Value> symInt(const BoundArguments& args) {
+  const double value = std::trunc(asDouble(args.values[0]));
+  if (!(std::abs(value) < 9e18)) return mismatch(args, "{} is no 64-bit integer", value);
+  return Value(args.values[0].as<double>() ? std::int64_t(value) : asInt(args.values[0]));
+}
+Result<Value> symSqrt(const BoundArguments& args) { return Value(std::sqrt(asDouble(args.values[0]))); }
+
+// Sizes of tensors as numbers
+
+Result<Value> symSize(const BoundArguments& args) {
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
+  if (args.tensor(0).dim() == 0) return mismatch(args, "the tensor has no dimensions");
+  return Value(args.tensor(0).size(dim));
+}
+Result<Value> symStride(const BoundArguments& args) {
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
+  if (args.tensor(0).dim() == 0) return mismatch(args, "the tensor has no dimensions");
+  return Value(args.tensor(0).stride(dim));
+}
+Result<Value> symNumel(const BoundArguments& args) {
+  KERF_TRY(const std::int64_t numel, checkedNumel(args.tensor(0).sizes()));
+  return Value(numel);
+}
+Result<Value> symOffset(const BoundArguments& args) { return Value(args.tensor(0).offset()); }
+
+// Values of tensors, and asserts
+
+Result<Value> itemKernel(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  if (self.numel() != 1) return mismatch(args, "expects one element, got {}", self.numel());
+  if (self.dtype() == DType::Bool) return Value(self.itemAsInt() != 0);
+  if (isIntegral(self.dtype())) return Value(self.itemAsInt());
+  return Value(self.itemAsDouble());
+}
+Result<Value> itemShape(const BoundArguments& args) {
+  return fail(ErrorCode::UnsupportedOp, "{}: the result depends on values", args.opName());
+}
+Result<Value> noneShape(const BoundArguments&) { return Value(); }
+
+Result<Value> assertMetadata(const BoundArguments& args) {
+  const Tensor& a = args.tensor(0);
+  if (!args.none(1) && args.sizes(1) != a.sizes()) return mismatch(args, "tensor sizes mismatch");
+  if (!args.none(2) && args.sizes(2) != a.strides()) return mismatch(args, "tensor strides mismatch");
+  if (args.dtypeIf(3) && *args.dtypeIf(3) != a.dtype())
+    return mismatch(args, "tensor dtype mismatch: expected {}, got {}", dtypeInfo(*args.dtypeIf(3)).torchName,
+                    dtypeInfo(a.dtype()).torchName);
+  return Value();
+}
+
+Result<Value> assertTrue(const BoundArguments& args) {
+  const Value& condition = args.values[0];
+  bool holds = isNumber(condition) && asDouble(condition) != 0;
+  if (condition.isTensor()) holds = condition.tensor().numel() == 1 && condition.tensor().itemAsDouble() != 0;
+  if (holds) return Value();
+  return fail(ErrorCode::RuntimeFailed, "{}: {}", args.opName(), args.text(1));
+}
+
+constexpr OpTrait none = OpTrait::None;
+constexpr OpTrait impure = OpTrait::Impure;
+constexpr OpRow binary(const char* schema) { return {schema, none, binaryShape, binaryKernel}; }
+
+constexpr OpRow rows[] = {
+    {"operator::getitem(Any self, Any index) -> Any", none, getItemShape, getItem},
+    binary("operator::add(Any a, Any b) -> Any"),
+    binary("operator::sub(Any a, Any b) -> Any"),
+    binary("operator::mul(Any a, Any b) -> Any"),
+    binary("operator::floordiv(Any a, Any b) -> Any"),
+    binary("operator::mod(Any a, Any b) -> Any"),
+    binary("operator::truediv(Any a, Any b) -> Any"),
+    binary("operator::pow(Any a, Any b) -> Any"),
+    binary("operator::eq(Any a, Any b) -> Any"),
+    binary("operator::ne(Any a, Any b) -> Any"),
+    binary("operator::lt(Any a, Any b) -> Any"),
+    binary("operator::le(Any a, Any b) -> Any"),
+    binary("operator::gt(Any a, Any b) -> Any"),
+    binary("operator::ge(Any a, Any b) -> Any"),
+    binary("operator::and_(Any a, Any b) -> Any"),
+    binary("operator::or_(Any a, Any b) -> Any"),
+    binary("torch::sym_max(Any a, Any b) -> Any"),
+    binary("torch::sym_min(Any a, Any b) -> Any"),
+    {"operator::neg(Any a) -> Any", none, negShape, negKernel},
+    {"operator::not_(Any a) -> Any", none, notKernel, notKernel},
+    {"torch::sym_not(Any a) -> Any", none, notKernel, notKernel},
+    {"torch::sym_float(Any a) -> Any", none, symFloat, symFloat},
+    {"torch::sym_int(Any a) -> Any", none, symInt, symInt},
+    {"torch::_sym_sqrt(Any a) -> Any", none, symSqrt, symSqrt},
+    {"math::trunc(Any a) -> Any", none, symInt, symInt},
+    {"aten::sym_size.int(Tensor self, int dim) -> SymInt", none, symSize, symSize},
+    {"aten::sym_stride.int(Tensor self, int dim) -> SymInt", none, symStride, symStride},
+    {"aten::sym_numel(Tensor self) -> SymInt", none, symNumel, symNumel},
+    {"aten::sym_storage_offset(Tensor self) -> SymInt", none, symOffset, symOffset},
+    {"aten::_local_scalar_dense(Tensor self) -> Scalar", OpTrait::DataDependent, itemShape, itemKernel},
+    {"aten::item(Tensor self) -> Scalar", OpTrait::DataDependent, itemShape, itemKernel},
+    {"aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, "
+     "Device? device=None, Layout? layout=None) -> ()",
+     impure, assertMetadata, assertMetadata},
+    {"aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", impure, noneShape, assertTrue},
+    {"aten::_assert_scalar(Scalar self, str assert_msg) -> ()", impure, noneShape, assertTrue},
+};
+
+}  // namespace
+
+OpRows pythonOps() { return rows; }
+
+}  // namespace kerf::inline ops

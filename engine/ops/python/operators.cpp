@@ -1,0 +1,163 @@
+// operator.* on tensors as Dynamo writes it: x[...], x[...] = y, matmul, and in-place arithmetic.
+#include <algorithm>
+#include <array>
+
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/python/python_level.h"
+
+namespace kerf::inline ops {
+namespace {
+
+bool isEllipsis(const Value& value) { return value.as<std::string>() && *value.as<std::string>() == "..."; }
+
+/// {"slice", start, stop, step}, as slices arrive.
+bool isSlice(const Value& value) {
+  return value.isList() && value.list().size() == 4 && value.list()[0].as<std::string>() &&
+         *value.list()[0].as<std::string>() == "slice";
+}
+
+/// An int or slice takes one dimension, a bool mask as many as it has, None and `...` none.
+std::int64_t dimensionsTaken(const Value& item) {
+  if (item.isNone() || isEllipsis(item)) return 0;
+  if (item.isTensor() && item.tensor().dtype() == DType::Bool) return item.tensor().dim();
+  return 1;
+}
+
+/// Index items in order, with `...` replaced by full slices.
+Result<ValueList> itemsOf(const PythonCall& call, const Tensor& self, const Value& index) {
+  const bool single = !index.isList() || isSlice(index);
+  const ValueList given = single ? ValueList{index} : index.list();
+  std::int64_t taken = 0;
+  for (const Value& item : given) taken += dimensionsTaken(item);
+  if (taken > self.dim())
+    return fail(ErrorCode::ShapeMismatch, "{}: {} indices for {} dimensions", call.name, taken, self.dim());
+  ValueList items;
+  bool open = true;
+  for (const Value& item : given) {
+    if (!isEllipsis(item)) {
+      items.push_back(item);
+      continue;
+    }
+    if (!open) return fail(ErrorCode::ShapeMismatch, "{}: more than one '...'", call.name);
+    open = false;
+    const Value all(ValueList{Value(std::string("slice")), Value(), Value(), Value()});
+    items.insert(items.end(), std::size_t(self.dim() - taken), all);
+  }
+  return items;
+}
+
+/// The view that ints, slices and None make, and what tensors still index in it.
+struct Picked {
+  Tensor view;
+  ValueList tensors;  ///< per dimension of the view; none where nothing indexes it
+  bool indexed = false;
+};
+
+Result<Value> sliced(const PythonCall& call, const Tensor& self, std::int64_t dim, const ValueList& slice) {
+  const Value step = slice[3].isNone() ? Value(std::int64_t{1}) : slice[3];
+  return call.aten("slice.Tensor", {Value(self), Value(dim), slice[1], slice[2], step});
+}
+
+Result<Picked> pick(const PythonCall& call, const Tensor& self, const Value& index) {
+  KERF_TRY(const ValueList items, itemsOf(call, self, index));
+  Picked picked{self, {}, false};
+  std::int64_t dim = 0;
+  for (const Value& item : items) {
+    Value view;
+    if (item.as<std::int64_t>()) {
+      KERF_TRY(picked.view, call.atenTensor("select.int", {Value(picked.view), Value(dim), item}));
+      continue;
+    }
+    if (item.isNone()) {
+      KERF_TRY(picked.view, call.atenTensor("unsqueeze.default", {Value(picked.view), Value(dim)}));
+    } else if (isSlice(item)) {
+      KERF_TRY(view, sliced(call, picked.view, dim, item.list()));
+      picked.view = view.tensor();
+    } else if (!item.isTensor()) {
+      return fail(ErrorCode::UnsupportedOp, "{}: this kind of index is not supported", call.name);
+    }
+    picked.indexed = picked.indexed || item.isTensor();
+    picked.tensors.push_back(item.isTensor() ? item : Value());
+    dim += std::max<std::int64_t>(item.isTensor() ? dimensionsTaken(item) : 1, 1);
+  }
+  return picked;
+}
+
+Result<Value> getItem(const PythonCall& call) {
+  if (call.args.size() == 2 && call.args[0].isList() && call.args[1].isTensor()) {  // a list at a tensor's value
+    KERF_TRY(const Value index, call.aten("item.default", {call.args[1]}));
+    return call.ops.call("operator.getitem", {call.args[0], index}, {});
+  }
+  KERF_TRY(const Tensor self, call.tensor(0, "a"));
+  return indexTensor(call, self, call.get(1, "b"));
+}
+
+Result<Value> setItem(const PythonCall& call) {
+  KERF_TRY(const Tensor self, call.tensor(0, "a"));
+  KERF_TRY(const Picked picked, pick(call, self, call.get(1, "b")));
+  const Value value = call.get(2, "c");
+  if (picked.indexed) {
+    Value source = value;
+    if (!source.isTensor()) {
+      KERF_TRY(source, call.aten("scalar_tensor.default", {value}, {{"dtype", Value(self.dtype())}}));
+    }
+    return call.aten("index_put_.default", {Value(picked.view), Value(picked.tensors), source});
+  }
+  if (value.isTensor()) return call.aten("copy_.default", {Value(picked.view), value});
+  return call.aten("fill_.Scalar", {Value(picked.view), value});
+}
+
+struct TensorOperator {
+  std::string_view name;
+  std::string_view aten;
+};
+/// In-place forms write into the left tensor; on numbers they are the plain operators.
+constexpr TensorOperator inplaceOperators[] = {
+    {"iadd", "add"},
+    {"isub", "sub"},
+    {"imul", "mul"},
+    {"itruediv", "div"},
+    {"ifloordiv", "floor_divide"},
+    {"imod", "remainder"},
+    {"ipow", "pow"},
+    {"iand", "bitwise_and"},
+    {"ior", "bitwise_or"},
+    {"ixor", "bitwise_xor"},
+};
+
+Result<Value> inplace(const PythonCall& call) {
+  const auto& entry = *std::ranges::find(inplaceOperators, call.name, &TensorOperator::name);
+  if (call.args.empty()) return fail(ErrorCode::ShapeMismatch, "{}: two operands are needed", call.name);
+  if (!call.args[0].isTensor())
+    return call.ops.call(fmt::format("operator.{}", call.name.substr(1)), call.args, call.kwargs);
+  return callPythonLevel(fmt::format("method.{}_", entry.aten), call.args, call.kwargs, call.ops);
+}
+
+constexpr TensorOperator plainOperators[] = {
+    {"matmul", "matmul"}, {"invert", "bitwise_not"}, {"inv", "bitwise_not"}, {"abs", "abs"}, {"pos", "positive"},
+};
+
+Result<Value> plain(const PythonCall& call) {
+  const auto& entry = *std::ranges::find(plainOperators, call.name, &TensorOperator::name);
+  if (call.name == "pos") return call.get(0, "a");
+  return callPythonLevel(fmt::format("method.{}", entry.aten), call.args, call.kwargs, call.ops);
+}
+
+constexpr PythonRow rows[] = {
+    {"getitem", getItem},  {"setitem", setItem},   {"iadd", inplace}, {"isub", inplace}, {"imul", inplace},
+    {"itruediv", inplace}, {"ifloordiv", inplace}, {"imod", inplace}, {"ipow", inplace}, {"iand", inplace},
+    {"ior", inplace},      {"ixor", inplace},      {"matmul", plain}, {"invert", plain}, {"inv", plain},
+    {"abs", plain},        {"pos", plain},
+};
+
+}  // namespace
+
+Result<Value> indexTensor(const PythonCall& call, const Tensor& self, const Value& index) {
+  KERF_TRY(const Picked picked, pick(call, self, index));
+  if (!picked.indexed) return Value(picked.view);
+  return call.aten("index.Tensor", {Value(picked.view), Value(picked.tensors)});
+}
+
+PythonRows pythonOperatorRows() { return rows; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,47 @@
+// Where random ops draw from: PyTorch's default generators, one set per thread, seeded as torch.manual_seed does.
+#pragma once
+
+#include "engine/ops/random/engines.h"
+
+namespace kerf::inline ops {
+
+/// PyTorch's seed when nobody calls manual_seed (c10::detail::getNonDeterministicRandom aside).
+constexpr std::uint64_t defaultRandomSeed = 67280421310721ULL;
+
+/// What decides how many threads a CUDA kernel of ATen starts, and with that the layout of its random numbers.
+struct CudaLayout {
+  std::int64_t multiprocessors = 132;
+  std::int64_t threadsPerMultiprocessor = 2048;
+};
+
+struct RandomState {
+  CpuGenerator cpu{defaultRandomSeed};
+  std::uint64_t cudaSeed = defaultRandomSeed;
+  std::uint64_t cudaOffset = 0;
+  CudaLayout layout;  ///< H200 and H100 unless set
+  /// The offset for a CUDA kernel whose threads take `increment` numbers each; rounds it up to a multiple of 4.
+  std::uint64_t takeCudaOffset(std::uint64_t increment);
+};
+
+/// The calling thread's generators.
+RandomState& randomState();
+/// torch.manual_seed(seed) for the calling thread. Runs that are to be compared start with the same call.
+void seedRandom(std::uint64_t seed = defaultRandomSeed);
+
+/// The seed that runs to be compared start from; setRunSeed is for the whole process (kerf's --seed).
+std::uint64_t runSeed();
+void setRunSeed(std::uint64_t seed);
+
+/// Seeds on construction and puts the thread's generators back on destruction.
+class RandomScope {
+ public:
+  explicit RandomScope(std::uint64_t seed = defaultRandomSeed) : m_saved(randomState()) { seedRandom(seed); }
+  ~RandomScope() { randomState() = m_saved; }
+  RandomScope(const RandomScope&) = delete;
+  RandomScope& operator=(const RandomScope&) = delete;
+
+ private:
+  RandomState m_saved;
+};
+
+}  // namespace kerf::inline ops

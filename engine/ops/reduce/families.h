@@ -1,0 +1,23 @@
+// Reductions, scans, sorting and sets. One function per family, each in a file of this folder.
+#pragma once
+
+#include "engine/ops/core/op_row.h"
+
+namespace kerf::inline ops {
+
+OpRows distanceOps();
+OpRows extremumOps();
+OpRows histogramOps();
+OpRows primsReductionOps();
+OpRows quantileOps();
+OpRows reductionOps();
+OpRows scanOps();
+OpRows segmentReduceOps();
+OpRows setOps();
+OpRows sortOps();
+OpRows uniqueOps();
+
+// Rows that stand in for those of the same schema when an argument is complex.
+OpRows complexReductionRows();
+
+}  // namespace kerf::inline ops

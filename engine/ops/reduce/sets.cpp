@@ -1,0 +1,233 @@
+// Ops whose result's size depends on values, and searches in sorted boundaries.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/core/doubles.h"
+#include "engine/ops/core/op_row.h"
+#include "engine/ops/index/indexing.h"
+#include "engine/ops/nn/planes.h"
+#include "engine/ops/pointwise/element_math.h"
+#include "engine/tensor/copy.h"
+#include "engine/tensor/dispatch.h"
+
+namespace kerf::inline ops {
+namespace {
+
+Result<Value> unknownShape(const BoundArguments& args) {
+  return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on values", args.opName());
+}
+
+Result<Tensor> int64Tensor(const std::vector<std::int64_t>& values, const Sizes& sizes) {
+  KERF_TRY(Tensor out, Tensor::zeros(DType::Int64, sizes));
+  std::ranges::copy(values, out.data<std::int64_t>());
+  return out;
+}
+
+/// [count, rank], column-major as torch.nonzero gives it.
+Result<Value> nonzeroKernel(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const auto coordinates, nonzeroCoordinates(self));
+  std::int64_t count = coordinates.empty() ? (self.itemAsDouble() != 0 ? 1 : 0) : std::int64_t(coordinates[0].size());
+  KERF_TRY(Tensor out, Tensor::zerosStrided(DType::Int64, {count, self.dim()}, {1, std::max<std::int64_t>(count, 1)}));
+  for (std::size_t d = 0; d < coordinates.size(); ++d)
+    std::ranges::copy(coordinates[d], out.data<std::int64_t>() + std::int64_t(d) * count);
+  return Value(std::move(out));
+}
+
+Result<Value> nonzeroStaticShape(const BoundArguments& args) {
+  if (args.integer(1) < 0) return mismatch(args, "argument 'size' is negative");
+  return Value(metaTensor(DType::Int64, Sizes{args.integer(1), args.tensor(0).dim()}));
+}
+Result<Value> nonzeroStaticKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const auto coordinates, nonzeroCoordinates(args.tensor(0)));
+  for (std::int64_t i = 0; i < out.size(0) && !coordinates.empty(); ++i)
+    for (std::size_t d = 0; d < coordinates.size(); ++d)
+      out.data<std::int64_t>()[i * out.size(1) + std::int64_t(d)] =
+          i < std::int64_t(coordinates[d].size()) ? coordinates[d][std::size_t(i)] : args.integer(2);
+  return Value(std::move(out));
+}
+
+Result<Value> maskedSelectKernel(const BoundArguments& args) {
+  const Tensor &self = args.tensor(0), &mask = args.tensor(1);
+  if (mask.dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
+  KERF_TRY(const Sizes sizes, broadcastSizes(self.sizes(), mask.sizes()));
+  KERF_TRY(const auto chosen, integerValues(mask.viewAs(sizes, broadcastStrides(mask, sizes), mask.offset())));
+  KERF_TRY(const Tensor flat, self.viewAs(sizes, broadcastStrides(self, sizes), self.offset()).clone());
+  KERF_TRY(Tensor out,
+           Tensor::zeros(self.dtype(), {std::int64_t(std::ranges::count_if(chosen, [](auto c) { return c != 0; }))}));
+  KERF_CHECK(dispatchBits(itemSize(self.dtype()), [&]<class T>() {
+    std::int64_t next = 0;
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      if (chosen[i] != 0) out.data<T>()[next++] = flat.data<T>()[i];
+  }));
+  return Value(std::move(out));
+}
+
+Result<Value> isinShape(const BoundArguments& args) { return Value(metaTensor(DType::Bool, args.tensor(0).sizes())); }
+Result<Value> isinKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Doubles x, doublesOf(args.tensor(0)));
+  KERF_TRY(Doubles set, doublesOf(args.tensor(1)));
+  std::erase_if(set, [](double value) { return std::isnan(value); });
+  std::ranges::sort(set);
+  const bool invert = args.boolean(3);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    out.data<bool>()[i] = (!std::isnan(x[i]) && std::ranges::binary_search(set, x[i])) != invert;
+  return Value(std::move(out));
+}
+
+/// repeat_interleave(repeats): index i repeats[i] times.
+Result<Value> repeatInterleaveKernel(const BoundArguments& args) {
+  KERF_TRY(const auto repeats, integerValues(args.tensor(0)));
+  if (args.tensor(0).dim() != 1) return mismatch(args, "argument 'repeats' must have 1 dimension");
+  std::vector<std::int64_t> indices;
+  std::int64_t total = 0;
+  for (std::int64_t count : repeats) {
+    if (count < 0 || count > (1LL << 32) - total) return mismatch(args, "repeats can not be negative or huge");
+    total += count;
+  }
+  indices.reserve(std::size_t(total));
+  for (std::size_t i = 0; i < repeats.size(); ++i)
+    indices.insert(indices.end(), std::size_t(repeats[i]), std::int64_t(i));
+  KERF_TRY(const Tensor wide, int64Tensor(indices, {total}));
+  KERF_TRY(Tensor out, wide.to(args.tensor(0).dtype()));
+  return Value(std::move(out));
+}
+
+// Counting
+
+Result<Value> bincountKernel(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  if (self.dim() != 1 || !isIntegral(self.dtype())) return mismatch(args, "needs a vector of non-negative integers");
+  KERF_TRY(const auto values, integerValues(self));
+  const Tensor* weights = args.tensorIf(1);
+  std::int64_t size = args.integer(2);
+  for (std::int64_t value : values) {
+    if (value < 0 || value > (1LL << 32)) return mismatch(args, "element {} is out of range", value);
+    size = std::max(size, value + 1);
+  }
+  if (size < 0) return mismatch(args, "argument 'minlength' is negative");
+  Doubles shares(values.size(), 1.0);
+  if (weights) {
+    if (weights->numel() != self.numel()) return mismatch(args, "weights and input differ in size");
+    KERF_TRY(shares, doublesOf(*weights));
+  }
+  const DType dtype = !weights ? DType::Int64 : weights->dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
+  KERF_TRY(Tensor out, Tensor::zeros(dtype, {size}));
+  Doubles sums(std::size_t(size), 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[std::size_t(values[i])] += shares[i];
+  KERF_CHECK(writeValues(sums, out));
+  return Value(std::move(out));
+}
+
+Result<Value> histcShape(const BoundArguments& args) {
+  if (args.integer(1) <= 0) return mismatch(args, "argument 'bins' must be positive, got {}", args.integer(1));
+  return Value(metaTensor(args.tensor(0).dtype(), Sizes{args.integer(1)}));
+}
+Result<Value> histcKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Doubles x, doublesOf(args.tensor(0)));
+  double low = args.number(2), high = args.number(3);
+  if (low == high && !x.empty()) {
+    low = *std::ranges::min_element(x);
+    high = *std::ranges::max_element(x);
+  }
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  if (!std::isfinite(low) || !std::isfinite(high) || low > high)
+    return mismatch(args, "range [{}, {}] is not valid", low, high);
+  Doubles counts(std::size_t(args.integer(1)), 0.0);
+  const auto r = [dtype = out.dtype()](double value) { return roundedTo(dtype, value); };  // as PyTorch finds bins
+  low = r(low), high = r(high);
+  const double bins = r(double(counts.size())), span = r(high - low);
+  for (double value : x) {
+    if (!(value >= low && value <= high)) continue;
+    const auto bin = std::size_t(r(r(r(value - low) * bins) / span));
+    counts[std::min(bin, counts.size() - 1)] += 1;
+  }
+  KERF_CHECK(writeValues(counts, out));
+  return Value(std::move(out));
+}
+
+// bucketize(self, boundaries) and searchsorted(sorted, self)
+
+std::int64_t bucketOf(const double* begin, const double* end, double x, bool right) {
+  return (right ? std::upper_bound(begin, end, x) : std::lower_bound(begin, end, x)) - begin;
+}
+
+Result<Value> bucketShape(const BoundArguments& args) {
+  const bool bucketize = args.op->schema.name == "aten::bucketize";
+  const Tensor& self = args.tensor(bucketize ? 0 : 1);
+  return Value(metaTensor(args.boolean(2) ? DType::Int32 : DType::Int64, self.sizes()));
+}
+
+Result<Value> bucketizeKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  if (args.tensor(1).dim() != 1) return mismatch(args, "argument 'boundaries' must have 1 dimension");
+  KERF_TRY(const Doubles x, doublesOf(args.tensor(0)));
+  KERF_TRY(const Doubles boundaries, doublesOf(args.tensor(1)));
+  std::vector<std::int64_t> result;
+  for (double value : x)
+    result.push_back(bucketOf(boundaries.data(), boundaries.data() + boundaries.size(), value, args.boolean(3)));
+  KERF_CHECK(writeValues(result, out));
+  return Value(std::move(out));
+}
+
+Result<Value> searchKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  const Tensor &sorted = args.tensor(0), &self = args.tensor(1);
+  if (sorted.dim() == 0) return mismatch(args, "argument 'sorted_sequence' needs at least one dimension");
+  const bool shared = sorted.dim() == 1;
+  if (!shared &&
+      (self.dim() != sorted.dim() || !std::equal(self.sizes().begin(), self.sizes().end() - 1, sorted.sizes().begin())))
+    return mismatch(args, "leading dimensions of sorted_sequence and self must match");
+  Tensor sequence = sorted;
+  if (const Tensor* sorter = args.tensorIf(5)) {
+    if (sorter->sizes() != sorted.sizes()) return mismatch(args, "sorter and sorted_sequence differ in shape");
+    KERF_TRY(sequence, callTensorOp("aten.gather.default", {sorted, std::int64_t{-1}, *sorter}));
+  }
+  const bool right = args.boolean(3) || args.text(4) == "right";
+  KERF_TRY(const Doubles boundaries, doublesOf(sequence));
+  KERF_TRY(const Doubles x, doublesOf(self));
+  const std::int64_t width = sorted.sizes().back(),
+                     perRow = shared || self.dim() == 0 ? self.numel() : self.sizes().back();
+  std::vector<std::int64_t> result;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double* begin = boundaries.data() + (shared ? 0 : std::int64_t(i) / perRow * width);
+    result.push_back(bucketOf(begin, begin + width, x[i], right));
+  }
+  KERF_CHECK(writeValues(result, out));
+  return Value(std::move(out));
+}
+
+constexpr OpTrait data = OpTrait::DataDependent;
+constexpr OpTrait none = OpTrait::None;
+constexpr OpRow rows[] = {
+    {"aten::nonzero(Tensor self) -> Tensor", data, unknownShape, nonzeroKernel},
+    {"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", none, nonzeroStaticShape,
+     nonzeroStaticKernel},
+    {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", data, unknownShape, maskedSelectKernel},
+    {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
+     "-> Tensor",
+     none, isinShape, isinKernel},
+    {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", data, unknownShape,
+     repeatInterleaveKernel},
+    {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", data, unknownShape,
+     bincountKernel},
+    {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", none, histcShape, histcKernel},
+    {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+     none, bucketShape, bucketizeKernel},
+    {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
+     "side=None, "
+     "Tensor? sorter=None) -> Tensor",
+     none, bucketShape, searchKernel},
+};
+
+}  // namespace
+
+OpRows setOps() { return rows; }
+
+}  // namespace kerf::inline ops
