@@ -108,10 +108,4 @@ inline std::string textOf(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Recordings of PyTorch, if this checkout has them.
-inline fs::path corpus() {
-  const char* named = std::getenv("KERF_CORPUS");
-  return named != nullptr ? fs::path(named) : fs::path(KERF_SOURCE_DIR) / "../shared/corpus";
-}
-
 }  // namespace kerf::cli

@@ -1,6 +1,7 @@
 // Captures of any kind from the command line: import, ls, show, '#', --sym, --follow.
 #include <algorithm>
 
+#include "engine/support/recordings.h"
 #include "tests/support/cli_test.h"
 #include "tests/support/trace_fixture.h"
 
@@ -233,8 +234,7 @@ TEST_F(CaptureTest, ALargeFileStaysWhereItIsAndMustNotChange) {
 }
 
 TEST_F(CaptureTest, AStoredFolderKeepsItsStorages) {
-  const auto source = corpus() / "variety/dynamic_mlp/dynamo";
-  if (!fs::exists(source)) GTEST_SKIP() << "no recordings at " << corpus() << "; set KERF_CORPUS";
+  const auto source = recordingsFolder() / "variety/dynamic_mlp/dynamo";
   fs::copy(source, folder / "dynamo", fs::copy_options::recursive);
   ASSERT_EQ(run({"run", (folder / "dynamo").string(), "--save", (folder / "a.safetensors").string()}).errors, "");
   ASSERT_EQ(run({"import", (folder / "dynamo").string()}).status, 0);
