@@ -9,7 +9,7 @@ readonly packages=(
   # tools
   git cmake ninja-build g++ ccache mold graphviz
   # libraries (resources/docs/architecture.md, Dependencies)
-  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev libxxhash-dev libzip-dev zlib1g-dev
+  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev libxxhash-dev zlib1g-dev
   libsqlite3-dev libsqlitecpp-dev libopenblas-dev liblapacke-dev libdnnl-dev libboost-graph-dev llvm-19-dev
   # the window
   qt6-base-dev libqt6opengl6-dev qt6-svg-dev qt6-charts-dev libgl1 libgl-dev fonts-dejavu-core xvfb xauth

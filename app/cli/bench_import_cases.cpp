@@ -18,8 +18,8 @@
 
 #include "app/cli/child_process.h"
 #include "app/cli/interrupts.h"
-#include "engine/capture/archive/zip_directory.h"
-#include "engine/capture/archive/zip_writer.h"
+#include "engine/tensor/zip_directory.h"
+#include "engine/tensor/zip_writer.h"
 #include "engine/capture/common/capture.h"
 #include "engine/tensor/mapped_file.h"
 

@@ -3,8 +3,9 @@
 #include <vector>
 
 #include "app/cli/export_formats.h"
-#include "engine/capture/archive/zip_writer.h"
+#include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
+#include "engine/tensor/zip_writer.h"
 
 namespace kerf::cli {
 

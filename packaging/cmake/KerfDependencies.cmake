@@ -6,7 +6,7 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(OpenSSL REQUIRED)
-# Debian's CMake files for libzip and oneDNN ask for things of other packages (command-line tools, OpenCL) and fail without
+# Debian's CMake files for oneDNN and LAPACKE ask for things of other packages (OpenCL, static libraries) and fail without
 # them, so the libraries are found by themselves.
 function(kerf_find_library target header library)
   find_path(${library}_HEADER ${header} REQUIRED)
@@ -15,7 +15,6 @@ function(kerf_find_library target header library)
   set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${${library}_LIBRARY}
                         INTERFACE_INCLUDE_DIRECTORIES ${${library}_HEADER})
 endfunction()
-kerf_find_library(libzip::zip zip.h zip)
 kerf_find_library(DNNL::dnnl dnnl.hpp dnnl)
 kerf_find_library(lapacke::lapacke lapacke.h lapacke)
 file(STRINGS ${dnnl_HEADER}/oneapi/dnnl/dnnl_version.h dnnl_numbers REGEX "define DNNL_VERSION_(MAJOR|MINOR|PATCH) ")

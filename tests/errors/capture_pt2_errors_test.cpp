@@ -3,8 +3,8 @@
 
 #include <sys/resource.h>
 
-#include "engine/capture/archive/zip_inflate.h"
-#include "engine/capture/archive/zip_writer.h"
+#include "engine/tensor/zip_inflate.h"
+#include "engine/tensor/zip_writer.h"
 #include "engine/capture/importers.h"
 #include "engine/capture/pt2/archive.h"
 #include "engine/capture/pt2/pickle.h"

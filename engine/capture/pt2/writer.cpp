@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 
-#include "engine/capture/archive/zip_writer.h"
 #include "engine/capture/pt2/argument_writer.h"
 #include "engine/capture/pt2/json.h"
 #include "engine/capture/pt2/sample_writer.h"
@@ -12,7 +11,9 @@
 #include "engine/capture/pt2/signature_writer.h"
 #include "engine/capture/pt2/stock_ops.h"
 #include "engine/support/hash.h"
+#include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
+#include "engine/tensor/zip_writer.h"
 
 namespace kerf::inline capture {
 namespace pt2 {
