@@ -16,7 +16,6 @@ std::optional<Value> valueOf(const ValueMeta& meta) {
     auto sizes = tensor->concreteSizes();
     auto strides = tensor->concreteStrides();
     if (!sizes || !strides) return {};
-    if (strides->size() != sizes->size()) strides = contiguousStrides(*sizes);  // annotated without strides
     Tensor result = metaTensor(tensor->dtype, std::move(*sizes), std::move(*strides), tensor->storageOffset);
     result.setDevice(tensor->device);
     return Value(std::move(result));
