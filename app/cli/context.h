@@ -25,6 +25,7 @@ using Json = nlohmann::ordered_json;
 struct Context {
   bool json = false;
   bool verbose = false;
+  int verbosity = 0;      ///< how often -v was given
   std::string storePath;  ///< --store; empty: Store::defaultPath()
 
   /// Opens the store on first use.

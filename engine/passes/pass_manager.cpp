@@ -5,6 +5,7 @@
 #include "engine/passes/cse.h"
 #include "engine/passes/dce.h"
 #include "engine/passes/no_op_removal.h"
+#include "engine/support/log.h"
 
 namespace kerf::inline passes {
 
@@ -47,6 +48,11 @@ Result<void> runOnCopy(const Pass& pass, const std::vector<PassObserver*>& obser
   return lintAfter(pass, module.graph);
 }
 
+void logPass(const PassRecord& record) {
+  logAt(LogCategory::Passes, record.changed ? LogLevel::Debug : LogLevel::Trace, "{}: {} to {} nodes in {:.3f} ms",
+        record.name, record.nodesBefore, record.nodesAfter, double(record.time.count()) / 1e6);
+}
+
 }  // namespace
 
 Result<GraphModule> PassManager::run(const GraphModule& module, std::vector<PassRecord>* records) const {
@@ -74,6 +80,7 @@ Result<GraphModule> PassManager::run(const GraphModule& module, std::vector<Pass
     record.after = snapshot;
     record.nodesAfter = current.graph.size();
     for (PassObserver* observer : m_observers) observer->afterPass(record, current);
+    logPass(record);
     if (records) records->push_back(std::move(record));
   }
   return current;

@@ -7,6 +7,7 @@
 #include "engine/pipeline/link_program.h"
 #include "engine/pipeline/planted_ops.h"
 #include "engine/pipeline/planted_pass.h"
+#include "engine/support/log.h"
 
 namespace kerf::inline pipeline {
 namespace {
@@ -20,6 +21,7 @@ class Stages {
     const auto now = std::chrono::steady_clock::now();
     m_times.push_back({stage, now - m_start - elsewhere});
     m_start = now;
+    logAt(LogCategory::Compile, LogLevel::Debug, "{}: {:.3f} ms", stage, double(m_times.back().time.count()) / 1e6);
     if (m_stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped after {}", stage);
     return {};
   }

@@ -35,6 +35,9 @@ class LogLevels {
   /// BadUsage for an unknown level or category.
   static Result<LogLevels> parse(std::string_view text, LogLevels base);
 
+  /// $KERF_LOG over `base`.
+  static Result<LogLevels> fromEnvironment(LogLevels base);
+
   LogLevel of(LogCategory category) const { return m_levels[std::size_t(category)]; }
   void set(LogCategory category, LogLevel level) { m_levels[std::size_t(category)] = level; }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "engine/support/log.h"
@@ -37,6 +38,13 @@ Result<LogLevels> LogLevels::parse(std::string_view text, LogLevels base) {
     }
   }
   return base;
+}
+
+Result<LogLevels> LogLevels::fromEnvironment(LogLevels base) {
+  const char* text = std::getenv("KERF_LOG");
+  auto levels = parse(text != nullptr ? text : "", base);
+  if (!levels) levels.error().while_("reading KERF_LOG");
+  return levels;
 }
 
 }  // namespace kerf::inline support

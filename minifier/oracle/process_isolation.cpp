@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "engine/mathlib/math_threads.h"
+#include "engine/support/log.h"
 #include "engine/support/thread_pool.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -154,6 +155,13 @@ bool takePayload(const std::string& received, std::string& payload) {
   return true;
 }
 
+void logEnd(const Child& child, const IsolatedOutcome& outcome) {
+  static constexpr std::array<const char*, 4> ends{"ended", "crashed", "was out of time", "was cancelled"};
+  logAt(LogCategory::Run, LogLevel::Debug, "process {} {} after {:.1f} ms{}", child.pid,
+        ends.at(std::size_t(outcome.exit)), double(outcome.time.count()) / 1e6,
+        outcome.exit == IsolatedExit::Crashed ? " by " + outcome.signalName() : "");
+}
+
 }  // namespace
 
 std::string IsolatedOutcome::signalName() const {
@@ -181,6 +189,7 @@ Result<IsolatedOutcome> runIsolated(const std::function<std::string()>& body, co
     outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     if (outcome.signal == SIGXCPU) outcome.exit = IsolatedExit::TimedOut;
   }
+  logEnd(child, outcome);
   return outcome;
 }
 
