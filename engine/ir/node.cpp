@@ -60,6 +60,10 @@ std::optional<Sizes> TensorMeta::concreteStrides() const {
   return known ? std::optional(contiguousStrides(*known)) : std::nullopt;
 }
 
+bool Node::isUnnumberedCall(OpId op) const {
+  return m_op == Opcode::CallFunction && op && canonicalOpName(m_target) == opName(op);
+}
+
 std::shared_ptr<const NodeMeta> Node::emptyMeta() {
   static const auto empty = std::make_shared<const NodeMeta>();
   return empty;

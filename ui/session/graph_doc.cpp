@@ -118,7 +118,7 @@ void fillMeta(NodeDoc& doc, const Node& node, const QString& sourceFile) {
 
 NodeDoc nodeDoc(const Graph& graph, const Node& node, const QString& sourceFile) {
   NodeDoc doc;
-  const OpInfo* info = node.op() == Opcode::CallFunction ? findOp(node.target()) : nullptr;
+  const OpInfo* info = findOp(node);
   doc.name = text(node.name());
   doc.opcode = text(opcodeName(node.op()));
   doc.target = text(node.target());

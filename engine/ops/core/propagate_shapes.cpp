@@ -4,7 +4,6 @@
 
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/core/shape_caller.h"
 #include "engine/ops/core/symbolic_results.h"
 
 namespace kerf::inline ops {
@@ -64,7 +63,7 @@ class NestedShapes : public SubgraphCaller {
   Result<Value> callSubgraph(std::string_view path, const ValueList& args) const override {
     const Submodule* found = m_module.submodule(path);
     if (found == nullptr || !found->graph) return fail(ErrorCode::UnsupportedOp, "no nested graph '{}'", path);
-    Interpreter interpreter(*found->graph, shapeCaller());
+    Interpreter interpreter(*found->graph, shapeOps());
     interpreter.limits.nodes = m_budget;
     auto result = interpreter.run(args);
     m_budget = std::max<std::int64_t>(m_budget - interpreter.nodesRun(), 0);
@@ -116,15 +115,15 @@ class Propagation {
     auto result = call(node, args, kwargs);
     if (result) return store(id, *result);
     // Of ops in the table an error is the graph's; elsewhere it may be the guess at a Python function's arguments.
-    const bool certain = findOp(node.target()) != nullptr && result.error().code != ErrorCode::UnsupportedOp;
+    const bool certain = findOp(node) != nullptr && result.error().code != ErrorCode::UnsupportedOp;
     return certain ? Result<void>(failAt(node, std::move(result).error())) : keep(id);
   }
 
   Result<Value> call(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
-    if (node.op() == Opcode::CallMethod) return shapeCaller().call("method." + node.target(), args, kwargs);
+    if (node.op() == Opcode::CallMethod) return shapeOps().call("method." + node.target(), args, kwargs);
     if (isHigherOrder(node.target()))
-      return shapeCaller().callHigherOrder(node.target(), args, kwargs, NestedShapes(m_module, m_nestedBudget));
-    return shapeCaller().call(node.target(), args, kwargs);
+      return shapeOps().callHigherOrder(node.target(), args, kwargs, NestedShapes(m_module, m_nestedBudget));
+    return shapeOps().call(node.target(), args, kwargs);
   }
 
   std::unexpected<Error> failAt(const Node& node, Error error) {
