@@ -16,11 +16,8 @@
 
 #include "engine/mathlib/math_threads.h"
 #include "engine/support/log.h"
+#include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KERF_UNLIMITED_ADDRESS_SPACE 1
-#endif
 
 namespace kerf::inline minifier::inline oracle {
 namespace {
@@ -50,11 +47,8 @@ void restrictChild(const IsolationLimits& limits, std::int64_t inheritedBytes) {
   limit(RLIMIT_CORE, 0);
   if (!limits.limitResources) return;
   limit(RLIMIT_CPU, static_cast<rlim_t>(limits.timeout.count() / 1000 + 2));
-#ifdef KERF_UNLIMITED_ADDRESS_SPACE
-  (void)inheritedBytes;  // sanitizers map terabytes of shadow memory
-#else
-  limit(RLIMIT_AS, static_cast<rlim_t>(inheritedBytes + limits.memoryBytes));
-#endif
+  constexpr bool mapsTerabytes = addressSanitizer || threadSanitizer;  // of shadow memory
+  if (!mapsTerabytes) limit(RLIMIT_AS, static_cast<rlim_t>(inheritedBytes + limits.memoryBytes));
 }
 
 void detachFromTerminal() {

@@ -22,7 +22,7 @@ class LogPanelTest : public testing::Test {
   void SetUp() override { setLogLevels(LogLevels(LogLevel::Info)); }
   void TearDown() override { setLogLevels(LogLevels()); }
   void arrive(std::size_t messages) {
-    ASSERT_TRUE(test::waitFor([&] { return feed.messages().size() >= messages; }, 5000));
+    ASSERT_TRUE(test::waitFor([&] { return feed.messages().size() >= messages; }));
   }
   int shown() { return panel.table().model()->rowCount(); }
 
@@ -77,7 +77,7 @@ TEST_F(LogPanelTest, ClearsAndCopies) {
 
 TEST_F(LogPanelTest, KeepsTheLastThousands) {
   for (int i = 0; i < 7000; ++i) logAt(LogCategory::Run, LogLevel::Info, "{}", i);
-  ASSERT_TRUE(test::waitFor([&] { return !feed.messages().empty() && feed.messages().back().text == "6999"; }, 5000));
+  ASSERT_TRUE(test::waitFor([&] { return !feed.messages().empty() && feed.messages().back().text == "6999"; }));
   EXPECT_EQ(feed.messages().size(), 5000u);
   EXPECT_EQ(feed.messages().front().text.toStdString(), "2000");
 }
@@ -90,7 +90,7 @@ TEST(StudioLog, TheWindowLogsWhatItOpens) {
   auto* panel = window.findChild<LogPanel*>();
   ASSERT_NE(panel, nullptr);
   panel->level().setCurrentText("debug");
-  ASSERT_TRUE(test::waitFor([&] { return panel->table().text().contains("repro with 1 graphs"); }, 5000));
+  ASSERT_TRUE(test::waitFor([&] { return panel->table().text().contains("repro with 1 graphs"); }));
   EXPECT_TRUE(panel->table().text().contains("layout"));
   setLogLevels(LogLevels());
 }

@@ -256,13 +256,16 @@ TEST_F(CaptureTest, ALogInsideAFolderIsImportedOnce) {
 TEST_F(CaptureTest, AnInterruptedImportLeavesNothing) {
   const auto file = log("large.log");
   std::string text = traceFixture;
-  for (int i = 0; i < 12; ++i) text += text;
+  for (int i = 0; i < 13; ++i) text += text;
   write("large.log", text);
   setenv("KERF_STORE", store().c_str(), 1);
+  setenv("KERF_LOG", "import=debug", 1);
   RunningKerf importing(kerf, {"import", file.string(), "--parse"}, folder / "output");
-  usleep(60'000);
+  unsetenv("KERF_LOG");
+  const bool began = waitUntil([&] { return textOf(folder / "output.err").contains("recognised as"); });
   importing.signal(SIGINT);
   const int status = importing.wait();
+  EXPECT_TRUE(began);
   const auto captures = runJson({"ls", "captures"})["captures"];
   if (status == 0) GTEST_SKIP() << "the import was faster than the signal";
   EXPECT_EQ(status, 3);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
 #include "minifier/oracle/process_isolation.h"
 
@@ -45,7 +46,7 @@ TEST(RunIsolated, AHangEndsAtItsTimeout) {
       },
       limits);
   EXPECT_EQ(outcome->exit, IsolatedExit::TimedOut);
-  EXPECT_LT(outcome->time, 5s);
+  EXPECT_GE(outcome->time, limits.timeout);
 }
 
 TEST(RunIsolated, MemoryBeyondTheLimitDoesNotTakeTheParentDown) {
@@ -53,9 +54,9 @@ TEST(RunIsolated, MemoryBeyondTheLimitDoesNotTakeTheParentDown) {
   limits.memoryBytes = 64 << 20;
   const auto outcome = runIsolated(
       []() -> std::string { return std::malloc(std::size_t{8} << 30) == nullptr ? "refused" : "granted"; }, limits);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_EQ(outcome->payload, "refused");
-#endif
+  if (!addressSanitizer && !threadSanitizer) {  // they map terabytes, so that nothing is limited
+    EXPECT_EQ(outcome->payload, "refused");
+  }
 }
 
 TEST(RunIsolated, StopKillsTheChild) {
@@ -66,12 +67,11 @@ TEST(RunIsolated, StopKillsTheChild) {
   });
   const auto outcome = runIsolated(
       []() -> std::string {
-        std::this_thread::sleep_for(10s);
+        std::this_thread::sleep_for(1h);
         return "late";
       },
-      {}, source.get_token());
+      {.timeout = 1h}, source.get_token());
   EXPECT_EQ(outcome->exit, IsolatedExit::Cancelled);
-  EXPECT_LT(outcome->time, 5s);
 }
 
 TEST(RunIsolated, ChildrenSideBySideDoNotMixTheirAnswers) {
