@@ -10,6 +10,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -gline-tables-only -fno-omit-frame-pointer")
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # std::stable_sort of GCC's own library uses what that library calls deprecated
@@ -18,9 +19,15 @@ endif()
 if(KERF_WERROR)
   add_compile_options(-Werror)
 endif()
+if(CMAKE_INTERPROCEDURAL_OPTIMIZATION)  # the linker sees all types: one name must be one type
+  add_link_options(-Wodr -Werror=odr -Werror=lto-type-mismatch)
+endif()
 if(KERF_SANITIZE)
-  add_compile_options(-fsanitize=${KERF_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_compile_options(-fsanitize=${KERF_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${KERF_SANITIZE})
+endif()
+if(KERF_FUZZ)  # the coverage that fuzz targets watch; everywhere, because precompiled headers are shared
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 find_program(KERF_CCACHE ccache)
@@ -45,6 +52,12 @@ set(KERF_PCH <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <
 # a clean build minutes shorter.
 set(KERF_QUICK $<$<CONFIG:Release>:-O1>)
 
+# Seconds for one test. Sanitized code is slow, and so is a machine that builds beside it.
+set(KERF_TEST_TIMEOUT 300)
+if(KERF_SANITIZE)
+  set(KERF_TEST_TIMEOUT 900)
+endif()
+
 function(kerf_precompile target pch)
   if(NOT TARGET ${pch})
     file(WRITE ${CMAKE_BINARY_DIR}/pch/${pch}.cpp "")
@@ -68,7 +81,8 @@ function(kerf_vectorise)
   foreach(file ${ARGN})
     list(APPEND files ${CMAKE_SOURCE_DIR}/${file})
   endforeach()
-  set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math"
+  set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS
+                              "$<$<CONFIG:Release,RelWithDebInfo>:-O3>;-fno-math-errno;-fno-trapping-math"
                               SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
@@ -107,5 +121,5 @@ function(kerf_test name)
   target_compile_options(${name} PRIVATE ${KERF_QUICK})
   kerf_precompile(${name} kerf_test_pch <gtest/gtest.h> <gmock/gmock.h> <nlohmann/json.hpp>)
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${KERF_TEST_TIMEOUT})
 endfunction()

@@ -26,7 +26,6 @@ find_package(SQLiteCpp REQUIRED)
 find_package(CLI11 QUIET)
 find_package(GTest QUIET)
 find_package(benchmark QUIET)
-find_package(Boost 1.74 QUIET)
 
 find_library(KERF_OPENBLAS openblas REQUIRED)
 find_path(KERF_OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu/openblas-pthread x86_64-linux-gnu REQUIRED)
