@@ -54,7 +54,7 @@ find_package(Python3 3.11 QUIET COMPONENTS Development.Embed)
 if(KERF_STUDIO)
   find_package(Qt6 6.4 QUIET COMPONENTS Widgets Svg SvgWidgets Charts Test)
 endif()
-if(KERF_REQUIRE_STUDIO AND NOT Qt6_FOUND)
+if(KERF_STUDIO AND KERF_REQUIRE_STUDIO AND NOT Qt6_FOUND)
   message(FATAL_ERROR "kerf-studio is wanted, but Qt 6.4 (Widgets, Svg, SvgWidgets, Charts, Test) is not complete: "
                       "packaging/bootstrap.sh names the packages")
 endif()

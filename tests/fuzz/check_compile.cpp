@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/accuracy/same_two_models.h"
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/importers.h"

@@ -13,6 +13,8 @@ readonly here
 readonly shown=12000  # characters of an input that are printed; larger ones stay in the file
 cd "$out" || exit 3
 
+cores=$(nproc)  # which OMP_NUM_THREADS would change
+readonly cores
 # What is found must depend on the input alone: one thread, and no two runs with other addresses.
 export KERF_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 same_addresses=()
@@ -51,7 +53,7 @@ explain() {
 }
 
 while read -r name seeds runs; do
-  while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+  while (($(jobs -rp | wc -l) >= cores)); do wait -n; done
   rm -f "$name.status"
   fuzz "$name" "$seeds" "$runs" &
 done <targets
