@@ -17,6 +17,7 @@ void addExport(CommandLine& line);
 void addImport(CommandLine& line);
 void addLs(CommandLine& line);
 void addMinify(CommandLine& line);
+void addOps(CommandLine& line);
 void addPasses(CommandLine& line);
 void addRun(CommandLine& line);
 void addShow(CommandLine& line);

@@ -198,7 +198,7 @@ class Classifier {
     info.base = source.operandNodes[0];
     info.viewCall = call;
     info.item = int(item);
-    info.needsLayout = source.bound.op->schema.name == "aten::as_strided";
+    info.needsLayout = source.bound.op->id == "aten.as_strided.default"_op;
     info.kind = ValueKind::View;
     if (info.needsLayout) return {};
     BoundArguments bound = source.bound;

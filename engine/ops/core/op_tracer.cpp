@@ -139,7 +139,7 @@ Result<Value> OpTracer::decompose(const OpInfo& op, const ValueList& args, const
   KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
   if (inventsNumbers(bound, args))
     return fail(ErrorCode::UnsupportedOp, "{}: a number of a program is a tensor's element", op.schema.qualifiedName());
-  return op.composite(bound, OpRunner(*this));
+  return op.decomposition(bound, OpRunner(*this));
 }
 
 Result<Value> OpTracer::call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const {
@@ -152,7 +152,7 @@ Result<Value> OpTracer::call(const OpTarget& target, const ValueList& args, cons
     if (args[0].isList()) return referenceOps().call(op->id, args, kwargs);
     return callPythonLevel("operator.getitem", args, kwargs, *this);
   }
-  if (op->composite && m_decomposes(*op)) return decompose(*op, args, kwargs);
+  if (op->decomposition && m_decomposes(*op)) return decompose(*op, args, kwargs);
   return record(*op, args, kwargs);
 }
 
@@ -169,8 +169,8 @@ Result<GraphModule> traceCall(const OpInfo& op, const ValueList& args, const Key
   for (std::size_t i = 0; i < bound.values.size(); ++i) {
     KERF_TRY(bound.values[i], tracer.placeholder(op.schema.arguments[i].name, bound.values[i]));
   }
-  Result<Value> result = fail(ErrorCode::UnsupportedOp, "{} is no program", op.schema.qualifiedName());
-  if (op.composite) result = op.composite(bound, OpRunner(tracer));
+  Result<Value> result = fail(ErrorCode::UnsupportedOp, "{} has no decomposition", op.schema.qualifiedName());
+  if (op.decomposition) result = op.decomposition(bound, OpRunner(tracer));
   KERF_CHECK(result);
   KERF_TRY(Argument output, tracer.argumentOf(*result));
   module.graph.output(std::move(output));

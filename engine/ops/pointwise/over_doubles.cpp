@@ -1,16 +1,14 @@
-// Ops that are small programs over other ops or over plain doubles.
+// Element-wise ops whose elements are doubles: logit, polygamma, frexp, glu and backwards of activations.
 #include <cmath>
 
 #include "engine/ops/core/doubles.h"
-#include "engine/ops/core/op_row.h"
 #include "engine/ops/core/type_promotion.h"
-#include "engine/ops/index/indexing.h"
 #include "engine/ops/index/views.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/pointwise/families.h"
 #include "engine/ops/pointwise/special_functions.h"
 #include "engine/tensor/copy.h"
-#include "engine/tensor/dispatch.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -196,98 +194,6 @@ Result<Value> preluBackwardKernel(const BoundArguments& args) {
   return tensorList(outs);
 }
 
-// Whole-tensor comparisons
-
-Result<Value> boolShape(const BoundArguments& args) {
-  return fail(ErrorCode::UnsupportedOp, "{}: the result depends on values", args.opName());
-}
-Result<Value> equalKernel(const BoundArguments& args) {
-  if (args.tensor(0).sizes() != args.tensor(1).sizes()) return Value(false);
-  KERF_TRY(const Tensor same, callTensorOp("aten.eq.Tensor"_op, {args.values[0], args.values[1]}));
-  KERF_TRY(const Tensor all, callTensorOp("aten.all.default"_op, {same}));
-  return Value(all.itemAsInt() != 0);
-}
-Result<Value> allcloseKernel(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, broadcastSizes(args.tensor(0).sizes(), args.tensor(1).sizes()));
-  KERF_TRY(const Doubles a, doublesOf(args.tensor(0), sizes));
-  KERF_TRY(const Doubles b, doublesOf(args.tensor(1), sizes));
-  const double relative = args.number(2), absolute = args.number(3);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool bothNan = std::isnan(a[i]) && std::isnan(b[i]) && args.boolean(4);
-    const bool close =
-        a[i] == b[i] || (std::isfinite(b[i]) && std::abs(a[i] - b[i]) <= absolute + relative * std::abs(b[i]));
-    if (!bothNan && !close) return Value(false);
-  }
-  return Value(true);
-}
-
-Result<Value> distShape(const BoundArguments& args) {
-  KERF_TRY(const Value difference, inferShapes("aten.sub.Tensor"_op, {args.values[0], args.values[1]}, {}));
-  return inferShapes("aten.linalg_vector_norm.default"_op, {difference, args.values[2]}, {});
-}
-Result<Value> distKernel(const BoundArguments& args) {
-  KERF_TRY(const Tensor difference, callTensorOp("aten.sub.Tensor"_op, {args.values[0], args.values[1]}));
-  return callOp("aten.linalg_vector_norm.default"_op, {difference, args.values[2]});
-}
-
-// Shuffles: views of split dimensions, copied
-
-struct Shuffle {
-  Sizes split, order, joined;
-};
-
-Result<Tensor> shuffled(const Tensor& self, const Shuffle& plan) {
-  KERF_TRY(const Tensor flat, self.contiguous());
-  KERF_TRY(const Tensor turned,
-           permuteView(flat.viewAs(plan.split, contiguousStrides(plan.split), flat.offset()), plan.order).clone());
-  return turned.viewAs(plan.joined, contiguousStrides(plan.joined), turned.offset());
-}
-
-/// Leading dimensions count as one batch.
-Result<Shuffle> shufflePlan(const BoundArguments& args) {
-  const Tensor& self = args.tensor(0);
-  const std::int64_t factor = args.integer(1);
-  const std::string& name = args.op->schema.name;
-  const std::size_t needed = name == "aten::channel_shuffle" ? 2 : 3;
-  if (self.sizes().size() < needed || factor <= 0 || factor > (1 << 20))
-    return mismatch(args, "needs {} dimensions and a positive factor", needed);
-  Shuffle plan;
-  if (name == "aten::channel_shuffle") {
-    const std::int64_t channels = self.size(1),
-                       area = self.size(0) * channels == 0 ? 0 : self.numel() / self.size(0) / channels;
-    if (channels % factor != 0) return mismatch(args, "{} channels do not divide into {} groups", channels, factor);
-    return Shuffle{{self.size(0), factor, channels / factor, area}, {0, 2, 1, 3}, self.sizes()};
-  }
-  const std::size_t rank = self.sizes().size();
-  const std::int64_t c = self.sizes()[rank - 3], h = self.sizes()[rank - 2], w = self.sizes()[rank - 1];
-  std::int64_t batch = 1;
-  plan.joined.assign(self.sizes().begin(), self.sizes().end() - 3);
-  for (std::int64_t size : plan.joined) batch *= size;
-  if (name == "aten::pixel_shuffle") {
-    if (c % (factor * factor) != 0) return mismatch(args, "{} channels are no multiple of {}", c, factor * factor);
-    plan.split = {batch, c / (factor * factor), factor, factor, h, w};
-    plan.order = {0, 1, 4, 2, 5, 3};
-    plan.joined.insert(plan.joined.end(), {c / (factor * factor), h * factor, w * factor});
-    return plan;
-  }
-  if (h % factor != 0 || w % factor != 0)
-    return mismatch(args, "height {} and width {} must be multiples of {}", h, w, factor);
-  plan.split = {batch, c, h / factor, factor, w / factor, factor};
-  plan.order = {0, 1, 3, 5, 2, 4};
-  plan.joined.insert(plan.joined.end(), {c * factor * factor, h / factor, w / factor});
-  return plan;
-}
-
-Result<Value> shuffleShape(const BoundArguments& args) {
-  KERF_TRY(const Shuffle plan, shufflePlan(args));
-  return Value(metaTensor(args.tensor(0).dtype(), plan.joined));
-}
-Result<Value> shuffleKernel(const BoundArguments& args) {
-  KERF_TRY(const Shuffle plan, shufflePlan(args));
-  KERF_TRY(Tensor out, shuffled(args.tensor(0), plan));
-  return Value(std::move(out));
-}
-
 // glu(self, dim): first half times sigmoid of the second
 
 Result<Value> gluShape(const BoundArguments& args) {
@@ -313,54 +219,6 @@ Result<Value> gluKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-// diag_embed and block_diag
-
-Result<Value> diagEmbedShape(const BoundArguments& args) {
-  const Tensor& self = args.tensor(0);
-  if (self.dim() == 0) return mismatch(args, "needs at least one dimension");
-  KERF_TRY(const Sizes dims, wrapDims(args, {args.integer(2), args.integer(3)}, self.dim() + 1));
-  const std::int64_t offset = args.integer(1);
-  if (offset > (1LL << 40) || offset < -(1LL << 40))
-    return fail(ErrorCode::TooLarge, "{}: offset {}", args.opName(), offset);
-  const std::int64_t side = self.sizes().back() + std::abs(offset);
-  Sizes sizes(self.sizes().begin(), self.sizes().end() - 1);
-  for (std::int64_t dim : {std::min(dims[0], dims[1]), std::max(dims[0], dims[1])})
-    sizes.insert(sizes.begin() + dim, side);
-  return Value(metaTensor(self.dtype(), sizes));
-}
-Result<Value> diagEmbedKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeOutput(args));
-  KERF_TRY(const Tensor diagonal, diagonalView(args, out, args.integer(1), args.integer(2), args.integer(3)));
-  KERF_CHECK(copyElements(args.tensor(0), diagonal));
-  return Value(std::move(out));
-}
-
-Result<Value> blockDiagShape(const BoundArguments& args) {
-  Sizes sizes{0, 0};
-  ResultType type;
-  for (const Tensor& tensor : args.tensors(0)) {
-    if (tensor.dim() > 2) return mismatch(args, "tensors must have at most 2 dimensions, got {}", tensor.dim());
-    type.add(Value(metaTensor(tensor.dtype(), Sizes{1})));
-    sizes[0] += tensor.dim() == 2 ? tensor.size(0) : 1;
-    sizes[1] += tensor.dim() == 0 ? 1 : tensor.sizes().back();
-  }
-  if (args.tensors(0).empty()) sizes = {1, 0};
-  return Value(metaTensor(type.dtype(), sizes));
-}
-Result<Value> blockDiagKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeOutput(args));
-  std::int64_t row = 0, column = 0;
-  for (const Tensor& tensor : args.tensors(0)) {
-    const Sizes sizes{tensor.dim() == 2 ? tensor.size(0) : 1, tensor.dim() == 0 ? 1 : tensor.sizes().back()};
-    const Sizes strides{tensor.dim() == 2 ? tensor.stride(0) : 0, tensor.dim() == 0 ? 0 : tensor.strides().back()};
-    const Tensor block = out.viewAs(sizes, out.strides(), out.offset() + row * out.stride(0) + column * out.stride(1));
-    KERF_CHECK(copyElements(tensor.viewAs(sizes, strides, tensor.offset()), block));
-    row += sizes[0];
-    column += sizes[1];
-  }
-  return Value(std::move(out));
-}
-
 constexpr OpTrait none = OpTrait::None;
 constexpr OpTrait pointwise = OpTrait::Pointwise;
 constexpr OpRow rows[] = {
@@ -381,22 +239,11 @@ constexpr OpRow rows[] = {
      pointwise, elementShape, rreluBackwardKernel},
     {"aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", pointwise,
      preluBackwardShape, preluBackwardKernel},
-    {"aten::equal(Tensor self, Tensor other) -> bool", OpTrait::DataDependent, boolShape, equalKernel},
-    {"aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool "
-     "equal_nan=False) -> bool",
-     OpTrait::DataDependent, boolShape, allcloseKernel},
-    {"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", OpTrait::Reduction, distShape, distKernel},
-    {"aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", none, shuffleShape, shuffleKernel},
-    {"aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", none, shuffleShape, shuffleKernel},
-    {"aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", none, shuffleShape, shuffleKernel},
     {"aten::glu(Tensor self, int dim=-1) -> Tensor", none, gluShape, gluKernel},
-    {"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", none, diagEmbedShape,
-     diagEmbedKernel},
-    {"aten::block_diag(Tensor[] tensors) -> Tensor", none, blockDiagShape, blockDiagKernel},
 };
 
 }  // namespace
 
-OpRows elementProgramOps() { return rows; }
+OpRows overDoublesOps() { return rows; }
 
 }  // namespace kerf::inline ops
