@@ -16,11 +16,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/child_process.h"
-#include "app/cli/interrupts.h"
 #include "engine/capture/archive/zip_directory.h"
 #include "engine/capture/archive/zip_writer.h"
 #include "engine/capture/common/capture.h"
+#include "engine/process/program.h"
+#include "engine/process/temporary_folder.h"
 #include "engine/tensor/mapped_file.h"
 
 namespace kerf::cli {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "app/cli/context.h"
-#include "app/cli/interrupts.h"
 #include "engine/capture/common/capture.h"
+#include "engine/process/temporary_folder.h"
 
 namespace kerf::cli {
 

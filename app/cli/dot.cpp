@@ -1,6 +1,6 @@
 #include "app/cli/dot.h"
 
-#include "app/cli/child_process.h"
+#include "engine/process/program.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::cli {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "app/cli/context.h"
-#include "app/cli/interrupts.h"
 #include "engine/capture/common/capture.h"
 #include "engine/ir/symbolic.h"
+#include "engine/process/temporary_folder.h"
 
 namespace kerf::cli {
 

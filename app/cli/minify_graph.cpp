@@ -1,6 +1,6 @@
 #include "app/cli/minify_graph.h"
 
-#include "app/cli/child_process.h"
+#include "engine/process/program.h"
 #include "app/cli/compare_graph.h"
 #include "app/cli/reduction_log.h"
 #include "app/cli/store_verdicts.h"

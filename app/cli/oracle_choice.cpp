@@ -1,6 +1,6 @@
 #include "app/cli/oracle_choice.h"
 
-#include "app/cli/child_process.h"
+#include "engine/process/program.h"
 #include "app/cli/compare_graph.h"
 #include "minifier/oracle/command_oracle.h"
 #include "minifier/oracle/engine_oracle.h"

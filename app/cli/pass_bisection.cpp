@@ -18,11 +18,9 @@ class OnlyThese : public PassObserver {
   std::set<std::string> m_names;
 };
 
-constexpr std::string_view sameMark = "same";
-
-/// What differs, or "same". Runs in the child. An error of the reference itself begins with '!'.
-std::string compareWith(const Candidate& candidate, const EngineOracleOptions& options,
-                        const std::vector<std::string>& enabled) {
+/// What differs or failed in the compiled side; empty if nothing. Runs in the child.
+Result<std::string> compareWith(const Candidate& candidate, const EngineOracleOptions& options,
+                                const std::vector<std::string>& enabled) {
   OnlyThese filter(enabled);
   CompileOptions compile = options.compile;
   compile.keepArtifacts = false;
@@ -36,33 +34,32 @@ std::string compareWith(const Candidate& candidate, const EngineOracleOptions& o
   };
   const auto report = sameTwoModels(candidate.module, referenceOps(), compiled, candidate.inputs, options.compare);
   if (!failure.empty()) return failure;
-  if (!report) return "!" + report.error().text();
-  for (const auto& output : report->outputs) {
+  if (!report) return fail(report.error());
+  for (const auto& output : report->outputs)
     if (!output.same) return fmt::format("{}: {}", output.name, output.reason);
-  }
-  return std::string(sameMark);
+  return std::string();
 }
 
 Result<PassTrial> attempt(const Candidate& candidate, const EngineOracleOptions& options,
                           const std::vector<std::string>& enabled, std::stop_token stop) {
-  const auto body = [&] { return compareWith(candidate, options, enabled); };
-  KERF_TRY(const auto outcome, runIsolated(body, options.limits, stop));
-  PassTrial trial{enabled, false, outcome.payload};
-  switch (outcome.exit) {
-    case IsolatedExit::Finished:
+  const std::function body = [&](const SendEvent&) { return compareWith(candidate, options, enabled); };
+  KERF_TRY(auto ended, callIsolated<std::string>(body, options.limits, stop));
+  PassTrial trial{enabled, false, {}};
+  switch (ended.outcome.exit) {
+    case IsolatedExit::Finished: {
+      KERF_TRY(trial.detail, std::move(*ended.answer));
+      trial.same = trial.detail.empty();
       break;
+    }
     case IsolatedExit::Cancelled:
       return fail(ErrorCode::Cancelled, "stopped while bisecting passes");
     case IsolatedExit::TimedOut:
       trial.detail = "did not come to an end";
       break;
     case IsolatedExit::Crashed:
-      trial.detail = "crashed (" + outcome.signalName() + ")";
+      trial.detail = "crashed (" + ended.outcome.signalName() + ")";
       break;
   }
-  if (trial.detail.starts_with('!')) return fail(ErrorCode::RuntimeFailed, "{}", trial.detail.substr(1));
-  trial.same = trial.detail == sameMark;
-  if (trial.same) trial.detail.clear();
   return trial;
 }
 

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/child_process.h"
+#include "engine/process/program.h"
 
 namespace kerf::cli {
 

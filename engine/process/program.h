@@ -9,23 +9,24 @@
 
 #include "engine/support/result.h"
 
-namespace kerf::cli {
+namespace kerf::inline process {
 
 struct ProgramResult {
   int status = 0;  ///< exit status; 128 + signal if a signal ended it
   std::string output, errors;
 };
 
-/// Environment when the program is not there, cannot start or takes longer than `timeout`; Cancelled on stop.
+/// The program and its children end with this process. Environment when the program is not there, cannot start or takes
+/// longer than `timeout`; Cancelled on stop.
 Result<ProgramResult> runProgram(const std::vector<std::string>& command, const std::string& input,
                                  std::chrono::milliseconds timeout, std::stop_token stop = {});
 
-/// Starts a program that outlives kerf, in a session of its own.
+/// Starts a program that outlives this one, in a session of its own.
 Result<void> startDetached(const std::vector<std::string>& command);
 
 /// Full path of a program on PATH, or empty.
 std::filesystem::path findProgram(const std::string& name);
-/// Folder that holds the running kerf.
+/// Folder that holds the running program.
 std::filesystem::path programFolder();
 
-}  // namespace kerf::cli
+}  // namespace kerf::inline process

@@ -1,4 +1,4 @@
-#include "minifier/oracle/process_isolation.h"
+#include "engine/process/isolation.h"
 
 #include <array>
 #include <cerrno>
@@ -8,28 +8,27 @@
 #include <mutex>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/mathlib/math_threads.h"
+#include "engine/process/channel.h"
+#include "engine/process/guardian.h"
 #include "engine/support/thread_pool.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KERF_UNLIMITED_ADDRESS_SPACE 1
 #endif
 
-namespace kerf::inline minifier::inline oracle {
+namespace kerf::inline process {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t headerBytes = sizeof(std::uint64_t);
 
 struct Child {
   pid_t pid = -1;
-  int pipe = -1;
+  std::unique_ptr<Channel> pipe;
   Clock::time_point started;
 };
 
@@ -67,39 +66,27 @@ void detachFromTerminal() {
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
 }
 
-bool writeAll(int fd, const char* data, std::size_t size) {
-  while (size > 0) {
-    const ssize_t written = ::write(fd, data, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    data += written;
-    size -= std::size_t(written);
-  }
-  return true;
-}
+using Body = std::function<Frame(const SendEvent&)>;
 
-[[noreturn]] void runChild(const std::function<std::string()>& body, const IsolationLimits& limits, int pipe,
-                           pid_t parent, std::int64_t inheritedBytes) {
+[[noreturn]] void runChild(const Body& body, const IsolationLimits& limits, int pipe, pid_t parent,
+                           std::int64_t inheritedBytes) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   detachFromTerminal();
   restrictChild(limits, inheritedBytes);
-  setThreadCount(1);
-  setMathThreads(1);
-  const std::string payload = body();
-  const std::uint64_t size = payload.size();
-  const bool sent = writeAll(pipe, reinterpret_cast<const char*>(&size), headerBytes) &&
-                    writeAll(pipe, payload.data(), payload.size());
-  ::_exit(sent ? 0 : 1);
+  if (limits.threads > 0) setThreadCount(limits.threads);
+  Channel channel(pipe);
+  const Frame answer = body([&](std::string_view event) { (void)channel.send(FrameKind::Event, event); });
+  ::_exit(channel.send(answer.kind, answer.body) ? 0 : 1);
 }
 
 // Pipe and fork happen under one lock: a sibling forked in between would hold the write end and hide the child's end.
-Result<Child> startChild(const std::function<std::string()>& body, const IsolationLimits& limits) {
+Result<Child> startChild(const Body& body, const IsolationLimits& limits) {
   static std::mutex forking;
   std::lock_guard lock(forking);
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return fail(ErrorCode::Environment, "cannot make a pipe for a candidate process: {}", std::strerror(errno));
+    return fail(ErrorCode::Environment, "cannot make a pipe for a child process: {}", std::strerror(errno));
   const pid_t parent = ::getpid();
   const std::int64_t inheritedBytes = currentAddressSpace();
   const pid_t pid = ::fork();
@@ -108,50 +95,41 @@ Result<Child> startChild(const std::function<std::string()>& body, const Isolati
     runChild(body, limits, ends[1], parent, inheritedBytes);
   }
   ::close(ends[1]);
-  if (pid < 0) {
-    ::close(ends[0]);
-    return fail(ErrorCode::Environment, "cannot start a candidate process: {}", std::strerror(errno));
-  }
+  auto pipe = std::make_unique<Channel>(ends[0]);
+  if (pid < 0) return fail(ErrorCode::Environment, "cannot start a child process: {}", std::strerror(errno));
   ::setpgid(pid, pid);
-  return Child{pid, ends[0], Clock::now()};
+  guardGroup(pid);
+  return Child{pid, std::move(pipe), Clock::now()};
 }
 
 enum class ReadEnd { Closed, TimedOut, Cancelled };
 
-// Collects what the child writes until it closes the pipe, its time is over, or the caller wants to stop.
+/// Collects frames until the child closes its end, its time is over, or the caller wants to stop. A child whose memory
+/// went wrong may send anything: what is no frame counts as its end.
 ReadEnd readUntilClosed(const Child& child, const IsolationLimits& limits, const std::stop_token& stop,
-                        std::string& received) {
+                        const OnEvent& onEvent, std::optional<Frame>& answer) {
   const auto deadline = child.started + limits.timeout;
-  std::array<char, 65536> buffer{};
   for (;;) {
     if (stop.stop_requested()) return ReadEnd::Cancelled;
     if (Clock::now() >= deadline) return ReadEnd::TimedOut;
-    pollfd wait{child.pipe, POLLIN, 0};
-    const int ready = ::poll(&wait, 1, 20);
-    if (ready <= 0) continue;
-    const ssize_t size = ::read(child.pipe, buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return ReadEnd::Closed;
-    received.append(buffer.data(), std::size_t(size));
+    auto frame = child.pipe->receive(std::chrono::milliseconds(20));
+    if (!frame) return ReadEnd::Closed;
+    if (!*frame) continue;
+    if ((*frame)->kind != FrameKind::Event)
+      answer = std::move(*frame);
+    else if (onEvent)
+      onEvent((*frame)->body);
   }
 }
 
 int endChild(const Child& child, bool force) {
   if (force) ::kill(-child.pid, SIGKILL), ::kill(child.pid, SIGKILL);
-  ::close(child.pipe);
+  child.pipe->close();
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
+  releaseGroup(child.pid);
   return status;
-}
-
-bool takePayload(const std::string& received, std::string& payload) {
-  if (received.size() < headerBytes) return false;
-  std::uint64_t size = 0;
-  std::memcpy(&size, received.data(), headerBytes);
-  if (received.size() - headerBytes != size) return false;
-  payload = received.substr(headerBytes);
-  return true;
 }
 
 }  // namespace
@@ -162,26 +140,26 @@ std::string IsolatedOutcome::signalName() const {
   return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
 }
 
-Result<IsolatedOutcome> runIsolated(const std::function<std::string()>& body, const IsolationLimits& limits,
-                                    std::stop_token stop) {
+Result<IsolatedFrame> runIsolated(const Body& body, const IsolationLimits& limits, std::stop_token stop,
+                                  const OnEvent& onEvent) {
   KERF_TRY(const Child child, startChild(body, limits));
-  std::string received;
-  const ReadEnd end = readUntilClosed(child, limits, stop, received);
-  const int status = endChild(child, end != ReadEnd::Closed);
-  IsolatedOutcome outcome;
+  std::optional<Frame> answer;
+  const ReadEnd end = readUntilClosed(child, limits, stop, onEvent, answer);
+  const bool gone = end == ReadEnd::Closed && child.pipe->isClosed();
+  const int status = endChild(child, !gone);
+  IsolatedFrame ended;
+  auto& outcome = ended.outcome;
   outcome.time = Clock::now() - child.started;
-  if (end == ReadEnd::Cancelled)
-    outcome.exit = IsolatedExit::Cancelled;
-  else if (end == ReadEnd::TimedOut)
-    outcome.exit = IsolatedExit::TimedOut;
-  else if (!takePayload(received, outcome.payload))
-    outcome.exit = IsolatedExit::Crashed;
-  if (outcome.exit == IsolatedExit::Crashed) {
-    outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    if (outcome.signal == SIGXCPU) outcome.exit = IsolatedExit::TimedOut;
-  }
-  return outcome;
+  outcome.exit = end == ReadEnd::Cancelled  ? IsolatedExit::Cancelled
+                 : end == ReadEnd::TimedOut ? IsolatedExit::TimedOut
+                 : !answer || !gone         ? IsolatedExit::Crashed
+                                            : IsolatedExit::Finished;
+  if (answer) ended.frame = std::move(*answer);
+  if (outcome.exit != IsolatedExit::Crashed) return ended;
+  outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (outcome.signal == SIGXCPU) outcome.exit = IsolatedExit::TimedOut;
+  return ended;
 }
 
-}  // namespace kerf::inline minifier::inline oracle
+}  // namespace kerf::inline process

@@ -1,4 +1,4 @@
-#include "app/cli/child_process.h"
+#include "engine/process/program.h"
 
 #include <array>
 #include <cerrno>
@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace kerf::cli {
+#include "engine/process/guardian.h"
+
+namespace kerf::inline process {
 
 namespace {
 
@@ -59,6 +61,7 @@ Result<pid_t> spawn(const std::vector<std::string>& command, Pipe& in, Pipe& out
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (code != 0) return cannotStart(command.front(), code);
+  guardGroup(pid);
   return pid;
 }
 
@@ -124,6 +127,7 @@ Result<ProgramResult> runProgram(const std::vector<std::string>& command, const 
   const bool finished = Exchange(in, out, errors, input, result).run(Clock::now() + timeout, stop);
   if (!finished) kill(-pid, SIGKILL);
   result.status = waitStatus(pid);
+  releaseGroup(pid);
   if (finished) return result;
   if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped while {} was running", command.front());
   return fail(ErrorCode::Environment, "{} took longer than {} ms and was ended", command.front(), timeout.count());
@@ -157,4 +161,4 @@ std::filesystem::path programFolder() {
   return error ? std::filesystem::path() : self.parent_path();
 }
 
-}  // namespace kerf::cli
+}  // namespace kerf::inline process
