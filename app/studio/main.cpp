@@ -26,7 +26,7 @@ void addOptions(QCommandLineParser& parser) {
        {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
        {"select", "Node to select.", "NODE"},
        {"theme", "light, dark or system.", "NAME"},
-       {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline or record.", "NAME"},
+       {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline, record or store.", "NAME"},
        {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
        {"compare", "Compares before the screenshot is taken."},
        {"minify", "Minifies before the screenshot is taken."},

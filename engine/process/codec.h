@@ -45,7 +45,8 @@ class WireReader {
 };
 
 /// How one type is written and read. The general case: structs with fields (as a list), enums, numbers, texts.
-/// Enums need a constexpr lastOf(Enum) beside them, so that no value outside comes in.
+/// Enums need a constexpr lastOf(Enum) beside them, so that no value outside comes in. A struct with afterReading() has
+/// it called when its fields are there.
 template <class T>
 struct WireType {
   static Wire write(const T& value);
@@ -107,6 +108,7 @@ bool readFields(WireReader& reader, Wire& wire, T& value) {
   bool good = true;
   T::eachField(value,
                [&](const char* name, auto& field) { good = good && reader.readField(name, wire[next++], field); });
+  if constexpr (requires { value.afterReading(); }) value.afterReading();
   return good;
 }
 

@@ -58,7 +58,8 @@ bool Screenshot::nextStep() {
     case 3:
       if (!m_options.panel.isEmpty()) m_window.raisePanel(m_options.panel);
       if (m_options.select.isEmpty()) return true;
-      if (session.graph()->find(m_options.select) < 0) m_problem = tr("no node is called %1").arg(m_options.select);
+      if (session.graph()->find(m_options.select.toStdString()) < 0)
+        m_problem = tr("no node is called %1").arg(m_options.select);
       session.selectNode(m_options.select);
       return true;
     case 4:  // docks grew with what came first into them: now that all is there, their sizes are the same every time
