@@ -12,25 +12,18 @@
 
 #include "app/workbench/protocol/remote_workbench.h"
 #include "engine/process/temporary_folder.h"
+#include "tests/support/processes.h"
 
 namespace kerf::workbench {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+using test::childrenOf, test::lives;
 
 inline bool waitUntil(const std::function<bool()>& done, std::chrono::milliseconds time = 10s) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (!done() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(5ms);
   return done();
-}
-
-/// Whether a process is there and no zombie.
-inline bool lives(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(stat, line);
-  const auto close = line.rfind(')');
-  return close != std::string::npos && line.compare(close, 3, ") Z") != 0;
 }
 
 class WorkbenchTest : public testing::Test {

@@ -4,6 +4,7 @@
 #include "tests/ui/support.h"
 #include "ui/models/capture_tree_model.h"
 #include "ui/models/format.h"
+#include "ui/models/store_model.h"
 #include "ui/models/tables.h"
 #include "ui/models/theme.h"
 #include "ui/panels/table_view.h"
@@ -97,6 +98,32 @@ TEST(CaptureTreeModel, GroupsSeveralRanks) {
   CaptureTreeModel model;
   model.setCaptures({logs});
   EXPECT_EQ(shownText(model).toStdString(), "data/logs\n  rank 0\n    [0/0]\n  rank 1\n    [0/0]");
+}
+
+TEST(StoreModel, GroupsWhatTheStoreHoldsNewestFirst) {
+  StoreListing store;
+  store.captures = {{"c1", "repro", "/data/a/repro.py", "2.11.0", "2026-01-31T12:00:01Z", 1, 0, 0},
+                    {"c2", "text", "/data/b.txt", "", "2026-02-01T08:30:00Z", 2, 0, 0}};
+  store.graphs.push_back({"forward", 1, 5});
+  store.graphs.back().id = "c1/g1";
+  store.runs = {{"r1", "c1/g1", "compare", "llvm", "different", "2026-02-01T08:31:00Z", "", 12.5}};
+  store.reductions = {{"m1", "c1/g1", "finished", "2026-02-01T08:32:00Z", "accuracy", "engine", 94, 3, 4, 20}};
+  store.repros = {{"p1", "c1/g1", "m1", "2026-02-01T08:33:00Z", "", 3}};
+  const auto model = makeStoreModel();
+  fillStoreModel(*model, store);
+  EXPECT_EQ(shownText(*model).toStdString(),
+            "Captures | 2 |  | \n"
+            "  c2 | text | 2 graphs  ·  b.txt | 2026-02-01 08:30:00\n"
+            "  c1 | repro | 1 graph  ·  repro.py | 2026-01-31 12:00:01\n"
+            "    c1/g1 |  | forward | 5 nodes\n"
+            "Runs | 1 |  | \n"
+            "  r1 | compare of c1/g1 | different | 2026-02-01 08:31:00\n"
+            "Reductions | 1 |  | \n"
+            "  m1 | finished, of c1/g1 | 94 → 3  ·  accuracy | 2026-02-01 08:32:00\n"
+            "Repros | 1 |  | \n"
+            "  p1 | of c1/g1 | 3 nodes | 2026-02-01 08:33:00");
+  const auto run = model->index(0, 0, model->index(1, 0));
+  EXPECT_EQ(run.data(storeNameRole).toString(), "c1/g1") << "a run opens its graph";
 }
 
 TEST(NodeModel, ShowsEveryNodeOfAGraph) {

@@ -13,7 +13,7 @@
 #include <QTemporaryDir>
 #include <QTreeView>
 
-#include "tests/ui/support.h"
+#include "tests/ui/window_fixture.h"
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/captures_panel.h"
 #include "ui/panels/inspector_panel.h"
@@ -22,32 +22,10 @@
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/source_panel.h"
-#include "ui/shell/banner.h"
-#include "ui/shell/main_window.h"
 #include "ui/shell/search_box.h"
 
 namespace kerf::ui {
 namespace {
-
-class Window : public testing::Test {
- protected:
-  void SetUp() override {
-    m_window = std::make_unique<MainWindow>(WindowOptions{false, "light"});
-    m_window->resize(1600, 1000);
-    m_window->show();
-  }
-  void open(const QString& path) {
-    m_window->open({path});
-    ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
-  }
-  void openSample() {
-    open(test::samplePath());
-    ASSERT_TRUE(session().graph()) << qPrintable(m_window->banner().text());
-    ASSERT_EQ(session().graph()->nodes.size(), 94u);
-  }
-  Session& session() { return m_window->session(); }
-  std::unique_ptr<MainWindow> m_window;
-};
 
 TEST_F(Window, FillsTheCaptureTree) {
   openSample();

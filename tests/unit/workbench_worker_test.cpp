@@ -37,16 +37,6 @@ class WorkerTest : public WorkbenchTest {
   std::unique_ptr<RemoteWorkbench> m_remote;
 };
 
-/// Children of a process, by the kernel's own list.
-std::vector<pid_t> childrenOf(pid_t pid) {
-  std::vector<pid_t> children;
-  for (const auto& task : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
-    std::ifstream list(task.path() / "children");
-    for (pid_t child = 0; list >> child;) children.push_back(child);
-  }
-  return children;
-}
-
 TEST_F(WorkerTest, AnswersOneRequestAfterTheOther) {
   const auto opened = remote().perform(OpenRequest{sample});
   ASSERT_TRUE(opened) << opened.error().text();
@@ -138,6 +128,16 @@ TEST_F(WorkerTest, ADeadWorkerIsAnErrorAndTheNextRequestWorks) {
   EXPECT_THAT(killed.error().message, HasSubstr("SIGKILL"));
   EXPECT_TRUE(remote().perform(GraphRequest{{sample, 0}})) << "a new worker opens the capture again";
   EXPECT_TRUE(waitUntil([&] { return scratchIsEmpty(); })) << "the folders of the dead one are left";
+}
+
+TEST_F(WorkerTest, AWorkerThatDiedIdleIsReplaced) {
+  ASSERT_TRUE(remote().perform(OpenRequest{sample}));
+  const auto worker = childrenOf(::getpid());
+  ASSERT_EQ(worker.size(), 1u);
+  ::kill(worker[0], SIGKILL);
+  ASSERT_TRUE(waitUntil([&] { return !lives(worker[0]); }));
+  EXPECT_TRUE(remote().perform(GraphRequest{{sample, 0}}));
+  EXPECT_FALSE(fs::exists("/proc/" + std::to_string(worker[0]))) << "no zombie is left";
 }
 
 TEST_F(WorkerTest, CancellingIsAnsweredByTheRequestItself) {

@@ -52,12 +52,26 @@ void RemoteWorkbench::abandon() {
 bool RemoteWorkbench::rest() {
   const std::unique_lock idle(m_asking, std::try_to_lock);
   if (!idle) return false;
+  release();
+  return true;
+}
+
+void RemoteWorkbench::release() {
   {
     const std::scoped_lock lock(m_ending);
     m_pid = 0;
   }
   m_worker.reset();
-  return true;
+}
+
+/// Sees to it that there is a worker. One that died between two requests is replaced without a word.
+Result<void> RemoteWorkbench::wake() {
+  if (m_worker && !m_worker->channel().receive(0ms)) release();
+  if (m_worker) return {};
+  m_abandoned = false;
+  KERF_TRY(m_worker, WorkerProcess::start(m_program, m_store));
+  m_pid = m_worker->pid();
+  return {};
 }
 
 /// Ends a worker that cannot be talked to any more, and says why the request failed.
@@ -69,7 +83,7 @@ Error RemoteWorkbench::dismiss(std::string_view name, const Error& why) {
   }
   if (!died) m_worker->signal(SIGKILL);
   const auto how = m_worker->end();
-  m_worker.reset();
+  release();
   if (m_abandoned) return {ErrorCode::Cancelled, "stopped"};
   if (!died) return why;
   return {ErrorCode::RuntimeFailed,
@@ -98,11 +112,7 @@ Result<Result<std::string>> RemoteWorkbench::converse(const Job& job) {
 Result<std::string> RemoteWorkbench::ask(std::string_view name, const std::string& body, const Job& job) {
   const std::scoped_lock lock(m_asking);
   if (job.stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped");
-  if (!m_worker) {
-    m_abandoned = false;
-    KERF_TRY(m_worker, WorkerProcess::start(m_program, m_store));
-    m_pid = m_worker->pid();
-  }
+  KERF_CHECK(wake());
   const auto sent = m_worker->channel().send(FrameKind::Request, encode(WorkerCall{std::string(name), body}));
   auto answer = sent ? converse(job) : Result<Result<std::string>>(std::unexpected(sent.error()));
   if (answer) return std::move(*answer);

@@ -41,6 +41,8 @@ class RemoteWorkbench {
   Result<std::string> ask(std::string_view name, const std::string& body, const Job& job);
   Result<Result<std::string>> converse(const Job& job);
   Error dismiss(std::string_view name, const Error& why);
+  Result<void> wake();
+  void release();
 
   std::filesystem::path m_program;
   std::string m_store;
