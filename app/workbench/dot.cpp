@@ -29,7 +29,7 @@ constexpr std::string_view unknownOpColour = "#f4b0b0";
 
 std::string_view colourOf(const Node& node) {
   if (node.op() != Opcode::CallFunction) return colourByOpcode[std::size_t(node.op())];
-  const auto* op = findOp(node.target());
+  const auto* op = findOp(node);
   if (op == nullptr) return unknownOpColour;
   for (const auto& row : colourByTrait) {
     if (has(op->traits, row.trait)) return row.colour;

@@ -136,7 +136,7 @@ void fillMeta(NodeDoc& doc, const Node& node, const std::string& sourceFile) {
 
 NodeDoc nodeDoc(const Graph& graph, const Node& node, const std::string& sourceFile) {
   NodeDoc doc;
-  const OpInfo* info = node.op() == Opcode::CallFunction ? findOp(node.target()) : nullptr;
+  const OpInfo* info = findOp(node);
   doc.name = node.name();
   doc.opcode = opcodeName(node.op());
   doc.target = node.target();

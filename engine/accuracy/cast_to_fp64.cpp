@@ -3,8 +3,6 @@
 namespace kerf::inline accuracy {
 namespace {
 
-constexpr std::string_view convertElementType = "torch.ops.prims.convert_element_type.default";
-
 bool isNarrowFloat(const Argument& argument) {
   const DType* dtype = argument.as<DType>();
   return dtype != nullptr && isFloating(*dtype) && *dtype != DType::Float64;
@@ -12,8 +10,7 @@ bool isNarrowFloat(const Argument& argument) {
 
 /// Ops of exported programs, which PyTorch's minifier never sees: there a float32 left behind would stop the run.
 bool isExportConversion(const Node& node) {
-  return node.target().starts_with("torch.ops.aten.to.") ||
-         node.isCall("torch.ops.aten._assert_tensor_metadata.default");
+  return node.target().starts_with("torch.ops.aten.to.") || node.isCall("aten._assert_tensor_metadata.default"_op);
 }
 
 /// The two rewrites of PyTorch's cast_dtype_args_to_fp64, and one for exported programs; other positional dtypes stay
@@ -21,7 +18,7 @@ bool isExportConversion(const Node& node) {
 void castDtypeArguments(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.op() != Opcode::CallFunction) return;
-  if (node.isCall(convertElementType) && node.args().size() == 2 && isNarrowFloat(node.args()[1]))
+  if (node.isCall("prims.convert_element_type.default"_op) && node.args().size() == 2 && isNarrowFloat(node.args()[1]))
     graph.setArgs(id, {node.args()[0], Argument(DType::Float64)});
   if (isExportConversion(node)) {
     ArgumentList args = node.args();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/lower/loop_ir.h"
+#include "engine/loops/loop_ir.h"
 #include "engine/runtime/program.h"
 #include "engine/support/result.h"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "engine/codegen_llvm/scalar_emitter.h"
-#include "engine/lower/loop_ir.h"
+#include "engine/loops/loop_ir.h"
 
 namespace kerf::inline codegen_llvm {
 

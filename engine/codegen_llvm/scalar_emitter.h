@@ -4,7 +4,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include "engine/lower/loop_ir.h"
+#include "engine/loops/loop_ir.h"
 
 namespace kerf::inline codegen_llvm {
 

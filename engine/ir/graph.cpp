@@ -87,6 +87,7 @@ NodeId Graph::addNode(Opcode op, std::string_view target, ArgumentList args, Key
   node->m_op = op;
   node->m_name = std::move(name);
   node->m_target = target;
+  if (op == Opcode::CallFunction) node->m_opId = opIdOf(target);
   node->m_args = std::move(args);
   node->m_kwargs = std::move(kwargs);
   nameTable().emplace(node->m_name, id);

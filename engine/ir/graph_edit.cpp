@@ -52,7 +52,11 @@ void Graph::setKwargs(NodeId id, KeywordArguments kwargs) {
   addUses(changed);
 }
 
-void Graph::setTarget(NodeId id, std::string target) { mutableNode(id).m_target = std::move(target); }
+void Graph::setTarget(NodeId id, std::string target) {
+  Node& changed = mutableNode(id);
+  if (changed.m_op == Opcode::CallFunction) changed.m_opId = opIdOf(target);
+  changed.m_target = std::move(target);
+}
 
 void Graph::setMeta(NodeId id, NodeMeta meta) {
   mutableNode(id).m_meta = std::make_shared<const NodeMeta>(std::move(meta));

@@ -57,7 +57,7 @@ class Interpreter::Subgraphs : public SubgraphCaller {
   const Interpreter& m_interpreter;
 };
 
-Result<Value> OpCaller::callHigherOrder(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
+Result<Value> OpCaller::callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                         const SubgraphCaller&) const {
   return call(target, args, kwargs);
 }
@@ -123,9 +123,10 @@ Result<Value> Interpreter::runPlaceholder(Frame& frame, const Node& node) {
 Result<Value> Interpreter::placeholder(const Node&, const Value& input) { return input; }
 
 Result<Value> Interpreter::callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+  const OpTarget target(node.opId(), node.target());
   if (node.target().starts_with("torch.ops.higher_order."))
-    return m_ops.callHigherOrder(node.target(), args, kwargs, Subgraphs(*this));
-  return m_ops.call(node.target(), args, kwargs);
+    return m_ops.callHigherOrder(target, args, kwargs, Subgraphs(*this));
+  return m_ops.call(target, args, kwargs);
 }
 
 Result<Value> Interpreter::callMethod(const Node& node, const ValueList& args, const KeywordValues& kwargs) {

@@ -56,6 +56,10 @@ std::optional<Opcode> opcodeFromName(std::string_view name) {
 std::optional<Sizes> TensorMeta::concreteSizes() const { return concrete(sizes); }
 std::optional<Sizes> TensorMeta::concreteStrides() const { return concrete(strides); }
 
+bool Node::isUnnumberedCall(OpId op) const {
+  return m_op == Opcode::CallFunction && op && canonicalOpName(m_target) == opName(op);
+}
+
 std::shared_ptr<const NodeMeta> Node::emptyMeta() {
   static const auto empty = std::make_shared<const NodeMeta>();
   return empty;

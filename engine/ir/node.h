@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/ir/argument.h"
+#include "engine/ir/op_id.h"
 #include "engine/tensor/tensor.h"
 
 namespace kerf::inline ir {
@@ -74,22 +75,27 @@ class Node {
   const std::string& name() const { return m_name; }
   /// As str(graph) prints it: "torch.ops.aten.add.Tensor", "operator.getitem", a method name, an attribute path.
   const std::string& target() const { return m_target; }
+  /// What a call_function node calls, whatever its spelling; OpId{} for other opcodes.
+  OpId opId() const { return m_opId; }
   const ArgumentList& args() const { return m_args; }
   const KeywordArguments& kwargs() const { return m_kwargs; }
   /// Distinct users in the order in which they first used this node (FX's dict order).
   const std::vector<NodeId>& users() const { return m_users; }
   const NodeMeta& meta() const { return *m_meta; }
-  bool isCall(std::string_view target) const { return m_op == Opcode::CallFunction && m_target == target; }
+  bool isCall(OpId op) const { return m_opId ? m_opId == op : isUnnumberedCall(op); }
   /// Distinct nodes mentioned in args, then kwargs, first mention first.
   std::vector<NodeId> inputs() const;
 
  private:
   friend class Graph;
+  /// Of a graph whose names are beyond what is numbered.
+  bool isUnnumberedCall(OpId op) const;
   static std::shared_ptr<const NodeMeta> emptyMeta();
   NodeId m_id;
   Opcode m_op = Opcode::Placeholder;
   std::string m_name;
   std::string m_target;
+  OpId m_opId;
   ArgumentList m_args;
   KeywordArguments m_kwargs;
   std::vector<NodeId> m_users;

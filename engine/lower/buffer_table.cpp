@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "engine/lower/lowerings.h"
+#include "engine/lower/lowering_fit.h"
 
 namespace kerf::inline lower {
 namespace {
@@ -118,8 +118,8 @@ class BufferPlanner {
 
   /// Whether an extern kernel's result may share memory with its arguments, or it writes into them.
   static bool mayKeepArguments(const Node& node, const ValueInfo& info) {
-    const OpInfo* op = info.bound.op ? info.bound.op : findOp(node.target());
-    if (!op || node.op() != Opcode::CallFunction || node.isCall("operator.getitem")) return true;
+    const OpInfo* op = info.bound.op ? info.bound.op : findOp(node);
+    if (!op || node.op() != Opcode::CallFunction || node.isCall("operator.getitem"_op)) return true;
     if (has(op->traits, OpTrait::View) || has(op->traits, OpTrait::Inplace)) return true;
     return std::ranges::any_of(op->schema.arguments,
                                [](const SchemaArgument& argument) { return !argument.alias.empty(); });
@@ -143,7 +143,7 @@ class BufferPlanner {
     else
       for (const std::size_t i : elementOperands(info))
         if (info.bound.tensorIf(i)) operands.push_back(info.operandNodes[i]);
-    int cost = info.kind == ValueKind::Pointwise ? info.pointwise->cost : 2;
+    int cost = info.kind == ValueKind::Pointwise ? info.lowering->cost : 2;
     const std::int64_t elements =
         info.kind == ValueKind::Reduction ? info.bound.tensor(0).numel() : numelOf(info.sizes);
     for (const NodeId operand : operands) {

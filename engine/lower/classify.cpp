@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "engine/ir/interpreter.h"
-#include "engine/lower/lowerings.h"
-#include "engine/lower/value_table.h"
+#include "engine/ir/value_meta.h"
+#include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/strides.h"
 
 namespace kerf::inline lower {
@@ -58,7 +58,7 @@ class Classifier {
   }
 
   void readMeta(const Node& node, ValueInfo& info) {
-    m_metas[node.id().index] = metaValue(node.meta().value);
+    m_metas[node.id().index] = valueOf(node.meta().value).value_or(Value());
     const TensorMeta* meta = node.meta().value.tensor();
     if (!meta) return;
     const auto sizes = meta->concreteSizes();
@@ -69,20 +69,6 @@ class Classifier {
     info.sizes = *sizes;
     info.strides = *strides;
     info.storageOffset = meta->storageOffset;
-  }
-
-  static Value metaValue(const ValueMeta& meta) {
-    if (const SymMeta* sym = meta.sym()) return sym->expr.hint ? Value(*sym->expr.hint) : Value();
-    if (const auto* items = meta.list()) {
-      ValueList list;
-      for (const ValueMeta& item : *items) list.push_back(metaValue(item));
-      return list;
-    }
-    const TensorMeta* tensor = meta.tensor();
-    if (!tensor) return {};
-    const auto sizes = tensor->concreteSizes();
-    const auto strides = tensor->concreteStrides();
-    return sizes && strides ? Value(metaTensor(tensor->dtype, *sizes, *strides, tensor->storageOffset)) : Value();
   }
 
   Result<void> classifyAttribute(const Node& node, ValueInfo& info) {
@@ -103,11 +89,11 @@ class Classifier {
   }
 
   Result<void> classifyCall(const Node& node, ValueInfo& info) {
-    if (node.isCall("operator.getitem")) {
+    if (node.isCall("operator.getitem"_op)) {
       KERF_TRY(const bool done, classifyItem(node, info));
       if (done) return {};
     }
-    const OpInfo* op = findOp(node.target());
+    const OpInfo* op = findOp(node);
     if (!op) return classifyUnknown(node, info);
     startSegment(*op, info);
     KERF_TRY(const bool bound, bind(node, *op, info));
@@ -201,7 +187,7 @@ class Classifier {
   bool onlyItemsUsed(const Node& node) const {
     return std::ranges::all_of(node.users(), [&](NodeId id) {
       const Node& user = m_table.graph().node(id);
-      return user.isCall("operator.getitem") && user.args().size() == 2 && user.args()[1].as<std::int64_t>() &&
+      return user.isCall("operator.getitem"_op) && user.args().size() == 2 && user.args()[1].as<std::int64_t>() &&
              user.meta().value.tensor();
     });
   }
@@ -227,16 +213,16 @@ class Classifier {
   Result<void> classifyComputation(const Node& node, ValueInfo& info) {
     info.kind = ValueKind::Extern;
     if (node.meta().value.list()) {
-      info.reduction = findReductionLowering(info);
-      if (info.reduction && info.reduction->items > 1 && onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
+      info.lowering = fittingReduction(info);
+      if (info.lowering && info.lowering->items > 1 && onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
       return {};
     }
     if (has(info.bound.op->traits, OpTrait::Random)) return {};
-    info.pointwise = findPointwiseLowering(info);
-    if (info.pointwise && operandsAreTensors(info)) info.kind = ValueKind::Pointwise;
-    if (info.pointwise) return {};
-    info.reduction = findReductionLowering(info);
-    if (info.reduction && info.reduction->items == 1 && info.operandNodes[0].valid()) info.kind = ValueKind::Reduction;
+    info.lowering = fittingPointwise(info);
+    if (info.lowering && operandsAreTensors(info)) info.kind = ValueKind::Pointwise;
+    if (info.lowering) return {};
+    info.lowering = fittingReduction(info);
+    if (info.lowering && info.lowering->items == 1 && info.operandNodes[0].valid()) info.kind = ValueKind::Reduction;
     return {};
   }
 
@@ -259,12 +245,12 @@ class Classifier {
     if (tuple.kind != ValueKind::Tuple || !metas) return false;
     const std::int64_t item = *index < 0 ? *index + std::int64_t(metas->size()) : *index;
     if (item < 0 || item >= std::int64_t(metas->size())) return false;
-    if (!tuple.reduction) {
+    if (!tuple.lowering) {
       KERF_CHECK(makeView(node.id(), *source, info, std::size_t(item)));
       return true;
     }
     info.kind = ValueKind::Reduction;
-    info.reduction = tuple.reduction;
+    info.lowering = tuple.lowering;
     info.bound = tuple.bound;
     info.operandNodes = tuple.operandNodes;
     info.item = int(item);

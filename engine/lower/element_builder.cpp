@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/pointwise/engine.h"
 
@@ -162,7 +163,7 @@ int ElementBuilder::numberOperand(const ValueInfo& info, std::size_t position, D
 
 Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
   const ValueInfo& info = m_values[id];
-  const bool raw = info.pointwise->types == OperandTypes::Raw;
+  const bool raw = info.lowering->types == OperandTypes::Raw;
   const DType compute = raw ? computeType(info.dtype) : computeTypeOf(info);
   std::vector<int> operands;
   for (const std::size_t i : elementOperands(info)) {
@@ -180,7 +181,7 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
     const bool isCondition = role == "condition" || role == "mask";
     operands.push_back(raw ? stored : m_builder.convert(stored, isCondition ? DType::Bool : compute));
   }
-  return finish(info, info.pointwise->build({m_builder, info, operands, compute, map}));
+  return finish(info, info.lowering->pointwise({m_builder, info.bound, info.dtype, operands, compute, map}));
 }
 
 Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment) {
@@ -189,7 +190,8 @@ Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const s
   double count = 1;
   for (const auto& variable : space.variables)
     if (variable.reduced) count *= double(variable.size);
-  return finish(info, info.reduction->build({m_builder, info, value, count, space.reduces()}));
+  const ReductionCall call{m_builder, info.bound, info.dtype, info.item, value, count, space.reduces()};
+  return finish(info, info.lowering->reduction(call));
 }
 
 /// Rounds to the stored type, as eager does after every op, and adds what a planted fault adds.

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/loops/expr_builder.h"
 #include "engine/lower/buffer_table.h"
-#include "engine/lower/expr_builder.h"
-#include "engine/lower/lowerings.h"
+#include "engine/lower/lowering_fit.h"
 
 namespace kerf::inline lower {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "engine/loops/loop_ir.h"
 #include "engine/lower/buffer_table.h"
-#include "engine/lower/loop_ir.h"
 #include "engine/support/result.h"
 
 namespace kerf::inline lower {

@@ -6,13 +6,10 @@
 #include <vector>
 
 #include "engine/ir/graph_module.h"
-#include "engine/lower/affine.h"
+#include "engine/loops/affine.h"
 #include "engine/ops/core/op_call.h"
 
 namespace kerf::inline lower {
-
-struct PointwiseLowering;
-struct ReductionLowering;
 
 enum class ValueKind : std::uint8_t {
   Input,      ///< placeholder
@@ -36,11 +33,10 @@ struct ValueInfo {
   bool accuracyFault = false;  ///< result + 1
   bool flakyFault = false;     ///< result + fault flag of the run
 
-  const PointwiseLowering* pointwise = nullptr;
-  const ReductionLowering* reduction = nullptr;
-  int item = 0;                      ///< which result of a Tuple this is
-  BoundArguments bound;              ///< tensors in it have no storage
-  std::vector<NodeId> operandNodes;  ///< per schema argument; invalid where it is no node
+  const Lowering* lowering = nullptr;  ///< of Pointwise, Reduction and Tuple values that are computed
+  int item = 0;                        ///< which result of a Tuple this is
+  BoundArguments bound;                ///< tensors in it have no storage
+  std::vector<NodeId> operandNodes;    ///< per schema argument; invalid where it is no node
   // View: on a row-major base these sizes, strides and offset give the value
   NodeId base;
   NodeId viewCall;           ///< the node whose op makes the view (a split, of which this is an item)

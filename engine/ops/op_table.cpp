@@ -25,7 +25,7 @@ std::vector<OpRows> opFamilies() {
           pointwiseTernaryOps(),
           pointwiseUnaryOps(),
           indexOps(),
-          shapeOps(),
+          moveOps(),
           resizeOps(),
           scatterOps(),
           sliceScatterOps(),
@@ -98,6 +98,10 @@ std::vector<OpRows> opFamilies() {
           nameAliasOps(),
           pythonOps(),
           symbolOps()};
+}
+
+std::vector<OpFactRows> opFactTables() {
+  return {arithmeticLowerings(), activationLowerings(), creationLowerings(), reductionLowerings()};
 }
 
 std::vector<OpRows> complexFamilies() { return {complexPointwiseRows(), complexMoveRows(), complexReductionRows()}; }

@@ -51,7 +51,7 @@ std::optional<double> uniformValue(const Graph& graph, const Argument& argument)
   const NodeId* id = argument.as<NodeId>();
   if (!id) return numberOf(argument);
   const Node& node = graph.node(*id);
-  if (!node.isCall("torch.ops.aten.full.default") || node.args().size() < 2) return std::nullopt;
+  if (!node.isCall("aten.full.default"_op) || node.args().size() < 2) return std::nullopt;
   return numberOf(node.args()[1]);
 }
 

@@ -31,7 +31,7 @@ bool writesTo(const OpInfo& op, std::size_t i) {
 
 }  // namespace
 
-const OpInfo* opOf(const Node& node) { return node.op() == Opcode::CallFunction ? findOp(node.target()) : nullptr; }
+const OpInfo* opOf(const Node& node) { return findOp(node); }
 
 bool isPureCall(const Node& node) {
   const OpInfo* op = opOf(node);

@@ -13,8 +13,7 @@ bool isCastable(const Argument& argument) {
 
 void castDtypeArguments(Graph& graph, NodeId id, DType dtype) {
   const Node& node = graph.node(id);
-  if (node.isCall("torch.ops.prims.convert_element_type.default") && node.args().size() == 2 &&
-      isCastable(node.args()[1]))
+  if (node.isCall("prims.convert_element_type.default"_op) && node.args().size() == 2 && isCastable(node.args()[1]))
     graph.setArgs(id, {node.args()[0], Argument(dtype)});
   KeywordArguments kwargs = graph.node(id).kwargs();
   for (auto& [name, value] : kwargs)

@@ -40,7 +40,7 @@ void removeUnusedAttributes(GraphModule& module) {
   }
   const bool nested = std::ranges::any_of(module.graph.order(), [&](NodeId id) {  // subgraphs may be named in arguments
     const Node& node = module.graph.node(id);
-    return node.op() == Opcode::CallFunction && !findOp(node.target());
+    return node.op() == Opcode::CallFunction && !findOp(node);
   });
   if (nested) return;
   std::erase_if(module.attributes, [&](const auto& named) { return !read.contains(named.first); });
@@ -87,7 +87,7 @@ bool CandidateEditor::cutItems(NodeId node, const ValueList& items) {
     const Node& getter = graph().node(user);
     const auto* index = getter.args().size() == 2 ? getter.args()[1].as<std::int64_t>() : nullptr;
     const bool inRange = index && *index >= 0 && *index < std::int64_t(items.size());
-    if (!getter.isCall("operator.getitem") || !inRange) return false;
+    if (!getter.isCall("operator.getitem"_op) || !inRange) return false;
     if (getter.users().empty()) continue;
     if (!cut(user, items[std::size_t(*index)])) return false;
   }

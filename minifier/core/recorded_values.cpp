@@ -18,7 +18,7 @@ bool mayWrite(const Graph& graph) {
     const Node& node = graph.node(id);
     if (node.op() == Opcode::CallMethod || node.op() == Opcode::CallModule) return true;
     if (node.op() != Opcode::CallFunction) return false;
-    const OpInfo* op = findOp(node.target());
+    const OpInfo* op = findOp(node);
     return !op || has(op->traits, OpTrait::Inplace | OpTrait::Impure);
   });
 }

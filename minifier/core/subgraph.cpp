@@ -20,7 +20,7 @@ NodeSet withItems(const Graph& graph, const std::vector<NodeId>& kept) {
   NodeSet all(kept.begin(), kept.end());
   for (NodeId id : kept) {
     for (NodeId user : graph.node(id).users()) {
-      if (graph.node(user).isCall("operator.getitem")) all.insert(user);
+      if (graph.node(user).isCall("operator.getitem"_op)) all.insert(user);
     }
   }
   return all;

@@ -18,8 +18,8 @@ struct Kind {
 };
 
 bool isView(const Node& node) {
-  if (node.isCall("operator.getitem")) return true;
-  const OpInfo* op = node.op() == Opcode::CallFunction ? findOp(node.target()) : nullptr;
+  if (node.isCall("operator.getitem"_op)) return true;
+  const OpInfo* op = findOp(node);
   return op && has(op->traits, OpTrait::View);
 }
 

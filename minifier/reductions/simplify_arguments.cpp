@@ -32,7 +32,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   for (NodeId call : callNodes(input.graph())) {
     const Node& node = input.graph().node(call);
-    const OpInfo* op = node.op() == Opcode::CallFunction ? findOp(node.target()) : nullptr;
+    const OpInfo* op = findOp(node);
     if (!op) continue;
     for (std::size_t i = 0; i < node.args().size() && i < op->schema.arguments.size(); ++i) {
       if (node.args()[i].as<NodeId>() && op->schema.arguments[i].type == "Tensor?")

@@ -70,7 +70,7 @@ inline Candidate mlp(int layers, int reluAt) {
 
 inline bool calls(const Graph& graph, const char* target) {
   for (NodeId id : graph.order()) {
-    if (graph.node(id).isCall(target)) return true;
+    if (graph.node(id).isCall(knownOp(target))) return true;
   }
   return false;
 }

@@ -1,12 +1,13 @@
 // What tests ask the kernel about processes.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
+#include <unistd.h>
 
 namespace kerf::test {
 
@@ -27,6 +28,13 @@ inline std::vector<pid_t> childrenOf(pid_t pid) {
     std::ifstream list(task.path() / "children");
     for (pid_t child = 0; list >> child;) children.push_back(child);
   }
+  return children;
+}
+
+/// Children of this process that are not in `before`.
+inline std::vector<pid_t> childrenSince(const std::vector<pid_t>& before) {
+  auto children = childrenOf(::getpid());
+  std::erase_if(children, [&](pid_t child) { return std::ranges::find(before, child) != before.end(); });
   return children;
 }
 

@@ -113,8 +113,8 @@ TEST(StoreModel, GroupsWhatTheStoreHoldsNewestFirst) {
   fillStoreModel(*model, store);
   EXPECT_EQ(shownText(*model).toStdString(),
             "Captures | 2 |  | \n"
-            "  c2 | text | 2 graphs  ·  b.txt | 2026-02-01 08:30:00\n"
-            "  c1 | repro | 1 graph  ·  repro.py | 2026-01-31 12:00:01\n"
+            "  c2 | text | 2 graphs  ·  data/b.txt | 2026-02-01 08:30:00\n"
+            "  c1 | repro | 1 graph  ·  a/repro.py | 2026-01-31 12:00:01\n"
             "    c1/g1 |  | forward | 5 nodes\n"
             "Runs | 1 |  | \n"
             "  r1 | compare of c1/g1 | different | 2026-02-01 08:31:00\n"

@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr qint64 mostClosingMs = 300;
+
 class WindowSurvives : public Window {};
 
 /// Recordings of PyTorch, if this checkout has them.
@@ -84,15 +86,27 @@ TEST_F(WindowSurvives, TheDeathOfAWorkerAtWork) {
   const auto before = kerf::test::childrenOf(::getpid());
   m_window->accuracyPanel().plant().setPlant("relu=hang");
   m_window->actions()["compare"]->trigger();
-  std::vector<pid_t> now;
-  ASSERT_TRUE(test::waitFor([&] { return (now = kerf::test::childrenOf(::getpid())).size() > before.size(); }));
+  ASSERT_TRUE(test::waitFor([&] { return !kerf::test::childrenSince(before).empty(); }));
   QTest::qWait(300);
-  for (const pid_t worker : now)
-    if (std::ranges::count(before, worker) == 0) ::kill(worker, SIGKILL);
+  for (const pid_t worker : kerf::test::childrenSince(before)) ::kill(worker, SIGKILL);
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   ASSERT_TRUE(session().accuracy());
   EXPECT_THAT(session().accuracy()->error.toStdString(), testing::HasSubstr("SIGKILL"));
   EXPECT_TRUE(m_window->banner().isVisible());
+}
+
+/// Closes the window in the middle of something: at once, and with everything that it started.
+void expectSwiftEnd(std::unique_ptr<MainWindow>& window) {
+  EXPECT_FALSE(window->idle());
+  const auto processes = kerf::test::descendantsOf(::getpid());
+  EXPECT_FALSE(processes.empty());
+  QElapsedTimer clock;
+  clock.start();
+  window.reset();
+  EXPECT_LT(clock.elapsed(), mostClosingMs);
+  for (const pid_t process : processes)
+    EXPECT_TRUE(test::waitFor([&] { return !kerf::test::lives(process); }, 5'000)) << process;
+  EXPECT_THAT(kerf::test::childrenOf(::getpid()), testing::IsEmpty()) << "zombies";
 }
 
 /// A job that would never end, by the action that starts it.
@@ -104,19 +118,18 @@ TEST_P(WindowClosing, LeavesNothingBehindAndDoesNotWait) {
   m_window->minifyPanel().plant().setPlant("relu=hang");
   m_window->actions()[GetParam()]->trigger();
   QTest::qWait(500);
-  EXPECT_FALSE(m_window->idle());
-  const auto processes = kerf::test::descendantsOf(::getpid());
-  EXPECT_GE(processes.size(), 2u) << "a worker and what it forked";
-  QElapsedTimer clock;
-  clock.start();
-  m_window.reset();
-  EXPECT_LT(clock.elapsed(), 300);
-  for (const pid_t process : processes)
-    EXPECT_TRUE(test::waitFor([&] { return !kerf::test::lives(process); }, 5'000)) << process;
-  EXPECT_THAT(kerf::test::childrenOf(::getpid()), testing::IsEmpty()) << "zombies";
+  EXPECT_GE(kerf::test::descendantsOf(::getpid()).size(), 3u) << "browser, worker, and what the worker forked";
+  expectSwiftEnd(m_window);
 }
 INSTANTIATE_TEST_SUITE_P(Jobs, WindowClosing, testing::Values("compare", "bisectNode", "minify"),
                          [](const auto& info) { return std::string(info.param); });
+
+TEST_F(WindowSurvives, ClosingWhileAFileIsBeingRead) {
+  const QTemporaryDir folder;
+  m_window->open({test::writeLarge(folder, 60'000)});
+  QTest::qWait(100);
+  expectSwiftEnd(m_window);
+}
 
 }  // namespace
 }  // namespace kerf::ui

@@ -9,9 +9,9 @@ namespace {
 /// An OpCaller with just enough ops: multiplication by two, and a cast.
 class TinyOps : public OpCaller {
  public:
-  Result<Value> call(std::string_view target, const ValueList& args, const KeywordValues& kwargs) const override {
+  Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
     const Tensor& input = args.at(0).tensor();
-    if (target == "double") {
+    if (target.text == "double") {
       KERF_TRY(Tensor out, input.clone());
       for (std::int64_t i = 0; i < out.numel(); ++i) {
         if (out.dtype() == DType::Float64)
@@ -21,16 +21,16 @@ class TinyOps : public OpCaller {
       }
       return Value(out);
     }
-    if (target == "torch.ops.prims.convert_element_type.default") {
+    if (target.text == "torch.ops.prims.convert_element_type.default") {
       KERF_TRY(Tensor out, input.to(*args.at(1).as<DType>()));
       return Value(out);
     }
-    if (target == "single" && input.dtype() == DType::Float32) return args.at(0);
-    if (target == "kwarg") {
+    if (target.text == "single" && input.dtype() == DType::Float32) return args.at(0);
+    if (target.text == "kwarg") {
       KERF_TRY(Tensor out, input.to(*kwargs.at(0).second.as<DType>()));
       return Value(out);
     }
-    return fail(ErrorCode::UnsupportedOp, "no {} for {}", target, dtypeInfo(input.dtype()).torchName);
+    return fail(ErrorCode::UnsupportedOp, "no {} for {}", target.text, dtypeInfo(input.dtype()).torchName);
   }
 };
 

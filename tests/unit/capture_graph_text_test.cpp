@@ -132,7 +132,9 @@ TEST(GraphText, HostileTextIsRefusedQuickly) {
   const std::string whole = seed("mlp_forward.txt");
   for (std::size_t cut = 0; cut < whole.size(); cut += 7) {
     const auto capture = importGraphText(std::string_view(whole).substr(0, cut), "cut.txt");
-    if (!capture) EXPECT_EQ(exitCode(capture.error().code), 2);
+    if (!capture) {
+      EXPECT_EQ(exitCode(capture.error().code), 2);
+    }
   }
 }
 

@@ -45,17 +45,17 @@ TEST(Tracer, WritesCppThatLooksLikeTheModel) {
 /// Doubles: enough arithmetic to see what an interpreter does.
 class ToyOps : public OpCaller {
  public:
-  Result<Value> call(std::string_view target, const ValueList& args, const KeywordValues&) const override {
-    calls.emplace_back(target);
+  Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues&) const override {
+    calls.emplace_back(target.text);
     const auto number = [&](std::size_t i) { return *args[i].as<double>(); };
-    if (target == "torch.ops.aten.add.Tensor") return Value(number(0) + number(1));
-    if (target == "torch.ops.aten.relu.default") return Value(std::max(number(0), 0.0));
-    if (target == "torch.ops.aten.split.Tensor") return Value(ValueList{Value(number(0)), Value(-number(0))});
-    if (target == "operator.getitem") return args[0].list()[std::size_t(*args[1].as<std::int64_t>())];
-    return fail(ErrorCode::UnsupportedOp, "no op {}", target);
+    if (target.text == "torch.ops.aten.add.Tensor") return Value(number(0) + number(1));
+    if (target.text == "torch.ops.aten.relu.default") return Value(std::max(number(0), 0.0));
+    if (target.text == "torch.ops.aten.split.Tensor") return Value(ValueList{Value(number(0)), Value(-number(0))});
+    if (target.text == "operator.getitem") return args[0].list()[std::size_t(*args[1].as<std::int64_t>())];
+    return fail(ErrorCode::UnsupportedOp, "no op {}", target.text);
   }
   /// cond, whose branches give one value.
-  Result<Value> callHigherOrder(std::string_view, const ValueList& args, const KeywordValues&,
+  Result<Value> callHigherOrder(const OpTarget&, const ValueList& args, const KeywordValues&,
                                 const SubgraphCaller& subgraphs) const override {
     return subgraphs.callSubgraph(*args[*args[0].as<bool>() ? 1 : 2].as<std::string>(), args[3].list());
   }
@@ -120,11 +120,11 @@ TEST(Interpreter, FreesValuesAtTheirLastUse) {
   const GraphModule module = t.finish();
   class Watching : public OpCaller {
    public:
-    Result<Value> call(std::string_view target, const ValueList& args, const KeywordValues&) const override {
+    Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues&) const override {
       // what is left: the test's handle, the frame's value, this argument
-      if (target == "torch.ops.aten.add.Tensor") atAdd = args[1].tensor().storage().use_count();
-      if (target == "torch.ops.aten.relu.default") atRelu = args[0].tensor().storage().use_count();
-      return target == "torch.ops.aten.add.Tensor" ? Value(Tensor::scalar(1.0, DType::Float32)) : args[0];
+      if (target.text == "torch.ops.aten.add.Tensor") atAdd = args[1].tensor().storage().use_count();
+      if (target.text == "torch.ops.aten.relu.default") atRelu = args[0].tensor().storage().use_count();
+      return target.text == "torch.ops.aten.add.Tensor" ? Value(Tensor::scalar(1.0, DType::Float32)) : args[0];
     }
     mutable long atAdd = 0;
     mutable long atRelu = 0;
@@ -191,10 +191,10 @@ class Rewrite : public Transformer {
 
  protected:
   Result<Argument> callFunction(const Node& node, ArgumentList args, KeywordArguments kwargs) override {
-    if (node.isCall("torch.ops.aten.add.Tensor") && args[1] == Argument(0.0)) return args[0];
-    if (node.isCall("torch.ops.aten.relu.default"))
+    if (node.isCall("aten.add.Tensor"_op) && args[1] == Argument(0.0)) return args[0];
+    if (node.isCall("aten.relu.default"_op))
       return Argument(graph().callFunction("torch.ops.aten.sigmoid.default", std::move(args), {}, "sigmoid"));
-    if (node.isCall("torch.ops.aten.tan.default")) return fail(ErrorCode::UnsupportedOp, "no tan");
+    if (node.isCall("aten.tan.default"_op)) return fail(ErrorCode::UnsupportedOp, "no tan");
     return Transformer::callFunction(node, std::move(args), std::move(kwargs));
   }
 };

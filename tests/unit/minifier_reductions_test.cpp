@@ -188,8 +188,8 @@ bool reaches(const Graph& graph, const char* from, const char* to) {
     const Node& node = graph.node(id);
     const auto inputs = node.inputs();
     const bool fed = std::ranges::any_of(inputs, [&](NodeId input) { return tainted.contains(input); });
-    if (fed && node.isCall(to)) return true;
-    if (fed || node.isCall(from)) tainted.insert(id);
+    if (fed && node.isCall(knownOp(to))) return true;
+    if (fed || node.isCall(knownOp(from))) tainted.insert(id);
   }
   return false;
 }

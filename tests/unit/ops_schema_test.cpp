@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/ops/core/op_registry.h"
+#include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf {
@@ -50,10 +51,30 @@ TEST(OpTable, EveryRowParsesAndIsComplete) {
     for (const OpRow& row : family) {
       const auto schema = parseSchema(row.schema);
       ASSERT_TRUE(schema) << row.schema;
-      EXPECT_TRUE(row.kernel && row.shape) << row.schema;
+      EXPECT_TRUE(row.composite || (row.kernel && row.shape)) << row.schema;
       EXPECT_TRUE(names.insert(schema->qualifiedName()).second) << "two rows for " << schema->qualifiedName();
     }
   EXPECT_EQ(names.size(), allOps().size());
+}
+
+TEST(OpTable, HasARowForEveryOpLiteral) {
+  EXPECT_GT(opLiterals().size(), 0u);
+  for (const OpId op : opLiterals()) EXPECT_TRUE(findOp(op)) << opName(op);
+}
+
+/// A column given twice would leave one of the two unused.
+TEST(OpTable, FactsNameOpsOfTheTableOnce) {
+  std::set<std::string> names;
+  for (const OpFactRows table : opFactTables())
+    for (const OpFacts& facts : table) {
+      EXPECT_TRUE(names.insert(facts.op).second) << facts.op << " has two rows of facts";
+      EXPECT_TRUE(std::ranges::any_of(allOps(),
+                                      [&](const OpInfo& op) {
+                                        return op.schema.name == facts.op ||
+                                               op.schema.name + "." + op.schema.overload == facts.op;
+                                      }))
+          << facts.op << " is no op of the table";
+    }
 }
 
 TEST(OpTable, FindsByEveryForm) {

@@ -64,7 +64,9 @@ inline Tensor tensorFrom(const Json& record, const Device& device = {}) {
   const Tensor flat = elementsOf(record);
   const Tensor source(flat.storage(), dtype, sizes, contiguousStrides(sizes));
   Tensor result = *Tensor::zerosStrided(dtype, sizes, strides);
-  if (result.numel() > 0) EXPECT_TRUE(copyElements(source, result));
+  if (result.numel() > 0) {
+    EXPECT_TRUE(copyElements(source, result));
+  }
   result.setDevice(device);
   return result;
 }

@@ -1,12 +1,8 @@
 // Workers: what they answer, how they are cancelled, and what is left when one of both sides dies.
 #include <csignal>
 
-#include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "app/workbench/protocol/worker_messages.h"
-#include "app/workbench/protocol/worker_process.h"
-#include "engine/process/codec.h"
 #include "tests/support/workbench_fixture.h"
 
 namespace kerf::workbench {
@@ -25,7 +21,7 @@ class WorkerTest : public WorkbenchTest {
     WorkbenchTest::TearDown();
   }
   RemoteWorkbench& remote() { return *m_remote; }
-  /// A minification that never comes to an end by itself: its first verdict is a hang, and each costs a second.
+  /// A minification that takes a while: each candidate costs a fifth of a second.
   MinifyRequest slowRequest() const {
     MinifyRequest request{{sample}};
     request.oracle.oracle = "command";
@@ -115,8 +111,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, CrashTest, testing::Values("compile_error", "run
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_F(WorkerTest, ADeadWorkerIsAnErrorAndTheNextRequestWorks) {
+  const auto before = childrenOf(::getpid());
   ASSERT_TRUE(remote().perform(OpenRequest{sample}));
-  const auto worker = childrenOf(::getpid());
+  const auto worker = test::childrenSince(before);
   std::jthread killer([&] {
     EXPECT_TRUE(waitUntil([&] { return fs::exists(store()); }));
     std::this_thread::sleep_for(100ms);
@@ -131,8 +128,9 @@ TEST_F(WorkerTest, ADeadWorkerIsAnErrorAndTheNextRequestWorks) {
 }
 
 TEST_F(WorkerTest, AWorkerThatDiedIdleIsReplaced) {
+  const auto before = childrenOf(::getpid());
   ASSERT_TRUE(remote().perform(OpenRequest{sample}));
-  const auto worker = childrenOf(::getpid());
+  const auto worker = test::childrenSince(before);
   ASSERT_EQ(worker.size(), 1u);
   ::kill(worker[0], SIGKILL);
   ASSERT_TRUE(waitUntil([&] { return !lives(worker[0]); }));
@@ -221,85 +219,6 @@ TEST_F(WorkerTest, NothingOutlivesAKilledStarter) {
   EXPECT_TRUE(waitUntil([&] { return !lives(worker); }));
   for (const pid_t pid : below) EXPECT_TRUE(waitUntil([&] { return !lives(pid); })) << pid;
   EXPECT_TRUE(waitUntil([&] { return scratchIsEmpty(); }));
-}
-
-/// A worker under raw frames, as a faulty or foreign starter would send them.
-class RawWorkerTest : public WorkerTest {
- protected:
-  void SetUp() override {
-    WorkerTest::SetUp();
-    auto started = WorkerProcess::start(kerf, store());
-    ASSERT_TRUE(started) << started.error().text();
-    worker = std::move(*started);
-  }
-  /// The next frame that is no event.
-  Frame reply() {
-    for (;;) {
-      auto frame = worker->channel().receive(10s);
-      EXPECT_TRUE(frame && *frame);
-      if (!frame || !*frame) return {};
-      if ((*frame)->kind != FrameKind::Event) return std::move(**frame);
-    }
-  }
-  std::unique_ptr<WorkerProcess> worker;
-};
-
-TEST_F(RawWorkerTest, UnknownAndMalformedRequestsAreErrors) {
-  for (const auto& call : {WorkerCall{"nonesuch", {}}, WorkerCall{"open", "garbage"},
-                           WorkerCall{"open", encode(CompareRequest{{sample}})}}) {
-    ASSERT_TRUE(worker->channel().send(FrameKind::Request, encode(call)));
-    EXPECT_EQ(reply().kind, FrameKind::Failure);
-  }
-  ASSERT_TRUE(worker->channel().send(FrameKind::Request, "no call at all"));
-  EXPECT_EQ(reply().kind, FrameKind::Failure);
-  ASSERT_TRUE(worker->channel().send(FrameKind::Request, encode(WorkerCall{"open", encode(OpenRequest{sample})})));
-  EXPECT_EQ(reply().kind, FrameKind::Answer);
-}
-
-TEST_F(RawWorkerTest, WhatIsNoFrameEndsTheWorker) {
-  const std::string_view nonsense = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  EXPECT_EQ(::send(worker->channel().file(), nonsense.data(), nonsense.size(), 0), ssize_t(nonsense.size()));
-  EXPECT_TRUE(waitUntil([&] { return !lives(worker->pid()); }));
-}
-
-TEST_F(RawWorkerTest, TooLongARequestEndsTheWorkerUnread) {
-  const auto header = frameHeader(FrameKind::Request, largestCall + 1);
-  EXPECT_EQ(::send(worker->channel().file(), header.data(), header.size(), 0), ssize_t(header.size()));
-  EXPECT_TRUE(waitUntil([&] { return !lives(worker->pid()); }));
-}
-
-/// A program that stands in for another kerf: it greets with `bytes`.
-class ForeignWorkerTest : public WorkbenchTest {
- protected:
-  Error greetedWith(const std::string& bytes) {
-    write("greeting", bytes);
-    const auto program = write("kerf", "#!/bin/sh\ncat " + (folder() / "greeting").string() + " >&3\nsleep 2\n");
-    fs::permissions(program, fs::perms::owner_all);
-    RemoteWorkbench remote(program, store());
-    const auto opened = remote.perform(OpenRequest{sample});
-    EXPECT_FALSE(opened);
-    return opened ? Error() : opened.error();
-  }
-};
-
-TEST_F(ForeignWorkerTest, OfAnotherVersionIsRefused) {
-  auto header = frameHeader(FrameKind::Hello, 0);
-  header[4] = char(protocolVersion + 1);
-  const auto error = greetedWith(std::string(header.data(), header.size()));
-  EXPECT_EQ(error.code, ErrorCode::Environment);
-  EXPECT_THAT(error.message, HasSubstr("version"));
-}
-
-TEST_F(ForeignWorkerTest, OfAnotherKindIsRefused) {
-  EXPECT_EQ(greetedWith("hello, world, I am no kerf at all").code, ErrorCode::Environment);
-  const auto header = frameHeader(FrameKind::Answer, 0);
-  EXPECT_EQ(greetedWith(std::string(header.data(), header.size())).code, ErrorCode::Environment);
-  EXPECT_EQ(greetedWith("").code, ErrorCode::Environment);
-}
-
-TEST_F(ForeignWorkerTest, ThatDoesNotExistIsTheEnvironments) {
-  RemoteWorkbench remote("/nowhere/kerf", store());
-  EXPECT_EQ(remote.perform(OpenRequest{sample}).error().code, ErrorCode::Environment);
 }
 
 }  // namespace

@@ -2,9 +2,6 @@
 
 #include <map>
 
-#include <QDir>
-#include <QFileInfo>
-
 #include "ui/models/format.h"
 #include "ui/models/tables.h"
 #include "ui/models/theme.h"
@@ -171,8 +168,7 @@ QVariant CaptureTreeModel::data(const QModelIndex& index, int role) const {
 
 QVariant CaptureTreeModel::captureData(const CaptureDoc& capture, int role) const {
   const auto path = text(capture.path);
-  const QFileInfo file(path);
-  if (role == Qt::DisplayRole) return path.contains('/') ? file.dir().dirName() + "/" + file.fileName() : path;
+  if (role == Qt::DisplayRole) return nameWithFolder(path);
   if (role == Qt::ToolTipRole)
     return path + (capture.error.empty() ? "" : "\n" + text(capture.error)) +
            (capture.notes.empty() ? "" : "\n" + texts(capture.notes).join('\n'));

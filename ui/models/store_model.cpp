@@ -2,13 +2,13 @@
 
 #include <map>
 
-#include <QFileInfo>
-
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 
 namespace kerf::ui::inline models {
 namespace {
+
+constexpr QSize cellSize{0, 24};
 
 /// A row: what it opens, and a text for each column (name, what, detail, time).
 QList<QStandardItem*> rowOf(const std::string& opens, const QStringList& cells) {
@@ -18,6 +18,7 @@ QList<QStandardItem*> rowOf(const std::string& opens, const QStringList& cells) 
     item->setEditable(false);
     item->setData(text(opens), storeNameRole);
     item->setToolTip(cell);
+    item->setSizeHint(cellSize);
     row << item;
   }
   return row;
@@ -38,10 +39,9 @@ void addCaptures(QStandardItemModel& model, const StoreListing& store) {
   std::map<std::string, QStandardItem*> rows;
   auto* top = heading(model, QObject::tr("Captures"), store.captures.size());
   for (auto capture = store.captures.rbegin(); capture != store.captures.rend(); ++capture) {
-    auto row =
-        rowOf(capture->id, {text(capture->id), text(capture->kind),
-                            plural(capture->graphs, "graph") + "  ·  " + QFileInfo(text(capture->path)).fileName(),
-                            when(capture->importedAt)});
+    auto row = rowOf(capture->id, {text(capture->id), text(capture->kind),
+                                   plural(capture->graphs, "graph") + "  ·  " + nameWithFolder(text(capture->path)),
+                                   when(capture->importedAt)});
     row[2]->setToolTip(text(capture->path));
     rows[capture->id] = row[0];
     top->appendRow(row);

@@ -12,7 +12,7 @@
 namespace kerf::ui::inline panels {
 
 namespace {
-constexpr int nameWidth = 160, whatWidth = 220, detailWidth = 420;
+constexpr int nameWidth = 160, whatWidth = 220, whenWidth = 170;
 }
 
 StorePanel::StorePanel(Session& session, QWidget* parent)
@@ -33,6 +33,7 @@ StorePanel::StorePanel(Session& session, QWidget* parent)
   m_tree->setToolTip(tr("Double click opens a capture, graph, reduction or repro"));
   auto* row = new QHBoxLayout;
   row->setContentsMargins(12, 8, 12, 8);
+  row->setSpacing(10);
   row->addWidget(m_refresh);
   row->addWidget(m_place, 1);
   auto* column = new QVBoxLayout(this);
@@ -57,9 +58,12 @@ void StorePanel::showStore() {
   fillStoreModel(*m_model, *store);
   m_place->setText(text(store->store));
   for (int group = 0; group < m_model->rowCount(); ++group) m_tree->expand(m_model->index(group, 0));
-  m_tree->header()->resizeSection(0, nameWidth);
-  m_tree->header()->resizeSection(1, whatWidth);
-  m_tree->header()->resizeSection(2, detailWidth);
+  auto& header = *m_tree->header();
+  header.setStretchLastSection(false);
+  header.setSectionResizeMode(2, QHeaderView::Stretch);
+  header.resizeSection(0, nameWidth);
+  header.resizeSection(1, whatWidth);
+  header.resizeSection(3, whenWidth);
 }
 
 }  // namespace kerf::ui::inline panels

@@ -50,22 +50,26 @@ bool Screenshot::nextStep() {
       if (m_options.compare) m_window.actions()["compare"]->trigger();
       return true;
     case 1:
-      if (m_options.minify) m_window.actions()["minify"]->trigger();
+      if (!m_options.bisect.isEmpty())
+        m_window.actions()[m_options.bisect == "pass" ? "bisectPass" : "bisectNode"]->trigger();
       return true;
     case 2:
-      if (m_options.pass >= 0) session.showStage(Location::Stage::Pass, m_options.pass);
+      if (m_options.minify) m_window.actions()["minify"]->trigger();
       return true;
     case 3:
+      if (m_options.pass >= 0) session.showStage(Location::Stage::Pass, m_options.pass);
+      return true;
+    case 4:
       if (!m_options.panel.isEmpty()) m_window.raisePanel(m_options.panel);
       if (m_options.select.isEmpty()) return true;
       if (session.graph()->find(m_options.select.toStdString()) < 0)
         m_problem = tr("no node is called %1").arg(m_options.select);
       session.selectNode(m_options.select);
       return true;
-    case 4:  // docks grew with what came first into them: now that all is there, their sizes are the same every time
+    case 5:  // docks grew with what came first into them: now that all is there, their sizes are the same every time
       m_window.arrange();
       return true;
-    case 5:
+    case 6:
       m_window.pane().view().startView();
       if (session.node() >= 0) m_window.pane().view().centerOn(session.node());
       return true;

@@ -16,7 +16,8 @@ struct ScreenshotOptions {
   QSize size{1600, 1000};
   QString select;  ///< node
   QString panel;   ///< bottom panel to show
-  QString plant;   ///< fault for compare and minify
+  QString plant;   ///< fault for compare, bisect and minify
+  QString bisect;  ///< "node" or "pass"; empty: no bisection
   int pass = -1;   ///< shows the graph after this pass
   bool compare = false, minify = false;
   QStringList paths;

@@ -53,13 +53,13 @@ void poolWithIndices(Graph& graph, NodeId id) {
 }
 
 struct Rewrite {
-  std::string_view target;
+  OpId op;
   void (*apply)(Graph&, NodeId);
 };
-constexpr auto rewrites = std::to_array<Rewrite>(
-    {{"torch.ops.prims.fma.default", splitProduct},
-     {"torch.ops.prims._low_memory_max_pool_with_offsets.default", poolWithIndices},
-     {"torch.ops.prims._low_memory_max_pool_offsets_to_indices.default", poolIndicesFromOffsets}});
+const auto rewrites =
+    std::to_array<Rewrite>({{"prims.fma.default"_op, splitProduct},
+                            {"prims._low_memory_max_pool_with_offsets.default"_op, poolWithIndices},
+                            {"prims._low_memory_max_pool_offsets_to_indices.default"_op, poolIndicesFromOffsets}});
 
 }  // namespace
 
@@ -67,7 +67,7 @@ void useStockOps(Graph& graph) {
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order)
     for (const Rewrite& rewrite : rewrites)
-      if (graph.node(id).isCall(rewrite.target)) rewrite.apply(graph, id);
+      if (graph.node(id).isCall(rewrite.op)) rewrite.apply(graph, id);
 }
 
 }  // namespace kerf::inline capture::pt2

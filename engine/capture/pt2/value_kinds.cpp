@@ -77,7 +77,7 @@ std::string ValueKinds::constantOf(const std::string& name) const {
 
 Result<std::string> ValueKinds::argumentName(const Node& node, std::size_t index) const {
   if (node.target().starts_with(higherOrderPrefix)) return std::string();
-  const OpInfo* op = findOp(node.target());
+  const OpInfo* op = findOp(node);
   if (op != nullptr && node.target().starts_with("torch.ops.") && index < op->schema.arguments.size())
     return op->schema.arguments[index].name;
   if (m_program != nullptr) {
@@ -91,12 +91,12 @@ Result<std::string> ValueKinds::argumentName(const Node& node, std::size_t index
 }
 
 bool ValueKinds::returnsList(const Node& node) const {
-  if (const OpInfo* op = findOp(node.target())) return op->schema.returns.size() == 1;
+  if (const OpInfo* op = findOp(node)) return op->schema.returns.size() == 1;
   return m_program != nullptr && m_program->listReturns.contains(node.target());
 }
 
 bool ValueKinds::returnsNothing(const Node& node) const {
-  if (const OpInfo* op = findOp(node.target())) return op->schema.returns.empty();
+  if (const OpInfo* op = findOp(node)) return op->schema.returns.empty();
   return m_program != nullptr;  // an archive's node without a value
 }
 

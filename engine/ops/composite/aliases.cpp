@@ -1,31 +1,20 @@
 // Ops that are another op under a second name or with a Python number for an operand.
 #include "engine/ops/composite/families.h"
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 
 namespace kerf::inline ops {
 namespace {
 
-/// Runs the row's base op on the same values: positional ones in order, keyword-only ones by name.
+/// An error of the base says under which name it was called.
 Result<Value> forwarded(const BoundArguments& args, const OpRunner& run) {
-  const OpInfo* target = args.op->row->base ? findOp(args.op->row->base) : nullptr;
-  if (!target) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
-  ValueList positional;
-  KeywordValues keywords;
-  for (std::size_t i = 0; i < args.values.size(); ++i) {
-    const std::string& name = args.op->schema.arguments[i].name;
-    if (i < target->schema.arguments.size() && !target->schema.arguments[i].keywordOnly)
-      positional.push_back(args.values[i]);
-    else
-      keywords.emplace_back(name, args.values[i]);
-  }
-  auto result = run.value(args.op->row->base, positional, keywords);
+  auto result = callBase(args, run);
   if (!result && result.error().message.find(args.opName()) == std::string::npos)
     return fail(result.error().code, "{}: {}", args.opName(), result.error().message);
   return result;
 }
 
 constexpr OpRow alias(const char* schema, const char* base, OpTrait traits = OpTrait::None) {
-  return {schema, traits, detail::programShape<forwarded>, detail::programKernel<forwarded>, nullptr, base};
+  return compositeRow(forwarded, schema, traits, base);
 }
 
 #define KERF_ALIAS1(name, base) alias("aten::" name "(Tensor self) -> Tensor", "aten." base ".default")

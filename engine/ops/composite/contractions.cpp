@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/ops/composite/programs.h"
+#include "engine/ops/core/composite.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -92,7 +92,7 @@ class EquationReader {
 /// Contracts operands from left to right.
 class Contraction {
  public:
-  Contraction(const BoundArguments& args, OpCall call) : m_args(args), m_call(call) {}
+  Contraction(const BoundArguments& args, const OpRunner& run) : m_args(args), m_run(run) {}
 
   Result<Value> run(std::vector<Operand> operands, const Labels& output) {
     for (Operand& operand : operands) KERF_CHECK(takeDiagonals(operand));
@@ -111,7 +111,7 @@ class Contraction {
 
  private:
   Result<Tensor> tensorBy(std::string_view target, const ValueList& values) {
-    KERF_TRY(const Value value, m_call(target, values, {}));
+    KERF_TRY(const Value value, m_run.value(target, values, {}));
     return value.tensor();
   }
 
@@ -221,21 +221,21 @@ class Contraction {
   }
 
   const BoundArguments& m_args;
-  OpCall m_call;
+  const OpRunner& m_run;
   std::map<int, std::int64_t> m_sizes;
 };
 
 /// einsum(equation, tensors, *, path).
-Result<Value> einsumProgram(const BoundArguments& args, OpCall call) {
+Result<Value> einsumProgram(const BoundArguments& args, const OpRunner& run) {
   const std::vector<Tensor> tensors = args.tensors(1);
   KERF_TRY(const Equation equation, EquationReader(args, args.text(0)).read(tensors));
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < tensors.size(); ++i) operands.push_back({tensors[i], equation.operands[i]});
-  return Contraction(args, call).run(std::move(operands), equation.output);
+  return Contraction(args, run).run(std::move(operands), equation.output);
 }
 
 /// tensordot(self, other, dims_self, dims_other).
-Result<Value> tensordotProgram(const BoundArguments& args, OpCall call) {
+Result<Value> tensordotProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor &a = args.tensor(0), &b = args.tensor(1);
   KERF_TRY(const Sizes dimsA, wrapDims(args, args.sizes(2), a.dim()));
   KERF_TRY(const Sizes dimsB, wrapDims(args, args.sizes(3), b.dim()));
@@ -250,14 +250,15 @@ Result<Value> tensordotProgram(const BoundArguments& args, OpCall call) {
     if (!contains(labelsB, label)) output.push_back(label);
   for (const int label : labelsB)
     if (!contains(labelsA, label)) output.push_back(label);
-  return Contraction(args, call).run({{a, labelsA}, {b, labelsB}}, output);
+  return Contraction(args, run).run({{a, labelsA}, {b, labelsB}}, output);
 }
 
 constexpr OpRow rows[] = {
-    programRow<einsumProgram>("aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-                              OpTrait::Matmul),
-    programRow<tensordotProgram>(
-        "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", OpTrait::Matmul),
+    compositeRow(einsumProgram, "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+                 OpTrait::Matmul),
+    compositeRow(tensordotProgram,
+                 "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
+                 OpTrait::Matmul),
 };
 
 }  // namespace

@@ -203,8 +203,8 @@ Result<Value> boolShape(const BoundArguments& args) {
 }
 Result<Value> equalKernel(const BoundArguments& args) {
   if (args.tensor(0).sizes() != args.tensor(1).sizes()) return Value(false);
-  KERF_TRY(const Tensor same, callTensorOp("aten.eq.Tensor", {args.values[0], args.values[1]}));
-  KERF_TRY(const Tensor all, callTensorOp("aten.all.default", {same}));
+  KERF_TRY(const Tensor same, callTensorOp("aten.eq.Tensor"_op, {args.values[0], args.values[1]}));
+  KERF_TRY(const Tensor all, callTensorOp("aten.all.default"_op, {same}));
   return Value(all.itemAsInt() != 0);
 }
 Result<Value> allcloseKernel(const BoundArguments& args) {
@@ -222,12 +222,12 @@ Result<Value> allcloseKernel(const BoundArguments& args) {
 }
 
 Result<Value> distShape(const BoundArguments& args) {
-  KERF_TRY(const Value difference, inferShapes("aten.sub.Tensor", {args.values[0], args.values[1]}, {}));
-  return inferShapes("aten.linalg_vector_norm.default", {difference, args.values[2]}, {});
+  KERF_TRY(const Value difference, inferShapes("aten.sub.Tensor"_op, {args.values[0], args.values[1]}, {}));
+  return inferShapes("aten.linalg_vector_norm.default"_op, {difference, args.values[2]}, {});
 }
 Result<Value> distKernel(const BoundArguments& args) {
-  KERF_TRY(const Tensor difference, callTensorOp("aten.sub.Tensor", {args.values[0], args.values[1]}));
-  return callOp("aten.linalg_vector_norm.default", {difference, args.values[2]});
+  KERF_TRY(const Tensor difference, callTensorOp("aten.sub.Tensor"_op, {args.values[0], args.values[1]}));
+  return callOp("aten.linalg_vector_norm.default"_op, {difference, args.values[2]});
 }
 
 // Shuffles: views of split dimensions, copied

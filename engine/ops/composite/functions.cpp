@@ -2,21 +2,16 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/ops/composite/programs.h"
+#include "engine/ops/core/composite.h"
 
 namespace kerf::inline ops {
 namespace {
 
 constexpr std::int64_t noReduction = 0, meanReduction = 1;
 
-Result<Tensor> tensorBy(OpCall call, std::string_view target, const ValueList& args, const KeywordValues& kwargs = {}) {
-  KERF_TRY(const Value value, call(target, args, kwargs));
-  return value.tensor();
-}
-
 // Padding
 
-Result<Value> circularPad(const BoundArguments& args, OpCall call) {
+Result<Value> circularPad(const BoundArguments& args, const OpRunner& run) {
   const Sizes pad = args.sizes(1);
   Value value = args.values[0];
   const std::int64_t rank = value.tensor().dim();
@@ -28,28 +23,30 @@ Result<Value> circularPad(const BoundArguments& args, OpCall call) {
       return mismatch(args, "circular padding by {} of a dimension of {}", std::max(pad[i], pad[i + 1]), size);
     ValueList parts;
     if (pad[i] > 0) {
-      KERF_TRY(Value before, call("aten.slice.Tensor", {value, dim, size - pad[i], size}, {}));
+      KERF_TRY(Value before, run.value("aten.slice.Tensor"_op, {value, dim, size - pad[i], size}, {}));
       parts.push_back(std::move(before));
     }
-    KERF_TRY(Value middle,
-             call("aten.slice.Tensor",
+    KERF_TRY(
+        Value middle,
+        run.value("aten.slice.Tensor"_op,
                   {value, dim, std::max<std::int64_t>(-pad[i], 0), size + std::min<std::int64_t>(pad[i + 1], 0)}, {}));
     parts.push_back(std::move(middle));
     if (pad[i + 1] > 0) {
-      KERF_TRY(Value after, call("aten.slice.Tensor", {value, dim, std::int64_t{0}, pad[i + 1]}, {}));
+      KERF_TRY(Value after, run.value("aten.slice.Tensor"_op, {value, dim, std::int64_t{0}, pad[i + 1]}, {}));
       parts.push_back(std::move(after));
     }
-    KERF_TRY(value, call("aten.cat.default", {Value(parts), dim}, {}));
+    KERF_TRY(value, run.value("aten.cat.default"_op, {Value(parts), dim}, {}));
   }
   return value;
 }
 
 /// pad(self, pad, mode, value).
-Result<Value> padProgram(const BoundArguments& args, OpCall call) {
+Result<Value> padProgram(const BoundArguments& args, const OpRunner& run) {
   const std::string mode = args.text(2);
   if (mode == "constant")
-    return call("aten.constant_pad_nd.default", {args.values[0], args.values[1], args.numberIf(3).value_or(0)}, {});
-  if (mode == "circular") return circularPad(args, call);
+    return run.value("aten.constant_pad_nd.default"_op, {args.values[0], args.values[1], args.numberIf(3).value_or(0)},
+                     {});
+  if (mode == "circular") return circularPad(args, run);
   const std::size_t dims = args.sizes(1).size() / 2;
   constexpr std::array<std::string_view, 3> reflection = {
       "aten.reflection_pad1d.default", "aten.reflection_pad2d.default", "aten.reflection_pad3d.default"};
@@ -57,102 +54,103 @@ Result<Value> padProgram(const BoundArguments& args, OpCall call) {
       "aten.replication_pad1d.default", "aten.replication_pad2d.default", "aten.replication_pad3d.default"};
   if ((mode != "reflect" && mode != "replicate") || dims < 1 || dims > 3)
     return mismatch(args, "cannot pad {} dimensions by '{}'", dims, mode);
-  return call((mode == "reflect" ? reflection : replication)[dims - 1], {args.values[0], args.values[1]}, {});
+  return run.value((mode == "reflect" ? reflection : replication)[dims - 1], {args.values[0], args.values[1]}, {});
 }
 
 // Losses
 
 /// nll_loss_nd(self, target, weight, reduction, ignore_index): the class is dimension 1 (0 without a batch).
-Result<Value> nllProgram(OpCall call, const Value& self, const Value& target, const Value& weight,
+Result<Value> nllProgram(const OpRunner& run, const Value& self, const Value& target, const Value& weight,
                          std::int64_t reduction, std::int64_t ignored) {
   const std::int64_t rank = self.tensor().dim();
-  if (rank <= 2) return firstOf(call("aten.nll_loss_forward.default", {self, target, weight, reduction, ignored}, {}));
-  if (rank == 4)
-    return firstOf(call("aten.nll_loss2d_forward.default", {self, target, weight, reduction, ignored}, {}));
+  if (rank <= 2) return run.first("aten.nll_loss_forward.default"_op, {self, target, weight, reduction, ignored}, {});
+  if (rank == 4) return run.first("aten.nll_loss2d_forward.default"_op, {self, target, weight, reduction, ignored}, {});
   const Sizes &sizes = self.tensor().sizes(), &shape = target.tensor().sizes();
   KERF_TRY(const std::int64_t rest, checkedNumel({sizes.begin() + 2, sizes.end()}));
-  KERF_TRY(const Value flat, call("aten.reshape.default", {self, intList({sizes[0], sizes[1], 1, rest})}, {}));
+  KERF_TRY(const Value flat, run.value("aten.reshape.default"_op, {self, intList({sizes[0], sizes[1], 1, rest})}, {}));
   KERF_TRY(const Value flatTarget,
-           call("aten.reshape.default", {target, intList({shape.empty() ? 1 : shape[0], 1, rest})}, {}));
+           run.value("aten.reshape.default"_op, {target, intList({shape.empty() ? 1 : shape[0], 1, rest})}, {}));
   KERF_TRY(const Value loss,
-           firstOf(call("aten.nll_loss2d_forward.default", {flat, flatTarget, weight, reduction, ignored}, {})));
-  return reduction == noReduction ? call("aten.reshape.default", {loss, intList(shape)}, {}) : Result<Value>(loss);
+           run.first("aten.nll_loss2d_forward.default"_op, {flat, flatTarget, weight, reduction, ignored}, {}));
+  return reduction == noReduction ? run.value("aten.reshape.default"_op, {loss, intList(shape)}, {})
+                                  : Result<Value>(loss);
 }
 
-Result<Value> nllLossProgram(const BoundArguments& args, OpCall call) {
-  return nllProgram(call, args.values[0], args.values[1], args.values[2], args.integer(3), args.integer(4));
+Result<Value> nllLossProgram(const BoundArguments& args, const OpRunner& run) {
+  return nllProgram(run, args.values[0], args.values[1], args.values[2], args.integer(3), args.integer(4));
 }
 
-Result<Value> reduced(OpCall call, const Value& loss, std::int64_t reduction) {
+Result<Value> reduced(const OpRunner& run, const Value& loss, std::int64_t reduction) {
   if (reduction == noReduction) return loss;
-  return call(reduction == meanReduction ? "aten.mean.default" : "aten.sum.default", {loss}, {});
+  return run.value(reduction == meanReduction ? "aten.mean.default"_op : "aten.sum.default"_op, {loss}, {});
 }
 
 /// cross_entropy_loss(self, target, weight, reduction, ignore_index, label_smoothing): by class indices, or by
 /// probabilities where the target has self's shape.
-Result<Value> crossEntropyProgram(const BoundArguments& args, OpCall call) {
+Result<Value> crossEntropyProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const std::int64_t classDim = self.dim() == 1 ? 0 : 1;
   if (self.dim() == 0 || args.number(5) != 0)
     return fail(ErrorCode::UnsupportedOp, "{}: label_smoothing is not supported", args.opName());
-  KERF_TRY(const Value logs, call("aten.log_softmax.int", {args.values[0], classDim}, {}));
+  KERF_TRY(const Value logs, run.value("aten.log_softmax.int"_op, {args.values[0], classDim}, {}));
   if (args.tensor(1).sizes() != self.sizes())
-    return nllProgram(call, logs, args.values[1], args.values[2], args.integer(3), args.integer(4));
+    return nllProgram(run, logs, args.values[1], args.values[2], args.integer(3), args.integer(4));
   Value weighted = logs;
   if (!args.none(2)) {
     Sizes shape(std::size_t(self.dim()), 1);
     shape[std::size_t(classDim)] = args.tensor(2).numel();
-    KERF_TRY(const Value weight, call("aten.reshape.default", {args.values[2], intList(shape)}, {}));
-    KERF_TRY(weighted, call("aten.mul.Tensor", {logs, weight}, {}));
+    KERF_TRY(const Value weight, run.value("aten.reshape.default"_op, {args.values[2], intList(shape)}, {}));
+    KERF_TRY(weighted, run.value("aten.mul.Tensor"_op, {logs, weight}, {}));
   }
-  KERF_TRY(const Value products, call("aten.mul.Tensor", {weighted, args.values[1]}, {}));
+  KERF_TRY(const Value products, run.value("aten.mul.Tensor"_op, {weighted, args.values[1]}, {}));
   if (args.integer(3) == meanReduction) {  // the mean is over the batch, not over the classes
-    KERF_TRY(const Value sum, call("aten.sum.default", {products}, {}));
-    return call("aten.div.Scalar", {sum, -double(self.numel() / std::max<std::int64_t>(self.size(classDim), 1))}, {});
+    KERF_TRY(const Value sum, run.value("aten.sum.default"_op, {products}, {}));
+    return run.value("aten.div.Scalar"_op,
+                     {sum, -double(self.numel() / std::max<std::int64_t>(self.size(classDim), 1))}, {});
   }
-  KERF_TRY(const Value perItem, call("aten.sum.dim_IntList", {products, intList({classDim}), false}, {}));
-  KERF_TRY(const Value loss, call("aten.neg.default", {perItem}, {}));
-  return reduced(call, loss, args.integer(3));
+  KERF_TRY(const Value perItem, run.value("aten.sum.dim_IntList"_op, {products, intList({classDim}), false}, {}));
+  KERF_TRY(const Value loss, run.value("aten.neg.default"_op, {perItem}, {}));
+  return reduced(run, loss, args.integer(3));
 }
 
 /// kl_div(self, target, reduction, *, log_target).
-Result<Value> klProgram(const BoundArguments& args, OpCall call) {
+Result<Value> klProgram(const BoundArguments& args, const OpRunner& run) {
   Value loss;
   if (args.boolean(3)) {
-    KERF_TRY(const Value target, call("aten.exp.default", {args.values[1]}, {}));
-    KERF_TRY(const Value difference, call("aten.sub.Tensor", {args.values[1], args.values[0]}, {}));
-    KERF_TRY(loss, call("aten.mul.Tensor", {target, difference}, {}));
+    KERF_TRY(const Value target, run.value("aten.exp.default"_op, {args.values[1]}, {}));
+    KERF_TRY(const Value difference, run.value("aten.sub.Tensor"_op, {args.values[1], args.values[0]}, {}));
+    KERF_TRY(loss, run.value("aten.mul.Tensor"_op, {target, difference}, {}));
   } else {
-    KERF_TRY(const Value entropy, call("aten.xlogy.Tensor", {args.values[1], args.values[1]}, {}));
-    KERF_TRY(const Value cross, call("aten.mul.Tensor", {args.values[1], args.values[0]}, {}));
-    KERF_TRY(loss, call("aten.sub.Tensor", {entropy, cross}, {}));
+    KERF_TRY(const Value entropy, run.value("aten.xlogy.Tensor"_op, {args.values[1], args.values[1]}, {}));
+    KERF_TRY(const Value cross, run.value("aten.mul.Tensor"_op, {args.values[1], args.values[0]}, {}));
+    KERF_TRY(loss, run.value("aten.sub.Tensor"_op, {entropy, cross}, {}));
   }
-  return reduced(call, loss, args.integer(2));
+  return reduced(run, loss, args.integer(2));
 }
 
 /// cosine_similarity(x1, x2, dim, eps): norms are kept above eps.
-Result<Value> cosineProgram(const BoundArguments& args, OpCall call) {
+Result<Value> cosineProgram(const BoundArguments& args, const OpRunner& run) {
   std::array<Value, 2> units;
   for (std::size_t i = 0; i < 2; ++i) {
-    KERF_TRY(const Value norm,
-             call("aten.linalg_vector_norm.default", {args.values[i], 2.0, intList({args.integer(2)}), true}, {}));
-    KERF_TRY(const Value bounded, call("aten.clamp_min.default", {norm, args.number(3)}, {}));
-    KERF_TRY(units[i], call("aten.div.Tensor", {args.values[i], bounded}, {}));
+    KERF_TRY(const Value norm, run.value("aten.linalg_vector_norm.default"_op,
+                                         {args.values[i], 2.0, intList({args.integer(2)}), true}, {}));
+    KERF_TRY(const Value bounded, run.value("aten.clamp_min.default"_op, {norm, args.number(3)}, {}));
+    KERF_TRY(units[i], run.value("aten.div.Tensor"_op, {args.values[i], bounded}, {}));
   }
-  KERF_TRY(const Value products, call("aten.mul.Tensor", {units[0], units[1]}, {}));
-  return call("aten.sum.dim_IntList", {products, intList({args.integer(2)}), false}, {});
+  KERF_TRY(const Value products, run.value("aten.mul.Tensor"_op, {units[0], units[1]}, {}));
+  return run.value("aten.sum.dim_IntList"_op, {products, intList({args.integer(2)}), false}, {});
 }
 
 // Activations, normalisation, pooling
 
 /// selu(self): elu with its two constants.
-Result<Value> seluProgram(const BoundArguments& args, OpCall call) {
-  return call("aten.elu.default",
-              {args.values[0], 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0}, {});
+Result<Value> seluProgram(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.elu.default"_op,
+                   {args.values[0], 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0}, {});
 }
 
 /// prelu(self, weight): one weight, or one per channel (dimension 1).
-Result<Value> preluProgram(const BoundArguments& args, OpCall call) {
+Result<Value> preluProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor &self = args.tensor(0), &weight = args.tensor(1);
   Sizes shape(std::size_t(self.dim()), 1);
   if (weight.numel() != 1) {
@@ -160,45 +158,45 @@ Result<Value> preluProgram(const BoundArguments& args, OpCall call) {
       return mismatch(args, "{} weights do not fit the channels", weight.numel());
     shape[1] = weight.numel();
   }
-  KERF_TRY(const Value wide, call("aten.reshape.default", {weight, intList(shape)}, {}));
-  return call("aten._prelu_kernel.default", {self, wide}, {});
+  KERF_TRY(const Value wide, run.value("aten.reshape.default"_op, {weight, intList(shape)}, {}));
+  return run.value("aten._prelu_kernel.default"_op, {self, wide}, {});
 }
 
 /// instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled) with
 /// the input's own statistics: every channel of every item is a group.
-Result<Value> instanceNormProgram(const BoundArguments& args, OpCall call) {
+Result<Value> instanceNormProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(0);
   if (input.dim() < 3) return mismatch(args, "input needs at least 3 dimensions, got {}", input.dim());
   if (!args.boolean(5) || !args.none(3))
     return fail(ErrorCode::UnsupportedOp, "{}: running statistics are not supported", args.opName());
   KERF_TRY(const std::int64_t positions, checkedNumel({input.sizes().begin() + 2, input.sizes().end()}));
-  KERF_TRY(const Tensor plain, tensorBy(call, "aten.contiguous.default", {input}));
-  return firstOf(call(
-      "aten.native_group_norm.default",
+  KERF_TRY(const Tensor plain, run("aten.contiguous.default"_op, {input}));
+  return run.first(
+      "aten.native_group_norm.default"_op,
       {plain, args.values[1], args.values[2], input.size(0), input.size(1), positions, input.size(1), args.values[7]},
-      {}));
+      {});
 }
 
 /// avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad) over a dimension of one.
-Result<Value> averagePool1Program(const BoundArguments& args, OpCall call) {
+Result<Value> averagePool1Program(const BoundArguments& args, const OpRunner& run) {
   const auto two = [&](std::size_t i, std::int64_t first) {
     const Sizes values = args.sizes(i);
     return values.empty() ? intList({}) : intList({first, values[0]});
   };
-  KERF_TRY(const Value flat, call("aten.unsqueeze.default", {args.values[0], std::int64_t{-2}}, {}));
-  KERF_TRY(const Value out, call("aten.avg_pool2d.default",
-                                 {flat, two(1, 1), two(2, 1), two(3, 0), args.values[4], args.values[5]}, {}));
-  return call("aten.squeeze.dim", {out, std::int64_t{-2}}, {});
+  KERF_TRY(const Value flat, run.value("aten.unsqueeze.default"_op, {args.values[0], std::int64_t{-2}}, {}));
+  KERF_TRY(const Value out, run.value("aten.avg_pool2d.default"_op,
+                                      {flat, two(1, 1), two(2, 1), two(3, 0), args.values[4], args.values[5]}, {}));
+  return run.value("aten.squeeze.dim"_op, {out, std::int64_t{-2}}, {});
 }
 
 // Pieces
 
 /// The pieces [begin, end) of a dimension.
-Result<Value> pieces(OpCall call, const Value& self, std::int64_t dim, const Sizes& ends) {
+Result<Value> pieces(const OpRunner& run, const Value& self, std::int64_t dim, const Sizes& ends) {
   ValueList parts;
   std::int64_t begin = 0;
   for (const std::int64_t end : ends) {
-    KERF_TRY(Value part, call("aten.slice.Tensor", {self, dim, begin, std::max(begin, end)}, {}));
+    KERF_TRY(Value part, run.value("aten.slice.Tensor"_op, {self, dim, begin, std::max(begin, end)}, {}));
     parts.push_back(std::move(part));
     begin = end;
   }
@@ -206,7 +204,7 @@ Result<Value> pieces(OpCall call, const Value& self, std::int64_t dim, const Siz
 }
 
 /// tensor_split.sections(self, sections, dim): the first pieces are longer by one.
-Result<Value> splitSectionsProgram(const BoundArguments& args, OpCall call) {
+Result<Value> splitSectionsProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
   const std::int64_t sections = args.integer(1);
@@ -216,11 +214,11 @@ Result<Value> splitSectionsProgram(const BoundArguments& args, OpCall call) {
   Sizes ends;
   for (std::int64_t i = 0, end = 0; i < sections; ++i)
     ends.push_back(end += self.size(dim) / sections + (i < self.size(dim) % sections ? 1 : 0));
-  return pieces(call, args.values[0], dim, ends);
+  return pieces(run, args.values[0], dim, ends);
 }
 
 /// tensor_split.indices(self, indices, dim).
-Result<Value> splitIndicesProgram(const BoundArguments& args, OpCall call) {
+Result<Value> splitIndicesProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
   if (self.dim() == 0) return mismatch(args, "self needs a dimension");
@@ -230,11 +228,11 @@ Result<Value> splitIndicesProgram(const BoundArguments& args, OpCall call) {
     ends.push_back(std::min(index, self.size(dim)));
   }
   ends.push_back(self.size(dim));
-  return pieces(call, args.values[0], dim, ends);
+  return pieces(run, args.values[0], dim, ends);
 }
 
 /// meshgrid(tensors, *, indexing): "xy" swaps the first two, and their grids back.
-Result<Value> meshgridProgram(const BoundArguments& args, OpCall call) {
+Result<Value> meshgridProgram(const BoundArguments& args, const OpRunner& run) {
   std::vector<Tensor> tensors = args.tensors(0);
   const bool swaps = args.values.size() > 1 && args.text(1) == "xy" && tensors.size() >= 2;
   if (swaps) std::swap(tensors[0], tensors[1]);
@@ -244,8 +242,8 @@ Result<Value> meshgridProgram(const BoundArguments& args, OpCall call) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     Sizes own(shape.size(), 1);
     own[i] = shape[i];
-    KERF_TRY(const Value flat, call("aten.reshape.default", {tensors[i], intList(own)}, {}));
-    KERF_TRY(Value grid, call("aten.expand.default", {flat, intList(shape)}, {}));
+    KERF_TRY(const Value flat, run.value("aten.reshape.default"_op, {tensors[i], intList(own)}, {}));
+    KERF_TRY(Value grid, run.value("aten.expand.default"_op, {flat, intList(shape)}, {}));
     grids.push_back(std::move(grid));
   }
   if (swaps) std::swap(grids[0], grids[1]);
@@ -253,49 +251,56 @@ Result<Value> meshgridProgram(const BoundArguments& args, OpCall call) {
 }
 
 /// one_hot(self, num_classes): num_classes -1 depends on the values.
-Result<Value> oneHotProgram(const BoundArguments& args, OpCall call) {
+Result<Value> oneHotProgram(const BoundArguments& args, const OpRunner& run) {
   const std::int64_t classes = args.integer(1);
   if (classes < 1) return fail(ErrorCode::UnsupportedOp, "{}: num_classes must be given", args.opName());
   Sizes shape = args.tensor(0).sizes();
   shape.push_back(classes);
-  KERF_TRY(const Value zeros, call("aten.full.default", {intList(shape), std::int64_t{0}}, {{"dtype", DType::Int64}}));
-  KERF_TRY(const Value index, call("aten.unsqueeze.default", {args.values[0], std::int64_t{-1}}, {}));
-  return call("aten.scatter.value", {zeros, std::int64_t{-1}, index, std::int64_t{1}}, {});
+  KERF_TRY(const Value zeros,
+           run.value("aten.full.default"_op, {intList(shape), std::int64_t{0}}, {{"dtype", DType::Int64}}));
+  KERF_TRY(const Value index, run.value("aten.unsqueeze.default"_op, {args.values[0], std::int64_t{-1}}, {}));
+  return run.value("aten.scatter.value"_op, {zeros, std::int64_t{-1}, index, std::int64_t{1}}, {});
 }
 
-Result<Value> ravelProgram(const BoundArguments& args, OpCall call) {
-  return call("aten.reshape.default", {args.values[0], intList({args.tensor(0).numel()})}, {});
+Result<Value> ravelProgram(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.reshape.default"_op, {args.values[0], intList({args.tensor(0).numel()})}, {});
 }
 
 constexpr OpTrait none = OpTrait::None;
 
 constexpr OpRow rows[] = {
-    programRow<padProgram>("aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"),
-    programRow<circularPad>("aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor"),
-    programRow<nllLossProgram>("aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
-                               "SymInt ignore_index=-100) -> Tensor"),
-    programRow<nllLossProgram>("aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
-                               "SymInt ignore_index=-100) -> Tensor"),
-    programRow<crossEntropyProgram>("aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int "
-                                    "reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor"),
-    programRow<klProgram>(
-        "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor"),
-    programRow<cosineProgram>("aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor"),
-    programRow<seluProgram>("aten::selu(Tensor self) -> Tensor"),
-    programRow<preluProgram>("aten::prelu(Tensor self, Tensor weight) -> Tensor"),
-    programRow<instanceNormProgram>(
+    compositeRow(padProgram,
+                 "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"),
+    compositeRow(circularPad, "aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor"),
+    compositeRow(nllLossProgram,
+                 "aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
+                 "SymInt ignore_index=-100) -> Tensor"),
+    compositeRow(nllLossProgram,
+                 "aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, "
+                 "SymInt ignore_index=-100) -> Tensor"),
+    compositeRow(crossEntropyProgram,
+                 "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int "
+                 "reduction=1, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor"),
+    compositeRow(klProgram,
+                 "aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor"),
+    compositeRow(cosineProgram, "aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor"),
+    compositeRow(seluProgram, "aten::selu(Tensor self) -> Tensor"),
+    compositeRow(preluProgram, "aten::prelu(Tensor self, Tensor weight) -> Tensor"),
+    compositeRow(
+        instanceNormProgram,
         "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
         "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"),
-    programRow<averagePool1Program>("aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
-                                    "padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor"),
-    programRow<splitSectionsProgram>(
-        "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]"),
-    programRow<splitIndicesProgram>(
-        "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]"),
-    programRow<meshgridProgram>("aten::meshgrid(Tensor[] tensors) -> Tensor[]", none),
-    programRow<meshgridProgram>("aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", none),
-    programRow<oneHotProgram>("aten::one_hot(Tensor self, int num_classes=-1) -> Tensor"),
-    programRow<ravelProgram>("aten::ravel(Tensor(a) self) -> Tensor(a)"),
+    compositeRow(averagePool1Program,
+                 "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] "
+                 "padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor"),
+    compositeRow(splitSectionsProgram,
+                 "aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]"),
+    compositeRow(splitIndicesProgram,
+                 "aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]"),
+    compositeRow(meshgridProgram, "aten::meshgrid(Tensor[] tensors) -> Tensor[]", none),
+    compositeRow(meshgridProgram, "aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", none),
+    compositeRow(oneHotProgram, "aten::one_hot(Tensor self, int num_classes=-1) -> Tensor"),
+    compositeRow(ravelProgram, "aten::ravel(Tensor(a) self) -> Tensor(a)"),
 };
 
 }  // namespace

@@ -41,9 +41,9 @@ Result<Value> rot90Shape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (how.quarter == 0) return Value(metaTensor(self.dtype(), self.sizes()));
   const auto [dims, swaps] = turnSteps(how);
-  KERF_TRY(const Value flipped, inferShapes("aten.flip.default", {self, intList(dims)}, {}));
+  KERF_TRY(const Value flipped, inferShapes("aten.flip.default"_op, {self, intList(dims)}, {}));
   if (!swaps) return flipped;
-  return inferShapes("aten.transpose.int", {flipped, how.first, how.second}, {});
+  return inferShapes("aten.transpose.int"_op, {flipped, how.first, how.second}, {});
 }
 
 Result<Value> rot90Kernel(const BoundArguments& args) {
@@ -54,9 +54,9 @@ Result<Value> rot90Kernel(const BoundArguments& args) {
     return Value(std::move(copy));
   }
   const auto [dims, swaps] = turnSteps(how);
-  KERF_TRY(const Value flipped, callOp("aten.flip.default", {self, intList(dims)}));
+  KERF_TRY(const Value flipped, callOp("aten.flip.default"_op, {self, intList(dims)}));
   if (!swaps) return flipped;
-  return callOp("aten.transpose.int", {flipped, how.first, how.second});
+  return callOp("aten.transpose.int"_op, {flipped, how.first, how.second});
 }
 
 // renorm(self, p, dim, maxnorm): slices along `dim` whose p-norm is larger than maxnorm shrink to it
@@ -148,7 +148,7 @@ Result<Trilinear> trilinear(const BoundArguments& args) {
     std::ranges::sort(dims);
     Value expanded = input;
     for (std::int64_t dim : dims) {
-      KERF_TRY(expanded, callOp("aten.unsqueeze.default", {expanded, dim}));
+      KERF_TRY(expanded, callOp("aten.unsqueeze.default"_op, {expanded, dim}));
     }
     plan.inputs[k] = expanded.tensor();
     auto sizes = k == 0 ? Result<Sizes>(plan.inputs[k].sizes()) : broadcastSizes(broadcast, plan.inputs[k].sizes());
@@ -196,16 +196,16 @@ Result<Value> trilinearShape(const BoundArguments& args) {
 /// product there.
 Result<Tensor> trilinearSum(const Trilinear& plan, const std::array<Tensor, 3>& inputs, DType dtype) {
   const DType wide = inputs[0].dtype();
-  KERF_TRY(Tensor partial, callTensorOp("aten.mul.Tensor", {inputs[0], inputs[1]}));
+  KERF_TRY(Tensor partial, callTensorOp("aten.mul.Tensor"_op, {inputs[0], inputs[1]}));
   if (!plan.summedFirst.empty()) {
-    KERF_TRY(partial, callTensorOp("aten.sum.dim_IntList", {partial, intList(plan.summedFirst), true}));
+    KERF_TRY(partial, callTensorOp("aten.sum.dim_IntList"_op, {partial, intList(plan.summedFirst), true}));
   }
   KERF_TRY(const Tensor rounded, partial.to(dtype));
   KERF_TRY(partial, rounded.to(wide));
-  KERF_TRY(Tensor product, callTensorOp("aten.mul.Tensor", {partial, inputs[2]}));
+  KERF_TRY(Tensor product, callTensorOp("aten.mul.Tensor"_op, {partial, inputs[2]}));
   Sizes summed = plan.summedLast;
   if (!summed.empty()) {
-    KERF_TRY(product, callTensorOp("aten.sum.dim_IntList", {product, intList(summed), true}));
+    KERF_TRY(product, callTensorOp("aten.sum.dim_IntList"_op, {product, intList(summed), true}));
   }
   return product.to(dtype);
 }
@@ -226,11 +226,11 @@ Result<Value> trilinearKernel(const BoundArguments& args) {
     std::array<Tensor, 3> slices = inputs;
     for (Tensor& slice : slices)
       if (loop && slice.size(unrolled) > 1) {
-        KERF_TRY(slice, callTensorOp("aten.slice.Tensor", {slice, unrolled, k, k + 1}));
+        KERF_TRY(slice, callTensorOp("aten.slice.Tensor"_op, {slice, unrolled, k, k + 1}));
       }
     KERF_TRY(Tensor part, trilinearSum(plan, slices, out.dtype()));
     if (result.defined()) {
-      KERF_TRY(part, callTensorOp("aten.add.Tensor", {result, part}));
+      KERF_TRY(part, callTensorOp("aten.add.Tensor"_op, {result, part}));
     }
     result = std::move(part);
   }
@@ -314,7 +314,7 @@ Result<Value> clampedIndices(const BoundArguments& args) {
       continue;
     }
     const std::int64_t size = self.size(dim);
-    KERF_TRY(Value index, callOp("aten.clamp.default", {item, -size, size - 1}));
+    KERF_TRY(Value index, callOp("aten.clamp.default"_op, {item, -size, size - 1}));
     clamped.push_back(std::move(index));
   }
   return Value(std::move(clamped));
@@ -322,31 +322,31 @@ Result<Value> clampedIndices(const BoundArguments& args) {
 
 Result<Value> maskedIndexShape(const BoundArguments& args) {
   if (args.tensor(1).dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
-  KERF_TRY(const Value indexed, inferShapes("aten._unsafe_index.Tensor", {args.values[0], args.values[2]}, {}));
-  return inferShapes("aten.masked_fill.Scalar", {indexed, args.values[1], args.values[3]}, {});
+  KERF_TRY(const Value indexed, inferShapes("aten._unsafe_index.Tensor"_op, {args.values[0], args.values[2]}, {}));
+  return inferShapes("aten.masked_fill.Scalar"_op, {indexed, args.values[1], args.values[3]}, {});
 }
 
 Result<Value> maskedIndexKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
-  if (args.tensor(0).numel() == 0) return callOp("aten.fill_.Scalar", {out, args.values[3]});
+  if (args.tensor(0).numel() == 0) return callOp("aten.fill_.Scalar"_op, {out, args.values[3]});
   KERF_TRY(const Value indices, clampedIndices(args));
-  KERF_TRY(const Value indexed, callOp("aten._unsafe_index.Tensor", {args.values[0], indices}));
-  KERF_TRY(const Value outside, callOp("aten.logical_not.default", {args.values[1]}));
-  return callOp("aten.masked_fill.Scalar", {indexed, outside, args.values[3]});
+  KERF_TRY(const Value indexed, callOp("aten._unsafe_index.Tensor"_op, {args.values[0], indices}));
+  KERF_TRY(const Value outside, callOp("aten.logical_not.default"_op, {args.values[1]}));
+  return callOp("aten.masked_fill.Scalar"_op, {indexed, outside, args.values[3]});
 }
 
 Result<Value> maskedPutShape(const BoundArguments& args) {
   if (args.tensor(1).dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
-  return inferShapes("aten._unsafe_index_put.default", {args.values[0], args.values[2], args.values[3], true}, {});
+  return inferShapes("aten._unsafe_index_put.default"_op, {args.values[0], args.values[2], args.values[3], true}, {});
 }
 
 Result<Value> maskedPutKernel(const BoundArguments& args) {
   KERF_CHECK(maskedPutShape(args));
-  if (args.tensor(0).numel() == 0) return callOp("aten.clone.default", {args.values[0]});
+  if (args.tensor(0).numel() == 0) return callOp("aten.clone.default"_op, {args.values[0]});
   KERF_TRY(const Value indices, clampedIndices(args));
-  KERF_TRY(const Value outside, callOp("aten.logical_not.default", {args.values[1]}));
-  KERF_TRY(const Value values, callOp("aten.masked_fill.Scalar", {args.values[3], outside, std::int64_t{0}}));
-  return callOp("aten._unsafe_index_put.default", {args.values[0], indices, values, true});
+  KERF_TRY(const Value outside, callOp("aten.logical_not.default"_op, {args.values[1]}));
+  KERF_TRY(const Value values, callOp("aten.masked_fill.Scalar"_op, {args.values[3], outside, std::int64_t{0}}));
+  return callOp("aten._unsafe_index_put.default"_op, {args.values[0], indices, values, true});
 }
 
 constexpr OpRow rows[] = {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/composite/families.h"
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
@@ -13,12 +13,12 @@ constexpr OpTrait none = OpTrait::None;
 /// A Python number as torch.scalar_tensor makes it: int64, bool or float32.
 Result<Value> asTensor(const OpRunner& run, const Value& number) {
   const DType dtype = number.as<bool>() ? DType::Bool : number.as<std::int64_t>() ? DType::Int64 : DType::Float32;
-  return run.value("aten.scalar_tensor.default", {number}, {{"dtype", dtype}});
+  return run.value("aten.scalar_tensor.default"_op, {number}, {{"dtype", dtype}});
 }
 
 /// The base op with the first Scalar argument made a tensor; the rest by name.
 Result<Value> withTensor(const BoundArguments& args, const OpRunner& run) {
-  const OpInfo* base = findOp(args.op->row->base);
+  const OpInfo* base = findOp(args.op->base);
   if (!base) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
   ValueList positional;
   KeywordValues keywords;
@@ -32,11 +32,11 @@ Result<Value> withTensor(const BoundArguments& args, const OpRunner& run) {
     else
       positional.push_back(std::move(value));
   }
-  return run.value(args.op->row->base, positional, keywords);
+  return run.value(args.op->base, positional, keywords);
 }
 
 constexpr OpRow tensorForm(const char* schema, const char* base) {
-  return {schema, none, detail::programShape<withTensor>, detail::programKernel<withTensor>, nullptr, base};
+  return compositeRow(withTensor, schema, none, base);
 }
 
 // repeat_interleave(self, repeats, dim, *, output_size)
@@ -45,7 +45,7 @@ Result<Value> repeatTensor(const BoundArguments& args, const OpRunner& run) {
   Value self = args.values[0];
   std::int64_t dim = 0;
   if (args.none(2)) {
-    KERF_TRY(self, run.value("aten.reshape.default", {self, intList({-1})}));
+    KERF_TRY(self, run.value("aten.reshape.default"_op, {self, intList({-1})}));
   } else {
     KERF_TRY(dim, wrapDim(args, args.integer(2), args.tensor(0).dim()));
   }
@@ -54,11 +54,11 @@ Result<Value> repeatTensor(const BoundArguments& args, const OpRunner& run) {
   if (repeats.numel() != 1 && repeats.numel() != length)
     return mismatch(args, "argument 'repeats' has {} entries for a dimension of {}", repeats.numel(), length);
   if (repeats.dim() == 0 || repeats.size(0) != length) {
-    KERF_TRY(const Tensor line, run("aten.reshape.default", {repeats, intList({1})}));
-    KERF_TRY(repeats, run("aten.expand.default", {line, intList({length})}));
+    KERF_TRY(const Tensor line, run("aten.reshape.default"_op, {repeats, intList({1})}));
+    KERF_TRY(repeats, run("aten.expand.default"_op, {line, intList({length})}));
   }
-  KERF_TRY(const Tensor index, run("aten.repeat_interleave.Tensor", {repeats}));
-  return run.value("aten.index_select.default", {self, dim, index});
+  KERF_TRY(const Tensor index, run("aten.repeat_interleave.Tensor"_op, {repeats}));
+  return run.value("aten.index_select.default"_op, {self, dim, index});
 }
 
 Result<Value> repeatNumber(const BoundArguments& args, const OpRunner& run) {
@@ -66,20 +66,20 @@ Result<Value> repeatNumber(const BoundArguments& args, const OpRunner& run) {
   std::int64_t dim = 0;
   if (args.integer(1) < 0) return mismatch(args, "argument 'repeats' is negative");
   if (args.none(2)) {
-    KERF_TRY(self, run.value("aten.reshape.default", {self, intList({-1})}));
+    KERF_TRY(self, run.value("aten.reshape.default"_op, {self, intList({-1})}));
   } else {
     KERF_TRY(dim, wrapDim(args, args.integer(2), args.tensor(0).dim()));
   }
   if (self.tensor().dim() == 0) {
-    KERF_TRY(self, run.value("aten.reshape.default", {self, intList({1})}));
+    KERF_TRY(self, run.value("aten.reshape.default"_op, {self, intList({1})}));
   }
   Sizes wide = self.tensor().sizes(), flat = wide;
   wide.insert(wide.begin() + dim + 1, args.integer(1));
   KERF_TRY(flat[std::size_t(dim)], checkedNumel({flat[std::size_t(dim)], args.integer(1)}));
-  KERF_TRY(const Tensor lifted, run("aten.unsqueeze.default", {self, dim + 1}));
-  KERF_TRY(const Tensor repeated, run("aten.expand.default", {lifted, intList(wide)}));
-  KERF_TRY(const Tensor dense, run("aten.clone.default", {repeated}, {{"memory_format", MemoryFormat::Contiguous}}));
-  return run.value("aten.view.default", {dense, intList(flat)});
+  KERF_TRY(const Tensor lifted, run("aten.unsqueeze.default"_op, {self, dim + 1}));
+  KERF_TRY(const Tensor repeated, run("aten.expand.default"_op, {lifted, intList(wide)}));
+  KERF_TRY(const Tensor dense, run("aten.clone.default"_op, {repeated}, {{"memory_format", MemoryFormat::Contiguous}}));
+  return run.value("aten.view.default"_op, {dense, intList(flat)});
 }
 
 // _weight_norm_interface(v, g, dim): w = v * g / |v|, norms over all dimensions but `dim`
@@ -92,9 +92,9 @@ Result<Value> weightNorm(const BoundArguments& args, const OpRunner& run) {
   Sizes others;
   for (std::int64_t d = 0; d < v.dim(); ++d)
     if (d != dim) others.push_back(d);
-  KERF_TRY(const Tensor norms, run("aten.norm.ScalarOpt_dim", {v, 2.0, intList(others), true}));
-  KERF_TRY(const Tensor scale, run("aten.div.Tensor", {g, norms}));
-  KERF_TRY(Tensor w, run("aten.mul.Tensor", {v, scale}));
+  KERF_TRY(const Tensor norms, run("aten.norm.ScalarOpt_dim"_op, {v, 2.0, intList(others), true}));
+  KERF_TRY(const Tensor scale, run("aten.div.Tensor"_op, {g, norms}));
+  KERF_TRY(Tensor w, run("aten.mul.Tensor"_op, {v, scale}));
   if (args.op->schema.returns.size() == 1) return Value(std::move(w));
   return Value(ValueList{std::move(w), norms});
 }
@@ -106,33 +106,31 @@ Result<Value> weightNormBackward(const BoundArguments& args, const OpRunner& run
   Sizes others;
   for (std::int64_t d = 0; d < v.dim(); ++d)
     if (d != dim) others.push_back(d);
-  KERF_TRY(const Tensor product, run("aten.mul.Tensor", {args.values[0], v}));
-  KERF_TRY(const Tensor sums, run("aten.sum.dim_IntList", {product, intList(others), true}));
-  KERF_TRY(const Tensor gradG, run("aten.div.Tensor", {sums, args.values[3]}));
-  KERF_TRY(const Tensor scale, run("aten.div.Tensor", {args.values[2], args.values[3]}));
-  KERF_TRY(const Tensor share, run("aten.div.Tensor", {gradG, args.values[3]}));
-  KERF_TRY(const Tensor along, run("aten.mul.Tensor", {v, share}));
-  KERF_TRY(const Tensor across, run("aten.sub.Tensor", {args.values[0], along}));
-  KERF_TRY(Tensor gradV, run("aten.mul.Tensor", {scale, across}));
+  KERF_TRY(const Tensor product, run("aten.mul.Tensor"_op, {args.values[0], v}));
+  KERF_TRY(const Tensor sums, run("aten.sum.dim_IntList"_op, {product, intList(others), true}));
+  KERF_TRY(const Tensor gradG, run("aten.div.Tensor"_op, {sums, args.values[3]}));
+  KERF_TRY(const Tensor scale, run("aten.div.Tensor"_op, {args.values[2], args.values[3]}));
+  KERF_TRY(const Tensor share, run("aten.div.Tensor"_op, {gradG, args.values[3]}));
+  KERF_TRY(const Tensor along, run("aten.mul.Tensor"_op, {v, share}));
+  KERF_TRY(const Tensor across, run("aten.sub.Tensor"_op, {args.values[0], along}));
+  KERF_TRY(Tensor gradV, run("aten.mul.Tensor"_op, {scale, across}));
   return Value(ValueList{std::move(gradV), gradG});
 }
 
 /// native_dropout_backward(grad_output, mask, scale)
 Result<Value> dropoutBackward(const BoundArguments& args, const OpRunner& run) {
   if (args.tensor(1).dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
-  KERF_TRY(const Tensor kept, run("aten.mul.Tensor", {args.values[0], args.values[1]}));
-  return run.value("aten.mul.Scalar", {kept, args.values[2]});
+  KERF_TRY(const Tensor kept, run("aten.mul.Tensor"_op, {args.values[0], args.values[1]}));
+  return run.value("aten.mul.Scalar"_op, {kept, args.values[2]});
 }
 
 // (self, bool is_causal …) of torch.special, and prims that are plain ATen ops
 
 Result<Value> specialSoftmax(const BoundArguments& args, const OpRunner& run) {
-  return run.value(args.op->row->base, {args.values[0], args.values[1], args.values[2]});
+  return run.value(args.op->base, {args.values[0], args.values[1], args.values[2]});
 }
 constexpr OpRow softmaxForm(const char* schema, const char* base) {
-  return {
-      schema, OpTrait::Reduction, detail::programShape<specialSoftmax>, detail::programKernel<specialSoftmax>, nullptr,
-      base};
+  return compositeRow(specialSoftmax, schema, OpTrait::Reduction, base);
 }
 
 /// prims.transpose(a, permutation), prims.view_of(a), prims.squeeze(a, dimensions), prims.broadcast_in_dim
@@ -147,34 +145,34 @@ Result<Value> broadcastInDim(const BoundArguments& args, const OpRunner& run) {
       return mismatch(args, "argument 'broadcast_dimensions' must rise within the shape");
   for (std::int64_t d = 0; d < std::int64_t(shape.size()); ++d) {
     if (std::ranges::find(places, d) != places.end()) continue;
-    KERF_TRY(self, run.value("aten.unsqueeze.default", {self, d}));
+    KERF_TRY(self, run.value("aten.unsqueeze.default"_op, {self, d}));
   }
-  return run.value("aten.expand.default", {self, args.values[1]});
+  return run.value("aten.expand.default"_op, {self, args.values[1]});
 }
 
 constexpr OpTrait view = OpTrait::View;
-template <OpProgram program>
+template <Composite program>
 constexpr OpRow viewRow(const char* schema) {
-  return {schema, view, detail::programShape<program>, detail::programKernel<program>};
+  return compositeRow(program, schema, view);
 }
 
 Result<Value> primSqueeze(const BoundArguments& args, const OpRunner& run) {
-  return run.value("aten.squeeze.dims", {args.values[0], args.values[1]});
+  return run.value("aten.squeeze.dims"_op, {args.values[0], args.values[1]});
 }
 Result<Value> primTranspose(const BoundArguments& args, const OpRunner& run) {
-  return run.value("aten.permute.default", {args.values[0], args.values[1]});
+  return run.value("aten.permute.default"_op, {args.values[0], args.values[1]});
 }
 Result<Value> primViewOf(const BoundArguments& args, const OpRunner& run) {
-  return run.value("aten.alias.default", {args.values[0]});
+  return run.value("aten.alias.default"_op, {args.values[0]});
 }
 Result<Value> nanMean(const BoundArguments& args, const OpRunner& run) {
   if (!isFloating(args.tensor(0).dtype())) return mismatch(args, "argument 'self' must be floating point");
-  KERF_TRY(const Tensor isNan, run("aten.isnan.default", {args.values[0]}));
-  KERF_TRY(const Tensor isNumber, run("aten.logical_not.default", {isNan}));
-  KERF_TRY(const Tensor count, run("aten.sum.dim_IntList", {isNumber, args.values[1], args.values[2]}));
-  KERF_TRY(const Tensor sum,
-           run("aten.nansum.default", {args.values[0], args.values[1], args.values[2]}, {{"dtype", args.values[3]}}));
-  return run.value("aten.div.Tensor", {sum, count});
+  KERF_TRY(const Tensor isNan, run("aten.isnan.default"_op, {args.values[0]}));
+  KERF_TRY(const Tensor isNumber, run("aten.logical_not.default"_op, {isNan}));
+  KERF_TRY(const Tensor count, run("aten.sum.dim_IntList"_op, {isNumber, args.values[1], args.values[2]}));
+  KERF_TRY(const Tensor sum, run("aten.nansum.default"_op, {args.values[0], args.values[1], args.values[2]},
+                                 {{"dtype", args.values[3]}}));
+  return run.value("aten.div.Tensor"_op, {sum, count});
 }
 
 constexpr OpRow rows[] = {
@@ -190,21 +188,25 @@ constexpr OpRow rows[] = {
     tensorForm("aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool "
                "invert=False) -> Tensor",
                "aten.isin.Tensor_Tensor"),
-    programRow<repeatTensor>("aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, "
-                             "SymInt? output_size=None) -> Tensor",
-                             OpTrait::DataDependent),
-    programRow<repeatNumber>("aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
-                             "output_size=None) -> Tensor"),
-    programRow<weightNorm>("aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"),
-    programRow<weightNorm>("aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor"),
-    programRow<weightNormBackward>("aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor "
-                                   "saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)"),
-    programRow<dropoutBackward>(
-        "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor"),
+    compositeRow(repeatTensor,
+                 "aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, "
+                 "SymInt? output_size=None) -> Tensor",
+                 OpTrait::DataDependent),
+    compositeRow(repeatNumber,
+                 "aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? "
+                 "output_size=None) -> Tensor"),
+    compositeRow(weightNorm, "aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)"),
+    compositeRow(weightNorm, "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor"),
+    compositeRow(weightNormBackward,
+                 "aten::_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor "
+                 "saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)"),
+    compositeRow(dropoutBackward,
+                 "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor"),
     softmaxForm("aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", "aten.softmax.int"),
     softmaxForm("aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
                 "aten.log_softmax.int"),
-    programRow<nanMean>(
+    compositeRow(
+        nanMean,
         "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         OpTrait::Reduction),
     viewRow<broadcastInDim>(

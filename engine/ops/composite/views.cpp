@@ -1,70 +1,51 @@
 // Reshapes, conversions and other names of ops as torch.export keeps them: programs over the rows that do the work.
 #include <algorithm>
 
-#include "engine/ops/composite/programs.h"
+#include "engine/ops/core/composite.h"
 
 namespace kerf::inline ops {
 namespace {
 
 // Other names: the row's base runs
 
-/// The row's base on the same arguments; keyword-only ones by name.
-Result<Value> aliasProgram(const BoundArguments& args, OpCall call) {
-  ValueList positional;
-  KeywordValues kwargs;
-  for (std::size_t i = 0; i < args.values.size(); ++i) {
-    const SchemaArgument& argument = args.op->schema.arguments[i];
-    if (argument.keywordOnly)
-      kwargs.emplace_back(argument.name, args.values[i]);
-    else
-      positional.push_back(args.values[i]);
-  }
-  return call(args.op->row->base, positional, kwargs);
-}
-
-Result<Value> inplaceAliasProgram(const BoundArguments& args, OpCall call) {
-  KERF_TRY(const Value out, aliasProgram(args, call));
+Result<Value> inplaceAliasProgram(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Value out, callBase(args, run));
   if (out.tensor().sizes() != args.tensor(0).sizes())
     return mismatch(args, "the result's shape [{}] does not fit self", fmt::join(out.tensor().sizes(), ", "));
-  return call("aten.copy_.default", {args.values[0], out}, {});
+  return run.value("aten.copy_.default"_op, {args.values[0], out}, {});
 }
 
 constexpr OpRow alias(const char* schema, const char* base, OpTrait traits = OpTrait::None) {
-  return {schema, traits, programShape<aliasProgram>, programKernel<aliasProgram>, nullptr, base};
+  return compositeRow(callBase, schema, traits, base);
 }
 constexpr OpRow inplaceAlias(const char* schema, const char* base) {
-  return {schema,
-          OpTrait::Inplace | OpTrait::Impure,
-          programShape<inplaceAliasProgram>,
-          programKernel<inplaceAliasProgram>,
-          nullptr,
-          base};
+  return compositeRow(inplaceAliasProgram, schema, OpTrait::Inplace | OpTrait::Impure, base);
 }
 
 // Reshapes
 
-Result<Value> reshapeTo(OpCall call, const Value& self, const Sizes& sizes) {
-  return call("aten.reshape.default", {self, intList(sizes)}, {});
+Result<Value> reshapeTo(const OpRunner& run, const Value& self, const Sizes& sizes) {
+  return run.value("aten.reshape.default"_op, {self, intList(sizes)}, {});
 }
 
 /// flatten.using_ints(self, start_dim, end_dim).
-Result<Value> flattenProgram(const BoundArguments& args, OpCall call) {
+Result<Value> flattenProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t first, wrapDim(args, args.integer(1), self.dim()));
   KERF_TRY(const std::int64_t last, wrapDim(args, args.integer(2), self.dim()));
   if (first > last) return mismatch(args, "start_dim {} comes after end_dim {}", first, last);
-  if (self.dim() == 0) return reshapeTo(call, args.values[0], {1});
+  if (self.dim() == 0) return reshapeTo(run, args.values[0], {1});
   if (first == last) return args.values[0];
   const auto begin = self.sizes().begin();
   KERF_TRY(const std::int64_t joined, checkedNumel({begin + first, begin + last + 1}));
   Sizes sizes(begin, begin + first);
   sizes.push_back(joined);
   sizes.insert(sizes.end(), begin + last + 1, self.sizes().end());
-  return reshapeTo(call, args.values[0], sizes);
+  return reshapeTo(run, args.values[0], sizes);
 }
 
 /// unflatten.int(self, dim, sizes): one -1 is computed.
-Result<Value> unflattenProgram(const BoundArguments& args, OpCall call) {
+Result<Value> unflattenProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   if (self.dim() == 0) return mismatch(args, "self needs a dimension");
@@ -82,16 +63,16 @@ Result<Value> unflattenProgram(const BoundArguments& args, OpCall call) {
   Sizes sizes(self.sizes().begin(), self.sizes().begin() + dim);
   sizes.insert(sizes.end(), parts.begin(), parts.end());
   sizes.insert(sizes.end(), self.sizes().begin() + dim + 1, self.sizes().end());
-  return call("aten.view.default", {args.values[0], intList(sizes)}, {});
+  return run.value("aten.view.default"_op, {args.values[0], intList(sizes)}, {});
 }
 
 /// The sizes of the second tensor for the first: expand_as, view_as, reshape_as.
-Result<Value> sizesOfOther(const BoundArguments& args, OpCall call) {
-  return call(args.op->row->base, {args.values[0], intList(args.tensor(1).sizes())}, {});
+Result<Value> sizesOfOther(const BoundArguments& args, const OpRunner& run) {
+  return run.value(args.op->base, {args.values[0], intList(args.tensor(1).sizes())}, {});
 }
 
 /// movedim(self, source, destination), for one or several dimensions.
-Result<Value> movedimProgram(const BoundArguments& args, OpCall call) {
+Result<Value> movedimProgram(const BoundArguments& args, const OpRunner& run) {
   const std::int64_t rank = args.tensor(0).dim();
   const auto listOf = [&](std::size_t i) { return args.values[i].isList() ? args.sizes(i) : Sizes{args.integer(i)}; };
   KERF_TRY(const Sizes from, wrapDims(args, listOf(1), rank));
@@ -105,26 +86,26 @@ Result<Value> movedimProgram(const BoundArguments& args, OpCall call) {
     while (std::ranges::find(from, next) != from.end()) ++next;
     place = next++;
   }
-  return call("aten.permute.default", {args.values[0], intList(order)}, {});
+  return run.value("aten.permute.default"_op, {args.values[0], intList(order)}, {});
 }
 
 /// numpy_T (all dimensions reversed) and mT (the last two).
 template <bool lastTwo>
-Result<Value> turnedProgram(const BoundArguments& args, OpCall call) {
+Result<Value> turnedProgram(const BoundArguments& args, const OpRunner& run) {
   const std::int64_t rank = args.tensor(0).dim();
   if (lastTwo && rank < 2) return mismatch(args, "self needs at least 2 dimensions, got {}", rank);
   Sizes order;
   for (std::int64_t d = 0; d < rank; ++d) order.push_back(lastTwo ? d : rank - 1 - d);
   if (lastTwo) std::swap(order.end()[-1], order.end()[-2]);
-  return call("aten.permute.default", {args.values[0], intList(order)}, {});
+  return run.value("aten.permute.default"_op, {args.values[0], intList(order)}, {});
 }
 
 /// tile(self, dims): repeat after filling the shorter side with ones.
-Result<Value> tileProgram(const BoundArguments& args, OpCall call) {
+Result<Value> tileProgram(const BoundArguments& args, const OpRunner& run) {
   Sizes repeats = args.sizes(1);
   const auto rank = std::size_t(args.tensor(0).dim());
   if (repeats.size() < rank) repeats.insert(repeats.begin(), rank - repeats.size(), 1);
-  return call("aten.repeat.default", {args.values[0], intList(repeats)}, {});
+  return run.value("aten.repeat.default"_op, {args.values[0], intList(repeats)}, {});
 }
 
 // Conversions
@@ -135,7 +116,8 @@ bool sameDevice(const BoundArguments& args, const Device& wanted) {
 }
 
 /// The `to` family: self itself where nothing changes and no copy is asked for, else _to_copy.
-Result<Value> convert(const BoundArguments& args, OpCall call, std::optional<DType> dtype, const Value& device) {
+Result<Value> convert(const BoundArguments& args, const OpRunner& run, std::optional<DType> dtype,
+                      const Value& device) {
   const Tensor& self = args.tensor(0);
   const auto* wanted = device.as<Device>();
   const Value& format = args.values[args.position("memory_format")];
@@ -146,44 +128,44 @@ Result<Value> convert(const BoundArguments& args, OpCall call, std::optional<DTy
   KeywordValues kwargs{{"dtype", dtype.value_or(self.dtype())}};
   if (wanted != nullptr) kwargs.emplace_back("device", *wanted);
   if (layout != nullptr) kwargs.emplace_back("memory_format", format);
-  return call("aten._to_copy.default", {self}, kwargs);
+  return run.value("aten._to_copy.default"_op, {self}, kwargs);
 }
 
-Result<Value> toProgram(const BoundArguments& args, OpCall call) {
+Result<Value> toProgram(const BoundArguments& args, const OpRunner& run) {
   const auto& names = args.op->schema.arguments;
   const bool device =
       std::ranges::any_of(names, [](const SchemaArgument& argument) { return argument.name == "device"; });
-  return convert(args, call, args.dtypeIf(args.position("dtype")),
+  return convert(args, run, args.dtypeIf(args.position("dtype")),
                  device ? args.values[args.position("device")] : Value());
 }
 
-Result<Value> toOtherProgram(const BoundArguments& args, OpCall call) {
-  return convert(args, call, args.tensor(1).dtype(), args.tensor(1).device());
+Result<Value> toOtherProgram(const BoundArguments& args, const OpRunner& run) {
+  return convert(args, run, args.tensor(1).dtype(), args.tensor(1).device());
 }
 
-Result<Value> typeAsProgram(const BoundArguments& args, OpCall call) {
+Result<Value> typeAsProgram(const BoundArguments& args, const OpRunner& run) {
   if (args.tensor(0).dtype() == args.tensor(1).dtype()) return args.values[0];
-  return call("aten._to_copy.default", {args.values[0]}, {{"dtype", args.tensor(1).dtype()}});
+  return run.value("aten._to_copy.default"_op, {args.values[0]}, {{"dtype", args.tensor(1).dtype()}});
 }
 
 /// contiguous(self, *, memory_format): self itself if it has those strides already.
-Result<Value> contiguousProgram(const BoundArguments& args, OpCall call) {
+Result<Value> contiguousProgram(const BoundArguments& args, const OpRunner& run) {
   const KeywordValues format{{"memory_format", args.values[1]}};
   const auto* wanted = args.values[1].as<MemoryFormat>();
   if (wanted != nullptr && *wanted == MemoryFormat::Preserve)
     return mismatch(args, "preserve_format is no format here");
   if (wanted == nullptr || *wanted == MemoryFormat::Contiguous)
     return args.tensor(0).isContiguous() ? Result<Value>(args.values[0])
-                                         : call("aten.clone.default", {args.values[0]}, format);
-  KERF_TRY(const Value meta, inferShapes("aten.clone.default", {args.values[0]}, format));
+                                         : run.value("aten.clone.default"_op, {args.values[0]}, format);
+  KERF_TRY(const Value meta, inferShapes("aten.clone.default"_op, {args.values[0]}, format));
   if (meta.tensor().strides() == args.tensor(0).strides()) return args.values[0];
-  return call("aten.clone.default", {args.values[0]}, format);
+  return run.value("aten.clone.default"_op, {args.values[0]}, format);
 }
 
 // Differences, stacks
 
 /// diff(self, n, dim, prepend, append): neighbours subtracted n times; booleans by xor.
-Result<Value> diffProgram(const BoundArguments& args, OpCall call) {
+Result<Value> diffProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   if (self.dim() == 0) return mismatch(args, "self needs a dimension");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
@@ -193,44 +175,44 @@ Result<Value> diffProgram(const BoundArguments& args, OpCall call) {
     if (!args.none(i)) parts.push_back(args.values[i]);
   Value value = args.values[0];
   if (parts.size() > 1) {
-    KERF_TRY(value, call("aten.cat.default", {Value(parts), dim}, {}));
+    KERF_TRY(value, run.value("aten.cat.default"_op, {Value(parts), dim}, {}));
   }
   const std::int64_t steps = std::min(args.integer(1), value.tensor().size(dim));
   for (std::int64_t i = 0; i < steps; ++i) {
     const std::int64_t size = value.tensor().size(dim);
     if (size == 0) break;
-    KERF_TRY(const Value later, call("aten.slice.Tensor", {value, dim, std::int64_t{1}, size}, {}));
-    KERF_TRY(const Value earlier, call("aten.slice.Tensor", {value, dim, std::int64_t{0}, size - 1}, {}));
+    KERF_TRY(const Value later, run.value("aten.slice.Tensor"_op, {value, dim, std::int64_t{1}, size}, {}));
+    KERF_TRY(const Value earlier, run.value("aten.slice.Tensor"_op, {value, dim, std::int64_t{0}, size - 1}, {}));
     const bool boolean = value.tensor().dtype() == DType::Bool;
-    KERF_TRY(value, call(boolean ? "aten.logical_xor.default" : "aten.sub.Tensor", {later, earlier}, {}));
+    KERF_TRY(value, run.value(boolean ? "aten.logical_xor.default"_op : "aten.sub.Tensor"_op, {later, earlier}, {}));
   }
   return value;
 }
 
 /// hstack and vstack: cat along 1 (0 for vectors) or 0 (after giving vectors a first dimension).
 template <bool vertical>
-Result<Value> stackProgram(const BoundArguments& args, OpCall call) {
+Result<Value> stackProgram(const BoundArguments& args, const OpRunner& run) {
   ValueList parts;
   bool vectors = true;
   for (const Tensor& tensor : args.tensors(0)) {
     Value part = tensor;
     if (tensor.dim() == 0) {
-      KERF_TRY(part, reshapeTo(call, part, {1}));
+      KERF_TRY(part, reshapeTo(run, part, {1}));
     }
     if (vertical && part.tensor().dim() == 1) {
-      KERF_TRY(part, call("aten.unsqueeze.default", {part, std::int64_t{0}}, {}));
+      KERF_TRY(part, run.value("aten.unsqueeze.default"_op, {part, std::int64_t{0}}, {}));
     }
     vectors = vectors && part.tensor().dim() == 1;
     parts.push_back(std::move(part));
   }
-  return call("aten.cat.default", {Value(parts), std::int64_t{vertical || vectors ? 0 : 1}}, {});
+  return run.value("aten.cat.default"_op, {Value(parts), std::int64_t{vertical || vectors ? 0 : 1}}, {});
 }
 
 /// outer(self, vec2): every product.
-Result<Value> outerProgram(const BoundArguments& args, OpCall call) {
+Result<Value> outerProgram(const BoundArguments& args, const OpRunner& run) {
   if (args.tensor(0).dim() != 1 || args.tensor(1).dim() != 1) return mismatch(args, "both arguments must be vectors");
-  KERF_TRY(const Value column, call("aten.unsqueeze.default", {args.values[0], std::int64_t{1}}, {}));
-  return call("aten.mul.Tensor", {column, args.values[1]}, {});
+  KERF_TRY(const Value column, run.value("aten.unsqueeze.default"_op, {args.values[0], std::int64_t{1}}, {}));
+  return run.value("aten.mul.Tensor"_op, {column, args.values[1]}, {});
 }
 
 /// Results that may be self itself: the schema's alias annotation says so. The trait View would promise more, that they
@@ -238,46 +220,49 @@ Result<Value> outerProgram(const BoundArguments& args, OpCall call) {
 constexpr OpTrait view = OpTrait::None;
 
 constexpr OpRow rows[] = {
-    programRow<flattenProgram>("aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
-                               view),
-    programRow<unflattenProgram>("aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", view),
-    {"aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", view, programShape<sizesOfOther>,
-     programKernel<sizesOfOther>, nullptr, "aten.expand.default"},
-    {"aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view, programShape<sizesOfOther>,
-     programKernel<sizesOfOther>, nullptr, "aten.view.default"},
-    {"aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", view, programShape<sizesOfOther>,
-     programKernel<sizesOfOther>, nullptr, "aten.reshape.default"},
+    compositeRow(flattenProgram,
+                 "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", view),
+    compositeRow(unflattenProgram, "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", view),
+    compositeRow(sizesOfOther, "aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", view,
+                 "aten.expand.default"),
+    compositeRow(sizesOfOther, "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view, "aten.view.default"),
+    compositeRow(sizesOfOther, "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", view,
+                 "aten.reshape.default"),
     alias("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "aten.expand.default", view),
-    programRow<movedimProgram>("aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", view),
-    programRow<movedimProgram>("aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
-                               view),
+    compositeRow(movedimProgram, "aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", view),
+    compositeRow(movedimProgram, "aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
+                 view),
     alias("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "aten.transpose.int", view),
     alias("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "aten.transpose.int", view),
-    programRow<turnedProgram<false>>("aten::numpy_T(Tensor(a) self) -> Tensor(a)", view),
-    programRow<turnedProgram<true>>("aten::mT(Tensor(a) self) -> Tensor(a)", view),
-    programRow<tileProgram>("aten::tile(Tensor self, SymInt[] dims) -> Tensor"),
-    programRow<toProgram>("aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
-                          "MemoryFormat? memory_format=None) -> Tensor(a)",
-                          view),
-    programRow<toProgram>("aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
-                          "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-                          view),
-    programRow<toProgram>(
-        "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
-        "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? "
-        "memory_format=None) -> Tensor(a)",
-        view),
-    programRow<toOtherProgram>("aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
-                               "MemoryFormat? memory_format=None) -> Tensor(a)",
-                               view),
-    programRow<typeAsProgram>("aten::type_as(Tensor(a) self, Tensor other) -> Tensor(a)", view),
-    programRow<contiguousProgram>(
-        "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", view),
-    programRow<diffProgram>(
-        "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"),
-    programRow<stackProgram<false>>("aten::hstack(Tensor[] tensors) -> Tensor"),
-    programRow<stackProgram<true>>("aten::vstack(Tensor[] tensors) -> Tensor"),
-    programRow<outerProgram>("aten::outer(Tensor self, Tensor vec2) -> Tensor"),
+    compositeRow(turnedProgram<false>, "aten::numpy_T(Tensor(a) self) -> Tensor(a)", view),
+    compositeRow(turnedProgram<true>, "aten::mT(Tensor(a) self) -> Tensor(a)", view),
+    compositeRow(tileProgram, "aten::tile(Tensor self, SymInt[] dims) -> Tensor"),
+    compositeRow(toProgram,
+                 "aten::to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+                 "MemoryFormat? memory_format=None) -> Tensor(a)",
+                 view),
+    compositeRow(toProgram,
+                 "aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, "
+                 "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+                 view),
+    compositeRow(toProgram,
+                 "aten::to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+                 "device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? "
+                 "memory_format=None) -> Tensor(a)",
+                 view),
+    compositeRow(toOtherProgram,
+                 "aten::to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, "
+                 "MemoryFormat? memory_format=None) -> Tensor(a)",
+                 view),
+    compositeRow(typeAsProgram, "aten::type_as(Tensor(a) self, Tensor other) -> Tensor(a)", view),
+    compositeRow(contiguousProgram,
+                 "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
+                 view),
+    compositeRow(diffProgram,
+                 "aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"),
+    compositeRow(stackProgram<false>, "aten::hstack(Tensor[] tensors) -> Tensor"),
+    compositeRow(stackProgram<true>, "aten::vstack(Tensor[] tensors) -> Tensor"),
+    compositeRow(outerProgram, "aten::outer(Tensor self, Tensor vec2) -> Tensor"),
 };
 
 constexpr OpRow aliasRows[] = {

@@ -143,13 +143,13 @@ Result<std::vector<Tensor>> makeOutputs(const BoundArguments& args) {
   return result;
 }
 
-Result<Value> callOp(std::string_view target, const ValueList& args, const KeywordValues& kwargs) {
+Result<Value> callOp(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) {
   return referenceOps().call(target, args, kwargs);
 }
 
-Result<Tensor> callTensorOp(std::string_view target, const ValueList& args, const KeywordValues& kwargs) {
+Result<Tensor> callTensorOp(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) {
   KERF_TRY(const Value value, callOp(target, args, kwargs));
-  if (!value.isTensor()) return fail(ErrorCode::Internal, "{} gave no tensor", target);
+  if (!value.isTensor()) return fail(ErrorCode::Internal, "{} gave no tensor", target.text);
   return value.tensor();
 }
 

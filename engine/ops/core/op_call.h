@@ -54,8 +54,8 @@ Result<std::vector<Tensor>> makeOutputs(const BoundArguments& args);
 /// Runs the row's shape rule and checks that the sizes it gives can exist.
 Result<Value> runShapeRule(const BoundArguments& args);
 /// Binds and runs another op of the table on these values (defaults fill the rest).
-Result<Value> callOp(std::string_view target, const ValueList& args, const KeywordValues& kwargs = {});
-Result<Tensor> callTensorOp(std::string_view target, const ValueList& args, const KeywordValues& kwargs = {});
+Result<Value> callOp(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs = {});
+Result<Tensor> callTensorOp(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs = {});
 
 /// Positional and keyword values → one value per schema argument. Errors name op and argument.
 Result<BoundArguments> bindArguments(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs);

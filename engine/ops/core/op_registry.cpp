@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <vector>
 
-#include "engine/ops/composite/programs.h"
 #include "engine/ops/core/complex_rows.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/higher_order/higher_order.h"
 #include "engine/ops/python/python_level.h"
@@ -38,24 +40,66 @@ Value expandedDefault(const SchemaArgument& argument) {
   return ValueList(std::size_t(length), value);
 }
 
+Result<Value> runComposite(const BoundArguments& args) { return args.op->composite(args, OpRunner(referenceOps())); }
+Result<Value> shapeOfComposite(const BoundArguments& args) { return args.op->composite(args, OpRunner(shapeOps())); }
+
 struct Registry {
   std::vector<OpInfo> ops;
-  std::unordered_map<std::string, std::size_t> byName;
+  std::vector<std::uint32_t> byId;  ///< OpId::index to position + 1; 0: no row
 
   Registry() {
     for (const OpRows& family : opFamilies())
       for (const OpRow& row : family) add(row);
     std::ranges::sort(ops, {}, [](const OpInfo& op) { return op.schema.qualifiedName(); });
-    for (std::size_t i = 0; i < ops.size(); ++i) byName.emplace(ops[i].schema.qualifiedName(), i);
+    number();
+    for (OpInfo& op : ops) op.base = baseOf(op);
+    addFacts();
+  }
+
+  void number() {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      ops[i].id = internOp(ops[i].schema.qualifiedName());
+      byId.resize(std::max<std::size_t>(byId.size(), ops[i].id.index + std::size_t{1}), 0);
+      if (byId[ops[i].id.index] == 0) byId[ops[i].id.index] = std::uint32_t(i + 1);
+    }
+  }
+
+  bool has(OpId op) const { return op.index < byId.size() && byId[op.index] != 0; }
+
+  /// The op that a row is another form of: named in the row, or by its own name: "aten.add_.Tensor" is one of
+  /// "aten.add.Tensor", "aten.expand_copy.default" of "aten.expand.default".
+  OpId baseOf(const OpInfo& op) const {
+    if (op.row->base) return internOp(op.row->base);
+    std::string name = op.schema.qualifiedName();
+    const std::size_t dot = name.rfind('.');
+    for (const std::string_view suffix : {"_copy", "_"})
+      if (dot != std::string::npos && std::string_view(name).substr(0, dot).ends_with(suffix)) {
+        const OpId base = knownOp(name.erase(dot - suffix.size(), suffix.size()));
+        return has(base) ? base : OpId{};
+      }
+    return {};
   }
 
   void add(const OpRow& row) {
     auto schema = parseSchema(row.schema);
     if (!schema) return;  // a test walks all rows and finds such a line
-    OpInfo info{std::move(*schema), row.traits, row.kernel, row.shape, &row, {}};
+    OpInfo info{{}, std::move(*schema), row.traits, row.kernel, row.shape, row.composite, {}, {}, &row, {}};
+    if (row.composite && !row.kernel) info.kernel = runComposite;
+    if (row.composite && !row.shape) info.shape = shapeOfComposite;
     for (const SchemaArgument& argument : info.schema.arguments)
       info.defaults.push_back(argument.defaultValue ? std::optional(expandedDefault(argument)) : std::nullopt);
     ops.push_back(std::move(info));
+  }
+
+  /// Facts of one overload count before those of the op as a whole.
+  void addFacts() {
+    std::unordered_map<std::string_view, const OpFacts*> known;
+    for (const OpFactRows table : opFactTables())
+      for (const OpFacts& facts : table) known.emplace(facts.op, &facts);
+    for (OpInfo& op : ops)
+      for (const std::string& name : {op.schema.name + "." + op.schema.overload, op.schema.name})
+        if (const auto found = known.find(name); found != known.end() && !op.lowering)
+          op.lowering = found->second->lowering;
   }
 };
 
@@ -66,32 +110,38 @@ const Registry& registry() {
 
 class ReferenceOps : public OpCaller {
  public:
-  Result<Value> call(std::string_view target, const ValueList& args, const KeywordValues& kwargs) const override {
-    if (runsAsPython(target)) return callPythonLevel(target, args, kwargs, *this);
+  Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
     const OpInfo* op = findOp(target);
-    if (!op || !op->kernel) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", target);
+    if (!op && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
+    if (!op || !op->kernel) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", target.text);
     KERF_TRY(const BoundArguments bound, bindArguments(*op, args, kwargs));
     if (const OpRow* row = complexRow(bound)) return row->kernel(bound);
     return op->kernel(bound);
   }
-  Result<Value> callHigherOrder(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
+  Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const SubgraphCaller& subgraphs) const override {
-    return callHigherOrderOp(target, args, kwargs, subgraphs, *this, false);
+    return callHigherOrderOp(target.text, args, kwargs, subgraphs, *this, false);
   }
 };
 
 }  // namespace
 
-const OpInfo* findOp(std::string_view target) {
-  for (std::string_view prefix : {"torch.ops.", "_"})
-    if (target.starts_with(prefix)) {
-      target.remove_prefix(prefix.size());
-      break;
-    }
-  const auto& byName = registry().byName;
-  auto found = byName.find(std::string(target));
-  if (found == byName.end()) found = byName.find(std::string(target) + ".default");
-  return found == byName.end() ? nullptr : &registry().ops[found->second];
+const OpInfo* findOp(OpId op) {
+  const Registry& table = registry();
+  const std::uint32_t at = op.index < table.byId.size() ? table.byId[op.index] : 0;
+  return at == 0 ? nullptr : &table.ops[at - 1];
+}
+
+const OpInfo* findOp(const OpTarget& target) {
+  if (const OpInfo* op = findOp(target.id)) return op;
+  (void)registry();  // numbers the names that the look-ups below know
+  if (const OpInfo* op = findOp(knownOp(target.text))) return op;
+  return findOp(knownOp(canonicalOpName(target.text) + ".default"));
+}
+
+const OpInfo* findOp(const Node& node) {
+  if (node.op() != Opcode::CallFunction) return nullptr;
+  return node.opId() ? findOp(node.opId()) : findOp(node.target());
 }
 
 std::span<const OpInfo> allOps() { return registry().ops; }
@@ -101,9 +151,9 @@ const OpCaller& referenceOps() {
   return instance;
 }
 
-Result<Value> inferShapes(std::string_view target, const ValueList& args, const KeywordValues& kwargs) {
+Result<Value> inferShapes(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) {
   const OpInfo* op = findOp(target);
-  if (!op) return fail(ErrorCode::UnsupportedOp, "no shape rule for {}", target);
+  if (!op) return fail(ErrorCode::UnsupportedOp, "no shape rule for {}", target.text);
   KERF_TRY(const BoundArguments bound, bindArguments(*op, args, kwargs));
   return runShapeRule(bound);
 }

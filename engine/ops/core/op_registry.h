@@ -10,6 +10,7 @@
 
 #include "engine/ir/graph_module.h"
 #include "engine/ir/op_caller.h"
+#include "engine/ops/core/lowering.h"
 #include "engine/support/result.h"
 
 namespace kerf::inline ops {
@@ -52,33 +53,46 @@ Result<OpSchema> parseSchema(std::string_view text);
 
 /// Arguments of one call after binding to the schema: one Value per schema argument, defaults filled in.
 struct BoundArguments;
+class OpRunner;
 
 using Kernel = Result<Value> (*)(const BoundArguments&);
 /// Sizes, strides, offset and dtype of the results: tensors without storage, as PyTorch's meta functions give them.
 /// Arguments may lack storage too. UnsupportedOp where the shape depends on values.
 using ShapeRule = Result<Value> (*)(const BoundArguments&);
+/// An op as a program over other ops (composite.h).
+using Composite = Result<Value> (*)(const BoundArguments&, const OpRunner&);
 
 struct OpRow;
 
 struct OpInfo {
+  OpId id;
   OpSchema schema;
   OpTrait traits = OpTrait::None;
   Kernel kernel = nullptr;
   ShapeRule shape = nullptr;
+  Composite composite = nullptr;
+  Lowering lowering;
+  OpId base;                                   ///< the op that this row is another form of; OpId{} for most
   const OpRow* row = nullptr;                  ///< the table line it was made from
   std::vector<std::optional<Value>> defaults;  ///< per schema argument
 };
 
-/// Finds "torch.ops.aten.add.Tensor", "aten.add.Tensor" or "operator.getitem"; null if the table has no such row.
-const OpInfo* findOp(std::string_view target);
+/// The row of an op; null if the table has none. Texts may be "torch.ops.aten.add.Tensor", "aten.add.Tensor",
+/// "aten.relu" or "operator.getitem".
+const OpInfo* findOp(OpId op);
+const OpInfo* findOp(const OpTarget& target);
+/// The row that a call_function node calls; null for other opcodes.
+const OpInfo* findOp(const Node& node);
 /// All rows, sorted by qualified name.
 std::span<const OpInfo> allOps();
 
 /// Result metas of one call from the metas of its arguments (tensors without storage will do); computes no data.
-Result<Value> inferShapes(std::string_view target, const ValueList& args, const KeywordValues& kwargs);
+Result<Value> inferShapes(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs);
 
 /// The OpCaller over this table: binds arguments, checks them, runs the kernel on CPU tensors.
 const OpCaller& referenceOps();
+/// The OpCaller that only computes shapes: every op's shape rule, on tensors without data.
+const OpCaller& shapeOps();
 
 /// Fills node.meta().value of every node from the placeholders' metas, by the shape rules (exact strides as PyTorch).
 /// Nodes of unknown ops, and what depends on them, keep what they had. Errors name the node.

@@ -16,7 +16,8 @@ struct OpRow {
   ShapeRule shape = nullptr;
   Kernel kernel = nullptr;
   const PointwiseSpec* pointwise = nullptr;  ///< element function of pointwise rows
-  const char* base = nullptr;                ///< qualified name of the functional op that an in-place or _copy row runs
+  const char* base = nullptr;                ///< qualified name of the op that this row is another form of
+  Composite composite = nullptr;  ///< the row as a program: gives kernel and shape rule where those are not set
 };
 
 using OpRows = std::span<const OpRow>;

@@ -3,59 +3,12 @@
 #include <unordered_map>
 
 #include "engine/ir/interpreter.h"
+#include "engine/ir/value_meta.h"
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/core/shape_caller.h"
 #include "engine/ops/core/symbolic_results.h"
 
 namespace kerf::inline ops {
 namespace {
-
-/// A known meta as an argument value; none where a dimension has no number.
-std::optional<Value> valueOf(const ValueMeta& meta) {
-  if (const TensorMeta* tensor = meta.tensor()) {
-    auto sizes = tensor->concreteSizes();
-    auto strides = tensor->concreteStrides();
-    if (!sizes || !strides) return {};
-    if (strides->size() != sizes->size()) strides = contiguousStrides(*sizes);  // annotated without strides
-    Tensor result = metaTensor(tensor->dtype, std::move(*sizes), std::move(*strides), tensor->storageOffset);
-    result.setDevice(tensor->device);
-    return Value(std::move(result));
-  }
-  if (const SymMeta* sym = meta.sym()) return sym->expr.hint ? std::optional(Value(*sym->expr.hint)) : std::nullopt;
-  if (const auto* items = meta.list()) {
-    ValueList values;
-    for (const ValueMeta& item : *items) values.push_back(valueOf(item).value_or(Value()));
-    return Value(std::move(values));
-  }
-  return {};
-}
-
-std::vector<Dim> dimsOf(const Sizes& sizes) {
-  std::vector<Dim> result;
-  result.reserve(sizes.size());
-  for (std::int64_t size : sizes) result.push_back(dim(size));
-  return result;
-}
-
-ValueMeta metaOf(const Value& value) {
-  if (value.isTensor()) {
-    const Tensor& tensor = value.tensor();
-    TensorMeta meta;
-    meta.dtype = tensor.dtype();
-    meta.sizes = dimsOf(tensor.sizes());
-    meta.strides = dimsOf(tensor.strides());
-    meta.storageOffset = tensor.offset();
-    meta.device = tensor.device();
-    return {meta};
-  }
-  if (value.isList()) {
-    std::vector<ValueMeta> items;
-    for (const Value& item : value.list()) items.push_back(metaOf(item));
-    return {items};
-  }
-  if (const auto* number = value.as<std::int64_t>()) return {SymMeta{{std::to_string(*number), *number}}};
-  return {};
-}
 
 /// Shapes of nested graphs, by running them on tensors without data.
 class NestedShapes : public SubgraphCaller {
@@ -65,7 +18,7 @@ class NestedShapes : public SubgraphCaller {
   Result<Value> callSubgraph(std::string_view path, const ValueList& args) const override {
     const Submodule* found = m_module.submodule(path);
     if (found == nullptr || !found->graph) return fail(ErrorCode::UnsupportedOp, "no nested graph '{}'", path);
-    Interpreter interpreter(*found->graph, shapeCaller());
+    Interpreter interpreter(*found->graph, shapeOps());
     interpreter.limits.nodes = m_budget;
     auto result = interpreter.run(args);
     m_budget = std::max<std::int64_t>(m_budget - interpreter.nodesRun(), 0);
@@ -117,15 +70,15 @@ class Propagation {
     auto result = call(node, args, kwargs);
     if (result) return store(id, *result);
     // Of ops in the table an error is the graph's; elsewhere it may be the guess at a Python function's arguments.
-    const bool certain = findOp(node.target()) != nullptr && result.error().code != ErrorCode::UnsupportedOp;
+    const bool certain = findOp(node) != nullptr && result.error().code != ErrorCode::UnsupportedOp;
     return certain ? Result<void>(failAt(node, std::move(result).error())) : keep(id);
   }
 
   Result<Value> call(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
-    if (node.op() == Opcode::CallMethod) return shapeCaller().call("method." + node.target(), args, kwargs);
+    if (node.op() == Opcode::CallMethod) return shapeOps().call("method." + node.target(), args, kwargs);
     if (isHigherOrder(node.target()))
-      return shapeCaller().callHigherOrder(node.target(), args, kwargs, NestedShapes(m_module, m_nestedBudget));
-    return shapeCaller().call(node.target(), args, kwargs);
+      return shapeOps().callHigherOrder(node.target(), args, kwargs, NestedShapes(m_module, m_nestedBudget));
+    return shapeOps().call(node.target(), args, kwargs);
   }
 
   std::unexpected<Error> failAt(const Node& node, Error error) {

@@ -81,12 +81,12 @@ class UpcastOps : public OpCaller {
  public:
   explicit UpcastOps(bool keepRounding) : m_keepRounding(keepRounding) {}
 
-  Result<Value> call(std::string_view target, const ValueList& args, const KeywordValues& kwargs) const override {
+  Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
     const OpInfo* op = findOp(target);
     const bool random = op && has(op->traits, OpTrait::Random);
     if (random) return callWith(target, args, kwargs, narrow, false);
     auto result = callWith(target, args, kwargs, widen, true);
-    if (result) return m_keepRounding && isConversion(target) ? rounded(*result, args, kwargs) : result;
+    if (result) return m_keepRounding && isConversion(target.text) ? rounded(*result, args, kwargs) : result;
     // Some ops take no fp64 at all; the graph's own run tells whether it was that.
     auto native = callWith(target, args, kwargs, narrow, false);
     return native ? native : result;
@@ -94,7 +94,7 @@ class UpcastOps : public OpCaller {
 
  private:
   /// Runs the op on mapped tensors; the results are wide.
-  static Result<Value> callWith(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
+  static Result<Value> callWith(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const TensorMap& map, bool wideDTypes) {
     ValueList mappedArgs;
     for (const Value& value : args) {

@@ -1,6 +1,6 @@
 // The functions of torch.fft: sizes, normalization and defaults on top of ATen's three transforms.
-#include "engine/ops/composite/op_program.h"
 #include "engine/ops/core/complex_values.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/fft/families.h"
 
@@ -28,7 +28,7 @@ Result<Tensor> promoted(const OpRunner& run, const Tensor& x, bool complex) {
   DType dtype = toFloating(x.dtype());
   if (dtype == DType::BFloat16) dtype = DType::Float32;
   if (complex) dtype = toComplex(dtype);
-  return dtype == x.dtype() ? Result<Tensor>(x) : run("prims.convert_element_type.default", {x, dtype});
+  return dtype == x.dtype() ? Result<Tensor>(x) : run("prims.convert_element_type.default"_op, {x, dtype});
 }
 
 /// Cut or padded with zeros at the end of a dimension.
@@ -37,10 +37,10 @@ Result<Tensor> resized(const BoundArguments& args, const OpRunner& run, const Te
   if (size < 1 || size > (std::int64_t{1} << 40))
     return mismatch(args, "invalid number of data points ({}) specified", size);
   if (x.size(dim) == size) return x;
-  if (x.size(dim) > size) return run("aten.slice.Tensor", {x, dim, std::int64_t{0}, size});
+  if (x.size(dim) > size) return run("aten.slice.Tensor"_op, {x, dim, std::int64_t{0}, size});
   Sizes padding(std::size_t(2 * (x.dim() - dim)), 0);
   padding.back() = size - x.size(dim);
-  return run("aten.constant_pad_nd.default", {x, intList(padding), 0.0});
+  return run("aten.constant_pad_nd.default"_op, {x, intList(padding), 0.0});
 }
 
 struct Plan {
@@ -88,10 +88,11 @@ template <bool forward>
 Result<Value> complexTransform(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Plan plan, planOf(args, run, Kind::Complex));
   KERF_TRY(const std::int64_t mode, modeOf(args, forward));
-  if (isComplex(plan.x.dtype())) return run.value("aten._fft_c2c.default", {plan.x, intList(plan.dims), mode, forward});
-  KERF_TRY(Tensor out, run("aten._fft_r2c.default", {plan.x, intList(plan.dims), mode, false}));
+  if (isComplex(plan.x.dtype()))
+    return run.value("aten._fft_c2c.default"_op, {plan.x, intList(plan.dims), mode, forward});
+  KERF_TRY(Tensor out, run("aten._fft_r2c.default"_op, {plan.x, intList(plan.dims), mode, false}));
   if (!forward) {
-    KERF_TRY(out, run("aten._conj_physical.default", {out}));
+    KERF_TRY(out, run("aten._conj_physical.default"_op, {out}));
   }
   return Value(std::move(out));
 }
@@ -100,9 +101,9 @@ template <bool forward>
 Result<Value> toHalf(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Plan plan, planOf(args, run, Kind::ToHalf));
   KERF_TRY(const std::int64_t mode, modeOf(args, forward));
-  KERF_TRY(Tensor out, run("aten._fft_r2c.default", {plan.x, intList(plan.dims), mode, true}));
+  KERF_TRY(Tensor out, run("aten._fft_r2c.default"_op, {plan.x, intList(plan.dims), mode, true}));
   if (!forward) {
-    KERF_TRY(out, run("aten._conj_physical.default", {out}));
+    KERF_TRY(out, run("aten._conj_physical.default"_op, {out}));
   }
   return Value(std::move(out));
 }
@@ -112,9 +113,9 @@ Result<Value> fromHalf(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(Plan plan, planOf(args, run, Kind::FromHalf));
   KERF_TRY(const std::int64_t mode, modeOf(args, forward));
   if (forward) {
-    KERF_TRY(plan.x, run("aten._conj_physical.default", {plan.x}));
+    KERF_TRY(plan.x, run("aten._conj_physical.default"_op, {plan.x}));
   }
-  return run.value("aten._fft_c2r.default", {plan.x, intList(plan.dims), mode, plan.lastSize});
+  return run.value("aten._fft_c2r.default"_op, {plan.x, intList(plan.dims), mode, plan.lastSize});
 }
 
 template <bool inverse>
@@ -125,8 +126,8 @@ Result<Value> shifted(const BoundArguments& args, const OpRunner& run) {
     for (std::int64_t d = 0; d < x.dim(); ++d) dims.push_back(d);
   KERF_TRY(dims, wrapDims(args, dims, x.dim()));
   for (std::int64_t dim : dims) shifts.push_back(x.dim() == 0 ? 0 : (x.size(dim) + (inverse ? 1 : 0)) / 2);
-  if (dims.empty()) return run.value("aten.clone.default", {x});
-  return run.value("aten.roll.default", {x, intList(shifts), intList(dims)});
+  if (dims.empty()) return run.value("aten.clone.default"_op, {x});
+  return run.value("aten.roll.default"_op, {x, intList(shifts), intList(dims)});
 }
 
 /// Frequencies k / (n d), of half a spectrum or of all with the negative ones behind.
@@ -138,13 +139,13 @@ Result<Value> frequencies(const BoundArguments& args, const OpRunner& run) {
   const KeywordValues options{{"dtype", dtype}};
   Tensor k;
   if (half) {
-    KERF_TRY(k, run("aten.arange.default", {n / 2 + 1}, options));
+    KERF_TRY(k, run("aten.arange.default"_op, {n / 2 + 1}, options));
   } else {
-    KERF_TRY(const Tensor positive, run("aten.arange.start", {std::int64_t{0}, (n - 1) / 2 + 1}, options));
-    KERF_TRY(const Tensor negative, run("aten.arange.start", {-(n / 2), std::int64_t{0}}, options));
-    KERF_TRY(k, run("aten.cat.default", {Value(ValueList{positive, negative})}));
+    KERF_TRY(const Tensor positive, run("aten.arange.start"_op, {std::int64_t{0}, (n - 1) / 2 + 1}, options));
+    KERF_TRY(const Tensor negative, run("aten.arange.start"_op, {-(n / 2), std::int64_t{0}}, options));
+    KERF_TRY(k, run("aten.cat.default"_op, {Value(ValueList{positive, negative})}));
   }
-  return run.value("aten.mul.Tensor", {k, 1 / (double(n) * args.number(1))});
+  return run.value("aten.mul.Tensor"_op, {k, 1 / (double(n) * args.number(1))});
 }
 
 #define KERF_ONE "(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"
@@ -154,24 +155,24 @@ Result<Value> frequencies(const BoundArguments& args, const OpRunner& run) {
   "(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? " \
   "pin_memory=None) -> Tensor"
 constexpr OpRow rows[] = {
-    programRow<complexTransform<true>>("aten::fft_fft" KERF_ONE),
-    programRow<complexTransform<false>>("aten::fft_ifft" KERF_ONE),
-    programRow<toHalf<true>>("aten::fft_rfft" KERF_ONE),
-    programRow<fromHalf<false>>("aten::fft_irfft" KERF_ONE),
-    programRow<fromHalf<true>>("aten::fft_hfft" KERF_ONE),
-    programRow<toHalf<false>>("aten::fft_ihfft" KERF_ONE),
-    programRow<complexTransform<true>>("aten::fft_fft2" KERF_TWO),
-    programRow<complexTransform<false>>("aten::fft_ifft2" KERF_TWO),
-    programRow<toHalf<true>>("aten::fft_rfft2" KERF_TWO),
-    programRow<fromHalf<false>>("aten::fft_irfft2" KERF_TWO),
-    programRow<complexTransform<true>>("aten::fft_fftn" KERF_MANY),
-    programRow<complexTransform<false>>("aten::fft_ifftn" KERF_MANY),
-    programRow<toHalf<true>>("aten::fft_rfftn" KERF_MANY),
-    programRow<fromHalf<false>>("aten::fft_irfftn" KERF_MANY),
-    programRow<shifted<false>>("aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor"),
-    programRow<shifted<true>>("aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"),
-    programRow<frequencies<false>>("aten::fft_fftfreq" KERF_FREQUENCY),
-    programRow<frequencies<true>>("aten::fft_rfftfreq" KERF_FREQUENCY),
+    compositeRow(complexTransform<true>, "aten::fft_fft" KERF_ONE),
+    compositeRow(complexTransform<false>, "aten::fft_ifft" KERF_ONE),
+    compositeRow(toHalf<true>, "aten::fft_rfft" KERF_ONE),
+    compositeRow(fromHalf<false>, "aten::fft_irfft" KERF_ONE),
+    compositeRow(fromHalf<true>, "aten::fft_hfft" KERF_ONE),
+    compositeRow(toHalf<false>, "aten::fft_ihfft" KERF_ONE),
+    compositeRow(complexTransform<true>, "aten::fft_fft2" KERF_TWO),
+    compositeRow(complexTransform<false>, "aten::fft_ifft2" KERF_TWO),
+    compositeRow(toHalf<true>, "aten::fft_rfft2" KERF_TWO),
+    compositeRow(fromHalf<false>, "aten::fft_irfft2" KERF_TWO),
+    compositeRow(complexTransform<true>, "aten::fft_fftn" KERF_MANY),
+    compositeRow(complexTransform<false>, "aten::fft_ifftn" KERF_MANY),
+    compositeRow(toHalf<true>, "aten::fft_rfftn" KERF_MANY),
+    compositeRow(fromHalf<false>, "aten::fft_irfftn" KERF_MANY),
+    compositeRow(shifted<false>, "aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor"),
+    compositeRow(shifted<true>, "aten::fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor"),
+    compositeRow(frequencies<false>, "aten::fft_fftfreq" KERF_FREQUENCY),
+    compositeRow(frequencies<true>, "aten::fft_rfftfreq" KERF_FREQUENCY),
 };
 
 }  // namespace

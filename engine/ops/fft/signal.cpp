@@ -1,5 +1,5 @@
 // Short-time Fourier transforms as programs over their frames: stft and istft.
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/fft/families.h"
 
 namespace kerf::inline ops {
@@ -37,21 +37,21 @@ Result<Frames> framesOf(const BoundArguments& args, const OpRunner& run, DType l
                     fmt::join(f.window.tensor().sizes(), ", "));
   if (width == f.length) return f;
   if (f.window.isNone()) {
-    KERF_TRY(f.window, run("aten.ones.default", {intList({width})}, {{"dtype", like}}));
+    KERF_TRY(f.window, run("aten.ones.default"_op, {intList({width})}, {{"dtype", like}}));
   }
   const std::int64_t left = (f.length - width) / 2;
-  KERF_TRY(f.window,
-           run("aten.constant_pad_nd.default", {f.window, intList({left, f.length - width - left}), std::int64_t{0}}));
+  KERF_TRY(f.window, run("aten.constant_pad_nd.default"_op,
+                         {f.window, intList({left, f.length - width - left}), std::int64_t{0}}));
   return f;
 }
 
 /// Both ends extended by half a frame; padding needs at least three dimensions.
 Result<Tensor> centred(const BoundArguments& args, const OpRunner& run, const Tensor& signal, std::int64_t length) {
   const std::int64_t half = length / 2;
-  KERF_TRY(const Tensor wide, run("aten.unsqueeze.default", {signal, std::int64_t{0}}));
+  KERF_TRY(const Tensor wide, run("aten.unsqueeze.default"_op, {signal, std::int64_t{0}}));
   KERF_TRY(const Tensor padded,
-           run("aten.pad.default", {wide, intList({half, half}), args.values[args.position("pad_mode")]}));
-  return run("aten.squeeze.dim", {padded, std::int64_t{0}});
+           run("aten.pad.default"_op, {wide, intList({half, half}), args.values[args.position("pad_mode")]}));
+  return run("aten.squeeze.dim"_op, {padded, std::int64_t{0}});
 }
 
 /// [time] or [batch, time] to [batch, frequency, frame].
@@ -65,49 +65,49 @@ Result<Value> stft(const BoundArguments& args, const OpRunner& run) {
     return mismatch(args, "requires the return_complex parameter for real inputs");
   Tensor signal = self;
   if (self.dim() == 1) {
-    KERF_TRY(signal, run("aten.unsqueeze.default", {signal, std::int64_t{0}}));
+    KERF_TRY(signal, run("aten.unsqueeze.default"_op, {signal, std::int64_t{0}}));
   }
   if (flagIf(args, "center").value_or(false)) {
     KERF_TRY(signal, centred(args, run, signal, f.length));
   }
   const std::int64_t samples = signal.size(1);
   if (f.length > samples) return mismatch(args, "expected n_fft <= {}, got {}", samples, f.length);
-  KERF_TRY(Tensor frames, run("aten.unfold.default", {signal, std::int64_t{1}, f.length, f.hop}));
+  KERF_TRY(Tensor frames, run("aten.unfold.default"_op, {signal, std::int64_t{1}, f.length, f.hop}));
   if (f.window.isTensor()) {
-    KERF_TRY(frames, run("aten.mul.Tensor", {frames, f.window}));
+    KERF_TRY(frames, run("aten.mul.Tensor"_op, {frames, f.window}));
   }
   const bool complexFft = isComplex(frames.dtype());
   const bool half = flagIf(args, "onesided").value_or(!complexFft);
   if (complexFft && half) return mismatch(args, "cannot have onesided output if window or input is complex");
   const std::int64_t norm = flagIf(args, "normalized").value_or(false) ? NormByRoot : NormNone;
-  KERF_TRY(Tensor out, run(complexFft ? "aten._fft_c2c.default" : "aten._fft_r2c.default",
+  KERF_TRY(Tensor out, run(complexFft ? "aten._fft_c2c.default"_op : "aten._fft_r2c.default"_op,
                            {frames, intList({2}), norm, complexFft || half}));
-  KERF_TRY(out, run("aten.transpose.int", {out, std::int64_t{1}, std::int64_t{2}}));
+  KERF_TRY(out, run("aten.transpose.int"_op, {out, std::int64_t{1}, std::int64_t{2}}));
   if (self.dim() == 1) {
-    KERF_TRY(out, run("aten.squeeze.dim", {out, std::int64_t{0}}));
+    KERF_TRY(out, run("aten.squeeze.dim"_op, {out, std::int64_t{0}}));
   }
   if (complexOut.value_or(true)) return Value(std::move(out));
-  return run.value("aten.view_as_real.default", {out});
+  return run.value("aten.view_as_real.default"_op, {out});
 }
 
 /// Frames laid over one another: [batch, frame, sample] to [batch, time].
 Result<Tensor> overlapped(const OpRunner& run, const Tensor& frames, const Frames& f) {
   const std::int64_t samples = f.length + f.hop * (frames.size(1) - 1);
-  return run("aten.unfold_backward.default",
+  return run("aten.unfold_backward.default"_op,
              {frames, intList({frames.size(0), samples}), std::int64_t{1}, f.length, f.hop});
 }
 
 /// [batch, frequency, frame] as frames in time, [batch, frame, sample].
 Result<Tensor> timeFrames(const BoundArguments& args, const OpRunner& run, const Tensor& spectrum, const Frames& f,
                           bool half) {
-  KERF_TRY(Tensor turned, run("aten.transpose.int", {spectrum, std::int64_t{1}, std::int64_t{2}}));
+  KERF_TRY(Tensor turned, run("aten.transpose.int"_op, {spectrum, std::int64_t{1}, std::int64_t{2}}));
   const std::int64_t norm = flagIf(args, "normalized").value_or(false) ? NormByRoot : NormByLength;
   if (flagIf(args, "return_complex").value_or(false))
-    return run("aten._fft_c2c.default", {turned, intList({2}), norm, false});
+    return run("aten._fft_c2c.default"_op, {turned, intList({2}), norm, false});
   if (!half) {
-    KERF_TRY(turned, run("aten.slice.Tensor", {turned, std::int64_t{2}, std::int64_t{0}, f.length / 2 + 1}));
+    KERF_TRY(turned, run("aten.slice.Tensor"_op, {turned, std::int64_t{2}, std::int64_t{0}, f.length / 2 + 1}));
   }
-  return run("aten._fft_c2r.default", {turned, intList({2}), norm, f.length});
+  return run("aten._fft_c2r.default"_op, {turned, intList({2}), norm, f.length});
 }
 
 /// The range of samples that is returned.
@@ -124,17 +124,17 @@ Span spanOf(const BoundArguments& args, const Frames& f, std::int64_t samples) {
 /// The squared window's overlap divides the signal; where it vanishes nothing can be restored.
 Result<Tensor> unwindowed(const BoundArguments& args, const OpRunner& run, const Tensor& signal, const Tensor& window,
                           const Frames& f, std::int64_t frames, Span span) {
-  KERF_TRY(const Tensor square, run("aten.pow.Tensor_Scalar", {window, std::int64_t{2}}));
-  KERF_TRY(const Tensor wide, run("aten.expand.default", {square, intList({1, frames, f.length})}));
+  KERF_TRY(const Tensor square, run("aten.pow.Tensor_Scalar"_op, {window, std::int64_t{2}}));
+  KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {square, intList({1, frames, f.length})}));
   KERF_TRY(const Tensor all, overlapped(run, wide, f));
-  KERF_TRY(const Tensor envelope, run("aten.slice.Tensor", {all, std::int64_t{1}, span.start, span.end}));
-  KERF_TRY(const Tensor part, run("aten.slice.Tensor", {signal, std::int64_t{1}, span.start, span.end}));
-  if (!run.metas && envelope.numel() > 0) {
-    KERF_TRY(const Tensor size, run("aten.abs.default", {envelope}));
-    KERF_TRY(const Tensor least, run("aten.min.default", {size}));
+  KERF_TRY(const Tensor envelope, run("aten.slice.Tensor"_op, {all, std::int64_t{1}, span.start, span.end}));
+  KERF_TRY(const Tensor part, run("aten.slice.Tensor"_op, {signal, std::int64_t{1}, span.start, span.end}));
+  if (envelope.defined() && envelope.numel() > 0) {
+    KERF_TRY(const Tensor size, run("aten.abs.default"_op, {envelope}));
+    KERF_TRY(const Tensor least, run("aten.min.default"_op, {size}));
     if (least.itemAsDouble() < 1e-11) return mismatch(args, "window overlap add min: {}", least.itemAsDouble());
   }
-  return run("aten.div.Tensor", {part, envelope});
+  return run("aten.div.Tensor"_op, {part, envelope});
 }
 
 Result<Value> istft(const BoundArguments& args, const OpRunner& run) {
@@ -144,7 +144,7 @@ Result<Value> istft(const BoundArguments& args, const OpRunner& run) {
   if ((!single && spectrum.dim() != 3) || spectrum.numel() == 0)
     return mismatch(args, "expected a tensor with 2 or 3 dimensions and elements");
   if (single) {
-    KERF_TRY(spectrum, run("aten.unsqueeze.default", {spectrum, std::int64_t{0}}));
+    KERF_TRY(spectrum, run("aten.unsqueeze.default"_op, {spectrum, std::int64_t{0}}));
   }
   const DType real = spectrum.dtype() == DType::Complex128 ? DType::Float64 : DType::Float32;
   KERF_TRY(const Frames f, framesOf(args, run, real));
@@ -154,33 +154,33 @@ Result<Value> istft(const BoundArguments& args, const OpRunner& run) {
   const std::int64_t frames = spectrum.size(2), samples = f.length + f.hop * (frames - 1);
   Value window = f.window;
   if (window.isNone()) {
-    KERF_TRY(window, run("aten.ones.default", {intList({f.length})}, {{"dtype", real}}));
+    KERF_TRY(window, run("aten.ones.default"_op, {intList({f.length})}, {{"dtype", real}}));
   }
   KERF_TRY(const Tensor inTime, timeFrames(args, run, spectrum, f, half));
-  KERF_TRY(const Tensor weighted, run("aten.mul.Tensor", {inTime, window}));
+  KERF_TRY(const Tensor weighted, run("aten.mul.Tensor"_op, {inTime, window}));
   KERF_TRY(const Tensor sums, overlapped(run, weighted, f));
   const Span span = spanOf(args, f, samples);
   if (span.end < span.start) return mismatch(args, "length must not be negative");
   KERF_TRY(Tensor out, unwindowed(args, run, sums, window.tensor(), f, frames, span));
   if (single) {
-    KERF_TRY(out, run("aten.squeeze.dim", {out, std::int64_t{0}}));
+    KERF_TRY(out, run("aten.squeeze.dim"_op, {out, std::int64_t{0}}));
   }
   if (span.end <= samples) return Value(std::move(out));
-  return run.value("aten.constant_pad_nd.default",
+  return run.value("aten.constant_pad_nd.default"_op,
                    {out, intList({0, span.end - std::max(samples, span.start)}), std::int64_t{0}});
 }
 
 #define KERF_FRAMES "int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
 constexpr OpRow rows[] = {
-    programRow<stft>("aten::stft(Tensor self, " KERF_FRAMES
-                     "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? "
-                     "align_to_window=None) -> Tensor"),
-    programRow<stft>("aten::stft.center(Tensor self, " KERF_FRAMES
-                     "bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? "
-                     "return_complex=None, bool? align_to_window=None) -> Tensor"),
-    programRow<istft>("aten::istft(Tensor self, " KERF_FRAMES
-                      "bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool "
-                      "return_complex=False) -> Tensor"),
+    compositeRow(stft, "aten::stft(Tensor self, " KERF_FRAMES
+                       "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? "
+                       "align_to_window=None) -> Tensor"),
+    compositeRow(stft, "aten::stft.center(Tensor self, " KERF_FRAMES
+                       "bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? "
+                       "return_complex=None, bool? align_to_window=None) -> Tensor"),
+    compositeRow(istft, "aten::istft(Tensor self, " KERF_FRAMES
+                        "bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool "
+                        "return_complex=False) -> Tensor"),
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Window functions (hann, hamming, blackman, bartlett) and single ops that fit no other family.
 #include <cmath>
 
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/fft/families.h"
 #include "engine/tensor/copy.h"
@@ -78,7 +78,7 @@ Result<Value> fillDiagonalKernel(const BoundArguments& args) {
   std::int64_t step = 0;
   for (std::int64_t stride : self.strides()) step += stride;
   const auto fillLine = [&](std::int64_t count, std::int64_t start) {
-    return callOp("aten.fill_.Scalar", {self.viewAs({count}, {step}, self.offset() + start), args.values[1]});
+    return callOp("aten.fill_.Scalar"_op, {self.viewAs({count}, {step}, self.offset() + start), args.values[1]});
   };
   KERF_CHECK(fillLine(shorter, 0));
   if (self.dim() != 2 || !args.boolean(2)) return args.values[0];

@@ -24,8 +24,8 @@ Result<Value> convertKernel(const BoundArguments& args) {
 }
 
 Result<Value> nonzeroKernel(const BoundArguments& args) {
-  KERF_TRY(const Value marked, callOp("aten.ne.Scalar", {args.values[0], std::int64_t{0}}));
-  return callOp("aten.nonzero.default", {marked});
+  KERF_TRY(const Value marked, callOp("aten.ne.Scalar"_op, {args.values[0], std::int64_t{0}}));
+  return callOp("aten.nonzero.default"_op, {marked});
 }
 
 /// |a - b| <= atol + rtol |b|
@@ -47,8 +47,8 @@ Result<Value> nanToNumKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   ValueList values = args.values;
   values[0] = partsView(args.tensor(0));
-  KERF_TRY(const Tensor parts, callTensorOp("aten.nan_to_num.default", values));
-  KERF_TRY(const Value joined, callOp("aten.view_as_complex.default", {parts}));
+  KERF_TRY(const Tensor parts, callTensorOp("aten.nan_to_num.default"_op, values));
+  KERF_TRY(const Value joined, callOp("aten.view_as_complex.default"_op, {parts}));
   KERF_TRY(const Complexes flat, complexesOf(joined.tensor()));
   KERF_CHECK(writeComplexes(flat, out));
   return Value(std::move(out));
@@ -67,9 +67,9 @@ Result<Value> indexPutKernel(const BoundArguments& args) {
   values[0] = partsView(args.tensor(0));
   KERF_TRY(const Tensor spread, args.tensor(2).contiguous());
   values[2] = partsView(spread);
-  KERF_TRY(const Tensor parts, callTensorOp("aten.index_put.default", values));
+  KERF_TRY(const Tensor parts, callTensorOp("aten.index_put.default"_op, values));
   KERF_TRY(const Tensor dense, parts.contiguous());
-  return callOp("aten.view_as_complex.default", {dense});
+  return callOp("aten.view_as_complex.default"_op, {dense});
 }
 
 Tensor atLeastVector(const Tensor& tensor) {
@@ -101,7 +101,7 @@ Result<Value> writeAtKernel(const BoundArguments& args) {
   }
   KERF_TRY(const Tensor parts, callTensorOp(args.op->schema.qualifiedName(), values, options));
   KERF_TRY(const Tensor dense, parts.contiguous());
-  KERF_TRY(const Value joined, callOp("aten.view_as_complex.default", {dense}));
+  KERF_TRY(const Value joined, callOp("aten.view_as_complex.default"_op, {dense}));
   return args.tensor(0).dim() == 0 ? Value(joined.tensor().viewAs({}, {}, joined.tensor().offset())) : joined;
 }
 
@@ -117,7 +117,7 @@ Result<Value> maskedScatterKernel(const BoundArguments& args) {
   strides.push_back(0);
   KERF_TRY(const Tensor dense, source.contiguous());
   KERF_TRY(const Tensor parts,
-           callTensorOp("aten.masked_scatter.default",
+           callTensorOp("aten.masked_scatter.default"_op,
                         {partsView(wide), mask.viewAs(sizes, strides, mask.offset()), partsView(dense)}));
   KERF_CHECK(copyElements(parts, partsView(out)));
   return Value(std::move(out));
@@ -130,16 +130,16 @@ Result<Value> noNumber(const BoundArguments& args) {
 Result<Value> momentsShape(const BoundArguments& args) {
   ValueList values(args.values.begin(), args.values.begin() + 2), meanValues = values;
   const KeywordValues options{{"correction", args.values[2]}, {"keepdim", args.values[3]}};
-  KERF_TRY(const Value spread, inferShapes("aten.var.correction", values, options));
-  KERF_TRY(const Value mean, inferShapes("aten.mean.dim", {args.values[0], args.values[1], args.values[3]}, {}));
+  KERF_TRY(const Value spread, inferShapes("aten.var.correction"_op, values, options));
+  KERF_TRY(const Value mean, inferShapes("aten.mean.dim"_op, {args.values[0], args.values[1], args.values[3]}, {}));
   return Value(ValueList{spread, mean});
 }
 template <bool root>
 Result<Value> momentsKernel(const BoundArguments& args) {
   const KeywordValues options{{"correction", args.values[2]}, {"keepdim", args.values[3]}};
-  KERF_TRY(const Value spread,
-           callOp(root ? "aten.std.correction" : "aten.var.correction", {args.values[0], args.values[1]}, options));
-  KERF_TRY(const Value mean, callOp("aten.mean.dim", {args.values[0], args.values[1], args.values[3]}));
+  KERF_TRY(const Value spread, callOp(root ? "aten.std.correction"_op : "aten.var.correction"_op,
+                                      {args.values[0], args.values[1]}, options));
+  KERF_TRY(const Value mean, callOp("aten.mean.dim"_op, {args.values[0], args.values[1], args.values[3]}));
   return Value(ValueList{spread, mean});
 }
 

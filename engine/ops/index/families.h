@@ -7,7 +7,7 @@
 namespace kerf::inline ops {
 
 OpRows indexOps();
-OpRows shapeOps();
+OpRows moveOps();
 OpRows resizeOps();
 OpRows scatterOps();
 OpRows sliceScatterOps();

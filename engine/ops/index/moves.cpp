@@ -288,6 +288,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows shapeOps() { return rows; }
+OpRows moveOps() { return rows; }
 
 }  // namespace kerf::inline ops

@@ -53,7 +53,7 @@ Result<Value> resizeAsShape(const BoundArguments& args) {
 
 /// "aten.squeeze_.dim" → the shape rule of "aten.squeeze.dim".
 Result<Value> viewInplaceShape(const BoundArguments& args) {
-  const OpInfo* view = args.op->row->base ? findOp(args.op->row->base) : nullptr;
+  const OpInfo* view = findOp(args.op->base);
   if (!view || !view->shape) return fail(ErrorCode::UnsupportedOp, "no shape rule for {}", args.opName());
   auto result = view->shape(BoundArguments{view, args.values});
   if (!result) return mismatch(args, "{}", result.error().message);

@@ -235,7 +235,7 @@ Result<Value> indexAdd(const BoundArguments& args) {
     return mismatch(args, "argument 'alpha' must be an integer for integer tensors");
   if (args.number(4) != 1) {
     KERF_TRY(source, source.to(isIntegral(source.dtype()) ? DType::Int64 : DType::Float64));
-    KERF_TRY(source, callTensorOp("aten.mul.Tensor", {source, args.values[4]}));
+    KERF_TRY(source, callTensorOp("aten.mul.Tensor"_op, {source, args.values[4]}));
     if (args.tensor(0).dim() < 2) {
       KERF_TRY(source, source.to(args.tensor(0).dtype()));  // the vector form rounds the product first
     }

@@ -1,52 +1,27 @@
 // The _copy forms of views: the view, then a contiguous copy.
-#include "engine/ops/core/op_row.h"
-#include "engine/ops/core/strides.h"
+#include "engine/ops/core/composite.h"
+#include "engine/ops/index/families.h"
 
 namespace kerf::inline ops {
 namespace {
 
-Value contiguousMeta(const Value& value) {
-  if (value.isTensor()) return metaTensor(value.tensor().dtype(), value.tensor().sizes());
-  ValueList items;
-  for (const Value& item : value.list()) items.push_back(contiguousMeta(item));
-  return items;
+Result<Value> contiguousClone(const OpRunner& run, const Value& value) {
+  return run.value("aten.clone.default"_op, {value}, {{"memory_format", MemoryFormat::Contiguous}});
 }
 
-Result<Value> contiguousClone(const Value& value) {
-  if (value.isTensor()) {
-    KERF_TRY(Tensor copy, value.tensor().clone());
-    return Value(std::move(copy));
+/// expand_copy(…) = clone(expand(…)), split_copy(…) the clone of each part.
+Result<Value> viewCopy(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Value view, callBase(args, run));
+  if (view.isTensor()) return contiguousClone(run, view);
+  ValueList copies;
+  for (const Value& item : view.list()) {
+    KERF_TRY(Value copy, contiguousClone(run, item));
+    copies.push_back(std::move(copy));
   }
-  ValueList items;
-  for (const Value& item : value.list()) {
-    KERF_TRY(Value copy, contiguousClone(item));
-    items.push_back(std::move(copy));
-  }
-  return Value(std::move(items));
+  return Value(std::move(copies));
 }
 
-/// "aten.expand_copy.default" → the row of "aten.expand.default".
-Result<const OpInfo*> viewOp(const BoundArguments& args) {
-  std::string name = args.opName();
-  if (const auto at = name.find("_copy."); at != std::string::npos) name.erase(at, 5);
-  const OpInfo* op = findOp(name);
-  if (!op) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
-  return op;
-}
-
-Result<Value> copyShape(const BoundArguments& args) {
-  KERF_TRY(const OpInfo* op, viewOp(args));
-  KERF_TRY(const Value view, op->shape(BoundArguments{op, args.values}));
-  return contiguousMeta(view);
-}
-
-Result<Value> copyKernel(const BoundArguments& args) {
-  KERF_TRY(const OpInfo* op, viewOp(args));
-  KERF_TRY(const Value view, op->kernel(BoundArguments{op, args.values}));
-  return contiguousClone(view);
-}
-
-constexpr OpRow copy(const char* schema) { return {schema, OpTrait::None, copyShape, copyKernel}; }
+constexpr OpRow copy(const char* schema) { return compositeRow(viewCopy, schema); }
 
 constexpr OpRow rows[] = {
     copy("aten::alias_copy(Tensor self) -> Tensor"),

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/families.h"
 #include "engine/ops/linalg/support.h"
@@ -17,33 +17,33 @@ std::int64_t rowsOf(const Tensor& t) { return t.size(t.dim() - 2); }
 std::int64_t columnsOf(const Tensor& t) { return t.size(t.dim() - 1); }
 
 Result<Tensor> swapLast(const OpRunner& run, const Tensor& a) {
-  return run("aten.transpose.int", {a, std::int64_t{-2}, std::int64_t{-1}});
+  return run("aten.transpose.int"_op, {a, std::int64_t{-2}, std::int64_t{-1}});
 }
 Result<Tensor> adjoint(const OpRunner& run, const Tensor& a) {
   KERF_TRY(const Tensor turned, swapLast(run, a));
-  return isComplex(a.dtype()) ? run("aten._conj_physical.default", {turned}) : Result<Tensor>(turned);
+  return isComplex(a.dtype()) ? run("aten._conj_physical.default"_op, {turned}) : Result<Tensor>(turned);
 }
 
 /// Matrix product over broadcast batches, as at::matmul for two matrices.
 Result<Tensor> product(const OpRunner& run, const Tensor& a, const Tensor& b) {
-  if (a.dim() == 2 && b.dim() == 2) return run("aten.mm.default", {a, b});
+  if (a.dim() == 2 && b.dim() == 2) return run("aten.mm.default"_op, {a, b});
   KERF_TRY(const Sizes batch, broadcastSizes(batchSizes(a), batchSizes(b)));
   std::int64_t count = 1;
   for (std::int64_t size : batch) count *= size;
   const auto flat = [&](const Tensor& t) -> Result<Tensor> {
-    KERF_TRY(const Tensor wide, run("aten.expand.default", {t, intList(joined(batch, {rowsOf(t), columnsOf(t)}))}));
-    return run("aten.reshape.default", {wide, intList({count, rowsOf(t), columnsOf(t)})});
+    KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {t, intList(joined(batch, {rowsOf(t), columnsOf(t)}))}));
+    return run("aten.reshape.default"_op, {wide, intList({count, rowsOf(t), columnsOf(t)})});
   };
   KERF_TRY(const Tensor left, flat(a));
   KERF_TRY(const Tensor right, flat(b));
-  KERF_TRY(const Tensor out, run("aten.bmm.default", {left, right}));
-  return run("aten.view.default", {out, intList(joined(batch, {rowsOf(a), columnsOf(b)}))});
+  KERF_TRY(const Tensor out, run("aten.bmm.default"_op, {left, right}));
+  return run("aten.view.default"_op, {out, intList(joined(batch, {rowsOf(a), columnsOf(b)}))});
 }
 
 Result<Tensor> identityLike(const OpRunner& run, const Tensor& a) {
-  KERF_TRY(const Tensor eye, run("aten.eye.default", {rowsOf(a)}, {{"dtype", a.dtype()}}));
-  KERF_TRY(const Tensor wide, run("aten.expand.default", {eye, intList(a.sizes())}));
-  return run("aten.clone.default", {wide}, {{"memory_format", MemoryFormat::Contiguous}});
+  KERF_TRY(const Tensor eye, run("aten.eye.default"_op, {rowsOf(a)}, {{"dtype", a.dtype()}}));
+  KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {eye, intList(a.sizes())}));
+  return run("aten.clone.default"_op, {wide}, {{"memory_format", MemoryFormat::Contiguous}});
 }
 
 // linalg_matrix_power: by squaring
@@ -57,12 +57,12 @@ Result<Value> matrixPower(const BoundArguments& args, const OpRunner& run) {
     return Value(std::move(eye));
   }
   if (n < 0) {
-    KERF_TRY(const Value inverse, run.value("aten.linalg_inv_ex.default", {base}, {{"check_errors", true}}));
+    KERF_TRY(const Value inverse, run.value("aten.linalg_inv_ex.default"_op, {base}, {{"check_errors", true}}));
     base = inverse.list()[0].tensor();
   }
   auto exponent = n < 0 ? 0 - std::uint64_t(n) : std::uint64_t(n);
   if (exponent == 1) {
-    KERF_TRY(Tensor copy, run("aten.clone.default", {base}));
+    KERF_TRY(Tensor copy, run("aten.clone.default"_op, {base}));
     return Value(std::move(copy));
   }
   std::optional<Tensor> result;
@@ -198,37 +198,37 @@ Tolerances tolerancesOf(const BoundArguments& args) {
 
 /// Per batch and singular value: whether it counts. `values` are absolute values, [batch…, k].
 Result<Tensor> significant(const OpRunner& run, const Tensor& values, const Tolerances& t) {
-  KERF_TRY(const Tensor largest, run("aten.amax.default", {values, intList({-1}), true}));
+  KERF_TRY(const Tensor largest, run("aten.amax.default"_op, {values, intList({-1}), true}));
   const auto column = [&](const Value& v) -> Result<Value> {
     if (!v.isTensor()) return v;
-    KERF_TRY(const Tensor wide, run("aten.unsqueeze.default", {v, std::int64_t{-1}}));
+    KERF_TRY(const Tensor wide, run("aten.unsqueeze.default"_op, {v, std::int64_t{-1}}));
     return Value(wide);
   };
   KERF_TRY(const Value relative, column(t.relative));
   KERF_TRY(const Value absolute, column(t.absolute));
-  KERF_TRY(const Tensor scaled, run("aten.mul.Tensor", {largest, relative}));
-  KERF_TRY(const Tensor absoluteLike, run("aten.full_like.default", {scaled, 0.0}));
-  KERF_TRY(const Tensor floor, run("aten.add.Tensor", {absoluteLike, absolute}));
-  KERF_TRY(const Tensor limit, run("aten.maximum.default", {scaled, floor}));
-  return run("aten.gt.Tensor", {values, limit});
+  KERF_TRY(const Tensor scaled, run("aten.mul.Tensor"_op, {largest, relative}));
+  KERF_TRY(const Tensor absoluteLike, run("aten.full_like.default"_op, {scaled, 0.0}));
+  KERF_TRY(const Tensor floor, run("aten.add.Tensor"_op, {absoluteLike, absolute}));
+  KERF_TRY(const Tensor limit, run("aten.maximum.default"_op, {scaled, floor}));
+  return run("aten.gt.Tensor"_op, {values, limit});
 }
 
 /// 1 / value where its absolute value counts, else 0: [batch…, 1, k], to scale columns with.
 Result<Tensor> inverses(const OpRunner& run, const Tensor& values, const Tensor& absolute, const Tolerances& t) {
   KERF_TRY(const Tensor counts, significant(run, absolute, t));
-  KERF_TRY(const Tensor inverse, run("aten.reciprocal.default", {values}));
-  KERF_TRY(const Tensor zero, run("aten.zeros_like.default", {values}));
-  KERF_TRY(const Tensor kept, run("aten.where.self", {counts, inverse, zero}));
-  return run("aten.unsqueeze.default", {kept, std::int64_t{-2}});
+  KERF_TRY(const Tensor inverse, run("aten.reciprocal.default"_op, {values}));
+  KERF_TRY(const Tensor zero, run("aten.zeros_like.default"_op, {values}));
+  KERF_TRY(const Tensor kept, run("aten.where.self"_op, {counts, inverse, zero}));
+  return run("aten.unsqueeze.default"_op, {kept, std::int64_t{-2}});
 }
 
 /// Through the eigenvalues of the lower triangle, as it may be all that a caller filled in.
 Result<Value> hermitianPinv(const OpRunner& run, const Tensor& a, const Tolerances& t) {
-  KERF_TRY(const Value eigh, run.value("aten._linalg_eigh.default", {a}));
+  KERF_TRY(const Value eigh, run.value("aten._linalg_eigh.default"_op, {a}));
   const Tensor &values = eigh.list()[0].tensor(), &vectors = eigh.list()[1].tensor();
-  KERF_TRY(const Tensor absolute, run("aten.abs.default", {values}));
+  KERF_TRY(const Tensor absolute, run("aten.abs.default"_op, {values}));
   KERF_TRY(const Tensor scale, inverses(run, values, absolute, t));
-  KERF_TRY(const Tensor left, run("aten.mul.Tensor", {vectors, scale}));
+  KERF_TRY(const Tensor left, run("aten.mul.Tensor"_op, {vectors, scale}));
   KERF_TRY(const Tensor right, adjoint(run, vectors));
   KERF_TRY(Tensor result, product(run, left, right));
   return Value(std::move(result));
@@ -241,15 +241,15 @@ Result<Value> pinv(const BoundArguments& args, const OpRunner& run) {
   if (a.numel() == 0) {
     Sizes sizes = a.sizes();
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
-    KERF_TRY(Tensor empty, run("aten.zeros.default", {intList(sizes)}, {{"dtype", a.dtype()}}));
+    KERF_TRY(Tensor empty, run("aten.zeros.default"_op, {intList(sizes)}, {{"dtype", a.dtype()}}));
     return Value(std::move(empty));
   }
   if (t.hermitian) return hermitianPinv(run, a, t);
-  KERF_TRY(const Value svd, run.value("aten._linalg_svd.default", {a, false, true}));
+  KERF_TRY(const Value svd, run.value("aten._linalg_svd.default"_op, {a, false, true}));
   const Tensor &u = svd.list()[0].tensor(), &s = svd.list()[1].tensor(), &vh = svd.list()[2].tensor();
   KERF_TRY(const Tensor scale, inverses(run, s, s, t));
   KERF_TRY(const Tensor v, adjoint(run, vh));
-  KERF_TRY(const Tensor left, run("aten.mul.Tensor", {v, scale}));
+  KERF_TRY(const Tensor left, run("aten.mul.Tensor"_op, {v, scale}));
   KERF_TRY(const Tensor right, adjoint(run, u));
   KERF_TRY(Tensor result, product(run, left, right));
   return Value(std::move(result));
@@ -259,40 +259,43 @@ Result<Value> matrixRank(const BoundArguments& args, const OpRunner& run) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tolerances t = tolerancesOf(args);
   if (args.tensor(0).numel() == 0) {
-    KERF_TRY(Tensor none, run("aten.zeros.default", {intList(batchSizes(args.tensor(0)))}, {{"dtype", DType::Int64}}));
+    KERF_TRY(Tensor none,
+             run("aten.zeros.default"_op, {intList(batchSizes(args.tensor(0)))}, {{"dtype", DType::Int64}}));
     return Value(std::move(none));
   }
   KERF_TRY(Tensor s,
-           run(t.hermitian ? "aten.linalg_eigvalsh.default" : "aten.linalg_svdvals.default", {args.values[0]}));
+           run(t.hermitian ? "aten.linalg_eigvalsh.default"_op : "aten.linalg_svdvals.default"_op, {args.values[0]}));
   if (t.hermitian) {
-    KERF_TRY(s, run("aten.abs.default", {s}));
+    KERF_TRY(s, run("aten.abs.default"_op, {s}));
   }
   KERF_TRY(const Tensor counts, significant(run, s, t));
-  KERF_TRY(Tensor rank, run("aten.sum.dim_IntList", {counts, intList({-1})}));
+  KERF_TRY(Tensor rank, run("aten.sum.dim_IntList"_op, {counts, intList({-1})}));
   return Value(std::move(rank));
 }
 
 constexpr OpRow rows[] = {
-    programRow<matrixPower>("aten::linalg_matrix_power(Tensor self, int n) -> Tensor"),
-    programRow<matrixPower>("aten::matrix_power(Tensor self, int n) -> Tensor"),
+    compositeRow(matrixPower, "aten::linalg_matrix_power(Tensor self, int n) -> Tensor"),
+    compositeRow(matrixPower, "aten::matrix_power(Tensor self, int n) -> Tensor"),
     {"aten::linalg_matrix_exp(Tensor self) -> Tensor", OpTrait::None, expShape, expKernel},
     {"aten::matrix_exp(Tensor self) -> Tensor", OpTrait::None, expShape, expKernel},
-    programRow<pinv>("aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor"),
-    programRow<pinv>("aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor"),
-    programRow<pinv>("aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool "
-                     "hermitian=False) -> Tensor"),
-    programRow<pinv>("aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
-                     "hermitian=False) -> Tensor"),
-    programRow<pinv>("aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor"),
-    programRow<matrixRank>("aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor"),
-    programRow<matrixRank>(
-        "aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor"),
-    programRow<matrixRank>(
-        "aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, "
-        "bool hermitian=False) -> Tensor"),
-    programRow<matrixRank>(
-        "aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
-        "hermitian=False) -> Tensor"),
+    compositeRow(pinv, "aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor"),
+    compositeRow(pinv, "aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor"),
+    compositeRow(pinv,
+                 "aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool "
+                 "hermitian=False) -> Tensor"),
+    compositeRow(pinv,
+                 "aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
+                 "hermitian=False) -> Tensor"),
+    compositeRow(pinv, "aten::pinverse(Tensor self, float rcond=1e-15) -> Tensor"),
+    compositeRow(matrixRank, "aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor"),
+    compositeRow(matrixRank,
+                 "aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor"),
+    compositeRow(matrixRank,
+                 "aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, "
+                 "bool hermitian=False) -> Tensor"),
+    compositeRow(matrixRank,
+                 "aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool "
+                 "hermitian=False) -> Tensor"),
 };
 
 }  // namespace

@@ -135,8 +135,8 @@ Result<Value> addmvKernel(const BoundArguments& args) {
   if (isFloating(out.dtype()) && itemSize(out.dtype()) < 4 && beta != 0) {  // the product rounds before the addition
     KERF_CHECK(gemm(args.tensor(1), asColumn(args.tensor(2)), column, args.number(4), 0));
     const Tensor& self = args.tensor(0);
-    KERF_TRY(const Tensor wide, callTensorOp("aten.mul.Scalar", {self.to(DType::Float32).value_or(self), beta}));
-    KERF_TRY(const Tensor sum, callTensorOp("aten.add.Tensor", {wide, out.to(DType::Float32).value_or(out)}));
+    KERF_TRY(const Tensor wide, callTensorOp("aten.mul.Scalar"_op, {self.to(DType::Float32).value_or(self), beta}));
+    KERF_TRY(const Tensor sum, callTensorOp("aten.add.Tensor"_op, {wide, out.to(DType::Float32).value_or(out)}));
     KERF_CHECK(copyElements(sum, out));
     return Value(std::move(out));
   }

@@ -111,12 +111,12 @@ Result<Value> addbmmKernel(const BoundArguments& args) {
   for (std::int64_t n = 0; n < a.size(0); ++n) {
     const Tensor left = a.viewAs({a.size(1), a.size(2)}, {a.stride(1), a.stride(2)}, a.offset() + n * a.stride(0));
     const Tensor right = b.viewAs({b.size(1), b.size(2)}, {b.stride(1), b.stride(2)}, b.offset() + n * b.stride(0));
-    KERF_TRY(sum, callOp("aten.addmm.default", {sum, left, right}, {{"beta", beta}, alpha[0]}));
+    KERF_TRY(sum, callOp("aten.addmm.default"_op, {sum, left, right}, {{"beta", beta}, alpha[0]}));
     beta = std::int64_t{1};
   }
   if (a.size(0) == 0 && args.number(3) == 0) return Value(std::move(out));
   if (a.size(0) == 0) {
-    KERF_TRY(sum, callOp("aten.mul.Scalar", {sum, beta}));
+    KERF_TRY(sum, callOp("aten.mul.Scalar"_op, {sum, beta}));
   }
   KERF_CHECK(copyElements(sum.tensor(), out));
   return Value(std::move(out));

@@ -1,7 +1,7 @@
 // Products and norms of linear algebra that are programs over other ops.
 #include <cmath>
 
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/linalg/families.h"
@@ -29,16 +29,16 @@ Result<Value> cross(const BoundArguments& args, const OpRunner& run) {
   if (sizes->empty() || (*sizes)[std::size_t(dim)] != 3)
     return mismatch(args, "inputs dimension {} must have length 3", dim);
   const auto rolled = [&](const Tensor& t, std::int64_t shift) -> Result<Tensor> {
-    KERF_TRY(const Tensor wide, run("aten.expand.default", {t, intList(*sizes)}));
-    return run("aten.roll.default", {wide, intList({shift}), intList({dim})});
+    KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {t, intList(*sizes)}));
+    return run("aten.roll.default"_op, {wide, intList({shift}), intList({dim})});
   };
   KERF_TRY(const Tensor a1, rolled(pair[0], -1));
   KERF_TRY(const Tensor a2, rolled(pair[0], -2));
   KERF_TRY(const Tensor b1, rolled(pair[1], -1));
   KERF_TRY(const Tensor b2, rolled(pair[1], -2));
-  KERF_TRY(const Tensor left, run("aten.mul.Tensor", {a1, b2}));
-  KERF_TRY(const Tensor right, run("aten.mul.Tensor", {a2, b1}));
-  KERF_TRY(Tensor out, run("aten.sub.Tensor", {left, right}));
+  KERF_TRY(const Tensor left, run("aten.mul.Tensor"_op, {a1, b2}));
+  KERF_TRY(const Tensor right, run("aten.mul.Tensor"_op, {a2, b1}));
+  KERF_TRY(Tensor out, run("aten.sub.Tensor"_op, {left, right}));
   return Value(std::move(out));
 }
 
@@ -47,10 +47,10 @@ Result<Value> vecdot(const BoundArguments& args, const OpRunner& run) {
   if (args.tensor(0).dtype() != args.tensor(1).dtype()) return mismatch(args, "expected vectors of one dtype");
   Tensor x = args.tensor(0);
   if (isComplex(x.dtype())) {
-    KERF_TRY(x, run("aten._conj_physical.default", {x}));
+    KERF_TRY(x, run("aten._conj_physical.default"_op, {x}));
   }
-  KERF_TRY(const Tensor product, run("aten.mul.Tensor", {x, args.values[1]}));
-  KERF_TRY(Tensor out, run("aten.sum.dim_IntList", {product, intList({args.integer(2)})}));
+  KERF_TRY(const Tensor product, run("aten.mul.Tensor"_op, {x, args.values[1]}));
+  KERF_TRY(Tensor out, run("aten.sum.dim_IntList"_op, {product, intList({args.integer(2)})}));
   return Value(std::move(out));
 }
 
@@ -66,10 +66,10 @@ Result<Value> kron(const BoundArguments& args, const OpRunner& run) {
     KERF_TRY(const std::int64_t both, checkedNumel({x, y}));
     out.push_back(both);
   }
-  KERF_TRY(const Tensor wideA, run("aten.reshape.default", {a, intList(left)}));
-  KERF_TRY(const Tensor wideB, run("aten.reshape.default", {b, intList(right)}));
-  KERF_TRY(const Tensor product, run("aten.mul.Tensor", {wideA, wideB}));
-  KERF_TRY(Tensor flat, run("aten.reshape.default", {product, intList(out)}));
+  KERF_TRY(const Tensor wideA, run("aten.reshape.default"_op, {a, intList(left)}));
+  KERF_TRY(const Tensor wideB, run("aten.reshape.default"_op, {b, intList(right)}));
+  KERF_TRY(const Tensor product, run("aten.mul.Tensor"_op, {wideA, wideB}));
+  KERF_TRY(Tensor flat, run("aten.reshape.default"_op, {product, intList(out)}));
   return Value(std::move(flat));
 }
 
@@ -91,16 +91,16 @@ Result<Tensor> matrixNorm(const BoundArguments& args, const OpRunner& run, const
   KERF_TRY(const std::int64_t column, wrapDim(args, norm.column, rank));
   if (row == column) return mismatch(args, "dims must be different");
   if (norm.order == "fro")
-    return run("aten.linalg_vector_norm.default", {norm.self, 2.0, intList({row, column}), norm.keep});
+    return run("aten.linalg_vector_norm.default"_op, {norm.self, 2.0, intList({row, column}), norm.keep});
   const bool largest = norm.order == "nuc" || norm.number > 0;
   const double size = std::abs(norm.number);
   Tensor values;
   if (norm.order != "nuc" && (size == 1 || std::isinf(size))) {
     const std::int64_t summed = size == 1 ? row : column;
     std::int64_t rest = size == 1 ? column : row;
-    KERF_TRY(values, run("aten.linalg_vector_norm.default", {norm.self, 1.0, intList({summed}), norm.keep}));
+    KERF_TRY(values, run("aten.linalg_vector_norm.default"_op, {norm.self, 1.0, intList({summed}), norm.keep}));
     if (!norm.keep && rest > summed) --rest;
-    return run(largest ? "aten.amax.default" : "aten.amin.default", {values, intList({rest}), norm.keep});
+    return run(largest ? "aten.amax.default"_op : "aten.amin.default"_op, {values, intList({rest}), norm.keep});
   }
   if (norm.order != "nuc" && size != 2)
     return mismatch(args, "matrix norms are defined for orders fro, nuc, 1, 2, inf and their negatives, got {}",
@@ -109,16 +109,16 @@ Result<Tensor> matrixNorm(const BoundArguments& args, const OpRunner& run, const
   for (std::int64_t d = 0; d < rank; ++d)
     if (d != row && d != column) order.push_back(d);
   order.insert(order.end(), {row, column});
-  KERF_TRY(const Tensor turned, run("aten.permute.default", {norm.self, intList(order)}));
-  KERF_TRY(values, run("aten.linalg_svdvals.default", {turned}));
+  KERF_TRY(const Tensor turned, run("aten.permute.default"_op, {norm.self, intList(order)}));
+  KERF_TRY(values, run("aten.linalg_svdvals.default"_op, {turned}));
   if (norm.order == "nuc") {
-    KERF_TRY(values, run("aten.sum.dim_IntList", {values, intList({-1})}));
+    KERF_TRY(values, run("aten.sum.dim_IntList"_op, {values, intList({-1})}));
   } else {
-    KERF_TRY(values, run(largest ? "aten.amax.default" : "aten.amin.default", {values, intList({-1})}));
+    KERF_TRY(values, run(largest ? "aten.amax.default"_op : "aten.amin.default"_op, {values, intList({-1})}));
   }
   if (!norm.keep) return values;
   for (std::int64_t dim : {std::min(row, column), std::max(row, column)}) {
-    KERF_TRY(values, run("aten.unsqueeze.default", {values, dim}));
+    KERF_TRY(values, run("aten.unsqueeze.default"_op, {values, dim}));
   }
   return values;
 }
@@ -133,7 +133,7 @@ Result<MatrixNorm> normArguments(const BoundArguments& args, const OpRunner& run
   if (dims.size() == 2) norm.row = dims[0], norm.column = dims[1];
   norm.keep = args.boolean(3);
   if (const auto dtype = args.dtypeIf(4)) {
-    KERF_TRY(norm.self, run("aten._to_copy.default", {norm.self}, {{"dtype", *dtype}}));
+    KERF_TRY(norm.self, run("aten._to_copy.default"_op, {norm.self}, {{"dtype", *dtype}}));
   }
   if (norm.order != "fro" && norm.order != "nuc" && norm.order != "number")
     return mismatch(args, "order '{}' is neither 'fro' nor 'nuc'", norm.order);
@@ -159,26 +159,26 @@ Result<Value> normProgram(const BoundArguments& args, const OpRunner& run) {
   }
   Tensor flat = self;
   if (args.none(1) && args.none(2)) {
-    KERF_TRY(flat, run("aten.reshape.default", {self, intList({-1})}));
+    KERF_TRY(flat, run("aten.reshape.default"_op, {self, intList({-1})}));
   }
   const double order = args.none(1) ? 2.0 : args.number(1);
   KERF_TRY(Tensor out,
-           run("aten.linalg_vector_norm.default",
+           run("aten.linalg_vector_norm.default"_op,
                {flat, order, args.none(2) ? Value() : args.values[2], args.values[3]}, {{"dtype", args.values[4]}}));
   return Value(std::move(out));
 }
 
 Result<Value> logdet(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(const Value parts, run.value("aten.linalg_slogdet.default", {args.values[0]}));
-  KERF_TRY(const Tensor sign, run("aten.log.default", {parts.list()[0]}));
-  KERF_TRY(Tensor out, run("aten.add.Tensor", {parts.list()[1], sign}));
+  KERF_TRY(const Value parts, run.value("aten.linalg_slogdet.default"_op, {args.values[0]}));
+  KERF_TRY(const Tensor sign, run("aten.log.default"_op, {parts.list()[0]}));
+  KERF_TRY(Tensor out, run("aten.add.Tensor"_op, {parts.list()[1], sign}));
   return Value(std::move(out));
 }
 
 Result<Value> inner(const BoundArguments& args, const OpRunner& run) {
   const Tensor &a = args.tensor(0), &b = args.tensor(1);
   if (a.dim() == 0 || b.dim() == 0) {
-    KERF_TRY(Tensor out, run("aten.mul.Tensor", {a, b}));
+    KERF_TRY(Tensor out, run("aten.mul.Tensor"_op, {a, b}));
     return Value(std::move(out));
   }
   if (a.sizes().back() != b.sizes().back())
@@ -186,14 +186,14 @@ Result<Value> inner(const BoundArguments& args, const OpRunner& run) {
   const std::int64_t k = a.sizes().back();
   KERF_TRY(const std::int64_t rowsA, checkedNumel(batchSizes(a, 1)));
   KERF_TRY(const std::int64_t rowsB, checkedNumel(batchSizes(b, 1)));
-  KERF_TRY(const Tensor left, run("aten.reshape.default", {a, intList({rowsA, k})}));
-  KERF_TRY(const Tensor right, run("aten.reshape.default", {b, intList({rowsB, k})}));
-  KERF_TRY(const Tensor turned, run("aten.t.default", {right}));
-  KERF_TRY(const Tensor product, run("aten.mm.default", {left, turned}));
+  KERF_TRY(const Tensor left, run("aten.reshape.default"_op, {a, intList({rowsA, k})}));
+  KERF_TRY(const Tensor right, run("aten.reshape.default"_op, {b, intList({rowsB, k})}));
+  KERF_TRY(const Tensor turned, run("aten.t.default"_op, {right}));
+  KERF_TRY(const Tensor product, run("aten.mm.default"_op, {left, turned}));
   Sizes sizes = batchSizes(a, 1);
   const Sizes more = batchSizes(b, 1);
   sizes.insert(sizes.end(), more.begin(), more.end());
-  KERF_TRY(Tensor out, run("aten.view.default", {product, intList(sizes)}));
+  KERF_TRY(Tensor out, run("aten.view.default"_op, {product, intList(sizes)}));
   return Value(std::move(out));
 }
 
@@ -203,20 +203,20 @@ Result<Value> multiDot(const BoundArguments& args, const OpRunner& run) {
   if (tensors.size() < 2) return mismatch(args, "expected at least 2 tensors, got {}", tensors.size());
   const bool row = tensors.front().dim() == 1, column = tensors.back().dim() == 1;
   if (row) {
-    KERF_TRY(tensors.front(), run("aten.unsqueeze.default", {tensors.front(), std::int64_t{0}}));
+    KERF_TRY(tensors.front(), run("aten.unsqueeze.default"_op, {tensors.front(), std::int64_t{0}}));
   }
   if (column) {
-    KERF_TRY(tensors.back(), run("aten.unsqueeze.default", {tensors.back(), std::int64_t{-1}}));
+    KERF_TRY(tensors.back(), run("aten.unsqueeze.default"_op, {tensors.back(), std::int64_t{-1}}));
   }
   Tensor out = tensors[0];
   for (std::size_t i = 1; i < tensors.size(); ++i) {
-    KERF_TRY(out, run("aten.mm.default", {out, tensors[i]}));
+    KERF_TRY(out, run("aten.mm.default"_op, {out, tensors[i]}));
   }
   if (column) {
-    KERF_TRY(out, run("aten.squeeze.dim", {out, std::int64_t{-1}}));
+    KERF_TRY(out, run("aten.squeeze.dim"_op, {out, std::int64_t{-1}}));
   }
   if (row) {
-    KERF_TRY(out, run("aten.squeeze.dim", {out, std::int64_t{0}}));
+    KERF_TRY(out, run("aten.squeeze.dim"_op, {out, std::int64_t{0}}));
   }
   return Value(std::move(out));
 }
@@ -232,11 +232,11 @@ Result<Value> tensorInverse(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const std::int64_t columns, checkedNumel(rest));
   if (rows != columns)
     return mismatch(args, "the dimensions before and after 'ind' have {} and {} elements", rows, columns);
-  KERF_TRY(const Tensor flat, run("aten.reshape.default", {self, intList({rows, columns})}));
-  KERF_TRY(const Tensor inverse, run("aten.linalg_inv.default", {flat}));
+  KERF_TRY(const Tensor flat, run("aten.reshape.default"_op, {self, intList({rows, columns})}));
+  KERF_TRY(const Tensor inverse, run("aten.linalg_inv.default"_op, {flat}));
   Sizes sizes = rest;
   sizes.insert(sizes.end(), first.begin(), first.end());
-  KERF_TRY(Tensor out, run("aten.reshape.default", {inverse, intList(sizes)}));
+  KERF_TRY(Tensor out, run("aten.reshape.default"_op, {inverse, intList(sizes)}));
   return Value(std::move(out));
 }
 
@@ -250,7 +250,7 @@ Result<Value> tensorSolve(const BoundArguments& args, const OpRunner& run) {
     for (std::int64_t d = 0; d < self.dim(); ++d)
       if (std::ranges::find(last, d) == last.end()) order.push_back(d);
     order.insert(order.end(), last.begin(), last.end());
-    KERF_TRY(self, run("aten.permute.default", {self, intList(order)}));
+    KERF_TRY(self, run("aten.permute.default"_op, {self, intList(order)}));
   }
   if (self.dim() < other.dim())
     return mismatch(args, "self must have at least the {} dimensions of other", other.dim());
@@ -259,32 +259,35 @@ Result<Value> tensorSolve(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const std::int64_t equations, checkedNumel(other.sizes()));
   if (unknowns != equations || self.numel() != unknowns * unknowns)
     return mismatch(args, "{} unknowns for {} equations", unknowns, equations);
-  KERF_TRY(const Tensor matrix, run("aten.reshape.default", {self, intList({equations, unknowns})}));
-  KERF_TRY(const Tensor right, run("aten.reshape.default", {other, intList({equations})}));
-  KERF_TRY(const Tensor solution, run("aten.linalg_solve.default", {matrix, right}));
-  KERF_TRY(Tensor out, run("aten.reshape.default", {solution, intList(sizes)}));
+  KERF_TRY(const Tensor matrix, run("aten.reshape.default"_op, {self, intList({equations, unknowns})}));
+  KERF_TRY(const Tensor right, run("aten.reshape.default"_op, {other, intList({equations})}));
+  KERF_TRY(const Tensor solution, run("aten.linalg_solve.default"_op, {matrix, right}));
+  KERF_TRY(Tensor out, run("aten.reshape.default"_op, {solution, intList(sizes)}));
   return Value(std::move(out));
 }
 
 constexpr OpRow rows[] = {
-    programRow<cross>("aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
-    programRow<cross>("aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor"),
-    programRow<vecdot>("aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),
-    programRow<kron>("aten::kron(Tensor self, Tensor other) -> Tensor"),
-    programRow<matrixNormProgram>("aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool "
-                                  "keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
-    programRow<matrixNormProgram>(
-        "aten::linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool "
-        "keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
-    programRow<normProgram>("aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
-                            "ScalarType? dtype=None) -> Tensor"),
-    programRow<normProgram>("aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
-                            "ScalarType? dtype=None) -> Tensor"),
-    programRow<logdet>("aten::logdet(Tensor self) -> Tensor"),
-    programRow<inner>("aten::inner(Tensor self, Tensor other) -> Tensor"),
-    programRow<multiDot>("aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"),
-    programRow<tensorSolve>("aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor"),
-    programRow<tensorInverse>("aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor"),
+    compositeRow(cross, "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
+    compositeRow(cross, "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor"),
+    compositeRow(vecdot, "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),
+    compositeRow(kron, "aten::kron(Tensor self, Tensor other) -> Tensor"),
+    compositeRow(matrixNormProgram,
+                 "aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool "
+                 "keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    compositeRow(matrixNormProgram,
+                 "aten::linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool "
+                 "keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
+    compositeRow(normProgram,
+                 "aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, "
+                 "ScalarType? dtype=None) -> Tensor"),
+    compositeRow(normProgram,
+                 "aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, "
+                 "ScalarType? dtype=None) -> Tensor"),
+    compositeRow(logdet, "aten::logdet(Tensor self) -> Tensor"),
+    compositeRow(inner, "aten::inner(Tensor self, Tensor other) -> Tensor"),
+    compositeRow(multiDot, "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"),
+    compositeRow(tensorSolve, "aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor"),
+    compositeRow(tensorInverse, "aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor"),
 };
 
 }  // namespace

@@ -163,15 +163,15 @@ Result<Value> maxBackwardKernel(const BoundArguments& args) {
 }
 
 /// The one-dimensional forms: a height of 1 goes in and comes out again.
-Result<Value> viaHeight(const BoundArguments& args, std::string_view op) {
+Result<Value> viaHeight(const BoundArguments& args, OpId op) {
   const Tensor& self = args.tensor(0);
   KERF_CHECK(runShapeRule(args));
-  KERF_TRY(const Tensor tall, callTensorOp("aten.unsqueeze.default", {self, std::int64_t{-2}}));
+  KERF_TRY(const Tensor tall, callTensorOp("aten.unsqueeze.default"_op, {self, std::int64_t{-2}}));
   KERF_TRY(const Value result, callOp(op, {tall, intList({1, args.sizes(1)[0]})}));
-  if (result.isTensor()) return callOp("aten.squeeze.dim", {result, std::int64_t{-2}});
+  if (result.isTensor()) return callOp("aten.squeeze.dim"_op, {result, std::int64_t{-2}});
   ValueList flat;
   for (const Value& item : result.list()) {
-    KERF_TRY(Value squeezed, callOp("aten.squeeze.dim", {item, std::int64_t{-2}}));
+    KERF_TRY(Value squeezed, callOp("aten.squeeze.dim"_op, {item, std::int64_t{-2}}));
     flat.push_back(std::move(squeezed));
   }
   return Value(std::move(flat));
@@ -192,9 +192,9 @@ Result<Value> max1Shape(const BoundArguments& args) {
   return Value(ValueList{metaTensor(args.tensor(0).dtype(), sizes), metaTensor(DType::Int64, sizes)});
 }
 Result<Value> average1Kernel(const BoundArguments& args) {
-  return viaHeight(args, "aten._adaptive_avg_pool2d.default");
+  return viaHeight(args, "aten._adaptive_avg_pool2d.default"_op);
 }
-Result<Value> max1Kernel(const BoundArguments& args) { return viaHeight(args, "aten.adaptive_max_pool2d.default"); }
+Result<Value> max1Kernel(const BoundArguments& args) { return viaHeight(args, "aten.adaptive_max_pool2d.default"_op); }
 
 constexpr OpRow rows[] = {
     {"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", none, averageShape<2>,

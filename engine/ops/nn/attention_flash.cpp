@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/families.h"
 
@@ -34,9 +34,9 @@ Result<Inputs> inputsOf(const BoundArguments& args, const OpRunner& run) {
   in.groups = in.q.size(1) / in.k.size(1);
   for (Tensor* tensor : {&in.k, &in.v}) {
     const std::int64_t b = tensor->size(0), h = tensor->size(1), s = tensor->size(2), d = tensor->size(3);
-    KERF_TRY(const Tensor apart, run("aten.unsqueeze.default", {*tensor, std::int64_t{2}}));
-    KERF_TRY(const Tensor wide, run("aten.expand.default", {apart, intList({b, h, in.groups, s, d})}));
-    KERF_TRY(*tensor, run("aten.reshape.default", {wide, intList({b, h * in.groups, s, d})}));
+    KERF_TRY(const Tensor apart, run("aten.unsqueeze.default"_op, {*tensor, std::int64_t{2}}));
+    KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {apart, intList({b, h, in.groups, s, d})}));
+    KERF_TRY(*tensor, run("aten.reshape.default"_op, {wide, intList({b, h * in.groups, s, d})}));
   }
   return in;
 }
@@ -44,11 +44,11 @@ Result<Inputs> inputsOf(const BoundArguments& args, const OpRunner& run) {
 /// 0 where query i may see key j <= i + shift, minus infinity elsewhere.
 Result<Tensor> causalBias(const OpRunner& run, const Tensor& q, std::int64_t keys, std::int64_t shift) {
   const Sizes sizes{q.size(2), keys};
-  KERF_TRY(const Tensor ones, run("aten.full.default", {intList(sizes), true}, {{"dtype", DType::Bool}}));
-  KERF_TRY(const Tensor visible, run("aten.tril.default", {ones, shift}));
-  KERF_TRY(const Tensor zero, run("aten.full.default", {intList(sizes), 0.0}, {{"dtype", q.dtype()}}));
-  KERF_TRY(const Tensor hidden, run("aten.logical_not.default", {visible}));
-  return run("aten.masked_fill.Scalar", {zero, hidden, -std::numeric_limits<double>::infinity()});
+  KERF_TRY(const Tensor ones, run("aten.full.default"_op, {intList(sizes), true}, {{"dtype", DType::Bool}}));
+  KERF_TRY(const Tensor visible, run("aten.tril.default"_op, {ones, shift}));
+  KERF_TRY(const Tensor zero, run("aten.full.default"_op, {intList(sizes), 0.0}, {{"dtype", q.dtype()}}));
+  KERF_TRY(const Tensor hidden, run("aten.logical_not.default"_op, {visible}));
+  return run("aten.masked_fill.Scalar"_op, {zero, hidden, -std::numeric_limits<double>::infinity()});
 }
 
 /// Flash kernels align the causal triangle with the last key, the others with the first.
@@ -75,25 +75,26 @@ Result<Value> fusedForward(const BoundArguments& args, const OpRunner& run) {
   if (flash && p == 0 && args.boolean(args.position("return_debug_mask")))
     return fail(ErrorCode::RuntimeFailed, "{}: return_softmax is only supported when p_dropout > 0.0", args.opName());
   KERF_TRY(const Value efficient,
-           run.value("aten._scaled_dot_product_efficient_attention.default",
+           run.value("aten._scaled_dot_product_efficient_attention.default"_op,
                      {in.q, in.k, in.v, masking.bias, true, p, masking.causal}, {{"scale", named(args, "scale")}}));
   const ValueList& parts = efficient.list();
   const std::int64_t rows = in.q.size(2);
-  KERF_TRY(Tensor sums, run("aten.slice.Tensor", {parts[1], std::int64_t{2}, std::int64_t{0}, rows}));
-  KERF_TRY(sums, run("aten.clone.default", {sums}, {{"memory_format", MemoryFormat::Contiguous}}));
+  KERF_TRY(Tensor sums, run("aten.slice.Tensor"_op, {parts[1], std::int64_t{2}, std::int64_t{0}, rows}));
+  KERF_TRY(sums, run("aten.clone.default"_op, {sums}, {{"memory_format", MemoryFormat::Contiguous}}));
   if (flash) {  // a query without keys has +inf there
-    KERF_TRY(const Tensor empty, run("aten.eq.Scalar", {sums, -std::numeric_limits<double>::infinity()}));
-    KERF_TRY(sums, run("aten.masked_fill.Scalar", {sums, empty, std::numeric_limits<double>::infinity()}));
+    KERF_TRY(const Tensor empty, run("aten.eq.Scalar"_op, {sums, -std::numeric_limits<double>::infinity()}));
+    KERF_TRY(sums, run("aten.masked_fill.Scalar"_op, {sums, empty, std::numeric_limits<double>::infinity()}));
   }
   if (cudnn) {
-    KERF_TRY(sums, run("aten.unsqueeze.default", {sums, std::int64_t{3}}));
+    KERF_TRY(sums, run("aten.unsqueeze.default"_op, {sums, std::int64_t{3}}));
   }
   ValueList outs{parts[0], sums, {}, {}, rows, in.k.size(2)};
   if (flash) {
-    KERF_TRY(const Tensor wide, run("aten.stack.default", {Value(ValueList{parts[2], parts[3]})}));
-    KERF_TRY(const Tensor state, run("aten._to_copy.default", {wide}, {{"dtype", DType::UInt64}}));
-    KERF_TRY(const Tensor unused, run("aten.full.default", {intList({}), std::int64_t{0}}, {{"dtype", DType::UInt64}}));
-    KERF_TRY(const Tensor mask, run("aten.full.default", {intList({0}), 0.0}, {{"dtype", in.q.dtype()}}));
+    KERF_TRY(const Tensor wide, run("aten.stack.default"_op, {Value(ValueList{parts[2], parts[3]})}));
+    KERF_TRY(const Tensor state, run("aten._to_copy.default"_op, {wide}, {{"dtype", DType::UInt64}}));
+    KERF_TRY(const Tensor unused,
+             run("aten.full.default"_op, {intList({}), std::int64_t{0}}, {{"dtype", DType::UInt64}}));
+    KERF_TRY(const Tensor mask, run("aten.full.default"_op, {intList({0}), 0.0}, {{"dtype", in.q.dtype()}}));
     outs.insert(outs.end(), {state, unused, mask});
   } else {
     outs.insert(outs.end(), {parts[2], parts[3], Value()});
@@ -106,11 +107,11 @@ Result<Value> gradientLike(const OpRunner& run, const Value& grad, const Tensor&
   Tensor value = grad.tensor();
   if (groups > 1) {
     const Sizes split{input.size(0), input.size(1), groups, input.size(2), input.size(3)};
-    KERF_TRY(value, run("aten.reshape.default", {value, intList(split)}));
-    KERF_TRY(value, run("aten.sum.dim_IntList", {value, intList({2})}));
+    KERF_TRY(value, run("aten.reshape.default"_op, {value, intList(split)}));
+    KERF_TRY(value, run("aten.sum.dim_IntList"_op, {value, intList({2})}));
   }
-  KERF_TRY(const Tensor place, run("aten.empty_like.default", {input}));
-  KERF_TRY(Tensor out, run("aten.copy.default", {place, value}));
+  KERF_TRY(const Tensor place, run("aten.empty_like.default"_op, {input}));
+  KERF_TRY(Tensor out, run("aten.copy.default"_op, {place, value}));
   return Value(std::move(out));
 }
 
@@ -119,16 +120,16 @@ Result<Value> fusedBackward(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Masking masking, maskingOf(args, run, in));
   Value seed = named(args, "philox_seed"), offset = named(args, "philox_offset");
   if (seed.isTensor() && seed.tensor().dim() == 1 && seed.tensor().size(0) == 2) {  // flash keeps both in one tensor
-    KERF_TRY(const Tensor both, run("aten._to_copy.default", {seed}, {{"dtype", DType::Int64}}));
-    KERF_TRY(seed, run("aten.select.int", {both, std::int64_t{0}, std::int64_t{0}}));
-    KERF_TRY(offset, run("aten.select.int", {both, std::int64_t{0}, std::int64_t{1}}));
+    KERF_TRY(const Tensor both, run("aten._to_copy.default"_op, {seed}, {{"dtype", DType::Int64}}));
+    KERF_TRY(seed, run("aten.select.int"_op, {both, std::int64_t{0}, std::int64_t{0}}));
+    KERF_TRY(offset, run("aten.select.int"_op, {both, std::int64_t{0}, std::int64_t{1}}));
   }
   Tensor sums = named(args, "logsumexp").tensor();
   if (sums.dim() == 4) {
-    KERF_TRY(sums, run("aten.squeeze.dim", {sums, std::int64_t{3}}));
+    KERF_TRY(sums, run("aten.squeeze.dim"_op, {sums, std::int64_t{3}}));
   }
   KERF_TRY(const Value grads,
-           run.value("aten._scaled_dot_product_efficient_attention_backward.default",
+           run.value("aten._scaled_dot_product_efficient_attention_backward.default"_op,
                      {args.values[0], in.q, in.k, in.v, masking.bias, named(args, "out"), sums, seed, offset,
                       named(args, "dropout_p"), ValueList{true, true, true, false}, masking.causal},
                      {{"scale", named(args, "scale")}}));
@@ -156,36 +157,36 @@ Result<Value> plain(const BoundArguments& args, const OpRunner& run) {
   const Value scaleValue = named(args, "scale");
   const double scale = scaleValue.as<double>() ? *scaleValue.as<double>() : 1 / std::sqrt(double(q.sizes().back()));
   const double root = std::sqrt(std::abs(scale));
-  KERF_TRY(q, run("aten.mul.Scalar", {q, scale < 0 ? -root : root}));
-  KERF_TRY(k, run("aten.transpose.int", {k, std::int64_t{-2}, std::int64_t{-1}}));
-  KERF_TRY(k, run("aten.mul.Scalar", {k, root}));
-  KERF_TRY(Tensor weights, run("aten.matmul.default", {q, k}));
+  KERF_TRY(q, run("aten.mul.Scalar"_op, {q, scale < 0 ? -root : root}));
+  KERF_TRY(k, run("aten.transpose.int"_op, {k, std::int64_t{-2}, std::int64_t{-1}}));
+  KERF_TRY(k, run("aten.mul.Scalar"_op, {k, root}));
+  KERF_TRY(Tensor weights, run("aten.matmul.default"_op, {q, k}));
   const auto causal = find(args, "is_causal");
   if (causal && args.boolean(*causal)) {
     const Sizes sizes{weights.size(weights.dim() - 2), weights.sizes().back()};
-    KERF_TRY(const Tensor ones, run("aten.full.default", {intList(sizes), true}, {{"dtype", DType::Bool}}));
-    KERF_TRY(const Tensor visible, run("aten.tril.default", {ones}));
-    KERF_TRY(const Tensor hidden, run("aten.logical_not.default", {visible}));
-    KERF_TRY(weights, run("aten.masked_fill.Scalar", {weights, hidden, -std::numeric_limits<double>::infinity()}));
+    KERF_TRY(const Tensor ones, run("aten.full.default"_op, {intList(sizes), true}, {{"dtype", DType::Bool}}));
+    KERF_TRY(const Tensor visible, run("aten.tril.default"_op, {ones}));
+    KERF_TRY(const Tensor hidden, run("aten.logical_not.default"_op, {visible}));
+    KERF_TRY(weights, run("aten.masked_fill.Scalar"_op, {weights, hidden, -std::numeric_limits<double>::infinity()}));
   } else if (const Value mask = named(args, "attn_mask"); mask.isTensor() && mask.tensor().dtype() == DType::Bool) {
-    KERF_TRY(const Tensor hidden, run("aten.logical_not.default", {mask}));
-    KERF_TRY(weights, run("aten.masked_fill.Scalar", {weights, hidden, -std::numeric_limits<double>::infinity()}));
+    KERF_TRY(const Tensor hidden, run("aten.logical_not.default"_op, {mask}));
+    KERF_TRY(weights, run("aten.masked_fill.Scalar"_op, {weights, hidden, -std::numeric_limits<double>::infinity()}));
   } else if (mask.isTensor()) {
-    KERF_TRY(weights, run("aten.add.Tensor", {weights, mask}));
+    KERF_TRY(weights, run("aten.add.Tensor"_op, {weights, mask}));
   }
-  KERF_TRY(weights, run("aten._safe_softmax.default", {weights, std::int64_t{-1}}));
+  KERF_TRY(weights, run("aten._safe_softmax.default"_op, {weights, std::int64_t{-1}}));
   const double p = args.number(args.position("dropout_p"));
   Tensor kept = weights;
   if (const Value mask = named(args, "dropout_mask"); mask.isTensor()) {
-    KERF_TRY(const Tensor dropped, run("aten.logical_not.default", {mask}));
-    KERF_TRY(kept, run("aten.masked_fill.Scalar", {kept, dropped, 0.0}));
-    KERF_TRY(kept, run("aten.mul.Scalar", {kept, 1 / (1 - p)}));
+    KERF_TRY(const Tensor dropped, run("aten.logical_not.default"_op, {mask}));
+    KERF_TRY(kept, run("aten.masked_fill.Scalar"_op, {kept, dropped, 0.0}));
+    KERF_TRY(kept, run("aten.mul.Scalar"_op, {kept, 1 / (1 - p)}));
   } else if (p > 0) {
-    KERF_TRY(const Value dropped, run.value("aten.native_dropout.default", {kept, p, true}));
+    KERF_TRY(const Value dropped, run.value("aten.native_dropout.default"_op, {kept, p, true}));
     kept = dropped.list()[0].tensor();
     weights = kept;
   }
-  KERF_TRY(const Tensor out, run("aten.matmul.default", {kept, v}));
+  KERF_TRY(const Tensor out, run("aten.matmul.default"_op, {kept, v}));
   return Value(ValueList{out, weights});
 }
 
@@ -195,45 +196,53 @@ constexpr OpTrait matmul = OpTrait::Matmul;
   "philox_seed, Tensor philox_offset, Tensor debug_attn_mask)"
 // Arguments that PyTorch passes as undefined tensors (cum_seq_q, …) arrive as None, hence Tensor? in their schemas.
 constexpr OpRow rows[] = {
-    programRow<fusedForward>(
+    compositeRow(
+        fusedForward,
         "aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool "
         "is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> " KERF_FUSED_RESULTS,
         matmul),
-    programRow<fusedBackward>(
+    compositeRow(
+        fusedBackward,
         "aten::_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, "
         "Tensor out, Tensor logsumexp, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float "
         "dropout_p, bool is_causal, Tensor? philox_seed, Tensor? philox_offset, *, float? scale=None) -> (Tensor "
         "grad_query, Tensor grad_key, Tensor grad_value)",
         matmul),
-    programRow<fusedForward>(
+    compositeRow(
+        fusedForward,
         "aten::_scaled_dot_product_cudnn_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool "
         "compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? "
         "scale=None) -> " KERF_FUSED_RESULTS,
         matmul),
-    programRow<fusedBackward>(
+    compositeRow(
+        fusedBackward,
         "aten::_scaled_dot_product_cudnn_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, "
         "Tensor out, Tensor logsumexp, Tensor? philox_seed, Tensor? philox_offset, Tensor? attn_bias, Tensor? "
         "cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, *, float? "
         "scale=None) -> (Tensor, Tensor, Tensor)",
         matmul),
-    programRow<fusedForward>(
+    compositeRow(
+        fusedForward,
         "aten::_scaled_dot_product_fused_attention_overrideable(Tensor query, Tensor key, Tensor value, Tensor? "
         "attn_bias=None, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? "
         "scale=None) -> " KERF_FUSED_RESULTS,
         matmul),
-    programRow<fusedBackward>(
+    compositeRow(
+        fusedBackward,
         "aten::_scaled_dot_product_fused_attention_overrideable_backward(Tensor grad_out, Tensor query, Tensor key, "
         "Tensor value, Tensor? attn_bias, bool[4] grad_input_mask, Tensor out, Tensor logsumexp, Tensor? cum_seq_q, "
         "Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, Tensor? philox_seed, Tensor? "
         "philox_offset, *, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value, Tensor "
         "grad_attn_bias)",
         matmul),
-    programRow<plain>(
+    compositeRow(
+        plain,
         "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
         "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool "
         "enable_gqa=False) -> (Tensor, Tensor)",
         matmul),
-    programRow<plain>(
+    compositeRow(
+        plain,
         "aten::_scaled_dot_product_attention_math_for_mps(Tensor query, Tensor key, Tensor value, Tensor? "
         "attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None) "
         "-> (Tensor, Tensor)",

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "engine/mathlib/gemm.h"
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/nn/families.h"
 #include "engine/tensor/copy.h"
@@ -33,16 +33,16 @@ Result<Value> rmsNorm(const BoundArguments& args, const OpRunner& run) {
   const DType wide = wideOf(x.dtype());
   const double epsilon = args.numberIf(3).value_or(
       wide == DType::Float64 ? std::numeric_limits<double>::epsilon() : double(std::numeric_limits<float>::epsilon()));
-  KERF_TRY(const Tensor up, run("prims.convert_element_type.default", {x, wide}));
-  KERF_TRY(const Tensor squares, run("aten.mul.Tensor", {up, up}));
-  KERF_TRY(const Tensor mean, run("aten.mean.dim", {squares, dims, true}));
-  KERF_TRY(const Tensor shifted, run("aten.add.Tensor", {mean, epsilon}));
-  KERF_TRY(const Tensor inverse, run("aten.rsqrt.default", {shifted}));
-  KERF_TRY(Tensor out, run("aten.mul.Tensor", {up, inverse}));
+  KERF_TRY(const Tensor up, run("prims.convert_element_type.default"_op, {x, wide}));
+  KERF_TRY(const Tensor squares, run("aten.mul.Tensor"_op, {up, up}));
+  KERF_TRY(const Tensor mean, run("aten.mean.dim"_op, {squares, dims, true}));
+  KERF_TRY(const Tensor shifted, run("aten.add.Tensor"_op, {mean, epsilon}));
+  KERF_TRY(const Tensor inverse, run("aten.rsqrt.default"_op, {shifted}));
+  KERF_TRY(Tensor out, run("aten.mul.Tensor"_op, {up, inverse}));
   if (!args.none(2)) {
-    KERF_TRY(out, run("aten.mul.Tensor", {out, args.values[2]}));
+    KERF_TRY(out, run("aten.mul.Tensor"_op, {out, args.values[2]}));
   }
-  KERF_TRY(out, run("prims.convert_element_type.default", {out, x.dtype()}));
+  KERF_TRY(out, run("prims.convert_element_type.default"_op, {out, x.dtype()}));
   return Value(ValueList{out, inverse});
 }
 
@@ -51,19 +51,19 @@ Result<Value> rmsNormBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor& x = args.tensor(1);
   KERF_TRY(const Value dims, normalizedDims(args, x, args.sizes(2)));
   const DType wide = wideOf(x.dtype());
-  KERF_TRY(const Tensor grad, run("prims.convert_element_type.default", {args.values[0], wide}));
-  KERF_TRY(const Tensor up, run("prims.convert_element_type.default", {x, wide}));
-  KERF_TRY(const Tensor unit, run("aten.mul.Tensor", {up, args.values[3]}));
+  KERF_TRY(const Tensor grad, run("prims.convert_element_type.default"_op, {args.values[0], wide}));
+  KERF_TRY(const Tensor up, run("prims.convert_element_type.default"_op, {x, wide}));
+  KERF_TRY(const Tensor unit, run("aten.mul.Tensor"_op, {up, args.values[3]}));
   Tensor weighted = grad;
   if (!args.none(4)) {
-    KERF_TRY(weighted, run("aten.mul.Tensor", {grad, args.values[4]}));
+    KERF_TRY(weighted, run("aten.mul.Tensor"_op, {grad, args.values[4]}));
   }
-  KERF_TRY(const Tensor products, run("aten.mul.Tensor", {weighted, unit}));
-  KERF_TRY(const Tensor mean, run("aten.mean.dim", {products, dims, true}));
-  KERF_TRY(const Tensor along, run("aten.mul.Tensor", {unit, mean}));
-  KERF_TRY(const Tensor across, run("aten.sub.Tensor", {weighted, along}));
-  KERF_TRY(Tensor input, run("aten.mul.Tensor", {across, args.values[3]}));
-  KERF_TRY(input, run("prims.convert_element_type.default", {input, x.dtype()}));
+  KERF_TRY(const Tensor products, run("aten.mul.Tensor"_op, {weighted, unit}));
+  KERF_TRY(const Tensor mean, run("aten.mean.dim"_op, {products, dims, true}));
+  KERF_TRY(const Tensor along, run("aten.mul.Tensor"_op, {unit, mean}));
+  KERF_TRY(const Tensor across, run("aten.sub.Tensor"_op, {weighted, along}));
+  KERF_TRY(Tensor input, run("aten.mul.Tensor"_op, {across, args.values[3]}));
+  KERF_TRY(input, run("prims.convert_element_type.default"_op, {input, x.dtype()}));
   ValueList outs{input, Value()};
   const Value mask = args.values[5];
   const bool wantsWeight =
@@ -71,11 +71,11 @@ Result<Value> rmsNormBackward(const BoundArguments& args, const OpRunner& run) {
   if (!args.none(4) && wantsWeight) {
     Sizes batch;
     for (std::size_t i = 0; i < x.sizes().size() - args.sizes(2).size(); ++i) batch.push_back(std::int64_t(i));
-    KERF_TRY(Tensor weight, run("aten.mul.Tensor", {grad, unit}));
+    KERF_TRY(Tensor weight, run("aten.mul.Tensor"_op, {grad, unit}));
     if (!batch.empty()) {
-      KERF_TRY(weight, run("aten.sum.dim_IntList", {weight, intList(batch)}));
+      KERF_TRY(weight, run("aten.sum.dim_IntList"_op, {weight, intList(batch)}));
     }
-    KERF_TRY(weight, run("prims.convert_element_type.default", {weight, args.tensor(4).dtype()}));
+    KERF_TRY(weight, run("prims.convert_element_type.default"_op, {weight, args.tensor(4).dtype()}));
     outs[1] = weight;
   }
   return Value(std::move(outs));
@@ -131,7 +131,7 @@ Result<Value> groupedKernel(const BoundArguments& args) {
     begin = end;
   }
   if (args.none(3)) return Value(std::move(out));
-  return callOp("aten.add.Tensor", {out, args.values[3]});
+  return callOp("aten.add.Tensor"_op, {out, args.values[3]});
 }
 
 // Loss scaling
@@ -221,10 +221,12 @@ Result<Value> updateKernel(const BoundArguments& args) {
 
 constexpr OpTrait inplace = OpTrait::Inplace | OpTrait::Impure;
 constexpr OpRow rows[] = {
-    programRow<rmsNorm>("aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> "
-                        "(Tensor, Tensor)"),
-    programRow<rmsNormBackward>("aten::_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, "
-                                "Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)"),
+    compositeRow(rmsNorm,
+                 "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> "
+                 "(Tensor, Tensor)"),
+    compositeRow(rmsNormBackward,
+                 "aten::_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, "
+                 "Tensor rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)"),
     {"aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> "
      "Tensor",
      OpTrait::Matmul, groupedShape, groupedKernel},

@@ -1,5 +1,5 @@
 // Recurrent layers: LSTM, GRU and plain cells, single steps and whole sequences, by PyTorch's equations.
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
@@ -17,9 +17,9 @@ Result<Tensor> linear(const OpRunner& run, const Tensor& x, const Tensor& weight
   if (x.dim() != 2 || weight.dim() != 2 || x.size(1) != weight.size(1))
     return fail(ErrorCode::ShapeMismatch, "a step of shape [{}] does not fit a weight of shape [{}]",
                 fmt::join(x.sizes(), ", "), fmt::join(weight.sizes(), ", "));
-  KERF_TRY(const Tensor turned, run("aten.t.default", {weight}));
-  if (bias.isNone()) return run("aten.mm.default", {x, turned});
-  return run("aten.addmm.default", {bias, x, turned});
+  KERF_TRY(const Tensor turned, run("aten.t.default"_op, {weight}));
+  if (bias.isNone()) return run("aten.mm.default"_op, {x, turned});
+  return run("aten.addmm.default"_op, {bias, x, turned});
 }
 
 Result<std::vector<Tensor>> chunks(const OpRunner& run, const Tensor& gates, std::int64_t count) {
@@ -29,7 +29,7 @@ Result<std::vector<Tensor>> chunks(const OpRunner& run, const Tensor& gates, std
   std::vector<Tensor> parts;
   const std::int64_t width = gates.size(1) / count;
   for (std::int64_t i = 0; i < count; ++i) {
-    KERF_TRY(Tensor part, run("aten.slice.Tensor", {gates, std::int64_t{1}, i * width, (i + 1) * width}));
+    KERF_TRY(Tensor part, run("aten.slice.Tensor"_op, {gates, std::int64_t{1}, i * width, (i + 1) * width}));
     parts.push_back(std::move(part));
   }
   return parts;
@@ -42,16 +42,16 @@ struct State {
 /// i, f, g, o: c' = σ(f) c + σ(i) tanh(g); h' = σ(o) tanh(c')
 Result<State> lstmStep(const OpRunner& run, const Tensor& gates, const State& state) {
   KERF_TRY(const std::vector<Tensor> part, chunks(run, gates, 4));
-  KERF_TRY(const Tensor in, run("aten.sigmoid.default", {part[0]}));
-  KERF_TRY(const Tensor forget, run("aten.sigmoid.default", {part[1]}));
-  KERF_TRY(const Tensor candidate, run("aten.tanh.default", {part[2]}));
-  KERF_TRY(const Tensor out, run("aten.sigmoid.default", {part[3]}));
-  KERF_TRY(const Tensor kept, run("aten.mul.Tensor", {forget, state.cell}));
-  KERF_TRY(const Tensor added, run("aten.mul.Tensor", {in, candidate}));
+  KERF_TRY(const Tensor in, run("aten.sigmoid.default"_op, {part[0]}));
+  KERF_TRY(const Tensor forget, run("aten.sigmoid.default"_op, {part[1]}));
+  KERF_TRY(const Tensor candidate, run("aten.tanh.default"_op, {part[2]}));
+  KERF_TRY(const Tensor out, run("aten.sigmoid.default"_op, {part[3]}));
+  KERF_TRY(const Tensor kept, run("aten.mul.Tensor"_op, {forget, state.cell}));
+  KERF_TRY(const Tensor added, run("aten.mul.Tensor"_op, {in, candidate}));
   State next;
-  KERF_TRY(next.cell, run("aten.add.Tensor", {kept, added}));
-  KERF_TRY(const Tensor squashed, run("aten.tanh.default", {next.cell}));
-  KERF_TRY(next.hidden, run("aten.mul.Tensor", {out, squashed}));
+  KERF_TRY(next.cell, run("aten.add.Tensor"_op, {kept, added}));
+  KERF_TRY(const Tensor squashed, run("aten.tanh.default"_op, {next.cell}));
+  KERF_TRY(next.hidden, run("aten.mul.Tensor"_op, {out, squashed}));
   return next;
 }
 
@@ -59,17 +59,17 @@ Result<State> lstmStep(const OpRunner& run, const Tensor& gates, const State& st
 Result<State> gruStep(const OpRunner& run, const Tensor& input, const Tensor& hidden, const State& state) {
   KERF_TRY(const std::vector<Tensor> a, chunks(run, input, 3));
   KERF_TRY(const std::vector<Tensor> b, chunks(run, hidden, 3));
-  KERF_TRY(const Tensor resetSum, run("aten.add.Tensor", {b[0], a[0]}));
-  KERF_TRY(const Tensor reset, run("aten.sigmoid.default", {resetSum}));
-  KERF_TRY(const Tensor updateSum, run("aten.add.Tensor", {b[1], a[1]}));
-  KERF_TRY(const Tensor update, run("aten.sigmoid.default", {updateSum}));
-  KERF_TRY(const Tensor gated, run("aten.mul.Tensor", {b[2], reset}));
-  KERF_TRY(const Tensor newSum, run("aten.add.Tensor", {a[2], gated}));
-  KERF_TRY(const Tensor fresh, run("aten.tanh.default", {newSum}));
-  KERF_TRY(const Tensor difference, run("aten.sub.Tensor", {state.hidden, fresh}));
-  KERF_TRY(const Tensor moved, run("aten.mul.Tensor", {difference, update}));
+  KERF_TRY(const Tensor resetSum, run("aten.add.Tensor"_op, {b[0], a[0]}));
+  KERF_TRY(const Tensor reset, run("aten.sigmoid.default"_op, {resetSum}));
+  KERF_TRY(const Tensor updateSum, run("aten.add.Tensor"_op, {b[1], a[1]}));
+  KERF_TRY(const Tensor update, run("aten.sigmoid.default"_op, {updateSum}));
+  KERF_TRY(const Tensor gated, run("aten.mul.Tensor"_op, {b[2], reset}));
+  KERF_TRY(const Tensor newSum, run("aten.add.Tensor"_op, {a[2], gated}));
+  KERF_TRY(const Tensor fresh, run("aten.tanh.default"_op, {newSum}));
+  KERF_TRY(const Tensor difference, run("aten.sub.Tensor"_op, {state.hidden, fresh}));
+  KERF_TRY(const Tensor moved, run("aten.mul.Tensor"_op, {difference, update}));
   State next;
-  KERF_TRY(next.hidden, run("aten.add.Tensor", {moved, fresh}));
+  KERF_TRY(next.hidden, run("aten.add.Tensor"_op, {moved, fresh}));
   return next;
 }
 
@@ -77,7 +77,7 @@ Result<State> step(const OpRunner& run, Cell cell, const Tensor& x, const State&
   KERF_TRY(const Tensor input, linear(run, x, w.input, w.inputBias));
   KERF_TRY(const Tensor hidden, linear(run, state.hidden, w.hidden, w.hiddenBias));
   if (cell == Cell::Gru) return gruStep(run, input, hidden, state);
-  KERF_TRY(const Tensor gates, run("aten.add.Tensor", {input, hidden}));
+  KERF_TRY(const Tensor gates, run("aten.add.Tensor"_op, {input, hidden}));
   State next;
   if (cell == Cell::Lstm) {
     KERF_TRY(next, lstmStep(run, gates, state));
@@ -86,7 +86,7 @@ Result<State> step(const OpRunner& run, Cell cell, const Tensor& x, const State&
     }
     return next;
   }
-  KERF_TRY(next.hidden, run(cell == Cell::Tanh ? "aten.tanh.default" : "aten.relu.default", {gates}));
+  KERF_TRY(next.hidden, run(cell == Cell::Tanh ? "aten.tanh.default"_op : "aten.relu.default"_op, {gates}));
   return next;
 }
 
@@ -136,16 +136,16 @@ Result<Direction> runDirection(const OpRunner& run, Cell cell, const Tensor& x, 
   std::vector<Tensor> outputs(std::size_t(x.size(0)));
   for (std::int64_t i = 0; i < x.size(0); ++i) {
     const std::int64_t t = reverse ? x.size(0) - 1 - i : i;
-    KERF_TRY(const Tensor now, run("aten.select.int", {x, std::int64_t{0}, t}));
+    KERF_TRY(const Tensor now, run("aten.select.int"_op, {x, std::int64_t{0}, t}));
     KERF_TRY(state, step(run, cell, now, state, weights));
     outputs[std::size_t(t)] = state.hidden;
   }
-  KERF_TRY(Tensor stacked, run("aten.stack.default", {tensorList(outputs)}));
+  KERF_TRY(Tensor stacked, run("aten.stack.default"_op, {tensorList(outputs)}));
   return Direction{std::move(stacked), std::move(state)};
 }
 
 Result<Value> stackStates(const OpRunner& run, std::vector<Tensor> states) {
-  return run.value("aten.stack.default", {tensorList(std::move(states))});
+  return run.value("aten.stack.default"_op, {tensorList(std::move(states))});
 }
 
 struct Sequence {
@@ -159,7 +159,7 @@ Result<Value> runLayers(const BoundArguments& args, const OpRunner& run, Cell ce
   const std::size_t directions = s.layout.bidirectional ? 2 : 1;
   Tensor x = s.input;
   if (s.layout.batchFirst) {
-    KERF_TRY(x, run("aten.transpose.int", {x, std::int64_t{0}, std::int64_t{1}}));
+    KERF_TRY(x, run("aten.transpose.int"_op, {x, std::int64_t{0}, std::int64_t{1}}));
   }
   if (x.size(0) < 1 || x.size(0) > (1 << 20)) return mismatch(args, "expected a sequence of at least one step");
   std::vector<Tensor> hidden, cells;
@@ -175,15 +175,15 @@ Result<Value> runLayers(const BoundArguments& args, const OpRunner& run, Cell ce
     }
     x = outputs[0];
     if (directions == 2) {
-      KERF_TRY(x, run("aten.cat.default", {tensorList(outputs), std::int64_t{2}}));
+      KERF_TRY(x, run("aten.cat.default"_op, {tensorList(outputs), std::int64_t{2}}));
     }
     if (s.layout.dropout > 0 && s.layout.train && layer + 1 < std::size_t(s.layout.layers)) {
-      KERF_TRY(const Value dropped, run.value("aten.native_dropout.default", {x, s.layout.dropout, true}));
+      KERF_TRY(const Value dropped, run.value("aten.native_dropout.default"_op, {x, s.layout.dropout, true}));
       x = dropped.list()[0].tensor();
     }
   }
   if (s.layout.batchFirst) {
-    KERF_TRY(x, run("aten.transpose.int", {x, std::int64_t{0}, std::int64_t{1}}));
+    KERF_TRY(x, run("aten.transpose.int"_op, {x, std::int64_t{0}, std::int64_t{1}}));
   }
   KERF_TRY(const Value lastHidden, stackStates(run, hidden));
   if (cell != Cell::Lstm) return Value(ValueList{x, lastHidden});
@@ -198,7 +198,7 @@ Result<std::vector<Tensor>> statesOf(const BoundArguments& args, const OpRunner&
                     fmt::join(all.sizes(), ", "));
   std::vector<Tensor> result;
   for (std::int64_t i = 0; i < wanted; ++i) {
-    KERF_TRY(Tensor one, run("aten.select.int", {all, std::int64_t{0}, i}));
+    KERF_TRY(Tensor one, run("aten.select.int"_op, {all, std::int64_t{0}, i}));
     result.push_back(std::move(one));
   }
   return result;
@@ -231,21 +231,21 @@ Result<Value> sequenceProgram(const BoundArguments& args, const OpRunner& run) {
 
 /// _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias): the step after both products
 Result<Value> fusedLstm(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(Tensor gates, run("aten.add.Tensor", {args.values[0], args.values[1]}));
+  KERF_TRY(Tensor gates, run("aten.add.Tensor"_op, {args.values[0], args.values[1]}));
   for (std::size_t i : {3, 4})
     if (!args.none(i)) {
-      KERF_TRY(gates, run("aten.add.Tensor", {gates, args.values[i]}));
+      KERF_TRY(gates, run("aten.add.Tensor"_op, {gates, args.values[i]}));
     }
   KERF_TRY(const std::vector<Tensor> part, chunks(run, gates, 4));
   KERF_TRY(const State next, lstmStep(run, gates, {Tensor(), args.tensor(2)}));
   ValueList activated;
-  static constexpr const char* functions[] = {"aten.sigmoid.default", "aten.sigmoid.default", "aten.tanh.default",
-                                              "aten.sigmoid.default"};
+  const OpId functions[] = {"aten.sigmoid.default"_op, "aten.sigmoid.default"_op, "aten.tanh.default"_op,
+                            "aten.sigmoid.default"_op};
   for (std::size_t i = 0; i < 4; ++i) {
     KERF_TRY(Value gate, run.value(functions[i], {part[i]}));
     activated.push_back(std::move(gate));
   }
-  KERF_TRY(const Tensor workspace, run("aten.cat.default", {activated, std::int64_t{1}}));
+  KERF_TRY(const Tensor workspace, run("aten.cat.default"_op, {activated, std::int64_t{1}}));
   return Value(ValueList{next.hidden, next.cell, workspace});
 }
 
@@ -255,23 +255,25 @@ Result<Value> fusedLstm(const BoundArguments& args, const OpRunner& run) {
 #define KERF_CELL "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
 constexpr OpTrait heavy = OpTrait::Matmul | OpTrait::Random;
 constexpr OpRow rows[] = {
-    programRow<sequenceProgram<Cell::Lstm>>(
-        "aten::lstm.input(Tensor input, Tensor[] hx, " KERF_SEQUENCE "(Tensor, Tensor, Tensor)", heavy),
-    programRow<sequenceProgram<Cell::Gru>>("aten::gru.input(Tensor input, Tensor hx, " KERF_SEQUENCE "(Tensor, Tensor)",
-                                           heavy),
-    programRow<sequenceProgram<Cell::Tanh>>(
-        "aten::rnn_tanh.input(Tensor input, Tensor hx, " KERF_SEQUENCE "(Tensor, Tensor)", heavy),
-    programRow<sequenceProgram<Cell::Relu>>(
-        "aten::rnn_relu.input(Tensor input, Tensor hx, " KERF_SEQUENCE "(Tensor, Tensor)", heavy),
-    programRow<cellProgram<Cell::Lstm>>("aten::lstm_cell(Tensor input, Tensor[] hx, " KERF_CELL "(Tensor, Tensor)",
-                                        OpTrait::Matmul),
-    programRow<cellProgram<Cell::Gru>>("aten::gru_cell(Tensor input, Tensor hx, " KERF_CELL "Tensor", OpTrait::Matmul),
-    programRow<cellProgram<Cell::Tanh>>("aten::rnn_tanh_cell(Tensor input, Tensor hx, " KERF_CELL "Tensor",
-                                        OpTrait::Matmul),
-    programRow<cellProgram<Cell::Relu>>("aten::rnn_relu_cell(Tensor input, Tensor hx, " KERF_CELL "Tensor",
-                                        OpTrait::Matmul),
-    programRow<fusedLstm>("aten::_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? "
-                          "input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)"),
+    compositeRow(sequenceProgram<Cell::Lstm>,
+                 "aten::lstm.input(Tensor input, Tensor[] hx, " KERF_SEQUENCE "(Tensor, Tensor, Tensor)", heavy),
+    compositeRow(sequenceProgram<Cell::Gru>,
+                 "aten::gru.input(Tensor input, Tensor hx, " KERF_SEQUENCE "(Tensor, Tensor)", heavy),
+    compositeRow(sequenceProgram<Cell::Tanh>,
+                 "aten::rnn_tanh.input(Tensor input, Tensor hx, " KERF_SEQUENCE "(Tensor, Tensor)", heavy),
+    compositeRow(sequenceProgram<Cell::Relu>,
+                 "aten::rnn_relu.input(Tensor input, Tensor hx, " KERF_SEQUENCE "(Tensor, Tensor)", heavy),
+    compositeRow(cellProgram<Cell::Lstm>, "aten::lstm_cell(Tensor input, Tensor[] hx, " KERF_CELL "(Tensor, Tensor)",
+                 OpTrait::Matmul),
+    compositeRow(cellProgram<Cell::Gru>, "aten::gru_cell(Tensor input, Tensor hx, " KERF_CELL "Tensor",
+                 OpTrait::Matmul),
+    compositeRow(cellProgram<Cell::Tanh>, "aten::rnn_tanh_cell(Tensor input, Tensor hx, " KERF_CELL "Tensor",
+                 OpTrait::Matmul),
+    compositeRow(cellProgram<Cell::Relu>, "aten::rnn_relu_cell(Tensor input, Tensor hx, " KERF_CELL "Tensor",
+                 OpTrait::Matmul),
+    compositeRow(fusedLstm,
+                 "aten::_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? "
+                 "input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)"),
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The `.vec` forms of upsampling: a size, or factors per dimension from which the size follows.
 #include <cmath>
 
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/nn/families.h"
 
 namespace kerf::inline ops {
@@ -36,11 +36,11 @@ Result<Value> resample(const BoundArguments& args, const OpRunner& run) {
   ValueList call{args.values[0], intList(sizes)};
   if (args.values.size() == 4) call.push_back(args.values[2]);  // align_corners
   for (double factor : factors) call.emplace_back(factor);
-  return run.value(args.op->row->base, call);
+  return run.value(args.op->base, call);
 }
 
 constexpr OpRow vec(const char* schema, const char* base) {
-  return {schema, OpTrait::None, detail::programShape<resample>, detail::programKernel<resample>, nullptr, base};
+  return compositeRow(resample, schema, OpTrait::None, base);
 }
 #define KERF_VEC(name)                                                                             \
   vec("aten::" name ".vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor", \

@@ -1,7 +1,7 @@
 // torch.special's Bessel and Airy functions and orthogonal polynomials.
 #include <cmath>
 
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/pointwise/engine.h"
 #include "engine/ops/pointwise/families.h"
 #include "engine/ops/pointwise/special_functions.h"
@@ -171,10 +171,10 @@ constexpr PointwiseSpec polynomialSpec = floatSpec<PolynomialElement<kind, shift
 
 /// The base row with a number for x or n.
 Result<Value> withNumber(const BoundArguments& args, const OpRunner& run) {
-  return run.value(args.op->row->base, args.values);
+  return run.value(args.op->base, args.values);
 }
 constexpr OpRow numberForm(const char* schema, const char* base) {
-  return {schema, OpTrait::None, detail::programShape<withNumber>, detail::programKernel<withNumber>, nullptr, base};
+  return compositeRow(withNumber, schema, OpTrait::None, base);
 }
 
 #define KERF_SPECIAL(name, F) pointwiseRow("aten::special_" name "(Tensor self) -> Tensor", toFloat<F>)

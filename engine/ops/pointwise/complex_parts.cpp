@@ -86,9 +86,9 @@ Result<Value> conjugateKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 Result<Value> negativeShape(const BoundArguments& args) {
-  return inferShapes("aten.neg.default", {args.values[0]}, {});
+  return inferShapes("aten.neg.default"_op, {args.values[0]}, {});
 }
-Result<Value> negativeKernel(const BoundArguments& args) { return callOp("aten.neg.default", {args.values[0]}); }
+Result<Value> negativeKernel(const BoundArguments& args) { return callOp("aten.neg.default"_op, {args.values[0]}); }
 Result<Value> unchanged(const BoundArguments& args) { return args.values[0]; }
 Result<Value> unchangedShape(const BoundArguments& args) { return args.values[0]; }
 

@@ -1,6 +1,7 @@
 // Element-wise ops, creation and conversion. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf::inline ops {
@@ -16,6 +17,10 @@ OpRows foreachOps();
 OpRows inplaceOps();
 OpRows pointwiseTernaryOps();
 OpRows pointwiseUnaryOps();
+
+OpFactRows arithmeticLowerings();
+OpFactRows activationLowerings();
+OpFactRows creationLowerings();
 
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexPointwiseRows();

@@ -1,7 +1,6 @@
 // The _foreach_ family: one op on every tensor of a list.
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/pointwise/families.h"
-#include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -18,7 +17,7 @@ Result<Value> entryOf(const BoundArguments& args, std::size_t i, std::size_t k, 
 
 /// Runs the base op once per entry of the first list.
 Result<Value> eachEntry(const BoundArguments& args, const OpRunner& run) {
-  const OpInfo* base = args.op->row->base ? findOp(args.op->row->base) : nullptr;
+  const OpInfo* base = findOp(args.op->base);
   if (!base) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
   if (args.op->schema.arguments.empty() || !args.values[0].isList())
     return mismatch(args, "expects a list of tensors first");
@@ -36,31 +35,30 @@ Result<Value> eachEntry(const BoundArguments& args, const OpRunner& run) {
       else
         keywords.emplace_back(name, std::move(entry));
     }
-    KERF_TRY(Value result, run.value(args.op->row->base, positional, keywords));
+    KERF_TRY(Value result, run.value(args.op->base, positional, keywords));
     results.push_back(std::move(result));
   }
   return Value(std::move(results));
 }
 
 /// The functional form, its results copied into the first list.
-Result<Value> eachInplace(const BoundArguments& args) {
-  KERF_TRY(const Value results, eachEntry(args, OpRunner{false}));
+Result<Value> eachInplace(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Value results, eachEntry(args, run));
   for (std::size_t k = 0; k < results.list().size(); ++k) {
     const Tensor &from = results.list()[k].tensor(), &to = args.values[0].list()[k].tensor();
     if (from.sizes() != to.sizes())
       return mismatch(args, "result {} of shape [{}] does not fit its tensor of shape [{}]", k,
                       fmt::join(from.sizes(), ", "), fmt::join(to.sizes(), ", "));
-    KERF_CHECK(copyElements(from, to));
+    KERF_CHECK(run("aten.copy_.default"_op, {to, from}));
   }
   return Value(ValueList{});
 }
-Result<Value> nothingShape(const BoundArguments&) { return Value(ValueList{}); }
 
 constexpr OpRow each(const char* schema, const char* base) {
-  return {schema, OpTrait::None, detail::programShape<eachEntry>, detail::programKernel<eachEntry>, nullptr, base};
+  return compositeRow(eachEntry, schema, OpTrait::None, base);
 }
 constexpr OpRow eachInto(const char* schema, const char* base) {
-  return {schema, OpTrait::Inplace | OpTrait::Impure, nothingShape, eachInplace, nullptr, base};
+  return compositeRow(eachInplace, schema, OpTrait::Inplace | OpTrait::Impure, base);
 }
 
 #define KERF_EACH_UNARY(name)                                                          \

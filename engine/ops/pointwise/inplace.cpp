@@ -15,17 +15,8 @@ Result<Value> selfShape(const BoundArguments& args) {
   return Value(metaTensor(self.dtype(), self.sizes(), self.strides(), self.offset()));
 }
 
-/// "aten.add_.Tensor" → "aten.add.Tensor".
-std::string functionalName(const OpInfo& op) {
-  if (op.row->base) return op.row->base;
-  std::string name = op.schema.qualifiedName();
-  const auto dot = name.rfind('.');
-  if (dot != std::string::npos && dot > 0 && name[dot - 1] == '_') name.erase(dot - 1, 1);
-  return name;
-}
-
 Result<Value> inplaceKernel(const BoundArguments& args) {
-  const OpInfo* functional = findOp(functionalName(*args.op));
+  const OpInfo* functional = findOp(args.op->base);
   if (!functional) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
   BoundArguments call{functional, args.values};
   const OpRow* complex = complexRow(call);

@@ -3,7 +3,6 @@
 
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_row.h"
-#include "engine/ops/core/shape_caller.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/python/python_level.h"
 
@@ -38,7 +37,7 @@ Result<Value> getItemBy(const BoundArguments& args, const OpCaller& ops) {
   return tensors ? callPythonLevel("operator.getitem", args.values, {}, ops) : itemOfList(args);
 }
 Result<Value> getItem(const BoundArguments& args) { return getItemBy(args, referenceOps()); }
-Result<Value> getItemShape(const BoundArguments& args) { return getItemBy(args, shapeCaller()); }
+Result<Value> getItemShape(const BoundArguments& args) { return getItemBy(args, shapeOps()); }
 
 /// An operator on two numbers: ints stay ints where both are. On tensors it is the ATen op named beside it.
 struct NumberOperator {
@@ -135,12 +134,12 @@ Result<Value> binaryShape(const BoundArguments& args) {
 }
 
 Result<Value> negKernel(const BoundArguments& args) {
-  if (args.values[0].isTensor()) return callOp("aten.neg.default", args.values);
+  if (args.values[0].isTensor()) return callOp("aten.neg.default"_op, args.values);
   if (const auto* number = args.values[0].as<double>()) return Value(-*number);
   return Value(element::neg(asInt(args.values[0])));
 }
 Result<Value> negShape(const BoundArguments& args) {
-  if (args.values[0].isTensor()) return inferShapes("aten.neg.default", args.values, {});
+  if (args.values[0].isTensor()) return inferShapes("aten.neg.default"_op, args.values, {});
   return negKernel(args);
 }
 Result<Value> notKernel(const BoundArguments& args) {

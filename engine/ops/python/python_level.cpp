@@ -190,10 +190,8 @@ Result<Tensor> PythonCall::atenTensor(std::string_view op, const ValueList& oper
 
 bool runsAsPython(std::string_view target) {
   if (target.starts_with("torch.ops.")) return false;
-  const bool python = target.starts_with("torch.") || target.starts_with("method.") ||
-                      target.starts_with("operator.") || target.starts_with(moduleMark) ||
-                      target.starts_with("builtins.");
-  return python && findOp(target) == nullptr;
+  return target.starts_with("torch.") || target.starts_with("method.") || target.starts_with("operator.") ||
+         target.starts_with(moduleMark) || target.starts_with("builtins.");
 }
 
 Result<Value> callPythonLevel(std::string_view target, const ValueList& args, const KeywordValues& kwargs,

@@ -37,7 +37,7 @@ PythonRows nnFunctionRows();      ///< torch.nn.functional where arguments diffe
 PythonRows tensorMethodRows();    ///< methods and functions of tensors: to, size, float, contiguous
 PythonRows pythonOperatorRows();  ///< operator.* on tensors: indexing, matmul, in-place arithmetic
 
-/// Whether the table itself has no row of this name, but Python's names may: "method.view", "torch.conv2d".
+/// Whether a name that the table has no row of may be one of Python's: "method.view", "torch.conv2d".
 bool runsAsPython(std::string_view target);
 /// Runs it: a row above, else the first ATen overload of that name whose schema takes the arguments. UnsupportedOp when
 /// there is none.

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/core/op_call.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/python/families.h"
 
 namespace kerf::inline ops {
@@ -90,13 +90,13 @@ Result<Value> absolute(const BoundArguments& args) {
   return Value(std::abs(*number));
 }
 
-/// The ATen op of ^, << and >> on tensors; empty for numbers.
-std::string_view bitwiseOp(const BoundArguments& args) {
+/// The ATen op of ^, << and >> on tensors; none for numbers.
+OpId bitwiseOp(const BoundArguments& args) {
   if (!args.values[0].isTensor() && !args.values[1].isTensor()) return {};
   const std::string name = args.opName();
-  if (name.find("xor") != std::string::npos) return "aten.bitwise_xor.Tensor";
-  return name.find("rshift") != std::string::npos ? "aten.bitwise_right_shift.Tensor"
-                                                  : "aten.bitwise_left_shift.Tensor";
+  if (name.find("xor") != std::string::npos) return "aten.bitwise_xor.Tensor"_op;
+  return name.find("rshift") != std::string::npos ? "aten.bitwise_right_shift.Tensor"_op
+                                                  : "aten.bitwise_left_shift.Tensor"_op;
 }
 
 /// ^, << and >> on integers.
@@ -115,13 +115,9 @@ Result<Value> integersOnly(const BoundArguments& args) {
   return Value(result);
 }
 
-Result<Value> bitwiseKernel(const BoundArguments& args) {
-  const std::string_view op = bitwiseOp(args);
-  return op.empty() ? integersOnly(args) : callOp(op, args.values);
-}
-Result<Value> bitwiseShape(const BoundArguments& args) {
-  const std::string_view op = bitwiseOp(args);
-  return op.empty() ? integersOnly(args) : inferShapes(op, args.values, {});
+Result<Value> bitwise(const BoundArguments& args, const OpRunner& run) {
+  const OpId op = bitwiseOp(args);
+  return op ? run.value(op, args.values) : integersOnly(args);
 }
 
 Result<Value> allSizes(const BoundArguments& args) { return intList(args.tensor(0).sizes()); }
@@ -172,9 +168,9 @@ constexpr OpRow rows[] = {
     number("math::tanh(Any a) -> Any", mathUnary<std::tanh>),
     number("math::pow(Any a, Any b) -> Any", mathPow),
     number("builtins::abs(Any a) -> Any", absolute),
-    {"operator::xor(Any a, Any b) -> Any", none, bitwiseShape, bitwiseKernel},
-    {"operator::lshift(Any a, Any b) -> Any", none, bitwiseShape, bitwiseKernel},
-    {"operator::rshift(Any a, Any b) -> Any", none, bitwiseShape, bitwiseKernel},
+    compositeRow(bitwise, "operator::xor(Any a, Any b) -> Any"),
+    compositeRow(bitwise, "operator::lshift(Any a, Any b) -> Any"),
+    compositeRow(bitwise, "operator::rshift(Any a, Any b) -> Any"),
     number("aten::sym_size(Tensor self) -> SymInt[]", allSizes),
     number("aten::sym_stride(Tensor self) -> SymInt[]", allStrides),
     {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", impure, noneShape,

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/quantized/families.h"
 
 namespace kerf::inline ops {
@@ -29,11 +29,11 @@ Value limitOf(const BoundArguments& args, std::string_view name) {
 }
 
 /// Any op of the table on one tensor and more arguments.
-Result<Tensor> apply(const OpRunner& run, const char* op, const Tensor& x, const Value& y) { return run(op, {x, y}); }
+Result<Tensor> apply(const OpRunner& run, OpId op, const Tensor& x, const Value& y) { return run(op, {x, y}); }
 
 Result<Tensor> cast(const OpRunner& run, const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  return run("prims.convert_element_type.default", {x, dtype});
+  return run("prims.convert_element_type.default"_op, {x, dtype});
 }
 
 Result<Tensor> floatInput(const OpRunner& run, const Tensor& x) {
@@ -44,15 +44,15 @@ Result<Tensor> floatInput(const OpRunner& run, const Tensor& x) {
 /// clamp(round(x * inverse) + zero, low, high) in the target dtype.
 Result<Value> quantize(const BoundArguments& args, const OpRunner& run, const Tensor& x, const Value& inverse,
                        const Value& zero, bool roundLast = false) {
-  KERF_TRY(Tensor q, apply(run, "aten.mul.Tensor", x, inverse));
+  KERF_TRY(Tensor q, apply(run, "aten.mul.Tensor"_op, x, inverse));
   if (roundLast) {
-    KERF_TRY(q, apply(run, "aten.add.Tensor", q, zero));
-    KERF_TRY(q, run("aten.round.default", {q}));
+    KERF_TRY(q, apply(run, "aten.add.Tensor"_op, q, zero));
+    KERF_TRY(q, run("aten.round.default"_op, {q}));
   } else {
-    KERF_TRY(q, run("aten.round.default", {q}));
-    KERF_TRY(q, apply(run, "aten.add.Tensor", q, zero));
+    KERF_TRY(q, run("aten.round.default"_op, {q}));
+    KERF_TRY(q, apply(run, "aten.add.Tensor"_op, q, zero));
   }
-  KERF_TRY(q, run("aten.clamp.default", {q, limitOf(args, "quant_min"), limitOf(args, "quant_max")}));
+  KERF_TRY(q, run("aten.clamp.default"_op, {q, limitOf(args, "quant_min"), limitOf(args, "quant_max")}));
   KERF_TRY(q, cast(run, q, *named(args, "dtype").as<DType>()));
   return Value(std::move(q));
 }
@@ -60,7 +60,7 @@ Result<Value> quantize(const BoundArguments& args, const OpRunner& run, const Te
 /// 1 / scale for a number or a tensor.
 Result<Value> inverseOf(const OpRunner& run, const Value& scale) {
   if (const auto* number = scale.as<double>()) return Value(1.0 / *number);
-  KERF_TRY(Tensor inverse, run("aten.reciprocal.default", {scale}));
+  KERF_TRY(Tensor inverse, run("aten.reciprocal.default"_op, {scale}));
   return Value(std::move(inverse));
 }
 
@@ -74,8 +74,8 @@ Result<Value> perTensor(const BoundArguments& args, const OpRunner& run) {
 Result<Value> backPerTensor(const BoundArguments& args, const OpRunner& run) {
   const DType dtype = dtypeOf(args, "out_dtype", DType::Float32);
   KERF_TRY(Tensor x, cast(run, args.tensor(0), dtype));
-  KERF_TRY(x, apply(run, "aten.sub.Tensor", x, args.values[2]));
-  KERF_TRY(x, apply(run, "aten.mul.Tensor", x, args.values[1]));
+  KERF_TRY(x, apply(run, "aten.sub.Tensor"_op, x, args.values[2]));
+  KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, args.values[1]));
   KERF_TRY(x, cast(run, x, dtype));
   return Value(std::move(x));
 }
@@ -90,7 +90,7 @@ Result<Value> alongAxis(const BoundArguments& args, const OpRunner& run, const V
     return mismatch(args, "needs one scale and zero point for each of the {} channels", x.size(axis));
   Sizes sizes(x.sizes().size(), 1);
   sizes[std::size_t(axis)] = x.size(axis);
-  KERF_TRY(Tensor wide, run("aten.reshape.default", {values, intList(sizes)}));
+  KERF_TRY(Tensor wide, run("aten.reshape.default"_op, {values, intList(sizes)}));
   return Value(std::move(wide));
 }
 
@@ -111,9 +111,9 @@ Result<Value> backPerChannel(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(x, cast(run, x, dtype));
   if (!args.none(2)) {
     KERF_TRY(const Value zero, alongAxis(args, run, args.values[2], x));
-    KERF_TRY(x, apply(run, "aten.sub.Tensor", x, zero));
+    KERF_TRY(x, apply(run, "aten.sub.Tensor"_op, x, zero));
   }
-  KERF_TRY(x, apply(run, "aten.mul.Tensor", x, scale));
+  KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, scale));
   KERF_TRY(x, cast(run, x, dtype));
   return Value(std::move(x));
 }
@@ -124,67 +124,67 @@ Result<Value> chooseParameters(const BoundArguments& args, const OpRunner& run) 
   const bool symmetric = args.op->schema.name.find("symmetric") != std::string::npos;
   const double low = args.number(1), high = args.number(2);
   if (low >= high) return mismatch(args, "quant_min {} is not below quant_max {}", low, high);
-  KERF_TRY(Tensor least, run("aten.amin.default", {args.values[0]}));
-  KERF_TRY(Tensor most, run("aten.amax.default", {args.values[0]}));
-  KERF_TRY(least, run("aten.clamp_max.default", {least, 0.0}));
-  KERF_TRY(most, run("aten.clamp_min.default", {most, 0.0}));
+  KERF_TRY(Tensor least, run("aten.amin.default"_op, {args.values[0]}));
+  KERF_TRY(Tensor most, run("aten.amax.default"_op, {args.values[0]}));
+  KERF_TRY(least, run("aten.clamp_max.default"_op, {least, 0.0}));
+  KERF_TRY(most, run("aten.clamp_min.default"_op, {most, 0.0}));
   Tensor scale, zero;
   if (symmetric) {
-    KERF_TRY(const Tensor negated, run("aten.neg.default", {least}));
-    KERF_TRY(const Tensor bound, run("aten.maximum.default", {negated, most}));
-    KERF_TRY(scale, run("aten.div.Tensor", {bound, (high - low) / 2}));
-    KERF_TRY(scale, run("aten.clamp_min.default", {scale, args.values[3]}));
+    KERF_TRY(const Tensor negated, run("aten.neg.default"_op, {least}));
+    KERF_TRY(const Tensor bound, run("aten.maximum.default"_op, {negated, most}));
+    KERF_TRY(scale, run("aten.div.Tensor"_op, {bound, (high - low) / 2}));
+    KERF_TRY(scale, run("aten.clamp_min.default"_op, {scale, args.values[3]}));
     const bool isUnsigned = *args.dtypeIf(4) == DType::UInt8;
-    KERF_TRY(zero, run("aten.full_like.default", {scale, isUnsigned ? 128.0 : 0.0}));
+    KERF_TRY(zero, run("aten.full_like.default"_op, {scale, isUnsigned ? 128.0 : 0.0}));
   } else {
-    KERF_TRY(const Tensor span, run("aten.sub.Tensor", {most, least}));
-    KERF_TRY(scale, run("aten.div.Tensor", {span, high - low}));
-    KERF_TRY(scale, run("aten.clamp_min.default", {scale, args.values[3]}));
-    KERF_TRY(zero, run("aten.div.Tensor", {least, scale}));
-    KERF_TRY(zero, run("aten.round.default", {zero}));
-    KERF_TRY(zero, run("aten.rsub.Scalar", {zero, low}));
-    KERF_TRY(zero, run("aten.clamp.default", {zero, low, high}));
+    KERF_TRY(const Tensor span, run("aten.sub.Tensor"_op, {most, least}));
+    KERF_TRY(scale, run("aten.div.Tensor"_op, {span, high - low}));
+    KERF_TRY(scale, run("aten.clamp_min.default"_op, {scale, args.values[3]}));
+    KERF_TRY(zero, run("aten.div.Tensor"_op, {least, scale}));
+    KERF_TRY(zero, run("aten.round.default"_op, {zero}));
+    KERF_TRY(zero, run("aten.rsub.Scalar"_op, {zero, low}));
+    KERF_TRY(zero, run("aten.clamp.default"_op, {zero, low, high}));
   }
   KERF_TRY(scale, cast(run, scale, DType::Float64));
   KERF_TRY(zero, cast(run, zero, DType::Int64));
-  KERF_TRY(scale, run("aten.reshape.default", {scale, intList({1})}));
-  KERF_TRY(zero, run("aten.reshape.default", {zero, intList({1})}));
+  KERF_TRY(scale, run("aten.reshape.default"_op, {scale, intList({1})}));
+  KERF_TRY(zero, run("aten.reshape.default"_op, {zero, intList({1})}));
   return Value(ValueList{scale, zero});
 }
 
 Result<Value> choosePerToken(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(const Tensor sizes, run("aten.abs.default", {args.values[0]}));
-  KERF_TRY(Tensor scale, run("aten.amax.default", {sizes, intList({-1}), true}));
+  KERF_TRY(const Tensor sizes, run("aten.abs.default"_op, {args.values[0]}));
+  KERF_TRY(Tensor scale, run("aten.amax.default"_op, {sizes, intList({-1}), true}));
   if (scale.dtype() == DType::Float16) {
     KERF_TRY(scale, cast(run, scale, DType::Float32));
   }
   if (*args.dtypeIf(1) != DType::Int8) return mismatch(args, "supports torch.int8 only");
-  KERF_TRY(scale, run("aten.clamp_min.default", {scale, 1e-5}));
-  KERF_TRY(scale, run("aten.div.Tensor", {scale, 127.0}));
-  KERF_TRY(const Tensor zero, run("aten.zeros_like.default", {scale}));
+  KERF_TRY(scale, run("aten.clamp_min.default"_op, {scale, 1e-5}));
+  KERF_TRY(scale, run("aten.div.Tensor"_op, {scale, 127.0}));
+  KERF_TRY(const Tensor zero, run("aten.zeros_like.default"_op, {scale}));
   return Value(ValueList{scale, zero});
 }
 
 Result<Value> chooseAsymmetricPerToken(const BoundArguments& args, const OpRunner& run) {
   constexpr double low = -128, high = 127;
-  KERF_TRY(Tensor least, run("aten.amin.default", {args.values[0], intList({-1}), true}));
-  KERF_TRY(Tensor most, run("aten.amax.default", {args.values[0], intList({-1}), true}));
-  KERF_TRY(least, run("aten.clamp_max.default", {least, 0.0}));
-  KERF_TRY(most, run("aten.clamp_min.default", {most, 0.0}));
-  KERF_TRY(Tensor scale, run("aten.sub.Tensor", {most, least}));
-  KERF_TRY(scale, run("aten.div.Tensor", {scale, high - low}));
-  KERF_TRY(scale, run("aten.clamp_min.default", {scale, double(std::numeric_limits<float>::epsilon())}));
-  KERF_TRY(const Tensor bottom, run("aten.div.Tensor", {least, scale}));
-  KERF_TRY(const Tensor top, run("aten.div.Tensor", {most, scale}));
-  KERF_TRY(const Tensor fromBottom, run("aten.add.Tensor", {bottom, low}));
-  KERF_TRY(const Tensor fromTop, run("aten.add.Tensor", {top, high}));
-  KERF_TRY(const Tensor errors, run("aten.add.Tensor", {fromBottom, fromTop}));
-  KERF_TRY(const Tensor useBottom, run("aten.gt.Scalar", {errors, 0.0}));
-  KERF_TRY(const Tensor zeroBottom, run("aten.rsub.Scalar", {bottom, low}));
-  KERF_TRY(const Tensor zeroTop, run("aten.rsub.Scalar", {top, high}));
-  KERF_TRY(Tensor zero, run("aten.where.self", {useBottom, zeroBottom, zeroTop}));
-  KERF_TRY(zero, run("aten.clamp.default", {zero, low, high}));
-  KERF_TRY(zero, run("aten.round.default", {zero}));
+  KERF_TRY(Tensor least, run("aten.amin.default"_op, {args.values[0], intList({-1}), true}));
+  KERF_TRY(Tensor most, run("aten.amax.default"_op, {args.values[0], intList({-1}), true}));
+  KERF_TRY(least, run("aten.clamp_max.default"_op, {least, 0.0}));
+  KERF_TRY(most, run("aten.clamp_min.default"_op, {most, 0.0}));
+  KERF_TRY(Tensor scale, run("aten.sub.Tensor"_op, {most, least}));
+  KERF_TRY(scale, run("aten.div.Tensor"_op, {scale, high - low}));
+  KERF_TRY(scale, run("aten.clamp_min.default"_op, {scale, double(std::numeric_limits<float>::epsilon())}));
+  KERF_TRY(const Tensor bottom, run("aten.div.Tensor"_op, {least, scale}));
+  KERF_TRY(const Tensor top, run("aten.div.Tensor"_op, {most, scale}));
+  KERF_TRY(const Tensor fromBottom, run("aten.add.Tensor"_op, {bottom, low}));
+  KERF_TRY(const Tensor fromTop, run("aten.add.Tensor"_op, {top, high}));
+  KERF_TRY(const Tensor errors, run("aten.add.Tensor"_op, {fromBottom, fromTop}));
+  KERF_TRY(const Tensor useBottom, run("aten.gt.Scalar"_op, {errors, 0.0}));
+  KERF_TRY(const Tensor zeroBottom, run("aten.rsub.Scalar"_op, {bottom, low}));
+  KERF_TRY(const Tensor zeroTop, run("aten.rsub.Scalar"_op, {top, high}));
+  KERF_TRY(Tensor zero, run("aten.where.self"_op, {useBottom, zeroBottom, zeroTop}));
+  KERF_TRY(zero, run("aten.clamp.default"_op, {zero, low, high}));
+  KERF_TRY(zero, run("aten.round.default"_op, {zero}));
   KERF_TRY(scale, cast(run, scale, DType::Float64));
   KERF_TRY(zero, cast(run, zero, DType::Int64));
   return Value(ValueList{scale, zero});
@@ -198,8 +198,8 @@ Result<Value> perToken(const BoundArguments& args, const OpRunner& run) {
   return quantize(args, run, x, inverse, args.values[2], true);
 }
 Result<Value> backPerToken(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(Tensor x, apply(run, "aten.sub.Tensor", args.tensor(0), args.values[2]));
-  KERF_TRY(x, apply(run, "aten.mul.Tensor", x, args.values[1]));
+  KERF_TRY(Tensor x, apply(run, "aten.sub.Tensor"_op, args.tensor(0), args.values[2]));
+  KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, args.values[1]));
   KERF_TRY(x, cast(run, x, *named(args, "output_dtype").as<DType>()));
   return Value(std::move(x));
 }
@@ -216,11 +216,11 @@ Result<Groups> groupsOf(const BoundArguments& args, const OpRunner& run) {
     return mismatch(args, "the last dimension must be a multiple of the group size {}", size);
   const Sizes rows{x.numel() / size, size}, column{x.numel() / size, 1};
   Groups groups;
-  KERF_TRY(groups.x, run("aten.reshape.default", {x, intList(rows)}));
-  KERF_TRY(const Tensor scale, run("aten.reshape.default", {args.values[1], intList(column)}));
+  KERF_TRY(groups.x, run("aten.reshape.default"_op, {x, intList(rows)}));
+  KERF_TRY(const Tensor scale, run("aten.reshape.default"_op, {args.values[1], intList(column)}));
   groups.scale = scale;
   if (!args.none(2)) {
-    KERF_TRY(const Tensor zero, run("aten.reshape.default", {args.values[2], intList(column)}));
+    KERF_TRY(const Tensor zero, run("aten.reshape.default"_op, {args.values[2], intList(column)}));
     groups.zero = zero;
   }
   return groups;
@@ -230,65 +230,68 @@ Result<Value> perGroup(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Tensor x, floatInput(run, groups.x));
   KERF_TRY(const Value inverse, inverseOf(run, groups.scale));
   KERF_TRY(const Value q, quantize(args, run, x, inverse, groups.zero, true));
-  return run.value("aten.reshape.default", {q, intList(args.tensor(0).sizes())});
+  return run.value("aten.reshape.default"_op, {q, intList(args.tensor(0).sizes())});
 }
 Result<Value> backPerGroup(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Groups groups, groupsOf(args, run));
   Tensor x = groups.x;
   if (!groups.zero.isNone()) {
-    KERF_TRY(x, apply(run, "aten.sub.Tensor", x, groups.zero));
+    KERF_TRY(x, apply(run, "aten.sub.Tensor"_op, x, groups.zero));
   }
-  KERF_TRY(x, apply(run, "aten.mul.Tensor", x, groups.scale));
+  KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, groups.scale));
   KERF_TRY(x, cast(run, x, dtypeOf(args, "output_dtype", DType::Float32)));
-  return run.value("aten.reshape.default", {x, intList(args.tensor(0).sizes())});
+  return run.value("aten.reshape.default"_op, {x, intList(args.tensor(0).sizes())});
 }
 
 Result<Value> fakePerChannel(const BoundArguments& args, const OpRunner& run) {
-  return run.value("aten.fake_quantize_per_channel_affine.default", args.values);
+  return run.value("aten.fake_quantize_per_channel_affine.default"_op, args.values);
 }
 
 #define KERF_QD "quantized_decomposed::"
 #define KERF_RANGE ", int quant_min, int quant_max, ScalarType dtype"
 constexpr OpRow rows[] = {
-    programRow<perTensor>(KERF_QD "quantize_per_tensor(Tensor input, float scale, int zero_point" KERF_RANGE
-                                  ") -> Tensor"),
-    programRow<perTensor>(KERF_QD "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point" KERF_RANGE
-                                  ") -> Tensor"),
-    programRow<perTensor>(KERF_QD "quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
-                                  "quant_min, Tensor quant_max, ScalarType dtype) -> Tensor"),
-    programRow<backPerTensor>(KERF_QD "dequantize_per_tensor(Tensor input, float scale, int zero_point" KERF_RANGE
-                                      ", *, ScalarType? out_dtype=None) -> Tensor"),
-    programRow<backPerTensor>(KERF_QD
-                              "dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point" KERF_RANGE
-                              ", *, ScalarType? out_dtype=None) -> Tensor"),
-    programRow<backPerTensor>(KERF_QD
-                              "dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
-                              "quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> "
-                              "Tensor"),
-    programRow<chooseParameters>(KERF_QD "choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, "
-                                         "ScalarType dtype) -> (Tensor, Tensor)"),
-    programRow<chooseParameters>(KERF_QD "choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, "
-                                         "float eps, ScalarType dtype) -> (Tensor, Tensor)"),
-    programRow<perChannel>(KERF_QD "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int "
-                                   "axis" KERF_RANGE ") -> Tensor"),
-    programRow<backPerChannel>(KERF_QD "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int "
-                                       "axis" KERF_RANGE ", *, ScalarType? out_dtype=None) -> Tensor"),
-    programRow<choosePerToken>(KERF_QD "choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
-    programRow<chooseAsymmetricPerToken>(
-        KERF_QD "choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
-    programRow<chooseAsymmetricPerToken>(
-        KERF_QD "_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
-    programRow<perToken>(KERF_QD "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points" KERF_RANGE
-                                 ") -> Tensor"),
-    programRow<backPerToken>(KERF_QD "dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points" KERF_RANGE
-                                     ", ScalarType output_dtype) -> Tensor"),
-    programRow<perGroup>(KERF_QD "quantize_per_channel_group(Tensor input, Tensor scales, Tensor "
-                                 "zero_points" KERF_RANGE ", int group_size=128) -> Tensor"),
-    programRow<backPerGroup>(KERF_QD "dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? "
-                                     "zero_points" KERF_RANGE
-                                     ", int group_size=128, ScalarType? output_dtype=None) -> Tensor"),
-    programRow<fakePerChannel>(KERF_QD "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int "
-                                       "axis, int quant_min, int quant_max) -> Tensor"),
+    compositeRow(perTensor,
+                 KERF_QD "quantize_per_tensor(Tensor input, float scale, int zero_point" KERF_RANGE ") -> Tensor"),
+    compositeRow(perTensor, KERF_QD
+                 "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point" KERF_RANGE ") -> Tensor"),
+    compositeRow(perTensor, KERF_QD "quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
+                                    "quant_min, Tensor quant_max, ScalarType dtype) -> Tensor"),
+    compositeRow(backPerTensor, KERF_QD "dequantize_per_tensor(Tensor input, float scale, int zero_point" KERF_RANGE
+                                        ", *, ScalarType? out_dtype=None) -> Tensor"),
+    compositeRow(backPerTensor,
+                 KERF_QD "dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point" KERF_RANGE
+                         ", *, ScalarType? out_dtype=None) -> Tensor"),
+    compositeRow(backPerTensor,
+                 KERF_QD "dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
+                         "quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> "
+                         "Tensor"),
+    compositeRow(chooseParameters,
+                 KERF_QD "choose_qparams.tensor(Tensor input, int quant_min, int quant_max, float eps, "
+                         "ScalarType dtype) -> (Tensor, Tensor)"),
+    compositeRow(chooseParameters,
+                 KERF_QD "choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, "
+                         "float eps, ScalarType dtype) -> (Tensor, Tensor)"),
+    compositeRow(perChannel, KERF_QD "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int "
+                                     "axis" KERF_RANGE ") -> Tensor"),
+    compositeRow(backPerChannel, KERF_QD "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int "
+                                         "axis" KERF_RANGE ", *, ScalarType? out_dtype=None) -> Tensor"),
+    compositeRow(choosePerToken,
+                 KERF_QD "choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
+    compositeRow(chooseAsymmetricPerToken,
+                 KERF_QD "choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
+    compositeRow(chooseAsymmetricPerToken, KERF_QD
+                 "_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, Tensor)"),
+    compositeRow(perToken,
+                 KERF_QD "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points" KERF_RANGE ") -> Tensor"),
+    compositeRow(backPerToken, KERF_QD "dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points" KERF_RANGE
+                                       ", ScalarType output_dtype) -> Tensor"),
+    compositeRow(perGroup, KERF_QD "quantize_per_channel_group(Tensor input, Tensor scales, Tensor "
+                                   "zero_points" KERF_RANGE ", int group_size=128) -> Tensor"),
+    compositeRow(backPerGroup,
+                 KERF_QD "dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? "
+                         "zero_points" KERF_RANGE ", int group_size=128, ScalarType? output_dtype=None) -> Tensor"),
+    compositeRow(fakePerChannel, KERF_QD "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int "
+                                         "axis, int quant_min, int quant_max) -> Tensor"),
 };
 
 }  // namespace

@@ -103,11 +103,11 @@ Result<Value> fakeKernel(const BoundArguments& args) {
 Result<Value> maskedShape(const BoundArguments& args) {
   if (args.tensor(1).dtype() != DType::Bool || args.tensor(0).sizes() != args.tensor(1).sizes())
     return mismatch(args, "needs a bool mask of the gradient's shape");
-  return inferShapes("aten.mul.Tensor", {args.values[0], args.values[1]}, {});
+  return inferShapes("aten.mul.Tensor"_op, {args.values[0], args.values[1]}, {});
 }
 Result<Value> maskedKernel(const BoundArguments& args) {
   KERF_CHECK(maskedShape(args));
-  return callOp("aten.mul.Tensor", {args.values[0], args.values[1]});
+  return callOp("aten.mul.Tensor"_op, {args.values[0], args.values[1]});
 }
 
 /// Gradients of x, scale and zero point (learned step size quantization).
@@ -164,7 +164,7 @@ Result<Value> int8PackKernel(const BoundArguments& args) {
   KERF_TRY(Tensor wide, Tensor::zeros(DType::Float32, out.sizes()));
   KERF_CHECK(gemm(x, w.viewAs({w.size(1), w.size(0)}, {w.stride(1), w.stride(0)}, w.offset()), wide));
   KERF_TRY(const Tensor scales, args.tensor(2).to(DType::Float32));
-  KERF_TRY(const Tensor scaled, callTensorOp("aten.mul.Tensor", {wide, scales}));
+  KERF_TRY(const Tensor scaled, callTensorOp("aten.mul.Tensor"_op, {wide, scales}));
   KERF_CHECK(copyElements(scaled, out));
   return Value(std::move(out));
 }
@@ -192,15 +192,15 @@ Result<Value> scaledKernel(const BoundArguments& args) {
     const bool single = flat.numel() == 1;
     const Sizes sizes = single ? Sizes{1, 1} : i == 2 ? Sizes{out.size(0), 1} : Sizes{1, out.size(1)};
     KERF_TRY(wide,
-             callTensorOp("aten.mul.Tensor", {wide, flat.viewAs(sizes, contiguousStrides(sizes), flat.offset())}));
+             callTensorOp("aten.mul.Tensor"_op, {wide, flat.viewAs(sizes, contiguousStrides(sizes), flat.offset())}));
   }
   if (!args.none(4)) {
     KERF_TRY(const Tensor bias, args.tensor(4).to(DType::Float32));
-    KERF_TRY(wide, callTensorOp("aten.add.Tensor", {wide, bias}));
+    KERF_TRY(wide, callTensorOp("aten.add.Tensor"_op, {wide, bias}));
   }
   if (!args.none(5)) {
     KERF_TRY(const Tensor scale, args.tensor(5).to(DType::Float32));
-    KERF_TRY(wide, callTensorOp("aten.mul.Tensor", {wide, scale}));
+    KERF_TRY(wide, callTensorOp("aten.mul.Tensor"_op, {wide, scale}));
   }
   KERF_CHECK(copyElements(wide, out));
   return Value(std::move(out));

@@ -146,8 +146,8 @@ Result<Value> dropoutKernel(const BoundArguments& args) {
   }
   KERF_CHECK(writeValues(mask, line));
   const double scale = keep == 0 ? 0 : 1 / keep;
-  KERF_TRY(Tensor product, callTensorOp("aten.mul.Tensor", {self, outs[1]}));
-  KERF_TRY(product, callTensorOp("aten.mul.Tensor", {product, scale}));
+  KERF_TRY(Tensor product, callTensorOp("aten.mul.Tensor"_op, {self, outs[1]}));
+  KERF_TRY(product, callTensorOp("aten.mul.Tensor"_op, {product, scale}));
   KERF_CHECK(copyElements(product, outs[0]));
   return tensorList(outs);
 }
@@ -225,10 +225,10 @@ Result<void> checkOdds(const BoundArguments& args, const Doubles& odds, std::siz
 
 /// The largest p / exponential noise: one sample, or several without replacement.
 Result<Tensor> byNoise(const Tensor& self, std::int64_t samples) {
-  KERF_TRY(const Tensor noise, callTensorOp("aten.exponential.default", {self, 1.0}));
-  KERF_TRY(const Tensor races, callTensorOp("aten.div.Tensor", {self, noise}));
-  if (samples == 1) return callTensorOp("aten.argmax.default", {races, std::int64_t{-1}, true});
-  KERF_TRY(const Value best, callOp("aten.topk.default", {races, samples}));
+  KERF_TRY(const Tensor noise, callTensorOp("aten.exponential.default"_op, {self, 1.0}));
+  KERF_TRY(const Tensor races, callTensorOp("aten.div.Tensor"_op, {self, noise}));
+  if (samples == 1) return callTensorOp("aten.argmax.default"_op, {races, std::int64_t{-1}, true});
+  KERF_TRY(const Value best, callOp("aten.topk.default"_op, {races, samples}));
   return best.list()[1].tensor();
 }
 

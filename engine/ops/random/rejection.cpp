@@ -183,7 +183,7 @@ Result<Value> dirichletKernel(const BoundArguments& args) {
 /// Outside of training: a leaky relu of the mean slope.
 Result<Value> leaky(const BoundArguments& args) {
   const double slope = (args.number(args.position("lower")) + args.number(args.position("upper"))) / 2;
-  return callOp("aten.leaky_relu.default", {args.values[0], slope});
+  return callOp("aten.leaky_relu.default"_op, {args.values[0], slope});
 }
 
 struct Slopes {
@@ -213,7 +213,7 @@ Result<Value> rreluShape(const BoundArguments& args) {
   if (!isFloating(self.dtype())) return mismatch(args, "needs a floating point tensor");
   Value out = metaTensor(self.dtype(), self.sizes());
   if (!args.boolean(args.position("training"))) {
-    KERF_TRY(out, inferShapes("aten.leaky_relu.default", {args.values[0]}, {}));
+    KERF_TRY(out, inferShapes("aten.leaky_relu.default"_op, {args.values[0]}, {}));
   }
   if (args.op->schema.returns.size() == 1) return out;
   return Value(ValueList{out, metaTensor(self.dtype(), args.tensor(1).sizes())});

@@ -183,9 +183,9 @@ Result<Value> normalKernel(const BoundArguments& args) {
   if (numberStd && numberMean) return Value(std::move(out));
   Value result = out;
   if (!numberStd) {
-    KERF_TRY(result, callOp("aten.mul.Tensor", {result, args.values[1]}));
+    KERF_TRY(result, callOp("aten.mul.Tensor"_op, {result, args.values[1]}));
   }
-  KERF_TRY(const Tensor shifted, callTensorOp("aten.add.Tensor", {result, args.values[0]}));
+  KERF_TRY(const Tensor shifted, callTensorOp("aten.add.Tensor"_op, {result, args.values[0]}));
   KERF_TRY(Tensor done, makeOutput(args));
   KERF_CHECK(copyElements(shifted, done));
   return Value(std::move(done));
@@ -199,7 +199,7 @@ Result<Value> intoSelfShape(const BoundArguments& args) { return args.values[0];
 Result<Value> intoSelf(const BoundArguments& args) {
   ValueList values(args.values.begin(), args.values.end());
   if (!values.empty() && args.op->schema.arguments.back().name == "generator") values.pop_back();
-  KERF_TRY(const Tensor drawn, callTensorOp(args.op->row->base, values));
+  KERF_TRY(const Tensor drawn, callTensorOp(args.op->base, values));
   KERF_CHECK(copyElements(drawn, args.tensor(0)));
   return args.values[0];
 }

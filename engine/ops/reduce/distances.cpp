@@ -81,20 +81,21 @@ Result<Value> cdistShape(const BoundArguments& args) {
 /// Euclidean distance through one matrix product, sqrt(|a|² + |b|² − 2ab), in the tensors' own precision.
 Result<Tensor> euclidean(const Tensor& x1, const Tensor& x2) {
   const auto squares = [](const Tensor& x) -> Result<Tensor> {
-    KERF_TRY(const Tensor square, callTensorOp("aten.pow.Tensor_Scalar", {x, std::int64_t{2}}));
-    return callTensorOp("aten.sum.dim_IntList", {square, intList({-1}), true});
+    KERF_TRY(const Tensor square, callTensorOp("aten.pow.Tensor_Scalar"_op, {x, std::int64_t{2}}));
+    return callTensorOp("aten.sum.dim_IntList"_op, {square, intList({-1}), true});
   };
   KERF_TRY(const Tensor norm1, squares(x1));
   KERF_TRY(const Tensor norm2, squares(x2));
-  KERF_TRY(const Tensor ones1, callTensorOp("aten.ones_like.default", {norm1}));
-  KERF_TRY(const Tensor ones2, callTensorOp("aten.ones_like.default", {norm2}));
-  KERF_TRY(const Tensor scaled, callTensorOp("aten.mul.Scalar", {x1, std::int64_t{-2}}));
-  KERF_TRY(const Tensor left, callTensorOp("aten.cat.default", {tensorList({scaled, norm1, ones1}), std::int64_t{-1}}));
-  KERF_TRY(const Tensor right, callTensorOp("aten.cat.default", {tensorList({x2, ones2, norm2}), std::int64_t{-1}}));
-  KERF_TRY(const Tensor turned, callTensorOp("aten.transpose.int", {right, std::int64_t{-2}, std::int64_t{-1}}));
-  KERF_TRY(const Tensor product, callTensorOp("aten.bmm.default", {left, turned}));
-  KERF_TRY(const Tensor clamped, callTensorOp("aten.clamp_min.default", {product, std::int64_t{0}}));
-  return callTensorOp("aten.sqrt.default", {clamped});
+  KERF_TRY(const Tensor ones1, callTensorOp("aten.ones_like.default"_op, {norm1}));
+  KERF_TRY(const Tensor ones2, callTensorOp("aten.ones_like.default"_op, {norm2}));
+  KERF_TRY(const Tensor scaled, callTensorOp("aten.mul.Scalar"_op, {x1, std::int64_t{-2}}));
+  KERF_TRY(const Tensor left,
+           callTensorOp("aten.cat.default"_op, {tensorList({scaled, norm1, ones1}), std::int64_t{-1}}));
+  KERF_TRY(const Tensor right, callTensorOp("aten.cat.default"_op, {tensorList({x2, ones2, norm2}), std::int64_t{-1}}));
+  KERF_TRY(const Tensor turned, callTensorOp("aten.transpose.int"_op, {right, std::int64_t{-2}, std::int64_t{-1}}));
+  KERF_TRY(const Tensor product, callTensorOp("aten.bmm.default"_op, {left, turned}));
+  KERF_TRY(const Tensor clamped, callTensorOp("aten.clamp_min.default"_op, {product, std::int64_t{0}}));
+  return callTensorOp("aten.sqrt.default"_op, {clamped});
 }
 
 bool usesProduct(const Pairing& pair, double p, std::int64_t mode) {

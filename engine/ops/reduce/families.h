@@ -1,6 +1,7 @@
 // Reductions, scans, sorting and sets. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf::inline ops {
@@ -16,6 +17,8 @@ OpRows segmentReduceOps();
 OpRows setOps();
 OpRows sortOps();
 OpRows uniqueOps();
+
+OpFactRows reductionLowerings();
 
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexReductionRows();

@@ -69,7 +69,7 @@ Result<std::vector<std::pair<double, double>>> outerEdges(const BoundArguments& 
 }
 
 Result<Tensor> evenEdges(DType dtype, std::pair<double, double> outer, std::int64_t bins) {
-  return callTensorOp("aten.linspace.default", {outer.first, outer.second, bins + 1}, {{"dtype", dtype}});
+  return callTensorOp("aten.linspace.default"_op, {outer.first, outer.second, bins + 1}, {{"dtype", dtype}});
 }
 
 Result<std::vector<Doubles>> readEdges(const BoundArguments& args, const std::vector<Tensor>& edges) {

@@ -1,5 +1,5 @@
 // torch._prims reductions: explicit dimensions, no keepdim.
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/reduce/engine.h"
 #include "engine/ops/reduce/families.h"
 
@@ -13,21 +13,21 @@ Result<Value> overDims(const BoundArguments& args, const OpRunner& run) {
   if (args.none(1)) return mismatch(args, "argument 'dims' is needed");
   Tensor result;
   if (args.sizes(1).empty() && args.values[1].isList()) {
-    KERF_TRY(result, run("aten.clone.default", {args.values[0]}));
+    KERF_TRY(result, run("aten.clone.default"_op, {args.values[0]}));
   } else {
-    KERF_TRY(result, run(args.op->row->base, {args.values[0], args.values[1]}));
+    KERF_TRY(result, run(args.op->base, {args.values[0], args.values[1]}));
   }
   const Value dtype = args.values.back();
   if (dtype.isNone()) return Value(std::move(result));
-  return run.value("aten._to_copy.default", {result}, {{"dtype", dtype}});
+  return run.value("aten._to_copy.default"_op, {result}, {{"dtype", dtype}});
 }
 
 /// prims.var(inp, dims, correction, *, output_dtype)
 Result<Value> variance(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Tensor result,
-           run("aten.var.correction", {args.values[0], args.values[1]}, {{"correction", args.values[2]}}));
+           run("aten.var.correction"_op, {args.values[0], args.values[1]}, {{"correction", args.values[2]}}));
   if (args.none(3)) return Value(result);
-  return run.value("aten._to_copy.default", {result}, {{"dtype", args.values[3]}});
+  return run.value("aten._to_copy.default"_op, {result}, {{"dtype", args.values[3]}});
 }
 
 Result<Value> xorShape(const BoundArguments& args) {
@@ -48,9 +48,7 @@ Result<Value> xorKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow based(const char* schema, const char* base) {
-  return {schema, reduction, detail::programShape<overDims>, detail::programKernel<overDims>, nullptr, base};
-}
+constexpr OpRow based(const char* schema, const char* base) { return compositeRow(overDims, schema, reduction, base); }
 
 constexpr OpRow rows[] = {
     {"prims::xor_sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", reduction, xorShape,
@@ -58,10 +56,10 @@ constexpr OpRow rows[] = {
     based("prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", "aten.sum.dim_IntList"),
     based("prims::amax(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", "aten.amax.default"),
     based("prims::amin(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", "aten.amin.default"),
-    programRow<variance>(
-        "prims::var(Tensor inp, int[]? dims, float? correction=1, *, ScalarType? output_dtype=None) -> "
-        "Tensor",
-        reduction),
+    compositeRow(variance,
+                 "prims::var(Tensor inp, int[]? dims, float? correction=1, *, ScalarType? output_dtype=None) -> "
+                 "Tensor",
+                 reduction),
 };
 
 }  // namespace

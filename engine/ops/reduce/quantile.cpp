@@ -1,7 +1,7 @@
 // quantile and nanquantile: a sort, then interpolation between the two values around each rank.
 #include <algorithm>
 
-#include "engine/ops/composite/op_program.h"
+#include "engine/ops/core/composite.h"
 #include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
@@ -15,7 +15,7 @@ Result<Tensor> sortedLines(const BoundArguments& args, const OpRunner& run) {
   Tensor moved = self;
   Sizes sizes;
   if (!given || self.dim() == 0) {
-    KERF_TRY(moved, run("aten.reshape.default", {self, intList({-1})}));
+    KERF_TRY(moved, run("aten.reshape.default"_op, {self, intList({-1})}));
     if (keep) sizes.assign(self.sizes().size(), 1);
   } else {
     KERF_TRY(const std::int64_t dim, wrapDim(args, *given, self.dim()));
@@ -23,71 +23,71 @@ Result<Tensor> sortedLines(const BoundArguments& args, const OpRunner& run) {
     sizes.erase(sizes.begin() + dim);
     if (keep) sizes.insert(sizes.begin() + dim, 1);
     if (dim != self.dim() - 1) {
-      KERF_TRY(const Tensor wide, run("aten.unsqueeze.default", {self, std::int64_t{-1}}));
-      KERF_TRY(moved, run("aten.transpose.int", {wide, dim, std::int64_t{-1}}));
+      KERF_TRY(const Tensor wide, run("aten.unsqueeze.default"_op, {self, std::int64_t{-1}}));
+      KERF_TRY(moved, run("aten.transpose.int"_op, {wide, dim, std::int64_t{-1}}));
     }
   }
   sizes.push_back(moved.sizes().back());
-  KERF_TRY(const Value sorted, run.value("aten.sort.default", {moved}));
-  return run("aten.reshape.default", {sorted.list()[0], intList(sizes)});
+  KERF_TRY(const Value sorted, run.value("aten.sort.default"_op, {moved}));
+  return run("aten.reshape.default"_op, {sorted.list()[0], intList(sizes)});
 }
 
 /// Ranks in [0, n): NaN lines end at their NaN, or NaNs do not count.
 Result<Tensor> ranksOf(const OpRunner& run, const Tensor& sorted, const Tensor& q, bool ignoreNan) {
-  KERF_TRY(const Tensor nan, run("aten.isnan.default", {sorted}));
+  KERF_TRY(const Tensor nan, run("aten.isnan.default"_op, {sorted}));
   if (!ignoreNan) {
     const std::int64_t last = sorted.sizes().back() - 1;
-    KERF_TRY(const Tensor poisoned, run("aten.any.dim", {nan, std::int64_t{-1}, true}));
-    KERF_TRY(const Tensor ranks, run("aten.mul.Tensor", {q, last}));
+    KERF_TRY(const Tensor poisoned, run("aten.any.dim"_op, {nan, std::int64_t{-1}, true}));
+    KERF_TRY(const Tensor ranks, run("aten.mul.Tensor"_op, {q, last}));
     Sizes sizes = sorted.sizes();
     sizes.back() = q.numel();
-    KERF_TRY(const Tensor wide, run("aten.expand.default", {ranks, intList(sizes)}));
-    return run("aten.masked_fill.Scalar", {wide, poisoned, last});
+    KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {ranks, intList(sizes)}));
+    return run("aten.masked_fill.Scalar"_op, {wide, poisoned, last});
   }
-  KERF_TRY(const Tensor numbers, run("aten.logical_not.default", {nan}));
-  KERF_TRY(const Tensor count, run("aten.sum.dim_IntList", {numbers, intList({-1}), true}));
-  KERF_TRY(const Tensor last, run("aten.sub.Scalar", {count, std::int64_t{1}}));
-  KERF_TRY(const Tensor ranks, run("aten.mul.Tensor", {q, last}));
-  KERF_TRY(const Tensor none, run("aten.lt.Scalar", {ranks, std::int64_t{0}}));
-  return run("aten.masked_fill.Scalar", {ranks, none, std::int64_t{0}});
+  KERF_TRY(const Tensor numbers, run("aten.logical_not.default"_op, {nan}));
+  KERF_TRY(const Tensor count, run("aten.sum.dim_IntList"_op, {numbers, intList({-1}), true}));
+  KERF_TRY(const Tensor last, run("aten.sub.Scalar"_op, {count, std::int64_t{1}}));
+  KERF_TRY(const Tensor ranks, run("aten.mul.Tensor"_op, {q, last}));
+  KERF_TRY(const Tensor none, run("aten.lt.Scalar"_op, {ranks, std::int64_t{0}}));
+  return run("aten.masked_fill.Scalar"_op, {ranks, none, std::int64_t{0}});
 }
 
 Result<Tensor> valuesAt(const OpRunner& run, const Tensor& sorted, const Tensor& ranks) {
-  KERF_TRY(const Tensor positions, run("aten._to_copy.default", {ranks}, {{"dtype", DType::Int64}}));
-  return run("aten.gather.default", {sorted, std::int64_t{-1}, positions});
+  KERF_TRY(const Tensor positions, run("aten._to_copy.default"_op, {ranks}, {{"dtype", DType::Int64}}));
+  return run("aten.gather.default"_op, {sorted, std::int64_t{-1}, positions});
 }
 
 Result<Tensor> interpolated(const BoundArguments& args, const OpRunner& run, const Tensor& sorted, Tensor ranks) {
   const std::string mode = args.text(4);
-  const char* rounding = mode == "lower"     ? "aten.floor.default"
-                         : mode == "higher"  ? "aten.ceil.default"
-                         : mode == "nearest" ? "aten.round.default"
-                                             : nullptr;
+  const OpId rounding = mode == "lower"     ? "aten.floor.default"_op
+                        : mode == "higher"  ? "aten.ceil.default"_op
+                        : mode == "nearest" ? "aten.round.default"_op
+                                            : OpId{};
   if (rounding) {
     KERF_TRY(const Tensor whole, run(rounding, {ranks}));
     return valuesAt(run, sorted, whole);
   }
   if (mode != "linear" && mode != "midpoint")
     return mismatch(args, "interpolation must be one of linear, lower, higher, midpoint or nearest, got {}", mode);
-  KERF_TRY(const Tensor floor, run("aten.floor.default", {ranks}));
-  KERF_TRY(const Tensor ceiling, run("aten.ceil.default", {ranks}));
+  KERF_TRY(const Tensor floor, run("aten.floor.default"_op, {ranks}));
+  KERF_TRY(const Tensor ceiling, run("aten.ceil.default"_op, {ranks}));
   KERF_TRY(const Tensor below, valuesAt(run, sorted, floor));
   KERF_TRY(const Tensor above, valuesAt(run, sorted, ceiling));
   if (mode == "midpoint") {
-    KERF_TRY(const Tensor half, run("aten.full_like.default", {ranks, 0.5}));
-    return run("aten.lerp.Tensor", {below, above, half});
+    KERF_TRY(const Tensor half, run("aten.full_like.default"_op, {ranks, 0.5}));
+    return run("aten.lerp.Tensor"_op, {below, above, half});
   }
-  KERF_TRY(const Tensor weight, run("aten.sub.Tensor", {ranks, floor}));
-  return run("aten.lerp.Tensor", {below, above, weight});
+  KERF_TRY(const Tensor weight, run("aten.sub.Tensor"_op, {ranks, floor}));
+  return run("aten.lerp.Tensor"_op, {below, above, weight});
 }
 
-Result<void> checkFractions(const BoundArguments& args, const OpRunner& run, const Tensor& q) {
+Result<void> checkFractions(const BoundArguments& args, const Tensor& q) {
   if (args.tensor(0).numel() == 0) return mismatch(args, "input tensor must be non-empty");
   if (args.tensor(0).dtype() != DType::Float32 && args.tensor(0).dtype() != DType::Float64)
     return mismatch(args, "input tensor must be either float or double dtype");
   if (q.dim() > 1 || q.dtype() != args.tensor(0).dtype())
     return mismatch(args, "q must be a scalar or 1D tensor of the input's dtype");
-  for (std::int64_t i = 0; !run.metas && i < q.numel(); ++i)
+  for (std::int64_t i = 0; q.defined() && i < q.numel(); ++i)
     if (const double x = q.itemAsDouble(i); !(x >= 0 && x <= 1))
       return mismatch(args, "q values must be in the range [0, 1], got {}", x);
   return {};
@@ -98,25 +98,25 @@ template <bool ignoreNan>
 Result<Value> quantile(const BoundArguments& args, const OpRunner& run) {
   Value q = args.values[1];
   if (!q.isTensor()) {
-    KERF_TRY(q, run("aten.full.default", {intList({}), args.number(1)}, {{"dtype", args.tensor(0).dtype()}}));
+    KERF_TRY(q, run("aten.full.default"_op, {intList({}), args.number(1)}, {{"dtype", args.tensor(0).dtype()}}));
   }
-  KERF_CHECK(checkFractions(args, run, q.tensor()));
+  KERF_CHECK(checkFractions(args, q.tensor()));
   KERF_TRY(const Tensor sorted, sortedLines(args, run));
   KERF_TRY(const Tensor ranks, ranksOf(run, sorted, q.tensor(), ignoreNan));
   KERF_TRY(Tensor values, interpolated(args, run, sorted, ranks));
   if (q.tensor().dim() > 0) {
-    KERF_TRY(values, run("aten.unsqueeze.default", {values, std::int64_t{0}}));
-    KERF_TRY(values, run("aten.transpose.int", {values, std::int64_t{0}, std::int64_t{-1}}));
+    KERF_TRY(values, run("aten.unsqueeze.default"_op, {values, std::int64_t{0}}));
+    KERF_TRY(values, run("aten.transpose.int"_op, {values, std::int64_t{0}, std::int64_t{-1}}));
   }
-  return run.value("aten.squeeze.dim", {values, std::int64_t{-1}});
+  return run.value("aten.squeeze.dim"_op, {values, std::int64_t{-1}});
 }
 
 #define KERF_PLACES "int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"
 constexpr OpRow rows[] = {
-    programRow<quantile<false>>("aten::quantile(Tensor self, Tensor q, " KERF_PLACES),
-    programRow<quantile<false>>("aten::quantile.scalar(Tensor self, float q, " KERF_PLACES),
-    programRow<quantile<true>>("aten::nanquantile(Tensor self, Tensor q, " KERF_PLACES),
-    programRow<quantile<true>>("aten::nanquantile.scalar(Tensor self, float q, " KERF_PLACES),
+    compositeRow(quantile<false>, "aten::quantile(Tensor self, Tensor q, " KERF_PLACES),
+    compositeRow(quantile<false>, "aten::quantile.scalar(Tensor self, float q, " KERF_PLACES),
+    compositeRow(quantile<true>, "aten::nanquantile(Tensor self, Tensor q, " KERF_PLACES),
+    compositeRow(quantile<true>, "aten::nanquantile.scalar(Tensor self, float q, " KERF_PLACES),
 };
 
 }  // namespace

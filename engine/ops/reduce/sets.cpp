@@ -187,7 +187,7 @@ Result<Value> searchKernel(const BoundArguments& args) {
   Tensor sequence = sorted;
   if (const Tensor* sorter = args.tensorIf(5)) {
     if (sorter->sizes() != sorted.sizes()) return mismatch(args, "sorter and sorted_sequence differ in shape");
-    KERF_TRY(sequence, callTensorOp("aten.gather.default", {sorted, std::int64_t{-1}, *sorter}));
+    KERF_TRY(sequence, callTensorOp("aten.gather.default"_op, {sorted, std::int64_t{-1}, *sorter}));
   }
   const bool right = args.boolean(3) || args.text(4) == "right";
   KERF_TRY(const Doubles boundaries, doublesOf(sequence));

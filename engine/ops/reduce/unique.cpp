@@ -80,7 +80,7 @@ Result<Value> uniqueElements(const BoundArguments& args, bool sorts, bool invers
   KERF_TRY(const Tensor flat, self.contiguous());
   KERF_TRY(const Tensor chosen, indexTensor(groups.first, lengthOf(groups.first)));
   const Tensor line = flat.viewAs({self.numel()}, {1}, flat.offset());
-  KERF_TRY(Tensor values, callTensorOp("aten.index_select.default", {line, std::int64_t{0}, chosen}));
+  KERF_TRY(Tensor values, callTensorOp("aten.index_select.default"_op, {line, std::int64_t{0}, chosen}));
   KERF_TRY(Tensor positions,
            indexTensor(inverse ? groups.inverse : std::vector<std::int64_t>(), inverse ? self.sizes() : Sizes{0}));
   ValueList outs{std::move(values), std::move(positions)};
@@ -103,12 +103,12 @@ Result<Value> uniqueSlices(const BoundArguments& args, std::int64_t givenDim, bo
   for (std::int64_t d = 0; d < self.dim(); ++d)
     if (d != dim) order.push_back(d);
   for (std::int64_t d = 0; d < self.dim(); ++d) back.push_back(d == dim ? 0 : d < dim ? d + 1 : d);
-  KERF_TRY(const Tensor moved, callTensorOp("aten.permute.default", {self, intList(order)}));
+  KERF_TRY(const Tensor moved, callTensorOp("aten.permute.default"_op, {self, intList(order)}));
   KERF_TRY(const Tensor rows, moved.contiguous());
   KERF_TRY(const Groups groups, groupTensor(rows, self.size(dim), sorts));
   KERF_TRY(const Tensor chosen, indexTensor(groups.first, lengthOf(groups.first)));
-  KERF_TRY(const Tensor picked, callTensorOp("aten.index_select.default", {rows, std::int64_t{0}, chosen}));
-  KERF_TRY(Tensor values, callTensorOp("aten.permute.default", {picked, intList(back)}));
+  KERF_TRY(const Tensor picked, callTensorOp("aten.index_select.default"_op, {rows, std::int64_t{0}, chosen}));
+  KERF_TRY(Tensor values, callTensorOp("aten.permute.default"_op, {picked, intList(back)}));
   KERF_TRY(Tensor inverse, indexTensor(groups.inverse, lengthOf(groups.inverse)));
   KERF_TRY(Tensor counts, indexTensor(groups.counts, lengthOf(groups.counts)));
   return Value(ValueList{std::move(values), std::move(inverse), std::move(counts)});

@@ -1,11 +1,11 @@
-#include "engine/lower/loop_ir.h"
+#include "engine/loops/loop_ir.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
-namespace kerf::inline lower {
+namespace kerf::inline loops {
 namespace {
 
 using enum ExprOp;
@@ -177,4 +177,4 @@ ExprPlacement placeExpressions(const LoopKernel& kernel) {
   return place;
 }
 
-}  // namespace kerf::inline lower
+}  // namespace kerf::inline loops

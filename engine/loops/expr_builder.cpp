@@ -1,8 +1,8 @@
-#include "engine/lower/expr_builder.h"
+#include "engine/loops/expr_builder.h"
 
 #include <bit>
 
-namespace kerf::inline lower {
+namespace kerf::inline loops {
 namespace {
 
 std::size_t hashOf(const Expr& e) {
@@ -82,4 +82,4 @@ int ExprBuilder::fma(int a, int b, int c) { return add({ExprOp::Fma, dtype(a), {
 
 int ExprBuilder::reduce(ExprOp op, int value) { return add({op, dtype(value), {value, -1, -1}, 0, 0, -1, {}}); }
 
-}  // namespace kerf::inline lower
+}  // namespace kerf::inline loops

@@ -3,9 +3,9 @@
 
 #include <unordered_map>
 
-#include "engine/lower/loop_ir.h"
+#include "engine/loops/loop_ir.h"
 
-namespace kerf::inline lower {
+namespace kerf::inline loops {
 
 class ExprBuilder {
  public:
@@ -41,4 +41,4 @@ inline DType computeType(DType dtype) {
 /// Whether generated code can hold this type.
 bool isGeneratable(DType dtype);
 
-}  // namespace kerf::inline lower
+}  // namespace kerf::inline loops

@@ -7,7 +7,7 @@
 
 #include "engine/tensor/tensor.h"
 
-namespace kerf::inline lower {
+namespace kerf::inline loops {
 
 /// coefficients[v] multiplies loop variable v; missing trailing coefficients are 0.
 struct Affine {
@@ -43,4 +43,4 @@ std::optional<AffineDivision> divideExactly(const Affine& index, std::int64_t di
 /// Σ map[d]·strides[d] + offset.
 Affine flatten(const IndexMap& map, const Sizes& strides, std::int64_t offset);
 
-}  // namespace kerf::inline lower
+}  // namespace kerf::inline loops

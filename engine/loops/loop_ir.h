@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/lower/affine.h"
+#include "engine/loops/affine.h"
 #include "engine/tensor/dtype.h"
 
-namespace kerf::inline lower {
+namespace kerf::inline loops {
 
 enum class ExprOp : std::uint8_t {
   Load,
@@ -150,4 +150,4 @@ struct ExprPlacement {
 };
 ExprPlacement placeExpressions(const LoopKernel& kernel);
 
-}  // namespace kerf::inline lower
+}  // namespace kerf::inline loops

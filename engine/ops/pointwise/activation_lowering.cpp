@@ -1,9 +1,10 @@
 // Activation functions and their element-wise backwards, by the formulas of ATen's CPU kernels.
 #include <cmath>
 
-#include "engine/lower/lowerings.h"
+#include "engine/ops/core/lowering_calls.h"
+#include "engine/ops/pointwise/families.h"
 
-namespace kerf::inline lower {
+namespace kerf::inline ops {
 namespace {
 
 using Call = const PointwiseCall&;
@@ -23,7 +24,7 @@ int sigmoidOf(Call c, int x) {
 int clampTo(Call c, int x, double low, double high) {
   return c.b.binary(Minimum, c.b.binary(Maximum, x, c.number(low)), c.number(high));
 }
-bool usesTanh(Call c) { return c.info.bound.text(c.info.bound.position("approximate")) == "tanh"; }
+bool usesTanh(Call c) { return c.bound.text(c.bound.position("approximate")) == "tanh"; }
 
 int sigmoid(Call c) { return sigmoidOf(c, c.x(0)); }
 int relu(Call c) { return c.b.binary(Maximum, c.x(0), c.number(0)); }
@@ -101,31 +102,31 @@ int hardsigmoidBackward(Call c) {
   return c.b.select(inside, div(c, c.x(0), c.number(6)), c.number(0));
 }
 
-constexpr PointwiseLowering rows[] = {
-    {"aten::relu", Any, relu, 2},
-    {"aten::relu6", Any, relu6, 4},
-    {"aten::sigmoid", Floats, sigmoid, 20},
-    {"aten::silu", Floats, silu, 20},
-    {"aten::hardswish", Floats, hardswish, 10},
-    {"aten::hardsigmoid", Floats, hardsigmoid, 10},
-    {"aten::leaky_relu", Floats, leakyRelu, 3},
-    {"aten::softplus", Floats, softplus, 40},
-    {"aten::elu", Floats, elu, 25},
-    {"aten::gelu", Floats, gelu, 25},
-    {"aten::log_sigmoid", Floats, logSigmoid, 40},
-    {"aten::tanh_backward", Floats, tanhBackward, 3},
-    {"aten::sigmoid_backward", Floats, sigmoidBackward, 3},
-    {"aten::silu_backward", Floats, siluBackward, 25},
-    {"aten::gelu_backward", Floats, geluBackward, 40},
-    {"aten::threshold_backward", Any, thresholdBackward, 2},
-    {"aten::leaky_relu_backward", Floats, leakyReluBackward, 3},
-    {"aten::hardtanh_backward", Any, hardtanhBackward, 3},
-    {"aten::hardswish_backward", Floats, hardswishBackward, 10},
-    {"aten::hardsigmoid_backward", Floats, hardsigmoidBackward, 6},
+constexpr OpFacts rows[] = {
+    pointwiseLowering("aten::relu", Numbers, relu, 2),
+    pointwiseLowering("aten::relu6", Numbers, relu6, 4),
+    pointwiseLowering("aten::sigmoid", Floats, sigmoid, 20),
+    pointwiseLowering("aten::silu", Floats, silu, 20),
+    pointwiseLowering("aten::hardswish", Floats, hardswish, 10),
+    pointwiseLowering("aten::hardsigmoid", Floats, hardsigmoid, 10),
+    pointwiseLowering("aten::leaky_relu", Floats, leakyRelu, 3),
+    pointwiseLowering("aten::softplus", Floats, softplus, 40),
+    pointwiseLowering("aten::elu", Floats, elu, 25),
+    pointwiseLowering("aten::gelu", Floats, gelu, 25),
+    pointwiseLowering("aten::log_sigmoid", Floats, logSigmoid, 40),
+    pointwiseLowering("aten::tanh_backward", Floats, tanhBackward, 3),
+    pointwiseLowering("aten::sigmoid_backward", Floats, sigmoidBackward, 3),
+    pointwiseLowering("aten::silu_backward", Floats, siluBackward, 25),
+    pointwiseLowering("aten::gelu_backward", Floats, geluBackward, 40),
+    pointwiseLowering("aten::threshold_backward", Numbers, thresholdBackward, 2),
+    pointwiseLowering("aten::leaky_relu_backward", Floats, leakyReluBackward, 3),
+    pointwiseLowering("aten::hardtanh_backward", Numbers, hardtanhBackward, 3),
+    pointwiseLowering("aten::hardswish_backward", Floats, hardswishBackward, 10),
+    pointwiseLowering("aten::hardsigmoid_backward", Floats, hardsigmoidBackward, 6),
 };
 
 }  // namespace
 
-std::span<const PointwiseLowering> activationLowerings() { return rows; }
+OpFactRows activationLowerings() { return rows; }
 
-}  // namespace kerf::inline lower
+}  // namespace kerf::inline ops

@@ -1,8 +1,8 @@
-#include "engine/lower/affine.h"
+#include "engine/loops/affine.h"
 
 #include <fmt/format.h>
 
-namespace kerf::inline lower {
+namespace kerf::inline loops {
 
 Affine Affine::variable(std::size_t index) {
   Affine result;
@@ -75,4 +75,4 @@ Affine flatten(const IndexMap& map, const Sizes& strides, std::int64_t offset) {
   return result;
 }
 
-}  // namespace kerf::inline lower
+}  // namespace kerf::inline loops

@@ -1,0 +1,96 @@
+#include "engine/lower/lowering_fit.h"
+
+#include <algorithm>
+
+#include "engine/loops/expr_builder.h"
+#include "engine/ops/core/op_row.h"
+#include "engine/ops/core/type_promotion.h"
+#include "engine/ops/pointwise/engine.h"
+#include "engine/ops/reduce/engine.h"
+
+namespace kerf::inline lower {
+namespace {
+
+const PointwiseSpec* specOf(const ValueInfo& info) {
+  const PointwiseSpec* spec = info.bound.op->row->pointwise;
+  const PointwiseSpec* selected = spec && spec->select ? spec->select(info.bound) : nullptr;
+  return selected ? selected : spec;
+}
+
+bool isElementType(const SchemaArgument& argument) {
+  return argument.type.starts_with("Tensor") || argument.type.starts_with("Scalar?") || argument.type == "Scalar" ||
+         argument.type == "float";
+}
+
+bool operandsGeneratable(const ValueInfo& info) {
+  for (const std::size_t i : elementOperands(info)) {
+    const Tensor* tensor = info.bound.tensorIf(i);
+    if (tensor && !isGeneratable(tensor->dtype())) return false;
+  }
+  return isGeneratable(info.dtype);
+}
+
+bool typesCovered(const ValueInfo& info) {
+  const OperandTypes types = info.lowering->types;
+  if (types == OperandTypes::Raw) return true;
+  const DType compute = computeTypeOf(info);
+  if (!isGeneratable(compute)) return false;
+  if (types == OperandTypes::Floats) return isFloating(compute);
+  if (types == OperandTypes::Integers) return isIntegral(compute);
+  return types == OperandTypes::Any || compute != DType::Bool;
+}
+
+}  // namespace
+
+DType computeTypeOf(const ValueInfo& info) {
+  const PointwiseSpec* spec = specOf(info);
+  if (!spec || spec->promotion != Promotion::ToBool) return computeType(info.dtype);
+  ResultType type;
+  for (const std::size_t i : elementOperands(info)) type.add(info.bound.values[i]);
+  return computeType(type.dtype());
+}
+
+std::vector<std::size_t> elementOperands(const ValueInfo& info) {
+  const PointwiseSpec* spec = specOf(info);
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < info.bound.values.size(); ++i) {
+    const SchemaArgument& argument = info.bound.op->schema.arguments[i];
+    const bool tensorOnly = !spec && info.lowering && info.lowering->types == OperandTypes::Raw;
+    if (tensorOnly ? !argument.type.starts_with("Tensor") : !isElementType(argument)) continue;
+    if (spec && result.size() == std::size_t(spec->arity)) break;
+    result.push_back(i);
+  }
+  return result;
+}
+
+const Lowering* fittingPointwise(const ValueInfo& info) {
+  if (!info.bound.op || !info.bound.op->lowering.pointwise) return nullptr;
+  ValueInfo probe = info;
+  probe.lowering = &info.bound.op->lowering;
+  return operandsGeneratable(probe) && typesCovered(probe) ? probe.lowering : nullptr;
+}
+
+const Lowering* fittingReduction(const ValueInfo& info) {
+  if (!info.bound.op || info.bound.values.empty() || !info.bound.tensorIf(0)) return nullptr;
+  const Lowering& lowering = info.bound.op->lowering;
+  const DType dtype = info.bound.tensor(0).dtype();
+  if (!lowering.reduction || !isGeneratable(dtype)) return nullptr;
+  return dtype == DType::Bool && lowering.types == OperandTypes::Numbers ? nullptr : &lowering;
+}
+
+Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t) {
+  const Tensor& self = info.bound.tensor(0);
+  Value dim;
+  for (std::size_t i = 0; i < info.bound.values.size(); ++i)
+    if (info.bound.op->schema.arguments[i].name == "dim") dim = info.bound.values[i];
+  KERF_TRY(const ReducedDims dims, reducedDims(info.bound, self, dim, keepsDimensions(info)));
+  return dims.reduced;
+}
+
+bool keepsDimensions(const ValueInfo& info) {
+  for (std::size_t i = 0; i < info.bound.values.size(); ++i)
+    if (info.bound.op->schema.arguments[i].name == "keepdim") return info.bound.boolean(i);
+  return false;
+}
+
+}  // namespace kerf::inline lower

@@ -1,0 +1,19 @@
+// Whether an op's lowering fits one call, and what a generated kernel needs to know of the call's operands.
+#pragma once
+
+#include "engine/lower/value_table.h"
+
+namespace kerf::inline lower {
+
+/// The op's lowering; null when it has none of this kind, or does not cover the call's arguments or types.
+const Lowering* fittingPointwise(const ValueInfo& info);
+const Lowering* fittingReduction(const ValueInfo& info);
+/// The type in which a pointwise op computes (float32 for half types).
+DType computeTypeOf(const ValueInfo& info);
+/// Schema positions of the element operands (tensors and numbers), in order.
+std::vector<std::size_t> elementOperands(const ValueInfo& info);
+/// Dimensions that a reduction removes.
+Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t rank);
+bool keepsDimensions(const ValueInfo& info);
+
+}  // namespace kerf::inline lower

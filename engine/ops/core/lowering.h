@@ -1,0 +1,31 @@
+// Lowering: how an op becomes loop IR: one expression per element, or per reduced element. An op without one runs as an
+// extern kernel.
+#pragma once
+
+#include <cstdint>
+
+namespace kerf::inline ops {
+
+struct PointwiseCall;
+struct ReductionCall;
+
+/// Which types of operands a lowering is right for.
+enum class OperandTypes : std::uint8_t {
+  Any,      ///< floats, integers and bool, in the promoted type
+  Numbers,  ///< floats and integers
+  Floats,
+  Integers,  ///< integers and bool
+  Raw,       ///< operands keep their own (compute) types
+};
+
+struct Lowering {
+  int (*pointwise)(const PointwiseCall&) = nullptr;  ///< one of the two, or neither: no lowering
+  int (*reduction)(const ReductionCall&) = nullptr;
+  OperandTypes types = OperandTypes::Any;
+  int cost = 0;   ///< of a pointwise one, as ExprOpInfo::cost
+  int items = 1;  ///< of a reduction: 1, or the length of the tuple it returns
+
+  explicit operator bool() const { return pointwise != nullptr || reduction != nullptr; }
+};
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,28 @@
+// OpFacts: columns of the op table that the overloads of an op share, written beside the op's rows in its own folder.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/ops/core/lowering.h"
+
+namespace kerf::inline ops {
+
+struct OpFacts {
+  const char* op;  ///< "aten::add": every overload; "aten::add.Scalar": that one
+  Lowering lowering = {};
+};
+
+using OpFactRows = std::span<const OpFacts>;
+
+constexpr OpFacts pointwiseLowering(const char* op, OperandTypes types, int (*build)(const PointwiseCall&), int cost) {
+  return {.op = op, .lowering = {.pointwise = build, .types = types, .cost = cost}};
+}
+constexpr OpFacts reductionLowering(const char* op, OperandTypes types, int (*build)(const ReductionCall&), int items) {
+  return {.op = op, .lowering = {.reduction = build, .types = types, .items = items}};
+}
+
+/// Every table of facts of every folder; op_table.cpp lists them.
+std::vector<OpFactRows> opFactTables();
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,29 @@
+// The shape reading of the op table.
+
+#include "engine/ops/core/op_call.h"
+#include "engine/ops/higher_order/higher_order.h"
+#include "engine/ops/python/python_level.h"
+
+namespace kerf::inline ops {
+namespace {
+
+class ShapeOps : public OpCaller {
+ public:
+  Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
+    if (!findOp(target) && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
+    return inferShapes(target, args, kwargs);
+  }
+  Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
+                                const SubgraphCaller& subgraphs) const override {
+    return callHigherOrderOp(target.text, args, kwargs, subgraphs, *this, true);
+  }
+};
+
+}  // namespace
+
+const OpCaller& shapeOps() {
+  static const ShapeOps instance;
+  return instance;
+}
+
+}  // namespace kerf::inline ops

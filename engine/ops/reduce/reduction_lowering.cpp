@@ -1,0 +1,69 @@
+// Reductions. Float sums accumulate in float64 and round once, which is at least as exact as eager's cascade sum.
+#include "engine/ops/core/lowering_calls.h"
+#include "engine/ops/reduce/families.h"
+
+namespace kerf::inline ops {
+namespace {
+
+using Call = const ReductionCall&;
+using enum ExprOp;
+using enum OperandTypes;
+
+/// The type in which sums and products accumulate.
+DType accumulator(Call c) { return isFloating(c.dtype) ? DType::Float64 : c.dtype; }
+
+/// The element as eager sees it after `dtype=`: rounded to the result's type first.
+int sumElement(Call c) { return c.b.convert(c.b.convert(c.element, c.dtype), accumulator(c)); }
+
+template <ExprOp Op>
+int accumulate(Call c) {
+  return c.reduce(Op, sumElement(c));
+}
+int mean(Call c) { return c.b.binary(Div, accumulate<ReduceSum>(c), c.b.constant(c.count, DType::Float64)); }
+
+template <ExprOp Op>
+int extremum(Call c) {
+  return c.reduce(Op, c.b.convert(c.element, computeType(c.b.dtype(c.element))));
+}
+template <ExprOp Op>
+int truth(Call c) {
+  return c.reduce(Op, c.b.convert(c.element, DType::Bool));
+}
+
+int meanOf(Call c, int wide) {
+  return c.b.binary(Div, c.reduce(ReduceSum, wide), c.b.constant(c.count, DType::Float64));
+}
+/// Two passes: the mean, then the squared distances from it.
+int variance(Call c) {
+  const int wide = c.b.convert(c.element, DType::Float64);
+  const int distance = c.b.binary(Sub, wide, meanOf(c, wide));
+  const int squares = c.reduce(ReduceSum, c.b.binary(Mul, distance, distance));
+  const std::size_t position = c.bound.position("correction");
+  const double correction = c.bound.none(position) ? 1 : c.bound.number(position);
+  return c.b.binary(Div, squares, c.b.constant(std::max(0.0, c.count - correction), DType::Float64));
+}
+int standardDeviation(Call c) { return c.b.unary(Sqrt, variance(c)); }
+template <int (*Spread)(Call)>
+int spreadAndMean(Call c) {
+  return c.item == 0 ? Spread(c) : meanOf(c, c.b.convert(c.element, DType::Float64));
+}
+
+constexpr OpFacts rows[] = {
+    reductionLowering("aten::sum", Any, accumulate<ReduceSum>, 1),
+    reductionLowering("aten::prod", Any, accumulate<ReduceProd>, 1),
+    reductionLowering("aten::mean", Any, mean, 1),
+    reductionLowering("aten::amax", Numbers, extremum<ReduceMax>, 1),
+    reductionLowering("aten::amin", Numbers, extremum<ReduceMin>, 1),
+    reductionLowering("aten::any", Any, truth<ReduceAny>, 1),
+    reductionLowering("aten::all", Any, truth<ReduceAll>, 1),
+    reductionLowering("aten::var.correction", Any, variance, 1),
+    reductionLowering("aten::std.correction", Any, standardDeviation, 1),
+    reductionLowering("aten::var_mean.correction", Any, spreadAndMean<variance>, 2),
+    reductionLowering("aten::std_mean.correction", Any, spreadAndMean<standardDeviation>, 2),
+};
+
+}  // namespace
+
+OpFactRows reductionLowerings() { return rows; }
+
+}  // namespace kerf::inline ops
