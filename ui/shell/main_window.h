@@ -90,6 +90,7 @@ class MainWindow : public QMainWindow {
   std::vector<ActionSpec> viewActions();
   std::vector<ActionSpec> goActions();
   std::vector<ActionSpec> runActions();
+  std::vector<ActionSpec> bisectActions();
   void buildMenus();
   void buildToolBar();
   void buildStatusBar();

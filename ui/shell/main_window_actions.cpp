@@ -84,18 +84,6 @@ std::vector<ActionSpec> MainWindow::runActions() {
          raisePanel("accuracy");
          m_accuracy->run();
        }},
-      {"bisectNode",
-       tr("Bisect by &node"),
-       {},
-       "Ctrl+B",
-       tr("Find the node at which the compiled result leaves the reference"),
-       [this] { bisect(workbench::BisectRequest::By::Node); }},
-      {"bisectPass",
-       tr("Bisect by &pass"),
-       {},
-       "Ctrl+Shift+B",
-       tr("Find the pass that makes the compiled result leave the reference"),
-       [this] { bisect(workbench::BisectRequest::By::Pass); }},
       {"minify", tr("&Minify"), "minify", "Ctrl+M", tr("Cut the failing graph down to the smallest that still fails"),
        [this] {
          raisePanel("minify");
@@ -115,11 +103,27 @@ std::vector<ActionSpec> MainWindow::runActions() {
       {"about", tr("&About Kerf Studio"), {}, {}, {}, [this] { showAbout(); }}};
 }
 
+std::vector<ActionSpec> MainWindow::bisectActions() {
+  return {{"bisectNode",
+           tr("Bisect by &node"),
+           {},
+           "Ctrl+B",
+           tr("Find the node at which the compiled result leaves the reference"),
+           [this] { bisect(workbench::BisectRequest::By::Node); }},
+          {"bisectPass",
+           tr("Bisect by &pass"),
+           {},
+           "Ctrl+Shift+B",
+           tr("Find the pass that makes the compiled result leave the reference"),
+           [this] { bisect(workbench::BisectRequest::By::Pass); }}};
+}
+
 void MainWindow::buildActions() {
   m_actions->add(fileActions());
   m_actions->add(viewActions());
   m_actions->add(goActions());
   m_actions->add(runActions());
+  m_actions->add(bisectActions());
 }
 
 void MainWindow::buildMenus() {

@@ -37,6 +37,13 @@ class Screenshot : public QObject {
  private:
   void poll();
   bool nextStep();
+  void compare();
+  void bisect();
+  void minify();
+  void showPass();
+  void select();
+  void arrange();
+  void moveView();
   void shoot();
 
   MainWindow& m_window;
@@ -44,7 +51,7 @@ class Screenshot : public QObject {
   QTimer m_timer;
   QString m_problem;
   int m_quiet = 0;
-  int m_step = 0;
+  std::size_t m_step = 0;
   QImage m_last;  ///< the picture taken before
   int m_pictures = 0;
 };
