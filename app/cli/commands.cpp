@@ -9,7 +9,7 @@ namespace {
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
     addDemo,   addImport, addLs,     addShow,        addPasses, addDiff,  addRun,    addCompare,
-    addBisect, addMinify, addExport, addConformance, addOps,    addBench, addStudio,
+    addBisect, addMinify, addExport, addConformance, addOps,    addBench, addStudio, addWorker,
 };
 
 }  // namespace

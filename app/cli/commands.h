@@ -22,5 +22,6 @@ void addPasses(CommandLine& line);
 void addRun(CommandLine& line);
 void addShow(CommandLine& line);
 void addStudio(CommandLine& line);
+void addWorker(CommandLine& line);
 
 }  // namespace kerf::cli

@@ -23,6 +23,7 @@ class NodesPanel;
 class PassesPanel;
 class RecordPanel;
 class SourcePanel;
+class StorePanel;
 class TimelinePanel;
 }  // namespace kerf::ui::inline panels
 
@@ -52,7 +53,7 @@ class MainWindow : public QMainWindow {
   bool idle() const;
   void setTheme(const QString& mode);
   /// Brings a bottom panel to the front: "nodes", "source", "accuracy", "minify", "kernels", "fusion", "timeline",
-  /// "record".
+  /// "record", "store".
   void raisePanel(const QString& name);
   /// Leaves out what differs from run to run (times), for screenshots.
   void setDeterministic();
@@ -70,6 +71,7 @@ class MainWindow : public QMainWindow {
   RecordPanel& recordPanel() { return *m_record; }
   NodesPanel& nodesPanel() { return *m_nodes; }
   SourcePanel& sourcePanel() { return *m_source; }
+  StorePanel& storePanel() { return *m_store; }
   SearchBox& searchBox() { return *m_search; }
   Banner& banner() { return *m_banner; }
 
@@ -88,6 +90,7 @@ class MainWindow : public QMainWindow {
   std::vector<ActionSpec> viewActions();
   std::vector<ActionSpec> goActions();
   std::vector<ActionSpec> runActions();
+  std::vector<ActionSpec> bisectActions();
   void buildMenus();
   void buildToolBar();
   void buildStatusBar();
@@ -111,6 +114,7 @@ class MainWindow : public QMainWindow {
   void showZoom();
   void updateEnabled();
   void step(int offset);
+  void bisect(workbench::BisectRequest::By by);
   void toggleTheme();
 
   Preferences m_preferences;
@@ -132,6 +136,7 @@ class MainWindow : public QMainWindow {
   RecordPanel* m_record = nullptr;
   NodesPanel* m_nodes = nullptr;
   SourcePanel* m_source = nullptr;
+  StorePanel* m_store = nullptr;
   QMenu* m_recentMenu = nullptr;
   QLabel* m_busy = nullptr;
   QLabel* m_zoom = nullptr;

@@ -60,7 +60,7 @@ std::span<const ColumnSource> opColumnSources() {
 }
 
 std::string_view columnSourceName(ColumnSource source) {
-  constexpr std::string_view names[] = {"-", "own", "program", "base", "trait"};
+  constexpr std::string_view names[] = {"", "own", "program", "base", "trait"};
   return names[std::size_t(source)];
 }
 

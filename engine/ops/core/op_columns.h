@@ -28,7 +28,7 @@ std::span<const OpColumn> opColumns();
 /// Null for unknown names.
 const OpColumn* findOpColumn(std::string_view name);
 std::span<const ColumnSource> opColumnSources();
-/// "-", "own", "program", "base", "trait".
+/// "own", "program", "base", "trait"; empty for Missing.
 std::string_view columnSourceName(ColumnSource source);
 
 }  // namespace kerf::inline ops
