@@ -6,13 +6,15 @@
 #include <memory>
 #include <optional>
 
-#include "app/cli/bench_cases.h"
-#include "app/cli/bench_graphs.h"
-#include "app/cli/bench_ops.h"
+#include "app/bench/cases.h"
+#include "app/cli/bench_tables.h"
+#include "app/cli/interrupts.h"
 #include "engine/support/recordings.h"
 
 namespace kerf::cli {
 namespace {
+
+using namespace kerf::bench;
 
 using Clock = std::chrono::steady_clock;
 
@@ -143,11 +145,11 @@ Result<int> bench(Context& context, const Options& options) {
     GraphBenchOptions graphs = options.graphs;
     graphs.repeats = options.repeats;
     graphs.filter = options.filter;
-    KERF_TRY(const auto rows, benchGraphs(graphs, context.stop()));
+    KERF_TRY(const auto rows, benchGraphs(graphs, interruptToken()));
     printGraphTimes(rows, context.json);
     return 0;
   }
-  if (options.ops) return runOpBench(options.filter, options.repeats, context.json, context.stop());
+  if (options.ops) return printOpTimes(options.filter, options.repeats, context.json, interruptToken());
   if (options.list) {
     listCases(context);
     return 0;
@@ -159,7 +161,7 @@ Result<int> bench(Context& context, const Options& options) {
   bool over = false;
   for (const auto& entry : benchCases()) {
     if (entry.name.find(options.filter) == std::string::npos) continue;
-    KERF_TRY(const Outcome outcome, runCase(entry, options, context.stop()));
+    KERF_TRY(const Outcome outcome, runCase(entry, options, interruptToken()));
     over |= outcome.over();
     if (context.json)
       rows.push_back(toJson(outcome));

@@ -1,83 +1,55 @@
 // kerf bisect GRAPH --by pass|node: where a difference begins.
+#include <fmt/ranges.h>
+
 #include "app/cli/commands.h"
-#include "app/cli/compare_graph.h"
-#include "app/cli/divergence_child.h"
-#include "app/cli/pass_bisection.h"
-#include "app/cli/symbols.h"
+#include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
 
 namespace {
 
+using By = BisectRequest::By;
+
 struct BisectArguments {
-  std::string graph, by;
-  std::vector<std::string> plants, symbols;
-  double tolerance = 1e-3, timeout = 60;
+  BisectRequest request;
+  std::string by;
 };
 
-Result<EngineOracleOptions> optionsFor(const BisectArguments& arguments) {
-  EngineOracleOptions options;
-  KERF_TRY(options.compile.faults, parsePlants(arguments.plants));
-  options.compare.tolerance = arguments.tolerance;
-  options.limits.timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout * 1000));
-  return options;
-}
-
-Json resultJson(const BisectArguments& arguments, const std::vector<std::string>& culprits, const std::string& note) {
-  return {{"graph", arguments.graph}, {"by", arguments.by}, {"culprits", culprits}, {"note", note}};
-}
-
-void printResult(const BisectArguments& arguments, const std::vector<std::string>& culprits, const std::string& note) {
-  for (const auto& name : culprits) fmt::print("the fault begins at {} {}\n", arguments.by, name);
-  if (!note.empty()) fmt::print("{}\n", note);
-}
-
-Result<int> byNode(Context& context, const BisectArguments& arguments, const Candidate& candidate) {
-  KERF_TRY(const auto options, optionsFor(arguments));
-  KERF_TRY(const auto report, divergenceInChild(candidate, options, context.stop()));
-  std::vector<std::string> culprits;
-  for (const auto& node : report.nodes) {
-    if (node.firstBad) culprits.push_back(node.node);
+Json bisectionJson(const BisectArguments& arguments, const Bisection& bisection) {
+  Json object{{"graph", arguments.request.graph.text},
+              {"by", arguments.by},
+              {"culprits", bisection.culprits},
+              {"note", bisection.note}};
+  if (arguments.request.by == By::Node) {
+    object["nodes_compared"] = bisection.nodesCompared;
+    return object;
   }
-  std::string note = report.failure;
-  if (culprits.empty() && note.empty()) note = "no node differs";
-  auto object = resultJson(arguments, culprits, note);
-  object["nodes_compared"] = report.nodes.size();
-  if (context.json)
-    printJson(object);
-  else
-    printResult(arguments, culprits, note);
-  return culprits.empty() && report.failure.empty() ? 0 : 1;
+  object["trials"] = Json::array();
+  for (const auto& trial : bisection.trials)
+    object["trials"].push_back({{"enabled", trial.enabled}, {"same", trial.same}, {"detail", trial.detail}});
+  return object;
 }
 
-Result<int> byPass(Context& context, const BisectArguments& arguments, const Candidate& candidate) {
-  KERF_TRY(const auto options, optionsFor(arguments));
-  KERF_TRY(const auto bisection, bisectPasses(candidate, options, context.stop()));
-  std::vector<std::string> culprits;
-  if (!bisection.culprit.empty()) culprits.push_back(bisection.culprit);
-  auto object = resultJson(arguments, culprits, bisection.note);
-  object["trials"] = Json::array();
+void printBisection(const BisectArguments& arguments, const Bisection& bisection) {
   TextTable table({"passes on", "verdict"});
   for (const auto& trial : bisection.trials) {
-    object["trials"].push_back({{"enabled", trial.enabled}, {"same", trial.same}, {"detail", trial.detail}});
     table.add({trial.enabled.empty() ? "(none)" : fmt::format("{}", fmt::join(trial.enabled, ", ")),
                trial.same ? "same" : "DIFFERENT: " + trial.detail});
   }
-  if (context.json) {
-    printJson(object);
-  } else {
-    fmt::print("{}", table.text());
-    printResult(arguments, culprits, bisection.note);
-  }
-  return bisection.trials.back().same ? 0 : 1;
+  if (!bisection.trials.empty()) fmt::print("{}", table.text());
+  for (const auto& name : bisection.culprits) fmt::print("the fault begins at {} {}\n", arguments.by, name);
+  if (!bisection.note.empty()) fmt::print("{}\n", bisection.note);
 }
 
-Result<int> runBisect(Context& context, const BisectArguments& arguments) {
-  KERF_TRY(auto source, resolveGraph(context, arguments.graph, arguments.symbols));
-  KERF_TRY(auto inputs, prepareToRun(source));
-  const Candidate candidate{source.graph().module, std::move(inputs)};
-  return arguments.by == "pass" ? byPass(context, arguments, candidate) : byNode(context, arguments, candidate);
+Result<int> runBisect(Context& context, BisectArguments arguments) {
+  arguments.request.by = arguments.by == "pass" ? By::Pass : By::Node;
+  KERF_TRY(const auto bisection, context.perform(arguments.request));
+  if (context.json)
+    printJson(bisectionJson(arguments, bisection));
+  else
+    printBisection(arguments, bisection);
+  return bisection.different ? 1 : 0;
 }
 
 }  // namespace
@@ -87,20 +59,15 @@ void addBisect(CommandLine& line) {
                            "  kerf bisect repro.py --by node --plant relu=accuracy\n"
                            "  kerf bisect c3/g1 --by pass --plant pass:cse=accuracy");
   auto arguments = std::make_shared<BisectArguments>();
-  command.add_option("GRAPH", arguments->graph, "Path or store id")->required();
+  auto& request = arguments->request;
+  command.add_option("GRAPH", request.graph.text, "Path or store id")->required();
   command.add_option("--by", arguments->by, "pass: passes enabled one after the other; node: every node compared")
       ->check(CLI::IsMember({"pass", "node"}))
       ->required();
-  command.add_option("--plant", arguments->plants, "Plant a fault in the compiled side, as for `kerf compare`")
-      ->type_name("FAULT")
-      ->allow_extra_args(false);
-  command.add_option("--tol", arguments->tolerance, "Tolerance of same()")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--timeout", arguments->timeout, "Seconds one comparison may take")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  addSymbolOption(command, arguments->symbols);
+  addPlantOption(command, request.plants, "Plant a fault in the compiled side, as for `kerf compare`");
+  addToleranceOption(command, request.tolerance, "Tolerance of same()");
+  addTimeoutOption(command, request.timeout, "Seconds one comparison may take");
+  addSymbolOption(command, request.graph.symbols);
   line.onRun(command, [arguments](Context& context) { return runBisect(context, *arguments); });
 }
 

@@ -8,8 +8,8 @@ namespace {
 
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
-    addDemo,    addImport, addLs,     addShow,   addPasses,      addDiff,  addRun,
-    addCompare, addBisect, addMinify, addExport, addConformance, addBench, addStudio,
+    addDemo,   addImport, addLs,     addShow,        addPasses, addDiff,  addRun,    addCompare,
+    addBisect, addMinify, addExport, addConformance, addOps,    addBench, addStudio, addWorker,
 };
 
 }  // namespace

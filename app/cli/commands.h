@@ -17,9 +17,11 @@ void addExport(CommandLine& line);
 void addImport(CommandLine& line);
 void addLs(CommandLine& line);
 void addMinify(CommandLine& line);
+void addOps(CommandLine& line);
 void addPasses(CommandLine& line);
 void addRun(CommandLine& line);
 void addShow(CommandLine& line);
 void addStudio(CommandLine& line);
+void addWorker(CommandLine& line);
 
 }  // namespace kerf::cli

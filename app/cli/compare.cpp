@@ -1,31 +1,19 @@
 // kerf compare GRAPH: same_two_models: the compiled graph against the interpreter, both measured against fp64.
 #include "app/cli/commands.h"
-#include "app/cli/compare_graph.h"
-#include "app/cli/model_runs.h"
-#include "app/cli/symbols.h"
+#include "app/cli/comparison_report.h"
+#include "app/cli/options.h"
 
 namespace kerf::cli {
 
 namespace {
 
-struct CompareArguments {
-  std::string graph;
-  CompareSettings settings;
-  double timeout = 60;
-  std::vector<std::string> symbols;
-};
-
-Result<int> runCompare(Context& context, CompareArguments arguments) {
-  KERF_CHECK(checkBackend(arguments.settings.backend, false));
-  arguments.settings.timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout * 1000));
-  KERF_CHECK(parsePlants(arguments.settings.plants));
-  KERF_TRY(auto source, resolveGraph(context, arguments.graph, arguments.symbols));
-  KERF_TRY(const auto outcome, compareGraph(context, source, arguments.settings));
+Result<int> runCompare(Context& context, const CompareRequest& request) {
+  KERF_TRY(const auto comparison, context.perform(request));
   if (context.json)
-    printJson(compareJson(arguments.graph, arguments.settings, outcome));
+    printJson(comparisonJson(request, comparison));
   else
-    printComparison(outcome, context.verbose);
-  return outcome.good() ? 0 : 1;
+    printComparison(comparison, request.depth, context.verbose);
+  return comparison.good() ? 0 : 1;
 }
 
 }  // namespace
@@ -36,25 +24,19 @@ void addCompare(CommandLine& line) {
                "  kerf compare repro.py\n"
                "  kerf compare c3/g1 --nodes --json\n"
                "  kerf compare repro.py --plant relu=accuracy --nodes");
-  auto arguments = std::make_shared<CompareArguments>();
-  auto& settings = arguments->settings;
-  command.add_option("GRAPH", arguments->graph, "Path or store id")->required();
-  command.add_option("--backend", settings.backend, "llvm or cuda")->capture_default_str();
-  command.add_option("--tol", settings.tolerance, "Tolerance of same() (PyTorch's repro_tolerance)")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_flag("--nodes", settings.nodes, "Also compare every node, worst first, and mark where the fault starts");
-  command
-      .add_option("--plant", settings.plants,
-                  "Plant a fault in the compiled side: OP=KIND or pass:NAME=KIND, KIND one "
-                  "of accuracy, compile_error, runtime_error, crash, hang, flaky:P")
-      ->type_name("FAULT")
-      ->allow_extra_args(false);
-  command.add_option("--timeout", arguments->timeout, "Seconds the compiled side may take")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  addSymbolOption(command, arguments->symbols);
-  line.onRun(command, [arguments](Context& context) { return runCompare(context, *arguments); });
+  auto request = std::make_shared<CompareRequest>();
+  command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
+  command.add_option("--backend", request->backend, "llvm or cuda")->capture_default_str();
+  addToleranceOption(command, request->tolerance, "Tolerance of same() (PyTorch's repro_tolerance)");
+  command.add_flag_callback(
+      "--nodes", [request] { request->depth = CompareRequest::Depth::Nodes; },
+      "Also compare every node, worst first, and mark where the fault starts");
+  addPlantOption(command, request->plants,
+                 "Plant a fault in the compiled side: OP=KIND or pass:NAME=KIND, KIND one "
+                 "of accuracy, compile_error, runtime_error, crash, hang, flaky:P");
+  addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
+  addSymbolOption(command, request->graph.symbols);
+  line.onRun(command, [request](Context& context) { return runCompare(context, *request); });
 }
 
 }  // namespace kerf::cli

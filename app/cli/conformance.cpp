@@ -1,40 +1,77 @@
 // kerf conformance PATH: recorded answers of PyTorch replayed through Kerf.
 #include "app/cli/commands.h"
-#include "app/cli/recorded_calls_report.h"
 #include "app/cli/text_table.h"
-#include "engine/accuracy/same_cases.h"
 
 namespace kerf::cli {
 
 namespace {
 
-Result<int> replaySameCases(Context& context, const std::string& path) {
-  const auto start = std::chrono::steady_clock::now();
-  KERF_TRY(const auto report, checkSameCases(path));
-  const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
-  if (context.json) {
-    Json mismatches = Json::array();
-    for (const auto& miss : report.mismatches)
-      mismatches.push_back({{"id", miss.id}, {"expected", miss.expected}, {"got", miss.got}, {"reason", miss.reason}});
-    printJson({{"kind", "same"},
-               {"cases", report.cases},
-               {"agreed", report.agreed},
-               {"mismatches", std::move(mismatches)},
-               {"elapsed_ms", double(time.count()) / 1e6}});
-    return report.agreed == report.cases ? 0 : 1;
-  }
-  for (const auto& miss : report.mismatches) {
+Json sameJson(const ConformanceAnswer& answer) {
+  Json mismatches = Json::array();
+  for (const auto& miss : answer.mismatches)
+    mismatches.push_back({{"id", miss.id}, {"expected", miss.expected}, {"got", miss.got}, {"reason", miss.reason}});
+  return {{"kind", "same"},
+          {"cases", answer.cases},
+          {"agreed", answer.agreed},
+          {"mismatches", std::move(mismatches)},
+          {"elapsed_ms", milliseconds(answer.time)}};
+}
+
+void printSame(const ConformanceAnswer& answer, bool) {
+  for (const auto& miss : answer.mismatches) {
     fmt::print("{}: recorded {}, Kerf says {}{}\n", miss.id, miss.expected ? "same" : "different",
                miss.got ? "same" : "different", miss.reason.empty() ? "" : " (" + miss.reason + ")");
   }
-  fmt::print("same(): {} of {} recorded answers agree, {}\n", report.agreed, report.cases, durationText(time));
-  return report.agreed == report.cases ? 0 : 1;
+  fmt::print("same(): {} of {} recorded answers agree, {}\n", answer.agreed, answer.cases, durationText(answer.time));
 }
 
+Json callsJson(const ConformanceAnswer& answer) {
+  Json overloads = Json::array();
+  for (const auto& row : answer.overloads) {
+    overloads.push_back({{"op", row.op},
+                         {"passed", row.passed},
+                         {"failed", row.failed},
+                         {"unsupported", row.unsupported},
+                         {"failures", row.failures}});
+  }
+  return {{"kind", "calls"},
+          {"cases", answer.cases},
+          {"agreed", answer.agreed},
+          {"failed", answer.failed},
+          {"unsupported", answer.unsupported},
+          {"complete_overloads", answer.completeOverloads},
+          {"overloads", std::move(overloads)},
+          {"elapsed_ms", milliseconds(answer.time)}};
+}
+
+void printCalls(const ConformanceAnswer& answer, bool verbose) {
+  TextTable table({"op", "passed", "failed", "unsupported"});
+  for (const auto& row : answer.overloads) {
+    if (row.complete() && !verbose) continue;
+    table.add({row.op, std::to_string(row.passed), std::to_string(row.failed), std::to_string(row.unsupported)});
+  }
+  fmt::print("{}", table.text());
+  for (const auto& row : answer.overloads)
+    for (const auto& failure : row.failures) fmt::print("{}: {}\n", row.op, failure);
+  fmt::print("{} calls agree, {} differ, {} are of unsupported ops; {} of {} overloads complete, {}\n", answer.agreed,
+             answer.failed, answer.unsupported, answer.completeOverloads, answer.overloads.size(),
+             durationText(answer.time));
+}
+
+struct ConformanceReportForm {
+  Json (*json)(const ConformanceAnswer&);
+  void (*print)(const ConformanceAnswer&, bool verbose);
+};
+constexpr ConformanceReportForm reportForms[] = {{sameJson, printSame}, {callsJson, printCalls}};  // by Kind
+
 Result<int> runConformance(Context& context, const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return fail(ErrorCode::NotFound, "{} does not exist", path);
-  return holdsSameCases(path) ? replaySameCases(context, path) : replayRecordedCalls(context, path);
+  KERF_TRY(const auto answer, context.perform(ConformanceRequest{path}));
+  const auto& form = reportForms[std::size_t(answer.kind)];
+  if (context.json)
+    printJson(form.json(answer));
+  else
+    form.print(answer, context.verbose);
+  return answer.agreed == answer.cases ? 0 : 1;
 }
 
 }  // namespace

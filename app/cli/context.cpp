@@ -7,26 +7,43 @@
 
 namespace kerf::cli {
 
-Result<Store*> Context::store() {
-  if (!m_store) {
-    KERF_TRY(auto opened, Store::open(storePath.empty() ? Store::defaultPath() : std::filesystem::path(storePath)));
-    m_store = std::make_unique<Store>(std::move(opened));
-  }
-  return m_store.get();
+namespace {
+
+constexpr std::string_view prefixes[] = {"kerf: warning: ", "", "kerf: warning: "};  // by NoteEvent::Weight
+
+void showNote(const NoteEvent& note, Progress& progress, bool verbose) {
+  if (note.weight == NoteEvent::Weight::Detail && !verbose) return;
+  progress.finish();
+  fmt::print(stderr, "{}{}\n", prefixes[std::size_t(note.weight)], note.text);
 }
 
-Result<Store*> Context::storeIfUsable() {
-  auto opened = store();
-  if (opened || !storePath.empty() || opened.error().code != ErrorCode::Environment) return opened;
-  warn(fmt::format("results are not stored: {}", opened.error().text()));
-  return nullptr;
+}  // namespace
+
+Workbench& Context::bench() {
+  if (!m_bench) m_bench = std::make_unique<Workbench>(WorkbenchOptions{storePath});
+  return *m_bench;
 }
 
-std::stop_token Context::stop() { return interruptToken(); }
+Job Context::job(Progress& progress, std::function<void(const JobEvent&)> own) const {
+  const auto show = [&progress, own = std::move(own), loud = verbose](const JobEvent& event) {
+    if (const auto* step = std::get_if<ProgressEvent>(&event))
+      progress.fraction(step->what, step->done);
+    else if (const auto* note = std::get_if<NoteEvent>(&event))
+      showNote(*note, progress, loud);
+    else if (own)
+      own(event);
+  };
+  return {show, interruptToken()};
+}
 
 void printJson(const Json& object) {
   const auto text = object.dump(2, ' ', false, Json::error_handler_t::replace);
   fmt::print(stdout, "{}\n", text);
+}
+
+void printJsonLine(const Json& object) {
+  fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
+  std::fflush(stdout);
 }
 
 Json number(double value) {
@@ -35,6 +52,8 @@ Json number(double value) {
   return value;
 }
 
-void warn(const std::string& message) { fmt::print(stderr, "kerf: warning: {}\n", message); }
+Json orNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+double milliseconds(std::chrono::nanoseconds time) { return double(time.count()) / 1e6; }
 
 }  // namespace kerf::cli

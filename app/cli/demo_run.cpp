@@ -1,13 +1,16 @@
 #include "app/cli/demo_run.h"
 
+#include <algorithm>
 #include <cstdio>
 
-#include "app/cli/output_file.h"
-#include "app/cli/pass_runs.h"
-#include "app/cli/progress.h"
+#include <fmt/ranges.h>
+
+#include "app/cli/comparison_report.h"
+#include "app/cli/interrupts.h"
+#include "app/cli/pass_table.h"
 #include "app/cli/studio_program.h"
 #include "app/cli/text_table.h"
-#include "engine/ir/printer.h"
+#include "app/workbench/output_file.h"
 
 namespace kerf::cli {
 
@@ -18,17 +21,8 @@ using namespace std::chrono_literals;
 constexpr std::string_view plant = "relu=accuracy";
 constexpr auto screenshotTime = 120s;
 
-std::string reportTable(const CompareOutcome& outcome) {
-  TextTable table({"output", "verdict", "max abs error", "ratio to limit", "RMSE compiled", "RMSE interpreter"});
-  for (const auto& row : outcome.report.outputs) {
-    table.add({row.name, row.same ? "same" : "DIFFERENT", figure(row.maxAbsError), figure(row.ratioToLimit),
-               figure(row.rmseRes), figure(row.rmseRef)});
-  }
-  return table.text();
-}
-
-std::int64_t differing(const CompareOutcome& outcome) {
-  return std::ranges::count_if(outcome.report.outputs, [](const OutputVerdict& row) { return !row.same; });
+std::int64_t differing(const Comparison& comparison) {
+  return std::ranges::count(comparison.outputs, false, &OutputRow::same);
 }
 
 }  // namespace
@@ -62,7 +56,7 @@ Result<Json> DemoRun::run() {
   KERF_CHECK(takeScreenshot());
   KERF_CHECK(writeReport());
   const std::chrono::nanoseconds time = std::chrono::steady_clock::now() - start;
-  m_json["elapsed_ms"] = double(time.count()) / 1e6;
+  m_json["elapsed_ms"] = milliseconds(time);
   if (!m_context.json)
     fmt::print("\nDone in {}. The report is {}\n", durationText(time), (m_folder / "report.md").string());
   return m_json;
@@ -70,61 +64,55 @@ Result<Json> DemoRun::run() {
 
 Result<void> DemoRun::importSample() {
   heading("Import", fmt::format("kerf import {}", m_samplePath.string()));
-  KERF_TRY(m_sample, resolveGraph(m_context, m_samplePath.string()));
-  KERF_TRY(auto* store, m_context.store());
-  KERF_TRY(m_sample.graphId, storedGraphId(*store, m_sample));
-  KERF_CHECK(m_sample.graph().annotateShapes());
-  const auto& graph = m_sample.graph();
-  say(fmt::format("{} from torch {}: {}, {}, {}", m_sample.capture.kind, m_sample.capture.torchVersion,
-                  counted(std::ssize(graph.module.graph.order()), "node"), counted(std::ssize(graph.inputs), "input"),
-                  counted(std::ssize(graph.storages), "storage")));
+  KERF_TRY(const auto imported, m_context.perform(ImportRequest{m_samplePath.string()}));
+  const auto& capture = imported.captures.at(0);
+  const auto& graph = capture.graphs.at(0);
+  say(fmt::format("{} from torch {}: {}, {}, {}", capture.kind, capture.torchVersion, counted(graph.nodes, "node"),
+                  counted(graph.inputs, "input"), counted(graph.storages, "storage")));
   m_json["sample"] = m_samplePath.string();
-  m_json["nodes"] = graph.module.graph.size();
+  m_json["nodes"] = graph.nodes;
   return {};
 }
 
 Result<void> DemoRun::showPasses() {
   heading("Passes", fmt::format("kerf passes {}", m_samplePath.string()));
-  KERF_TRY(const auto records, recordPasses(m_sample.graph().module));
-  TextTable table({"pass", "stage", "nodes before", "after", "time", "changed"});
-  for (const auto& record : records) {
-    table.add({record.name, record.stage, std::to_string(record.nodesBefore), std::to_string(record.nodesAfter),
-               durationText(record.time), record.changed ? "yes" : ""});
-  }
-  block(table.text());
-  m_json["passes"] = records.size();
+  KERF_TRY(const auto trace, m_context.perform(PassesRequest{{m_samplePath.string()}}));
+  block(passTable(trace.passes, PassRows::All));
+  m_json["passes"] = trace.passes.size();
   return {};
 }
 
 Result<void> DemoRun::compile() {
   heading("Compile", fmt::format("kerf run {} --backend llvm", m_samplePath.string()));
-  KERF_TRY(const auto compiled, compileFx(m_sample.graph().module, {}, m_context.stop()));
+  KERF_TRY(const auto compiled, m_context.perform(CompileRequest{{m_samplePath.string()}}));
+  if (!compiled->error.empty()) return fail(ErrorCode::CompileFailed, "{}", compiled->error);
   TextTable kernels({"kernel", "kind", "nodes", "why"});
-  for (const auto& kernel : compiled->kernels())
+  for (const auto& kernel : compiled->kernels)
     kernels.add({kernel.name, kernel.kind, fmt::format("{}", fmt::join(kernel.nodes, " ")), kernel.reason});
   block(kernels.text());
   TextTable stages({"stage", "time"});
-  for (const auto& stage : compiled->stageTimes()) stages.add({stage.stage, durationText(stage.time)});
+  for (const auto& [stage, time] : compiled->stages)
+    stages.add({stage, durationText(std::chrono::nanoseconds(std::int64_t(time * 1e6)))});
   block(stages.text());
   const auto ofKind = [&](std::string_view kind) {
-    return std::ranges::count_if(compiled->kernels(), [&](const KernelInfo& kernel) { return kernel.kind == kind; });
+    return std::ranges::count(compiled->kernels, kind, &KernelDoc::kind);
   };
   say(fmt::format("{}, {}, {}; intermediate buffers take {} bytes instead of {}",
                   counted(ofKind("fused"), "fused kernel"), counted(ofKind("extern"), "extern kernel"),
-                  counted(ofKind("view"), "view"), compiled->plannedBytes(), compiled->unplannedBytes()));
-  m_json["kernels"] = compiled->kernels().size();
+                  counted(ofKind("view"), "view"), compiled->plannedBytes, compiled->unplannedBytes));
+  m_json["kernels"] = compiled->kernels.size();
   return {};
 }
 
 Result<void> DemoRun::compareClean() {
   heading("Compare", fmt::format("kerf compare {}", m_samplePath.string()));
-  KERF_TRY(const auto outcome, compareGraph(m_context, m_sample, {}));
-  if (!outcome.good()) {
+  KERF_TRY(const auto comparison, m_context.perform(CompareRequest{{m_samplePath.string()}}));
+  if (!comparison.good()) {
     return fail(ErrorCode::Different, "the compiled sample differs from the interpreter: {} {}",
-                counted(differing(outcome), "output"), outcome.report.failure);
+                counted(differing(comparison), "output"), comparison.failure);
   }
   say(fmt::format("{} compared: the compiled graph gives the same as the interpreter, measured against fp64 ({})",
-                  counted(std::ssize(outcome.report.outputs), "output"), durationText(outcome.time)));
+                  counted(std::ssize(comparison.outputs), "output"), durationText(comparison.time)));
   m_json["clean_same"] = true;
   return {};
 }
@@ -132,34 +120,33 @@ Result<void> DemoRun::compareClean() {
 Result<void> DemoRun::comparePlanted() {
   heading("Compare with a planted fault",
           fmt::format("kerf compare {} --plant {} --nodes", m_samplePath.string(), plant));
-  CompareSettings settings;
-  settings.plants = {std::string(plant)};
-  settings.nodes = true;
-  KERF_TRY(const auto outcome, compareGraph(m_context, m_sample, settings));
-  const auto bad = outcome.firstBad();
-  if (outcome.good() || bad.empty()) return fail(ErrorCode::Different, "the planted fault was not found");
-  block(reportTable(outcome));
-  say(fmt::format("{} of {} outputs differ; the fault begins at: {}", differing(outcome), outcome.report.outputs.size(),
+  CompareRequest request{{m_samplePath.string()}};
+  request.plants = {std::string(plant)};
+  request.depth = CompareRequest::Depth::Nodes;
+  KERF_TRY(const auto comparison, m_context.perform(request));
+  const auto bad = comparison.firstBad();
+  if (comparison.good() || bad.empty()) return fail(ErrorCode::Different, "the planted fault was not found");
+  block(outputTable(comparison));
+  say(fmt::format("{} of {} outputs differ; the fault begins at: {}", differing(comparison), comparison.outputs.size(),
                   fmt::join(bad, ", ")));
-  m_json["planted_different"] = differing(outcome);
+  m_json["planted_different"] = differing(comparison);
   m_json["first_bad"] = bad;
   return {};
 }
 
 Result<void> DemoRun::cutDown() {
-  heading("Minify",
-          fmt::format("kerf minify {} --plant {} -o {}", m_samplePath.string(), plant, (m_folder / "repro").string()));
-  MinifySettings settings;
-  settings.oracle.plants = {std::string(plant)};
-  settings.output = m_folder / "repro";
+  const auto folder = m_folder / "repro";
+  heading("Minify", fmt::format("kerf minify {} --plant {} -o {}", m_samplePath.string(), plant, folder.string()));
+  MinifyRequest request{{m_samplePath.string()}};
+  request.oracle.plants = {std::string(plant)};
+  request.output = folder.string();
   Progress progress;
-  const MinifyEvents events{[&](const MinifyProgress& now, const std::string&) {
-                              if (m_context.json || !now.step.accepted) return;
-                              progress.show(
-                                  fmt::format("  {} nodes after {} tests", now.step.size.nodes, now.step.test), true);
-                            },
-                            [](const std::string&) {}};
-  KERF_TRY(m_minified, minifyGraph(m_context, m_sample, settings, events));
+  const auto show = [&](const JobEvent& event) {
+    const auto* now = std::get_if<MinifyEvent>(&event);
+    if (m_context.json || now == nullptr || !now->accepted) return;
+    progress.show(fmt::format("  {} nodes after {} tests", now->nodes, now->tests), true);
+  };
+  KERF_TRY(m_minified, m_context.bench().perform(request, m_context.job(progress, show)));
   progress.finish();
   if (m_minified.cancelled)
     return fail(ErrorCode::Cancelled, "stopped; {} keeps what was reached", m_minified.reductionId);
@@ -168,18 +155,18 @@ Result<void> DemoRun::cutDown() {
                   m_minified.oneMinimal ? "no node can be left out" : "not proven minimal", m_minified.fingerprint));
   m_json["minified_nodes"] = m_minified.nodes;
   m_json["tests"] = m_minified.tests;
-  m_json["minify_ms"] = double(m_minified.time.count()) / 1e6;
+  m_json["minify_ms"] = milliseconds(m_minified.time);
   m_json["reduction_id"] = m_minified.reductionId;
   return {};
 }
 
 Result<void> DemoRun::showRepro() {
   heading("Repro", fmt::format("kerf show {} --format code", m_minified.reproId));
-  KERF_TRY(const auto repro, resolveGraph(m_context, m_minified.repro.string()));
-  block(printPythonCode(repro.graph().module));
+  KERF_TRY(const auto code, m_context.perform(RenderRequest{{m_minified.repro}, "code"}));
+  block(code);
   say(fmt::format("stored as {}, written to {}; a fresh process imported it and found {}", m_minified.reproId,
-                  m_minified.repro.string(), m_minified.rechecked));
-  say(fmt::format("where PyTorch is installed: python {} run", m_minified.repro.string()));
+                  m_minified.repro, m_minified.rechecked));
+  say(fmt::format("where PyTorch is installed: python {} run", m_minified.repro));
   m_json["repro_id"] = m_minified.reproId;
   m_json["repro"] = std::filesystem::absolute(m_minified.repro).string();
   return {};
@@ -198,7 +185,7 @@ Result<void> DemoRun::takeScreenshot() {
   const auto shot = runProgram(
       {studio.string(), "--screenshot", picture.string(), "--store", m_context.storePath, "--compare", "--plant",
        std::string(plant), "--select", m_json["first_bad"][0].get<std::string>(), m_samplePath.string()},
-      {}, screenshotTime, m_context.stop());
+      {}, screenshotTime, interruptToken());
   if (!shot || shot->status != 0) {
     say(fmt::format("no screenshot: {}", shot ? shot->errors.substr(0, 300) : shot.error().text()));
     return {};
@@ -212,7 +199,7 @@ Result<void> DemoRun::takeScreenshot() {
 Result<void> DemoRun::writeReport() {
   const auto path = m_folder / "report.md";
   m_json["report"] = path.string();
-  return emit("# Kerf's main job on " + m_samplePath.filename().string() + "\n" + m_report, path.string());
+  return workbench::writeText("# Kerf's main job on " + m_samplePath.filename().string() + "\n" + m_report, path);
 }
 
 }  // namespace kerf::cli

@@ -3,10 +3,7 @@
 
 #include <filesystem>
 
-#include "app/cli/compare_graph.h"
 #include "app/cli/context.h"
-#include "app/cli/graph_source.h"
-#include "app/cli/minify_graph.h"
 
 namespace kerf::cli {
 
@@ -36,8 +33,7 @@ class DemoRun {
 
   Context& m_context;
   std::filesystem::path m_samplePath, m_folder;
-  GraphSource m_sample;
-  MinifyOutcome m_minified;
+  Minified m_minified;
   std::string m_report;
   Json m_json;
 };

@@ -1,37 +1,26 @@
 // kerf diff GRAPH GRAPH: what differs in structure, node by node, and as text.
 #include "app/cli/commands.h"
 #include "app/cli/diff_report.h"
-#include "app/cli/graph_source.h"
 
 namespace kerf::cli {
 
 namespace {
 
 struct DiffArguments {
-  std::string first, second;
+  DiffRequest request;
   bool sideBySide = false;
 };
 
-/// Shapes are compared where both graphs have them.
-void annotate(GraphSource& a, GraphSource& b) {
-  const auto first = a.graph(), second = b.graph();
-  if (annotateShapes(a) && annotateShapes(b)) return;
-  a.graph() = first;
-  b.graph() = second;
-}
-
 Result<int> runDiff(Context& context, const DiffArguments& arguments) {
-  KERF_TRY(auto first, resolveGraph(context, arguments.first));
-  KERF_TRY(auto second, resolveGraph(context, arguments.second));
-  annotate(first, second);
-  const auto comparison = compareModules(first.graph().module, second.graph().module);
+  const auto& request = arguments.request;
+  KERF_TRY(const auto difference, context.perform(request));
   if (context.json)
-    printJson(comparisonJson(comparison));
+    printJson(differenceJson(difference));
   else if (arguments.sideBySide)
-    fmt::print("{}", sideBySide(comparison, terminalWidth(), terminalHasColours()));
+    fmt::print("{}", sideBySide(difference, terminalWidth(), terminalHasColours()));
   else
-    fmt::print("{}", comparisonText(comparison, arguments.first, arguments.second));
-  return comparison.same() ? 0 : 1;
+    fmt::print("{}", differenceText(difference, request.before.text, request.after.text));
+  return difference.same ? 0 : 1;
 }
 
 }  // namespace
@@ -43,8 +32,8 @@ void addDiff(CommandLine& line) {
                "  kerf diff trace.log#before_post_grad_graph trace.log#after_post_grad_graph --side-by-side\n"
                "  kerf diff repro.py small/repro.py --json");
   auto arguments = std::make_shared<DiffArguments>();
-  command.add_option("GRAPH", arguments->first, "Path or store id")->required();
-  command.add_option("OTHER", arguments->second, "Path or store id")->required();
+  command.add_option("GRAPH", arguments->request.before.text, "Path or store id")->required();
+  command.add_option("OTHER", arguments->request.after.text, "Path or store id")->required();
   command.add_flag("--side-by-side,-y", arguments->sideBySide,
                    "Two columns as wide as the terminal: < removed, > added, | changed, ~ renamed or moved");
   line.onRun(command, [arguments](Context& context) { return runDiff(context, *arguments); });

@@ -1,21 +1,16 @@
-// kerf import PATH...: files and folders into the store.
-#include <algorithm>
+// kerf import PATH...: files and folders into the store; --follow: a log that is still growing.
+#include <filesystem>
 
 #include <glob.h>
 
-#include "app/cli/capture_source.h"
 #include "app/cli/commands.h"
-#include "app/cli/follow.h"
-#include "app/cli/graph_source.h"
+#include "app/cli/follow_report.h"
 #include "app/cli/import_report.h"
-#include "app/cli/progress.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 struct ImportArguments {
   std::vector<std::string> paths;
@@ -24,6 +19,7 @@ struct ImportArguments {
 
 /// What became of the paths so far.
 struct ImportTally {
+  std::string store;
   Json captures = Json::array(), failed = Json::array();
   std::optional<Error> error;  ///< the first one
 };
@@ -34,7 +30,7 @@ std::vector<std::string> expanded(const std::vector<std::string>& paths) {
   std::error_code ignored;
   for (const auto& path : paths) {
     glob_t found{};
-    const bool pattern = path.find_first_of("*?[") != std::string::npos && !fs::exists(path, ignored);
+    const bool pattern = path.find_first_of("*?[") != std::string::npos && !std::filesystem::exists(path, ignored);
     if (pattern && glob(path.c_str(), 0, nullptr, &found) == 0)
       all.insert(all.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
     else
@@ -44,29 +40,12 @@ std::vector<std::string> expanded(const std::vector<std::string>& paths) {
   return all;
 }
 
-Result<void> storeOne(Context& context, const ImportArguments& arguments, Capture capture, ImportTally& tally) {
-  KERF_TRY(auto* store, context.store());
-  const auto stop = context.stop();
-  KERF_CHECK(parseGraphs(capture, arguments.parse, stop));
-  Progress progress;
-  KERF_TRY(const auto id, storeCapture(*store, capture, [&](double done) {
-             progress.fraction("storing " + capture.path.string(), done);
-             return !stop.stop_requested();
-           }));
-  progress.finish();
-  auto object = importedJson(capture, id);
-  if (!context.json) printImported(object, context.verbose);
-  tally.captures.push_back(std::move(object));
-  return {};
-}
-
-Result<void> importPath(Context& context, const ImportArguments& arguments, const std::string& path,
-                        ImportTally& tally) {
-  KERF_TRY(auto captures, openAll(context, path));
-  if (context.stop().stop_requested())
-    return fail(ErrorCode::Cancelled, "stopped while importing {}; nothing of it was stored", path);
-  context.opened = {};  // a long list of paths must not keep each one's graphs
-  for (auto& capture : captures) KERF_CHECK(storeOne(context, arguments, std::move(capture), tally));
+Result<void> importPath(Context& context, const ImportRequest& request, ImportTally& tally) {
+  KERF_TRY(const auto imported, context.perform(request));
+  for (const auto& capture : imported.captures) {
+    if (!context.json) printImported(capture, context.verbose);
+    tally.captures.push_back(importedJson(capture));
+  }
   return {};
 }
 
@@ -80,19 +59,19 @@ void noteFailure(const std::string& path, const Error& error, ImportTally& tally
 }
 
 /// One bad file does not lose the others: each is reported where it is met.
-Result<int> importPaths(Context& context, const ImportArguments& arguments, const std::vector<std::string>& paths) {
-  KERF_CHECK(context.store());
+Result<int> importPaths(Context& context, const std::vector<std::string>& paths, ImportRequest::Parse parse) {
   ImportTally tally;
+  KERF_TRY(const auto listing, context.perform(StoreRequest{"store"}));  // none that can be used fails them all
+  tally.store = listing.store;
   for (const auto& path : paths) {
-    auto outcome = importPath(context, arguments, path, tally);
+    auto outcome = importPath(context, {path, parse}, tally);
     if (outcome) continue;
     if (paths.size() == 1 || outcome.error().code == ErrorCode::Cancelled) return fail(std::move(outcome.error()));
     fmt::print(stderr, "kerf: error: {}\n", outcome.error().text());
     noteFailure(path, outcome.error(), tally);
   }
-  KERF_TRY(auto* store, context.store());
   if (context.json)
-    printJson({{"store", store->path().string()}, {"captures", tally.captures}, {"failed", tally.failed}});
+    printJson({{"store", tally.store}, {"captures", tally.captures}, {"failed", tally.failed}});
   else if (tally.error)
     fmt::print("{} of {} could not be imported\n", tally.failed.size(), counted(std::ssize(paths), "path"));
   return tally.error ? 2 : 0;
@@ -100,7 +79,8 @@ Result<int> importPaths(Context& context, const ImportArguments& arguments, cons
 
 Result<int> runImport(Context& context, const ImportArguments& arguments) {
   const auto paths = expanded(arguments.paths);
-  if (!arguments.follow) return importPaths(context, arguments, paths);
+  if (!arguments.follow)
+    return importPaths(context, paths, arguments.parse ? ImportRequest::Parse::All : ImportRequest::Parse::Small);
   if (paths.size() == 1) return followLog(context, paths.front());
   return fail(ErrorCode::BadUsage, "--follow takes one log or one folder of logs, not {}", paths.size());
 }

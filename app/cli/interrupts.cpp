@@ -4,14 +4,13 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <mutex>
-#include <set>
+#include <string_view>
 #include <thread>
 
 #include <fcntl.h>
 #include <unistd.h>
+
+#include "engine/process/temporary_folder.h"
 
 namespace kerf::cli {
 
@@ -23,8 +22,6 @@ struct State {
   std::stop_source source;
   std::atomic<bool> cooperative = false;
   std::array<int, 2> pipe{-1, -1};
-  std::mutex mutex;
-  std::set<std::filesystem::path> folders;
 };
 
 /// Never destroyed: the watcher thread outlives main().
@@ -42,11 +39,7 @@ void onSignal(int number) {
 }
 
 [[noreturn]] void endNow() {
-  {
-    const std::scoped_lock lock(state().mutex);
-    std::error_code ignored;
-    for (const auto& folder : state().folders) std::filesystem::remove_all(folder, ignored);
-  }
+  removeTemporaryFolders();
   constexpr std::string_view message = "\nkerf: stopped\n";
   (void)!write(STDERR_FILENO, message.data(), message.size());
   _exit(exitInterrupted);
@@ -80,33 +73,6 @@ void installInterruptHandlers() {
 std::stop_token interruptToken() {
   state().cooperative = true;
   return state().source.get_token();
-}
-
-Result<TemporaryFolder> TemporaryFolder::create() {
-  std::error_code error;
-  const auto base = std::filesystem::temp_directory_path(error);
-  std::string pattern = (error ? std::filesystem::path("/tmp") : base) / "kerf-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr)
-    return fail(ErrorCode::Environment, "cannot create a temporary folder {}: {}", pattern, std::strerror(errno));
-  const std::scoped_lock lock(state().mutex);
-  state().folders.insert(pattern);
-  return TemporaryFolder(std::filesystem::path(pattern));
-}
-
-TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
-  remove();
-  m_path = std::exchange(other.m_path, {});
-  return *this;
-}
-
-TemporaryFolder::~TemporaryFolder() { remove(); }
-
-void TemporaryFolder::remove() {
-  if (m_path.empty()) return;
-  const std::scoped_lock lock(state().mutex);
-  std::error_code ignored;
-  std::filesystem::remove_all(m_path, ignored);
-  state().folders.erase(m_path);
 }
 
 }  // namespace kerf::cli

@@ -1,121 +1,105 @@
 // kerf ls [KIND] [CAPTURE]: what the store, or one capture, holds.
 #include <algorithm>
 
-#include "app/cli/capture_rows.h"
-#include "app/cli/capture_source.h"
+#include "app/cli/capture_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/text_table.h"
-#include "app/cli/timeline.h"
 
 namespace kerf::cli {
 
 namespace {
 
-/// One kind of row: how to list it as JSON, and its columns (JSON keys) for people.
-struct Kind {
+/// One list of a holder (the store, a capture): as JSON, and its columns (JSON keys) for people.
+template <class Holder>
+struct Part {
   std::string_view name;
-  Result<Json> (*list)(Store&);
+  Json (*list)(const Holder&);
   std::vector<std::string> columns;
 };
 
-/// "c3/g1" of a graph row.
-Result<std::string> graphId(Store& store, std::int64_t rowId) {
-  KERF_TRY(const auto row, store.graphById(rowId));
-  return fmt::format("c{}/g{}", row.captureId, row.ordinal);
-}
-
-double milliseconds(std::int64_t nanoseconds) { return double(nanoseconds) / 1e6; }
-
-Result<Json> listCaptures(Store& store) {
-  KERF_TRY(const auto rows, store.captures());
+template <class Rows, class RowJson>
+Json listOf(const Rows& rows, RowJson rowJson) {
   Json list = Json::array();
-  for (const auto& row : rows) {
-    list.push_back({{"id", fmt::format("c{}", row.id)},
-                    {"kind", row.kind},
-                    {"graphs", row.graphCount},
-                    {"compiles", row.compileCount},
-                    {"records", row.recordCount},
-                    {"torch_version", row.torchVersion},
-                    {"imported_at", row.importedAt},
-                    {"path", row.path}});
-  }
+  for (const auto& row : rows) list.push_back(rowJson(row));
   return list;
 }
 
-Result<Json> listGraphs(Store& store) {
-  KERF_TRY(const auto rows, store.graphs());
-  Json list = Json::array();
-  CaptureIndex index;
-  for (const auto& row : rows) {
-    index.id = fmt::format("c{}", row.captureId);
-    list.push_back(graphRowJson(index, row));
-  }
-  return list;
+Json captureJson(const StoredCapture& row) {
+  return {{"id", row.id},
+          {"kind", row.kind},
+          {"graphs", row.graphs},
+          {"compiles", row.compiles},
+          {"records", row.records},
+          {"torch_version", row.torchVersion},
+          {"imported_at", row.importedAt},
+          {"path", row.path}};
 }
 
-Result<Json> listRuns(Store& store) {
-  KERF_TRY(const auto rows, store.runs());
-  Json list = Json::array();
-  for (const auto& row : rows) {
-    KERF_TRY(auto graph, graphId(store, row.graphId));
-    list.push_back({{"id", fmt::format("r{}", row.id)},
-                    {"graph", graph},
-                    {"kind", row.kind},
-                    {"backend", row.backend},
-                    {"status", row.status},
-                    {"elapsed_ms", milliseconds(row.nanoseconds)},
-                    {"started_at", row.startedAt},
-                    {"options", row.options}});
-  }
-  return list;
+Json runJson(const StoredRun& row) {
+  return {{"id", row.id},
+          {"graph", row.graph},
+          {"kind", row.kind},
+          {"backend", row.backend},
+          {"status", row.status},
+          {"elapsed_ms", row.milliseconds},
+          {"started_at", row.startedAt},
+          {"options", row.options}};
 }
 
-Result<Json> listReductions(Store& store) {
-  KERF_TRY(const auto rows, store.reductions());
-  Json list = Json::array();
-  for (const auto& row : rows) {
-    KERF_TRY(auto graph, graphId(store, row.graphId));
-    KERF_TRY(const auto steps, store.steps(row.id));
-    list.push_back({{"id", fmt::format("m{}", row.id)},
-                    {"graph", graph},
-                    {"status", row.status},
-                    {"start_nodes", row.startNodes},
-                    {"best_nodes", row.bestNodes},
-                    {"steps", steps.size()},
-                    {"tests", row.tests},
-                    {"started_at", row.startedAt},
-                    {"fingerprint", row.fingerprint},
-                    {"oracle", row.oracle}});
-  }
-  return list;
+Json reductionJson(const StoredReduction& row) {
+  return {{"id", row.id},
+          {"graph", row.graph},
+          {"status", row.status},
+          {"start_nodes", row.startNodes},
+          {"best_nodes", row.bestNodes},
+          {"steps", row.steps},
+          {"tests", row.tests},
+          {"started_at", row.startedAt},
+          {"fingerprint", row.fingerprint},
+          {"oracle", row.oracle}};
 }
 
-Result<Json> listRepros(Store& store) {
-  KERF_TRY(const auto rows, store.repros());
-  Json list = Json::array();
-  for (const auto& row : rows) {
-    KERF_TRY(auto graph, graphId(store, row.graphId));
-    list.push_back({{"id", fmt::format("p{}", row.id)},
-                    {"graph", graph},
-                    {"reduction", row.reductionId ? Json(fmt::format("m{}", *row.reductionId)) : Json()},
-                    {"nodes", row.nodes},
-                    {"created_at", row.createdAt},
-                    {"path", row.path}});
-  }
-  return list;
+Json reproJson(const StoredRepro& row) {
+  return {{"id", row.id},       {"graph", row.graph},          {"reduction", orNull(row.reduction)},
+          {"nodes", row.nodes}, {"created_at", row.createdAt}, {"path", row.path}};
 }
 
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> table = {
+const std::vector<Part<StoreListing>>& storeParts() {
+  static const std::vector<Part<StoreListing>> table = {
       {"captures",
-       listCaptures,
+       [](const StoreListing& store) { return listOf(store.captures, captureJson); },
        {"id", "kind", "graphs", "compiles", "records", "torch_version", "imported_at", "path"}},
-      {"graphs", listGraphs, {"id", "name", "nodes", "compile_id", "hash"}},
-      {"runs", listRuns, {"id", "graph", "kind", "backend", "status", "elapsed_ms", "started_at"}},
+      {"graphs",
+       [](const StoreListing& store) { return listOf(store.graphs, graphRowJson); },
+       {"id", "name", "nodes", "compile_id", "hash"}},
+      {"runs",
+       [](const StoreListing& store) { return listOf(store.runs, runJson); },
+       {"id", "graph", "kind", "backend", "status", "elapsed_ms", "started_at"}},
       {"reductions",
-       listReductions,
+       [](const StoreListing& store) { return listOf(store.reductions, reductionJson); },
        {"id", "graph", "status", "start_nodes", "best_nodes", "steps", "tests", "started_at", "fingerprint"}},
-      {"repros", listRepros, {"id", "graph", "reduction", "nodes", "created_at", "path"}},
+      {"repros",
+       [](const StoreListing& store) { return listOf(store.repros, reproJson); },
+       {"id", "graph", "reduction", "nodes", "created_at", "path"}},
+  };
+  return table;
+}
+
+const std::vector<Part<CaptureIndex>>& captureParts() {
+  static const std::vector<Part<CaptureIndex>> table = {
+      {"compiles",
+       [](const CaptureIndex& index) {
+         return listOf(index.compiles, [&](const auto& row) { return compileRowJson(index, row); });
+       },
+       {}},
+      {"graphs",
+       [](const CaptureIndex& index) { return listOf(index.graphs, graphRowJson); },
+       {"id", "name", "nodes", "compile_id", "rank", "stage", "line"}},
+      {"records",
+       [](const CaptureIndex& index) {
+         return listOf(index.records, [&](const auto& row) { return recordRowJson(index, row); });
+       },
+       {"id", "kind", "name", "compile_id", "rank", "line", "bytes", "form"}},
   };
   return table;
 }
@@ -126,83 +110,78 @@ std::string cell(const Json& value) {
   return value.is_null() ? "" : value.dump();
 }
 
-void printKind(const Kind& kind, const Json& rows, bool heading) {
-  if (heading) fmt::print("{}: {}\n", kind.name, rows.size());
+template <class Holder>
+void printPart(const Part<Holder>& part, const Json& rows, bool heading) {
+  if (heading) fmt::print("{}: {}\n", part.name, rows.size());
   if (rows.empty()) {
-    if (!heading) fmt::print("no {}\n", kind.name);
+    if (!heading) fmt::print("no {}\n", part.name);
     return;
   }
-  TextTable table(kind.columns);
+  TextTable table(part.columns);
   for (const auto& row : rows) {
     std::vector<std::string> cells;
-    for (const auto& column : kind.columns) cells.push_back(cell(row[column]));
+    for (const auto& column : part.columns) cells.push_back(cell(row[column]));
     table.add(std::move(cells));
   }
   fmt::print("{}", table.text());
 }
 
 Result<int> listStore(Context& context, const std::string& wanted) {
-  KERF_TRY(auto* store, context.store());
-  Json object{{"store", store->path().string()}};
-  for (const auto& kind : kinds()) {
-    if (!wanted.empty() && wanted != kind.name) continue;
-    KERF_TRY(auto rows, kind.list(*store));
-    if (!context.json) printKind(kind, rows, wanted.empty());
-    object[std::string(kind.name)] = std::move(rows);
+  KERF_TRY(const auto listing, context.perform(StoreRequest{wanted}));
+  Json object{{"store", listing.store}};
+  for (const auto& part : storeParts()) {
+    if (!wanted.empty() && wanted != part.name) continue;
+    auto rows = part.list(listing);
+    if (!context.json) printPart(part, rows, wanted.empty());
+    object[std::string(part.name)] = std::move(rows);
   }
   if (context.json) printJson(object);
   return 0;
 }
 
-/// One list of a capture: as JSON, and for people as a table of `columns` (or as a text of its own).
-struct PartKind {
-  std::string_view name;
-  Json (*list)(const CaptureIndex&);
-  std::vector<std::string> columns;
-};
-
-template <class Rows>
-Json listOf(const CaptureIndex& index, const Rows& rows,
-            Json (*row)(const CaptureIndex&, const typename Rows::value_type&)) {
-  Json list = Json::array();
-  for (const auto& entry : rows) list.push_back(row(index, entry));
-  return list;
+Json timelineJson(const TimelineSummary& summary) {
+  Json totals = Json::array();
+  for (const auto& total : summary.totals) {
+    totals.push_back({{"name", total.name},
+                      {"category", total.category},
+                      {"count", total.count},
+                      {"total_ms", double(total.totalUs) / 1000},
+                      {"self_ms", double(total.selfUs) / 1000},
+                      {"longest_ms", double(total.longestUs) / 1000}});
+  }
+  return {{"events", summary.events}, {"span_ms", double(summary.spanUs) / 1000}, {"totals", std::move(totals)}};
 }
-Json partCompiles(const CaptureIndex& index) { return listOf(index, index.compiles, compileRowJson); }
-Json partGraphs(const CaptureIndex& index) { return listOf(index, index.graphs, graphRowJson); }
-Json partRecords(const CaptureIndex& index) { return listOf(index, index.records, recordRowJson); }
 
-const std::vector<PartKind>& parts() {
-  static const std::vector<PartKind> table = {
-      {"compiles", partCompiles, {}},
-      {"graphs", partGraphs, {"id", "name", "nodes", "compile_id", "rank", "stage", "line"}},
-      {"records", partRecords, {"id", "kind", "name", "compile_id", "rank", "line", "bytes", "form"}},
-  };
-  return table;
+std::string timelineText(const TimelineSummary& summary) {
+  if (summary.events == 0) return "no timeline\n";
+  const auto micros = [](std::int64_t count) { return durationText(std::chrono::microseconds(count)); };
+  TextTable table({"event", "count", "self", "total", "longest"});
+  for (const auto& total : summary.totals)
+    table.add({total.name, std::to_string(total.count), micros(total.selfUs), micros(total.totalUs),
+               micros(total.longestUs)});
+  return fmt::format("{} in {}\n{}", counted(summary.events, "event"), micros(summary.spanUs), table.text());
 }
 
 Result<int> listTimeline(Context& context, const std::string& capture) {
-  KERF_TRY(const auto source, openCapture(context, capture));
-  const std::vector<TimelineEvent> none;
-  const auto& events = source.capture.details ? source.capture.details->timeline : none;
+  KERF_TRY(const auto summary, context.perform(TimelineRequest{capture}));
   if (context.json)
-    printJson({{"capture", capture}, {"timeline", timelineJson(events)}});
+    printJson({{"capture", capture}, {"timeline", timelineJson(summary)}});
   else
-    fmt::print("{}", timelineText(events));
+    fmt::print("{}", timelineText(summary));
   return 0;
 }
 
 Result<int> listCapture(Context& context, const std::string& wanted, const std::string& capture) {
   if (wanted == "timeline") return listTimeline(context, capture);
-  KERF_TRY(const auto index, captureIndex(context, capture));
+  KERF_TRY(const auto index, context.perform(IndexRequest{capture}));
   Json object{{"capture", capture}};
-  for (const auto& part : parts()) {
+  for (const auto& part : captureParts()) {
     if (!wanted.empty() && wanted != part.name) continue;
     auto rows = part.list(index);
     if (!context.json && part.name == "compiles")
       fmt::print("{}\n{}", headline(index), compileTree(index));
     else if (!context.json && (!wanted.empty() || part.name != "graphs"))
-      printKind({part.name, nullptr, part.columns}, rows, wanted.empty());
+      printPart(part, rows, wanted.empty());
     object[std::string(part.name)] = std::move(rows);
   }
   if (context.json) printJson(object);
@@ -210,11 +189,11 @@ Result<int> listCapture(Context& context, const std::string& wanted, const std::
 }
 
 bool isPart(const std::string& kind) {
-  return kind == "timeline" || std::ranges::any_of(parts(), [&](const PartKind& part) { return part.name == kind; });
+  return kind == "timeline" || std::ranges::any_of(captureParts(), [&](const auto& part) { return part.name == kind; });
 }
 
 Result<int> runLs(Context& context, const std::string& wanted, const std::string& capture) {
-  const bool isKind = std::ranges::any_of(kinds(), [&](const Kind& kind) { return kind.name == wanted; });
+  const bool isKind = std::ranges::any_of(storeParts(), [&](const auto& part) { return part.name == wanted; });
   if (capture.empty() && (wanted.empty() || isKind)) return listStore(context, wanted);
   if (capture.empty() && !isPart(wanted)) return listCapture(context, {}, wanted);
   if (capture.empty())

@@ -1,79 +1,69 @@
 // kerf passes GRAPH: what each pass did: nodes before and after, time, changed or not, and the graphs themselves.
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
 #include "app/cli/commands.h"
-#include "app/cli/graph_source.h"
-#include "app/cli/line_diff.h"
-#include "app/cli/pass_runs.h"
-#include "app/cli/symbols.h"
-#include "app/cli/text_table.h"
-#include "engine/ir/printer.h"
+#include "app/cli/options.h"
+#include "app/cli/pass_table.h"
 
 namespace kerf::cli {
 
 namespace {
 
 struct PassesOptions {
-  std::string graph, dumpAfter;
+  PassesRequest request;
+  std::string dumpAfter;
   bool onlyChanged = false;
-  std::vector<std::string> symbols;
+
+  bool shows(const PassDoc& pass) const { return !onlyChanged || pass.changed; }
+  bool dumps(const PassDoc& pass) const { return dumpAfter == "all" || dumpAfter == pass.name; }
 };
 
-bool dumps(const PassesOptions& options, const PassRecord& record) {
-  return options.dumpAfter == "all" || options.dumpAfter == record.name;
+std::string textAfter(const PassTrace& trace, const PassDoc& pass) {
+  const auto found = std::ranges::find(trace.snapshots, pass.hashAfter, &SnapshotDoc::hash);
+  return found == trace.snapshots.end() ? std::string() : found->text;
 }
 
-Json recordJson(const PassRecord& record, bool withGraph) {
-  Json object{{"index", record.index},
-              {"name", record.name},
-              {"stage", record.stage},
-              {"nodes_before", record.nodesBefore},
-              {"nodes_after", record.nodesAfter},
-              {"elapsed_ms", double(record.time.count()) / 1e6},
-              {"changed", record.changed},
-              {"hash_before", record.hashBefore.hex()},
-              {"hash_after", record.hashAfter.hex()}};
-  if (withGraph) object["graph"] = printGraphText(*record.after);
+Json passJson(const PassTrace& trace, const PassDoc& pass, bool withGraph) {
+  Json object{{"index", pass.index},
+              {"name", pass.name},
+              {"stage", pass.stage},
+              {"nodes_before", pass.nodesBefore},
+              {"nodes_after", pass.nodesAfter},
+              {"elapsed_ms", pass.milliseconds},
+              {"changed", pass.changed},
+              {"hash_before", pass.hashBefore},
+              {"hash_after", pass.hashAfter}};
+  if (withGraph) object["graph"] = textAfter(trace, pass);
   return object;
 }
 
-void printRecords(const std::vector<PassRecord>& records, const PassesOptions& options) {
-  TextTable table({"pass", "stage", "nodes before", "after", "time", "changed"});
-  for (const auto& record : records) {
-    if (options.onlyChanged && !record.changed) continue;
-    table.add({record.name, record.stage, std::to_string(record.nodesBefore), std::to_string(record.nodesAfter),
-               durationText(record.time), record.changed ? "yes" : ""});
-  }
-  fmt::print("{}", table.text());
-  for (const auto& record : records) {
-    if (!dumps(options, record) || (options.onlyChanged && !record.changed)) continue;
-    fmt::print("\n# after {}\n{}\n", record.name, printGraphText(*record.after));
-  }
+void printTrace(const PassTrace& trace, const PassesOptions& options) {
+  fmt::print("{}", passTable(trace.passes, options.onlyChanged ? PassRows::Changed : PassRows::All));
+  for (const auto& pass : trace.passes)
+    if (options.dumps(pass) && options.shows(pass)) fmt::print("\n# after {}\n{}\n", pass.name, textAfter(trace, pass));
 }
 
-Result<void> checkDump(const std::vector<PassRecord>& records, const std::string& wanted) {
+Result<void> checkDump(const PassTrace& trace, const std::string& wanted) {
   if (wanted.empty() || wanted == "all") return {};
   std::vector<std::string> names;
-  for (const auto& record : records) {
-    if (record.name == wanted) return {};
-    names.push_back(record.name);
-  }
+  for (const auto& pass : trace.passes) names.push_back(pass.name);
+  if (std::ranges::find(names, wanted) != names.end()) return {};
   return fail(ErrorCode::BadUsage, "there is no pass \"{}\"; the passes are {}", wanted, fmt::join(names, ", "));
 }
 
 Result<int> runPasses(Context& context, const PassesOptions& options) {
-  KERF_TRY(auto source, resolveGraph(context, options.graph, options.symbols));
-  KERF_CHECK(annotateShapes(source));
-  KERF_TRY(const auto records, recordPasses(source.graph().module));
-  KERF_CHECK(checkDump(records, options.dumpAfter));
-  KERF_TRY(const auto run, storePasses(context, source, records));
+  KERF_TRY(const auto trace, context.perform(options.request));
+  KERF_CHECK(checkDump(trace, options.dumpAfter));
   if (!context.json) {
-    printRecords(records, options);
+    printTrace(trace, options);
     return 0;
   }
   Json passes = Json::array();
-  for (const auto& record : records) {
-    if (!options.onlyChanged || record.changed) passes.push_back(recordJson(record, dumps(options, record)));
-  }
-  printJson({{"graph", options.graph}, {"run", run ? Json(fmt::format("r{}", *run)) : Json()}, {"passes", passes}});
+  for (const auto& pass : trace.passes)
+    if (options.shows(pass)) passes.push_back(passJson(trace, pass, options.dumps(pass)));
+  printJson({{"graph", options.request.graph.text}, {"run", orNull(trace.run)}, {"passes", std::move(passes)}});
   return 0;
 }
 
@@ -84,11 +74,11 @@ void addPasses(CommandLine& line) {
                            "  kerf passes repro.py\n"
                            "  kerf passes c3/g1 --only-changed --dump-after all");
   auto options = std::make_shared<PassesOptions>();
-  command.add_option("GRAPH", options->graph, "Path or store id")->required();
+  command.add_option("GRAPH", options->request.graph.text, "Path or store id")->required();
   command.add_option("--dump-after", options->dumpAfter, "Print the graph after this pass, or after all")
       ->type_name("PASS|all");
   command.add_flag("--only-changed", options->onlyChanged, "Leave out passes that changed nothing");
-  addSymbolOption(command, options->symbols);
+  addSymbolOption(command, options->request.graph.symbols);
   line.onRun(command, [options](Context& context) { return runPasses(context, *options); });
 }
 

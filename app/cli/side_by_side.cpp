@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "app/cli/diff_report.h"
-#include "engine/ir/printer.h"
 
 namespace kerf::cli {
 
@@ -20,30 +19,8 @@ struct Look {
   char mark;
   std::string_view colour;
 };
-constexpr Look same{' ', ""}, removed{'<', "\033[31m"}, added{'>', "\033[32m"}, changed{'|', "\033[33m"},
-    renamed{'~', "\033[36m"};
-
-Look lookOf(const NodeDelta& delta) {
-  if (delta.removed()) return removed;
-  if (delta.added()) return added;
-  if (delta.callChanged || delta.metaChanged) return changed;
-  return delta.renamed || delta.moved ? renamed : same;
-}
-
-std::string nodeText(const Graph& graph, NodeId id) {
-  if (!id.valid()) return {};
-  const auto& node = graph.node(id);
-  std::string text = node.op() == Opcode::Output ? "return" : node.name();
-  const auto annotation = printAnnotation(node.meta(), false, false);
-  if (!annotation.empty()) text += ": " + annotation;
-  if (node.op() == Opcode::Placeholder) return text + " = placeholder";
-  text += node.op() == Opcode::Output ? " " : " = " + node.target() + "(";
-  std::vector<std::string> arguments;
-  for (const auto& argument : node.args()) arguments.push_back(printArgument(graph, argument, ArgumentStyle::Python));
-  for (const auto& [name, value] : node.kwargs())
-    arguments.push_back(name + "=" + printArgument(graph, value, ArgumentStyle::Python));
-  return text + fmt::format("{}{}", fmt::join(arguments, ", "), node.op() == Opcode::Output ? "" : ")");
-}
+constexpr Look looks[] = {
+    {' ', ""}, {'<', "\033[31m"}, {'>', "\033[32m"}, {'|', "\033[33m"}, {'~', "\033[36m"}};  // by Kind
 
 /// Exactly `width` characters: cut with an ellipsis, or filled with spaces.
 std::string fitted(const std::string& text, std::size_t width) {
@@ -57,46 +34,42 @@ std::string fitted(const std::string& text, std::size_t width) {
   return text.substr(0, keep) + "…";
 }
 
-/// Which rows are within `context` rows of a difference.
-std::vector<bool> shownRows(const GraphDiff& diff) {
-  std::vector<bool> shown(diff.nodes.size(), false);
-  for (std::size_t i = 0; i < diff.nodes.size(); ++i) {
-    if (diff.nodes[i].same()) continue;
-    const auto last = std::min(diff.nodes.size(), i + context + 1);
-    for (std::size_t near = i - std::min(i, context); near < last; ++near) shown[near] = true;
+/// Which rows are within `context` rows of a difference of the same graph.
+std::vector<bool> shownRows(const std::vector<DiffRow>& rows) {
+  std::vector<bool> shown(rows.size(), false);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].kind == DiffRow::Kind::Same) continue;
+    const auto last = std::min(rows.size(), i + context + 1);
+    for (std::size_t near = i - std::min(i, context); near < last; ++near)
+      if (rows[near].path == rows[i].path) shown[near] = true;
   }
   return shown;
 }
 
-std::string columns(const Graph& a, const Graph& b, const GraphDiff& diff, std::size_t width, bool colours) {
-  const auto column = std::max(smallestColumn, (width - std::min<std::size_t>(width, 3)) / 2);
-  const auto shown = shownRows(diff);
-  std::string text;
-  for (std::size_t i = 0; i < diff.nodes.size(); ++i) {
-    if (!shown[i]) {
-      if (i == 0 || shown[i - 1]) text += "...\n";
-      continue;
-    }
-    const auto& delta = diff.nodes[i];
-    const auto look = lookOf(delta);
-    const bool coloured = colours && !look.colour.empty();
-    auto right = fitted(nodeText(b, delta.after), column);
-    right.erase(right.find_last_not_of(' ') + 1);
-    text += fmt::format("{}{} {} {}{}\n", coloured ? look.colour : "", fitted(nodeText(a, delta.before), column),
-                        look.mark, right, coloured ? "\033[0m" : "");
-  }
-  return text;
+std::string rowText(const DiffRow& row, std::size_t column, bool colours) {
+  const auto& look = looks[std::size_t(row.kind)];
+  const bool coloured = colours && !look.colour.empty();
+  auto right = fitted(row.right, column);
+  right.erase(right.find_last_not_of(' ') + 1);
+  return fmt::format("{}{} {} {}{}\n", coloured ? look.colour : "", fitted(row.left, column), look.mark, right,
+                     coloured ? "\033[0m" : "");
 }
 
 }  // namespace
 
-std::string sideBySide(const ModuleComparison& comparison, std::size_t width, bool colours) {
-  if (comparison.same()) return "the graphs are the same\n";
+std::string sideBySide(const GraphDifference& difference, std::size_t width, bool colours) {
+  if (difference.same) return "the graphs are the same\n";
+  const auto& rows = difference.rows;
+  const auto column = std::max(smallestColumn, (width - std::min<std::size_t>(width, 3)) / 2);
+  const auto shown = shownRows(rows);
   std::string text;
-  for (const auto& [path, diff] : comparison.diffs) {
-    if (diff.same()) continue;
-    if (!path.empty()) text += fmt::format("# {}\n", path);
-    text += columns(graphAt(comparison.before, path), graphAt(comparison.after, path), diff, width, colours);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const bool first = i == 0 || rows[i].path != rows[i - 1].path;
+    if (first && !rows[i].path.empty()) text += fmt::format("# {}\n", rows[i].path);
+    if (shown[i])
+      text += rowText(rows[i], column, colours);
+    else if (first || shown[i - 1])
+      text += "...\n";
   }
   return text;
 }

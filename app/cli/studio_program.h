@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "app/cli/child_process.h"
+#include "engine/process/program.h"
 
 namespace kerf::cli {
 

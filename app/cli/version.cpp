@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "app/cli/components.h"
-#include "storage/migrations/migrations.h"
+#include "app/workbench/workbench.h"
 
 namespace kerf::cli {
 
 std::string versionText() {
-  std::string text = fmt::format("kerf {}, store schema {}\n", KERF_VERSION, newestSchema());
+  std::string text = fmt::format("kerf {}, store schema {}\n", KERF_VERSION, workbench::storeSchema());
   for (const auto& component : components) text += fmt::format("  {:<10} {}\n", component.name, component.state);
   text.pop_back();
   return text;

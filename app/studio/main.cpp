@@ -26,11 +26,12 @@ void addOptions(QCommandLineParser& parser) {
        {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
        {"select", "Node to select.", "NODE"},
        {"theme", "light, dark or system.", "NAME"},
-       {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline, record or log.", "NAME"},
+      {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline, record, store or log.", "NAME"},
        {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
        {"compare", "Compares before the screenshot is taken."},
+       {"bisect", "Bisects by node or pass before the screenshot is taken.", "BY"},
        {"minify", "Minifies before the screenshot is taken."},
-       {"plant", "Fault for --compare and --minify, such as relu=accuracy.", "OP=KIND"},
+       {"plant", "Fault for --compare, --bisect and --minify, such as relu=accuracy.", "OP=KIND"},
        {"store", "Database to use.", "PATH"}});
 }
 
@@ -76,13 +77,22 @@ QString usageProblem(const QCommandLineParser& parser) {
   const auto theme = parser.value("theme");
   if (!theme.isEmpty() && !QStringList{"light", "dark", "system"}.contains(theme))
     return "--theme is light, dark or system";
+  if (const auto by = parser.value("bisect"); !by.isEmpty() && by != "node" && by != "pass")
+    return "--bisect is node or pass";
   return {};
 }
 
 ScreenshotOptions screenshotOptions(const QCommandLineParser& parser) {
-  return {parser.value("screenshot"), parseSize(parser.value("size")), parser.value("select"),
-          parser.value("panel"),      parser.value("plant"),           parser.value("pass").toInt() - 1,
-          parser.isSet("compare"),    parser.isSet("minify"),          parser.positionalArguments()};
+  return {parser.value("screenshot"),
+          parseSize(parser.value("size")),
+          parser.value("select"),
+          parser.value("panel"),
+          parser.value("plant"),
+          parser.value("bisect"),
+          parser.value("pass").toInt() - 1,
+          parser.isSet("compare"),
+          parser.isSet("minify"),
+          parser.positionalArguments()};
 }
 
 int takeScreenshot(MainWindow& window, const QCommandLineParser& parser) {

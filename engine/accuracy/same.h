@@ -34,6 +34,9 @@ struct OutputVerdict {
   double ratioToLimit = 0;  ///< error / accepted limit: above 1 fails; from rule 4 or 5b
   double multiplier = 0;    ///< m of rule 5b
   std::int64_t nanRef = 0, nanRes = 0, infRef = 0, infRes = 0;
+
+  KERF_FIELDS(name, same, reason, maxAbsError, rmseRes, rmseRef, ratioToLimit, multiplier, nanRef, nanRes, infRef,
+              infRes)
 };
 
 struct SameReport {

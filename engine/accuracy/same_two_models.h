@@ -21,6 +21,8 @@ struct ComparisonReport {
   std::string fp64Note;  ///< why there is no fp64 reference
   std::string failure;   ///< the compiled side's exception, if it raised
   std::vector<OutputVerdict> outputs;
+
+  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs)
 };
 
 struct CompareOptions {
@@ -49,6 +51,8 @@ struct NodeDivergence {
   bool same = true;
   double rmseRes = 0, rmseRef = 0, ratioToLimit = 0, maxAbsError = 0;
   bool firstBad = false;  ///< no input of this node is bad: the fault starts here
+
+  KERF_FIELDS(node, target, same, rmseRes, rmseRef, ratioToLimit, maxAbsError, firstBad)
 };
 
 }  // namespace kerf::inline accuracy

@@ -106,8 +106,8 @@ class Graph {
   /// Fails with Internal, naming the users, when the node still has any.
   Result<void> eraseNode(NodeId node);
   void moveBefore(NodeId node, NodeId anchor);
-  /// Erases nodes without users for which `isImpure` (placeholders and output always are) is false; returns the count.
-  std::size_t eliminateDeadCode(const std::function<bool(const Node&)>& isImpure = {});
+  /// Erases nodes without users, unless `mustStay` (placeholders and output always do); returns the count.
+  std::size_t eliminateDeadCode(const std::function<bool(const Node&)>& mustStay);
   /// Appends copies of all of `other`'s nodes but output; fills `map`; returns the mapped output argument (graph_copy).
   Argument copyFrom(const Graph& other, std::unordered_map<NodeId, NodeId>& map);
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "engine/ir/graph.h"
-#include "engine/ir/purity.h"
 
 namespace kerf::inline ir {
 namespace {
@@ -102,13 +101,13 @@ std::vector<NodeId> Graph::replaceAllUsesWith(NodeId id, NodeId replacement,
   return changed;
 }
 
-std::size_t Graph::eliminateDeadCode(const std::function<bool(const Node&)>& isImpure) {
+std::size_t Graph::eliminateDeadCode(const std::function<bool(const Node&)>& mustStay) {
   std::vector<bool> dead(m_nodes.size(), false);
   std::size_t count = 0;
   for (auto at = m_order.rbegin(); at != m_order.rend(); ++at) {
     const Node& candidate = node(*at);
     if (candidate.op() == Opcode::Placeholder || candidate.op() == Opcode::Output) continue;
-    if (!candidate.users().empty() || (isImpure ? isImpure(candidate) : isImpureByName(candidate))) continue;
+    if (!candidate.users().empty() || mustStay(candidate)) continue;
     removeUses(candidate);
     dead[at->index] = true;
     ++count;

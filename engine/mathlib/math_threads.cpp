@@ -5,7 +5,6 @@
 
 #include <cblas.h>
 #include <dlfcn.h>
-#include <pthread.h>
 
 #include "engine/support/parallel_state.h"
 #include "engine/support/thread_pool.h"
@@ -14,14 +13,7 @@ namespace kerf::inline mathlib {
 namespace {
 
 std::atomic<int> wanted{0};
-std::atomic<bool> forked{false};
 std::atomic<int> appliedToBlas{0};
-
-// OpenBLAS stops its threads before a fork and starts new ones on demand; libgomp (under oneDNN) does not, and a
-// parallel region in the child would wait for threads that no longer exist.
-void afterForkInChild() { forked = true; }
-
-const bool forkHandlerInstalled = ::pthread_atfork(nullptr, nullptr, afterForkInChild) == 0;
 
 // oneDNN brings its OpenMP runtime along; Kerf itself does not link it, so the symbol is looked up.
 using SetThreads = void (*)(int);
@@ -35,7 +27,7 @@ SetThreads openMpSetter() {
 void setMathThreads(int count) { wanted = std::max(0, count); }
 
 int mathThreads() {
-  if (forked || !forkHandlerInstalled || insideParallelFor()) return 1;
+  if (insideParallelFor()) return 1;
   const int count = wanted;
   return count > 0 ? count : threadCount();
 }

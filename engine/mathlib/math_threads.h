@@ -3,8 +3,8 @@
 
 namespace kerf::inline mathlib {
 
-/// Threads of matrix products and of oneDNN from now on; 0 follows threadCount() again. A child made by fork() starts
-/// at 1, because oneDNN's OpenMP threads do not survive a fork.
+/// Threads of matrix products and of oneDNN from now on; 0 follows threadCount() again. A child made by fork() may use
+/// as many: OpenBLAS starts its threads anew there, and oneDNN has none of its own (applyOpenMpThreads).
 void setMathThreads(int count);
 int mathThreads();
 

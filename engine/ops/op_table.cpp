@@ -22,6 +22,7 @@ std::vector<OpRows> opFamilies() {
           creationOps(),
           foreachOps(),
           inplaceOps(),
+          overDoublesOps(),
           pointwiseTernaryOps(),
           pointwiseUnaryOps(),
           indexOps(),
@@ -32,12 +33,15 @@ std::vector<OpRows> opFamilies() {
           unfoldOps(),
           copyOps(),
           viewOps(),
+          bitHashOps(),
+          comparingReductionOps(),
           distanceOps(),
           extremumOps(),
           histogramOps(),
           primsReductionOps(),
           quantileOps(),
           reductionOps(),
+          renormOps(),
           scanOps(),
           segmentReduceOps(),
           setOps(),
@@ -74,6 +78,7 @@ std::vector<OpRows> opFamilies() {
           linalgSolveOps(),
           linalgSpectralOps(),
           linalgTriangularOps(),
+          trilinearOps(),
           fftFunctionOps(),
           signalOps(),
           fftOps(),
@@ -86,22 +91,23 @@ std::vector<OpRows> opFamilies() {
           fakeQuantizeOps(),
           secondNameOps(),
           contractionOps(),
-          elementProgramOps(),
+          elementMoveOps(),
           functionOps(),
-          indexProgramOps(),
           layerOps(),
           compositeLossOps(),
           numberFormOps(),
           spreadOps(),
           statisticOps(),
           reshapeOps(),
-          nameAliasOps(),
           pythonOps(),
           symbolOps()};
 }
 
 std::vector<OpFactRows> opFactTables() {
-  return {arithmeticLowerings(), activationLowerings(), creationLowerings(), reductionLowerings()};
+  return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),
+          pointwiseDerivatives(), indexDerivatives(),     pointwiseDecompositions(),
+          reductionLowerings(),   reductionDerivatives(), matmulFacts(),
+          layerFacts(),           layerDecompositions()};
 }
 
 std::vector<OpRows> complexFamilies() { return {complexPointwiseRows(), complexMoveRows(), complexReductionRows()}; }

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <ranges>
 
+#include "engine/ops/core/purity.h"
+
 namespace kerf::inline passes {
 
 namespace {
-
-constexpr OpTrait unmergeable = OpTrait::Inplace | OpTrait::Random | OpTrait::Impure;
 
 bool aliasesArguments(const OpInfo& op) {
   if (has(op.traits, OpTrait::View | OpTrait::Inplace)) return true;
@@ -33,15 +33,9 @@ bool writesTo(const OpInfo& op, std::size_t i) {
 
 const OpInfo* opOf(const Node& node) { return findOp(node); }
 
-bool isPureCall(const Node& node) {
-  const OpInfo* op = opOf(node);
-  return op && !has(op->traits, unmergeable);
-}
+bool isPureCall(const Node& node) { return node.op() == Opcode::CallFunction && purityOf(node) == Purity::Pure; }
 
-bool mustStay(const Node& node) {
-  if (node.op() == Opcode::GetAttr) return false;
-  return !isPureCall(node);
-}
+bool mustStay(const Node& node) { return purityOf(node) != Purity::Pure; }
 
 bool isReturned(const Graph& graph, NodeId node) {
   const NodeId output = graph.outputNode();
@@ -65,7 +59,7 @@ AliasGroups::AliasGroups(const Graph& graph) {
 void AliasGroups::joinCall(const Node& node) {
   if (node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr || node.op() == Opcode::Output) return;
   const OpInfo* op = opOf(node);
-  if (op && node.target() != "operator.getitem" && !aliasesArguments(*op)) return;
+  if (op && !node.isCall("operator.getitem"_op) && !aliasesArguments(*op)) return;
   for (NodeId input : node.inputs()) join(node.id(), input);
   if (!op) {  // unknown: it may write into anything it sees
     m_mutated[node.id().index] = true;

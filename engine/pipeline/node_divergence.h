@@ -22,6 +22,8 @@ struct NodeDivergenceReport {
   std::vector<NodeDivergence> nodes;  ///< every tensor-valued call node, in graph order
   std::string failure;   ///< the compiled side's error, if it could not be compiled or run; nodes so far stay
   std::string fp64Note;  ///< why there is no fp64 reference, empty if there is one
+
+  KERF_FIELDS(nodes, failure, fp64Note)
 };
 
 /// Compiles copies of `module` whose outputs are, beside its own, all tensor-valued call nodes (in chunks that fit

@@ -8,6 +8,8 @@
 
 #include <fmt/core.h>
 
+#include "engine/support/fields.h"
+
 namespace kerf::inline support {
 
 /// What went wrong, coarse enough to act on. Each code maps to one process exit code (see exitCode()).
@@ -25,6 +27,8 @@ enum class ErrorCode : std::uint8_t {
   Environment,    ///< missing program, permission, disk, library (exit 3)
   Internal,       ///< a broken invariant of Kerf itself (exit 3)
 };
+
+constexpr ErrorCode lastOf(ErrorCode) { return ErrorCode::Internal; }
 
 /// Stable lower_snake name of a code, as printed in `--json` output ("bad_input").
 std::string_view errorCodeName(ErrorCode code);
@@ -55,6 +59,8 @@ struct Error {
   Error& while_(std::string context);
   /// "file:line: node: message (trail)" on one line.
   std::string text() const;
+
+  KERF_FIELDS(code, message, file, line, node, trail)
 };
 
 /// An error with the formatted message of `fail`.

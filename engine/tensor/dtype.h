@@ -36,6 +36,7 @@ enum class DType : std::uint8_t {
   UInt8,
   Bool,
 };
+constexpr DType lastOf(DType) { return DType::Bool; }
 
 enum class DTypeKind : std::uint8_t { Bool, Integer, Float, Complex };
 

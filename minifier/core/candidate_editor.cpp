@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "engine/ir/purity.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/ops/core/purity.h"
 #include "minifier/core/candidate.h"
 #include "minifier/core/recorded_values.h"
 
@@ -112,7 +112,9 @@ void CandidateEditor::setOutputs(const std::vector<NodeId>& nodes) {
   graph().setArgs(graph().outputNode(), {Argument::tuple(ArgumentList(nodes.begin(), nodes.end()))});
 }
 
-Candidate CandidateEditor::finish() { return finish(isImpureByName); }
+Candidate CandidateEditor::finish() {
+  return finish([](const Node& node) { return purityOf(node) == Purity::Impure; });
+}
 
 Candidate CandidateEditor::finish(const std::function<bool(const Node&)>& keepImpure) {
   graph().eliminateDeadCode(keepImpure);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "engine/ir/purity.h"
+#include "engine/ops/core/purity.h"
 #include "minifier/core/candidate.h"
 #include "minifier/core/candidate_editor.h"
 
@@ -113,7 +113,7 @@ std::optional<Candidate> removeNodes(const ReductionInput& input, const std::vec
   std::erase_if(returned, [&](NodeId id) { return editor.graph().node(id).op() == Opcode::Placeholder; });
   if (returned.empty()) return std::nullopt;
   editor.setOutputs(returned);
-  return editor.finish([&](const Node& node) { return !gone.contains(node.id()) && isImpureByName(node); });
+  return editor.finish([&](const Node& node) { return !gone.contains(node.id()) && purityOf(node) == Purity::Impure; });
 }
 
 }  // namespace kerf::inline minifier::inline core

@@ -12,8 +12,9 @@
 #include <fstream>
 
 #include "engine/capture/repro/writer.h"
+#include "engine/process/isolation.h"
+#include "engine/process/temporary_folder.h"
 #include "minifier/core/repro_settings.h"
-#include "minifier/oracle/process_isolation.h"
 
 namespace kerf::inline minifier::inline oracle {
 
@@ -23,29 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr int cannotTestCode = 125;
 constexpr std::string_view reproName = "repro.py";
-
-/// A fresh folder that goes away with this object.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> make() {
-    std::error_code error;
-    std::string pattern = (fs::temp_directory_path(error) / "kerf-candidate-XXXXXX").string();
-    if (error || !::mkdtemp(pattern.data()))
-      return fail(ErrorCode::Environment, "cannot make a folder for a candidate: {}", std::strerror(errno));
-    return TemporaryFolder(pattern);
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : m_path(std::exchange(other.m_path, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!m_path.empty()) fs::remove_all(m_path, ignored);
-  }
-  const fs::path& path() const { return m_path; }
-
- private:
-  explicit TemporaryFolder(fs::path path) : m_path(std::move(path)) {}
-  fs::path m_path;
-};
 
 std::string shellQuoted(const std::string& text) {
   std::string quoted = "'";
@@ -69,15 +47,16 @@ std::string commandLine(std::string command, const fs::path& repro) {
   ::_exit(127);
 }
 
-/// Runs in the candidate process: the shell is its child, so that time limits and cancelling end both.
-std::string runShell(const std::string& line, const fs::path& folder) {
+/// The shell's wait status. Runs in the candidate process: the shell is its child, so that time limits and cancelling
+/// end both.
+Result<int> runShell(const std::string& line, const fs::path& folder) {
   const pid_t shell = ::fork();
-  if (shell < 0) return "fork";
+  if (shell < 0) return fail(ErrorCode::Environment, "cannot run the check command: {}", std::strerror(errno));
   if (shell == 0) execShell(line, folder);
   int status = 0;
   while (::waitpid(shell, &status, 0) < 0 && errno == EINTR) {
   }
-  return std::to_string(status);
+  return status;
 }
 
 bool hasTraceback(const fs::path& folder) {
@@ -125,7 +104,7 @@ Result<void> CommandOracle::writeRepro(const Candidate& candidate, const fs::pat
 }
 
 Result<Verdict> CommandOracle::judge(const Candidate& candidate, std::stop_token stop) {
-  KERF_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
   const Result<void> written = writeRepro(candidate, folder.path());
   if (!written) {
     if (written.error().code == ErrorCode::Environment) return std::unexpected(written.error());
@@ -133,13 +112,14 @@ Result<Verdict> CommandOracle::judge(const Candidate& candidate, std::stop_token
   }
   const std::string line = commandLine(m_options.command, folder.path() / reproName);
   const IsolationLimits limits{.timeout = m_options.timeout, .limitResources = false};
-  KERF_TRY(const IsolatedOutcome outcome,
-           runIsolated([&] { return runShell(line, folder.path()); }, limits, std::move(stop)));
-  if (outcome.exit == IsolatedExit::Cancelled) return fail(ErrorCode::Cancelled, "the command was stopped");
-  if (outcome.exit == IsolatedExit::TimedOut) return failure("command:timeout");
-  if (outcome.exit == IsolatedExit::Crashed || outcome.payload == "fork")
-    return fail(ErrorCode::Environment, "cannot run the check command");
-  return verdictOfStatus(std::atoi(outcome.payload.c_str()), m_options, folder.path());
+  const std::function body = [&](const SendEvent&) { return runShell(line, folder.path()); };
+  KERF_TRY(const auto ended, callIsolated<int>(body, limits, std::move(stop)));
+  const auto exit = ended.outcome.exit;
+  if (exit == IsolatedExit::Cancelled) return fail(ErrorCode::Cancelled, "the command was stopped");
+  if (exit == IsolatedExit::TimedOut) return failure("command:timeout");
+  if (exit == IsolatedExit::Crashed) return fail(ErrorCode::Environment, "cannot run the check command");
+  KERF_TRY(const int status, *ended.answer);
+  return verdictOfStatus(status, m_options, folder.path());
 }
 
 std::string CommandOracle::identity() const {

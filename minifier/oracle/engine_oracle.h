@@ -3,8 +3,8 @@
 
 #include "engine/accuracy/same_two_models.h"
 #include "engine/pipeline/compile_fx.h"
+#include "engine/process/isolation.h"
 #include "minifier/core/minify.h"
-#include "minifier/oracle/process_isolation.h"
 
 namespace kerf::inline minifier::inline oracle {
 
@@ -17,6 +17,7 @@ struct EngineOracleOptions {
 
 /// How far a candidate process came.
 enum class CandidatePhase : unsigned char { Reference, Compile, Run, Compare };
+constexpr CandidatePhase lastOf(CandidatePhase) { return CandidatePhase::Compare; }
 
 /// What one isolated comparison came to. Exactly one of these holds: it `finished`, it failed with `error`, or the
 /// process ended (`outcome`).

@@ -89,10 +89,14 @@ function(kerf_vectorise)
                               SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# kerf_library(name folder [QUICK] DEPS …): every .cpp below `folder` as one static library, alias kerf::name.
+# kerf_library(name folder [QUICK] [EXCEPT folder] DEPS …): every .cpp below `folder` as one static library, alias
+# kerf::name.
 function(kerf_library name folder)
-  cmake_parse_arguments(ARG "QUICK" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK" "EXCEPT" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  if(ARG_EXCEPT)
+    list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/${ARG_EXCEPT}/")
+  endif()
   if(NOT sources)
     file(WRITE ${CMAKE_BINARY_DIR}/empty/${name}.cpp "")
     set(sources ${CMAKE_BINARY_DIR}/empty/${name}.cpp)

@@ -70,13 +70,20 @@ std::vector<Include> allIncludes() {
   return all;
 }
 
+/// The row that speaks of a file: its own folder's where there is one, else that of the folder above.
+std::string rowOf(const Table& table, const std::string& path) {
+  auto folder = fs::path(path).parent_path().generic_string();
+  while (!table.contains(folder) && folder != folderOf(path)) folder = fs::path(folder).parent_path().generic_string();
+  return folder;
+}
+
 std::vector<std::string> strayArrows(const Table& table, const std::vector<Include>& includes) {
   std::vector<std::string> stray;
   for (const auto& include : includes) {
     if (!include.quoted || include.header.find('/') == std::string::npos) continue;
-    const auto to = folderOf(include.header);
-    if (to == include.folder || to.find('/') == std::string::npos) continue;
-    const auto row = table.find(include.folder);
+    const auto from = rowOf(table, include.from), to = rowOf(table, include.header);
+    if (to == from || to.find('/') == std::string::npos) continue;
+    const auto row = table.find(from);
     const bool allowed = row != table.end() &&
                          std::ranges::any_of(row->second, [&](const auto& pattern) { return matches(to, pattern); });
     if (!allowed) stray.push_back(include.from + " includes " + include.header);
@@ -131,8 +138,22 @@ TEST(Arrows, AStrayIncludeIsSeen) {
   const auto bad = includesOf("#include \"engine/pipeline/compile_fx.h\"\n", "engine/ir/graph.cpp");
   EXPECT_EQ(strayArrows(table, bad),
             std::vector<std::string>{"engine/ir/graph.cpp includes engine/pipeline/compile_fx.h"});
+  for (const char* header : {"engine/ir/graph.h", "minifier/oracle/oracle.h", "app/workbench/workbench.h"}) {
+    const auto window = includesOf(fmt::format("#include \"{}\"\n", header), "ui/session/session.cpp");
+    EXPECT_EQ(strayArrows(table, window).size(), 1u) << "a window must not include " << header;
+  }
   const auto qt = includesOf("#include <QWidget>\n", "engine/ir/graph.cpp");
   EXPECT_THAT(strayLibraries(architecture(), qt), testing::ElementsAre("engine/ir/graph.cpp includes <QWidget>"));
+}
+
+/// A window that outlives every graph links nothing that could run or read one.
+TEST(Arrows, TheWindowSeesOnlyTheProtocol) {
+  std::set<std::string> seen;
+  for (const auto& include : allIncludes())
+    if (include.quoted && (include.from.starts_with("ui/") || include.from.starts_with("app/studio/")))
+      seen.insert(rowOf(arrows(architecture()), include.header));
+  std::erase_if(seen, [](const auto& folder) { return folder.starts_with("ui/"); });
+  EXPECT_THAT(seen, testing::ElementsAre("app/workbench/protocol"));
 }
 
 TEST(Size, NoSourceFileIsLongerThan500Lines) {

@@ -1,13 +1,13 @@
 // The cases of `kerf bench` and `kerf bench --ops` under Google Benchmark, for its statistics and comparison tools.
 #include <benchmark/benchmark.h>
 
-#include "app/cli/bench_cases.h"
-#include "app/cli/bench_ops.h"
+#include "app/bench/cases.h"
+#include "app/bench/ops.h"
 #include "engine/support/recordings.h"
 
 namespace {
 
-void runCase(benchmark::State& state, const kerf::cli::BenchCase& bench) {
+void runCase(benchmark::State& state, const kerf::bench::BenchCase& bench) {
   const auto input = bench.input.empty() ? std::filesystem::path() : kerf::recordingsFolder() / bench.input;
   std::error_code ignored;
   if (!input.empty() && !std::filesystem::exists(input, ignored)) {
@@ -29,7 +29,7 @@ void runCase(benchmark::State& state, const kerf::cli::BenchCase& bench) {
 }
 
 /// One op of the table, with what it moves and computes per second.
-void runOp(benchmark::State& state, const kerf::cli::OpBenchCase& bench) {
+void runOp(benchmark::State& state, const kerf::bench::OpBenchCase& bench) {
   const auto work = bench.prepare(bench);
   for (auto _ : state) {
     if (const auto done = work ? (*work)() : std::unexpected(work.error()); !done) {
@@ -45,11 +45,11 @@ void runOp(benchmark::State& state, const kerf::cli::OpBenchCase& bench) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const auto& bench : kerf::cli::benchCases())
+  for (const auto& bench : kerf::bench::benchCases())
     benchmark::RegisterBenchmark(bench.name.c_str(), [&bench](benchmark::State& state) { runCase(state, bench); })
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();
-  for (const auto& bench : kerf::cli::opBenchCases())
+  for (const auto& bench : kerf::bench::opBenchCases())
     benchmark::RegisterBenchmark(("op/" + bench.family + "/" + bench.name).c_str(),
                                  [&bench](benchmark::State& state) { runOp(state, bench); })
         ->Unit(benchmark::kMillisecond)

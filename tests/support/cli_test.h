@@ -13,7 +13,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/child_process.h"
+#include "engine/process/program.h"
+#include "tests/support/small_repro.h"
 
 namespace kerf::cli {
 
@@ -56,20 +57,8 @@ class CliTest : public testing::Test {
   }
   std::string store() const { return (folder / "kerf.db").string(); }
   /// A graph with one relu that imports with no storages: random inputs stand in.
-  fs::path smallRepro(const std::string& forward) const {
-    return write("small.py", "import torch\nclass Repro(torch.nn.Module):\n    def forward(self, arg0_1):\n" + forward +
-                                 "\ndef load_args(reader):\n    buf0 = reader.storage(None, 32)\n"
-                                 "    reader.tensor(buf0, (2, 4), is_leaf=True)  # arg0_1\n"
-                                 "load_args._version = 0\nmod = Repro()\nif __name__ == '__main__':\n"
-                                 "    from torch._dynamo.repro.after_aot import run_repro\n    with torch.no_grad():\n"
-                                 "        run_repro(mod, load_args, accuracy=False, command='run', save_dir=None)\n");
-  }
-  fs::path reluRepro() const {
-    return smallRepro(
-        "        relu = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None\n"
-        "        add = torch.ops.aten.add.Tensor(relu, relu);  relu = None\n"
-        "        return (add,)\n");
-  }
+  fs::path smallRepro(const std::string& forward) const { return write("small.py", test::smallRepro(forward)); }
+  fs::path reluRepro() const { return smallRepro(test::reluForward); }
 
   fs::path folder;
   const fs::path kerf = fs::path(KERF_BINARY_DIR) / "bin/kerf";

@@ -41,7 +41,7 @@ TEST(Scene, DrawsParametersInsideTheirOnlyUser) {
 
 TEST(Scene, CutsLongEdgesIntoPortals) {
   auto nodes = std::vector<test::MadeNode>{{"x", "x", {}, NodeKind::Input}};
-  for (int i = 1; i <= 30; ++i) nodes.push_back({QString("n%1").arg(i), "relu", {i - 1}});
+  for (int i = 1; i <= 30; ++i) nodes.push_back({"n" + std::to_string(i), "relu", {i - 1}});
   nodes.push_back({"last", "add", {30, 1}});
   const auto scene = buildScene(test::makeGraph(nodes), {});
   const auto& last = scene.cards.back();

@@ -4,23 +4,23 @@
 #include "tests/ui/support.h"
 #include "ui/models/capture_tree_model.h"
 #include "ui/models/format.h"
+#include "ui/models/store_model.h"
 #include "ui/models/tables.h"
 #include "ui/models/theme.h"
 #include "ui/panels/table_view.h"
 #include "ui/session/history.h"
-#include "ui/session/runs.h"
 
 namespace kerf::ui {
 namespace {
 
-QString text(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
+QString shownText(const QAbstractItemModel& model, const QModelIndex& parent = {}, int depth = 0) {
   QStringList lines;
   for (int row = 0; row < model.rowCount(parent); ++row) {
     QStringList cells;
     for (int column = 0; column < model.columnCount(parent); ++column)
       cells << model.index(row, column, parent).data().toString();
     lines << QString(depth * 2, ' ') + cells.join(" | ");
-    if (const auto below = text(model, model.index(row, 0, parent), depth + 1); !below.isEmpty()) lines << below;
+    if (const auto below = shownText(model, model.index(row, 0, parent), depth + 1); !below.isEmpty()) lines << below;
   }
   return lines.join('\n');
 }
@@ -29,7 +29,7 @@ TEST(PassModel, ShowsNodesBeforeAndAfter) {
   const auto model = makePassModel();
   model->setRows({{0, "remove_no_ops", "post_grad", 87, 87, 0.4, false, {}, {}},
                   {1, "cse", "post_grad", 87, 80, 1.25, true, {}, {"mul_1"}}});
-  EXPECT_EQ(text(*model).toStdString(),
+  EXPECT_EQ(shownText(*model).toStdString(),
             "1 | remove_no_ops | post_grad | 87 | 0.40 ms\n"
             "2 | cse | post_grad | 87 → 80 | 1.25 ms");
   EXPECT_EQ(model->index(1, 1).data(Qt::ToolTipRole).toString(), "post_grad: 0 nodes added, 1 removed");
@@ -49,7 +49,7 @@ TEST(CaptureTreeModel, ListsFilesAndTheirGraphs) {
   refused->error = "bad.py:3: unexpected end";
   CaptureTreeModel model;
   model.setCaptures({ready, refused});
-  EXPECT_EQ(text(model).toStdString(), "run/repro.py\n  forward\nrun/bad.py");
+  EXPECT_EQ(shownText(model).toStdString(), "run/repro.py\n  forward\nrun/bad.py");
   const auto graph = model.index(0, 0, model.index(0, 0));
   EXPECT_EQ(graph.data(CaptureTreeModel::detailRole).toString(), "5 nodes");
   EXPECT_EQ(model.location(graph).capture, 4);
@@ -71,7 +71,7 @@ TEST(CaptureTreeModel, ListsCompileIdsWithTheirGraphsAndRecords) {
   log->compiles.push_back({"[1/0]", {}, "failed", "Unsupported: no", -1, -1, {2}, {}, {}});
   CaptureTreeModel model;
   model.setCaptures({log});
-  EXPECT_EQ(text(model).toStdString(),
+  EXPECT_EQ(shownText(model).toStdString(),
             "data/trace.log\n"
             "  [0/0]  model.py:12 in forward\n"
             "    dynamo_output_graph[0/0]\n"
@@ -97,13 +97,39 @@ TEST(CaptureTreeModel, GroupsSeveralRanks) {
   for (const int rank : {0, 1}) logs->compiles.push_back({"[0/0]", {}, "ok", {}, rank, -1, {}, {}, {}});
   CaptureTreeModel model;
   model.setCaptures({logs});
-  EXPECT_EQ(text(model).toStdString(), "data/logs\n  rank 0\n    [0/0]\n  rank 1\n    [0/0]");
+  EXPECT_EQ(shownText(model).toStdString(), "data/logs\n  rank 0\n    [0/0]\n  rank 1\n    [0/0]");
+}
+
+TEST(StoreModel, GroupsWhatTheStoreHoldsNewestFirst) {
+  StoreListing store;
+  store.captures = {{"c1", "repro", "/data/a/repro.py", "2.11.0", "2026-01-31T12:00:01Z", 1, 0, 0},
+                    {"c2", "text", "/data/b.txt", "", "2026-02-01T08:30:00Z", 2, 0, 0}};
+  store.graphs.push_back({"forward", 1, 5});
+  store.graphs.back().id = "c1/g1";
+  store.runs = {{"r1", "c1/g1", "compare", "llvm", "different", "2026-02-01T08:31:00Z", "", 12.5}};
+  store.reductions = {{"m1", "c1/g1", "finished", "2026-02-01T08:32:00Z", "accuracy", "engine", 94, 3, 4, 20}};
+  store.repros = {{"p1", "c1/g1", "m1", "2026-02-01T08:33:00Z", "", 3}};
+  const auto model = makeStoreModel();
+  fillStoreModel(*model, store);
+  EXPECT_EQ(shownText(*model).toStdString(),
+            "Captures | 2 |  | \n"
+            "  c2 | text | 2 graphs  ·  data/b.txt | 2026-02-01 08:30:00\n"
+            "  c1 | repro | 1 graph  ·  a/repro.py | 2026-01-31 12:00:01\n"
+            "    c1/g1 |  | forward | 5 nodes\n"
+            "Runs | 1 |  | \n"
+            "  r1 | compare of c1/g1 | different | 2026-02-01 08:31:00\n"
+            "Reductions | 1 |  | \n"
+            "  m1 | finished, of c1/g1 | 94 → 3  ·  accuracy | 2026-02-01 08:32:00\n"
+            "Repros | 1 |  | \n"
+            "  p1 | of c1/g1 | 3 nodes | 2026-02-01 08:33:00");
+  const auto run = model->index(0, 0, model->index(1, 0));
+  EXPECT_EQ(run.data(storeNameRole).toString(), "c1/g1") << "a run opens its graph";
 }
 
 TEST(NodeModel, ShowsEveryNodeOfAGraph) {
   const auto model = makeNodeModel();
   model->setRows(nodeRows(test::makeChain(3)));
-  EXPECT_EQ(text(*model).toStdString(),
+  EXPECT_EQ(shownText(*model).toStdString(),
             "0 | x | x | 0 | 1 | f32[2, 2] | \n"
             "1 | n1 | add | 1 | 1 | f32[2, 2] | \n"
             "2 | n2 | add | 1 | 0 | f32[2, 2] | ");

@@ -84,6 +84,7 @@ TEST(Screenshot, SaysWhatIsWrong) {
   EXPECT_TRUE(missing.errors.contains("none.py")) << qPrintable(missing.errors);
   EXPECT_EQ(studio({"--screenshot", file, "--select", "no_such_node", test::samplePath()}).code, 2);
   EXPECT_EQ(studio({"--screenshot", file, "--size", "huge", test::samplePath()}).code, 2);
+  EXPECT_EQ(studio({"--screenshot", file, "--bisect", "op", test::samplePath()}).code, 2);
   EXPECT_FALSE(QFile::exists(file));
 }
 

@@ -20,13 +20,13 @@ inline bool waitFor(const std::function<bool()>& done) {
 }
 
 struct MadeNode {
-  QString name, op;
+  std::string name, op;
   std::vector<int> inputs;
   NodeKind kind = NodeKind::Pointwise;
 };
 
 /// A graph document without an engine: what models, scene and layouts need.
-inline GraphDocPtr makeGraph(const std::vector<MadeNode>& nodes, const QString& title = "made") {
+inline GraphDocPtr makeGraph(const std::vector<MadeNode>& nodes, const std::string& title = "made") {
   auto doc = std::make_shared<GraphDoc>();
   doc->title = title;
   for (const auto& made : nodes) {
@@ -42,9 +42,9 @@ inline GraphDocPtr makeGraph(const std::vector<MadeNode>& nodes, const QString& 
     node.inputs = made.inputs;
     const int index = int(doc->nodes.size());
     for (const int input : made.inputs) doc->nodes[std::size_t(input)].users.push_back(index);
-    doc->index.insert(node.name, index);
     doc->nodes.push_back(std::move(node));
   }
+  doc->afterReading();
   return doc;
 }
 
@@ -54,7 +54,7 @@ inline GraphDocPtr makeChain(int count) {
   for (int i = 1; i < count; ++i) {
     std::vector<int> inputs{i - 1};
     if (i > 4 && i % 4 == 0) inputs.push_back(i - 4);
-    nodes.push_back({QString("n%1").arg(i), i % 3 == 0 ? "relu" : "add", inputs});
+    nodes.push_back({"n" + std::to_string(i), i % 3 == 0 ? "relu" : "add", inputs});
   }
   return makeGraph(nodes, "chain");
 }

@@ -1,4 +1,4 @@
-// Fingerprints, report bytes, command oracles and reports.
+// Fingerprints, command oracles and reports.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -11,7 +11,6 @@
 
 #include "minifier/core/verdict_cache.h"
 #include "minifier/oracle/command_oracle.h"
-#include "minifier/oracle/report_codec.h"
 #include "minifier/oracle/verdict_fingerprint.h"
 #include "minifier/reductions/reductions.h"
 #include "minifier/report/minify_report.h"
@@ -64,29 +63,6 @@ TEST(Fingerprint, OfARealFailureLineIsMagnitude) {
   EXPECT_EQ(accuracyFingerprint(report), "accuracy:magnitude");
   report.outputs = same(ValueList{Tensor::scalar(1, DType::Float64)}, ValueList{res}, Value(), SameOptions{}).outputs;
   EXPECT_EQ(accuracyFingerprint(report), "accuracy:dtype");
-}
-
-TEST(ReportCodec, KeepsNanAndInfinity) {
-  ComparisonReport report;
-  report.fp64Note = "note";
-  report.outputs.push_back({.name = "out0", .reason = "r", .maxAbsError = std::numeric_limits<double>::infinity()});
-  report.outputs[0].rmseRes = std::nan("");
-  report.outputs[0].nanRes = 7;
-  const auto decoded = decodeReport(encodeReport(report));
-  ASSERT_TRUE(decoded.has_value());
-  EXPECT_EQ(decoded->fp64Note, "note");
-  ASSERT_EQ(decoded->outputs.size(), 1u);
-  EXPECT_TRUE(std::isinf(decoded->outputs[0].maxAbsError));
-  EXPECT_TRUE(std::isnan(decoded->outputs[0].rmseRes));
-  EXPECT_EQ(decoded->outputs[0].nanRes, 7);
-}
-
-TEST(ReportCodec, RefusesOtherBytes) {
-  for (const char* bytes : {"", "x", "\x81\xa4same\xc3"}) {
-    const auto decoded = decodeReport(bytes);
-    ASSERT_FALSE(decoded.has_value());
-    EXPECT_EQ(decoded.error().code, ErrorCode::Internal);
-  }
 }
 
 Capture like() {

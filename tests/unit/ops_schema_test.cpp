@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "engine/ops/core/op_registry.h"
 #include "engine/ops/core/op_facts.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf {
@@ -62,17 +62,27 @@ TEST(OpTable, HasARowForEveryOpLiteral) {
   for (const OpId op : opLiterals()) EXPECT_TRUE(findOp(op)) << opName(op);
 }
 
+bool names(const OpFacts& facts, const OpInfo& op) {
+  return op.schema.name == facts.op || op.schema.name + "." + op.schema.overload == facts.op;
+}
+
 /// A column given twice would leave one of the two unused.
-TEST(OpTable, FactsNameOpsOfTheTableOnce) {
-  std::set<std::string> names;
+TEST(OpTable, FactsNameOpsOfTheTableAndGiveAColumnOnce) {
+  std::set<std::pair<std::string, std::string>> given;
+  const auto once = [&](const OpFacts& facts, const char* column, bool has) {
+    if (has) {
+      EXPECT_TRUE(given.emplace(facts.op, column).second) << facts.op << " has two of column " << column;
+    }
+  };
   for (const OpFactRows table : opFactTables())
     for (const OpFacts& facts : table) {
-      EXPECT_TRUE(names.insert(facts.op).second) << facts.op << " has two rows of facts";
-      EXPECT_TRUE(std::ranges::any_of(allOps(),
-                                      [&](const OpInfo& op) {
-                                        return op.schema.name == facts.op ||
-                                               op.schema.name + "." + op.schema.overload == facts.op;
-                                      }))
+      once(facts, "lowering", bool(facts.lowering));
+      once(facts, "decomposition", facts.decomposition != nullptr);
+      once(facts, "gradient", facts.gradient != nullptr);
+      once(facts, "jvp", facts.jvp != nullptr);
+      once(facts, "flops", facts.flops != nullptr);
+      once(facts, "sharding", bool(facts.sharding));
+      EXPECT_TRUE(std::ranges::any_of(allOps(), [&](const OpInfo& op) { return names(facts, op); }))
           << facts.op << " is no op of the table";
     }
 }

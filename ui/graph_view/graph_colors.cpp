@@ -6,9 +6,7 @@ namespace kerf::ui::inline graph_view {
 namespace {
 
 const NodeRow* accuracyOf(const NodeDoc& node, const ViewState& state) {
-  if (!state.accuracy) return nullptr;
-  const auto found = state.accuracy->nodeIndex.constFind(node.name);
-  return found == state.accuracy->nodeIndex.constEnd() ? nullptr : &state.accuracy->nodes[std::size_t(*found)];
+  return state.accuracy ? state.accuracy->find(node.name) : nullptr;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ui/graph_view/graph_pane.h"
 
+#include <algorithm>
+#include <array>
 #include <deque>
 
 #include <QComboBox>
@@ -18,9 +20,10 @@
 namespace kerf::ui::inline graph_view {
 namespace {
 
-bool matches(const NodeDoc& node, const QString& text) {
-  return node.name.contains(text, Qt::CaseInsensitive) || node.target.contains(text, Qt::CaseInsensitive) ||
-         node.value.contains(text, Qt::CaseInsensitive);
+bool matches(const NodeDoc& node, const QString& wanted) {
+  return std::ranges::any_of(std::array{&node.name, &node.target, &node.value}, [&](const std::string* part) {
+    return text(*part).contains(wanted, Qt::CaseInsensitive);
+  });
 }
 
 /// Nodes on a shortest path along edges in either direction; empty if there is none.
@@ -112,13 +115,13 @@ void GraphPane::showSymbols() {
   const bool some = graph && !graph->symbols.empty();
   m_symbols->setVisible(some);
   if (!some) return;
-  QStringList texts;
+  QStringList parts;
   for (const auto& symbol : graph->symbols) {
-    const auto chosen =
-        m_session.symbols().filter(QRegularExpression("^" + QRegularExpression::escape(symbol.name) + "="));
-    texts << (chosen.isEmpty() ? symbol.name + "=" + symbol.hint : chosen.first());
+    const auto name = text(symbol.name);
+    const auto chosen = m_session.symbols().filter(QRegularExpression("^" + QRegularExpression::escape(name) + "="));
+    parts << (chosen.isEmpty() ? name + "=" + text(symbol.hint) : chosen.first());
   }
-  m_symbols->setText(texts.join(' '));
+  m_symbols->setText(parts.join(' '));
 }
 
 /// Only values that differ from their hints are asked for.
@@ -127,7 +130,7 @@ void GraphPane::readSymbols() {
   for (const auto& part : m_symbols->text().split(QRegularExpression("[\\s,]+"), Qt::SkipEmptyParts)) {
     bool hinted = false;
     for (const auto& symbol : m_session.graph() ? m_session.graph()->symbols : std::vector<SymbolDoc>())
-      hinted |= part == symbol.name + "=" + symbol.hint;
+      hinted |= part == text(symbol.name + "=" + symbol.hint);
     if (!hinted) chosen << part;
   }
   m_session.setSymbols(chosen);
@@ -158,9 +161,11 @@ void GraphPane::updateTitle() {
   const auto capture = m_session.capture(place.capture);
   m_cancel->setVisible(m_layouts.busy());
   if (!capture || !m_session.graph()) return;
-  const QFileInfo file(capture->path);
-  m_title->setText(file.dir().dirName() + "  ›  " + file.completeBaseName() + "  ›  " + m_session.graph()->title);
-  m_title->setToolTip(capture->path);
+  const auto path = text(capture->path);
+  const QFileInfo file(path);
+  const auto folder = path.contains('/') ? file.dir().dirName() + "  ›  " : QString();
+  m_title->setText(folder + file.completeBaseName() + "  ›  " + text(m_session.graph()->title));
+  m_title->setToolTip(path);
   auto detail = plural(qint64(m_session.graph()->nodes.size()), "node");
   if (m_layouts.busy()) detail += tr("  ·  laying out…");
   m_detail->setText(detail);

@@ -79,7 +79,7 @@ void GraphWidget::hover(const QPointF& position) {
   setCursor(node >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
   if (node >= 0) {
     const auto& doc = m_scene->graph->nodes[std::size_t(node)];
-    setToolTip(doc.name + "\n" + doc.target + (doc.value.isEmpty() ? "" : "\n" + doc.value));
+    setToolTip(text(doc.name + "\n" + doc.target + (doc.value.empty() ? "" : "\n" + doc.value)));
   } else {
     setToolTip({});
   }

@@ -1,6 +1,10 @@
 #include "ui/graph_view/layout_service.h"
 
+#include <csignal>
+
 #include <QStandardPaths>
+
+#include <sys/prctl.h>
 
 #include "ui/graph_view/dot_text.h"
 #include "ui/graph_view/layered_layout.h"
@@ -53,6 +57,7 @@ void LayoutService::layOut(GraphDocPtr graph, const SceneOptions& options) {
     connect(m_dot, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
       if (error == QProcess::FailedToStart) readDot();
     });
+    m_dot->setChildProcessModifier([] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); });  // it must not outlive the window
     m_dot->start(m_program, {"-Tplain"});
     m_dot->write(prepared.dot);
     m_dot->closeWriteChannel();

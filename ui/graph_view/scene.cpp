@@ -55,7 +55,7 @@ struct Builder {
       return;
     }
     const auto& doc = graph.nodes[std::size_t(node)];
-    card.rows.push_back({node, portal, doc.name, doc.value});
+    card.rows.push_back({node, portal, text(doc.name), text(doc.value)});
   }
 
   void measure(SceneCard& card) const {
@@ -74,9 +74,9 @@ struct Builder {
     SceneCard card;
     card.node = node;
     card.kind = doc.kind;
-    card.title = isSource(doc) ? (doc.kind == NodeKind::Input ? "input" : "attribute") : doc.op;
-    card.name = doc.name == card.title ? QString() : doc.name;
-    card.detail = doc.value;
+    card.title = isSource(doc) ? QString(doc.kind == NodeKind::Input ? "input" : "attribute") : text(doc.op);
+    card.name = text(doc.name) == card.title ? QString() : text(doc.name);
+    card.detail = text(doc.value);
     for (const int input : doc.inputs) {
       if (inlined(input))
         addRow(card, input, false);

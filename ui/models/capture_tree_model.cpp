@@ -2,9 +2,6 @@
 
 #include <map>
 
-#include <QDir>
-#include <QFileInfo>
-
 #include "ui/models/format.h"
 #include "ui/models/tables.h"
 #include "ui/models/theme.h"
@@ -24,12 +21,12 @@ std::vector<bool> listed(std::size_t count, const std::vector<CompileEntryDoc>& 
   return seen;
 }
 
-QColor statusColor(const QString& status) {
+QColor statusColor(const std::string& status) {
   if (status == "ok" || status == "cache hit") return theme().good;
   return status == "failed" ? theme().bad : theme().warn;
 }
 
-QString shortName(const QString& path) { return path.section('/', -1); }
+QString shortName(const std::string& path) { return text(path).section('/', -1); }
 
 }  // namespace
 
@@ -170,55 +167,56 @@ QVariant CaptureTreeModel::data(const QModelIndex& index, int role) const {
 }
 
 QVariant CaptureTreeModel::captureData(const CaptureDoc& capture, int role) const {
-  const QFileInfo file(capture.path);
-  if (role == Qt::DisplayRole) return file.dir().dirName() + "/" + file.fileName();
+  const auto path = text(capture.path);
+  if (role == Qt::DisplayRole) return nameWithFolder(path);
   if (role == Qt::ToolTipRole)
-    return capture.path + (capture.error.isEmpty() ? "" : "\n" + capture.error) +
-           (capture.notes.isEmpty() ? "" : "\n" + capture.notes.join('\n'));
+    return path + (capture.error.empty() ? "" : "\n" + text(capture.error)) +
+           (capture.notes.empty() ? "" : "\n" + texts(capture.notes).join('\n'));
   if (role == detailRole) {
     if (capture.loading) {
       const int percent = capture.percent ? capture.percent->load() : 0;
       return percent > 0 ? QString("reading… %1 %").arg(percent) : QString("reading…");
     }
-    if (!capture.error.isEmpty()) return "refused";
-    return capture.torchVersion.isEmpty() ? capture.kind
-                                          : capture.kind + " · torch " + capture.torchVersion.section('+', 0, 0);
+    if (!capture.error.empty()) return "refused";
+    const auto torch = text(capture.torchVersion).section('+', 0, 0);
+    return torch.isEmpty() ? text(capture.kind) : text(capture.kind) + " · torch " + torch;
   }
-  if (role == Qt::ForegroundRole && !capture.error.isEmpty()) return theme().bad;
+  if (role == Qt::ForegroundRole && !capture.error.empty()) return theme().bad;
   return {};
 }
 
 QVariant CaptureTreeModel::compileData(const CompileEntryDoc& compile, int role) const {
   if (role == Qt::DisplayRole)
-    return compile.frame.isEmpty() ? compile.id : compile.id + "  " + shortName(compile.frame);
+    return compile.frame.empty() ? text(compile.id) : text(compile.id) + "  " + shortName(compile.frame);
   if (role == detailRole)
-    return compile.status == "ok" && compile.seconds >= 0 ? formatSeconds(compile.seconds) : compile.status;
+    return compile.status == "ok" && compile.seconds >= 0 ? formatSeconds(compile.seconds) : text(compile.status);
   if (role == Qt::DecorationRole) return dotIcon(statusColor(compile.status), true);
   if (role == Qt::ForegroundRole && compile.status == "failed") return theme().bad;
   if (role != Qt::ToolTipRole) return {};
-  QString tip = compile.id + ": " + compile.status;
-  if (!compile.failure.isEmpty()) tip += "\n" + compile.failure;
-  if (!compile.frame.isEmpty()) tip += "\n" + compile.frame;
-  for (const auto& [name, value] : compile.metrics) tip += QString("\n%1: %2").arg(name).arg(value);
+  QString tip = text(compile.id + ": " + compile.status);
+  if (!compile.failure.empty()) tip += "\n" + text(compile.failure);
+  if (!compile.frame.empty()) tip += "\n" + text(compile.frame);
+  for (const auto& [name, value] : compile.metrics) tip += QString("\n%1: %2").arg(text(name)).arg(value);
   return tip;
 }
 
 QVariant CaptureTreeModel::graphData(const GraphEntry& graph, int role) const {
   const bool known = graph.nodes >= 0;
-  if (role == Qt::DisplayRole) return graph.name;
+  if (role == Qt::DisplayRole) return text(graph.name);
   if (role == detailRole) return known ? plural(graph.nodes, "node") : QString();
   if (role == Qt::DecorationRole) return dotIcon(theme().accent, true);
   if (role != Qt::ToolTipRole) return {};
-  QString tip = known ? plural(graph.nodes, "node") + ", " + plural(graph.inputs, "input") : graph.name;
-  if (!graph.stage.isEmpty()) tip += "\n" + graph.stage + " " + graph.compileId;
-  if (!graph.file.isEmpty()) tip += "\n" + graph.file + (graph.line > 0 ? QString(":%1").arg(graph.line) : QString());
+  QString tip = known ? plural(graph.nodes, "node") + ", " + plural(graph.inputs, "input") : text(graph.name);
+  if (!graph.stage.empty()) tip += "\n" + text(graph.stage + " " + graph.compileId);
+  if (!graph.file.empty())
+    tip += "\n" + text(graph.file) + (graph.line > 0 ? QString(":%1").arg(graph.line) : QString());
   return tip;
 }
 
 QVariant CaptureTreeModel::recordData(const RecordEntry& record, int role) const {
-  if (role == Qt::DisplayRole) return record.name.isEmpty() ? record.kind : record.name;
+  if (role == Qt::DisplayRole) return text(record.name.empty() ? record.kind : record.name);
   if (role == detailRole) return record.bytes > 0 ? formatBytes(record.bytes) : QString();
-  if (role == Qt::ToolTipRole) return QString("%1\n%2:%3").arg(record.kind, record.file).arg(record.line);
+  if (role == Qt::ToolTipRole) return QString("%1\n%2:%3").arg(text(record.kind), text(record.file)).arg(record.line);
   return {};
 }
 

@@ -43,4 +43,6 @@ QString formatCount(qint64 count) { return QLocale(QLocale::English).toString(co
 
 QString plural(qint64 count, const QString& noun) { return formatCount(count) + " " + noun + (count == 1 ? "" : "s"); }
 
+QString nameWithFolder(const QString& path) { return path.section('/', -2); }
+
 }  // namespace kerf::ui::inline models

@@ -12,5 +12,6 @@ QString formatRatio(double value);                  ///< "0.003", "12.4", "1.2e+
 QString formatBytes(qint64 bytes);                  ///< "512 B", "3.2 KiB"
 QString formatCount(qint64 count);                  ///< "12,345"
 QString plural(qint64 count, const QString& noun);  ///< "1 node", "3 nodes"
+QString nameWithFolder(const QString& path);        ///< "mlp8/repro.py" of a full path
 
 }  // namespace kerf::ui::inline models

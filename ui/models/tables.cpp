@@ -37,9 +37,9 @@ Column<Row> ratioColumn() {
 }
 
 template <class Row>
-Column<Row> countColumn(const QString& title, qint64 Row::*field) {
+Column<Row> countColumn(const QString& title, std::int64_t Row::*field) {
   return {title, [field](const Row& row) { return formatCount(row.*field); },
-          [field](const Row& row) { return QVariant(row.*field); }, true};
+          [field](const Row& row) { return QVariant(qlonglong(row.*field)); }, true};
 }
 
 }  // namespace
@@ -69,17 +69,17 @@ std::unique_ptr<PassModel> makePassModel() {
     if (role == Qt::DecorationRole) return dotIcon(pass.changed ? theme().accent : theme().faint, pass.changed);
     if (role == Qt::ToolTipRole)
       return QVariant(pass.changed ? QString("%1: %2 nodes added, %3 removed")
-                                         .arg(pass.stage)
+                                         .arg(text(pass.stage))
                                          .arg(pass.added.size())
                                          .arg(pass.removed.size())
-                                   : pass.stage + ": changed nothing");
+                                   : text(pass.stage) + ": changed nothing");
     return dim(pass, role);
   };
   return std::make_unique<PassModel>(std::vector<Column<PassDoc>>{
       {"#", [](const PassDoc& pass) { return QString::number(pass.index + 1); },
        [](const PassDoc& pass) { return QVariant(pass.index); }, true, dim},
-      {"Pass", [](const PassDoc& pass) { return pass.name; }, {}, false, name},
-      {"Stage", [](const PassDoc& pass) { return pass.stage; }, {}, false, dim},
+      {"Pass", [](const PassDoc& pass) { return text(pass.name); }, {}, false, name},
+      {"Stage", [](const PassDoc& pass) { return text(pass.stage); }, {}, false, dim},
       {"Nodes", [](const PassDoc& pass) { return arrow(pass.nodesBefore, pass.nodesAfter); },
        [](const PassDoc& pass) { return QVariant(pass.nodesAfter); }, true, dim},
       {"Time", [](const PassDoc& pass) { return formatMilliseconds(pass.milliseconds); },
@@ -89,7 +89,7 @@ std::unique_ptr<PassModel> makePassModel() {
 std::unique_ptr<OutputModel> makeOutputModel() {
   return std::make_unique<OutputModel>(std::vector<Column<OutputRow>>{
       {"Output",
-       [](const OutputRow& row) { return row.name; },
+       [](const OutputRow& row) { return text(row.name); },
        {},
        false,
        [](const OutputRow& row, int role) { return verdict(role, row.same); }},
@@ -101,20 +101,22 @@ std::unique_ptr<OutputModel> makeOutputModel() {
       countColumn("NaN", &OutputRow::nans),
       countColumn("Inf", &OutputRow::infs),
       {"Reason",
-       [](const OutputRow& row) { return row.reason; },
+       [](const OutputRow& row) { return text(row.reason); },
        {},
        false,
-       [](const OutputRow& row, int role) { return role == Qt::ToolTipRole ? QVariant(row.reason) : QVariant(); }}});
+       [](const OutputRow& row, int role) {
+         return role == Qt::ToolTipRole ? QVariant(text(row.reason)) : QVariant();
+       }}});
 }
 
 std::unique_ptr<NodeAccuracyModel> makeNodeAccuracyModel() {
   return std::make_unique<NodeAccuracyModel>(std::vector<Column<NodeRow>>{
       {"Node",
-       [](const NodeRow& row) { return row.node; },
+       [](const NodeRow& row) { return text(row.node); },
        {},
        false,
        [](const NodeRow& row, int role) { return verdict(role, row.same, row.firstBad); }},
-      {"Op", [](const NodeRow& row) { return QString(row.target).remove("torch.ops."); }},
+      {"Op", [](const NodeRow& row) { return text(row.target).remove("torch.ops."); }},
       {"Verdict",
        [](const NodeRow& row) { return QString(row.firstBad ? "first bad"
                                                : row.same   ? "same"
@@ -132,13 +134,13 @@ std::unique_ptr<KernelModel> makeKernelModel() {
   const auto name = [](const KernelDoc& kernel, int role) {
     if (role == Qt::DecorationRole)
       return dotIcon(kernel.kind == "fused" ? theme().accent : theme().faint, kernel.kind != "view");
-    return role == Qt::ToolTipRole ? QVariant(kernel.nodes.join(", ")) : QVariant();
+    return role == Qt::ToolTipRole ? QVariant(texts(kernel.nodes).join(", ")) : QVariant();
   };
   return std::make_unique<KernelModel>(std::vector<Column<KernelDoc>>{
-      {"Kernel", [](const KernelDoc& kernel) { return kernel.name; }, {}, false, name},
+      {"Kernel", [](const KernelDoc& kernel) { return text(kernel.name); }, {}, false, name},
       {"Kind",
        [](const KernelDoc& kernel) {
-         return kernel.reason.isEmpty() ? kernel.kind : kernel.kind + ": " + kernel.reason;
+         return text(kernel.reason.empty() ? kernel.kind : kernel.kind + ": " + kernel.reason);
        }},
       {"Nodes", [](const KernelDoc& kernel) { return QString::number(kernel.nodes.size()); },
        [](const KernelDoc& kernel) { return QVariant(qlonglong(kernel.nodes.size())); }, true}});
@@ -149,21 +151,23 @@ std::unique_ptr<StepModel> makeStepModel() {
       {"Step", [](const StepDoc& step) { return QString::number(step.index); },
        [](const StepDoc& step) { return QVariant(step.index); }, true},
       {"Reduction",
-       [](const StepDoc& step) { return step.index == 0 && step.reduction.isEmpty() ? "start" : step.reduction; }},
+       [](const StepDoc& step) {
+         return step.index == 0 && step.reduction.empty() ? QString("start") : text(step.reduction);
+       }},
       {"Nodes", [](const StepDoc& step) { return formatCount(step.nodes); },
        [](const StepDoc& step) { return QVariant(step.nodes); }, true},
       {"Test", [](const StepDoc& step) { return formatCount(step.test); },
        [](const StepDoc& step) { return QVariant(step.test); }, true},
       {"Inputs", [](const StepDoc& step) { return formatBytes(step.inputBytes); },
-       [](const StepDoc& step) { return QVariant(step.inputBytes); }, true}});
+       [](const StepDoc& step) { return QVariant(qlonglong(step.inputBytes)); }, true}});
 }
 
 std::unique_ptr<FusionModel> makeFusionModel() {
-  const auto list = [](const QStringList& names) { return names.join(", "); };
+  const auto list = [](const std::vector<std::string>& names) { return texts(names).join(", "); };
   return std::make_unique<FusionModel>(std::vector<Column<FusionRow>>{
-      {"Compile", [](const FusionRow& group) { return group.compileId; }},
+      {"Compile", [](const FusionRow& group) { return text(group.compileId); }},
       {"Kernel",
-       [](const FusionRow& group) { return group.kernel; },
+       [](const FusionRow& group) { return text(group.kernel); },
        {},
        false,
        [](const FusionRow& group, int role) {
@@ -174,6 +178,17 @@ std::unique_ptr<FusionModel> makeFusionModel() {
       {"Nodes before", [list](const FusionRow& group) { return list(group.preGradNodes); }}});
 }
 
+std::unique_ptr<TrialModel> makeTrialModel() {
+  return std::make_unique<TrialModel>(std::vector<Column<BisectTrial>>{
+      {"Last pass on",
+       [](const BisectTrial& trial) { return trial.enabled.empty() ? QString("none") : text(trial.enabled.back()); },
+       [](const BisectTrial& trial) { return QVariant(qlonglong(trial.enabled.size())); }, false,
+       [](const BisectTrial& trial, int role) {
+         return role == Qt::ToolTipRole ? QVariant(texts(trial.enabled).join(", ")) : verdict(role, trial.same);
+       }},
+      {"Verdict", [](const BisectTrial& trial) { return trial.same ? QString("same") : text(trial.detail); }}});
+}
+
 std::unique_ptr<NodeModel> makeNodeModel() {
   const auto name = [](const NodeRef& ref, int role) {
     return role == Qt::DecorationRole ? dotIcon(theme().kind(ref.node().kind), true) : QVariant();
@@ -182,14 +197,14 @@ std::unique_ptr<NodeModel> makeNodeModel() {
       {"#", [](const NodeRef& ref) { return QString::number(ref.index); },
        [](const NodeRef& ref) { return QVariant(ref.index); }, true,
        [](const NodeRef&, int role) { return colored(role, theme().muted); }},
-      {"Name", [](const NodeRef& ref) { return ref.node().name; }, {}, false, name},
-      {"Op", [](const NodeRef& ref) { return ref.node().op; }},
+      {"Name", [](const NodeRef& ref) { return text(ref.node().name); }, {}, false, name},
+      {"Op", [](const NodeRef& ref) { return text(ref.node().op); }},
       {"Inputs", [](const NodeRef& ref) { return QString::number(ref.node().inputs.size()); },
        [](const NodeRef& ref) { return QVariant(qlonglong(ref.node().inputs.size())); }, true},
       {"Users", [](const NodeRef& ref) { return QString::number(ref.node().users.size()); },
        [](const NodeRef& ref) { return QVariant(qlonglong(ref.node().users.size())); }, true},
-      {"Value", [](const NodeRef& ref) { return ref.node().value; }},
-      {"Stride", [](const NodeRef& ref) { return ref.node().stride; }}});
+      {"Value", [](const NodeRef& ref) { return text(ref.node().value); }},
+      {"Stride", [](const NodeRef& ref) { return text(ref.node().stride); }}});
 }
 
 std::vector<NodeRef> nodeRows(const GraphDocPtr& graph) {

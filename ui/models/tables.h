@@ -15,6 +15,7 @@ using NodeAccuracyModel = TableModel<NodeRow>;
 using KernelModel = TableModel<KernelDoc>;
 using StepModel = TableModel<StepDoc>;
 using FusionModel = TableModel<FusionRow>;
+using TrialModel = TableModel<BisectTrial>;
 
 /// A node by its place in a shared graph, so that 50,000 rows cost 50,000 integers.
 struct NodeRef {
@@ -31,6 +32,7 @@ std::unique_ptr<NodeAccuracyModel> makeNodeAccuracyModel();
 std::unique_ptr<KernelModel> makeKernelModel();
 std::unique_ptr<StepModel> makeStepModel();
 std::unique_ptr<FusionModel> makeFusionModel();
+std::unique_ptr<TrialModel> makeTrialModel();
 std::unique_ptr<NodeModel> makeNodeModel();
 std::unique_ptr<LogModel> makeLogModel();
 std::vector<NodeRef> nodeRows(const GraphDocPtr& graph);

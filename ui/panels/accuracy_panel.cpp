@@ -1,7 +1,10 @@
 #include "ui/panels/accuracy_panel.h"
 
+#include <algorithm>
+
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QPushButton>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -11,6 +14,8 @@
 
 namespace kerf::ui::inline panels {
 namespace {
+
+using By = workbench::BisectRequest::By;
 
 QWidget* titled(const QString& title, QWidget* content) {
   auto* box = new QWidget;
@@ -33,11 +38,18 @@ AccuracyPanel::AccuracyPanel(Session& session, QWidget* parent)
       m_outputs(makeOutputModel().release()),
       m_nodes(makeNodeAccuracyModel().release()),
       m_outputTable(new DataTable(m_outputs)),
-      m_nodeTable(new DataTable(m_nodes)) {
+      m_nodeTable(new DataTable(m_nodes)),
+      m_trials(makeTrialModel().release()),
+      m_trialTable(new DataTable(m_trials)) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(buildBar());
+  m_bisection = new QLabel;
+  m_bisection->setObjectName("bisection");
+  m_bisection->setContentsMargins(12, 0, 12, 8);
+  m_bisection->setWordWrap(true);
+  column->addWidget(m_bisection);
   m_hint = new QLabel;
   m_hint->setObjectName("hint");
   m_hint->setAlignment(Qt::AlignCenter);
@@ -45,13 +57,15 @@ AccuracyPanel::AccuracyPanel(Session& session, QWidget* parent)
   column->addWidget(m_hint, 1);
   m_tables = buildTables();
   column->addWidget(m_tables, 1);
-  connect(&session, &Session::accuracyChanged, this, &AccuracyPanel::showAccuracy);
-  connect(&session, &Session::graphChanged, this, &AccuracyPanel::showAccuracy);
-  connect(m_nodeTable, &DataTable::picked, this, [this](int row) { m_session.selectNode(m_nodes->row(row).node); });
+  for (const auto signal : {&Session::accuracyChanged, &Session::graphChanged, &Session::bisectChanged})
+    connect(&session, signal, this, &AccuracyPanel::showAccuracy);
+  connect(m_nodeTable, &DataTable::picked, this,
+          [this](int row) { m_session.selectNode(text(m_nodes->row(row).node)); });
   connect(&session, &Session::nodeChanged, this, [this] {
     const auto accuracy = m_session.accuracy();
     const auto* node = m_session.nodeDoc();
-    m_nodeTable->selectSourceRow(accuracy && node ? accuracy->nodeIndex.value(node->name, -1) : -1);
+    const auto* row = accuracy && node ? accuracy->find(node->name) : nullptr;
+    m_nodeTable->selectSourceRow(row ? int(row - accuracy->nodes.data()) : -1);
   });
   showAccuracy();
 }
@@ -64,10 +78,17 @@ QWidget* AccuracyPanel::buildBar() {
   m_run = new QPushButton(tr("Compare"));
   m_run->setObjectName("primary");
   m_run->setToolTip(tr("Compiled graph against the interpreter and an fp64 reference, in a process of its own"));
+  m_bisect = new QPushButton(tr("Bisect"));
+  m_bisect->setToolTip(tr("Find the pass or node at which the difference begins"));
+  auto* menu = new QMenu(m_bisect);
+  menu->addAction(tr("By node: every node compared"), this, [this] { bisect(By::Node); });
+  menu->addAction(tr("By pass: passes enabled one after the other"), this, [this] { bisect(By::Pass); });
+  m_bisect->setMenu(menu);
   m_cancel = new QPushButton(tr("Cancel"));
   m_verdict = new QLabel;
   m_verdict->setObjectName("verdict");
   row->addWidget(m_run);
+  row->addWidget(m_bisect);
   row->addWidget(m_cancel);
   row->addWidget(m_plant);
   row->addStretch(1);
@@ -80,28 +101,58 @@ QWidget* AccuracyPanel::buildBar() {
 QWidget* AccuracyPanel::buildTables() {
   m_outputTable->setObjectName("outputs");
   m_nodeTable->setObjectName("nodeAccuracy");
+  m_trialTable->setObjectName("trials");
+  m_trialTable->setStretchColumn(1);
   auto* splitter = new QSplitter(Qt::Horizontal);
   splitter->addWidget(titled(tr("Outputs"), m_outputTable));
   splitter->addWidget(titled(tr("Nodes"), m_nodeTable));
   splitter->setChildrenCollapsible(false);
   splitter->setSizes({340, 660});
-  return splitter;
+  m_comparison = splitter;
+  m_trialBox = titled(tr("Bisection by pass"), m_trialTable);
+  auto* both = new QSplitter(Qt::Horizontal);
+  both->addWidget(m_comparison);
+  both->addWidget(m_trialBox);
+  both->setChildrenCollapsible(false);
+  both->setSizes({700, 300});
+  return both;
 }
 
 void AccuracyPanel::run() { m_session.compare(m_plant->plant()); }
 
+void AccuracyPanel::bisect(By by) { m_session.bisect(by, m_plant->plant()); }
+
 QString AccuracyPanel::verdict() const { return m_verdict->text(); }
+
+QString AccuracyPanel::bisection() const { return m_bisection->text(); }
 
 void AccuracyPanel::showAccuracy() {
   const auto accuracy = m_session.accuracy();
-  const bool running = accuracy && accuracy->running;
-  const bool shown = accuracy && !running && accuracy->error.isEmpty();
-  m_run->setEnabled(m_session.graph() && !running);
-  m_plant->setEnabled(m_run->isEnabled());
-  m_cancel->setVisible(running);
-  m_tables->setVisible(shown);
-  m_hint->setVisible(!shown);
-  if (running)
+  const auto bisected = m_session.bisected();
+  const bool comparing = accuracy && accuracy->running, bisecting = bisected && bisected->running;
+  const bool shown = accuracy && !comparing && accuracy->error.isEmpty();
+  m_run->setEnabled(m_session.graph() && !comparing);
+  m_bisect->setEnabled(m_session.graph() && !bisecting);
+  m_plant->setEnabled(m_run->isEnabled() && m_bisect->isEnabled());
+  m_cancel->setVisible(comparing || bisecting);
+  m_outputs->setRows(shown ? accuracy->outputs : std::vector<OutputRow>());
+  m_nodes->setRows(shown ? accuracy->nodes : std::vector<NodeRow>());
+  m_comparison->setVisible(shown);
+  m_verdict->clear();
+  showBisection();
+  const bool tables = shown || m_trials->rowCount() > 0;
+  m_tables->setVisible(tables);
+  m_hint->setVisible(!tables);
+  showHint();
+  if (!shown) return;
+  m_outputTable->fitColumns();
+  m_nodeTable->fitColumns();
+  showVerdict(*accuracy);
+}
+
+void AccuracyPanel::showHint() {
+  const auto accuracy = m_session.accuracy();
+  if (accuracy && accuracy->running)
     m_hint->setText(tr("Comparing the compiled graph with the interpreter and an fp64 reference…"));
   else if (accuracy && !accuracy->error.isEmpty())
     m_hint->setText(accuracy->error);
@@ -109,26 +160,34 @@ void AccuracyPanel::showAccuracy() {
     m_hint->setText(m_session.graph() ? tr("Compare to see where the compiled result leaves the reference.\n"
                                            "Plant a fault to watch it being found.")
                                       : tr("Open a capture to compare its results."));
-  m_outputs->setRows(shown ? accuracy->outputs : std::vector<OutputRow>());
-  m_nodes->setRows(shown ? accuracy->nodes : std::vector<NodeRow>());
-  m_verdict->clear();
-  if (!shown) return;
-  m_outputTable->fitColumns();
-  m_nodeTable->fitColumns();
-  showVerdict(*accuracy);
 }
 
 void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
-  int bad = 0;
-  for (const auto& row : doc.nodes) bad += !row.same;
-  const QString first = doc.firstBad();
-  auto text = doc.same ? tr("Same") : doc.failure.isEmpty() ? tr("Different") : tr("Failed: %1").arg(doc.failure);
-  if (bad > 0) text += tr("  ·  %1 beyond the limit").arg(plural(bad, "node"));
-  if (!first.isEmpty()) text += tr("  ·  first bad: %1").arg(first);
-  m_verdict->setText(text);
+  const auto bad = std::ranges::count(doc.nodes, false, &NodeRow::same);
+  const auto first = text(doc.firstBadNode());
+  auto said = doc.same ? tr("Same") : doc.failure.empty() ? tr("Different") : tr("Failed: %1").arg(text(doc.failure));
+  if (bad > 0) said += tr("  ·  %1 beyond the limit").arg(plural(bad, "node"));
+  if (!first.isEmpty()) said += tr("  ·  first bad: %1").arg(first);
+  m_verdict->setText(said);
   auto palette = m_verdict->palette();
   palette.setColor(QPalette::WindowText, doc.same && bad == 0 ? theme().good : theme().bad);
   m_verdict->setPalette(palette);
+}
+
+void AccuracyPanel::showBisection() {
+  const auto doc = m_session.bisected();
+  m_trials->setRows(doc ? doc->trials : std::vector<BisectTrial>());
+  m_trialBox->setVisible(m_trials->rowCount() > 0);
+  m_trialTable->fitColumns();
+  m_bisection->setVisible(doc != nullptr);
+  if (!doc) return m_bisection->clear();
+  const auto by = doc->by == By::Pass ? tr("pass") : tr("node");
+  if (doc->running) return m_bisection->setText(tr("Bisecting by %1… %2").arg(by, doc->progress));
+  if (!doc->error.isEmpty()) return m_bisection->setText(tr("Bisecting by %1 failed: %2").arg(by, doc->error));
+  const auto note = doc->note.empty() ? QString() : "  ·  " + text(doc->note);
+  const auto found = doc->culprits.empty() ? tr("no %1 is to blame").arg(by)
+                                           : tr("the fault begins at %1 %2").arg(by, texts(doc->culprits).join(", "));
+  m_bisection->setText(tr("Bisection: ") + found + note);
 }
 
 }  // namespace kerf::ui::inline panels

@@ -22,14 +22,20 @@ class AccuracyPanel : public QWidget {
   PlantPicker& plant() { return *m_plant; }
   DataTable& outputs() { return *m_outputTable; }
   DataTable& nodes() { return *m_nodeTable; }
+  DataTable& trials() { return *m_trialTable; }
   QString verdict() const;
+  /// What the bisection found; empty if there was none.
+  QString bisection() const;
   void run();
+  void bisect(workbench::BisectRequest::By by);
 
  private:
   QWidget* buildBar();
   QWidget* buildTables();
   void showAccuracy();
   void showVerdict(const AccuracyDoc& doc);
+  void showBisection();
+  void showHint();
 
   Session& m_session;
   PlantPicker* m_plant;
@@ -37,10 +43,16 @@ class AccuracyPanel : public QWidget {
   NodeAccuracyModel* m_nodes;
   DataTable* m_outputTable;
   DataTable* m_nodeTable;
+  TrialModel* m_trials;
+  DataTable* m_trialTable;
   QPushButton* m_run;
+  QPushButton* m_bisect;
   QPushButton* m_cancel;
   QLabel* m_verdict;
+  QLabel* m_bisection;
   QLabel* m_hint;
+  QWidget* m_comparison;
+  QWidget* m_trialBox;
   QWidget* m_tables;
 };
 

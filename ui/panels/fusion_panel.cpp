@@ -15,7 +15,7 @@ FusionPanel::FusionPanel(FusionModel* model, Session& session, QWidget* parent)
   connect(&session, &Session::capturesChanged, this, &FusionPanel::showGroups);
   connect(this, &DataTable::picked, this, [this](int row) {
     const auto& group = m_model->row(row);
-    emit groupPicked(group.postGradNodes + group.preGradNodes);
+    emit groupPicked(texts(group.postGradNodes) + texts(group.preGradNodes));
   });
 }
 

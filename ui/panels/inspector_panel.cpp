@@ -23,6 +23,7 @@ QString row(const QString& label, const QString& html) {
 QString textRow(const QString& label, const QString& text) {
   return text.isEmpty() ? QString() : row(label, mono(text));
 }
+QString textRow(const QString& label, const std::string& value) { return textRow(label, text(value)); }
 
 QString section(const QString& title, const QString& rows) {
   if (rows.isEmpty()) return {};
@@ -43,19 +44,25 @@ QString styles() {
 QString argumentsHtml(const NodeDoc& node) {
   QString rows;
   for (const auto& argument : node.arguments)
-    rows += argument.defaulted ? "<tr><td class='label' width='86'>" + argument.name.toHtmlEscaped() +
-                                     "</td><td class='quiet'><span class='code'>" + argument.value.toHtmlEscaped() +
-                                     "</span> (default)</td></tr>"
-                               : textRow(argument.name, argument.value);
+    rows += argument.defaulted ? "<tr><td class='label' width='86'>" + text(argument.name).toHtmlEscaped() +
+                                     "</td><td class='quiet'><span class='code'>" +
+                                     text(argument.value).toHtmlEscaped() + "</span> (default)</td></tr>"
+                               : textRow(text(argument.name), argument.value);
   return rows;
 }
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+QString capitalised(const QString& word) { return word.left(1).toUpper() + word.mid(1); }
+
 QString sourceHtml(const NodeDoc& node) {
   QString rows;
-  if (node.line > 0) rows += textRow("Line", QFileInfo(node.file).fileName() + ":" + QString::number(node.line));
+  if (node.line > 0) rows += textRow("Line", QFileInfo(text(node.file)).fileName() + ":" + QString::number(node.line));
   rows += textRow("Module", node.modulePath);
-  rows += textRow("From", node.fromNodes.join(", "));
-  if (!node.stackTrace.isEmpty()) rows += row("Stack", mono(node.stackTrace).replace("\n", "<br>"));
+  rows += textRow("From", texts(node.fromNodes).join(", "));
+  if (!node.stackTrace.empty()) rows += row("Stack", mono(text(node.stackTrace)).replace("\n", "<br>"));
   return rows;
 }
 
@@ -90,7 +97,7 @@ QString InspectorPanel::links(const std::vector<int>& nodes) const {
   QStringList parts;
   for (const int node : nodes) {
     if (parts.size() >= mostLinks) break;
-    const auto name = m_session.graph()->nodes[std::size_t(node)].name;
+    const auto name = text(m_session.graph()->nodes[std::size_t(node)].name);
     parts << "<a href='node:" + name + "'>" + mono(name) + "</a>";
   }
   auto html = parts.join(", ");
@@ -100,16 +107,16 @@ QString InspectorPanel::links(const std::vector<int>& nodes) const {
 
 QString InspectorPanel::nodeHtml(const NodeDoc& node) const {
   const auto& color = theme().kind(node.kind);
-  QString html = "<p class='title'>" + node.name.toHtmlEscaped() +
+  QString html = "<p class='title'>" + text(node.name).toHtmlEscaped() +
                  "</p><p class='sub'><span style='color:" + color.name() + "'>●</span> " + nodeKindName(node.kind) +
-                 " · " + node.opcode + "</p>";
+                 " · " + text(node.opcode) + "</p>";
   html += section("VALUE", textRow("Type", node.dtype) + textRow("Shape", node.shape) + textRow("Stride", node.stride) +
                                textRow("Device", node.device));
-  html += section("OPERATION",
-                  textRow("Target", node.target) +
-                      (node.schema.isEmpty() && node.opcode == "call_function" && !node.target.contains("operator")
-                           ? row("Schema", "<span class='quiet'>not in the op table</span>")
-                           : textRow("Schema", node.schema)));
+  html += section("OPERATION", textRow("Target", node.target) +
+                                   (node.schema.empty() && node.opcode == "call_function" &&
+                                            node.target.find("operator") == std::string::npos
+                                        ? row("Schema", "<span class='quiet'>not in the op table</span>")
+                                        : textRow("Schema", node.schema)));
   html += section("ARGUMENTS", argumentsHtml(node));
   html += accuracyHtml(node);
   html += kernelHtml(node);
@@ -119,13 +126,13 @@ QString InspectorPanel::nodeHtml(const NodeDoc& node) const {
 
 QString InspectorPanel::accuracyHtml(const NodeDoc& node) const {
   const auto accuracy = m_session.accuracy();
-  if (!accuracy || !accuracy->nodeIndex.contains(node.name)) return {};
-  const auto& found = accuracy->nodes[std::size_t(accuracy->nodeIndex[node.name])];
-  const auto verdict = found.firstBad ? tr("different, first bad node") : found.same ? tr("same") : tr("different");
+  const auto* found = accuracy ? accuracy->find(node.name) : nullptr;
+  if (!found) return {};
+  const auto verdict = found->firstBad ? tr("different, first bad node") : found->same ? tr("same") : tr("different");
   return section("ACCURACY",
-                 row("Verdict", "<span class='" + QString(found.same ? "good" : "bad") + "'>" + verdict + "</span>") +
-                     textRow("Error / limit", formatRatio(found.ratio)) +
-                     textRow("Max error", formatError(found.error)));
+                 row("Verdict", "<span class='" + QString(found->same ? "good" : "bad") + "'>" + verdict + "</span>") +
+                     textRow("Error / limit", formatRatio(found->ratio)) +
+                     textRow("Max error", formatError(found->error)));
 }
 
 QString InspectorPanel::kernelHtml(const NodeDoc& node) const {
@@ -133,9 +140,8 @@ QString InspectorPanel::kernelHtml(const NodeDoc& node) const {
   if (!compiled) return {};
   QString rows;
   for (const auto& kernel : compiled->kernels)
-    if (kernel.nodes.contains(node.name) || kernel.capturedNodes.contains(node.name))
-      rows +=
-          row(kernel.kind.isEmpty() ? "Kernel" : kernel.kind.left(1).toUpper() + kernel.kind.mid(1), mono(kernel.name));
+    if (contains(kernel.nodes, node.name) || contains(kernel.capturedNodes, node.name))
+      rows += row(kernel.kind.empty() ? QString("Kernel") : capitalised(text(kernel.kind)), mono(text(kernel.name)));
   return section("COMPILED AS", rows);
 }
 
@@ -146,14 +152,14 @@ QString InspectorPanel::graphHtml() const {
     return "<p class='quiet'>" + tr("Select a node to see its operation, value and neighbours.") + "</p>";
   int calls = 0, inputs = 0;
   for (const auto& node : graph->nodes) {
-    calls += node.opcode.startsWith("call");
+    calls += node.opcode.starts_with("call");
     inputs += node.kind == NodeKind::Input;
   }
-  QString html = "<p class='title'>" + graph->title.toHtmlEscaped() + "</p><p class='sub'>" +
-                 QFileInfo(capture->path).fileName().toHtmlEscaped() + "</p>";
+  QString html = "<p class='title'>" + text(graph->title).toHtmlEscaped() + "</p><p class='sub'>" +
+                 QFileInfo(text(capture->path)).fileName().toHtmlEscaped() + "</p>";
   html += section("GRAPH", textRow("Nodes", formatCount(qint64(graph->nodes.size()))) +
                                textRow("Calls", formatCount(calls)) + textRow("Inputs", formatCount(inputs)) +
-                               textRow("Hash", graph->hash.left(16)));
+                               textRow("Hash", graph->hash.substr(0, 16)));
   html += section("CAPTURE", textRow("Kind", capture->kind) + textRow("PyTorch", capture->torchVersion) +
                                  textRow("File", capture->path));
   if (const auto compiled = m_session.compiled(); compiled && !compiled->kernels.empty())
@@ -161,7 +167,7 @@ QString InspectorPanel::graphHtml() const {
                                     textRow("Buffers", formatBytes(compiled->plannedBytes) + " (" +
                                                            formatBytes(compiled->unplannedBytes) + " without reuse)"));
   QString notes;
-  for (const auto& note : capture->notes) notes += "<tr><td class='quiet'>" + note.toHtmlEscaped() + "</td></tr>";
+  for (const auto& note : capture->notes) notes += "<tr><td class='quiet'>" + text(note).toHtmlEscaped() + "</td></tr>";
   html += section("NOTES", notes);
   return html + "<p class='quiet'>" + tr("Select a node to see its operation, value and neighbours.") + "</p>";
 }

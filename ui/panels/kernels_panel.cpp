@@ -39,7 +39,7 @@ KernelsPanel::KernelsPanel(Session& session, QWidget* parent)
   connect(&session, &Session::compiledChanged, this, &KernelsPanel::showKernels);
   connect(m_table, &DataTable::picked, this, [this](int row) {
     showCode();
-    emit kernelPicked(m_model->row(row).nodes);
+    emit kernelPicked(texts(m_model->row(row).nodes));
   });
   showKernels();
 }
@@ -61,11 +61,12 @@ void KernelsPanel::showCode() {
   const int row = m_table->currentSourceRow();
   if (row >= 0) {
     const auto& kernel = m_model->row(row);
-    m_code->setHint(tr("%1 runs as a library call (%2): there is no generated code.").arg(kernel.name, kernel.reason));
-    return m_code->setCode(m_tabs->currentIndex() == 0 ? kernel.loopIr : kernel.code);
+    m_code->setHint(
+        tr("%1 runs as a library call (%2): there is no generated code.").arg(text(kernel.name), text(kernel.reason)));
+    return m_code->setCode(text(m_tabs->currentIndex() == 0 ? kernel.loopIr : kernel.code));
   }
-  m_code->setHint(compiled && !compiled->error.isEmpty() ? tr("Not compiled: %1").arg(compiled->error)
-                                                         : tr("Kernels appear here when a graph has been compiled."));
+  m_code->setHint(compiled && !compiled->error.empty() ? tr("Not compiled: %1").arg(text(compiled->error))
+                                                       : tr("Kernels appear here when a graph has been compiled."));
   m_code->setCode(QStringList());
 }
 

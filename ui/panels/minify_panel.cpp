@@ -66,7 +66,7 @@ QWidget* MinifyPanel::buildBar() {
   row->addWidget(m_export);
   row->addStretch(1);
   row->addWidget(m_status);
-  connect(m_openRepro, &QPushButton::clicked, this, [this] { m_session.open({m_session.minified()->reproPath}); });
+  connect(m_openRepro, &QPushButton::clicked, this, [this] { m_session.open({text(m_session.minified()->repro)}); });
   connect(m_export, &QPushButton::clicked, this, &MinifyPanel::exportRequested);
   connect(m_start, &QPushButton::clicked, this, &MinifyPanel::start);
   connect(m_cancel, &QPushButton::clicked, &m_session, &Session::cancelMinify);
@@ -95,7 +95,7 @@ void MinifyPanel::showMinified() {
   m_start->setEnabled(m_session.graph() && !running);
   m_plant->setEnabled(m_start->isEnabled());
   m_cancel->setVisible(running);
-  const bool repro = doc && !doc->reproPath.isEmpty();
+  const bool repro = doc && !doc->repro.empty();
   m_openRepro->setVisible(repro);
   m_export->setVisible(repro);
   m_content->setVisible(shown);
@@ -109,7 +109,7 @@ void MinifyPanel::showMinified() {
                                            "Plant a fault to try it.")
                                       : tr("Open a capture to minify it."));
   m_status->setText(shown ? statusOf(*doc) : QString());
-  m_status->setToolTip(doc ? doc->fingerprint : QString());
+  m_status->setToolTip(doc ? text(doc->fingerprint) : QString());
   m_chart->setPoints(doc ? doc->points : std::vector<MinifyPoint>());
   const bool first = m_model->rowCount() == 0;
   const auto steps = doc ? doc->steps : std::vector<StepDoc>();

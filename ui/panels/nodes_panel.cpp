@@ -1,5 +1,8 @@
 #include "ui/panels/nodes_panel.h"
 
+#include <algorithm>
+#include <array>
+
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -53,13 +56,14 @@ void NodesPanel::showGraph() {
 }
 
 void NodesPanel::applyFilter() {
-  const auto text = m_filter->text().trimmed();
-  const auto keep = [this, text](int index) {
+  const auto wanted = m_filter->text().trimmed();
+  const auto keep = [this, wanted](int index) {
     const auto& node = m_model->row(index).node();
-    return node.name.contains(text, Qt::CaseInsensitive) || node.op.contains(text, Qt::CaseInsensitive) ||
-           node.value.contains(text, Qt::CaseInsensitive);
+    return std::ranges::any_of(std::array{&node.name, &node.op, &node.value}, [&](const std::string* part) {
+      return text(*part).contains(wanted, Qt::CaseInsensitive);
+    });
   };
-  m_table->filter().setKeep(text.isEmpty() ? std::function<bool(int)>() : keep);
+  m_table->filter().setKeep(wanted.isEmpty() ? std::function<bool(int)>() : keep);
   const int shown = m_table->model()->rowCount(), all = m_model->rowCount();
   m_count->setText(shown == all ? plural(all, "node") : tr("%1 of %2").arg(formatCount(shown), plural(all, "node")));
 }

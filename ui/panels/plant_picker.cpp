@@ -58,7 +58,7 @@ void PlantPicker::fillOps() {
   const QSignalBlocker quiet(m_op);
   m_op->clear();
   m_op->addItem(tr("none"));
-  m_op->addItems(m_session.graph()->ops);
+  m_op->addItems(texts(m_session.graph()->ops));
   m_op->setCurrentText(before.isEmpty() ? tr("none") : before);
 }
 

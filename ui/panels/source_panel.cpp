@@ -9,7 +9,7 @@ SourcePanel::SourcePanel(Session& session, QWidget* parent) : CodeView(parent), 
   connect(this, &CodeView::linePicked, this, &SourcePanel::pick);
   connect(&session, &Session::graphChanged, this, [this] {
     m_shown = m_session.graph();
-    setCode(m_shown ? m_shown->code : QStringList());
+    setCode(m_shown ? texts(m_shown->code) : QStringList());
   });
   connect(&session, &Session::nodeChanged, this,
           [this] { setCurrentLine(m_session.nodeDoc() ? m_session.nodeDoc()->codeLine : -1); });

@@ -29,9 +29,9 @@ double roundStep(double least) {
   return power * 10;
 }
 
-QColor spanColor(const QString& name) {
+QColor spanColor(const std::string& name) {
   const auto& kinds = theme().kinds;
-  return kinds[qHash(name) % kinds.size()];
+  return kinds[qHash(text(name)) % kinds.size()];
 }
 
 }  // namespace
@@ -166,7 +166,7 @@ void TimelinePanel::paintSpan(QPainter& painter, int span, const QRect& box) con
   painter.setPen(theme().text);
   const auto room = visible.adjusted(6, 0, -4, 0);
   painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft,
-                   painter.fontMetrics().elidedText(bar.name, Qt::ElideRight, room.width()));
+                   painter.fontMetrics().elidedText(text(bar.name), Qt::ElideRight, room.width()));
 }
 
 void TimelinePanel::paintLanes(QPainter& painter) const {
@@ -174,7 +174,8 @@ void TimelinePanel::paintLanes(QPainter& painter) const {
   int at = 0;
   for (const auto& lane : m_timeline->lanes) {
     const int top = axisPixels + lane.firstRow * barPixels + at++ * lanePixels - verticalScrollBar()->value();
-    painter.drawText(QRect(8, top, viewport()->width() - 8, lanePixels), Qt::AlignVCenter | Qt::AlignLeft, lane.title);
+    painter.drawText(QRect(8, top, viewport()->width() - 8, lanePixels), Qt::AlignVCenter | Qt::AlignLeft,
+                     text(lane.title));
   }
 }
 
@@ -194,7 +195,7 @@ void TimelinePanel::paintGrid(QPainter& painter, bool axis) const {
 
 QString TimelinePanel::tip(int span) const {
   const auto& bar = m_timeline->spans[std::size_t(span)];
-  return bar.name + (bar.compileId.isEmpty() ? QString() : "  " + bar.compileId) + "\n" +
+  return text(bar.name) + (bar.compileId.empty() ? QString() : "  " + text(bar.compileId)) + "\n" +
          tr("%1, from %2").arg(formatMicroseconds(double(bar.duration)), formatMicroseconds(double(bar.begin)));
 }
 

@@ -2,12 +2,22 @@
 
 namespace kerf::ui::inline session {
 
-JobQueue::JobQueue(QObject* parent) : QObject(parent) { m_pool.setMaxThreadCount(2); }
+namespace {
+constexpr int mostThreads = 64;  ///< they wait for other processes, so there may be more than cores
+}
+
+JobQueue::JobQueue(QObject* parent) : QObject(parent) { m_pool.setMaxThreadCount(mostThreads); }
 
 JobQueue::~JobQueue() {
-  for (auto& ticket : m_tickets) ticket.stop.request_stop();
-  m_pool.clear();
+  (void)shutDown({});
   m_pool.waitForDone();
+}
+
+bool JobQueue::shutDown(std::chrono::milliseconds time) {
+  for (auto& ticket : m_tickets) ticket.stop.request_stop();
+  m_tickets.clear();
+  m_pool.clear();
+  return m_pool.waitForDone(int(time.count()));
 }
 
 void JobQueue::start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done) {
@@ -40,6 +50,10 @@ void JobQueue::cancel(const QString& key) {
   if (ticket == m_tickets.end()) return;
   ticket->stop.request_stop();
   m_tickets.erase(ticket);
+}
+
+void JobQueue::stop(const QString& key) {
+  if (const auto ticket = m_tickets.find(key); ticket != m_tickets.end()) ticket->stop.request_stop();
 }
 
 }  // namespace kerf::ui::inline session

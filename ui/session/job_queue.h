@@ -1,7 +1,9 @@
 // JobQueue: work that must not run on the UI thread. A job with the same key replaces the one before it.
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <stop_token>
 
 #include <QHash>
@@ -10,8 +12,8 @@
 
 namespace kerf::ui::inline session {
 
-/// Use from the UI thread only. Jobs run on a pool; `done` runs on the UI thread unless the job was replaced or
-/// dropped.
+/// Use from the UI thread only. Jobs run on a pool, where most of them wait for a worker process; `done` runs on the UI
+/// thread unless the job was replaced or dropped.
 class JobQueue : public QObject {
   Q_OBJECT
 
@@ -28,7 +30,13 @@ class JobQueue : public QObject {
   }
   /// Asks the job to stop and forgets its result.
   void cancel(const QString& key);
+  /// Asks the job to stop; it still reports.
+  void stop(const QString& key);
   bool busy() const { return m_running > 0; }
+  bool busy(const QString& key) const { return m_tickets.contains(key); }
+
+  /// Asks all jobs to stop and forgets them; whether they ended within `time`.
+  bool shutDown(std::chrono::milliseconds time);
 
  signals:
   void busyChanged();

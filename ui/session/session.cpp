@@ -3,12 +3,43 @@
 #include <algorithm>
 
 #include <QFileInfo>
+#include <QRegularExpression>
 
-#include "ui/session/capture_doc.h"
 #include "ui/session/graph_state.h"
-#include "ui/session/worker_jobs.h"
 
 namespace kerf::ui::inline session {
+
+namespace {
+
+constexpr std::chrono::milliseconds closingTime{150};
+constexpr std::int64_t mostRecordBytes = 8 << 20;
+
+/// A file's full path; a name of the store as it is.
+QString placeOf(const QString& path) {
+  static const QRegularExpression stored("^[cmp]\\d+(/g\\d+)?(@(pass|step):.+)?$");
+  const bool isStored = !QFileInfo::exists(path) && stored.match(path).hasMatch();
+  return isStored ? path : QFileInfo(path).absoluteFilePath();
+}
+
+ShownRecordPtr shownRecord(int capture, int index, const Result<workbench::RecordDoc>& result) {
+  auto shown = std::make_shared<ShownRecord>();
+  shown->capture = capture;
+  shown->index = index;
+  if (!result) {
+    shown->title = Session::tr("Record");
+    shown->text = text(result.error().text());
+    return shown;
+  }
+  const auto& entry = result->entry;
+  shown->title = text(entry.name.empty() ? entry.kind : entry.name);
+  shown->detail = QFileInfo(text(entry.file)).fileName() + QString(":%1").arg(entry.line);
+  if (!entry.compileId.empty()) shown->detail += "  ·  " + text(entry.compileId);
+  if (!entry.name.empty() && entry.name != entry.kind) shown->detail += "  ·  " + text(entry.kind);
+  shown->text = text(result->text);
+  return shown;
+}
+
+}  // namespace
 
 Session::Session(QObject* parent) : QObject(parent) {
   connect(&m_jobs, &JobQueue::busyChanged, this, &Session::busyChanged);
@@ -19,7 +50,13 @@ Session::Session(QObject* parent) : QObject(parent) {
   });
 }
 
-Session::~Session() = default;
+/// What does not stop at once is left to die with its worker process, so that a window never lingers.
+Session::~Session() {
+  if (m_jobs.shutDown(closingTime)) return;
+  m_workers.abandonAll();
+}
+
+void Session::setStorePath(const QString& path) { m_workers.setStore(path); }
 
 void Session::open(const QStringList& paths) {
   m_showNext = true;
@@ -28,56 +65,78 @@ void Session::open(const QStringList& paths) {
 
 /// What was refused before is tried again; what is open already is shown.
 void Session::openPath(const QString& path) {
-  const auto absolute = QFileInfo(path).absoluteFilePath();
-  const auto known = std::ranges::find_if(m_captures, [&](const auto& item) { return item.second->path == absolute; });
+  const auto place = placeOf(path);
+  const auto known =
+      std::ranges::find_if(m_captures, [&](const auto& item) { return text(item.second->name) == place; });
   if (known != m_captures.end()) {
     const auto doc = known->second;
     if (doc->loading) return;
-    if (doc->error.isEmpty()) return go({doc->id, 0, Location::Stage::Captured, -1, {}});
+    if (doc->error.empty()) return go({doc->id, 0, Location::Stage::Captured, -1, {}});
     close(doc->id);
   }
   auto doc = std::make_shared<CaptureDoc>();
   const int id = doc->id = m_nextId++;
-  doc->path = absolute;
+  doc->name = doc->path = place.toStdString();
   doc->loading = true;
   const auto percent = doc->percent = std::make_shared<std::atomic<int>>(0);
   m_captures[id] = doc;
+  m_browsers[id] = m_workers.forBrowsing();
   m_loading.start();
   emit capturesChanged();
-  m_jobs.submit<std::vector<OpenedCapture>>(
+  m_jobs.submit<Result<std::vector<workbench::CaptureIndex>>>(
       "open:" + QString::number(id),
-      [absolute, percent](std::stop_token stop) { return openCaptures(absolute, percent, stop); },
-      [this, id](std::vector<OpenedCapture> result) { opened(id, std::move(result)); });
+      [worker = m_browsers[id], name = doc->name, percent](std::stop_token stop) {
+        const auto follow = [percent](const workbench::JobEvent& event) {
+          if (const auto* step = std::get_if<workbench::ProgressEvent>(&event)) percent->store(int(step->done * 100));
+        };
+        return worker->perform(workbench::OpenRequest{name}, {follow, stop});
+      },
+      [this, id](Result<std::vector<workbench::CaptureIndex>> result) { opened(id, std::move(result)); });
 }
 
 /// The first capture takes the place of the entry that was loading; a folder's others follow.
-void Session::opened(int id, std::vector<OpenedCapture> result) {
+void Session::opened(int id, Result<std::vector<workbench::CaptureIndex>> result) {
+  if (!result) {
+    auto refused = std::make_shared<CaptureDoc>(*m_captures[id]);
+    refused->loading = false;
+    refused->error = result.error().text();
+    m_captures[id] = refused;
+    emit capturesChanged();
+    return emit failed(tr("Cannot open %1").arg(QFileInfo(text(refused->path)).fileName()), text(refused->error));
+  }
   int next = id;
-  for (auto& item : result) {
-    auto doc = std::make_shared<CaptureDoc>(*item.document);
+  for (auto& index : *result) {
+    auto doc = std::make_shared<CaptureDoc>();
+    static_cast<workbench::CaptureIndex&>(*doc) = std::move(index);
     doc->id = next;
     m_captures[next] = doc;
-    if (item.capture) m_sources[next] = std::move(item.capture);
+    m_browsers[next] = m_browsers[id];
     next = m_nextId;
-    if (&item != &result.back()) ++m_nextId;
+    if (&index != &result->back()) ++m_nextId;
   }
   emit capturesChanged();
-  const auto first = capture(id);
-  if (!first->error.isEmpty())
-    return emit failed(tr("Cannot open %1").arg(QFileInfo(first->path).fileName()), first->error);
-  if (!m_showNext || first->graphs.empty()) return;
+  if (!m_showNext || capture(id)->graphs.empty()) return;
   m_showNext = false;
   go({id, 0, Location::Stage::Captured, -1, {}});
 }
 
+RemotePtr Session::browser(int capture) {
+  const auto worker = m_browsers.at(capture);
+  m_workers.touch(worker);
+  return worker;
+}
+
 void Session::showRecord(int capture, int record) {
-  const auto source = m_sources.find(capture);
-  if (source == m_sources.end()) return;
-  m_jobs.submit<RecordDocPtr>(
+  const auto doc = this->capture(capture);
+  if (!doc || doc->loading) return;
+  const workbench::RecordRequest request{doc->name, record, workbench::RecordRequest::Form::Indented, mostRecordBytes};
+  m_jobs.submit<Result<workbench::RecordDoc>>(
       "record",
-      [capture, record, source = source->second](std::stop_token) { return readRecord(capture, *source, record); },
-      [this](RecordDocPtr document) {
-        m_record = std::move(document);
+      [worker = browser(capture), request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [this, capture, record](const Result<workbench::RecordDoc>& result) {
+        m_record = shownRecord(capture, record, result);
         emit recordChanged();
       });
 }
@@ -85,22 +144,35 @@ void Session::showRecord(int capture, int record) {
 void Session::reload() {
   const auto doc = capture(m_location.capture);
   if (!doc) return;
-  const auto path = doc->path;
+  const auto path = text(doc->name);
   close(doc->id);
   open({path});
 }
 
 void Session::close(int capture) {
+  const auto doc = this->capture(capture);
+  if (!doc) return;
   m_jobs.cancel("open:" + QString::number(capture));
+  if (m_compiler) {
+    m_jobs.submit<Result<workbench::Done>>(
+        "forget:" + QString::number(capture),
+        [worker = m_compiler, name = doc->name](std::stop_token stop) {
+          return worker->perform(workbench::CloseRequest{name}, {{}, stop});
+        },
+        [](const Result<workbench::Done>&) {});
+  }
   std::erase_if(m_states, [&](const auto& item) { return item.first.first == capture; });
   m_captures.erase(capture);
-  m_sources.erase(capture);
+  m_browsers.erase(capture);
   if (m_record && m_record->capture == capture) {
     m_record = nullptr;
     emit recordChanged();
   }
   emit capturesChanged();
-  if (m_location.capture != capture) return;
+  if (m_location.capture == capture) emptyPlace();
+}
+
+void Session::emptyPlace() {
   m_location = {};
   m_graph = nullptr;
   m_node = -1;
@@ -109,6 +181,7 @@ void Session::close(int capture) {
   emit nodeChanged();
   emit compiledChanged();
   emit accuracyChanged();
+  emit bisectChanged();
   emit minifyChanged();
 }
 
@@ -132,6 +205,7 @@ GraphState* Session::state() const { return state(key()); }
 
 CompileDocPtr Session::compiled() const { return state() ? state()->compiled : nullptr; }
 AccuracyDocPtr Session::accuracy() const { return state() ? state()->accuracy : nullptr; }
+BisectDocPtr Session::bisected() const { return state() ? state()->bisected : nullptr; }
 MinifyDocPtr Session::minified() const { return state() ? state()->minified : nullptr; }
 
 const NodeDoc* Session::nodeDoc() const {
@@ -141,37 +215,9 @@ const NodeDoc* Session::nodeDoc() const {
 bool Session::busy() const {
   if (m_jobs.busy()) return true;
   return std::any_of(m_states.begin(), m_states.end(), [](const auto& item) {
-    return (item.second->accuracy && item.second->accuracy->running) ||
-           (item.second->minify && item.second->minify->running());
+    const auto& known = *item.second;
+    return (known.accuracy && known.accuracy->running) || (known.minify && known.minify->running());
   });
-}
-
-void Session::exportTo(const QString& directory) {
-  const auto source = m_sources.find(m_location.capture);
-  if (source == m_sources.end() || !state() || !state()->captured) return;
-  m_jobs.submit<ExportOutcome>(
-      "export",
-      [capture = source->second, graph = state()->captured, directory](std::stop_token) {
-        return exportGraph(*capture, *graph, directory);
-      },
-      [this](ExportOutcome outcome) {
-        if (outcome.error.isEmpty()) return emit exported(outcome.path);
-        emit failed(tr("Export failed"), outcome.error);
-      });
-}
-
-void Session::exportMinified(const QString& directory) {
-  const auto doc = minified();
-  if (!doc || doc->reproPath.isEmpty()) return;
-  m_jobs.submit<ExportOutcome>(
-      "export",
-      [from = QFileInfo(doc->reproPath).absolutePath(), directory](std::stop_token) {
-        return copyRepro(from, directory);
-      },
-      [this](ExportOutcome outcome) {
-        if (outcome.error.isEmpty()) return emit exported(outcome.path);
-        emit failed(tr("Export failed"), outcome.error);
-      });
 }
 
 }  // namespace kerf::ui::inline session

@@ -5,28 +5,19 @@
 #include <memory>
 
 #include <QObject>
-#include <QTemporaryDir>
 #include <QTimer>
 
 #include "ui/session/documents.h"
 #include "ui/session/history.h"
 #include "ui/session/job_queue.h"
-#include "ui/session/runs.h"
-
-namespace kerf::inline capture {
-struct Capture;
-}
-namespace kerf::inline passes {
-struct PassRecord;
-}
+#include "ui/session/workers.h"
 
 namespace kerf::ui::inline session {
 
-struct OpenedCapture;
 /// Everything that is known of one captured graph beside the graph itself.
 struct GraphState;
 
-/// UI thread only. Nothing here blocks: work goes to JobQueue or to a child process, results come back as signals.
+/// UI thread only. Nothing here blocks: requests go to worker processes, answers come back as signals.
 class Session : public QObject {
   Q_OBJECT
 
@@ -35,6 +26,7 @@ class Session : public QObject {
   ~Session() override;
 
   // Captures
+  /// Files, folders, or what the store holds ("c3", "m2", "p4").
   void open(const QStringList& paths);
   void close(int capture);
   /// Reads the current capture's file again.
@@ -44,7 +36,7 @@ class Session : public QObject {
 
   /// Reads a record's text; recordChanged() follows.
   void showRecord(int capture, int record);
-  RecordDocPtr record() const { return m_record; }
+  ShownRecordPtr record() const { return m_record; }
 
   // Place and selection
   const Location& location() const { return m_location; }
@@ -63,20 +55,26 @@ class Session : public QObject {
   const NodeDoc* nodeDoc() const;
   CompileDocPtr compiled() const;
   AccuracyDocPtr accuracy() const;
+  BisectDocPtr bisected() const;
   MinifyDocPtr minified() const;
+  StoreListingPtr store() const { return m_listing; }
 
   // Work
-  /// "s0=8" for each symbolic size that gets another value than its hint, for comparing and minifying.
+  /// "s0=8" for each symbolic size that gets another value than its hint, for comparing, bisecting and minifying.
   void setSymbols(const QStringList& symbols);
   QStringList symbols() const;
   void compare(const QString& plant);
+  void bisect(workbench::BisectRequest::By by, const QString& plant);
+  /// Stops comparing and bisecting the shown graph.
   void cancelCompare();
   void minify(const QString& plant);
   void cancelMinify();
   void exportTo(const QString& directory);
-  /// Copies the minified repro and its storages.
+  /// Writes the minified repro and its storages.
   void exportMinified(const QString& directory);
-  void setStorePath(const QString& path) { m_store = path; }
+  /// Reads what the store holds; storeChanged() follows.
+  void listStore();
+  void setStorePath(const QString& path);
   JobQueue& jobs() { return m_jobs; }
   bool busy() const;
 
@@ -90,7 +88,9 @@ class Session : public QObject {
   void nodeChanged();
   void compiledChanged();
   void accuracyChanged();
+  void bisectChanged();
   void minifyChanged();
+  void storeChanged();
   void busyChanged();
   void exported(const QString& path);
   void failed(const QString& title, const QString& detail);
@@ -102,20 +102,27 @@ class Session : public QObject {
   Key key() const { return {m_location.capture, m_location.graph}; }
   GraphState* state() const;
   GraphState* state(Key key) const;
+  /// The graph for a request, with the chosen sizes.
+  workbench::GraphAddress address(Key key) const;
+  RemotePtr browser(int capture);
   void openPath(const QString& path);
-  void opened(int id, std::vector<OpenedCapture> result);
+  void opened(int id, Result<std::vector<workbench::CaptureIndex>> result);
+  void emptyPlace();
   void compile();
   void load(const Location& location);
   void requestGraph(const Location& location);
   void showGraph(const Location& location, GraphDocPtr graph);
-  void compared(Key key, const QString& plant, const QByteArray& output, const QString& problem, bool cancelled);
+  void compared(Key key, const QString& plant, const Result<workbench::Comparison>& result);
+  void bisected(Key key, const BisectDoc& asked, const Result<workbench::Bisection>& result);
   void minifyProgressed(Key key);
-  void minifyFinished(Key key);
-  QString graphArgument(Key key) const;
+  void minifyFinished(Key key, const Result<workbench::Minified>& result);
+  void exportAs(const workbench::ExportRequest& request, RemotePtr worker);
 
+  Workers m_workers;
   JobQueue m_jobs;
+  RemotePtr m_compiler;  ///< compiles for view, whatever capture it is; null before the first time
   std::map<int, CaptureDocPtr> m_captures;
-  std::map<int, std::shared_ptr<const Capture>> m_sources;
+  std::map<int, RemotePtr> m_browsers;  ///< captures of one folder share one
   std::map<Key, std::unique_ptr<GraphState>> m_states;
   QTimer m_loading;
   bool m_showNext = false;  ///< the next capture that opens is shown at once
@@ -123,11 +130,9 @@ class Session : public QObject {
   Location m_location;
   History<Location> m_history;
   GraphDocPtr m_graph;
-  RecordDocPtr m_record;
+  ShownRecordPtr m_record;
+  StoreListingPtr m_listing;
   int m_node = -1;
-  QString m_store;
-  QTemporaryDir m_scratch;  ///< minified repros, one folder per run
-  int m_runs = 0;
 };
 
 }  // namespace kerf::ui::inline session

@@ -1,7 +1,6 @@
 // Session: where the user is, and loading what is shown there.
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
-#include "ui/session/worker_jobs.h"
 
 namespace kerf::ui::inline session {
 
@@ -17,25 +16,30 @@ void Session::go(const Location& location) {
     m_graph = nullptr;
     emit compiledChanged();
     emit accuracyChanged();
+    emit bisectChanged();
     emit minifyChanged();
   }
   requestGraph(location);
 }
 
+workbench::GraphAddress Session::address(Key key) const {
+  return {capture(key.first)->name, key.second, plainTexts(state(key) ? state(key)->symbols : QStringList())};
+}
+
 /// Reads the captured graph, then goes on to `location`.
 void Session::load(const Location& location) {
-  m_jobs.submit<LoadedGraph>(
+  const workbench::GraphRequest request{{capture(location.capture)->name, location.graph}};
+  m_jobs.submit<Result<GraphDocPtr>>(
       "graph",
-      [capture = m_sources[location.capture], graph = location.graph](std::stop_token) {
-        return loadGraph(*capture, graph);
+      [worker = browser(location.capture), request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
       },
-      [this, location](LoadedGraph loaded) {
+      [this, location](const Result<GraphDocPtr>& loaded) {
         auto* target = state({location.capture, location.graph});
         if (!target) return;
-        if (!loaded.captured) return emit failed(tr("Cannot read this graph"), loaded.error);
-        target->captured = std::move(loaded.captured);
-        target->document = std::move(loaded.document);
-        if (!loaded.notes.isEmpty()) emit noted(loaded.notes.join('\n'));
+        if (!loaded) return emit failed(tr("Cannot read this graph"), text(loaded.error().text()));
+        target->document = *loaded;
+        if (!(*loaded)->notes.empty()) emit noted(texts((*loaded)->notes).join('\n'));
         if (key() == Key{location.capture, location.graph}) requestGraph(location);
       });
 }
@@ -43,35 +47,37 @@ void Session::load(const Location& location) {
 void Session::requestGraph(const Location& location) {
   m_jobs.cancel("graph");
   GraphState& known = *state();
-  if (!known.captured) return load(location);
+  if (!known.document) return load(location);
   compile();
   const auto slot = std::pair(int(location.stage), location.index);
   if (location.stage == Location::Stage::Captured) return showGraph(location, known.document);
   if (const auto built = known.graphs.find(slot); built != known.graphs.end())
     return showGraph(location, built->second);
-  const auto done = [this, location, slot](StepGraph step) {
-    if (!step.graph) return emit failed(tr("Cannot show this graph"), step.error);
-    if (auto* target = state({location.capture, location.graph})) target->graphs[slot] = step.graph;
-    showGraph(location, step.graph);
-  };
-  if (location.stage == Location::Stage::Pass && location.index < int(known.records.size())) {
-    auto work = [captured = known.captured, record = known.records[std::size_t(location.index)]](std::stop_token) {
-      return StepGraph{passGraph(*captured, record), {}};
-    };
-    m_jobs.submit<StepGraph>("graph", work, done);
-  } else if (known.minified && location.index >= 0 && location.index < int(known.minified->steps.size())) {
-    const auto id = known.minified->steps[std::size_t(location.index)].id;
-    const auto title = tr("step %1").arg(location.index);
-    m_jobs.submit<StepGraph>(
-        "graph", [store = m_store, id, title](std::stop_token) { return readStep(store, id, title); }, done);
+  workbench::GraphRequest request{{capture(location.capture)->name, location.graph}};
+  if (location.stage == Location::Stage::Pass) {
+    request.afterPass = location.index;
+  } else {
+    if (!known.minified || location.index < 0 || location.index >= int(known.minified->steps.size())) return;
+    request.graph = {known.minified->steps[std::size_t(location.index)].id};
+    request.title = tr("step %1").arg(location.index).toStdString();
   }
+  m_jobs.submit<Result<GraphDocPtr>>(
+      "graph",
+      [worker = browser(location.capture), request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [this, location, slot](const Result<GraphDocPtr>& built) {
+        if (!built) return emit failed(tr("Cannot show this graph"), text(built.error().text()));
+        if (auto* target = state({location.capture, location.graph})) target->graphs[slot] = *built;
+        showGraph(location, *built);
+      });
 }
 
 void Session::showGraph(const Location& location, GraphDocPtr graph) {
   const bool changed = m_graph != graph;
   m_location = location;
   m_graph = std::move(graph);
-  m_node = m_graph->find(location.node);
+  m_node = m_graph->find(location.node.toStdString());
   if (m_node < 0) m_location.node.clear();
   m_history.push(m_location);
   if (changed) emit graphChanged();
@@ -82,12 +88,13 @@ void Session::showGraph(const Location& location, GraphDocPtr graph) {
 void Session::selectNode(int node) {
   if (!m_graph || node >= int(m_graph->nodes.size())) return;
   auto location = m_location;
-  location.node = node < 0 ? QString() : m_graph->nodes[std::size_t(node)].name;
+  location.node = node < 0 ? QString() : text(m_graph->nodes[std::size_t(node)].name);
   if (location.node != m_location.node) go(location);
 }
 
 void Session::selectNode(const QString& name) {
-  if (m_graph && m_graph->find(name) >= 0) selectNode(m_graph->find(name));
+  const int node = m_graph ? m_graph->find(name.toStdString()) : -1;
+  if (node >= 0) selectNode(node);
 }
 
 void Session::showStage(Location::Stage stage, int index) {

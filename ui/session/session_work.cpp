@@ -1,23 +1,56 @@
-// Session: compiling for view, and the two child processes: compare and minify.
-#include "storage/stores/store.h"
+// Session: compiling for view, comparing, bisecting and minifying, each in a worker process.
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
-#include "ui/session/worker_jobs.h"
 
 namespace kerf::ui::inline session {
+
+namespace {
+
+using workbench::JobEvent;
+
+QString jobKey(const char* what, std::pair<int, int> where) {
+  return QString("%1:%2/%3").arg(what).arg(where.first).arg(where.second);
+}
+
+std::vector<std::string> plants(const QString& plant) {
+  return plant.isEmpty() ? std::vector<std::string>() : std::vector{plant.toStdString()};
+}
+
+bool cancelled(const Error& error) { return error.code == ErrorCode::Cancelled; }
+
+/// Null for a comparison that the user cancelled.
+AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparison>& result) {
+  if (!result && cancelled(result.error())) return nullptr;
+  auto doc = std::make_shared<AccuracyDoc>();
+  if (result) static_cast<workbench::Comparison&>(*doc) = *result;
+  if (!result) doc->error = text(result.error().text());
+  if (doc->failure.empty()) doc->failure = doc->nodesFailure;
+  doc->same = doc->good();
+  doc->plant = plant;
+  for (std::size_t i = 0; i < doc->nodes.size(); ++i) doc->nodeIndex.emplace(doc->nodes[i].node, int(i));
+  return doc;
+}
+
+}  // namespace
 
 void Session::compile() {
   const auto where = key();
   if (state()->compiled || state()->compiling) return;
   for (auto& [other, known] : m_states) known->compiling = false;  // the job below replaces theirs
   state()->compiling = true;
-  m_jobs.submit<CompiledView>(
-      "compile", [captured = state()->captured](std::stop_token stop) { return compileForView(*captured, stop); },
-      [this, where](CompiledView view) {
+  if (!m_compiler) m_compiler = m_workers.forJob();
+  const workbench::CompileRequest request{{capture(where.first)->name, where.second}};
+  m_jobs.submit<Result<CompileDocPtr>>(
+      "compile",
+      [worker = m_compiler, request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [this, where](const Result<CompileDocPtr>& result) {
         auto* known = state(where);
         if (!known) return;
-        known->compiled = view.document;
-        known->records = std::move(view.records);
+        auto failure = std::make_shared<workbench::CompileDoc>();
+        if (!result) failure->error = result.error().text();
+        known->compiled = result ? *result : failure;
         if (where == key()) emit compiledChanged();
       });
 }
@@ -28,70 +61,114 @@ void Session::setSymbols(const QStringList& symbols) {
 
 QStringList Session::symbols() const { return state() ? state()->symbols : QStringList(); }
 
-QString Session::graphArgument(Key key) const {
-  const auto doc = capture(key.first);
-  return doc->graphs.size() < 2 ? doc->path : doc->path + "#" + doc->graphs[std::size_t(key.second)].name;
-}
-
 void Session::compare(const QString& plant) {
   auto* known = state();
-  if (!known || known->compare) return;
+  if (!known || (known->accuracy && known->accuracy->running)) return;
   auto running = std::make_shared<AccuracyDoc>();
   running->running = true;
   running->plant = plant;
   known->accuracy = running;
-  known->compare = std::make_unique<CompareRun>(graphArgument(key()), plant, known->symbols, m_store);
-  connect(known->compare.get(), &CompareRun::finished, this,
-          [this, where = key(), plant](const QByteArray& output, const QString& problem, bool cancelled) {
-            compared(where, plant, output, problem, cancelled);
-          });
-  known->compare->start();
+  workbench::CompareRequest request{address(key())};
+  request.plants = plants(plant);
+  request.depth = workbench::CompareRequest::Depth::Nodes;
+  m_jobs.submit<Result<workbench::Comparison>>(
+      jobKey("compare", key()),
+      [worker = m_workers.forJob(), request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [this, where = key(), plant](const Result<workbench::Comparison>& result) { compared(where, plant, result); });
   emit accuracyChanged();
   emit busyChanged();
 }
 
-void Session::cancelCompare() {
-  if (state() && state()->compare) state()->compare->cancel();
+void Session::compared(Key where, const QString& plant, const Result<workbench::Comparison>& result) {
+  auto* known = state(where);
+  if (!known) return;
+  known->accuracy = accuracyOf(plant, result);
+  const auto doc = known->accuracy;
+  if (where == key()) emit accuracyChanged();
+  if (where == key() && doc && node() < 0) selectNode(text(doc->firstBadNode()));
+  if (doc && !doc->error.isEmpty()) emit failed(tr("Comparison failed"), doc->error);
+  emit busyChanged();
+  if (m_listing) listStore();
 }
 
-void Session::compared(Key where, const QString& plant, const QByteArray& output, const QString& problem,
-                       bool cancelled) {
-  const auto read = [plant, output, problem, cancelled](std::stop_token) -> AccuracyDocPtr {
-    if (cancelled) return nullptr;
-    auto doc = std::make_shared<AccuracyDoc>(readAccuracy(output));
-    doc->plant = plant;
-    if (!problem.isEmpty()) doc->error = problem;
-    return doc;
+void Session::bisect(workbench::BisectRequest::By by, const QString& plant) {
+  auto* known = state();
+  if (!known || (known->bisected && known->bisected->running)) return;
+  BisectDoc asked;
+  asked.by = by;
+  asked.running = true;
+  known->bisected = std::make_shared<BisectDoc>(asked);
+  workbench::BisectRequest request{address(key()), by, plants(plant)};
+  const auto where = key();
+  const auto progressed = [this, where](const QString& what) {
+    auto* target = state(where);
+    if (!target || !target->bisected || !target->bisected->running) return;
+    auto doc = std::make_shared<BisectDoc>(*target->bisected);
+    doc->progress = what;
+    target->bisected = doc;
+    if (where == key()) emit bisectChanged();
   };
-  m_jobs.submit<AccuracyDocPtr>(QString("compare:%1/%2").arg(where.first).arg(where.second), read,
-                                [this, where](AccuracyDocPtr doc) {
-                                  auto* known = state(where);
-                                  if (!known) return;
-                                  if (known->compare) known->compare.release()->deleteLater();
-                                  known->accuracy = doc;
-                                  if (where == key()) emit accuracyChanged();
-                                  if (where == key() && doc && node() < 0) selectNode(doc->firstBad());
-                                  if (doc && !doc->error.isEmpty()) emit failed(tr("Comparison failed"), doc->error);
-                                });
+  m_jobs.submit<Result<workbench::Bisection>>(
+      jobKey("bisect", where),
+      [this, worker = m_workers.forJob(), request, progressed](std::stop_token stop) {
+        const auto follow = [&](const JobEvent& event) {
+          if (const auto* step = std::get_if<workbench::ProgressEvent>(&event))
+            QMetaObject::invokeMethod(this, [progressed, what = text(step->what)] { progressed(what); });
+        };
+        return worker->perform(request, {follow, stop});
+      },
+      [this, where, asked](const Result<workbench::Bisection>& result) { bisected(where, asked, result); });
+  emit bisectChanged();
+}
+
+void Session::bisected(Key where, const BisectDoc& asked, const Result<workbench::Bisection>& result) {
+  auto* known = state(where);
+  if (!known) return;
+  auto doc = std::make_shared<BisectDoc>(asked);
+  doc->running = false;
+  if (result) static_cast<workbench::Bisection&>(*doc) = *result;
+  if (!result && !cancelled(result.error())) doc->error = text(result.error().text());
+  known->bisected = !result && cancelled(result.error()) ? nullptr : doc;
+  if (where == key()) emit bisectChanged();
+  const bool byNode = asked.by == workbench::BisectRequest::By::Node;
+  if (where == key() && byNode && !doc->culprits.empty() && node() < 0) selectNode(text(doc->culprits.front()));
+  if (!doc->error.isEmpty()) emit failed(tr("Bisection failed"), doc->error);
+}
+
+void Session::cancelCompare() {
+  m_jobs.stop(jobKey("compare", key()));
+  m_jobs.stop(jobKey("bisect", key()));
 }
 
 void Session::minify(const QString& plant) {
   auto* known = state();
   if (!known || (known->minify && known->minify->running())) return;
   std::erase_if(known->graphs, [](const auto& item) { return item.first.first == int(Location::Stage::Step); });
-  if (m_store.isEmpty()) m_store = QString::fromStdString(Store::defaultPath().string());
-  known->minify = std::make_unique<MinifyRun>(graphArgument(key()), plant, known->symbols, m_store,
-                                              m_scratch.filePath(QString("minify%1").arg(++m_runs)));
-  connect(known->minify.get(), &MinifyRun::progressed, this, [this, where = key()] { minifyProgressed(where); });
-  connect(known->minify.get(), &MinifyRun::finished, this, [this, where = key()] { minifyFinished(where); });
-  known->minify->start();
+  known->minify = std::make_unique<MinifyWatch>(plant);
+  connect(known->minify.get(), &MinifyWatch::progressed, this, [this, where = key()] { minifyProgressed(where); });
+  workbench::MinifyRequest request{address(key())};
+  request.oracle.plants = plants(plant);
+  request.place = workbench::MinifyRequest::ReproPlace::Store;
+  const QPointer<MinifyWatch> watch = known->minify.get();
+  m_jobs.submit<Result<workbench::Minified>>(
+      jobKey("minify", key()),
+      [this, worker = m_workers.forJob(), request, watch](std::stop_token stop) {
+        const auto follow = [&](const JobEvent& event) {
+          if (const auto* step = std::get_if<workbench::MinifyEvent>(&event))
+            QMetaObject::invokeMethod(this, [watch, step = *step] {
+              if (watch) watch->add(step);
+            });
+        };
+        return worker->perform(request, {follow, stop});
+      },
+      [this, where = key()](const Result<workbench::Minified>& result) { minifyFinished(where, result); });
   minifyProgressed(key());
   emit busyChanged();
 }
 
-void Session::cancelMinify() {
-  if (state() && state()->minify) state()->minify->cancel();
-}
+void Session::cancelMinify() { m_jobs.stop(jobKey("minify", key())); }
 
 void Session::minifyProgressed(Key where) {
   auto* known = state(where);
@@ -100,24 +177,26 @@ void Session::minifyProgressed(Key where) {
   if (where == key()) emit minifyChanged();
 }
 
-void Session::minifyFinished(Key where) {
-  minifyProgressed(where);
+void Session::minifyFinished(Key where, const Result<workbench::Minified>& result) {
   auto* known = state(where);
-  if (!known) return;
-  const auto seen = known->minified;
-  if (!seen->error.isEmpty()) emit failed(tr("Minify failed"), seen->error);
-  m_jobs.submit<std::vector<StepDoc>>(
-      QString("steps:%1/%2").arg(where.first).arg(where.second),
-      [store = m_store, reduction = known->minify->reduction()](std::stop_token) {
-        return readSteps(store, reduction);
+  if (!known || !known->minify) return;
+  if (result)
+    known->minify->finish(*result);
+  else
+    known->minify->fail(cancelled(result.error()) ? QString() : text(result.error().text()));
+  if (!known->minified->error.isEmpty()) emit failed(tr("Minify failed"), known->minified->error);
+  emit busyChanged();
+  if (m_listing) listStore();
+  if (known->minified->reduction.empty()) return;
+  const workbench::StepsRequest request{known->minified->reduction};
+  m_jobs.submit<Result<std::vector<StepDoc>>>(
+      jobKey("steps", where),
+      [worker = browser(where.first), request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
       },
-      [this, where, seen](std::vector<StepDoc> steps) {
+      [this, where](Result<std::vector<StepDoc>> steps) {
         auto* target = state(where);
-        if (!target || steps.empty()) return;
-        auto doc = std::make_shared<MinifyDoc>(*seen);
-        doc->steps = std::move(steps);
-        target->minified = doc;
-        if (where == key()) emit minifyChanged();
+        if (target && target->minify && steps && !steps->empty()) target->minify->setSteps(std::move(*steps));
       });
 }
 

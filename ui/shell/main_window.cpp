@@ -21,6 +21,7 @@
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/record_panel.h"
 #include "ui/panels/source_panel.h"
+#include "ui/panels/store_panel.h"
 #include "ui/panels/timeline_panel.h"
 #include "ui/shell/appearance.h"
 #include "ui/shell/banner.h"
@@ -105,6 +106,7 @@ void MainWindow::buildDocks() {
                      addPanel("fusion", tr("Fusion groups"), m_fusion = new FusionPanel(m_session), area),
                      addPanel("timeline", tr("Timeline"), m_timeline = new TimelinePanel(m_session), area),
                      addPanel("record", tr("Record"), m_record = new RecordPanel(m_session), area),
+                     addPanel("store", tr("Store"), m_store = new StorePanel(m_session), area),
                      addPanel("log", tr("Log"), new LogPanel(m_log), area)})
     tabifyDockWidget(first, dock);
   first->raise();
@@ -123,7 +125,8 @@ void MainWindow::buildDocks() {
 void MainWindow::findNodes(const QStringList& names) {
   QSet<int> found;
   for (const auto& name : names)
-    if (const int node = m_session.graph() ? m_session.graph()->find(name) : -1; node >= 0) found.insert(node);
+    if (const int node = m_session.graph() ? m_session.graph()->find(name.toStdString()) : -1; node >= 0)
+      found.insert(node);
   m_pane->view().setFound(found, -1);
   if (!found.isEmpty()) m_pane->view().centerOn(*std::min_element(found.begin(), found.end()));
 }
@@ -133,7 +136,7 @@ void MainWindow::showSpan(int span) {
   const auto capture = m_session.capture(m_session.location().capture);
   if (!capture || !capture->timeline || span < 0) return;
   const auto& bar = capture->timeline->spans[std::size_t(span)];
-  statusBar()->showMessage(tr("%1: %2").arg(bar.name, formatMilliseconds(double(bar.duration) / 1000)), 8000);
+  statusBar()->showMessage(tr("%1: %2").arg(text(bar.name), formatMilliseconds(double(bar.duration) / 1000)), 8000);
   for (const auto& compile : capture->compiles)
     if (compile.id == bar.compileId && !compile.graphs.empty()) {
       const int graph = compile.graphs.front();
@@ -185,6 +188,7 @@ void MainWindow::connectSession() {
   connect(&m_pane->layouts(), &LayoutService::busyChanged, this, &MainWindow::showBusy);
   connect(&m_session, &Session::locationChanged, this, &MainWindow::updateEnabled);
   connect(&m_session, &Session::accuracyChanged, this, &MainWindow::showBusy);
+  connect(&m_session, &Session::bisectChanged, this, &MainWindow::showBusy);
   connect(&m_session, &Session::minifyChanged, this, &MainWindow::showBusy);
   connect(&m_session, &Session::noted, this, [this](const QString& note) { statusBar()->showMessage(note, 8000); });
   connect(&m_session, &Session::exported, this,
@@ -193,7 +197,7 @@ void MainWindow::connectSession() {
     m_stack->setCurrentIndex(m_session.graph() ? 1 : 0);
     if (m_session.graph()) m_pane->view().setFocus();
     const auto capture = m_session.capture(m_session.location().capture);
-    setWindowTitle(capture ? QFileInfo(capture->path).fileName() + tr(" – Kerf Studio") : tr("Kerf Studio"));
+    setWindowTitle(capture ? QFileInfo(text(capture->path)).fileName() + tr(" – Kerf Studio") : tr("Kerf Studio"));
   });
 }
 
@@ -201,13 +205,15 @@ bool MainWindow::idle() const { return !m_session.busy() && !m_pane->layouts().b
 
 void MainWindow::showBusy() {
   const auto accuracy = m_session.accuracy();
+  const auto bisected = m_session.bisected();
   const auto minified = m_session.minified();
-  QString text = tr("Ready");
-  if (m_session.jobs().busy()) text = tr("Working…");
-  if (m_pane->layouts().busy()) text = tr("Laying out the graph…");
-  if (accuracy && accuracy->running) text = tr("Comparing…");
-  if (minified && minified->state == MinifyDoc::State::Running) text = tr("Minifying…");
-  m_busy->setText(text);
+  QString doing = tr("Ready");
+  if (m_session.jobs().busy()) doing = tr("Working…");
+  if (m_pane->layouts().busy()) doing = tr("Laying out the graph…");
+  if (bisected && bisected->running) doing = tr("Bisecting…");
+  if (accuracy && accuracy->running) doing = tr("Comparing…");
+  if (minified && minified->state == MinifyDoc::State::Running) doing = tr("Minifying…");
+  m_busy->setText(doing);
 }
 
 void MainWindow::showZoom() {

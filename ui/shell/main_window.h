@@ -24,6 +24,7 @@ class NodesPanel;
 class PassesPanel;
 class RecordPanel;
 class SourcePanel;
+class StorePanel;
 class TimelinePanel;
 }  // namespace kerf::ui::inline panels
 
@@ -53,7 +54,7 @@ class MainWindow : public QMainWindow {
   bool idle() const;
   void setTheme(const QString& mode);
   /// Brings a bottom panel to the front: "nodes", "source", "accuracy", "minify", "kernels", "fusion", "timeline",
-  /// "record", "log".
+  /// "record", "store", "log".
   void raisePanel(const QString& name);
   /// Leaves out what differs from run to run (times), for screenshots.
   void setDeterministic();
@@ -71,6 +72,7 @@ class MainWindow : public QMainWindow {
   RecordPanel& recordPanel() { return *m_record; }
   NodesPanel& nodesPanel() { return *m_nodes; }
   SourcePanel& sourcePanel() { return *m_source; }
+  StorePanel& storePanel() { return *m_store; }
   SearchBox& searchBox() { return *m_search; }
   Banner& banner() { return *m_banner; }
 
@@ -89,6 +91,7 @@ class MainWindow : public QMainWindow {
   std::vector<ActionSpec> viewActions();
   std::vector<ActionSpec> goActions();
   std::vector<ActionSpec> runActions();
+  std::vector<ActionSpec> bisectActions();
   void buildMenus();
   void buildToolBar();
   void buildStatusBar();
@@ -112,6 +115,7 @@ class MainWindow : public QMainWindow {
   void showZoom();
   void updateEnabled();
   void step(int offset);
+  void bisect(workbench::BisectRequest::By by);
   void toggleTheme();
 
   Preferences m_preferences;
@@ -134,6 +138,7 @@ class MainWindow : public QMainWindow {
   RecordPanel* m_record = nullptr;
   NodesPanel* m_nodes = nullptr;
   SourcePanel* m_source = nullptr;
+  StorePanel* m_store = nullptr;
   QMenu* m_recentMenu = nullptr;
   QLabel* m_busy = nullptr;
   QLabel* m_zoom = nullptr;

@@ -93,7 +93,7 @@ std::vector<ActionSpec> MainWindow::runActions() {
        tr("C&ancel"),
        {},
        "Ctrl+.",
-       tr("Stop layout, comparison and reduction"),
+       tr("Stop layout, comparison, bisection and reduction"),
        [this] {
          m_pane->layouts().cancel();
          m_session.cancelCompare();
@@ -103,11 +103,27 @@ std::vector<ActionSpec> MainWindow::runActions() {
       {"about", tr("&About Kerf Studio"), {}, {}, {}, [this] { showAbout(); }}};
 }
 
+std::vector<ActionSpec> MainWindow::bisectActions() {
+  return {{"bisectNode",
+           tr("Bisect by &node"),
+           {},
+           "Ctrl+B",
+           tr("Find the node at which the compiled result leaves the reference"),
+           [this] { bisect(workbench::BisectRequest::By::Node); }},
+          {"bisectPass",
+           tr("Bisect by &pass"),
+           {},
+           "Ctrl+Shift+B",
+           tr("Find the pass that makes the compiled result leave the reference"),
+           [this] { bisect(workbench::BisectRequest::By::Pass); }}};
+}
+
 void MainWindow::buildActions() {
   m_actions->add(fileActions());
   m_actions->add(viewActions());
   m_actions->add(goActions());
   m_actions->add(runActions());
+  m_actions->add(bisectActions());
 }
 
 void MainWindow::buildMenus() {
@@ -126,7 +142,7 @@ void MainWindow::buildMenus() {
   for (auto* dock : findChildren<QDockWidget*>()) panels->addAction(dock->toggleViewAction());
   fill(menuBar()->addMenu(tr("&Go")), {"back", "forward", "", "find", "findNext", "findPrevious", "", "nextNode",
                                        "previousNode", "captured", "", "palette"});
-  fill(menuBar()->addMenu(tr("&Run")), {"compare", "minify", "", "cancel"});
+  fill(menuBar()->addMenu(tr("&Run")), {"compare", "bisectNode", "bisectPass", "minify", "", "cancel"});
   fill(menuBar()->addMenu(tr("&Help")), {"shortcuts", "about"});
 }
 
@@ -152,13 +168,18 @@ void MainWindow::buildToolBar() {
 
 void MainWindow::updateEnabled() {
   const bool graph = m_session.graph() != nullptr;
-  for (const char* id :
-       {"exportRepro", "exportImage", "reload", "closeCapture", "fit", "zoomIn", "zoomOut", "zoomReset", "centre",
-        "compare", "minify", "find", "findNext", "findPrevious", "nextNode", "previousNode", "captured"})
+  for (const char* id : {"exportRepro", "exportImage", "reload", "closeCapture", "fit", "zoomIn", "zoomOut",
+                         "zoomReset", "centre", "compare", "bisectNode", "bisectPass", "minify", "find", "findNext",
+                         "findPrevious", "nextNode", "previousNode", "captured"})
     (*m_actions)[id]->setEnabled(graph);
   (*m_actions)["back"]->setEnabled(m_session.canBack());
   (*m_actions)["forward"]->setEnabled(m_session.canForward());
   m_search->setEnabled(graph);
+}
+
+void MainWindow::bisect(workbench::BisectRequest::By by) {
+  raisePanel("accuracy");
+  m_accuracy->bisect(by);
 }
 
 void MainWindow::step(int offset) {

@@ -106,8 +106,8 @@ void MainWindow::showContextMenu(int node, const QPoint& position) {
   if (node >= 0) {
     const auto doc = m_session.graph()->nodes[std::size_t(node)];
     m_session.selectNode(node);
-    menu.addAction(tr("Copy name"), this, [doc] { QApplication::clipboard()->setText(doc.name); });
-    menu.addAction(tr("Copy target"), this, [doc] { QApplication::clipboard()->setText(doc.target); });
+    menu.addAction(tr("Copy name"), this, [doc] { QApplication::clipboard()->setText(text(doc.name)); });
+    menu.addAction(tr("Copy target"), this, [doc] { QApplication::clipboard()->setText(text(doc.target)); });
     menu.addSeparator();
     menu.addAction((*m_actions)["centre"]);
     menu.addAction(tr("Show in source"), this, [this] { raisePanel("source"); });

@@ -42,35 +42,49 @@ void Screenshot::poll() {
 
 /// Does what was asked for, one thing after the other; false once all is done.
 bool Screenshot::nextStep() {
+  using Step = void (Screenshot::*)();
+  static constexpr Step steps[] = {&Screenshot::compare,  &Screenshot::bisect, &Screenshot::minify,
+                                   &Screenshot::showPass, &Screenshot::select, &Screenshot::arrange,
+                                   &Screenshot::moveView};
+  if (m_step == std::size(steps)) return false;
+  (this->*steps[m_step++])();
+  return true;
+}
+
+void Screenshot::compare() {
+  if (!m_options.plant.isEmpty()) m_window.accuracyPanel().plant().setPlant(m_options.plant);
+  if (!m_options.plant.isEmpty()) m_window.minifyPanel().plant().setPlant(m_options.plant);
+  if (m_options.compare) m_window.actions()["compare"]->trigger();
+}
+
+void Screenshot::bisect() {
+  if (m_options.bisect.isEmpty()) return;
+  m_window.actions()[m_options.bisect == "pass" ? "bisectPass" : "bisectNode"]->trigger();
+}
+
+void Screenshot::minify() {
+  if (m_options.minify) m_window.actions()["minify"]->trigger();
+}
+
+void Screenshot::showPass() {
+  if (m_options.pass >= 0) m_window.session().showStage(Location::Stage::Pass, m_options.pass);
+}
+
+void Screenshot::select() {
   auto& session = m_window.session();
-  switch (m_step++) {
-    case 0:
-      if (!m_options.plant.isEmpty()) m_window.accuracyPanel().plant().setPlant(m_options.plant);
-      if (!m_options.plant.isEmpty()) m_window.minifyPanel().plant().setPlant(m_options.plant);
-      if (m_options.compare) m_window.actions()["compare"]->trigger();
-      return true;
-    case 1:
-      if (m_options.minify) m_window.actions()["minify"]->trigger();
-      return true;
-    case 2:
-      if (m_options.pass >= 0) session.showStage(Location::Stage::Pass, m_options.pass);
-      return true;
-    case 3:
-      if (!m_options.panel.isEmpty()) m_window.raisePanel(m_options.panel);
-      if (m_options.select.isEmpty()) return true;
-      if (session.graph()->find(m_options.select) < 0) m_problem = tr("no node is called %1").arg(m_options.select);
-      session.selectNode(m_options.select);
-      return true;
-    case 4:  // docks grew with what came first into them: now that all is there, their sizes are the same every time
-      m_window.arrange();
-      return true;
-    case 5:
-      m_window.pane().view().startView();
-      if (session.node() >= 0) m_window.pane().view().centerOn(session.node());
-      return true;
-    default:
-      return false;
-  }
+  if (!m_options.panel.isEmpty()) m_window.raisePanel(m_options.panel);
+  if (m_options.select.isEmpty()) return;
+  if (!session.graph() || session.graph()->find(m_options.select.toStdString()) < 0)
+    m_problem = tr("no node is called %1").arg(m_options.select);
+  session.selectNode(m_options.select);
+}
+
+/// Docks grew with what came first into them: now that all is there, their sizes are the same every time.
+void Screenshot::arrange() { m_window.arrange(); }
+
+void Screenshot::moveView() {
+  m_window.pane().view().startView();
+  if (const int node = m_window.session().node(); node >= 0) m_window.pane().view().centerOn(node);
 }
 
 /// Takes pictures until two in a row are equal: on a busy machine late resizes and repaints may still be under way.

@@ -16,7 +16,8 @@ struct ScreenshotOptions {
   QSize size{1600, 1000};
   QString select;  ///< node
   QString panel;   ///< bottom panel to show
-  QString plant;   ///< fault for compare and minify
+  QString plant;   ///< fault for compare, bisect and minify
+  QString bisect;  ///< "node" or "pass"; empty: no bisection
   int pass = -1;   ///< shows the graph after this pass
   bool compare = false, minify = false;
   QStringList paths;
@@ -36,6 +37,13 @@ class Screenshot : public QObject {
  private:
   void poll();
   bool nextStep();
+  void compare();
+  void bisect();
+  void minify();
+  void showPass();
+  void select();
+  void arrange();
+  void moveView();
   void shoot();
 
   MainWindow& m_window;
@@ -43,7 +51,7 @@ class Screenshot : public QObject {
   QTimer m_timer;
   QString m_problem;
   int m_quiet = 0;
-  int m_step = 0;
+  std::size_t m_step = 0;
   QImage m_last;  ///< the picture taken before
   int m_pictures = 0;
 };

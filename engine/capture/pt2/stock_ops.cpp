@@ -29,7 +29,7 @@ bool usesOffsets(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.users(), [&](NodeId id) {
     const Node& user = graph.node(id);
     const auto* index = user.args().size() == 2 ? user.args()[1].as<std::int64_t>() : nullptr;
-    return user.target() != "operator.getitem" || index == nullptr || (*index != 0 && !user.users().empty());
+    return !user.isCall("operator.getitem"_op) || index == nullptr || (*index != 0 && !user.users().empty());
   });
 }
 

@@ -7,15 +7,13 @@ namespace kerf::inline ops {
 
 OpRows secondNameOps();
 OpRows contractionOps();
-OpRows elementProgramOps();
 OpRows functionOps();
-OpRows indexProgramOps();
+OpRows elementMoveOps();
 OpRows layerOps();
 OpRows compositeLossOps();
 OpRows numberFormOps();
 OpRows spreadOps();
 OpRows statisticOps();
 OpRows reshapeOps();
-OpRows nameAliasOps();
 
 }  // namespace kerf::inline ops

@@ -86,10 +86,10 @@ Result<Value> maskedScatterBackwardShape(const BoundArguments& args) {
   return Value(metaTensor(args.tensor(0).dtype(), args.sizes(2)));
 }
 
-Result<Value> outerProgram(const BoundArguments& args, const OpRunner& run) {
-  if (args.tensor(0).dim() != 1 || args.tensor(1).dim() != 1) return mismatch(args, "expects two vectors");
-  KERF_TRY(const Tensor column, run("aten.unsqueeze.default"_op, {args.values[0], one}));
-  return run.value("aten.mul.Tensor"_op, {column, args.values[1]});
+/// dist(self, other, p): the norm of the difference.
+Result<Value> distProgram(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Tensor difference, run("aten.sub.Tensor"_op, {args.values[0], args.values[1]}));
+  return run.value("aten.linalg_vector_norm.default"_op, {difference, args.values[2]});
 }
 
 Result<Value> allTrueProgram(const BoundArguments& args, const OpRunner& run) {
@@ -164,7 +164,7 @@ constexpr OpRow rows[] = {
     compositeRow(takeAlongProgram, "aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor"),
     {"aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor", OpTrait::None,
      maskedScatterBackwardShape, nullptr, nullptr, nullptr, maskedScatterBackward},
-    compositeRow(outerProgram, "aten::ger(Tensor self, Tensor vec2) -> Tensor"),
+    compositeRow(distProgram, "aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", reduction),
     based(allTrueProgram, "aten::_is_all_true(Tensor self) -> Tensor", "aten.all.default", reduction),
     based(allTrueProgram, "aten::_is_any_true(Tensor self) -> Tensor", "aten.any.default", reduction),
     compositeRow(fliplrProgram, "aten::fliplr(Tensor self) -> Tensor"),

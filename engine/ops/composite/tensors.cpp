@@ -293,7 +293,7 @@ Result<Value> logSumExp(const BoundArguments& args, const OpRunner& run) {
 /// Powers 0, 1, … of x in a new last dimension.
 Result<Value> vander(const BoundArguments& args, const OpRunner& run) {
   const Tensor& x = args.tensor(0);
-  const bool old = args.op->schema.name == "aten::vander";
+  const bool old = args.op->id == "aten.vander.default"_op;
   if (x.dim() == 0 || (old && x.dim() != 1)) return mismatch(args, "got {} dimensions", x.dim());
   const std::int64_t count = args.integerIf(1).value_or(x.sizes().back());
   if (count < 0 || (!old && count < 2)) return mismatch(args, "cannot give {} powers", count);

@@ -1,26 +1,10 @@
-// Reshapes, conversions and other names of ops as torch.export keeps them: programs over the rows that do the work.
+// Reshapes, conversions, differences and stacks as torch.export keeps them: programs over the rows that do the work.
 #include <algorithm>
 
 #include "engine/ops/core/composite.h"
 
 namespace kerf::inline ops {
 namespace {
-
-// Other names: the row's base runs
-
-Result<Value> inplaceAliasProgram(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(const Value out, callBase(args, run));
-  if (out.tensor().sizes() != args.tensor(0).sizes())
-    return mismatch(args, "the result's shape [{}] does not fit self", fmt::join(out.tensor().sizes(), ", "));
-  return run.value("aten.copy_.default"_op, {args.values[0], out}, {});
-}
-
-constexpr OpRow alias(const char* schema, const char* base, OpTrait traits = OpTrait::None) {
-  return compositeRow(callBase, schema, traits, base);
-}
-constexpr OpRow inplaceAlias(const char* schema, const char* base) {
-  return compositeRow(inplaceAliasProgram, schema, OpTrait::Inplace | OpTrait::Impure, base);
-}
 
 // Reshapes
 
@@ -228,12 +212,12 @@ constexpr OpRow rows[] = {
     compositeRow(sizesOfOther, "aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)", view, "aten.view.default"),
     compositeRow(sizesOfOther, "aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", view,
                  "aten.reshape.default"),
-    alias("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "aten.expand.default", view),
+    aliasRow("aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", "aten.expand.default", view),
     compositeRow(movedimProgram, "aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", view),
     compositeRow(movedimProgram, "aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)",
                  view),
-    alias("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "aten.transpose.int", view),
-    alias("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "aten.transpose.int", view),
+    aliasRow("aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "aten.transpose.int", view),
+    aliasRow("aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "aten.transpose.int", view),
     compositeRow(turnedProgram<false>, "aten::numpy_T(Tensor(a) self) -> Tensor(a)", view),
     compositeRow(turnedProgram<true>, "aten::mT(Tensor(a) self) -> Tensor(a)", view),
     compositeRow(tileProgram, "aten::tile(Tensor self, SymInt[] dims) -> Tensor"),
@@ -265,46 +249,8 @@ constexpr OpRow rows[] = {
     compositeRow(outerProgram, "aten::outer(Tensor self, Tensor vec2) -> Tensor"),
 };
 
-constexpr OpRow aliasRows[] = {
-    alias("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", "aten.bitwise_and.Tensor"),
-    alias("aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", "aten.bitwise_and.Scalar"),
-    alias("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", "aten.bitwise_or.Tensor"),
-    alias("aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", "aten.bitwise_or.Scalar"),
-    alias("aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", "aten.bitwise_xor.Tensor"),
-    alias("aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", "aten.bitwise_xor.Scalar"),
-    alias("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", "aten.mul.Tensor"),
-    alias("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "aten.sub.Tensor"),
-    alias("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
-    alias("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", "aten.div.Tensor"),
-    alias("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
-    alias("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", "aten.div.Scalar"),
-    alias("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", "aten.mul.Scalar"),
-    alias("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "aten.sub.Scalar"),
-    alias("aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-          "aten.split_with_sizes.default"),
-    alias("aten::absolute(Tensor self) -> Tensor", "aten.abs.default"),
-    alias("aten::negative(Tensor self) -> Tensor", "aten.neg.default"),
-    alias("aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "aten.clamp.default"),
-    alias("aten::greater.Tensor(Tensor self, Tensor other) -> Tensor", "aten.gt.Tensor"),
-    alias("aten::greater.Scalar(Tensor self, Scalar other) -> Tensor", "aten.gt.Scalar"),
-    alias("aten::less.Tensor(Tensor self, Tensor other) -> Tensor", "aten.lt.Tensor"),
-    alias("aten::less.Scalar(Tensor self, Scalar other) -> Tensor", "aten.lt.Scalar"),
-    alias("aten::greater_equal.Tensor(Tensor self, Tensor other) -> Tensor", "aten.ge.Tensor"),
-    alias("aten::greater_equal.Scalar(Tensor self, Scalar other) -> Tensor", "aten.ge.Scalar"),
-    alias("aten::less_equal.Tensor(Tensor self, Tensor other) -> Tensor", "aten.le.Tensor"),
-    alias("aten::less_equal.Scalar(Tensor self, Scalar other) -> Tensor", "aten.le.Scalar"),
-    alias("aten::not_equal.Tensor(Tensor self, Tensor other) -> Tensor", "aten.ne.Tensor"),
-    alias("aten::not_equal.Scalar(Tensor self, Scalar other) -> Tensor", "aten.ne.Scalar"),
-    alias("aten::concat(Tensor[] tensors, int dim=0) -> Tensor", "aten.cat.default"),
-    alias("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", "aten.cat.default"),
-    inplaceAlias("aten::mish_(Tensor(a!) self) -> Tensor(a!)", "aten.mish.default"),
-    inplaceAlias("aten::relu6_(Tensor(a!) self) -> Tensor(a!)", "aten.relu6.default"),
-    inplaceAlias("aten::gelu_(Tensor(a!) self, *, str approximate='none') -> Tensor(a!)", "aten.gelu.default"),
-};
-
 }  // namespace
 
 OpRows reshapeOps() { return rows; }
-OpRows nameAliasOps() { return aliasRows; }
 
 }  // namespace kerf::inline ops

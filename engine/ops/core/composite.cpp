@@ -14,18 +14,25 @@ Result<Value> OpRunner::first(const OpTarget& op, const ValueList& args, const K
   return results.list().front();
 }
 
-Result<Value> callBase(const BoundArguments& args, const OpRunner& run) {
-  const OpInfo* base = findOp(args.op->base);
-  if (!base) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
+Result<Value> callRow(const OpInfo& op, const BoundArguments& args, const OpRunner& run) {
   ValueList positional;
   KeywordValues keywords;
   for (std::size_t i = 0; i < args.values.size(); ++i) {
-    if (i < base->schema.arguments.size() && !base->schema.arguments[i].keywordOnly)
+    if (i < op.schema.arguments.size() && !op.schema.arguments[i].keywordOnly)
       positional.push_back(args.values[i]);
     else
       keywords.emplace_back(args.op->schema.arguments[i].name, args.values[i]);
   }
-  return run.value(base->id, positional, keywords);
+  return run.value(op.id, positional, keywords);
+}
+
+Result<Value> callBase(const BoundArguments& args, const OpRunner& run) {
+  const OpInfo* base = findOp(args.op->base);
+  if (!base) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
+  auto result = callRow(*base, args, run);
+  if (!result && result.error().message.find(args.opName()) == std::string::npos)
+    return fail(result.error().code, "{}: {}", args.opName(), result.error().message);
+  return result;
 }
 
 Tensor CompositeSteps::operator()(const OpTarget& op, const ValueList& args, const KeywordValues& kwargs) {

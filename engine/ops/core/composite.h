@@ -31,8 +31,17 @@ constexpr OpRow compositeRow(Composite program, const char* schema, OpTrait trai
   return {schema, traits, nullptr, nullptr, nullptr, base, program};
 }
 
-/// The row's base op on the same values: positional ones in order, keyword-only ones by name.
+/// Calls `op` on values that were bound to another row of the same arguments: positional ones in order, keyword-only
+/// ones by name.
+Result<Value> callRow(const OpInfo& op, const BoundArguments& args, const OpRunner& run);
+
+/// The row's base op on the same values. Errors start with the name that was called.
 Result<Value> callBase(const BoundArguments& args, const OpRunner& run);
+
+/// A second name of an op, or a form of it with a number in the place of a tensor.
+constexpr OpRow aliasRow(const char* schema, const char* base, OpTrait traits = OpTrait::None) {
+  return compositeRow(callBase, schema, traits, base);
+}
 
 /// Runs the steps of a program as plain expressions; the first error ends the program. After an error every step is
 /// skipped and gives a tensor without dimensions: look at sizes of arguments only.

@@ -4,13 +4,20 @@
 #include <span>
 #include <vector>
 
+#include "engine/ops/core/gradient.h"
 #include "engine/ops/core/lowering.h"
+#include "engine/ops/core/sharding.h"
 
 namespace kerf::inline ops {
 
 struct OpFacts {
   const char* op;  ///< "aten::add": every overload; "aten::add.Scalar": that one
   Lowering lowering = {};
+  Composite decomposition = nullptr;  ///< of an op that has a kernel of its own
+  Gradient gradient = nullptr;
+  Jvp jvp = nullptr;
+  FlopFormula flops = nullptr;
+  ShardingRule sharding = {};
 };
 
 using OpFactRows = std::span<const OpFacts>;
@@ -20,6 +27,15 @@ constexpr OpFacts pointwiseLowering(const char* op, OperandTypes types, int (*bu
 }
 constexpr OpFacts reductionLowering(const char* op, OperandTypes types, int (*build)(const ReductionCall&), int items) {
   return {.op = op, .lowering = {.reduction = build, .types = types, .items = items}};
+}
+/// Gradient and jvp of an element-wise op.
+template <Slope slope>
+constexpr OpFacts slopeOf(const char* op) {
+  return {.op = op, .gradient = elementGradient<slope>, .jvp = elementJvp<slope>};
+}
+/// Gradient of an op that is linear in each of its tensors.
+constexpr OpFacts linearGradient(const char* op, Gradient gradient) {
+  return {.op = op, .gradient = gradient, .jvp = multilinearJvp};
 }
 
 /// Every table of facts of every folder; op_table.cpp lists them.

@@ -83,7 +83,13 @@ struct Registry {
   void add(const OpRow& row) {
     auto schema = parseSchema(row.schema);
     if (!schema) return;  // a test walks all rows and finds such a line
-    OpInfo info{{}, std::move(*schema), row.traits, row.kernel, row.shape, row.composite, {}, {}, &row, {}};
+    OpInfo info{.schema = std::move(*schema),
+                .traits = row.traits,
+                .kernel = row.kernel,
+                .shape = row.shape,
+                .composite = row.composite,
+                .decomposition = row.composite,
+                .row = &row};
     if (row.composite && !row.kernel) info.kernel = runComposite;
     if (row.composite && !row.shape) info.shape = shapeOfComposite;
     for (const SchemaArgument& argument : info.schema.arguments)
@@ -93,13 +99,25 @@ struct Registry {
 
   /// Facts of one overload count before those of the op as a whole.
   void addFacts() {
-    std::unordered_map<std::string_view, const OpFacts*> known;
+    std::unordered_map<std::string_view, std::vector<const OpFacts*>> known;
     for (const OpFactRows table : opFactTables())
-      for (const OpFacts& facts : table) known.emplace(facts.op, &facts);
+      for (const OpFacts& facts : table) known[facts.op].push_back(&facts);
     for (OpInfo& op : ops)
       for (const std::string& name : {op.schema.name + "." + op.schema.overload, op.schema.name})
-        if (const auto found = known.find(name); found != known.end() && !op.lowering)
-          op.lowering = found->second->lowering;
+        if (const auto found = known.find(name); found != known.end())
+          for (const OpFacts* facts : found->second) fill(op, *facts);
+  }
+
+  static void fill(OpInfo& op, const OpFacts& facts) {
+    const auto set = [](auto& column, const auto& fact) {
+      if (!column) column = fact;
+    };
+    set(op.lowering, facts.lowering);
+    set(op.decomposition, facts.decomposition);
+    set(op.gradient, facts.gradient);
+    set(op.jvp, facts.jvp);
+    set(op.flops, facts.flops);
+    set(op.sharding, facts.sharding);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "engine/ir/graph_module.h"
 #include "engine/ir/op_caller.h"
 #include "engine/ops/core/lowering.h"
+#include "engine/ops/core/sharding.h"
 #include "engine/support/result.h"
 
 namespace kerf::inline ops {
@@ -54,6 +55,7 @@ Result<OpSchema> parseSchema(std::string_view text);
 /// Arguments of one call after binding to the schema: one Value per schema argument, defaults filled in.
 struct BoundArguments;
 class OpRunner;
+struct CallRecord;
 
 using Kernel = Result<Value> (*)(const BoundArguments&);
 /// Sizes, strides, offset and dtype of the results: tensors without storage, as PyTorch's meta functions give them.
@@ -61,6 +63,9 @@ using Kernel = Result<Value> (*)(const BoundArguments&);
 using ShapeRule = Result<Value> (*)(const BoundArguments&);
 /// An op as a program over other ops (composite.h).
 using Composite = Result<Value> (*)(const BoundArguments&, const OpRunner&);
+
+/// Floating point operations of one call (cost.h).
+using FlopFormula = double (*)(const BoundArguments&, const ValueList& results);
 
 struct OpRow;
 
@@ -70,8 +75,13 @@ struct OpInfo {
   OpTrait traits = OpTrait::None;
   Kernel kernel = nullptr;
   ShapeRule shape = nullptr;
-  Composite composite = nullptr;
+  Composite composite = nullptr;      ///< the op is this program: run, shaped and decomposed by it
+  Composite decomposition = nullptr;  ///< `composite`, or what a trace may write in place of an op with a kernel
   Lowering lowering;
+  Result<ValueList> (*gradient)(const CallRecord&, const ValueList&, const OpRunner&) = nullptr;  ///< gradient.h
+  Result<Value> (*jvp)(const CallRecord&, const ValueList&, const OpRunner&) = nullptr;           ///< gradient.h
+  FlopFormula flops = nullptr;
+  ShardingRule sharding;
   OpId base;                                   ///< the op that this row is another form of; OpId{} for most
   const OpRow* row = nullptr;                  ///< the table line it was made from
   std::vector<std::optional<Value>> defaults;  ///< per schema argument

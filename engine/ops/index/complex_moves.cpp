@@ -88,7 +88,7 @@ Result<Value> writeAtKernel(const BoundArguments& args) {
   values[0] = partsView(self);
   values[1] = dim;
   values[3] = partsView(source);
-  if (args.op->schema.name == "aten::scatter_add") {
+  if (args.op->id == "aten.scatter_add.default"_op) {
     Sizes sizes = index.sizes(), strides = index.strides();
     sizes.push_back(2);
     strides.push_back(0);

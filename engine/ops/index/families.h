@@ -2,6 +2,7 @@
 // folder.
 #pragma once
 
+#include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf::inline ops {
@@ -17,5 +18,7 @@ OpRows viewOps();
 
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexMoveRows();
+
+OpFactRows indexDerivatives();
 
 }  // namespace kerf::inline ops

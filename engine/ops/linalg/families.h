@@ -1,6 +1,7 @@
 // Matrix products, factorizations and solvers. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf::inline ops {
@@ -15,5 +16,8 @@ OpRows linalgQrOps();
 OpRows linalgSolveOps();
 OpRows linalgSpectralOps();
 OpRows linalgTriangularOps();
+OpRows trilinearOps();
+
+OpFactRows matmulFacts();
 
 }  // namespace kerf::inline ops

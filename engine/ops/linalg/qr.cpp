@@ -51,7 +51,7 @@ Result<Value> geqrfKernel(const BoundArguments& args) {
 Result<Value> qrShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& self = args.tensor(0);
-  const bool old = args.op->schema.name == "aten::qr";
+  const bool old = args.op->id == "aten.qr.default"_op;
   const std::string mode = old ? (args.boolean(1) ? "reduced" : "complete") : args.text(1);
   if (mode != "reduced" && mode != "complete" && mode != "r")
     return mismatch(args, "mode must be 'reduced', 'complete' or 'r', got '{}'", mode);

@@ -166,7 +166,7 @@ Result<Value> solveKernel(const BoundArguments& args) {
 // lu_solve
 
 Result<Value> luSolveShape(const BoundArguments& args) {
-  const bool old = args.op->schema.name == "aten::lu_solve";  // (B, LU, pivots)
+  const bool old = args.op->id == "aten.lu_solve.default"_op;  // (B, LU, pivots)
   const std::size_t at = old ? 1 : 0, rhs = old ? 0 : 2;
   KERF_CHECK(wantMatrix(args, at, true));
   KERF_CHECK(wantMatrix(args, rhs));
@@ -181,7 +181,7 @@ Result<Value> luSolveShape(const BoundArguments& args) {
 }
 Result<Value> luSolveKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
-  const bool old = args.op->schema.name == "aten::lu_solve";
+  const bool old = args.op->id == "aten.lu_solve.default"_op;
   const std::size_t at = old ? 1 : 0, rhs = old ? 0 : 2;
   const bool left = old || args.boolean(3), adjoint = !old && args.boolean(4);
   Factored f;

@@ -1,6 +1,7 @@
 // Layers, losses and optimizer steps. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf::inline ops {
@@ -26,5 +27,8 @@ OpRows recurrentOps();
 OpRows softmaxOps();
 OpRows upsampleOps();
 OpRows upsampleVecOps();
+
+OpFactRows layerFacts();
+OpFactRows layerDecompositions();
 
 }  // namespace kerf::inline ops

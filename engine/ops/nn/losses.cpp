@@ -124,7 +124,7 @@ double meanFactor(const BoundArguments& args, std::size_t count) {
 /// their kernels do; there an overflowing z gives NaN.
 double steppedSlope(const BoundArguments& args, DType dtype, double x, double target, double grad, double factor) {
   const auto r = [dtype](double value) { return roundedTo(dtype, value); };
-  if (args.op->schema.name == "aten::mse_loss_backward") return r(r(r(2 * factor) * r(x - target)) * grad);
+  if (args.op->id == "aten.mse_loss_backward.default"_op) return r(r(r(2 * factor) * r(x - target)) * grad);
   const double z = r(std::exp(r(-target * x)));
   return r(r(r(r(target * z) * -r(factor)) / r(z + 1)) * grad);
 }

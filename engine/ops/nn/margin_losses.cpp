@@ -30,7 +30,7 @@ Result<MarginRows> marginRows(const BoundArguments& args) {
 
 Result<Value> marginShape(const BoundArguments& args) {
   KERF_TRY(const MarginRows rows, marginRows(args));
-  const bool isMulti = args.op->schema.name == "aten::multi_margin_loss";
+  const bool isMulti = args.op->id == "aten.multi_margin_loss.default"_op;
   const bool perRow = isMulti ? args.tensor(1).dim() > 0 : rows.batched;
   const bool each = args.integer(args.position("reduction")) == 0 && perRow;
   return Value(metaTensor(args.tensor(0).dtype(), each ? Sizes{rows.count} : Sizes{}));

@@ -106,7 +106,7 @@ Result<Value> pairKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(Complexes a, complexesOf(args.tensor(0), out.sizes()));
   KERF_TRY(const Complexes b, complexesOf(args.tensor(1), out.sizes()));
-  const bool polar = args.op->schema.name == "aten::polar";
+  const bool polar = args.op->id == "aten.polar.default"_op;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double x = a[i].real(), y = b[i].real();
     a[i] = polar ? Z(x * std::cos(y), x * std::sin(y)) : Z(x, y);

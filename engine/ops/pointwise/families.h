@@ -15,12 +15,15 @@ OpRows complexOps();
 OpRows creationOps();
 OpRows foreachOps();
 OpRows inplaceOps();
+OpRows overDoublesOps();
 OpRows pointwiseTernaryOps();
 OpRows pointwiseUnaryOps();
 
 OpFactRows arithmeticLowerings();
 OpFactRows activationLowerings();
 OpFactRows creationLowerings();
+OpFactRows pointwiseDerivatives();
+OpFactRows pointwiseDecompositions();
 
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexPointwiseRows();

@@ -71,7 +71,7 @@ Result<Value> bernoulliKernel(const BoundArguments& args) {
 Result<Value> dropoutShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const Sizes strides, likeStrides(self, {}));
-  const bool fused = args.op->schema.name == "aten::_fused_dropout";
+  const bool fused = args.op->id == "aten._fused_dropout.default"_op;
   const double p = args.number(1);
   if (!(p >= 0 && p <= 1)) return mismatch(args, "dropout probability has to be between 0 and 1, but got {}", p);
   const bool cuda = onCuda(self);
@@ -129,7 +129,7 @@ Result<std::vector<Tensor>> dropoutOff(const std::vector<Tensor>& outs, const Te
 Result<Value> dropoutKernel(const BoundArguments& args) {
   KERF_TRY(std::vector<Tensor> outs, makeOutputs(args));
   const Tensor& self = args.tensor(0);
-  const bool fused = args.op->schema.name == "aten::_fused_dropout";
+  const bool fused = args.op->id == "aten._fused_dropout.default"_op;
   const bool train = fused || args.none(2) || args.boolean(2);
   if (self.numel() == 0 || !train) {
     KERF_TRY(const std::vector<Tensor> plain, dropoutOff(outs, self));

@@ -20,7 +20,7 @@ Result<Value> checkedSizes(const BoundArguments& args, DType dtype, const Sizes&
 }
 
 Result<Value> seedsShape(const BoundArguments& args) {
-  const bool several = args.op->schema.name == "prims::inductor_seeds";
+  const bool several = args.op->id == "prims.inductor_seeds.default"_op;
   return checkedSizes(args, DType::Int64, several ? Sizes{args.integer(0)} : Sizes{});
 }
 /// torch.randint(iinfo(int64).min, iinfo(int64).max, [count])

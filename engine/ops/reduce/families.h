@@ -6,12 +6,15 @@
 
 namespace kerf::inline ops {
 
+OpRows bitHashOps();
+OpRows comparingReductionOps();
 OpRows distanceOps();
 OpRows extremumOps();
 OpRows histogramOps();
 OpRows primsReductionOps();
 OpRows quantileOps();
 OpRows reductionOps();
+OpRows renormOps();
 OpRows scanOps();
 OpRows segmentReduceOps();
 OpRows setOps();
@@ -19,6 +22,7 @@ OpRows sortOps();
 OpRows uniqueOps();
 
 OpFactRows reductionLowerings();
+OpFactRows reductionDerivatives();
 
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexReductionRows();

@@ -1,0 +1,157 @@
+#include "app/bench/cases.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "app/bench/import_cases.h"
+#include "engine/accuracy/same_two_models.h"
+#include "engine/capture/common/capture.h"
+#include "engine/ir/interpreter.h"
+#include "engine/mathlib/convolution.h"
+#include "engine/mathlib/gemm.h"
+#include "engine/ops/core/op_registry.h"
+#include "engine/pipeline/compile_fx.h"
+#include "minifier/core/verdict_cache.h"
+#include "minifier/oracle/engine_oracle.h"
+#include "minifier/reductions/reductions.h"
+
+namespace kerf::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A captured graph with shapes and inputs.
+struct Loaded {
+  CapturedGraph graph;
+  ValueList inputs;
+};
+
+Result<std::shared_ptr<Loaded>> load(const fs::path& path) {
+  KERF_TRY(Capture capture, importCapture(path));
+  if (capture.graphs.empty()) return fail(ErrorCode::BadInput, "{} holds no graph", path.string());
+  auto loaded = std::make_shared<Loaded>();
+  loaded->graph = std::move(capture.graphs.front());
+  KERF_CHECK(loaded->graph.annotateShapes());
+  KERF_TRY(loaded->inputs, loaded->graph.loadInputs(false, nullptr));
+  return loaded;
+}
+
+Result<BenchWork> prepareImport(const fs::path& path) {
+  return BenchWork([path]() -> Result<void> {
+    KERF_CHECK(importCapture(path));
+    return {};
+  });
+}
+
+Result<BenchWork> prepareShapes(const fs::path& path) {
+  KERF_TRY(Capture capture, importCapture(path));
+  if (capture.graphs.empty()) return fail(ErrorCode::BadInput, "{} holds no graph", path.string());
+  return BenchWork([graph = capture.graphs.front()]() -> Result<void> {
+    CapturedGraph copy = graph;
+    return copy.annotateShapes();
+  });
+}
+
+Result<BenchWork> prepareCompile(const fs::path& path) {
+  KERF_TRY(const auto loaded, load(path));
+  return BenchWork([loaded]() -> Result<void> {
+    KERF_CHECK(compileFx(loaded->graph.module, {.keepArtifacts = false}));
+    return {};
+  });
+}
+
+Result<BenchWork> prepareInterpret(const fs::path& path) {
+  KERF_TRY(const auto loaded, load(path));
+  return BenchWork([loaded]() -> Result<void> {
+    KERF_CHECK(Interpreter(loaded->graph.module, referenceOps()).run(loaded->inputs));
+    return {};
+  });
+}
+
+Result<BenchWork> prepareRun(const fs::path& path) {
+  KERF_TRY(const auto loaded, load(path));
+  KERF_TRY(std::shared_ptr<CompiledGraph> compiled, compileFx(loaded->graph.module, {.keepArtifacts = false}));
+  return BenchWork([loaded, compiled]() -> Result<void> {
+    KERF_CHECK(compiled->run(loaded->inputs));
+    return {};
+  });
+}
+
+Result<BenchWork> prepareCompare(const fs::path& path) {
+  KERF_TRY(const auto loaded, load(path));
+  KERF_TRY(std::shared_ptr<CompiledGraph> compiled, compileFx(loaded->graph.module, {.keepArtifacts = false}));
+  return BenchWork([loaded, compiled]() -> Result<void> {
+    const RunModel run = [&](const ValueList& inputs) { return compiled->run(inputs); };
+    KERF_CHECK(sameTwoModels(loaded->graph.module, referenceOps(), run, loaded->inputs, {}));
+    return {};
+  });
+}
+
+/// A planted fault found and cut down, with an empty verdict cache each time.
+Result<BenchWork> prepareMinify(const fs::path& path) {
+  KERF_TRY(const auto loaded, load(path));
+  EngineOracleOptions options;
+  options.compile.keepArtifacts = false;
+  KERF_TRY(Fault fault, parseFault("relu=accuracy"));
+  options.compile.faults.faults.push_back(std::move(fault));
+  return BenchWork([loaded, options]() -> Result<void> {
+    EngineOracle oracle(options);
+    MemoryVerdictCache cache;
+    const Candidate start{loaded->graph.module, loaded->inputs};
+    const auto ignore = [](const MinifyProgress&, const Candidate*) { return Result<void>(); };
+    KERF_TRY(const MinifyResult result, minify(start, oracle, cache, {}, ignore, {}));
+    if (result.oneMinimal) return {};
+    return fail(ErrorCode::Internal, "the minified graph of {} nodes is not minimal", measure(result.candidate).nodes);
+  });
+}
+
+Result<Tensor> ones(const Sizes& sizes) {
+  KERF_TRY(const Tensor one, Tensor::zeros(DType::Float32, sizes));
+  std::fill_n(one.data<float>(), one.numel(), 1.0f);
+  return one;
+}
+
+Result<BenchWork> prepareGemm(const fs::path&) {
+  KERF_TRY(const Tensor a, ones({512, 512}));
+  KERF_TRY(const Tensor b, ones({512, 512}));
+  KERF_TRY(const Tensor out, ones({512, 512}));
+  return BenchWork([a, b, out] {
+    Tensor target = out;
+    return gemm(a, b, target);
+  });
+}
+
+Result<BenchWork> prepareConvolution(const fs::path&) {
+  KERF_TRY(const Tensor image, ones({8, 64, 56, 56}));
+  KERF_TRY(const Tensor filter, ones({64, 64, 3, 3}));
+  KERF_TRY(const Tensor out, ones({8, 64, 56, 56}));
+  const ConvolutionSpec spec{.stride = {1}, .padding = {1}};
+  return BenchWork([=] { return convolutionInto(image, filter, {}, spec, out); });
+}
+
+}  // namespace
+
+const std::vector<BenchCase>& benchCases() {
+  static const std::string efficientnet = "golden/timm_test_efficientnet/repro/train_forward.py";
+  static const std::string bert = "golden/bert_mini/repro/train_forward.py";
+  static const std::string mlp8 = "anchors/launcher/mlp8/minifier_launcher.py";
+  static const std::vector<BenchCase> own{
+      {"import_efficientnet", "import of a repro.py without its data", 20, efficientnet, prepareImport},
+      {"shapes_efficientnet", "shape propagation", 0, efficientnet, prepareShapes},
+      {"compile_bert", "compile_fx with all kernels", 1000, bert, prepareCompile},
+      {"interpret_bert", "one run in the interpreter", 0, bert, prepareInterpret},
+      {"run_bert", "one run of the compiled graph", 0, bert, prepareRun},
+      {"compare_bert", "interpreter, fp64 and compiled run, and the verdict", 0, bert, prepareCompare},
+      {"minify_mlp8", "87 nodes with a planted relu fault to a minimal graph", 2000, mlp8, prepareMinify},
+      {"gemm_512", "float32 matrix product, 512 x 512 x 512", 0, "", prepareGemm},
+      {"convolution_64x56", "float32 3x3 convolution, [8, 64, 56, 56]", 0, "", prepareConvolution},
+  };
+  static const std::vector<BenchCase> cases = [] {
+    auto all = own;
+    for (auto& entry : importBenchCases()) all.push_back(std::move(entry));
+    return all;
+  }();
+  return cases;
+}
+
+}  // namespace kerf::bench

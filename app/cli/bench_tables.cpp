@@ -1,0 +1,65 @@
+#include "app/cli/bench_tables.h"
+
+#include "app/bench/ops.h"
+#include "app/cli/context.h"
+
+namespace kerf::cli {
+
+namespace {
+
+Json graphJson(const bench::GraphTime& row) {
+  Json object{{"graph", row.graph}, {"precision", row.precision}};
+  if (row.skipped.empty()) {
+    object["ms"] = row.milliseconds;
+    object["min_ms"] = row.fastest;
+  } else {
+    object["skipped"] = row.skipped;
+  }
+  for (const auto& op : row.ops)
+    object["ops"].push_back({{"op", op.target}, {"ms", op.milliseconds}, {"calls", op.calls}});
+  return object;
+}
+
+void printGraph(const bench::GraphTime& row) {
+  if (!row.skipped.empty()) {
+    fmt::print("{:<52} {:<8} skipped: {}\n", row.graph, row.precision, row.skipped);
+    return;
+  }
+  fmt::print("{:<52} {:<8} {:>10.3f} {:>10.3f}\n", row.graph, row.precision, row.milliseconds, row.fastest);
+  for (const auto& op : row.ops)
+    fmt::print("    {:<60} {:>10.3f} ms {:>6} calls\n", op.target, op.milliseconds, op.calls);
+}
+
+}  // namespace
+
+void printGraphTimes(const std::vector<bench::GraphTime>& rows, bool json) {
+  Json list = Json::array();
+  if (!json) fmt::print("{:<52} {:<8} {:>10} {:>10}\n", "graph", "type", "median ms", "min ms");
+  for (const auto& row : rows) {
+    if (json)
+      list.push_back(graphJson(row));
+    else
+      printGraph(row);
+  }
+  if (json) printJson({{"graphs", std::move(list)}});
+}
+
+Result<int> printOpTimes(const std::string& filter, int repeats, bool json, std::stop_token stop) {
+  Json list = Json::array();
+  if (!json) fmt::print("{:<20} {:<14} {:>10} {:>10} {:>10}\n", "op", "family", "median ms", "GB/s", "GFLOP/s");
+  for (const auto& bench : bench::opBenchCases()) {
+    if (bench.name.find(filter) == std::string::npos) continue;
+    if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "interrupted");
+    KERF_TRY(const double ms, medianTime(bench, repeats));
+    const double bandwidth = bench.bytes / ms / 1e6, rate = bench.operations / ms / 1e6;
+    if (json)
+      list.push_back(
+          {{"name", bench.name}, {"family", bench.family}, {"ms", ms}, {"gb_s", bandwidth}, {"gflop_s", rate}});
+    else
+      fmt::print("{:<20} {:<14} {:>10.3f} {:>10.1f} {:>10.1f}\n", bench.name, bench.family, ms, bandwidth, rate);
+  }
+  if (json) printJson({{"ops", std::move(list)}});
+  return 0;
+}
+
+}  // namespace kerf::cli

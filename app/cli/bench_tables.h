@@ -1,0 +1,19 @@
+// What `kerf bench --graphs` and `--ops` print.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "app/bench/graphs.h"
+
+namespace kerf::cli {
+
+/// Rows as a table or, with `json`, as {"graphs": [{"graph", "precision", "ms", …}]}.
+void printGraphTimes(const std::vector<bench::GraphTime>& rows, bool json);
+
+/// Measures the ops whose name contains `filter` and prints a table, or JSON: {"ops": [{"name", "family", "ms",
+/// "gb_s", "gflop_s"}]}.
+Result<int> printOpTimes(const std::string& filter, int repeats, bool json, std::stop_token stop);
+
+}  // namespace kerf::cli

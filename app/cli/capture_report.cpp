@@ -1,0 +1,177 @@
+#include "app/cli/capture_report.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/ranges.h>
+
+#include "app/cli/text_table.h"
+
+namespace kerf::cli {
+
+namespace {
+
+Json rankJson(int rank) { return rank < 0 ? Json() : Json(rank); }
+Json lineJson(int line) { return line > 0 ? Json(line) : Json(); }
+
+std::map<std::string, int> recordKinds(const CaptureIndex& index) {
+  std::map<std::string, int> kinds;
+  for (const auto& record : index.records) ++kinds[record.kind];
+  return kinds;
+}
+
+bool belongs(const GraphEntry& graph, const CompileEntryDoc& compile) {
+  return graph.compileId == compile.id && graph.rank == compile.rank;
+}
+
+std::string graphLine(const GraphEntry& graph) {
+  return fmt::format("{}  {}{}\n", graph.id, graph.name, graph.nodes < 0 ? "" : "  " + counted(graph.nodes, "node"));
+}
+
+std::string compileLine(const CompileEntryDoc& compile) {
+  auto line = fmt::format("{}  {}", compile.id, compile.status);
+  if (compile.seconds >= 0) line += fmt::format("  {:.0f} ms", compile.seconds * 1000);
+  if (!compile.frame.empty()) line += "  " + compile.frame;
+  if (!compile.failure.empty()) line += "  " + compile.failure;
+  return line;
+}
+
+}  // namespace
+
+Json graphRowJson(const GraphEntry& graph) {
+  return {{"id", graph.id},
+          {"name", graph.name},
+          {"nodes", graph.nodes < 0 ? Json() : Json(graph.nodes)},
+          {"hash", orNull(graph.hash)},
+          {"compile_id", orNull(graph.compileId)},
+          {"rank", rankJson(graph.rank)},
+          {"stage", orNull(graph.stage)},
+          {"file", orNull(graph.file)},
+          {"line", lineJson(graph.line)}};
+}
+
+Json recordRowJson(const CaptureIndex& index, const RecordEntry& record) {
+  const bool isGraph = record.graph >= 0 && record.graph < std::ssize(index.graphs);
+  return {{"id", record.id},
+          {"kind", record.kind},
+          {"name", record.name},
+          {"compile_id", orNull(record.compileId)},
+          {"rank", rankJson(record.rank)},
+          {"file", orNull(record.file)},
+          {"line", lineJson(record.line)},
+          {"form", record.form},
+          {"bytes", record.bytes},
+          {"graph", isGraph ? Json(index.graphs[std::size_t(record.graph)].id) : Json()}};
+}
+
+Json compileRowJson(const CaptureIndex& index, const CompileEntryDoc& compile) {
+  Json graphs = Json::array();
+  for (const auto& graph : index.graphs)
+    if (belongs(graph, compile)) graphs.push_back(graph.id);
+  return {{"id", compile.id},
+          {"rank", rankJson(compile.rank)},
+          {"status", compile.status},
+          {"failure", orNull(compile.failure)},
+          {"frame", orNull(compile.frame)},
+          {"elapsed_ms", compile.seconds < 0 ? Json() : Json(compile.seconds * 1000)},
+          {"records", compile.records.size()},
+          {"graphs", std::move(graphs)}};
+}
+
+std::string headline(const CaptureIndex& index) {
+  return fmt::format("{}  {}{}{}", index.name, index.kind, index.path == index.name ? "" : "  " + index.path,
+                     index.torchVersion.empty() ? "" : "  torch " + index.torchVersion);
+}
+
+std::string compileTree(const CaptureIndex& index) {
+  std::string text;
+  std::optional<int> rank;
+  const bool ranked = std::ranges::any_of(index.compiles, [](const auto& compile) { return compile.rank >= 0; });
+  for (const auto& compile : index.compiles) {
+    if (ranked && rank != compile.rank) text += compile.rank < 0 ? "no rank\n" : fmt::format("rank {}\n", compile.rank);
+    rank = compile.rank;
+    text += (ranked ? "  " : "") + compileLine(compile) + "\n";
+    for (const auto& graph : index.graphs)
+      if (belongs(graph, compile)) text += (ranked ? "    " : "  ") + graphLine(graph);
+  }
+  for (const auto& graph : index.graphs) {
+    const bool listed =
+        std::ranges::any_of(index.compiles, [&](const auto& compile) { return belongs(graph, compile); });
+    if (!listed) text += graphLine(graph);
+  }
+  return text;
+}
+
+std::string overviewText(const CaptureIndex& index) {
+  auto text = headline(index) + "\n" + compileTree(index);
+  if (!index.records.empty()) {
+    text += fmt::format("\n{} (`kerf ls records {}`)\n", counted(std::ssize(index.records), "record"), index.name);
+    TextTable table({"kind", "count"});
+    for (const auto& [kind, count] : recordKinds(index)) table.add({kind, std::to_string(count)});
+    text += table.text();
+  }
+  for (const auto& note : index.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+Json overviewJson(const CaptureIndex& index) {
+  Json graphs = Json::array(), compiles = Json::array();
+  for (const auto& graph : index.graphs) graphs.push_back(graphRowJson(graph));
+  for (const auto& compile : index.compiles) compiles.push_back(compileRowJson(index, compile));
+  return {{"capture", index.name},
+          {"kind", index.kind},
+          {"path", index.path},
+          {"torch_version", index.torchVersion},
+          {"graphs", std::move(graphs)},
+          {"compiles", std::move(compiles)},
+          {"records", recordKinds(index)},
+          {"notes", index.notes}};
+}
+
+Json recordJson(const std::string& id, const RecordDoc& record) {
+  const auto& entry = record.entry;
+  const auto metadata = Json::parse(record.metadata, nullptr, false);
+  return {{"id", id},
+          {"kind", entry.kind},
+          {"name", entry.name},
+          {"compile_id", orNull(entry.compileId)},
+          {"rank", rankJson(entry.rank)},
+          {"file", entry.file},
+          {"line", entry.line},
+          {"form", entry.form},
+          {"metadata", metadata.is_discarded() ? Json() : metadata},
+          {"text", record.text}};
+}
+
+std::string fusionText(const std::vector<FusionRow>& groups) {
+  std::string text;
+  const auto list = [&](std::string_view title, const std::vector<std::string>& names) {
+    if (!names.empty()) text += fmt::format("  {:<11}{}\n", title, fmt::join(names, ", "));
+  };
+  for (const auto& group : groups) {
+    text += fmt::format("{}{}{}\n", group.kernel.empty() ? "(not fused yet)" : group.kernel,
+                        group.compileId.empty() ? "" : "  " + group.compileId,
+                        group.stage.empty() ? "" : "  " + group.stage);
+    list("buffers", group.buffers);
+    list("post grad", group.postGradNodes);
+    list("pre grad", group.preGradNodes);
+  }
+  return text.empty() ? "no fusion groups are recorded here\n" : text;
+}
+
+Json fusionJson(const std::vector<FusionRow>& groups) {
+  Json list = Json::array();
+  for (const auto& group : groups) {
+    list.push_back({{"kernel", orNull(group.kernel)},
+                    {"compile_id", orNull(group.compileId)},
+                    {"rank", rankJson(group.rank)},
+                    {"stage", orNull(group.stage)},
+                    {"line", group.line},
+                    {"buffers", group.buffers},
+                    {"post_grad_nodes", group.postGradNodes},
+                    {"pre_grad_nodes", group.preGradNodes}});
+  }
+  return list;
+}
+
+}  // namespace kerf::cli

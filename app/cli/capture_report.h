@@ -1,0 +1,27 @@
+// What a capture holds, for people and for scripts: graphs, compile ids, records, fusion groups.
+#pragma once
+
+#include "app/cli/context.h"
+
+namespace kerf::cli {
+
+Json graphRowJson(const GraphEntry& graph);
+Json recordRowJson(const CaptureIndex& index, const RecordEntry& record);
+Json compileRowJson(const CaptureIndex& index, const CompileEntryDoc& compile);
+
+/// "c3  torch_trace  path  torch 2.11.0".
+std::string headline(const CaptureIndex& index);
+/// Compile ids with status, and under each of them its graphs.
+std::string compileTree(const CaptureIndex& index);
+
+/// Kinds, compile ids with status, graphs, and how many records of each kind.
+std::string overviewText(const CaptureIndex& index);
+Json overviewJson(const CaptureIndex& index);
+
+/// A record with its payload.
+Json recordJson(const std::string& id, const RecordDoc& record);
+
+std::string fusionText(const std::vector<FusionRow>& groups);
+Json fusionJson(const std::vector<FusionRow>& groups);
+
+}  // namespace kerf::cli

@@ -1,0 +1,73 @@
+// kerf ops [PATTERN]: the op table, and which columns each overload has.
+#include <map>
+
+#include "app/cli/commands.h"
+#include "app/cli/text_table.h"
+
+namespace kerf::cli {
+
+namespace {
+
+using Counts = std::map<std::string, std::int64_t>;  ///< overloads by where they have a column from
+
+Counts countsOf(const OpListing& listing, std::size_t column) {
+  Counts counts;
+  for (const std::string& source : listing.sources) counts[source.empty() ? "missing" : source] = 0;
+  for (const OpEntry& op : listing.ops) ++counts[op.sources[column].empty() ? "missing" : op.sources[column]];
+  return counts;
+}
+
+Json opJson(const OpListing& listing, const OpEntry& op) {
+  Json columns;
+  for (std::size_t i = 0; i < listing.columns.size(); ++i) columns[listing.columns[i].name] = orNull(op.sources[i]);
+  return {{"op", op.op}, {"schema", op.schema}, {"columns", std::move(columns)}};
+}
+
+void printOpsJson(const OpListing& listing) {
+  Json rows = Json::array(), counts;
+  for (const OpEntry& op : listing.ops) rows.push_back(opJson(listing, op));
+  for (std::size_t i = 0; i < listing.columns.size(); ++i) counts[listing.columns[i].name] = countsOf(listing, i);
+  printJson({{"overloads", listing.ops.size()}, {"counts", std::move(counts)}, {"ops", std::move(rows)}});
+}
+
+void printOpsTable(const OpListing& listing) {
+  const auto total = std::int64_t(listing.ops.size());
+  std::vector<std::string> headings{"op"}, having{counted(total, "overload")};
+  for (std::size_t i = 0; i < listing.columns.size(); ++i) {
+    headings.push_back(listing.columns[i].name);
+    having.push_back(std::to_string(total - countsOf(listing, i).at("missing")));
+  }
+  TextTable table(headings);
+  for (const OpEntry& op : listing.ops) {
+    std::vector<std::string> row{op.op};
+    for (const std::string& source : op.sources) row.push_back(source.empty() ? "-" : source);
+    table.add(std::move(row));
+  }
+  table.add(std::move(having));
+  fmt::print("{}", table.text());
+}
+
+Result<int> runOps(Context& context, const OpsRequest& request) {
+  KERF_TRY(const OpListing listing, context.perform(request));
+  (context.json ? printOpsJson : printOpsTable)(listing);
+  return 0;
+}
+
+}  // namespace
+
+void addOps(CommandLine& line) {
+  auto& command = line.add("ops", "List the overloads that Kerf knows, and what it knows of each",
+                           "  kerf ops softmax\n"
+                           "  kerf ops 'aten.add*' --json\n"
+                           "  kerf ops --missing lowering");
+  auto request = std::make_shared<OpsRequest>();
+  command.add_option("PATTERN", request->pattern, "Part of an overload's name, or a pattern with *");
+  command
+      .add_option("--missing", request->missing,
+                  "Only overloads without this column: kernel, shape, decomposition, lowering, gradient, jvp, flops, "
+                  "sharding")
+      ->type_name("COLUMN");
+  line.onRun(command, [request](Context& context) { return runOps(context, *request); });
+}
+
+}  // namespace kerf::cli

@@ -1,0 +1,29 @@
+#include "app/cli/options.h"
+
+#include <fmt/format.h>
+
+namespace kerf::cli {
+
+void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols) {
+  command
+      .add_option("--sym", symbols,
+                  "Value of a symbolic size, as s0=8; once per symbol. Without it the capture's own values are used")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
+void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help) {
+  command.add_option("--plant", plants, help)->type_name("FAULT")->allow_extra_args(false);
+}
+
+void addToleranceOption(CLI::App& command, double& tolerance, const std::string& help) {
+  command.add_option("--tol", tolerance, help)->check(CLI::NonNegativeNumber)->capture_default_str();
+}
+
+void addTimeoutOption(CLI::App& command, std::chrono::milliseconds& time, const std::string& help) {
+  const auto set = [&time](double seconds) { time = std::chrono::milliseconds(std::int64_t(seconds * 1000)); };
+  auto* option = command.add_option_function<double>("--timeout", set, help)->check(CLI::PositiveNumber);
+  if (time.count() > 0) option->default_str(fmt::format("{:g}", std::chrono::duration<double>(time).count()));
+}
+
+}  // namespace kerf::cli

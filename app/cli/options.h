@@ -1,0 +1,21 @@
+// Options that several commands have.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace kerf::cli {
+
+/// `--sym NAME=VALUE` (repeatable): values for the symbolic sizes of a graph.
+void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols);
+/// `--plant FAULT` (repeatable).
+void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help);
+/// `--tol T`.
+void addToleranceOption(CLI::App& command, double& tolerance, const std::string& help);
+/// `--timeout S`; the help shows the time that is set already, if any.
+void addTimeoutOption(CLI::App& command, std::chrono::milliseconds& time, const std::string& help);
+
+}  // namespace kerf::cli

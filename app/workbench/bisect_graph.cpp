@@ -1,0 +1,33 @@
+// Finding the pass or node at which a difference begins.
+#include "app/workbench/divergence_child.h"
+#include "app/workbench/engine_options.h"
+#include "app/workbench/graph_source.h"
+#include "app/workbench/pass_bisection.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+Result<Bisection> byNode(const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
+  KERF_TRY(const auto report, divergenceInChild(candidate, options, job.stop));
+  Bisection bisection;
+  for (const auto& node : report.nodes)
+    if (node.firstBad) bisection.culprits.push_back(node.node);
+  bisection.nodesCompared = std::ssize(report.nodes);
+  bisection.different = !bisection.culprits.empty() || !report.failure.empty();
+  bisection.note = bisection.different ? report.failure : "no node differs";
+  return bisection;
+}
+
+}  // namespace
+
+Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const Job& job) {
+  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_TRY(auto inputs, prepareToRun(source, job));
+  KERF_TRY(const auto options, engineOptions(request.plants, request.tolerance, request.timeout));
+  const Candidate candidate{source.graph().module, std::move(inputs)};
+  return request.by == BisectRequest::By::Pass ? bisectPasses(candidate, options, job)
+                                               : byNode(candidate, options, job);
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,32 @@
+// Expectation: recorded outputs ("out0", or "out64_0" for fp64) against the ones a run gave.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/workbench/protocol/runs.h"
+#include "engine/support/result.h"
+#include "engine/tensor/safetensors.h"
+#include "engine/tensor/value.h"
+
+namespace kerf::workbench {
+
+struct ExpectationRule {
+  std::string prefix = "out";  ///< "out64_" for fp64
+  double limit = 1e-5;         ///< of the relative error
+  bool exactDtype = true;
+};
+
+/// One row per recorded output. Where the exact result is zero (a bias gradient before a batch norm), what is recorded
+/// is rounding noise, and no two correct programs agree on it. So an error is also accepted that is at most eight times
+/// the recording's own rounding error |out - out64| (for fp64 scaled by 2^-29, the ratio of the precisions), provided
+/// that this noise is below limit times the largest recorded value. Without the counterpart the noise counts as one
+/// rounding step of the largest recorded value. BadInput when the file does not fit: no such outputs, an index the
+/// graph has no tensor for, a tensor output without a record, another shape.
+Result<std::vector<ExpectationRow>> checkExpectation(const SafetensorsFile& recorded, const ValueList& outputs,
+                                                     const ExpectationRule& rule);
+
+/// "f32[2, 3]".
+std::string tensorText(const Tensor& tensor);
+
+}  // namespace kerf::workbench

@@ -1,0 +1,134 @@
+#include "app/workbench/exporting.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "app/workbench/output_file.h"
+#include "app/workbench/render.h"
+#include "engine/capture/pt2/writer.h"
+#include "engine/ir/printer.h"
+#include "engine/ir/symbolic.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Written = Result<fs::path>;
+
+Written exportRepros(GraphSource& source, const ExportTarget& target, const Job& job) {
+  ExportOptions options;
+  options.stop = job.stop;
+  fs::path directory = target.path;
+  if (directory.extension() == ".py") {
+    options.fileName = directory.filename().string();
+    directory = directory.has_parent_path() ? directory.parent_path() : fs::path(".");
+  }
+  return exportRepro(source.capture, source.index, directory, options);
+}
+
+/// A form that RenderRequest has too. Shapes make pictures and texts better; without them the rest is still right.
+template <const char* form>
+Written exportRendered(GraphSource& source, const ExportTarget& target, const Job& job) {
+  annotateIfPossible(source, job);
+  KERF_TRY(auto text, renderGraph(source.graph(), form, job));
+  KERF_CHECK(writeText(text, target.path));
+  return target.path;
+}
+
+std::string sizeText(const Dim& dim) { return dim.text.empty() ? fmt::format("{}", dim.hint.value_or(1)) : dim.text; }
+
+/// a * b, as text where one of them is.
+Dim product(const Dim& a, const Dim& b) {
+  Dim result;
+  std::int64_t value = 0;
+  const bool known = a.hint && b.hint && !__builtin_mul_overflow(*a.hint, *b.hint, &value);
+  if (known) result.hint = value;
+  if (a.text.empty() && b.text.empty()) return result;
+  const auto first = Symbolic::parse(sizeText(a)), second = Symbolic::parse(sizeText(b));
+  result.text = first && second ? (*first * *second).text() : sizeText(a) + "*" + sizeText(b);
+  return result;
+}
+
+/// Texts often leave strides out where they are the contiguous ones.
+ValueMeta withStrides(ValueMeta meta) {
+  auto* tensor = std::get_if<TensorMeta>(&meta.value);
+  if (tensor == nullptr || tensor->strides.size() == tensor->sizes.size()) return meta;
+  tensor->strides.assign(tensor->sizes.size(), dim(1));
+  for (std::size_t i = tensor->sizes.size(); i-- > 1;)
+    tensor->strides[i - 1] = product(tensor->strides[i], tensor->sizes[i]);
+  return meta;
+}
+
+/// A graph that came from no archive needs shapes and strides for every node.
+Written exportProgram(GraphSource& source, const ExportTarget& target, const Job& job) {
+  if (!source.graph().program) {
+    annotateIfPossible(source, job);
+    auto& graph = source.graph().module.graph;
+    const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+    for (const auto id : order) graph.setValueMeta(id, withStrides(graph.node(id).meta().value));
+  }
+  KERF_CHECK(exportPt2(source.graph(), target.path));
+  return target.path;
+}
+
+constexpr char readable[] = "readable", text[] = "text", table[] = "table", code[] = "code", dot[] = "dot",
+               svg[] = "svg", png[] = "png", json[] = "json";
+
+constexpr ExportFormatDoc formats[] = {
+    {"repro", ".py", "repro.py and storages/, for stock PyTorch"},
+    {"zip", ".zip", "the same as one archive"},
+    {"pt2", ".pt2", "for torch.export.load"},
+    {readable, ".txt", "print_readable() text with shapes"},
+    {text, ".graph", "str(graph) text"},
+    {table, ".tab", "print_tabular() text"},
+    {code, ".code", "the code of forward()"},
+    {dot, ".dot", "Graphviz text"},
+    {svg, ".svg", "drawing"},
+    {png, ".png", "drawing"},
+    {json, ".json", "nodes and inputs, as `kerf show --json`"},
+    {"safetensors", ".safetensors", "values that the interpreter computes"},
+};
+
+/// The writer of each format, in the same order.
+using Writer = Written (*)(GraphSource&, const ExportTarget&, const Job&);
+constexpr Writer writers[] = {
+    exportRepros,         exportZip,
+    exportProgram,        exportRendered<readable>,
+    exportRendered<text>, exportRendered<table>,
+    exportRendered<code>, exportRendered<dot>,
+    exportRendered<svg>,  exportRendered<png>,
+    exportRendered<json>, exportValues,
+};
+static_assert(std::size(writers) == std::size(formats));
+
+}  // namespace
+
+std::span<const ExportFormatDoc> exportFormats() { return formats; }
+
+Result<fs::path> writeAs(std::string_view format, GraphSource& source, const ExportTarget& target, const Job& job) {
+  const auto* row = std::ranges::find(formats, format, &ExportFormatDoc::name);
+  if (row == std::end(formats)) return fail(ErrorCode::BadUsage, "there is no format \"{}\"", format);
+  return writers[row - std::begin(formats)](source, target, job);
+}
+
+Result<std::string_view> chooseFormat(const std::string& name, const fs::path& path) {
+  const auto extension = path.extension().string();
+  const bool isText = path.filename().string().ends_with(".graph.txt");
+  for (const auto& format : formats) {
+    if (name.empty() ? (isText ? format.name == text : format.extension == extension) : format.name == name)
+      return format.name;
+  }
+  if (!name.empty()) return fail(ErrorCode::BadUsage, "there is no format \"{}\"", name);
+  std::error_code ignored;
+  if (extension.empty() || !path.has_filename() || fs::is_directory(path, ignored)) return formats[0].name;
+  std::vector<std::string_view> known;
+  for (const auto& format : formats) known.push_back(format.extension);
+  return fail(ErrorCode::BadUsage, "no format is known by the extension {}; name one with --format, or use one of {}",
+              extension, fmt::join(known, ", "));
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,46 @@
+// Writing a graph or a record to where the user wants it.
+#include "app/workbench/exporting.h"
+#include "app/workbench/output_file.h"
+#include "app/workbench/records.h"
+#include "app/workbench/store_id.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+/// Output is written through a temporary file beside it, so its folder must be there.
+Result<void> makeParent(const std::filesystem::path& path) {
+  const auto parent = path.parent_path();
+  std::error_code problem;
+  if (!parent.empty()) std::filesystem::create_directories(parent, problem);
+  if (!problem) return {};
+  return fail(ErrorCode::Environment, "cannot create the folder {}: {}", parent.string(), problem.message());
+}
+
+Result<Exported> exportRecord(Workbench& bench, const ExportRequest& request, const Job& job) {
+  KERF_TRY(const auto record, resolveRecord(bench, request.graph.text, job));
+  if (!record)
+    return fail(ErrorCode::NotFound, "{} is no record; `kerf ls records CAPTURE` lists them", request.graph.text);
+  KERF_TRY(const auto text, record->record().text());
+  KERF_CHECK(makeParent(request.place));
+  KERF_CHECK(writeText(text, request.place));
+  return Exported{request.place, "record", 0, 0, record->record().name, std::ssize(text)};
+}
+
+}  // namespace
+
+Result<Exported> perform(Workbench& bench, const ExportRequest& request, const Job& job) {
+  const auto id = parseStoreId(request.graph.text);
+  if ((id && id->record != 0) || request.format == "record") return exportRecord(bench, request, job);
+  KERF_TRY(const auto format, chooseFormat(request.format, request.place));
+  if (!request.values.empty() && format != "safetensors")
+    return fail(ErrorCode::BadUsage, "--values needs a .safetensors file or --format safetensors");
+  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  if (format != "repro") KERF_CHECK(makeParent(request.place));
+  KERF_TRY(const auto path, writeAs(format, source, {request.place, request.values}, job));
+  const auto& graph = source.graph();
+  return Exported{path.string(), std::string(format), std::int64_t(graph.module.graph.size()),
+                  std::ssize(graph.storages)};
+}
+
+}  // namespace kerf::workbench

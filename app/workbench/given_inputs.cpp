@@ -1,0 +1,117 @@
+#include "app/workbench/given_inputs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "engine/capture/pt2/inputs.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+/// The i of "in<i>"; nothing for another name.
+std::optional<std::size_t> inputNumber(const std::string& name) {
+  std::size_t number = 0;
+  const char* end = name.data() + name.size();
+  if (!name.starts_with("in") || name.size() < 3) return std::nullopt;
+  const auto [at, problem] = std::from_chars(name.data() + 2, end, number);
+  return problem == std::errc() && at == end ? std::optional(number) : std::nullopt;
+}
+
+struct GivenInput {
+  std::string name;       ///< "in0"
+  std::size_t place = 0;  ///< among the placeholders
+  const Tensor* tensor = nullptr;
+};
+
+/// Placeholders that a user gives values for; where only annotations say what they take, all of them.
+std::vector<std::size_t> givenPlaces(const CapturedGraph& graph) {
+  if (!graph.inputs.empty()) return userInputs(graph);
+  std::vector<std::size_t> places(graph.module.graph.placeholders().size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  return places;
+}
+
+Result<std::vector<GivenInput>> match(const CapturedGraph& graph, const SafetensorsFile& file) {
+  const auto users = givenPlaces(graph);
+  std::vector<GivenInput> given;
+  for (const auto& [name, tensor] : file.tensors) {
+    const auto number = inputNumber(name);
+    if (!number) continue;
+    if (*number >= users.size()) {
+      return fail(ErrorCode::BadInput, "the recording has an input \"{}\", but the graph takes {} from its user", name,
+                  users.size());
+    }
+    given.push_back({name, users[*number], &tensor});
+  }
+  if (given.empty()) return fail(ErrorCode::BadInput, "the file holds no inputs; they are named in0, in1, …");
+  return given;
+}
+
+/// "[2, s0]" as people read it.
+std::string sizesText(const TensorMeta& meta) {
+  std::vector<std::string> parts;
+  for (const auto& size : meta.sizes)
+    parts.push_back(size.text.empty() ? fmt::format("{}", size.hint.value_or(-1)) : size.text);
+  return fmt::format("[{}]", fmt::join(parts, ", "));
+}
+
+Result<void> checkAgainst(const GivenInput& input, const std::string& placeholder, const TensorMeta& meta,
+                          std::vector<SizeEquation>& equations) {
+  const auto& tensor = *input.tensor;
+  bool fits = tensor.dtype() == meta.dtype && tensor.sizes().size() == meta.sizes.size();
+  for (std::size_t i = 0; fits && i < meta.sizes.size(); ++i) {
+    const auto& size = meta.sizes[i];
+    if (!size.text.empty())
+      equations.push_back({fmt::format("{}, dimension {}", input.name, i), size.text, tensor.sizes()[i]});
+    else
+      fits = !size.hint || *size.hint == tensor.sizes()[i];
+  }
+  if (fits) return {};
+  return fail(ErrorCode::ShapeMismatch, "{} is {}[{}], but the input {} is {}{}", input.name,
+              dtypeInfo(tensor.dtype()).torchName, fmt::join(tensor.sizes(), ", "), placeholder,
+              dtypeInfo(meta.dtype).torchName, sizesText(meta));
+}
+
+/// Symbols that the given tensors' sizes settle, beside those of --sym.
+Result<void> settleSymbols(GraphSource& source, const std::vector<GivenInput>& given) {
+  const auto& graph = source.graph().module.graph;
+  const auto placeholders = graph.placeholders();
+  std::vector<SizeEquation> equations;
+  for (const auto& input : given) {
+    const auto& node = graph.node(placeholders[input.place]);
+    const auto* meta = node.meta().value.tensor();
+    if (meta != nullptr) KERF_CHECK(checkAgainst(input, node.name(), *meta, equations));
+  }
+  KERF_TRY(source.symbols, solveSizes(equations, source.symbols));
+  return {};
+}
+
+}  // namespace
+
+bool hasInputs(const SafetensorsFile& file) { return file.find("in0") != nullptr; }
+
+Result<ValueList> prepareWithInputs(GraphSource& source, const SafetensorsFile& file, const Job& job) {
+  KERF_TRY(const auto given, match(source.graph(), file));
+  KERF_CHECK(annotateShapes(source));
+  KERF_CHECK(settleSymbols(source, given));
+  KERF_TRY(auto inputs, prepareToRun(source, job));
+  for (const auto& input : given) {
+    if (input.place >= inputs.size()) return fail(ErrorCode::Internal, "{} has no place", input.name);
+    auto& slot = inputs[input.place];
+    if (slot.as<std::int64_t>() != nullptr)
+      slot = Value(input.tensor->itemAsInt());
+    else
+      slot = Value(*input.tensor);
+  }
+  return inputs;
+}
+
+ValueList userValues(const CapturedGraph& graph, const ValueList& outputs) {
+  ValueList values;
+  for (const auto place : userOutputs(graph, outputs.size())) values.push_back(outputs[place]);
+  return values;
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,117 @@
+#include "app/workbench/graph_doc.h"
+
+#include <set>
+#include <unordered_map>
+
+#include "app/workbench/graph_source.h"
+#include "app/workbench/node_doc.h"
+#include "app/workbench/pass_trace.h"
+#include "engine/capture/common/generated_inputs.h"
+#include "engine/ir/printer.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+std::vector<std::string> linesOf(const std::string& text) {
+  std::vector<std::string> lines{""};
+  for (const char c : text) {
+    if (c == '\n')
+      lines.emplace_back();
+    else
+      lines.back() += c;
+  }
+  return lines;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? std::string() : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// Node name that one line of Python code assigns; empty for other lines.
+std::string assigned(const std::string& line) {
+  const auto end = line.find_first_of(" :");
+  const auto equals = line.find(" = ");
+  return end != std::string::npos && equals != std::string::npos && equals > 0 ? line.substr(0, end) : std::string();
+}
+
+void findCodeLines(GraphDoc& doc) {
+  int definition = -1, result = -1;
+  for (int i = 0; i < int(doc.code.size()); ++i) {
+    const auto line = trimmed(doc.code[std::size_t(i)]);
+    if (definition < 0 && line.starts_with("def ")) definition = i;
+    if (line.starts_with("return")) result = i;
+    const int node = doc.find(assigned(line));
+    if (node >= 0 && doc.nodes[std::size_t(node)].codeLine < 0) doc.nodes[std::size_t(node)].codeLine = i;
+  }
+  for (auto& node : doc.nodes) {
+    if (node.kind == NodeKind::Input) node.codeLine = definition;
+    if (node.kind == NodeKind::Output) node.codeLine = result;
+  }
+}
+
+std::vector<std::string> calledOps(const GraphDoc& doc) {
+  std::set<std::string> ops;
+  for (const auto& node : doc.nodes) {
+    if (node.opcode == "call_function" && node.target.starts_with("torch.ops."))
+      ops.insert(node.op.substr(0, node.op.find('.')));
+  }
+  return {ops.begin(), ops.end()};
+}
+
+void fillNodes(GraphDoc& doc, const Graph& graph, const std::string& sourceFile) {
+  std::unordered_map<NodeId, int> position;
+  doc.nodes.reserve(graph.size());
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    position[id] = int(doc.nodes.size());
+    doc.nodes.push_back(nodeDoc(graph, node, sourceFile));
+    for (const NodeId input : node.inputs())
+      if (const auto found = position.find(input); found != position.end())
+        doc.nodes.back().inputs.push_back(found->second);
+  }
+  for (std::size_t i = 0; i < doc.nodes.size(); ++i)
+    for (const int input : doc.nodes[i].inputs) doc.nodes[std::size_t(input)].users.push_back(int(i));
+}
+
+/// Shapes that cannot be found are a note, not a failure: the rest can still be read.
+std::vector<std::string> annotated(GraphSource& source) {
+  const auto shapes = annotateShapes(source);
+  return shapes ? std::vector<std::string>() : std::vector{"Shapes: " + shapes.error().text()};
+}
+
+}  // namespace
+
+std::shared_ptr<GraphDoc> buildGraphDoc(const GraphModule& module, const std::string& title,
+                                        const std::string& sourceFile) {
+  auto doc = std::make_shared<GraphDoc>();
+  const Graph& graph = module.graph;
+  doc->title = title;
+  doc->hash = graph.contentHash().hex();
+  fillNodes(*doc, graph, sourceFile);
+  doc->afterReading();
+  doc->code = linesOf(printPythonCode(module, {}));
+  doc->ops = calledOps(*doc);
+  findCodeLines(*doc);
+  for (const SymExpr& symbol : placeholderSymbols(module))
+    doc->symbols.push_back({symbol.text, symbol.hint ? std::to_string(*symbol.hint) : std::string()});
+  return doc;
+}
+
+Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const Job& job) {
+  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  auto notes = annotated(source);
+  const auto& graph = source.graph();
+  const auto file = graph.origin.file.empty() ? source.capture.path : graph.origin.file;
+  auto title = request.title.empty() ? graph.name : request.title;
+  if (request.afterPass >= 0) {
+    KERF_TRY(auto after, graphAfterPass(graph.module, std::size_t(request.afterPass), title, file.string(), job));
+    return after;
+  }
+  auto doc = buildGraphDoc(graph.module, title, file.string());
+  doc->notes = std::move(notes);
+  return doc;
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,53 @@
+// GraphSource: what a GraphAddress names, with everything that is needed to show, run and store it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/workbench/workbench.h"
+#include "engine/capture/common/capture.h"
+#include "engine/ir/symbolic.h"
+#include "storage/stores/store.h"
+
+namespace kerf::workbench {
+
+struct GraphSource {
+  std::string text;  ///< as the user wrote it
+  Capture capture;
+  std::size_t index = 0;
+  std::optional<std::int64_t> graphId;     ///< row in the store, if it came from there
+  std::shared_ptr<const void> keeps = {};  ///< owner of the folder that a stored graph was written to
+  bool edited = false;                     ///< not the stored graph itself: after a pass, a reduction's step
+  SymbolBindings symbols = {};             ///< that the address gave
+
+  CapturedGraph& graph() { return capture.graphs[index]; }
+  const CapturedGraph& graph() const { return capture.graphs[index]; }
+};
+
+/// The graph is parsed. NotFound when neither a path nor a store id; BadUsage, listing the names, when there are
+/// several graphs and none was chosen, and for a symbol that the graph does not have.
+Result<GraphSource> resolveGraph(Workbench& bench, const GraphAddress& address, const Job& job);
+
+/// Shapes of all nodes, from the recorded inputs, annotations and given symbols; symbols without a value keep their
+/// shapes unknown.
+Result<void> annotateShapes(GraphSource& source);
+/// The same for drawings and texts, which are right without shapes too: what is missing becomes a note.
+void annotateIfPossible(GraphSource& source, const Job& job);
+/// Graph with shapes, and the inputs to run it on. Missing storages are warnings.
+Result<ValueList> prepareToRun(GraphSource& source, const Job& job);
+
+/// What the store keeps of the graph (its repro text and the bytes of its storages).
+struct StorableGraph {
+  NewGraph row;
+  std::vector<StoragePtr> keep;  ///< owners of the bytes that row.blobs look at
+};
+Result<StorableGraph> storableGraph(const Capture& capture, std::size_t index);
+
+/// Stores the whole capture (once, however often it is asked) and returns its id: a repro as text and storages,
+/// anything else as its original files. Graphs that are only indexed stay so. Cancelled when `progress` says so.
+Result<std::int64_t> storeCapture(Store& store, const Capture& capture, const StoreProgress& progress = {});
+/// Row id of the source's graph in the store; stores the capture first where it came from a path.
+Result<std::int64_t> storedGraphId(Store& store, const GraphSource& source);
+
+}  // namespace kerf::workbench

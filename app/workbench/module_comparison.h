@@ -1,0 +1,27 @@
+// ModuleComparison: two modules, how their nodes belong together, and what differs as text.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/workbench/protocol/graphs.h"
+#include "engine/ir/graph_diff.h"
+
+namespace kerf::workbench {
+
+struct ModuleComparison {
+  GraphModule before, after;
+  std::vector<std::pair<std::string, GraphDiff>> diffs;  ///< by path of the nested graph; "" is the module itself
+  std::string text;                                      ///< unified diff of the graph texts, nested ones below
+  bool same() const;
+};
+ModuleComparison compareModules(const GraphModule& before, const GraphModule& after);
+
+/// The module's own graph for an empty path, else that of a nested one; an empty graph if there is none.
+const Graph& graphAt(const GraphModule& module, const std::string& path);
+
+/// The nodes of both beside each other; pairs of equal ones too.
+std::vector<DiffRow> sideBySideRows(const ModuleComparison& comparison);
+
+}  // namespace kerf::workbench

@@ -1,0 +1,65 @@
+#include "app/workbench/oracle_choice.h"
+
+#include "app/workbench/engine_options.h"
+#include "engine/process/program.h"
+#include "minifier/oracle/command_oracle.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource&) {
+  KERF_TRY(auto options, engineOptions(settings.plants, settings.tolerance, settings.timeout));
+  return std::make_unique<EngineOracle>(std::move(options));
+}
+
+Result<std::unique_ptr<Oracle>> commandOracle(const OracleSettings& settings, const GraphSource& like) {
+  if (settings.check.empty()) {
+    return fail(ErrorCode::BadUsage,
+                "--oracle command needs --check CMD: the program that says whether a repro.py fails");
+  }
+  CommandOracleOptions options;
+  options.command = settings.check;
+  options.timeout = settings.timeout;
+  return std::make_unique<CommandOracle>(std::move(options), like.capture, like.index);
+}
+
+/// Whether the capture was made to hunt an accuracy failure; else it is a crash.
+bool wantsAccuracy(const Capture& capture) {
+  for (const auto& [name, value] : capture.envelope.runOptions) {
+    if (name == "accuracy") return value != "False" && value != "None";
+  }
+  return false;
+}
+
+Result<std::unique_ptr<Oracle>> stockTorchOracle(const OracleSettings& settings, const GraphSource& like) {
+  KERF_TRY(const auto answer, runProgram({settings.python, "-c", "import torch"}, {}, std::chrono::minutes(2)));
+  if (answer.status != 0) {
+    return fail(ErrorCode::Environment, "{} cannot import torch; name a Python that can with --python",
+                settings.python);
+  }
+  auto options = torchOracle(settings.python, wantsAccuracy(like.capture));
+  options.timeout = std::max<std::chrono::milliseconds>(settings.timeout, std::chrono::minutes(2));
+  return std::make_unique<CommandOracle>(std::move(options), like.capture, like.index);
+}
+
+struct OracleRow {
+  std::string_view name;
+  Result<std::unique_ptr<Oracle>> (*make)(const OracleSettings&, const GraphSource&);
+};
+constexpr OracleRow oracles[] = {{"engine", engineOracle}, {"command", commandOracle}, {"torch", stockTorchOracle}};
+
+}  // namespace
+
+Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like) {
+  if (!settings.plants.empty() && settings.oracle != "engine")
+    return fail(ErrorCode::BadUsage, "--plant works on Kerf's own compiled side, so only with --oracle engine");
+  if (!settings.check.empty() && settings.oracle != "command")
+    return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
+  for (const auto& row : oracles) {
+    if (row.name == settings.oracle) return row.make(settings, like);
+  }
+  return fail(ErrorCode::BadUsage, "unknown oracle \"{}\"", settings.oracle);
+}
+
+}  // namespace kerf::workbench

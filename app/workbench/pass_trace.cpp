@@ -1,0 +1,131 @@
+#include "app/workbench/pass_trace.h"
+
+#include <set>
+
+#include "app/workbench/graph_doc.h"
+#include "app/workbench/in_child.h"
+#include "engine/ir/printer.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+constexpr auto passesTime = std::chrono::minutes(5);
+
+std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
+  std::vector<std::string> names;
+  for (const NodeId id : from.order())
+    if (!in.find(from.node(id).name())) names.push_back(from.node(id).name());
+  return names;
+}
+
+Result<std::vector<PassRecord>> recordPasses(const GraphModule& module) {
+  std::vector<PassRecord> records;
+  KERF_CHECK(PassManager(defaultPasses()).run(module, &records));
+  return records;
+}
+
+/// Runs in the child: texts instead of graphs.
+Result<PassTrace> traceHere(const GraphModule& module) {
+  KERF_TRY(const auto records, recordPasses(module));
+  PassTrace trace;
+  std::set<std::string> seen;
+  const auto add = [&](const Hash128& hash, const GraphSnapshot& graph) {
+    if (graph && seen.insert(hash.hex()).second)
+      trace.snapshots.push_back({hash.hex(), printGraphText(*graph), int(graph->size())});
+  };
+  for (const auto& record : records) {
+    trace.passes.push_back(passDoc(record));
+    add(record.hashBefore, record.before);
+    add(record.hashAfter, record.after);
+  }
+  return trace;
+}
+
+Result<GraphDocPtr> graphAfterHere(const GraphModule& module, std::size_t index, const std::string& title,
+                                   const std::string& sourceFile) {
+  KERF_TRY(const auto records, recordPasses(module));
+  if (index >= records.size())
+    return fail(ErrorCode::NotFound, "there is no pass {}; {} passes ran", index + 1, records.size());
+  GraphModule after = module;
+  if (records[index].after) after.graph = *records[index].after;
+  return buildGraphDoc(after, title + " after " + records[index].name, sourceFile);
+}
+
+SnapshotRow rowOf(std::int64_t runId, const PassDoc& pass) {
+  SnapshotRow row;
+  row.runId = runId;
+  row.index = pass.index;
+  row.pass = pass.name;
+  row.stage = pass.stage;
+  row.hashBefore = pass.hashBefore;
+  row.hashAfter = pass.hashAfter;
+  row.nodesBefore = pass.nodesBefore;
+  row.nodesAfter = pass.nodesAfter;
+  row.nanoseconds = std::int64_t(pass.milliseconds * 1e6);
+  row.changed = pass.changed;
+  return row;
+}
+
+/// Stores a run of kind "passes"; its name, or nothing when there is no usable store.
+Result<std::string> storeTrace(Workbench& bench, const GraphSource& source, const PassTrace& trace, const Job& job) {
+  KERF_TRY(auto* store, bench.storeIfUsable(job));
+  if (store == nullptr) return std::string();
+  double milliseconds = 0;
+  for (const auto& pass : trace.passes) milliseconds += pass.milliseconds;
+  KERF_TRY(const auto graphId, storedGraphId(*store, source));
+  KERF_TRY(const auto runId, store->addRun({0, graphId, "passes", "", "", "", "running", 0}));
+  KERF_CHECK(addPasses(*store, runId, trace));
+  KERF_CHECK(store->finishRun(runId, "ok", std::int64_t(milliseconds * 1e6)));
+  return fmt::format("r{}", runId);
+}
+
+}  // namespace
+
+PassDoc passDoc(const PassRecord& record) {
+  PassDoc doc{record.index,
+              record.name,
+              record.stage,
+              int(record.nodesBefore),
+              int(record.nodesAfter),
+              double(record.time.count()) / 1e6,
+              record.changed,
+              {},
+              {},
+              record.hashBefore.hex(),
+              record.hashAfter.hex()};
+  if (record.changed && record.before && record.after) {
+    doc.added = namesMissing(*record.after, *record.before);
+    doc.removed = namesMissing(*record.before, *record.after);
+  }
+  return doc;
+}
+
+Result<PassTrace> tracePasses(const GraphModule& module, const Job& job) {
+  const std::function body = [&] { return traceHere(module); };
+  return inChild(body, patientLimits(passesTime), job, "running the passes", ErrorCode::CompileFailed);
+}
+
+Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace) {
+  for (const auto& snapshot : trace.snapshots)
+    KERF_CHECK(store.putSnapshot(snapshot.hash, snapshot.text, snapshot.nodes));
+  std::vector<SnapshotRow> rows;
+  for (const auto& pass : trace.passes) rows.push_back(rowOf(runId, pass));
+  return store.addPasses(runId, rows);
+}
+
+Result<GraphDocPtr> graphAfterPass(const GraphModule& module, std::size_t index, const std::string& title,
+                                   const std::string& sourceFile, const Job& job) {
+  const std::function body = [&] { return graphAfterHere(module, index, title, sourceFile); };
+  return inChild(body, patientLimits(passesTime), job, "running the passes", ErrorCode::CompileFailed);
+}
+
+Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const Job& job) {
+  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_CHECK(annotateShapes(source));
+  KERF_TRY(auto trace, tracePasses(source.graph().module, job));
+  KERF_TRY(trace.run, storeTrace(bench, source, trace, job));
+  return trace;
+}
+
+}  // namespace kerf::workbench

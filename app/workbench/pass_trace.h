@@ -1,0 +1,21 @@
+// Passes run in a process of their own: what each did, the graphs between them, and both kept in the store.
+#pragma once
+
+#include "app/workbench/graph_source.h"
+#include "engine/passes/pass_manager.h"
+
+namespace kerf::workbench {
+
+PassDoc passDoc(const PassRecord& record);
+
+/// Runs the compiler's passes on the module (placeholder metas must be set). A crash or hang is CompileFailed.
+Result<PassTrace> tracePasses(const GraphModule& module, const Job& job);
+
+/// Adds a run's passes and the graphs before and after them to the store.
+Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace);
+
+/// The graph after pass number `index`, as a document: "forward after cse". NotFound when there is no such pass.
+Result<GraphDocPtr> graphAfterPass(const GraphModule& module, std::size_t index, const std::string& title,
+                                   const std::string& sourceFile, const Job& job);
+
+}  // namespace kerf::workbench

@@ -1,0 +1,22 @@
+// GraphAddress: how a request names a graph.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/support/fields.h"
+
+namespace kerf::workbench {
+
+struct GraphAddress {
+  /// "repro.py", "trace.log#aot_joint_graph", "c3/g1", "c3/g1@pass:cse", "m2@step:4", "p4"; with `index`, what is
+  /// before the '#'.
+  std::string text;
+  int index = -1;                    ///< of a graph of the capture `text`, from 0; -1: `text` names the graph
+  std::vector<std::string> symbols;  ///< "s0=8": values of symbolic sizes, in place of the recorded ones
+
+  KERF_FIELDS(text, index, symbols)
+  bool operator==(const GraphAddress&) const = default;
+};
+
+}  // namespace kerf::workbench

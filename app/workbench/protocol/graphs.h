@@ -1,0 +1,203 @@
+// Graphs: everything that is shown of one graph, as plain text and indices; what passes did to it; how it compiled.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/job.h"
+
+namespace kerf::workbench {
+
+/// What a node does, coarse enough for a colour.
+enum class NodeKind { Input, Parameter, Pointwise, Reduction, View, Matmul, Convolution, Random, Other, Output };
+constexpr NodeKind lastOf(NodeKind) { return NodeKind::Output; }
+constexpr int nodeKinds = 10;
+/// "Input", "Matmul", …
+const char* nodeKindName(NodeKind kind);
+
+/// One argument of a call under its schema name; `value` as str(graph) prints it.
+struct ArgumentDoc {
+  std::string name, value;
+  bool defaulted = false;  ///< not written in the graph: the schema's own default
+
+  KERF_FIELDS(name, value, defaulted)
+};
+
+struct NodeDoc {
+  std::string name, opcode, target;
+  std::string op;      ///< short: "addmm", "var_mean.correction", "getitem"
+  std::string schema;  ///< empty if the op table has no such row
+  NodeKind kind = NodeKind::Other;
+  std::vector<ArgumentDoc> arguments;
+  std::string dtype, shape, stride,
+      device;                      ///< empty where nothing is known; several tensors are joined by "; "
+  std::string value;               ///< "f32[16, 32]"
+  std::vector<int> inputs, users;  ///< node indices, in order of first mention
+  std::string file;
+  int line = 0;  ///< in `file`, 1-based; 0 if unknown
+  std::string stackTrace, modulePath;
+  std::vector<std::string> fromNodes;
+  int codeLine = -1;  ///< line of GraphDoc::code, 0-based
+
+  KERF_FIELDS(name, opcode, target, op, schema, kind, arguments, dtype, shape, stride, device, value, inputs, users,
+              file, line, stackTrace, modulePath, fromNodes, codeLine)
+};
+
+/// A symbolic size with the value that the capture has for it ("s0", "8"; empty: none).
+struct SymbolDoc {
+  std::string name, hint;
+
+  KERF_FIELDS(name, hint)
+};
+
+struct GraphDoc {
+  std::string title;  ///< "forward", "forward after cse"
+  std::string hash;
+  std::vector<std::string> code;  ///< Python text of forward(), by line
+  std::vector<std::string> ops;   ///< base names of the ops that are called, sorted: "addmm", "relu"
+  std::vector<NodeDoc> nodes;     ///< in execution order
+  std::vector<SymbolDoc> symbols;
+  std::vector<std::string> notes;              ///< what the reader should know: shapes that could not be found
+  std::unordered_map<std::string, int> index;  ///< by name; made from `nodes`, does not travel
+  int find(const std::string& name) const {
+    const auto found = index.find(name);
+    return found == index.end() ? -1 : found->second;
+  }
+
+  KERF_FIELDS(title, hash, code, ops, nodes, symbols, notes)
+  /// To be called by whoever filled `nodes`.
+  void afterReading() {
+    for (std::size_t i = 0; i < nodes.size(); ++i) index.emplace(nodes[i].name, int(i));
+  }
+};
+using GraphDocPtr = std::shared_ptr<const GraphDoc>;
+
+/// A graph for people, with shapes where they can be known.
+struct GraphRequest {
+  using Answer = GraphDocPtr;
+  static constexpr std::string_view name = "graph";
+  GraphAddress graph;
+  int afterPass = -1;  ///< as it is after this pass (index in CompileDoc::passes); -1: as captured
+  std::string title;   ///< empty: the graph's name
+
+  KERF_FIELDS(graph, afterPass, title)
+};
+
+struct PassDoc {
+  int index = 0;
+  std::string name, stage;
+  int nodesBefore = 0, nodesAfter = 0;
+  double milliseconds = 0;
+  bool changed = false;
+  std::vector<std::string> added,
+      removed;                        ///< node names that the pass made, or took away
+  std::string hashBefore, hashAfter;  ///< of the graphs
+
+  KERF_FIELDS(index, name, stage, nodesBefore, nodesAfter, milliseconds, changed, added, removed, hashBefore, hashAfter)
+};
+
+struct KernelDoc {
+  std::string name, kind, reason, loopIr, code;
+  std::vector<std::string> nodes, capturedNodes;
+
+  KERF_FIELDS(name, kind, reason, loopIr, code, nodes, capturedNodes)
+};
+
+/// What compiling a graph showed, without running it.
+struct CompileDoc {
+  std::vector<PassDoc> passes;
+  std::vector<KernelDoc> kernels;
+  std::vector<std::pair<std::string, double>> stages;  ///< name, milliseconds
+  std::int64_t plannedBytes = 0, unplannedBytes = 0;
+  std::string error, errorNode;  ///< why it does not compile; a crash or hang of the compiler as well
+
+  KERF_FIELDS(passes, kernels, stages, plannedBytes, unplannedBytes, error, errorNode)
+};
+using CompileDocPtr = std::shared_ptr<const CompileDoc>;
+
+/// Compiles in a process of its own. A graph that does not compile has an error in the answer, and the passes that ran.
+struct CompileRequest {
+  using Answer = CompileDocPtr;
+  static constexpr std::string_view name = "compile";
+  GraphAddress graph;
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+
+  KERF_FIELDS(graph, timeout)
+};
+
+/// A graph before or after a pass as text, under its content hash.
+struct SnapshotDoc {
+  std::string hash, text;
+  int nodes = 0;
+
+  KERF_FIELDS(hash, text, nodes)
+};
+struct PassTrace {
+  std::vector<PassDoc> passes;
+  std::vector<SnapshotDoc> snapshots;  ///< every hash that the passes name, once
+  std::string run;                     ///< "r5" in the store; empty if it was not stored
+
+  KERF_FIELDS(passes, snapshots, run)
+};
+/// Runs the compiler's passes in a process of its own and keeps them in the store as a run.
+struct PassesRequest {
+  using Answer = PassTrace;
+  static constexpr std::string_view name = "passes";
+  GraphAddress graph;
+
+  KERF_FIELDS(graph)
+};
+
+/// A graph or exported signature as a text or picture, in one of PyTorch's forms or Kerf's.
+struct RenderRequest {
+  using Answer = std::string;
+  static constexpr std::string_view name = "render";
+  GraphAddress graph;
+  std::string format;  ///< table, text, code, readable, dot, svg, png, json, signature
+
+  KERF_FIELDS(graph, format)
+};
+
+/// How two graphs differ.
+struct NodeChange {
+  std::string name, before, after;
+
+  KERF_FIELDS(name, before, after)
+};
+/// A line of the two graphs beside each other.
+struct DiffRow {
+  enum class Kind { Same, Removed, Added, Changed, Renamed };
+  Kind kind = Kind::Same;
+  std::string path;         ///< of a nested graph; empty: the graph itself
+  std::string left, right;  ///< empty where a side has no such node
+
+  KERF_FIELDS(kind, path, left, right)
+};
+constexpr DiffRow::Kind lastOf(DiffRow::Kind) { return DiffRow::Kind::Renamed; }
+struct GraphDifference {
+  bool same = false;
+  std::vector<std::string> removed, added, moved;
+  std::vector<std::pair<std::string, std::string>> renamed;  ///< before, after
+  std::vector<NodeChange> changed,
+      metaChanged;   ///< calls; shapes, dtypes, strides or devices
+  std::string text;  ///< unified diff of the graph texts
+  std::vector<DiffRow> rows;
+
+  KERF_FIELDS(same, removed, added, moved, renamed, changed, metaChanged, text, rows)
+};
+struct DiffRequest {
+  using Answer = GraphDifference;
+  static constexpr std::string_view name = "diff";
+  GraphAddress before, after;
+
+  KERF_FIELDS(before, after)
+};
+
+}  // namespace kerf::workbench

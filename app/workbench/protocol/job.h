@@ -1,0 +1,87 @@
+// Job: what goes with a request while it is worked on: events that come out, and the wish to stop that goes in.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "engine/support/fields.h"
+
+namespace kerf::workbench {
+
+/// How far a long step is.
+struct ProgressEvent {
+  std::string what;  ///< "reading trace.log"
+  double done = 0;   ///< 0 to 1
+
+  KERF_FIELDS(what, done)
+};
+
+/// Something that people should know and that stops nothing. Details are for those who asked for more.
+struct NoteEvent {
+  enum class Weight { Detail, Note, Warning };
+  Weight weight = Weight::Note;
+  std::string text;
+
+  KERF_FIELDS(weight, text)
+};
+constexpr NoteEvent::Weight lastOf(NoteEvent::Weight) { return NoteEvent::Weight::Warning; }
+
+/// One query of a minification, cached ones included.
+struct MinifyEvent {
+  std::string reductionId;  ///< "m2"; empty before the first step is stored
+  std::string reduction, fingerprint;
+  bool accepted = false;
+  std::int64_t nodes = 0, inputBytes = 0, outputs = 0;  ///< of the candidate
+  std::int64_t startNodes = 0, bestNodes = 0;
+  int tests = 0;
+  std::chrono::nanoseconds elapsed{};
+  double secondsLeft = -1;  ///< estimate; negative if unknown
+
+  KERF_FIELDS(reductionId, reduction, fingerprint, accepted, nodes, inputBytes, outputs, startNodes, bestNodes, tests,
+              elapsed, secondsLeft)
+};
+
+/// News of a log that is being followed: a graph, a record, or a compile id whose status changed.
+struct FollowEvent {
+  enum class Kind { Graph, Record, Compile };
+  Kind kind = Kind::Graph;
+  std::string name;  ///< of a graph or record
+  std::string recordKind;
+  std::string stage, compileId, status, failure, frame;
+  std::string file;
+  int line = 0, rank = -1;
+
+  KERF_FIELDS(kind, name, recordKind, stage, compileId, status, failure, frame, file, line, rank)
+};
+constexpr FollowEvent::Kind lastOf(FollowEvent::Kind) { return FollowEvent::Kind::Compile; }
+
+using JobEvent = std::variant<ProgressEvent, NoteEvent, MinifyEvent, FollowEvent>;
+
+struct Job {
+  std::function<void(const JobEvent&)> onEvent = {};
+  std::stop_token stop = {};
+
+  void tell(JobEvent event) const {
+    if (onEvent) onEvent(event);
+  }
+  void warn(std::string text) const { tell(NoteEvent{NoteEvent::Weight::Warning, std::move(text)}); }
+  void note(std::string text) const { tell(NoteEvent{NoteEvent::Weight::Note, std::move(text)}); }
+  /// False when the work should stop.
+  bool progress(const std::string& what, double done) const {
+    tell(ProgressEvent{what, done});
+    return !stop.stop_requested();
+  }
+};
+
+/// Answer of requests that only do something.
+struct Done {
+  int version = 1;
+  KERF_FIELDS(version)
+};
+
+}  // namespace kerf::workbench

@@ -1,0 +1,95 @@
+// Reductions: cutting a failing graph down, its steps, and one verdict on a graph.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/job.h"
+
+namespace kerf::workbench {
+
+/// Who decides whether a graph still fails: Kerf's engine, a command, or the user's PyTorch.
+struct OracleSettings {
+  std::string oracle = "engine";              ///< engine, command, torch
+  std::vector<std::string> plants;            ///< engine only
+  double tolerance = 1e-3;                    ///< engine only
+  std::string check;                          ///< command only: run with the candidate's repro.py as its last argument
+  std::string python = "python3";             ///< torch only
+  std::chrono::milliseconds timeout{10'000};  ///< for one candidate
+
+  KERF_FIELDS(oracle, plants, tolerance, check, python, timeout)
+};
+
+struct Minified {
+  std::string reductionId,
+      reproId;  ///< "m2", "p4"; reproId is empty if cancelled
+  int startNodes = 0, nodes = 0;
+  int tests = 0, cacheHits = 0;
+  std::int64_t steps = 0;  ///< accepted in this run
+  std::string fingerprint;
+  bool oneMinimal = false, cancelled = false, resumed = false;
+  std::string repro;                ///< path of the written repro.py; empty for ReproPlace::Store
+  std::string rechecked;            ///< fingerprint that a fresh process found
+  std::chrono::nanoseconds time{};  ///< of everything
+
+  KERF_FIELDS(reductionId, reproId, startNodes, nodes, tests, cacheHits, steps, fingerprint, oneMinimal, cancelled,
+              resumed, repro, rechecked, time)
+};
+
+/// Cuts a failing graph down to the smallest that fails in the same way; every query is a MinifyEvent. What was
+/// accepted is in the store before the search goes on, and a later request goes on from there. Stopping is no error:
+/// the answer says `cancelled`. Different when a fresh process does not see the same failure.
+struct MinifyRequest {
+  enum class ReproPlace { Folder, Store };
+  using Answer = Minified;
+  static constexpr std::string_view name = "minify";
+  GraphAddress graph;
+  OracleSettings oracle;
+  int jobs = 2, votes = 1;
+  ReproPlace place = ReproPlace::Folder;
+  std::string output;  ///< folder for repro.py; empty: ./kerf-repro-m<id>
+
+  KERF_FIELDS(graph, oracle, jobs, votes, place, output)
+};
+constexpr MinifyRequest::ReproPlace lastOf(MinifyRequest::ReproPlace) { return MinifyRequest::ReproPlace::Store; }
+
+struct JudgeAnswer {
+  enum class Verdict { Passes, Fails, FailsDifferently, CannotTest };
+  Verdict verdict = Verdict::CannotTest;
+  std::string fingerprint, detail;
+  std::chrono::nanoseconds time{};
+
+  KERF_FIELDS(verdict, fingerprint, detail, time)
+};
+constexpr JudgeAnswer::Verdict lastOf(JudgeAnswer::Verdict) { return JudgeAnswer::Verdict::CannotTest; }
+/// One verdict on the graph as it is.
+struct JudgeRequest {
+  using Answer = JudgeAnswer;
+  static constexpr std::string_view name = "judge";
+  GraphAddress graph;
+  OracleSettings oracle;
+
+  KERF_FIELDS(graph, oracle)
+};
+
+struct StepDoc {
+  std::string id;  ///< "m2@step:4"
+  int index = 0, test = 0, nodes = 0, outputs = 0;
+  std::int64_t inputBytes = 0;
+  std::string reduction, fingerprint;
+
+  KERF_FIELDS(id, index, test, nodes, outputs, inputBytes, reduction, fingerprint)
+};
+/// Accepted steps of a stored reduction, oldest first.
+struct StepsRequest {
+  using Answer = std::vector<StepDoc>;
+  static constexpr std::string_view name = "steps";
+  std::string reduction;  ///< "m2"
+
+  KERF_FIELDS(reduction)
+};
+
+}  // namespace kerf::workbench

@@ -1,0 +1,28 @@
+// The list of all requests: what a workbench answers, in this process or in a worker.
+#pragma once
+
+#include <tuple>
+
+#include "app/workbench/protocol/captures.h"
+#include "app/workbench/protocol/graphs.h"
+#include "app/workbench/protocol/ops.h"
+#include "app/workbench/protocol/reductions.h"
+#include "app/workbench/protocol/runs.h"
+#include "app/workbench/protocol/store.h"
+
+/// KERF_REQUESTS(macro) is macro(OpenRequest) macro(CloseRequest) …
+#define KERF_REQUESTS(macro)                                                                                     \
+  macro(OpenRequest) macro(CloseRequest) macro(IndexRequest) macro(LocateRequest) macro(RecordRequest)           \
+      macro(TimelineRequest) macro(FusionRequest) macro(GraphRequest) macro(CompileRequest) macro(PassesRequest) \
+          macro(RenderRequest) macro(DiffRequest) macro(RunRequest) macro(CompareRequest) macro(BisectRequest)   \
+              macro(ConformanceRequest) macro(MinifyRequest) macro(JudgeRequest) macro(StepsRequest)             \
+                  macro(ImportRequest) macro(FollowRequest) macro(StoreRequest) macro(ExportRequest) macro(OpsRequest)
+
+namespace kerf::workbench {
+
+#define KERF_REQUEST_TYPE(Type) Type,
+/// With Done at the end, which is no request.
+using Requests = std::tuple<KERF_REQUESTS(KERF_REQUEST_TYPE) Done>;
+#undef KERF_REQUEST_TYPE
+
+}  // namespace kerf::workbench

@@ -1,0 +1,180 @@
+// Runs: running a graph, comparing its two sides, and finding where a difference begins. Everything that executes does
+// so in a process of its own.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/job.h"
+
+namespace kerf::workbench {
+
+/// A recorded output against the one that a run gave.
+struct ExpectationRow {
+  std::string name;
+  std::string shape;  ///< "f32[2, 3]"
+  double maxAbsError = 0;
+  double relativeError = 0;     ///< max |a - b| / max |b|
+  bool withinRounding = false;  ///< same only because the recorded values are rounding noise themselves
+  bool same = false;
+  std::string reason;  ///< empty when same
+
+  KERF_FIELDS(name, shape, maxAbsError, relativeError, withinRounding, same, reason)
+};
+
+struct RunReport {
+  std::string dtype;                 ///< that was run in the end; empty: as recorded
+  std::chrono::nanoseconds time{};   ///< of compiling and running
+  std::vector<std::string> outputs;  ///< "f32[4, 8]", "7", "None"
+  std::vector<ExpectationRow> expected;
+  double limit = 0;  ///< of the relative error
+  bool same = true;  ///< nothing differs
+
+  KERF_FIELDS(dtype, time, outputs, expected, limit, same)
+};
+
+/// Runs a graph on its recorded inputs. A crash or hang is RuntimeFailed.
+struct RunRequest {
+  using Answer = RunReport;
+  static constexpr std::string_view name = "run";
+  GraphAddress graph;
+  std::string backend = "interp";       ///< interp, llvm
+  std::string dtype;                    ///< f64, f32, bf16, f16; empty: as recorded
+  std::string precision = "native";     ///< native, fp64, upcast, exact
+  std::string save, expect, inputs;     ///< safetensors files; empty: none
+  double rtol = -1;                     ///< negative: by dtype
+  std::chrono::milliseconds timeout{};  ///< 0: no limit
+
+  KERF_FIELDS(graph, backend, dtype, precision, save, expect, inputs, rtol, timeout)
+};
+
+/// One output of the compiled graph against the interpreter, both measured against fp64.
+struct OutputRow {
+  std::string name, reason;
+  bool same = false;
+  double error = 0, rmseRes = 0, rmseRef = 0,
+         ratio = 0;                 ///< ratio: error over what is accepted; above 1 differs
+  std::int64_t nans = 0, infs = 0;  ///< of the compiled side
+  double multiplier = 0;
+  std::int64_t nanRef = 0, infRef = 0;
+
+  KERF_FIELDS(name, reason, same, error, rmseRes, rmseRef, ratio, nans, infs, multiplier, nanRef, infRef)
+};
+
+struct NodeRow {
+  std::string node, target;
+  bool same = true, firstBad = false;
+  double error = 0, rmseRes = 0, rmseRef = 0, ratio = 0;
+
+  KERF_FIELDS(node, target, same, firstBad, error, rmseRes, rmseRef, ratio)
+};
+
+struct Comparison {
+  bool same = false;
+  bool haveFp64 = false;
+  std::string fp64Note;  ///< why there is no fp64 reference
+  std::string failure;   ///< crash, hang or exception of the compiled side
+  std::vector<OutputRow> outputs;
+  std::vector<NodeRow> nodes;  ///< worst first; empty unless asked for
+  std::string nodesFailure, nodesNote;
+  std::chrono::nanoseconds time{};
+  std::string run;  ///< "r5" in the store; empty if it was not stored
+
+  bool good() const { return same && failure.empty(); }
+  /// Nodes where the fault starts, in graph order of their severity.
+  std::vector<std::string> firstBad() const {
+    std::vector<std::string> names;
+    for (const auto& node : nodes)
+      if (node.firstBad) names.push_back(node.node);
+    return names;
+  }
+
+  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run)
+};
+
+/// PyTorch's same_two_models. A crash or hang of the compiled side is the answer's `failure`.
+struct CompareRequest {
+  enum class Depth { Outputs, Nodes };
+  using Answer = Comparison;
+  static constexpr std::string_view name = "compare";
+  GraphAddress graph;
+  std::string backend = "llvm";
+  std::vector<std::string> plants;  ///< "relu=accuracy", "pass:cse=crash"
+  double tolerance = 1e-3;
+  Depth depth = Depth::Outputs;
+  std::chrono::milliseconds timeout{60'000};
+
+  KERF_FIELDS(graph, backend, plants, tolerance, depth, timeout)
+};
+constexpr CompareRequest::Depth lastOf(CompareRequest::Depth) { return CompareRequest::Depth::Nodes; }
+
+struct BisectTrial {
+  std::vector<std::string> enabled;  ///< passes that ran, in order
+  bool same = true;
+  std::string detail;  ///< what differed or failed
+
+  KERF_FIELDS(enabled, same, detail)
+};
+struct Bisection {
+  std::vector<std::string> culprits;  ///< passes or nodes at which the difference begins
+  std::string note;
+  bool different = false;           ///< with everything on
+  std::vector<BisectTrial> trials;  ///< by pass
+  std::int64_t nodesCompared = 0;   ///< by node
+
+  KERF_FIELDS(culprits, note, different, trials, nodesCompared)
+};
+struct BisectRequest {
+  enum class By { Pass, Node };
+  using Answer = Bisection;
+  static constexpr std::string_view name = "bisect";
+  GraphAddress graph;
+  By by = By::Node;
+  std::vector<std::string> plants;
+  double tolerance = 1e-3;
+  std::chrono::milliseconds timeout{60'000};  ///< of one comparison
+
+  KERF_FIELDS(graph, by, plants, tolerance, timeout)
+};
+constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Node; }
+
+/// Recorded answers of PyTorch, replayed.
+struct SameMismatch {
+  std::string id, reason;
+  bool expected = false, got = false;
+
+  KERF_FIELDS(id, reason, expected, got)
+};
+struct OverloadRow {
+  std::string op;
+  std::int64_t passed = 0, failed = 0, unsupported = 0;
+  std::vector<std::string> failures;
+  bool complete() const { return failed == 0 && unsupported == 0; }
+
+  KERF_FIELDS(op, passed, failed, unsupported, failures)
+};
+struct ConformanceAnswer {
+  enum class Kind { Same, Calls };
+  Kind kind = Kind::Same;
+  std::int64_t cases = 0, agreed = 0;
+  std::vector<SameMismatch> mismatches;  ///< of same() cases
+  std::int64_t failed = 0, unsupported = 0, completeOverloads = 0;
+  std::vector<OverloadRow> overloads;  ///< of recorded calls
+  std::chrono::nanoseconds time{};
+
+  KERF_FIELDS(kind, cases, agreed, mismatches, failed, unsupported, completeOverloads, overloads, time)
+};
+constexpr ConformanceAnswer::Kind lastOf(ConformanceAnswer::Kind) { return ConformanceAnswer::Kind::Calls; }
+struct ConformanceRequest {
+  using Answer = ConformanceAnswer;
+  static constexpr std::string_view name = "conformance";
+  std::string path;
+
+  KERF_FIELDS(path)
+};
+
+}  // namespace kerf::workbench

@@ -1,0 +1,70 @@
+#include "app/workbench/reduction_log.h"
+
+#include "engine/capture/repro/writer.h"
+#include "engine/process/temporary_folder.h"
+
+namespace kerf::workbench {
+
+Result<Capture> captureOf(const Candidate& candidate, const GraphSource& like) {
+  KERF_TRY(auto graph, makeCapturedGraph(candidate.module, candidate.inputs, &like.graph()));
+  return makeCapture(std::move(graph), like.capture);
+}
+
+Result<std::optional<Candidate>> ReductionLog::resume() {
+  const std::scoped_lock lock(m_mutex);
+  KERF_TRY(const auto found, m_store.resumable(m_graphId, m_oracle));
+  if (!found) return std::nullopt;
+  KERF_TRY(const auto steps, m_store.steps(found->id));
+  if (steps.empty()) return std::nullopt;
+  KERF_TRY(const auto folder, TemporaryFolder::create());
+  KERF_TRY(const auto file, m_store.materializeStep(steps.back().id, folder.path()));
+  KERF_TRY(auto capture, importCapture(file));
+  auto& graph = capture.graphs.at(0);
+  KERF_CHECK(graph.annotateShapes());
+  KERF_TRY(auto inputs, graph.loadInputs(false, nullptr));
+  m_id = found->id;
+  m_resumed = true;
+  m_lastIndex = steps.back().index;
+  m_startNodes = found->startNodes;
+  m_bestNodes = steps.back().nodes;
+  m_testsBefore = found->tests;
+  m_fingerprint = steps.back().fingerprint;
+  // The mapped files stay readable after the folder is gone.
+  return Candidate{std::move(graph.module), std::move(inputs)};
+}
+
+Result<void> ReductionLog::accept(const MinifyStep& step, const Candidate& candidate) {
+  const std::scoped_lock lock(m_mutex);
+  const auto nodes = int(step.size.nodes);
+  m_fingerprint = step.fingerprint;
+  if (m_resumed && step.index == 0) return {};  // the step it was resumed from
+  KERF_TRY(const auto capture, captureOf(candidate, m_like));
+  KERF_TRY(const auto stored, storableGraph(capture, 0));
+  if (!m_id) {
+    m_startNodes = nodes;
+    KERF_TRY(m_id, m_store.startReduction({0, m_graphId, m_oracle, "running", "", nodes, nodes, 0, step.fingerprint}));
+  }
+  const StepRow row{0,
+                    *m_id,
+                    m_lastIndex + 1,
+                    m_testsBefore + step.test,
+                    step.reduction,
+                    stored.row.hash,
+                    step.fingerprint,
+                    nodes,
+                    int(step.size.outputs),
+                    step.size.inputBytes,
+                    step.elapsed.count()};
+  KERF_CHECK(m_store.addStep(row, stored.row));
+  ++m_lastIndex;
+  m_bestNodes = nodes;
+  return {};
+}
+
+Result<void> ReductionLog::finish(const std::string& status, int tests) {
+  const std::scoped_lock lock(m_mutex);
+  if (!m_id) return {};
+  return m_store.finishReduction(*m_id, status, m_bestNodes, m_testsBefore + tests, m_fingerprint);
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,49 @@
+// ReductionLog: keeps a running reduction in the store: its start, every accepted step, its end; and finds the one to
+// resume.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "app/workbench/graph_source.h"
+#include "minifier/core/minify.h"
+#include "storage/stores/store.h"
+
+namespace kerf::workbench {
+
+class ReductionLog {
+ public:
+  /// `like` is the capture that the reduction began from: its header and input names go into every step.
+  ReductionLog(Store& store, std::mutex& storeMutex, const GraphSource& like, std::int64_t graphId, std::string oracle)
+      : m_store(store), m_mutex(storeMutex), m_like(like), m_graphId(graphId), m_oracle(std::move(oracle)) {}
+
+  /// The newest unfinished reduction of an equal graph under the same oracle: its best candidate, to go on from.
+  Result<std::optional<Candidate>> resume();
+  /// Commits an accepted step; returns when it is on disk as far as the store promises.
+  Result<void> accept(const MinifyStep& step, const Candidate& candidate);
+  /// status: "finished", "cancelled" or "interrupted".
+  Result<void> finish(const std::string& status, int tests);
+
+  std::optional<std::int64_t> id() const { return m_id; }
+  std::string idText() const { return m_id ? "m" + std::to_string(*m_id) : std::string(); }
+  int startNodes() const { return m_startNodes; }
+  int bestNodes() const { return m_bestNodes; }
+  int testsBefore() const { return m_testsBefore; }  ///< of the run that is being resumed
+  bool resumed() const { return m_lastIndex >= 0 && m_resumed; }
+
+ private:
+  Store& m_store;
+  std::mutex& m_mutex;
+  const GraphSource& m_like;
+  std::int64_t m_graphId;
+  std::string m_oracle;
+  std::optional<std::int64_t> m_id;
+  std::string m_fingerprint;
+  int m_lastIndex = -1, m_startNodes = 0, m_bestNodes = 0, m_testsBefore = 0;
+  bool m_resumed = false;
+};
+
+/// A candidate as a capture of its own, with the header and input names of the one it came from.
+Result<Capture> captureOf(const Candidate& candidate, const GraphSource& like);
+
+}  // namespace kerf::workbench

@@ -1,0 +1,152 @@
+// Running a graph on its recorded inputs, and checking its outputs against recorded ones.
+#include <nlohmann/json.hpp>
+
+#include "app/workbench/engine_options.h"
+#include "app/workbench/expectation.h"
+#include "app/workbench/given_inputs.h"
+#include "app/workbench/in_child.h"
+#include "app/workbench/model_runs.h"
+#include "engine/process/value_codec.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+/// What a dtype means: the type floats are cast to and the relative error that recorded outputs accept.
+struct DTypeChoice {
+  std::string_view name;
+  DType dtype;
+  double limit;
+};
+constexpr DTypeChoice dtypeChoices[] = {
+    {"f64", DType::Float64, 1e-12},
+    {"f32", DType::Float32, 1e-5},
+    {"bf16", DType::BFloat16, 2e-2},
+    {"f16", DType::Float16, 2e-3},
+};
+
+Result<const DTypeChoice*> findChoice(std::string_view name) {
+  if (name.empty()) return nullptr;
+  for (const auto& choice : dtypeChoices)
+    if (choice.name == name) return &choice;
+  return fail(ErrorCode::BadUsage, "there is no dtype \"{}\"; choose f64, f32, bf16 or f16", name);
+}
+
+ExpectationRule ruleFor(const RunRequest& request, const DTypeChoice* choice) {
+  ExpectationRule rule;
+  const bool wide = choice != nullptr && choice->dtype == DType::Float64;
+  if (wide) rule.prefix = "out64_";
+  if (choice != nullptr) rule.limit = choice->limit;
+  if (request.rtol >= 0) rule.limit = request.rtol;
+  rule.exactDtype = choice == nullptr || wide || choice->dtype == DType::Float32;
+  return rule;
+}
+
+Result<SafetensorsFile> asFile(const ValueList& outputs, const std::string& prefix) {
+  SafetensorsFile file;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].isTensor()) continue;
+    KERF_TRY(auto dense, outputs[i].tensor().contiguous());
+    file.tensors.emplace_back(fmt::format("{}{}", prefix, i), std::move(dense));
+  }
+  return file;
+}
+
+std::string plainText(const Value& value) {
+  if (value.isTensor()) return tensorText(value.tensor());
+  if (const auto* integer = value.as<std::int64_t>()) return std::to_string(*integer);
+  if (const auto* real = value.as<double>()) return fmt::format("{}", *real);
+  if (const auto* flag = value.as<bool>()) return *flag ? "True" : "False";
+  return value.isNone() ? "None" : "?";
+}
+
+Result<std::vector<ExpectationRow>> expectationRows(const RunRequest& request, const ValueList& outputs,
+                                                    const ExpectationRule& rule) {
+  if (request.expect.empty()) return std::vector<ExpectationRow>();
+  KERF_TRY(const auto recorded, readSafetensors(request.expect));
+  auto rows = checkExpectation(recorded, outputs, rule);
+  if (!rows) rows.error().atFile(request.expect);
+  return rows;
+}
+
+/// Recorded inputs: of `inputs`, or of the recording that the outputs are compared with if it has any.
+Result<ValueList> chosenInputs(GraphSource& source, const RunRequest& request, const Job& job) {
+  const auto& path = request.inputs.empty() ? request.expect : request.inputs;
+  if (path.empty()) return prepareToRun(source, job);
+  KERF_TRY(const auto file, readSafetensors(path));
+  if (request.inputs.empty() && !hasInputs(file)) return prepareToRun(source, job);
+  auto inputs = prepareWithInputs(source, file, job);
+  if (!inputs && inputs.error().file.empty()) inputs.error().atFile(path);
+  return inputs;
+}
+
+/// Precision fp64 is dtype f64; upcast and exact are ways in which the interpreter runs the graph as it is.
+Result<RunRequest> withPrecision(RunRequest request) {
+  if (request.precision == "native") return request;
+  if (request.backend != "interp")
+    return fail(ErrorCode::BadUsage, "--precision {} is the interpreter's; leave --backend out", request.precision);
+  if (!request.dtype.empty())
+    return fail(ErrorCode::BadUsage, "--precision {} and --dtype {} exclude each other", request.precision,
+                request.dtype);
+  if (request.precision == "fp64") request.dtype = "f64";
+  return request;
+}
+
+struct RunOutcome {
+  ValueList outputs;
+  std::chrono::nanoseconds time{};
+
+  KERF_FIELDS(outputs, time)
+};
+
+/// Casts, compiles and runs in a child; only the outputs come back.
+Result<RunOutcome> runInChild(const RunRequest& request, const GraphModule& module, const ValueList& inputs,
+                              const DTypeChoice* choice, const Job& job) {
+  const std::function body = [&]() -> Result<RunOutcome> {
+    CastGraph runnable{module, inputs};
+    if (choice != nullptr) {
+      KERF_TRY(runnable, castGraph(module, inputs, choice->dtype));
+    }
+    const auto start = std::chrono::steady_clock::now();
+    KERF_TRY(const auto result, runOn(request.backend, request.precision, runnable, {}));
+    return RunOutcome{flatOutputs(result), std::chrono::steady_clock::now() - start};
+  };
+  return inChild(body, patientLimits(request.timeout), job, "running the graph", ErrorCode::RuntimeFailed);
+}
+
+Result<void> keepRun(Workbench& bench, const GraphSource& source, const RunRequest& request, const RunReport& report,
+                     const Job& job) {
+  KERF_TRY(auto* store, bench.storeIfUsable(job));
+  if (store == nullptr) return {};
+  KERF_TRY(const auto graphId, storedGraphId(*store, source));
+  const nlohmann::ordered_json stored{
+      {"dtype", request.dtype}, {"precision", request.precision}, {"expect", request.expect}};
+  const std::string status = report.same ? "ok" : "different";
+  KERF_CHECK(store->addRun({0, graphId, "run", request.backend, stored.dump(), "", status, report.time.count()}));
+  return {};
+}
+
+}  // namespace
+
+Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& job) {
+  KERF_TRY(const auto request, withPrecision(given));
+  KERF_CHECK(checkBackend(request.backend, InterpreterUse::Allowed));
+  KERF_TRY(const auto* choice, findChoice(request.dtype));
+  KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_TRY(const auto inputs, chosenInputs(source, request, job));
+  KERF_TRY(const auto outcome, runInChild(request, source.graph().module, inputs, choice, job));
+  const auto outputs = userValues(source.graph(), outcome.outputs);
+  const auto rule = ruleFor(request, choice);
+  if (!request.save.empty()) {
+    KERF_TRY(const auto file, asFile(outputs, rule.prefix));
+    KERF_CHECK(writeSafetensors(request.save, file));
+  }
+  RunReport report{request.dtype, outcome.time, {}, {}, rule.limit, true};
+  for (const auto& output : outputs) report.outputs.push_back(plainText(output));
+  KERF_TRY(report.expected, expectationRows(request, outputs, rule));
+  report.same = std::ranges::all_of(report.expected, &ExpectationRow::same);
+  KERF_CHECK(keepRun(bench, source, request, report, job));
+  return report;
+}
+
+}  // namespace kerf::workbench

@@ -1,0 +1,27 @@
+#include "app/workbench/store_id.h"
+
+#include <regex>
+
+namespace kerf::workbench {
+
+namespace {
+
+const std::regex& pattern() {
+  static const std::regex expression(R"(([cmp])(\d{1,15})(?:/([gr])(\d{1,9}))?(?:@(pass|step):(.+))?)");
+  return expression;
+}
+
+}  // namespace
+
+std::optional<StoreId> parseStoreId(const std::string& text) {
+  std::smatch match;
+  if (text.size() > 4096 || !std::regex_match(text, match, pattern())) return std::nullopt;
+  StoreId id{match[1].str()[0], std::stoll(match[2].str()), 0, 0, match[5].str(), match[6].str()};
+  if (match[3].matched) (match[3].str() == "g" ? id.graph : id.record) = std::stoi(match[4].str());
+  const bool selects =
+      id.record == 0 && ((id.kind == 'c' && id.selector == "pass") || (id.kind == 'm' && id.selector == "step"));
+  if ((match[3].matched && id.kind != 'c') || (!id.selector.empty() && !selects)) return std::nullopt;
+  return id;
+}
+
+}  // namespace kerf::workbench

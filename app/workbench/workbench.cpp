@@ -1,0 +1,46 @@
+#include "app/workbench/workbench.h"
+
+#include <algorithm>
+
+#include "app/workbench/capture_source.h"
+#include "storage/migrations/migrations.h"
+#include "storage/stores/store.h"
+
+namespace kerf::workbench {
+
+Workbench::Workbench(WorkbenchOptions options) : m_options(std::move(options)) {}
+
+Workbench::~Workbench() = default;
+
+Result<Store*> Workbench::store() {
+  if (!m_store) {
+    KERF_TRY(auto opened,
+             Store::open(m_options.store.empty() ? Store::defaultPath() : std::filesystem::path(m_options.store)));
+    m_store = std::make_unique<Store>(std::move(opened));
+  }
+  return m_store.get();
+}
+
+Result<Store*> Workbench::storeIfUsable(const Job& job) {
+  auto opened = store();
+  if (opened || !m_options.store.empty() || opened.error().code != ErrorCode::Environment) return opened;
+  job.warn(fmt::format("results are not stored: {}", opened.error().text()));
+  return nullptr;
+}
+
+std::shared_ptr<const CaptureSource> Workbench::kept(const std::string& text) const {
+  const auto found = m_kept.find(text);
+  return found == m_kept.end() ? nullptr : found->second.source;
+}
+
+void Workbench::keep(const std::string& text, std::shared_ptr<const CaptureSource> source) {
+  m_kept[text] = {std::move(source), ++m_opened};
+  if (m_kept.size() <= m_options.keptCaptures) return;
+  m_kept.erase(std::ranges::min_element(m_kept, {}, [](const auto& entry) { return entry.second.since; }));
+}
+
+void Workbench::forget(const std::string& text) { m_kept.erase(text); }
+
+int storeSchema() { return newestSchema(); }
+
+}  // namespace kerf::workbench

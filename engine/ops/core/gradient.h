@@ -1,0 +1,49 @@
+// Gradients and forward-mode derivatives of ops: programs over other ops, written beside the op's rows as columns.
+// Formulas are those of PyTorch's derivatives.yaml.
+#pragma once
+
+#include "engine/ops/core/composite.h"
+
+namespace kerf::inline ops {
+
+/// One forward call and what it gave.
+struct CallRecord {
+  const BoundArguments& args;
+  const ValueList& results;  ///< one per schema return
+
+  const Tensor& result() const { return results[0].tensor(); }
+};
+
+/// Reverse mode: gradients of the arguments, one Value per schema argument, from those of the results, one per result.
+/// None: nothing flows. Tensors that the schema lists ("Tensor[]") get a list. A gradient has the sizes and dtype of
+/// its argument.
+using Gradient = Result<ValueList> (*)(const CallRecord&, const ValueList& grads, const OpRunner&);
+/// Forward mode: the tangent of the (only) result from those of the arguments, one Value per schema argument; None:
+/// zero.
+using Jvp = Result<Value> (*)(const CallRecord&, const ValueList& tangents, const OpRunner&);
+
+/// `flow` times the derivative of an element-wise op's result by argument `i`; None where the argument takes no
+/// gradient. It may be wider than the argument, which broadcasts.
+using Slope = Value (*)(CompositeSteps&, const CallRecord&, const Tensor& flow, std::size_t i);
+
+/// Gradient and jvp of an element-wise op by its slope.
+Result<ValueList> gradientBySlope(Slope slope, const CallRecord& call, const ValueList& grads, const OpRunner& run);
+Result<Value> jvpBySlope(Slope slope, const CallRecord& call, const ValueList& tangents, const OpRunner& run);
+
+template <Slope slope>
+Result<ValueList> elementGradient(const CallRecord& call, const ValueList& grads, const OpRunner& run) {
+  return gradientBySlope(slope, call, grads, run);
+}
+template <Slope slope>
+Result<Value> elementJvp(const CallRecord& call, const ValueList& tangents, const OpRunner& run) {
+  return jvpBySlope(slope, call, tangents, run);
+}
+
+/// Forward mode of ops that are linear in each tensor argument (view, sum, mm): the op itself, with each tangent in its
+/// argument's place, added up.
+Result<Value> multilinearJvp(const CallRecord& call, const ValueList& tangents, const OpRunner& run);
+
+/// The inverse of broadcasting: sums over dimensions that `sizes` lacks or has as 1.
+Tensor sumToSize(CompositeSteps& steps, const Tensor& tensor, const Sizes& sizes);
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,57 @@
+// renorm: slices along a dimension shrink to a largest norm.
+#include <cmath>
+
+#include "engine/ops/core/complex_values.h"
+#include "engine/ops/core/doubles.h"
+#include "engine/ops/nn/planes.h"
+#include "engine/ops/reduce/families.h"
+
+namespace kerf::inline ops {
+namespace {
+
+// renorm(self, p, dim, maxnorm): slices along `dim` whose p-norm is larger than maxnorm shrink to it
+
+Result<Value> renormShape(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  if (isIntegral(self.dtype())) return mismatch(args, "argument 'self' must be floating point or complex");
+  if (self.dim() < 2) return mismatch(args, "expects at least 2 dimensions, got {}", self.dim());
+  KERF_CHECK(wrapDim(args, args.integer(2), self.dim()));
+  if (!(args.number(1) > 0)) return mismatch(args, "argument 'p' must be positive, got {}", args.number(1));
+  if (!(args.number(3) >= 0)) return mismatch(args, "argument 'maxnorm' must not be negative, got {}", args.number(3));
+  return Value(metaTensor(self.dtype(), self.sizes()));
+}
+
+Result<Value> renormKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
+  KERF_TRY(Complexes values, complexesOf(self));
+  const double p = args.number(1), limit = args.number(3);
+  std::int64_t inner = 1;
+  for (std::int64_t d = dim + 1; d < self.dim(); ++d) inner *= self.size(d);
+  const auto sliceOf = [&](std::size_t i) { return i / std::size_t(inner) % std::size_t(self.size(dim)); };
+  Doubles norms(std::size_t(self.size(dim)), 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double& norm = norms[sliceOf(i)];
+    const double x = std::abs(values[i]);
+    norm = std::isinf(p) ? (std::isnan(norm) || norm > x ? norm : x) : norm + (p == 2 ? x * x : std::pow(x, p));
+  }
+  for (double& norm : norms) {
+    if (!std::isinf(p)) norm = p == 2 ? std::sqrt(norm) : std::pow(norm, 1 / p);
+    norm = norm > limit ? roundedTo(partOf(self.dtype()), limit / (norm + 1e-7)) : 1.0;
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= norms[sliceOf(i)];
+  KERF_CHECK(writeComplexes(values, out));
+  return Value(std::move(out));
+}
+
+constexpr OpRow rows[] = {
+    {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", OpTrait::None, renormShape,
+     renormKernel},
+};
+
+}  // namespace
+
+OpRows renormOps() { return rows; }
+
+}  // namespace kerf::inline ops

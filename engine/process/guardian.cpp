@@ -1,0 +1,118 @@
+#include "engine/process/guardian.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace kerf::inline process {
+
+namespace {
+
+/// A message is one packet: the order, and a path or a group's number.
+enum class Order : char { GuardFolder, ReleaseFolder, GuardGroup, ReleaseGroup };
+constexpr std::size_t mostBytes = 8192;
+
+/// What the guardian knows; lives in its own process only.
+class Charges {
+ public:
+  void obey(Order order, const std::string& body) {
+    pid_t group = 0;
+    const bool ofGroup = order == Order::GuardGroup || order == Order::ReleaseGroup;
+    if (ofGroup && body.size() == sizeof group) std::memcpy(&group, body.data(), sizeof group);
+    if (order == Order::GuardFolder) m_folders.insert(body);
+    if (order == Order::ReleaseFolder) m_folders.erase(body);
+    if (order == Order::GuardGroup && group > 1) m_groups.insert(group);
+    if (order == Order::ReleaseGroup) m_groups.erase(group);
+  }
+  void cleanUp() const {
+    for (const auto group : m_groups) ::kill(-group, SIGKILL);
+    std::error_code ignored;
+    for (const auto& folder : m_folders) std::filesystem::remove_all(folder, ignored);
+  }
+
+ private:
+  std::set<std::string> m_folders;
+  std::set<pid_t> m_groups;
+};
+
+constexpr int guarded = 3;  ///< the guardian's only file
+
+/// Nothing of the watched process may stay open here, or those who read from it would wait for the guardian.
+void letGoOfEverythingBut(int file) {
+  ::setsid();
+  ::prctl(PR_SET_NAME, "kerf-guardian");
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT}) std::signal(number, SIG_IGN);
+  ::dup2(file, guarded);
+  ::close_range(guarded + 1, ~0u, 0);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int standard = 0; standard < 3; ++standard) ::dup2(null, standard);
+  ::close(null);
+}
+
+[[noreturn]] void guard(int file) {
+  letGoOfEverythingBut(file);
+  Charges charges;
+  std::string packet(mostBytes, '\0');
+  for (;;) {
+    const auto count = ::recv(guarded, packet.data(), packet.size(), 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    charges.obey(Order(packet[0]), packet.substr(1, std::size_t(count) - 1));
+  }
+  charges.cleanUp();
+  ::_exit(0);
+}
+
+/// The end that orders go into, or -1.
+int startGuardian() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return -1;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(ends[1]);
+    guard(ends[0]);
+  }
+  ::close(ends[0]);
+  if (pid > 0) return ends[1];
+  ::close(ends[1]);
+  return -1;
+}
+
+void tell(Order order, std::string_view body) {
+  static std::mutex starting;
+  static int guardian = -1;
+  static pid_t watched = 0;
+  if (body.size() >= mostBytes) return;
+  std::string packet(1, char(order));
+  packet += body;
+  const std::scoped_lock lock(starting);
+  if (watched != ::getpid()) {  // the first order, or the first of a forked child: its parent's guardian is not its own
+    if (guardian >= 0) ::close(guardian);
+    watched = ::getpid();
+    guardian = startGuardian();
+  }
+  while (guardian >= 0 && ::send(guardian, packet.data(), packet.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
+}
+
+void tell(Order order, pid_t group) {
+  tell(order, std::string_view(reinterpret_cast<const char*>(&group), sizeof group));
+}
+
+}  // namespace
+
+void guardFolder(const std::filesystem::path& folder) { tell(Order::GuardFolder, folder.native()); }
+void releaseFolder(const std::filesystem::path& folder) { tell(Order::ReleaseFolder, folder.native()); }
+void guardGroup(pid_t group) { tell(Order::GuardGroup, group); }
+void releaseGroup(pid_t group) { tell(Order::ReleaseGroup, group); }
+
+}  // namespace kerf::inline process

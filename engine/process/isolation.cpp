@@ -1,0 +1,169 @@
+#include "engine/process/isolation.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <mutex>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/process/channel.h"
+#include "engine/process/guardian.h"
+#include "engine/support/log.h"
+#include "engine/support/sanitizers.h"
+#include "engine/support/thread_pool.h"
+
+namespace kerf::inline process {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Child {
+  pid_t pid = -1;
+  std::unique_ptr<Channel> pipe;
+  Clock::time_point started;
+};
+
+std::int64_t currentAddressSpace() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t pages = 0;
+  statm >> pages;
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+void limit(int resource, rlim_t value) {
+  const rlimit both{value, value};
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &both);
+}
+
+void restrictChild(const IsolationLimits& limits, std::int64_t inheritedBytes) {
+  limit(RLIMIT_CORE, 0);
+  if (!limits.limitResources) return;
+  limit(RLIMIT_CPU, static_cast<rlim_t>(limits.timeout.count() / 1000 + 2));
+  constexpr bool mapsTerabytes = addressSanitizer || threadSanitizer;  // of shadow memory
+  if (!mapsTerabytes) limit(RLIMIT_AS, static_cast<rlim_t>(inheritedBytes + limits.memoryBytes));
+}
+
+void detachFromTerminal() {
+  ::setpgid(0, 0);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGCHLD})
+    std::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
+}
+
+using Body = std::function<Frame(const SendEvent&)>;
+
+[[noreturn]] void runChild(const Body& body, const IsolationLimits& limits, int pipe, pid_t parent,
+                           std::int64_t inheritedBytes) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);
+  detachFromTerminal();
+  restrictChild(limits, inheritedBytes);
+  if (limits.threads > 0) setThreadCount(limits.threads);
+  Channel channel(pipe);
+  const Frame answer = body([&](std::string_view event) { (void)channel.send(FrameKind::Event, event); });
+  ::_exit(channel.send(answer.kind, answer.body) ? 0 : 1);
+}
+
+// Pipe and fork happen under one lock: a sibling forked in between would hold the write end and hide the child's end.
+Result<Child> startChild(const Body& body, const IsolationLimits& limits) {
+  static std::mutex forking;
+  std::lock_guard lock(forking);
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    return fail(ErrorCode::Environment, "cannot make a pipe for a child process: {}", std::strerror(errno));
+  const pid_t parent = ::getpid();
+  const std::int64_t inheritedBytes = currentAddressSpace();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(ends[0]);
+    runChild(body, limits, ends[1], parent, inheritedBytes);
+  }
+  ::close(ends[1]);
+  auto pipe = std::make_unique<Channel>(ends[0]);
+  if (pid < 0) return fail(ErrorCode::Environment, "cannot start a child process: {}", std::strerror(errno));
+  ::setpgid(pid, pid);
+  guardGroup(pid);
+  return Child{pid, std::move(pipe), Clock::now()};
+}
+
+enum class ReadEnd { Closed, TimedOut, Cancelled };
+
+/// Collects frames until the child closes its end, its time is over, or the caller wants to stop. A child whose memory
+/// went wrong may send anything: what is no frame counts as its end.
+ReadEnd readUntilClosed(const Child& child, const IsolationLimits& limits, const std::stop_token& stop,
+                        const OnEvent& onEvent, std::optional<Frame>& answer) {
+  const auto deadline = child.started + limits.timeout;
+  for (;;) {
+    if (stop.stop_requested()) return ReadEnd::Cancelled;
+    if (Clock::now() >= deadline) return ReadEnd::TimedOut;
+    auto frame = child.pipe->receive(std::chrono::milliseconds(20));
+    if (!frame) return ReadEnd::Closed;
+    if (!*frame) continue;
+    if ((*frame)->kind != FrameKind::Event)
+      answer = std::move(*frame);
+    else if (onEvent)
+      onEvent((*frame)->body);
+  }
+}
+
+int endChild(const Child& child, bool force) {
+  if (force) ::kill(-child.pid, SIGKILL), ::kill(child.pid, SIGKILL);
+  child.pipe->close();
+  int status = 0;
+  while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  releaseGroup(child.pid);
+  return status;
+}
+
+void logEnd(const Child& child, const IsolatedOutcome& outcome) {
+  static constexpr std::array<const char*, 4> ends{"ended", "crashed", "was out of time", "was cancelled"};
+  logAt(LogCategory::Run, LogLevel::Debug, "process {} {} after {:.1f} ms{}", child.pid,
+        ends.at(std::size_t(outcome.exit)), double(outcome.time.count()) / 1e6,
+        outcome.exit == IsolatedExit::Crashed ? " by " + outcome.signalName() : "");
+}
+
+}  // namespace
+
+std::string IsolatedOutcome::signalName() const {
+  if (signal == 0) return fmt::format("exit {}", status);
+  const char* name = ::sigabbrev_np(signal);
+  return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+Result<IsolatedFrame> runIsolated(const Body& body, const IsolationLimits& limits, std::stop_token stop,
+                                  const OnEvent& onEvent) {
+  KERF_TRY(const Child child, startChild(body, limits));
+  std::optional<Frame> answer;
+  const ReadEnd end = readUntilClosed(child, limits, stop, onEvent, answer);
+  const bool gone = end == ReadEnd::Closed && child.pipe->isClosed();
+  const int status = endChild(child, !gone);
+  IsolatedFrame ended;
+  auto& outcome = ended.outcome;
+  outcome.time = Clock::now() - child.started;
+  outcome.exit = end == ReadEnd::Cancelled  ? IsolatedExit::Cancelled
+                 : end == ReadEnd::TimedOut ? IsolatedExit::TimedOut
+                 : !answer || !gone         ? IsolatedExit::Crashed
+                                            : IsolatedExit::Finished;
+  if (answer) ended.frame = std::move(*answer);
+  if (outcome.exit == IsolatedExit::Crashed) {
+    outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    if (outcome.signal == SIGXCPU) outcome.exit = IsolatedExit::TimedOut;
+  }
+  logEnd(child, outcome);
+  return ended;
+}
+
+}  // namespace kerf::inline process

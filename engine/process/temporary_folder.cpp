@@ -1,0 +1,64 @@
+#include "engine/process/temporary_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "engine/process/guardian.h"
+
+namespace kerf::inline process {
+
+namespace {
+
+struct LiveFolders {
+  std::mutex mutex;
+  std::set<std::filesystem::path> paths;
+};
+
+/// Never destroyed: a thread that ends the process may come after main().
+LiveFolders& live() {
+  static auto* const instance = new LiveFolders;
+  return *instance;
+}
+
+}  // namespace
+
+Result<TemporaryFolder> TemporaryFolder::create() {
+  std::error_code error;
+  const auto base = std::filesystem::temp_directory_path(error);
+  std::string pattern = (error ? std::filesystem::path("/tmp") : base) / "kerf-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr)
+    return fail(ErrorCode::Environment, "cannot create a temporary folder {}: {}", pattern, std::strerror(errno));
+  guardFolder(pattern);
+  const std::scoped_lock lock(live().mutex);
+  live().paths.insert(pattern);
+  return TemporaryFolder(std::filesystem::path(pattern));
+}
+
+TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
+  remove();
+  m_path = std::exchange(other.m_path, {});
+  return *this;
+}
+
+TemporaryFolder::~TemporaryFolder() { remove(); }
+
+void TemporaryFolder::remove() {
+  if (m_path.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(m_path, ignored);
+  releaseFolder(m_path);
+  const std::scoped_lock lock(live().mutex);
+  live().paths.erase(m_path);
+}
+
+void removeTemporaryFolders() {
+  const std::scoped_lock lock(live().mutex);
+  std::error_code ignored;
+  for (const auto& folder : live().paths) std::filesystem::remove_all(folder, ignored);
+}
+
+}  // namespace kerf::inline process

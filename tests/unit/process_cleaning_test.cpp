@@ -1,0 +1,106 @@
+// Nothing is left behind: folders and children of a process that is killed, and programs that take too long.
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/process/guardian.h"
+#include "engine/process/program.h"
+#include "engine/process/temporary_folder.h"
+
+namespace kerf {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool waitFor(const std::function<bool()>& done) {
+  for (int i = 0; i < 24'000 && !done(); ++i) std::this_thread::sleep_for(10ms);
+  return done();
+}
+
+bool lives(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const auto close = text.rfind(')');
+  return close != std::string::npos && text.compare(close, 3, ") Z") != 0;
+}
+
+TEST(TemporaryFolder, IsGoneWithItsObject) {
+  std::filesystem::path path;
+  {
+    auto folder = TemporaryFolder::create().value();
+    path = folder.path();
+    std::ofstream(path / "file") << "x";
+    const auto moved = std::move(folder);
+    EXPECT_TRUE(std::filesystem::exists(path / "file"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+/// A process of its own that tells what it made and then sleeps.
+struct Victim {
+  pid_t pid = 0;
+  std::filesystem::path folder;
+  pid_t program = 0;
+};
+
+Victim startVictim(const std::filesystem::path& notes) {
+  const pid_t pid = ::fork();
+  if (pid != 0) {
+    Victim victim{pid, {}, 0};
+    EXPECT_TRUE(waitFor([&] { return std::filesystem::exists(notes / "ready"); }));
+    std::ifstream(notes / "folder") >> victim.folder;
+    std::ifstream(notes / "program") >> victim.program;
+    return victim;
+  }
+  const auto folder = TemporaryFolder::create();
+  std::ofstream(folder->path() / "inside") << "x";
+  std::ofstream(notes / "folder") << folder->path();
+  const auto script =
+      "echo $$ > " + (notes / "program").string() + "; touch " + (notes / "ready").string() + "; sleep 100; true";
+  (void)runProgram({"sh", "-c", script}, {}, 100s);
+  ::_exit(0);
+}
+
+TEST(Guardian, ClearsUpAfterAKilledProcess) {
+  const auto notes = TemporaryFolder::create().value();
+  const auto victim = startVictim(notes.path());
+  ASSERT_TRUE(std::filesystem::exists(victim.folder / "inside"));
+  ASSERT_TRUE(lives(victim.program));
+  ::kill(victim.pid, SIGKILL);
+  ::waitpid(victim.pid, nullptr, 0);
+  EXPECT_TRUE(waitFor([&] { return !std::filesystem::exists(victim.folder); }));
+  EXPECT_TRUE(waitFor([&] { return !lives(victim.program); }));
+}
+
+TEST(RunProgram, GivesStatusOutputAndErrors) {
+  const auto result = runProgram({"sh", "-c", "cat; echo bad >&2; exit 3"}, "text", 20s);
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->status, 3);
+  EXPECT_EQ(result->output, "text");
+  EXPECT_EQ(result->errors, "bad\n");
+}
+
+TEST(RunProgram, EndsWhatTakesTooLongWithItsChildren) {
+  const auto folder = TemporaryFolder::create().value();
+  const auto note = folder.path() / "pid";
+  const auto result = runProgram({"sh", "-c", "sh -c 'echo $$ > " + note.string() + "; sleep 100'; true"}, {}, 300ms);
+  EXPECT_EQ(result.error().code, ErrorCode::Environment);
+  pid_t inner = 0;
+  std::ifstream(note) >> inner;
+  ASSERT_GT(inner, 0);
+  EXPECT_TRUE(waitFor([&] { return !lives(inner); }));
+}
+
+TEST(RunProgram, SaysWhatCannotStart) {
+  const auto result = runProgram({"/nowhere/program"}, {}, 1s);
+  EXPECT_EQ(result.error().code, ErrorCode::Environment);
+  EXPECT_NE(result.error().message.find("/nowhere/program"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kerf

@@ -1,0 +1,139 @@
+// A child's end, whatever it is, must come back as an outcome.
+#include <csignal>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/process/isolation.h"
+#include "engine/support/sanitizers.h"
+#include "engine/support/thread_pool.h"
+
+namespace kerf {
+namespace {
+
+using namespace std::chrono_literals;
+
+template <class Body>
+IsolatedAnswer<std::string> isolated(Body body, const IsolationLimits& limits = {}, std::stop_token stop = {}) {
+  const std::function<Result<std::string>(const SendEvent&)> work = [&](const SendEvent&) { return body(); };
+  auto answer = callIsolated<std::string>(work, limits, std::move(stop));
+  EXPECT_TRUE(answer.has_value());
+  return answer.value_or(IsolatedAnswer<std::string>{});
+}
+
+TEST(CallIsolated, ReturnsWhatTheBodyReturned) {
+  const auto answer = isolated([] { return std::string(1'000'000, 'x') + '\0' + "end"; });
+  EXPECT_EQ(answer.outcome.exit, IsolatedExit::Finished);
+  EXPECT_EQ(answer.answer->value(), std::string(1'000'000, 'x') + '\0' + "end");
+}
+
+TEST(CallIsolated, ReturnsTheBodysError) {
+  const auto answer = isolated([]() -> Result<std::string> {
+    auto error = Error{ErrorCode::UnsupportedOp, "no such op"};
+    return fail(error.atNode("odd").while_("running"));
+  });
+  EXPECT_EQ(answer.outcome.exit, IsolatedExit::Finished);
+  ASSERT_FALSE(answer.answer->has_value());
+  EXPECT_EQ(answer.answer->error().code, ErrorCode::UnsupportedOp);
+  EXPECT_EQ(answer.answer->error().text(), "node odd: no such op (running)");
+}
+
+TEST(CallIsolated, ACrashIsAnOutcome) {
+  const auto answer = isolated([]() -> std::string {
+    std::raise(SIGSEGV);
+    return "";
+  });
+  EXPECT_EQ(answer.outcome.exit, IsolatedExit::Crashed);
+  EXPECT_EQ(answer.outcome.signalName(), "SIGSEGV");
+  EXPECT_FALSE(answer.answer);
+}
+
+TEST(CallIsolated, AnExitWithoutAnAnswerIsACrash) {
+  const auto answer = isolated([]() -> std::string { ::_exit(3); });
+  EXPECT_EQ(answer.outcome.exit, IsolatedExit::Crashed);
+  EXPECT_EQ(answer.outcome.signalName(), "exit 3");
+}
+
+TEST(CallIsolated, AHangEndsAtItsTimeout) {
+  IsolationLimits limits;
+  limits.timeout = 200ms;
+  const auto answer = isolated(
+      []() -> std::string {
+        for (;;) asm volatile("");
+      },
+      limits);
+  EXPECT_EQ(answer.outcome.exit, IsolatedExit::TimedOut);
+  EXPECT_GE(answer.outcome.time, limits.timeout);
+}
+
+TEST(CallIsolated, MemoryBeyondTheLimitDoesNotTakeTheParentDown) {
+  IsolationLimits limits;
+  limits.memoryBytes = 64 << 20;
+  const auto answer = isolated(
+      []() -> std::string { return std::malloc(std::size_t{8} << 30) == nullptr ? "refused" : "granted"; }, limits);
+  if (!addressSanitizer && !threadSanitizer) {  // they map terabytes, so that nothing is limited
+    EXPECT_EQ(answer.answer->value(), "refused");
+  }
+}
+
+TEST(CallIsolated, StopKillsTheChild) {
+  std::stop_source source;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(50ms);
+    source.request_stop();
+  });
+  const auto answer = isolated(
+      []() -> std::string {
+        std::this_thread::sleep_for(1h);
+        return "late";
+      },
+      {.timeout = 1h}, source.get_token());
+  EXPECT_EQ(answer.outcome.exit, IsolatedExit::Cancelled);
+}
+
+TEST(CallIsolated, ChildrenSideBySideDoNotMixTheirAnswers) {
+  std::vector<std::jthread> threads;
+  std::array<std::string, 8> answers;
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    threads.emplace_back([&answers, i] { answers[i] = isolated([i] { return std::to_string(i); }).answer->value(); });
+  threads.clear();
+  for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i], std::to_string(i));
+}
+
+TEST(CallIsolated, ChildHasAsManyThreadsAsItsLimitsSay) {
+  parallelFor(1000, 1, [](std::int64_t, std::int64_t) {});
+  const auto threads = [] { return std::to_string(threadCount()); };
+  EXPECT_EQ(isolated(threads).answer->value(), "1");
+  IsolationLimits limits;
+  limits.threads = 0;
+  EXPECT_EQ(isolated(threads, limits).answer->value(), std::to_string(threadCount()));
+}
+
+TEST(CallIsolated, EventsArriveEvenFromAChildThatDies) {
+  std::vector<int> events;
+  const std::function<Result<int>(const SendEvent&)> body = [](const SendEvent& send) -> Result<int> {
+    for (const int event : {3, 5, 8}) send(encode(event));
+    std::abort();
+  };
+  const auto answer = callIsolated<int>(
+      body, {}, {}, [&](std::string_view bytes) { events.push_back(decode<int>(bytes, "an event").value()); });
+  EXPECT_EQ(answer->outcome.signalName(), "SIGABRT");
+  EXPECT_EQ(events, (std::vector{3, 5, 8}));
+}
+
+/// A child whose memory went wrong may write anything into its pipe.
+TEST(CallIsolated, NonsenseFromTheChildIsACrash) {
+  const auto answer = isolated([]() -> std::string {
+    for (int file = 3; file < 256; ++file) {
+      struct stat status {};
+      if (::fstat(file, &status) == 0 && S_ISFIFO(status.st_mode)) (void)!::write(file, "this is no frame at all", 23);
+    }
+    return "answer";
+  });
+  EXPECT_EQ(answer.outcome.exit, IsolatedExit::Crashed);
+}
+
+}  // namespace
+}  // namespace kerf

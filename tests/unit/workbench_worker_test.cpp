@@ -1,0 +1,225 @@
+// Workers: what they answer, how they are cancelled, and what is left when one of both sides dies.
+#include <csignal>
+
+#include <sys/wait.h>
+
+#include "tests/support/workbench_fixture.h"
+
+namespace kerf::workbench {
+namespace {
+
+using testing::HasSubstr;
+
+class WorkerTest : public WorkbenchTest {
+ protected:
+  void SetUp() override {
+    WorkbenchTest::SetUp();
+    m_remote = std::make_unique<RemoteWorkbench>(kerf, store());
+  }
+  void TearDown() override {
+    m_remote.reset();
+    WorkbenchTest::TearDown();
+  }
+  RemoteWorkbench& remote() { return *m_remote; }
+  /// A minification that takes a while: each candidate costs a fifth of a second.
+  MinifyRequest slowRequest() const {
+    MinifyRequest request{{sample}};
+    request.oracle.oracle = "command";
+    request.oracle.check = "sleep 0.2; ! grep -q aten.relu {}";
+    request.jobs = 1;
+    request.place = MinifyRequest::ReproPlace::Store;
+    return request;
+  }
+  std::unique_ptr<RemoteWorkbench> m_remote;
+};
+
+TEST_F(WorkerTest, AnswersOneRequestAfterTheOther) {
+  const auto opened = remote().perform(OpenRequest{sample});
+  ASSERT_TRUE(opened) << opened.error().text();
+  ASSERT_EQ(opened->size(), 1u);
+  EXPECT_EQ((*opened)[0].kind, "repro");
+  ASSERT_EQ((*opened)[0].graphs.size(), 1u);
+  EXPECT_EQ((*opened)[0].graphs[0].nodes, 94);
+  const auto graph = remote().perform(GraphRequest{{sample, 0}});
+  ASSERT_TRUE(graph) << graph.error().text();
+  EXPECT_EQ((*graph)->nodes.size(), 94u);
+  EXPECT_EQ((*graph)->nodes[std::size_t((*graph)->find("relu"))].value, "f32[16, 32]");
+  const auto compiled = remote().perform(CompileRequest{{sample, 0}});
+  ASSERT_TRUE(compiled) << compiled.error().text();
+  EXPECT_EQ((*compiled)->error, "");
+  EXPECT_GT((*compiled)->kernels.size(), 5u);
+  GraphRequest after{{sample, 0}};
+  after.afterPass = int((*compiled)->passes.size()) - 1;
+  const auto last = remote().perform(after);
+  ASSERT_TRUE(last) << last.error().text();
+  EXPECT_EQ(int((*last)->nodes.size()), (*compiled)->passes.back().nodesAfter);
+}
+
+TEST_F(WorkerTest, ErrorsKeepTheirCodeAndPlace) {
+  const auto missing = remote().perform(OpenRequest{(folder() / "nothere.py").string()});
+  EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
+  const auto bad =
+      write("bad.py", "class Repro(torch.nn.Module):\n    def forward(self, x):\n        y = torch.ops.(\n");
+  const auto refused = remote().perform(OpenRequest{bad.string()});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+  EXPECT_EQ(refused.error().file, bad.string());
+  EXPECT_TRUE(remote().perform(OpenRequest{sample}));
+}
+
+TEST_F(WorkerTest, EventsArriveInOrder) {
+  std::vector<MinifyEvent> events;
+  MinifyRequest request{{sample}};
+  request.oracle.plants = {"relu=accuracy"};
+  request.place = MinifyRequest::ReproPlace::Store;
+  const auto minified = remote().perform(request, {[&](const JobEvent& event) {
+                                           if (const auto* step = std::get_if<MinifyEvent>(&event))
+                                             events.push_back(*step);
+                                         }});
+  ASSERT_TRUE(minified) << minified.error().text();
+  EXPECT_EQ(minified->nodes, 3);
+  EXPECT_EQ(minified->fingerprint, minified->rechecked);
+  EXPECT_EQ(minified->repro, "");
+  ASSERT_FALSE(events.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(events, {}, &MinifyEvent::tests));
+  EXPECT_EQ(events.front().startNodes, 94);
+  const auto repro = remote().perform(OpenRequest{minified->reproId});
+  ASSERT_TRUE(repro) << repro.error().text();
+  EXPECT_EQ((*repro)[0].graphs[0].nodes, 3);
+  EXPECT_EQ(remote().perform(StepsRequest{minified->reductionId})->size(), std::size_t(minified->steps));
+}
+
+class CrashTest : public WorkerTest, public testing::WithParamInterface<const char*> {};
+
+/// A graph that takes its process with it is a failure in the answer, and the worker keeps what it has opened.
+TEST_P(CrashTest, OfTheCompiledSideIsAnAnswer) {
+  CompareRequest request{{sample}};
+  request.plants = {std::string("relu=") + GetParam()};
+  request.timeout = 20s;
+  const auto compared = remote().perform(request);
+  ASSERT_TRUE(compared) << compared.error().text();
+  EXPECT_FALSE(compared->good());
+  EXPECT_NE(compared->failure, "");
+  BisectRequest bisect{{sample}, BisectRequest::By::Node, request.plants};
+  bisect.timeout = 2s;
+  const auto bisected = remote().perform(bisect);
+  ASSERT_TRUE(bisected) << bisected.error().text();
+  EXPECT_TRUE(bisected->different);
+  EXPECT_TRUE(remote().perform(GraphRequest{{sample, 0}}));
+}
+INSTANTIATE_TEST_SUITE_P(Kinds, CrashTest, testing::Values("compile_error", "runtime_error", "crash", "hang"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_F(WorkerTest, ADeadWorkerIsAnErrorAndTheNextRequestWorks) {
+  const auto before = childrenOf(::getpid());
+  ASSERT_TRUE(remote().perform(OpenRequest{sample}));
+  const auto worker = test::childrenSince(before);
+  std::jthread killer([&] {
+    EXPECT_TRUE(waitUntil([&] { return fs::exists(store()); }));
+    std::this_thread::sleep_for(100ms);
+    for (const pid_t pid : worker) ::kill(pid, SIGKILL);
+  });
+  const auto killed = remote().perform(slowRequest());
+  ASSERT_FALSE(killed);
+  EXPECT_EQ(killed.error().code, ErrorCode::RuntimeFailed);
+  EXPECT_THAT(killed.error().message, HasSubstr("SIGKILL"));
+  EXPECT_TRUE(remote().perform(GraphRequest{{sample, 0}})) << "a new worker opens the capture again";
+  EXPECT_TRUE(waitUntil([&] { return scratchIsEmpty(); })) << "the folders of the dead one are left";
+}
+
+TEST_F(WorkerTest, AWorkerThatDiedIdleIsReplaced) {
+  const auto before = childrenOf(::getpid());
+  ASSERT_TRUE(remote().perform(OpenRequest{sample}));
+  const auto worker = test::childrenSince(before);
+  ASSERT_EQ(worker.size(), 1u);
+  ::kill(worker[0], SIGKILL);
+  ASSERT_TRUE(waitUntil([&] { return !lives(worker[0]); }));
+  EXPECT_TRUE(remote().perform(GraphRequest{{sample, 0}}));
+  EXPECT_FALSE(fs::exists("/proc/" + std::to_string(worker[0]))) << "no zombie is left";
+}
+
+TEST_F(WorkerTest, CancellingIsAnsweredByTheRequestItself) {
+  std::stop_source stop;
+  int events = 0;
+  const auto minified = remote().perform(slowRequest(), {[&](const JobEvent& event) {
+                                                           events += std::holds_alternative<MinifyEvent>(event);
+                                                           if (events == 2) stop.request_stop();
+                                                         },
+                                                         stop.get_token()});
+  ASSERT_TRUE(minified) << minified.error().text();
+  EXPECT_TRUE(minified->cancelled);
+  EXPECT_NE(minified->reductionId, "");
+  EXPECT_TRUE(remote().alive());
+}
+
+/// Stopped before, while and after the worker starts to work on it: always Cancelled or the answer, and soon.
+TEST_F(WorkerTest, CancellingWorksAtAnyTime) {
+  CompareRequest request{{sample}};
+  request.plants = {"relu=hang"};
+  for (const auto delay : {0ms, 5ms, 30ms, 80ms, 200ms, 500ms}) {
+    std::stop_source stop;
+    std::jthread stopper([&] {
+      std::this_thread::sleep_for(delay);
+      stop.request_stop();
+    });
+    const auto start = std::chrono::steady_clock::now();
+    const auto compared = remote().perform(request, {{}, stop.get_token()});
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 4min);
+    if (!compared) {
+      EXPECT_EQ(compared.error().code, ErrorCode::Cancelled) << compared.error().text();
+    }
+  }
+  EXPECT_TRUE(remote().perform(GraphRequest{{sample, 0}}));
+}
+
+TEST_F(WorkerTest, AnAbandonedWorkerIsCancelledAtOnce) {
+  std::jthread impatient([&] {
+    EXPECT_TRUE(waitUntil([&] { return remote().alive(); }));
+    std::this_thread::sleep_for(300ms);
+    remote().abandon();
+  });
+  const auto start = std::chrono::steady_clock::now();
+  const auto minified = remote().perform(slowRequest());
+  EXPECT_EQ(minified.error().code, ErrorCode::Cancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 4min);
+  EXPECT_TRUE(remote().perform(OpenRequest{sample}));
+}
+
+TEST_F(WorkerTest, AnIdleWorkerRestsAndWakes) {
+  ASSERT_TRUE(remote().perform(OpenRequest{sample}));
+  EXPECT_TRUE(remote().rest());
+  EXPECT_FALSE(remote().alive());
+  EXPECT_TRUE(remote().perform(GraphRequest{{sample, 0}}));
+}
+
+/// The starter is killed in the middle of a job: worker, its children, its programs and folders go.
+TEST_F(WorkerTest, NothingOutlivesAKilledStarter) {
+  const auto mark = fmt::format("kerf_mark_{}", ::getpid());
+  const pid_t starter = ::fork();
+  if (starter == 0) {
+    auto request = slowRequest();
+    request.oracle.check = "true " + mark + "; sleep 30; ! grep -q aten.relu {}";
+    RemoteWorkbench doomed(kerf, store());
+    (void)doomed.perform(request);
+    ::_exit(0);
+  }
+  pid_t worker = 0;
+  ASSERT_TRUE(waitUntil([&] {
+    const auto children = childrenOf(starter);
+    if (!children.empty()) worker = children.front();
+    return worker != 0 && !scratchIsEmpty();
+  }));
+  std::vector<pid_t> below;
+  ASSERT_TRUE(waitUntil([&] {
+    below = childrenOf(worker);
+    return below.size() >= 2;  // guardian and candidate
+  }));
+  ::kill(starter, SIGKILL);
+  ::waitpid(starter, nullptr, 0);
+  EXPECT_TRUE(waitUntil([&] { return !lives(worker); }));
+  for (const pid_t pid : below) EXPECT_TRUE(waitUntil([&] { return !lives(pid); })) << pid;
+  EXPECT_TRUE(waitUntil([&] { return scratchIsEmpty(); }));
+}
+
+}  // namespace
+}  // namespace kerf::workbench
