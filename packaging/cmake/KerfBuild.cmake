@@ -20,7 +20,7 @@ if(KERF_WERROR)
   add_compile_options(-Werror)
 endif()
 if(CMAKE_INTERPROCEDURAL_OPTIMIZATION)  # the linker sees all types: one name must be one type
-  add_link_options(-Wodr -Werror=odr -Werror=lto-type-mismatch)
+  add_link_options(-Wodr -Werror=odr -Werror=lto-type-mismatch -Wno-tsan -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 if(KERF_SANITIZE)
   add_compile_options(-fsanitize=${KERF_SANITIZE} -fno-sanitize-recover=all)
