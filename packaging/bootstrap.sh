@@ -141,6 +141,7 @@ test_sanitized() {
 }
 
 test_threads() {
+  export TSAN_OPTIONS=${TSAN_OPTIONS:-die_after_fork=0}
   build tsan build-tsan test_concurrent
   stage 'tsan test' run_tests build-tsan "$@"
 }

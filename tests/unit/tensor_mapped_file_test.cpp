@@ -58,8 +58,9 @@ TEST_F(MappedFile, GuardsNothingElse) {
     const StoragePtr mapped = mapFile(m_path).value();
     std::raise(SIGBUS);
   };
-  const auto byTheSignal = [](int status) {  // which AddressSanitizer, here before us, turns into an exit
-    return addressSanitizer ? WEXITSTATUS(status) != 0 : WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS;
+  const auto byTheSignal = [](int status) {  // which a sanitizer, here before us, turns into an exit
+    return addressSanitizer || threadSanitizer ? WEXITSTATUS(status) != 0
+                                               : WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS;
   };
   EXPECT_EXIT(kill(), byTheSignal, "");
   int local = 0;
