@@ -88,8 +88,8 @@ Result<void> DemoRun::showPasses() {
   KERF_TRY(const auto records, recordPasses(m_sample.graph().module));
   TextTable table({"pass", "stage", "nodes before", "after", "time", "changed"});
   for (const auto& record : records) {
-    table.add({record.name, record.stage, std::to_string(record.nodesBefore), std::to_string(record.nodesAfter),
-               durationText(record.time), record.changed ? "yes" : ""});
+    table.add({record.name, std::string(stageName(record.stage)), std::to_string(record.nodesBefore),
+               std::to_string(record.nodesAfter), durationText(record.time), record.changed ? "yes" : ""});
   }
   block(table.text());
   m_json["passes"] = records.size();
@@ -111,7 +111,8 @@ Result<void> DemoRun::compile() {
   };
   say(fmt::format("{}, {}, {}; intermediate buffers take {} bytes instead of {}",
                   counted(ofKind("fused"), "fused kernel"), counted(ofKind("extern"), "extern kernel"),
-                  counted(ofKind("view"), "view"), compiled->plannedBytes(), compiled->unplannedBytes()));
+                  counted(ofKind("view"), "view"), compiled->artifacts().plannedBytes,
+                  compiled->artifacts().unplannedBytes));
   m_json["kernels"] = compiled->kernels().size();
   return {};
 }

@@ -1,32 +1,19 @@
 #include "app/cli/pass_bisection.h"
 
-#include <set>
-
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::cli {
 
 namespace {
 
-/// Lets only some passes run.
-class OnlyThese : public PassObserver {
- public:
-  explicit OnlyThese(const std::vector<std::string>& names) : m_names(names.begin(), names.end()) {}
-  bool shouldRun(const Pass& pass) override { return m_names.contains(pass.name); }
-
- private:
-  std::set<std::string> m_names;
-};
-
 constexpr std::string_view sameMark = "same";
 
 /// What differs, or "same". Runs in the child. An error of the reference itself begins with '!'.
 std::string compareWith(const Candidate& candidate, const EngineOracleOptions& options,
                         const std::vector<std::string>& enabled) {
-  OnlyThese filter(enabled);
   CompileOptions compile = options.compile;
   compile.keepArtifacts = false;
-  compile.observers = {&filter};
+  compile.passes.only = enabled;
   std::string failure;
   const RunModel compiled = [&](const ValueList& inputs) -> Result<Value> {
     auto graph = compileFx(candidate.module, compile);
@@ -78,7 +65,8 @@ Result<PassBisection> bisectPasses(const Candidate& candidate, const EngineOracl
     bisection.note = "the difference is there with all passes off: try --by node";
     return bisection;
   }
-  for (const auto& pass : defaultPasses()) {
+  KERF_TRY(const auto passes, selectPasses(options.compile.passes));
+  for (const auto& pass : passes) {
     enabled.push_back(pass.name);
     KERF_TRY(auto next, attempt(candidate, options, enabled, stop));
     bisection.trials.push_back(std::move(next));

@@ -16,7 +16,7 @@ SnapshotRow rowOf(std::int64_t runId, const PassRecord& record) {
   row.runId = runId;
   row.index = record.index;
   row.pass = record.name;
-  row.stage = record.stage;
+  row.stage = stageName(record.stage);
   row.hashBefore = record.hashBefore.hex();
   row.hashAfter = record.hashAfter.hex();
   row.nodesBefore = int(record.nodesBefore);
@@ -28,15 +28,17 @@ SnapshotRow rowOf(std::int64_t runId, const PassRecord& record) {
 
 }  // namespace
 
-Result<std::vector<PassRecord>> recordPasses(const GraphModule& module) {
+Result<std::vector<PassRecord>> recordPasses(const GraphModule& module, const PassConfig& config) {
   std::vector<PassRecord> records;
-  KERF_CHECK(PassManager(defaultPasses()).run(module, &records));
+  KERF_TRY(const auto passes, selectPasses(config));
+  KERF_CHECK(PassManager(passes).run(module, &records));
   return records;
 }
 
 Result<void> addPassRecords(Store& store, std::int64_t runId, const std::vector<PassRecord>& records) {
   std::vector<SnapshotRow> rows;
   for (const auto& record : records) {
+    if (!record.path.empty()) continue;  // the store keeps what became of the outermost graph
     KERF_CHECK(putGraph(store, record.hashBefore, record.before));
     KERF_CHECK(putGraph(store, record.hashAfter, record.after));
     rows.push_back(rowOf(runId, record));

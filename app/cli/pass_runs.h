@@ -10,7 +10,7 @@
 namespace kerf::cli {
 
 /// Runs the compiler's passes on the module (placeholder metas must be set).
-Result<std::vector<PassRecord>> recordPasses(const GraphModule& module);
+Result<std::vector<PassRecord>> recordPasses(const GraphModule& module, const PassConfig& config = {});
 
 /// Adds a run's passes and the graphs before and after them to the store.
 Result<void> addPassRecords(Store& store, std::int64_t runId, const std::vector<PassRecord>& records);

@@ -4,6 +4,7 @@
 #include "engine/ops/index/families.h"
 #include "engine/ops/linalg/families.h"
 #include "engine/ops/nn/families.h"
+#include "engine/ops/planted/families.h"
 #include "engine/ops/pointwise/families.h"
 #include "engine/ops/python/families.h"
 #include "engine/ops/quantized/families.h"
@@ -97,11 +98,12 @@ std::vector<OpRows> opFamilies() {
           reshapeOps(),
           nameAliasOps(),
           pythonOps(),
-          symbolOps()};
+          symbolOps(),
+          plantedOps()};
 }
 
 std::vector<OpFactRows> opFactTables() {
-  return {arithmeticLowerings(), activationLowerings(), creationLowerings(), reductionLowerings()};
+  return {arithmeticLowerings(), activationLowerings(), creationLowerings(), reductionLowerings(), plantedLowerings()};
 }
 
 std::vector<OpRows> complexFamilies() { return {complexPointwiseRows(), complexMoveRows(), complexReductionRows()}; }

@@ -35,7 +35,7 @@ QStringList namesMissing(const Graph& from, const Graph& in) {
 PassDoc passDoc(const PassRecord& record) {
   PassDoc doc{record.index,
               text(record.name),
-              text(record.stage),
+              text(std::string(stageName(record.stage))),
               int(record.nodesBefore),
               int(record.nodesAfter),
               milliseconds(record.time),
@@ -55,13 +55,15 @@ QStringList names(const std::vector<std::string>& values) {
   return list;
 }
 
+QString textOf(const KernelInfo& kernel, std::string_view format) { return text(std::string(kernel.text(format))); }
+
 void fillCompiled(CompileDoc& doc, const CompiledGraph& compiled) {
   for (const auto& kernel : compiled.kernels())
-    doc.kernels.push_back({text(kernel.name), text(kernel.kind), text(kernel.reason), text(kernel.loopIr),
-                           text(kernel.code), names(kernel.nodes), names(kernel.capturedNodes)});
+    doc.kernels.push_back({text(kernel.name), text(kernel.kind), text(kernel.reason), textOf(kernel, "loop"),
+                           textOf(kernel, "llvm"), names(kernel.nodes), names(kernel.capturedNodes)});
   for (const auto& stage : compiled.stageTimes()) doc.stages.emplace_back(text(stage.stage), milliseconds(stage.time));
-  doc.plannedBytes = compiled.plannedBytes();
-  doc.unplannedBytes = compiled.unplannedBytes();
+  doc.plannedBytes = compiled.artifacts().plannedBytes;
+  doc.unplannedBytes = compiled.artifacts().unplannedBytes;
 }
 
 /// Passes without code generation: what can still be shown of a graph that does not compile.
@@ -121,6 +123,7 @@ CompiledView compileForView(const CapturedGraph& captured, std::stop_token stop)
     doc->errorNode = text(compiled.error().node);
     view.records = passesOnly(module);
   }
+  std::erase_if(view.records, [](const PassRecord& record) { return !record.path.empty(); });
   for (const auto& record : view.records) doc->passes.push_back(passDoc(record));
   view.document = doc;
   return view;
