@@ -13,12 +13,14 @@ namespace {
 struct BisectArguments {
   std::string graph, by;
   std::vector<std::string> plants, symbols;
+  PassArguments passes;
   double tolerance = 1e-3, timeout = 60;
 };
 
 Result<EngineOracleOptions> optionsFor(const BisectArguments& arguments) {
   EngineOracleOptions options;
   KERF_TRY(options.compile.faults, parsePlants(arguments.plants));
+  KERF_TRY(options.compile.passes, passConfig(arguments.passes));
   options.compare.tolerance = arguments.tolerance;
   options.limits.timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout * 1000));
   return options;
@@ -33,8 +35,8 @@ void printResult(const BisectArguments& arguments, const std::vector<std::string
   if (!note.empty()) fmt::print("{}\n", note);
 }
 
-Result<int> byNode(Context& context, const BisectArguments& arguments, const Candidate& candidate) {
-  KERF_TRY(const auto options, optionsFor(arguments));
+Result<int> byNode(Context& context, const BisectArguments& arguments, const EngineOracleOptions& options,
+                   const Candidate& candidate) {
   KERF_TRY(const auto report, divergenceInChild(candidate, options, context.stop()));
   std::vector<std::string> culprits;
   for (const auto& node : report.nodes) {
@@ -51,8 +53,8 @@ Result<int> byNode(Context& context, const BisectArguments& arguments, const Can
   return culprits.empty() && report.failure.empty() ? 0 : 1;
 }
 
-Result<int> byPass(Context& context, const BisectArguments& arguments, const Candidate& candidate) {
-  KERF_TRY(const auto options, optionsFor(arguments));
+Result<int> byPass(Context& context, const BisectArguments& arguments, const EngineOracleOptions& options,
+                   const Candidate& candidate) {
   KERF_TRY(const auto bisection, bisectPasses(candidate, options, context.stop()));
   std::vector<std::string> culprits;
   if (!bisection.culprit.empty()) culprits.push_back(bisection.culprit);
@@ -77,7 +79,10 @@ Result<int> runBisect(Context& context, const BisectArguments& arguments) {
   KERF_TRY(auto source, resolveGraph(context, arguments.graph, arguments.symbols));
   KERF_TRY(auto inputs, prepareToRun(source));
   const Candidate candidate{source.graph().module, std::move(inputs)};
-  return arguments.by == "pass" ? byPass(context, arguments, candidate) : byNode(context, arguments, candidate);
+  KERF_TRY(const auto options, optionsFor(arguments));
+  KERF_CHECK(checkOptions(candidate.module, options.compile));
+  return arguments.by == "pass" ? byPass(context, arguments, options, candidate)
+                                : byNode(context, arguments, options, candidate);
 }
 
 }  // namespace
@@ -100,6 +105,7 @@ void addBisect(CommandLine& line) {
   command.add_option("--timeout", arguments->timeout, "Seconds one comparison may take")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  addPassOptions(command, arguments->passes);
   addSymbolOption(command, arguments->symbols);
   line.onRun(command, [arguments](Context& context) { return runBisect(context, *arguments); });
 }

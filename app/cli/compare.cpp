@@ -1,7 +1,6 @@
 // kerf compare GRAPH: same_two_models: the compiled graph against the interpreter, both measured against fp64.
 #include "app/cli/commands.h"
 #include "app/cli/compare_graph.h"
-#include "app/cli/model_runs.h"
 #include "app/cli/symbols.h"
 
 namespace kerf::cli {
@@ -16,7 +15,7 @@ struct CompareArguments {
 };
 
 Result<int> runCompare(Context& context, CompareArguments arguments) {
-  KERF_CHECK(checkBackend(arguments.settings.backend, false));
+  KERF_CHECK(findBackend(arguments.settings.backend));
   arguments.settings.timeout = std::chrono::milliseconds(std::int64_t(arguments.timeout * 1000));
   KERF_CHECK(parsePlants(arguments.settings.plants));
   KERF_TRY(auto source, resolveGraph(context, arguments.graph, arguments.symbols));
@@ -39,7 +38,8 @@ void addCompare(CommandLine& line) {
   auto arguments = std::make_shared<CompareArguments>();
   auto& settings = arguments->settings;
   command.add_option("GRAPH", arguments->graph, "Path or store id")->required();
-  command.add_option("--backend", settings.backend, "llvm or cuda")->capture_default_str();
+  command.add_option("--backend", settings.backend, "llvm or interp: what runs the graph that the passes left")
+      ->capture_default_str();
   command.add_option("--tol", settings.tolerance, "Tolerance of same() (PyTorch's repro_tolerance)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
@@ -53,6 +53,7 @@ void addCompare(CommandLine& line) {
   command.add_option("--timeout", arguments->timeout, "Seconds the compiled side may take")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  addPassOptions(command, settings.passes);
   addSymbolOption(command, arguments->symbols);
   line.onRun(command, [arguments](Context& context) { return runCompare(context, *arguments); });
 }

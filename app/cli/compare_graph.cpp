@@ -34,10 +34,12 @@ Result<std::optional<std::int64_t>> keep(Context& context, const GraphSource& so
   KERF_TRY(auto* store, context.storeIfUsable());
   if (store == nullptr) return std::nullopt;
   KERF_TRY(const auto graphId, storedGraphId(*store, source));
-  const Json options{{"plant", settings.plants}, {"tolerance", settings.tolerance}};
+  KERF_TRY(const auto passes, passConfig(settings.passes));
+  const Json options{{"plant", settings.plants}, {"tolerance", settings.tolerance}, {"passes", passes.text()}};
   KERF_TRY(const auto runId,
            store->addRun({0, graphId, "compare", settings.backend, options.dump(), "", "running", 0}));
-  if (const auto records = recordPasses(source.graph().module)) KERF_CHECK(addPassRecords(*store, runId, *records));
+  const auto records = recordPasses(source.graph().module, passes);
+  if (records) KERF_CHECK(addPassRecords(*store, runId, *records));
   std::vector<ComparisonRow> rows;
   for (const auto& verdict : outcome.report.outputs) rows.push_back(rowOf(verdict));
   KERF_CHECK(store->addComparisons(runId, rows));
@@ -67,11 +69,13 @@ Result<FaultPlan> parsePlants(const std::vector<std::string>& plants) {
 Result<CompareOutcome> compareGraph(Context& context, GraphSource& source, const CompareSettings& settings) {
   EngineOracleOptions options;
   KERF_TRY(options.compile.faults, parsePlants(settings.plants));
+  KERF_TRY(options.compile.passes, passConfig(settings.passes));
   options.compile.backend = settings.backend;
   options.compare.tolerance = settings.tolerance;
   options.limits.timeout = settings.timeout;
   KERF_TRY(auto inputs, prepareToRun(source));
   const Candidate candidate{source.graph().module, std::move(inputs)};
+  KERF_CHECK(checkOptions(candidate.module, options.compile));
   const auto start = std::chrono::steady_clock::now();
   CompareOutcome outcome;
   KERF_TRY(outcome.report, compareIsolated(candidate, options, context.stop()));

@@ -2,6 +2,7 @@
 // the store.
 #pragma once
 
+#include "app/cli/compile_options.h"
 #include "app/cli/graph_source.h"
 #include "engine/passes/fault_plan.h"
 #include "engine/pipeline/node_divergence.h"
@@ -12,6 +13,7 @@ namespace kerf::cli {
 struct CompareSettings {
   std::string backend = "llvm";
   std::vector<std::string> plants;  ///< as given to --plant
+  PassArguments passes;
   double tolerance = 1e-3;
   bool nodes = false;
   std::chrono::milliseconds timeout{60'000};

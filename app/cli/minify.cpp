@@ -151,6 +151,7 @@ void addOracleOptions(CLI::App& command, MinifyArguments& arguments) {
   command.add_option("--tol", oracle.tolerance, "engine: tolerance of same()")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  addPassOptions(command, oracle.passes);
   command
       .add_option("--check", oracle.check,
                   "command: run with the candidate's repro.py as its last argument; exit 0 "

@@ -19,6 +19,7 @@ std::vector<std::string> judgeCommand(const OracleSettings& settings, const std:
   std::vector<std::string> command{"/proc/self/exe", "minify",   repro.string(), "--judge",
                                    "--json",         "--oracle", settings.oracle};
   for (const auto& plant : settings.plants) command.insert(command.end(), {"--plant", plant});
+  for (const auto& word : passWords(settings.passes)) command.push_back(word);
   if (settings.oracle == "engine") command.insert(command.end(), {"--tol", fmt::format("{}", settings.tolerance)});
   if (settings.oracle == "command") command.insert(command.end(), {"--check", settings.check});
   if (settings.oracle == "torch") command.insert(command.end(), {"--python", settings.python});

@@ -1,9 +1,6 @@
 #include "app/cli/model_runs.h"
 
 #include "engine/accuracy/same_two_models.h"
-#include "engine/ir/interpreter.h"
-#include "engine/ops/core/op_registry.h"
-#include "engine/pipeline/compile_fx.h"
 
 namespace kerf::cli {
 
@@ -19,20 +16,10 @@ void flatten(const Value& value, ValueList& out) {
 
 }  // namespace
 
-Result<void> checkBackend(const std::string& backend, bool allowInterpreter) {
-  if (backend == "llvm" || (allowInterpreter && backend == "interp")) return {};
-  if (backend == "cuda")
-    return fail(ErrorCode::Environment, "this kerf was built without the cuda backend; use --backend llvm");
-  return fail(ErrorCode::BadUsage, "unknown backend \"{}\"; choose {}llvm", backend,
-              allowInterpreter ? "interp or " : "");
-}
-
-Result<Value> runOn(const std::string& backend, const CastGraph& runnable, std::stop_token stop) {
+Result<Value> runOn(const std::string& backend, const PassConfig& passes, const CastGraph& runnable,
+                    std::stop_token stop) {
   KERF_TRY(const auto inputs, cloneInputs(runnable.inputs, false));
-  if (backend == "interp") return Interpreter(runnable.module, referenceOps()).run(inputs, stop);
-  CompileOptions options;
-  options.backend = backend;
-  options.keepArtifacts = false;
+  const CompileOptions options{.backend = backend, .passes = passes, .keepArtifacts = false};
   KERF_TRY(const auto compiled, compileFx(runnable.module, options, stop));
   return compiled->run(inputs, stop);
 }

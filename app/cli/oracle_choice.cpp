@@ -9,9 +9,11 @@ namespace kerf::cli {
 
 namespace {
 
-Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource&) {
+Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource& like) {
   EngineOracleOptions options;
   KERF_TRY(options.compile.faults, parsePlants(settings.plants));
+  KERF_TRY(options.compile.passes, passConfig(settings.passes));
+  KERF_CHECK(checkOptions(like.graph().module, options.compile));
   options.compare.tolerance = settings.tolerance;
   options.limits.timeout = settings.timeout;
   return std::make_unique<EngineOracle>(std::move(options));
@@ -58,6 +60,9 @@ constexpr OracleRow oracles[] = {{"engine", engineOracle}, {"command", commandOr
 Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like) {
   if (!settings.plants.empty() && settings.oracle != "engine")
     return fail(ErrorCode::BadUsage, "--plant works on Kerf's own compiled side, so only with --oracle engine");
+  if (!passWords(settings.passes).empty() && settings.oracle != "engine")
+    return fail(ErrorCode::BadUsage, "{} is about Kerf's own passes, so only with --oracle engine",
+                passWords(settings.passes).front());
   if (!settings.check.empty() && settings.oracle != "command")
     return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
   for (const auto& row : oracles) {

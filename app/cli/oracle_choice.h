@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 
+#include "app/cli/compile_options.h"
 #include "app/cli/graph_source.h"
 #include "minifier/core/minify.h"
 
@@ -12,6 +13,7 @@ namespace kerf::cli {
 struct OracleSettings {
   std::string oracle = "engine";              ///< engine, command, torch
   std::vector<std::string> plants;            ///< engine only
+  PassArguments passes;                       ///< engine only
   double tolerance = 1e-3;                    ///< engine only
   std::string check;                          ///< command only: run with the candidate's repro.py as its last argument
   std::string python = "python3";             ///< torch only

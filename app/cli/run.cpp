@@ -1,5 +1,6 @@
 // kerf run GRAPH: runs a graph on its recorded inputs; saves the outputs or checks them against recorded ones.
 #include "app/cli/commands.h"
+#include "app/cli/compile_options.h"
 #include "app/cli/expectation.h"
 #include "app/cli/given_inputs.h"
 #include "app/cli/graph_source.h"
@@ -17,6 +18,7 @@ struct RunOptions {
   std::string graph, backend = "interp", dtype, precision = "native", save, expect, inputs;
   double rtol = -1;
   std::vector<std::string> symbols;
+  PassArguments passes;
 };
 
 /// What --dtype means: the type floats are cast to and the relative error that --expect accepts.
@@ -97,7 +99,10 @@ Result<void> keepRun(Context& context, const GraphSource& source, const RunOptio
   KERF_TRY(auto* store, context.storeIfUsable());
   if (store == nullptr) return {};
   KERF_TRY(const auto graphId, storedGraphId(*store, source));
-  const Json stored{{"dtype", options.dtype}, {"precision", options.precision}, {"expect", options.expect}};
+  const Json stored{{"dtype", options.dtype},
+                    {"precision", options.precision},
+                    {"expect", options.expect},
+                    {"passes", fmt::format("{}", fmt::join(passWords(options.passes), " "))}};
   KERF_CHECK(store->addRun({0, graphId, "run", options.backend, stored.dump(), "", status, time.count()}));
   return {};
 }
@@ -165,12 +170,29 @@ Result<RunOptions> withPrecision(RunOptions options) {
   if (!options.dtype.empty())
     return fail(ErrorCode::BadUsage, "--precision {} and --dtype {} exclude each other", options.precision,
                 options.dtype);
-  if (options.precision == "fp64") options.dtype = "f64";
+  if (options.precision == "fp64") {
+    options.dtype = "f64";
+    return options;
+  }
+  if (!passWords(options.passes).empty())
+    return fail(ErrorCode::BadUsage, "--precision {} runs the graph as it is; leave {} out", options.precision,
+                passWords(options.passes).front());
   return options;
 }
 
+/// The interpreter is the reference: it runs the graph as captured unless passes were asked for.
+Result<PassConfig> runPasses(const RunOptions& options) {
+  KERF_TRY(PassConfig config, passConfig(options.passes));
+  const bool asked = !passWords(options.passes).empty();
+  if (options.backend == "interp" && !asked) config.only.emplace();
+  return config;
+}
+
 Result<Value> runAsAsked(const RunOptions& options, const CastGraph& runnable, std::stop_token stop) {
-  if (options.precision != "upcast" && options.precision != "exact") return runOn(options.backend, runnable, stop);
+  if (options.precision != "upcast" && options.precision != "exact") {
+    KERF_TRY(const auto passes, runPasses(options));
+    return runOn(options.backend, passes, runnable, stop);
+  }
   KERF_TRY(const auto inputs, cloneInputs(runnable.inputs, false));
   return options.precision == "upcast" ? runUpcast(runnable.module, inputs, {}, stop)
                                        : runWithExactSums(runnable.module, inputs, stop);
@@ -178,7 +200,7 @@ Result<Value> runAsAsked(const RunOptions& options, const CastGraph& runnable, s
 
 Result<int> runRun(Context& context, const RunOptions& given) {
   KERF_TRY(const RunOptions options, withPrecision(given));
-  KERF_CHECK(checkBackend(options.backend, true));
+  KERF_CHECK(findBackend(options.backend));
   KERF_TRY(auto source, resolveGraph(context, options.graph, options.symbols));
   KERF_TRY(const auto inputs, chosenInputs(source, options));
   const auto* choice = findChoice(options.dtype);
@@ -213,7 +235,7 @@ void addRun(CommandLine& line) {
                            "  kerf run c3/g1 --save outputs.safetensors");
   auto options = std::make_shared<RunOptions>();
   command.add_option("GRAPH", options->graph, "Path or store id")->required();
-  command.add_option("--backend", options->backend, "interp, llvm or cuda")->capture_default_str();
+  command.add_option("--backend", options->backend, "interp or llvm")->capture_default_str();
   command.add_option("--dtype", options->dtype, "Cast floats first: f64 (as PyTorch's cast_to_fp64), f32, bf16 or f16")
       ->check(CLI::IsMember({"f64", "f32", "bf16", "f16"}));
   command
@@ -234,6 +256,7 @@ void addRun(CommandLine& line) {
       ->type_name("FILE.safetensors");
   command.add_option("--rtol", options->rtol, "Accepted relative error (default 1e-5; f64 1e-12, bf16 2e-2, f16 2e-3)")
       ->check(CLI::NonNegativeNumber);
+  addPassOptions(command, options->passes);
   addSymbolOption(command, options->symbols);
   line.onRun(command, [options](Context& context) { return runRun(context, *options); });
 }
