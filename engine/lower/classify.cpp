@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/ir/interpreter.h"
+#include "engine/ir/value_meta.h"
 #include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/strides.h"
 
@@ -57,7 +58,7 @@ class Classifier {
   }
 
   void readMeta(const Node& node, ValueInfo& info) {
-    m_metas[node.id().index] = metaValue(node.meta().value);
+    m_metas[node.id().index] = valueOf(node.meta().value).value_or(Value());
     const TensorMeta* meta = node.meta().value.tensor();
     if (!meta) return;
     const auto sizes = meta->concreteSizes();
@@ -68,20 +69,6 @@ class Classifier {
     info.sizes = *sizes;
     info.strides = *strides;
     info.storageOffset = meta->storageOffset;
-  }
-
-  static Value metaValue(const ValueMeta& meta) {
-    if (const SymMeta* sym = meta.sym()) return sym->expr.hint ? Value(*sym->expr.hint) : Value();
-    if (const auto* items = meta.list()) {
-      ValueList list;
-      for (const ValueMeta& item : *items) list.push_back(metaValue(item));
-      return list;
-    }
-    const TensorMeta* tensor = meta.tensor();
-    if (!tensor) return {};
-    const auto sizes = tensor->concreteSizes();
-    const auto strides = tensor->concreteStrides();
-    return sizes && strides ? Value(metaTensor(tensor->dtype, *sizes, *strides, tensor->storageOffset)) : Value();
   }
 
   Result<void> classifyAttribute(const Node& node, ValueInfo& info) {

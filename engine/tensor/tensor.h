@@ -54,6 +54,9 @@ class Tensor {
   void setDevice(Device device) { m_device = std::move(device); }
   bool requiresGrad = false;
   bool isLeaf = false;
+  /// Which value of a trace this handle stands for (see OpTracer); -1: none. Copies of the handle keep it, views and
+  /// conversions, which are other values, do not.
+  int traced = -1;
 
   /// First element; T must be the C++ type of dtype() (float, double, Half, BFloat16, intN_t, uintN_t, bool).
   template <class T>

@@ -68,20 +68,4 @@ Hash128 CandidateHasher::hash(const Candidate& candidate) {
   return hashText(text);
 }
 
-ValueMeta metaOf(const Value& value) {
-  if (value.isTensor()) {
-    const Tensor& tensor = value.tensor();
-    TensorMeta meta{.dtype = tensor.dtype(), .storageOffset = tensor.offset(), .device = tensor.device()};
-    for (std::int64_t size : tensor.sizes()) meta.sizes.push_back(dim(size));
-    for (std::int64_t stride : tensor.strides()) meta.strides.push_back(dim(stride));
-    meta.requiresGrad = tensor.requiresGrad;
-    return {meta};
-  }
-  if (const auto* integer = value.as<std::int64_t>()) return {SymMeta{{std::to_string(*integer), *integer}}};
-  if (!value.isList()) return {};
-  std::vector<ValueMeta> items;
-  for (const Value& item : value.list()) items.push_back(metaOf(item));
-  return {std::move(items)};
-}
-
 }  // namespace kerf::inline minifier::inline core

@@ -4,6 +4,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "engine/ir/value_meta.h"
 #include "minifier/core/minify.h"
 
 namespace kerf::inline minifier::inline core {
@@ -26,8 +27,5 @@ class CandidateHasher {
 
 /// Nodes that the output mentions, in order, each once.
 std::vector<NodeId> returnedNodes(const Graph& graph);
-
-/// What a run-time value says of the node that makes it: sizes, strides and dtype of tensors, numbers as symbols.
-ValueMeta metaOf(const Value& value);
 
 }  // namespace kerf::inline minifier::inline core

@@ -11,6 +11,7 @@
 #include "engine/capture/pt2/schema.h"
 #include "engine/capture/pt2/signature_writer.h"
 #include "engine/capture/pt2/stock_ops.h"
+#include "engine/ir/value_meta.h"
 #include "engine/support/hash.h"
 #include "engine/tensor/mapped_file.h"
 
@@ -29,16 +30,6 @@ const std::map<std::string, std::string>& defaultFields() {
       {"verifiers", "[\"TRAINING\"]"},
       {"guards_code", "[]"}};
   return fields;
-}
-
-TensorMeta metaOfTensor(const Tensor& tensor) {
-  TensorMeta meta;
-  meta.dtype = tensor.dtype();
-  for (const std::int64_t size : tensor.sizes()) meta.sizes.push_back(dim(size));
-  for (const std::int64_t stride : tensor.strides()) meta.strides.push_back(dim(stride));
-  meta.storageOffset = tensor.offset();
-  meta.device = tensor.device();
-  return meta;
 }
 
 /// A call whose value is used and not described.
@@ -103,7 +94,7 @@ class ProgramWriter {
       m_lifts.emplace_back(node.name(), attribute->tensor);
     }
     for (std::size_t i = 0; i < m_lifted.size(); ++i)
-      m_graph.module.graph.setValueMeta(m_lifted[i], {metaOfTensor(m_lifts[i].second)});
+      m_graph.module.graph.setValueMeta(m_lifted[i], {metaOf(m_lifts[i].second)});
     return {};
   }
 
@@ -195,7 +186,7 @@ class ProgramWriter {
       }
       Pt2Payload payload;
       payload.name = name;
-      payload.meta = metaOfTensor(tensor);
+      payload.meta = metaOf(tensor);
       KERF_TRY(const std::string entry, configEntry(path, payload));
       entries.push_back(jsonString(name) + ": " + entry);
     }

@@ -3,58 +3,12 @@
 #include <unordered_map>
 
 #include "engine/ir/interpreter.h"
+#include "engine/ir/value_meta.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/symbolic_results.h"
 
 namespace kerf::inline ops {
 namespace {
-
-/// A known meta as an argument value; none where a dimension has no number.
-std::optional<Value> valueOf(const ValueMeta& meta) {
-  if (const TensorMeta* tensor = meta.tensor()) {
-    auto sizes = tensor->concreteSizes();
-    auto strides = tensor->concreteStrides();
-    if (!sizes || !strides) return {};
-    if (strides->size() != sizes->size()) strides = contiguousStrides(*sizes);  // annotated without strides
-    Tensor result = metaTensor(tensor->dtype, std::move(*sizes), std::move(*strides), tensor->storageOffset);
-    result.setDevice(tensor->device);
-    return Value(std::move(result));
-  }
-  if (const SymMeta* sym = meta.sym()) return sym->expr.hint ? std::optional(Value(*sym->expr.hint)) : std::nullopt;
-  if (const auto* items = meta.list()) {
-    ValueList values;
-    for (const ValueMeta& item : *items) values.push_back(valueOf(item).value_or(Value()));
-    return Value(std::move(values));
-  }
-  return {};
-}
-
-std::vector<Dim> dimsOf(const Sizes& sizes) {
-  std::vector<Dim> result;
-  result.reserve(sizes.size());
-  for (std::int64_t size : sizes) result.push_back(dim(size));
-  return result;
-}
-
-ValueMeta metaOf(const Value& value) {
-  if (value.isTensor()) {
-    const Tensor& tensor = value.tensor();
-    TensorMeta meta;
-    meta.dtype = tensor.dtype();
-    meta.sizes = dimsOf(tensor.sizes());
-    meta.strides = dimsOf(tensor.strides());
-    meta.storageOffset = tensor.offset();
-    meta.device = tensor.device();
-    return {meta};
-  }
-  if (value.isList()) {
-    std::vector<ValueMeta> items;
-    for (const Value& item : value.list()) items.push_back(metaOf(item));
-    return {items};
-  }
-  if (const auto* number = value.as<std::int64_t>()) return {SymMeta{{std::to_string(*number), *number}}};
-  return {};
-}
 
 /// Shapes of nested graphs, by running them on tensors without data.
 class NestedShapes : public SubgraphCaller {

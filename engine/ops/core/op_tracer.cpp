@@ -1,0 +1,181 @@
+#include "engine/ops/core/op_tracer.h"
+
+#include <algorithm>
+
+#include "engine/ir/value_meta.h"
+#include "engine/ops/core/composite.h"
+#include "engine/ops/python/python_level.h"
+
+namespace kerf::inline ops {
+namespace {
+
+bool holdsTensor(const Value& value) {
+  return value.isTensor() || (value.isList() && std::ranges::any_of(value.list(), holdsTensor));
+}
+
+/// "torch.ops.aten.add.Tensor"; Python's own functions stay as they are.
+std::string targetOf(const OpInfo& op) {
+  const std::string name = op.schema.qualifiedName();
+  const bool python = name.starts_with("operator.") || name.starts_with("torch.") || name.starts_with("math.");
+  return python ? name : "torch.ops." + name;
+}
+
+/// "add" of "aten::add", as AOTAutograd names nodes.
+std::string_view hintOf(const OpInfo& op) {
+  const std::string_view name = op.schema.name;
+  return name.substr(std::min(name.size(), name.rfind(':') + 1));
+}
+
+/// Where a number is wanted and a tensor without data was given, binding had to invent the number.
+bool inventsNumbers(const BoundArguments& bound, const ValueList& args) {
+  for (std::size_t i = 0; i < std::min(args.size(), bound.values.size()); ++i)
+    if (args[i].isTensor() && !args[i].tensor().defined() && !bound.values[i].isTensor()) return true;
+  return false;
+}
+
+struct AttributeName {
+  const GraphModule& module;
+  std::string next() const {
+    for (int i = 0;; ++i)
+      if (std::string name = fmt::format("_tensor_constant{}", i); !module.attribute(name)) return name;
+  }
+};
+
+}  // namespace
+
+bool isComposite(const OpInfo& op) { return op.composite != nullptr; }
+
+Value OpTracer::tag(const Value& value, NodeId node, int item) const {
+  if (value.isTensor()) {
+    Tensor tensor = value.tensor();
+    tensor.traced = int(m_values.size());
+    m_values.push_back({node, item});
+    return tensor;
+  }
+  if (!value.isList() || item >= 0) return value;
+  ValueList items;
+  for (const Value& part : value.list()) items.push_back(tag(part, node, int(items.size())));
+  return items;
+}
+
+Result<Value> OpTracer::valueOfNode(NodeId node) {
+  const auto value = valueOf(m_module.graph.node(node).meta().value);
+  if (value) return tag(*value, node, -1);
+  return fail(ErrorCode::UnsupportedOp, "nothing is known of the value of '{}'", m_module.graph.node(node).name());
+}
+
+Result<Value> OpTracer::placeholder(std::string_view name, const Value& example) {
+  if (example.isList()) {
+    ValueList items;
+    for (const Value& item : example.list()) {
+      KERF_TRY(Value value, holdsTensor(item) ? placeholder(fmt::format("{}_{}", name, items.size()), item) : item);
+      items.push_back(std::move(value));
+    }
+    return Value(std::move(items));
+  }
+  if (!example.isTensor()) return example;
+  const NodeId node = m_module.graph.placeholder(name);
+  m_module.graph.setValueMeta(node, metaOf(example));
+  return valueOfNode(node);
+}
+
+Result<Argument> OpTracer::argumentOf(const Tensor& tensor) const {
+  Graph& graph = m_module.graph;
+  if (tensor.traced < 0) {
+    if (!tensor.defined()) return fail(ErrorCode::Internal, "a program made a tensor that no op gave");
+    const std::string name = AttributeName{m_module}.next();
+    m_module.attributes.push_back({name, TensorAttribute{tensor}});
+    const NodeId node = graph.getAttr(name);
+    graph.setValueMeta(node, {metaOf(tensor)});
+    return Argument(node);
+  }
+  Traced& traced = m_values[std::size_t(tensor.traced)];
+  if (traced.item >= 0) {
+    const NodeId item =
+        graph.callFunction("operator.getitem", {Argument(traced.node), Argument(traced.item)}, {}, "getitem");
+    graph.setValueMeta(item, {metaOf(tensor)});
+    traced = {item, -1};
+  }
+  return Argument(traced.node);
+}
+
+Result<Argument> OpTracer::argumentOf(const Value& value) const {
+  if (value.isTensor()) return argumentOf(value.tensor());
+  if (value.isList()) {
+    ArgumentList items;
+    for (const Value& item : value.list()) {
+      KERF_TRY(Argument argument, argumentOf(item));
+      items.push_back(std::move(argument));
+    }
+    return Argument::list(std::move(items));
+  }
+  return std::visit(
+      []<class T>(const T& held) -> Argument {
+        if constexpr (std::is_constructible_v<Argument, T>) return Argument(held);
+        return {};
+      },
+      value.variant());
+}
+
+Result<Value> OpTracer::record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  KERF_TRY(const Value shape, inferShapes(op.id, args, kwargs));
+  if (!holdsTensor(shape) && !has(op.traits, OpTrait::Impure)) return shape;  // a number that is known by now
+  ArgumentList arguments;
+  for (const Value& value : args) {
+    KERF_TRY(Argument argument, argumentOf(value));
+    arguments.push_back(std::move(argument));
+  }
+  KeywordArguments keywords;
+  for (const auto& [name, value] : kwargs) {
+    KERF_TRY(Argument argument, argumentOf(value));
+    keywords.emplace_back(name, std::move(argument));
+  }
+  const NodeId node = m_module.graph.callFunction(targetOf(op), std::move(arguments), std::move(keywords), hintOf(op));
+  m_module.graph.setValueMeta(node, metaOf(shape));
+  return tag(shape, node, -1);
+}
+
+Result<Value> OpTracer::decompose(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
+  if (inventsNumbers(bound, args))
+    return fail(ErrorCode::UnsupportedOp, "{}: a number of a program is a tensor's element", op.schema.qualifiedName());
+  return op.composite(bound, OpRunner(*this));
+}
+
+Result<Value> OpTracer::call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const {
+  const OpInfo* op = findOp(target);
+  if (!op) {
+    if (runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
+    return fail(ErrorCode::UnsupportedOp, "no op {} to trace", target.text);
+  }
+  if (op->id == "operator.getitem"_op && !args.empty()) {
+    if (args[0].isList()) return referenceOps().call(op->id, args, kwargs);
+    return callPythonLevel("operator.getitem", args, kwargs, *this);
+  }
+  if (op->composite && m_decomposes(*op)) return decompose(*op, args, kwargs);
+  return record(*op, args, kwargs);
+}
+
+Result<Value> OpTracer::callHigherOrder(const OpTarget& target, const ValueList&, const KeywordValues&,
+                                        const SubgraphCaller&) const {
+  return fail(ErrorCode::UnsupportedOp, "{} calls graphs and cannot be traced", target.text);
+}
+
+Result<GraphModule> traceCall(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs,
+                              const Decomposes& decomposes) {
+  KERF_TRY(BoundArguments bound, bindArguments(op, args, kwargs));
+  GraphModule module;
+  OpTracer tracer(module, decomposes);
+  for (std::size_t i = 0; i < bound.values.size(); ++i) {
+    KERF_TRY(bound.values[i], tracer.placeholder(op.schema.arguments[i].name, bound.values[i]));
+  }
+  Result<Value> result = fail(ErrorCode::UnsupportedOp, "{} is no program", op.schema.qualifiedName());
+  if (op.composite) result = op.composite(bound, OpRunner(tracer));
+  KERF_CHECK(result);
+  KERF_TRY(Argument output, tracer.argumentOf(*result));
+  module.graph.output(std::move(output));
+  KERF_CHECK(module.graph.lint());
+  return module;
+}
+
+}  // namespace kerf::inline ops
