@@ -5,6 +5,7 @@
 #include <ranges>
 #include <set>
 
+#include "engine/ir/value_meta.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/planted/planting_mark.h"
 #include "engine/passes/node_facts.h"
@@ -17,18 +18,12 @@ using Users = std::function<bool(const Node&)>;
 
 std::string plantedOp(std::string_view name) { return fmt::format("torch.ops.kerf.planted_{}", name); }
 
-/// As PyTorch lays out the result of an element-wise op.
-ValueMeta shiftedMeta(const TensorMeta& tensor) {
-  TensorMeta meta = tensor;
-  meta.storageOffset = 0;
-  const auto sizes = tensor.concreteSizes(), strides = tensor.concreteStrides();
-  if (!sizes || !strides || strides->size() != sizes->size()) return {meta};
-  const auto shape =
-      inferShapes(plantedOp("accuracy.default"), {Value(metaTensor(tensor.dtype, *sizes, *strides))}, {});
-  if (!shape) return {meta};
-  meta.strides.clear();
-  for (const std::int64_t stride : shape->tensor().strides()) meta.strides.push_back(dim(stride));
-  return {meta};
+/// Of a tensor's successor, laid out as PyTorch lays out the results of element-wise ops.
+ValueMeta shiftedMeta(const ValueMeta& meta) {
+  const auto tensor = valueOf(meta);
+  if (!tensor) return meta;
+  const auto shape = inferShapes(plantedOp("accuracy.default"), {*tensor}, {});
+  return shape ? metaOf(*shape) : meta;
 }
 
 /// Plants in one graph.
@@ -50,7 +45,7 @@ class Planter {
     const TensorMeta* tensor = meta.tensor();
     if (tensor && !isFloating(tensor->dtype)) return;
     const std::string overload = tensor ? "default" : "any";
-    addShift(fault, id, overload, tensor ? shiftedMeta(*tensor) : meta, users);
+    addShift(fault, id, overload, tensor ? shiftedMeta(meta) : meta, users);
   }
 
   /// The call that fails, crashes or hangs; it speaks of `id`.
@@ -128,8 +123,9 @@ Pass plantingPass(const FaultPlan& plan) {
 Result<void> refuse(GraphModule& module, const PassContext&) {
   for (const NodeId id : module.graph.order()) {
     const Node& node = module.graph.node(id);
-    if (!node.isCall("kerf.planted_compile_error.default"_op)) continue;
-    Error error{ErrorCode::CompileFailed, "planted compile error", {}, 0, *node.args()[0].as<std::string>(), {}};
+    if (!node.isCall("kerf.planted_compile_error.default"_op) || node.args().empty()) continue;
+    const std::string* subject = node.args()[0].as<std::string>();
+    Error error{ErrorCode::CompileFailed, "planted compile error", {}, 0, subject ? *subject : node.name(), {}};
     return fail(std::move(error));
   }
   return {};
