@@ -1,29 +1,32 @@
 #!/usr/bin/env bash
 # Builds Kerf on a fresh Debian 12 and shows it at work or tests it:
-#   packaging/bootstrap.sh demo|test|build [-- ARGUMENTS for kerf demo or ctest]
-# Installs missing packages (needs root or sudo only then). With CI=true warnings are errors.
-# `packaging/bootstrap.sh fuzz` builds the fuzz targets with clang and runs each for a minute.
+#   packaging/bootstrap.sh demo [-- ARGUMENTS for kerf demo]   build what the demo runs, and run it
+#   packaging/bootstrap.sh test [-- ARGUMENTS for ctest]       build everything, run the tests
+#   packaging/bootstrap.sh build                               build everything
+#   packaging/bootstrap.sh sanitize [-- ARGUMENTS for ctest]   the tests under AddressSanitizer and UBSan (clang)
+#   packaging/bootstrap.sh threads [-- ARGUMENTS for ctest]    the concurrent tests under ThreadSanitizer; types compared
+#   packaging/bootstrap.sh fuzz [--fresh [MINUTES]]            fuzz targets: what CI runs, or new seeds for MINUTES (10)
+#   packaging/bootstrap.sh ci [-- ARGUMENTS for ctest]         threads, sanitize, fuzz and test, one after another
+# Installs missing packages (needs root or sudo only then). With CI=true warnings are errors. resources/docs/testing.md
+# says what each takes.
 set -euo pipefail
 
-readonly packages=(
-  # tools
-  git cmake ninja-build g++ ccache mold graphviz
-  # libraries (resources/docs/architecture.md, Dependencies)
-  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev libxxhash-dev libzip-dev zlib1g-dev
-  libsqlite3-dev libsqlitecpp-dev libopenblas-dev libdnnl-dev libboost-graph-dev llvm-19-dev
-  # the window
-  qt6-base-dev libqt6opengl6-dev qt6-svg-dev qt6-charts-dev libgl1 libgl-dev fonts-dejavu-core xvfb xauth
-  # tests
-  libgtest-dev libgmock-dev libbenchmark-dev
+# resources/docs/architecture.md, Dependencies, says what each is for.
+readonly engine_packages=(
+  cmake ninja-build g++ ccache mold graphviz
+  libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev libxxhash-dev zlib1g-dev
+  libsqlite3-dev libsqlitecpp-dev libopenblas-dev liblapacke-dev libdnnl-dev llvm-19-dev
 )
-readonly fuzz_packages=(clang-19 libclang-rt-19-dev)
+readonly studio_packages=(qt6-base-dev libqt6opengl6-dev qt6-svg-dev qt6-charts-dev libgl1 libgl-dev fonts-dejavu-core)
+readonly test_packages=(git libgtest-dev libgmock-dev libbenchmark-dev xvfb xauth)
+readonly clang_packages=(clang-19 libclang-rt-19-dev)
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly root
 times=()
 
 usage() {
-  sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
   exit 2
 }
 
@@ -33,7 +36,11 @@ stage() {
   shift
   printf '\n== %s ==\n' "$name"
   "$@"
-  times+=("$(printf '%-10s %4d s' "$name" "$((SECONDS - began))")")
+  times+=("$(printf '%-20s %5d s' "$name" "$((SECONDS - began))")")
+}
+
+print_times() {
+  printf '%s\n' "" "times:" "${times[@]}"
 }
 
 is_installed() {
@@ -73,31 +80,80 @@ jobs() {
   echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
 }
 
+# build PRESET FOLDER [TARGET…] [-D…]: configures and builds.
 build() {
-  local preset=release
-  if [[ ${CI:-} == true ]]; then preset=ci; fi
-  stage configure cmake -G Ninja --preset "$preset" -DKERF_REQUIRE_STUDIO=ON
-  stage build cmake --build build --parallel "$(jobs)"
+  local preset=$1 folder=$2 options=() targets=() argument
+  shift 2
+  for argument in "$@"; do
+    if [[ $argument == -D* ]]; then options+=("$argument"); else targets+=("$argument"); fi
+  done
+  stage "$preset configure" cmake -G Ninja --preset "$preset" "${options[@]}"
+  stage "$preset build" cmake --build "$folder" --parallel "$(jobs)" ${targets[0]+--target "${targets[@]}"}
 }
 
-run_demo() {
-  build/bin/kerf demo "$@"
+release_preset() {
+  if [[ ${CI:-} == true ]]; then echo ci; else echo release; fi
 }
 
-run_tests() {
-  if [[ -z ${DISPLAY:-} && -z ${WAYLAND_DISPLAY:-} ]]; then
-    export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
+has_display() {
+  [[ -n ${DISPLAY:-} || -n ${WAYLAND_DISPLAY:-} ]]
+}
+
+# Only what the demo runs: the command line, and the window where it can be shown.
+build_demo() {
+  if has_display; then
+    build "$(release_preset)" build kerf kerf-studio -DKERF_STUDIO=ON -DKERF_REQUIRE_STUDIO=ON -DKERF_TESTS=OFF
+  else
+    build "$(release_preset)" build kerf -DKERF_STUDIO=OFF -DKERF_REQUIRE_STUDIO=OFF -DKERF_TESTS=OFF
   fi
-  (cd build && ctest --output-on-failure -j2 "$@")
 }
 
-run_fuzzers() {
-  cmake --preset fuzz
-  cmake --build build-fuzz --parallel "$(jobs)" --target run_all_fuzzers
+build_release() {
+  build "$(release_preset)" build -DKERF_STUDIO=ON -DKERF_REQUIRE_STUDIO=ON -DKERF_TESTS=ON
 }
 
-print_times() {
-  printf '%s\n' "" "times:" "${times[@]}"
+# Leaks are looked for by the fuzz targets: the tests' libraries (Qt, LLVM) keep memory on purpose.
+build_sanitized() {
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
+  build asan-ubsan build-asan-ubsan -DKERF_REQUIRE_STUDIO=ON
+}
+
+# run_tests FOLDER [ARGUMENTS for ctest]: ends with ctest's summary and what was skipped.
+run_tests() {
+  local folder=$1 status=0
+  shift
+  has_display || export QT_QPA_PLATFORM=${QT_QPA_PLATFORM:-offscreen}
+  ctest --test-dir "$folder" --output-on-failure -j2 "$@" || status=$?
+  packaging/skipped_tests.sh "$folder"
+  return $status
+}
+
+test_release() {
+  build_release
+  print_times  # ctest says its own time, and its summary is the end of the output
+  printf '\n== test ==\n'
+  run_tests build "$@"
+}
+
+test_sanitized() {
+  build_sanitized
+  stage 'asan-ubsan test' run_tests build-asan-ubsan "$@"
+}
+
+test_threads() {
+  build tsan build-tsan test_concurrent
+  stage 'tsan test' run_tests build-tsan "$@"
+}
+
+# fuzz [--fresh [MINUTES]]
+fuzz() {
+  unset ASAN_OPTIONS
+  build asan-ubsan build-asan-ubsan fuzzers -DKERF_REQUIRE_STUDIO=ON
+  case ${1:-} in
+    '') stage fuzz cmake --build build-asan-ubsan --target run_fuzzers ;;
+    --fresh) stage fuzz tests/fuzz/run_fuzzers.sh build-asan-ubsan --fresh "${2:-10}" ;;
+    *) usage ;;
+  esac
 }
 
 main() {
@@ -105,30 +161,33 @@ main() {
   shift || true
   if [[ ${1:-} == -- ]]; then shift; fi
   cd "$root"
+  local wanted=("${engine_packages[@]}")
   case $action in
-    build | demo | test)
-      stage packages install_packages "${packages[@]}"
-      build
-      ;;
-    fuzz) stage packages install_packages "${packages[@]}" "${fuzz_packages[@]}" ;;
+    demo) if has_display; then wanted+=("${studio_packages[@]}"); fi ;;
+    threads) wanted+=("${test_packages[@]}") ;;
+    build | test) wanted+=("${studio_packages[@]}" "${test_packages[@]}") ;;
+    sanitize | fuzz | ci) wanted+=("${studio_packages[@]}" "${test_packages[@]}" "${clang_packages[@]}") ;;
     *) usage ;;
   esac
+  stage packages install_packages "${wanted[@]}"
   case $action in
-    build) print_times ;;
+    build) build_release ;;
     demo)
-      stage demo run_demo "$@"
-      print_times
+      build_demo
+      stage demo build/bin/kerf demo "$@"
       ;;
-    test) # ctest says its own time, and its summary is the end of the output
-      print_times
-      printf '\n== test ==\n'
-      run_tests "$@"
-      ;;
-    fuzz)
-      stage fuzz run_fuzzers
-      print_times
+    test) test_release "$@" ;;
+    sanitize) test_sanitized "$@" ;;
+    threads) test_threads "$@" ;;
+    fuzz) fuzz "$@" ;;
+    ci)
+      test_threads "$@"
+      test_sanitized "$@"
+      fuzz
+      test_release "$@"
       ;;
   esac
+  case $action in test | ci) ;; *) print_times ;; esac
 }
 
 main "$@"

@@ -1,7 +1,6 @@
 #include "app/bench/cases.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "app/bench/import_cases.h"
@@ -184,12 +183,6 @@ const std::vector<BenchCase>& benchCases() {
     return all;
   }();
   return cases;
-}
-
-fs::path benchCorpus(const std::string& given) {
-  if (!given.empty()) return given;
-  if (const char* set = std::getenv("KERF_CORPUS")) return set;
-  return fs::path(KERF_SAMPLES_DIR).parent_path().parent_path().parent_path() / "shared" / "corpus";
 }
 
 }  // namespace kerf::bench

@@ -27,8 +27,4 @@ struct BenchCase {
 /// All cases, in the order in which they are shown.
 const std::vector<BenchCase>& benchCases();
 
-/// Folder with recorded inputs: `given` if not empty, else $KERF_CORPUS, else ../shared/corpus beside the sources.
-/// May not exist.
-std::filesystem::path benchCorpus(const std::string& given);
-
 }  // namespace kerf::bench

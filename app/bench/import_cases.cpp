@@ -16,12 +16,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/capture/archive/zip_directory.h"
-#include "engine/capture/archive/zip_writer.h"
 #include "engine/capture/common/capture.h"
 #include "engine/process/program.h"
 #include "engine/process/temporary_folder.h"
 #include "engine/tensor/mapped_file.h"
+#include "engine/tensor/zip_directory.h"
+#include "engine/tensor/zip_writer.h"
 
 namespace kerf::bench {
 namespace {

@@ -9,6 +9,7 @@
 #include "app/bench/cases.h"
 #include "app/cli/bench_tables.h"
 #include "app/cli/interrupts.h"
+#include "engine/support/recordings.h"
 
 namespace kerf::cli {
 namespace {
@@ -78,7 +79,7 @@ std::optional<double> medianBeside(const BenchCase& bench, const std::filesystem
 
 Result<Outcome> runCase(const BenchCase& bench, const Options& options, std::stop_token stop) {
   Outcome outcome{&bench, {}, {}, {}};
-  const auto input = bench.input.empty() ? std::filesystem::path() : benchCorpus(options.corpus) / bench.input;
+  const auto input = bench.input.empty() ? std::filesystem::path() : recordingsFolder(options.corpus) / bench.input;
   std::error_code ignored;
   if (!input.empty() && !std::filesystem::exists(input, ignored)) {
     outcome.skipped = fmt::format("{} is not here; set --corpus or KERF_CORPUS", input.string());
@@ -179,7 +180,9 @@ void addBench(CommandLine& line) {
                            "  kerf bench --graphs repros/ --profile\n"
                            "  kerf bench --ops --filter softmax");
   auto options = std::make_shared<Options>();
-  command.add_option("--corpus", options->corpus, "Folder with recorded inputs (default: $KERF_CORPUS)")
+  command
+      .add_option("--corpus", options->corpus,
+                  "Folder with recorded inputs (default: $KERF_CORPUS, then those of the source tree)")
       ->type_name("DIR");
   command.add_option("--filter", options->filter, "Only benchmarks whose name contains this")->type_name("TEXT");
   command.add_option("--repeats", options->repeats, "Measured runs of each benchmark")->check(CLI::Range(1, 10000));

@@ -5,6 +5,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/version.h"
+#include "engine/support/log_sinks.h"
 
 namespace kerf::cli {
 
@@ -62,7 +63,20 @@ int reportParseError(const Context& context, const CLI::App& root, const CLI::Pa
   return exitCode(ErrorCode::BadUsage);
 }
 
+/// Warnings on standard error; -v adds what was done, -vv how it went; $KERF_LOG has the last word.
+Result<void> startLog(int verbosity) {
+  const LogLevel lowest = verbosity == 0 ? LogLevel::Warning : verbosity == 1 ? LogLevel::Info : LogLevel::Debug;
+  KERF_TRY(const LogLevels levels, LogLevels::fromEnvironment(LogLevels(lowest)));
+  setLogLevels(levels);
+  logToStderr();
+  return {};
+}
+
 int runChosen(Context& context, const CommandBody& body) {
+  if (const auto started = startLog(context.verbosity); !started) {
+    reportError(context, started.error());
+    return exitCode(started.error().code);
+  }
   const auto outcome = body(context);
   if (!outcome) {
     reportError(context, outcome.error());
@@ -86,7 +100,11 @@ CLI::App& CommandLine::add(const std::string& name, const std::string& descripti
 void CommandLine::addCommonOptions(CLI::App& command) {
   command.add_flag("--json", m_context.json, "Print one JSON object (see resources/docs/cli.md)");
   command.add_option("--store", m_context.storePath, "Use this store file instead of the user's")->type_name("PATH");
-  command.add_flag("-v,--verbose", m_context.verbose, "Say more");
+  const auto sayMore = [this](std::int64_t times) {
+    m_context.verbose = true;
+    m_context.verbosity += int(times);
+  };
+  command.add_flag("-v,--verbose", sayMore, "Say more, and log what is done; -vv logs every step");
 }
 
 void CommandLine::onRun(CLI::App& command, CommandBody body) {

@@ -18,6 +18,7 @@ using namespace kerf::workbench;  // the types of requests and answers
 struct Context {
   bool json = false;
   bool verbose = false;
+  int verbosity = 0;      ///< how often -v was given
   std::string storePath;  ///< --store; empty: the user's own
 
   Workbench& bench();

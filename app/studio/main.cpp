@@ -26,7 +26,8 @@ void addOptions(QCommandLineParser& parser) {
        {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
        {"select", "Node to select.", "NODE"},
        {"theme", "light, dark or system.", "NAME"},
-       {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline, record or store.", "NAME"},
+       {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline, record, store or log.",
+        "NAME"},
        {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
        {"compare", "Compares before the screenshot is taken."},
        {"bisect", "Bisects by node or pass before the screenshot is taken.", "BY"},
@@ -129,6 +130,7 @@ int main(int argc, char** argv) {
   if (parser.isSet("version")) parser.showVersion();
   if (const auto problem = usageProblem(parser); !problem.isEmpty()) return say(badUsage, problem);
   const bool shot = parser.isSet("screenshot");
+  if (const auto problem = shot ? QString() : kerf::ui::startLog(); !problem.isEmpty()) return say(badUsage, problem);
   MainWindow window({!shot, parser.value("theme").isEmpty() && shot ? "light" : parser.value("theme")});
   window.session().setStorePath(parser.value("store"));
   if (shot) return takeScreenshot(window, parser);

@@ -3,9 +3,10 @@
 #include <vector>
 
 #include "app/workbench/exporting.h"
-#include "engine/capture/archive/zip_writer.h"
 #include "engine/process/temporary_folder.h"
+#include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
+#include "engine/tensor/zip_writer.h"
 
 namespace kerf::workbench {
 

@@ -9,7 +9,7 @@ namespace {
 Result<Value> interpret(const GraphModule& module, const OpCaller& ops, const ValueList& inputs, bool toFp64,
                         std::stop_token stop) {
   KERF_TRY(const ValueList clones, cloneInputs(inputs, toFp64));
-  const RandomScope random(runSeed());  // every run sees the same random numbers
+  const RandomScope random;  // every run sees the same random numbers
   return Interpreter(module, ops).run(clones, stop);
 }
 
@@ -53,7 +53,7 @@ Result<ComparisonReport> sameTwoModels(const GraphModule& reference, const OpCal
   KERF_TRY(const Value fp64, fp64Reference(reference, ops, inputs, options, stop, report));
   KERF_TRY(const ValueList clones, cloneInputs(inputs, false));
   const auto res = [&] {
-    const RandomScope random(runSeed());
+    const RandomScope random;
     return compiled(clones);
   }();
   if (!res) {

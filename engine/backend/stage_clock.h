@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/backend/backend.h"
+#include "engine/support/log.h"
 
 namespace kerf::inline backend {
 
@@ -16,6 +17,7 @@ class StageClock {
     const auto now = std::chrono::steady_clock::now();
     m_times.push_back({std::string(stage), now - m_start - elsewhere});
     m_start = now;
+    logAt(LogCategory::Compile, LogLevel::Debug, "{}: {:.3f} ms", stage, double(m_times.back().time.count()) / 1e6);
     if (m_stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped after {}", stage);
     return {};
   }

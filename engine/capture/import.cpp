@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/capture/import_sources.h"
+#include "engine/support/log.h"
 #include "engine/tensor/mapped_file.h"
 
 namespace kerf::inline capture {
@@ -17,12 +18,23 @@ std::unexpected<Error> failAtFile(ErrorCode code, const fs::path& path, std::str
   return fail(Error{code, std::move(message), path.string(), 0, {}, {}});
 }
 
+void logOutcome(const fs::path& path, const Result<Capture>& capture) {
+  if (!capture)
+    return logAt(LogCategory::Import, LogLevel::Info, "{} is refused: {}", path.string(), capture.error().text());
+  logAt(LogCategory::Import, LogLevel::Info, "{}: {} with {} graphs, torch '{}'", path.string(), capture->kind,
+        capture->graphs.size(), capture->torchVersion);
+  for (const std::string& note : capture->notes) logAt(LogCategory::Import, LogLevel::Debug, "{}", note);
+}
+
 Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, const ImportProgress& progress) {
   KERF_TRY(const ImportSource source, openSource(path, limits));
   const FileKind* kind = fileKindOf(source);
+  logAt(LogCategory::Import, LogLevel::Debug, "{}: {} bytes, recognised as {}", path.string(), source.text.size(),
+        kind != nullptr ? kind->name : "nothing");
   if (kind != nullptr) {
     auto capture = kind->open(source, limits, progress);
     KERF_CHECK(checkWhole(*source.mapped, path));
+    logOutcome(path, capture);
     return capture;
   }
   if (source.text.empty()) return failAtFile(ErrorCode::BadInput, path, "the file is empty");

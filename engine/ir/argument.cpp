@@ -35,6 +35,31 @@ ArgumentList mapItems(const ArgumentList& items, const std::function<Argument(No
 
 }  // namespace
 
+Argument::Argument(bool value) : m_value(value) {}
+Argument::Argument(std::int64_t value) : m_value(value) {}
+Argument::Argument(int value) : m_value(std::int64_t{value}) {}
+Argument::Argument(double value) : m_value(value) {}
+Argument::Argument(std::string value) : m_value(std::move(value)) {}
+Argument::Argument(const char* value) : m_value(std::string(value)) {}
+Argument::Argument(NodeId value) : m_value(value) {}
+Argument::Argument(SymExpr value) : m_value(std::move(value)) {}
+Argument::Argument(DType value) : m_value(value) {}
+Argument::Argument(Device value) : m_value(std::move(value)) {}
+Argument::Argument(Layout value) : m_value(value) {}
+Argument::Argument(MemoryFormat value) : m_value(value) {}
+Argument::Argument(Ellipsis value) : m_value(value) {}
+Argument::Argument(ComplexNumber value) : m_value(value) {}
+Argument::Argument(SubgraphRef value) : m_value(std::move(value)) {}
+Argument::Argument(PythonName value) : m_value(std::move(value)) {}
+Argument::Argument(ListArgument value) : m_value(std::make_shared<const ListArgument>(std::move(value))) {}
+Argument::Argument(SliceArgument value) : m_value(std::make_shared<const SliceArgument>(std::move(value))) {}
+Argument::Argument(DictArgument value) : m_value(std::make_shared<const DictArgument>(std::move(value))) {}
+Argument::Argument(const Argument&) = default;
+Argument::Argument(Argument&&) noexcept = default;
+Argument& Argument::operator=(const Argument&) = default;
+Argument& Argument::operator=(Argument&&) noexcept = default;
+Argument::~Argument() = default;
+
 bool ListArgument::operator==(const ListArgument& other) const {
   return isTuple == other.isTuple && items == other.items;
 }

@@ -74,25 +74,30 @@ class Argument {
                    std::shared_ptr<const SliceArgument>, std::shared_ptr<const DictArgument>>;
 
   Argument() = default;
-  Argument(bool value) : m_value(value) {}                      // NOLINT: boxing, like Python
-  Argument(std::int64_t value) : m_value(value) {}              // NOLINT
-  Argument(int value) : m_value(std::int64_t{value}) {}         // NOLINT
-  Argument(double value) : m_value(value) {}                    // NOLINT
-  Argument(std::string value) : m_value(std::move(value)) {}    // NOLINT
-  Argument(const char* value) : m_value(std::string(value)) {}  // NOLINT
-  Argument(NodeId value) : m_value(value) {}                    // NOLINT
-  Argument(SymExpr value) : m_value(std::move(value)) {}        // NOLINT
-  Argument(DType value) : m_value(value) {}                     // NOLINT
-  Argument(Device value) : m_value(std::move(value)) {}         // NOLINT
-  Argument(Layout value) : m_value(value) {}                    // NOLINT
-  Argument(MemoryFormat value) : m_value(value) {}              // NOLINT
-  Argument(Ellipsis value) : m_value(value) {}                  // NOLINT
-  Argument(ComplexNumber value) : m_value(value) {}             // NOLINT
-  Argument(SubgraphRef value) : m_value(std::move(value)) {}    // NOLINT
-  Argument(PythonName value) : m_value(std::move(value)) {}     // NOLINT
-  Argument(ListArgument value) : m_value(std::make_shared<const ListArgument>(std::move(value))) {}    // NOLINT
-  Argument(SliceArgument value) : m_value(std::make_shared<const SliceArgument>(std::move(value))) {}  // NOLINT
-  Argument(DictArgument value) : m_value(std::make_shared<const DictArgument>(std::move(value))) {}    // NOLINT
+  Argument(bool value);           // NOLINT: boxing, like Python
+  Argument(std::int64_t value);   // NOLINT
+  Argument(int value);            // NOLINT
+  Argument(double value);         // NOLINT
+  Argument(std::string value);    // NOLINT
+  Argument(const char* value);    // NOLINT
+  Argument(NodeId value);         // NOLINT
+  Argument(SymExpr value);        // NOLINT
+  Argument(DType value);          // NOLINT
+  Argument(Device value);         // NOLINT
+  Argument(Layout value);         // NOLINT
+  Argument(MemoryFormat value);   // NOLINT
+  Argument(Ellipsis value);       // NOLINT
+  Argument(ComplexNumber value);  // NOLINT
+  Argument(SubgraphRef value);    // NOLINT
+  Argument(PythonName value);     // NOLINT
+  Argument(ListArgument value);   // NOLINT
+  Argument(SliceArgument value);  // NOLINT
+  Argument(DictArgument value);   // NOLINT
+  Argument(const Argument&);
+  Argument(Argument&&) noexcept;
+  Argument& operator=(const Argument&);
+  Argument& operator=(Argument&&) noexcept;
+  ~Argument();
 
   static Argument list(ArgumentList items) { return ListArgument{std::move(items), false}; }
   static Argument tuple(ArgumentList items) { return ListArgument{std::move(items), true}; }

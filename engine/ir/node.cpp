@@ -54,7 +54,11 @@ std::optional<Opcode> opcodeFromName(std::string_view name) {
 }
 
 std::optional<Sizes> TensorMeta::concreteSizes() const { return concrete(sizes); }
-std::optional<Sizes> TensorMeta::concreteStrides() const { return concrete(strides); }
+std::optional<Sizes> TensorMeta::concreteStrides() const {
+  if (strides.size() == sizes.size()) return concrete(strides);
+  const auto known = concreteSizes();
+  return known ? std::optional(contiguousStrides(*known)) : std::nullopt;
+}
 
 bool Node::isUnnumberedCall(OpId op) const {
   return m_op == Opcode::CallFunction && op && canonicalOpName(m_target) == opName(op);

@@ -32,7 +32,8 @@ struct TensorMeta {
   Device device;
   bool requiresGrad = false;
   bool operator==(const TensorMeta&) const = default;
-  /// Concrete sizes/strides through hints; empty optional if a dimension has no value.
+  /// Concrete sizes/strides through hints; empty optional if a dimension has no value. A meta without strides (an
+  /// annotation that shows none) counts as contiguous.
   std::optional<Sizes> concreteSizes() const;
   std::optional<Sizes> concreteStrides() const;
 };

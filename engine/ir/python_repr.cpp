@@ -1,4 +1,5 @@
 // repr() of Python's float and str, as every printed form of a graph uses them.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/ir/argument.h"
+#include "engine/support/utf8.h"
 
 namespace kerf::inline ir {
 namespace {
@@ -43,18 +45,6 @@ std::string positional(const ShortestDecimal& decimal) {
   const auto whole = std::size_t(decimal.exponent) + 1;
   if (digits.size() <= whole) return digits + std::string(whole - digits.size(), '0') + ".0";
   return digits.substr(0, whole) + "." + digits.substr(whole);
-}
-
-/// Length of the UTF-8 sequence at the front of `text` (1 for a stray byte) and its code point.
-std::size_t decodeUtf8(std::string_view text, std::uint32_t* code) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = byte(0);
-  const std::size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  *code = lead;
-  if (length == 1 || text.size() < length) return 1;
-  *code = lead & (0xffu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) *code = *code << 6 | (byte(i) & 0x3fu);
-  return length;
 }
 
 struct CodeRange {
@@ -95,9 +85,10 @@ std::string pythonString(std::string_view text) {
   const char quote = doubleQuote ? '"' : '\'';
   std::string out(1, quote);
   while (!text.empty()) {
-    std::uint32_t code = 0;
-    const std::size_t length = decodeUtf8(text, &code);
     const char c = text.front();
+    const auto [decoded, bytes] = firstCodePoint(text, Surrogates::Allowed);
+    const std::size_t length = std::max<std::size_t>(bytes, 1);
+    const std::uint32_t code = bytes == 0 ? static_cast<unsigned char>(c) : decoded;
     if (c == '\n')
       out += "\\n";
     else if (c == '\r')

@@ -5,20 +5,10 @@
 #include <charconv>
 
 #include "engine/ir/python_expression.h"
+#include "engine/support/utf8.h"
 
 namespace kerf::inline ir {
 namespace {
-
-void appendUtf8(std::string& out, std::uint32_t code) {
-  if (code < 0x80) {
-    out += char(code);
-    return;
-  }
-  const int extra = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  constexpr std::array<std::uint32_t, 4> lead = {0, 0xc0, 0xe0, 0xf0};
-  out += char(lead[std::size_t(extra)] | code >> (6 * extra));
-  for (int i = extra - 1; i >= 0; --i) out += char(0x80u | (code >> (6 * i) & 0x3fu));
-}
 
 struct SimpleEscape {
   char letter;

@@ -1,7 +1,6 @@
 #include "engine/ir/symbol_text.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "engine/ir/python_constants.h"
@@ -80,24 +79,6 @@ bool isSymbolName(std::string_view text) {
   const std::size_t letters = text.starts_with("zuf") ? 3 : text.starts_with("zf") ? 2 : 1;
   if (text.size() <= letters || (letters == 1 && text[0] != 's' && text[0] != 'u')) return false;
   return std::ranges::all_of(text.substr(letters), isDigit);
-}
-
-bool isSymbolText(std::string_view text) {
-  bool found = false;
-  for (std::size_t i = 0; i < text.size();) {
-    if (std::isalpha(static_cast<unsigned char>(text[i])) == 0 && text[i] != '_') {
-      if (std::string_view("0123456789+-*/% ()").find(text[i]) == std::string_view::npos) return false;
-      ++i;
-      continue;
-    }
-    const auto isWord = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    std::size_t end = i;
-    while (end < text.size() && isWord(text[end])) ++end;
-    if (!isSymbolName(text.substr(i, end - i))) return false;
-    found = true;
-    i = end;
-  }
-  return found;
 }
 
 ParsedAnnotation parseAnnotation(std::string_view text) {

@@ -10,8 +10,6 @@ namespace kerf::inline ir {
 
 /// "s0", "u12", "zuf0": the name of a symbol of PyTorch's ShapeEnv.
 bool isSymbolName(std::string_view text);
-/// An arithmetic expression that mentions a symbol and nothing else but numbers.
-bool isSymbolText(std::string_view text);
 
 /// What print_readable wrote between the quotes, and which of its optional parts were there.
 struct ParsedAnnotation {

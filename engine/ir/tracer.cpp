@@ -117,6 +117,5 @@ Proxy mean(const Proxy& x, const std::vector<std::int64_t>& dims, bool keepDim) 
   return reduce(x, "mean.dim", dims, keepDim);
 }
 Proxy softmax(const Proxy& x, std::int64_t dim) { return x.tracer().aten("_softmax.default", {x, dim, false}); }
-Proxy logSoftmax(const Proxy& x, std::int64_t dim) { return x.tracer().aten("_log_softmax.default", {x, dim, false}); }
 
 }  // namespace kerf::inline ir::fx

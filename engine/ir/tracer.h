@@ -128,9 +128,8 @@ Proxy sum(const Proxy& x);
 Proxy sum(const Proxy& x, const std::vector<std::int64_t>& dims, bool keepDim = false);
 Proxy mean(const Proxy& x);
 Proxy mean(const Proxy& x, const std::vector<std::int64_t>& dims, bool keepDim = false);
-/// aten._softmax / aten._log_softmax over one dimension.
+/// aten._softmax over one dimension.
 Proxy softmax(const Proxy& x, std::int64_t dim);
-Proxy logSoftmax(const Proxy& x, std::int64_t dim);
 
 }  // namespace kerf::inline ir::fx
 

@@ -12,13 +12,6 @@ bool LoopSpace::reduces() const {
   return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
 }
 
-Sizes LoopSpace::outerSizes() const {
-  Sizes result;
-  for (const auto& v : variables)
-    if (!v.reduced) result.push_back(v.size);
-  return result;
-}
-
 Sizes LoopSpace::sizes() const {
   Sizes result;
   for (const auto& v : variables) result.push_back(v.size);

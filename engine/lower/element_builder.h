@@ -20,7 +20,6 @@ struct LoopSpace {
   bool keepsDimensions = true;
 
   bool reduces() const;
-  Sizes outerSizes() const;
   Sizes sizes() const;
 };
 Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id);

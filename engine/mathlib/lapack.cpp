@@ -4,10 +4,11 @@
 
 #include <limits>
 
-#include "engine/mathlib/lapack_symbols.h"
+#include "engine/mathlib/lapacke.h"
 #include "engine/mathlib/math_threads.h"
 
 namespace kerf::inline mathlib::lapack {
+
 bool fitsInt(std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t limit = 1 << 20;
   return rows >= 0 && columns >= 0 && rows <= limit && columns <= limit &&
@@ -17,135 +18,62 @@ bool fitsInt(std::int64_t rows, std::int64_t columns) {
 template <class T>
 int choleskyFactor(char uplo, int n, T* a) {
   applyBlasThreads();
-  int info = 0;
-  const int lda = leading(n);
-  if constexpr (isReal<T>)
-    dpotrf_(&uplo, &n, a, &lda, &info, 1);
-  else
-    zpotrf_(&uplo, &n, a, &lda, &info, 1);
-  return info;
+  return call(pick<T>(LAPACKE_dpotrf, LAPACKE_zpotrf), uplo, n, a, leading(n));
 }
 
 template <class T>
 int choleskyInvert(char uplo, int n, T* a) {
-  int info = 0;
-  const int lda = leading(n);
-  if constexpr (isReal<T>)
-    dpotri_(&uplo, &n, a, &lda, &info, 1);
-  else
-    zpotri_(&uplo, &n, a, &lda, &info, 1);
-  return info;
+  return call(pick<T>(LAPACKE_dpotri, LAPACKE_zpotri), uplo, n, a, leading(n));
 }
 
 template <class T>
 int choleskySolve(char uplo, int n, int rhs, const T* a, T* b) {
-  int info = 0;
-  const int lda = leading(n);
-  if constexpr (isReal<T>)
-    dpotrs_(&uplo, &n, &rhs, a, &lda, b, &lda, &info, 1);
-  else
-    zpotrs_(&uplo, &n, &rhs, a, &lda, b, &lda, &info, 1);
-  return info;
+  return call(pick<T>(LAPACKE_dpotrs, LAPACKE_zpotrs), uplo, n, rhs, a, leading(n), b, leading(n));
 }
 
 template <class T>
 int luFactor(int m, int n, T* a, int* pivots) {
   applyBlasThreads();
-  int info = 0;
-  const int lda = leading(m);
-  if constexpr (isReal<T>)
-    dgetrf_(&m, &n, a, &lda, pivots, &info);
-  else
-    zgetrf_(&m, &n, a, &lda, pivots, &info);
-  return info;
+  return call(pick<T>(LAPACKE_dgetrf, LAPACKE_zgetrf), m, n, a, leading(m), pivots);
 }
 
 template <class T>
 int luSolve(char trans, int n, int rhs, const T* lu, const int* pivots, T* b) {
-  int info = 0;
-  const int lda = leading(n);
-  if constexpr (isReal<T>)
-    dgetrs_(&trans, &n, &rhs, lu, &lda, pivots, b, &lda, &info, 1);
-  else
-    zgetrs_(&trans, &n, &rhs, lu, &lda, pivots, b, &lda, &info, 1);
-  return info;
+  return call(pick<T>(LAPACKE_dgetrs, LAPACKE_zgetrs), trans, n, rhs, lu, leading(n), pivots, b, leading(n));
 }
 
 template <class T>
 int luInvert(int n, T* lu, const int* pivots) {
-  int info = 0;
-  const int lda = leading(n);
-  withWork<T>([&](T* work, const int* length) {
-    if constexpr (isReal<T>)
-      dgetri_(&n, lu, &lda, pivots, work, length, &info);
-    else
-      zgetri_(&n, lu, &lda, pivots, work, length, &info);
-  });
-  return info;
+  return call(pick<T>(LAPACKE_dgetri, LAPACKE_zgetri), n, lu, leading(n), pivots);
 }
 
 template <class T>
 int ldlFactor(bool hermitian, char uplo, int n, T* a, int* pivots) {
-  int info = 0;
-  const int lda = leading(n);
-  withWork<T>([&](T* work, const int* length) {
-    if constexpr (isReal<T>)
-      dsytrf_(&uplo, &n, a, &lda, pivots, work, length, &info, 1);
-    else
-      (hermitian ? zhetrf_ : zsytrf_)(&uplo, &n, a, &lda, pivots, work, length, &info, 1);
-  });
-  return info;
+  const auto routine = pick<T>(LAPACKE_dsytrf, hermitian ? LAPACKE_zhetrf : LAPACKE_zsytrf);
+  return call(routine, uplo, n, a, leading(n), pivots);
 }
 
 template <class T>
 int ldlSolve(bool hermitian, char uplo, int n, int rhs, const T* a, const int* pivots, T* b) {
-  int info = 0;
-  const int lda = leading(n);
-  if constexpr (isReal<T>)
-    dsytrs_(&uplo, &n, &rhs, a, &lda, pivots, b, &lda, &info, 1);
-  else
-    (hermitian ? zhetrs_ : zsytrs_)(&uplo, &n, &rhs, a, &lda, pivots, b, &lda, &info, 1);
-  return info;
+  const auto routine = pick<T>(LAPACKE_dsytrs, hermitian ? LAPACKE_zhetrs : LAPACKE_zsytrs);
+  return call(routine, uplo, n, rhs, a, leading(n), pivots, b, leading(n));
 }
 
 template <class T>
 int qrFactor(int m, int n, T* a, T* tau) {
   applyBlasThreads();
-  int info = 0;
-  const int lda = leading(m);
-  withWork<T>([&](T* work, const int* length) {
-    if constexpr (isReal<T>)
-      dgeqrf_(&m, &n, a, &lda, tau, work, length, &info);
-    else
-      zgeqrf_(&m, &n, a, &lda, tau, work, length, &info);
-  });
-  return info;
+  return call(pick<T>(LAPACKE_dgeqrf, LAPACKE_zgeqrf), m, n, a, leading(m), tau);
 }
 
 template <class T>
 int qrForm(int m, int n, int k, T* a, const T* tau) {
-  int info = 0;
-  const int lda = leading(m);
-  withWork<T>([&](T* work, const int* length) {
-    if constexpr (isReal<T>)
-      dorgqr_(&m, &n, &k, a, &lda, tau, work, length, &info);
-    else
-      zungqr_(&m, &n, &k, a, &lda, tau, work, length, &info);
-  });
-  return info;
+  return call(pick<T>(LAPACKE_dorgqr, LAPACKE_zungqr), m, n, k, a, leading(m), tau);
 }
 
 template <class T>
 int qrApply(char side, char trans, int m, int n, int k, const T* a, const T* tau, T* c) {
-  int info = 0;
-  const int lda = leading(side == 'L' ? m : n), ldc = leading(m);
-  withWork<T>([&](T* work, const int* length) {
-    if constexpr (isReal<T>)
-      dormqr_(&side, &trans, &m, &n, &k, a, &lda, tau, c, &ldc, work, length, &info, 1, 1);
-    else
-      zunmqr_(&side, &trans, &m, &n, &k, a, &lda, tau, c, &ldc, work, length, &info, 1, 1);
-  });
-  return info;
+  const int lda = leading(side == 'L' ? m : n);
+  return call(pick<T>(LAPACKE_dormqr, LAPACKE_zunmqr), side, trans, m, n, k, a, lda, tau, c, leading(m));
 }
 
 template <class T>

@@ -60,12 +60,4 @@ void addColumns(double* high, double* low, const double* x, std::int64_t count) 
   perIsa<ColumnsKernel>(high, low, x, count);
 }
 
-void addProducts(ExactSum& sum, const double* x, const double* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double product = x[i] * y[i];
-    sum.low += std::fma(x[i], y[i], -product);
-    sum.add(product);
-  }
-}
-
 }  // namespace kerf::inline mathlib

@@ -23,7 +23,5 @@ struct ExactSum {
 void addRun(ExactSum& sum, const double* x, std::int64_t count);
 /// Adds x[i] to the i-th of `count` sums, given as separate arrays of high and low parts.
 void addColumns(double* high, double* low, const double* x, std::int64_t count);
-/// x · y, with the products' rounding errors carried along too.
-void addProducts(ExactSum& sum, const double* x, const double* y, std::int64_t count);
 
 }  // namespace kerf::inline mathlib

@@ -38,6 +38,13 @@ constexpr Function functions[functionCount] = {
     {"erfc", ::erfc, nullptr},   {"pow", nullptr, ::pow},     {"atan2", nullptr, ::atan2}, {"hypot", nullptr, ::hypot},
 };
 
+/// Clang passes wide vectors in memory, where libmvec does not look, unless the whole file is for that instruction set.
+#if defined(__clang__)
+constexpr bool passesVectors = false;
+#else
+constexpr bool passesVectors = true;
+#endif
+
 /// The vector forms that glibc's libmvec has for the best instruction set, found when they are first wanted; null where
 /// the library, the function or the instruction set is missing.
 struct VectorForms {
@@ -45,7 +52,8 @@ struct VectorForms {
   Isa best = isa();
 
   VectorForms() {
-    void* const library = best == Isa::Base ? nullptr : ::dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+    void* const library =
+        best == Isa::Base || !passesVectors ? nullptr : ::dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return;
     for (int i = 0; i < functionCount; ++i) {
       const std::string prefix = best == Isa::Avx512 ? "_ZGVeN8" : "_ZGVdN4";

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/passes/working_graph.h"
+#include "engine/support/log.h"
 
 namespace kerf::inline passes {
 
@@ -30,6 +31,12 @@ Result<void> lintAfter(const Pass& pass, const Graph& graph) {
   error.code = ErrorCode::Internal;
   error.message = fmt::format("pass {} broke the graph: {}", pass.name, error.message);
   return fail(std::move(error));
+}
+
+void logPass(const PassRecord& record) {
+  logAt(LogCategory::Passes, record.changed ? LogLevel::Debug : LogLevel::Trace, "{}{}: {} to {} nodes in {:.3f} ms",
+        record.name, record.path.empty() ? "" : " in " + record.path, record.nodesBefore, record.nodesAfter,
+        double(record.time.count()) / 1e6);
 }
 
 }  // namespace
@@ -109,6 +116,7 @@ class PassRun::Work {
     record.hashAfter = graph.hash();
     record.after = graph.snapshot();
     tell(&PassObserver::afterGraph, record, graph.module());
+    logPass(record);
     m_records.push_back(std::move(record));
     return {};
   }

@@ -65,7 +65,7 @@ Result<ValueList> tail(Result<Value> outputs, std::size_t count) {
 Result<ValueList> interpretTail(const GraphModule& module, const ValueList& inputs, bool fp64, std::size_t count,
                                 std::stop_token stop) {
   KERF_TRY(const ValueList clones, cloneInputs(inputs, fp64));
-  const RandomScope random(runSeed());
+  const RandomScope random;
   if (!fp64) return tail(Interpreter(module, referenceOps()).run(clones, stop), count);
   KERF_TRY(const GraphModule cast, castToFp64(module));
   return tail(Interpreter(cast, referenceOps()).run(clones, stop), count);
@@ -75,7 +75,7 @@ Result<ValueList> compiledTail(const GraphModule& module, const ValueList& input
                                std::size_t count, std::stop_token stop) {
   KERF_TRY(const auto compiled, compileFx(module, options, stop));
   KERF_TRY(const ValueList clones, cloneInputs(inputs, false));
-  const RandomScope random(runSeed());
+  const RandomScope random;
   return tail(compiled->run(clones, stop), count);
 }
 

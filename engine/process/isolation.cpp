@@ -15,11 +15,9 @@
 
 #include "engine/process/channel.h"
 #include "engine/process/guardian.h"
+#include "engine/support/log.h"
+#include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KERF_UNLIMITED_ADDRESS_SPACE 1
-#endif
 
 namespace kerf::inline process {
 namespace {
@@ -48,11 +46,8 @@ void restrictChild(const IsolationLimits& limits, std::int64_t inheritedBytes) {
   limit(RLIMIT_CORE, 0);
   if (!limits.limitResources) return;
   limit(RLIMIT_CPU, static_cast<rlim_t>(limits.timeout.count() / 1000 + 2));
-#ifdef KERF_UNLIMITED_ADDRESS_SPACE
-  (void)inheritedBytes;  // sanitizers map terabytes of shadow memory
-#else
-  limit(RLIMIT_AS, static_cast<rlim_t>(inheritedBytes + limits.memoryBytes));
-#endif
+  constexpr bool mapsTerabytes = addressSanitizer || threadSanitizer;  // of shadow memory
+  if (!mapsTerabytes) limit(RLIMIT_AS, static_cast<rlim_t>(inheritedBytes + limits.memoryBytes));
 }
 
 void detachFromTerminal() {
@@ -132,6 +127,13 @@ int endChild(const Child& child, bool force) {
   return status;
 }
 
+void logEnd(const Child& child, const IsolatedOutcome& outcome) {
+  static constexpr std::array<const char*, 4> ends{"ended", "crashed", "was out of time", "was cancelled"};
+  logAt(LogCategory::Run, LogLevel::Debug, "process {} {} after {:.1f} ms{}", child.pid,
+        ends.at(std::size_t(outcome.exit)), double(outcome.time.count()) / 1e6,
+        outcome.exit == IsolatedExit::Crashed ? " by " + outcome.signalName() : "");
+}
+
 }  // namespace
 
 std::string IsolatedOutcome::signalName() const {
@@ -155,10 +157,12 @@ Result<IsolatedFrame> runIsolated(const Body& body, const IsolationLimits& limit
                  : !answer || !gone         ? IsolatedExit::Crashed
                                             : IsolatedExit::Finished;
   if (answer) ended.frame = std::move(*answer);
-  if (outcome.exit != IsolatedExit::Crashed) return ended;
-  outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-  if (outcome.signal == SIGXCPU) outcome.exit = IsolatedExit::TimedOut;
+  if (outcome.exit == IsolatedExit::Crashed) {
+    outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    if (outcome.signal == SIGXCPU) outcome.exit = IsolatedExit::TimedOut;
+  }
+  logEnd(child, outcome);
   return ended;
 }
 

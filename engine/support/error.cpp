@@ -37,6 +37,21 @@ std::string_view errorCodeName(ErrorCode code) { return row(code).name; }
 
 int exitCode(ErrorCode code) { return row(code).exit; }
 
+Error::Error() = default;
+Error::Error(ErrorCode code, std::string message, std::string file, int line, std::string node,
+             std::vector<std::string> trail)
+    : code(code),
+      message(std::move(message)),
+      file(std::move(file)),
+      line(line),
+      node(std::move(node)),
+      trail(std::move(trail)) {}
+Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
+Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
+Error::~Error() = default;
+
 Error& Error::atFile(std::string path, int lineNumber) {
   if (file.empty()) file = std::move(path);
   if (line == 0) line = lineNumber;
@@ -60,6 +75,10 @@ std::string Error::text() const {
   out += message;
   if (!trail.empty()) out += fmt::format(" ({})", fmt::join(trail, "; "));
   return out;
+}
+
+Error formatError(ErrorCode code, fmt::string_view format, fmt::format_args arguments) {
+  return {code, fmt::vformat(format, arguments)};
 }
 
 }  // namespace kerf::inline support

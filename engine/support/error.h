@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "engine/support/fields.h"
 
 namespace kerf::inline support {
@@ -42,6 +44,16 @@ struct Error {
   std::string node;                ///< FX node name that the UI can jump to, empty if none
   std::vector<std::string> trail;  ///< outermost context last ("while importing x.py")
 
+  // Not inline: nearly every function returns a Result, and the code for these would be most of it.
+  Error();
+  Error(ErrorCode code, std::string message, std::string file = {}, int line = 0, std::string node = {},
+        std::vector<std::string> trail = {});
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error();
+
   Error& atFile(std::string path, int lineNumber = 0);
   Error& atNode(std::string name);
   Error& while_(std::string context);
@@ -50,5 +62,8 @@ struct Error {
 
   KERF_FIELDS(code, message, file, line, node, trail)
 };
+
+/// An error with the formatted message of `fail`.
+Error formatError(ErrorCode code, fmt::string_view format, fmt::format_args arguments);
 
 }  // namespace kerf::inline support

@@ -16,7 +16,7 @@ using Result = std::expected<T, Error>;
 /// `return fail(ErrorCode::BadInput, "expected {} but got {}", a, b);`
 template <class... Args>
 [[nodiscard]] std::unexpected<Error> fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
-  return std::unexpected(Error{code, fmt::format(format, std::forward<Args>(args)...), {}, 0, {}, {}});
+  return std::unexpected(formatError(code, format, fmt::make_format_args(args...)));
 }
 
 [[nodiscard]] inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }

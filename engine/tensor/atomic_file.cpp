@@ -3,53 +3,60 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 namespace kerf::inline tensor {
-namespace {
 
-std::filesystem::path temporaryFor(const std::filesystem::path& path) {
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter{0};
   std::filesystem::path temporary = path;
   temporary += fmt::format(".{}.{}.tmp", ::getpid(), counter.fetch_add(1));
-  return temporary;
+  ::unlink(temporary.c_str());  // left by a killed process that had the same id
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  AtomicFile result(path, std::move(temporary), file);
+  if (file < 0) return result.failure();
+  return result;
 }
 
-bool writeAll(int file, std::span<const std::byte> bytes) {
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : m_path(std::move(other.m_path)),
+      m_temporary(std::move(other.m_temporary)),
+      m_file(std::exchange(other.m_file, -1)) {}
+
+AtomicFile::~AtomicFile() {
+  if (m_file < 0) return;
+  ::close(m_file);
+  ::unlink(m_temporary.c_str());
+}
+
+std::unexpected<Error> AtomicFile::failure() const {
+  return fail(Error{ErrorCode::Environment, fmt::format("cannot write: {}", std::strerror(errno)), m_path.string()});
+}
+
+Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    const ssize_t written = ::write(m_file, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
+    if (written <= 0) return failure();
     bytes = bytes.subspan(std::size_t(written));
   }
-  return true;
+  return {};
 }
 
-Error failure(const std::filesystem::path& path) {
-  Error error{ErrorCode::Environment, fmt::format("cannot write: {}", std::strerror(errno)), {}, 0, {}, {}};
-  error.atFile(path.string());
-  return error;
+Result<void> AtomicFile::commit() {
+  if (::fsync(m_file) != 0 || ::rename(m_temporary.c_str(), m_path.c_str()) != 0) return failure();
+  ::close(std::exchange(m_file, -1));
+  return {};
 }
-
-}  // namespace
 
 Result<void> writeFileAtomically(const std::filesystem::path& path,
                                  std::span<const std::span<const std::byte>> pieces) {
-  const std::filesystem::path temporary = temporaryFor(path);
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file < 0) return fail(failure(path));
-  bool ok = true;
-  for (const auto& piece : pieces) ok = ok && writeAll(file, piece);
-  ok = ok && ::fsync(file) == 0;
-  const int problem = errno;
-  ok = ::close(file) == 0 && ok;
-  if (ok && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  if (!ok) errno = problem;
-  Error error = failure(path);
-  ::unlink(temporary.c_str());
-  return fail(std::move(error));
+  KERF_TRY(AtomicFile file, AtomicFile::create(path));
+  for (const auto& piece : pieces) KERF_CHECK(file.write(piece));
+  return file.commit();
 }
 
 }  // namespace kerf::inline tensor

@@ -1,4 +1,4 @@
-// writeFileAtomically: a reader sees the old file or the whole new one, never half of it.
+// AtomicFile: a reader sees the old file or the whole new one, never half of it.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,27 @@
 
 namespace kerf::inline tensor {
 
-/// Writes the pieces one after another to a temporary file beside `path`, flushes it to disk and renames it over
-/// `path`. Environment, naming the file, when anything fails; the temporary file is removed then.
+/// A file that appears whole or not at all: bytes go to a temporary file beside `path`, commit() renames it.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(const std::filesystem::path& path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  ~AtomicFile();
+
+  Result<void> write(std::span<const std::byte> bytes);
+  /// Flushes to disk and renames over the target. Without it the temporary file is removed.
+  Result<void> commit();
+
+ private:
+  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int file)
+      : m_path(std::move(path)), m_temporary(std::move(temporary)), m_file(file) {}
+  std::unexpected<Error> failure() const;
+  std::filesystem::path m_path, m_temporary;
+  int m_file;
+};
+
+/// Writes the pieces one after another. Environment, naming the file, when anything fails; `path` is untouched then.
 Result<void> writeFileAtomically(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
 
 }  // namespace kerf::inline tensor

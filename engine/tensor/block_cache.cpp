@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "engine/support/sanitizers.h"
+
 namespace kerf::inline tensor {
 namespace {
 
@@ -21,11 +23,7 @@ constexpr std::int64_t largestKept = mostKept / 2;  // of one block
 constexpr int stepsPerDoubling = 8;                 // size classes: at most an eighth of a block is unused
 constexpr std::size_t classCount = 64 * stepsPerDoubling;
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool keepsBlocks = false;  // a sanitizer sees more when memory really is given back
-#else
-constexpr bool keepsBlocks = true;
-#endif
+constexpr bool keepsBlocks = !addressSanitizer;     // it sees more when memory really is given back
 
 /// Bytes of the size class that holds `bytes`, and the class's number.
 struct SizeClass {

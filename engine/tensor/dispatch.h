@@ -117,11 +117,6 @@ template <class Body>
 Result<void> dispatchIntegral(DType dtype, Body&& body) {
   return detail::dispatchLists(dtype, body, IntegerTypes{}, BoolTypes{});
 }
-/// Floats and integers, not bool.
-template <class Body>
-Result<void> dispatchNumbers(DType dtype, Body&& body) {
-  return detail::dispatchLists(dtype, body, FloatTypes{}, IntegerTypes{});
-}
 /// Everything of dispatchAll, complex64 and complex128.
 template <class Body>
 Result<void> dispatchAllAndComplex(DType dtype, Body&& body) {

@@ -67,6 +67,19 @@ Tensor makeScalar(From value, DType dtype) {
 
 }  // namespace
 
+Tensor::Tensor() = default;
+Tensor::Tensor(const Tensor&) = default;
+Tensor::Tensor(Tensor&&) noexcept = default;
+Tensor& Tensor::operator=(const Tensor&) = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+Tensor::~Tensor() = default;
+Tensor::Tensor(StoragePtr storage, DType dtype, Sizes sizes, Sizes strides, std::int64_t offset)
+    : m_storage(std::move(storage)),
+      m_dtype(dtype),
+      m_sizes(std::move(sizes)),
+      m_strides(std::move(strides)),
+      m_offset(offset) {}
+
 Sizes contiguousStrides(const Sizes& sizes) {
   Sizes strides(sizes.size());
   std::int64_t step = 1;  // stays at the largest number for absurd sizes, which are refused or have no elements

@@ -21,13 +21,14 @@ Result<std::int64_t> checkedNumel(const Sizes& sizes);
 
 class Tensor {
  public:
-  Tensor() = default;
-  Tensor(StoragePtr storage, DType dtype, Sizes sizes, Sizes strides, std::int64_t offset = 0)
-      : m_storage(std::move(storage)),
-        m_dtype(dtype),
-        m_sizes(std::move(sizes)),
-        m_strides(std::move(strides)),
-        m_offset(offset) {}
+  // Not inline: handles are copied and dropped all over the kernels' cold parts.
+  Tensor();
+  Tensor(const Tensor&);
+  Tensor(Tensor&&) noexcept;
+  Tensor& operator=(const Tensor&);
+  Tensor& operator=(Tensor&&) noexcept;
+  ~Tensor();
+  Tensor(StoragePtr storage, DType dtype, Sizes sizes, Sizes strides, std::int64_t offset = 0);
 
   /// Zero-filled contiguous tensor with storage of its own.
   static Result<Tensor> zeros(DType dtype, const Sizes& sizes);

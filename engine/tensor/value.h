@@ -21,10 +21,15 @@ class Value {
                                MemoryFormat, Tensor, std::shared_ptr<const ValueList>>;
 
   Value() = default;
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
   template <class T>
   requires std::is_constructible_v<Variant, T> &&(!std::is_same_v<std::remove_cvref_t<T>, Value>)Value(T&& value)
       : m_value(std::forward<T>(value)) {}  // NOLINT: implicit like Python's boxing
-  Value(ValueList list) : m_value(std::make_shared<const ValueList>(std::move(list))) {}  // NOLINT
+  Value(ValueList list);                    // NOLINT
 
   bool isNone() const { return std::holds_alternative<std::monostate>(m_value); }
   bool isTensor() const { return std::holds_alternative<Tensor>(m_value); }

@@ -80,7 +80,7 @@ void RecordedValues::record() {
     if (!copied) return;
     inputs = std::move(*copied);
   }
-  const RandomScope random(runSeed());
+  const RandomScope random;
   Interpreter interpreter(m_candidate.module, referenceOps());
   interpreter.onNode = [&](const Node& node, const Value& value) {
     Result<Value> kept = writes ? compacted(value) : Result<Value>(value);

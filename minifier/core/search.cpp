@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/support/log.h"
 #include "minifier/core/verdict_cache.h"
 
 namespace kerf::inline minifier::inline core {
@@ -168,6 +169,9 @@ Result<void> Search::report(const std::string& reduction, const Proposal& propos
   progress.start = m_start;
   progress.best = m_best;
   progress.secondsLeft = secondsLeft();
+  logAt(LogCategory::Minify, accepted ? LogLevel::Info : LogLevel::Debug, "{} to {} nodes: {}{}", reduction,
+        proposal.size.nodes, accepted ? "accepted" : "refused",
+        proposal.verdict && proposal.verdict->cached ? " (known verdict)" : "");
   if (accepted) m_result.steps.push_back(progress.step);
   if (!m_context.observer) return {};
   return m_context.observer(progress, accepted ? &m_result.candidate : nullptr);

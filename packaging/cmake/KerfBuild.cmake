@@ -10,6 +10,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer")
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # std::stable_sort of GCC's own library uses what that library calls deprecated
@@ -18,9 +19,18 @@ endif()
 if(KERF_WERROR)
   add_compile_options(-Werror)
 endif()
+if(CMAKE_INTERPROCEDURAL_OPTIMIZATION)  # the linker sees all types: one name must be one type
+  add_link_options(-Wodr -Werror=odr -Werror=lto-type-mismatch)
+endif()
 if(KERF_SANITIZE)
-  add_compile_options(-fsanitize=${KERF_SANITIZE} -fno-omit-frame-pointer -g1)
+  add_compile_options(-fsanitize=${KERF_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${KERF_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)  # it would read what lies before a function, and compiled graphs have nothing there
+    add_compile_options(-fno-sanitize=function)
+  endif()
+endif()
+if(KERF_FUZZ)  # the coverage that fuzz targets watch; everywhere, because precompiled headers are shared
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 find_program(KERF_CCACHE ccache)
@@ -41,8 +51,15 @@ endif()
 set(KERF_PCH <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring> <expected> <filesystem> <functional> <map>
     <memory> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
 
-# Tests and the command line only call the engine: less optimising there makes a clean build minutes shorter.
+# Where no time is spent while running (the command line, tests, importers, the minifier, the store) less optimising makes
+# a clean build minutes shorter.
 set(KERF_QUICK $<$<CONFIG:Release>:-O1>)
+
+# Seconds for one test. Sanitized code is slow, and so is a machine that builds beside it.
+set(KERF_TEST_TIMEOUT 300)
+if(KERF_SANITIZE)
+  set(KERF_TEST_TIMEOUT 900)
+endif()
 
 function(kerf_precompile target pch)
   if(NOT TARGET ${pch})
@@ -67,13 +84,15 @@ function(kerf_vectorise)
   foreach(file ${ARGN})
     list(APPEND files ${CMAKE_SOURCE_DIR}/${file})
   endforeach()
-  set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "-O3;-fno-math-errno;-fno-trapping-math"
+  set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS
+                              "$<$<CONFIG:Release,RelWithDebInfo>:-O3>;-fno-math-errno;-fno-trapping-math"
                               SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# kerf_library(name folder [EXCEPT folder] DEPS …): every .cpp below `folder` as one static library, alias kerf::name.
+# kerf_library(name folder [EXCEPT folder] [QUICK] DEPS …): every .cpp below `folder` as one static library, alias
+# kerf::name.
 function(kerf_library name folder)
-  cmake_parse_arguments(ARG "" "EXCEPT" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK" "EXCEPT" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   if(ARG_EXCEPT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/${ARG_EXCEPT}/")
@@ -86,7 +105,12 @@ function(kerf_library name folder)
   add_library(kerf::${name} ALIAS kerf_${name})
   target_include_directories(kerf_${name} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(kerf_${name} PUBLIC ${ARG_DEPS})
-  kerf_precompile(kerf_${name} kerf_pch)
+  if(ARG_QUICK)
+    target_compile_options(kerf_${name} PRIVATE ${KERF_QUICK})
+    kerf_precompile(kerf_${name} kerf_quick_pch)
+  else()
+    kerf_precompile(kerf_${name} kerf_pch)
+  endif()
 endfunction()
 
 # kerf_test(name GLOB… DEPS …): a GoogleTest executable registered with ctest as one test per executable.
@@ -104,5 +128,5 @@ function(kerf_test name)
   target_compile_options(${name} PRIVATE ${KERF_QUICK})
   kerf_precompile(${name} kerf_test_pch <gtest/gtest.h> <gmock/gmock.h> <nlohmann/json.hpp>)
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 600 PROPERTIES TIMEOUT ${KERF_TEST_TIMEOUT})
 endfunction()

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <thread>
 
+#include "engine/support/log.h"
+
 namespace kerf::inline storage::inline migrations {
 
 namespace {
@@ -70,6 +72,7 @@ Result<void> applyMissing(Database& database, int target) {
   KERF_TRY(const auto application, pragma(database, "PRAGMA application_id"));
   KERF_TRY(const auto version, pragma(database, "PRAGMA user_version"));
   KERF_CHECK(checkVersion(database.path(), application, version));
+  logAt(LogCategory::Store, LogLevel::Info, "{}: schema {} to {}", database.path().string(), version, target);
   for (auto next = version; next < target; ++next) KERF_CHECK(database.executeScript(migrations.at(std::size_t(next))));
   return database.executeScript(fmt::format("PRAGMA user_version = {}", target));
 }

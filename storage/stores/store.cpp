@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "engine/support/log.h"
 #include "storage/database/database.h"
 #include "storage/migrations/migrations.h"
 #include "storage/stores/blobs.h"
@@ -36,6 +37,7 @@ Result<Store> Store::open(const std::filesystem::path& path) {
   KERF_CHECK(checkStoreHeader(path));
   KERF_TRY(auto database, Database::open(path));
   KERF_CHECK(migrate(database));
+  logAt(LogCategory::Store, LogLevel::Debug, "opened {}", path.string());
   return Store(std::make_unique<Impl>(Impl{std::move(database)}));
 }
 

@@ -3,11 +3,12 @@
 
 #include "app/bench/cases.h"
 #include "app/bench/ops.h"
+#include "engine/support/recordings.h"
 
 namespace {
 
 void runCase(benchmark::State& state, const kerf::bench::BenchCase& bench) {
-  const auto input = bench.input.empty() ? std::filesystem::path() : kerf::bench::benchCorpus("") / bench.input;
+  const auto input = bench.input.empty() ? std::filesystem::path() : kerf::recordingsFolder() / bench.input;
   std::error_code ignored;
   if (!input.empty() && !std::filesystem::exists(input, ignored)) {
     state.SkipWithError("the recorded input is not here; set KERF_CORPUS");

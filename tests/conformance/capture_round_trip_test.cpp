@@ -9,6 +9,7 @@
 
 #include "engine/capture/importers.h"
 #include "engine/capture/repro/writer.h"
+#include "engine/support/recordings.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {
@@ -19,15 +20,13 @@ namespace fs = std::filesystem;
 class RoundTrip : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(testing::corpusPath() / "README.md"))
-      GTEST_SKIP() << "no corpus at " << testing::corpusPath() << " (set KERF_CORPUS)";
     if (const char* path = std::getenv("KERF_ROUND_TRIP_TABLE")) m_table.open(path, std::ios::app);
   }
 
   /// Every capture below a folder of the corpus; one line of the table each.
   void check(const std::string& folder, std::size_t least) {
     const auto start = std::chrono::steady_clock::now();
-    auto captures = importAll(testing::corpusPath() / folder);
+    auto captures = importAll(recordingsFolder() / folder);
     ASSERT_TRUE(captures) << captures.error().text();
     const double opening = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     for (Capture& capture : *captures) {
@@ -39,7 +38,7 @@ class RoundTrip : public ::testing::Test {
       if (!m_table) continue;
       m_table << fmt::format(
           "{} | {} | {} graphs | {} nodes | {} exact | {:.1f} ms round trips\n",
-          fs::relative(capture.path, testing::corpusPath()).string(), capture.kind, capture.graphs.size(), nodes, exact,
+          fs::relative(capture.path, recordingsFolder()).string(), capture.kind, capture.graphs.size(), nodes, exact,
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
     }
     if (m_table) m_table << fmt::format("{}: {} captures opened in {:.1f} ms\n", folder, captures->size(), opening);

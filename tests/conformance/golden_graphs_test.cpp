@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 
 #include "engine/accuracy/same_two_models.h"
@@ -10,16 +9,10 @@
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/tensor/safetensors.h"
+#include "tests/support/recordings.h"
 
 namespace kerf {
 namespace {
-
-std::filesystem::path golden() {
-  const char* given = std::getenv("KERF_CORPUS");
-  const auto corpus =
-      given ? std::filesystem::path(given) : std::filesystem::path(KERF_SOURCE_DIR) / ".." / "shared" / "corpus";
-  return corpus / "golden";
-}
 
 void flatten(const Value& value, ValueList& into) {
   if (!value.isList()) return into.push_back(value);
@@ -49,7 +42,16 @@ bool asCloseToExact(const Tensor& actual, const Tensor& expected, const Tensor* 
          largestDifference(actual, *exact) <= 3 * largestDifference(expected, *exact);
 }
 
-class GoldenGraphs : public ::testing::TestWithParam<std::string> {
+void expectAnnotated(const Node& node, const Value& value) {
+  const TensorMeta* meta = node.meta().value.tensor();
+  if (!meta || !value.isTensor()) return;
+  EXPECT_EQ(meta->concreteSizes(), value.tensor().sizes()) << node.name();
+  EXPECT_EQ(meta->concreteStrides(), value.tensor().strides()) << node.name();
+  EXPECT_EQ(meta->dtype, value.tensor().dtype()) << node.name();
+}
+
+/// Model and graph.
+class GoldenGraphs : public ::testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   void compare(const Value& result, const SafetensorsFile& io, const std::string& prefix, double tolerance) {
     ValueList outs;
@@ -80,46 +82,40 @@ class GoldenGraphs : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(GoldenGraphs, EqualTheRecording) {
-  const auto folder = golden() / GetParam();
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no recordings at " << folder << "; set KERF_CORPUS";
-  for (const char* name : {"infer_forward", "train_forward", "train_backward"}) {
-    SCOPED_TRACE(name);
-    auto capture = importCapture(folder / "repro" / (std::string(name) + ".py"));
-    ASSERT_TRUE(capture) << capture.error().text();
-    CapturedGraph& graph = capture->graphs.at(0);
-    const auto annotated = graph.annotateShapes();
-    ASSERT_TRUE(annotated) << annotated.error().text();
-    const auto inputs = graph.loadInputs(true, nullptr);
-    ASSERT_TRUE(inputs) << inputs.error().text();
-    const auto io = readSafetensors(folder / (std::string(name) + "_io.safetensors"));
-    ASSERT_TRUE(io) << io.error().text();
+  const auto& [model, name] = GetParam();
+  const auto folder = recordingsFolder() / "golden" / model;
+  const auto recording = folder / (name + "_io.safetensors");
+  if (!std::filesystem::exists(recording)) GTEST_SKIP() << testing::leftOut(recording);
+  auto capture = importCapture(folder / "repro" / (name + ".py"));
+  ASSERT_TRUE(capture) << capture.error().text();
+  CapturedGraph& graph = capture->graphs.at(0);
+  const auto annotated = graph.annotateShapes();
+  ASSERT_TRUE(annotated) << annotated.error().text();
+  const auto inputs = graph.loadInputs(true, nullptr);
+  ASSERT_TRUE(inputs) << inputs.error().text();
+  const auto io = readSafetensors(recording);
+  ASSERT_TRUE(io) << io.error().text();
 
-    Interpreter interpreter(graph.module, referenceOps());
-    interpreter.onNode = [](const Node& node, const Value& value) {
-      const TensorMeta* meta = node.meta().value.tensor();
-      if (!meta || !value.isTensor()) return;
-      EXPECT_EQ(meta->concreteSizes(), value.tensor().sizes()) << node.name();
-      EXPECT_EQ(meta->concreteStrides(), value.tensor().strides()) << node.name();
-      EXPECT_EQ(meta->dtype, value.tensor().dtype()) << node.name();
-    };
-    const auto result = interpreter.run(*inputs);
-    ASSERT_TRUE(result) << result.error().text();
-    compare(*result, *io, "out", 1e-5);
+  Interpreter interpreter(graph.module, referenceOps());
+  interpreter.onNode = expectAnnotated;
+  const auto result = interpreter.run(*inputs);
+  ASSERT_TRUE(result) << result.error().text();
+  compare(*result, *io, "out", 1e-5);
 
-    const auto wideModule = castToFp64(graph.module);
-    ASSERT_TRUE(wideModule) << wideModule.error().text();
-    const auto wideInputs = cloneInputs(*inputs, true);
-    ASSERT_TRUE(wideInputs);
-    const auto wide = Interpreter(*wideModule, referenceOps()).run(*wideInputs);
-    ASSERT_TRUE(wide) << wide.error().text();
-    compare(*wide, *io, "out64_", 1e-12);
-  }
+  const auto wideModule = castToFp64(graph.module);
+  ASSERT_TRUE(wideModule) << wideModule.error().text();
+  const auto wideInputs = cloneInputs(*inputs, true);
+  ASSERT_TRUE(wideInputs);
+  const auto wide = Interpreter(*wideModule, referenceOps()).run(*wideInputs);
+  ASSERT_TRUE(wide) << wide.error().text();
+  compare(*wide, *io, "out64_", 1e-12);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, GoldenGraphs,
-                         ::testing::Values("mlp", "convbn", "attention", "dlrm", "bert_mini", "convnext_mini",
-                                           "gpt2_mini", "timm_test_efficientnet"),
-                         [](const auto& info) { return info.param; });
+                         ::testing::Combine(::testing::Values("mlp", "convbn", "attention", "dlrm", "bert_mini",
+                                                          "convnext_mini", "gpt2_mini", "timm_test_efficientnet"),
+                                          ::testing::Values("infer_forward", "train_forward", "train_backward")),
+                         [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace
 }  // namespace kerf

@@ -1,26 +1,20 @@
 // Recorded op calls of PyTorch against the op table.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "engine/ops/core/recorded_calls.h"
+#include "engine/support/recordings.h"
 
 namespace kerf {
 namespace {
-
-std::filesystem::path corpus() {
-  const char* given = std::getenv("KERF_CORPUS");
-  return given ? std::filesystem::path(given) : std::filesystem::path(KERF_SOURCE_DIR) / ".." / "shared" / "corpus";
-}
 
 /// Overloads that are known to be incomplete; everything else must pass fully.
 constexpr int knownIncomplete = 0;
 
 TEST(OpInfo, RecordedCallsPass) {
-  const auto folder = corpus() / "opinfo";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no recorded calls at " << folder << "; set KERF_CORPUS";
+  const auto folder = recordingsFolder() / "opinfo";
   const auto report = checkRecordedCalls(folder);
   ASSERT_TRUE(report) << report.error().text();
   std::ofstream table(std::filesystem::path(KERF_BINARY_DIR) / "opinfo.txt");

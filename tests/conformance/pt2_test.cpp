@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 
 #include "engine/capture/importers.h"
@@ -11,6 +10,7 @@
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/dtype_module.h"
+#include "engine/support/recordings.h"
 #include "engine/tensor/safetensors.h"
 
 namespace kerf {
@@ -18,10 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path golden() {
-  const char* given = std::getenv("KERF_CORPUS");
-  return (given ? fs::path(given) : fs::path(KERF_SOURCE_DIR) / ".." / "shared" / "corpus") / "golden";
-}
+fs::path golden() { return recordingsFolder() / "golden"; }
 
 std::vector<std::string> archives() {
   std::vector<std::string> found;
@@ -57,7 +54,6 @@ ValueList recorded(const SafetensorsFile& io, std::string_view prefix) {
 class Pt2Archives : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "missing") GTEST_SKIP() << "no corpus at " << golden() << ": set KERF_CORPUS";
     auto capture = importPt2(golden() / GetParam(), {}, {});
     ASSERT_TRUE(capture.has_value()) << capture.error().text();
     ASSERT_EQ(capture->graphs.size(), 1u);

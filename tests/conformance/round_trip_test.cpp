@@ -1,6 +1,5 @@
 // Import, export as repro.py, import: the content hash stays the same, for every recorded graph of every kind.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -8,16 +7,12 @@
 
 #include "engine/capture/common/capture.h"
 #include "engine/capture/pt2/writer.h"
+#include "engine/support/recordings.h"
 
 namespace kerf {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path corpus() {
-  const char* named = std::getenv("KERF_CORPUS");
-  return named != nullptr ? fs::path(named) : fs::path(KERF_SOURCE_DIR) / "../shared/corpus";
-}
 
 bool isScript(const fs::path& path) {
   const auto folder = path.parent_path().filename();
@@ -47,7 +42,6 @@ struct Kind {
 class RecordedRoundTrip : public testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
-    if (!fs::exists(corpus())) GTEST_SKIP() << "no recordings at " << corpus() << "; set KERF_CORPUS";
     folder = fs::temp_directory_path() / fmt::format("kerf_round_trip_{}_{}", GetParam().name, getpid());
     fs::remove_all(folder);
   }
@@ -55,7 +49,7 @@ class RecordedRoundTrip : public testing::TestWithParam<Kind> {
 
   std::vector<fs::path> paths() const {
     std::vector<fs::path> found;
-    for (const auto& entry : fs::recursive_directory_iterator(corpus())) {
+    for (const auto& entry : fs::recursive_directory_iterator(recordingsFolder())) {
       if (entry.is_directory() == GetParam().isFolder && GetParam().accepts(entry.path()))
         found.push_back(entry.path());
     }

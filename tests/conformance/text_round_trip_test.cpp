@@ -2,23 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "engine/ir/parser.h"
 #include "engine/ir/printer.h"
+#include "engine/support/recordings.h"
 
 namespace kerf {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path corpusFolder() {
-  if (const char* folder = std::getenv("KERF_CORPUS")) return folder;
-  return fs::path(KERF_SOURCE_DIR) / ".." / "shared" / "corpus";
-}
 
 std::string readFile(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -62,9 +57,6 @@ void expectSameText(const std::string& actual, const std::string& expected, cons
   EXPECT_TRUE(actual == expected) << where << ": " << firstDifference(actual, expected);
 }
 
-#define KERF_NEEDS_CORPUS() \
-  if (!fs::exists(corpusFolder())) GTEST_SKIP() << "no corpus at " << corpusFolder() << " (set KERF_CORPUS)"
-
 void expectGraphTextRoundTrip(const std::string& text, const std::string& where) {
   const auto graph = parseGraphText(text);
   ASSERT_TRUE(graph.has_value()) << where << ": " << graph.error().text();
@@ -98,35 +90,30 @@ std::string forwardOf(const std::string& file) {
 }
 
 TEST(TextRoundTrip, GraphTextOfTheGoldenModels) {
-  KERF_NEEDS_CORPUS();
-  const auto files = filesBelow(corpusFolder() / "golden", ".graph.txt");
+  const auto files = filesBelow(recordingsFolder() / "golden", ".graph.txt");
   EXPECT_FALSE(files.empty());
   for (const auto& file : files) expectGraphTextRoundTrip(readFile(file), file);
 }
 
 TEST(TextRoundTrip, GraphTextOfTheMinifierAnchors) {
-  KERF_NEEDS_CORPUS();
-  for (const auto& file : filesBelow(corpusFolder() / "anchors" / "fxmin", ".txt"))
+  for (const auto& file : filesBelow(recordingsFolder() / "anchors" / "fxmin", ".txt"))
     expectGraphTextRoundTrip(readFile(file), file);
 }
 
 TEST(TextRoundTrip, ReadableOfTheGoldenModels) {
-  KERF_NEEDS_CORPUS();
-  for (const auto& file : filesBelow(corpusFolder() / "golden", ".txt"))
+  for (const auto& file : filesBelow(recordingsFolder() / "golden", ".txt"))
     if (!file.string().ends_with(".graph.txt")) expectReadableRoundTrip(readFile(file), file);
 }
 
 TEST(TextRoundTrip, ReadableOfDebugFolders) {
-  KERF_NEEDS_CORPUS();
   for (const std::string name : {"fx_graph_readable.py", "fx_graph_transformed.py"})
-    for (const auto& file : filesBelow(corpusFolder(), name)) expectReadableRoundTrip(readFile(file), file);
+    for (const auto& file : filesBelow(recordingsFolder(), name)) expectReadableRoundTrip(readFile(file), file);
 }
 
 TEST(TextRoundTrip, ForwardMethodsOfRepros) {
-  KERF_NEEDS_CORPUS();
   std::size_t count = 0;
   for (const std::string part : {"/repro/", "/launcher/", "/minifier/", "fx_graph_runnable"}) {
-    for (const auto& file : filesBelow(corpusFolder(), ".py", part)) {
+    for (const auto& file : filesBelow(recordingsFolder(), ".py", part)) {
       const std::string text = forwardOf(readFile(file));
       if (text.empty()) continue;
       ++count;
@@ -158,9 +145,8 @@ std::vector<std::string> tracePayloads(const std::string& log) {
 }
 
 TEST(TextRoundTrip, ReadablesInTraceLogs) {
-  KERF_NEEDS_CORPUS();
   std::size_t count = 0;
-  for (const auto& file : filesBelow(corpusFolder(), ".log", "torch_trace"))
+  for (const auto& file : filesBelow(recordingsFolder(), ".log", "torch_trace"))
     for (const std::string& payload : tracePayloads(readFile(file))) {
       ++count;
       expectReadableRoundTrip(payload, file);
@@ -170,8 +156,7 @@ TEST(TextRoundTrip, ReadablesInTraceLogs) {
 
 /// The graph form and the readable form of one graph say the same.
 TEST(TextRoundTrip, BothFormsOfAGoldenGraphAgree) {
-  KERF_NEEDS_CORPUS();
-  for (const auto& file : filesBelow(corpusFolder() / "golden", ".graph.txt")) {
+  for (const auto& file : filesBelow(recordingsFolder() / "golden", ".graph.txt")) {
     fs::path readable = file.string().substr(0, file.string().size() - std::string(".graph.txt").size()) + ".txt";
     if (!fs::exists(readable)) continue;
     const auto module = parseReadable(readFile(readable));

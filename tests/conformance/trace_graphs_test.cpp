@@ -11,16 +11,12 @@
 #include "engine/ir/interpreter.h"
 #include "engine/ir/symbolic.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/support/recordings.h"
 
 namespace kerf {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path corpus() {
-  const char* given = std::getenv("KERF_CORPUS");
-  return given ? fs::path(given) : fs::path(KERF_SOURCE_DIR) / ".." / "shared" / "corpus";
-}
 
 bool slow() {
   const char* given = std::getenv("KERF_SLOW");
@@ -113,8 +109,8 @@ bool isDefault(const std::string& stage) { return stage == "aot_forward_graph" |
 class TraceGraphs : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(TraceGraphs, RunOnGeneratedInputs) {
-  const fs::path log = logOf(corpus() / "traces" / GetParam());
-  if (log.empty()) GTEST_SKIP() << "no trace of " << GetParam() << " in " << corpus() << " (set KERF_CORPUS)";
+  const fs::path log = logOf(recordingsFolder() / "traces" / GetParam());
+  ASSERT_FALSE(log.empty()) << "no trace of " << GetParam() << " in " << recordingsFolder();
   auto capture = importCapture(log);
   ASSERT_TRUE(capture) << capture.error().text();
   int runs = 0;
@@ -136,8 +132,8 @@ INSTANTIATE_TEST_SUITE_P(Corpus, TraceGraphs,
 class VarietyGraphs : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(VarietyGraphs, RunOnGeneratedInputs) {
-  const fs::path log = logOf(corpus() / "variety" / GetParam() / "trace");
-  if (log.empty()) GTEST_SKIP() << "no trace of " << GetParam() << " in " << corpus() << " (set KERF_CORPUS)";
+  const fs::path log = logOf(recordingsFolder() / "variety" / GetParam() / "trace");
+  ASSERT_FALSE(log.empty()) << "no trace of " << GetParam() << " in " << recordingsFolder();
   auto capture = importCapture(log);
   ASSERT_TRUE(capture) << capture.error().text();
   int runs = 0;

@@ -1,7 +1,6 @@
 // Every recorded graph: the compiled result against the recording, the interpreter, and in other dtypes.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "engine/accuracy/same.h"
@@ -11,14 +10,10 @@
 #include "engine/pipeline/compile_fx.h"
 #include "engine/pipeline/dtype_module.h"
 #include "engine/tensor/safetensors.h"
+#include "tests/support/recordings.h"
 
 namespace kerf {
 namespace {
-
-std::filesystem::path corpus() {
-  const char* path = std::getenv("KERF_CORPUS");
-  return path ? std::filesystem::path(path) : std::filesystem::path(KERF_SOURCE_DIR) / ".." / "shared" / "corpus";
-}
 
 struct Golden {
   std::string model, graph;
@@ -50,13 +45,13 @@ double largest(const Tensor& tensor) {
   return most;
 }
 
-class GoldenGraphs : public testing::TestWithParam<Golden> {
+class GoldenGraphs : public ::testing::TestWithParam<Golden> {
  protected:
   void SetUp() override {
-    const auto folder = corpus() / "golden" / GetParam().model;
-    const auto file = folder / "repro" / (GetParam().graph + ".py");
-    if (!std::filesystem::exists(file)) GTEST_SKIP() << "no corpus at " << corpus();
-    auto capture = importCapture(file);
+    const auto folder = recordingsFolder() / "golden" / GetParam().model;
+    const auto recording = folder / (GetParam().graph + "_io.safetensors");
+    if (!std::filesystem::exists(recording)) GTEST_SKIP() << testing::leftOut(recording);
+    auto capture = importCapture(folder / "repro" / (GetParam().graph + ".py"));
     ASSERT_TRUE(capture) << capture.error().text();
     m_graph = std::move(capture->graphs.at(0));
     auto inputs = m_graph.loadInputs(true, nullptr);
@@ -64,7 +59,7 @@ class GoldenGraphs : public testing::TestWithParam<Golden> {
     m_inputs = *inputs;
     auto annotated = m_graph.annotateShapes();
     ASSERT_TRUE(annotated) << annotated.error().text();
-    auto expected = readSafetensors(folder / (GetParam().graph + "_io.safetensors"));
+    auto expected = readSafetensors(recording);
     ASSERT_TRUE(expected) << expected.error().text();
     m_expected = std::move(*expected);
   }
@@ -168,7 +163,7 @@ TEST_P(GoldenGraphs, Float64EqualsTheRecording) {
 TEST_P(GoldenGraphs, BFloat16EqualsTheInterpreter) { expectSameInDtype(DType::BFloat16); }
 TEST_P(GoldenGraphs, Float16EqualsTheInterpreter) { expectSameInDtype(DType::Float16); }
 
-INSTANTIATE_TEST_SUITE_P(Corpus, GoldenGraphs, testing::ValuesIn(goldenGraphs()),
+INSTANTIATE_TEST_SUITE_P(Corpus, GoldenGraphs, ::testing::ValuesIn(goldenGraphs()),
                          [](const auto& info) { return info.param.model + "_" + info.param.graph; });
 
 }  // namespace

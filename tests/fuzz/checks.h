@@ -23,5 +23,8 @@ bool checkPt2(std::string_view bytes);
 bool checkGraphText(std::string_view text);
 /// Reads the text as scheduler IR, as a provenance map and as a drawn graph (.dot), which must round-trip as a repro.
 bool checkDebugFiles(std::string_view text);
+/// Imports the text as a repro or as pasted graphs, and compiles and runs what is small: neither side may crash, and both
+/// must return the same shapes. Whether something ran compiled.
+bool checkCompile(std::string_view text);
 
 }  // namespace kerf::fuzz

@@ -1,54 +1,70 @@
 #!/usr/bin/env bash
-# Runs fuzz targets side by side, one per core, and ends with a line for each; what a target found comes last: the
-# broken promise and the input, as text that can be turned back into the file.
-#   run_fuzzers.sh BIN_DIR SECONDS TARGET:SEEDS…    (SEEDS: a folder of tests/fuzz/seeds, with SEEDS.dict beside it)
+# Runs the fuzz targets of a build side by side, one per core, and ends with a line for each; what a target found comes
+# last: the broken promise and the input, as text that can be turned back into the file.
+#   run_fuzzers.sh BUILD                     seeds, earlier finds and a fixed number of inputs: the same ones every time
+#   run_fuzzers.sh BUILD --fresh MINUTES     other inputs each time, for so long; BUILD/fuzz keeps what widened coverage
 set -uo pipefail
 
-readonly bin=$1 seconds=$2
-shift 2
+[[ -f ${1:-}/fuzz/targets ]] || { sed -n '4,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+readonly bin=$(realpath "$1")/bin out=$(realpath "$1")/fuzz minutes=${3:-}
+[[ $# -eq 1 || (${2:-} == --fresh && $minutes =~ ^[0-9]+$) ]] || { echo "run_fuzzers: --fresh needs minutes" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly shown=12000  # characters of an input that are printed; larger ones stay in the file
+cd "$out" || exit 3
 
+cores=$(nproc)  # which OMP_NUM_THREADS would change
+readonly cores
+# What is found must depend on the input alone: one thread, and no two runs with other addresses.
+export KERF_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+same_addresses=()
+if setarch -R true 2>/dev/null; then same_addresses=(setarch -R); fi
+
+# Inputs of a fixed seed start from the seeds alone; fresh ones also from what earlier fresh runs kept.
 fuzz() {
-  local name=$1 seeds=$2
-  mkdir -p "${name}_corpus"
-  rm -f "$name".found-*
-  "$bin/$name" -seed=1 -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$name.found-" -dict="$here/$seeds.dict" "${name}_corpus" "$here/seeds/$seeds" >"$name.log" 2>&1
+  local name=$1 seeds=$2 runs=$3 how
+  rm -rf "$name".found-* "${name}_fixed"
+  if [[ -n $minutes ]]; then
+    mkdir -p "${name}_corpus"
+    how=("-seed=$RANDOM$RANDOM" "-max_total_time=$((minutes * 60))" -timeout=20 "${name}_corpus")
+  else
+    mkdir -p "${name}_fixed"
+    how=(-seed=1 "-runs=$runs" -timeout=300 "${name}_fixed")
+  fi
+  "${same_addresses[@]}" "$bin/$name" -max_len=65536 -rss_limit_mb=4096 -print_final_stats=1 \
+    -artifact_prefix="$name.found-" -dict="$here/$seeds.dict" "${how[@]}" "$here/seeds/$seeds" >"$name.log" 2>&1
   echo $? >"$name.status"
 }
 
-runs() { sed -n 's/^stat::number_of_executed_units: *//p' "$1.log"; }
+stat() { sed -n "s/^stat::$2: *//p" "$1.log"; }
 
+# Characters that act on a terminal are left out: inputs are hostile.
 explain() {
   local name=$1 input text
   printf '\n== %s ==\n' "$name"
-  grep -vE '^#[0-9]+\s' "$name.log" | tail -n 60 | cut -c1-1000
+  grep -avE '^#[0-9]+\s' "$name.log" | tail -n 60 | cut -c1-1000 | tr -d '\000-\010\013-\037\177'
   for input in "$name".found-*; do
     [[ -f $input ]] || continue
-    printf '%s, %d bytes; base64 -d | gunzip gives it back:\n' "$PWD/$input" "$(stat -c %s "$input")"
-    text=$(gzip -9c "$input" | base64 -w 0)
+    printf '%s, %d bytes; base64 -d | gunzip gives it back:\n' "$PWD/$input" "$(wc -c <"$input")"
+    text=$(gzip -9nc "$input" | base64 -w 0)
     echo "${text:0:shown}"
     ((${#text} <= shown)) || echo "(cut)"
   done
-  grep -m 1 -vE '^(#|INFO|Dictionary|Seed|Loading|Loaded|WARNING|MS:|stat::|[[:space:]])' "$name.log" | cut -c1-400
 }
 
-# One after the other takes minutes on one core; as many as there are cores at a time.
-for target in "$@"; do
-  while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
-  rm -f "${target%%:*}.status"
-  fuzz "${target%%:*}" "${target#*:}" &
-done
+while read -r name seeds runs; do
+  while (($(jobs -rp | wc -l) >= cores)); do wait -n; done
+  rm -f "$name.status"
+  fuzz "$name" "$seeds" "$runs" &
+done <targets
 wait
 
 failed=()
-for target in "$@"; do
-  name=${target%%:*}
+while read -r name _; do
   status=$(cat "$name.status" 2>/dev/null || echo "no result")
   [[ $status == 0 ]] || failed+=("$name")
-  printf '%-20s %10s runs  %s\n' "$name" "$(runs "$name")" "$([[ $status == 0 ]] && echo 'nothing found' || echo "FAILED ($status)")"
-done
+  printf '%-18s %8s inputs %6s a second  %s\n' "$name" "$(stat "$name" number_of_executed_units)" \
+    "$(stat "$name" average_exec_per_sec)" "$([[ $status == 0 ]] && echo 'nothing found' || echo "FAILED ($status)")"
+done <targets
 for name in ${failed[@]+"${failed[@]}"}; do explain "$name"; done
 [[ ${#failed[@]} -eq 0 ]]

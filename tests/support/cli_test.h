@@ -34,7 +34,7 @@ class CliTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder); }
 
   /// Runs kerf with this test's store; `status`, `output` and `errors` of the result.
-  ProgramResult run(std::vector<std::string> arguments, std::chrono::seconds timeout = std::chrono::seconds(120)) {
+  ProgramResult run(std::vector<std::string> arguments, std::chrono::seconds timeout = std::chrono::seconds(800)) {
     setenv("KERF_STORE", store().c_str(), 1);
     setenv("TMPDIR", folder.c_str(), 1);
     arguments.insert(arguments.begin(), kerf.string());
@@ -92,15 +92,20 @@ class RunningKerf {
   pid_t m_pid = 0;
 };
 
+/// Whether the condition came true; a machine that does other work may take minutes.
+template <typename Condition>
+bool waitUntil(const Condition& condition) {
+  constexpr int longest = 12'000;
+  for (int i = 0; i < longest; ++i) {
+    if (condition()) return true;
+    usleep(20'000);
+  }
+  return false;
+}
+
 inline std::string textOf(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// Recordings of PyTorch, if this checkout has them.
-inline fs::path corpus() {
-  const char* named = std::getenv("KERF_CORPUS");
-  return named != nullptr ? fs::path(named) : fs::path(KERF_SOURCE_DIR) / "../shared/corpus";
 }
 
 }  // namespace kerf::cli

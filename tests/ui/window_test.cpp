@@ -12,6 +12,7 @@
 #include <QProcess>
 #include <QTreeView>
 
+#include "tests/support/cpu_time.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/captures_panel.h"
@@ -147,7 +148,7 @@ TEST_F(Window, ComparesInAChildProcessAndColoursTheGraph) {
   openSample();
   m_window->accuracyPanel().plant().setPlant("relu=accuracy");
   m_window->actions()["compare"]->trigger();
-  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }, 60'000));
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   const auto accuracy = session().accuracy();
   ASSERT_TRUE(accuracy);
   ASSERT_TRUE(accuracy->error.isEmpty()) << qPrintable(accuracy->error);
@@ -164,7 +165,7 @@ TEST_F(Window, SurvivesACrashInTheComparedGraph) {
   openSample();
   m_window->accuracyPanel().plant().setPlant("relu=crash");
   m_window->actions()["compare"]->trigger();
-  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }, 60'000));
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   const auto accuracy = session().accuracy();
   ASSERT_TRUE(accuracy);
   EXPECT_THAT(accuracy->failure, testing::HasSubstr("SIGSEGV"));
@@ -174,7 +175,7 @@ TEST_F(Window, MinifiesLiveAndLetsStepsBeBrowsed) {
   openSample();
   m_window->minifyPanel().plant().setPlant("relu=accuracy");
   m_window->actions()["minify"]->trigger();
-  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }, 120'000));
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   const auto minified = session().minified();
   ASSERT_TRUE(minified);
   ASSERT_EQ(minified->state, MinifyDoc::State::Done) << qPrintable(minified->error);
@@ -192,9 +193,9 @@ TEST_F(Window, CancelsAMinificationThatHangs) {
   m_window->minifyPanel().plant().setPlant("relu=hang");
   m_window->actions()["minify"]->trigger();
   QTest::qWait(300);
-  EXPECT_FALSE(m_window->idle());
+  EXPECT_FALSE(m_window->idle());  // it hangs until it is cancelled
   m_window->actions()["cancel"]->trigger();
-  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }, 20'000));
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   EXPECT_EQ(session().minified()->state, MinifyDoc::State::Cancelled);
 }
 
@@ -207,26 +208,27 @@ TEST_F(Window, ExportsTheCapture) {
   EXPECT_TRUE(QFileInfo(folder.path() + "/storages").isDir());
 }
 
-/// Longest time for which the event loop did not come round.
+/// Most CPU time that the event loop took to come round: on a machine that does other work too, clocks say nothing.
 class Heartbeat {
  public:
   Heartbeat() {
     m_timer.setTimerType(Qt::PreciseTimer);
     QObject::connect(&m_timer, &QTimer::timeout, [this] {
-      if (m_clock.isValid()) m_longest = std::max(m_longest, m_clock.elapsed());
-      m_clock.start();
+      const double now = testing::threadSeconds();
+      m_longest = std::max(m_longest, now - m_last);
+      m_last = now;
     });
     m_timer.start(1);
   }
-  qint64 longest() const { return m_longest; }
+  double longest() const { return m_longest; }
 
  private:
   QTimer m_timer;
-  QElapsedTimer m_clock;
-  qint64 m_longest = 0;
+  double m_last = testing::threadSeconds();
+  double m_longest = 0;
 };
 
-constexpr qint64 mostGapMs = 250;  // the goal is 50 on an idle machine; test machines are shared
+constexpr double mostGap = 0.25 * testing::slowdown;  // seconds; the goal is 0.05
 
 TEST_F(Window, NeverHoldsUpTheUserInterface) {
   Heartbeat heart;
@@ -235,8 +237,8 @@ TEST_F(Window, NeverHoldsUpTheUserInterface) {
     session().selectNode(node);
     QTest::qWait(5);
   }
-  std::printf("longest gap of the event loop, sample: %lld ms\n", static_cast<long long>(heart.longest()));
-  EXPECT_LT(heart.longest(), mostGapMs);
+  std::printf("longest gap of the event loop, sample: %.0f ms\n", heart.longest() * 1e3);
+  EXPECT_LT(heart.longest(), mostGap);
 }
 
 TEST_F(Window, StaysResponsiveWithTwentyThousandNodes) {
@@ -244,15 +246,15 @@ TEST_F(Window, StaysResponsiveWithTwentyThousandNodes) {
   const auto path = test::writeLarge(folder, 20'000);
   Heartbeat heart;
   m_window->open({path});
-  ASSERT_TRUE(test::waitFor([&] { return m_window->pane().view().scene() != nullptr; }, 60'000));
+  ASSERT_TRUE(test::waitFor([&] { return m_window->pane().view().scene() != nullptr; }));
   ASSERT_EQ(session().graph()->nodes.size(), 20'002u);
   EXPECT_EQ(m_window->pane().view().scene()->engine.toStdString(), "layered");
   session().selectNode(QString("n10000"));
   QTest::qWait(50);
   m_window->actions()["fit"]->trigger();
   QTest::qWait(50);
-  std::printf("longest gap of the event loop, 20,000 nodes: %lld ms\n", static_cast<long long>(heart.longest()));
-  EXPECT_LT(heart.longest(), mostGapMs);
+  std::printf("longest gap of the event loop, 20,000 nodes: %.0f ms\n", heart.longest() * 1e3);
+  EXPECT_LT(heart.longest(), mostGap);
 }
 
 TEST_F(Window, SwitchesThemes) {

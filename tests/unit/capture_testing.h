@@ -68,9 +68,4 @@ class TemporaryFolder {
   std::filesystem::path m_path;
 };
 
-inline std::filesystem::path corpusPath() {
-  if (const char* given = std::getenv("KERF_CORPUS")) return given;
-  return std::filesystem::path(KERF_SOURCE_DIR) / ".." / "shared" / "corpus";
-}
-
 }  // namespace kerf::testing

@@ -126,10 +126,10 @@ TEST(TorchZip, NeverInflatesABomb) {
   const std::int64_t before = liveStorageBytes();
   const auto wrongSize = readTorchStorage(folder.path() / "bomb", 16);
   ASSERT_FALSE(wrongSize);
-  EXPECT_EQ(wrongSize.error().message, "the storage file holds 4000000000 bytes, the capture says 16");
-  const auto tooDense = readTorchStorage(folder.path() / "bomb", -1);
-  ASSERT_FALSE(tooDense);
-  EXPECT_EQ(tooDense.error().message, "the zip entry says 4000000000 bytes packed into 9");
+  EXPECT_EQ(wrongSize.error().message, "'archive/data/0' claims 4000000000 bytes packed into 9");
+  const auto anySize = readTorchStorage(folder.path() / "bomb", -1);
+  ASSERT_FALSE(anySize);
+  EXPECT_EQ(anySize.error().message, wrongSize.error().message);
   EXPECT_EQ(liveStorageBytes(), before);
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/support/recordings.h"
 #include "tests/unit/capture_trace_testing.h"
 
 namespace kerf {
@@ -16,7 +17,7 @@ std::vector<fs::path> corpusLogs() {
   std::vector<fs::path> logs;
   for (const char* part : {"traces", "variety"}) {
     std::error_code problem;
-    for (const auto& entry : fs::recursive_directory_iterator(testing::corpusPath() / part, problem))
+    for (const auto& entry : fs::recursive_directory_iterator(recordingsFolder() / part, problem))
       if (entry.path().filename().string().find("torch_trace") != std::string::npos &&
           entry.path().extension() == ".log")
         logs.push_back(entry.path());
@@ -69,9 +70,7 @@ std::string plainId(const json& header) {
 
 class TorchTraceCorpus : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (corpusLogs().empty()) GTEST_SKIP() << "no recorded logs at " << testing::corpusPath() << "; set KERF_CORPUS";
-  }
+  void SetUp() override { ASSERT_GE(corpusLogs().size(), 16u) << "no recorded logs in " << recordingsFolder(); }
 };
 
 TEST_F(TorchTraceCorpus, RecordsAreThoseOfAPlainReading) {
@@ -124,7 +123,7 @@ TEST_F(TorchTraceCorpus, EveryGraphParses) {
 }
 
 TEST_F(TorchTraceCorpus, NodesKeepTheirUsersLines) {
-  const auto path = testing::corpusPath() / "traces" / "bert_base";
+  const auto path = recordingsFolder() / "traces" / "bert_base";
   auto capture = importTorchTrace(path, {}, {});
   ASSERT_TRUE(capture) << capture.error().text();
   for (CapturedGraph& graph : capture->graphs) {
@@ -195,7 +194,7 @@ TEST_F(TorchTraceCorpus, FusionGroupsAreThoseOfTheProvenanceRecords) {
 }
 
 TEST_F(TorchTraceCorpus, KnowsTheCompilationsOfCompiledAutograd) {
-  const auto capture = importTorchTrace(testing::corpusPath() / "variety" / "compiled_autograd" / "trace", {}, {});
+  const auto capture = importTorchTrace(recordingsFolder() / "variety" / "compiled_autograd" / "trace", {}, {});
   ASSERT_TRUE(capture) << capture.error().text();
   const auto& compiles = capture->details->compiles;
   ASSERT_EQ(compiles.size(), 3u);

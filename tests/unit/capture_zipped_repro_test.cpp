@@ -1,5 +1,5 @@
 // A repro and its storages in one zip opens as the folder does; archives that lie are refused.
-#include "engine/capture/archive/zip_writer.h"
+#include "engine/tensor/zip_writer.h"
 #include "engine/capture/importers.h"
 #include "engine/tensor/torch_zip.h"
 #include "tests/unit/capture_testing.h"

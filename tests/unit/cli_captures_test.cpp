@@ -1,6 +1,7 @@
 // Captures of any kind from the command line: import, ls, show, '#', --sym, --follow.
 #include <algorithm>
 
+#include "engine/support/recordings.h"
 #include "tests/support/cli_test.h"
 #include "tests/support/trace_fixture.h"
 
@@ -233,8 +234,7 @@ TEST_F(CaptureTest, ALargeFileStaysWhereItIsAndMustNotChange) {
 }
 
 TEST_F(CaptureTest, AStoredFolderKeepsItsStorages) {
-  const auto source = corpus() / "variety/dynamic_mlp/dynamo";
-  if (!fs::exists(source)) GTEST_SKIP() << "no recordings at " << corpus() << "; set KERF_CORPUS";
+  const auto source = recordingsFolder() / "variety/dynamic_mlp/dynamo";
   fs::copy(source, folder / "dynamo", fs::copy_options::recursive);
   ASSERT_EQ(run({"run", (folder / "dynamo").string(), "--save", (folder / "a.safetensors").string()}).errors, "");
   ASSERT_EQ(run({"import", (folder / "dynamo").string()}).status, 0);
@@ -256,13 +256,16 @@ TEST_F(CaptureTest, ALogInsideAFolderIsImportedOnce) {
 TEST_F(CaptureTest, AnInterruptedImportLeavesNothing) {
   const auto file = log("large.log");
   std::string text = traceFixture;
-  for (int i = 0; i < 12; ++i) text += text;
+  for (int i = 0; i < 13; ++i) text += text;
   write("large.log", text);
   setenv("KERF_STORE", store().c_str(), 1);
+  setenv("KERF_LOG", "import=debug", 1);
   RunningKerf importing(kerf, {"import", file.string(), "--parse"}, folder / "output");
-  usleep(60'000);
+  unsetenv("KERF_LOG");
+  const bool began = waitUntil([&] { return textOf(folder / "output.err").contains("recognised as"); });
   importing.signal(SIGINT);
   const int status = importing.wait();
+  EXPECT_TRUE(began);
   const auto captures = runJson({"ls", "captures"})["captures"];
   if (status == 0) GTEST_SKIP() << "the import was faster than the signal";
   EXPECT_EQ(status, 3);

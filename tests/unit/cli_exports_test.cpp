@@ -1,4 +1,5 @@
 // `kerf export` in all formats, and `kerf diff`.
+#include "engine/support/recordings.h"
 #include "engine/tensor/safetensors.h"
 #include "tests/support/cli_test.h"
 #include "tests/support/trace_fixture.h"
@@ -157,8 +158,7 @@ TEST_F(ExportTest, DiffStandsSideBySide) {
 }
 
 TEST_F(ExportTest, RunsEveryExportedProgramAgainstItsRecording) {
-  if (!fs::exists(corpus() / "golden")) GTEST_SKIP() << "no recordings at " << corpus() << "; set KERF_CORPUS";
-  for (const auto& entry : fs::directory_iterator(corpus() / "golden")) {
+  for (const auto& entry : fs::directory_iterator(recordingsFolder() / "golden")) {
     const auto recording = entry.path() / "eval_io.safetensors";
     for (const char* name : {"model.pt2", "model_core_aten.pt2"}) {
       if (!fs::exists(entry.path() / name)) continue;

@@ -1,4 +1,5 @@
 // Commands that read graphs: import, ls, show, passes, diff, export, conformance, help.
+#include "engine/support/recordings.h"
 #include "tests/support/cli_test.h"
 
 namespace kerf::cli {
@@ -159,8 +160,7 @@ TEST_F(CliTest, ExportGivesTheSameGraphBack) {
 }
 
 TEST_F(CliTest, ConformanceReplaysRecordedAnswers) {
-  if (!fs::exists(corpus() / "same")) GTEST_SKIP() << "no recordings at " << corpus() << "; set KERF_CORPUS";
-  const auto report = runJson({"conformance", (corpus() / "same").string()});
+  const auto report = runJson({"conformance", (recordingsFolder() / "same").string()});
   EXPECT_GT(report["cases"], 1000);
   EXPECT_EQ(report["agreed"], report["cases"]);
 }

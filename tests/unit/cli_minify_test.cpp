@@ -1,36 +1,40 @@
 // kerf minify: result, progress, resuming, Ctrl-C and kill -9.
-#include <thread>
-
 #include "tests/support/cli_test.h"
 
 namespace kerf::cli {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 class CliMinifyTest : public CliTest {
  protected:
   std::string out() const { return (folder / "small").string(); }
-  /// A search that takes seconds: every candidate costs a tenth of one, and whatever still has a relu fails.
-  std::vector<std::string> slowSearch() {
-    return {"minify", sample, "--oracle", "command", "--check", "sleep 0.1; ! grep -q aten.relu {}",
-            "--jobs", "1",    "-o",       out()};
+  /// A search for what still has a relu, that stands still at its fourth candidate while the file "hold" is there.
+  std::vector<std::string> search() {
+    const auto check = fmt::format(
+        "cd {}; echo >> candidates; while [ -e hold ] && [ $(wc -l < candidates) -ge 4 ]; do sleep 0.05; done; "
+        "! grep -q aten.relu {{}}",
+        folder.string());
+    return {"minify", sample, "--oracle", "command", "--check", check, "--timeout", "600", "--jobs", "1", "-o", out()};
   }
-  /// Starts the slow search and waits until a few steps are in the store.
-  std::unique_ptr<RunningKerf> startSlow(std::size_t steps) {
+  /// The search when it stands still: a few steps are in the store.
+  std::unique_ptr<RunningKerf> startSearch() {
+    write("hold", "");
     setenv("KERF_STORE", store().c_str(), 1);
     setenv("TMPDIR", folder.c_str(), 1);
-    auto running = std::make_unique<RunningKerf>(kerf, slowSearch(), folder / "log");
+    auto running = std::make_unique<RunningKerf>(kerf, search(), folder / "log");
     unsetenv("TMPDIR");
-    for (int i = 0; i < 300; ++i) {
-      std::this_thread::sleep_for(100ms);
-      if (!fs::exists(store())) continue;
-      const auto rows = runJson({"ls", "reductions"})["reductions"];
-      if (!rows.empty() && rows[0]["steps"].get<std::size_t>() >= steps) return running;
-    }
-    ADD_FAILURE() << "no steps in 30 s: " << textOf(folder / "log.err");
+    EXPECT_TRUE(waitUntil([&] { return textOf(folder / "candidates").size() >= 4; })) << textOf(folder / "log.err");
     return running;
+  }
+  /// The same search again, to its end.
+  void resume() {
+    fs::remove(folder / "hold");
+    const auto second = run(search());
+    EXPECT_EQ(second.status, 0) << second.errors;
+    EXPECT_THAT(second.errors, HasSubstr("resuming m1"));
+    EXPECT_EQ(reduction()["status"], "finished");
+    EXPECT_EQ(reduction()["best_nodes"], 3);
   }
   json reduction() { return runJson({"ls", "reductions"})["reductions"][0]; }
 };
@@ -40,7 +44,7 @@ TEST_F(CliMinifyTest, CutsTheSampleDownToThreeNodes) {
   EXPECT_EQ(result["nodes"], 3);
   EXPECT_EQ(result["one_minimal"], true);
   EXPECT_EQ(result["fingerprint"], result["rechecked"]);
-  EXPECT_LT(result["elapsed_ms"], 10'000);
+  EXPECT_GT(result["elapsed_ms"], 0);
   EXPECT_EQ(run({"compare", out(), "--plant", "relu=accuracy"}).status, 1);
   EXPECT_EQ(run({"compare", out()}).status, 0);
   // what Kerf planted is no bug of PyTorch's: stock PyTorch shall run the graph, not judge it
@@ -91,32 +95,26 @@ TEST_F(CliMinifyTest, CrashesAreMinifiedToo) {
 }
 
 TEST_F(CliMinifyTest, CtrlCKeepsWhatWasAcceptedAndASecondRunResumes) {
-  const auto running = startSlow(2);
+  const auto running = startSearch();
   running->signal(SIGINT);
   EXPECT_EQ(running->wait(), 3);
   const auto stopped = reduction();
   EXPECT_EQ(stopped["status"], "cancelled");
   EXPECT_THAT(textOf(folder / "log"), HasSubstr("stopped at"));
-  const auto second = run(slowSearch());
-  EXPECT_EQ(second.status, 0) << second.errors;
-  EXPECT_THAT(second.errors, HasSubstr("resuming m1"));
-  EXPECT_EQ(reduction()["status"], "finished");
-  EXPECT_EQ(reduction()["best_nodes"], 3);
+  EXPECT_GE(stopped["steps"], 2);
+  resume();
   EXPECT_GT(reduction()["steps"], stopped["steps"]);
   EXPECT_EQ(runJson({"ls", "reductions"})["reductions"].size(), 1u);
 }
 
 TEST_F(CliMinifyTest, KillNineLosesNothingAccepted) {
-  const auto running = startSlow(2);
+  const auto running = startSearch();
   running->signal(SIGKILL);
   running->wait();
   const auto killed = reduction();
   EXPECT_GE(killed["steps"], 2);
   EXPECT_EQ(run({"show", "m1"}).status, 0);
-  const auto second = run(slowSearch());
-  EXPECT_EQ(second.status, 0) << second.errors;
-  EXPECT_THAT(second.errors, HasSubstr("resuming m1"));
-  EXPECT_EQ(reduction()["best_nodes"], 3);
+  resume();
 }
 
 }  // namespace

@@ -222,6 +222,17 @@ TEST(PythonRepr, WritesStringsAsPython) {
   EXPECT_EQ(pythonString("é\u200b"), "'é\\u200b'");
 }
 
+TEST(TensorMeta, CountsAsContiguousWithoutStrides) {
+  TensorMeta meta;
+  meta.sizes = {dim(2), dim(3)};
+  EXPECT_EQ(meta.concreteStrides(), (Sizes{3, 1}));
+  meta.strides = {dim(1), dim(2)};
+  EXPECT_EQ(meta.concreteStrides(), (Sizes{1, 2}));
+  meta.sizes[0] = {"s0", {}};
+  meta.strides.clear();
+  EXPECT_EQ(meta.concreteStrides(), std::nullopt);
+}
+
 TEST(GraphModule, HashCoversAttributesAndSubmodules) {
   GraphModule module;
   module.graph.output(module.graph.getAttr("w"));

@@ -74,7 +74,7 @@ Capture like() {
 }
 
 Verdict judged(const std::string& command) {
-  CommandOracle oracle({.command = command, .timeout = std::chrono::seconds(20)}, like(), 0);
+  CommandOracle oracle({.command = command, .timeout = std::chrono::minutes(10)}, like(), 0);
   const auto verdict = oracle.judge(mlp(2, 1), {});
   EXPECT_TRUE(verdict.has_value()) << verdict.error().text();
   return verdict.value_or(Verdict{});
@@ -102,7 +102,7 @@ TEST(CommandOracle, TheReproDoesNotStartPyTorchsMinifier) {
   const std::string check =
       "grep -q TORCH_LOGS {} && grep -q \"environ.pop('TORCHDYNAMO_REPRO_AFTER', None)\" {} && "
       "! grep -q \"REPRO_[A-Z]*'\\] =\" {} && ! grep -q config.repro {}";
-  CommandOracle oracle({.command = check, .timeout = std::chrono::seconds(20)}, from, 0);
+  CommandOracle oracle({.command = check, .timeout = std::chrono::minutes(10)}, from, 0);
   const auto verdict = oracle.judge(mlp(2, 1), {});
   ASSERT_TRUE(verdict.has_value()) << verdict.error().text();
   EXPECT_EQ(verdict->kind, VerdictKind::Passes) << verdict->detail;
@@ -123,7 +123,7 @@ TEST(CommandOracle, AHangIsAVerdictAndStoppingEndsIt) {
   const auto verdict = slow.judge(mlp(2, 1), {});
   ASSERT_TRUE(verdict.has_value());
   EXPECT_EQ(verdict->fingerprint, "command:timeout");
-  CommandOracle stopped({.command = "sleep 60; #"}, like(), 0);
+  CommandOracle stopped({.command = "sleep 3600; #", .timeout = std::chrono::hours(1)}, like(), 0);
   std::stop_source source;
   std::jthread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/process/isolation.h"
+#include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf {
@@ -64,7 +65,7 @@ TEST(CallIsolated, AHangEndsAtItsTimeout) {
       },
       limits);
   EXPECT_EQ(answer.outcome.exit, IsolatedExit::TimedOut);
-  EXPECT_LT(answer.outcome.time, 5s);
+  EXPECT_GE(answer.outcome.time, limits.timeout);
 }
 
 TEST(CallIsolated, MemoryBeyondTheLimitDoesNotTakeTheParentDown) {
@@ -72,9 +73,9 @@ TEST(CallIsolated, MemoryBeyondTheLimitDoesNotTakeTheParentDown) {
   limits.memoryBytes = 64 << 20;
   const auto answer = isolated(
       []() -> std::string { return std::malloc(std::size_t{8} << 30) == nullptr ? "refused" : "granted"; }, limits);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_EQ(answer.answer->value(), "refused");
-#endif
+  if (!addressSanitizer && !threadSanitizer) {  // they map terabytes, so that nothing is limited
+    EXPECT_EQ(answer.answer->value(), "refused");
+  }
 }
 
 TEST(CallIsolated, StopKillsTheChild) {
@@ -85,12 +86,11 @@ TEST(CallIsolated, StopKillsTheChild) {
   });
   const auto answer = isolated(
       []() -> std::string {
-        std::this_thread::sleep_for(10s);
+        std::this_thread::sleep_for(1h);
         return "late";
       },
-      {}, source.get_token());
+      {.timeout = 1h}, source.get_token());
   EXPECT_EQ(answer.outcome.exit, IsolatedExit::Cancelled);
-  EXPECT_LT(answer.outcome.time, 5s);
 }
 
 TEST(CallIsolated, ChildrenSideBySideDoNotMixTheirAnswers) {

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-std::span<const std::byte> bytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
 
 class StoreTest : public testing::Test {
  protected:
@@ -45,7 +45,7 @@ class StoreTest : public testing::Test {
   fs::path folder, path;
 };
 
-NewGraph graphNamed(const std::string& name, const std::string& storage, const std::string& bytes) {
+NewGraph graphNamed(const std::string& name, const std::string& storage, std::string_view bytes) {
   return {name, "hash-of-" + name, 3, "# text of " + name, {{storage, bytesOf(bytes)}}};
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <QElapsedTimer>
 #include <QPainter>
 
 #include "ui/graph_view/graph_painter.h"
@@ -180,8 +179,6 @@ void GraphWidget::paintGrid(QPainter& painter) const {
 }
 
 void GraphWidget::paintEvent(QPaintEvent*) {
-  QElapsedTimer clock;
-  clock.start();
   QPainter painter(this);
   painter.fillRect(rect(), theme().canvas);
   if (!m_scene) return;
@@ -194,7 +191,6 @@ void GraphWidget::paintEvent(QPaintEvent*) {
   painter.restore();
   paintLegend(painter);
   m_paintedCards = batch.paintedCards();
-  m_paintMicroseconds = clock.nsecsElapsed() / 1000;
 }
 
 void GraphWidget::paintLegend(QPainter& painter) const { kerf::ui::paintLegend(painter, rect(), *m_scene, m_state); }

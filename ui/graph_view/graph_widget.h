@@ -44,7 +44,6 @@ class GraphWidget : public QWidget {
   void renderAll(QPainter& painter) const;
   QSize sceneSize() const;
   int lastPaintedCards() const { return m_paintedCards; }
-  qint64 lastPaintMicroseconds() const { return m_paintMicroseconds; }
 
  signals:
   void nodePicked(int node);
@@ -84,7 +83,6 @@ class GraphWidget : public QWidget {
   bool m_dragging = false;
   bool m_untouched = true;  ///< the user has not moved the view of this scene yet
   int m_paintedCards = 0;
-  qint64 m_paintMicroseconds = 0;
 };
 
 }  // namespace kerf::ui::inline graph_view

@@ -8,6 +8,7 @@
 
 #include "ui/graph_view/dot_text.h"
 #include "ui/graph_view/layered_layout.h"
+#include "ui/session/log_feed.h"
 
 namespace kerf::ui::inline graph_view {
 namespace {
@@ -24,6 +25,7 @@ LayoutService::LayoutService(JobQueue& jobs, QObject* parent)
   m_timeout.setSingleShot(true);
   m_timeout.setInterval(timeoutMs);
   connect(&m_timeout, &QTimer::timeout, this, [this] {
+    logUi("info", "layout: dot takes too long, layers are used instead");
     killDot();
     fallBack();
   });
@@ -45,6 +47,10 @@ void LayoutService::layOut(GraphDocPtr graph, const SceneOptions& options) {
   };
   m_jobs.submit<Prepared>("layout", work, [this](Prepared prepared) {
     m_unplaced = prepared.scene;
+    m_began.start();
+    logUi("debug", QString("layout of %1 cards by %2")
+                       .arg(prepared.scene->cards.size())
+                       .arg(prepared.dot.isEmpty() ? "layers" : "dot"));
     if (prepared.dot.isEmpty()) return fallBack();
     m_dot = new QProcess(this);
     connect(m_dot, &QProcess::finished, this, &LayoutService::readDot);
@@ -89,6 +95,7 @@ void LayoutService::fallBack() {
 
 void LayoutService::deliver(ScenePtr scene) {
   m_unplaced = nullptr;
+  logUi("debug", QString("layout took %1 ms").arg(m_began.elapsed()));
   setBusy(false);
   if (scene) emit ready(scene);
 }

@@ -2,6 +2,7 @@
 // layered layout on a worker where Graphviz is missing, too slow, or the graph too large for it.
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QProcess>
 #include <QTimer>
@@ -42,6 +43,7 @@ class LayoutService : public QObject {
   QString m_program;
   QProcess* m_dot = nullptr;
   QTimer m_timeout;
+  QElapsedTimer m_began;
   std::shared_ptr<const Scene> m_unplaced;
   bool m_busy = false;
 };

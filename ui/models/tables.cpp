@@ -215,4 +215,17 @@ std::vector<NodeRef> nodeRows(const GraphDocPtr& graph) {
   return rows;
 }
 
+std::unique_ptr<LogModel> makeLogModel() {
+  const auto warns = [](const LogDoc& row, int role) {
+    return colored(role, row.level >= int(logLevels().indexOf("warning")) ? theme().bad : theme().text);
+  };
+  return std::make_unique<LogModel>(
+      std::vector<Column<LogDoc>>{{"Time", [](const LogDoc& row) { return row.time.toString("HH:mm:ss.zzz"); },
+                                   [](const LogDoc& row) { return QVariant(row.time); }},
+                                  {"Level", [](const LogDoc& row) { return logLevels().value(row.level); },
+                                   [](const LogDoc& row) { return QVariant(row.level); }, false, warns},
+                                  {"Category", [](const LogDoc& row) { return row.category; }},
+                                  {"Message", [](const LogDoc& row) { return row.text; }}});
+}
+
 }  // namespace kerf::ui::inline models

@@ -5,6 +5,7 @@
 
 #include "ui/models/table_model.h"
 #include "ui/session/documents.h"
+#include "ui/session/log_feed.h"
 
 namespace kerf::ui::inline models {
 
@@ -23,6 +24,7 @@ struct NodeRef {
   const NodeDoc& node() const { return graph->nodes[std::size_t(index)]; }
 };
 using NodeModel = TableModel<NodeRef>;
+using LogModel = TableModel<LogDoc>;
 
 std::unique_ptr<PassModel> makePassModel();
 std::unique_ptr<OutputModel> makeOutputModel();
@@ -32,6 +34,7 @@ std::unique_ptr<StepModel> makeStepModel();
 std::unique_ptr<FusionModel> makeFusionModel();
 std::unique_ptr<TrialModel> makeTrialModel();
 std::unique_ptr<NodeModel> makeNodeModel();
+std::unique_ptr<LogModel> makeLogModel();
 std::vector<NodeRef> nodeRows(const GraphDocPtr& graph);
 
 /// A round dot for first columns: filled in `color`, or only its outline.

@@ -15,6 +15,7 @@
 #include "ui/panels/fusion_panel.h"
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/kernels_panel.h"
+#include "ui/panels/log_panel.h"
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/passes_panel.h"
@@ -105,7 +106,8 @@ void MainWindow::buildDocks() {
                      addPanel("fusion", tr("Fusion groups"), m_fusion = new FusionPanel(m_session), area),
                      addPanel("timeline", tr("Timeline"), m_timeline = new TimelinePanel(m_session), area),
                      addPanel("record", tr("Record"), m_record = new RecordPanel(m_session), area),
-                     addPanel("store", tr("Store"), m_store = new StorePanel(m_session), area)})
+                     addPanel("store", tr("Store"), m_store = new StorePanel(m_session), area),
+                     addPanel("log", tr("Log"), new LogPanel(m_log), area)})
     tabifyDockWidget(first, dock);
   first->raise();
   connect(&m_accuracy->plant(), &PlantPicker::plantChanged, &m_minify->plant(), &PlantPicker::setPlant);

@@ -4,6 +4,7 @@
 #include <QMainWindow>
 
 #include "ui/graph_view/graph_pane.h"
+#include "ui/session/log_feed.h"
 #include "ui/session/session.h"
 #include "ui/shell/actions.h"
 #include "ui/shell/preferences.h"
@@ -53,7 +54,7 @@ class MainWindow : public QMainWindow {
   bool idle() const;
   void setTheme(const QString& mode);
   /// Brings a bottom panel to the front: "nodes", "source", "accuracy", "minify", "kernels", "fusion", "timeline",
-  /// "record", "store".
+  /// "record", "store", "log".
   void raisePanel(const QString& name);
   /// Leaves out what differs from run to run (times), for screenshots.
   void setDeterministic();
@@ -118,6 +119,7 @@ class MainWindow : public QMainWindow {
   void toggleTheme();
 
   Preferences m_preferences;
+  LogFeed m_log;
   Session m_session;
   Actions* m_actions;
   QStackedWidget* m_stack = nullptr;

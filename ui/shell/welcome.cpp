@@ -15,7 +15,7 @@
 namespace kerf::ui::inline shell {
 namespace {
 
-constexpr int mostRecent = 6;
+constexpr int mostShown = 6;
 
 QLabel* label(const QString& text, const QString& name) {
   auto* made = new QLabel(text);
@@ -92,7 +92,7 @@ void Welcome::setRecent(const QStringList& paths) {
   if (paths.isEmpty()) return;
   auto* heading = label(tr("RECENT"), "welcomeSection");
   m_recent->addWidget(heading);
-  for (const auto& path : paths.mid(0, mostRecent)) {
+  for (const auto& path : paths.mid(0, mostShown)) {
     const QFileInfo file(path);
     auto* link =
         new QLabel(QString("<a href='%1' style='text-decoration:none'>%2</a>")

@@ -2,9 +2,9 @@
 #include <array>
 
 #include "engine/capture/common/capture.h"
+#include "engine/capture/common/json.h"
 #include "engine/capture/trace/bytes.h"
 #include "engine/capture/trace/compiles.h"
-#include "engine/capture/trace/json.h"
 #include "engine/capture/trace/scanner.h"
 #include "engine/tensor/mapped_file.h"
 
@@ -28,11 +28,11 @@ constexpr std::array statusNames{StatusName{CompileEntry::Status::Ok, "ok"},
 
 /// The list of frames in a record: its own, or its kind's.
 std::string_view stackIn(std::string_view metadata) {
-  trace::JsonWalker members(metadata);
+  JsonWalker members(metadata);
   while (members.nextMember()) {
-    if (trace::jsonKeyIs(members.key(), "stack")) return members.value();
+    if (jsonKeyIs(members.key(), "stack")) return members.value();
     if (!members.value().starts_with('{')) continue;
-    const std::string_view inner = trace::jsonMember(members.value(), "stack");
+    const std::string_view inner = jsonMember(members.value(), "stack");
     if (!inner.empty()) return inner;
   }
   return {};
@@ -76,7 +76,7 @@ std::vector<std::string> CaptureDetails::stackOf(const CaptureRecord& record) co
   static const std::map<std::int64_t, std::string> noFiles;
   const auto files = internedFiles.find(record.origin.file);
   std::vector<std::string> frames;
-  trace::JsonWalker walker(stackIn(record.metadata));
+  JsonWalker walker(stackIn(record.metadata));
   while (frames.size() < maxFrames && walker.nextElement()) {
     std::string text = trace::frameText(walker.value(), files == internedFiles.end() ? noFiles : files->second);
     if (!text.empty()) frames.push_back(std::move(text));

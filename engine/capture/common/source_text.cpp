@@ -2,31 +2,13 @@
 
 #include <array>
 
+#include "engine/support/utf8.h"
+
 namespace kerf::inline capture {
 namespace {
 
 std::unexpected<Error> failAt(ErrorCode code, std::size_t line, std::string message) {
   return fail(Error{code, std::move(message), {}, int(line), {}, {}});
-}
-
-/// Length of the UTF-8 sequence that starts at text[at], 0 if there is none (overlong forms and surrogates included).
-std::size_t utf8Length(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
-  const unsigned char lead = byte(at);
-  std::size_t length = 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf)
-    length = 2;
-  else if (lead >= 0xe0 && lead <= 0xef)
-    length = 3;
-  else if (lead >= 0xf0 && lead <= 0xf4)
-    length = 4;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  const unsigned char second = byte(at + 1);
-  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
-  const bool beyond = (lead == 0xed && second > 0x9f) || (lead == 0xf4 && second > 0x8f);
-  return overlong || beyond ? 0 : length;
 }
 
 /// One pass over the text: line table, string and bracket state.
@@ -95,7 +77,7 @@ class Scanner {
   }
 
   Result<void> skipEncoded() {
-    const std::size_t length = m_text[m_at] == '\0' ? 0 : utf8Length(m_text, m_at);
+    const std::size_t length = m_text[m_at] == '\0' ? 0 : firstCodePoint(m_text.substr(m_at)).bytes;
     if (length == 0)
       return failAt(ErrorCode::BadInput, line(),
                     fmt::format("byte {:#04x} is not text (UTF-8 expected)", static_cast<unsigned char>(m_text[m_at])));

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/capture/archive/zip_directory.h"
+#include "engine/tensor/zip_directory.h"
 #include "engine/capture/common/capture.h"
 #include "engine/tensor/storage.h"
 

@@ -1,7 +1,7 @@
 // Readers of the small unions of torch.export's schema: symbolic numbers, tensor metas, devices, plain arguments.
 #pragma once
 
-#include "engine/capture/pt2/json.h"
+#include "engine/capture/common/json.h"
 #include "engine/ir/node.h"
 
 namespace kerf::inline capture::pt2 {

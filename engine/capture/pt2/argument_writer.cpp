@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/capture/pt2/json.h"
+#include "engine/capture/common/json.h"
 #include "engine/capture/pt2/schema.h"
 
 namespace kerf::inline capture::pt2 {
@@ -26,7 +26,7 @@ class ArgumentWriter {
   Text one(bool value) const { return object("as_bool", value ? "true" : "false"); }
   Text one(std::int64_t value) const { return object("as_int", std::to_string(value)); }
   Text one(double value) const { return object("as_float", jsonFloat(value)); }
-  Text one(const std::string& value) const { return object("as_string", jsonString(value)); }
+  Text one(const std::string& value) const { return object("as_string", quotedJson(value)); }
   Text one(DType value) const {
     if (numberOf(value) == 0)
       return fail(ErrorCode::BadInput, "{} has no place in the schema", dtypeInfo(value).torchName);
@@ -39,7 +39,7 @@ class ArgumentWriter {
     return object("as_complex",
                   fmt::format("{{\"real\": {}, \"imag\": {}}}", jsonFloat(value.real), jsonFloat(value.imag)));
   }
-  Text one(const PythonName& value) const { return object("as_operator", jsonString(value.text)); }
+  Text one(const PythonName& value) const { return object("as_operator", quotedJson(value.text)); }
   Text one(NodeId node) const {
     KERF_TRY(const std::string value, m_names.valueOf(node));
     const std::string key = m_names.keyOf(node);
@@ -60,7 +60,7 @@ class ArgumentWriter {
     std::vector<std::string> items;
     for (const auto& [key, value] : dict->items) {
       KERF_TRY(const std::string text, write(value));
-      items.push_back(jsonString(key) + ": " + text);
+      items.push_back(quotedJson(key) + ": " + text);
     }
     return object("as_string_to_argument", "{" + joined(items) + "}");
   }
@@ -90,7 +90,7 @@ class ArgumentWriter {
     if (all<bool>(items))
       return list("as_bools", items, [](const Argument& item) { return *item.as<bool>() ? "true" : "false"; });
     if (all<std::string>(items))
-      return list("as_strings", items, [](const Argument& item) { return jsonString(*item.as<std::string>()); });
+      return list("as_strings", items, [](const Argument& item) { return quotedJson(*item.as<std::string>()); });
     if (all<double>(items))
       return list("as_floats", items, [](const Argument& item) { return jsonFloat(*item.as<double>()); });
     if (std::ranges::all_of(items, [](const Argument& item) { return item.asList() != nullptr; }))
@@ -157,7 +157,7 @@ class ArgumentWriter {
 
 std::string joined(const std::vector<std::string>& items) { return fmt::format("{}", fmt::join(items, ", ")); }
 
-std::string nameJson(std::string_view name) { return object("name", jsonString(name)); }
+std::string nameJson(std::string_view name) { return object("name", quotedJson(name)); }
 
 std::string symbolJson(const SymExpr& symbol, std::string_view hint) {
   if (symbol.text.empty()) return object("as_int", std::to_string(symbol.hint.value_or(0)));
@@ -165,11 +165,11 @@ std::string symbolJson(const SymExpr& symbol, std::string_view hint) {
                                                        : hint == "as_float" ? jsonFloat(double(*symbol.hint))
                                                                             : std::to_string(*symbol.hint))
                                         : "null";
-  return object("as_expr", fmt::format("{{\"expr_str\": {}, \"hint\": {}}}", jsonString(symbol.text), value));
+  return object("as_expr", fmt::format("{{\"expr_str\": {}, \"hint\": {}}}", quotedJson(symbol.text), value));
 }
 
 std::string deviceJson(const Device& device) {
-  return fmt::format("{{\"type\": {}, \"index\": {}}}", jsonString(device.type),
+  return fmt::format("{{\"type\": {}, \"index\": {}}}", quotedJson(device.type),
                      device.index < 0 ? "null" : std::to_string(device.index));
 }
 

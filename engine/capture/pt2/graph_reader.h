@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/capture/common/capture.h"
-#include "engine/capture/pt2/json.h"
+#include "engine/capture/common/json.h"
 #include "engine/capture/pt2/program.h"
 
 namespace kerf::inline capture::pt2 {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engine/capture/common/json.h"
 #include "engine/capture/pt2/argument_writer.h"
-#include "engine/capture/pt2/json.h"
 #include "engine/capture/pt2/schema.h"
 #include "engine/capture/pt2/value_kinds.h"
 #include "engine/ops/core/op_registry.h"
@@ -73,7 +73,7 @@ class GraphWriter : public ArgumentNames {
     if (key.empty()) return failAt(node, "its value is used, but nothing is known of it");
     if (key == "as_tensor") return nameJson(node.name());
     if (key == "as_custom_obj") return objectJson(node.name());
-    return jsonString(node.name());
+    return quotedJson(node.name());
   }
 
  private:
@@ -84,7 +84,7 @@ class GraphWriter : public ArgumentNames {
   }
 
   std::string objectJson(const std::string& name) const {
-    return fmt::format("{{\"name\": {}, \"class_fqn\": {}}}", jsonString(name), jsonString(m_kinds.classOf(name)));
+    return fmt::format("{{\"name\": {}, \"class_fqn\": {}}}", quotedJson(name), quotedJson(m_kinds.classOf(name)));
   }
 
   Result<std::string> nestedGraph(const Node& node) const {
@@ -93,7 +93,7 @@ class GraphWriter : public ArgumentNames {
       return failAt(node, "an attribute that is no nested graph has no place in an exported program");
     auto nested = GraphWriter(*submodule->graph, m_program, m_scope + node.target() + "/").write({});
     if (!nested) return fail(std::move(nested.error().while_(fmt::format("in the nested graph '{}'", node.target()))));
-    return fmt::format("{{\"name\": {}, \"graph\": {}}}", jsonString(node.target()), nested->json);
+    return fmt::format("{{\"name\": {}, \"graph\": {}}}", quotedJson(node.target()), nested->json);
   }
 
   /// Adds a value's meta and returns its Argument object; `name` differs from the node's for unused results.
@@ -101,16 +101,16 @@ class GraphWriter : public ArgumentNames {
     std::vector<std::string>& values = m_values[key];
     if (key == "as_tensor") {
       KERF_TRY(const std::string meta, tensorMetaJson(*value.tensor(), m_kinds.layoutOf(name)));
-      values.push_back(jsonString(name) + ": " + meta);
+      values.push_back(quotedJson(name) + ": " + meta);
       return fmt::format("{{\"as_tensor\": {}}}", nameJson(name));
     }
     if (key == "as_custom_obj") {
-      values.push_back(jsonString(name) + ": " + objectJson(name));
+      values.push_back(quotedJson(name) + ": " + objectJson(name));
       return fmt::format("{{\"as_custom_obj\": {}}}", objectJson(name));
     }
     const std::string hint = "as_" + key.substr(std::string_view("as_sym_").size());
-    values.push_back(jsonString(name) + ": " + symbolJson(value.sym()->expr, hint));
-    return fmt::format("{{\"{}\": {{\"as_name\": {}}}}}", key, jsonString(name));
+    values.push_back(quotedJson(name) + ": " + symbolJson(value.sym()->expr, hint));
+    return fmt::format("{{\"{}\": {{\"as_name\": {}}}}}", key, quotedJson(name));
   }
 
   Result<void> writeInput(const Node& node) {
@@ -139,11 +139,11 @@ class GraphWriter : public ArgumentNames {
         fmt::format("{{\"target\": {}, \"inputs\": [{}], \"outputs\": [{}], \"metadata\": {{{}}}, "
                     "\"is_hop_single_tensor_return\": {}, "
                     "\"name\": {}}}",
-                    jsonString(schemaTarget(node.target())), inputs, outputs, metadataJson(node),
+                    quotedJson(schemaTarget(node.target())), inputs, outputs, metadataJson(node),
                     !higherOrder                                      ? "null"
                     : isSequence(node) || m_kinds.keyOf(node).empty() ? "false"
                                                                       : "true",
-                    jsonString(node.name())));
+                    quotedJson(node.name())));
     return {};
   }
 
@@ -169,11 +169,11 @@ class GraphWriter : public ArgumentNames {
     std::vector<std::string> entries;
     bool traced = false;
     for (const auto& [key, value] : node.meta().extra) {
-      entries.push_back(jsonString(key) + ": " + jsonString(value));
+      entries.push_back(quotedJson(key) + ": " + quotedJson(value));
       traced = traced || key == "stack_trace";
     }
     if (!traced && !node.meta().stackTrace.empty())
-      entries.push_back("\"stack_trace\": " + jsonString(node.meta().stackTrace));
+      entries.push_back("\"stack_trace\": " + quotedJson(node.meta().stackTrace));
     return joined(entries);
   }
 
@@ -183,12 +183,12 @@ class GraphWriter : public ArgumentNames {
       KERF_TRY(const std::string name, m_kinds.argumentName(node, i));
       KERF_TRY(const std::string value, argumentJson(node.args()[i], *this));
       inputs.push_back(
-          fmt::format("{{\"name\": {}, \"arg\": {}, \"kind\": {}}}", jsonString(name), value, positionalKind));
+          fmt::format("{{\"name\": {}, \"arg\": {}, \"kind\": {}}}", quotedJson(name), value, positionalKind));
     }
     for (const auto& [name, argument] : node.kwargs()) {
       KERF_TRY(const std::string value, argumentJson(argument, *this));
       inputs.push_back(
-          fmt::format("{{\"name\": {}, \"arg\": {}, \"kind\": {}}}", jsonString(name), value, keywordKind));
+          fmt::format("{{\"name\": {}, \"arg\": {}, \"kind\": {}}}", quotedJson(name), value, keywordKind));
     }
     return joined(inputs);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "engine/capture/pt2/json.h"
+#include "engine/capture/common/json.h"
 
 namespace kerf::inline capture::pt2 {
 namespace {

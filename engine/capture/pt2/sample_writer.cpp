@@ -5,7 +5,7 @@
 #include <bit>
 #include <vector>
 
-#include "engine/capture/archive/zip_writer.h"
+#include "engine/tensor/zip_writer.h"
 #include "engine/support/hash.h"
 
 namespace kerf::inline capture::pt2 {

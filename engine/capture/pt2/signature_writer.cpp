@@ -4,8 +4,8 @@
 #include <array>
 #include <set>
 
+#include "engine/capture/common/json.h"
 #include "engine/capture/pt2/argument_writer.h"
-#include "engine/capture/pt2/json.h"
 
 namespace kerf::inline capture::pt2 {
 namespace {
@@ -43,10 +43,10 @@ std::string entryJson(const GraphSignature::Entry& entry, const std::string& arg
   if (row != targetRows.end()) {
     const std::string persistent = entry.kind == "buffer" ? fmt::format(", \"persistent\": {}", entry.persistent) : "";
     return fmt::format("{{\"{}\": {{\"arg\": {}, \"{}\": {}{}}}}}", entry.kind, innerOf(argument), row->field,
-                       jsonString(entry.target), persistent);
+                       quotedJson(entry.target), persistent);
   }
   if (entry.kind == "constant_input")
-    return fmt::format("{{\"constant_input\": {{\"name\": {}, \"value\": {}}}}}", jsonString(entry.name), argument);
+    return fmt::format("{{\"constant_input\": {{\"name\": {}, \"value\": {}}}}}", quotedJson(entry.name), argument);
   const bool user = entry.kind == "user_input" || entry.kind == "user_output";
   return fmt::format("{{\"{}\": {{\"arg\": {}}}}}", entry.kind, user ? argument : innerOf(argument));
 }
@@ -101,7 +101,7 @@ Result<std::string> signatureJson(const CapturedGraph& graph, const WrittenGraph
 
 std::string moduleCallGraphJson(const std::vector<std::string>& names, std::size_t outputs) {
   std::vector<std::string> quoted;
-  for (const std::string& name : names) quoted.push_back(jsonString(name));
+  for (const std::string& name : names) quoted.push_back(quotedJson(name));
   const std::string in = fmt::format(
       R"([1, {{"type": "builtins.tuple", "context": "null", "children_spec": [{}, {{"type": "builtins.dict", "context": "[]", "children_spec": []}}]}}])",
       tuple(names.size()));
@@ -109,7 +109,7 @@ std::string moduleCallGraphJson(const std::vector<std::string>& names, std::size
   return fmt::format(
       "[{{\"fqn\": \"\", \"signature\": {{\"inputs\": [], \"outputs\": [], \"in_spec\": {}, \"out_spec\": {}, "
       "\"forward_arg_names\": [{}]}}}}]",
-      jsonString(in), jsonString(out), joined(quoted));
+      quotedJson(in), quotedJson(out), joined(quoted));
 }
 
 std::string rangeConstraintsJson(const Graph& graph) {
@@ -125,7 +125,7 @@ std::string rangeConstraintsJson(const Graph& graph) {
   }
   std::vector<std::string> entries;
   for (const std::string& symbol : symbols)
-    entries.push_back(fmt::format("{}: {{\"min_val\": 2, \"max_val\": null}}", jsonString(symbol)));
+    entries.push_back(fmt::format("{}: {{\"min_val\": 2, \"max_val\": null}}", quotedJson(symbol)));
   return "{" + joined(entries) + "}";
 }
 

@@ -1,7 +1,7 @@
 // TorchFile: a torch.save file inside an archive: its tensors described, their bytes left where they are.
 #pragma once
 
-#include "engine/capture/archive/zip_directory.h"
+#include "engine/tensor/zip_directory.h"
 #include "engine/capture/common/capture.h"
 #include "engine/capture/pt2/pickle.h"
 

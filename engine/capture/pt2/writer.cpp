@@ -4,16 +4,17 @@
 #include <map>
 #include <set>
 
-#include "engine/capture/archive/zip_writer.h"
+#include "engine/capture/common/json.h"
 #include "engine/capture/pt2/argument_writer.h"
-#include "engine/capture/pt2/json.h"
 #include "engine/capture/pt2/sample_writer.h"
 #include "engine/capture/pt2/schema.h"
 #include "engine/capture/pt2/signature_writer.h"
 #include "engine/capture/pt2/stock_ops.h"
 #include "engine/ir/value_meta.h"
 #include "engine/support/hash.h"
+#include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
+#include "engine/tensor/zip_writer.h"
 
 namespace kerf::inline capture {
 namespace pt2 {
@@ -113,14 +114,14 @@ class ProgramWriter {
     inner.try_emplace("metadata", "{}");
     inner.try_emplace("treespec_namedtuple_fields", "{}");
     std::string text = fmt::format("{{\"graph_module\": {{\"graph\": {}, \"signature\": {}", written.json, signature);
-    for (const auto& [key, value] : inner) text += fmt::format(", {}: {}", jsonString(key), value);
+    for (const auto& [key, value] : inner) text += fmt::format(", {}: {}", quotedJson(key), value);
     std::map<std::string, std::string> outer =
         program != nullptr ? program->programFields : std::map<std::string, std::string>();
     for (const auto& [key, value] : defaultFields()) outer.try_emplace(key, value);
     outer.try_emplace("range_constraints", rangeConstraintsJson(m_graph.module.graph));
-    outer.try_emplace("torch_version", jsonString(writtenTorchVersion));
+    outer.try_emplace("torch_version", quotedJson(writtenTorchVersion));
     text += "}";
-    for (const auto& [key, value] : outer) text += fmt::format(", {}: {}", jsonString(key), value);
+    for (const auto& [key, value] : outer) text += fmt::format(", {}: {}", quotedJson(key), value);
     return text + fmt::format(", \"schema_version\": {{\"major\": {}, \"minor\": {}}}}}", schemaMajor,
                               program != nullptr ? program->schemaMinor : writtenMinor);
   }
@@ -135,7 +136,7 @@ class ProgramWriter {
       if (done.insert(path).second) KERF_CHECK(writeBytes(std::string(folder) + path, payload));
       KERF_TRY(std::string entry,
                payload.text.empty() ? configEntry(path, payload) : Result<std::string>(payload.text));
-      entries.push_back(jsonString(payload.name) + ": " + entry);
+      entries.push_back(quotedJson(payload.name) + ": " + entry);
     }
     if (folder == constantsFolder) KERF_CHECK(writeLifted(entries, done));
     return add(fmt::format("{}model_{}_config.json", folder, what),
@@ -161,7 +162,7 @@ class ProgramWriter {
     if (!payload.meta) return fail(ErrorCode::BadInput, "'{}' has no description to be written", payload.name);
     KERF_TRY(const std::string meta, tensorMetaJson(*payload.meta, strided));
     return fmt::format("{{\"path_name\": {}, \"is_param\": {}, \"use_pickle\": false, \"tensor_meta\": {}}}",
-                       jsonString(path), isParameter(payload), meta);
+                       quotedJson(path), isParameter(payload), meta);
   }
 
   Result<void> writeBytes(const std::string& name, const Pt2Payload& payload) {
@@ -188,7 +189,7 @@ class ProgramWriter {
       payload.name = name;
       payload.meta = metaOf(tensor);
       KERF_TRY(const std::string entry, configEntry(path, payload));
-      entries.push_back(jsonString(name) + ": " + entry);
+      entries.push_back(quotedJson(name) + ": " + entry);
     }
     return {};
   }

@@ -1,7 +1,7 @@
 // A repro with its storages as one zip: what `kerf export -o repro.zip` writes, or a folder that somebody zipped.
 #include <algorithm>
 
-#include "engine/capture/archive/zip_directory.h"
+#include "engine/tensor/zip_directory.h"
 #include "engine/capture/import_sources.h"
 #include "engine/tensor/torch_zip.h"
 

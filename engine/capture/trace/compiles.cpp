@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/capture/trace/json.h"
+#include "engine/capture/common/json.h"
+#include "engine/support/utf8.h"
 
 namespace kerf::inline capture::trace {
 namespace {

@@ -3,7 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "engine/capture/trace/json.h"
+#include "engine/capture/common/json.h"
 
 namespace kerf::inline capture::trace {
 namespace {

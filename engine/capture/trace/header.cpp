@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/capture/trace/json.h"
+#include "engine/capture/common/json.h"
 
 namespace kerf::inline capture::trace {
 namespace {

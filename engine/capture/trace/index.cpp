@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "engine/capture/trace/json.h"
+#include "engine/capture/common/json.h"
 #include "engine/support/thread_pool.h"
+#include "engine/support/utf8.h"
 
 namespace kerf::inline capture::trace {
 namespace {

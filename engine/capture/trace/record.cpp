@@ -1,6 +1,7 @@
 #include "engine/capture/trace/record.h"
 
-#include "engine/capture/trace/json.h"
+#include "engine/capture/common/json.h"
+#include "engine/support/utf8.h"
 
 namespace kerf::inline capture::trace {
 namespace {

@@ -1,7 +1,7 @@
 #include "engine/capture/trace/tail.h"
 
+#include "engine/capture/common/json.h"
 #include "engine/capture/trace/header.h"
-#include "engine/capture/trace/json.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf::inline capture::trace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "engine/capture/trace/json.h"
+#include "engine/capture/common/json.h"
 
 namespace kerf::inline capture::trace {
 namespace {

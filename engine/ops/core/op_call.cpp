@@ -12,6 +12,10 @@ std::vector<Tensor> BoundArguments::tensors(std::size_t i) const {
   return result;
 }
 
+std::unexpected<Error> formatMismatch(const BoundArguments& args, fmt::string_view format, fmt::format_args items) {
+  return fail(ErrorCode::ShapeMismatch, "{}: {}", args.opName(), fmt::vformat(format, items));
+}
+
 std::int64_t BoundArguments::integer(std::size_t i) const { return integerIf(i).value_or(0); }
 
 std::optional<std::int64_t> BoundArguments::integerIf(std::size_t i) const {

@@ -35,11 +35,14 @@ struct BoundArguments {
   std::string opName() const;
 };
 
+/// What mismatch() returns.
+std::unexpected<Error> formatMismatch(const BoundArguments& args, fmt::string_view format, fmt::format_args items);
+
 /// ShapeMismatch error that starts with the op's name.
 template <class... Args>
 [[nodiscard]] std::unexpected<Error> mismatch(const BoundArguments& args, fmt::format_string<Args...> format,
                                               Args&&... items) {
-  return fail(ErrorCode::ShapeMismatch, "{}: {}", args.opName(), fmt::format(format, std::forward<Args>(items)...));
+  return formatMismatch(args, format, fmt::make_format_args(items...));
 }
 
 /// Tensor without storage.

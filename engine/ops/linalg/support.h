@@ -10,7 +10,7 @@
 
 namespace kerf::inline ops::linalg {
 
-using Complex = std::complex<double>;
+using lapack::Complex;
 
 /// Owned copy of [batch…, rows, columns] with element (i, j) of matrix b at at<T>(b)[j * rows + i].
 struct Matrices {

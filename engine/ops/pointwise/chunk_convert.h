@@ -14,7 +14,6 @@ inline ComputeType computeTypeOf(DType dtype) {
   if (dtype == DType::Float64) return ComputeType::Double;
   return isFloating(dtype) ? ComputeType::Float : ComputeType::Int64;
 }
-inline std::int64_t computeSize(ComputeType type) { return type == ComputeType::Float ? 4 : 8; }
 inline DType computeDType(ComputeType type) {
   return type == ComputeType::Float ? DType::Float32 : type == ComputeType::Double ? DType::Float64 : DType::Int64;
 }

@@ -266,13 +266,6 @@ Result<void> runPointwiseInto(const BoundArguments& args, const PointwiseSpec& s
   return {};
 }
 
-Result<Tensor> runPointwise(const BoundArguments& args, const PointwiseSpec& spec, const ValueList& operands) {
-  KERF_TRY(const Tensor meta, pointwiseMeta(args, spec, operands));
-  KERF_TRY(Tensor out, allocateEmpty(meta));
-  KERF_CHECK(runPointwiseInto(args, spec, operands, promotedType(args, spec, operands), out));
-  return out;
-}
-
 Result<Value> pointwiseShape(const BoundArguments& args) {
   const PointwiseSpec& spec = specOf(args);
   KERF_TRY(const ValueList operands, gatherOperands(args, spec));

@@ -86,8 +86,7 @@ constexpr PointwiseSpec integerSpec() {
 
 /// Operands of a call: the Tensor and Scalar arguments in schema order, as many as the spec takes.
 Result<Tensor> pointwiseMeta(const BoundArguments& args, const PointwiseSpec& spec, const ValueList& operands);
-Result<Tensor> runPointwise(const BoundArguments& args, const PointwiseSpec& spec, const ValueList& operands);
-/// As runPointwise, into an existing tensor of the broadcast shape, in compute type `compute`.
+/// Fills an existing tensor of the broadcast shape; computes in the type `compute`.
 Result<void> runPointwiseInto(const BoundArguments& args, const PointwiseSpec& spec, const ValueList& operands,
                               DType compute, const Tensor& out);
 

@@ -1,17 +1,6 @@
 #include "engine/ops/random/state.h"
 
-#include <atomic>
-
 namespace kerf::inline ops {
-namespace {
-std::atomic<std::uint64_t> processSeed{defaultRandomSeed};
-}
-
-std::uint64_t runSeed() { return processSeed; }
-void setRunSeed(std::uint64_t seed) {
-  processSeed = seed;
-  seedRandom(seed);
-}
 
 std::uint64_t RandomState::takeCudaOffset(std::uint64_t increment) {
   const std::uint64_t offset = cudaOffset;

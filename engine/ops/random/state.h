@@ -28,10 +28,6 @@ RandomState& randomState();
 /// torch.manual_seed(seed) for the calling thread. Runs that are to be compared start with the same call.
 void seedRandom(std::uint64_t seed = defaultRandomSeed);
 
-/// The seed that runs to be compared start from; setRunSeed is for the whole process (kerf's --seed).
-std::uint64_t runSeed();
-void setRunSeed(std::uint64_t seed);
-
 /// Seeds on construction and puts the thread's generators back on destruction.
 class RandomScope {
  public:

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
@@ -12,7 +11,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf::inline capture {
+namespace kerf::inline tensor {
 
 class ZipWriter {
  public:
@@ -40,24 +39,4 @@ class ZipWriter {
   std::vector<Entry> m_entries;
 };
 
-/// A file that appears whole or not at all: bytes go to a temporary file beside `path`, commit() renames it.
-class AtomicFile {
- public:
-  static Result<AtomicFile> create(const std::filesystem::path& path);
-  AtomicFile(AtomicFile&& other) noexcept;
-  AtomicFile& operator=(AtomicFile&&) = delete;
-  ~AtomicFile();
-
-  Result<void> write(std::span<const std::byte> bytes);
-  /// Flushes to disk and renames over the target. Without it the temporary file is removed.
-  Result<void> commit();
-
- private:
-  AtomicFile(std::filesystem::path path, std::filesystem::path temporary, int file)
-      : m_path(std::move(path)), m_temporary(std::move(temporary)), m_file(file) {}
-  std::unexpected<Error> failure() const;
-  std::filesystem::path m_path, m_temporary;
-  int m_file;
-};
-
-}  // namespace kerf::inline capture
+}  // namespace kerf::inline tensor

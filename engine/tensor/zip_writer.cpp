@@ -1,16 +1,10 @@
-#include "engine/capture/archive/zip_writer.h"
+#include "engine/tensor/zip_writer.h"
 
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <utility>
+#include <algorithm>
 
-#include <fcntl.h>
-#include <unistd.h>
+#include "engine/tensor/zip_inflate.h"
 
-#include "engine/capture/archive/zip_inflate.h"
-
-namespace kerf::inline capture {
+namespace kerf::inline tensor {
 namespace {
 
 constexpr std::uint64_t alignment = 64;
@@ -123,47 +117,4 @@ Result<void> ZipWriter::finish() {
   return write(end);
 }
 
-Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
-  static std::atomic<unsigned> counter{0};
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}.{}.tmp", ::getpid(), counter.fetch_add(1));
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  AtomicFile result(path, std::move(temporary), file);
-  if (file < 0) return result.failure();
-  return result;
-}
-
-AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : m_path(std::move(other.m_path)),
-      m_temporary(std::move(other.m_temporary)),
-      m_file(std::exchange(other.m_file, -1)) {}
-
-AtomicFile::~AtomicFile() {
-  if (m_file < 0) return;
-  ::close(m_file);
-  ::unlink(m_temporary.c_str());
-}
-
-std::unexpected<Error> AtomicFile::failure() const {
-  Error error{ErrorCode::Environment, fmt::format("cannot write: {}", std::strerror(errno)), {}, 0, {}, {}};
-  error.atFile(m_path.string());
-  return fail(std::move(error));
-}
-
-Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(m_file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return failure();
-    bytes = bytes.subspan(std::size_t(written));
-  }
-  return {};
-}
-
-Result<void> AtomicFile::commit() {
-  if (::fsync(m_file) != 0 || ::rename(m_temporary.c_str(), m_path.c_str()) != 0) return failure();
-  ::close(std::exchange(m_file, -1));
-  return {};
-}
-
-}  // namespace kerf::inline capture
+}  // namespace kerf::inline tensor

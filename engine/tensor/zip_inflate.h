@@ -6,7 +6,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf::inline capture {
+namespace kerf::inline tensor {
 
 /// Unpacks a raw deflate stream (no zlib header). BadInput unless it is whole and gives exactly `bytes` bytes; never
 /// writes more than that.
@@ -15,4 +15,4 @@ Result<std::string> inflateBytes(std::span<const std::byte> packed, std::size_t 
 /// CRC-32 of zip members, continued from `seed` (0 to begin).
 std::uint32_t zipCrc32(std::span<const std::byte> bytes, std::uint32_t seed = 0);
 
-}  // namespace kerf::inline capture
+}  // namespace kerf::inline tensor

@@ -1,14 +1,14 @@
 // The zip file format by PKWARE's APPNOTE: end record, zip64 end record, central directory, local headers.
-#include "engine/capture/archive/zip_directory.h"
+#include "engine/tensor/zip_directory.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <optional>
 
-#include "engine/capture/archive/zip_inflate.h"
+#include "engine/tensor/zip_inflate.h"
 
-namespace kerf::inline capture {
+namespace kerf::inline tensor {
 namespace {
 
 constexpr std::uint32_t localMark = 0x04034b50, centralMark = 0x02014b50, endMark = 0x06054b50;
@@ -275,4 +275,4 @@ std::vector<std::string_view> leadingZipNames(std::string_view head) {
   return names;
 }
 
-}  // namespace kerf::inline capture
+}  // namespace kerf::inline tensor

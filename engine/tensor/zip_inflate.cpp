@@ -1,11 +1,11 @@
-#include "engine/capture/archive/zip_inflate.h"
+#include "engine/tensor/zip_inflate.h"
 
 #include <algorithm>
 #include <limits>
 
 #include <zlib.h>
 
-namespace kerf::inline capture {
+namespace kerf::inline tensor {
 namespace {
 
 constexpr std::size_t firstPiece = 1 << 20;  // memory grows with what really comes out, not with what was promised
@@ -59,4 +59,4 @@ std::uint32_t zipCrc32(std::span<const std::byte> bytes, std::uint32_t seed) {
   return std::uint32_t(::crc32_z(seed, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-}  // namespace kerf::inline capture
+}  // namespace kerf::inline tensor

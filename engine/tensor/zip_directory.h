@@ -11,7 +11,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf::inline capture {
+namespace kerf::inline tensor {
 
 struct ZipMember {
   std::string_view name;          ///< as in the archive; lives as long as the archive's bytes
@@ -48,4 +48,4 @@ class ZipDirectory {
 /// Names of the local headers at the start of an archive, as far as `head` reaches: for recognising a format.
 std::vector<std::string_view> leadingZipNames(std::string_view head);
 
-}  // namespace kerf::inline capture
+}  // namespace kerf::inline tensor
