@@ -105,6 +105,32 @@ Result<BenchWork> prepareMinify(const fs::path& path) {
   });
 }
 
+Result<std::shared_ptr<const GraphModule>> loadJointGraph(const fs::path& log) {
+  KERF_TRY(Capture capture, importCapture(log));
+  const auto joint = std::ranges::find(capture.graphs, "aot_joint_graph", &CapturedGraph::name);
+  if (joint == capture.graphs.end()) return fail(ErrorCode::NotFound, "{} holds no joint graph", log.string());
+  KERF_CHECK(joint->ensureLoaded());
+  return std::make_shared<const GraphModule>(joint->module);
+}
+
+/// What passes cost that change nothing.
+Result<BenchWork> prepareEmptyPasses(const fs::path& log) {
+  KERF_TRY(const auto module, loadJointGraph(log));
+  const Pass empty{.name = "empty", .run = [](GraphModule&, const PassContext&) { return Result<void>(); }};
+  auto manager = std::make_shared<PassManager>(std::vector<Pass>(60, empty));
+  auto run = std::make_shared<PassRun>(manager->start(*module));
+  return BenchWork([manager, run] { return run->stage(PassStage::PostGrad); });
+}
+
+/// What the pass manager does after a pass that changed a graph.
+Result<BenchWork> prepareLintAndHash(const fs::path& log) {
+  KERF_TRY(const auto module, loadJointGraph(log));
+  return BenchWork([module]() -> Result<void> {
+    KERF_CHECK(module->graph.lint());
+    return module->graph.contentHash() == Hash128() ? fail(ErrorCode::Internal, "a hash of zeros") : Result<void>();
+  });
+}
+
 Result<Tensor> ones(const Sizes& sizes) {
   KERF_TRY(const Tensor one, Tensor::zeros(DType::Float32, sizes));
   std::fill_n(one.data<float>(), one.numel(), 1.0f);
@@ -134,11 +160,16 @@ Result<BenchWork> prepareConvolution(const fs::path&) {
 const std::vector<BenchCase>& benchCases() {
   static const std::string efficientnet = "golden/timm_test_efficientnet/repro/train_forward.py";
   static const std::string bert = "golden/bert_mini/repro/train_forward.py";
+  static const std::string gpt2 = "traces/gpt2/dedicated_log_torch_trace_4u8yacx7.log";
   static const std::string mlp8 = "anchors/launcher/mlp8/minifier_launcher.py";
   static const std::vector<BenchCase> own{
       {"import_efficientnet", "import of a repro.py without its data", 20, efficientnet, prepareImport},
       {"shapes_efficientnet", "shape propagation", 0, efficientnet, prepareShapes},
       {"compile_bert", "compile_fx with all kernels", 1000, bert, prepareCompile},
+      {"passes_sixty_empty", "60 passes that change nothing, on a joint graph of 2,302 nodes", 6, gpt2,
+       prepareEmptyPasses},
+      {"lint_hash_joint", "lint and content hash of that graph, as after a pass that changed it", 0, gpt2,
+       prepareLintAndHash},
       {"interpret_bert", "one run in the interpreter", 0, bert, prepareInterpret},
       {"run_bert", "one run of the compiled graph", 0, bert, prepareRun},
       {"compare_bert", "interpreter, fp64 and compiled run, and the verdict", 0, bert, prepareCompare},

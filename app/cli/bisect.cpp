@@ -67,6 +67,7 @@ void addBisect(CommandLine& line) {
   addPlantOption(command, request.plants, "Plant a fault in the compiled side, as for `kerf compare`");
   addToleranceOption(command, request.tolerance, "Tolerance of same()");
   addTimeoutOption(command, request.timeout, "Seconds one comparison may take");
+  addPassOptions(command, request.passes);
   addSymbolOption(command, request.graph.symbols);
   line.onRun(command, [arguments](Context& context) { return runBisect(context, *arguments); });
 }

@@ -26,7 +26,8 @@ void addCompare(CommandLine& line) {
                "  kerf compare repro.py --plant relu=accuracy --nodes");
   auto request = std::make_shared<CompareRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
-  command.add_option("--backend", request->backend, "llvm or cuda")->capture_default_str();
+  command.add_option("--backend", request->backend, "llvm or interp: what runs the graph that the passes left")
+      ->capture_default_str();
   addToleranceOption(command, request->tolerance, "Tolerance of same() (PyTorch's repro_tolerance)");
   command.add_flag_callback(
       "--nodes", [request] { request->depth = CompareRequest::Depth::Nodes; },
@@ -35,6 +36,7 @@ void addCompare(CommandLine& line) {
                  "Plant a fault in the compiled side: OP=KIND or pass:NAME=KIND, KIND one "
                  "of accuracy, compile_error, runtime_error, crash, hang, flaky:P");
   addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
+  addPassOptions(command, request->passes);
   addSymbolOption(command, request->graph.symbols);
   line.onRun(command, [request](Context& context) { return runCompare(context, *request); });
 }

@@ -124,6 +124,7 @@ void addOracleOptions(CLI::App& command, OracleSettings& oracle) {
       ->capture_default_str();
   addPlantOption(command, oracle.plants, "engine: plant a fault in the compiled side, as for `kerf compare`");
   addToleranceOption(command, oracle.tolerance, "engine: tolerance of same()");
+  addPassOptions(command, oracle.passes);
   command
       .add_option("--check", oracle.check,
                   "command: run with the candidate's repro.py as its last argument; exit 0 "

@@ -16,6 +16,21 @@ void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const s
   command.add_option("--plant", plants, help)->type_name("FAULT")->allow_extra_args(false);
 }
 
+void addPassOptions(CLI::App& command, workbench::PassChoice& passes) {
+  command
+      .add_option("--passes", passes.only,
+                  "Run exactly these passes, in this order; a name twice runs twice (`kerf passes` lists them)")
+      ->type_name("A,B,…")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.add_option("--disable-pass", passes.disabled, "Leave this pass out")
+      ->type_name("PASS")
+      ->allow_extra_args(false);
+  command.add_option("--config", passes.settings, "Set an option of a pass, e.g. constant_folding.max_bytes=1024")
+      ->type_name("PASS.OPTION=VALUE")
+      ->allow_extra_args(false);
+}
+
 void addToleranceOption(CLI::App& command, double& tolerance, const std::string& help) {
   command.add_option("--tol", tolerance, help)->check(CLI::NonNegativeNumber)->capture_default_str();
 }

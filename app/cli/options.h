@@ -7,12 +7,16 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/workbench/protocol/pass_choice.h"
+
 namespace kerf::cli {
 
 /// `--sym NAME=VALUE` (repeatable): values for the symbolic sizes of a graph.
 void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols);
 /// `--plant FAULT` (repeatable).
 void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help);
+/// `--passes A,B,…`, `--disable-pass PASS`, `--config PASS.OPTION=VALUE`.
+void addPassOptions(CLI::App& command, workbench::PassChoice& passes);
 /// `--tol T`.
 void addToleranceOption(CLI::App& command, double& tolerance, const std::string& help);
 /// `--timeout S`; the help shows the time that is set already, if any.

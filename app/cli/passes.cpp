@@ -29,6 +29,7 @@ Json passJson(const PassTrace& trace, const PassDoc& pass, bool withGraph) {
   Json object{{"index", pass.index},
               {"name", pass.name},
               {"stage", pass.stage},
+              {"nested_graph", pass.nestedGraph},
               {"nodes_before", pass.nodesBefore},
               {"nodes_after", pass.nodesAfter},
               {"elapsed_ms", pass.milliseconds},
@@ -42,7 +43,9 @@ Json passJson(const PassTrace& trace, const PassDoc& pass, bool withGraph) {
 void printTrace(const PassTrace& trace, const PassesOptions& options) {
   fmt::print("{}", passTable(trace.passes, options.onlyChanged ? PassRows::Changed : PassRows::All));
   for (const auto& pass : trace.passes)
-    if (options.dumps(pass) && options.shows(pass)) fmt::print("\n# after {}\n{}\n", pass.name, textAfter(trace, pass));
+    if (options.dumps(pass) && options.shows(pass))
+      fmt::print("\n# after {}{}\n{}\n", pass.name, pass.nestedGraph.empty() ? "" : " in " + pass.nestedGraph,
+                 textAfter(trace, pass));
 }
 
 Result<void> checkDump(const PassTrace& trace, const std::string& wanted) {
@@ -63,7 +66,15 @@ Result<int> runPasses(Context& context, const PassesOptions& options) {
   Json passes = Json::array();
   for (const auto& pass : trace.passes)
     if (options.shows(pass)) passes.push_back(passJson(trace, pass, options.dumps(pass)));
-  printJson({{"graph", options.request.graph.text}, {"run", orNull(trace.run)}, {"passes", std::move(passes)}});
+  Json settings = Json::object();
+  for (const auto& option : trace.options)
+    settings[option.pass + "." + option.option] = {
+        {"value", option.value}, {"type", option.type}, {"description", option.description}};
+  printJson({{"graph", options.request.graph.text},
+             {"run", orNull(trace.run)},
+             {"config", trace.config},
+             {"options", std::move(settings)},
+             {"passes", std::move(passes)}});
   return 0;
 }
 
@@ -72,12 +83,14 @@ Result<int> runPasses(Context& context, const PassesOptions& options) {
 void addPasses(CommandLine& line) {
   auto& command = line.add("passes", "Run the compiler's passes and say what each of them did",
                            "  kerf passes repro.py\n"
+                           "  kerf passes repro.py --passes cse,dce,cse --config constant_folding.max_bytes=1024\n"
                            "  kerf passes c3/g1 --only-changed --dump-after all");
   auto options = std::make_shared<PassesOptions>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id")->required();
   command.add_option("--dump-after", options->dumpAfter, "Print the graph after this pass, or after all")
       ->type_name("PASS|all");
   command.add_flag("--only-changed", options->onlyChanged, "Leave out passes that changed nothing");
+  addPassOptions(command, options->request.passes);
   addSymbolOption(command, options->request.graph.symbols);
   line.onRun(command, [options](Context& context) { return runPasses(context, *options); });
 }

@@ -90,7 +90,7 @@ void addRun(CommandLine& line) {
                            "  kerf run c3/g1 --save outputs.safetensors");
   auto request = std::make_shared<RunRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
-  command.add_option("--backend", request->backend, "interp, llvm or cuda")->capture_default_str();
+  command.add_option("--backend", request->backend, "interp or llvm")->capture_default_str();
   command.add_option("--dtype", request->dtype, "Cast floats first: f64 (as PyTorch's cast_to_fp64), f32, bf16 or f16")
       ->check(CLI::IsMember({"f64", "f32", "bf16", "f16"}));
   command
@@ -102,6 +102,7 @@ void addRun(CommandLine& line) {
       ->capture_default_str();
   addFileOptions(command, *request);
   addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (no limit if left out)");
+  addPassOptions(command, request->passes);
   addSymbolOption(command, request->graph.symbols);
   line.onRun(command, [request](Context& context) { return runRun(context, *request); });
 }

@@ -24,8 +24,9 @@ Result<Bisection> byNode(const Candidate& candidate, const EngineOracleOptions& 
 Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(auto inputs, prepareToRun(source, job));
-  KERF_TRY(const auto options, engineOptions(request.plants, request.tolerance, request.timeout));
+  KERF_TRY(const auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   const Candidate candidate{source.graph().module, std::move(inputs)};
+  KERF_CHECK(checkOptions(candidate.module, options.compile));
   return request.by == BisectRequest::By::Pass ? bisectPasses(candidate, options, job)
                                                : byNode(candidate, options, job);
 }

@@ -50,9 +50,11 @@ Result<std::string> keep(Workbench& bench, const GraphSource& source, const Comp
   KERF_TRY(auto* store, bench.storeIfUsable(job));
   if (store == nullptr) return std::string();
   KERF_TRY(const auto graphId, storedGraphId(*store, source));
-  const nlohmann::ordered_json options{{"plant", request.plants}, {"tolerance", request.tolerance}};
+  KERF_TRY(const auto passes, passConfig(request.passes));
+  const nlohmann::ordered_json options{
+      {"plant", request.plants}, {"tolerance", request.tolerance}, {"passes", passes.text()}};
   KERF_TRY(const auto runId, store->addRun({0, graphId, "compare", request.backend, options.dump(), "", "running", 0}));
-  if (const auto trace = tracePasses(source.graph().module, job)) KERF_CHECK(addPasses(*store, runId, *trace));
+  if (const auto trace = tracePasses(source.graph().module, passes, job)) KERF_CHECK(addPasses(*store, runId, *trace));
   std::vector<ComparisonRow> rows;
   for (const auto& output : comparison.outputs) rows.push_back(storeRow(output));
   KERF_CHECK(store->addComparisons(runId, rows));
@@ -63,12 +65,13 @@ Result<std::string> keep(Workbench& bench, const GraphSource& source, const Comp
 }  // namespace
 
 Result<Comparison> perform(Workbench& bench, const CompareRequest& request, const Job& job) {
-  KERF_CHECK(checkBackend(request.backend, InterpreterUse::NotAllowed));
-  KERF_TRY(auto options, engineOptions(request.plants, request.tolerance, request.timeout));
+  KERF_CHECK(findBackend(request.backend));
+  KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   options.compile.backend = request.backend;
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(auto inputs, prepareToRun(source, job));
   const Candidate candidate{source.graph().module, std::move(inputs)};
+  KERF_CHECK(checkOptions(candidate.module, options.compile));
   const auto start = std::chrono::steady_clock::now();
   Comparison comparison;
   KERF_TRY(const auto report, compareIsolated(candidate, options, job.stop));

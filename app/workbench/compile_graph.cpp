@@ -12,14 +12,15 @@ double milliseconds(std::chrono::nanoseconds time) { return double(time.count())
 
 CompileDoc docOf(const CompiledGraph& compiled) {
   CompileDoc doc;
-  for (const auto& record : compiled.passRecords()) doc.passes.push_back(passDoc(record));
+  for (const auto& record : compiled.passRecords())
+    if (record.path.empty()) doc.passes.push_back(passDoc(record));
   for (const auto& kernel : compiled.kernels()) {
-    doc.kernels.push_back(
-        {kernel.name, kernel.kind, kernel.reason, kernel.loopIr, kernel.code, kernel.nodes, kernel.capturedNodes});
+    doc.kernels.push_back({kernel.name, kernel.kind, kernel.reason, std::string(kernel.text("loop")),
+                           std::string(kernel.text("llvm")), kernel.nodes, kernel.capturedNodes});
   }
   for (const auto& stage : compiled.stageTimes()) doc.stages.emplace_back(stage.stage, milliseconds(stage.time));
-  doc.plannedBytes = compiled.plannedBytes();
-  doc.unplannedBytes = compiled.unplannedBytes();
+  doc.plannedBytes = compiled.artifacts().plannedBytes;
+  doc.unplannedBytes = compiled.artifacts().unplannedBytes;
   return doc;
 }
 
@@ -28,7 +29,8 @@ CompileDoc docOfFailure(const GraphModule& module, const Error& error, const Job
   CompileDoc doc;
   doc.error = error.text();
   doc.errorNode = error.node;
-  if (auto trace = tracePasses(module, job)) doc.passes = std::move(trace->passes);
+  if (auto trace = tracePasses(module, {}, job)) doc.passes = std::move(trace->passes);
+  std::erase_if(doc.passes, [](const PassDoc& pass) { return !pass.nestedGraph.empty(); });
   return doc;
 }
 

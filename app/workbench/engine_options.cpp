@@ -2,14 +2,6 @@
 
 namespace kerf::workbench {
 
-Result<void> checkBackend(const std::string& backend, InterpreterUse interpreter) {
-  const bool interpreted = interpreter == InterpreterUse::Allowed;
-  if (backend == "llvm" || (interpreted && backend == "interp")) return {};
-  if (backend == "cuda")
-    return fail(ErrorCode::Environment, "this kerf was built without the cuda backend; use --backend llvm");
-  return fail(ErrorCode::BadUsage, "unknown backend \"{}\"; choose {}llvm", backend, interpreted ? "interp or " : "");
-}
-
 Result<FaultPlan> parsePlants(const std::vector<std::string>& plants) {
   FaultPlan plan;
   for (const auto& text : plants) {
@@ -19,10 +11,15 @@ Result<FaultPlan> parsePlants(const std::vector<std::string>& plants) {
   return plan;
 }
 
-Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, double tolerance,
-                                          std::chrono::milliseconds timeout) {
+Result<PassConfig> passConfig(const PassChoice& choice) {
+  return passConfig(PassArguments{choice.only, choice.disabled, choice.settings});
+}
+
+Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, const PassChoice& passes,
+                                          double tolerance, std::chrono::milliseconds timeout) {
   EngineOracleOptions options;
   KERF_TRY(options.compile.faults, parsePlants(plants));
+  KERF_TRY(options.compile.passes, passConfig(passes));
   options.compare.tolerance = tolerance;
   options.limits.timeout = timeout;
   return options;

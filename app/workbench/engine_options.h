@@ -5,18 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "app/workbench/protocol/pass_choice.h"
 #include "minifier/oracle/engine_oracle.h"
 
 namespace kerf::workbench {
 
-enum class InterpreterUse { Allowed, NotAllowed };
-/// "interp", "llvm"; BadUsage for an unknown name, Environment for one this build lacks ("cuda").
-Result<void> checkBackend(const std::string& backend, InterpreterUse interpreter);
-
 /// BadUsage naming the text that is no fault.
 Result<FaultPlan> parsePlants(const std::vector<std::string>& plants);
 
-Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, double tolerance,
-                                          std::chrono::milliseconds timeout);
+/// BadUsage, listing what there is, for a pass or option that does not exist.
+Result<PassConfig> passConfig(const PassChoice& choice);
+
+Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, const PassChoice& passes,
+                                          double tolerance, std::chrono::milliseconds timeout);
 
 }  // namespace kerf::workbench

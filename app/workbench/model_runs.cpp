@@ -1,10 +1,7 @@
 #include "app/workbench/model_runs.h"
 
 #include "engine/accuracy/same_two_models.h"
-#include "engine/ir/interpreter.h"
-#include "engine/ops/core/op_registry.h"
 #include "engine/ops/core/upcast.h"
-#include "engine/pipeline/compile_fx.h"
 
 namespace kerf::workbench {
 
@@ -20,15 +17,11 @@ void flatten(const Value& value, ValueList& out) {
 
 }  // namespace
 
-Result<Value> runOn(const std::string& backend, const std::string& precision, const CastGraph& runnable,
+Result<Value> runOn(const CompileOptions& options, const std::string& precision, const CastGraph& runnable,
                     std::stop_token stop) {
   KERF_TRY(const auto inputs, cloneInputs(runnable.inputs, false));
   if (precision == "upcast") return runUpcast(runnable.module, inputs, {}, stop);
   if (precision == "exact") return runWithExactSums(runnable.module, inputs, stop);
-  if (backend == "interp") return Interpreter(runnable.module, referenceOps()).run(inputs, stop);
-  CompileOptions options;
-  options.backend = backend;
-  options.keepArtifacts = false;
   KERF_TRY(const auto compiled, compileFx(runnable.module, options, stop));
   return compiled->run(inputs, stop);
 }

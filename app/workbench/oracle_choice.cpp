@@ -8,8 +8,9 @@ namespace kerf::workbench {
 
 namespace {
 
-Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource&) {
-  KERF_TRY(auto options, engineOptions(settings.plants, settings.tolerance, settings.timeout));
+Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource& like) {
+  KERF_TRY(auto options, engineOptions(settings.plants, settings.passes, settings.tolerance, settings.timeout));
+  KERF_CHECK(checkOptions(like.graph().module, options.compile));
   return std::make_unique<EngineOracle>(std::move(options));
 }
 
@@ -54,6 +55,8 @@ constexpr OracleRow oracles[] = {{"engine", engineOracle}, {"command", commandOr
 Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like) {
   if (!settings.plants.empty() && settings.oracle != "engine")
     return fail(ErrorCode::BadUsage, "--plant works on Kerf's own compiled side, so only with --oracle engine");
+  if (!settings.passes.usual() && settings.oracle != "engine")
+    return fail(ErrorCode::BadUsage, "a choice of passes is about Kerf's own, so only with --oracle engine");
   if (!settings.check.empty() && settings.oracle != "command")
     return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
   for (const auto& row : oracles) {

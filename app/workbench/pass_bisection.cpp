@@ -1,7 +1,5 @@
 #include "app/workbench/pass_bisection.h"
 
-#include <set>
-
 #include "app/workbench/in_child.h"
 #include "engine/ops/core/op_registry.h"
 
@@ -9,23 +7,12 @@ namespace kerf::workbench {
 
 namespace {
 
-/// Lets only some passes run.
-class OnlyThese : public PassObserver {
- public:
-  explicit OnlyThese(const std::vector<std::string>& names) : m_names(names.begin(), names.end()) {}
-  bool shouldRun(const Pass& pass) override { return m_names.contains(pass.name); }
-
- private:
-  std::set<std::string> m_names;
-};
-
 /// What differs or failed in the compiled side; empty if nothing. Runs in the child.
 Result<std::string> compareWith(const Candidate& candidate, const EngineOracleOptions& options,
                                 const std::vector<std::string>& enabled) {
-  OnlyThese filter(enabled);
   CompileOptions compile = options.compile;
   compile.keepArtifacts = false;
-  compile.observers = {&filter};
+  compile.passes.only = enabled;
   std::string failure;
   const RunModel compiled = [&](const ValueList& inputs) -> Result<Value> {
     auto graph = compileFx(candidate.module, compile);
@@ -62,7 +49,7 @@ Result<BisectTrial> attempt(const Candidate& candidate, const EngineOracleOption
 Result<Bisection> bisectPasses(const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
   Bisection bisection;
   std::vector<std::string> enabled;
-  const auto passes = defaultPasses();
+  KERF_TRY(const auto passes, selectPasses(options.compile.passes));
   for (std::size_t on = 0; on <= passes.size(); ++on) {
     if (on > 0) enabled.push_back(passes[on - 1].name);
     (void)job.progress(fmt::format("trying {} of {} passes", on, passes.size()),

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "app/workbench/engine_options.h"
 #include "app/workbench/graph_doc.h"
 #include "app/workbench/in_child.h"
 #include "engine/ir/printer.h"
@@ -19,16 +20,26 @@ std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
   return names;
 }
 
-Result<std::vector<PassRecord>> recordPasses(const GraphModule& module) {
+Result<std::vector<PassRecord>> recordPasses(const GraphModule& module, std::vector<Pass> passes) {
   std::vector<PassRecord> records;
-  KERF_CHECK(PassManager(defaultPasses()).run(module, &records));
+  KERF_CHECK(PassManager(std::move(passes)).run(module, &records));
   return records;
 }
 
+std::vector<PassOptionDoc> optionDocs(const std::vector<Pass>& passes) {
+  std::vector<PassOptionDoc> docs;
+  for (const Pass& pass : passes)
+    for (const PassOption& option : pass.options.all())
+      docs.push_back({pass.name, option.name, optionText(option.value), std::string(optionType(option.value)),
+                      option.description});
+  return docs;
+}
+
 /// Runs in the child: texts instead of graphs.
-Result<PassTrace> traceHere(const GraphModule& module) {
-  KERF_TRY(const auto records, recordPasses(module));
-  PassTrace trace;
+Result<PassTrace> traceHere(const GraphModule& module, const PassConfig& config) {
+  KERF_TRY(const auto passes, selectPasses(config));
+  KERF_TRY(const auto records, recordPasses(module, passes));
+  PassTrace trace{.config = config.text(), .options = optionDocs(passes)};
   std::set<std::string> seen;
   const auto add = [&](const Hash128& hash, const GraphSnapshot& graph) {
     if (graph && seen.insert(hash.hex()).second)
@@ -44,7 +55,8 @@ Result<PassTrace> traceHere(const GraphModule& module) {
 
 Result<GraphDocPtr> graphAfterHere(const GraphModule& module, std::size_t index, const std::string& title,
                                    const std::string& sourceFile) {
-  KERF_TRY(const auto records, recordPasses(module));
+  KERF_TRY(auto records, recordPasses(module, defaultPasses()));
+  std::erase_if(records, [](const PassRecord& record) { return !record.path.empty(); });
   if (index >= records.size())
     return fail(ErrorCode::NotFound, "there is no pass {}; {} passes ran", index + 1, records.size());
   GraphModule after = module;
@@ -85,7 +97,8 @@ Result<std::string> storeTrace(Workbench& bench, const GraphSource& source, cons
 PassDoc passDoc(const PassRecord& record) {
   PassDoc doc{record.index,
               record.name,
-              record.stage,
+              std::string(stageName(record.stage)),
+              record.path,
               int(record.nodesBefore),
               int(record.nodesAfter),
               double(record.time.count()) / 1e6,
@@ -101,8 +114,8 @@ PassDoc passDoc(const PassRecord& record) {
   return doc;
 }
 
-Result<PassTrace> tracePasses(const GraphModule& module, const Job& job) {
-  const std::function body = [&] { return traceHere(module); };
+Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job) {
+  const std::function body = [&] { return traceHere(module, config); };
   return inChild(body, patientLimits(passesTime), job, "running the passes", ErrorCode::CompileFailed);
 }
 
@@ -110,7 +123,8 @@ Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace)
   for (const auto& snapshot : trace.snapshots)
     KERF_CHECK(store.putSnapshot(snapshot.hash, snapshot.text, snapshot.nodes));
   std::vector<SnapshotRow> rows;
-  for (const auto& pass : trace.passes) rows.push_back(rowOf(runId, pass));
+  for (const auto& pass : trace.passes)
+    if (pass.nestedGraph.empty()) rows.push_back(rowOf(runId, pass));  // the store keeps the outermost graph's
   return store.addPasses(runId, rows);
 }
 
@@ -123,7 +137,8 @@ Result<GraphDocPtr> graphAfterPass(const GraphModule& module, std::size_t index,
 Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_CHECK(annotateShapes(source));
-  KERF_TRY(auto trace, tracePasses(source.graph().module, job));
+  KERF_TRY(const auto config, passConfig(request.passes));
+  KERF_TRY(auto trace, tracePasses(source.graph().module, config, job));
   KERF_TRY(trace.run, storeTrace(bench, source, trace, job));
   return trace;
 }

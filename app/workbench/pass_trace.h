@@ -9,7 +9,7 @@ namespace kerf::workbench {
 PassDoc passDoc(const PassRecord& record);
 
 /// Runs the compiler's passes on the module (placeholder metas must be set). A crash or hang is CompileFailed.
-Result<PassTrace> tracePasses(const GraphModule& module, const Job& job);
+Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job);
 
 /// Adds a run's passes and the graphs before and after them to the store.
 Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace);

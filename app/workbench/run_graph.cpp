@@ -88,8 +88,21 @@ Result<RunRequest> withPrecision(RunRequest request) {
   if (!request.dtype.empty())
     return fail(ErrorCode::BadUsage, "--precision {} and --dtype {} exclude each other", request.precision,
                 request.dtype);
-  if (request.precision == "fp64") request.dtype = "f64";
+  if (request.precision == "fp64") {
+    request.dtype = "f64";
+  } else if (!request.passes.usual()) {
+    return fail(ErrorCode::BadUsage, "--precision {} runs the graph as it is; leave the choice of passes out",
+                request.precision);
+  }
   return request;
+}
+
+/// The interpreter is the reference: it runs the graph as captured unless passes were asked for.
+Result<CompileOptions> compileOptions(const RunRequest& request) {
+  CompileOptions options{.backend = request.backend, .keepArtifacts = false};
+  KERF_TRY(options.passes, passConfig(request.passes));
+  if (request.backend == "interp" && request.passes.usual()) options.passes.only.emplace();
+  return options;
 }
 
 struct RunOutcome {
@@ -108,7 +121,8 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphModule& modu
       KERF_TRY(runnable, castGraph(module, inputs, choice->dtype));
     }
     const auto start = std::chrono::steady_clock::now();
-    KERF_TRY(const auto result, runOn(request.backend, request.precision, runnable, {}));
+    KERF_TRY(const auto options, compileOptions(request));
+    KERF_TRY(const auto result, runOn(options, request.precision, runnable, {}));
     return RunOutcome{flatOutputs(result), std::chrono::steady_clock::now() - start};
   };
   return inChild(body, patientLimits(request.timeout), job, "running the graph", ErrorCode::RuntimeFailed);
@@ -119,8 +133,11 @@ Result<void> keepRun(Workbench& bench, const GraphSource& source, const RunReque
   KERF_TRY(auto* store, bench.storeIfUsable(job));
   if (store == nullptr) return {};
   KERF_TRY(const auto graphId, storedGraphId(*store, source));
-  const nlohmann::ordered_json stored{
-      {"dtype", request.dtype}, {"precision", request.precision}, {"expect", request.expect}};
+  KERF_TRY(const auto passes, passConfig(request.passes));
+  const nlohmann::ordered_json stored{{"dtype", request.dtype},
+                                      {"precision", request.precision},
+                                      {"expect", request.expect},
+                                      {"passes", passes.text()}};
   const std::string status = report.same ? "ok" : "different";
   KERF_CHECK(store->addRun({0, graphId, "run", request.backend, stored.dump(), "", status, report.time.count()}));
   return {};
@@ -130,7 +147,8 @@ Result<void> keepRun(Workbench& bench, const GraphSource& source, const RunReque
 
 Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& job) {
   KERF_TRY(const auto request, withPrecision(given));
-  KERF_CHECK(checkBackend(request.backend, InterpreterUse::Allowed));
+  KERF_CHECK(findBackend(request.backend));
+  KERF_CHECK(passConfig(request.passes));
   KERF_TRY(const auto* choice, findChoice(request.dtype));
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(const auto inputs, chosenInputs(source, request, job));

@@ -52,11 +52,11 @@ void castMeta(Graph& graph, NodeId id) {
 }
 
 Result<void> castAttributes(GraphModule& module) {
-  for (auto& [name, attribute] : module.attributes) {
+  for (auto& [name, attribute] : module.attributes.edit()) {
     if (!attribute.tensor.defined() || !isFloating(attribute.tensor.dtype())) continue;
     KERF_TRY(attribute.tensor, attribute.tensor.to(DType::Float64));
   }
-  for (auto& [name, submodule] : module.submodules) {
+  for (auto& [name, submodule] : module.submodules.edit()) {
     if (!submodule.graph) continue;
     auto cast = std::make_shared<GraphModule>(*submodule.graph);  // attributes only, as Module.to(torch.float64) does
     KERF_CHECK(castAttributes(*cast));

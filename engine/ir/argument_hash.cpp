@@ -45,7 +45,9 @@ struct HashBuffer::Writer {
 };
 
 void HashBuffer::number(std::uint64_t value) {
-  for (int shift = 0; shift < 64; shift += 8) m_bytes += char(value >> shift & 0xffu);
+  char bytes[8];
+  for (int i = 0; i < 8; ++i) bytes[i] = char(value >> (8 * i) & 0xffu);
+  m_bytes.append(bytes, sizeof(bytes));
 }
 
 void HashBuffer::real(double value) {

@@ -1,20 +1,8 @@
 #include "engine/ir/graph.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace kerf::inline ir {
-namespace {
-
-/// The only node of a copied structure may be written; otherwise write to a copy of one's own.
-template <class T>
-T& ownCopy(std::shared_ptr<T>& shared) {
-  if (shared.use_count() > 1) shared = std::make_shared<T>(*shared);
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return *shared;
-}
-
-}  // namespace
 
 Graph::Graph() : m_byName(std::make_shared<NameTable>()) {}
 
@@ -90,6 +78,7 @@ NodeId Graph::addNode(Opcode op, std::string_view target, ArgumentList args, Key
   if (op == Opcode::CallFunction) node->m_opId = opIdOf(target);
   node->m_args = std::move(args);
   node->m_kwargs = std::move(kwargs);
+  m_revision.renew();
   nameTable().emplace(node->m_name, id);
   m_nodes.push_back(node);
   const auto at = m_insertBefore.valid() ? m_order.begin() + std::ptrdiff_t(position(m_insertBefore)) : m_order.end();
@@ -119,21 +108,30 @@ Result<void> Graph::eraseNode(NodeId id) {
   }
   const std::size_t at = position(id);
   if (m_insertBefore == id) m_insertBefore = at + 1 < m_order.size() ? m_order[at + 1] : NodeId{};
+  m_revision.renew();
   removeUses(victim);
-  nameTable().erase(victim.name());
-  m_names.release(victim.name());
+  forgetName(victim);
   m_order.erase(m_order.begin() + std::ptrdiff_t(at));
   m_nodes[id.index].reset();
   return {};
 }
 
+void Graph::forgetName(const Node& node) {
+  nameTable().erase(node.name());
+  m_names.release(node.name());
+}
+
 void Graph::moveBefore(NodeId id, NodeId anchor) {
   if (id == anchor) return;
+  m_revision.renew();
   m_order.erase(m_order.begin() + std::ptrdiff_t(position(id)));
   m_order.insert(m_order.begin() + std::ptrdiff_t(position(anchor)), id);
 }
 
-Node& Graph::mutableNode(NodeId id) { return ownCopy(m_nodes[id.index]); }
+Node& Graph::mutableNode(NodeId id) {
+  m_revision.renew();
+  return ownCopy(m_nodes[id.index]);
+}
 
 Graph::NameTable& Graph::nameTable() { return ownCopy(m_byName); }
 

@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "engine/ir/copy_on_write.h"
 #include "engine/ir/node.h"
 #include "engine/support/hash.h"
 #include "engine/support/result.h"
@@ -118,6 +119,9 @@ class Graph {
   Result<void> topologicalSort();
   /// Hash of names, ops, targets, arguments, order and value metadata; not of provenance.
   Hash128 contentHash() const;
+  /// A number that every change of the graph replaces by one that no graph has had; the insertion point is no part of
+  /// it. Graphs of equal revision are copies of each other, metadata included.
+  std::uint64_t revision() const { return m_revision.number(); }
 
  private:
   using NameTable = std::unordered_map<std::string, NodeId>;
@@ -129,12 +133,14 @@ class Graph {
   Result<void> lintNode(const Node& node, const std::vector<bool>& defined) const;
   Result<void> lintUsers() const;
   std::size_t position(NodeId id) const;
+  void forgetName(const Node& node);
 
   std::vector<std::shared_ptr<Node>> m_nodes;  ///< by NodeId::index; null once erased; copied on write
   std::vector<NodeId> m_order;
   std::shared_ptr<NameTable> m_byName;  ///< shared by copies until one of them changes
   NameSpace m_names;
   NodeId m_insertBefore;  ///< invalid: append at the end
+  Revision m_revision;
 };
 
 /// Sets the insertion point for a scope and restores the end-of-graph default afterwards.

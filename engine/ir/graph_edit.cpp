@@ -113,11 +113,11 @@ std::size_t Graph::eliminateDeadCode(const std::function<bool(const Node&)>& mus
     ++count;
   }
   if (count == 0) return 0;
+  m_revision.renew();
   while (m_insertBefore.valid() && dead[m_insertBefore.index]) insertAfter(m_insertBefore);
   for (const NodeId id : m_order) {
     if (!dead[id.index]) continue;
-    nameTable().erase(node(id).name());
-    m_names.release(node(id).name());
+    forgetName(node(id));
     m_nodes[id.index].reset();
   }
   std::erase_if(m_order, [&](NodeId id) { return dead[id.index]; });

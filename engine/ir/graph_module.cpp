@@ -5,13 +5,6 @@
 namespace kerf::inline ir {
 namespace {
 
-template <class T>
-const T* findByPath(const std::vector<std::pair<std::string, T>>& entries, std::string_view path) {
-  for (const auto& [name, value] : entries)
-    if (name == path) return &value;
-  return nullptr;
-}
-
 void hashTensor(HashBuffer& buffer, const TensorAttribute& attribute) {
   buffer.number(attribute.isParameter ? 1 : 0);
   if (!attribute.tensor.defined()) return buffer.text(attribute.text);
@@ -31,10 +24,6 @@ void hashTensor(HashBuffer& buffer, const TensorAttribute& attribute) {
 }
 
 }  // namespace
-
-const TensorAttribute* GraphModule::attribute(std::string_view path) const { return findByPath(attributes, path); }
-
-const Submodule* GraphModule::submodule(std::string_view path) const { return findByPath(submodules, path); }
 
 Hash128 GraphModule::contentHash() const {
   HashBuffer buffer;

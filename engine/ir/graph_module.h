@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/ir/graph.h"
+#include "engine/ir/named_table.h"
 #include "engine/tensor/tensor.h"
 
 namespace kerf::inline ir {
@@ -43,17 +44,25 @@ struct CodeGen {
   std::vector<std::string> outputDescriptions;  ///< expanded: AOTAutograd's descriptor of each output
 };
 
+/// Changes with a module's content: its graph, its attributes, and its submodules with all that is nested in them (they
+/// are const, so that they change only by being replaced). What a tensor's storage holds is not looked at.
+struct ModuleRevision {
+  std::uint64_t graph = 0, attributes = 0, submodules = 0;
+  bool operator==(const ModuleRevision&) const = default;
+};
+
 struct GraphModule {
   std::string className = "GraphModule";
   CodeGen codegen;
   std::string initText;  ///< body lines of `__init__` as read, without super().__init__() (kept for the reader's owner)
   int initLine = 0;      ///< line of the first of them
   Graph graph;
-  std::vector<std::pair<std::string, TensorAttribute>> attributes;  ///< in declaration order, by dotted path
-  std::vector<std::pair<std::string, Submodule>> submodules;
+  NamedTable<TensorAttribute> attributes;  ///< by dotted path
+  NamedTable<Submodule> submodules;
 
-  const TensorAttribute* attribute(std::string_view path) const;
-  const Submodule* submodule(std::string_view path) const;
+  const TensorAttribute* attribute(std::string_view path) const { return attributes.find(path); }
+  const Submodule* submodule(std::string_view path) const { return submodules.find(path); }
+  ModuleRevision revision() const { return {graph.revision(), attributes.revision(), submodules.revision()}; }
   /// Hash over the graph, the attributes' contents and nested modules.
   Hash128 contentHash() const;
 };

@@ -84,6 +84,8 @@ Result<void> Graph::topologicalSort() {
       if (--missing[user.index] == 0) ready.push(position[user.index]);
   }
   if (sorted.size() == m_order.size()) {
+    if (sorted == m_order) return {};
+    m_revision.renew();
     m_order = std::move(sorted);
     return {};
   }

@@ -54,7 +54,7 @@ class ModuleReader {
       const std::size_t call = model.initText.find(" = " + nested.className + "()");
       const std::size_t self = call == std::string::npos ? call : model.initText.rfind("self.", call);
       if (self != std::string::npos) path = model.initText.substr(self + 5, call - self - 5);
-      model.submodules.emplace_back(path, Submodule{std::make_shared<const GraphModule>(std::move(nested)), {}});
+      model.submodules.add(path, Submodule{std::make_shared<const GraphModule>(std::move(nested)), {}});
     }
     return model;
   }
@@ -109,7 +109,7 @@ class ModuleReader {
     GraphModule nested;
     KERF_CHECK(readClass(nested, depth + 1));
     std::string path = nested.className;
-    module.submodules.emplace_back(path, Submodule{std::make_shared<const GraphModule>(std::move(nested)), {}});
+    module.submodules.add(path, Submodule{std::make_shared<const GraphModule>(std::move(nested)), {}});
     return {};
   }
 

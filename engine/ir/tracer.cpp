@@ -69,7 +69,7 @@ Proxy Tracer::callModule(std::string_view path, ArgumentList args, KeywordArgume
 Proxy Tracer::getAttr(std::string_view path) { return {*this, m_module.graph.getAttr(path)}; }
 
 Proxy Tracer::attribute(std::string_view path, Tensor tensor, bool isParameter) {
-  m_module.attributes.emplace_back(path, TensorAttribute{std::move(tensor), isParameter, {}});
+  m_module.attributes.add(std::string(path), TensorAttribute{std::move(tensor), isParameter, {}});
   return getAttr(path);
 }
 

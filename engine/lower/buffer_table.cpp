@@ -163,7 +163,7 @@ class BufferPlanner {
     const ValueInfo& value = m_values[root];
     const int cost = m_cost[root.index];
     if (!m_fuse || value.kind == ValueKind::Reduction || value.segment != reader.segment) return true;
-    if (value.flakyFault || cost > inlineCost) return true;
+    if (cost > inlineCost) return true;
     if (m_readers[root.index].size() > 1 && cost > 1) return true;
     return elements > numelOf(value.sizes) && cost > repeatCost;
   }
@@ -181,7 +181,6 @@ class BufferPlanner {
         return placeView(node, info);
       case ValueKind::Pointwise:
       case ValueKind::Reduction:
-        noteFlag(info);
         if (!m_needed[node.id().index] && info.kind == ValueKind::Pointwise && m_fuse) return {};
         return give(node, info, m_owned[node.id().index] ? BufferKind::Owned : BufferKind::Planned);
       case ValueKind::Tuple:
@@ -191,12 +190,6 @@ class BufferPlanner {
     return {};
   }
 
-  void noteFlag(const ValueInfo& info) {
-    if (!info.flakyFault || m_table.m_faultFlag >= 0) return;
-    m_table.m_faultFlag = int(m_table.m_buffers.size());
-    m_table.m_buffers.push_back({BufferKind::FaultFlag, {}, "fault_flag", DType::Float32, {}, {}, 0, 4, 0});
-  }
-
   static bool isLibraryKernel(const ValueInfo& info) {
     if (!info.bound.op || !info.isTensor) return false;
     static constexpr std::string_view names[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::convolution"};
@@ -204,7 +197,6 @@ class BufferPlanner {
   }
 
   Result<void> placeExtern(const Node& node, const ValueInfo& info) {
-    if (info.flakyFault) noteFlag(info);
     if (!isLibraryKernel(info)) return give(node, info, BufferKind::External);
     return give(node, info, m_owned[node.id().index] ? BufferKind::Owned : BufferKind::Planned);
   }

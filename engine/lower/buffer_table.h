@@ -15,7 +15,6 @@ enum class BufferKind : std::uint8_t {
   Planned,    ///< a place in the arena, reused when nobody needs it any more
   Owned,      ///< storage of its own in every run: outputs, and what an aliasing extern kernel may keep
   External,   ///< made by an extern kernel: a tensor, a list or a number
-  FaultFlag,  ///< one float: 1 in runs in which flaky faults strike
 };
 
 struct BufferInfo {
@@ -51,14 +50,12 @@ class BufferTable {
     const auto& view = m_views[id.index];
     return view.buffer >= 0 ? &view : nullptr;
   }
-  int faultFlag() const { return m_faultFlag; }
 
  private:
   friend class BufferPlanner;
   std::vector<BufferInfo> m_buffers;
   std::vector<int> m_bufferOf;
   std::vector<BufferView> m_views;
-  int m_faultFlag = -1;
 };
 
 /// Index of a view's base for an index of the view; none when it is no affine map.

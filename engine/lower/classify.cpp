@@ -16,7 +16,7 @@ NodeId ValueTable::root(NodeId id) const {
 /// Classification of one module; errors carry the node's name.
 class Classifier {
  public:
-  Classifier(const GraphModule& module, const PlantedResults& planted) : m_planted(planted) {
+  explicit Classifier(const GraphModule& module) {
     m_table.m_module = &module;
     std::size_t slots = 0;
     for (const NodeId id : module.graph.order()) slots = std::max<std::size_t>(slots, id.index + std::size_t{1});
@@ -98,7 +98,6 @@ class Classifier {
     startSegment(*op, info);
     KERF_TRY(const bool bound, bind(node, *op, info));
     if (!bound) return {};
-    applyPlan(node, info);
     if (has(op->traits, OpTrait::View)) return classifyView(node, info);
     return classifyComputation(node, info);
   }
@@ -160,16 +159,8 @@ class Classifier {
         if (const NodeId* id = argument.as<NodeId>(); id && schema[i].name == key) info.operandNodes[i] = *id;
   }
 
-  void applyPlan(const Node& node, ValueInfo& info) {
-    const auto found = m_planted.find(node.id());
-    if (found == m_planted.end()) return;
-    info.accuracyFault = found->second == PlantedResult::Accuracy;
-    info.flakyFault = found->second == PlantedResult::Flaky;
-  }
-
   Result<void> classifyView(const Node& node, ValueInfo& info) {
     info.kind = ValueKind::Extern;
-    if (info.accuracyFault || info.flakyFault) return {};
     if (info.operandNodes.empty() || !info.operandNodes[0].valid() || !info.bound.tensorIf(0)) return {};
     const ValueInfo& base = m_table[info.operandNodes[0]];
     const std::string& name = info.bound.op->schema.name;
@@ -254,19 +245,14 @@ class Classifier {
     info.bound = tuple.bound;
     info.operandNodes = tuple.operandNodes;
     info.item = int(item);
-    info.accuracyFault = tuple.accuracyFault;
-    info.flakyFault = tuple.flakyFault;
     return true;
   }
 
-  const PlantedResults& m_planted;
   ValueTable m_table;
   std::vector<Value> m_metas;  ///< by NodeId::index, tensors without storage
   int m_segment = 0;
 };
 
-Result<ValueTable> classifyValues(const GraphModule& module, const PlantedResults& planted) {
-  return Classifier(module, planted).run();
-}
+Result<ValueTable> classifyValues(const GraphModule& module) { return Classifier(module).run(); }
 
 }  // namespace kerf::inline lower

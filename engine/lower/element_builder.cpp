@@ -187,15 +187,7 @@ Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const s
   return finish(info, info.lowering->reduction(call));
 }
 
-/// Rounds to the stored type, as eager does after every op, and adds what a planted fault adds.
-int ElementBuilder::finish(const ValueInfo& info, int value) {
-  value = m_builder.convert(value, info.dtype);
-  if (!isFloating(info.dtype) || (!info.accuracyFault && !info.flakyFault)) return value;
-  const DType compute = computeType(info.dtype);
-  int amount = m_builder.constant(1, compute);
-  if (info.flakyFault)
-    amount = m_builder.convert(m_builder.load(bufferArgument(m_buffers.faultFlag(), 0), {}), compute);
-  return m_builder.convert(m_builder.binary(ExprOp::Add, m_builder.convert(value, compute), amount), info.dtype);
-}
+/// Rounds to the stored type, as eager does after every op.
+int ElementBuilder::finish(const ValueInfo& info, int value) { return m_builder.convert(value, info.dtype); }
 
 }  // namespace kerf::inline lower

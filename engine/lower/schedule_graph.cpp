@@ -4,6 +4,7 @@
 
 #include "engine/lower/fusion.h"
 #include "engine/lower/lowered_graph.h"
+#include "engine/ops/core/instruments.h"
 
 namespace kerf::inline lower {
 
@@ -111,10 +112,8 @@ class Scheduler {
     for (std::size_t s = 0; s < m_graph.steps.size(); ++s) {
       LoweredStep& step = m_graph.steps[s];
       std::set<std::string> ops;
-      for (const NodeId id : step.nodes) {
-        const std::string& target = m_values.graph().node(id).target();
-        if (step.isExtern || m_values[id].kind != ValueKind::View) ops.insert(opName(id, target));
-      }
+      for (const NodeId id : step.nodes)
+        if (step.isExtern || m_values[id].kind != ValueKind::View) ops.insert(opName(id));
       std::string name = step.isExtern ? "extern" : "cpp_fused";
       for (const std::string& op : ops)
         if (name.size() + op.size() < longest) name += "_" + op;
@@ -122,8 +121,11 @@ class Scheduler {
     }
   }
 
-  std::string opName(NodeId id, const std::string& target) const {
+  /// Of the op that users know: an instrument goes by the name of the call it belongs to.
+  std::string opName(NodeId id) const {
+    if (const NodeId shown = shownNode(m_values.graph(), id); shown.valid()) id = shown;
     const ValueInfo& info = m_values[id];
+    const std::string& target = m_values.graph().node(id).target();
     if (target == "operator.getitem" && info.bound.op) return opBaseName(info.bound.op->schema.qualifiedName());
     return opBaseName(target);
   }

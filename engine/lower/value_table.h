@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/ir/graph_module.h"
@@ -29,9 +28,7 @@ struct ValueInfo {
   DType dtype = DType::Float32;
   Sizes sizes, strides;
   std::int64_t storageOffset = 0;
-  int segment = 0;             ///< grows at every mutating op; kernels never reach across
-  bool accuracyFault = false;  ///< result + 1
-  bool flakyFault = false;     ///< result + fault flag of the run
+  int segment = 0;  ///< grows at every mutating op; kernels never reach across
 
   const Lowering* lowering = nullptr;  ///< of Pointwise, Reduction and Tuple values that are computed
   int item = 0;                        ///< which result of a Tuple this is
@@ -60,11 +57,7 @@ class ValueTable {
   std::vector<ValueInfo> m_values;
 };
 
-/// What a planted fault does to one node's result.
-enum class PlantedResult : std::uint8_t { None, Accuracy, Flaky };
-using PlantedResults = std::unordered_map<NodeId, PlantedResult>;
-
 /// UnsupportedOp naming the node when an op is unknown; BadInput when metas contradict each other.
-Result<ValueTable> classifyValues(const GraphModule& module, const PlantedResults& planted);
+Result<ValueTable> classifyValues(const GraphModule& module);
 
 }  // namespace kerf::inline lower

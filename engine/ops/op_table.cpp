@@ -4,6 +4,7 @@
 #include "engine/ops/index/families.h"
 #include "engine/ops/linalg/families.h"
 #include "engine/ops/nn/families.h"
+#include "engine/ops/planted/families.h"
 #include "engine/ops/pointwise/families.h"
 #include "engine/ops/python/families.h"
 #include "engine/ops/quantized/families.h"
@@ -100,14 +101,15 @@ std::vector<OpRows> opFamilies() {
           statisticOps(),
           reshapeOps(),
           pythonOps(),
-          symbolOps()};
+          symbolOps(),
+          plantedOps()};
 }
 
 std::vector<OpFactRows> opFactTables() {
   return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),
           pointwiseDerivatives(), indexDerivatives(),     pointwiseDecompositions(),
           reductionLowerings(),   reductionDerivatives(), matmulFacts(),
-          layerFacts(),           layerDecompositions()};
+          layerFacts(),           layerDecompositions(),  plantedLowerings()};
 }
 
 std::vector<OpRows> complexFamilies() { return {complexPointwiseRows(), complexMoveRows(), complexReductionRows()}; }

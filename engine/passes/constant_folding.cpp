@@ -12,9 +12,8 @@ namespace kerf::inline passes {
 
 namespace {
 
-constexpr std::int64_t maxFrozenBytes = 64 << 10;
-/// Work and memory bound of one fold: a constant on the way there may be larger than the result.
-constexpr std::int64_t maxIntermediateBytes = 16 << 20;
+constexpr std::int64_t defaultBytes = 64 << 10;
+constexpr std::int64_t defaultIntermediateBytes = 16 << 20;
 constexpr OpTrait notConstant = OpTrait::DataDependent | OpTrait::Matmul | OpTrait::Convolution;
 
 std::int64_t metaBytes(const ValueMeta& meta) {
@@ -23,8 +22,8 @@ std::int64_t metaBytes(const ValueMeta& meta) {
   const auto sizes = tensor->concreteSizes();
   if (!sizes || tensor->device.type != "cpu") return -1;
   const Result<std::int64_t> numel = checkedNumel(*sizes);
-  if (!numel || *numel > maxIntermediateBytes) return -1;
-  return *numel * itemSize(tensor->dtype);
+  std::int64_t bytes = 0;
+  return numel && !__builtin_mul_overflow(*numel, itemSize(tensor->dtype), &bytes) ? bytes : -1;
 }
 
 bool isUninitialised(const Node& node) { return node.target().find(".empty") != std::string::npos; }
@@ -32,7 +31,9 @@ bool isUninitialised(const Node& node) { return node.target().find(".empty") != 
 /// The values of all constant nodes, computed when first asked for.
 class Constants {
  public:
-  explicit Constants(const GraphModule& module) : m_module(module), m_aliases(module.graph) {
+  /// Constants of more than `maxBytes` are left alone.
+  Constants(const GraphModule& module, std::int64_t maxBytes)
+      : m_module(module), m_aliases(module.graph), m_maxBytes(maxBytes) {
     for (NodeId id : module.graph.order()) {
       if (isConstant(module.graph.node(id))) m_constant[id] = true;
     }
@@ -53,7 +54,7 @@ class Constants {
   bool isConstant(const Node& node) const {
     if (m_aliases.touchesMutation(node)) return false;
     const std::int64_t bytes = metaBytes(node.meta().value);
-    if (bytes < 0 || bytes > maxIntermediateBytes) return false;
+    if (bytes < 0 || bytes > m_maxBytes) return false;
     if (node.op() == Opcode::GetAttr) return m_module.attribute(node.target()) != nullptr;
     const OpInfo* op = opOf(node);
     if (!op || !op->kernel || !isPureCall(node) || has(op->traits, notConstant) || isUninitialised(node)) return false;
@@ -82,6 +83,7 @@ class Constants {
 
   const GraphModule& m_module;
   AliasGroups m_aliases;
+  std::int64_t m_maxBytes;
   std::unordered_map<NodeId, bool> m_constant;
   std::unordered_map<NodeId, Value> m_values;
 };
@@ -117,7 +119,7 @@ NodeId makeAttribute(GraphModule& module, const Tensor& tensor) {
   std::size_t number = 0;
   while (module.attribute(fmt::format("_frozen_param{}", number))) ++number;
   const std::string name = fmt::format("_frozen_param{}", number);
-  module.attributes.emplace_back(name, TensorAttribute{tensor, false, {}});
+  module.attributes.add(name, TensorAttribute{tensor, false, {}});
   return module.graph.getAttr(name);
 }
 
@@ -128,10 +130,10 @@ bool keepsLayout(const Node& node, const Tensor& tensor) {
 }
 
 /// A constant call with inputs that somebody other than a constant reads: the last point where folding still helps.
-bool isFrontier(const Graph& graph, const Constants& constants, const Node& node) {
+bool isFrontier(const Graph& graph, const Constants& constants, const Node& node, std::int64_t maxBytes) {
   if (node.op() != Opcode::CallFunction || node.inputs().empty() || !constants.contains(node.id())) return false;
   return std::ranges::any_of(node.users(), [&](NodeId user) { return !constants.contains(user); }) &&
-         metaBytes(graph.node(node.id()).meta().value) <= maxFrozenBytes;
+         metaBytes(graph.node(node.id()).meta().value) <= maxBytes;
 }
 
 Result<bool> fold(GraphModule& module, NodeId id, const Value& value) {
@@ -151,12 +153,13 @@ Result<bool> fold(GraphModule& module, NodeId id, const Value& value) {
   return true;
 }
 
-Result<bool> run(GraphModule& module) {
+Result<void> run(GraphModule& module, const PassContext& context) {
+  const auto maxBytes = context.options.value<std::int64_t>("max_bytes");
   std::vector<std::pair<NodeId, Value>> found;
   {
-    Constants constants(module);
+    Constants constants(module, context.options.value<std::int64_t>("max_intermediate_bytes"));
     for (NodeId id : module.graph.order()) {
-      if (!isFrontier(module.graph, constants, module.graph.node(id))) continue;
+      if (!isFrontier(module.graph, constants, module.graph.node(id), maxBytes)) continue;
       if (isReturned(module.graph, id)) continue;
       found.emplace_back(id, constants.value(id));
     }
@@ -167,15 +170,17 @@ Result<bool> run(GraphModule& module) {
     changed = changed || folded;
   }
   if (changed) module.graph.eliminateDeadCode(mustStay);
-  return changed;
+  return {};
 }
 
 }  // namespace
 
 Pass constantFoldingPass() {
   return {.name = "constant_folding",
-          .stage = "post_grad",
+          .stage = PassStage::PostGrad,
           .description = "Computes calls on constants ahead of time.",
+          .options = {{"max_bytes", defaultBytes, "Largest result that is kept as a constant."},
+                      {"max_intermediate_bytes", defaultIntermediateBytes, "Largest constant on the way to a result."}},
           .run = run};
 }
 

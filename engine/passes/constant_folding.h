@@ -4,12 +4,12 @@
 //     o = ones([4]); f = mul(o, 2); y = add(x, f)      →      f = full([4], 2.0); y = add(x, f)
 #pragma once
 
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/pass.h"
 
 namespace kerf::inline passes {
 
-/// Results of at most 64 KiB become attributes; uniform ones become aten.full, which code generation does better. A
-/// constant that is created by one call already stays, as do random ops and everything that touches mutated memory.
+/// Results of at most `max_bytes` become attributes; uniform ones become aten.full, which code generation does better.
+/// A constant that is created by one call already stays, as do random ops and everything that touches mutated memory.
 Pass constantFoldingPass();
 
 }  // namespace kerf::inline passes

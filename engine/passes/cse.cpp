@@ -31,7 +31,7 @@ bool mergeable(const Node& node, const AliasGroups& aliases) {
   return !has(opOf(node)->traits, OpTrait::DataDependent) && !aliases.touchesMutation(node);
 }
 
-Result<bool> run(GraphModule& module) {
+Result<void> run(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const AliasGroups aliases(graph);
   std::unordered_map<std::string, NodeId> seen;
@@ -48,13 +48,13 @@ Result<bool> run(GraphModule& module) {
     merged.push_back(id);
   }
   for (NodeId id : merged) KERF_CHECK(graph.eraseNode(id));
-  return !merged.empty();
+  return {};
 }
 
 }  // namespace
 
 Pass csePass() {
-  return {.name = "cse", .stage = "post_grad", .description = "Computes equal calls once.", .run = run};
+  return {.name = "cse", .stage = PassStage::PostGrad, .description = "Computes equal calls once.", .run = run};
 }
 
 }  // namespace kerf::inline passes

@@ -3,7 +3,7 @@
 //     a = exp(x); b = exp(x); c = add(a, b)      →      a = exp(x); c = add(a, a)
 #pragma once
 
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/pass.h"
 
 namespace kerf::inline passes {
 

@@ -10,7 +10,7 @@ namespace kerf::inline passes {
 namespace {
 
 /// Attributes that no node reads any more go with the nodes that read them, if a pass made them.
-bool dropFrozen(GraphModule& module) {
+void dropFrozen(GraphModule& module) {
   const auto unread = [&](const auto& named) {
     if (!named.first.starts_with("_frozen_param")) return false;
     return std::ranges::none_of(module.graph.order(), [&](NodeId id) {
@@ -18,18 +18,19 @@ bool dropFrozen(GraphModule& module) {
       return node.op() == Opcode::GetAttr && node.target() == named.first;
     });
   };
-  return std::erase_if(module.attributes, unread) > 0;
+  module.attributes.eraseIf(unread);
 }
 
-Result<bool> run(GraphModule& module) {
-  const std::size_t erased = module.graph.eliminateDeadCode(mustStay);
-  return dropFrozen(module) || erased > 0;
+Result<void> run(GraphModule& module, const PassContext&) {
+  module.graph.eliminateDeadCode(mustStay);
+  dropFrozen(module);
+  return {};
 }
 
 }  // namespace
 
 Pass dcePass() {
-  return {.name = "dce", .stage = "post_grad", .description = "Drops nodes that nobody uses.", .run = run};
+  return {.name = "dce", .stage = PassStage::PostGrad, .description = "Drops nodes that nobody uses.", .run = run};
 }
 
 }  // namespace kerf::inline passes

@@ -3,7 +3,7 @@
 //     a = relu(x); b = exp(x); return (a,)      →      a = relu(x); return (a,)
 #pragma once
 
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/pass.h"
 
 namespace kerf::inline passes {
 

@@ -15,7 +15,7 @@ struct KindName {
   std::string_view name;
 };
 
-constexpr std::array<KindName, 6> KindNames{{{FaultKind::Accuracy, "accuracy"},
+constexpr std::array<KindName, 6> kindNames{{{FaultKind::Accuracy, "accuracy"},
                                              {FaultKind::CompileError, "compile_error"},
                                              {FaultKind::RuntimeError, "runtime_error"},
                                              {FaultKind::Crash, "crash"},
@@ -23,13 +23,6 @@ constexpr std::array<KindName, 6> KindNames{{{FaultKind::Accuracy, "accuracy"},
                                              {FaultKind::Flaky, "flaky"}}};
 
 constexpr std::string_view kindList = "accuracy, compile_error, runtime_error, crash, hang, flaky:P (0 < P <= 1)";
-
-std::string_view kindName(FaultKind kind) {
-  for (const KindName& row : KindNames) {
-    if (row.kind == kind) return row.name;
-  }
-  return "unknown";
-}
 
 std::string_view withoutPrefix(std::string_view text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
@@ -53,6 +46,13 @@ bool readProbability(std::string_view text, double& probability) {
 }
 
 }  // namespace
+
+std::string_view faultKindName(FaultKind kind) {
+  for (const KindName& row : kindNames) {
+    if (row.kind == kind) return row.name;
+  }
+  return "unknown";
+}
 
 bool Fault::hits(std::string_view target) const {
   if (onPass) return false;
@@ -84,7 +84,7 @@ std::string FaultPlan::text() const {
   std::string text;
   for (const Fault& fault : faults) {
     if (!text.empty()) text += ',';
-    text += fmt::format("{}{}={}", fault.onPass ? "pass:" : "", fault.subject, kindName(fault.kind));
+    text += fmt::format("{}{}={}", fault.onPass ? "pass:" : "", fault.subject, faultKindName(fault.kind));
     if (fault.kind == FaultKind::Flaky) text += fmt::format(":{}", fault.probability);
   }
   return text;
@@ -103,7 +103,7 @@ Result<Fault> parseFault(std::string_view text) {
   const std::size_t colon = kind.find(':');
   const std::string_view suffix = colon == std::string_view::npos ? "" : kind.substr(colon + 1);
   kind = kind.substr(0, colon);
-  for (const KindName& row : KindNames) {
+  for (const KindName& row : kindNames) {
     if (row.name != kind) continue;
     fault.kind = row.kind;
     if (row.kind != FaultKind::Flaky && colon != std::string_view::npos) return badFault(text, "only flaky takes ':P'");

@@ -11,6 +11,9 @@ namespace kerf::inline passes {
 
 enum class FaultKind { Accuracy, CompileError, RuntimeError, Crash, Hang, Flaky };
 
+/// "accuracy", "compile_error", …
+std::string_view faultKindName(FaultKind kind);
+
 struct Fault {
   bool onPass = false;  ///< true: `subject` is a pass name; false: an op base name ("relu") or "aten.relu.default"
   std::string subject;

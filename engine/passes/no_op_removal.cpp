@@ -148,7 +148,7 @@ bool wouldAliasOutput(const Graph& graph, const Node& node, NodeId source) {
   return graph.node(source).op() != Opcode::CallFunction || isReturned(graph, source);
 }
 
-Result<bool> run(GraphModule& module) {
+Result<void> run(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const AliasGroups aliases(graph);
   std::vector<NodeId> removed;
@@ -160,14 +160,14 @@ Result<bool> run(GraphModule& module) {
     removed.push_back(id);
   }
   for (NodeId id : removed) KERF_CHECK(graph.eraseNode(id));
-  return !removed.empty();
+  return {};
 }
 
 }  // namespace
 
 Pass noOpRemovalPass() {
   return {.name = "no_op_removal",
-          .stage = "post_grad",
+          .stage = PassStage::PostGrad,
           .description = "Skips calls that return their input unchanged.",
           .run = run};
 }

@@ -3,7 +3,7 @@
 //     v = view(x, [2, 3]); m = mul(v, 1); r = relu(m)      →      r = relu(x)         (x already is f32[2, 3])
 #pragma once
 
-#include "engine/passes/pass_manager.h"
+#include "engine/passes/pass.h"
 
 namespace kerf::inline passes {
 

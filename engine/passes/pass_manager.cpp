@@ -1,10 +1,9 @@
-// PassManager: the one wrapper around every pass, and the list of default passes.
+// The wrapper around every pass, on a module and the graphs nested in it.
 #include "engine/passes/pass_manager.h"
 
-#include "engine/passes/constant_folding.h"
-#include "engine/passes/cse.h"
-#include "engine/passes/dce.h"
-#include "engine/passes/no_op_removal.h"
+#include <algorithm>
+
+#include "engine/passes/working_graph.h"
 #include "engine/support/log.h"
 
 namespace kerf::inline passes {
@@ -13,14 +12,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-bool allWantToRun(const std::vector<PassObserver*>& observers, const Pass& pass) {
-  bool wanted = true;
-  for (PassObserver* observer : observers) wanted = observer->shouldRun(pass) && wanted;
-  return wanted;
-}
+/// Graphs nested deeper than this are left as they are.
+constexpr int maxDepth = 100;
 
-Error inPass(Error error, const Pass& pass) {
-  error.while_(fmt::format("while running pass {}", pass.name));
+constexpr std::string_view stageNames[] = {"pre_grad", "joint", "post_grad", "lowering"};
+
+Error inPass(Error error, const Pass& pass, std::string_view path) {
+  error.while_(path.empty() ? fmt::format("while running pass {}", pass.name)
+                            : fmt::format("while running pass {} on nested graph {}", pass.name, path));
   return error;
 }
 
@@ -34,58 +33,120 @@ Result<void> lintAfter(const Pass& pass, const Graph& graph) {
   return fail(std::move(error));
 }
 
-/// Runs pass and tampering on `module`, a private copy, and times the pass.
-Result<void> runOnCopy(const Pass& pass, const std::vector<PassObserver*>& observers, GraphModule& module,
-                       PassRecord& record) {
-  const auto start = Clock::now();
-  const Result<bool> changed = pass.run(module);
-  record.time = Clock::now() - start;
-  if (!changed) return fail(inPass(changed.error(), pass));
-  for (PassObserver* observer : observers) {
-    const Result<void> tampered = observer->tamper(pass, module);
-    if (!tampered) return fail(inPass(tampered.error(), pass));
-  }
-  return lintAfter(pass, module.graph);
-}
-
 void logPass(const PassRecord& record) {
-  logAt(LogCategory::Passes, record.changed ? LogLevel::Debug : LogLevel::Trace, "{}: {} to {} nodes in {:.3f} ms",
-        record.name, record.nodesBefore, record.nodesAfter, double(record.time.count()) / 1e6);
+  logAt(LogCategory::Passes, record.changed ? LogLevel::Debug : LogLevel::Trace, "{}{}: {} to {} nodes in {:.3f} ms",
+        record.name, record.path.empty() ? "" : " in " + record.path, record.nodesBefore, record.nodesAfter,
+        double(record.time.count()) / 1e6);
 }
 
 }  // namespace
 
-Result<GraphModule> PassManager::run(const GraphModule& module, std::vector<PassRecord>* records) const {
-  GraphModule current = module;
-  GraphSnapshot snapshot = std::make_shared<const Graph>(current.graph);
-  Hash128 hash = current.graph.contentHash();
-  int index = -1;
-  for (const Pass& pass : m_passes) {
-    ++index;
-    if (!allWantToRun(m_observers, pass)) continue;
-    for (PassObserver* observer : m_observers) observer->beforePass(pass, current);
-    PassRecord record{.index = index, .name = pass.name, .stage = pass.stage};
-    record.nodesBefore = current.graph.size();
-    record.hashBefore = hash;
-    record.before = snapshot;
-    GraphModule next = current;
-    KERF_CHECK(runOnCopy(pass, m_observers, next, record));
-    record.hashAfter = next.graph.contentHash();
-    record.changed = record.hashAfter != hash;
-    if (record.changed) {
-      current = std::move(next);
-      snapshot = std::make_shared<const Graph>(current.graph);
-      hash = record.hashAfter;
-    }
-    record.after = snapshot;
-    record.nodesAfter = current.graph.size();
-    for (PassObserver* observer : m_observers) observer->afterPass(record, current);
-    logPass(record);
-    if (records) records->push_back(std::move(record));
-  }
-  return current;
-}
+std::string_view stageName(PassStage stage) { return stageNames[std::size_t(stage)]; }
 
-std::vector<Pass> defaultPasses() { return {noOpRemovalPass(), constantFoldingPass(), csePass(), dcePass()}; }
+class PassRun::Work {
+ public:
+  Work(std::span<const Pass> passes, std::span<PassObserver* const> observers, const GraphModule& module,
+       std::stop_token stop)
+      : m_passes(passes), m_observers(observers), m_stop(std::move(stop)), m_outermost(module) {
+    tell(&PassObserver::beforePipeline, m_outermost.module());
+  }
+
+  Result<void> stage(PassStage stage) {
+    tell(&PassObserver::beforeStage, stage, m_outermost.module());
+    for (const Pass& pass : m_passes)
+      if (pass.stage == stage) KERF_CHECK(run(pass));
+    tell(&PassObserver::afterStage, stage, m_outermost.module());
+    return {};
+  }
+
+  const std::vector<PassRecord>& records() const { return m_records; }
+
+  GraphModule finish() {
+    tell(&PassObserver::afterPipeline, m_outermost.module());
+    return std::move(m_outermost.module());
+  }
+
+ private:
+  template <class... Hook, class... Arguments>
+  void tell(void (PassObserver::*hook)(Hook...), const Arguments&... arguments) const {
+    for (PassObserver* observer : m_observers) (observer->*hook)(arguments...);
+  }
+
+  /// Every observer is asked, also when one has refused already.
+  bool isWanted(const Pass& pass) const {
+    return std::ranges::count_if(m_observers, [&](PassObserver* o) { return !o->shouldRun(pass); }) == 0;
+  }
+
+  Result<void> run(const Pass& pass) {
+    if (m_stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped before pass {}", pass.name);
+    if (!isWanted(pass)) return {};
+    ++m_turn;
+    tell(&PassObserver::beforePass, pass, m_outermost.module());
+    KERF_CHECK(runOn(m_outermost, pass, {}, 0));
+    tell(&PassObserver::afterPass, pass, m_outermost.module());
+    return {};
+  }
+
+  Result<void> runOn(WorkingGraph& graph, const Pass& pass, const std::string& path, int depth) {
+    if (pass.scope == PassScope::NestedFirst && depth < maxDepth) {
+      for (const auto& [name, nested] : graph.nested(m_pool))
+        if (nested->isFirstVisit(m_turn))
+          KERF_CHECK(runOn(*nested, pass, path.empty() ? name : path + "." + name, depth + 1));
+      graph.takeNested(m_pool);
+    }
+    auto done = runAlone(graph, pass, path);
+    if (!done) return fail(inPass(std::move(done).error(), pass, path));
+    return {};
+  }
+
+  Result<void> runAlone(WorkingGraph& graph, const Pass& pass, const std::string& path) {
+    tell(&PassObserver::beforeGraph, pass, std::string_view(path), graph.module());
+    PassRecord record{.index = int(&pass - m_passes.data()), .name = pass.name, .stage = pass.stage, .path = path};
+    record.nodesBefore = graph.module().graph.size();
+    record.hashBefore = graph.hash();
+    record.before = graph.snapshot();
+    const auto start = Clock::now();
+    KERF_CHECK(pass.run(graph.module(), {pass.options, path}));
+    record.time = Clock::now() - start;
+    if (graph.touched()) {
+      KERF_CHECK(lintAfter(pass, graph.module().graph));
+      record.changed = graph.takeChange();
+    }
+    record.nodesAfter = graph.module().graph.size();
+    record.hashAfter = graph.hash();
+    record.after = graph.snapshot();
+    tell(&PassObserver::afterGraph, record, graph.module());
+    logPass(record);
+    m_records.push_back(std::move(record));
+    return {};
+  }
+
+  std::span<const Pass> m_passes;
+  std::span<PassObserver* const> m_observers;
+  std::stop_token m_stop;
+  WorkingGraph m_outermost;
+  WorkingGraph::Pool m_pool;
+  std::uint64_t m_turn = 0;  ///< passes run so far
+  std::vector<PassRecord> m_records;
+};
+
+PassRun::PassRun(std::span<const Pass> passes, std::span<PassObserver* const> observers, const GraphModule& module,
+                 std::stop_token stop)
+    : m_work(std::make_unique<Work>(passes, observers, module, std::move(stop))) {}
+
+PassRun::PassRun(PassRun&&) noexcept = default;
+PassRun::~PassRun() = default;
+
+Result<void> PassRun::stage(PassStage stage) { return m_work->stage(stage); }
+const std::vector<PassRecord>& PassRun::records() const { return m_work->records(); }
+GraphModule PassRun::finish() { return m_work->finish(); }
+
+Result<GraphModule> PassManager::run(const GraphModule& module, std::vector<PassRecord>* records,
+                                     std::stop_token stop) const {
+  PassRun run = start(module, std::move(stop));
+  for (const PassStage stage : passStages) KERF_CHECK(run.stage(stage));
+  if (records) records->insert(records->end(), run.records().begin(), run.records().end());
+  return run.finish();
+}
 
 }  // namespace kerf::inline passes

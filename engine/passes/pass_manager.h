@@ -1,48 +1,35 @@
-// PassManager: runs every pass through one wrapper that times it, lints the result and tells observers before and
-// after.
+// PassManager: runs every pass through one wrapper that times it, sees whether it changed anything, lints what it did
+// and tells observers.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <memory>
-#include <string>
-#include <string_view>
+#include <span>
+#include <stop_token>
 #include <vector>
 
-#include "engine/ir/graph_module.h"
+#include "engine/passes/pass_config.h"
+#include "engine/passes/pass_observer.h"
 
 namespace kerf::inline passes {
 
-/// A pass: one name, one sentence, one function over a private copy. `run` returns whether the graph changed.
-struct Pass {
-  std::string name;         ///< "cse"
-  std::string stage;        ///< "pre_grad", "joint", "post_grad"
-  std::string description;  ///< one sentence
-  std::function<Result<bool>(GraphModule&)> run;
-};
-
-/// What the wrapper measured of one pass run.
-struct PassRecord {
-  int index = 0;
-  std::string name;
-  std::string stage;
-  std::size_t nodesBefore = 0;
-  std::size_t nodesAfter = 0;
-  std::chrono::nanoseconds time{};
-  bool changed = false;  ///< by content hash, not by the pass's word
-  Hash128 hashBefore, hashAfter;
-  GraphSnapshot before, after;  ///< the same pointer when nothing changed
-};
-
-class PassObserver {
+/// One module on its way through the stages. A pass that changes nothing costs nothing but its own time.
+class PassRun {
  public:
-  virtual ~PassObserver() = default;
-  virtual void beforePass(const Pass&, const GraphModule&) {}
-  virtual void afterPass(const PassRecord&, const GraphModule&) {}
-  /// Asked before a pass; false skips it (bisection).
-  virtual bool shouldRun(const Pass&) { return true; }
-  /// May edit the result of a pass on purpose (fault planting). Runs before lint and afterPass.
-  virtual Result<void> tamper(const Pass&, GraphModule&) { return {}; }
+  /// Works on a copy of `module`. Passes and observers must outlive the run.
+  PassRun(std::span<const Pass> passes, std::span<PassObserver* const> observers, const GraphModule& module,
+          std::stop_token stop);
+  PassRun(PassRun&&) noexcept;
+  ~PassRun();
+
+  /// Runs the passes of one stage in order. A pass that breaks lint is an Internal error naming the pass.
+  Result<void> stage(PassStage stage);
+  const std::vector<PassRecord>& records() const;
+  /// The module as all passes left it; ends the run.
+  GraphModule finish();
+
+ private:
+  class Work;
+  std::unique_ptr<Work> m_work;
 };
 
 class PassManager {
@@ -50,15 +37,17 @@ class PassManager {
   explicit PassManager(std::vector<Pass> passes) : m_passes(std::move(passes)) {}
   void addObserver(PassObserver* observer) { m_observers.push_back(observer); }
   const std::vector<Pass>& passes() const { return m_passes; }
-  /// Runs all passes on a copy of `module`. A pass that breaks lint is an Internal error naming the pass.
-  Result<GraphModule> run(const GraphModule& module, std::vector<PassRecord>* records = nullptr) const;
+  /// A run that goes stage by stage; it must not outlive the manager.
+  PassRun start(const GraphModule& module, std::stop_token stop = {}) const {
+    return {m_passes, m_observers, module, std::move(stop)};
+  }
+  /// Runs all stages on a copy of `module`.
+  Result<GraphModule> run(const GraphModule& module, std::vector<PassRecord>* records = nullptr,
+                          std::stop_token stop = {}) const;
 
  private:
   std::vector<Pass> m_passes;
   std::vector<PassObserver*> m_observers;
 };
-
-/// Kerf's own post_grad passes in order: no-op removal, constant folding, CSE, DCE.
-std::vector<Pass> defaultPasses();
 
 }  // namespace kerf::inline passes

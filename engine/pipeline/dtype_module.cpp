@@ -28,7 +28,7 @@ Result<CastGraph> castNarrow(const GraphModule& module, const ValueList& inputs,
     KERF_TRY(Tensor converted, value.tensor().to(dtype));
     value = std::move(converted);
   }
-  for (auto& [path, attribute] : cast.module.attributes) {
+  for (auto& [path, attribute] : cast.module.attributes.edit()) {
     if (!attribute.tensor.defined() || !isFloating(attribute.tensor.dtype())) continue;
     KERF_TRY(attribute.tensor, attribute.tensor.to(dtype));
   }

@@ -14,12 +14,11 @@ namespace kerf::inline runtime {
 using KernelFunction = void (*)(void* const* buffers, std::int64_t begin, std::int64_t end);
 
 enum class SlotKind : std::uint8_t {
-  Input,      ///< the input of that position
-  Constant,   ///< an attribute of the module
-  Arena,      ///< a place in the arena
-  Fresh,      ///< storage of its own in every run
-  Result,     ///< what an extern step gives: any value
-  FaultFlag,  ///< float32 scalar: 1 in runs in which flaky faults strike
+  Input,     ///< the input of that position
+  Constant,  ///< an attribute of the module
+  Arena,     ///< a place in the arena
+  Fresh,     ///< storage of its own in every run
+  Result,    ///< what an extern step gives: any value
 };
 
 struct Slot {
@@ -50,22 +49,13 @@ enum class StepKind : std::uint8_t {
   Convolution,  ///< library kernels that write into a planned slot
   Call,         ///< any op through the OpCaller
   Interpret,    ///< a node that is no plain op (call_module, higher-order): through the Interpreter
-  Fault,        ///< a planted runtime_error, crash or hang
-  DrawFault,    ///< decides whether this run's flaky faults strike
 };
-
-/// What a planted fault adds to an extern step's floating results.
-enum class ResultFault : std::uint8_t { None, AddOne, AddFlag };
-enum class RunFault : std::uint8_t { Error, Crash, Hang };
 
 struct Step {
   StepKind kind = StepKind::Kernel;
-  NodeId node;           ///< extern steps
-  std::string nodeName;  ///< for errors
-  int slot = -1;         ///< result of extern steps, flag of DrawFault
-  ResultFault resultFault = ResultFault::None;
-  RunFault runFault = RunFault::Error;
-  double probability = 0;
+  NodeId node;                                ///< extern steps
+  std::string nodeName;                       ///< for errors
+  int slot = -1;                              ///< result of extern steps
   double alpha = 1, beta = 1;                 ///< Addmm
   std::vector<int> releases;                  ///< slots that nobody needs after this step
   std::shared_ptr<const GraphModule> single;  ///< Interpret: a graph of this node alone
@@ -86,7 +76,6 @@ struct Program {
   std::vector<SlotView> views;  ///< by NodeId::index
   std::vector<Step> steps;
   std::int64_t arenaBytes = 0;
-  int faultFlag = -1;
   std::shared_ptr<void> code;  ///< keeps the kernels' machine code
 };
 

@@ -2,7 +2,6 @@
 
 #include "engine/ir/interpreter.h"
 #include "engine/runtime/library_kernels.h"
-#include "engine/runtime/planted_faults.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/copy.h"
 
@@ -107,7 +106,6 @@ Result<void> ProgramRunner::prepareSlots() {
     const Slot& slot = m_program->slots[s];
     Value& value = m_values[s];
     if (slot.kind == SlotKind::Constant) value = slot.constant;
-    if (slot.kind == SlotKind::FaultFlag) value = Tensor::scalar(0, DType::Float32);
     if (slot.kind == SlotKind::Arena && slot.used) {
       auto place = Storage::borrow(m_arena->data() + slot.arenaOffset, m_arena->bytes() - slot.arenaOffset, m_arena);
       value = Tensor(std::move(place), slot.dtype, slot.sizes, slot.strides);
@@ -128,12 +126,6 @@ Result<void> ProgramRunner::runStep(const Step& step) {
       return runCall(step);
     case StepKind::Interpret:
       return runInterpreted(step);
-    case StepKind::Fault:
-      return strike(step);
-    case StepKind::DrawFault: {
-      m_values[std::size_t(step.slot)].tensor().data<float>()[0] = drawsFault(step.probability) ? 1.0f : 0.0f;
-      return {};
-    }
     default:
       return runLibrary(step);
   }
@@ -204,21 +196,11 @@ Result<void> ProgramRunner::runLibrary(const Step& step) {
   for (const auto& [key, argument] : node.kwargs())
     if (key != "alpha" && key != "beta") return fail(ErrorCode::Internal, "unexpected keyword {}", key);
   Tensor out = m_values[std::size_t(step.slot)].tensor();
-  KERF_CHECK(runLibraryKernel(step, args, out));
-  if (step.resultFault == ResultFault::None) return {};
-  KERF_CHECK(addToFloats(Value(out), faultAmount(step.resultFault, faultFlag()), InPlace::Yes));
-  return {};
-}
-
-float ProgramRunner::faultFlag() const {
-  return m_program->faultFlag < 0 ? 0 : m_values[std::size_t(m_program->faultFlag)].tensor().data<float>()[0];
+  return runLibraryKernel(step, args, out);
 }
 
 /// Stores what an extern step gave, with the strides that later kernels were compiled for.
 Result<void> ProgramRunner::finishResult(const Step& step, Value value) {
-  if (step.resultFault != ResultFault::None) {
-    KERF_TRY(value, addToFloats(value, faultAmount(step.resultFault, faultFlag()), InPlace::No));
-  }
   const Slot& slot = m_program->slots[std::size_t(step.slot)];
   if (slot.isTensor) {
     if (!value.isTensor() || value.tensor().dtype() != slot.dtype || value.tensor().sizes() != slot.sizes)

@@ -27,7 +27,6 @@ class ProgramRunner {
   Result<void> runLibrary(const Step& step);
   Result<void> finishResult(const Step& step, Value value);
   Value valueOf(NodeId id) const;
-  float faultFlag() const;
 
   std::shared_ptr<const Program> m_program;
   const OpCaller& m_ops;

@@ -43,8 +43,8 @@ void removeUnusedAttributes(GraphModule& module) {
     return node.op() == Opcode::CallFunction && !findOp(node);
   });
   if (nested) return;
-  std::erase_if(module.attributes, [&](const auto& named) { return !read.contains(named.first); });
-  std::erase_if(module.submodules, [&](const auto& named) { return !read.contains(named.first); });
+  module.attributes.eraseIf([&](const auto& named) { return !read.contains(named.first); });
+  module.submodules.eraseIf([&](const auto& named) { return !read.contains(named.first); });
 }
 
 bool shapesKnown(const Graph& before, const Graph& after) {

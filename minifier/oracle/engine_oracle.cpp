@@ -70,10 +70,11 @@ Result<Verdict> EngineOracle::judge(const Candidate& candidate, std::stop_token 
 std::string EngineOracle::identity() const {
   const CompareOptions& compare = m_options.compare;
   return fmt::format(
-      "engine backend={} plant={} fuse={} opt={} accuracy={} tol={} fp64={}{} ignore_non_fp={} limit={}ms",
-      m_options.compile.backend, m_options.compile.faults.text(), m_options.compile.fuse,
-      m_options.compile.optimizationLevel, m_options.accuracy, compare.tolerance, compare.useFp64,
-      compare.requireFp64 ? " required" : "", compare.ignoreNonFloat, m_options.limits.timeout.count());
+      "engine backend={} passes={} plant={} fuse={} opt={} accuracy={} tol={} fp64={}{} ignore_non_fp={} limit={}ms",
+      m_options.compile.backend, m_options.compile.passes.text(), m_options.compile.faults.text(),
+      m_options.compile.fuse, m_options.compile.optimizationLevel, m_options.accuracy, compare.tolerance,
+      compare.useFp64, compare.requireFp64 ? " required" : "", compare.ignoreNonFloat,
+      m_options.limits.timeout.count());
 }
 
 Result<ComparisonReport> compareIsolated(const Candidate& candidate, const EngineOracleOptions& options,

@@ -89,7 +89,7 @@ function(kerf_vectorise)
                               SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# kerf_library(name folder [QUICK] [EXCEPT folder] DEPS …): every .cpp below `folder` as one static library, alias
+# kerf_library(name folder [EXCEPT folder] [QUICK] DEPS …): every .cpp below `folder` as one static library, alias
 # kerf::name.
 function(kerf_library name folder)
   cmake_parse_arguments(ARG "QUICK" "EXCEPT" "DEPS" ${ARGN})

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -13,14 +12,10 @@
 #include "engine/ops/core/op_tracer.h"
 #include "engine/ops/core/recorded_call.h"
 #include "engine/ops/core/recorded_calls.h"
+#include "engine/support/recordings.h"
 
 namespace kerf {
 namespace {
-
-std::filesystem::path corpus() {
-  const char* given = std::getenv("KERF_CORPUS");
-  return given ? std::filesystem::path(given) : std::filesystem::path(KERF_SOURCE_DIR) / ".." / "shared" / "corpus";
-}
 
 void collectTensors(const Value& value, ValueList& tensors) {
   if (value.isTensor()) tensors.push_back(value);
@@ -89,8 +84,8 @@ std::string compareReadings(const OpInfo& op, const RecordedCall& call) {
 class ProgramReadings : public testing::Test {
  protected:
   void SetUp() override {
-    const auto file = recordedCallsFile(corpus() / "opinfo");
-    if (!file) GTEST_SKIP() << "no recorded calls below " << corpus() << "; set KERF_CORPUS";
+    const auto file = recordedCallsFile(recordingsFolder() / "opinfo");
+    ASSERT_TRUE(file) << "no recorded calls in the recordings";
     tensors = readSafetensors(std::filesystem::path(*file).replace_extension(".safetensors")).value();
     std::ifstream lines(*file);
     for (std::string line; std::getline(lines, line);) check(readRecordedCall(line, tensors).value());

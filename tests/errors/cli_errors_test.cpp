@@ -31,6 +31,26 @@ TEST_F(CliErrorTest, UnknownCommandsAndOptionsAreBadUsage) {
   expectError({"compare", sample, "--plant", "relu=sadness"}, 2, "sadness");
 }
 
+TEST_F(CliErrorTest, FaultsThatHitNothingAreBadUsage) {
+  for (const char* fault : {"relu_=accuracy", "pass:fuse=accuracy"}) {
+    expectError({"compare", sample, "--plant", fault}, 2, fault);
+    expectError({"minify", sample, "--plant", fault}, 2, fault);
+    expectError({"minify", sample, "--judge", "--plant", fault}, 2, fault);
+    expectError({"bisect", sample, "--by", "node", "--plant", fault}, 2, fault);
+  }
+}
+
+TEST_F(CliErrorTest, UnknownPassesAndOptionsAreBadUsage) {
+  for (const char* command : {"passes", "run", "compare", "minify"}) {
+    expectError({command, sample, "--passes", "cse,fuse"}, 2, "there is no pass 'fuse'");
+    expectError({command, sample, "--disable-pass", "fuse"}, 2, "constant_folding");
+    expectError({command, sample, "--config", "constant_folding.bytes=1"}, 2, "max_bytes");
+  }
+  expectError({"bisect", sample, "--by", "pass", "--passes", "fuse"}, 2, "fuse");
+  expectError({"minify", sample, "--oracle", "command", "--check", "true", "--passes", "cse"}, 2, "--passes");
+  expectError({"run", sample, "--precision", "exact", "--passes", "cse"}, 2, "--passes");
+}
+
 TEST_F(CliErrorTest, ABackendThatIsNotBuiltInIsTheEnvironments) {
   expectError({"run", sample, "--backend", "cuda"}, 3, "cuda");
   expectError({"compare", sample, "--backend", "cuda"}, 3, "cuda");

@@ -55,8 +55,8 @@ Tensor floats(std::initializer_list<float> values) {
 
 TEST(CastToFp64, ChangesConversionsKeywordsAndAttributesButNotOtherPositions) {
   Model convert("torch.ops.prims.convert_element_type.default", {Argument(DType::BFloat16)});
-  convert.module.attributes.push_back({"w", {floats({1}), false, ""}});
-  convert.module.attributes.push_back({"n", {Tensor::scalarInt(3, DType::Int64), false, ""}});
+  convert.module.attributes.add("w", {floats({1}), false, ""});
+  convert.module.attributes.add("n", {Tensor::scalarInt(3, DType::Int64), false, ""});
   const GraphModule cast = castToFp64(convert.module).value();
   EXPECT_EQ(*cast.graph.node(convert.last).args()[1].as<DType>(), DType::Float64);
   EXPECT_EQ(cast.attribute("w")->tensor.dtype(), DType::Float64);

@@ -103,6 +103,12 @@ TEST_F(CliRunTest, BisectFindsThePlantedPass) {
   EXPECT_EQ(bad["culprits"], json::array({"cse"}));
 }
 
+TEST_F(CliRunTest, TheInterpreterStandsBehindTheBackendDoorToo) {
+  EXPECT_EQ(runJson({"compare", sample, "--backend", "interp"})["same"], true);
+  EXPECT_EQ(runJson({"compare", sample, "--backend", "interp", "--plant", "pass:cse=accuracy"}, 1)["same"], false);
+  EXPECT_EQ(run({"compare", sample, "--disable-pass", "cse", "--plant", "pass:cse=accuracy"}).status, 2);
+}
+
 TEST_F(CliRunTest, DemoDoesTheWholeJob) {
   unsetenv("DISPLAY");
   unsetenv("WAYLAND_DISPLAY");

@@ -121,11 +121,11 @@ TEST(GraphDiff, LooksIntoNestedGraphs) {
   a.graph = b.graph = graphOf(start);
   auto inner = std::make_shared<GraphModule>();
   inner->graph = graphOf(start);
-  a.submodules.emplace_back("true_graph_0", Submodule{inner, {}});
+  a.submodules.add("true_graph_0", Submodule{inner, {}});
   auto changed = std::make_shared<GraphModule>(*inner);
   changed->graph.setTarget(*changed->graph.find("sin"), "torch.ops.aten.cos.default");
-  b.submodules.emplace_back("true_graph_0", Submodule{changed, {}});
-  b.submodules.emplace_back("new_graph", Submodule{inner, {}});
+  b.submodules.add("true_graph_0", Submodule{changed, {}});
+  b.submodules.add("new_graph", Submodule{inner, {}});
   const auto diffs = diffModules(a, b);
   ASSERT_EQ(diffs.size(), 3u);
   EXPECT_TRUE(diffs[0].second.same());

@@ -236,13 +236,13 @@ TEST(TensorMeta, CountsAsContiguousWithoutStrides) {
 TEST(GraphModule, HashCoversAttributesAndSubmodules) {
   GraphModule module;
   module.graph.output(module.graph.getAttr("w"));
-  module.attributes.emplace_back("w", TensorAttribute{Tensor::scalar(1.0, DType::Float32), false, {}});
+  module.attributes.add("w", TensorAttribute{Tensor::scalar(1.0, DType::Float32), false, {}});
   const Hash128 first = module.contentHash();
-  module.attributes[0].second.tensor = Tensor::scalar(2.0, DType::Float32);
+  module.attributes.edit()[0].second.tensor = Tensor::scalar(2.0, DType::Float32);
   EXPECT_NE(module.contentHash(), first);
-  module.attributes[0].second.tensor = Tensor::scalar(1.0, DType::Float32);
+  module.attributes.edit()[0].second.tensor = Tensor::scalar(1.0, DType::Float32);
   EXPECT_EQ(module.contentHash(), first);
-  module.submodules.emplace_back("m", Submodule{nullptr, "Linear()"});
+  module.submodules.add("m", Submodule{nullptr, "Linear()"});
   EXPECT_NE(module.contentHash(), first);
 }
 

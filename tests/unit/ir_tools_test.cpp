@@ -147,8 +147,8 @@ GraphModule moduleWithCond() {
   const Proxy no = t.getAttr("false_graph_0");
   t.output(t.call("torch.ops.higher_order.cond", {flag, yes, no, Argument::tuple({x})})[0]);
   GraphModule module = t.finish();
-  module.submodules.emplace_back("true_graph_0", Submodule{std::make_shared<GraphModule>(inner.finish()), {}});
-  module.submodules.emplace_back("false_graph_0", Submodule{std::make_shared<GraphModule>(other.finish()), {}});
+  module.submodules.add("true_graph_0", Submodule{std::make_shared<GraphModule>(inner.finish()), {}});
+  module.submodules.add("false_graph_0", Submodule{std::make_shared<GraphModule>(other.finish()), {}});
   return module;
 }
 
@@ -176,7 +176,7 @@ TEST(Interpreter, CallsModulesAndMethods) {
   const Proxy x = t.placeholder("x");
   t.output(t.callModule("block", {x.method("add", {2.0})}));
   GraphModule module = t.finish();
-  module.submodules.emplace_back("block", Submodule{std::make_shared<GraphModule>(inner.finish()), {}});
+  module.submodules.add("block", Submodule{std::make_shared<GraphModule>(inner.finish()), {}});
   const ToyOps ops;
   const auto result = Interpreter(module, ops).run({Value(1.0)});
   ASSERT_TRUE(result.has_value()) << result.error().text();

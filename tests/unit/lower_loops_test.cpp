@@ -11,7 +11,7 @@ namespace {
 using testing_support::GraphFixture;
 
 Result<LoweredGraph> lowered(const GraphFixture& fixture, bool fuse = true) {
-  KERF_TRY(ValueTable values, classifyValues(fixture.module, {}));
+  KERF_TRY(ValueTable values, classifyValues(fixture.module));
   return scheduleGraph(std::make_shared<const ValueTable>(std::move(values)), fuse);
 }
 

@@ -92,6 +92,9 @@ TEST(EngineOracle, IdentityTellsFaultsAndOptionsApart) {
   tight.compare.tolerance = 1e-6;
   EXPECT_NE(EngineOracle(planted("relu=accuracy")).identity(), EngineOracle(planted("relu=crash")).identity());
   EXPECT_NE(EngineOracle(planted("relu=accuracy")).identity(), EngineOracle(tight).identity());
+  EngineOracleOptions fewer = planted("relu=accuracy");
+  fewer.compile.passes.disabled = {"cse"};
+  EXPECT_NE(EngineOracle(planted("relu=accuracy")).identity(), EngineOracle(fewer).identity());
 }
 
 TEST(CompareIsolated, ReportsEveryOutput) {

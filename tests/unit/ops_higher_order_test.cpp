@@ -449,8 +449,8 @@ class Repro(torch.nn.Module):
         return (fc, flat, other)
 )");
   const auto define = [&](const char* path, const char* repr) {
-    std::erase_if(module.submodules, [&](const auto& entry) { return entry.first == path; });
-    module.submodules.emplace_back(path, Submodule{nullptr, repr});
+    module.submodules.eraseIf([&](const auto& entry) { return entry.first == path; });
+    module.submodules.add(path, Submodule{nullptr, repr});
   };
   define("fc", "Linear(in_features=3, out_features=4, bias=True)");
   define("act", "ReLU()");

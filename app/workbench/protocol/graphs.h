@@ -12,6 +12,7 @@
 
 #include "app/workbench/protocol/address.h"
 #include "app/workbench/protocol/job.h"
+#include "app/workbench/protocol/pass_choice.h"
 
 namespace kerf::workbench {
 
@@ -93,6 +94,7 @@ struct GraphRequest {
 struct PassDoc {
   int index = 0;
   std::string name, stage;
+  std::string nestedGraph;  ///< path of the nested graph that it ran on; empty: the outermost
   int nodesBefore = 0, nodesAfter = 0;
   double milliseconds = 0;
   bool changed = false;
@@ -100,7 +102,8 @@ struct PassDoc {
       removed;                        ///< node names that the pass made, or took away
   std::string hashBefore, hashAfter;  ///< of the graphs
 
-  KERF_FIELDS(index, name, stage, nodesBefore, nodesAfter, milliseconds, changed, added, removed, hashBefore, hashAfter)
+  KERF_FIELDS(index, name, stage, nestedGraph, nodesBefore, nodesAfter, milliseconds, changed, added, removed,
+              hashBefore, hashAfter)
 };
 
 struct KernelDoc {
@@ -112,7 +115,7 @@ struct KernelDoc {
 
 /// What compiling a graph showed, without running it.
 struct CompileDoc {
-  std::vector<PassDoc> passes;
+  std::vector<PassDoc> passes;  ///< on the outermost graph
   std::vector<KernelDoc> kernels;
   std::vector<std::pair<std::string, double>> stages;  ///< name, milliseconds
   std::int64_t plannedBytes = 0, unplannedBytes = 0;
@@ -139,20 +142,29 @@ struct SnapshotDoc {
 
   KERF_FIELDS(hash, text, nodes)
 };
+/// An option of a pass that runs, with the value that it has.
+struct PassOptionDoc {
+  std::string pass, option, value, type, description;
+
+  KERF_FIELDS(pass, option, value, type, description)
+};
 struct PassTrace {
+  std::string config;  ///< text of what was chosen; empty for the usual passes
+  std::vector<PassOptionDoc> options;
   std::vector<PassDoc> passes;
   std::vector<SnapshotDoc> snapshots;  ///< every hash that the passes name, once
   std::string run;                     ///< "r5" in the store; empty if it was not stored
 
-  KERF_FIELDS(passes, snapshots, run)
+  KERF_FIELDS(config, options, passes, snapshots, run)
 };
 /// Runs the compiler's passes in a process of its own and keeps them in the store as a run.
 struct PassesRequest {
   using Answer = PassTrace;
   static constexpr std::string_view name = "passes";
   GraphAddress graph;
+  PassChoice passes;
 
-  KERF_FIELDS(graph)
+  KERF_FIELDS(graph, passes)
 };
 
 /// A graph or exported signature as a text or picture, in one of PyTorch's forms or Kerf's.

@@ -8,6 +8,7 @@
 
 #include "app/workbench/protocol/address.h"
 #include "app/workbench/protocol/job.h"
+#include "app/workbench/protocol/pass_choice.h"
 
 namespace kerf::workbench {
 
@@ -15,12 +16,13 @@ namespace kerf::workbench {
 struct OracleSettings {
   std::string oracle = "engine";              ///< engine, command, torch
   std::vector<std::string> plants;            ///< engine only
+  PassChoice passes;                          ///< engine only
   double tolerance = 1e-3;                    ///< engine only
   std::string check;                          ///< command only: run with the candidate's repro.py as its last argument
   std::string python = "python3";             ///< torch only
   std::chrono::milliseconds timeout{10'000};  ///< for one candidate
 
-  KERF_FIELDS(oracle, plants, tolerance, check, python, timeout)
+  KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout)
 };
 
 struct Minified {

@@ -10,6 +10,7 @@
 
 #include "app/workbench/protocol/address.h"
 #include "app/workbench/protocol/job.h"
+#include "app/workbench/protocol/pass_choice.h"
 
 namespace kerf::workbench {
 
@@ -47,9 +48,10 @@ struct RunRequest {
   std::string precision = "native";     ///< native, fp64, upcast, exact
   std::string save, expect, inputs;     ///< safetensors files; empty: none
   double rtol = -1;                     ///< negative: by dtype
+  PassChoice passes;                    ///< interp runs none of the usual ones
   std::chrono::milliseconds timeout{};  ///< 0: no limit
 
-  KERF_FIELDS(graph, backend, dtype, precision, save, expect, inputs, rtol, timeout)
+  KERF_FIELDS(graph, backend, dtype, precision, save, expect, inputs, rtol, passes, timeout)
 };
 
 /// One output of the compiled graph against the interpreter, both measured against fp64.
@@ -104,11 +106,12 @@ struct CompareRequest {
   GraphAddress graph;
   std::string backend = "llvm";
   std::vector<std::string> plants;  ///< "relu=accuracy", "pass:cse=crash"
+  PassChoice passes;
   double tolerance = 1e-3;
   Depth depth = Depth::Outputs;
   std::chrono::milliseconds timeout{60'000};
 
-  KERF_FIELDS(graph, backend, plants, tolerance, depth, timeout)
+  KERF_FIELDS(graph, backend, plants, passes, tolerance, depth, timeout)
 };
 constexpr CompareRequest::Depth lastOf(CompareRequest::Depth) { return CompareRequest::Depth::Nodes; }
 
@@ -135,10 +138,11 @@ struct BisectRequest {
   GraphAddress graph;
   By by = By::Node;
   std::vector<std::string> plants;
+  PassChoice passes;
   double tolerance = 1e-3;
   std::chrono::milliseconds timeout{60'000};  ///< of one comparison
 
-  KERF_FIELDS(graph, by, plants, tolerance, timeout)
+  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout)
 };
 constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Node; }
 

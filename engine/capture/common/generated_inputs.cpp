@@ -176,7 +176,7 @@ void bindAnnotations(GraphModule& module, const SymbolBindings& symbols) {
     bindMeta(meta, symbols);
     if (!(meta == module.graph.node(id).meta().value)) module.graph.setValueMeta(id, std::move(meta));
   }
-  for (auto& [path, submodule] : module.submodules) {
+  for (auto& [path, submodule] : module.submodules.edit()) {
     if (!submodule.graph) continue;
     auto bound = std::make_shared<GraphModule>(*submodule.graph);
     bindAnnotations(*bound, symbols);

@@ -67,7 +67,7 @@ GraphModule withoutValueMetas(GraphModule module) {
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
   for (const NodeId id : order)
     if (module.graph.node(id).meta().value.known()) module.graph.setValueMeta(id, {});
-  for (auto& [path, submodule] : module.submodules)
+  for (auto& [path, submodule] : module.submodules.edit())
     if (submodule.graph) submodule.graph = std::make_shared<const GraphModule>(withoutValueMetas(*submodule.graph));
   return module;
 }

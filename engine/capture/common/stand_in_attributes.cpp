@@ -25,7 +25,7 @@ class StandIns {
       const Node& node = module.graph.node(id);
       if (node.op() == Opcode::GetAttr || node.op() == Opcode::CallModule) define(module, node, symbols);
     }
-    for (auto& [path, submodule] : module.submodules) {
+    for (auto& [path, submodule] : module.submodules.edit()) {
       if (!submodule.graph || depth >= 50) continue;
       GraphModule nested = *submodule.graph;
       add(nested, depth + 1);
@@ -52,7 +52,7 @@ class StandIns {
       ++m_tensors;
       return;
     }
-    module.submodules.emplace_back(root, Submodule{nullptr, std::string(unknownValue)});
+    module.submodules.add(root, Submodule{nullptr, std::string(unknownValue)});
     ++m_unknown;
   }
 
@@ -73,7 +73,7 @@ class StandIns {
     auto source = readTensorSource(*expression, hashText(path).low, m_limits);
     if (!source) return false;
     m_limits.tensorBytes -= std::min(m_limits.tensorBytes, source->tensor.byteSize());
-    module.attributes.emplace_back(path, TensorAttribute{std::move(source->tensor), false, std::move(text)});
+    module.attributes.add(path, TensorAttribute{std::move(source->tensor), false, std::move(text)});
     return true;
   }
 

@@ -103,7 +103,7 @@ Result<void> NodeReader::readNestedGraph(const std::string& name, std::size_t pl
   const Submodule* known = m_module.submodule(name);
   if (known == nullptr) {
     auto nested = std::make_shared<const GraphModule>(std::move(*module));
-    m_module.submodules.emplace_back(name, Submodule{std::move(nested), {}});
+    m_module.submodules.add(name, Submodule{std::move(nested), {}});
   } else if (printGraphText(known->graph->graph) != printGraphText(module->graph)) {
     return m_json.failHere(fmt::format("two different nested graphs are called '{}'", name));
   }

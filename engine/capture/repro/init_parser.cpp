@@ -91,7 +91,7 @@ class InitParser {
       KERF_TRY(submodule.repr, stringOf(text));
     }
     if (known != m_nested.end()) submodule.graph = known->second;
-    m_module.submodules.emplace_back(path, std::move(submodule));
+    m_module.submodules.add(path, std::move(submodule));
     return {};
   }
 
@@ -104,7 +104,7 @@ class InitParser {
     attribute.isParameter = source.isParameter || isParameter;
     attribute.text =
         isParameter && !source.isParameter ? fmt::format("torch.nn.Parameter({})", text) : std::string(text);
-    m_module.attributes.emplace_back(path, std::move(attribute));
+    m_module.attributes.add(path, std::move(attribute));
     return {};
   }
 

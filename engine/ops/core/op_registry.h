@@ -28,6 +28,7 @@ enum class OpTrait : std::uint32_t {
   DataDependent = 1u << 6,  ///< output shape depends on values
   Matmul = 1u << 7,         ///< compute-heavy: GEMM, attention
   Convolution = 1u << 8,
+  Instrument = 1u << 9,  ///< put into graphs by Kerf; users are shown the node whose result it takes (instruments.h)
 };
 constexpr OpTrait operator|(OpTrait a, OpTrait b) { return OpTrait(std::uint32_t(a) | std::uint32_t(b)); }
 constexpr bool has(OpTrait set, OpTrait trait) { return (std::uint32_t(set) & std::uint32_t(trait)) != 0; }

@@ -3,14 +3,12 @@
 
 #include "engine/codegen_llvm/kernel_compiler.h"
 #include "engine/lower/lowered_graph.h"
-#include "engine/pipeline/planted_ops.h"
 #include "engine/runtime/program.h"
 
-namespace kerf::inline pipeline {
+namespace kerf::inline backend {
 
 /// `kernels` has one entry per generated step of `graph`, in order.
 Result<std::shared_ptr<const Program>> linkProgram(const LoweredGraph& graph, const CompiledKernels& kernels,
-                                                   std::shared_ptr<const GraphModule> module,
-                                                   const PlantedOps& planted);
+                                                   std::shared_ptr<const GraphModule> module);
 
-}  // namespace kerf::inline pipeline
+}  // namespace kerf::inline backend

@@ -1,9 +1,11 @@
-#include "engine/pipeline/kernel_info.h"
+#include "engine/backend/llvm/kernel_info.h"
 
 #include <algorithm>
 #include <set>
 
-namespace kerf::inline pipeline {
+#include "engine/ops/core/instruments.h"
+
+namespace kerf::inline backend {
 namespace {
 
 struct Reason {
@@ -27,7 +29,7 @@ std::string externReason(const Node& node) {
 
 void addNodes(const Graph& graph, const std::vector<NodeId>& nodes, KernelInfo& info) {
   std::set<std::string> seen;
-  for (const NodeId id : nodes) {
+  for (const NodeId id : shownNodes(graph, nodes)) {
     const Node& node = graph.node(id);
     info.nodes.push_back(node.name());
     const auto& origins = node.meta().fromNodes;
@@ -35,6 +37,11 @@ void addNodes(const Graph& graph, const std::vector<NodeId>& nodes, KernelInfo& 
     for (const std::string& origin : origins)
       if (seen.insert(origin).second) info.capturedNodes.push_back(origin);
   }
+}
+
+void addTexts(const LoopKernel& loops, const CompiledKernel& compiled, bool keepArtifacts, KernelInfo& info) {
+  if (keepArtifacts) info.texts.push_back({"loop", printLoopIr(loops)});
+  if (!compiled.text.empty()) info.texts.push_back({"llvm", compiled.text});
 }
 
 }  // namespace
@@ -51,12 +58,9 @@ std::vector<KernelInfo> describeKernels(const LoweredGraph& lowered, const Compi
     info.kind = step.isExtern ? "extern" : "fused";
     addNodes(graph, step.nodes, info);
     inKernels.insert(step.nodes.begin(), step.nodes.end());
-    if (step.isExtern) {
-      info.reason = externReason(graph.node(step.node));
-    } else {
-      if (keepArtifacts) info.loopIr = printLoopIr(step.kernel);
-      info.code = kernels.kernels[kernel++].text;
-    }
+    if (step.isExtern) info.reason = externReason(graph.node(step.node));
+    if (!step.isExtern) addTexts(step.kernel, kernels.kernels[kernel++], keepArtifacts, info);
+    if (info.nodes.empty()) continue;  // an instrument that belongs to no node
     result.push_back(std::move(info));
   }
   for (const NodeId id : graph.order()) {
@@ -70,4 +74,4 @@ std::vector<KernelInfo> describeKernels(const LoweredGraph& lowered, const Compi
   return result;
 }
 
-}  // namespace kerf::inline pipeline
+}  // namespace kerf::inline backend

@@ -1,10 +1,10 @@
-#include "engine/pipeline/link_program.h"
+#include "engine/backend/llvm/link_program.h"
 
 #include <algorithm>
 
 #include "engine/runtime/library_kernels.h"
 
-namespace kerf::inline pipeline {
+namespace kerf::inline backend {
 namespace {
 
 SlotKind slotKind(BufferKind kind) {
@@ -17,8 +17,6 @@ SlotKind slotKind(BufferKind kind) {
       return SlotKind::Arena;
     case BufferKind::Owned:
       return SlotKind::Fresh;
-    case BufferKind::FaultFlag:
-      return SlotKind::FaultFlag;
     case BufferKind::External:
       break;
   }
@@ -37,9 +35,8 @@ double numberNamed(const Node& node, std::string_view name, double otherwise) {
 
 class Linker {
  public:
-  Linker(const LoweredGraph& graph, const CompiledKernels& kernels, std::shared_ptr<const GraphModule> module,
-         const PlantedOps& planted)
-      : m_graph(graph), m_kernels(kernels), m_planted(planted), m_values(*graph.values) {
+  Linker(const LoweredGraph& graph, const CompiledKernels& kernels, std::shared_ptr<const GraphModule> module)
+      : m_graph(graph), m_kernels(kernels), m_values(*graph.values) {
     m_program.module = std::move(module);
     m_program.code = kernels.code;
   }
@@ -48,12 +45,8 @@ class Linker {
     addSlots();
     addViews();
     m_program.arenaBytes = m_graph.plannedBytes;
-    m_program.faultFlag = m_graph.buffers.faultFlag();
-    if (m_program.faultFlag >= 0) addDraw();
-    plantStrikesOutsideSteps();
     std::size_t kernel = 0;
     for (const LoweredStep& step : m_graph.steps) {
-      addStrikes(step);
       if (step.isExtern)
         KERF_CHECK(addExtern(step));
       else
@@ -101,38 +94,6 @@ class Linker {
     }
   }
 
-  void addDraw() {
-    Step step;
-    step.kind = StepKind::DrawFault;
-    step.slot = m_program.faultFlag;
-    step.probability = m_planted.flakyProbability;
-    m_program.steps.push_back(std::move(step));
-  }
-
-  void addStrike(const PlantedOps::Strike& strike) {
-    Step step;
-    step.kind = StepKind::Fault;
-    step.node = strike.node;
-    step.nodeName = graph().node(strike.node).name();
-    step.runFault = strike.kind;
-    m_program.steps.push_back(std::move(step));
-  }
-
-  /// Views and other nodes that are no step strike at the start.
-  void plantStrikesOutsideSteps() {
-    for (const auto& strike : m_planted.strikes) {
-      const bool inside = std::ranges::any_of(m_graph.steps, [&](const LoweredStep& step) {
-        return std::ranges::find(step.nodes, strike.node) != step.nodes.end();
-      });
-      if (!inside) addStrike(strike);
-    }
-  }
-
-  void addStrikes(const LoweredStep& lowered) {
-    for (const auto& strike : m_planted.strikes)
-      if (std::ranges::find(lowered.nodes, strike.node) != lowered.nodes.end()) addStrike(strike);
-  }
-
   void addKernel(const LoweredStep& lowered, const CompiledKernel& kernel) {
     Step step;
     step.function = kernel.function;
@@ -165,9 +126,6 @@ class Linker {
       step.kind = StepKind::Interpret;
       step.single = singleNodeModule(node);
     }
-    const auto planted = m_planted.results.find(lowered.node);
-    if (planted != m_planted.results.end())
-      step.resultFault = planted->second == PlantedResult::Accuracy ? ResultFault::AddOne : ResultFault::AddFlag;
     m_program.steps.push_back(std::move(step));
     return {};
   }
@@ -192,18 +150,12 @@ class Linker {
   /// Extern results are dropped after their last use; outputs stay.
   void addReleases() {
     std::vector<int> last(m_program.slots.size(), -1);
-    std::size_t at = m_program.steps.size();
-    std::vector<std::size_t> stepOf;
-    for (std::size_t s = 0; s < m_program.steps.size(); ++s)
-      if (m_program.steps[s].kind != StepKind::Fault && m_program.steps[s].kind != StepKind::DrawFault)
-        stepOf.push_back(s);
     for (std::size_t s = 0; s < m_graph.steps.size(); ++s)
       for (const auto* list : {&m_graph.steps[s].reads, &m_graph.steps[s].writes})
-        for (const int b : *list) last[std::size_t(b)] = int(stepOf[s]);
-    at = std::size_t(-1);
+        for (const int b : *list) last[std::size_t(b)] = int(s);
     if (graph().outputNode().valid())
       for (const NodeId id : graph().node(graph().outputNode()).inputs())
-        if (m_program.views[id.index].slot >= 0) last[std::size_t(m_program.views[id.index].slot)] = int(at);
+        if (m_program.views[id.index].slot >= 0) last[std::size_t(m_program.views[id.index].slot)] = -1;
     for (std::size_t slot = 0; slot < last.size(); ++slot) {
       const SlotKind kind = m_program.slots[slot].kind;
       if (last[slot] < 0 || (kind != SlotKind::Result && kind != SlotKind::Fresh)) continue;
@@ -213,7 +165,6 @@ class Linker {
 
   const LoweredGraph& m_graph;
   const CompiledKernels& m_kernels;
-  const PlantedOps& m_planted;
   const ValueTable& m_values;
   Program m_program;
 };
@@ -221,9 +172,8 @@ class Linker {
 }  // namespace
 
 Result<std::shared_ptr<const Program>> linkProgram(const LoweredGraph& graph, const CompiledKernels& kernels,
-                                                   std::shared_ptr<const GraphModule> module,
-                                                   const PlantedOps& planted) {
-  return Linker(graph, kernels, std::move(module), planted).run();
+                                                   std::shared_ptr<const GraphModule> module) {
+  return Linker(graph, kernels, std::move(module)).run();
 }
 
-}  // namespace kerf::inline pipeline
+}  // namespace kerf::inline backend

@@ -1,0 +1,86 @@
+// Backend: how a graph that all passes have seen becomes something that runs, and what it leaves to look at.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/ir/graph_module.h"
+#include "engine/tensor/value.h"
+
+namespace kerf::inline backend {
+
+struct BackendOptions {
+  bool fuse = true;
+  int optimizationLevel = 2;  ///< as -O of the code generator
+  bool keepArtifacts = true;  ///< texts of kernels for display; off in candidate processes
+};
+
+/// A kernel's code in one form: "loop" (loop IR), "llvm".
+struct KernelText {
+  std::string format, text;
+};
+
+/// One scheduled piece of a compiled graph, for display and provenance.
+struct KernelInfo {
+  std::string name;                        ///< "cpp_fused_add_mul_0", "extern_addmm_1"
+  std::string kind;                        ///< "fused", "extern", "view", "interpreted"
+  std::vector<std::string> nodes;          ///< FX nodes of the final graph that it computes
+  std::vector<std::string> capturedNodes;  ///< captured nodes they came from
+  std::vector<KernelText> texts;           ///< none for extern kernels or without keepArtifacts
+  std::string reason;                      ///< why an extern kernel: "gemm", "convolution", "not lowered"
+
+  /// The code in one form; empty if there is none.
+  std::string_view text(std::string_view format) const;
+};
+
+struct StageTime {
+  std::string stage;
+  std::chrono::nanoseconds time{};
+};
+
+/// What a compilation leaves beside the code.
+struct Artifacts {
+  std::vector<KernelInfo> kernels;
+  std::vector<StageTime> stages;    ///< of lowering and compiling, in order
+  std::int64_t plannedBytes = 0;    ///< intermediate buffers
+  std::int64_t unplannedBytes = 0;  ///< what they would take without reuse
+};
+
+/// A graph in a backend's machine code. One thread at a time.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  /// Inputs as the placeholders of the graph; result as the Interpreter returns it (a tuple as a list).
+  virtual Result<Value> run(const ValueList& inputs, std::stop_token stop) = 0;
+  virtual const Artifacts& artifacts() const = 0;
+};
+
+/// A graph in a backend's own terms: kernels, buffers, order.
+class LoweredModule {
+ public:
+  virtual ~LoweredModule() = default;
+  /// Makes code; at most once.
+  virtual Result<std::unique_ptr<Executable>> compile(std::stop_token stop) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::string_view description() const = 0;  ///< one sentence
+  /// CompileFailed / UnsupportedOp name the node.
+  virtual Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module,
+                                                       const BackendOptions& options, std::stop_token stop) const = 0;
+};
+
+/// Every backend of this build; the first is the default.
+std::span<const Backend* const> backends();
+/// BadUsage listing the backends for an unknown name; Environment for one that this build does not have.
+Result<const Backend*> findBackend(std::string_view name);
+
+}  // namespace kerf::inline backend

@@ -1,0 +1,38 @@
+// The table of backends: a new one is a folder here and a line in it.
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+#include "engine/backend/interp/interpreter_backend.h"
+#include "engine/backend/llvm/llvm_backend.h"
+
+namespace kerf::inline backend {
+
+namespace {
+
+/// Backends that some builds have.
+constexpr std::string_view optional[] = {"cuda"};
+
+}  // namespace
+
+std::string_view KernelInfo::text(std::string_view format) const {
+  const auto found = std::ranges::find(texts, format, &KernelText::format);
+  return found == texts.end() ? std::string_view() : found->text;
+}
+
+std::span<const Backend* const> backends() {
+  static const std::array all = {&llvmBackend(), &interpreterBackend()};
+  return all;
+}
+
+Result<const Backend*> findBackend(std::string_view name) {
+  for (const Backend* backend : backends())
+    if (backend->name() == name) return backend;
+  if (std::ranges::find(optional, name) != std::end(optional))
+    return fail(ErrorCode::Environment, "this kerf was built without the {} backend; use --backend {}", name,
+                backends().front()->name());
+  return fail(ErrorCode::BadUsage, "unknown backend \"{}\"; there is {}", name,
+              fmt::join(backends() | std::views::transform(&Backend::name), ", "));
+}
+
+}  // namespace kerf::inline backend

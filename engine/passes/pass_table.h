@@ -1,0 +1,13 @@
+// The table of Kerf's passes.
+#pragma once
+
+#include <vector>
+
+#include "engine/passes/pass.h"
+
+namespace kerf::inline passes {
+
+/// Every pass, in the order in which they run: by stage, and within a stage by the table.
+std::vector<Pass> defaultPasses();
+
+}  // namespace kerf::inline passes

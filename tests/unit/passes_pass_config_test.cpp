@@ -1,0 +1,119 @@
+// Which passes run, in which order and with which options: by name, and what a wrong name is told.
+#include "engine/passes/pass_config.h"
+
+#include <gmock/gmock.h>
+
+namespace kerf {
+namespace {
+
+std::vector<std::string> names(const std::vector<Pass>& passes) {
+  std::vector<std::string> names;
+  for (const Pass& pass : passes) names.push_back(pass.name);
+  return names;
+}
+
+std::vector<std::string> chosen(const PassConfig& config) {
+  const auto passes = selectPasses(config);
+  EXPECT_TRUE(passes.has_value()) << passes.error().text();
+  return passes ? names(*passes) : std::vector<std::string>();
+}
+
+using testing::ElementsAre;
+
+TEST(DefaultPasses, HaveStableNamesInOrder) {
+  for (const Pass& pass : defaultPasses()) {
+    EXPECT_FALSE(pass.description.empty()) << pass.name;
+    EXPECT_TRUE(pass.run) << pass.name;
+    for (const PassOption& option : pass.options.all()) EXPECT_FALSE(option.description.empty()) << option.name;
+  }
+  EXPECT_THAT(names(defaultPasses()), ElementsAre("no_op_removal", "constant_folding", "cse", "dce"));
+}
+
+TEST(PassConfig, DisablesRepeatsAndOrders) {
+  EXPECT_THAT(chosen({}), ElementsAre("no_op_removal", "constant_folding", "cse", "dce"));
+  EXPECT_THAT(chosen({.disabled = {"cse", "dce"}}), ElementsAre("no_op_removal", "constant_folding"));
+  EXPECT_THAT(chosen({.only = std::vector<std::string>{"dce", "cse", "dce"}}), ElementsAre("dce", "cse", "dce"));
+  EXPECT_THAT(chosen({.only = std::vector<std::string>{"dce", "cse"}, .disabled = {"dce"}}), ElementsAre("cse"));
+  EXPECT_THAT(chosen({.only = std::vector<std::string>{}}), ElementsAre());
+}
+
+TEST(PassConfig, ReplacesByName) {
+  const Pass own{.name = "cse", .description = "My own."};
+  const auto passes = selectPasses({.replacements = {own}});
+  ASSERT_TRUE(passes.has_value());
+  EXPECT_EQ((*passes)[2].description, "My own.");
+  EXPECT_THAT(names(*passes), ElementsAre("no_op_removal", "constant_folding", "cse", "dce"));
+}
+
+TEST(PassConfig, PatchesOptions) {
+  const auto patch = parsePassPatch("constant_folding.max_bytes=1024");
+  ASSERT_TRUE(patch.has_value()) << patch.error().text();
+  const auto passes = selectPasses({.patches = {*patch}});
+  ASSERT_TRUE(passes.has_value());
+  EXPECT_EQ((*passes)[1].options.value<std::int64_t>("max_bytes"), 1024);
+  EXPECT_EQ(defaultPasses()[1].options.value<std::int64_t>("max_bytes"), 65536);
+}
+
+TEST(PassConfig, TellsWhatThereIs) {
+  for (const auto& refused :
+       {selectPasses({.disabled = {"csee"}}), selectPasses({.only = std::vector<std::string>{"csee"}}),
+        selectPasses({.replacements = {Pass{.name = "csee"}}})}) {
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::BadUsage);
+    EXPECT_EQ(refused.error().message,
+              "there is no pass 'csee'; the passes are no_op_removal, constant_folding, cse, dce");
+  }
+}
+
+TEST(PassConfig, RefusesPatchesThatFitNoOption) {
+  const std::pair<const char*, const char*> refused[] = {
+      {"max_bytes=1", "write PASS.OPTION=VALUE"},
+      {"constant_folding.max_bytes", "write PASS.OPTION=VALUE"},
+      {"folding.max_bytes=1", "there is no pass 'folding'"},
+      {"constant_folding.bytes=1", "there is no option 'bytes'; there is max_bytes, max_intermediate_bytes"},
+      {"constant_folding.max_bytes=many", "option max_bytes takes an int, not 'many'"},
+      {"constant_folding.max_bytes=1.5", "option max_bytes takes an int, not '1.5'"},
+      {"cse.level=1", "this pass has none"}};
+  for (const auto& [text, message] : refused) {
+    const auto patch = parsePassPatch(text);
+    ASSERT_FALSE(patch.has_value()) << text;
+    EXPECT_EQ(patch.error().code, ErrorCode::BadUsage) << text;
+    EXPECT_THAT(patch.error().message, testing::HasSubstr(message)) << text;
+  }
+  const PassPatch wrongType{"constant_folding", "max_bytes", 0.5};
+  EXPECT_EQ(selectPasses({.patches = {wrongType}}).error().code, ErrorCode::BadUsage);
+}
+
+TEST(PassConfig, RefusesToGoBackToAStageThatIsOver) {
+  Pass early{.name = "cse", .stage = PassStage::PreGrad};
+  const PassConfig config{.only = std::vector<std::string>{"dce", "cse"}, .replacements = {early}};
+  const auto refused = selectPasses(config);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("pass cse belongs to stage pre_grad"));
+}
+
+TEST(PassConfig, HasAStableText) {
+  EXPECT_EQ(PassConfig().text(), "");
+  const PassConfig config{.only = std::vector<std::string>{"cse", "dce"},
+                          .disabled = {"dce"},
+                          .patches = {*parsePassPatch("constant_folding.max_bytes=7")}};
+  EXPECT_EQ(config.text(), "only cse,dce; no dce; constant_folding.max_bytes=7");
+  EXPECT_EQ((PassConfig{.only = std::vector<std::string>{}}).text(), "only none");
+}
+
+TEST(PassOptions, ReadEveryType) {
+  const PassOptions options{{"flag", true, "A flag."},
+                            {"size", std::int64_t{1}, "A size."},
+                            {"rate", 0.5, "A rate."},
+                            {"mode", std::string("a"), "A mode."}};
+  EXPECT_EQ(*options.parse("flag", "false"), PassOptionValue(false));
+  EXPECT_EQ(*options.parse("size", "-3"), PassOptionValue(std::int64_t{-3}));
+  EXPECT_EQ(*options.parse("rate", "0.25"), PassOptionValue(0.25));
+  EXPECT_EQ(*options.parse("mode", "b c"), PassOptionValue(std::string("b c")));
+  EXPECT_FALSE(options.parse("flag", "yes"));
+  EXPECT_FALSE(options.parse("rate", ""));
+  EXPECT_EQ(options.value<double>("none"), 0);
+}
+
+}  // namespace
+}  // namespace kerf
