@@ -167,7 +167,11 @@ struct WireType<std::optional<T>> {
   static Wire write(const std::optional<T>& value) { return value ? wireOf(*value) : Wire(); }
   static bool read(WireReader& reader, Wire& wire, std::optional<T>& value) {
     value.reset();
-    return wire.is_null() || reader.read(wire, value.emplace());
+    if (wire.is_null()) return true;
+    T inner{};
+    if (!reader.read(wire, inner)) return false;
+    value.emplace(std::move(inner));
+    return true;
   }
 };
 
