@@ -84,7 +84,7 @@ Result<Argument> OpTracer::argumentOf(const Tensor& tensor) const {
   if (tensor.traced < 0) {
     if (!tensor.defined()) return fail(ErrorCode::Internal, "a program made a tensor that no op gave");
     const std::string name = AttributeName{m_module}.next();
-    m_module.attributes.push_back({name, TensorAttribute{tensor}});
+    m_module.attributes.add(name, TensorAttribute{tensor});
     const NodeId node = graph.getAttr(name);
     graph.setValueMeta(node, {metaOf(tensor)});
     return Argument(node);
