@@ -10,6 +10,7 @@
 #include "app/workbench/protocol/worker_messages.h"
 #include "engine/process/channel.h"
 #include "engine/process/codec.h"
+#include "engine/process/log_relay.h"
 #include "engine/process/temporary_folder.h"
 
 namespace kerf::workbench {
@@ -123,6 +124,7 @@ int serveWorker(Workbench& bench, int file, const std::string& version) {
   // Never destroyed, nor is the inbox: its thread may be waiting to end the process.
   auto& channel = *new Channel(file, largestCall);
   if (!channel.send(FrameKind::Hello, encode(WorkerHello{version}))) return 0;
+  [[maybe_unused]] auto& relay = *new LogRelay(channel);
   auto& inbox = *new Inbox(channel);
   while (const auto item = inbox.take()) {
     const Job job{EventSender(channel), item->stop.get_token()};

@@ -89,9 +89,9 @@ class PassRun::Work {
 
   Result<void> runOn(WorkingGraph& graph, const Pass& pass, const std::string& path, int depth) {
     if (pass.scope == PassScope::NestedFirst && depth < maxDepth) {
-      for (const auto& [name, nested] : graph.nested(m_pool))
-        if (nested->isFirstVisit(m_turn))
-          KERF_CHECK(runOn(*nested, pass, path.empty() ? name : path + "." + name, depth + 1));
+      for (const auto& nested : graph.nested(m_pool))
+        if (nested.graph->isFirstVisit(m_turn))
+          KERF_CHECK(runOn(*nested.graph, pass, path.empty() ? nested.name : path + "." + nested.name, depth + 1));
       graph.takeNested(m_pool);
     }
     auto done = runAlone(graph, pass, path);

@@ -15,6 +15,7 @@
 
 #include "engine/process/channel.h"
 #include "engine/process/guardian.h"
+#include "engine/process/log_relay.h"
 #include "engine/support/log.h"
 #include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
@@ -71,6 +72,7 @@ using Body = std::function<Frame(const SendEvent&)>;
   restrictChild(limits, inheritedBytes);
   if (limits.threads > 0) setThreadCount(limits.threads);
   Channel channel(pipe);
+  const LogRelay relay(channel);
   const Frame answer = body([&](std::string_view event) { (void)channel.send(FrameKind::Event, event); });
   ::_exit(channel.send(answer.kind, answer.body) ? 0 : 1);
 }
@@ -110,7 +112,9 @@ ReadEnd readUntilClosed(const Child& child, const IsolationLimits& limits, const
     auto frame = child.pipe->receive(std::chrono::milliseconds(20));
     if (!frame) return ReadEnd::Closed;
     if (!*frame) continue;
-    if ((*frame)->kind != FrameKind::Event)
+    if ((*frame)->kind == FrameKind::Log)
+      relayLog(**frame);
+    else if ((*frame)->kind != FrameKind::Event)
       answer = std::move(*frame);
     else if (onEvent)
       onEvent((*frame)->body);

@@ -5,6 +5,7 @@
 #include "app/workbench/protocol/worker_messages.h"
 #include "app/workbench/protocol/worker_process.h"
 #include "engine/process/codec.h"
+#include "engine/process/log_relay.h"
 
 namespace kerf::workbench {
 
@@ -102,6 +103,10 @@ Result<Result<std::string>> RemoteWorkbench::converse(const Job& job) {
     if (frame->kind == FrameKind::Failure) {
       KERF_TRY(auto error, decode<Error>(frame->body, "an error of the worker"));
       return Result<std::string>(std::unexpected(std::move(error)));
+    }
+    if (frame->kind == FrameKind::Log) {
+      relayLog(*frame);
+      continue;
     }
     if (frame->kind != FrameKind::Event) return fail(ErrorCode::Internal, "the worker sent an unexpected message");
     KERF_TRY(auto event, decode<JobEvent>(frame->body, "an event of the worker"));
