@@ -44,7 +44,8 @@ const Mutator mutators[] = {
     {"replaceAllUsesWith", [](Sample& s) { s.graph.replaceAllUsesWith(s.relu, s.x); }},
     {"eraseNode", [](Sample& s) { EXPECT_TRUE(s.graph.eraseNode(s.dead)); }},
     {"moveBefore", [](Sample& s) { s.graph.moveBefore(s.dead, s.relu); }},
-    {"eliminateDeadCode", [](Sample& s) { EXPECT_EQ(s.graph.eliminateDeadCode(), 1u); }},
+    {"eliminateDeadCode",
+     [](Sample& s) { EXPECT_EQ(s.graph.eliminateDeadCode([](const Node&) { return false; }), 1u); }},
     {"topologicalSort",
      [](Sample& s) {
        s.graph.moveBefore(s.late, s.relu);
@@ -77,7 +78,7 @@ TEST(Revision, StaysWhereNothingChanges) {
   Sample s;
   ASSERT_TRUE(s.graph.eraseNode(s.dead));
   const std::uint64_t before = s.graph.revision();
-  EXPECT_EQ(s.graph.eliminateDeadCode(), 0u);
+  EXPECT_EQ(s.graph.eliminateDeadCode([](const Node&) { return false; }), 0u);
   EXPECT_TRUE(s.graph.topologicalSort());
   EXPECT_TRUE(s.graph.lint());
   s.graph.insertBefore(s.relu);

@@ -61,7 +61,7 @@ void PassesPanel::showPasses() {
   std::vector<PassDoc> rows;
   if (compiled && !compiled->passes.empty()) {
     const int start = compiled->passes.front().nodesBefore;
-    rows.push_back({-1, tr("captured graph").toStdString(), {}, start, start, -1, false});
+    rows.push_back({-1, tr("captured graph").toStdString(), {}, {}, start, start, -1, false});
     rows.insert(rows.end(), compiled->passes.begin(), compiled->passes.end());
   }
   const auto changed = std::ranges::count_if(rows, [](const PassDoc& pass) { return pass.changed; });
