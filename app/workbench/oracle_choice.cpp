@@ -56,7 +56,8 @@ Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const
   if (!settings.plants.empty() && settings.oracle != "engine")
     return fail(ErrorCode::BadUsage, "--plant works on Kerf's own compiled side, so only with --oracle engine");
   if (!settings.passes.usual() && settings.oracle != "engine")
-    return fail(ErrorCode::BadUsage, "a choice of passes is about Kerf's own, so only with --oracle engine");
+    return fail(ErrorCode::BadUsage,
+                "--passes, --disable-pass and --config are about Kerf's own passes, so only with --oracle engine");
   if (!settings.check.empty() && settings.oracle != "command")
     return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
   for (const auto& row : oracles) {

@@ -91,7 +91,8 @@ Result<RunRequest> withPrecision(RunRequest request) {
   if (request.precision == "fp64") {
     request.dtype = "f64";
   } else if (!request.passes.usual()) {
-    return fail(ErrorCode::BadUsage, "--precision {} runs the graph as it is; leave the choice of passes out",
+    return fail(ErrorCode::BadUsage,
+                "--precision {} runs the graph as it is; leave --passes, --disable-pass and --config out",
                 request.precision);
   }
   return request;

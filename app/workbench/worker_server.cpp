@@ -40,6 +40,7 @@ constexpr RequestRow requestRows[] = {KERF_REQUESTS(KERF_REQUEST_ROW)};
 
 Result<std::string> dispatch(Workbench& bench, const Frame& frame, const Job& job) {
   KERF_TRY(const auto call, decode<WorkerCall>(frame.body, "a call of the worker"));
+  if (!call.logLevels.empty()) applyLogLevels(call.logLevels);
   for (const auto& row : requestRows)
     if (row.name == call.request) return row.answer(bench, call.body, job);
   return fail(ErrorCode::BadUsage, "there is no request \"{}\"", call.request);

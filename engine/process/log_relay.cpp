@@ -28,4 +28,22 @@ void relayLog(const Frame& frame) {
   writeLog(LogCategory(line->category), LogLevel(line->level), line->text);
 }
 
+std::vector<int> wantedLogLevels() {
+  std::vector<int> levels;
+  for (std::size_t i = 0; i < logCategoryCount; ++i) {
+    int level = int(LogLevel::Trace);
+    while (level < int(LogLevel::Off) && !logs(LogCategory(i), LogLevel(level))) ++level;
+    levels.push_back(level);
+  }
+  return levels;
+}
+
+void applyLogLevels(const std::vector<int>& levels) {
+  LogLevels wanted;
+  for (std::size_t i = 0; i < std::min(levels.size(), logCategoryCount); ++i)
+    if (levels[i] >= int(LogLevel::Trace) && levels[i] <= int(LogLevel::Off))
+      wanted.set(LogCategory(i), LogLevel(levels[i]));
+  setLogLevels(wanted);
+}
+
 }  // namespace kerf::inline process

@@ -19,4 +19,9 @@ class LogRelay {
 /// memory may have gone wrong.
 void relayLog(const Frame& frame);
 
+/// The lowest level that goes anywhere, by category: what a parent tells its workers.
+std::vector<int> wantedLogLevels();
+/// What a worker was told; levels and categories that do not exist are left out.
+void applyLogLevels(const std::vector<int>& levels);
+
 }  // namespace kerf::inline process

@@ -97,34 +97,36 @@ std::string OverlayBuild::compileMoc(const std::string& header) {
   return problem.empty() ? compile(source, m_folder / source) : problem;
 }
 
-/// Sources of libraries whose objects depend on the table.
-std::string OverlayBuild::compileUsers(const std::string& table) {
+/// Sources of the linked libraries whose objects depend on the table.
+std::string OverlayBuild::compileUsers(const std::string& table, const std::string& linkCommand) {
   if (const auto problem = shell("ninja -t deps"); !problem.empty()) return problem;
   std::istringstream lines(readText(m_folder / "log"));
   std::set<std::string> users;
   std::string object;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(' ')) object = line.substr(0, line.find(".o:"));
-    if (line.ends_with(table) && object.starts_with("CMakeFiles/"))
-      users.insert(object.substr(object.find(".dir/") + 5));
+    if (!line.ends_with(table) || !object.starts_with("CMakeFiles/")) continue;
+    const std::size_t name = object.find('/') + 1, end = object.find(".dir/");
+    if (linkCommand.find(fmt::format("lib{}.a", object.substr(name, end - name))) != std::string::npos)
+      users.insert(object.substr(end + 5));
   }
   for (const std::string& file : users)
     if (const auto problem = compile(file, m_source / file); !problem.empty()) return problem;
   return {};
 }
 
-std::string OverlayBuild::compileStep(const std::string& file) {
+std::string OverlayBuild::compileStep(const std::string& file, const std::string& linkCommand) {
   if (file.ends_with(".cpp")) return compile(file, m_folder / file);
-  if (file.ends_with(".def")) return compileUsers(file);
+  if (file.ends_with(".def")) return compileUsers(file, linkCommand);
   const bool needsMoc = file.ends_with(".h") && readText(m_folder / file).find("Q_OBJECT") != std::string::npos;
   return needsMoc ? compileMoc(file) : "";
 }
 
 std::string OverlayBuild::link(const std::string& target) {
-  for (const std::string& file : m_files)
-    if (const auto problem = compileStep(file); !problem.empty()) return problem;
   const std::string before = fmt::format(" -o bin/{} ", target);
   const std::string command = linkCommand(target);
+  for (const std::string& file : m_files)
+    if (const auto problem = compileStep(file, command); !problem.empty()) return problem;
   const std::size_t compiler = command.find(' '), output = command.find(before);
   if (output == std::string::npos) return "no link command for " + target;
   std::string objects;

@@ -24,10 +24,10 @@ class OverlayBuild {
   int run(const std::string& lines, std::string& output) const;
 
  private:
-  std::string compileStep(const std::string& file);
+  std::string compileStep(const std::string& file, const std::string& linkCommand);
   std::string compile(const std::string& file, const std::filesystem::path& source);
   std::string compileMoc(const std::string& header);
-  std::string compileUsers(const std::string& table);
+  std::string compileUsers(const std::string& table, const std::string& linkCommand);
   std::string linkCommand(const std::string& target) const;
   std::string commandFor(const std::string& file) const;
   std::string shell(const std::string& command) const;

@@ -140,7 +140,7 @@ TEST(MathThreads, LibrariesWorkInAForkedChildAndInTheParentAfterwards) {
            std::memcmp(secondMap.data<float>(), map.data<float>(), std::size_t(map.byteSize())) == 0;
   };
   for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(inChild([&] { return mathThreads() == 1 && again(); }), 0);
+    EXPECT_EQ(inChild([&] { return mathThreads() == 2 && again(); }), 0);
     EXPECT_EQ(mathThreads(), 2);
     EXPECT_TRUE(again());
   }

@@ -39,7 +39,6 @@ QString startLog() {
   const auto levels = LogLevels::fromEnvironment(LogLevels(LogLevel::Info));
   if (!levels) return shown(levels.error().text());
   setLogLevels(*levels);
-  if (!qEnvironmentVariableIsSet("KERF_LOG")) qputenv("KERF_LOG", "info");  // of the workers
   logToStderr(LogLevel::Warning);
   if (const auto opened = logToFile(stateFolder() / "kerf" / "studio.log"); !opened)
     writeLog(LogCategory::Ui, LogLevel::Warning, opened.error().text());

@@ -118,7 +118,8 @@ Result<std::string> RemoteWorkbench::ask(std::string_view name, const std::strin
   const std::scoped_lock lock(m_asking);
   if (job.stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped");
   KERF_CHECK(wake());
-  const auto sent = m_worker->channel().send(FrameKind::Request, encode(WorkerCall{std::string(name), body}));
+  const auto sent =
+      m_worker->channel().send(FrameKind::Request, encode(WorkerCall{std::string(name), body, wantedLogLevels()}));
   auto answer = sent ? converse(job) : Result<Result<std::string>>(std::unexpected(sent.error()));
   if (answer) return std::move(*answer);
   auto death = dismiss(name, answer.error());

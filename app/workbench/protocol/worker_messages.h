@@ -1,11 +1,13 @@
 // What goes between a worker process and whoever started it, beside the requests and answers themselves.
 //
 //   starter → worker    Request (WorkerCall), Cancel (nothing)
-//   worker → starter    Hello (WorkerHello) once; for each request Event (JobEvent)…, then Answer or Failure (Error)
+//   worker → starter    Hello (WorkerHello) once; for each request Event (JobEvent)…, then Answer or Failure (Error);
+//                       Log whenever something is logged
 #pragma once
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "engine/support/fields.h"
 
@@ -18,10 +20,11 @@ struct WorkerHello {
 };
 
 struct WorkerCall {
-  std::string request;  ///< its name
-  std::string body;     ///< its encoded fields
+  std::string request;              ///< its name
+  std::string body;                 ///< its encoded fields
+  std::vector<int> logLevels = {};  ///< what the starter logs, by category; empty: as the worker began
 
-  KERF_FIELDS(request, body)
+  KERF_FIELDS(request, body, logLevels)
 };
 
 /// A cancelled request may go on for so long before its worker is interrupted, and again before it is killed; an
