@@ -11,13 +11,19 @@
 
 namespace kerf::test {
 
-/// Whether a process is there and no zombie.
+/// Whether a process is there and no zombie: one of its threads at least, which may outlive the first and keep files
+/// open.
 inline bool lives(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(stat, line);
-  const auto close = line.rfind(')');
-  return close != std::string::npos && line.compare(close, 3, ") Z") != 0;
+  std::error_code gone;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+    std::ifstream stat(task.path() / "stat");
+    std::string line;
+    std::getline(stat, line);
+    const auto close = line.rfind(')');
+    if (close != std::string::npos && line.compare(close, 3, ") Z") != 0 && line.compare(close, 3, ") X") != 0)
+      return true;
+  }
+  return false;
 }
 
 /// Children of a process, zombies too, by the kernel's own list.
