@@ -8,8 +8,6 @@
 namespace kerf::inline ops {
 namespace {
 
-constexpr std::int64_t one = 1;
-
 Result<Value> traceProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   if (self.dim() != 2) return mismatch(args, "expects a matrix, got {} dimensions", self.dim());
