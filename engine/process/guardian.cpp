@@ -21,6 +21,17 @@ namespace {
 enum class Order : char { GuardFolder, ReleaseFolder, GuardGroup, ReleaseGroup };
 constexpr std::size_t mostBytes = 8192;
 
+/// What was killed may still be writing for a moment.
+void removeForGood(const std::filesystem::path& folder) {
+  constexpr int tries = 100;
+  constexpr useconds_t pause = 20'000;
+  std::error_code ignored;
+  for (int i = 0; i < tries && std::filesystem::exists(folder, ignored); ++i) {
+    if (i > 0) ::usleep(pause);
+    std::filesystem::remove_all(folder, ignored);
+  }
+}
+
 /// What the guardian knows; lives in its own process only.
 class Charges {
  public:
@@ -35,8 +46,7 @@ class Charges {
   }
   void cleanUp() const {
     for (const auto group : m_groups) ::kill(-group, SIGKILL);
-    std::error_code ignored;
-    for (const auto& folder : m_folders) std::filesystem::remove_all(folder, ignored);
+    for (const auto& folder : m_folders) removeForGood(folder);
   }
 
  private:

@@ -4,8 +4,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <random>
 #include <set>
-#include <string>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "engine/process/guardian.h"
 
@@ -29,13 +32,19 @@ LiveFolders& live() {
 Result<TemporaryFolder> TemporaryFolder::create() {
   std::error_code error;
   const auto base = std::filesystem::temp_directory_path(error);
-  std::string pattern = (error ? std::filesystem::path("/tmp") : base) / "kerf-XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr)
-    return fail(ErrorCode::Environment, "cannot create a temporary folder {}: {}", pattern, std::strerror(errno));
-  guardFolder(pattern);
+  std::random_device random;
+  const auto path =
+      (error ? std::filesystem::path("/tmp") : base) / fmt::format("kerf-{:08x}{:08x}", random(), random());
+  guardFolder(path);  // before it is there: whoever kills this process in between leaves nothing
+  if (::mkdir(path.c_str(), 0700) != 0) {
+    const int problem = errno;
+    releaseFolder(path);
+    return fail(ErrorCode::Environment, "cannot create a temporary folder {}: {}", path.string(),
+                std::strerror(problem));
+  }
   const std::scoped_lock lock(live().mutex);
-  live().paths.insert(pattern);
-  return TemporaryFolder(std::filesystem::path(pattern));
+  live().paths.insert(path);
+  return TemporaryFolder(path);
 }
 
 TemporaryFolder& TemporaryFolder::operator=(TemporaryFolder&& other) noexcept {
