@@ -81,10 +81,11 @@ Result<int> runPasses(Context& context, const PassesOptions& options) {
 }  // namespace
 
 void addPasses(CommandLine& line) {
-  auto& command = line.add("passes", "Run the compiler's passes and say what each of them did",
-                           "  kerf passes repro.py\n"
-                           "  kerf passes repro.py --passes cse,dce,cse --config constant_folding.max_bytes=1024\n"
-                           "  kerf passes c3/g1 --only-changed --dump-after all");
+  auto& command =
+      line.add("passes", "Run the compiler's passes and say what each of them did",
+               "  kerf passes repro.py\n"
+               "  kerf passes repro.py --passes constant_folding,cse,dce,cse --config constant_folding.max_bytes=1024\n"
+               "  kerf passes c3/g1 --only-changed --dump-after all");
   auto options = std::make_shared<PassesOptions>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id")->required();
   command.add_option("--dump-after", options->dumpAfter, "Print the graph after this pass, or after all")

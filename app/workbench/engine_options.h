@@ -13,7 +13,8 @@ namespace kerf::workbench {
 /// BadUsage naming the text that is no fault.
 Result<FaultPlan> parsePlants(const std::vector<std::string>& plants);
 
-/// BadUsage, listing what there is, for a pass or option that does not exist.
+/// BadUsage, listing what there is, for a pass or option that does not exist, and for an option of a pass that is left
+/// out.
 Result<PassConfig> passConfig(const PassChoice& choice);
 
 Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, const PassChoice& passes,

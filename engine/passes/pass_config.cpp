@@ -78,18 +78,6 @@ Result<std::vector<Pass>> selectPasses(const PassConfig& config) {
   return passes;
 }
 
-Result<PassConfig> passConfig(const PassArguments& arguments) {
-  PassConfig config;
-  if (!arguments.passes.empty()) config.only = arguments.passes;
-  config.disabled = arguments.disabled;
-  for (const std::string& text : arguments.settings) {
-    KERF_TRY(auto patch, parsePassPatch(text));
-    config.patches.push_back(std::move(patch));
-  }
-  KERF_CHECK(selectPasses(config));
-  return config;
-}
-
 Result<PassPatch> parsePassPatch(std::string_view text) {
   const std::size_t equals = text.find('='), dot = text.find('.');
   if (equals == std::string_view::npos || dot == std::string_view::npos || dot > equals)

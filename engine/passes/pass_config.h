@@ -30,15 +30,6 @@ struct PassConfig {
 /// name that no pass or option has, and for an order that goes back to an earlier stage.
 Result<std::vector<Pass>> selectPasses(const PassConfig& config);
 
-/// What a command line or a request says of the passes.
-struct PassArguments {
-  std::vector<std::string> passes;    ///< exactly these; empty: the usual ones
-  std::vector<std::string> disabled;  ///< names
-  std::vector<std::string> settings;  ///< "constant_folding.max_bytes=65536"
-};
-/// BadUsage, listing what there is, for a pass or option that does not exist.
-Result<PassConfig> passConfig(const PassArguments& arguments);
-
 /// Reads "constant_folding.max_bytes=65536". BadUsage as selectPasses().
 Result<PassPatch> parsePassPatch(std::string_view text);
 

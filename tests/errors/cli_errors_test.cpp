@@ -45,6 +45,7 @@ TEST_F(CliErrorTest, UnknownPassesAndOptionsAreBadUsage) {
     expectError({command, sample, "--passes", "cse,fuse"}, 2, "there is no pass 'fuse'");
     expectError({command, sample, "--disable-pass", "fuse"}, 2, "constant_folding");
     expectError({command, sample, "--config", "constant_folding.bytes=1"}, 2, "max_bytes");
+    expectError({command, sample, "--passes", "cse", "--config", "constant_folding.max_bytes=1"}, 2, "does not run");
   }
   expectError({"bisect", sample, "--by", "pass", "--passes", "fuse"}, 2, "fuse");
   expectError({"minify", sample, "--oracle", "command", "--check", "true", "--passes", "cse"}, 2, "--passes");

@@ -22,7 +22,8 @@ if setarch -R true 2>/dev/null; then same_addresses=(setarch -R); fi
 
 # Inputs of a fixed seed start from the seeds alone; fresh ones also from what earlier fresh runs kept.
 fuzz() {
-  local name=$1 seeds=$2 runs=$3 how
+  local name=$1 seeds runs=$3 how
+  IFS=, read -ra seeds <<<"$2"
   rm -rf "$name".found-* "${name}_fixed"
   if [[ -n $minutes ]]; then
     mkdir -p "${name}_corpus"
@@ -32,7 +33,7 @@ fuzz() {
     how=(-seed=1 "-runs=$runs" -timeout=300 "${name}_fixed")
   fi
   "${same_addresses[@]}" "$bin/$name" -max_len=65536 -rss_limit_mb=4096 -print_final_stats=1 \
-    -artifact_prefix="$name.found-" -dict="$here/$seeds.dict" "${how[@]}" "$here/seeds/$seeds" >"$name.log" 2>&1
+    -artifact_prefix="$name.found-" -dict="$here/${seeds[0]}.dict" "${how[@]}" "${seeds[@]/#/$here/seeds/}" >"$name.log" 2>&1
   echo $? >"$name.status"
 }
 

@@ -19,8 +19,9 @@ std::string textOf(const fs::path& path) {
 
 TEST(FuzzSeeds, GraphsCompileAndRunOrAreRefused) {
   std::set<std::string> ran;
-  for (const auto& entry : fs::directory_iterator(fs::path(KERF_SOURCE_DIR) / "tests/fuzz/seeds/compile"))
-    if (fuzz::checkCompile(textOf(entry.path()))) ran.insert(entry.path().filename().string());
+  for (const char* folder : {"compile", "repro"})
+    for (const auto& entry : fs::directory_iterator(fs::path(KERF_SOURCE_DIR) / "tests/fuzz/seeds" / folder))
+      if (fuzz::checkCompile(textOf(entry.path()))) ran.insert(entry.path().filename().string());
   for (const char* name : {"attention.txt", "convolution.txt", "creation.txt", "dtypes.txt", "empty.txt",
                            "indexing.txt", "inplace.txt", "matmul.txt", "pointwise.txt", "random.txt", "reductions.txt",
                            "softmax.txt", "sorting.txt", "strides.txt", "views.txt", "relu.py", "symbols.py"})

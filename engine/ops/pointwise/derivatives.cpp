@@ -79,19 +79,15 @@ Value where(Steps s, Call c, const Tensor& flow, std::size_t i) {
   const Value a = i == 1 ? flow : zero, b = i == 1 ? zero : flow;
   return s("aten.where.self"_op, {c.args.values[0], a, b});
 }
-/// Equal operands share the gradient.
-Value larger(Steps s, Call c, const Tensor& flow, std::size_t i) {
+/// maximum and minimum: the operand that wins takes the gradient, equal operands share it.
+Value won(Steps s, Call c, const Tensor& flow, std::size_t i, OpId loses) {
   const Tensor half = s("aten.div.Scalar"_op, {flow, std::int64_t{2}});
   const Tensor equal = s("aten.eq.Tensor"_op, {c.args.values[0], c.args.values[1]});
-  const Tensor smaller = s("aten.lt.Tensor"_op, {c.args.values[i], c.args.values[1 - i]});
-  return s("aten.masked_fill.Scalar"_op, {s("aten.where.self"_op, {equal, half, flow}), smaller, std::int64_t{0}});
+  const Tensor lost = s(loses, {c.args.values[i], c.args.values[1 - i]});
+  return s("aten.masked_fill.Scalar"_op, {s("aten.where.self"_op, {equal, half, flow}), lost, std::int64_t{0}});
 }
-Value smaller(Steps s, Call c, const Tensor& flow, std::size_t i) {
-  const Tensor half = s("aten.div.Scalar"_op, {flow, std::int64_t{2}});
-  const Tensor equal = s("aten.eq.Tensor"_op, {c.args.values[0], c.args.values[1]});
-  const Tensor larger = s("aten.gt.Tensor"_op, {c.args.values[i], c.args.values[1 - i]});
-  return s("aten.masked_fill.Scalar"_op, {s("aten.where.self"_op, {equal, half, flow}), larger, std::int64_t{0}});
-}
+Value maximum(Steps s, Call c, const Tensor& flow, std::size_t i) { return won(s, c, flow, i, "aten.lt.Tensor"_op); }
+Value minimum(Steps s, Call c, const Tensor& flow, std::size_t i) { return won(s, c, flow, i, "aten.gt.Tensor"_op); }
 
 // Activations: their backward ops, as autograd calls them
 
@@ -150,8 +146,8 @@ constexpr OpFacts table[] = {
     slopeOf<erf>("aten::erf"),
     slopeOf<pow>("aten::pow.Tensor_Scalar"),
     slopeOf<where>("aten::where.self"),
-    slopeOf<larger>("aten::maximum"),
-    slopeOf<smaller>("aten::minimum"),
+    slopeOf<maximum>("aten::maximum"),
+    slopeOf<minimum>("aten::minimum"),
     slopeOf<tanh>("aten::tanh"),
     slopeOf<sigmoid>("aten::sigmoid"),
     slopeOf<relu>("aten::relu"),
