@@ -5,6 +5,8 @@
 
 #include "app/cli/capture_report.h"
 #include "app/cli/commands.h"
+#include "app/cli/guards_report.h"
+#include "app/cli/options.h"
 #include "app/cli/output_file.h"
 #include "app/cli/text_table.h"
 
@@ -13,6 +15,7 @@ namespace kerf::cli {
 namespace {
 
 struct ShowOptions {
+  std::vector<std::string> symbols;
   std::string graph, format, output;  ///< an empty format: a table, or the whole capture where there are several graphs
 };
 
@@ -31,9 +34,11 @@ std::string aligned(const std::string& text) {
   return table.text();
 }
 
+GraphAddress addressOf(const ShowOptions& options) { return {options.graph, -1, options.symbols}; }
+
 Result<std::string> graphText(Context& context, const ShowOptions& options) {
   const std::string format = context.json ? "json" : options.format.empty() ? "table" : options.format;
-  KERF_TRY(auto text, context.perform(RenderRequest{{options.graph}, format}));
+  KERF_TRY(auto text, context.perform(RenderRequest{addressOf(options), format}));
   return format == "signature" ? aligned(text) : std::move(text);
 }
 
@@ -55,11 +60,17 @@ Result<std::string> fusionOutput(Context& context, const ShowOptions& options) {
   return context.json ? dumped({{"graph", options.graph}, {"fusion_groups", fusionJson(groups)}}) : fusionText(groups);
 }
 
+Result<std::string> guardsOutput(Context& context, const ShowOptions& options) {
+  KERF_TRY(const auto guards, context.perform(GuardsRequest{addressOf(options)}));
+  return context.json ? dumped(guardsJson(options.graph, *guards)) : guardsText(*guards);
+}
+
 using ShowText = Result<std::string> (*)(Context&, const ShowOptions&);
 constexpr ShowText texts[] = {graphText, captureText, recordText};  // by LocateRequest::Place
 
 Result<std::string> shown(Context& context, const ShowOptions& options) {
   if (options.format == "fusion") return fusionOutput(context, options);
+  if (options.format == "guards") return guardsOutput(context, options);
   KERF_TRY(const auto place, context.perform(LocateRequest{options.graph}));
   return texts[std::size_t(place)](context, options);
 }
@@ -83,7 +94,9 @@ void addShow(CommandLine& line) {
                            "  kerf show model.pt2 --format signature\n"
                            "  kerf show c3\n"
                            "  kerf show c3/r17\n"
-                           "  kerf show c3/g2 --format fusion");
+                           "  kerf show c3/g2 --format fusion\n"
+                           "  kerf show trace.log#aot_forward_graph --format guards\n"
+                           "  kerf show c3/g2 --format guards --sym s0=1");
   auto options = std::make_shared<ShowOptions>();
   command.add_option("GRAPH", options->graph, "Path or store id; a capture (c3, trace.log) or record (c3/r17) as well")
       ->required();
@@ -91,8 +104,11 @@ void addShow(CommandLine& line) {
       .add_option(
           "--format", options->format,
           "table (the default), text, code, readable, dot, svg, png or json; signature: parameters, buffers and "
-          "mutations of a .pt2; fusion: which nodes Inductor put into which kernel")
-      ->check(CLI::IsMember({"table", "text", "code", "readable", "dot", "svg", "png", "json", "signature", "fusion"}));
+          "mutations of a .pt2; fusion: which nodes Inductor put into which kernel; guards: symbolic sizes, their "
+          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded")
+      ->check(CLI::IsMember(
+          {"table", "text", "code", "readable", "dot", "svg", "png", "json", "signature", "fusion", "guards"}));
+  addSymbolOption(command, options->symbols);
   command.add_option("-o,--output", options->output, "Write to this file")->type_name("FILE");
   line.onRun(command, [options](Context& context) { return runShow(context, *options); });
 }

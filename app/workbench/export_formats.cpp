@@ -9,7 +9,7 @@
 #include "app/workbench/render.h"
 #include "engine/capture/pt2/writer.h"
 #include "engine/ir/printer.h"
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::workbench {
 

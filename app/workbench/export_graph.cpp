@@ -36,6 +36,9 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
   if (!request.values.empty() && format != "safetensors")
     return fail(ErrorCode::BadUsage, "--values needs a .safetensors file or --format safetensors");
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  if (!source.symbols.empty()) {
+    KERF_TRY(source.graph(), withSymbolValues(source.graph(), source.symbols));
+  }
   if (format != "repro") KERF_CHECK(makeParent(request.place));
   KERF_TRY(const auto path, writeAs(format, source, {request.place, request.values}, job));
   const auto& graph = source.graph();

@@ -221,15 +221,21 @@ Result<GraphSource> resolveGraph(Workbench& bench, const GraphAddress& address, 
 }
 
 Result<void> annotateShapes(GraphSource& source) {
+  ShapeEnv env;
+  return annotateShapes(source, env);
+}
+
+Result<void> annotateShapes(GraphSource& source, ShapeEnv& env) {
   auto& graph = source.graph();
-  if (!annotatedOnly(graph)) KERF_CHECK(graph.annotateShapes());
-  if (!annotatedOnly(graph) && source.symbols.empty()) return {};
-  SymbolBindings all = source.symbols;
-  for (const auto& symbol : graph.symbols()) {
-    if (symbol.hint) all.emplace(symbol.text, *symbol.hint);
+  if (!annotatedOnly(graph)) KERF_CHECK(graph.annotateInputs());
+  if (annotatedOnly(graph) || !source.symbols.empty()) {
+    SymbolBindings all = source.symbols;
+    for (const auto& symbol : graph.symbols()) {
+      if (symbol.hint) all.emplace(symbol.text, *symbol.hint);
+    }
+    bindAnnotations(graph.module, all);
   }
-  bindAnnotations(graph.module, all);
-  return propagateShapes(graph.module);
+  return propagateShapes(graph.module, env);
 }
 
 void annotateIfPossible(GraphSource& source, const Job& job) {

@@ -7,7 +7,8 @@
 
 #include "app/workbench/workbench.h"
 #include "engine/capture/common/capture.h"
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/shape_env.h"
+#include "engine/symbolic/symbolic.h"
 #include "storage/stores/store.h"
 
 namespace kerf::workbench {
@@ -32,6 +33,8 @@ Result<GraphSource> resolveGraph(Workbench& bench, const GraphAddress& address, 
 /// Shapes of all nodes, from the recorded inputs, annotations and given symbols; symbols without a value keep their
 /// shapes unknown.
 Result<void> annotateShapes(GraphSource& source);
+/// The same in `env`, which then holds the graph's symbols and the guards under which the shapes hold.
+Result<void> annotateShapes(GraphSource& source, ShapeEnv& env);
 /// The same for drawings and texts, which are right without shapes too: what is missing becomes a note.
 void annotateIfPossible(GraphSource& source, const Job& job);
 /// Graph with shapes, and the inputs to run it on. Missing storages are warnings.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/capture/common/capture.h"
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 #include "engine/support/result.h"
 
 namespace kerf::workbench {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "engine/ir/graph_module.h"
+#include "engine/symbolic/symbolic.h"
 #include "engine/tensor/value.h"
 
 namespace kerf::inline backend {
@@ -49,15 +51,35 @@ struct Artifacts {
   std::vector<StageTime> stages;    ///< of lowering and compiling, in order
   std::int64_t plannedBytes = 0;    ///< intermediate buffers
   std::int64_t unplannedBytes = 0;  ///< what they would take without reuse
+  // Of graphs with symbols, whose bytes above are those of the example:
+  std::string plannedBytesText;    ///< bytes in use at the step where the example has most in use: "4*s0*s1 + 256"
+  std::string unplannedBytesText;  ///< sum over the buffers
+  std::vector<std::string> guards;  ///< what sizes must satisfy to be run by this code: "Ne(s0, 1)"
+  std::string fixedSizesReason;     ///< why the code serves one size only; empty if it does not
 };
 
-/// A graph in a backend's machine code. One thread at a time.
+/// A condition under which code was made, false for some inputs.
+struct GuardViolation {
+  std::string guard;       ///< "Ne(s0, 1)"
+  std::string node;        ///< FX node that needed it, if known
+  std::string where;       ///< "model.py:12" of that node
+  std::string reason;      ///< "specialised: its value was needed"; mostly empty
+  SymbolBindings symbols;  ///< of the inputs
+  bool deferred = false;   ///< an assertion of the program: other code would refuse these inputs too
+
+  /// "the guard Ne(s0, 1) does not hold for s0 = 1"
+  std::string text() const;
+};
+
+/// A graph in a backend's machine code. It serves all sizes for which its guards hold. One thread at a time.
 class Executable {
  public:
   virtual ~Executable() = default;
   /// Inputs as the placeholders of the graph; result as the Interpreter returns it (a tuple as a list).
   virtual Result<Value> run(const ValueList& inputs, std::stop_token stop) = 0;
   virtual const Artifacts& artifacts() const = 0;
+  /// The first guard that these inputs violate, if they fit otherwise; run() would be ShapeMismatch with its text.
+  virtual std::optional<GuardViolation> violated(const ValueList&) { return {}; }
 };
 
 /// A graph in a backend's own terms: kernels, buffers, order.

@@ -20,6 +20,17 @@ std::string_view KernelInfo::text(std::string_view format) const {
   return found == texts.end() ? std::string_view() : found->text;
 }
 
+std::string GuardViolation::text() const {
+  std::string text = fmt::format("the guard {} does not hold for ", guard);
+  const char* separator = "";
+  for (const auto& [name, value] : symbols) {
+    text += fmt::format("{}{} = {}", separator, name, value);
+    separator = ", ";
+  }
+  if (!reason.empty()) text += fmt::format(" ({})", reason);
+  return where.empty() ? text : fmt::format("{} at {}", text, where);
+}
+
 std::span<const Backend* const> backends() {
   static const std::array all = {&llvmBackend(), &interpreterBackend()};
   return all;

@@ -121,7 +121,7 @@ class Compilation {
       for (std::size_t i = 0; i < batch.kernels.size(); ++i) {
         const std::size_t k = batch.kernels[i];
         KERF_TRY(void* const address, session->lookup(symbolName(k, *m_distinct[k])));
-        distinct[k].function = reinterpret_cast<KernelFunction>(address);
+        distinct[k].code = KernelCode(address, !m_distinct[k]->parameters.empty());
         if (m_options.keepText) distinct[k].text = batch.texts[i];
       }
     CompiledKernels result;

@@ -20,7 +20,7 @@ struct CodegenOptions {
 
 /// Machine code of one kernel; several kernels of one structure share it.
 struct CompiledKernel {
-  KernelFunction function = nullptr;
+  KernelCode code;
   std::string text;
 };
 

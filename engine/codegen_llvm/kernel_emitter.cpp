@@ -68,7 +68,10 @@ std::vector<bool> KernelEmitter::usedInLoop(int phase) const {
 /// Expensive elements that a later loop needs again are kept: softmax's exp is computed once.
 void KernelEmitter::planSpills() {
   std::int64_t elements = 1;
-  for (const std::size_t v : m_inner) elements *= m_kernel.variables[v].size;
+  for (const std::size_t v : m_inner) {
+    if (m_kernel.variables[v].size.isSymbolic()) return;  // how much it would keep is not known
+    elements *= m_kernel.variables[v].size.bits();
+  }
   if (m_inner.empty() || elements > spillLimit || elements == 0) return;
   std::vector<std::vector<bool>> used;
   const int last = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
@@ -86,7 +89,9 @@ void KernelEmitter::planSpills() {
 
 void KernelEmitter::emitEntry(const std::string& name) {
   Type* integer = m_b.getInt64Ty();
-  auto* type = FunctionType::get(m_b.getVoidTy(), {m_b.getPtrTy(), integer, integer}, false);
+  std::vector<Type*> arguments{m_b.getPtrTy(), integer, integer};
+  if (!m_kernel.parameters.empty()) arguments.push_back(m_b.getPtrTy());
+  auto* type = FunctionType::get(m_b.getVoidTy(), arguments, false);
   m_function = Function::Create(type, Function::ExternalLinkage, name, m_module);
   m_function->setDoesNotThrow();
   m_b.SetInsertPoint(BasicBlock::Create(m_context, "entry", m_function));
@@ -99,6 +104,7 @@ void KernelEmitter::emitEntry(const std::string& name) {
     m_pointers.push_back(pointer);
     m_scopes.push_back(metadata.createAnonymousAliasScope(domain));
   }
+  loadBounds();
   for (std::size_t b = 0; b < m_scopes.size(); ++b) {
     std::vector<Metadata*> others;
     for (std::size_t o = 0; o < m_scopes.size(); ++o)
@@ -112,14 +118,31 @@ void KernelEmitter::emitEntry(const std::string& name) {
   planSpills();
 }
 
+void KernelEmitter::loadBounds() {
+  for (std::size_t k = 0; k < m_kernel.parameters.size(); ++k) {
+    Value* slot = m_b.CreateConstInBoundsGEP1_64(m_b.getInt64Ty(), m_function->getArg(3), k);
+    auto* bound = m_b.CreateLoad(m_b.getInt64Ty(), slot);
+    bound->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(m_context, {}));
+    m_bounds.push_back(bound);
+  }
+}
+
+/// A constant or the value of a parameter.
+Value* KernelEmitter::number(SymInt size) {
+  if (!size.isSymbolic()) return m_b.getInt64(std::uint64_t(size.bits()));
+  const auto& parameters = m_kernel.parameters;
+  const auto found = std::ranges::find_if(parameters, [&](SymInt known) { return known.isIdentical(size); });
+  return m_bounds[std::size_t(found - parameters.begin())];
+}
+
 void KernelEmitter::emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded,
                               const Body& body) {
   if (at == variables.size()) return body();
   const std::size_t v = variables[at];
   const auto next = [&] { emitLoops(variables, at + 1, false, body); };
   if (bounded) return emitLoop(v, m_function->getArg(1), m_function->getArg(2), true, next);
-  const std::int64_t size = m_kernel.variables[v].size;
-  if (size > 0) emitLoop(v, m_b.getInt64(0), m_b.getInt64(std::uint64_t(size)), false, next);
+  const SymInt size = m_kernel.variables[v].size;
+  if (size.isSymbolic() || size.bits() > 0) emitLoop(v, m_b.getInt64(0), number(size), size.isSymbolic(), next);
 }
 
 void KernelEmitter::emitLoop(std::size_t variable, Value* begin, Value* end, bool mayBeEmpty, const Body& body) {
@@ -273,13 +296,13 @@ Value* KernelEmitter::address(int buffer, const Affine& index) {
 Value* KernelEmitter::affine(const Affine& index) {
   Value* sum = nullptr;
   for (std::size_t v = 0; v < index.coefficients.size(); ++v) {
-    const std::int64_t factor = index.coefficients[v];
-    if (factor == 0) continue;
-    Value* term = factor == 1 ? m_index[v] : m_b.CreateNSWMul(m_index[v], m_b.getInt64(std::uint64_t(factor)));
+    const SymInt factor = index.coefficients[v];
+    if (isZero(factor)) continue;
+    Value* term = factor.isIdentical(1) ? m_index[v] : m_b.CreateNSWMul(m_index[v], number(factor));
     sum = sum ? m_b.CreateNSWAdd(sum, term) : term;
   }
-  if (!sum) return m_b.getInt64(std::uint64_t(index.constant));
-  return index.constant == 0 ? sum : m_b.CreateNSWAdd(sum, m_b.getInt64(std::uint64_t(index.constant)));
+  if (!sum) return number(index.constant);
+  return isZero(index.constant) ? sum : m_b.CreateNSWAdd(sum, number(index.constant));
 }
 
 /// Row-major position within the reduced loops.

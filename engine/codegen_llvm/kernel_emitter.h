@@ -1,4 +1,5 @@
-// KernelEmitter: writes one loop kernel as an LLVM function `void name(ptr buffers, i64 begin, i64 end)`.
+// KernelEmitter: writes one loop kernel as an LLVM function `void name(ptr buffers, i64 begin, i64 end)`; one with
+// parameters takes a fourth argument, `ptr bounds`, where their values lie.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -24,6 +25,7 @@ class KernelEmitter {
   std::vector<bool> usedInLoop(int phase) const;
   void planSpills();
   void emitEntry(const std::string& name);
+  void loadBounds();
   void emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded, const Body& body);
   void emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty, const Body& body);
   void emitOuterBody();
@@ -37,6 +39,7 @@ class KernelEmitter {
   llvm::Value* load(int buffer, const Affine& index, DType dtype);
   void store(const LoopStore& store);
   llvm::Value* address(int buffer, const Affine& index);
+  llvm::Value* number(SymInt size);
   llvm::Value* affine(const Affine& index);
   llvm::Value* innerPosition();
   llvm::Value* accumulate(const Expr& e, llvm::Value* total, llvm::Value* element);
@@ -51,6 +54,7 @@ class KernelEmitter {
   ScalarEmitter m_scalar;
   llvm::Function* m_function = nullptr;
   std::vector<llvm::Value*> m_pointers;
+  std::vector<llvm::Value*> m_bounds;  ///< values of the parameters
   std::vector<llvm::MDNode*> m_scopes, m_otherScopes;
   std::vector<std::size_t> m_outer, m_inner;  ///< loop variables
   std::vector<llvm::Value*> m_index;          ///< current value of every loop variable

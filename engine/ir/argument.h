@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/support/python_float.h"
 #include "engine/tensor/device.h"
 #include "engine/tensor/dtype.h"
 
@@ -131,8 +132,6 @@ void forEachNode(const Argument& argument, const std::function<void(NodeId)>& vi
 /// Copy with every node replaced by map(node) (torch.fx.node.map_arg).
 Argument mapNodes(const Argument& argument, const std::function<Argument(NodeId)>& map);
 
-/// Python's repr() of a float: shortest text that reads back equal ("1e-05", "0.5", "inf", "nan", "1e+16").
-std::string pythonFloat(double value);
 /// Python's repr() of a str.
 std::string pythonString(std::string_view text);
 

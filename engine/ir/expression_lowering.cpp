@@ -5,7 +5,7 @@
 
 #include "engine/ir/python_operators.h"
 #include "engine/ir/symbol_text.h"
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 #include "engine/ir/sympy_text.h"
 
 namespace kerf::inline ir {

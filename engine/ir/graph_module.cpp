@@ -23,6 +23,15 @@ void hashTensor(HashBuffer& buffer, const TensorAttribute& attribute) {
   buffer.number(content.low);
 }
 
+void hashRange(HashBuffer& buffer, const SymbolRange& range) {
+  buffer.text(range.name);
+  for (const auto& end : {range.lower, range.upper}) {
+    buffer.number(end ? 1 : 0);
+    buffer.number(std::uint64_t(end.value_or(0)));
+  }
+  buffer.text(range.source);
+}
+
 }  // namespace
 
 Hash128 GraphModule::contentHash() const {
@@ -45,6 +54,7 @@ Hash128 GraphModule::contentHash() const {
     else
       buffer.text(module.repr);
   }
+  for (const SymbolRange& range : symbolRanges) hashRange(buffer, range);
   return buffer.hash();
 }
 

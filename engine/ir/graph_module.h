@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,14 @@ struct ModuleRevision {
   bool operator==(const ModuleRevision&) const = default;
 };
 
+/// What a capture says of a symbol beside the annotations: constraints of an exported program, records of a log.
+struct SymbolRange {
+  std::string name;
+  std::optional<std::int64_t> lower, upper;  ///< both ends belong to it; none: no bound
+  std::string source;                        ///< "L['x'].size()[0]"; mostly empty
+  bool operator==(const SymbolRange&) const = default;
+};
+
 struct GraphModule {
   std::string className = "GraphModule";
   CodeGen codegen;
@@ -59,6 +68,7 @@ struct GraphModule {
   Graph graph;
   NamedTable<TensorAttribute> attributes;  ///< by dotted path
   NamedTable<Submodule> submodules;
+  std::vector<SymbolRange> symbolRanges;  ///< by name; symbols without one have the range of a new symbol
 
   const TensorAttribute* attribute(std::string_view path) const { return attributes.find(path); }
   const Submodule* submodule(std::string_view path) const { return submodules.find(path); }

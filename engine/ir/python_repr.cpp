@@ -1,4 +1,4 @@
-// repr() of Python's float and str, as every printed form of a graph uses them.
+// repr() of Python's str, as every printed form of a graph uses it.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,40 +12,6 @@
 
 namespace kerf::inline ir {
 namespace {
-
-/// Decimal digits without dot, and the exponent of the first one, of the shortest text that reads back equal.
-struct ShortestDecimal {
-  std::string digits;
-  int exponent = 0;
-};
-
-ShortestDecimal shortestDecimal(double value) {
-  std::array<char, 64> buffer{};
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
-  const std::string_view text(buffer.data(), std::size_t(end - buffer.data()));
-  const std::size_t split = text.find('e');
-  ShortestDecimal out;
-  for (const char c : text.substr(0, split))
-    if (c != '.') out.digits += c;
-  const std::string exponent(text.substr(split + 1));
-  out.exponent = std::stoi(exponent);
-  return out;
-}
-
-std::string scientific(const ShortestDecimal& decimal) {
-  std::string out = decimal.digits.substr(0, 1);
-  if (decimal.digits.size() > 1) out += "." + decimal.digits.substr(1);
-  return fmt::format("{}e{}{:02}", out, decimal.exponent < 0 ? '-' : '+', std::abs(decimal.exponent));
-}
-
-std::string positional(const ShortestDecimal& decimal) {
-  const auto& digits = decimal.digits;
-  if (decimal.exponent < 0) return "0." + std::string(std::size_t(-decimal.exponent - 1), '0') + digits;
-  const auto whole = std::size_t(decimal.exponent) + 1;
-  if (digits.size() <= whole) return digits + std::string(whole - digits.size(), '0') + ".0";
-  return digits.substr(0, whole) + "." + digits.substr(whole);
-}
 
 struct CodeRange {
   std::uint32_t first, last;
@@ -69,16 +35,6 @@ std::string escapeCode(std::uint32_t code) {
 }
 
 }  // namespace
-
-std::string pythonFloat(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  const std::string sign = std::signbit(value) ? "-" : "";
-  if (value == 0) return sign + "0.0";
-  const ShortestDecimal decimal = shortestDecimal(std::abs(value));
-  const bool usesExponent = decimal.exponent < -4 || decimal.exponent >= 16;
-  return sign + (usesExponent ? scientific(decimal) : positional(decimal));
-}
 
 std::string pythonString(std::string_view text) {
   const bool doubleQuote = text.find('\'') != std::string_view::npos && text.find('"') == std::string_view::npos;

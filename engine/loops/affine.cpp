@@ -12,19 +12,36 @@ Affine Affine::variable(std::size_t index) {
 }
 
 void Affine::trim() {
-  while (!coefficients.empty() && coefficients.back() == 0) coefficients.pop_back();
+  while (!coefficients.empty() && isZero(coefficients.back())) coefficients.pop_back();
 }
+
+namespace {
+
+/// As a factor: sums in parentheses.
+std::string factorText(SymInt factor) {
+  std::string text = symText(factor);
+  return text.find(' ') == std::string::npos ? text : fmt::format("({})", text);
+}
+
+/// None where it depends on the symbols whether there is a rest.
+std::optional<SymInt> exactQuotient(SymInt number, SymInt divisor) {
+  if (isZero(number)) return SymInt(0);
+  if (!isZero(floorMod(number, divisor))) return {};
+  return floorDiv(number, divisor);
+}
+
+}  // namespace
 
 std::string Affine::text() const {
   std::string out;
   for (std::size_t v = 0; v < coefficients.size(); ++v) {
-    const std::int64_t factor = coefficients[v];
-    if (factor == 0) continue;
+    const SymInt factor = coefficients[v];
+    if (isZero(factor)) continue;
     if (!out.empty()) out += " + ";
-    out += factor == 1 ? fmt::format("i{}", v) : fmt::format("{}*i{}", factor, v);
+    out += factor.isIdentical(1) ? fmt::format("i{}", v) : fmt::format("{}*i{}", factorText(factor), v);
   }
-  if (out.empty()) return std::to_string(constant);
-  if (constant != 0) out += fmt::format(" + {}", constant);
+  if (out.empty()) return symText(constant);
+  if (!isZero(constant)) out += fmt::format(" + {}", constant);
   return out;
 }
 
@@ -37,39 +54,41 @@ Affine operator+(const Affine& a, const Affine& b) {
   return result;
 }
 
-Affine operator*(const Affine& a, std::int64_t factor) {
-  if (factor == 0) return {};
+Affine operator*(const Affine& a, SymInt factor) {
+  if (isZero(factor)) return {};
   Affine result = a;
-  for (auto& coefficient : result.coefficients) coefficient *= factor;
+  for (SymInt& coefficient : result.coefficients) coefficient *= factor;
   result.constant *= factor;
   return result;
 }
 
-std::optional<AffineDivision> divideExactly(const Affine& index, std::int64_t divisor, const Sizes& variableSizes) {
+std::optional<AffineDivision> divideExactly(const Affine& index, SymInt divisor, const SymSizes& variableSizes) {
   AffineDivision parts;
   parts.quotient.coefficients.assign(index.coefficients.size(), 0);
   parts.remainder.coefficients.assign(index.coefficients.size(), 0);
-  if (divisor <= 0 || index.constant < 0) return std::nullopt;
-  parts.quotient.constant = index.constant / divisor;
-  parts.remainder.constant = index.constant % divisor;
-  std::int64_t largest = parts.remainder.constant;
+  if (!staticallyKnown(divisor > 0) || !staticallyKnown(index.constant >= 0)) return std::nullopt;
+  if (!isZero(index.constant)) {
+    parts.quotient.constant = floorDiv(index.constant, divisor);
+    parts.remainder.constant = floorMod(index.constant, divisor);
+  }
+  SymInt largest = parts.remainder.constant;
   for (std::size_t v = 0; v < index.coefficients.size(); ++v) {
-    const std::int64_t factor = index.coefficients[v];
-    if (factor < 0) return std::nullopt;
-    if (factor % divisor == 0) {
-      parts.quotient.coefficients[v] = factor / divisor;
+    const SymInt factor = index.coefficients[v];
+    if (!staticallyKnown(factor >= 0)) return std::nullopt;
+    if (const auto quotient = exactQuotient(factor, divisor)) {
+      parts.quotient.coefficients[v] = *quotient;
     } else {
       parts.remainder.coefficients[v] = factor;
       largest += factor * (variableSizes[v] - 1);
     }
   }
-  if (largest >= divisor) return std::nullopt;
+  if (!staticallyKnown(largest < divisor)) return std::nullopt;
   parts.quotient.trim();
   parts.remainder.trim();
   return parts;
 }
 
-Affine flatten(const IndexMap& map, const Sizes& strides, std::int64_t offset) {
+Affine flatten(const IndexMap& map, const SymSizes& strides, SymInt offset) {
   Affine result = Affine::number(offset);
   for (std::size_t d = 0; d < map.size(); ++d) result = result + map[d] * strides[d];
   return result;

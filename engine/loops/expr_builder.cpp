@@ -12,8 +12,8 @@ std::size_t hashOf(const Expr& e) {
   mix(std::bit_cast<std::uint64_t>(e.real));
   mix(std::uint64_t(e.integer));
   mix(std::uint64_t(e.buffer));
-  for (const auto c : e.index.coefficients) mix(std::uint64_t(c));
-  mix(std::uint64_t(e.index.constant));
+  for (const SymInt c : e.index.coefficients) mix(std::uint64_t(c.bits()));
+  mix(std::uint64_t(e.index.constant.bits()));
   return hash;
 }
 
@@ -55,6 +55,11 @@ int ExprBuilder::integer(std::int64_t value, DType dtype) {
   if (isFloating(dtype)) return constant(double(value), dtype);
   if (dtype == DType::Bool) value = value != 0;
   return add({ExprOp::Constant, dtype, {-1, -1, -1}, 0, value, -1, {}});
+}
+
+int ExprBuilder::size(SymInt value, DType dtype) {
+  if (!value.isSymbolic()) return integer(value.bits(), dtype);
+  return convert(index(Affine::number(value)), computeType(dtype));
 }
 
 int ExprBuilder::convert(int value, DType dtype) {

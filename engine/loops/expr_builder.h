@@ -15,6 +15,8 @@ class ExprBuilder {
   /// `value` as a constant of `dtype` (float32 for half types).
   int constant(double value, DType dtype);
   int integer(std::int64_t value, DType dtype);
+  /// A size as a number: an argument of the kernel where it is an expression.
+  int size(SymInt value, DType dtype);
   int index(Affine value) { return add({ExprOp::Index, DType::Int64, {-1, -1, -1}, 0, 0, -1, std::move(value)}); }
   /// To `dtype` by torch's rules; nothing when it has that type already.
   int convert(int value, DType dtype);

@@ -92,15 +92,21 @@ void appendRaw(std::string& key, const void* data, std::size_t bytes) {
   key.append(static_cast<const char*>(data), bytes);
 }
 void append(std::string& key, std::int64_t value) { appendRaw(key, &value, sizeof value); }
-void append(std::string& key, const Affine& index) {
+/// Parameters count by their place.
+void append(std::string& key, const LoopKernel& kernel, SymInt size) {
+  if (!size.isSymbolic()) return append(key, size.bits());
+  const auto found = std::ranges::find_if(kernel.parameters, [&](SymInt p) { return p.isIdentical(size); });
+  append(key, SymInt::ofExpression(std::uint32_t(found - kernel.parameters.begin())).bits());
+}
+void append(std::string& key, const LoopKernel& kernel, const Affine& index) {
   append(key, std::int64_t(index.coefficients.size()));
-  for (const auto c : index.coefficients) append(key, c);
-  append(key, index.constant);
+  for (const SymInt c : index.coefficients) append(key, kernel, c);
+  append(key, kernel, index.constant);
 }
 
 bool touchesReduced(const LoopKernel& kernel, const Affine& index) {
   for (std::size_t v = 0; v < index.coefficients.size(); ++v)
-    if (index.coefficients[v] != 0 && kernel.variables[v].reduced) return true;
+    if (!isZero(index.coefficients[v]) && kernel.variables[v].reduced) return true;
   return false;
 }
 
@@ -108,14 +114,32 @@ bool touchesReduced(const LoopKernel& kernel, const Affine& index) {
 
 const ExprOpInfo& exprOpInfo(ExprOp op) { return opTable[std::size_t(op)]; }
 
-Sizes LoopKernel::variableSizes() const {
-  Sizes sizes;
+SymSizes LoopKernel::variableSizes() const {
+  SymSizes sizes;
   for (const auto& variable : variables) sizes.push_back(variable.size);
   return sizes;
 }
 
 bool LoopKernel::hasReduction() const {
   return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
+}
+
+void collectParameters(LoopKernel& kernel) {
+  ShapeEnv* env = ShapeEnv::current();
+  if (env == nullptr) return;
+  const auto settle = [&](SymInt& size) {
+    size = env->resolved(size);
+    const auto isIt = [&](SymInt known) { return known.isIdentical(size); };
+    if (size.isSymbolic() && std::ranges::none_of(kernel.parameters, isIt)) kernel.parameters.push_back(size);
+  };
+  const auto settleIndex = [&](Affine& index) {
+    std::ranges::for_each(index.coefficients, settle);
+    settle(index.constant);
+  };
+  kernel.parameters.clear();
+  for (LoopVariable& variable : kernel.variables) settle(variable.size);
+  for (Expr& e : kernel.exprs) settleIndex(e.index);
+  for (LoopStore& store : kernel.stores) settleIndex(store.index);
 }
 
 std::string printLoopIr(const LoopKernel& kernel) {
@@ -136,7 +160,10 @@ std::string printLoopIr(const LoopKernel& kernel) {
 std::string structuralKey(const LoopKernel& kernel) {
   std::string key;
   append(key, std::int64_t(kernel.variables.size()));
-  for (const auto& variable : kernel.variables) append(key, variable.size * 2 + (variable.reduced ? 1 : 0));
+  for (const auto& variable : kernel.variables) {
+    append(key, kernel, variable.size);
+    append(key, variable.reduced ? 1 : 0);
+  }
   append(key, std::int64_t(kernel.buffers.size()));
   for (const auto& buffer : kernel.buffers) append(key, std::int64_t(buffer.dtype));
   append(key, std::int64_t(kernel.exprs.size()));
@@ -146,11 +173,11 @@ std::string structuralKey(const LoopKernel& kernel) {
     appendRaw(key, &e.real, sizeof e.real);
     append(key, e.integer);
     append(key, e.buffer);
-    append(key, e.index);
+    append(key, kernel, e.index);
   }
   for (const auto& store : kernel.stores) {
     append(key, store.buffer * 2 + (store.inner ? 1 : 0));
-    append(key, store.index);
+    append(key, kernel, store.index);
     append(key, store.value);
   }
   return key;

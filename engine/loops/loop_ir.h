@@ -1,4 +1,5 @@
-// Loop IR: one kernel as a loop nest over fixed sizes, a graph of scalar expressions, and stores.
+// Loop IR: one kernel as a loop nest, a graph of scalar expressions, and stores. Sizes that are expressions of symbols
+// are parameters: generated code is given their values.
 //
 //   before: mul = aten.mul(x, y); sum = aten.sum(mul, [1])
 //   after:  for i0 < 4: for i1 < 8 (reduced): t = load x[8*i0 + i1] * load y[…]; store sum[i0] = reduce add t
@@ -106,9 +107,9 @@ struct Expr {
 };
 
 struct LoopVariable {
-  std::int64_t size = 1;
+  SymInt size = 1;
   bool reduced = false;
-  bool operator==(const LoopVariable&) const = default;
+  bool operator==(const LoopVariable& other) const { return reduced == other.reduced && sameSize(size, other.size); }
 };
 
 /// A store to element `index`; inside the reduced loops when `inner`.
@@ -132,14 +133,18 @@ struct LoopKernel {
   std::vector<LoopBuffer> buffers;
   std::vector<Expr> exprs;
   std::vector<LoopStore> stores;
+  SymSizes parameters;  ///< every expression among the sizes, coefficients and constants, once
 
-  Sizes variableSizes() const;
+  SymSizes variableSizes() const;
   bool hasReduction() const;
 };
 
-/// Text of a kernel for people.
+/// Fills `parameters`, after putting in what guards have settled.
+void collectParameters(LoopKernel& kernel);
+
+/// Text of a kernel for people; in the scope of the ShapeEnv where there are parameters.
 std::string printLoopIr(const LoopKernel& kernel);
-/// Equal for kernels that generate the same code: everything but names.
+/// Equal for kernels that generate the same code: everything but names and the values of parameters.
 std::string structuralKey(const LoopKernel& kernel);
 
 /// Where each expression lives: 0 constant, 1 per outer iteration, 2 per element; and after how many reductions in a

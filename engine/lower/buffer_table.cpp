@@ -13,16 +13,17 @@ constexpr int inlineCost = 64;
 /// Above this a value that its consumer repeats is computed once instead.
 constexpr int repeatCost = 4;
 
-std::int64_t numelOf(const Sizes& sizes) {
+/// At the example's sizes.
+std::int64_t numelOf(const SymSizes& sizes) {
   std::int64_t count = 1;
-  for (const auto size : sizes) count *= size;
+  for (const SymInt size : sizes) count *= exampleOf(size);
   return count;
 }
 
-std::int64_t spanOf(const Sizes& sizes, const Sizes& strides) {
-  std::int64_t last = 1;
+SymInt spanOf(const SymSizes& sizes, const SymSizes& strides) {
+  SymInt last = 1;
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) return 0;
+    if (isZero(sizes[d])) return 0;
     last += (sizes[d] - 1) * strides[d];
   }
   return last;
@@ -30,29 +31,30 @@ std::int64_t spanOf(const Sizes& sizes, const Sizes& strides) {
 
 }  // namespace
 
-IndexMap identityMap(const Sizes& sizes) {
+IndexMap identityMap(const SymSizes& sizes) {
   IndexMap map;
-  for (std::size_t d = 0; d < sizes.size(); ++d) map.push_back(sizes[d] == 1 ? Affine{} : Affine::variable(d));
+  for (std::size_t d = 0; d < sizes.size(); ++d) map.push_back(isOne(sizes[d]) ? Affine{} : Affine::variable(d));
   return map;
 }
 
-IndexMap broadcastMap(const IndexMap& map, const Sizes& from) {
+IndexMap broadcastMap(const IndexMap& map, const SymSizes& from) {
   IndexMap result;
   const std::size_t skipped = map.size() - from.size();
-  for (std::size_t d = 0; d < from.size(); ++d) result.push_back(from[d] == 1 ? Affine{} : map[skipped + d]);
+  for (std::size_t d = 0; d < from.size(); ++d)  // the shape rule has asked the same
+    result.push_back(guardOrFalse(from[d] == 1) ? Affine{} : map[skipped + d]);
   return result;
 }
 
 std::optional<IndexMap> mapThroughView(const ValueTable& values, NodeId view, const IndexMap& map,
-                                       const Sizes& variableSizes) {
+                                       const SymSizes& variableSizes) {
   const ValueInfo& info = values[view];
   if (info.needsLayout) return std::nullopt;
   Affine rest = flatten(map, info.viewStrides, info.viewOffset);
-  const Sizes& sizes = values[info.base].sizes;
-  const Sizes strides = contiguousStrides(sizes);
+  const SymSizes& sizes = values[info.base].sizes;
+  const SymSizes strides = contiguousStrides(sizes);
   IndexMap result(sizes.size());
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 1) continue;
+    if (isOne(sizes[d])) continue;
     auto parts = divideExactly(rest, strides[d], variableSizes);
     if (!parts) return std::nullopt;
     result[d] = std::move(parts->quotient);
@@ -78,6 +80,7 @@ class BufferPlanner {
   Result<BufferTable> run() {
     for (const NodeId id : m_graph.order()) collectUses(m_graph.node(id));
     for (const NodeId id : m_graph.order()) {
+      askFor(m_graph.node(id));
       auto placed = place(m_graph.node(id));
       if (!placed) return fail(std::move(placed.error().atNode(m_graph.node(id).name())));
     }
@@ -145,7 +148,7 @@ class BufferPlanner {
         if (info.bound.tensorIf(i)) operands.push_back(info.operandNodes[i]);
     int cost = info.kind == ValueKind::Pointwise ? info.lowering->cost : 2;
     const std::int64_t elements =
-        info.kind == ValueKind::Reduction ? info.bound.tensor(0).numel() : numelOf(info.sizes);
+        numelOf(info.kind == ValueKind::Reduction ? info.bound.tensor(0).symSizes() : info.sizes);
     for (const NodeId operand : operands) {
       const NodeId root = m_values.root(operand);
       if (!isComputed(root)) continue;
@@ -177,6 +180,8 @@ class BufferPlanner {
         return give(node, info, BufferKind::Attribute);
       case ValueKind::Extern:
         return placeExtern(node, info);
+      case ValueKind::Number:
+        return give(node, info, BufferKind::Number);
       case ValueKind::View:
         return placeView(node, info);
       case ValueKind::Pointwise:
@@ -190,14 +195,16 @@ class BufferPlanner {
     return {};
   }
 
-  static bool isLibraryKernel(const ValueInfo& info) {
+  static bool isLibraryKernel(const Node& node, const ValueInfo& info) {
     if (!info.bound.op || !info.isTensor) return false;
+    const auto isNode = [](const auto& named) { return named.second.template as<NodeId>() != nullptr; };
+    if (std::ranges::any_of(node.kwargs(), isNode)) return false;  // alpha and beta are numbers there
     static constexpr std::string_view names[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::convolution"};
     return std::ranges::find(names, info.bound.op->schema.name) != std::end(names);
   }
 
   Result<void> placeExtern(const Node& node, const ValueInfo& info) {
-    if (!isLibraryKernel(info)) return give(node, info, BufferKind::External);
+    if (!isLibraryKernel(node, info)) return give(node, info, BufferKind::External);
     return give(node, info, m_owned[node.id().index] ? BufferKind::Owned : BufferKind::Planned);
   }
 
@@ -209,7 +216,8 @@ class BufferPlanner {
     bound.values[0] = metaTensor(m_values[info.base].dtype, base->sizes, base->strides, base->offset + shift);
     KERF_TRY(const Value shape, runShapeRule(bound));
     const Tensor& result = shape.isList() ? shape.list()[std::size_t(info.item)].tensor() : shape.tensor();
-    m_table.m_views[node.id().index] = {base->buffer, result.sizes(), result.strides(), result.offset() - shift};
+    m_table.m_views[node.id().index] = {base->buffer, result.symSizes(), result.symStrides(),
+                                          result.symOffset() - shift};
     return {};
   }
 
@@ -217,7 +225,7 @@ class BufferPlanner {
     BufferInfo buffer{kind, node.id(), node.name(), info.dtype, info.sizes, info.strides, info.storageOffset, 0, 0};
     if (kind == BufferKind::Planned || kind == BufferKind::Owned) {
       buffer.storageOffset = 0;
-      KERF_CHECK(checkedNumel(info.sizes));
+      if (!info.sizes.isSymbolic()) KERF_CHECK(checkedNumel(info.sizes.numbers()));
       buffer.bytes = spanOf(info.sizes, info.strides) * itemSize(info.dtype);
     }
     const int id = int(m_table.m_buffers.size());
@@ -235,6 +243,21 @@ class BufferPlanner {
   std::vector<int> m_cost;
   std::vector<std::unordered_set<NodeId>> m_readers;
 };
+
+void BufferTable::settle(ShapeEnv& env) {
+  const auto settled = [&](auto&... sizes) {
+    for (SymSizes* list : {&sizes...})
+      for (SymInt& size : *list) size = env.resolved(size);
+  };
+  for (BufferInfo& buffer : m_buffers) {
+    settled(buffer.sizes, buffer.strides);
+    buffer.bytes = env.resolved(buffer.bytes);
+  }
+  for (BufferView& view : m_views) {
+    settled(view.sizes, view.strides);
+    view.offset = env.resolved(view.offset);
+  }
+}
 
 Result<BufferTable> BufferTable::build(const ValueTable& values, bool fuse) {
   return BufferPlanner(values, fuse).run();

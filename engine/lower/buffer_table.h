@@ -15,6 +15,7 @@ enum class BufferKind : std::uint8_t {
   Planned,    ///< a place in the arena, reused when nobody needs it any more
   Owned,      ///< storage of its own in every run: outputs, and what an aliasing extern kernel may keep
   External,   ///< made by an extern kernel: a tensor, a list or a number
+  Number,     ///< a ValueKind::Number
 };
 
 struct BufferInfo {
@@ -22,17 +23,17 @@ struct BufferInfo {
   NodeId node;
   std::string name;
   DType dtype = DType::Float32;
-  Sizes sizes, strides;
+  SymSizes sizes, strides;
   std::int64_t storageOffset = 0;  ///< of eager's tensor; as_strided counts from it
-  std::int64_t bytes = 0;          ///< Planned and Owned
-  std::int64_t arenaOffset = 0;    ///< Planned
+  SymInt bytes = 0;                ///< Planned and Owned; where sizes turn out to be 0, less than 0 stands for 0 too
+  std::int64_t arenaOffset = 0;    ///< Planned, at the example's sizes
 };
 
 /// A tensor as a strided look at a buffer; the offset counts elements from the buffer's first element.
 struct BufferView {
   int buffer = -1;
-  Sizes sizes, strides;
-  std::int64_t offset = 0;
+  SymSizes sizes, strides;
+  SymInt offset = 0;
 };
 
 class BufferTable {
@@ -42,6 +43,8 @@ class BufferTable {
 
   const std::vector<BufferInfo>& buffers() const { return m_buffers; }
   std::vector<BufferInfo>& buffers() { return m_buffers; }
+  /// Puts in what guards have settled.
+  void settle(ShapeEnv& env);
   /// Own buffer of a node, or -1.
   int bufferOf(NodeId id) const { return m_bufferOf[id.index]; }
   bool hasBuffer(NodeId id) const { return bufferOf(id) >= 0; }
@@ -60,10 +63,10 @@ class BufferTable {
 
 /// Index of a view's base for an index of the view; none when it is no affine map.
 std::optional<IndexMap> mapThroughView(const ValueTable& values, NodeId view, const IndexMap& map,
-                                       const Sizes& variableSizes);
+                                       const SymSizes& variableSizes);
 /// Index of an operand of shape `from` for an index of a result it broadcasts to.
-IndexMap broadcastMap(const IndexMap& map, const Sizes& from);
+IndexMap broadcastMap(const IndexMap& map, const SymSizes& from);
 /// i0, i1, … with 0 for dimensions of size 1.
-IndexMap identityMap(const Sizes& sizes);
+IndexMap identityMap(const SymSizes& sizes);
 
 }  // namespace kerf::inline lower

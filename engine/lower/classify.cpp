@@ -5,13 +5,37 @@
 #include "engine/ir/value_meta.h"
 #include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/strides.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline lower {
+
+void askFor(const Node& node) {
+  if (ShapeEnv* env = ShapeEnv::current())
+    env->setAsker(node.name(), node.meta().sourceFile, node.meta().sourceLine);
+}
 
 NodeId ValueTable::root(NodeId id) const {
   while ((*this)[id].kind == ValueKind::View) id = (*this)[id].base;
   return id;
 }
+
+namespace {
+
+bool hasExample(SymInt number) { return !number.isSymbolic() || ShapeEnv::current()->hint(number).has_value(); }
+bool hasExamples(const SymSizes& sizes) { return std::ranges::all_of(sizes, hasExample); }
+
+/// The value without what depends on data: that is unknown until the graph runs.
+Value knownPart(Value value) {
+  if (const Tensor* tensor = value.as<Tensor>(); tensor && tensor->isSymbolic())
+    return hasExamples(tensor->symSizes()) && hasExamples(tensor->symStrides()) ? value : Value();
+  if (const auto* number = value.as<SymNumber>()) return hasExample(number->value) ? value : Value();
+  if (!value.isList()) return value;
+  ValueList items;
+  for (const Value& item : value.list()) items.push_back(knownPart(item));
+  return items;
+}
+
+}  // namespace
 
 /// Classification of one module; errors carry the node's name.
 class Classifier {
@@ -26,6 +50,7 @@ class Classifier {
 
   Result<ValueTable> run() {
     for (const NodeId id : m_table.graph().order()) {
+      askFor(m_table.graph().node(id));
       auto done = classify(m_table.graph().node(id));
       if (done) continue;
       Error error = std::move(done).error();
@@ -58,17 +83,14 @@ class Classifier {
   }
 
   void readMeta(const Node& node, ValueInfo& info) {
-    m_metas[node.id().index] = valueOf(node.meta().value).value_or(Value());
-    const TensorMeta* meta = node.meta().value.tensor();
-    if (!meta) return;
-    const auto sizes = meta->concreteSizes();
-    const auto strides = meta->concreteStrides();
-    if (!sizes || !strides) return;
+    Value& value = m_metas[node.id().index] = knownPart(valueOf(node.meta().value).value_or(Value()));
+    const Tensor* tensor = value.as<Tensor>();
+    if (!tensor) return;
     info.isTensor = true;
-    info.dtype = meta->dtype;
-    info.sizes = *sizes;
-    info.strides = *strides;
-    info.storageOffset = meta->storageOffset;
+    info.dtype = tensor->dtype();
+    info.sizes = tensor->symSizes();
+    info.strides = tensor->symStrides();
+    info.storageOffset = node.meta().value.tensor()->storageOffset;
   }
 
   Result<void> classifyAttribute(const Node& node, ValueInfo& info) {
@@ -89,6 +111,7 @@ class Classifier {
   }
 
   Result<void> classifyCall(const Node& node, ValueInfo& info) {
+    if (isSizeNumber(node, info)) return {};
     if (node.isCall("operator.getitem"_op)) {
       KERF_TRY(const bool done, classifyItem(node, info));
       if (done) return {};
@@ -100,6 +123,15 @@ class Classifier {
     if (!bound) return {};
     if (has(op->traits, OpTrait::View)) return classifyView(node, info);
     return classifyComputation(node, info);
+  }
+
+  /// Integers and truths that the symbols of the inputs give are computed from them when the inputs are known.
+  bool isSizeNumber(const Node& node, ValueInfo& info) const {
+    const auto* number = m_metas[node.id().index].as<SymNumber>();
+    if (number == nullptr || number->kind == SymKind::Float) return false;
+    info.kind = ValueKind::Number;
+    info.number = *number;
+    return true;
   }
 
   /// A mutating op stands alone: what comes before and after never shares a kernel.
@@ -126,7 +158,7 @@ class Classifier {
     const Value none;
     const auto lookup = [&](NodeId id) -> const Value& {
       const Value& value = m_metas[id.index];
-      known = known && (!value.isNone() || !m_table[id].isTensor);
+      known = known && (!value.isNone() || !m_table.graph().node(id).meta().value.known());
       return value;
     };
     ValueList args;
@@ -196,8 +228,8 @@ class Classifier {
     bound.values[0] = metaTensor(m_table[info.base].dtype, m_table[info.base].sizes);
     KERF_TRY(const Value shape, runShapeRule(bound));
     const Value& result = shape.isList() ? shape.list()[item] : shape;
-    info.viewStrides = result.tensor().strides();
-    info.viewOffset = result.tensor().offset();
+    info.viewStrides = result.tensor().symStrides();
+    info.viewOffset = result.tensor().symOffset();
     return {};
   }
 

@@ -12,8 +12,8 @@ bool LoopSpace::reduces() const {
   return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
 }
 
-Sizes LoopSpace::sizes() const {
-  Sizes result;
+SymSizes LoopSpace::sizes() const {
+  SymSizes result;
   for (const auto& v : variables) result.push_back(v.size);
   return result;
 }
@@ -21,7 +21,7 @@ Sizes LoopSpace::sizes() const {
 Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id) {
   const ValueInfo& info = values[id];
   const bool reduces = info.kind == ValueKind::Reduction;
-  const Sizes& sizes = reduces ? info.bound.tensor(0).sizes() : info.sizes;
+  const SymSizes& sizes = reduces ? info.bound.tensor(0).symSizes() : info.sizes;
   LoopSpace space;
   space.reduced.assign(sizes.size(), false);
   if (reduces) {
@@ -29,8 +29,9 @@ Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id) {
     space.keepsDimensions = keepsDimensions(info);
   }
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    space.variableOf.push_back(sizes[d] == 1 ? -1 : int(space.variables.size()));
-    if (sizes[d] != 1) space.variables.push_back({sizes[d], bool(space.reduced[d])});
+    const bool single = isOne(sizes[d]);
+    space.variableOf.push_back(single ? -1 : int(space.variables.size()));
+    if (!single) space.variables.push_back({sizes[d], bool(space.reduced[d])});
   }
   return space;
 }
@@ -73,9 +74,9 @@ Result<int> ElementBuilder::member(const Member& member) {
   return value;
 }
 
-int ElementBuilder::bufferArgument(int buffer, std::int64_t offset) {
+int ElementBuilder::bufferArgument(int buffer, SymInt offset) {
   for (std::size_t i = 0; i < m_arguments.size(); ++i)
-    if (m_arguments[i].buffer == buffer && m_arguments[i].offset == offset) return int(i);
+    if (m_arguments[i].buffer == buffer && sameSize(m_arguments[i].offset, offset)) return int(i);
   const BufferInfo& info = m_buffers.buffers()[std::size_t(buffer)];
   m_kernel.buffers.push_back({info.dtype, info.name});
   m_arguments.push_back({buffer, offset});
@@ -94,7 +95,7 @@ std::vector<NodeId> ElementBuilder::computedNodes() const {
 
 int ElementBuilder::load(NodeId, const BufferView& view, const IndexMap& map) {
   Affine index = flatten(map, view.strides, view.offset);
-  const std::int64_t offset = std::exchange(index.constant, 0);
+  const SymInt offset = std::exchange(index.constant, SymInt(0));
   return m_builder.load(bufferArgument(view.buffer, offset), std::move(index));
 }
 
@@ -120,7 +121,7 @@ Result<int> ElementBuilder::element(NodeId id, const IndexMap& map) {
 Result<int> ElementBuilder::throughView(NodeId id, const IndexMap& map) {
   const NodeId root = m_values.root(id);
   const BufferView* view = m_buffers.view(id);
-  const Sizes sizes = m_kernel.variableSizes();
+  const SymSizes sizes = m_kernel.variableSizes();
   std::optional<IndexMap> at = map;
   for (NodeId step = id; at && step != root; step = m_values[step].base)
     at = mapThroughView(m_values, step, *at, sizes);
@@ -143,7 +144,7 @@ Result<int> ElementBuilder::compute(NodeId id, const IndexMap& map) {
 
 int ElementBuilder::numberOperand(const ValueInfo& info, std::size_t position, DType compute) {
   const Value& value = info.bound.values[position];
-  if (const auto* whole = value.as<std::int64_t>()) return m_builder.integer(*whole, compute);
+  if (const auto whole = value.asSymInt()) return m_builder.size(*whole, compute);
   double number = info.bound.number(position);
   const PointwiseSpec* spec = info.bound.op->row->pointwise;
   const PointwiseSpec* selected = spec && spec->select ? spec->select(info.bound) : nullptr;
@@ -169,7 +170,7 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
       operands.push_back(numberOperand(info, i, compute));
       continue;
     }
-    KERF_TRY(const int stored, element(info.operandNodes[i], broadcastMap(map, tensor->sizes())));
+    KERF_TRY(const int stored, element(info.operandNodes[i], broadcastMap(map, tensor->symSizes())));
     const std::string& role = info.bound.op->schema.arguments[i].name;
     const bool isCondition = role == "condition" || role == "mask";
     operands.push_back(raw ? stored : m_builder.convert(stored, isCondition ? DType::Bool : compute));
@@ -180,9 +181,9 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
 Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment) {
   const ValueInfo& info = m_values[id];
   KERF_TRY(const int value, element(info.operandNodes[0], elementMap(space, assignment)));
-  double count = 1;
+  SymInt count = 1;
   for (const auto& variable : space.variables)
-    if (variable.reduced) count *= double(variable.size);
+    if (variable.reduced) count *= variable.size;
   const ReductionCall call{m_builder, info.bound, info.dtype, info.item, value, count, space.reduces()};
   return finish(info, info.lowering->reduction(call));
 }

@@ -20,7 +20,7 @@ struct LoopSpace {
   bool keepsDimensions = true;
 
   bool reduces() const;
-  Sizes sizes() const;
+  SymSizes sizes() const;
 };
 Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id);
 
@@ -47,10 +47,10 @@ class ElementBuilder {
   /// The member's result in its stored type; adds it to the values that later members use directly.
   Result<int> member(const Member& member);
   /// A load or store target: kernel buffer and index of element `map` of a view.
-  int bufferArgument(int buffer, std::int64_t offset);
+  int bufferArgument(int buffer, SymInt offset);
   struct Argument {
     int buffer;
-    std::int64_t offset;
+    SymInt offset;
   };
   const std::vector<Argument>& arguments() const { return m_arguments; }
   /// Members, what was computed inside of them, and the views on the way, in graph order.

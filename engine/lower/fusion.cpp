@@ -41,8 +41,8 @@ std::vector<int> upTo(std::size_t count) {
   return result;
 }
 
-Sizes sizesOf(const std::vector<LoopVariable>& variables) {
-  Sizes sizes;
+SymSizes sizesOf(const std::vector<LoopVariable>& variables) {
+  SymSizes sizes;
   for (const auto& v : variables) sizes.push_back(v.size);
   return sizes;
 }
@@ -58,10 +58,10 @@ bool anyReduced(const std::vector<LoopVariable>& variables) {
   return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
 }
 
-bool outerSizesMatch(const std::vector<LoopVariable>& variables, const std::vector<int>& outer, const Sizes& sizes) {
+bool outerSizesMatch(const std::vector<LoopVariable>& variables, const std::vector<int>& outer, const SymSizes& sizes) {
   if (outer.size() != sizes.size()) return false;
   for (std::size_t i = 0; i < outer.size(); ++i)
-    if (variables[std::size_t(outer[i])].size != sizes[i]) return false;
+    if (!sameSize(variables[std::size_t(outer[i])].size, sizes[i])) return false;
   return true;
 }
 
@@ -69,7 +69,7 @@ std::vector<Placement> placements(const FusionGroup& group, const LoopSpace& spa
   std::vector<Placement> result;
   const bool groupReduces = anyReduced(group.variables);
   const auto same = upTo(space.variables.size());
-  if (sizesOf(group.variables) == space.sizes()) {
+  if (sameSizes(sizesOf(group.variables), space.sizes())) {
     if (!space.reduces() || group.variables == space.variables)
       result.push_back({same, group.variables, {}});
     else if (!groupReduces)
@@ -90,7 +90,7 @@ std::vector<Placement> placements(const FusionGroup& group, const LoopSpace& spa
 Affine renamed(const Affine& index, const std::vector<int>& assignment) {
   Affine result = Affine::number(index.constant);
   for (std::size_t v = 0; v < index.coefficients.size(); ++v)
-    if (index.coefficients[v] != 0)
+    if (!isZero(index.coefficients[v]))
       result = result + Affine::variable(std::size_t(assignment[v])) * index.coefficients[v];
   return result;
 }
@@ -109,6 +109,7 @@ class Fuser {
 
   Result<FusionPlan> run() {
     for (const NodeId id : m_values.graph().order()) {
+      askFor(m_values.graph().node(id));
       auto added = add(id);
       if (!added) return fail(std::move(added.error().atNode(m_values.graph().node(id).name())));
     }

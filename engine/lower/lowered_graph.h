@@ -18,19 +18,31 @@ struct LoweredStep {
   LoopKernel kernel;
   struct Argument {
     int buffer = -1;
-    std::int64_t offset = 0;  ///< elements
+    SymInt offset = 0;  ///< elements
   };
   std::vector<Argument> arguments;  ///< per kernel buffer
   std::vector<int> reads;           ///< buffers, for liveness
   std::vector<int> writes;
 };
 
+/// While a planned buffer is in use, and its place.
+struct Lifetime {
+  int buffer = -1;
+  int first = -1, last = -1;  ///< steps
+  std::int64_t bytes = 0;
+  std::int64_t offset = 0;
+};
+
+/// Sizes that are expressions belong to the ShapeEnv in whose scope the graph was lowered.
 struct LoweredGraph {
   std::shared_ptr<const ValueTable> values;
   BufferTable buffers;
   std::vector<LoweredStep> steps;
+  std::vector<Lifetime> lifetimes;  ///< of Planned buffers, at the example's sizes
   std::int64_t plannedBytes = 0;    ///< arena
   std::int64_t unplannedBytes = 0;  ///< what the arena's buffers would take without reuse
+  std::string plannedText;    ///< with symbols: bytes in use at the step where the example has most in use
+  std::string unplannedText;  ///< with symbols: the sum of all buffers
 };
 
 /// The stages before scheduling (classification) and from then on, separately timed by the pipeline.
@@ -41,6 +53,11 @@ void simplifyLoops(LoopKernel& kernel);
 
 /// Gives every Planned buffer that some step writes an offset; buffers alive at the same time never overlap.
 void planMemory(LoweredGraph& graph);
+struct ArenaSize {
+  std::int64_t planned = 0, unplanned = 0;
+};
+/// The same for other sizes: sets `offset`.
+ArenaSize placeBuffers(std::vector<Lifetime>& lifetimes);
 
 /// "aten.add.Tensor" → "add": the part of an op's name that kernel names show.
 std::string opBaseName(std::string_view target);

@@ -26,6 +26,8 @@ bool operandsGeneratable(const ValueInfo& info) {
   for (const std::size_t i : elementOperands(info)) {
     const Tensor* tensor = info.bound.tensorIf(i);
     if (tensor && !isGeneratable(tensor->dtype())) return false;
+    const auto* number = info.bound.values[i].as<SymNumber>();
+    if (number && number->kind != SymKind::Int) return false;  // kernels take integers
   }
   return isGeneratable(info.dtype);
 }
@@ -78,8 +80,8 @@ const Lowering* fittingReduction(const ValueInfo& info) {
   return dtype == DType::Bool && lowering.types == OperandTypes::Numbers ? nullptr : &lowering;
 }
 
-Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t) {
-  const Tensor& self = info.bound.tensor(0);
+Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t rank) {
+  const Tensor self = metaTensor(info.dtype, SymSizes(rank, 1));  // only which dimensions go is asked for
   Value dim;
   for (std::size_t i = 0; i < info.bound.values.size(); ++i)
     if (info.bound.op->schema.arguments[i].name == "dim") dim = info.bound.values[i];

@@ -7,12 +7,6 @@ namespace {
 
 constexpr std::int64_t alignment = 64;
 
-struct Lifetime {
-  int buffer = -1;
-  std::int64_t bytes = 0;
-  int first = -1, last = -1;  ///< steps
-};
-
 std::vector<Lifetime> lifetimes(const LoweredGraph& graph) {
   std::vector<Lifetime> all(graph.buffers.buffers().size());
   for (std::size_t s = 0; s < graph.steps.size(); ++s) {
@@ -27,46 +21,78 @@ std::vector<Lifetime> lifetimes(const LoweredGraph& graph) {
     const BufferInfo& info = graph.buffers.buffers()[b];
     if (info.kind != BufferKind::Planned || all[b].first < 0) continue;
     all[b].buffer = int(b);
-    all[b].bytes = std::max<std::int64_t>(alignment, (info.bytes + alignment - 1) / alignment * alignment);
+    all[b].bytes = exampleOf(info.bytes);
     planned.push_back(all[b]);
   }
   return planned;
 }
 
-struct Placed {
-  std::int64_t offset;
-  const Lifetime* life;
-};
+std::int64_t aligned(std::int64_t bytes) {
+  return std::max<std::int64_t>(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
 
 /// Smallest gap between the places that are taken while `life` lasts; after the last one where none fits.
-std::int64_t bestFit(const std::vector<Placed>& placed, const Lifetime& life) {
+std::int64_t bestFit(const std::vector<const Lifetime*>& placed, const Lifetime& life) {
   std::int64_t best = -1, bestGap = 0, end = 0;
-  for (const Placed& p : placed) {  // sorted by offset
-    if (p.life->last < life.first || p.life->first > life.last) continue;
-    const std::int64_t gap = p.offset - end;
-    if (gap >= life.bytes && (best < 0 || gap < bestGap)) {
+  for (const Lifetime* p : placed) {  // sorted by offset
+    if (p->last < life.first || p->first > life.last) continue;
+    const std::int64_t gap = p->offset - end;
+    if (gap >= aligned(life.bytes) && (best < 0 || gap < bestGap)) {
       best = end;
       bestGap = gap;
     }
-    end = std::max(end, p.offset + p.life->bytes);
+    end = std::max(end, p->offset + aligned(p->bytes));
   }
   return best < 0 ? end : best;
 }
 
+/// Bytes of all buffers that `counts` as an expression.
+template <class Counts>
+std::string sumText(const LoweredGraph& graph, Counts&& counts) {
+  std::vector<Symbolic> bytes;
+  for (const Lifetime& life : graph.lifetimes)
+    if (counts(life))
+      bytes.push_back(ShapeEnv::current()->expression(graph.buffers.buffers()[std::size_t(life.buffer)].bytes));
+  return Symbolic::add(std::move(bytes)).text();
+}
+
+/// The step at which most bytes are in use at the example's sizes.
+int fullestStep(const LoweredGraph& graph) {
+  std::vector<std::int64_t> used(graph.steps.size() + 1, 0);
+  for (const Lifetime& life : graph.lifetimes)
+    for (int s = life.first; s <= life.last; ++s) used[std::size_t(s)] += life.bytes;
+  return int(std::ranges::max_element(used) - used.begin());
+}
+
 }  // namespace
 
-void planMemory(LoweredGraph& graph) {
-  std::vector<Lifetime> planned = lifetimes(graph);
-  std::ranges::sort(planned, {}, [](const Lifetime& life) { return std::pair(-life.bytes, life.buffer); });
-  std::vector<Placed> placed;
-  graph.plannedBytes = graph.unplannedBytes = 0;
-  for (const Lifetime& life : planned) {
-    const std::int64_t offset = bestFit(placed, life);
-    graph.buffers.buffers()[std::size_t(life.buffer)].arenaOffset = offset;
-    placed.insert(std::ranges::upper_bound(placed, offset, {}, &Placed::offset), {offset, &life});
-    graph.plannedBytes = std::max(graph.plannedBytes, offset + life.bytes);
-    graph.unplannedBytes += life.bytes;
+ArenaSize placeBuffers(std::vector<Lifetime>& lifetimes) {
+  std::vector<Lifetime*> order;
+  for (Lifetime& life : lifetimes) order.push_back(&life);
+  std::ranges::sort(order, {}, [](const Lifetime* life) { return std::pair(-aligned(life->bytes), life->buffer); });
+  std::vector<const Lifetime*> placed;
+  ArenaSize size;
+  for (Lifetime* life : order) {
+    life->offset = bestFit(placed, *life);
+    placed.insert(std::ranges::upper_bound(placed, life->offset, {}, &Lifetime::offset), life);
+    size.planned = std::max(size.planned, life->offset + aligned(life->bytes));
+    size.unplanned += aligned(life->bytes);
   }
+  return size;
+}
+
+void planMemory(LoweredGraph& graph) {
+  graph.lifetimes = lifetimes(graph);
+  const ArenaSize size = placeBuffers(graph.lifetimes);
+  graph.plannedBytes = size.planned;
+  graph.unplannedBytes = size.unplanned;
+  for (const Lifetime& life : graph.lifetimes)
+    graph.buffers.buffers()[std::size_t(life.buffer)].arenaOffset = life.offset;
+  if (ShapeEnv::current() == nullptr) return;
+  graph.unplannedText = sumText(graph, [](const Lifetime&) { return true; });
+  const int fullest = fullestStep(graph);
+  graph.plannedText =
+      sumText(graph, [&](const Lifetime& life) { return life.first <= fullest && fullest <= life.last; });
 }
 
 }  // namespace kerf::inline lower

@@ -35,6 +35,7 @@ class Scheduler {
       KERF_CHECK(addKernel(group, int(g)));
     }
     nameSteps();
+    settleSizes();
     planMemory(m_graph);
     return std::move(m_graph);
   }
@@ -94,14 +95,25 @@ class Scheduler {
     const Affine index = flatten(resultMap(*member.space, member.assignment), view.strides, 0);
     LoopStore store{builder.bufferArgument(view.buffer, 0), index, value, false};
     for (std::size_t v = 0; v < index.coefficients.size(); ++v)
-      store.inner = store.inner || (index.coefficients[v] != 0 && step.kernel.variables[v].reduced);
+      store.inner = store.inner || (!isZero(index.coefficients[v]) && step.kernel.variables[v].reduced);
     // A stored value with stride 0 along a reduced loop would still be an element of that loop.
     const IndexMap map = resultMap(*member.space, member.assignment);
     for (const Affine& at : map)
       for (std::size_t v = 0; v < at.coefficients.size(); ++v)
-        store.inner = store.inner || (at.coefficients[v] != 0 && step.kernel.variables[v].reduced);
+        store.inner = store.inner || (!isZero(at.coefficients[v]) && step.kernel.variables[v].reduced);
     step.kernel.stores.push_back(std::move(store));
     step.writes.push_back(view.buffer);
+  }
+
+  /// What guards have settled is put in everywhere; what is left of symbols in kernels are their parameters.
+  void settleSizes() {
+    ShapeEnv* env = ShapeEnv::current();
+    if (env == nullptr) return;
+    for (LoweredStep& step : m_graph.steps) {
+      collectParameters(step.kernel);
+      for (auto& argument : step.arguments) argument.offset = env->resolved(argument.offset);
+    }
+    m_graph.buffers.settle(*env);
   }
 
   const std::string& nodeName(NodeId id) const { return m_values.graph().node(id).name(); }

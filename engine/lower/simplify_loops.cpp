@@ -33,10 +33,10 @@ void sortLoops(LoopKernel& kernel) {
   std::vector<double> weight(kernel.variables.size(), 0);
   forEachIndex(kernel, [&](Affine& index, bool memory) {
     if (!memory) return;
-    for (std::size_t v = 0; v < weight.size(); ++v) weight[v] += std::min(1e6, std::abs(double(index.coefficient(v))));
+    for (std::size_t v = 0; v < weight.size(); ++v) weight[v] += std::min(1e6, std::abs(double(exampleOf(index.coefficient(v)))));
   });
   for (const LoopStore& store : kernel.stores)
-    for (std::size_t v = 0; v < weight.size(); ++v) weight[v] += 4 * std::abs(double(store.index.coefficient(v)));
+    for (std::size_t v = 0; v < weight.size(); ++v) weight[v] += 4 * std::abs(double(exampleOf(store.index.coefficient(v))));
   std::vector<std::size_t> order(weight.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
@@ -49,9 +49,10 @@ void sortLoops(LoopKernel& kernel) {
 bool mergeable(LoopKernel& kernel, std::size_t v) {
   if (kernel.variables[v].reduced != kernel.variables[v + 1].reduced) return false;
   bool fits = true;
-  const std::int64_t size = kernel.variables[v + 1].size;
-  forEachIndex(kernel,
-               [&](Affine& index, bool) { fits = fits && index.coefficient(v) == index.coefficient(v + 1) * size; });
+  const SymInt size = kernel.variables[v + 1].size;
+  forEachIndex(kernel, [&](Affine& index, bool) {
+    fits = fits && sameSize(index.coefficient(v), index.coefficient(v + 1) * size);
+  });
   return fits;
 }
 

@@ -17,16 +17,18 @@ enum class ValueKind : std::uint8_t {
   Pointwise,
   Reduction,
   Tuple,   ///< several results of a reduction or a split; only its getitems are looked at
+  Number,  ///< follows from the sizes of the inputs: nothing runs
   Extern,  ///< runs as a library or reference kernel
   Output,
 };
 
-/// One node. Sizes and strides are those of its meta (eager's).
+/// One node. Sizes and strides are those of its meta (eager's); where symbols are, they are expressions of the ShapeEnv
+/// in whose scope the table was made.
 struct ValueInfo {
   ValueKind kind = ValueKind::Extern;
   bool isTensor = false;
   DType dtype = DType::Float32;
-  Sizes sizes, strides;
+  SymSizes sizes, strides;
   std::int64_t storageOffset = 0;
   int segment = 0;  ///< grows at every mutating op; kernels never reach across
 
@@ -38,8 +40,9 @@ struct ValueInfo {
   NodeId base;
   NodeId viewCall;           ///< the node whose op makes the view (a split, of which this is an item)
   bool needsLayout = false;  ///< as_strided: only meaningful on memory
-  Sizes viewStrides;
-  std::int64_t viewOffset = 0;
+  SymSizes viewStrides;
+  SymInt viewOffset = 0;
+  SymNumber number;  ///< of a Number
 };
 
 class ValueTable {
@@ -57,7 +60,11 @@ class ValueTable {
   std::vector<ValueInfo> m_values;
 };
 
-/// UnsupportedOp naming the node when an op is unknown; BadInput when metas contradict each other.
+/// Guards that are added from now on are this node's; nothing outside of the scope of a ShapeEnv.
+void askFor(const Node& node);
+
+/// In the scope of a ShapeEnv, if there is one, symbols stay so and what is decided becomes its guards; nodes whose sizes
+/// depend on data are extern. UnsupportedOp naming the node when an op is unknown; BadInput when metas contradict each other.
 Result<ValueTable> classifyValues(const GraphModule& module);
 
 }  // namespace kerf::inline lower

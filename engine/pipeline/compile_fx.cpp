@@ -1,22 +1,14 @@
 #include "engine/pipeline/compile_fx.h"
 
+#include "engine/backend/input_symbols.h"
 #include "engine/backend/stage_clock.h"
 #include "engine/passes/plant_faults.h"
 
 namespace kerf::inline pipeline {
 
-CompiledGraph::CompiledGraph(std::shared_ptr<const GraphModule> finalModule, std::vector<PassRecord> passes,
-                             std::vector<StageTime> stages, std::unique_ptr<Executable> executable)
-    : m_finalModule(std::move(finalModule)),
-      m_passes(std::move(passes)),
-      m_stages(std::move(stages)),
-      m_executable(std::move(executable)) {
-  const std::vector<StageTime>& own = artifacts().stages;
-  m_stages.insert(m_stages.end(), own.begin(), own.end());
-}
+namespace {
 
-Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, const CompileOptions& options,
-                                                 std::stop_token stop) {
+Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileOptions& options, std::stop_token stop) {
   KERF_TRY(const Backend* const backend, findBackend(options.backend));
   KERF_TRY(std::vector<Pass> passes, selectPasses(options.passes));
   PassManager manager(withFaults(std::move(passes), options.faults));
@@ -35,7 +27,58 @@ Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, cons
   KERF_TRY(const auto lowered,
            backend->lower(final, {options.fuse, options.optimizationLevel, options.keepArtifacts}, stop));
   KERF_TRY(auto executable, lowered->compile(stop));
-  return std::make_unique<CompiledGraph>(final, std::move(records), std::move(clock.times()), std::move(executable));
+  std::vector<StageTime> stages = std::move(clock.times());
+  const std::vector<StageTime>& own = executable->artifacts().stages;
+  stages.insert(stages.end(), own.begin(), own.end());
+  return CompiledVariant{final, std::move(records), std::move(stages), std::move(executable)};
+}
+
+std::unexpected<Error> refused(const GuardViolation& violation, std::string_view because) {
+  return fail(Error(ErrorCode::ShapeMismatch, fmt::format("{}{}", violation.text(), because), {}, 0, violation.node));
+}
+
+CompileOptions withoutObservers(CompileOptions options) {
+  options.observers.clear();
+  return options;
+}
+
+}  // namespace
+
+CompiledGraph::CompiledGraph(CompiledVariant first, GraphModule captured, CompileOptions options)
+    : m_captured(std::move(captured)), m_options(withoutObservers(std::move(options))) {
+  m_variants.push_back(std::move(first));
+}
+
+Result<Value> CompiledGraph::run(const ValueList& inputs, std::stop_token stop) {
+  std::optional<GuardViolation> newestViolation;
+  for (const CompiledVariant& variant : m_variants) {
+    auto violation = variant.executable->violated(inputs);
+    if (!violation) return variant.executable->run(inputs, std::move(stop));
+    if (violation->deferred) return refused(*violation, "");
+    if (!newestViolation) newestViolation = std::move(violation);
+  }
+  KERF_CHECK(compileFor(*newestViolation, stop));
+  return m_variants.front().executable->run(inputs, std::move(stop));
+}
+
+Result<void> CompiledGraph::compileFor(const GuardViolation& violation, std::stop_token stop) {
+  if (m_variants.size() >= maximumVariants)
+    return refused(violation, fmt::format("; the graph was compiled {} times already, which is the most that is kept",
+                                          m_compilations));
+  logAt(LogCategory::Compile, LogLevel::Info, "compiling again: {}", violation.text());
+  KERF_TRY(const GraphModule module, withExample(m_captured, violation.symbols));
+  KERF_TRY(CompiledVariant variant, compileVariant(module, m_options, std::move(stop)));
+  m_variants.insert(m_variants.begin(), std::move(variant));
+  m_violations.push_back(violation);
+  ++m_compilations;
+  return {};
+}
+
+Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, const CompileOptions& options,
+                                                 std::stop_token stop) {
+  KERF_TRY(CompiledVariant first, compileVariant(module, options, std::move(stop)));
+  const bool mayCompileAgain = InputSymbols(module).any();
+  return std::make_unique<CompiledGraph>(std::move(first), mayCompileAgain ? module : GraphModule(), options);
 }
 
 Result<void> checkOptions(const GraphModule& module, const CompileOptions& options) {

@@ -22,28 +22,46 @@ struct CompileOptions {
   bool keepArtifacts = true;  ///< loop IR and LLVM IR texts for display; off in candidate processes
 };
 
+/// One compilation: code, and what every stage left behind.
+struct CompiledVariant {
+  std::shared_ptr<const GraphModule> finalModule;
+  std::vector<PassRecord> passes;
+  std::vector<StageTime> stages;  ///< those of the passes, then the backend's
+  std::unique_ptr<Executable> executable;
+};
+
 /// A runnable graph: callable with the captured graph's inputs, any number of times, one thread at a time; and what
-/// every stage left behind.
+/// every stage left behind. Code serves all sizes that its guards allow; for others the graph is compiled again.
 class CompiledGraph {
  public:
-  CompiledGraph(std::shared_ptr<const GraphModule> finalModule, std::vector<PassRecord> passes,
-                std::vector<StageTime> stages, std::unique_ptr<Executable> executable);
+  CompiledGraph(CompiledVariant first, GraphModule captured, CompileOptions options);
 
   /// Inputs as the placeholders of the captured graph; result as the Interpreter returns it (a tuple as a list).
-  Result<Value> run(const ValueList& inputs, std::stop_token stop = {}) {
-    return m_executable->run(inputs, std::move(stop));
-  }
-  const GraphModule& finalModule() const { return *m_finalModule; }
-  const std::vector<PassRecord>& passRecords() const { return m_passes; }
-  const std::vector<StageTime>& stageTimes() const { return m_stages; }
-  const Artifacts& artifacts() const { return m_executable->artifacts(); }
+  /// ShapeMismatch naming the guard when the inputs violate those of `maximumVariants` compilations.
+  Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
+  /// How often the graph was compiled: once, and once for every time that no code fitted the inputs' sizes.
+  int compilations() const { return m_compilations; }
+  /// The guards that made it compile again, in order.
+  const std::vector<GuardViolation>& recompilations() const { return m_violations; }
+
+  // Of the newest compilation:
+  const GraphModule& finalModule() const { return *newest().finalModule; }
+  const std::vector<PassRecord>& passRecords() const { return newest().passes; }
+  const std::vector<StageTime>& stageTimes() const { return newest().stages; }
+  const Artifacts& artifacts() const { return newest().executable->artifacts(); }
   const std::vector<KernelInfo>& kernels() const { return artifacts().kernels; }
 
+  static constexpr std::size_t maximumVariants = 8;
+
  private:
-  std::shared_ptr<const GraphModule> m_finalModule;
-  std::vector<PassRecord> m_passes;
-  std::vector<StageTime> m_stages;  ///< those of the passes, then the backend's
-  std::unique_ptr<Executable> m_executable;
+  const CompiledVariant& newest() const { return m_variants.front(); }
+  Result<void> compileFor(const GuardViolation& violation, std::stop_token stop);
+
+  std::vector<CompiledVariant> m_variants;  ///< newest first
+  const GraphModule m_captured;
+  const CompileOptions m_options;  ///< without observers: they saw the first compilation
+  int m_compilations = 1;
+  std::vector<GuardViolation> m_violations;
 };
 
 /// Compiles `module` (placeholder metas must be set: shapes, dtypes, strides). CompileFailed / UnsupportedOp name the

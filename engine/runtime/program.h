@@ -10,12 +10,29 @@
 
 namespace kerf::inline runtime {
 
-/// A generated kernel: buffer addresses, and the range of its first loop to run.
-using KernelFunction = void (*)(void* const* buffers, std::int64_t begin, std::int64_t end);
+/// A generated kernel: buffer addresses, the range of its first loop to run, and the values of its parameters, if it has
+/// any.
+class KernelCode {
+ public:
+  KernelCode() = default;
+  KernelCode(void* address, bool takesBounds) : m_address(address), m_takesBounds(takesBounds) {}
+  void run(void* const* buffers, std::int64_t begin, std::int64_t end, const std::int64_t* bounds) const {
+    if (m_takesBounds)
+      reinterpret_cast<Bounded*>(m_address)(buffers, begin, end, bounds);
+    else
+      reinterpret_cast<Fixed*>(m_address)(buffers, begin, end);
+  }
+
+ private:
+  using Fixed = void(void* const* buffers, std::int64_t begin, std::int64_t end);
+  using Bounded = void(void* const* buffers, std::int64_t begin, std::int64_t end, const std::int64_t* bounds);
+  void* m_address = nullptr;
+  bool m_takesBounds = false;
+};
 
 enum class SlotKind : std::uint8_t {
   Input,     ///< the input of that position
-  Constant,  ///< an attribute of the module
+  Constant,  ///< an attribute of the module, or a number that follows from the sizes of the inputs
   Arena,     ///< a place in the arena
   Fresh,     ///< storage of its own in every run
   Result,    ///< what an extern step gives: any value
@@ -30,7 +47,7 @@ struct Slot {
   std::int64_t arenaOffset = 0;  ///< bytes
   int input = -1;
   bool used = true;  ///< Arena: some step writes it
-  Tensor constant;
+  Value constant;
 };
 
 /// How a node's value is found: a whole slot, or a strided look at its tensor (offset in elements).
@@ -60,16 +77,18 @@ struct Step {
   std::vector<int> releases;                  ///< slots that nobody needs after this step
   std::shared_ptr<const GraphModule> single;  ///< Interpret: a graph of this node alone
   // generated kernels
-  KernelFunction function = nullptr;
+  KernelCode code;
   struct Pointer {
     int slot = -1;
     std::int64_t byteOffset = 0;
   };
   std::vector<Pointer> pointers;
+  Sizes bounds;                   ///< of the kernel's parameters
   std::int64_t outerSize = 1;     ///< iterations of the first loop
   std::int64_t workPerOuter = 1;  ///< elements times cost of one iteration
 };
 
+/// For inputs of certain sizes: all numbers are known.
 struct Program {
   std::shared_ptr<const GraphModule> module;
   std::vector<Slot> slots;

@@ -99,7 +99,7 @@ Result<Value> ProgramRunner::checkedInput(const Slot& slot, const Value& input) 
 }
 
 Result<void> ProgramRunner::prepareSlots() {
-  if (!m_arena && m_program->arenaBytes > 0) {
+  if (m_program->arenaBytes > (m_arena ? m_arena->bytes() : 0)) {
     KERF_TRY(m_arena, Storage::allocate(m_program->arenaBytes));
   }
   for (std::size_t s = 0; s < m_program->slots.size(); ++s) {
@@ -141,11 +141,11 @@ Result<void> ProgramRunner::runKernel(const Step& step) {
   }
   const std::int64_t work = step.workPerOuter;
   if (step.outerSize < 2 || step.outerSize * work < 2 * workPerPiece) {
-    step.function(pointers.data(), 0, step.outerSize);
+    step.code.run(pointers.data(), 0, step.outerSize, step.bounds.data());
     return {};
   }
   parallelFor(step.outerSize, std::max<std::int64_t>(1, workPerPiece / std::max<std::int64_t>(1, work)),
-              [&](std::int64_t begin, std::int64_t end) { step.function(pointers.data(), begin, end); });
+              [&](std::int64_t begin, std::int64_t end) { step.code.run(pointers.data(), begin, end, step.bounds.data()); });
   return {};
 }
 

@@ -12,6 +12,10 @@ class ProgramRunner {
   /// `ops` runs what is no generated or library kernel; it must outlive the runner.
   ProgramRunner(std::shared_ptr<const Program> program, const OpCaller& ops);
 
+  /// Another program of the same graph from now on: the arena stays where it is large enough.
+  void setProgram(std::shared_ptr<const Program> program) { m_program = std::move(program); }
+  const std::shared_ptr<const Program>& program() const { return m_program; }
+
   /// ShapeMismatch naming the placeholder when an input is not what was compiled for; its strides may differ (it is
   /// copied then). Cancelled between steps when asked to stop.
   Result<Value> run(const ValueList& inputs, std::stop_token stop = {});

@@ -73,9 +73,10 @@ Tensor::Tensor(Tensor&&) noexcept = default;
 Tensor& Tensor::operator=(const Tensor&) = default;
 Tensor& Tensor::operator=(Tensor&&) noexcept = default;
 Tensor::~Tensor() = default;
-Tensor::Tensor(StoragePtr storage, DType dtype, Sizes sizes, Sizes strides, std::int64_t offset)
+Tensor::Tensor(StoragePtr storage, DType dtype, SymSizes sizes, SymSizes strides, SymInt offset)
     : m_storage(std::move(storage)),
       m_dtype(dtype),
+      m_isSymbolic(sizes.isSymbolic() || strides.isSymbolic() || offset.isSymbolic()),
       m_sizes(std::move(sizes)),
       m_strides(std::move(strides)),
       m_offset(offset) {}
@@ -89,6 +90,23 @@ Sizes contiguousStrides(const Sizes& sizes) {
       step = std::numeric_limits<std::int64_t>::max();
   }
   return strides;
+}
+
+SymSizes contiguousStrides(const SymSizes& sizes) {
+  if (!sizes.isSymbolic()) return contiguousStrides(sizes.numbers());
+  SymSizes strides(sizes.size());
+  SymInt step = 1;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    strides[d] = step;
+    step *= symMax(sizes[d], 1);
+  }
+  return strides;
+}
+
+SymInt symProduct(const SymSizes& sizes) {
+  SymInt product = 1;
+  for (const SymInt size : sizes) product *= size;
+  return product;
 }
 
 Result<std::int64_t> checkedNumel(const Sizes& sizes) {
@@ -146,46 +164,71 @@ Result<Tensor> emptyTensor(DType dtype, const Sizes& sizes, const Sizes& strides
 Tensor Tensor::scalar(double value, DType dtype) { return makeScalar(value, dtype); }
 Tensor Tensor::scalarInt(std::int64_t value, DType dtype) { return makeScalar(value, dtype); }
 
+void Tensor::specialise() const {
+  m_sizes.specialise();
+  m_strides.specialise();
+  m_offset = std::int64_t{m_offset};
+  m_isSymbolic = false;
+}
+
 std::int64_t Tensor::numel() const {
   std::int64_t numel = 1;
-  if (std::ranges::find(m_sizes, 0) != m_sizes.end()) return 0;  // whatever the other sizes are
-  for (const std::int64_t size : m_sizes) numel *= size;
+  const Sizes& numbers = sizes();
+  if (std::ranges::find(numbers, 0) != numbers.end()) return 0;  // whatever the other sizes are
+  for (const std::int64_t size : numbers) numel *= size;
   return numel;
 }
 
 bool Tensor::isContiguous() const {
+  if (m_isSymbolic) return isSymContiguous();
+  const Sizes& sizes = m_sizes.numbers();
+  const Sizes& strides = m_strides.numbers();
   std::int64_t expected = 1;
   bool contiguous = true;
-  if (std::ranges::find(m_sizes, 0) != m_sizes.end()) return true;
-  for (std::size_t d = m_sizes.size(); d-- > 0;) {
-    if (m_sizes[d] == 1) continue;
-    contiguous &= m_strides[d] == expected;
-    expected *= m_sizes[d];
+  if (std::ranges::find(sizes, 0) != sizes.end()) return true;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] == 1) continue;
+    contiguous &= strides[d] == expected;
+    expected *= sizes[d];
   }
   return contiguous;
 }
 
-Tensor Tensor::viewAs(Sizes sizes, Sizes strides, std::int64_t offset) const {
+bool Tensor::isSymContiguous() const {
+  SymInt expected = 1;
+  for (const SymInt size : m_sizes)
+    if (guardOrFalse(size == 0)) return true;
+  for (std::size_t d = m_sizes.size(); d-- > 0;) {
+    if (guardOrFalse(m_sizes[d] == 1)) continue;
+    if (!guardOrFalse(m_strides[d] == expected)) return false;
+    expected *= m_sizes[d];
+  }
+  return true;
+}
+
+Tensor Tensor::viewAs(SymSizes sizes, SymSizes strides, SymInt offset) const {
   Tensor view(m_storage, m_dtype, std::move(sizes), std::move(strides), offset);
   view.m_device = m_device;
   return view;
 }
 
 bool Tensor::inBounds() const {
-  if (!defined() || m_offset < 0 || m_sizes.size() != m_strides.size()) return false;
-  std::int64_t last = m_offset;
+  const Sizes& sizes = this->sizes();
+  const Sizes& strides = this->strides();
+  if (!defined() || offset() < 0 || sizes.size() != strides.size()) return false;
+  std::int64_t last = offset();
   bool empty = false;
-  for (std::size_t d = 0; d < m_sizes.size(); ++d) {
-    if (m_sizes[d] < 0 || m_strides[d] < 0) return false;
-    empty |= m_sizes[d] == 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] < 0 || strides[d] < 0) return false;
+    empty |= sizes[d] == 0;
   }
   if (empty) return true;
-  for (std::size_t d = 0; d < m_sizes.size(); ++d) {
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
     std::int64_t reach = 0;
-    if (__builtin_mul_overflow(m_sizes[d] - 1, m_strides[d], &reach)) return false;
+    if (__builtin_mul_overflow(sizes[d] - 1, strides[d], &reach)) return false;
     if (__builtin_add_overflow(last, reach, &last)) return false;
   }
-  return last < m_storage->bytes() / itemSize(m_dtype) && checkedNumel(m_sizes).has_value();
+  return last < m_storage->bytes() / itemSize(m_dtype) && checkedNumel(sizes).has_value();
 }
 
 Result<Tensor> Tensor::contiguous() const {
@@ -194,7 +237,7 @@ Result<Tensor> Tensor::contiguous() const {
 }
 
 Result<Tensor> Tensor::clone() const {
-  KERF_TRY(Tensor copy, emptyTensor(m_dtype, m_sizes));
+  KERF_TRY(Tensor copy, emptyTensor(m_dtype, sizes()));
   KERF_CHECK(copyElements(*this, copy));
   copy.m_device = m_device;
   copy.requiresGrad = requiresGrad;
@@ -203,9 +246,9 @@ Result<Tensor> Tensor::clone() const {
 }
 
 Result<Tensor> Tensor::clonePreservingStrides() const {
-  KERF_TRY(Tensor copy, zerosStrided(m_dtype, m_sizes, m_strides));
+  KERF_TRY(Tensor copy, zerosStrided(m_dtype, sizes(), strides()));
   if (copy.m_storage->bytes() > 0)  // gaps are copied too: they may be visible through another view
-    std::memcpy(copy.m_storage->data(), m_storage->data() + m_offset * itemSize(m_dtype),
+    std::memcpy(copy.m_storage->data(), m_storage->data() + offset() * itemSize(m_dtype),
                 std::size_t(copy.m_storage->bytes()));
   copy.m_device = m_device;
   copy.requiresGrad = requiresGrad;
@@ -215,7 +258,7 @@ Result<Tensor> Tensor::clonePreservingStrides() const {
 
 Result<Tensor> Tensor::to(DType dtype) const {
   if (dtype == m_dtype) return *this;
-  KERF_TRY(Tensor copy, emptyTensor(dtype, m_sizes));
+  KERF_TRY(Tensor copy, emptyTensor(dtype, sizes()));
   KERF_CHECK(copyElements(*this, copy));
   copy.m_device = m_device;
   return copy;

@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "engine/support/result.h"
+#include "engine/symbolic/sym_sizes.h"
 #include "engine/tensor/device.h"
 #include "engine/tensor/dtype.h"
 #include "engine/tensor/storage.h"
 
 namespace kerf::inline tensor {
 
-using Sizes = std::vector<std::int64_t>;  ///< sizes or strides, in elements
-
 /// Row-major strides as torch computes them (size-0 and size-1 dims count as 1).
 Sizes contiguousStrides(const Sizes& sizes);
+SymSizes contiguousStrides(const SymSizes& sizes);
+/// Product of sizes.
+SymInt symProduct(const SymSizes& sizes);
 /// Product of sizes, or TooLarge on overflow, BadInput on a negative size.
 Result<std::int64_t> checkedNumel(const Sizes& sizes);
 
@@ -28,7 +30,8 @@ class Tensor {
   Tensor& operator=(const Tensor&);
   Tensor& operator=(Tensor&&) noexcept;
   ~Tensor();
-  Tensor(StoragePtr storage, DType dtype, Sizes sizes, Sizes strides, std::int64_t offset = 0);
+  /// Only a tensor without storage may have symbolic sizes.
+  Tensor(StoragePtr storage, DType dtype, SymSizes sizes, SymSizes strides, SymInt offset = 0);
 
   /// Zero-filled contiguous tensor with storage of its own.
   static Result<Tensor> zeros(DType dtype, const Sizes& sizes);
@@ -41,14 +44,32 @@ class Tensor {
   bool defined() const { return m_storage != nullptr; }
   const StoragePtr& storage() const { return m_storage; }
   DType dtype() const { return m_dtype; }
-  const Sizes& sizes() const { return m_sizes; }
-  const Sizes& strides() const { return m_strides; }
+  /// The numbers. Of a symbolic tensor they are the hints, which become guards: shape rules ask for symSizes().
+  const Sizes& sizes() const {
+    if (m_isSymbolic) [[unlikely]]
+      specialise();
+    return m_sizes.numbers();
+  }
+  const Sizes& strides() const {
+    if (m_isSymbolic) [[unlikely]]
+      specialise();
+    return m_strides.numbers();
+  }
   std::int64_t size(std::int64_t dim) const { return m_sizes[std::size_t(dim)]; }
   std::int64_t stride(std::int64_t dim) const { return m_strides[std::size_t(dim)]; }
   std::int64_t offset() const { return m_offset; }  ///< in elements
   std::int64_t dim() const { return std::int64_t(m_sizes.size()); }
   std::int64_t numel() const;
+  /// As they are, numbers or expressions; nothing is decided.
+  const SymSizes& symSizes() const { return m_sizes; }
+  const SymSizes& symStrides() const { return m_strides; }
+  SymInt symSize(std::int64_t dim) const { return m_sizes[std::size_t(dim)]; }
+  SymInt symStride(std::int64_t dim) const { return m_strides[std::size_t(dim)]; }
+  SymInt symOffset() const { return m_offset; }
+  SymInt symNumel() const { return symProduct(m_sizes); }
+  bool isSymbolic() const { return m_isSymbolic; }
   std::int64_t byteSize() const { return numel() * itemSize(m_dtype); }
+  /// Of a symbolic tensor this guards; one whose strides depend on data is not contiguous where it is not known.
   bool isContiguous() const;
 
   const Device& device() const { return m_device; }
@@ -66,7 +87,7 @@ class Tensor {
   }
 
   /// Same storage seen with other sizes, strides and offset (as_strided). Does not check bounds; see inBounds().
-  Tensor viewAs(Sizes sizes, Sizes strides, std::int64_t offset) const;
+  Tensor viewAs(SymSizes sizes, SymSizes strides, SymInt offset) const;
   /// Whether every element lies inside the storage. Importers must refuse a tensor that does not.
   bool inBounds() const;
   /// Contiguous copy, or this handle itself when it is contiguous already.
@@ -83,11 +104,15 @@ class Tensor {
   std::int64_t itemAsInt(std::int64_t index = 0) const;
 
  private:
+  void specialise() const;
+  bool isSymContiguous() const;
+
   StoragePtr m_storage;
   DType m_dtype = DType::Float32;
-  Sizes m_sizes;
-  Sizes m_strides;
-  std::int64_t m_offset = 0;
+  mutable bool m_isSymbolic = false;
+  mutable SymSizes m_sizes;  ///< specialise() puts numbers in, which is what a guard says they are
+  mutable SymSizes m_strides;
+  mutable SymInt m_offset = 0;
   Device m_device;
 };
 

@@ -2,9 +2,12 @@
 #include "minifier/core/candidate.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include <fmt/ranges.h>
+
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline minifier::inline core {
 
@@ -16,6 +19,19 @@ void countStorages(const Value& value, std::unordered_set<const Storage*>& seen,
   } else if (value.isTensor() && value.tensor().defined() && seen.insert(value.tensor().storage().get()).second) {
     bytes += value.tensor().storage()->bytes();
   }
+}
+
+std::size_t countSymbols(const Graph& graph) {
+  std::set<std::string> names;
+  for (const NodeId id : graph.placeholders()) {
+    const ValueMeta& meta = graph.node(id).meta().value;
+    if (const SymMeta* sym = meta.sym()) collectSymbols(sym->expr.text, names);
+    if (const TensorMeta* tensor = meta.tensor())
+      for (const auto* dims : {&tensor->sizes, &tensor->strides})
+        for (const Dim& dim : *dims)
+          if (!dim.text.empty()) collectSymbols(dim.text, names);
+  }
+  return names.size();
 }
 
 }  // namespace
@@ -30,6 +46,7 @@ CandidateSize measure(const Candidate& candidate) {
   std::unordered_set<const Storage*> seen;
   for (const Value& input : candidate.inputs) countStorages(input, seen, size.inputBytes);
   size.outputs = returnedNodes(candidate.module.graph).size();
+  size.symbols = countSymbols(candidate.module.graph);
   return size;
 }
 

@@ -47,6 +47,25 @@ void removeUnusedAttributes(GraphModule& module) {
   module.submodules.eraseIf([&](const auto& named) { return !read.contains(named.first); });
 }
 
+void keepSymbols(const std::vector<Dim>& before, std::vector<Dim>& dims) {
+  if (before.size() != dims.size()) return;
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    if (before[i].hint == dims[i].hint) dims[i].text = before[i].text;
+}
+
+/// What the value is, in the symbols that `before` has where they stand for the same numbers.
+ValueMeta annotated(const ValueMeta& before, const Value& value) {
+  ValueMeta meta = metaOf(value);
+  if (auto* tensor = std::get_if<TensorMeta>(&meta.value); tensor != nullptr && before.tensor() != nullptr) {
+    keepSymbols(before.tensor()->sizes, tensor->sizes);
+    keepSymbols(before.tensor()->strides, tensor->strides);
+  }
+  auto* sym = std::get_if<SymMeta>(&meta.value);
+  if (sym != nullptr && before.sym() != nullptr && before.sym()->expr.hint == sym->expr.hint)
+    sym->expr = before.sym()->expr;
+  return meta;
+}
+
 bool shapesKnown(const Graph& before, const Graph& after) {
   return std::ranges::all_of(after.order(), [&](NodeId id) {
     const bool wasKnown = before.contains(id) && before.node(id).meta().value.known();
@@ -68,7 +87,7 @@ const Value* CandidateEditor::input(NodeId placeholder) const {
 }
 
 void CandidateEditor::setInput(NodeId placeholder, Value value) {
-  graph().setValueMeta(placeholder, metaOf(value));
+  graph().setValueMeta(placeholder, annotated(graph().node(placeholder).meta().value, value));
   m_inputs.insert_or_assign(placeholder, std::move(value));
 }
 
@@ -97,7 +116,7 @@ bool CandidateEditor::cutItems(NodeId node, const ValueList& items) {
 void CandidateEditor::replaceByPlaceholder(NodeId node, const Value& value) {
   const std::string name = graph().node(node).name();
   NodeMeta meta = graph().node(node).meta();
-  meta.value = metaOf(value);
+  meta.value = annotated(meta.value, value);
   const NodeId holder = addPlaceholder(graph(), name + "_holder");  // keeps the users while the name changes hands
   graph().replaceAllUsesWith(node, holder);
   (void)graph().eraseNode(node);

@@ -13,7 +13,9 @@ class CandidateEditor {
   explicit CandidateEditor(const Candidate& candidate);
 
   Graph& graph() { return m_module.graph; }
+  GraphModule& module() { return m_module; }
   const Value* input(NodeId placeholder) const;
+  /// Its annotation follows; sizes that it has in symbols stay so where they are the value's.
   void setInput(NodeId placeholder, Value value);
   /// Makes `node` a placeholder of the same name that holds `value`. A node that makes several values cannot be one;
   /// its getitem users become placeholders instead. False if that is impossible.

@@ -22,11 +22,13 @@ struct Candidate {
   ValueList inputs;  ///< one per placeholder
 };
 
-/// (nodes, input bytes, outputs): a candidate is accepted only if this falls lexicographically, so the search ends.
+/// (nodes, input bytes, outputs, symbols): a candidate is accepted only if this falls lexicographically, so the search
+/// ends.
 struct CandidateSize {
   std::size_t nodes = 0;  ///< all nodes: placeholders, calls and output
   std::int64_t inputBytes = 0;
   std::size_t outputs = 0;
+  std::size_t symbols = 0;  ///< symbolic sizes that the placeholders name
   auto operator<=>(const CandidateSize&) const = default;
 };
 CandidateSize measure(const Candidate& candidate);

@@ -9,7 +9,7 @@
 #include "engine/capture/common/capture.h"
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/support/recordings.h"
 

@@ -8,6 +8,7 @@
 
 #include "tests/ui/support.h"
 #include "ui/panels/fusion_panel.h"
+#include "ui/panels/inspector_panel.h"
 #include "ui/panels/record_panel.h"
 #include "ui/panels/timeline_panel.h"
 #include "ui/shell/main_window.h"
@@ -137,6 +138,11 @@ TEST(CapturePanels, AskForSymbolicSizes) {
   symbols.setText("s0=8");
   emit symbols.editingFinished();
   EXPECT_EQ(window.session().symbols(), QStringList{"s0=8"});
+  ASSERT_TRUE(test::waitFor([&] {
+    const auto guards = window.session().guards();
+    return guards && guards->symbols.size() == 1 && guards->symbols[0].given == 8;
+  }));
+  EXPECT_TRUE(window.inspectorPanel().toPlainText().contains("SYMBOLS")) << window.inspectorPanel().toPlainText().toStdString();
 }
 
 }  // namespace

@@ -257,5 +257,25 @@ class GraphModule(torch.nn.Module):
   EXPECT_EQ(result.error().node, "check");
 }
 
+TEST(SymbolicInputs, KeepTheirTextsAtOtherValues) {
+  const CapturedGraph graph = imported(dynamicRepro);
+  const auto sized = withSymbolValues(graph, {{"s33", 9}, {"s7", 10}});
+  ASSERT_TRUE(sized) << sized.error().text();
+  EXPECT_EQ(sized->inputs[0].sym.hint, 9);
+  EXPECT_EQ(sized->inputs[1].sizes, (Sizes{9, 10}));
+  EXPECT_EQ(sized->inputs[1].sizeTexts, graph.inputs[1].sizeTexts);
+  EXPECT_EQ(sized->storages[0].bytes, 360);
+  EXPECT_EQ(sized->symbols(), (std::vector<SymExpr>{{"s33", 9}, {"s7", 10}}));
+  EXPECT_EQ(withSymbolValues(graph, {{"s1", 9}}).error().code, ErrorCode::BadUsage);
+}
+
+TEST(SymbolicInputs, AnIntegerMayBeWrittenAsAnExpression) {
+  const CapturedGraph graph = imported(replaced(dynamicRepro, "reader.symint(4)", "reader.symint(2*s33 - 4)"));
+  EXPECT_EQ(graph.inputs[0].sym, (SymExpr{"2*s33 - 4", 4}));
+  const auto sized = withSymbolValues(graph, {{"s33", 9}});
+  ASSERT_TRUE(sized) << sized.error().text();
+  EXPECT_EQ(sized->inputs[0].sym.hint, 14);
+}
+
 }  // namespace
 }  // namespace kerf

@@ -166,6 +166,38 @@ TEST(TorchTrace, GivesSymbolsTheValueTheyWereTracedAt) {
   EXPECT_EQ(meta->concreteSizes(), (Sizes{10, 3}));
 }
 
+TEST(TorchTrace, KeepsWhatItSaysOfSymbols) {
+  const TemporaryFolder folder;
+  std::string text = reluReadable;
+  for (std::size_t at = text.find("[2, 3]"); at != std::string::npos; at = text.find("[2, 3]"))
+    text.replace(at, 6, "[2*s0, 3]");
+  const auto record = [](const std::string& json) { return traceRecord(json + frame00); };
+  auto capture = importTraceText(
+      folder,
+      record("\"create_symbol\": {\"symbol\": \"s0\", \"val\": \"5\", \"vr\": \"[2, 9]\", \"source\": \"L['x'].n\"}") +
+          record("\"create_symbol\": {\"symbol\": \"s1\", \"val\": \"5\", \"vr\": \"[-int_oo, int_oo]\"}") +
+          record("\"create_unbacked_symbol\": {\"symbol\": \"u0\", \"vr\": \"VR[0, int_oo]\"}") +
+          record("\"guard_added\": {\"expr\": \"s0 < 8\"}") + record("\"guard_added\": {\"expr\": \"s0 < 8\"}") +
+          record("\"symbolic_shape_specialization\": {\"symbol\": \"s1\", \"value\": \"5\", \"reason\": \"find\"}") +
+          traceRecord("\"dynamo_guards\": {}" + frame00,
+                      "[\n{\n\"code\": \"3 <= L['x'].n\"\n},\n{\"code\": \"L['y']\"}\n]") +
+          traceRecord("\"aot_inference_graph\": {}" + frame00, text));
+  ASSERT_TRUE(capture) << capture.error().text();
+  const CompileEntry& entry = capture->details->compiles.at(0);
+  ASSERT_EQ(entry.tracedSymbols.size(), 3u);
+  EXPECT_EQ(entry.tracedSymbols[0].upper, 9);
+  EXPECT_EQ(entry.tracedSymbols[1].lower, std::nullopt);
+  EXPECT_EQ(entry.tracedSymbols[2].lower, 0);
+  std::vector<std::string> guards;
+  for (const TracedGuard& guard : entry.guards) guards.push_back(guard.kind + " " + guard.expression);
+  EXPECT_EQ(guards, (std::vector<std::string>{"guard_added s0 < 8", "symbolic_shape_specialization Eq(s1, 5)",
+                                              "dynamo_guards 3 <= s0"}));
+  EXPECT_EQ(entry.guards[1].reason, "find");
+  CapturedGraph& graph = capture->graphs.at(0);
+  ASSERT_TRUE(graph.ensureLoaded());
+  EXPECT_EQ(graph.module.symbolRanges, (std::vector<SymbolRange>{{"s0", 2, 9, "L['x'].n"}, {"u0", 0, {}, ""}}));
+}
+
 TEST(TorchTrace, FindsTheClassInsideAnExportedProgram) {
   const TemporaryFolder folder;
   std::string text = "ExportedProgram:\n";

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/ir/interpreter.h"
+#include "engine/ir/printer.h"
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/subgraph.h"
 #include "minifier/core/verdict_cache.h"
@@ -54,10 +55,73 @@ TEST(Reductions, TableIsComplete) {
     EXPECT_FALSE(reduction.description.empty());
     EXPECT_TRUE(names.insert(reduction.name).second);
     EXPECT_FALSE(proposals(reduction, mlp(3, 1)).empty() && reduction.name != "cut_outputs" &&
-                 reduction.name != "simplify_arguments" && reduction.name != "bypass_operand")
+                 reduction.name != "simplify_arguments" && reduction.name != "bypass_operand" &&
+                 reduction.name != "shrink_symbols")
         << reduction.name;
   }
-  EXPECT_EQ(names.size(), 11u);
+  EXPECT_EQ(names.size(), 12u);
+}
+
+/// x: f32[s0, 4] times n, which is s0 as well.
+Candidate symbolic(std::int64_t size) {
+  CandidateBuilder b;
+  const NodeId n = b.graph.placeholder("n");
+  b.candidate.inputs.emplace_back(size);
+  b.graph.setValueMeta(n, {SymMeta{{"s0", size}}});
+  const NodeId x = b.input("x", {size, 4});
+  TensorMeta meta = *b.graph.node(x).meta().value.tensor();
+  meta.sizes[0].text = "s0";
+  b.graph.setValueMeta(x, {meta});
+  return b.finish({b.call(reluTarget, {b.call(mulTarget, {x, n}, "mul")}, "relu")});
+}
+
+TEST(Reductions, ShrinkSymbolsTriesTheLeastValueFirst) {
+  const Candidate candidate = symbolic(16);
+  RecordedValues values(candidate, {});
+  const ReductionInput input{candidate, values};
+  std::vector<std::int64_t> sizes;
+  std::optional<Candidate> fixed;
+  for (const Edit& edit : shrinkSymbols().edits(input, {})) {
+    auto built = edit.build();
+    ASSERT_TRUE(built);
+    const Value& x = built->inputs.back();
+    ASSERT_TRUE(x.isTensor());
+    sizes.push_back(x.tensor().sizes()[0]);
+    if (built->inputs.size() == 2) {
+      EXPECT_EQ(*built->inputs[0].as<std::int64_t>(), sizes.back());
+      EXPECT_EQ(measure(*built).symbols, 1u);
+      EXPECT_EQ(x.tensor().itemAsDouble(3), candidate.inputs[1].tensor().itemAsDouble(3));
+    } else {
+      fixed = std::move(built);
+    }
+  }
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{2, 9, 12, 14, 15, 16}));
+  ASSERT_TRUE(fixed);
+  EXPECT_EQ(measure(*fixed).symbols, 0u);
+  EXPECT_EQ(printGraphText(fixed->module.graph).find("s0"), std::string::npos);
+  EXPECT_TRUE(Interpreter(fixed->module, referenceOps()).run(fixed->inputs).has_value());
+}
+
+TEST(Reductions, ShrinkSymbolsStopsAtTheRange) {
+  Candidate candidate = symbolic(16);
+  candidate.module.symbolRanges = {{"s0", 12, 64, {}}};
+  RecordedValues values(candidate, {});
+  const ReductionInput input{candidate, values};
+  const auto smallest = shrinkSymbols().edits(input, {}).front().build();
+  ASSERT_TRUE(smallest);
+  EXPECT_EQ(smallest->inputs.back().tensor().sizes()[0], 12);
+}
+
+TEST(Reductions, ASymbolEndsAtTheLeastSizeThatFails) {
+  GraphOracle oracle([](const Candidate& candidate) {
+    const Value& x = candidate.inputs.back();
+    const bool bad = calls(candidate.module.graph, mulTarget) && x.isTensor() && x.tensor().sizes()[0] >= 7;
+    return bad ? fails("size") : passes();
+  });
+  MemoryVerdictCache cache;
+  const auto result = minify(symbolic(40), oracle, cache, {}, {}, {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->candidate.inputs.back().tensor().sizes()[0], 7);
 }
 
 TEST(Reductions, IsolateNodesOffersEachCallAlone) {

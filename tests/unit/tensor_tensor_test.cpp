@@ -26,9 +26,9 @@ std::vector<double> values(const Tensor& tensor) {
 }
 
 TEST(ContiguousStrides, CountsEmptyDimensionsAsOne) {
-  EXPECT_EQ(contiguousStrides({2, 3, 4}), (Sizes{12, 4, 1}));
-  EXPECT_EQ(contiguousStrides({2, 0, 4}), (Sizes{4, 4, 1}));
-  EXPECT_EQ(contiguousStrides({}), Sizes{});
+  EXPECT_EQ(contiguousStrides(Sizes{2, 3, 4}), (Sizes{12, 4, 1}));
+  EXPECT_EQ(contiguousStrides(Sizes{2, 0, 4}), (Sizes{4, 4, 1}));
+  EXPECT_EQ(contiguousStrides(Sizes{}), Sizes{});
 }
 
 TEST(CheckedNumel, RefusesOverflowAndNegativeSizes) {

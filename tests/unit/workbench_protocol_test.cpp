@@ -1,6 +1,7 @@
 // Every request and answer through the codec: full, empty, cut short.
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,6 +44,10 @@ class Filler {
     auto made = std::make_shared<T>();
     fill(*made);
     value = std::move(made);
+  }
+  template <class T>
+  void fill(std::optional<T>& value) {
+    fill(value.emplace());
   }
   template <class A, class B>
   void fill(std::pair<A, B>& value) {

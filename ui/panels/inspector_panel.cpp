@@ -1,5 +1,7 @@
 #include "ui/panels/inspector_panel.h"
 
+#include <algorithm>
+
 #include <QEvent>
 #include <QFileInfo>
 #include <QScrollBar>
@@ -76,7 +78,8 @@ InspectorPanel::InspectorPanel(Session& session, QWidget* parent) : QTextBrowser
   document()->setDocumentMargin(14);
   connect(this, &QTextBrowser::anchorClicked, this,
           [this](const QUrl& link) { m_session.selectNode(link.toString(QUrl::FullyDecoded).mid(5)); });
-  for (const auto signal : {&Session::nodeChanged, &Session::accuracyChanged, &Session::compiledChanged})
+  for (const auto signal :
+       {&Session::nodeChanged, &Session::accuracyChanged, &Session::compiledChanged, &Session::guardsChanged})
     connect(&session, signal, this, &InspectorPanel::showNode);
   showNode();
 }
@@ -120,6 +123,7 @@ QString InspectorPanel::nodeHtml(const NodeDoc& node) const {
   html += section("ARGUMENTS", argumentsHtml(node));
   html += accuracyHtml(node);
   html += kernelHtml(node);
+  html += nodeGuardsHtml(node);
   html += section("NEIGHBOURS", row("Inputs", links(node.inputs)) + row("Users", links(node.users)));
   return html + section("SOURCE", sourceHtml(node));
 }
@@ -145,6 +149,67 @@ QString InspectorPanel::kernelHtml(const NodeDoc& node) const {
   return section("COMPILED AS", rows);
 }
 
+QString InspectorPanel::symbolsHtml() const {
+  const auto guards = m_session.guards();
+  QString rows;
+  for (std::size_t i = 0; guards && i < guards->symbols.size(); ++i) {
+    const auto& symbol = guards->symbols[i];
+    QStringList parts;
+    if (symbol.unbacked) parts << tr("known when it runs");
+    if (symbol.value) parts << QString::number(*symbol.value);
+    parts << text(workbench::rangeText(symbol.range));
+    auto html = mono(parts.join(", "));
+    if (symbol.given)
+      html += QString(" <span class='%1'>%2</span>")
+                  .arg(symbol.fits ? "good" : "bad", tr("chosen: %1").arg(*symbol.given).toHtmlEscaped());
+    if (!symbol.source.empty()) html += "<br><span class='quiet'>" + text(symbol.source).toHtmlEscaped() + "</span>";
+    rows += row(text(symbol.name), html);
+  }
+  return section("SYMBOLS", rows);
+}
+
+QString InspectorPanel::guardsHtml() const {
+  const auto guards = m_session.guards();
+  QString rows;
+  for (std::size_t i = 0; guards && i < guards->guards.size(); ++i) {
+    const auto& guard = guards->guards[i];
+    auto html = mono(text(guard.expression));
+    if (!guard.holds) html += " <span class='bad'>" + tr("fails for the chosen sizes") + "</span>";
+    if (guard.deferred) html += " <span class='quiet'>" + tr("runtime assert") + "</span>";
+    if (guard.recorded) html += " <span class='good'>" + tr("in the log") + "</span>";
+    if (!guard.node.empty()) html += "<br><a href='node:" + text(guard.node) + "'>" + mono(text(guard.node)) + "</a>";
+    if (!guard.where.empty()) html += " <span class='quiet'>" + text(guard.where).toHtmlEscaped() + "</span>";
+    rows += "<tr><td>" + html + "</td></tr>";
+  }
+  const auto addFixed = [&](const ReplacementDoc& fixed) {
+    rows += "<tr><td>" + mono(text(fixed.symbol) + " = " + text(fixed.value)) + " <span class='quiet'>" +
+            text(fixed.where).toHtmlEscaped() + "</span></td></tr>";
+  };
+  if (guards) std::ranges::for_each(guards->specialisations, addFixed);
+  if (guards) std::ranges::for_each(guards->replacements, addFixed);
+  return section("GUARDS", rows);
+}
+
+QString InspectorPanel::recordedHtml() const {
+  const auto guards = m_session.guards();
+  QString rows;
+  for (std::size_t i = 0; guards && i < guards->recorded.size(); ++i) {
+    const auto& guard = guards->recorded[i];
+    const auto match = workbench::matchName(guard.match);
+    rows += "<tr><td>" + mono(text(guard.expression)) + " <span class='quiet'>" +
+            QString::fromUtf8(match.data(), qsizetype(match.size())) + "</span></td></tr>";
+  }
+  return section("RECORDED GUARDS", rows);
+}
+
+QString InspectorPanel::nodeGuardsHtml(const NodeDoc& node) const {
+  const auto guards = m_session.guards();
+  QString rows;
+  for (std::size_t i = 0; guards && i < guards->guards.size(); ++i)
+    if (guards->guards[i].node == node.name) rows += textRow(tr("Guard"), guards->guards[i].expression);
+  return section("NEEDS", rows);
+}
+
 QString InspectorPanel::graphHtml() const {
   const auto graph = m_session.graph();
   const auto capture = m_session.capture(m_session.location().capture);
@@ -160,6 +225,7 @@ QString InspectorPanel::graphHtml() const {
   html += section("GRAPH", textRow("Nodes", formatCount(qint64(graph->nodes.size()))) +
                                textRow("Calls", formatCount(calls)) + textRow("Inputs", formatCount(inputs)) +
                                textRow("Hash", graph->hash.substr(0, 16)));
+  html += symbolsHtml() + guardsHtml() + recordedHtml();
   html += section("CAPTURE", textRow("Kind", capture->kind) + textRow("PyTorch", capture->torchVersion) +
                                  textRow("File", capture->path));
   if (const auto compiled = m_session.compiled(); compiled && !compiled->kernels.empty())

@@ -22,6 +22,11 @@ class InspectorPanel : public QTextBrowser {
   QString graphHtml() const;
   QString accuracyHtml(const NodeDoc& node) const;
   QString kernelHtml(const NodeDoc& node) const;
+  QString symbolsHtml() const;
+  QString guardsHtml() const;
+  QString recordedHtml() const;
+  /// The guards that the node asked for.
+  QString nodeGuardsHtml(const NodeDoc& node) const;
   QString links(const std::vector<int>& nodes) const;
 
   Session& m_session;

@@ -20,6 +20,7 @@ using workbench::ArgumentDoc, workbench::NodeDoc, workbench::NodeKind, workbench
 using workbench::BisectTrial, workbench::NodeRow, workbench::OutputRow, workbench::StepDoc;
 using workbench::CompileDocPtr, workbench::KernelDoc, workbench::PassDoc;
 using workbench::CompileEntryDoc, workbench::FusionRow, workbench::GraphEntry, workbench::RecordEntry;
+using workbench::GuardsDoc, workbench::GuardsDocPtr, workbench::RecordedGuardDoc, workbench::ReplacementDoc;
 using workbench::GraphDoc, workbench::GraphDocPtr, workbench::SymbolDoc;
 using workbench::StoreListing, workbench::TimelineDoc, workbench::TimelineLane, workbench::TimelineSpan;
 

@@ -12,6 +12,7 @@ namespace kerf::ui::inline session {
 struct GraphState {
   GraphDocPtr document;  ///< of the captured graph; null until it has been read
   QStringList symbols;   ///< "s0=8": values that the user chose for symbolic sizes
+  GuardsDocPtr guards;   ///< null until they are known, and for graphs without symbolic sizes
   CompileDocPtr compiled;
   bool compiling = false;
   AccuracyDocPtr accuracy;

@@ -179,6 +179,7 @@ void Session::emptyPlace() {
   emit locationChanged();
   emit graphChanged();
   emit nodeChanged();
+  emit guardsChanged();
   emit compiledChanged();
   emit accuracyChanged();
   emit bisectChanged();
@@ -203,6 +204,7 @@ GraphState* Session::state(Key key) const {
 
 GraphState* Session::state() const { return state(key()); }
 
+GuardsDocPtr Session::guards() const { return state() ? state()->guards : nullptr; }
 CompileDocPtr Session::compiled() const { return state() ? state()->compiled : nullptr; }
 AccuracyDocPtr Session::accuracy() const { return state() ? state()->accuracy : nullptr; }
 BisectDocPtr Session::bisected() const { return state() ? state()->bisected : nullptr; }

@@ -53,6 +53,7 @@ class Session : public QObject {
   GraphDocPtr graph() const { return m_graph; }
   int node() const { return m_node; }
   const NodeDoc* nodeDoc() const;
+  GuardsDocPtr guards() const;
   CompileDocPtr compiled() const;
   AccuracyDocPtr accuracy() const;
   BisectDocPtr bisected() const;
@@ -86,6 +87,7 @@ class Session : public QObject {
   void graphChanged();
   void recordChanged();
   void nodeChanged();
+  void guardsChanged();
   void compiledChanged();
   void accuracyChanged();
   void bisectChanged();
@@ -109,6 +111,7 @@ class Session : public QObject {
   void opened(int id, Result<std::vector<workbench::CaptureIndex>> result);
   void emptyPlace();
   void compile();
+  void findGuards();
   void load(const Location& location);
   void requestGraph(const Location& location);
   void showGraph(const Location& location, GraphDocPtr graph);

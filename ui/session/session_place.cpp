@@ -14,6 +14,7 @@ void Session::go(const Location& location) {
   if (newGraph) {
     m_location = {location.capture, location.graph, Location::Stage::Captured, -1, {}};
     m_graph = nullptr;
+    emit guardsChanged();
     emit compiledChanged();
     emit accuracyChanged();
     emit bisectChanged();
@@ -40,7 +41,9 @@ void Session::load(const Location& location) {
         if (!loaded) return emit failed(tr("Cannot read this graph"), text(loaded.error().text()));
         target->document = *loaded;
         if (!(*loaded)->notes.empty()) emit noted(texts((*loaded)->notes).join('\n'));
-        if (key() == Key{location.capture, location.graph}) requestGraph(location);
+        if (key() != Key{location.capture, location.graph}) return;
+        findGuards();
+        requestGraph(location);
       });
 }
 

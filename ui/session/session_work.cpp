@@ -55,8 +55,29 @@ void Session::compile() {
       });
 }
 
+/// Of graphs with symbolic sizes: their symbols, ranges and guards, checked against the chosen sizes.
+void Session::findGuards() {
+  const auto where = key();
+  if (!state()->document || state()->document->symbols.empty()) return;
+  const workbench::GuardsRequest request{address(where)};
+  m_jobs.submit<Result<GuardsDocPtr>>(
+      jobKey("guards", where),
+      [worker = browser(where.first), request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [this, where](const Result<GuardsDocPtr>& result) {
+        auto* known = state(where);
+        if (!known || (!result && cancelled(result.error()))) return;
+        if (!result) emit noted(text(result.error().text()));
+        known->guards = result ? *result : nullptr;
+        if (where == key()) emit guardsChanged();
+      });
+}
+
 void Session::setSymbols(const QStringList& symbols) {
-  if (state()) state()->symbols = symbols;
+  if (!state() || state()->symbols == symbols) return;
+  state()->symbols = symbols;
+  findGuards();
 }
 
 QStringList Session::symbols() const { return state() ? state()->symbols : QStringList(); }

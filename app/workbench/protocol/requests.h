@@ -5,6 +5,7 @@
 
 #include "app/workbench/protocol/captures.h"
 #include "app/workbench/protocol/graphs.h"
+#include "app/workbench/protocol/guards.h"
 #include "app/workbench/protocol/ops.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
@@ -14,9 +15,10 @@
 #define KERF_REQUESTS(macro)                                                                                     \
   macro(OpenRequest) macro(CloseRequest) macro(IndexRequest) macro(LocateRequest) macro(RecordRequest)           \
       macro(TimelineRequest) macro(FusionRequest) macro(GraphRequest) macro(CompileRequest) macro(PassesRequest) \
-          macro(RenderRequest) macro(DiffRequest) macro(RunRequest) macro(CompareRequest) macro(BisectRequest)   \
-              macro(ConformanceRequest) macro(MinifyRequest) macro(JudgeRequest) macro(StepsRequest)             \
-                  macro(ImportRequest) macro(FollowRequest) macro(StoreRequest) macro(ExportRequest) macro(OpsRequest)
+          macro(RenderRequest) macro(GuardsRequest) macro(DiffRequest) macro(RunRequest) macro(CompareRequest)   \
+              macro(BisectRequest) macro(ConformanceRequest) macro(MinifyRequest) macro(JudgeRequest)            \
+                  macro(StepsRequest) macro(ImportRequest) macro(FollowRequest) macro(StoreRequest)              \
+                      macro(ExportRequest) macro(OpsRequest)
 
 namespace kerf::workbench {
 

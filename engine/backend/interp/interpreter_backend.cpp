@@ -1,5 +1,6 @@
 #include "engine/backend/interp/interpreter_backend.h"
 
+#include "engine/backend/input_symbols.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/instruments.h"
 
@@ -13,7 +14,8 @@ bool isCall(const Node& node) {
 
 class InterpretedExecutable : public Executable {
  public:
-  explicit InterpretedExecutable(std::shared_ptr<const GraphModule> module) : m_module(std::move(module)) {
+  explicit InterpretedExecutable(std::shared_ptr<const GraphModule> module)
+      : m_module(std::move(module)), m_symbols(*m_module), m_hasSymbolicArguments(hasSymbolicArguments(*m_module)) {
     for (const NodeId id : m_module->graph.order()) {
       const Node& node = m_module->graph.node(id);
       if (!isCall(node) || isInstrument(node)) continue;
@@ -25,12 +27,18 @@ class InterpretedExecutable : public Executable {
     }
   }
   Result<Value> run(const ValueList& inputs, std::stop_token stop) override {
-    return Interpreter(*m_module, referenceOps()).run(inputs, std::move(stop));
+    if (!m_symbols.any() || !m_hasSymbolicArguments)
+      return Interpreter(*m_module, referenceOps()).run(inputs, std::move(stop));
+    KERF_TRY(const SymbolBindings values, m_symbols.bind(m_symbols.numbers(inputs)));
+    KERF_TRY(const GraphModule module, withNumbers(*m_module, values));
+    return Interpreter(module, referenceOps()).run(inputs, std::move(stop));
   }
   const Artifacts& artifacts() const override { return m_artifacts; }
 
  private:
   std::shared_ptr<const GraphModule> m_module;
+  InputSymbols m_symbols;
+  bool m_hasSymbolicArguments;
   Artifacts m_artifacts;
 };
 

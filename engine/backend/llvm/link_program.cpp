@@ -12,6 +12,7 @@ SlotKind slotKind(BufferKind kind) {
     case BufferKind::Input:
       return SlotKind::Input;
     case BufferKind::Attribute:
+    case BufferKind::Number:
       return SlotKind::Constant;
     case BufferKind::Planned:
       return SlotKind::Arena;
@@ -41,7 +42,7 @@ class Linker {
     m_program.code = kernels.code;
   }
 
-  Result<std::shared_ptr<const Program>> run() {
+  Result<LinkedProgram> run() {
     addSlots();
     addViews();
     m_program.arenaBytes = m_graph.plannedBytes;
@@ -53,10 +54,29 @@ class Linker {
         addKernel(step, m_kernels.kernels[kernel++]);
     }
     addReleases();
-    return std::make_shared<const Program>(std::move(m_program));
+    addLifetimes();
+    return LinkedProgram{{std::move(m_program), m_graph.lifetimes}, std::move(m_sizes)};
   }
 
  private:
+  /// The number at the example's sizes; `place` gets it for other sizes.
+  std::int64_t number(SymInt size, ProgramSizes::Place place) {
+    if (!size.isSymbolic()) return size.bits();
+    m_sizes.add(ShapeEnv::current()->expression(size), std::move(place));
+    return exampleOf(size);
+  }
+
+  /// The same for a list of them, which `list` finds.
+  template <class List>
+  Sizes numbers(const SymSizes& sizes, List list) {
+    if (!sizes.isSymbolic()) return sizes.numbers();
+    Sizes result;
+    for (std::size_t d = 0; d < sizes.size(); ++d)
+      result.push_back(
+          number(sizes[d], [list, d](ProgramLayout& layout) -> std::int64_t& { return list(layout.program)[d]; }));
+    return result;
+  }
+
   const Graph& graph() const { return m_program.module->graph; }
 
   void addSlots() {
@@ -65,12 +85,15 @@ class Linker {
       for (const int b : step.writes) written[std::size_t(b)] = true;
     for (std::size_t b = 0; b < m_graph.buffers.buffers().size(); ++b) {
       const BufferInfo& info = m_graph.buffers.buffers()[b];
-      Slot slot{slotKind(info.kind), info.name,        true, info.dtype, info.sizes,
-                info.strides,        info.arenaOffset, -1,   true,       {}};
+      Slot slot{slotKind(info.kind), info.name, true, info.dtype, {}, {}, info.arenaOffset, -1, true, {}};
+      slot.sizes = numbers(info.sizes, [b](Program& program) -> Sizes& { return program.slots[b].sizes; });
+      slot.strides = numbers(info.strides, [b](Program& program) -> Sizes& { return program.slots[b].strides; });
       slot.used = written[b];
       if (info.node.valid()) slot.isTensor = m_values[info.node].isTensor;
       if (info.kind == BufferKind::Attribute)
         slot.constant = m_program.module->attribute(graph().node(info.node).target())->tensor;
+      if (info.kind == BufferKind::Number)
+        m_sizes.addConstant(ShapeEnv::current()->expression(m_values[info.node].number.value), b);
       m_program.slots.push_back(std::move(slot));
     }
     int input = 0;
@@ -90,24 +113,41 @@ class Linker {
       if (own >= 0)
         m_program.views[id.index] = {own, true, {}, {}, 0};
       else if (const BufferView* view = m_graph.buffers.view(id))
-        m_program.views[id.index] = {view->buffer, false, view->sizes, view->strides, view->offset};
+        m_program.views[id.index] = slotView(*view, id.index);
     }
+  }
+
+  SlotView slotView(const BufferView& view, std::size_t i) {
+    SlotView result{view.buffer, false, {}, {}, 0};
+    result.sizes = numbers(view.sizes, [i](Program& program) -> Sizes& { return program.views[i].sizes; });
+    result.strides = numbers(view.strides, [i](Program& program) -> Sizes& { return program.views[i].strides; });
+    result.offset = number(
+        view.offset, [i](ProgramLayout& layout) -> std::int64_t& { return layout.program.views[i].offset; });
+    return result;
   }
 
   void addKernel(const LoweredStep& lowered, const CompiledKernel& kernel) {
     Step step;
-    step.function = kernel.function;
+    step.code = kernel.code;
     step.nodeName = graph().node(lowered.nodes.back()).name();
+    const std::size_t at = m_program.steps.size();
     for (std::size_t a = 0; a < lowered.arguments.size(); ++a)
       step.pointers.push_back(
-          {lowered.arguments[a].buffer, lowered.arguments[a].offset * itemSize(lowered.kernel.buffers[a].dtype)});
+          {lowered.arguments[a].buffer,
+           number(lowered.arguments[a].offset * itemSize(lowered.kernel.buffers[a].dtype),
+                  [at, a](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].pointers[a].byteOffset; })});
+    step.bounds = numbers(lowered.kernel.parameters, [at](Program& p) -> Sizes& { return p.steps[at].bounds; });
     std::int64_t cost = 1;
     for (const Expr& e : lowered.kernel.exprs) cost += exprOpInfo(e.op).cost;
     const auto& variables = lowered.kernel.variables;
     const bool split = !variables.empty() && !variables[0].reduced;
-    step.outerSize = split ? variables[0].size : 1;
-    step.workPerOuter = cost;
-    for (std::size_t v = split ? 1 : 0; v < variables.size(); ++v) step.workPerOuter *= variables[v].size;
+    step.outerSize = number(split ? variables[0].size : SymInt(1), [at](ProgramLayout& l) -> std::int64_t& {
+      return l.program.steps[at].outerSize;
+    });
+    SymInt work = cost;
+    for (std::size_t v = split ? 1 : 0; v < variables.size(); ++v) work *= variables[v].size;
+    step.workPerOuter =
+        number(work, [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].workPerOuter; });
     m_program.steps.push_back(std::move(step));
   }
 
@@ -124,27 +164,10 @@ class Linker {
     const bool plain = node.op() == Opcode::CallFunction && !node.target().starts_with("torch.ops.higher_order.");
     if (!plain) {
       step.kind = StepKind::Interpret;
-      step.single = singleNodeModule(node);
+      step.single = singleNodeModule(*m_program.module, node);
     }
     m_program.steps.push_back(std::move(step));
     return {};
-  }
-
-  /// A graph of this node alone, with its inputs as placeholders, for the interpreter.
-  std::shared_ptr<const GraphModule> singleNodeModule(const Node& node) const {
-    auto single = std::make_shared<GraphModule>();
-    single->attributes = m_program.module->attributes;
-    single->submodules = m_program.module->submodules;
-    std::unordered_map<NodeId, NodeId> map;
-    for (const NodeId input : node.inputs()) map[input] = single->graph.placeholder(graph().node(input).name());
-    const auto rename = [&](NodeId id) { return Argument(map.at(id)); };
-    ArgumentList args;
-    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, rename));
-    KeywordArguments kwargs;
-    for (const auto& [key, argument] : node.kwargs()) kwargs.emplace_back(key, mapNodes(argument, rename));
-    const NodeId copy = single->graph.createNode(node.op(), node.target(), args, kwargs, node.name());
-    single->graph.output(copy);
-    return single;
   }
 
   /// Extern results are dropped after their last use; outputs stay.
@@ -163,16 +186,23 @@ class Linker {
     }
   }
 
+  void addLifetimes() {
+    for (std::size_t i = 0; i < m_graph.lifetimes.size(); ++i)
+      number(m_graph.buffers.buffers()[std::size_t(m_graph.lifetimes[i].buffer)].bytes,
+             [i](ProgramLayout& layout) -> std::int64_t& { return layout.lifetimes[i].bytes; });
+  }
+
   const LoweredGraph& m_graph;
   const CompiledKernels& m_kernels;
   const ValueTable& m_values;
   Program m_program;
+  ProgramSizes m_sizes;
 };
 
 }  // namespace
 
-Result<std::shared_ptr<const Program>> linkProgram(const LoweredGraph& graph, const CompiledKernels& kernels,
-                                                   std::shared_ptr<const GraphModule> module) {
+Result<LinkedProgram> linkProgram(const LoweredGraph& graph, const CompiledKernels& kernels,
+                                  std::shared_ptr<const GraphModule> module) {
   return Linker(graph, kernels, std::move(module)).run();
 }
 

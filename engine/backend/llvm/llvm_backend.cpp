@@ -2,6 +2,7 @@
 
 #include "engine/backend/llvm/kernel_info.h"
 #include "engine/backend/llvm/link_program.h"
+#include "engine/backend/llvm/symbolic_program.h"
 #include "engine/backend/stage_clock.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/runtime/program_runner.h"
@@ -17,27 +18,100 @@ std::vector<const LoopKernel*> generatedKernels(const LoweredGraph& graph) {
   return kernels;
 }
 
+/// The symbols of a graph that was compiled for one size of its inputs, and what they are there.
+struct FixedSymbols {
+  InputSymbols symbols;
+  SymbolBindings values;
+};
+
+/// For the sizes of the example.
 class LlvmExecutable : public Executable {
  public:
-  LlvmExecutable(std::shared_ptr<const Program> program, Artifacts artifacts)
-      : m_runner(std::move(program), referenceOps()), m_artifacts(std::move(artifacts)) {}
+  LlvmExecutable(std::shared_ptr<const Program> program, Artifacts artifacts, std::optional<FixedSymbols> fixed)
+      : m_runner(std::move(program), referenceOps()), m_artifacts(std::move(artifacts)), m_fixed(std::move(fixed)) {}
   Result<Value> run(const ValueList& inputs, std::stop_token stop) override {
     return m_runner.run(inputs, std::move(stop));
   }
   const Artifacts& artifacts() const override { return m_artifacts; }
+  std::optional<GuardViolation> violated(const ValueList& inputs) override {
+    if (!m_fixed) return {};
+    const auto values = m_fixed->symbols.bind(m_fixed->symbols.numbers(inputs));
+    if (!values) return {};
+    for (const auto& [name, value] : *values) {
+      const auto known = m_fixed->values.find(name);
+      if (known == m_fixed->values.end() || known->second == value) continue;
+      return GuardViolation{fmt::format("Eq({}, {})", name, known->second), {}, {}, m_artifacts.fixedSizesReason,
+                            *values};
+    }
+    return {};
+  }
 
  private:
   ProgramRunner m_runner;
   Artifacts m_artifacts;
+  std::optional<FixedSymbols> m_fixed;
 };
+
+/// For every size that the guards allow.
+class SymbolicExecutable : public Executable {
+ public:
+  SymbolicExecutable(SymbolicProgram program, Artifacts artifacts)
+      : m_program(std::move(program)), m_artifacts(std::move(artifacts)), m_runner(nullptr, referenceOps()) {}
+  Result<Value> run(const ValueList& inputs, std::stop_token stop) override {
+    KERF_TRY(auto program, m_program.bind(inputs));
+    if (m_runner.program() != program) m_runner.setProgram(std::move(program));
+    return m_runner.run(inputs, std::move(stop));
+  }
+  const Artifacts& artifacts() const override { return m_artifacts; }
+  std::optional<GuardViolation> violated(const ValueList& inputs) override {
+    const auto violation = m_program.violated(inputs);
+    return violation && *violation ? std::optional(**violation) : std::nullopt;
+  }
+
+ private:
+  SymbolicProgram m_program;
+  const Artifacts m_artifacts;
+  ProgramRunner m_runner;
+};
+
+/// Runs `body` in the scope of `env`, if there is one; what symbols cannot do becomes the Error.
+template <class Body>
+auto inScope(ShapeEnv* env, Body&& body) -> decltype(body()) {
+  if (env == nullptr) return body();
+  try {
+    const ShapeEnv::Scope scope(*env);
+    auto result = body();
+    env->setAsker({});
+    return result;
+  } catch (SymbolicFailure& failure) {
+    env->setAsker({});
+    return fail(std::move(failure.error.while_("lowering symbolic sizes")));
+  }
+}
 
 class LlvmModule : public LoweredModule {
  public:
-  LlvmModule(std::shared_ptr<const GraphModule> module, LoweredGraph graph, std::vector<StageTime> stages,
-             const BackendOptions& options)
-      : m_module(std::move(module)), m_graph(std::move(graph)), m_stages(std::move(stages)), m_options(options) {}
+  /// `env` holds the symbols of `graph`; null where there are none.
+  LlvmModule(std::shared_ptr<const GraphModule> module, std::shared_ptr<ShapeEnv> env, LoweredGraph graph,
+             std::vector<StageTime> stages, const BackendOptions& options)
+      : m_module(std::move(module)),
+        m_env(std::move(env)),
+        m_graph(std::move(graph)),
+        m_stages(std::move(stages)),
+        m_options(options) {}
+
+  /// Sizes that the code is for although they were symbols, and why.
+  void setFixedSizes(FixedSymbols fixed, std::string reason) {
+    m_fixed = std::move(fixed);
+    m_fixedSizesReason = std::move(reason);
+  }
 
   Result<std::unique_ptr<Executable>> compile(std::stop_token stop) override {
+    return inScope(m_env.get(), [&] { return compileInScope(std::move(stop)); });
+  }
+
+ private:
+  Result<std::unique_ptr<Executable>> compileInScope(std::stop_token stop) {
     StageClock clock(std::move(stop));
     clock.times() = std::move(m_stages);
     const CodegenOptions codegen{m_options.optimizationLevel, m_options.keepArtifacts};
@@ -45,19 +119,73 @@ class LlvmModule : public LoweredModule {
     KERF_CHECK(clock.finish("codegen", kernels.linkTime));
     Artifacts artifacts{.plannedBytes = m_graph.plannedBytes, .unplannedBytes = m_graph.unplannedBytes};
     artifacts.kernels = describeKernels(m_graph, kernels, m_options.keepArtifacts);
-    KERF_TRY(auto program, linkProgram(m_graph, kernels, m_module));
+    artifacts.fixedSizesReason = m_fixedSizesReason;
+    if (m_env) {
+      artifacts.plannedBytesText = m_graph.plannedText;
+      artifacts.unplannedBytesText = m_graph.unplannedText;
+      artifacts.guards = guardTexts(*m_env);
+    }
+    KERF_TRY(LinkedProgram linked, linkProgram(m_graph, kernels, m_module));
     KERF_CHECK(clock.finish("link"));
     clock.times().back().time += kernels.linkTime;
     artifacts.stages = std::move(clock.times());
-    return std::make_unique<LlvmExecutable>(std::move(program), std::move(artifacts));
+    return executable(std::move(linked), std::move(artifacts));
   }
 
- private:
+  std::unique_ptr<Executable> executable(LinkedProgram linked, Artifacts artifacts) const {
+    if (m_env)
+      return std::make_unique<SymbolicExecutable>(
+          SymbolicProgram(std::move(linked.layout), std::move(linked.sizes), m_env), std::move(artifacts));
+    auto program = std::make_shared<const Program>(std::move(linked.layout.program));
+    return std::make_unique<LlvmExecutable>(std::move(program), std::move(artifacts), m_fixed);
+  }
+
   std::shared_ptr<const GraphModule> m_module;
+  std::shared_ptr<ShapeEnv> m_env;
   LoweredGraph m_graph;
   std::vector<StageTime> m_stages;
   BackendOptions m_options;
+  std::optional<FixedSymbols> m_fixed;
+  std::string m_fixedSizesReason;
 };
+
+/// Lowering, in the scope of a ShapeEnv or outside of any.
+Result<std::unique_ptr<LlvmModule>> lowerModule(std::shared_ptr<const GraphModule> module,
+                                                std::shared_ptr<ShapeEnv> env, const BackendOptions& options,
+                                                StageClock clock) {
+  KERF_TRY(ValueTable table, classifyValues(*module));
+  auto values = std::make_shared<const ValueTable>(std::move(table));
+  KERF_CHECK(clock.finish("lower"));
+  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse));
+  KERF_CHECK(clock.finish("schedule"));
+  return std::make_unique<LlvmModule>(std::move(module), std::move(env), std::move(graph), std::move(clock.times()),
+                                      options);
+}
+
+/// Shapes are derived once more, so that every guard on which they rest is known.
+Result<std::unique_ptr<LlvmModule>> lowerSymbolic(const GraphModule& module, const BackendOptions& options,
+                                                  std::stop_token stop) {
+  StageClock clock(std::move(stop));
+  auto env = std::make_shared<ShapeEnv>();
+  auto copy = std::make_shared<GraphModule>(module);
+  KERF_CHECK(propagateShapes(*copy, *env));
+  return inScope(env.get(), [&] { return lowerModule(std::move(copy), env, options, std::move(clock)); });
+}
+
+/// For the example's sizes alone: each symbol has to be what it was there.
+Result<std::unique_ptr<LlvmModule>> lowerFixed(const GraphModule& module, const std::string& reason,
+                                               const BackendOptions& options, std::stop_token stop) {
+  StageClock clock(std::move(stop));
+  const InputSymbols symbols(module);
+  KERF_TRY(const SymbolBindings values, symbols.bind(symbols.example()));
+  KERF_TRY(GraphModule fixed, withExample(module, values));
+  KERF_TRY(fixed, withoutSymbols(fixed));
+  KERF_TRY(fixed, withNumbers(fixed, values));
+  KERF_TRY(auto lowered,
+           lowerModule(std::make_shared<const GraphModule>(std::move(fixed)), nullptr, options, std::move(clock)));
+  lowered->setFixedSizes({symbols, values}, reason);
+  return lowered;
+}
 
 class LlvmBackend : public Backend {
  public:
@@ -65,13 +193,15 @@ class LlvmBackend : public Backend {
   std::string_view description() const override { return "Compiles fused kernels with LLVM."; }
   Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module, const BackendOptions& options,
                                                std::stop_token stop) const override {
-    StageClock clock(std::move(stop));
-    KERF_TRY(ValueTable table, classifyValues(*module));
-    auto values = std::make_shared<const ValueTable>(std::move(table));
-    KERF_CHECK(clock.finish("lower"));
-    KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse));
-    KERF_CHECK(clock.finish("schedule"));
-    return std::make_unique<LlvmModule>(std::move(module), std::move(graph), std::move(clock.times()), options);
+    if (!InputSymbols(*module).any())
+      return lowerModule(std::move(module), nullptr, options, StageClock(std::move(stop)));
+    auto symbolic = lowerSymbolic(*module, options, stop);
+    if (symbolic || symbolic.error().code == ErrorCode::Cancelled) return symbolic;
+    const std::string reason = symbolic.error().text();
+    auto fixed = lowerFixed(*module, reason, options, std::move(stop));
+    if (!fixed) return fail(std::move(symbolic).error());
+    logAt(LogCategory::Compile, LogLevel::Warning, "compiled for the recorded sizes only: {}", reason);
+    return fixed;
   }
 };
 

@@ -15,6 +15,10 @@
 #include "engine/ir/graph_module.h"
 #include "engine/tensor/value.h"
 
+namespace kerf::inline symbolic {
+class ShapeEnv;
+}
+
 namespace kerf::inline capture {
 
 /// One argument of the graph, in placeholder order: the lines of `load_args` (formats A.1).
@@ -38,6 +42,7 @@ struct GraphInput {
   std::vector<std::pair<std::string, std::string>> extra;  ///< other keyword=value metadata (conj=True, …), verbatim
   // SymInt
   SymExpr sym;
+  bool hasExprKeyword = false;  ///< the line gave the expression as expr=, which only newer versions of torch read
   // Const / Unsupported / Opaque / Generator: text inside the parentheses and the trailing comment, verbatim
   std::string text;
   std::string comment;
@@ -124,9 +129,18 @@ struct CapturedGraph {
   std::vector<SymExpr> symbols() const;
   /// Sets placeholder metas from `inputs` and propagates shapes over the graph (unknown ops keep none).
   Result<void> annotateShapes();
+  /// The same in `env`, which then holds the graph's symbols and the guards under which the shapes hold.
+  Result<void> annotateShapes(ShapeEnv& env);
+  /// The first half of it: placeholder metas from `inputs`, which stay as they are where there are none.
+  Result<void> annotateInputs();
   /// Hash over graph, inputs (specs) and storages' names and sizes.
   Hash128 contentHash() const;
 };
+
+/// The graph at other sizes: its symbols take `values`, the others keep theirs. Storages whose size changes lose their
+/// bytes. Errors as those of loadInputs().
+Result<CapturedGraph> withSymbolValues(const CapturedGraph& graph,
+                                       const std::map<std::string, std::int64_t, std::less<>>& values);
 
 struct Capture {
   std::string kind;  ///< "repro", "text", "pt2", "torch_trace", "debug_dir", "graph_transforms"

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,25 @@ struct CaptureRecord {
   Result<std::string> text(std::int64_t limit = 64LL << 20) const;
 };
 
+/// A symbol as PyTorch made it while it traced (create_symbol, create_unbacked_symbol).
+struct TracedSymbol {
+  std::string name;
+  std::optional<std::int64_t> value;         ///< at which it was traced; none of an unbacked one
+  std::optional<std::int64_t> lower, upper;  ///< of its first range; none: no bound
+  std::string source;                        ///< "L['x'].size()[0]"
+  std::string where;                         ///< user frame, "file.py:12 in forward"
+};
+
+/// A condition on symbols that PyTorch recorded. The texts of compiled guards name sources, and are kept with the
+/// symbols that stand for them.
+struct TracedGuard {
+  std::string expression;  ///< "Eq(s50, 16)"
+  std::string kind;        ///< of the record: "guard_added_fast", "symbolic_shape_specialization", "dynamo_guards", …
+  std::string reason;      ///< of a specialisation: "range_refined_to_singleton"
+  std::string where;       ///< user frame; empty where it was the compiler that asked
+  int line = 0;            ///< of the record, in its log
+};
+
 /// One compile id: everything that PyTorch logged while it compiled one frame once.
 struct CompileEntry {
   /// Restarted: Dynamo gave this attempt up and began the next ("[0/0]" before "[0/0_1]"). Incomplete: no metrics.
@@ -46,6 +66,8 @@ struct CompileEntry {
   std::vector<std::pair<std::string, double>> metrics;
   std::vector<std::string> restartReasons;                    ///< of its compilation_metrics
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< create_symbol: symbol and the value it was traced at
+  std::vector<TracedSymbol> tracedSymbols;
+  std::vector<TracedGuard> guards;  ///< in the order of the log, each expression of a kind once
 };
 
 /// "ok", "failed", "empty", "cache hit", "incomplete", "restarted".

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/ir/graph_module.h"
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 #include "engine/tensor/value.h"
 
 namespace kerf::inline capture {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/capture/common/capture.h"
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline capture {
 

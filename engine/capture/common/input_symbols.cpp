@@ -1,6 +1,7 @@
 // Symbols of captured inputs: their names, their recorded values, and the inputs for other values.
 #include <algorithm>
 
+#include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/common/input_loader.h"
 
 namespace kerf::inline capture {
@@ -162,6 +163,27 @@ Result<EvaluatedInputs> evaluateInputs(const CapturedGraph& graph, const SymbolB
   }
   KERF_TRY(result.storageBytes, storageSizes(graph, result.inputs, bindings));
   return result;
+}
+
+Result<CapturedGraph> withSymbolValues(const CapturedGraph& graph, const SymbolBindings& values) {
+  CapturedGraph sized = graph;
+  SymbolBindings all = values;
+  for (const SymExpr& symbol : graph.symbols())
+    if (symbol.hint) all.emplace(symbol.text, *symbol.hint);
+  bindAnnotations(sized.module, all);
+  if (graph.inputs.empty() || values.empty()) return sized;
+  KERF_TRY(EvaluatedInputs evaluated, evaluateInputs(graph, values));
+  sized.inputs = std::move(evaluated.inputs);
+  for (std::size_t i = 0; i < sized.storages.size(); ++i) {
+    StorageRef& storage = sized.storages[i];
+    if (storage.bytes == evaluated.storageBytes[i]) continue;
+    storage.bytes = evaluated.storageBytes[i];
+    storage.hash.clear();
+    storage.data.reset();
+    storage.file.reset();
+    storage.crc32.reset();
+  }
+  return sized;
 }
 
 }  // namespace kerf::inline capture

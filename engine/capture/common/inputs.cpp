@@ -6,6 +6,7 @@
 #include "engine/capture/text/capture.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/support/hash.h"
+#include "engine/symbolic/shape_env.h"
 #include "engine/tensor/mapped_file.h"
 
 namespace kerf::inline capture {
@@ -63,7 +64,9 @@ void describe(std::string& text, const StorageRef& storage) {
                       storage.device.text(), hint);
 }
 
+/// Ranges go too: a repro has no place for them, and is the same graph.
 GraphModule withoutValueMetas(GraphModule module) {
+  module.symbolRanges.clear();
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
   for (const NodeId id : order)
     if (module.graph.node(id).meta().value.known()) module.graph.setValueMeta(id, {});
@@ -74,9 +77,9 @@ GraphModule withoutValueMetas(GraphModule module) {
 
 }  // namespace
 
-Result<void> CapturedGraph::annotateShapes() {
+Result<void> CapturedGraph::annotateInputs() {
   const std::vector<NodeId> placeholders = module.graph.placeholders();
-  if (inputs.empty()) return propagateShapes(module);  // from text: the placeholders' annotations say it all
+  if (inputs.empty()) return {};  // from text: the placeholders' annotations say it all
   if (placeholders.size() != inputs.size())
     return fail(ErrorCode::BadInput, "the graph takes {} inputs, the capture has {}", placeholders.size(),
                 inputs.size());
@@ -90,7 +93,17 @@ Result<void> CapturedGraph::annotateShapes() {
     }
     module.graph.setValueMeta(placeholders[i], std::move(meta));
   }
-  return propagateShapes(module);
+  return {};
+}
+
+Result<void> CapturedGraph::annotateShapes() {
+  ShapeEnv env;
+  return annotateShapes(env);
+}
+
+Result<void> CapturedGraph::annotateShapes(ShapeEnv& env) {
+  KERF_CHECK(annotateInputs());
+  return propagateShapes(module, env);
 }
 
 Hash128 CapturedGraph::contentHash() const {

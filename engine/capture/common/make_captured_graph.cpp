@@ -13,15 +13,16 @@ class GraphMaker {
     for (const GraphInput& input : like->inputs) m_known.emplace(input.name, &input);
   }
 
-  Result<void> add(const std::string& name, const Value& value) {
+  /// `meta` is the placeholder's: where it says what the value is, its symbols are the input's.
+  Result<void> add(const std::string& name, const Value& value, const ValueMeta& meta) {
     const auto found = m_known.find(name);
     const GraphInput* before = found == m_known.end() ? nullptr : found->second;
     GraphInput input;
     input.name = name;
     if (value.isTensor())
-      addTensor(value.tensor(), before, input);
+      addTensor(value.tensor(), before, meta.tensor(), input);
     else if (const auto* number = value.as<std::int64_t>())
-      addSymInt(*number, before, input);
+      addSymInt(*number, before, meta.sym(), input);
     else if (value.isNone())
       addNone(before, input);
     else
@@ -47,7 +48,22 @@ class GraphMaker {
     return slot->second;
   }
 
-  void addTensor(const Tensor& tensor, const GraphInput* before, GraphInput& input) {
+  /// Texts of the numbers where they are what the annotation says and some are symbolic.
+  static std::vector<std::string> textsOf(const std::vector<Dim>& dims, const Sizes& values) {
+    std::vector<std::string> texts;
+    bool symbolic = false;
+    if (dims.size() != values.size()) return texts;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (dims[i].hint != values[i]) return {};
+      const bool isNumber = dims[i].text.find_first_not_of("-0123456789") == std::string::npos;
+      symbolic = symbolic || !isNumber;
+      texts.push_back(isNumber ? std::to_string(values[i]) : dims[i].text);
+    }
+    if (!symbolic) texts.clear();
+    return texts;
+  }
+
+  void addTensor(const Tensor& tensor, const GraphInput* before, const TensorMeta* meta, GraphInput& input) {
     input.kind = GraphInput::Kind::Tensor;
     input.storageIndex = storageOf(tensor);
     input.dtype = tensor.dtype();
@@ -57,18 +73,25 @@ class GraphMaker {
     input.device = tensor.device();
     input.requiresGrad = tensor.requiresGrad;
     input.isLeaf = tensor.isLeaf || !tensor.requiresGrad;  // torch: what needs no gradient is a leaf, and it checks
+    if (meta != nullptr) {
+      input.sizeTexts = textsOf(meta->sizes, input.sizes);
+      if (!input.sizeTexts.empty()) input.strideTexts = textsOf(meta->strides, input.strides);
+    }
     if (before == nullptr || before->kind != GraphInput::Kind::Tensor) return;
     input.extra = before->extra;
     input.comment = before->comment;
-    if (before->sizes == input.sizes) input.sizeTexts = before->sizeTexts;
-    if (before->strides == input.strides) input.strideTexts = before->strideTexts;
+    if (meta == nullptr && before->sizes == input.sizes) input.sizeTexts = before->sizeTexts;
+    if (meta == nullptr && before->strides == input.strides) input.strideTexts = before->strideTexts;
     if (before->storageOffset == input.storageOffset) input.offsetText = before->offsetText;
   }
 
-  static void addSymInt(std::int64_t number, const GraphInput* before, GraphInput& input) {
+  static void addSymInt(std::int64_t number, const GraphInput* before, const SymMeta* meta, GraphInput& input) {
     input.kind = GraphInput::Kind::SymInt;
     if (before != nullptr && before->kind == GraphInput::Kind::SymInt && before->sym.hint == number) input = *before;
     input.sym.hint = number;
+    if (meta == nullptr || input.hasExprKeyword) return;
+    const bool isNumber = meta->expr.text.find_first_not_of("-0123456789") == std::string::npos;
+    input.sym.text = meta->expr.hint == number && !isNumber ? meta->expr.text : std::string();
   }
 
   static void addNone(const GraphInput* before, GraphInput& input) {
@@ -92,7 +115,8 @@ Result<CapturedGraph> makeCapturedGraph(const GraphModule& module, const ValueLi
     return fail(ErrorCode::BadInput, "the graph takes {} inputs, {} were given", placeholders.size(), inputs.size());
   GraphMaker maker(like);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    KERF_CHECK(maker.add(module.graph.node(placeholders[i]).target(), inputs[i]));
+    KERF_CHECK(maker.add(module.graph.node(placeholders[i]).target(), inputs[i],
+                         module.graph.node(placeholders[i]).meta().value));
   CapturedGraph graph = maker.take();
   graph.module = module;
   if (like != nullptr) {

@@ -118,6 +118,9 @@ class ProgramReader {
     m_json.seek(*m_graph);
     GraphReading reading{m_limits, m_progress, m_textBytes, m_out.program};
     KERF_TRY(m_out.module, readPt2Graph(m_json, reading, m_constantNames));
+    if (const auto ranges = m_out.program.programFields.find("range_constraints");
+        ranges != m_out.program.programFields.end())
+      m_out.module.symbolRanges = readRangeConstraints(ranges->second, m_limits.nesting);
     return std::move(m_out);
   }
 
@@ -214,6 +217,30 @@ class ProgramReader {
 };
 
 }  // namespace
+
+std::vector<SymbolRange> readRangeConstraints(std::string_view json, int nesting) {
+  std::vector<SymbolRange> ranges;
+  JsonCursor cursor(json, "range_constraints", nesting);
+  if (cursor.peek() != '{') return ranges;
+  const auto end = [&](std::optional<std::int64_t>& value) -> Result<void> {
+    if (cursor.null()) return {};
+    KERF_TRY(value, cursor.integer());
+    if (*value >= INT64_MAX - 1 || *value <= -INT64_MAX) value.reset();  // sys.maxsize - 1: no bound, in older torch
+    return {};
+  };
+  (void)cursor.forEachMember([&](std::string symbol) -> Result<void> {
+    SymbolRange range{.name = std::move(symbol)};
+    KERF_CHECK(cursor.forEachMember([&](const std::string& key) -> Result<void> {
+      if (key == "min_val") return end(range.lower);
+      if (key == "max_val") return end(range.upper);
+      KERF_CHECK(cursor.skip());
+      return {};
+    }));
+    ranges.push_back(std::move(range));
+    return {};
+  });
+  return ranges;
+}
 
 Result<ReadProgram> readPt2Program(std::string_view text, std::string_view name, const ImportLimits& limits,
                                    const ImportProgress& progress) {

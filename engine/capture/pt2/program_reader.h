@@ -14,6 +14,9 @@ struct ReadProgram {
   std::string torchVersion;
 };
 
+/// Ranges of symbols from the program's range_constraints; what is no range there is passed over.
+std::vector<SymbolRange> readRangeConstraints(std::string_view json, int nesting);
+
 /// `name` is the member, for messages. BadInput for schema versions other than 8, with both versions in the message.
 Result<ReadProgram> readPt2Program(std::string_view text, std::string_view name, const ImportLimits& limits,
                                    const ImportProgress& progress);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
 
 #include "engine/capture/common/json.h"
 #include "engine/capture/pt2/argument_writer.h"
+#include "engine/ops/core/op_registry.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline capture::pt2 {
 namespace {
@@ -112,21 +114,20 @@ std::string moduleCallGraphJson(const std::vector<std::string>& names, std::size
       quotedJson(in), quotedJson(out), joined(quoted));
 }
 
-std::string rangeConstraintsJson(const Graph& graph) {
-  std::set<std::string> symbols;
-  const auto note = [&](const SymExpr& symbol) {
-    if (isPythonIdentifier(symbol.text)) symbols.insert(symbol.text);
-  };
-  for (const NodeId id : graph.placeholders()) {
-    const ValueMeta& value = graph.node(id).meta().value;
-    if (value.sym() != nullptr) note(value.sym()->expr);
-    if (const TensorMeta* meta = value.tensor())
-      for (const Dim& dim : meta->sizes) note(dim);
-  }
-  std::vector<std::string> entries;
-  for (const std::string& symbol : symbols)
-    entries.push_back(fmt::format("{}: {{\"min_val\": 2, \"max_val\": null}}", quotedJson(symbol)));
-  return "{" + joined(entries) + "}";
+std::string rangeConstraintsJson(const GraphModule& module) {
+  ShapeEnv env;
+  GraphModule shaped = module;
+  (void)propagateShapes(shaped, env);  // as far as it comes: ranges that were recorded are known from the start
+  const auto end = [](bool known, std::int64_t value) { return known ? std::to_string(value) : std::string("null"); };
+  std::map<std::string, std::string> entries;
+  for (const ShapeSymbol& symbol : env.symbols())
+    if (isPythonIdentifier(symbol.name))
+      entries[symbol.name] = fmt::format("{}: {{\"min_val\": {}, \"max_val\": {}}}", quotedJson(symbol.name),
+                                         end(symbol.range.hasLower(), symbol.range.lower),
+                                         end(symbol.range.hasUpper(), symbol.range.upper));
+  std::vector<std::string> texts;
+  for (auto& [name, text] : entries) texts.push_back(std::move(text));
+  return "{" + joined(texts) + "}";
 }
 
 }  // namespace kerf::inline capture::pt2

@@ -14,8 +14,9 @@ Result<std::string> signatureJson(const CapturedGraph& graph, const WrittenGraph
 /// module_call_graph of a program that takes `names` one by one and returns `outputs` values as a tuple.
 std::string moduleCallGraphJson(const std::vector<std::string>& names, std::size_t outputs);
 
-/// range_constraints: every symbol that the graph's inputs mention is at least 2, as PyTorch assumes of dynamic sizes.
-std::string rangeConstraintsJson(const Graph& graph);
+/// range_constraints: every symbol of the graph with its range, narrowed by the guards of the graph's shapes; a symbol
+/// that nothing tells more of is at least 2, as PyTorch assumes of dynamic sizes.
+std::string rangeConstraintsJson(const GraphModule& module);
 
 /// Whether a graph's signature and archive still describe it: as many inputs and outputs as it has, by name.
 bool keepsProgram(const CapturedGraph& graph);

@@ -118,7 +118,7 @@ class ProgramWriter {
     std::map<std::string, std::string> outer =
         program != nullptr ? program->programFields : std::map<std::string, std::string>();
     for (const auto& [key, value] : defaultFields()) outer.try_emplace(key, value);
-    outer.try_emplace("range_constraints", rangeConstraintsJson(m_graph.module.graph));
+    outer.try_emplace("range_constraints", rangeConstraintsJson(m_graph.module));
     outer.try_emplace("torch_version", quotedJson(writtenTorchVersion));
     text += "}";
     for (const auto& [key, value] : outer) text += fmt::format(", {}: {}", quotedJson(key), value);

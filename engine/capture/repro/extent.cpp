@@ -135,7 +135,7 @@ class Extent {
       for (const auto* texts : {&input.sizeTexts, &input.strideTexts})
         for (const std::string& text : *texts) statement.raw(text, aroundCall);
       for (const auto& [key, value] : input.extra) statement.raw(value, aroundCall);
-      for (const std::string& text : {input.offsetText, input.text}) statement.raw(text, 1);
+      for (const std::string& text : {input.offsetText, input.text, input.sym.text}) statement.raw(text, 1);
       for (const std::string& text : {input.name, input.comment.empty() ? input.name : input.comment, input.sym.text})
         statement.add(text);
       KERF_CHECK(check(statement, input.name, input.line));

@@ -29,10 +29,19 @@ std::string tensorArguments(const GraphInput& input) {
   return text;
 }
 
+/// Whether Python evaluates the text with nothing but its symbols defined: sympy's functions are not.
+bool isPythonArithmetic(std::string_view text) {
+  for (std::size_t i = 1; i < text.size(); ++i)
+    if (text[i] == '(' && (std::isalnum(static_cast<unsigned char>(text[i - 1])) != 0 || text[i - 1] == '_'))
+      return false;
+  return !text.empty() && parsePythonExpression(text).has_value();
+}
+
+/// The expression itself, which every version of torch reads, where it may stand there.
 std::string symintArguments(const GraphInput& input) {
-  const std::string value = !input.text.empty() ? input.text : std::to_string(input.sym.hint.value_or(0));
-  if (input.sym.text.empty()) return value;
-  return fmt::format("{}, expr={}", value, pythonString(input.sym.text));
+  const std::string value = std::to_string(input.sym.hint.value_or(0));
+  if (input.hasExprKeyword) return fmt::format("{}, expr={}", value, pythonString(input.sym.text));
+  return isPythonArithmetic(input.sym.text) ? input.sym.text : value;
 }
 
 /// Method of the reader and the text between its parentheses.

@@ -169,9 +169,10 @@ class LoaderParser {
     const CallArgument* value = call.find(0, "val");
     if (value == nullptr) return failAtLine(call.line, "reader.symint has no value");
     KERF_TRY(input.sym.hint, evaluateInteger(value->value, m_symbols));
-    if (isSymbolic(value->value)) input.text = plainText(value->text);
+    if (isSymbolic(value->value)) input.sym.text = plainText(value->text);
     if (const CallArgument* text = call.find(1, "expr"); text != nullptr && !text->value.isNone()) {
       KERF_TRY(input.sym.text, stringOf(text->value));
+      input.hasExprKeyword = true;
     }
     return {};
   }

@@ -12,7 +12,7 @@
 #include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/python_expression.h"
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -137,21 +137,43 @@ void appendNestedClasses(std::string& text, const GraphModule& module, NestedCla
   }
 }
 
-/// `s0 = 8` for every symbol that load_args mentions; a size tells the value of the symbol that it is.
-std::string symbolLines(const CapturedGraph& graph) {
+/// The symbols that load_args mentions, with their values; a size tells the value of the symbol that it is.
+std::vector<SymExpr> usedSymbols(const CapturedGraph& graph) {
   std::set<std::string> names;
   for (const GraphInput& input : graph.inputs) {
     for (const auto* texts : {&input.sizeTexts, &input.strideTexts})
       for (const std::string& text : *texts) collectSymbols(text, names);
     collectSymbols(input.offsetText, names);
-    if (input.kind == GraphInput::Kind::SymInt) collectSymbols(input.text, names);
+    if (input.kind == GraphInput::Kind::SymInt && !input.hasExprKeyword) collectSymbols(input.sym.text, names);
   }
   for (const StorageRef& storage : graph.storages) collectSymbols(storage.bytesText, names);
-  std::string lines;
-  if (names.empty()) return lines;
+  std::vector<SymExpr> used;
+  if (names.empty()) return used;
   for (const SymExpr& symbol : graph.symbols())
-    if (names.contains(symbol.text)) lines += fmt::format("{} = {}\n", symbol.text, symbol.hint.value_or(8));
-  return lines;
+    if (names.contains(symbol.text)) used.push_back(symbol);
+  return used;
+}
+
+std::string symbolLine(const SymExpr& symbol) { return fmt::format("{} = {}", symbol.text, symbol.hint.value_or(8)); }
+
+/// The header as it was read, with `s0 = 8` for every symbol that load_args mentions: lines that say another value are
+/// changed, missing ones come first.
+std::string headerText(const CapturedGraph& graph, const ReproEnvelope& envelope) {
+  std::vector<std::string> lines = envelope.headerLines;
+  std::string missing;
+  for (const SymExpr& symbol : usedSymbols(graph)) {
+    const auto known = std::ranges::find(envelope.symbols, symbol.text, &std::pair<std::string, std::int64_t>::first);
+    if (known == envelope.symbols.end()) {
+      missing += symbolLine(symbol) + "\n";
+      continue;
+    }
+    if (symbol.hint && known->second != *symbol.hint)
+      std::ranges::replace_if(
+          lines, [&](const std::string& line) { return line.starts_with(symbol.text + " = "); }, symbolLine(symbol));
+  }
+  if (lines.empty()) return missing + std::string(defaultHeader);
+  appendLines(missing, lines);
+  return missing;
 }
 
 bool hasData(const CapturedGraph& graph) {
@@ -183,11 +205,7 @@ std::string reproText(const Capture& capture, std::size_t index, const ExportOpt
   CapturedGraph graph = withInputs(capture.graphs[index]);
   if (!isPythonIdentifier(graph.module.className)) graph.module.className = "Repro";  // "<lambda>" of a log
   const ReproEnvelope& envelope = graph.envelope ? *graph.envelope : capture.envelope;
-  std::string text;
-  if (envelope.headerLines.empty())
-    text = symbolLines(graph) + std::string(defaultHeader);
-  else
-    appendLines(text, envelope.headerLines);
+  std::string text = headerText(graph, envelope);
   NestedClasses classes(envelope.headerLines, graph.module.className);
   appendNestedClasses(text, graph.module, classes);
   text += classText(graph.module, graph.module.className, classes);

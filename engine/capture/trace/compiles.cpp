@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/capture/common/json.h"
+#include "engine/capture/trace/symbol_records.h"
 #include "engine/support/utf8.h"
 
 namespace kerf::inline capture::trace {
@@ -78,15 +79,6 @@ struct MetricsText {
   }
 };
 
-void takeSymbol(std::string_view value, CompileEntry& entry, SymbolHints& symbols) {
-  const auto name = jsonString(jsonMember(value, "symbol"));
-  const auto text = jsonString(jsonMember(value, "val"));
-  const auto number = text ? jsonInteger(*text) : jsonInteger(jsonMember(value, "val"));
-  if (!name || !number) return;
-  const std::lock_guard lock(symbols.mutex);
-  if (symbols.values.insert_or_assign(*name, *number).second) entry.symbols.emplace_back(*name, *number);
-}
-
 }  // namespace
 
 std::string frameText(std::string_view frame, const std::map<std::int64_t, std::string>& files) {
@@ -148,13 +140,19 @@ void CompileTable::take(std::size_t index, const TraceHeader& header, const Capt
   if (record.graph >= 0) state.wroteGraph = true;
   if (isMetrics(header.kind)) return takeMetrics(state, entry, header);
   if (header.kind == "dynamo_start") entry.frame = innermostFrame(jsonMember(header.value, "stack"), files);
-  if (header.kind == "create_symbol") takeSymbol(header.value, entry, *state.symbols);
+  takeSymbolRecord({header, files, record.origin.line}, entry, *state.symbols);
   if (header.kind != "artifact") return;
   if (record.name.ends_with("cache_hit")) state.cacheHit = true;
   if (record.name == "dynamo_error") {
     state.failed = true;
     if (entry.failure.empty()) entry.failure = "dynamo_error";
   }
+}
+
+void CompileTable::takeGuardText(std::size_t index, const TraceHeader& header, std::string_view rawPayload, int line,
+                                 CaptureDetails& details) const {
+  if (header.kind == "dynamo_guards") takeGuardList(rawPayload, line, details.compiles[index]);
+  if (header.kind == "dynamo_cpp_guards_str") takeGuardTree(rawPayload, line, details.compiles[index]);
 }
 
 /// Metrics may be written under another attempt than the one that succeeded: `attempts` are those of one frame.

@@ -19,6 +19,9 @@ class CompileTable {
   /// Takes what a record says about its compilation (dynamo_start, metrics, artifacts' names, symbols).
   void take(std::size_t entry, const TraceHeader& header, const CaptureRecord& record,
             const std::map<std::int64_t, std::string>& files, CaptureDetails& details);
+  /// Takes the guards on symbols from the text of a compiled frame's guards: dynamo_guards and dynamo_cpp_guards_str.
+  void takeGuardText(std::size_t entry, const TraceHeader& header, std::string_view rawPayload, int line,
+                     CaptureDetails& details) const;
   /// Sets the status of every entry from what is known now; may be called again later.
   void setStatus(CaptureDetails& details) const;
   std::shared_ptr<SymbolHints> symbolsOf(std::size_t entry) const { return m_states[entry].symbols; }

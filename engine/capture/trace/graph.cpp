@@ -98,6 +98,17 @@ Result<CapturedGraph> reproGraph(const std::string& text, const GraphPlace& plac
   return graph;
 }
 
+/// Of the symbols that the graph takes, and of unbacked ones, which it may make.
+std::vector<SymbolRange> rangesOf(const CapturedGraph& graph,
+                                  const std::map<std::string, SymbolRange, std::less<>>& known) {
+  std::vector<SymbolRange> ranges;
+  const std::vector<SymExpr> symbols = graph.symbols();
+  for (const auto& [name, range] : known)
+    if (name.starts_with('u') || std::ranges::find(symbols, name, &SymExpr::text) != symbols.end())
+      ranges.push_back(range);
+  return ranges;
+}
+
 Result<CapturedGraph> parseForm(std::string_view rawPayload, const GraphPlace& place) {
   std::string text = withoutTabs(rawPayload);
   if (place.form == GraphForm::Repro) return reproGraph(text, place);
@@ -134,6 +145,7 @@ Result<CapturedGraph> parseTraceGraph(std::string_view rawPayload, const GraphPl
   if (place.symbols) {
     const std::lock_guard lock(place.symbols->mutex);
     if (!place.symbols->values.empty()) bindAnnotations(graph.module, place.symbols->values);
+    if (!place.symbols->ranges.empty()) graph.module.symbolRanges = rangesOf(graph, place.symbols->ranges);
   }
   return graph;
 }

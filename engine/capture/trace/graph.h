@@ -18,10 +18,11 @@ enum class GraphForm {
 /// Decides by the payload, tabs included. Output code is never a graph, whatever it quotes.
 GraphForm graphFormOf(std::string_view kind, std::string_view rawPayload);
 
-/// Values at which symbols were traced; shared by the graphs of one compile id, filled while the log is read.
+/// Values at which symbols were traced, and their ranges; shared by the graphs of one compile id, filled while the log is read.
 struct SymbolHints {
   std::mutex mutex;
   std::map<std::string, std::int64_t, std::less<>> values;
+  std::map<std::string, SymbolRange, std::less<>> ranges;
 };
 
 struct LogSource {

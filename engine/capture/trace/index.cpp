@@ -114,6 +114,7 @@ void TraceIndex::addRecord(std::size_t logIndex, PreparedRecord& prepared, const
   readPayload(log, prepared.payload, header, record);
   if (compile != CompileTable::none) {
     m_compiles.take(compile, header, record, log.files, *m_details);
+    m_compiles.takeGuardText(compile, header, prepared.payload, record.origin.line, *m_details);
     CompileEntry& entry = m_details->compiles[compile];
     entry.records.push_back(m_details->records.size());
     if (record.graph >= 0) entry.graphs.push_back(std::size_t(record.graph));

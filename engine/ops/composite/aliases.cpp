@@ -1,6 +1,7 @@
 // Ops that are another op under a second name or with a Python number for an operand.
 #include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -8,8 +9,8 @@ namespace {
 /// Writes the base's result into self.
 Result<Value> inplaceAliasProgram(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Value out, callBase(args, run));
-  if (out.tensor().sizes() != args.tensor(0).sizes())
-    return mismatch(args, "the result's shape [{}] does not fit self", fmt::join(out.tensor().sizes(), ", "));
+  if (!sizesFit(out.tensor().symSizes(), args.tensor(0).symSizes()))
+    return mismatch(args, "the result's shape [{}] does not fit self", fmt::join(out.tensor().symSizes(), ", "));
   return run.value("aten.copy_.default"_op, {args.values[0], out}, {});
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -121,7 +122,8 @@ class Contraction {
       for (std::size_t j = i + 1; j < operand.labels.size(); ++j) {
         if (operand.labels[i] != operand.labels[j]) continue;
         const auto a = std::int64_t(i), b = std::int64_t(j);
-        if (operand.tensor.size(a) != operand.tensor.size(b)) return mismatch(m_args, "a repeated label has two sizes");
+        if (guardOrFalse(operand.tensor.symSize(a) != operand.tensor.symSize(b)))
+          return mismatch(m_args, "a repeated label has two sizes");
         KERF_TRY(operand.tensor, tensorBy("aten.diagonal.default", {operand.tensor, std::int64_t{0}, a, b}));
         const int label = operand.labels[i];
         operand.labels.erase(operand.labels.begin() + b);
@@ -136,10 +138,11 @@ class Contraction {
   Result<void> measure(const std::vector<Operand>& operands) {
     for (const Operand& operand : operands)
       for (std::size_t d = 0; d < operand.labels.size(); ++d) {
-        const std::int64_t size = operand.tensor.size(std::int64_t(d));
-        std::int64_t& known = m_sizes.try_emplace(operand.labels[d], size).first->second;
-        if (known == 1) known = size;
-        if (size != known && size != 1) return mismatch(m_args, "a label has the sizes {} and {}", known, size);
+        const SymInt size = operand.tensor.symSize(std::int64_t(d));
+        SymInt& known = m_sizes.try_emplace(operand.labels[d], size).first->second;
+        if (guardOrFalse(known == 1)) known = size;
+        if (guardOrFalse(size != known) && guardOrFalse(size != 1))
+          return mismatch(m_args, "a label has the sizes {} and {}", known, size);
       }
     return {};
   }
@@ -167,8 +170,8 @@ class Contraction {
       const auto found = std::ranges::find(operand.labels, label);
       const bool has = found != operand.labels.end();
       if (has) dims.push_back(found - operand.labels.begin());
-      shape.push_back(has ? operand.tensor.size(dims.back()) : 1);
-      full.push_back(m_sizes.contains(label) ? m_sizes[label] : 1);
+      shape.push_back(has ? operand.tensor.symSize(dims.back()) : SymInt(1));
+      full.push_back(m_sizes.contains(label) ? m_sizes[label] : SymInt(1));
     }
     KERF_TRY(Tensor turned, tensorBy("aten.permute.default", {operand.tensor, intList(dims)}));
     if (dims.size() != shape.size()) {
@@ -179,10 +182,10 @@ class Contraction {
     return {};
   }
 
-  Result<std::int64_t> product(const Labels& labels) {
-    Sizes sizes;
+  Result<SymInt> product(const Labels& labels) {
+    SymSizes sizes;
     for (const int label : labels) sizes.push_back(m_sizes[label]);
-    return checkedNumel(sizes);
+    return checkedCount(sizes);
   }
 
   /// Arranged as [batch, rows, columns] of the given groups of labels.
@@ -191,9 +194,9 @@ class Contraction {
     order.insert(order.end(), rows.begin(), rows.end());
     order.insert(order.end(), columns.begin(), columns.end());
     KERF_CHECK(arrange(operand, order));
-    KERF_TRY(const std::int64_t b, product(batch));
-    KERF_TRY(const std::int64_t m, product(rows));
-    KERF_TRY(const std::int64_t n, product(columns));
+    KERF_TRY(const SymInt b, product(batch));
+    KERF_TRY(const SymInt m, product(rows));
+    KERF_TRY(const SymInt n, product(columns));
     return tensorBy("aten.reshape.default", {operand.tensor, intList({b, m, n})});
   }
 
@@ -214,7 +217,7 @@ class Contraction {
     Operand result{{}, batch};
     result.labels.insert(result.labels.end(), onlyA.begin(), onlyA.end());
     result.labels.insert(result.labels.end(), onlyB.begin(), onlyB.end());
-    Sizes sizes;
+    SymSizes sizes;
     for (const int label : result.labels) sizes.push_back(m_sizes[label]);
     KERF_TRY(result.tensor, tensorBy("aten.reshape.default", {out, intList(sizes)}));
     return result;
@@ -222,7 +225,7 @@ class Contraction {
 
   const BoundArguments& m_args;
   const OpRunner& m_run;
-  std::map<int, std::int64_t> m_sizes;
+  std::map<int, SymInt> m_sizes;
 };
 
 /// einsum(equation, tensors, *, path).

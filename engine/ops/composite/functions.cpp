@@ -3,6 +3,7 @@
 #include <array>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -12,26 +13,26 @@ constexpr std::int64_t noReduction = 0, meanReduction = 1;
 // Padding
 
 Result<Value> circularPad(const BoundArguments& args, const OpRunner& run) {
-  const Sizes pad = args.sizes(1);
+  const SymSizes pad = args.symSizes(1);
   Value value = args.values[0];
   const std::int64_t rank = value.tensor().dim();
   if (pad.size() % 2 != 0 || std::int64_t(pad.size()) > 2 * rank)
     return mismatch(args, "pad has {} numbers for {} dimensions", pad.size(), rank);
   for (std::size_t i = 0; i < pad.size(); i += 2) {
-    const std::int64_t dim = rank - 1 - std::int64_t(i / 2), size = value.tensor().size(dim);
-    if (pad[i] > size || pad[i + 1] > size || pad[i] < -size || pad[i + 1] < -size)
-      return mismatch(args, "circular padding by {} of a dimension of {}", std::max(pad[i], pad[i + 1]), size);
+    const std::int64_t dim = rank - 1 - std::int64_t(i / 2);
+    const SymInt size = value.tensor().symSize(dim);
+    if (guardOrFalse(pad[i] > size) || guardOrFalse(pad[i + 1] > size) || guardOrFalse(pad[i] < -size) ||
+        guardOrFalse(pad[i + 1] < -size))
+      return mismatch(args, "circular padding by {} of a dimension of {}", symMax(pad[i], pad[i + 1]), size);
     ValueList parts;
-    if (pad[i] > 0) {
+    if (guardOrTrue(pad[i] > 0)) {
       KERF_TRY(Value before, run.value("aten.slice.Tensor"_op, {value, dim, size - pad[i], size}, {}));
       parts.push_back(std::move(before));
     }
-    KERF_TRY(
-        Value middle,
-        run.value("aten.slice.Tensor"_op,
-                  {value, dim, std::max<std::int64_t>(-pad[i], 0), size + std::min<std::int64_t>(pad[i + 1], 0)}, {}));
+    KERF_TRY(Value middle,
+             run.value("aten.slice.Tensor"_op, {value, dim, symMax(-pad[i], 0), size + symMin(pad[i + 1], 0)}, {}));
     parts.push_back(std::move(middle));
-    if (pad[i + 1] > 0) {
+    if (guardOrTrue(pad[i + 1] > 0)) {
       KERF_TRY(Value after, run.value("aten.slice.Tensor"_op, {value, dim, std::int64_t{0}, pad[i + 1]}, {}));
       parts.push_back(std::move(after));
     }
@@ -47,7 +48,7 @@ Result<Value> padProgram(const BoundArguments& args, const OpRunner& run) {
     return run.value("aten.constant_pad_nd.default"_op, {args.values[0], args.values[1], args.numberIf(3).value_or(0)},
                      {});
   if (mode == "circular") return circularPad(args, run);
-  const std::size_t dims = args.sizes(1).size() / 2;
+  const std::size_t dims = args.symSizes(1).size() / 2;
   constexpr std::array<std::string_view, 3> reflection = {
       "aten.reflection_pad1d.default", "aten.reflection_pad2d.default", "aten.reflection_pad3d.default"};
   constexpr std::array<std::string_view, 3> replication = {
@@ -61,15 +62,15 @@ Result<Value> padProgram(const BoundArguments& args, const OpRunner& run) {
 
 /// nll_loss_nd(self, target, weight, reduction, ignore_index): the class is dimension 1 (0 without a batch).
 Result<Value> nllProgram(const OpRunner& run, const Value& self, const Value& target, const Value& weight,
-                         std::int64_t reduction, std::int64_t ignored) {
+                         std::int64_t reduction, const Value& ignored) {
   const std::int64_t rank = self.tensor().dim();
   if (rank <= 2) return run.first("aten.nll_loss_forward.default"_op, {self, target, weight, reduction, ignored}, {});
   if (rank == 4) return run.first("aten.nll_loss2d_forward.default"_op, {self, target, weight, reduction, ignored}, {});
-  const Sizes &sizes = self.tensor().sizes(), &shape = target.tensor().sizes();
-  KERF_TRY(const std::int64_t rest, checkedNumel({sizes.begin() + 2, sizes.end()}));
+  const SymSizes &sizes = self.tensor().symSizes(), &shape = target.tensor().symSizes();
+  KERF_TRY(const SymInt rest, checkedCount({sizes.begin() + 2, sizes.end()}));
   KERF_TRY(const Value flat, run.value("aten.reshape.default"_op, {self, intList({sizes[0], sizes[1], 1, rest})}, {}));
-  KERF_TRY(const Value flatTarget,
-           run.value("aten.reshape.default"_op, {target, intList({shape.empty() ? 1 : shape[0], 1, rest})}, {}));
+  KERF_TRY(const Value flatTarget, run.value("aten.reshape.default"_op,
+                                             {target, intList({shape.empty() ? SymInt(1) : shape[0], 1, rest})}, {}));
   KERF_TRY(const Value loss,
            run.first("aten.nll_loss2d_forward.default"_op, {flat, flatTarget, weight, reduction, ignored}, {}));
   return reduction == noReduction ? run.value("aten.reshape.default"_op, {loss, intList(shape)}, {})
@@ -77,7 +78,7 @@ Result<Value> nllProgram(const OpRunner& run, const Value& self, const Value& ta
 }
 
 Result<Value> nllLossProgram(const BoundArguments& args, const OpRunner& run) {
-  return nllProgram(run, args.values[0], args.values[1], args.values[2], args.integer(3), args.integer(4));
+  return nllProgram(run, args.values[0], args.values[1], args.values[2], args.integer(3), args.values[4]);
 }
 
 Result<Value> reduced(const OpRunner& run, const Value& loss, std::int64_t reduction) {
@@ -93,20 +94,20 @@ Result<Value> crossEntropyProgram(const BoundArguments& args, const OpRunner& ru
   if (self.dim() == 0 || args.number(5) != 0)
     return fail(ErrorCode::UnsupportedOp, "{}: label_smoothing is not supported", args.opName());
   KERF_TRY(const Value logs, run.value("aten.log_softmax.int"_op, {args.values[0], classDim}, {}));
-  if (args.tensor(1).sizes() != self.sizes())
-    return nllProgram(run, logs, args.values[1], args.values[2], args.integer(3), args.integer(4));
+  if (!sizesFit(args.tensor(1).symSizes(), self.symSizes()))
+    return nllProgram(run, logs, args.values[1], args.values[2], args.integer(3), args.values[4]);
   Value weighted = logs;
   if (!args.none(2)) {
-    Sizes shape(std::size_t(self.dim()), 1);
-    shape[std::size_t(classDim)] = args.tensor(2).numel();
+    SymSizes shape(std::size_t(self.dim()), 1);
+    shape[std::size_t(classDim)] = args.tensor(2).symNumel();
     KERF_TRY(const Value weight, run.value("aten.reshape.default"_op, {args.values[2], intList(shape)}, {}));
     KERF_TRY(weighted, run.value("aten.mul.Tensor"_op, {logs, weight}, {}));
   }
   KERF_TRY(const Value products, run.value("aten.mul.Tensor"_op, {weighted, args.values[1]}, {}));
   if (args.integer(3) == meanReduction) {  // the mean is over the batch, not over the classes
     KERF_TRY(const Value sum, run.value("aten.sum.default"_op, {products}, {}));
-    return run.value("aten.div.Scalar"_op,
-                     {sum, -double(self.numel() / std::max<std::int64_t>(self.size(classDim), 1))}, {});
+    const SymInt items = floorDiv(self.symNumel(), symMax(self.symSize(classDim), 1));
+    return run.value("aten.div.Scalar"_op, {sum, items.isSymbolic() ? Value(-items) : Value(-double(items))}, {});
   }
   KERF_TRY(const Value perItem, run.value("aten.sum.dim_IntList"_op, {products, intList({classDim}), false}, {}));
   KERF_TRY(const Value loss, run.value("aten.neg.default"_op, {perItem}, {}));
@@ -152,11 +153,11 @@ Result<Value> seluProgram(const BoundArguments& args, const OpRunner& run) {
 /// prelu(self, weight): one weight, or one per channel (dimension 1).
 Result<Value> preluProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor &self = args.tensor(0), &weight = args.tensor(1);
-  Sizes shape(std::size_t(self.dim()), 1);
-  if (weight.numel() != 1) {
-    if (self.dim() < 2 || weight.dim() != 1 || weight.numel() != self.size(1))
-      return mismatch(args, "{} weights do not fit the channels", weight.numel());
-    shape[1] = weight.numel();
+  SymSizes shape(std::size_t(self.dim()), 1);
+  if (guardOrTrue(weight.symNumel() != 1)) {
+    if (self.dim() < 2 || weight.dim() != 1 || guardOrFalse(weight.symNumel() != self.symSize(1)))
+      return mismatch(args, "{} weights do not fit the channels", weight.symNumel());
+    shape[1] = weight.symNumel();
   }
   KERF_TRY(const Value wide, run.value("aten.reshape.default"_op, {weight, intList(shape)}, {}));
   return run.value("aten._prelu_kernel.default"_op, {self, wide}, {});
@@ -169,12 +170,12 @@ Result<Value> instanceNormProgram(const BoundArguments& args, const OpRunner& ru
   if (input.dim() < 3) return mismatch(args, "input needs at least 3 dimensions, got {}", input.dim());
   if (!args.boolean(5) || !args.none(3))
     return fail(ErrorCode::UnsupportedOp, "{}: running statistics are not supported", args.opName());
-  KERF_TRY(const std::int64_t positions, checkedNumel({input.sizes().begin() + 2, input.sizes().end()}));
+  KERF_TRY(const SymInt positions, checkedCount({input.symSizes().begin() + 2, input.symSizes().end()}));
   KERF_TRY(const Tensor plain, run("aten.contiguous.default"_op, {input}));
-  return run.first(
-      "aten.native_group_norm.default"_op,
-      {plain, args.values[1], args.values[2], input.size(0), input.size(1), positions, input.size(1), args.values[7]},
-      {});
+  return run.first("aten.native_group_norm.default"_op,
+                   {plain, args.values[1], args.values[2], input.symSize(0), input.symSize(1), positions,
+                    input.symSize(1), args.values[7]},
+                   {});
 }
 
 /// avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad) over a dimension of one.
@@ -192,11 +193,12 @@ Result<Value> averagePool1Program(const BoundArguments& args, const OpRunner& ru
 // Pieces
 
 /// The pieces [begin, end) of a dimension.
-Result<Value> pieces(const OpRunner& run, const Value& self, std::int64_t dim, const Sizes& ends) {
+Result<Value> pieces(const OpRunner& run, const Value& self, std::int64_t dim, const SymSizes& ends) {
   ValueList parts;
-  std::int64_t begin = 0;
-  for (const std::int64_t end : ends) {
-    KERF_TRY(Value part, run.value("aten.slice.Tensor"_op, {self, dim, begin, std::max(begin, end)}, {}));
+  SymInt begin = 0;
+  for (const SymInt end : ends) {
+    const SymInt stop = guardOrFalse(end < begin) ? begin : end;
+    KERF_TRY(Value part, run.value("aten.slice.Tensor"_op, {self, dim, begin, stop}, {}));
     parts.push_back(std::move(part));
     begin = end;
   }
@@ -211,9 +213,10 @@ Result<Value> splitSectionsProgram(const BoundArguments& args, const OpRunner& r
   constexpr std::int64_t most = 1'000'000;
   if (self.dim() == 0 || sections < 1 || sections > most)
     return mismatch(args, "cannot split into {} pieces", sections);
-  Sizes ends;
-  for (std::int64_t i = 0, end = 0; i < sections; ++i)
-    ends.push_back(end += self.size(dim) / sections + (i < self.size(dim) % sections ? 1 : 0));
+  const SymInt least = floorDiv(self.symSize(dim), sections), longer = floorMod(self.symSize(dim), sections);
+  SymSizes ends;
+  SymInt end = 0;
+  for (std::int64_t i = 0; i < sections; ++i) ends.push_back(end += i < longer ? least + 1 : least);
   return pieces(run, args.values[0], dim, ends);
 }
 
@@ -222,12 +225,13 @@ Result<Value> splitIndicesProgram(const BoundArguments& args, const OpRunner& ru
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
   if (self.dim() == 0) return mismatch(args, "self needs a dimension");
-  Sizes ends;
-  for (std::int64_t index : args.sizes(1)) {
-    if (index < 0) index = std::max<std::int64_t>(index + self.size(dim), 0);
-    ends.push_back(std::min(index, self.size(dim)));
+  SymSizes ends;
+  const SymInt size = self.symSize(dim);
+  for (SymInt index : args.symSizes(1)) {
+    if (guardOrFalse(index < 0)) index = guardOrFalse(index + size < 0) ? SymInt(0) : index + size;
+    ends.push_back(guardOrFalse(index > size) ? size : index);
   }
-  ends.push_back(self.size(dim));
+  ends.push_back(size);
   return pieces(run, args.values[0], dim, ends);
 }
 
@@ -236,11 +240,11 @@ Result<Value> meshgridProgram(const BoundArguments& args, const OpRunner& run) {
   std::vector<Tensor> tensors = args.tensors(0);
   const bool swaps = args.values.size() > 1 && args.text(1) == "xy" && tensors.size() >= 2;
   if (swaps) std::swap(tensors[0], tensors[1]);
-  Sizes shape;
-  for (const Tensor& tensor : tensors) shape.push_back(tensor.numel());
+  SymSizes shape;
+  for (const Tensor& tensor : tensors) shape.push_back(tensor.symNumel());
   ValueList grids;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    Sizes own(shape.size(), 1);
+    SymSizes own(shape.size(), 1);
     own[i] = shape[i];
     KERF_TRY(const Value flat, run.value("aten.reshape.default"_op, {tensors[i], intList(own)}, {}));
     KERF_TRY(Value grid, run.value("aten.expand.default"_op, {flat, intList(shape)}, {}));
@@ -254,7 +258,7 @@ Result<Value> meshgridProgram(const BoundArguments& args, const OpRunner& run) {
 Result<Value> oneHotProgram(const BoundArguments& args, const OpRunner& run) {
   const std::int64_t classes = args.integer(1);
   if (classes < 1) return fail(ErrorCode::UnsupportedOp, "{}: num_classes must be given", args.opName());
-  Sizes shape = args.tensor(0).sizes();
+  SymSizes shape = args.tensor(0).symSizes();
   shape.push_back(classes);
   KERF_TRY(const Value zeros,
            run.value("aten.full.default"_op, {intList(shape), std::int64_t{0}}, {{"dtype", DType::Int64}}));
@@ -263,7 +267,7 @@ Result<Value> oneHotProgram(const BoundArguments& args, const OpRunner& run) {
 }
 
 Result<Value> ravelProgram(const BoundArguments& args, const OpRunner& run) {
-  return run.value("aten.reshape.default"_op, {args.values[0], intList({args.tensor(0).numel()})}, {});
+  return run.value("aten.reshape.default"_op, {args.values[0], intList({args.tensor(0).symNumel()})}, {});
 }
 
 constexpr OpTrait none = OpTrait::None;

@@ -3,47 +3,45 @@
 #include <cmath>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 
 namespace kerf::inline ops {
 namespace {
 
-Sizes repeated(Sizes values, std::size_t count) {
+SymSizes repeated(SymSizes values, std::size_t count) {
   if (values.size() == 1) values.resize(count, values[0]);
   return values;
 }
 
 // Products
 
-Sizes batchOf(const Tensor& tensor) { return {tensor.sizes().begin(), tensor.sizes().end() - 2}; }
+SymSizes batchOf(const Tensor& tensor) { return {tensor.symSizes().begin(), tensor.symSizes().end() - 2}; }
 
-Result<Sizes> broadcastBatches(const BoundArguments& args, const Sizes& a, const Sizes& b) {
-  Sizes out(std::max(a.size(), b.size()), 1);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1)
-      return mismatch(args, "batches [{}] and [{}] do not broadcast", fmt::join(a, ", "), fmt::join(b, ", "));
-    out[out.size() - 1 - i] = x == 1 ? y : x;
-  }
-  return out;
+Result<SymSizes> broadcastBatches(const BoundArguments& args, const SymSizes& a, const SymSizes& b) {
+  auto sizes = broadcastSizes(a, b);
+  if (!sizes) return mismatch(args, "batches [{}] and [{}] do not broadcast", fmt::join(a, ", "), fmt::join(b, ", "));
+  return sizes;
 }
 
 /// [batch…, m, k] as [product of batch, m, k] after broadcasting the batch.
-Result<Tensor> asBatch(const OpRunner& run, const Tensor& tensor, const Sizes& batch) {
-  Sizes full = batch;
-  full.insert(full.end(), tensor.sizes().end() - 2, tensor.sizes().end());
-  KERF_TRY(const std::int64_t count, checkedNumel(batch));
+Result<Tensor> asBatch(const OpRunner& run, const Tensor& tensor, const SymSizes& batch) {
+  SymSizes full = batch;
+  full.append(tensor.symSizes().end() - 2, tensor.symSizes().end());
+  KERF_TRY(const SymInt count, checkedCount(batch));
   KERF_TRY(Tensor expanded, run("aten.expand.default"_op, {tensor, intList(full)}));
-  return run("aten.reshape.default"_op, {expanded, intList({count, tensor.sizes().end()[-2], tensor.sizes().back()})});
+  return run("aten.reshape.default"_op,
+             {expanded, intList({count, tensor.symSizes().end()[-2], tensor.symSizes().back()})});
 }
 
 Result<Value> batchedProduct(const BoundArguments& args, const OpRunner& run, const Tensor& a, const Tensor& b) {
-  KERF_TRY(const Sizes batch, broadcastBatches(args, batchOf(a), batchOf(b)));
+  KERF_TRY(const SymSizes batch, broadcastBatches(args, batchOf(a), batchOf(b)));
   KERF_TRY(const Tensor left, asBatch(run, a, batch));
   KERF_TRY(const Tensor right, asBatch(run, b, batch));
   KERF_TRY(const Tensor product, run("aten.bmm.default"_op, {left, right}));
-  Sizes full = batch;
-  full.insert(full.end(), {product.size(1), product.size(2)});
+  SymSizes full = batch;
+  full.push_back(product.symSize(1));
+  full.push_back(product.symSize(2));
   return run.value("aten.view.default"_op, {product, intList(full)}, {});
 }
 
@@ -64,13 +62,13 @@ Result<Value> product(const BoundArguments& args, const OpRunner& run, const Ten
   }
   if (b.dim() > 2) return batchedProduct(args, run, a, b);
   // [batch…, m, k] times [k, n]: one product of all rows
-  if (a.sizes().back() != b.size(0))
-    return mismatch(args, "[…, {}] cannot be multiplied with [{}, …]", a.sizes().back(), b.size(0));
-  KERF_TRY(const std::int64_t rows, checkedNumel({a.sizes().begin(), a.sizes().end() - 1}));
-  KERF_TRY(const Tensor flat, run("aten.reshape.default"_op, {a, intList({rows, b.size(0)})}));
+  if (guardOrFalse(a.symSizes().back() != b.symSize(0)))
+    return mismatch(args, "[…, {}] cannot be multiplied with [{}, …]", a.symSizes().back(), b.symSize(0));
+  KERF_TRY(const SymInt rows, checkedCount({a.symSizes().begin(), a.symSizes().end() - 1}));
+  KERF_TRY(const Tensor flat, run("aten.reshape.default"_op, {a, intList({rows, b.symSize(0)})}));
   KERF_TRY(const Tensor out, run("aten.mm.default"_op, {flat, b}));
-  Sizes full(a.sizes().begin(), a.sizes().end() - 1);
-  full.push_back(b.size(1));
+  SymSizes full(a.symSizes().begin(), a.symSizes().end() - 1);
+  full.push_back(b.symSize(1));
   return run.value("aten.view.default"_op, {out, intList(full)}, {});
 }
 
@@ -93,22 +91,23 @@ Result<Value> linearProgram(const BoundArguments& args, const OpRunner& run) {
     KERF_TRY(const Value out, product(args, run, input, turned));
     return bias == nullptr ? Result<Value>(out) : run.value("aten.add.Tensor"_op, {out, *bias}, {});
   }
-  if (input.sizes().back() != weight.size(1))
-    return mismatch(args, "the input's last dimension is {}, the weight's {}", input.sizes().back(), weight.size(1));
+  if (guardOrFalse(input.symSizes().back() != weight.symSize(1)))
+    return mismatch(args, "the input's last dimension is {}, the weight's {}", input.symSizes().back(),
+                    weight.symSize(1));
   if (input.dim() == 2) return run.value("aten.addmm.default"_op, {*bias, input, turned}, {});
-  KERF_TRY(const std::int64_t rows, checkedNumel({input.sizes().begin(), input.sizes().end() - 1}));
-  KERF_TRY(const Tensor flat, run("aten.reshape.default"_op, {input, intList({rows, weight.size(1)})}));
+  KERF_TRY(const SymInt rows, checkedCount({input.symSizes().begin(), input.symSizes().end() - 1}));
+  KERF_TRY(const Tensor flat, run("aten.reshape.default"_op, {input, intList({rows, weight.symSize(1)})}));
   KERF_TRY(const Tensor out, run("aten.addmm.default"_op, {*bias, flat, turned}));
-  Sizes full(input.sizes().begin(), input.sizes().end() - 1);
-  full.push_back(weight.size(0));
+  SymSizes full(input.symSizes().begin(), input.symSizes().end() - 1);
+  full.push_back(weight.symSize(0));
   return run.value("aten.view.default"_op, {out, intList(full)}, {});
 }
 
 // Convolutions
 
 struct ConvolutionPlan {
-  Sizes stride, padding, dilation, outputPadding;
-  std::int64_t groups = 1;
+  SymSizes stride, padding, dilation, outputPadding;
+  SymInt groups = 1;
   bool transposed = false;
 };
 
@@ -134,35 +133,42 @@ Result<Value> convolve(const BoundArguments& args, const OpRunner& run, Tensor i
 template <std::size_t dims>
 Result<Value> convolutionProgram(const BoundArguments& args, const OpRunner& run) {
   return convolve(args, run, args.tensor(0), dims,
-                  {args.sizes(3), args.sizes(4), args.sizes(5), {0}, args.integer(6), false});
+                  {args.symSizes(3), args.symSizes(4), args.symSizes(5), {0}, args.symInteger(6), false});
 }
 
 /// conv_transposeNd(input, weight, bias, stride, padding, output_padding, groups, dilation).
 template <std::size_t dims>
 Result<Value> transposedProgram(const BoundArguments& args, const OpRunner& run) {
   return convolve(args, run, args.tensor(0), dims,
-                  {args.sizes(3), args.sizes(4), args.sizes(7), args.sizes(5), args.integer(6), true});
+                  {args.symSizes(3), args.symSizes(4), args.symSizes(7), args.symSizes(5), args.symInteger(6), true});
+}
+
+/// Whether a product of numbers has no int64.
+bool overflows(SymInt a, SymInt b) {
+  std::int64_t product = 0;
+  return !a.isSymbolic() && !b.isSymbolic() && __builtin_mul_overflow(a.bits(), b.bits(), &product);
 }
 
 /// convNd.padding(input, weight, bias, stride, str padding, dilation, groups): "valid" or "same".
 template <std::size_t dims>
 Result<Value> paddedConvolutionProgram(const BoundArguments& args, const OpRunner& run) {
   const std::string mode = args.text(4);
-  const Sizes dilation = repeated(args.sizes(5), dims);
-  ConvolutionPlan plan{args.sizes(3), Sizes(dims, 0), dilation, {0}, args.integer(6), false};
+  const SymSizes dilation = repeated(args.symSizes(5), dims);
+  ConvolutionPlan plan{args.symSizes(3), SymSizes(dims, 0), dilation, {0}, args.symInteger(6), false};
   if (mode == "valid") return convolve(args, run, args.tensor(0), dims, plan);
   const Tensor& weight = args.tensor(1);
   if (mode != "same" || weight.dim() != std::int64_t(dims) + 2 || dilation.size() != dims)
     return mismatch(args, "padding is '{}', expected 'valid' or 'same'", mode);
-  Sizes uneven(2 * dims, 0);  // what the right side gets more than the left, last dimension first
+  SymSizes uneven(2 * dims, 0);  // what the right side gets more than the left, last dimension first
   bool symmetric = true;
   for (std::size_t d = 0; d < dims; ++d) {
-    std::int64_t total = 0;
-    if (__builtin_mul_overflow(dilation[d], weight.size(std::int64_t(d) + 2) - 1, &total) || total < 0)
+    const SymInt reach = weight.symSize(std::int64_t(d) + 2) - 1, total = dilation[d] * reach;
+    if (overflows(dilation[d], reach) || guardOrFalse(total < 0))
       return mismatch(args, "dilation {} cannot be padded", dilation[d]);
-    plan.padding[d] = total / 2;
-    uneven[2 * (dims - 1 - d) + 1] = total % 2;
-    symmetric = symmetric && total % 2 == 0;
+    const SymInt rest = floorMod(total, 2);
+    plan.padding[d] = floorDiv(total, 2);
+    uneven[2 * (dims - 1 - d) + 1] = rest;
+    symmetric = symmetric && guardOrFalse(rest == 0);
   }
   if (symmetric) return convolve(args, run, args.tensor(0), dims, plan);
   KERF_TRY(const Tensor padded,
@@ -186,18 +192,18 @@ Result<Value> batchNormProgram(const BoundArguments& args, const OpRunner& run) 
 Result<Value> groupNormProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(0);
   if (input.dim() < 2) return mismatch(args, "input needs at least 2 dimensions, got {}", input.dim());
-  KERF_TRY(const std::int64_t positions, checkedNumel({input.sizes().begin() + 2, input.sizes().end()}));
+  KERF_TRY(const SymInt positions, checkedCount({input.symSizes().begin() + 2, input.symSizes().end()}));
   KERF_TRY(const Tensor plain, run("aten.contiguous.default"_op, {input}));
-  return run.first(
-      "aten.native_group_norm.default"_op,
-      {plain, args.values[2], args.values[3], input.size(0), input.size(1), positions, args.values[1], args.values[4]},
-      {});
+  return run.first("aten.native_group_norm.default"_op,
+                   {plain, args.values[2], args.values[3], input.symSize(0), input.symSize(1), positions,
+                    args.values[1], args.values[4]},
+                   {});
 }
 
 /// rms_norm(input, normalized_shape, weight, eps): x · rsqrt(mean(x²) + eps) · weight, computed in float at least.
 Result<Value> rmsNormProgram(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(0);
-  const auto count = std::int64_t(args.sizes(1).size());
+  const auto count = std::int64_t(args.symSizes(1).size());
   if (count == 0 || count > input.dim()) return mismatch(args, "normalized_shape does not fit the input");
   Sizes dims;
   for (std::int64_t d = 0; d < count; ++d) dims.push_back(input.dim() - count + d);
@@ -256,13 +262,13 @@ Result<Value> additiveMask(const BoundArguments& args, const OpRunner& run) {
   Value mask = args.values[3];
   if (args.boolean(5)) {
     if (!mask.isNone()) return mismatch(args, "attn_mask and is_causal exclude each other");
-    const Sizes shape{query.sizes().end()[-2], key.sizes().end()[-2]};
+    const SymSizes shape{query.symSizes().end()[-2], key.symSizes().end()[-2]};
     KERF_TRY(const Value ones, run.value("aten.full.default"_op, {intList(shape), true}, {{"dtype", DType::Bool}}));
     KERF_TRY(mask, run.value("aten.tril.default"_op, {ones}, {}));
   }
   if (mask.isNone() || mask.tensor().dtype() != DType::Bool) return mask;
   KERF_TRY(const Value zeros,
-           run.value("aten.full.default"_op, {intList(mask.tensor().sizes()), 0.0}, {{"dtype", query.dtype()}}));
+           run.value("aten.full.default"_op, {intList(mask.tensor().symSizes()), 0.0}, {{"dtype", query.dtype()}}));
   KERF_TRY(const Value hidden, run.value("aten.logical_not.default"_op, {mask}, {}));
   return run.value("aten.masked_fill.Scalar"_op, {zeros, hidden, -HUGE_VAL}, {});
 }
@@ -271,16 +277,27 @@ Result<Value> additiveMask(const BoundArguments& args, const OpRunner& run) {
 Result<Tensor> groupedHeads(const BoundArguments& args, const OpRunner& run, std::size_t which) {
   const Tensor &query = args.tensor(0), &heads = args.tensor(which);
   if (!args.boolean(7)) return heads;
-  const std::int64_t wanted = query.sizes().end()[-3], given = heads.dim() < 3 ? 0 : heads.sizes().end()[-3];
-  if (given <= 0 || wanted % given != 0)
+  const SymInt wanted = query.symSizes().end()[-3];
+  const SymInt given = heads.dim() < 3 ? SymInt(0) : heads.symSizes().end()[-3];
+  if (guardOrFalse(given <= 0) || guardOrFalse(floorMod(wanted, given) != 0))
     return mismatch(args, "{} query heads cannot share {} key heads", wanted, given);
   KERF_TRY(const Tensor apart, run("aten.unsqueeze.default"_op, {heads, std::int64_t{-3}}));
-  Sizes sizes = apart.sizes();
-  sizes.end()[-3] = wanted / given;
+  SymSizes sizes = apart.symSizes();
+  sizes.end()[-3] = floorDiv(wanted, given);
   KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {apart, intList(sizes)}));
-  Sizes joined = heads.sizes();
+  SymSizes joined = heads.symSizes();
   joined.end()[-3] = wanted;
   return run("aten.reshape.default"_op, {wide, intList(joined)});
+}
+
+/// The scale that is given, or one over the root of the heads' size.
+Result<Value> scaleOf(const BoundArguments& args, const OpRunner& run) {
+  if (!args.none(6)) return Value(args.number(6));
+  const SymInt width = args.tensor(0).symSizes().back();
+  if (!width.isSymbolic()) return Value(1 / std::sqrt(double(width.bits())));
+  KERF_TRY(const Value real, run.value("torch.sym_float", {width}));
+  KERF_TRY(const Value root, run.value("math.sqrt", {real}));
+  return run.value("operator.truediv", {1.0, root});
 }
 
 /// scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa): the math
@@ -292,7 +309,7 @@ Result<Value> attentionProgram(const BoundArguments& args, const OpRunner& run) 
   if (args.boolean(7) && query.dim() < 3) return mismatch(args, "enable_gqa needs at least 3 dimensions");
   KERF_TRY(const Tensor key, groupedHeads(args, run, 1));
   KERF_TRY(const Tensor value, groupedHeads(args, run, 2));
-  const double scale = args.numberIf(6).value_or(1 / std::sqrt(double(query.sizes().back())));
+  KERF_TRY(const Value scale, scaleOf(args, run));
   KERF_TRY(const Tensor turned, run("aten.transpose.int"_op, {key, std::int64_t{-2}, std::int64_t{-1}}));
   KERF_TRY(const Value scores, product(args, run, query, turned));
   KERF_TRY(Value logits, run.value("aten.mul.Scalar"_op, {scores, scale}, {}));

@@ -3,6 +3,7 @@
 
 #include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -25,7 +26,9 @@ Result<Value> rot90Program(const BoundArguments& args, const OpRunner& run) {
 // Shuffles: dimensions are split, permuted and joined again
 
 struct Shuffle {
-  Sizes split, order, joined;
+  SymSizes split;
+  Sizes order;
+  SymSizes joined;
 };
 
 Result<Value> shuffled(const Value& self, const Shuffle& plan, const OpRunner& run) {
@@ -43,28 +46,30 @@ Result<std::int64_t> shuffleFactor(const BoundArguments& args, std::int64_t rank
 
 /// channel_shuffle(self, groups): channels as (group, channel of the group) turned round.
 Result<Value> channelShuffleProgram(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(const std::int64_t groups, shuffleFactor(args, 2));
-  const Sizes& sizes = args.tensor(0).sizes();
-  const std::int64_t items = sizes[0], channels = sizes[1];
-  const std::int64_t area = items * channels == 0 ? 0 : args.tensor(0).numel() / items / channels;
-  if (channels % groups != 0) return mismatch(args, "{} channels do not divide into {} groups", channels, groups);
-  return shuffled(args.values[0], {{items, groups, channels / groups, area}, {0, 2, 1, 3}, sizes}, run);
+  const SymInt groups = args.symInteger(1);
+  if (args.tensor(0).dim() < 2 || guardOrFalse(groups <= 0) || guardOrFalse(groups > (1 << 20)))
+    return mismatch(args, "needs 2 dimensions and a positive factor");
+  const SymSizes& sizes = args.tensor(0).symSizes();
+  const SymInt items = sizes[0], channels = sizes[1];
+  KERF_TRY(const SymInt area, checkedCount({sizes.begin() + 2, sizes.end()}));
+  if (guardOrFalse(floorMod(channels, groups) != 0))
+    return mismatch(args, "{} channels do not divide into {} groups", channels, groups);
+  return shuffled(args.values[0], {{items, groups, floorDiv(channels, groups), area}, {0, 2, 1, 3}, sizes}, run);
 }
 
 /// The last three dimensions, with those before them joined into one.
 struct Planes {
-  Sizes leading;
-  std::int64_t batch = 1, channels, height, width;
-  explicit Planes(const Sizes& sizes)
+  SymSizes leading;
+  SymInt batch, channels, height, width;
+  explicit Planes(const SymSizes& sizes)
       : leading(sizes.begin(), sizes.end() - 3),
+        batch(symProduct(leading)),
         channels(sizes.end()[-3]),
         height(sizes.end()[-2]),
-        width(sizes.end()[-1]) {
-    for (const std::int64_t size : leading) batch *= size;
-  }
-  Sizes with(std::initializer_list<std::int64_t> last) const {
-    Sizes sizes = leading;
-    sizes.insert(sizes.end(), last);
+        width(sizes.end()[-1]) {}
+  SymSizes with(std::initializer_list<SymInt> last) const {
+    SymSizes sizes = leading;
+    sizes.append(last.begin(), last.end());
     return sizes;
   }
 };
@@ -72,9 +77,10 @@ struct Planes {
 /// pixel_shuffle(self, upscale_factor): channels become pixels.
 Result<Value> pixelShuffleProgram(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const std::int64_t r, shuffleFactor(args, 3));
-  const Planes p(args.tensor(0).sizes());
-  if (p.channels % (r * r) != 0) return mismatch(args, "{} channels are no multiple of {}", p.channels, r * r);
-  const std::int64_t channels = p.channels / (r * r);
+  const Planes p(args.tensor(0).symSizes());
+  if (guardOrFalse(floorMod(p.channels, r * r) != 0))
+    return mismatch(args, "{} channels are no multiple of {}", p.channels, r * r);
+  const SymInt channels = floorDiv(p.channels, r * r);
   return shuffled(
       args.values[0],
       {{p.batch, channels, r, r, p.height, p.width}, {0, 1, 4, 2, 5, 3}, p.with({channels, p.height * r, p.width * r})},
@@ -84,14 +90,14 @@ Result<Value> pixelShuffleProgram(const BoundArguments& args, const OpRunner& ru
 /// pixel_unshuffle(self, downscale_factor): pixels become channels.
 Result<Value> pixelUnshuffleProgram(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const std::int64_t r, shuffleFactor(args, 3));
-  const Planes p(args.tensor(0).sizes());
-  if (p.height % r != 0 || p.width % r != 0)
+  const Planes p(args.tensor(0).symSizes());
+  if (guardOrFalse(floorMod(p.height, r) != 0) || guardOrFalse(floorMod(p.width, r) != 0))
     return mismatch(args, "height {} and width {} must be multiples of {}", p.height, p.width, r);
-  return shuffled(args.values[0],
-                  {{p.batch, p.channels, p.height / r, r, p.width / r, r},
-                   {0, 1, 3, 5, 2, 4},
-                   p.with({p.channels * r * r, p.height / r, p.width / r})},
-                  run);
+  const SymInt height = floorDiv(p.height, r), width = floorDiv(p.width, r);
+  return shuffled(
+      args.values[0],
+      {{p.batch, p.channels, height, r, width, r}, {0, 1, 3, 5, 2, 4}, p.with({p.channels * r * r, height, width})},
+      run);
 }
 
 // Diagonals and blocks
@@ -104,24 +110,24 @@ Result<Value> diagEmbedProgram(const BoundArguments& args, const OpRunner& run) 
   const std::int64_t offset = args.integer(1);
   if (offset > (1LL << 40) || offset < -(1LL << 40))
     return fail(ErrorCode::TooLarge, "{}: offset {}", args.opName(), offset);
-  Sizes sizes(self.sizes().begin(), self.sizes().end() - 1);
+  SymSizes sizes(self.symSizes().begin(), self.symSizes().end() - 1);
   for (const std::int64_t dim : {std::min(dims[0], dims[1]), std::max(dims[0], dims[1])})
-    sizes.insert(sizes.begin() + dim, self.sizes().back() + std::abs(offset));
+    sizes.insert(sizes.begin() + dim, self.symSizes().back() + std::abs(offset));
   KERF_TRY(const Value zeros, run.value("aten.new_zeros.default"_op, {self, intList(sizes)}));
   return run.value("aten.diagonal_scatter.default"_op, {zeros, self, offset, dims[0], dims[1]});
 }
 
 /// block_diag(tensors): rows of blocks, each padded with zeros to the whole width.
 Result<Value> blockDiagProgram(const BoundArguments& args, const OpRunner& run) {
-  const auto widthOf = [](const Tensor& tensor) { return tensor.dim() == 0 ? 1 : tensor.sizes().back(); };
-  std::int64_t width = 0, left = 0;
+  const auto widthOf = [](const Tensor& tensor) { return tensor.dim() == 0 ? SymInt(1) : tensor.symSizes().back(); };
+  SymInt width = 0, left = 0;
   for (const Tensor& tensor : args.tensors(0)) {
     if (tensor.dim() > 2) return mismatch(args, "tensors must have at most 2 dimensions, got {}", tensor.dim());
     width += widthOf(tensor);
   }
   ValueList rows;
   for (const Tensor& tensor : args.tensors(0)) {
-    const Sizes sizes{tensor.dim() == 2 ? tensor.size(0) : 1, widthOf(tensor)};
+    const SymSizes sizes{tensor.dim() == 2 ? tensor.symSize(0) : SymInt(1), widthOf(tensor)};
     KERF_TRY(const Value block, run.value("aten.reshape.default"_op, {tensor, intList(sizes)}));
     KERF_TRY(Value row, run.value("aten.constant_pad_nd.default"_op,
                                   {block, intList({left, width - left - sizes[1]}), std::int64_t{0}}));
@@ -134,13 +140,14 @@ Result<Value> blockDiagProgram(const BoundArguments& args, const OpRunner& run) 
 
 /// One tensor of _chunk_cat: padded to a multiple of `chunks`, then [leading…, chunks, elements of a chunk].
 Result<Value> chunked(const BoundArguments& args, const Tensor& tensor, std::int64_t dim, const OpRunner& run) {
-  const std::int64_t chunks = args.integer(2), length = (tensor.size(dim) + chunks - 1) / chunks;
-  KERF_TRY(const std::int64_t inner, checkedNumel(Sizes(tensor.sizes().begin() + dim + 1, tensor.sizes().end())));
-  Sizes pad(std::size_t(tensor.dim() - dim) * 2, 0);
-  pad.back() = length * chunks - tensor.size(dim);
+  const SymInt chunks = args.integer(2), length = ceilDiv(tensor.symSize(dim), chunks);
+  KERF_TRY(const SymInt inner, checkedCount(SymSizes(tensor.symSizes().begin() + dim + 1, tensor.symSizes().end())));
+  SymSizes pad(std::size_t(tensor.dim() - dim) * 2, 0);
+  pad.back() = length * chunks - tensor.symSize(dim);
   KERF_TRY(const Value padded, run.value("aten.constant_pad_nd.default"_op, {tensor, intList(pad), std::int64_t{0}}));
-  Sizes sizes(tensor.sizes().begin(), tensor.sizes().begin() + dim);
-  sizes.insert(sizes.end(), {chunks, length * inner});
+  SymSizes sizes(tensor.symSizes().begin(), tensor.symSizes().begin() + dim);
+  sizes.push_back(chunks);
+  sizes.push_back(length * inner);
   return run.value("aten.reshape.default"_op, {padded, intList(sizes)});
 }
 
@@ -154,9 +161,10 @@ Result<Value> chunkCatProgram(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), tensors[0].dim()));
   ValueList parts;
   for (const Tensor& tensor : tensors) {
-    if (tensor.dim() <= dim || tensor.numel() == 0 || tensor.dtype() != tensors[0].dtype())
+    if (tensor.dim() <= dim || guardOrFalse(tensor.symNumel() == 0) || tensor.dtype() != tensors[0].dtype())
       return mismatch(args, "tensors must be of one dtype, not empty, and have dimension {}", dim);
-    if (!std::equal(tensor.sizes().begin(), tensor.sizes().begin() + dim, tensors[0].sizes().begin()))
+    const auto leading = [dim](const Tensor& t) { return SymSizes(t.symSizes().begin(), t.symSizes().begin() + dim); };
+    if (!sizesFit(leading(tensor), leading(tensors[0])))
       return mismatch(args, "tensors must agree in the dimensions before {}", dim);
     KERF_TRY(Value part, chunked(args, tensor, dim, run));
     parts.push_back(std::move(part));
@@ -175,7 +183,7 @@ Result<Value> clampedIndices(const BoundArguments& args, const OpRunner& run) {
       clamped.push_back(item);
       continue;
     }
-    const std::int64_t size = self.size(dim);
+    const SymInt size = self.symSize(dim);
     KERF_TRY(Value index, run.value("aten.clamp.default"_op, {item, -size, size - 1}));
     clamped.push_back(std::move(index));
   }
@@ -192,12 +200,12 @@ Result<Value> outsideOf(const BoundArguments& args, const OpRunner& run) {
 Result<Value> filled(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Value indexed, inferShapes("aten._unsafe_index.Tensor"_op, {args.values[0], args.values[2]}, {}));
   KERF_TRY(const Value meta, inferShapes("aten.masked_fill.Scalar"_op, {indexed, args.values[1], args.values[3]}, {}));
-  return run.value("aten.new_full.default"_op, {args.values[0], intList(meta.tensor().sizes()), args.values[3]});
+  return run.value("aten.new_full.default"_op, {args.values[0], intList(meta.tensor().symSizes()), args.values[3]});
 }
 
 Result<Value> maskedIndexProgram(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Value outside, outsideOf(args, run));
-  if (args.tensor(0).numel() == 0) return filled(args, run);
+  if (guardOrFalse(args.tensor(0).symNumel() == 0)) return filled(args, run);
   KERF_TRY(const Value indices, clampedIndices(args, run));
   KERF_TRY(const Value indexed, run.value("aten._unsafe_index.Tensor"_op, {args.values[0], indices}));
   return run.value("aten.masked_fill.Scalar"_op, {indexed, outside, args.values[3]});
@@ -205,7 +213,7 @@ Result<Value> maskedIndexProgram(const BoundArguments& args, const OpRunner& run
 
 Result<Value> maskedPutProgram(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Value outside, outsideOf(args, run));
-  if (args.tensor(0).numel() == 0) return run.value("aten.clone.default"_op, {args.values[0]});
+  if (guardOrFalse(args.tensor(0).symNumel() == 0)) return run.value("aten.clone.default"_op, {args.values[0]});
   KERF_TRY(const Value indices, clampedIndices(args, run));
   KERF_TRY(const Value values, run.value("aten.masked_fill.Scalar"_op, {args.values[3], outside, std::int64_t{0}}));
   return run.value("aten._unsafe_index_put.default"_op, {args.values[0], indices, values, true});

@@ -3,6 +3,7 @@
 
 #include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/nn/planes.h"
 
 namespace kerf::inline ops {
@@ -12,7 +13,7 @@ constexpr OpTrait none = OpTrait::None;
 
 /// A Python number as torch.scalar_tensor makes it: int64, bool or float32.
 Result<Value> asTensor(const OpRunner& run, const Value& number) {
-  const DType dtype = number.as<bool>() ? DType::Bool : number.as<std::int64_t>() ? DType::Int64 : DType::Float32;
+  const DType dtype = number.as<bool>() ? DType::Bool : number.asSymInt() ? DType::Int64 : DType::Float32;
   return run.value("aten.scalar_tensor.default"_op, {number}, {{"dtype", dtype}});
 }
 
@@ -50,21 +51,24 @@ Result<Value> repeatTensor(const BoundArguments& args, const OpRunner& run) {
     KERF_TRY(dim, wrapDim(args, args.integer(2), args.tensor(0).dim()));
   }
   Tensor repeats = args.tensor(1);
-  const std::int64_t length = self.tensor().dim() == 0 ? 1 : self.tensor().size(dim);
-  if (repeats.numel() != 1 && repeats.numel() != length)
-    return mismatch(args, "argument 'repeats' has {} entries for a dimension of {}", repeats.numel(), length);
-  if (repeats.dim() == 0 || repeats.size(0) != length) {
+  const SymInt length = self.tensor().dim() == 0 ? SymInt(1) : self.tensor().symSize(dim);
+  if (guardOrFalse(repeats.symNumel() != 1) && guardOrFalse(repeats.symNumel() != length))
+    return mismatch(args, "argument 'repeats' has {} entries for a dimension of {}", repeats.symNumel(), length);
+  if (repeats.dim() == 0 || (guardOrFalse(repeats.symSize(0) == 1) && !guardOrFalse(length == 1))) {
     KERF_TRY(const Tensor line, run("aten.reshape.default"_op, {repeats, intList({1})}));
     KERF_TRY(repeats, run("aten.expand.default"_op, {line, intList({length})}));
   }
-  KERF_TRY(const Tensor index, run("aten.repeat_interleave.Tensor"_op, {repeats}));
+  KeywordValues total;
+  if (!args.none(3)) total.emplace_back("output_size", args.values[3]);
+  KERF_TRY(const Tensor index, run("aten.repeat_interleave.Tensor"_op, {repeats}, total));
   return run.value("aten.index_select.default"_op, {self, dim, index});
 }
 
 Result<Value> repeatNumber(const BoundArguments& args, const OpRunner& run) {
   Value self = args.values[0];
   std::int64_t dim = 0;
-  if (args.integer(1) < 0) return mismatch(args, "argument 'repeats' is negative");
+  const SymInt repeats = args.symInteger(1);
+  if (guardOrFalse(repeats < 0)) return mismatch(args, "argument 'repeats' is negative");
   if (args.none(2)) {
     KERF_TRY(self, run.value("aten.reshape.default"_op, {self, intList({-1})}));
   } else {
@@ -73,9 +77,9 @@ Result<Value> repeatNumber(const BoundArguments& args, const OpRunner& run) {
   if (self.tensor().dim() == 0) {
     KERF_TRY(self, run.value("aten.reshape.default"_op, {self, intList({1})}));
   }
-  Sizes wide = self.tensor().sizes(), flat = wide;
-  wide.insert(wide.begin() + dim + 1, args.integer(1));
-  KERF_TRY(flat[std::size_t(dim)], checkedNumel({flat[std::size_t(dim)], args.integer(1)}));
+  SymSizes wide = self.tensor().symSizes(), flat = wide;
+  wide.insert(wide.begin() + dim + 1, repeats);
+  KERF_TRY(flat[std::size_t(dim)], checkedCount({flat[std::size_t(dim)], repeats}));
   KERF_TRY(const Tensor lifted, run("aten.unsqueeze.default"_op, {self, dim + 1}));
   KERF_TRY(const Tensor repeated, run("aten.expand.default"_op, {lifted, intList(wide)}));
   KERF_TRY(const Tensor dense, run("aten.clone.default"_op, {repeated}, {{"memory_format", MemoryFormat::Contiguous}}));
@@ -135,15 +139,16 @@ constexpr OpRow softmaxForm(const char* schema, const char* base) {
 
 /// prims.transpose(a, permutation), prims.view_of(a), prims.squeeze(a, dimensions), prims.broadcast_in_dim
 Result<Value> broadcastInDim(const BoundArguments& args, const OpRunner& run) {
-  const Sizes shape = args.sizes(1), places = args.sizes(2);
+  const std::size_t rank = args.symSizes(1).size();
+  const Sizes places = args.sizes(2);
   Value self = args.values[0];
-  if (places.size() != self.tensor().sizes().size())
+  if (places.size() != self.tensor().symSizes().size())
     return mismatch(args, "argument 'broadcast_dimensions' names {} dimensions of {}", places.size(),
                     self.tensor().dim());
   for (std::size_t d = 0; d < places.size(); ++d)
-    if (places[d] < 0 || places[d] >= std::int64_t(shape.size()) || (d > 0 && places[d] <= places[d - 1]))
+    if (places[d] < 0 || places[d] >= std::int64_t(rank) || (d > 0 && places[d] <= places[d - 1]))
       return mismatch(args, "argument 'broadcast_dimensions' must rise within the shape");
-  for (std::int64_t d = 0; d < std::int64_t(shape.size()); ++d) {
+  for (std::int64_t d = 0; d < std::int64_t(rank); ++d) {
     if (std::ranges::find(places, d) != places.end()) continue;
     KERF_TRY(self, run.value("aten.unsqueeze.default"_op, {self, d}));
   }

@@ -3,6 +3,7 @@
 
 #include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 
 namespace kerf::inline ops {
@@ -57,12 +58,13 @@ Result<Value> takeAlongProgram(const BoundArguments& args, const OpRunner& run) 
   }
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
   if (self.dim() != indices.dim()) return mismatch(args, "self and indices must have as many dimensions");
-  Sizes selfSizes = self.sizes(), indexSizes = indices.sizes();
+  SymSizes selfSizes = self.symSizes(), indexSizes = indices.symSizes();
   for (std::size_t d = 0; d < selfSizes.size(); ++d) {
     if (std::int64_t(d) == dim) continue;
-    if (selfSizes[d] != indexSizes[d] && selfSizes[d] != 1 && indexSizes[d] != 1)
+    if (guardOrFalse(selfSizes[d] != indexSizes[d]) && guardOrFalse(selfSizes[d] != 1) &&
+        guardOrFalse(indexSizes[d] != 1))
       return mismatch(args, "shapes do not broadcast in dimension {}", d);
-    selfSizes[d] = indexSizes[d] = selfSizes[d] == 1 ? indexSizes[d] : selfSizes[d];
+    selfSizes[d] = indexSizes[d] = guardOrFalse(selfSizes[d] == 1) ? indexSizes[d] : selfSizes[d];
   }
   KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {self, intList(selfSizes)}));
   KERF_TRY(const Tensor positions, run("aten.expand.default"_op, {indices, intList(indexSizes)}));
@@ -71,17 +73,18 @@ Result<Value> takeAlongProgram(const BoundArguments& args, const OpRunner& run) 
 
 /// Elements that the mask chose, in order, padded with zeros to the source's shape.
 Result<Value> maskedScatterBackward(const BoundArguments& args, const OpRunner& run) {
-  const Sizes sizes = args.sizes(2);
-  KERF_TRY(const std::int64_t count, checkedNumel(sizes));
+  const SymSizes sizes = args.symSizes(2);
+  KERF_TRY(const SymInt count, checkedCount(sizes));
   KERF_TRY(const Tensor chosen, run("aten.masked_select.default"_op, {args.values[0], args.values[1]}));
-  if (chosen.numel() > count) return mismatch(args, "the mask chooses more elements than the source had");
+  if (guardOrFalse(chosen.symNumel() > count))
+    return mismatch(args, "the mask chooses more elements than the source had");
   KERF_TRY(Tensor padded,
-           run("aten.constant_pad_nd.default"_op, {chosen, intList({0, count - chosen.numel()}), std::int64_t{0}}));
+           run("aten.constant_pad_nd.default"_op, {chosen, intList({0, count - chosen.symNumel()}), std::int64_t{0}}));
   return run.value("aten.view.default"_op, {padded, intList(sizes)});
 }
 
 Result<Value> maskedScatterBackwardShape(const BoundArguments& args) {
-  return Value(metaTensor(args.tensor(0).dtype(), args.sizes(2)));
+  return Value(metaTensor(args.tensor(0).dtype(), args.symSizes(2)));
 }
 
 /// dist(self, other, p): the norm of the difference.

@@ -4,6 +4,7 @@
 
 #include "engine/ops/composite/families.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -53,7 +54,7 @@ Result<Value> diagflat(const BoundArguments& args, const OpRunner& run) {
 /// Dimensions of one element are added: in front, or around for the third (torch.atleast_3d).
 template <std::int64_t wanted>
 Tensor atLeast(CompositeSteps& s, const Tensor& t) {
-  Sizes sizes = t.sizes();
+  SymSizes sizes = t.symSizes();
   if (t.dim() >= wanted) return t;
   if (wanted == 3 && t.dim() > 0) sizes.push_back(1);
   while (std::int64_t(sizes.size()) < wanted) sizes.insert(sizes.begin(), 1);
@@ -74,7 +75,7 @@ Result<Value> columnStack(const BoundArguments& args, const OpRunner& run) {
   CompositeSteps s(run);
   ValueList parts;
   for (const Tensor& t : args.tensors(0))
-    parts.emplace_back(t.dim() > 1 ? t : s("aten.reshape.default"_op, {t, intList({t.numel(), 1})}));
+    parts.emplace_back(t.dim() > 1 ? t : s("aten.reshape.default"_op, {t, intList({t.symNumel(), 1})}));
   return s.done(s("aten.cat.default"_op, {Value(std::move(parts)), one}));
 }
 Result<Value> argwhere(const BoundArguments& args, const OpRunner& run) {
@@ -101,14 +102,16 @@ Result<Value> cartesianProduct(const BoundArguments& args, const OpRunner& run) 
 /// y = x1ᵀ W x2 + b over the last dimensions.
 Result<Value> bilinear(const BoundArguments& args, const OpRunner& run) {
   const Tensor &a = args.tensor(0), &b = args.tensor(1), &weight = args.tensor(2);
-  if (a.dim() == 0 || a.dim() != b.dim() || weight.dim() != 3 || a.sizes().back() != weight.size(1) ||
-      b.sizes().back() != weight.size(2) || !std::equal(a.sizes().begin(), a.sizes().end() - 1, b.sizes().begin()))
+  const auto leading = [](const Tensor& t) { return SymSizes(t.symSizes().begin(), t.symSizes().end() - 1); };
+  if (a.dim() == 0 || a.dim() != b.dim() || weight.dim() != 3 ||
+      guardOrFalse(a.symSizes().back() != weight.symSize(1)) ||
+      guardOrFalse(b.symSizes().back() != weight.symSize(2)) || !sizesFit(leading(a), leading(b)))
     return mismatch(args, "the shapes of the inputs and of the weight do not fit");
-  Sizes sizes = a.sizes();
-  sizes.back() = weight.size(0);
+  SymSizes sizes = a.symSizes();
+  sizes.back() = weight.symSize(0);
   CompositeSteps s(run);
-  const Tensor left = s("aten.reshape.default"_op, {a, intList({last, a.sizes().back()})});
-  const Tensor right = s("aten.reshape.default"_op, {b, intList({last, b.sizes().back()})});
+  const Tensor left = s("aten.reshape.default"_op, {a, intList({last, a.symSizes().back()})});
+  const Tensor right = s("aten.reshape.default"_op, {b, intList({last, b.symSizes().back()})});
   const Tensor flat = s("aten._trilinear.default"_op,
                         {left, weight, right, intList({1, 3}), intList({0}), intList({1, 2}), intList({2, 3})});
   Tensor out = s("aten.reshape.default"_op, {flat, intList(sizes)});
@@ -125,16 +128,19 @@ Result<Value> gridSampler(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// Pixel centres (or corners) from -1 to 1 along one side, shaped to broadcast over the grid's dimensions.
-Tensor gridLine(CompositeSteps& s, DType dtype, const Sizes& sides, std::size_t side, bool corners) {
-  const std::int64_t steps = sides[side];
+Tensor gridLine(CompositeSteps& s, DType dtype, const SymSizes& sides, std::size_t side, bool corners) {
+  const SymInt steps = sides[side];
   Tensor line;
-  if (steps <= 1) {
+  if (guardOrFalse(steps <= 1)) {
     line = s("aten.zeros.default"_op, {intList({steps})}, {{"dtype", dtype}});
   } else {
     line = s("aten.linspace.default"_op, {-1.0, 1.0, steps}, {{"dtype", dtype}});
-    if (!corners) line = s("aten.mul.Scalar"_op, {line, double(steps - 1) / double(steps)});
+    if (!corners && steps.isSymbolic())
+      line = s("aten.div.Scalar"_op, {s("aten.mul.Scalar"_op, {line, steps - 1}), steps});
+    else if (!corners)
+      line = s("aten.mul.Scalar"_op, {line, double(steps - 1) / double(steps)});
   }
-  Sizes shape(sides.size(), 1);
+  SymSizes shape(sides.size(), 1);
   shape[side] = steps;
   line = s("aten.reshape.default"_op, {line, intList(shape)});
   return s("aten.expand.default"_op, {line, intList(sides)});
@@ -143,26 +149,26 @@ Tensor gridLine(CompositeSteps& s, DType dtype, const Sizes& sides, std::size_t 
 /// theta [n, d, d + 1] and size [n, c, sides…] to a grid [n, sides…, d] (x first).
 Result<Value> affineGrid(const BoundArguments& args, const OpRunner& run) {
   const Tensor& theta = args.tensor(0);
-  const Sizes size = args.sizes(1);
+  const SymSizes size = args.symSizes(1);
   const auto dims = std::int64_t(size.size()) - 2;
-  if ((dims != 2 && dims != 3) || theta.sizes() != Sizes{size[0], dims, dims + 1})
+  if ((dims != 2 && dims != 3) || !sizesFit(theta.symSizes(), SymSizes{size[0], dims, dims + 1}))
     return mismatch(args, "expected theta [n, d, d + 1] and size [n, c, …] with d = 2 or 3");
-  const Sizes sides(size.begin() + 2, size.end());
-  for (std::int64_t side : sides)
-    if (side <= 0) return mismatch(args, "sizes must be positive");
+  const SymSizes sides(size.begin() + 2, size.end());
+  for (const SymInt side : sides)
+    if (guardOrFalse(side <= 0)) return mismatch(args, "sizes must be positive");
   CompositeSteps s(run);
   ValueList lines;
   for (std::size_t d = sides.size(); d-- > 0;)
     lines.emplace_back(gridLine(s, theta.dtype(), sides, d, args.boolean(2)));
   lines.emplace_back(s("aten.ones.default"_op, {intList(sides)}, {{"dtype", theta.dtype()}}));
   const Tensor base = s("aten.stack.default"_op, {Value(std::move(lines)), last});
-  KERF_TRY(const std::int64_t points, checkedNumel(sides));
+  KERF_TRY(const SymInt points, checkedCount(sides));
   const Tensor flat = s("aten.reshape.default"_op, {base, intList({1, points, dims + 1})});
   const Tensor wide = s("aten.expand.default"_op, {flat, intList({size[0], points, dims + 1})});
   const Tensor turned = s("aten.transpose.int"_op, {theta, one, std::int64_t{2}});
   const Tensor grid = s("aten.bmm.default"_op, {wide, turned});
-  Sizes out{size[0]};
-  out.insert(out.end(), sides.begin(), sides.end());
+  SymSizes out{size[0]};
+  out.append(sides.begin(), sides.end());
   out.push_back(dims);
   return s.done(s("aten.view.default"_op, {grid, intList(out)}));
 }
@@ -172,13 +178,14 @@ Result<Value> affineGrid(const BoundArguments& args, const OpRunner& run) {
 /// x as it lines up with y: a line along `dim`, or with dimensions added in front.
 Result<Tensor> alignedTo(CompositeSteps& s, const BoundArguments& args, const Tensor& y, const Tensor& x,
                          std::int64_t dim) {
-  Sizes sizes = x.sizes();
+  SymSizes sizes = x.symSizes();
   if (x.dim() == 1) {
-    if (x.size(0) != y.size(dim)) return mismatch(args, "there must be one x value for each sample point");
-    sizes.assign(y.sizes().size(), 1);
-    sizes[std::size_t(dim)] = x.size(0);
+    if (guardOrFalse(x.symSize(0) != y.symSize(dim)))
+      return mismatch(args, "there must be one x value for each sample point");
+    sizes.assign(y.symSizes().size(), 1);
+    sizes[std::size_t(dim)] = x.symSize(0);
   }
-  while (sizes.size() < y.sizes().size()) sizes.insert(sizes.begin(), 1);
+  while (sizes.size() < y.symSizes().size()) sizes.insert(sizes.begin(), 1);
   return s("aten.reshape.default"_op, {x, intList(sizes)});
 }
 
@@ -187,12 +194,12 @@ Result<Value> trapezoid(const BoundArguments& args, const OpRunner& run) {
   const Tensor& y = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(args.position("dim")), y.dim()));
   if (y.dim() == 0) return mismatch(args, "expects a tensor with dimensions");
-  const std::int64_t length = y.size(dim);
+  const SymInt length = y.symSize(dim);
   CompositeSteps s(run);
   const auto pairs = [&](const Tensor& t, const char* op) {
-    const std::int64_t points = std::min(t.size(dim), length);
+    const SymInt points = symMin(t.symSize(dim), length);
     const Tensor right = s("aten.slice.Tensor"_op, {t, dim, one, points});
-    const Tensor left = s("aten.slice.Tensor"_op, {t, dim, zero, std::max<std::int64_t>(points - 1, 0)});
+    const Tensor left = s("aten.slice.Tensor"_op, {t, dim, zero, symMax(points - 1, 0)});
     return s(op, {right, left});
   };
   Tensor areas = pairs(y, "aten.add.Tensor");
@@ -214,11 +221,14 @@ struct Weighting {
   Value total;  ///< sum of the weights, or the number of observations
   Value norm;   ///< what the products are divided by
 };
-Weighting weightingOf(const BoundArguments& args, CompositeSteps& s, std::int64_t observations) {
+/// A divisor: a float where it is known.
+Value countValue(SymInt count) { return count.isSymbolic() ? Value(count) : Value(double(count)); }
+
+Weighting weightingOf(const BoundArguments& args, CompositeSteps& s, SymInt observations) {
   const std::int64_t correction = args.integer(1);
   const Value &counts = args.values[2], &importance = args.values[3];
   if (counts.isNone() && importance.isNone())
-    return {{}, observations, double(std::max<std::int64_t>(observations - correction, 0))};
+    return {{}, observations, countValue(symMax(observations - correction, 0))};
   Tensor weights = counts.isNone() ? importance.tensor() : counts.tensor();
   if (counts.isTensor() && importance.isTensor()) weights = s("aten.mul.Tensor"_op, {counts, importance});
   const Tensor total = s("aten.sum.default"_op, {weights});
@@ -254,7 +264,7 @@ Result<Value> cov(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   if (self.dim() > 2) return mismatch(args, "expected a matrix or a line, got {} dimensions", self.dim());
   CompositeSteps s(run);
-  const Weighting w = weightingOf(args, s, self.dim() == 2 ? self.size(1) : self.numel());
+  const Weighting w = weightingOf(args, s, self.dim() == 2 ? self.symSize(1) : self.symNumel());
   return s.done(covariance(s, self, w));
 }
 
@@ -295,15 +305,16 @@ Result<Value> vander(const BoundArguments& args, const OpRunner& run) {
   const Tensor& x = args.tensor(0);
   const bool old = args.op->id == "aten.vander.default"_op;
   if (x.dim() == 0 || (old && x.dim() != 1)) return mismatch(args, "got {} dimensions", x.dim());
-  const std::int64_t count = args.integerIf(1).value_or(x.sizes().back());
-  if (count < 0 || (!old && count < 2)) return mismatch(args, "cannot give {} powers", count);
+  const SymInt count = args.symIntegerIf(1).value_or(x.symSizes().back());
+  if (guardOrFalse(count < 0) || (!old && guardOrFalse(count < 2)))
+    return mismatch(args, "cannot give {} powers", count);
   CompositeSteps s(run);
-  Sizes sizes = x.sizes();
-  sizes.push_back(std::max<std::int64_t>(count - 1, 0));
+  SymSizes sizes = x.symSizes();
+  sizes.push_back(symMax(count - 1, 0));
   const Tensor wide = s("aten.unsqueeze.default"_op, {x, last});
   const Tensor repeated = s("aten.expand.default"_op, {wide, intList(sizes)});
   const Tensor powers = s("aten.cumprod.default"_op, {repeated, last});
-  sizes.back() = std::min<std::int64_t>(count, 1);
+  sizes.back() = symMin(count, 1);
   const Tensor ones =
       s("aten.ones.default"_op, {intList(sizes)}, {{"dtype", isIntegral(x.dtype()) ? DType::Int64 : x.dtype()}});
   const Tensor rising = s("aten.cat.default"_op, {Value(ValueList{ones, powers}), last});
@@ -317,11 +328,11 @@ Result<Value> specialDropout(const BoundArguments& args, const OpRunner& run) {
   const Tensor& input = args.tensor(0);
   const double p = args.number(1);
   if (!(p >= 0 && p <= 1)) return mismatch(args, "dropout probability has to be between 0 and 1, but got {}", p);
-  if (p == 0 || !args.boolean(2) || input.numel() == 0) return Value(input);
+  if (p == 0 || !args.boolean(2) || guardOrFalse(input.symNumel() == 0)) return Value(input);
   if (channels && input.dim() < 2) return mismatch(args, "feature dropout requires at least 2 dimensions in the input");
   CompositeSteps s(run);
   if (p == 1) return s.done(s("aten.mul.Scalar"_op, {input, 0.0}));
-  Sizes sizes = input.sizes();
+  SymSizes sizes = input.symSizes();
   if (channels) std::fill(sizes.begin() + 2, sizes.end(), 1);
   const Tensor place = s("aten.zeros.default"_op, {intList(sizes)}, {{"dtype", input.dtype()}});
   const Tensor kept = s("aten.bernoulli.p"_op, {place, 1 - p});

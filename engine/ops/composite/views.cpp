@@ -2,13 +2,14 @@
 #include <algorithm>
 
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
 namespace {
 
 // Reshapes
 
-Result<Value> reshapeTo(const OpRunner& run, const Value& self, const Sizes& sizes) {
+Result<Value> reshapeTo(const OpRunner& run, const Value& self, const SymSizes& sizes) {
   return run.value("aten.reshape.default"_op, {self, intList(sizes)}, {});
 }
 
@@ -20,11 +21,11 @@ Result<Value> flattenProgram(const BoundArguments& args, const OpRunner& run) {
   if (first > last) return mismatch(args, "start_dim {} comes after end_dim {}", first, last);
   if (self.dim() == 0) return reshapeTo(run, args.values[0], {1});
   if (first == last) return args.values[0];
-  const auto begin = self.sizes().begin();
-  KERF_TRY(const std::int64_t joined, checkedNumel({begin + first, begin + last + 1}));
-  Sizes sizes(begin, begin + first);
+  const auto begin = self.symSizes().begin();
+  KERF_TRY(const SymInt joined, checkedCount({begin + first, begin + last + 1}));
+  SymSizes sizes(begin, begin + first);
   sizes.push_back(joined);
-  sizes.insert(sizes.end(), begin + last + 1, self.sizes().end());
+  sizes.append(begin + last + 1, self.symSizes().end());
   return reshapeTo(run, args.values[0], sizes);
 }
 
@@ -33,26 +34,30 @@ Result<Value> unflattenProgram(const BoundArguments& args, const OpRunner& run) 
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   if (self.dim() == 0) return mismatch(args, "self needs a dimension");
-  Sizes parts = args.sizes(2);
-  std::int64_t known = 1;
-  for (const std::int64_t part : parts)
-    if (part != -1 && (part < 0 || __builtin_mul_overflow(known, part, &known)))
-      return mismatch(args, "sizes cannot be [{}]", fmt::join(parts, ", "));
-  const auto open = std::ranges::find(parts, -1);
-  if (open != parts.end()) {
-    if (known == 0 || self.size(dim) % known != 0)
-      return mismatch(args, "{} cannot be split into [{}]", self.size(dim), fmt::join(parts, ", "));
-    *open = self.size(dim) / known;
+  SymSizes parts = args.symSizes(2), given;
+  SymInt* open = nullptr;
+  for (SymInt& part : parts) {
+    const bool isOpen = guardOrFalse(part == -1);
+    if (isOpen && open == nullptr) open = &part;
+    if (!isOpen) given.push_back(part);
   }
-  Sizes sizes(self.sizes().begin(), self.sizes().begin() + dim);
-  sizes.insert(sizes.end(), parts.begin(), parts.end());
-  sizes.insert(sizes.end(), self.sizes().begin() + dim + 1, self.sizes().end());
+  const auto known = checkedCount(given);
+  if (!known || std::ranges::any_of(given, [](SymInt part) { return guardOrFalse(part < 0); }))
+    return mismatch(args, "sizes cannot be [{}]", fmt::join(parts, ", "));
+  if (open != nullptr) {
+    if (guardOrFalse(*known == 0) || guardOrFalse(floorMod(self.symSize(dim), *known) != 0))
+      return mismatch(args, "{} cannot be split into [{}]", self.symSize(dim), fmt::join(parts, ", "));
+    *open = floorDiv(self.symSize(dim), *known);
+  }
+  SymSizes sizes(self.symSizes().begin(), self.symSizes().begin() + dim);
+  sizes.append(parts.begin(), parts.end());
+  sizes.append(self.symSizes().begin() + dim + 1, self.symSizes().end());
   return run.value("aten.view.default"_op, {args.values[0], intList(sizes)}, {});
 }
 
 /// The sizes of the second tensor for the first: expand_as, view_as, reshape_as.
 Result<Value> sizesOfOther(const BoundArguments& args, const OpRunner& run) {
-  return run.value(args.op->base, {args.values[0], intList(args.tensor(1).sizes())}, {});
+  return run.value(args.op->base, {args.values[0], intList(args.tensor(1).symSizes())}, {});
 }
 
 /// movedim(self, source, destination), for one or several dimensions.
@@ -86,7 +91,7 @@ Result<Value> turnedProgram(const BoundArguments& args, const OpRunner& run) {
 
 /// tile(self, dims): repeat after filling the shorter side with ones.
 Result<Value> tileProgram(const BoundArguments& args, const OpRunner& run) {
-  Sizes repeats = args.sizes(1);
+  SymSizes repeats = args.symSizes(1);
   const auto rank = std::size_t(args.tensor(0).dim());
   if (repeats.size() < rank) repeats.insert(repeats.begin(), rank - repeats.size(), 1);
   return run.value("aten.repeat.default"_op, {args.values[0], intList(repeats)}, {});
@@ -142,7 +147,7 @@ Result<Value> contiguousProgram(const BoundArguments& args, const OpRunner& run)
     return args.tensor(0).isContiguous() ? Result<Value>(args.values[0])
                                          : run.value("aten.clone.default"_op, {args.values[0]}, format);
   KERF_TRY(const Value meta, inferShapes("aten.clone.default"_op, {args.values[0]}, format));
-  if (meta.tensor().strides() == args.tensor(0).strides()) return args.values[0];
+  if (sizesFit(meta.tensor().symStrides(), args.tensor(0).symStrides())) return args.values[0];
   return run.value("aten.clone.default"_op, {args.values[0]}, format);
 }
 
@@ -161,10 +166,11 @@ Result<Value> diffProgram(const BoundArguments& args, const OpRunner& run) {
   if (parts.size() > 1) {
     KERF_TRY(value, run.value("aten.cat.default"_op, {Value(parts), dim}, {}));
   }
-  const std::int64_t steps = std::min(args.integer(1), value.tensor().size(dim));
+  const SymInt given = value.tensor().symSize(dim);
+  const std::int64_t steps = given.isSymbolic() ? args.integer(1) : std::min<std::int64_t>(args.integer(1), given);
   for (std::int64_t i = 0; i < steps; ++i) {
-    const std::int64_t size = value.tensor().size(dim);
-    if (size == 0) break;
+    const SymInt size = value.tensor().symSize(dim);
+    if (guardOrFalse(size == 0)) break;
     KERF_TRY(const Value later, run.value("aten.slice.Tensor"_op, {value, dim, std::int64_t{1}, size}, {}));
     KERF_TRY(const Value earlier, run.value("aten.slice.Tensor"_op, {value, dim, std::int64_t{0}, size - 1}, {}));
     const bool boolean = value.tensor().dtype() == DType::Bool;

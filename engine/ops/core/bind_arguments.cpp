@@ -1,6 +1,7 @@
 // Binds positional and keyword values to a schema: names, defaults, and the conversions that PyTorch's parser does.
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_row.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -18,6 +19,10 @@ std::string describe(const Value& value) {
     std::string operator()(MemoryFormat) const { return "a memory format"; }
     std::string operator()(const Tensor&) const { return "a Tensor"; }
     std::string operator()(const std::shared_ptr<const ValueList>&) const { return "a list"; }
+    std::string operator()(const SymNumber& number) const {
+      constexpr std::string_view names[] = {"a SymInt", "a SymFloat", "a SymBool"};
+      return std::string(names[std::size_t(number.kind)]);
+    }
   };
   return std::visit(Namer{}, value.variant());
 }
@@ -31,7 +36,7 @@ Value itemOf(const Tensor& tensor) {
 }
 
 std::optional<Value> toInt(const Value& value) {
-  if (value.as<std::int64_t>()) return value;
+  if (value.asSymInt()) return value;
   if (const auto* flag = value.as<bool>()) return Value(std::int64_t{*flag});
   if (value.isTensor() && isIntegral(value.tensor().dtype()))
     if (Value item = itemOf(value.tensor()); !item.isNone()) return toInt(item);
@@ -39,7 +44,7 @@ std::optional<Value> toInt(const Value& value) {
 }
 
 std::optional<Value> toScalar(const Value& value) {
-  if (value.as<std::int64_t>() || value.as<bool>() || value.as<double>()) return value;
+  if (isNumber(value)) return value;
   if (!value.isTensor()) return {};
   const Tensor& tensor = value.tensor();
   if (Value item = itemOf(tensor); !item.isNone()) return item;
@@ -59,6 +64,8 @@ std::optional<Value> toFloat(const Value& value) {
 std::optional<Value> toBool(const Value& value) {
   if (value.as<bool>()) return value;
   if (const auto* integer = value.as<std::int64_t>()) return Value(*integer != 0);
+  if (const auto* symbolic = value.as<SymNumber>(); symbolic && ShapeEnv::current())
+    return Value(ShapeEnv::current()->specialiseReal(symbolic->value) != 0);
   return {};
 }
 
@@ -77,6 +84,10 @@ std::optional<Value> toTensor(const Value& value) {
   if (const auto* number = value.as<double>()) return Value(Tensor::scalar(*number, DType::Float64));
   if (const auto* integer = value.as<std::int64_t>()) return Value(Tensor::scalarInt(*integer, DType::Int64));
   if (const auto* flag = value.as<bool>()) return Value(Tensor::scalarInt(*flag, DType::Bool));
+  if (const auto* symbolic = value.as<SymNumber>()) {
+    constexpr DType types[] = {DType::Int64, DType::Float64, DType::Bool};
+    return Value(Tensor(nullptr, types[std::size_t(symbolic->kind)], {}, {}));
+  }
   return {};
 }
 
@@ -158,8 +169,7 @@ std::optional<Value> convert(const Value& value, std::string_view type) {
 }
 
 Result<Value> bindOne(const OpInfo& op, const SchemaArgument& argument, const Value& value) {
-  const bool number = value.as<double>() || value.as<std::int64_t>() || value.as<bool>();
-  if (op.row && op.row->pointwise && number && argument.type.starts_with("Tensor")) return value;
+  if (op.row && op.row->pointwise && isNumber(value) && argument.type.starts_with("Tensor")) return value;
   auto converted = convert(value, argument.type);
   if (converted) return std::move(*converted);
   return fail(ErrorCode::ShapeMismatch, "{}: argument '{}' must be {}, got {}", op.schema.qualifiedName(),

@@ -18,11 +18,11 @@ DType partOf(DType dtype) {
 }
 
 Tensor partsView(const Tensor& tensor) {
-  Sizes sizes = tensor.sizes(), strides = tensor.strides();
-  for (std::int64_t& stride : strides) stride *= 2;
+  SymSizes sizes = tensor.symSizes(), strides = tensor.symStrides();
+  for (SymInt& stride : strides) stride *= 2;
   sizes.push_back(2);
   strides.push_back(1);
-  Tensor parts(tensor.storage(), partOf(tensor.dtype()), std::move(sizes), std::move(strides), tensor.offset() * 2);
+  Tensor parts(tensor.storage(), partOf(tensor.dtype()), std::move(sizes), std::move(strides), tensor.symOffset() * 2);
   parts.setDevice(tensor.device());
   return parts;
 }

@@ -1,17 +1,27 @@
 #include "engine/ops/core/cost.h"
 
 #include "engine/ops/core/op_call.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
 
-double elementsOf(const ValueList& values) {
+/// By the hints of symbolic sizes; none where one depends on data.
+std::optional<double> elementsOf(const Tensor& tensor) {
+  if (!tensor.isSymbolic()) return double(tensor.numel());
+  const auto hint = ShapeEnv::current()->hint(tensor.symNumel());
+  return hint ? std::optional(double(*hint)) : std::nullopt;
+}
+
+std::optional<double> elementsOf(const ValueList& values) {
   double total = 0;
-  for (const Value& value : values)
-    if (value.isTensor())
-      total += double(value.tensor().numel());
-    else if (value.isList())
-      total += elementsOf(value.list());
+  for (const Value& value : values) {
+    std::optional<double> count = 0;
+    if (value.isTensor()) count = elementsOf(value.tensor());
+    if (value.isList()) count = elementsOf(value.list());
+    if (!count) return {};
+    total += *count;
+  }
   return total;
 }
 

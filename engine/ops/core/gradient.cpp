@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ops/core/strides.h"
+
 namespace kerf::inline ops {
 namespace {
 
@@ -9,7 +11,7 @@ bool isDifferentiable(const Value& value) { return value.isTensor() && isFloatin
 
 /// Sizes and dtype of the argument.
 Tensor like(CompositeSteps& s, const Tensor& flow, const Tensor& argument) {
-  const Tensor summed = sumToSize(s, flow, argument.sizes());
+  const Tensor summed = sumToSize(s, flow, argument.symSizes());
   if (summed.dtype() == argument.dtype()) return summed;
   return s("aten._to_copy.default"_op, {summed}, {{"dtype", argument.dtype()}});
 }
@@ -21,12 +23,13 @@ void addTo(CompositeSteps& s, Value& total, const Tensor& part) {
 
 }  // namespace
 
-Tensor sumToSize(CompositeSteps& steps, const Tensor& tensor, const Sizes& sizes) {
-  if (tensor.sizes() == sizes || tensor.sizes().size() < sizes.size()) return tensor;
-  const std::size_t lead = tensor.sizes().size() - sizes.size();
+Tensor sumToSize(CompositeSteps& steps, const Tensor& tensor, const SymSizes& sizes) {
+  const SymSizes& own = tensor.symSizes();
+  if (own.isIdentical(sizes) || own.size() < sizes.size()) return tensor;
+  const std::size_t lead = own.size() - sizes.size();
   Sizes dims;
-  for (std::size_t d = 0; d < tensor.sizes().size(); ++d)
-    if (d < lead || (sizes[d - lead] == 1 && tensor.sizes()[d] != 1)) dims.push_back(std::int64_t(d));
+  for (std::size_t d = 0; d < own.size(); ++d)
+    if (d < lead || (guardOrFalse(sizes[d - lead] == 1) && guardOrTrue(own[d] != 1))) dims.push_back(std::int64_t(d));
   const Tensor summed = dims.empty() ? tensor : steps("aten.sum.dim_IntList"_op, {tensor, intList(dims), true});
   return lead == 0 ? summed : steps("aten.view.default"_op, {summed, intList(sizes)});
 }
@@ -52,8 +55,8 @@ Result<Value> jvpBySlope(Slope slope, const CallRecord& call, const ValueList& t
     if (flow.isTensor()) addTo(s, total, flow.tensor());
   }
   if (!total.isTensor()) return s.done({});
-  if (total.tensor().sizes() != call.result().sizes())
-    total = s("aten.expand.default"_op, {total, intList(call.result().sizes())});
+  if (!mayEqual(total.tensor().symSizes(), call.result().symSizes()))
+    total = s("aten.expand.default"_op, {total, intList(call.result().symSizes())});
   return s.done(total.tensor());
 }
 

@@ -44,6 +44,6 @@ Result<Value> elementJvp(const CallRecord& call, const ValueList& tangents, cons
 Result<Value> multilinearJvp(const CallRecord& call, const ValueList& tangents, const OpRunner& run);
 
 /// The inverse of broadcasting: sums over dimensions that `sizes` lacks or has as 1.
-Tensor sumToSize(CompositeSteps& steps, const Tensor& tensor, const Sizes& sizes);
+Tensor sumToSize(CompositeSteps& steps, const Tensor& tensor, const SymSizes& sizes);
 
 }  // namespace kerf::inline ops

@@ -21,15 +21,17 @@ struct PointwiseCall {
   int number(double value) const { return b.constant(value, compute); }
 };
 
-/// A reduction: the element expression goes in, one value comes out. `count` elements are reduced into one.
+/// A reduction: the element expression goes in, one value comes out.
 struct ReductionCall {
   ExprBuilder& b;
   const BoundArguments& bound;
   DType dtype;  ///< of the result
   int item;     ///< which result of a tuple is wanted
   int element;  ///< in its stored type
-  double count;
+  SymInt count;  ///< of the elements that are reduced into one
   bool reduces;  ///< false: every reduced dimension has size 1
+  /// `count` as a float64.
+  int elements() const { return b.size(count, DType::Float64); }
   int reduce(ExprOp op, int value) const { return reduces ? b.reduce(op, value) : value; }
 };
 

@@ -2,6 +2,7 @@
 
 #include "engine/ops/core/complex_rows.h"
 #include "engine/ops/core/op_row.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 
@@ -16,12 +17,40 @@ std::unexpected<Error> formatMismatch(const BoundArguments& args, fmt::string_vi
   return fail(ErrorCode::ShapeMismatch, "{}: {}", args.opName(), fmt::vformat(format, items));
 }
 
+namespace {
+
+/// A symbolic float or bool where its value is needed.
+double specialised(const SymNumber& number) {
+  ShapeEnv* env = ShapeEnv::current();
+  if (env == nullptr) throw SymbolicFailure{{ErrorCode::Internal, "a symbolic number outside of its ShapeEnv"}};
+  return env->specialiseReal(number.value);
+}
+
+}  // namespace
+
 std::int64_t BoundArguments::integer(std::size_t i) const { return integerIf(i).value_or(0); }
+SymInt BoundArguments::symInteger(std::size_t i) const { return symIntegerIf(i).value_or(SymInt(0)); }
+
+std::optional<SymInt> BoundArguments::symIntegerIf(std::size_t i) const {
+  if (const auto value = values[i].asSymInt()) return value;
+  const auto number = integerIf(i);
+  return number ? std::optional(SymInt(*number)) : std::nullopt;
+}
+
+SymSizes BoundArguments::symSizes(std::size_t i) const {
+  SymSizes result;
+  if (!values[i].isList()) return result;
+  result.reserve(values[i].list().size());
+  for (const Value& item : values[i].list()) result.push_back(item.asSymInt().value_or(SymInt(0)));
+  return result;
+}
 
 std::optional<std::int64_t> BoundArguments::integerIf(std::size_t i) const {
   if (const auto* value = values[i].as<std::int64_t>()) return *value;
   if (const auto* value = values[i].as<bool>()) return *value ? 1 : 0;
   if (const auto* value = values[i].as<double>()) return std::int64_t(*value);
+  if (const auto value = values[i].asSymInt()) return std::int64_t{*value};
+  if (const auto* value = values[i].as<SymNumber>()) return std::int64_t(specialised(*value));
   return {};
 }
 
@@ -31,6 +60,7 @@ std::optional<double> BoundArguments::numberIf(std::size_t i) const {
   if (const auto* value = values[i].as<double>()) return *value;
   if (const auto* value = values[i].as<std::int64_t>()) return double(*value);
   if (const auto* value = values[i].as<bool>()) return *value ? 1.0 : 0.0;
+  if (const auto* value = values[i].as<SymNumber>()) return specialised(*value);
   return {};
 }
 
@@ -43,8 +73,7 @@ Sizes BoundArguments::sizes(std::size_t i) const {
   Sizes result;
   if (!values[i].isList()) return result;
   for (const Value& item : values[i].list()) {
-    const auto* value = item.as<std::int64_t>();
-    result.push_back(value ? *value : 0);
+    result.push_back(item.asSymInt().value_or(SymInt(0)));
   }
   return result;
 }
@@ -68,11 +97,11 @@ std::size_t BoundArguments::position(std::string_view name) const {
 
 std::string BoundArguments::opName() const { return op ? op->schema.qualifiedName() : "op"; }
 
-Tensor metaTensor(DType dtype, Sizes sizes, Sizes strides, std::int64_t offset) {
+Tensor metaTensor(DType dtype, SymSizes sizes, SymSizes strides, SymInt offset) {
   return Tensor(nullptr, dtype, std::move(sizes), std::move(strides), offset);
 }
 
-Tensor metaTensor(DType dtype, const Sizes& sizes) { return metaTensor(dtype, sizes, contiguousStrides(sizes)); }
+Tensor metaTensor(DType dtype, const SymSizes& sizes) { return metaTensor(dtype, sizes, contiguousStrides(sizes)); }
 
 Result<Tensor> allocate(const Tensor& meta) {
   KERF_TRY(Tensor result, Tensor::zerosStrided(meta.dtype(), meta.sizes(), meta.strides()));
@@ -87,7 +116,7 @@ Result<void> checkSizes(const BoundArguments& args, const Value& value) {
     for (const Value& item : value.list()) KERF_CHECK(checkSizes(args, item));
     return {};
   }
-  if (!value.isTensor()) return {};
+  if (!value.isTensor() || value.tensor().isSymbolic()) return {};
   auto numel = checkedNumel(value.tensor().sizes());
   if (!numel) return fail(std::move(numel).error().while_("sizing the output of " + args.opName()));
   return {};
@@ -120,12 +149,21 @@ Value onDevice(const Value& value, const Device& device) {
   return items;
 }
 
+/// The door between symbolic code, which throws, and everything else.
+Result<Value> guardedRule(ShapeRule rule, const BoundArguments& args) {
+  try {
+    return rule(args);
+  } catch (SymbolicFailure& failure) {
+    return fail(std::move(failure.error.while_("deriving the shape of " + args.opName())));
+  }
+}
+
 }  // namespace
 
 Result<Value> runShapeRule(const BoundArguments& args) {
   if (!args.op->shape) return fail(ErrorCode::UnsupportedOp, "{} has no shape rule", args.opName());
   const OpRow* complex = complexRow(args);
-  KERF_TRY(Value result, (complex ? complex->shape : args.op->shape)(args));
+  KERF_TRY(Value result, guardedRule(complex ? complex->shape : args.op->shape, args));
   KERF_CHECK(checkSizes(args, result));
   const Device device = resultDevice(args);
   if (device == Device{}) return result;
@@ -181,10 +219,14 @@ Value tensorList(std::vector<Tensor> tensors) {
   return items;
 }
 
-Value intList(const Sizes& values) {
+Value intList(const SymSizes& values) {
   ValueList items;
-  for (std::int64_t value : values) items.emplace_back(value);
+  for (const SymInt value : values) items.emplace_back(value);
   return items;
+}
+
+bool isNumber(const Value& value) {
+  return value.as<std::int64_t>() || value.as<double>() || value.as<bool>() || value.as<SymNumber>();
 }
 
 }  // namespace kerf::inline ops

@@ -22,6 +22,10 @@ struct BoundArguments {
   std::vector<Tensor> tensors(std::size_t i) const;
   std::int64_t integer(std::size_t i) const;
   std::optional<std::int64_t> integerIf(std::size_t i) const;
+  /// The same for shape rules: symbolic ones stay so.
+  SymInt symInteger(std::size_t i) const;
+  std::optional<SymInt> symIntegerIf(std::size_t i) const;
+  SymSizes symSizes(std::size_t i) const;
   /// A Scalar or float as double; bool counts as 0 or 1.
   double number(std::size_t i) const;
   std::optional<double> numberIf(std::size_t i) const;
@@ -46,9 +50,9 @@ template <class... Args>
 }
 
 /// Tensor without storage.
-Tensor metaTensor(DType dtype, Sizes sizes, Sizes strides, std::int64_t offset = 0);
+Tensor metaTensor(DType dtype, SymSizes sizes, SymSizes strides, SymInt offset = 0);
 /// Tensor without storage, row-major.
-Tensor metaTensor(DType dtype, const Sizes& sizes);
+Tensor metaTensor(DType dtype, const SymSizes& sizes);
 /// Zero-filled tensor with the meta tensor's sizes, strides and dtype.
 Result<Tensor> allocate(const Tensor& meta);
 /// The op's shape rule, then allocate(): one output, or all of them.
@@ -71,6 +75,8 @@ Result<Sizes> wrapDims(const BoundArguments& args, const Sizes& dims, std::int64
 /// A tensor as a list item, several as a list Value.
 Value tensorList(std::vector<Tensor> tensors);
 /// Sizes as a list Value.
-Value intList(const Sizes& values);
+Value intList(const SymSizes& values);
+/// Whether a value is a Python number, symbolic or not.
+bool isNumber(const Value& value);
 
 }  // namespace kerf::inline ops

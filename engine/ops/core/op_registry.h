@@ -14,6 +14,10 @@
 #include "engine/ops/core/sharding.h"
 #include "engine/support/result.h"
 
+namespace kerf::inline symbolic {
+class ShapeEnv;
+}
+
 namespace kerf::inline ops {
 
 /// Bit set of op properties that passes, fusion and partitioning ask for.
@@ -108,5 +112,7 @@ const OpCaller& shapeOps();
 /// Fills node.meta().value of every node from the placeholders' metas, by the shape rules (exact strides as PyTorch).
 /// Nodes of unknown ops, and what depends on them, keep what they had. Errors name the node.
 Result<void> propagateShapes(GraphModule& module);
+/// The same with the placeholders' symbols in `env`, which has the guards afterwards.
+Result<void> propagateShapes(GraphModule& module, ShapeEnv& env);
 
 }  // namespace kerf::inline ops

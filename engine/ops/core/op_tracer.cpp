@@ -4,7 +4,10 @@
 
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/symbolic_failure.h"
 #include "engine/ops/python/python_level.h"
+#include "engine/ops/python/symbolic_numbers.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -50,8 +53,11 @@ Value OpTracer::tag(const Value& value, NodeId node, int item) const {
     Tensor tensor = value.tensor();
     tensor.traced = int(m_values.size());
     m_values.push_back({node, item});
+    for (std::int64_t d = 0; tensor.isSymbolic() && d < tensor.dim(); ++d)
+      if (tensor.symSize(d).isSymbolic()) m_sources.try_emplace(tensor.symSize(d).bits(), SizeSource{tensor, d});
     return tensor;
   }
+  if (const auto* number = value.as<SymNumber>(); number && item < 0) m_numbers.try_emplace(number->value.bits(), node);
   if (!value.isList() || item >= 0) return value;
   ValueList items;
   for (const Value& part : value.list()) items.push_back(tag(part, node, int(items.size())));
@@ -99,8 +105,25 @@ Result<Argument> OpTracer::argumentOf(const Tensor& tensor) const {
   return Argument(traced.node);
 }
 
+Result<Argument> OpTracer::argumentOf(const SymNumber& number) const {
+  const std::int64_t key = number.value.bits();
+  if (const auto found = m_numbers.find(key); found != m_numbers.end()) return Argument(found->second);
+  const auto source = m_sources.find(key);
+  if (source == m_sources.end()) {
+    const ValueMeta meta = metaOf(Value(number));
+    return Argument(meta.sym()->expr);
+  }
+  KERF_TRY(Argument tensor, argumentOf(source->second.tensor));
+  const NodeId node = m_module.graph.callFunction("torch.ops.aten.sym_size.int",
+                                                  {std::move(tensor), Argument(source->second.dim)}, {}, "sym_size");
+  m_module.graph.setValueMeta(node, metaOf(Value(number)));
+  m_numbers.emplace(key, node);
+  return Argument(node);
+}
+
 Result<Argument> OpTracer::argumentOf(const Value& value) const {
   if (value.isTensor()) return argumentOf(value.tensor());
+  if (const auto* number = value.as<SymNumber>()) return argumentOf(*number);
   if (value.isList()) {
     ArgumentList items;
     for (const Value& item : value.list()) {
@@ -119,7 +142,8 @@ Result<Argument> OpTracer::argumentOf(const Value& value) const {
 
 Result<Value> OpTracer::record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
   KERF_TRY(const Value shape, inferShapes(op.id, args, kwargs));
-  if (!holdsTensor(shape) && !has(op.traits, OpTrait::Impure)) return shape;  // a number that is known by now
+  const bool isKnown = !holdsTensor(shape) && !has(op.traits, OpTrait::Impure | OpTrait::DataDependent);
+  if (isKnown) return shape;  // a number
   ArgumentList arguments;
   for (const Value& value : args) {
     KERF_TRY(Argument argument, argumentOf(value));
@@ -139,10 +163,12 @@ Result<Value> OpTracer::decompose(const OpInfo& op, const ValueList& args, const
   KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
   if (inventsNumbers(bound, args))
     return fail(ErrorCode::UnsupportedOp, "{}: a number of a program is a tensor's element", op.schema.qualifiedName());
-  return op.decomposition(bound, OpRunner(*this));
+  return withoutThrowing([&] { return op.decomposition(bound, OpRunner(*this)); });
 }
 
 Result<Value> OpTracer::call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const {
+  if (ShapeEnv::current() != nullptr && holdsSymbolic(args))
+    if (auto result = callOnSymbols(target, args, kwargs)) return std::move(*result);
   const OpInfo* op = findOp(target);
   if (!op) {
     if (runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
@@ -170,7 +196,7 @@ Result<GraphModule> traceCall(const OpInfo& op, const ValueList& args, const Key
     KERF_TRY(bound.values[i], tracer.placeholder(op.schema.arguments[i].name, bound.values[i]));
   }
   Result<Value> result = fail(ErrorCode::UnsupportedOp, "{} has no decomposition", op.schema.qualifiedName());
-  if (op.decomposition) result = op.decomposition(bound, OpRunner(tracer));
+  if (op.decomposition) result = withoutThrowing([&] { return op.decomposition(bound, OpRunner(tracer)); });
   KERF_CHECK(result);
   KERF_TRY(Argument output, tracer.argumentOf(*result));
   module.graph.output(std::move(output));

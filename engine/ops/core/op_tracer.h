@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/ir/graph_module.h"
@@ -20,7 +21,8 @@ using Decomposes = std::function<bool(const OpInfo&)>;
 bool isComposite(const OpInfo& op);
 
 /// Tensors of a trace have sizes, strides and dtype but no storage, and know the node that gives them. A tensor with
-/// storage is a constant: it becomes an attribute. One thread; the module must outlive the tracer.
+/// storage is a constant: it becomes an attribute. Symbolic numbers become the node that gives them, sym_size of a
+/// tensor that has them, or their text. One thread; the module must outlive the tracer.
 class OpTracer : public OpCaller {
  public:
   explicit OpTracer(GraphModule& module, Decomposes decomposes = isComposite)
@@ -49,11 +51,19 @@ class OpTracer : public OpCaller {
   Result<Value> decompose(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Result<Value> record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
   Value tag(const Value& value, NodeId node, int item) const;
+  /// A symbolic size of a value of the trace.
+  struct SizeSource {
+    Tensor tensor;
+    std::int64_t dim;
+  };
   Result<Argument> argumentOf(const Tensor& tensor) const;
+  Result<Argument> argumentOf(const SymNumber& number) const;
 
   GraphModule& m_module;
   Decomposes m_decomposes;
-  mutable std::vector<Traced> m_values;  ///< by Tensor::traced
+  mutable std::vector<Traced> m_values;                            ///< by Tensor::traced
+  mutable std::unordered_map<std::int64_t, NodeId> m_numbers;      ///< nodes that give symbolic numbers
+  mutable std::unordered_map<std::int64_t, SizeSource> m_sources;  ///< sizes that no node gives yet
 };
 
 /// The graph of one call: placeholders for its tensors (named as in the schema), the nodes of its program, its result

@@ -5,7 +5,7 @@
 #include "engine/ir/interpreter.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/core/symbolic_results.h"
+#include "engine/ops/core/graph_symbols.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -34,11 +34,17 @@ bool isHigherOrder(std::string_view target) { return target.starts_with("torch.o
 
 class Propagation {
  public:
-  explicit Propagation(GraphModule& module) : m_module(module) {}
+  Propagation(GraphModule& module, ShapeEnv& env) : m_module(module), m_env(env) {}
 
   Result<void> run() {
-    const auto order = m_module.graph.order();
-    for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) KERF_CHECK(visit(id));
+    const ShapeEnv::Scope scope(m_env);
+    try {
+      const auto order = m_module.graph.order();
+      for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) KERF_CHECK(visit(id));
+      if (!m_env.replacements().empty()) restate();
+    } catch (SymbolicFailure& failure) {  // of what is no shape rule: the reading of an annotation
+      return fail(std::move(failure.error.while_("propagating shapes")));
+    }
     return {};
   }
 
@@ -57,6 +63,8 @@ class Propagation {
 
   Result<void> visitCall(NodeId id) {
     const Node& node = m_module.graph.node(id);
+    m_env.setAsker(node.name(), node.meta().sourceFile, node.meta().sourceLine);
+    if (isKnownFromData(node)) return keep(id);
     ValueList args;
     KeywordValues kwargs;
     bool known = true;
@@ -93,29 +101,50 @@ class Propagation {
     return {};
   }
 
+  /// What depends on values was recorded with the symbols that PyTorch gave it.
+  static bool isKnownFromData(const Node& node) {
+    if (!node.meta().value.known()) return false;
+    const OpInfo* op = findOp(node);
+    return op != nullptr && has(op->traits, OpTrait::DataDependent);
+  }
+
+  /// Metas once more, with the symbols that guards have settled since they were made.
+  void restate() {
+    for (const NodeId id : m_stored) {
+      const auto value = m_values.find(id);
+      if (value == m_values.end()) continue;
+      ValueMeta meta = metaOf(value->second);
+      if (!(meta == m_module.graph.node(id).meta().value)) m_module.graph.setValueMeta(id, std::move(meta));
+    }
+  }
+
   Result<void> store(NodeId id, const Value& value) {
     if (value.isNone()) return {};
     m_values.insert_or_assign(id, value);
     ValueMeta meta = metaOf(value);
-    if (auto* number = std::get_if<SymMeta>(&meta.value))
-      if (auto symbolic = symbolicResult(m_module.graph, m_module.graph.node(id), *number->expr.hint))
-        number->expr = std::move(*symbolic);
     const ValueMeta& old = m_module.graph.node(id).meta().value;
-    if (!meta.known() || sameNumbers(old, meta)) return {};
+    if (!meta.known() || saysAsMuch(old, meta)) return {};
     m_module.graph.setValueMeta(id, std::move(meta));
+    m_stored.push_back(id);
     return {};
   }
 
-  /// Whether the old meta says the same (possibly in symbols, which are worth keeping).
-  static bool sameNumbers(const ValueMeta& old, const ValueMeta& meta) {
+  /// Whether the old meta says the same, and in symbols (as they were recorded) wherever the new one does.
+  static bool saysAsMuch(const ValueMeta& old, const ValueMeta& meta) {
     if (const TensorMeta* a = old.tensor()) {
       const TensorMeta* b = meta.tensor();
       return b && a->dtype == b->dtype && a->device == b->device && a->storageOffset == b->storageOffset &&
-             a->concreteSizes() == b->concreteSizes() && a->concreteStrides() == b->concreteStrides();
+             saysAsMuch(a->sizes, b->sizes) && saysAsMuch(a->strides, b->strides);
     }
     const SymMeta* a = old.sym();
     const SymMeta* b = meta.sym();
-    return a && b && a->expr.hint == b->expr.hint;
+    return a && b && saysAsMuch(a->expr, b->expr);
+  }
+  static bool saysAsMuch(const std::vector<Dim>& old, const std::vector<Dim>& dims) {
+    return std::ranges::equal(old, dims, [](const Dim& a, const Dim& b) { return saysAsMuch(a, b); });
+  }
+  static bool saysAsMuch(const SymExpr& old, const SymExpr& number) {
+    return old.hint == number.hint && (!old.text.empty() || number.text.empty());
   }
 
   bool append(const Argument& argument, ValueList& values) {
@@ -161,7 +190,7 @@ class Propagation {
     if (const auto* path = argument.as<SubgraphRef>()) return Value(path->path);
     if (const auto* name = argument.as<PythonName>()) return Value(name->text);
     if (argument.as<Ellipsis>()) return Value(std::string("..."));
-    if (const auto* sym = argument.as<SymExpr>()) return sym->hint ? std::optional(Value(*sym->hint)) : std::nullopt;
+    if (const auto* sym = argument.as<SymExpr>()) return valueOf(ValueMeta{SymMeta{*sym}});
     if (const auto* value = argument.as<bool>()) return Value(*value);
     if (const auto* value = argument.as<std::int64_t>()) return Value(*value);
     if (const auto* value = argument.as<double>()) return Value(*value);
@@ -174,16 +203,22 @@ class Propagation {
   }
 
   GraphModule& m_module;
+  ShapeEnv& m_env;
+  std::vector<NodeId> m_stored;
   std::int64_t m_nestedBudget = 5'000'000;  ///< a few seconds for graphs made to nest without end
   std::unordered_map<NodeId, Value> m_values;
 };
 
 }  // namespace
 
+Result<void> propagateShapes(GraphModule& module, ShapeEnv& env) {
+  addGraphSymbols(module, env);
+  return Propagation(module, env).run();
+}
+
 Result<void> propagateShapes(GraphModule& module) {
-  KERF_CHECK(Propagation(module).run());
-  labelSymbolicShapes(module, [](GraphModule& other) { return Propagation(other).run(); });
-  return {};
+  ShapeEnv env;
+  return propagateShapes(module, env);
 }
 
 }  // namespace kerf::inline ops

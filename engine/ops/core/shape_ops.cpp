@@ -3,6 +3,8 @@
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/higher_order/higher_order.h"
 #include "engine/ops/python/python_level.h"
+#include "engine/ops/python/symbolic_numbers.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -10,6 +12,8 @@ namespace {
 class ShapeOps : public OpCaller {
  public:
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
+    if (ShapeEnv::current() != nullptr && holdsSymbolic(args))
+      if (auto result = callOnSymbols(target, args, kwargs)) return std::move(*result);
     if (!findOp(target) && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
     return inferShapes(target, args, kwargs);
   }

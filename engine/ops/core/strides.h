@@ -1,4 +1,5 @@
-// Shape arithmetic that many ops share: broadcasting, the strides PyTorch gives new tensors, and views.
+// Shape arithmetic that many ops share: broadcasting, the strides PyTorch gives new tensors, and views. Sizes may be
+// symbolic everywhere: what is decided becomes a guard, and sizes that depend on data take the general case.
 #pragma once
 
 #include <optional>
@@ -8,27 +9,34 @@
 
 namespace kerf::inline ops {
 
+/// Whether sizes are the same; those that depend on data count as equal, PyTorch asserts them at run time.
+bool mayEqual(const SymSizes& a, const SymSizes& b);
+
 /// Sizes that all operands broadcast to; ShapeMismatch (without the op's name) when they do not.
-Result<Sizes> broadcastSizes(std::span<const Tensor> operands);
-Result<Sizes> broadcastSizes(const Sizes& a, const Sizes& b);
+Result<SymSizes> broadcastSizes(std::span<const Tensor> operands);
+Result<SymSizes> broadcastSizes(const SymSizes& a, const SymSizes& b);
+/// Whether the sizes are equal item by item, for checks that raise errors: what depends on data is taken to fit.
+bool sizesFit(const SymSizes& a, const SymSizes& b);
+/// Product of the sizes; TooLarge where numbers overflow.
+Result<SymInt> checkedCount(const SymSizes& sizes);
 /// Strides with which a tensor is read as if it had `sizes` (0 where it is repeated). It must broadcast to them.
-Sizes broadcastStrides(const Tensor& tensor, const Sizes& sizes);
+SymSizes broadcastStrides(const Tensor& tensor, const SymSizes& sizes);
 
 /// Strides of the fresh output of an element-wise op: dense, in the operands' order of dimensions (TensorIterator).
-Sizes elementwiseStrides(std::span<const Tensor> operands, const Sizes& sizes);
+SymSizes elementwiseStrides(std::span<const Tensor> operands, const SymSizes& sizes);
 
 bool isContiguousAs(const Tensor& tensor, MemoryFormat format);
 bool isNonOverlappingAndDense(const Tensor& tensor);
 /// Strides for a format; Preserve counts as Contiguous here. ShapeMismatch when the rank does not fit.
-Result<Sizes> formatStrides(const Sizes& sizes, MemoryFormat format);
+Result<SymSizes> formatStrides(const SymSizes& sizes, MemoryFormat format);
 /// Channels-last when the strides say so, as at::suggest_memory_format.
 MemoryFormat suggestFormat(const Tensor& tensor);
 /// Strides of `empty_like(tensor, memory_format=format)`; no format means Preserve.
-Result<Sizes> likeStrides(const Tensor& tensor, std::optional<MemoryFormat> format);
+Result<SymSizes> likeStrides(const Tensor& tensor, std::optional<MemoryFormat> format);
 
 /// Replaces the one -1 and checks the element count.
-Result<Sizes> inferSize(const BoundArguments& args, const Sizes& sizes, std::int64_t numel);
+Result<SymSizes> inferSize(const BoundArguments& args, const SymSizes& sizes, SymInt numel);
 /// Strides of tensor.view(sizes); none when it cannot be done without a copy.
-std::optional<Sizes> viewStrides(const Tensor& tensor, const Sizes& sizes);
+std::optional<SymSizes> viewStrides(const Tensor& tensor, const SymSizes& sizes);
 
 }  // namespace kerf::inline ops

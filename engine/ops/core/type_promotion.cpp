@@ -29,6 +29,11 @@ DType promoteComplex(DType a, DType b) {
   return size >= 8 ? DType::Complex128 : size >= 4 ? DType::Complex64 : DType::Complex32;
 }
 
+DType dtypeOf(SymKind kind) {
+  if (kind == SymKind::Bool) return DType::Bool;
+  return kind == SymKind::Int ? DType::Int64 : DType::Float32;
+}
+
 }  // namespace
 
 DType promoteTypes(DType a, DType b) {
@@ -54,6 +59,8 @@ void ResultType::add(const Value& value) {
     combine(m_number, DType::Int64);
   else if (value.as<bool>())
     combine(m_number, DType::Bool);
+  else if (const auto* symbolic = value.as<SymNumber>())
+    combine(m_number, dtypeOf(symbolic->kind));
 }
 
 DType ResultType::dtype() const {

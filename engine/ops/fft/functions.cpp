@@ -33,20 +33,20 @@ Result<Tensor> promoted(const OpRunner& run, const Tensor& x, bool complex) {
 
 /// Cut or padded with zeros at the end of a dimension.
 Result<Tensor> resized(const BoundArguments& args, const OpRunner& run, const Tensor& x, std::int64_t dim,
-                       std::int64_t size) {
-  if (size < 1 || size > (std::int64_t{1} << 40))
+                       SymInt size) {
+  if (guardOrFalse(size < 1) || (!size.isSymbolic() && size > (std::int64_t{1} << 40)))
     return mismatch(args, "invalid number of data points ({}) specified", size);
-  if (x.size(dim) == size) return x;
-  if (x.size(dim) > size) return run("aten.slice.Tensor"_op, {x, dim, std::int64_t{0}, size});
-  Sizes padding(std::size_t(2 * (x.dim() - dim)), 0);
-  padding.back() = size - x.size(dim);
+  if (guardOrFalse(x.symSize(dim) == size)) return x;
+  if (guardOrFalse(x.symSize(dim) > size)) return run("aten.slice.Tensor"_op, {x, dim, std::int64_t{0}, size});
+  SymSizes padding(std::size_t(2 * (x.dim() - dim)), 0);
+  padding.back() = size - x.symSize(dim);
   return run("aten.constant_pad_nd.default"_op, {x, intList(padding), 0.0});
 }
 
 struct Plan {
   Tensor x;
   Sizes dims;
-  std::int64_t lastSize = 0;  ///< length of a real result
+  SymInt lastSize = 0;  ///< length of a real result
 };
 
 enum class Kind : std::uint8_t { Complex, ToHalf, FromHalf };
@@ -55,12 +55,12 @@ enum class Kind : std::uint8_t { Complex, ToHalf, FromHalf };
 Result<Plan> planOf(const BoundArguments& args, const OpRunner& run, Kind kind) {
   Plan plan{args.tensor(0), {}, 0};
   const Value n = named(args, "n"), s = named(args, "s"), dim = named(args, "dim");
-  Sizes sizes;
-  if (const auto* one = dim.as<std::int64_t>()) {
+  SymSizes sizes;
+  if (const auto one = dim.asSymInt()) {
     plan.dims = {*one};
-    if (n.as<std::int64_t>()) sizes = {*n.as<std::int64_t>()};
+    if (const auto length = n.asSymInt()) sizes = {*length};
   } else {
-    if (s.isList()) sizes = args.sizes(1);
+    if (s.isList()) sizes = args.symSizes(1);
     if (dim.isList()) plan.dims = args.sizes(2);
     const std::int64_t count = s.isList() ? std::int64_t(sizes.size()) : plan.x.dim();
     if (!dim.isList())
@@ -74,10 +74,11 @@ Result<Plan> planOf(const BoundArguments& args, const OpRunner& run, Kind kind) 
   sizes.resize(plan.dims.size(), -1);
   for (std::size_t i = 0; i < plan.dims.size(); ++i) {
     const bool half = kind == Kind::FromHalf && i + 1 == plan.dims.size();
-    std::int64_t size = sizes[i] == -1 ? plan.x.size(plan.dims[i]) : sizes[i];
+    const bool isGiven = !guardOrFalse(sizes[i] == -1);
+    SymInt size = isGiven ? sizes[i] : plan.x.symSize(plan.dims[i]);
     if (half) {
-      plan.lastSize = sizes[i] == -1 ? 2 * (plan.x.size(plan.dims[i]) - 1) : sizes[i];
-      size = plan.lastSize / 2 + 1;
+      plan.lastSize = isGiven ? sizes[i] : 2 * (size - 1);
+      size = floorDiv(plan.lastSize, 2) + 1;
     }
     KERF_TRY(plan.x, resized(args, run, plan.x, plan.dims[i], size));
   }
@@ -121,11 +122,13 @@ Result<Value> fromHalf(const BoundArguments& args, const OpRunner& run) {
 template <bool inverse>
 Result<Value> shifted(const BoundArguments& args, const OpRunner& run) {
   const Tensor& x = args.tensor(0);
-  Sizes dims = args.sizes(1), shifts;
+  Sizes dims = args.sizes(1);
+  SymSizes shifts;
   if (args.none(1))
     for (std::int64_t d = 0; d < x.dim(); ++d) dims.push_back(d);
   KERF_TRY(dims, wrapDims(args, dims, x.dim()));
-  for (std::int64_t dim : dims) shifts.push_back(x.dim() == 0 ? 0 : (x.size(dim) + (inverse ? 1 : 0)) / 2);
+  for (std::int64_t dim : dims)
+    shifts.push_back(x.dim() == 0 ? SymInt(0) : floorDiv(x.symSize(dim) + (inverse ? 1 : 0), 2));
   if (dims.empty()) return run.value("aten.clone.default"_op, {x});
   return run.value("aten.roll.default"_op, {x, intList(shifts), intList(dims)});
 }

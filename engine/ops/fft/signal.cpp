@@ -1,5 +1,6 @@
 // Short-time Fourier transforms as programs over their frames: stft and istft.
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/fft/families.h"
 
 namespace kerf::inline ops {
@@ -32,9 +33,9 @@ Result<Frames> framesOf(const BoundArguments& args, const OpRunner& run, DType l
   if (f.length <= 0 || f.hop <= 0 || width <= 0 || width > f.length)
     return mismatch(args, "expected 0 < win_length <= n_fft and 0 < hop_length, got {}, {} and {}", width, f.length,
                     f.hop);
-  if (f.window.isTensor() && f.window.tensor().sizes() != Sizes{width})
+  if (f.window.isTensor() && !sizesFit(f.window.tensor().symSizes(), SymSizes{width}))
     return mismatch(args, "expected a window of shape [{}], got [{}]", width,
-                    fmt::join(f.window.tensor().sizes(), ", "));
+                    fmt::join(f.window.tensor().symSizes(), ", "));
   if (width == f.length) return f;
   if (f.window.isNone()) {
     KERF_TRY(f.window, run("aten.ones.default"_op, {intList({width})}, {{"dtype", like}}));
@@ -70,8 +71,8 @@ Result<Value> stft(const BoundArguments& args, const OpRunner& run) {
   if (flagIf(args, "center").value_or(false)) {
     KERF_TRY(signal, centred(args, run, signal, f.length));
   }
-  const std::int64_t samples = signal.size(1);
-  if (f.length > samples) return mismatch(args, "expected n_fft <= {}, got {}", samples, f.length);
+  const SymInt samples = signal.symSize(1);
+  if (guardOrFalse(f.length > samples)) return mismatch(args, "expected n_fft <= {}, got {}", samples, f.length);
   KERF_TRY(Tensor frames, run("aten.unfold.default"_op, {signal, std::int64_t{1}, f.length, f.hop}));
   if (f.window.isTensor()) {
     KERF_TRY(frames, run("aten.mul.Tensor"_op, {frames, f.window}));
@@ -92,9 +93,9 @@ Result<Value> stft(const BoundArguments& args, const OpRunner& run) {
 
 /// Frames laid over one another: [batch, frame, sample] to [batch, time].
 Result<Tensor> overlapped(const OpRunner& run, const Tensor& frames, const Frames& f) {
-  const std::int64_t samples = f.length + f.hop * (frames.size(1) - 1);
+  const SymInt samples = f.length + f.hop * (frames.symSize(1) - 1);
   return run("aten.unfold_backward.default"_op,
-             {frames, intList({frames.size(0), samples}), std::int64_t{1}, f.length, f.hop});
+             {frames, intList({frames.symSize(0), samples}), std::int64_t{1}, f.length, f.hop});
 }
 
 /// [batch, frequency, frame] as frames in time, [batch, frame, sample].
@@ -112,18 +113,18 @@ Result<Tensor> timeFrames(const BoundArguments& args, const OpRunner& run, const
 
 /// The range of samples that is returned.
 struct Span {
-  std::int64_t start = 0, end = 0;
+  SymInt start = 0, end = 0;
 };
-Span spanOf(const BoundArguments& args, const Frames& f, std::int64_t samples) {
+Span spanOf(const BoundArguments& args, const Frames& f, SymInt samples) {
   const bool centre = flagIf(args, "center").value_or(true);
-  const std::int64_t start = centre ? f.length / 2 : 0;
-  const auto wanted = args.integerIf(args.position("length"));
+  const SymInt start = centre ? f.length / 2 : 0;
+  const auto wanted = args.symIntegerIf(args.position("length"));
   return {start, wanted ? start + *wanted : samples - start};
 }
 
 /// The squared window's overlap divides the signal; where it vanishes nothing can be restored.
 Result<Tensor> unwindowed(const BoundArguments& args, const OpRunner& run, const Tensor& signal, const Tensor& window,
-                          const Frames& f, std::int64_t frames, Span span) {
+                          const Frames& f, SymInt frames, Span span) {
   KERF_TRY(const Tensor square, run("aten.pow.Tensor_Scalar"_op, {window, std::int64_t{2}}));
   KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {square, intList({1, frames, f.length})}));
   KERF_TRY(const Tensor all, overlapped(run, wide, f));
@@ -141,17 +142,18 @@ Result<Value> istft(const BoundArguments& args, const OpRunner& run) {
   Tensor spectrum = args.tensor(0);
   if (!isComplex(spectrum.dtype())) return mismatch(args, "requires a complex-valued input");
   const bool single = spectrum.dim() == 2;
-  if ((!single && spectrum.dim() != 3) || spectrum.numel() == 0)
+  if ((!single && spectrum.dim() != 3) || guardOrFalse(spectrum.symNumel() == 0))
     return mismatch(args, "expected a tensor with 2 or 3 dimensions and elements");
   if (single) {
     KERF_TRY(spectrum, run("aten.unsqueeze.default"_op, {spectrum, std::int64_t{0}}));
   }
   const DType real = spectrum.dtype() == DType::Complex128 ? DType::Float64 : DType::Float32;
   KERF_TRY(const Frames f, framesOf(args, run, real));
-  const bool half = flagIf(args, "onesided").value_or(spectrum.size(1) != f.length);
-  if (spectrum.size(1) != (half ? f.length / 2 + 1 : f.length))
-    return mismatch(args, "{} frequencies do not fit n_fft={}", spectrum.size(1), f.length);
-  const std::int64_t frames = spectrum.size(2), samples = f.length + f.hop * (frames - 1);
+  const auto onesided = flagIf(args, "onesided");
+  const bool half = onesided ? *onesided : bool(spectrum.symSize(1) != f.length);
+  if (guardOrFalse(spectrum.symSize(1) != (half ? f.length / 2 + 1 : f.length)))
+    return mismatch(args, "{} frequencies do not fit n_fft={}", spectrum.symSize(1), f.length);
+  const SymInt frames = spectrum.symSize(2), samples = f.length + f.hop * (frames - 1);
   Value window = f.window;
   if (window.isNone()) {
     KERF_TRY(window, run("aten.ones.default"_op, {intList({f.length})}, {{"dtype", real}}));
@@ -160,14 +162,14 @@ Result<Value> istft(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Tensor weighted, run("aten.mul.Tensor"_op, {inTime, window}));
   KERF_TRY(const Tensor sums, overlapped(run, weighted, f));
   const Span span = spanOf(args, f, samples);
-  if (span.end < span.start) return mismatch(args, "length must not be negative");
+  if (guardOrFalse(span.end < span.start)) return mismatch(args, "length must not be negative");
   KERF_TRY(Tensor out, unwindowed(args, run, sums, window.tensor(), f, frames, span));
   if (single) {
     KERF_TRY(out, run("aten.squeeze.dim"_op, {out, std::int64_t{0}}));
   }
-  if (span.end <= samples) return Value(std::move(out));
+  if (guardOrFalse(span.end <= samples)) return Value(std::move(out));
   return run.value("aten.constant_pad_nd.default"_op,
-                   {out, intList({0, span.end - std::max(samples, span.start)}), std::int64_t{0}});
+                   {out, intList({0, span.end - symMax(samples, span.start)}), std::int64_t{0}});
 }
 
 #define KERF_FRAMES "int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "

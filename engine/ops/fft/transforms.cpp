@@ -41,33 +41,39 @@ Result<Sizes> checkedDims(const BoundArguments& args) {
   if (args.integer(2) < 0 || args.integer(2) > 2)
     return mismatch(args, "argument 'normalization' must be 0, 1 or 2, got {}", args.integer(2));
   for (std::int64_t dim : dims)
-    if (args.tensor(0).dim() == 0 || args.tensor(0).size(dim) < 1)
+    if (args.tensor(0).dim() == 0 || guardOrFalse(args.tensor(0).symSize(dim) < 1))
       return mismatch(args, "invalid number of data points along dimension {}", dim);
   return dims;
 }
 
+/// Orders dimensions by their strides; those that depend on data stay where they are.
+struct LargerStride {
+  const SymSizes& strides;
+  bool operator()(std::int64_t a, std::int64_t b) const {
+    return guardOrFalse(strides[std::size_t(a)] > strides[std::size_t(b)]);
+  }
+};
+
 /// Transformed dimensions, largest stride first; the last stays last when asked.
-Sizes sortedDims(const Sizes& strides, Sizes dims, bool keepLast) {
+Sizes sortedDims(const SymSizes& strides, Sizes dims, bool keepLast) {
   if (dims.size() < 2) return dims;
   const auto end = dims.end() - (keepLast ? 1 : 0);
-  std::sort(dims.begin(), end,
-            [&](std::int64_t a, std::int64_t b) { return strides[std::size_t(a)] > strides[std::size_t(b)]; });
+  std::stable_sort(dims.begin(), end, LargerStride{strides});
   return dims;
 }
 
 /// Batch dimensions in stride order, then the transformed ones: how the library call sees the data, and its output too.
-Sizes fftStrides(const Sizes& inStrides, const Sizes& outSizes, const Sizes& dims) {
+SymSizes fftStrides(const SymSizes& inStrides, const SymSizes& outSizes, const Sizes& dims) {
   Sizes order;
   for (std::int64_t d = 0; d < std::int64_t(outSizes.size()); ++d)
     if (std::ranges::find(dims, d) == dims.end()) order.push_back(d);
-  std::ranges::sort(
-      order, [&](std::int64_t a, std::int64_t b) { return inStrides[std::size_t(a)] > inStrides[std::size_t(b)]; });
+  std::ranges::stable_sort(order, LargerStride{inStrides});
   order.insert(order.end(), dims.begin(), dims.end());
-  Sizes strides(outSizes.size());
-  std::int64_t step = 1;
+  SymSizes strides(outSizes.size());
+  SymInt step = 1;
   for (std::size_t k = order.size(); k-- > 0;) {
     strides[std::size_t(order[k])] = step;
-    step *= std::max<std::int64_t>(1, outSizes[std::size_t(order[k])]);
+    step *= symMax(1, outSizes[std::size_t(order[k])]);
   }
   return strides;
 }
@@ -78,9 +84,9 @@ Result<Value> c2cShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (!isComplex(self.dtype())) return mismatch(args, "expects a complex input tensor");
   KERF_TRY(const Sizes dims, checkedDims(args));
-  if (dims.empty()) return Value(metaTensor(self.dtype(), self.sizes(), self.strides()));
-  return Value(metaTensor(self.dtype(), self.sizes(),
-                          fftStrides(self.strides(), self.sizes(), sortedDims(self.strides(), dims, false))));
+  if (dims.empty()) return Value(metaTensor(self.dtype(), self.symSizes(), self.symStrides()));
+  return Value(metaTensor(self.dtype(), self.symSizes(),
+                          fftStrides(self.symStrides(), self.symSizes(), sortedDims(self.symStrides(), dims, false))));
 }
 Result<Value> c2cKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
@@ -100,11 +106,11 @@ Result<Value> r2cShape(const BoundArguments& args) {
   if (!isFloating(self.dtype())) return mismatch(args, "expects a floating point input tensor");
   KERF_TRY(const Sizes dims, checkedDims(args));
   if (dims.empty()) return mismatch(args, "needs at least one dimension");
-  Sizes sizes = self.sizes();
-  std::int64_t& last = sizes[std::size_t(dims.back())];
-  if (args.boolean(3)) last = last / 2 + 1;
+  SymSizes sizes = self.symSizes();
+  SymInt& last = sizes[std::size_t(dims.back())];
+  if (args.boolean(3)) last = floorDiv(last, 2) + 1;
   return Value(metaTensor(toComplex(self.dtype()), sizes,
-                          fftStrides(self.strides(), sizes, sortedDims(self.strides(), dims, true))));
+                          fftStrides(self.symStrides(), sizes, sortedDims(self.symStrides(), dims, true))));
 }
 Result<Value> r2cKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
@@ -128,15 +134,15 @@ Result<Value> c2rShape(const BoundArguments& args) {
   if (!isComplex(self.dtype())) return mismatch(args, "expects a complex input tensor");
   KERF_TRY(const Sizes dims, checkedDims(args));
   if (dims.empty()) return mismatch(args, "needs at least one dimension");
-  if (args.integer(3) < 1 || args.integer(3) / 2 + 1 > self.size(dims.back()))
-    return mismatch(args, "{} points along dimension {} cannot come from {} frequencies", args.integer(3), dims.back(),
-                    self.size(dims.back()));
-  Sizes sizes = self.sizes();
-  sizes[std::size_t(dims.back())] = args.integer(3);
-  Sizes between = self.strides();
+  const SymInt points = args.symInteger(3), given = self.symSize(dims.back());
+  if (guardOrFalse(points < 1) || guardOrFalse(floorDiv(points, 2) + 1 > given))
+    return mismatch(args, "{} points along dimension {} cannot come from {} frequencies", points, dims.back(), given);
+  SymSizes sizes = self.symSizes();
+  sizes[std::size_t(dims.back())] = points;
+  SymSizes between = self.symStrides();
   if (dims.size() > 1) {
     const Sizes outer(dims.begin(), dims.end() - 1);
-    between = fftStrides(self.strides(), self.sizes(), sortedDims(self.strides(), outer, false));
+    between = fftStrides(self.symStrides(), self.symSizes(), sortedDims(self.symStrides(), outer, false));
   }
   return Value(metaTensor(partOf(self.dtype()), sizes, fftStrides(between, sizes, {dims.back()})));
 }

@@ -14,11 +14,11 @@ constexpr OpTrait none = OpTrait::None;
 // hann_window(window_length[, periodic], *, dtype, …): a periodic window is a symmetric one longer by one, cut
 
 Result<Value> windowShape(const BoundArguments& args) {
-  const std::int64_t length = args.integer(0);
-  if (length < 0) return mismatch(args, "argument 'window_length' is negative: {}", length);
+  const SymInt length = args.symInteger(0);
+  if (guardOrFalse(length < 0)) return mismatch(args, "argument 'window_length' is negative: {}", length);
   const DType dtype = args.dtypeIf(args.position("dtype")).value_or(DType::Float32);
   if (!isFloating(dtype)) return mismatch(args, "argument 'dtype' must be floating point");
-  return Value(metaTensor(dtype, Sizes{length}));
+  return Value(metaTensor(dtype, SymSizes{length}));
 }
 
 /// The value at a fraction x in [0, 1] of the window.
@@ -65,9 +65,9 @@ Result<Value> windowKernel(const BoundArguments& args) {
 Result<Value> fillDiagonalShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() < 2) return mismatch(args, "expects at least 2 dimensions, got {}", self.dim());
-  for (std::int64_t size : self.sizes())
-    if (self.dim() > 2 && size != self.size(0)) return mismatch(args, "dimensions must be equal");
-  return Value(metaTensor(self.dtype(), self.sizes(), self.strides(), self.offset()));
+  for (const SymInt size : self.symSizes())
+    if (self.dim() > 2 && guardOrFalse(size != self.symSize(0))) return mismatch(args, "dimensions must be equal");
+  return Value(metaTensor(self.dtype(), self.symSizes(), self.symStrides(), self.symOffset()));
 }
 
 Result<Value> fillDiagonalKernel(const BoundArguments& args) {
@@ -87,7 +87,9 @@ Result<Value> fillDiagonalKernel(const BoundArguments& args) {
   return args.values[0];
 }
 
-Result<Value> sameSize(const BoundArguments& args) { return Value(args.tensor(0).sizes() == args.tensor(1).sizes()); }
+Result<Value> sameSize(const BoundArguments& args) {
+  return Value(args.tensor(0).symSizes() == args.tensor(1).symSizes());
+}
 
 constexpr OpRow rows[] = {
     KERF_WINDOW("hann_window", hann),

@@ -17,7 +17,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct Flex {
   const HigherOrderCall& call;
   Tensor query, key, value;  ///< [B, H, Q, D], [B, H / group, K, D], [B, H / group, K, E]
-  std::int64_t group = 1;
+  SymInt group = 1;
   DType working = DType::Float32;
   double scale = 1;
   std::string scoreGraph, maskGraph;
@@ -53,11 +53,12 @@ Result<void> checkShapes(Flex& flex) {
   for (const Tensor* tensor : {&flex.query, &flex.key, &flex.value})
     if (tensor->dim() != 4)
       return fail(ErrorCode::ShapeMismatch, "{}: query, key and value must have 4 dimensions", flex.call.name);
-  const std::int64_t heads = flex.query.size(1), keyHeads = flex.key.size(1);
-  const bool fits = keyHeads > 0 && heads % keyHeads == 0 && flex.value.size(1) == keyHeads &&
-                    flex.query.size(3) == flex.key.size(3) && flex.key.size(2) == flex.value.size(2);
+  const SymInt heads = flex.query.symSize(1), keyHeads = flex.key.symSize(1);
+  const bool fits = keyHeads > 0 && floorMod(heads, keyHeads) == 0 && flex.value.symSize(1) == keyHeads &&
+                    flex.query.symSize(3) == flex.key.symSize(3) &&
+                    guardOrTrue(flex.key.symSize(2) == flex.value.symSize(2));
   if (!fits) return fail(ErrorCode::ShapeMismatch, "{}: the shapes of query, key and value do not fit", flex.call.name);
-  flex.group = heads / keyHeads;
+  flex.group = floorDiv(heads, keyHeads);
   return {};
 }
 
@@ -73,55 +74,60 @@ Result<Flex> readFlex(const HigherOrderCall& call, std::size_t score, std::size_
   flex.maskGraph = *path;
   const Value* scale = call.find(mask + 1, "scale");
   const auto* number = scale ? scale->as<double>() : nullptr;
-  flex.scale = number ? *number : 1 / std::sqrt(double(flex.query.size(3)));
+  if (number)
+    flex.scale = *number;
+  else if (!call.shapesOnly)
+    flex.scale = 1 / std::sqrt(double(flex.query.size(3)));
   flex.scoreBuffers = call.list(mask + 3, "score_mod_other_buffers");
   flex.maskBuffers = call.list(mask + 4, "mask_mod_other_buffers");
   return flex;
 }
 
-Value sizesValue(const Sizes& sizes) {
+Value sizesValue(const SymSizes& sizes) {
   ValueList items;
-  for (const std::int64_t size : sizes) items.emplace_back(size);
+  for (const SymInt size : sizes) items.emplace_back(size);
   return Value(std::move(items));
 }
 
 Result<Tensor> Flex::product(const Tensor& a, const Tensor& b) const {
-  const std::int64_t batch = a.size(0) * a.size(1);
-  KERF_TRY(const Tensor left, op("reshape.default", {Value(a), sizesValue({batch, a.size(2), a.size(3)})}));
-  KERF_TRY(const Tensor right, op("reshape.default", {Value(b), sizesValue({batch, b.size(2), b.size(3)})}));
+  const SymInt batch = a.symSize(0) * a.symSize(1);
+  KERF_TRY(const Tensor left, op("reshape.default", {Value(a), sizesValue({batch, a.symSize(2), a.symSize(3)})}));
+  KERF_TRY(const Tensor right, op("reshape.default", {Value(b), sizesValue({batch, b.symSize(2), b.symSize(3)})}));
   KERF_TRY(const Tensor out, op("bmm.default", {Value(left), Value(right)}));
-  return op("reshape.default", {Value(out), sizesValue({a.size(0), a.size(1), a.size(2), b.size(3)})});
+  return op("reshape.default", {Value(out), sizesValue({a.symSize(0), a.symSize(1), a.symSize(2), b.symSize(3)})});
 }
 
 Result<Tensor> Flex::repeated(const Tensor& tensor) const {
   Tensor full = tensor;
   if (group > 1) {
     KERF_TRY(const Tensor extra, op("unsqueeze.default", {Value(full), Value(std::int64_t{2})}));
-    const Sizes wide{full.size(0), full.size(1), group, full.size(2), full.size(3)};
+    const SymSizes wide{full.symSize(0), full.symSize(1), group, full.symSize(2), full.symSize(3)};
     KERF_TRY(const Tensor expanded, op("expand.default", {Value(extra), sizesValue(wide)}));
     KERF_TRY(full, op("reshape.default", {Value(expanded), sizesValue({wide[0], wide[1] * group, wide[3], wide[4]})}));
   }
-  if (full.size(0) == query.size(0)) return full;
-  return op("expand.default", {Value(full), sizesValue({query.size(0), full.size(1), full.size(2), full.size(3)})});
+  if (guardOrFalse(full.symSize(0) == query.symSize(0))) return full;
+  return op("expand.default",
+            {Value(full), sizesValue({query.symSize(0), full.symSize(1), full.symSize(2), full.symSize(3)})});
 }
 
 Result<Tensor> Flex::gathered(const Tensor& tensor) const {
   Tensor result = tensor;
   if (group > 1) {
-    const Sizes wide{tensor.size(0), tensor.size(1) / group, group, tensor.size(2), tensor.size(3)};
+    const SymSizes wide{tensor.symSize(0), floorDiv(tensor.symSize(1), group), group, tensor.symSize(2),
+                        tensor.symSize(3)};
     KERF_TRY(const Tensor split, op("reshape.default", {Value(tensor), sizesValue(wide)}));
     KERF_TRY(result, op("sum.dim_IntList", {Value(split), sizesValue({2})}));
   }
-  if (result.size(0) == key.size(0)) return result;
+  if (guardOrFalse(result.symSize(0) == key.symSize(0))) return result;
   return op("sum.dim_IntList", {Value(result), sizesValue({0}), Value(true)});
 }
 
 Result<ValueList> Flex::positions() const {
-  const Sizes sizes{query.size(0), query.size(1), query.size(2), key.size(2)};
+  const SymSizes sizes{query.symSize(0), query.symSize(1), query.symSize(2), key.symSize(2)};
   ValueList result;
   for (std::size_t dim = 0; dim < 4; ++dim) {
     KERF_TRY(const Tensor line, op("arange.default", {Value(sizes[dim])}, {{"dtype", Value(DType::Int32)}}));
-    Sizes shape{1, 1, 1, 1};
+    SymSizes shape{1, 1, 1, 1};
     shape[dim] = sizes[dim];
     KERF_TRY(Tensor shaped, op("reshape.default", {Value(line), sizesValue(shape)}));
     shaped.setDevice(query.device());
@@ -156,14 +162,15 @@ Result<Value> Flex::scores(Tensor& plain, Tensor& masked, Tensor& mask) const {
   KERF_TRY(const Tensor modifiedWide, cast(modified, working));
   KERF_TRY(const Tensor hidden, op("scalar_tensor.default", {Value(-infinity)}, {{"dtype", Value(working)}}));
   KERF_TRY(const Tensor joined, op("where.self", {Value(mask), Value(modifiedWide), Value(hidden)}));
-  KERF_TRY(masked, op("expand.default", {Value(joined), sizesValue(plain.sizes())}));
+  KERF_TRY(masked, op("expand.default", {Value(joined), sizesValue(plain.symSizes())}));
   return Value();
 }
 
 /// The tensor with sizes as they are and the dimensions laid out in the order of `like`'s strides.
 Result<Tensor> laidOutLike(const Flex& flex, const Tensor& tensor, const Tensor& like) {
   std::vector<std::size_t> order{0, 1, 2, 3};
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return like.strides()[a] > like.strides()[b]; });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return guardOrFalse(like.symStrides()[a] > like.symStrides()[b]); });
   Sizes forward(4), backward(4), sizes(4);
   for (std::size_t i = 0; i < 4; ++i) {
     forward[i] = std::int64_t(order[i]);
@@ -235,7 +242,7 @@ Result<ValueList> jointGradient(const Flex& flex, const Tensor& plain, const Ten
   KERF_TRY(const Tensor scaled, flex.op("mul.Tensor", {Value(wide), Value(flex.scale)}));
   KERF_TRY(const Tensor zero, flex.op("scalar_tensor.default", {Value(0.0)}, {{"dtype", Value(flex.working)}}));
   KERF_TRY(const Tensor visible, flex.op("where.self", {Value(mask), Value(scaled), Value(zero)}));
-  KERF_TRY(const Tensor full, flex.op("expand.default", {Value(visible), sizesValue(plain.sizes())}));
+  KERF_TRY(const Tensor full, flex.op("expand.default", {Value(visible), sizesValue(plain.symSizes())}));
   KERF_TRY(parts[0], flex.cast(full, flex.query.dtype()));
   return parts;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ops/core/symbolic_failure.h"
+
 namespace kerf::inline ops {
 namespace {
 
@@ -74,7 +76,7 @@ Result<Value> callHigherOrderOp(std::string_view target, const ValueList& args, 
                                 const SubgraphCaller& subgraphs, const OpCaller& ops, bool shapesOnly) {
   const std::string_view name = bareName(target);
   if (const HigherOrderRow* row = findHigherOrder(name))
-    return row->run({name, args, kwargs, subgraphs, ops, shapesOnly});
+    return withoutThrowing([&] { return row->run({name, args, kwargs, subgraphs, ops, shapesOnly}); });
   const auto opaque = std::ranges::find(opaqueOps, name, &OpaqueOp::name);
   if (opaque != std::end(opaqueOps))
     return fail(ErrorCode::UnsupportedOp, "{} cannot run here: {}", name, opaque->reason);

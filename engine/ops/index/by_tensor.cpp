@@ -16,7 +16,7 @@ namespace kerf::inline ops {
 namespace {
 
 /// Strides of `sizes`' dimensions outside of the index dimensions.
-Sizes restOf(const Sizes& strides, const IndexPlan& plan) {
+Sizes restOf(const SymSizes& strides, const IndexPlan& plan) {
   Sizes result = strides;
   const auto begin = result.begin() + plan.firstIndexDim;
   result.erase(begin, begin + std::int64_t(plan.indexSizes.size()));
@@ -41,7 +41,7 @@ Result<Value> indexShape(const BoundArguments& args) {
   std::vector<Tensor> operands{metaTensor(self.dtype(), plan.resultSizes, plan.selfStrides)};
   for (const auto& index : plan.indices) {
     if (!index) continue;
-    Sizes strides(plan.resultSizes.size(), 0);
+    SymSizes strides(plan.resultSizes.size(), 0);
     std::ranges::copy(broadcastStrides(*index, plan.indexSizes), strides.begin() + plan.firstIndexDim);
     operands.push_back(metaTensor(DType::Int64, plan.resultSizes, std::move(strides)));
   }
@@ -87,8 +87,8 @@ Result<Value> indexKernel(const BoundArguments& args) {
 
 /// self with dense strides and a fresh storage.
 Result<Value> cloneShape(const BoundArguments& args) {
-  KERF_TRY(Sizes strides, likeStrides(args.tensor(0), {}));
-  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes(), std::move(strides)));
+  KERF_TRY(SymSizes strides, likeStrides(args.tensor(0), {}));
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes(), std::move(strides)));
 }
 
 Result<Value> indexPutShape(const BoundArguments& args) {
@@ -160,7 +160,7 @@ Result<Value> indexPutInplaceKernel(const BoundArguments& args) {
 }
 Result<Value> selfShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  return Value(metaTensor(self.dtype(), self.sizes(), self.strides(), self.offset()));
+  return Value(metaTensor(self.dtype(), self.symSizes(), self.symStrides(), self.symOffset()));
 }
 
 // embedding(weight, indices, …) and index_select(self, dim, index)
@@ -178,8 +178,8 @@ Result<Value> embeddingShape(const BoundArguments& args) {
   const Tensor& indices = args.tensor(1);
   if (weight.dim() != 2) return mismatch(args, "argument 'weight' must have 2 dimensions, has {}", weight.dim());
   if (!isIntegral(indices.dtype())) return mismatch(args, "argument 'indices' must be integers");
-  Sizes sizes = indices.sizes();
-  sizes.push_back(weight.size(1));
+  SymSizes sizes = indices.symSizes();
+  sizes.push_back(weight.symSize(1));
   return Value(metaTensor(weight.dtype(), sizes));
 }
 
@@ -204,9 +204,9 @@ Result<Value> embeddingKernel(const BoundArguments& args) {
 
 Result<Value> embeddingBackwardShape(const BoundArguments& args) {
   const Tensor& grad = args.tensor(0);
-  if (grad.dim() == 0 || args.integer(2) < 0)
+  if (grad.dim() == 0 || !guardOrTrue(args.symInteger(2) >= 0))
     return mismatch(args, "grad_output has no dimensions, or num_weights is negative");
-  return Value(metaTensor(grad.dtype(), Sizes{args.integer(2), grad.sizes().back()}));
+  return Value(metaTensor(grad.dtype(), SymSizes{args.symInteger(2), grad.symSizes().back()}));
 }
 
 /// Sums are kept in the tensor's type, so 16-bit floats round after every row.
@@ -249,8 +249,8 @@ Result<Value> indexSelectShape(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   if (index.dim() > 1 || !isIntegral(index.dtype()))
     return mismatch(args, "argument 'index' must be a vector of integers");
-  Sizes sizes = self.sizes();
-  if (self.dim() > 0) sizes[std::size_t(dim)] = index.dim() == 0 ? 1 : index.size(0);
+  SymSizes sizes = self.symSizes();
+  if (self.dim() > 0) sizes[std::size_t(dim)] = index.dim() == 0 ? SymInt(1) : index.symSize(0);
   return Value(metaTensor(self.dtype(), sizes));
 }
 
@@ -282,12 +282,14 @@ Result<Value> gatherShape(const BoundArguments& args) {
   const Tensor& index = args.tensor(2);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   const std::int64_t rank = std::max<std::int64_t>(self.dim(), 1);
-  if (index.numel() != 0 && std::max<std::int64_t>(index.dim(), 1) != rank)
+  const bool isEmpty = guardOrFalse(index.symNumel() == 0);
+  if (!isEmpty && std::max<std::int64_t>(index.dim(), 1) != rank)
     return mismatch(args, "index and self must have as many dimensions, have {} and {}", index.dim(), self.dim());
-  for (std::int64_t d = 0; d < std::min(self.dim(), index.dim()) && index.numel() != 0; ++d)
-    if (d != dim && index.size(d) > self.size(d))
-      return mismatch(args, "index is larger than self in dimension {}: {} and {}", d, index.size(d), self.size(d));
-  return Value(metaTensor(self.dtype(), index.sizes()));
+  for (std::int64_t d = 0; d < std::min(self.dim(), index.dim()) && !isEmpty; ++d)
+    if (d != dim && !guardOrTrue(index.symSize(d) <= self.symSize(d)))
+      return mismatch(args, "index is larger than self in dimension {}: {} and {}", d, index.symSize(d),
+                      self.symSize(d));
+  return Value(metaTensor(self.dtype(), index.symSizes()));
 }
 
 Result<Value> gatherKernel(const BoundArguments& args) {
@@ -315,7 +317,7 @@ Result<Value> gatherKernel(const BoundArguments& args) {
 }
 
 Result<Value> takeShape(const BoundArguments& args) {
-  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(1).sizes()));
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(1).symSizes()));
 }
 Result<Value> takeKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));

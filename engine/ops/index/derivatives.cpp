@@ -15,7 +15,7 @@ Grads only(const CallRecord& call, CompositeSteps& s, std::size_t i, const Tenso
   return grads;
 }
 
-const Sizes& sizesOf(const CallRecord& call) { return call.args.tensor(0).sizes(); }
+const SymSizes& sizesOf(const CallRecord& call) { return call.args.tensor(0).symSizes(); }
 
 Grads reshaped(const CallRecord& call, const ValueList& grads, const OpRunner& run) {
   CompositeSteps s(run);
@@ -59,8 +59,8 @@ Grads squeezed(const CallRecord& call, const ValueList& grads, const OpRunner& r
 Grads sliced(const CallRecord& call, const ValueList& grads, const OpRunner& run) {
   const BoundArguments& args = call.args;
   CompositeSteps s(run);
-  const std::int64_t start = args.integerIf(2).value_or(0);
-  const std::int64_t end = args.integerIf(3).value_or(std::numeric_limits<std::int64_t>::max());
+  const SymInt start = args.symIntegerIf(2).value_or(0);
+  const SymInt end = args.symIntegerIf(3).value_or(std::numeric_limits<std::int64_t>::max());
   return only(call, s, 0,
               s("aten.slice_backward.default"_op,
                 {grads[0], intList(sizesOf(call)), args.values[1], start, end, args.values[4]}));
@@ -101,10 +101,10 @@ Grads concatenated(const CallRecord& call, const ValueList& grads, const OpRunne
   KERF_TRY(const std::int64_t dim, wrapDim(call.args, call.args.integer(1), call.result().dim()));
   CompositeSteps s(run);
   ValueList parts;
-  std::int64_t begin = 0;
+  SymInt begin = 0;
   for (const Tensor& tensor : call.args.tensors(0)) {
-    const bool legacyEmpty = tensor.dim() == 1 && tensor.numel() == 0;
-    const std::int64_t end = begin + (legacyEmpty ? 0 : tensor.size(dim));
+    const bool legacyEmpty = tensor.dim() == 1 && guardOrFalse(tensor.symSize(0) == 0);
+    const SymInt end = legacyEmpty ? begin : begin + tensor.symSize(dim);
     parts.push_back(legacyEmpty ? s("aten.zeros_like.default"_op, {tensor})
                                 : s("aten.slice.Tensor"_op, {grads[0], dim, begin, end}));
     begin = end;

@@ -1,6 +1,7 @@
 #include "engine/ops/index/indexing.h"
 
 #include "engine/ops/core/strides.h"
+#include "engine/symbolic/shape_env.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 
@@ -15,16 +16,26 @@ Result<Tensor> int64Tensor(const std::vector<std::int64_t>& values) {
   return result;
 }
 
+/// The index tensors of a mask whose values are not known: columns of what nonzero(mask) gives.
+Result<void> appendUnknown(const BoundArguments& args, const Tensor& mask,
+                           std::vector<std::optional<Tensor>>& expanded) {
+  ShapeEnv* env = ShapeEnv::current();
+  if (env == nullptr) return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on a mask's values", args.opName());
+  const SymInt count = env->addUnbacked({0, env->range(mask.symNumel()).upper});
+  for (std::int64_t d = 0; d < mask.dim(); ++d) expanded.emplace_back(metaTensor(DType::Int64, {count}, {1}));
+  return {};
+}
+
 /// A mask of d dimensions stands for d index tensors.
 Result<void> appendMask(const BoundArguments& args, const Tensor& self, const Tensor& mask,
                         std::vector<std::optional<Tensor>>& expanded) {
   for (std::int64_t d = 0; d < mask.dim(); ++d) {
     const auto at = std::int64_t(expanded.size()) + d;
-    if (at >= self.dim() || self.size(at) != mask.size(d))
-      return mismatch(args, "the mask's shape [{}] does not match the tensor's [{}]", fmt::join(mask.sizes(), ", "),
-                      fmt::join(self.sizes(), ", "));
+    if (at >= self.dim() || !guardOrTrue(self.symSize(at) == mask.symSize(d)))
+      return mismatch(args, "the mask's shape [{}] does not match the tensor's [{}]", fmt::join(mask.symSizes(), ", "),
+                      fmt::join(self.symSizes(), ", "));
   }
-  if (!mask.defined()) return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on a mask's values", args.opName());
+  if (!mask.defined()) return appendUnknown(args, mask, expanded);
   KERF_TRY(const auto coordinates, nonzeroCoordinates(mask));
   for (const auto& axis : coordinates) {
     KERF_TRY(Tensor index, int64Tensor(axis));
@@ -48,7 +59,7 @@ Result<std::vector<std::optional<Tensor>>> expandMasks(const BoundArguments& arg
   }
   if (std::int64_t(expanded.size()) > self.dim())
     return mismatch(args, "too many indices ({}) for a tensor of {} dimensions", expanded.size(), self.dim());
-  expanded.resize(self.sizes().size());
+  expanded.resize(self.symSizes().size());
   return expanded;
 }
 
@@ -69,7 +80,7 @@ void layOut(IndexPlan& plan, const Tensor& self) {
   while (inPlace && first < plan.indices.size() && !plan.indices[first]) ++first;
   plan.firstIndexDim = std::int64_t(inPlace ? first : 0);
   const auto appendIndex = [&] {
-    plan.resultSizes.insert(plan.resultSizes.end(), plan.indexSizes.begin(), plan.indexSizes.end());
+    plan.resultSizes.append(plan.indexSizes.begin(), plan.indexSizes.end());
     plan.selfStrides.insert(plan.selfStrides.end(), plan.indexSizes.size(), 0);
   };
   bool placed = false;
@@ -79,9 +90,9 @@ void layOut(IndexPlan& plan, const Tensor& self) {
       placed = true;
     }
     if (d == plan.indices.size() || plan.indices[d]) continue;
-    plan.resultSizes.push_back(self.sizes()[d]);
-    plan.selfStrides.push_back(self.strides()[d]);
-    plan.restSizes.push_back(self.sizes()[d]);
+    plan.resultSizes.push_back(self.symSizes()[d]);
+    plan.selfStrides.push_back(self.symStrides()[d]);
+    plan.restSizes.push_back(self.symSizes()[d]);
   }
 }
 
@@ -107,7 +118,7 @@ Result<IndexPlan> planIndex(const BoundArguments& args, const Tensor& self, cons
   KERF_TRY(plan.indices, expandMasks(args, self, indices));
   for (const auto& index : plan.indices) {
     if (!index) continue;
-    auto sizes = broadcastSizes(plan.indexSizes, index->sizes());
+    auto sizes = broadcastSizes(plan.indexSizes, index->symSizes());
     if (!sizes) return mismatch(args, "indices: {}", sizes.error().message);
     plan.indexSizes = std::move(*sizes);
   }

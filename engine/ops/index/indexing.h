@@ -11,14 +11,15 @@ namespace kerf::inline ops {
 /// What self[indices] means: which dimensions are indexed, the shape of the result, and how it lies on self.
 struct IndexPlan {
   std::vector<std::optional<Tensor>> indices;  ///< per dimension of self; int64, broadcast to `indexSizes`
-  Sizes indexSizes;
+  SymSizes indexSizes;
   std::int64_t firstIndexDim = 0;  ///< where the index dimensions stand in the result
-  Sizes resultSizes;
-  Sizes selfStrides;  ///< per result dimension; 0 in the index dimensions
-  Sizes restSizes;    ///< result sizes without the index dimensions
+  SymSizes resultSizes;
+  SymSizes selfStrides;  ///< per result dimension; 0 in the index dimensions
+  SymSizes restSizes;    ///< result sizes without the index dimensions
 };
 
-/// Binds a `Tensor?[]` value. UnsupportedOp for bool masks without data (the shape depends on their values).
+/// Binds a `Tensor?[]` value. Bool masks without data choose a number of elements that only running the graph gives:
+/// UnsupportedOp outside of a ShapeEnv.
 Result<IndexPlan> planIndex(const BoundArguments& args, const Tensor& self, const Value& indices);
 
 /// Element offset into self for every index position, row-major over indexSizes. RuntimeFailed when out of bounds.

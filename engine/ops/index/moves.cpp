@@ -11,7 +11,7 @@ namespace kerf::inline ops {
 namespace {
 
 /// A 1-d tensor without elements takes no part in cat.
-bool skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
+bool skipped(const Tensor& tensor) { return tensor.dim() == 1 && guardOrFalse(tensor.symSize(0) == 0); }
 
 Result<std::vector<Tensor>> parts(const BoundArguments& args) {
   std::vector<Tensor> tensors = args.tensors(0);
@@ -25,11 +25,11 @@ DType commonType(const std::vector<Tensor>& tensors) {
   return type.dtype();
 }
 
-Result<void> checkCat(const BoundArguments& args, const Sizes& first, const Sizes& other, std::int64_t dim) {
+Result<void> checkCat(const BoundArguments& args, const SymSizes& first, const SymSizes& other, std::int64_t dim) {
   if (first.size() != other.size())
     return mismatch(args, "tensors must have as many dimensions: {} and {}", first.size(), other.size());
   for (std::size_t d = 0; d < first.size(); ++d)
-    if (std::int64_t(d) != dim && first[d] != other[d])
+    if (std::int64_t(d) != dim && !guardOrTrue(first[d] == other[d]))
       return mismatch(args, "sizes must match except in dimension {}: [{}] and [{}]", dim, fmt::join(first, ", "),
                       fmt::join(other, ", "));
   return {};
@@ -38,20 +38,20 @@ Result<void> checkCat(const BoundArguments& args, const Sizes& first, const Size
 Result<Value> catShape(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> tensors, parts(args));
   const auto used = std::ranges::find_if_not(tensors, skipped);
-  if (used == tensors.end()) return Value(metaTensor(commonType(tensors), Sizes{0}));
+  if (used == tensors.end()) return Value(metaTensor(commonType(tensors), SymSizes{0}));
   if (used->dim() == 0) return mismatch(args, "tensors without dimensions cannot be concatenated");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), used->dim()));
-  Sizes sizes = used->sizes();
+  SymSizes sizes = used->symSizes();
   sizes[std::size_t(dim)] = 0;
   std::optional<MemoryFormat> format;
   for (const Tensor& tensor : tensors) {
     const MemoryFormat own = suggestFormat(tensor);
     format = !format || *format == own ? own : MemoryFormat::Contiguous;
     if (skipped(tensor)) continue;
-    KERF_CHECK(checkCat(args, used->sizes(), tensor.sizes(), dim));
-    sizes[std::size_t(dim)] += tensor.size(dim);
+    KERF_CHECK(checkCat(args, used->symSizes(), tensor.symSizes(), dim));
+    sizes[std::size_t(dim)] += tensor.symSize(dim);
   }
-  KERF_TRY(Sizes strides, formatStrides(sizes, *format));
+  KERF_TRY(SymSizes strides, formatStrides(sizes, *format));
   return Value(metaTensor(commonType(tensors), std::move(sizes), std::move(strides)));
 }
 
@@ -76,11 +76,11 @@ Result<Value> catKernel(const BoundArguments& args) {
 Result<Value> stackShape(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> tensors, parts(args));
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), tensors[0].dim() + 1));
-  Sizes sizes = tensors[0].sizes();
+  SymSizes sizes = tensors[0].symSizes();
   for (const Tensor& tensor : tensors)
-    if (tensor.sizes() != sizes)
+    if (!mayEqual(tensor.symSizes(), sizes))
       return mismatch(args, "tensors must have equal sizes: [{}] and [{}]", fmt::join(sizes, ", "),
-                      fmt::join(tensor.sizes(), ", "));
+                      fmt::join(tensor.symSizes(), ", "));
   sizes.insert(sizes.begin() + dim, std::int64_t(tensors.size()));
   return Value(metaTensor(commonType(tensors), sizes));
 }
@@ -98,21 +98,24 @@ Result<Value> stackKernel(const BoundArguments& args) {
 
 // repeat(self, repeats)
 
-Sizes padded(const Sizes& sizes, std::size_t rank) {
-  Sizes result(rank - sizes.size(), 1);
-  result.insert(result.end(), sizes.begin(), sizes.end());
+SymSizes padded(const SymSizes& sizes, std::size_t rank) {
+  SymSizes result(rank - sizes.size(), 1);
+  result.append(sizes.begin(), sizes.end());
   return result;
 }
 
 Result<Value> repeatShape(const BoundArguments& args) {
-  const Sizes repeats = args.sizes(1);
-  if (repeats.size() < args.tensor(0).sizes().size())
+  const SymSizes repeats = args.symSizes(1);
+  if (repeats.size() < args.tensor(0).symSizes().size())
     return mismatch(args, "repeats has {} entries for {} dimensions", repeats.size(), args.tensor(0).dim());
-  Sizes sizes = padded(args.tensor(0).sizes(), repeats.size());
+  SymSizes sizes = padded(args.tensor(0).symSizes(), repeats.size());
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (repeats[d] < 0) return mismatch(args, "repeat count {} is negative", repeats[d]);
-    if (__builtin_mul_overflow(sizes[d], repeats[d], &sizes[d]))
+    if (!guardOrTrue(repeats[d] >= 0)) return mismatch(args, "repeat count {} is negative", repeats[d]);
+    std::int64_t product = 0;
+    const bool plain = !sizes[d].isSymbolic() && !repeats[d].isSymbolic();
+    if (plain && __builtin_mul_overflow(sizes[d].bits(), repeats[d].bits(), &product))
       return fail(ErrorCode::TooLarge, "{}: size overflow", args.opName());
+    sizes[d] *= repeats[d];
   }
   return Value(metaTensor(args.tensor(0).dtype(), sizes));
 }
@@ -141,8 +144,8 @@ Result<Value> repeatKernel(const BoundArguments& args) {
 Result<Value> flipShape(const BoundArguments& args) {
   KERF_TRY(const Sizes dims, wrapDims(args, args.sizes(1), args.tensor(0).dim()));
   (void)dims;
-  KERF_TRY(Sizes strides, likeStrides(args.tensor(0), {}));
-  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes(), std::move(strides)));
+  KERF_TRY(SymSizes strides, likeStrides(args.tensor(0), {}));
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes(), std::move(strides)));
 }
 
 Result<Value> flipKernel(const BoundArguments& args) {
@@ -162,7 +165,7 @@ Result<Value> flipKernel(const BoundArguments& args) {
 }
 
 Result<Value> contiguousLike(const BoundArguments& args) {
-  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes()));
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes()));
 }
 
 Result<Tensor> rollOne(const Tensor& self, std::int64_t dim, std::int64_t shift) {
@@ -224,15 +227,15 @@ Result<Value> triangleShape(const BoundArguments& args) {
 // constant_pad_nd(self, pad, value): pairs from the last dimension inwards, negative ones crop
 
 struct PadWindow {
-  Sizes before, after;
+  SymSizes before, after;
 };
 
 Result<PadWindow> padWindow(const BoundArguments& args) {
-  const Sizes pad = args.sizes(1);
+  const SymSizes pad = args.symSizes(1);
   const auto rank = std::size_t(args.tensor(0).dim());
   if (pad.size() % 2 != 0 || pad.size() / 2 > rank)
     return mismatch(args, "{} pad values for {} dimensions", pad.size(), rank);
-  PadWindow window{Sizes(rank, 0), Sizes(rank, 0)};
+  PadWindow window{SymSizes(rank, 0), SymSizes(rank, 0)};
   for (std::size_t i = 0; i < pad.size() / 2; ++i) {
     window.before[rank - 1 - i] = pad[2 * i];
     window.after[rank - 1 - i] = pad[2 * i + 1];
@@ -240,18 +243,24 @@ Result<PadWindow> padWindow(const BoundArguments& args) {
   return window;
 }
 
+/// Whether the sum of three numbers is no int64; of expressions nothing is said.
+bool overflows(SymInt size, SymInt before, SymInt after) {
+  if (size.isSymbolic() || before.isSymbolic() || after.isSymbolic()) return false;
+  std::int64_t both = 0;
+  return __builtin_add_overflow(before.bits(), after.bits(), &both) || __builtin_add_overflow(size.bits(), both, &both);
+}
+
 Result<Value> padShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const PadWindow window, padWindow(args));
-  Sizes sizes = self.sizes();
+  SymSizes sizes = self.symSizes();
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    std::int64_t both = 0;
-    if (__builtin_add_overflow(window.before[d], window.after[d], &both) ||
-        __builtin_add_overflow(sizes[d], both, &sizes[d]))
+    if (overflows(sizes[d], window.before[d], window.after[d]))
       return fail(ErrorCode::TooLarge, "{}: size overflow", args.opName());
-    if (sizes[d] < 0) return mismatch(args, "padding leaves size {} in dimension {}", sizes[d], d);
+    sizes[d] += window.before[d] + window.after[d];
+    if (!guardOrTrue(sizes[d] >= 0)) return mismatch(args, "padding leaves size {} in dimension {}", sizes[d], d);
   }
-  KERF_TRY(Sizes strides, formatStrides(sizes, suggestFormat(self)));
+  KERF_TRY(SymSizes strides, formatStrides(sizes, suggestFormat(self)));
   return Value(metaTensor(self.dtype(), std::move(sizes), std::move(strides)));
 }
 

@@ -17,15 +17,16 @@ std::optional<MemoryFormat> formatArgument(const BoundArguments& args, std::size
 }
 
 /// Same sizes keep self's strides; others become dense in the format wanted.
-Result<Value> resizedMeta(const BoundArguments& args, const Sizes& sizes, std::optional<MemoryFormat> format) {
+Result<Value> resizedMeta(const BoundArguments& args, const SymSizes& sizes, std::optional<MemoryFormat> format) {
   const Tensor& self = args.tensor(0);
-  for (std::int64_t size : sizes)
-    if (size < 0) return mismatch(args, "size {} is negative", size);
-  KERF_CHECK(checkedNumel(sizes));
+  for (const SymInt size : sizes)
+    if (!guardOrTrue(size >= 0)) return mismatch(args, "size {} is negative", size);
+  if (!sizes.isSymbolic()) KERF_CHECK(checkedNumel(sizes.numbers()));
   if (format == MemoryFormat::Preserve) return mismatch(args, "preserve_format is not possible here");
-  if (sizes == self.sizes() && !format) return Value(metaTensor(self.dtype(), sizes, self.strides(), self.offset()));
-  KERF_TRY(Sizes strides, formatStrides(sizes, format.value_or(MemoryFormat::Contiguous)));
-  return Value(metaTensor(self.dtype(), sizes, std::move(strides), self.offset()));
+  if (!format && sizes == self.symSizes())
+    return Value(metaTensor(self.dtype(), sizes, self.symStrides(), self.symOffset()));
+  KERF_TRY(SymSizes strides, formatStrides(sizes, format.value_or(MemoryFormat::Contiguous)));
+  return Value(metaTensor(self.dtype(), sizes, std::move(strides), self.symOffset()));
 }
 
 /// self's storage if it is large enough, else a larger one that begins with its bytes (the rest zero).
@@ -42,13 +43,13 @@ Result<Value> resized(const BoundArguments& args) {
 }
 
 Result<Value> resizeShape(const BoundArguments& args) {
-  return resizedMeta(args, args.sizes(1), formatArgument(args, 2));
+  return resizedMeta(args, args.symSizes(1), formatArgument(args, 2));
 }
 
 Result<Value> resizeAsShape(const BoundArguments& args) {
   auto format = formatArgument(args, 2);
   if (format == MemoryFormat::Preserve) format = suggestFormat(args.tensor(1));
-  return resizedMeta(args, args.tensor(1).sizes(), format);
+  return resizedMeta(args, args.tensor(1).symSizes(), format);
 }
 
 /// "aten.squeeze_.dim" → the shape rule of "aten.squeeze.dim".

@@ -118,12 +118,12 @@ Result<Value> likeSelf(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   (void)dim;
-  return Value(metaTensor(self.dtype(), self.sizes()));
+  return Value(metaTensor(self.dtype(), self.symSizes()));
 }
 /// For ops that clone self.
 Result<Value> cloneOfSelf(const BoundArguments& args) {
-  KERF_TRY(Sizes strides, likeStrides(args.tensor(0), {}));
-  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes(), std::move(strides)));
+  KERF_TRY(SymSizes strides, likeStrides(args.tensor(0), {}));
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes(), std::move(strides)));
 }
 
 // scatter(self, dim, index, src): self[index[i][j]][j] = src[i][j]
@@ -287,7 +287,7 @@ Result<Value> putKernel(const BoundArguments& args) {
 }
 
 Result<Value> maskedScatterShape(const BoundArguments& args) {
-  auto sizes = broadcastSizes(args.tensor(0).sizes(), args.tensor(1).sizes());
+  auto sizes = broadcastSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes());
   if (!sizes) return mismatch(args, "{}", sizes.error().message);
   return Value(metaTensor(args.tensor(0).dtype(), *sizes));
 }

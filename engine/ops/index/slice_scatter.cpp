@@ -15,11 +15,11 @@ namespace {
 using ViewPart = Result<Tensor> (*)(const BoundArguments& args, const Tensor& base, std::size_t first);
 
 Result<Tensor> selectPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
-  return selectView(args, base, args.integer(first), args.integer(first + 1));
+  return selectView(args, base, args.integer(first), args.symInteger(first + 1));
 }
 Result<Tensor> slicePart(const BoundArguments& args, const Tensor& base, std::size_t first) {
-  return sliceView(args, base, args.integer(first), args.integerIf(first + 1), args.integerIf(first + 2),
-                   args.integer(first + 3));
+  return sliceView(args, base, args.integer(first), args.symIntegerIf(first + 1), args.symIntegerIf(first + 2),
+                   args.symInteger(first + 3));
 }
 Result<Tensor> diagonalPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
   return diagonalView(args, base, args.integer(first), args.integer(first + 1), args.integer(first + 2));
@@ -37,19 +37,7 @@ Result<Tensor> stridedPart(const BoundArguments& args, const Tensor& base, std::
 }
 Result<Tensor> unfoldPart(const BoundArguments& args, const Tensor& base, std::size_t first) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(first), base.dim()));
-  const std::int64_t size = args.integer(first + 1), step = args.integer(first + 2);
-  const std::int64_t available = base.dim() == 0 ? 1 : base.size(dim);
-  if (size < 0 || size > available || step <= 0)
-    return mismatch(args, "window {} in steps of {} does not fit {}", size, step, available);
-  Sizes sizes = base.sizes(), strides = base.strides();
-  sizes.push_back(size);
-  strides.push_back(base.dim() == 0 ? 1 : base.stride(dim));
-  if (base.dim() > 0) {
-    sizes[std::size_t(dim)] = (available - size) / step + 1;
-    std::int64_t& stride = strides[std::size_t(dim)];
-    stride = element::mul(stride, step);  // wraps only where a single window is left
-  }
-  return viewOf(base, std::move(sizes), std::move(strides), base.offset()).tensor();
+  return unfoldView(args, base, dim, args.integer(first + 1), args.integer(first + 2));
 }
 
 // x_scatter(self, src, …): a copy of self, strides and gaps kept, in which the view holds src
@@ -57,15 +45,15 @@ Result<Tensor> unfoldPart(const BoundArguments& args, const Tensor& base, std::s
 /// Elements that share memory cannot be written apart: such a self is copied densely, any other as it lies.
 bool repeatsElements(const Tensor& self) {
   for (std::int64_t d = 0; d < self.dim(); ++d)
-    if (self.size(d) > 1 && self.stride(d) == 0) return true;
+    if (guardOrFalse(self.symStride(d) == 0) && guardOrTrue(self.symSize(d) > 1)) return true;
   return false;
 }
 
 Result<Value> scatterShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  if (!repeatsElements(self)) return Value(metaTensor(self.dtype(), self.sizes(), self.strides()));
-  KERF_TRY(Sizes strides, likeStrides(self, {}));
-  return Value(metaTensor(self.dtype(), self.sizes(), std::move(strides)));
+  if (!repeatsElements(self)) return Value(metaTensor(self.dtype(), self.symSizes(), self.symStrides()));
+  KERF_TRY(SymSizes strides, likeStrides(self, {}));
+  return Value(metaTensor(self.dtype(), self.symSizes(), std::move(strides)));
 }
 
 /// Writes src into `view`, a part of the copy `out`, and returns `out`.
@@ -103,9 +91,9 @@ Result<Value> stridedScatterKernel(const BoundArguments& args) {
 // x_backward(grad, input_sizes, …): zeros in which the view holds grad
 
 Result<Value> backwardShape(const BoundArguments& args) {
-  for (std::int64_t size : args.sizes(1))
-    if (size < 0) return mismatch(args, "size {} is negative", size);
-  return Value(metaTensor(args.tensor(0).dtype(), args.sizes(1)));
+  for (const SymInt size : args.symSizes(1))
+    if (!guardOrTrue(size >= 0)) return mismatch(args, "size {} is negative", size);
+  return Value(metaTensor(args.tensor(0).dtype(), args.symSizes(1)));
 }
 
 template <ViewPart part>

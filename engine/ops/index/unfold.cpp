@@ -9,32 +9,35 @@ namespace {
 
 /// Geometry of windows over a (height, width) image; arguments are kernel_size, dilation, padding, stride.
 struct WindowGrid {
-  std::int64_t batch = 1, channels = 0;
-  std::array<std::int64_t, 2> image{}, kernel{}, dilation{}, padding{}, stride{}, count{};
+  SymInt batch = 1, channels = 0;
+  std::array<SymInt, 2> image{}, count{};
+  std::array<std::int64_t, 2> kernel{}, dilation{}, padding{}, stride{};
 
-  std::int64_t rows() const { return channels * kernel[0] * kernel[1]; }
-  std::int64_t columns() const { return count[0] * count[1]; }
+  SymInt rows() const { return channels * (kernel[0] * kernel[1]); }
+  SymInt columns() const { return count[0] * count[1]; }
 
   /// visit(flat column-tensor position, flat image position or -1 in the padding), column rows outermost.
   template <class Visit>
   void forCells(Visit&& visit) const {
-    for (std::int64_t n = 0; n < batch; ++n)
-      for (std::int64_t row = 0; row < rows(); ++row) {
+    const std::int64_t images = batch, depth = channels, rowCount = rows(), columnCount = columns(), across = count[1];
+    const std::int64_t height = image[0], width = image[1];
+    for (std::int64_t n = 0; n < images; ++n)
+      for (std::int64_t row = 0; row < rowCount; ++row) {
         const std::int64_t channel = row / (kernel[0] * kernel[1]);
         const std::int64_t ky = row / kernel[1] % kernel[0], kx = row % kernel[1];
-        for (std::int64_t column = 0; column < columns(); ++column) {
-          const std::int64_t y = column / count[1] * stride[0] - padding[0] + ky * dilation[0];
-          const std::int64_t x = column % count[1] * stride[1] - padding[1] + kx * dilation[1];
-          const bool inside = y >= 0 && y < image[0] && x >= 0 && x < image[1];
-          visit((n * rows() + row) * columns() + column,
-                inside ? ((n * channels + channel) * image[0] + y) * image[1] + x : std::int64_t{-1});
+        for (std::int64_t column = 0; column < columnCount; ++column) {
+          const std::int64_t y = column / across * stride[0] - padding[0] + ky * dilation[0];
+          const std::int64_t x = column % across * stride[1] - padding[1] + kx * dilation[1];
+          const bool inside = y >= 0 && y < height && x >= 0 && x < width;
+          visit((n * rowCount + row) * columnCount + column,
+                inside ? ((n * depth + channel) * height + y) * width + x : std::int64_t{-1});
         }
       }
   }
 };
 
 /// Reads the four lists from argument `first` on. ShapeMismatch when no window fits.
-Result<WindowGrid> windowGrid(const BoundArguments& args, std::size_t first, const Sizes& image) {
+Result<WindowGrid> windowGrid(const BoundArguments& args, std::size_t first, const SymSizes& image) {
   WindowGrid grid;
   std::array<std::int64_t, 2>* const lists[] = {&grid.kernel, &grid.dilation, &grid.padding, &grid.stride};
   constexpr std::int64_t limit = 1LL << 31;
@@ -49,13 +52,21 @@ Result<WindowGrid> windowGrid(const BoundArguments& args, std::size_t first, con
     }
   }
   for (std::size_t d = 0; d < 2; ++d) {
-    if (image[d] < 0 || image[d] > limit) return mismatch(args, "image size {} is out of range", image[d]);
+    if (!guardOrTrue(image[d] >= 0) || !guardOrTrue(image[d] <= limit))
+      return mismatch(args, "image size {} is out of range", image[d]);
     grid.image[d] = image[d];
-    const std::int64_t span = image[d] + 2 * grid.padding[d] - (grid.dilation[d] * (grid.kernel[d] - 1) + 1);
-    if (span < 0) return mismatch(args, "no window of kernel {} fits image size {}", grid.kernel[d], image[d]);
-    grid.count[d] = span / grid.stride[d] + 1;
+    const SymInt span = image[d] + 2 * grid.padding[d] - (grid.dilation[d] * (grid.kernel[d] - 1) + 1);
+    if (!guardOrTrue(span >= 0))
+      return mismatch(args, "no window of kernel {} fits image size {}", grid.kernel[d], image[d]);
+    grid.count[d] = floorDiv(span, grid.stride[d]) + 1;
   }
   return grid;
+}
+
+/// Numbers must have a product; of expressions nothing is said.
+Result<void> checkCount(const SymSizes& sizes) {
+  if (!sizes.isSymbolic()) KERF_CHECK(checkedNumel(sizes.numbers()));
+  return {};
 }
 
 /// im2col(self, kernel_size, dilation, padding, stride)
@@ -63,18 +74,18 @@ Result<WindowGrid> columnsGrid(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() != 3 && self.dim() != 4) return mismatch(args, "expects 3 or 4 dimensions, got {}", self.dim());
   for (std::int64_t d = self.dim() - 3; d < self.dim(); ++d)
-    if (self.size(d) == 0) return mismatch(args, "dimension {} has no elements", d);
-  KERF_TRY(WindowGrid grid, windowGrid(args, 1, Sizes(self.sizes().end() - 2, self.sizes().end())));
-  grid.channels = self.size(self.dim() - 3);
-  grid.batch = self.dim() == 4 ? self.size(0) : 1;
-  KERF_CHECK(checkedNumel({grid.channels, grid.kernel[0], grid.kernel[1]}));
-  KERF_CHECK(checkedNumel({grid.batch, grid.rows(), grid.count[0], grid.count[1]}));
+    if (guardOrFalse(self.symSize(d) == 0)) return mismatch(args, "dimension {} has no elements", d);
+  KERF_TRY(WindowGrid grid, windowGrid(args, 1, SymSizes(self.symSizes().end() - 2, self.symSizes().end())));
+  grid.channels = self.symSize(self.dim() - 3);
+  grid.batch = self.dim() == 4 ? self.symSize(0) : SymInt(1);
+  KERF_CHECK(checkCount({grid.channels, grid.kernel[0], grid.kernel[1]}));
+  KERF_CHECK(checkCount({grid.batch, grid.rows(), grid.count[0], grid.count[1]}));
   return grid;
 }
 
 Result<Value> columnsShape(const BoundArguments& args) {
   KERF_TRY(const WindowGrid grid, columnsGrid(args));
-  Sizes sizes{grid.batch, grid.rows(), grid.columns()};
+  SymSizes sizes{grid.batch, grid.rows(), grid.columns()};
   if (args.tensor(0).dim() == 3) sizes.erase(sizes.begin());
   return Value(metaTensor(args.tensor(0).dtype(), sizes));
 }
@@ -97,22 +108,23 @@ Result<WindowGrid> imageGrid(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() != 2 && self.dim() != 3) return mismatch(args, "expects 2 or 3 dimensions, got {}", self.dim());
   if (args.sizes(1).size() != 2) return mismatch(args, "argument 'output_size' needs 2 entries");
-  for (std::int64_t size : args.sizes(1))
-    if (size <= 0) return mismatch(args, "output size {} must be positive", size);
-  KERF_TRY(WindowGrid grid, windowGrid(args, 2, args.sizes(1)));
-  const std::int64_t rows = self.size(self.dim() - 2), columns = self.size(self.dim() - 1);
+  for (const SymInt size : args.symSizes(1))
+    if (!guardOrTrue(size > 0)) return mismatch(args, "output size {} must be positive", size);
+  KERF_TRY(WindowGrid grid, windowGrid(args, 2, args.symSizes(1)));
+  const SymInt rows = self.symSize(self.dim() - 2), columns = self.symSize(self.dim() - 1);
   KERF_TRY(const std::int64_t kernel, checkedNumel({grid.kernel[0], grid.kernel[1]}));
-  if (rows == 0 || rows % kernel != 0)
+  if (!guardOrTrue(rows != 0) || !guardOrTrue(floorMod(rows, kernel) == 0))
     return mismatch(args, "{} rows are no multiple of the kernel's {} elements", rows, kernel);
-  if (grid.columns() != columns) return mismatch(args, "expects {} columns, got {}", grid.columns(), columns);
-  grid.channels = rows / kernel;
-  grid.batch = self.dim() == 3 ? self.size(0) : 1;
+  const SymInt expected = grid.columns();
+  if (!guardOrTrue(expected == columns)) return mismatch(args, "expects {} columns, got {}", expected, columns);
+  grid.channels = floorDiv(rows, kernel);
+  grid.batch = self.dim() == 3 ? self.symSize(0) : SymInt(1);
   return grid;
 }
 
 Result<Value> imageShape(const BoundArguments& args) {
   KERF_TRY(const WindowGrid grid, imageGrid(args));
-  Sizes sizes{grid.batch, grid.channels, grid.image[0], grid.image[1]};
+  SymSizes sizes{grid.batch, grid.channels, grid.image[0], grid.image[1]};
   if (args.tensor(0).dim() == 2) sizes.erase(sizes.begin());
   return Value(metaTensor(args.tensor(0).dtype(), sizes));
 }

@@ -1,8 +1,8 @@
 // The arithmetic of select, slice, diagonal and permute, shared with their scatter and backward forms.
-#include <algorithm>
+#include <limits>
 
 #include "engine/ops/index/views.h"
-#include "engine/ops/pointwise/element_math.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -19,7 +19,7 @@ Result<Tensor> attach(const BoundArguments& args, const Tensor& meta, const Tens
 
 }  // namespace
 
-Value viewOf(const Tensor& tensor, Sizes sizes, Sizes strides, std::int64_t offset) {
+Value viewOf(const Tensor& tensor, SymSizes sizes, SymSizes strides, SymInt offset) {
   return Tensor(tensor.storage(), tensor.dtype(), std::move(sizes), std::move(strides), offset);
 }
 
@@ -38,71 +38,142 @@ Result<Value> viewKernel(const BoundArguments& args) {
   return Value(std::move(views));
 }
 
-Result<Tensor> selectView(const BoundArguments& args, const Tensor& self, std::int64_t dim, std::int64_t index) {
+namespace {
+
+/// A number that only running the graph gives, of [0, most]. UnsupportedOp outside of a ShapeEnv.
+Result<SymInt> unknownSize(const BoundArguments& args, std::optional<SymInt> most) {
+  ShapeEnv* env = ShapeEnv::current();
+  if (env == nullptr) return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on values", args.opName());
+  const SymInt size = env->addUnbacked({0, most ? env->range(*most).upper : ValueRange::greatest});
+  if (!most || !most->isSymbolic()) return size;
+  KERF_TRY(const Symbolic fits, Symbolic::call("Le", {env->expression(size), env->expression(*most)}));
+  KERF_CHECK(env->assume(fits));
+  return size;
+}
+
+/// A bound of a slice as a position in [0, size]; none where nothing decides which case it is.
+std::optional<SymInt> position(SymInt bound, SymInt size) {
+  if (guardOrFalse(bound >= 0) && guardOrFalse(bound <= size)) return bound;
+  if (guardOrFalse(bound < 0) && guardOrFalse(bound >= -size)) return bound + size;
+  if (guardOrFalse(bound < -size)) return SymInt(0);
+  if (guardOrFalse(bound > size)) return size;
+  return {};
+}
+
+/// Elements in [start, end) in steps; none where it is not known which of them comes first.
+std::optional<SymInt> lengthOf(std::optional<SymInt> start, std::optional<SymInt> end, SymInt step) {
+  if (!start || !end) return {};
+  if (guardOrFalse(*end >= *start)) return ceilDiv(*end - *start, step);
+  if (guardOrFalse(*start >= *end)) return SymInt(0);
+  return {};
+}
+
+/// A step too large for the product takes at most one element: any stride does.
+SymInt stepped(SymInt stride, SymInt step) {
+  std::int64_t product = 0;
+  const bool plain = !stride.isSymbolic() && !step.isSymbolic();
+  return plain && __builtin_mul_overflow(stride.bits(), step.bits(), &product) ? stride : stride * step;
+}
+
+}  // namespace
+
+Result<Tensor> selectView(const BoundArguments& args, const Tensor& self, std::int64_t dim, SymInt index) {
   if (self.dim() == 0) return mismatch(args, "cannot select from a tensor without dimensions");
   KERF_TRY(const std::int64_t d, wrapDim(args, dim, self.dim()));
-  const std::int64_t size = self.size(d);
-  if (index < -size || index >= size)
+  const SymInt size = self.symSize(d);
+  if (guardOrFalse(index < -size) || guardOrFalse(index >= size))
     return mismatch(args, "index {} is out of range for dimension {} of size {}", index, d, size);
-  Sizes sizes = self.sizes();
-  Sizes strides = self.strides();
-  const std::int64_t offset = self.offset() + (index < 0 ? index + size : index) * self.stride(d);
+  SymInt offset;
+  if (guardOrFalse(index >= 0)) {
+    offset = self.symOffset() + index * self.symStride(d);
+  } else if (guardOrFalse(index < 0)) {
+    offset = self.symOffset() + (index + size) * self.symStride(d);
+  } else {
+    KERF_TRY(offset, unknownSize(args, {}));
+  }
+  SymSizes sizes = self.symSizes();
+  SymSizes strides = self.symStrides();
   sizes.erase(sizes.begin() + d);
   strides.erase(strides.begin() + d);
   return viewOf(self, std::move(sizes), std::move(strides), offset).tensor();
 }
 
-Result<Tensor> sliceView(const BoundArguments& args, const Tensor& self, std::int64_t dim,
-                         std::optional<std::int64_t> start, std::optional<std::int64_t> end, std::int64_t step) {
+Result<Tensor> sliceView(const BoundArguments& args, const Tensor& self, std::int64_t dim, std::optional<SymInt> start,
+                         std::optional<SymInt> end, SymInt step) {
   if (self.dim() == 0) return mismatch(args, "cannot slice a tensor without dimensions");
   KERF_TRY(const std::int64_t d, wrapDim(args, dim, self.dim()));
-  if (step <= 0) return mismatch(args, "slice step must be positive, got {}", step);
-  const std::int64_t size = self.size(d);
-  const auto clamp = [&](std::int64_t position, std::int64_t low) {
-    if (position < 0) position = position < -size ? 0 : position + size;
-    return std::clamp(position, low, size);
-  };
-  const std::int64_t begin = clamp(start.value_or(0), 0);
-  const std::int64_t stop = clamp(end.value_or(size), begin);
-  const std::int64_t length = (stop - begin) / step + ((stop - begin) % step != 0);
-  Sizes sizes = self.sizes();
-  Sizes strides = self.strides();
-  const std::int64_t offset = self.offset() + begin * self.stride(d);
-  sizes[std::size_t(d)] = length;
-  std::int64_t& stride = strides[std::size_t(d)];
-  if (__builtin_mul_overflow(stride, step, &stride)) stride = self.stride(d);  // such a step takes at most one element
+  if (!guardOrTrue(step > 0)) return mismatch(args, "slice step must be positive, got {}", step);
+  const SymInt size = self.symSize(d);
+  const bool toEnd = !end || end->isIdentical(std::numeric_limits<std::int64_t>::max());
+  const std::optional<SymInt> begin = position(start.value_or(0), size);
+  const std::optional<SymInt> stop = toEnd ? size : position(*end, size);
+  std::optional<SymInt> length = lengthOf(begin, stop, step);
+  if (!length) {
+    KERF_TRY(length, unknownSize(args, size));
+  }
+  SymSizes sizes = self.symSizes();
+  SymSizes strides = self.symStrides();
+  SymInt offset = self.symOffset();
+  if (begin) {
+    offset += *begin * self.symStride(d);
+  } else {
+    KERF_TRY(offset, unknownSize(args, {}));
+  }
+  sizes[std::size_t(d)] = *length;
+  strides[std::size_t(d)] = stepped(strides[std::size_t(d)], step);
   return viewOf(self, std::move(sizes), std::move(strides), offset).tensor();
+}
+
+Result<Tensor> partView(const BoundArguments& args, const Tensor& self, std::int64_t dim, SymInt start, SymInt length) {
+  if (self.dim() == 0) return mismatch(args, "cannot slice a tensor without dimensions");
+  SymSizes sizes = self.symSizes();
+  sizes[std::size_t(dim)] = length;
+  const SymInt offset = self.symOffset() + start * self.symStride(dim);
+  return viewOf(self, std::move(sizes), self.symStrides(), offset).tensor();
+}
+
+Result<Tensor> unfoldView(const BoundArguments& args, const Tensor& self, std::int64_t dim, std::int64_t size,
+                          std::int64_t step) {
+  const SymInt available = self.dim() == 0 ? SymInt(1) : self.symSize(dim);
+  if (size < 0 || !guardOrTrue(available >= size) || step <= 0)
+    return mismatch(args, "window {} in steps of {} does not fit dimension size {}", size, step, available);
+  SymSizes sizes = self.symSizes(), strides = self.symStrides();
+  sizes.push_back(size);
+  strides.push_back(self.dim() == 0 ? SymInt(1) : self.symStride(dim));
+  if (self.dim() > 0) {
+    sizes[std::size_t(dim)] = floorDiv(available - size, step) + 1;
+    strides[std::size_t(dim)] *= step;  // wraps only where a single window is left
+  }
+  return viewOf(self, std::move(sizes), std::move(strides), self.symOffset()).tensor();
 }
 
 Result<Tensor> diagonalView(const BoundArguments& args, const Tensor& self, std::int64_t offset, std::int64_t dim1,
                             std::int64_t dim2) {
   if (self.dim() < 2) return mismatch(args, "a diagonal needs at least two dimensions");
   KERF_TRY(const Sizes dims, wrapDims(args, {dim1, dim2}, self.dim()));
-  const std::int64_t rows = self.size(dims[0]), columns = self.size(dims[1]);
-  const std::int64_t skipped = std::clamp<std::int64_t>(offset, -rows, columns);
-  const std::int64_t length =
-      std::max<std::int64_t>(0, skipped >= 0 ? std::min(rows, columns - skipped) : std::min(rows + skipped, columns));
-  std::int64_t start = self.offset();
-  if (length > 0)
-    start += skipped >= 0 ? element::mul(skipped, self.stride(dims[1])) : element::mul(-skipped, self.stride(dims[0]));
-  Sizes sizes, strides;
+  const SymInt rows = self.symSize(dims[0]), columns = self.symSize(dims[1]);
+  const bool above = offset >= 0;
+  const SymInt length = symMax(above ? symMin(rows, columns - offset) : symMin(rows + offset, columns), 0);
+  SymInt start = self.symOffset();
+  if (guardOrTrue(length > 0)) start += above ? offset * self.symStride(dims[1]) : -offset * self.symStride(dims[0]);
+  SymSizes sizes, strides;
   for (std::int64_t d = 0; d < self.dim(); ++d)
     if (d != dims[0] && d != dims[1]) {
-      sizes.push_back(self.size(d));
-      strides.push_back(self.stride(d));
+      sizes.push_back(self.symSize(d));
+      strides.push_back(self.symStride(d));
     }
   sizes.push_back(length);
-  strides.push_back(element::add(self.stride(dims[0]), self.stride(dims[1])));
+  strides.push_back(self.symStride(dims[0]) + self.symStride(dims[1]));
   return viewOf(self, std::move(sizes), std::move(strides), start).tensor();
 }
 
 Tensor permuteView(const Tensor& self, const Sizes& order) {
-  Sizes sizes, strides;
+  SymSizes sizes, strides;
   for (std::int64_t dim : order) {
-    sizes.push_back(self.size(dim));
-    strides.push_back(self.stride(dim));
+    sizes.push_back(self.symSize(dim));
+    strides.push_back(self.symStride(dim));
   }
-  return viewOf(self, std::move(sizes), std::move(strides), self.offset()).tensor();
+  return viewOf(self, std::move(sizes), std::move(strides), self.symOffset()).tensor();
 }
 
 }  // namespace kerf::inline ops

@@ -5,15 +5,16 @@
 
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/pointwise/element_math.h"
 
 namespace kerf::inline ops {
 namespace {
 
-Value meta(const Tensor& self, Sizes sizes, Sizes strides) {
-  return metaTensor(self.dtype(), std::move(sizes), std::move(strides), self.offset());
+Value meta(const Tensor& self, SymSizes sizes, SymSizes strides) {
+  return metaTensor(self.dtype(), std::move(sizes), std::move(strides), self.symOffset());
 }
-Value meta(const Tensor& view) { return metaTensor(view.dtype(), view.sizes(), view.strides(), view.offset()); }
+Value meta(const Tensor& view) {
+  return metaTensor(view.dtype(), view.symSizes(), view.symStrides(), view.symOffset());
+}
 
 Result<Value> metaOf(Result<Tensor> view) {
   if (!view) return fail(std::move(view).error());
@@ -22,24 +23,28 @@ Result<Value> metaOf(Result<Tensor> view) {
 
 Result<Value> aliasShape(const BoundArguments& args) { return meta(args.tensor(0)); }
 
-Result<std::int64_t> numelOf(const Tensor& tensor) { return checkedNumel(tensor.sizes()); }
+Result<SymInt> numelOf(const Tensor& tensor) {
+  if (tensor.isSymbolic()) return tensor.symNumel();
+  KERF_TRY(const std::int64_t numel, checkedNumel(tensor.sizes()));
+  return SymInt(numel);
+}
 
 Result<Value> viewShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  KERF_TRY(const std::int64_t numel, numelOf(self));
-  KERF_TRY(Sizes sizes, inferSize(args, args.sizes(1), numel));
+  KERF_TRY(const SymInt numel, numelOf(self));
+  KERF_TRY(SymSizes sizes, inferSize(args, args.symSizes(1), numel));
   auto strides = viewStrides(self, sizes);
   if (!strides)
     return mismatch(args, "size [{}] and strides [{}] cannot be viewed as [{}] without a copy",
-                    fmt::join(self.sizes(), ", "), fmt::join(self.strides(), ", "), fmt::join(sizes, ", "));
+                    fmt::join(self.symSizes(), ", "), fmt::join(self.symStrides(), ", "), fmt::join(sizes, ", "));
   return meta(self, std::move(sizes), std::move(*strides));
 }
 
 /// A view where possible, else a contiguous copy.
 Result<Value> reshapeShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  KERF_TRY(const std::int64_t numel, numelOf(self));
-  KERF_TRY(Sizes sizes, inferSize(args, args.sizes(1), numel));
+  KERF_TRY(const SymInt numel, numelOf(self));
+  KERF_TRY(SymSizes sizes, inferSize(args, args.symSizes(1), numel));
   if (auto strides = viewStrides(self, sizes)) return meta(self, std::move(sizes), std::move(*strides));
   return Value(metaTensor(self.dtype(), sizes));
 }
@@ -55,7 +60,7 @@ Result<Value> reshapeKernel(const BoundArguments& args) {
 
 Result<Value> permuteShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  if (args.sizes(1).size() != self.sizes().size())
+  if (args.sizes(1).size() != self.symSizes().size())
     return mismatch(args, "argument 'dims' names {} dimensions, the tensor has {}", args.sizes(1).size(), self.dim());
   KERF_TRY(const Sizes order, wrapDims(args, args.sizes(1), self.dim()));
   return meta(permuteView(self, order));
@@ -65,7 +70,7 @@ Result<Value> transposeShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t a, wrapDim(args, args.integer(1), self.dim()));
   KERF_TRY(const std::int64_t b, wrapDim(args, args.integer(2), self.dim()));
-  Sizes order(self.sizes().size());
+  Sizes order(self.symSizes().size());
   std::iota(order.begin(), order.end(), 0);
   if (!order.empty()) std::swap(order[std::size_t(a)], order[std::size_t(b)]);
   return meta(permuteView(self, order));
@@ -79,23 +84,27 @@ Result<Value> tShape(const BoundArguments& args) {
 
 Result<Value> expandShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  Sizes sizes = args.sizes(1);
-  if (sizes.size() < self.sizes().size())
+  SymSizes sizes = args.symSizes(1);
+  if (sizes.size() < self.symSizes().size())
     return mismatch(args, "{} sizes given for a tensor of {} dimensions", sizes.size(), self.dim());
-  Sizes strides(sizes.size());
-  const std::size_t shift = sizes.size() - self.sizes().size();
+  SymSizes strides(sizes.size());
+  const std::size_t shift = sizes.size() - self.symSizes().size();
   for (std::size_t i = sizes.size(); i-- > 0;) {
     const bool added = i < shift;
-    const std::int64_t own = added ? 1 : self.sizes()[i - shift];
-    const std::int64_t addedStride = i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : 1;
-    strides[i] = added ? addedStride : self.strides()[i - shift];
-    if (sizes[i] == -1 && added) return mismatch(args, "-1 is not allowed in a new leading dimension");
-    if (sizes[i] == -1) sizes[i] = own;
-    if (sizes[i] < 0) return mismatch(args, "size {} is negative", sizes[i]);
-    if (sizes[i] == own) continue;
-    if (own != 1)
+    const SymInt own = added ? SymInt(1) : self.symSizes()[i - shift];
+    const SymInt addedStride = i + 1 < sizes.size() ? sizes[i + 1] * strides[i + 1] : SymInt(1);
+    strides[i] = added ? addedStride : self.symStrides()[i - shift];
+    const bool kept = guardOrFalse(sizes[i] == -1);
+    if (kept && added) return mismatch(args, "-1 is not allowed in a new leading dimension");
+    if (kept) sizes[i] = own;
+    if (!guardOrTrue(sizes[i] >= 0)) return mismatch(args, "size {} is negative", sizes[i]);
+    if (sizes[i].isIdentical(own) || guardOrFalse(sizes[i] == own)) continue;
+    if (guardOrFalse(own == 1)) {
+      strides[i] = 0;
+      continue;
+    }
+    if (!guardOrTrue(sizes[i] == own))  // where it depends on data PyTorch asserts it at run time
       return mismatch(args, "size {} does not match the tensor's size {} in dimension {}", sizes[i], own, i);
-    strides[i] = 0;
   }
   return meta(self, std::move(sizes), std::move(strides));
 }
@@ -103,20 +112,20 @@ Result<Value> expandShape(const BoundArguments& args) {
 Result<Value> unsqueezeShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim() + 1));
-  Sizes sizes = self.sizes();
-  Sizes strides = self.strides();
-  const std::int64_t stride = dim >= self.dim() ? 1 : self.size(dim) * self.stride(dim);
+  SymSizes sizes = self.symSizes();
+  SymSizes strides = self.symStrides();
+  const SymInt stride = dim >= self.dim() ? SymInt(1) : self.symSize(dim) * self.symStride(dim);
   sizes.insert(sizes.begin() + dim, 1);
   strides.insert(strides.begin() + dim, stride);
   return meta(self, std::move(sizes), std::move(strides));
 }
 
 Value squeezed(const Tensor& self, const std::function<bool(std::int64_t)>& wanted) {
-  Sizes sizes, strides;
+  SymSizes sizes, strides;
   for (std::int64_t d = 0; d < self.dim(); ++d) {
-    if (self.size(d) == 1 && wanted(d)) continue;
-    sizes.push_back(self.size(d));
-    strides.push_back(self.stride(d));
+    if (wanted(d) && guardOrFalse(self.symSize(d) == 1)) continue;
+    sizes.push_back(self.symSize(d));
+    strides.push_back(self.symStride(d));
   }
   return meta(self, std::move(sizes), std::move(strides));
 }
@@ -132,20 +141,21 @@ Result<Value> squeezeDimsShape(const BoundArguments& args) {
 }
 
 Result<Value> selectShape(const BoundArguments& args) {
-  return metaOf(selectView(args, args.tensor(0), args.integer(1), args.integer(2)));
+  return metaOf(selectView(args, args.tensor(0), args.integer(1), args.symInteger(2)));
 }
 Result<Value> sliceShape(const BoundArguments& args) {
   return metaOf(
-      sliceView(args, args.tensor(0), args.integer(1), args.integerIf(2), args.integerIf(3), args.integer(4)));
+      sliceView(args, args.tensor(0), args.integer(1), args.symIntegerIf(2), args.symIntegerIf(3), args.symInteger(4)));
 }
 Result<Value> narrowShape(const BoundArguments& args) {
-  const std::int64_t start = args.integer(2), length = args.integer(3);
+  const SymInt start = args.symInteger(2), length = args.symInteger(3);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
-  const std::int64_t size = args.tensor(0).dim() == 0 ? 0 : args.tensor(0).size(dim);
-  const std::int64_t begin = start < 0 ? start + size : start;
-  if (length < 0 || begin < 0 || begin > size || length > size - begin)
+  const SymInt size = args.tensor(0).dim() == 0 ? SymInt(0) : args.tensor(0).symSize(dim);
+  const SymInt begin = guardOrFalse(start < 0) ? start + size : start;
+  if (!guardOrTrue(length >= 0) || !guardOrTrue(begin >= 0) || !guardOrTrue(begin <= size) ||
+      !guardOrTrue(length <= size - begin))
     return mismatch(args, "start {} and length {} exceed dimension size {}", start, length, size);
-  return metaOf(sliceView(args, args.tensor(0), dim, begin, begin + length, 1));
+  return metaOf(partView(args, args.tensor(0), dim, begin, length));
 }
 Result<Value> diagonalShape(const BoundArguments& args) {
   return metaOf(diagonalView(args, args.tensor(0), args.integer(1), args.integer(2), args.integer(3)));
@@ -153,64 +163,69 @@ Result<Value> diagonalShape(const BoundArguments& args) {
 
 Result<Value> asStridedShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  Sizes sizes = args.sizes(1);
-  Sizes strides = args.sizes(2);
+  SymSizes sizes = args.symSizes(1);
+  SymSizes strides = args.symSizes(2);
   if (sizes.size() != strides.size()) return mismatch(args, "size and stride differ in length");
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] < 0 || strides[i] < 0) return mismatch(args, "negative size or stride in dimension {}", i);
-  const std::int64_t offset = args.integerIf(3).value_or(self.offset());
-  if (offset < 0) return mismatch(args, "negative storage offset {}", offset);
+    if (!guardOrTrue(sizes[i] >= 0) || !guardOrTrue(strides[i] >= 0))
+      return mismatch(args, "negative size or stride in dimension {}", i);
+  const SymInt offset = args.symIntegerIf(3).value_or(self.symOffset());
+  if (!guardOrTrue(offset >= 0)) return mismatch(args, "negative storage offset {}", offset);
   return Value(metaTensor(self.dtype(), std::move(sizes), std::move(strides), offset));
 }
 
-Result<Value> splitInto(const BoundArguments& args, const Sizes& lengths, std::int64_t dim) {
+Result<Value> splitInto(const BoundArguments& args, const SymSizes& lengths, std::int64_t dim) {
   ValueList parts;
-  std::int64_t begin = 0;
-  for (std::int64_t length : lengths) {
-    KERF_TRY(Value part, metaOf(sliceView(args, args.tensor(0), dim, begin, begin + length, 1)));
+  SymInt begin = 0;
+  for (const SymInt length : lengths) {
+    KERF_TRY(Value part, metaOf(partView(args, args.tensor(0), dim, begin, length)));
     parts.push_back(std::move(part));
     begin += length;
   }
   return Value(std::move(parts));
 }
 
+/// Lengths of the parts of `size` that have `piece` elements each, but for the last. How many there are must be a
+/// number: the graph has as many results.
+SymSizes pieces(SymInt size, SymInt piece) {
+  if (piece == 0) return {size};
+  const std::int64_t count = std::max<std::int64_t>(1, ceilDiv(size, piece));
+  SymSizes lengths(std::size_t(count), piece);
+  lengths.back() = piece - (piece * count - size);
+  return lengths;
+}
+
 Result<Value> splitShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() == 0) return mismatch(args, "cannot split a tensor without dimensions");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
-  const std::int64_t piece = args.integer(1), size = self.size(dim);
+  const SymInt piece = args.symInteger(1), size = self.symSize(dim);
   if (piece < 0 || (piece == 0 && size != 0)) return mismatch(args, "split size must be positive, got {}", piece);
-  Sizes lengths;
-  for (std::int64_t left = size; left > 0; left -= std::min(left, piece)) lengths.push_back(std::min(left, piece));
-  if (lengths.empty()) lengths.push_back(0);
-  return splitInto(args, lengths, dim);
+  return splitInto(args, pieces(size, piece), dim);
 }
 
 Result<Value> chunkShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() == 0 || args.integer(1) <= 0) return mismatch(args, "needs a dimension and a positive chunk count");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
-  const std::int64_t size = self.size(dim);
-  const std::int64_t piece = std::max<std::int64_t>(1, size / args.integer(1) + (size % args.integer(1) != 0));
-  Sizes lengths;
-  for (std::int64_t left = size; left > 0; left -= std::min(left, piece)) lengths.push_back(std::min(left, piece));
-  if (lengths.empty()) lengths.push_back(0);
-  return splitInto(args, lengths, dim);
+  const SymInt size = self.symSize(dim);
+  return splitInto(args, pieces(size, ceilDiv(size, args.integer(1))), dim);
 }
 
 Result<Value> splitWithSizesShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() == 0) return mismatch(args, "cannot split a tensor without dimensions");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
-  const Sizes lengths = args.sizes(1);
-  std::int64_t total = 0;
-  for (std::int64_t length : lengths) {
-    if (length < 0 || length > self.size(dim) - total)
-      return mismatch(args, "split sizes do not sum to {}", self.size(dim));
+  const SymSizes lengths = args.symSizes(1);
+  const bool plain = !lengths.isSymbolic() && !self.symSize(dim).isSymbolic();
+  SymInt total = 0;
+  for (const SymInt length : lengths) {
+    if (!guardOrTrue(length >= 0) || (plain && length > self.symSize(dim) - total))
+      return mismatch(args, "split sizes do not sum to {}", self.symSize(dim));
     total += length;
   }
-  if (total != self.size(dim))
-    return mismatch(args, "split sizes sum to {}, the dimension has {}", total, self.size(dim));
+  if (!guardOrTrue(total == self.symSize(dim)))
+    return mismatch(args, "split sizes sum to {}, the dimension has {}", total, self.symSize(dim));
   return splitInto(args, lengths, dim);
 }
 
@@ -219,7 +234,8 @@ Result<Value> unbindShape(const BoundArguments& args) {
   if (self.dim() == 0) return mismatch(args, "cannot unbind a tensor without dimensions");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   ValueList parts;
-  for (std::int64_t i = 0; i < self.size(dim); ++i) {
+  const std::int64_t count = self.symSize(dim);  // a number, as the graph has as many results
+  for (std::int64_t i = 0; i < count; ++i) {
     KERF_TRY(Value part, metaOf(selectView(args, self, dim, i)));
     parts.push_back(std::move(part));
   }
@@ -229,20 +245,8 @@ Result<Value> unbindShape(const BoundArguments& args) {
 Result<Value> unfoldShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  const std::int64_t size = args.integer(2), step = args.integer(3);
-  const std::int64_t available = self.dim() == 0 ? 1 : self.size(dim);
-  if (size < 0 || size > available || step <= 0)
-    return mismatch(args, "window {} in steps of {} does not fit dimension size {}", size, step, available);
-  Sizes sizes = self.sizes();
-  Sizes strides = self.strides();
-  sizes.push_back(size);
-  strides.push_back(self.dim() == 0 ? 1 : self.stride(dim));
-  if (self.dim() > 0) {
-    sizes[std::size_t(dim)] = (available - size) / step + 1;
-    std::int64_t& stride = strides[std::size_t(dim)];
-    stride = element::mul(stride, step);  // wraps only where a single window is left
-  }
-  return meta(self, std::move(sizes), std::move(strides));
+  KERF_TRY(const Tensor view, unfoldView(args, self, dim, args.integer(2), args.integer(3)));
+  return meta(view);
 }
 
 Result<Value> viewDtypeShape(const BoundArguments& args) {
@@ -250,7 +254,7 @@ Result<Value> viewDtypeShape(const BoundArguments& args) {
   const DType dtype = *args.dtypeIf(1);
   if (itemSize(dtype) != itemSize(self.dtype()))
     return mismatch(args, "only dtypes of the same item size are supported, got {}", dtypeInfo(dtype).torchName);
-  return Value(metaTensor(dtype, self.sizes(), self.strides(), self.offset()));
+  return Value(metaTensor(dtype, self.symSizes(), self.symStrides(), self.symOffset()));
 }
 
 constexpr OpRow view(const char* schema, ShapeRule shape) { return {schema, OpTrait::View, shape, viewKernel}; }

@@ -9,11 +9,19 @@ namespace kerf::inline ops {
 Result<Value> viewKernel(const BoundArguments& args);
 
 /// One tensor seen with other sizes and strides; storage not looked at.
-Value viewOf(const Tensor& tensor, Sizes sizes, Sizes strides, std::int64_t offset);
+Value viewOf(const Tensor& tensor, SymSizes sizes, SymSizes strides, SymInt offset);
 
-Result<Tensor> selectView(const BoundArguments& args, const Tensor& self, std::int64_t dim, std::int64_t index);
-Result<Tensor> sliceView(const BoundArguments& args, const Tensor& self, std::int64_t dim,
-                         std::optional<std::int64_t> start, std::optional<std::int64_t> end, std::int64_t step);
+/// The index may be unknown before the graph runs; then so is the offset.
+Result<Tensor> selectView(const BoundArguments& args, const Tensor& self, std::int64_t dim, SymInt index);
+/// As Python slices: bounds count from the end where negative, and are clamped. Where bounds depend on data, so does
+/// the length.
+Result<Tensor> sliceView(const BoundArguments& args, const Tensor& self, std::int64_t dim, std::optional<SymInt> start,
+                         std::optional<SymInt> end, SymInt step);
+/// `length` elements from `start` on, which were checked to be there.
+Result<Tensor> partView(const BoundArguments& args, const Tensor& self, std::int64_t dim, SymInt start, SymInt length);
+/// Windows of `size` elements in steps of `step`, as a new last dimension; `dim` is in [0, rank).
+Result<Tensor> unfoldView(const BoundArguments& args, const Tensor& self, std::int64_t dim, std::int64_t size,
+                          std::int64_t step);
 Result<Tensor> diagonalView(const BoundArguments& args, const Tensor& self, std::int64_t offset, std::int64_t dim1,
                             std::int64_t dim2);
 Tensor permuteView(const Tensor& self, const Sizes& order);

@@ -13,8 +13,8 @@ namespace {
 
 using namespace linalg;
 
-std::int64_t rowsOf(const Tensor& t) { return t.size(t.dim() - 2); }
-std::int64_t columnsOf(const Tensor& t) { return t.size(t.dim() - 1); }
+SymInt rowsOf(const Tensor& t) { return t.symSize(t.dim() - 2); }
+SymInt columnsOf(const Tensor& t) { return t.symSize(t.dim() - 1); }
 
 Result<Tensor> swapLast(const OpRunner& run, const Tensor& a) {
   return run("aten.transpose.int"_op, {a, std::int64_t{-2}, std::int64_t{-1}});
@@ -27,9 +27,8 @@ Result<Tensor> adjoint(const OpRunner& run, const Tensor& a) {
 /// Matrix product over broadcast batches, as at::matmul for two matrices.
 Result<Tensor> product(const OpRunner& run, const Tensor& a, const Tensor& b) {
   if (a.dim() == 2 && b.dim() == 2) return run("aten.mm.default"_op, {a, b});
-  KERF_TRY(const Sizes batch, broadcastSizes(batchSizes(a), batchSizes(b)));
-  std::int64_t count = 1;
-  for (std::int64_t size : batch) count *= size;
+  KERF_TRY(const SymSizes batch, broadcastSizes(batchSizes(a), batchSizes(b)));
+  const SymInt count = symProduct(batch);
   const auto flat = [&](const Tensor& t) -> Result<Tensor> {
     KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {t, intList(joined(batch, {rowsOf(t), columnsOf(t)}))}));
     return run("aten.reshape.default"_op, {wide, intList({count, rowsOf(t), columnsOf(t)})});
@@ -42,7 +41,7 @@ Result<Tensor> product(const OpRunner& run, const Tensor& a, const Tensor& b) {
 
 Result<Tensor> identityLike(const OpRunner& run, const Tensor& a) {
   KERF_TRY(const Tensor eye, run("aten.eye.default"_op, {rowsOf(a)}, {{"dtype", a.dtype()}}));
-  KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {eye, intList(a.sizes())}));
+  KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {eye, intList(a.symSizes())}));
   return run("aten.clone.default"_op, {wide}, {{"memory_format", MemoryFormat::Contiguous}});
 }
 
@@ -86,7 +85,7 @@ Result<Value> matrixPower(const BoundArguments& args, const OpRunner& run) {
 
 Result<Value> expShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
-  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes()));
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes()));
 }
 
 template <class T>
@@ -175,7 +174,14 @@ struct Tolerances {
   Value absolute, relative;
   bool hermitian = false;
 };
-Tolerances tolerancesOf(const BoundArguments& args) {
+/// A multiple of a size: a symbolic float where the size is symbolic.
+Result<Value> scaledSize(const OpRunner& run, double factor, SymInt size) {
+  if (!size.isSymbolic()) return Value(factor * double(size.bits()));
+  KERF_TRY(const Value real, run.value("torch.sym_float", {size}));
+  return run.value("operator.mul", {factor, real});
+}
+
+Result<Tolerances> tolerancesOf(const BoundArguments& args, const OpRunner& run) {
   const auto at = [&](std::string_view name) -> Value {
     for (std::size_t i = 0; i < args.values.size(); ++i)
       if (args.op->schema.arguments[i].name == name) return args.values[i];
@@ -190,7 +196,10 @@ Tolerances tolerancesOf(const BoundArguments& args) {
   const bool absoluteGiven = t.absolute.isTensor() || (t.absolute.as<double>() && *t.absolute.as<double>() > 0);
   if (t.relative.isNone()) {
     const Tensor& a = args.tensor(0);
-    t.relative = absoluteGiven ? 0.0 : epsilonOf(a.dtype()) * double(std::max(rowsOf(a), columnsOf(a)));
+    t.relative = Value(0.0);
+    if (!absoluteGiven) {
+      KERF_TRY(t.relative, scaledSize(run, epsilonOf(a.dtype()), symMax(rowsOf(a), columnsOf(a))));
+    }
   }
   if (t.absolute.isNone()) t.absolute = Value(0.0);
   return t;
@@ -237,9 +246,9 @@ Result<Value> hermitianPinv(const OpRunner& run, const Tensor& a, const Toleranc
 Result<Value> pinv(const BoundArguments& args, const OpRunner& run) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& a = args.tensor(0);
-  const Tolerances t = tolerancesOf(args);
-  if (a.numel() == 0) {
-    Sizes sizes = a.sizes();
+  KERF_TRY(const Tolerances t, tolerancesOf(args, run));
+  if (guardOrFalse(a.symNumel() == 0)) {
+    SymSizes sizes = a.symSizes();
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
     KERF_TRY(Tensor empty, run("aten.zeros.default"_op, {intList(sizes)}, {{"dtype", a.dtype()}}));
     return Value(std::move(empty));
@@ -257,8 +266,8 @@ Result<Value> pinv(const BoundArguments& args, const OpRunner& run) {
 
 Result<Value> matrixRank(const BoundArguments& args, const OpRunner& run) {
   KERF_CHECK(wantMatrix(args, 0));
-  const Tolerances t = tolerancesOf(args);
-  if (args.tensor(0).numel() == 0) {
+  KERF_TRY(const Tolerances t, tolerancesOf(args, run));
+  if (guardOrFalse(args.tensor(0).symNumel() == 0)) {
     KERF_TRY(Tensor none,
              run("aten.zeros.default"_op, {intList(batchSizes(args.tensor(0)))}, {{"dtype", DType::Int64}}));
     return Value(std::move(none));

@@ -1,4 +1,5 @@
 // Factorizations: Cholesky, LU, L D L^T and QR, with the strides and phase conventions of LAPACK as PyTorch shows them.
+#include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -22,7 +23,7 @@ void keepTriangle(T* a, std::int64_t rows, std::int64_t columns, bool upper) {
 
 // Cholesky
 
-std::unexpected<Error> notPositive(const Sizes& batch, std::int64_t b, int minor, std::string_view op) {
+std::unexpected<Error> notPositive(const SymSizes& batch, std::int64_t b, int minor, std::string_view op) {
   return fail(ErrorCode::RuntimeFailed,
               "{}: {}The factorization could not be completed because the input is not positive-definite (the leading "
               "minor of order {} is not positive-definite).",
@@ -50,7 +51,7 @@ Result<CholeskyParts> choleskyFactors(const Tensor& self, bool upper) {
 Result<Value> choleskyExShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
   const Tensor& self = args.tensor(0);
-  const std::int64_t n = self.size(self.dim() - 1);
+  const SymInt n = self.symSize(self.dim() - 1);
   return Value(
       ValueList{columnMajorMeta(self.dtype(), batchSizes(self), n, n), metaTensor(DType::Int32, batchSizes(self))});
 }
@@ -68,7 +69,7 @@ Result<Value> choleskyExKernel(const BoundArguments& args) {
 Result<Value> squareShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
   const Tensor& self = args.tensor(0);
-  const std::int64_t n = self.size(self.dim() - 1);
+  const SymInt n = self.symSize(self.dim() - 1);
   return Value(columnMajorMeta(self.dtype(), batchSizes(self), n, n));
 }
 Result<Value> choleskyKernel(const BoundArguments& args) {
@@ -111,14 +112,14 @@ Result<Value> choleskySolveShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 1, true));
   const Tensor &b = args.tensor(0), &a = args.tensor(1);
   if (a.dtype() != b.dtype()) return mismatch(args, "both matrices must have one dtype");
-  const std::int64_t n = a.size(a.dim() - 1);
-  if (b.size(b.dim() - 2) != n)
+  const SymInt n = a.symSize(a.dim() - 1);
+  if (guardOrFalse(b.symSize(b.dim() - 2) != n))
     return mismatch(args,
                     "incompatible matrix sizes: each A matrix is {} by {} but each b "
                     "matrix has {} rows",
-                    n, n, b.size(b.dim() - 2));
-  KERF_TRY(const Sizes batch, commonBatch(args, batchSizes(b), batchSizes(a)));
-  return Value(columnMajorMeta(b.dtype(), batch, n, b.size(b.dim() - 1)));
+                    n, n, b.symSize(b.dim() - 2));
+  KERF_TRY(const SymSizes batch, commonBatch(args, batchSizes(b), batchSizes(a)));
+  return Value(columnMajorMeta(b.dtype(), batch, n, b.symSize(b.dim() - 1)));
 }
 Result<Value> choleskySolveKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
@@ -138,8 +139,8 @@ Result<Value> choleskySolveKernel(const BoundArguments& args) {
 Result<Value> ldlShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
   const Tensor& self = args.tensor(0);
-  const std::int64_t n = self.size(self.dim() - 1);
-  const Sizes batch = batchSizes(self);
+  const SymInt n = self.symSize(self.dim() - 1);
+  const SymSizes batch = batchSizes(self);
   ValueList outs{columnMajorMeta(self.dtype(), batch, n, n), metaTensor(DType::Int32, joined(batch, {n}))};
   if (args.op->schema.returns.size() == 3) outs.emplace_back(metaTensor(DType::Int32, batch));
   return Value(std::move(outs));
@@ -168,11 +169,11 @@ Result<Value> ldlSolveShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
   KERF_CHECK(wantMatrix(args, 2));
   const Tensor &a = args.tensor(0), &b = args.tensor(2);
-  const std::int64_t n = a.size(a.dim() - 1);
-  if (b.size(b.dim() - 2) != n || args.tensor(1).sizes() != joined(batchSizes(a), {n}))
+  const SymInt n = a.symSize(a.dim() - 1);
+  if (guardOrFalse(b.symSize(b.dim() - 2) != n) || !sizesFit(args.tensor(1).symSizes(), joined(batchSizes(a), {n})))
     return mismatch(args, "the shapes of LD, pivots and B do not fit");
-  KERF_TRY(const Sizes batch, commonBatch(args, batchSizes(b), batchSizes(a)));
-  return Value(columnMajorMeta(b.dtype(), batch, n, b.size(b.dim() - 1)));
+  KERF_TRY(const SymSizes batch, commonBatch(args, batchSizes(b), batchSizes(a)));
+  return Value(columnMajorMeta(b.dtype(), batch, n, b.symSize(b.dim() - 1)));
 }
 Result<Value> ldlSolveKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));

@@ -1,6 +1,7 @@
 // LU factors and what follows from them: unpacking, solving, inverses and determinants.
 #include <cmath>
 
+#include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -52,9 +53,9 @@ void writeInts(const std::vector<int>& values, const Tensor& out) {
 Result<Value> luFactorShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& self = args.tensor(0);
-  const std::int64_t m = self.size(self.dim() - 2), n = self.size(self.dim() - 1);
-  const Sizes batch = batchSizes(self);
-  ValueList outs{columnMajorMeta(self.dtype(), batch, m, n), metaTensor(DType::Int32, joined(batch, {std::min(m, n)}))};
+  const SymInt m = self.symSize(self.dim() - 2), n = self.symSize(self.dim() - 1);
+  const SymSizes batch = batchSizes(self);
+  ValueList outs{columnMajorMeta(self.dtype(), batch, m, n), metaTensor(DType::Int32, joined(batch, {symMin(m, n)}))};
   if (args.op->schema.returns.size() == 3) outs.emplace_back(metaTensor(DType::Int32, batch));
   return Value(std::move(outs));
 }
@@ -78,9 +79,9 @@ Result<Value> luFactorKernel(const BoundArguments& args) {
 
 // P, L, U
 
-ValueList plu(DType dtype, const Sizes& batch, std::int64_t m, std::int64_t n, bool data, bool pivots) {
-  const std::int64_t k = std::min(m, n);
-  const auto part = [&](bool wanted, std::int64_t rows, std::int64_t columns) {
+ValueList plu(DType dtype, const SymSizes& batch, SymInt m, SymInt n, bool data, bool pivots) {
+  const SymInt k = symMin(m, n);
+  const auto part = [&](bool wanted, SymInt rows, SymInt columns) {
     return wanted ? metaTensor(dtype, joined(batch, {rows, columns})) : emptyMeta(dtype);
   };
   return {part(pivots, m, m), part(data, m, k), part(data, k, n)};
@@ -119,14 +120,13 @@ Result<void> writePlu(const BoundArguments& args, const Matrices& lu, const std:
 Result<Value> luUnpackShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& lu = args.tensor(0);
-  const std::int64_t m = lu.size(lu.dim() - 2), n = lu.size(lu.dim() - 1);
+  const SymInt m = lu.symSize(lu.dim() - 2), n = lu.symSize(lu.dim() - 1);
   if (args.boolean(3)) {
     if (args.tensor(1).dtype() != DType::Int32) return mismatch(args, "LU_pivots must be torch.int32");
-    if (args.tensor(1).sizes() != joined(batchSizes(lu), {std::min(m, n)}))
-      return mismatch(args, "LU_pivots must have shape [{}]",
-                      fmt::join(joined(batchSizes(lu), {std::min(m, n)}), ", "));
+    if (!sizesFit(args.tensor(1).symSizes(), joined(batchSizes(lu), {symMin(m, n)})))
+      return mismatch(args, "LU_pivots must have shape [{}]", fmt::join(joined(batchSizes(lu), {symMin(m, n)}), ", "));
   }
-  if (!lapack::fitsInt(m, m)) return fail(ErrorCode::TooLarge, "{}: P is too large", args.opName());
+  if (!fitsLapack(m, m)) return fail(ErrorCode::TooLarge, "{}: P is too large", args.opName());
   return Value(plu(lu.dtype(), batchSizes(lu), m, n, args.boolean(2), args.boolean(3)));
 }
 Result<Value> luUnpackKernel(const BoundArguments& args) {
@@ -143,10 +143,10 @@ Result<Value> luUnpackKernel(const BoundArguments& args) {
 Result<Value> luShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& self = args.tensor(0);
-  const std::int64_t m = self.size(self.dim() - 2);
-  if (!lapack::fitsInt(m, m)) return fail(ErrorCode::TooLarge, "{}: P is too large", args.opName());
-  return Value(
-      plu(self.dtype(), batchSizes(self), self.size(self.dim() - 2), self.size(self.dim() - 1), true, args.boolean(1)));
+  const SymInt m = self.symSize(self.dim() - 2);
+  if (!fitsLapack(m, m)) return fail(ErrorCode::TooLarge, "{}: P is too large", args.opName());
+  return Value(plu(self.dtype(), batchSizes(self), self.symSize(self.dim() - 2), self.symSize(self.dim() - 1), true,
+                   args.boolean(1)));
 }
 Result<Value> luKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
@@ -161,10 +161,10 @@ Result<Value> luKernel(const BoundArguments& args) {
 bool factorsTransposed(const Tensor& a) { return a.isContiguous() && !isComplex(a.dtype()); }
 
 Tensor transposed(const Tensor& a) {
-  Sizes sizes = a.sizes(), strides = a.strides();
+  SymSizes sizes = a.symSizes(), strides = a.symStrides();
   std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
   std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  return a.viewAs(sizes, strides, a.offset());
+  return a.viewAs(sizes, strides, a.symOffset());
 }
 
 struct Determinant {
@@ -203,8 +203,8 @@ Result<Value> determinantShape(const BoundArguments& args) {
   const Tensor& a = args.tensor(0);
   const std::string& name = args.op->schema.name;
   const bool logarithm = name.find("slogdet") != std::string::npos;
-  const std::int64_t n = a.size(a.dim() - 1);
-  const Sizes batch = batchSizes(a);
+  const SymInt n = a.symSize(a.dim() - 1);
+  const SymSizes batch = batchSizes(a);
   ValueList outs{metaTensor(a.dtype(), batch)};
   if (logarithm) outs.emplace_back(metaTensor(realOf(a.dtype()), batch));
   if (name.starts_with("aten::_")) {

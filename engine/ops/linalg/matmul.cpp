@@ -16,8 +16,8 @@ Result<void> wantRank(const BoundArguments& args, std::size_t i, std::int64_t ra
                   args.tensor(i).dim());
 }
 
-Result<void> wantEqual(const BoundArguments& args, const char* what, std::int64_t a, std::int64_t b) {
-  if (a == b) return {};
+Result<void> wantEqual(const BoundArguments& args, const char* what, SymInt a, SymInt b) {
+  if (guardOrTrue(a == b)) return {};
   return mismatch(args, "{} do not fit: {} and {}", what, a, b);
 }
 
@@ -29,22 +29,22 @@ Result<void> wantSameType(const BoundArguments& args, std::size_t i, std::size_t
 }
 
 /// Checks [.., m, k] x [.., k, n] at positions first and first + 1; gives the product's sizes.
-Result<Sizes> productSizes(const BoundArguments& args, std::size_t first, std::int64_t rank) {
+Result<SymSizes> productSizes(const BoundArguments& args, std::size_t first, std::int64_t rank) {
   KERF_CHECK(wantRank(args, first, rank));
   KERF_CHECK(wantRank(args, first + 1, rank));
   KERF_CHECK(wantSameType(args, first, first + 1));
-  const Sizes& a = args.tensor(first).sizes();
-  const Sizes& b = args.tensor(first + 1).sizes();
+  const SymSizes& a = args.tensor(first).symSizes();
+  const SymSizes& b = args.tensor(first + 1).symSizes();
   KERF_CHECK(wantEqual(args, "inner dimensions", a.back(), b[b.size() - 2]));
   if (rank == 3) KERF_CHECK(wantEqual(args, "batch sizes", a[0], b[0]));
-  Sizes result = a;
+  SymSizes result = a;
   result.back() = b.back();
   return result;
 }
 
 template <std::int64_t rank>
 Result<Value> productShape(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, productSizes(args, 0, rank));
+  KERF_TRY(const SymSizes sizes, productSizes(args, 0, rank));
   return Value(metaTensor(args.tensor(0).dtype(), sizes));
 }
 
@@ -61,12 +61,12 @@ Result<Value> productKernel(const BoundArguments& args) {
 /// addmm and baddbmm: beta * self + alpha * (a @ b), self broadcast to the product.
 template <std::int64_t rank>
 Result<Value> addProductShape(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, productSizes(args, 1, rank));
+  KERF_TRY(const SymSizes sizes, productSizes(args, 1, rank));
   KERF_CHECK(wantSameType(args, 0, 1));
-  auto broadcast = broadcastSizes(args.tensor(0).sizes(), sizes);
-  if (!broadcast || *broadcast != sizes)
+  auto broadcast = broadcastSizes(args.tensor(0).symSizes(), sizes);
+  if (!broadcast || !sizesFit(*broadcast, sizes))
     return mismatch(args, "argument 'self' of shape [{}] does not broadcast to [{}]",
-                    fmt::join(args.tensor(0).sizes(), ", "), fmt::join(sizes, ", "));
+                    fmt::join(args.tensor(0).symSizes(), ", "), fmt::join(sizes, ", "));
   return Value(metaTensor(args.tensor(1).dtype(), sizes));
 }
 
@@ -107,8 +107,8 @@ Result<Value> mvShape(const BoundArguments& args) {
   KERF_CHECK(wantRank(args, 0, 2));
   KERF_CHECK(wantRank(args, 1, 1));
   KERF_CHECK(wantSameType(args, 0, 1));
-  KERF_CHECK(wantEqual(args, "inner dimensions", args.tensor(0).size(1), args.tensor(1).size(0)));
-  return Value(metaTensor(args.tensor(0).dtype(), Sizes{args.tensor(0).size(0)}));
+  KERF_CHECK(wantEqual(args, "inner dimensions", args.tensor(0).symSize(1), args.tensor(1).symSize(0)));
+  return Value(metaTensor(args.tensor(0).dtype(), SymSizes{args.tensor(0).symSize(0)}));
 }
 Result<Value> mvKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeEmptyOutput(args));
@@ -120,12 +120,13 @@ Result<Value> mvKernel(const BoundArguments& args) {
 Result<Value> addmvShape(const BoundArguments& args) {
   KERF_CHECK(wantRank(args, 1, 2));
   KERF_CHECK(wantRank(args, 2, 1));
-  KERF_CHECK(wantEqual(args, "inner dimensions", args.tensor(1).size(1), args.tensor(2).size(0)));
+  KERF_CHECK(wantEqual(args, "inner dimensions", args.tensor(1).symSize(1), args.tensor(2).symSize(0)));
   KERF_CHECK(wantSameType(args, 1, 2));
   KERF_CHECK(wantSameType(args, 0, 1));
-  const Sizes sizes{args.tensor(1).size(0)};
-  auto broadcast = broadcastSizes(args.tensor(0).sizes(), sizes);
-  if (!broadcast || *broadcast != sizes) return mismatch(args, "argument 'self' does not broadcast to [{}]", sizes[0]);
+  const SymSizes sizes{args.tensor(1).symSize(0)};
+  auto broadcast = broadcastSizes(args.tensor(0).symSizes(), sizes);
+  if (!broadcast || !sizesFit(*broadcast, sizes))
+    return mismatch(args, "argument 'self' does not broadcast to [{}]", sizes[0]);
   return Value(metaTensor(args.tensor(1).dtype(), sizes));
 }
 Result<Value> addmvKernel(const BoundArguments& args) {
@@ -149,7 +150,7 @@ Result<Value> dotShape(const BoundArguments& args) {
   KERF_CHECK(wantRank(args, 0, 1));
   KERF_CHECK(wantRank(args, 1, 1));
   KERF_CHECK(wantSameType(args, 0, 1));
-  KERF_CHECK(wantEqual(args, "sizes", args.tensor(0).size(0), args.tensor(1).size(0)));
+  KERF_CHECK(wantEqual(args, "sizes", args.tensor(0).symSize(0), args.tensor(1).symSize(0)));
   return Value(metaTensor(args.tensor(0).dtype(), Sizes{}));
 }
 Result<Value> dotKernel(const BoundArguments& args) {
@@ -160,7 +161,7 @@ Result<Value> dotKernel(const BoundArguments& args) {
 }
 
 Result<Value> intProductShape(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, productSizes(args, 0, 2));
+  KERF_TRY(const SymSizes sizes, productSizes(args, 0, 2));
   if (args.tensor(0).dtype() != DType::Int8) return mismatch(args, "expects int8 matrices");
   return Value(metaTensor(DType::Int32, sizes));
 }

@@ -34,7 +34,7 @@ Result<ValueList> matmul(const CallRecord& call, const ValueList& grads, const O
 Result<ValueList> addedMatmul(const CallRecord& call, const ValueList& grads, const OpRunner& run) {
   CompositeSteps s(run);
   const ValueList& v = call.args.values;
-  const Tensor added = scaled(s, sumToSize(s, grads[0].tensor(), call.args.tensor(0).sizes()), v[3]);
+  const Tensor added = scaled(s, sumToSize(s, grads[0].tensor(), call.args.tensor(0).symSizes()), v[3]);
   const Tensor first = scaled(s, product(s, grads[0], turned(s, v[2])), v[4]);
   const Tensor second = scaled(s, product(s, turned(s, v[1]), grads[0]), v[4]);
   KERF_CHECK(s.done({}));

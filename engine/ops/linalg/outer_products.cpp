@@ -14,9 +14,10 @@ Result<Value> addrShape(const BoundArguments& args) {
   const Tensor &vec1 = args.tensor(1), &vec2 = args.tensor(2);
   if (vec1.dim() != 1) return mismatch(args, "argument 'vec1' must have 1 dimension, got {}", vec1.dim());
   if (vec2.dim() != 1) return mismatch(args, "argument 'vec2' must have 1 dimension, got {}", vec2.dim());
-  const Sizes sizes{vec1.size(0), vec2.size(0)};
-  auto broadcast = broadcastSizes(args.tensor(0).sizes(), sizes);
-  if (!broadcast || *broadcast != sizes) return mismatch(args, "argument 'self' does not broadcast to the product");
+  const SymSizes sizes{vec1.symSize(0), vec2.symSize(0)};
+  auto broadcast = broadcastSizes(args.tensor(0).symSizes(), sizes);
+  if (!broadcast || !sizesFit(*broadcast, sizes))
+    return mismatch(args, "argument 'self' does not broadcast to the product");
   const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1], args.values[2]});
   for (std::size_t i = 3; i < 5; ++i) {
     if (isIntegral(dtype) && args.values[i].as<double>())
@@ -92,13 +93,14 @@ Result<Value> addrKernel(const BoundArguments& args) {
 Result<Value> addbmmShape(const BoundArguments& args) {
   const Tensor &a = args.tensor(1), &b = args.tensor(2);
   if (a.dim() != 3 || b.dim() != 3) return mismatch(args, "batch1 and batch2 must have 3 dimensions");
-  if (a.size(0) != b.size(0) || a.size(2) != b.size(1))
-    return mismatch(args, "batches of shape [{}] and [{}] cannot be multiplied", fmt::join(a.sizes(), ", "),
-                    fmt::join(b.sizes(), ", "));
+  if (guardOrFalse(a.symSize(0) != b.symSize(0)) || guardOrFalse(a.symSize(2) != b.symSize(1)))
+    return mismatch(args, "batches of shape [{}] and [{}] cannot be multiplied", fmt::join(a.symSizes(), ", "),
+                    fmt::join(b.symSizes(), ", "));
   if (a.dtype() != b.dtype() || a.dtype() != args.tensor(0).dtype()) return mismatch(args, "expects one dtype");
-  const Sizes flat{a.size(1), b.size(2)};
-  auto broadcast = broadcastSizes(args.tensor(0).sizes(), flat);
-  if (!broadcast || *broadcast != flat) return mismatch(args, "argument 'self' does not broadcast to the product");
+  const SymSizes flat{a.symSize(1), b.symSize(2)};
+  auto broadcast = broadcastSizes(args.tensor(0).symSizes(), flat);
+  if (!broadcast || !sizesFit(*broadcast, flat))
+    return mismatch(args, "argument 'self' does not broadcast to the product");
   return Value(metaTensor(a.dtype(), flat));
 }
 

@@ -21,12 +21,12 @@ Result<Value> cross(const BoundArguments& args, const OpRunner& run) {
   std::int64_t dim = -1;
   if (args.none(2)) {  // cross: the first dimension of size 3
     for (std::int64_t d = std::int64_t(sizes->size()) - 1; d >= 0; --d)
-      if ((*sizes)[std::size_t(d)] == 3) dim = d;
+      if (guardOrFalse((*sizes)[std::size_t(d)] == 3)) dim = d;
     if (dim < 0) return mismatch(args, "no dimension of size 3 in input");
   } else {
     KERF_TRY(dim, wrapDim(args, args.integer(2), std::int64_t(sizes->size())));
   }
-  if (sizes->empty() || (*sizes)[std::size_t(dim)] != 3)
+  if (sizes->empty() || guardOrFalse((*sizes)[std::size_t(dim)] != 3))
     return mismatch(args, "inputs dimension {} must have length 3", dim);
   const auto rolled = [&](const Tensor& t, std::int64_t shift) -> Result<Tensor> {
     KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {t, intList(*sizes)}));
@@ -56,14 +56,19 @@ Result<Value> vecdot(const BoundArguments& args, const OpRunner& run) {
 
 Result<Value> kron(const BoundArguments& args, const OpRunner& run) {
   const Tensor &a = args.tensor(0), &b = args.tensor(1);
-  const std::size_t rank = std::max(a.sizes().size(), b.sizes().size());
-  Sizes left, right, out;
+  const std::size_t rank = std::max(a.symSizes().size(), b.symSizes().size());
+  const auto sizeAt = [rank](const Tensor& t, std::size_t i) {
+    const SymSizes& sizes = t.symSizes();
+    return i + sizes.size() < rank ? SymInt(1) : sizes[i + sizes.size() - rank];
+  };
+  SymSizes left, right, out;
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t x = i + a.sizes().size() < rank ? 1 : a.sizes()[i + a.sizes().size() - rank];
-    const std::int64_t y = i + b.sizes().size() < rank ? 1 : b.sizes()[i + b.sizes().size() - rank];
-    left.insert(left.end(), {x, 1});
-    right.insert(right.end(), {1, y});
-    KERF_TRY(const std::int64_t both, checkedNumel({x, y}));
+    const SymInt x = sizeAt(a, i), y = sizeAt(b, i);
+    left.push_back(x);
+    left.push_back(1);
+    right.push_back(1);
+    right.push_back(y);
+    KERF_TRY(const SymInt both, checkedCount({x, y}));
     out.push_back(both);
   }
   KERF_TRY(const Tensor wideA, run("aten.reshape.default"_op, {a, intList(left)}));
@@ -181,18 +186,18 @@ Result<Value> inner(const BoundArguments& args, const OpRunner& run) {
     KERF_TRY(Tensor out, run("aten.mul.Tensor"_op, {a, b}));
     return Value(std::move(out));
   }
-  if (a.sizes().back() != b.sizes().back())
-    return mismatch(args, "the last dimensions {} and {} differ", a.sizes().back(), b.sizes().back());
-  const std::int64_t k = a.sizes().back();
-  KERF_TRY(const std::int64_t rowsA, checkedNumel(batchSizes(a, 1)));
-  KERF_TRY(const std::int64_t rowsB, checkedNumel(batchSizes(b, 1)));
+  if (guardOrFalse(a.symSizes().back() != b.symSizes().back()))
+    return mismatch(args, "the last dimensions {} and {} differ", a.symSizes().back(), b.symSizes().back());
+  const SymInt k = a.symSizes().back();
+  KERF_TRY(const SymInt rowsA, checkedCount(batchSizes(a, 1)));
+  KERF_TRY(const SymInt rowsB, checkedCount(batchSizes(b, 1)));
   KERF_TRY(const Tensor left, run("aten.reshape.default"_op, {a, intList({rowsA, k})}));
   KERF_TRY(const Tensor right, run("aten.reshape.default"_op, {b, intList({rowsB, k})}));
   KERF_TRY(const Tensor turned, run("aten.t.default"_op, {right}));
   KERF_TRY(const Tensor product, run("aten.mm.default"_op, {left, turned}));
-  Sizes sizes = batchSizes(a, 1);
-  const Sizes more = batchSizes(b, 1);
-  sizes.insert(sizes.end(), more.begin(), more.end());
+  SymSizes sizes = batchSizes(a, 1);
+  const SymSizes more = batchSizes(b, 1);
+  sizes.append(more.begin(), more.end());
   KERF_TRY(Tensor out, run("aten.view.default"_op, {product, intList(sizes)}));
   return Value(std::move(out));
 }
@@ -226,16 +231,16 @@ Result<Value> tensorInverse(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const std::int64_t ind = args.integer(1);
   if (ind <= 0 || ind > self.dim()) return mismatch(args, "expected a strictly positive 'ind', got {}", ind);
-  const Sizes first(self.sizes().begin(), self.sizes().begin() + ind),
-      rest(self.sizes().begin() + ind, self.sizes().end());
-  KERF_TRY(const std::int64_t rows, checkedNumel(first));
-  KERF_TRY(const std::int64_t columns, checkedNumel(rest));
-  if (rows != columns)
+  const SymSizes first(self.symSizes().begin(), self.symSizes().begin() + ind),
+      rest(self.symSizes().begin() + ind, self.symSizes().end());
+  KERF_TRY(const SymInt rows, checkedCount(first));
+  KERF_TRY(const SymInt columns, checkedCount(rest));
+  if (guardOrFalse(rows != columns))
     return mismatch(args, "the dimensions before and after 'ind' have {} and {} elements", rows, columns);
   KERF_TRY(const Tensor flat, run("aten.reshape.default"_op, {self, intList({rows, columns})}));
   KERF_TRY(const Tensor inverse, run("aten.linalg_inv.default"_op, {flat}));
-  Sizes sizes = rest;
-  sizes.insert(sizes.end(), first.begin(), first.end());
+  SymSizes sizes = rest;
+  sizes.append(first.begin(), first.end());
   KERF_TRY(Tensor out, run("aten.reshape.default"_op, {inverse, intList(sizes)}));
   return Value(std::move(out));
 }
@@ -254,10 +259,10 @@ Result<Value> tensorSolve(const BoundArguments& args, const OpRunner& run) {
   }
   if (self.dim() < other.dim())
     return mismatch(args, "self must have at least the {} dimensions of other", other.dim());
-  const Sizes sizes(self.sizes().begin() + other.dim(), self.sizes().end());
-  KERF_TRY(const std::int64_t unknowns, checkedNumel(sizes));
-  KERF_TRY(const std::int64_t equations, checkedNumel(other.sizes()));
-  if (unknowns != equations || self.numel() != unknowns * unknowns)
+  const SymSizes sizes(self.symSizes().begin() + other.dim(), self.symSizes().end());
+  KERF_TRY(const SymInt unknowns, checkedCount(sizes));
+  KERF_TRY(const SymInt equations, checkedCount(other.symSizes()));
+  if (guardOrFalse(unknowns != equations) || guardOrFalse(self.symNumel() != unknowns * unknowns))
     return mismatch(args, "{} unknowns for {} equations", unknowns, equations);
   KERF_TRY(const Tensor matrix, run("aten.reshape.default"_op, {self, intList({equations, unknowns})}));
   KERF_TRY(const Tensor right, run("aten.reshape.default"_op, {other, intList({equations})}));

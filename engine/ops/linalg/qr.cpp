@@ -1,4 +1,5 @@
 // Householder QR and products with its orthogonal factor.
+#include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -7,15 +8,15 @@ namespace {
 
 using namespace linalg;
 
-std::int64_t rowsOf(const Tensor& t) { return t.size(t.dim() - 2); }
-std::int64_t columnsOf(const Tensor& t) { return t.size(t.dim() - 1); }
+SymInt rowsOf(const Tensor& t) { return t.symSize(t.dim() - 2); }
+SymInt columnsOf(const Tensor& t) { return t.symSize(t.dim() - 1); }
 
 Result<Value> geqrfShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& self = args.tensor(0);
-  const Sizes batch = batchSizes(self);
+  const SymSizes batch = batchSizes(self);
   return Value(ValueList{columnMajorMeta(self.dtype(), batch, rowsOf(self), columnsOf(self)),
-                         metaTensor(self.dtype(), joined(batch, {std::min(rowsOf(self), columnsOf(self))}))});
+                         metaTensor(self.dtype(), joined(batch, {symMin(rowsOf(self), columnsOf(self))}))});
 }
 
 struct QrParts {
@@ -35,7 +36,7 @@ Result<QrParts> qrFactors(const Tensor& self) {
 
 /// A vector per batch seen as a matrix of one column.
 Tensor asColumns(const Tensor& vectors) {
-  return vectors.viewAs(joined(vectors.sizes(), {1}), joined(vectors.strides(), {1}), vectors.offset());
+  return vectors.viewAs(joined(vectors.symSizes(), {1}), joined(vectors.symStrides(), {1}), vectors.symOffset());
 }
 
 Result<Value> geqrfKernel(const BoundArguments& args) {
@@ -55,9 +56,9 @@ Result<Value> qrShape(const BoundArguments& args) {
   const std::string mode = old ? (args.boolean(1) ? "reduced" : "complete") : args.text(1);
   if (mode != "reduced" && mode != "complete" && mode != "r")
     return mismatch(args, "mode must be 'reduced', 'complete' or 'r', got '{}'", mode);
-  const std::int64_t m = rowsOf(self), n = columnsOf(self), k = mode == "complete" ? m : std::min(m, n);
-  const Sizes batch = batchSizes(self);
-  if (!lapack::fitsInt(m, k)) return fail(ErrorCode::TooLarge, "{}: Q is too large for LAPACK", args.opName());
+  const SymInt m = rowsOf(self), n = columnsOf(self), k = mode == "complete" ? m : symMin(m, n);
+  const SymSizes batch = batchSizes(self);
+  if (!fitsLapack(m, k)) return fail(ErrorCode::TooLarge, "{}: Q is too large for LAPACK", args.opName());
   return Value(ValueList{mode == "r" ? emptyMeta(self.dtype()) : columnMajorMeta(self.dtype(), batch, m, k),
                          columnMajorMeta(self.dtype(), batch, k, n)});
 }
@@ -87,9 +88,11 @@ Result<Value> qrKernel(const BoundArguments& args) {
 Result<Value> householderShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor &a = args.tensor(0), &tau = args.tensor(1);
-  if (rowsOf(a) < columnsOf(a)) return mismatch(args, "the input must have at least as many rows as columns");
-  if (tau.dim() != a.dim() - 1 || batchSizes(tau, 1) != batchSizes(a) || tau.sizes().back() > columnsOf(a))
-    return mismatch(args, "tau of shape [{}] does not fit the input", fmt::join(tau.sizes(), ", "));
+  if (guardOrFalse(rowsOf(a) < columnsOf(a)))
+    return mismatch(args, "the input must have at least as many rows as columns");
+  if (tau.dim() != a.dim() - 1 || !sizesFit(batchSizes(tau, 1), batchSizes(a)) ||
+      guardOrFalse(tau.symSizes().back() > columnsOf(a)))
+    return mismatch(args, "tau of shape [{}] does not fit the input", fmt::join(tau.symSizes(), ", "));
   if (tau.dtype() != a.dtype()) return mismatch(args, "tau must have the dtype of the input");
   return Value(columnMajorMeta(a.dtype(), batchSizes(a), rowsOf(a), columnsOf(a)));
 }
@@ -110,12 +113,14 @@ Result<Value> ormqrShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 2));
   const Tensor &a = args.tensor(0), &tau = args.tensor(1), &c = args.tensor(2);
   const bool left = args.boolean(3);
-  if (tau.dim() != a.dim() - 1 || batchSizes(tau, 1) != batchSizes(a) || batchSizes(a) != batchSizes(c))
+  if (tau.dim() != a.dim() - 1 || !sizesFit(batchSizes(tau, 1), batchSizes(a)) ||
+      !sizesFit(batchSizes(a), batchSizes(c)))
     return mismatch(args, "the batch dimensions of input, tau and other must be equal");
-  const std::int64_t order = left ? rowsOf(c) : columnsOf(c);
-  if (order != rowsOf(a)) return mismatch(args, "other.shape[{}] must be equal to input.shape[-2]", left ? -2 : -1);
-  if (tau.sizes().back() > order || tau.sizes().back() > columnsOf(a))
-    return mismatch(args, "tau has {} reflectors, more than fit", tau.sizes().back());
+  const SymInt order = left ? rowsOf(c) : columnsOf(c);
+  if (guardOrFalse(order != rowsOf(a)))
+    return mismatch(args, "other.shape[{}] must be equal to input.shape[-2]", left ? -2 : -1);
+  if (guardOrFalse(tau.symSizes().back() > order) || guardOrFalse(tau.symSizes().back() > columnsOf(a)))
+    return mismatch(args, "tau has {} reflectors, more than fit", tau.symSizes().back());
   if (tau.dtype() != a.dtype() || c.dtype() != a.dtype()) return mismatch(args, "all tensors must have one dtype");
   return Value(columnMajorMeta(c.dtype(), batchSizes(c), rowsOf(c), columnsOf(c)));
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/ops/core/strides.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -11,23 +12,29 @@ namespace {
 
 using namespace linalg;
 
-std::int64_t rowsOf(const Tensor& t) { return t.size(t.dim() - 2); }
-std::int64_t columnsOf(const Tensor& t) { return t.size(t.dim() - 1); }
+SymInt rowsOf(const Tensor& t) { return t.symSize(t.dim() - 2); }
+SymInt columnsOf(const Tensor& t) { return t.symSize(t.dim() - 1); }
 
 Tensor transposed(const Tensor& a) {
-  Sizes sizes = a.sizes(), strides = a.strides();
+  SymSizes sizes = a.symSizes(), strides = a.symStrides();
   std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
   std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  return a.viewAs(sizes, strides, a.offset());
+  return a.viewAs(sizes, strides, a.symOffset());
 }
 
 Tensor asColumns(const Tensor& vectors) {
-  return vectors.viewAs(joined(vectors.sizes(), {1}), joined(vectors.strides(), {1}), vectors.offset());
+  return vectors.viewAs(joined(vectors.symSizes(), {1}), joined(vectors.symStrides(), {1}), vectors.symOffset());
+}
+
+/// Whether b's sizes are those of A without the last dimension; where that depends on data they are not.
+bool vectorSizesFit(const Tensor& a, const Tensor& b) {
+  const SymSizes own = batchSizes(a, 1);
+  return std::ranges::equal(own, b.symSizes(), [](SymInt x, SymInt y) { return guardOrFalse(x == y); });
 }
 
 /// b counts as a batch of vectors when it is one, or when its shape is that of A without the last dimension.
 bool isVectorRhs(const Tensor& a, const Tensor& b) {
-  return b.dim() == 1 || (a.dim() - 1 == b.dim() && batchSizes(a, 1) == b.sizes());
+  return b.dim() == 1 || (a.dim() - 1 == b.dim() && vectorSizesFit(a, b));
 }
 
 void writeInts(const std::vector<int>& values, const Tensor& out) {
@@ -38,8 +45,8 @@ void writeInts(const std::vector<int>& values, const Tensor& out) {
 
 struct SolvePlan {
   bool vector = false, left = true;
-  Tensor b;     ///< with a column dimension
-  Sizes batch;  ///< common
+  Tensor b;        ///< with a column dimension
+  SymSizes batch;  ///< common
 };
 
 Result<SolvePlan> solvePlan(const BoundArguments& args) {
@@ -50,11 +57,11 @@ Result<SolvePlan> solvePlan(const BoundArguments& args) {
   if (plan.vector && !plan.left) return mismatch(args, "vector right-hand sides need left=True");
   if (b.dim() < 1 || (b.dim() < 2 && !plan.vector)) return mismatch(args, "B must have at least 1 dimension");
   plan.b = plan.vector ? asColumns(b) : b;
-  const std::int64_t n = rowsOf(a), given = plan.left ? rowsOf(plan.b) : columnsOf(plan.b);
-  if (given != n)
+  const SymInt n = rowsOf(a), given = plan.left ? rowsOf(plan.b) : columnsOf(plan.b);
+  if (guardOrFalse(given != n))
     return mismatch(args, "incompatible shapes of A and B for the equation {} ([{}] and [{}])",
-                    plan.left ? "AX = B" : "XA = B", fmt::join(a.sizes(), ", "), fmt::join(b.sizes(), ", "));
-  if (!lapack::fitsInt(rowsOf(plan.b), columnsOf(plan.b)))
+                    plan.left ? "AX = B" : "XA = B", fmt::join(a.symSizes(), ", "), fmt::join(b.symSizes(), ", "));
+  if (!fitsLapack(rowsOf(plan.b), columnsOf(plan.b)))
     return fail(ErrorCode::TooLarge, "{}: argument 'B' is too large for LAPACK", args.opName());
   KERF_TRY(plan.batch, commonBatch(args, batchSizes(a), batchSizes(plan.b)));
   return plan;
@@ -63,12 +70,12 @@ Result<SolvePlan> solvePlan(const BoundArguments& args) {
 Result<Value> solveShape(const BoundArguments& args) {
   KERF_TRY(const SolvePlan plan, solvePlan(args));
   const Tensor& a = args.tensor(0);
-  const std::int64_t n = rowsOf(a);
+  const SymInt n = rowsOf(a);
   Tensor result;
   if (plan.vector && plan.batch.empty())
-    result = metaTensor(a.dtype(), Sizes{n});
+    result = metaTensor(a.dtype(), SymSizes{n});
   else if (plan.vector)  // the batch of vectors counts as one matrix where strides are concerned
-    result = columnMajorMeta(a.dtype(), Sizes(plan.batch.begin(), plan.batch.end() - 1), plan.batch.back(), n);
+    result = columnMajorMeta(a.dtype(), SymSizes(plan.batch.begin(), plan.batch.end() - 1), plan.batch.back(), n);
   else if (plan.left)
     result = columnMajorMeta(a.dtype(), plan.batch, rowsOf(plan.b), columnsOf(plan.b));
   else
@@ -84,7 +91,7 @@ Result<Value> solveShape(const BoundArguments& args) {
   return Value(std::move(outs));
 }
 
-std::unexpected<Error> singular(const BoundArguments& args, const Sizes& batch, std::int64_t b) {
+std::unexpected<Error> singular(const BoundArguments& args, const SymSizes& batch, std::int64_t b) {
   std::string name = args.op->schema.name.substr(6);
   if (name.starts_with("_")) name.erase(0, 1);
   return fail(ErrorCode::RuntimeFailed, "{}: {}The solver failed because the input matrix is singular.", name,
@@ -172,10 +179,11 @@ Result<Value> luSolveShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, rhs));
   const Tensor &lu = args.tensor(at), &b = args.tensor(rhs), &pivots = args.tensor(at + 1);
   const bool left = old || args.boolean(3);
-  if (pivots.sizes() != batchSizes(lu, 1)) return mismatch(args, "the pivots do not fit the factors");
+  if (!sizesFit(pivots.symSizes(), batchSizes(lu, 1))) return mismatch(args, "the pivots do not fit the factors");
   if (b.dtype() != lu.dtype()) return mismatch(args, "LU and B must have one dtype");
-  if ((left ? rowsOf(b) : columnsOf(b)) != rowsOf(lu)) return mismatch(args, "the shapes of LU and B do not fit");
-  KERF_TRY(const Sizes batch, commonBatch(args, batchSizes(lu), batchSizes(b)));
+  if (guardOrFalse((left ? rowsOf(b) : columnsOf(b)) != rowsOf(lu)))
+    return mismatch(args, "the shapes of LU and B do not fit");
+  KERF_TRY(const SymSizes batch, commonBatch(args, batchSizes(lu), batchSizes(b)));
   if (left) return Value(columnMajorMeta(b.dtype(), batch, rowsOf(b), columnsOf(b)));
   return Value(metaTensor(b.dtype(), joined(batch, {rowsOf(b), columnsOf(b)})));
 }
@@ -267,7 +275,8 @@ Result<Value> checkErrors(const BoundArguments& args) {
   for (std::int64_t b = 0; b < info.numel(); ++b) {
     const std::int64_t code = info.itemAsInt(b);
     if (code == 0) continue;
-    const std::string name = args.text(1), prefix = batchPrefix(args.boolean(2) ? Sizes{} : Sizes{info.numel()}, b);
+    const std::string name = args.text(1),
+                      prefix = batchPrefix(args.boolean(2) ? SymSizes{} : SymSizes{info.numel()}, b);
     if (code < 0) return fail(ErrorCode::RuntimeFailed, "{}: {}Argument {} has an illegal value.", name, prefix, -code);
     const auto& meaning =
         *std::ranges::find_if(infoMeanings, [&](const InfoMeaning& m) { return name.find(m.function) < name.size(); });

@@ -7,14 +7,14 @@ namespace {
 
 using namespace linalg;
 
-std::int64_t rowsOf(const Tensor& t) { return t.size(t.dim() - 2); }
-std::int64_t columnsOf(const Tensor& t) { return t.size(t.dim() - 1); }
+SymInt rowsOf(const Tensor& t) { return t.symSize(t.dim() - 2); }
+SymInt columnsOf(const Tensor& t) { return t.symSize(t.dim() - 1); }
 
 Tensor asColumns(const Tensor& vectors) {
-  return vectors.viewAs(joined(vectors.sizes(), {1}), joined(vectors.strides(), {1}), vectors.offset());
+  return vectors.viewAs(joined(vectors.symSizes(), {1}), joined(vectors.symStrides(), {1}), vectors.symOffset());
 }
 
-std::unexpected<Error> notConverged(const BoundArguments& args, const Sizes& batch, std::int64_t b, int info) {
+std::unexpected<Error> notConverged(const BoundArguments& args, const SymSizes& batch, std::int64_t b, int info) {
   return fail(ErrorCode::RuntimeFailed,
               "{}: {}The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
               "repeated values (error code: {}).",
@@ -58,7 +58,7 @@ Result<Value> eighShape(const BoundArguments& args) {
   if (half != "L" && half != "U" && half != "l" && half != "u")
     return mismatch(args, "expected UPLO argument to be 'L' or 'U', but got {}", half);
   const Tensor& a = args.tensor(0);
-  const std::int64_t n = rowsOf(a);
+  const SymInt n = rowsOf(a);
   return outputs(args, {metaTensor(realOf(a.dtype()), joined(batchSizes(a), {n})),
                         vectorsWanted(args) ? columnMajorMeta(a.dtype(), batchSizes(a), n, n) : emptyMeta(a.dtype())});
 }
@@ -86,7 +86,7 @@ Result<Value> eighKernel(const BoundArguments& args) {
 Result<Value> eigShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
   const Tensor& a = args.tensor(0);
-  const std::int64_t n = rowsOf(a);
+  const SymInt n = rowsOf(a);
   const DType dtype = complexOf(a.dtype());
   return outputs(args, {metaTensor(dtype, joined(batchSizes(a), {n})), columnMajorMeta(dtype, batchSizes(a), n, n)});
 }
@@ -127,13 +127,13 @@ Result<Value> svdShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   const Tensor& a = args.tensor(0);
   const SvdPlan plan = svdPlan(args);
-  const std::int64_t m = rowsOf(a), n = columnsOf(a), k = std::min(m, n);
-  const Sizes batch = batchSizes(a);
+  const SymInt m = rowsOf(a), n = columnsOf(a), k = symMin(m, n);
+  const SymSizes batch = batchSizes(a);
   const Tensor values = metaTensor(realOf(a.dtype()), joined(batch, {k}));
   if (plan.onlyValues) return Value(values);
   if (!plan.vectors && !plan.asV) return Value(ValueList{emptyMeta(a.dtype()), values, emptyMeta(a.dtype())});
-  const std::int64_t left = plan.full ? m : k, right = plan.full ? n : k;
-  if (!lapack::fitsInt(m, left) || !lapack::fitsInt(n, right))
+  const SymInt left = plan.full ? m : k, right = plan.full ? n : k;
+  if (!fitsLapack(m, left) || !fitsLapack(n, right))
     return fail(ErrorCode::TooLarge, "{}: the vectors are too large for LAPACK", args.opName());
   if (plan.asV)  // V is the conjugate transpose of a column-major matrix
     return Value(ValueList{columnMajorMeta(a.dtype(), batch, m, left), values,

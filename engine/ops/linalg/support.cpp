@@ -19,23 +19,25 @@ DType complexOf(DType dtype) {
   return dtype == DType::Float16 ? DType::Complex32 : DType::Complex64;
 }
 
-Sizes batchSizes(const Tensor& tensor, std::size_t count) {
-  return Sizes(tensor.sizes().begin(), tensor.sizes().end() - std::ptrdiff_t(count));
+SymSizes batchSizes(const Tensor& tensor, std::size_t count) {
+  return SymSizes(tensor.symSizes().begin(), tensor.symSizes().end() - std::ptrdiff_t(count));
 }
 
-Sizes joined(Sizes batch, std::initializer_list<std::int64_t> rest) {
-  batch.insert(batch.end(), rest);
+SymSizes joined(SymSizes batch, std::initializer_list<SymInt> rest) {
+  batch.append(rest.begin(), rest.end());
   return batch;
 }
 
-Tensor columnMajorMeta(DType dtype, const Sizes& batch, std::int64_t rows, std::int64_t columns) {
-  Sizes strides = contiguousStrides(joined(batch, {rows, columns}));
+Tensor columnMajorMeta(DType dtype, const SymSizes& batch, SymInt rows, SymInt columns) {
+  SymSizes strides = contiguousStrides(joined(batch, {rows, columns}));
   strides[strides.size() - 2] = 1;
-  strides[strides.size() - 1] = std::max<std::int64_t>(rows, 1);
+  strides[strides.size() - 1] = symMax(rows, 1);
   return metaTensor(dtype, joined(batch, {rows, columns}), strides);
 }
 
 Tensor emptyMeta(DType dtype) { return metaTensor(dtype, Sizes{0}); }
+
+bool fitsLapack(SymInt m, SymInt n) { return m.isSymbolic() || n.isSymbolic() || lapack::fitsInt(m, n); }
 
 Result<void> wantMatrix(const BoundArguments& args, std::size_t i, bool square) {
   const Tensor& tensor = args.tensor(i);
@@ -44,34 +46,34 @@ Result<void> wantMatrix(const BoundArguments& args, std::size_t i, bool square) 
     return mismatch(args, "argument '{}' must have a floating point or complex dtype, has {}", name,
                     dtypeInfo(tensor.dtype()).torchName);
   if (tensor.dim() < 2) return mismatch(args, "argument '{}' must have at least 2 dimensions", name);
-  const std::int64_t rows = tensor.size(tensor.dim() - 2), columns = tensor.size(tensor.dim() - 1);
-  if (square && rows != columns)
+  const SymInt rows = tensor.symSize(tensor.dim() - 2), columns = tensor.symSize(tensor.dim() - 1);
+  if (square && guardOrFalse(rows != columns))
     return mismatch(args, "argument '{}' must be batches of square matrices, but they are {} by {} matrices", name,
                     rows, columns);
-  if (!lapack::fitsInt(rows, columns))
+  if (!fitsLapack(rows, columns))
     return fail(ErrorCode::TooLarge, "{}: argument '{}' is too large for LAPACK", args.opName(), name);
   return {};
 }
 
-Result<Sizes> commonBatch(const BoundArguments& args, const Sizes& a, const Sizes& b) {
+Result<SymSizes> commonBatch(const BoundArguments& args, const SymSizes& a, const SymSizes& b) {
   auto sizes = broadcastSizes(a, b);
   if (!sizes)
     return mismatch(args, "batch dimensions [{}] and [{}] do not broadcast", fmt::join(a, ", "), fmt::join(b, ", "));
   return *sizes;
 }
 
-Tensor expandBatch(const Tensor& tensor, const Sizes& batch) {
-  const Sizes sizes = joined(batch, {tensor.size(tensor.dim() - 2), tensor.size(tensor.dim() - 1)});
-  return tensor.viewAs(sizes, broadcastStrides(tensor, sizes), tensor.offset());
+Tensor expandBatch(const Tensor& tensor, const SymSizes& batch) {
+  const SymSizes sizes = joined(batch, {tensor.symSize(tensor.dim() - 2), tensor.symSize(tensor.dim() - 1)});
+  return tensor.viewAs(sizes, broadcastStrides(tensor, sizes), tensor.symOffset());
 }
 
 namespace {
 
 Tensor turned(const Tensor& tensor) {
-  Sizes sizes = tensor.sizes(), strides = tensor.strides();
+  SymSizes sizes = tensor.symSizes(), strides = tensor.symStrides();
   std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
   std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  return tensor.viewAs(sizes, strides, tensor.offset());
+  return tensor.viewAs(sizes, strides, tensor.symOffset());
 }
 
 std::int64_t countOf(const Sizes& sizes) {
@@ -120,7 +122,7 @@ Result<std::vector<int>> pivotsOf(const BoundArguments& args, const Tensor& pivo
   return result;
 }
 
-std::string batchPrefix(const Sizes& batch, std::int64_t b) {
+std::string batchPrefix(const SymSizes& batch, std::int64_t b) {
   return batch.empty() ? std::string() : fmt::format("(Batch element {}): ", b);
 }
 

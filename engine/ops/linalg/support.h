@@ -35,20 +35,23 @@ DType realOf(DType dtype);
 DType complexOf(DType dtype);
 
 /// All but the last `count` sizes.
-Sizes batchSizes(const Tensor& tensor, std::size_t count = 2);
-Sizes joined(Sizes batch, std::initializer_list<std::int64_t> rest);
+SymSizes batchSizes(const Tensor& tensor, std::size_t count = 2);
+SymSizes joined(SymSizes batch, std::initializer_list<SymInt> rest);
 
 /// Meta of matrices that LAPACK wrote: every matrix column-major, batches row-major.
-Tensor columnMajorMeta(DType dtype, const Sizes& batch, std::int64_t rows, std::int64_t columns);
+Tensor columnMajorMeta(DType dtype, const SymSizes& batch, SymInt rows, SymInt columns);
 /// What PyTorch returns for parts that were not asked for: shape [0].
 Tensor emptyMeta(DType dtype);
+
+/// Whether LAPACK's integers hold m, n and m * n; symbolic sizes are taken to fit.
+bool fitsLapack(SymInt m, SymInt n);
 
 /// Argument i must be a floating or complex [..., m, n] (square when wanted) within LAPACK's sizes.
 Result<void> wantMatrix(const BoundArguments& args, std::size_t i, bool square = false);
 /// The batch sizes of two matrix arguments broadcast against each other.
-Result<Sizes> commonBatch(const BoundArguments& args, const Sizes& a, const Sizes& b);
+Result<SymSizes> commonBatch(const BoundArguments& args, const SymSizes& a, const SymSizes& b);
 /// The tensor seen with other batch sizes, which it broadcasts to.
-Tensor expandBatch(const Tensor& tensor, const Sizes& batch);
+Tensor expandBatch(const Tensor& tensor, const SymSizes& batch);
 
 /// Copies; `dtype` must be float64 or complex128.
 Result<Matrices> matricesOf(const Tensor& tensor, DType dtype);
@@ -66,7 +69,7 @@ Result<void> forWide(DType dtype, Body&& body) {
 }
 
 /// "(Batch element 1): " for batches, "" for a single matrix.
-std::string batchPrefix(const Sizes& batch, std::int64_t b);
+std::string batchPrefix(const SymSizes& batch, std::int64_t b);
 /// Whether every element is finite.
 bool allFinite(const Matrices& matrices);
 

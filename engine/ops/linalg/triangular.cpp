@@ -11,18 +11,19 @@ namespace {
 
 using namespace linalg;
 
-std::int64_t rowsOf(const Tensor& t) { return t.size(t.dim() - 2); }
-std::int64_t columnsOf(const Tensor& t) { return t.size(t.dim() - 1); }
+SymInt rowsOf(const Tensor& t) { return t.symSize(t.dim() - 2); }
+SymInt columnsOf(const Tensor& t) { return t.symSize(t.dim() - 1); }
 
 Tensor asColumns(const Tensor& vectors) {
-  return vectors.viewAs(joined(vectors.sizes(), {1}), joined(vectors.strides(), {1}), vectors.offset());
+  return vectors.viewAs(joined(vectors.symSizes(), {1}), joined(vectors.symStrides(), {1}), vectors.symOffset());
 }
 
-Result<Sizes> triangularBatch(const BoundArguments& args, const Tensor& a, const Tensor& b, bool left) {
+Result<SymSizes> triangularBatch(const BoundArguments& args, const Tensor& a, const Tensor& b, bool left) {
   if (a.dtype() != b.dtype()) return mismatch(args, "both matrices must have one dtype");
-  const std::int64_t given = left ? rowsOf(b) : columnsOf(b);
-  if (given != rowsOf(a))
-    return mismatch(args, "incompatible shapes [{}] and [{}]", fmt::join(a.sizes(), ", "), fmt::join(b.sizes(), ", "));
+  const SymInt given = left ? rowsOf(b) : columnsOf(b);
+  if (guardOrFalse(given != rowsOf(a)))
+    return mismatch(args, "incompatible shapes [{}] and [{}]", fmt::join(a.symSizes(), ", "),
+                    fmt::join(b.symSizes(), ", "));
   return commonBatch(args, batchSizes(a), batchSizes(b));
 }
 
@@ -37,7 +38,7 @@ Result<Value> solveTriangularShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0, true));
   KERF_CHECK(wantMatrix(args, 1));
   const Tensor &a = args.tensor(0), &b = args.tensor(1);
-  KERF_TRY(const Sizes batch, triangularBatch(args, a, b, args.boolean(3)));
+  KERF_TRY(const SymSizes batch, triangularBatch(args, a, b, args.boolean(3)));
   return Value(columnMajorMeta(b.dtype(), batch, rowsOf(b), columnsOf(b)));
 }
 Result<Value> solveTriangularKernel(const BoundArguments& args) {
@@ -55,7 +56,7 @@ Result<Value> oldTriangularShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 0));
   KERF_CHECK(wantMatrix(args, 1, true));
   const Tensor &b = args.tensor(0), &a = args.tensor(1);
-  KERF_TRY(const Sizes batch, triangularBatch(args, a, b, true));
+  KERF_TRY(const SymSizes batch, triangularBatch(args, a, b, true));
   return Value(ValueList{columnMajorMeta(b.dtype(), batch, rowsOf(b), columnsOf(b)),
                          columnMajorMeta(a.dtype(), batch, rowsOf(a), rowsOf(a))});
 }
@@ -76,11 +77,11 @@ struct LeastSquaresPlan {
   lapack::LeastSquares driver = lapack::LeastSquares::QrPivoted;
   bool vector = false;
   Tensor b;
-  Sizes batch;
-  std::int64_t m = 0, n = 0, rhs = 0;
+  SymSizes batch;
+  SymInt m = 0, n = 0, rhs = 0;
   bool hasRank() const { return driver != lapack::LeastSquares::Qr; }
   bool hasValues() const { return driver == lapack::LeastSquares::Svd || driver == lapack::LeastSquares::SvdDivided; }
-  bool hasResiduals() const { return m > n && driver != lapack::LeastSquares::QrPivoted; }
+  bool hasResiduals() const { return guardOrFalse(m > n) && driver != lapack::LeastSquares::QrPivoted; }
 };
 
 Result<LeastSquaresPlan> leastSquaresPlan(const BoundArguments& args) {
@@ -94,11 +95,13 @@ Result<LeastSquaresPlan> leastSquaresPlan(const BoundArguments& args) {
     return mismatch(args, "argument 'driver' should be one of gels, gelsy, gelsd, gelss, got '{}'", driver);
   plan.driver = static_cast<lapack::LeastSquares>(found - std::begin(names));
   if (a.dtype() != b.dtype()) return mismatch(args, "both tensors must have one dtype");
-  plan.vector = b.dim() == 1 || (a.dim() - 1 == b.dim() && batchSizes(a, 1) == b.sizes());
+  plan.vector = b.dim() == 1 ||
+                (a.dim() - 1 == b.dim() && std::ranges::equal(batchSizes(a, 1), b.symSizes(),
+                                                              [](SymInt x, SymInt y) { return guardOrFalse(x == y); }));
   if (b.dim() < 1 || (b.dim() < 2 && !plan.vector)) return mismatch(args, "argument 'b' has too few dimensions");
   plan.b = plan.vector ? asColumns(b) : b;
   plan.m = rowsOf(a), plan.n = columnsOf(a), plan.rhs = columnsOf(plan.b);
-  if (rowsOf(plan.b) != plan.m) return mismatch(args, "input.size(-2) should match other.size(-2)");
+  if (guardOrFalse(rowsOf(plan.b) != plan.m)) return mismatch(args, "input.size(-2) should match other.size(-2)");
   KERF_TRY(plan.batch, commonBatch(args, batchSizes(a), batchSizes(plan.b)));
   return plan;
 }
@@ -106,17 +109,17 @@ Result<LeastSquaresPlan> leastSquaresPlan(const BoundArguments& args) {
 Result<Value> leastSquaresShape(const BoundArguments& args) {
   KERF_TRY(const LeastSquaresPlan plan, leastSquaresPlan(args));
   const DType dtype = args.tensor(0).dtype();
-  const std::int64_t tall = std::max<std::int64_t>(1, std::max(plan.m, plan.n));
-  Sizes sizes = joined(plan.batch, {plan.n, plan.rhs}),
-        strides = contiguousStrides(joined(plan.batch, {tall, plan.rhs}));
+  const SymInt tall = symMax(1, symMax(plan.m, plan.n));
+  SymSizes sizes = joined(plan.batch, {plan.n, plan.rhs}),
+           strides = contiguousStrides(joined(plan.batch, {tall, plan.rhs}));
   strides[strides.size() - 2] = 1;
   strides[strides.size() - 1] = tall;
   if (plan.vector) sizes.pop_back(), strides.pop_back();
-  const Sizes residuals = plan.vector ? plan.batch : joined(plan.batch, {plan.rhs});
+  const SymSizes residuals = plan.vector ? plan.batch : joined(plan.batch, {plan.rhs});
   return Value(ValueList{metaTensor(dtype, sizes, strides),
                          plan.hasResiduals() ? metaTensor(realOf(dtype), residuals) : emptyMeta(realOf(dtype)),
                          plan.hasRank() ? metaTensor(DType::Int64, plan.batch) : emptyMeta(DType::Int64),
-                         plan.hasValues() ? metaTensor(realOf(dtype), joined(plan.batch, {std::min(plan.m, plan.n)}))
+                         plan.hasValues() ? metaTensor(realOf(dtype), joined(plan.batch, {symMin(plan.m, plan.n)}))
                                           : emptyMeta(realOf(dtype))});
 }
 
@@ -131,7 +134,7 @@ Result<Matrices> paddedRhs(const LeastSquaresPlan& plan, DType wide) {
   if (plan.m >= plan.n) return b;
   KERF_TRY(const Matrices tall, zeroMatrices(wide, b.batch, plan.n, plan.rhs));
   KERF_CHECK(
-      copyElements(b.data.viewAs({b.batch, b.columns, b.rows}, contiguousStrides({b.batch, b.columns, b.rows}), 0),
+      copyElements(b.data.viewAs({b.batch, b.columns, b.rows}, contiguousStrides(Sizes{b.batch, b.columns, b.rows}), 0),
                    tall.data.viewAs({b.batch, b.columns, b.rows}, {plan.n * plan.rhs, plan.n, 1}, 0)));
   return tall;
 }
@@ -140,26 +143,25 @@ Result<Value> leastSquaresKernel(const BoundArguments& args) {
   KERF_TRY(const LeastSquaresPlan plan, leastSquaresPlan(args));
   KERF_TRY(std::vector<Tensor> outs, makeOutputs(args));
   const DType dtype = args.tensor(0).dtype();
+  const std::int64_t m = plan.m, n = plan.n, rhs = rhs, k = std::min(m, n);
   KERF_TRY(const Matrices a, matricesOf(expandBatch(args.tensor(0), plan.batch), wideOf(dtype)));
   KERF_TRY(const Matrices b, paddedRhs(plan, wideOf(dtype)));
   if (!allFinite(a) || !allFinite(b))
     return fail(ErrorCode::RuntimeFailed, "{}: the inputs contain non-finite values", args.opName());
-  const double rcond = args.numberIf(2).value_or(epsilonOf(dtype) * double(std::max(plan.m, plan.n)));
-  const std::int64_t k = std::min(plan.m, plan.n);
+  const double rcond = args.numberIf(2).value_or(epsilonOf(dtype) * double(std::max(m, n)));
   std::vector<double> values(std::size_t(std::max<std::int64_t>(1, k)));
   bool full = true;
-  KERF_TRY(Matrices residuals, zeroMatrices(DType::Float64, b.batch, plan.rhs, 1));
+  KERF_TRY(Matrices residuals, zeroMatrices(DType::Float64, b.batch, rhs, 1));
   KERF_TRY(Matrices singular, zeroMatrices(DType::Float64, b.batch, k, 1));
   KERF_CHECK(forWide(dtype, [&]<class T>() {
-    for (std::int64_t i = 0; i < b.batch && k > 0 && plan.rhs > 0; ++i) {
+    for (std::int64_t i = 0; i < b.batch && k > 0 && rhs > 0; ++i) {
       int rank = int(k);
       lapack::leastSquares<T>(plan.driver, a.m(), a.n(), b.n(), a.at<T>(i), b.at<T>(i), rcond, rank, values.data());
       if (plan.hasRank()) outs[2].data<std::int64_t>()[i] = rank;
-      full &= rank == plan.n;
+      full &= rank == n;
       std::copy_n(values.begin(), plan.hasValues() ? k : 0, singular.at<double>(i));
-      for (std::int64_t j = 0; j < plan.rhs && plan.hasResiduals(); ++j)
-        for (std::int64_t r = plan.n; r < plan.m; ++r)
-          residuals.at<double>(i)[j] += std::norm(b.at<T>(i)[j * b.rows + r]);
+      for (std::int64_t j = 0; j < rhs && plan.hasResiduals(); ++j)
+        for (std::int64_t r = n; r < m; ++r) residuals.at<double>(i)[j] += std::norm(b.at<T>(i)[j * b.rows + r]);
     }
   }));
   const Tensor solution = plan.vector ? asColumns(outs[0]) : outs[0];

@@ -16,15 +16,15 @@ bool contains(const Sizes& dims, std::int64_t dim) { return std::ranges::find(di
 
 struct Trilinear {
   std::array<Tensor, 3> inputs;  ///< with size-1 dimensions where expanded
-  Sizes sizes;                   ///< broadcast
+  SymSizes sizes;                ///< broadcast
   Sizes summedFirst, summedLast;
-  Sizes outSizes;
+  SymSizes outSizes;
 };
 
 Result<Trilinear> trilinear(const BoundArguments& args) {
   Trilinear plan;
   const auto total = std::size_t(args.tensor(0).dim()) + args.sizes(3).size();
-  Sizes broadcast;
+  SymSizes broadcast;
   for (std::size_t k = 0; k < 3; ++k) {
     const Tensor& input = args.tensor(k);
     if (std::size_t(input.dim()) + args.sizes(3 + k).size() != total)
@@ -36,7 +36,7 @@ Result<Trilinear> trilinear(const BoundArguments& args) {
       KERF_TRY(expanded, callOp("aten.unsqueeze.default"_op, {expanded, dim}));
     }
     plan.inputs[k] = expanded.tensor();
-    auto sizes = k == 0 ? Result<Sizes>(plan.inputs[k].sizes()) : broadcastSizes(broadcast, plan.inputs[k].sizes());
+    auto sizes = k == 0 ? Result<SymSizes>(plan.inputs[k].sizes()) : broadcastSizes(broadcast, plan.inputs[k].sizes());
     if (!sizes) return mismatch(args, "{}", sizes.error().message);
     broadcast = std::move(*sizes);
   }
@@ -53,25 +53,25 @@ Result<Trilinear> trilinear(const BoundArguments& args) {
 }
 
 Result<Value> trilinearShape(const BoundArguments& args) {
-  Sizes sizes;
+  SymSizes sizes;
   const auto total = std::size_t(args.tensor(0).dim()) + args.sizes(3).size();
   for (std::size_t k = 0; k < 3; ++k) {
     const Tensor& input = args.tensor(k);
     if (input.dtype() != args.tensor(0).dtype()) return mismatch(args, "inputs differ in dtype");
     if (std::size_t(input.dim()) + args.sizes(3 + k).size() != total)
       return mismatch(args, "inputs expand to different numbers of dimensions");
-    Sizes own;
+    SymSizes own;
     std::size_t next = 0;
     for (std::size_t d = 0; d < total; ++d) {
       const bool added = contains(args.sizes(3 + k), std::int64_t(d));
-      if (!added && next == input.sizes().size()) return mismatch(args, "an expand list names dimensions wrongly");
-      own.push_back(added ? 1 : input.sizes()[next++]);
+      if (!added && next == input.symSizes().size()) return mismatch(args, "an expand list names dimensions wrongly");
+      own.push_back(added ? SymInt(1) : input.symSizes()[next++]);
     }
-    auto both = k == 0 ? Result<Sizes>(own) : broadcastSizes(sizes, own);
+    auto both = k == 0 ? Result<SymSizes>(own) : broadcastSizes(sizes, own);
     if (!both) return mismatch(args, "{}", both.error().message);
     sizes = std::move(*both);
   }
-  Sizes kept;
+  SymSizes kept;
   for (std::size_t d = 0; d < total; ++d)
     if (!contains(args.sizes(6), std::int64_t(d))) kept.push_back(sizes[d]);
   return Value(metaTensor(args.tensor(0).dtype(), kept));
@@ -107,7 +107,7 @@ Result<Value> trilinearKernel(const BoundArguments& args) {
     KERF_TRY(inputs[k], plan.inputs[k].to(isFloating(out.dtype()) ? DType::Float64 : DType::Int64));
   }
   Tensor result;
-  for (std::int64_t k = 0; k < (loop ? plan.sizes[std::size_t(unrolled)] : 1); ++k) {
+  for (std::int64_t k = 0; k < (loop ? std::int64_t{plan.sizes[std::size_t(unrolled)]} : 1); ++k) {
     std::array<Tensor, 3> slices = inputs;
     for (Tensor& slice : slices)
       if (loop && slice.size(unrolled) > 1) {

@@ -39,19 +39,21 @@ void forElements(const Extent& in, const Window& window, Visit&& visit) {
 }
 
 template <std::size_t spatial>
-Result<Sizes> outputSizes(const BoundArguments& args) {
+Result<SymSizes> outputSizes(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_CHECK(checkPlanes(args, self, spatial));
-  if (args.sizes(1).size() != spatial) return mismatch(args, "argument 'output_size' needs {} entries", spatial);
-  for (std::int64_t size : args.sizes(1))
-    if (size < 0 || size > (1LL << 31)) return mismatch(args, "output size {} is out of range", size);
-  return withSpatial(self, args.sizes(1));
+  const SymSizes wanted = args.symSizes(1);
+  if (wanted.size() != spatial) return mismatch(args, "argument 'output_size' needs {} entries", spatial);
+  for (const SymInt size : wanted)
+    if (!guardOrTrue(size >= 0) || staticallyKnown(size > (1LL << 31)))
+      return mismatch(args, "output size {} is out of range", size);
+  return withSpatial(self, wanted);
 }
 
 template <std::size_t spatial>
 Result<Value> averageShape(const BoundArguments& args) {
   if (!isFloating(args.tensor(0).dtype())) return mismatch(args, "argument 'self' must be floating point");
-  KERF_TRY(const Sizes sizes, outputSizes<spatial>(args));
+  KERF_TRY(const SymSizes sizes, outputSizes<spatial>(args));
   return Value(planesMeta(args.tensor(0), sizes, args.tensor(0).dtype()));
 }
 
@@ -87,10 +89,11 @@ template <std::size_t spatial>
 Result<Value> averageBackwardShape(const BoundArguments& args) {
   const Tensor &grad = args.tensor(0), &self = args.tensor(1);
   KERF_CHECK(checkPlanes(args, self, spatial));
-  if (grad.dim() != self.dim() || planesOf(grad.sizes(), spatial) != planesOf(self.sizes(), spatial))
+  const SymInt gradPlanes = planesOf(grad.symSizes(), spatial), planes = planesOf(self.symSizes(), spatial);
+  if (grad.dim() != self.dim() || !guardOrTrue(gradPlanes == planes))
     return mismatch(args, "grad_output and self differ in their leading dimensions");
   if (grad.dtype() != self.dtype()) return mismatch(args, "grad_output and self differ in dtype");
-  return Value(planesMeta(self, self.sizes(), self.dtype()));
+  return Value(planesMeta(self, self.symSizes(), self.dtype()));
 }
 
 template <std::size_t spatial>
@@ -116,7 +119,7 @@ Result<Value> averageBackwardKernel(const BoundArguments& args) {
 template <std::size_t spatial>
 Result<Value> maxShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  KERF_TRY(const Sizes sizes, outputSizes<spatial>(args));
+  KERF_TRY(const SymSizes sizes, outputSizes<spatial>(args));
   return Value(ValueList{planesMeta(self, sizes, self.dtype()), planesMeta(self, sizes, DType::Int64)});
 }
 
@@ -149,9 +152,9 @@ template <std::size_t spatial>
 Result<Value> maxBackwardShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
   KERF_CHECK(checkPlanes(args, self, spatial));
-  if (args.tensor(0).sizes() != args.tensor(2).sizes())
+  if (!sameSizes(args.tensor(0).symSizes(), args.tensor(2).symSizes()))
     return mismatch(args, "grad_output and indices differ in shape");
-  return Value(planesMeta(self, self.sizes(), self.dtype()));
+  return Value(planesMeta(self, self.symSizes(), self.dtype()));
 }
 
 template <std::size_t spatial>
@@ -177,18 +180,20 @@ Result<Value> viaHeight(const BoundArguments& args, OpId op) {
   return Value(std::move(flat));
 }
 
-Result<Sizes> sizes1(const BoundArguments& args) {
+Result<SymSizes> sizes1(const BoundArguments& args) {
   KERF_CHECK(checkPlanes(args, args.tensor(0), 1));
-  if (args.sizes(1).size() != 1 || args.sizes(1)[0] < 0) return mismatch(args, "argument 'output_size' needs one size");
-  return withSpatial(args.tensor(0), args.sizes(1));
+  const SymSizes wanted = args.symSizes(1);
+  if (wanted.size() != 1 || !guardOrTrue(wanted[0] >= 0))
+    return mismatch(args, "argument 'output_size' needs one size");
+  return withSpatial(args.tensor(0), wanted);
 }
 Result<Value> average1Shape(const BoundArguments& args) {
   if (!isFloating(args.tensor(0).dtype())) return mismatch(args, "argument 'self' must be floating point");
-  KERF_TRY(const Sizes sizes, sizes1(args));
+  KERF_TRY(const SymSizes sizes, sizes1(args));
   return Value(metaTensor(args.tensor(0).dtype(), sizes));
 }
 Result<Value> max1Shape(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, sizes1(args));
+  KERF_TRY(const SymSizes sizes, sizes1(args));
   return Value(ValueList{metaTensor(args.tensor(0).dtype(), sizes), metaTensor(DType::Int64, sizes)});
 }
 Result<Value> average1Kernel(const BoundArguments& args) {

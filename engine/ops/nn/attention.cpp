@@ -8,7 +8,9 @@
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/row_math.h"
+#include "engine/ops/nn/same_sizes.h"
 #include "engine/ops/random/draws.h"
+#include "engine/symbolic/shape_env.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -26,7 +28,11 @@ const Tensor* named(const BoundArguments& args, std::string_view name) {
 
 bool isCpuForm(const BoundArguments& args) { return args.op->schema.name.find("_for_cpu") != std::string::npos; }
 
-/// [B, H, Q, D] queries, [B, H, K, D] keys, [B, H, K, E] values.
+/// Of [B, H, Q, D] queries, [B, H, K, D] keys, [B, H, K, E] values.
+struct AttentionSizes {
+  SymInt batch, heads, queries, keys, width, valueWidth;
+};
+
 struct Attention {
   std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, valueWidth = 0;
   double scale = 1;
@@ -37,17 +43,25 @@ struct Attention {
   std::vector<double> logSumExp{}, sums{};
 };
 
-Result<Attention> dimensions(const BoundArguments& args) {
+Result<AttentionSizes> attentionSizes(const BoundArguments& args) {
   const Tensor *q = named(args, "query"), *k = named(args, "key"), *v = named(args, "value");
   for (const Tensor* tensor : {q, k, v})
     if (!tensor || tensor->dim() != 4) return mismatch(args, "query, key and value must have 4 dimensions");
-  Attention a{q->size(0), q->size(1), q->size(2), k->size(2), q->size(3), v->size(3)};
-  const bool fits = k->size(0) == a.batch && v->size(0) == a.batch && k->size(1) == a.heads && v->size(1) == a.heads &&
-                    k->size(3) == a.width && v->size(2) == a.keys;
-  if (!fits) return mismatch(args, "the shapes of query, key and value do not fit");
+  const AttentionSizes a{q->symSize(0), q->symSize(1), q->symSize(2), k->symSize(2), q->symSize(3), v->symSize(3)};
+  if (!sameSizes(k->symSizes(), {a.batch, a.heads, a.keys, a.width}) ||
+      !sameSizes(v->symSizes(), {a.batch, a.heads, a.keys, a.valueWidth}))
+    return mismatch(args, "the shapes of query, key and value do not fit");
+  double dropout = 0;
+  if (const auto p = find(args, "dropout_p")) dropout = args.number(*p);
+  if (!(dropout >= 0 && dropout < 1)) return mismatch(args, "dropout_p must be in [0, 1), got {}", dropout);
+  if (dropout != 0 && isCpuForm(args)) return mismatch(args, "the CPU form takes no dropout, as in PyTorch");
+  return a;
+}
+
+Result<Attention> dimensions(const BoundArguments& args) {
+  KERF_TRY(const AttentionSizes sizes, attentionSizes(args));
+  Attention a{sizes.batch, sizes.heads, sizes.queries, sizes.keys, sizes.width, sizes.valueWidth};
   if (const auto p = find(args, "dropout_p")) a.dropout = args.number(*p);
-  if (!(a.dropout >= 0 && a.dropout < 1)) return mismatch(args, "dropout_p must be in [0, 1), got {}", a.dropout);
-  if (a.dropout != 0 && isCpuForm(args)) return mismatch(args, "the CPU form takes no dropout, as in PyTorch");
   const auto scale = find(args, "scale");
   a.scale = scale && !args.none(*scale) ? args.number(*scale) : 1 / std::sqrt(double(a.width));
   a.causal = args.boolean(args.position("is_causal"));
@@ -207,23 +221,34 @@ Result<Tensor> dropped(const Attention& a, const Tensor& scores, const DropoutSt
 }
 
 /// [B, H, Q, E] laid out as [B, Q, H, E].
-Value interleaved(DType dtype, std::int64_t batch, std::int64_t heads, std::int64_t rows, std::int64_t width) {
+Value interleaved(DType dtype, SymInt batch, SymInt heads, SymInt rows, SymInt width) {
   return metaTensor(dtype, {batch, heads, rows, width}, {rows * heads * width, width, heads * width, 1});
 }
 
+/// Rows of the logsumexp that CUDA's kernel writes: whole blocks of 32.
+SymInt paddedRows(SymInt queries) {
+  if (!queries.isSymbolic()) return ceilDiv(queries, 32) * 32;
+  ShapeEnv& env = *ShapeEnv::current();
+  const auto blocks = [&]() -> Result<Symbolic> {  // in PyTorch's words: math.ceil(queries / 32)
+    KERF_TRY(Symbolic quotient, Symbolic::call("IntTrueDiv", {env.expression(queries), Symbolic::integer(32)}));
+    return Symbolic::call("CeilToInt", {std::move(quotient)});
+  }();
+  return blocks ? env.intern(*blocks) * 32 : ceilDiv(queries, 32) * 32;
+}
+
 Result<Value> forwardShape(const BoundArguments& args) {
-  KERF_TRY(const Attention a, dimensions(args));
+  KERF_TRY(const AttentionSizes a, attentionSizes(args));
   const Tensor& query = *named(args, "query");
   ValueList outs{interleaved(query.dtype(), a.batch, a.heads, a.queries, a.valueWidth)};
   if (isCpuForm(args)) {  // the output lies as the query does
-    KERF_TRY(const Sizes strides, likeStrides(query, {}));
-    if (a.valueWidth == a.width) outs[0] = metaTensor(query.dtype(), query.sizes(), strides);
+    KERF_TRY(const SymSizes strides, likeStrides(query, {}));
+    if (guardOrFalse(a.valueWidth == a.width)) outs[0] = metaTensor(query.dtype(), query.symSizes(), strides);
     outs.emplace_back(metaTensor(query.dtype() == DType::Float64 ? DType::Float64 : DType::Float32,
                                  {a.batch, a.heads, a.queries}, {a.queries * a.heads, 1, a.heads}));
     return Value(std::move(outs));
   }
-  const std::int64_t rows = args.boolean(args.position("compute_log_sumexp")) ? (a.queries + 31) / 32 * 32 : 0;
-  outs.emplace_back(metaTensor(DType::Float32, Sizes{a.batch, a.heads, rows}));
+  const SymInt rows = args.boolean(args.position("compute_log_sumexp")) ? paddedRows(a.queries) : SymInt(0);
+  outs.emplace_back(metaTensor(DType::Float32, SymSizes{a.batch, a.heads, rows}));
   outs.insert(outs.end(), 2, metaTensor(DType::Int64, Sizes{}));
   return Value(std::move(outs));
 }
@@ -271,9 +296,9 @@ bool gradientWanted(const BoundArguments& args, std::size_t k) {
 }
 
 Result<Value> backwardShape(const BoundArguments& args) {
-  KERF_TRY(const Attention a, dimensions(args));
-  const Sizes grad = args.tensor(0).sizes();
-  if (grad != Sizes{a.batch, a.heads, a.queries, a.valueWidth}) return mismatch(args, "grad_out has the wrong shape");
+  KERF_TRY(const AttentionSizes a, attentionSizes(args));
+  if (!sameSizes(args.tensor(0).symSizes(), {a.batch, a.heads, a.queries, a.valueWidth}))
+    return mismatch(args, "grad_out has the wrong shape");
   const Tensor& query = *named(args, "query");
   ValueList outs(args.op->schema.returns.size());
   if (gradientWanted(args, 0)) outs[0] = interleaved(query.dtype(), a.batch, a.heads, a.queries, a.width);

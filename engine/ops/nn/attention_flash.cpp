@@ -5,6 +5,7 @@
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/families.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -21,19 +22,21 @@ Value named(const BoundArguments& args, std::string_view name) {
 
 struct Inputs {
   Tensor q, k, v;
-  std::int64_t groups = 1;  ///< query heads that share a key head
+  SymInt groups = 1;  ///< query heads that share a key head
 };
 
 Result<Inputs> inputsOf(const BoundArguments& args, const OpRunner& run) {
   Inputs in{named(args, "query").tensor(), named(args, "key").tensor(), named(args, "value").tensor()};
   for (const Tensor* tensor : {&in.q, &in.k, &in.v})
     if (tensor->dim() != 4) return mismatch(args, "query, key and value must have 4 dimensions");
-  if (in.q.size(1) == in.k.size(1)) return in;
-  if (in.k.size(1) == 0 || in.q.size(1) % in.k.size(1) != 0 || in.k.size(1) != in.v.size(1))
-    return mismatch(args, "{} query heads do not divide into {} key heads", in.q.size(1), in.k.size(1));
-  in.groups = in.q.size(1) / in.k.size(1);
+  const SymInt queryHeads = in.q.symSize(1), keyHeads = in.k.symSize(1);
+  if (guardOrFalse(queryHeads == keyHeads)) return in;
+  if (!guardOrTrue(keyHeads != 0) || !guardOrTrue(floorMod(queryHeads, keyHeads) == 0) ||
+      !guardOrTrue(keyHeads == in.v.symSize(1)))
+    return mismatch(args, "{} query heads do not divide into {} key heads", queryHeads, keyHeads);
+  in.groups = floorDiv(queryHeads, keyHeads);
   for (Tensor* tensor : {&in.k, &in.v}) {
-    const std::int64_t b = tensor->size(0), h = tensor->size(1), s = tensor->size(2), d = tensor->size(3);
+    const SymInt b = tensor->symSize(0), h = tensor->symSize(1), s = tensor->symSize(2), d = tensor->symSize(3);
     KERF_TRY(const Tensor apart, run("aten.unsqueeze.default"_op, {*tensor, std::int64_t{2}}));
     KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {apart, intList({b, h, in.groups, s, d})}));
     KERF_TRY(*tensor, run("aten.reshape.default"_op, {wide, intList({b, h * in.groups, s, d})}));
@@ -42,8 +45,8 @@ Result<Inputs> inputsOf(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// 0 where query i may see key j <= i + shift, minus infinity elsewhere.
-Result<Tensor> causalBias(const OpRunner& run, const Tensor& q, std::int64_t keys, std::int64_t shift) {
-  const Sizes sizes{q.size(2), keys};
+Result<Tensor> causalBias(const OpRunner& run, const Tensor& q, SymInt keys, SymInt shift) {
+  const SymSizes sizes{q.symSize(2), keys};
   KERF_TRY(const Tensor ones, run("aten.full.default"_op, {intList(sizes), true}, {{"dtype", DType::Bool}}));
   KERF_TRY(const Tensor visible, run("aten.tril.default"_op, {ones, shift}));
   KERF_TRY(const Tensor zero, run("aten.full.default"_op, {intList(sizes), 0.0}, {{"dtype", q.dtype()}}));
@@ -60,8 +63,9 @@ Result<Masking> maskingOf(const BoundArguments& args, const OpRunner& run, const
   const auto at = find(args, "is_causal");
   Masking masking{named(args, "attn_bias"), at && args.boolean(*at)};
   const bool flash = args.op->schema.name.find("_flash_") != std::string::npos;
-  if (!masking.causal || !flash || in.q.size(2) == in.k.size(2)) return masking;
-  KERF_TRY(const Tensor bias, causalBias(run, in.q, in.k.size(2), in.k.size(2) - in.q.size(2)));
+  const SymInt queries = in.q.symSize(2), keys = in.k.symSize(2);
+  if (!masking.causal || !flash || guardOrFalse(queries == keys)) return masking;
+  KERF_TRY(const Tensor bias, causalBias(run, in.q, keys, keys - queries));
   return Masking{bias, false};
 }
 
@@ -78,7 +82,7 @@ Result<Value> fusedForward(const BoundArguments& args, const OpRunner& run) {
            run.value("aten._scaled_dot_product_efficient_attention.default"_op,
                      {in.q, in.k, in.v, masking.bias, true, p, masking.causal}, {{"scale", named(args, "scale")}}));
   const ValueList& parts = efficient.list();
-  const std::int64_t rows = in.q.size(2);
+  const SymInt rows = in.q.symSize(2);
   KERF_TRY(Tensor sums, run("aten.slice.Tensor"_op, {parts[1], std::int64_t{2}, std::int64_t{0}, rows}));
   KERF_TRY(sums, run("aten.clone.default"_op, {sums}, {{"memory_format", MemoryFormat::Contiguous}}));
   if (flash) {  // a query without keys has +inf there
@@ -88,7 +92,7 @@ Result<Value> fusedForward(const BoundArguments& args, const OpRunner& run) {
   if (cudnn) {
     KERF_TRY(sums, run("aten.unsqueeze.default"_op, {sums, std::int64_t{3}}));
   }
-  ValueList outs{parts[0], sums, {}, {}, rows, in.k.size(2)};
+  ValueList outs{parts[0], sums, {}, {}, rows, in.k.symSize(2)};
   if (flash) {
     KERF_TRY(const Tensor wide, run("aten.stack.default"_op, {Value(ValueList{parts[2], parts[3]})}));
     KERF_TRY(const Tensor state, run("aten._to_copy.default"_op, {wide}, {{"dtype", DType::UInt64}}));
@@ -103,10 +107,10 @@ Result<Value> fusedForward(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// Gradient in the input's strides; heads that shared a key add up.
-Result<Value> gradientLike(const OpRunner& run, const Value& grad, const Tensor& input, std::int64_t groups) {
+Result<Value> gradientLike(const OpRunner& run, const Value& grad, const Tensor& input, SymInt groups) {
   Tensor value = grad.tensor();
-  if (groups > 1) {
-    const Sizes split{input.size(0), input.size(1), groups, input.size(2), input.size(3)};
+  if (guardOrTrue(groups > 1)) {
+    const SymSizes split{input.symSize(0), input.symSize(1), groups, input.symSize(2), input.symSize(3)};
     KERF_TRY(value, run("aten.reshape.default"_op, {value, intList(split)}));
     KERF_TRY(value, run("aten.sum.dim_IntList"_op, {value, intList({2})}));
   }
@@ -119,7 +123,8 @@ Result<Value> fusedBackward(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Inputs in, inputsOf(args, run));
   KERF_TRY(const Masking masking, maskingOf(args, run, in));
   Value seed = named(args, "philox_seed"), offset = named(args, "philox_offset");
-  if (seed.isTensor() && seed.tensor().dim() == 1 && seed.tensor().size(0) == 2) {  // flash keeps both in one tensor
+  if (seed.isTensor() && seed.tensor().dim() == 1 &&
+      guardOrFalse(seed.tensor().symSize(0) == 2)) {  // flash keeps both in one
     KERF_TRY(const Tensor both, run("aten._to_copy.default"_op, {seed}, {{"dtype", DType::Int64}}));
     KERF_TRY(seed, run("aten.select.int"_op, {both, std::int64_t{0}, std::int64_t{0}}));
     KERF_TRY(offset, run("aten.select.int"_op, {both, std::int64_t{0}, std::int64_t{1}}));
@@ -136,7 +141,8 @@ Result<Value> fusedBackward(const BoundArguments& args, const OpRunner& run) {
   static constexpr const char* names[] = {"query", "key", "value"};
   ValueList outs;
   for (std::size_t i = 0; i < 3; ++i) {
-    KERF_TRY(Value grad, gradientLike(run, grads.list()[i], named(args, names[i]).tensor(), i == 0 ? 1 : in.groups));
+    KERF_TRY(Value grad,
+             gradientLike(run, grads.list()[i], named(args, names[i]).tensor(), i == 0 ? SymInt(1) : in.groups));
     outs.push_back(std::move(grad));
   }
   if (args.op->schema.returns.size() > 3) outs.emplace_back();
@@ -145,25 +151,51 @@ Result<Value> fusedBackward(const BoundArguments& args, const OpRunner& run) {
 
 // The unfused form: output and weights
 
+/// What query and key are multiplied by: both take the root of the scale, the query its sign.
+struct Roots {
+  Value query, key;
+};
+
+/// 1 / sqrt(width) to the power of one half where the width is an expression, in PyTorch's words.
+Result<Value> symbolicRoot(SymInt width) {
+  ShapeEnv& env = *ShapeEnv::current();
+  KERF_TRY(Symbolic real, Symbolic::call("ToFloat", {env.expression(width)}));
+  KERF_TRY(Symbolic root, Symbolic::call("OpaqueUnaryFn_sqrt", {std::move(real)}));
+  KERF_TRY(Symbolic scale, Symbolic::call("FloatTrueDiv", {Symbolic::real(1), std::move(root)}));
+  KERF_TRY(const Symbolic half, Symbolic::call("OpaqueUnaryFn_sqrt", {std::move(scale)}));
+  return Value(SymNumber{env.intern(half), SymKind::Float});
+}
+
+Result<Roots> rootsOfScale(const BoundArguments& args, const Tensor& query) {
+  const auto at = find(args, "scale");
+  const SymInt width = query.symSizes().back();
+  const auto given = at ? args.numberIf(*at) : std::nullopt;
+  if (!given && width.isSymbolic()) {
+    KERF_TRY(const Value root, symbolicRoot(width));
+    return Roots{root, root};
+  }
+  const double scale = given ? *given : 1 / std::sqrt(double(std::int64_t{width}));
+  const double root = std::sqrt(std::abs(scale));
+  return Roots{scale < 0 ? -root : root, root};
+}
+
 Result<Value> plain(const BoundArguments& args, const OpRunner& run) {
   Tensor q = named(args, "query").tensor(), k = named(args, "key").tensor(), v = named(args, "value").tensor();
   if (q.dim() < 2 || k.dim() != q.dim() || v.dim() != q.dim())
     return mismatch(args, "query, key and value must have the same number of dimensions, at least 2");
-  if (q.dim() == 4 && q.size(1) != k.size(1)) {
-    if (k.size(1) == 0) return mismatch(args, "key has no heads");
+  if (q.dim() == 4 && guardOrTrue(q.symSize(1) != k.symSize(1))) {
+    if (!guardOrTrue(k.symSize(1) != 0)) return mismatch(args, "key has no heads");
     KERF_TRY(const Inputs in, inputsOf(args, run));
     k = in.k, v = in.v;
   }
-  const Value scaleValue = named(args, "scale");
-  const double scale = scaleValue.as<double>() ? *scaleValue.as<double>() : 1 / std::sqrt(double(q.sizes().back()));
-  const double root = std::sqrt(std::abs(scale));
-  KERF_TRY(q, run("aten.mul.Scalar"_op, {q, scale < 0 ? -root : root}));
+  KERF_TRY(const Roots roots, rootsOfScale(args, q));
+  KERF_TRY(q, run("aten.mul.Scalar"_op, {q, roots.query}));
   KERF_TRY(k, run("aten.transpose.int"_op, {k, std::int64_t{-2}, std::int64_t{-1}}));
-  KERF_TRY(k, run("aten.mul.Scalar"_op, {k, root}));
+  KERF_TRY(k, run("aten.mul.Scalar"_op, {k, roots.key}));
   KERF_TRY(Tensor weights, run("aten.matmul.default"_op, {q, k}));
   const auto causal = find(args, "is_causal");
   if (causal && args.boolean(*causal)) {
-    const Sizes sizes{weights.size(weights.dim() - 2), weights.sizes().back()};
+    const SymSizes sizes{weights.symSize(weights.dim() - 2), weights.symSizes().back()};
     KERF_TRY(const Tensor ones, run("aten.full.default"_op, {intList(sizes), true}, {{"dtype", DType::Bool}}));
     KERF_TRY(const Tensor visible, run("aten.tril.default"_op, {ones}));
     KERF_TRY(const Tensor hidden, run("aten.logical_not.default"_op, {visible}));

@@ -42,8 +42,13 @@ struct Geometry {
   }
 };
 
-Result<Geometry> geometryOf(const BoundArguments& args, const Tensor& input) {
+Result<SymInt> channelsOf(const BoundArguments& args, const Tensor& input) {
   if (input.dim() < 2) return mismatch(args, "input needs at least 2 dimensions, has {}", input.dim());
+  return input.symSize(1);
+}
+
+Result<Geometry> geometryOf(const BoundArguments& args, const Tensor& input) {
+  KERF_CHECK(channelsOf(args, input));
   Geometry geometry{input.size(0), input.size(1), 1};
   for (std::int64_t d = 2; d < input.dim(); ++d) geometry.area *= input.size(d);
   return geometry;
@@ -71,11 +76,11 @@ DType statisticsType(const BoundArguments& args, const Tensor& input) {
 
 Result<Value> forwardShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(0);
-  KERF_TRY(const Geometry geometry, geometryOf(args, input));
-  KERF_TRY(Sizes strides, formatStrides(input.sizes(), suggestFormat(input)));
-  const Value saved = metaTensor(statisticsType(args, input), Sizes{trains(args) ? geometry.channels : 0});
-  ValueList outs{metaTensor(input.dtype(), input.sizes(), std::move(strides)), saved, saved};
-  if (args.op->schema.returns.size() == 4) outs.emplace_back(metaTensor(DType::UInt8, Sizes{0}));
+  KERF_TRY(const SymInt channels, channelsOf(args, input));
+  KERF_TRY(SymSizes strides, formatStrides(input.symSizes(), suggestFormat(input)));
+  const Value saved = metaTensor(statisticsType(args, input), SymSizes{trains(args) ? channels : SymInt(0)});
+  ValueList outs{metaTensor(input.dtype(), input.symSizes(), std::move(strides)), saved, saved};
+  if (args.op->schema.returns.size() == 4) outs.emplace_back(metaTensor(DType::UInt8, SymSizes{0}));
   return Value(std::move(outs));
 }
 
@@ -189,14 +194,15 @@ bool wanted(const BoundArguments& args, std::size_t k) {
 
 Result<Value> backwardShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(1);
-  if (args.tensor(0).sizes() != input.sizes()) return mismatch(args, "grad_out and input differ in shape");
-  KERF_TRY(const Geometry geometry, geometryOf(args, input));
+  if (!sameSizes(args.tensor(0).symSizes(), input.symSizes()))
+    return mismatch(args, "grad_out and input differ in shape");
+  KERF_TRY(const SymInt channels, channelsOf(args, input));
   const DType type = statisticsType(args, input);
   ValueList outs(3);
-  KERF_TRY(Sizes strides, formatStrides(input.sizes(), suggestFormat(input)));
-  if (wanted(args, 0)) outs[0] = metaTensor(input.dtype(), input.sizes(), std::move(strides));
-  if (wanted(args, 1)) outs[1] = metaTensor(type, Sizes{geometry.channels});
-  if (wanted(args, 2)) outs[2] = metaTensor(type, Sizes{geometry.channels});
+  KERF_TRY(SymSizes strides, formatStrides(input.symSizes(), suggestFormat(input)));
+  if (wanted(args, 0)) outs[0] = metaTensor(input.dtype(), input.symSizes(), std::move(strides));
+  if (wanted(args, 1)) outs[1] = metaTensor(type, SymSizes{channels});
+  if (wanted(args, 2)) outs[2] = metaTensor(type, SymSizes{channels});
   return Value(std::move(outs));
 }
 

@@ -93,13 +93,17 @@ Result<Value> lossShape(const BoundArguments& args) {
   KERF_CHECK(checkProbs(args, args.tensor(0), args.tensor(1)));
   if (args.values[3].isTensor() && !args.tensor(3).defined())
     return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on values", args.opName());
-  KERF_TRY(const auto lengths, lengthsOf(args, 3));
-  std::int64_t longest = 0;
-  for (std::int64_t length : lengths) longest = std::max(longest, length);
-  if (longest > (1LL << 40)) return mismatch(args, "target length {} is out of range", longest);
+  SymSizes lengths = args.symSizes(3);
+  if (args.values[3].isTensor()) {
+    KERF_TRY(lengths, integerValues(args.tensor(3)));
+  }
+  SymInt longest = 0;
+  for (const SymInt length : lengths) longest = symMax(longest, length);
+  if (staticallyKnown(longest > (1LL << 40))) return mismatch(args, "target length {} is out of range", longest);
   const Tensor& logProbs = args.tensor(0);
-  return Value(ValueList{metaTensor(logProbs.dtype(), Sizes{logProbs.size(1)}),
-                         metaTensor(logProbs.dtype(), Sizes{logProbs.size(1), logProbs.size(0), 2 * longest + 1})});
+  const SymInt batch = logProbs.symSize(1), steps = logProbs.symSize(0);
+  return Value(ValueList{metaTensor(logProbs.dtype(), SymSizes{batch}),
+                         metaTensor(logProbs.dtype(), SymSizes{batch, steps, 2 * longest + 1})});
 }
 
 /// Fills one batch entry's rows of alpha; returns its loss.
@@ -138,7 +142,7 @@ Result<Value> lossKernel(const BoundArguments& args) {
 
 Result<Value> gradShape(const BoundArguments& args) {
   KERF_CHECK(checkProbs(args, args.tensor(1), args.tensor(2)));
-  return Value(metaTensor(args.tensor(1).dtype(), args.tensor(1).sizes()));
+  return Value(metaTensor(args.tensor(1).dtype(), args.tensor(1).symSizes()));
 }
 
 /// log of the sum over states with label c of alpha·beta, per step and class.

@@ -7,7 +7,7 @@ namespace {
 
 /// self - amax(self, dim).
 Tensor shifted(CompositeSteps& s, const BoundArguments& args, const Value& dim) {
-  if (args.tensor(0).numel() == 0) return args.tensor(0);
+  if (guardOrFalse(args.tensor(0).symNumel() == 0)) return args.tensor(0);
   const Tensor top = s("aten.amax.default"_op, {args.values[0], dim, true});
   return s("aten.sub.Tensor"_op, {args.values[0], top});
 }

@@ -50,12 +50,14 @@ Result<void> checkForward(const BoundArguments& args) {
   KERF_TRY(const BagMode mode, bagMode(args, args.integer(4)));
   if (const Tensor* scale = args.tensorIf(6)) {
     if (mode != BagMode::Sum) return mismatch(args, "per_sample_weights work with mode 'sum' only");
-    if (scale->sizes() != indices.sizes() || scale->dtype() != weight.dtype())
+    if (!sameSizes(scale->symSizes(), indices.symSizes()) || scale->dtype() != weight.dtype())
       return mismatch(args, "per_sample_weights must have the indices' shape and the weight's dtype");
   }
-  if (args.boolean(7) && offsets.size(0) < 1) return mismatch(args, "include_last_offset needs an offset");
+  if (args.boolean(7) && !guardOrTrue(offsets.symSize(0) >= 1))
+    return mismatch(args, "include_last_offset needs an offset");
   const std::int64_t padding = args.integer(8);
-  if (padding < -1 || padding >= weight.size(0)) return mismatch(args, "padding_idx {} is out of range", padding);
+  if (padding < -1 || !guardOrTrue(padding < weight.symSize(0)))
+    return mismatch(args, "padding_idx {} is out of range", padding);
   return {};
 }
 
@@ -65,8 +67,8 @@ bool skipsBagOf(const BoundArguments& args) {
   const bool fastType =
       weight.dtype() == DType::Float32 || weight.dtype() == DType::Float16 || weight.dtype() == DType::BFloat16;
   const Tensor* scale = args.tensorIf(6);
-  return args.integer(4) == 0 && fastType && weight.stride(1) == 1 && args.integer(8) < 0 &&
-         (!scale || scale->stride(0) == 1);
+  return args.integer(4) == 0 && fastType && guardOrFalse(weight.symStride(1) == 1) && args.integer(8) < 0 &&
+         (!scale || guardOrFalse(scale->symStride(0) == 1));
 }
 
 template <bool forwardOnly>
@@ -74,12 +76,12 @@ Result<Value> bagShape(const BoundArguments& args) {
   KERF_CHECK(checkForward(args));
   const Tensor &weight = args.tensor(0), &indices = args.tensor(1), &offsets = args.tensor(2);
   const DType indexType = offsets.dtype();
-  const std::int64_t bags = offsets.size(0) - (args.boolean(7) ? 1 : 0);
-  const std::int64_t sized = forwardOnly && args.integer(4) == 0 ? offsets.size(0) : bags;
-  const Sizes positions = args.integer(4) == 2 ? Sizes{bags, weight.size(1)} : Sizes{sized};
-  return Value(ValueList{metaTensor(weight.dtype(), {bags, weight.size(1)}),
-                         metaTensor(indexType, {skipsBagOf(args) ? 0 : indices.size(0)}),
-                         metaTensor(indexType, {sized}), metaTensor(indexType, positions)});
+  const SymInt bags = offsets.symSize(0) - (args.boolean(7) ? 1 : 0), width = weight.symSize(1);
+  const SymInt sized = forwardOnly && args.integer(4) == 0 ? offsets.symSize(0) : bags;
+  const SymInt recorded = skipsBagOf(args) ? SymInt(0) : indices.symSize(0);
+  const SymSizes positions = args.integer(4) == 2 ? SymSizes{bags, width} : SymSizes{sized};
+  return Value(ValueList{metaTensor(weight.dtype(), SymSizes{bags, width}), metaTensor(indexType, SymSizes{recorded}),
+                         metaTensor(indexType, SymSizes{sized}), metaTensor(indexType, positions)});
 }
 
 struct BagResult {
@@ -163,7 +165,7 @@ Result<Value> renormShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() != 2 || !isFloating(self.dtype())) return mismatch(args, "argument 'self' must be a float matrix");
   if (!isIntegral(args.tensor(1).dtype())) return mismatch(args, "argument 'indices' must be integers");
-  return Value(metaTensor(self.dtype(), self.sizes(), self.strides(), self.offset()));
+  return Value(metaTensor(self.dtype(), self.symSizes(), self.symStrides(), self.symOffset()));
 }
 
 double rowNorm(const double* row, std::int64_t width, double p) {

@@ -17,8 +17,9 @@ Result<Value> weightGradShape(const BoundArguments& args) {
   if (grad.dim() != 2 || !isFloating(grad.dtype())) return mismatch(args, "argument 'grad' must be a float matrix");
   KERF_CHECK(bagMode(args, args.integer(8)));
   if (args.boolean(9)) return fail(ErrorCode::UnsupportedOp, "{}: sparse gradients", args.opName());
-  if (args.integer(6) < 0) return mismatch(args, "argument 'num_weights' is negative");
-  return Value(metaTensor(grad.dtype(), {args.integer(6), grad.size(1)}));
+  const SymInt rows = args.symInteger(6);
+  if (!guardOrTrue(rows >= 0)) return mismatch(args, "argument 'num_weights' is negative");
+  return Value(metaTensor(grad.dtype(), SymSizes{rows, grad.symSize(1)}));
 }
 
 /// Bag of every index: as recorded by the forward op, or from the offsets where that was empty.
@@ -128,9 +129,10 @@ Result<Value> denseGradKernel(const BoundArguments& args) {
 Result<Value> scaleGradShape(const BoundArguments& args) {
   const Tensor &grad = args.tensor(0), &weight = args.tensor(1);
   if (args.integer(5) != 0) return mismatch(args, "per_sample_weights work with mode 'sum' only");
-  if (grad.dim() != 2 || weight.dim() != 2 || grad.size(1) != weight.size(1) || args.tensor(2).dim() != 1)
+  if (grad.dim() != 2 || weight.dim() != 2 || !guardOrTrue(grad.symSize(1) == weight.symSize(1)) ||
+      args.tensor(2).dim() != 1)
     return mismatch(args, "grad and weight must be matrices of one width, indices of one dimension");
-  return Value(metaTensor(grad.dtype(), {args.tensor(2).numel()}));
+  return Value(metaTensor(grad.dtype(), args.tensor(2).symSizes()));
 }
 
 Result<Value> scaleGradKernel(const BoundArguments& args) {

@@ -29,21 +29,22 @@ template <std::size_t spatial>
 Result<Value> fractionalShape(const BoundArguments& args) {
   const Tensor &self = args.tensor(0), &samples = args.tensor(3);
   KERF_CHECK(checkPlanes(args, self, spatial));
-  const Sizes kernel = args.sizes(1), output = args.sizes(2);
+  const SymSizes kernel = args.symSizes(1), output = args.symSizes(2);
   if (kernel.size() != spatial || output.size() != spatial)
     return mismatch(args, "kernel_size and output_size need {} entries", spatial);
   for (std::size_t d = 0; d < spatial; ++d) {
-    const std::int64_t in = self.sizes()[self.sizes().size() - spatial + d];
-    if (kernel[d] < 1 || output[d] < 1 || kernel[d] > in || output[d] > in || output[d] + kernel[d] - 1 > in)
-      return mismatch(args, "kernel {} and output {} do not fit size {}", kernel[d], output[d], in);
+    const SymInt in = self.symSizes()[std::size_t(self.dim()) - spatial + d];
+    const bool fits = guardOrTrue(kernel[d] >= 1) && guardOrTrue(output[d] >= 1) && guardOrTrue(kernel[d] <= in) &&
+                      guardOrTrue(output[d] <= in) && guardOrTrue(output[d] + kernel[d] - 1 <= in);
+    if (!fits) return mismatch(args, "kernel {} and output {} do not fit size {}", kernel[d], output[d], in);
   }
-  const bool batched = self.sizes().size() == spatial + 2;
-  const Sizes expected{batched ? self.size(0) : 1, self.size(batched ? 1 : 0), std::int64_t(spatial)};
-  if (samples.dtype() != self.dtype() || samples.dim() != 3 || samples.size(0) < expected[0] ||
-      samples.size(1) < expected[1] || samples.size(2) != expected[2])
+  const bool batched = std::size_t(self.dim()) == spatial + 2;
+  const SymSizes expected{batched ? self.symSize(0) : SymInt(1), self.symSize(batched ? 1 : 0), SymInt(spatial)};
+  if (samples.dtype() != self.dtype() || samples.dim() != 3 || !guardOrTrue(samples.symSize(0) >= expected[0]) ||
+      !guardOrTrue(samples.symSize(1) >= expected[1]) || !guardOrTrue(samples.symSize(2) == expected[2]))
     return mismatch(args, "argument 'random_samples' must be {} of shape [{}]", dtypeInfo(self.dtype()).torchName,
                     fmt::join(expected, ", "));
-  const Sizes sizes = withSpatial(self, output);
+  const SymSizes sizes = withSpatial(self, output);
   return Value(ValueList{metaTensor(self.dtype(), sizes), metaTensor(DType::Int64, sizes)});
 }
 
@@ -114,9 +115,9 @@ template <std::size_t spatial>
 Result<Value> fractionalBackwardShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
   KERF_CHECK(checkPlanes(args, self, spatial));
-  if (args.tensor(0).sizes() != withSpatial(self, args.sizes(3)))
+  if (!sameSizes(args.tensor(0).symSizes(), withSpatial(self, args.symSizes(3))))
     return mismatch(args, "grad_output has the wrong shape");
-  return Value(metaTensor(self.dtype(), self.sizes()));
+  return Value(metaTensor(self.dtype(), self.symSizes()));
 }
 
 template <std::size_t spatial>
@@ -132,13 +133,14 @@ template <std::size_t spatial>
 Result<Value> unpoolShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_CHECK(checkPlanes(args, self, spatial));
-  if (args.sizes(2).size() != spatial) return mismatch(args, "argument 'output_size' needs {} entries", spatial);
-  if (args.tensor(1).sizes() != self.sizes()) return mismatch(args, "argument 'indices' must have the shape of self");
+  if (args.symSizes(2).size() != spatial) return mismatch(args, "argument 'output_size' needs {} entries", spatial);
+  if (!sameSizes(args.tensor(1).symSizes(), self.symSizes()))
+    return mismatch(args, "argument 'indices' must have the shape of self");
   if (args.tensor(1).dtype() != DType::Int64) return mismatch(args, "argument 'indices' must be int64");
   if (spatial == 3)
-    for (std::int64_t step : args.sizes(3))
-      if (step <= 0) return mismatch(args, "strides must be positive, got {}", step);
-  const Sizes sizes = withSpatial(self, args.sizes(2));
+    for (const SymInt step : args.symSizes(3))
+      if (!guardOrTrue(step > 0)) return mismatch(args, "strides must be positive, got {}", step);
+  const SymSizes sizes = withSpatial(self, args.symSizes(2));
   return Value(spatial == 2 ? planesMeta(self, sizes, self.dtype()) : metaTensor(self.dtype(), sizes));
 }
 

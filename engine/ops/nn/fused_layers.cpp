@@ -6,6 +6,7 @@
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/nn/families.h"
+#include "engine/ops/nn/same_sizes.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -15,12 +16,13 @@ namespace {
 
 DType wideOf(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
 
-Result<Value> normalizedDims(const BoundArguments& args, const Tensor& x, const Sizes& shape) {
-  const std::size_t rank = x.sizes().size();
+Result<Value> normalizedDims(const BoundArguments& args, const Tensor& x, const SymSizes& shape) {
+  const SymSizes& sizes = x.symSizes();
+  const std::size_t rank = sizes.size();
   if (shape.empty() || shape.size() > rank ||
-      !std::equal(shape.begin(), shape.end(), x.sizes().end() - std::ptrdiff_t(shape.size())))
-    return mismatch(args, "the input of shape [{}] does not end with the normalized shape [{}]",
-                    fmt::join(x.sizes(), ", "), fmt::join(shape, ", "));
+      !sameSizes(shape, SymSizes(sizes.end() - std::ptrdiff_t(shape.size()), sizes.end())))
+    return mismatch(args, "the input of shape [{}] does not end with the normalized shape [{}]", fmt::join(sizes, ", "),
+                    fmt::join(shape, ", "));
   Sizes dims;
   for (std::size_t i = rank - shape.size(); i < rank; ++i) dims.push_back(std::int64_t(i));
   return intList(dims);
@@ -29,7 +31,7 @@ Result<Value> normalizedDims(const BoundArguments& args, const Tensor& x, const 
 Result<Value> rmsNorm(const BoundArguments& args, const OpRunner& run) {
   const Tensor& x = args.tensor(0);
   if (!isFloating(x.dtype())) return mismatch(args, "needs a floating point input");
-  KERF_TRY(const Value dims, normalizedDims(args, x, args.sizes(1)));
+  KERF_TRY(const Value dims, normalizedDims(args, x, args.symSizes(1)));
   const DType wide = wideOf(x.dtype());
   const double epsilon = args.numberIf(3).value_or(
       wide == DType::Float64 ? std::numeric_limits<double>::epsilon() : double(std::numeric_limits<float>::epsilon()));
@@ -49,7 +51,7 @@ Result<Value> rmsNorm(const BoundArguments& args, const OpRunner& run) {
 /// dx = r (g w - x̂ mean(g w x̂)), dw = Σ g x̂ with x̂ = x r
 Result<Value> rmsNormBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor& x = args.tensor(1);
-  KERF_TRY(const Value dims, normalizedDims(args, x, args.sizes(2)));
+  KERF_TRY(const Value dims, normalizedDims(args, x, args.symSizes(2)));
   const DType wide = wideOf(x.dtype());
   KERF_TRY(const Tensor grad, run("prims.convert_element_type.default"_op, {args.values[0], wide}));
   KERF_TRY(const Tensor up, run("prims.convert_element_type.default"_op, {x, wide}));
@@ -70,7 +72,7 @@ Result<Value> rmsNormBackward(const BoundArguments& args, const OpRunner& run) {
       mask.isList() && mask.list().size() > 1 && mask.list()[1].as<bool>() && *mask.list()[1].as<bool>();
   if (!args.none(4) && wantsWeight) {
     Sizes batch;
-    for (std::size_t i = 0; i < x.sizes().size() - args.sizes(2).size(); ++i) batch.push_back(std::int64_t(i));
+    for (std::size_t i = 0; i < std::size_t(x.dim()) - args.symSizes(2).size(); ++i) batch.push_back(std::int64_t(i));
     KERF_TRY(Tensor weight, run("aten.mul.Tensor"_op, {grad, unit}));
     if (!batch.empty()) {
       KERF_TRY(weight, run("aten.sum.dim_IntList"_op, {weight, intList(batch)}));
@@ -90,14 +92,14 @@ Result<Value> groupedShape(const BoundArguments& args) {
     return mismatch(args, "needs 2 or 3 dimensions");
   const bool splits = flatA || flatB;
   if (splits && (args.none(2) || args.tensor(2).dim() != 1)) return mismatch(args, "needs offsets of one dimension");
-  if (a.sizes().back() != b.size(b.dim() - 2)) return mismatch(args, "inner dimensions do not fit");
-  const std::int64_t groups = splits ? args.tensor(2).size(0) : a.size(0);
-  if ((!flatA && a.size(0) != groups) || (!flatB && b.size(0) != groups))
+  if (!guardOrTrue(a.symSizes().back() == b.symSize(b.dim() - 2))) return mismatch(args, "inner dimensions do not fit");
+  const SymInt groups = splits ? args.tensor(2).symSize(0) : a.symSize(0);
+  if ((!flatA && !guardOrTrue(a.symSize(0) == groups)) || (!flatB && !guardOrTrue(b.symSize(0) == groups)))
     return mismatch(args, "needs {} groups", groups);
-  const std::int64_t rows = a.size(a.dim() - 2), columns = b.sizes().back();
+  const SymInt rows = a.symSize(a.dim() - 2), columns = b.symSizes().back();
   const DType dtype = args.dtypeIf(4).value_or(a.dtype());
   const bool batched = flatA == flatB;
-  return Value(metaTensor(dtype, batched ? Sizes{groups, rows, columns} : Sizes{rows, columns}));
+  return Value(metaTensor(dtype, batched ? SymSizes{groups, rows, columns} : SymSizes{rows, columns}));
 }
 
 Tensor part(const Tensor& t, std::int64_t dim, std::int64_t begin, std::int64_t end) {
@@ -171,8 +173,8 @@ Result<Value> unscaleInplace(const BoundArguments& args) {
 }
 Result<Value> unscaleShape(const BoundArguments& args) {
   ValueList metas;
-  for (const Tensor& t : args.tensors(0)) metas.emplace_back(metaTensor(t.dtype(), t.sizes(), t.strides()));
-  return Value(ValueList{Value(std::move(metas)), metaTensor(args.tensor(1).dtype(), args.tensor(1).sizes())});
+  for (const Tensor& t : args.tensors(0)) metas.emplace_back(metaTensor(t.dtype(), t.symSizes(), t.symStrides()));
+  return Value(ValueList{Value(std::move(metas)), metaTensor(args.tensor(1).dtype(), args.tensor(1).symSizes())});
 }
 Result<Value> unscaleKernel(const BoundArguments& args) {
   KERF_TRY(const Unscaled result, unscaled(args));
@@ -208,8 +210,8 @@ Result<Value> updateInplace(const BoundArguments& args) {
   return args.values[0];
 }
 Result<Value> updateShape(const BoundArguments& args) {
-  return Value(ValueList{metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes()),
-                         metaTensor(args.tensor(1).dtype(), args.tensor(1).sizes())});
+  return Value(ValueList{metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes()),
+                         metaTensor(args.tensor(1).dtype(), args.tensor(1).symSizes())});
 }
 Result<Value> updateKernel(const BoundArguments& args) {
   KERF_TRY(const Scale s, updatedScale(args));

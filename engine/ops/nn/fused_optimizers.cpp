@@ -126,7 +126,7 @@ Result<void> checkLists(const BoundArguments& args) {
     if (tensors.empty() && k >= 2) continue;
     if (tensors.size() != count) return mismatch(args, "the lists have {} and {} tensors", count, tensors.size());
     for (std::size_t i = 0; i < count; ++i)
-      if (tensors[i].numel() != args.tensors(0)[i].numel())
+      if (!guardOrTrue(tensors[i].symNumel() == args.tensors(0)[i].symNumel()))
         return mismatch(args, "tensor {} of argument '{}' has the wrong size", i, args.op->schema.arguments[k].name);
   }
   const auto steps = find(args, "state_steps");
@@ -134,7 +134,7 @@ Result<void> checkLists(const BoundArguments& args) {
   const std::vector<Tensor> counts = args.tensors(*steps);
   if (counts.size() != count) return mismatch(args, "needs one step count for each parameter");
   for (const Tensor& step : counts)
-    if (step.numel() != 1) return mismatch(args, "every step count must hold one number");
+    if (!guardOrTrue(step.symNumel() == 1)) return mismatch(args, "every step count must hold one number");
   return {};
 }
 
@@ -169,7 +169,7 @@ Result<Value> listsShape(const BoundArguments& args) {
   ValueList outs;
   for (std::size_t k = 0; k < args.op->schema.returns.size(); ++k) {
     ValueList metas;
-    for (const Tensor& t : args.tensors(k)) metas.emplace_back(metaTensor(t.dtype(), t.sizes(), t.strides()));
+    for (const Tensor& t : args.tensors(k)) metas.emplace_back(metaTensor(t.dtype(), t.symSizes(), t.symStrides()));
     outs.emplace_back(std::move(metas));
   }
   return Value(std::move(outs));

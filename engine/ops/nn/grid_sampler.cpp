@@ -12,45 +12,51 @@ constexpr OpTrait none = OpTrait::None;
 
 /// Checks input, grid and modes; arguments from `first`: input, grid, interpolation_mode, padding_mode, align_corners.
 template <std::size_t spatial>
-Result<Sampling> sampling(const BoundArguments& args, std::size_t first) {
+Result<void> checkSampling(const BoundArguments& args, std::size_t first) {
   const Tensor &input = args.tensor(first), &grid = args.tensor(first + 1);
   const auto rank = std::int64_t(spatial + 2);
   if (input.dim() != rank || grid.dim() != rank)
     return mismatch(args, "input and grid must have {} dimensions, got {} and {}", rank, input.dim(), grid.dim());
   if (!isFloating(input.dtype()) || grid.dtype() != input.dtype())
     return mismatch(args, "input and grid must be of one floating point dtype");
-  if (grid.size(0) != input.size(0)) return mismatch(args, "batch sizes {} and {}", input.size(0), grid.size(0));
-  if (grid.sizes().back() != std::int64_t(spatial))
-    return mismatch(args, "the grid's last dimension must be {}, got {}", spatial, grid.sizes().back());
+  if (!guardOrTrue(grid.symSize(0) == input.symSize(0)))
+    return mismatch(args, "batch sizes {} and {}", input.symSize(0), grid.symSize(0));
+  if (!guardOrTrue(grid.symSizes().back() == std::int64_t(spatial)))
+    return mismatch(args, "the grid's last dimension must be {}, got {}", spatial, grid.symSizes().back());
   for (std::int64_t d = 2; d < rank; ++d)
-    if (input.size(d) == 0) return mismatch(args, "input dimension {} has no elements", d);
+    if (!guardOrTrue(input.symSize(d) != 0)) return mismatch(args, "input dimension {} has no elements", d);
   const std::int64_t mode = args.integer(first + 2), padding = args.integer(first + 3);
   if (mode < 0 || mode > 2 || (mode == 2 && spatial == 3))
     return mismatch(args, "no interpolation_mode {} in {} dimensions", mode, spatial);
   if (padding < 0 || padding > 2) return mismatch(args, "no padding_mode {}", padding);
-  Sampling result;
-  result.mode = static_cast<Interpolation>(mode);
-  result.padding = static_cast<GridPadding>(padding);
-  result.alignCorners = args.boolean(first + 4);
-  result.spatial = spatial;
-  result.size = extentOf(input.sizes(), spatial);
-  result.dtype = input.dtype();
-  KERF_CHECK(checkedNumel(input.sizes()));
-  KERF_CHECK(checkedNumel(grid.sizes()));
-  return result;
+  for (const Tensor* tensor : {&input, &grid})
+    if (!tensor->isSymbolic()) KERF_CHECK(checkedNumel(tensor->sizes()));
+  return {};
 }
 
 template <std::size_t spatial>
-Sizes sampledSizes(const Tensor& input, const Tensor& grid) {
-  Sizes sizes{input.size(0), input.size(1)};
-  sizes.insert(sizes.end(), grid.sizes().begin() + 1, grid.sizes().end() - 1);
+Result<Sampling> sampling(const BoundArguments& args, std::size_t first) {
+  KERF_CHECK(checkSampling<spatial>(args, first));
+  Sampling result;
+  result.mode = static_cast<Interpolation>(args.integer(first + 2));
+  result.padding = static_cast<GridPadding>(args.integer(first + 3));
+  result.alignCorners = args.boolean(first + 4);
+  result.spatial = spatial;
+  result.size = extentOf(args.tensor(first).sizes(), spatial);
+  result.dtype = args.tensor(first).dtype();
+  return result;
+}
+
+SymSizes sampledSizes(const Tensor& input, const Tensor& grid) {
+  SymSizes sizes{input.symSize(0), input.symSize(1)};
+  sizes.append(grid.symSizes().begin() + 1, grid.symSizes().end() - 1);
   return sizes;
 }
 
 template <std::size_t spatial>
 Result<Value> sampleShape(const BoundArguments& args) {
-  KERF_CHECK(sampling<spatial>(args, 0));
-  return Value(metaTensor(args.tensor(0).dtype(), sampledSizes<spatial>(args.tensor(0), args.tensor(1))));
+  KERF_CHECK(checkSampling<spatial>(args, 0));
+  return Value(metaTensor(args.tensor(0).dtype(), sampledSizes(args.tensor(0), args.tensor(1))));
 }
 
 template <std::size_t spatial>
@@ -78,14 +84,14 @@ Result<Value> sampleKernel(const BoundArguments& args) {
 /// grid_sampler_Nd_backward(grad_output, input, grid, …, output_mask)
 template <std::size_t spatial>
 Result<Value> backwardShape(const BoundArguments& args) {
-  KERF_CHECK(sampling<spatial>(args, 1));
+  KERF_CHECK(checkSampling<spatial>(args, 1));
   const Tensor &input = args.tensor(1), &grid = args.tensor(2);
-  if (args.tensor(0).sizes() != sampledSizes<spatial>(input, grid))
+  if (!sameSizes(args.tensor(0).symSizes(), sampledSizes(input, grid)))
     return mismatch(args, "grad_output has the wrong shape");
   const ValueList mask = args.values[6].list();
   const bool wantsInput = !mask.empty() && mask[0].as<bool>() && *mask[0].as<bool>();
-  const Value inputGrad = wantsInput ? Value(metaTensor(input.dtype(), input.sizes())) : Value();
-  return Value(ValueList{inputGrad, metaTensor(grid.dtype(), grid.sizes())});
+  const Value inputGrad = wantsInput ? Value(metaTensor(input.dtype(), input.symSizes())) : Value();
+  return Value(ValueList{inputGrad, metaTensor(grid.dtype(), grid.symSizes())});
 }
 
 /// Everything the gradients of one batch entry need, planes channel after channel.

@@ -46,7 +46,7 @@ Result<ValueList> layerNorm(const CallRecord& call, const ValueList& grads, cons
 Result<ValueList> convolution(const CallRecord& call, const ValueList& grads, const OpRunner& run) {
   const ValueList& v = call.args.values;
   const bool bias = !v[2].isNone();
-  ValueList args{grads[0], v[0], v[1], bias ? intList(call.args.tensor(2).sizes()) : Value()};
+  ValueList args{grads[0], v[0], v[1], bias ? intList(call.args.tensor(2).symSizes()) : Value()};
   args.insert(args.end(), v.begin() + 3, v.end());
   args.emplace_back(ValueList{true, true, bias});
   KERF_TRY(const Value all, run.value("aten.convolution_backward.default"_op, args));

@@ -60,10 +60,10 @@ double parameterOf(const BoundArguments& args, const PairLoss& loss) {
   return loss.parameter.empty() ? 0 : args.number(args.position(loss.parameter));
 }
 
-Result<Sizes> commonSizes(const BoundArguments& args, std::initializer_list<std::size_t> positions) {
-  Sizes sizes;
+Result<SymSizes> commonSizes(const BoundArguments& args, std::initializer_list<std::size_t> positions) {
+  SymSizes sizes;
   for (std::size_t i : positions) {
-    auto next = broadcastSizes(sizes, args.tensor(i).sizes());
+    auto next = broadcastSizes(sizes, args.tensor(i).symSizes());
     if (!next) return mismatch(args, "{}", next.error().message);
     sizes = std::move(*next);
   }
@@ -71,7 +71,7 @@ Result<Sizes> commonSizes(const BoundArguments& args, std::initializer_list<std:
 }
 
 Result<Value> lossShape(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, commonSizes(args, {0, 1}));
+  KERF_TRY(const SymSizes sizes, commonSizes(args, {0, 1}));
   const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
   if (reductionOf(args) != Reduction::None) return Value(metaTensor(dtype, Sizes{}));
   const Tensor operands[] = {args.tensor(0), args.tensor(1)};
@@ -110,7 +110,7 @@ Result<Value> pairKernel(const BoundArguments& args) {
 
 /// Backwards take grad_output first; mean divides by the element count.
 Result<Value> lossBackwardShape(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, commonSizes(args, {0, 1, 2}));
+  KERF_TRY(const SymSizes sizes, commonSizes(args, {0, 1, 2}));
   const Tensor operands[] = {args.tensor(1), args.tensor(2)};
   const DType dtype = resultType(std::vector<Value>{args.values[1], args.values[2]});
   return Value(metaTensor(dtype, sizes, elementwiseStrides(operands, sizes)));
@@ -207,19 +207,24 @@ struct Classes {
   Sizes targetSizes;
 };
 
-Result<Classes> classesOf(const BoundArguments& args, const Tensor& self, const Tensor& target) {
+/// The shape of self without its class dimension, which the target must have.
+Result<SymSizes> targetSizes(const BoundArguments& args, const Tensor& self, const Tensor& target) {
   if (self.dim() < 1) return mismatch(args, "self needs at least one dimension");
+  SymSizes sizes = self.symSizes();
+  sizes.erase(sizes.begin() + (self.dim() == 1 ? 0 : 1));
+  if (!sameSizes(target.symSizes(), sizes))
+    return mismatch(args, "target has shape [{}], expected [{}]", fmt::join(target.symSizes(), ", "),
+                    fmt::join(sizes, ", "));
+  return sizes;
+}
+
+Result<Classes> classesOf(const BoundArguments& args, const Tensor& self, const Tensor& target) {
   Classes result;
+  KERF_TRY(result.targetSizes, targetSizes(args, self, target));
   const std::int64_t classDim = self.dim() == 1 ? 0 : 1;
   result.classes = self.size(classDim);
-  for (std::int64_t d = 0; d < self.dim(); ++d) {
-    if (d == classDim) continue;
-    (d == 0 ? result.samples : result.area) *= self.size(d);
-    result.targetSizes.push_back(self.size(d));
-  }
-  if (target.sizes() != result.targetSizes)
-    return mismatch(args, "target has shape [{}], expected [{}]", fmt::join(target.sizes(), ", "),
-                    fmt::join(result.targetSizes, ", "));
+  for (std::int64_t d = 0; d < self.dim(); ++d)
+    if (d != classDim) (d == 0 ? result.samples : result.area) *= self.size(d);
   return result;
 }
 
@@ -232,10 +237,10 @@ Result<Doubles> classWeights(const BoundArguments& args, std::int64_t classes) {
 }
 
 Result<Value> likelihoodShape(const BoundArguments& args) {
-  KERF_TRY(const Classes classes, classesOf(args, args.tensor(0), args.tensor(1)));
+  KERF_TRY(SymSizes sizes, targetSizes(args, args.tensor(0), args.tensor(1)));
   const DType dtype = args.tensor(0).dtype();
-  const Sizes sizes = reductionOf(args) == Reduction::None ? classes.targetSizes : Sizes{};
-  return Value(ValueList{metaTensor(dtype, sizes), metaTensor(dtype, Sizes{})});
+  if (reductionOf(args) != Reduction::None) sizes.clear();
+  return Value(ValueList{metaTensor(dtype, sizes), metaTensor(dtype, SymSizes{})});
 }
 
 /// visit(sample position, flat index into self, class) for every target that is not ignored.
@@ -311,9 +316,8 @@ Result<Value> likelihoodKernel(const BoundArguments& args) {
 }
 
 Result<Value> likelihoodBackwardShape(const BoundArguments& args) {
-  KERF_TRY(const Classes classes, classesOf(args, args.tensor(1), args.tensor(2)));
-  (void)classes;
-  return Value(metaTensor(args.tensor(1).dtype(), args.tensor(1).sizes()));
+  KERF_CHECK(targetSizes(args, args.tensor(1), args.tensor(2)));
+  return Value(metaTensor(args.tensor(1).dtype(), args.tensor(1).symSizes()));
 }
 
 Result<Value> likelihoodBackwardKernel(const BoundArguments& args) {
@@ -335,7 +339,7 @@ Result<Value> likelihoodBackwardKernel(const BoundArguments& args) {
 
 Result<Value> marginBackwardShape(const BoundArguments& args) {
   if (args.tensor(1).dim() > 2) return mismatch(args, "self must have at most 2 dimensions");
-  return Value(metaTensor(args.tensor(1).dtype(), args.tensor(1).sizes()));
+  return Value(metaTensor(args.tensor(1).dtype(), args.tensor(1).symSizes()));
 }
 
 struct Rows {

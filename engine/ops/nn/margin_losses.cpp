@@ -16,24 +16,31 @@ constexpr OpTrait none = OpTrait::None;
 
 struct MarginRows {
   std::int64_t count = 1, width = 1;
-  bool batched = false;
 };
 
-Result<MarginRows> marginRows(const BoundArguments& args) {
+Result<void> checkMargin(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() > 2 || !isFloating(self.dtype()))
     return mismatch(args, "argument 'self' must be floating point with at most 2 dimensions");
-  MarginRows rows{self.dim() == 2 ? self.size(0) : 1, self.dim() == 0 ? 1 : self.sizes().back(), self.dim() == 2};
-  if (rows.width == 0) return mismatch(args, "argument 'self' has no classes");
-  return rows;
+  if (self.dim() > 0 && !guardOrTrue(self.symSizes().back() != 0))
+    return mismatch(args, "argument 'self' has no classes");
+  return {};
+}
+
+Result<MarginRows> marginRows(const BoundArguments& args) {
+  KERF_CHECK(checkMargin(args));
+  const Tensor& self = args.tensor(0);
+  return MarginRows{self.dim() == 2 ? self.size(0) : 1, self.dim() == 0 ? 1 : self.sizes().back()};
 }
 
 Result<Value> marginShape(const BoundArguments& args) {
-  KERF_TRY(const MarginRows rows, marginRows(args));
+  KERF_CHECK(checkMargin(args));
+  const Tensor& self = args.tensor(0);
   const bool isMulti = args.op->id == "aten.multi_margin_loss.default"_op;
-  const bool perRow = isMulti ? args.tensor(1).dim() > 0 : rows.batched;
+  const bool perRow = isMulti ? args.tensor(1).dim() > 0 : self.dim() == 2;
   const bool each = args.integer(args.position("reduction")) == 0 && perRow;
-  return Value(metaTensor(args.tensor(0).dtype(), each ? Sizes{rows.count} : Sizes{}));
+  const SymInt count = self.dim() == 2 ? self.symSize(0) : SymInt(1);
+  return Value(metaTensor(self.dtype(), each ? SymSizes{count} : SymSizes{}));
 }
 
 /// none keeps one loss per row, mean and sum reduce them.
@@ -79,8 +86,9 @@ Result<Value> multiMarginKernel(const BoundArguments& args) {
 
 Result<Value> multilabelShape(const BoundArguments& args) {
   KERF_TRY(const Value loss, marginShape(args));
-  if (args.tensor(1).sizes() != args.tensor(0).sizes()) return mismatch(args, "target must have the shape of self");
-  return Value(ValueList{loss, metaTensor(args.tensor(0).dtype(), args.tensor(1).sizes())});
+  const SymSizes& sizes = args.tensor(1).symSizes();
+  if (!sameSizes(sizes, args.tensor(0).symSizes())) return mismatch(args, "target must have the shape of self");
+  return Value(ValueList{loss, metaTensor(args.tensor(0).dtype(), sizes)});
 }
 
 /// Labels of a row end at the first -1.
@@ -117,11 +125,13 @@ Result<Value> gluBackwardShape(const BoundArguments& args) {
   const Tensor &grad = args.tensor(0), &self = args.tensor(1);
   if (self.dim() == 0 || !isFloating(self.dtype())) return mismatch(args, "argument 'self' must be a float tensor");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
-  Sizes half = self.sizes();
-  if (half[std::size_t(dim)] % 2 != 0) return mismatch(args, "dimension {} must be even", dim);
-  half[std::size_t(dim)] /= 2;
-  if (grad.sizes() != half) return mismatch(args, "grad_output must have shape [{}]", fmt::join(half, ", "));
-  return Value(metaTensor(self.dtype(), self.sizes()));
+  SymSizes half = self.symSizes();
+  SymInt& length = half[std::size_t(dim)];
+  if (!guardOrTrue(floorMod(length, 2) == 0)) return mismatch(args, "dimension {} must be even", dim);
+  length = floorDiv(length, 2);
+  if (!sameSizes(grad.symSizes(), half))
+    return mismatch(args, "grad_output must have shape [{}]", fmt::join(half, ", "));
+  return Value(metaTensor(self.dtype(), self.symSizes()));
 }
 
 Result<Value> gluBackwardKernel(const BoundArguments& args) {
@@ -153,18 +163,19 @@ bool wanted(const BoundArguments& args, std::size_t k) {
 
 Result<Value> groupNormBackwardShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(1);
-  KERF_TRY(const std::int64_t numel, checkedNumel({args.integer(5), args.integer(6), args.integer(7)}));
-  const std::int64_t groups = args.integer(8);
-  KERF_TRY(const std::int64_t inputNumel, checkedNumel(input.sizes()));
-  if (groups <= 0 || args.integer(6) % groups != 0)
-    return mismatch(args, "{} channels in {} groups", args.integer(6), groups);
-  if (numel != inputNumel || args.tensor(0).sizes() != input.sizes())
+  const SymInt channels = args.symInteger(6), groups = args.symInteger(8);
+  const SymSizes counts{args.symInteger(5), channels, args.symInteger(7)};
+  for (const SymSizes& sizes : {counts, input.symSizes()})
+    if (!sizes.isSymbolic()) KERF_CHECK(checkedNumel(sizes.numbers()));
+  if (!guardOrTrue(groups > 0) || !guardOrTrue(floorMod(channels, groups) == 0))
+    return mismatch(args, "{} channels in {} groups", channels, groups);
+  if (!guardOrTrue(symProduct(counts) == input.symNumel()) || !sameSizes(args.tensor(0).symSizes(), input.symSizes()))
     return mismatch(args, "grad_out, input and N, C, HxW differ in size");
   ValueList outs(3);
-  if (wanted(args, 0)) outs[0] = planesMeta(input, input.sizes(), input.dtype());
+  if (wanted(args, 0)) outs[0] = planesMeta(input, input.symSizes(), input.dtype());
   const DType type = args.none(4) ? input.dtype() : args.tensor(4).dtype();
   for (std::size_t k = 1; k < 3; ++k)
-    if (wanted(args, k)) outs[k] = metaTensor(type, Sizes{args.integer(6)});
+    if (wanted(args, k)) outs[k] = metaTensor(type, SymSizes{channels});
   return Value(std::move(outs));
 }
 

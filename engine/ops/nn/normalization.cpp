@@ -49,30 +49,35 @@ Statistics statisticsOver(std::int64_t count, double eps, Next&& next) {
 
 // native_layer_norm(input, normalized_shape, weight, bias, eps)
 
+/// Sizes of mean and deviation: the input's, ones where it is normalised.
+Result<SymSizes> statisticsSizes(const BoundArguments& args, const Tensor& input, const SymSizes& shape) {
+  const SymSizes& own = input.symSizes();
+  if (shape.empty() || shape.size() > own.size() ||
+      !sameSizes(shape, SymSizes(own.end() - std::int64_t(shape.size()), own.end())))
+    return mismatch(args, "normalized_shape [{}] does not end the input's shape [{}]", fmt::join(shape, ", "),
+                    fmt::join(own, ", "));
+  SymSizes sizes = own;
+  std::fill(sizes.end() - std::int64_t(shape.size()), sizes.end(), SymInt(1));
+  return sizes;
+}
+
 struct LayerPlan {
   std::int64_t rows = 1, width = 1;
-  Sizes statisticsSizes;
 };
 
 Result<LayerPlan> layerPlan(const BoundArguments& args, const Tensor& input, const Sizes& shape) {
-  if (shape.empty() || shape.size() > input.sizes().size() ||
-      !std::equal(shape.rbegin(), shape.rend(), input.sizes().rbegin()))
-    return mismatch(args, "normalized_shape [{}] does not end the input's shape [{}]", fmt::join(shape, ", "),
-                    fmt::join(input.sizes(), ", "));
+  KERF_CHECK(statisticsSizes(args, input, shape));
   LayerPlan plan;
   const std::size_t leading = input.sizes().size() - shape.size();
-  for (std::size_t d = 0; d < input.sizes().size(); ++d) {
-    (d < leading ? plan.rows : plan.width) *= input.sizes()[d];
-    plan.statisticsSizes.push_back(d < leading ? input.sizes()[d] : 1);
-  }
+  for (std::size_t d = 0; d < input.sizes().size(); ++d) (d < leading ? plan.rows : plan.width) *= input.sizes()[d];
   return plan;
 }
 
 Result<Value> layerShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(0);
-  KERF_TRY(const LayerPlan plan, layerPlan(args, input, args.sizes(1)));
-  const Value statistics = metaTensor(statisticsType(input, args.tensorIf(2)), plan.statisticsSizes);
-  return Value(ValueList{metaTensor(input.dtype(), input.sizes()), statistics, statistics});
+  KERF_TRY(const SymSizes sizes, statisticsSizes(args, input, args.symSizes(1)));
+  const Value statistics = metaTensor(statisticsType(input, args.tensorIf(2)), sizes);
+  return Value(ValueList{metaTensor(input.dtype(), input.symSizes()), statistics, statistics});
 }
 
 Result<Value> layerKernel(const BoundArguments& args) {
@@ -109,15 +114,15 @@ bool masked(const BoundArguments& args, std::size_t i, std::size_t k) {
 
 Result<Value> layerBackwardShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(1);
-  if (args.tensor(0).sizes() != input.sizes()) return mismatch(args, "grad_out and input differ in shape");
-  KERF_TRY(const LayerPlan plan, layerPlan(args, input, args.sizes(2)));
-  (void)plan;
+  if (!sameSizes(args.tensor(0).symSizes(), input.symSizes()))
+    return mismatch(args, "grad_out and input differ in shape");
+  KERF_CHECK(statisticsSizes(args, input, args.symSizes(2)));
   const Tensor* weight = args.tensorIf(5);
   ValueList outs(3);
-  if (masked(args, 7, 0)) outs[0] = metaTensor(input.dtype(), input.sizes());
-  if (masked(args, 7, 1) && weight) outs[1] = metaTensor(weight->dtype(), weight->sizes());
+  if (masked(args, 7, 0)) outs[0] = metaTensor(input.dtype(), input.symSizes());
+  if (masked(args, 7, 1) && weight) outs[1] = metaTensor(weight->dtype(), weight->symSizes());
   const Tensor* bias = args.tensorIf(6);
-  if (masked(args, 7, 2) && bias) outs[2] = metaTensor(bias->dtype(), bias->sizes());
+  if (masked(args, 7, 2) && bias) outs[2] = metaTensor(bias->dtype(), bias->symSizes());
   return Value(std::move(outs));
 }
 
@@ -172,16 +177,23 @@ Result<Value> layerBackwardKernel(const BoundArguments& args) {
 
 // native_group_norm(input, weight, bias, N, C, HxW, group, eps)
 
+/// Whether N, C and HxW, which are not negative, multiply to the number of elements. Plain ones may overflow.
+bool fillsInput(const Tensor& input, SymInt n, SymInt c, SymInt area) {
+  if (SymSizes{n, c, area}.isSymbolic() || input.isSymbolic()) return guardOrTrue(n * c * area == input.symNumel());
+  std::int64_t total = 0;
+  return !__builtin_mul_overflow(std::int64_t{n}, std::int64_t{c}, &total) &&
+         !__builtin_mul_overflow(total, std::int64_t{area}, &total) && total == input.numel();
+}
+
 Result<Value> groupShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(0);
-  const std::int64_t n = args.integer(3), c = args.integer(4), area = args.integer(5), groups = args.integer(6);
-  std::int64_t total = 0;
-  if (n < 0 || c < 0 || area < 0 || groups <= 0 || c % groups != 0 || __builtin_mul_overflow(n, c, &total) ||
-      __builtin_mul_overflow(total, area, &total) || total != input.numel())
-    return mismatch(args, "N, C, HxW and group do not fit an input of {} elements", input.numel());
-  KERF_TRY(Sizes strides, formatStrides(input.sizes(), suggestFormat(input)));
-  const Value statistics = metaTensor(statisticsType(input, args.tensorIf(1)), Sizes{n, groups});
-  return Value(ValueList{metaTensor(input.dtype(), input.sizes(), std::move(strides)), statistics, statistics});
+  const SymInt n = args.symInteger(3), c = args.symInteger(4), area = args.symInteger(5), groups = args.symInteger(6);
+  const bool valid = guardOrTrue(n >= 0) && guardOrTrue(c >= 0) && guardOrTrue(area >= 0) && guardOrTrue(groups > 0) &&
+                     guardOrTrue(floorMod(c, groups) == 0) && fillsInput(input, n, c, area);
+  if (!valid) return mismatch(args, "N, C, HxW and group do not fit an input of {} elements", input.symNumel());
+  KERF_TRY(SymSizes strides, formatStrides(input.symSizes(), suggestFormat(input)));
+  const Value statistics = metaTensor(statisticsType(input, args.tensorIf(1)), SymSizes{n, groups});
+  return Value(ValueList{metaTensor(input.dtype(), input.symSizes(), std::move(strides)), statistics, statistics});
 }
 
 Result<Value> groupKernel(const BoundArguments& args) {

@@ -3,6 +3,7 @@
 
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/nn/same_sizes.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 
@@ -21,23 +22,25 @@ std::int64_t sourceOf(std::int64_t at, std::int64_t size) {
 
 /// Sizes after padding; `first` is the position of the padding list.
 template <Fold fold>
-Result<Sizes> paddedSizes(const BoundArguments& args, const Tensor& self, const Sizes& pad) {
-  const std::size_t spatial = pad.size() / 2;
+Result<SymSizes> paddedSizes(const BoundArguments& args, const Tensor& self, const SymSizes& pad) {
+  const std::size_t spatial = pad.size() / 2, rank = std::size_t(self.dim());
   if (spatial == 0 || pad.size() % 2 != 0) return mismatch(args, "padding has {} entries", pad.size());
-  if (self.sizes().size() != spatial + 1 && self.sizes().size() != spatial + 2)
+  if (rank != spatial + 1 && rank != spatial + 2)
     return mismatch(args, "expects {} or {} dimensions, got {}", spatial + 1, spatial + 2, self.dim());
-  Sizes sizes = self.sizes();
+  SymSizes sizes = self.symSizes();
   for (std::size_t i = 0; i < spatial; ++i) {
-    std::int64_t& size = sizes[sizes.size() - 1 - i];
+    SymInt& size = sizes[sizes.size() - 1 - i];
+    const SymInt before = pad[2 * i], after = pad[2 * i + 1];
     constexpr std::int64_t limit = 1LL << 40;
-    if (std::max(pad[2 * i], pad[2 * i + 1]) > limit || std::min(pad[2 * i], pad[2 * i + 1]) < -limit)
-      return fail(ErrorCode::TooLarge, "{}: padding", args.opName());
-    if (fold == Fold::Reflect &&
-        (std::max(pad[2 * i], pad[2 * i + 1]) >= size || std::min(pad[2 * i], pad[2 * i + 1]) <= -size))
-      return mismatch(args, "padding [{}, {}] must be less than the dimension {}", pad[2 * i], pad[2 * i + 1], size);
-    if (size == 0) return mismatch(args, "a padded dimension has no elements");
-    size += pad[2 * i] + pad[2 * i + 1];
-    if (size < 1) return mismatch(args, "padding leaves size {}", size);
+    for (const SymInt amount : {before, after}) {
+      if (staticallyKnown(amount > limit) || staticallyKnown(amount < -limit))
+        return fail(ErrorCode::TooLarge, "{}: padding", args.opName());
+      if (fold == Fold::Reflect && !(guardOrTrue(amount < size) && guardOrTrue(amount > -size)))
+        return mismatch(args, "padding [{}, {}] must be less than the dimension {}", before, after, size);
+    }
+    if (!guardOrTrue(size != 0)) return mismatch(args, "a padded dimension has no elements");
+    size += before + after;
+    if (!guardOrTrue(size >= 1)) return mismatch(args, "padding leaves size {}", size);
   }
   return sizes;
 }
@@ -45,7 +48,7 @@ Result<Sizes> paddedSizes(const BoundArguments& args, const Tensor& self, const 
 template <Fold fold>
 Result<Value> padShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  KERF_TRY(const Sizes sizes, paddedSizes<fold>(args, self, args.sizes(1)));
+  KERF_TRY(const SymSizes sizes, paddedSizes<fold>(args, self, args.symSizes(1)));
   auto strides = formatStrides(sizes, suggestFormat(self));
   return Value(strides ? metaTensor(self.dtype(), sizes, std::move(*strides)) : metaTensor(self.dtype(), sizes));
 }
@@ -88,12 +91,12 @@ Result<Value> padKernel(const BoundArguments& args) {
 template <Fold fold>
 Result<Value> padBackwardShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
-  KERF_TRY(const Sizes sizes, paddedSizes<fold>(args, self, args.sizes(2)));
-  if (sizes != args.tensor(0).sizes()) return mismatch(args, "grad_output has the wrong shape");
+  KERF_TRY(const SymSizes sizes, paddedSizes<fold>(args, self, args.symSizes(2)));
+  if (!sameSizes(sizes, args.tensor(0).symSizes())) return mismatch(args, "grad_output has the wrong shape");
   if (self.dtype() != args.tensor(0).dtype()) return mismatch(args, "grad_output and self differ in dtype");
-  auto strides = formatStrides(self.sizes(), suggestFormat(self));
-  return Value(strides ? metaTensor(self.dtype(), self.sizes(), std::move(*strides))
-                       : metaTensor(self.dtype(), self.sizes()));
+  auto strides = formatStrides(self.symSizes(), suggestFormat(self));
+  return Value(strides ? metaTensor(self.dtype(), self.symSizes(), std::move(*strides))
+                       : metaTensor(self.dtype(), self.symSizes()));
 }
 
 /// Sums are kept in the tensor's type, so 16-bit floats round after every addition.

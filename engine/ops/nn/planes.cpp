@@ -5,22 +5,23 @@
 namespace kerf::inline ops {
 
 Result<void> checkPlanes(const BoundArguments& args, const Tensor& input, std::size_t spatial) {
-  const auto rank = input.sizes().size();
+  const auto rank = std::size_t(input.dim());
   if (rank != spatial + 1 && rank != spatial + 2)
     return mismatch(args, "expects {} or {} dimensions, got {}", spatial + 1, spatial + 2, rank);
   for (std::size_t d = rank - spatial - 1; d < rank; ++d)
-    if (d > 0 && input.sizes()[d] == 0) return mismatch(args, "dimension {} has no elements", d);
-  KERF_CHECK(checkedNumel(input.sizes()));
+    if (d > 0 && !guardOrTrue(input.symSizes()[d] != 0)) return mismatch(args, "dimension {} has no elements", d);
+  if (!input.isSymbolic()) KERF_CHECK(checkedNumel(input.sizes()));
   return {};
 }
 
-Sizes withSpatial(const Tensor& input, const Sizes& spatialSizes) {
-  Sizes sizes(input.sizes().begin(), input.sizes().end() - std::int64_t(spatialSizes.size()));
-  sizes.insert(sizes.end(), spatialSizes.begin(), spatialSizes.end());
+SymSizes withSpatial(const Tensor& input, const SymSizes& spatialSizes) {
+  const SymSizes& own = input.symSizes();
+  SymSizes sizes(own.begin(), own.end() - std::int64_t(spatialSizes.size()));
+  sizes.append(spatialSizes.begin(), spatialSizes.end());
   return sizes;
 }
 
-Tensor planesMeta(const Tensor& like, const Sizes& sizes, DType dtype) {
+Tensor planesMeta(const Tensor& like, const SymSizes& sizes, DType dtype) {
   auto strides = formatStrides(sizes, suggestFormat(like));
   return strides ? metaTensor(dtype, sizes, std::move(*strides)) : metaTensor(dtype, sizes);
 }

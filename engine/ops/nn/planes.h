@@ -5,6 +5,7 @@
 
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/nn/same_sizes.h"
 
 namespace kerf::inline ops {
 
@@ -24,13 +25,18 @@ inline std::int64_t planesOf(const Sizes& sizes, std::size_t spatial) {
   for (std::size_t d = 0; d + spatial < sizes.size(); ++d) planes *= sizes[d];
   return planes;
 }
+inline SymInt planesOf(const SymSizes& sizes, std::size_t spatial) {
+  SymInt planes = 1;
+  for (std::size_t d = 0; d + spatial < sizes.size(); ++d) planes *= sizes[d];
+  return planes;
+}
 
 /// ShapeMismatch unless `input` has `spatial` + 1 or + 2 dimensions, none but the first of a batch empty.
 Result<void> checkPlanes(const BoundArguments& args, const Tensor& input, std::size_t spatial);
 /// `input`'s leading sizes followed by `spatialSizes`.
-Sizes withSpatial(const Tensor& input, const Sizes& spatialSizes);
+SymSizes withSpatial(const Tensor& input, const SymSizes& spatialSizes);
 /// New tensor of the sizes given, channels-last where `like` is.
-Tensor planesMeta(const Tensor& like, const Sizes& sizes, DType dtype);
+Tensor planesMeta(const Tensor& like, const SymSizes& sizes, DType dtype);
 
 /// The value that `dtype` stores for x: float16, bfloat16 and float32 round to nearest even.
 inline double roundedTo(DType dtype, double x) {

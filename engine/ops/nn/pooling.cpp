@@ -10,53 +10,73 @@
 
 namespace kerf::inline ops {
 
-std::int64_t poolLength(std::int64_t input, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                        std::int64_t dilation, bool ceilMode) {
-  const std::int64_t span = input + 2 * padding - dilation * (kernel - 1) - 1 + (ceilMode ? stride - 1 : 0);
-  std::int64_t length = span < 0 ? -1 : span / stride;
-  length += 1;
-  if (ceilMode && (length - 1) * stride >= input + padding) --length;
-  return length;
+SymInt poolLength(SymInt input, SymInt kernel, SymInt stride, SymInt padding, SymInt dilation, bool ceilMode) {
+  const SymInt rounding = ceilMode ? stride - 1 : SymInt(0);
+  const SymInt length = floorDiv(input + 2 * padding - dilation * (kernel - 1) - 1 + rounding, stride) + 1;
+  return ceilMode && (length - 1) * stride >= input + padding ? length - 1 : length;
+}
+
+namespace {
+
+/// One number for all dimensions stands for each of them, none for `otherwise`.
+SymSizes expanded(const SymSizes& values, std::size_t spatial, std::int64_t otherwise) {
+  if (values.empty()) return SymSizes(spatial, otherwise);
+  return values.size() == 1 ? SymSizes(spatial, values[0]) : values;
+}
+
+/// Windows of one dimension.
+Result<void> checkWindow(const BoundArguments& args, SymInt kernel, SymInt stride, SymInt padding, SymInt dilation) {
+  constexpr std::int64_t limit = 1LL << 31;
+  for (const SymInt value : {kernel, stride, dilation})
+    if (!guardOrTrue(value > 0) || staticallyKnown(value > limit))
+      return mismatch(args, "kernel, stride and dilation must be positive, padding not negative");
+  if (!guardOrTrue(padding >= 0))
+    return mismatch(args, "kernel, stride and dilation must be positive, padding not negative");
+  if (!guardOrTrue(padding <= floorDiv((kernel - 1) * dilation + 1, 2)))
+    return mismatch(args, "padding {} is more than half of the kernel {}", padding, kernel);
+  return {};
+}
+
+}  // namespace
+
+Result<PoolShape> poolShape(const BoundArguments& args, const Tensor& input, std::size_t spatial,
+                            const SymSizes& kernel, const SymSizes& stride, const SymSizes& padding,
+                            const SymSizes& dilation, bool ceilMode) {
+  const auto rank = std::size_t(input.dim());
+  if (rank != spatial + 1 && rank != spatial + 2)
+    return mismatch(args, "expects {} or {} dimensions, got {}", spatial + 1, spatial + 2, rank);
+  PoolShape shape{expanded(kernel, spatial, 1),   {}, expanded(padding, spatial, 0),
+                  expanded(dilation, spatial, 1), {}, {}};
+  shape.stride = stride.empty() ? shape.kernel : expanded(stride, spatial, 1);
+  for (const SymSizes* list : {&shape.kernel, &shape.stride, &shape.padding, &shape.dilation})
+    if (list->size() != spatial) return mismatch(args, "expects lists of {} entries, got {}", spatial, list->size());
+  for (std::size_t d = 0; d < spatial; ++d) {
+    const SymInt in = input.symSizes()[rank - spatial + d];
+    KERF_CHECK(checkWindow(args, shape.kernel[d], shape.stride[d], shape.padding[d], shape.dilation[d]));
+    const SymInt out = poolLength(in, shape.kernel[d], shape.stride[d], shape.padding[d], shape.dilation[d], ceilMode);
+    if (!guardOrTrue(out >= 1)) return mismatch(args, "output size {} in spatial dimension {}", out, d);
+    shape.inSizes.push_back(in);
+    shape.outSizes.push_back(out);
+  }
+  return shape;
 }
 
 Result<PoolPlan> poolPlan(const BoundArguments& args, const Tensor& input, std::size_t spatial, const Sizes& kernel,
                           const Sizes& stride, const Sizes& padding, const Sizes& dilation, bool ceilMode) {
-  const auto rank = input.sizes().size();
-  if (rank != spatial + 1 && rank != spatial + 2)
-    return mismatch(args, "expects {} or {} dimensions, got {}", spatial + 1, spatial + 2, rank);
-  const auto expand = [&](const Sizes& values, std::int64_t otherwise) {
-    if (values.empty()) return Sizes(spatial, otherwise);
-    return values.size() == 1 ? Sizes(spatial, values[0]) : values;
-  };
-  PoolPlan plan{expand(kernel, 1), {}, expand(padding, 0), expand(dilation, 1), {}, {}, 1};
-  plan.stride = stride.empty() ? plan.kernel : expand(stride, 1);
-  for (const Sizes* list : {&plan.kernel, &plan.stride, &plan.padding, &plan.dilation})
-    if (list->size() != spatial) return mismatch(args, "expects lists of {} entries, got {}", spatial, list->size());
-  for (std::size_t d = 0; d < spatial; ++d) {
-    constexpr std::int64_t limit = 1LL << 31;
-    if (plan.kernel[d] <= 0 || plan.stride[d] <= 0 || plan.dilation[d] <= 0 || plan.padding[d] < 0 ||
-        plan.kernel[d] > limit || plan.stride[d] > limit || plan.dilation[d] > limit)
-      return mismatch(args, "kernel, stride and dilation must be positive, padding not negative");
-    if (plan.padding[d] > ((plan.kernel[d] - 1) * plan.dilation[d] + 1) / 2)
-      return mismatch(args, "padding {} is more than half of the kernel {}", plan.padding[d], plan.kernel[d]);
-    plan.inSizes.push_back(input.sizes()[rank - spatial + d]);
-    plan.outSizes.push_back(
-        poolLength(plan.inSizes[d], plan.kernel[d], plan.stride[d], plan.padding[d], plan.dilation[d], ceilMode));
-    if (plan.outSizes[d] <= 0) return mismatch(args, "output size {} in spatial dimension {}", plan.outSizes[d], d);
-  }
-  for (std::size_t d = 0; d + spatial < rank; ++d) plan.planes *= input.sizes()[d];
-  return plan;
+  KERF_TRY(const PoolShape shape, poolShape(args, input, spatial, kernel, stride, padding, dilation, ceilMode));
+  return PoolPlan{shape.kernel,
+                  shape.stride,
+                  shape.padding,
+                  shape.dilation,
+                  shape.inSizes,
+                  shape.outSizes,
+                  planesOf(input.sizes(), spatial)};
 }
 
-Sizes PoolPlan::resultSizes(const Tensor& input) const {
-  Sizes sizes(input.sizes().begin(), input.sizes().end() - std::int64_t(outSizes.size()));
-  sizes.insert(sizes.end(), outSizes.begin(), outSizes.end());
-  return sizes;
-}
+SymSizes PoolShape::resultSizes(const Tensor& input) const { return withSpatial(input, outSizes); }
 
-Result<Tensor> pooledMeta(const Tensor& input, const Sizes& sizes, DType dtype) {
-  auto strides = formatStrides(sizes, suggestFormat(input));
-  return strides ? metaTensor(dtype, sizes, std::move(*strides)) : metaTensor(dtype, sizes);
+Result<Tensor> pooledMeta(const Tensor& input, const SymSizes& sizes, DType dtype) {
+  return planesMeta(input, sizes, dtype);
 }
 
 namespace {
@@ -82,15 +102,15 @@ MaxCell maxAt(const PoolPlan& plan, const std::vector<double>& plane, const Size
 // max_pool*_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 template <std::size_t spatial>
-Result<PoolPlan> maxPlan(const BoundArguments& args) {
-  return poolPlan(args, args.tensor(0), spatial, args.sizes(1), args.sizes(2), args.sizes(3), args.sizes(4),
-                  args.boolean(5));
+Result<PoolShape> maxPool(const BoundArguments& args) {
+  return poolShape(args, args.tensor(0), spatial, args.symSizes(1), args.symSizes(2), args.symSizes(3),
+                   args.symSizes(4), args.boolean(5));
 }
 
 template <std::size_t spatial>
 Result<Value> maxShape(const BoundArguments& args) {
-  KERF_TRY(const PoolPlan plan, maxPlan<spatial>(args));
-  const Sizes sizes = plan.resultSizes(args.tensor(0));
+  KERF_TRY(const PoolShape pool, maxPool<spatial>(args));
+  const SymSizes sizes = pool.resultSizes(args.tensor(0));
   KERF_TRY(Tensor values, pooledMeta(args.tensor(0), sizes, args.tensor(0).dtype()));
   KERF_TRY(Tensor indices, pooledMeta(args.tensor(0), sizes, DType::Int64));
   return Value(ValueList{values, indices});
@@ -98,10 +118,10 @@ Result<Value> maxShape(const BoundArguments& args) {
 
 /// The low-memory form keeps the index within the window as int8.
 Result<Value> offsetsShape(const BoundArguments& args) {
-  const std::size_t spatial = args.sizes(1).size();
-  KERF_TRY(const PoolPlan plan, poolPlan(args, args.tensor(0), spatial, args.sizes(1), args.sizes(2), args.sizes(3),
-                                         args.sizes(4), args.boolean(5)));
-  const Sizes sizes = plan.resultSizes(args.tensor(0));
+  const std::size_t spatial = args.symSizes(1).size();
+  KERF_TRY(const PoolShape pool, poolShape(args, args.tensor(0), spatial, args.symSizes(1), args.symSizes(2),
+                                           args.symSizes(3), args.symSizes(4), args.boolean(5)));
+  const SymSizes sizes = pool.resultSizes(args.tensor(0));
   KERF_TRY(Tensor values, pooledMeta(args.tensor(0), sizes, args.tensor(0).dtype()));
   KERF_TRY(Tensor offsets, pooledMeta(args.tensor(0), sizes, DType::Int8));
   return Value(ValueList{values, offsets});
@@ -133,11 +153,11 @@ Result<Value> maxKernel(const BoundArguments& args) {
 
 Result<Value> toIndicesShape(const BoundArguments& args) {
   const Tensor& offsets = args.tensor(0);
-  const std::size_t spatial = args.sizes(1).size();
+  const std::size_t spatial = args.symSizes(1).size();
   for (std::size_t i = 1; i <= 5; ++i)
-    if (args.sizes(i).size() != spatial) return mismatch(args, "lists differ in length");
-  if (offsets.sizes().size() < spatial) return mismatch(args, "expects at least {} dimensions", spatial);
-  KERF_TRY(Tensor meta, pooledMeta(offsets, offsets.sizes(), DType::Int64));
+    if (args.symSizes(i).size() != spatial) return mismatch(args, "lists differ in length");
+  if (std::size_t(offsets.dim()) < spatial) return mismatch(args, "expects at least {} dimensions", spatial);
+  KERF_TRY(Tensor meta, pooledMeta(offsets, offsets.symSizes(), DType::Int64));
   return Value(meta);
 }
 
@@ -167,10 +187,10 @@ Result<Value> toIndicesKernel(const BoundArguments& args) {
 // max_pool*_with_indices_backward(grad_output, self, kernel…, indices): scatter by position
 
 Result<Value> maxBackwardShape(const BoundArguments& args) {
-  if (args.tensor(0).sizes() != args.tensor(args.values.size() - 1).sizes())
+  if (!sameSizes(args.tensor(0).symSizes(), args.tensor(args.values.size() - 1).symSizes()))
     return mismatch(args, "grad_output and indices differ in shape");
   const Tensor& self = args.tensor(1);
-  KERF_TRY(Tensor meta, pooledMeta(self, self.sizes(), self.dtype()));
+  KERF_TRY(Tensor meta, pooledMeta(self, self.symSizes(), self.dtype()));
   return Value(meta);
 }
 
@@ -209,9 +229,15 @@ Result<PoolPlan> averagePlan(const BoundArguments& args, const Tensor& input, st
 }
 
 template <std::size_t spatial>
+Result<PoolShape> averagePool(const BoundArguments& args, const Tensor& input, std::size_t first) {
+  return poolShape(args, input, spatial, args.symSizes(first), args.symSizes(first + 1), args.symSizes(first + 2), {},
+                   args.boolean(first + 3));
+}
+
+template <std::size_t spatial>
 Result<Value> averageShape(const BoundArguments& args) {
-  KERF_TRY(const PoolPlan plan, averagePlan<spatial>(args, args.tensor(0), 1));
-  KERF_TRY(Tensor meta, pooledMeta(args.tensor(0), plan.resultSizes(args.tensor(0)), args.tensor(0).dtype()));
+  KERF_TRY(const PoolShape pool, averagePool<spatial>(args, args.tensor(0), 1));
+  KERF_TRY(Tensor meta, pooledMeta(args.tensor(0), pool.resultSizes(args.tensor(0)), args.tensor(0).dtype()));
   return Value(meta);
 }
 
@@ -248,10 +274,10 @@ Result<Value> averageKernel(const BoundArguments& args) {
 
 template <std::size_t spatial>
 Result<Value> averageBackwardShape(const BoundArguments& args) {
-  KERF_TRY(const PoolPlan plan, averagePlan<spatial>(args, args.tensor(1), 2));
-  if (plan.resultSizes(args.tensor(1)) != args.tensor(0).sizes())
+  KERF_TRY(const PoolShape pool, averagePool<spatial>(args, args.tensor(1), 2));
+  if (!sameSizes(pool.resultSizes(args.tensor(1)), args.tensor(0).symSizes()))
     return mismatch(args, "grad_output has the wrong shape");
-  KERF_TRY(Tensor meta, pooledMeta(args.tensor(1), args.tensor(1).sizes(), args.tensor(1).dtype()));
+  KERF_TRY(Tensor meta, pooledMeta(args.tensor(1), args.tensor(1).symSizes(), args.tensor(1).dtype()));
   return Value(meta);
 }
 

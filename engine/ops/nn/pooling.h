@@ -6,12 +6,17 @@
 
 namespace kerf::inline ops {
 
+/// Sizes of windows and of one plane, which may be expressions.
+struct PoolShape {
+  SymSizes kernel, stride, padding, dilation, inSizes, outSizes;
+
+  SymSizes resultSizes(const Tensor& input) const;
+};
+
 /// Windows of one plane (all leading dimensions are planes).
 struct PoolPlan {
   Sizes kernel, stride, padding, dilation, inSizes, outSizes;
   std::int64_t planes = 1;
-
-  Sizes resultSizes(const Tensor& input) const;
 
   /// visit(at) for every output position of a plane, row-major.
   template <class Visit>
@@ -61,13 +66,16 @@ struct PoolPlan {
   }
 };
 
-std::int64_t poolLength(std::int64_t input, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
-                        std::int64_t dilation, bool ceilMode);
+SymInt poolLength(SymInt input, SymInt kernel, SymInt stride, SymInt padding, SymInt dilation, bool ceilMode);
 /// Checks ranks and sizes. Empty stride means kernel, empty padding 0, empty dilation 1.
+Result<PoolShape> poolShape(const BoundArguments& args, const Tensor& input, std::size_t spatial,
+                            const SymSizes& kernel, const SymSizes& stride, const SymSizes& padding,
+                            const SymSizes& dilation, bool ceilMode);
+/// The same for a tensor with data.
 Result<PoolPlan> poolPlan(const BoundArguments& args, const Tensor& input, std::size_t spatial, const Sizes& kernel,
                           const Sizes& stride, const Sizes& padding, const Sizes& dilation, bool ceilMode);
 /// Output meta in the input's memory format.
-Result<Tensor> pooledMeta(const Tensor& input, const Sizes& sizes, DType dtype);
+Result<Tensor> pooledMeta(const Tensor& input, const SymSizes& sizes, DType dtype);
 
 /// body(plane number, its elements as double, row-major) for every plane in order.
 template <class Body>

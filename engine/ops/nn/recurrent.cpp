@@ -14,20 +14,20 @@ struct Weights {
 };
 
 Result<Tensor> linear(const OpRunner& run, const Tensor& x, const Tensor& weight, const Value& bias) {
-  if (x.dim() != 2 || weight.dim() != 2 || x.size(1) != weight.size(1))
+  if (x.dim() != 2 || weight.dim() != 2 || !guardOrTrue(x.symSize(1) == weight.symSize(1)))
     return fail(ErrorCode::ShapeMismatch, "a step of shape [{}] does not fit a weight of shape [{}]",
-                fmt::join(x.sizes(), ", "), fmt::join(weight.sizes(), ", "));
+                fmt::join(x.symSizes(), ", "), fmt::join(weight.symSizes(), ", "));
   KERF_TRY(const Tensor turned, run("aten.t.default"_op, {weight}));
   if (bias.isNone()) return run("aten.mm.default"_op, {x, turned});
   return run("aten.addmm.default"_op, {bias, x, turned});
 }
 
 Result<std::vector<Tensor>> chunks(const OpRunner& run, const Tensor& gates, std::int64_t count) {
-  if (gates.dim() != 2 || gates.size(1) % count != 0)
-    return fail(ErrorCode::ShapeMismatch, "gates of shape [{}] do not split into {}", fmt::join(gates.sizes(), ", "),
+  if (gates.dim() != 2 || !guardOrTrue(floorMod(gates.symSize(1), count) == 0))
+    return fail(ErrorCode::ShapeMismatch, "gates of shape [{}] do not split into {}", fmt::join(gates.symSizes(), ", "),
                 count);
   std::vector<Tensor> parts;
-  const std::int64_t width = gates.size(1) / count;
+  const SymInt width = floorDiv(gates.symSize(1), count);
   for (std::int64_t i = 0; i < count; ++i) {
     KERF_TRY(Tensor part, run("aten.slice.Tensor"_op, {gates, std::int64_t{1}, i * width, (i + 1) * width}));
     parts.push_back(std::move(part));
@@ -133,9 +133,10 @@ struct Direction {
 
 Result<Direction> runDirection(const OpRunner& run, Cell cell, const Tensor& x, State state, const Weights& weights,
                                bool reverse) {
-  std::vector<Tensor> outputs(std::size_t(x.size(0)));
-  for (std::int64_t i = 0; i < x.size(0); ++i) {
-    const std::int64_t t = reverse ? x.size(0) - 1 - i : i;
+  const std::int64_t steps = x.size(0);  // the program writes out every step: their number is fixed by that
+  std::vector<Tensor> outputs(static_cast<std::size_t>(steps));
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const std::int64_t t = reverse ? steps - 1 - i : i;
     KERF_TRY(const Tensor now, run("aten.select.int"_op, {x, std::int64_t{0}, t}));
     KERF_TRY(state, step(run, cell, now, state, weights));
     outputs[std::size_t(t)] = state.hidden;
@@ -161,7 +162,8 @@ Result<Value> runLayers(const BoundArguments& args, const OpRunner& run, Cell ce
   if (s.layout.batchFirst) {
     KERF_TRY(x, run("aten.transpose.int"_op, {x, std::int64_t{0}, std::int64_t{1}}));
   }
-  if (x.size(0) < 1 || x.size(0) > (1 << 20)) return mismatch(args, "expected a sequence of at least one step");
+  if (const std::int64_t steps = x.size(0); steps < 1 || steps > (1 << 20))
+    return mismatch(args, "expected a sequence of at least one step");
   std::vector<Tensor> hidden, cells;
   for (std::size_t layer = 0; layer < std::size_t(s.layout.layers); ++layer) {
     std::vector<Tensor> outputs;
@@ -193,9 +195,9 @@ Result<Value> runLayers(const BoundArguments& args, const OpRunner& run, Cell ce
 
 Result<std::vector<Tensor>> statesOf(const BoundArguments& args, const OpRunner& run, const Tensor& all,
                                      std::int64_t wanted) {
-  if (all.dim() != 3 || all.size(0) != wanted)
+  if (all.dim() != 3 || !guardOrTrue(all.symSize(0) == wanted))
     return mismatch(args, "the hidden state must be [{}, batch, hidden], is [{}]", wanted,
-                    fmt::join(all.sizes(), ", "));
+                    fmt::join(all.symSizes(), ", "));
   std::vector<Tensor> result;
   for (std::int64_t i = 0; i < wanted; ++i) {
     KERF_TRY(Tensor one, run("aten.select.int"_op, {all, std::int64_t{0}, i}));

@@ -7,6 +7,7 @@
 #include "engine/ops/core/lines.h"
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/nn/row_math.h"
+#include "engine/ops/nn/same_sizes.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -20,7 +21,7 @@ Result<Value> softmaxShape(const BoundArguments& args) {
   if (const auto wanted = args.dtypeIf(2); wanted && !isFloating(*wanted))
     return mismatch(args, "argument 'dtype' must be floating point, got {}", dtypeInfo(*wanted).torchName);
   const bool widen = args.op->schema.arguments[2].type == "bool" && args.boolean(2);
-  return Value(metaTensor(widen ? DType::Float32 : args.dtypeIf(2).value_or(self.dtype()), self.sizes()));
+  return Value(metaTensor(widen ? DType::Float32 : args.dtypeIf(2).value_or(self.dtype()), self.symSizes()));
 }
 
 enum class Kind { Plain, Log, Safe };
@@ -77,10 +78,11 @@ Result<Value> softmaxKernel(const BoundArguments& args) {
 Result<Value> backwardShape(const BoundArguments& args) {
   for (DType dtype : {args.tensor(0).dtype(), args.tensor(1).dtype(), *args.dtypeIf(3)})
     if (!isFloating(dtype)) return mismatch(args, "needs floating point tensors, got {}", dtypeInfo(dtype).torchName);
-  if (args.tensor(0).sizes() != args.tensor(1).sizes()) return mismatch(args, "grad_output and output differ in shape");
+  if (!sameSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
+    return mismatch(args, "grad_output and output differ in shape");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), args.tensor(0).dim()));
   (void)dim;
-  return Value(metaTensor(*args.dtypeIf(3), args.tensor(0).sizes()));
+  return Value(metaTensor(*args.dtypeIf(3), args.tensor(0).symSizes()));
 }
 
 template <Kind kind>

@@ -102,10 +102,24 @@ struct Plan {
   Sizes inSizes, outSizes;  ///< whole tensors
 };
 
-Result<Plan> makePlan(const BoundArguments& args, const Sizes& input, const Sizes& output) {
+/// Sizes of the result; `output` are the spatial ones.
+Result<SymSizes> resampledSizes(const BoundArguments& args, const SymSizes& input, const SymSizes& output) {
   if (input.size() != output.size() + 2)
     return mismatch(args, "expects {} dimensions, got {}", output.size() + 2, input.size());
-  Plan plan{{}, 1, input, {input[0], input[1]}};
+  SymSizes sizes{input[0], input[1]};
+  for (std::size_t d = 0; d < output.size(); ++d) {
+    if (!guardOrTrue(output[d] > 0) || !guardOrTrue(input[d + 2] > 0))
+      return mismatch(args, "sizes must be positive: input {}, output {}", input[d + 2], output[d]);
+    sizes.push_back(output[d]);
+  }
+  for (const SymSizes* whole : {&input, static_cast<const SymSizes*>(&sizes)})
+    if (!whole->isSymbolic()) KERF_CHECK(checkedNumel(whole->numbers()));
+  return sizes;
+}
+
+Result<Plan> makePlan(const BoundArguments& args, const Sizes& input, const Sizes& output) {
+  Plan plan{{}, 1, input, {}};
+  KERF_TRY(plan.outSizes, resampledSizes(args, input, output));
   bool align = false;
   std::vector<std::optional<double>> scales;
   for (std::size_t i = 0; i < args.values.size(); ++i) {
@@ -113,14 +127,8 @@ Result<Plan> makePlan(const BoundArguments& args, const Sizes& input, const Size
     if (name == "align_corners") align = args.boolean(i);
     if (name.starts_with("scales")) scales.push_back(args.numberIf(i));
   }
-  for (std::size_t d = 0; d < output.size(); ++d) {
-    if (output[d] <= 0 || input[d + 2] <= 0)
-      return mismatch(args, "sizes must be positive: input {}, output {}", input[d + 2], output[d]);
+  for (std::size_t d = 0; d < output.size(); ++d)
     plan.axes.push_back({input[d + 2], output[d], d < scales.size() ? scales[d] : std::nullopt, align});
-    plan.outSizes.push_back(output[d]);
-  }
-  KERF_CHECK(checkedNumel(plan.inSizes));
-  KERF_CHECK(checkedNumel(plan.outSizes));
   plan.planes = input[0] * input[1];
   return plan;
 }
@@ -152,14 +160,10 @@ std::int64_t planeSize(const Sizes& sizes) {
   return size;
 }
 
-Value metaLike(const Tensor& like, const Sizes& sizes) {
-  auto strides = formatStrides(sizes, suggestFormat(like));
-  return strides ? metaTensor(like.dtype(), sizes, std::move(*strides)) : metaTensor(like.dtype(), sizes);
-}
-
 Result<Value> forwardShape(const BoundArguments& args) {
-  KERF_TRY(const Plan plan, makePlan(args, args.tensor(0).sizes(), args.sizes(1)));
-  return metaLike(args.tensor(0), plan.outSizes);
+  const Tensor& input = args.tensor(0);
+  KERF_TRY(const SymSizes sizes, resampledSizes(args, input.symSizes(), args.symSizes(1)));
+  return Value(planesMeta(input, sizes, input.dtype()));
 }
 
 /// Weights of one dimension in fixed point, `shift` bits of them behind the point.
@@ -235,9 +239,10 @@ Result<Value> forwardKernel(const BoundArguments& args) {
 }
 
 Result<Value> backwardShape(const BoundArguments& args) {
-  KERF_TRY(const Plan plan, makePlan(args, args.sizes(2), args.sizes(1)));
-  if (plan.outSizes != args.tensor(0).sizes()) return mismatch(args, "grad_output has the wrong shape");
-  return metaLike(args.tensor(0), plan.inSizes);
+  const Tensor& grad = args.tensor(0);
+  KERF_TRY(const SymSizes sizes, resampledSizes(args, args.symSizes(2), args.symSizes(1)));
+  if (!sameSizes(sizes, grad.symSizes())) return mismatch(args, "grad_output has the wrong shape");
+  return Value(planesMeta(grad, args.symSizes(2), grad.dtype()));
 }
 
 template <Method method>

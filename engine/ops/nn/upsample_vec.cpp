@@ -3,36 +3,60 @@
 
 #include "engine/ops/core/composite.h"
 #include "engine/ops/nn/families.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
 
+/// A factor that is an expression is settled: PyTorch asks whether it is a whole number.
 std::vector<double> factorsOf(const Value& value) {
   std::vector<double> factors;
-  if (value.isList())
-    for (const Value& item : value.list()) factors.push_back(item.as<double>() ? *item.as<double>() : 0);
+  if (!value.isList()) return factors;
+  for (const Value& item : value.list()) {
+    const auto* symbolic = item.as<SymNumber>();
+    if (symbolic && ShapeEnv::current())
+      factors.push_back(ShapeEnv::current()->specialiseReal(symbolic->value));
+    else
+      factors.push_back(item.as<double>() ? *item.as<double>() : 0);
+  }
   return factors;
 }
 
+/// trunc(size * factor) in PyTorch's words: a product where the factor is a whole number.
+Result<SymInt> scaledSize(SymInt size, double factor) {
+  if (factor == std::floor(factor)) return size * std::int64_t(factor);
+  ShapeEnv& env = *ShapeEnv::current();
+  KERF_TRY(Symbolic real, Symbolic::call("ToFloat", {env.expression(size)}));
+  KERF_TRY(const Symbolic whole,
+           Symbolic::call("TruncToInt", {Symbolic::mul({Symbolic::real(factor), std::move(real)})}));
+  return env.intern(whole);
+}
+
 /// The size given, or floor(input * factor) per spatial dimension.
-Result<Sizes> resampledSize(const BoundArguments& args, const std::vector<double>& factors) {
+Result<SymSizes> resampledSize(const BoundArguments& args, const std::vector<double>& factors) {
   const Tensor& input = args.tensor(0);
   if (args.none(1) == factors.empty()) return mismatch(args, "exactly one of output_size and scale_factors is needed");
-  if (!args.none(1)) return args.sizes(1);
-  if (input.sizes().size() != factors.size() + 2)
+  if (!args.none(1)) return args.symSizes(1);
+  if (std::size_t(input.dim()) != factors.size() + 2)
     return mismatch(args, "{} scale factors for {} dimensions", factors.size(), input.dim());
-  Sizes sizes;
+  SymSizes sizes;
   for (std::size_t d = 0; d < factors.size(); ++d) {
-    const double size = std::floor(double(input.sizes()[d + 2]) * factors[d]);
+    const SymInt in = input.symSizes()[d + 2];
+    const double size = in.isSymbolic() ? factors[d] : std::floor(double(std::int64_t{in}) * factors[d]);
     if (!(size >= 0 && size < 0x1p40)) return mismatch(args, "scale factor {} is out of range", factors[d]);
-    sizes.push_back(std::int64_t(size));
+    if (!in.isSymbolic()) {
+      sizes.push_back(std::int64_t(size));
+      continue;
+    }
+    KERF_TRY(const SymInt scaled, scaledSize(in, factors[d]));
+    sizes.push_back(scaled);
   }
   return sizes;
 }
 
 Result<Value> resample(const BoundArguments& args, const OpRunner& run) {
   const std::vector<double> factors = factorsOf(args.values.back());
-  KERF_TRY(const Sizes sizes, resampledSize(args, factors));
+  KERF_TRY(const SymSizes sizes, resampledSize(args, factors));
   ValueList call{args.values[0], intList(sizes)};
   if (args.values.size() == 4) call.push_back(args.values[2]);  // align_corners
   for (double factor : factors) call.emplace_back(factor);

@@ -209,7 +209,8 @@ void remainderChunk(const void* const* in, void* out, std::int64_t count) {
 template <class F>
 const PointwiseSpec* withoutVectors(const BoundArguments& args) {
   for (const Value& value : args.values)
-    if (value.isTensor() && value.tensor().numel() > 1 && std::ranges::count(value.tensor().strides(), 1) == 0)
+    if (value.isTensor() && value.tensor().defined() && value.tensor().numel() > 1 &&
+        std::ranges::count(value.tensor().strides(), 1) == 0)
       return &division<F>;
   return nullptr;
 }

@@ -15,7 +15,7 @@ std::optional<MemoryFormat> formatOf(const BoundArguments& args, std::size_t i) 
 Result<Value> likeShape(const BoundArguments& args, DType dtype, std::optional<MemoryFormat> format) {
   auto strides = likeStrides(args.tensor(0), format);
   if (!strides) return mismatch(args, "{}", strides.error().message);
-  return Value(metaTensor(dtype, args.tensor(0).sizes(), std::move(*strides)));
+  return Value(metaTensor(dtype, args.tensor(0).symSizes(), std::move(*strides)));
 }
 
 Result<Value> convertShape(const BoundArguments& args) { return likeShape(args, *args.dtypeIf(1), {}); }
@@ -34,8 +34,9 @@ Result<Value> copyFirst(const BoundArguments& args) {
 }
 
 Result<Value> copyShape(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, broadcastSizes(args.tensor(0).sizes(), args.tensor(1).sizes()));
-  if (sizes != args.tensor(0).sizes()) return mismatch(args, "argument 'src' does not broadcast to 'self'");
+  const SymSizes& own = args.tensor(0).symSizes();
+  KERF_TRY(const SymSizes sizes, broadcastSizes(own, args.tensor(1).symSizes()));
+  if (!mayEqual(sizes, own)) return mismatch(args, "argument 'src' does not broadcast to 'self'");
   return likeShape(args, args.tensor(0).dtype(), {});
 }
 

@@ -25,18 +25,22 @@ Result<Value> joinedShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (!isFloating(self.dtype()) || itemSize(self.dtype()) < 2 || self.dtype() == DType::BFloat16)
     return mismatch(args, "needs a float16, float32 or float64 tensor");
-  if (self.dim() == 0 || self.sizes().back() != 2) return mismatch(args, "tensor must have a last dimension of size 2");
-  if (self.strides().back() != 1) return mismatch(args, "tensor must have a last dimension with stride 1");
-  Sizes sizes = self.sizes(), strides = self.strides();
+  if (self.dim() == 0 || !guardOrTrue(self.symSizes().back() == 2))
+    return mismatch(args, "tensor must have a last dimension of size 2");
+  if (!guardOrTrue(self.symStrides().back() == 1))
+    return mismatch(args, "tensor must have a last dimension with stride 1");
+  SymSizes sizes = self.symSizes(), strides = self.symStrides();
   sizes.pop_back();
   strides.pop_back();
-  for (std::int64_t& stride : strides) {
-    if (stride % 2 != 0)
+  for (SymInt& stride : strides) {
+    if (!guardOrTrue(floorMod(stride, 2) == 0))
       return mismatch(args, "tensor must have a stride divisible by 2 for all but the last dimension");
-    stride /= 2;
+    stride = floorDiv(stride, 2);
   }
-  if (self.offset() % 2 != 0) return mismatch(args, "tensor must have a storage offset divisible by 2");
-  Tensor out(self.storage(), toComplex(self.dtype()), std::move(sizes), std::move(strides), self.offset() / 2);
+  if (!guardOrTrue(floorMod(self.symOffset(), 2) == 0))
+    return mismatch(args, "tensor must have a storage offset divisible by 2");
+  Tensor out(self.storage(), toComplex(self.dtype()), std::move(sizes), std::move(strides),
+             floorDiv(self.symOffset(), 2));
   out.setDevice(self.device());
   return Value(std::move(out));
 }
@@ -49,9 +53,9 @@ Result<Value> partShape(const BoundArguments& args) {
     return args.values[0];
   }
   const Tensor parts = partsView(self);
-  Sizes sizes = self.sizes(), strides = parts.strides();
+  SymSizes sizes = self.symSizes(), strides = parts.symStrides();
   strides.pop_back();
-  Tensor out(self.storage(), parts.dtype(), std::move(sizes), std::move(strides), parts.offset() + part);
+  Tensor out(self.storage(), parts.dtype(), std::move(sizes), std::move(strides), parts.symOffset() + part);
   out.setDevice(self.device());
   return Value(std::move(out));
 }
@@ -60,7 +64,7 @@ Result<Value> partShape(const BoundArguments& args) {
 template <ShapeRule view>
 Result<Value> copyShape(const BoundArguments& args) {
   KERF_TRY(const Value meta, view(args));
-  return Value(metaTensor(meta.tensor().dtype(), meta.tensor().sizes()));
+  return Value(metaTensor(meta.tensor().dtype(), meta.tensor().symSizes()));
 }
 template <ShapeRule view>
 Result<Value> copyKernel(const BoundArguments& args) {
@@ -75,7 +79,7 @@ Result<Value> copyKernel(const BoundArguments& args) {
 Result<Value> sameShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (!isComplex(self.dtype())) return args.values[0];  // its own conjugate
-  return Value(metaTensor(self.dtype(), self.sizes(), elementwiseStrides(std::span(&self, 1), self.sizes())));
+  return Value(metaTensor(self.dtype(), self.symSizes(), elementwiseStrides(std::span(&self, 1), self.symSizes())));
 }
 Result<Value> conjugateKernel(const BoundArguments& args) {
   if (!isComplex(args.tensor(0).dtype())) return args.values[0];

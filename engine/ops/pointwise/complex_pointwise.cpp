@@ -20,10 +20,16 @@ bool decidesType(const SchemaArgument& argument, bool condition) {
   return argument.name == "other" || argument.name == "exponent" || argument.name == "self";
 }
 
+/// A symbolic one stays without its value: only shapes ask for it.
+Tensor numberTensor(const BoundArguments& args, std::size_t i) {
+  if (args.values[i].as<SymNumber>()) return metaTensor(DType::Float64, {});
+  return Tensor::scalar(args.number(i), DType::Float64);
+}
+
 struct Operands {
   std::vector<Tensor> tensors;  ///< numbers as 0-d tensors
   DType promoted = DType::Complex64;
-  Sizes sizes;
+  SymSizes sizes;
 };
 
 Result<Operands> operandsOf(const BoundArguments& args, std::size_t arity, bool conditionFirst) {
@@ -34,8 +40,7 @@ Result<Operands> operandsOf(const BoundArguments& args, std::size_t arity, bool 
     if (!isOperand(argument)) continue;
     if (args.none(i)) return mismatch(args, "argument '{}' is missing", argument.name);
     if (decidesType(argument, conditionFirst && result.tensors.empty())) type.add(args.values[i]);
-    result.tensors.push_back(args.values[i].isTensor() ? args.tensor(i)
-                                                       : Tensor::scalar(args.number(i), DType::Float64));
+    result.tensors.push_back(args.values[i].isTensor() ? args.tensor(i) : numberTensor(args, i));
   }
   if (result.tensors.size() < arity) return mismatch(args, "too few operands");
   result.promoted = type.dtype();

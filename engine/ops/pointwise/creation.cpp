@@ -5,6 +5,7 @@
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/element_math.h"
+#include "engine/symbolic/shape_env.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
 
@@ -12,8 +13,9 @@ namespace kerf::inline ops {
 namespace {
 
 DType dtypeOfNumber(const Value& value) {
-  if (value.as<bool>()) return DType::Bool;
-  return value.as<std::int64_t>() ? DType::Int64 : DType::Float32;
+  ResultType type;
+  type.add(value);
+  return type.dtype();
 }
 
 DType dtypeArgument(const BoundArguments& args, DType otherwise) {
@@ -32,45 +34,45 @@ Result<void> fill(const Tensor& out, const Value& number) {
   return copyElements(value.viewAs(out.sizes(), Sizes(out.sizes().size(), 0), 0), out);
 }
 
-Result<Value> emptyOf(const BoundArguments& args, DType dtype, const Sizes& sizes) {
-  for (std::int64_t size : sizes)
-    if (size < 0) return mismatch(args, "size {} is negative", size);
+Result<Value> emptyOf(const BoundArguments& args, DType dtype, const SymSizes& sizes) {
+  for (const SymInt size : sizes)
+    if (!guardOrTrue(size >= 0)) return mismatch(args, "size {} is negative", size);
   return Value(metaTensor(dtype, sizes));
 }
 
 // full(size, value), new_full(self, size, value), zeros(size), …
 Result<Value> fullShape(const BoundArguments& args) {
-  return emptyOf(args, dtypeArgument(args, dtypeOfNumber(args.values[1])), args.sizes(0));
+  return emptyOf(args, dtypeArgument(args, dtypeOfNumber(args.values[1])), args.symSizes(0));
 }
 Result<Value> floatShape(const BoundArguments& args) {
-  return emptyOf(args, dtypeArgument(args, DType::Float32), args.sizes(0));
+  return emptyOf(args, dtypeArgument(args, DType::Float32), args.symSizes(0));
 }
 Result<Value> newShape(const BoundArguments& args) {
-  return emptyOf(args, dtypeArgument(args, args.tensor(0).dtype()), args.sizes(1));
+  return emptyOf(args, dtypeArgument(args, args.tensor(0).dtype()), args.symSizes(1));
 }
 Result<Value> stridedShape(const BoundArguments& args) {
   const bool isNew = args.op->schema.arguments[0].name == "self";
   const std::size_t first = isNew ? 1 : 0;
   const DType dtype = dtypeArgument(args, isNew ? args.tensor(0).dtype() : DType::Float32);
-  if (args.sizes(first).size() != args.sizes(first + 1).size())
-    return mismatch(args, "size and stride differ in length");
-  for (std::int64_t stride : args.sizes(first + 1))
-    if (stride < 0) return mismatch(args, "stride {} is negative", stride);
-  KERF_CHECK(emptyOf(args, dtype, args.sizes(first)));
-  return Value(metaTensor(dtype, args.sizes(first), args.sizes(first + 1)));
+  const SymSizes sizes = args.symSizes(first), strides = args.symSizes(first + 1);
+  if (sizes.size() != strides.size()) return mismatch(args, "size and stride differ in length");
+  for (const SymInt stride : strides)
+    if (!guardOrTrue(stride >= 0)) return mismatch(args, "stride {} is negative", stride);
+  KERF_CHECK(emptyOf(args, dtype, sizes));
+  return Value(metaTensor(dtype, sizes, strides));
 }
 /// physical_layout lists the dimensions from the outermost to the innermost in memory.
 Result<Value> permutedShape(const BoundArguments& args) {
-  const Sizes sizes = args.sizes(0);
+  const SymSizes sizes = args.symSizes(0);
   KERF_TRY(const Sizes order, wrapDims(args, args.sizes(1), std::int64_t(sizes.size())));
   if (order.size() != sizes.size()) return mismatch(args, "physical_layout must name every dimension");
   KERF_CHECK(emptyOf(args, DType::Float32, sizes));
-  Sizes strides(sizes.size());
-  std::int64_t next = 1;
+  SymSizes strides(sizes.size());
+  SymInt next = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     const auto dim = std::size_t(order[i]);
     strides[dim] = next;
-    next = element::mul(next, std::max<std::int64_t>(sizes[dim], 1));  // sizes are checked when they are used
+    next *= symMax(sizes[dim], 1);  // sizes are checked when they are used
   }
   return Value(metaTensor(dtypeArgument(args, DType::Float32), sizes, std::move(strides)));
 }
@@ -78,7 +80,7 @@ Result<Value> likeShape(const BoundArguments& args) {
   const auto* format = args.values[args.position("memory_format")].as<MemoryFormat>();
   auto strides = likeStrides(args.tensor(0), format ? std::optional(*format) : std::nullopt);
   if (!strides) return mismatch(args, "{}", strides.error().message);
-  return Value(metaTensor(dtypeArgument(args, args.tensor(0).dtype()), args.tensor(0).sizes(), std::move(*strides)));
+  return Value(metaTensor(dtypeArgument(args, args.tensor(0).dtype()), args.tensor(0).symSizes(), std::move(*strides)));
 }
 Result<Value> scalarShape(const BoundArguments& args) {
   return Value(metaTensor(dtypeArgument(args, DType::Float32), {}));
@@ -100,8 +102,8 @@ Result<Value> fillArgument(const BoundArguments& args) {
 
 /// fill(self, value): like self, strides kept.
 Result<Value> fillShape(const BoundArguments& args) {
-  KERF_TRY(Sizes strides, likeStrides(args.tensor(0), {}));
-  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes(), std::move(strides)));
+  KERF_TRY(SymSizes strides, likeStrides(args.tensor(0), {}));
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes(), std::move(strides)));
 }
 Result<Value> fillTensorKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
@@ -147,10 +149,55 @@ double rangeLength(const Range& range, DType dtype) {
   return (whole(range.end) - whole(range.start)) / whole(range.step);
 }
 
+bool isWhole(const Value& value) {
+  const auto* symbolic = value.as<SymNumber>();
+  return symbolic ? symbolic->kind != SymKind::Float : !value.as<double>();
+}
+
+Symbolic expressionOf(const Value& value) {
+  if (const auto* symbolic = value.as<SymNumber>()) return ShapeEnv::current()->expression(symbolic->value);
+  return value.as<double>() ? Symbolic::real(*value.as<double>()) : Symbolic::integer(asInteger(value));
+}
+
+/// The number without its fraction.
+Result<SymInt> truncated(const Value& value) {
+  if (const auto number = value.asSymInt()) return *number;
+  if (!value.as<SymNumber>()) return SymInt(asInteger(value));
+  KERF_TRY(const Symbolic whole, Symbolic::call("TruncToInt", {expressionOf(value)}));
+  return ShapeEnv::current()->intern(whole);
+}
+
+/// ceil((end - start) / step) in floats.
+Result<SymInt> realLength(const Range& range) {
+  KERF_TRY(const Symbolic quotient, Symbolic::call("FloatTrueDiv", {expressionOf(range.end) - expressionOf(range.start),
+                                                                    expressionOf(range.step)}));
+  KERF_TRY(const Symbolic length, Symbolic::call("CeilToInt", {quotient}));
+  return ShapeEnv::current()->intern(length);
+}
+
+/// arange where start, end or step is an expression: as torch._refs.arange counts.
+Result<Value> symbolicArange(const BoundArguments& args, const Range& range, DType dtype) {
+  const bool counts = dtype == DType::Int64 || (isWhole(range.start) && isWhole(range.end) && isWhole(range.step));
+  if (!counts) {
+    KERF_TRY(const SymInt length, realLength(range));
+    return Value(metaTensor(dtype, SymSizes{length}));
+  }
+  KERF_TRY(const SymInt start, truncated(range.start));
+  KERF_TRY(const SymInt end, truncated(range.end));
+  KERF_TRY(const SymInt step, truncated(range.step));
+  const bool up = step > 0;
+  if (!up && step == 0) return mismatch(args, "step must be nonzero");
+  if (!guardOrTrue(up ? end >= start : end <= start))
+    return mismatch(args, "no range from {} to {} in steps of {}", start, end, step);
+  return Value(metaTensor(dtype, SymSizes{floorDiv(end - start + step - (up ? 1 : -1), step)}));
+}
+
 Result<Value> arangeShape(const BoundArguments& args) {
   const Range range = rangeOf(args);
-  const bool whole = !range.start.as<double>() && !range.end.as<double>() && !range.step.as<double>();
+  const bool whole = isWhole(range.start) && isWhole(range.end) && isWhole(range.step);
   const DType dtype = dtypeArgument(args, whole ? DType::Int64 : DType::Float32);
+  if (range.start.as<SymNumber>() || range.end.as<SymNumber>() || range.step.as<SymNumber>())
+    return symbolicArange(args, range, dtype);
   const double step = asDouble(range.step);
   const double length = rangeLength(range, dtype);
   if (step == 0 || !std::isfinite(length) || length < 0)
@@ -181,15 +228,16 @@ Result<Value> arangeKernel(const BoundArguments& args) {
 }
 
 Result<Value> iotaShape(const BoundArguments& args) {
-  if (args.integer(0) < 0) return mismatch(args, "argument 'length' is negative");
-  return Value(metaTensor(*args.dtypeIf(3), Sizes{args.integer(0)}));
+  const SymInt length = args.symInteger(0);
+  if (!guardOrTrue(length >= 0)) return mismatch(args, "argument 'length' is negative");
+  return Value(metaTensor(*args.dtypeIf(3), SymSizes{length}));
 }
 
 /// linspace and logspace from Python numbers or 0-d tensors.
 Result<Value> spaceShape(const BoundArguments& args) {
-  const std::int64_t steps = args.integer(2);
-  if (steps < 0) return mismatch(args, "number of steps must be non-negative, got {}", steps);
-  return Value(metaTensor(dtypeArgument(args, DType::Float32), Sizes{steps}));
+  const SymInt steps = args.symInteger(2);
+  if (!guardOrTrue(steps >= 0)) return mismatch(args, "number of steps must be non-negative, got {}", steps);
+  return Value(metaTensor(dtypeArgument(args, DType::Float32), SymSizes{steps}));
 }
 
 double endpoint(const Value& value) { return value.isTensor() ? value.tensor().itemAsDouble() : asDouble(value); }
@@ -242,8 +290,8 @@ Result<Value> spaceKernel(const BoundArguments& args) {
 }
 
 Result<Value> eyeShape(const BoundArguments& args) {
-  const std::int64_t columns = args.op->schema.overload == "m" ? args.integer(1) : args.integer(0);
-  return emptyOf(args, dtypeArgument(args, DType::Float32), {args.integer(0), columns});
+  const SymInt rows = args.symInteger(0), columns = args.op->schema.overload == "m" ? args.symInteger(1) : rows;
+  return emptyOf(args, dtypeArgument(args, DType::Float32), {rows, columns});
 }
 Result<Value> eyeKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));

@@ -15,7 +15,7 @@ int second(Call c) { return c.x(1); }
 
 int scalarNamed(Call c, std::string_view name) {
   const Value& value = c.bound.values[c.bound.position(name)];
-  if (const auto* whole = value.as<std::int64_t>()) return c.b.integer(*whole, c.dtype);
+  if (const auto whole = value.asSymInt()) return c.b.size(*whole, c.dtype);
   return c.b.constant(c.bound.number(c.bound.position(name)), c.dtype);
 }
 int full(Call c) { return scalarNamed(c, "fill_value"); }
@@ -26,8 +26,8 @@ int ones(Call c) { return c.b.integer(1, c.dtype); }
 
 int iota(Call c) {
   const BoundArguments& bound = c.bound;
-  const std::int64_t start = bound.integer(bound.position("start"));
-  const std::int64_t step = bound.integer(bound.position("step"));
+  const SymInt start = bound.symInteger(bound.position("start"));
+  const SymInt step = bound.symInteger(bound.position("step"));
   Affine index = c.map.empty() ? Affine::number(0) : c.map[0];
   return c.b.index(index * step + Affine::number(start));
 }

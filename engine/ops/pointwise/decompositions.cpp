@@ -66,7 +66,7 @@ Result<Value> addcdiv(const BoundArguments& args, const OpRunner& run) {
 Result<Value> glu(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  const std::int64_t half = self.size(dim) / 2;
+  const SymInt half = floorDiv(self.symSize(dim), 2);
   Program p(args, run);
   const Tensor first = p.s("aten.slice.Tensor"_op, {self, dim, std::int64_t{0}, half});
   const Tensor second = p.s("aten.slice.Tensor"_op, {self, dim, half, 2 * half});

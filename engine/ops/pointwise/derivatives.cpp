@@ -67,7 +67,7 @@ Value erf(Steps s, Call c, const Tensor& flow, std::size_t) {
   return s("aten.mul.Tensor"_op, {s("aten.mul.Scalar"_op, {bell, M_2_SQRTPI}), flow});
 }
 Value pow(Steps s, Call c, const Tensor& flow, std::size_t) {
-  const double exponent = c.args.number(1);
+  const double exponent = c.args.number(1);  // of a symbolic one the value is needed: it becomes a guard
   if (exponent == 0) return s("aten.zeros_like.default"_op, {c.args.values[0]});
   const auto* whole = c.args.values[1].as<std::int64_t>();
   const Value less = whole ? Value(*whole - 1) : Value(exponent - 1);

@@ -47,12 +47,14 @@ DType promotedType(const BoundArguments& args, const PointwiseSpec& spec, const 
   return spec.promotion == Promotion::Floating ? toFloating(dtype) : dtype;
 }
 
-/// Whether all tensor operands have the sizes and plain row-major strides of the first: then so has the result.
+/// Whether all tensor operands have the sizes and plain row-major strides of the first: then so has the result. Of
+/// symbolic ones the general case tells it.
 bool allRowMajor(const ValueList& operands) {
   const Tensor* first = nullptr;
   for (const Value& operand : operands) {
     if (!operand.isTensor()) continue;
     const Tensor& tensor = operand.tensor();
+    if (tensor.isSymbolic()) return false;
     if (first != nullptr && tensor.sizes() != first->sizes()) return false;
     if (first == nullptr) first = &tensor;
     std::int64_t expected = 1;

@@ -1,5 +1,6 @@
 // The _foreach_ family: one op on every tensor of a list.
 #include "engine/ops/core/composite.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
@@ -46,9 +47,9 @@ Result<Value> eachInplace(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Value results, eachEntry(args, run));
   for (std::size_t k = 0; k < results.list().size(); ++k) {
     const Tensor &from = results.list()[k].tensor(), &to = args.values[0].list()[k].tensor();
-    if (from.sizes() != to.sizes())
+    if (!mayEqual(from.symSizes(), to.symSizes()))
       return mismatch(args, "result {} of shape [{}] does not fit its tensor of shape [{}]", k,
-                      fmt::join(from.sizes(), ", "), fmt::join(to.sizes(), ", "));
+                      fmt::join(from.symSizes(), ", "), fmt::join(to.symSizes(), ", "));
     KERF_CHECK(run("aten.copy_.default"_op, {to, from}));
   }
   return Value(ValueList{});

@@ -12,7 +12,7 @@ namespace {
 
 Result<Value> selfShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  return Value(metaTensor(self.dtype(), self.sizes(), self.strides(), self.offset()));
+  return Value(metaTensor(self.dtype(), self.symSizes(), self.symStrides(), self.symOffset()));
 }
 
 Result<Value> inplaceKernel(const BoundArguments& args) {

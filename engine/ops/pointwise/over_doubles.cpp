@@ -15,12 +15,12 @@ namespace {
 
 Result<Value> elementShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  return Value(metaTensor(self.dtype(), self.sizes(), elementwiseStrides(std::span(&self, 1), self.sizes())));
+  return Value(metaTensor(self.dtype(), self.symSizes(), elementwiseStrides(std::span(&self, 1), self.symSizes())));
 }
 Result<Value> floatElementShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   return Value(
-      metaTensor(toFloating(self.dtype()), self.sizes(), elementwiseStrides(std::span(&self, 1), self.sizes())));
+      metaTensor(toFloating(self.dtype()), self.symSizes(), elementwiseStrides(std::span(&self, 1), self.symSizes())));
 }
 
 /// out = f(x) over doubles, row-major.
@@ -87,7 +87,7 @@ Result<Value> polygammaShape(const BoundArguments& args) {
   if (args.integer(0) < 0 || args.integer(0) > 1000)
     return mismatch(args, "argument 'n' is out of range: {}", args.integer(0));
   return Value(
-      metaTensor(toFloating(self.dtype()), self.sizes(), elementwiseStrides(std::span(&self, 1), self.sizes())));
+      metaTensor(toFloating(self.dtype()), self.symSizes(), elementwiseStrides(std::span(&self, 1), self.symSizes())));
 }
 Result<Value> polygammaKernel(const BoundArguments& args) {
   const int n = int(args.integer(0));
@@ -125,9 +125,9 @@ Result<Value> roundDecimalsKernel(const BoundArguments& args) {
 Result<Value> frexpShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (!isFloating(self.dtype())) return mismatch(args, "needs a floating point input");
-  const Sizes strides = elementwiseStrides(std::span(&self, 1), self.sizes());
-  return Value(
-      ValueList{metaTensor(self.dtype(), self.sizes(), strides), metaTensor(DType::Int32, self.sizes(), strides)});
+  const SymSizes strides = elementwiseStrides(std::span(&self, 1), self.symSizes());
+  return Value(ValueList{metaTensor(self.dtype(), self.symSizes(), strides),
+                         metaTensor(DType::Int32, self.symSizes(), strides)});
 }
 Result<Value> frexpKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
@@ -144,7 +144,7 @@ Result<Value> frexpKernel(const BoundArguments& args) {
 }
 
 Result<Value> logSigmoidShape(const BoundArguments& args) {
-  const Value one = metaTensor(args.tensor(0).dtype(), args.tensor(0).sizes());
+  const Value one = metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes());
   return Value(ValueList{one, one});
 }
 /// The buffer holds exp(-|x|).
@@ -174,7 +174,7 @@ Result<Value> rreluBackwardKernel(const BoundArguments& args) {
 }
 
 Result<Value> preluBackwardShape(const BoundArguments& args) {
-  KERF_TRY(const Sizes sizes, broadcastSizes(args.tensor(1).sizes(), args.tensor(2).sizes()));
+  KERF_TRY(const SymSizes sizes, broadcastSizes(args.tensor(1).symSizes(), args.tensor(2).symSizes()));
   const Tensor operands[] = {args.tensor(1), args.tensor(2), args.tensor(0)};
   const Value one = metaTensor(args.tensor(1).dtype(), sizes, elementwiseStrides(operands, sizes));
   return Value(ValueList{one, one});
@@ -200,9 +200,11 @@ Result<Value> gluShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (self.dim() == 0) return mismatch(args, "needs at least one dimension");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  if (self.size(dim) % 2 != 0) return mismatch(args, "dimension {} of size {} cannot be halved", dim, self.size(dim));
-  Sizes sizes = self.sizes();
-  sizes[std::size_t(dim)] /= 2;
+  SymSizes sizes = self.symSizes();
+  SymInt& size = sizes[std::size_t(dim)];
+  if (!guardOrTrue(floorMod(size, 2) == 0))
+    return mismatch(args, "dimension {} of size {} cannot be halved", dim, size);
+  size = floorDiv(size, 2);
   return Value(metaTensor(self.dtype(), sizes));
 }
 Result<Value> gluKernel(const BoundArguments& args) {

@@ -26,7 +26,7 @@ constexpr PointwiseSpec addCDiv = floatSpec<AddCDiv>(Promotion::Same, NumberRoun
 
 /// masked_fill clones self (expanded to the mask) row-major and keeps its dtype.
 Result<Value> maskedFillShape(const BoundArguments& args) {
-  auto sizes = broadcastSizes(args.tensor(0).sizes(), args.tensor(1).sizes());
+  auto sizes = broadcastSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes());
   if (!sizes) return mismatch(args, "{}", sizes.error().message);
   return Value(metaTensor(args.tensor(0).dtype(), *sizes));
 }

@@ -51,11 +51,11 @@ Result<Value> layerNorm(const PythonCall& call) {
 Result<Value> groupNorm(const PythonCall& call) {
   KERF_TRY(const Tensor input, call.tensor(0, "input"));
   if (input.dim() < 2) return fail(ErrorCode::ShapeMismatch, "group_norm: the input must have a channel dimension");
-  std::int64_t spatial = 1;
-  for (std::int64_t i = 2; i < input.dim(); ++i) spatial *= input.size(i);
+  SymInt spatial = 1;
+  for (std::int64_t i = 2; i < input.dim(); ++i) spatial *= input.symSize(i);
   KERF_TRY(Tensor result, call.atenTensor("native_group_norm.default",
                                           {Value(input), call.get(2, "weight"), call.get(3, "bias"),
-                                           Value(input.size(0)), Value(input.size(1)), Value(spatial),
+                                           Value(input.symSize(0)), Value(input.symSize(1)), Value(spatial),
                                            call.get(1, "num_groups"), Value(call.number(4, "eps", 1e-5))}));
   return Value(std::move(result));
 }
@@ -98,7 +98,7 @@ Result<Value> adaptiveAveragePool(const PythonCall& call) {
   ValueList sizes;
   for (std::size_t i = 0; i < spatial; ++i) {
     const auto dim = input.dim() - std::int64_t(spatial - i);
-    sizes.push_back(size.list()[i].isNone() ? Value(input.size(dim)) : size.list()[i]);
+    sizes.push_back(size.list()[i].isNone() ? Value(input.symSize(dim)) : size.list()[i]);
   }
   const std::string_view op = spatial == 2 ? "_adaptive_avg_pool2d.default" : "_adaptive_avg_pool3d.default";
   return call.aten(op, {Value(input), Value(std::move(sizes))});
@@ -127,6 +127,9 @@ Result<Value> softmax(const PythonCall& call) {
   return call.aten(call.name == "softmax" ? "_softmax.default" : "_log_softmax.default", {input, dim, Value(false)});
 }
 
+/// Whether several query heads share one of the key heads.
+bool isGrouped(SymInt queries, SymInt keys) { return keys > 0 && queries != keys && floorMod(queries, keys) == 0; }
+
 /// scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 Result<Value> attention(const PythonCall& call) {
   KERF_TRY(const Tensor query, call.tensor(0, "query"));
@@ -134,9 +137,8 @@ Result<Value> attention(const PythonCall& call) {
   KERF_TRY(Tensor value, call.tensor(2, "value"));
   if (query.dim() != 4 || key.dim() != 4 || value.dim() != 4)
     return fail(ErrorCode::UnsupportedOp, "{}: only 4 dimensions are supported", call.name);
-  const bool grouped = key.size(1) > 0 && query.size(1) % key.size(1) == 0 && query.size(1) != key.size(1);
-  if (grouped && call.flag(7, "enable_gqa", false)) {
-    const Value times(query.size(1) / key.size(1)), dim(std::int64_t{1});
+  if (call.flag(7, "enable_gqa", false) && isGrouped(query.symSize(1), key.symSize(1))) {
+    const Value times(floorDiv(query.symSize(1), key.symSize(1))), dim(std::int64_t{1});
     KERF_TRY(key, call.atenTensor("repeat_interleave.self_int", {Value(key), times, dim}));
     KERF_TRY(value, call.atenTensor("repeat_interleave.self_int", {Value(value), times, dim}));
   }
@@ -174,7 +176,7 @@ Result<Value> crossEntropy(const PythonCall& call) {
 
 /// [L, N, E] → [N, H, L, E / H]
 Result<Tensor> splitHeads(const PythonCall& call, const Tensor& tensor, std::int64_t heads) {
-  const Value sizes = intList({tensor.size(0), tensor.size(1), heads, tensor.size(2) / heads});
+  const Value sizes = intList({tensor.symSize(0), tensor.symSize(1), heads, floorDiv(tensor.symSize(2), heads)});
   KERF_TRY(const Tensor split, call.atenTensor("reshape.default", {Value(tensor), sizes}));
   return call.atenTensor("permute.default", {Value(split), intList({1, 2, 0, 3})});
 }
@@ -186,7 +188,7 @@ Result<Value> linearOf(const PythonCall& call, const Value& input, const Value& 
 
 /// Query, key or value through its third of the packed weights.
 Result<Tensor> projected(const PythonCall& call, const Tensor& input, std::int64_t part, std::int64_t heads) {
-  const Value start(part * input.size(2)), length(input.size(2)), zero(std::int64_t{0});
+  const Value start(input.symSize(2) * part), length(input.symSize(2)), zero(std::int64_t{0});
   KERF_TRY(const Tensor weight,
            call.atenTensor("narrow.default", {call.get(5, "in_proj_weight"), zero, start, length}));
   Value bias = call.get(6, "in_proj_bias");
@@ -210,7 +212,7 @@ Result<Value> multiHeadAttention(const PythonCall& call) {
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < 3; ++i) {
     KERF_TRY(const Tensor input, call.tensor(std::size_t(i), i == 0 ? "query" : i == 1 ? "key" : "value"));
-    if (input.dim() != 3 || heads <= 0 || input.size(2) % heads != 0)
+    if (input.dim() != 3 || heads <= 0 || floorMod(input.symSize(2), heads) != 0)
       return fail(ErrorCode::ShapeMismatch, "multi_head_attention_forward: inputs must be [L, N, E], E by num_heads");
     KERF_TRY(Tensor part, projected(call, input, i, heads));
     parts.push_back(std::move(part));
@@ -221,7 +223,7 @@ Result<Value> multiHeadAttention(const PythonCall& call) {
   KERF_TRY(const Value attended, attention({"scaled_dot_product_attention", args, {}, call.ops}));
   const Tensor& out = attended.tensor();
   KERF_TRY(const Tensor turned, call.atenTensor("permute.default", {attended, intList({2, 0, 1, 3})}));
-  const Value sizes = intList({out.size(2), out.size(0), out.size(1) * out.size(3)});
+  const Value sizes = intList({out.symSize(2), out.symSize(0), out.symSize(1) * out.symSize(3)});
   KERF_TRY(const Value flat, call.aten("reshape.default", {Value(turned), sizes}));
   KERF_TRY(Value result, linearOf(call, flat, call.get(11, "out_proj_weight"), call.get(12, "out_proj_bias")));
   return Value(ValueList{std::move(result), Value()});

@@ -54,7 +54,7 @@ Result<Value> typeAs(const PythonCall& call) {
 /// size(), size(dim), stride(), stride(dim)
 Result<Value> sizeOrStride(const PythonCall& call) {
   KERF_TRY(const Tensor self, call.tensor(0, "self"));
-  const Sizes& values = call.name == "size" ? self.sizes() : self.strides();
+  const SymSizes& values = call.name == "size" ? self.symSizes() : self.symStrides();
   const Value* dim = call.find(1, "dim");
   if (dim == nullptr || dim->isNone()) return intList(values);
   std::int64_t index = call.integer(1, "dim", 0);
@@ -70,6 +70,7 @@ Result<Value> dimCount(const PythonCall& call) {
 }
 Result<Value> elementCount(const PythonCall& call) {
   KERF_TRY(const Tensor self, call.tensor(0, "self"));
+  if (self.isSymbolic()) return Value(self.symNumel());
   KERF_TRY(const std::int64_t count, checkedNumel(self.sizes()));
   return Value(count);
 }
@@ -80,7 +81,7 @@ Result<Value> attribute(const PythonCall& call) {
   const Value* named = call.find(1, "name");
   const std::string* name = named ? named->as<std::string>() : nullptr;
   if (name == nullptr) return fail(ErrorCode::ShapeMismatch, "getattr: the name must be a str");
-  if (*name == "shape") return intList(self.sizes());
+  if (*name == "shape") return intList(self.symSizes());
   if (*name == "dtype") return Value(self.dtype());
   if (*name == "device") return Value(self.device());
   if (*name == "ndim") return Value(self.dim());
@@ -106,11 +107,12 @@ Result<Value> flatten(const PythonCall& call) {
   if (self.dim() == 0) return call.aten("reshape.default", {Value(self), intList({1})});
   if (start < 0 || end >= self.dim() || start > end)
     return fail(ErrorCode::ShapeMismatch, "flatten: dimensions {} to {} of {}", start, end, self.dim());
-  Sizes sizes(self.sizes().begin(), self.sizes().begin() + start);
-  std::int64_t joined = 1;
-  for (std::int64_t i = start; i <= end; ++i) joined *= self.size(i);
+  const SymSizes& own = self.symSizes();
+  SymSizes sizes(own.begin(), own.begin() + start);
+  SymInt joined = 1;
+  for (std::int64_t i = start; i <= end; ++i) joined *= self.symSize(i);
   sizes.push_back(joined);
-  sizes.insert(sizes.end(), self.sizes().begin() + end + 1, self.sizes().end());
+  sizes.append(own.begin() + end + 1, own.end());
   return call.aten("reshape.default", {Value(self), intList(sizes)});
 }
 
@@ -123,7 +125,7 @@ Result<Value> detached(const PythonCall& call) { return call.aten("detach.defaul
 Result<Value> expandAs(const PythonCall& call) {
   KERF_TRY(const Tensor other, call.tensor(1, "other"));
   const std::string_view op = call.name == "expand_as" ? "expand.default" : "reshape.default";
-  return call.aten(op, {call.get(0, "self"), intList(other.sizes())});
+  return call.aten(op, {call.get(0, "self"), intList(other.symSizes())});
 }
 
 constexpr PythonRow rows[] = {

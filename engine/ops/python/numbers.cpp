@@ -5,11 +5,11 @@
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/python/python_level.h"
+#include "engine/ops/python/symbolic_numbers.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
-
-bool isNumber(const Value& value) { return value.as<bool>() || value.as<std::int64_t>() || value.as<double>(); }
 
 double asDouble(const Value& value) {
   if (const auto* number = value.as<double>()) return *number;
@@ -23,12 +23,13 @@ std::int64_t asInt(const Value& value) {
 
 Result<Value> itemOfList(const BoundArguments& args) {
   if (!args.values[0].isList()) return mismatch(args, "only lists can be indexed here");
-  const auto* index = args.values[1].as<std::int64_t>();
-  if (!index) return mismatch(args, "the index must be an int");
+  const auto given = args.values[1].asSymInt();
+  if (!given) return mismatch(args, "the index must be an int");
   const ValueList& items = args.values[0].list();
   const auto size = std::int64_t(items.size());
-  if (*index < -size || *index >= size) return mismatch(args, "index {} is out of range for {} items", *index, size);
-  return items[std::size_t(*index < 0 ? *index + size : *index)];
+  const std::int64_t index = *given;  // of a list, so its value is needed
+  if (index < -size || index >= size) return mismatch(args, "index {} is out of range for {} items", index, size);
+  return items[std::size_t(index < 0 ? index + size : index)];
 }
 
 /// Tensors are indexed as in Python, by the ops of `ops`.
@@ -127,6 +128,14 @@ Result<Value> binaryKernel(const BoundArguments& args) {
   if (args.values[0].isTensor() || args.values[1].isTensor()) return callOp(op.tensorOp, args.values);
   return onNumbers(args, op);
 }
+/// Numbers as `rule` has them, symbolic ones as expressions.
+template <ShapeRule rule>
+Result<Value> orSymbolic(const BoundArguments& args) {
+  if (ShapeEnv::current() != nullptr && holdsSymbolic(args.values))
+    if (auto result = callOnSymbols(args.opName(), args.values, {})) return std::move(*result);
+  return rule(args);
+}
+
 Result<Value> binaryShape(const BoundArguments& args) {
   const NumberOperator& op = *operatorOf(args);
   if (args.values[0].isTensor() || args.values[1].isTensor()) return inferShapes(op.tensorOp, args.values, {});
@@ -159,18 +168,19 @@ Result<Value> symSqrt(const BoundArguments& args) { return Value(std::sqrt(asDou
 Result<Value> symSize(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
   if (args.tensor(0).dim() == 0) return mismatch(args, "the tensor has no dimensions");
-  return Value(args.tensor(0).size(dim));
+  return Value(args.tensor(0).symSize(dim));
 }
 Result<Value> symStride(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
   if (args.tensor(0).dim() == 0) return mismatch(args, "the tensor has no dimensions");
-  return Value(args.tensor(0).stride(dim));
+  return Value(args.tensor(0).symStride(dim));
 }
 Result<Value> symNumel(const BoundArguments& args) {
+  if (args.tensor(0).isSymbolic()) return Value(args.tensor(0).symNumel());
   KERF_TRY(const std::int64_t numel, checkedNumel(args.tensor(0).sizes()));
   return Value(numel);
 }
-Result<Value> symOffset(const BoundArguments& args) { return Value(args.tensor(0).offset()); }
+Result<Value> symOffset(const BoundArguments& args) { return Value(args.tensor(0).symOffset()); }
 
 // Values of tensors, and asserts
 
@@ -181,15 +191,36 @@ Result<Value> itemKernel(const BoundArguments& args) {
   if (isIntegral(self.dtype())) return Value(self.itemAsInt());
   return Value(self.itemAsDouble());
 }
+/// A symbol that floats of tensors become: "zuf0", "zuf1".
+SymNumber unknownFloat(ShapeEnv& env) {
+  int number = 0;
+  while (env.findSymbol(fmt::format("zuf{}", number)) != nullptr) ++number;
+  return {env.addSymbol({.name = fmt::format("zuf{}", number)}), SymKind::Float};
+}
+
+/// A symbol of 0 and 1 that is 1.
+Result<Value> unknownBool(ShapeEnv& env) {
+  const SymInt flag = env.addUnbacked({0, 1});
+  KERF_TRY(const Symbolic truth, Symbolic::call("Eq", {env.expression(flag), Symbolic::integer(1)}));
+  return Value(SymNumber{env.intern(truth), SymKind::Bool});
+}
+
+/// A number that only running the graph gives.
 Result<Value> itemShape(const BoundArguments& args) {
-  return fail(ErrorCode::UnsupportedOp, "{}: the result depends on values", args.opName());
+  const Tensor& self = args.tensor(0);
+  ShapeEnv* env = ShapeEnv::current();
+  if (env == nullptr || isComplex(self.dtype()))
+    return fail(ErrorCode::UnsupportedOp, "{}: the result depends on values", args.opName());
+  if (!guardOrTrue(self.symNumel() == 1)) return mismatch(args, "expects one element, got {}", self.symNumel());
+  if (self.dtype() == DType::Bool) return unknownBool(*env);
+  return isIntegral(self.dtype()) ? Value(env->addUnbacked({})) : Value(unknownFloat(*env));
 }
 Result<Value> noneShape(const BoundArguments&) { return Value(); }
 
 Result<Value> assertMetadata(const BoundArguments& args) {
   const Tensor& a = args.tensor(0);
-  if (!args.none(1) && args.sizes(1) != a.sizes()) return mismatch(args, "tensor sizes mismatch");
-  if (!args.none(2) && args.sizes(2) != a.strides()) return mismatch(args, "tensor strides mismatch");
+  if (!args.none(1) && args.symSizes(1) != a.symSizes()) return mismatch(args, "tensor sizes mismatch");
+  if (!args.none(2) && args.symSizes(2) != a.symStrides()) return mismatch(args, "tensor strides mismatch");
   if (args.dtypeIf(3) && *args.dtypeIf(3) != a.dtype())
     return mismatch(args, "tensor dtype mismatch: expected {}, got {}", dtypeInfo(*args.dtypeIf(3)).torchName,
                     dtypeInfo(a.dtype()).torchName);
@@ -206,7 +237,7 @@ Result<Value> assertTrue(const BoundArguments& args) {
 
 constexpr OpTrait none = OpTrait::None;
 constexpr OpTrait impure = OpTrait::Impure;
-constexpr OpRow binary(const char* schema) { return {schema, none, binaryShape, binaryKernel}; }
+constexpr OpRow binary(const char* schema) { return {schema, none, orSymbolic<binaryShape>, binaryKernel}; }
 
 constexpr OpRow rows[] = {
     {"operator::getitem(Any self, Any index) -> Any", none, getItemShape, getItem},
@@ -227,13 +258,13 @@ constexpr OpRow rows[] = {
     binary("operator::or_(Any a, Any b) -> Any"),
     binary("torch::sym_max(Any a, Any b) -> Any"),
     binary("torch::sym_min(Any a, Any b) -> Any"),
-    {"operator::neg(Any a) -> Any", none, negShape, negKernel},
-    {"operator::not_(Any a) -> Any", none, notKernel, notKernel},
-    {"torch::sym_not(Any a) -> Any", none, notKernel, notKernel},
-    {"torch::sym_float(Any a) -> Any", none, symFloat, symFloat},
-    {"torch::sym_int(Any a) -> Any", none, symInt, symInt},
-    {"torch::_sym_sqrt(Any a) -> Any", none, symSqrt, symSqrt},
-    {"math::trunc(Any a) -> Any", none, symInt, symInt},
+    {"operator::neg(Any a) -> Any", none, orSymbolic<negShape>, negKernel},
+    {"operator::not_(Any a) -> Any", none, orSymbolic<notKernel>, notKernel},
+    {"torch::sym_not(Any a) -> Any", none, orSymbolic<notKernel>, notKernel},
+    {"torch::sym_float(Any a) -> Any", none, orSymbolic<symFloat>, symFloat},
+    {"torch::sym_int(Any a) -> Any", none, orSymbolic<symInt>, symInt},
+    {"torch::_sym_sqrt(Any a) -> Any", none, orSymbolic<symSqrt>, symSqrt},
+    {"math::trunc(Any a) -> Any", none, orSymbolic<symInt>, symInt},
     {"aten::sym_size.int(Tensor self, int dim) -> SymInt", none, symSize, symSize},
     {"aten::sym_stride.int(Tensor self, int dim) -> SymInt", none, symStride, symStride},
     {"aten::sym_numel(Tensor self) -> SymInt", none, symNumel, symNumel},

@@ -64,7 +64,7 @@ Result<Picked> pick(const PythonCall& call, const Tensor& self, const Value& ind
   std::int64_t dim = 0;
   for (const Value& item : items) {
     Value view;
-    if (item.as<std::int64_t>()) {
+    if (item.asSymInt()) {
       KERF_TRY(picked.view, call.atenTensor("select.int", {Value(picked.view), Value(dim), item}));
       continue;
     }

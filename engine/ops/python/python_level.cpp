@@ -4,7 +4,9 @@
 #include <array>
 
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/symbolic_failure.h"
 #include "engine/ops/python/nn_modules.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -94,7 +96,7 @@ std::optional<ValueList> packed(const ValueList& args, std::size_t first) {
   if (args.size() <= first) return {};
   ValueList numbers;
   for (std::size_t i = first; i < args.size(); ++i) {
-    if (!args[i].as<std::int64_t>()) return {};
+    if (!args[i].asSymInt()) return {};
     numbers.push_back(args[i]);
   }
   ValueList result(args.begin(), args.begin() + std::ptrdiff_t(first));
@@ -161,15 +163,19 @@ Result<Tensor> PythonCall::tensor(std::size_t i, std::string_view key) const {
   return fail(ErrorCode::ShapeMismatch, "{}: argument '{}' must be a tensor", name, key);
 }
 std::int64_t PythonCall::integer(std::size_t i, std::string_view key, std::int64_t fallback) const {
+  return symInteger(i, key, fallback);
+}
+SymInt PythonCall::symInteger(std::size_t i, std::string_view key, SymInt fallback) const {
   const Value* value = find(i, key);
-  const auto* number = value ? value->as<std::int64_t>() : nullptr;
-  return number ? *number : fallback;
+  return value ? value->asSymInt().value_or(fallback) : fallback;
 }
 double PythonCall::number(std::size_t i, std::string_view key, double fallback) const {
   const Value* value = find(i, key);
   if (value == nullptr) return fallback;
   if (const auto* real = value->as<double>()) return *real;
   if (const auto* whole = value->as<std::int64_t>()) return double(*whole);
+  if (const auto* symbolic = value->as<SymNumber>(); symbolic && ShapeEnv::current() != nullptr)
+    return ShapeEnv::current()->specialiseReal(symbolic->value);
   return fallback;
 }
 bool PythonCall::flag(std::size_t i, std::string_view key, bool fallback) const {
@@ -194,8 +200,10 @@ bool runsAsPython(std::string_view target) {
          target.starts_with(moduleMark) || target.starts_with("builtins.");
 }
 
-Result<Value> callPythonLevel(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
-                              const OpCaller& ops) {
+namespace {
+
+Result<Value> callAtPythonLevel(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
+                                const OpCaller& ops) {
   if (target.starts_with(moduleMark)) {  // "module:path=repr"
     const std::string_view both = target.substr(moduleMark.size());
     const std::size_t split = std::min(both.find('='), both.size() - 1);
@@ -218,6 +226,13 @@ Result<Value> callPythonLevel(std::string_view target, const ValueList& args, co
   if (!result && result.error().code == ErrorCode::UnsupportedOp)
     result.error().while_(fmt::format("calling {}", target));
   return result;
+}
+
+}  // namespace
+
+Result<Value> callPythonLevel(std::string_view target, const ValueList& args, const KeywordValues& kwargs,
+                              const OpCaller& ops) {
+  return withoutThrowing([&] { return callAtPythonLevel(target, args, kwargs, ops); });
 }
 
 }  // namespace kerf::inline ops

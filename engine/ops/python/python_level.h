@@ -20,7 +20,9 @@ struct PythonCall {
   Value get(std::size_t i, std::string_view key, Value fallback = {}) const;
   /// ShapeMismatch when it is no tensor.
   Result<Tensor> tensor(std::size_t i, std::string_view key) const;
+  /// A symbolic one is specialised.
   std::int64_t integer(std::size_t i, std::string_view key, std::int64_t fallback) const;
+  SymInt symInteger(std::size_t i, std::string_view key, SymInt fallback) const;
   double number(std::size_t i, std::string_view key, double fallback) const;
   bool flag(std::size_t i, std::string_view key, bool fallback) const;
   Result<Value> aten(std::string_view op, const ValueList& operands, const KeywordValues& keywords = {}) const;

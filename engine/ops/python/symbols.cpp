@@ -5,6 +5,8 @@
 
 #include "engine/ops/core/composite.h"
 #include "engine/ops/python/families.h"
+#include "engine/ops/python/symbolic_numbers.h"
+#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -120,8 +122,8 @@ Result<Value> bitwise(const BoundArguments& args, const OpRunner& run) {
   return op ? run.value(op, args.values) : integersOnly(args);
 }
 
-Result<Value> allSizes(const BoundArguments& args) { return intList(args.tensor(0).sizes()); }
-Result<Value> allStrides(const BoundArguments& args) { return intList(args.tensor(0).strides()); }
+Result<Value> allSizes(const BoundArguments& args) { return intList(args.tensor(0).symSizes()); }
+Result<Value> allStrides(const BoundArguments& args) { return intList(args.tensor(0).symStrides()); }
 
 /// A data-dependent size within [min, max].
 Result<Value> constrainRange(const BoundArguments& args) {
@@ -151,7 +153,16 @@ Result<Value> checkHolds(const BoundArguments& args) {
 
 constexpr OpTrait none = OpTrait::None;
 constexpr OpTrait impure = OpTrait::Impure;
-constexpr OpRow number(const char* schema, Kernel kernel) { return {schema, none, kernel, kernel}; }
+/// Numbers are computed, symbolic ones as expressions.
+Result<Value> numberShape(const BoundArguments& args) {
+  if (ShapeEnv::current() == nullptr || !holdsSymbolic(args.values)) return args.op->kernel(args);
+  ValueList given = args.values;
+  while (!given.empty() && given.back().isNone()) given.pop_back();
+  if (auto result = callOnSymbols(args.opName(), given, {})) return std::move(*result);
+  return fail(ErrorCode::UnsupportedOp, "{}: not possible with symbolic numbers", args.opName());
+}
+
+constexpr OpRow number(const char* schema, Kernel kernel) { return {schema, none, numberShape, kernel}; }
 
 constexpr OpRow rows[] = {
     number("torch::sym_sum(Any args) -> Any", symSum),
@@ -171,8 +182,8 @@ constexpr OpRow rows[] = {
     compositeRow(bitwise, "operator::xor(Any a, Any b) -> Any"),
     compositeRow(bitwise, "operator::lshift(Any a, Any b) -> Any"),
     compositeRow(bitwise, "operator::rshift(Any a, Any b) -> Any"),
-    number("aten::sym_size(Tensor self) -> SymInt[]", allSizes),
-    number("aten::sym_stride(Tensor self) -> SymInt[]", allStrides),
+    {"aten::sym_size(Tensor self) -> SymInt[]", none, allSizes, allSizes},
+    {"aten::sym_stride(Tensor self) -> SymInt[]", none, allStrides, allStrides},
     {"aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()", impure, noneShape,
      constrainRange},
     {"aten::sym_constrain_range_for_size(Scalar size, *, int? min=None, int? max=None) -> ()", impure, noneShape,

@@ -83,13 +83,11 @@ Result<Value> backPerTensor(const BoundArguments& args, const OpRunner& run) {
 /// One number per index of `axis`, seen with the rank of x.
 Result<Value> alongAxis(const BoundArguments& args, const OpRunner& run, const Value& values, const Tensor& x) {
   if (!values.isTensor()) return values;
-  KERF_TRY(
-      const std::int64_t axis,
-      wrapDim(args, named(args, "axis").as<std::int64_t>() ? *named(args, "axis").as<std::int64_t>() : 0, x.dim()));
-  if (values.tensor().dim() != 1 || values.tensor().size(0) != x.size(axis))
-    return mismatch(args, "needs one scale and zero point for each of the {} channels", x.size(axis));
-  Sizes sizes(x.sizes().size(), 1);
-  sizes[std::size_t(axis)] = x.size(axis);
+  KERF_TRY(const std::int64_t axis, wrapDim(args, named(args, "axis").asSymInt().value_or(SymInt(0)), x.dim()));
+  if (values.tensor().dim() != 1 || guardOrFalse(values.tensor().symSize(0) != x.symSize(axis)))
+    return mismatch(args, "needs one scale and zero point for each of the {} channels", x.symSize(axis));
+  SymSizes sizes(x.symSizes().size(), 1);
+  sizes[std::size_t(axis)] = x.symSize(axis);
   KERF_TRY(Tensor wide, run("aten.reshape.default"_op, {values, intList(sizes)}));
   return Value(std::move(wide));
 }
@@ -211,10 +209,11 @@ struct Groups {
 };
 Result<Groups> groupsOf(const BoundArguments& args, const OpRunner& run) {
   const Tensor& x = args.tensor(0);
-  const std::int64_t size = *named(args, "group_size").as<std::int64_t>();
-  if (x.dim() == 0 || size <= 1 || x.sizes().back() % size != 0)
+  const std::int64_t size = args.integer(args.position("group_size"));
+  if (x.dim() == 0 || size <= 1 || guardOrFalse(floorMod(x.symSizes().back(), size) != 0))
     return mismatch(args, "the last dimension must be a multiple of the group size {}", size);
-  const Sizes rows{x.numel() / size, size}, column{x.numel() / size, 1};
+  const SymInt count = floorDiv(x.symNumel(), size);
+  const SymSizes rows{count, size}, column{count, 1};
   Groups groups;
   KERF_TRY(groups.x, run("aten.reshape.default"_op, {x, intList(rows)}));
   KERF_TRY(const Tensor scale, run("aten.reshape.default"_op, {args.values[1], intList(column)}));
@@ -230,7 +229,7 @@ Result<Value> perGroup(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Tensor x, floatInput(run, groups.x));
   KERF_TRY(const Value inverse, inverseOf(run, groups.scale));
   KERF_TRY(const Value q, quantize(args, run, x, inverse, groups.zero, true));
-  return run.value("aten.reshape.default"_op, {q, intList(args.tensor(0).sizes())});
+  return run.value("aten.reshape.default"_op, {q, intList(args.tensor(0).symSizes())});
 }
 Result<Value> backPerGroup(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Groups groups, groupsOf(args, run));
@@ -240,7 +239,7 @@ Result<Value> backPerGroup(const BoundArguments& args, const OpRunner& run) {
   }
   KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, groups.scale));
   KERF_TRY(x, cast(run, x, dtypeOf(args, "output_dtype", DType::Float32)));
-  return run.value("aten.reshape.default"_op, {x, intList(args.tensor(0).sizes())});
+  return run.value("aten.reshape.default"_op, {x, intList(args.tensor(0).symSizes())});
 }
 
 Result<Value> fakePerChannel(const BoundArguments& args, const OpRunner& run) {

@@ -76,10 +76,10 @@ Level quantized(const Quantizer& q, std::size_t channel, double x) {
 Result<Value> fakeShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (!isFloating(self.dtype())) return mismatch(args, "needs a floating point input");
-  KERF_TRY(const Sizes strides, likeStrides(self, {}));
-  const Value out = metaTensor(self.dtype(), self.sizes(), strides);
+  KERF_TRY(const SymSizes strides, likeStrides(self, {}));
+  const Value out = metaTensor(self.dtype(), self.symSizes(), strides);
   if (args.op->schema.returns.size() == 1) return out;
-  return Value(ValueList{out, metaTensor(DType::Bool, self.sizes(), strides)});
+  return Value(ValueList{out, metaTensor(DType::Bool, self.symSizes(), strides)});
 }
 Result<Value> fakeKernel(const BoundArguments& args) {
   KERF_TRY(const Value metas, runShapeRule(args));
@@ -101,7 +101,7 @@ Result<Value> fakeKernel(const BoundArguments& args) {
 }
 
 Result<Value> maskedShape(const BoundArguments& args) {
-  if (args.tensor(1).dtype() != DType::Bool || args.tensor(0).sizes() != args.tensor(1).sizes())
+  if (args.tensor(1).dtype() != DType::Bool || !sizesFit(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
     return mismatch(args, "needs a bool mask of the gradient's shape");
   return inferShapes("aten.mul.Tensor"_op, {args.values[0], args.values[1]}, {});
 }
@@ -113,13 +113,14 @@ Result<Value> maskedKernel(const BoundArguments& args) {
 /// Gradients of x, scale and zero point (learned step size quantization).
 Result<Value> learnedShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
-  if (args.tensor(0).sizes() != self.sizes()) return mismatch(args, "the gradient must have the input's shape");
-  KERF_TRY(const Sizes strides, likeStrides(self, {}));
+  if (!sizesFit(args.tensor(0).symSizes(), self.symSizes()))
+    return mismatch(args, "the gradient must have the input's shape");
+  KERF_TRY(const SymSizes strides, likeStrides(self, {}));
   const auto axis = find(args, "axis");
-  const std::int64_t channels = axis ? args.tensor(2).numel() : 1;
-  return Value(ValueList{metaTensor(self.dtype(), self.sizes(), strides),
-                         metaTensor(args.tensor(2).dtype(), Sizes{channels}),
-                         metaTensor(args.tensor(3).dtype(), Sizes{channels})});
+  const SymInt channels = axis ? args.tensor(2).symNumel() : SymInt(1);
+  return Value(ValueList{metaTensor(self.dtype(), self.symSizes(), strides),
+                         metaTensor(args.tensor(2).dtype(), SymSizes{channels}),
+                         metaTensor(args.tensor(3).dtype(), SymSizes{channels})});
 }
 Result<Value> learnedKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
@@ -152,10 +153,11 @@ Result<Value> learnedKernel(const BoundArguments& args) {
 
 Result<Value> int8PackShape(const BoundArguments& args) {
   const Tensor &x = args.tensor(0), &w = args.tensor(1), &scales = args.tensor(2);
-  if (x.dim() != 2 || w.dim() != 2 || w.dtype() != DType::Int8 || x.size(1) != w.size(1))
+  if (x.dim() != 2 || w.dim() != 2 || w.dtype() != DType::Int8 || guardOrFalse(x.symSize(1) != w.symSize(1)))
     return mismatch(args, "needs matrices [m, k] and int8 [n, k]");
-  if (scales.dim() != 1 || scales.size(0) != w.size(0)) return mismatch(args, "needs one scale for each row of mat2");
-  return Value(metaTensor(x.dtype(), Sizes{x.size(0), w.size(0)}));
+  if (scales.dim() != 1 || guardOrFalse(scales.symSize(0) != w.symSize(0)))
+    return mismatch(args, "needs one scale for each row of mat2");
+  return Value(metaTensor(x.dtype(), SymSizes{x.symSize(0), w.symSize(0)}));
 }
 Result<Value> int8PackKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
@@ -171,14 +173,16 @@ Result<Value> int8PackKernel(const BoundArguments& args) {
 
 Result<Value> scaledShape(const BoundArguments& args) {
   const Tensor &a = args.tensor(0), &b = args.tensor(1);
-  if (a.dim() != 2 || b.dim() != 2 || a.size(1) != b.size(0)) return mismatch(args, "needs matrices [m, k] and [k, n]");
+  if (a.dim() != 2 || b.dim() != 2 || guardOrFalse(a.symSize(1) != b.symSize(0)))
+    return mismatch(args, "needs matrices [m, k] and [k, n]");
   for (std::size_t i : {2, 3}) {
     const Tensor& scale = args.tensor(i);
-    const std::int64_t wanted = i == 2 ? a.size(0) : b.size(1);
-    if (scale.numel() != 1 && scale.numel() != wanted)
+    const SymInt wanted = i == 2 ? a.symSize(0) : b.symSize(1);
+    if (guardOrFalse(scale.symNumel() != 1) && guardOrFalse(scale.symNumel() != wanted))
       return mismatch(args, "argument '{}' must hold 1 or {} scales", args.op->schema.arguments[i].name, wanted);
   }
-  return Value(metaTensor(args.dtypeIf(args.position("out_dtype")).value_or(a.dtype()), Sizes{a.size(0), b.size(1)}));
+  return Value(
+      metaTensor(args.dtypeIf(args.position("out_dtype")).value_or(a.dtype()), SymSizes{a.symSize(0), b.symSize(1)}));
 }
 Result<Value> scaledKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));

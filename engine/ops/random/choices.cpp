@@ -19,9 +19,9 @@ Tensor lineOf(const Tensor& dense) {
 
 Result<Value> likeFirstShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  if (args.op->schema.overload.empty()) return Value(metaTensor(self.dtype(), self.sizes()));  // never strided
-  KERF_TRY(Sizes strides, likeStrides(self, {}));
-  return Value(metaTensor(self.dtype(), self.sizes(), std::move(strides)));
+  if (args.op->schema.overload.empty()) return Value(metaTensor(self.dtype(), self.symSizes()));  // never strided
+  KERF_TRY(SymSizes strides, likeStrides(self, {}));
+  return Value(metaTensor(self.dtype(), self.symSizes(), std::move(strides)));
 }
 
 /// One uniform per element of a CUDA tensor as ATen's apply kernels take them: four neighbours share a thread's call.
@@ -70,14 +70,14 @@ Result<Value> bernoulliKernel(const BoundArguments& args) {
 
 Result<Value> dropoutShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  KERF_TRY(const Sizes strides, likeStrides(self, {}));
+  KERF_TRY(const SymSizes strides, likeStrides(self, {}));
   const bool fused = args.op->id == "aten._fused_dropout.default"_op;
   const double p = args.number(1);
   if (!(p >= 0 && p <= 1)) return mismatch(args, "dropout probability has to be between 0 and 1, but got {}", p);
   const bool cuda = onCuda(self);
-  return Value(ValueList{
-      metaTensor(self.dtype(), self.sizes(), strides),
-      metaTensor(fused ? DType::UInt8 : DType::Bool, self.sizes(), cuda ? strides : contiguousStrides(self.sizes()))});
+  return Value(ValueList{metaTensor(self.dtype(), self.symSizes(), strides),
+                         metaTensor(fused ? DType::UInt8 : DType::Bool, self.symSizes(),
+                                    cuda ? strides : contiguousStrides(self.symSizes()))});
 }
 
 /// Masks of ATen's dropout kernel: neighbours in memory share a call where vectors of 2, 4, … elements fit.
@@ -155,8 +155,9 @@ Result<Value> dropoutKernel(const BoundArguments& args) {
 // randperm: Fisher and Yates on the CPU, sorted keys on CUDA
 
 Result<Value> permutationShape(const BoundArguments& args) {
-  if (args.integer(0) < 0) return mismatch(args, "n must be non-negative, got {}", args.integer(0));
-  return Value(metaTensor(args.dtypeIf(args.position("dtype")).value_or(DType::Int64), Sizes{args.integer(0)}));
+  const SymInt n = args.symInteger(0);
+  if (guardOrFalse(n < 0)) return mismatch(args, "n must be non-negative, got {}", n);
+  return Value(metaTensor(args.dtypeIf(args.position("dtype")).value_or(DType::Int64), SymSizes{n}));
 }
 
 std::vector<std::int64_t> cudaPermutation(std::int64_t n) {
@@ -196,13 +197,13 @@ Result<Value> permutationKernel(const BoundArguments& args) {
 
 Result<Value> multinomialShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  const std::int64_t samples = args.integer(1);
+  const SymInt samples = args.symInteger(1);
   if (self.dim() != 1 && self.dim() != 2) return mismatch(args, "prob_dist must be 1 or 2 dim");
   if (!isFloating(self.dtype())) return mismatch(args, "multinomial only supports floating-point dtypes for input");
-  if (samples <= 0) return mismatch(args, "cannot sample n_sample <= 0 samples");
-  if (!args.boolean(2) && samples > self.sizes().back())
+  if (guardOrFalse(samples <= 0)) return mismatch(args, "cannot sample n_sample <= 0 samples");
+  if (!args.boolean(2) && guardOrFalse(samples > self.symSizes().back()))
     return mismatch(args, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  Sizes sizes = self.sizes();
+  SymSizes sizes = self.symSizes();
   sizes.back() = samples;
   return Value(metaTensor(DType::Int64, sizes));
 }

@@ -13,15 +13,15 @@ namespace {
 
 bool onCuda(const Tensor& tensor) { return std::string_view(tensor.device().type) == "cuda"; }
 
-Result<Value> checkedSizes(const BoundArguments& args, DType dtype, const Sizes& sizes) {
-  for (std::int64_t size : sizes)
-    if (size < 0) return mismatch(args, "size {} is negative", size);
+Result<Value> checkedSizes(const BoundArguments& args, DType dtype, const SymSizes& sizes) {
+  for (const SymInt size : sizes)
+    if (guardOrFalse(size < 0)) return mismatch(args, "size {} is negative", size);
   return Value(metaTensor(dtype, sizes));
 }
 
 Result<Value> seedsShape(const BoundArguments& args) {
   const bool several = args.op->id == "prims.inductor_seeds.default"_op;
-  return checkedSizes(args, DType::Int64, several ? Sizes{args.integer(0)} : Sizes{});
+  return checkedSizes(args, DType::Int64, several ? SymSizes{args.symInteger(0)} : SymSizes{});
 }
 /// torch.randint(iinfo(int64).min, iinfo(int64).max, [count])
 Result<Value> seedsKernel(const BoundArguments& args) {
@@ -33,8 +33,9 @@ Result<Value> seedsKernel(const BoundArguments& args) {
 }
 
 Result<Value> lookupShape(const BoundArguments& args) {
-  if (args.tensor(0).dim() != 1 || args.integer(1) < 0 || args.integer(1) >= args.tensor(0).size(0))
-    return mismatch(args, "index {} is out of range", args.integer(1));
+  if (args.tensor(0).dim() != 1 || guardOrFalse(args.symInteger(1) < 0) ||
+      guardOrFalse(args.symInteger(1) >= args.tensor(0).symSize(0)))
+    return mismatch(args, "index {} is out of range", args.symInteger(1));
   return Value(metaTensor(args.tensor(0).dtype(), Sizes{}));
 }
 Result<Value> lookupKernel(const BoundArguments& args) {
@@ -70,7 +71,7 @@ std::uint64_t keyOf(const Tensor& seed) {
 Result<Value> drawShape(const BoundArguments& args) {
   const std::string mode = args.text(2);
   if (mode != "rand" && mode != "randn") return mismatch(args, "mode must be 'rand' or 'randn', got '{}'", mode);
-  return checkedSizes(args, DType::Float32, args.sizes(0));
+  return checkedSizes(args, DType::Float32, args.symSizes(0));
 }
 Result<Value> drawKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
@@ -90,7 +91,7 @@ Result<Value> drawKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-Result<Value> integersShape(const BoundArguments& args) { return checkedSizes(args, DType::Int64, args.sizes(2)); }
+Result<Value> integersShape(const BoundArguments& args) { return checkedSizes(args, DType::Int64, args.symSizes(2)); }
 Result<Value> integersKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   if (args.tensor(3).numel() != 1) return mismatch(args, "argument 'seed' must hold one number");

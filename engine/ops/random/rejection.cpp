@@ -118,7 +118,7 @@ double leastOf(DType dtype) {
 Result<Value> rowMajorShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (!isFloating(self.dtype())) return mismatch(args, "needs a floating point tensor");
-  return Value(metaTensor(self.dtype(), self.sizes()));
+  return Value(metaTensor(self.dtype(), self.symSizes()));
 }
 
 template <class Draw>
@@ -211,12 +211,12 @@ Result<Slopes> drawSlopes(const BoundArguments& args) {
 Result<Value> rreluShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   if (!isFloating(self.dtype())) return mismatch(args, "needs a floating point tensor");
-  Value out = metaTensor(self.dtype(), self.sizes());
+  Value out = metaTensor(self.dtype(), self.symSizes());
   if (!args.boolean(args.position("training"))) {
     KERF_TRY(out, inferShapes("aten.leaky_relu.default"_op, {args.values[0]}, {}));
   }
   if (args.op->schema.returns.size() == 1) return out;
-  return Value(ValueList{out, metaTensor(self.dtype(), args.tensor(1).sizes())});
+  return Value(ValueList{out, metaTensor(self.dtype(), args.tensor(1).symSizes())});
 }
 
 /// The noise goes to the argument of that name, if there is one to write.

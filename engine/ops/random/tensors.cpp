@@ -44,9 +44,9 @@ Result<void> fill(const Tensor& out, Distribution kind, double a, double b) {
   return writeLine(values, line);
 }
 
-Result<Value> checkedSizes(const BoundArguments& args, DType dtype, const Sizes& sizes) {
-  for (std::int64_t size : sizes)
-    if (size < 0) return mismatch(args, "size {} is negative", size);
+Result<Value> checkedSizes(const BoundArguments& args, DType dtype, const SymSizes& sizes) {
+  for (const SymInt size : sizes)
+    if (guardOrFalse(size < 0)) return mismatch(args, "size {} is negative", size);
   return Value(metaTensor(dtype, sizes));
 }
 
@@ -56,12 +56,12 @@ Result<Value> newShape(const BoundArguments& args, DType fallback) {
   const bool like = args.op->schema.arguments[0].name == "self";
   const DType own = like ? args.tensor(0).dtype() : fallback;
   const DType dtype = dtypeAt ? args.dtypeIf(*dtypeAt).value_or(own) : own;
-  if (!like) return checkedSizes(args, dtype, args.sizes(args.position("size")));
+  if (!like) return checkedSizes(args, dtype, args.symSizes(args.position("size")));
   const auto formatAt = find(args, "memory_format");
   const auto* format = formatAt ? args.values[*formatAt].as<MemoryFormat>() : nullptr;
   auto strides = likeStrides(args.tensor(0), format ? std::optional(*format) : std::nullopt);
   if (!strides) return mismatch(args, "{}", strides.error().message);
-  return Value(metaTensor(dtype, args.tensor(0).sizes(), std::move(*strides)));
+  return Value(metaTensor(dtype, args.tensor(0).symSizes(), std::move(*strides)));
 }
 
 // rand, randn and their _like forms
@@ -123,8 +123,8 @@ Result<Value> anyIntegersKernel(const BoundArguments& args) {
 
 Result<Value> sameShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  KERF_TRY(Sizes strides, likeStrides(self, {}));
-  return Value(metaTensor(self.dtype(), self.sizes(), std::move(strides)));
+  KERF_TRY(SymSizes strides, likeStrides(self, {}));
+  return Value(metaTensor(self.dtype(), self.symSizes(), std::move(strides)));
 }
 
 struct Limits {

@@ -141,7 +141,7 @@ Result<Value> varianceKernel(const BoundArguments& args) {
 Result<Value> scanShape(const BoundArguments& args) {
   KERF_CHECK(wrapDim(args, args.integer(1), args.tensor(0).dim()));
   const Tensor& self = args.tensor(0);
-  return Value(metaTensor(computeOf(args), self.sizes(), elementwiseStrides(std::span(&self, 1), self.sizes())));
+  return Value(metaTensor(computeOf(args), self.symSizes(), elementwiseStrides(std::span(&self, 1), self.symSizes())));
 }
 template <bool product>
 Result<Value> scanKernel(const BoundArguments& args) {
@@ -161,7 +161,7 @@ Result<Value> scanKernel(const BoundArguments& args) {
 }
 
 Result<Value> vdotShape(const BoundArguments& args) {
-  if (args.tensor(0).dim() != 1 || args.tensor(0).sizes() != args.tensor(1).sizes())
+  if (args.tensor(0).dim() != 1 || !sizesFit(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
     return mismatch(args, "needs two vectors of one length");
   if (args.tensor(0).dtype() != args.tensor(1).dtype()) return mismatch(args, "both vectors must have one dtype");
   return Value(metaTensor(args.tensor(0).dtype(), Sizes{}));

@@ -7,10 +7,10 @@ namespace kerf::inline ops {
 namespace {
 
 /// The result's gradient with the reduced dimensions put back, as wide as self.
-Result<Tensor> spread(const CallRecord& call, const Value& grad, CompositeSteps& s, std::int64_t& count) {
+Result<Tensor> spread(const CallRecord& call, const Value& grad, CompositeSteps& s, SymInt& count) {
   const BoundArguments& args = call.args;
   const Tensor& self = args.tensor(0);
-  count = self.numel();
+  count = self.symNumel();
   Tensor wide = grad.tensor();
   const bool dims = args.op->schema.arguments.size() > 2 && args.op->schema.arguments[1].name == "dim";
   if (dims && !args.sizes(1).empty()) {
@@ -18,11 +18,11 @@ Result<Tensor> spread(const CallRecord& call, const Value& grad, CompositeSteps&
     std::ranges::sort(reduced);
     count = 1;
     for (const std::int64_t dim : reduced) {
-      if (self.dim() > 0) count *= self.size(dim);
+      if (self.dim() > 0) count *= self.symSize(dim);
       if (!args.boolean(2) && self.dim() > 0) wide = s("aten.unsqueeze.default"_op, {wide, dim});
     }
   }
-  return s("aten.expand.default"_op, {wide, intList(self.sizes())});
+  return s("aten.expand.default"_op, {wide, intList(self.symSizes())});
 }
 
 Result<ValueList> onlySelf(const CallRecord& call, CompositeSteps& s, Tensor gradient) {
@@ -35,14 +35,14 @@ Result<ValueList> onlySelf(const CallRecord& call, CompositeSteps& s, Tensor gra
 
 Result<ValueList> sum(const CallRecord& call, const ValueList& grads, const OpRunner& run) {
   CompositeSteps s(run);
-  std::int64_t count = 0;
+  SymInt count = 0;
   KERF_TRY(const Tensor wide, spread(call, grads[0], s, count));
   return onlySelf(call, s, wide);
 }
 
 Result<ValueList> mean(const CallRecord& call, const ValueList& grads, const OpRunner& run) {
   CompositeSteps s(run);
-  std::int64_t count = 0;
+  SymInt count = 0;
   KERF_TRY(const Tensor wide, spread(call, grads[0], s, count));
   return onlySelf(call, s, s("aten.div.Scalar"_op, {wide, count}));
 }

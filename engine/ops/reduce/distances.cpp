@@ -42,29 +42,29 @@ Result<void> checkNorm(const BoundArguments& args, double p) {
 
 /// Two stacks of rows with one broadcast batch shape.
 struct Pairing {
-  Sizes batch;
-  std::int64_t first = 0, second = 0, width = 0, batches = 1;
+  SymSizes batch;
+  SymInt first = 0, second = 0, width = 0, batches = 1;
 };
 
 Result<Pairing> pairing(const BoundArguments& args, const Tensor& a, const Tensor& b) {
   if (!isFloating(a.dtype()) || !isFloating(b.dtype())) return mismatch(args, "x1 and x2 must be floating point");
   if (a.dim() < 2 || b.dim() < 2) return mismatch(args, "x1 and x2 need at least 2 dimensions");
-  if (a.sizes().back() != b.sizes().back())
-    return mismatch(args, "x1 has {} columns, x2 has {}", a.sizes().back(), b.sizes().back());
+  if (guardOrFalse(a.symSizes().back() != b.symSizes().back()))
+    return mismatch(args, "x1 has {} columns, x2 has {}", a.symSizes().back(), b.symSizes().back());
   Pairing result;
-  auto batch =
-      broadcastSizes(Sizes(a.sizes().begin(), a.sizes().end() - 2), Sizes(b.sizes().begin(), b.sizes().end() - 2));
+  auto batch = broadcastSizes(SymSizes(a.symSizes().begin(), a.symSizes().end() - 2),
+                              SymSizes(b.symSizes().begin(), b.symSizes().end() - 2));
   if (!batch) return mismatch(args, "{}", batch.error().message);
   result.batch = std::move(*batch);
-  result.first = a.size(a.dim() - 2);
-  result.second = b.size(b.dim() - 2);
-  result.width = a.sizes().back();
-  KERF_TRY(result.batches, checkedNumel(result.batch));
+  result.first = a.symSize(a.dim() - 2);
+  result.second = b.symSize(b.dim() - 2);
+  result.width = a.symSizes().back();
+  KERF_TRY(result.batches, checkedCount(result.batch));
   return result;
 }
 
-Sizes joined(Sizes sizes, std::initializer_list<std::int64_t> more) {
-  sizes.insert(sizes.end(), more);
+SymSizes joined(SymSizes sizes, std::initializer_list<SymInt> more) {
+  sizes.append(more.begin(), more.end());
   return sizes;
 }
 
@@ -102,7 +102,7 @@ bool usesProduct(const Pairing& pair, double p, std::int64_t mode) {
   return p == 2 && pair.width > 0 && (mode == 1 || (mode == 0 && (pair.first > 25 || pair.second > 25)));
 }
 
-Result<Tensor> stacked(const Tensor& x, const Pairing& pair, std::int64_t rows) {
+Result<Tensor> stacked(const Tensor& x, const Pairing& pair, SymInt rows) {
   const Sizes sizes = joined(pair.batch, {rows, pair.width});
   KERF_TRY(const Tensor flat, x.viewAs(sizes, broadcastStrides(x, sizes), x.offset()).contiguous());
   const Sizes three{pair.batches, rows, pair.width};
@@ -124,11 +124,11 @@ Result<Value> cdistKernel(const BoundArguments& args) {
   KERF_TRY(const Doubles x, doublesOf(a));
   KERF_TRY(const Doubles y, doublesOf(b));
   Doubles values;
-  for (std::int64_t n = 0; n < pair.batches; ++n)
-    for (std::int64_t i = 0; i < pair.first; ++i)
-      for (std::int64_t j = 0; j < pair.second; ++j)
-        values.push_back(distance(x.data() + (n * pair.first + i) * pair.width,
-                                  y.data() + (n * pair.second + j) * pair.width, pair.width, p));
+  const std::int64_t batches = pair.batches, first = pair.first, second = pair.second, width = pair.width;
+  for (std::int64_t n = 0; n < batches; ++n)
+    for (std::int64_t i = 0; i < first; ++i)
+      for (std::int64_t j = 0; j < second; ++j)
+        values.push_back(distance(x.data() + (n * first + i) * width, y.data() + (n * second + j) * width, width, p));
   KERF_CHECK(writeValues(values, out));
   return Value(std::move(out));
 }
@@ -138,12 +138,13 @@ Result<Value> cdistKernel(const BoundArguments& args) {
 Result<Value> cdistBackwardShape(const BoundArguments& args) {
   KERF_TRY(const Pairing pair, pairing(args, args.tensor(1), args.tensor(2)));
   KERF_CHECK(checkNorm(args, args.number(3)));
-  const Sizes expected = joined(pair.batch, {pair.first, pair.second});
-  if (args.tensor(0).sizes() != expected || args.tensor(4).sizes() != expected)
+  const SymSizes expected = joined(pair.batch, {pair.first, pair.second});
+  if (!sizesFit(args.tensor(0).symSizes(), expected) || !sizesFit(args.tensor(4).symSizes(), expected))
     return mismatch(args, "grad and cdist must have shape [{}]", fmt::join(expected, ", "));
-  const bool empty = pair.first == 0 || pair.second == 0 || pair.width == 0 || pair.batches == 0;
+  const bool empty = guardOrFalse(pair.first == 0) || guardOrFalse(pair.second == 0) || guardOrFalse(pair.width == 0) ||
+                     guardOrFalse(pair.batches == 0);
   const Tensor& x1 = args.tensor(1);
-  return Value(metaTensor(x1.dtype(), empty ? x1.sizes() : joined(pair.batch, {pair.first, pair.width})));
+  return Value(metaTensor(x1.dtype(), empty ? x1.symSizes() : joined(pair.batch, {pair.first, pair.width})));
 }
 
 Result<Value> cdistBackwardKernel(const BoundArguments& args) {
@@ -157,13 +158,14 @@ Result<Value> cdistBackwardKernel(const BoundArguments& args) {
   KERF_TRY(const Doubles x, doublesOf(a));
   KERF_TRY(const Doubles y, doublesOf(b));
   Doubles sums(std::size_t(out.numel()), 0.0);
+  const std::int64_t first = pair.first, second = pair.second, width = pair.width;
   for (std::int64_t k = 0; k < std::int64_t(grad.size()); ++k) {
-    const std::int64_t row = k / pair.second;
-    const std::int64_t other = row / pair.first * pair.second + k % pair.second;
+    const std::int64_t row = k / second;
+    const std::int64_t other = row / first * second + k % second;
     const auto at = std::size_t(k);
-    for (std::int64_t c = 0; c < pair.width; ++c) {
-      const auto to = std::size_t(row * pair.width + c);
-      const double difference = x[to] - y[std::size_t(other * pair.width + c)];
+    for (std::int64_t c = 0; c < width; ++c) {
+      const auto to = std::size_t(row * width + c);
+      const double difference = x[to] - y[std::size_t(other * width + c)];
       sums[to] += grad[at] * slope(difference, dist[at], args.number(3));
     }
   }
@@ -188,16 +190,17 @@ Result<Value> euclideanKernel(const BoundArguments& args) {
 
 // _pdist_forward(self, p), _pdist_backward(grad, self, p, pdist): pairs (i, j), i < j, row by row
 
-Result<std::int64_t> pairCount(const BoundArguments& args, const Tensor& self) {
+Result<SymInt> pairCount(const BoundArguments& args, const Tensor& self) {
   if (self.dim() != 2 || !isFloating(self.dtype())) return mismatch(args, "argument 'self' must be a float matrix");
-  if (self.size(0) > (1LL << 31)) return fail(ErrorCode::TooLarge, "{}: {} rows", args.opName(), self.size(0));
-  return self.size(0) < 2 ? 0 : self.size(0) * (self.size(0) - 1) / 2;
+  if (const SymInt rows = self.symSize(0); !rows.isSymbolic() && rows > (1LL << 31))
+    return fail(ErrorCode::TooLarge, "{}: {} rows", args.opName(), self.symSize(0));
+  return floorDiv(self.symSize(0) * (self.symSize(0) - 1), 2);
 }
 
 Result<Value> pdistShape(const BoundArguments& args) {
-  KERF_TRY(const std::int64_t pairs, pairCount(args, args.tensor(0)));
+  KERF_TRY(const SymInt pairs, pairCount(args, args.tensor(0)));
   KERF_CHECK(checkNorm(args, args.number(1)));
-  return Value(metaTensor(args.tensor(0).dtype(), Sizes{pairs}));
+  return Value(metaTensor(args.tensor(0).dtype(), SymSizes{pairs}));
 }
 
 Result<Value> pdistKernel(const BoundArguments& args) {
@@ -214,11 +217,11 @@ Result<Value> pdistKernel(const BoundArguments& args) {
 
 Result<Value> pdistBackwardShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
-  KERF_TRY(const std::int64_t pairs, pairCount(args, self));
+  KERF_TRY(const SymInt pairs, pairCount(args, self));
   KERF_CHECK(checkNorm(args, args.number(2)));
-  if (args.tensor(0).numel() != pairs || args.tensor(3).numel() != pairs)
+  if (guardOrFalse(args.tensor(0).symNumel() != pairs) || guardOrFalse(args.tensor(3).symNumel() != pairs))
     return mismatch(args, "grad and pdist must have {} elements", pairs);
-  return Value(metaTensor(self.dtype(), self.sizes()));
+  return Value(metaTensor(self.dtype(), self.symSizes()));
 }
 
 Result<Value> pdistBackwardKernel(const BoundArguments& args) {

@@ -5,18 +5,18 @@ namespace kerf::inline ops {
 Result<ReducedDims> reducedDims(const BoundArguments& args, const Tensor& self, const Value& dim, bool keepdim,
                                 EmptyDims empty) {
   Sizes given;
-  if (const auto* single = dim.as<std::int64_t>()) given.push_back(*single);
+  if (const auto single = dim.asSymInt()) given.push_back(*single);
   if (dim.isList())
-    for (const Value& item : dim.list()) given.push_back(item.as<std::int64_t>() ? *item.as<std::int64_t>() : 0);
+    for (const Value& item : dim.list()) given.push_back(item.asSymInt().value_or(SymInt(0)));
   KERF_TRY(const Sizes dims, wrapDims(args, given, self.dim()));
   const bool all = dim.isNone() || (dims.empty() && empty == EmptyDims::All);
   ReducedDims result;
-  result.reduced.assign(self.sizes().size(), all);
+  result.reduced.assign(self.symSizes().size(), all);
   for (std::int64_t d : dims)
     if (d < self.dim()) result.reduced[std::size_t(d)] = true;
-  for (std::size_t d = 0; d < self.sizes().size(); ++d) {
+  for (std::size_t d = 0; d < self.symSizes().size(); ++d) {
     if (!result.reduced[d])
-      result.outSizes.push_back(self.sizes()[d]);
+      result.outSizes.push_back(self.symSizes()[d]);
     else if (keepdim)
       result.outSizes.push_back(1);
   }

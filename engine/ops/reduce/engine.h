@@ -17,7 +17,7 @@ namespace kerf::inline ops {
 /// Which dimensions go and which stay.
 struct ReducedDims {
   std::vector<bool> reduced;  ///< per input dimension
-  Sizes outSizes;             ///< with size-1 dims where keepdim
+  SymSizes outSizes;          ///< with size-1 dims where keepdim
   bool any() const { return std::ranges::find(reduced, true) != reduced.end(); }
 };
 

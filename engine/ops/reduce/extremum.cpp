@@ -67,7 +67,8 @@ Result<ReducedDims> dimsOf(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(ReducedDims dims, reducedDims(args, self, dimOf(args), keepdimOf(args)));
   for (std::size_t d = 0; d < dims.reduced.size(); ++d)
-    if (dims.reduced[d] && self.sizes()[d] == 0) return mismatch(args, "no extremum over dimension {} of size 0", d);
+    if (dims.reduced[d] && guardOrFalse(self.symSizes()[d] == 0))
+      return mismatch(args, "no extremum over dimension {} of size 0", d);
   return dims;
 }
 
@@ -81,7 +82,7 @@ Result<Value> positionShape(const BoundArguments& args) {
 }
 Result<Value> bothShape(const BoundArguments& args) {
   KERF_TRY(const Value value, valueShape(args));
-  return Value(ValueList{value, metaTensor(DType::Int64, value.tensor().sizes())});
+  return Value(ValueList{value, metaTensor(DType::Int64, value.tensor().symSizes())});
 }
 Result<Value> pairShape(const BoundArguments& args) {
   KERF_TRY(const Value value, valueShape(args));

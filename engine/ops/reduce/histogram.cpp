@@ -28,10 +28,10 @@ Result<void> checkSelf(const BoundArguments& args) {
   return {};
 }
 
-Result<void> checkWeight(const BoundArguments& args, std::size_t at, const Sizes& sizes) {
+Result<void> checkWeight(const BoundArguments& args, std::size_t at, const SymSizes& sizes) {
   const Tensor* weight = args.tensorIf(at);
   if (!weight) return {};
-  if (weight->dtype() != args.tensor(0).dtype() || weight->sizes() != sizes)
+  if (weight->dtype() != args.tensor(0).dtype() || !sizesFit(weight->symSizes(), sizes))
     return mismatch(args, "argument 'weight' must be {} of shape [{}]", dtypeInfo(args.tensor(0).dtype()).torchName,
                     fmt::join(sizes, ", "));
   return {};
@@ -139,7 +139,7 @@ constexpr Layout5 tensorLayout{-1, 2, 3};
 
 Result<Value> countShape(const BoundArguments& args) {
   KERF_CHECK(checkSelf(args));
-  KERF_CHECK(checkWeight(args, 3, args.tensor(0).sizes()));
+  KERF_CHECK(checkWeight(args, 3, args.tensor(0).symSizes()));
   const std::int64_t bins = args.integer(1);
   if (bins < 1 || bins > (1LL << 40)) return mismatch(args, "argument 'bins' must be positive, got {}", bins);
   const DType dtype = args.tensor(0).dtype();
@@ -158,12 +158,12 @@ Result<Value> countKernel(const BoundArguments& args) {
 
 Result<Value> tensorShape(const BoundArguments& args) {
   KERF_CHECK(checkSelf(args));
-  KERF_CHECK(checkWeight(args, 2, args.tensor(0).sizes()));
+  KERF_CHECK(checkWeight(args, 2, args.tensor(0).symSizes()));
   const Tensor& bins = args.tensor(1);
   const DType dtype = args.tensor(0).dtype();
-  if (bins.dim() != 1 || bins.size(0) < 1 || bins.dtype() != dtype)
+  if (bins.dim() != 1 || guardOrFalse(bins.symSize(0) < 1) || bins.dtype() != dtype)
     return mismatch(args, "argument 'bins' must be a sequence of edges of self's dtype");
-  return Value(ValueList{metaTensor(dtype, Sizes{bins.size(0) - 1}), metaTensor(dtype, bins.sizes())});
+  return Value(ValueList{metaTensor(dtype, SymSizes{bins.symSize(0) - 1}), metaTensor(dtype, bins.symSizes())});
 }
 
 Result<Value> tensorKernel(const BoundArguments& args) {
@@ -182,9 +182,9 @@ Result<void> checkSamples(const BoundArguments& args, std::size_t bins, std::siz
   KERF_CHECK(checkSelf(args));
   const Tensor& self = args.tensor(0);
   if (self.dim() < 2) return mismatch(args, "argument 'self' needs at least 2 dimensions, got {}", self.dim());
-  if (self.sizes().back() != std::int64_t(bins) || bins == 0)
-    return mismatch(args, "{} bin counts for samples of {} coordinates", bins, self.sizes().back());
-  return checkWeight(args, weightAt, Sizes(self.sizes().begin(), self.sizes().end() - 1));
+  if (guardOrFalse(self.symSizes().back() != std::int64_t(bins)) || bins == 0)
+    return mismatch(args, "{} bin counts for samples of {} coordinates", bins, self.symSizes().back());
+  return checkWeight(args, weightAt, SymSizes(self.symSizes().begin(), self.symSizes().end() - 1));
 }
 
 Result<Samples> readSamples(const BoundArguments& args) {
@@ -245,11 +245,11 @@ Result<Value> countsKernel(const BoundArguments& args) {
 Result<Value> fromTensorsShape(const BoundArguments& args) {
   const std::vector<Tensor> edges = args.tensors(1);
   KERF_CHECK(checkSamples(args, edges.size(), 2));
-  Sizes sizes;
+  SymSizes sizes;
   for (const Tensor& axis : edges) {
-    if (axis.dim() != 1 || axis.size(0) < 1 || axis.dtype() != args.tensor(0).dtype())
+    if (axis.dim() != 1 || guardOrFalse(axis.symSize(0) < 1) || axis.dtype() != args.tensor(0).dtype())
       return mismatch(args, "argument 'bins' must be sequences of edges of self's dtype");
-    sizes.push_back(axis.size(0) - 1);
+    sizes.push_back(axis.symSize(0) - 1);
   }
   return Value(metaTensor(args.tensor(0).dtype(), sizes));
 }

@@ -13,13 +13,13 @@ Result<Tensor> sortedLines(const BoundArguments& args, const OpRunner& run) {
   const bool keep = args.boolean(3);
   const auto given = args.integerIf(2);
   Tensor moved = self;
-  Sizes sizes;
+  SymSizes sizes;
   if (!given || self.dim() == 0) {
     KERF_TRY(moved, run("aten.reshape.default"_op, {self, intList({-1})}));
-    if (keep) sizes.assign(self.sizes().size(), 1);
+    if (keep) sizes.assign(self.symSizes().size(), 1);
   } else {
     KERF_TRY(const std::int64_t dim, wrapDim(args, *given, self.dim()));
-    sizes = self.sizes();
+    sizes = self.symSizes();
     sizes.erase(sizes.begin() + dim);
     if (keep) sizes.insert(sizes.begin() + dim, 1);
     if (dim != self.dim() - 1) {
@@ -27,7 +27,7 @@ Result<Tensor> sortedLines(const BoundArguments& args, const OpRunner& run) {
       KERF_TRY(moved, run("aten.transpose.int"_op, {wide, dim, std::int64_t{-1}}));
     }
   }
-  sizes.push_back(moved.sizes().back());
+  sizes.push_back(moved.symSizes().back());
   KERF_TRY(const Value sorted, run.value("aten.sort.default"_op, {moved}));
   return run("aten.reshape.default"_op, {sorted.list()[0], intList(sizes)});
 }
@@ -36,11 +36,11 @@ Result<Tensor> sortedLines(const BoundArguments& args, const OpRunner& run) {
 Result<Tensor> ranksOf(const OpRunner& run, const Tensor& sorted, const Tensor& q, bool ignoreNan) {
   KERF_TRY(const Tensor nan, run("aten.isnan.default"_op, {sorted}));
   if (!ignoreNan) {
-    const std::int64_t last = sorted.sizes().back() - 1;
+    const SymInt last = sorted.symSizes().back() - 1;
     KERF_TRY(const Tensor poisoned, run("aten.any.dim"_op, {nan, std::int64_t{-1}, true}));
     KERF_TRY(const Tensor ranks, run("aten.mul.Tensor"_op, {q, last}));
-    Sizes sizes = sorted.sizes();
-    sizes.back() = q.numel();
+    SymSizes sizes = sorted.symSizes();
+    sizes.back() = q.symNumel();
     KERF_TRY(const Tensor wide, run("aten.expand.default"_op, {ranks, intList(sizes)}));
     return run("aten.masked_fill.Scalar"_op, {wide, poisoned, last});
   }
@@ -82,7 +82,7 @@ Result<Tensor> interpolated(const BoundArguments& args, const OpRunner& run, con
 }
 
 Result<void> checkFractions(const BoundArguments& args, const Tensor& q) {
-  if (args.tensor(0).numel() == 0) return mismatch(args, "input tensor must be non-empty");
+  if (guardOrFalse(args.tensor(0).symNumel() == 0)) return mismatch(args, "input tensor must be non-empty");
   if (args.tensor(0).dtype() != DType::Float32 && args.tensor(0).dtype() != DType::Float64)
     return mismatch(args, "input tensor must be either float or double dtype");
   if (q.dim() > 1 || q.dtype() != args.tensor(0).dtype())

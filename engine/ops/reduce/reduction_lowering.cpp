@@ -19,7 +19,7 @@ template <ExprOp Op>
 int accumulate(Call c) {
   return c.reduce(Op, sumElement(c));
 }
-int mean(Call c) { return c.b.binary(Div, accumulate<ReduceSum>(c), c.b.constant(c.count, DType::Float64)); }
+int mean(Call c) { return c.b.binary(Div, accumulate<ReduceSum>(c), c.elements()); }
 
 template <ExprOp Op>
 int extremum(Call c) {
@@ -30,8 +30,12 @@ int truth(Call c) {
   return c.reduce(Op, c.b.convert(c.element, DType::Bool));
 }
 
-int meanOf(Call c, int wide) {
-  return c.b.binary(Div, c.reduce(ReduceSum, wide), c.b.constant(c.count, DType::Float64));
+int meanOf(Call c, int wide) { return c.b.binary(Div, c.reduce(ReduceSum, wide), c.elements()); }
+/// The count less `correction`.
+int atLeastZero(Call c, double correction) {
+  const auto wide = [&](double number) { return c.b.constant(number, DType::Float64); };
+  if (!c.count.isSymbolic()) return wide(std::max(0.0, double(c.count.bits()) - correction));
+  return c.b.binary(Maximum, c.b.binary(Sub, c.elements(), wide(correction)), wide(0));
 }
 /// Two passes: the mean, then the squared distances from it.
 int variance(Call c) {
@@ -40,7 +44,7 @@ int variance(Call c) {
   const int squares = c.reduce(ReduceSum, c.b.binary(Mul, distance, distance));
   const std::size_t position = c.bound.position("correction");
   const double correction = c.bound.none(position) ? 1 : c.bound.number(position);
-  return c.b.binary(Div, squares, c.b.constant(std::max(0.0, c.count - correction), DType::Float64));
+  return c.b.binary(Div, squares, atLeastZero(c, correction));
 }
 int standardDeviation(Call c) { return c.b.unary(Sqrt, variance(c)); }
 template <int (*Spread)(Call)>

@@ -18,7 +18,7 @@ Result<Value> renormShape(const BoundArguments& args) {
   KERF_CHECK(wrapDim(args, args.integer(2), self.dim()));
   if (!(args.number(1) > 0)) return mismatch(args, "argument 'p' must be positive, got {}", args.number(1));
   if (!(args.number(3) >= 0)) return mismatch(args, "argument 'maxnorm' must not be negative, got {}", args.number(3));
-  return Value(metaTensor(self.dtype(), self.sizes()));
+  return Value(metaTensor(self.dtype(), self.symSizes()));
 }
 
 Result<Value> renormKernel(const BoundArguments& args) {

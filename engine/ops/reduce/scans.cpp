@@ -22,7 +22,7 @@ Result<void> checkDim(const BoundArguments& args) {
 
 Result<Value> scanShape(const BoundArguments& args) {
   KERF_CHECK(checkDim(args));
-  return Value(metaTensor(scanType(args), args.tensor(0).sizes()));
+  return Value(metaTensor(scanType(args), args.tensor(0).symSizes()));
 }
 
 /// body(line of V) in place; input read as V, output written from V.
@@ -65,7 +65,7 @@ struct Product {
 
 Result<Value> logScanShape(const BoundArguments& args) {
   KERF_CHECK(checkDim(args));
-  return Value(metaTensor(toFloating(args.tensor(0).dtype()), args.tensor(0).sizes()));
+  return Value(metaTensor(toFloating(args.tensor(0).dtype()), args.tensor(0).symSizes()));
 }
 
 double logAddExp(double a, double b) {
@@ -85,7 +85,7 @@ Result<Value> logScanKernel(const BoundArguments& args) {
 Result<Value> extremumScanShape(const BoundArguments& args) {
   KERF_CHECK(checkDim(args));
   const Tensor& self = args.tensor(0);
-  return Value(ValueList{metaTensor(self.dtype(), self.sizes()), metaTensor(DType::Int64, self.sizes())});
+  return Value(ValueList{metaTensor(self.dtype(), self.symSizes()), metaTensor(DType::Int64, self.symSizes())});
 }
 
 /// The latest of equal extrema counts; a NaN stays once seen.

@@ -28,9 +28,10 @@ constexpr SegmentArguments backwardAt{2, 3, 4, 5, 6, 7};
 /// data seen as [outer, length, inner] with `segments` runs per outer row.
 struct Segments {
   Reduction reduction = Reduction::Sum;
-  std::int64_t axis = 0, outer = 1, length = 0, inner = 1, segments = 0;
+  std::int64_t axis = 0;
+  SymInt outer = 1, length = 0, inner = 1, segments = 0;
   std::vector<std::int64_t> starts;  ///< [outer, segments + 1]
-  Sizes outSizes;
+  SymSizes outSizes;
 };
 
 Result<void> segmentGeometry(const BoundArguments& args, const SegmentArguments& at, Segments& result) {
@@ -46,14 +47,15 @@ Result<void> segmentGeometry(const BoundArguments& args, const SegmentArguments&
   if (runs.dim() != result.axis + 1)
     return mismatch(args, "lengths or offsets need {} dimensions, got {}", result.axis + 1, runs.dim());
   for (std::int64_t d = 0; d < result.axis; ++d) {
-    if (runs.size(d) != data.size(d)) return mismatch(args, "lengths or offsets do not fit data in dimension {}", d);
-    result.outer *= data.size(d);
+    if (guardOrFalse(runs.symSize(d) != data.symSize(d)))
+      return mismatch(args, "lengths or offsets do not fit data in dimension {}", d);
+    result.outer *= data.symSize(d);
   }
-  result.length = data.size(result.axis);
-  for (std::int64_t d = result.axis + 1; d < data.dim(); ++d) result.inner *= data.size(d);
-  result.segments = runs.size(result.axis) - (byOffsets ? 1 : 0);
-  if (result.segments < 0) return mismatch(args, "offsets need at least one entry");
-  result.outSizes = data.sizes();
+  result.length = data.symSize(result.axis);
+  for (std::int64_t d = result.axis + 1; d < data.dim(); ++d) result.inner *= data.symSize(d);
+  result.segments = runs.symSize(result.axis) - (byOffsets ? 1 : 0);
+  if (guardOrFalse(result.segments < 0)) return mismatch(args, "offsets need at least one entry");
+  result.outSizes = data.symSizes();
   result.outSizes[std::size_t(result.axis)] = result.segments;
   KERF_TRY(result.reduction, reductionOf(args, args.text(at.reduce)));
   return {};
@@ -85,12 +87,13 @@ Result<Segments> readSegments(const BoundArguments& args, const SegmentArguments
 /// visit(output position, start, end, data position of an element at index i along the axis).
 template <class Visit>
 void forSegments(const Segments& s, Visit&& visit) {
-  for (std::int64_t o = 0; o < s.outer; ++o)
-    for (std::int64_t k = 0; k < s.segments; ++k)
-      for (std::int64_t i = 0; i < s.inner; ++i) {
-        const std::int64_t* start = s.starts.data() + o * (s.segments + 1) + k;
-        visit(std::size_t((o * s.segments + k) * s.inner + i), start[0], start[1],
-              [=, &s](std::int64_t at) { return std::size_t((o * s.length + at) * s.inner + i); });
+  const std::int64_t outer = s.outer, segments = s.segments, inner = s.inner, length = s.length;
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t k = 0; k < segments; ++k)
+      for (std::int64_t i = 0; i < inner; ++i) {
+        const std::int64_t* start = s.starts.data() + o * (segments + 1) + k;
+        visit(std::size_t((o * segments + k) * inner + i), start[0], start[1],
+              [=](std::int64_t at) { return std::size_t((o * length + at) * inner + i); });
       }
 }
 
@@ -150,9 +153,10 @@ Result<Value> reduceKernel(const BoundArguments& args) {
 Result<Value> gradShape(const BoundArguments& args) {
   Segments segments;
   KERF_CHECK(segmentGeometry(args, backwardAt, segments));
-  if (args.tensor(0).sizes() != segments.outSizes || args.tensor(1).sizes() != segments.outSizes)
+  if (!sizesFit(args.tensor(0).symSizes(), segments.outSizes) ||
+      !sizesFit(args.tensor(1).symSizes(), segments.outSizes))
     return mismatch(args, "grad and output must have shape [{}]", fmt::join(segments.outSizes, ", "));
-  return Value(metaTensor(args.tensor(2).dtype(), args.tensor(2).sizes()));
+  return Value(metaTensor(args.tensor(2).dtype(), args.tensor(2).symSizes()));
 }
 
 /// Elements equal to the extremum share the gradient; PyTorch divides positive shares only.

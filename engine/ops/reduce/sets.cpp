@@ -7,14 +7,43 @@
 #include "engine/ops/index/indexing.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/reduce/data_sizes.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 
 namespace kerf::inline ops {
 namespace {
 
-Result<Value> unknownShape(const BoundArguments& args) {
-  return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on values", args.opName());
+Result<Value> nonzeroShape(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const SymInt count, sizeFromData(args, self.symNumel()));
+  return Value(metaTensor(DType::Int64, SymSizes{count, self.dim()}, SymSizes{1, count}));
+}
+Result<Value> maskedSelectShape(const BoundArguments& args) {
+  const Tensor &self = args.tensor(0), &mask = args.tensor(1);
+  if (mask.dtype() != DType::Bool) return mismatch(args, "argument 'mask' must be a bool tensor");
+  KERF_TRY(const SymSizes sizes, broadcastSizes(self.symSizes(), mask.symSizes()));
+  KERF_TRY(const SymInt count, sizeFromData(args, symProduct(sizes)));
+  return Value(metaTensor(self.dtype(), SymSizes{count}));
+}
+Result<Value> repeatsShape(const BoundArguments& args) {
+  if (args.tensor(0).dim() != 1) return mismatch(args, "argument 'repeats' must have 1 dimension");
+  const auto given = args.symIntegerIf(1);
+  KERF_TRY(const SymInt count, given ? Result<SymInt>(*given) : sizeFromData(args, {}));
+  return Value(metaTensor(args.tensor(0).dtype(), SymSizes{count}));
+}
+
+DType binType(const Tensor* weights) {
+  if (weights == nullptr) return DType::Int64;
+  return weights->dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
+}
+Result<Value> bincountShape(const BoundArguments& args) {
+  const Tensor& self = args.tensor(0);
+  if (self.dim() != 1 || !isIntegral(self.dtype())) return mismatch(args, "needs a vector of non-negative integers");
+  const SymInt least = args.symInteger(2);
+  if (guardOrFalse(least < 0)) return mismatch(args, "argument 'minlength' is negative");
+  KERF_TRY(const SymInt count, sizeFromData(args, {}, least));
+  return Value(metaTensor(binType(args.tensorIf(1)), SymSizes{count}));
 }
 
 Result<Tensor> int64Tensor(const std::vector<std::int64_t>& values, const Sizes& sizes) {
@@ -35,8 +64,9 @@ Result<Value> nonzeroKernel(const BoundArguments& args) {
 }
 
 Result<Value> nonzeroStaticShape(const BoundArguments& args) {
-  if (args.integer(1) < 0) return mismatch(args, "argument 'size' is negative");
-  return Value(metaTensor(DType::Int64, Sizes{args.integer(1), args.tensor(0).dim()}));
+  const SymInt size = args.symInteger(1);
+  if (guardOrFalse(size < 0)) return mismatch(args, "argument 'size' is negative");
+  return Value(metaTensor(DType::Int64, SymSizes{size, args.tensor(0).dim()}));
 }
 Result<Value> nonzeroStaticKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
@@ -113,8 +143,7 @@ Result<Value> bincountKernel(const BoundArguments& args) {
     if (weights->numel() != self.numel()) return mismatch(args, "weights and input differ in size");
     KERF_TRY(shares, doublesOf(*weights));
   }
-  const DType dtype = !weights ? DType::Int64 : weights->dtype() == DType::Float32 ? DType::Float32 : DType::Float64;
-  KERF_TRY(Tensor out, Tensor::zeros(dtype, {size}));
+  KERF_TRY(Tensor out, Tensor::zeros(binType(weights), {size}));
   Doubles sums(std::size_t(size), 0.0);
   for (std::size_t i = 0; i < values.size(); ++i) sums[std::size_t(values[i])] += shares[i];
   KERF_CHECK(writeValues(sums, out));
@@ -161,7 +190,7 @@ std::int64_t bucketOf(const double* begin, const double* end, double x, bool rig
 Result<Value> bucketShape(const BoundArguments& args) {
   const bool bucketize = args.op->schema.name == "aten::bucketize";
   const Tensor& self = args.tensor(bucketize ? 0 : 1);
-  return Value(metaTensor(args.boolean(2) ? DType::Int32 : DType::Int64, self.sizes()));
+  return Value(metaTensor(args.boolean(2) ? DType::Int32 : DType::Int64, self.symSizes()));
 }
 
 Result<Value> bucketizeKernel(const BoundArguments& args) {
@@ -206,16 +235,16 @@ Result<Value> searchKernel(const BoundArguments& args) {
 constexpr OpTrait data = OpTrait::DataDependent;
 constexpr OpTrait none = OpTrait::None;
 constexpr OpRow rows[] = {
-    {"aten::nonzero(Tensor self) -> Tensor", data, unknownShape, nonzeroKernel},
+    {"aten::nonzero(Tensor self) -> Tensor", data, nonzeroShape, nonzeroKernel},
     {"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", none, nonzeroStaticShape,
      nonzeroStaticKernel},
-    {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", data, unknownShape, maskedSelectKernel},
+    {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", data, maskedSelectShape, maskedSelectKernel},
     {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
      "-> Tensor",
      none, isinShape, isinKernel},
-    {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", data, unknownShape,
+    {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", data, repeatsShape,
      repeatInterleaveKernel},
-    {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", data, unknownShape,
+    {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", data, bincountShape,
      bincountKernel},
     {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", none, histcShape, histcKernel},
     {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",

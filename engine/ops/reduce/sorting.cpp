@@ -61,9 +61,9 @@ Result<Value> sortShape(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, dimOf(args));
   (void)dim;
   const Tensor& self = args.tensor(0);
-  KERF_TRY(const Sizes strides, likeStrides(self, {}));
-  return Value(
-      ValueList{metaTensor(self.dtype(), self.sizes(), strides), metaTensor(DType::Int64, self.sizes(), strides)});
+  KERF_TRY(const SymSizes strides, likeStrides(self, {}));
+  return Value(ValueList{metaTensor(self.dtype(), self.symSizes(), strides),
+                         metaTensor(DType::Int64, self.symSizes(), strides)});
 }
 
 Result<Value> sortKernel(const BoundArguments& args) {
@@ -87,8 +87,8 @@ Result<Value> argsortKernel(const BoundArguments& args) {
 }
 
 /// self's sizes with `dim` replaced.
-Sizes withSize(const Tensor& self, std::int64_t dim, std::int64_t size) {
-  Sizes sizes = self.sizes();
+SymSizes withSize(const Tensor& self, std::int64_t dim, SymInt size) {
+  SymSizes sizes = self.symSizes();
   if (!sizes.empty()) sizes[std::size_t(dim)] = size;
   return sizes;
 }
@@ -96,10 +96,11 @@ Sizes withSize(const Tensor& self, std::int64_t dim, std::int64_t size) {
 Result<Value> topkShape(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, dimOf(args));
   const Tensor& self = args.tensor(0);
-  const std::int64_t available = self.dim() == 0 ? 1 : self.size(dim);
-  if (args.integer(1) < (self.dim() == 0 ? 1 : 0) || args.integer(1) > available)
-    return mismatch(args, "k {} is out of range for {}", args.integer(1), available);
-  const Sizes sizes = withSize(self, dim, args.integer(1));
+  const SymInt available = self.dim() == 0 ? SymInt(1) : self.symSize(dim);
+  const SymInt k = args.symInteger(1);
+  if (guardOrFalse(k < (self.dim() == 0 ? 1 : 0)) || guardOrFalse(k > available))
+    return mismatch(args, "k {} is out of range for {}", k, available);
+  const SymSizes sizes = withSize(self, dim, k);
   return Value(ValueList{metaTensor(self.dtype(), sizes), metaTensor(DType::Int64, sizes)});
 }
 
@@ -119,8 +120,9 @@ Result<Value> topkKernel(const BoundArguments& args) {
 Result<Value> oneShape(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, dimOf(args));
   const Tensor& self = args.tensor(0);
-  if (self.dim() > 0 && self.size(dim) == 0) return mismatch(args, "dimension {} has no elements", dim);
-  Sizes sizes = withSize(self, dim, 1);
+  if (self.dim() > 0 && guardOrFalse(self.symSize(dim) == 0))
+    return mismatch(args, "dimension {} has no elements", dim);
+  SymSizes sizes = withSize(self, dim, 1);
   if (!args.boolean(args.position("keepdim")) && !sizes.empty()) sizes.erase(sizes.begin() + dim);
   return Value(ValueList{metaTensor(self.dtype(), sizes), metaTensor(DType::Int64, sizes)});
 }
@@ -137,9 +139,10 @@ Result<Value> oneKernel(const BoundArguments& args, auto&& pick) {
 
 Result<Value> kthShape(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, dimOf(args));
-  const std::int64_t available = args.tensor(0).dim() == 0 ? 1 : args.tensor(0).size(dim);
-  if (args.integer(1) < 1 || args.integer(1) > available)
-    return mismatch(args, "k {} is out of range for {}", args.integer(1), available);
+  const SymInt available = args.tensor(0).dim() == 0 ? SymInt(1) : args.tensor(0).symSize(dim);
+  const SymInt k = args.symInteger(1);
+  if (guardOrFalse(k < 1) || guardOrFalse(k > available))
+    return mismatch(args, "k {} is out of range for {}", k, available);
   return oneShape(args);
 }
 Result<Value> kthKernel(const BoundArguments& args) {

@@ -4,6 +4,7 @@
 
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/pointwise/element_math.h"
+#include "engine/ops/reduce/data_sizes.h"
 #include "engine/ops/reduce/families.h"
 
 namespace kerf::inline ops {
@@ -69,9 +70,34 @@ Result<Tensor> indexTensor(const std::vector<std::int64_t>& values, const Sizes&
 
 Sizes lengthOf(const std::vector<std::int64_t>& values) { return {std::int64_t(values.size())}; }
 
-Result<Value> unknownShape(const BoundArguments& args) {
-  return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on values", args.opName());
+/// Elements; inverse and counts without elements where not asked for (`counts` none: there is no such output).
+Result<Value> elementsShape(const BoundArguments& args, bool inverse, std::optional<bool> counts) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const SymInt count, sizeFromData(args, self.symNumel()));
+  ValueList outs{metaTensor(self.dtype(), SymSizes{count}),
+                 metaTensor(DType::Int64, inverse ? self.symSizes() : SymSizes{0})};
+  if (counts) outs.emplace_back(metaTensor(DType::Int64, SymSizes{*counts ? count : SymInt(0)}));
+  return Value(std::move(outs));
 }
+
+Result<Value> slicesShape(const BoundArguments& args, std::int64_t givenDim) {
+  const Tensor& self = args.tensor(0);
+  if (self.dim() == 0) return mismatch(args, "argument 'dim' needs a tensor with dimensions");
+  KERF_TRY(const std::int64_t dim, wrapDim(args, givenDim, self.dim()));
+  KERF_TRY(const SymInt count, sizeFromData(args, self.symSize(dim)));
+  SymSizes sizes = self.symSizes();
+  sizes[std::size_t(dim)] = count;
+  return Value(ValueList{metaTensor(self.dtype(), sizes), metaTensor(DType::Int64, SymSizes{self.symSize(dim)}),
+                         metaTensor(DType::Int64, SymSizes{count})});
+}
+
+Result<Value> uniqueShape(const BoundArguments& args) { return elementsShape(args, args.boolean(2), {}); }
+Result<Value> unique2Shape(const BoundArguments& args) { return elementsShape(args, args.boolean(2), args.boolean(3)); }
+Result<Value> consecutiveShape(const BoundArguments& args) {
+  if (args.none(3)) return elementsShape(args, args.boolean(1), args.boolean(2));
+  return slicesShape(args, args.integer(3));
+}
+Result<Value> dimShape(const BoundArguments& args) { return slicesShape(args, args.integer(1)); }
 
 /// Elements; inverse and counts are empty where not asked for (`counts` none: there is no such output).
 Result<Value> uniqueElements(const BoundArguments& args, bool sorts, bool inverse, std::optional<bool> counts) {
@@ -128,20 +154,20 @@ Result<Value> consecutiveDimKernel(const BoundArguments& args) { return uniqueSl
 
 constexpr OpTrait data = OpTrait::DataDependent;
 constexpr OpRow rows[] = {
-    {"aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", data, unknownShape,
+    {"aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", data, uniqueShape,
      uniqueKernel},
     {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
      "Tensor, Tensor)",
-     data, unknownShape, unique2Kernel},
+     data, unique2Shape, unique2Kernel},
     {"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
      "(Tensor, Tensor, Tensor)",
-     data, unknownShape, consecutiveKernel},
+     data, consecutiveShape, consecutiveKernel},
     {"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
      "(Tensor, Tensor, Tensor)",
-     data, unknownShape, uniqueDimKernel},
+     data, dimShape, uniqueDimKernel},
     {"aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> "
      "(Tensor, Tensor, Tensor)",
-     data, unknownShape, consecutiveDimKernel},
+     data, dimShape, consecutiveDimKernel},
 };
 
 }  // namespace

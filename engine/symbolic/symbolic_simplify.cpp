@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/ir/symbolic_node.h"
+#include "engine/symbolic/symbolic_node.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -14,10 +14,21 @@ struct Before {
   bool operator()(const Symbolic& a, const Symbolic& b) const { return compareSymbolic(a, b) < 0; }
 };
 
+std::size_t mixed(std::size_t hash, std::size_t value) { return (hash ^ value) * 0x9e3779b97f4a7c15ULL + (hash >> 29); }
+
+std::size_t hashOf(const SymbolicNode& node) {
+  std::size_t hash = mixed(std::size_t(node.kind), std::hash<std::string>()(node.name));
+  // Numbers of equal value are equal, whatever their form.
+  if (node.name.empty() && node.arguments.empty()) hash = mixed(hash, std::hash<double>()(node.value.asDouble()));
+  for (const Symbolic& argument : node.arguments) hash = mixed(hash, argument.hash());
+  return hash;
+}
+
 Symbolic makeConstant(Kind kind, const SymbolicValue& value) {
   auto node = std::make_shared<SymbolicNode>();
   node->kind = kind;
   node->value = value;
+  node->hash = hashOf(*node);
   return Symbolic(std::move(node));
 }
 
@@ -109,6 +120,9 @@ Symbolic makeNode(Kind kind, std::string name, std::vector<Symbolic> arguments) 
   node->kind = kind;
   node->name = std::move(name);
   node->arguments = std::move(arguments);
+  node->hash = hashOf(*node);
+  for (const Symbolic& argument : node->arguments)
+    if (__builtin_add_overflow(node->weight, argument.weight(), &node->weight)) node->weight = SIZE_MAX;
   return Symbolic(std::move(node));
 }
 
@@ -198,7 +212,11 @@ Symbolic Symbolic::expanded() const {
 }
 
 bool Symbolic::equals(const Symbolic& other) const { return expanded() == other.expanded(); }
-bool Symbolic::operator==(const Symbolic& other) const { return compareSymbolic(*this, other) == 0; }
+bool Symbolic::operator==(const Symbolic& other) const {
+  return m_node == other.m_node || (hash() == other.hash() && compareSymbolic(*this, other) == 0);
+}
+std::size_t Symbolic::hash() const { return m_node->hash; }
+std::size_t Symbolic::weight() const { return m_node->weight; }
 
 std::optional<std::int64_t> Symbolic::asInteger() const {
   if (!isNumber(*this) || !node().value.isInteger()) return {};
@@ -211,4 +229,4 @@ Symbolic operator-(const Symbolic& a, const Symbolic& b) {
 }
 Symbolic operator*(const Symbolic& a, const Symbolic& b) { return Symbolic::mul({a, b}); }
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

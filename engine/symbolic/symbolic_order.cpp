@@ -1,7 +1,7 @@
 // The order of terms and factors (sympy's default_sort_key), and how a term or factor splits.
-#include "engine/ir/symbolic_node.h"
+#include "engine/symbolic/symbolic_node.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -66,4 +66,4 @@ SymbolicFactor splitExponent(const Symbolic& factor) {
   return {node.arguments[0], *exponent};
 }
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

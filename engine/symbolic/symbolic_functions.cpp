@@ -3,9 +3,9 @@
 #include <array>
 #include <cmath>
 
-#include "engine/ir/symbolic_node.h"
+#include "engine/symbolic/symbolic_node.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 namespace {
 
 using Values = std::span<const SymbolicValue>;
@@ -258,4 +258,4 @@ const SymbolicFunction* findSymbolicFunction(std::string_view canonicalName) {
   return found == std::end(functions) ? nullptr : found;
 }
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

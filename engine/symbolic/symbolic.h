@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,7 +16,7 @@
 
 #include "engine/support/result.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 
 /// Values of symbols by name.
 using SymbolBindings = std::map<std::string, std::int64_t, std::less<>>;
@@ -50,11 +52,17 @@ class Symbolic {
   /// As PyTorch prints it; parse(text()) gives an equal expression.
   std::string text() const;
   const SymbolicNode& node() const { return *m_node; }
+  /// Equal for equal expressions.
+  std::size_t hash() const;
+  /// Parts of the expression, shared ones as often as they occur.
+  std::size_t weight() const;
 
   /// The value as a plain integer, if the expression is one.
   std::optional<std::int64_t> asInteger() const;
   std::set<std::string> symbols() const;
   Symbolic substitute(const SymbolBindings& values) const;
+  /// Expressions in the place of symbols; a symbol for which `replacement` gives none stays.
+  Symbolic substitute(const std::function<std::optional<Symbolic>(std::string_view)>& replacement) const;
   /// Exact where it can be: integers and fractions are 64-bit checked. BadInput for a symbol without value (all missing
   /// ones are named), overflow, division by zero, or a logarithm of a negative number.
   Result<SymbolicNumber> evaluate(const SymbolBindings& values = {}) const;
@@ -95,4 +103,4 @@ Result<std::int64_t> evaluateSize(std::string_view text, const SymbolBindings& v
 /// Adds the symbols of `text` to `names`; a text that cannot be read adds nothing.
 void collectSymbols(std::string_view text, std::set<std::string>& names);
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

@@ -1,11 +1,11 @@
 // Symbolic::text: sympy's StrPrinter with the infix forms of PyTorch's own functions.
 #include <algorithm>
-#include <map>
+#include <functional>
 
-#include "engine/ir/argument.h"
-#include "engine/ir/symbolic_node.h"
+#include "engine/support/python_float.h"
+#include "engine/symbolic/symbolic_node.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -83,41 +83,46 @@ std::string printMul(const Symbolic& expression) {
   return text + "/(" + joined(split.below) + ")";
 }
 
-/// Exponents of the bases of a term, for sympy's lexicographic order of the terms of a sum.
-std::map<std::string, std::int64_t> monomial(const Symbolic& term, std::vector<Symbolic>& generators) {
-  std::map<std::string, std::int64_t> powers;
+/// The bases of a term with their exponents.
+using Monomial = std::vector<std::pair<Symbolic, std::int64_t>>;
+
+Monomial monomialOf(const Symbolic& term) {
+  Monomial powers;
   const Symbolic rest = splitCoefficient(term).rest;
   if (isNumber(rest)) return powers;
   const std::vector<Symbolic> factors = isKind(rest, Kind::Mul) ? rest.node().arguments : std::vector<Symbolic>{rest};
   for (const Symbolic& factor : factors) {
     const SymbolicFactor split = splitExponent(factor);
-    powers[print(split.base)] += split.exponent;
-    generators.push_back(split.base);
+    const auto known = std::ranges::find(powers, split.base, &Monomial::value_type::first);
+    if (known == powers.end())
+      powers.emplace_back(split.base, split.exponent);
+    else
+      known->second += split.exponent;
   }
   return powers;
 }
 
+/// Terms in sympy's lexicographic order of the exponents of all bases.
 std::vector<Symbolic> orderedTerms(const std::vector<Symbolic>& terms) {
-  std::vector<Symbolic> generators;
-  std::vector<std::pair<std::map<std::string, std::int64_t>, Symbolic>> powers;
-  for (const Symbolic& term : terms) powers.emplace_back(monomial(term, generators), term);
-  std::ranges::sort(generators, [](const Symbolic& a, const Symbolic& b) { return compareSymbolic(a, b) < 0; });
-  generators.erase(std::ranges::unique(generators).begin(), generators.end());
-  std::vector<std::string> names;
-  for (const Symbolic& generator : generators) names.push_back(print(generator));
-  const auto exponent = [](const auto& map, const std::string& name) {
-    const auto found = map.find(name);
-    return found == map.end() ? std::int64_t{0} : found->second;
-  };
-  std::ranges::stable_sort(powers, [&](const auto& a, const auto& b) {
-    for (const std::string& name : names) {
-      const std::int64_t left = exponent(a.first, name), right = exponent(b.first, name);
-      if (left != right) return left > right;
-    }
-    return false;
-  });
+  std::vector<Symbolic> bases;
+  std::vector<Monomial> monomials;
+  for (const Symbolic& term : terms) {
+    monomials.push_back(monomialOf(term));
+    for (const auto& [base, exponent] : monomials.back()) bases.push_back(base);
+  }
+  std::ranges::sort(bases, [](const Symbolic& a, const Symbolic& b) { return compareSymbolic(a, b) < 0; });
+  bases.erase(std::ranges::unique(bases).begin(), bases.end());
+  std::vector<std::pair<std::vector<std::int64_t>, Symbolic>> rows;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    std::vector<std::int64_t> exponents(bases.size(), 0);
+    for (const auto& [base, exponent] : monomials[i])
+      exponents[std::size_t(std::ranges::find(bases, base) - bases.begin())] = exponent;
+    rows.emplace_back(std::move(exponents), terms[i]);
+  }
+  std::ranges::stable_sort(
+      rows, std::ranges::greater(), [](const auto& row) -> const auto& { return row.first; });
   std::vector<Symbolic> ordered;
-  for (auto& [map, term] : powers) ordered.push_back(std::move(term));
+  for (auto& row : rows) ordered.push_back(std::move(row.second));
   return ordered;
 }
 
@@ -203,4 +208,4 @@ std::string print(const Symbolic& expression) {
 
 std::string Symbolic::text() const { return print(*this); }
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

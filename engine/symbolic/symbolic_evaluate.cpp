@@ -3,9 +3,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "engine/ir/symbolic_node.h"
+#include "engine/symbolic/symbolic_node.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -102,14 +102,23 @@ std::set<std::string> Symbolic::symbols() const {
 }
 
 Symbolic Symbolic::substitute(const SymbolBindings& values) const {
+  return substitute([&](std::string_view name) -> std::optional<Symbolic> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(integer(found->second));
+  });
+}
+
+Symbolic Symbolic::substitute(const std::function<std::optional<Symbolic>(std::string_view)>& replacement) const {
   const SymbolicNode& self = node();
-  if (self.kind == Kind::Symbol) {
-    const auto found = values.find(self.name);
-    return found == values.end() ? *this : integer(found->second);
-  }
+  if (self.kind == Kind::Symbol) return replacement(self.name).value_or(*this);
   if (self.arguments.empty()) return *this;
   std::vector<Symbolic> arguments;
-  for (const Symbolic& argument : self.arguments) arguments.push_back(argument.substitute(values));
+  bool changed = false;
+  for (const Symbolic& argument : self.arguments) {
+    arguments.push_back(argument.substitute(replacement));
+    changed = changed || arguments.back().m_node != argument.m_node;
+  }
+  if (!changed) return *this;
   if (self.kind == Kind::Add) return add(std::move(arguments));
   if (self.kind == Kind::Mul) return mul(std::move(arguments));
   if (self.kind == Kind::Pow) return pow(arguments[0], arguments[1]);
@@ -178,4 +187,4 @@ void collectSymbols(std::string_view text, std::set<std::string>& names) {
   if (const auto expression = Symbolic::parse(text)) names.merge(expression->symbols());
 }
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

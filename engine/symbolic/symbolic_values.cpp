@@ -2,9 +2,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/ir/symbolic_node.h"
+#include "engine/symbolic/symbolic_node.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 namespace {
 
 std::optional<std::int64_t> product(std::int64_t a, std::int64_t b) {
@@ -81,4 +81,4 @@ int compareValues(const SymbolicValue& a, const SymbolicValue& b) {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

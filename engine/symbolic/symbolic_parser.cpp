@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ir/symbolic_node.h"
+#include "engine/symbolic/symbolic_node.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 namespace {
 
 constexpr int maximumDepth = 600;  // a parenthesis counts three: about 200 of them
@@ -272,4 +272,4 @@ Result<Symbolic> Symbolic::parse(std::string_view text) {
   return Parser(text).parse();
 }
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

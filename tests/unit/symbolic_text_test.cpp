@@ -1,7 +1,7 @@
 // Symbolic expressions: what PyTorch prints is read, simplified, printed alike, evaluated and solved.
 #include <gtest/gtest.h>
 
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf {
 namespace {

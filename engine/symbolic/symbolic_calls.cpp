@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "engine/ir/symbolic_node.h"
+#include "engine/symbolic/symbolic_node.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 namespace {
 
 using Kind = SymbolicNode::Kind;
@@ -234,4 +234,4 @@ Result<Symbolic> Symbolic::call(std::string_view name, std::vector<Symbolic> arg
   return makeNode(Kind::Function, std::string(canonical), std::move(arguments));
 }
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

@@ -1,11 +1,11 @@
-// The tree behind Symbolic, and the table of functions it knows. Private to engine/ir.
+// The tree behind Symbolic, and the table of functions it knows. Private to engine/symbolic.
 #pragma once
 
 #include <optional>
 
-#include "engine/ir/symbolic.h"
+#include "engine/symbolic/symbolic.h"
 
-namespace kerf::inline ir {
+namespace kerf::inline symbolic {
 
 /// A fraction in lowest terms (denominator > 0), or a double where `exact` is false.
 struct SymbolicValue {
@@ -38,6 +38,8 @@ struct SymbolicNode {
   SymbolicValue value;              ///< Number; Boolean as 0 or 1
   std::string name;                 ///< Symbol, Function
   std::vector<Symbolic> arguments;  ///< Add: terms; Mul: factors (a number first); Pow: base, exponent
+  std::size_t hash = 0;             ///< of all of the above
+  std::size_t weight = 1;           ///< nodes of the tree, shared ones as often as they occur; saturates
 };
 
 inline bool isNumber(const Symbolic& expression) { return expression.node().kind == SymbolicNode::Kind::Number; }
@@ -82,4 +84,4 @@ const SymbolicFunction* findSymbolicFunction(std::string_view canonicalName);
 /// Rules of single functions: FloorDiv by a common factor, flattened Max, Eq of equals. None: no rule fits.
 std::optional<Symbolic> simplifyCall(std::string_view name, const std::vector<Symbolic>& arguments);
 
-}  // namespace kerf::inline ir
+}  // namespace kerf::inline symbolic

@@ -1,0 +1,52 @@
+// InputSymbols: what the sizes of a graph's inputs say of its symbols.
+#pragma once
+
+#include <vector>
+
+#include "engine/ir/graph_module.h"
+#include "engine/symbolic/symbolic.h"
+#include "engine/tensor/value.h"
+
+namespace kerf::inline backend {
+
+class InputSymbols {
+ public:
+  /// Of the placeholders' annotations.
+  explicit InputSymbols(const GraphModule& module);
+
+  /// Whether a placeholder mentions a symbol.
+  bool any() const { return !m_places.empty(); }
+  /// The numbers that stand where the annotations have symbols: equal ones mean equal values of all symbols. Places
+  /// that an input does not have count as -1; bind() says what is wrong.
+  Sizes numbers(const ValueList& inputs) const;
+  /// Those of the annotations' examples.
+  Sizes example() const;
+  /// The value of every symbol. ShapeMismatch naming the input whose size contradicts the others, or a symbol that no
+  /// input tells.
+  Result<SymbolBindings> bind(const Sizes& numbers) const;
+
+ private:
+  /// A number of an input with symbols in it.
+  struct Place {
+    enum class Kind : std::uint8_t { Number, Size, Stride } kind = Kind::Number;
+    std::size_t input = 0, dimension = 0;
+    std::string node, text;
+    std::int64_t example = -1;
+    std::string where() const;
+  };
+  void addPlaces(std::size_t input, const Node& node);
+  Result<SymbolBindings> solve(const Sizes& numbers, bool strides, const SymbolBindings& known) const;
+
+  std::vector<Place> m_places;
+};
+
+/// Whether an argument of a call or of the output is written with symbols.
+bool hasSymbolicArguments(const GraphModule& module);
+/// A copy with the values of symbolic arguments in their place. BadInput for one that has none.
+Result<GraphModule> withNumbers(const GraphModule& module, const SymbolBindings& values);
+/// A copy in which the recorded sizes are those for these values of the symbols, derived anew where they are no text.
+Result<GraphModule> withExample(const GraphModule& module, const SymbolBindings& values);
+/// A copy whose sizes are the recorded numbers only. BadInput naming a symbol without one.
+Result<GraphModule> withoutSymbols(const GraphModule& module);
+
+}  // namespace kerf::inline backend
