@@ -1,7 +1,9 @@
 #include "app/cli/comparison_report.h"
 
 #include <algorithm>
+#include <map>
 
+#include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -78,6 +80,8 @@ Json comparisonJson(const CompareRequest& request, const Comparison& comparison)
               {"failure", comparison.failure},    {"have_fp64", comparison.haveFp64},
               {"fp64_note", comparison.fp64Note}, {"elapsed_ms", milliseconds(comparison.time)},
               {"outputs", std::move(outputs)}};
+  if (!comparison.symbols.empty())
+    object["symbols"] = Json(std::map(comparison.symbols.begin(), comparison.symbols.end()));
   if (request.depth == CompareRequest::Depth::Outputs) return object;
   object["nodes"] = Json::array();
   for (const auto& row : comparison.nodes) object["nodes"].push_back(nodeJson(row));
@@ -88,6 +92,7 @@ Json comparisonJson(const CompareRequest& request, const Comparison& comparison)
 
 void printComparison(const Comparison& comparison, CompareRequest::Depth depth, bool all) {
   printOutputs(comparison.outputs);
+  fmt::print("{}", symbolLine(comparison.symbols));
   if (!comparison.failure.empty()) fmt::print("the compiled side failed: {}\n", comparison.failure);
   if (!comparison.haveFp64 && !comparison.fp64Note.empty()) fmt::print("no fp64 reference: {}\n", comparison.fp64Note);
   const bool nodes = !comparison.nodes.empty() || !comparison.nodesFailure.empty();

@@ -12,6 +12,12 @@ void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols) {
       ->allow_extra_args(false);
 }
 
+std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& symbols) {
+  std::string text;
+  for (const auto& [name, value] : symbols) text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  return text.empty() ? text : text + "\n";
+}
+
 void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help) {
   command.add_option("--plant", plants, help)->type_name("FAULT")->allow_extra_args(false);
 }

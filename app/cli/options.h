@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +15,8 @@ namespace kerf::cli {
 
 /// `--sym NAME=VALUE` (repeatable): values for the symbolic sizes of a graph.
 void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols);
+/// "s0 = 8, s1 = 3" and a newline; empty without symbols.
+std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& symbols);
 /// `--plant FAULT` (repeatable).
 void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help);
 /// `--passes A,B,…`, `--disable-pass PASS`, `--config PASS.OPTION=VALUE`.

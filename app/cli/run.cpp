@@ -1,5 +1,6 @@
 // kerf run GRAPH: runs a graph on its recorded inputs; saves the outputs or checks them against recorded ones.
 #include <algorithm>
+#include <map>
 
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
@@ -26,6 +27,7 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
               {"precision", request.precision},
               {"elapsed_ms", milliseconds(report.time)},
               {"outputs", report.outputs}};
+  if (!report.symbols.empty()) object["symbols"] = Json(std::map(report.symbols.begin(), report.symbols.end()));
   if (request.expect.empty()) return object;
   object["expected"] = Json::array();
   for (const auto& row : report.expected) object["expected"].push_back(rowJson(row));
@@ -53,6 +55,7 @@ void printReport(const RunRequest& request, const RunReport& report) {
   } else {
     for (std::size_t i = 0; i < report.outputs.size(); ++i) fmt::print("out{}  {}\n", i, report.outputs[i]);
   }
+  fmt::print("{}", symbolLine(report.symbols));
   fmt::print("{} in {}\n", request.backend, durationText(report.time));
 }
 

@@ -5,6 +5,7 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/graph_source.h"
 #include "app/workbench/pass_trace.h"
+#include "app/workbench/symbols.h"
 
 namespace kerf::workbench {
 
@@ -74,6 +75,7 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   KERF_CHECK(checkOptions(candidate.module, options.compile));
   const auto start = std::chrono::steady_clock::now();
   Comparison comparison;
+  comparison.symbols = symbolValues(source.graph(), source.symbols);
   KERF_TRY(const auto report, compareIsolated(candidate, options, job.stop));
   addReport(comparison, report);
   if (request.depth == CompareRequest::Depth::Nodes) {

@@ -57,19 +57,27 @@ class GuardsBuilder {
       ShapeSymbolDoc doc;
       doc.name = symbol.name;
       doc.unbacked = symbol.name.starts_with('u');
-      doc.range = rangeDoc(symbol.range);
+      const ValueRange range = rangeNow(symbol.name);
+      doc.range = rangeDoc(range);
       doc.source = symbol.source;
       if (symbol.hint && !symbol.isHintAssumed) doc.value = symbol.hint;
       if (symbol.isHintAssumed) assumed.push_back(fmt::format("{} as {}", symbol.name, *symbol.hint));
       if (const auto given = m_source.symbols.find(symbol.name); given != m_source.symbols.end()) {
         doc.given = given->second;
-        doc.fits = symbol.range.contains(given->second);
+        doc.fits = range.contains(given->second);
       }
       doc.recorded = recordedAs(m_compile, symbol.name);
       m_doc.symbols.push_back(std::move(doc));
     }
     if (!assumed.empty())
       m_doc.notes.push_back(fmt::format("the capture tells no value: {} decided the guards", fmt::join(assumed, ", ")));
+  }
+
+  /// Of what the guards made of the symbol.
+  ValueRange rangeNow(const std::string& symbol) {
+    const ShapeEnv::Scope scope(m_env);
+    const SymInt value = m_env.resolved(m_env.intern(Symbolic::symbol(symbol)));
+    return value.isSymbolic() ? m_env.range(value) : ValueRange::single(value.bits());
   }
 
   void addGuards() {

@@ -6,6 +6,7 @@
 #include "app/workbench/given_inputs.h"
 #include "app/workbench/in_child.h"
 #include "app/workbench/model_runs.h"
+#include "app/workbench/symbols.h"
 #include "engine/process/value_codec.h"
 
 namespace kerf::workbench {
@@ -160,7 +161,7 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
     KERF_TRY(const auto file, asFile(outputs, rule.prefix));
     KERF_CHECK(writeSafetensors(request.save, file));
   }
-  RunReport report{request.dtype, outcome.time, {}, {}, rule.limit, true};
+  RunReport report{request.dtype, outcome.time, {}, {}, rule.limit, true, symbolValues(source.graph(), source.symbols)};
   for (const auto& output : outputs) report.outputs.push_back(plainText(output));
   KERF_TRY(report.expected, expectationRows(request, outputs, rule));
   report.same = std::ranges::all_of(report.expected, &ExpectationRow::same);

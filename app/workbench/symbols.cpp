@@ -50,4 +50,17 @@ Result<void> checkSymbols(const CapturedGraph& graph, const SymbolBindings& symb
   return {};
 }
 
+std::vector<std::pair<std::string, std::int64_t>> symbolValues(const CapturedGraph& graph,
+                                                               const SymbolBindings& given) {
+  std::vector<std::pair<std::string, std::int64_t>> values;
+  for (const SymExpr& symbol : graph.symbols()) {
+    const auto found = given.find(symbol.text);
+    if (found != given.end())
+      values.emplace_back(symbol.text, found->second);
+    else if (symbol.hint)
+      values.emplace_back(symbol.text, *symbol.hint);
+  }
+  return values;
+}
+
 }  // namespace kerf::workbench

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/capture/common/capture.h"
-#include "engine/symbolic/symbolic.h"
 #include "engine/support/result.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::workbench {
 
@@ -14,5 +14,8 @@ namespace kerf::workbench {
 Result<SymbolBindings> parseSymbols(const std::vector<std::string>& texts);
 /// BadUsage naming a symbol that the graph does not have, and listing those it has.
 Result<void> checkSymbols(const CapturedGraph& graph, const SymbolBindings& symbols);
+
+/// Values of the graph's symbols: the given ones, else those that were recorded.
+std::vector<std::pair<std::string, std::int64_t>> symbolValues(const CapturedGraph& graph, const SymbolBindings& given);
 
 }  // namespace kerf::workbench

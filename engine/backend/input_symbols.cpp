@@ -123,7 +123,7 @@ InputSymbols::InputSymbols(const GraphModule& module) {
 
 void InputSymbols::addPlaces(std::size_t input, const Node& node) {
   const auto add = [&](Place::Kind kind, std::size_t dimension, const SymExpr& number) {
-    if (isSymbolic(number)) m_places.push_back({kind, input, dimension, node.name(), number.text, number.hint.value_or(-1)});
+    if (isSymbolic(number) && !number.text.starts_with('z')) m_places.push_back({kind, input, dimension, node.name(), number.text, number.hint.value_or(-1)});
   };
   if (const SymMeta* sym = node.meta().value.sym()) add(Place::Kind::Number, 0, sym->expr);
   const TensorMeta* tensor = node.meta().value.tensor();

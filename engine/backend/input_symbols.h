@@ -11,7 +11,7 @@ namespace kerf::inline backend {
 
 class InputSymbols {
  public:
-  /// Of the placeholders' annotations.
+  /// Of the placeholders' annotations. Floats are left out: sizes do not tell them.
   explicit InputSymbols(const GraphModule& module);
 
   /// Whether a placeholder mentions a symbol.

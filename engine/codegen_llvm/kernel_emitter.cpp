@@ -34,9 +34,38 @@ KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hard
 Function* KernelEmitter::emit(const std::string& name) {
   findNeeded();
   emitEntry(name);
+  if (m_spilledIfSmall.empty())
+    emitBody();
+  else
+    emitBothBodies();
+  return m_function;
+}
+
+void KernelEmitter::emitBody() {
   emitLoops(m_outer, 0, true, [&] { emitOuterBody(); });
   m_b.CreateRetVoid();
-  return m_function;
+}
+
+/// One that keeps elements on the stack, for sizes with which they fit, and one that computes them again.
+void KernelEmitter::emitBothBodies() {
+  auto* small = BasicBlock::Create(m_context, "small", m_function);
+  auto* large = BasicBlock::Create(m_context, "large", m_function);
+  Value* elements = innerElements();
+  m_b.CreateCondBr(m_b.CreateICmpULE(elements, m_b.getInt64(spillLimit)), small, large);
+  m_b.SetInsertPoint(small);
+  for (const std::size_t e : m_spilledIfSmall)
+    m_spills[e] = m_b.CreateAlloca(m_scalar.memoryType(m_kernel.exprs[e].dtype), elements);
+  emitBody();
+  large->moveAfter(&m_function->back());
+  m_b.SetInsertPoint(large);
+  std::ranges::fill(m_spills, nullptr);
+  emitBody();
+}
+
+Value* KernelEmitter::innerElements() {
+  Value* elements = m_b.getInt64(1);
+  for (const std::size_t v : m_inner) elements = m_b.CreateNSWMul(elements, number(m_kernel.variables[v].size));
+  return elements;
 }
 
 void KernelEmitter::findNeeded() {
@@ -69,10 +98,22 @@ std::vector<bool> KernelEmitter::usedInLoop(int phase) const {
 void KernelEmitter::planSpills() {
   std::int64_t elements = 1;
   for (const std::size_t v : m_inner) {
-    if (m_kernel.variables[v].size.isSymbolic()) return;  // how much it would keep is not known
-    elements *= m_kernel.variables[v].size.bits();
+    const SymInt size = m_kernel.variables[v].size;
+    if (size.isSymbolic()) {
+      m_spilledIfSmall = spilled();
+      return;
+    }
+    elements *= size.bits();
   }
   if (m_inner.empty() || elements > spillLimit || elements == 0) return;
+  for (const std::size_t e : spilled()) {
+    Type* type = ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(elements));
+    m_spills[e] = m_b.CreateAlloca(type);
+  }
+}
+
+std::vector<std::size_t> KernelEmitter::spilled() const {
+  std::vector<std::size_t> result;
   std::vector<std::vector<bool>> used;
   const int last = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
   for (int phase = 0; phase <= last; ++phase) used.push_back(usedInLoop(phase));
@@ -81,10 +122,9 @@ void KernelEmitter::planSpills() {
     if (m_place.level[e] != 2 || exprOpInfo(m_kernel.exprs[e].op).cost < spillCost || !used[own][e]) continue;
     const bool usedLater = std::any_of(used.begin() + std::ptrdiff_t(own) + 1, used.end(),
                                        [&](const std::vector<bool>& loop) { return loop[e]; });
-    if (!usedLater) continue;
-    Type* type = ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(elements));
-    m_spills[e] = m_b.CreateAlloca(type);
+    if (usedLater) result.push_back(e);
   }
+  return result;
 }
 
 void KernelEmitter::emitEntry(const std::string& name) {
@@ -307,11 +347,17 @@ Value* KernelEmitter::affine(const Affine& index) {
 
 /// Row-major position within the reduced loops.
 Value* KernelEmitter::innerPosition() {
+  if (!m_spilledIfSmall.empty()) {
+    Value* position = m_b.getInt64(0);
+    for (const std::size_t v : m_inner)
+      position = m_b.CreateNSWAdd(m_b.CreateNSWMul(position, number(m_kernel.variables[v].size)), m_index[v]);
+    return position;
+  }
   Affine position;
   std::int64_t stride = 1;
   for (auto v = m_inner.rbegin(); v != m_inner.rend(); ++v) {
     position = position + Affine::variable(*v) * stride;
-    stride *= m_kernel.variables[*v].size;
+    stride *= m_kernel.variables[*v].size.bits();
   }
   return affine(position);
 }

@@ -24,6 +24,10 @@ class KernelEmitter {
   void findNeeded();
   std::vector<bool> usedInLoop(int phase) const;
   void planSpills();
+  std::vector<std::size_t> spilled() const;
+  void emitBody();
+  void emitBothBodies();
+  llvm::Value* innerElements();
   void emitEntry(const std::string& name);
   void loadBounds();
   void emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded, const Body& body);
@@ -63,6 +67,7 @@ class KernelEmitter {
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
   int m_phase = 0;
   bool m_inside = false;  ///< emitting a reduced loop's body
+  std::vector<std::size_t> m_spilledIfSmall;  ///< elements that are kept where the reduced loops turn out short
 };
 
 }  // namespace kerf::inline codegen_llvm

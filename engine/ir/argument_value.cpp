@@ -3,6 +3,9 @@
 
 #include <complex>
 
+#include "engine/ir/value_meta.h"
+#include "engine/symbolic/shape_env.h"
+
 namespace kerf::inline ir {
 namespace {
 
@@ -31,6 +34,8 @@ struct ToValue {
   Result<Value> operator()(const SubgraphRef& value) const { return Value(value.path); }
   Result<Value> operator()(const PythonName& value) const { return Value(value.text); }
   Result<Value> operator()(const SymExpr& value) const {
+    if (ShapeEnv::current() != nullptr)
+      if (auto symbolic = valueOf(ValueMeta{SymMeta{value}})) return std::move(*symbolic);
     if (value.hint) return Value(*value.hint);
     return fail(ErrorCode::BadInput, "the symbol {} has no value", value.text);
   }

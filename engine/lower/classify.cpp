@@ -22,6 +22,12 @@ NodeId ValueTable::root(NodeId id) const {
 namespace {
 
 bool hasExample(SymInt number) { return !number.isSymbolic() || ShapeEnv::current()->hint(number).has_value(); }
+/// Whether the expression has symbols of floats, whose values are not known from sizes.
+bool mentionsFloats(SymInt number) {
+  return std::ranges::any_of(ShapeEnv::current()->expression(number).symbols(),
+                             [](const std::string& name) { return name.starts_with('z'); });
+}
+
 bool hasExamples(const SymSizes& sizes) { return std::ranges::all_of(sizes, hasExample); }
 
 /// The value without what depends on data: that is unknown until the graph runs.
@@ -128,7 +134,7 @@ class Classifier {
   /// Integers and truths that the symbols of the inputs give are computed from them when the inputs are known.
   bool isSizeNumber(const Node& node, ValueInfo& info) const {
     const auto* number = m_metas[node.id().index].as<SymNumber>();
-    if (number == nullptr || number->kind == SymKind::Float) return false;
+    if (number == nullptr || number->kind == SymKind::Float || mentionsFloats(number->value)) return false;
     info.kind = ValueKind::Number;
     info.number = *number;
     return true;

@@ -26,10 +26,12 @@ bool operandsGeneratable(const ValueInfo& info) {
   for (const std::size_t i : elementOperands(info)) {
     const Tensor* tensor = info.bound.tensorIf(i);
     if (tensor && !isGeneratable(tensor->dtype())) return false;
-    const auto* number = info.bound.values[i].as<SymNumber>();
-    if (number && number->kind != SymKind::Int) return false;  // kernels take integers
   }
-  return isGeneratable(info.dtype);
+  const auto isWhole = [](const Value& value) {  // the numbers that kernels take
+    const auto* number = value.as<SymNumber>();
+    return number == nullptr || number->kind == SymKind::Int;
+  };
+  return isGeneratable(info.dtype) && std::ranges::all_of(info.bound.values, isWhole);
 }
 
 bool typesCovered(const ValueInfo& info) {

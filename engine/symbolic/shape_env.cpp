@@ -104,6 +104,7 @@ SymInt ShapeEnv::addSymbol(const ShapeSymbol& symbol) {
 }
 
 SymInt ShapeEnv::addUnbacked(const ValueRange& range, std::string source) {
+  if (source.empty()) source = m_node;
   return addSymbol({fmt::format("u{}", m_nextUnbacked), std::nullopt, range, std::move(source)});
 }
 

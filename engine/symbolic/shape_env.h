@@ -58,7 +58,7 @@ class ShapeEnv {
 
   /// A symbol that exists already keeps its hint, its source and the narrower range.
   SymInt addSymbol(const ShapeSymbol& symbol);
-  /// A fresh "u<n>" of that range, for a number that only running the graph gives.
+  /// A fresh "u<n>" of that range, for a number that only running the graph gives. Without a source the asker is it.
   SymInt addUnbacked(const ValueRange& range, std::string source = {});
   /// Names of unbacked symbols that must not be given out again.
   void reserveUnbacked(std::string_view name);
@@ -98,6 +98,14 @@ class ShapeEnv {
   /// Assumes that `condition` holds (torch._check, a runtime assert): ranges and later decisions use it. BadInput where
   /// it is known to be false.
   Result<void> assume(const Symbolic& condition);
+
+  /// A state to come back to: what was added since is forgotten then.
+  struct Mark {
+    std::size_t symbols, guards, facts, replacements;
+    int nextUnbacked;
+  };
+  Mark mark() const;
+  void rollBack(const Mark& mark);
 
   /// Who is asking from now on, for guards; both must live until the next call.
   void setAsker(std::string_view node, std::string_view file = {}, int line = 0);

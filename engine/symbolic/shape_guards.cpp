@@ -172,6 +172,26 @@ void ShapeEnv::setAsker(std::string_view node, std::string_view file, int line) 
   m_line = line;
 }
 
+ShapeEnv::Mark ShapeEnv::mark() const {
+  return {m_symbols.size(), m_guards.size(), m_facts.size(), m_replacements.size(), m_nextUnbacked};
+}
+
+void ShapeEnv::rollBack(const Mark& mark) {
+  while (m_symbols.size() > mark.symbols) {
+    m_symbolIndex.erase(m_symbols.back().name);
+    m_symbols.pop_back();
+  }
+  m_guards.resize(std::min(m_guards.size(), mark.guards));
+  m_facts.resize(std::min(m_facts.size(), mark.facts));
+  m_replacements.erase(m_replacements.begin() + std::ptrdiff_t(std::min(m_replacements.size(), mark.replacements)),
+                       m_replacements.end());
+  m_hasReplacements = !m_replacements.empty();
+  m_nextUnbacked = mark.nextUnbacked;
+  m_decisions.clear();
+  m_byText.clear();
+  ++m_generation;
+}
+
 void ShapeEnv::addGuard(const Symbolic& condition, std::string reason, bool deferred) {
   if (std::ranges::any_of(m_guards, [&](const ShapeGuard& guard) { return guard.expression == condition; })) return;
   std::string where = m_file.empty() ? std::string() : fmt::format("{}:{}", m_file, m_line);

@@ -61,6 +61,22 @@ std::int64_t contentOf(const Symbolic& expression) {
   return std::max<std::int64_t>(divisor, 1);
 }
 
+/// (x + k*d) // d as x // d + k, for a number d.
+std::optional<Symbolic> withoutMultiples(const Symbolic& base, const Symbolic& divisor) {
+  if (!divisor.asInteger()) return {};
+  Arguments rest, quotients;
+  for (const Symbolic& term : termsOf(base)) {
+    auto quotient = dividedTerm(term, divisor);
+    if (quotient)
+      quotients.push_back(std::move(*quotient));
+    else
+      rest.push_back(term);
+  }
+  if (quotients.empty()) return {};
+  quotients.push_back(*Symbolic::call("FloorDiv", {Symbolic::add(std::move(rest)), divisor}));
+  return Symbolic::add(std::move(quotients));
+}
+
 std::optional<Symbolic> simplifyFloorDiv(const Arguments& arguments) {
   const Symbolic& base = arguments[0];
   const Symbolic& divisor = arguments[1];
@@ -70,6 +86,7 @@ std::optional<Symbolic> simplifyFloorDiv(const Arguments& arguments) {
   if (divisor.asInteger() == -1) return Symbolic::mul({base, divisor});
   if (auto quotient = exactQuotient(base, divisor)) return quotient;
   const auto number = divisor.asInteger();
+  if (auto sum = withoutMultiples(base, divisor)) return sum;
   const bool nested = isFunction(base, "FloorDiv") && number && *number > 0;
   const auto inner = nested ? base.node().arguments[1].asInteger() : std::nullopt;
   std::int64_t both = 0;
@@ -223,7 +240,9 @@ Result<Symbolic> Symbolic::call(std::string_view name, std::vector<Symbolic> arg
   if (canonical == "Pow" && arguments.size() == 2) return pow(arguments[0], arguments[1]);
   if (canonical == "Add") return add(std::move(arguments));
   if (canonical == "Mul") return mul(std::move(arguments));
-  if ((canonical == "Integer" || canonical == "Symbol") && arguments.size() == 1) return arguments[0];
+  if ((canonical == "Integer" || canonical == "Symbol" || canonical == "Float") && arguments.size() == 1)
+    return arguments[0];
+  if (canonical == "Rational" && arguments.size() == 2) return mul({arguments[0], pow(arguments[1], integer(-1))});
   if (canonical == "RoundToInt" && arguments.size() == 2) return call("RoundDecimal", std::move(arguments));
   const SymbolicFunction* function = findSymbolicFunction(canonical);
   if (function == nullptr) return fail(ErrorCode::BadInput, "'{}' is no function of symbolic sizes", name);

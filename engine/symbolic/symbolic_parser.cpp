@@ -145,8 +145,13 @@ class Parser {
   }
 
   Result<Symbolic> product() {
+    std::vector<Symbolic> factors;
+    while (accept("-")) {
+      factors.push_back(Symbolic::integer(-1));  // a factor of its own: -(a + b)*c keeps its sum
+      if (factors.size() > maximumDepth) return fail(ErrorCode::TooLarge, "a symbolic expression is nested too deep");
+    }
     KERF_TRY(Symbolic first, unary());
-    std::vector<Symbolic> factors{std::move(first)};
+    factors.push_back(std::move(first));
     for (;;) {
       std::string_view function;
       bool divides = false;
@@ -233,7 +238,32 @@ class Parser {
     return Symbolic::symbol(std::string(name));
   }
 
+  /// The rest of srepr's "Symbol('s0', positive=True, integer=True)" and "Float('0.5', precision=53)".
+  Result<Symbolic> quotedAtom(bool isSymbol) {
+    skipBlanks();
+    const char quote = m_at < m_text.size() ? m_text[m_at] : ' ';
+    const std::size_t end = m_text.find(quote, m_at + 1);
+    if ((quote != '\'' && quote != '"') || end == std::string_view::npos) return unexpected("a quoted text");
+    const std::string_view inner = m_text.substr(m_at + 1, end - m_at - 1);
+    KERF_TRY(Symbolic value, Parser(inner).atomAlone());
+    if (isSymbol && value.symbols().size() != 1) return unexpected("the name of a symbol");
+    m_at = end + 1;
+    while (accept(",")) {
+      skipBlanks();
+      while (m_at < m_text.size() && (isNamePart(m_text[m_at]) || m_text[m_at] == '=')) ++m_at;
+    }
+    if (!accept(")")) return unexpected("')'");
+    return value;
+  }
+  Result<Symbolic> atomAlone() {
+    KERF_TRY(Symbolic value, atom());
+    if (m_at != m_text.size()) return unexpected("nothing else");
+    return value;
+  }
+
   Result<Symbolic> callOf(std::string_view name) {
+    if ((name == "Symbol" || name == "Float") && m_at < m_text.size() && (m_text[m_at] == '\'' || m_text[m_at] == '"'))
+      return quotedAtom(name == "Symbol");
     std::vector<Symbolic> arguments;
     bool first = true;
     while (!accept(")")) {

@@ -1,5 +1,6 @@
 // Symbolic::text: sympy's StrPrinter with the infix forms of PyTorch's own functions.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "engine/support/python_float.h"
@@ -38,8 +39,27 @@ std::string parenthesized(const Symbolic& expression, int level, bool strict = f
   return needed ? "(" + print(expression) + ")" : print(expression);
 }
 
+/// sympy's str of a Float inside an expression: 15 digits, zeros at the end left out.
+std::string printReal(double value) {
+  if (std::isnan(value) || std::isinf(value) || value == 0) return pythonFloat(value);
+  const std::string scientific = fmt::format("{:.14e}", value);
+  const std::size_t split = scientific.find('e');
+  std::string digits;
+  for (const char c : scientific.substr(0, split))
+    if (c >= '0' && c <= '9') digits += c;
+  digits.erase(digits.find_last_not_of('0') + 1);
+  const int exponent = std::stoi(scientific.substr(split + 1));
+  const std::string sign = value < 0 ? "-" : "";
+  const auto count = static_cast<int>(digits.size());
+  if (exponent <= -5 || exponent >= 15)
+    return fmt::format("{}{}.{}e{}", sign, digits[0], count > 1 ? digits.substr(1) : "0", exponent);
+  if (exponent < 0) return sign + "0." + std::string(std::size_t(-exponent - 1), '0') + digits;
+  if (count <= exponent + 1) return sign + digits + std::string(std::size_t(exponent + 1 - count), '0') + ".0";
+  return sign + digits.substr(0, std::size_t(exponent) + 1) + "." + digits.substr(std::size_t(exponent) + 1);
+}
+
 std::string printNumber(const SymbolicValue& value) {
-  if (!value.exact) return pythonFloat(value.real);
+  if (!value.exact) return printReal(value.real);
   if (value.denominator == 1) return std::to_string(value.numerator);
   return fmt::format("{}/{}", value.numerator, value.denominator);
 }

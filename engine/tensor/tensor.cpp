@@ -195,13 +195,15 @@ bool Tensor::isContiguous() const {
 }
 
 bool Tensor::isSymContiguous() const {
-  SymInt expected = 1;
+  SymInt expected = 1, counted = 1;  // `counted`: sizes that may be 0 count as 1, as contiguousStrides() has it
   for (const SymInt size : m_sizes)
     if (guardOrFalse(size == 0)) return true;
   for (std::size_t d = m_sizes.size(); d-- > 0;) {
     if (guardOrFalse(m_sizes[d] == 1)) continue;
-    if (!guardOrFalse(m_strides[d] == expected)) return false;
+    const bool isExpected = m_strides[d].isIdentical(counted) || guardOrFalse(m_strides[d] == expected);
+    if (!isExpected) return false;
     expected *= m_sizes[d];
+    counted *= symMax(m_sizes[d], 1);
   }
   return true;
 }

@@ -78,7 +78,8 @@ class SymbolicCalls : public testing::Test {
       for (const auto& [name, hint] : hints)
         sizes[name] = draw == 0 ? 2 * hint : hint + std::int64_t(random() % 4) + (hint < 2 ? 0 : 1);
       if (env.violated(sizes)) continue;
-      const auto otherArgs = atSizes(args, sizes), otherKwargs = atSizes(kwargs, sizes), expected = atSizes(derived, sizes);
+      const auto otherArgs = atSizes(args, sizes), otherKwargs = atSizes(kwargs, sizes),
+                 expected = atSizes(derived, sizes);
       ASSERT_TRUE(otherArgs && otherKwargs) << title;
       const auto direct = inferShapes(op.id, otherArgs->list(), withValues(call.kwargs, *otherKwargs));
       std::string at;

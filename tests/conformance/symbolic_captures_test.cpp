@@ -16,14 +16,8 @@ namespace fs = std::filesystem;
 using namespace testing_support;
 
 /// Graphs before Inductor chose its own strides for saved values.
-bool isCompared(const std::string& stage) { return stage != "inductor_post_grad_graph" && stage != "fx_graph_transformed"; }
-
-/// Annotations of what only running tells stay: nobody can derive which number u<n> it got.
-void restoreDataDependent(GraphModule& module, const std::map<std::uint32_t, ValueMeta>& recorded) {
-  for (const auto& [index, meta] : recorded) {
-    const OpInfo* op = findOp(module.graph.node(NodeId{index}));
-    if (op && has(op->traits, OpTrait::DataDependent)) module.graph.setValueMeta(NodeId{index}, meta);
-  }
+bool isCompared(const std::string& stage) {
+  return stage != "inductor_post_grad_graph" && stage != "fx_graph_transformed";
 }
 
 AnnotationReport compareGraph(CapturedGraph& graph, const std::string& title) {
@@ -32,9 +26,8 @@ AnnotationReport compareGraph(CapturedGraph& graph, const std::string& title) {
     EXPECT_TRUE(graph.annotateShapes()) << title;
   }
   const auto recorded = stripAnnotations(graph.module);
-  restoreDataDependent(graph.module, recorded);
   ShapeEnv env;
-  const auto done = propagateShapes(graph.module, env);
+  const auto done = deriveAnnotations(graph.module, recorded, {}, env);
   EXPECT_TRUE(done) << title << ": " << (done ? "" : done.error().text());
   SymbolBindings hints;
   for (const ShapeSymbol& symbol : env.symbols()) hints.emplace(symbol.name, symbol.hint.value_or(5));

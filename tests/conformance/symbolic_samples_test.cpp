@@ -38,6 +38,27 @@ Result<Sample> readSample(const std::string& line) {
   return sample;
 }
 
+/// Where PyTorch's meta function and its eager kernel disagree, and the recorded calls say that Kerf has it as eager
+/// has.
+struct Known {
+  std::string_view sample;  ///< starts so
+  std::string_view why;
+};
+constexpr Known knownDifferences[] = {
+    {"fft.fft#", "_fft_r2c: the meta function says row-major, MKL keeps the order of the input's dimensions"},
+    {"fft.rfft", "as fft.fft"},
+    {"fft.ifft#", "as fft.fft"},
+    {"fft.ihfft", "as fft.fft"},
+    {"unique#", "_unique2: inverse and counts have the input's dtype in the meta function, int64 in eager"},
+    {"unique_consecutive#", "as unique; a dim of -1 of a vector gives a vector"},
+    {"bincount#", "the meta function gives the input's dtype, eager int64 or the weights' float64"},
+    {"linalg.matrix_power#9", "view of an empty tensor keeps its strides in eager"},
+    {"nn.functional.max_unpool2d#38", "the meta function gives row-major results, eager channels-last ones"},
+};
+bool isKnown(const std::string& failure) {
+  return std::ranges::any_of(knownDifferences, [&](const Known& known) { return failure.starts_with(known.sample); });
+}
+
 struct Outcome {
   std::string error;
   AnnotationReport report;
@@ -47,8 +68,11 @@ struct Outcome {
 Outcome derive(Sample& sample) {
   Outcome outcome;
   const auto recorded = stripAnnotations(sample.module);
+  std::vector<ShapeSymbol> symbols;
+  for (const auto& [name, hint] : sample.hints)
+    symbols.push_back({.name = name, .hint = hint, .range = {std::min<std::int64_t>(hint, 2), ValueRange::greatest}});
   ShapeEnv env;
-  const auto done = propagateShapes(sample.module, env);
+  const auto done = deriveAnnotations(sample.module, recorded, symbols, env);
   if (!done) {
     outcome.error = done.error().text();
     return outcome;
@@ -96,7 +120,12 @@ TEST(SymbolicSamples, AreAnnotatedAsByPyTorch) {
       "{} graphs, {} as PyTorch says; {} numbers equal as texts, {} by value, {} nodes underived, {} graphs "
       "with a specialised symbol\n",
       graphs, clean, texts, values, unknown, specialised);
-  for (const std::string& failure : failures) ADD_FAILURE() << failure;
+  for (const std::string& failure : failures)
+    if (!isKnown(failure)) ADD_FAILURE() << failure;
+  for (const Known& known : knownDifferences)
+    EXPECT_TRUE(std::ranges::any_of(failures, [&](const std::string& text) { return text.starts_with(known.sample); }))
+        << known.sample << " agrees by now: take it out of the table";
+  EXPECT_GE(clean, graphs - 40);
   EXPECT_GE(graphs, 1700);
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/ir/graph_module.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::testing_support {
@@ -126,6 +127,23 @@ inline std::map<std::uint32_t, ValueMeta> stripAnnotations(GraphModule& module) 
     module.graph.setValueMeta(id, {});
   }
   return recorded;
+}
+
+/// Propagates over a graph without annotations. Nobody can derive which name PyTorch gave to what only running tells: nodes
+/// that make such symbols get their recorded annotation back, and it is done again.
+inline Result<void> deriveAnnotations(GraphModule& module, const std::map<std::uint32_t, ValueMeta>& recorded,
+                                      const std::vector<ShapeSymbol>& symbols, ShapeEnv& env) {
+  GraphModule once = module;
+  ShapeEnv scratch;
+  for (const ShapeSymbol& symbol : symbols) scratch.addSymbol(symbol);
+  KERF_CHECK(propagateShapes(once, scratch));
+  for (const auto& [index, meta] : recorded) {
+    const Node& node = module.graph.node(NodeId{index});
+    const auto made = std::ranges::find(scratch.symbols(), node.name(), &ShapeSymbol::source);
+    if (made != scratch.symbols().end() && !made->hint) module.graph.setValueMeta(NodeId{index}, meta);
+  }
+  for (const ShapeSymbol& symbol : symbols) env.addSymbol(symbol);
+  return propagateShapes(module, env);
 }
 
 inline std::vector<Symbolic> conditionsOf(const ShapeEnv& env) {

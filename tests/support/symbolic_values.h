@@ -31,7 +31,8 @@ class Symboliser {
   Value tensor(const Tensor& tensor) {
     SymSizes sizes;
     for (const std::int64_t size : tensor.sizes()) sizes.push_back(symbolFor(size));
-    SymSizes strides = tensor.isContiguous() && tensor.numel() > 0 ? contiguousStrides(sizes) : SymSizes(tensor.strides());
+    SymSizes strides =
+        tensor.isContiguous() && tensor.numel() > 0 ? contiguousStrides(sizes) : SymSizes(tensor.strides());
     Tensor result(nullptr, tensor.dtype(), std::move(sizes), std::move(strides), tensor.offset());
     result.setDevice(tensor.device());
     return result;

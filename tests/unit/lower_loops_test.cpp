@@ -1,8 +1,10 @@
 // Loop IR, affine indices, fusion and memory planning, without generating code.
 #include <algorithm>
 
+#include "engine/loops/expr_builder.h"
 #include "engine/lower/fusion.h"
 #include "engine/lower/lowered_graph.h"
+#include "engine/symbolic/shape_env.h"
 #include "tests/support/graph_fixture.h"
 
 namespace kerf {
@@ -27,6 +29,56 @@ TEST(Affine, DividesWhenTheDigitsAreSeparate) {
 TEST(Affine, PrintsItself) {
   EXPECT_EQ((Affine::variable(0) * 32 + Affine::variable(1) + Affine::number(4)).text(), "32*i0 + i1 + 4");
   EXPECT_EQ(Affine::number(0).text(), "0");
+}
+
+TEST(Affine, DividesByProductsOfSymbols) {
+  ShapeEnv env;
+  const ShapeEnv::Scope scope(env);
+  const SymInt s0 = env.addSymbol({"s0", 8, {2, ValueRange::greatest}});
+  const SymInt s1 = env.addSymbol({"s1", 8, {2, ValueRange::greatest}});
+  const auto i = [](std::size_t v) { return Affine::variable(v); };
+  const Affine index = i(0) * (4 * s0 * s1) + i(1) * s1 + i(2);  // i0 < 4, i1 < s0, i2 < s1
+  const auto rows = divideExactly(index, s1, {4, s0, s1});
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->quotient, i(0) * (4 * s0) + i(1));
+  EXPECT_EQ(rows->remainder, i(2));
+  const auto planes = divideExactly(index, s0 * s1, {4, s0, s1});
+  ASSERT_TRUE(planes);
+  EXPECT_EQ(planes->quotient, i(0) * 4);
+  EXPECT_EQ(planes->remainder, i(1) * s1 + i(2));
+  EXPECT_FALSE(divideExactly(index, s0, {4, s0, s1}));  // equal at the example only
+  EXPECT_FALSE(divideExactly(i(0) * s1 + i(1), s1, {4, s0}));
+  EXPECT_TRUE(env.guards().empty());
+}
+
+TEST(Affine, PrintsSumsOfSymbolsInParentheses) {
+  ShapeEnv env;
+  const ShapeEnv::Scope scope(env);
+  const SymInt s0 = env.addSymbol({"s0", 8, {2, ValueRange::greatest}});
+  EXPECT_EQ((Affine::variable(0) * (s0 + 1) + Affine::variable(1) * s0 + Affine::number(2 * s0)).text(),
+            "(s0 + 1)*i0 + s0*i1 + 2*s0");
+}
+
+TEST(LoopIr, KernelsOfOtherSymbolsHaveOneKeyWhereTheirFormIsOne) {
+  ShapeEnv env;
+  const ShapeEnv::Scope scope(env);
+  const SymInt s0 = env.addSymbol({"s0", 8, {2, ValueRange::greatest}});
+  const SymInt s1 = env.addSymbol({"s1", 8, {2, ValueRange::greatest}});
+  const auto kernel = [](SymInt rows, SymInt columns, SymInt stride) {
+    LoopKernel result;
+    result.variables = {{rows, false}, {columns, true}};
+    result.buffers = {{DType::Float32, "x"}};
+    ExprBuilder builder(result);
+    builder.load(0, Affine::variable(0) * stride + Affine::variable(1));
+    collectParameters(result);
+    return result;
+  };
+  EXPECT_EQ(kernel(s0, s1, s1).parameters.size(), 2u);
+  EXPECT_EQ(structuralKey(kernel(s0, s1, s1)), structuralKey(kernel(s1, s0, s0)));
+  EXPECT_EQ(structuralKey(kernel(s0, 8, 8)), structuralKey(kernel(s1 * s0, 8, 8)));
+  EXPECT_NE(structuralKey(kernel(s0, s1, s1)), structuralKey(kernel(s0, s1, s0)));
+  EXPECT_NE(structuralKey(kernel(s0, 8, 8)), structuralKey(kernel(s0, 9, 8)));
+  EXPECT_NE(structuralKey(kernel(8, 8, 8)), structuralKey(kernel(s0, 8, 8)));
 }
 
 TEST(LowerLoops, MergesLoopsThatAreWalkedAsOne) {

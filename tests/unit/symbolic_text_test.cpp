@@ -18,6 +18,30 @@ std::int64_t valueOf(std::string_view text, const SymbolBindings& values) {
   return result.value_or(INT64_MIN);
 }
 
+TEST(Symbolic, ReadsWhatSreprWrites) {
+  const std::pair<const char*, const char*> texts[] = {
+      {"Symbol('s58', positive=True, integer=True)", "s58"},
+      {"Mul(Integer(96), Symbol('s48', positive=True, integer=True))", "96*s48"},
+      {"Add(FloorDiv(Add(Symbol(\"s0\", positive=True), Integer(-1)), Integer(2)), Integer(1))", "(((s0 - 1)//2)) + 1"},
+      {"LessThan(Symbol('u2', integer=True), Symbol('s77'))", "u2 <= s77"},
+      {"Mul(Float('0.5', precision=53), ToFloat(Symbol('s0')))", "0.5*ToFloat(s0)"},
+      {"Rational(1, 3)", "1/3"},
+  };
+  for (const auto& [text, printed] : texts) EXPECT_EQ(parsed(text).text(), printed);
+  for (const char* text :
+       {"Symbol('s0", "Symbol('s0 + 1')", "Symbol('')", "Symbol('s0', x", "Float('s0')", "Symbol(')"})
+    EXPECT_FALSE(Symbolic::parse(text).has_value() && !Symbolic::parse(text)->symbols().empty() &&
+                 std::string_view(text).starts_with("Symbol"))
+        << text;
+}
+
+TEST(Symbolic, PrintsFloatsAsSympyDoes) {
+  for (const char* text : {"1.19209289550781e-7*ToFloat(s96)", "0.5*ToFloat(s0)", "zf78 > 0.0", "1.0e-5*ToFloat(s0)",
+                           "100000.0*ToFloat(s0)", "0.333333333333333*zf0"})
+    EXPECT_EQ(parsed(text).text(), text);
+  EXPECT_EQ((Symbolic::real(1.1920928955078125e-07) * Symbolic::symbol("zf0")).text(), "1.19209289550781e-7*zf0");
+}
+
 TEST(Symbolic, PrintsBackWhatSympyPrints) {
   for (const char* text : {"s0",
                            "2*s0",

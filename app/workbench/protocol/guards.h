@@ -63,7 +63,7 @@ struct RecordedGuardDoc {
   KERF_FIELDS(expression, kind, reason, where, line, match)
 };
 constexpr RecordedGuardDoc::Match lastOf(RecordedGuardDoc::Match) { return RecordedGuardDoc::Match::Unread; }
-/// "derived", "implied", "not derived", "contradicted", "other graph", "unread".
+/// "derived", "implied", "not derived", "contradicted", "other symbols", "unread".
 std::string_view matchName(RecordedGuardDoc::Match match);
 
 /// A symbol that guards fixed to a number (specialisation) or to an expression of others (replacement).

@@ -32,10 +32,11 @@ struct RunReport {
   std::chrono::nanoseconds time{};   ///< of compiling and running
   std::vector<std::string> outputs;  ///< "f32[4, 8]", "7", "None"
   std::vector<ExpectationRow> expected;
-  double limit = 0;  ///< of the relative error
-  bool same = true;  ///< nothing differs
+  double limit = 0;                                           ///< of the relative error
+  bool same = true;                                           ///< nothing differs
+  std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
 
-  KERF_FIELDS(dtype, time, outputs, expected, limit, same)
+  KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols)
 };
 
 /// Runs a graph on its recorded inputs. A crash or hang is RuntimeFailed.
@@ -84,7 +85,8 @@ struct Comparison {
   std::vector<NodeRow> nodes;  ///< worst first; empty unless asked for
   std::string nodesFailure, nodesNote;
   std::chrono::nanoseconds time{};
-  std::string run;  ///< "r5" in the store; empty if it was not stored
+  std::string run;                                            ///< "r5" in the store; empty if it was not stored
+  std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
 
   bool good() const { return same && failure.empty(); }
   /// Nodes where the fault starts, in graph order of their severity.
@@ -95,7 +97,7 @@ struct Comparison {
     return names;
   }
 
-  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run)
+  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run, symbols)
 };
 
 /// PyTorch's same_two_models. A crash or hang of the compiled side is the answer's `failure`.

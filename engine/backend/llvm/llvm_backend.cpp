@@ -162,6 +162,16 @@ Result<std::unique_ptr<LlvmModule>> lowerModule(std::shared_ptr<const GraphModul
                                       options);
 }
 
+/// Guards are checked with what sizes tell; floats they do not.
+Result<void> checkable(const ShapeEnv& env) {
+  for (const ShapeGuard& guard : env.guards())
+    for (const std::string& name : guard.expression.symbols())
+      if (name.starts_with('z'))
+        return fail(Error(ErrorCode::UnsupportedOp, fmt::format("the guard {} is on a float", guard.expression.text()),
+                          {}, 0, guard.node));
+  return {};
+}
+
 /// Shapes are derived once more, so that every guard on which they rest is known.
 Result<std::unique_ptr<LlvmModule>> lowerSymbolic(const GraphModule& module, const BackendOptions& options,
                                                   std::stop_token stop) {
@@ -169,7 +179,10 @@ Result<std::unique_ptr<LlvmModule>> lowerSymbolic(const GraphModule& module, con
   auto env = std::make_shared<ShapeEnv>();
   auto copy = std::make_shared<GraphModule>(module);
   KERF_CHECK(propagateShapes(*copy, *env));
-  return inScope(env.get(), [&] { return lowerModule(std::move(copy), env, options, std::move(clock)); });
+  KERF_TRY(auto lowered,
+           inScope(env.get(), [&] { return lowerModule(std::move(copy), env, options, std::move(clock)); }));
+  KERF_CHECK(checkable(*env));
+  return lowered;
 }
 
 /// For the example's sizes alone: each symbol has to be what it was there.

@@ -95,7 +95,7 @@ std::optional<GuardViolation> SymbolicProgram::violatedRange() const {
   for (const ShapeSymbol& symbol : m_env->symbols()) {
     const auto value = m_values.find(symbol.name);
     if (value == m_values.end() || symbol.range.contains(value->second)) continue;
-    return GuardViolation{rangeText(symbol), {}, {}, "symbolic sizes start there", m_values, false};
+    return GuardViolation{rangeText(symbol), {}, {}, "the range of the symbol", m_values, false};
   }
   return {};
 }

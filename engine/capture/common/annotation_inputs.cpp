@@ -5,6 +5,7 @@
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/repro/loader_parser.h"
 #include "engine/capture/text/capture.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -70,11 +71,27 @@ class InputMaker {
     if (!bytes) return false;
     StorageRef storage;
     storage.bytes = *bytes;
+    storage.bytesText = bytesText(out, *bytes);
     storage.device = out.device;
     if (out.dtype != DType::Float32) storage.dtypeHint = out.dtype;
     out.storageIndex = int(m_out.storages.size());
     m_out.storages.push_back(std::move(storage));
     return true;
+  }
+
+  /// "64*s0": the bytes up to the last element, where a size or stride is symbolic.
+  std::string bytesText(const GraphInput& input, std::int64_t bytes) const {
+    if (input.sizeTexts.empty()) return {};
+    Symbolic last = Symbolic::integer(input.storageOffset + 1);
+    for (std::size_t i = 0; i < input.sizes.size(); ++i) {
+      const auto size = Symbolic::parse(input.sizeTexts[i]);
+      const auto stride =
+          Symbolic::parse(input.strideTexts.empty() ? std::to_string(input.strides[i]) : input.strideTexts[i]);
+      if (!size || !stride || input.sizes[i] == 0) return {};
+      last = last + (*size - Symbolic::integer(1)) * *stride;
+    }
+    std::string text = (last * Symbolic::integer(itemSize(input.dtype))).expanded().text();
+    return loaderReads(text, bytes) ? text : std::string();
   }
 
   /// Values and, if one of them is symbolic, the texts of all.

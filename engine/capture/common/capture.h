@@ -72,6 +72,7 @@ struct ReproEnvelope {
   std::vector<std::string> betweenLines;      ///< between the model class and load_args, verbatim, in order
   std::vector<std::string> mainLines;         ///< everything after load_args, verbatim, in order; empty: written anew
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< "s0 = 4" lines: name and value
+  std::vector<SymbolRange> symbolRanges;  ///< "s0 = 4  # VR[2, 64]": what Kerf writes of ranges that it knows
   std::string torchVersion, cudaVersion, gitVersion;
   std::vector<std::pair<std::string, std::string>> runOptions;  ///< accuracy=…, command=…, save_dir=…, verbatim values
   std::string runner = "after_aot";                             ///< or "after_dynamo"

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "engine/capture/pt2/schema.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline capture::pt2 {
 namespace {
@@ -132,8 +133,10 @@ Result<SymExpr> readExpression(JsonCursor& json) {
   SymExpr symbol;
   KERF_CHECK(json.forEachMember([&](const std::string& key) -> Result<void> {
     if (key == "expr_str") {
-      KERF_TRY(symbol.text, json.string());
-      if (!isExpression(symbol.text)) return json.failHere(fmt::format("'{}' is no symbolic expression", symbol.text));
+      KERF_TRY(const std::string text, json.string());
+      const auto expression = Symbolic::parse(text);  // srepr since schema 8.8 (2.8), str() before
+      if (!expression) return json.failHere(fmt::format("'{}' is no symbolic expression", text));
+      symbol.text = expression->text();
     } else if (key == "hint") {
       KERF_TRY(symbol.hint, readHint(json));
     } else {

@@ -4,10 +4,12 @@
 #include <charconv>
 #include <optional>
 
+#include "engine/capture/common/symbol_range.h"
+
 namespace kerf::inline capture {
 namespace {
 
-/// `name = integer` at the start of a line.
+/// `name = integer` at the start of a line, in front of any comment.
 std::optional<std::pair<std::string, std::int64_t>> symbolLine(std::string_view line) {
   const std::size_t equals = line.find(" = ");
   if (equals == std::string_view::npos || equals == 0) return std::nullopt;
@@ -15,7 +17,7 @@ std::optional<std::pair<std::string, std::int64_t>> symbolLine(std::string_view 
   const auto legal = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
   if (!std::all_of(name.begin(), name.end(), legal) || std::isdigit(static_cast<unsigned char>(name[0])) != 0)
     return std::nullopt;
-  const std::string_view digits = trimmed(line.substr(equals + 3));
+  const std::string_view digits = trimmed(line.substr(equals + 3, line.find('#', equals) - equals - 3));
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (problem != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
@@ -59,6 +61,8 @@ void readHeader(const SourceText& source, LineRange lines, ReproEnvelope& envelo
       readVersion(line, envelope);
     else if (auto symbol = symbolLine(line)) {
       symbols[symbol->first] = symbol->second;
+      if (const std::size_t range = line.find("# VR["); range != std::string_view::npos)
+        envelope.symbolRanges.push_back(symbolRange(symbol->first, line.substr(range)));
       envelope.symbols.push_back(std::move(*symbol));
     }
   }

@@ -25,6 +25,7 @@ class ReproReader {
     readHeader(m_source, m_sections.header, m_capture.envelope, m_symbols);
     KERF_CHECK(readNested());
     KERF_TRY(m_graph.module, readClass(m_sections.model));
+    m_graph.module.symbolRanges = m_capture.envelope.symbolRanges;
     KERF_CHECK(checkAttributes());
     KERF_CHECK(readInputs());
     KERF_CHECK(readMain());

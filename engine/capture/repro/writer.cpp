@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "engine/capture/common/symbol_range.h"
 #include "engine/capture/common/tensor_literal.h"
 #include "engine/capture/repro/init_parser.h"
 #include "engine/capture/repro/load_args_writer.h"
@@ -154,7 +155,13 @@ std::vector<SymExpr> usedSymbols(const CapturedGraph& graph) {
   return used;
 }
 
-std::string symbolLine(const SymExpr& symbol) { return fmt::format("{} = {}", symbol.text, symbol.hint.value_or(8)); }
+/// "s0 = 8", with its range in a comment where more is known than that it is at least 2.
+std::string symbolLine(const SymExpr& symbol, const GraphModule& module) {
+  const std::string line = fmt::format("{} = {}", symbol.text, symbol.hint.value_or(8));
+  const auto range = std::ranges::find(module.symbolRanges, symbol.text, &SymbolRange::name);
+  if (range == module.symbolRanges.end() || (range->lower == 2 && !range->upper)) return line;
+  return line + "  # " + rangeText(*range);
+}
 
 /// The header as it was read, with `s0 = 8` for every symbol that load_args mentions: lines that say another value are
 /// changed, missing ones come first.
@@ -164,12 +171,13 @@ std::string headerText(const CapturedGraph& graph, const ReproEnvelope& envelope
   for (const SymExpr& symbol : usedSymbols(graph)) {
     const auto known = std::ranges::find(envelope.symbols, symbol.text, &std::pair<std::string, std::int64_t>::first);
     if (known == envelope.symbols.end()) {
-      missing += symbolLine(symbol) + "\n";
+      missing += symbolLine(symbol, graph.module) + "\n";
       continue;
     }
     if (symbol.hint && known->second != *symbol.hint)
       std::ranges::replace_if(
-          lines, [&](const std::string& line) { return line.starts_with(symbol.text + " = "); }, symbolLine(symbol));
+          lines, [&](const std::string& line) { return line.starts_with(symbol.text + " = "); },
+          symbolLine(symbol, graph.module));
   }
   if (lines.empty()) return missing + std::string(defaultHeader);
   appendLines(missing, lines);
@@ -194,6 +202,8 @@ std::string mainText(const ReproEnvelope& envelope, const CapturedGraph& graph, 
   setOption(runOptions, lines, "command", pythonString(options.command));
   if (options.accuracy) setOption(runOptions, lines, "accuracy", *options.accuracy);
   if (hasData(graph)) setOption(runOptions, lines, "save_dir", "'.'");
+  // As PyTorch does, so that the sizes are symbolic again when it traces the graph.
+  if (lines.empty() && !usedSymbols(graph).empty()) setOption(runOptions, lines, "tracing_mode", "'symbolic'");
   if (lines.empty()) lines = defaultMainLines(graph.module.className, runOptions);
   return fmt::format("{}", fmt::join(lines, "\n"));
 }

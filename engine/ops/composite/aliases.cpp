@@ -9,7 +9,7 @@ namespace {
 /// Writes the base's result into self.
 Result<Value> inplaceAliasProgram(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Value out, callBase(args, run));
-  if (!sizesFit(out.tensor().symSizes(), args.tensor(0).symSizes()))
+  if (!checkEqual(out.tensor().symSizes(), args.tensor(0).symSizes()))
     return mismatch(args, "the result's shape [{}] does not fit self", fmt::join(out.tensor().symSizes(), ", "));
   return run.value("aten.copy_.default"_op, {args.values[0], out}, {});
 }

@@ -165,7 +165,8 @@ class Contraction {
   /// Permutes to `order`, adding dimensions of 1 for labels that the operand lacks, and broadcasts to the labels'
   /// sizes.
   Result<void> arrange(Operand& operand, const Labels& order) {
-    Sizes dims, shape, full;
+    Sizes dims;
+    SymSizes shape, full;
     for (const int label : order) {
       const auto found = std::ranges::find(operand.labels, label);
       const bool has = found != operand.labels.end();

@@ -94,7 +94,7 @@ Result<Value> crossEntropyProgram(const BoundArguments& args, const OpRunner& ru
   if (self.dim() == 0 || args.number(5) != 0)
     return fail(ErrorCode::UnsupportedOp, "{}: label_smoothing is not supported", args.opName());
   KERF_TRY(const Value logs, run.value("aten.log_softmax.int"_op, {args.values[0], classDim}, {}));
-  if (!sizesFit(args.tensor(1).symSizes(), self.symSizes()))
+  if (!checkEqual(args.tensor(1).symSizes(), self.symSizes()))
     return nllProgram(run, logs, args.values[1], args.values[2], args.integer(3), args.values[4]);
   Value weighted = logs;
   if (!args.none(2)) {

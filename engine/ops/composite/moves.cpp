@@ -164,7 +164,7 @@ Result<Value> chunkCatProgram(const BoundArguments& args, const OpRunner& run) {
     if (tensor.dim() <= dim || guardOrFalse(tensor.symNumel() == 0) || tensor.dtype() != tensors[0].dtype())
       return mismatch(args, "tensors must be of one dtype, not empty, and have dimension {}", dim);
     const auto leading = [dim](const Tensor& t) { return SymSizes(t.symSizes().begin(), t.symSizes().begin() + dim); };
-    if (!sizesFit(leading(tensor), leading(tensors[0])))
+    if (!checkEqual(leading(tensor), leading(tensors[0])))
       return mismatch(args, "tensors must agree in the dimensions before {}", dim);
     KERF_TRY(Value part, chunked(args, tensor, dim, run));
     parts.push_back(std::move(part));

@@ -105,7 +105,7 @@ Result<Value> bilinear(const BoundArguments& args, const OpRunner& run) {
   const auto leading = [](const Tensor& t) { return SymSizes(t.symSizes().begin(), t.symSizes().end() - 1); };
   if (a.dim() == 0 || a.dim() != b.dim() || weight.dim() != 3 ||
       guardOrFalse(a.symSizes().back() != weight.symSize(1)) ||
-      guardOrFalse(b.symSizes().back() != weight.symSize(2)) || !sizesFit(leading(a), leading(b)))
+      guardOrFalse(b.symSizes().back() != weight.symSize(2)) || !checkEqual(leading(a), leading(b)))
     return mismatch(args, "the shapes of the inputs and of the weight do not fit");
   SymSizes sizes = a.symSizes();
   sizes.back() = weight.symSize(0);
@@ -151,7 +151,7 @@ Result<Value> affineGrid(const BoundArguments& args, const OpRunner& run) {
   const Tensor& theta = args.tensor(0);
   const SymSizes size = args.symSizes(1);
   const auto dims = std::int64_t(size.size()) - 2;
-  if ((dims != 2 && dims != 3) || !sizesFit(theta.symSizes(), SymSizes{size[0], dims, dims + 1}))
+  if ((dims != 2 && dims != 3) || !checkEqual(theta.symSizes(), SymSizes{size[0], dims, dims + 1}))
     return mismatch(args, "expected theta [n, d, d + 1] and size [n, c, …] with d = 2 or 3");
   const SymSizes sides(size.begin() + 2, size.end());
   for (const SymInt side : sides)

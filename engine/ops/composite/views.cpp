@@ -147,7 +147,8 @@ Result<Value> contiguousProgram(const BoundArguments& args, const OpRunner& run)
     return args.tensor(0).isContiguous() ? Result<Value>(args.values[0])
                                          : run.value("aten.clone.default"_op, {args.values[0]}, format);
   KERF_TRY(const Value meta, inferShapes("aten.clone.default"_op, {args.values[0]}, format));
-  if (sizesFit(meta.tensor().symStrides(), args.tensor(0).symStrides())) return args.values[0];
+  const auto equal = [](SymInt a, SymInt b) { return guardOrFalse(a == b); };
+  if (std::ranges::equal(meta.tensor().symStrides(), args.tensor(0).symStrides(), equal)) return args.values[0];
   return run.value("aten.clone.default"_op, {args.values[0]}, format);
 }
 

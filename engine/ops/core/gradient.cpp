@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/ops/core/strides.h"
-
 namespace kerf::inline ops {
 namespace {
 
@@ -55,7 +53,7 @@ Result<Value> jvpBySlope(Slope slope, const CallRecord& call, const ValueList& t
     if (flow.isTensor()) addTo(s, total, flow.tensor());
   }
   if (!total.isTensor()) return s.done({});
-  if (!mayEqual(total.tensor().symSizes(), call.result().symSizes()))
+  if (!total.tensor().symSizes().isIdentical(call.result().symSizes()))
     total = s("aten.expand.default"_op, {total, intList(call.result().symSizes())});
   return s.done(total.tensor());
 }

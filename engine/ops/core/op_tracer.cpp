@@ -4,7 +4,7 @@
 
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/composite.h"
-#include "engine/ops/core/symbolic_failure.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/python_level.h"
 #include "engine/ops/python/symbolic_numbers.h"
 #include "engine/symbolic/shape_env.h"

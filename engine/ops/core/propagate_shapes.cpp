@@ -75,7 +75,12 @@ class Propagation {
       if (known) kwargs.emplace_back(name, std::move(single[0]));
     }
     if (!known) return keep(id);
+    const ShapeEnv::Mark before = m_env.mark();
     auto result = call(node, args, kwargs);
+    if (node.meta().value.known() && m_env.symbols().size() > before.symbols) {  // recorded with PyTorch's own symbols
+      m_env.rollBack(before);
+      return keep(id);
+    }
     if (result) return store(id, *result);
     // Of ops in the table an error is the graph's; elsewhere it may be the guess at a Python function's arguments.
     const bool certain = findOp(node) != nullptr && result.error().code != ErrorCode::UnsupportedOp;

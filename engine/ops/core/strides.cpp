@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/ops/core/symbolic_checks.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -49,9 +50,9 @@ std::vector<std::size_t> iterationOrder(std::span<const SymSizes> strides, const
 }
 
 bool equalOrFalse(const SymSizes& a, const SymSizes& b) {
-  return a.isIdentical(b) ||
-         (a.size() == b.size() &&
-          std::equal(a.begin(), a.end(), b.begin(), [](SymInt x, SymInt y) { return guardOrFalse(x == y); }));
+  return a.isIdentical(b) || (a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](SymInt x, SymInt y) {
+                                return guardOrFalse(x == y);
+                              }));
 }
 
 /// The cases in which all operands agree: contiguous, channels-last, or equal dense strides.
@@ -69,10 +70,9 @@ std::optional<SymSizes> agreedStrides(std::span<const Tensor> operands, const Sy
 
 }  // namespace
 
-bool mayEqual(const SymSizes& a, const SymSizes& b) {
-  return a.isIdentical(b) ||
-         (a.size() == b.size() &&
-          std::equal(a.begin(), a.end(), b.begin(), [](SymInt x, SymInt y) { return guardOrTrue(x == y); }));
+bool checkEqual(const SymSizes& a, const SymSizes& b) {
+  return a.isIdentical(b) || (a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                                                 [](SymInt x, SymInt y) { return checkEqual(x, y); }));
 }
 
 Result<SymSizes> broadcastSizes(const SymSizes& a, const SymSizes& b) {
@@ -100,12 +100,6 @@ Result<SymSizes> broadcastSizes(std::span<const Tensor> operands) {
     KERF_TRY(result, broadcastSizes(result, operand.symSizes()));
   }
   return result;
-}
-
-bool sizesFit(const SymSizes& a, const SymSizes& b) {
-  return a.isIdentical(b) ||
-         (a.size() == b.size() &&
-          std::equal(a.begin(), a.end(), b.begin(), [](SymInt x, SymInt y) { return guardOrTrue(x == y); }));
 }
 
 Result<SymInt> checkedCount(const SymSizes& sizes) {
@@ -236,8 +230,8 @@ Result<SymSizes> inferSymbolic(const BoundArguments& args, const SymSizes& sizes
     if (!guardOrTrue(sizes[i] >= 0)) return mismatch(args, "invalid size {} at dimension {}", sizes[i], i);
     count *= sizes[i];
   }
-  const bool fits = unknown ? guardOrTrue(count != 0) && guardOrTrue(floorMod(numel, count) == 0)
-                            : guardOrTrue(count == numel);
+  const bool fits =
+      unknown ? guardOrTrue(count != 0) && guardOrTrue(floorMod(numel, count) == 0) : guardOrTrue(count == numel);
   if (!fits) return mismatch(args, "shape [{}] is invalid for input of size {}", fmt::join(sizes, ", "), numel);
   if (unknown) result[*unknown] = floorDiv(numel, count);
   return result;

@@ -9,14 +9,12 @@
 
 namespace kerf::inline ops {
 
-/// Whether sizes are the same; those that depend on data count as equal, PyTorch asserts them at run time.
-bool mayEqual(const SymSizes& a, const SymSizes& b);
+/// Whether sizes are the same; of those that depend on data it is assumed from then on (a runtime assert).
+bool checkEqual(const SymSizes& a, const SymSizes& b);
 
 /// Sizes that all operands broadcast to; ShapeMismatch (without the op's name) when they do not.
 Result<SymSizes> broadcastSizes(std::span<const Tensor> operands);
 Result<SymSizes> broadcastSizes(const SymSizes& a, const SymSizes& b);
-/// Whether the sizes are equal item by item, for checks that raise errors: what depends on data is taken to fit.
-bool sizesFit(const SymSizes& a, const SymSizes& b);
 /// Product of the sizes; TooLarge where numbers overflow.
 Result<SymInt> checkedCount(const SymSizes& sizes);
 /// Strides with which a tensor is read as if it had `sizes` (0 where it is repeated). It must broadcast to them.

@@ -33,7 +33,7 @@ Result<Frames> framesOf(const BoundArguments& args, const OpRunner& run, DType l
   if (f.length <= 0 || f.hop <= 0 || width <= 0 || width > f.length)
     return mismatch(args, "expected 0 < win_length <= n_fft and 0 < hop_length, got {}, {} and {}", width, f.length,
                     f.hop);
-  if (f.window.isTensor() && !sizesFit(f.window.tensor().symSizes(), SymSizes{width}))
+  if (f.window.isTensor() && !checkEqual(f.window.tensor().symSizes(), SymSizes{width}))
     return mismatch(args, "expected a window of shape [{}], got [{}]", width,
                     fmt::join(f.window.tensor().symSizes(), ", "));
   if (width == f.length) return f;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/ops/core/symbolic_failure.h"
+#include "engine/ops/core/symbolic_checks.h"
 
 namespace kerf::inline ops {
 namespace {

@@ -1,7 +1,7 @@
 #include "engine/ops/index/indexing.h"
 
 #include "engine/ops/core/strides.h"
-#include "engine/symbolic/shape_env.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 
@@ -31,7 +31,7 @@ Result<void> appendMask(const BoundArguments& args, const Tensor& self, const Te
                         std::vector<std::optional<Tensor>>& expanded) {
   for (std::int64_t d = 0; d < mask.dim(); ++d) {
     const auto at = std::int64_t(expanded.size()) + d;
-    if (at >= self.dim() || !guardOrTrue(self.symSize(at) == mask.symSize(d)))
+    if (at >= self.dim() || !checkEqual(self.symSize(at), mask.symSize(d)))
       return mismatch(args, "the mask's shape [{}] does not match the tensor's [{}]", fmt::join(mask.symSizes(), ", "),
                       fmt::join(self.symSizes(), ", "));
   }

@@ -3,6 +3,7 @@
 
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/index/views.h"
 #include "engine/tensor/copy.h"
@@ -29,7 +30,7 @@ Result<void> checkCat(const BoundArguments& args, const SymSizes& first, const S
   if (first.size() != other.size())
     return mismatch(args, "tensors must have as many dimensions: {} and {}", first.size(), other.size());
   for (std::size_t d = 0; d < first.size(); ++d)
-    if (std::int64_t(d) != dim && !guardOrTrue(first[d] == other[d]))
+    if (std::int64_t(d) != dim && !checkEqual(first[d], other[d]))
       return mismatch(args, "sizes must match except in dimension {}: [{}] and [{}]", dim, fmt::join(first, ", "),
                       fmt::join(other, ", "));
   return {};
@@ -78,7 +79,7 @@ Result<Value> stackShape(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), tensors[0].dim() + 1));
   SymSizes sizes = tensors[0].symSizes();
   for (const Tensor& tensor : tensors)
-    if (!mayEqual(tensor.symSizes(), sizes))
+    if (!checkEqual(tensor.symSizes(), sizes))
       return mismatch(args, "tensors must have equal sizes: [{}] and [{}]", fmt::join(sizes, ", "),
                       fmt::join(tensor.symSizes(), ", "));
   sizes.insert(sizes.begin() + dim, std::int64_t(tensors.size()));

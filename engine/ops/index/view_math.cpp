@@ -1,8 +1,8 @@
 // The arithmetic of select, slice, diagonal and permute, shared with their scatter and backward forms.
 #include <limits>
 
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/index/views.h"
-#include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -45,9 +45,7 @@ Result<SymInt> unknownSize(const BoundArguments& args, std::optional<SymInt> mos
   ShapeEnv* env = ShapeEnv::current();
   if (env == nullptr) return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on values", args.opName());
   const SymInt size = env->addUnbacked({0, most ? env->range(*most).upper : ValueRange::greatest});
-  if (!most || !most->isSymbolic()) return size;
-  KERF_TRY(const Symbolic fits, Symbolic::call("Le", {env->expression(size), env->expression(*most)}));
-  KERF_CHECK(env->assume(fits));
+  if (most) checkAtMost(size, *most);
   return size;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -103,7 +104,7 @@ Result<Value> expandShape(const BoundArguments& args) {
       strides[i] = 0;
       continue;
     }
-    if (!guardOrTrue(sizes[i] == own))  // where it depends on data PyTorch asserts it at run time
+    if (!checkEqual(sizes[i], own))
       return mismatch(args, "size {} does not match the tensor's size {} in dimension {}", sizes[i], own, i);
   }
   return meta(self, std::move(sizes), std::move(strides));
@@ -152,8 +153,8 @@ Result<Value> narrowShape(const BoundArguments& args) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
   const SymInt size = args.tensor(0).dim() == 0 ? SymInt(0) : args.tensor(0).symSize(dim);
   const SymInt begin = guardOrFalse(start < 0) ? start + size : start;
-  if (!guardOrTrue(length >= 0) || !guardOrTrue(begin >= 0) || !guardOrTrue(begin <= size) ||
-      !guardOrTrue(length <= size - begin))
+  if (!checkAtMost(0, length) || !guardOrTrue(begin >= 0) || !checkAtMost(begin, size) ||
+      !checkAtMost(length, size - begin))
     return mismatch(args, "start {} and length {} exceed dimension size {}", start, length, size);
   return metaOf(partView(args, args.tensor(0), dim, begin, length));
 }
@@ -220,11 +221,11 @@ Result<Value> splitWithSizesShape(const BoundArguments& args) {
   const bool plain = !lengths.isSymbolic() && !self.symSize(dim).isSymbolic();
   SymInt total = 0;
   for (const SymInt length : lengths) {
-    if (!guardOrTrue(length >= 0) || (plain && length > self.symSize(dim) - total))
+    if (!checkAtMost(0, length) || (plain && length > self.symSize(dim) - total))
       return mismatch(args, "split sizes do not sum to {}", self.symSize(dim));
     total += length;
   }
-  if (!guardOrTrue(total == self.symSize(dim)))
+  if (!checkEqual(total, self.symSize(dim)))
     return mismatch(args, "split sizes sum to {}, the dimension has {}", total, self.symSize(dim));
   return splitInto(args, lengths, dim);
 }

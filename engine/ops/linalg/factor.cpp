@@ -170,7 +170,7 @@ Result<Value> ldlSolveShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 2));
   const Tensor &a = args.tensor(0), &b = args.tensor(2);
   const SymInt n = a.symSize(a.dim() - 1);
-  if (guardOrFalse(b.symSize(b.dim() - 2) != n) || !sizesFit(args.tensor(1).symSizes(), joined(batchSizes(a), {n})))
+  if (guardOrFalse(b.symSize(b.dim() - 2) != n) || !checkEqual(args.tensor(1).symSizes(), joined(batchSizes(a), {n})))
     return mismatch(args, "the shapes of LD, pivots and B do not fit");
   KERF_TRY(const SymSizes batch, commonBatch(args, batchSizes(b), batchSizes(a)));
   return Value(columnMajorMeta(b.dtype(), batch, n, b.symSize(b.dim() - 1)));

@@ -123,7 +123,7 @@ Result<Value> luUnpackShape(const BoundArguments& args) {
   const SymInt m = lu.symSize(lu.dim() - 2), n = lu.symSize(lu.dim() - 1);
   if (args.boolean(3)) {
     if (args.tensor(1).dtype() != DType::Int32) return mismatch(args, "LU_pivots must be torch.int32");
-    if (!sizesFit(args.tensor(1).symSizes(), joined(batchSizes(lu), {symMin(m, n)})))
+    if (!checkEqual(args.tensor(1).symSizes(), joined(batchSizes(lu), {symMin(m, n)})))
       return mismatch(args, "LU_pivots must have shape [{}]", fmt::join(joined(batchSizes(lu), {symMin(m, n)}), ", "));
   }
   if (!fitsLapack(m, m)) return fail(ErrorCode::TooLarge, "{}: P is too large", args.opName());

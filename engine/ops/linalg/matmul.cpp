@@ -4,6 +4,7 @@
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/tensor/copy.h"
 
@@ -17,7 +18,7 @@ Result<void> wantRank(const BoundArguments& args, std::size_t i, std::int64_t ra
 }
 
 Result<void> wantEqual(const BoundArguments& args, const char* what, SymInt a, SymInt b) {
-  if (guardOrTrue(a == b)) return {};
+  if (checkEqual(a, b)) return {};
   return mismatch(args, "{} do not fit: {} and {}", what, a, b);
 }
 
@@ -64,7 +65,7 @@ Result<Value> addProductShape(const BoundArguments& args) {
   KERF_TRY(const SymSizes sizes, productSizes(args, 1, rank));
   KERF_CHECK(wantSameType(args, 0, 1));
   auto broadcast = broadcastSizes(args.tensor(0).symSizes(), sizes);
-  if (!broadcast || !sizesFit(*broadcast, sizes))
+  if (!broadcast || !checkEqual(*broadcast, sizes))
     return mismatch(args, "argument 'self' of shape [{}] does not broadcast to [{}]",
                     fmt::join(args.tensor(0).symSizes(), ", "), fmt::join(sizes, ", "));
   return Value(metaTensor(args.tensor(1).dtype(), sizes));
@@ -125,7 +126,7 @@ Result<Value> addmvShape(const BoundArguments& args) {
   KERF_CHECK(wantSameType(args, 0, 1));
   const SymSizes sizes{args.tensor(1).symSize(0)};
   auto broadcast = broadcastSizes(args.tensor(0).symSizes(), sizes);
-  if (!broadcast || !sizesFit(*broadcast, sizes))
+  if (!broadcast || !checkEqual(*broadcast, sizes))
     return mismatch(args, "argument 'self' does not broadcast to [{}]", sizes[0]);
   return Value(metaTensor(args.tensor(1).dtype(), sizes));
 }

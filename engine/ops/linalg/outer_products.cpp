@@ -16,7 +16,7 @@ Result<Value> addrShape(const BoundArguments& args) {
   if (vec2.dim() != 1) return mismatch(args, "argument 'vec2' must have 1 dimension, got {}", vec2.dim());
   const SymSizes sizes{vec1.symSize(0), vec2.symSize(0)};
   auto broadcast = broadcastSizes(args.tensor(0).symSizes(), sizes);
-  if (!broadcast || !sizesFit(*broadcast, sizes))
+  if (!broadcast || !checkEqual(*broadcast, sizes))
     return mismatch(args, "argument 'self' does not broadcast to the product");
   const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1], args.values[2]});
   for (std::size_t i = 3; i < 5; ++i) {
@@ -99,7 +99,7 @@ Result<Value> addbmmShape(const BoundArguments& args) {
   if (a.dtype() != b.dtype() || a.dtype() != args.tensor(0).dtype()) return mismatch(args, "expects one dtype");
   const SymSizes flat{a.symSize(1), b.symSize(2)};
   auto broadcast = broadcastSizes(args.tensor(0).symSizes(), flat);
-  if (!broadcast || !sizesFit(*broadcast, flat))
+  if (!broadcast || !checkEqual(*broadcast, flat))
     return mismatch(args, "argument 'self' does not broadcast to the product");
   return Value(metaTensor(a.dtype(), flat));
 }

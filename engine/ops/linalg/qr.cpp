@@ -90,7 +90,7 @@ Result<Value> householderShape(const BoundArguments& args) {
   const Tensor &a = args.tensor(0), &tau = args.tensor(1);
   if (guardOrFalse(rowsOf(a) < columnsOf(a)))
     return mismatch(args, "the input must have at least as many rows as columns");
-  if (tau.dim() != a.dim() - 1 || !sizesFit(batchSizes(tau, 1), batchSizes(a)) ||
+  if (tau.dim() != a.dim() - 1 || !checkEqual(batchSizes(tau, 1), batchSizes(a)) ||
       guardOrFalse(tau.symSizes().back() > columnsOf(a)))
     return mismatch(args, "tau of shape [{}] does not fit the input", fmt::join(tau.symSizes(), ", "));
   if (tau.dtype() != a.dtype()) return mismatch(args, "tau must have the dtype of the input");
@@ -113,8 +113,8 @@ Result<Value> ormqrShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, 2));
   const Tensor &a = args.tensor(0), &tau = args.tensor(1), &c = args.tensor(2);
   const bool left = args.boolean(3);
-  if (tau.dim() != a.dim() - 1 || !sizesFit(batchSizes(tau, 1), batchSizes(a)) ||
-      !sizesFit(batchSizes(a), batchSizes(c)))
+  if (tau.dim() != a.dim() - 1 || !checkEqual(batchSizes(tau, 1), batchSizes(a)) ||
+      !checkEqual(batchSizes(a), batchSizes(c)))
     return mismatch(args, "the batch dimensions of input, tau and other must be equal");
   const SymInt order = left ? rowsOf(c) : columnsOf(c);
   if (guardOrFalse(order != rowsOf(a)))

@@ -179,7 +179,7 @@ Result<Value> luSolveShape(const BoundArguments& args) {
   KERF_CHECK(wantMatrix(args, rhs));
   const Tensor &lu = args.tensor(at), &b = args.tensor(rhs), &pivots = args.tensor(at + 1);
   const bool left = old || args.boolean(3);
-  if (!sizesFit(pivots.symSizes(), batchSizes(lu, 1))) return mismatch(args, "the pivots do not fit the factors");
+  if (!checkEqual(pivots.symSizes(), batchSizes(lu, 1))) return mismatch(args, "the pivots do not fit the factors");
   if (b.dtype() != lu.dtype()) return mismatch(args, "LU and B must have one dtype");
   if (guardOrFalse((left ? rowsOf(b) : columnsOf(b)) != rowsOf(lu)))
     return mismatch(args, "the shapes of LU and B do not fit");

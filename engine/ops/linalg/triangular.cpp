@@ -143,7 +143,7 @@ Result<Value> leastSquaresKernel(const BoundArguments& args) {
   KERF_TRY(const LeastSquaresPlan plan, leastSquaresPlan(args));
   KERF_TRY(std::vector<Tensor> outs, makeOutputs(args));
   const DType dtype = args.tensor(0).dtype();
-  const std::int64_t m = plan.m, n = plan.n, rhs = rhs, k = std::min(m, n);
+  const std::int64_t m = plan.m, n = plan.n, rhs = plan.rhs, k = std::min(m, n);
   KERF_TRY(const Matrices a, matricesOf(expandBatch(args.tensor(0), plan.batch), wideOf(dtype)));
   KERF_TRY(const Matrices b, paddedRhs(plan, wideOf(dtype)));
   if (!allFinite(a) || !allFinite(b))

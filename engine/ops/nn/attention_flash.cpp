@@ -20,6 +20,9 @@ Value named(const BoundArguments& args, std::string_view name) {
   return at ? args.values[*at] : Value();
 }
 
+bool isFlash(const BoundArguments& args) { return args.op->schema.name.find("_flash_") != std::string::npos; }
+bool isCudnn(const BoundArguments& args) { return args.op->schema.name.find("_cudnn_") != std::string::npos; }
+
 struct Inputs {
   Tensor q, k, v;
   SymInt groups = 1;  ///< query heads that share a key head
@@ -62,22 +65,51 @@ struct Masking {
 Result<Masking> maskingOf(const BoundArguments& args, const OpRunner& run, const Inputs& in) {
   const auto at = find(args, "is_causal");
   Masking masking{named(args, "attn_bias"), at && args.boolean(*at)};
-  const bool flash = args.op->schema.name.find("_flash_") != std::string::npos;
+  const bool flash = isFlash(args);
   const SymInt queries = in.q.symSize(2), keys = in.k.symSize(2);
   if (!masking.causal || !flash || guardOrFalse(queries == keys)) return masking;
   KERF_TRY(const Tensor bias, causalBias(run, in.q, keys, keys - queries));
   return Masking{bias, false};
 }
 
+Result<void> checkDebugMask(const BoundArguments& args) {
+  const double p = args.number(args.position("dropout_p"));
+  if (!isFlash(args) || p != 0 || !args.boolean(args.position("return_debug_mask"))) return {};
+  return fail(ErrorCode::RuntimeFailed, "{}: return_softmax is only supported when p_dropout > 0.0", args.opName());
+}
+
+/// Of fusedForward, which would have to ask whether an unknown number of queries fits into their whole blocks.
+Result<Value> fusedForwardShape(const BoundArguments& args) {
+  const OpRunner run(shapeOps());
+  KERF_TRY(const Inputs in, inputsOf(args, run));
+  KERF_CHECK(checkDebugMask(args));
+  KERF_TRY(const Value efficient,
+           run.value("aten._scaled_dot_product_efficient_attention.default"_op,
+                     {in.q, in.k, in.v, named(args, "attn_bias"), false, args.number(args.position("dropout_p"))}));
+  const ValueList& parts = efficient.list();
+  SymSizes rows{in.q.symSize(0), in.q.symSize(1), in.q.symSize(2)};
+  SymSizes strides = contiguousStrides(rows);
+  if (isCudnn(args)) {
+    rows.push_back(1);
+    strides.push_back(1);
+  }
+  const Tensor sums = metaTensor(DType::Float32, std::move(rows), std::move(strides));
+  ValueList outs{parts[0], sums, {}, {}, in.q.symSize(2), in.k.symSize(2)};
+  if (isFlash(args))
+    outs.insert(outs.end(), {metaTensor(DType::UInt64, SymSizes{2}), metaTensor(DType::UInt64, SymSizes{}),
+                             metaTensor(in.q.dtype(), SymSizes{0})});
+  else
+    outs.insert(outs.end(), {parts[2], parts[3], Value()});
+  return Value(std::move(outs));
+}
+
 /// output, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, seed, offset, debug mask
 Result<Value> fusedForward(const BoundArguments& args, const OpRunner& run) {
-  const std::string& name = args.op->schema.name;
-  const bool flash = name.find("_flash_") != std::string::npos, cudnn = name.find("_cudnn_") != std::string::npos;
+  const bool flash = isFlash(args), cudnn = isCudnn(args);
   KERF_TRY(const Inputs in, inputsOf(args, run));
   KERF_TRY(const Masking masking, maskingOf(args, run, in));
   const double p = args.number(args.position("dropout_p"));
-  if (flash && p == 0 && args.boolean(args.position("return_debug_mask")))
-    return fail(ErrorCode::RuntimeFailed, "{}: return_softmax is only supported when p_dropout > 0.0", args.opName());
+  KERF_CHECK(checkDebugMask(args));
   KERF_TRY(const Value efficient,
            run.value("aten._scaled_dot_product_efficient_attention.default"_op,
                      {in.q, in.k, in.v, masking.bias, true, p, masking.causal}, {{"scale", named(args, "scale")}}));
@@ -226,10 +258,12 @@ constexpr OpTrait matmul = OpTrait::Matmul;
 #define KERF_FUSED_RESULTS                                                                                    \
   "(Tensor output, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, Tensor " \
   "philox_seed, Tensor philox_offset, Tensor debug_attn_mask)"
+constexpr OpRow fusedForwardRow(const char* schema, OpTrait traits) {
+  return {schema, traits, fusedForwardShape, nullptr, nullptr, nullptr, fusedForward};
+}
 // Arguments that PyTorch passes as undefined tensors (cum_seq_q, …) arrive as None, hence Tensor? in their schemas.
 constexpr OpRow rows[] = {
-    compositeRow(
-        fusedForward,
+    fusedForwardRow(
         "aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool "
         "is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> " KERF_FUSED_RESULTS,
         matmul),
@@ -240,8 +274,7 @@ constexpr OpRow rows[] = {
         "dropout_p, bool is_causal, Tensor? philox_seed, Tensor? philox_offset, *, float? scale=None) -> (Tensor "
         "grad_query, Tensor grad_key, Tensor grad_value)",
         matmul),
-    compositeRow(
-        fusedForward,
+    fusedForwardRow(
         "aten::_scaled_dot_product_cudnn_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool "
         "compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? "
         "scale=None) -> " KERF_FUSED_RESULTS,
@@ -253,8 +286,7 @@ constexpr OpRow rows[] = {
         "cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, *, float? "
         "scale=None) -> (Tensor, Tensor, Tensor)",
         matmul),
-    compositeRow(
-        fusedForward,
+    fusedForwardRow(
         "aten::_scaled_dot_product_fused_attention_overrideable(Tensor query, Tensor key, Tensor value, Tensor? "
         "attn_bias=None, float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? "
         "scale=None) -> " KERF_FUSED_RESULTS,

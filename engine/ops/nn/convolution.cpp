@@ -60,7 +60,10 @@ Result<SymInt> outputLength(const BoundArguments& args, const SymbolicSpec& spec
                     padding);
   const SymInt reach = dilation * (kernel - 1);
   if (spec.transposed) {
-    const SymInt out = (in - 1) * stride - 2 * padding + reach + at(spec.outputPadding) + 1;
+    const SymInt extra = at(spec.outputPadding);
+    if (!extra.isIdentical(0) && !(guardOrTrue(extra >= 0) && guardOrTrue(extra < symMax(stride, dilation))))
+      return mismatch(args, "convolution: output_padding {} must be smaller than stride or dilation", extra);
+    const SymInt out = (in - 1) * stride - 2 * padding + reach + extra + 1;
     if (!guardOrTrue(out >= 0)) return mismatch(args, "convolution: the output would have size {}", out);
     return out;
   }

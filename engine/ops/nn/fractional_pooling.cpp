@@ -34,8 +34,9 @@ Result<Value> fractionalShape(const BoundArguments& args) {
     return mismatch(args, "kernel_size and output_size need {} entries", spatial);
   for (std::size_t d = 0; d < spatial; ++d) {
     const SymInt in = self.symSizes()[std::size_t(self.dim()) - spatial + d];
-    const bool fits = guardOrTrue(kernel[d] >= 1) && guardOrTrue(output[d] >= 1) && guardOrTrue(kernel[d] <= in) &&
-                      guardOrTrue(output[d] <= in) && guardOrTrue(output[d] + kernel[d] - 1 <= in);
+    const bool fits = guardOrTrue(kernel[d] >= 1) && guardOrTrue(output[d] >= 1) &&
+                      guardOrTrue(output[d] + kernel[d] - 1 <= in) && guardOrTrue(kernel[d] <= in) &&
+                      guardOrTrue(output[d] <= in);
     if (!fits) return mismatch(args, "kernel {} and output {} do not fit size {}", kernel[d], output[d], in);
   }
   const bool batched = std::size_t(self.dim()) == spatial + 2;
@@ -141,6 +142,7 @@ Result<Value> unpoolShape(const BoundArguments& args) {
     for (const SymInt step : args.symSizes(3))
       if (!guardOrTrue(step > 0)) return mismatch(args, "strides must be positive, got {}", step);
   const SymSizes sizes = withSpatial(self, args.symSizes(2));
+  // Eager keeps channels-last; PyTorch's meta function says row-major.
   return Value(spatial == 2 ? planesMeta(self, sizes, self.dtype()) : metaTensor(self.dtype(), sizes));
 }
 

@@ -27,11 +27,10 @@ SymSizes expanded(const SymSizes& values, std::size_t spatial, std::int64_t othe
 /// Windows of one dimension.
 Result<void> checkWindow(const BoundArguments& args, SymInt kernel, SymInt stride, SymInt padding, SymInt dilation) {
   constexpr std::int64_t limit = 1LL << 31;
+  bool valid = guardOrTrue(padding >= 0);
   for (const SymInt value : {kernel, stride, dilation})
-    if (!guardOrTrue(value > 0) || staticallyKnown(value > limit))
-      return mismatch(args, "kernel, stride and dilation must be positive, padding not negative");
-  if (!guardOrTrue(padding >= 0))
-    return mismatch(args, "kernel, stride and dilation must be positive, padding not negative");
+    valid = valid && guardOrTrue(value > 0) && !staticallyKnown(value > limit);
+  if (!valid) return mismatch(args, "kernel, stride and dilation must be positive, padding not negative");
   if (!guardOrTrue(padding <= floorDiv((kernel - 1) * dilation + 1, 2)))
     return mismatch(args, "padding {} is more than half of the kernel {}", padding, kernel);
   return {};

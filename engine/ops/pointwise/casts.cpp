@@ -36,7 +36,7 @@ Result<Value> copyFirst(const BoundArguments& args) {
 Result<Value> copyShape(const BoundArguments& args) {
   const SymSizes& own = args.tensor(0).symSizes();
   KERF_TRY(const SymSizes sizes, broadcastSizes(own, args.tensor(1).symSizes()));
-  if (!mayEqual(sizes, own)) return mismatch(args, "argument 'src' does not broadcast to 'self'");
+  if (!checkEqual(sizes, own)) return mismatch(args, "argument 'src' does not broadcast to 'self'");
   return likeShape(args, args.tensor(0).dtype(), {});
 }
 

@@ -47,7 +47,7 @@ Result<Value> eachInplace(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Value results, eachEntry(args, run));
   for (std::size_t k = 0; k < results.list().size(); ++k) {
     const Tensor &from = results.list()[k].tensor(), &to = args.values[0].list()[k].tensor();
-    if (!mayEqual(from.symSizes(), to.symSizes()))
+    if (!checkEqual(from.symSizes(), to.symSizes()))
       return mismatch(args, "result {} of shape [{}] does not fit its tensor of shape [{}]", k,
                       fmt::join(from.symSizes(), ", "), fmt::join(to.symSizes(), ", "));
     KERF_CHECK(run("aten.copy_.default"_op, {to, from}));

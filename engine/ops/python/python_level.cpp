@@ -4,7 +4,7 @@
 #include <array>
 
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/core/symbolic_failure.h"
+#include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/nn_modules.h"
 #include "engine/symbolic/shape_env.h"
 

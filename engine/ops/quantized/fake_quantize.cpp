@@ -101,7 +101,7 @@ Result<Value> fakeKernel(const BoundArguments& args) {
 }
 
 Result<Value> maskedShape(const BoundArguments& args) {
-  if (args.tensor(1).dtype() != DType::Bool || !sizesFit(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
+  if (args.tensor(1).dtype() != DType::Bool || !checkEqual(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
     return mismatch(args, "needs a bool mask of the gradient's shape");
   return inferShapes("aten.mul.Tensor"_op, {args.values[0], args.values[1]}, {});
 }
@@ -113,7 +113,7 @@ Result<Value> maskedKernel(const BoundArguments& args) {
 /// Gradients of x, scale and zero point (learned step size quantization).
 Result<Value> learnedShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
-  if (!sizesFit(args.tensor(0).symSizes(), self.symSizes()))
+  if (!checkEqual(args.tensor(0).symSizes(), self.symSizes()))
     return mismatch(args, "the gradient must have the input's shape");
   KERF_TRY(const SymSizes strides, likeStrides(self, {}));
   const auto axis = find(args, "axis");

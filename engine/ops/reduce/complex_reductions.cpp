@@ -161,7 +161,7 @@ Result<Value> scanKernel(const BoundArguments& args) {
 }
 
 Result<Value> vdotShape(const BoundArguments& args) {
-  if (args.tensor(0).dim() != 1 || !sizesFit(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
+  if (args.tensor(0).dim() != 1 || !checkEqual(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
     return mismatch(args, "needs two vectors of one length");
   if (args.tensor(0).dtype() != args.tensor(1).dtype()) return mismatch(args, "both vectors must have one dtype");
   return Value(metaTensor(args.tensor(0).dtype(), Sizes{}));

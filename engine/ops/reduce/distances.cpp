@@ -139,7 +139,7 @@ Result<Value> cdistBackwardShape(const BoundArguments& args) {
   KERF_TRY(const Pairing pair, pairing(args, args.tensor(1), args.tensor(2)));
   KERF_CHECK(checkNorm(args, args.number(3)));
   const SymSizes expected = joined(pair.batch, {pair.first, pair.second});
-  if (!sizesFit(args.tensor(0).symSizes(), expected) || !sizesFit(args.tensor(4).symSizes(), expected))
+  if (!checkEqual(args.tensor(0).symSizes(), expected) || !checkEqual(args.tensor(4).symSizes(), expected))
     return mismatch(args, "grad and cdist must have shape [{}]", fmt::join(expected, ", "));
   const bool empty = guardOrFalse(pair.first == 0) || guardOrFalse(pair.second == 0) || guardOrFalse(pair.width == 0) ||
                      guardOrFalse(pair.batches == 0);

@@ -31,7 +31,7 @@ Result<void> checkSelf(const BoundArguments& args) {
 Result<void> checkWeight(const BoundArguments& args, std::size_t at, const SymSizes& sizes) {
   const Tensor* weight = args.tensorIf(at);
   if (!weight) return {};
-  if (weight->dtype() != args.tensor(0).dtype() || !sizesFit(weight->symSizes(), sizes))
+  if (weight->dtype() != args.tensor(0).dtype() || !checkEqual(weight->symSizes(), sizes))
     return mismatch(args, "argument 'weight' must be {} of shape [{}]", dtypeInfo(args.tensor(0).dtype()).torchName,
                     fmt::join(sizes, ", "));
   return {};

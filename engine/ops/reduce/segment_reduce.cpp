@@ -153,8 +153,8 @@ Result<Value> reduceKernel(const BoundArguments& args) {
 Result<Value> gradShape(const BoundArguments& args) {
   Segments segments;
   KERF_CHECK(segmentGeometry(args, backwardAt, segments));
-  if (!sizesFit(args.tensor(0).symSizes(), segments.outSizes) ||
-      !sizesFit(args.tensor(1).symSizes(), segments.outSizes))
+  if (!checkEqual(args.tensor(0).symSizes(), segments.outSizes) ||
+      !checkEqual(args.tensor(1).symSizes(), segments.outSizes))
     return mismatch(args, "grad and output must have shape [{}]", fmt::join(segments.outSizes, ", "));
   return Value(metaTensor(args.tensor(2).dtype(), args.tensor(2).symSizes()));
 }

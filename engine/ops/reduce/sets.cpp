@@ -28,7 +28,7 @@ Result<Value> maskedSelectShape(const BoundArguments& args) {
 }
 Result<Value> repeatsShape(const BoundArguments& args) {
   if (args.tensor(0).dim() != 1) return mismatch(args, "argument 'repeats' must have 1 dimension");
-  const auto given = args.symIntegerIf(1);
+  const auto given = ShapeEnv::current() != nullptr ? args.symIntegerIf(1) : std::nullopt;  // a promise that may break
   KERF_TRY(const SymInt count, given ? Result<SymInt>(*given) : sizeFromData(args, {}));
   return Value(metaTensor(args.tensor(0).dtype(), SymSizes{count}));
 }
@@ -94,7 +94,9 @@ Result<Value> maskedSelectKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-Result<Value> isinShape(const BoundArguments& args) { return Value(metaTensor(DType::Bool, args.tensor(0).sizes())); }
+Result<Value> isinShape(const BoundArguments& args) {
+  return Value(metaTensor(DType::Bool, args.tensor(0).symSizes()));
+}
 Result<Value> isinKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Doubles x, doublesOf(args.tensor(0)));
