@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/bench/import_cases.h"
+#include "app/bench/shape_cases.h"
 #include "engine/accuracy/same_two_models.h"
 #include "engine/capture/common/capture.h"
 #include "engine/ir/interpreter.h"
@@ -105,14 +106,6 @@ Result<BenchWork> prepareMinify(const fs::path& path) {
   });
 }
 
-Result<std::shared_ptr<const GraphModule>> loadJointGraph(const fs::path& log) {
-  KERF_TRY(Capture capture, importCapture(log));
-  const auto joint = std::ranges::find(capture.graphs, "aot_joint_graph", &CapturedGraph::name);
-  if (joint == capture.graphs.end()) return fail(ErrorCode::NotFound, "{} holds no joint graph", log.string());
-  KERF_CHECK(joint->ensureLoaded());
-  return std::make_shared<const GraphModule>(joint->module);
-}
-
 /// What passes cost that change nothing.
 Result<BenchWork> prepareEmptyPasses(const fs::path& log) {
   KERF_TRY(const auto module, loadJointGraph(log));
@@ -180,6 +173,7 @@ const std::vector<BenchCase>& benchCases() {
   static const std::vector<BenchCase> cases = [] {
     auto all = own;
     for (auto& entry : importBenchCases()) all.push_back(std::move(entry));
+    for (auto& entry : shapeBenchCases()) all.push_back(std::move(entry));
     return all;
   }();
   return cases;

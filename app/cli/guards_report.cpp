@@ -62,8 +62,8 @@ std::string recordedTable(const GuardsDoc& doc) {
   TextTable table({"recorded guard", "here", "record", "line", "where"});
   for (const RecordedGuardDoc& guard : doc.recorded)
     table.add({guard.expression, std::string(matchName(guard.match)),
-               guard.kind + (guard.reason.empty() ? "" : ": " + guard.reason), std::to_string(guard.line),
-               orDash(guard.where)});
+               guard.kind + (guard.reason.empty() ? "" : ": " + guard.reason),
+               guard.line > 0 ? std::to_string(guard.line) : "-", orDash(guard.where)});
   return table.text();
 }
 
@@ -117,9 +117,12 @@ Json guardJson(const ShapeGuardDoc& guard) {
 }
 
 Json recordedJson(const RecordedGuardDoc& guard) {
-  return {{"guard", guard.expression}, {"match", matchName(guard.match)},
-          {"record", guard.kind},      {"reason", orNull(guard.reason)},
-          {"line", guard.line},        {"where", orNull(guard.where)}};
+  return {{"guard", guard.expression},
+          {"match", matchName(guard.match)},
+          {"record", guard.kind},
+          {"reason", orNull(guard.reason)},
+          {"line", guard.line > 0 ? Json(guard.line) : Json()},
+          {"where", orNull(guard.where)}};
 }
 
 Json replacementJson(const ReplacementDoc& replacement) {

@@ -52,6 +52,13 @@ Result<Graph> graphAfterPass(Store& store, const GraphRow& row, const std::strin
               row.captureId, row.ordinal, pass, row.captureId, row.ordinal);
 }
 
+/// Annotations of the inputs, which the text of a graph after a pass does not have.
+void annotateLike(const Graph& before, Graph& after) {
+  for (const NodeId id : after.placeholders())
+    if (const auto known = before.find(after.node(id).name()); known && !after.node(id).meta().value.known())
+      after.setValueMeta(id, before.node(*known).meta().value);
+}
+
 /// The graph of `row` in its capture, read again from the original files.
 Result<std::size_t> findStored(const Capture& capture, const GraphRow& row) {
   for (std::size_t i = 0; i < capture.graphs.size(); ++i) {
@@ -89,7 +96,9 @@ Result<GraphSource> fromCapture(Workbench& bench, const std::string& text, const
   source.graphId = row.id;
   KERF_CHECK(source.graph().ensureLoaded());
   if (id.selector != "pass") return source;
-  KERF_TRY(source.graph().module.graph, graphAfterPass(*store, row, id.value));
+  KERF_TRY(auto after, graphAfterPass(*store, row, id.value));
+  annotateLike(source.graph().module.graph, after);
+  source.graph().module.graph = std::move(after);
   source.graphId.reset();  // the edited graph is not the stored one
   source.edited = true;
   return source;

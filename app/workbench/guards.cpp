@@ -2,8 +2,12 @@
 #include <algorithm>
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include "app/workbench/graph_source.h"
 #include "engine/capture/common/details.h"
+#include "engine/capture/pt2/program.h"
+#include "engine/symbolic/conditions.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::workbench {
@@ -31,6 +35,18 @@ std::vector<RecordedSymbolDoc> recordedAs(const CompileEntry* compile, const std
   for (const TracedSymbol& symbol : compile->tracedSymbols)
     if (symbol.name == name) docs.push_back({symbol.value, {symbol.lower, symbol.upper}, symbol.source, symbol.where});
   return docs;
+}
+
+/// The guards of an exported program, as Python texts over its inputs.
+std::vector<std::string> guardsCode(const CapturedGraph& graph) {
+  std::vector<std::string> texts;
+  if (!graph.program) return texts;
+  const auto field = graph.program->programFields.find("guards_code");
+  if (field == graph.program->programFields.end()) return texts;
+  const auto list = nlohmann::json::parse(field->second, nullptr, false);
+  for (const auto& entry : list.is_array() ? list : nlohmann::json::array())
+    if (entry.is_string()) texts.push_back(entry.get<std::string>());
+  return texts;
 }
 
 class GuardsBuilder {
@@ -126,22 +142,41 @@ class GuardsBuilder {
   }
 
   void addRecorded() {
-    if (m_compile == nullptr) return;
     const ShapeEnv::Scope scope(m_env);
+    for (const std::string& code : guardsCode(m_source.graph()))
+      m_doc.recorded.push_back({code, "guards_code", {}, {}, 0, matchOf(withSizes(code))});
+    if (m_compile == nullptr) return;
     for (const TracedGuard& guard : m_compile->guards)
       m_doc.recorded.push_back(
           {guard.expression, guard.kind, guard.reason, guard.where, guard.line, matchOf(guard.expression)});
+  }
+
+  /// "L['x'].size()[0]" as the symbol that the input's annotation has there.
+  std::string withSizes(std::string code) const {
+    const Graph& graph = m_source.graph().module.graph;
+    for (const NodeId id : graph.placeholders()) {
+      const TensorMeta* tensor = graph.node(id).meta().value.tensor();
+      for (std::size_t i = 0; tensor != nullptr && i < tensor->sizes.size(); ++i) {
+        const std::string place = fmt::format("L['{}'].size()[{}]", graph.node(id).target(), i);
+        const std::string size = "(" + tensor->sizes[i].text + ")";
+        for (std::size_t at = code.find(place); size != "()" && at != std::string::npos; at = code.find(place, at))
+          code.replace(at, place.size(), size);
+      }
+    }
+    return code;
   }
 
   RecordedGuardDoc::Match matchOf(const std::string& text) {
     using Match = RecordedGuardDoc::Match;
     const auto expression = Symbolic::parse(text);
     if (!expression) return Match::Unread;
+    bool derived = false;
     for (std::size_t i = 0; i < m_derived.size(); ++i)
-      if (m_derived[i].equals(*expression)) {
+      if (sameCondition(m_derived[i], *expression)) {
         m_doc.guards[i].recorded = true;
-        return Match::Derived;
+        derived = true;
       }
+    if (derived) return Match::Derived;
     for (const std::string& name : expression->symbols())
       if (m_env.findSymbol(name) == nullptr) return Match::OtherGraph;
     try {

@@ -52,8 +52,8 @@ struct Artifacts {
   std::int64_t plannedBytes = 0;    ///< intermediate buffers
   std::int64_t unplannedBytes = 0;  ///< what they would take without reuse
   // Of graphs with symbols, whose bytes above are those of the example:
-  std::string plannedBytesText;    ///< bytes in use at the step where the example has most in use: "4*s0*s1 + 256"
-  std::string unplannedBytesText;  ///< sum over the buffers
+  std::string plannedBytesText;     ///< bytes in use at the step where the example has most in use: "4*s0*s1 + 256"
+  std::string unplannedBytesText;   ///< sum over the buffers
   std::vector<std::string> guards;  ///< what sizes must satisfy to be run by this code: "Ne(s0, 1)"
   std::string fixedSizesReason;     ///< why the code serves one size only; empty if it does not
 };

@@ -15,7 +15,10 @@ const Tensor* tensorAt(const ValueList& inputs, std::size_t i) {
   return i < inputs.size() ? inputs[i].as<Tensor>() : nullptr;
 }
 
-std::int64_t at(const Sizes& sizes, std::size_t d) { return d < sizes.size() ? sizes[d] : -1; }
+/// In the place of what an input does not have.
+constexpr std::int64_t missing = INT64_MIN;
+
+std::int64_t at(const Sizes& sizes, std::size_t d) { return d < sizes.size() ? sizes[d] : missing; }
 
 /// Every number of a meta that is written with symbols.
 template <class Change>
@@ -123,7 +126,8 @@ InputSymbols::InputSymbols(const GraphModule& module) {
 
 void InputSymbols::addPlaces(std::size_t input, const Node& node) {
   const auto add = [&](Place::Kind kind, std::size_t dimension, const SymExpr& number) {
-    if (isSymbolic(number) && !number.text.starts_with('z')) m_places.push_back({kind, input, dimension, node.name(), number.text, number.hint.value_or(-1)});
+    if (isSymbolic(number) && !number.text.starts_with('z'))
+      m_places.push_back({kind, input, dimension, node.name(), number.text, number.hint.value_or(missing)});
   };
   if (const SymMeta* sym = node.meta().value.sym()) add(Place::Kind::Number, 0, sym->expr);
   const TensorMeta* tensor = node.meta().value.tensor();
@@ -139,11 +143,11 @@ Sizes InputSymbols::numbers(const ValueList& inputs) const {
     const Tensor* tensor = tensorAt(inputs, place.input);
     const auto* number = place.input < inputs.size() ? inputs[place.input].as<std::int64_t>() : nullptr;
     if (place.kind == Place::Kind::Number)
-      result.push_back(number ? *number : -1);
+      result.push_back(number ? *number : missing);
     else if (tensor)
       result.push_back(at(place.kind == Place::Kind::Size ? tensor->sizes() : tensor->strides(), place.dimension));
     else
-      result.push_back(-1);
+      result.push_back(missing);
   }
   return result;
 }
@@ -154,32 +158,53 @@ Sizes InputSymbols::example() const {
   return result;
 }
 
-Result<SymbolBindings> InputSymbols::solve(const Sizes& numbers, bool strides, const SymbolBindings& known) const {
-  std::vector<SizeEquation> equations;
-  for (std::size_t i = 0; i < m_places.size(); ++i)
-    if ((m_places[i].kind == Place::Kind::Stride) == strides)
-      equations.push_back({m_places[i].where(), m_places[i].text, numbers[i]});
-  auto solved = solveSizes(equations, known);
-  if (!solved) return fail(ErrorCode::ShapeMismatch, "{}", solved.error().message);
-  return solved;
+std::set<std::string> InputSymbols::names() const {
+  std::set<std::string> names;
+  for (const Place& place : m_places) collectSymbols(place.text, names);
+  return names;
 }
+
+namespace {
+
+Result<SymbolBindings> solved(const std::vector<SizeEquation>& equations, const SymbolBindings& known) {
+  auto values = solveSizes(equations, known);
+  if (!values) return fail(ErrorCode::ShapeMismatch, "{}", values.error().message);
+  return values;
+}
+
+bool mentionsOther(const std::string& text, const SymbolBindings& known) {
+  std::set<std::string> names;
+  collectSymbols(text, names);
+  return std::ranges::any_of(names, [&](const std::string& name) { return !known.contains(name); });
+}
+
+}  // namespace
 
 /// Strides count only for symbols that sizes leave open: others may differ, and the tensor is copied then.
 Result<SymbolBindings> InputSymbols::bind(const Sizes& numbers) const {
-  KERF_TRY(SymbolBindings values, solve(numbers, false, {}));
-  std::set<std::string> names;
-  for (const Place& place : m_places) collectSymbols(place.text, names);
-  const auto open = [&](const std::string& name) { return !values.contains(name); };
-  if (std::ranges::none_of(names, open)) return values;
-  KERF_TRY(values, solve(numbers, true, values));
-  for (const std::string& name : names)
-    if (open(name)) return fail(ErrorCode::ShapeMismatch, "no size of an input tells the value of the symbol {}", name);
+  std::vector<SizeEquation> sizes, strides;
+  for (std::size_t i = 0; i < m_places.size(); ++i) {
+    const Place& place = m_places[i];
+    const bool isStride = place.kind == Place::Kind::Stride;
+    if (numbers[i] != missing)
+      (isStride ? strides : sizes).push_back({place.where(), place.text, numbers[i]});
+    else if (!isStride)
+      return fail(Error(ErrorCode::ShapeMismatch, fmt::format("{} ({}) has no value", place.where(), place.text), {}, 0,
+                        place.node));
+  }
+  KERF_TRY(SymbolBindings values, solved(sizes, {}));
+  std::erase_if(strides, [&](const SizeEquation& stride) { return !mentionsOther(stride.text, values); });
+  if (!strides.empty()) {
+    KERF_TRY(values, solved(strides, values));
+  }
+  for (const std::string& name : names())
+    if (!values.contains(name))
+      return fail(ErrorCode::ShapeMismatch, "no size of an input tells the value of the symbol {}", name);
   return values;
 }
 
 bool hasSymbolicArguments(const GraphModule& module) {
-  return std::ranges::any_of(module.graph.order(),
-                             [&](NodeId id) { return mentionsSymbols(module.graph.node(id)); });
+  return std::ranges::any_of(module.graph.order(), [&](NodeId id) { return mentionsSymbols(module.graph.node(id)); });
 }
 
 Result<GraphModule> withNumbers(const GraphModule& module, const SymbolBindings& values) {
@@ -204,7 +229,11 @@ Result<GraphModule> withExample(const GraphModule& module, const SymbolBindings&
     return Argument(std::move(number));
   });
   KERF_CHECK(arguments.change(copy.graph));
-  KERF_CHECK(propagateShapes(copy));
+  const auto shapes = propagateShapes(copy);
+  const bool cannotTell =
+      !shapes && (shapes.error().code == ErrorCode::TooLarge ||  // expressions: what texts gave stays
+                  shapes.error().code == ErrorCode::UnsupportedOp);
+  if (!shapes && !cannotTell) return fail(shapes.error());
   return copy;
 }
 

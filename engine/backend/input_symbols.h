@@ -1,6 +1,8 @@
 // InputSymbols: what the sizes of a graph's inputs say of its symbols.
 #pragma once
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "engine/ir/graph_module.h"
@@ -16,8 +18,8 @@ class InputSymbols {
 
   /// Whether a placeholder mentions a symbol.
   bool any() const { return !m_places.empty(); }
-  /// The numbers that stand where the annotations have symbols: equal ones mean equal values of all symbols. Places
-  /// that an input does not have count as -1; bind() says what is wrong.
+  /// The numbers that stand where the annotations have symbols: equal ones mean equal values of all symbols. bind()
+  /// says where an input has no such number.
   Sizes numbers(const ValueList& inputs) const;
   /// Those of the annotations' examples.
   Sizes example() const;
@@ -31,11 +33,11 @@ class InputSymbols {
     enum class Kind : std::uint8_t { Number, Size, Stride } kind = Kind::Number;
     std::size_t input = 0, dimension = 0;
     std::string node, text;
-    std::int64_t example = -1;
+    std::int64_t example = 0;
     std::string where() const;
   };
   void addPlaces(std::size_t input, const Node& node);
-  Result<SymbolBindings> solve(const Sizes& numbers, bool strides, const SymbolBindings& known) const;
+  std::set<std::string> names() const;
 
   std::vector<Place> m_places;
 };
@@ -46,7 +48,7 @@ bool hasSymbolicArguments(const GraphModule& module);
 Result<GraphModule> withNumbers(const GraphModule& module, const SymbolBindings& values);
 /// A copy in which the recorded sizes are those for these values of the symbols, derived anew where they are no text.
 Result<GraphModule> withExample(const GraphModule& module, const SymbolBindings& values);
-/// A copy whose sizes are the recorded numbers only. BadInput naming a symbol without one.
+/// A copy whose sizes are the recorded numbers only; those without one stay.
 Result<GraphModule> withoutSymbols(const GraphModule& module);
 
 }  // namespace kerf::inline backend

@@ -66,7 +66,7 @@ class KernelEmitter {
   std::vector<llvm::Value*> m_outerValues, m_innerValues;
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
   int m_phase = 0;
-  bool m_inside = false;  ///< emitting a reduced loop's body
+  bool m_inside = false;                      ///< emitting a reduced loop's body
   std::vector<std::size_t> m_spilledIfSmall;  ///< elements that are kept where the reduced loops turn out short
 };
 

@@ -65,9 +65,9 @@ class Interpreter {
   Progress* m_progress = &m_ownProgress;
 };
 
-/// Value of an argument whose nodes are looked up with `lookup`. Symbolic integers give their hint, in the
-/// scope of a ShapeEnv themselves; a slice becomes
-/// the list {"slice", start, stop, step} and `...` the string "...", as OpCaller takes them.
+/// Value of an argument whose nodes are looked up with `lookup`. Symbolic integers give their hint (in the scope of a
+/// ShapeEnv themselves); a slice becomes the list {"slice", start, stop, step} and `...` the string "...", as OpCaller
+/// takes them.
 Result<Value> argumentToValue(const Argument& argument, const std::function<const Value&(NodeId)>& lookup);
 
 }  // namespace kerf::inline ir

@@ -217,7 +217,7 @@ class BufferPlanner {
     KERF_TRY(const Value shape, runShapeRule(bound));
     const Tensor& result = shape.isList() ? shape.list()[std::size_t(info.item)].tensor() : shape.tensor();
     m_table.m_views[node.id().index] = {base->buffer, result.symSizes(), result.symStrides(),
-                                          result.symOffset() - shift};
+                                        result.symOffset() - shift};
     return {};
   }
 

@@ -10,8 +10,7 @@
 namespace kerf::inline lower {
 
 void askFor(const Node& node) {
-  if (ShapeEnv* env = ShapeEnv::current())
-    env->setAsker(node.name(), node.meta().sourceFile, node.meta().sourceLine);
+  if (ShapeEnv* env = ShapeEnv::current()) env->setAsker(node.name(), node.meta().sourceFile, node.meta().sourceLine);
 }
 
 NodeId ValueTable::root(NodeId id) const {

@@ -41,8 +41,8 @@ struct LoweredGraph {
   std::vector<Lifetime> lifetimes;  ///< of Planned buffers, at the example's sizes
   std::int64_t plannedBytes = 0;    ///< arena
   std::int64_t unplannedBytes = 0;  ///< what the arena's buffers would take without reuse
-  std::string plannedText;    ///< with symbols: bytes in use at the step where the example has most in use
-  std::string unplannedText;  ///< with symbols: the sum of all buffers
+  std::string plannedText;          ///< with symbols: bytes in use at the step where the example has most in use
+  std::string unplannedText;        ///< with symbols: the sum of all buffers
 };
 
 /// The stages before scheduling (classification) and from then on, separately timed by the pipeline.

@@ -33,10 +33,12 @@ void sortLoops(LoopKernel& kernel) {
   std::vector<double> weight(kernel.variables.size(), 0);
   forEachIndex(kernel, [&](Affine& index, bool memory) {
     if (!memory) return;
-    for (std::size_t v = 0; v < weight.size(); ++v) weight[v] += std::min(1e6, std::abs(double(exampleOf(index.coefficient(v)))));
+    for (std::size_t v = 0; v < weight.size(); ++v)
+      weight[v] += std::min(1e6, std::abs(double(exampleOf(index.coefficient(v)))));
   });
   for (const LoopStore& store : kernel.stores)
-    for (std::size_t v = 0; v < weight.size(); ++v) weight[v] += 4 * std::abs(double(exampleOf(store.index.coefficient(v))));
+    for (std::size_t v = 0; v < weight.size(); ++v)
+      weight[v] += 4 * std::abs(double(exampleOf(store.index.coefficient(v))));
   std::vector<std::size_t> order(weight.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {

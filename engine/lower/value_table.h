@@ -63,8 +63,9 @@ class ValueTable {
 /// Guards that are added from now on are this node's; nothing outside of the scope of a ShapeEnv.
 void askFor(const Node& node);
 
-/// In the scope of a ShapeEnv, if there is one, symbols stay so and what is decided becomes its guards; nodes whose sizes
-/// depend on data are extern. UnsupportedOp naming the node when an op is unknown; BadInput when metas contradict each other.
+/// In the scope of a ShapeEnv, if there is one, symbols stay so and what is decided becomes its guards; nodes whose
+/// sizes depend on data are extern. UnsupportedOp naming the node when an op is unknown; BadInput when metas contradict
+/// each other.
 Result<ValueTable> classifyValues(const GraphModule& module);
 
 }  // namespace kerf::inline lower

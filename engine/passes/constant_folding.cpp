@@ -19,7 +19,9 @@ constexpr OpTrait notConstant = OpTrait::DataDependent | OpTrait::Matmul | OpTra
 std::int64_t metaBytes(const ValueMeta& meta) {
   const TensorMeta* tensor = meta.tensor();
   if (!tensor) return -1;
-  const auto isSymbolic = [](const Dim& size) { return size.text.find_first_not_of("0123456789") != std::string::npos; };
+  const auto isSymbolic = [](const Dim& size) {
+    return size.text.find_first_not_of("0123456789") != std::string::npos;
+  };
   if (std::ranges::any_of(tensor->sizes, isSymbolic)) return -1;  // not the same for every size
   const auto sizes = tensor->concreteSizes();
   if (!sizes || tensor->device.type != "cpu") return -1;

@@ -10,8 +10,8 @@
 
 namespace kerf::inline runtime {
 
-/// A generated kernel: buffer addresses, the range of its first loop to run, and the values of its parameters, if it has
-/// any.
+/// A generated kernel: buffer addresses, the range of its first loop to run, and the values of its parameters, if it
+/// has any.
 class KernelCode {
  public:
   KernelCode() = default;

@@ -144,8 +144,9 @@ Result<void> ProgramRunner::runKernel(const Step& step) {
     step.code.run(pointers.data(), 0, step.outerSize, step.bounds.data());
     return {};
   }
-  parallelFor(step.outerSize, std::max<std::int64_t>(1, workPerPiece / std::max<std::int64_t>(1, work)),
-              [&](std::int64_t begin, std::int64_t end) { step.code.run(pointers.data(), begin, end, step.bounds.data()); });
+  parallelFor(
+      step.outerSize, std::max<std::int64_t>(1, workPerPiece / std::max<std::int64_t>(1, work)),
+      [&](std::int64_t begin, std::int64_t end) { step.code.run(pointers.data(), begin, end, step.bounds.data()); });
   return {};
 }
 

@@ -109,6 +109,7 @@ class ShapeEnv {
 
   /// Who is asking from now on, for guards; both must live until the next call.
   void setAsker(std::string_view node, std::string_view file = {}, int line = 0);
+  std::string_view asker() const { return m_node; }
   /// Every guard once, in the order in which they were needed.
   const std::vector<ShapeGuard>& guards() const { return m_guards; }
   /// Symbols that guards fixed: "s0" is 8, "s1" is "s0".

@@ -22,7 +22,9 @@ class SymSizes {
   explicit SymSizes(std::size_t count, SymInt value = 0) : m_bits(count, value.bits()) {}
   SymSizes(std::initializer_list<SymInt> items) { assign(items.begin(), items.end()); }
   SymSizes(Sizes sizes) : m_bits(std::move(sizes)) {  // NOLINT: numbers are sizes
-    for (std::int64_t& size : m_bits) size = SymInt::plainBits(size);
+    for (std::int64_t& size : m_bits)
+      if (SymInt::isExpression(size)) [[unlikely]]
+        size = INT64_MIN;
   }
   SymSizes(const_iterator first, const_iterator last) { assign(first, last); }
 

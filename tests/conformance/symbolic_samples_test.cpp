@@ -51,7 +51,6 @@ constexpr Known knownDifferences[] = {
     {"fft.ihfft", "as fft.fft"},
     {"unique#", "_unique2: inverse and counts have the input's dtype in the meta function, int64 in eager"},
     {"unique_consecutive#", "as unique; a dim of -1 of a vector gives a vector"},
-    {"bincount#", "the meta function gives the input's dtype, eager int64 or the weights' float64"},
     {"linalg.matrix_power#9", "view of an empty tensor keeps its strides in eager"},
     {"nn.functional.max_unpool2d#38", "the meta function gives row-major results, eager channels-last ones"},
 };

@@ -155,7 +155,7 @@ TEST(SymbolicGraphs, SizesAsTextsOfArguments) {
   expectServes(f, sizesOfTwo, 1e-4);
 }
 
-TEST(SymbolicGraphs, ASizeOfOneIsCompiledForItself) {
+TEST(SymbolicGraphs, SizesOfOneAndNoneAreCompiledForThemselves) {
   SymbolicFixture f({{"s0", 6}, {"s1", 5}});
   const NodeId x = f.tensor("x", DType::Float32, {"s0", "s1"});
   f.output({f.call("aten.add.Tensor", {f.call("aten.exp.default", {x}), 1})});
@@ -171,7 +171,10 @@ TEST(SymbolicGraphs, ASizeOfOneIsCompiledForItself) {
   expectAt(1, 2);
   expectAt(1, 2);
   expectAt(24, 2);
-  ASSERT_EQ((*graph)->recompilations().size(), 1u);
+  expectAt(0, 3);
+  expectAt(0, 3);
+  expectAt(1, 3);
+  ASSERT_EQ((*graph)->recompilations().size(), 2u);
   EXPECT_EQ((*graph)->recompilations()[0].guard, "s0 >= 2");
   EXPECT_EQ((*graph)->recompilations()[0].symbols.at("s0"), 1);
 }
@@ -226,6 +229,13 @@ TEST(SymbolicGraphs, InputsThatContradictEachOtherAreRefused) {
   ASSERT_FALSE(odd);
   EXPECT_EQ(odd.error().code, ErrorCode::ShapeMismatch);
   EXPECT_NE(odd.error().message.find("'y'"), std::string::npos) << odd.error().text();
+  for (const Value& none : {Value(std::int64_t{5}), Value(), tensor({})}) {
+    const auto refused = (*graph)->run({none, tensor({10, 4})});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::ShapeMismatch);
+    EXPECT_EQ(refused.error().node, "x");
+  }
+  EXPECT_FALSE((*graph)->run({}));
   const auto wide = (*graph)->run({tensor({5, 5}), tensor({10, 4})});
   ASSERT_FALSE(wide);
   EXPECT_EQ(wide.error().code, ErrorCode::ShapeMismatch);
@@ -294,8 +304,7 @@ TEST(SymbolicGraphs, AttentionBlock) {
   const NodeId parts = f.call("aten.split.Tensor", {view(linear, {n, t, 48}), 16, 2});
   std::vector<NodeId> perHead;
   for (int i = 0; i < 3; ++i)
-    perHead.push_back(
-        view(contiguous(permute(view(f.item(parts, i), {n, t, 4, 4}), {0, 2, 1, 3})), {heads, t, 4}));
+    perHead.push_back(view(contiguous(permute(view(f.item(parts, i), {n, t, 4, 4}), {0, 2, 1, 3})), {heads, t, 4}));
   const NodeId scores = f.call("aten.bmm.default", {perHead[0], permute(perHead[1], {0, 2, 1})});
   const NodeId scaled = f.call("aten.mul.Tensor", {view(scores, {n, 4, t, t}), 0.5});
   const NodeId amax = f.call("aten.amax.default", {scaled, Argument::list({-1}), true});
@@ -315,8 +324,8 @@ TEST(SymbolicGraphs, MutatedInputsAndLaidOutViews) {
   const NodeId sum = f.call("aten.add.Tensor", {x, f.call("aten.exp.default", {y})});
   const NodeId copied = f.call("aten.copy_.default", {x, sum});
   const NodeId s0 = f.size(y, 0), s1 = f.size(y, 1);
-  const NodeId turned =
-      f.call("aten.as_strided.default", {f.call("aten.neg.default", {y}), Argument::list({s1, s0}), Argument::list({1, s1})});
+  const NodeId turned = f.call("aten.as_strided.default",
+                               {f.call("aten.neg.default", {y}), Argument::list({s1, s0}), Argument::list({1, s1})});
   f.output({f.call("aten.relu.default", {copied}), f.call("aten.sin.default", {turned}), sum});
   for (const SymbolBindings& values : sizesOfTwo) {
     const auto graph = compileFx(f.module);
@@ -334,7 +343,28 @@ TEST(SymbolicGraphs, MutatedInputsAndLaidOutViews) {
   }
 }
 
-TEST(SymbolicGraphs, StridedInputsAreCopiedAndDynamicStridesAreRead) {
+TEST(SymbolicGraphs, StridesTellSymbolsThatSizesLeaveOpen) {
+  SymbolicFixture f({{"s0", 6}, {"s1", 5}, {"s2", 9}});
+  const NodeId x = f.tensor("x", DType::Float32, {"s0", "s1"});
+  const NodeId y = f.tensor("y", DType::Float32, {"s0", "s1"});
+  ValueMeta meta = f.module.graph.node(y).meta().value;
+  std::get<TensorMeta>(meta.value).strides[0] = {"s2", 9};
+  f.module.graph.setValueMeta(y, std::move(meta));
+  f.output({f.call("aten.add.Tensor", {x, f.call("aten.exp.default", {y})})});
+  const auto graph = compileFx(f.module);
+  ASSERT_TRUE(graph) << graph.error().text();
+  const Tensor wide = f.inputsFor({{"s0", 8}, {"s1", 12}})[0].tensor();
+  const Tensor part = wide.viewAs({4, 6}, {24, 2}, 1), rows = wide.viewAs({4, 6}, {12, 1}, 6);
+  for (const Tensor& first : {part, rows}) {
+    const auto result = (*graph)->run({first, rows});
+    ASSERT_TRUE(result) << result.error().text();
+    const auto reference = Interpreter(f.module, referenceOps()).run({first, rows});
+    testing_support::expectClose(reference->list()[0].tensor(), result->list()[0].tensor(), 1e-5, "strided");
+  }
+  EXPECT_EQ((*graph)->compilations(), 1);
+}
+
+TEST(SymbolicGraphs, StridedInputsAreCopied) {
   SymbolicFixture f({{"s0", 6}, {"s1", 5}});
   const NodeId x = f.tensor("x", DType::Float32, {"s0", "s1"});
   f.output({f.call("aten.exp.default", {f.call("aten.permute.default", {x, Argument::list({1, 0})})})});

@@ -195,7 +195,7 @@ TEST(TorchTrace, KeepsWhatItSaysOfSymbols) {
   EXPECT_EQ(entry.guards[1].reason, "find");
   CapturedGraph& graph = capture->graphs.at(0);
   ASSERT_TRUE(graph.ensureLoaded());
-  EXPECT_EQ(graph.module.symbolRanges, (std::vector<SymbolRange>{{"s0", 2, 9, "L['x'].n"}, {"u0", 0, {}, ""}}));
+  EXPECT_EQ(graph.module.symbolRanges, (std::vector<SymbolRange>{{"s0", 2, 9, "L['x'].n"}}));
 }
 
 TEST(TorchTrace, FindsTheClassInsideAnExportedProgram) {

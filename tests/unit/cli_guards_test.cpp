@@ -54,9 +54,10 @@ class GuardsTest : public CliTest {
       if (entry[key] == value) return entry;
     return {};
   }
-  static std::string recording(const std::string& folder, const std::string& ending) {
-    for (const auto& entry : fs::recursive_directory_iterator(recordingsFolder() / folder))
-      if (entry.path().string().ends_with(ending)) return entry.path().string();
+  static std::string recordedLog(const std::string& folder) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(recordingsFolder() / folder, missing))
+      if (entry.path().extension() == ".log") return entry.path().string();
     return {};
   }
   std::string out(const std::string& name) const { return (folder / name).string(); }
@@ -152,6 +153,9 @@ TEST_F(GuardsTest, CommandsTakeOtherSizes) {
   EXPECT_EQ(run(with({"compare", log, "--nodes"})).status, 0);
   EXPECT_EQ(run(with({"bisect", log, "--by", "node", "--plant", "relu=accuracy"})).status, 1);
   EXPECT_EQ(run(with({"passes", log})).status, 0);
+  ASSERT_EQ(run({"import", log}).status, 0);
+  EXPECT_EQ(run(with({"passes", "c1/g1"})).status, 0);
+  EXPECT_EQ(guards("c1/g1@pass:cse")["symbols"], guards(log)["symbols"]);
   EXPECT_THAT(run({"show", log, "--format", "readable"}).output, HasSubstr("relu: \"f32[s0, 4][4, 1]cpu\""));
 }
 
@@ -164,7 +168,7 @@ TEST_F(GuardsTest, ExportsKeepTheSymbols) {
   EXPECT_THAT(text, HasSubstr("(s0, 4)"));
   EXPECT_THAT(text, Not(HasSubstr("expr=")));
   const auto again = runJson({"show", out("repro/repro.py")});
-  EXPECT_EQ(again["symbols"], runJson({"show", log})["symbols"]);
+  EXPECT_EQ(again["symbols"], runJson({"show", log + "#aot_forward_graph"})["symbols"]);
   EXPECT_EQ(named(guards(out("repro/repro.py"))["symbols"], "name", "s0")["range"],
             (json{{"lower", 2}, {"upper", 64}}));
   ASSERT_EQ(run({"export", log, "-o", out("other"), "--sym", "s0=9", "--sym", "s1=9"}).status, 0);
@@ -185,6 +189,40 @@ TEST_F(GuardsTest, ProgramsKeepTheirRanges) {
   EXPECT_EQ(guards(out("again.pt2"))["symbols"], shown["symbols"]);
 }
 
+TEST_F(GuardsTest, AssertsAreDeferredAndNarrowUnbackedSymbols) {
+  const auto graph = write("graph.txt", R"py(class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[s0, 4]"):
+        nonzero: "i64[u0, 2]" = torch.ops.aten.nonzero.default(x)
+        sym_size: "Sym(u0)" = torch.ops.aten.sym_size.int(nonzero, 0)
+        ge: "Sym(u0 >= 3)" = sym_size >= 3
+        # File: /home/user/model.py:13 in forward, code: torch._check(n >= 3)
+        _assert_scalar = torch.ops.aten._assert_scalar.default(ge, "few");  ge = None
+        full: "f32[u0]" = torch.ops.aten.full.default([sym_size], 1.0);  sym_size = None
+        return (full, nonzero)
+)py");
+  const auto shown = guards(graph.string(), {"--sym", "s0=5"});
+  const auto u0 = named(shown["symbols"], "name", "u0");
+  EXPECT_EQ(u0["unbacked"], true);
+  EXPECT_EQ(u0["range"], (json{{"lower", 3}, {"upper", nullptr}}));
+  ASSERT_EQ(shown["guards"].size(), 1u);
+  EXPECT_EQ(shown["guards"][0]["guard"], "u0 >= 3");
+  EXPECT_EQ(shown["guards"][0]["deferred"], true);
+  EXPECT_EQ(shown["guards"][0]["node"], "_assert_scalar");
+  EXPECT_THAT(run({"show", graph.string(), "--format", "guards"}).output, HasSubstr("runtime assert"));
+  ASSERT_EQ(run({"export", graph.string(), "-o", out("model.pt2")}).status, 0);
+  EXPECT_EQ(named(guards(out("model.pt2"))["symbols"], "name", "u0")["range"], u0["range"]);
+}
+
+TEST_F(GuardsTest, OfAProgramStandBesideItsOwn) {
+  const auto shown = guards(std::string(KERF_SOURCE_DIR) + "/tests/data/symbolic/unet.pt2");
+  const auto own = named(shown["recorded_guards"], "guard", "(1 + (((-1) + L['x'].size()[3]) // 2)) != 1");
+  EXPECT_EQ(own["record"], "guards_code");
+  EXPECT_EQ(own["match"], "derived");
+  EXPECT_EQ(own["line"], nullptr);
+  EXPECT_EQ(named(shown["guards"], "guard", "Ne((((s0 - 1)//2)) + 1, 1)")["recorded"], true);
+  EXPECT_EQ(named(shown["symbols"], "name", "s53")["value"], 16);
+}
+
 TEST_F(GuardsTest, ARecordedRangeIsNarrowedByGuards) {
   const auto shown = guards(std::string(KERF_SOURCE_DIR) + "/tests/fuzz/seeds/pt2/dynamic.pt2");  // s0 from 0 on
   EXPECT_EQ(named(shown["guards"], "guard", "Ne(s0, 1)")["node"], "view");
@@ -199,8 +237,33 @@ TEST_F(GuardsTest, MinifyShrinksSymbols) {
   EXPECT_THAT(textOf(folder / "small/repro.py"), Not(HasSubstr("s0")));
 }
 
+TEST_F(GuardsTest, MinifyKeepsASymbolThatMattersAndItsLeastValue) {
+  const auto graph = write("graph.txt", R"py(class GraphModule(torch.nn.Module):
+    def forward(self, n: "Sym(s0)", x: "f32[s0, 8]"):
+        mul: "Sym(2*s0)" = n * 2
+        sigmoid: "f32[s0, 8]" = torch.ops.aten.sigmoid.default(x);  x = None
+        view: "f32[2*s0, 4]" = torch.ops.aten.view.default(sigmoid, [mul, 4]);  sigmoid = mul = None
+        relu: "f32[2*s0, 4]" = torch.ops.aten.relu.default(view);  view = None
+        return (relu,)
+)py");
+  const auto check = write("check.sh", R"sh(#!/bin/sh
+size=$(sed -n 's/^s0 = \([0-9]*\).*/\1/p' "$1")
+! { grep -q aten.view "$1" && [ "${size:-0}" -ge 5 ]; }
+)sh");
+  fs::permissions(check, fs::perms::owner_all);
+  const auto done = runJson({"minify", graph.string(), "--sym", "s0=40", "--oracle", "command", "--check",
+                             check.string(), "-o", out("small")});
+  EXPECT_EQ(done["nodes"], 4);
+  const auto text = textOf(folder / "small/repro.py");
+  EXPECT_THAT(text, testing::StartsWith("s0 = 5\n"));
+  EXPECT_THAT(text, HasSubstr("(s0, 8)"));
+  EXPECT_THAT(text, HasSubstr("reader.symint(2*s0)"));
+  EXPECT_THAT(text, HasSubstr("tracing_mode='symbolic'"));
+  EXPECT_EQ(runJson({"run", out("small/repro.py"), "--sym", "s0=9"})["outputs"], json::array({"f32[18, 4]"}));
+}
+
 TEST_F(GuardsTest, RecordedMlpHasItsLogsGuards) {
-  const auto log = recording("variety/dynamic_mlp/trace", ".log");
+  const auto log = recordedLog("variety/dynamic_mlp/trace");
   if (log.empty()) GTEST_SKIP() << "no recording of dynamic_mlp";
   const auto shown = guards(log + "#aot_forward_graph");
   const auto s33 = named(shown["symbols"], "name", "s33");

@@ -121,8 +121,8 @@ class Linker {
     SlotView result{view.buffer, false, {}, {}, 0};
     result.sizes = numbers(view.sizes, [i](Program& program) -> Sizes& { return program.views[i].sizes; });
     result.strides = numbers(view.strides, [i](Program& program) -> Sizes& { return program.views[i].strides; });
-    result.offset = number(
-        view.offset, [i](ProgramLayout& layout) -> std::int64_t& { return layout.program.views[i].offset; });
+    result.offset =
+        number(view.offset, [i](ProgramLayout& layout) -> std::int64_t& { return layout.program.views[i].offset; });
     return result;
   }
 
@@ -141,9 +141,8 @@ class Linker {
     for (const Expr& e : lowered.kernel.exprs) cost += exprOpInfo(e.op).cost;
     const auto& variables = lowered.kernel.variables;
     const bool split = !variables.empty() && !variables[0].reduced;
-    step.outerSize = number(split ? variables[0].size : SymInt(1), [at](ProgramLayout& l) -> std::int64_t& {
-      return l.program.steps[at].outerSize;
-    });
+    step.outerSize = number(split ? variables[0].size : SymInt(1),
+                            [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].outerSize; });
     SymInt work = cost;
     for (std::size_t v = split ? 1 : 0; v < variables.size(); ++v) work *= variables[v].size;
     step.workPerOuter =

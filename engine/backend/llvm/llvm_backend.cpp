@@ -40,8 +40,8 @@ class LlvmExecutable : public Executable {
     for (const auto& [name, value] : *values) {
       const auto known = m_fixed->values.find(name);
       if (known == m_fixed->values.end() || known->second == value) continue;
-      return GuardViolation{fmt::format("Eq({}, {})", name, known->second), {}, {}, m_artifacts.fixedSizesReason,
-                            *values};
+      return GuardViolation{
+          fmt::format("Eq({}, {})", name, known->second), {}, {}, m_artifacts.fixedSizesReason, *values};
     }
     return {};
   }
@@ -191,8 +191,7 @@ Result<std::unique_ptr<LlvmModule>> lowerFixed(const GraphModule& module, const 
   StageClock clock(std::move(stop));
   const InputSymbols symbols(module);
   KERF_TRY(const SymbolBindings values, symbols.bind(symbols.example()));
-  KERF_TRY(GraphModule fixed, withExample(module, values));
-  KERF_TRY(fixed, withoutSymbols(fixed));
+  KERF_TRY(GraphModule fixed, withoutSymbols(module));
   KERF_TRY(fixed, withNumbers(fixed, values));
   KERF_TRY(auto lowered,
            lowerModule(std::make_shared<const GraphModule>(std::move(fixed)), nullptr, options, std::move(clock)));

@@ -75,8 +75,7 @@ Result<void> SymbolicProgram::read(const ValueList& inputs) {
 std::optional<GuardViolation> SymbolicProgram::violatedGuard() const {
   const ShapeGuard* guard = m_env->violated(m_values);
   if (guard == nullptr) return {};
-  return GuardViolation{guard->expression.text(), guard->node,  guard->where,
-                        guard->reason,            m_values, guard->deferred};
+  return GuardViolation{guard->expression.text(), guard->node, guard->where, guard->reason, m_values, guard->deferred};
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/importers.h"
 #include "engine/capture/pt2/payloads.h"
 #include "engine/capture/pt2/program_reader.h"
@@ -22,19 +23,36 @@ std::vector<std::string> textsOf(const std::vector<Dim>& dims) {
   return texts;
 }
 
-/// Sizes or strides with a value for every symbol: the recorded one, else a small one.
-Sizes valuesOf(const std::vector<Dim>& dims) {
-  constexpr std::int64_t unknownSize = 2;
-  Sizes values;
-  for (const Dim& dim : dims) values.push_back(dim.hint.value_or(unknownSize));
+constexpr std::int64_t unknownSize = 2, largestAssumed = 4096;
+
+/// A value for every symbol of the inputs: the recorded one, else a small one of its range.
+SymbolBindings symbolValues(const GraphModule& module) {
+  SymbolBindings values;
+  for (const SymExpr& symbol : placeholderSymbols(module)) {
+    const auto range = std::ranges::find(module.symbolRanges, symbol.text, &SymbolRange::name);
+    std::int64_t value = unknownSize;
+    if (range != module.symbolRanges.end()) value = std::max(value, range->lower.value_or(value));
+    if (range != module.symbolRanges.end()) value = std::min(value, range->upper.value_or(value));
+    values[symbol.text] = symbol.hint.value_or(value <= largestAssumed ? value : unknownSize);
+  }
   return values;
 }
 
-void setMeta(GraphInput& input, const TensorMeta& meta) {
+/// Sizes or strides as they were recorded, else with those values.
+Sizes valuesOf(const std::vector<Dim>& dims, const SymbolBindings& symbols) {
+  Sizes values;
+  for (const Dim& dim : dims) {
+    const auto value = dim.hint ? Result<std::int64_t>(*dim.hint) : evaluateSize(dim.text, symbols);
+    values.push_back(value && *value >= 0 ? *value : unknownSize);
+  }
+  return values;
+}
+
+void setMeta(GraphInput& input, const TensorMeta& meta, const SymbolBindings& symbols) {
   input.kind = GraphInput::Kind::Tensor;
   input.dtype = meta.dtype;
-  input.sizes = valuesOf(meta.sizes);
-  input.strides = valuesOf(meta.strides);
+  input.sizes = valuesOf(meta.sizes, symbols);
+  input.strides = valuesOf(meta.strides, symbols);
   input.sizeTexts = textsOf(meta.sizes);
   input.strideTexts = textsOf(meta.strides);
   input.storageOffset = meta.storageOffset;
@@ -100,18 +118,21 @@ class InputMaker {
 
   Result<void> addTensor(const TensorMeta& meta, const GraphSignature::Entry& entry, std::optional<std::uint32_t> leaf,
                          GraphInput& input) {
-    setMeta(input, meta);
+    setMeta(input, meta, m_symbols);
     const auto payload = m_payloads.find(entry.target);
     if (!entry.target.empty() && payload != m_payloads.end() && payload->second->meta &&
         payload->second->storage >= 0) {
-      setMeta(input, *payload->second->meta);
+      setMeta(input, *payload->second->meta, m_symbols);
       input.requiresGrad = meta.requiresGrad;
       input.storageIndex = payload->second->storage;
       return {};
     }
     if (leaf && useLeaf(*leaf, input)) return {};
     if (m_madeUp++ == 0) m_firstMadeUp = input.name;
-    KERF_TRY(input.storageIndex, m_storages.missing(meta));
+    TensorMeta sized = meta;
+    for (std::size_t i = 0; i < sized.sizes.size(); ++i) sized.sizes[i].hint = input.sizes[i];
+    for (std::size_t i = 0; i < sized.strides.size(); ++i) sized.strides[i].hint = input.strides[i];
+    KERF_TRY(input.storageIndex, m_storages.missing(sized));
     return {};
   }
 
@@ -144,6 +165,7 @@ class InputMaker {
   std::vector<std::string>& m_notes;
   const std::vector<GraphSignature::Entry>& m_entries = m_graph.signature->inputs;
   std::unordered_map<std::string_view, const Pt2Payload*> m_payloads;
+  const SymbolBindings m_symbols = symbolValues(m_graph.module);
   const Samples* m_samples = nullptr;
   std::size_t m_leaf = 0, m_madeUp = 0;
   std::string m_firstMadeUp;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/text/capture.h"
 #include "engine/capture/trace/scanner.h"
+#include "engine/symbolic/symbolic.h"
 #include "engine/tensor/mapped_file.h"
 
 namespace kerf::inline capture::trace {
@@ -98,14 +100,24 @@ Result<CapturedGraph> reproGraph(const std::string& text, const GraphPlace& plac
   return graph;
 }
 
-/// Of the symbols that the graph takes, and of unbacked ones, which it may make.
+void addTexts(const ValueMeta& meta, std::set<std::string>& names) {
+  if (const SymMeta* sym = meta.sym()) collectSymbols(sym->expr.text, names);
+  if (const TensorMeta* tensor = meta.tensor())
+    for (const Dim& size : tensor->sizes)
+      if (!size.text.empty()) collectSymbols(size.text, names);
+  if (const auto* list = meta.list())
+    for (const ValueMeta& item : *list) addTexts(item, names);
+}
+
+/// Of the symbols that the graph takes, and of those that its annotations have.
 std::vector<SymbolRange> rangesOf(const CapturedGraph& graph,
                                   const std::map<std::string, SymbolRange, std::less<>>& known) {
+  std::set<std::string> names;
+  for (const SymExpr& symbol : graph.symbols()) names.insert(symbol.text);
+  for (const NodeId id : graph.module.graph.order()) addTexts(graph.module.graph.node(id).meta().value, names);
   std::vector<SymbolRange> ranges;
-  const std::vector<SymExpr> symbols = graph.symbols();
   for (const auto& [name, range] : known)
-    if (name.starts_with('u') || std::ranges::find(symbols, name, &SymExpr::text) != symbols.end())
-      ranges.push_back(range);
+    if (names.contains(name)) ranges.push_back(range);
   return ranges;
 }
 

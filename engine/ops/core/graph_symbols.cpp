@@ -12,20 +12,26 @@ struct Place {
   bool isSize;
 };
 
-void addPlaces(const ValueMeta& meta, const std::string& name, std::vector<Place>& places) {
-  if (const SymMeta* sym = meta.sym()) places.push_back({&sym->expr, name, false});
-  if (const auto* list = meta.list())
-    for (std::size_t i = 0; i < list->size(); ++i) addPlaces((*list)[i], fmt::format("{}[{}]", name, i), places);
-  const TensorMeta* tensor = meta.tensor();
-  if (tensor == nullptr) return;
-  for (std::size_t i = 0; i < tensor->sizes.size(); ++i)
-    places.push_back({&tensor->sizes[i], fmt::format("{}.size()[{}]", name, i), true});
-  for (std::size_t i = 0; i < tensor->strides.size(); ++i)
-    places.push_back({&tensor->strides[i], fmt::format("{}.stride()[{}]", name, i), false});
-}
-
 bool isSymbolic(const SymExpr& number) {
   return !number.text.empty() && number.text.find_first_not_of("-0123456789") != std::string::npos;
+}
+
+/// Those with symbols only: most graphs have none, and pay nothing for the names of places.
+void addPlaces(const std::vector<Dim>& numbers, std::string_view kind, const std::string& name,
+               std::vector<Place>& places) {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (isSymbolic(numbers[i]))
+      places.push_back({&numbers[i], fmt::format("{}.{}()[{}]", name, kind, i), kind == "size"});
+}
+
+void addPlaces(const ValueMeta& meta, const std::string& name, std::vector<Place>& places) {
+  if (const SymMeta* sym = meta.sym(); sym && isSymbolic(sym->expr)) places.push_back({&sym->expr, name, false});
+  if (const auto* list = meta.list())
+    for (std::size_t i = 0; i < list->size(); ++i) addPlaces((*list)[i], fmt::format("{}[{}]", name, i), places);
+  if (const TensorMeta* tensor = meta.tensor()) {
+    addPlaces(tensor->sizes, "size", name, places);
+    addPlaces(tensor->strides, "stride", name, places);
+  }
 }
 
 std::vector<Place> symbolicPlaces(const GraphModule& module) {
@@ -34,7 +40,6 @@ std::vector<Place> symbolicPlaces(const GraphModule& module) {
     const Node& node = module.graph.node(id);
     addPlaces(node.meta().value, node.name(), places);
   }
-  std::erase_if(places, [](const Place& place) { return !isSymbolic(*place.number); });
   return places;
 }
 

@@ -25,9 +25,9 @@ struct PointwiseCall {
 struct ReductionCall {
   ExprBuilder& b;
   const BoundArguments& bound;
-  DType dtype;  ///< of the result
-  int item;     ///< which result of a tuple is wanted
-  int element;  ///< in its stored type
+  DType dtype;   ///< of the result
+  int item;      ///< which result of a tuple is wanted
+  int element;   ///< in its stored type
   SymInt count;  ///< of the elements that are reduced into one
   bool reduces;  ///< false: every reduced dimension has size 1
   /// `count` as a float64.

@@ -91,7 +91,7 @@ class Propagation {
     if (node.op() == Opcode::CallMethod) return shapeOps().call("method." + node.target(), args, kwargs);
     if (isHigherOrder(node.target()))
       return shapeOps().callHigherOrder(node.target(), args, kwargs, NestedShapes(m_module, m_nestedBudget));
-    return shapeOps().call(node.target(), args, kwargs);
+    return shapeOps().call(OpTarget(node.opId(), node.target()), args, kwargs);
   }
 
   std::unexpected<Error> failAt(const Node& node, Error error) {

@@ -12,7 +12,8 @@ namespace {
 class ShapeOps : public OpCaller {
  public:
   Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
-    if (ShapeEnv::current() != nullptr && holdsSymbolic(args))
+    const ShapeEnv* env = ShapeEnv::current();
+    if (env != nullptr && !env->symbols().empty() && holdsSymbolic(args))
       if (auto result = callOnSymbols(target, args, kwargs)) return std::move(*result);
     if (!findOp(target) && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
     return inferShapes(target, args, kwargs);

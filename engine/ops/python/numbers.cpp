@@ -195,7 +195,7 @@ Result<Value> itemKernel(const BoundArguments& args) {
 SymNumber unknownFloat(ShapeEnv& env) {
   int number = 0;
   while (env.findSymbol(fmt::format("zuf{}", number)) != nullptr) ++number;
-  return {env.addSymbol({.name = fmt::format("zuf{}", number)}), SymKind::Float};
+  return {env.addSymbol({.name = fmt::format("zuf{}", number), .source = std::string(env.asker())}), SymKind::Float};
 }
 
 /// A symbol of 0 and 1 that is 1.
