@@ -28,6 +28,15 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
               {"elapsed_ms", milliseconds(report.time)},
               {"outputs", report.outputs}};
   if (!report.symbols.empty()) object["symbols"] = Json(std::map(report.symbols.begin(), report.symbols.end()));
+  if (!request.then.empty()) {
+    object["then"] = Json::array();
+    for (const auto& run : report.then)
+      object["then"].push_back({{"symbols", Json(std::map(run.symbols.begin(), run.symbols.end()))},
+                                {"outputs", run.outputs},
+                                {"elapsed_ms", milliseconds(run.time)}});
+    object["compilations"] = report.compilations;
+    object["recompilations"] = report.recompilations;
+  }
   if (request.expect.empty()) return object;
   object["expected"] = Json::array();
   for (const auto& row : report.expected) object["expected"].push_back(rowJson(row));
@@ -49,6 +58,19 @@ void printExpected(const RunReport& report) {
              report.limit);
 }
 
+/// The runs of --then, and how often the graph was compiled for all of them.
+void printThen(const RunReport& report) {
+  for (const auto& run : report.then) {
+    fmt::print("\n");
+    for (std::size_t i = 0; i < run.outputs.size(); ++i) fmt::print("out{}  {}\n", i, run.outputs[i]);
+    fmt::print("{}in {}\n", symbolLine(run.symbols), durationText(run.time));
+  }
+  if (report.then.empty()) return;
+  fmt::print("\n{} sizes, compiled {}\n", report.then.size() + 1,
+             report.compilations == 1 ? "once" : fmt::format("{} times", report.compilations));
+  for (const auto& guard : report.recompilations) fmt::print("compiled again: {}\n", guard);
+}
+
 void printReport(const RunRequest& request, const RunReport& report) {
   if (!request.expect.empty()) {
     printExpected(report);
@@ -57,6 +79,7 @@ void printReport(const RunRequest& request, const RunReport& report) {
   }
   fmt::print("{}", symbolLine(report.symbols));
   fmt::print("{} in {}\n", request.backend, durationText(report.time));
+  printThen(report);
 }
 
 Result<int> runRun(Context& context, const RunRequest& request) {
@@ -90,6 +113,7 @@ void addRun(CommandLine& line) {
                            "  kerf run repro.py --expect train_forward_io.safetensors --dtype f64\n"
                            "  kerf run model.pt2 --expect eval_io.safetensors\n"
                            "  kerf run trace.log#aot_forward_graph --sym s0=8 --sym s1=3\n"
+                           "  kerf run dynamic.py --backend llvm --sym s0=8 --then s0=16 --then s0=1\n"
                            "  kerf run c3/g1 --save outputs.safetensors");
   auto request = std::make_shared<RunRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
@@ -107,6 +131,12 @@ void addRun(CommandLine& line) {
   addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (no limit if left out)");
   addPassOptions(command, request->passes);
   addSymbolOption(command, request->graph.symbols);
+  command
+      .add_option("--then", request->then,
+                  "Run the compiled graph once more at these sizes, as s0=16,s1=4; it is compiled again only where a "
+                  "guard does not hold")
+      ->type_name("NAME=VALUE,…")
+      ->allow_extra_args(false);
   line.onRun(command, [request](Context& context) { return runRun(context, *request); });
 }
 

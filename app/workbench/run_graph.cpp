@@ -1,4 +1,6 @@
 // Running a graph on its recorded inputs, and checking its outputs against recorded ones.
+#include <sstream>
+
 #include <nlohmann/json.hpp>
 
 #include "app/workbench/engine_options.h"
@@ -53,14 +55,6 @@ Result<SafetensorsFile> asFile(const ValueList& outputs, const std::string& pref
   return file;
 }
 
-std::string plainText(const Value& value) {
-  if (value.isTensor()) return tensorText(value.tensor());
-  if (const auto* integer = value.as<std::int64_t>()) return std::to_string(*integer);
-  if (const auto* real = value.as<double>()) return fmt::format("{}", *real);
-  if (const auto* flag = value.as<bool>()) return *flag ? "True" : "False";
-  return value.isNone() ? "None" : "?";
-}
-
 Result<std::vector<ExpectationRow>> expectationRows(const RunRequest& request, const ValueList& outputs,
                                                     const ExpectationRule& rule) {
   if (request.expect.empty()) return std::vector<ExpectationRow>();
@@ -107,17 +101,88 @@ Result<CompileOptions> compileOptions(const RunRequest& request) {
   return options;
 }
 
+std::string plainText(const Value& value) {
+  if (value.isTensor()) return tensorText(value.tensor());
+  if (const auto* integer = value.as<std::int64_t>()) return std::to_string(*integer);
+  if (const auto* real = value.as<double>()) return fmt::format("{}", *real);
+  if (const auto* flag = value.as<bool>()) return *flag ? "True" : "False";
+  return value.isNone() ? "None" : "?";
+}
+
+/// Inputs of other sizes for the same compiled graph.
+struct Resized {
+  std::vector<std::pair<std::string, std::int64_t>> symbols;
+  ValueList inputs;
+};
+
 struct RunOutcome {
   ValueList outputs;
   std::chrono::nanoseconds time{};
+  std::vector<SizedRun> then;
+  int compilations = 1;
+  std::vector<std::string> recompilations;
 
-  KERF_FIELDS(outputs, time)
+  KERF_FIELDS(outputs, time, then, compilations, recompilations)
 };
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+/// What --then asks for; symbols that it does not name keep the values of the first run.
+Result<std::vector<Resized>> resizedInputs(const GraphSource& source, const RunRequest& request, const Job& job) {
+  std::vector<Resized> result;
+  for (const std::string& text : request.then) {
+    KERF_TRY(const SymbolBindings given, parseSymbols(split(text, ',')));
+    GraphSource other = source;
+    for (const auto& [name, value] : given) other.symbols.insert_or_assign(name, value);
+    KERF_CHECK(checkSymbols(other.graph(), other.symbols));
+    KERF_TRY(auto inputs, prepareToRun(other, job));
+    result.push_back({symbolValues(other.graph(), other.symbols), std::move(inputs)});
+  }
+  return result;
+}
+
+Result<void> checkThen(const RunRequest& request) {
+  if (request.then.empty()) return {};
+  if (request.expect.empty() && request.save.empty() && request.inputs.empty() && request.dtype.empty() &&
+      request.precision == "native")
+    return {};
+  return fail(ErrorCode::BadUsage,
+              "--then runs a compiled graph again on recorded inputs; leave --expect, --save, --inputs, --dtype and "
+              "--precision out");
+}
+
+/// One compilation for all sizes, and what it took.
+Result<RunOutcome> runAtSizes(const CompileOptions& options, const GraphModule& module, const ValueList& inputs,
+                              const std::vector<Resized>& sizes) {
+  const auto start = std::chrono::steady_clock::now();
+  KERF_TRY(const auto compiled, compileFx(module, options));
+  KERF_TRY(const Value first, compiled->run(inputs));
+  RunOutcome outcome{flatOutputs(first), std::chrono::steady_clock::now() - start, {}, 1, {}};
+  for (const Resized& size : sizes) {
+    const auto begin = std::chrono::steady_clock::now();
+    KERF_TRY(const Value value, compiled->run(size.inputs));
+    SizedRun run{size.symbols, {}, std::chrono::steady_clock::now() - begin};
+    for (const Value& output : flatOutputs(value)) run.outputs.push_back(plainText(output));
+    outcome.then.push_back(std::move(run));
+  }
+  outcome.compilations = compiled->compilations();
+  for (const GuardViolation& violation : compiled->recompilations()) outcome.recompilations.push_back(violation.text());
+  return outcome;
+}
 
 /// Casts, compiles and runs in a child; only the outputs come back.
 Result<RunOutcome> runInChild(const RunRequest& request, const GraphModule& module, const ValueList& inputs,
-                              const DTypeChoice* choice, const Job& job) {
+                              const DTypeChoice* choice, const std::vector<Resized>& sizes, const Job& job) {
   const std::function body = [&]() -> Result<RunOutcome> {
+    if (!sizes.empty()) {
+      KERF_TRY(const auto options, compileOptions(request));
+      return runAtSizes(options, module, inputs, sizes);
+    }
     CastGraph runnable{module, inputs};
     if (choice != nullptr) {
       KERF_TRY(runnable, castGraph(module, inputs, choice->dtype));
@@ -125,7 +190,7 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphModule& modu
     const auto start = std::chrono::steady_clock::now();
     KERF_TRY(const auto options, compileOptions(request));
     KERF_TRY(const auto result, runOn(options, request.precision, runnable, {}));
-    return RunOutcome{flatOutputs(result), std::chrono::steady_clock::now() - start};
+    return RunOutcome{flatOutputs(result), std::chrono::steady_clock::now() - start, {}, 1, {}};
   };
   return inChild(body, patientLimits(request.timeout), job, "running the graph", ErrorCode::RuntimeFailed);
 }
@@ -151,17 +216,25 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   KERF_TRY(const auto request, withPrecision(given));
   KERF_CHECK(findBackend(request.backend));
   KERF_CHECK(passConfig(request.passes));
+  KERF_CHECK(checkThen(request));
   KERF_TRY(const auto* choice, findChoice(request.dtype));
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_TRY(const auto sizes, resizedInputs(source, request, job));
   KERF_TRY(const auto inputs, chosenInputs(source, request, job));
-  KERF_TRY(const auto outcome, runInChild(request, source.graph().module, inputs, choice, job));
+  KERF_TRY(const auto outcome, runInChild(request, source.graph().module, inputs, choice, sizes, job));
   const auto outputs = userValues(source.graph(), outcome.outputs);
   const auto rule = ruleFor(request, choice);
   if (!request.save.empty()) {
     KERF_TRY(const auto file, asFile(outputs, rule.prefix));
     KERF_CHECK(writeSafetensors(request.save, file));
   }
-  RunReport report{request.dtype, outcome.time, {}, {}, rule.limit, true, symbolValues(source.graph(), source.symbols)};
+  RunReport report{.dtype = request.dtype,
+                   .time = outcome.time,
+                   .limit = rule.limit,
+                   .symbols = symbolValues(source.graph(), source.symbols),
+                   .then = outcome.then,
+                   .compilations = outcome.compilations,
+                   .recompilations = outcome.recompilations};
   for (const auto& output : outputs) report.outputs.push_back(plainText(output));
   KERF_TRY(report.expected, expectationRows(request, outputs, rule));
   report.same = std::ranges::all_of(report.expected, &ExpectationRow::same);

@@ -27,6 +27,15 @@ struct ExpectationRow {
   KERF_FIELDS(name, shape, maxAbsError, relativeError, withinRounding, same, reason)
 };
 
+/// The same compiled graph on inputs of other sizes.
+struct SizedRun {
+  std::vector<std::pair<std::string, std::int64_t>> symbols;
+  std::vector<std::string> outputs;
+  std::chrono::nanoseconds time{};
+
+  KERF_FIELDS(symbols, outputs, time)
+};
+
 struct RunReport {
   std::string dtype;                 ///< that was run in the end; empty: as recorded
   std::chrono::nanoseconds time{};   ///< of compiling and running
@@ -35,8 +44,11 @@ struct RunReport {
   double limit = 0;                                           ///< of the relative error
   bool same = true;                                           ///< nothing differs
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
+  std::vector<SizedRun> then;                                 ///< as asked for, in order
+  int compilations = 1;
+  std::vector<std::string> recompilations;  ///< the guards that made it compile again
 
-  KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols)
+  KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols, then, compilations, recompilations)
 };
 
 /// Runs a graph on its recorded inputs. A crash or hang is RuntimeFailed.
@@ -51,8 +63,9 @@ struct RunRequest {
   double rtol = -1;                     ///< negative: by dtype
   PassChoice passes;                    ///< interp runs none of the usual ones
   std::chrono::milliseconds timeout{};  ///< 0: no limit
+  std::vector<std::string> then;        ///< "s0=16,s1=4": sizes for one more run of the same compiled graph each
 
-  KERF_FIELDS(graph, backend, dtype, precision, save, expect, inputs, rtol, passes, timeout)
+  KERF_FIELDS(graph, backend, dtype, precision, save, expect, inputs, rtol, passes, timeout, then)
 };
 
 /// One output of the compiled graph against the interpreter, both measured against fp64.

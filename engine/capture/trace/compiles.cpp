@@ -139,7 +139,10 @@ void CompileTable::take(std::size_t index, const TraceHeader& header, const Capt
   State& state = m_states[index];
   if (record.graph >= 0) state.wroteGraph = true;
   if (isMetrics(header.kind)) return takeMetrics(state, entry, header);
-  if (header.kind == "dynamo_start") entry.frame = innermostFrame(jsonMember(header.value, "stack"), files);
+  if (header.kind == "dynamo_start") {
+    entry.frame = innermostFrame(jsonMember(header.value, "stack"), files);
+    state.symbols = std::make_shared<SymbolHints>();  // a new trace under this id names its symbols anew
+  }
   takeSymbolRecord({header, files, record.origin.line}, entry, *state.symbols);
   if (header.kind != "artifact") return;
   if (record.name.ends_with("cache_hit")) state.cacheHit = true;
