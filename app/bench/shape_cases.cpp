@@ -23,10 +23,9 @@ const Texts& gpt2Sizes() {
 }
 
 bool mentionsSymbols(const std::string& target) {
-  return std::ranges::any_of(
-      std::initializer_list<std::string_view>{"aten.view.default", "aten.expand.default", "aten.full.default",
-                                              "aten.rand.default"},
-      [&](std::string_view op) { return target.ends_with(op); });
+  return std::ranges::any_of(std::initializer_list<std::string_view>{"aten.view.default", "aten.expand.default",
+                                                                     "aten.full.default", "aten.rand.default"},
+                             [&](std::string_view op) { return target.ends_with(op); });
 }
 
 Argument withSymbols(const Argument& argument, const Texts& texts) {
@@ -97,9 +96,9 @@ Result<std::shared_ptr<const GraphModule>> loadJointGraph(const fs::path& log) {
 
 std::vector<BenchCase> shapeBenchCases() {
   static const std::string gpt2 = "traces/gpt2/dedicated_log_torch_trace_4u8yacx7.log";
-  return {{"shapes_gpt2_joint", "shape propagation of a joint graph of 2,302 nodes", 0, gpt2, prepareStatic},
-          {"shapes_gpt2_symbolic", "the same with three symbols; at most three times as long", 0, gpt2,
-           prepareSymbolic}};
+  return {
+      {"shapes_gpt2_joint", "shape propagation of a joint graph of 2,302 nodes", 0, gpt2, prepareStatic},
+      {"shapes_gpt2_symbolic", "the same with three symbols; at most three times as long", 0, gpt2, prepareSymbolic}};
 }
 
 }  // namespace kerf::bench

@@ -27,7 +27,9 @@ Result<SymbolBindings> parseSymbols(const std::vector<std::string>& texts) {
     const char* end = text.data() + text.size();
     const auto read = equals == std::string::npos ? std::from_chars_result{end, std::errc::invalid_argument}
                                                   : std::from_chars(text.data() + equals + 1, end, value);
-    if (equals == 0 || read.ec != std::errc() || read.ptr != end || value < 0) {
+    if (read.ec == std::errc() && read.ptr == end && value < 0)
+      return fail(ErrorCode::BadUsage, "--sym {}: a size may not be negative", text);
+    if (equals == 0 || read.ec != std::errc() || read.ptr != end) {
       return fail(ErrorCode::BadUsage,
                   "--sym {} is not of the form NAME=VALUE with a whole number, "
                   "as in --sym s0=8",

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/symbolic/shape_env.h"
 #include "engine/symbolic/symbolic_node.h"
 
 namespace kerf::inline symbolic {
@@ -172,6 +173,31 @@ std::optional<Symbolic> simplifyNot(const Arguments& arguments) {
   return {};
 }
 
+/// A natural exponent that is known: what ** gives.
+std::optional<Symbolic> simplifyNaturalPower(const Arguments& arguments) {
+  const auto exponent = arguments[1].asInteger();
+  if (!exponent || *exponent < 0) return {};
+  return Symbolic::pow(arguments[0], arguments[1]);
+}
+std::optional<Symbolic> powerOfTwo(const Symbolic& exponent) {
+  const auto count = exponent.asInteger();
+  if (!count || *count < 0 || *count > 62) return {};
+  return Symbolic::integer(std::int64_t{1} << *count);
+}
+std::optional<Symbolic> simplifyLeftShift(const Arguments& arguments) {
+  const auto factor = powerOfTwo(arguments[1]);
+  return factor ? std::optional(arguments[0] * *factor) : std::nullopt;
+}
+std::optional<Symbolic> simplifyRightShift(const Arguments& arguments) {
+  const auto divisor = powerOfTwo(arguments[1]);
+  return divisor ? std::optional(*Symbolic::call("FloorDiv", {arguments[0], *divisor})) : std::nullopt;
+}
+std::optional<Symbolic> simplifyWhere(const Arguments& arguments) {
+  if (arguments[1] == arguments[2]) return arguments[1];
+  if (!isKind(arguments[0], Kind::Boolean)) return {};
+  return arguments[arguments[0].node().value.isZero() ? 2 : 1];
+}
+
 std::optional<Symbolic> simplifyIdentity(const Arguments& arguments) { return arguments[0]; }
 /// Of what is an integer already.
 std::optional<Symbolic> simplifyRounding(const Arguments& arguments) {
@@ -205,6 +231,10 @@ constexpr CallRule rules[] = {
     {"Or", simplifyOr},
     {"Not", simplifyNot},
     {"Identity", simplifyIdentity},
+    {"PowByNatural", simplifyNaturalPower},
+    {"LShift", simplifyLeftShift},
+    {"RShift", simplifyRightShift},
+    {"Where", simplifyWhere},
     {"floor", simplifyRounding},
     {"ceiling", simplifyRounding},
     {"FloorToInt", simplifyRounding},
@@ -225,6 +255,25 @@ std::optional<Symbolic> folded(const SymbolicFunction& function, const Arguments
   return function.truth ? Symbolic::boolean(!value->isZero()) : makeNumber(*value);
 }
 
+/// Python's & | ^: logical between bools, of the bits between integers.
+struct BitwiseName {
+  std::string_view name, ofBools, ofIntegers;
+};
+constexpr BitwiseName bitwiseNames[] = {{"BitwiseAnd", "And", "BitwiseFn_bitwise_and"},
+                                        {"BitwiseOr", "Or", "BitwiseFn_bitwise_or"},
+                                        {"BitwiseXor", "Ne", "BitwiseFn_bitwise_xor"}};
+
+Result<Symbolic> bitwise(const BitwiseName& names, const Arguments& arguments) {
+  const bool logical = std::ranges::all_of(arguments, [](const Symbolic& a) { return kindOf(a) == SymKind::Bool; });
+  if (logical && names.name != "BitwiseXor") return Symbolic::call(names.ofBools, arguments);
+  Result<Symbolic> value = arguments[0];
+  for (const Symbolic& argument : std::span(arguments).subspan(1)) {
+    if (!value) return value;
+    value = Symbolic::call(logical ? names.ofBools : names.ofIntegers, {*value, argument});
+  }
+  return value;
+}
+
 }  // namespace
 
 std::optional<Symbolic> simplifyCall(std::string_view name, const Arguments& arguments) {
@@ -237,6 +286,8 @@ std::optional<Symbolic> simplifyCall(std::string_view name, const Arguments& arg
 
 Result<Symbolic> Symbolic::call(std::string_view name, std::vector<Symbolic> arguments) {
   const std::string_view canonical = canonicalFunctionName(name);
+  const auto bits = std::ranges::find(bitwiseNames, canonical, &BitwiseName::name);
+  if (bits != std::end(bitwiseNames) && !arguments.empty()) return bitwise(*bits, arguments);
   if (canonical == "Pow" && arguments.size() == 2) return pow(arguments[0], arguments[1]);
   if (canonical == "Add") return add(std::move(arguments));
   if (canonical == "Mul") return mul(std::move(arguments));

@@ -119,8 +119,9 @@ class Parser {
     return nullptr;
   }
 
-  Result<Symbolic> bitOr() { return joined(&Parser::bitAnd, "|", {}, "Or"); }
-  Result<Symbolic> bitAnd() { return joined(&Parser::shift, "&", {}, "And"); }
+  Result<Symbolic> bitOr() { return joined(&Parser::bitXor, "|", {}, "BitwiseOr"); }
+  Result<Symbolic> bitXor() { return joined(&Parser::bitAnd, "^", {}, "BitwiseXor"); }
+  Result<Symbolic> bitAnd() { return joined(&Parser::shift, "&", {}, "BitwiseAnd"); }
 
   Result<Symbolic> shift() {
     KERF_TRY(Symbolic value, sum());

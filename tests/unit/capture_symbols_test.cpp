@@ -5,6 +5,7 @@
 
 #include "engine/capture/common/capture.h"
 #include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/text/capture.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"
@@ -130,6 +131,32 @@ TEST(SymbolicInputs, RefuseUnknownSymbolsAndBadValues) {
   EXPECT_EQ(graph.loadInputs(options, nullptr).error().code, ErrorCode::BadInput);
   options.symbols = {{"s33", std::int64_t{1} << 40}};
   EXPECT_EQ(graph.loadInputs(options, nullptr).error().code, ErrorCode::TooLarge);
+}
+
+/// As PyTorch writes a batch of square matrices.
+TEST(SymbolicInputs, StridesMayBePowers) {
+  const CapturedGraph graph = imported(
+      replaced(replaced(dynamicRepro, "4*s33*s7)", "4*s33*s7**2)"), "(s33, s7)", "(s33, s7, s7), (s7**2, s7, 1)"));
+  ASSERT_EQ(graph.inputs.size(), 3u);
+  EXPECT_EQ(graph.inputs[1].strides, (Sizes{36, 6, 1}));
+  EXPECT_EQ(graph.inputs[1].strideTexts, (std::vector<std::string>{"s7**2", "s7", "1"}));
+  EXPECT_EQ(graph.storages[0].bytes, 4 * 4 * 36);
+  EXPECT_FALSE(importRepro(replaced(dynamicRepro, "4*s33*s7)", "4**99)"), "repro.py"));
+}
+
+TEST(SymbolicInputs, OfAnnotationsAreTextsThatPythonEvaluates) {
+  auto module = parseReadable(
+      "class GraphModule(torch.nn.Module):\n"
+      "    def forward(self, x: \"f32[s0, s1, s1][s1**2, s1, 1]\", y: \"f32[s0, s1][Max(1, s1), 1]\", z: "
+      "\"f32[Mod(s0, 4)]\"):\n"
+      "        return (x, y, z)\n");
+  ASSERT_TRUE(module) << module.error().text();
+  bindAnnotations(*module, {{"s0", 6}, {"s1", 5}});
+  const auto made = inputsFromAnnotations(*module);
+  EXPECT_EQ(made.inputs[0].strideTexts, (std::vector<std::string>{"s1**2", "s1", "1"}));
+  EXPECT_EQ(made.inputs[1].strideTexts, (std::vector<std::string>{"max(1, s1)", "1"}));
+  EXPECT_TRUE(made.inputs[2].sizeTexts.empty());
+  EXPECT_EQ(made.inputs[2].sizes, Sizes{2});
 }
 
 TEST(SymbolicInputs, ComputedSizesGetExpressions) {

@@ -159,6 +159,32 @@ TEST_F(GuardsTest, CommandsTakeOtherSizes) {
   EXPECT_THAT(run({"show", log, "--format", "readable"}).output, HasSubstr("relu: \"f32[s0, 4][4, 1]cpu\""));
 }
 
+/// One compilation serves every size that its guards allow; 1 is not among them.
+TEST_F(GuardsTest, RunsAtOtherSizesCompileOnlyWhereAGuardBreaks) {
+  const auto file = write("graph.py", R"py(class GraphModule(torch.nn.Module):
+    def forward(self, n: "Sym(s0)", x: "f32[s0, 4]", y: "f32[s0, 4]"):
+        add: "f32[s0, 4]" = torch.ops.aten.add.Tensor(x, y);  x = y = None
+        sum_1: "f32[4]" = torch.ops.aten.sum.dim_IntList(add, [0])
+        view: "f32[4*s0]" = torch.ops.aten.view.default(add, [-1]);  add = None
+        return (sum_1, view, n)
+)py");
+  const auto sized = [&](std::vector<std::string> then) {
+    std::vector<std::string> arguments{"run", file.string(), "--backend", "llvm", "--sym", "s0=8"};
+    for (const auto& sizes : then) arguments.insert(arguments.end(), {"--then", sizes});
+    return runJson(arguments);
+  };
+  const json same = sized({"s0=16", "s0=300"});
+  EXPECT_EQ(same["compilations"], 1);
+  EXPECT_EQ(same["then"][0]["outputs"], (json{"f32[4]", "f32[64]", "16"}));
+  EXPECT_EQ(same["then"][1]["outputs"], (json{"f32[4]", "f32[1200]", "300"}));
+  const json other = sized({"s0=16", "s0=1", "s0=9"});
+  EXPECT_EQ(other["compilations"], 2);
+  ASSERT_EQ(other["recompilations"].size(), 1u);
+  EXPECT_THAT(other["recompilations"][0].get<std::string>(), HasSubstr("s0 = 1"));
+  EXPECT_EQ(other["then"][2]["outputs"], (json{"f32[4]", "f32[36]", "9"}));
+  EXPECT_EQ(CliTest::run({"run", file.string(), "--then", "s7=2"}).status, 2);
+}
+
 TEST_F(GuardsTest, ExportsKeepTheSymbols) {
   const auto log = write("trace.log", dynamicLog).string();
   ASSERT_EQ(run({"export", log, "-o", out("repro")}).status, 0);

@@ -1,6 +1,7 @@
 // Symbolic expressions: what PyTorch prints is read, simplified, printed alike, evaluated and solved.
 #include <gtest/gtest.h>
 
+#include "engine/symbolic/srepr.h"
 #include "engine/symbolic/symbolic.h"
 
 namespace kerf {
@@ -33,6 +34,32 @@ TEST(Symbolic, ReadsWhatSreprWrites) {
     EXPECT_FALSE(Symbolic::parse(text).has_value() && !Symbolic::parse(text)->symbols().empty() &&
                  std::string_view(text).starts_with("Symbol"))
         << text;
+}
+
+TEST(Symbolic, WritesSreprThatReadsBack) {
+  EXPECT_EQ(sreprOf(parsed("(((s0 - 1)//2)) + 1")),
+            "Add(FloorDiv(Add(Symbol('s0', positive=True, integer=True), Integer(-1)), Integer(2)), Integer(1))");
+  EXPECT_EQ(sreprOf(parsed("u2 <= s77")),
+            "LessThan(Symbol('u2', integer=True), Symbol('s77', positive=True, integer=True))");
+  for (const char* text : {"s0**2*s1 + 3", "s0/3 + 0.5*ToFloat(s1)", "Max(1, u0)", "Eq(Mod(s0, 4), 0)", "Ne(s0, 1)",
+                           "(s1 >= 2) & (s0 < 4)", "~(Eq(s0, 4) | Eq(s0, 5))", "TruncToInt(IntTrueDiv(s0, 2))"})
+    EXPECT_EQ(parsed(sreprOf(parsed(text))).text(), text);
+}
+
+TEST(Symbolic, BitsOfIntegersAreNoConditions) {
+  EXPECT_EQ(parsed("s0 & 3").text(), "BitwiseFn_bitwise_and(s0, 3)");
+  EXPECT_EQ(valueOf("s0 & 3", {{"s0", 5}}), 1);
+  EXPECT_EQ(valueOf("s0 | 8", {{"s0", 5}}), 13);
+  EXPECT_EQ(valueOf("s0 ^ 4", {{"s0", 5}}), 1);
+  EXPECT_EQ(parsed("(s0 < 4) & (s1 > 2)").text(), "(s1 > 2) & (s0 < 4)");
+}
+
+TEST(Symbolic, FoldsShiftsPowersAndChoices) {
+  EXPECT_EQ(parsed("PowByNatural(s0, 2)").text(), "s0**2");
+  EXPECT_EQ(parsed("s0 << 1").text(), "2*s0");
+  EXPECT_EQ(parsed("s0 >> 1").text(), "(s0//2)");
+  EXPECT_EQ(parsed("Where(True, s0, 3)").text(), "s0");
+  EXPECT_EQ(parsed("PowByNatural(s0, s1)").text(), "PowByNatural(s0, s1)");
 }
 
 TEST(Symbolic, PrintsFloatsAsSympyDoes) {

@@ -90,7 +90,7 @@ class InputMaker {
       if (!size || !stride || input.sizes[i] == 0) return {};
       last = last + (*size - Symbolic::integer(1)) * *stride;
     }
-    std::string text = (last * Symbolic::integer(itemSize(input.dtype))).expanded().text();
+    const std::string text = asPython((last * Symbolic::integer(itemSize(input.dtype))).expanded().text());
     return loaderReads(text, bytes) ? text : std::string();
   }
 
@@ -101,7 +101,7 @@ class InputMaker {
       const auto value = valueOf(dim);
       if (!value || *value < 0) return false;
       values.push_back(*value);
-      const std::string text(trimmed(dim.text));
+      const std::string text = asPython(std::string(trimmed(dim.text)));
       const bool written = loaderReads(text, *value);
       symbolic = symbolic || written;
       texts.push_back(written ? text : std::to_string(*value));
@@ -117,11 +117,31 @@ class InputMaker {
     return expression.hint;
   }
 
+  /// "s0", "u12", "zuf3", "ps7": a line `s0 = 8` at a file's top must not hide a name that the file uses.
+  static bool isSafeName(const std::string& name) {
+    const std::size_t digits = name.find_first_of("0123456789");
+    return digits != std::string::npos && digits > 0 && digits <= 3 && !name.starts_with("buf") &&
+           name.find_first_not_of("0123456789", digits) == std::string::npos;
+  }
+
+  /// sympy's Max and Min as Python's own: a load_args that names the others does not run.
+  static std::string asPython(std::string text) {
+    for (const std::string_view name : {"Max(", "Min("})
+      for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+        text[at] = char(std::tolower(name[0]));
+    return text;
+  }
+
   /// Whether a load_args line may hold the text: what else stands there is written as a number.
   bool loaderReads(const std::string& text, std::int64_t value) const {
     if (text.empty() || text.find_first_of("#\n\\") != std::string::npos) return false;
     const auto expression = parsePythonExpression(text);
-    if (!expression || expression->kind == PythonKind::Integer) return false;
+    if (!expression || expression->kind == PythonKind::Integer || text.find("Mod(") != std::string::npos ||
+        text.find("FloorDiv(") != std::string::npos)
+      return false;
+    std::set<std::string> names;
+    collectSymbols(text, names);
+    if (!std::ranges::all_of(names, isSafeName)) return false;
     const Symbols symbols(m_out.symbols.begin(), m_out.symbols.end());
     const auto read = evaluateInteger(*expression, symbols);
     return read && *read == value;

@@ -58,6 +58,17 @@ Result<std::int64_t> remainder(std::int64_t a, std::int64_t b, int line) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+/// PyTorch writes "s0**2" for the strides of square tensors.
+Result<std::int64_t> power(std::int64_t base, std::int64_t exponent, int line) {
+  if (exponent < 0) return failAtLine(line, "this size has a negative exponent");
+  std::int64_t value = 1;
+  for (std::int64_t i = 0; i < exponent && value != 0 && base != 1; ++i) {
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    KERF_TRY(value, multiplySizes(value, base, line));
+  }
+  return value;
+}
+
 Result<std::int64_t> maximum(std::int64_t a, std::int64_t b, int) { return std::max(a, b); }
 Result<std::int64_t> minimum(std::int64_t a, std::int64_t b, int) { return std::min(a, b); }
 
@@ -69,7 +80,7 @@ struct Operation {
 constexpr Operation operations[] = {
     {"+", addSizes},  {"-", subtractSizes}, {"*", multiplySizes},      {"//", divideSizes},
     {"%", remainder}, {"Max", maximum},     {"max", maximum},          {"Min", minimum},
-    {"min", minimum}, {"Mod", remainder},   {"FloorDiv", divideSizes},
+    {"min", minimum}, {"Mod", remainder},   {"FloorDiv", divideSizes}, {"**", power},
 };
 
 Result<std::int64_t> apply(std::string_view name, std::int64_t a, std::int64_t b, int line) {

@@ -4,6 +4,7 @@
 
 #include "engine/capture/common/json.h"
 #include "engine/capture/pt2/schema.h"
+#include "engine/symbolic/srepr.h"
 
 namespace kerf::inline capture::pt2 {
 namespace {
@@ -165,7 +166,9 @@ std::string symbolJson(const SymExpr& symbol, std::string_view hint) {
                                                        : hint == "as_float" ? jsonFloat(double(*symbol.hint))
                                                                             : std::to_string(*symbol.hint))
                                         : "null";
-  return object("as_expr", fmt::format("{{\"expr_str\": {}, \"hint\": {}}}", quotedJson(symbol.text), value));
+  const auto expression = Symbolic::parse(symbol.text);
+  const std::string text = expression ? sreprOf(*expression) : symbol.text;
+  return object("as_expr", fmt::format("{{\"expr_str\": {}, \"hint\": {}}}", quotedJson(text), value));
 }
 
 std::string deviceJson(const Device& device) {

@@ -163,6 +163,19 @@ std::string symbolLine(const SymExpr& symbol, const GraphModule& module) {
   return line + "  # " + rangeText(*range);
 }
 
+/// FX prints math.floor as "math_floor", a name that its own code generator defines: a file must do so itself.
+std::string mathLines(const Graph& graph, const std::vector<std::string>& known) {
+  std::set<std::string> lines;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.op() != Opcode::CallFunction || !node.target().starts_with("math.")) continue;
+    const std::string name = node.target().substr(5);
+    std::string line = fmt::format("math_{0} = math.{0}", name);
+    if (isPythonIdentifier(name) && std::ranges::find(known, line) == known.end()) lines.insert(std::move(line));
+  }
+  return lines.empty() ? std::string() : fmt::format("import math\n{}\n", fmt::join(lines, "\n"));
+}
+
 /// The header as it was read, with `s0 = 8` for every symbol that load_args mentions: lines that say another value are
 /// changed, missing ones come first.
 std::string headerText(const CapturedGraph& graph, const ReproEnvelope& envelope) {
@@ -179,6 +192,7 @@ std::string headerText(const CapturedGraph& graph, const ReproEnvelope& envelope
           lines, [&](const std::string& line) { return line.starts_with(symbol.text + " = "); },
           symbolLine(symbol, graph.module));
   }
+  missing += mathLines(graph.module.graph, lines);
   if (lines.empty()) return missing + std::string(defaultHeader);
   appendLines(missing, lines);
   return missing;

@@ -4,8 +4,8 @@
 
 #include "engine/ir/interpreter.h"
 #include "engine/ir/value_meta.h"
-#include "engine/ops/core/op_call.h"
 #include "engine/ops/core/graph_symbols.h"
+#include "engine/ops/core/op_call.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -97,13 +97,33 @@ class Propagation {
   std::unexpected<Error> failAt(const Node& node, Error error) {
     error.atNode(node.name());
     error.while_("propagating shapes");
+    std::string assumed;
+    for (const ShapeSymbol& symbol : m_env.symbols())
+      if (symbol.isHintAssumed)
+        assumed += fmt::format("{}{} = {}", assumed.empty() ? "" : ", ", symbol.name, *symbol.hint);
+    if (!assumed.empty()) error.while_(fmt::format("with {}, as no values are recorded; --sym gives others", assumed));
     return fail(std::move(error));
   }
 
   /// What the node had stays, and counts for the nodes that use it.
   Result<void> keep(NodeId id) {
+    addUnbackedSizes(m_module.graph.node(id).meta().value);
     if (auto value = valueOf(m_module.graph.node(id).meta().value)) m_values.emplace(id, std::move(*value));
     return {};
+  }
+
+  /// Unbacked symbols of a recorded annotation: the node that is annotated makes them, and sizes are at least 0.
+  void addUnbackedSizes(const ValueMeta& meta) {
+    if (const auto* list = meta.list())
+      for (const ValueMeta& item : *list) addUnbackedSizes(item);
+    const auto add = [&](const SymExpr& number, const ValueRange& range) {
+      const bool unbacked = number.text.size() > 1 && number.text[0] == 'u' &&
+                            number.text.find_first_not_of("0123456789", 1) == std::string::npos;
+      if (unbacked) m_env.addSymbol({.name = number.text, .range = range, .source = std::string(m_env.asker())});
+    };
+    if (const TensorMeta* tensor = meta.tensor())
+      for (const Dim& size : tensor->sizes) add(size, {0, ValueRange::greatest});
+    if (const SymMeta* number = meta.sym()) add(number->expr, {});
   }
 
   /// What depends on values was recorded with the symbols that PyTorch gave it.

@@ -49,21 +49,41 @@ struct NumberOperator {
   bool truth = false;  ///< result is a bool
 };
 
+/// Python's integers have no end; what does not fit 64 bits is an error, never another number.
+template <class Operation>
+Result<Value> checkedResult(std::int64_t a, std::int64_t b, Operation overflows) {
+  std::int64_t result = 0;
+  if (overflows(a, b, &result))
+    return fail(ErrorCode::RuntimeFailed, "the result of {} and {} does not fit into 64 bits", a, b);
+  return Value(result);
+}
+Result<Value> checkedAdd(std::int64_t a, std::int64_t b) {
+  return checkedResult(a, b, [](auto x, auto y, auto* r) { return __builtin_add_overflow(x, y, r); });
+}
+Result<Value> checkedSub(std::int64_t a, std::int64_t b) {
+  return checkedResult(a, b, [](auto x, auto y, auto* r) { return __builtin_sub_overflow(x, y, r); });
+}
+Result<Value> checkedMul(std::int64_t a, std::int64_t b) {
+  return checkedResult(a, b, [](auto x, auto y, auto* r) { return __builtin_mul_overflow(x, y, r); });
+}
+
 std::unexpected<Error> divisionByZero() { return fail(ErrorCode::RuntimeFailed, "division by zero"); }
 
 Result<Value> integerPower(std::int64_t a, std::int64_t b) {
   if (b < 0) return Value(std::pow(double(a), double(b)));
-  return Value(element::power(a, b));
+  Value result(std::int64_t{1});
+  for (; b > 0 && (a < 0 || a > 1); --b) {
+    if (a == -1) return Value(std::int64_t{b % 2 == 0 ? 1 : -1});
+    KERF_TRY(result, checkedMul(*result.as<std::int64_t>(), a));
+  }
+  return a == 0 && b > 0 ? Value(std::int64_t{0}) : result;
 }
 
 using Int = std::int64_t;
 constexpr NumberOperator operators[] = {
-    {"operator.add", "aten.add.Tensor", [](Int a, Int b) -> Result<Value> { return Value(element::add(a, b)); },
-     [](double a, double b) { return a + b; }},
-    {"operator.sub", "aten.sub.Tensor", [](Int a, Int b) -> Result<Value> { return Value(element::sub(a, b)); },
-     [](double a, double b) { return a - b; }},
-    {"operator.mul", "aten.mul.Tensor", [](Int a, Int b) -> Result<Value> { return Value(element::mul(a, b)); },
-     [](double a, double b) { return a * b; }},
+    {"operator.add", "aten.add.Tensor", checkedAdd, [](double a, double b) { return a + b; }},
+    {"operator.sub", "aten.sub.Tensor", checkedSub, [](double a, double b) { return a - b; }},
+    {"operator.mul", "aten.mul.Tensor", checkedMul, [](double a, double b) { return a * b; }},
     {"operator.floordiv", "aten.floor_divide.default",
      [](Int a, Int b) -> Result<Value> {
        if (b == 0) return divisionByZero();

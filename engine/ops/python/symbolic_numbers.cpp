@@ -23,8 +23,9 @@ constexpr SymbolicOperator operators[] = {
     {"operator.truediv", "IntTrueDiv", "FloatTrueDiv"},
     {"operator.lshift", "LShift"},
     {"operator.rshift", "RShift"},
-    {"operator.and_", "And"},
-    {"operator.or_", "Or"},
+    {"operator.and_", "BitwiseAnd"},
+    {"operator.or_", "BitwiseOr"},
+    {"operator.xor", "BitwiseXor"},
     {"operator.not_", "Not"},
     {"operator.abs", "Abs"},
     {"operator.eq", "Eq"},
@@ -90,6 +91,13 @@ Result<Value> computed(std::string_view target, const Operands& operands) {
   if (target == "operator.sub" && operands.size() == 2) return valueOf(operands[0] - operands[1]);
   if (target == "operator.neg" && operands.size() == 1) return valueOf(Symbolic::integer(-1) * operands[0]);
   if (target == "torch.sym_sum") return valueOf(Symbolic::add(operands));
+  const bool divides = target == "operator.floordiv" || target == "operator.mod";
+  const bool whole = std::ranges::all_of(operands, [](const Symbolic& item) { return kindOf(item) == SymKind::Int; });
+  if (divides && whole && operands.size() == 2) {  // with the ranges: Mod where no sign matters, no zero
+    ShapeEnv& env = *ShapeEnv::current();
+    const SymOp op = target == "operator.mod" ? SymOp::Mod : SymOp::FloorDiv;
+    return valueOf(env.expression(env.result(op, env.intern(operands[0]), env.intern(operands[1]))));
+  }
   const auto entry = std::ranges::find(operators, target, &SymbolicOperator::target);
   const bool real = std::ranges::any_of(operands, [](const Symbolic& item) { return kindOf(item) == SymKind::Float; });
   KERF_TRY(const Symbolic result,
