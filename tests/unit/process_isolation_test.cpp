@@ -99,7 +99,11 @@ TEST(CallIsolated, ChildrenSideBySideDoNotMixTheirAnswers) {
   std::vector<std::jthread> threads;
   std::array<std::string, 8> answers;
   for (std::size_t i = 0; i < answers.size(); ++i)
-    threads.emplace_back([&answers, i] { answers[i] = isolated([i] { return std::to_string(i); }).answer->value(); });
+    threads.emplace_back([&answers, i] {
+      const auto result = isolated([i] { return std::to_string(i); });
+      const bool answered = result.answer && result.answer->has_value();
+      answers[i] = answered ? result.answer->value() : "none, " + result.outcome.signalName();
+    });
   threads.clear();
   for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i], std::to_string(i));
 }

@@ -120,7 +120,7 @@ Result<void> checkBindings(const SymbolBindings& given, const SymbolBindings& bi
 Result<Sizes> numbersOf(const std::vector<Dim>& dims) {
   Sizes result;
   for (const Dim& item : dims) {
-    if (!item.hint) return fail(ErrorCode::BadInput, "the size '{}' cannot be computed", item.text);
+    if (!item.hint) return fail(ErrorCode::BadInput, "the size '{}' cannot be computed", item.text.substr(0, 200));
     if (*item.hint < 0) return fail(ErrorCode::BadInput, "the size '{}' is {}", item.text, *item.hint);
     result.push_back(*item.hint);
   }
