@@ -122,6 +122,7 @@ void GraphPane::showSymbols() {
     parts << (chosen.isEmpty() ? name + "=" + text(symbol.hint) : chosen.first());
   }
   m_symbols->setText(parts.join(' '));
+  m_symbols->setCursorPosition(0);  // the first symbols show where not all fit
 }
 
 /// Only values that differ from their hints are asked for.
