@@ -12,6 +12,10 @@ namespace kerf::inline tensor {
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   static std::atomic<unsigned> counter{0};
+  std::error_code unknown;
+  if (const auto there = std::filesystem::status(path, unknown); std::filesystem::is_other(there))
+    return fail(
+        Error{ErrorCode::Environment, "is a device or a pipe, which a file would replace; name a file", path.string()});
   std::filesystem::path temporary = path;
   temporary += fmt::format(".{}.{}.tmp", ::getpid(), counter.fetch_add(1));
   ::unlink(temporary.c_str());  // left by a killed process that had the same id

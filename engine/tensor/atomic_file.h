@@ -11,6 +11,8 @@ namespace kerf::inline tensor {
 /// A file that appears whole or not at all: bytes go to a temporary file beside `path`, commit() renames it.
 class AtomicFile {
  public:
+  /// Environment where the file cannot be made, and where `path` is a device, a pipe or a socket: renaming would put a
+  /// file in its place.
   static Result<AtomicFile> create(const std::filesystem::path& path);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;

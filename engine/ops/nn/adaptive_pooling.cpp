@@ -152,7 +152,7 @@ template <std::size_t spatial>
 Result<Value> maxBackwardShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
   KERF_CHECK(checkPlanes(args, self, spatial));
-  if (!sameSizes(args.tensor(0).symSizes(), args.tensor(2).symSizes()))
+  if (!checkEqual(args.tensor(0).symSizes(), args.tensor(2).symSizes()))
     return mismatch(args, "grad_output and indices differ in shape");
   return Value(planesMeta(self, self.symSizes(), self.dtype()));
 }

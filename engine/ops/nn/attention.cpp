@@ -8,7 +8,6 @@
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/row_math.h"
-#include "engine/ops/nn/same_sizes.h"
 #include "engine/ops/random/draws.h"
 #include "engine/symbolic/shape_env.h"
 #include "engine/tensor/copy.h"
@@ -48,8 +47,8 @@ Result<AttentionSizes> attentionSizes(const BoundArguments& args) {
   for (const Tensor* tensor : {q, k, v})
     if (!tensor || tensor->dim() != 4) return mismatch(args, "query, key and value must have 4 dimensions");
   const AttentionSizes a{q->symSize(0), q->symSize(1), q->symSize(2), k->symSize(2), q->symSize(3), v->symSize(3)};
-  if (!sameSizes(k->symSizes(), {a.batch, a.heads, a.keys, a.width}) ||
-      !sameSizes(v->symSizes(), {a.batch, a.heads, a.keys, a.valueWidth}))
+  if (!checkEqual(k->symSizes(), {a.batch, a.heads, a.keys, a.width}) ||
+      !checkEqual(v->symSizes(), {a.batch, a.heads, a.keys, a.valueWidth}))
     return mismatch(args, "the shapes of query, key and value do not fit");
   double dropout = 0;
   if (const auto p = find(args, "dropout_p")) dropout = args.number(*p);
@@ -297,7 +296,7 @@ bool gradientWanted(const BoundArguments& args, std::size_t k) {
 
 Result<Value> backwardShape(const BoundArguments& args) {
   KERF_TRY(const AttentionSizes a, attentionSizes(args));
-  if (!sameSizes(args.tensor(0).symSizes(), {a.batch, a.heads, a.queries, a.valueWidth}))
+  if (!checkEqual(args.tensor(0).symSizes(), {a.batch, a.heads, a.queries, a.valueWidth}))
     return mismatch(args, "grad_out has the wrong shape");
   const Tensor& query = *named(args, "query");
   ValueList outs(args.op->schema.returns.size());

@@ -194,7 +194,7 @@ bool wanted(const BoundArguments& args, std::size_t k) {
 
 Result<Value> backwardShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(1);
-  if (!sameSizes(args.tensor(0).symSizes(), input.symSizes()))
+  if (!checkEqual(args.tensor(0).symSizes(), input.symSizes()))
     return mismatch(args, "grad_out and input differ in shape");
   KERF_TRY(const SymInt channels, channelsOf(args, input));
   const DType type = statisticsType(args, input);

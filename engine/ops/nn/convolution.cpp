@@ -3,7 +3,6 @@
 
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/same_sizes.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -164,7 +163,7 @@ Result<Value> backwardShape(const BoundArguments& args) {
   const Tensor& weight = args.tensor(2);
   KERF_CHECK(checkTypes(args, input, weight));
   KERF_TRY(const SymSizes sizes, outputSizes(args, input, weight, 4));
-  if (!sameSizes(sizes, args.tensor(0).symSizes()))
+  if (!checkEqual(sizes, args.tensor(0).symSizes()))
     return mismatch(args, "argument 'grad_output' has shape [{}], expected [{}]",
                     fmt::join(args.tensor(0).symSizes(), ", "), fmt::join(sizes, ", "));
   const MemoryFormat format = outputFormat(input, weight);

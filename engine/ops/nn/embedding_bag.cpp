@@ -1,11 +1,11 @@
 // embedding_bag: sums, means or maxima of a weight's rows per bag; and embedding_renorm_.
-#include "engine/ops/nn/embedding_bag.h"
+#include "engine/ops/index/indexing.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "engine/ops/index/indexing.h"
+#include "engine/ops/nn/embedding_bag.h"
 #include "engine/ops/nn/families.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/tensor/copy.h"
@@ -50,7 +50,7 @@ Result<void> checkForward(const BoundArguments& args) {
   KERF_TRY(const BagMode mode, bagMode(args, args.integer(4)));
   if (const Tensor* scale = args.tensorIf(6)) {
     if (mode != BagMode::Sum) return mismatch(args, "per_sample_weights work with mode 'sum' only");
-    if (!sameSizes(scale->symSizes(), indices.symSizes()) || scale->dtype() != weight.dtype())
+    if (!checkEqual(scale->symSizes(), indices.symSizes()) || scale->dtype() != weight.dtype())
       return mismatch(args, "per_sample_weights must have the indices' shape and the weight's dtype");
   }
   if (args.boolean(7) && !guardOrTrue(offsets.symSize(0) >= 1))

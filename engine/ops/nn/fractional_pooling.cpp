@@ -116,7 +116,7 @@ template <std::size_t spatial>
 Result<Value> fractionalBackwardShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
   KERF_CHECK(checkPlanes(args, self, spatial));
-  if (!sameSizes(args.tensor(0).symSizes(), withSpatial(self, args.symSizes(3))))
+  if (!checkEqual(args.tensor(0).symSizes(), withSpatial(self, args.symSizes(3))))
     return mismatch(args, "grad_output has the wrong shape");
   return Value(metaTensor(self.dtype(), self.symSizes()));
 }
@@ -135,7 +135,7 @@ Result<Value> unpoolShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
   KERF_CHECK(checkPlanes(args, self, spatial));
   if (args.symSizes(2).size() != spatial) return mismatch(args, "argument 'output_size' needs {} entries", spatial);
-  if (!sameSizes(args.tensor(1).symSizes(), self.symSizes()))
+  if (!checkEqual(args.tensor(1).symSizes(), self.symSizes()))
     return mismatch(args, "argument 'indices' must have the shape of self");
   if (args.tensor(1).dtype() != DType::Int64) return mismatch(args, "argument 'indices' must be int64");
   if (spatial == 3)

@@ -5,8 +5,8 @@
 #include "engine/mathlib/gemm.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/doubles.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/nn/families.h"
-#include "engine/ops/nn/same_sizes.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -20,7 +20,7 @@ Result<Value> normalizedDims(const BoundArguments& args, const Tensor& x, const 
   const SymSizes& sizes = x.symSizes();
   const std::size_t rank = sizes.size();
   if (shape.empty() || shape.size() > rank ||
-      !sameSizes(shape, SymSizes(sizes.end() - std::ptrdiff_t(shape.size()), sizes.end())))
+      !checkEqual(shape, SymSizes(sizes.end() - std::ptrdiff_t(shape.size()), sizes.end())))
     return mismatch(args, "the input of shape [{}] does not end with the normalized shape [{}]", fmt::join(sizes, ", "),
                     fmt::join(shape, ", "));
   Sizes dims;

@@ -86,7 +86,7 @@ template <std::size_t spatial>
 Result<Value> backwardShape(const BoundArguments& args) {
   KERF_CHECK(checkSampling<spatial>(args, 1));
   const Tensor &input = args.tensor(1), &grid = args.tensor(2);
-  if (!sameSizes(args.tensor(0).symSizes(), sampledSizes(input, grid)))
+  if (!checkEqual(args.tensor(0).symSizes(), sampledSizes(input, grid)))
     return mismatch(args, "grad_output has the wrong shape");
   const ValueList mask = args.values[6].list();
   const bool wantsInput = !mask.empty() && mask[0].as<bool>() && *mask[0].as<bool>();

@@ -212,7 +212,7 @@ Result<SymSizes> targetSizes(const BoundArguments& args, const Tensor& self, con
   if (self.dim() < 1) return mismatch(args, "self needs at least one dimension");
   SymSizes sizes = self.symSizes();
   sizes.erase(sizes.begin() + (self.dim() == 1 ? 0 : 1));
-  if (!sameSizes(target.symSizes(), sizes))
+  if (!checkEqual(target.symSizes(), sizes))
     return mismatch(args, "target has shape [{}], expected [{}]", fmt::join(target.symSizes(), ", "),
                     fmt::join(sizes, ", "));
   return sizes;

@@ -87,7 +87,7 @@ Result<Value> multiMarginKernel(const BoundArguments& args) {
 Result<Value> multilabelShape(const BoundArguments& args) {
   KERF_TRY(const Value loss, marginShape(args));
   const SymSizes& sizes = args.tensor(1).symSizes();
-  if (!sameSizes(sizes, args.tensor(0).symSizes())) return mismatch(args, "target must have the shape of self");
+  if (!checkEqual(sizes, args.tensor(0).symSizes())) return mismatch(args, "target must have the shape of self");
   return Value(ValueList{loss, metaTensor(args.tensor(0).dtype(), sizes)});
 }
 
@@ -129,7 +129,7 @@ Result<Value> gluBackwardShape(const BoundArguments& args) {
   SymInt& length = half[std::size_t(dim)];
   if (!guardOrTrue(floorMod(length, 2) == 0)) return mismatch(args, "dimension {} must be even", dim);
   length = floorDiv(length, 2);
-  if (!sameSizes(grad.symSizes(), half))
+  if (!checkEqual(grad.symSizes(), half))
     return mismatch(args, "grad_output must have shape [{}]", fmt::join(half, ", "));
   return Value(metaTensor(self.dtype(), self.symSizes()));
 }
@@ -169,7 +169,7 @@ Result<Value> groupNormBackwardShape(const BoundArguments& args) {
     if (!sizes.isSymbolic()) KERF_CHECK(checkedNumel(sizes.numbers()));
   if (!guardOrTrue(groups > 0) || !guardOrTrue(floorMod(channels, groups) == 0))
     return mismatch(args, "{} channels in {} groups", channels, groups);
-  if (!guardOrTrue(symProduct(counts) == input.symNumel()) || !sameSizes(args.tensor(0).symSizes(), input.symSizes()))
+  if (!guardOrTrue(symProduct(counts) == input.symNumel()) || !checkEqual(args.tensor(0).symSizes(), input.symSizes()))
     return mismatch(args, "grad_out, input and N, C, HxW differ in size");
   ValueList outs(3);
   if (wanted(args, 0)) outs[0] = planesMeta(input, input.symSizes(), input.dtype());

@@ -53,7 +53,7 @@ Statistics statisticsOver(std::int64_t count, double eps, Next&& next) {
 Result<SymSizes> statisticsSizes(const BoundArguments& args, const Tensor& input, const SymSizes& shape) {
   const SymSizes& own = input.symSizes();
   if (shape.empty() || shape.size() > own.size() ||
-      !sameSizes(shape, SymSizes(own.end() - std::int64_t(shape.size()), own.end())))
+      !checkEqual(shape, SymSizes(own.end() - std::int64_t(shape.size()), own.end())))
     return mismatch(args, "normalized_shape [{}] does not end the input's shape [{}]", fmt::join(shape, ", "),
                     fmt::join(own, ", "));
   SymSizes sizes = own;
@@ -114,7 +114,7 @@ bool masked(const BoundArguments& args, std::size_t i, std::size_t k) {
 
 Result<Value> layerBackwardShape(const BoundArguments& args) {
   const Tensor& input = args.tensor(1);
-  if (!sameSizes(args.tensor(0).symSizes(), input.symSizes()))
+  if (!checkEqual(args.tensor(0).symSizes(), input.symSizes()))
     return mismatch(args, "grad_out and input differ in shape");
   KERF_CHECK(statisticsSizes(args, input, args.symSizes(2)));
   const Tensor* weight = args.tensorIf(5);

@@ -3,7 +3,6 @@
 
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
-#include "engine/ops/nn/same_sizes.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/dispatch.h"
 
@@ -92,7 +91,7 @@ template <Fold fold>
 Result<Value> padBackwardShape(const BoundArguments& args) {
   const Tensor& self = args.tensor(1);
   KERF_TRY(const SymSizes sizes, paddedSizes<fold>(args, self, args.symSizes(2)));
-  if (!sameSizes(sizes, args.tensor(0).symSizes())) return mismatch(args, "grad_output has the wrong shape");
+  if (!checkEqual(sizes, args.tensor(0).symSizes())) return mismatch(args, "grad_output has the wrong shape");
   if (self.dtype() != args.tensor(0).dtype()) return mismatch(args, "grad_output and self differ in dtype");
   auto strides = formatStrides(self.symSizes(), suggestFormat(self));
   return Value(strides ? metaTensor(self.dtype(), self.symSizes(), std::move(*strides))

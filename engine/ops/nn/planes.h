@@ -5,7 +5,7 @@
 
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/core/op_call.h"
-#include "engine/ops/nn/same_sizes.h"
+#include "engine/ops/core/strides.h"
 
 namespace kerf::inline ops {
 

@@ -1,11 +1,11 @@
 // Pooling in one to three dimensions: max with positions, average, adaptive, and the low-memory forms of Inductor.
-#include "engine/ops/nn/pooling.h"
+#include "engine/ops/core/op_row.h"
 
 #include <algorithm>
 
-#include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/nn/planes.h"
+#include "engine/ops/nn/pooling.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -186,7 +186,7 @@ Result<Value> toIndicesKernel(const BoundArguments& args) {
 // max_pool*_with_indices_backward(grad_output, self, kernel…, indices): scatter by position
 
 Result<Value> maxBackwardShape(const BoundArguments& args) {
-  if (!sameSizes(args.tensor(0).symSizes(), args.tensor(args.values.size() - 1).symSizes()))
+  if (!checkEqual(args.tensor(0).symSizes(), args.tensor(args.values.size() - 1).symSizes()))
     return mismatch(args, "grad_output and indices differ in shape");
   const Tensor& self = args.tensor(1);
   KERF_TRY(Tensor meta, pooledMeta(self, self.symSizes(), self.dtype()));
@@ -274,7 +274,7 @@ Result<Value> averageKernel(const BoundArguments& args) {
 template <std::size_t spatial>
 Result<Value> averageBackwardShape(const BoundArguments& args) {
   KERF_TRY(const PoolShape pool, averagePool<spatial>(args, args.tensor(1), 2));
-  if (!sameSizes(pool.resultSizes(args.tensor(1)), args.tensor(0).symSizes()))
+  if (!checkEqual(pool.resultSizes(args.tensor(1)), args.tensor(0).symSizes()))
     return mismatch(args, "grad_output has the wrong shape");
   KERF_TRY(Tensor meta, pooledMeta(args.tensor(1), args.tensor(1).symSizes(), args.tensor(1).dtype()));
   return Value(meta);

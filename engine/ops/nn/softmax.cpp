@@ -6,8 +6,8 @@
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/lines.h"
 #include "engine/ops/core/op_row.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/nn/row_math.h"
-#include "engine/ops/nn/same_sizes.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -78,7 +78,7 @@ Result<Value> softmaxKernel(const BoundArguments& args) {
 Result<Value> backwardShape(const BoundArguments& args) {
   for (DType dtype : {args.tensor(0).dtype(), args.tensor(1).dtype(), *args.dtypeIf(3)})
     if (!isFloating(dtype)) return mismatch(args, "needs floating point tensors, got {}", dtypeInfo(dtype).torchName);
-  if (!sameSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
+  if (!checkEqual(args.tensor(0).symSizes(), args.tensor(1).symSizes()))
     return mismatch(args, "grad_output and output differ in shape");
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), args.tensor(0).dim()));
   (void)dim;

@@ -241,7 +241,7 @@ Result<Value> forwardKernel(const BoundArguments& args) {
 Result<Value> backwardShape(const BoundArguments& args) {
   const Tensor& grad = args.tensor(0);
   KERF_TRY(const SymSizes sizes, resampledSizes(args, args.symSizes(2), args.symSizes(1)));
-  if (!sameSizes(sizes, grad.symSizes())) return mismatch(args, "grad_output has the wrong shape");
+  if (!checkEqual(sizes, grad.symSizes())) return mismatch(args, "grad_output has the wrong shape");
   return Value(planesMeta(grad, args.symSizes(2), grad.dtype()));
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/symbolic/shape_env.h"
+#include "engine/ops/core/symbolic_checks.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -165,14 +165,6 @@ constexpr Assert asserts[] = {
     {"torch._check_is_size", false, true},
 };
 
-Result<Value> guarded(const std::function<Result<Value>()>& body) {
-  try {
-    return body();
-  } catch (SymbolicFailure& failure) {
-    return fail(std::move(failure.error));
-  }
-}
-
 }  // namespace
 
 bool holdsSymbolic(const ValueList& values) {
@@ -184,14 +176,14 @@ bool holdsSymbolic(const ValueList& values) {
 std::optional<Result<Value>> callOnSymbols(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) {
   std::string_view name = target.text;
   if (name.starts_with("torch.ops.")) name.remove_prefix(10);
-  if (name == "_operator" || args.empty()) return {};
+  if (args.empty()) return {};
   if (const auto found = std::ranges::find(asserts, name, &Assert::name); found != std::end(asserts))
-    return guarded(
+    return withoutThrowing(
         [&] { return found->isRange ? constrain(args, kwargs, found->isSize) : check(args, found->isSize); });
   if (!isComputed(name) || !kwargs.empty()) return {};
   const auto operands = operandsOf(name == "torch.sym_sum" && args[0].isList() ? args[0].list() : args);
   if (!operands) return {};
-  return guarded([&] { return computed(name, *operands); });
+  return withoutThrowing([&] { return computed(name, *operands); });
 }
 
 }  // namespace kerf::inline ops
