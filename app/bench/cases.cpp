@@ -88,6 +88,20 @@ Result<BenchWork> prepareCompare(const fs::path& path) {
   });
 }
 
+/// The three runs of a comparison, and nothing else.
+Result<BenchWork> prepareThreeRuns(const fs::path& path) {
+  KERF_TRY(const auto loaded, load(path));
+  KERF_TRY(std::shared_ptr<CompiledGraph> compiled, compileFx(loaded->graph.module, {.keepArtifacts = false}));
+  KERF_TRY(const GraphModule cast, castToFp64(loaded->graph.module));
+  KERF_TRY(const ValueList wide, cloneInputs(loaded->inputs, true));
+  return BenchWork([loaded, compiled, cast, wide]() -> Result<void> {
+    KERF_CHECK(Interpreter(loaded->graph.module, referenceOps()).run(loaded->inputs));
+    KERF_CHECK(Interpreter(cast, referenceOps()).run(wide));
+    KERF_CHECK(compiled->run(loaded->inputs));
+    return {};
+  });
+}
+
 /// A planted fault found and cut down, with an empty verdict cache each time.
 Result<BenchWork> prepareMinify(const fs::path& path) {
   KERF_TRY(const auto loaded, load(path));
@@ -165,7 +179,8 @@ const std::vector<BenchCase>& benchCases() {
        prepareLintAndHash},
       {"interpret_bert", "one run in the interpreter", 0, bert, prepareInterpret},
       {"run_bert", "one run of the compiled graph", 0, bert, prepareRun},
-      {"compare_bert", "interpreter, fp64 and compiled run, and the verdict", 0, bert, prepareCompare},
+      {"compare_bert", "interpreter, fp64 and compiled run, and the verdict; beside it the runs alone", 0, bert,
+       prepareCompare, prepareThreeRuns},
       {"minify_mlp8", "87 nodes with a planted relu fault to a minimal graph", 2000, mlp8, prepareMinify},
       {"gemm_512", "float32 matrix product, 512 x 512 x 512", 0, "", prepareGemm},
       {"convolution_64x56", "float32 3x3 convolution, [8, 64, 56, 56]", 0, "", prepareConvolution},

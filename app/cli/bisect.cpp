@@ -1,6 +1,7 @@
 // kerf bisect GRAPH --by pass|node: where a difference begins.
 #include <fmt/ranges.h>
 
+#include "app/cli/accuracy_options.h"
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
@@ -65,9 +66,10 @@ void addBisect(CommandLine& line) {
       ->check(CLI::IsMember({"pass", "node"}))
       ->required();
   addPlantOption(command, request.plants, "Plant a fault in the compiled side, as for `kerf compare`");
-  addToleranceOption(command, request.tolerance, "Tolerance of same()");
+  addAccuracyOptions(command, request.tolerance, request.accuracy, true, "Tolerance of same()");
   addTimeoutOption(command, request.timeout, "Seconds one comparison may take");
   addPassOptions(command, request.passes);
+  addInputOptions(command, request.graph);
   addSymbolOption(command, request.graph.symbols);
   line.onRun(command, [arguments](Context& context) { return runBisect(context, *arguments); });
 }

@@ -155,6 +155,8 @@ std::string fusionText(const std::vector<FusionRow>& groups) {
     list("buffers", group.buffers);
     list("post grad", group.postGradNodes);
     list("pre grad", group.preGradNodes);
+    list("loads", group.loads);
+    list("stores", group.stores);
   }
   return text.empty() ? "no fusion groups are recorded here\n" : text;
 }
@@ -169,7 +171,9 @@ Json fusionJson(const std::vector<FusionRow>& groups) {
                     {"line", group.line},
                     {"buffers", group.buffers},
                     {"post_grad_nodes", group.postGradNodes},
-                    {"pre_grad_nodes", group.preGradNodes}});
+                    {"pre_grad_nodes", group.preGradNodes},
+                    {"loads", group.loads},
+                    {"stores", group.stores}});
   }
   return list;
 }

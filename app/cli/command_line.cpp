@@ -83,7 +83,7 @@ int runChosen(Context& context, const CommandBody& body) {
     return exitCode(outcome.error().code);
   }
   std::fflush(stdout);
-  if (std::ferror(stdout) == 0) return *outcome;
+  if (std::ferror(stdout) == 0) return context.unstored() ? exitCode(ErrorCode::Environment) : *outcome;
   reportError(context, {ErrorCode::Environment, "cannot write to standard output", {}, 0, {}, {}});
   return exitCode(ErrorCode::Environment);
 }

@@ -8,8 +8,8 @@ namespace {
 
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
-    addDemo,   addImport, addLs,     addShow,        addPasses, addDiff,  addRun,    addCompare,
-    addBisect, addMinify, addExport, addConformance, addOps,    addBench, addStudio, addWorker,
+    addDemo,   addImport, addLs,     addShow,        addPasses, addDiff,  addRun,    addCompare, addBisect,
+    addVerify, addMinify, addExport, addConformance, addOps,    addBench, addStudio, addWorker, addStore,
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ void addOps(CommandLine& line);
 void addPasses(CommandLine& line);
 void addRun(CommandLine& line);
 void addShow(CommandLine& line);
+void addStore(CommandLine& line);
 void addStudio(CommandLine& line);
+void addVerify(CommandLine& line);
 void addWorker(CommandLine& line);
 
 }  // namespace kerf::cli

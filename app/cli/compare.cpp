@@ -1,7 +1,9 @@
 // kerf compare GRAPH: same_two_models: the compiled graph against the interpreter, both measured against fp64.
+#include "app/cli/accuracy_options.h"
 #include "app/cli/commands.h"
 #include "app/cli/comparison_report.h"
 #include "app/cli/options.h"
+#include "app/cli/verify_report.h"
 
 namespace kerf::cli {
 
@@ -13,7 +15,22 @@ Result<int> runCompare(Context& context, const CompareRequest& request) {
     printJson(comparisonJson(request, comparison));
   else
     printComparison(comparison, request.depth, context.verbose);
+  if (!context.json && !request.plants.empty()) fmt::print("planted: {}\n", fmt::join(request.plants, ", "));
   return comparison.good() ? 0 : 1;
+}
+
+/// Two graphs that ought to mean the same: what `kerf verify GRAPH --against OTHER` does.
+Result<int> runAgainst(Context& context, const CompareRequest& request, const std::string& against) {
+  VerifyRequest verify;
+  verify.capture = request.graph;
+  verify.against.text = against;
+  verify.timeout = request.timeout;
+  KERF_TRY(const auto verification, context.perform(verify));
+  if (context.json)
+    printJson(verificationJson(verify, verification));
+  else
+    printVerification(verification, context.verbose);
+  return verification.good() ? 0 : 1;
 }
 
 }  // namespace
@@ -23,22 +40,43 @@ void addCompare(CommandLine& line) {
       line.add("compare", "Compare the compiled graph with the interpreter and fp64 (exit 1 if they differ)",
                "  kerf compare repro.py\n"
                "  kerf compare c3/g1 --nodes --json\n"
-               "  kerf compare repro.py --plant relu=accuracy --nodes");
+               "  kerf compare repro.py --plant relu=accuracy --nodes\n"
+               "  kerf compare before.py --against after.py");
   auto request = std::make_shared<CompareRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
   command.add_option("--backend", request->backend, "llvm or interp: what runs the graph that the passes left")
       ->capture_default_str();
-  addToleranceOption(command, request->tolerance, "Tolerance of same() (PyTorch's repro_tolerance)");
+  addAccuracyOptions(command, request->tolerance, request->accuracy, true,
+                     "Tolerance of same() (PyTorch's repro_tolerance)");
   command.add_flag_callback(
       "--nodes", [request] { request->depth = CompareRequest::Depth::Nodes; },
       "Also compare every node, worst first, and mark where the fault starts");
   addPlantOption(command, request->plants,
                  "Plant a fault in the compiled side: OP=KIND or pass:NAME=KIND, KIND one "
                  "of accuracy, compile_error, runtime_error, crash, hang, flaky:P");
+  command.add_option("--emulate", request->emulate,
+                     "inductor or kerf: also compare with 16-bit values rounded as its fused kernels do, to tell what "
+                     "fusion explains (inductor: the groups that the capture recorded)");
+  command
+      .add_option("--results", request->results,
+                  "With --emulate: judge these outputs (out0, out1, … of a .safetensors), not the compiled side's")
+      ->type_name("FILE")
+      ->needs("--emulate");
   addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
   addPassOptions(command, request->passes);
+  addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);
-  line.onRun(command, [request](Context& context) { return runCompare(context, *request); });
+  auto against = std::make_shared<std::string>();
+  command
+      .add_option("--against", *against,
+                  "Compare with this graph instead of with the compiled side: same inputs, same outputs (kerf verify)")
+      ->type_name("GRAPH")
+      ->excludes("--nodes")
+      ->excludes("--plant")
+      ->excludes("--emulate");
+  line.onRun(command, [request, against](Context& context) {
+    return against->empty() ? runCompare(context, *request) : runAgainst(context, *request, *against);
+  });
 }
 
 }  // namespace kerf::cli

@@ -1,8 +1,11 @@
 #include "app/cli/comparison_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
+#include "app/cli/fusion_report.h"
+#include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
@@ -24,7 +27,10 @@ Json outputJson(const OutputRow& row) {
           {"nan_ref", row.nanRef},
           {"nan_res", row.nans},
           {"inf_ref", row.infRef},
-          {"inf_res", row.infs}};
+          {"inf_res", row.infs},
+          {"kind", row.kind},
+          {"elements", row.elements},
+          {"finite", row.finite}};
 }
 
 Json nodeJson(const NodeRow& row) {
@@ -35,7 +41,30 @@ Json nodeJson(const NodeRow& row) {
           {"max_abs_error", number(row.error)},
           {"ratio_to_limit", number(row.ratio)},
           {"rmse_res", number(row.rmseRes)},
-          {"rmse_ref", number(row.rmseRef)}};
+          {"rmse_ref", number(row.rmseRef)},
+          {"elements", row.elements},
+          {"finite", row.finite},
+          {"call", row.call}};
+}
+
+/// PyTorch's same() passes a result whose RMSE is NaN as the reference's is, however far its finite elements are off.
+template <class Row>
+bool passedByNan(const Row& row) {
+  return row.same && row.finite > 0 && row.ratio == 1 && row.error > 0 && std::isnan(row.rmseRes) &&
+         std::isnan(row.rmseRef);
+}
+
+std::string verdictOf(const NodeRow& row) {
+  if (row.firstBad) return "FIRST BAD";
+  if (!row.same) return "different";
+  if (passedByNan(row)) return "same only by NaN";
+  return row.nothingFinite() ? "no finite element" : "same";
+}
+
+/// Nodes that agree because there is nothing but NaN and infinities to compare.
+std::string emptyNodesText(const std::vector<NodeRow>& nodes) {
+  const auto empty = std::ranges::count_if(nodes, [](const NodeRow& row) { return row.same && row.nothingFinite(); });
+  return empty > 0 ? fmt::format("; no finite element was compared in {}", counted(empty, "node")) : std::string();
 }
 
 void printNodes(const Comparison& comparison, bool all) {
@@ -45,24 +74,62 @@ void printNodes(const Comparison& comparison, bool all) {
     if (!all && (node.same || shown == shownNodes)) break;
     ++shown;
     table.add({node.node, node.target, figure(node.ratio), figure(node.error), figure(node.rmseRes),
-               figure(node.rmseRef),
-               node.firstBad ? "FIRST BAD"
-               : node.same   ? "same"
-                             : "different"});
+               figure(node.rmseRef), verdictOf(node)});
   }
   const auto bad = std::ranges::count(comparison.nodes, false, &NodeRow::same);
-  fmt::print("\n{} of {} differ{}\n", bad, counted(std::ssize(comparison.nodes), "node"),
-             comparison.nodesNote.empty() ? "" : " (" + comparison.nodesNote + ")");
+  fmt::print("\n{} of {} differ{}{}\n", bad, counted(std::ssize(comparison.nodes), "node"),
+             comparison.nodesNote.empty() ? "" : " (" + comparison.nodesNote + ")", emptyNodesText(comparison.nodes));
   if (shown > 0) fmt::print("{}", table.text());
   if (!comparison.nodesFailure.empty()) fmt::print("nodes: {}\n", comparison.nodesFailure);
+  if (!comparison.nestedNote.empty()) fmt::print("nodes: {}\n", comparison.nestedNote);
+}
+
+/// NaN equals NaN, so a result that drowns in it passes: that is said.
+std::string verdictOf(const OutputRow& row) {
+  if (!row.same) return "DIFFERENT";
+  if (passedByNan(row)) return "same (only by NaN)";
+  return row.nothingFinite() ? "same (no finite element)" : "same";
+}
+
+/// "1 output and 8 mutated inputs different".
+std::string differencesText(const std::vector<OutputRow>& outputs) {
+  struct Noun {
+    std::string_view kind;
+    std::string text;
+  };
+  const Noun nouns[] = {
+      {"output", "output"}, {"mutation", "mutated value"}, {"alias", "alias row"}, {"strides", "layout"}};
+  std::vector<std::string> parts;
+  for (const auto& [kind, text] : nouns) {
+    const auto bad =
+        std::ranges::count_if(outputs, [&](const OutputRow& row) { return !row.same && row.kind == kind; });
+    if (bad > 0) parts.push_back(counted(bad, text));
+  }
+  return fmt::format("{} different", fmt::join(parts, ", "));
+}
+
+/// What agrees, and what that is worth.
+std::string sameText(const std::vector<OutputRow>& outputs) {
+  std::string text = "all outputs are the same";
+  const auto mutated = std::ranges::count(outputs, "mutation", &OutputRow::kind);
+  if (mutated > 0) text += fmt::format(", and so {}", counted(mutated, "mutated value"));
+  const auto empty = std::ranges::count_if(outputs, &OutputRow::nothingFinite);
+  if (empty > 0) text += fmt::format("; no finite element was compared in {} of them", empty);
+  const auto excused = std::ranges::count_if(outputs, passedByNan<OutputRow>);
+  if (excused > 0) text += fmt::format("; {} passed only by PyTorch's rule for NaN: finite elements differ", excused);
+  return text;
 }
 
 void printOutputs(const std::vector<OutputRow>& outputs) {
   TextTable table({"output", "verdict", "max abs error", "ratio to limit", "RMSE(fp64, compiled)",
                    "RMSE(fp64, interpreter)", "NaN", "inf"});
   for (const auto& row : outputs) {
-    table.add({row.name, row.same ? "same" : "DIFFERENT", figure(row.error), figure(row.ratio), figure(row.rmseRes),
-               figure(row.rmseRef), std::to_string(row.nans), std::to_string(row.infs)});
+    const bool hasValues = row.kind == "output" || row.kind == "mutation";
+    if (hasValues)
+      table.add({row.name, verdictOf(row), figure(row.error), figure(row.ratio), figure(row.rmseRes),
+                 figure(row.rmseRef), std::to_string(row.nans), std::to_string(row.infs)});
+    else
+      table.add({row.name, verdictOf(row), "", "", "", "", "", ""});
   }
   if (!outputs.empty()) fmt::print("{}", table.text());
   for (const auto& row : outputs)
@@ -74,33 +141,40 @@ void printOutputs(const std::vector<OutputRow>& outputs) {
 Json comparisonJson(const CompareRequest& request, const Comparison& comparison) {
   Json outputs = Json::array();
   for (const auto& row : comparison.outputs) outputs.push_back(outputJson(row));
-  Json object{{"graph", request.graph.text},      {"run", orNull(comparison.run)},
-              {"backend", request.backend},       {"plant", request.plants},
-              {"tolerance", request.tolerance},   {"same", comparison.good()},
-              {"failure", comparison.failure},    {"have_fp64", comparison.haveFp64},
-              {"fp64_note", comparison.fp64Note}, {"elapsed_ms", milliseconds(comparison.time)},
+  Json object{{"graph", request.graph.text},       {"run", orNull(comparison.run)},
+              {"backend", request.backend},        {"plant", request.plants},
+              {"tolerance", comparison.tolerance}, {"same", comparison.same && comparison.failure.empty()},
+              {"failure", comparison.failure},     {"have_fp64", comparison.haveFp64},
+              {"fp64_note", comparison.fp64Note},  {"elapsed_ms", milliseconds(comparison.time)},
               {"outputs", std::move(outputs)}};
   if (!comparison.symbols.empty())
     object["symbols"] = Json(std::map(comparison.symbols.begin(), comparison.symbols.end()));
+  object["inputs"] = inputsJson(comparison.inputs);
+  addFusionJson(object, comparison);
+  object["backward_note"] = comparison.backwardNote;
   if (request.depth == CompareRequest::Depth::Outputs) return object;
   object["nodes"] = Json::array();
   for (const auto& row : comparison.nodes) object["nodes"].push_back(nodeJson(row));
   object["first_bad"] = comparison.firstBad();
   object["nodes_failure"] = comparison.nodesFailure;
+  object["nodes_note"] = comparison.nodesNote;
+  object["nested_note"] = comparison.nestedNote;
   return object;
 }
 
 void printComparison(const Comparison& comparison, CompareRequest::Depth depth, bool all) {
   printOutputs(comparison.outputs);
+  printFusion(comparison);
   fmt::print("{}", symbolLine(comparison.symbols));
   if (!comparison.failure.empty()) fmt::print("the compiled side failed: {}\n", comparison.failure);
   if (!comparison.haveFp64 && !comparison.fp64Note.empty()) fmt::print("no fp64 reference: {}\n", comparison.fp64Note);
+  if (!comparison.backwardNote.empty()) fmt::print("{}\n", comparison.backwardNote);
   const bool nodes = !comparison.nodes.empty() || !comparison.nodesFailure.empty();
   if (depth == CompareRequest::Depth::Nodes && nodes) printNodes(comparison, all);
   for (const auto& name : comparison.firstBad()) fmt::print("first bad node: {}\n", name);
   const auto bad = std::ranges::count(comparison.outputs, false, &OutputRow::same);
   if (comparison.failure.empty()) {
-    fmt::print("{}, {}\n", bad == 0 ? "all outputs are the same" : counted(bad, "output") + " different",
+    fmt::print("{}, {}\n", bad == 0 ? sameText(comparison.outputs) : differencesText(comparison.outputs),
                durationText(comparison.time));
   }
 }

@@ -30,6 +30,8 @@ struct Context {
     Progress progress;
     return bench().perform(request, job(progress, own));
   }
+  /// Whether a result could not be stored; a warning has said so.
+  bool unstored() const { return m_bench && m_bench->unstored(); }
   /// The same with a progress line that the caller writes too.
   Job job(Progress& progress, std::function<void(const JobEvent&)> own) const;
 

@@ -67,6 +67,7 @@ void addExport(CommandLine& line) {
       .add_option("--values", request->values,
                   "safetensors: node names with commas between; outputs (the default, as out0…), inputs (in0…), all")
       ->type_name("NAMES");
+  addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);
   line.onRun(command, [request](Context& context) { return runExport(context, *request); });
 }

@@ -14,7 +14,7 @@ namespace {
 
 struct ImportArguments {
   std::vector<std::string> paths;
-  bool follow = false, parse = false;
+  bool follow = false, parse = false, link = false;
 };
 
 /// What became of the paths so far.
@@ -59,12 +59,12 @@ void noteFailure(const std::string& path, const Error& error, ImportTally& tally
 }
 
 /// One bad file does not lose the others: each is reported where it is met.
-Result<int> importPaths(Context& context, const std::vector<std::string>& paths, ImportRequest::Parse parse) {
+Result<int> importPaths(Context& context, const std::vector<std::string>& paths, const ImportRequest& like) {
   ImportTally tally;
   KERF_TRY(const auto listing, context.perform(StoreRequest{"store"}));  // none that can be used fails them all
   tally.store = listing.store;
   for (const auto& path : paths) {
-    auto outcome = importPath(context, {path, parse}, tally);
+    auto outcome = importPath(context, {path, like.parse, like.link}, tally);
     if (outcome) continue;
     if (paths.size() == 1 || outcome.error().code == ErrorCode::Cancelled) return fail(std::move(outcome.error()));
     fmt::print(stderr, "kerf: error: {}\n", outcome.error().text());
@@ -80,7 +80,8 @@ Result<int> importPaths(Context& context, const std::vector<std::string>& paths,
 Result<int> runImport(Context& context, const ImportArguments& arguments) {
   const auto paths = expanded(arguments.paths);
   if (!arguments.follow)
-    return importPaths(context, paths, arguments.parse ? ImportRequest::Parse::All : ImportRequest::Parse::Small);
+    return importPaths(context, paths,
+                       {{}, arguments.parse ? ImportRequest::Parse::All : ImportRequest::Parse::Small, arguments.link});
   if (paths.size() == 1) return followLog(context, paths.front());
   return fail(ErrorCode::BadUsage, "--follow takes one log or one folder of logs, not {}", paths.size());
 }
@@ -102,6 +103,9 @@ void addImport(CommandLine& line) {
                    "Read a TORCH_TRACE log or folder that is still being written until Ctrl-C, then store it");
   command.add_flag("--parse", arguments->parse,
                    "Parse every graph now; else those of large files are read when they are asked for");
+  command.add_flag("--link", arguments->link,
+                   "Leave the files of logs, archives and folders where they are: the store keeps their paths and hashes "
+                   "only, and refuses them once they changed. Else everything is copied, of any size");
   line.onRun(command, [arguments](Context& context) { return runImport(context, *arguments); });
 }
 

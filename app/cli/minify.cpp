@@ -1,4 +1,5 @@
 // kerf minify GRAPH: cuts a failing graph down to the smallest that fails in the same way.
+#include "app/cli/accuracy_options.h"
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
@@ -123,7 +124,7 @@ void addOracleOptions(CLI::App& command, OracleSettings& oracle) {
       ->check(CLI::IsMember({"engine", "command", "torch"}))
       ->capture_default_str();
   addPlantOption(command, oracle.plants, "engine: plant a fault in the compiled side, as for `kerf compare`");
-  addToleranceOption(command, oracle.tolerance, "engine: tolerance of same()");
+  addAccuracyOptions(command, oracle.tolerance, oracle.accuracy, false, "engine: tolerance of same()");
   addPassOptions(command, oracle.passes);
   command
       .add_option("--check", oracle.check,
@@ -159,6 +160,7 @@ void addMinify(CommandLine& line) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   command.add_flag("--judge", arguments->judge, "Only judge the graph as it is: exit 0 if it passes, 1 if it fails");
+  addInputOptions(command, request.graph);
   addSymbolOption(command, request.graph.symbols);
   line.onRun(command, [arguments](Context& context) { return runMinify(context, *arguments); });
 }

@@ -12,6 +12,22 @@ void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols) {
       ->allow_extra_args(false);
 }
 
+void addInputOptions(CLI::App& command, workbench::GraphAddress& graph) {
+  command
+      .add_option("--inputs", graph.inputs,
+                  "What stands in for data that the capture does not have: plausible (what the graph's ops ask for: "
+                  "indices within bounds, positive variances, weights by their fan-in), random (as PyTorch: normal "
+                  "floats, zero integers), zeros, ones; or a file with in0, in1, … or names of placeholders")
+      ->type_name("plausible|random|zeros|ones|FILE.safetensors")
+      ->capture_default_str();
+  command.add_option("--seed", graph.seed, "Seed of what is made up; each input's values depend on it and its name only")
+      ->check([](const std::string& text) {
+        const bool fits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+        return fits ? std::string() : text + " is no whole number from 0 on";
+      })
+      ->capture_default_str();
+}
+
 std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& symbols) {
   std::string text;
   for (const auto& [name, value] : symbols) text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);

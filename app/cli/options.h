@@ -9,12 +9,16 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/pass_choice.h"
 
 namespace kerf::cli {
 
 /// `--sym NAME=VALUE` (repeatable): values for the symbolic sizes of a graph.
 void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols);
+/// `--inputs plausible|random|zeros|ones|FILE` and `--seed N`: what stands in for data that a capture does not have.
+void addInputOptions(CLI::App& command, workbench::GraphAddress& graph);
 /// "s0 = 8, s1 = 3" and a newline; empty without symbols.
 std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& symbols);
 /// `--plant FAULT` (repeatable).

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "app/cli/commands.h"
+#include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
@@ -26,7 +27,10 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
               {"dtype", report.dtype},
               {"precision", request.precision},
               {"elapsed_ms", milliseconds(report.time)},
-              {"outputs", report.outputs}};
+              {"outputs", report.outputs},
+              {"inputs", inputsJson(report.inputs)}};
+  object["mutated"] = Json::array();
+  for (const auto& [name, value] : report.mutated) object["mutated"].push_back({{"name", name}, {"value", value}});
   if (!report.symbols.empty()) object["symbols"] = Json(std::map(report.symbols.begin(), report.symbols.end()));
   if (!request.then.empty()) {
     object["then"] = Json::array();
@@ -76,6 +80,7 @@ void printReport(const RunRequest& request, const RunReport& report) {
     printExpected(report);
   } else {
     for (std::size_t i = 0; i < report.outputs.size(); ++i) fmt::print("out{}  {}\n", i, report.outputs[i]);
+    for (const auto& [name, value] : report.mutated) fmt::print("mutates {}  {}\n", name, value);
   }
   fmt::print("{}", symbolLine(report.symbols));
   fmt::print("{} in {}\n", request.backend, durationText(report.time));
@@ -92,14 +97,11 @@ Result<int> runRun(Context& context, const RunRequest& request) {
 }
 
 void addFileOptions(CLI::App& command, RunRequest& request) {
-  command.add_option("--save", request.save, "Write the outputs as out<i> (out64_<i> with --dtype f64)")
+  command
+      .add_option("--save", request.save,
+                  "Write the outputs as out<i> (out64_<i> with --dtype f64) and what is mutated as mutated_<name>")
       ->type_name("FILE.safetensors");
   command.add_option("--expect", request.expect, "Compare with recorded outputs; exit 1 if one differs")
-      ->type_name("FILE.safetensors");
-  command
-      .add_option("--inputs", request.inputs,
-                  "Take in0, in1, … of this file as the graph's (a .pt2's: the user's) inputs; --expect's file is "
-                  "asked for them too")
       ->type_name("FILE.safetensors");
   command.add_option("--rtol", request.rtol, "Accepted relative error (default 1e-5; f64 1e-12, bf16 2e-2, f16 2e-3)")
       ->check(CLI::NonNegativeNumber);
@@ -130,6 +132,7 @@ void addRun(CommandLine& line) {
   addFileOptions(command, *request);
   addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (no limit if left out)");
   addPassOptions(command, request->passes);
+  addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);
   command
       .add_option("--then", request->then,

@@ -6,6 +6,7 @@
 #include "app/cli/capture_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/guards_report.h"
+#include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
 #include "app/cli/text_table.h"
@@ -16,6 +17,7 @@ namespace {
 
 struct ShowOptions {
   std::vector<std::string> symbols;
+  GraphAddress inputs;  ///< only its choice of inputs
   std::string graph, format, output;  ///< an empty format: a table, or the whole capture where there are several graphs
 };
 
@@ -65,11 +67,20 @@ Result<std::string> guardsOutput(Context& context, const ShowOptions& options) {
   return context.json ? dumped(guardsJson(options.graph, *guards)) : guardsText(*guards);
 }
 
+Result<std::string> inputsOutput(Context& context, const ShowOptions& options) {
+  auto address = addressOf(options);
+  address.inputs = options.inputs.inputs;
+  address.seed = options.inputs.seed;
+  KERF_TRY(const auto rows, context.perform(InputsRequest{address}));
+  return context.json ? dumped({{"graph", options.graph}, {"inputs", inputsJson(rows)}}) : inputsText(rows);
+}
+
 using ShowText = Result<std::string> (*)(Context&, const ShowOptions&);
 constexpr ShowText texts[] = {graphText, captureText, recordText};  // by LocateRequest::Place
 
 Result<std::string> shown(Context& context, const ShowOptions& options) {
   if (options.format == "fusion") return fusionOutput(context, options);
+  if (options.format == "inputs") return inputsOutput(context, options);
   if (options.format == "guards") return guardsOutput(context, options);
   KERF_TRY(const auto place, context.perform(LocateRequest{options.graph}));
   return texts[std::size_t(place)](context, options);
@@ -96,7 +107,8 @@ void addShow(CommandLine& line) {
                            "  kerf show c3/r17\n"
                            "  kerf show c3/g2 --format fusion\n"
                            "  kerf show trace.log#aot_forward_graph --format guards\n"
-                           "  kerf show c3/g2 --format guards --sym s0=1");
+                           "  kerf show c3/g2 --format guards --sym s0=1\n"
+                           "  kerf show minifier_launcher.py --format inputs");
   auto options = std::make_shared<ShowOptions>();
   command.add_option("GRAPH", options->graph, "Path or store id; a capture (c3, trace.log) or record (c3/r17) as well")
       ->required();
@@ -105,9 +117,12 @@ void addShow(CommandLine& line) {
           "--format", options->format,
           "table (the default), text, code, readable, dot, svg, png or json; signature: parameters, buffers and "
           "mutations of a .pt2; fusion: which nodes Inductor put into which kernel; guards: symbolic sizes, their "
-          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded")
+          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded; inputs: where each "
+          "input comes from, and what its uses ask of one that is made up")
       ->check(CLI::IsMember(
-          {"table", "text", "code", "readable", "dot", "svg", "png", "json", "signature", "fusion", "guards"}));
+          {"table", "text", "code", "readable", "dot", "svg", "png", "json", "signature", "fusion", "guards",
+                            "inputs"}));
+  addInputOptions(command, options->inputs);
   addSymbolOption(command, options->symbols);
   command.add_option("-o,--output", options->output, "Write to this file")->type_name("FILE");
   line.onRun(command, [options](Context& context) { return runShow(context, *options); });

@@ -3,13 +3,14 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/graph_source.h"
 #include "app/workbench/pass_bisection.h"
+#include "app/workbench/recorded_settings.h"
 
 namespace kerf::workbench {
 
 namespace {
 
 Result<Bisection> byNode(const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
-  KERF_TRY(const auto report, divergenceInChild(candidate, options, job.stop));
+  KERF_TRY(const auto report, divergenceInChild(candidate, options, job));
   Bisection bisection;
   for (const auto& node : report.nodes)
     if (node.firstBad) bisection.culprits.push_back(node.node);
@@ -24,8 +25,11 @@ Result<Bisection> byNode(const Candidate& candidate, const EngineOracleOptions& 
 Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(auto inputs, prepareToRun(source, job));
-  KERF_TRY(const auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
-  const Candidate candidate{source.graph().module, std::move(inputs)};
+  KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
+  KERF_CHECK(setAccuracy(options, request.accuracy));
+  takeRecordedRule(source, request.accuracy, options.compare);
+  KERF_TRY(auto module, moduleToCompare(source));
+  const Candidate candidate{std::move(module), std::move(inputs)};
   KERF_CHECK(checkOptions(candidate.module, options.compile));
   return request.by == BisectRequest::By::Pass ? bisectPasses(candidate, options, job)
                                                : byNode(candidate, options, job);

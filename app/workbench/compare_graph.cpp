@@ -2,9 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/workbench/divergence_child.h"
+#include "app/workbench/emulation.h"
 #include "app/workbench/engine_options.h"
+#include "app/workbench/given_inputs.h"
 #include "app/workbench/graph_source.h"
 #include "app/workbench/pass_trace.h"
+#include "app/workbench/recorded_settings.h"
 #include "app/workbench/symbols.h"
 
 namespace kerf::workbench {
@@ -12,13 +15,26 @@ namespace kerf::workbench {
 namespace {
 
 OutputRow rowOf(const OutputVerdict& verdict) {
-  return {verdict.name,         verdict.reason, verdict.same,   verdict.maxAbsError, verdict.rmseRes, verdict.rmseRef,
-          verdict.ratioToLimit, verdict.nanRes, verdict.infRes, verdict.multiplier,  verdict.nanRef,  verdict.infRef};
+  return {.name = verdict.name,
+          .reason = verdict.reason,
+          .same = verdict.same,
+          .error = verdict.maxAbsError,
+          .rmseRes = verdict.rmseRes,
+          .rmseRef = verdict.rmseRef,
+          .ratio = verdict.ratioToLimit,
+          .nans = verdict.nanRes,
+          .infs = verdict.infRes,
+          .multiplier = verdict.multiplier,
+          .nanRef = verdict.nanRef,
+          .infRef = verdict.infRef,
+          .kind = std::string(resultKindName(verdict.kind)),
+          .elements = verdict.elements,
+          .finite = verdict.finite};
 }
 
 NodeRow rowOf(const NodeDivergence& node) {
-  return {node.node,        node.target,  node.same,    node.firstBad,
-          node.maxAbsError, node.rmseRes, node.rmseRef, node.ratioToLimit};
+  return {node.node,    node.target,       node.same,     node.firstBad, node.maxAbsError, node.rmseRes,
+          node.rmseRef, node.ratioToLimit, node.elements, node.finite,   node.call};
 }
 
 ComparisonRow storeRow(const OutputRow& row) {
@@ -30,13 +46,38 @@ void addReport(Comparison& comparison, const ComparisonReport& report) {
   comparison.haveFp64 = report.haveFp64;
   comparison.fp64Note = report.fp64Note;
   comparison.failure = report.failure;
+  comparison.backwardNote = report.backwardNote;
   for (const auto& verdict : report.outputs) comparison.outputs.push_back(rowOf(verdict));
+}
+
+/// A tolerance for a result that there is not would do nothing.
+Result<void> checkTolerances(const ComparisonReport& report, const CompareOptions& options) {
+  for (const auto& [subject, tolerance] : options.tolerances) {
+    const auto concerned = [&](const OutputVerdict& row) { return toleranceConcerns(subject, row.name); };
+    if (!report.outputs.empty() && std::ranges::none_of(report.outputs, concerned))
+      return fail(ErrorCode::BadUsage, "--tol {}={:g}: the graph has no result of that name", subject, tolerance);
+  }
+  return {};
+}
+
+/// The outputs of an exported program that its caller copies into buffers and inputs are what it mutates.
+void nameBuffers(ComparisonReport& report, const CapturedGraph& graph) {
+  if (!graph.signature) return;
+  const auto& entries = graph.signature->outputs;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool mutates = entries[i].kind.ends_with("_mutation") && !entries[i].target.empty();
+    const auto row = std::ranges::find(report.outputs, fmt::format("out{}", i), &OutputVerdict::name);
+    if (!mutates || row == report.outputs.end()) continue;
+    row->name = "mutates " + entries[i].target;
+    row->kind = ResultKind::Mutation;
+  }
 }
 
 void addNodes(Comparison& comparison, const NodeDivergenceReport& report) {
   for (const auto index : rankDivergence(report.nodes)) comparison.nodes.push_back(rowOf(report.nodes[index]));
   comparison.nodesFailure = report.failure;
   comparison.nodesNote = report.fp64Note;
+  comparison.nestedNote = report.nestedNote;
 }
 
 std::string statusOf(const Comparison& comparison) {
@@ -46,21 +87,29 @@ std::string statusOf(const Comparison& comparison) {
 
 /// Passes are recorded apart: the child that compared is gone. A pass that fails left its own error in the report
 /// already.
-Result<std::string> keep(Workbench& bench, const GraphSource& source, const CompareRequest& request,
-                         const Comparison& comparison, const Job& job) {
-  KERF_TRY(auto* store, bench.storeIfUsable(job));
-  if (store == nullptr) return std::string();
-  KERF_TRY(const auto graphId, storedGraphId(*store, source));
+Result<std::string> keepIn(Store& store, const GraphSource& source, const CompareRequest& request,
+                           const Comparison& comparison, const Job& job) {
+  KERF_TRY(const auto graphId, storedGraphId(store, source));
   KERF_TRY(const auto passes, passConfig(request.passes));
   const nlohmann::ordered_json options{
       {"plant", request.plants}, {"tolerance", request.tolerance}, {"passes", passes.text()}};
-  KERF_TRY(const auto runId, store->addRun({0, graphId, "compare", request.backend, options.dump(), "", "running", 0}));
-  if (const auto trace = tracePasses(source.graph().module, passes, job)) KERF_CHECK(addPasses(*store, runId, *trace));
+  KERF_TRY(const auto runId, store.addRun({0, graphId, "compare", request.backend, options.dump(), "", "running", 0}));
+  if (const auto trace = tracePasses(source.graph().module, passes, job)) KERF_CHECK(addPasses(store, runId, *trace));
   std::vector<ComparisonRow> rows;
   for (const auto& output : comparison.outputs) rows.push_back(storeRow(output));
-  KERF_CHECK(store->addComparisons(runId, rows));
-  KERF_CHECK(store->finishRun(runId, statusOf(comparison), comparison.time.count()));
+  KERF_CHECK(store.addComparisons(runId, rows));
+  KERF_CHECK(store.finishRun(runId, statusOf(comparison), comparison.time.count()));
   return fmt::format("r{}", runId);
+}
+
+Result<std::string> keep(Workbench& bench, const GraphSource& source, const CompareRequest& request,
+                         const Comparison& comparison, const Job& job) {
+  std::string name;
+  KERF_CHECK(bench.keepResult(job, [&](Store& store) -> Result<void> {
+    KERF_TRY(name, keepIn(store, source, request, comparison, job));
+    return {};
+  }));
+  return name;
 }
 
 }  // namespace
@@ -68,18 +117,33 @@ Result<std::string> keep(Workbench& bench, const GraphSource& source, const Comp
 Result<Comparison> perform(Workbench& bench, const CompareRequest& request, const Job& job) {
   KERF_CHECK(findBackend(request.backend));
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
+  KERF_CHECK(setAccuracy(options, request.accuracy));
   options.compile.backend = request.backend;
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  takeRecordedRule(source, request.accuracy, options.compare);
   KERF_TRY(auto inputs, prepareToRun(source, job));
-  const Candidate candidate{source.graph().module, std::move(inputs)};
+  KERF_TRY(auto module, moduleToCompare(source));
+  const auto rows = inputRows(source, inputs);
+  const Candidate candidate{std::move(module), std::move(inputs)};
   KERF_CHECK(checkOptions(candidate.module, options.compile));
   const auto start = std::chrono::steady_clock::now();
   Comparison comparison;
   comparison.symbols = symbolValues(source.graph(), source.symbols);
-  KERF_TRY(const auto report, compareIsolated(candidate, options, job.stop));
+  comparison.inputs = rows;
+  comparison.tolerance = options.compare.tolerance;
+  ComparisonReport report;
+  if (request.emulate.empty()) {
+    KERF_TRY(report, compareIsolated(candidate, options, job.stop));
+  } else {
+    KERF_TRY(auto emulated, compareEmulated(source, candidate, request, options, job));
+    report = std::move(emulated.plain);
+    comparison.fusion = std::move(emulated.fusion);
+  }
+  KERF_CHECK(checkTolerances(report, options.compare));
+  nameBuffers(report, source.graph());
   addReport(comparison, report);
   if (request.depth == CompareRequest::Depth::Nodes) {
-    KERF_TRY(const auto nodes, divergenceInChild(candidate, options, job.stop));
+    KERF_TRY(const auto nodes, divergenceInChild(candidate, options, job));
     addNodes(comparison, nodes);
   }
   comparison.time = std::chrono::steady_clock::now() - start;

@@ -1,13 +1,15 @@
 // divergenceInChild(): nodeDivergence() in a process of its own, so that a crash of the compiled side is a message.
 #pragma once
 
+#include "app/workbench/protocol/job.h"
 #include "engine/pipeline/node_divergence.h"
 #include "minifier/oracle/engine_oracle.h"
 
 namespace kerf::workbench {
 
-/// A crash or hang becomes the report's `failure`. Errors are the reference's own, and the environment's.
+/// A crash or hang becomes the report's `failure`; rows that came before stay. Each row is an event of the job when it
+/// is compared. Errors are the reference's own, and the environment's.
 Result<NodeDivergenceReport> divergenceInChild(const Candidate& candidate, const EngineOracleOptions& options,
-                                               std::stop_token stop);
+                                               const Job& job);
 
 }  // namespace kerf::workbench

@@ -1,6 +1,7 @@
 #include "app/workbench/engine_options.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace kerf::workbench {
 
@@ -26,6 +27,26 @@ Result<PassConfig> passConfig(const PassChoice& choice) {
       return fail(ErrorCode::BadUsage, "pass {} does not run, so that its option {} would do nothing", patch.pass,
                   patch.option);
   return config;
+}
+
+Result<void> setAccuracy(EngineOracleOptions& options, const AccuracyChoice& choice) {
+  options.compare.requireFp64 = choice.requireFp64;
+  if (choice.strict && choice.requireFp64)
+    return fail(ErrorCode::BadUsage, "--strict-accuracy compares without the fp64 reference that --require-fp64 wants");
+  options.compare.ignoreNonFloat = choice.ignoreNonFloat;
+  options.compare.useFp64 = !choice.strict;
+  options.compare.forwardOnly = choice.forwardOnly;
+  for (const std::string& text : choice.tolerances) {
+    const auto equals = text.rfind('=');
+    double value = -1;
+    const char* end = text.data() + text.size();
+    const auto [at, problem] =
+        equals == std::string::npos ? std::from_chars(end, end, value) : std::from_chars(&text[equals] + 1, end, value);
+    if (equals == 0 || problem != std::errc() || at != end || !(value >= 0))
+      return fail(ErrorCode::BadUsage, "\"{}\" is no NAME=NUMBER, as out3=1e-2 is", text);
+    options.compare.tolerances.emplace_back(text.substr(0, equals), value);
+  }
+  return {};
 }
 
 Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, const PassChoice& passes,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/workbench/protocol/accuracy_choice.h"
 #include "app/workbench/protocol/pass_choice.h"
 #include "minifier/oracle/engine_oracle.h"
 
@@ -16,6 +17,9 @@ Result<FaultPlan> parsePlants(const std::vector<std::string>& plants);
 /// BadUsage, listing what there is, for a pass or option that does not exist, and for an option of a pass that is left
 /// out.
 Result<PassConfig> passConfig(const PassChoice& choice);
+
+/// Puts `choice` into the comparison's options; BadUsage for a tolerance that is no NAME=NUMBER.
+Result<void> setAccuracy(EngineOracleOptions& options, const AccuracyChoice& choice);
 
 Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, const PassChoice& passes,
                                           double tolerance, std::chrono::milliseconds timeout);

@@ -1,5 +1,6 @@
 #include "app/workbench/expectation.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -32,7 +33,10 @@ Result<Records> recordsOf(const SafetensorsFile& file, std::size_t outputs, cons
       return fail(ErrorCode::BadInput, "the file records {}, but the graph has only {} outputs", name, outputs);
     records[*index] = &tensor;
   }
-  if (records.empty()) return fail(ErrorCode::BadInput, "the file records no {}<number> tensor", prefix);
+  const bool mutations =
+      std::ranges::any_of(file.tensors, [](const auto& t) { return t.first.starts_with("mutated"); });
+  if (records.empty() && !(outputs == 0 && mutations))
+    return fail(ErrorCode::BadInput, "the file records no {}<number> tensor", prefix);
   return records;
 }
 
@@ -142,6 +146,26 @@ Result<std::vector<ExpectationRow>> checkExpectation(const SafetensorsFile& reco
     }
     if (found == records.end()) continue;
     KERF_TRY(auto row, checkOne(outputs[i].tensor(), *found->second, name, rule, noise.accepted(i)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string mutatedPrefix(const ExpectationRule& rule) { return rule.prefix == "out" ? "mutated_" : "mutated64_"; }
+
+Result<std::vector<ExpectationRow>> checkMutated(const SafetensorsFile& recorded,
+                                                 const std::vector<std::pair<std::string, Value>>& mutated,
+                                                 const ExpectationRule& rule) {
+  const std::string prefix = mutatedPrefix(rule);
+  const double step = prefix == "mutated_" ? 0x1p-23 : 0x1p-52;
+  std::vector<ExpectationRow> rows;
+  for (const auto& [key, tensor] : recorded.tensors) {
+    if (!key.starts_with(prefix)) continue;
+    const auto found = std::ranges::find(mutated, key.substr(prefix.size()), &std::pair<std::string, Value>::first);
+    if (found == mutated.end() || !found->second.isTensor())
+      return fail(ErrorCode::BadInput, "the file records {}, but the graph does not mutate that", key);
+    KERF_TRY(const auto self, gapBetween(tensor, tensor));
+    KERF_TRY(auto row, checkOne(found->second.tensor(), tensor, key, rule, self.largest * step));
     rows.push_back(std::move(row));
   }
   return rows;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/workbench/protocol/runs.h"
@@ -25,6 +26,14 @@ struct ExpectationRule {
 /// graph has no tensor for, a tensor output without a record, another shape.
 Result<std::vector<ExpectationRow>> checkExpectation(const SafetensorsFile& recorded, const ValueList& outputs,
                                                      const ExpectationRule& rule);
+
+/// Prefix of a mutated value's name in a file of outputs: "mutated_", or "mutated64_" beside "out64_".
+std::string mutatedPrefix(const ExpectationRule& rule);
+/// One row per recorded mutated value ("mutated_exp_avg"), by the same rules; none where the file has none. BadInput for
+/// one that the graph does not mutate.
+Result<std::vector<ExpectationRow>> checkMutated(const SafetensorsFile& recorded,
+                                                 const std::vector<std::pair<std::string, Value>>& mutated,
+                                                 const ExpectationRule& rule);
 
 /// "f32[2, 3]".
 std::string tensorText(const Tensor& tensor);

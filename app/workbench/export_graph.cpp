@@ -3,6 +3,7 @@
 #include "app/workbench/output_file.h"
 #include "app/workbench/records.h"
 #include "app/workbench/store_id.h"
+#include "engine/capture/repro/writer.h"
 
 namespace kerf::workbench {
 
@@ -27,6 +28,40 @@ Result<Exported> exportRecord(Workbench& bench, const ExportRequest& request, co
   return Exported{request.place, "record", 0, 0, record->record().name, std::ssize(text)};
 }
 
+/// Formats that hold the inputs' values.
+constexpr std::string_view formatsWithData[] = {"repro", "zip", "pt2"};
+
+/// What was made up, for it may be much: a trace's graph has its model's weights as inputs.
+void tellOfData(const CapturedGraph& before, const CapturedGraph& after, InputFill fill, const Job& job) {
+  std::int64_t count = 0, bytes = 0;
+  for (std::size_t i = 0; i < after.storages.size(); ++i) {
+    const bool isNew = i >= before.storages.size() || !before.storages[i].data;
+    if (!after.storages[i].data || !isNew) continue;
+    ++count;
+    bytes += after.storages[i].bytes;
+  }
+  if (count > 0)
+    job.note(fmt::format("{} storages were made up ({}), {:.1f} MB; --inputs random leaves them to PyTorch's loader",
+                         count, inputFillName(fill), double(bytes) / 1e6));
+}
+
+/// A file that others run gets the values that Kerf runs on: those that it made up, and those of the user's file.
+Result<void> addData(GraphSource& source, std::string_view format, const Job& job) {
+  if (std::ranges::find(formatsWithData, format) == std::end(formatsWithData)) return {};
+  auto& graph = source.graph();
+  if (source.inputFile.empty()) {
+    KERF_TRY(auto whole, withGeneratedData(graph, loadOptions(source)));
+    tellOfData(graph, whole, source.fill, job);
+    graph = std::move(whole);
+    return {};
+  }
+  KERF_TRY(const auto inputs, prepareToRun(source, job));
+  KERF_TRY(auto given, makeCapturedGraph(graph.module, inputs, &graph));
+  graph.inputs = std::move(given.inputs);
+  graph.storages = std::move(given.storages);
+  return {};
+}
+
 }  // namespace
 
 Result<Exported> perform(Workbench& bench, const ExportRequest& request, const Job& job) {
@@ -39,6 +74,7 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
   if (!source.symbols.empty()) {
     KERF_TRY(source.graph(), withSymbolValues(source.graph(), source.symbols));
   }
+  KERF_CHECK(addData(source, format, job));
   if (format != "repro") KERF_CHECK(makeParent(request.place));
   KERF_TRY(const auto path, writeAs(format, source, {request.place, request.values}, job));
   const auto& graph = source.graph();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <numeric>
 
+#include "app/workbench/expectation.h"
 #include "engine/capture/pt2/inputs.h"
 
 namespace kerf::workbench {
@@ -33,10 +35,22 @@ std::vector<std::size_t> givenPlaces(const CapturedGraph& graph) {
   return places;
 }
 
+/// The placeholder of that name.
+std::optional<std::size_t> placeOf(const Graph& graph, const std::string& name) {
+  const auto placeholders = graph.placeholders();
+  const auto found =
+      std::ranges::find_if(placeholders, [&](NodeId id) { return graph.node(id).target() == name; });
+  return found == placeholders.end() ? std::nullopt : std::optional(std::size_t(found - placeholders.begin()));
+}
+
 Result<std::vector<GivenInput>> match(const CapturedGraph& graph, const SafetensorsFile& file) {
   const auto users = givenPlaces(graph);
   std::vector<GivenInput> given;
   for (const auto& [name, tensor] : file.tensors) {
+    if (const auto place = placeOf(graph.module.graph, name)) {
+      given.push_back({name, *place, &tensor});
+      continue;
+    }
     const auto number = inputNumber(name);
     if (!number) continue;
     if (*number >= users.size()) {
@@ -45,7 +59,7 @@ Result<std::vector<GivenInput>> match(const CapturedGraph& graph, const Safetens
     }
     given.push_back({name, users[*number], &tensor});
   }
-  if (given.empty()) return fail(ErrorCode::BadInput, "the file holds no inputs; they are named in0, in1, …");
+  if (given.empty()) return fail(ErrorCode::BadInput, "the file holds no inputs; they are named in0, in1, … or after placeholders");
   return given;
 }
 
@@ -90,13 +104,21 @@ Result<void> settleSymbols(GraphSource& source, const std::vector<GivenInput>& g
 
 }  // namespace
 
+Result<InputChoice> parseInputChoice(const std::string& text) {
+  if (const auto fill = inputFillFromName(text)) return InputChoice{*fill, {}};
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(text, ignored)) return InputChoice{InputFill::Plausible, text};
+  return fail(ErrorCode::BadUsage,
+              "--inputs {} is neither plausible, random, zeros nor ones, nor a .safetensors file that is there", text);
+}
+
 bool hasInputs(const SafetensorsFile& file) { return file.find("in0") != nullptr; }
 
 Result<ValueList> prepareWithInputs(GraphSource& source, const SafetensorsFile& file, const Job& job) {
   KERF_TRY(const auto given, match(source.graph(), file));
   KERF_CHECK(annotateShapes(source));
   KERF_CHECK(settleSymbols(source, given));
-  KERF_TRY(auto inputs, prepareToRun(source, job));
+  KERF_TRY(auto inputs, prepareRecorded(source, job));
   for (const auto& input : given) {
     if (input.place >= inputs.size()) return fail(ErrorCode::Internal, "{} has no place", input.name);
     auto& slot = inputs[input.place];
@@ -104,8 +126,33 @@ Result<ValueList> prepareWithInputs(GraphSource& source, const SafetensorsFile& 
       slot = Value(input.tensor->itemAsInt());
     else
       slot = Value(*input.tensor);
+    if (input.place < source.origins.size()) {
+      source.origins[input.place].source = InputOrigin::Source::Given;
+      source.origins[input.place].why = input.name;
+    }
   }
   return inputs;
+}
+
+Result<ValueList> prepareWithFile(GraphSource& source, const std::string& path, const Job& job) {
+  KERF_TRY(const auto file, readSafetensors(path));
+  auto inputs = prepareWithInputs(source, file, job);
+  if (!inputs && inputs.error().file.empty()) inputs.error().atFile(path);
+  return inputs;
+}
+
+std::vector<InputRow> inputRows(const GraphSource& source, const ValueList& inputs) {
+  std::vector<InputRow> rows;
+  for (std::size_t i = 0; i < source.origins.size(); ++i) {
+    const InputOrigin& origin = source.origins[i];
+    InputRow row{origin.name, {}, std::string(sourceName(origin.source)), origin.why};
+    if (i < inputs.size() && inputs[i].isTensor())
+      row.value = tensorText(inputs[i].tensor());
+    else if (const auto* number = i < inputs.size() ? inputs[i].as<std::int64_t>() : nullptr)
+      row.value = std::to_string(*number);
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 ValueList userValues(const CapturedGraph& graph, const ValueList& outputs) {

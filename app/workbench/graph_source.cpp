@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "app/workbench/capture_source.h"
+#include "app/workbench/given_inputs.h"
 #include "app/workbench/store_id.h"
 #include "app/workbench/symbols.h"
 #include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/common/storage_directory.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/process/temporary_folder.h"
+#include "engine/support/log.h"
 
 namespace kerf::workbench {
 
@@ -18,6 +21,7 @@ namespace fs = std::filesystem;
 
 /// A graph that the store wrote into a folder of its own.
 Result<GraphSource> importMaterialized(const std::string& text, const fs::path& file, TemporaryFolder folder) {
+  trustStorages(file.parent_path() / "storages");
   KERF_TRY(auto capture, importCapture(file));
   if (capture.graphs.empty()) return fail(ErrorCode::Internal, "{} reads back without a graph", text);
   GraphSource source{text, std::move(capture), 0, {}, std::make_shared<TemporaryFolder>(std::move(folder))};
@@ -218,14 +222,44 @@ Result<void> bindShapes(GraphModule& module, const ValueList& inputs) {
   return propagateShapes(module);
 }
 
+/// What Inductor does to a graph before it looks at strides: those of recorded inputs may be the ones that an earlier
+/// layout optimisation chose, where a view of the captured graph needs a copy.
+void makeReshapes(Graph& graph) {
+  for (const NodeId id : std::vector<NodeId>(graph.order().begin(), graph.order().end()))
+    if (graph.node(id).isCall("aten.view.default"_op)) graph.setTarget(id, "torch.ops.aten.reshape.default");
+}
+
+bool failedAtView(const Graph& graph, const Error& error) {
+  const auto node = graph.find(error.node);
+  return error.code == ErrorCode::ShapeMismatch && node && graph.node(*node).isCall("aten.view.default"_op);
+}
+
+/// Of a graph with recorded inputs.
+Result<void> propagateRecorded(GraphModule& module, ShapeEnv& env) {
+  const ShapeEnv::Mark before = env.mark();
+  auto shaped = propagateShapes(module, env);
+  if (shaped || !failedAtView(module.graph, shaped.error())) return shaped;
+  logAt(LogCategory::Import, LogLevel::Info, "views are read as reshapes, as Inductor does: {}", shaped.error().text());
+  env.rollBack(before);
+  GraphModule reshaped = module;
+  makeReshapes(reshaped.graph);
+  KERF_CHECK(propagateShapes(reshaped, env));
+  module = std::move(reshaped);
+  return {};
+}
+
 }  // namespace
 
 Result<GraphSource> resolveGraph(Workbench& bench, const GraphAddress& address, const Job& job) {
   KERF_TRY(auto bindings, parseSymbols(address.symbols));
+  KERF_TRY(auto choice, parseInputChoice(address.inputs));
   KERF_TRY(auto source, address.index < 0 ? resolveText(bench, address.text, job)
                                           : resolveIndex(bench, address.text, std::size_t(address.index), job));
   KERF_CHECK(checkSymbols(source.graph(), bindings));
   source.symbols = std::move(bindings);
+  source.fill = choice.fill;
+  source.inputFile = std::move(choice.file);
+  source.seed = address.seed;
   return source;
 }
 
@@ -244,7 +278,7 @@ Result<void> annotateShapes(GraphSource& source, ShapeEnv& env) {
     }
     bindAnnotations(graph.module, all);
   }
-  return propagateShapes(graph.module, env);
+  return annotatedOnly(graph) ? propagateShapes(graph.module, env) : propagateRecorded(graph.module, env);
 }
 
 void annotateIfPossible(GraphSource& source, const Job& job) {
@@ -252,13 +286,25 @@ void annotateIfPossible(GraphSource& source, const Job& job) {
     job.tell(NoteEvent{NoteEvent::Weight::Detail, fmt::format("shapes are not complete: {}", shapes.error().text())});
 }
 
+LoadOptions loadOptions(const GraphSource& source) {
+  LoadOptions options;
+  options.symbols = source.symbols;
+  options.fill = source.fill;
+  options.seed = source.seed;
+  return options;
+}
+
 Result<ValueList> prepareToRun(GraphSource& source, const Job& job) {
+  return source.inputFile.empty() ? prepareRecorded(source, job) : prepareWithFile(source, source.inputFile, job);
+}
+
+Result<ValueList> prepareRecorded(GraphSource& source, const Job& job) {
   auto& graph = source.graph();
   const auto shaped = annotateShapes(source);
   if (!shaped && !annotatedOnly(graph)) return fail(shaped.error());
   std::vector<std::string> notes;
-  LoadOptions options;
-  options.symbols = source.symbols;
+  LoadOptions options = loadOptions(source);
+  options.origins = &source.origins;
   auto inputs = graph.loadInputs(options, &notes);
   if (!inputs) return inputs;
   for (const auto& note : notes) job.warn(note);

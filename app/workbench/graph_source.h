@@ -21,6 +21,10 @@ struct GraphSource {
   std::shared_ptr<const void> keeps = {};  ///< owner of the folder that a stored graph was written to
   bool edited = false;                     ///< not the stored graph itself: after a pass, a reduction's step
   SymbolBindings symbols = {};             ///< that the address gave
+  InputFill fill = InputFill::Plausible;   ///< what stands in for missing data
+  std::uint64_t seed = defaultInputSeed;   ///< of it
+  std::string inputFile = {};              ///< the user's own inputs; empty: none
+  std::vector<InputOrigin> origins = {};   ///< of each input, set by prepareToRun
 
   CapturedGraph& graph() { return capture.graphs[index]; }
   const CapturedGraph& graph() const { return capture.graphs[index]; }
@@ -37,8 +41,13 @@ Result<void> annotateShapes(GraphSource& source);
 Result<void> annotateShapes(GraphSource& source, ShapeEnv& env);
 /// The same for drawings and texts, which are right without shapes too: what is missing becomes a note.
 void annotateIfPossible(GraphSource& source, const Job& job);
-/// Graph with shapes, and the inputs to run it on. Missing storages are warnings.
+/// Graph with shapes, and the inputs to run it on: recorded, made up, or of the user's file. Missing storages are
+/// warnings. BadInput and ShapeMismatch for a file whose inputs do not fit.
 Result<ValueList> prepareToRun(GraphSource& source, const Job& job);
+/// The same without the user's file.
+Result<ValueList> prepareRecorded(GraphSource& source, const Job& job);
+/// How the source's missing data is made up.
+LoadOptions loadOptions(const GraphSource& source);
 
 /// What the store keeps of the graph (its repro text and the bytes of its storages).
 struct StorableGraph {
@@ -47,9 +56,11 @@ struct StorableGraph {
 };
 Result<StorableGraph> storableGraph(const Capture& capture, std::size_t index);
 
+enum class KeptFiles { Copied, Linked };  ///< Linked: they stay where they are, and must not change
 /// Stores the whole capture (once, however often it is asked) and returns its id: a repro as text and storages,
 /// anything else as its original files. Graphs that are only indexed stay so. Cancelled when `progress` says so.
-Result<std::int64_t> storeCapture(Store& store, const Capture& capture, const StoreProgress& progress = {});
+Result<std::int64_t> storeCapture(Store& store, const Capture& capture, const StoreProgress& progress = {},
+                                  KeptFiles files = KeptFiles::Copied);
 /// Row id of the source's graph in the store; stores the capture first where it came from a path.
 Result<std::int64_t> storedGraphId(Store& store, const GraphSource& source);
 

@@ -3,6 +3,7 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/oracle_choice.h"
 #include "app/workbench/protocol/remote_workbench.h"
+#include "app/workbench/recorded_settings.h"
 #include "app/workbench/reduction_log.h"
 #include "app/workbench/store_id.h"
 #include "app/workbench/store_verdicts.h"
@@ -23,6 +24,12 @@ Result<std::string> recheck(Workbench& bench, const OracleSettings& oracle, cons
   RemoteWorkbench fresh(bench.options().program, bench.options().store);
   KERF_TRY(const auto judged, fresh.perform(JudgeRequest{{repro.string()}, oracle}, {{}, job.stop}));
   return judged.fingerprint;
+}
+
+/// Other inputs are another search; the usual ones are not mentioned, so that older reductions are found again.
+std::string inputsIdentity(const GraphAddress& graph) {
+  const bool usual = graph.inputs == GraphAddress::usualInputs && graph.seed == GraphAddress::usualSeed;
+  return usual ? std::string() : fmt::format(" inputs={} seed={}", graph.inputs, graph.seed);
 }
 
 /// One minification: everything that its steps share.
@@ -47,18 +54,42 @@ class Minification {
 
  private:
   Result<void> prepare() {
-    KERF_TRY(m_store, m_bench.store());
+    KERF_TRY(m_store, storeToWorkIn());
     KERF_TRY(m_inputs, prepareToRun(m_source, m_job));
     KERF_TRY(m_graphId, storedGraphId(*m_store, m_source));
     KERF_TRY(m_oracle, makeOracle(m_request.oracle, m_source));
     m_log.emplace(*m_store, m_mutex, m_source, m_graphId,
-                  fmt::format("{} votes={}", m_oracle->identity(), m_request.votes));
+                  fmt::format("{} votes={}{}", m_oracle->identity(), m_request.votes, inputsIdentity(m_request.graph)));
+    return {};
+  }
+
+  /// The bench's store; one in memory, with a warning, where that cannot be written: the repro does not depend on it.
+  Result<Store*> storeToWorkIn() {
+    auto opened = m_bench.store();
+    if (!opened && opened.error().code != ErrorCode::Environment) return opened;
+    if (opened && !(*opened)->readOnly()) return opened;
+    m_bench.noteUnstored(
+        m_job, opened ? Error{ErrorCode::Environment, "the store can only be read", (*opened)->path().string()}
+                      : opened.error());
+    KERF_TRY(auto substitute, Store::inMemory());
+    m_substitute.emplace(std::move(substitute));
+    return &*m_substitute;
+  }
+
+  /// What cannot be written to the store is said once; the search goes on.
+  Result<void> tolerate(Result<void> written) {
+    if (written || written.error().code != ErrorCode::Environment) return written;
+    if (!m_lost) m_bench.noteUnstored(m_job, written.error());
+    m_lost = true;
     return {};
   }
 
   Result<Candidate> startCandidate() {
     KERF_TRY(auto resumed, m_log->resume());
-    if (!resumed) return Candidate{m_source.graph().module, std::move(m_inputs)};
+    if (!resumed) {
+      KERF_TRY(auto module, moduleToCompare(m_source));
+      return Candidate{std::move(module), std::move(m_inputs)};
+    }
     m_outcome.resumed = true;
     m_job.note(fmt::format("resuming {}: {} of {} nodes after {} tests", m_log->idText(), m_log->bestNodes(),
                            m_log->startNodes(), m_log->testsBefore()));
@@ -88,7 +119,7 @@ class Minification {
     options.candidateTimeout = m_request.oracle.timeout;
     options.flakeVotes = m_request.votes;
     const MinifyObserver observer = [this](const MinifyProgress& progress, const Candidate* accepted) -> Result<void> {
-      if (accepted != nullptr) KERF_CHECK(m_log->accept(progress.step, *accepted));
+      if (accepted != nullptr && !m_lost) KERF_CHECK(tolerate(m_log->accept(progress.step, *accepted)));
       m_job.tell(eventOf(progress));
       return {};
     };
@@ -96,7 +127,7 @@ class Minification {
   }
 
   Result<void> conclude(const MinifyResult& result) {
-    m_outcome.reductionId = m_log->idText();
+    if (!m_substitute) m_outcome.reductionId = m_log->idText();
     m_outcome.startNodes = m_log->startNodes();
     m_outcome.nodes = int(result.candidate.module.graph.size());
     m_outcome.tests = m_log->testsBefore() + result.tests;
@@ -105,7 +136,7 @@ class Minification {
     m_outcome.fingerprint = result.fingerprint;
     m_outcome.oneMinimal = result.oneMinimal;
     m_outcome.cancelled = result.cancelled;
-    KERF_CHECK(m_log->finish(result.cancelled ? "cancelled" : "finished", result.tests));
+    KERF_CHECK(tolerate(m_log->finish(result.cancelled ? "cancelled" : "finished", result.tests)));
     if (result.cancelled) return {};
     std::optional<TemporaryFolder> scratch;
     if (m_request.place == ReproPlace::Store) {
@@ -117,7 +148,8 @@ class Minification {
   }
 
   std::filesystem::path folder() const {
-    return m_request.output.empty() ? "kerf-repro-" + m_outcome.reductionId : m_request.output;
+    if (!m_request.output.empty()) return m_request.output;
+    return m_outcome.reductionId.empty() ? std::string("kerf-repro") : "kerf-repro-" + m_outcome.reductionId;
   }
 
   Result<std::filesystem::path> writeRepro(const MinifyResult& result, const std::filesystem::path& folder) {
@@ -132,8 +164,10 @@ class Minification {
     KERF_TRY(const auto stored, storableGraph(written, 0));
     const auto path = m_request.place == ReproPlace::Store ? std::filesystem::path() : std::filesystem::absolute(repro);
     const ReproRow row{0, m_log->id(), m_graphId, path.string(), stored.row.hash, "", m_outcome.nodes};
-    KERF_TRY(const auto id, m_store->addRepro(row, stored.row));
-    m_outcome.reproId = fmt::format("p{}", id);
+    if (m_lost || m_substitute) return repro;
+    const auto id = m_store->addRepro(row, stored.row);
+    KERF_CHECK(tolerate(id ? Result<void>() : fail(id.error())));
+    if (id) m_outcome.reproId = fmt::format("p{}", *id);
     return repro;
   }
 
@@ -145,7 +179,8 @@ class Minification {
     }
     if (!found) return fail(found.error().while_(fmt::format("checking {} in a fresh process", repro.string())));
     m_outcome.rechecked = std::move(*found);
-    if (m_outcome.rechecked == m_outcome.fingerprint) return {};
+    const bool same = m_outcome.rechecked == m_outcome.fingerprint;
+    if (same || m_outcome.rechecked == fingerprintOfRepro(m_outcome.fingerprint)) return {};
     return fail(ErrorCode::Different,
                 "the repro {} was written, but a fresh process finds \"{}\" where the search found \"{}\"",
                 repro.string(), m_outcome.rechecked, m_outcome.fingerprint);
@@ -156,7 +191,9 @@ class Minification {
   const MinifyRequest& m_request;
   const Job& m_job;
   std::mutex m_mutex;
+  std::optional<Store> m_substitute;  ///< where the bench's store cannot be written
   Store* m_store = nullptr;
+  bool m_lost = false;  ///< the store could be written at first, and then no more
   std::int64_t m_graphId = 0;
   ValueList m_inputs;
   std::unique_ptr<Oracle> m_oracle;
@@ -175,7 +212,8 @@ Result<JudgeAnswer> perform(Workbench& bench, const JudgeRequest& request, const
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(auto inputs, prepareToRun(source, job));
   KERF_TRY(const auto oracle, makeOracle(request.oracle, source));
-  KERF_TRY(const auto verdict, oracle->judge({source.graph().module, std::move(inputs)}, job.stop));
+  KERF_TRY(auto module, moduleToCompare(source));
+  KERF_TRY(const auto verdict, oracle->judge({std::move(module), std::move(inputs)}, job.stop));
   return JudgeAnswer{JudgeAnswer::Verdict(verdict.kind), verdict.fingerprint, verdict.detail, verdict.time};
 }
 

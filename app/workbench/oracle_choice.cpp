@@ -1,6 +1,7 @@
 #include "app/workbench/oracle_choice.h"
 
 #include "app/workbench/engine_options.h"
+#include "app/workbench/recorded_settings.h"
 #include "engine/process/program.h"
 #include "minifier/oracle/command_oracle.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource& like) {
   KERF_TRY(auto options, engineOptions(settings.plants, settings.passes, settings.tolerance, settings.timeout));
+  KERF_CHECK(setAccuracy(options, settings.accuracy));
+  takeRecordedRule(like, settings.accuracy, options.compare);
   KERF_CHECK(checkOptions(like.graph().module, options.compile));
   return std::make_unique<EngineOracle>(std::move(options));
 }

@@ -81,15 +81,17 @@ SnapshotRow rowOf(std::int64_t runId, const PassDoc& pass) {
 
 /// Stores a run of kind "passes"; its name, or nothing when there is no usable store.
 Result<std::string> storeTrace(Workbench& bench, const GraphSource& source, const PassTrace& trace, const Job& job) {
-  KERF_TRY(auto* store, bench.storeIfUsable(job));
-  if (store == nullptr) return std::string();
   double milliseconds = 0;
   for (const auto& pass : trace.passes) milliseconds += pass.milliseconds;
-  KERF_TRY(const auto graphId, storedGraphId(*store, source));
-  KERF_TRY(const auto runId, store->addRun({0, graphId, "passes", "", "", "", "running", 0}));
-  KERF_CHECK(addPasses(*store, runId, trace));
-  KERF_CHECK(store->finishRun(runId, "ok", std::int64_t(milliseconds * 1e6)));
-  return fmt::format("r{}", runId);
+  std::string name;
+  KERF_CHECK(bench.keepResult(job, [&](Store& store) -> Result<void> {
+    KERF_TRY(const auto graphId, storedGraphId(store, source));
+    KERF_TRY(const auto runId, store.addRun({0, graphId, "passes", "", "", "", "running", 0}));
+    KERF_CHECK(addPasses(store, runId, trace));
+    name = fmt::format("r{}", runId);
+    return store.finishRun(runId, "ok", std::int64_t(milliseconds * 1e6));
+  }));
+  return name;
 }
 
 }  // namespace

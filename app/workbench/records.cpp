@@ -5,6 +5,7 @@
 #include "app/workbench/capture_index.h"
 #include "app/workbench/graph_source.h"
 #include "app/workbench/store_id.h"
+#include "engine/capture/common/recorded_fusion.h"
 
 namespace kerf::workbench {
 
@@ -41,8 +42,11 @@ std::string indented(const std::string& text) {
   return json.is_discarded() ? text : json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-bool belongs(const RecordedFusionGroup& group, const std::string& compileId, int rank) {
-  return compileId.empty() || (group.origin.compileId == compileId && group.origin.rank == rank);
+/// The groups of the part to which the graph belongs; of its whole compilation where it belongs to none.
+std::vector<RecordedFusionGroup> groupsOfGraph(const Capture& capture, std::size_t graph) {
+  auto part = compiledPartOf(capture, graph);
+  if (part) return std::move(part->groups);
+  return recordedFusionGroups(capture, &capture.graphs[graph].origin);
 }
 
 }  // namespace
@@ -74,22 +78,18 @@ Result<RecordDoc> perform(Workbench& bench, const RecordRequest& request, const 
 }
 
 Result<std::vector<FusionRow>> perform(Workbench& bench, const FusionRequest& request, const Job& job) {
-  std::string compileId;
-  int rank = -1;
-  auto capture = request.text;
+  std::vector<FusionRow> rows;
+  const auto add = [&](const std::vector<RecordedFusionGroup>& groups) {
+    for (const auto& group : groups) rows.push_back(fusionRow(group));
+  };
   KERF_TRY(const auto place, bench.perform(LocateRequest{request.text}, job));
   if (place == LocateRequest::Place::Graph) {
     KERF_TRY(const auto source, resolveGraph(bench, {request.text}, job));
-    compileId = source.graph().origin.compileId;
-    rank = source.graph().origin.rank;
-    const auto id = parseStoreId(request.text);
-    capture = id ? fmt::format("c{}", id->number) : splitAtHash(request.text).first;
+    if (source.capture.details) add(groupsOfGraph(source.capture, source.index));
+    return rows;
   }
-  KERF_TRY(const auto source, openCapture(bench, capture, job));
-  std::vector<FusionRow> rows;
-  if (!source->capture.details) return rows;
-  for (const auto& group : source->capture.details->fusionGroups)
-    if (belongs(group, compileId, rank)) rows.push_back(fusionRow(group));
+  KERF_TRY(const auto source, openCapture(bench, request.text, job));
+  add(recordedFusionGroups(source->capture));
   return rows;
 }
 

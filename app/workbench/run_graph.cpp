@@ -45,8 +45,14 @@ ExpectationRule ruleFor(const RunRequest& request, const DTypeChoice* choice) {
   return rule;
 }
 
-Result<SafetensorsFile> asFile(const ValueList& outputs, const std::string& prefix) {
+Result<SafetensorsFile> asFile(const ValueList& outputs, const NamedValues& mutated, const ExpectationRule& rule) {
+  const std::string& prefix = rule.prefix;
   SafetensorsFile file;
+  for (const auto& [name, value] : mutated) {
+    if (!value.isTensor()) continue;
+    KERF_TRY(auto dense, value.tensor().contiguous());
+    file.tensors.emplace_back(mutatedPrefix(rule) + name, std::move(dense));
+  }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].isTensor()) continue;
     KERF_TRY(auto dense, outputs[i].tensor().contiguous());
@@ -55,21 +61,29 @@ Result<SafetensorsFile> asFile(const ValueList& outputs, const std::string& pref
   return file;
 }
 
+Result<std::vector<ExpectationRow>> checkAll(const SafetensorsFile& recorded, const ValueList& outputs,
+                                             const NamedValues& mutated, const ExpectationRule& rule) {
+  KERF_TRY(auto rows, checkExpectation(recorded, outputs, rule));
+  KERF_TRY(auto written, checkMutated(recorded, mutated, rule));
+  std::ranges::move(written, std::back_inserter(rows));
+  return rows;
+}
+
 Result<std::vector<ExpectationRow>> expectationRows(const RunRequest& request, const ValueList& outputs,
-                                                    const ExpectationRule& rule) {
+                                                    const NamedValues& mutated, const ExpectationRule& rule) {
   if (request.expect.empty()) return std::vector<ExpectationRow>();
   KERF_TRY(const auto recorded, readSafetensors(request.expect));
-  auto rows = checkExpectation(recorded, outputs, rule);
+  auto rows = checkAll(recorded, outputs, mutated, rule);
   if (!rows) rows.error().atFile(request.expect);
   return rows;
 }
 
-/// Recorded inputs: of `inputs`, or of the recording that the outputs are compared with if it has any.
+/// Those that the address gives, or of the recording that the outputs are compared with if it has any.
 Result<ValueList> chosenInputs(GraphSource& source, const RunRequest& request, const Job& job) {
-  const auto& path = request.inputs.empty() ? request.expect : request.inputs;
-  if (path.empty()) return prepareToRun(source, job);
+  const auto& path = request.expect;
+  if (path.empty() || !source.inputFile.empty()) return prepareToRun(source, job);
   KERF_TRY(const auto file, readSafetensors(path));
-  if (request.inputs.empty() && !hasInputs(file)) return prepareToRun(source, job);
+  if (!hasInputs(file)) return prepareToRun(source, job);
   auto inputs = prepareWithInputs(source, file, job);
   if (!inputs && inputs.error().file.empty()) inputs.error().atFile(path);
   return inputs;
@@ -121,8 +135,9 @@ struct RunOutcome {
   std::vector<SizedRun> then;
   int compilations = 1;
   std::vector<std::string> recompilations;
+  NamedValues mutated;
 
-  KERF_FIELDS(outputs, time, then, compilations, recompilations)
+  KERF_FIELDS(outputs, time, then, compilations, recompilations, mutated)
 };
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -148,7 +163,8 @@ Result<std::vector<Resized>> resizedInputs(const GraphSource& source, const RunR
 
 Result<void> checkThen(const RunRequest& request) {
   if (request.then.empty()) return {};
-  if (request.expect.empty() && request.save.empty() && request.inputs.empty() && request.dtype.empty() &&
+  KERF_TRY(const auto choice, parseInputChoice(request.graph.inputs));
+  if (request.expect.empty() && request.save.empty() && choice.file.empty() && request.dtype.empty() &&
       request.precision == "native")
     return {};
   return fail(ErrorCode::BadUsage,
@@ -162,7 +178,7 @@ Result<RunOutcome> runAtSizes(const CompileOptions& options, const GraphModule& 
   const auto start = std::chrono::steady_clock::now();
   KERF_TRY(const auto compiled, compileFx(module, options));
   KERF_TRY(const Value first, compiled->run(inputs));
-  RunOutcome outcome{flatOutputs(first), std::chrono::steady_clock::now() - start, {}, 1, {}};
+  RunOutcome outcome{flatOutputs(first), std::chrono::steady_clock::now() - start, {}, 1, {}, {}};
   for (const Resized& size : sizes) {
     const auto begin = std::chrono::steady_clock::now();
     KERF_TRY(const Value value, compiled->run(size.inputs));
@@ -189,25 +205,36 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphModule& modu
     }
     const auto start = std::chrono::steady_clock::now();
     KERF_TRY(const auto options, compileOptions(request));
-    KERF_TRY(const auto result, runOn(options, request.precision, runnable, {}));
-    return RunOutcome{flatOutputs(result), std::chrono::steady_clock::now() - start, {}, 1, {}};
+    KERF_TRY(auto run, runWhole(options, request.precision, runnable, {}));
+    const auto time = std::chrono::steady_clock::now() - start;
+    return RunOutcome{flatOutputs(run.outputs), time, {}, 1, {}, std::move(run.mutated)};
   };
   return inChild(body, patientLimits(request.timeout), job, "running the graph", ErrorCode::RuntimeFailed);
 }
 
+/// What the run wrote into, and what an exported program returns for its caller to copy into buffers and inputs.
+NamedValues allMutated(const CapturedGraph& graph, const RunOutcome& outcome) {
+  NamedValues mutated = outcome.mutated;
+  if (!graph.signature) return mutated;
+  const auto& entries = graph.signature->outputs;
+  for (std::size_t i = 0; i < entries.size() && i < outcome.outputs.size(); ++i)
+    if (entries[i].kind.ends_with("_mutation")) mutated.emplace_back(entries[i].target, outcome.outputs[i]);
+  return mutated;
+}
+
 Result<void> keepRun(Workbench& bench, const GraphSource& source, const RunRequest& request, const RunReport& report,
                      const Job& job) {
-  KERF_TRY(auto* store, bench.storeIfUsable(job));
-  if (store == nullptr) return {};
-  KERF_TRY(const auto graphId, storedGraphId(*store, source));
   KERF_TRY(const auto passes, passConfig(request.passes));
   const nlohmann::ordered_json stored{{"dtype", request.dtype},
                                       {"precision", request.precision},
                                       {"expect", request.expect},
                                       {"passes", passes.text()}};
   const std::string status = report.same ? "ok" : "different";
-  KERF_CHECK(store->addRun({0, graphId, "run", request.backend, stored.dump(), "", status, report.time.count()}));
-  return {};
+  return bench.keepResult(job, [&](Store& store) -> Result<void> {
+    KERF_TRY(const auto graphId, storedGraphId(store, source));
+    KERF_CHECK(store.addRun({0, graphId, "run", request.backend, stored.dump(), "", status, report.time.count()}));
+    return {};
+  });
 }
 
 }  // namespace
@@ -223,9 +250,10 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   KERF_TRY(const auto inputs, chosenInputs(source, request, job));
   KERF_TRY(const auto outcome, runInChild(request, source.graph().module, inputs, choice, sizes, job));
   const auto outputs = userValues(source.graph(), outcome.outputs);
+  const auto mutated = allMutated(source.graph(), outcome);
   const auto rule = ruleFor(request, choice);
   if (!request.save.empty()) {
-    KERF_TRY(const auto file, asFile(outputs, rule.prefix));
+    KERF_TRY(const auto file, asFile(outputs, mutated, rule));
     KERF_CHECK(writeSafetensors(request.save, file));
   }
   RunReport report{.dtype = request.dtype,
@@ -236,7 +264,9 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
                    .compilations = outcome.compilations,
                    .recompilations = outcome.recompilations};
   for (const auto& output : outputs) report.outputs.push_back(plainText(output));
-  KERF_TRY(report.expected, expectationRows(request, outputs, rule));
+  for (const auto& [name, value] : mutated) report.mutated.emplace_back(name, plainText(value));
+  KERF_TRY(report.expected, expectationRows(request, outputs, mutated, rule));
+  report.inputs = inputRows(source, inputs);
   report.same = std::ranges::all_of(report.expected, &ExpectationRow::same);
   KERF_CHECK(keepRun(bench, source, request, report, job));
   return report;

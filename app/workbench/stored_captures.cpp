@@ -5,10 +5,12 @@
 
 #include "app/workbench/capture_rows.h"
 #include "app/workbench/graph_source.h"
+#include "engine/capture/common/storage_directory.h"
 #include "engine/capture/common/storage_names.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
+#include "storage/stores/file_pieces.h"
 
 namespace kerf::workbench {
 
@@ -16,17 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Bytes of a capture that are copied into the store; larger files stay where they are.
-constexpr std::uintmax_t copiedBytes = 64u << 20;
-
 /// The bytes of one storage, or null when there are none to keep (a missing file is drawn anew at every run).
 Result<StoragePtr> bytesOf(const CapturedGraph& graph, const StorageRef& storage) {
   if (storage.data) return storage.data;
-  if (storage.file) return mapFileRange(storage.file->path, storage.file->offset, storage.file->length);
+  if (storage.file) return mapCheckedRange(storage);
   const auto file = graph.storageDirectory / storage.hash;
   std::error_code ignored;
   if (storage.hash.empty() || !fs::is_regular_file(file, ignored)) return StoragePtr();
-  auto bytes = readTorchStorage(file, -1);
+  auto bytes = readNamedStorage(graph, storage, -1);
   if (!bytes) bytes.error().while_("reading a storage of the graph");
   return bytes;
 }
@@ -67,21 +66,17 @@ NewGraph fileGraph(const CapturedGraph& graph) {
   return row;
 }
 
-/// Hash of a file's bytes, or of its place, size and time where it is not copied.
-Result<std::string> identityOf(const NewFile& file) {
-  if (file.copy) {
-    KERF_TRY(const auto bytes, mapFile(file.source));
-    return file.name + " " + hashBytes(bytes->view()).hex() + "\n";
-  }
-  std::error_code ignored;
-  const auto time = fs::last_write_time(file.source, ignored).time_since_epoch().count();
-  return fmt::format("{} {} {} {}\n", file.name, file.source.string(), fs::file_size(file.source, ignored), time);
+/// Hash of a file's bytes, and its place where it is not copied.
+std::string identityOf(const NewFile& file) {
+  const auto place = file.copy ? std::string() : file.source.string() + " ";
+  return fmt::format("{} {}{}\n", file.name, place, file.hash->hex());
 }
 
-/// The files of a capture under names below its own folder ("trace/rank0.log"): copied until there are too many bytes.
+/// The files of a capture under names below its own folder ("trace/rank0.log").
 class FileList {
  public:
-  explicit FileList(const fs::path& path) : m_root(absolutePath(path)), m_path(fs::absolute(path, m_ignored)) {
+  FileList(const fs::path& path, bool copy)
+      : m_root(absolutePath(path)), m_path(fs::absolute(path, m_ignored)), m_copy(copy) {
     m_isFolder = fs::is_directory(m_root, m_ignored);
     m_path = m_path.lexically_normal();
   }
@@ -92,11 +87,7 @@ class FileList {
   void addAs(const fs::path& path, const std::string& name) {
     if (name.empty() || !m_seen.insert(name).second) return;
     const fs::path file = absolutePath(path);
-    const auto size = fs::file_size(file, m_ignored);
-    if (m_ignored) return;
-    const bool copy = size <= m_left;
-    if (copy) m_left -= size;
-    m_files.push_back({name, file, copy});
+    if (fs::is_regular_file(file, m_ignored)) m_files.push_back({name, file, m_copy});
   }
   /// Storages of a graph, also those in another folder: they are found again beside the graph's file.
   void addStorages(const CapturedGraph& graph) {
@@ -124,14 +115,13 @@ class FileList {
 
   std::error_code m_ignored;
   fs::path m_root, m_path;  ///< canonical; as the user named it
-  bool m_isFolder = false;
+  bool m_isFolder = false, m_copy = true;
   std::set<std::string> m_seen;
-  std::uintmax_t m_left = copiedBytes;
   std::vector<NewFile> m_files;
 };
 
-Result<std::vector<NewFile>> filesOf(const Capture& capture) {
-  FileList list(capture.path);
+Result<std::vector<NewFile>> filesOf(const Capture& capture, KeptFiles kept) {
+  FileList list(capture.path, kept == KeptFiles::Copied);
   for (const auto& file : capture.files) list.add(file);
   if (!list.isFolder()) list.add(capture.path);
   for (const auto& graph : capture.graphs) {
@@ -142,13 +132,14 @@ Result<std::vector<NewFile>> filesOf(const Capture& capture) {
   return fail(ErrorCode::Internal, "the importer of {} did not say which files it read", capture.path.string());
 }
 
-Result<std::int64_t> storeFiles(Store& store, const Capture& capture, const StoreProgress& progress) {
+Result<std::int64_t> storeFiles(Store& store, const Capture& capture, const StoreProgress& progress, KeptFiles kept) {
   NewCapture row{capture.kind, absolutePath(capture.path), capture.torchVersion, {}, {}};
-  KERF_TRY(row.files, filesOf(capture));
+  KERF_TRY(row.files, filesOf(capture, kept));
   std::string identity = capture.kind + "\n";
-  for (const auto& file : row.files) {
-    KERF_TRY(const auto text, identityOf(file));
-    identity += text;
+  for (auto& file : row.files) {
+    KERF_TRY(const auto sum, sumOfFile(file.source, [&](std::int64_t) { return !progress || progress(0); }));
+    file.hash = sum.hash;
+    identity += identityOf(file);
   }
   row.contentHash = hashText(identity).hex();
   for (const auto& graph : capture.graphs) row.graphs.push_back(fileGraph(graph));
@@ -188,8 +179,9 @@ Result<StorableGraph> storableGraph(const Capture& capture, std::size_t index) {
   return stored;
 }
 
-Result<std::int64_t> storeCapture(Store& store, const Capture& capture, const StoreProgress& progress) {
-  return capture.kind == "repro" ? storeTexts(store, capture, progress) : storeFiles(store, capture, progress);
+Result<std::int64_t> storeCapture(Store& store, const Capture& capture, const StoreProgress& progress,
+                                  KeptFiles files) {
+  return capture.kind == "repro" ? storeTexts(store, capture, progress) : storeFiles(store, capture, progress, files);
 }
 
 Result<std::int64_t> storedGraphId(Store& store, const GraphSource& source) {

@@ -28,6 +28,24 @@ Result<Store*> Workbench::storeIfUsable(const Job& job) {
   return nullptr;
 }
 
+Result<void> Workbench::keepResult(const Job& job, const std::function<Result<void>(Store&)>& keep) {
+  auto opened = storeIfUsable(job);
+  if (opened && *opened == nullptr) {  // warned already
+    m_unstored = true;
+    return {};
+  }
+  if (!opened && opened.error().code != ErrorCode::Environment) return fail(opened.error());  // a store to be refused
+  const auto kept = opened ? keep(**opened) : Result<void>(std::unexpected(opened.error()));
+  if (kept || kept.error().code == ErrorCode::Cancelled) return kept;
+  noteUnstored(job, kept.error());
+  return {};
+}
+
+void Workbench::noteUnstored(const Job& job, const Error& error) {
+  job.warn(fmt::format("the result is not stored: {}", error.text()));
+  m_unstored = true;
+}
+
 std::shared_ptr<const CaptureSource> Workbench::kept(const std::string& text) const {
   const auto found = m_kept.find(text);
   return found == m_kept.end() ? nullptr : found->second.source;

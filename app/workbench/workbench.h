@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -51,6 +52,13 @@ class Workbench {
   /// and the default one cannot be used (a read-only home).
   Result<Store*> storeIfUsable(const Job& job);
 
+  /// Keeps a result of work that is done: `keep` writes it to the store. Where that cannot be, the work is not lost: a
+  /// warning says what is not stored and unstored() says so from then on. Cancelled goes through.
+  Result<void> keepResult(const Job& job, const std::function<Result<void>(Store&)>& keep);
+  void noteUnstored(const Job& job, const Error& error);
+  /// Whether a result could not be stored although it was to be.
+  bool unstored() const { return m_unstored; }
+
   /// Captures that were opened before, by the text that named them; null if it is not kept.
   std::shared_ptr<const CaptureSource> kept(const std::string& text) const;
   /// Keeps a capture; the one that was kept first goes when there are too many.
@@ -67,6 +75,7 @@ class Workbench {
   std::unique_ptr<Store> m_store;
   std::map<std::string, Kept> m_kept;
   std::uint64_t m_opened = 0;
+  bool m_unstored = false;
 };
 
 /// Number of the newest store schema that this Kerf writes.

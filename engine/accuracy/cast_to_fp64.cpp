@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+
 #include "engine/accuracy/same_two_models.h"
 
 namespace kerf::inline accuracy {
@@ -51,31 +54,81 @@ void castMeta(Graph& graph, NodeId id) {
   graph.setValueMeta(id, std::move(value));
 }
 
-Result<void> castAttributes(GraphModule& module) {
+/// Of the module's own attributes those in `paths`, or all without it.
+Result<void> castAttributes(GraphModule& module, const std::vector<std::string>* paths) {
   for (auto& [name, attribute] : module.attributes.edit()) {
     if (!attribute.tensor.defined() || !isFloating(attribute.tensor.dtype())) continue;
+    if (paths != nullptr && std::ranges::find(*paths, name) == paths->end()) continue;
     KERF_TRY(attribute.tensor, attribute.tensor.to(DType::Float64));
-  }
-  for (auto& [name, submodule] : module.submodules.edit()) {
-    if (!submodule.graph) continue;
-    auto cast = std::make_shared<GraphModule>(*submodule.graph);  // attributes only, as Module.to(torch.float64) does
-    KERF_CHECK(castAttributes(*cast));
-    submodule.graph = std::move(cast);
   }
   return {};
 }
 
+using EditNode = void (*)(Graph&, NodeId);
+
+void editNodes(Graph& graph, EditNode edit) {
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  for (const NodeId id : order) edit(graph, id);
+}
+
+void castNode(Graph& graph, NodeId id) {
+  castDtypeArguments(graph, id);
+  castMeta(graph, id);
+}
+
+/// Nested graphs are converted whole: PyTorch converts their attributes only, and a float32 that a body names (a rotary
+/// embedding under autocast) would leave it without a reference.
+Result<GraphModule> castWith(const GraphModule& module, const std::vector<std::string>* attributes) {
+  GraphModule cast = module;
+  KERF_CHECK(castAttributes(cast, attributes));
+  for (auto& [name, submodule] : cast.submodules.edit()) {
+    if (!submodule.graph) continue;
+    KERF_TRY(GraphModule nested, castWith(*submodule.graph, nullptr));
+    submodule.graph = std::make_shared<GraphModule>(std::move(nested));
+  }
+  editNodes(cast.graph, castNode);
+  return cast;
+}
+
+/// Methods that name a float type.
+constexpr std::array<std::string_view, 3> narrowMethods = {"float", "half", "bfloat16"};
+
+bool reinterpretsBits(const Node& node) {
+  return node.target().starts_with("torch.ops.aten.view.") || node.target() == "view" ||
+         node.target().starts_with("torch.ops.prims.view_element_type");
+}
+
+/// Every dtype that a call names.
+void widenCall(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.op() != Opcode::CallFunction && node.op() != Opcode::CallMethod) return;
+  if (reinterpretsBits(node)) return;
+  ArgumentList args = node.args();
+  for (Argument& argument : args)
+    if (isNarrowFloat(argument)) argument = Argument(DType::Float64);
+  KeywordArguments kwargs = node.kwargs();
+  for (auto& [name, value] : kwargs)
+    if (isNarrowFloat(value)) value = Argument(DType::Float64);
+  if (node.op() == Opcode::CallMethod && std::ranges::find(narrowMethods, node.target()) != narrowMethods.end())
+    graph.setTarget(id, "double");
+  graph.setArgs(id, std::move(args));
+  graph.setKwargs(id, std::move(kwargs));
+}
+
 }  // namespace
 
-Result<GraphModule> castToFp64(const GraphModule& module) {
-  GraphModule cast = module;
-  KERF_CHECK(castAttributes(cast));
-  const std::vector<NodeId> order(cast.graph.order().begin(), cast.graph.order().end());
-  for (const NodeId id : order) {
-    castDtypeArguments(cast.graph, id);
-    castMeta(cast.graph, id);
-  }
-  return cast;
+Result<GraphModule> castToFp64(const GraphModule& module) { return castWith(module, nullptr); }
+
+Result<GraphModule> castToFp64(const GraphModule& module, const std::vector<std::string>& attributes) {
+  return castWith(module, &attributes);
+}
+
+GraphModule withFloat64Types(const GraphModule& module) {
+  GraphModule wide = module;
+  for (auto& [name, submodule] : wide.submodules.edit())
+    if (submodule.graph) submodule.graph = std::make_shared<GraphModule>(withFloat64Types(*submodule.graph));
+  editNodes(wide.graph, widenCall);
+  return wide;
 }
 
 }  // namespace kerf::inline accuracy

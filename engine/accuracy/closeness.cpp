@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <limits>
+#include <numeric>
 
+#include "engine/accuracy/difference_kernels.h"
+#include "engine/accuracy/element_chunks.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/dispatch.h"
 
@@ -73,36 +77,50 @@ CloseReport compareElements(const T* a, const T* b, std::int64_t count, double t
 }
 
 /// Integers: equality is exact, the tolerance is applied to their float32 values.
-Result<CloseReport> compareIntegers(const Tensor& a, const Tensor& b, double tolerance) {
-  KERF_TRY(const Tensor floatA, a.to(DType::Float32));
-  KERF_TRY(const Tensor floatB, b.to(DType::Float32));
+template <class T>
+CloseReport compareIntegers(const T* a, const T* b, std::int64_t count, double tolerance) {
   CloseReport report;
-  KERF_CHECK(dispatchIntegral(a.dtype(), [&]<class T>() {
-    for (std::int64_t i = 0, n = a.numel(); i < n; ++i) {
-      if (a.data<T>()[i] == b.data<T>()[i]) continue;
-      const auto one = compareElements(floatA.data<float>() + i, floatB.data<float>() + i, 1, tolerance, false);
-      const bool collapsed = floatA.data<float>()[i] == floatB.data<float>()[i];  // close only where tolerances count
-      report.close &= one.close && !(collapsed && tolerance == 0);
-      report.worstRatio = std::max(report.worstRatio, one.worstRatio);
-    }
-  }));
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (a[i] == b[i]) continue;
+    const auto left = convertElement<float>(a[i]), right = convertElement<float>(b[i]);
+    const CloseReport one = compareElements(&left, &right, 1, tolerance, false);
+    const bool collapsed = left == right;  // close only where tolerances count
+    report.close &= one.close && !(collapsed && tolerance == 0);
+    report.worstRatio = std::max(report.worstRatio, one.worstRatio);
+  }
   return report;
 }
 
-Result<Tensor> expand(const Tensor& tensor, const Sizes& sizes) {
-  if (tensor.sizes() == sizes) return tensor.contiguous();
+/// Strides with which `tensor` is seen in the broadcast shape `sizes`.
+Tensor expand(const Tensor& tensor, const Sizes& sizes) {
+  if (tensor.sizes() == sizes) return tensor;
   Sizes strides(sizes.size(), 0);
   const std::size_t shift = sizes.size() - tensor.sizes().size();
   for (std::size_t d = shift; d < sizes.size(); ++d)
     if (tensor.sizes()[d - shift] != 1) strides[d] = tensor.strides()[d - shift];
-  return tensor.viewAs(sizes, strides, tensor.offset()).clone();
+  return tensor.viewAs(sizes, strides, tensor.offset());
 }
 
 /// 8-bit floats have no arithmetic of their own: they compare in float32.
-Result<Tensor> comparable(const Tensor& tensor) {
-  const bool tiny = isFloating(tensor.dtype()) && itemSize(tensor.dtype()) == 1;
-  KERF_TRY(const Tensor converted, tensor.to(tiny ? DType::Float32 : tensor.dtype()));
-  return converted.contiguous();
+DType comparedAs(DType dtype) { return isFloating(dtype) && itemSize(dtype) == 1 ? DType::Float32 : dtype; }
+
+/// What `body` says of each piece, in order.
+template <class A, class B, class Row, class Body>
+Result<std::vector<Row>> rowsOver(const Tensor& a, const Tensor& b, Body&& body) {
+  std::vector<Row> rows;
+  KERF_CHECK((forChunks<A, B>(
+      a, b, [&](std::int64_t chunks) { rows.resize(std::size_t(chunks)); },
+      [&](std::int64_t chunk, const A* x, const B* y, std::int64_t count) {
+        rows[std::size_t(chunk)] = body(x, y, count);
+      })));
+  return rows;
+}
+
+/// Sum over all elements, piece by piece, so that rounding grows with the pieces; whatever the threads.
+template <class A, class B, class Body>
+Result<double> sumOver(const Tensor& a, const Tensor& b, Body&& body) {
+  KERF_TRY(const auto sums, (rowsOver<A, B, double>(a, b, body)));
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 /// Sum of body(i) over [0, count) in blocks, so that rounding grows with the blocks and not with the elements.
@@ -118,9 +136,50 @@ double blockSum(std::int64_t count, Body&& body) {
   return total;
 }
 
-Result<Tensor> flatAs(const Tensor& tensor, DType dtype) {
-  KERF_TRY(const Tensor converted, tensor.to(dtype));
-  return converted.contiguous();
+template <class T>
+PairFigures figuresOf(const T* a, const T* b, std::int64_t count) {
+  PairFigures figures;
+  if constexpr (!isComplexType<T>) {
+    const DifferenceFigures got = differenceFigures(a, b, count);
+    return {got.most, got.finite, {got.nanA, got.infA}, {got.nanB, got.infB}};
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      figures.a.nan += isNan(a[i]) ? 1 : 0;
+      figures.a.inf += isInf(a[i]) ? 1 : 0;
+      figures.b.nan += isNan(b[i]) ? 1 : 0;
+      figures.b.inf += isInf(b[i]) ? 1 : 0;
+      figures.finite += isNan(a[i]) || isInf(a[i]) || isNan(b[i]) || isInf(b[i]) ? 0 : 1;
+      const double difference = std::abs(a[i] - b[i]);
+      if (std::isfinite(difference)) figures.maxAbsDifference = std::max(figures.maxAbsDifference, difference);
+    }
+    return figures;
+  }
+}
+
+/// The same bits are close, NaN too where it equals itself; most results of a graph are such.
+template <class T>
+CloseReport compareRun(const T* a, const T* b, std::int64_t count, double tolerance, bool equalNan) {
+  if constexpr (std::is_integral_v<T>) {
+    return compareIntegers(a, b, count, tolerance);
+  } else {
+    if (equalNan && std::memcmp(a, b, std::size_t(count) * sizeof(T)) == 0) return {};
+    if constexpr (std::is_floating_point_v<T>) {
+      if (T(tolerance) > 0) {
+        const CloseFigures got = closeFigures(a, b, count, T(tolerance), equalNan);
+        return {got.close, got.worst};
+      }
+    }
+    return compareElements(a, b, count, tolerance, equalNan);
+  }
+}
+
+void add(PairFigures& total, const PairFigures& more) {
+  total.maxAbsDifference = std::max(total.maxAbsDifference, more.maxAbsDifference);
+  total.finite += more.finite;
+  for (const auto& [into, from] : {std::pair(&total.a, &more.a), std::pair(&total.b, &more.b)}) {
+    into->nan += from->nan;
+    into->inf += from->inf;
+  }
 }
 
 }  // namespace
@@ -138,76 +197,78 @@ Result<std::pair<Tensor, Tensor>> broadcastTogether(const Tensor& a, const Tenso
     sizes[d] = sizeOf(a) == 1 ? sizeOf(b) : sizeOf(a);
   }
   KERF_CHECK(checkedNumel(sizes));
-  KERF_TRY(Tensor left, expand(a, sizes));
-  KERF_TRY(Tensor right, expand(b, sizes));
-  return std::pair(std::move(left), std::move(right));
+  return std::pair(expand(a, sizes), expand(b, sizes));
 }
 
 Result<CloseReport> allClose(const Tensor& a, const Tensor& b, double tolerance, bool equalNan) {
-  if (isIntegral(a.dtype())) return compareIntegers(a, b, tolerance);
-  KERF_TRY(const Tensor left, comparable(a));
-  KERF_TRY(const Tensor right, comparable(b));
   CloseReport report;
-  const auto compare = [&]<class T>() {
-    report = compareElements(left.data<T>(), right.data<T>(), left.numel(), tolerance, equalNan);
+  const auto compare = [&]<class T>() -> Result<void> {
+    const auto run = [&](const T* x, const T* y, std::int64_t count) {
+      return compareRun(x, y, count, tolerance, equalNan);
+    };
+    KERF_TRY(const auto rows, (rowsOver<T, T, CloseReport>(a, b, run)));
+    for (const CloseReport& row : rows) {
+      report.close &= row.close;
+      report.worstRatio = std::max(report.worstRatio, row.worstRatio);
+    }
+    return {};
   };
-  KERF_CHECK(dispatchOver(left.dtype(), compare, FloatTypes{}, ComplexTypes{}));
+  Result<void> outcome;
+  KERF_CHECK(
+      dispatchAllAndComplex(comparedAs(a.dtype()), [&]<class T>() { outcome = compare.template operator()<T>(); }));
+  KERF_CHECK(outcome);
   return report;
 }
 
 Result<double> rootMeanSquareError(const Tensor& a, const Tensor& b) {
-  KERF_TRY(const Tensor left, flatAs(a, DType::Float64));
-  KERF_TRY(const Tensor right, flatAs(b, DType::Float64));
-  const double* x = left.data<double>();
-  const double* y = right.data<double>();
-  const double sum = blockSum(left.numel(), [=](std::int64_t i) { return (x[i] - y[i]) * (x[i] - y[i]); });
-  return std::sqrt(sum / double(left.numel()));
+  const auto squared = [](const double* x, const auto* y, std::int64_t count) {
+    return squaredDifferences(x, y, count);
+  };
+  const bool single = b.dtype() == DType::Float32;  // converted in the loop itself
+  KERF_TRY(const double sum, (single ? sumOver<double, float>(a, b, squared) : sumOver<double, double>(a, b, squared)));
+  return std::sqrt(sum / double(a.numel()));
 }
 
 Result<float> cosineSimilarity(const Tensor& a, const Tensor& b) {
-  KERF_TRY(const Tensor left, flatAs(a, DType::Float32));
-  KERF_TRY(const Tensor right, flatAs(b, DType::Float32));
-  const auto norm = [](const Tensor& t) {
-    const float* x = t.data<float>();
-    const double sum = blockSum(t.numel(), [=](std::int64_t i) { return double(x[i]) * x[i]; });
+  const auto norm = [](const Tensor& t) -> Result<float> {
+    KERF_TRY(const double sum, (sumOver<float, float>(t, t, [](const float* x, const float*, std::int64_t count) {
+               return blockSum(count, [=](std::int64_t i) { return double(x[i]) * x[i]; });
+             })));
     const auto length = float(std::sqrt(sum));
     return length < 1e-6f ? 1e-6f : length;  // NaN stays NaN
   };
-  const float normA = norm(left), normB = norm(right);
-  const float* x = left.data<float>();
-  const float* y = right.data<float>();
-  return float(blockSum(left.numel(), [=](std::int64_t i) { return double((x[i] / normA) * (y[i] / normB)); }));
+  KERF_TRY(const float normA, norm(a));
+  KERF_TRY(const float normB, norm(b));
+  KERF_TRY(const double sum, (sumOver<float, float>(a, b, [=](const float* x, const float* y, std::int64_t count) {
+             return blockSum(count, [=](std::int64_t i) { return double((x[i] / normA) * (y[i] / normB)); });
+           })));
+  return float(sum);
+}
+
+Result<PairFigures> pairFigures(const Tensor& a, const Tensor& b) {
+  PairFigures total;
+  const auto addUp = [&]<class T>() -> Result<void> {
+    KERF_TRY(const auto rows, (rowsOver<T, T, PairFigures>(a, b, figuresOf<T>)));
+    for (const PairFigures& row : rows) add(total, row);
+    return {};
+  };
+  const bool single = a.dtype() == DType::Float32 && b.dtype() == DType::Float32;
+  const bool complex = isComplex(a.dtype()) || isComplex(b.dtype());
+  KERF_CHECK((complex  ? addUp.operator()<std::complex<double>>()
+              : single ? addUp.operator()<float>()
+                       : addUp.operator()<double>()));
+  return total;
 }
 
 Result<double> maxAbsDifference(const Tensor& a, const Tensor& b) {
-  const DType wide = isComplex(a.dtype()) ? DType::Complex128 : DType::Float64;
-  KERF_TRY(const Tensor left, flatAs(a, wide));
-  KERF_TRY(const Tensor right, flatAs(b, wide));
-  double worst = 0;
-  KERF_CHECK(dispatchOver(
-      wide,
-      [&]<class T>() {
-        for (std::int64_t i = 0, n = left.numel(); i < n; ++i) {
-          const auto difference = std::abs(left.data<T>()[i] - right.data<T>()[i]);
-          if (std::isfinite(difference)) worst = std::max<double>(worst, difference);
-        }
-      },
-      TypeList<double, std::complex<double>>{}));
-  return worst;
+  KERF_TRY(const PairFigures figures, pairFigures(a, b));
+  return figures.maxAbsDifference;
 }
 
 Result<SpecialCounts> countSpecials(const Tensor& tensor) {
-  SpecialCounts counts;
-  if (isIntegral(tensor.dtype())) return counts;
-  KERF_TRY(const Tensor dense, comparable(tensor));
-  const auto count = [&]<class T>() {
-    for (std::int64_t i = 0, n = dense.numel(); i < n; ++i) {
-      counts.nan += isNan(dense.data<T>()[i]) ? 1 : 0;
-      counts.inf += isInf(dense.data<T>()[i]) ? 1 : 0;
-    }
-  };
-  KERF_CHECK(dispatchOver(dense.dtype(), count, FloatTypes{}, ComplexTypes{}));
-  return counts;
+  if (isIntegral(tensor.dtype())) return SpecialCounts{};
+  KERF_TRY(const PairFigures figures, pairFigures(tensor, tensor));
+  return figures.a;
 }
 
 }  // namespace kerf::inline accuracy

@@ -5,7 +5,7 @@
 
 namespace kerf::inline accuracy {
 
-/// Both tensors seen with their common (broadcast) shape; ShapeMismatch when there is none.
+/// Both tensors seen with their common (broadcast) shape, without copying; ShapeMismatch when there is none.
 Result<std::pair<Tensor, Tensor>> broadcastTogether(const Tensor& a, const Tensor& b);
 
 struct CloseReport {
@@ -31,5 +31,13 @@ struct SpecialCounts {
 };
 /// NaN and infinite elements; a complex element counts when either part does. Zero for integers and bool.
 Result<SpecialCounts> countSpecials(const Tensor& tensor);
+
+/// Figures of two tensors of equal sizes, from one look at every element.
+struct PairFigures {
+  double maxAbsDifference = 0;  ///< the largest that is finite
+  std::int64_t finite = 0;      ///< elements that are finite in both; a complex one when all its parts are
+  SpecialCounts a, b;
+};
+Result<PairFigures> pairFigures(const Tensor& a, const Tensor& b);
 
 }  // namespace kerf::inline accuracy

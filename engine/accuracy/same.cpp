@@ -1,169 +1,17 @@
 #include "engine/accuracy/same.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
+#include <set>
 
-#include "engine/accuracy/closeness.h"
-#include "engine/ir/argument.h"
+#include "engine/accuracy/tensor_rules.h"
 
 namespace kerf::inline accuracy {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double looseTolerance = 0.04;
-constexpr double cosineThreshold = 0.99;
-
-std::string shapeText(const Tensor& tensor) { return fmt::format("torch.Size([{}])", fmt::join(tensor.sizes(), ", ")); }
-
-/// The three tensors of one comparison while the rules look at them.
-struct Trio {
-  Tensor ref, res, fp64;
-  const SameOptions& options;
-  OutputVerdict& verdict;
-
-  bool haveFp64() const { return fp64.defined() && fp64.dtype() == DType::Float64; }
-  Result<void> accept() const {
-    verdict.same = true;
-    return {};
-  }
-  Result<void> reject(std::string reason) const {
-    if (verdict.ratioToLimit <= 1) verdict.ratioToLimit = infinity;  // failed by kind, not by size
-    verdict.reason = std::move(reason);
-    return {};
-  }
-};
-
-/// Choice of m, first match wins (formats A.4).
-double multiplierFor(const Trio& t) {
-  const std::int64_t numel = t.fp64.numel();
-  const bool larger = t.options.useLargerMultiplierForSmallerTensor;
-  if (t.options.forceMaxMultiplier) return 10;
-  if (larger && numel <= 10) return 10;
-  if (larger && numel <= 500) return 8;
-  const bool pixel = t.ref.dim() == 4 && t.ref.size(2) == 1 && t.ref.size(3) == 1;
-  if (numel < 1000 || pixel || t.options.tolerance >= 2e-2) return 3;
-  return t.res.dtype() == DType::Float16 || t.res.dtype() == DType::BFloat16 ? 3 : 2;
-}
-
-/// Figures that are shown whatever rule decides.
-Result<void> fillFigures(const Trio& t) {
-  KERF_TRY(const auto pair, broadcastTogether(t.ref, t.res));
-  KERF_TRY(t.verdict.maxAbsError, maxAbsDifference(pair.first, pair.second));
-  KERF_TRY(const SpecialCounts ref, countSpecials(t.ref));
-  KERF_TRY(const SpecialCounts res, countSpecials(t.res));
-  t.verdict.nanRef = ref.nan;
-  t.verdict.infRef = ref.inf;
-  t.verdict.nanRes = res.nan;
-  t.verdict.infRes = res.inf;
-  t.verdict.rmseRef = t.verdict.rmseRes = nan;
-  if (!t.haveFp64()) return {};
-  KERF_TRY(const auto withRef, broadcastTogether(t.fp64, t.ref));
-  KERF_TRY(const auto withRes, broadcastTogether(t.fp64, t.res));
-  KERF_TRY(t.verdict.rmseRef, rootMeanSquareError(withRef.first, withRef.second));
-  KERF_TRY(t.verdict.rmseRes, rootMeanSquareError(withRes.first, withRes.second));
-  t.verdict.multiplier = multiplierFor(t);
-  return {};
-}
-
-/// Intersection over union of two masks.
-Result<void> compareMasks(const Trio& t) {
-  KERF_TRY(const auto pair, broadcastTogether(t.ref, t.res));
-  std::int64_t both = 0, any = 0;
-  for (std::int64_t i = 0, n = pair.first.numel(); i < n; ++i) {
-    const bool a = pair.first.data<bool>()[i], b = pair.second.data<bool>()[i];
-    both += a && b ? 1 : 0;
-    any += a || b ? 1 : 0;
-  }
-  const float ratio = any == 0 ? 1.0f : float(both) / float(any);
-  t.verdict.ratioToLimit = ratio > 0 ? t.options.iouThreshold / ratio : infinity;
-  if (double(ratio) >= t.options.iouThreshold) return t.accept();
-  return t.reject(fmt::format("IoU accuracy failed: {:.4f} < {:.2f} (intersection={}, union={}, shape={})", ratio,
-                              t.options.iouThreshold, both, any, shapeText(t.ref)));
-}
-
-/// Rule 2: bool tensors.
-Result<void> compareBools(const Trio& t) {
-  if (t.options.ignoreNonFloat) return t.accept();
-  if (t.options.boolIou) return compareMasks(t);
-  KERF_TRY(const auto pair, broadcastTogether(t.ref, t.res));
-  KERF_TRY(const CloseReport close, allClose(pair.first, pair.second, t.options.tolerance, t.options.equalNan));
-  t.verdict.ratioToLimit = close.worstRatio;
-  return close.close ? t.accept() : t.reject("Accuracy failed: uint8 tensor did not match");
-}
-
-/// Rule 3: cosine mode.
-Result<void> compareCosine(const Trio& t) {
-  if (t.ref.numel() != t.res.numel() && t.ref.numel() != 1 && t.res.numel() != 1)
-    return fail(ErrorCode::ShapeMismatch, "{} and {} elements have no cosine", t.ref.numel(), t.res.numel());
-  const auto flatten = [](const Tensor& tensor) -> Result<Tensor> {
-    KERF_TRY(const Tensor floats, tensor.to(DType::Float32));
-    KERF_TRY(const Tensor dense, floats.contiguous());
-    return dense.viewAs({dense.numel()}, {1}, dense.offset());
-  };
-  KERF_TRY(const Tensor ref, flatten(t.ref));
-  KERF_TRY(const Tensor res, flatten(t.res));
-  KERF_TRY(const auto pair, broadcastTogether(ref, res));
-  KERF_TRY(const CloseReport close, allClose(pair.first, pair.second, t.options.tolerance, true));
-  t.verdict.ratioToLimit = close.worstRatio;
-  if (close.close) return t.accept();
-  KERF_TRY(const float score, cosineSimilarity(pair.first, pair.second));
-  t.verdict.ratioToLimit = score > 0 ? cosineThreshold / score : infinity;
-  if (score >= float(cosineThreshold)) return t.accept();
-  return t.reject(fmt::format("Similarity score={:.6f}", score));
-}
-
-/// Rule 5a: ref alone went NaN, and res is near the truth: better than ref counts as passing.
-Result<bool> onlyReferenceIsNan(const Trio& t) {
-  KERF_TRY(const SpecialCounts truth, countSpecials(t.fp64));
-  if (truth.nan != 0 || t.verdict.nanRes != 0 || t.verdict.nanRef == 0) return false;
-  KERF_TRY(const Tensor rounded, t.fp64.to(t.res.dtype()));
-  KERF_TRY(const auto pair, broadcastTogether(rounded, t.res));
-  KERF_TRY(const CloseReport close, allClose(pair.first, pair.second, looseTolerance, t.options.equalNan));
-  return close.close;
-}
-
-/// Rules 5b and 5c.
-Result<void> compareErrors(const Trio& t) {
-  const double limit = t.verdict.multiplier * t.verdict.rmseRef + t.options.tolerance / 10;
-  const double ratio = t.verdict.rmseRes / limit;
-  t.verdict.ratioToLimit = std::isnan(ratio) ? infinity : ratio;
-  if (t.verdict.rmseRes <= limit) {
-    if (std::isnan(ratio)) t.verdict.ratioToLimit = 0;  // nothing allowed, and nothing off
-    return t.accept();
-  }
-  if (t.options.equalNan && std::isnan(t.verdict.rmseRef) && std::isnan(t.verdict.rmseRes)) {
-    t.verdict.ratioToLimit = 1;
-    return t.accept();
-  }
-  return t.reject(
-      fmt::format("RMSE (res-fp64): {:.5f}, (ref-fp64): {:.5f} and shape={}. res.dtype: {}, multiplier: "
-                  "{:f}, tol: {:f}, use_larger_multiplier_for_smaller_tensor: {:d}",
-                  t.verdict.rmseRes, t.verdict.rmseRef, shapeText(t.res), dtypeInfo(t.res.dtype()).torchName,
-                  t.verdict.multiplier, t.options.tolerance, t.options.useLargerMultiplierForSmallerTensor));
-}
-
-/// The rules in order, for tensors.
-Result<void> applyRules(Trio& t) {
-  if (t.options.exactDtype && t.ref.dtype() != t.res.dtype())
-    return t.reject(
-        fmt::format("dtype mismatch {}, {}", dtypeInfo(t.ref.dtype()).torchName, dtypeInfo(t.res.dtype()).torchName));
-  KERF_CHECK(fillFigures(t));
-  if (t.options.exactDtype && t.ref.dtype() == DType::Bool) return compareBools(t);
-  if (t.options.cosineSimilarity) return compareCosine(t);
-  KERF_TRY(t.ref, t.ref.to(t.res.dtype()));
-  KERF_TRY(const auto pair, broadcastTogether(t.ref, t.res));
-  KERF_TRY(const CloseReport close, allClose(pair.first, pair.second, t.options.tolerance, t.options.equalNan));
-  t.verdict.ratioToLimit = close.worstRatio;
-  if (close.close) return t.accept();
-  if (t.haveFp64()) {
-    KERF_TRY(const bool better, onlyReferenceIsNan(t));
-    return better ? t.accept() : compareErrors(t);
-  }
-  if (t.options.ignoreNonFloat) return t.accept();
-  return t.reject("Accuracy failed: allclose not within tol=" + pythonFloat(t.options.tolerance));
-}
 
 /// torch.tensor(value) for numbers, the tensor itself for tensors; undefined for anything else.
 Tensor asTensor(const Value& value) {
@@ -182,16 +30,44 @@ std::optional<double> asNumber(const Value& value) {
   return tensor.itemAsDouble();
 }
 
+/// Equality of the same kind of Python object: texts, devices, dtypes, layouts, memory formats.
+template <class T>
+bool equalAs(const Value& ref, const Value& res) {
+  const T* left = ref.as<T>();
+  const T* right = res.as<T>();
+  return left != nullptr && right != nullptr && *left == *right;
+}
+
 bool equalScalars(const Value& ref, const Value& res) {
-  const auto* whole = ref.as<std::int64_t>();
-  const auto* other = res.as<std::int64_t>();
-  if (whole != nullptr && other != nullptr) return *whole == *other;
+  const auto whole = ref.asSymInt(), other = res.asSymInt();
+  if (whole && other && !whole->isSymbolic() && !other->isSymbolic()) return whole->isIdentical(*other);
   const auto left = asNumber(ref), right = asNumber(res);
   if (left && right) return *left == *right;
-  if (const auto* text = ref.as<std::string>())
-    return res.as<std::string>() != nullptr && *text == *res.as<std::string>();
-  if (const auto* device = ref.as<Device>()) return res.as<Device>() != nullptr && *device == *res.as<Device>();
-  return ref.isNone() && res.isNone();
+  if (ref.isNone() || res.isNone()) return ref.isNone() && res.isNone();
+  return equalAs<std::string>(ref, res) || equalAs<Device>(ref, res) || equalAs<DType>(ref, res) ||
+         equalAs<Layout>(ref, res) || equalAs<MemoryFormat>(ref, res);
+}
+
+/// Key of a ("key", value) pair; null for anything else.
+const std::string* keyOf(const Value& item) {
+  return item.isList() && item.list().size() == 2 ? item.list()[0].as<std::string>() : nullptr;
+}
+
+/// A dict with string keys, as OpCaller passes one.
+bool isDict(const Value& value) {
+  if (!value.isList() || value.list().empty()) return false;
+  std::set<std::string_view> keys;
+  return std::ranges::all_of(value.list(), [&](const Value& item) {
+    const std::string* key = keyOf(item);
+    return key != nullptr && keys.insert(*key).second;
+  });
+}
+
+const Value* lookUp(const Value& dict, const std::string& key) {
+  if (!isDict(dict)) return nullptr;
+  for (const Value& item : dict.list())
+    if (*keyOf(item) == key) return &item.list()[1];
+  return nullptr;
 }
 
 class Comparison {
@@ -199,12 +75,13 @@ class Comparison {
   explicit Comparison(const SameOptions& options) : m_options(options) {}
 
   void compare(const std::string& name, const Value& ref, const Value& res, const Value& fp64) {
+    if (isDict(ref)) return compareDicts(name.empty() ? "out" : name, ref, res, fp64);
     if (ref.isList()) return compareLists(name, ref.list(), res, fp64);
     OutputVerdict verdict;
     verdict.name = name;
     verdict.rmseRef = verdict.rmseRes = nan;
     if (ref.isTensor() || ref.as<double>() != nullptr)
-      compareTensors(ref, res, fp64, verdict);
+      compareNumbers(ref, res, fp64, verdict);
     else
       compareScalars(ref, res, verdict);
     m_report.outputs.push_back(std::move(verdict));
@@ -216,34 +93,57 @@ class Comparison {
   }
 
  private:
-  void compareTensors(const Value& ref, const Value& res, const Value& fp64, OutputVerdict& verdict) const {
-    Trio trio{asTensor(ref), asTensor(res), asTensor(fp64.isNone() ? ref : fp64), m_options, verdict};
-    if (!trio.res.defined()) {
-      verdict.reason = "type mismatch";
-      return;
+  /// The longest name that was given a tolerance wins.
+  SameOptions optionsFor(const std::string& name) const {
+    SameOptions options = m_options;
+    std::size_t longest = 0;
+    for (const auto& [subject, tolerance] : m_options.tolerances) {
+      if (subject.size() < longest || !toleranceConcerns(subject, name)) continue;
+      longest = subject.size();
+      options.tolerance = tolerance;
     }
-    if (auto done = applyRules(trio); !done) {
-      verdict.same = false;
-      verdict.reason = done.error().message;
-      verdict.ratioToLimit = infinity;
-    }
+    return options;
+  }
+
+  void compareNumbers(const Value& ref, const Value& res, const Value& fp64, OutputVerdict& verdict) const {
+    const Tensor result = asTensor(res);
+    if (!result.defined()) return refuse(verdict, "type mismatch");
+    compareTensors(asTensor(ref), result, asTensor(fp64.isNone() ? ref : fp64), optionsFor(verdict.name), verdict);
   }
 
   void compareScalars(const Value& ref, const Value& res, OutputVerdict& verdict) const {
     verdict.same = m_options.ignoreNonFloat || equalScalars(ref, res);
-    if (!verdict.same) verdict.reason = "Accuracy failed: the values differ";
-    verdict.ratioToLimit = verdict.same ? 0 : infinity;
+    if (!verdict.same) refuse(verdict, "Accuracy failed: the values differ");
+  }
+
+  static void refuse(OutputVerdict& verdict, std::string reason) {
+    verdict.same = false;
+    verdict.reason = std::move(reason);
+    verdict.ratioToLimit = infinity;
+  }
+
+  void refuseWhole(const std::string& name, std::string reason) {
+    OutputVerdict verdict;
+    verdict.name = name.empty() ? "outputs" : name;
+    refuse(verdict, std::move(reason));
+    m_report.outputs.push_back(std::move(verdict));
+  }
+
+  void compareDicts(const std::string& name, const Value& ref, const Value& res, const Value& fp64) {
+    if (!isDict(res)) return refuseWhole(name, "type mismatch");
+    if (res.list().size() != ref.list().size()) return refuseWhole(name, "keys mismatch");
+    for (const Value& item : ref.list()) {
+      const std::string& key = *keyOf(item);
+      const Value* result = lookUp(res, key);
+      if (result == nullptr) return refuseWhole(name, fmt::format("keys mismatch: {} is missing", key));
+      const Value* truth = lookUp(fp64, key);
+      compare(fmt::format("{}.{}", name, key), item.list()[1], *result, truth != nullptr ? *truth : Value());
+    }
   }
 
   void compareLists(const std::string& name, const ValueList& ref, const Value& res, const Value& fp64) {
-    if (!res.isList() || res.list().size() != ref.size()) {
-      OutputVerdict verdict;
-      verdict.name = name;
-      verdict.reason = res.isList() ? "Length mismatch" : "type mismatch";
-      verdict.ratioToLimit = infinity;
-      m_report.outputs.push_back(std::move(verdict));
-      return;
-    }
+    if (!res.isList()) return refuseWhole(name, "type mismatch");
+    if (res.list().size() != ref.size()) return refuseWhole(name, "Length mismatch");
     const bool haveFp64 = fp64.isList();
     for (std::size_t i = 0; i < ref.size(); ++i) {
       const Value truth = haveFp64 && i < fp64.list().size() ? fp64.list()[i] : Value();
@@ -255,11 +155,27 @@ class Comparison {
   SameReport m_report;
 };
 
+constexpr std::array<std::string_view, 4> kindNames = {"output", "mutation", "alias", "strides"};
+static_assert(kindNames.size() == std::size_t(lastOf(ResultKind{})) + 1);
+
 }  // namespace
 
+std::string_view resultKindName(ResultKind kind) { return kindNames[std::size_t(kind)]; }
+
+bool toleranceConcerns(std::string_view subject, std::string_view name) {
+  constexpr std::string_view mutation = "mutates ";
+  if (name.starts_with(mutation) && !subject.starts_with(mutation)) name.remove_prefix(mutation.size());
+  return name == subject || (name.starts_with(subject) && name[subject.size()] == '.');
+}
+
 SameReport same(const Value& ref, const Value& res, const Value& fp64, const SameOptions& options) {
+  return sameNamed(ref.isList() ? "" : "out0", ref, res, fp64, options);
+}
+
+SameReport sameNamed(const std::string& name, const Value& ref, const Value& res, const Value& fp64,
+                     const SameOptions& options) {
   Comparison comparison(options);
-  comparison.compare(ref.isList() ? "" : "out0", ref, res, fp64);
+  comparison.compare(name, ref, res, fp64);
   return comparison.finish();
 }
 

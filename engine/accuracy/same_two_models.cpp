@@ -1,45 +1,240 @@
 #include "engine/accuracy/same_two_models.h"
 
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include <malloc.h>
+
+#include "engine/accuracy/fp64_run.h"
+#include "engine/accuracy/own_attributes.h"
+#include "engine/accuracy/run_inputs.h"
+#include "engine/accuracy/scalar_loss.h"
 #include "engine/ir/interpreter.h"
+#include "engine/ops/core/autocast.h"
 #include "engine/ops/random/state.h"
+#include "engine/tensor/block_cache.h"
+#include "engine/tensor/storage.h"
 
 namespace kerf::inline accuracy {
 namespace {
 
-Result<Value> interpret(const GraphModule& module, const OpCaller& ops, const ValueList& inputs, bool toFp64,
-                        std::stop_token stop) {
-  KERF_TRY(const ValueList clones, cloneInputs(inputs, toFp64));
-  const RandomScope random;  // every run sees the same random numbers
-  return Interpreter(module, ops).run(clones, stop);
+/// The row of an input that the compiled side wrote into though the graph does not.
+OutputVerdict strayWrite(const std::string& input) {
+  OutputVerdict row;
+  row.name = "mutates " + input;
+  row.kind = ResultKind::Mutation;
+  row.reason = "Mutation failed: the compiled side wrote into it, and the graph does not";
+  row.rmseRef = row.rmseRes = std::numeric_limits<double>::quiet_NaN();
+  row.ratioToLimit = std::numeric_limits<double>::infinity();
+  return row;
 }
 
-Result<Value> interpretFp64(const GraphModule& module, const OpCaller& ops, const ValueList& inputs,
-                            std::stop_token stop) {
-  KERF_TRY(const GraphModule cast, castToFp64(module));
-  return interpret(cast, ops, inputs, true, stop);
+/// What the interpreter refuses (a false assertion, an index out of range, a division by zero), the graph or its inputs
+/// are to blame for: there is nothing to compare with.
+Error referenceError(Error error) {
+  if (error.code == ErrorCode::RuntimeFailed || error.code == ErrorCode::CompileFailed)
+    error.code = ErrorCode::BadInput;
+  error.while_("running the reference");
+  return error;
 }
 
-/// The fp64 reference, or None with a note that says why there is none; an error where one is required.
-Result<Value> fp64Reference(const GraphModule& module, const OpCaller& ops, const ValueList& inputs,
-                            const CompareOptions& options, std::stop_token stop, ComparisonReport& report) {
-  if (!options.useFp64) {
-    report.fp64Note = "fp64 reference switched off";
-    return Value();
+/// Outputs of runs that are larger together are let go when they are compared, though a run that fails later must then
+/// be repeated.
+constexpr std::int64_t keptBelow = 64LL << 20;
+
+/// What the compiler and a run took and no longer need would stay the process's, under what the next run takes.
+void giveMemoryBack() {
+  if (liveStorageBytes() <= keptBelow) return;
+  releaseBlocks();
+  ::malloc_trim(0);
+}
+
+/// One comparison: the graph, its values before any run, and what a run gets of them.
+class TwoModels {
+ public:
+  TwoModels(const GraphModule& reference, const OpCaller& ops, const ValueList& inputs, const CompareOptions& options,
+            std::stop_token stop)
+      : m_reference(reference),
+        m_ops(ops),
+        m_inputs(inputs),
+        m_options(options),
+        m_stop(std::move(stop)),
+        m_names(reference),
+        m_wantsLoss(!options.forwardOnly && requiresBackwardPass(reference, inputs)) {}
+
+  Result<ComparisonReport> compare(const RunModel& compiled) {
+    KERF_TRY(const GraphModule before, withOwnAttributes(m_reference, m_names.attributes));
+    const SharedInputs shared(m_inputs, needOwnMemory(m_inputs, m_names));
+    auto ref = runReference();
+    if (!ref) return fail(referenceError(ref.error()));
+    auto res = runCompiled(compiled);
+    if (!res) {
+      // An op without a kernel is no failure of the compiled side: there is none.
+      if (res.error().code == ErrorCode::Cancelled || res.error().code == ErrorCode::UnsupportedOp)
+        return fail(res.error());
+      m_report.failure = res.error().text();
+      m_report.same = true;  // as in PyTorch: an exception is a bug, but not the accuracy bug
+      return std::move(m_report);
+    }
+    const std::vector<std::size_t> overwritten = shared.changed();
+    const std::vector<OutputVerdict> structure = structureRows(m_names, *ref, *res);
+    giveMemoryBack();
+    Results results{before, *ref, *res, compiled, {}};
+    KERF_TRY(const auto truth, runFp64(results, overwritten.empty()));
+    const RunResults start{{}, m_inputs, attributesOf(before)};
+    SameReport verdict =
+        compareValues(m_names, start, *ref, *res, truth ? &*truth : nullptr, m_options.sameOptions(), results.ready);
+    std::ranges::copy(structure, std::back_inserter(verdict.outputs));
+    verdict.same = std::ranges::all_of(verdict.outputs, &OutputVerdict::same);
+    KERF_CHECK(restoreAttributes(before, m_reference, m_names.attributes));
+    if (m_wantsLoss) addLoss(results, truth ? &*truth : nullptr, verdict);
+    m_report.same = verdict.same && overwritten.empty();
+    m_report.outputs = std::move(verdict.outputs);
+    for (const std::size_t i : overwritten) m_report.outputs.push_back(strayWrite(m_names.inputs[i]));
+    return std::move(m_report);
   }
-  auto value = interpretFp64(module, ops, inputs, stop);
-  report.haveFp64 = value.has_value();
-  if (value || value.error().code == ErrorCode::Cancelled) return value;
-  value.error().while_("computing the fp64 reference");
-  if (options.requireFp64) return value;
-  report.fp64Note = value.error().text();
-  return Value();
-}
+
+ private:
+  NamedValues attributesOf(const GraphModule& module) const { return attributeValues(module, m_names.attributes); }
+
+  Result<RunResults> runReference() const {
+    KERF_TRY(const GraphModule own, withOwnAttributes(m_reference, m_names.attributes));
+    RunResults run;
+    KERF_TRY(run.inputs, inputsForRun(m_inputs, m_names));
+    const AutocastScope autocast;  // as every run begins
+    const RandomScope random;      // every run sees the same random numbers
+    KERF_TRY(run.outputs, Interpreter(own, m_ops).run(run.inputs, m_stop));
+    run.attributes = attributesOf(own);
+    return run;
+  }
+
+  /// What was run, and what is known of it by now.
+  struct Results {
+    const GraphModule& before;
+    RunResults& ref;
+    RunResults& res;
+    const RunModel& compiled;
+    ReadyRows ready;
+    std::map<std::size_t, Value> refLosses{}, resLosses{}, truthLosses{};  ///< of outputs that are not kept
+    bool isWhole = true;                                                   ///< all outputs are still there
+  };
+
+  /// Compares outputs of the fp64 run as they come, so that they need not be kept, nor what they were compared with.
+  OnOutput takerOf(Results& results) const {
+    const auto count = [](const RunResults& run) { return run.outputs.isList() ? run.outputs.list().size() : 0; };
+    if (count(results.ref) != count(results.res)) return {};
+    const bool forgets = liveStorageBytes() > keptBelow;
+    return [this, forgets, &results, options = m_options.sameOptions()](std::size_t i, const Value& truth) {
+      const Value ref = results.ref.outputs.list()[i], res = results.res.outputs.list()[i];
+      results.ready[i] = sameNamed(fmt::format("out{}", i), ref, res, truth, options).outputs;
+      noteLoss(ref, i, results.refLosses);
+      noteLoss(res, i, results.resLosses);
+      noteLoss(truth, i, results.truthLosses);
+      if (!forgets) return;
+      forget(results.ref.outputs, i);
+      forget(results.res.outputs, i);
+      results.isWhole = false;
+    };
+  }
+
+  void noteLoss(const Value& output, std::size_t i, std::map<std::size_t, Value>& losses) const {
+    if (!m_wantsLoss) return;
+    if (auto loss = reduceToScalarLoss(output, m_ops)) losses.insert_or_assign(i, std::move(*loss));
+  }
+
+  static void forget(Value& outputs, std::size_t i) {
+    ValueList items = outputs.list();
+    items[i] = {};
+    outputs = Value(std::move(items));
+  }
+
+  /// After an fp64 run that failed: nothing that it said holds, and what it let go is computed once more.
+  Result<void> startOver(Results& results) const {
+    results.ready.clear();
+    for (auto* losses : {&results.refLosses, &results.resLosses, &results.truthLosses}) losses->clear();
+    if (results.isWhole) return {};
+    KERF_CHECK(restoreAttributes(results.before, m_reference, m_names.attributes));
+    KERF_TRY(results.ref, runReference());
+    KERF_TRY(results.res, runCompiled(results.compiled));
+    results.isWhole = true;
+    return {};
+  }
+
+  /// The row "loss". PyTorch runs the backward pass of it and compares gradients, which need a joint graph here.
+  void addLoss(const Results& results, const RunResults* fp64, SameReport& verdict) {
+    m_report.backwardNote =
+        "outputs require gradients: their scalar loss is compared, the gradients themselves are not; compare the joint "
+        "or the backward graph for those";
+    const auto left = scalarLoss(results.ref.outputs, results.refLosses, m_ops),
+               right = scalarLoss(results.res.outputs, results.resLosses, m_ops);
+    if (!left || !right) {
+      m_report.backwardNote += fmt::format(" (no loss: {})", (left ? right : left).error().message);
+      return;
+    }
+    const auto truth = fp64 != nullptr ? scalarLoss(fp64->outputs, results.truthLosses, m_ops) : Result<Value>(Value());
+    SameReport rows = sameNamed("loss", *left, *right, truth ? *truth : Value(), m_options.sameOptions());
+    verdict.same = verdict.same && rows.same;
+    const auto place =
+        std::ranges::find_if(verdict.outputs, [](const OutputVerdict& row) { return row.kind != ResultKind::Output; });
+    verdict.outputs.insert(place, rows.outputs.begin(), rows.outputs.end());
+  }
+
+  Result<RunResults> interpretFp64(const GraphModule& module, const OnOutput& onOutput) const {
+    KERF_TRY(Float64Run run, Float64Run::start(module, m_ops, m_inputs, m_names, onOutput, m_stop));
+    return run.finish();
+  }
+
+  /// The fp64 reference, or nothing and a note that says why there is none; an error where one is required. It is the
+  /// last run: its outputs are twice as large, and a compiled side that fails needs none.
+  Result<std::optional<RunResults>> runFp64(Results& results, bool inputsIntact) {
+    if (!m_options.useFp64 || !inputsIntact) {
+      m_report.fp64Note = m_options.useFp64 ? "the compiled side wrote into inputs" : "fp64 reference switched off";
+      return std::nullopt;
+    }
+    KERF_TRY(const GraphModule own, withOwnAttributes(results.before, m_names.attributes));
+    auto run = interpretFp64(own, takerOf(results));
+    if (!run && run.error().code != ErrorCode::Cancelled) {
+      KERF_CHECK(startOver(results));
+      auto wide = interpretFp64(withFloat64Types(own), takerOf(results));
+      if (wide) run = std::move(wide);  // else the first error tells more
+    }
+    m_report.haveFp64 = run.has_value();
+    if (run) return std::optional(std::move(*run));
+    if (run.error().code == ErrorCode::Cancelled) return fail(run.error());
+    run.error().while_("computing the fp64 reference");
+    if (m_options.requireFp64) return fail(run.error());
+    m_report.fp64Note = run.error().text();
+    KERF_CHECK(startOver(results));
+    return std::nullopt;
+  }
+
+  Result<RunResults> runCompiled(const RunModel& compiled) const {
+    RunResults run;
+    KERF_TRY(run.inputs, inputsForRun(m_inputs, m_names));
+    const AutocastScope autocast;  // as every run begins
+    const RandomScope random;
+    KERF_TRY(run.outputs, compiled(run.inputs));
+    run.attributes = attributesOf(m_reference);
+    return run;
+  }
+
+  const GraphModule& m_reference;
+  const OpCaller& m_ops;
+  const ValueList& m_inputs;
+  const CompareOptions& m_options;
+  std::stop_token m_stop;
+  ResultNames m_names;
+  bool m_wantsLoss;
+  ComparisonReport m_report;
+};
 
 }  // namespace
 
 SameOptions CompareOptions::sameOptions() const {
   SameOptions options;
   options.tolerance = tolerance;
+  options.tolerances = tolerances;
   options.equalNan = true;
   options.ignoreNonFloat = ignoreNonFloat;
   return options;
@@ -47,25 +242,7 @@ SameOptions CompareOptions::sameOptions() const {
 
 Result<ComparisonReport> sameTwoModels(const GraphModule& reference, const OpCaller& ops, const RunModel& compiled,
                                        const ValueList& inputs, const CompareOptions& options, std::stop_token stop) {
-  ComparisonReport report;
-  auto ref = interpret(reference, ops, inputs, false, stop);
-  if (!ref) return fail(ref.error().while_("running the reference"));
-  KERF_TRY(const Value fp64, fp64Reference(reference, ops, inputs, options, stop, report));
-  KERF_TRY(const ValueList clones, cloneInputs(inputs, false));
-  const auto res = [&] {
-    const RandomScope random;
-    return compiled(clones);
-  }();
-  if (!res) {
-    if (res.error().code == ErrorCode::Cancelled) return fail(res.error());
-    report.failure = res.error().text();
-    report.same = true;  // as in PyTorch: an exception is a bug, but not the accuracy bug
-    return report;
-  }
-  SameReport verdict = same(*ref, *res, fp64, options.sameOptions());
-  report.same = verdict.same;
-  report.outputs = std::move(verdict.outputs);
-  return report;
+  return TwoModels(reference, ops, inputs, options, std::move(stop)).compare(compiled);
 }
 
 }  // namespace kerf::inline accuracy

@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/accuracy/same.h"
+#include "engine/accuracy/run_results.h"
 #include "engine/ir/graph_module.h"
 #include "engine/ir/op_caller.h"
 
 namespace kerf::inline accuracy {
 
-/// Runs the graph under test on its own clone of the inputs.
+/// Runs the graph under test on its own clone of the inputs. What it writes into the inputs, and into attributes of the
+/// reference's module, is compared too; attributes get their values back afterwards.
 using RunModel = std::function<Result<Value>(const ValueList& inputs)>;
 
 struct ComparisonReport {
@@ -20,9 +21,10 @@ struct ComparisonReport {
   bool haveFp64 = false;
   std::string fp64Note;  ///< why there is no fp64 reference
   std::string failure;   ///< the compiled side's exception, if it raised
-  std::vector<OutputVerdict> outputs;
+  std::string backwardNote{};  ///< what of run_fwd_maybe_bwd was left out; empty where nothing was
+  std::vector<OutputVerdict> outputs;  ///< one for each result: outputs, mutations, aliases, strides (run_results.h)
 
-  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs)
+  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, backwardNote)
 };
 
 struct CompareOptions {
@@ -30,29 +32,44 @@ struct CompareOptions {
   bool requireFp64 = false;
   bool ignoreNonFloat = false;
   bool useFp64 = true;
+  bool forwardOnly = false;  ///< only_fwd: outputs that require gradients are not reduced to a scalar loss
+  std::vector<std::pair<std::string, double>> tolerances{};  ///< of single results (SameOptions::tolerances)
   SameOptions sameOptions() const;
 };
 
 /// Copy of `module` as cast_to_fp64 makes it: prims.convert_element_type to a float type becomes float64, a float
-/// `dtype=` keyword becomes float64, float attributes are converted. Positional dtypes stay, as in PyTorch, but
-/// for aten.to and _assert_tensor_metadata, which only exported programs have.
+/// `dtype=` keyword becomes float64, float attributes are converted, nested graphs too. Positional dtypes stay, as in
+/// PyTorch, but for aten.to and _assert_tensor_metadata, which only exported programs have.
 Result<GraphModule> castToFp64(const GraphModule& module);
+/// As above, but of the module's own attributes only `attributes` are converted: the others where they are read.
+Result<GraphModule> castToFp64(const GraphModule& module, const std::vector<std::string>& attributes);
+/// Copy of `module` whose calls name float64 wherever they name another float type: in every position and keyword, by
+/// methods (x.float()) and in nested graphs. For graphs that castToFp64, which leaves what PyTorch leaves, cannot make
+/// run: a softmax with float32 at its third position meets a matmul in float64.
+GraphModule withFloat64Types(const GraphModule& module);
 /// Deep copies; aliasing between inputs is kept; floats become fp64 if `toFp64`.
 Result<ValueList> cloneInputs(const ValueList& inputs, bool toFp64);
 
+/// PyTorch's same_two_models, over everything that a run leaves behind (compareResults).
 Result<ComparisonReport> sameTwoModels(const GraphModule& reference, const OpCaller& ops, const RunModel& compiled,
                                        const ValueList& inputs, const CompareOptions& options,
                                        std::stop_token stop = {});
 
 /// Divergence of one node between the compiled side and the interpreter, both measured against fp64.
 struct NodeDivergence {
-  std::string node;
+  std::string node;  ///< "add_3", or in a nested graph "while_body_0/add_3"
   std::string target;
   bool same = true;
   double rmseRes = 0, rmseRef = 0, ratioToLimit = 0, maxAbsError = 0;
   bool firstBad = false;  ///< no input of this node is bad: the fault starts here
+  std::int64_t elements = 0;
+  std::int64_t finite = 0;  ///< of them finite on both sides
+  std::int64_t call = 0;    ///< in a nested graph: the call of it, from 1, in which the node was worst
 
-  KERF_FIELDS(node, target, same, rmseRes, rmseRef, ratioToLimit, maxAbsError, firstBad)
+  /// There were elements, and none of them says anything: NaN equals NaN, and so passes.
+  bool nothingFinite() const { return elements > 0 && finite == 0; }
+
+  KERF_FIELDS(node, target, same, rmseRes, rmseRef, ratioToLimit, maxAbsError, firstBad, elements, finite, call)
 };
 
 }  // namespace kerf::inline accuracy

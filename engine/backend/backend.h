@@ -20,6 +20,7 @@ struct BackendOptions {
   bool fuse = true;
   int optimizationLevel = 2;  ///< as -O of the code generator
   bool keepArtifacts = true;  ///< texts of kernels for display; off in candidate processes
+  bool roundsEachOp = true;   ///< 16-bit values inside of kernels too, as eager; else only what is stored
 };
 
 /// A kernel's code in one form: "loop" (loop IR), "llvm".

@@ -210,8 +210,9 @@ bool hasSymbolicArguments(const GraphModule& module) {
 Result<GraphModule> withNumbers(const GraphModule& module, const SymbolBindings& values) {
   GraphModule copy = module;
   const Rewriter numbers([&](const SymExpr& number) -> Result<Argument> {
-    KERF_TRY(const std::int64_t value, evaluateSize(number.text, values));
-    return Argument(value);
+    KERF_TRY(const Symbolic expression, Symbolic::parse(number.text));
+    KERF_TRY(const SymbolicNumber value, expression.evaluate(values));
+    return std::visit([](auto result) { return Argument(result); }, value);
   });
   KERF_CHECK(numbers.change(copy.graph));
   return copy;

@@ -22,6 +22,7 @@ class StageClock {
     return {};
   }
   std::vector<StageTime>& times() { return m_times; }
+  const std::stop_token& stop() const { return m_stop; }
 
  private:
   std::stop_token m_stop;

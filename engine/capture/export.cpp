@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
+#include "engine/capture/common/storage_directory.h"
 #include "engine/capture/common/storage_names.h"
+#include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
@@ -54,7 +56,7 @@ class WrittenFiles {
 Result<bool> writeStorage(const CapturedGraph& graph, const StorageRef& storage, const fs::path& target) {
   std::error_code ignored;
   if (storage.file) {
-    KERF_TRY(const StoragePtr bytes, mapFileRange(storage.file->path, storage.file->offset, storage.file->length));
+    KERF_TRY(const StoragePtr bytes, mapCheckedRange(storage));
     if (fs::exists(target, ignored) && readTorchStorage(target, storage.bytes)) return false;
     KERF_CHECK(writeTorchStorage(target, *bytes));
     return true;
@@ -67,7 +69,7 @@ Result<bool> writeStorage(const CapturedGraph& graph, const StorageRef& storage,
     KERF_CHECK(writeTorchStorage(target, *storage.data));
     return true;
   }
-  KERF_TRY([[maybe_unused]] const StoragePtr checked, readTorchStorage(source, storage.bytes));
+  KERF_TRY([[maybe_unused]] const StoragePtr checked, readNamedStorage(graph, storage, storage.bytes));
   KERF_TRY(const StoragePtr file, mapFile(source));
   const std::array pieces{file->view()};
   KERF_CHECK(writeFileAtomically(target, pieces));
@@ -155,7 +157,7 @@ Result<fs::path> exportRepro(const Capture& capture, std::size_t index, const fs
                 index);
   const bool plainName = !options.fileName.empty() && fs::path(options.fileName).filename() == options.fileName;
   if (!plainName) return fail(ErrorCode::BadUsage, "'{}' is not a file name", options.fileName);
-  const std::string text = reproText(capture, index, options);
+  KERF_TRY(const std::string text, exportText(capture, index, options));
   fs::path target = directory.lexically_normal();
   if (!target.has_filename()) target = target.parent_path();  // "out/" names the folder "out"
   std::error_code ignored;

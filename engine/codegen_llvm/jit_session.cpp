@@ -1,91 +1,53 @@
 #include "engine/codegen_llvm/jit_session.h"
 
 #include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h>
 #include <llvm/ExecutionEngine/SectionMemoryManager.h>
 
-#include <cmath>
-#include <cstring>
+#include <mutex>
+#include <set>
 
-#include "engine/tensor/dtype.h"
+#include "engine/codegen_llvm/runtime_symbols.h"
 
 namespace kerf::inline codegen_llvm {
 namespace {
 
 using namespace llvm;
 
-float halfToFloat(std::uint16_t bits) {
-  Half half;
-  half.bits = bits;
-  return half;
-}
-std::uint16_t floatToHalf(float value) { return Half(value).bits; }
+/// Symbols in sorted order: ORC keeps them in hash tables.
+using SymbolNames = std::set<std::string>;
 
-struct Symbol {
-  const char* name;
-  void* address;
-};
-
-template <class R, class... A>
-void* addressOf(R (*function)(A...)) {
-  return reinterpret_cast<void*>(function);
+void addNames(const orc::SymbolNameSet& symbols, SymbolNames& names) {
+  for (const auto& symbol : symbols) names.insert((*symbol).str());
 }
 
-using F1 = float (*)(float);
-using D1 = double (*)(double);
-using F2 = float (*)(float, float);
-using D2 = double (*)(double, double);
+/// What ORC says is wrong, taken apart so that the text of one failure is always the same.
+struct LinkFailure {
+  SymbolNames missing;   ///< what code calls and nobody defines
+  SymbolNames unlinked;  ///< functions that could not be linked for that
+  std::set<std::string> others;
 
-#define KERF_MATH1(name) \
-  {#name "f", addressOf(F1(::name##f))}, { #name, addressOf(D1(::name)) }
-#define KERF_MATH2(name) \
-  {#name "f", addressOf(F2(::name##f))}, { #name, addressOf(D2(::name)) }
+  void add(llvm::Error error) {
+    handleAllErrors(
+        std::move(error),
+        [&](const orc::SymbolsNotFound& e) {
+          for (const auto& symbol : e.getSymbols()) missing.insert((*symbol).str());
+        },
+        [&](const orc::FailedToMaterialize& e) {
+          for (const auto& [library, symbols] : e.getSymbols()) addNames(symbols, unlinked);
+        },
+        [&](const ErrorInfoBase& e) { others.insert(e.message()); });
+  }
+  bool empty() const { return missing.empty() && unlinked.empty() && others.empty(); }
 
-/// Everything that generated code may call.
-const Symbol symbols[] = {
-    KERF_MATH1(exp),
-    KERF_MATH1(exp2),
-    KERF_MATH1(expm1),
-    KERF_MATH1(log),
-    KERF_MATH1(log2),
-    KERF_MATH1(log10),
-    KERF_MATH1(log1p),
-    KERF_MATH1(sqrt),
-    KERF_MATH1(sin),
-    KERF_MATH1(cos),
-    KERF_MATH1(tan),
-    KERF_MATH1(asin),
-    KERF_MATH1(acos),
-    KERF_MATH1(atan),
-    KERF_MATH1(sinh),
-    KERF_MATH1(cosh),
-    KERF_MATH1(tanh),
-    KERF_MATH1(asinh),
-    KERF_MATH1(acosh),
-    KERF_MATH1(atanh),
-    KERF_MATH1(erf),
-    KERF_MATH1(erfc),
-    KERF_MATH1(floor),
-    KERF_MATH1(ceil),
-    KERF_MATH1(trunc),
-    KERF_MATH1(rint),
-    KERF_MATH1(nearbyint),
-    KERF_MATH1(fabs),
-    KERF_MATH2(pow),
-    KERF_MATH2(fmod),
-    KERF_MATH2(atan2),
-    KERF_MATH2(hypot),
-    KERF_MATH2(copysign),
-    KERF_MATH2(fmin),
-    KERF_MATH2(fmax),
-    {"fma", addressOf(static_cast<double (*)(double, double, double)>(::fma))},
-    {"fmaf", addressOf(static_cast<float (*)(float, float, float)>(::fmaf))},
-    {"memset", addressOf(::memset)},
-    {"memcpy", addressOf(::memcpy)},
-    {"memmove", addressOf(::memmove)},
-    {"kerf_half_to_float", addressOf(halfToFloat)},
-    {"kerf_float_to_half", addressOf(floatToHalf)},
+  /// The causes where they are known, else what suffered.
+  std::string text() const {
+    if (!missing.empty()) return fmt::format("generated code calls what is not there: {}", fmt::join(missing, ", "));
+    if (!others.empty()) return fmt::format("{}", fmt::join(others, "; "));
+    return fmt::format("could not link {}", fmt::join(unlinked, ", "));
+  }
 };
 
 std::unexpected<Error> failed(llvm::Error error) {
@@ -96,13 +58,27 @@ std::unexpected<Error> failed(llvm::Error error) {
 
 struct JitSession::Parts {
   explicit Parts(std::unique_ptr<orc::ExecutorProcessControl> control)
-      : session(std::move(control)), linker(session, [] { return std::make_unique<SectionMemoryManager>(); }) {}
+      : session(std::move(control)), linker(session, [] { return std::make_unique<SectionMemoryManager>(); }) {
+    session.setErrorReporter([this](llvm::Error error) {
+      const std::lock_guard lock(mutex);
+      failure.add(std::move(error));
+    });
+  }
   ~Parts() {
     if (auto error = session.endSession()) consumeError(std::move(error));
   }
+  /// The error of a look-up and what was reported before it.
+  std::unexpected<kerf::Error> failed(llvm::Error error) {
+    const std::lock_guard lock(mutex);
+    failure.add(std::move(error));
+    return fail(ErrorCode::CompileFailed, "LLVM ORC: {}", std::exchange(failure, {}).text());
+  }
+
   orc::ExecutionSession session;
   orc::RTDyldObjectLinkingLayer linker;
   orc::JITDylib* library = nullptr;
+  std::mutex mutex;
+  LinkFailure failure;
 };
 
 JitSession::JitSession(std::unique_ptr<Parts> parts) : m_parts(std::move(parts)) {}
@@ -116,21 +92,26 @@ Result<std::shared_ptr<JitSession>> JitSession::create() {
   if (!library) return failed(library.takeError());
   parts->library = &*library;
   orc::SymbolMap map;
-  for (const Symbol& symbol : symbols)
+  for (const RuntimeSymbol& symbol : runtimeSymbols())
     map[parts->session.intern(symbol.name)] = {orc::ExecutorAddr::fromPtr(symbol.address),
                                                JITSymbolFlags::Exported | JITSymbolFlags::Callable};
   if (auto error = parts->library->define(orc::absoluteSymbols(std::move(map)))) return failed(std::move(error));
+  // Whatever else of the C library a newer LLVM makes of the code is found where this program finds it.
+  const char prefix = 0;
+  auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(prefix);
+  if (!process) return failed(process.takeError());
+  parts->library->addGenerator(std::move(*process));
   return std::shared_ptr<JitSession>(new JitSession(std::move(parts)));
 }
 
 Result<void> JitSession::add(std::unique_ptr<MemoryBuffer> object) {
-  if (auto error = m_parts->linker.add(*m_parts->library, std::move(object))) return failed(std::move(error));
+  if (auto error = m_parts->linker.add(*m_parts->library, std::move(object))) return m_parts->failed(std::move(error));
   return {};
 }
 
 Result<void*> JitSession::lookup(const std::string& name) {
   auto found = m_parts->session.lookup({m_parts->library}, m_parts->session.intern(name));
-  if (!found) return failed(found.takeError());
+  if (!found) return m_parts->failed(found.takeError());
   return found->getAddress().toPtr<void*>();
 }
 

@@ -8,6 +8,8 @@ namespace kerf::inline ir {
 struct Interpreter::Frame {
   const ValueList& inputs;
   std::size_t nextInput = 0;
+  std::size_t nextNode = 0;  ///< in the graph's order
+  Value result;
   std::vector<Value> values;  ///< by NodeId::index
   std::vector<std::vector<NodeId>> freeAfter;
 };
@@ -63,30 +65,60 @@ Result<Value> OpCaller::callHigherOrder(const OpTarget& target, const ValueList&
 }
 
 Result<Value> Interpreter::run(const ValueList& inputs, std::stop_token stop) {
+  start(inputs, std::move(stop));
+  for (bool more = true; more;) {
+    KERF_TRY(more, step());
+  }
+  return finish();
+}
+
+void Interpreter::start(const ValueList& inputs, std::stop_token stop) {
   m_stop = std::move(stop);
   m_ownProgress = {};
-  const Graph& graph = m_module.graph;
-  const std::size_t slots = slotCount(graph);
-  Frame frame{inputs, 0, std::vector<Value>(slots), lastUses(graph, slots)};
-  Value result;
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    if (m_stop.stop_requested()) return fail(located({ErrorCode::Cancelled, "stopped", {}, 0, {}, {}}, node));
-    if (++m_progress->nodes > limits.nodes)
-      return fail(located(
-          {ErrorCode::TooLarge, fmt::format("more than {} nodes were run", limits.nodes), {}, 0, {}, {}}, node));
-    auto value = runNode(frame, node);
-    if (!value) return fail(located(std::move(value).error(), node));
-    if (onNode) onNode(node, *value);
-    if (node.op() == Opcode::Output)
-      result = std::move(*value);
-    else
-      frame.values[id.index] = std::move(*value);
-    for (const NodeId dead : frame.freeAfter[id.index]) frame.values[dead.index] = {};
+  const std::size_t slots = slotCount(m_module.graph);
+  m_frame = std::make_shared<Frame>(Frame{.inputs = inputs,
+                                          .result = {},
+                                          .values = std::vector<Value>(slots),
+                                          .freeAfter = lastUses(m_module.graph, slots)});
+}
+
+const Node* Interpreter::nextNode() const {
+  const auto order = m_module.graph.order();
+  return m_frame && m_frame->nextNode < order.size() ? &m_module.graph.node(order[m_frame->nextNode]) : nullptr;
+}
+
+Result<bool> Interpreter::step() {
+  const Node* const next = nextNode();
+  if (next == nullptr) return false;
+  auto done = stepOver(*m_frame, *next);
+  if (!done) {
+    m_frame.reset();
+    return fail(located(std::move(done).error(), *next));
   }
-  if (frame.nextInput < inputs.size())
-    return fail(ErrorCode::BadInput, "the graph takes {} inputs but {} were given", frame.nextInput, inputs.size());
-  return result;
+  ++m_frame->nextNode;
+  return nextNode() != nullptr;
+}
+
+Result<void> Interpreter::stepOver(Frame& frame, const Node& node) {
+  if (m_stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped");
+  if (++m_progress->nodes > limits.nodes) return fail(ErrorCode::TooLarge, "more than {} nodes were run", limits.nodes);
+  KERF_TRY(Value value, runNode(frame, node));
+  if (onNode) onNode(node, value);
+  if (node.op() == Opcode::Output)
+    frame.result = std::move(value);
+  else
+    frame.values[node.id().index] = std::move(value);
+  for (const NodeId dead : frame.freeAfter[node.id().index]) frame.values[dead.index] = {};
+  return {};
+}
+
+Result<Value> Interpreter::finish() {
+  const std::shared_ptr<Frame> frame = std::move(m_frame);
+  if (!frame) return fail(ErrorCode::Internal, "the run failed before");
+  if (frame->nextInput < frame->inputs.size())
+    return fail(ErrorCode::BadInput, "the graph takes {} inputs but {} were given", frame->nextInput,
+                frame->inputs.size());
+  return std::move(frame->result);
 }
 
 Result<Value> Interpreter::runNode(Frame& frame, const Node& node) {
@@ -160,6 +192,7 @@ Result<Value> Interpreter::runSubgraph(std::string_view path, const ValueList& a
     return fail(ErrorCode::UnsupportedOp, "submodule '{}' ({}) has no graph to run", path, found->repr);
   if (m_progress->depth >= limits.depth)
     return fail(ErrorCode::TooLarge, "more than {} graphs run inside each other", limits.depth);
+  if (onSubgraph) onSubgraph(path, *found->graph, args);
   Interpreter nested(*found->graph, m_ops);
   nested.limits = limits;
   nested.m_progress = m_progress;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <vector>
 
@@ -25,11 +26,21 @@ class Interpreter {
   /// output node's value, a tuple as a list. Errors carry the node's name.
   Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
 
+  /// The same in steps, for runs side by side: start(), step() while it says true, finish(). `inputs` must outlive them.
+  void start(const ValueList& inputs, std::stop_token stop = {});
+  /// Runs the next node; false when there was none.
+  Result<bool> step();
+  /// The node that step() runs next; null when there is none.
+  const Node* nextNode() const;
+  Result<Value> finish();
+
   InterpreterLimits limits;
   /// Nodes of the last run, nested graphs included.
   std::int64_t nodesRun() const { return m_progress->nodes; }
   /// Called after each node with its value (per-node divergence, saving intermediates).
   std::function<void(const Node&, const Value&)> onNode;
+  /// Called before a nested graph runs, with its path and operands. Not called for graphs that are nested in that one.
+  std::function<void(std::string_view path, const GraphModule& graph, const ValueList& operands)> onSubgraph;
 
  protected:
   virtual Result<Value> placeholder(const Node& node, const Value& input);
@@ -48,6 +59,7 @@ class Interpreter {
 
  private:
   struct Frame;
+  Result<void> stepOver(Frame& frame, const Node& node);
   Result<Value> runNode(Frame& frame, const Node& node);
   Result<Value> runPlaceholder(Frame& frame, const Node& node);
   Result<Value> runSubgraph(std::string_view path, const ValueList& args) const;
@@ -61,6 +73,7 @@ class Interpreter {
   const GraphModule& m_module;
   const OpCaller& m_ops;
   std::stop_token m_stop;
+  std::shared_ptr<Frame> m_frame;  ///< of the run that goes on
   Progress m_ownProgress;
   Progress* m_progress = &m_ownProgress;
 };

@@ -3,7 +3,9 @@
 #include <cctype>
 
 #include "engine/ir/graph.h"
+#include "engine/ir/identifier_characters.h"
 #include "engine/ir/python_expression.h"
+#include "engine/support/utf8.h"
 
 namespace kerf::inline ir {
 namespace {
@@ -92,7 +94,17 @@ bool isPythonIdentifier(std::string_view text) {
   if (text.empty() || isDigit(text.front()) || keywords().contains(text)) return false;
   const auto isAscii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   if (!std::ranges::all_of(text, [&](char c) { return isNameChar(c) || !isAscii(c); })) return false;
-  return std::ranges::all_of(text, isAscii) || checkPythonText(text).has_value();  // '\ud800' is no letter
+  for (std::size_t at = 0; at < text.size();) {
+    const bool isFirst = at == 0;
+    if (isAscii(text[at])) {
+      ++at;
+      continue;
+    }
+    const CodePoint point = firstCodePoint(text.substr(at));
+    if (point.bytes == 0 || !(isFirst ? startsIdentifier(point.value) : continuesIdentifier(point.value))) return false;
+    at += point.bytes;
+  }
+  return true;
 }
 
 bool isReservedPythonName(std::string_view text) { return keywords().contains(text) || builtins().contains(text); }

@@ -1,6 +1,7 @@
 // The Python code of a graph, as torch.fx's CodeGen writes it.
 #include <algorithm>
 
+#include "engine/ir/annotation_type.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/python_operators.h"
 #include "engine/ir/python_signature.h"
@@ -197,7 +198,9 @@ std::string annotationSuffix(const Node& node, const PythonCodeOptions& options)
   const std::string annotation =
       options.annotateValues ? printAnnotation(meta, options.includeStride, options.includeDevice) : std::string();
   if (!annotation.empty()) return ": \"" + annotation + "\"";
-  return meta.typeText.empty() ? "" : " : " + meta.typeText;
+  if (meta.typeText.empty()) return {};
+  const std::string type = annotationTypeText(meta.typeText);  // never the text itself, which Python would run
+  return type.empty() ? type : " : " + type;
 }
 
 std::string printPythonCode(const GraphModule& module, const PythonCodeOptions& options) {

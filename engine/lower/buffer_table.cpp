@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "engine/lower/lowering_fit.h"
+#include "engine/ops/core/memory_writes.h"
 
 namespace kerf::inline lower {
 namespace {
@@ -123,9 +124,7 @@ class BufferPlanner {
   static bool mayKeepArguments(const Node& node, const ValueInfo& info) {
     const OpInfo* op = info.bound.op ? info.bound.op : findOp(node);
     if (!op || node.op() != Opcode::CallFunction || node.isCall("operator.getitem"_op)) return true;
-    if (has(op->traits, OpTrait::View) || has(op->traits, OpTrait::Inplace)) return true;
-    return std::ranges::any_of(op->schema.arguments,
-                               [](const SchemaArgument& argument) { return !argument.alias.empty(); });
+    return mayShareMemory(*op);
   }
 
   void collectViewUse(const Node& node, const ValueInfo& info) {

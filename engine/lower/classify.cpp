@@ -5,6 +5,7 @@
 #include "engine/ir/value_meta.h"
 #include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/python/python_level.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline lower {
@@ -153,7 +154,7 @@ class Classifier {
   Result<void> classifyUnknown(const Node& node, ValueInfo& info) {
     info.segment = ++m_segment;
     ++m_segment;
-    if (node.target().starts_with("torch.ops.higher_order.")) return {};
+    if (node.target().starts_with("torch.ops.higher_order.") || runsAsPython(node.target())) return {};
     return fail(ErrorCode::UnsupportedOp, "no kernel, shape rule or lowering knows {}", node.target());
   }
 
@@ -163,7 +164,7 @@ class Classifier {
     const Value none;
     const auto lookup = [&](NodeId id) -> const Value& {
       const Value& value = m_metas[id.index];
-      known = known && (!value.isNone() || !m_table.graph().node(id).meta().value.known());
+      known = known && !value.isNone();  // a number that only running tells, too
       return value;
     };
     ValueList args;
@@ -202,7 +203,9 @@ class Classifier {
     const ValueInfo& base = m_table[info.operandNodes[0]];
     const std::string& name = info.bound.op->schema.name;
     const bool isDtypeView = name == "aten::view" && info.bound.op->schema.overload == "dtype";
-    if (!base.isTensor || isDtypeView) return {};
+    const TensorMeta* result = node.meta().value.tensor();
+    const bool changesDtype = result != nullptr && result->dtype != base.dtype;  // real, imag, view_as_complex, …
+    if (!base.isTensor || isDtypeView || changesDtype) return {};
     if (name == "aten::reshape" && !viewStrides(info.bound.tensor(0), info.sizes)) return {};
     if (node.meta().value.list()) {
       if (onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
@@ -259,6 +262,7 @@ class Classifier {
     for (const std::size_t i : elementOperands(info)) {
       if (!info.bound.tensorIf(i)) continue;
       if (!info.operandNodes[i].valid() || !m_table[info.operandNodes[i]].isTensor) return false;
+      if (info.bound.tensorIf(i)->dim() > std::int64_t(info.sizes.size())) return false;  // nothing that broadcasts
     }
     return true;
   }

@@ -144,14 +144,17 @@ Result<int> ElementBuilder::compute(NodeId id, const IndexMap& map) {
 
 int ElementBuilder::numberOperand(const ValueInfo& info, std::size_t position, DType compute) {
   const Value& value = info.bound.values[position];
-  if (const auto whole = value.asSymInt()) return m_builder.size(*whole, compute);
+  const DType dtype = operandDType(info);
+  const bool isHalf = dtype == DType::BFloat16 || dtype == DType::Float16;  // which 257 does not fit into
+  const auto whole = value.asSymInt();
+  if (whole && (whole->isSymbolic() || !isHalf)) return m_builder.size(*whole, compute);
   double number = info.bound.number(position);
   const PointwiseSpec* spec = info.bound.op->row->pointwise;
   const PointwiseSpec* selected = spec && spec->select ? spec->select(info.bound) : nullptr;
   if (selected) spec = selected;
   const bool exact = spec && spec->rounding == NumberRounding::Exact;
-  if (!exact && info.dtype == DType::BFloat16) number = float(BFloat16(float(number)));
-  if (!exact && info.dtype == DType::Float16) number = float(Half(float(number)));
+  if (!exact && dtype == DType::BFloat16) number = float(BFloat16(float(number)));
+  if (!exact && dtype == DType::Float16) number = float(Half(float(number)));
   return m_builder.constant(number, compute);
 }
 
@@ -175,7 +178,7 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
     const bool isCondition = role == "condition" || role == "mask";
     operands.push_back(raw ? stored : m_builder.convert(stored, isCondition ? DType::Bool : compute));
   }
-  return finish(info, info.lowering->pointwise({m_builder, info.bound, info.dtype, operands, compute, map}));
+  return finish(info, info.lowering->pointwise({m_builder, info.bound, resultType(info), operands, compute, map}));
 }
 
 Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment) {
@@ -184,11 +187,18 @@ Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const s
   SymInt count = 1;
   for (const auto& variable : space.variables)
     if (variable.reduced) count *= variable.size;
-  const ReductionCall call{m_builder, info.bound, info.dtype, info.item, value, count, space.reduces()};
+  const ReductionCall call{m_builder, info.bound, resultType(info), info.item, value, count, space.reduces()};
   return finish(info, info.lowering->reduction(call));
 }
 
-/// Rounds to the stored type, as eager does after every op.
-int ElementBuilder::finish(const ValueInfo& info, int value) { return m_builder.convert(value, info.dtype); }
+/// Rounds to the stored type, as eager does after every op; or leaves that to the store.
+int ElementBuilder::finish(const ValueInfo& info, int value) { return m_builder.convert(value, resultType(info)); }
+
+DType ElementBuilder::resultType(const ValueInfo& info) const {
+  const bool isHalf = info.dtype == DType::BFloat16 || info.dtype == DType::Float16;
+  return isHalf && !roundsEachOp ? DType::Float32 : info.dtype;
+}
+
+int ElementBuilder::stored(NodeId id, int value) { return m_builder.convert(value, m_values[id].dtype); }
 
 }  // namespace kerf::inline lower

@@ -41,11 +41,17 @@ class ElementBuilder {
   ElementBuilder(const ValueTable& values, const BufferTable& buffers, LoopKernel& kernel)
       : m_values(values), m_buffers(buffers), m_kernel(kernel), m_builder(kernel) {}
 
+  /// Whether every 16-bit result is rounded, as eager does after each op. Else it stays float32 until it is stored, as
+  /// in Inductor's kernels (its emulate_precision_casts, off by default).
+  bool roundsEachOp = true;
+
   /// Told of every value with memory that is read, and where; no map where the index is not affine in its dimensions.
   std::function<void(NodeId, const std::optional<IndexMap>&)> onRead;
 
-  /// The member's result in its stored type; adds it to the values that later members use directly.
+  /// The member's result in its stored type (in float32 where it is not rounded yet); adds it to the values that later members use directly.
   Result<int> member(const Member& member);
+  /// A member's result in the type in which memory holds it.
+  int stored(NodeId id, int value);
   /// A load or store target: kernel buffer and index of element `map` of a view.
   int bufferArgument(int buffer, SymInt offset);
   struct Argument {
@@ -64,6 +70,7 @@ class ElementBuilder {
   Result<int> throughView(NodeId id, const IndexMap& map);
   int load(NodeId id, const BufferView& view, const IndexMap& map);
   int finish(const ValueInfo& info, int value);
+  DType resultType(const ValueInfo& info) const;
   int numberOperand(const ValueInfo& info, std::size_t position, DType compute);
 
   const ValueTable& m_values;

@@ -46,7 +46,8 @@ struct LoweredGraph {
 };
 
 /// The stages before scheduling (classification) and from then on, separately timed by the pipeline.
-Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse);
+/// `roundsEachOp`: see ElementBuilder.
+Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp = true);
 
 /// Sorts loops so that memory is walked in order and merges neighbours that every access walks as one.
 void simplifyLoops(LoopKernel& kernel);

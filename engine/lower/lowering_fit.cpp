@@ -22,6 +22,15 @@ bool isElementType(const SchemaArgument& argument) {
          argument.type == "float";
 }
 
+/// Of ones_like(self), new_ones(self, sizes) and fill(self, value) no element of `self` is read, and its shape may be
+/// another.
+bool leavesSelfUnread(const OpSchema& schema) {
+  return schema.name.ends_with("_like") || schema.name.starts_with("aten::new_") || schema.name == "aten::fill";
+}
+
+/// Overloads that compute something else than the op whose lowering their name finds.
+constexpr std::string_view otherOverloads[] = {"aten.round.decimals"};
+
 bool operandsGeneratable(const ValueInfo& info) {
   for (const std::size_t i : elementOperands(info)) {
     const Tensor* tensor = info.bound.tensorIf(i);
@@ -46,18 +55,20 @@ bool typesCovered(const ValueInfo& info) {
 
 }  // namespace
 
-DType computeTypeOf(const ValueInfo& info) {
+DType operandDType(const ValueInfo& info) {
   const PointwiseSpec* spec = specOf(info);
-  if (!spec || spec->promotion != Promotion::ToBool) return computeType(info.dtype);
+  if (!spec || spec->promotion != Promotion::ToBool) return info.dtype;
   ResultType type;
   for (const std::size_t i : elementOperands(info)) type.add(info.bound.values[i]);
-  return computeType(type.dtype());
+  return type.dtype();
 }
+
+DType computeTypeOf(const ValueInfo& info) { return computeType(operandDType(info)); }
 
 std::vector<std::size_t> elementOperands(const ValueInfo& info) {
   const PointwiseSpec* spec = specOf(info);
   std::vector<std::size_t> result;
-  for (std::size_t i = 0; i < info.bound.values.size(); ++i) {
+  for (std::size_t i = leavesSelfUnread(info.bound.op->schema) ? 1 : 0; i < info.bound.values.size(); ++i) {
     const SchemaArgument& argument = info.bound.op->schema.arguments[i];
     const bool tensorOnly = !spec && info.lowering && info.lowering->types == OperandTypes::Raw;
     if (tensorOnly ? !argument.type.starts_with("Tensor") : !isElementType(argument)) continue;
@@ -69,6 +80,8 @@ std::vector<std::size_t> elementOperands(const ValueInfo& info) {
 
 const Lowering* fittingPointwise(const ValueInfo& info) {
   if (!info.bound.op || !info.bound.op->lowering.pointwise) return nullptr;
+  if (std::ranges::find(otherOverloads, info.bound.op->schema.qualifiedName()) != std::end(otherOverloads))
+    return nullptr;
   ValueInfo probe = info;
   probe.lowering = &info.bound.op->lowering;
   return operandsGeneratable(probe) && typesCovered(probe) ? probe.lowering : nullptr;
@@ -78,7 +91,7 @@ const Lowering* fittingReduction(const ValueInfo& info) {
   if (!info.bound.op || info.bound.values.empty() || !info.bound.tensorIf(0)) return nullptr;
   const Lowering& lowering = info.bound.op->lowering;
   const DType dtype = info.bound.tensor(0).dtype();
-  if (!lowering.reduction || !isGeneratable(dtype)) return nullptr;
+  if (!lowering.reduction || !isGeneratable(dtype) || !isGeneratable(info.dtype)) return nullptr;  // dtype=complex64
   return dtype == DType::Bool && lowering.types == OperandTypes::Numbers ? nullptr : &lowering;
 }
 

@@ -10,6 +10,8 @@ const Lowering* fittingPointwise(const ValueInfo& info);
 const Lowering* fittingReduction(const ValueInfo& info);
 /// The type in which a pointwise op computes (float32 for half types).
 DType computeTypeOf(const ValueInfo& info);
+/// Type that operands are promoted to before: the result's, but for comparisons, whose result is bool.
+DType operandDType(const ValueInfo& info);
 /// Schema positions of the element operands (tensors and numbers), in order.
 std::vector<std::size_t> elementOperands(const ValueInfo& info);
 /// Dimensions that a reduction removes.

@@ -19,7 +19,8 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(std::shared_ptr<const ValueTable> values, BufferTable buffers) : m_values(*values) {
+  Scheduler(std::shared_ptr<const ValueTable> values, BufferTable buffers, bool roundsEachOp)
+      : m_values(*values), m_roundsEachOp(roundsEachOp) {
     m_graph.values = std::move(values);
     m_graph.buffers = std::move(buffers);
   }
@@ -70,10 +71,11 @@ class Scheduler {
     step.segment = group.segment;
     step.kernel.variables = group.variables;
     ElementBuilder builder(m_values, m_graph.buffers, step.kernel);
+    builder.roundsEachOp = m_roundsEachOp;
     for (const auto& member : group.members) {
       auto value = builder.member(member);
       if (!value) return fail(std::move(value.error().atNode(nodeName(member.node))));
-      if (isStored(member.node)) addStore(builder, member, *value, step);
+      if (isStored(member.node)) addStore(builder, member, builder.stored(member.node, *value), step);
     }
     if (step.kernel.stores.empty()) return {};
     step.nodes = builder.computedNodes();
@@ -143,16 +145,17 @@ class Scheduler {
   }
 
   const ValueTable& m_values;
+  const bool m_roundsEachOp;
   LoweredGraph m_graph;
   std::set<NodeId> m_readOutside;
 };
 
 }  // namespace
 
-Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse) {
+Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp) {
   KERF_TRY(BufferTable buffers, BufferTable::build(*values, fuse));
   KERF_TRY(FusionPlan plan, planFusion(*values, buffers, fuse));
-  return Scheduler(std::move(values), std::move(buffers)).run(plan);
+  return Scheduler(std::move(values), std::move(buffers), roundsEachOp).run(plan);
 }
 
 }  // namespace kerf::inline lower

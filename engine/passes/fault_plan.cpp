@@ -62,7 +62,8 @@ bool Fault::hits(std::string_view target) const {
   const std::size_t first = called.find('.');
   const std::size_t last = called.rfind('.');
   if (first == std::string_view::npos) return false;
-  if (first == last) return wanted == called.substr(last + 1);  // operator.getitem
+  if (called.starts_with("torch.")) return wanted == called.substr(last + 1);  // torch.nn.functional.relu
+  if (first == last) return wanted == called.substr(last + 1);
   return wanted == called.substr(0, last) || wanted == called.substr(first + 1, last - first - 1);
 }
 

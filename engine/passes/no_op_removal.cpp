@@ -142,22 +142,35 @@ std::optional<NodeId> unchangedOperand(const Graph& graph, const Node& node) {
   return source && sameMeta(graph.node(*source), node) ? source : std::nullopt;
 }
 
-/// An output must not become an input, an attribute, or the same tensor as another output.
-bool wouldAliasOutput(const Graph& graph, const Node& node, NodeId source) {
-  if (!isReturned(graph, node.id())) return false;
-  return graph.node(source).op() != Opcode::CallFunction || isReturned(graph, source);
+/// Whether memory that `id` looks at comes from outside of the graph.
+bool isGiven(const Graph& graph, const AliasGroups& aliases, NodeId id) {
+  return std::ranges::any_of(graph.order(), [&](NodeId other) {
+    const Opcode op = graph.node(other).op();
+    return (op == Opcode::Placeholder || op == Opcode::GetAttr) && aliases.together(other, id);
+  });
+}
+
+/// An output must not become an input, an attribute, or the same tensor as another output; nor a view of them, where it
+/// has memory of its own (torch._inductor's remove_noop_ops).
+bool wouldAliasOutput(const Graph& graph, const AliasGroups& aliases, const Node& node, NodeId source) {
+  if (isReturned(graph, node.id()) && (graph.node(source).op() != Opcode::CallFunction || isReturned(graph, source)))
+    return true;
+  if (mayGiveView(node) || !aliases.returned(node.id())) return false;
+  return aliases.returned(source) || isGiven(graph, aliases, source);
 }
 
 Result<void> run(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
-  const AliasGroups aliases(graph);
+  std::optional<AliasGroups> aliases(graph);
   std::vector<NodeId> removed;
   for (NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     const std::optional<NodeId> source = unchangedOperand(graph, node);
-    if (!source || wouldAliasOutput(graph, node, *source) || aliases.touchesMutation(node)) continue;
+    if (!source || wouldAliasOutput(graph, *aliases, node, *source) || aliases->touchesMutation(node)) continue;
+    const bool joinsOutput = !mayGiveView(node) && aliases->returned(id);
     graph.replaceAllUsesWith(id, *source);
     removed.push_back(id);
+    if (joinsOutput) aliases.emplace(graph);
   }
   for (NodeId id : removed) KERF_CHECK(graph.eraseNode(id));
   return {};

@@ -4,34 +4,17 @@
 #include <algorithm>
 #include <ranges>
 
+#include "engine/ops/core/memory_writes.h"
 #include "engine/ops/core/purity.h"
 
 namespace kerf::inline passes {
 
-namespace {
-
-bool aliasesArguments(const OpInfo& op) {
-  if (has(op.traits, OpTrait::View | OpTrait::Inplace)) return true;
-  return std::ranges::any_of(op.schema.arguments, [](const SchemaArgument& a) { return !a.alias.empty(); });
-}
-
-/// The argument bound to schema position `i`, by position or by name; null if the call leaves it out.
-const Argument* boundArgument(const Node& node, const OpInfo& op, std::size_t i) {
-  if (i < node.args().size()) return &node.args()[i];
-  for (const auto& [name, value] : node.kwargs()) {
-    if (name == op.schema.arguments[i].name) return &value;
-  }
-  return nullptr;
-}
-
-bool writesTo(const OpInfo& op, std::size_t i) {
-  const std::string& alias = op.schema.arguments[i].alias;
-  return alias.find('!') != std::string::npos || (i == 0 && has(op.traits, OpTrait::Inplace));
-}
-
-}  // namespace
-
 const OpInfo* opOf(const Node& node) { return findOp(node); }
+
+bool mayGiveView(const Node& node) {
+  const OpInfo* op = opOf(node);
+  return op == nullptr || node.isCall("operator.getitem"_op) || mayShareMemory(*op);
+}
 
 bool isPureCall(const Node& node) { return node.op() == Opcode::CallFunction && purityOf(node) == Purity::Pure; }
 
@@ -54,12 +37,15 @@ AliasGroups::AliasGroups(const Graph& graph) {
     if (m_mutated[i]) byRoot[root({std::uint32_t(i)})] = true;
   }
   m_mutated = std::move(byRoot);
+  m_returned.resize(count, false);
+  if (const NodeId output = graph.outputNode(); output.valid())
+    for (const NodeId id : graph.node(output).inputs()) m_returned[root(id)] = true;
 }
 
 void AliasGroups::joinCall(const Node& node) {
   if (node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr || node.op() == Opcode::Output) return;
   const OpInfo* op = opOf(node);
-  if (op && !node.isCall("operator.getitem"_op) && !aliasesArguments(*op)) return;
+  if (!mayGiveView(node)) return;
   for (NodeId input : node.inputs()) join(node.id(), input);
   if (!op) {  // unknown: it may write into anything it sees
     m_mutated[node.id().index] = true;
@@ -78,6 +64,8 @@ std::size_t AliasGroups::root(NodeId node) const {
 }
 
 void AliasGroups::join(NodeId a, NodeId b) { m_parent[root(a)] = root(b); }
+
+bool AliasGroups::returned(NodeId node) const { return m_returned[root(node)]; }
 
 bool AliasGroups::mutated(NodeId node) const { return m_mutated[root(node)]; }
 

@@ -10,6 +10,8 @@ namespace kerf::inline passes {
 
 /// The op row of a call_function node; null for other opcodes and unknown ops.
 const OpInfo* opOf(const Node& node);
+/// Whether the result of a call may look at the memory of its operands: of a view, a getitem, an op without a row.
+bool mayGiveView(const Node& node);
 /// Same inputs, same result, nothing else happens: may be merged with an equal call or computed ahead of time.
 bool isPureCall(const Node& node);
 /// Must stay even without users: mutation, asserts, random ops (they move the generator on), unknown ops, submodules.
@@ -25,6 +27,10 @@ class AliasGroups {
   explicit AliasGroups(const Graph& graph);
   /// Whether memory that `node` looks at is written anywhere in the graph.
   bool mutated(NodeId node) const;
+  /// Whether the two may look at the same memory. Never proof that they do: view_as(x, y) joins x and y.
+  bool together(NodeId a, NodeId b) const { return root(a) == root(b); }
+  /// Whether memory that `node` looks at is returned, by itself or by one of its views.
+  bool returned(NodeId node) const;
   /// Whether `node` or one of its inputs is mutated: moving, merging or forwarding it would not be safe.
   bool touchesMutation(const Node& node) const;
 
@@ -33,7 +39,8 @@ class AliasGroups {
   void join(NodeId a, NodeId b);
   void joinCall(const Node& node);
   mutable std::vector<std::size_t> m_parent;
-  std::vector<bool> m_mutated;  ///< by root, once the constructor is done
+  std::vector<bool> m_mutated;   ///< by root, once the constructor is done
+  std::vector<bool> m_returned;  ///< by root
 };
 
 /// Appends the names that `from` (or `from` itself) came from to the provenance of `to`.

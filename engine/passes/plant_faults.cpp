@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/ir/value_meta.h"
+#include "engine/ops/core/memory_writes.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/planted/planting_mark.h"
 #include "engine/passes/node_facts.h"
@@ -21,9 +22,24 @@ std::string plantedOp(std::string_view name) { return fmt::format("torch.ops.ker
 /// Of a tensor's successor, laid out as PyTorch lays out the results of element-wise ops.
 ValueMeta shiftedMeta(const ValueMeta& meta) {
   const auto tensor = valueOf(meta);
-  if (!tensor) return meta;
+  if (!tensor || !meta.tensor() || !isFloating(meta.tensor()->dtype)) return meta;
   const auto shape = inferShapes(plantedOp("accuracy.default"), {*tensor}, {});
   return shape ? metaOf(*shape) : meta;
+}
+
+/// Calls of ops, functions and tensor methods.
+bool isPlantable(const Node& node) { return node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod; }
+
+/// Whether an accuracy fault can change a value: a floating or complex tensor, or nobody knows.
+bool mayShift(const ValueMeta& meta) {
+  if (const TensorMeta* tensor = meta.tensor()) return isFloating(tensor->dtype) || isComplex(tensor->dtype);
+  if (meta.list()) return std::ranges::any_of(*meta.list(), mayShift);
+  return true;
+}
+
+/// The overload of a planted op for such a value: one that is compiled, or one that looks at what it gets.
+std::string_view formFor(const ValueMeta& meta) {
+  return meta.tensor() && isFloating(meta.tensor()->dtype) ? "default" : "any";
 }
 
 /// Plants in one graph.
@@ -32,20 +48,16 @@ class Planter {
   explicit Planter(Graph& graph) : m_graph(graph) {}
 
   void plant(const Fault& fault, NodeId id) {
-    if (fault.kind == FaultKind::Accuracy || fault.kind == FaultKind::Flaky)
-      shift(fault, id, {});
-    else
-      strikeBefore(fault, id, id);
+    if (fault.kind != FaultKind::Accuracy && fault.kind != FaultKind::Flaky) return strikeBefore(fault, id, id);
+    if (!returnsWhatItWrites(id)) shift(fault, id, {});
+    shiftWritten(fault, id);
   }
 
   /// Adds 1, always or in some runs, to every floating tensor that the chosen users of a node read.
   void shift(const Fault& fault, NodeId id, const Users& users) {
     const ValueMeta meta = m_graph.node(id).meta().value;
     if (meta.list() && onlyItemsUsed(id)) return shiftItems(fault, id);
-    const TensorMeta* tensor = meta.tensor();
-    if (tensor && !isFloating(tensor->dtype)) return;
-    const std::string overload = tensor ? "default" : "any";
-    addShift(fault, id, overload, tensor ? shiftedMeta(meta) : meta, users);
+    if (mayShift(meta)) addShift(fault, id, formFor(meta), shiftedMeta(meta), users);
   }
 
   /// The call that fails, crashes or hangs; it speaks of `id`.
@@ -56,7 +68,49 @@ class Planter {
     m_graph.callFunction(plantedOp(faultKindName(fault.kind)) + ".default", std::move(args), {}, "planted");
   }
 
+  /// What a call left in memory is wrong for whoever looks at that memory: "copy_" that copies something else. False
+  /// where it writes no floats.
+  bool shiftWritten(const Fault& fault, NodeId id) {
+    bool shifted = false;
+    for (const NodeId written : writtenBy(id, false)) {
+      const ValueMeta meta = m_graph.node(written).meta().value;
+      if (!mayShift(meta) || meta.list()) continue;
+      ArgumentList args;
+      if (fault.kind == FaultKind::Flaky) args.emplace_back(drawOf(fault.probability));
+      args.emplace_back(written);
+      const InsertionScope scope(m_graph, InsertionScope::Where::After, id);
+      const NodeId planted =
+          m_graph.callFunction(plantedOp(fmt::format("{}.{}", faultKindName(fault.kind), formFor(meta))),
+                               std::move(args), {}, m_graph.node(id).name() + "_planted");
+      describe(planted, id, shiftedMeta(meta));
+      const InsertionScope after(m_graph, InsertionScope::Where::After, planted);
+      describe(m_graph.callFunction("torch.ops.aten.copy_.default", {Argument(written), Argument(planted)}, {},
+                                    m_graph.node(id).name() + "_planted"),
+               id, meta);
+      shifted = true;
+    }
+    return shifted;
+  }
+
  private:
+  /// The arguments that a call writes into; `returned` asks for those only that its result is.
+  std::vector<NodeId> writtenBy(NodeId id, bool returned) const {
+    std::vector<NodeId> written;
+    forEachMemoryUse(m_graph.node(id), [&](const Argument& argument, bool writes, bool shares) {
+      if (writes && (!returned || shares)) forEachNode(argument, [&](NodeId input) { written.push_back(input); });
+    });
+    return written;
+  }
+  bool returnsWhatItWrites(NodeId id) const { return !writtenBy(id, true).empty(); }
+
+  /// A node made for `like`.
+  void describe(NodeId made, NodeId like, ValueMeta value) {
+    NodeMeta meta = m_graph.node(like).meta();
+    meta.fromNodes = provenance(m_graph.node(like));
+    meta.value = std::move(value);
+    m_graph.setMeta(made, std::move(meta));
+  }
+
   bool onlyItemsUsed(NodeId id) const {
     return std::ranges::all_of(m_graph.node(id).users(), [&](NodeId user) {
       return m_graph.node(user).isCall("operator.getitem"_op) && m_graph.node(user).meta().value.known();
@@ -75,10 +129,7 @@ class Planter {
     const InsertionScope scope(m_graph, InsertionScope::Where::After, id);
     const NodeId planted = m_graph.callFunction(plantedOp(fmt::format("{}.{}", faultKindName(fault.kind), overload)),
                                                 std::move(args), {}, m_graph.node(id).name() + "_planted");
-    NodeMeta planned = m_graph.node(id).meta();
-    planned.fromNodes = provenance(m_graph.node(id));
-    planned.value = std::move(meta);
-    m_graph.setMeta(planted, std::move(planned));
+    describe(planted, id, std::move(meta));
     m_graph.replaceAllUsesWith(id, planted,
                                [&](const Node& user) { return user.id() != planted && (!users || users(user)); });
   }
@@ -105,8 +156,8 @@ Result<void> plantInCalls(GraphModule& module, const FaultPlan& plan) {
   std::vector<std::pair<const Fault*, NodeId>> hits;
   for (const NodeId id : module.graph.order()) {
     const Node& node = module.graph.node(id);
-    const Fault* fault = node.op() == Opcode::CallFunction ? plan.forTarget(node.target()) : nullptr;
-    if (fault) hits.emplace_back(fault, id);
+    for (const Fault& fault : plan.faults)  // one call may have several
+      if (isPlantable(node) && fault.hits(node.target())) hits.emplace_back(&fault, id);
   }
   Planter planter(module.graph);
   for (const auto& [fault, id] : hits) planter.plant(*fault, id);
@@ -120,13 +171,14 @@ Pass plantingPass(const FaultPlan& plan) {
           .run = [plan](GraphModule& module, const PassContext&) { return plantInCalls(module, plan); }};
 }
 
-Result<void> refuse(GraphModule& module, const PassContext&) {
+Result<void> refuse(GraphModule& module, const PassContext& context) {
   for (const NodeId id : module.graph.order()) {
     const Node& node = module.graph.node(id);
     if (!node.isCall("kerf.planted_compile_error.default"_op) || node.args().empty()) continue;
     const std::string* subject = node.args()[0].as<std::string>();
-    Error error{ErrorCode::CompileFailed, "planted compile error", {}, 0, subject ? *subject : node.name(), {}};
-    return fail(std::move(error));
+    std::string name = subject ? *subject : node.name();
+    if (!context.path.empty()) name = fmt::format("{}/{}", context.path, name);
+    return fail(Error(ErrorCode::CompileFailed, "planted compile error", {}, 0, std::move(name)));
   }
   return {};
 }
@@ -157,6 +209,9 @@ Result<void> plantInResult(GraphModule& module, const Fault& fault) {
     planter.strikeBefore(fault, output, target.valid() ? target : output);
   else if (target.valid())
     planter.shift(fault, target, [&](const Node& user) { return user.id() == output; });
+  else  // a graph that returns nothing: what it writes is its result
+    for (const NodeId id : std::vector<NodeId>(module.graph.order().begin(), module.graph.order().end()))
+      if (planter.shiftWritten(fault, id)) break;
   return {};
 }
 
@@ -173,9 +228,27 @@ Pass broken(Pass pass, const Fault& fault) {
 void collectTargets(const GraphModule& module, std::set<std::string>& targets, int depth = 0) {
   constexpr int maxDepth = 100;
   for (const NodeId id : module.graph.order())
-    if (module.graph.node(id).op() == Opcode::CallFunction) targets.insert(module.graph.node(id).target());
+    if (isPlantable(module.graph.node(id))) targets.insert(module.graph.node(id).target());
   for (const auto& [name, submodule] : module.submodules)
     if (submodule.graph && depth < maxDepth) collectTargets(*submodule.graph, targets, depth + 1);
+}
+
+/// Whether some call that an accuracy fault hits has a result, or memory it writes, that the fault changes.
+bool changesSomething(const GraphModule& module, const Fault& fault, int depth = 0) {
+  constexpr int maxDepth = 100;
+  for (const NodeId id : module.graph.order()) {
+    const Node& node = module.graph.node(id);
+    if (!isPlantable(node) || !fault.hits(node.target())) continue;
+    bool changes = mayShift(node.meta().value);
+    forEachMemoryUse(node, [&](const Argument& argument, bool writes, bool) {
+      if (!writes) return;
+      forEachNode(argument, [&](NodeId written) { changes |= mayShift(module.graph.node(written).meta().value); });
+    });
+    if (changes) return true;
+  }
+  return std::ranges::any_of(module.submodules, [&](const auto& entry) {
+    return entry.second.graph && depth < maxDepth && changesSomething(*entry.second.graph, fault, depth + 1);
+  });
 }
 
 }  // namespace
@@ -201,6 +274,10 @@ Result<void> checkFaults(const FaultPlan& plan, const GraphModule& module, std::
     if (!fault.onPass && std::ranges::none_of(targets, [&](const auto& target) { return fault.hits(target); }))
       return fail(ErrorCode::BadUsage, "nothing to plant {} in: the graph that is compiled calls {}", text,
                   targets.empty() ? "nothing" : fmt::format("{}", fmt::join(targets, ", ")));
+    const bool shifts = fault.kind == FaultKind::Accuracy || fault.kind == FaultKind::Flaky;
+    if (!fault.onPass && shifts && !changesSomething(module, fault))
+      return fail(ErrorCode::BadUsage, "nothing to plant {} in: no call of it gives or writes floating-point numbers",
+                  text);
   }
   return {};
 }

@@ -1,5 +1,7 @@
 #include "engine/pipeline/compile_fx.h"
 
+#include <mutex>
+
 #include "engine/backend/input_symbols.h"
 #include "engine/backend/stage_clock.h"
 #include "engine/passes/plant_faults.h"
@@ -25,7 +27,8 @@ Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileO
   if (!final->graph.outputNode().valid()) return fail(ErrorCode::BadInput, "the graph has no output");
 
   KERF_TRY(const auto lowered,
-           backend->lower(final, {options.fuse, options.optimizationLevel, options.keepArtifacts}, stop));
+           backend->lower(final,
+                          {options.fuse, options.optimizationLevel, options.keepArtifacts, options.roundsEachOp}, stop));
   KERF_TRY(auto executable, lowered->compile(stop));
   std::vector<StageTime> stages = std::move(clock.times());
   const std::vector<StageTime>& own = executable->artifacts().stages;
@@ -35,6 +38,22 @@ Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileO
 
 std::unexpected<Error> refused(const GuardViolation& violation, std::string_view because) {
   return fail(Error(ErrorCode::ShapeMismatch, fmt::format("{}{}", violation.text(), because), {}, 0, violation.node));
+}
+
+bool lacksStrides(const Node& placeholder) {
+  const TensorMeta* tensor = placeholder.meta().value.tensor();
+  return tensor && tensor->sizes.size() > 1 && tensor->strides.empty();
+}
+
+/// Graph text may leave strides out. Said once in a process, however many graphs it compiles.
+void sayWhatIsAssumed(const Graph& graph) {
+  static std::once_flag said;
+  for (const NodeId id : graph.placeholders())
+    if (lacksStrides(graph.node(id)))
+      return std::call_once(said, [&] {
+        logAt(LogCategory::Compile, LogLevel::Info, "input {} has no recorded strides: such inputs count as contiguous",
+              graph.node(id).name());
+      });
 }
 
 CompileOptions withoutObservers(CompileOptions options) {
@@ -76,6 +95,7 @@ Result<void> CompiledGraph::compileFor(const GuardViolation& violation, std::sto
 
 Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, const CompileOptions& options,
                                                  std::stop_token stop) {
+  sayWhatIsAssumed(module.graph);
   KERF_TRY(CompiledVariant first, compileVariant(module, options, std::move(stop)));
   const bool mayCompileAgain = InputSymbols(module).any();
   return std::make_unique<CompiledGraph>(std::move(first), mayCompileAgain ? module : GraphModule(), options);

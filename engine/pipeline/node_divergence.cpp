@@ -1,148 +1,284 @@
 #include "engine/pipeline/node_divergence.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <tuple>
-#include <unordered_map>
-#include <unordered_set>
+#include <bit>
+#include <map>
 
+#include "engine/accuracy/fp64_run.h"
+#include "engine/accuracy/own_attributes.h"
+#include "engine/accuracy/run_inputs.h"
 #include "engine/ir/interpreter.h"
+#include "engine/ir/value_meta.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/random/state.h"
+#include "engine/pipeline/node_chunks.h"
+#include "engine/pipeline/node_mutations.h"
+#include "engine/pipeline/node_rows.h"
 
 namespace kerf::inline pipeline {
 namespace {
 
-bool isCall(const Node& node) {
-  return node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod || node.op() == Opcode::CallModule;
-}
+class GraphComparison;
 
-struct Watched {
-  NodeId id;
-  std::int64_t bytes = 0;
+/// A nested graph, seen with the sizes of the operands that came last.
+struct NestedGraph {
+  std::int64_t calls = 0;
+  std::unique_ptr<GraphComparison> comparison;
+  std::vector<std::string> operands;  ///< what `comparison` was made for
 };
 
-/// One interpreter run tells which call nodes give tensors, and how large they are.
-Result<std::vector<Watched>> findTensorNodes(const GraphModule& module, const ValueList& inputs, std::stop_token stop) {
-  std::vector<Watched> found;
-  KERF_TRY(const ValueList clones, cloneInputs(inputs, false));
-  Interpreter interpreter(module, referenceOps());
-  interpreter.onNode = [&](const Node& node, const Value& value) {
-    if (isCall(node) && value.isTensor()) found.push_back({node.id(), value.tensor().byteSize()});
-  };
-  KERF_CHECK(interpreter.run(clones, stop));
-  return found;
-}
+/// The comparison of one graph's nodes, which may be run several times.
+class GraphComparison {
+ public:
+  GraphComparison(GraphModule module, std::string prefix, const NodeDivergenceOptions& options, DivergenceRows& rows,
+                  std::stop_token stop)
+      : m_module(std::move(module)),
+        m_prefix(std::move(prefix)),
+        m_options(options),
+        m_rows(rows),
+        m_stop(std::move(stop)),
+        m_names(m_module) {}
 
-/// Copy of `module` that returns (its own outputs…, nodes…).
-GraphModule withOutputs(const GraphModule& module, std::span<const Watched> nodes) {
-  GraphModule extended = module;
-  const NodeId output = extended.graph.outputNode();
-  ArgumentList items;
-  const ArgumentList original = extended.graph.node(output).args();
-  if (!original.empty()) {
-    if (const ListArgument* list = original[0].asList())
-      items = list->items;
-    else
-      items.push_back(original[0]);
+  /// The compiled side's error, if it could not be compiled or run; empty if all nodes were compared.
+  Result<std::string> compare(const ValueList& inputs, std::int64_t call);
+
+ private:
+  bool isNested() const { return !m_prefix.empty(); }
+  /// Of a graph that comes in several pieces, each is compiled up to its end only; the fault of a pass is planted in
+  /// what the pass leaves of the whole graph.
+  bool compilesWhole() const {
+    return m_chunks.size() == 1 || std::ranges::any_of(m_options.compile.faults.faults, &Fault::onPass);
   }
-  for (const auto& watched : nodes) items.emplace_back(watched.id);
-  extended.graph.setArgs(output, {Argument::tuple(std::move(items))});
-  return extended;
-}
+  Result<void> cut(const ValueList& inputs);
+  Result<GraphModule> freshCopy() const;
+  Result<bool> compareNext(Interpreter& reference, const ValueList& inputs, std::int64_t call);
+  Result<bool> loadChunk(std::size_t index, const ValueList& inputs);
+  Result<void> startFp64(const GraphModule& module, const ValueList& inputs);
+  Result<Value> truthOf(NodeId node);
+  Result<void> withoutFp64(Error error);
+  Result<void> compareMutations(Interpreter& reference, const RunResults& before, const ValueList& given,
+                                const GraphModule& own);
+  void compareInside(std::string_view path, const GraphModule& graph, const ValueList& operands);
+  Result<void> compareNested(NestedGraph& nested, const std::string& path, const GraphModule& graph,
+                             const ValueList& operands);
 
-/// The last `count` outputs of a run.
-Result<ValueList> tail(Result<Value> outputs, std::size_t count) {
-  if (!outputs) return fail(std::move(outputs).error());
-  if (!outputs->isList() || outputs->list().size() < count)
-    return fail(ErrorCode::Internal, "the run returned fewer values than its graph has outputs");
-  const ValueList& all = outputs->list();
-  return ValueList(all.end() - std::ptrdiff_t(count), all.end());
-}
+  const GraphModule m_module;
+  const std::string m_prefix;  ///< of its nodes' names: "while_body_0/"
+  const NodeDivergenceOptions& m_options;
+  DivergenceRows& m_rows;
+  std::stop_token m_stop;
+  const ResultNames m_names;
+  bool m_isCut = false;
+  std::vector<WatchedNode> m_watched;
+  std::vector<std::span<const WatchedNode>> m_chunks;
+  std::vector<std::optional<CompiledChunk>> m_compiled;  ///< kept for graphs that run more than once
+  std::map<std::string, NestedGraph, std::less<>> m_nested;
+  // of the run that goes on:
+  std::optional<Float64Run> m_fp64;
+  std::size_t m_next = 0;   ///< among m_watched
+  std::size_t m_chunk = 0;  ///< the next one to load
+  ValueList m_values;       ///< the compiled side's, of the chunk that was loaded last
+  RunResults m_written;     ///< what that chunk was given, as it left it
+  std::size_t m_firstOfChunk = 0;
+  std::string m_failure;
+  std::optional<Error> m_stopped;  ///< in a nested graph
+};
 
-Result<ValueList> interpretTail(const GraphModule& module, const ValueList& inputs, bool fp64, std::size_t count,
-                                std::stop_token stop) {
-  KERF_TRY(const ValueList clones, cloneInputs(inputs, fp64));
-  const RandomScope random;
-  if (!fp64) return tail(Interpreter(module, referenceOps()).run(clones, stop), count);
-  KERF_TRY(const GraphModule cast, castToFp64(module));
-  return tail(Interpreter(cast, referenceOps()).run(clones, stop), count);
-}
-
-Result<ValueList> compiledTail(const GraphModule& module, const ValueList& inputs, const CompileOptions& options,
-                               std::size_t count, std::stop_token stop) {
-  KERF_TRY(const auto compiled, compileFx(module, options, stop));
-  KERF_TRY(const ValueList clones, cloneInputs(inputs, false));
-  const RandomScope random;
-  return tail(compiled->run(clones, stop), count);
-}
-
-NodeDivergence compareNode(const Node& node, const Value& ref, const Value& res, const Value& fp64,
-                           const SameOptions& options) {
-  NodeDivergence divergence;
-  divergence.node = node.name();
-  divergence.target = node.target();
-  const SameReport report = same(ref, res, fp64, options);
-  divergence.same = report.same;
-  if (report.outputs.empty()) return divergence;
-  const OutputVerdict& verdict = report.outputs.front();
-  divergence.rmseRes = verdict.rmseRes;
-  divergence.rmseRef = verdict.rmseRef;
-  divergence.ratioToLimit = verdict.ratioToLimit;
-  divergence.maxAbsError = verdict.maxAbsError;
-  return divergence;
-}
-
-/// Compares one chunk of nodes and appends; a failing compiled side ends in report.failure.
-Result<void> compareChunk(const GraphModule& module, const ValueList& inputs, std::span<const Watched> chunk,
-                          const NodeDivergenceOptions& options, std::stop_token stop, NodeDivergenceReport& report) {
-  const GraphModule extended = withOutputs(module, chunk);
-  KERF_TRY(const ValueList ref, interpretTail(extended, inputs, false, chunk.size(), stop));
-  ValueList truth(chunk.size());
-  if (options.compare.useFp64) {
-    auto fp64 = interpretTail(extended, inputs, true, chunk.size(), stop);
-    if (fp64)
-      truth = std::move(*fp64);
-    else if (fp64.error().code == ErrorCode::Cancelled || options.compare.requireFp64)
-      return fail(fp64.error());
-    else
-      report.fp64Note = fp64.error().text();
-  }
-  const auto res = compiledTail(extended, inputs, options.compile, chunk.size(), stop);
-  if (!res) {
-    if (res.error().code == ErrorCode::Cancelled) return fail(res.error());
-    report.failure = res.error().text();
-    return {};
-  }
-  for (std::size_t i = 0; i < chunk.size(); ++i)
-    report.nodes.push_back(
-        compareNode(module.graph.node(chunk[i].id), ref[i], (*res)[i], truth[i], options.compare.sameOptions()));
+Result<void> GraphComparison::cut(const ValueList& inputs) {
+  if (m_isCut) return {};
+  KERF_TRY(m_watched, watchedNodes(m_module, inputs, m_stop));
+  m_chunks = cutIntoChunks(m_watched, m_options.chunkBytes);
+  if (m_chunks.empty() && m_names.writesAnything()) m_chunks.emplace_back();  // _fused_adam_ alone
+  m_compiled.resize(m_chunks.size());
+  m_isCut = true;
+  if (!isNested()) m_rows.progress.total = std::ssize(m_watched);
   return {};
 }
 
-/// Length of the next chunk: at least one node, and no more than fits.
-std::size_t chunkLength(std::span<const Watched> rest, std::int64_t limit) {
-  std::int64_t bytes = 0;
-  std::size_t count = 0;
-  while (count < rest.size() && (count == 0 || bytes + rest[count].bytes <= limit)) bytes += rest[count++].bytes;
-  return count;
+/// The graph with attributes of its own and without outputs: so no value is kept after its last use.
+Result<GraphModule> GraphComparison::freshCopy() const {
+  KERF_TRY(GraphModule copy, withOwnAttributes(m_module, m_names.attributes));
+  const NodeId output = copy.graph.outputNode();
+  if (output.valid()) copy.graph.setArgs(output, {Argument::tuple({})});
+  return copy;
 }
 
-/// Sets firstBad. Badness flows through nodes that were not compared themselves (tuples).
-void markFirstBad(const Graph& graph, std::vector<NodeDivergence>& nodes) {
-  std::unordered_map<NodeId, NodeDivergence*> compared;
-  for (auto& divergence : nodes)
-    if (const auto id = graph.find(divergence.node)) compared.emplace(*id, &divergence);
-  std::unordered_set<NodeId> bad;
-  for (const NodeId id : graph.order()) {
-    const auto inputs = graph.node(id).inputs();
-    const bool fed = std::ranges::any_of(inputs, [&](NodeId input) { return bad.contains(input); });
-    const auto found = compared.find(id);
-    if (found != compared.end()) found->second->firstBad = !found->second->same && !fed;
-    if (found != compared.end() ? !found->second->same : fed) bad.insert(id);
+Result<std::string> GraphComparison::compare(const ValueList& inputs, std::int64_t call) {
+  KERF_CHECK(cut(inputs));
+  m_next = m_chunk = 0;
+  m_failure.clear();
+  KERF_TRY(const GraphModule own, freshCopy());
+  KERF_TRY(const GraphModule ownWide, freshCopy());
+  KERF_TRY(const ValueList given, inputsForRun(inputs, m_names));
+  KERF_CHECK(startFp64(ownWide, inputs));
+  const RandomScope random;  // every run sees the same random numbers
+  Interpreter reference(own, referenceOps());
+  reference.onSubgraph = [&](std::string_view path, const GraphModule& graph, const ValueList& operands) {
+    compareInside(path, graph, operands);
+  };
+  reference.start(given, m_stop);
+  if (m_watched.empty() && !m_chunks.empty()) {
+    KERF_TRY(const bool loaded, loadChunk(0, inputs));
+    if (loaded) ++m_chunk;
   }
+  for (bool goesOn = true; goesOn && m_next < m_watched.size();) {
+    KERF_TRY(goesOn, compareNext(reference, inputs, call));
+  }
+  if (m_failure.empty() && !isNested() && m_chunk > 0)
+    KERF_CHECK(compareMutations(reference, {{}, inputs, attributeValues(m_module, m_names.attributes)}, given, own));
+  m_fp64.reset();
+  m_values.clear();
+  m_written = {};
+  return m_failure;
+}
+
+/// Runs up to the next node that is compared; false when there is none, or when the compiled side failed.
+Result<bool> GraphComparison::compareNext(Interpreter& reference, const ValueList& inputs, std::int64_t call) {
+  if (m_chunk < m_chunks.size() && m_chunks[m_chunk].data() == &m_watched[m_next]) {
+    KERF_TRY(const bool loaded, loadChunk(m_chunk, inputs));
+    if (!loaded) return false;
+    m_firstOfChunk = m_next;
+    ++m_chunk;
+  }
+  const NodeId wanted = m_watched[m_next].id;
+  Value value;
+  reference.onNode = [&](const Node& node, const Value& computed) {
+    if (node.id() == wanted) value = computed;
+  };
+  for (const Node* node = reference.nextNode(); node != nullptr; node = reference.nextNode()) {
+    const bool found = node->id() == wanted;
+    KERF_CHECK(reference.step());
+    if (m_stopped) return std::unexpected(*m_stopped);
+    if (found) break;
+  }
+  KERF_TRY(const Value truth, truthOf(wanted));
+  const Value res = std::move(m_values[m_next - m_firstOfChunk]);
+  m_values[m_next - m_firstOfChunk] = {};
+  ++m_next;
+  if (!isNested()) m_rows.progress.done = std::int64_t(m_next);
+  if (!value.isTensor()) return true;  // the recorded shape was wrong
+  const Node& node = m_module.graph.node(wanted);
+  NodeDivergence row = compareNode(m_prefix + node.name(), node, value, res, truth, m_options.compare.sameOptions());
+  row.call = call;
+  m_rows.add(std::move(row));
+  return true;
+}
+
+/// After the last node: every chunk writes all that the graph writes, so that the last one tells.
+Result<void> GraphComparison::compareMutations(Interpreter& reference, const RunResults& before, const ValueList& given,
+                                               const GraphModule& own) {
+  reference.onNode = {};
+  while (reference.nextNode() != nullptr) KERF_CHECK(reference.step());
+  const RunResults ref{{}, given, attributeValues(own, m_names.attributes)};
+  std::optional<RunResults> truth;
+  if (m_fp64) {
+    auto finished = m_fp64->finish();
+    if (finished)
+      truth = std::move(*finished);
+    else
+      KERF_CHECK(withoutFp64(std::move(finished).error()));
+  }
+  const SameOptions options = m_options.compare.sameOptions();
+  for (NodeDivergence& row : mutationRows(m_names, before, ref, m_written, truth ? &*truth : nullptr, options))
+    m_rows.add(std::move(row));
+  return {};
+}
+
+Result<void> GraphComparison::startFp64(const GraphModule& module, const ValueList& inputs) {
+  m_fp64.reset();
+  if (!m_options.compare.useFp64) return {};
+  auto run = Float64Run::start(module, referenceOps(), inputs, m_names, {}, m_stop);
+  if (!run) return withoutFp64(std::move(run).error());
+  m_fp64 = std::move(*run);
+  return {};
+}
+
+/// The fp64 run's value; none once it failed.
+Result<Value> GraphComparison::truthOf(NodeId node) {
+  if (!m_fp64) return Value();
+  auto value = m_fp64->runTo(node);
+  if (value) return value;
+  KERF_CHECK(withoutFp64(std::move(value).error()));
+  return Value();
+}
+
+/// Notes that there is no fp64 reference from here on; an error where one is required.
+Result<void> GraphComparison::withoutFp64(Error error) {
+  m_fp64.reset();
+  error.while_("computing the fp64 reference");
+  if (error.code == ErrorCode::Cancelled || m_options.compare.requireFp64) return fail(std::move(error));
+  m_rows.noteFp64(error.text());
+  return {};
+}
+
+Result<bool> GraphComparison::loadChunk(std::size_t index, const ValueList& inputs) {
+  m_values.clear();
+  m_written = {};
+  const auto load = [&]() -> Result<ValueList> {
+    std::optional<CompiledChunk>& chunk = m_compiled[index];
+    if (!chunk) {
+      KERF_TRY(chunk, CompiledChunk::compile(m_module, m_chunks[index], compilesWhole(), m_options.compile, m_stop));
+    }
+    KERF_TRY(const ValueList given, inputsForRun(inputs, m_names));
+    m_written = {{}, given, chunk->attributes()};
+    return chunk->run(given, m_stop);
+  };
+  auto values = load();
+  const bool runsAgain = isNested() && m_names.attributes.empty();
+  if (!runsAgain) m_compiled[index].reset();  // its arena too
+  if (values) {
+    m_values = std::move(*values);
+    return true;
+  }
+  if (values.error().code == ErrorCode::Cancelled) return fail(values.error());
+  m_failure = values.error().text();
+  return false;
+}
+
+void GraphComparison::compareInside(std::string_view path, const GraphModule& graph, const ValueList& operands) {
+  NestedGraph& nested = m_nested[std::string(path)];
+  const std::int64_t call = ++nested.calls;
+  const bool wanted = call <= m_options.nestedCalls || std::has_single_bit(std::uint64_t(call));
+  if (!wanted || m_stopped) return;
+  const std::string name = m_prefix + std::string(path);
+  const auto done = compareNested(nested, name, graph, operands);
+  if (done) return;
+  if (done.error().code == ErrorCode::Cancelled)
+    m_stopped = done.error();
+  else
+    m_rows.note(name, done.error().text());
+}
+
+/// A nested graph with the operands' sizes as its placeholders' shapes.
+Result<GraphModule> withOperands(const GraphModule& graph, const ValueList& operands) {
+  GraphModule module = graph;
+  const std::vector<NodeId> placeholders = module.graph.placeholders();
+  for (std::size_t i = 0; i < placeholders.size() && i < operands.size(); ++i)
+    module.graph.setValueMeta(placeholders[i], metaOf(operands[i]));
+  KERF_CHECK(propagateShapes(module));
+  return module;
+}
+
+std::string operandText(const Value& value) {
+  if (value.isTensor())
+    return fmt::format("{}[{}][{}]", dtypeInfo(value.tensor().dtype()).shortCode,
+                       fmt::join(value.tensor().sizes(), ","), fmt::join(value.tensor().strides(), ","));
+  if (const auto* number = value.as<std::int64_t>()) return std::to_string(*number);
+  return "-";
+}
+
+Result<void> GraphComparison::compareNested(NestedGraph& nested, const std::string& path, const GraphModule& graph,
+                                            const ValueList& operands) {
+  std::vector<std::string> texts;
+  for (const Value& operand : operands) texts.push_back(operandText(operand));
+  if (!nested.comparison || nested.operands != texts) {
+    KERF_TRY(GraphModule module, withOperands(graph, operands));
+    nested.comparison = std::make_unique<GraphComparison>(std::move(module), path + "/", m_options, m_rows, m_stop);
+    nested.operands = std::move(texts);
+  }
+  KERF_TRY(const std::string failure, nested.comparison->compare(operands, nested.calls));
+  if (!failure.empty()) m_rows.note(path, failure);
+  return {};
 }
 
 }  // namespace
@@ -150,26 +286,10 @@ void markFirstBad(const Graph& graph, std::vector<NodeDivergence>& nodes) {
 Result<NodeDivergenceReport> nodeDivergence(const GraphModule& module, const ValueList& inputs,
                                             const NodeDivergenceOptions& options, std::stop_token stop) {
   NodeDivergenceReport report;
-  KERF_TRY(const auto watched, findTensorNodes(module, inputs, stop));
-  std::span<const Watched> rest = watched;
-  while (!rest.empty() && report.failure.empty()) {
-    const std::size_t count = chunkLength(rest, options.chunkBytes);
-    KERF_CHECK(compareChunk(module, inputs, rest.first(count), options, stop, report));
-    rest = rest.subspan(count);
-  }
-  markFirstBad(module.graph, report.nodes);
+  DivergenceRows rows(options, report);
+  KERF_TRY(report.failure, GraphComparison(module, "", options, rows, std::move(stop)).compare(inputs, 0));
+  markFirstBad(module, report.nodes);
   return report;
-}
-
-std::vector<std::size_t> rankDivergence(const std::vector<NodeDivergence>& nodes) {
-  std::vector<std::size_t> order(nodes.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto severity = [&](std::size_t i) { return nodes[i].firstBad ? 2 : nodes[i].same ? 0 : 1; };
-  const auto ratio = [&](std::size_t i) {
-    return std::isnan(nodes[i].ratioToLimit) ? std::numeric_limits<double>::infinity() : nodes[i].ratioToLimit;
-  };
-  std::ranges::sort(order, {}, [&](std::size_t i) { return std::tuple(-severity(i), -ratio(i), i); });
-  return order;
 }
 
 }  // namespace kerf::inline pipeline

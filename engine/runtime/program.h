@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "engine/ir/graph_module.h"
 #include "engine/ir/op_caller.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline runtime {
 
@@ -30,6 +32,16 @@ class KernelCode {
   bool m_takesBounds = false;
 };
 
+/// The graphs nested in a program's graph, as code. One thread at a time.
+class NestedCode {
+ public:
+  virtual ~NestedCode() = default;
+  /// What the symbols of the graph around them are from now on.
+  virtual void setSymbols(const SymbolBindings& symbols) = 0;
+  /// What the nested graph at `path` gives, as Interpreter::run gives it. Errors name its nodes "path/node".
+  virtual Result<Value> run(std::string_view path, const ValueList& args, std::stop_token stop) = 0;
+};
+
 enum class SlotKind : std::uint8_t {
   Input,     ///< the input of that position
   Constant,  ///< an attribute of the module, or a number that follows from the sizes of the inputs
@@ -46,7 +58,8 @@ struct Slot {
   Sizes sizes, strides;
   std::int64_t arenaOffset = 0;  ///< bytes
   int input = -1;
-  bool used = true;  ///< Arena: some step writes it
+  bool used = true;      ///< Arena: some step writes it
+  bool mutated = false;  ///< Input: some step may write into it
   Value constant;
 };
 
@@ -65,7 +78,9 @@ enum class StepKind : std::uint8_t {
   Bmm,
   Convolution,  ///< library kernels that write into a planned slot
   Call,         ///< any op through the OpCaller
-  Interpret,    ///< a node that is no plain op (call_module, higher-order): through the Interpreter
+  HigherOrder,  ///< an op that calls nested graphs: the OpCaller does, as compiled code
+  Subgraph,     ///< call_module of a nested graph: compiled code
+  Interpret,    ///< a node that is no plain op (a tensor method, an opaque module): through the Interpreter
 };
 
 struct Step {
@@ -95,7 +110,8 @@ struct Program {
   std::vector<SlotView> views;  ///< by NodeId::index
   std::vector<Step> steps;
   std::int64_t arenaBytes = 0;
-  std::shared_ptr<void> code;  ///< keeps the kernels' machine code
+  std::shared_ptr<void> code;          ///< keeps the kernels' machine code
+  std::shared_ptr<NestedCode> nested;  ///< null where no step calls a graph
 };
 
 }  // namespace kerf::inline runtime

@@ -30,6 +30,19 @@ std::byte* firstByte(const Tensor& tensor) {
   return tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype());
 }
 
+/// Nested graphs of a program for an op that calls them.
+class NestedCalls : public SubgraphCaller {
+ public:
+  NestedCalls(NestedCode& code, const std::stop_token& stop) : m_code(code), m_stop(stop) {}
+  Result<Value> callSubgraph(std::string_view path, const ValueList& args) const override {
+    return m_code.run(path, args, m_stop);
+  }
+
+ private:
+  NestedCode& m_code;
+  const std::stop_token& m_stop;
+};
+
 }  // namespace
 
 ProgramRunner::ProgramRunner(std::shared_ptr<const Program> program, const OpCaller& ops)
@@ -37,6 +50,8 @@ ProgramRunner::ProgramRunner(std::shared_ptr<const Program> program, const OpCal
 
 Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) {
   m_values.assign(m_program->slots.size(), {});
+  m_restrided.clear();
+  m_stop = stop;
   KERF_CHECK(bindInputs(inputs));
   KERF_CHECK(prepareSlots());
   for (const Step& step : m_program->steps) {
@@ -58,7 +73,15 @@ Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) 
   };
   auto result = argumentToValue(output.args().empty() ? Argument() : output.args().front(), lookup);
   m_values.clear();
+  KERF_CHECK(copyBack());
   return result;
+}
+
+/// What the graph wrote into copies of inputs goes where the caller sees it.
+Result<void> ProgramRunner::copyBack() {
+  for (Restrided& input : m_restrided) KERF_CHECK(copyElements(input.used, input.given));
+  m_restrided.clear();
+  return {};
 }
 
 Result<void> ProgramRunner::bindInputs(const ValueList& inputs) {
@@ -68,7 +91,10 @@ Result<void> ProgramRunner::bindInputs(const ValueList& inputs) {
     if (slot.input < 0) continue;
     wanted = std::max(wanted, std::size_t(slot.input) + 1);
     if (std::size_t(slot.input) >= inputs.size()) continue;
-    KERF_TRY(m_values[s], checkedInput(slot, inputs[std::size_t(slot.input)]));
+    const Value& input = inputs[std::size_t(slot.input)];
+    KERF_TRY(m_values[s], checkedInput(slot, input));
+    const bool copied = slot.isTensor && m_values[s].tensor().storage() != input.tensor().storage();
+    if (copied && slot.mutated) m_restrided.push_back({input.tensor(), m_values[s].tensor()});
   }
   if (wanted != inputs.size())
     return fail(ErrorCode::ShapeMismatch, "the compiled graph takes {} inputs but {} were given", wanted,
@@ -124,6 +150,10 @@ Result<void> ProgramRunner::runStep(const Step& step) {
       return runKernel(step);
     case StepKind::Call:
       return runCall(step);
+    case StepKind::HigherOrder:
+      return runHigherOrder(step);
+    case StepKind::Subgraph:
+      return runSubgraph(step);
     case StepKind::Interpret:
       return runInterpreted(step);
     default:
@@ -159,21 +189,39 @@ Value ProgramRunner::valueOf(NodeId id) const {
   return tensor.viewAs(view.sizes, view.strides, tensor.offset() + view.offset);
 }
 
-Result<void> ProgramRunner::runCall(const Step& step) {
+Result<ProgramRunner::Call> ProgramRunner::callOf(const Step& step) const {
   const Node& node = m_program->module->graph.node(step.node);
   Value current;
   const auto lookup = [&](NodeId id) -> const Value& { return current = valueOf(id); };
-  ValueList args;
+  Call call;
   for (const Argument& argument : node.args()) {
     KERF_TRY(Value value, argumentToValue(argument, lookup));
-    args.push_back(std::move(value));
+    call.args.push_back(std::move(value));
   }
-  KeywordValues kwargs;
   for (const auto& [key, argument] : node.kwargs()) {
     KERF_TRY(Value value, argumentToValue(argument, lookup));
-    kwargs.emplace_back(key, std::move(value));
+    call.kwargs.emplace_back(key, std::move(value));
   }
-  KERF_TRY(Value result, m_ops.call(node.target(), args, kwargs));
+  return call;
+}
+
+Result<void> ProgramRunner::runCall(const Step& step) {
+  KERF_TRY(const Call call, callOf(step));
+  KERF_TRY(Value result, m_ops.call(m_program->module->graph.node(step.node).target(), call.args, call.kwargs));
+  return finishResult(step, std::move(result));
+}
+
+Result<void> ProgramRunner::runHigherOrder(const Step& step) {
+  KERF_TRY(const Call call, callOf(step));
+  KERF_TRY(Value result, m_ops.callHigherOrder(m_program->module->graph.node(step.node).target(), call.args,
+                                               call.kwargs, NestedCalls(*m_program->nested, m_stop)));
+  return finishResult(step, std::move(result));
+}
+
+Result<void> ProgramRunner::runSubgraph(const Step& step) {
+  KERF_TRY(Call call, callOf(step));
+  for (auto& [key, value] : call.kwargs) call.args.push_back(std::move(value));
+  KERF_TRY(Value result, m_program->nested->run(m_program->module->graph.node(step.node).target(), call.args, m_stop));
   return finishResult(step, std::move(result));
 }
 
@@ -186,18 +234,11 @@ Result<void> ProgramRunner::runInterpreted(const Step& step) {
 }
 
 Result<void> ProgramRunner::runLibrary(const Step& step) {
-  const Node& node = m_program->module->graph.node(step.node);
-  Value current;
-  const auto lookup = [&](NodeId id) -> const Value& { return current = valueOf(id); };
-  ValueList args;
-  for (const Argument& argument : node.args()) {
-    KERF_TRY(Value value, argumentToValue(argument, lookup));
-    args.push_back(std::move(value));
-  }
-  for (const auto& [key, argument] : node.kwargs())
+  KERF_TRY(const Call call, callOf(step));
+  for (const auto& [key, value] : call.kwargs)
     if (key != "alpha" && key != "beta") return fail(ErrorCode::Internal, "unexpected keyword {}", key);
   Tensor out = m_values[std::size_t(step.slot)].tensor();
-  return runLibraryKernel(step, args, out);
+  return runLibraryKernel(step, call.args, out);
 }
 
 /// Stores what an extern step gave, with the strides that later kernels were compiled for.

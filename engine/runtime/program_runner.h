@@ -17,7 +17,7 @@ class ProgramRunner {
   const std::shared_ptr<const Program>& program() const { return m_program; }
 
   /// ShapeMismatch naming the placeholder when an input is not what was compiled for; its strides may differ (it is
-  /// copied then). Cancelled between steps when asked to stop.
+  /// copied then, and copied back if the graph writes into it). Cancelled between steps when asked to stop.
   Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
 
  private:
@@ -27,15 +27,28 @@ class ProgramRunner {
   Result<void> runStep(const Step& step);
   Result<void> runKernel(const Step& step);
   Result<void> runCall(const Step& step);
+  Result<void> runHigherOrder(const Step& step);
+  Result<void> runSubgraph(const Step& step);
   Result<void> runInterpreted(const Step& step);
   Result<void> runLibrary(const Step& step);
   Result<void> finishResult(const Step& step, Value value);
   Value valueOf(NodeId id) const;
+  struct Call {
+    ValueList args;
+    KeywordValues kwargs;
+  };
+  Result<Call> callOf(const Step& step) const;
+  Result<void> copyBack();
 
   std::shared_ptr<const Program> m_program;
   const OpCaller& m_ops;
   StoragePtr m_arena;
   ValueList m_values;  ///< by slot
+  std::stop_token m_stop;
+  struct Restrided {
+    Tensor given, used;
+  };
+  std::vector<Restrided> m_restrided;  ///< inputs that a graph writes into, copied for their strides
 };
 
 }  // namespace kerf::inline runtime

@@ -20,6 +20,7 @@ constexpr std::int64_t mapThreshold = 1 << 20;      // from here on straight fro
 constexpr std::int64_t hugeThreshold = 4 << 20;     // large enough for transparent huge pages to save page faults
 constexpr std::int64_t mostKept = 1LL << 30;        // of all blocks together
 constexpr std::int64_t largestKept = mostKept / 2;  // of one block
+constexpr std::int64_t keptFreely = 128LL << 20;    // above that, a block from the system takes the place of kept ones
 constexpr int stepsPerDoubling = 8;                 // size classes: at most an eighth of a block is unused
 constexpr std::size_t classCount = 64 * stepsPerDoubling;
 
@@ -78,11 +79,35 @@ bool cached(std::int64_t bytes) {
   return keepsBlocks && forkHandlerInstalled && bytes >= smallest && bytes <= largestKept;
 }
 
+std::int64_t bytesOfClass(std::size_t index) {
+  const std::int64_t base = std::int64_t{1} << (index / stepsPerDoubling);
+  return base + base / stepsPerDoubling * std::int64_t(index % stepsPerDoubling);
+}
+
+/// Hands kept blocks of other sizes back, the largest first, so that `bytes` more take no more of the machine: what a
+/// process has is then little more than the most that was alive in it at once.
+void makeRoom(std::int64_t bytes) {
+  Kept& store = kept();
+  const std::lock_guard lock(store.mutex);
+  for (std::size_t index = classCount; index-- > 0 && bytes > 0 && store.bytes > keptFreely;) {
+    auto& blocks = store.blocks[index];
+    while (!blocks.empty() && bytes > 0 && store.bytes > keptFreely) {
+      giveToSystem(blocks.back(), bytesOfClass(index));
+      blocks.pop_back();
+      store.bytes -= bytesOfClass(index);
+      bytes -= bytesOfClass(index);
+    }
+  }
+}
+
 }  // namespace
 
 std::byte* takeBlock(std::int64_t bytes, bool& zeroed) {
   zeroed = false;
-  if (!cached(bytes)) return takeFromSystem((bytes + alignment - 1) / alignment * alignment, zeroed);
+  if (!cached(bytes)) {
+    if (bytes > largestKept) makeRoom(bytes);
+    return takeFromSystem((bytes + alignment - 1) / alignment * alignment, zeroed);
+  }
   const SizeClass size = classOf(bytes);
   {
     Kept& store = kept();
@@ -95,6 +120,7 @@ std::byte* takeBlock(std::int64_t bytes, bool& zeroed) {
       return block;
     }
   }
+  makeRoom(size.bytes);
   std::byte* block = takeFromSystem(size.bytes, zeroed);
   if (block != nullptr || keptBlockBytes() == 0) return block;
   releaseBlocks();
@@ -121,9 +147,7 @@ void releaseBlocks() {
   const std::lock_guard lock(store.mutex);
   for (std::size_t index = 0; index < classCount; ++index) {
     if (store.blocks[index].empty()) continue;
-    const std::int64_t base = std::int64_t{1} << (index / stepsPerDoubling);
-    const std::int64_t bytes = base + base / stepsPerDoubling * std::int64_t(index % stepsPerDoubling);
-    for (std::byte* block : store.blocks[index]) giveToSystem(block, bytes);
+    for (std::byte* block : store.blocks[index]) giveToSystem(block, bytesOfClass(index));
     store.blocks[index].clear();
   }
   store.bytes = 0;

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/ops/core/memory_writes.h"
 #include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline minifier::inline core {
@@ -35,6 +36,12 @@ std::size_t countSymbols(const Graph& graph) {
 }
 
 }  // namespace
+
+bool writesMemory(const GraphModule& module) {
+  const MemoryWrites writes = memoryWrites(module);
+  return !writes.attributes.empty() ||
+         std::ranges::any_of(writes.placeholders, [](auto answer) { return answer != MemoryWrites::Answer::No; });
+}
 
 std::vector<NodeId> returnedNodes(const Graph& graph) {
   const NodeId output = graph.outputNode();

@@ -25,6 +25,9 @@ class CandidateHasher {
   std::unordered_map<const Storage*, Known> m_known;
 };
 
+/// Whether a run may change inputs or buffers: a graph that returns nothing has results then.
+bool writesMemory(const GraphModule& module);
+
 /// Nodes that the output mentions, in order, each once.
 std::vector<NodeId> returnedNodes(const Graph& graph);
 

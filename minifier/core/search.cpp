@@ -99,8 +99,8 @@ std::optional<Search::Proposal> Search::propose(const Edit& edit) {
   if (!built) return std::nullopt;
   Proposal proposal{.candidate = std::move(*built), .at = edit.at};
   proposal.size = measure(proposal.candidate);
-  if (!(proposal.size < m_best) || proposal.size.outputs == 0 || !proposal.candidate.module.graph.lint())
-    return std::nullopt;
+  if (!(proposal.size < m_best) || !proposal.candidate.module.graph.lint()) return std::nullopt;
+  if (proposal.size.outputs == 0 && !writesMemory(proposal.candidate.module)) return std::nullopt;
   proposal.key = verdictKey(m_hasher.hash(proposal.candidate), m_identity, m_context.options.flakeVotes);
   proposal.verdict = m_context.cache.find(proposal.key);
   if (proposal.verdict) {

@@ -28,15 +28,30 @@ NodeSet withItems(const Graph& graph, const std::vector<NodeId>& kept) {
 
 bool makesSeveralValues(const Node& node) { return node.meta().value.list() != nullptr; }
 
+/// A call that is there for what it does and not for its value: a copy_ that nobody reads.
+bool isEffect(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return isCallOp(node) && node.users().empty() && purityOf(node) == Purity::Impure;
+}
+
+/// Whether something without an output is left to look at: what calls write into inputs and buffers.
+template <class Keeps>
+bool hasEffects(const Graph& graph, const Keeps& keeps) {
+  return std::ranges::any_of(graph.order(), [&](NodeId id) {
+    return isCallOp(graph.node(id)) && purityOf(graph.node(id)) == Purity::Impure && keeps(id);
+  });
+}
+
 bool isNeededOutside(const Graph& graph, NodeId id, const NodeSet& inside) {
   const Node& node = graph.node(id);
-  if (makesSeveralValues(node)) return false;
+  if (makesSeveralValues(node) || isEffect(graph, id)) return false;
   return node.users().empty() || std::ranges::any_of(node.users(), [&](NodeId user) { return !inside.contains(user); });
 }
 
 /// Makes `nodes` placeholders; false if one of them has no recorded value or cannot be cut.
 bool cutAll(CandidateEditor& editor, const std::vector<NodeId>& nodes, RecordedValues& values) {
   return std::ranges::all_of(nodes, [&](NodeId id) {
+    if (!editor.graph().contains(id)) return true;  // an item, which went with its tuple
     const Value* value = values.find(id);
     return value && editor.cut(id, *value);
   });
@@ -55,11 +70,14 @@ std::vector<NodeId> outsideOperands(const Graph& graph, const NodeSet& kept) {
   return operands;
 }
 
-/// Outputs that stay when `removed` go; if none does, the values that fed the removed nodes.
+/// Outputs that stay when `removed` go; if none does, the values that fed the removed nodes. A graph that returns
+/// nothing goes on doing so while it has effects.
 std::vector<NodeId> remainingOutputs(const Graph& graph, const NodeSet& removed) {
   std::vector<NodeId> outputs = returnedNodes(graph);
+  const bool returnsNothing = outputs.empty();
   std::erase_if(outputs, [&](NodeId id) { return removed.contains(id); });
   if (!outputs.empty()) return outputs;
+  if (returnsNothing && hasEffects(graph, [&](NodeId id) { return !removed.contains(id); })) return outputs;
   for (NodeId id : callNodes(graph)) {
     if (removed.contains(id) || makesSeveralValues(graph.node(id))) continue;
     const auto& users = graph.node(id).users();
@@ -89,7 +107,7 @@ std::optional<Candidate> keepOnly(const ReductionInput& input, const std::vector
   editor.setOutputs(outputs);
   if (!cutAll(editor, outsideOperands(graph, inside), input.values)) return std::nullopt;
   std::erase_if(outputs, [&](NodeId id) { return !editor.graph().contains(id); });
-  if (outputs.empty()) return std::nullopt;
+  if (outputs.empty() && !hasEffects(graph, [&](NodeId id) { return inside.contains(id); })) return std::nullopt;
   editor.setOutputs(outputs);
   return editor.finish([&](const Node& node) { return inside.contains(node.id()); });
 }
@@ -98,7 +116,8 @@ std::optional<Candidate> removeNodes(const ReductionInput& input, const std::vec
   const Graph& graph = input.graph();
   const NodeSet gone(removed.begin(), removed.end());
   const std::vector<NodeId> outputs = remainingOutputs(graph, gone);
-  if (outputs.empty()) return std::nullopt;
+  const bool effects = hasEffects(graph, [&](NodeId id) { return !gone.contains(id); });
+  if (outputs.empty() && !effects) return std::nullopt;
   const NodeId output = graph.outputNode();
   std::vector<NodeId> stillUsed;
   for (NodeId id : removed) {
@@ -111,7 +130,7 @@ std::optional<Candidate> removeNodes(const ReductionInput& input, const std::vec
   if (!cutAll(editor, stillUsed, input.values)) return std::nullopt;
   std::vector<NodeId> returned = returnedNodes(editor.graph());
   std::erase_if(returned, [&](NodeId id) { return editor.graph().node(id).op() == Opcode::Placeholder; });
-  if (returned.empty()) return std::nullopt;
+  if (returned.empty() && !effects) return std::nullopt;
   editor.setOutputs(returned);
   return editor.finish([&](const Node& node) { return !gone.contains(node.id()) && purityOf(node) == Purity::Impure; });
 }

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "engine/accuracy/own_attributes.h"
 #include "engine/ops/core/op_registry.h"
 #include "minifier/oracle/engine_oracle.h"
 
@@ -30,8 +31,9 @@ class ChildComparison {
       : m_candidate(candidate), m_options(options), m_send(send) {}
 
   Result<ComparisonReport> run() {
+    KERF_TRY(m_module, withOwnAttributes(m_candidate.module, ResultNames(m_candidate.module).attributes));
     const RunModel compiled = [&](const ValueList& inputs) { return runCompiled(inputs); };
-    auto report = sameTwoModels(m_candidate.module, referenceOps(), compiled, m_candidate.inputs, m_options.compare);
+    auto report = sameTwoModels(m_module, referenceOps(), compiled, m_candidate.inputs, m_options.compare);
     if (m_error) return fail(*m_error);
     return report;
   }
@@ -43,7 +45,7 @@ class ChildComparison {
     CompileOptions options = m_options.compile;
     options.keepArtifacts = false;
     options.observers.clear();
-    auto graph = compileFx(m_candidate.module, options);
+    auto graph = compileFx(m_module, options);
     if (!graph) return remember(graph.error());
     m_send(encode(CandidatePhase::Run));
     setHangTimer(std::min(m_options.limits.timeout, std::max(hangFloor, reference * hangFactor)));
@@ -60,6 +62,7 @@ class ChildComparison {
   }
 
   const Candidate& m_candidate;
+  GraphModule m_module;  ///< with attributes that may be written
   const EngineOracleOptions& m_options;
   const SendEvent& m_send;
   std::optional<Error> m_error;

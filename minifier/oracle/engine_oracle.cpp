@@ -70,7 +70,8 @@ Result<Verdict> EngineOracle::judge(const Candidate& candidate, std::stop_token 
 std::string EngineOracle::identity() const {
   const CompareOptions& compare = m_options.compare;
   return fmt::format(
-      "engine backend={} passes={} plant={} fuse={} opt={} accuracy={} tol={} fp64={}{} ignore_non_fp={} limit={}ms",
+      "engine results=all backend={} passes={} plant={} fuse={} opt={} accuracy={} tol={} fp64={}{} ignore_non_fp={} "
+      "limit={}ms",
       m_options.compile.backend, m_options.compile.passes.text(), m_options.compile.faults.text(),
       m_options.compile.fuse, m_options.compile.optimizationLevel, m_options.accuracy, compare.tolerance,
       compare.useFp64, compare.requireFp64 ? " required" : "", compare.ignoreNonFloat,
@@ -81,9 +82,12 @@ Result<ComparisonReport> compareIsolated(const Candidate& candidate, const Engin
                                          std::stop_token stop) {
   KERF_TRY(IsolatedComparison comparison, compareInChild(candidate, options, std::move(stop)));
   if (comparison.finished) return std::move(comparison.report);
-  if (!blamesCompiledSide(comparison.phase)) {
+  const bool unsupported = comparison.error && comparison.error->code == ErrorCode::UnsupportedOp;
+  if (unsupported || !blamesCompiledSide(comparison.phase)) {
     if (comparison.error) return std::unexpected(*comparison.error);
-    return fail(ErrorCode::RuntimeFailed, "the comparison ended with a {}", endOfProcess(comparison));
+    const bool reference = comparison.phase == CandidatePhase::Reference;
+    return fail(reference ? ErrorCode::BadInput : ErrorCode::RuntimeFailed, "the comparison ended with a {}",
+                endOfProcess(comparison));
   }
   ComparisonReport report;
   report.failure = comparison.error ? comparison.error->text() : endOfProcess(comparison);

@@ -71,10 +71,17 @@ std::string errorFingerprint(std::string_view phase, const Error& error) {
 }
 
 std::string accuracyFingerprint(const ComparisonReport& report) {
-  Difference worst = Difference::None;
-  for (const OutputVerdict& output : report.outputs) worst = std::max(worst, differenceOf(output));
-  if (worst == Difference::None) return report.same ? std::string() : "accuracy:shape";
-  return fmt::format("accuracy:{}", DifferenceNames[std::size_t(worst)]);
+  const auto gravest = [&](ResultKind kind) {
+    Difference worst = Difference::None;
+    for (const OutputVerdict& output : report.outputs)
+      if (output.kind == kind) worst = std::max(worst, differenceOf(output));
+    return DifferenceNames[std::size_t(worst)];
+  };
+  if (const auto name = gravest(ResultKind::Output); !name.empty()) return fmt::format("accuracy:{}", name);
+  if (const auto name = gravest(ResultKind::Mutation); !name.empty()) return fmt::format("accuracy:mutation:{}", name);
+  for (const ResultKind kind : {ResultKind::Alias, ResultKind::Strides})
+    if (!gravest(kind).empty()) return fmt::format("accuracy:{}", resultKindName(kind));
+  return report.same ? std::string() : "accuracy:shape";
 }
 
 std::string accuracyDetail(const ComparisonReport& report) {

@@ -16,8 +16,9 @@ std::string maskedMessage(std::string_view text);
 /// "compile_error:compile_failed:relu: planted …": phase, error class, masked message.
 std::string errorFingerprint(std::string_view phase, const Error& error);
 
-/// "accuracy:magnitude", ":nan", ":inf", ":shape" or ":dtype": the gravest kind among the outputs that differ. Empty
-/// if none does.
+/// "accuracy:magnitude", ":nan", ":inf", ":shape" or ":dtype": the gravest kind among the outputs that differ. Where no
+/// output does, "accuracy:mutation:magnitude" (and so on) of the values that inputs and buffers were left with; where
+/// these agree too, "accuracy:alias" or "accuracy:strides". Empty if nothing differs.
 std::string accuracyFingerprint(const ComparisonReport& report);
 
 /// One line about the worst output: its name, error and ratio to the limit.

@@ -35,6 +35,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
     width = (width + 1) / 2;
     addChunks(input, outputs, width, list);
   }
+  if (!outputs.empty() && writesMemory(input.candidate.module)) list.push_back(keepOutputs(input, {}));
   for (std::size_t i = 0; outputs.size() > 2 && i < outputs.size(); ++i) {
     std::vector<NodeId> others = outputs;
     others.erase(others.begin() + std::ptrdiff_t(i));

@@ -3,6 +3,7 @@
 
 #include "engine/capture/repro/writer.h"
 #include "engine/ir/printer.h"
+#include "engine/ops/core/memory_writes.h"
 #include "minifier/core/repro_settings.h"
 
 namespace kerf::inline minifier::inline report {
@@ -40,7 +41,58 @@ std::string stepRow(const MinifyStep& step) {
                      step.size.nodes, step.size.inputBytes, step.size.outputs, seconds(step.elapsed));
 }
 
+/// Placeholders that the graph writes into; where it is sure of none, those that it may write into.
+std::vector<NodeId> mutatedInputs(const GraphModule& module) {
+  const MemoryWrites writes = memoryWrites(module);
+  const auto placeholders = module.graph.placeholders();
+  for (const auto answer : {MemoryWrites::Answer::Yes, MemoryWrites::Answer::Maybe}) {
+    std::vector<NodeId> found;
+    for (std::size_t i = 0; i < placeholders.size(); ++i)
+      if (writes.placeholders[i] == answer) found.push_back(placeholders[i]);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+/// Copy of `module` that returns `nodes` too.
+GraphModule returningAlso(const GraphModule& module, const std::vector<NodeId>& nodes) {
+  GraphModule extended = module;
+  const NodeId output = extended.graph.outputNode();
+  ArgumentList items;
+  if (const ArgumentList args = extended.graph.node(output).args(); !args.empty()) {
+    if (const ListArgument* list = args[0].asList())
+      items = list->items;
+    else if (!args[0].isNone())
+      items.push_back(args[0]);
+  }
+  for (const NodeId node : nodes) items.emplace_back(node);
+  extended.graph.setArgs(output, {Argument::tuple(std::move(items))});
+  return extended;
+}
+
+/// PyTorch's run_repro compares outputs only: a graph that fails in what it writes into must return that.
+GraphModule visibleToPyTorch(const MinifyResult& result, std::vector<std::string>& comment) {
+  const GraphModule& module = result.candidate.module;
+  if (!failsInMutation(result.fingerprint) || !module.graph.outputNode().valid()) return module;
+  const std::vector<NodeId> nodes = mutatedInputs(module);
+  if (nodes.empty()) return module;
+  std::vector<std::string> names;
+  for (const NodeId node : nodes) names.push_back(module.graph.node(node).name());
+  comment.push_back(commentLine(
+      fmt::format("what fails is the value left in {}; run_repro compares outputs only, so the graph returns that too",
+                  fmt::join(names, ", "))));
+  return returningAlso(module, nodes);
+}
+
 }  // namespace
+
+bool failsInMutation(std::string_view fingerprint) { return fingerprint.starts_with("accuracy:mutation:"); }
+
+std::string fingerprintOfRepro(std::string_view fingerprint) {
+  constexpr std::string_view kind = "accuracy:mutation:";
+  return failsInMutation(fingerprint) ? fmt::format("accuracy:{}", fingerprint.substr(kind.size()))
+                                      : std::string(fingerprint);
+}
 
 std::string minifySummary(const MinifyResult& result) {
   return fmt::format("{} -> {} nodes in {:.2f} s, {} tests ({} more from the cache): {}; {}", startOf(result).nodes,
@@ -61,12 +113,12 @@ std::string minifyReport(const MinifyResult& result, const MinifyReportContext& 
 Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like, std::size_t graphIndex,
                                 const MinifyReportContext& context) {
   if (graphIndex >= like.graphs.size()) return fail(ErrorCode::Internal, "the capture has no graph {}", graphIndex);
-  KERF_TRY(CapturedGraph graph,
-           makeCapturedGraph(result.candidate.module, result.candidate.inputs, &like.graphs[graphIndex]));
+  std::vector<std::string> comment = commentHeader(result, context);
+  const GraphModule module = visibleToPyTorch(result, comment);
+  KERF_TRY(CapturedGraph graph, makeCapturedGraph(module, result.candidate.inputs, &like.graphs[graphIndex]));
   Capture capture = makeCapture(std::move(graph), like);
   std::vector<std::string>& header = capture.envelope.headerLines;
   stopDumping(capture.envelope);
-  const std::vector<std::string> comment = commentHeader(result, context);
   header.insert(header.begin(), comment.begin(), comment.end());
   return capture;
 }

@@ -13,7 +13,13 @@ struct MinifyReportContext {
   std::string oracle;  ///< Oracle::identity()
 };
 
-/// The minified graph inside `like`'s environment and runner, with a comment on how it was found at the top.
+/// Whether a fingerprint is of a difference that only shows in what inputs and buffers are left with.
+bool failsInMutation(std::string_view fingerprint);
+/// What the written repro fails with: there, mutated inputs are outputs.
+std::string fingerprintOfRepro(std::string_view fingerprint);
+
+/// The minified graph inside `like`'s environment and runner, with a comment on how it was found at the top. One that
+/// fails in a mutated input returns that input too, which is what PyTorch's run_repro compares.
 Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like, std::size_t graphIndex,
                                 const MinifyReportContext& context);
 

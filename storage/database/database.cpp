@@ -1,61 +1,30 @@
 #include "storage/database/database.h"
 
+#include <cctype>
 #include <limits>
 #include <map>
 #include <thread>
 
+#include <unistd.h>
+
+#include <SQLiteCpp/Backup.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 #include <sqlite3.h>
+
+#include "storage/database/checked_pages.h"
+#include "storage/database/open_files.h"
+#include "storage/database/sqlite_error.h"
 
 namespace kerf::inline storage::inline database {
 
 namespace {
 
 constexpr int busyTimeoutMs = 30'000;
+constexpr int watchedSteps = 20'000;  // of SQLite's machine between two questions: about a millisecond
 
 const SQLite::Statement& statementOf(const void* statement) {
   return *static_cast<const SQLite::Statement*>(statement);
-}
-
-ErrorCode codeOf(int sqliteCode) {
-  switch (sqliteCode & 0xff) {
-    case SQLITE_NOTADB:
-    case SQLITE_CORRUPT:
-      return ErrorCode::BadInput;
-    case SQLITE_CONSTRAINT:
-    case SQLITE_ERROR:
-    case SQLITE_MISUSE:
-    case SQLITE_RANGE:
-      return ErrorCode::Internal;
-    case SQLITE_TOOBIG:
-      return ErrorCode::TooLarge;
-    default:
-      return ErrorCode::Environment;
-  }
-}
-
-std::string hintFor(int sqliteCode) {
-  switch (sqliteCode & 0xff) {
-    case SQLITE_BUSY:
-      return "; another process has kept the store busy for too long";
-    case SQLITE_NOTADB:
-      return "; this is no Kerf store, choose another file with --store";
-    case SQLITE_CORRUPT:
-      return "; the store is damaged, choose another file with --store";
-    case SQLITE_CANTOPEN:
-    case SQLITE_READONLY:
-      return "; check the folder's permissions or choose another file with --store";
-    default:
-      return "";
-  }
-}
-
-std::unexpected<Error> convert(const SQLite::Exception& exception, const std::filesystem::path& path) {
-  const int code = exception.getErrorCode();
-  Error error{codeOf(code), fmt::format("store: {}{}", exception.what(), hintFor(code)), {}, 0, {}, {}};
-  error.atFile(path.string());
-  return fail(std::move(error));
 }
 
 void bind(SQLite::Statement& statement, int index, const SqlValue& value) {
@@ -71,6 +40,26 @@ void bind(SQLite::Statement& statement, int index, const SqlValue& value) {
   } else {
     statement.bind(index);
   }
+}
+
+bool mayBeWritten(const std::filesystem::path& path) {
+  if (::access(path.c_str(), F_OK) != 0) return true;  // to be made, or an error that says why not
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  return ::access(path.c_str(), W_OK) == 0 && ::access(folder.c_str(), W_OK) == 0;
+}
+
+/// SQLite's name for a file that is only read. Where it could not be written anyway, and has no write-ahead log,
+/// nothing but the file is looked at: nothing can be made beside it.
+std::string readingName(const std::filesystem::path& path, bool untouched = false) {
+  std::string name = "file:";
+  for (const unsigned char c : path.string()) {
+    const bool plain = std::isalnum(c) || c == '/' || c == '.' || c == '_' || c == '-';
+    name += plain ? std::string(1, char(c)) : fmt::format("%{:02x}", c);
+  }
+  std::error_code missing;
+  const auto logBytes = std::filesystem::file_size(path.string() + "-wal", missing);
+  const bool alone = (untouched || !mayBeWritten(path)) && (missing || logBytes == 0);
+  return name + (alone ? "?mode=ro&immutable=1" : "?mode=ro");
 }
 
 /// Leaves a kept statement ready for its next use whatever happens while it runs.
@@ -115,12 +104,28 @@ std::span<const std::byte> SqlRow::bytes(int column) const {
 
 struct Database::Impl {
   std::filesystem::path path;
-  SQLite::Database handle;
+  std::shared_ptr<void> noted;  ///< closes behind the handle
+  std::unique_ptr<SQLite::Database> opened;
+  SQLite::Database& handle;
+  bool readOnly = false;
   std::map<std::string, std::unique_ptr<SQLite::Statement>, std::less<>> statements;
   bool inTransaction = false;
+  std::function<bool()> goOn;
 
-  explicit Impl(const std::filesystem::path& file)
-      : path(file), handle(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, busyTimeoutMs) {}
+  Impl(const std::filesystem::path& file, const std::string& name, int flags)
+      : path(file),
+        opened(openHandle(file, name, flags)),
+        handle(*opened),
+        readOnly((flags & SQLite::OPEN_READONLY) != 0) {
+    noted = std::shared_ptr<void>(nullptr, [file](void*) { noteClosed(file); });
+  }
+
+  static std::unique_ptr<SQLite::Database> openHandle(const std::filesystem::path& file, const std::string& name,
+                                                      int flags) {
+    std::unique_ptr<SQLite::Database> handle;
+    openNoted(file, [&] { handle = std::make_unique<SQLite::Database>(name, flags, busyTimeoutMs, checkedVfs()); });
+    return handle;
+  }
 
   SQLite::Statement& prepared(std::string_view sql) {
     auto found = statements.find(sql);
@@ -135,19 +140,65 @@ Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 Database::~Database() = default;
 
-Result<Database> Database::open(const std::filesystem::path& path) {
+Result<Database> Database::open(const std::filesystem::path& path, Access access) {
   std::error_code error;
-  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  const bool reads = access != Access::Write || !mayBeWritten(path);
+  if (!reads && path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   if (error)
     return fail(ErrorCode::Environment, "cannot create the folder of the store {}: {}", path.string(), error.message());
   try {
-    auto impl = std::make_unique<Impl>(path);
+    auto impl = reads ? std::make_unique<Impl>(path, readingName(path, access == Access::Untouched),
+                                               SQLite::OPEN_READONLY | SQLite::OPEN_URI)
+                      : std::make_unique<Impl>(path, path.string(),
+                                               SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_URI);
+    reservePageChecksums(impl->handle.getHandle());
     impl->handle.exec("PRAGMA foreign_keys = ON");
     impl->handle.exec("PRAGMA synchronous = NORMAL");
     return Database(std::move(impl));
   } catch (const SQLite::Exception& exception) {
-    return convert(exception, path);
+    return sqliteError(exception, path);
   }
+}
+
+Result<Database> Database::openCopy(const std::filesystem::path& path) {
+  KERF_TRY(const auto original, open(path, Access::Read));
+  try {
+    auto impl = std::make_unique<Impl>(path, ":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    SQLite::Backup(impl->handle, original.m_impl->handle).executeStep(-1);
+    impl->readOnly = true;
+    return Database(std::move(impl));
+  } catch (const SQLite::Exception& exception) {
+    return sqliteError(exception, path);
+  }
+}
+
+Result<Database> Database::openMemory() {
+  try {
+    return Database(std::make_unique<Impl>(":memory:", ":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE));
+  } catch (const SQLite::Exception& exception) {
+    return sqliteError(exception, ":memory:");
+  }
+}
+
+bool Database::readOnly() const { return m_impl->readOnly; }
+
+Result<void> Database::attach(const std::filesystem::path& path, std::string_view name) {
+  const auto file = readingName(path);
+  return execute(fmt::format("ATTACH ? AS {}", name), {std::string_view(file)});
+}
+
+Result<void> Database::detach(std::string_view name) {
+  m_impl->statements.clear();  // a kept statement keeps the file
+  return execute(fmt::format("DETACH {}", name));
+}
+
+bool Database::checksPages() const { return pagesAreChecked(m_impl->handle.getHandle()); }
+
+void Database::setWatch(std::function<bool()> goOn) {
+  m_impl->goOn = std::move(goOn);
+  const auto ask = [](void* watch) { return (*static_cast<std::function<bool()>*>(watch))() ? 0 : 1; };
+  sqlite3_progress_handler(m_impl->handle.getHandle(), m_impl->goOn ? watchedSteps : 0,
+                           m_impl->goOn ? static_cast<int (*)(void*)>(ask) : nullptr, &m_impl->goOn);
 }
 
 const std::filesystem::path& Database::path() const { return m_impl->path; }
@@ -161,7 +212,7 @@ Result<void> Database::executeScript(std::string_view sql) {
     m_impl->handle.exec(std::string(sql));
     return {};
   } catch (const SQLite::Exception& exception) {
-    return convert(exception, m_impl->path);
+    return sqliteError(exception, m_impl->path);
   }
 }
 
@@ -175,7 +226,7 @@ Result<void> Database::query(std::string_view sql, const SqlValues& values,
     while (statement.executeStep()) visit(SqlRow(&statement));
     return {};
   } catch (const SQLite::Exception& exception) {
-    return convert(exception, m_impl->path);
+    return sqliteError(exception, m_impl->path);
   }
 }
 

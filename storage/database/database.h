@@ -38,13 +38,27 @@ class SqlRow {
 class Database {
  public:
   /// Opens, or creates with its parent folders. Environment when the file or folder cannot be used; BadInput when it is
-  /// no SQLite database.
-  static Result<Database> open(const std::filesystem::path& path);
+  /// no SQLite database. A file that may not be written, or lies in a folder that may not, is opened for reading; so is
+  /// any with Access::Read. New files get page checksums (checked_pages.h).
+  enum class Access { Write, Read, Untouched };  ///< Untouched: nothing is made beside the file, not even for locks
+  static Result<Database> open(const std::filesystem::path& path, Access access = Access::Write);
+  /// An empty database in memory.
+  static Result<Database> openMemory();
+  /// The content of a file in memory, under that file's path: for reading what would have to be changed first.
+  static Result<Database> openCopy(const std::filesystem::path& path);
   Database(Database&&) noexcept;
   Database& operator=(Database&&) noexcept;
   ~Database();
 
   const std::filesystem::path& path() const;
+  bool readOnly() const;  ///< whether writing fails with Environment
+  /// Makes the tables of another file readable as `name.table`; not inside a transaction.
+  Result<void> attach(const std::filesystem::path& path, std::string_view name);
+  Result<void> detach(std::string_view name);
+  bool checksPages() const;  ///< whether the file's pages end with checksums
+  /// Asks now and then, during long statements, whether to go on; those that should not end with Cancelled. Empty: no
+  /// more.
+  void setWatch(std::function<bool()> goOn);
   Result<void> execute(std::string_view sql, const SqlValues& values = {});
   /// Several statements separated by semicolons, without parameters (migrations).
   Result<void> executeScript(std::string_view sql);

@@ -3,10 +3,12 @@
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <thread>
 
+#include <unistd.h>
+
 #include "engine/support/log.h"
+#include "storage/database/open_files.h"
 
 namespace kerf::inline storage::inline migrations {
 
@@ -17,11 +19,13 @@ constexpr std::array migrations = {
 #include "storage/migrations/0001_initial.sql"
     ,
 #include "storage/migrations/0002_captures_of_any_kind.sql"
+    ,
+#include "storage/migrations/0003_life_cycle.sql"
 };
 
-std::uint32_t bigEndian(const char* bytes) {
+std::uint32_t bigEndian(const unsigned char* bytes) {
   std::uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  for (int i = 0; i < 4; ++i) value = value << 8 | bytes[i];
   return value;
 }
 
@@ -86,18 +90,26 @@ Result<void> checkStoreHeader(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path, error)) return {};
   if (!std::filesystem::is_regular_file(path, error))
     return fail(ErrorCode::BadInput, "the store {} is no regular file", path.string());
-  std::array<char, 100> header{};
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return fail(ErrorCode::Environment, "cannot read the store {}; check its permissions", path.string());
-  stream.read(header.data(), header.size());
-  if (stream.gcount() == 0) return {};
-  if (stream.gcount() < 100 || std::memcmp(header.data(), "SQLite format 3", 16) != 0)
+  const auto header = headerUnlessOpen(path);
+  if (!header && ::access(path.c_str(), R_OK) != 0)
+    return fail(ErrorCode::Environment, "cannot read the store {}; check its permissions", path.string());
+  if (!header || header->count == 0) return {};
+  if (header->count < 100 || std::memcmp(header->bytes.data(), "SQLite format 3", 16) != 0)
     return fail(ErrorCode::BadInput, "{} is no Kerf store; choose another file with --store", path.string());
-  const std::uint32_t version = bigEndian(header.data() + 60);
-  const std::uint32_t application = bigEndian(header.data() + 68);
+  const std::uint32_t version = bigEndian(header->bytes.data() + 60);
+  const std::uint32_t application = bigEndian(header->bytes.data() + 68);
   // An untouched header: a store whose creation was interrupted or sits in the write-ahead log. migrate() decides.
   if (application == 0 && version == 0) return {};
   return checkVersion(path, application, version);
+}
+
+Result<int> schemaOf(Database& database) {
+  KERF_TRY(const auto fresh, isFresh(database));
+  if (fresh) return 0;
+  KERF_TRY(const auto application, pragma(database, "PRAGMA application_id"));
+  KERF_TRY(const auto version, pragma(database, "PRAGMA user_version"));
+  KERF_CHECK(checkVersion(database.path(), application, version));
+  return int(version);
 }
 
 Result<void> migrate(Database& database, int target) {

@@ -16,6 +16,9 @@ int newestSchema();
 /// newer Kerf. A file that is missing or empty is fine.
 Result<void> checkStoreHeader(const std::filesystem::path& path);
 
+/// Schema of an opened database, 0 for one that is still empty. BadInput as checkStoreHeader.
+Result<int> schemaOf(Database& database);
+
 /// Applies the missing migrations in one transaction (another process may do the same at the same time). BadInput as
 /// checkStoreHeader, before anything is written. `target` is the schema to stop at (tests make stores of old versions).
 Result<void> migrate(Database& database, int target = newestSchema());

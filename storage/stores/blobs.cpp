@@ -4,61 +4,118 @@
 #include <cctype>
 #include <chrono>
 #include <cstring>
+#include <mutex>
+#include <unordered_set>
 
 #include <fmt/chrono.h>
-#include <zlib.h>
 
-#include "engine/support/hash.h"
+#include "engine/support/hash_stream.h"
 #include "engine/tensor/atomic_file.h"
 #include "engine/tensor/torch_zip.h"
+#include "storage/stores/file_pieces.h"
+#include "storage/stores/packing.h"
 
 namespace kerf::inline storage::inline stores {
 
 namespace {
 
-constexpr std::size_t partBytes = 64u << 20;
+constexpr std::size_t mostPartBytes = 64u << 20;  // what Kerf before schema 3 wrote; now pieceBytes
 
-constexpr std::size_t sampleBytes = 64u << 10;
-constexpr int fastest = 1;  // zlib's level: imports wait for it
-
-std::vector<std::byte> compressed(std::span<const std::byte> bytes) {
-  uLongf size = compressBound(static_cast<uLong>(bytes.size()));
-  std::vector<std::byte> packed(size);
-  const int status = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
-                               reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()), fastest);
-  packed.resize(status == Z_OK ? size : 0);
-  return packed;
+Result<void> putPart(Database& database, std::string_view hash, std::int64_t part, std::span<const std::byte> piece,
+                     bool pack) {
+  const auto packed = pack ? compressed(piece) : std::vector<std::byte>();
+  if (pack) piece = packed;
+  return database.execute("INSERT INTO blob_parts(blob, part, bytes) VALUES (?, ?, ?)", {hash, part, piece});
 }
 
-/// Whether the beginning of the bytes shrinks by a tenth at least.
-bool shrinks(std::span<const std::byte> bytes) {
-  const auto sample = bytes.first(std::min(sampleBytes, bytes.size()));
-  const auto packed = compressed(sample);
-  return !packed.empty() && packed.size() < sample.size() / 10 * 9;
-}
-
-Result<void> putParts(Database& database, std::string_view hash, std::span<const std::byte> bytes, bool pack) {
-  std::int64_t part = 0;
-  for (std::size_t at = 0; at < bytes.size(); at += partBytes) {
-    auto piece = bytes.subspan(at, std::min(partBytes, bytes.size() - at));
-    const auto packed = pack ? compressed(piece) : std::vector<std::byte>();
-    if (pack) piece = packed;
-    KERF_CHECK(database.execute("INSERT INTO blob_parts(blob, part, bytes) VALUES (?, ?, ?)", {hash, part++, piece}));
+/// Blobs that this process has written or found whole: a minification names the same ones at every step.
+class KnownBlobs {
+ public:
+  /// False at the first time.
+  bool note(const Database& database, const std::string& hash) {
+    const std::scoped_lock lock(m_mutex);
+    return !m_names.insert(nameOf(database, hash)).second;
   }
+  void forget(const Database& database, const std::string& hash) {
+    const std::scoped_lock lock(m_mutex);
+    m_names.erase(nameOf(database, hash));
+  }
+
+ private:
+  static std::string nameOf(const Database& database, const std::string& hash) {
+    return database.path().string() + '\0' + hash;
+  }
+  std::mutex m_mutex;
+  std::unordered_set<std::string> m_names;
+};
+
+KnownBlobs& knownBlobs() {
+  static auto& blobs = *new KnownBlobs();
+  return blobs;
+}
+
+/// Makes the row of a blob; whether its parts are to be written. A damaged blob is made anew.
+Result<bool> startBlob(Database& database, const std::string& hash, std::int64_t size, bool pack) {
+  const std::string_view encoding = pack ? "zlib" : "";
+  KERF_CHECK(database.execute("INSERT OR IGNORE INTO blobs(hash, size, encoding) VALUES (?, ?, ?)",
+                              {std::string_view(hash), size, encoding}));
+  const bool fresh = database.changes() > 0;
+  if (knownBlobs().note(database, hash) && !fresh) return false;
+  if (fresh) return true;
+  const auto whole = checkBlob(database, hash);
+  if (whole || whole.error().code != ErrorCode::BadInput) return whole ? Result<bool>(false) : fail(whole.error());
+  KERF_CHECK(database.execute("DELETE FROM blob_parts WHERE blob = ?", {std::string_view(hash)}));
+  KERF_CHECK(database.execute("UPDATE blobs SET size = ?, encoding = ? WHERE hash = ?",
+                              {size, encoding, std::string_view(hash)}));
+  return true;
+}
+
+struct BlobHead {
+  std::int64_t size = 0;
+  bool packed = false;
+};
+
+Result<BlobHead> headOf(Database& database, const std::string& hash) {
+  return queryOne<BlobHead>(
+      database, "SELECT size, encoding FROM blobs WHERE hash = ?", {std::string_view(hash)},
+      [](const SqlRow& row) {
+        return BlobHead{row.integer(0), row.text(1) == "zlib"};
+      },
+      fmt::format("the store holds no blob {}", hash));
+}
+
+std::unexpected<Error> damaged(Database& database, const std::string& hash, const std::string& what) {
+  knownBlobs().forget(database, hash);
+  const auto users = usersOfBlob(database, hash);
+  return fail(
+      ErrorCode::BadInput,
+      "blob {} of the store is damaged: {}. {}; import that again or bring back a copy of the store (`kerf store "
+      "verify` lists all damage)",
+      hash, what, users.empty() ? "Nothing needs it" : "It belongs to " + users);
+}
+
+/// Hands the blob's bytes on piece by piece and checks them behind that.
+Result<void> readBlob(Database& database, const std::string& hash, const BlobHead& head, const TakePiece& take) {
+  HashStream stream;
+  std::vector<std::byte> buffer;
+  std::size_t filled = 0;
+  const auto total = std::size_t(std::max<std::int64_t>(head.size, 0));
+  Result<void> taken;
+  const auto read = database.query(
+      "SELECT bytes FROM blob_parts WHERE blob = ? ORDER BY part", {std::string_view(hash)}, [&](const SqlRow& row) {
+        const auto room = std::min(mostPartBytes, total - filled);
+        const auto piece = unpacked(row.bytes(0), head.packed, std::max<std::size_t>(room, 1), buffer);
+        if (!taken || piece.size() > total - filled) return;
+        stream.add(piece);
+        filled += piece.size();
+        taken = take(piece);
+      });
+  if (!read && read.error().code == ErrorCode::BadInput) return damaged(database, hash, "a page has lost its checksum");
+  KERF_CHECK(read);
+  KERF_CHECK(taken);
+  if (filled != total) return damaged(database, hash, fmt::format("it has {} of {} bytes", filled, total));
+  if (stream.finish().hex() != hash) return damaged(database, hash, "its bytes do not have its hash");
   return {};
-}
-
-/// Writes one stored part to `target`; how many bytes it gave (another number than `target`'s size means damage).
-std::size_t takePart(std::span<const std::byte> piece, std::span<std::byte> target, bool packed) {
-  if (!packed) {
-    const auto count = std::min(piece.size(), target.size());
-    if (count > 0) std::memcpy(target.data(), piece.data(), count);
-    return piece.size();
-  }
-  uLongf size = static_cast<uLongf>(target.size());
-  const int status = uncompress(reinterpret_cast<Bytef*>(target.data()), &size,
-                                reinterpret_cast<const Bytef*>(piece.data()), static_cast<uLong>(piece.size()));
-  return status == Z_OK ? size : 0;
 }
 
 /// A storage's name becomes a file name, so a damaged or hostile store must not choose where files go.
@@ -78,6 +135,35 @@ Result<void> writeNamedBlob(Database& database, const NamedBlob& named, const st
   return writeTorchStorage(directory / named.name, *storage);
 }
 
+std::string contentHash(const std::string& text, const std::vector<NamedBlob>& named) {
+  std::string identity = text;
+  for (const auto& entry : named) identity += fmt::format("\n{}={}", entry.name, entry.hash);
+  return hashText(identity).hex();
+}
+
+struct Content {
+  std::string text;
+  std::vector<NamedBlob> named;
+};
+
+/// A content whose text and names are those that it was stored with.
+Result<Content> contentOf(Database& database, const std::string& hash) {
+  Content content;
+  KERF_TRY(content.text, (queryOne<std::string>(
+                             database, "SELECT text FROM contents WHERE hash = ?", {std::string_view(hash)},
+                             [](const SqlRow& row) { return row.text(0); }, "the store lost a graph's text")));
+  KERF_TRY(content.named,
+           (queryAll<NamedBlob>(database, "SELECT name, blob FROM content_blobs WHERE content = ? ORDER BY rowid",
+                                {std::string_view(hash)}, [](const SqlRow& row) {
+                                  return NamedBlob{row.text(0), row.text(1)};
+                                })));
+  if (contentHash(content.text, content.named) == hash) return content;
+  return fail(ErrorCode::BadInput,
+              "the text of a graph in the store (content {}) is damaged; import its capture again or bring back a copy "
+              "of the store (`kerf store verify` lists all damage)",
+              hash);
+}
+
 }  // namespace
 
 Result<void> createFolder(const std::filesystem::path& directory) {
@@ -90,43 +176,87 @@ Result<void> createFolder(const std::filesystem::path& directory) {
 Result<std::string> putBlob(Database& database, std::span<const std::byte> bytes, BlobForm form) {
   const std::string hash = hashBytes(bytes).hex();
   const bool pack = form == BlobForm::Compressed && shrinks(bytes);
-  KERF_CHECK(
-      database.execute("INSERT OR IGNORE INTO blobs(hash, size, encoding) VALUES (?, ?, ?)",
-                       {std::string_view(hash), std::int64_t(bytes.size()), std::string_view(pack ? "zlib" : "")}));
-  if (database.changes() > 0) KERF_CHECK(putParts(database, hash, bytes, pack));
+  KERF_TRY(const bool fresh, startBlob(database, hash, std::ssize(bytes), pack));
+  std::int64_t part = 0;
+  for (std::size_t at = 0; fresh && at < bytes.size(); at += pieceBytes)
+    KERF_CHECK(putPart(database, hash, part++, bytes.subspan(at, std::min(pieceBytes, bytes.size() - at)), pack));
   return hash;
 }
 
+Result<void> putFile(Database& database, const std::filesystem::path& file, const Hash128& hash,
+                     const std::function<bool(std::int64_t)>& goOn) {
+  const auto name = hash.hex();
+  HashStream stream;
+  std::int64_t done = 0, part = 0;
+  bool pack = false, fresh = false;
+  KERF_CHECK(readPieces(file, [&](std::span<const std::byte> piece) -> Result<void> {
+    if (part == 0) {
+      pack = shrinks(piece);
+      KERF_TRY(fresh, startBlob(database, name, 0, pack));
+    }
+    stream.add(piece);
+    done += std::ssize(piece);
+    if (goOn && !goOn(done)) return fail(ErrorCode::Cancelled, "stopped while storing {}", file.string());
+    if (fresh) KERF_CHECK(putPart(database, name, part, piece, pack));
+    ++part;
+    return {};
+  }));
+  if (stream.finish() != hash)
+    return fail(Error{ErrorCode::BadInput, "the file changed while it was stored; import it again", file.string()});
+  if (part == 0) KERF_CHECK(startBlob(database, name, 0, false));
+  if (!fresh) return {};
+  return database.execute("UPDATE blobs SET size = ? WHERE hash = ?", {done, std::string_view(name)});
+}
+
 Result<StoragePtr> blob(Database& database, const std::string& hash) {
-  std::optional<std::int64_t> size;
-  bool packed = false;
-  KERF_CHECK(database.query("SELECT size, encoding FROM blobs WHERE hash = ?", {std::string_view(hash)},
-                            [&](const SqlRow& row) {
-                              size = row.integer(0);
-                              packed = row.text(1) == "zlib";
-                            }));
-  if (!size) return fail(ErrorCode::NotFound, "the store holds no blob {}", hash);
-  KERF_TRY(auto storage, Storage::allocate(*size));
-  const auto total = std::size_t(*size);
+  KERF_TRY(const auto head, headOf(database, hash));
+  KERF_TRY(auto storage, Storage::allocate(head.size));
   std::size_t filled = 0;
-  KERF_CHECK(database.query(
-      "SELECT bytes FROM blob_parts WHERE blob = ? ORDER BY part", {std::string_view(hash)}, [&](const SqlRow& row) {
-        const auto left = filled < total ? std::min(partBytes, total - filled) : 0;
-        filled += takePart(row.bytes(0), {storage->data() + std::min(filled, total), left}, packed);
-      }));
-  if (filled != total) return fail(ErrorCode::BadInput, "blob {} of the store has {} of {} bytes", hash, filled, total);
+  KERF_CHECK(readBlob(database, hash, head, [&](std::span<const std::byte> piece) -> Result<void> {
+    if (!piece.empty()) std::memcpy(storage->data() + filled, piece.data(), piece.size());
+    filled += piece.size();
+    return {};
+  }));
   return storage;
+}
+
+Result<void> writeBlob(Database& database, const std::string& hash, const std::filesystem::path& target) {
+  KERF_TRY(const auto head, headOf(database, hash));
+  KERF_TRY(auto file, AtomicFile::create(target));
+  KERF_CHECK(readBlob(database, hash, head, [&](std::span<const std::byte> piece) { return file.write(piece); }));
+  return file.commit();
+}
+
+Result<void> checkBlob(Database& database, const std::string& hash) {
+  KERF_TRY(const auto head, headOf(database, hash));
+  return readBlob(database, hash, head, [](std::span<const std::byte>) { return Result<void>(); });
+}
+
+std::string usersOfBlob(Database& database, const std::string& hash) {
+  constexpr std::string_view sql =
+      "SELECT 'capture c' || id || ' (' || path || ')' FROM captures WHERE id IN (SELECT capture FROM capture_files "
+      "WHERE blob = ?1 UNION SELECT capture FROM graphs JOIN content_blobs USING (content) WHERE blob = ?1) "
+      "UNION ALL SELECT DISTINCT 'reduction m' || reduction FROM steps JOIN content_blobs USING (content) "
+      "WHERE blob = ?1 "
+      "UNION ALL SELECT 'repro p' || id FROM repros JOIN content_blobs USING (content) WHERE blob = ?1 LIMIT 4";
+  std::vector<std::string> names;
+  (void)database.query(sql, {std::string_view(hash)}, [&](const SqlRow& row) { names.push_back(row.text(0)); });
+  if (names.size() == 4) names.back() = "others";
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Result<void> checkContent(Database& database, const std::string& hash) {
+  KERF_TRY([[maybe_unused]] const auto content, contentOf(database, hash));
+  return {};
 }
 
 Result<std::string> putContent(Database& database, const NewGraph& graph) {
   std::vector<NamedBlob> named;
-  std::string identity = graph.reproText;
   for (const auto& entry : graph.blobs) {
     KERF_TRY(auto hash, putBlob(database, entry.bytes));
-    identity += fmt::format("\n{}={}", entry.name, hash);
     named.push_back({entry.name, std::move(hash)});
   }
-  const std::string hash = hashText(identity).hex();
+  const std::string hash = contentHash(graph.reproText, named);
   KERF_CHECK(database.execute("INSERT OR IGNORE INTO contents(hash, text) VALUES (?, ?)",
                               {std::string_view(hash), std::string_view(graph.reproText)}));
   if (database.changes() == 0) return hash;
@@ -139,14 +269,8 @@ Result<std::string> putContent(Database& database, const NewGraph& graph) {
 
 Result<std::filesystem::path> materializeContent(Database& database, const std::string& hash,
                                                  const std::filesystem::path& directory) {
-  KERF_TRY(const auto text, (queryOne<std::string>(
-                                database, "SELECT text FROM contents WHERE hash = ?", {std::string_view(hash)},
-                                [](const SqlRow& row) { return row.text(0); }, "the store lost a graph's text")));
-  KERF_TRY(const auto named,
-           (queryAll<NamedBlob>(database, "SELECT name, blob FROM content_blobs WHERE content = ? ORDER BY name",
-                                {std::string_view(hash)}, [](const SqlRow& row) {
-                                  return NamedBlob{row.text(0), row.text(1)};
-                                })));
+  KERF_TRY(const auto content, contentOf(database, hash));
+  const auto& [text, named] = content;
   KERF_CHECK(createFolder(named.empty() ? directory : directory / "storages"));
   for (const auto& entry : named) KERF_CHECK(writeNamedBlob(database, entry, directory / "storages"));
   const auto path = directory / "repro.py";

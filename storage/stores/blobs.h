@@ -1,17 +1,32 @@
 // Blobs and contents: raw bytes and repro texts by content, each stored once however often it is named.
 #pragma once
 
+#include "engine/support/hash.h"
+#include "engine/tensor/storage.h"
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
 
 namespace kerf::inline storage::inline stores {
 
 enum class BlobForm { AsTheyAre, Compressed };  ///< Compressed only where that makes them a tenth smaller
-/// Stores the bytes unless they are there already; returns their hash. Call inside a transaction.
+/// Stores the bytes unless they are there already and whole; returns their hash. Call inside a transaction.
 Result<std::string> putBlob(Database& database, std::span<const std::byte> bytes, BlobForm form = BlobForm::AsTheyAre);
-/// NotFound, or BadInput when the stored bytes do not have the recorded size.
-Result<StoragePtr> blob(Database& database, const std::string& hash);
+/// The same for the bytes of a file, with little memory. `goOn` is asked with the bytes done so far. BadInput when the
+/// file does not have `hash` (it changed since that was taken); Cancelled.
+Result<void> putFile(Database& database, const std::filesystem::path& file, const Hash128& hash,
+                     const std::function<bool(std::int64_t)>& goOn = {});
 
+/// The bytes, checked against their hash. NotFound; BadInput, naming what needs the blob, when they are damaged.
+Result<StoragePtr> blob(Database& database, const std::string& hash);
+/// The same into a file, with little memory; the file appears only when its bytes are right.
+Result<void> writeBlob(Database& database, const std::string& hash, const std::filesystem::path& target);
+/// The same without keeping anything.
+Result<void> checkBlob(Database& database, const std::string& hash);
+/// "capture c3 (/tmp/trace.log), reduction m2": what needs a blob; empty if nothing does.
+std::string usersOfBlob(Database& database, const std::string& hash);
+
+/// Whether a content's text and the names of its blobs are those that it was stored with. BadInput otherwise.
+Result<void> checkContent(Database& database, const std::string& hash);
 /// Stores a graph's repro text and blobs; returns the content's hash. Call inside a transaction.
 Result<std::string> putContent(Database& database, const NewGraph& graph);
 /// Writes `directory/repro.py` and `directory/storages/…`; returns the path of the former.

@@ -10,6 +10,19 @@ namespace kerf::inline storage::inline stores {
 /// Cancelled when `progress` says so.
 Result<void> addFiles(Database& database, std::int64_t captureId, const std::vector<NewFile>& files,
                       const StoreProgress& progress);
+/// Makes copies that were damaged in the store anew from the files. Call inside a transaction.
+Result<void> healFiles(Database& database, const std::vector<NewFile>& files);
+
+/// A file that the store only links to.
+struct LinkedFile {
+  std::int64_t capture = 0;
+  std::string name, source;
+  std::int64_t bytes = 0;
+};
+Result<std::vector<LinkedFile>> linkedFiles(Database& database);
+/// Whether the file is there and the same as when it was imported. NotFound or BadInput otherwise.
+Result<void> checkLinkedFile(Database& database, const LinkedFile& file);
+
 /// Writes them below `directory`, links what stayed where it was, and returns the path that was imported.
 Result<std::filesystem::path> materializeFiles(Database& database, std::int64_t captureId,
                                                const std::filesystem::path& directory);

@@ -3,6 +3,7 @@
 #include "storage/stores/blobs.h"
 #include "storage/stores/capture_details.h"
 #include "storage/stores/capture_files.h"
+#include "storage/stores/deletions.h"
 
 namespace kerf::inline storage::inline stores {
 
@@ -66,6 +67,14 @@ Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture
   return id;
 }
 
+/// A capture that is imported again: what was damaged of it is mended, and it is deleted no more.
+Result<void> bringBack(Database& database, std::int64_t id, const NewCapture& capture) {
+  KERF_CHECK(healFiles(database, capture.files));
+  for (const auto& graph : capture.graphs)
+    for (const auto& entry : graph.blobs) KERF_CHECK(putBlob(database, entry.bytes));
+  return database.execute("UPDATE captures SET deletion = NULL WHERE id = ? AND deletion IS NOT NULL", {id});
+}
+
 }  // namespace
 
 Result<std::int64_t> addCapture(Database& database, const NewCapture& capture, const StoreProgress& progress) {
@@ -76,7 +85,7 @@ Result<std::int64_t> addCapture(Database& database, const NewCapture& capture, c
                                    {std::string_view(capture.contentHash), std::string_view(capture.path)}));
     if (known) {
       id = *known;
-      return {};
+      return bringBack(database, id, capture);
     }
     KERF_TRY(id, insertCapture(database, capture, progress));
     return {};
@@ -85,22 +94,30 @@ Result<std::int64_t> addCapture(Database& database, const NewCapture& capture, c
 }
 
 Result<std::vector<CaptureRow>> captures(Database& database) {
-  return queryAll<CaptureRow>(database, fmt::format("{} ORDER BY id", captureColumns), {}, captureRow);
+  return queryAll<CaptureRow>(database, fmt::format("{} WHERE deletion IS NULL ORDER BY id", captureColumns), {},
+                              captureRow);
 }
 
 Result<CaptureRow> capture(Database& database, std::int64_t id) {
+  KERF_CHECK(checkNotDeleted(database, {'c', id}));
   return queryOne<CaptureRow>(database, fmt::format("{} WHERE id = ?", captureColumns), {id}, captureRow,
                               fmt::format("the store has no capture c{}", id));
 }
 
 Result<std::vector<GraphRow>> graphs(Database& database, std::optional<std::int64_t> captureId) {
   if (!captureId)
-    return queryAll<GraphRow>(database, fmt::format("{} ORDER BY capture, ordinal", graphColumns), {}, graphRow);
+    return queryAll<GraphRow>(
+        database,
+        fmt::format("{} WHERE capture IN (SELECT id FROM captures WHERE deletion IS NULL) ORDER BY "
+                    "capture, ordinal",
+                    graphColumns),
+        {}, graphRow);
   return queryAll<GraphRow>(database, fmt::format("{} WHERE capture = ? ORDER BY ordinal", graphColumns), {*captureId},
                             graphRow);
 }
 
 Result<GraphRow> graph(Database& database, std::int64_t captureId, int ordinal) {
+  KERF_CHECK(checkNotDeleted(database, {'c', captureId}));
   return queryOne<GraphRow>(database, fmt::format("{} WHERE capture = ? AND ordinal = ?", graphColumns),
                             {captureId, std::int64_t{ordinal}}, graphRow,
                             fmt::format("the store has no graph c{}/g{}", captureId, ordinal));

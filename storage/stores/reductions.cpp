@@ -1,6 +1,7 @@
 #include "storage/stores/reductions.h"
 
 #include "storage/stores/blobs.h"
+#include "storage/stores/deletions.h"
 #include "storage/stores/process_owner.h"
 
 namespace kerf::inline storage::inline stores {
@@ -85,10 +86,10 @@ Result<void> finishReduction(Database& database, std::int64_t id, const std::str
 Result<std::optional<ReductionRow>> resumable(Database& database, std::int64_t graphId, const std::string& oracle) {
   std::optional<ReductionRow> found;
   KERF_CHECK(database.query(
-      fmt::format(
-          "{} WHERE oracle = ? AND status NOT IN ('finished', 'failed') AND graph IN (SELECT same.id FROM graphs "
-          "AS same JOIN graphs AS mine ON same.hash = mine.hash WHERE mine.id = ?) ORDER BY id DESC",
-          reductionColumns),
+      fmt::format("{} WHERE oracle = ? AND deletion IS NULL AND status NOT IN ('finished', 'failed') AND graph IN "
+                  "(SELECT same.id FROM graphs "
+                  "AS same JOIN graphs AS mine ON same.hash = mine.hash WHERE mine.id = ?) ORDER BY id DESC",
+                  reductionColumns),
       {std::string_view(oracle), graphId}, [&](const SqlRow& row) {
         const bool busy = row.text(3) == "running" && isOtherLiveProcess(row.text(9));
         if (!found && !busy) found = reductionRow(row);
@@ -98,12 +99,15 @@ Result<std::optional<ReductionRow>> resumable(Database& database, std::int64_t g
 
 Result<std::vector<ReductionRow>> reductions(Database& database, std::optional<std::int64_t> graphId) {
   if (!graphId)
-    return queryAll<ReductionRow>(database, fmt::format("{} ORDER BY id", reductionColumns), {}, reductionRow);
-  return queryAll<ReductionRow>(database, fmt::format("{} WHERE graph = ? ORDER BY id", reductionColumns), {*graphId},
-                                reductionRow);
+    return queryAll<ReductionRow>(database, fmt::format("{} WHERE deletion IS NULL ORDER BY id", reductionColumns), {},
+                                  reductionRow);
+  return queryAll<ReductionRow>(database,
+                                fmt::format("{} WHERE graph = ? AND deletion IS NULL ORDER BY id", reductionColumns),
+                                {*graphId}, reductionRow);
 }
 
 Result<ReductionRow> reduction(Database& database, std::int64_t id) {
+  KERF_CHECK(checkNotDeleted(database, {'m', id}));
   return queryOne<ReductionRow>(database, fmt::format("{} WHERE id = ?", reductionColumns), {id}, reductionRow,
                                 fmt::format("the store has no reduction m{}", id));
 }

@@ -1,6 +1,7 @@
 #include "storage/stores/repros.h"
 
 #include "storage/stores/blobs.h"
+#include "storage/stores/deletions.h"
 
 namespace kerf::inline storage::inline stores {
 
@@ -39,10 +40,11 @@ Result<std::int64_t> addRepro(Database& database, const ReproRow& repro, const N
 }
 
 Result<std::vector<ReproRow>> repros(Database& database) {
-  return queryAll<ReproRow>(database, fmt::format("{} ORDER BY id", reproColumns), {}, reproRow);
+  return queryAll<ReproRow>(database, fmt::format("{} WHERE deletion IS NULL ORDER BY id", reproColumns), {}, reproRow);
 }
 
 Result<ReproRow> repro(Database& database, std::int64_t id) {
+  KERF_CHECK(checkNotDeleted(database, {'p', id}));
   return queryOne<ReproRow>(database, fmt::format("{} WHERE id = ?", reproColumns), {id}, reproRow,
                             fmt::format("the store has no repro p{}", id));
 }

@@ -83,8 +83,10 @@ Result<void> addComparisons(Database& database, std::int64_t runId, const std::v
 }
 
 Result<std::vector<RunRow>> runs(Database& database, std::optional<std::int64_t> graphId) {
-  if (!graphId) return queryAll<RunRow>(database, fmt::format("{} ORDER BY id", runColumns), {}, runRow);
-  return queryAll<RunRow>(database, fmt::format("{} WHERE graph = ? ORDER BY id", runColumns), {*graphId}, runRow);
+  if (!graphId)
+    return queryAll<RunRow>(database, fmt::format("{} WHERE deletion IS NULL ORDER BY id", runColumns), {}, runRow);
+  return queryAll<RunRow>(database, fmt::format("{} WHERE graph = ? AND deletion IS NULL ORDER BY id", runColumns),
+                          {*graphId}, runRow);
 }
 
 Result<std::vector<SnapshotRow>> passes(Database& database, std::int64_t runId) {

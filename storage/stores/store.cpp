@@ -5,6 +5,7 @@
 #include "engine/support/log.h"
 #include "storage/database/database.h"
 #include "storage/migrations/migrations.h"
+#include "storage/migrations/upgrade.h"
 #include "storage/stores/blobs.h"
 #include "storage/stores/capture_details.h"
 #include "storage/stores/capture_files.h"
@@ -22,6 +23,12 @@ std::filesystem::path fromEnvironment(const char* variable) {
   return value != nullptr ? std::filesystem::path(value) : std::filesystem::path();
 }
 
+/// The database is closed first: nobody may have the file open while it is replaced.
+Result<void> upgraded(const std::filesystem::path& path, Database database) {
+  { const auto closed = std::move(database); }
+  return upgrade(path);
+}
+
 }  // namespace
 
 struct Store::Impl {
@@ -34,12 +41,46 @@ Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
 Result<Store> Store::open(const std::filesystem::path& path) {
+  auto opened = openWith(path, false);
+  if (opened || opened.error().code != ErrorCode::Environment) return opened;
+  // A full disk has no room for the files beside the store: what is in it can be read all the same, unless others
+  // write.
+  std::error_code ignored;
+  const bool busy = opened.error().message.find("busy") != std::string::npos;
+  if (busy || !std::filesystem::is_regular_file(path, ignored)) return opened;
+  auto reading = openWith(path, true);
+  return reading ? std::move(reading) : std::move(opened);
+}
+
+Result<Store> Store::openWith(const std::filesystem::path& path, bool untouched) {
   KERF_CHECK(checkStoreHeader(path));
-  KERF_TRY(auto database, Database::open(path));
-  KERF_CHECK(migrate(database));
-  logAt(LogCategory::Store, LogLevel::Debug, "opened {}", path.string());
+  KERF_TRY(auto database, Database::open(path, untouched ? Database::Access::Untouched : Database::Access::Write));
+  KERF_TRY(const int schema, schemaOf(database));
+  const bool older = schema > 0 && schema < newestSchema();
+  if (older && database.readOnly()) {
+    KERF_TRY(database, Database::openCopy(path));
+    KERF_CHECK(migrate(database));
+    KERF_CHECK(database.execute("PRAGMA query_only = ON"));
+  } else if (older) {
+    KERF_CHECK(upgraded(path, std::move(database)));
+    KERF_TRY(database, Database::open(path));
+  } else if (schema == 0 && database.readOnly()) {
+    return fail(ErrorCode::Environment, "{} is empty, and no store can be made there: it can only be read",
+                path.string());
+  }
+  if (!database.readOnly()) KERF_CHECK(migrate(database));
+  logAt(LogCategory::Store, LogLevel::Debug, "opened {}{}", path.string(), database.readOnly() ? " for reading" : "");
   return Store(std::make_unique<Impl>(Impl{std::move(database)}));
 }
+
+Result<Store> Store::inMemory() {
+  KERF_TRY(auto database, Database::openMemory());
+  KERF_CHECK(migrate(database));
+  return Store(std::make_unique<Impl>(Impl{std::move(database)}));
+}
+
+bool Store::readOnly() const { return m_impl->database.readOnly(); }
+Database& Store::database() { return m_impl->database; }
 
 std::filesystem::path Store::defaultPath() {
   if (const auto named = fromEnvironment("KERF_STORE"); !named.empty()) return named;

@@ -15,7 +15,12 @@
 #include <vector>
 
 #include "engine/ir/graph_module.h"
+#include "engine/support/hash.h"
 #include "engine/support/result.h"
+
+namespace kerf::inline storage::inline database {
+class Database;
+}
 
 namespace kerf::inline storage::inline stores {
 
@@ -121,7 +126,8 @@ struct NewGraph {
 struct NewFile {
   std::string name;
   std::filesystem::path source;
-  bool copy = true;  ///< false: stays where it is, only its path, size and time are kept
+  bool copy = true;                  ///< false: stays where it is, only its path, size and hash are kept
+  std::optional<Hash128> hash = {};  ///< of its bytes, where it is known already
 };
 /// With `files`, graphs are read back from those (their reproText stays empty); else from the repro texts.
 struct NewCapture {
@@ -137,16 +143,23 @@ using StoreProgress = std::function<bool(double)>;
 class Store {
  public:
   /// Opens or creates. Environment if it cannot; BadInput when the file was written by a newer Kerf (message says so)
-  /// or is no Kerf store.
+  /// or is no Kerf store. An older store is brought to this Kerf's schema first, and stays as a backup beside it. One
+  /// that cannot be written is opened for reading.
   static Result<Store> open(const std::filesystem::path& path);
+  /// An empty store that is gone with this object.
+  static Result<Store> inMemory();
   /// $KERF_STORE, else $XDG_DATA_HOME/kerf/kerf.db, else ~/.local/share/kerf/kerf.db.
   static std::filesystem::path defaultPath();
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();
   const std::filesystem::path& path() const;
+  bool readOnly() const;
+  /// The database itself, for what manages the store as a whole (store_life.h, store_transfer.h).
+  Database& database();
 
-  // Captures and graphs. addCapture is one transaction; the same content hash and path again returns the old row's id.
+  // Captures and graphs. addCapture is one transaction; the same content hash and path again returns the old row's
+  // id (mends what was damaged of it, and brings it back if it was deleted).
   // Cancelled, with nothing stored, when `progress` says so.
   Result<std::int64_t> addCapture(const NewCapture& capture, const StoreProgress& progress = {});
   Result<std::vector<CaptureRow>> captures();
@@ -201,6 +214,8 @@ class Store {
  private:
   struct Impl;
   explicit Store(std::unique_ptr<Impl> impl);
+  /// `untouched`: for reading, with nothing made beside the file.
+  static Result<Store> openWith(const std::filesystem::path& path, bool untouched);
   std::unique_ptr<Impl> m_impl;
 };
 

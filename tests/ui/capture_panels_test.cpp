@@ -7,6 +7,7 @@
 #include <QTest>
 
 #include "tests/ui/support.h"
+#include "tests/unit/fusion_captures.h"
 #include "ui/panels/fusion_panel.h"
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/record_panel.h"
@@ -106,6 +107,7 @@ TEST(CapturePanels, ShowWhatATraceHolds) {
   window.show();
   window.open({file.fileName()});
   ASSERT_TRUE(test::waitFor([&] { return window.idle() && window.session().graph(); }));
+  ASSERT_TRUE(test::waitFor([&] { return window.fusionPanel().model()->rowCount() > 0; }));
   EXPECT_EQ(window.session().graph()->nodes.size(), 4u);
   ASSERT_EQ(window.fusionPanel().model()->rowCount(), 1);
   EXPECT_EQ(window.fusionPanel().model()->index(0, 1).data().toString(), "cpp_fused_relu_0");
@@ -120,6 +122,28 @@ TEST(CapturePanels, ShowWhatATraceHolds) {
   ASSERT_TRUE(test::waitFor([&] { return window.session().record() != nullptr; }));
   EXPECT_EQ(window.recordPanel().title(), "dynamo_guards");
   EXPECT_TRUE(window.recordPanel().code().code().contains("\"code\": \"s0 >= 2\""));
+}
+
+/// A log without provenance maps: what was fused stands in the comments of the output code.
+TEST(CapturePanels, ShowFusionGroupsOfTheOutputCode) {
+  QTemporaryDir folder;
+  QFile file(folder.filePath("chain.log"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(QByteArray::fromStdString(testing::chainLog()));
+  file.close();
+  MainWindow window({false, "light"});
+  window.show();
+  window.open({file.fileName()});
+  const QAbstractItemModel& groups = *window.fusionPanel().model();
+  ASSERT_TRUE(test::waitFor([&] { return window.idle() && groups.rowCount() > 0; }));
+  ASSERT_EQ(groups.rowCount(), 1);
+  EXPECT_TRUE(groups.index(0, 1).data().toString().startsWith("triton_poi_fused_add_mul_sigmoid_sub_0"));
+  EXPECT_EQ(groups.index(0, 3).data().toString().toStdString(), "mul, add, sigmoid, mul_1, sub, mul_2, whole");
+  const int id = window.session().captures().front()->id;
+  ASSERT_TRUE(window.session().fusion(id));
+  window.session().close(id);
+  EXPECT_EQ(groups.rowCount(), 0);
+  EXPECT_FALSE(window.session().fusion(id));
 }
 
 TEST(CapturePanels, AskForSymbolicSizes) {

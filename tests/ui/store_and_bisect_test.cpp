@@ -81,6 +81,43 @@ TEST_F(WindowTool, NewResultsAppearInTheStoreByThemselves) {
   EXPECT_TRUE(row("Runs", text(session().store()->runs.back().id)).isValid());
 }
 
+TEST_F(WindowTool, DeletesFromTheStoreAndUndoesIt) {
+  openSample();
+  trigger("compare", {});
+  showStore();
+  const auto before = *session().store();
+  ASSERT_FALSE(before.runs.empty());
+  const auto run = text(before.runs.back().id), capture = text(before.captures.back().id);
+  auto& tree = m_window->storePanel().tree();
+  const auto choose = [&](const QModelIndex& index) {
+    ASSERT_TRUE(index.isValid());
+    tree.selectionModel()->select(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  };
+  const auto settled = [&](std::size_t runs) {
+    return test::waitFor([&] { return m_window->idle() && session().store()->runs.size() == runs; });
+  };
+  choose(row("Runs", run));
+  m_window->activateWindow();
+  tree.setFocus();
+  ASSERT_TRUE(test::waitFor([&] { return tree.hasFocus(); }));
+  QTest::keyClick(&tree, Qt::Key_Delete);
+  ASSERT_TRUE(settled(before.runs.size() - 1));
+  EXPECT_FALSE(row("Runs", run).isValid());
+  EXPECT_TRUE(session().canUndoDelete());
+  EXPECT_TRUE(m_window->actions()["undo"]->isEnabled());
+  m_window->actions()["undo"]->trigger();
+  ASSERT_TRUE(settled(before.runs.size()));
+  EXPECT_TRUE(row("Runs", run).isValid());
+  EXPECT_FALSE(session().canUndoDelete());
+  choose(row("Captures", capture));
+  m_window->actions()["delete"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && !row("Captures", capture).isValid(); }));
+  EXPECT_LT(session().store()->runs.size(), before.runs.size()) << "what depends on it goes with it";
+  m_window->actions()["undo"]->trigger();
+  ASSERT_TRUE(settled(before.runs.size()));
+  EXPECT_EQ(session().store()->captures.size(), before.captures.size());
+}
+
 TEST_F(WindowTool, BisectsByNode) {
   openSample();
   trigger("bisectNode", "relu=accuracy");

@@ -107,8 +107,8 @@ TEST(SameTwoModels, AcceptsTheReferenceItselfAndRejectsAFault) {
   const ValueList inputs{floats({1, 2, 3})};
   const auto run = [](float factor) {
     return [factor](const ValueList& in) -> Result<Value> {
-      const Tensor& t = in.at(0).tensor();
-      for (std::int64_t i = 0; i < t.numel(); ++i) t.data<float>()[i] *= factor;  // its own clone: may be overwritten
+      KERF_TRY(const Tensor t, in.at(0).tensor().clone());
+      for (std::int64_t i = 0; i < t.numel(); ++i) t.data<float>()[i] *= factor;
       return Value(ValueList{t});
     };
   };

@@ -190,7 +190,9 @@ TEST(LoadInputs, ReplacesMissingDataAsTorchDoes) {
                folder.path() / "r.py");
   ASSERT_EQ(capture.notes.size(), 2u);
   std::vector<std::string> notes;
-  const auto inputs = capture.graphs[0].loadInputs(false, &notes);
+  LoadOptions options;
+  options.fill = InputFill::Random;
+  const auto inputs = capture.graphs[0].loadInputs(options, &notes);
   ASSERT_TRUE(inputs);
   EXPECT_EQ(notes.size(), 1u);
   const Tensor x = (*inputs)[0].tensor();
@@ -201,7 +203,7 @@ TEST(LoadInputs, ReplacesMissingDataAsTorchDoes) {
   EXPECT_NEAR(squares / 1000, 1, 0.15);
   for (int i = 0; i < 10; ++i) EXPECT_EQ((*inputs)[1].tensor().itemAsInt(i), 0);
   EXPECT_EQ(*(*inputs)[2].as<std::int64_t>(), 5);
-  const auto again = capture.graphs[0].loadInputs(false, nullptr);
+  const auto again = capture.graphs[0].loadInputs(options, nullptr);
   EXPECT_TRUE(std::ranges::equal(x.storage()->view(), (*again)[0].tensor().storage()->view()));
   const auto strict = capture.graphs[0].loadInputs(true, nullptr);
   ASSERT_FALSE(strict);

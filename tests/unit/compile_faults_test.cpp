@@ -196,12 +196,12 @@ TEST(PlantedFaults, ReachIntoNestedGraphs) {
   const auto failed = yes.run("relu=runtime_error");
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().message, "planted runtime error");
-  EXPECT_EQ(failed.error().node, "relu");
+  EXPECT_EQ(failed.error().node, "true_graph_0/relu");
   EXPECT_TRUE(no.run("relu=runtime_error"));
   const auto refused = no.run("relu=compile_error");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::CompileFailed);
-  EXPECT_EQ(refused.error().node, "relu");
+  EXPECT_EQ(refused.error().node, "true_graph_0/relu");
 }
 
 TEST(PlantedFaults, ShowTheRealNodesInKernels) {

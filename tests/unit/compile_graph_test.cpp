@@ -241,5 +241,23 @@ TEST(CompileGraph, HandlesEmptyTensorsAndScalars) {
   expectLikeInterpreter(f, *graph, 0);
 }
 
+/// new_ones(self, sizes) reads nothing of self, whose rank may be larger.
+TEST(CompileGraph, FactoriesTakeSizesOfTheirOwn) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {2, 3, 4});
+  const NodeId y = f.input("y", DType::Float32, {4});
+  const NodeId value = f.input("value", DType::Float64, {});
+  const NodeId scalar = f.call("aten.new_ones.default", {x, Argument::list({})});
+  const NodeId vector = f.call("aten.new_full.default", {x, Argument::list({4}), 2.5});
+  const NodeId larger = f.call("aten.new_zeros.default", {y, Argument::list({2, 3, 4})});
+  const NodeId sum = f.call("aten.add.Tensor", {f.call("aten.mul.Tensor", {scalar, y}), vector});
+  const NodeId filled = f.call("aten.fill.Tensor", {y, value});
+  f.output({sum, f.call("aten.add.Tensor", {larger, x}), f.call("aten.ones_like.default", {x}), filled});
+  const auto graph = compiled(f);
+  ASSERT_TRUE(graph);
+  EXPECT_EQ(countKernels(*graph, "extern"), 0u);
+  expectLikeInterpreter(f, *graph);
+}
+
 }  // namespace
 }  // namespace kerf

@@ -176,12 +176,14 @@ TEST_F(CaptureFilesTest, MigratesAStoreOfSchemaOne) {
   {
     auto database = Database::open(path).value();
     ASSERT_TRUE(migrate(database, 1));
-    ASSERT_TRUE(database.executeScript(
-        "INSERT INTO blobs VALUES('b1', 4); INSERT INTO blob_parts VALUES('b1', 0, x'61626364');"
-        "INSERT INTO contents VALUES('t1', '# text'); INSERT INTO content_blobs VALUES('t1', 'ab12', 'b1');"
+    const auto blob = hashText("abcd").hex(), content = hashText("# text\nab12=" + blob).hex();
+    ASSERT_TRUE(database.executeScript(fmt::format(
+        "INSERT INTO blobs VALUES('{0}', 4); INSERT INTO blob_parts VALUES('{0}', 0, x'61626364');"
+        "INSERT INTO contents VALUES('{1}', '# text'); INSERT INTO content_blobs VALUES('{1}', 'ab12', '{0}');"
         "INSERT INTO captures VALUES(5, 'repro', '/x/repro.py', '2.10.0', 'h', '2026-01-01T00:00:00Z');"
-        "INSERT INTO graphs VALUES(8, 5, 1, 'forward', 'gh', 3, 't1');"
-        "INSERT INTO runs VALUES(1, 8, 'run', 'llvm', '{}', 'now', 'ok', 5);"));
+        "INSERT INTO graphs VALUES(8, 5, 1, 'forward', 'gh', 3, '{1}');"
+        "INSERT INTO runs VALUES(1, 8, 'run', 'llvm', '{{}}', 'now', 'ok', 5);",
+        blob, content)));
     EXPECT_EQ(database.queryInteger("PRAGMA user_version").value(), 1);
   }
   auto store = openStore();

@@ -13,6 +13,7 @@ FusionPanel::FusionPanel(FusionModel* model, Session& session, QWidget* parent)
   setHint(tr("No fusion groups: open a TORCH_TRACE log or a TORCH_COMPILE_DEBUG folder."));
   connect(&session, &Session::locationChanged, this, &FusionPanel::showGroups);
   connect(&session, &Session::capturesChanged, this, &FusionPanel::showGroups);
+  connect(&session, &Session::fusionChanged, this, &FusionPanel::showGroups);
   connect(this, &DataTable::picked, this, [this](int row) {
     const auto& group = m_model->row(row);
     emit groupPicked(texts(group.postGradNodes) + texts(group.preGradNodes));
@@ -21,10 +22,11 @@ FusionPanel::FusionPanel(FusionModel* model, Session& session, QWidget* parent)
 
 void FusionPanel::showGroups() {
   const auto capture = m_session.capture(m_session.location().capture);
-  const int id = capture ? capture->id : -1;
-  if (id == m_shown) return;
-  m_shown = id;
-  m_model->setRows(capture ? capture->fusion : std::vector<FusionRow>());
+  const FusionRowsPtr groups = capture ? m_session.fusion(capture->id) : nullptr;
+  if (capture && !groups) m_session.findFusion(capture->id);
+  if (groups == m_shown) return;
+  m_shown = groups;
+  m_model->setRows(groups ? *groups : std::vector<FusionRow>());
   fitColumns();
 }
 

@@ -23,7 +23,7 @@ class FusionPanel : public DataTable {
 
   Session& m_session;
   FusionModel* m_model;
-  int m_shown = -1;  ///< capture
+  FusionRowsPtr m_shown;
 };
 
 }  // namespace kerf::ui::inline panels

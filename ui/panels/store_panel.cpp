@@ -1,5 +1,6 @@
 #include "ui/panels/store_panel.h"
 
+#include <QAction>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -30,7 +31,9 @@ StorePanel::StorePanel(Session& session, QWidget* parent)
   m_tree->setAccessibleName(tr("Store"));
   m_tree->setModel(m_model);
   m_tree->setUniformRowHeights(true);
-  m_tree->setToolTip(tr("Double click opens a capture, graph, reduction or repro"));
+  m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  addDeleting();
+  m_tree->setToolTip(tr("Double click opens a capture, graph, reduction or repro; Del deletes"));
   auto* row = new QHBoxLayout;
   row->setContentsMargins(12, 8, 12, 8);
   row->setSpacing(10);
@@ -46,6 +49,26 @@ StorePanel::StorePanel(Session& session, QWidget* parent)
   connect(m_tree, &QTreeView::doubleClicked, this, [this](const QModelIndex& index) {
     if (const auto name = index.data(storeNameRole).toString(); !name.isEmpty()) m_session.open({name});
   });
+}
+
+void StorePanel::addDeleting() {
+  auto* chosen = new QAction(tr("Delete"), this);
+  chosen->setShortcut(QKeySequence::Delete);
+  chosen->setShortcutContext(Qt::WidgetShortcut);
+  connect(chosen, &QAction::triggered, this, &StorePanel::deleteChosen);
+  auto* undo = new QAction(tr("Undo delete"), this);
+  undo->setEnabled(false);
+  connect(undo, &QAction::triggered, &m_session, &Session::undoDelete);
+  connect(&m_session, &Session::deletionsChanged, undo, [this, undo] { undo->setEnabled(m_session.canUndoDelete()); });
+  m_tree->addActions({chosen, undo});
+  m_tree->setContextMenuPolicy(Qt::ActionsContextMenu);
+}
+
+void StorePanel::deleteChosen() {
+  QStringList items;
+  for (const auto& index : m_tree->selectionModel()->selectedRows())
+    if (const auto item = index.data(storeItemRole).toString(); !item.isEmpty()) items << item;
+  if (!items.isEmpty()) m_session.removeStored(items);
 }
 
 void StorePanel::showEvent(QShowEvent* event) {

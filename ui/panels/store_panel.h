@@ -19,12 +19,15 @@ class StorePanel : public QWidget {
   explicit StorePanel(Session& session, QWidget* parent = nullptr);
   QTreeView& tree() { return *m_tree; }
   QPushButton& refresh() { return *m_refresh; }
+  /// Deletes the chosen captures, runs, reductions and repros.
+  void deleteChosen();
 
  protected:
   void showEvent(QShowEvent* event) override;
 
  private:
   void showStore();
+  void addDeleting();
 
   Session& m_session;
   QStandardItemModel* m_model;

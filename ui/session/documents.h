@@ -40,6 +40,9 @@ struct ShownRecord {
 };
 using ShownRecordPtr = std::shared_ptr<const ShownRecord>;
 
+/// Recorded fusion groups of a whole capture.
+using FusionRowsPtr = std::shared_ptr<const std::vector<FusionRow>>;
+
 struct AccuracyDoc : workbench::Comparison {
   bool running = false;
   QString plant, error;                            ///< error: why there is no comparison

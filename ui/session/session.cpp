@@ -141,6 +141,29 @@ void Session::showRecord(int capture, int record) {
       });
 }
 
+FusionRowsPtr Session::fusion(int capture) const {
+  const auto found = m_fusion.find(capture);
+  return found == m_fusion.end() ? nullptr : found->second;
+}
+
+void Session::findFusion(int capture) {
+  const auto doc = this->capture(capture);
+  const QString job = "fusion:" + QString::number(capture);
+  if (!doc || doc->loading || !doc->error.empty() || fusion(capture) || m_jobs.busy(job)) return;
+  m_jobs.submit<Result<std::vector<FusionRow>>>(
+      job,
+      [worker = browser(capture), request = workbench::FusionRequest{doc->name}](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [this, capture](Result<std::vector<FusionRow>> result) {
+        if (!this->capture(capture)) return;
+        if (!result) emit noted(text(result.error().text()));
+        m_fusion[capture] =
+            std::make_shared<const std::vector<FusionRow>>(result ? std::move(*result) : std::vector<FusionRow>());
+        emit fusionChanged();
+      });
+}
+
 void Session::reload() {
   const auto doc = capture(m_location.capture);
   if (!doc) return;
@@ -153,6 +176,7 @@ void Session::close(int capture) {
   const auto doc = this->capture(capture);
   if (!doc) return;
   m_jobs.cancel("open:" + QString::number(capture));
+  m_jobs.cancel("fusion:" + QString::number(capture));
   if (m_compiler) {
     m_jobs.submit<Result<workbench::Done>>(
         "forget:" + QString::number(capture),
@@ -163,6 +187,7 @@ void Session::close(int capture) {
   }
   std::erase_if(m_states, [&](const auto& item) { return item.first.first == capture; });
   m_captures.erase(capture);
+  m_fusion.erase(capture);
   m_browsers.erase(capture);
   if (m_record && m_record->capture == capture) {
     m_record = nullptr;

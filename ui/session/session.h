@@ -38,6 +38,11 @@ class Session : public QObject {
   void showRecord(int capture, int record);
   ShownRecordPtr record() const { return m_record; }
 
+  /// Reads what a capture recorded of fusion, unless it is known; fusionChanged() follows.
+  void findFusion(int capture);
+  /// Null until findFusion() has it.
+  FusionRowsPtr fusion(int capture) const;
+
   // Place and selection
   const Location& location() const { return m_location; }
   void go(const Location& location);
@@ -75,6 +80,10 @@ class Session : public QObject {
   void exportMinified(const QString& directory);
   /// Reads what the store holds; storeChanged() follows.
   void listStore();
+  /// Deletes what the store holds ("c3", "r5", "m2", "p4") with what depends on it; undoDelete() brings the newest back.
+  void removeStored(const QStringList& items);
+  void undoDelete();
+  bool canUndoDelete() const { return !m_deletions.isEmpty(); }
   void setStorePath(const QString& path);
   JobQueue& jobs() { return m_jobs; }
   bool busy() const;
@@ -86,6 +95,7 @@ class Session : public QObject {
   void locationChanged();
   void graphChanged();
   void recordChanged();
+  void fusionChanged();
   void nodeChanged();
   void guardsChanged();
   void compiledChanged();
@@ -93,6 +103,8 @@ class Session : public QObject {
   void bisectChanged();
   void minifyChanged();
   void storeChanged();
+  /// There is more or less to undo.
+  void deletionsChanged();
   void busyChanged();
   void exported(const QString& path);
   void failed(const QString& title, const QString& detail);
@@ -120,12 +132,15 @@ class Session : public QObject {
   void minifyProgressed(Key key);
   void minifyFinished(Key key, const Result<workbench::Minified>& result);
   void exportAs(const workbench::ExportRequest& request, RemotePtr worker);
+  void removed(const Result<workbench::Removed>& result);
+  void restored(const Result<workbench::Restored>& result);
 
   Workers m_workers;
   JobQueue m_jobs;
   RemotePtr m_compiler;  ///< compiles for view, whatever capture it is; null before the first time
   std::map<int, CaptureDocPtr> m_captures;
   std::map<int, RemotePtr> m_browsers;  ///< captures of one folder share one
+  std::map<int, FusionRowsPtr> m_fusion;    ///< by capture
   std::map<Key, std::unique_ptr<GraphState>> m_states;
   QTimer m_loading;
   bool m_showNext = false;  ///< the next capture that opens is shown at once
@@ -135,6 +150,7 @@ class Session : public QObject {
   GraphDocPtr m_graph;
   ShownRecordPtr m_record;
   StoreListingPtr m_listing;
+  QStringList m_deletions;  ///< one item of each deletion that can be undone, the newest last
   int m_node = -1;
 };
 

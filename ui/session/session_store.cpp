@@ -17,6 +17,48 @@ void Session::listStore() {
       });
 }
 
+void Session::removeStored(const QStringList& items) {
+  workbench::RemoveRequest request;
+  for (const auto& item : items) request.items.push_back(item.toStdString());
+  request.cascade = true;
+  m_jobs.submit<Result<workbench::Removed>>(
+      "delete",
+      [worker = m_workers.forJob(), request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [this](const Result<workbench::Removed>& result) { removed(result); });
+}
+
+void Session::removed(const Result<workbench::Removed>& result) {
+  if (!result) return emit failed(tr("Cannot delete"), text(result.error().text()));
+  QStringList names;
+  for (const auto& item : result->items) names << text(item);
+  m_deletions << names.value(0);
+  emit noted(tr("Deleted %1. Edit > Undo delete brings it back.").arg(names.join(", ")));
+  emit deletionsChanged();
+  listStore();
+}
+
+void Session::undoDelete() {
+  if (m_deletions.isEmpty()) return;
+  const workbench::RestoreRequest request{{m_deletions.takeLast().toStdString()}};
+  m_jobs.submit<Result<workbench::Restored>>(
+      "restore",
+      [worker = m_workers.forJob(), request](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [this](const Result<workbench::Restored>& result) { restored(result); });
+  emit deletionsChanged();
+}
+
+void Session::restored(const Result<workbench::Restored>& result) {
+  if (!result) return emit failed(tr("Cannot bring it back"), text(result.error().text()));
+  QStringList names;
+  for (const auto& item : result->items) names << text(item);
+  emit noted(tr("Brought back %1.").arg(names.join(", ")));
+  listStore();
+}
+
 void Session::exportTo(const QString& directory) {
   if (!state() || !state()->document) return;
   const auto graph = workbench::GraphAddress{capture(m_location.capture)->name, m_location.graph};

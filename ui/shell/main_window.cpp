@@ -187,6 +187,7 @@ void MainWindow::connectSession() {
   connect(&m_session, &Session::busyChanged, this, &MainWindow::showBusy);
   connect(&m_pane->layouts(), &LayoutService::busyChanged, this, &MainWindow::showBusy);
   connect(&m_session, &Session::locationChanged, this, &MainWindow::updateEnabled);
+  connect(&m_session, &Session::deletionsChanged, this, &MainWindow::updateEnabled);
   connect(&m_session, &Session::accuracyChanged, this, &MainWindow::showBusy);
   connect(&m_session, &Session::bisectChanged, this, &MainWindow::showBusy);
   connect(&m_session, &Session::minifyChanged, this, &MainWindow::showBusy);

@@ -88,6 +88,7 @@ class MainWindow : public QMainWindow {
   QDockWidget* addPanel(const QString& name, const QString& title, QWidget* panel, Qt::DockWidgetArea area);
   void buildActions();
   std::vector<ActionSpec> fileActions();
+  std::vector<ActionSpec> editActions();
   std::vector<ActionSpec> viewActions();
   std::vector<ActionSpec> goActions();
   std::vector<ActionSpec> runActions();

@@ -9,6 +9,7 @@
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/passes_panel.h"
+#include "ui/panels/store_panel.h"
 #include "ui/shell/command_palette.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/search_box.h"
@@ -29,6 +30,20 @@ std::vector<ActionSpec> MainWindow::fileActions() {
            {},
            [this] { m_session.close(m_session.location().capture); }},
           {"quit", tr("&Quit"), {}, "Ctrl+Q", {}, [this] { close(); }}};
+}
+
+std::vector<ActionSpec> MainWindow::editActions() {
+  const auto undo = [this] { m_session.canUndoDelete() ? m_session.undoDelete() : m_session.back(); };
+  return {{"undo", tr("&Undo"), {}, "Ctrl+Z", tr("Undo deleting from the store; else go back"), undo},
+          {"delete",
+           tr("&Delete from store"),
+           {},
+           {},
+           tr("Delete what is chosen in the store panel (Del), until it is undone"),
+           [this] {
+             raisePanel("store");
+             m_store->deleteChosen();
+           }}};
 }
 
 std::vector<ActionSpec> MainWindow::viewActions() {
@@ -61,7 +76,7 @@ std::vector<ActionSpec> MainWindow::viewActions() {
 
 std::vector<ActionSpec> MainWindow::goActions() {
   return {
-      {"back", tr("&Back"), "back", "Alt+Left Ctrl+Z", {}, [this] { m_session.back(); }},
+      {"back", tr("&Back"), "back", "Alt+Left", {}, [this] { m_session.back(); }},
       {"forward", tr("&Forward"), "forward", "Alt+Right Ctrl+Shift+Z", {}, [this] { m_session.forward(); }},
       {"find", tr("F&ind node…"), "search", "Ctrl+F /", {}, [this] { m_search->focus(); }},
       {"findNext", tr("Next &match"), {}, "F3 Ctrl+G", {}, [this] { m_pane->nextHit(1); }},
@@ -120,6 +135,7 @@ std::vector<ActionSpec> MainWindow::bisectActions() {
 
 void MainWindow::buildActions() {
   m_actions->add(fileActions());
+  m_actions->add(editActions());
   m_actions->add(viewActions());
   m_actions->add(goActions());
   m_actions->add(runActions());
@@ -135,6 +151,7 @@ void MainWindow::buildMenus() {
   m_recentMenu = file->addMenu(tr("Open &recent"));
   connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecent);
   fill(file, {"", "exportRepro", "exportImage", "", "reload", "closeCapture", "quit"});
+  fill(menuBar()->addMenu(tr("&Edit")), {"undo", "delete"});
   auto* view = menuBar()->addMenu(tr("&View"));
   fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
               "separateInputs", "hideUnchanged", "", "theme", ""});
@@ -173,6 +190,8 @@ void MainWindow::updateEnabled() {
                          "findPrevious", "nextNode", "previousNode", "captured"})
     (*m_actions)[id]->setEnabled(graph);
   (*m_actions)["back"]->setEnabled(m_session.canBack());
+  (*m_actions)["undo"]->setEnabled(m_session.canUndoDelete() || m_session.canBack());
+  (*m_actions)["undo"]->setText(m_session.canUndoDelete() ? tr("&Undo delete") : tr("&Undo (go back)"));
   (*m_actions)["forward"]->setEnabled(m_session.canForward());
   m_search->setEnabled(graph);
 }

@@ -1,6 +1,7 @@
 // GraphAddress: how a request names a graph.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,15 @@ struct GraphAddress {
   std::string text;
   int index = -1;                    ///< of a graph of the capture `text`, from 0; -1: `text` names the graph
   std::vector<std::string> symbols;  ///< "s0=8": values of symbolic sizes, in place of the recorded ones
+  /// What stands in for data that the capture does not have: plausible, random, zeros or ones; or a .safetensors file
+  /// whose in0, in1, … (or names of placeholders) are the inputs.
+  std::string inputs = usualInputs;
+  std::uint64_t seed = usualSeed;  ///< of everything that is made up
 
-  KERF_FIELDS(text, index, symbols)
+  static constexpr const char* usualInputs = "plausible";
+  static constexpr std::uint64_t usualSeed = 0x6b657266;
+
+  KERF_FIELDS(text, index, symbols, inputs, seed)
   bool operator==(const GraphAddress&) const = default;
 };
 

@@ -76,8 +76,9 @@ struct FusionRow {
   std::vector<std::string> buffers, postGradNodes, preGradNodes;
   std::string stage;
   int rank = -1, line = 0;
+  std::vector<std::string> loads, stores;  ///< where the code says: what it reads from memory and writes there
 
-  KERF_FIELDS(kernel, compileId, buffers, postGradNodes, preGradNodes, stage, rank, line)
+  KERF_FIELDS(kernel, compileId, buffers, postGradNodes, preGradNodes, stage, rank, line, loads, stores)
 };
 
 /// What a capture holds.

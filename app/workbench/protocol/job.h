@@ -46,6 +46,17 @@ struct MinifyEvent {
               elapsed, secondsLeft)
 };
 
+/// A node of a comparison node by node, when it was compared. One in a nested graph may come again, worse.
+struct NodeEvent {
+  std::string node, target;
+  bool same = true;
+  double ratio = 0;                  ///< error over what is accepted
+  std::int64_t done = 0, total = 0;  ///< nodes; those of nested graphs are not counted
+  double secondsLeft = -1;           ///< estimate; negative if unknown
+
+  KERF_FIELDS(node, target, same, ratio, done, total, secondsLeft)
+};
+
 /// News of a log that is being followed: a graph, a record, or a compile id whose status changed.
 struct FollowEvent {
   enum class Kind { Graph, Record, Compile };
@@ -60,7 +71,7 @@ struct FollowEvent {
 };
 constexpr FollowEvent::Kind lastOf(FollowEvent::Kind) { return FollowEvent::Kind::Compile; }
 
-using JobEvent = std::variant<ProgressEvent, NoteEvent, MinifyEvent, FollowEvent>;
+using JobEvent = std::variant<ProgressEvent, NoteEvent, MinifyEvent, FollowEvent, NodeEvent>;
 
 struct Job {
   std::function<void(const JobEvent&)> onEvent = {};

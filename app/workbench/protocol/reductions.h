@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/workbench/protocol/accuracy_choice.h"
 #include "app/workbench/protocol/address.h"
 #include "app/workbench/protocol/job.h"
 #include "app/workbench/protocol/pass_choice.h"
@@ -18,11 +19,12 @@ struct OracleSettings {
   std::vector<std::string> plants;            ///< engine only
   PassChoice passes;                          ///< engine only
   double tolerance = 1e-3;                    ///< engine only
+  AccuracyChoice accuracy;                    ///< engine only; without tolerances of single results
   std::string check;                          ///< command only: run with the candidate's repro.py as its last argument
   std::string python = "python3";             ///< torch only
   std::chrono::milliseconds timeout{10'000};  ///< for one candidate
 
-  KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout)
+  KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout, accuracy)
 };
 
 struct Minified {

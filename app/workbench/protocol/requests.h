@@ -6,10 +6,13 @@
 #include "app/workbench/protocol/captures.h"
 #include "app/workbench/protocol/graphs.h"
 #include "app/workbench/protocol/guards.h"
+#include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/ops.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
 #include "app/workbench/protocol/store.h"
+#include "app/workbench/protocol/store_care.h"
+#include "app/workbench/protocol/verification.h"
 
 /// KERF_REQUESTS(macro) is macro(OpenRequest) macro(CloseRequest) …
 #define KERF_REQUESTS(macro)                                                                                     \
@@ -18,7 +21,9 @@
           macro(RenderRequest) macro(GuardsRequest) macro(DiffRequest) macro(RunRequest) macro(CompareRequest)   \
               macro(BisectRequest) macro(ConformanceRequest) macro(MinifyRequest) macro(JudgeRequest)            \
                   macro(StepsRequest) macro(ImportRequest) macro(FollowRequest) macro(StoreRequest)              \
-                      macro(ExportRequest) macro(OpsRequest)
+                      macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)             \
+                          macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) \
+                              macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest) macro(InputsRequest)
 
 namespace kerf::workbench {
 

@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "app/workbench/protocol/accuracy_choice.h"
 #include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/emulation.h"
+#include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/job.h"
 #include "app/workbench/protocol/pass_choice.h"
 
@@ -47,8 +50,10 @@ struct RunReport {
   std::vector<SizedRun> then;                                 ///< as asked for, in order
   int compilations = 1;
   std::vector<std::string> recompilations;  ///< the guards that made it compile again
+  std::vector<InputRow> inputs;
+  std::vector<std::pair<std::string, std::string>> mutated;  ///< inputs and buffers written into: name and "f32[4, 8]"
 
-  KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols, then, compilations, recompilations)
+  KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols, then, compilations, recompilations, mutated)
 };
 
 /// Runs a graph on its recorded inputs. A crash or hang is RuntimeFailed.
@@ -59,49 +64,67 @@ struct RunRequest {
   std::string backend = "interp";       ///< interp, llvm
   std::string dtype;                    ///< f64, f32, bf16, f16; empty: as recorded
   std::string precision = "native";     ///< native, fp64, upcast, exact
-  std::string save, expect, inputs;     ///< safetensors files; empty: none
+  std::string save, expect;             ///< safetensors files; empty: none
   double rtol = -1;                     ///< negative: by dtype
   PassChoice passes;                    ///< interp runs none of the usual ones
   std::chrono::milliseconds timeout{};  ///< 0: no limit
   std::vector<std::string> then;        ///< "s0=16,s1=4": sizes for one more run of the same compiled graph each
 
-  KERF_FIELDS(graph, backend, dtype, precision, save, expect, inputs, rtol, passes, timeout, then)
+  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then)
 };
 
-/// One output of the compiled graph against the interpreter, both measured against fp64.
+/// One result of the compiled graph against the interpreter, both measured against fp64.
 struct OutputRow {
-  std::string name, reason;
+  std::string name, reason;  ///< "out0", "mutates exp_avg_3", "out1 is a view of x", "strides out0"
   bool same = false;
   double error = 0, rmseRes = 0, rmseRef = 0,
          ratio = 0;                 ///< ratio: error over what is accepted; above 1 differs
   std::int64_t nans = 0, infs = 0;  ///< of the compiled side
   double multiplier = 0;
   std::int64_t nanRef = 0, infRef = 0;
+  std::string kind = "output";             ///< output, mutation, alias, strides
+  std::int64_t elements = 0, finite = 0;  ///< finite: on both sides
 
-  KERF_FIELDS(name, reason, same, error, rmseRes, rmseRef, ratio, nans, infs, multiplier, nanRef, infRef)
+  /// NaN equals NaN: it passes, and says nothing.
+  bool nothingFinite() const { return elements > 0 && finite == 0; }
+
+  KERF_FIELDS(name, reason, same, error, rmseRes, rmseRef, ratio, nans, infs, multiplier, nanRef, infRef, kind,
+              elements, finite)
 };
 
+/// One node of the compiled graph against the interpreter; in a nested graph "while_body_0/add_3".
 struct NodeRow {
   std::string node, target;
   bool same = true, firstBad = false;
   double error = 0, rmseRes = 0, rmseRef = 0, ratio = 0;
+  std::int64_t elements = 0, finite = 0;  ///< finite: on both sides
+  std::int64_t call = 0;                  ///< in a nested graph: the call of it, from 1, in which the node was worst
 
-  KERF_FIELDS(node, target, same, firstBad, error, rmseRes, rmseRef, ratio)
+  /// There were elements, and none of them says anything.
+  bool nothingFinite() const { return elements > 0 && finite == 0; }
+
+  KERF_FIELDS(node, target, same, firstBad, error, rmseRes, rmseRef, ratio, elements, finite, call)
 };
 
 struct Comparison {
   bool same = false;
   bool haveFp64 = false;
+  double tolerance = 1e-3;  ///< that was used: the user's, or what the repro sets
   std::string fp64Note;  ///< why there is no fp64 reference
   std::string failure;   ///< crash, hang or exception of the compiled side
+  std::string backwardNote;  ///< what of PyTorch's backward pass was not compared
   std::vector<OutputRow> outputs;
   std::vector<NodeRow> nodes;  ///< worst first; empty unless asked for
   std::string nodesFailure, nodesNote;
+  std::string nestedNote;  ///< nested graphs that were not compared inside, and why
   std::chrono::nanoseconds time{};
   std::string run;                                            ///< "r5" in the store; empty if it was not stored
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
+  std::vector<InputRow> inputs;                               ///< and where each comes from
 
-  bool good() const { return same && failure.empty(); }
+  FusionComparison fusion;                                    ///< of --emulate; empty unless asked for
+
+  bool good() const { return (same || fusion.explainsAll()) && failure.empty(); }
   /// Nodes where the fault starts, in graph order of their severity.
   std::vector<std::string> firstBad() const {
     std::vector<std::string> names;
@@ -110,7 +133,8 @@ struct Comparison {
     return names;
   }
 
-  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run, symbols)
+  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run, symbols, nestedNote, inputs,
+              fusion, backwardNote, tolerance)
 };
 
 /// PyTorch's same_two_models. A crash or hang of the compiled side is the answer's `failure`.
@@ -123,10 +147,14 @@ struct CompareRequest {
   std::vector<std::string> plants;  ///< "relu=accuracy", "pass:cse=crash"
   PassChoice passes;
   double tolerance = 1e-3;
+  AccuracyChoice accuracy;
   Depth depth = Depth::Outputs;
   std::chrono::milliseconds timeout{60'000};
 
-  KERF_FIELDS(graph, backend, plants, passes, tolerance, depth, timeout)
+  std::string emulate;  ///< "inductor", "kerf": also compare with the rounding of these fusion groups
+  std::string results;  ///< with `emulate`: a .safetensors with the outputs to judge, in place of the compiled side's
+
+  KERF_FIELDS(graph, backend, plants, passes, tolerance, depth, timeout, accuracy, emulate, results)
 };
 constexpr CompareRequest::Depth lastOf(CompareRequest::Depth) { return CompareRequest::Depth::Nodes; }
 
@@ -155,9 +183,10 @@ struct BisectRequest {
   std::vector<std::string> plants;
   PassChoice passes;
   double tolerance = 1e-3;
+  AccuracyChoice accuracy;
   std::chrono::milliseconds timeout{60'000};  ///< of one comparison
 
-  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout)
+  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy)
 };
 constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Node; }
 

@@ -44,8 +44,9 @@ struct ImportRequest {
   static constexpr std::string_view name = "import";
   std::string path;
   Parse parse = Parse::Small;
+  bool link = false;  ///< files stay where they are, and the store only links to them
 
-  KERF_FIELDS(path, parse)
+  KERF_FIELDS(path, parse, link)
 };
 constexpr ImportRequest::Parse lastOf(ImportRequest::Parse) { return ImportRequest::Parse::All; }
 

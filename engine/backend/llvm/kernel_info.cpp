@@ -24,14 +24,16 @@ std::string externReason(const Node& node) {
   const std::string base = opBaseName(node.target());
   const auto* row = std::ranges::find(reasons, base, &Reason::op);
   if (row != std::end(reasons)) return std::string(row->reason);
+  if (node.target().starts_with("torch.ops.higher_order.")) return "calls compiled graphs";
   return node.target().starts_with("operator.") ? "takes an item of an extern result" : "not lowered";
 }
 
-void addNodes(const Graph& graph, const std::vector<NodeId>& nodes, KernelInfo& info) {
-  std::set<std::string> seen;
+void addNodes(const Graph& graph, const std::vector<NodeId>& nodes, const Graph& original, KernelInfo& info) {
+  std::set<std::string> seen, named;
   for (const NodeId id : shownNodes(graph, nodes)) {
     const Node& node = graph.node(id);
-    info.nodes.push_back(node.name());
+    for (std::string& name : knownNames(node, original))
+      if (named.insert(name).second) info.nodes.push_back(std::move(name));
     const auto& origins = node.meta().fromNodes;
     if (origins.empty() && seen.insert(node.name()).second) info.capturedNodes.push_back(node.name());
     for (const std::string& origin : origins)
@@ -46,8 +48,13 @@ void addTexts(const LoopKernel& loops, const CompiledKernel& compiled, bool keep
 
 }  // namespace
 
+std::vector<std::string> knownNames(const Node& node, const Graph& original) {
+  if (original.find(node.name()) || node.meta().fromNodes.empty()) return {node.name()};
+  return node.meta().fromNodes;
+}
+
 std::vector<KernelInfo> describeKernels(const LoweredGraph& lowered, const CompiledKernels& kernels,
-                                        bool keepArtifacts) {
+                                        const Graph& original, bool keepArtifacts) {
   const Graph& graph = lowered.values->graph();
   std::vector<KernelInfo> result;
   std::set<NodeId> inKernels;
@@ -56,7 +63,7 @@ std::vector<KernelInfo> describeKernels(const LoweredGraph& lowered, const Compi
     KernelInfo info;
     info.name = step.kernel.name;
     info.kind = step.isExtern ? "extern" : "fused";
-    addNodes(graph, step.nodes, info);
+    addNodes(graph, step.nodes, original, info);
     inKernels.insert(step.nodes.begin(), step.nodes.end());
     if (step.isExtern) info.reason = externReason(graph.node(step.node));
     if (!step.isExtern) addTexts(step.kernel, kernels.kernels[kernel++], keepArtifacts, info);
@@ -68,7 +75,7 @@ std::vector<KernelInfo> describeKernels(const LoweredGraph& lowered, const Compi
     KernelInfo info;
     info.name = "view_" + graph.node(id).name();
     info.kind = "view";
-    addNodes(graph, {id}, info);
+    addNodes(graph, {id}, original, info);
     result.push_back(std::move(info));
   }
   return result;

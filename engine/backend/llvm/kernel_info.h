@@ -7,7 +7,12 @@
 
 namespace kerf::inline backend {
 
-/// Steps in order, then the views that are no step of their own.
-std::vector<KernelInfo> describeKernels(const LoweredGraph& graph, const CompiledKernels& kernels, bool keepArtifacts);
+/// Under which names users know a node: its own, or those of the calls of `original` that were written out to it.
+std::vector<std::string> knownNames(const Node& node, const Graph& original);
+
+/// Steps in order, then the views that are no step of their own. `original` is the graph before calls were written out,
+/// whose nodes users know.
+std::vector<KernelInfo> describeKernels(const LoweredGraph& graph, const CompiledKernels& kernels,
+                                        const Graph& original, bool keepArtifacts);
 
 }  // namespace kerf::inline backend

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/backend/llvm/kernel_info.h"
 #include "engine/runtime/library_kernels.h"
 
 namespace kerf::inline backend {
@@ -36,8 +37,9 @@ double numberNamed(const Node& node, std::string_view name, double otherwise) {
 
 class Linker {
  public:
-  Linker(const LoweredGraph& graph, const CompiledKernels& kernels, std::shared_ptr<const GraphModule> module)
-      : m_graph(graph), m_kernels(kernels), m_values(*graph.values) {
+  Linker(const LoweredGraph& graph, const CompiledKernels& kernels, std::shared_ptr<const GraphModule> module,
+         const Graph& original)
+      : m_graph(graph), m_kernels(kernels), m_values(*graph.values), m_original(original) {
     m_program.module = std::move(module);
     m_program.code = kernels.code;
   }
@@ -129,7 +131,7 @@ class Linker {
   void addKernel(const LoweredStep& lowered, const CompiledKernel& kernel) {
     Step step;
     step.code = kernel.code;
-    step.nodeName = graph().node(lowered.nodes.back()).name();
+    step.nodeName = knownNames(graph().node(lowered.nodes.back()), m_original).front();
     const std::size_t at = m_program.steps.size();
     for (std::size_t a = 0; a < lowered.arguments.size(); ++a)
       step.pointers.push_back(
@@ -154,19 +156,52 @@ class Linker {
     const Node& node = graph().node(lowered.node);
     Step step;
     step.node = lowered.node;
-    step.nodeName = node.name();
+    step.nodeName = knownNames(node, m_original).front();
     step.slot = m_graph.buffers.bufferOf(lowered.node);
     const SlotKind kind = m_program.slots[std::size_t(step.slot)].kind;
     step.kind = kind == SlotKind::Result ? StepKind::Call : libraryStepKind(node.target());
     step.alpha = numberNamed(node, "alpha", 1);
     step.beta = numberNamed(node, "beta", 1);
-    const bool plain = node.op() == Opcode::CallFunction && !node.target().starts_with("torch.ops.higher_order.");
-    if (!plain) {
+    if (node.target().starts_with("torch.ops.higher_order."))
+      step.kind = StepKind::HigherOrder;
+    else if (isSubgraph(node))
+      step.kind = StepKind::Subgraph;
+    else if (node.op() != Opcode::CallFunction)
       step.kind = StepKind::Interpret;
-      step.single = singleNodeModule(*m_program.module, node);
-    }
+    if (step.kind == StepKind::Interpret) step.single = singleNodeModule(*m_program.module, node);
+    markMutated(node);
     m_program.steps.push_back(std::move(step));
     return {};
+  }
+
+  bool isSubgraph(const Node& node) const {
+    const Submodule* found = node.op() == Opcode::CallModule ? m_program.module->submodule(node.target()) : nullptr;
+    return found != nullptr && found->graph;
+  }
+
+  /// Inputs that a step may write into.
+  void markMutated(const Node& node) {
+    for (const NodeId id : mutatedOperands(node)) {
+      const int slot = m_program.views[id.index].slot;
+      if (slot >= 0) m_program.slots[std::size_t(slot)].mutated = true;
+    }
+  }
+
+  /// Of an op that is not in the table any may be.
+  static std::vector<NodeId> mutatedOperands(const Node& node) {
+    const OpInfo* op = findOp(node);
+    if (op == nullptr) return node.inputs();
+    std::vector<NodeId> result;
+    const auto& schema = op->schema.arguments;
+    const auto add = [&](const SchemaArgument& argument, const Argument& value) {
+      if (argument.alias.find('!') == std::string::npos) return;
+      forEachNode(value, [&](NodeId id) { result.push_back(id); });
+    };
+    for (std::size_t i = 0; i < std::min(schema.size(), node.args().size()); ++i) add(schema[i], node.args()[i]);
+    for (const auto& [key, value] : node.kwargs())
+      for (const SchemaArgument& argument : schema)
+        if (argument.name == key) add(argument, value);
+    return result;
   }
 
   /// Extern results are dropped after their last use; outputs stay.
@@ -194,6 +229,7 @@ class Linker {
   const LoweredGraph& m_graph;
   const CompiledKernels& m_kernels;
   const ValueTable& m_values;
+  const Graph& m_original;
   Program m_program;
   ProgramSizes m_sizes;
 };
@@ -201,8 +237,8 @@ class Linker {
 }  // namespace
 
 Result<LinkedProgram> linkProgram(const LoweredGraph& graph, const CompiledKernels& kernels,
-                                  std::shared_ptr<const GraphModule> module) {
-  return Linker(graph, kernels, std::move(module)).run();
+                                  std::shared_ptr<const GraphModule> module, const Graph& original) {
+  return Linker(graph, kernels, std::move(module), original).run();
 }
 
 }  // namespace kerf::inline backend

@@ -13,8 +13,9 @@ struct LinkedProgram {
   ProgramSizes sizes;    ///< in the scope of a ShapeEnv: what depends on symbols
 };
 
-/// `kernels` has one entry per generated step of `graph`, in order.
+/// `kernels` has one entry per generated step of `graph`, in order. `original` is the graph before calls were written
+/// out: errors name its nodes.
 Result<LinkedProgram> linkProgram(const LoweredGraph& graph, const CompiledKernels& kernels,
-                                  std::shared_ptr<const GraphModule> module);
+                                  std::shared_ptr<const GraphModule> module, const Graph& original);
 
 }  // namespace kerf::inline backend

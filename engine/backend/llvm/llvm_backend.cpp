@@ -2,8 +2,10 @@
 
 #include "engine/backend/llvm/kernel_info.h"
 #include "engine/backend/llvm/link_program.h"
+#include "engine/backend/llvm/nested_graphs.h"
 #include "engine/backend/llvm/symbolic_program.h"
 #include "engine/backend/stage_clock.h"
+#include "engine/lower/write_out.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/runtime/program_runner.h"
 
@@ -92,9 +94,11 @@ auto inScope(ShapeEnv* env, Body&& body) -> decltype(body()) {
 class LlvmModule : public LoweredModule {
  public:
   /// `env` holds the symbols of `graph`; null where there are none.
-  LlvmModule(std::shared_ptr<const GraphModule> module, std::shared_ptr<ShapeEnv> env, LoweredGraph graph,
-             std::vector<StageTime> stages, const BackendOptions& options)
-      : m_module(std::move(module)),
+  LlvmModule(std::shared_ptr<const GraphModule> original, std::shared_ptr<const GraphModule> module,
+             std::shared_ptr<ShapeEnv> env, LoweredGraph graph, std::vector<StageTime> stages,
+             const BackendOptions& options)
+      : m_original(std::move(original)),
+        m_module(std::move(module)),
         m_env(std::move(env)),
         m_graph(std::move(graph)),
         m_stages(std::move(stages)),
@@ -118,18 +122,36 @@ class LlvmModule : public LoweredModule {
     KERF_TRY(const CompiledKernels kernels, compileKernels(generatedKernels(m_graph), codegen));
     KERF_CHECK(clock.finish("codegen", kernels.linkTime));
     Artifacts artifacts{.plannedBytes = m_graph.plannedBytes, .unplannedBytes = m_graph.unplannedBytes};
-    artifacts.kernels = describeKernels(m_graph, kernels, m_options.keepArtifacts);
+    artifacts.kernels = describeKernels(m_graph, kernels, m_original->graph, m_options.keepArtifacts);
     artifacts.fixedSizesReason = m_fixedSizesReason;
     if (m_env) {
       artifacts.plannedBytesText = m_graph.plannedText;
       artifacts.unplannedBytesText = m_graph.unplannedText;
       artifacts.guards = guardTexts(*m_env);
     }
-    KERF_TRY(LinkedProgram linked, linkProgram(m_graph, kernels, m_module));
+    KERF_TRY(LinkedProgram linked, linkProgram(m_graph, kernels, m_module, m_original->graph));
     KERF_CHECK(clock.finish("link"));
     clock.times().back().time += kernels.linkTime;
+    if (NestedGraphs::areCalledBy(*m_module)) {
+      KERF_TRY(linked.layout.program.nested, compileNested(artifacts, clock.stop()));
+      KERF_CHECK(clock.finish("nested"));
+    }
     artifacts.stages = std::move(clock.times());
     return executable(std::move(linked), std::move(artifacts));
+  }
+
+  Result<std::shared_ptr<NestedGraphs>> compileNested(Artifacts& artifacts, const std::stop_token& stop) const {
+    const auto compile = [options = m_options](std::shared_ptr<const GraphModule> graph,
+                                               const std::stop_token& token) -> Result<std::unique_ptr<Executable>> {
+      KERF_TRY(const auto lowered, llvmBackend().lower(std::move(graph), options, token));
+      return lowered->compile(token);
+    };
+    auto nested = std::make_shared<NestedGraphs>(m_module, compile);
+    KERF_CHECK(nested->compileAll(stop));
+    std::ranges::move(nested->kernels(), std::back_inserter(artifacts.kernels));
+    artifacts.plannedBytes += nested->plannedBytes();
+    artifacts.unplannedBytes += nested->unplannedBytes();
+    return nested;
   }
 
   std::unique_ptr<Executable> executable(LinkedProgram linked, Artifacts artifacts) const {
@@ -140,6 +162,7 @@ class LlvmModule : public LoweredModule {
     return std::make_unique<LlvmExecutable>(std::move(program), std::move(artifacts), m_fixed);
   }
 
+  std::shared_ptr<const GraphModule> m_original;  ///< before calls were written out
   std::shared_ptr<const GraphModule> m_module;
   std::shared_ptr<ShapeEnv> m_env;
   LoweredGraph m_graph;
@@ -150,16 +173,17 @@ class LlvmModule : public LoweredModule {
 };
 
 /// Lowering, in the scope of a ShapeEnv or outside of any.
-Result<std::unique_ptr<LlvmModule>> lowerModule(std::shared_ptr<const GraphModule> module,
+Result<std::unique_ptr<LlvmModule>> lowerModule(std::shared_ptr<const GraphModule> original,
                                                 std::shared_ptr<ShapeEnv> env, const BackendOptions& options,
                                                 StageClock clock) {
+  KERF_TRY(auto module, writeOut(original));
   KERF_TRY(ValueTable table, classifyValues(*module));
   auto values = std::make_shared<const ValueTable>(std::move(table));
   KERF_CHECK(clock.finish("lower"));
-  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse));
+  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp));
   KERF_CHECK(clock.finish("schedule"));
-  return std::make_unique<LlvmModule>(std::move(module), std::move(env), std::move(graph), std::move(clock.times()),
-                                      options);
+  return std::make_unique<LlvmModule>(std::move(original), std::move(module), std::move(env), std::move(graph),
+                                      std::move(clock.times()), options);
 }
 
 /// Guards are checked with what sizes tell; floats they do not.

@@ -126,6 +126,7 @@ Result<std::shared_ptr<const Program>> SymbolicProgram::instantiate() const {
     for (Step& step : program.steps)
       if (step.single) step.single = singleNodeModule(*program.module, program.module->graph.node(step.node));
   }
+  if (program.nested) program.nested->setSymbols(m_values);
   return std::make_shared<const Program>(std::move(program));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/capture/common/details.h"
+#include "engine/capture/common/input_origin.h"
 #include "engine/capture/common/origin.h"
 #include "engine/ir/graph_module.h"
 #include "engine/tensor/value.h"
@@ -96,7 +97,9 @@ struct LoadOptions {
   bool strict = false;  ///< a missing storage is NotFound instead of being replaced
   /// Values of symbols by name ("s0" → 8), in place of the recorded ones.
   std::map<std::string, std::int64_t, std::less<>> symbols;
-  std::uint64_t seed = 0x6b657266;  ///< of everything that is made up
+  InputFill fill = InputFill::Plausible;                   ///< what stands in for missing data
+  std::uint64_t seed = defaultInputSeed;                   ///< of everything that is made up
+  std::vector<InputOrigin>* origins = nullptr;             ///< if given, gets where each input comes from
 };
 
 struct Pt2Program;  ///< engine/capture/pt2/program.h
@@ -112,20 +115,23 @@ struct CapturedGraph {
   std::vector<GraphInput> inputs;
   std::vector<StorageRef> storages;
   std::filesystem::path storageDirectory;  ///< folder that holds the content-store files; may not exist
+  bool namedBySha1 = false;  ///< the capture says that its storages are named after the SHA-1 of their bytes
   /// The text around a repro that is one of several graphs of its capture; null: Capture::envelope counts.
   std::shared_ptr<const ReproEnvelope> envelope;
 
   /// Parses an indexed graph now; nothing to do for the others. Everything else here needs it done.
   Result<void> ensureLoaded();
-  /// Tensors for the interpreter, in placeholder order; several inputs may share one storage. A missing storage is
-  /// replaced as PyTorch does (random normal floats, zero integers; formats A.1) and reported in `notes`.
-  /// `strict` turns a missing storage into NotFound.
+  /// Tensors for the interpreter, in placeholder order; several inputs may share one storage. What is missing is made up
+  /// as the inputs' uses ask for (InputFill::Plausible) and reported in `notes`. `strict` turns a missing storage into
+  /// NotFound.
   Result<ValueList> loadInputs(bool strict, std::vector<std::string>* notes) const;
   /// The same with values for the symbols: shapes, strides, offsets and storage sizes are evaluated anew; a storage
   /// that was recorded for another size is replaced. A graph without inputs of its own (text, traces) gets generated
   /// ones (generated_inputs.h). BadUsage for a symbol that the graph does not have; BadInput naming the symbols that
   /// need a value and have none, and for values that contradict each other.
   Result<ValueList> loadInputs(const LoadOptions& options, std::vector<std::string>* notes) const;
+  /// Where each input would come from, without loading or making any of it. Errors as those of loadInputs().
+  Result<std::vector<InputOrigin>> inputOrigins(const LoadOptions& options) const;
   /// The symbols of the inputs, by name, each with its recorded value if there is one.
   std::vector<SymExpr> symbols() const;
   /// Sets placeholder metas from `inputs` and propagates shapes over the graph (unknown ops keep none).
@@ -142,6 +148,10 @@ struct CapturedGraph {
 /// bytes. Errors as those of loadInputs().
 Result<CapturedGraph> withSymbolValues(const CapturedGraph& graph,
                                        const std::map<std::string, std::int64_t, std::less<>>& values);
+
+/// The graph with data for all storages that have none, so that a repro written from it has the values that Kerf runs
+/// on; annotated inputs become storages too. InputFill::Random, which is what PyTorch does itself, changes nothing.
+Result<CapturedGraph> withGeneratedData(const CapturedGraph& graph, const LoadOptions& options);
 
 struct Capture {
   std::string kind;  ///< "repro", "text", "pt2", "torch_trace", "debug_dir", "graph_transforms"

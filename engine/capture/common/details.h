@@ -88,6 +88,9 @@ struct RecordedFusionGroup {
   GraphOrigin origin;
   std::vector<std::string> buffers;  ///< scheduler nodes: "buf0", "op0"
   std::vector<std::string> postGradNodes, preGradNodes;
+  /// Of postGradNodes' graph: what the kernel loads from memory and what it stores there, as the comments of the output
+  /// code say. Names of buffers ("buf7") are values that no node stands for. Both empty: not told.
+  std::vector<std::string> loads, stores;
 };
 
 struct CaptureDetails {

@@ -1,74 +1,9 @@
 #include "engine/capture/common/generated_inputs.h"
 
-#include <cmath>
-#include <numbers>
-
-#include "engine/capture/common/input_purpose.h"
-#include "engine/capture/common/random_data.h"
-#include "engine/support/thread_pool.h"
-#include "engine/tensor/convert.h"
-#include "engine/tensor/dispatch.h"
+#include "engine/capture/plausible/input_filler.h"
 
 namespace kerf::inline capture {
 namespace {
-
-/// splitmix64 of (seed, index): the same value whatever the threads.
-std::uint64_t hashed(std::uint64_t seed, std::uint64_t index) {
-  std::uint64_t value = seed + (index + 1) * 0x9e3779b97f4a7c15u;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-  return value ^ (value >> 31);
-}
-
-/// Sets every element of the storage to make(index).
-template <class T, class Make>
-void transform(Storage& storage, Make make) {
-  T* const elements = reinterpret_cast<T*>(storage.data());
-  parallelFor(storage.bytes() / std::int64_t(sizeof(T)), 1 << 14, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) elements[i] = make(std::uint64_t(i));
-  });
-}
-
-/// Mean 0, variance 1, nearly normal (the sum of four uniform numbers), and quick: large models have 10^8 weights.
-double bellAt(std::uint64_t seed, std::uint64_t index) {
-  const std::uint64_t bits = hashed(seed, index);
-  const std::uint64_t sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
-  return (double(sum) / 65535 - 2) * std::numbers::sqrt3;
-}
-
-void fillFloats(Storage& storage, DType dtype, const InputPurpose& purpose, std::uint64_t seed) {
-  const bool positive = purpose.kind == InputPurpose::Kind::Positive;
-  const double factor = 1 / std::sqrt(double(purpose.fanIn));
-  const auto filled = dispatchFloating(dtype, [&]<class T>() {
-    transform<T>(storage, [=](std::uint64_t i) {
-      const double value = bellAt(seed, i);
-      return convertElement<T>(positive ? 0.5 + std::abs(value) : factor * value);
-    });
-  });
-  if (!filled) fillLikeRandStrided(storage, dtype, seed);  // complex numbers and 8-bit floats
-}
-
-constexpr std::int64_t plainIntegers = 8;  ///< integers that index nothing are in [0, 8)
-
-void fillIntegers(Storage& storage, DType dtype, std::int64_t bound, std::uint64_t seed) {
-  const auto limit = std::uint64_t(bound);
-  (void)dispatchInteger(dtype, [&]<class T>() {
-    transform<T>(storage, [=](std::uint64_t i) { return static_cast<T>(hashed(seed, i) % limit); });
-  });
-}
-
-/// True three times out of four: masks seldom hide a whole row.
-void fillBools(Storage& storage, std::uint64_t seed) {
-  transform<bool>(storage, [=](std::uint64_t i) { return hashed(seed, i) % 4 != 0; });
-}
-
-void fill(Storage& storage, DType dtype, const InputPurpose& purpose, std::uint64_t seed) {
-  if (dtype == DType::Bool) return fillBools(storage, seed);
-  if (!isIntegral(dtype)) return fillFloats(storage, dtype, purpose, seed);
-  if (purpose.kind == InputPurpose::Kind::Unbounded) return;
-  const bool index = purpose.kind == InputPurpose::Kind::Index;
-  fillIntegers(storage, dtype, index ? purpose.bound : plainIntegers, seed);
-}
 
 bool isFloatSymbol(std::string_view text) { return text.starts_with("zf") || text.starts_with("zuf"); }
 
@@ -127,21 +62,20 @@ Result<Sizes> numbersOf(const std::vector<Dim>& dims) {
   return result;
 }
 
-Result<Value> makeTensor(const GraphModule& module, NodeId id, const TensorMeta& meta, std::uint64_t seed) {
+Result<Value> makeTensor(InputFiller& filler, std::size_t place, const TensorMeta& meta) {
   KERF_TRY(const Sizes sizes, numbersOf(meta.sizes));
   KERF_TRY(Sizes strides, numbersOf(meta.strides));
   if (strides.size() != sizes.size()) strides = contiguousStrides(sizes);
   KERF_TRY(Tensor tensor, Tensor::zerosStrided(meta.dtype, sizes, strides));
-  fill(*tensor.storage(), meta.dtype, purposeOf(module, id), seed);
+  filler.fill(tensor.storage(), {{place, tensor}}, meta.dtype, place);
   tensor.setDevice(meta.device);
   tensor.requiresGrad = meta.requiresGrad;
   tensor.isLeaf = true;
   return Value(std::move(tensor));
 }
 
-Result<Value> makeValue(const GraphModule& module, NodeId id, std::uint64_t seed) {
-  const Node& node = module.graph.node(id);
-  if (const TensorMeta* meta = node.meta().value.tensor()) return makeTensor(module, id, *meta, seed);
+Result<Value> makeValue(InputFiller& filler, std::size_t place, const Node& node) {
+  if (const TensorMeta* meta = node.meta().value.tensor()) return makeTensor(filler, place, *meta);
   if (const SymMeta* meta = node.meta().value.sym()) {
     if (!meta->expr.hint) return fail(ErrorCode::BadInput, "'{}' needs a value", meta->expr.text);
     return isFloatSymbol(meta->expr.text) ? Value(double(*meta->expr.hint)) : Value(*meta->expr.hint);
@@ -196,23 +130,53 @@ std::vector<SymExpr> placeholderSymbols(const GraphModule& module) {
   return result;
 }
 
-Result<ValueList> generateInputs(const GraphModule& module, const SymbolBindings& symbols, std::uint64_t seed) {
+namespace {
+
+/// The module with every symbolic size of its annotations bound.
+Result<GraphModule> boundModule(const GraphModule& module, const SymbolBindings& symbols) {
   std::set<std::string> names;
   KERF_TRY(const SymbolBindings bindings, bind(module, symbols, names));
   KERF_CHECK(checkBindings(symbols, bindings, names));
   GraphModule bound = module;
-  bound.submodules.clear();
   bindAnnotations(bound, bindings);
+  return bound;
+}
+
+std::vector<InputOrigin> originsOf(const GraphModule& bound, InputFiller& filler) {
+  std::vector<InputOrigin> origins;
+  const std::vector<NodeId> placeholders = bound.graph.placeholders();
+  for (std::size_t i = 0; i < placeholders.size(); ++i) {
+    const Node& node = bound.graph.node(placeholders[i]);
+    const TensorMeta* meta = node.meta().value.tensor();
+    if (meta != nullptr)
+      origins.push_back({node.target(), InputOrigin::Source::Generated, filler.why(i, meta->dtype)});
+    else
+      origins.push_back({node.target(), InputOrigin::Source::Absent, {}});
+  }
+  return origins;
+}
+
+}  // namespace
+
+Result<std::vector<InputOrigin>> generatedOrigins(const GraphModule& module, const LoadOptions& options) {
+  KERF_TRY(const GraphModule bound, boundModule(module, options.symbols));
+  InputFiller filler(bound, options.fill, options.seed);
+  return originsOf(bound, filler);
+}
+
+Result<ValueList> generateInputs(const GraphModule& module, const LoadOptions& options) {
+  KERF_TRY(const GraphModule bound, boundModule(module, options.symbols));
+  InputFiller filler(bound, options.fill, options.seed);
   ValueList values;
-  std::uint64_t index = 0;
   for (const NodeId id : bound.graph.placeholders()) {
-    auto value = makeValue(bound, id, hashed(seed, index++));
+    auto value = makeValue(filler, values.size(), bound.graph.node(id));
     if (!value) {
       value.error().atNode(bound.graph.node(id).name());
       return fail(std::move(value.error().while_("generating inputs")));
     }
     values.push_back(std::move(*value));
   }
+  if (options.origins != nullptr) *options.origins = originsOf(bound, filler);
   return values;
 }
 

@@ -5,17 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "engine/capture/common/capture.h"
 #include "engine/ir/graph_module.h"
 #include "engine/symbolic/symbolic.h"
 #include "engine/tensor/value.h"
 
 namespace kerf::inline capture {
 
-/// One value per placeholder with the annotated dtype, sizes and strides, the same for the same seed. Floats are nearly
-/// normal (weights scaled by their fan-in, variances and what goes into a root positive), integers that index something
-/// are in its range, other integers zero, bools random, symbolic integers their value. `symbols` go before hints.
-/// BadInput naming the placeholder without annotation, or the symbols that need a value.
-Result<ValueList> generateInputs(const GraphModule& module, const SymbolBindings& symbols, std::uint64_t seed);
+/// One value per placeholder with the annotated dtype, sizes and strides, the same for the same seed: tensors filled as
+/// `options` say, symbolic integers with their value. `options.symbols` go before hints. BadInput naming the
+/// placeholder without annotation, or the symbols that need a value.
+Result<ValueList> generateInputs(const GraphModule& module, const LoadOptions& options);
+/// Where those values would come from, without making them.
+Result<std::vector<InputOrigin>> generatedOrigins(const GraphModule& module, const LoadOptions& options);
 
 /// The symbols in the placeholders' annotations with the values that hints and solvable sizes give them.
 std::vector<SymExpr> placeholderSymbols(const GraphModule& module);

@@ -3,6 +3,7 @@
 
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/common/tensor_literal.h"
+#include "engine/capture/plausible/infer_needs.h"
 #include "engine/capture/text/capture.h"
 
 namespace kerf::inline capture {
@@ -48,7 +49,7 @@ class StandIns {
     if (module.attribute(path) != nullptr || module.submodule(path) != nullptr || module.submodule(root) != nullptr)
       return;
     const auto* tensor = node.op() == Opcode::GetAttr ? node.meta().value.tensor() : nullptr;
-    if (tensor != nullptr && root == path && addTensor(module, path, *tensor, symbols)) {
+    if (tensor != nullptr && root == path && addTensor(module, node.id(), *tensor, symbols)) {
       ++m_tensors;
       return;
     }
@@ -56,17 +57,22 @@ class StandIns {
     ++m_unknown;
   }
 
-  bool addTensor(GraphModule& module, const std::string& path, const TensorMeta& meta, const SymbolBindings& symbols) {
+  /// What the line gives that makes the attribute: ones where the graph takes its root, logarithm or inverse.
+  static std::string_view maker(const GraphModule& module, NodeId node, const TensorMeta& meta) {
+    if (!isFloating(meta.dtype) && !isComplex(meta.dtype)) return "torch.randint(1, size=";
+    return needOfNode(module, node).hard.lower > 0 ? "torch.ones(" : "torch.randn(";
+  }
+
+  bool addTensor(GraphModule& module, NodeId node, const TensorMeta& meta, const SymbolBindings& symbols) {
+    const std::string path = module.graph.node(node).target();
     std::vector<std::string> sizes;
     for (const Dim& dim : meta.sizes) {
       const auto value = dim.hint ? Result<std::int64_t>(*dim.hint) : evaluateSize(dim.text, symbols);
       if (!value || *value < 0) return false;
       sizes.push_back(std::to_string(*value));
     }
-    const bool real = isFloating(meta.dtype) || isComplex(meta.dtype);
-    std::string text =
-        fmt::format("torch.{}[{}], dtype={})", real ? "randn(" : "randint(1, size=", fmt::join(sizes, ", "),
-                    dtypeInfo(meta.dtype).torchName);
+    std::string text = fmt::format("{}[{}], dtype={})", maker(module, node, meta), fmt::join(sizes, ", "),
+                                   dtypeInfo(meta.dtype).torchName);
     if (meta.device != Device{}) text += fmt::format(".to(\"{}\")", meta.device.text());
     const auto expression = parsePythonExpression(text);
     if (!expression) return false;

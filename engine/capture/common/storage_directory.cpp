@@ -1,6 +1,14 @@
 #include "engine/capture/common/storage_directory.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "engine/support/hash.h"
+#include "engine/tensor/mapped_file.h"
+#include "engine/tensor/torch_zip.h"
+#include "engine/tensor/zip_inflate.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -16,7 +24,133 @@ bool holdsAny(const std::filesystem::path& directory, const std::vector<StorageR
   });
 }
 
+constexpr std::size_t witnesses = 4;               // other storages that are asked how they are named
+constexpr std::uintmax_t witnessBytes = 16 << 20;  // of the largest one
+
+/// The graph's smallest storage files beside `except`, and a few more of the folder where it has none.
+std::vector<std::filesystem::path> witnessesOf(const CapturedGraph& graph, const std::string& except) {
+  std::set<std::pair<std::uintmax_t, std::string>> found;
+  std::error_code ignored;
+  const auto consider = [&](const std::string& name) {
+    if (name.size() != 40 || name == except) return;
+    const auto bytes = std::filesystem::file_size(graph.storageDirectory / name, ignored);
+    if (!ignored && bytes <= witnessBytes) found.emplace(bytes, name);
+  };
+  for (const auto& storage : graph.storages) consider(storage.hash);
+  if (found.empty())
+    for (const auto& entry : std::filesystem::directory_iterator(graph.storageDirectory, ignored))
+      consider(entry.path().filename().string());
+  std::vector<std::filesystem::path> paths;
+  for (const auto& [bytes, name] : found)
+    if (paths.size() < witnesses) paths.push_back(graph.storageDirectory / name);
+  return paths;
+}
+
+bool isNamedBySha1(const std::filesystem::path& path) {
+  const auto bytes = readTorchStorage(path, -1);
+  return bytes && sha1Hex((*bytes)->view()) == path.filename().string();
+}
+
+/// What is known of the storages of this process: how those of a graph are named, and which ranges were checked.
+class StorageKnowledge {
+ public:
+  bool namedBySha1(const CapturedGraph& graph, const std::string& except) {
+    if (graph.namedBySha1) return true;
+    const auto key = keyOf(graph);
+    const std::scoped_lock lock(m_mutex);
+    const auto known = m_named.find(key);
+    if (known != m_named.end()) return known->second;
+    const auto paths = witnessesOf(graph, except);
+    const auto named = std::count_if(paths.begin(), paths.end(), isNamedBySha1);
+    return m_named[key] = 2 * named > std::ssize(paths);
+  }
+  void trust(const std::filesystem::path& directory) {
+    const std::scoped_lock lock(m_mutex);
+    m_trusted.insert(directory.string());
+  }
+  /// Whether there is nothing to check: the graph's storages are checked already, or named by something else.
+  bool isOpaque(const CapturedGraph& graph) {
+    const std::scoped_lock lock(m_mutex);
+    if (m_trusted.contains(graph.storageDirectory.string())) return true;
+    if (graph.namedBySha1) return false;
+    const auto key = keyOf(graph);
+    const auto known = m_named.find(key);
+    return known != m_named.end() && !known->second;
+  }
+  /// False at the first time, and again once the file was written.
+  bool noteRange(const FileRange& range) {
+    std::error_code ignored;
+    const auto time = std::filesystem::last_write_time(range.path, ignored).time_since_epoch().count();
+    const std::scoped_lock lock(m_mutex);
+    return !m_ranges.insert(fmt::format("{}|{}|{}|{}", range.path.string(), range.offset, range.length, time)).second;
+  }
+  void forgetRange(const FileRange& range) {
+    std::error_code ignored;
+    const auto time = std::filesystem::last_write_time(range.path, ignored).time_since_epoch().count();
+    const std::scoped_lock lock(m_mutex);
+    m_ranges.erase(fmt::format("{}|{}|{}|{}", range.path.string(), range.offset, range.length, time));
+  }
+
+ private:
+  static std::string keyOf(const CapturedGraph& graph) {
+    std::string key = graph.storageDirectory.string();
+    for (const auto& storage : graph.storages) key += '|' + storage.hash;
+    return key;
+  }
+
+  std::mutex m_mutex;
+  std::map<std::string, bool> m_named;
+  std::set<std::string> m_ranges, m_trusted;
+};
+
+StorageKnowledge& knowledge() {
+  static auto& known = *new StorageKnowledge();
+  return known;
+}
+
 }  // namespace
+
+Result<StoragePtr> readNamedStorage(const CapturedGraph& graph, const StorageRef& storage, std::int64_t expectedBytes) {
+  const auto path = graph.storageDirectory / storage.hash;
+  KERF_TRY(auto bytes, readTorchStorage(path, expectedBytes));
+  if (storage.hash.size() != 40 || knowledge().isOpaque(graph) || sha1Hex(bytes->view()) == storage.hash) return bytes;
+  if (!knowledge().namedBySha1(graph, storage.hash)) return bytes;
+  Error error{
+      ErrorCode::BadInput,
+      "the storage is damaged: its bytes do not have the SHA-1 that is its name; bring back a copy of the file, or "
+      "move it away to run with made-up data",
+      {},
+      0,
+      {},
+      {}};
+  error.atFile(path.string());
+  return fail(std::move(error));
+}
+
+Result<StoragePtr> mapCheckedRange(const StorageRef& storage) {
+  const auto& range = *storage.file;
+  KERF_TRY(auto bytes, mapFileRange(range.path, range.offset, range.length));
+  if (!storage.crc32 || knowledge().noteRange(range) || zipCrc32(bytes->view()) == *storage.crc32) return bytes;
+  knowledge().forgetRange(range);
+  Error error{
+      ErrorCode::BadInput,
+      fmt::format("the {} bytes from byte {} on are damaged: they do not have the archive's checksum; bring back "
+                  "a copy of the file",
+                  range.length, range.offset),
+      {},
+      0,
+      {},
+      {}};
+  error.atFile(range.path.string());
+  return fail(std::move(error));
+}
+
+void trustStorages(const std::filesystem::path& directory) { knowledge().trust(directory); }
+
+bool isWrittenByKerf(const ReproEnvelope& envelope) {
+  return std::any_of(envelope.headerLines.begin(), envelope.headerLines.end(),
+                     [](const std::string& line) { return line.starts_with("# Minified by Kerf"); });
+}
 
 std::filesystem::path findStorageDirectory(const std::filesystem::path& repro, const std::string& saveDirectory,
                                            const std::vector<StorageRef>& storages) {

@@ -14,6 +14,21 @@ namespace kerf::inline capture {
 std::filesystem::path findStorageDirectory(const std::filesystem::path& repro, const std::string& saveDirectory,
                                            const std::vector<StorageRef>& storages);
 
+/// A storage of the graph from its file, checked: the archive's CRC-32, and the SHA-1 that is its name where names are
+/// that. PyTorch names storages by SHA-1 (after_dynamo, stable_hash) or by a fast hash that cannot be computed again
+/// (formats A.2), all storages of a graph alike: what the graph does not say, its other storages do. BadInput naming
+/// the file when its bytes are not those that it was named after; else as readTorchStorage().
+Result<StoragePtr> readNamedStorage(const CapturedGraph& graph, const StorageRef& storage, std::int64_t expectedBytes);
+
+/// Storages of this folder are known to be what they are called: the store has just written them there, checked.
+void trustStorages(const std::filesystem::path& directory);
+
+/// Whether the repro says that Kerf wrote it, all storages under their SHA-1.
+bool isWrittenByKerf(const ReproEnvelope& envelope);
+
+/// A range of another file (a .pt2's weights), checked against the archive's CRC-32 once in this process.
+Result<StoragePtr> mapCheckedRange(const StorageRef& storage);
+
 /// Notes about data that cannot be loaded: missing files, storages saved without data.
 void noteMissingStorages(const CapturedGraph& graph, std::vector<std::string>& notes);
 

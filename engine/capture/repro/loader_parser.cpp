@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/symbolic/symbolic.h"
+
 namespace kerf::inline capture {
 namespace {
 
@@ -281,20 +283,13 @@ class LoaderParser {
 std::vector<std::string> contiguousTexts(const Sizes& sizes, const std::vector<std::string>& texts) {
   const Sizes strides = contiguousStrides(sizes);
   std::vector<std::string> result(sizes.size());
-  std::string symbols;
-  std::int64_t factor = 1;
+  std::optional<Symbolic> product;  // in sympy's order of factors, as annotations have it
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    if (symbols.empty())
-      result[i] = std::to_string(strides[i]);
-    else
-      result[i] = factor == 1 ? symbols : fmt::format("{}*{}", factor, symbols);
+    result[i] = product ? product->text() : std::to_string(strides[i]);
     const bool number = texts[i].find_first_not_of("0123456789") == std::string::npos;
-    const bool atom =
-        std::all_of(texts[i].begin(), texts[i].end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-    if (number)
-      factor = std::max<std::int64_t>(sizes[i], 1) * (factor < (1LL << 31) ? factor : 1);
-    else
-      symbols += (symbols.empty() ? "" : "*") + (atom ? texts[i] : "(" + texts[i] + ")");
+    if (number && !product) continue;
+    const auto size = number ? Symbolic::integer(std::max<std::int64_t>(sizes[i], 1)) : Symbolic::parse(texts[i]);
+    product = product.value_or(Symbolic::integer(strides[i])) * size.value_or(Symbolic::integer(sizes[i]));
   }
   return result;
 }

@@ -138,6 +138,7 @@ class ReproReader {
   void finish() {
     m_graph.name = "forward";
     if (!m_path.empty()) {
+      m_graph.namedBySha1 = m_capture.envelope.runner == "after_dynamo" || isWrittenByKerf(m_capture.envelope);
       m_graph.storageDirectory = findStorageDirectory(m_path, saveDirectory(), m_graph.storages);
       noteMissingStorages(m_graph, m_capture.notes);
     }

@@ -7,6 +7,7 @@
 
 #include "engine/capture/common/symbol_range.h"
 #include "engine/capture/common/tensor_literal.h"
+#include "engine/capture/repro/auditor.h"
 #include "engine/capture/repro/init_parser.h"
 #include "engine/capture/repro/load_args_writer.h"
 #include "engine/capture/repro/main_lines.h"
@@ -88,10 +89,10 @@ class NestedClasses {
   bool firstTime(const GraphModule& module) { return m_written.insert(&module).second; }
 
  private:
-  /// Some reprs are no Python ("<lambda>()"): they stand in a comment, which the reader knows.
+  /// Some reprs are no Python ("<lambda>()"), others call what is no module of torch: they stand in a comment, which the
+  /// reader knows.
   static std::string opaqueValue(const std::string& repr) {
-    const bool isPython = parsePythonExpression(repr).has_value();
-    return isPython ? repr : std::string(noPythonValue) + pythonString(repr);
+    return isAllowedModuleRepr(repr) ? repr : std::string(noPythonValue) + pythonString(repr);
   }
 
   std::string name(const GraphModule& module, std::string_view wish) {

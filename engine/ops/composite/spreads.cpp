@@ -72,15 +72,25 @@ Result<Value> takeAlongProgram(const BoundArguments& args, const OpRunner& run) 
 }
 
 /// Elements that the mask chose, in order, padded with zeros to the source's shape.
+/// The chosen gradients, then zeros. No size depends on the mask: each chosen one is put at its number (from 1), the
+/// others at 0, which is cut off. More of them than the source had are out of bounds.
 Result<Value> maskedScatterBackward(const BoundArguments& args, const OpRunner& run) {
   const SymSizes sizes = args.symSizes(2);
   KERF_TRY(const SymInt count, checkedCount(sizes));
-  KERF_TRY(const Tensor chosen, run("aten.masked_select.default"_op, {args.values[0], args.values[1]}));
-  if (guardOrFalse(chosen.symNumel() > count))
-    return mismatch(args, "the mask chooses more elements than the source had");
-  KERF_TRY(Tensor padded,
-           run("aten.constant_pad_nd.default"_op, {chosen, intList({0, count - chosen.symNumel()}), std::int64_t{0}}));
-  return run.value("aten.view.default"_op, {padded, intList(sizes)});
+  KERF_TRY(const SymSizes wide, broadcastSizes(args.tensor(0).symSizes(), args.tensor(1).symSizes()));
+  KERF_TRY(const SymInt given, checkedCount(wide));
+  const Value line = intList(SymSizes{given});
+  KERF_TRY(Tensor gradients, run("aten.expand.default"_op, {args.values[0], intList(wide)}));
+  KERF_TRY(gradients, run("aten.reshape.default"_op, {gradients, line}));
+  KERF_TRY(Tensor mask, run("aten.expand.default"_op, {args.values[1], intList(wide)}));
+  KERF_TRY(mask, run("aten.reshape.default"_op, {mask, line}));
+  KERF_TRY(const Tensor numbers, run("aten.cumsum.default"_op, {mask, std::int64_t{0}}));
+  KERF_TRY(const Tensor places, run("aten.mul.Tensor"_op, {numbers, mask}));
+  KERF_TRY(const Tensor zeros, run("aten.new_zeros.default"_op, {gradients, intList({count + 1})}));
+  KERF_TRY(const Tensor filled, run("aten.index_put.default"_op, {zeros, ValueList{places}, gradients}));
+  KERF_TRY(const Tensor kept, run("aten.slice.Tensor"_op, {filled, std::int64_t{0}, std::int64_t{1}}));
+  KERF_TRY(const Tensor own, run("aten.clone.default"_op, {kept}));
+  return run.value("aten.view.default"_op, {own, intList(sizes)});
 }
 
 Result<Value> maskedScatterBackwardShape(const BoundArguments& args) {

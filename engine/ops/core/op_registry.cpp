@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/ops/core/autocast.h"
 #include "engine/ops/core/complex_rows.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/op_call.h"
@@ -132,6 +133,7 @@ class ReferenceOps : public OpCaller {
     const OpInfo* op = findOp(target);
     if (!op && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
     if (!op || !op->kernel) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", target.text);
+    if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
     KERF_TRY(const BoundArguments bound, bindArguments(*op, args, kwargs));
     if (const OpRow* row = complexRow(bound)) return row->kernel(bound);
     return op->kernel(bound);

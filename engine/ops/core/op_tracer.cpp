@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/ir/value_meta.h"
+#include "engine/ops/core/autocast.h"
 #include "engine/ops/core/composite.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/python_level.h"
@@ -178,6 +179,7 @@ Result<Value> OpTracer::call(const OpTarget& target, const ValueList& args, cons
     if (args[0].isList()) return referenceOps().call(op->id, args, kwargs);
     return callPythonLevel("operator.getitem", args, kwargs, *this);
   }
+  if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
   if (op->decomposition && m_decomposes(*op)) return decompose(*op, args, kwargs);
   return record(*op, args, kwargs);
 }

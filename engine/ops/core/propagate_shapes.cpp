@@ -4,6 +4,7 @@
 
 #include "engine/ir/interpreter.h"
 #include "engine/ir/value_meta.h"
+#include "engine/ops/core/autocast.h"
 #include "engine/ops/core/graph_symbols.h"
 #include "engine/ops/core/op_call.h"
 
@@ -38,6 +39,7 @@ class Propagation {
 
   Result<void> run() {
     const ShapeEnv::Scope scope(m_env);
+    const AutocastScope autocast;
     try {
       const auto order = m_module.graph.order();
       for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) KERF_CHECK(visit(id));

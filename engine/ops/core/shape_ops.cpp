@@ -1,5 +1,6 @@
 // The shape reading of the op table.
 
+#include "engine/ops/core/autocast.h"
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/higher_order/higher_order.h"
 #include "engine/ops/python/python_level.h"
@@ -15,7 +16,10 @@ class ShapeOps : public OpCaller {
     const ShapeEnv* env = ShapeEnv::current();
     if (env != nullptr && !env->symbols().empty() && holdsSymbolic(args))
       if (auto result = callOnSymbols(target, args, kwargs)) return std::move(*result);
-    if (!findOp(target) && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
+    const OpInfo* op = findOp(target);
+    if (!op && runsAsPython(target.text)) return callPythonLevel(target.text, args, kwargs, *this);
+    if (op != nullptr)
+      if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
     return inferShapes(target, args, kwargs);
   }
   Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,

@@ -165,6 +165,10 @@ Result<Value> withDTypesOf(const Value& value, const Value& like) {
 
 }  // namespace
 
+std::unique_ptr<OpCaller> upcastOps(bool keepRounding) { return std::make_unique<UpcastOps>(keepRounding); }
+
+Result<Value> widened(const Value& value) { return mapTensors(value, widen); }
+
 Result<Value> runUpcast(const GraphModule& module, const ValueList& inputs, const UpcastOptions& options,
                         std::stop_token stop) {
   const UpcastOps ops(options.keepRounding);

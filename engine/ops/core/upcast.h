@@ -2,6 +2,7 @@
 // error is not what a comparison shows.
 #pragma once
 
+#include <memory>
 #include <stop_token>
 
 #include "engine/ir/graph_module.h"
@@ -22,6 +23,11 @@ struct UpcastOptions {
 /// Interpreter::run.
 Result<Value> runUpcast(const GraphModule& module, const ValueList& inputs, const UpcastOptions& options = {},
                         std::stop_token stop = {});
+
+/// The ops behind it, for interpreters of one's own. Their inputs must be widened() before.
+std::unique_ptr<OpCaller> upcastOps(bool keepRounding);
+/// Floats as fp64, complex numbers as complex128, with the strides that they had; what is wide already is not copied.
+Result<Value> widened(const Value& value);
 
 /// The graph's own dtypes; sums, means and products of matrices (and the forward convolutions made of them) are formed
 /// without rounding and rounded once, to the result's dtype.

@@ -67,10 +67,10 @@ Result<Value> runCond(const HigherOrderCall& call) {
   KERF_TRY(const std::string path, call.graph(taken ? 1 : 2));
   KERF_TRY(Value result, call.run(path, call.list(3, "operands")));
   const bool isOpen = call.args[0].as<SymNumber>() || (call.args[0].isTensor() && !call.args[0].tensor().defined());
-  if (!call.shapesOnly || !isOpen || ShapeEnv::current() == nullptr) return result;
+  if (!call.shapesOnly || !isOpen) return result;
   KERF_TRY(const std::string elsePath, call.graph(2));
   const auto other = call.run(elsePath, call.list(3, "operands"));
-  return other ? merged(result, *other) : result;
+  return other && ShapeEnv::current() != nullptr ? merged(result, *other) : result;
 }
 
 ValueList joined(ValueList first, const ValueList& second) {
@@ -103,6 +103,8 @@ Result<ValueList> loop(const HigherOrderCall& call, Visit visit) {
       KERF_TRY(const bool again,
                truthOf(call, goesOn.isList() && goesOn.list().size() == 1 ? goesOn.list()[0] : goesOn));
       if (!again) return carried;
+    } else {
+      (void)call.run(condition, joined(carried, additional));  // both graphs are shown their operands
     }
     KERF_TRY(const Value next, call.run(body, joined(carried, additional)));
     ValueList parts = partsOf(next);
@@ -242,6 +244,7 @@ Result<Value> runAssociativeScan(const HigherOrderCall& call) {
   const ValueList additional = call.list(2, "additional_inputs");
   KERF_TRY(const SymInt length, lengthOf(call, xs));
   KERF_TRY(ValueList total, rowOf(call, xs, 0));
+  if (call.shapesOnly) (void)call.run(combine, joined(joined(total, total), additional));  // it is shown its operands
   std::vector<ValueList> rows{total};
   for (std::int64_t i = 1; i < iterations(call, length); ++i) {
     KERF_TRY(const ValueList row, rowOf(call, xs, i));

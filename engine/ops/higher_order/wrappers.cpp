@@ -1,6 +1,7 @@
 // Higher-order ops that run one nested graph or one op under some setting: on values they only pass them through.
 #include <algorithm>
 
+#include "engine/ops/core/autocast.h"
 #include "engine/ops/higher_order/higher_order.h"
 
 namespace kerf::inline ops {
@@ -38,6 +39,11 @@ Result<Value> runWrapper(const HigherOrderCall& call) {
   if (wrapper.path == SIZE_MAX) return Value();  // print: nothing but an effect
   KERF_TRY(const std::string path, call.graph(wrapper.path));
   if (wrapper.listed) return call.run(path, call.list(wrapper.operands));
+  std::optional<AutocastScope> scope;
+  if (call.name == "wrap_with_autocast") {  // (device_type, dtype, enabled, cache_enabled, graph, …)
+    KERF_TRY(Autocast setting, autocastOf(call.args));
+    scope.emplace(std::move(setting));
+  }
   const auto first = std::ptrdiff_t(std::min(wrapper.operands, call.args.size()));
   return call.run(path, ValueList(call.args.begin() + first, call.args.end()));
 }

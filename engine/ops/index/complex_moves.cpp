@@ -69,7 +69,11 @@ Result<Value> indexPutKernel(const BoundArguments& args) {
   values[2] = partsView(spread);
   KERF_TRY(const Tensor parts, callTensorOp("aten.index_put.default"_op, values));
   KERF_TRY(const Tensor dense, parts.contiguous());
-  return callOp("aten.view_as_complex.default"_op, {dense});
+  KERF_TRY(const Value joined, callOp("aten.view_as_complex.default"_op, {dense}));
+  KERF_TRY(const Complexes flat, complexesOf(joined.tensor()));
+  KERF_TRY(Tensor out, makeOutput(args));  // with the strides of self, as for other dtypes
+  KERF_CHECK(writeComplexes(flat, out));
+  return Value(std::move(out));
 }
 
 Tensor atLeastVector(const Tensor& tensor) {

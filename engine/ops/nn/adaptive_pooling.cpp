@@ -187,14 +187,25 @@ Result<SymSizes> sizes1(const BoundArguments& args) {
     return mismatch(args, "argument 'output_size' needs one size");
   return withSpatial(args.tensor(0), wanted);
 }
+/// Laid out as the two-dimensional form does, which keeps channels last.
+Result<Value> withoutHeight(const BoundArguments& args, const SymSizes& sizes, DType dtype) {
+  KERF_TRY(const Value tall, inferShapes("aten.unsqueeze.default"_op, {args.values[0], std::int64_t{-2}}, {}));
+  SymSizes tallSizes;
+  for (std::size_t d = 0; d + 1 < sizes.size(); ++d) tallSizes.push_back(sizes[d]);
+  tallSizes.push_back(1);
+  tallSizes.push_back(sizes[sizes.size() - 1]);
+  return inferShapes("aten.squeeze.dim"_op, {planesMeta(tall.tensor(), tallSizes, dtype), std::int64_t{-2}}, {});
+}
 Result<Value> average1Shape(const BoundArguments& args) {
   if (!isFloating(args.tensor(0).dtype())) return mismatch(args, "argument 'self' must be floating point");
   KERF_TRY(const SymSizes sizes, sizes1(args));
-  return Value(metaTensor(args.tensor(0).dtype(), sizes));
+  return withoutHeight(args, sizes, args.tensor(0).dtype());
 }
 Result<Value> max1Shape(const BoundArguments& args) {
   KERF_TRY(const SymSizes sizes, sizes1(args));
-  return Value(ValueList{metaTensor(args.tensor(0).dtype(), sizes), metaTensor(DType::Int64, sizes)});
+  KERF_TRY(Value most, withoutHeight(args, sizes, args.tensor(0).dtype()));
+  KERF_TRY(Value places, withoutHeight(args, sizes, DType::Int64));
+  return Value(ValueList{std::move(most), std::move(places)});
 }
 Result<Value> average1Kernel(const BoundArguments& args) {
   return viaHeight(args, "aten._adaptive_avg_pool2d.default"_op);

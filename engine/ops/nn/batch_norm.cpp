@@ -1,6 +1,7 @@
 // Batch normalisation in its many ATen forms: one forward and one backward over [N, C, *] in double.
 #include <cmath>
 
+#include "engine/ops/core/composite.h"
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_row.h"
@@ -65,7 +66,8 @@ Result<Doubles> channelValues(const BoundArguments& args, const Tensor* tensor, 
 }
 
 bool trains(const BoundArguments& args) {
-  if (args.op->schema.name.find("no_training") != std::string::npos) return false;
+  const std::string& name = args.op->schema.name;
+  if (name.find("no_training") != std::string::npos || name.find("no_update") != std::string::npos) return false;
   return flag(args, "training", true);
 }
 
@@ -271,6 +273,19 @@ Result<Value> backwardKernel(const BoundArguments& args) {
   return Value(std::move(outs));
 }
 
+/// The forms that functionalisation writes: running statistics come back as the last two results, the arguments stay.
+Result<Value> functionalProgram(const BoundArguments& args, const OpRunner& run) {
+  ValueList values = args.values;
+  for (const std::size_t i : {std::size_t(3), std::size_t(4)}) {
+    KERF_TRY(Tensor copy, run("aten.clone.default"_op, {args.values[i]}));
+    values[i] = Value(std::move(copy));
+  }
+  KERF_TRY(const Value results, run.value(args.op->base, values));
+  ValueList all = results.list();
+  all.insert(all.end(), {values[3], values[4]});
+  return Value(std::move(all));
+}
+
 constexpr OpTrait reduction = OpTrait::Reduction;
 constexpr OpTrait updating = OpTrait::Reduction | OpTrait::Inplace | OpTrait::Impure;
 constexpr OpRow rows[] = {
@@ -291,6 +306,19 @@ constexpr OpRow rows[] = {
      "running_var, "
      "float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
      updating, forwardShape, forwardKernel},
+    compositeRow(functionalProgram,
+                 "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+                 "running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, "
+                 "Tensor, Tensor running_mean_out, Tensor running_var_out)",
+                 OpTrait::None, "aten._native_batch_norm_legit.default"),
+    compositeRow(functionalProgram,
+                 "aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor "
+                 "running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, "
+                 "Tensor running_mean_out, Tensor running_var_out)",
+                 OpTrait::None, "aten._batch_norm_with_update.default"),
+    {"aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+     "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+     OpTrait::None, forwardShape, forwardKernel},
     {"aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? "
      "running_var, "
      "Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",

@@ -58,10 +58,13 @@ Result<Value> hang(const BoundArguments& args) {
   return Value();
 }
 
-/// Every floating tensor of a value through the op that shifts one; `call` runs it or gives its shape.
+/// Every floating or complex tensor of a value through the op that shifts one; `call` runs it or gives its shape.
 template <class Call>
 Result<Value> shifted(const Value& value, const Call& call) {
-  if (value.isTensor()) return isFloating(value.tensor().dtype()) ? call(value) : Result<Value>(value);
+  if (value.isTensor()) {
+    const DType dtype = value.tensor().dtype();
+    return isFloating(dtype) || isComplex(dtype) ? call(value) : Result<Value>(value);
+  }
   if (!value.isList()) return value;
   ValueList items;
   for (const Value& item : value.list()) {
@@ -75,7 +78,9 @@ Result<Value> shifted(const Value& value, const Call& call) {
 template <auto call>
 Result<Value> shiftAny(const BoundArguments& args) {
   const std::string tensorOp = args.opName().substr(0, args.opName().rfind('.')) + ".default";
-  return shifted(args.values.back(), [&](const Value& tensor) {
+  return shifted(args.values.back(), [&](const Value& tensor) -> Result<Value> {
+    if (isComplex(tensor.tensor().dtype()))  // by one, or by the condition: nothing compiles it
+      return call("aten.add.Tensor", {tensor, args.values.size() > 1 ? args.values[0] : Value(std::int64_t{1})}, {});
     ValueList values = args.values;
     values.back() = tensor;
     return call(tensorOp, values, {});

@@ -21,16 +21,16 @@ int binary(Call c) {
   return c.b.binary(Op, c.x(0), c.x(1));
 }
 
-int add(Call c) {
-  return c.operands.size() < 3 ? binary<Add>(c) : c.b.binary(Add, c.x(0), c.b.binary(Mul, c.x(1), c.x(2)));
+/// operand * alpha, which eager rounds to 16-bit floats before it adds.
+int scaled(Call c, std::size_t operand) {
+  if (c.operands.size() < 3) return c.x(operand);
+  const int product = c.b.binary(Mul, c.x(operand), c.x(2));
+  const bool isHalf = c.dtype == DType::BFloat16 || c.dtype == DType::Float16;
+  return isHalf ? c.b.convert(c.b.convert(product, c.dtype), c.compute) : product;
 }
-int sub(Call c) {
-  return c.operands.size() < 3 ? binary<Sub>(c) : c.b.binary(Sub, c.x(0), c.b.binary(Mul, c.x(1), c.x(2)));
-}
-int rsub(Call c) {
-  const int scaled = c.operands.size() < 3 ? c.x(0) : c.b.binary(Mul, c.x(0), c.x(2));
-  return c.b.binary(Sub, c.x(1), scaled);
-}
+int add(Call c) { return c.b.binary(Add, c.x(0), scaled(c, 1)); }
+int sub(Call c) { return c.b.binary(Sub, c.x(0), scaled(c, 1)); }
+int rsub(Call c) { return c.b.binary(Sub, c.x(1), scaled(c, 0)); }
 int div(Call c) { return c.b.binary(Div, c.x(0), c.x(1)); }
 int reciprocal(Call c) { return c.b.binary(Div, c.number(1), c.x(0)); }
 int rsqrt(Call c) { return c.b.binary(Div, c.number(1), c.b.unary(Sqrt, c.x(0))); }

@@ -89,6 +89,11 @@ Result<Value> conjugateKernel(const BoundArguments& args) {
   KERF_CHECK(writeComplexes(values, out));
   return Value(std::move(out));
 }
+/// The forms that PyTorch says copy: of real numbers, too.
+Result<Value> copiedConjugateKernel(const BoundArguments& args) {
+  if (isComplex(args.tensor(0).dtype())) return conjugateKernel(args);
+  return callOp("aten.clone.default"_op, {args.values[0]});
+}
 Result<Value> negativeShape(const BoundArguments& args) {
   return inferShapes("aten.neg.default"_op, {args.values[0]}, {});
 }
@@ -133,11 +138,11 @@ constexpr OpRow rows[] = {
     {"aten::imag(Tensor(a) self) -> Tensor(a)", view, partShape<1>, partShape<1>},
     {"aten::conj(Tensor(a) self) -> Tensor(a)", point, sameShape, conjugateKernel},
     {"aten::_conj(Tensor(a) self) -> Tensor(a)", point, sameShape, conjugateKernel},
-    {"aten::_conj_copy(Tensor self) -> Tensor", point, sameShape, conjugateKernel},
-    {"aten::_conj_physical(Tensor self) -> Tensor", point, sameShape, conjugateKernel},
+    {"aten::_conj_copy(Tensor self) -> Tensor", point, sameShape, copiedConjugateKernel},
+    {"aten::_conj_physical(Tensor self) -> Tensor", point, sameShape, copiedConjugateKernel},
     {"aten::conj_physical(Tensor self) -> Tensor", point, sameShape, conjugateKernel},
     {"prims::conj(Tensor(a) a) -> Tensor(a)", point, sameShape, conjugateKernel},
-    {"prims::conj_physical(Tensor self) -> Tensor", point, sameShape, conjugateKernel},
+    {"prims::conj_physical(Tensor self) -> Tensor", point, sameShape, copiedConjugateKernel},
     {"aten::_neg_view(Tensor(a) self) -> Tensor(a)", point, negativeShape, negativeKernel},
     {"aten::_neg_view_copy(Tensor self) -> Tensor", point, negativeShape, negativeKernel},
     {"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", view, unchangedShape, unchanged},

@@ -14,12 +14,18 @@ int first(Call c) { return c.x(0); }
 int second(Call c) { return c.x(1); }
 
 int scalarNamed(Call c, std::string_view name) {
-  const Value& value = c.bound.values[c.bound.position(name)];
-  if (const auto whole = value.asSymInt()) return c.b.size(*whole, c.dtype);
-  return c.b.constant(c.bound.number(c.bound.position(name)), c.dtype);
+  const std::size_t at = c.bound.position(name);
+  const auto whole = c.bound.values[at].asSymInt();
+  const bool known = !whole || !whole->isSymbolic();
+  if (known && c.dtype == DType::Bool) return c.b.integer(c.bound.number(at) != 0, c.dtype);  // 0.5 is true
+  return whole ? c.b.size(*whole, c.dtype) : c.b.constant(c.bound.number(at), c.dtype);
 }
 int full(Call c) { return scalarNamed(c, "fill_value"); }
-int fillValue(Call c) { return scalarNamed(c, "value"); }
+/// fill(self, value): a number, or the one element of a tensor.
+int fillValue(Call c) {
+  if (c.bound.tensorIf(c.bound.position("value"))) return c.b.convert(c.x(0), c.dtype);
+  return scalarNamed(c, "value");
+}
 int scalarTensor(Call c) { return scalarNamed(c, "s"); }
 int zeros(Call c) { return c.b.integer(0, c.dtype); }
 int ones(Call c) { return c.b.integer(1, c.dtype); }

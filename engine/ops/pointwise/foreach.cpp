@@ -16,13 +16,17 @@ Result<Value> entryOf(const BoundArguments& args, std::size_t i, std::size_t k, 
   return value.list()[k];
 }
 
+/// The list whose entries count: the first argument, or the second of pow(2, exponents).
+const Value& leadingList(const BoundArguments& args) {
+  return args.values.size() > 1 && !args.values[0].isList() ? args.values[1] : args.values[0];
+}
+
 /// Runs the base op once per entry of the first list.
 Result<Value> eachEntry(const BoundArguments& args, const OpRunner& run) {
   const OpInfo* base = findOp(args.op->base);
   if (!base) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", args.opName());
-  if (args.op->schema.arguments.empty() || !args.values[0].isList())
-    return mismatch(args, "expects a list of tensors first");
-  const std::size_t count = args.values[0].list().size();
+  if (args.values.empty() || !leadingList(args).isList()) return mismatch(args, "expects a list of tensors first");
+  const std::size_t count = leadingList(args).list().size();
   if (count == 0) return mismatch(args, "the list of tensors is empty");
   ValueList results;
   for (std::size_t k = 0; k < count; ++k) {
@@ -53,6 +57,18 @@ Result<Value> eachInplace(const BoundArguments& args, const OpRunner& run) {
     KERF_CHECK(run("aten.copy_.default"_op, {to, from}));
   }
   return Value(ValueList{});
+}
+
+/// The vector norm of each tensor.
+Result<Value> eachNorm(const BoundArguments& args, const OpRunner& run) {
+  if (!args.values[0].isList()) return mismatch(args, "expects a list of tensors first");
+  ValueList norms;
+  for (const Value& tensor : args.values[0].list()) {
+    KERF_TRY(Value norm, run.value("aten.linalg_vector_norm.default"_op,
+                                   {tensor, args.values[1], Value(), Value(false)}, {{"dtype", args.values[2]}}));
+    norms.push_back(std::move(norm));
+  }
+  return Value(std::move(norms));
 }
 
 constexpr OpRow each(const char* schema, const char* base) {
@@ -100,6 +116,12 @@ constexpr OpRow eachInto(const char* schema, const char* base) {
                "value) -> ()",                                                                 \
                "aten." name ".default")
 
+/// One tensor, 0-d, for all.
+#define KERF_EACH_BY_TENSOR(name, more)                                                                            \
+  each("aten::_foreach_" name ".Tensor(Tensor[] self, Tensor other" more ") -> Tensor[]", "aten." name ".Tensor"), \
+      eachInto("aten::_foreach_" name "_.Tensor(Tensor(a!)[] self, Tensor other" more ") -> ()",                   \
+               "aten." name ".Tensor")
+
 constexpr OpRow rows[] = {
     KERF_EACH_SCALED("add"),
     KERF_EACH_SCALED("sub"),
@@ -142,6 +164,13 @@ constexpr OpRow rows[] = {
     KERF_EACH_UNARY("tan"),
     KERF_EACH_UNARY("tanh"),
     KERF_EACH_UNARY("trunc"),
+    KERF_EACH_BY_TENSOR("add", ", *, Scalar alpha=1"),
+    KERF_EACH_BY_TENSOR("mul", ""),
+    KERF_EACH_BY_TENSOR("div", ""),
+    each("aten::_foreach_pow.ScalarAndTensor(Scalar self, Tensor[] exponent) -> Tensor[]", "aten.pow.Scalar"),
+    compositeRow(eachNorm,
+                 "aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]"),
+    each("aten::_foreach_max(Tensor[] self) -> Tensor[]", "aten.max.default"),
     eachInto("aten::_foreach_zero_(Tensor(a!)[] self) -> ()", "aten.zeros_like.default"),
     eachInto("aten::_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()",
              "aten.copy.default"),

@@ -33,6 +33,11 @@ Result<Value> batchNorm(const PythonCall& call) {
   const bool training = call.flag(5, "training", false);
   const Value momentum(call.number(6, "momentum", 0.1)), eps(call.number(7, "eps", 1e-5));
   const Value input = call.get(0, "input");
+  if (training && mean.isNone()) {
+    KERF_TRY(Tensor result,
+             call.atenTensor("_native_batch_norm_legit.no_stats", {input, weight, bias, Value(true), momentum, eps}));
+    return Value(std::move(result));
+  }
   KERF_TRY(Tensor result, training ? call.atenTensor("_native_batch_norm_legit.default",
                                                      {input, weight, bias, mean, variance, Value(true), momentum, eps})
                                    : call.atenTensor("_native_batch_norm_legit_no_training.default",

@@ -123,6 +123,12 @@ constexpr NumberOperator operators[] = {
      [](double a, double b) { return std::min(a, b); }},
 };
 
+std::string_view namedTensorOperator(std::string_view target) {
+  const auto row = std::ranges::find(operators, target, &NumberOperator::name);
+  if (row != std::end(operators)) return row->tensorOp;
+  return target == "operator.neg" ? "aten.neg.default" : std::string_view();
+}
+
 const NumberOperator* operatorOf(const BoundArguments& args) {
   const std::string name = args.opName();
   for (const NumberOperator& candidate : operators)
@@ -301,5 +307,7 @@ constexpr OpRow rows[] = {
 }  // namespace
 
 OpRows pythonOps() { return rows; }
+
+std::string_view tensorOperator(std::string_view target) { return namedTensorOperator(target); }
 
 }  // namespace kerf::inline ops

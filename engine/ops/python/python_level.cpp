@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ops/core/autocast.h"
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/python/nn_modules.h"
 #include "engine/symbolic/shape_env.h"
@@ -47,7 +49,6 @@ constexpr std::string_view withoutEffect[] = {
     "torch.autograd.function.FunctionCtx",
     "torch._functorch.predispatch.lazy_load_decompositions",
     "torch._dynamo.graph_break",
-    "torch.amp.autocast_mode._exit_autocast",
     "torch._dynamo._trace_wrapped_higher_order_op.inner_trace",
 };
 
@@ -111,11 +112,32 @@ bool binds(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs)
   return !output && op.kernel != nullptr && bindArguments(op, args, kwargs).has_value();
 }
 
+Result<Value> callOverload(const PythonCall& call, const std::string& name);
+
+/// `out=`: the result is written there. A tensor of another size, which PyTorch would resize, is refused.
+Result<Value> callInto(const PythonCall& call, const std::string& name, const Value& out) {
+  KeywordValues kwargs;
+  std::ranges::copy_if(call.kwargs, std::back_inserter(kwargs), [](const auto& entry) { return entry.first != "out"; });
+  KERF_TRY(const Value result, callOverload({call.name, call.args, kwargs, call.ops}, name));
+  const ValueList to = out.isList() ? out.list() : ValueList{out};
+  const ValueList from = result.isList() ? result.list() : ValueList{result};
+  if (to.size() != from.size()) return fail(ErrorCode::ShapeMismatch, "{}: out= takes {} tensors", name, from.size());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (!to[i].isTensor() || !from[i].isTensor())
+      return fail(ErrorCode::ShapeMismatch, "{}: out= must be a tensor", name);
+    if (!checkEqual(to[i].tensor().symSizes(), from[i].tensor().symSizes()))
+      return fail(ErrorCode::UnsupportedOp, "{}: out= of another size is not resized", name);
+    KERF_CHECK(call.aten("copy_.default", {to[i], from[i]}));
+  }
+  return out;
+}
+
 /// The ATen overload and the arguments as it takes them.
 Result<Value> callOverload(const PythonCall& call, const std::string& name) {
   KeywordValues kwargs;
   bool inplace = false;
   for (const auto& [key, value] : call.kwargs) {
+    if (key == "out" && !value.isNone()) return callInto(call, name, value);
     if (key == "inplace")
       inplace = value.as<bool>() && *value.as<bool>();
     else
@@ -210,6 +232,11 @@ Result<Value> callAtPythonLevel(std::string_view target, const ValueList& args, 
     return callNnModule(both.substr(0, split), both.substr(split + 1), args, ops);
   }
   if (std::ranges::find(withoutEffect, target) != std::end(withoutEffect)) return Value();
+  if (target == "torch.amp.autocast_mode._enter_autocast") return enterAutocast(args);
+  if (target == "torch.amp.autocast_mode._exit_autocast") {
+    exitAutocast();
+    return Value();
+  }
   if (target.starts_with("operator.")) {
     const std::string_view name = target.substr(9);
     const PythonRows rows = pythonOperatorRows();

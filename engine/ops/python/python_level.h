@@ -1,5 +1,5 @@
 // Functions and tensor methods as Dynamo's graphs name them (torch.nn.functional.relu, x.view), on the ATen table.
-// Private to engine/ops.
+// Private to engine/ops, but for runsAsPython and tensorOperator.
 #pragma once
 
 #include <span>
@@ -41,6 +41,8 @@ PythonRows pythonOperatorRows();  ///< operator.* on tensors: indexing, matmul, 
 
 /// Whether a name that the table has no row of may be one of Python's: "method.view", "torch.conv2d".
 bool runsAsPython(std::string_view target);
+/// What an operator of Python is on tensors: "aten.add.Tensor" of "operator.add". Empty for others.
+std::string_view tensorOperator(std::string_view target);
 /// Runs it: a row above, else the first ATen overload of that name whose schema takes the arguments. UnsupportedOp when
 /// there is none.
 Result<Value> callPythonLevel(std::string_view target, const ValueList& args, const KeywordValues& kwargs,

@@ -20,39 +20,39 @@ DType dtypeOf(const BoundArguments& args, std::string_view name, DType otherwise
   return dtype ? *dtype : otherwise;
 }
 
-/// Numbers stay numbers; one-element tensors (the .tensor2 forms' limits) are read when there is data.
-Value limitOf(const BoundArguments& args, std::string_view name) {
-  const Value value = named(args, name);
-  if (!value.isTensor()) return value;
-  return value.tensor().defined() && value.tensor().numel() == 1 ? Value(value.tensor().itemAsInt())
-                                                                 : Value(std::int64_t{0});
-}
-
-/// Any op of the table on one tensor and more arguments.
-Result<Tensor> apply(const OpRunner& run, OpId op, const Tensor& x, const Value& y) { return run(op, {x, y}); }
-
 Result<Tensor> cast(const OpRunner& run, const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return run("prims.convert_element_type.default"_op, {x, dtype});
 }
 
-Result<Tensor> floatInput(const OpRunner& run, const Tensor& x) {
+/// PyTorch takes float32, and halves as such; float64 comes from casts of whole graphs.
+Result<Tensor> floatInput(const BoundArguments& args, const OpRunner& run, const Tensor& x) {
+  if (!isFloating(x.dtype())) return mismatch(args, "argument 'input' must be a tensor of floats");
   const bool reduced = x.dtype() == DType::Float16 || x.dtype() == DType::BFloat16;
   return reduced ? cast(run, x, DType::Float32) : Result<Tensor>(x);
+}
+
+/// Within quant_min and quant_max: numbers, or the one element of tensors (the .tensor2 forms).
+Result<Tensor> limited(const BoundArguments& args, const OpRunner& run, const Tensor& q) {
+  Value low = named(args, "quant_min"), high = named(args, "quant_max");
+  if (!low.isTensor()) return run("aten.clamp.default"_op, {q, low, high});
+  KERF_TRY(low, run("aten.reshape.default"_op, {low, intList(Sizes())}));
+  KERF_TRY(high, run("aten.reshape.default"_op, {high, intList(Sizes())}));
+  return run("aten.clamp.Tensor"_op, {q, low, high});
 }
 
 /// clamp(round(x * inverse) + zero, low, high) in the target dtype.
 Result<Value> quantize(const BoundArguments& args, const OpRunner& run, const Tensor& x, const Value& inverse,
                        const Value& zero, bool roundLast = false) {
-  KERF_TRY(Tensor q, apply(run, "aten.mul.Tensor"_op, x, inverse));
+  KERF_TRY(Tensor q, run("aten.mul.Tensor"_op, {x, inverse}));
   if (roundLast) {
-    KERF_TRY(q, apply(run, "aten.add.Tensor"_op, q, zero));
+    KERF_TRY(q, run("aten.add.Tensor"_op, {q, zero}));
     KERF_TRY(q, run("aten.round.default"_op, {q}));
   } else {
     KERF_TRY(q, run("aten.round.default"_op, {q}));
-    KERF_TRY(q, apply(run, "aten.add.Tensor"_op, q, zero));
+    KERF_TRY(q, run("aten.add.Tensor"_op, {q, zero}));
   }
-  KERF_TRY(q, run("aten.clamp.default"_op, {q, limitOf(args, "quant_min"), limitOf(args, "quant_max")}));
+  KERF_TRY(q, limited(args, run, q));
   KERF_TRY(q, cast(run, q, *named(args, "dtype").as<DType>()));
   return Value(std::move(q));
 }
@@ -65,7 +65,7 @@ Result<Value> inverseOf(const OpRunner& run, const Value& scale) {
 }
 
 Result<Value> perTensor(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(const Tensor x, floatInput(run, args.tensor(0)));
+  KERF_TRY(const Tensor x, floatInput(args, run, args.tensor(0)));
   KERF_TRY(const Value inverse, inverseOf(run, args.values[1]));
   return quantize(args, run, x, inverse, args.values[2]);
 }
@@ -74,8 +74,8 @@ Result<Value> perTensor(const BoundArguments& args, const OpRunner& run) {
 Result<Value> backPerTensor(const BoundArguments& args, const OpRunner& run) {
   const DType dtype = dtypeOf(args, "out_dtype", DType::Float32);
   KERF_TRY(Tensor x, cast(run, args.tensor(0), dtype));
-  KERF_TRY(x, apply(run, "aten.sub.Tensor"_op, x, args.values[2]));
-  KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, args.values[1]));
+  KERF_TRY(x, run("aten.sub.Tensor"_op, {x, args.values[2]}));
+  KERF_TRY(x, run("aten.mul.Tensor"_op, {x, args.values[1]}));
   KERF_TRY(x, cast(run, x, dtype));
   return Value(std::move(x));
 }
@@ -93,7 +93,7 @@ Result<Value> alongAxis(const BoundArguments& args, const OpRunner& run, const V
 }
 
 Result<Value> perChannel(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(const Tensor x, floatInput(run, args.tensor(0)));
+  KERF_TRY(const Tensor x, floatInput(args, run, args.tensor(0)));
   if (x.dim() == 0) return mismatch(args, "needs an input with dimensions");
   KERF_TRY(const Value scale, alongAxis(args, run, args.values[1], x));
   KERF_TRY(const Value zero, alongAxis(args, run, args.values[2], x));
@@ -109,9 +109,9 @@ Result<Value> backPerChannel(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(x, cast(run, x, dtype));
   if (!args.none(2)) {
     KERF_TRY(const Value zero, alongAxis(args, run, args.values[2], x));
-    KERF_TRY(x, apply(run, "aten.sub.Tensor"_op, x, zero));
+    KERF_TRY(x, run("aten.sub.Tensor"_op, {x, zero}));
   }
-  KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, scale));
+  KERF_TRY(x, run("aten.mul.Tensor"_op, {x, scale}));
   KERF_TRY(x, cast(run, x, dtype));
   return Value(std::move(x));
 }
@@ -191,13 +191,13 @@ Result<Value> chooseAsymmetricPerToken(const BoundArguments& args, const OpRunne
 // Per token and per group of channels
 
 Result<Value> perToken(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(const Tensor x, floatInput(run, args.tensor(0)));
+  KERF_TRY(const Tensor x, floatInput(args, run, args.tensor(0)));
   KERF_TRY(const Value inverse, inverseOf(run, args.values[1]));
   return quantize(args, run, x, inverse, args.values[2], true);
 }
 Result<Value> backPerToken(const BoundArguments& args, const OpRunner& run) {
-  KERF_TRY(Tensor x, apply(run, "aten.sub.Tensor"_op, args.tensor(0), args.values[2]));
-  KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, args.values[1]));
+  KERF_TRY(Tensor x, run("aten.sub.Tensor"_op, {args.values[0], args.values[2]}));
+  KERF_TRY(x, run("aten.mul.Tensor"_op, {x, args.values[1]}));
   KERF_TRY(x, cast(run, x, *named(args, "output_dtype").as<DType>()));
   return Value(std::move(x));
 }
@@ -226,7 +226,7 @@ Result<Groups> groupsOf(const BoundArguments& args, const OpRunner& run) {
 }
 Result<Value> perGroup(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Groups groups, groupsOf(args, run));
-  KERF_TRY(const Tensor x, floatInput(run, groups.x));
+  KERF_TRY(const Tensor x, floatInput(args, run, groups.x));
   KERF_TRY(const Value inverse, inverseOf(run, groups.scale));
   KERF_TRY(const Value q, quantize(args, run, x, inverse, groups.zero, true));
   return run.value("aten.reshape.default"_op, {q, intList(args.tensor(0).symSizes())});
@@ -235,9 +235,9 @@ Result<Value> backPerGroup(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const Groups groups, groupsOf(args, run));
   Tensor x = groups.x;
   if (!groups.zero.isNone()) {
-    KERF_TRY(x, apply(run, "aten.sub.Tensor"_op, x, groups.zero));
+    KERF_TRY(x, run("aten.sub.Tensor"_op, {x, groups.zero}));
   }
-  KERF_TRY(x, apply(run, "aten.mul.Tensor"_op, x, groups.scale));
+  KERF_TRY(x, run("aten.mul.Tensor"_op, {x, groups.scale}));
   KERF_TRY(x, cast(run, x, dtypeOf(args, "output_dtype", DType::Float32)));
   return run.value("aten.reshape.default"_op, {x, intList(args.tensor(0).symSizes())});
 }

@@ -28,6 +28,9 @@ Result<Value> maskedSelectShape(const BoundArguments& args) {
 }
 Result<Value> repeatsShape(const BoundArguments& args) {
   if (args.tensor(0).dim() != 1) return mismatch(args, "argument 'repeats' must have 1 dimension");
+  const DType dtype = args.tensor(0).dtype();
+  if (dtype != DType::Int64 && dtype != DType::Int32)
+    return mismatch(args, "argument 'repeats' must be int32 or int64");
   const auto given = ShapeEnv::current() != nullptr ? args.symIntegerIf(1) : std::nullopt;  // a promise that may break
   KERF_TRY(const SymInt count, given ? Result<SymInt>(*given) : sizeFromData(args, {}));
   return Value(metaTensor(args.tensor(0).dtype(), SymSizes{count}));
@@ -111,6 +114,9 @@ Result<Value> isinKernel(const BoundArguments& args) {
 
 /// repeat_interleave(repeats): index i repeats[i] times.
 Result<Value> repeatInterleaveKernel(const BoundArguments& args) {
+  const DType dtype = args.tensor(0).dtype();
+  if (dtype != DType::Int64 && dtype != DType::Int32)
+    return mismatch(args, "argument 'repeats' must be int32 or int64");
   KERF_TRY(const auto repeats, integerValues(args.tensor(0)));
   if (args.tensor(0).dim() != 1) return mismatch(args, "argument 'repeats' must have 1 dimension");
   std::vector<std::int64_t> indices;
@@ -119,6 +125,8 @@ Result<Value> repeatInterleaveKernel(const BoundArguments& args) {
     if (count < 0 || count > (1LL << 32) - total) return mismatch(args, "repeats can not be negative or huge");
     total += count;
   }
+  if (const auto promised = args.integerIf(1); promised && *promised != total)
+    return mismatch(args, "output_size is {}, the repeats add up to {}", *promised, total);
   indices.reserve(std::size_t(total));
   for (std::size_t i = 0; i < repeats.size(); ++i)
     indices.insert(indices.end(), std::size_t(repeats[i]), std::int64_t(i));

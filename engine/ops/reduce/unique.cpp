@@ -93,8 +93,13 @@ Result<Value> slicesShape(const BoundArguments& args, std::int64_t givenDim) {
 
 Result<Value> uniqueShape(const BoundArguments& args) { return elementsShape(args, args.boolean(2), {}); }
 Result<Value> unique2Shape(const BoundArguments& args) { return elementsShape(args, args.boolean(2), args.boolean(3)); }
+/// Eager PyTorch takes a line with dim=0 for no dim: what is not asked for stays empty. dim=-1 goes by slices.
+bool takesElements(const BoundArguments& args) {
+  return args.none(3) || (args.tensor(0).dim() == 1 && args.integer(3) == 0);
+}
+
 Result<Value> consecutiveShape(const BoundArguments& args) {
-  if (args.none(3)) return elementsShape(args, args.boolean(1), args.boolean(2));
+  if (takesElements(args)) return elementsShape(args, args.boolean(1), args.boolean(2));
   return slicesShape(args, args.integer(3));
 }
 Result<Value> dimShape(const BoundArguments& args) { return slicesShape(args, args.integer(1)); }
@@ -145,8 +150,7 @@ Result<Value> unique2Kernel(const BoundArguments& args) {
   return uniqueElements(args, true, args.boolean(2), args.boolean(3));
 }
 Result<Value> consecutiveKernel(const BoundArguments& args) {
-  const bool whole = args.none(3) || (args.tensor(0).dim() == 1 && args.integer(3) == 0);  // dim -1 goes by slices
-  if (whole) return uniqueElements(args, false, args.boolean(1), args.boolean(2));
+  if (takesElements(args)) return uniqueElements(args, false, args.boolean(1), args.boolean(2));
   return uniqueSlices(args, args.integer(3), false);
 }
 Result<Value> uniqueDimKernel(const BoundArguments& args) { return uniqueSlices(args, args.integer(1), true); }

@@ -1,0 +1,41 @@
+#include "app/cli/accuracy_options.h"
+
+#include <fmt/format.h>
+
+namespace kerf::cli {
+
+namespace {
+
+void takeTolerance(const std::string& text, bool byName, double& tolerance, workbench::AccuracyChoice& choice) {
+  const auto equals = text.rfind('=');
+  double value = 0;
+  if (!CLI::detail::lexical_cast(text.substr(equals == std::string::npos ? 0 : equals + 1), value) || !(value >= 0))
+    throw CLI::ValidationError("--tol", fmt::format("\"{}\" is no number of at least 0", text));
+  choice.toleranceGiven = choice.toleranceGiven || equals == std::string::npos;
+  if (equals == std::string::npos)
+    tolerance = value;
+  else if (equals == 0 || !byName)
+    throw CLI::ValidationError("--tol", fmt::format("\"{}\": give one number for all results", text));
+  else
+    choice.tolerances.push_back(text);
+}
+
+}  // namespace
+
+void addAccuracyOptions(CLI::App& command, double& tolerance, workbench::AccuracyChoice& choice, bool byName,
+                        const std::string& help) {
+  const auto take = [&tolerance, &choice, byName](const std::vector<std::string>& texts) {
+    for (const auto& text : texts) takeTolerance(text, byName, tolerance, choice);
+  };
+  command.add_option_function<std::vector<std::string>>("--tol,--tolerance", take, help)
+      ->type_name(byName ? "X|NAME=X" : "X")
+      ->default_str(fmt::format("{:g}", tolerance))
+      ->allow_extra_args(false);
+  command.add_flag("--require-fp64", choice.requireFp64, "Without an fp64 reference there is no verdict (exit 2)");
+  command.add_flag("--strict-accuracy", choice.strict,
+                   "No fp64 reference: the tolerance alone decides (strict_accuracy)");
+  command.add_flag("--ignore-non-fp", choice.ignoreNonFloat, "Integers, bools and texts pass (ignore_non_fp)");
+  command.add_flag("--only-fwd", choice.forwardOnly, "No scalar loss of outputs that require gradients (only_fwd)");
+}
+
+}  // namespace kerf::cli

@@ -1,0 +1,23 @@
+#include "app/cli/inputs_report.h"
+
+#include <algorithm>
+
+#include "app/cli/text_table.h"
+
+namespace kerf::cli {
+
+std::string inputsText(const std::vector<InputRow>& rows) {
+  TextTable table({"input", "value", "source", "why"});
+  for (const auto& row : rows) table.add({row.name, row.value, row.source, row.why});
+  const auto made = std::ranges::count(rows, "generated", &InputRow::source);
+  return fmt::format("{}{}, {} made up\n", table.text(), counted(std::ssize(rows), "input"), made);
+}
+
+Json inputsJson(const std::vector<InputRow>& rows) {
+  Json array = Json::array();
+  for (const auto& row : rows)
+    array.push_back({{"name", row.name}, {"value", row.value}, {"source", row.source}, {"why", row.why}});
+  return array;
+}
+
+}  // namespace kerf::cli

@@ -1,0 +1,124 @@
+#include "app/cli/store_report.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "app/cli/text_table.h"
+
+namespace kerf::cli {
+
+namespace {
+
+constexpr std::size_t shownItems = 8;
+
+std::string listedItems(const std::vector<std::string>& items) {
+  const auto shown = std::min(items.size(), shownItems);
+  auto text = fmt::format("{}", fmt::join(items.begin(), items.begin() + std::ptrdiff_t(shown), ", "));
+  return shown < items.size() ? text + fmt::format(" and {} more", items.size() - shown) : text;
+}
+
+}  // namespace
+
+std::string byteText(std::int64_t bytes) {
+  constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB"};
+  double amount = double(bytes);
+  std::size_t unit = 0;
+  for (; amount >= 1000 && unit + 1 < std::size(units); ++unit) amount /= 1000;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", amount, units[unit]);
+}
+
+Json infoJson(const StoreInfo& info) {
+  Json kinds = Json::object(), deleted = Json::array();
+  for (const auto& row : info.rows) kinds[row.kind] = {{"count", row.count}, {"bytes", row.bytes}};
+  for (const auto& row : info.deleted) deleted.push_back({{"items", row.items}, {"at", row.at}});
+  return {{"store", info.store},
+          {"schema", info.schema},
+          {"page_checksums", info.checkedPages},
+          {"read_only", info.readOnly},
+          {"file_bytes", info.fileBytes},
+          {"log_bytes", info.logBytes},
+          {"free_bytes", info.freeBytes},
+          {"linked_bytes", info.linkedBytes},
+          {"kinds", std::move(kinds)},
+          {"deleted", std::move(deleted)}};
+}
+
+void printInfo(const StoreInfo& info) {
+  fmt::print("{}: {}{}, schema {}{}{}\n", info.store, byteText(info.fileBytes),
+             info.logBytes > 0 ? fmt::format(" and {} of log", byteText(info.logBytes)) : "", info.schema,
+             info.checkedPages ? ", pages with checksums" : "", info.readOnly ? ", read only" : "");
+  if (info.freeBytes > 0) fmt::print("{} are unused; `kerf store vacuum` gives them back\n", byteText(info.freeBytes));
+  TextTable table({"kind", "count", "bytes"});
+  for (const auto& row : info.rows) {
+    const auto bytes = row.kind == "links" ? info.linkedBytes : row.bytes;
+    table.add({row.kind, std::to_string(row.count), byteText(bytes) + (row.kind == "links" ? " elsewhere" : "")});
+  }
+  fmt::print("{}", table.text());
+  for (const auto& row : info.deleted) fmt::print("deleted at {}: {}\n", row.at, listedItems(row.items));
+}
+
+Json verdictJson(const StoreVerdict& verdict) {
+  Json findings = Json::array();
+  for (const auto& row : verdict.findings)
+    findings.push_back({{"what", row.what}, {"id", orNull(row.id)}, {"message", row.message}});
+  return {{"store", verdict.store},
+          {"whole", verdict.findings.empty()},
+          {"page_checksums", verdict.checkedPages},
+          {"pages", verdict.pages},
+          {"blobs", verdict.blobs},
+          {"blob_bytes", verdict.blobBytes},
+          {"graph_texts", verdict.contents},
+          {"links", verdict.links},
+          {"damage", std::move(findings)}};
+}
+
+void printVerdict(const StoreVerdict& verdict) {
+  for (const auto& row : verdict.findings)
+    fmt::print("DAMAGED {}{}: {}\n", row.what, row.id.empty() ? "" : " " + row.id, row.message);
+  fmt::print("{}: {}, {} of {}, {}, {}: {}\n", verdict.store, counted(verdict.pages, "page"),
+             counted(verdict.blobs, "blob"), byteText(verdict.blobBytes), counted(verdict.contents, "graph text"),
+             counted(verdict.links, "link"),
+             verdict.findings.empty() ? "all whole" : fmt::format("{} damaged", verdict.findings.size()));
+}
+
+Json sweptJson(const Swept& swept) {
+  return {{"purged", swept.purged},
+          {"blobs", swept.blobs},
+          {"graph_texts", swept.contents},
+          {"snapshots", swept.snapshots},
+          {"bytes", swept.bytes},
+          {"temporary_files", swept.files},
+          {"reductions_ended", swept.reductions}};
+}
+
+void printSwept(const Swept& swept) {
+  fmt::print("purged {}; dropped {} of {}, {}, {} after passes and {}\n", counted(swept.purged, "deleted item"),
+             counted(swept.blobs, "blob"), byteText(swept.bytes), counted(swept.contents, "graph text"),
+             counted(swept.snapshots, "graph"), counted(swept.files, "temporary file"));
+  if (swept.reductions > 0)
+    fmt::print("{} had been left running by processes that are gone\n", counted(swept.reductions, "reduction"));
+}
+
+Json carriedJson(const Carried& carried) {
+  Json captures = Json::array();
+  for (const auto& row : carried.captures)
+    captures.push_back({{"from", row.from}, {"to", row.to}, {"path", row.path}, {"known", row.known}});
+  return {{"store", carried.store},           {"file", carried.file},
+          {"captures", std::move(captures)},  {"runs", carried.runs},
+          {"reductions", carried.reductions}, {"repros", carried.repros},
+          {"blobs", carried.blobs},           {"bytes", carried.bytes},
+          {"notes", carried.notes},           {"failed", carried.failed}};
+}
+
+void printCarried(const Carried& carried, const char* verb) {
+  for (const auto& row : carried.captures)
+    fmt::print("{} -> {}  {}{}\n", row.from, row.to, row.path, row.known ? "  (known already)" : "");
+  for (const auto& note : carried.notes) fmt::print("note: {}\n", note);
+  for (const auto& failure : carried.failed) fmt::print(stderr, "kerf: error: left out {}\n", failure);
+  fmt::print("{}, {}, {} and {} {} {}\n", counted(std::ssize(carried.captures), "capture"),
+             counted(carried.runs, "run"), counted(carried.reductions, "reduction"), counted(carried.repros, "repro"),
+             verb, carried.file);
+}
+
+}  // namespace kerf::cli

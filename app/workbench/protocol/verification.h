@@ -1,0 +1,108 @@
+// Verification: the recorded stages of a compilation against each other.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/job.h"
+
+namespace kerf::workbench {
+
+/// A value that two stages give.
+struct StageValueRow {
+  std::string name;    ///< "out:0", "grad:3", "mutates:1", "saved:relu"
+  std::string reason;  ///< empty when same
+  bool same = true;
+  double relativeError = 0;                ///< in fp64
+  double error = 0;                        ///< largest, in the recorded dtypes
+  double errorBefore = 0, errorAfter = 0;  ///< of either stage in the recorded dtypes against fp64, relative
+  double ratio = 0;                        ///< error over what is accepted
+  std::int64_t finite = 0;                 ///< elements that were compared
+
+  KERF_FIELDS(name, reason, same, relativeError, error, errorBefore, errorAfter, ratio, finite)
+};
+
+/// Where the later stage begins to compute something else.
+struct ChangedNodeDoc {
+  std::string stage, node, call;
+  std::string before, callBefore;   ///< its counterpart in the other stage; empty: there is none
+  std::vector<std::string> others;  ///< more nodes where a value without counterpart begins
+
+  KERF_FIELDS(stage, node, call, before, callBefore, others)
+};
+
+/// Recorded gradients against finite differences of the graph before them, along one direction.
+struct GradientDoc {
+  bool done = false, agrees = true;
+  std::string why;  ///< not done: why
+  double recorded = 0, differences = 0, relativeError = 0;
+  std::int64_t inputs = 0;
+  std::vector<std::string> suspects;
+
+  KERF_FIELDS(done, agrees, why, recorded, differences, relativeError, inputs, suspects)
+};
+
+struct StagePairDoc {
+  std::string before, after;
+  std::string verdict;  ///< same, identical, different, not compared
+  std::string why;
+  std::vector<StageValueRow> values;  ///< worst first
+  std::vector<std::string> missing;   ///< values of the earlier stage that the later one does not give
+  std::int64_t nodes = 0, mapped = 0;
+  std::vector<std::pair<std::string, std::string>> map;  ///< nodes of the later stage and their counterparts
+  ChangedNodeDoc changed;                                ///< without a node: none was found
+  bool haveGradients = false;
+  GradientDoc gradients;
+  std::chrono::nanoseconds time{};
+
+  bool different() const { return verdict == "different"; }
+
+  KERF_FIELDS(before, after, verdict, why, values, missing, nodes, mapped, map, changed, haveGradients, gradients, time)
+};
+
+struct CompileVerification {
+  std::string compile;  ///< compile id, folder or pass
+  std::vector<StagePairDoc> pairs;
+  std::string odd;  ///< the stage that differs from both neighbours, which agree
+  std::vector<std::string> notes;
+  std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
+
+  KERF_FIELDS(compile, pairs, odd, notes, symbols)
+};
+
+struct Verification {
+  std::vector<CompileVerification> compiles;
+  std::chrono::nanoseconds time{};
+
+  bool good() const {
+    for (const auto& compile : compiles)
+      for (const auto& pair : compile.pairs)
+        if (pair.different()) return false;
+    return true;
+  }
+
+  KERF_FIELDS(compiles, time)
+};
+
+/// Runs every recorded stage of a log, a debug folder or a folder of graph transforms and compares it with the stage
+/// before it; with `against`, one graph with another. A crash or hang is RuntimeFailed, naming the stage.
+struct VerifyRequest {
+  using Answer = Verification;
+  static constexpr std::string_view name = "verify";
+  GraphAddress capture;     ///< the whole capture; with `against`, a graph
+  GraphAddress against;     ///< no text: stages are compared
+  std::string compile;      ///< "[0/0]" or "0/0"; empty: all
+  std::string stage;        ///< only pairs with this stage; empty: all
+  double tolerance = 1e-7;  ///< of the relative error in fp64
+  bool recorded = true;     ///< also in the recorded dtypes
+  bool gradients = true;
+  std::chrono::milliseconds timeout{};  ///< of one compile id; 0: no limit
+
+  KERF_FIELDS(capture, against, compile, stage, tolerance, recorded, gradients, timeout)
+};
+
+}  // namespace kerf::workbench

@@ -1,0 +1,17 @@
+// What a repro says of how it is compared: autocast around the run, tolerance and rule in PyTorch's configuration.
+#pragma once
+
+#include "app/workbench/graph_source.h"
+#include "app/workbench/protocol/accuracy_choice.h"
+#include "engine/accuracy/same_two_models.h"
+
+namespace kerf::workbench {
+
+/// The graph as both sides run it: inside of torch.amp.autocast("cuda") where an after_dynamo repro says
+/// `autocast=True`, as PyTorch's run_repro does; else as it is. Shapes are derived anew.
+Result<GraphModule> moduleToCompare(const GraphSource& source);
+
+/// `torch._dynamo.config.repro_tolerance` and `repro_ignore_non_fp`, where the repro sets them and the user does not.
+void takeRecordedRule(const GraphSource& source, const AccuracyChoice& choice, CompareOptions& options);
+
+}  // namespace kerf::workbench

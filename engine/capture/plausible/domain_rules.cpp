@@ -1,0 +1,204 @@
+// Uses that have a domain: outside of it the result is NaN, infinite, or an error.
+#include <cmath>
+
+#include "engine/capture/plausible/use_rules.h"
+
+namespace kerf::inline capture {
+namespace {
+
+/// A domain by name; the reason begins with `what`.
+struct Domain {
+  std::string_view what;
+  NeedRange hard, likely;
+  bool whole = false;
+};
+constexpr Domain positiveDomain{"positive", {0.05, 16}, {0.5, 1.5}};
+constexpr Domain probabilityDomain{"a probability", {0.02, 0.98}, {0.1, 0.9}};
+constexpr Domain unitDomain{"between 0 and 1", {0, 1}, {0.05, 0.95}};
+constexpr Domain signedUnitDomain{"between -1 and 1", {-0.95, 0.95}, {-0.9, 0.9}};
+constexpr Domain aboveOneDomain{"above 1", {1.05, 16}, {1.1, 3}};
+constexpr Domain aboveMinusOneDomain{"above -1", {-0.9, 16}, {-0.5, 1.5}};
+constexpr Domain countDomain{"a count of steps", {1, 1000}, {1, 10}, true};
+constexpr Domain scaleDomain{"a quantization scale", {1e-3, 1}, {0.01, 0.1}};
+constexpr Domain zeroPointDomain{"a zero point", {0, 7}, {0, 3}, true};
+constexpr Domain switchDomain{"a switch", {0, 1}, {0, 1}, true};
+constexpr Domain bitsDomain{"a number of bits", {0, 6}, {0, 6}, true};
+constexpr Domain moderateDomain{"small enough", {-8, 8}, {-3, 3}};
+
+ValueNeed needOf(const Domain& domain) {
+  ValueNeed need;
+  need.hard = domain.hard;
+  need.likely = domain.likely;
+  need.whole = domain.whole;
+  need.reasons.emplace_back(domain.what);
+  return need;
+}
+
+template <const Domain& domain>
+std::optional<ValueNeed> inDomain(const UseSite&, const UseRule&) {
+  return needOf(domain);
+}
+
+/// x ** c: fractional and negative exponents need a positive x.
+std::optional<ValueNeed> powerBase(const UseSite& site, const UseRule&) {
+  const auto exponent = site.number("exponent");
+  if (!exponent) return site.find("exponent") ? std::optional(needOf(positiveDomain)) : std::nullopt;
+  const bool fine = *exponent >= 0 && *exponent == std::floor(*exponent);
+  return fine ? std::nullopt : std::optional(needOf(positiveDomain));
+}
+
+/// c ** x with 0 < c < 1: what Adam does with its step.
+std::optional<ValueNeed> powerExponent(const UseSite& site, const UseRule&) {
+  const auto base = site.number("self");
+  if (base && *base > 0 && *base < 1) return needOf(countDomain);
+  return needOf(moderateDomain);
+}
+
+/// Not beside a number that is no node: x / 2 has 2 in that place.
+std::optional<ValueNeed> denominator(const UseSite& site, const UseRule&) {
+  ValueNeed need = needOf(positiveDomain);
+  const TensorMeta* meta = site.graph.node(site.value).meta().value.tensor();
+  if (meta != nullptr && isIntegral(meta->dtype)) {
+    need.hard = {1, 7};
+    need.likely = {1, 3};
+  }
+  return need;
+}
+
+constexpr UseRule rows[] = {
+    {"sqrt", "self", inDomain<positiveDomain>, {}, 0, true},
+    {"rsqrt", "self", inDomain<positiveDomain>, {}, 0, true},
+    {"log", "self", inDomain<positiveDomain>, {}, 0, true},
+    {"log2", "self", inDomain<positiveDomain>, {}, 0, true},
+    {"log10", "self", inDomain<positiveDomain>, {}, 0, true},
+    {"log1p", "self", inDomain<aboveMinusOneDomain>},
+    {"lgamma", "self", inDomain<positiveDomain>},
+    {"digamma", "self", inDomain<positiveDomain>},
+    {"polygamma", "self", inDomain<positiveDomain>},
+    {"igamma", "self", inDomain<positiveDomain>},
+    {"igamma", "other", inDomain<positiveDomain>},
+    {"igammac", "self", inDomain<positiveDomain>},
+    {"igammac", "other", inDomain<positiveDomain>},
+    {"gammainc", "self", inDomain<positiveDomain>},
+    {"gammainc", "other", inDomain<positiveDomain>},
+    {"gammaincc", "self", inDomain<positiveDomain>},
+    {"gammaincc", "other", inDomain<positiveDomain>},
+    {"xlogy", "other", inDomain<positiveDomain>, {}, 0, true},
+    {"xlog1py", "other", inDomain<aboveMinusOneDomain>},
+    {"entr", "self", inDomain<positiveDomain>},
+    {"reciprocal", "self", inDomain<positiveDomain>, {}, 0, true},
+    {"div", "other", denominator, {}, 0, true},
+    {"divide", "other", denominator, {}, 0, true},
+    {"true_divide", "other", denominator, {}, 0, true},
+    {"truediv", "other", denominator, {}, 0, true},
+    {"floor_divide", "other", denominator, {}, 0, true},
+    {"floordiv", "other", denominator, {}, 0, true},
+    {"remainder", "other", denominator, {}, 0, true},
+    {"fmod", "other", denominator, {}, 0, true},
+    {"mod", "other", denominator, {}, 0, true},
+    {"addcdiv", "tensor2", denominator, {}, 0, true},
+    {"pow", "self", powerBase},
+    {"pow", "exponent", powerExponent},
+    {"float_power", "self", powerBase},
+    {"acos", "self", inDomain<signedUnitDomain>},
+    {"asin", "self", inDomain<signedUnitDomain>},
+    {"atanh", "self", inDomain<signedUnitDomain>},
+    {"erfinv", "self", inDomain<signedUnitDomain>},
+    {"grid_sampler", "grid", inDomain<signedUnitDomain>},
+    {"grid_sampler_2d", "grid", inDomain<signedUnitDomain>},
+    {"grid_sampler_3d", "grid", inDomain<signedUnitDomain>},
+    {"grid_sample", "grid", inDomain<signedUnitDomain>},
+    {"acosh", "self", inDomain<aboveOneDomain>},
+    {"logit", "self", inDomain<probabilityDomain>},
+    {"logit_backward", "self", inDomain<probabilityDomain>},
+    {"ndtri", "self", inDomain<probabilityDomain>},
+    {"bernoulli", "self", inDomain<probabilityDomain>},
+    {"bernoulli", "p", inDomain<probabilityDomain>},
+    {"multinomial", "self", inDomain<positiveDomain>},
+    {"poisson", "self", inDomain<positiveDomain>},
+    {"binomial", "prob", inDomain<probabilityDomain>},
+    {"binomial", "count", inDomain<countDomain>},
+    {"_standard_gamma", "self", inDomain<positiveDomain>},
+    {"_sample_dirichlet", "self", inDomain<positiveDomain>},
+    {"normal", "std", inDomain<positiveDomain>},
+    {"polar", "abs", inDomain<positiveDomain>},
+    {"binary_cross_entropy", "self", inDomain<probabilityDomain>},
+    {"binary_cross_entropy", "target", inDomain<unitDomain>},
+    {"binary_cross_entropy_backward", "self", inDomain<probabilityDomain>},
+    {"binary_cross_entropy_backward", "target", inDomain<unitDomain>},
+    {"binary_cross_entropy_with_logits", "target", inDomain<unitDomain>},
+    {"gaussian_nll_loss", "var", inDomain<positiveDomain>},
+    {"nll_loss_backward", "total_weight", inDomain<positiveDomain>},
+    {"nll_loss2d_backward", "total_weight", inDomain<positiveDomain>},
+    {"batch_norm", "running_var", inDomain<positiveDomain>},
+    {"instance_norm", "running_var", inDomain<positiveDomain>},
+    {"native_batch_norm", "running_var", inDomain<positiveDomain>},
+    {"cudnn_batch_norm", "running_var", inDomain<positiveDomain>},
+    {"miopen_batch_norm", "running_var", inDomain<positiveDomain>},
+    {"_native_batch_norm_legit", "running_var", inDomain<positiveDomain>},
+    {"_native_batch_norm_legit_no_training", "running_var", inDomain<positiveDomain>},
+    {"_native_batch_norm_legit_functional", "running_var", inDomain<positiveDomain>},
+    {"_batch_norm_with_update", "running_var", inDomain<positiveDomain>},
+    {"_batch_norm_with_update_functional", "running_var", inDomain<positiveDomain>},
+    {"native_batch_norm_backward", "running_var", inDomain<positiveDomain>},
+    {"native_batch_norm_backward", "save_invstd", inDomain<positiveDomain>},
+    {"batch_norm_backward", "running_var", inDomain<positiveDomain>},
+    {"batch_norm_backward", "save_var", inDomain<positiveDomain>},
+    {"native_layer_norm_backward", "rstd", inDomain<positiveDomain>},
+    {"native_group_norm_backward", "rstd", inDomain<positiveDomain>},
+    {"_fused_rms_norm_backward", "rstd", inDomain<positiveDomain>},
+    {"_fused_adam", "exp_avg_sqs", inDomain<positiveDomain>},
+    {"_fused_adam", "max_exp_avg_sqs", inDomain<positiveDomain>},
+    {"_fused_adam", "state_steps", inDomain<countDomain>},
+    {"_fused_adamw", "exp_avg_sqs", inDomain<positiveDomain>},
+    {"_fused_adamw", "max_exp_avg_sqs", inDomain<positiveDomain>},
+    {"_fused_adamw", "state_steps", inDomain<countDomain>},
+    {"_fused_adagrad", "state_sums", inDomain<positiveDomain>},
+    {"_fused_adagrad", "state_steps", inDomain<countDomain>},
+    {"quantize_per_tensor", "scale", inDomain<scaleDomain>},
+    {"quantize_per_tensor", "zero_point", inDomain<zeroPointDomain>},
+    {"quantize_per_channel", "scales", inDomain<scaleDomain>},
+    {"quantize_per_channel", "zero_points", inDomain<zeroPointDomain>},
+    {"quantize_per_channel_group", "scales", inDomain<scaleDomain>},
+    {"quantize_per_channel_group", "zero_points", inDomain<zeroPointDomain>},
+    {"quantize_per_token", "scales", inDomain<scaleDomain>},
+    {"quantize_per_token", "zero_points", inDomain<zeroPointDomain>},
+    {"dequantize_per_tensor", "scale", inDomain<scaleDomain>},
+    {"dequantize_per_tensor", "zero_point", inDomain<zeroPointDomain>},
+    {"dequantize_per_channel", "scales", inDomain<scaleDomain>},
+    {"dequantize_per_channel", "zero_points", inDomain<zeroPointDomain>},
+    {"dequantize_per_channel_group", "scales", inDomain<scaleDomain>},
+    {"dequantize_per_channel_group", "zero_points", inDomain<zeroPointDomain>},
+    {"dequantize_per_token", "scales", inDomain<scaleDomain>},
+    {"dequantize_per_token", "zero_points", inDomain<zeroPointDomain>},
+    {"fake_quant_per_channel", "scales", inDomain<scaleDomain>},
+    {"fake_quant_per_channel", "zero_points", inDomain<zeroPointDomain>},
+    {"fake_quantize_per_tensor_affine", "scale", inDomain<scaleDomain>},
+    {"fake_quantize_per_tensor_affine", "zero_point", inDomain<zeroPointDomain>},
+    {"fake_quantize_per_channel_affine", "scale", inDomain<scaleDomain>},
+    {"fake_quantize_per_channel_affine", "zero_point", inDomain<zeroPointDomain>},
+    {"fake_quantize_per_channel_affine_cachemask", "scale", inDomain<scaleDomain>},
+    {"fake_quantize_per_channel_affine_cachemask", "zero_point", inDomain<zeroPointDomain>},
+    {"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "scale", inDomain<scaleDomain>},
+    {"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "zero_point", inDomain<zeroPointDomain>},
+    {"_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "fake_quant_enabled", inDomain<switchDomain>},
+    {"_fake_quantize_learnable_per_tensor_affine", "scale", inDomain<scaleDomain>},
+    {"_fake_quantize_learnable_per_channel_affine", "scale", inDomain<scaleDomain>},
+    {"__lshift__", "other", inDomain<bitsDomain>},
+    {"__rshift__", "other", inDomain<bitsDomain>},
+    {"lshift", "other", inDomain<bitsDomain>},
+    {"rshift", "other", inDomain<bitsDomain>},
+    {"bitwise_left_shift", "other", inDomain<bitsDomain>},
+    {"bitwise_right_shift", "other", inDomain<bitsDomain>},
+    {"exp", "self", inDomain<moderateDomain>},
+    {"exp2", "self", inDomain<moderateDomain>},
+    {"expm1", "self", inDomain<moderateDomain>},
+    {"sinh", "self", inDomain<moderateDomain>},
+    {"cosh", "self", inDomain<moderateDomain>},
+};
+
+}  // namespace
+
+UseRules domainRules() { return rows; }
+
+}  // namespace kerf::inline capture

@@ -1,0 +1,215 @@
+// Uses as an index: whole numbers within the bounds of what they pick from.
+#include "engine/capture/plausible/use_rules.h"
+
+namespace kerf::inline capture {
+namespace {
+
+/// What is left where a size is unknown: zero, which is in every range that is not empty.
+ValueNeed onlyZero(std::string reason) {
+  ValueNeed need;
+  need.pattern = ValueNeed::Pattern::Zero;
+  need.reasons.push_back(std::move(reason));
+  return need;
+}
+
+std::optional<ValueNeed> within(std::optional<std::int64_t> size, std::string_view of) {
+  if (!size) return onlyZero(fmt::format("an index into {} of unknown size", of));
+  ValueNeed need;
+  need.whole = true;
+  need.hard = need.likely = {0, double(std::max<std::int64_t>(*size, 1) - 1)};
+  need.reasons.push_back(fmt::format("an index below {}", *size));
+  return need;
+}
+
+std::optional<ValueNeed> distinct(std::optional<ValueNeed> need, std::int64_t dim) {
+  if (!need || need->pattern != ValueNeed::Pattern::Free) return need;
+  need->pattern = ValueNeed::Pattern::Distinct;
+  need->dim = dim;
+  return need;
+}
+
+/// Along the rule's dimension.
+std::optional<ValueNeed> alongFixed(const UseSite& site, const UseRule& rule) {
+  return within(site.size(rule.of, rule.dim), rule.of);
+}
+
+/// Classes are the second dimension, or the only one.
+std::optional<ValueNeed> alongClasses(const UseSite& site, const UseRule& rule) {
+  const auto sizes = site.sizes(rule.of);
+  const TensorMeta* meta = site.graph.node(site.value).meta().value.tensor();
+  if (meta != nullptr && !isIntegral(meta->dtype)) return {};  // class probabilities
+  return within(site.size(rule.of, sizes && sizes->size() == 1 ? 0 : 1), rule.of);
+}
+
+/// Along the dimension that the call names.
+std::optional<ValueNeed> alongNamed(const UseSite& site, const UseRule& rule) {
+  const auto dim = site.integer("dim");
+  if (!dim) return within(site.numel(rule.of), rule.of);
+  return within(site.size(rule.of, *dim), rule.of);
+}
+
+/// The same where two equal indices would write one place in an order that nobody promises.
+std::optional<ValueNeed> distinctAlongNamed(const UseSite& site, const UseRule& rule) {
+  const Argument* reduce = site.find("reduce");
+  auto need = alongNamed(site, rule);
+  return reduce != nullptr && !reduce->isNone() ? need : distinct(std::move(need), site.integer("dim").value_or(0));
+}
+
+std::optional<ValueNeed> amongAll(const UseSite& site, const UseRule& rule) {
+  return within(site.numel(rule.of), rule.of);
+}
+
+/// Positions within one plane of the last `rule.dim` dimensions.
+std::optional<ValueNeed> inPlane(const UseSite& site, const UseRule& rule) {
+  std::int64_t count = 1;
+  for (int i = 1; i <= rule.dim; ++i) {
+    const auto size = site.size(rule.of, -i);
+    if (!size) return onlyZero("an index into a plane of unknown size");
+    count *= *size;
+  }
+  return within(count, rule.of);
+}
+
+/// The same where the call gives the plane as a list of sizes.
+std::optional<ValueNeed> inListedPlane(const UseSite& site, const UseRule& rule) {
+  const Argument* sizes = site.find(rule.of);
+  const ListArgument* list = sizes ? sizes->asList() : nullptr;
+  if (list == nullptr) return onlyZero("an index into a plane of unknown size");
+  std::int64_t count = 1;
+  for (const Argument& item : list->items) {
+    const auto size = numberOf(site.graph, item);
+    if (!size) return onlyZero("an index into a plane of unknown size");
+    count *= std::int64_t(*size);
+  }
+  return within(count, rule.of);
+}
+
+/// Below a number that the call gives.
+std::optional<ValueNeed> belowNumber(const UseSite& site, const UseRule& rule) {
+  const auto count = site.integer(rule.of);
+  if (count && *count < 0) return within(8, rule.of);  // one_hot that finds the number of classes itself
+  return within(count, rule.of);
+}
+
+/// Dimensions of the indexed tensor that items before `item` take: a mask takes as many as it has.
+std::optional<std::int64_t> dimensionOf(const UseSite& site, const ListArgument& list, std::int64_t rank) {
+  std::int64_t dim = 0;
+  for (std::ptrdiff_t i = 0; i < site.item; ++i) {
+    const Argument& item = list.items[std::size_t(i)];
+    if (item.as<Ellipsis>()) return rank - (std::ssize(list.items) - site.item);
+    if (site.op != "index" && !site.op.ends_with("index_put") && item.isNone()) continue;  // a new axis
+    const auto* id = item.as<NodeId>();
+    const TensorMeta* meta = id ? site.graph.node(*id).meta().value.tensor() : nullptr;
+    dim += meta != nullptr && meta->dtype == DType::Bool ? std::int64_t(meta->sizes.size()) : 1;
+  }
+  return dim;
+}
+
+/// aten.index(self, [i, None, j]) and self[i, :, j].
+std::optional<ValueNeed> byList(const UseSite& site, const UseRule& rule) {
+  const TensorMeta* meta = site.graph.node(site.value).meta().value.tensor();
+  if (meta != nullptr && (meta->dtype == DType::Bool || !isIntegral(meta->dtype))) return {};
+  const Argument* indices = site.find(rule.argument);
+  const ListArgument* list = indices ? indices->asList() : nullptr;
+  const auto sizes = site.sizes("self");
+  if (!sizes)
+    return site.meta("self") ? std::optional(onlyZero("an index into a tensor of unknown size")) : std::nullopt;
+  const auto dim = list && site.item >= 0 ? dimensionOf(site, *list, std::ssize(*sizes)) : std::optional(0L);
+  auto need = within(dim ? site.size("self", *dim) : std::nullopt, "self");
+  const bool writes = site.op.ends_with("index_put") || site.op == "setitem";
+  const bool alone = !list || list->items.size() == 1;
+  return writes && alone && !site.flag("accumulate") ? distinct(std::move(need), -1) : need;
+}
+
+/// Number of a segment: in ascending order.
+std::optional<ValueNeed> segmentNumber(const UseSite& site, const UseRule& rule) {
+  auto need = within(site.size(rule.of, rule.dim), rule.of);
+  if (need->pattern == ValueNeed::Pattern::Free) need->pattern = ValueNeed::Pattern::Sorted;
+  return need;
+}
+
+/// Labels of CTC: any class but the blank one, which mostly is the first.
+std::optional<ValueNeed> ctcLabel(const UseSite& site, const UseRule& rule) {
+  auto need = within(site.size(rule.of, -1), rule.of);
+  if (need->pattern == ValueNeed::Pattern::Free && need->hard.upper >= 1) need->hard.lower = need->likely.lower = 1;
+  return need;
+}
+
+/// LAPACK's row exchanges count from 1.
+std::optional<ValueNeed> pivot(const UseSite& site, const UseRule& rule) {
+  const auto rows = site.size(rule.of, -2);
+  ValueNeed need;
+  need.whole = true;
+  need.hard = need.likely = {1, double(std::max<std::int64_t>(rows.value_or(1), 1))};
+  need.reasons.emplace_back("a pivot from 1 on");
+  return need;
+}
+
+constexpr UseRule rows[] = {
+    {"embedding", "indices", alongFixed, "weight", 0},
+    {"embedding_renorm", "indices", alongFixed, "self", 0},
+    {"embedding_bag", "indices", alongFixed, "weight", 0},
+    {"_embedding_bag", "indices", alongFixed, "weight", 0},
+    {"_embedding_bag_forward_only", "indices", alongFixed, "weight", 0},
+    {"embedding_dense_backward", "indices", belowNumber, "num_weights"},
+    {"_embedding_bag_backward", "indices", belowNumber, "num_weights"},
+    {"_embedding_bag_dense_backward", "indices", belowNumber, "num_weights"},
+    {"_embedding_bag_per_sample_weights_backward", "indices", alongFixed, "weight", 0},
+    {"_embedding_bag_backward", "offset2bag", segmentNumber, "grad", 0},
+    {"_embedding_bag_dense_backward", "offset2bag", segmentNumber, "grad", 0},
+    {"_embedding_bag_per_sample_weights_backward", "offset2bag", segmentNumber, "grad", 0},
+    {"_embedding_bag_dense_backward", "maximum_indices", belowNumber, "num_weights"},
+    {"one_hot", "self", belowNumber, "num_classes"},
+    {"gather", "index", alongNamed, "self"},
+    {"gather_backward", "index", alongNamed, "self"},
+    {"index_select", "index", alongNamed, "self"},
+    {"take_along_dim", "indices", alongNamed, "self"},
+    {"take", "index", amongAll, "self"},
+    {"put", "index", amongAll, "self"},
+    {"index_add", "index", alongNamed, "self"},
+    {"index_reduce", "index", alongNamed, "self"},
+    {"index_copy", "index", distinctAlongNamed, "self"},
+    {"index_fill", "index", alongNamed, "self"},
+    {"scatter", "index", distinctAlongNamed, "self"},
+    {"scatter_add", "index", alongNamed, "self"},
+    {"scatter_reduce", "index", alongNamed, "self"},
+    {"select", "index", alongNamed, "self"},
+    {"select_scatter", "index", alongNamed, "self"},
+    {"index", "indices", byList},
+    {"_unsafe_index", "indices", byList},
+    {"index_put", "indices", byList},
+    {"_unsafe_index_put", "indices", byList},
+    {"getitem", "index", byList},
+    {"setitem", "index", byList},
+    {"nll_loss", "target", alongClasses, "self"},
+    {"nll_loss_nd", "target", alongClasses, "self"},
+    {"nll_loss_forward", "target", alongClasses, "self"},
+    {"nll_loss2d_forward", "target", alongClasses, "self"},
+    {"nll_loss_backward", "target", alongClasses, "self"},
+    {"nll_loss2d_backward", "target", alongClasses, "self"},
+    {"cross_entropy", "target", alongClasses, "self"},
+    {"cross_entropy_loss", "target", alongClasses, "self"},
+    {"multi_margin_loss", "target", alongClasses, "self"},
+    {"multi_margin_loss_backward", "target", alongClasses, "self"},
+    {"ctc_loss", "targets", ctcLabel, "log_probs"},
+    {"_ctc_loss", "targets", ctcLabel, "log_probs"},
+    {"_ctc_loss_backward", "targets", ctcLabel, "log_probs"},
+    {"max_pool2d_with_indices_backward", "indices", inPlane, "self", 2},
+    {"max_pool3d_with_indices_backward", "indices", inPlane, "self", 3},
+    {"adaptive_max_pool2d_backward", "indices", inPlane, "self", 2},
+    {"adaptive_max_pool3d_backward", "indices", inPlane, "self", 3},
+    {"fractional_max_pool2d_backward", "indices", inPlane, "self", 2},
+    {"fractional_max_pool3d_backward", "indices", inPlane, "self", 3},
+    {"lu_unpack", "LU_pivots", pivot, "LU_data"},
+    {"linalg_lu_solve", "pivots", pivot, "LU"},
+    {"max_unpool2d", "indices", inListedPlane, "output_size"},
+    {"max_unpool3d", "indices", inListedPlane, "output_size"},
+    {"_low_memory_max_pool_offsets_to_indices", "self", inListedPlane, "kernel_size"},
+    {"_low_memory_max_pool2d_offsets_to_indices", "self", belowNumber, "kernel_width"},
+};
+
+}  // namespace
+
+UseRules indexRules() { return rows; }
+
+}  // namespace kerf::inline capture

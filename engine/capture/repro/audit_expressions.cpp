@@ -1,0 +1,342 @@
+#include "engine/capture/repro/audit_expressions.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/ir/annotation_type.h"
+#include "engine/ir/graph.h"
+#include "engine/ir/python_expression.h"
+#include "engine/ir/sympy_text.h"
+
+namespace kerf::inline capture {
+namespace {
+
+constexpr int maximumDepth = 400;
+constexpr std::array<std::string_view, 25> binaryOperators = {"+",  "-",  "*",  "/",  "//", "%", "**", "@",  "<", ">",
+                                                              "<=", ">=", "==", "!=", "&",  "|", "^",  "<<", ">>"};
+constexpr std::array<std::string_view, 6> readerMethods = {"storage", "tensor",      "symint",
+                                                           "const",   "unsupported", "generator"};
+constexpr std::array<std::string_view, 14> plainValues = {
+    "inf",     "nan", "Ellipsis", "NotImplemented", "int",  "bool",   "float",
+    "complex", "str", "list",     "tuple",          "dict", "device", "slice"};
+constexpr std::array<std::string_view, 12> torchValues = {"torch.quint8",
+                                                          "torch.qint8",
+                                                          "torch.qint32",
+                                                          "torch.quint4x2",
+                                                          "torch.quint2x4",
+                                                          "torch.bits8",
+                                                          "torch.bits16",
+                                                          "torch.per_tensor_affine",
+                                                          "torch.per_channel_affine",
+                                                          "torch.default_generator",
+                                                          "torch.Generator",
+                                                          "torch.nn.Module"};
+
+template <std::size_t count>
+bool has(const std::array<std::string_view, count>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> brackets = {
+    {{"(", ")"}, {"[", "]"}, {"{", "}"}}};
+
+std::string_view rootOf(std::string_view path) { return path.substr(0, path.find('.')); }
+std::string_view lastOf(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+}  // namespace
+
+bool AuditExpressions::accept(std::string_view op) {
+  if (!peek().is(op)) return false;
+  take();
+  return true;
+}
+
+bool AuditExpressions::acceptName(std::string_view name) {
+  if (!peek().isName(name)) return false;
+  take();
+  return true;
+}
+
+std::unexpected<Error> AuditExpressions::refuse(std::string_view what) const {
+  const AuditToken& next = peek();
+  const std::string found = next.text.empty() ? "the end of the line" : fmt::format("'{}'", next.text.substr(0, 60));
+  return auditError(next.line, fmt::format("{} here ({} was expected)", found, what));
+}
+
+Result<void> AuditExpressions::expect(std::string_view op) {
+  return accept(op) ? Result<void>() : refuse(fmt::format("'{}'", op));
+}
+
+Result<void> AuditExpressions::expectKind(AuditKind kind, std::string_view what) {
+  if (peek().kind != kind) return refuse(what);
+  take();
+  return {};
+}
+
+Result<void> AuditExpressions::value() {
+  KERF_TRY(const AuditValue parsed, expression());
+  return use(parsed);
+}
+
+Result<std::vector<AuditValue>> AuditExpressions::list() {
+  std::vector<AuditValue> items;
+  do {
+    const AuditToken& next = peek();
+    if (!items.empty() && (next.is("=") || next.kind == AuditKind::Newline || next.is(";"))) break;
+    KERF_TRY(AuditValue item, expression());
+    items.push_back(std::move(item));
+  } while (accept(","));
+  return items;
+}
+
+bool AuditExpressions::nextIsOperator() {
+  const AuditToken& next = peek();
+  if (next.kind == AuditKind::Operator && has(binaryOperators, next.text)) return take(), true;
+  if (acceptName("and") || acceptName("or") || acceptName("in")) return true;
+  if (acceptName("is")) return acceptName("not"), true;
+  return next.isName("not") && peek(1).isName("in") && (take(), take(), true);
+}
+
+Result<AuditValue> AuditExpressions::expression() {
+  if (++m_depth > maximumDepth) return auditError(peek().line, "an expression as deep as this");
+  KERF_TRY(AuditValue first, unary());
+  bool isAlone = true;
+  for (;;) {
+    const bool isIf = acceptName("if");
+    if (!isIf && !nextIsOperator()) break;
+    if (isAlone) KERF_CHECK(use(first));
+    isAlone = false;
+    KERF_TRY(const AuditValue next, unary());
+    KERF_CHECK(use(next));
+    if (!isIf) continue;
+    while (nextIsOperator()) {
+      KERF_TRY(const AuditValue more, unary());
+      KERF_CHECK(use(more));
+    }
+    if (!acceptName("else")) return refuse("'else'");
+    KERF_TRY(const AuditValue otherwise, unary());
+    KERF_CHECK(use(otherwise));
+  }
+  --m_depth;
+  return isAlone ? first : AuditValue{AuditValue::Kind::Other, {}, first.line};
+}
+
+Result<AuditValue> AuditExpressions::unary() {
+  const int line = peek().line;
+  bool isSigned = false;
+  while (accept("-") || accept("+") || accept("~") || acceptName("not")) isSigned = true;
+  KERF_TRY(AuditValue value, postfix());
+  if (!isSigned) return value;
+  KERF_CHECK(use(value));
+  return AuditValue{AuditValue::Kind::Other, {}, line};
+}
+
+Result<void> AuditExpressions::itemsUntil(std::string_view close) {
+  while (!peek().is(close)) {
+    if (!accept("**")) accept("*");
+    if (close != ")" || !peek(1).is("=") || peek().kind != AuditKind::Name) {
+      if (!(close == "]" && (peek().is(":") || peek().is(",")))) KERF_CHECK(value());
+      while ((close == "]" || close == "}") && accept(":"))
+        if (!peek().is("]") && !peek().is(",") && !peek().is(":")) KERF_CHECK(value());
+    } else {
+      const AuditToken keyword = take();
+      take();
+      const auto text = plainString(peek());
+      const bool isExpression = place == AuditPlace::Loader && keyword.text == "expr";
+      if (isExpression && !(text && isSymbolText(*text))) return auditError(keyword.line, "this symbolic expression");
+      KERF_CHECK(value());
+    }
+    if (!accept(",")) break;
+  }
+  return expect(close);
+}
+
+Result<AuditValue> AuditExpressions::atom() {
+  const AuditToken token = peek();
+  AuditValue out{AuditValue::Kind::Other, {}, token.line};
+  if (token.kind == AuditKind::String) {
+    while (peek().kind == AuditKind::String) take();
+    return out;
+  }
+  if (token.kind == AuditKind::Number || token.is("...")) return take(), out;
+  if (token.is("(") && peek(1).is(")")) return take(), take(), AuditValue{AuditValue::Kind::Empty, {}, token.line};
+  for (const auto& [open, close] : brackets)
+    if (accept(open)) {
+      KERF_CHECK(itemsUntil(close));
+      return out;
+    }
+  if (token.kind != AuditKind::Name) return refuse("a value");
+  take();
+  if (token.text == "None" || token.text == "True" || token.text == "False") return out;
+  if (!isPythonIdentifier(token.text)) return auditError(token.line, fmt::format("the word '{}' here", token.text));
+  if (token.text == "getattr" && peek().is("(") && !locals.contains("getattr")) return getattrCall(token.line);
+  if (token.text == "globals" && peek().is("(")) {  // globals()['Max'](…): a name that Python has no other form for
+    KERF_CHECK(expect("("));
+    KERF_CHECK(expect(")"));
+    KERF_CHECK(expect("["));
+    const auto name = plainString(peek());
+    if (!name) return refuse("a name in quotes");
+    take();
+    KERF_CHECK(expect("]"));
+    return AuditValue{AuditValue::Kind::Path, std::string(*name), token.line};
+  }
+  out.kind = AuditValue::Kind::Path;
+  out.path = token.text;
+  return out;
+}
+
+/// `getattr(a.b, "from")` is a.b.from, and judged as that.
+Result<AuditValue> AuditExpressions::getattrCall(int line) {
+  KERF_CHECK(expect("("));
+  KERF_TRY(AuditValue object, expression());
+  KERF_CHECK(expect(","));
+  const auto name = plainString(peek());
+  if (!name || peek(1).kind == AuditKind::String) return auditError(line, "getattr with a name that is computed");
+  if (!isAllowedAttribute(*name)) return auditError(line, fmt::format("the attribute '{}'", *name));
+  take();
+  if (!peek().is(")")) return auditError(line, "getattr with another argument");
+  take();
+  if (object.kind == AuditValue::Kind::Path)
+    return AuditValue{AuditValue::Kind::Path, object.path + "." + std::string(*name), line};
+  KERF_CHECK(use(object));
+  return AuditValue{AuditValue::Kind::Method, std::string(*name), line};
+}
+
+Result<AuditValue> AuditExpressions::attributeOf(const AuditValue& object) {
+  const AuditToken name = take();
+  if (name.kind != AuditKind::Name) return auditError(name.line, "a dot without a name behind it");
+  if (object.kind == AuditValue::Kind::Path)
+    return AuditValue{AuditValue::Kind::Path, object.path + "." + std::string(name.text), object.line};
+  KERF_CHECK(use(object));
+  return AuditValue{AuditValue::Kind::Method, std::string(name.text), object.line};
+}
+
+Result<AuditValue> AuditExpressions::postfix() {
+  KERF_TRY(AuditValue out, atom());
+  for (;;) {
+    if (accept(".")) {
+      KERF_TRY(out, attributeOf(out));
+    } else if (peek().is("(")) {
+      KERF_TRY(out, call(out));
+    } else if (accept("[")) {
+      KERF_CHECK(item(out));
+      out = {AuditValue::Kind::Item, {}, out.line};
+    } else {
+      return out;
+    }
+  }
+}
+
+/// `x[…]`; self.__dict__['0'] is how __init__ writes attributes whose names are none.
+Result<void> AuditExpressions::item(const AuditValue& object) {
+  const bool isDictionary = place == AuditPlace::Init && object.path == "self.__dict__";
+  if (!isDictionary) KERF_CHECK(use(object));
+  return itemsUntil("]");
+}
+
+Result<AuditValue> AuditExpressions::call(const AuditValue& callee) {
+  KERF_CHECK(checkCallee(callee));
+  if (++m_depth > maximumDepth) return auditError(callee.line, "an expression as deep as this");
+  KERF_CHECK(expect("("));
+  KERF_CHECK(itemsUntil(")"));
+  --m_depth;
+  return AuditValue{AuditValue::Kind::Other, {}, callee.line};
+}
+
+bool AuditExpressions::isExtra(const std::string& path) const {
+  return std::ranges::any_of(m_extra, [&](std::string target) {
+    if (isForbiddenCall(target)) return false;
+    if (target == path) return true;
+    std::ranges::replace(target, '.', '_');
+    return target == path;
+  });
+}
+
+bool AuditExpressions::mayCallLocal(std::string_view path) const {
+  const std::string_view root = rootOf(path), last = lastOf(path);
+  if (root.size() == path.size()) return false;
+  if (path.substr(0, path.size() - last.size()).find(".__") != std::string_view::npos) return false;
+  if (place == AuditPlace::Loader && root == "reader") return has(readerMethods, last) || last == "opaque";
+  if (root == "self") return !isForbiddenCall(last);
+  return isAllowedMethod(last);
+}
+
+bool AuditExpressions::mayCallGlobal(const std::string& path) const {
+  if (path.find('.') == std::string::npos && (classes.contains(path) || isSympyFunction(path))) return true;
+  if (place == AuditPlace::Init && isAllowedModule(path)) return true;
+  if (place == AuditPlace::Main && path == "run_repro") return true;
+  if (place == AuditPlace::Forward &&
+      (path == "fx_pytree.tree_flatten_spec" || path == "pytree.tree_leaves" || path == "pytree.tree_unflatten"))
+    return true;
+  if (isAllowedFunction(path)) return true;
+  if (path.starts_with("_operator_")) return isAllowedFunction("operator." + path.substr(10));
+  if (path.starts_with("_operator.")) return isAllowedFunction(path.substr(1));
+  if (path.starts_with("math_")) return isAllowedFunction("math." + path.substr(5));
+  return path.find('.') == std::string::npos && isAllowedFunction("builtins." + path);
+}
+
+Result<void> AuditExpressions::checkCallee(const AuditValue& callee) const {
+  const bool isMethod = callee.kind == AuditValue::Kind::Method && isAllowedMethod(callee.path);
+  if (isMethod) return {};
+  if (callee.kind != AuditValue::Kind::Path)
+    return auditError(callee.line,
+                      callee.path.empty() ? "a call of a value" : fmt::format("the method '{}'", callee.path));
+  const bool isLocal = locals.contains(std::string(rootOf(callee.path)));
+  if (isLocal ? mayCallLocal(callee.path) : mayCallGlobal(callee.path) || isExtra(callee.path)) return {};
+  return auditError(callee.line, fmt::format("a call of '{}'", callee.path));
+}
+
+Result<void> AuditExpressions::use(const AuditValue& value) const {
+  if (value.kind == AuditValue::Kind::Method && !isAllowedAttribute(value.path))
+    return auditError(value.line, fmt::format("the attribute '{}'", value.path));
+  if (value.kind != AuditValue::Kind::Path) return {};
+  const std::string& path = value.path;
+  const bool isPlain = path.find('.') == std::string::npos;
+  if (locals.contains(std::string(rootOf(path)))) {
+    if (path.find(".__") == std::string::npos) return {};
+    return auditError(value.line, fmt::format("the attribute '{}'", path));
+  }
+  if (isPlain && (globals.contains(path) || has(plainValues, path) || isAllowedFunction("builtins." + path))) return {};
+  if (pythonConstant(path) || has(torchValues, path) || isAllowedType(path) || isAllowedFunction(path)) return {};
+  return auditError(value.line, fmt::format("the name '{}'", path));
+}
+
+bool isSymbolText(std::string_view text) {
+  const auto tokens = auditTokens(text);
+  if (!tokens) return false;
+  for (std::size_t i = 0; i + 1 < tokens->size(); ++i) {
+    const AuditToken& token = (*tokens)[i];
+    if (token.kind == AuditKind::String || token.is(".") || token.is("[") || token.is("{") || token.is("="))
+      return false;
+    if (token.kind == AuditKind::Name && token.text.starts_with("__")) return false;
+    const bool isCall = (*tokens)[i + 1].is("(") && (token.kind == AuditKind::Name || token.is(")"));
+    const bool isWord = token.isName("and") || token.isName("or") || token.isName("not");
+    if (isCall && !isWord && !(token.kind == AuditKind::Name && isSympyFunction(token.text))) return false;
+  }
+  return true;
+}
+
+bool isAllowedType(std::string_view name) { return isAnnotationType(name); }
+
+/// `torch.Tensor`, `list[torch.Tensor]`, `"f32[2]"`.
+Result<void> AuditExpressions::annotation() {
+  if (++m_depth > maximumDepth) return auditError(peek().line, "a type as deep as this");
+  const AuditToken first = take();
+  if (const auto text = plainString(first); text && text->find('(') == std::string_view::npos)
+    return --m_depth, Result<void>();
+  if (first.isName("None") || first.is("...")) return --m_depth, Result<void>();
+  if (first.kind != AuditKind::Name) return auditError(first.line, "this as a type");
+  std::string path(first.text);
+  while (accept(".")) path += "." + std::string(take().text);
+  if (!isAllowedType(path) && !classes.contains(path))
+    return auditError(first.line, fmt::format("the type '{}'", path));
+  if (accept("[")) {
+    do KERF_CHECK(annotation());
+    while (accept(","));
+    KERF_CHECK(expect("]"));
+  }
+  --m_depth;
+  return {};
+}
+
+}  // namespace kerf::inline capture

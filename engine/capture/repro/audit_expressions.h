@@ -1,0 +1,79 @@
+// Expressions of an export: which may stand there. Private to the auditor.
+#pragma once
+
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/capture/repro/allowed_calls.h"
+#include "engine/capture/repro/audit_lexer.h"
+
+namespace kerf::inline capture {
+
+using AuditNames = std::unordered_set<std::string>;
+
+/// Where an expression stands: what it may call depends on it.
+enum class AuditPlace : std::uint8_t { Module, Init, Forward, Loader, Main };
+
+/// One parsed expression, not yet judged as a value: it may also become a target or a callee.
+struct AuditValue {
+  enum class Kind : std::uint8_t { Other, Path, Method, Item, Empty };
+  Kind kind = Kind::Other;
+  std::string path;  ///< Path: "torch.ops.aten.relu.default"; Method: the attribute's name
+  int line = 0;
+};
+
+/// Reads expressions from tokens and refuses what is not on its lists. Local and global names are the statements'.
+class AuditExpressions {
+ public:
+  AuditExpressions(const std::vector<AuditToken>& tokens, const ExtraCalls& extra) : m_tokens(tokens), m_extra(extra) {}
+
+  AuditPlace place = AuditPlace::Module;
+  AuditNames locals, globals, classes;
+
+  const AuditToken& peek(std::size_t ahead = 0) const { return m_tokens[std::min(m_at + ahead, m_tokens.size() - 1)]; }
+  AuditToken take() { return m_tokens[m_at + 1 < m_tokens.size() ? m_at++ : m_at]; }
+  bool accept(std::string_view op);
+  bool acceptName(std::string_view name);
+  Result<void> expect(std::string_view op);
+  Result<void> expectKind(AuditKind kind, std::string_view what);
+  std::unexpected<Error> refuse(std::string_view what) const;
+
+  /// Items with commas between, not judged yet.
+  Result<std::vector<AuditValue>> list();
+  /// One expression that is a value.
+  Result<void> value();
+  /// Judges what was parsed as a value.
+  Result<void> use(const AuditValue& value) const;
+  /// A parameter's or a variable's type.
+  Result<void> annotation();
+
+ private:
+  Result<AuditValue> expression();
+  Result<AuditValue> unary();
+  Result<AuditValue> atom();
+  Result<AuditValue> postfix();
+  Result<AuditValue> call(const AuditValue& callee);
+  Result<AuditValue> attributeOf(const AuditValue& object);
+  Result<AuditValue> getattrCall(int line);
+  Result<void> item(const AuditValue& object);
+  Result<void> itemsUntil(std::string_view close);
+  Result<void> checkCallee(const AuditValue& callee) const;
+  bool mayCallLocal(std::string_view path) const;
+  bool mayCallGlobal(const std::string& path) const;
+  bool isExtra(const std::string& path) const;
+  bool nextIsOperator();
+
+  const std::vector<AuditToken>& m_tokens;
+  const ExtraCalls& m_extra;
+  std::size_t m_at = 0;
+  int m_depth = 0;
+};
+
+/// Whether this is arithmetic over symbols: PyTorch has sympy evaluate the text that reader.symint gets as expr=.
+bool isSymbolText(std::string_view text);
+
+/// Whether Python evaluates this annotation to a type that an export may name ("torch.Tensor", "list[torch.SymInt]").
+bool isAllowedType(std::string_view name);
+
+}  // namespace kerf::inline capture

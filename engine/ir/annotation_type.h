@@ -1,0 +1,15 @@
+// FX's node.type as text ("torch.Tensor"): the types that are understood, printed anew instead of copied.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kerf::inline ir {
+
+/// Whether this dotted name is a type that annotations may name; subscripts are not part of it.
+bool isAnnotationType(std::string_view name);
+
+/// The annotation as parsed, in Python's own spelling; empty if it is not understood, as all that would run code is.
+std::string annotationTypeText(std::string_view annotation);
+
+}  // namespace kerf::inline ir

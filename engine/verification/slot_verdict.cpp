@@ -1,0 +1,68 @@
+#include "engine/verification/slot_verdict.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/verification/value_difference.h"
+
+namespace kerf::inline verification {
+namespace {
+
+double epsilonOf(DType dtype) {
+  struct Precision {
+    DType dtype;
+    double epsilon;
+  };
+  constexpr Precision precisions[] = {{DType::Float64, 0x1p-52},    {DType::Float32, 0x1p-23},
+                                      {DType::Float16, 0x1p-10},    {DType::BFloat16, 0x1p-7},
+                                      {DType::Complex128, 0x1p-52}, {DType::Complex64, 0x1p-23}};
+  const auto found = std::ranges::find(precisions, dtype, &Precision::dtype);
+  return found == std::end(precisions) ? 0.25 : found->epsilon;
+}
+
+bool isExact(const Value& value) {
+  return value.isTensor() && !isFloating(value.tensor().dtype()) && !isComplex(value.tensor().dtype());
+}
+
+}  // namespace
+
+Result<SlotVerdict> judge(const Slot& slot, const SlotValuesOf& before, const SlotValuesOf& after, double tolerance) {
+  SlotVerdict verdict{.slot = slot};
+  KERF_TRY(const auto meaning, differenceOf(*before.wide, *after.wide));
+  verdict.relativeError = meaning.relativeError;
+  verdict.finite = meaning.finite;
+  verdict.elements = meaning.elements;
+  verdict.reason = meaning.reason;
+  verdict.ratio =
+      meaning.comparable() ? meaning.relativeError / (isExact(*before.wide) ? 1e-300 : tolerance) : HUGE_VAL;
+  if (verdict.reason.empty() && verdict.ratio > 1)
+    verdict.reason = fmt::format("relative error {:.2g} in fp64", meaning.relativeError);
+  if (before.recorded != nullptr && after.recorded != nullptr && verdict.reason.empty()) {
+    KERF_TRY(const auto rounded, differenceOf(*before.recorded, *after.recorded));
+    KERF_TRY(const auto first, differenceOf(*before.wide, *before.recorded));
+    KERF_TRY(const auto second, differenceOf(*after.wide, *after.recorded));
+    verdict.maxAbsError = rounded.maxAbsError;
+    verdict.errorBefore = first.relativeError;
+    verdict.errorAfter = second.relativeError;
+    const bool tensors = before.recorded->isTensor() && after.recorded->isTensor();
+    if (tensors && before.recorded->tensor().dtype() != after.recorded->tensor().dtype()) {
+      verdict.rounds = true;
+      verdict.reason = fmt::format("dtype {} and {}", dtypeInfo(before.recorded->tensor().dtype()).shortCode,
+                                   dtypeInfo(after.recorded->tensor().dtype()).shortCode);
+    } else if (tensors && !isExact(*before.wide)) {
+      const double floor = 8 * epsilonOf(before.recorded->tensor().dtype());
+      const double low = std::max(std::min(first.relativeError, second.relativeError), floor);
+      const double rounding = std::max(first.relativeError, second.relativeError) / (roundingFactor * low);
+      verdict.ratio = std::max(verdict.ratio, rounding);
+      verdict.rounds = rounding > 1;
+      if (verdict.rounds)
+        verdict.reason = fmt::format(
+            "equal in fp64, but {:.2g} from it in the recorded dtypes where the other stage is {:.2g}",
+            std::max(first.relativeError, second.relativeError), std::min(first.relativeError, second.relativeError));
+    }
+  }
+  verdict.same = verdict.reason.empty();
+  return verdict;
+}
+
+}  // namespace kerf::inline verification

@@ -1,0 +1,71 @@
+#include "storage/database/sqlite_error.h"
+
+#include <string>
+#include <string_view>
+
+#include <sqlite3.h>
+
+#include "storage/database/checked_pages.h"
+
+namespace kerf::inline storage::inline database {
+
+namespace {
+
+ErrorCode codeOf(int sqliteCode) {
+  if (sqliteCode == SQLITE_IOERR_DATA) return ErrorCode::BadInput;
+  switch (sqliteCode & 0xff) {
+    case SQLITE_INTERRUPT:
+      return ErrorCode::Cancelled;
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      return ErrorCode::BadInput;
+    case SQLITE_CONSTRAINT:
+    case SQLITE_ERROR:
+    case SQLITE_MISUSE:
+    case SQLITE_RANGE:
+      return ErrorCode::Internal;
+    case SQLITE_TOOBIG:
+      return ErrorCode::TooLarge;
+    default:
+      return ErrorCode::Environment;
+  }
+}
+
+constexpr std::string_view damageHint =
+    "; the store's file is damaged: `kerf store verify` says what is lost; bring back a copy, or move what is whole to "
+    "another store with `kerf store export`";
+
+std::string hintFor(int sqliteCode) {
+  if (sqliteCode == SQLITE_IOERR_DATA) return std::string(damageHint);
+  switch (sqliteCode & 0xff) {
+    case SQLITE_FULL:
+      return "; there is no room left where the store is";
+    case SQLITE_READONLY:
+      return "; the store can only be read: check the permissions of its file and folder or choose another file with "
+             "--store";
+    case SQLITE_BUSY:
+      return "; another process has kept the store busy for too long";
+    case SQLITE_NOTADB:
+      return "; this is no Kerf store, choose another file with --store";
+    case SQLITE_CORRUPT:
+      return std::string(damageHint);
+    case SQLITE_CANTOPEN:
+      return "; check the folder's permissions or choose another file with --store";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::unexpected<Error> sqliteError(const SQLite::Exception& exception, const std::filesystem::path& path) {
+  const int extended = exception.getExtendedErrorCode();
+  int code = extended >= 0 ? extended : exception.getErrorCode();
+  if (tookDamagedPage() && (code & 0xff) == SQLITE_IOERR) code = SQLITE_IOERR_DATA;
+  const char* what = code == SQLITE_IOERR_DATA ? "a page has lost its checksum" : exception.what();
+  Error error{codeOf(code), fmt::format("store: {}{}", what, hintFor(code)), {}, 0, {}, {}};
+  error.atFile(path.string());
+  return fail(std::move(error));
+}
+
+}  // namespace kerf::inline storage::inline database

@@ -1,0 +1,17 @@
+// What SQLite reports as an error of ours: its code, and what people can do.
+#pragma once
+
+#include <expected>
+#include <filesystem>
+
+#include <SQLiteCpp/Exception.h>
+
+#include "engine/support/result.h"
+
+namespace kerf::inline storage::inline database {
+
+/// BadInput for a damaged file or one that is no database, Environment for what disk and permissions refuse, TooLarge,
+/// Cancelled for a statement that was stopped, Internal for the rest.
+std::unexpected<Error> sqliteError(const SQLite::Exception& exception, const std::filesystem::path& path);
+
+}  // namespace kerf::inline storage::inline database

@@ -1,0 +1,166 @@
+// The order in which the float64 run goes through a graph, and what it lets go.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/accuracy/fp64_run.h"
+#include "engine/accuracy/lazy_graph.h"
+#include "engine/accuracy/same_two_models.h"
+#include "engine/ir/interpreter.h"
+#include "engine/ops/core/op_registry.h"
+
+namespace kerf {
+namespace {
+
+constexpr std::int64_t megabyte = 1 << 20;
+
+/// The reference ops; with a look at the bytes that are alive, and unwilling to do `refused` in float64.
+class WatchedOps : public OpCaller {
+ public:
+  explicit WatchedOps(std::string refused = {}) : m_refused(std::move(refused)) {}
+  Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
+    const auto isWide = [](const Value& value) { return value.isTensor() && value.tensor().dtype() == DType::Float64; };
+    if (target.text == m_refused && std::ranges::any_of(args, isWide))
+      return fail(ErrorCode::UnsupportedOp, "not in float64");
+    auto result = referenceOps().call(target, args, kwargs);
+    most = std::max(most, liveStorageBytes() - m_start);
+    return result;
+  }
+  mutable std::int64_t most = 0;
+
+ private:
+  std::string m_refused;
+  std::int64_t m_start = liveStorageBytes();
+};
+
+Tensor ramp(Sizes sizes) {
+  Tensor tensor = *Tensor::zeros(DType::Float32, std::move(sizes));
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) tensor.data<float>()[i] = float(i % 97) / 97;
+  return tensor;
+}
+
+NodeId call(Graph& graph, std::string_view op, ArgumentList args, std::string_view name) {
+  return graph.callFunction(fmt::format("torch.ops.aten.{}", op), std::move(args), {}, name);
+}
+
+std::vector<std::string> order(const LazyGraph& lazy) {
+  std::vector<std::string> names;
+  for (const NodeId id : lazy.module().graph.order()) names.push_back(lazy.module().graph.node(id).name());
+  return names;
+}
+
+/// A tied embedding: its weight is read by rows first, and whole at the end; what backward needs is returned.
+struct Tied {
+  static constexpr std::int64_t words = 40'000, width = 64, tokens = 32;  // 9.8 MiB of weight
+  GraphModule module;
+  ValueList inputs{ramp({words, width}), *Tensor::zeros(DType::Int64, {tokens})};
+
+  Tied() {
+    Graph& graph = module.graph;
+    const NodeId weight = graph.placeholder("weight"), ids = graph.placeholder("ids");
+    for (std::int64_t i = 0; i < tokens; ++i) inputs[1].tensor().data<std::int64_t>()[i] = i * 1201 % words;
+    const NodeId rows = call(graph, "embedding.default", {Argument(weight), Argument(ids)}, "rows");
+    NodeId last = rows;
+    for (int i = 0; i < 12; ++i)
+      last = call(graph, "add.Tensor", {Argument(last), Argument(rows)}, fmt::format("sum{}", i));
+    const ArgumentList turn{Argument(std::int64_t{1}), Argument(std::int64_t{0})};
+    const NodeId turned = call(graph, "permute.default", {Argument(weight), Argument::list(turn)}, "turned");
+    const NodeId logits = call(graph, "mm.default", {Argument(last), Argument(turned)}, "logits");
+    const NodeId saved = call(graph, "permute.default", {Argument(rows), Argument::list(turn)}, "saved");
+    graph.output(Argument::tuple({Argument(logits), Argument(saved), Argument(weight)}));
+  }
+};
+
+TEST(LazyGraph, TakesRowsBeforeItConvertsAndComputesReturnedViewsAtOnce) {
+  const Tied tied;
+  LazyGraph lazy(tied.module, tied.inputs);
+  lazy.takeOutputs();
+  lazy.moveReturnedUp();
+  lazy.splitLargeInputs();
+  lazy.moveToFirstUses();
+  const std::vector<std::string> names = order(lazy);
+  const auto at = [&](std::string_view name) { return std::ranges::find(names, name) - names.begin(); };
+  EXPECT_EQ(at("saved"), at("rows") + 1);
+  EXPECT_GT(at("turned"), at("sum11"));
+  const auto placeholders = lazy.module().graph.placeholders();
+  ASSERT_EQ(lazy.inputs().size(), placeholders.size());
+  EXPECT_EQ(placeholders.size(), 5u) << "ids, and weight as it came, for rows, for all of it, and returned";
+  for (std::size_t i = 0; i < placeholders.size(); ++i) {
+    const bool isIds = lazy.module().graph.node(placeholders[i]).name() == "ids";
+    EXPECT_EQ(lazy.inputs()[i].tensor().storage(), tied.inputs[isIds ? 1 : 0].tensor().storage());
+  }
+  EXPECT_EQ(lazy.taken().size(), 3u);
+}
+
+TEST(LazyGraph, AFloat64RunKeepsNoLargeWeightBetweenItsUses) {
+  const Tied tied;
+  const WatchedOps ops;
+  const OnOutput take = [&](std::size_t, const Value& value) { EXPECT_EQ(value.tensor().dtype(), DType::Float64); };
+  Float64Run run = *Float64Run::start(tied.module, ops, tied.inputs, ResultNames(tied.module), take, {});
+  std::int64_t early = 0;
+  for (const NodeId id : tied.module.graph.order())
+    if (tied.module.graph.node(id).name() == "sum11") early = (static_cast<void>(run.runTo(id)), ops.most);
+  EXPECT_LE(early, megabyte) << "rows only";
+  ASSERT_TRUE(run.finish());
+}
+
+TEST(ComparisonMemory, WhatWasComparedIsForgotten) {
+  constexpr int count = 20;
+  GraphModule module;
+  ValueList inputs;
+  ArgumentList outputs, parts;
+  for (int i = 0; i < count; ++i) {
+    const NodeId x = module.graph.placeholder(fmt::format("x{}", i));
+    inputs.push_back(ramp({512, 512}));
+    outputs.emplace_back(call(module.graph, "neg.default", {Argument(x)}, fmt::format("n{}", i)));
+    outputs.emplace_back(call(module.graph, "abs.default", {Argument(x)}, fmt::format("a{}", i)));
+    parts.emplace_back(x);
+  }
+  const NodeId whole = call(module.graph, "cat.default", {Argument::list(parts)}, "whole");
+  outputs.emplace_back(call(module.graph, "mean.default", {Argument(whole)}, "mean"));
+  module.graph.output(Argument::tuple(outputs));
+  const WatchedOps ops;
+  const RunModel compiled = [&](const ValueList& given) { return Interpreter(module, referenceOps()).run(given); };
+  const ComparisonReport report = *sameTwoModels(module, ops, compiled, inputs, {});
+  EXPECT_TRUE(report.same && report.haveFp64);
+  ASSERT_EQ(report.outputs.size(), 2u * count + 1);
+  EXPECT_EQ(report.outputs[39].multiplier, 2);
+  const std::int64_t runs = 2 * 2 * count * megabyte, wide = 2 * 2 * count * megabyte;  // inputs and `whole`
+  EXPECT_LE(ops.most, std::max(runs, wide) + 8 * megabyte);
+}
+
+TEST(ComparisonMemory, AFloat64RunThatFailsLateLeavesTheRowsOfARunWithoutIt) {
+  constexpr int count = 24;
+  GraphModule module;
+  ValueList inputs;
+  ArgumentList outputs;
+  for (int i = 0; i < count; ++i) {
+    const NodeId x = module.graph.placeholder(fmt::format("x{}", i));
+    inputs.push_back(ramp({512, 512}));
+    outputs.emplace_back(
+        call(module.graph, i + 1 == count ? "neg.default" : "abs.default", {Argument(x)}, fmt::format("y{}", i)));
+  }
+  module.graph.output(Argument::tuple(outputs));
+  int runs = 0;
+  const RunModel compiled = [&](const ValueList& given) -> Result<Value> {
+    ++runs;
+    KERF_TRY(const Value value, Interpreter(module, referenceOps()).run(given));
+    value.list()[5].tensor().data<float>()[8] += 50;
+    return value;
+  };
+  const WatchedOps ops("torch.ops.aten.neg.default");
+  const ComparisonReport report = *sameTwoModels(module, ops, compiled, inputs, {});
+  EXPECT_FALSE(report.haveFp64);
+  EXPECT_TRUE(report.fp64Note.contains("not in float64")) << report.fp64Note;
+  EXPECT_GT(runs, 1) << "what was let go is computed again";
+  const ComparisonReport plain = *sameTwoModels(module, ops, compiled, inputs, {.useFp64 = false});
+  ASSERT_EQ(report.outputs.size(), plain.outputs.size());
+  for (std::size_t i = 0; i < plain.outputs.size(); ++i) {
+    EXPECT_EQ(report.outputs[i].same, plain.outputs[i].same) << i;
+    EXPECT_EQ(report.outputs[i].maxAbsError, plain.outputs[i].maxAbsError) << i;
+    EXPECT_EQ(report.outputs[i].same, i != 5);
+  }
+}
+
+}  // namespace
+}  // namespace kerf

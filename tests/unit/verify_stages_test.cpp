@@ -1,0 +1,336 @@
+// Verifying recorded compilations: real logs are the same in all stages, and a change in one stage is named.
+#include <fstream>
+#include <regex>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/verification/stage_inputs.h"
+#include "engine/verification/verify.h"
+#include "tests/support/recordings.h"
+
+namespace kerf {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = PairVerdict::Kind;
+
+std::string textOf(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+fs::path logOf(const std::string& name) {
+  const fs::path folder = recordingsFolder() / "variety" / name / "trace";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().extension() == ".log") return entry.path();
+  return {};
+}
+
+/// `from` → `to` in the n-th record that says `stage`, counted from 0; the first place behind its header.
+std::string edited(std::string text, const std::string& stage, const std::string& from, const std::string& to,
+                   int nth = 0) {
+  std::size_t at = 0;
+  for (int i = 0; i <= nth; ++i) {
+    at = text.find("\"" + stage + "\"", at + 1);
+    EXPECT_NE(at, std::string::npos) << stage;
+  }
+  const std::size_t found = text.find(from, text.find('\n', at)), end = text.find("\nV", at);
+  EXPECT_LT(found, end) << from << " is not in " << stage;
+  return found < end ? text.replace(found, from.size(), to) : text;
+}
+
+struct VerifyStages : ::testing::Test {
+  void SetUp() override {
+    folder = fs::temp_directory_path() / fmt::format("kerf_verify_{}_{}", getpid(),
+                                                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder);
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  std::vector<CompileVerdict> verify(const std::string& text, const VerifyOptions& options = {},
+                                     const LoadOptions& load = {}) {
+    std::ofstream(folder / "x.log", std::ios::binary) << text;
+    auto capture = importCapture(folder / "x.log");
+    EXPECT_TRUE(capture) << (capture ? "" : capture.error().text());
+    auto plans = planStages(*capture);
+    EXPECT_TRUE(plans) << (plans ? "" : plans.error().text());
+    std::vector<CompileVerdict> verdicts;
+    for (const StagePlan& plan : *plans) {
+      const auto inputs = makeStageInputs(*capture, plan, {}, loadWith(load));
+      EXPECT_TRUE(inputs);
+      auto verdict = verifyStages(*capture, plan, inputs->values, options);
+      EXPECT_TRUE(verdict) << (verdict ? "" : verdict.error().text());
+      verdicts.push_back(std::move(*verdict));
+    }
+    return verdicts;
+  }
+
+  fs::path folder;
+};
+
+const PairVerdict* firstDifferent(const CompileVerdict& verdict) {
+  for (const auto& pair : verdict.pairs)
+    if (pair.kind == Kind::Different) return &pair;
+  return nullptr;
+}
+
+#define NEEDS(name) \
+  if (logOf(name).empty()) GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety" / name)
+
+TEST_F(VerifyStages, RecordedCompilationsAreTheSame) {
+  NEEDS("dropout_rng");
+  for (const char* name : {"dropout_rng", "dynamic_mlp", "inplace_alias", "complex_fft", "int8_quant", "graph_breaks",
+                           "cond_hop", "compiled_autograd"}) {
+    const auto log = logOf(name);
+    if (log.empty()) continue;
+    for (const auto& verdict : verify(textOf(log))) {
+      EXPECT_TRUE(verdict.good()) << name;
+      for (const auto& pair : verdict.pairs) {
+        { EXPECT_NE(pair.kind, Kind::NotCompared) << name << " " << pair.before << " " << pair.why; }
+        for (const auto& value : pair.values)
+          EXPECT_LT(value.relativeError, 1e-12) << name << " " << pair.after << " " << value.slot;
+        if (pair.gradients) {
+          EXPECT_LT(pair.gradients->relativeError, 1e-6) << name;
+        }
+      }
+    }
+  }
+}
+
+/// The order of stages, what the values are called, and which pairs there are.
+TEST_F(VerifyStages, PlanOfATrainingStep) {
+  NEEDS("dropout_rng");
+  auto capture = importCapture(logOf("dropout_rng"));
+  ASSERT_TRUE(capture);
+  const auto plans = planStages(*capture, "0/0");
+  ASSERT_TRUE(plans);
+  ASSERT_EQ(plans->size(), 1u);
+  const auto& stages = plans->front().stages;
+  ASSERT_EQ(stages.size(), 12u);
+  EXPECT_EQ(stages[3].part, StagePart::Joint);
+  EXPECT_THAT(stages[3].inputs, ::testing::ElementsAre("in:0", "in:1", "in:2", "tangent:0"));
+  EXPECT_THAT(stages[3].outputs, ::testing::ElementsAre("out:0", "grad:0", "grad:1", ""));
+  EXPECT_THAT(stages[4].outputs, ::testing::ElementsAre("out:0", "saved:primals_3", "saved:gt", "saved:le"));
+  EXPECT_THAT(stages[5].inputs, ::testing::ElementsAre("saved:primals_3", "saved:gt", "saved:le", "tangent:0"));
+  EXPECT_EQ(stages[11].part, StagePart::Backward);
+  ASSERT_EQ(plans->front().pairs.size(), 10u);
+  EXPECT_EQ(plans->front().pairs[3].before, 3u);
+  EXPECT_THAT(plans->front().pairs[3].after, ::testing::ElementsAre(4u, 5u));
+  const auto none = planStages(*capture, "7/7");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::NotFound);
+}
+
+struct Edit {
+  const char* log;
+  const char* stage;  ///< of the record that is edited
+  int nth;
+  const char *from, *to;
+  const char* node;  ///< that must be named
+};
+
+/// A constant, an op, operands, an op left out and a cast, in logs of inference and of training.
+const Edit edits[] = {
+    {"dropout_rng", "dynamo_output_graph", 0, "dropout(input_1, 0.3", "dropout(input_1, 0.35", "input_2"},
+    {"dropout_rng", "aot_joint_graph", 0, "mul.Tensor(mul, 1.4285714285714286)", "mul.Tensor(mul, 1.4285724285714286)",
+     "mul_1"},
+    {"dropout_rng", "aot_joint_graph", 0, "mul.Tensor(where, mul_2)", "mul.Tensor(where, where)", "mul_3"},
+    {"dropout_rng", "aot_joint_graph", 0, "permute.default(mm, [1, 0])", "permute.default(mm, [0, 1])", "permute_2"},
+    {"dropout_rng", "aot_joint_graph", 0, "le.Scalar(alias_1, 0)", "ge.Scalar(alias_1, 0)", "le"},
+    {"dropout_rng", "aot_forward_graph", 0, "relu.default(mul_1)", "neg.default(mul_1)", "relu"},
+    {"dropout_rng", "aot_backward_graph", 0, "where.self(le, full_default, tangents_1)",
+     "where.self(le, tangents_1, full_default)", "where"},
+    {"dropout_rng", "inductor_post_grad_graph", 0, "gt.Scalar(inductor_random_default, 0.3)",
+     "gt.Scalar(inductor_random_default, 0.6)", "gt"},
+    {"dropout_rng", "inductor_post_grad_graph", 1, "mul.Tensor(where, mul_2)", "sub.Tensor(where, mul_2)", "mul_3"},
+    {"dropout_rng", "inductor_post_grad_graph", 1, "convert_element_type.default(gt, torch.float32)",
+     "convert_element_type.default(gt, torch.bfloat16)", "convert_element_type"},
+    {"dynamic_mlp", "aot_joint_graph", 0, "relu.default(addmm)", "tanh.default(addmm)", "relu"},
+    {"dynamic_mlp", "aot_forward_graph", 0, "relu.default(addmm)", "alias.default(addmm)", "relu"},
+    {"dynamic_mlp", "inductor_post_grad_graph", 0, "addmm.default(primals_2, primals_4, permute)",
+     "addmm.default(primals_2, primals_4, permute, beta = 0.5)", "addmm"},
+    {"inplace_alias", "aot_inference_graph", 0, "mul.Tensor(slice_1, 3)", "mul.Tensor(slice_1, 3.25)", "mul"},
+    {"inplace_alias", "aot_inference_graph", 0, "copy_.default(arg0_1, view_2)", "copy_.default(arg0_1, arg0_1)",
+     "copy_"},
+    {"inplace_alias", "inductor_post_grad_graph", 0, "permute.default(arg1_1, [1, 0])",
+     "permute.default(arg1_1, [0, 1])", "permute_1"},
+    {"cond_hop", "inductor_post_grad_graph", 0, "mul.Tensor(cos, 2)", "mul.Tensor(cos, 3)", "false_graph_0/mul"},
+    {"inplace_alias", "after_joint_graph", 0, "add.Tensor(select, select_5)", "sub.Tensor(select, select_5)", "add"},
+};
+
+TEST_F(VerifyStages, AnEditIsNamedToTheNode) {
+  NEEDS("dropout_rng");
+  for (const Edit& edit : edits) {
+    const auto log = logOf(edit.log);
+    if (log.empty()) continue;
+    SCOPED_TRACE(fmt::format("{}: {} {} → {}", edit.log, edit.stage, edit.from, edit.to));
+    const auto verdicts = verify(edited(textOf(log), edit.stage, edit.from, edit.to, edit.nth));
+    const PairVerdict* pair = firstDifferent(verdicts.front());
+    EXPECT_NE(pair, nullptr);
+    if (pair == nullptr) continue;
+    EXPECT_EQ(pair->changed.node, edit.node) << pair->changedIn << ": " << pair->changed.call << " " << pair->why;
+  }
+}
+
+TEST_F(VerifyStages, ABranchThatDoesNotRunIsSaid) {
+  NEEDS("cond_hop");
+  const auto verdicts = verify(textOf(logOf("cond_hop")));
+  EXPECT_THAT(verdicts.front().notes,
+              ::testing::Contains("inductor_post_grad_graph: true_graph_0 does not run with these inputs and is not "
+                                  "compared"));
+  EXPECT_THAT(verdicts.front().notes, ::testing::Not(::testing::Contains(::testing::HasSubstr("false_graph_0"))));
+}
+
+/// A record of a log, as PyTorch writes it but for its MD5.
+std::string record(const std::string& stage, const std::string& text) {
+  std::string payload;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    payload += "\t" + text.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return fmt::format(
+      "V1121 10:00:01.200000 77 torch/_functorch/x.py:1] {{\"{}\": {{}}, \"frame_id\": 0, "
+      "\"frame_compile_id\": 0, \"attempt\": 0, \"has_payload\": \"0\"}}\n{}",
+      stage, payload);
+}
+
+/// relu(x * w) and its gradients, as logs without AOTAutograd's descriptions have it. x is in `dynamo` the first input.
+constexpr const char* dynamo = R"(class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4, 3][3, 1]cpu", L_w_: "f32[4, 3][3, 1]cpu"):
+        mul: "f32[4, 3][3, 1]cpu" = L_x_ * L_w_
+        relu: "f32[4, 3][3, 1]cpu" = torch.relu(mul)
+        return (relu,)
+)";
+constexpr const char* joint = R"(class joint_fn(torch.nn.Module):
+    def forward(self, primals_1: "f32[4, 3][3, 1]cpu", primals_2: "f32[4, 3][3, 1]cpu", tangents_1: "f32[4, 3][3, 1]cpu"):
+        mul: "f32[4, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(primals_1, primals_2)
+        relu: "f32[4, 3][3, 1]cpu" = torch.ops.aten.relu.default(mul)
+        gt: "b8[4, 3][3, 1]cpu" = torch.ops.aten.gt.Scalar(relu, 0)
+        mul_1: "f32[4, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, gt)
+        mul_2: "f32[4, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(mul_1, primals_2)
+        mul_3: "f32[4, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(mul_1, primals_1)
+        return [relu, mul_2, mul_3]
+)";
+constexpr const char* forward = R"(class GraphModule(torch.nn.Module):
+    def forward(self, primals_1: "f32[4, 3][3, 1]cpu", primals_2: "f32[4, 3][3, 1]cpu"):
+        mul: "f32[4, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(primals_1, primals_2)
+        relu: "f32[4, 3][3, 1]cpu" = torch.ops.aten.relu.default(mul)
+        gt: "b8[4, 3][3, 1]cpu" = torch.ops.aten.gt.Scalar(relu, 0)
+        return (relu, primals_1, primals_2, gt)
+)";
+constexpr const char* backward = R"(class GraphModule(torch.nn.Module):
+    def forward(self, primals_1: "f32[4, 3][3, 1]cpu", primals_2: "f32[4, 3][3, 1]cpu", gt: "b8[4, 3][3, 1]cpu", tangents_1: "f32[4, 3][3, 1]cpu"):
+        mul_1: "f32[4, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, gt)
+        mul_2: "f32[4, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(mul_1, primals_2)
+        mul_3: "f32[4, 3][3, 1]cpu" = torch.ops.aten.mul.Tensor(mul_1, primals_1)
+        return (mul_2, mul_3)
+)";
+
+std::string changed(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string trainingLog(const std::string& jointText, const std::string& backwardText) {
+  return record("dynamo_output_graph", dynamo) + record("aot_joint_graph", jointText) +
+         record("aot_forward_graph", forward) + record("aot_backward_graph", backwardText);
+}
+
+TEST_F(VerifyStages, LogsWithoutDescriptionsGoByNameAndPosition) {
+  const auto verdict = verify(trainingLog(joint, backward)).front();
+  ASSERT_EQ(verdict.pairs.size(), 2u);
+  EXPECT_EQ(verdict.pairs[0].kind, Kind::Same) << verdict.pairs[0].why;
+  ASSERT_TRUE(verdict.pairs[0].gradients.has_value());
+  EXPECT_TRUE(verdict.pairs[0].gradients->done) << verdict.pairs[0].gradients->why;
+  EXPECT_EQ(verdict.pairs[0].gradients->inputs, 2u);
+  EXPECT_LT(verdict.pairs[0].gradients->relativeError, 1e-6);
+  EXPECT_EQ(verdict.pairs[1].kind, Kind::Same) << verdict.pairs[1].why;
+  EXPECT_EQ(verdict.pairs[1].values.size(), 3u);  // out:0, grad:0, grad:1
+}
+
+/// A wrong formula that joint and backward graph share: only finite differences see it, and they tell whose it is.
+TEST_F(VerifyStages, FiniteDifferencesSeeAWrongGradient) {
+  const auto wrong = [](const char* text) {
+    return changed(text, "mul.Tensor(mul_1, primals_1)", "mul.Tensor(mul_1, primals_2)");
+  };
+  const auto verdict = verify(trainingLog(wrong(joint), wrong(backward))).front();
+  ASSERT_EQ(verdict.pairs.size(), 2u);
+  EXPECT_EQ(verdict.pairs[0].kind, Kind::Different);
+  EXPECT_THAT(verdict.pairs[0].gradients->suspects, ::testing::ElementsAre("grad:1"));
+  EXPECT_THAT(verdict.pairs[0].why, ::testing::HasSubstr("grad:1"));
+  EXPECT_EQ(verdict.pairs[1].kind, Kind::Same);
+}
+
+TEST_F(VerifyStages, AWrongBackwardGraphIsNamedThere) {
+  const auto verdict =
+      verify(trainingLog(joint, changed(backward, "mul.Tensor(mul_1, primals_1)", "add.Tensor(mul_1, primals_1)")))
+          .front();
+  EXPECT_EQ(verdict.pairs[0].kind, Kind::Same);
+  EXPECT_EQ(verdict.pairs[1].kind, Kind::Different);
+  EXPECT_EQ(verdict.pairs[1].changedIn, "aot_backward_graph");
+  EXPECT_EQ(verdict.pairs[1].changed.node, "mul_3");
+}
+
+/// The later stage writes into an input, the earlier one does not.
+TEST_F(VerifyStages, AMutationOfOneStageOnlyIsADifference) {
+  const std::string pure = R"(class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[4][1]cpu"):
+        mul: "f32[4][1]cpu" = torch.ops.aten.mul.Tensor(arg0_1, 2)
+        return (mul,)
+)";
+  const auto writing =
+      changed(pure, "        return",
+              "        copy_: \"f32[4][1]cpu\" = torch.ops.aten.copy_.default(arg0_1, mul)\n        return");
+  const auto verdict = verify(record("before_joint_graph", pure) + record("after_joint_graph", writing)).front();
+  ASSERT_EQ(verdict.pairs.size(), 1u);
+  EXPECT_EQ(verdict.pairs[0].kind, Kind::Different);
+  EXPECT_THAT(verdict.pairs[0].why, ::testing::HasSubstr("mutates:0: only the later stage changes this input"));
+}
+
+/// running_mean and running_var are written in place by Dynamo's call, and given back or copied by ATen's.
+TEST_F(VerifyStages, RunningStatisticsAreResults) {
+  const std::string called = R"(class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4, 3, 2, 2][12, 4, 2, 1]cpu", L_mean_: "f32[3][1]cpu", L_var_: "f32[3][1]cpu"):
+        y: "f32[4, 3, 2, 2][12, 4, 2, 1]cpu" = torch.nn.functional.batch_norm(L_x_, L_mean_, L_var_, None, None, True, 0.1, 1e-05)
+        return (y,)
+)";
+  const std::string functional = R"(class GraphModule(torch.nn.Module):
+    def forward(self, arg0_1: "f32[4, 3, 2, 2][12, 4, 2, 1]cpu", arg1_1: "f32[3][1]cpu", arg2_1: "f32[3][1]cpu"):
+        var_mean = torch.ops.aten.var_mean.correction(arg0_1, [0, 2, 3], correction = 0, keepdim = True)
+        getitem: "f32[1, 3, 1, 1][3, 1, 1, 1]cpu" = var_mean[0]
+        getitem_1: "f32[1, 3, 1, 1][3, 1, 1, 1]cpu" = var_mean[1]
+        add: "f32[1, 3, 1, 1][3, 1, 1, 1]cpu" = torch.ops.aten.add.Tensor(getitem, 1e-05)
+        rsqrt: "f32[1, 3, 1, 1][3, 1, 1, 1]cpu" = torch.ops.aten.rsqrt.default(add)
+        sub: "f32[4, 3, 2, 2][12, 4, 2, 1]cpu" = torch.ops.aten.sub.Tensor(arg0_1, getitem_1)
+        mul: "f32[4, 3, 2, 2][12, 4, 2, 1]cpu" = torch.ops.aten.mul.Tensor(sub, rsqrt)
+        squeeze: "f32[3][1]cpu" = torch.ops.aten.squeeze.dims(getitem_1, [0, 2, 3])
+        mul_1: "f32[3][1]cpu" = torch.ops.aten.mul.Tensor(squeeze, 0.1)
+        mul_2: "f32[3][1]cpu" = torch.ops.aten.mul.Tensor(arg1_1, 0.9)
+        add_1: "f32[3][1]cpu" = torch.ops.aten.add.Tensor(mul_1, mul_2)
+        squeeze_1: "f32[3][1]cpu" = torch.ops.aten.squeeze.dims(getitem, [0, 2, 3])
+        mul_3: "f32[3][1]cpu" = torch.ops.aten.mul.Tensor(squeeze_1, 1.0666666666666667)
+        mul_4: "f32[3][1]cpu" = torch.ops.aten.mul.Tensor(mul_3, 0.1)
+        mul_5: "f32[3][1]cpu" = torch.ops.aten.mul.Tensor(arg2_1, 0.9)
+        add_2: "f32[3][1]cpu" = torch.ops.aten.add.Tensor(mul_4, mul_5)
+        copy_: "f32[3][1]cpu" = torch.ops.aten.copy_.default(arg1_1, add_1)
+        copy__1: "f32[3][1]cpu" = torch.ops.aten.copy_.default(arg2_1, add_2)
+        return (mul,)
+)";
+  const auto verdict =
+      verify(record("after_pre_grad_graph", called) + record("aot_inference_graph", functional)).front();
+  ASSERT_EQ(verdict.pairs.size(), 1u);
+  EXPECT_EQ(verdict.pairs[0].kind, Kind::Same) << verdict.pairs[0].why;
+  EXPECT_EQ(verdict.pairs[0].values.size(), 3u);  // out:0, mutates:1, mutates:2
+  const auto wrong = changed(functional, "copy_.default(arg2_1, add_2)", "copy_.default(arg2_1, add_1)");
+  const auto other = verify(record("after_pre_grad_graph", called) + record("aot_inference_graph", wrong)).front();
+  EXPECT_EQ(other.pairs[0].kind, Kind::Different);
+  EXPECT_EQ(other.pairs[0].values.front().slot, "mutates:2");
+  EXPECT_EQ(other.pairs[0].changedIn, "aot_inference_graph");
+}
+
+}  // namespace
+}  // namespace kerf
