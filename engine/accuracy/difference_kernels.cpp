@@ -100,7 +100,7 @@ struct CloseKernel {
       const bool equal = (x == y) | (equalNan & (x != x) & (y != y));
       const double ratio = double(actual) / double(allowed);
       // NaN where a NaN or infinity decides; an infinite `allowed` with a finite `actual` is a ratio of 0
-      const double counted = (actual <= largest) & (ratio == ratio) ? ratio : infinity;
+      const double counted = ((actual <= largest) & (ratio == ratio)) ? ratio : infinity;
       const double mine = equal ? 0 : counted;
       worst[k] = mine > worst[k] ? mine : worst[k];
       far[k] += std::int64_t(!equal & !((actual <= largest) & (actual <= allowed)));

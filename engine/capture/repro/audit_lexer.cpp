@@ -10,11 +10,12 @@
 namespace kerf::inline capture {
 namespace {
 
-/// Longest first, so that the first match is the token. No ":=", no "!", no "@=" beside what graphs need.
-constexpr std::array<std::string_view, 45> operators = {
+/// Longest first, so that the first match is the token. No ":=", no "!": graphs need neither.
+constexpr std::array<std::string_view, 46> operators = {
     "**=", "//=", ">>=", "<<=", "...", "->", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "+=",
     "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=", "@=", "+",  "-",  "*",  "/",  "%",  "&",  "|",
-    "^",   "~",   "<",   ">",   "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  ";",  "="};
+    "^",   "~",   "<",   ">",   "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ".",  ";",  "=",
+    "@"};
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isNameChar(char c) {
