@@ -244,8 +244,8 @@ std::vector<std::int64_t> drawAnyIntegers(DType dtype, std::int64_t count, bool 
   const bool wide = dtype == DType::Int64 || dtype == DType::Float64;
   std::uint64_t range = isFloating(dtype) ? (std::uint64_t{1} << digitsOf(dtype)) + 1 : 0;
   if (dtype == DType::Bool) range = 2;
-  if (range == 0)
-    range = std::uint64_t{1} << (itemSize(dtype) * 8 - (dtype == DType::UInt8 ? 0 : 1));  // up to the largest value
+  const bool isUnsigned = dtype == DType::UInt8 || dtype == DType::UInt16 || dtype == DType::UInt32;
+  if (range == 0) range = std::uint64_t{1} << (itemSize(dtype) * 8 - (isUnsigned ? 0 : 1));  // up to the largest value
   if (cuda) {
     forCudaWords(count, wide ? 2 : 4, [&](std::int64_t i, std::uint32_t x, std::uint32_t y) {
       values[std::size_t(i)] = std::int64_t((wide ? std::uint64_t{x} << 32 | y : x) % range);

@@ -127,6 +127,14 @@ Result<Value> sameShape(const BoundArguments& args) {
   return Value(metaTensor(self.dtype(), self.symSizes(), std::move(strides)));
 }
 
+/// Of random_: PyTorch draws no complex integers.
+Result<Value> realShape(const BoundArguments& args) {
+  if (isComplex(args.tensor(0).dtype()))
+    return mismatch(args, "handles only integral, floating-point and boolean types, got {}",
+                    dtypeInfo(args.tensor(0).dtype()).torchName);
+  return sameShape(args);
+}
+
 struct Limits {
   bool valid;
   std::string_view expectation;
@@ -239,10 +247,10 @@ constexpr OpRow rows[] = {
      integersKernel},
     {"aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " KERF_LIKE_OPTIONS ") -> Tensor", random,
      integerShape, integersKernel},
-    {"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", random, sameShape, anyIntegersKernel},
-    {"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", random, sameShape,
+    {"aten::random(Tensor self, *, Generator? generator=None) -> Tensor", random, realShape, anyIntegersKernel},
+    {"aten::random.to(Tensor self, int to, *, Generator? generator=None) -> Tensor", random, realShape,
      anyIntegersKernel},
-    {"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", random, sameShape,
+    {"aten::random.from(Tensor self, int from, int? to, *, Generator? generator=None) -> Tensor", random, realShape,
      anyIntegersKernel},
     distribution<Distribution::Uniform>(
         "aten::uniform(Tensor self, float from=0, float to=1, *, Generator? generator=None) -> Tensor"),
