@@ -124,7 +124,6 @@ CaptureIndex indexOf(const CaptureSource& source) {
   const auto& details = *capture.details;
   for (std::size_t i = 0; i < details.records.size(); ++i) index.records.push_back(recordEntry(source, i));
   for (const auto& compile : details.compiles) index.compiles.push_back(compileEntry(compile));
-  for (const auto& group : details.fusionGroups) index.fusion.push_back(fusionRow(group));
   index.timeline = timelineDoc(details.timeline);
   return index;
 }

@@ -51,8 +51,9 @@ void addReport(Comparison& comparison, const ComparisonReport& report) {
 }
 
 /// A tolerance for a result that there is not would do nothing.
-Result<void> checkTolerances(const ComparisonReport& report, const CompareOptions& options) {
-  for (const auto& [subject, tolerance] : options.tolerances) {
+Result<void> checkTolerances(const ComparisonReport& report,
+                             const std::vector<std::pair<std::string, double>>& tolerances) {
+  for (const auto& [subject, tolerance] : tolerances) {
     const auto concerned = [&](const OutputVerdict& row) { return toleranceConcerns(subject, row.name); };
     if (!report.outputs.empty() && std::ranges::none_of(report.outputs, concerned))
       return fail(ErrorCode::BadUsage, "--tol {}={:g}: the graph has no result of that name", subject, tolerance);
@@ -60,16 +61,13 @@ Result<void> checkTolerances(const ComparisonReport& report, const CompareOption
   return {};
 }
 
-/// The outputs of an exported program that its caller copies into buffers and inputs are what it mutates.
-void nameBuffers(ComparisonReport& report, const CapturedGraph& graph) {
-  if (!graph.signature) return;
-  const auto& entries = graph.signature->outputs;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const bool mutates = entries[i].kind.ends_with("_mutation") && !entries[i].target.empty();
+void nameResults(ComparisonReport& report, const CapturedGraph& graph) {
+  const auto names = resultNames(graph);
+  for (std::size_t i = 0; i < names.size(); ++i) {
     const auto row = std::ranges::find(report.outputs, fmt::format("out{}", i), &OutputVerdict::name);
-    if (!mutates || row == report.outputs.end()) continue;
-    row->name = "mutates " + entries[i].target;
-    row->kind = ResultKind::Mutation;
+    if (row == report.outputs.end()) continue;
+    row->name = names[i];
+    if (!names[i].starts_with("out")) row->kind = ResultKind::Mutation;
   }
 }
 
@@ -120,6 +118,7 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   KERF_CHECK(setAccuracy(options, request.accuracy));
   options.compile.backend = request.backend;
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  const auto tolerances = options.compare.tolerances;
   takeRecordedRule(source, request.accuracy, options.compare);
   KERF_TRY(auto inputs, prepareToRun(source, job));
   KERF_TRY(auto module, moduleToCompare(source));
@@ -139,8 +138,8 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
     report = std::move(emulated.plain);
     comparison.fusion = std::move(emulated.fusion);
   }
-  KERF_CHECK(checkTolerances(report, options.compare));
-  nameBuffers(report, source.graph());
+  nameResults(report, source.graph());
+  KERF_CHECK(checkTolerances(report, tolerances));
   addReport(comparison, report);
   if (request.depth == CompareRequest::Depth::Nodes) {
     KERF_TRY(const auto nodes, divergenceInChild(candidate, options, job));

@@ -62,6 +62,24 @@ void takeRecordedRule(const GraphSource& source, const AccuracyChoice& choice, C
   const bool isNumber = !text.empty() && problem == std::errc() && at == end && value >= 0;
   if (!choice.toleranceGiven && isNumber) options.tolerance = value;
   if (settingOf(envelope, "torch._dynamo.config.repro_ignore_non_fp") == "True") options.ignoreNonFloat = true;
+  const auto names = resultNames(source.graph());
+  for (auto& [subject, tolerance] : options.tolerances)
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (toleranceConcerns(subject, names[i])) {
+        subject = fmt::format("out{}", i);  // as it is called where the graph runs
+        break;
+      }
+}
+
+std::vector<std::string> resultNames(const CapturedGraph& graph) {
+  std::vector<std::string> names;
+  if (!graph.signature) return names;
+  std::size_t outputs = 0;
+  for (const GraphSignature::Entry& entry : graph.signature->outputs) {
+    const bool mutates = entry.kind.ends_with("_mutation") && !entry.target.empty();
+    names.push_back(mutates ? "mutates " + entry.target : fmt::format("out{}", outputs++));
+  }
+  return names;
 }
 
 }  // namespace kerf::workbench

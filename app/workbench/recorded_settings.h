@@ -14,4 +14,9 @@ Result<GraphModule> moduleToCompare(const GraphSource& source);
 /// `torch._dynamo.config.repro_tolerance` and `repro_ignore_non_fp`, where the repro sets them and the user does not.
 void takeRecordedRule(const GraphSource& source, const AccuracyChoice& choice, CompareOptions& options);
 
+/// What the user calls the values that a graph returns: those of an exported program that its caller copies into buffers
+/// and inputs by what they mutate ("mutates b1.running_mean"), the others "out0", "out1", … in their order. Empty for
+/// graphs without a signature: all are outputs.
+std::vector<std::string> resultNames(const CapturedGraph& graph);
+
 }  // namespace kerf::workbench

@@ -13,27 +13,35 @@ constexpr double steps[] = {1e-6, 1e-7, 1e-5};  ///< relative to the size of eac
 
 constexpr std::int64_t chunk = 1 << 15;  ///< elements summed together: the same sums whatever the threads
 
+/// An input and how a step moves it. Values and gradients are those of the caller: together the directions of all
+/// inputs would be larger than the model.
 struct Moved {
   Slot input;
-  Tensor value, gradient, direction;  ///< contiguous fp64
-  double slope = 0;                   ///< <gradient, direction>
+  Value value, gradient;
+  double noise = 0, along = 0;  ///< direction[i] = noise * noiseAt(i) + along * gradient[i]
+  double slope = 0;             ///< <gradient, direction>
 };
 
-double dot(const Tensor& a, const Tensor& b) {
-  const double *x = a.data<double>(), *y = b.data<double>();
-  const std::int64_t count = a.numel();
+/// The sum of termAt(i) over [0, count).
+template <class TermAt>
+double summed(std::int64_t count, const TermAt& termAt) {
   std::vector<double> parts(std::size_t((count + chunk - 1) / chunk));
   parallelFor(std::int64_t(parts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t part = begin; part < end; ++part) {
       const std::int64_t last = std::min(count, (part + 1) * chunk);
       double sum = 0;
-      for (std::int64_t i = part * chunk; i < last; ++i) sum += x[i] * y[i];
+      for (std::int64_t i = part * chunk; i < last; ++i) sum += termAt(i);
       parts[std::size_t(part)] = sum;
     }
   });
   double sum = 0;
   for (const double part : parts) sum += part;
   return sum;
+}
+
+double dot(const Tensor& a, const Tensor& b) {
+  const double *x = a.data<double>(), *y = b.data<double>();
+  return summed(a.numel(), [=](std::int64_t i) { return x[i] * y[i]; });
 }
 
 Result<Tensor> flat(const Value& value) {
@@ -49,21 +57,32 @@ double noiseAt(std::uint64_t index) {
 
 /// As long as the input: half of it along the gradient, so that a wrong one shows, half of it in any direction.
 Result<Moved> movedInput(const Slot& slot, const Value& value, const Value& gradient) {
-  Moved moved{slot, {}, {}, {}, 0};
-  KERF_TRY(moved.value, flat(value));
-  KERF_TRY(moved.gradient, flat(gradient));
-  KERF_TRY(moved.direction, Tensor::zeros(DType::Float64, moved.value.sizes()));
-  const double size = std::sqrt(dot(moved.value, moved.value)), steep = std::sqrt(dot(moved.gradient, moved.gradient));
-  const double length = size > 0 ? size : 1,
-               noise = length * std::sqrt(3.0 / double(std::max<std::int64_t>(1, moved.value.numel())));
-  double* const direction = moved.direction.data<double>();
-  const double* const towards = moved.gradient.data<double>();
-  parallelFor(moved.value.numel(), chunk, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i)
-      direction[i] = 0.5 * noise * noiseAt(std::uint64_t(i)) + (steep > 0 ? 0.5 * length * towards[i] / steep : 0);
+  KERF_TRY(const Tensor at, flat(value));
+  KERF_TRY(const Tensor upwards, flat(gradient));
+  const double size = std::sqrt(dot(at, at)), steep = std::sqrt(dot(upwards, upwards));
+  const double length = size > 0 ? size : 1;
+  Moved moved{slot, value, gradient};
+  moved.noise = 0.5 * length * std::sqrt(3.0 / double(std::max<std::int64_t>(1, at.numel())));
+  moved.along = steep > 0 ? 0.5 * length / steep : 0;
+  const double* const slopes = upwards.data<double>();
+  moved.slope = summed(at.numel(), [&](std::int64_t i) {
+    return slopes[i] * (moved.noise * noiseAt(std::uint64_t(i)) + moved.along * slopes[i]);
   });
-  moved.slope = dot(moved.gradient, moved.direction);
   return moved;
+}
+
+/// The input a step along its direction, in fp64.
+Result<Tensor> shiftedInput(const Moved& moved, double step) {
+  KERF_TRY(const Tensor upwards, flat(moved.gradient));
+  KERF_TRY(const Tensor at, flat(moved.value));
+  KERF_TRY(Tensor shifted, Tensor::zeros(DType::Float64, at.sizes()));
+  double* const elements = shifted.data<double>();
+  const double *const values = at.data<double>(), *const slopes = upwards.data<double>();
+  parallelFor(shifted.numel(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      elements[i] = values[i] + step * (moved.noise * noiseAt(std::uint64_t(i)) + moved.along * slopes[i]);
+  });
+  return shifted;
 }
 
 bool isDifferentiable(const Value& value) {
@@ -107,12 +126,7 @@ class Checker {
   Result<double> outputsAt(const std::vector<const Moved*>& moved, double step) {
     SlotValues inputs = m_inputs;
     for (const Moved* item : moved) {
-      KERF_TRY(Tensor shifted, item->value.clone());
-      double* const elements = shifted.data<double>();
-      const double* const direction = item->direction.data<double>();
-      parallelFor(shifted.numel(), chunk, [=](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) elements[i] += step * direction[i];
-      });
+      KERF_TRY(Tensor shifted, shiftedInput(*item, step));
       inputs[item->input] = Value(std::move(shifted));
     }
     KERF_TRY(const StageRun run,

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <numbers>
 
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/random/state.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/copy.h"
+#include "engine/verification/random_call.h"
 
 namespace kerf::inline verification {
 namespace {
@@ -46,69 +46,24 @@ Result<Tensor> drawLike(const Tensor& like, std::int64_t draw, NumberAt numberAt
   return drawLike(like, [=](std::uint64_t index) { return numberAt(draw, index); });
 }
 
-struct Call {
-  const SharedRandom& random;
-  const OpTarget& target;
-  const ValueList& args;
-  const KeywordValues& kwargs;
-
-  /// By position or keyword; null if absent.
-  const Value* argument(std::size_t position, std::string_view name) const {
-    for (const auto& [key, value] : kwargs)
-      if (key == name) return &value;
-    return position < args.size() ? &args[position] : nullptr;
-  }
-  double number(std::size_t position, std::string_view name, double fallback) const {
-    const Value* value = argument(position, name);
-    if (value == nullptr) return fallback;
-    if (const auto* real = value->as<double>()) return *real;
-    if (const auto* integer = value->as<std::int64_t>()) return double(*integer);
-    if (const auto* flag = value->as<bool>()) return *flag ? 1 : 0;
-    return fallback;
-  }
-  bool flag(std::size_t position, std::string_view name, bool fallback) const {
-    return number(position, name, fallback ? 1 : 0) != 0;
-  }
-  std::int64_t takeDraw() const { return random.draws().next++; }
-  Result<Value> callInner() const { return random.inner().call(target, args, kwargs); }
-  Result<Value> op(std::string_view name, const ValueList& operands, const KeywordValues& keywords = {}) const {
-    return random.inner().call(OpTarget(name), operands, keywords);
-  }
-};
-
 /// The op itself tells sizes and dtype; its numbers are replaced.
 template <NumberAt numberAt>
-Result<Value> drawn(const Call& call) {
+Result<Value> drawn(const RandomCall& call) {
   KERF_TRY(const Value value, call.callInner());
   if (!value.isTensor()) return value;
   KERF_TRY(Tensor result, drawLike(value.tensor(), call.takeDraw(), numberAt));
   return Value(std::move(result));
 }
 
-/// `x * (u > p) * (1 / (1 - p))` and the mask: PyTorch's decomposition of native_dropout.
-struct Dropped {
-  Value result, mask;
-};
-Result<Dropped> dropped(const Call& call, const Value& input, double p) {
-  const std::int64_t draw = call.takeDraw();
-  const Tensor like(nullptr, DType::Bool, input.tensor().sizes(), input.tensor().strides());
-  KERF_TRY(Tensor mask, drawLike(like, [=](std::uint64_t index) { return uniformAt(draw, index) > p ? 1.0 : 0; }));
-  mask.setDevice(input.tensor().device());
-  const double scale = p < 1 ? 1 / (1 - p) : 0;
-  KERF_TRY(const Value kept, call.op("torch.ops.aten.mul.Tensor", {Value(mask), input}));
-  KERF_TRY(Value result, call.op("torch.ops.aten.mul.Tensor", {kept, Value(scale)}));
-  return Dropped{std::move(result), Value(std::move(mask))};
-}
-
 /// Writes the result into the input of a call with inplace=True.
-Result<Value> resultOf(const Call& call, Value result, bool inPlace) {
+Result<Value> resultOf(const RandomCall& call, Value result, bool inPlace) {
   if (!inPlace) return result;
   Tensor target = call.args.front().tensor();
   KERF_CHECK(copyElements(result.tensor(), target));
   return call.args.front();
 }
 
-Result<Value> functionalDropout(const Call& call) {
+Result<Value> functionalDropout(const RandomCall& call) {
   const Value* input = call.argument(0, "input");
   const double p = call.number(1, "p", 0.5);
   if (input == nullptr || !input->isTensor() || !call.flag(2, "training", true) || p == 0) return call.callInner();
@@ -116,7 +71,7 @@ Result<Value> functionalDropout(const Call& call) {
   return resultOf(call, std::move(result.result), call.flag(3, "inplace", false) && !call.args.empty());
 }
 
-Result<Value> atenDropout(const Call& call) {
+Result<Value> atenDropout(const RandomCall& call) {
   const Value* input = call.argument(0, "input");
   const double p = call.number(1, "p", 0.5);
   if (input == nullptr || !input->isTensor() || !call.flag(2, "train", true) || p == 0) return call.callInner();
@@ -124,7 +79,7 @@ Result<Value> atenDropout(const Call& call) {
   return std::move(result.result);
 }
 
-Result<Value> nativeDropout(const Call& call) {
+Result<Value> nativeDropout(const RandomCall& call) {
   const Value* input = call.argument(0, "input");
   if (input == nullptr || !input->isTensor() || !call.flag(2, "train", true)) return call.callInner();
   KERF_TRY(auto result, dropped(call, *input, call.number(1, "p", 0.5)));
@@ -132,7 +87,7 @@ Result<Value> nativeDropout(const Call& call) {
 }
 
 /// `u < p`, with p a number or a tensor of probabilities.
-Result<Value> bernoulli(const Call& call) {
+Result<Value> bernoulli(const RandomCall& call) {
   KERF_TRY(const Value like, call.callInner());
   const Value* p = call.argument(1, "p");
   if (!like.isTensor()) return like;
@@ -158,7 +113,7 @@ Result<Value> integersIn(const Tensor& like, std::int64_t draw, double low, doub
 }
 
 /// randint(high, size), randint(low, high, size), and with a tensor before them (randint_like).
-Result<Value> randint(const Call& call) {
+Result<Value> randint(const RandomCall& call) {
   KERF_TRY(const Value like, call.callInner());
   std::vector<double> bounds;
   for (const Value& value : call.args)
@@ -168,7 +123,7 @@ Result<Value> randint(const Call& call) {
                     bounds[bounds.size() > 1 ? 1 : 0]);
 }
 
-Result<Value> seeds(const Call& call) {
+Result<Value> seeds(const RandomCall& call) {
   KERF_TRY(const Value like, call.callInner());
   if (!like.isTensor()) return like;
   const std::int64_t first = call.random.draws().next;
@@ -182,7 +137,7 @@ std::int64_t drawOf(const Value* seed) {
   return seed != nullptr && seed->isTensor() && seed->tensor().numel() > 0 ? seed->tensor().itemAsInt() : 0;
 }
 
-Result<Value> inductorRandom(const Call& call) {
+Result<Value> inductorRandom(const RandomCall& call) {
   KERF_TRY(const Value like, call.callInner());
   const Value* mode = call.argument(2, "mode");
   const bool normal = mode != nullptr && mode->as<std::string>() != nullptr && *mode->as<std::string>() == "randn";
@@ -190,88 +145,15 @@ Result<Value> inductorRandom(const Call& call) {
   return Value(std::move(result));
 }
 
-Result<Value> inductorRandint(const Call& call) {
+Result<Value> inductorRandint(const RandomCall& call) {
   KERF_TRY(const Value like, call.callInner());
   return integersIn(like.tensor(), drawOf(call.argument(3, "seed")), call.number(0, "low", 0),
                     call.number(1, "high", 1));
 }
 
-/// [… q, k] True where key k comes after query q.
-Result<Value> causalMask(const Call& call, const Tensor& scores) {
-  KERF_TRY(const Value ones, call.op("torch.ops.aten.ones_like.default", {Value(scores)}));
-  KERF_TRY(const Value upper, call.op("torch.ops.aten.triu.default", {ones, Value(std::int64_t(1))}));
-  return call.op("torch.ops.aten.gt.Scalar", {upper, Value(0.0)});
-}
-
-Result<Value> maskedScores(const Call& call, Value scores, const Value* mask, bool causal) {
-  const Value lowest(-std::numeric_limits<double>::infinity());
-  if (causal) {
-    KERF_TRY(const Value hidden, causalMask(call, scores.tensor()));
-    KERF_TRY(scores, call.op("torch.ops.aten.masked_fill.Scalar", {scores, hidden, lowest}));
-  }
-  if (mask == nullptr || !mask->isTensor()) return scores;
-  if (mask->tensor().dtype() != DType::Bool) return call.op("torch.ops.aten.add.Tensor", {scores, *mask});
-  KERF_TRY(const Value hidden, call.op("torch.ops.aten.logical_not.default", {*mask}));
-  return call.op("torch.ops.aten.masked_fill.Scalar", {scores, hidden, lowest});
-}
-
-/// The mask as what is added to the scores, as large as these.
-Result<Value> additiveMask(const Call& call, const Value& mask) {
-  const Tensor &queries = call.args[0].tensor(), &keys = call.args[1].tensor();
-  Value bias = mask;
-  if (mask.tensor().dtype() == DType::Bool) {
-    KERF_TRY(const Value hidden, call.op("torch.ops.aten.logical_not.default", {mask}));
-    KERF_TRY(Tensor zeros, Tensor::zeros(queries.dtype(), mask.tensor().sizes()));
-    KERF_TRY(bias, call.op("torch.ops.aten.masked_fill.Scalar",
-                           {Value(std::move(zeros)), hidden, Value(-std::numeric_limits<double>::infinity())}));
-  }
-  ValueList sizes;
-  for (std::int64_t i = 0; i + 2 < queries.dim(); ++i) sizes.emplace_back(queries.size(i));
-  sizes.emplace_back(queries.size(queries.dim() - 2));
-  sizes.emplace_back(keys.size(keys.dim() - 2));
-  return call.op("torch.ops.aten.expand.default", {bias, Value(std::move(sizes))});
-}
-
-/// The op that the ATen graphs have in its place, with the same numbers.
-Result<Value> fusedAttention(const Call& call) {
-  const Value* mask = call.argument(3, "attn_mask");
-  const bool efficient = call.random.draws().fusedAttention.find("efficient") != std::string::npos;
-  Value bias;
-  if (mask != nullptr && mask->isTensor()) {
-    KERF_TRY(bias, additiveMask(call, *mask));
-  }
-  ValueList args{call.args[0], call.args[1], call.args[2]};
-  if (efficient) args.insert(args.end(), {bias, Value(true)});
-  args.insert(args.end(), {Value(call.number(4, "dropout_p", 0)), Value(call.flag(5, "is_causal", false))});
-  KeywordValues keywords;
-  if (const Value* scale = call.argument(99, "scale"); scale != nullptr && !scale->isNone())
-    keywords.emplace_back("scale", *scale);
-  const std::string target = call.random.draws().fusedAttention;
-  KERF_TRY(const Value results, call.random.call(OpTarget(target), args, keywords));
-  return results.isList() && !results.list().empty() ? results.list().front() : results;
-}
-
-/// Attention with dropout on its weights, as PyTorch's math form decomposes.
-Result<Value> attention(const Call& call) {
-  const double p = call.number(4, "dropout_p", 0);
-  if (p == 0 || call.args.size() < 3 || call.flag(99, "enable_gqa", false)) return call.callInner();
-  if (!call.random.draws().fusedAttention.empty()) return fusedAttention(call);
-  const std::int64_t width = call.args[0].tensor().size(call.args[0].tensor().dim() - 1);
-  const double scale = call.number(99, "scale", 1 / std::sqrt(double(width)));
-  KERF_TRY(const Value keys,
-           call.op("torch.ops.aten.transpose.int", {call.args[1], Value(std::int64_t(-2)), Value(std::int64_t(-1))}));
-  KERF_TRY(const Value products, call.op("torch.ops.aten.matmul.default", {call.args[0], keys}));
-  KERF_TRY(Value scores, call.op("torch.ops.aten.mul.Tensor", {products, Value(scale)}));
-  KERF_TRY(scores,
-           maskedScores(call, std::move(scores), call.argument(3, "attn_mask"), call.flag(5, "is_causal", false)));
-  KERF_TRY(const Value weights, call.op("torch.ops.aten.softmax.int", {scores, Value(std::int64_t(-1))}));
-  KERF_TRY(const auto kept, dropped(call, weights, p));
-  return call.op("torch.ops.aten.matmul.default", {kept.result, call.args[2]});
-}
-
 struct RandomForm {
   std::string_view name;  ///< of the op, without its namespace and overload
-  Result<Value> (*run)(const Call&);
+  Result<Value> (*run)(const RandomCall&);
 };
 constexpr RandomForm forms[] = {
     {"torch.nn.functional.dropout", functionalDropout},
@@ -295,9 +177,9 @@ constexpr RandomForm forms[] = {
     {"prims.inductor_seeds", seeds},
     {"prims.inductor_random", inductorRandom},
     {"prims.inductor_randint", inductorRandint},
-    {"torch._C._nn.scaled_dot_product_attention", attention},
-    {"torch.nn.functional.scaled_dot_product_attention", attention},
-    {"aten.scaled_dot_product_attention", attention},
+    {"torch._C._nn.scaled_dot_product_attention", attentionWithDropout},
+    {"torch.nn.functional.scaled_dot_product_attention", attentionWithDropout},
+    {"aten.scaled_dot_product_attention", attentionWithDropout},
 };
 
 /// "aten.rand" of "torch.ops.aten.rand.default"; other names stay.
@@ -310,13 +192,24 @@ std::string_view plainName(std::string_view text) {
 }
 
 /// Fused attention draws only where it has dropout, so that its row does not say that it is random.
-bool drawsInAttention(const Call& call) {
+bool drawsInAttention(const RandomCall& call) {
   const std::string_view name = plainName(call.target.text);
   if (!name.starts_with("aten._scaled_dot_product_") || name.ends_with("_backward")) return false;
   return call.number(name.find("flash") != std::string_view::npos ? 3 : 5, "dropout_p", 0) > 0;
 }
 
 }  // namespace
+
+Result<Dropped> dropped(const RandomCall& call, const Value& input, double p) {
+  const std::int64_t draw = call.takeDraw();
+  const Tensor like(nullptr, DType::Bool, input.tensor().sizes(), input.tensor().strides());
+  KERF_TRY(Tensor mask, drawLike(like, [=](std::uint64_t index) { return uniformAt(draw, index) > p ? 1.0 : 0; }));
+  mask.setDevice(input.tensor().device());
+  const double scale = p < 1 ? 1 / (1 - p) : 0;
+  KERF_TRY(const Value kept, call.op("torch.ops.aten.mul.Tensor", {Value(mask), input}));
+  KERF_TRY(Value result, call.op("torch.ops.aten.mul.Tensor", {kept, Value(scale)}));
+  return Dropped{std::move(result), Value(std::move(mask))};
+}
 
 Result<Value> SharedRandom::call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const {
   const auto form = std::ranges::find(forms, plainName(target.text), &RandomForm::name);

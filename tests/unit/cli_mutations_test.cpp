@@ -158,5 +158,14 @@ TEST_F(CliMutationTest, AReferenceThatCannotRunIsBadInput) {
   EXPECT_THAT(result.errors, HasSubstr("_assert_async"));
 }
 
+TEST_F(CliMutationTest, AnExportedProgramsOutputsAreCountedWithoutWhatItMutates) {
+  const std::string program = std::string(KERF_SOURCE_DIR) + "/tests/fuzz/seeds/pt2/linear.pt2";
+  const auto compared = runJson({"compare", program, "--tol", "out0=0.5", "--tol", "n=0.25"});
+  EXPECT_EQ(compared["outputs"][0]["name"], "mutates n");
+  EXPECT_EQ(compared["outputs"][0]["kind"], "mutation");
+  EXPECT_EQ(compared["outputs"][1]["name"], "out0");
+  EXPECT_EQ(run({"compare", program, "--tol", "out1=0.5"}).status, 2);
+}
+
 }  // namespace
 }  // namespace kerf::cli

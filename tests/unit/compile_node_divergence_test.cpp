@@ -3,39 +3,22 @@
 #include <gtest/gtest.h>
 
 #include "engine/ops/core/op_registry.h"
-#include "engine/pipeline/node_divergence.h"
+#include "tests/support/divergence_fixture.h"
 
 namespace kerf {
 namespace {
 
 /// y = relu(x * x); z = y + y; w = exp(x): a fault in relu reaches y and z, never w.
-struct Fixture {
-  GraphModule module;
-  ValueList inputs;
-
+struct Fixture : testing_support::DivergenceFixture {
   Fixture() {
     Graph& graph = module.graph;
-    const NodeId x = graph.placeholder("x");
+    const NodeId x = rising("x", -2, 0.125f);
     const NodeId square = graph.callFunction("torch.ops.aten.mul.Tensor", {x, x}, {}, "square");
     const NodeId relu = graph.callFunction("torch.ops.aten.relu.default", {square}, {}, "relu");
     const NodeId sum = graph.callFunction("torch.ops.aten.add.Tensor", {relu, relu}, {}, "total");
     const NodeId other = graph.callFunction("torch.ops.aten.exp.default", {x}, {}, "other");
     graph.output(Argument::tuple({Argument(sum), Argument(other)}));
-    TensorMeta meta{DType::Float32, {dim(4), dim(8)}, {dim(8), dim(1)}, 0, {}, false};
-    graph.setValueMeta(x, {meta});
-    const Tensor values = Tensor::zeros(DType::Float32, {4, 8}).value();
-    for (int i = 0; i < 32; ++i) values.data<float>()[i] = float(i) * 0.125f - 2;
-    inputs = {values};
     EXPECT_TRUE(propagateShapes(module).has_value());
-  }
-
-  NodeDivergenceReport run(const std::string& plant, std::int64_t chunkBytes = 1 << 20) const {
-    NodeDivergenceOptions options;
-    options.chunkBytes = chunkBytes;
-    if (!plant.empty()) options.compile.faults.faults.push_back(parseFault(plant).value());
-    auto report = nodeDivergence(module, inputs, options);
-    EXPECT_TRUE(report.has_value()) << report.error().text();
-    return report ? *report : NodeDivergenceReport{};
   }
 };
 

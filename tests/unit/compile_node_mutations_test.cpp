@@ -4,39 +4,22 @@
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/node_divergence.h"
 #include "engine/pipeline/node_mutations.h"
+#include "tests/support/divergence_fixture.h"
 
 namespace kerf {
 namespace {
 
 /// A momentum step: buffer = buffer * 0.5 + grad, written back at the end; nothing is returned.
-struct Step {
-  GraphModule module;
-  ValueList inputs;
-
+struct Step : testing_support::DivergenceFixture {
   Step() {
     Graph& graph = module.graph;
-    const NodeId buffer = graph.placeholder("exp_avg_3"), grad = graph.placeholder("grad");
+    const NodeId buffer = rising("exp_avg_3", -1, 0.25f), grad = rising("grad", -1, 0.25f);
     const NodeId decayed =
         graph.callFunction("torch.ops.aten.mul.Tensor", {Argument(buffer), Argument(0.5)}, {}, "decayed");
     const NodeId sum = graph.callFunction("torch.ops.aten.add.Tensor", {decayed, grad}, {}, "total");
     graph.callFunction("torch.ops.aten.copy_.default", {buffer, sum}, {}, "copy_");
     graph.output(Argument::tuple({}));
-    for (const NodeId id : {buffer, grad}) {
-      graph.setValueMeta(id, {TensorMeta{DType::Float32, {dim(4), dim(8)}, {dim(8), dim(1)}, 0, {}, false}});
-      const Tensor values = Tensor::zeros(DType::Float32, {4, 8}).value();
-      for (int i = 0; i < 32; ++i) values.data<float>()[i] = float(i) * 0.25f - 1;
-      inputs.emplace_back(values);
-    }
     EXPECT_TRUE(propagateShapes(module).has_value());
-  }
-
-  NodeDivergenceReport run(const std::string& plant, std::int64_t chunkBytes = 1 << 20) const {
-    NodeDivergenceOptions options;
-    options.chunkBytes = chunkBytes;
-    if (!plant.empty()) options.compile.faults.faults.push_back(parseFault(plant).value());
-    auto report = nodeDivergence(module, inputs, options);
-    EXPECT_TRUE(report.has_value()) << report.error().text();
-    return report ? *report : NodeDivergenceReport{};
   }
 };
 

@@ -3,24 +3,15 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/ir/parser.h"
-#include "engine/pipeline/compile_fx.h"
-#include "tests/support/graph_fixture.h"
+#include "tests/support/compiled_fixture.h"
 
 namespace kerf {
 namespace {
 
 using testing_support::expectClose;
+using testing_support::expectLikeInterpreter;
+using testing_support::parsed;
 using testing_support::randomTensor;
-
-GraphModule parsed(const char* text) {
-  auto module = parseReadable(text);
-  EXPECT_TRUE(module) << module.error().text();
-  if (!module) return {};
-  const auto shapes = propagateShapes(*module);
-  EXPECT_TRUE(shapes) << shapes.error().text();
-  return std::move(*module);
-}
 
 const KernelInfo* kernelOf(const CompiledGraph& graph, const std::string& node) {
   for (const auto& kernel : graph.kernels())
@@ -50,16 +41,6 @@ struct Layer {
   ValueList inputs{randomTensor(DType::Float32, {4, 6}, random), randomTensor(DType::Float32, {8, 6}, random),
                    randomTensor(DType::Float32, {8}, random)};
 };
-
-void expectLikeInterpreter(const GraphModule& module, CompiledGraph& graph, const ValueList& inputs) {
-  const auto reference = Interpreter(module, referenceOps()).run(inputs);
-  ASSERT_TRUE(reference) << reference.error().text();
-  const auto result = graph.run(inputs);
-  ASSERT_TRUE(result) << result.error().text();
-  ASSERT_EQ(reference->list().size(), result->list().size());
-  for (std::size_t i = 0; i < result->list().size(); ++i)
-    expectClose(reference->list()[i].tensor(), result->list()[i].tensor(), 1e-5, fmt::format("output {}", i));
-}
 
 TEST(PythonLevel, CallsAreLoweredAsTheOpsTheyAreMadeOf) {
   const Layer layer;

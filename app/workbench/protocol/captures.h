@@ -90,9 +90,8 @@ struct CaptureIndex {
   std::vector<RecordEntry> records;
   std::vector<CompileEntryDoc> compiles;
   std::shared_ptr<const TimelineDoc> timeline;  ///< null: no events
-  std::vector<FusionRow> fusion;
 
-  KERF_FIELDS(name, path, kind, torchVersion, notes, graphs, records, compiles, timeline, fusion)
+  KERF_FIELDS(name, path, kind, torchVersion, notes, graphs, records, compiles, timeline)
 };
 
 /// Opens a file (one capture) or a folder (one for every thing in it that can be opened) and keeps it open. Progress
