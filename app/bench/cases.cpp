@@ -169,6 +169,7 @@ const std::vector<BenchCase>& benchCases() {
   static const std::string bert = "golden/bert_mini/repro/train_forward.py";
   static const std::string gpt2 = "traces/gpt2/dedicated_log_torch_trace_4u8yacx7.log";
   static const std::string mlp8 = "anchors/launcher/mlp8/minifier_launcher.py";
+  static const std::string resnet = "anchors/launcher/resnet_timm/minifier_launcher.py";
   static const std::vector<BenchCase> own{
       {"import_efficientnet", "import of a repro.py without its data", 20, efficientnet, prepareImport},
       {"shapes_efficientnet", "shape propagation", 0, efficientnet, prepareShapes},
@@ -181,7 +182,8 @@ const std::vector<BenchCase>& benchCases() {
       {"run_bert", "one run of the compiled graph", 0, bert, prepareRun},
       {"compare_bert", "interpreter, fp64 and compiled run, and the verdict; beside it the runs alone", 0, bert,
        prepareCompare, prepareThreeRuns},
-      {"minify_mlp8", "87 nodes with a planted relu fault to a minimal graph", 2000, mlp8, prepareMinify},
+      {"minify_mlp8", "87 nodes with a planted relu fault to a minimal graph", 300, mlp8, prepareMinify},
+      {"minify_resnet", "359 nodes with a planted relu fault to a minimal graph", 1000, resnet, prepareMinify},
       {"gemm_512", "float32 matrix product, 512 x 512 x 512", 0, "", prepareGemm},
       {"convolution_64x56", "float32 3x3 convolution, [8, 64, 56, 56]", 0, "", prepareConvolution},
   };

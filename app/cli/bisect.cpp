@@ -68,6 +68,7 @@ void addBisect(CommandLine& line) {
   addPlantOption(command, request.plants, "Plant a fault in the compiled side, as for `kerf compare`");
   addAccuracyOptions(command, request.tolerance, request.accuracy, true, "Tolerance of same()");
   addTimeoutOption(command, request.timeout, "Seconds one comparison may take");
+  addRunLimitOptions(command, request.limits);
   addPassOptions(command, request.passes);
   addInputOptions(command, request.graph);
   addSymbolOption(command, request.graph.symbols);

@@ -4,7 +4,9 @@
 #include <cstdio>
 
 #include "app/cli/commands.h"
+#include "app/cli/terminal.h"
 #include "app/cli/version.h"
+#include "engine/process/temporary_folder.h"
 #include "engine/support/log_sinks.h"
 
 namespace kerf::cli {
@@ -40,9 +42,9 @@ constexpr Hint hints[] = {
 
 void reportError(const Context& context, const Error& error) {
   std::fflush(stdout);
-  fmt::print(stderr, "kerf: error: {}\n", error.text());
+  complain(Tone::Error, error.text());
   for (const auto& hint : hints) {
-    if (hint.code == error.code) fmt::print(stderr, "kerf: hint: {}\n", hint.text);
+    if (hint.code == error.code) complain(Tone::Hint, hint.text);
   }
   if (!context.json) return;
   printJson({{"error",
@@ -77,6 +79,8 @@ int runChosen(Context& context, const CommandBody& body) {
     reportError(context, started.error());
     return exitCode(started.error().code);
   }
+  if (const int stale = removeStaleFolders(); stale > 0)
+    logAt(LogCategory::Run, LogLevel::Info, "removed {} temporary folders of processes that were killed", stale);
   const auto outcome = body(context);
   if (!outcome) {
     reportError(context, outcome.error());
@@ -104,6 +108,13 @@ void CommandLine::addCommonOptions(CLI::App& command) {
     m_context.verbose = true;
     m_context.verbosity += int(times);
   };
+  const std::map<std::string, ColourChoice> choices{
+      {"auto", ColourChoice::Auto}, {"always", ColourChoice::Always}, {"never", ColourChoice::Never}};
+  command
+      .add_option_function<ColourChoice>("--color", chooseColours,
+                                         "Colours: auto (on a terminal, unless $NO_COLOR is set), always or never")
+      ->transform(CLI::CheckedTransformer(choices).description(""))
+      ->type_name("auto|always|never");
   command.add_flag("-v,--verbose", sayMore, "Say more, and log what is done; -vv logs every step");
 }
 

@@ -63,6 +63,7 @@ void addCompare(CommandLine& line) {
       ->type_name("FILE")
       ->needs("--emulate");
   addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
+  addRunLimitOptions(command, request->limits);
   addPassOptions(command, request->passes);
   addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);

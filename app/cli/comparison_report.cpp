@@ -110,6 +110,7 @@ std::string differencesText(const std::vector<OutputRow>& outputs) {
 
 /// What agrees, and what that is worth.
 std::string sameText(const std::vector<OutputRow>& outputs) {
+  if (outputs.empty()) return "nothing to compare: both sides ran, but the graph returns and writes into nothing";
   std::string text = "all outputs are the same";
   const auto mutated = std::ranges::count(outputs, "mutation", &OutputRow::kind);
   if (mutated > 0) text += fmt::format(", and so {}", counted(mutated, "mutated value"));

@@ -4,17 +4,20 @@
 #include <cstdio>
 
 #include "app/cli/interrupts.h"
+#include "app/cli/terminal.h"
+#include "engine/support/log.h"
 
 namespace kerf::cli {
 
 namespace {
 
-constexpr std::string_view prefixes[] = {"kerf: warning: ", "", "kerf: warning: "};  // by NoteEvent::Weight
-
 void showNote(const NoteEvent& note, Progress& progress, bool verbose) {
   if (note.weight == NoteEvent::Weight::Detail && !verbose) return;
   progress.finish();
-  fmt::print(stderr, "{}{}\n", prefixes[std::size_t(note.weight)], note.text);
+  if (note.weight == NoteEvent::Weight::Detail)
+    fmt::print(stderr, "{}\n", escapedText(note.text));
+  else
+    complain(Tone::Warning, note.text);
 }
 
 }  // namespace
@@ -37,12 +40,12 @@ Job Context::job(Progress& progress, std::function<void(const JobEvent&)> own) c
 }
 
 void printJson(const Json& object) {
-  const auto text = object.dump(2, ' ', false, Json::error_handler_t::replace);
+  const auto text = object.dump(2, ' ', true, Json::error_handler_t::replace);
   fmt::print(stdout, "{}\n", text);
 }
 
 void printJsonLine(const Json& object) {
-  fmt::print("{}\n", object.dump(-1, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", object.dump(-1, ' ', true, Json::error_handler_t::replace));
   std::fflush(stdout);
 }
 

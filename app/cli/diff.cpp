@@ -1,6 +1,7 @@
 // kerf diff GRAPH GRAPH: what differs in structure, node by node, and as text.
 #include "app/cli/commands.h"
 #include "app/cli/diff_report.h"
+#include "app/cli/terminal.h"
 
 namespace kerf::cli {
 
@@ -17,7 +18,7 @@ Result<int> runDiff(Context& context, const DiffArguments& arguments) {
   if (context.json)
     printJson(differenceJson(difference));
   else if (arguments.sideBySide)
-    fmt::print("{}", sideBySide(difference, terminalWidth(), terminalHasColours()));
+    printTrusted(stdout, sideBySide(difference, terminalWidth(), coloured(stdout)));
   else
     fmt::print("{}", differenceText(difference, request.before.text, request.after.text));
   return difference.same ? 0 : 1;

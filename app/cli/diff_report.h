@@ -11,13 +11,11 @@ namespace kerf::cli {
 Json differenceJson(const GraphDifference& difference);
 /// Unified text and a summary. `a` and `b` name the graphs.
 std::string differenceText(const GraphDifference& difference, const std::string& a, const std::string& b);
-/// Two columns of `width` characters together; coloured where `colours`. Equal nodes far from a difference are left
-/// out.
+/// Two columns of `width` characters together; coloured where `colours`, so that it is for printTrusted(): what the
+/// graphs hold is escaped. Equal nodes far from a difference are left out.
 std::string sideBySide(const GraphDifference& difference, std::size_t width, bool colours);
 
 /// Columns of the terminal on stdout, $COLUMNS, or 160.
 std::size_t terminalWidth();
-/// Stdout is a terminal and $NO_COLOR is not set.
-bool terminalHasColours();
 
 }  // namespace kerf::cli

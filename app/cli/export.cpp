@@ -18,7 +18,8 @@ Json exportedJson(const ExportRequest& request, const Exported& exported) {
           {"path", exported.path},
           {"format", exported.format},
           {"nodes", exported.nodes},
-          {"storages", exported.storages}};
+          {"storages", exported.storages},
+          {"notes", exported.notes}};
 }
 
 void printExported(const Exported& exported) {
@@ -27,6 +28,7 @@ void printExported(const Exported& exported) {
     return;
   }
   fmt::print("{}: {}, {}\n", exported.path, counted(exported.nodes, "node"), counted(exported.storages, "storage"));
+  for (const auto& note : exported.notes) fmt::print("note: {}\n", note);
   if (exported.format == "repro") fmt::print("run it with: python {} run\n", exported.path);
 }
 
@@ -67,6 +69,7 @@ void addExport(CommandLine& line) {
       .add_option("--values", request->values,
                   "safetensors: node names with commas between; outputs (the default, as out0…), inputs (in0…), all")
       ->type_name("NAMES");
+  addAllowCallOption(command, request->allowedCalls);
   addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);
   line.onRun(command, [request](Context& context) { return runExport(context, *request); });

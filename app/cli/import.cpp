@@ -6,6 +6,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/follow_report.h"
 #include "app/cli/import_report.h"
+#include "app/cli/terminal.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -67,7 +68,7 @@ Result<int> importPaths(Context& context, const std::vector<std::string>& paths,
     auto outcome = importPath(context, {path, like.parse, like.link}, tally);
     if (outcome) continue;
     if (paths.size() == 1 || outcome.error().code == ErrorCode::Cancelled) return fail(std::move(outcome.error()));
-    fmt::print(stderr, "kerf: error: {}\n", outcome.error().text());
+    complain(Tone::Error, outcome.error().text());
     noteFailure(path, outcome.error(), tally);
   }
   if (context.json)

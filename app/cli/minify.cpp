@@ -46,6 +46,7 @@ Json minifiedJson(const Minified& minified) {
           {"fingerprint", minified.fingerprint},
           {"rechecked", minified.rechecked},
           {"one_minimal", minified.oneMinimal},
+          {"edit_set", minified.editSet},
           {"cancelled", minified.cancelled},
           {"resumed", minified.resumed},
           {"elapsed_ms", milliseconds(minified.time)}};
@@ -68,7 +69,9 @@ void printMinified(const Minified& minified) {
   fmt::print("{} -> {} nodes, {} tests, {} accepted, {} answered from the cache, {}\n", minified.startNodes,
              minified.nodes, minified.tests, minified.steps, minified.cacheHits, durationText(minified.time));
   fmt::print("fails with   {}\n", minified.fingerprint);
-  fmt::print("minimal      {}\n", minified.oneMinimal ? "no single node can be left out" : "not proven");
+  fmt::print("minimal      {}\n", minified.oneMinimal
+                                      ? fmt::format("no edit of {} kinds makes it smaller", minified.editSet.size())
+                                      : "not proven");
   fmt::print("stored as    {} ({})\n", minified.reproId, minified.reductionId);
   fmt::print("written to   {}\n", minified.repro);
   if (!minified.rechecked.empty()) fmt::print("checked      imports and fails in the same way in a fresh process\n");
@@ -135,6 +138,8 @@ void addOracleOptions(CLI::App& command, OracleSettings& oracle) {
       ->type_name("EXE")
       ->capture_default_str();
   addTimeoutOption(command, oracle.timeout, "Seconds one candidate may take");
+  addCommandLimitOptions(command, oracle.limits);
+  addAllowCallOption(command, oracle.allowedCalls);
 }
 
 }  // namespace

@@ -12,6 +12,15 @@ void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols) {
       ->allow_extra_args(false);
 }
 
+void addAllowCallOption(CLI::App& command, std::vector<std::string>& targets) {
+  command
+      .add_option("--allow-call", targets,
+                  "Let the written Python call this function or method although Kerf does not know that it only "
+                  "computes, as mylib.f; once per name. The file says so. What loads or runs code stays refused")
+      ->type_name("TARGET")
+      ->allow_extra_args(false);
+}
+
 void addInputOptions(CLI::App& command, workbench::GraphAddress& graph) {
   command
       .add_option("--inputs", graph.inputs,
@@ -55,6 +64,49 @@ void addPassOptions(CLI::App& command, workbench::PassChoice& passes) {
 
 void addToleranceOption(CLI::App& command, double& tolerance, const std::string& help) {
   command.add_option("--tol", tolerance, help)->check(CLI::NonNegativeNumber)->capture_default_str();
+}
+
+namespace {
+
+/// "2G", "512M", "100000": powers of 1024.
+CLI::Option* addSizeOption(CLI::App& command, const std::string& name, std::int64_t& bytes, const std::string& help) {
+  const auto set = [&bytes](const std::uint64_t& value) { bytes = std::int64_t(value); };
+  constexpr double most = 1ULL << 50;
+  return command.add_option_function<std::uint64_t>(name, set, help)
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(1.0, most))
+      ->type_name("SIZE");
+}
+
+}  // namespace
+
+void addRunLimitOptions(CLI::App& command, CandidateLimits& limits) {
+  addSizeOption(command, "--memory-limit", limits.memoryBytes,
+                "Memory that one candidate may take: a number of bytes, or with K, M, G (8G for a graph that Kerf runs; "
+                "half of the machine's for all processes of a command together)");
+  addSizeOption(command, "--max-file-size", limits.fileBytes, "Size of any file that a candidate writes")
+      ->default_str("4G");
+}
+
+void addCommandLimitOptions(CLI::App& command, CandidateLimits& limits) {
+  addRunLimitOptions(command, limits);
+  command.add_option("--max-processes", limits.processes, "command, torch: processes that may live at once")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  addSizeOption(command, "--max-output", limits.outputBytes,
+                "command, torch: what a candidate may print before it is ended")
+      ->default_str("256M");
+  command.add_flag("--clean-env", limits.cleanEnvironment,
+                   "command, torch: pass on only PATH, HOME, language, Python, compiler, CUDA and torch variables");
+  const auto keep = [&limits](const std::vector<std::string>& names) {
+    limits.keptVariables = names;
+    limits.cleanEnvironment = true;
+  };
+  command.add_option_function<std::vector<std::string>>("--keep-env", keep, "This variable too, with --clean-env")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command.add_flag_callback(
+      "--no-network", [&limits] { limits.network = false; }, "command, torch: no network but a loopback of its own");
 }
 
 void addTimeoutOption(CLI::App& command, std::chrono::milliseconds& time, const std::string& help) {

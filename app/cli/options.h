@@ -12,6 +12,7 @@
 #include "app/workbench/protocol/address.h"
 #include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/pass_choice.h"
+#include "engine/process/candidate_limits.h"
 
 namespace kerf::cli {
 
@@ -27,6 +28,12 @@ void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const s
 void addPassOptions(CLI::App& command, workbench::PassChoice& passes);
 /// `--tol T`.
 void addToleranceOption(CLI::App& command, double& tolerance, const std::string& help);
+/// `--allow-call TARGET` (repeatable).
+void addAllowCallOption(CLI::App& command, std::vector<std::string>& targets);
+/// `--memory-limit`, `--max-file-size`: what a graph that runs may use up.
+void addRunLimitOptions(CLI::App& command, CandidateLimits& limits);
+/// Those, and `--max-processes`, `--max-output`, `--clean-env`, `--keep-env`, `--no-network`: of commands that judge.
+void addCommandLimitOptions(CLI::App& command, CandidateLimits& limits);
 /// `--timeout S`; the help shows the time that is set already, if any.
 void addTimeoutOption(CLI::App& command, std::chrono::milliseconds& time, const std::string& help);
 

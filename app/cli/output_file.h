@@ -9,7 +9,9 @@
 
 namespace kerf::cli {
 
-/// Writes `text` to stdout, or atomically to `path` when it is not empty.
-Result<void> emit(std::string_view text, const std::string& path);
+/// Writes `text` to stdout, or atomically to `path` when it is not empty. A picture that goes to stdout gets past the
+/// terminal's guard.
+enum class EmitKind { Text, Picture };
+Result<void> emit(std::string_view text, const std::string& path, EmitKind kind = EmitKind::Text);
 
 }  // namespace kerf::cli

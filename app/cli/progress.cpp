@@ -2,16 +2,23 @@
 
 #include <cstdio>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
+
+#include "app/cli/terminal.h"
+#include "engine/support/log.h"
 
 namespace kerf::cli {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-Progress::Progress() : m_terminal(isatty(STDERR_FILENO) != 0), m_start(Clock::now()) {}
+namespace {
+
+constexpr std::string_view overwrite = "\r\033[K";  // back to the start of the line, and clear it
+
+}  // namespace
+
+Progress::Progress() : m_terminal(isTerminal(stderr)), m_start(Clock::now()) {}
 
 Progress::~Progress() { finish(); }
 
@@ -20,10 +27,10 @@ void Progress::show(const std::string& text, bool important) {
   if (!important && m_last != Clock::time_point() && now - m_last < (m_terminal ? 100ms : 1000ms)) return;
   m_last = now;
   if (m_terminal) {
-    fmt::print(stderr, "\r\033[K{}", text);
+    printTrusted(stderr, std::string(overwrite) + escapedText(text));
     m_lineOpen = true;
   } else {
-    fmt::print(stderr, "{}\n", text);
+    fmt::print(stderr, "{}\n", escapedText(text));
   }
   std::fflush(stderr);
 }
@@ -36,7 +43,7 @@ void Progress::fraction(const std::string& text, double done) {
 }
 
 void Progress::finish() {
-  if (m_lineOpen) fmt::print(stderr, "\r\033[K");
+  if (m_lineOpen) printTrusted(stderr, overwrite);
   m_lineOpen = false;
 }
 

@@ -90,7 +90,7 @@ Result<int> runShow(Context& context, const ShowOptions& options) {
   if (options.format == "png" && options.output.empty() && isatty(STDOUT_FILENO) != 0)
     return fail(ErrorCode::BadUsage, "a png does not belong on a terminal; name a file with -o");
   KERF_TRY(const auto text, shown(context, options));
-  KERF_CHECK(emit(text, options.output));
+  KERF_CHECK(emit(text, options.output, options.format == "png" ? EmitKind::Picture : EmitKind::Text));
   return 0;
 }
 

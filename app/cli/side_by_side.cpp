@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/cli/diff_report.h"
+#include "engine/support/log.h"
 
 namespace kerf::cli {
 
@@ -49,9 +50,9 @@ std::vector<bool> shownRows(const std::vector<DiffRow>& rows) {
 std::string rowText(const DiffRow& row, std::size_t column, bool colours) {
   const auto& look = looks[std::size_t(row.kind)];
   const bool coloured = colours && !look.colour.empty();
-  auto right = fitted(row.right, column);
+  auto right = fitted(escapedText(row.right), column);
   right.erase(right.find_last_not_of(' ') + 1);
-  return fmt::format("{}{} {} {}{}\n", coloured ? look.colour : "", fitted(row.left, column), look.mark, right,
+  return fmt::format("{}{} {} {}{}\n", coloured ? look.colour : "", fitted(escapedText(row.left), column), look.mark, right,
                      coloured ? "\033[0m" : "");
 }
 
@@ -65,7 +66,7 @@ std::string sideBySide(const GraphDifference& difference, std::size_t width, boo
   std::string text;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const bool first = i == 0 || rows[i].path != rows[i - 1].path;
-    if (first && !rows[i].path.empty()) text += fmt::format("# {}\n", rows[i].path);
+    if (first && !rows[i].path.empty()) text += fmt::format("# {}\n", escapedText(rows[i].path));
     if (shown[i])
       text += rowText(rows[i], column, colours);
     else if (first || shown[i - 1])
@@ -81,7 +82,5 @@ std::size_t terminalWidth() {
   const long columns = named != nullptr ? std::strtol(named, nullptr, 10) : 0;
   return columns >= 40 && columns <= 10'000 ? std::size_t(columns) : 160;
 }
-
-bool terminalHasColours() { return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr; }
 
 }  // namespace kerf::cli

@@ -162,8 +162,11 @@ void addStore(CommandLine& line) {
   auto& command = line.add("store", "Look after the store: verify, rm, restore, gc, vacuum, info, export, import",
                            "  kerf store info\n"
                            "  kerf store verify\n"
-                           "  kerf store rm c3 --cascade\n"
-                           "  kerf store export bug.kerf c3");
+                           "  kerf store rm c3 --cascade && kerf store restore c3\n"
+                           "  kerf store gc --now && kerf store vacuum\n"
+                           "  kerf store export bug.kerf c3\n"
+                           "  kerf ls --store bug.kerf\n"
+                           "  kerf store import bug.kerf");
   command.require_subcommand(1);
   addKeeping(line, command);
   addDeleting(line, command);

@@ -1,4 +1,5 @@
 #include "app/cli/store_report.h"
+#include "app/cli/terminal.h"
 
 #include <algorithm>
 
@@ -115,7 +116,7 @@ void printCarried(const Carried& carried, const char* verb) {
   for (const auto& row : carried.captures)
     fmt::print("{} -> {}  {}{}\n", row.from, row.to, row.path, row.known ? "  (known already)" : "");
   for (const auto& note : carried.notes) fmt::print("note: {}\n", note);
-  for (const auto& failure : carried.failed) fmt::print(stderr, "kerf: error: left out {}\n", failure);
+  for (const auto& failure : carried.failed) complain(Tone::Error, "left out " + failure);
   fmt::print("{}, {}, {} and {} {} {}\n", counted(std::ssize(carried.captures), "capture"),
              counted(carried.runs, "run"), counted(carried.reductions, "reduction"), counted(carried.repros, "repro"),
              verb, carried.file);

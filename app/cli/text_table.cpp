@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/support/log.h"
+
 namespace kerf::cli {
 
 namespace {
@@ -37,6 +39,11 @@ std::vector<Column> measure(const std::vector<std::vector<std::string>>& rows) {
 }
 
 }  // namespace
+
+void TextTable::add(std::vector<std::string> row) {
+  for (auto& cell : row) cell = escapedText(cell);
+  m_rows.push_back(std::move(row));
+}
 
 std::string TextTable::text() const {
   const auto columns = measure(m_rows);

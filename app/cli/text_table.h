@@ -11,7 +11,8 @@ namespace kerf::cli {
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headings) : m_rows{std::move(headings)} {}
-  void add(std::vector<std::string> row) { m_rows.push_back(std::move(row)); }
+  /// Cells are one line each: what would end it, or move the cursor, is escaped.
+  void add(std::vector<std::string> row);
   /// Two spaces between columns; columns of numbers are aligned right.
   std::string text() const;
 

@@ -13,6 +13,7 @@ Result<int> runVerify(Context& context, const VerifyRequest& request) {
     printJson(verificationJson(request, verification));
   else
     printVerification(verification, context.verbose);
+  if (!verification.comparedAny()) return 2;
   return verification.good() ? 0 : 1;
 }
 

@@ -161,9 +161,12 @@ Json verificationJson(const VerifyRequest& request, const Verification& verifica
                         {"symbols", std::move(symbols)},
                         {"notes", compile.notes}});
   }
-  return {{"capture", request.capture.text}, {"against", orNull(request.against.text)},
-          {"same", verification.good()},     {"tolerance", request.tolerance},
-          {"compiles", std::move(compiles)}, {"ms", milliseconds(verification.time)}};
+  return {{"capture", request.capture.text},
+          {"against", orNull(request.against.text)},
+          {"same", verification.good() && verification.comparedAny()},
+          {"tolerance", request.tolerance},
+          {"compiles", std::move(compiles)},
+          {"ms", milliseconds(verification.time)}};
 }
 
 void printVerification(const Verification& verification, bool all) {

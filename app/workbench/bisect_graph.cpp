@@ -26,6 +26,7 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(auto inputs, prepareToRun(source, job));
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
+  setLimits(options, request.limits);
   KERF_CHECK(setAccuracy(options, request.accuracy));
   takeRecordedRule(source, request.accuracy, options.compare);
   KERF_TRY(auto module, moduleToCompare(source));

@@ -115,6 +115,7 @@ Result<std::string> keep(Workbench& bench, const GraphSource& source, const Comp
 Result<Comparison> perform(Workbench& bench, const CompareRequest& request, const Job& job) {
   KERF_CHECK(findBackend(request.backend));
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
+  setLimits(options, request.limits);
   KERF_CHECK(setAccuracy(options, request.accuracy));
   options.compile.backend = request.backend;
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));

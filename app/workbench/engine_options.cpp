@@ -59,4 +59,9 @@ Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants
   return options;
 }
 
+void setLimits(EngineOracleOptions& options, const CandidateLimits& limits) {
+  if (limits.memoryBytes > 0) options.limits.memoryBytes = limits.memoryBytes;
+  if (limits.fileBytes > 0) options.limits.fileBytes = limits.fileBytes;
+}
+
 }  // namespace kerf::workbench

@@ -7,6 +7,7 @@
 
 #include "app/workbench/protocol/accuracy_choice.h"
 #include "app/workbench/protocol/pass_choice.h"
+#include "engine/process/candidate_limits.h"
 #include "minifier/oracle/engine_oracle.h"
 
 namespace kerf::workbench {
@@ -23,5 +24,8 @@ Result<void> setAccuracy(EngineOracleOptions& options, const AccuracyChoice& cho
 
 Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, const PassChoice& passes,
                                           double tolerance, std::chrono::milliseconds timeout);
+
+/// Those limits that a graph in a forked child can come up against: it starts no processes and prints nothing.
+void setLimits(EngineOracleOptions& options, const CandidateLimits& limits);
 
 }  // namespace kerf::workbench

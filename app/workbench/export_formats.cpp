@@ -8,6 +8,7 @@
 #include "app/workbench/output_file.h"
 #include "app/workbench/render.h"
 #include "engine/capture/pt2/writer.h"
+#include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
 #include "engine/symbolic/symbolic.h"
 
@@ -34,7 +35,9 @@ Written exportRepros(GraphSource& source, const ExportTarget& target, const Job&
 template <const char* form>
 Written exportRendered(GraphSource& source, const ExportTarget& target, const Job& job) {
   annotateIfPossible(source, job);
-  KERF_TRY(auto text, renderGraph(source.graph(), form, job));
+  KERF_TRY(const auto clean, exportableGraph(source.capture, source.index, form));
+  KERF_TRY(auto text, renderGraph(clean, form, job));
+  KERF_TRY(text, auditedForm(form, std::move(text), clean.module, source.capture));
   KERF_CHECK(writeText(text, target.path));
   return target.path;
 }
@@ -71,7 +74,10 @@ Written exportProgram(GraphSource& source, const ExportTarget& target, const Job
     const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
     for (const auto id : order) graph.setValueMeta(id, withStrides(graph.node(id).meta().value));
   }
-  KERF_CHECK(exportPt2(source.graph(), target.path));
+  KERF_TRY(const auto clean, exportableGraph(source.capture, source.index, "pt2"));
+  Pt2ExportOptions options;
+  options.allowedCalls = source.capture.allowedCalls;
+  KERF_CHECK(exportPt2(clean, target.path, options));
   return target.path;
 }
 

@@ -3,6 +3,8 @@
 #include "app/workbench/output_file.h"
 #include "app/workbench/records.h"
 #include "app/workbench/store_id.h"
+#include "engine/capture/repro/allowed_calls.h"
+#include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"
 
 namespace kerf::workbench {
@@ -74,12 +76,16 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
   if (!source.symbols.empty()) {
     KERF_TRY(source.graph(), withSymbolValues(source.graph(), source.symbols));
   }
+  KERF_TRY(source.capture.allowedCalls, parseExtraCalls(request.allowedCalls));
   KERF_CHECK(addData(source, format, job));
   if (format != "repro") KERF_CHECK(makeParent(request.place));
   KERF_TRY(const auto path, writeAs(format, source, {request.place, request.values}, job));
   const auto& graph = source.graph();
   return Exported{path.string(), std::string(format), std::int64_t(graph.module.graph.size()),
-                  std::ssize(graph.storages)};
+                  std::ssize(graph.storages),
+                  {},
+                  0,
+                  leftOutNotes(source.capture, source.index)};
 }
 
 }  // namespace kerf::workbench

@@ -7,6 +7,7 @@
 #include "app/workbench/node_doc.h"
 #include "app/workbench/pass_trace.h"
 #include "engine/capture/common/generated_inputs.h"
+#include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::workbench {
@@ -102,6 +103,7 @@ std::shared_ptr<GraphDoc> buildGraphDoc(const GraphModule& module, const std::st
 Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   auto notes = annotated(source);
+  for (auto& note : leftOutNotes(source.capture, source.index)) notes.push_back(std::move(note));
   const auto& graph = source.graph();
   const auto file = graph.origin.file.empty() ? source.capture.path : graph.origin.file;
   auto title = request.title.empty() ? graph.name : request.title;

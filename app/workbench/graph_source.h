@@ -49,7 +49,7 @@ Result<ValueList> prepareRecorded(GraphSource& source, const Job& job);
 /// How the source's missing data is made up.
 LoadOptions loadOptions(const GraphSource& source);
 
-/// What the store keeps of the graph (its repro text and the bytes of its storages).
+/// What the store keeps of the graph (its repro text and the bytes of its storages); the capture must outlive it.
 struct StorableGraph {
   NewGraph row;
   std::vector<StoragePtr> keep;  ///< owners of the bytes that row.blobs look at

@@ -7,6 +7,7 @@
 #include "app/workbench/reduction_log.h"
 #include "app/workbench/store_id.h"
 #include "app/workbench/store_verdicts.h"
+#include "engine/capture/repro/allowed_calls.h"
 #include "engine/process/temporary_folder.h"
 #include "minifier/reductions/reductions.h"
 #include "minifier/report/minify_report.h"
@@ -135,6 +136,7 @@ class Minification {
     m_outcome.steps = std::ssize(result.steps);
     m_outcome.fingerprint = result.fingerprint;
     m_outcome.oneMinimal = result.oneMinimal;
+    m_outcome.editSet = result.editSet;
     m_outcome.cancelled = result.cancelled;
     KERF_CHECK(tolerate(m_log->finish(result.cancelled ? "cancelled" : "finished", result.tests)));
     if (result.cancelled) return {};
@@ -154,7 +156,7 @@ class Minification {
 
   Result<std::filesystem::path> writeRepro(const MinifyResult& result, const std::filesystem::path& folder) {
     KERF_TRY(const auto faults, parsePlants(m_request.oracle.plants));
-    const MinifyReportContext how{m_source.text, faults.text(), m_oracle->identity()};
+    const MinifyReportContext how{m_source.text, faults.text(), m_oracle->identity(), m_log->startNodes()};
     KERF_TRY(const auto capture, minifiedCapture(result, m_source.capture, m_source.index, how));
     ExportOptions options;
     // PyTorch knows nothing of a fault that Kerf planted: its accuracy check would judge another bug, or none.
@@ -205,11 +207,13 @@ class Minification {
 
 Result<Minified> perform(Workbench& bench, const MinifyRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_TRY(source.capture.allowedCalls, parseExtraCalls(request.oracle.allowedCalls));
   return Minification(bench, std::move(source), request, job).run();
 }
 
 Result<JudgeAnswer> perform(Workbench& bench, const JudgeRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
+  KERF_TRY(source.capture.allowedCalls, parseExtraCalls(request.oracle.allowedCalls));
   KERF_TRY(auto inputs, prepareToRun(source, job));
   KERF_TRY(const auto oracle, makeOracle(request.oracle, source));
   KERF_TRY(auto module, moduleToCompare(source));

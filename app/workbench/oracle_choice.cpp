@@ -2,7 +2,7 @@
 
 #include "app/workbench/engine_options.h"
 #include "app/workbench/recorded_settings.h"
-#include "engine/process/program.h"
+#include "engine/process/containment.h"
 #include "minifier/oracle/command_oracle.h"
 
 namespace kerf::workbench {
@@ -11,6 +11,7 @@ namespace {
 
 Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource& like) {
   KERF_TRY(auto options, engineOptions(settings.plants, settings.passes, settings.tolerance, settings.timeout));
+  setLimits(options, settings.limits);
   KERF_CHECK(setAccuracy(options, settings.accuracy));
   takeRecordedRule(like, settings.accuracy, options.compare);
   KERF_CHECK(checkOptions(like.graph().module, options.compile));
@@ -25,6 +26,7 @@ Result<std::unique_ptr<Oracle>> commandOracle(const OracleSettings& settings, co
   CommandOracleOptions options;
   options.command = settings.check;
   options.timeout = settings.timeout;
+  options.limits = settings.limits;
   return std::make_unique<CommandOracle>(std::move(options), like.capture, like.index);
 }
 
@@ -37,13 +39,17 @@ bool wantsAccuracy(const Capture& capture) {
 }
 
 Result<std::unique_ptr<Oracle>> stockTorchOracle(const OracleSettings& settings, const GraphSource& like) {
-  KERF_TRY(const auto answer, runProgram({settings.python, "-c", "import torch"}, {}, std::chrono::minutes(2)));
-  if (answer.status != 0) {
+  KERF_TRY(const auto answer, runContained({.arguments = {"/usr/bin/env", settings.python, "-c", "import torch"},
+                                            .folder = ".",
+                                            .timeout = std::chrono::minutes(2),
+                                            .limits = settings.limits}));
+  if (answer.end != ContainedEnd::Exited || answer.status != 0) {
     return fail(ErrorCode::Environment, "{} cannot import torch; name a Python that can with --python",
                 settings.python);
   }
   auto options = torchOracle(settings.python, wantsAccuracy(like.capture));
   options.timeout = std::max<std::chrono::milliseconds>(settings.timeout, std::chrono::minutes(2));
+  options.limits = settings.limits;
   return std::make_unique<CommandOracle>(std::move(options), like.capture, like.index);
 }
 
@@ -63,6 +69,10 @@ Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const
                 "--passes, --disable-pass and --config are about Kerf's own passes, so only with --oracle engine");
   if (!settings.check.empty() && settings.oracle != "command")
     return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
+  const auto& limits = settings.limits;
+  if (settings.oracle == "engine" && (limits.cleanEnvironment || !limits.network))
+    return fail(ErrorCode::BadUsage,
+                "--clean-env, --keep-env and --no-network are about programs, so only with --oracle command and torch");
   for (const auto& row : oracles) {
     if (row.name == settings.oracle) return row.make(settings, like);
   }

@@ -4,6 +4,7 @@
 
 #include "app/workbench/dot.h"
 #include "app/workbench/graph_json.h"
+#include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::workbench {
@@ -74,6 +75,7 @@ Result<std::string> renderGraph(const CapturedGraph& graph, const std::string& f
 Result<std::string> perform(Workbench& bench, const RenderRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   annotateIfPossible(source, job);
+  for (auto& note : leftOutNotes(source.capture, source.index)) job.note(std::move(note));
   return renderGraph(source.graph(), request.format, job);
 }
 

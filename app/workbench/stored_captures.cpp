@@ -8,9 +8,9 @@
 #include "engine/capture/common/storage_directory.h"
 #include "engine/capture/common/storage_names.h"
 #include "engine/capture/repro/writer.h"
+#include "engine/tensor/file_pieces.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
-#include "storage/stores/file_pieces.h"
 
 namespace kerf::workbench {
 
@@ -18,21 +18,49 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The bytes of one storage, or null when there are none to keep (a missing file is drawn anew at every run).
+std::unexpected<Error> inGraph(Error error) {
+  error.while_("reading a storage of the graph");
+  return fail(std::move(error));
+}
+
+/// The file of a storage that is not in memory; empty when there is none (such a storage is drawn anew at every run).
+fs::path fileOf(const CapturedGraph& graph, const StorageRef& storage) {
+  const auto file = graph.storageDirectory / storage.hash;
+  std::error_code ignored;
+  const bool there = !storage.data && !storage.file && !storage.hash.empty() && fs::is_regular_file(file, ignored);
+  return there ? file : fs::path();
+}
+
+/// Bytes that are in memory, or can be mapped; null when there are none.
 Result<StoragePtr> bytesOf(const CapturedGraph& graph, const StorageRef& storage) {
   if (storage.data) return storage.data;
   if (storage.file) return mapCheckedRange(storage);
-  const auto file = graph.storageDirectory / storage.hash;
-  std::error_code ignored;
-  if (storage.hash.empty() || !fs::is_regular_file(file, ignored)) return StoragePtr();
-  auto bytes = readNamedStorage(graph, storage, -1);
-  if (!bytes) bytes.error().while_("reading a storage of the graph");
-  return bytes;
+  if (fileOf(graph, storage).empty()) return StoragePtr();
+  return readNamedStorage(graph, storage, -1);
+}
+
+/// What is stored of a storage, if anything: the place in its file where that can be read piece by piece.
+Result<std::optional<StoredBlob>> blobOf(const CapturedGraph& graph, const StorageRef& storage, StorableGraph& stored) {
+  if (storage.hash.empty()) return std::nullopt;
+  if (!fileOf(graph, storage).empty()) {
+    KERF_TRY(const auto place, locateNamedStorage(graph, storage));
+    if (place) return StoredBlob{storage.hash, {}, FilePart{place->path, place->offset, place->length}};
+  }
+  KERF_TRY(auto bytes, bytesOf(graph, storage));
+  if (!bytes) return std::nullopt;
+  stored.keep.push_back(bytes);
+  return StoredBlob{storage.hash, bytes->view()};
+}
+
+Result<void> checkStorages(const CapturedGraph& graph, const std::vector<StorageRef>& storages) {
+  for (const auto& storage : storages)
+    if (auto checked = checkNamedStorage(graph, storage, -1); !checked) return inGraph(std::move(checked.error()));
+  return {};
 }
 
 std::string identityOf(const NewGraph& graph) {
   std::string text = graph.name + "\n" + graph.hash + "\n" + graph.reproText;
-  for (const auto& blob : graph.blobs) text += fmt::format("\n{} {}", blob.name, blob.bytes.size());
+  for (const auto& blob : graph.blobs) text += fmt::format("\n{} {}", blob.name, blob.size());
   return text;
 }
 
@@ -137,7 +165,7 @@ Result<std::int64_t> storeFiles(Store& store, const Capture& capture, const Stor
   KERF_TRY(row.files, filesOf(capture, kept));
   std::string identity = capture.kind + "\n";
   for (auto& file : row.files) {
-    KERF_TRY(const auto sum, sumOfFile(file.source, [&](std::int64_t) { return !progress || progress(0); }));
+    KERF_TRY(const auto sum, sumOfFile({file.source}, [&](std::int64_t) { return !progress || progress(0); }));
     file.hash = sum.hash;
     identity += identityOf(file);
   }
@@ -170,12 +198,17 @@ Result<StorableGraph> storableGraph(const Capture& capture, std::size_t index) {
   stored.row.reproText = reproText(capture, index);
   stored.row.source = sourceRow(graph.origin);
   std::set<std::string> seen;
+  std::vector<StorageRef> inFiles;
   for (const auto& storage : graph.storages) {
-    KERF_TRY(auto bytes, bytesOf(graph, storage));
-    if (!bytes || storage.hash.empty() || !seen.insert(storage.hash).second) continue;
-    stored.row.blobs.push_back({storage.hash, bytes->view()});
-    stored.keep.push_back(std::move(bytes));
+    if (!seen.insert(storage.hash).second) continue;
+    auto blob = blobOf(graph, storage, stored);
+    if (!blob) return inGraph(std::move(blob.error()));
+    if (!*blob) continue;
+    if ((*blob)->file) inFiles.push_back(storage);
+    stored.row.blobs.push_back(std::move(**blob));
   }
+  if (!inFiles.empty())
+    stored.row.check = [&graph, inFiles = std::move(inFiles)] { return checkStorages(graph, inFiles); };
   return stored;
 }
 

@@ -16,11 +16,15 @@
 
 namespace kerf::inline backend {
 
+class SizeGuards;
+
 struct BackendOptions {
   bool fuse = true;
   int optimizationLevel = 2;  ///< as -O of the code generator
   bool keepArtifacts = true;  ///< texts of kernels for display; off in candidate processes
   bool roundsEachOp = true;   ///< 16-bit values inside of kernels too, as eager; else only what is stored
+  /// Under which passes changed the graph; null: under none.
+  std::shared_ptr<const SizeGuards> captured = nullptr;
 };
 
 /// A kernel's code in one form: "loop" (loop IR), "llvm".

@@ -9,7 +9,6 @@
 #include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/tensor/atomic_file.h"
-#include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
 
 namespace kerf::inline capture {
@@ -69,10 +68,9 @@ Result<bool> writeStorage(const CapturedGraph& graph, const StorageRef& storage,
     KERF_CHECK(writeTorchStorage(target, *storage.data));
     return true;
   }
-  KERF_TRY([[maybe_unused]] const StoragePtr checked, readNamedStorage(graph, storage, storage.bytes));
-  KERF_TRY(const StoragePtr file, mapFile(source));
-  const std::array pieces{file->view()};
-  KERF_CHECK(writeFileAtomically(target, pieces));
+  // Written anew: beside its bytes a stranger's file has a pickle, which older versions of PyTorch would run.
+  KERF_TRY(const StoragePtr bytes, readNamedStorage(graph, storage, storage.bytes));
+  KERF_CHECK(writeTorchStorage(target, *bytes));
   return true;
 }
 

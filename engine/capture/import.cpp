@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/capture/import_sources.h"
+#include "engine/capture/repro/export_text.h"
 #include "engine/support/log.h"
 #include "engine/tensor/mapped_file.h"
 
@@ -26,6 +27,22 @@ void logOutcome(const fs::path& path, const Result<Capture>& capture) {
   for (const std::string& note : capture->notes) logAt(LogCategory::Import, LogLevel::Debug, "{}", note);
 }
 
+/// What exports of graphs that are read already leave out; of the others it is said when they are shown.
+void noteWhatIsLeftOut(Capture& capture) {
+  constexpr std::size_t most = 20;
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < capture.graphs.size() && found.size() <= most; ++i) {
+    if (capture.graphs[i].pending) continue;
+    for (std::string& note : leftOutNotes(capture, i))
+      if (std::ranges::find(found, note) == found.end()) found.push_back(std::move(note));
+  }
+  if (found.size() > most) {
+    found.resize(most);
+    found.emplace_back("exports leave out more than these lines");
+  }
+  capture.notes.insert(capture.notes.end(), found.begin(), found.end());
+}
+
 Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, const ImportProgress& progress) {
   KERF_TRY(const ImportSource source, openSource(path, limits));
   const FileKind* kind = fileKindOf(source);
@@ -34,6 +51,7 @@ Result<Capture> importFile(const fs::path& path, const ImportLimits& limits, con
   if (kind != nullptr) {
     auto capture = kind->open(source, limits, progress);
     KERF_CHECK(checkWhole(*source.mapped, path));
+    if (capture) noteWhatIsLeftOut(*capture);
     logOutcome(path, capture);
     return capture;
   }

@@ -62,8 +62,13 @@ std::string typeText(const PythonExpression& expression) {
 bool isAnnotationType(std::string_view name) { return std::ranges::find(types, name) != types.end(); }
 
 std::string annotationTypeText(std::string_view annotation) {
+  if (isAnnotationType(annotation)) return std::string(annotation);
   const auto expression = parsePythonExpression(annotation);
   return expression ? typeText(*expression) : std::string();
+}
+
+bool isUnreadType(std::string_view annotation) {
+  return !annotation.empty() && annotationTypeText(annotation).empty();
 }
 
 }  // namespace kerf::inline ir

@@ -12,4 +12,9 @@ bool isAnnotationType(std::string_view name);
 /// The annotation as parsed, in Python's own spelling; empty if it is not understood, as all that would run code is.
 std::string annotationTypeText(std::string_view annotation);
 
+/// What stands in front of such an annotation where it is shown and stored: as a string, which Python does not run.
+inline constexpr std::string_view unreadTypeMark = "not understood: ";
+/// Whether this is an annotation, and none that is understood.
+bool isUnreadType(std::string_view annotation);
+
 }  // namespace kerf::inline ir

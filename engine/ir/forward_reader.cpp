@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "engine/ir/annotation_type.h"
 #include "engine/ir/symbol_text.h"
 
 namespace kerf::inline ir {
@@ -39,6 +40,10 @@ void readSource(NodeMeta& meta) {
 void applyAnnotation(NodeMeta& meta, const PythonExpression& expression, std::string_view text) {
   if (expression.kind != PythonKind::String) {
     meta.typeText = text;
+    return;
+  }
+  if (expression.text.starts_with(unreadTypeMark)) {
+    meta.typeText = expression.text.substr(unreadTypeMark.size());
     return;
   }
   ParsedAnnotation parsed = parseAnnotation(expression.text);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "engine/ir/annotation_type.h"
 #include "engine/ir/argument_hash.h"
 #include "engine/ir/graph.h"
 
@@ -111,6 +112,7 @@ Hash128 Graph::contentHash() const {
       buffer.argument(value);
     }
     buffer.valueMeta(current.meta().value);
+    if (isUnreadType(current.meta().typeText)) buffer.text(current.meta().typeText);
   }
   return buffer.hash();
 }

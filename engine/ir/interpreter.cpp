@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ir/call_values.h"
+
 namespace kerf::inline ir {
 
 struct Interpreter::Frame {
@@ -125,17 +127,8 @@ Result<Value> Interpreter::runNode(Frame& frame, const Node& node) {
   const auto lookup = [&](NodeId id) -> const Value& { return frame.values[id.index]; };
   if (node.op() == Opcode::Placeholder) return runPlaceholder(frame, node);
   if (node.op() == Opcode::GetAttr) return getAttr(node);
-  ValueList args;
-  args.reserve(node.args().size());
-  for (const Argument& argument : node.args()) {
-    KERF_TRY(auto value, argumentToValue(argument, lookup));
-    args.push_back(std::move(value));
-  }
-  KeywordValues kwargs;
-  for (const auto& [key, argument] : node.kwargs()) {
-    KERF_TRY(auto value, argumentToValue(argument, lookup));
-    kwargs.emplace_back(key, std::move(value));
-  }
+  KERF_TRY(const CallValues call, callValues(node, lookup));
+  const auto& [args, kwargs] = call;
   if (node.op() == Opcode::CallFunction) return callFunction(node, args, kwargs);
   if (node.op() == Opcode::CallMethod) return callMethod(node, args, kwargs);
   if (node.op() == Opcode::CallModule) return callModule(node, args, kwargs);

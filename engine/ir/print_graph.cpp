@@ -2,12 +2,17 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ir/annotation_type.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::inline ir {
 namespace {
 
-std::string typePrefix(const Node& node) { return node.meta().typeText.empty() ? "" : node.meta().typeText + " "; }
+/// Only types that are understood: what else stands there may be anything.
+std::string typePrefix(const Node& node) {
+  const std::string type = annotationTypeText(node.meta().typeText);
+  return type.empty() ? type : type + " ";
+}
 
 std::string callArguments(const Graph& graph, const Node& node) {
   const auto text = [&](const Argument& argument) { return printArgument(graph, argument, ArgumentStyle::GraphText); };

@@ -197,10 +197,14 @@ std::string annotationSuffix(const Node& node, const PythonCodeOptions& options)
   const NodeMeta& meta = node.meta();
   const std::string annotation =
       options.annotateValues ? printAnnotation(meta, options.includeStride, options.includeDevice) : std::string();
-  if (!annotation.empty()) return ": \"" + annotation + "\"";
+  if (!annotation.empty()) {
+    const std::string quoted = pythonString(annotation);  // what was not understood of it may be any text
+    const bool isPlain = quoted == "'" + annotation + "'" && annotation.find('"') == std::string::npos;
+    return ": " + (isPlain ? "\"" + annotation + "\"" : quoted);
+  }
   if (meta.typeText.empty()) return {};
   const std::string type = annotationTypeText(meta.typeText);  // never the text itself, which Python would run
-  return type.empty() ? type : " : " + type;
+  return " : " + (type.empty() ? pythonString(std::string(unreadTypeMark) + meta.typeText) : type);
 }
 
 std::string printPythonCode(const GraphModule& module, const PythonCodeOptions& options) {

@@ -7,11 +7,9 @@
 #include <string_view>
 
 #include "engine/ir/python_expression.h"
+#include "engine/ir/sympy_functions.h"
 
 namespace kerf::inline ir {
-
-/// "Max", "FloorDiv": functions that PyTorch's symbolic printer writes.
-bool isSympyFunction(std::string_view name);
 
 /// "2*s0 + 1", "(s0//2)", "Max(1, s0)": symbols, numbers, + - * / // % **, unary minus and sympy's functions of them.
 /// Empty if the expression is anything else, mentions no symbol, or mentions a name for which `isLocal` is true.

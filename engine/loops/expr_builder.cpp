@@ -47,6 +47,7 @@ int ExprBuilder::load(int buffer, Affine index) {
 }
 
 int ExprBuilder::constant(double value, DType dtype) {
+  if (dtype == DType::Bool) return integer(value != 0, dtype);  // a fraction is true
   if (!isFloating(dtype)) return integer(std::int64_t(value), dtype);
   return add({ExprOp::Constant, computeType(dtype), {-1, -1, -1}, value, 0, -1, {}});
 }

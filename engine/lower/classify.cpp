@@ -1,7 +1,7 @@
 // Fills the ValueTable: one look at every node, in order.
 #include <algorithm>
 
-#include "engine/ir/interpreter.h"
+#include "engine/ir/call_values.h"
 #include "engine/ir/value_meta.h"
 #include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/strides.h"
@@ -167,20 +167,11 @@ class Classifier {
       known = known && !value.isNone();  // a number that only running tells, too
       return value;
     };
-    ValueList args;
-    for (const Argument& argument : node.args()) {
-      KERF_TRY(Value value, argumentToValue(argument, lookup));
-      args.push_back(std::move(value));
-    }
-    KeywordValues kwargs;
-    for (const auto& [key, argument] : node.kwargs()) {
-      KERF_TRY(Value value, argumentToValue(argument, lookup));
-      kwargs.emplace_back(key, std::move(value));
-    }
+    KERF_TRY(const CallValues call, callValues(node, lookup));
     if (!known || !info.isTensor) {
       if (!node.meta().value.list()) return false;
     }
-    auto bound = bindArguments(op, args, kwargs);
+    auto bound = bindArguments(op, call.args, call.kwargs);
     if (!bound) return false;
     info.bound = std::move(*bound);
     collectOperands(node, op, info);

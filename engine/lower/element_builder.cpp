@@ -149,13 +149,20 @@ int ElementBuilder::numberOperand(const ValueInfo& info, std::size_t position, D
   const auto whole = value.asSymInt();
   if (whole && (whole->isSymbolic() || !isHalf)) return m_builder.size(*whole, compute);
   double number = info.bound.number(position);
-  const PointwiseSpec* spec = info.bound.op->row->pointwise;
-  const PointwiseSpec* selected = spec && spec->select ? spec->select(info.bound) : nullptr;
-  if (selected) spec = selected;
-  const bool exact = spec && spec->rounding == NumberRounding::Exact;
+  const bool exact = takesNumbersExactly(info);
   if (!exact && dtype == DType::BFloat16) number = float(BFloat16(float(number)));
   if (!exact && dtype == DType::Float16) number = float(Half(float(number)));
   return m_builder.constant(number, compute);
+}
+
+/// Eager turns tensors of other dtypes into the 16-bit one that it computes in; those without dimensions stay exact for
+/// the ops that take numbers so.
+int ElementBuilder::tensorOperand(const ValueInfo& info, const Tensor& tensor, int stored, DType compute) {
+  const DType dtype = operandDType(info);
+  const bool isHalf = dtype == DType::BFloat16 || dtype == DType::Float16;
+  const bool isExact = tensor.dim() == 0 && takesNumbersExactly(info);
+  const bool rounds = isHalf && roundsEachOp && tensor.dtype() != dtype && !isExact;
+  return m_builder.convert(rounds ? m_builder.convert(stored, dtype) : stored, compute);
 }
 
 Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
@@ -176,7 +183,11 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
     KERF_TRY(const int stored, element(info.operandNodes[i], broadcastMap(map, tensor->symSizes())));
     const std::string& role = info.bound.op->schema.arguments[i].name;
     const bool isCondition = role == "condition" || role == "mask";
-    operands.push_back(raw ? stored : m_builder.convert(stored, isCondition ? DType::Bool : compute));
+    if (raw)
+      operands.push_back(stored);
+    else
+      operands.push_back(isCondition ? m_builder.convert(stored, DType::Bool)
+                                     : tensorOperand(info, *tensor, stored, compute));
   }
   return finish(info, info.lowering->pointwise({m_builder, info.bound, resultType(info), operands, compute, map}));
 }

@@ -72,6 +72,7 @@ class ElementBuilder {
   int finish(const ValueInfo& info, int value);
   DType resultType(const ValueInfo& info) const;
   int numberOperand(const ValueInfo& info, std::size_t position, DType compute);
+  int tensorOperand(const ValueInfo& info, const Tensor& tensor, int stored, DType compute);
 
   const ValueTable& m_values;
   const BufferTable& m_buffers;

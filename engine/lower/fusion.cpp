@@ -5,6 +5,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "engine/lower/group_order.h"
+#include "engine/ops/core/op_registry.h"
+
 namespace kerf::inline lower {
 namespace {
 
@@ -139,8 +142,20 @@ class Fuser {
       group.reads.push_back(root);
       addDependency(group.dependencies, root);
     }
-    m_groupOf[id] = int(m_plan.groups.size());
+    const int own = int(m_plan.groups.size());
+    if (isOrdered(m_values.graph().node(id))) {
+      if (m_lastOrdered >= 0 && std::ranges::find(group.dependencies, m_lastOrdered) == group.dependencies.end())
+        group.dependencies.push_back(m_lastOrdered);
+      m_lastOrdered = own;
+    }
+    m_groupOf[id] = own;
     m_plan.groups.push_back(std::move(group));
+  }
+
+  /// Random ops draw from one generator, each what is next; nested graphs may.
+  static bool isOrdered(const Node& node) {
+    const OpInfo* op = findOp(node);
+    return op ? has(op->traits, OpTrait::Random) : node.target().starts_with("torch.ops.higher_order.");
   }
 
   void addDependency(std::vector<int>& dependencies, NodeId root) const {
@@ -250,13 +265,8 @@ class Fuser {
     m_groupOf[candidate.node] = g;
   }
 
-  /// Depth first over dependencies in order of segments and creation: stable, producers first.
   void sortGroups() {
-    std::vector<int> order;
-    std::vector<bool> done(m_plan.groups.size(), false);
-    std::vector<int> roots = upTo(m_plan.groups.size());
-    std::ranges::sort(roots, {}, [&](int g) { return std::pair(m_plan.groups[std::size_t(g)].segment, g); });
-    for (const int root : roots) visit(root, done, order);
+    const std::vector<int> order = producersFirst(m_plan.groups);
     std::vector<int> place(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) place[std::size_t(order[i])] = int(i);
     std::vector<FusionGroup> sorted;
@@ -267,28 +277,12 @@ class Fuser {
     m_plan.groups = std::move(sorted);
   }
 
-  void visit(int root, std::vector<bool>& done, std::vector<int>& order) const {
-    std::vector<std::pair<int, std::size_t>> stack;
-    if (!done[std::size_t(root)]) stack.emplace_back(root, 0);
-    while (!stack.empty()) {
-      auto& [g, next] = stack.back();
-      const auto& dependencies = m_plan.groups[std::size_t(g)].dependencies;
-      if (next < dependencies.size()) {
-        const int d = dependencies[next++];
-        if (!done[std::size_t(d)]) stack.emplace_back(d, 0);
-        continue;
-      }
-      if (!done[std::size_t(g)]) order.push_back(g);
-      done[std::size_t(g)] = true;
-      stack.pop_back();
-    }
-  }
-
   const ValueTable& m_values;
   const BufferTable& m_buffers;
   const bool m_fuse;
   FusionPlan m_plan;
   std::unordered_map<NodeId, int> m_groupOf;
+  int m_lastOrdered = -1;  ///< the newest group of such a node
 };
 
 }  // namespace

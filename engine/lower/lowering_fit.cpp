@@ -63,6 +63,11 @@ DType operandDType(const ValueInfo& info) {
   return type.dtype();
 }
 
+bool takesNumbersExactly(const ValueInfo& info) {
+  const PointwiseSpec* spec = specOf(info);
+  return spec != nullptr && spec->rounding == NumberRounding::Exact;
+}
+
 DType computeTypeOf(const ValueInfo& info) { return computeType(operandDType(info)); }
 
 std::vector<std::size_t> elementOperands(const ValueInfo& info) {

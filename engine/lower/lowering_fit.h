@@ -12,6 +12,8 @@ const Lowering* fittingReduction(const ValueInfo& info);
 DType computeTypeOf(const ValueInfo& info);
 /// Type that operands are promoted to before: the result's, but for comparisons, whose result is bool.
 DType operandDType(const ValueInfo& info);
+/// Whether numbers enter a 16-bit computation as they are, not rounded to its dtype first.
+bool takesNumbersExactly(const ValueInfo& info);
 /// Schema positions of the element operands (tensors and numbers), in order.
 std::vector<std::size_t> elementOperands(const ValueInfo& info);
 /// Dimensions that a reduction removes.

@@ -1,8 +1,9 @@
 #include "engine/lower/write_out.h"
 
 #include <algorithm>
+#include <set>
 
-#include "engine/ir/interpreter.h"
+#include "engine/ir/call_values.h"
 #include "engine/lower/value_table.h"
 #include "engine/ops/core/op_tracer.h"
 #include "engine/ops/core/symbolic_checks.h"
@@ -46,6 +47,21 @@ std::string targetOf(const GraphModule& module, const Node& node) {
   return fmt::format("module:{}={}", node.target(), module.submodule(node.target())->repr);
 }
 
+/// Whether an argument is written with a size that only running the graph tells: nothing gives it a value before.
+bool mentionsDataSize(const Argument& argument) {
+  if (const ListArgument* list = argument.asList()) return std::ranges::any_of(list->items, mentionsDataSize);
+  const SymExpr* number = argument.as<SymExpr>();
+  if (number == nullptr) return false;
+  std::set<std::string> names;
+  collectSymbols(number->text, names);
+  return std::ranges::any_of(names, [](const std::string& name) { return name.front() == 'u'; });
+}
+
+bool isNumberedByData(const Node& node) {
+  const auto named = [](const auto& argument) { return mentionsDataSize(argument.second); };
+  return std::ranges::any_of(node.args(), mentionsDataSize) || std::ranges::any_of(node.kwargs(), named);
+}
+
 class Writer {
  public:
   explicit Writer(GraphModule& module) : m_module(module), m_tracer(std::in_place, module) {}
@@ -73,6 +89,8 @@ class Writer {
     KERF_TRY(const Value result, trace(graph().node(id)));
     KERF_TRY(const Argument replacement, m_tracer->argumentOf(result));
     const std::vector<NodeId> made = madeBefore(id, graph().order().size() - before);
+    if (std::ranges::any_of(made, [&](NodeId node) { return isNumberedByData(graph().node(node)); }))
+      return fail(ErrorCode::UnsupportedOp, "it computes with a size that only running the graph tells");
     describe(id, made);
     return replace(id, replacement, made);
   }
@@ -85,21 +103,12 @@ class Writer {
       if (!value && !unknown) unknown = value.error();
       return current = value.value_or(Value());
     };
-    ValueList args;
-    for (const Argument& argument : node.args()) {
-      KERF_TRY(Value value, argumentToValue(argument, lookup));
-      args.push_back(std::move(value));
-    }
-    KeywordValues kwargs;
-    for (const auto& [key, argument] : node.kwargs()) {
-      KERF_TRY(Value value, argumentToValue(argument, lookup));
-      kwargs.emplace_back(key, std::move(value));
-    }
+    KERF_TRY(CallValues call, callValues(node, lookup));
     if (unknown) return fail(*unknown);
     if (node.op() == Opcode::CallModule)
-      for (auto& [key, value] : std::exchange(kwargs, {})) args.push_back(std::move(value));
+      for (auto& [key, value] : std::exchange(call.kwargs, {})) call.args.push_back(std::move(value));
     const std::string target = targetOf(m_module, node);
-    return m_tracer->call(target, args, kwargs);
+    return m_tracer->call(target, call.args, call.kwargs);
   }
 
   /// Each node has one value in the tracer, or its symbols would have several sources.

@@ -17,6 +17,7 @@ std::vector<OpRows> opFamilies() {
   return {activationOps(),
           specialFunctionOps(),
           pointwiseBinaryOps(),
+          divisionOps(),
           castOps(),
           comparisonOps(),
           complexOps(),

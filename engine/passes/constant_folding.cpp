@@ -45,6 +45,9 @@ class Constants {
 
   bool contains(NodeId id) const { return m_constant.contains(id); }
 
+  /// By itself or through a view: outputs have memory of their own, which those that shared it still share.
+  bool isReturned(NodeId id) const { return m_aliases.returned(id); }
+
   /// None if the kernel refuses: such a call is left for run time.
   Value value(NodeId id) {
     const auto known = m_values.find(id);
@@ -164,7 +167,7 @@ Result<void> run(GraphModule& module, const PassContext& context) {
     Constants constants(module, context.options.value<std::int64_t>("max_intermediate_bytes"));
     for (NodeId id : module.graph.order()) {
       if (!isFrontier(module.graph, constants, module.graph.node(id), maxBytes)) continue;
-      if (isReturned(module.graph, id)) continue;
+      if (constants.isReturned(id)) continue;
       found.emplace_back(id, constants.value(id));
     }
   }

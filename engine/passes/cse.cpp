@@ -1,7 +1,6 @@
 // Common subexpression elimination by the printed form of each call, in execution order.
 #include "engine/passes/cse.h"
 
-#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -34,23 +33,22 @@ bool mergeable(const Node& node, const AliasGroups& aliases) {
 
 Result<void> run(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
-  std::optional<AliasGroups> aliases(graph);
+  AliasGroups aliases(graph);
   std::unordered_map<std::string, NodeId> seen;
   std::vector<NodeId> merged;
   for (NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (!mergeable(node, *aliases)) continue;
+    if (!mergeable(node, aliases)) continue;
     const auto [entry, isNew] = seen.try_emplace(callKey(graph, node), id);
     const NodeId first = entry->second;
     if (isNew || !(graph.node(first).meta().value == node.meta().value)) continue;
     if (isReturned(graph, id) && isReturned(graph, first)) continue;
     const bool ownsMemory = !mayGiveView(node);  // equal views look at the same memory already
-    if (ownsMemory && aliases->returned(id) && aliases->returned(first)) continue;
-    const bool joinsOutput = ownsMemory && aliases->returned(id);
+    if (ownsMemory && aliases.returned(id) && aliases.returned(first)) continue;
     graph.replaceAllUsesWith(id, first);
     mergeProvenance(graph, graph.node(id), first);
     merged.push_back(id);
-    if (joinsOutput) aliases.emplace(graph);  // a third equal call must see that the first is returned now
+    aliases.unite(id, first);  // a third equal call must see that the first is returned now
   }
   for (NodeId id : merged) KERF_CHECK(graph.eraseNode(id));
   return {};

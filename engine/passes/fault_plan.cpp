@@ -1,6 +1,7 @@
 // FaultPlan: reading `--plant` values and matching them against call targets and pass names.
 #include "engine/passes/fault_plan.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -30,7 +31,7 @@ std::string_view withoutPrefix(std::string_view text, std::string_view prefix) {
 
 std::unexpected<Error> badFault(std::string_view text, std::string_view why) {
   return fail(ErrorCode::BadUsage,
-              "cannot plant '{}': {}; write OP=KIND or pass:NAME=KIND, KIND one of {}, e.g. "
+              "cannot plant '{}': {}; write OP=KIND, OP+OP=KIND or pass:NAME=KIND, KIND one of {}, e.g. "
               "relu=accuracy",
               text, why, kindList);
 }
@@ -38,6 +39,20 @@ std::unexpected<Error> badFault(std::string_view text, std::string_view why) {
 bool isName(std::string_view text) {
   constexpr std::string_view legal = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
   return !text.empty() && text.find_first_not_of(legal) == std::string_view::npos;
+}
+
+/// "relu", or for ops "relu+sigmoid".
+bool readSubject(std::string_view text, Fault& fault) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('+', begin), text.size());
+    names.emplace_back(text.substr(begin, end - begin));
+    if (!isName(names.back())) return false;
+    begin = end + 1;
+  }
+  fault.subject = names.front();
+  fault.others.assign(names.begin() + 1, names.end());
+  return !fault.onPass || fault.others.empty();
 }
 
 bool readProbability(std::string_view text, double& probability) {
@@ -54,9 +69,8 @@ std::string_view faultKindName(FaultKind kind) {
   return "unknown";
 }
 
-bool Fault::hits(std::string_view target) const {
-  if (onPass) return false;
-  const std::string_view wanted = withoutPrefix(subject, "torch.ops.");
+bool namesTarget(std::string_view op, std::string_view target) {
+  const std::string_view wanted = withoutPrefix(op, "torch.ops.");
   const std::string_view called = withoutPrefix(target, "torch.ops.");
   if (wanted == called) return true;
   const std::size_t first = called.find('.');
@@ -65,6 +79,14 @@ bool Fault::hits(std::string_view target) const {
   if (called.starts_with("torch.")) return wanted == called.substr(last + 1);  // torch.nn.functional.relu
   if (first == last) return wanted == called.substr(last + 1);
   return wanted == called.substr(0, last) || wanted == called.substr(first + 1, last - first - 1);
+}
+
+bool Fault::hits(std::string_view target) const { return !onPass && namesTarget(subject, target); }
+
+std::string Fault::subjectText() const {
+  std::string text = (onPass ? "pass:" : "") + subject;
+  for (const std::string& other : others) text += "+" + other;
+  return text;
 }
 
 const Fault* FaultPlan::forTarget(std::string_view target) const {
@@ -85,7 +107,7 @@ std::string FaultPlan::text() const {
   std::string text;
   for (const Fault& fault : faults) {
     if (!text.empty()) text += ',';
-    text += fmt::format("{}{}={}", fault.onPass ? "pass:" : "", fault.subject, faultKindName(fault.kind));
+    text += fmt::format("{}={}", fault.subjectText(), faultKindName(fault.kind));
     if (fault.kind == FaultKind::Flaky) text += fmt::format(":{}", fault.probability);
   }
   return text;
@@ -99,8 +121,7 @@ Result<Fault> parseFault(std::string_view text) {
   std::string_view kind = text.substr(equals + 1);
   fault.onPass = subject.starts_with("pass:");
   subject = withoutPrefix(subject, "pass:");
-  if (!isName(subject)) return badFault(text, "the op or pass name is missing or malformed");
-  fault.subject = subject;
+  if (!readSubject(subject, fault)) return badFault(text, "the op or pass name is missing or malformed");
   const std::size_t colon = kind.find(':');
   const std::string_view suffix = colon == std::string_view::npos ? "" : kind.substr(colon + 1);
   kind = kind.substr(0, colon);

@@ -19,8 +19,11 @@ struct Fault {
   std::string subject;
   FaultKind kind = FaultKind::Accuracy;
   double probability = 1;  ///< Flaky only: chance of an accuracy fault in one run
+  std::vector<std::string> others{};  ///< ops, named as `subject`, without which in the same graph nothing is planted
   /// Whether a call_function target is hit ("torch.ops.aten.relu.default" by "relu").
   bool hits(std::string_view target) const;
+  /// "relu", "relu+sigmoid", "pass:cse"
+  std::string subjectText() const;
 };
 
 struct FaultPlan {
@@ -32,8 +35,11 @@ struct FaultPlan {
   std::string text() const;
 };
 
-/// Parses one `--plant` value: OP=KIND, pass:NAME=KIND, KIND among accuracy, compile_error, runtime_error, crash, hang,
-/// flaky:P.
+/// Parses one `--plant` value: OP=KIND, OP+OP=KIND (in the first, where a graph calls all of them), pass:NAME=KIND, KIND
+/// among accuracy, compile_error, runtime_error, crash, hang, flaky:P.
 Result<Fault> parseFault(std::string_view text);
+
+/// Whether a call of `op` ("relu", "aten.relu", "aten.relu.default") is one of `target`.
+bool namesTarget(std::string_view op, std::string_view target);
 
 }  // namespace kerf::inline passes

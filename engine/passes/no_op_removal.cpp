@@ -159,18 +159,50 @@ bool wouldAliasOutput(const Graph& graph, const AliasGroups& aliases, const Node
   return aliases.returned(source) || isGiven(graph, aliases, source);
 }
 
+/// Ops that look at memory by its own offset and extent, not by what their operand says of it: `source` with the same
+/// sizes and strides may begin elsewhere in its storage.
+constexpr std::string_view storageReaders[] = {
+    "aten::as_strided",         "aten::as_strided_",     "aten::as_strided_copy",
+    "aten::as_strided_scatter", "aten::view_as_complex", "aten::view_as_complex_copy",
+};
+
+bool readsStorage(const Node& node) {
+  const OpInfo* op = opOf(node);
+  if (op == nullptr) return false;
+  if (op->schema.qualifiedName() == "aten.view.dtype") return true;
+  return std::ranges::find(storageReaders, std::string_view(op->schema.name)) != std::end(storageReaders);
+}
+
+std::vector<NodeId> nodesThatReadStorage(const Graph& graph) {
+  std::vector<NodeId> result;
+  for (const NodeId id : graph.order())
+    if (readsStorage(graph.node(id))) result.push_back(id);
+  return result;
+}
+
+/// Fresh memory begins at its offset 0 and ends with its last element.
+bool lendsItsStorage(const Graph& graph, const AliasGroups& aliases, const std::vector<NodeId>& readers,
+                     const Node& node) {
+  if (mayGiveView(node)) return false;
+  return std::ranges::any_of(readers, [&](NodeId reader) {
+    const auto& inputs = graph.node(reader).inputs();
+    return std::ranges::any_of(inputs, [&](NodeId input) { return aliases.together(input, node.id()); });
+  });
+}
+
 Result<void> run(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
-  std::optional<AliasGroups> aliases(graph);
+  AliasGroups aliases(graph);
+  const std::vector<NodeId> readers = nodesThatReadStorage(graph);
   std::vector<NodeId> removed;
   for (NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     const std::optional<NodeId> source = unchangedOperand(graph, node);
-    if (!source || wouldAliasOutput(graph, *aliases, node, *source) || aliases->touchesMutation(node)) continue;
-    const bool joinsOutput = !mayGiveView(node) && aliases->returned(id);
+    if (!source || wouldAliasOutput(graph, aliases, node, *source) || aliases.touchesMutation(node)) continue;
+    if (lendsItsStorage(graph, aliases, readers, node)) continue;
     graph.replaceAllUsesWith(id, *source);
     removed.push_back(id);
-    if (joinsOutput) aliases.emplace(graph);
+    aliases.unite(id, *source);
   }
   for (NodeId id : removed) KERF_CHECK(graph.eraseNode(id));
   return {};

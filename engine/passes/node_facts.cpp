@@ -65,6 +65,13 @@ std::size_t AliasGroups::root(NodeId node) const {
 
 void AliasGroups::join(NodeId a, NodeId b) { m_parent[root(a)] = root(b); }
 
+void AliasGroups::unite(NodeId a, NodeId b) {
+  const std::size_t from = root(a), to = root(b);
+  m_mutated[to] = m_mutated[to] || m_mutated[from];
+  m_returned[to] = m_returned[to] || m_returned[from];
+  m_parent[from] = to;
+}
+
 bool AliasGroups::returned(NodeId node) const { return m_returned[root(node)]; }
 
 bool AliasGroups::mutated(NodeId node) const { return m_mutated[root(node)]; }

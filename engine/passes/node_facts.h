@@ -33,6 +33,8 @@ class AliasGroups {
   bool returned(NodeId node) const;
   /// Whether `node` or one of its inputs is mutated: moving, merging or forwarding it would not be safe.
   bool touchesMutation(const Node& node) const;
+  /// The two look at the same memory from now on, as when `b` stands in for `a`.
+  void unite(NodeId a, NodeId b);
 
  private:
   std::size_t root(NodeId node) const;

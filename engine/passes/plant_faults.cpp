@@ -152,12 +152,24 @@ class Planter {
   std::map<double, NodeId> m_draws;  ///< by probability
 };
 
+/// Whether the graph calls all that a fault needs besides the op that it hits.
+bool callsOthers(const Graph& graph, const Fault& fault) {
+  return std::ranges::all_of(fault.others, [&](const std::string& other) {
+    return std::ranges::any_of(graph.order(), [&](NodeId id) {
+      return isPlantable(graph.node(id)) && namesTarget(other, graph.node(id).target());
+    });
+  });
+}
+
 Result<void> plantInCalls(GraphModule& module, const FaultPlan& plan) {
+  std::vector<const Fault*> active;
+  for (const Fault& fault : plan.faults)
+    if (callsOthers(module.graph, fault)) active.push_back(&fault);
   std::vector<std::pair<const Fault*, NodeId>> hits;
   for (const NodeId id : module.graph.order()) {
     const Node& node = module.graph.node(id);
-    for (const Fault& fault : plan.faults)  // one call may have several
-      if (isPlantable(node) && fault.hits(node.target())) hits.emplace_back(&fault, id);
+    for (const Fault* fault : active)  // one call may have several
+      if (isPlantable(node) && fault->hits(node.target())) hits.emplace_back(fault, id);
   }
   Planter planter(module.graph);
   for (const auto& [fault, id] : hits) planter.plant(*fault, id);
@@ -271,7 +283,10 @@ Result<void> checkFaults(const FaultPlan& plan, const GraphModule& module, std::
     if (fault.onPass && std::ranges::find(passes, fault.subject, &Pass::name) == passes.end())
       return fail(ErrorCode::BadUsage, "nothing to plant {} in: the passes that run are {}", text,
                   fmt::join(passes | std::views::transform(&Pass::name), ", "));
-    if (!fault.onPass && std::ranges::none_of(targets, [&](const auto& target) { return fault.hits(target); }))
+    const auto isCalled = [&](const std::string& op) {
+      return std::ranges::any_of(targets, [&](const auto& target) { return namesTarget(op, target); });
+    };
+    if (!fault.onPass && (!isCalled(fault.subject) || !std::ranges::all_of(fault.others, isCalled)))
       return fail(ErrorCode::BadUsage, "nothing to plant {} in: the graph that is compiled calls {}", text,
                   targets.empty() ? "nothing" : fmt::format("{}", fmt::join(targets, ", ")));
     const bool shifts = fault.kind == FaultKind::Accuracy || fault.kind == FaultKind::Flaky;

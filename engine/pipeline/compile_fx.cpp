@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "engine/backend/input_symbols.h"
+#include "engine/backend/size_guards.h"
 #include "engine/backend/stage_clock.h"
 #include "engine/passes/plant_faults.h"
 
@@ -28,7 +29,9 @@ Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileO
 
   KERF_TRY(const auto lowered,
            backend->lower(final,
-                          {options.fuse, options.optimizationLevel, options.keepArtifacts, options.roundsEachOp}, stop));
+                          {options.fuse, options.optimizationLevel, options.keepArtifacts, options.roundsEachOp,
+                           std::make_shared<const SizeGuards>(SizeGuards::ofShapes(module))},
+                          stop));
   KERF_TRY(auto executable, lowered->compile(stop));
   std::vector<StageTime> stages = std::move(clock.times());
   const std::vector<StageTime>& own = executable->artifacts().stages;

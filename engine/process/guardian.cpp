@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "engine/process/remove_tree.h"
+
 namespace kerf::inline process {
 
 namespace {
@@ -28,7 +30,7 @@ void removeForGood(const std::filesystem::path& folder) {
   std::error_code ignored;
   for (int i = 0; i < tries && std::filesystem::exists(folder, ignored); ++i) {
     if (i > 0) ::usleep(pause);
-    std::filesystem::remove_all(folder, ignored);
+    removeTree(folder);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "engine/process/channel.h"
+#include "engine/process/forbid_programs.h"
 #include "engine/process/guardian.h"
 #include "engine/process/log_relay.h"
 #include "engine/support/log.h"
@@ -43,9 +44,14 @@ void limit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &both);
 }
 
+/// When memory runs out, a candidate goes before anything else of the user's.
+void offerToTheKernel() { std::ofstream("/proc/self/oom_score_adj") << 800; }
+
 void restrictChild(const IsolationLimits& limits, std::int64_t inheritedBytes) {
   limit(RLIMIT_CORE, 0);
+  offerToTheKernel();
   if (!limits.limitResources) return;
+  limit(RLIMIT_FSIZE, static_cast<rlim_t>(limits.fileBytes));
   limit(RLIMIT_CPU, static_cast<rlim_t>(limits.timeout.count() / 1000 + 2));
   constexpr bool mapsTerabytes = addressSanitizer || threadSanitizer;  // of shadow memory
   if (!mapsTerabytes) limit(RLIMIT_AS, static_cast<rlim_t>(inheritedBytes + limits.memoryBytes));
@@ -70,6 +76,7 @@ using Body = std::function<Frame(const SendEvent&)>;
   if (::getppid() != parent) ::_exit(1);
   detachFromTerminal();
   restrictChild(limits, inheritedBytes);
+  forbidPrograms();
   if (limits.threads > 0) setThreadCount(limits.threads);
   Channel channel(pipe);
   const LogRelay relay(channel);
@@ -99,30 +106,43 @@ Result<Child> startChild(const Body& body, const IsolationLimits& limits) {
   return Child{pid, std::move(pipe), Clock::now()};
 }
 
-enum class ReadEnd { Closed, TimedOut, Cancelled };
+enum class ReadEnd { Answered, Ended, Broken, TimedOut, Cancelled };
 
-/// Collects frames until the child closes its end, its time is over, or the caller wants to stop. A child whose memory
-/// went wrong may send anything: what is no frame counts as its end.
-ReadEnd readUntilClosed(const Child& child, const IsolationLimits& limits, const std::stop_token& stop,
+/// Asked without taking its status, which is still to be read.
+bool hasEnded(const Child& child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, id_t(child.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
+/// Collects frames until the child has answered or ended, its time is over, or the caller wants to stop. A child whose
+/// memory went wrong may send anything: what is no frame counts as its end. It may also have forked, so that its end of
+/// the pipe stays open without it.
+ReadEnd readUntilEnd(const Child& child, const IsolationLimits& limits, const std::stop_token& stop,
                         const OnEvent& onEvent, std::optional<Frame>& answer) {
   const auto deadline = child.started + limits.timeout;
   for (;;) {
     if (stop.stop_requested()) return ReadEnd::Cancelled;
     if (Clock::now() >= deadline) return ReadEnd::TimedOut;
+    const bool ended = hasEnded(child);  // before reading: what it said until then is there
     auto frame = child.pipe->receive(std::chrono::milliseconds(20));
-    if (!frame) return ReadEnd::Closed;
+    if (!frame) return child.pipe->isClosed() ? ReadEnd::Ended : ReadEnd::Broken;
+    if (!*frame && ended) return ReadEnd::Ended;
     if (!*frame) continue;
-    if ((*frame)->kind == FrameKind::Log)
+    if ((*frame)->kind == FrameKind::Log) {
       relayLog(**frame);
-    else if ((*frame)->kind != FrameKind::Event)
+    } else if ((*frame)->kind != FrameKind::Event) {
       answer = std::move(*frame);
-    else if (onEvent)
+      return ReadEnd::Answered;
+    } else if (onEvent) {
       onEvent((*frame)->body);
+    }
   }
 }
 
-int endChild(const Child& child, bool force) {
-  if (force) ::kill(-child.pid, SIGKILL), ::kill(child.pid, SIGKILL);
+/// What has closed its end of the pipe is at its end and keeps its exit status; its children, which a kernel gone wrong
+/// may have made, are not.
+int endChild(const Child& child) {
+  ::kill(-child.pid, SIGKILL), ::kill(child.pid, SIGKILL);
   child.pipe->close();
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
@@ -150,16 +170,15 @@ Result<IsolatedFrame> runIsolated(const Body& body, const IsolationLimits& limit
                                   const OnEvent& onEvent) {
   KERF_TRY(const Child child, startChild(body, limits));
   std::optional<Frame> answer;
-  const ReadEnd end = readUntilClosed(child, limits, stop, onEvent, answer);
-  const bool gone = end == ReadEnd::Closed && child.pipe->isClosed();
-  const int status = endChild(child, !gone);
+  const ReadEnd end = readUntilEnd(child, limits, stop, onEvent, answer);
+  const int status = endChild(child);
   IsolatedFrame ended;
   auto& outcome = ended.outcome;
   outcome.time = Clock::now() - child.started;
   outcome.exit = end == ReadEnd::Cancelled  ? IsolatedExit::Cancelled
                  : end == ReadEnd::TimedOut ? IsolatedExit::TimedOut
-                 : !answer || !gone         ? IsolatedExit::Crashed
-                                            : IsolatedExit::Finished;
+                 : end == ReadEnd::Answered ? IsolatedExit::Finished
+                                            : IsolatedExit::Crashed;
   if (answer) ended.frame = std::move(*answer);
   if (outcome.exit == IsolatedExit::Crashed) {
     outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

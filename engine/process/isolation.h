@@ -22,8 +22,9 @@ struct IsolationLimits {
   std::int64_t memoryBytes = 8LL << 30;       ///< address space the child may add to what it inherited
   bool limitResources = true;                 ///< false: only wall time counts (programs with many threads)
   int threads = 1;                            ///< that parallelFor may use in the child; 0: as many as the parent
+  std::int64_t fileBytes = 4LL << 30;         ///< of any one file that it writes
 
-  KERF_FIELDS(timeout, memoryBytes, limitResources, threads)
+  KERF_FIELDS(timeout, memoryBytes, limitResources, threads, fileBytes)
 };
 
 enum class IsolatedExit { Finished, Crashed, TimedOut, Cancelled };

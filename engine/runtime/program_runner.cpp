@@ -1,6 +1,5 @@
 #include "engine/runtime/program_runner.h"
 
-#include "engine/ir/interpreter.h"
 #include "engine/runtime/library_kernels.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/copy.h"
@@ -189,37 +188,28 @@ Value ProgramRunner::valueOf(NodeId id) const {
   return tensor.viewAs(view.sizes, view.strides, tensor.offset() + view.offset);
 }
 
-Result<ProgramRunner::Call> ProgramRunner::callOf(const Step& step) const {
+Result<CallValues> ProgramRunner::callOf(const Step& step) const {
   const Node& node = m_program->module->graph.node(step.node);
   Value current;
   const auto lookup = [&](NodeId id) -> const Value& { return current = valueOf(id); };
-  Call call;
-  for (const Argument& argument : node.args()) {
-    KERF_TRY(Value value, argumentToValue(argument, lookup));
-    call.args.push_back(std::move(value));
-  }
-  for (const auto& [key, argument] : node.kwargs()) {
-    KERF_TRY(Value value, argumentToValue(argument, lookup));
-    call.kwargs.emplace_back(key, std::move(value));
-  }
-  return call;
+  return callValues(node, lookup);
 }
 
 Result<void> ProgramRunner::runCall(const Step& step) {
-  KERF_TRY(const Call call, callOf(step));
+  KERF_TRY(const CallValues call, callOf(step));
   KERF_TRY(Value result, m_ops.call(m_program->module->graph.node(step.node).target(), call.args, call.kwargs));
   return finishResult(step, std::move(result));
 }
 
 Result<void> ProgramRunner::runHigherOrder(const Step& step) {
-  KERF_TRY(const Call call, callOf(step));
+  KERF_TRY(const CallValues call, callOf(step));
   KERF_TRY(Value result, m_ops.callHigherOrder(m_program->module->graph.node(step.node).target(), call.args,
                                                call.kwargs, NestedCalls(*m_program->nested, m_stop)));
   return finishResult(step, std::move(result));
 }
 
 Result<void> ProgramRunner::runSubgraph(const Step& step) {
-  KERF_TRY(Call call, callOf(step));
+  KERF_TRY(CallValues call, callOf(step));
   for (auto& [key, value] : call.kwargs) call.args.push_back(std::move(value));
   KERF_TRY(Value result, m_program->nested->run(m_program->module->graph.node(step.node).target(), call.args, m_stop));
   return finishResult(step, std::move(result));
@@ -234,7 +224,7 @@ Result<void> ProgramRunner::runInterpreted(const Step& step) {
 }
 
 Result<void> ProgramRunner::runLibrary(const Step& step) {
-  KERF_TRY(const Call call, callOf(step));
+  KERF_TRY(const CallValues call, callOf(step));
   for (const auto& [key, value] : call.kwargs)
     if (key != "alpha" && key != "beta") return fail(ErrorCode::Internal, "unexpected keyword {}", key);
   Tensor out = m_values[std::size_t(step.slot)].tensor();

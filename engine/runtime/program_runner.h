@@ -3,6 +3,7 @@
 
 #include <stop_token>
 
+#include "engine/ir/call_values.h"
 #include "engine/runtime/program.h"
 
 namespace kerf::inline runtime {
@@ -33,11 +34,7 @@ class ProgramRunner {
   Result<void> runLibrary(const Step& step);
   Result<void> finishResult(const Step& step, Value value);
   Value valueOf(NodeId id) const;
-  struct Call {
-    ValueList args;
-    KeywordValues kwargs;
-  };
-  Result<Call> callOf(const Step& step) const;
+  Result<CallValues> callOf(const Step& step) const;
   Result<void> copyBack();
 
   std::shared_ptr<const Program> m_program;

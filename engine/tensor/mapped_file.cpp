@@ -38,6 +38,8 @@ Result<OpenFile> openRegular(const std::filesystem::path& path) {
   file.number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.number < 0) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
+    const bool noFile = errno == ENXIO || errno == ENODEV;  // a socket, or a device that is not there
+    if (noFile) return failure(ErrorCode::BadInput, path, "not a regular file");
     return failure(missing ? ErrorCode::NotFound : ErrorCode::Environment, path, std::strerror(errno));
   }
   struct stat status {};

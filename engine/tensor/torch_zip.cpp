@@ -1,5 +1,6 @@
 #include "engine/tensor/torch_zip.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -49,33 +50,47 @@ Result<void> checkByteOrder(const ZipDirectory& archive) {
   return {};  // files older than torch 2.1 have none: little
 }
 
-Result<void> checkSum(std::span<const std::byte> bytes, const ZipMember& member) {
-  if (zipCrc32(bytes) == member.crc32) return {};
+/// Copies, and sums up what was copied: one way through memory.
+Result<void> copyChecked(std::span<const std::byte> bytes, const ZipMember& member, std::byte* target) {
+  constexpr std::size_t cached = 256u << 10;
+  std::uint32_t crc32 = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += cached) {
+    const auto some = bytes.subspan(at, std::min(cached, bytes.size() - at));
+    std::memcpy(target + at, some.data(), some.size());
+    crc32 = zipCrc32({target + at, some.size()}, crc32);
+  }
+  if (crc32 == member.crc32) return {};
   return fail(ErrorCode::BadInput, "the storage's bytes are damaged: their checksum is not the archive's");
 }
 
 /// The member's bytes in memory of their own.
-Result<StoragePtr> unpack(const ZipDirectory& archive, const ZipMember& member) {
+Result<StoragePtr> unpack(const ZipDirectory& archive, const ZipMember& member, ZipSum sum) {
   std::string unpacked;
   std::span<const std::byte> bytes = archive.view(member);
   if (!member.stored) {
     KERF_TRY(unpacked, archive.read(member, member.bytes));
     bytes = std::as_bytes(std::span(unpacked));
   }
-  KERF_CHECK(checkSum(bytes, member));
   KERF_TRY(StoragePtr storage, Storage::allocate(member.bytes));
-  if (!bytes.empty()) std::memcpy(storage->data(), bytes.data(), bytes.size());
+  if (sum == ZipSum::Checked)
+    KERF_CHECK(copyChecked(bytes, member, storage->data()));
+  else if (!bytes.empty())
+    std::memcpy(storage->data(), bytes.data(), bytes.size());
   return storage;
 }
 
-Result<StoragePtr> readArchive(std::span<const std::byte> file, std::int64_t expectedBytes) {
-  KERF_TRY(const ZipDirectory archive, ZipDirectory::read(file, maxMembers));
+Result<ZipMember> storageMember(const ZipDirectory& archive, std::int64_t expectedBytes) {
   KERF_TRY(const ZipMember* const storage, findStorage(archive));
   KERF_CHECK(checkByteOrder(archive));
-  if (expectedBytes >= 0 && storage->bytes != expectedBytes)
-    return fail(ErrorCode::BadInput, "the storage file holds {} bytes, the capture says {}", storage->bytes,
-                expectedBytes);
-  return unpack(archive, *storage);
+  if (expectedBytes < 0 || storage->bytes == expectedBytes) return *storage;
+  return fail(ErrorCode::BadInput, "the storage file holds {} bytes, the capture says {}", storage->bytes,
+              expectedBytes);
+}
+
+Result<StoragePtr> readArchive(std::span<const std::byte> file, std::int64_t expectedBytes, ZipSum sum) {
+  KERF_TRY(const ZipDirectory archive, ZipDirectory::read(file, maxMembers));
+  KERF_TRY(const ZipMember storage, storageMember(archive, expectedBytes));
+  return unpack(archive, storage, sum);
 }
 
 // Writing
@@ -130,16 +145,25 @@ Result<void> writeArchive(AtomicFile& file, const Storage& storage) {
 
 }  // namespace
 
-Result<StoragePtr> readTorchStorage(const std::filesystem::path& path, std::int64_t expectedBytes) {
+Result<StoragePtr> readTorchStorage(const std::filesystem::path& path, std::int64_t expectedBytes, ZipSum sum) {
   KERF_TRY(const StoragePtr file, mapFile(path));
-  auto storage = readArchive(file->view(), expectedBytes);
+  auto storage = readArchive(file->view(), expectedBytes, sum);
   KERF_CHECK(checkWhole(*file, path));
   if (!storage) return fail(std::move(storage.error().atFile(path.string())));
   return storage;
 }
 
 Result<StoragePtr> readTorchStorage(std::span<const std::byte> file, std::int64_t expectedBytes) {
-  return readArchive(file, expectedBytes);
+  return readArchive(file, expectedBytes, ZipSum::Checked);
+}
+
+Result<StoragePlace> locateTorchStorage(const std::filesystem::path& path, std::int64_t expectedBytes) {
+  KERF_TRY(const StoragePtr file, mapFile(path));
+  const auto archive = ZipDirectory::read(file->view(), maxMembers);
+  auto member = archive ? storageMember(*archive, expectedBytes) : Result<ZipMember>(fail(archive.error()));
+  KERF_CHECK(checkWhole(*file, path));
+  if (!member) return fail(std::move(member.error().atFile(path.string())));
+  return StoragePlace{member->offset, member->bytes, member->crc32, member->stored};
 }
 
 Result<void> writeTorchStorage(const std::filesystem::path& path, const Storage& storage) {

@@ -245,6 +245,10 @@ Result<std::vector<StagePlan>> planStages(Capture& capture, std::string_view com
     lendNested(capture, plans.back());
   }
   if (!plans.empty()) return plans;
+  if (groups.empty())
+    return fail(ErrorCode::NotFound,
+                "{} holds no graph, so there are no stages to compare: was the compile still running?",
+                capture.path.string());
   std::vector<std::string> names;
   for (const auto& group : groups) names.push_back(group.name);
   return fail(ErrorCode::NotFound, "there is no compile id {}; there are: {}", compile, fmt::join(names, ", "));

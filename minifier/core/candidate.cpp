@@ -9,16 +9,24 @@
 
 #include "engine/ops/core/memory_writes.h"
 #include "engine/symbolic/symbolic.h"
+#include "minifier/core/call_units.h"
+#include "minifier/core/complexity.h"
 
 namespace kerf::inline minifier::inline core {
 
 namespace {
 
-void countStorages(const Value& value, std::unordered_set<const Storage*>& seen, std::int64_t& bytes) {
+void countStorages(const Value& value, std::unordered_set<const Storage*>& seen, CandidateSize& size) {
   if (value.isList()) {
-    for (const Value& item : value.list()) countStorages(item, seen, bytes);
-  } else if (value.isTensor() && value.tensor().defined() && seen.insert(value.tensor().storage().get()).second) {
-    bytes += value.tensor().storage()->bytes();
+    for (const Value& item : value.list()) countStorages(item, seen, size);
+  } else if (value.isTensor() && value.tensor().defined()) {
+    const Tensor& tensor = value.tensor();
+    size.dtypes += std::size_t(dtypeComplexity(tensor.dtype()));
+    size.ranks += tensor.sizes().size();
+    size.values += std::size_t(valueComplexity(value));
+    if (!seen.insert(tensor.storage().get()).second) return;
+    size.inputBytes += tensor.storage()->bytes();
+    size.elements += tensor.storage()->bytes() / std::max<std::int64_t>(1, itemSize(tensor.dtype()));
   }
 }
 
@@ -49,11 +57,13 @@ std::vector<NodeId> returnedNodes(const Graph& graph) {
 }
 
 CandidateSize measure(const Candidate& candidate) {
-  CandidateSize size{.nodes = candidate.module.graph.size()};
+  CandidateSize size{.calls = countCalls(candidate.module), .nodes = candidate.module.graph.size()};
   std::unordered_set<const Storage*> seen;
-  for (const Value& input : candidate.inputs) countStorages(input, seen, size.inputBytes);
+  for (const Value& input : candidate.inputs) countStorages(input, seen, size);
   size.outputs = returnedNodes(candidate.module.graph).size();
   size.symbols = countSymbols(candidate.module.graph);
+  size.ops = opComplexity(candidate.module.graph);
+  size.arguments = argumentComplexity(candidate.module.graph);
   return size;
 }
 

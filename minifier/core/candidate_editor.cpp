@@ -8,6 +8,7 @@
 #include "engine/ops/core/purity.h"
 #include "minifier/core/candidate.h"
 #include "minifier/core/recorded_values.h"
+#include "minifier/core/subset_builder.h"
 
 namespace kerf::inline minifier::inline core {
 
@@ -32,40 +33,6 @@ void removeUnusedPlaceholders(Graph& graph) {
   }
 }
 
-void removeUnusedAttributes(GraphModule& module) {
-  std::unordered_set<std::string> read;
-  for (NodeId id : module.graph.order()) {
-    const Node& node = module.graph.node(id);
-    if (node.op() == Opcode::GetAttr || node.op() == Opcode::CallModule) read.insert(node.target());
-  }
-  const bool nested = std::ranges::any_of(module.graph.order(), [&](NodeId id) {  // subgraphs may be named in arguments
-    const Node& node = module.graph.node(id);
-    return node.op() == Opcode::CallFunction && !findOp(node);
-  });
-  if (nested) return;
-  module.attributes.eraseIf([&](const auto& named) { return !read.contains(named.first); });
-  module.submodules.eraseIf([&](const auto& named) { return !read.contains(named.first); });
-}
-
-void keepSymbols(const std::vector<Dim>& before, std::vector<Dim>& dims) {
-  if (before.size() != dims.size()) return;
-  for (std::size_t i = 0; i < dims.size(); ++i)
-    if (before[i].hint == dims[i].hint) dims[i].text = before[i].text;
-}
-
-/// What the value is, in the symbols that `before` has where they stand for the same numbers.
-ValueMeta annotated(const ValueMeta& before, const Value& value) {
-  ValueMeta meta = metaOf(value);
-  if (auto* tensor = std::get_if<TensorMeta>(&meta.value); tensor != nullptr && before.tensor() != nullptr) {
-    keepSymbols(before.tensor()->sizes, tensor->sizes);
-    keepSymbols(before.tensor()->strides, tensor->strides);
-  }
-  auto* sym = std::get_if<SymMeta>(&meta.value);
-  if (sym != nullptr && before.sym() != nullptr && before.sym()->expr.hint == sym->expr.hint)
-    sym->expr = before.sym()->expr;
-  return meta;
-}
-
 bool shapesKnown(const Graph& before, const Graph& after) {
   return std::ranges::all_of(after.order(), [&](NodeId id) {
     const bool wasKnown = before.contains(id) && before.node(id).meta().value.known();
@@ -87,11 +54,12 @@ const Value* CandidateEditor::input(NodeId placeholder) const {
 }
 
 void CandidateEditor::setInput(NodeId placeholder, Value value) {
-  graph().setValueMeta(placeholder, annotated(graph().node(placeholder).meta().value, value));
+  graph().setValueMeta(placeholder, annotatedLike(graph().node(placeholder).meta().value, value));
   m_inputs.insert_or_assign(placeholder, std::move(value));
 }
 
 bool CandidateEditor::cut(NodeId node, const Value& value) {
+  if (!graph().contains(node)) return true;
   if (value.isList()) return cutItems(node, value.list());
   if (value.isNone()) return false;
   const Result<Value> compact = compacted(value);
@@ -103,6 +71,7 @@ bool CandidateEditor::cut(NodeId node, const Value& value) {
 bool CandidateEditor::cutItems(NodeId node, const ValueList& items) {
   const std::vector<NodeId> users = graph().node(node).users();
   for (NodeId user : users) {
+    if (!graph().contains(user)) continue;
     const Node& getter = graph().node(user);
     const auto* index = getter.args().size() == 2 ? getter.args()[1].as<std::int64_t>() : nullptr;
     const bool inRange = index && *index >= 0 && *index < std::int64_t(items.size());
@@ -116,7 +85,7 @@ bool CandidateEditor::cutItems(NodeId node, const ValueList& items) {
 void CandidateEditor::replaceByPlaceholder(NodeId node, const Value& value) {
   const std::string name = graph().node(node).name();
   NodeMeta meta = graph().node(node).meta();
-  meta.value = annotated(meta.value, value);
+  meta.value = annotatedLike(meta.value, value);
   const NodeId holder = addPlaceholder(graph(), name + "_holder");  // keeps the users while the name changes hands
   graph().replaceAllUsesWith(node, holder);
   (void)graph().eraseNode(node);
@@ -125,6 +94,14 @@ void CandidateEditor::replaceByPlaceholder(NodeId node, const Value& value) {
   (void)graph().eraseNode(holder);
   graph().setMeta(placeholder, std::move(meta));
   m_inputs.emplace(placeholder, value);
+}
+
+NodeId CandidateEditor::addInput(std::string_view name, const Value& value) {
+  const Result<Value> compact = compacted(value);
+  const NodeId placeholder = addPlaceholder(graph(), name);
+  graph().setValueMeta(placeholder, metaOf(value));
+  m_inputs.insert_or_assign(placeholder, compact ? *compact : value);
+  return placeholder;
 }
 
 void CandidateEditor::setOutputs(const std::vector<NodeId>& nodes) {

@@ -20,6 +20,8 @@ class CandidateEditor {
   /// Makes `node` a placeholder of the same name that holds `value`. A node that makes several values cannot be one;
   /// its getitem users become placeholders instead. False if that is impossible.
   bool cut(NodeId node, const Value& value);
+  /// A new placeholder behind the others, of a name like `name`.
+  NodeId addInput(std::string_view name, const Value& value);
   void setOutputs(const std::vector<NodeId>& nodes);
   /// Drops nodes, placeholders, attributes and submodules that nothing needs. Impure nodes without users stay only if
   /// `keepImpure` is true of them.

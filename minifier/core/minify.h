@@ -22,13 +22,19 @@ struct Candidate {
   ValueList inputs;  ///< one per placeholder
 };
 
-/// (nodes, input bytes, outputs, symbols): a candidate is accepted only if this falls lexicographically, so the search
-/// ends.
+/// A candidate is accepted only if this falls lexicographically, so the search ends.
 struct CandidateSize {
-  std::size_t nodes = 0;  ///< all nodes: placeholders, calls and output
-  std::int64_t inputBytes = 0;
+  std::size_t calls = 0;  ///< of functions, methods and modules, those of nested graphs too
+  std::size_t nodes = 0;  ///< all nodes of the outermost graph: placeholders, calls and output
+  std::int64_t elements = 0;  ///< of the inputs' storages
   std::size_t outputs = 0;
-  std::size_t symbols = 0;  ///< symbolic sizes that the placeholders name
+  std::size_t symbols = 0;    ///< symbolic sizes that the placeholders name
+  std::size_t dtypes = 0;     ///< inputs of another dtype than float32, int64 and bool
+  std::size_t ranks = 0;      ///< dimensions of all inputs
+  std::size_t values = 0;     ///< how far the inputs' values are from zeros (complexity.h)
+  std::size_t ops = 0;        ///< how far the calls are from neg, add and mul (complexity.h)
+  std::size_t arguments = 0;  ///< how far the calls' arguments are from their defaults (complexity.h)
+  std::int64_t inputBytes = 0;
   auto operator<=>(const CandidateSize&) const = default;
 };
 CandidateSize measure(const Candidate& candidate);
@@ -57,7 +63,7 @@ class Oracle {
 struct MinifyStep {
   int index = 0;          ///< among accepted steps, 0 is the start graph
   int test = 0;           ///< number of oracle queries so far (cached ones not counted)
-  std::string reduction;  ///< "remove_suffix", "delta", "concretize_inputs"
+  std::string reduction;  ///< "remove_suffix", "delta", "shrink_dims"
   CandidateSize size;
   bool accepted = true;
   std::chrono::nanoseconds elapsed{};
@@ -86,7 +92,8 @@ struct MinifyResult {
   std::vector<MinifyStep> steps;  ///< accepted ones
   int tests = 0;
   int cacheHits = 0;
-  bool oneMinimal = false;  ///< no single node can be removed any more (checked); false if cancelled before
+  bool oneMinimal = false;  ///< no edit of any reduction in `editSet` is possible (checked); false if cancelled before
+  std::vector<std::string> editSet;  ///< names of the reductions against which that was proven
   bool cancelled = false;
   std::chrono::nanoseconds time{};
 };

@@ -37,6 +37,7 @@ struct Reduction {
   /// Proposals ordered by expected gain, from `resume` on. They may be wrong: the oracle judges them all, and the
   /// search drops those that are not smaller.
   std::function<std::vector<Edit>(const ReductionInput&, ResumePoint resume)> edits;
+  bool searchesSets = false;  ///< no edits: the search over sets of calls (SetSearch)
 };
 
 }  // namespace kerf::inline minifier::inline core

@@ -3,11 +3,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/support/log.h"
+#include "engine/symbolic/shape_env.h"
+#include "minifier/core/suspects.h"
 #include "minifier/core/verdict_cache.h"
 
 namespace kerf::inline minifier::inline core {
+
+namespace {
+
+using NoSets = std::vector<SetSearch::Set>;
+
+/// What goes wrong in an edit loses that edit and not the search.
+std::optional<Candidate> builtSafely(const std::function<std::optional<Candidate>()>& build) {
+  try {
+    return build();
+  } catch (const SymbolicFailure& failure) {
+    logAt(LogCategory::Minify, LogLevel::Debug, "an edit could not be built: a size that only running tells");
+  } catch (const std::exception& exception) {
+    logAt(LogCategory::Minify, LogLevel::Warning, "an edit could not be built: {}", exception.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Search::Search(Candidate start, const SearchContext& context)
     : m_context(context), m_identity(context.oracle.identity()) {
@@ -15,26 +36,25 @@ Search::Search(Candidate start, const SearchContext& context)
   m_start = m_best = measure(m_result.candidate);
 }
 
-Result<MinifyResult> Search::run(std::span<const Reduction> reductions, const Reduction& minimality) {
-  const Result<void> done = reduce(reductions, minimality);
+Result<MinifyResult> Search::run(std::span<const Reduction> reductions) {
+  const Result<void> done = reduce(reductions);
   m_result.time = Clock::now() - m_began;
   if (!done && done.error().code != ErrorCode::Cancelled) return std::unexpected(done.error());
   m_result.cancelled = !done;
   return std::move(m_result);
 }
 
-Result<void> Search::reduce(std::span<const Reduction> reductions, const Reduction& minimality) {
+Result<void> Search::reduce(std::span<const Reduction> reductions) {
   KERF_CHECK(judgeStart());
   for (bool smaller = true; smaller;) {
     smaller = false;
     for (const Reduction& reduction : reductions) {
-      KERF_TRY(const bool helped, exhaust(reduction));
+      KERF_TRY(const bool helped, reduction.searchesSets ? searchSets() : exhaust(reduction));
       smaller = smaller || helped;
     }
-    if (smaller) continue;
-    KERF_TRY(smaller, exhaust(minimality));
   }
   m_result.oneMinimal = true;
+  for (const Reduction& reduction : reductions) m_result.editSet.push_back(reduction.name);
   return {};
 }
 
@@ -74,17 +94,20 @@ Result<std::optional<ResumePoint>> Search::firstAccepted(const Reduction& reduct
   RecordedValues values(m_result.candidate, m_context.stop);
   const ReductionInput input{m_result.candidate, values};  // edits refer to it until they are built
   const std::vector<Edit> edits = reduction.edits(input, resume);
-  const auto width = std::size_t(std::clamp(m_context.options.parallelQueries, 1, 64));
   std::vector<Proposal> batch;
   for (std::size_t i = 0; i < edits.size() || !batch.empty(); ++i) {
     KERF_CHECK(checkStop());
-    std::optional<Proposal> proposal = i < edits.size() ? propose(edits[i]) : std::nullopt;
-    if (proposal) batch.push_back(std::move(*proposal));
-    if (batch.empty() || (batch.size() < width && i < edits.size())) continue;
-    KERF_TRY(const std::optional<std::size_t> winner, judge(reduction, batch));
+    std::optional<Proposal> proposal;
+    if (i < edits.size()) proposal = propose(edits[i].build);
+    if (proposal && !holds(batch, proposal->key)) {
+      proposal->at = edits[i].at;
+      batch.push_back(std::move(*proposal));
+    }
+    if (batch.empty() || (batch.size() < width() && i < edits.size())) continue;
+    KERF_TRY(const std::optional<std::size_t> winner, judge(reduction.name, batch));
     if (winner) {
       const ResumePoint at = batch[*winner].at;
-      KERF_CHECK(accept(reduction, batch[*winner]));
+      KERF_CHECK(accept(reduction.name, batch[*winner]));
       return at;
     }
     batch.clear();
@@ -92,12 +115,65 @@ Result<std::optional<ResumePoint>> Search::firstAccepted(const Reduction& reduct
   return std::nullopt;
 }
 
-/// Builds the edit and drops it unless it is smaller, known to be wrong, or broken. A known verdict costs no place in a
+/// Sets of the present candidate's calls, all of them on the values of one run.
+Result<bool> Search::searchSets() {
+  const Candidate base = m_result.candidate;
+  RecordedValues values(base, m_context.stop);
+  SubsetBuilder builder(base, values);
+  const bool isFirst = !std::exchange(m_searchedSets, true);
+  SetSearch search(builder.allUnits(), isFirst ? suspectSets(base.module.graph, builder.units()) : NoSets{});
+  const Detours detours(base.module.graph, builder.units());
+  for (bool shorter = true; shorter;) {
+    while (search.next()) KERF_CHECK(askAhead(search, builder));
+    KERF_TRY(shorter, takeDetour(search, detours, builder));
+  }
+  return search.current().size() < builder.units().size();
+}
+
+/// Where calls are needed because one leads to another, a shorter way between them may do.
+Result<bool> Search::takeDetour(SetSearch& search, const Detours& detours, SubsetBuilder& builder) {
+  for (const UnitSet& set : detours.around(search.current())) {
+    KERF_CHECK(checkStop());
+    std::vector<Proposal> batch;
+    if (auto proposal = propose([&] { return builder.build(set); })) batch.push_back(std::move(*proposal));
+    KERF_TRY(const auto winner, judge("shorter_way", batch));
+    if (!winner) continue;
+    search = SetSearch(set, {});
+    KERF_CHECK(accept("shorter_way", batch.front()));
+    return true;
+  }
+  return false;
+}
+
+/// Asks what the search would ask if all but the last of these passed.
+Result<void> Search::askAhead(SetSearch& search, SubsetBuilder& builder) {
+  KERF_CHECK(checkStop());
+  std::vector<Proposal> batch;
+  std::vector<std::size_t> questions;  // that the search puts before the one of each proposal
+  std::size_t asked = 0;
+  SetSearch ahead = search;
+  for (auto set = ahead.next(); set && batch.size() < width(); set = ahead.next(), ++asked) {
+    auto proposal = propose([&] { return builder.build(*set); });
+    if (proposal && !holds(batch, proposal->key)) {
+      proposal->step = ahead.step();
+      batch.push_back(std::move(*proposal));
+      questions.push_back(asked);
+    }
+    ahead.tell(false);
+  }
+  KERF_TRY(const auto winner, judge({}, batch));
+  for (std::size_t i = 0; i < (winner ? questions[*winner] : asked); ++i) search.tell(false);
+  if (!winner) return {};
+  search.tell(true);
+  return accept(std::string(batch[*winner].step), batch[*winner]);
+}
+
+/// Builds an edit and drops it unless it is smaller, known to be wrong, or broken. A known verdict costs no place in a
 /// batch, but one that is wanted must be judged in its turn.
-std::optional<Search::Proposal> Search::propose(const Edit& edit) {
-  std::optional<Candidate> built = edit.build();
+std::optional<Search::Proposal> Search::propose(const std::function<std::optional<Candidate>()>& build) {
+  std::optional<Candidate> built = builtSafely(build);
   if (!built) return std::nullopt;
-  Proposal proposal{.candidate = std::move(*built), .at = edit.at};
+  Proposal proposal{.candidate = std::move(*built)};
   proposal.size = measure(proposal.candidate);
   if (!(proposal.size < m_best) || !proposal.candidate.module.graph.lint()) return std::nullopt;
   if (proposal.size.outputs == 0 && !writesMemory(proposal.candidate.module)) return std::nullopt;
@@ -111,12 +187,12 @@ std::optional<Search::Proposal> Search::propose(const Edit& edit) {
   return proposal;
 }
 
-Result<std::optional<std::size_t>> Search::judge(const Reduction& reduction, std::vector<Proposal>& batch) {
+Result<std::optional<std::size_t>> Search::judge(const std::string& reduction, std::vector<Proposal>& batch) {
   KERF_CHECK(ask(batch));
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (!batch[i].verdict) continue;
     if (isWanted(*batch[i].verdict)) return i;
-    KERF_CHECK(report(reduction.name, batch[i], false));
+    KERF_CHECK(report(batch[i].step.empty() ? reduction : std::string(batch[i].step), batch[i], false));
   }
   return std::nullopt;
 }
@@ -150,11 +226,11 @@ Result<void> Search::ask(std::vector<Proposal>& batch) {
   return {};
 }
 
-Result<void> Search::accept(const Reduction& reduction, Proposal& proposal) {
+Result<void> Search::accept(const std::string& reduction, Proposal& proposal) {
   m_result.candidate = std::move(proposal.candidate);
   m_best = proposal.size;
   m_testsAtLastAccept = m_result.tests;
-  return report(reduction.name, proposal, true);
+  return report(reduction, proposal, true);
 }
 
 Result<void> Search::report(const std::string& reduction, const Proposal& proposal, bool accepted) {
@@ -176,6 +252,13 @@ Result<void> Search::report(const std::string& reduction, const Proposal& propos
   if (!m_context.observer) return {};
   return m_context.observer(progress, accepted ? &m_result.candidate : nullptr);
 }
+
+/// Whether a batch has a candidate already: what is asked twice must not count twice.
+bool Search::holds(const std::vector<Proposal>& batch, const std::string& key) {
+  return std::ranges::find(batch, key, &Proposal::key) != batch.end();
+}
+
+std::size_t Search::width() const { return std::size_t(std::clamp(m_context.options.parallelQueries, 1, 64)); }
 
 /// Before the start graph's failure is known, nothing is wanted.
 bool Search::isWanted(const Verdict& verdict) const {

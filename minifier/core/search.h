@@ -5,9 +5,12 @@
 #include <span>
 
 #include "minifier/core/candidate.h"
+#include "minifier/core/detours.h"
 #include "minifier/core/minify.h"
 #include "minifier/core/query_batch.h"
 #include "minifier/core/reduction.h"
+#include "minifier/core/set_search.h"
+#include "minifier/core/subset_builder.h"
 
 namespace kerf::inline minifier::inline core {
 
@@ -23,9 +26,9 @@ struct SearchContext {
 class Search {
  public:
   Search(Candidate start, const SearchContext& context);
-  /// The delta loop: every reduction in turn, again and again until a whole round accepts nothing; then checks that no
-  /// edit of `minimality` is accepted either.
-  Result<MinifyResult> run(std::span<const Reduction> reductions, const Reduction& minimality);
+  /// Every reduction in turn, again and again until a whole round accepts nothing: then no edit of any of them makes
+  /// the candidate smaller and leaves it failing, which is what 1-minimal means here.
+  Result<MinifyResult> run(std::span<const Reduction> reductions);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -35,20 +38,26 @@ class Search {
     ResumePoint at;
     std::string key;
     std::optional<Verdict> verdict;
+    std::string_view step;  ///< of a search over sets
   };
 
   Result<void> judgeStart();
-  Result<void> reduce(std::span<const Reduction> reductions, const Reduction& minimality);
+  Result<void> reduce(std::span<const Reduction> reductions);
   /// Whether anything was accepted.
   Result<bool> exhaust(const Reduction& reduction);
   /// Goes through the edits until one is accepted; says where.
   Result<std::optional<ResumePoint>> firstAccepted(const Reduction& reduction, ResumePoint resume);
-  std::optional<Proposal> propose(const Edit& edit);
-  Result<std::optional<std::size_t>> judge(const Reduction& reduction, std::vector<Proposal>& batch);
+  Result<bool> searchSets();
+  Result<bool> takeDetour(SetSearch& search, const Detours& detours, SubsetBuilder& builder);
+  Result<void> askAhead(SetSearch& search, SubsetBuilder& builder);
+  std::optional<Proposal> propose(const std::function<std::optional<Candidate>()>& build);
+  Result<std::optional<std::size_t>> judge(const std::string& reduction, std::vector<Proposal>& batch);
   Result<void> ask(std::vector<Proposal>& batch);
-  Result<void> accept(const Reduction& reduction, Proposal& proposal);
+  Result<void> accept(const std::string& reduction, Proposal& proposal);
   Result<void> report(const std::string& reduction, const Proposal& proposal, bool accepted);
   bool isWanted(const Verdict& verdict) const;
+  static bool holds(const std::vector<Proposal>& batch, const std::string& key);
+  std::size_t width() const;  ///< of a batch
   double secondsLeft() const;
   Result<void> checkStop() const;
 
@@ -60,6 +69,7 @@ class Search {
   std::string m_identity;
   Clock::time_point m_began = Clock::now();
   int m_testsAtLastAccept = 0;
+  bool m_searchedSets = false;
 };
 
 }  // namespace kerf::inline minifier::inline core

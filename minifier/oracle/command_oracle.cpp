@@ -1,18 +1,12 @@
-// CommandOracle: a folder per candidate, a shell in a process group of its own, an exit code.
+// CommandOracle: a folder per candidate, a shell of which nothing is left, an exit code.
 #include "minifier/oracle/command_oracle.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sstream>
 
-#include <cerrno>
-#include <csignal>
-#include <cstring>
-#include <fstream>
+#include <fmt/ranges.h>
 
 #include "engine/capture/repro/writer.h"
-#include "engine/process/isolation.h"
+#include "engine/process/containment.h"
 #include "engine/process/temporary_folder.h"
 #include "minifier/core/repro_settings.h"
 
@@ -39,30 +33,9 @@ std::string commandLine(std::string command, const fs::path& repro) {
   return command;
 }
 
-[[noreturn]] void execShell(const std::string& line, const fs::path& folder) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int errors = ::open((folder / "stderr.txt").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (errors >= 0) ::dup2(errors, 2);
-  if (::chdir(folder.c_str()) == 0) ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-  ::_exit(127);
-}
-
-/// The shell's wait status. Runs in the candidate process: the shell is its child, so that time limits and cancelling
-/// end both.
-Result<int> runShell(const std::string& line, const fs::path& folder) {
-  const pid_t shell = ::fork();
-  if (shell < 0) return fail(ErrorCode::Environment, "cannot run the check command: {}", std::strerror(errno));
-  if (shell == 0) execShell(line, folder);
-  int status = 0;
-  while (::waitpid(shell, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
-bool hasTraceback(const fs::path& folder) {
-  std::ifstream errors(folder / "stderr.txt");
-  std::string line;
-  while (std::getline(errors, line)) {
+bool hasTraceback(const ClippedText& errors) {
+  std::istringstream lines(errors.text());
+  for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("Traceback (most recent call last)")) return true;
   }
   return false;
@@ -76,14 +49,35 @@ Verdict failure(std::string fingerprint) {
   return verdict;
 }
 
-Verdict verdictOfStatus(int status, const CommandOracleOptions& options, const fs::path& folder) {
-  if (WIFSIGNALED(status)) return failure(fmt::format("command:signal {}", WTERMSIG(status)));
-  const int code = WEXITSTATUS(status);
+Verdict verdictOfCode(int code, const CommandOracleOptions& options, const ClippedText& errors) {
   if (code == 0) return {.kind = VerdictKind::Passes, .detail = "exit 0"};
   if (code == cannotTestCode) return cannotTest("exit 125: the command cannot test this candidate");
   if (code > 128) return failure(fmt::format("command:signal {}", code - 128));  // what a shell says of its child
-  if (options.tracebackIsUntestable && hasTraceback(folder)) return cannotTest("the script raised an exception");
+  if (options.tracebackIsUntestable && hasTraceback(errors)) return cannotTest("the script raised an exception");
   return failure(fmt::format("command:exit {}", code));
+}
+
+/// By ContainedEnd, for those that say all themselves.
+constexpr std::pair<ContainedEnd, std::string_view> limitNames[] = {
+    {ContainedEnd::TimedOut, "command:timeout"},
+    {ContainedEnd::Memory, "command:memory limit"},
+    {ContainedEnd::Processes, "command:process limit"},
+    {ContainedEnd::Output, "command:output limit"}};
+
+Result<Verdict> verdictOfEnd(const ContainedResult& ended, const CommandOracleOptions& options) {
+  if (ended.end == ContainedEnd::Cancelled) return fail(ErrorCode::Cancelled, "the command was stopped");
+  for (const auto& [end, name] : limitNames)
+    if (end == ended.end) return failure(std::string(name));
+  if (ended.end == ContainedEnd::Signalled) return failure(fmt::format("command:signal {}", ended.status));
+  return verdictOfCode(ended.status, options, ended.errors);
+}
+
+/// What verdicts depend on beside the command; empty for the usual limits.
+std::string limitsText(const CandidateLimits& limits) {
+  if (limits == CandidateLimits()) return {};
+  return fmt::format(" memory={} processes={} output={} file={} clean={}[{}] network={}", limits.memoryBytes,
+                     limits.processes, limits.outputBytes, limits.fileBytes, limits.cleanEnvironment,
+                     fmt::join(limits.keptVariables, ","), limits.network);
 }
 
 }  // namespace
@@ -111,20 +105,17 @@ Result<Verdict> CommandOracle::judge(const Candidate& candidate, std::stop_token
     return cannotTest(written.error().text());
   }
   const std::string line = commandLine(m_options.command, folder.path() / reproName);
-  const IsolationLimits limits{.timeout = m_options.timeout, .limitResources = false};
-  const std::function body = [&](const SendEvent&) { return runShell(line, folder.path()); };
-  KERF_TRY(const auto ended, callIsolated<int>(body, limits, std::move(stop)));
-  const auto exit = ended.outcome.exit;
-  if (exit == IsolatedExit::Cancelled) return fail(ErrorCode::Cancelled, "the command was stopped");
-  if (exit == IsolatedExit::TimedOut) return failure("command:timeout");
-  if (exit == IsolatedExit::Crashed) return fail(ErrorCode::Environment, "cannot run the check command");
-  KERF_TRY(const int status, *ended.answer);
-  return verdictOfStatus(status, m_options, folder.path());
+  KERF_TRY(const auto ended, runContained({.arguments = {"/bin/sh", "-c", line},
+                                           .folder = folder.path(),
+                                           .timeout = m_options.timeout,
+                                           .limits = m_options.limits},
+                                          std::move(stop)));
+  return verdictOfEnd(ended, m_options);
 }
 
 std::string CommandOracle::identity() const {
-  return fmt::format("command {} accuracy={} limit={}ms", m_options.command, m_options.accuracy,
-                     m_options.timeout.count());
+  return fmt::format("command {} accuracy={} limit={}ms{}", m_options.command, m_options.accuracy,
+                     m_options.timeout.count(), limitsText(m_options.limits));
 }
 
 CommandOracleOptions torchOracle(const std::string& python, bool accuracy) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "engine/capture/common/capture.h"
+#include "engine/process/candidate_limits.h"
 #include "minifier/core/minify.h"
 
 namespace kerf::inline minifier::inline oracle {
@@ -16,6 +17,7 @@ struct CommandOracleOptions {
   std::string accuracy;  ///< what the repro's run_repro gets as accuracy=, as Python text; empty keeps the capture's
   /// A Python traceback on standard error means that the candidate cannot be tested (torchOracle).
   bool tracebackIsUntestable = false;
+  CandidateLimits limits;  ///< over memory, processes or output: the fingerprint is the limit's name
 };
 
 class CommandOracle : public Oracle {

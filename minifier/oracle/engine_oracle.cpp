@@ -53,6 +53,11 @@ Verdict verdictOfError(const IsolatedComparison& comparison) {
   return failure(errorFingerprint(compiling ? "compile_error" : "runtime_error", error), error.text());
 }
 
+/// A verdict may depend on it; empty for the usual limit, as in the identities of earlier verdicts.
+std::string memoryText(const IsolationLimits& limits) {
+  return limits.memoryBytes == IsolationLimits().memoryBytes ? "" : fmt::format(" memory={}", limits.memoryBytes);
+}
+
 }  // namespace
 
 EngineOracle::EngineOracle(EngineOracleOptions options) : m_options(std::move(options)) {}
@@ -71,11 +76,11 @@ std::string EngineOracle::identity() const {
   const CompareOptions& compare = m_options.compare;
   return fmt::format(
       "engine results=all backend={} passes={} plant={} fuse={} opt={} accuracy={} tol={} fp64={}{} ignore_non_fp={} "
-      "limit={}ms",
+      "limit={}ms{}",
       m_options.compile.backend, m_options.compile.passes.text(), m_options.compile.faults.text(),
       m_options.compile.fuse, m_options.compile.optimizationLevel, m_options.accuracy, compare.tolerance,
       compare.useFp64, compare.requireFp64 ? " required" : "", compare.ignoreNonFloat,
-      m_options.limits.timeout.count());
+      m_options.limits.timeout.count(), memoryText(m_options.limits));
 }
 
 Result<ComparisonReport> compareIsolated(const Candidate& candidate, const EngineOracleOptions& options,

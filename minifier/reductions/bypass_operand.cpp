@@ -1,52 +1,82 @@
-// bypass_operand: every call from the end to the start, every fitting operand.
+// bypass_operand: every call from the end to the start; what takes most calls away first.
 #include "minifier/reductions/bypass_operand.h"
 
 #include <algorithm>
+#include <unordered_set>
 
+#include "minifier/core/call_units.h"
 #include "minifier/core/candidate.h"
 #include "minifier/core/candidate_editor.h"
-#include "minifier/core/subgraph.h"
 
 namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
-bool fits(const Node& node, const Node& operand) {
-  const TensorMeta* x = node.meta().value.tensor();
-  const TensorMeta* y = operand.meta().value.tensor();
-  return x && y && x->dtype == y->dtype && x->sizes == y->sizes && x->device == y->device;
+bool isTensor(const Graph& graph, NodeId id) { return graph.node(id).meta().value.tensor() != nullptr; }
+
+bool isAlike(const Graph& graph, NodeId a, NodeId b) {
+  const TensorMeta* x = graph.node(a).meta().value.tensor();
+  const TensorMeta* y = graph.node(b).meta().value.tensor();
+  return x->dtype == y->dtype && x->sizes == y->sizes && x->strides == y->strides && x->device == y->device;
 }
 
 /// Returning an input as it is tests nothing.
 bool returnsCallsOnly(const Graph& graph) {
-  return std::ranges::none_of(returnedNodes(graph), [&](NodeId id) {
-    return graph.node(id).op() == Opcode::Placeholder || graph.node(id).op() == Opcode::GetAttr;
-  });
+  return std::ranges::all_of(returnedNodes(graph), [&](NodeId id) { return isCallNode(graph.node(id)); });
+}
+
+std::optional<Candidate> finished(CandidateEditor& editor, bool sameShapes) {
+  if (!returnsCallsOnly(editor.graph())) return std::nullopt;
+  if (sameShapes) return editor.finish();
+  return editor.finishWithShapes();
 }
 
 std::optional<Candidate> bypass(const ReductionInput& input, NodeId call, NodeId operand) {
   CandidateEditor editor(input.candidate);
-  Graph& graph = editor.graph();
-  const bool sameStrides =
-      graph.node(call).meta().value.tensor()->strides == graph.node(operand).meta().value.tensor()->strides;
-  graph.replaceAllUsesWith(call, operand);
-  if (!returnsCallsOnly(graph)) return std::nullopt;
-  (void)graph.eraseNode(call);
-  if (sameStrides) return editor.finish();
-  return editor.finishWithShapes();
+  editor.graph().replaceAllUsesWith(call, operand);
+  if (!editor.graph().eraseNode(call)) return std::nullopt;
+  return finished(editor, isAlike(input.graph(), call, operand));
+}
+
+std::optional<Candidate> rewire(const ReductionInput& input, NodeId user, NodeId operand, NodeId earlier) {
+  CandidateEditor editor(input.candidate);
+  editor.graph().replaceInput(user, operand, earlier);
+  return finished(editor, isAlike(input.graph(), operand, earlier));
+}
+
+/// Calls that `node` is computed from, the farthest first; some of them where there are many.
+std::vector<NodeId> ancestors(const Graph& graph, NodeId node) {
+  std::vector<NodeId> found{node};
+  std::unordered_set<NodeId> seen{node};
+  for (std::size_t i = 0; i < found.size(); ++i)
+    for (const NodeId operand : graph.node(found[i]).inputs())
+      if (isCallNode(graph.node(operand)) && seen.insert(operand).second) found.push_back(operand);
+  std::vector<NodeId> some;
+  for (std::size_t distance = found.size(); distance-- > 1;) {
+    some.push_back(found[distance]);
+    if (distance > 8) distance -= distance / 4;
+  }
+  return some;
 }
 
 std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
+  const Graph& graph = input.graph();
   std::vector<Edit> list;
-  std::vector<NodeId> calls = callNodes(input.graph());
+  std::vector<NodeId> calls = callNodes(graph);
   std::ranges::reverse(calls);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const std::size_t position = (resume.position + i) % calls.size();
-    const Node& node = input.graph().node(calls[position]);
-    for (NodeId operand : node.inputs()) {
-      if (!fits(node, input.graph().node(operand))) continue;
-      list.push_back({{0, position}, [&input, call = node.id(), operand] { return bypass(input, call, operand); }});
+    const NodeId call = calls[position];
+    for (const NodeId operand : graph.node(call).inputs()) {
+      if (!isTensor(graph, operand) || !isCallNode(graph.node(operand))) continue;
+      for (const NodeId earlier : ancestors(graph, operand))
+        if (isTensor(graph, earlier))
+          list.push_back(
+              {{0, position}, [&input, call, operand, earlier] { return rewire(input, call, operand, earlier); }});
     }
+    for (const NodeId operand : graph.node(call).inputs())
+      if (isTensor(graph, call) && isTensor(graph, operand))
+        list.push_back({{0, position}, [&input, call, operand] { return bypass(input, call, operand); }});
   }
   return list;
 }
@@ -54,7 +84,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
 }  // namespace
 
 Reduction bypassOperand() {
-  return {"bypass_operand", "Replaces a call by an operand of the same shape and dtype.", edits};
+  return {"bypass_operand", "Replaces a call by an operand, or an operand by what came before it.", edits};
 }
 
 }  // namespace kerf::inline minifier::inline reductions

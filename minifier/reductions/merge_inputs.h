@@ -1,4 +1,4 @@
-// merge_inputs: two inputs of the same shape and dtype become one.
+// merge_inputs: one input takes the place of another.
 //
 //     a = add(x, y); return a      →      a = add(x, x); return a
 #pragma once
@@ -8,5 +8,7 @@
 namespace kerf::inline minifier::inline reductions {
 
 Reduction mergeInputs();
+/// Every input that can be is another one.
+std::optional<Candidate> allInputsMerged(const Candidate& candidate);
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -16,7 +16,7 @@ std::vector<Reduction> allReductions() {
 Result<MinifyResult> minify(Candidate start, Oracle& oracle, VerdictCache& cache, const MinifyOptions& options,
                             const MinifyObserver& observer, std::stop_token stop) {
   Search search(std::move(start), {oracle, cache, options, observer, std::move(stop)});
-  return search.run(allReductions(), singleRemovals());
+  return search.run(allReductions());
 }
 
 }  // namespace kerf::inline minifier::inline reductions

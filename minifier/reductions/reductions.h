@@ -1,4 +1,4 @@
-// The table of reductions, the one that decides whether a result is 1-minimal, and minify() over them.
+// The table of reductions, and minify() over them.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,6 @@ namespace kerf::inline minifier::inline reductions {
 
 /// All of them, in the order of reductions.def.
 std::vector<Reduction> allReductions();
-/// Every edit that takes away a single node: each call cut or bypassed, each output dropped, each input merged.
-Reduction singleRemovals();
 
 /// Cuts a failing captured graph down to a 1-minimal one that fails in the same way.
 /// BadUsage if the start graph does not fail. On cancel returns what was reached, with `cancelled` set.

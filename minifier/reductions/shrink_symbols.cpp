@@ -7,7 +7,8 @@
 #include "engine/ops/core/graph_symbols.h"
 #include "engine/tensor/copy.h"
 #include "minifier/core/candidate_editor.h"
-#include "minifier/core/subgraph.h"
+#include "minifier/core/call_units.h"
+#include "minifier/reductions/smaller_values.h"
 
 namespace kerf::inline minifier::inline reductions {
 
@@ -118,14 +119,6 @@ std::optional<Candidate> inlined(const ReductionInput& input, NodeId node, std::
   CandidateEditor editor(input.candidate);
   if (!inlineNumber(editor.graph(), node, number)) return std::nullopt;
   return editor.finishWithShapes();
-}
-
-/// Least value first, then ever nearer to the present one: whatever still fails is found by halving.
-std::vector<std::int64_t> smallerValues(std::int64_t least, std::int64_t present) {
-  std::vector<std::int64_t> values;
-  for (std::int64_t value = least; value < present; value += std::max<std::int64_t>(1, (present - value) / 2))
-    values.push_back(value);
-  return values;
 }
 
 void addNumberInputs(const ReductionInput& input, std::vector<Edit>& list) {

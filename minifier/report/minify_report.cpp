@@ -21,16 +21,18 @@ std::string minimality(const MinifyResult& result) {
   return result.oneMinimal ? "1-minimal" : "not checked for 1-minimality";
 }
 
-/// Text from outside must stay inside its comment line.
+/// Text from outside must stay inside its comment line, and look like what it is.
 std::string commentLine(std::string_view text) {
-  std::string line = "# ";
-  for (char c : text) line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  return line;
+  const std::string quoted = pythonString(text);
+  return "# " + quoted.substr(1, quoted.size() - 2);
 }
 
 std::vector<std::string> commentHeader(const MinifyResult& result, const MinifyReportContext& context) {
-  std::vector<std::string> lines{commentLine("Minified by Kerf: " + minifySummary(result)),
-                                 commentLine("from: " + context.source)};
+  const int start = context.startNodes > 0 ? context.startNodes : int(startOf(result).nodes);
+  std::vector<std::string> lines{
+      commentLine(fmt::format("Minified by Kerf: {} -> {} nodes: {}; {}", start, measure(result.candidate).nodes,
+                              result.fingerprint, minimality(result))),
+      commentLine("from: " + context.source)};
   if (!context.fault.empty()) lines.push_back(commentLine("planted fault: " + context.fault));
   lines.push_back(commentLine("oracle: " + context.oracle));
   return lines;
@@ -104,6 +106,8 @@ std::string minifyReport(const MinifyResult& result, const MinifyReportContext& 
   std::string text = fmt::format("# Minification of {}\n\n{}\n\n", context.source, minifySummary(result));
   if (!context.fault.empty()) text += fmt::format("Planted fault: `{}`\n\n", context.fault);
   text += fmt::format("Oracle: `{}`\n\n", context.oracle);
+  if (!result.editSet.empty())
+    text += fmt::format("1-minimal against every edit of: {}\n\n", fmt::join(result.editSet, ", "));
   text += "| step | tests | reduction | nodes | input bytes | outputs | seconds |\n|---|---|---|---|---|---|---|\n";
   for (const MinifyStep& step : result.steps) text += stepRow(step);
   text += "\n```\n" + printGraphText(result.candidate.module.graph) + "\n```\n";

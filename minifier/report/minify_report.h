@@ -11,6 +11,7 @@ struct MinifyReportContext {
   std::string source;  ///< "minifier_launcher.py", "c3/g1"
   std::string fault;   ///< FaultPlan::text(), empty if nothing was planted
   std::string oracle;  ///< Oracle::identity()
+  int startNodes = 0;  ///< of the graph that was minified, where an earlier search had begun; 0: as the result says
 };
 
 /// Whether a fingerprint is of a difference that only shows in what inputs and buffers are left with.
@@ -18,7 +19,8 @@ bool failsInMutation(std::string_view fingerprint);
 /// What the written repro fails with: there, mutated inputs are outputs.
 std::string fingerprintOfRepro(std::string_view fingerprint);
 
-/// The minified graph inside `like`'s environment and runner, with a comment on how it was found at the top. One that
+/// The minified graph inside `like`'s environment and runner, with a comment on how it was found at the top: nothing that
+/// differs when the same search is made again, as times and what the cache knew do. One that
 /// fails in a mutated input returns that input too, which is what PyTorch's run_repro compares.
 Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like, std::size_t graphIndex,
                                 const MinifyReportContext& context);

@@ -154,6 +154,7 @@ Result<Database> Database::open(const std::filesystem::path& path, Access access
     reservePageChecksums(impl->handle.getHandle());
     impl->handle.exec("PRAGMA foreign_keys = ON");
     impl->handle.exec("PRAGMA synchronous = NORMAL");
+    impl->handle.exec("PRAGMA trusted_schema = OFF");  // a stranger's file may have any
     return Database(std::move(impl));
   } catch (const SQLite::Exception& exception) {
     return sqliteError(exception, path);

@@ -40,15 +40,23 @@ void noteClosed(const std::filesystem::path& path) {
   if (found != files.counts.end() && --found->second == 0) files.counts.erase(found);
 }
 
-std::optional<FileHeader> headerUnlessOpen(const std::filesystem::path& path) {
+bool unlessOpen(const std::filesystem::path& path, const std::function<void()>& look) {
   auto& files = openFiles();
   const std::scoped_lock lock(files.mutex);
-  if (files.counts.contains(keyOf(path))) return std::nullopt;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return std::nullopt;
-  FileHeader header;
-  stream.read(reinterpret_cast<char*>(header.bytes.data()), std::streamsize(header.bytes.size()));
-  header.count = std::size_t(stream.gcount());
+  if (files.counts.contains(keyOf(path))) return false;
+  look();
+  return true;
+}
+
+std::optional<FileHeader> headerUnlessOpen(const std::filesystem::path& path) {
+  std::optional<FileHeader> header;
+  unlessOpen(path, [&] {
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream) return;
+    header.emplace();
+    stream.read(reinterpret_cast<char*>(header->bytes.data()), std::streamsize(header->bytes.size()));
+    header->count = std::size_t(stream.gcount());
+  });
   return header;
 }
 

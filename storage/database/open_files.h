@@ -23,4 +23,7 @@ void noteClosed(const std::filesystem::path& path);
 /// The first bytes of a file; nothing when it cannot be read, or is open here and so was looked at before.
 std::optional<FileHeader> headerUnlessOpen(const std::filesystem::path& path);
 
+/// Runs `look`, which may open and close the file and those beside it, unless it is open here. Whether it was run.
+bool unlessOpen(const std::filesystem::path& path, const std::function<void()>& look);
+
 }  // namespace kerf::inline storage::inline database

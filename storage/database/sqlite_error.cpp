@@ -37,6 +37,8 @@ constexpr std::string_view damageHint =
 
 std::string hintFor(int sqliteCode) {
   if (sqliteCode == SQLITE_IOERR_DATA) return std::string(damageHint);
+  // A write without room is SQLITE_FULL, but not where the file beside the store for locks is made longer.
+  if (sqliteCode == SQLITE_IOERR_SHMSIZE) return "; there may be no room left where the store is";
   switch (sqliteCode & 0xff) {
     case SQLITE_FULL:
       return "; there is no room left where the store is";

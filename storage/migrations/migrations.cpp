@@ -81,6 +81,17 @@ Result<void> applyMissing(Database& database, int target) {
   return database.executeScript(fmt::format("PRAGMA user_version = {}", target));
 }
 
+/// Kerf makes tables and indices only. What else a stranger's file has would run by itself, or without end.
+Result<void> checkNothingRuns(Database& database) {
+  KERF_TRY(const auto count,
+           pragma(database,
+                  "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE '%VIRTUAL%'"));
+  if (count == 0) return {};
+  return fail(Error{ErrorCode::BadInput,
+                    "this store has triggers, views or virtual tables, which no Kerf makes; it is not opened",
+                    database.path().string(), 0, {}, {}});
+}
+
 }  // namespace
 
 int newestSchema() { return int(migrations.size()); }
@@ -106,6 +117,7 @@ Result<void> checkStoreHeader(const std::filesystem::path& path) {
 Result<int> schemaOf(Database& database) {
   KERF_TRY(const auto fresh, isFresh(database));
   if (fresh) return 0;
+  KERF_CHECK(checkNothingRuns(database));
   KERF_TRY(const auto application, pragma(database, "PRAGMA application_id"));
   KERF_TRY(const auto version, pragma(database, "PRAGMA user_version"));
   KERF_CHECK(checkVersion(database.path(), application, version));

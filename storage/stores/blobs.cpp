@@ -1,7 +1,6 @@
 #include "storage/stores/blobs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -11,8 +10,7 @@
 
 #include "engine/support/hash_stream.h"
 #include "engine/tensor/atomic_file.h"
-#include "engine/tensor/torch_zip.h"
-#include "storage/stores/file_pieces.h"
+#include "engine/tensor/file_pieces.h"
 #include "storage/stores/packing.h"
 
 namespace kerf::inline storage::inline stores {
@@ -118,52 +116,6 @@ Result<void> readBlob(Database& database, const std::string& hash, const BlobHea
   return {};
 }
 
-/// A storage's name becomes a file name, so a damaged or hostile store must not choose where files go.
-Result<void> checkFileName(const std::string& name) {
-  const bool plain = std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
-  if (plain && !name.empty() && name.size() <= 128) return {};
-  return fail(ErrorCode::BadInput, "the store names a storage \"{}\", which is no content-store name", name);
-}
-
-struct NamedBlob {
-  std::string name, hash;
-};
-
-Result<void> writeNamedBlob(Database& database, const NamedBlob& named, const std::filesystem::path& directory) {
-  KERF_CHECK(checkFileName(named.name));
-  KERF_TRY(const auto storage, blob(database, named.hash));
-  return writeTorchStorage(directory / named.name, *storage);
-}
-
-std::string contentHash(const std::string& text, const std::vector<NamedBlob>& named) {
-  std::string identity = text;
-  for (const auto& entry : named) identity += fmt::format("\n{}={}", entry.name, entry.hash);
-  return hashText(identity).hex();
-}
-
-struct Content {
-  std::string text;
-  std::vector<NamedBlob> named;
-};
-
-/// A content whose text and names are those that it was stored with.
-Result<Content> contentOf(Database& database, const std::string& hash) {
-  Content content;
-  KERF_TRY(content.text, (queryOne<std::string>(
-                             database, "SELECT text FROM contents WHERE hash = ?", {std::string_view(hash)},
-                             [](const SqlRow& row) { return row.text(0); }, "the store lost a graph's text")));
-  KERF_TRY(content.named,
-           (queryAll<NamedBlob>(database, "SELECT name, blob FROM content_blobs WHERE content = ? ORDER BY rowid",
-                                {std::string_view(hash)}, [](const SqlRow& row) {
-                                  return NamedBlob{row.text(0), row.text(1)};
-                                })));
-  if (contentHash(content.text, content.named) == hash) return content;
-  return fail(ErrorCode::BadInput,
-              "the text of a graph in the store (content {}) is damaged; import its capture again or bring back a copy "
-              "of the store (`kerf store verify` lists all damage)",
-              hash);
-}
-
 }  // namespace
 
 Result<void> createFolder(const std::filesystem::path& directory) {
@@ -183,7 +135,7 @@ Result<std::string> putBlob(Database& database, std::span<const std::byte> bytes
   return hash;
 }
 
-Result<void> putFile(Database& database, const std::filesystem::path& file, const Hash128& hash,
+Result<void> putFile(Database& database, const FilePart& file, const Hash128& hash,
                      const std::function<bool(std::int64_t)>& goOn) {
   const auto name = hash.hex();
   HashStream stream;
@@ -196,13 +148,13 @@ Result<void> putFile(Database& database, const std::filesystem::path& file, cons
     }
     stream.add(piece);
     done += std::ssize(piece);
-    if (goOn && !goOn(done)) return fail(ErrorCode::Cancelled, "stopped while storing {}", file.string());
+    if (goOn && !goOn(done)) return fail(ErrorCode::Cancelled, "stopped while storing {}", file.path.string());
     if (fresh) KERF_CHECK(putPart(database, name, part, piece, pack));
     ++part;
     return {};
   }));
   if (stream.finish() != hash)
-    return fail(Error{ErrorCode::BadInput, "the file changed while it was stored; import it again", file.string()});
+    return fail(Error{ErrorCode::BadInput, "the file changed while it was stored; import it again", file.path.string()});
   if (part == 0) KERF_CHECK(startBlob(database, name, 0, false));
   if (!fresh) return {};
   return database.execute("UPDATE blobs SET size = ? WHERE hash = ?", {done, std::string_view(name)});
@@ -243,41 +195,6 @@ std::string usersOfBlob(Database& database, const std::string& hash) {
   (void)database.query(sql, {std::string_view(hash)}, [&](const SqlRow& row) { names.push_back(row.text(0)); });
   if (names.size() == 4) names.back() = "others";
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-Result<void> checkContent(Database& database, const std::string& hash) {
-  KERF_TRY([[maybe_unused]] const auto content, contentOf(database, hash));
-  return {};
-}
-
-Result<std::string> putContent(Database& database, const NewGraph& graph) {
-  std::vector<NamedBlob> named;
-  for (const auto& entry : graph.blobs) {
-    KERF_TRY(auto hash, putBlob(database, entry.bytes));
-    named.push_back({entry.name, std::move(hash)});
-  }
-  const std::string hash = contentHash(graph.reproText, named);
-  KERF_CHECK(database.execute("INSERT OR IGNORE INTO contents(hash, text) VALUES (?, ?)",
-                              {std::string_view(hash), std::string_view(graph.reproText)}));
-  if (database.changes() == 0) return hash;
-  for (const auto& entry : named) {
-    KERF_CHECK(database.execute("INSERT OR IGNORE INTO content_blobs(content, name, blob) VALUES (?, ?, ?)",
-                                {std::string_view(hash), std::string_view(entry.name), std::string_view(entry.hash)}));
-  }
-  return hash;
-}
-
-Result<std::filesystem::path> materializeContent(Database& database, const std::string& hash,
-                                                 const std::filesystem::path& directory) {
-  KERF_TRY(const auto content, contentOf(database, hash));
-  const auto& [text, named] = content;
-  KERF_CHECK(createFolder(named.empty() ? directory : directory / "storages"));
-  for (const auto& entry : named) KERF_CHECK(writeNamedBlob(database, entry, directory / "storages"));
-  const auto path = directory / "repro.py";
-  const auto bytes = std::as_bytes(std::span(text));
-  const std::span<const std::byte> pieces[] = {bytes};
-  KERF_CHECK(writeFileAtomically(path, pieces));
-  return path;
 }
 
 std::string nowUtc() {

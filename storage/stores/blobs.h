@@ -1,7 +1,8 @@
-// Blobs and contents: raw bytes and repro texts by content, each stored once however often it is named.
+// Blobs: raw bytes by content, each stored once however often it is named.
 #pragma once
 
 #include "engine/support/hash.h"
+#include "engine/tensor/file_pieces.h"
 #include "engine/tensor/storage.h"
 #include "storage/database/database.h"
 #include "storage/stores/store.h"
@@ -11,9 +12,9 @@ namespace kerf::inline storage::inline stores {
 enum class BlobForm { AsTheyAre, Compressed };  ///< Compressed only where that makes them a tenth smaller
 /// Stores the bytes unless they are there already and whole; returns their hash. Call inside a transaction.
 Result<std::string> putBlob(Database& database, std::span<const std::byte> bytes, BlobForm form = BlobForm::AsTheyAre);
-/// The same for the bytes of a file, with little memory. `goOn` is asked with the bytes done so far. BadInput when the
-/// file does not have `hash` (it changed since that was taken); Cancelled.
-Result<void> putFile(Database& database, const std::filesystem::path& file, const Hash128& hash,
+/// The same for the bytes of a file, with little memory. `goOn` is asked with the bytes done so far. BadInput when they
+/// do not have `hash` (the file changed since that was taken); Cancelled.
+Result<void> putFile(Database& database, const FilePart& file, const Hash128& hash,
                      const std::function<bool(std::int64_t)>& goOn = {});
 
 /// The bytes, checked against their hash. NotFound; BadInput, naming what needs the blob, when they are damaged.
@@ -24,14 +25,6 @@ Result<void> writeBlob(Database& database, const std::string& hash, const std::f
 Result<void> checkBlob(Database& database, const std::string& hash);
 /// "capture c3 (/tmp/trace.log), reduction m2": what needs a blob; empty if nothing does.
 std::string usersOfBlob(Database& database, const std::string& hash);
-
-/// Whether a content's text and the names of its blobs are those that it was stored with. BadInput otherwise.
-Result<void> checkContent(Database& database, const std::string& hash);
-/// Stores a graph's repro text and blobs; returns the content's hash. Call inside a transaction.
-Result<std::string> putContent(Database& database, const NewGraph& graph);
-/// Writes `directory/repro.py` and `directory/storages/…`; returns the path of the former.
-Result<std::filesystem::path> materializeContent(Database& database, const std::string& hash,
-                                                 const std::filesystem::path& directory);
 
 /// Creates the folder with its parents. Environment when it cannot.
 Result<void> createFolder(const std::filesystem::path& directory);

@@ -6,8 +6,8 @@
 
 #include <sys/stat.h>
 
+#include "engine/tensor/file_pieces.h"
 #include "storage/stores/blobs.h"
-#include "storage/stores/file_pieces.h"
 
 namespace kerf::inline storage::inline stores {
 
@@ -52,10 +52,10 @@ Result<void> addFile(Database& database, std::int64_t captureId, std::int64_t po
   KERF_TRY(const auto state, stateOf(file.source));
   auto hash = file.hash;
   if (!hash) {
-    KERF_TRY(const auto sum, sumOfFile(file.source));
+    KERF_TRY(const auto sum, sumOfFile({file.source}));
     hash = sum.hash;
   }
-  if (file.copy) KERF_CHECK(putFile(database, file.source, *hash, goOn));
+  if (file.copy) KERF_CHECK(putFile(database, {file.source}, *hash, goOn));
   const std::string source = file.source.string(), name = hash->hex();
   const SqlValue blobValue = file.copy ? SqlValue(std::string_view(name)) : SqlValue();
   return database.execute(
@@ -85,7 +85,7 @@ Result<void> checkLinked(const FileRow& row) {
   };
   if (state->size != row.size || (row.hash.empty() && state->modified != row.modified)) return differs();
   if (row.hash.empty()) return {};
-  KERF_TRY(const auto sum, sumOfFile(row.source));
+  KERF_TRY(const auto sum, sumOfFile({row.source}));
   return sum.hash.hex() == row.hash ? Result<void>() : differs();
 }
 
@@ -155,10 +155,10 @@ Result<void> healFiles(Database& database, const std::vector<NewFile>& files) {
     if (!file.copy) continue;
     auto hash = file.hash;
     if (!hash) {
-      KERF_TRY(const auto sum, sumOfFile(file.source));
+      KERF_TRY(const auto sum, sumOfFile({file.source}));
       hash = sum.hash;
     }
-    KERF_CHECK(putFile(database, file.source, *hash));
+    KERF_CHECK(putFile(database, {file.source}, *hash));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "storage/stores/capture_transfer.h"
 
 #include "storage/stores/blobs.h"
+#include "storage/stores/contents.h"
 
 namespace kerf::inline storage::inline stores {
 

@@ -3,6 +3,7 @@
 #include "storage/stores/blobs.h"
 #include "storage/stores/capture_details.h"
 #include "storage/stores/capture_files.h"
+#include "storage/stores/contents.h"
 #include "storage/stores/deletions.h"
 
 namespace kerf::inline storage::inline stores {
@@ -70,8 +71,7 @@ Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture
 /// A capture that is imported again: what was damaged of it is mended, and it is deleted no more.
 Result<void> bringBack(Database& database, std::int64_t id, const NewCapture& capture) {
   KERF_CHECK(healFiles(database, capture.files));
-  for (const auto& graph : capture.graphs)
-    for (const auto& entry : graph.blobs) KERF_CHECK(putBlob(database, entry.bytes));
+  for (const auto& graph : capture.graphs) KERF_CHECK(healBlobs(database, graph));
   return database.execute("UPDATE captures SET deletion = NULL WHERE id = ? AND deletion IS NOT NULL", {id});
 }
 

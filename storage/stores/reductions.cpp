@@ -1,6 +1,7 @@
 #include "storage/stores/reductions.h"
 
 #include "storage/stores/blobs.h"
+#include "storage/stores/contents.h"
 #include "storage/stores/deletions.h"
 #include "storage/stores/process_owner.h"
 

@@ -1,6 +1,7 @@
 #include "storage/stores/repros.h"
 
 #include "storage/stores/blobs.h"
+#include "storage/stores/contents.h"
 #include "storage/stores/deletions.h"
 
 namespace kerf::inline storage::inline stores {

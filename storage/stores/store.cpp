@@ -4,12 +4,13 @@
 
 #include "engine/support/log.h"
 #include "storage/database/database.h"
+#include "storage/database/log_check.h"
 #include "storage/migrations/migrations.h"
 #include "storage/migrations/upgrade.h"
-#include "storage/stores/blobs.h"
 #include "storage/stores/capture_details.h"
 #include "storage/stores/capture_files.h"
 #include "storage/stores/captures.h"
+#include "storage/stores/contents.h"
 #include "storage/stores/reductions.h"
 #include "storage/stores/repros.h"
 #include "storage/stores/runs.h"
@@ -27,6 +28,18 @@ std::filesystem::path fromEnvironment(const char* variable) {
 Result<void> upgraded(const std::filesystem::path& path, Database database) {
   { const auto closed = std::move(database); }
   return upgrade(path);
+}
+
+/// What SQLite would drop without a word is said, and kept for who can make something of it.
+void tellDamagedLog(const std::filesystem::path& path) {
+  const auto damage = damageOfLog(path);
+  if (!damage) return;
+  const auto kept = keepLog(path);
+  logAt(LogCategory::Store, LogLevel::Warning,
+        "{}: {}, by a power failure or a damaged disk; the changes behind that are lost, the store is as it was before "
+        "them{}",
+        path.string(), damage->text(),
+        kept.empty() ? std::string() : fmt::format(" (the log is kept as {})", kept.string()));
 }
 
 }  // namespace
@@ -54,6 +67,7 @@ Result<Store> Store::open(const std::filesystem::path& path) {
 
 Result<Store> Store::openWith(const std::filesystem::path& path, bool untouched) {
   KERF_CHECK(checkStoreHeader(path));
+  if (!untouched) tellDamagedLog(path);
   KERF_TRY(auto database, Database::open(path, untouched ? Database::Access::Untouched : Database::Access::Write));
   KERF_TRY(const int schema, schemaOf(database));
   const bool older = schema > 0 && schema < newestSchema();

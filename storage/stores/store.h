@@ -17,6 +17,7 @@
 #include "engine/ir/graph_module.h"
 #include "engine/support/hash.h"
 #include "engine/support/result.h"
+#include "engine/tensor/file_pieces.h"
 
 namespace kerf::inline storage::inline database {
 class Database;
@@ -111,9 +112,12 @@ struct ReproRow {
 
 /// A captured graph on its way into the store: the repro text it can be read back from and the blobs that it names.
 struct StoredBlob {
-  std::string name;
+  std::string name;  ///< content-store hash of the storage
   std::span<const std::byte> bytes;
-};  ///< name: content-store hash of the storage
+  std::optional<FilePart> file = {};  ///< where they lie instead, to be read piece by piece
+
+  std::int64_t size() const { return file ? file->length : std::ssize(bytes); }
+};
 struct NewGraph {
   std::string name;
   std::string hash;  ///< CapturedGraph::contentHash().hex()
@@ -121,6 +125,7 @@ struct NewGraph {
   std::string reproText;          ///< exact text that imports to this graph and its inputs
   std::vector<StoredBlob> blobs;  ///< storages that could be read
   SourceRow source = {};
+  std::function<Result<void>()> check = {};  ///< of those in files; runs on another thread while they are stored
 };
 /// A file that a capture was read from. Its name is a relative path below the folder that it is written to again.
 struct NewFile {

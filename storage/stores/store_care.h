@@ -24,8 +24,8 @@ struct StoreFigures {
 Result<StoreFigures> figuresOf(Store& store);
 
 struct StoreDamage {
-  std::string what;     ///< "page", "blob", "content", "link", "row"
-  std::string id;       ///< hash of the blob or content, path of the link; empty for a page
+  std::string what;     ///< "page", "blob", "content", "link", "row", "log"
+  std::string id;       ///< hash of the blob or content, path of the link or log; empty for a page
   std::string message;  ///< what is wrong, what it belongs to and what to do
 };
 struct StoreCheck {

@@ -5,12 +5,13 @@
 
 #include <unistd.h>
 
+#include "engine/tensor/file_pieces.h"
 #include "storage/database/database.h"
 #include "storage/migrations/migrations.h"
 #include "storage/stores/blobs.h"
 #include "storage/stores/capture_files.h"
 #include "storage/stores/capture_transfer.h"
-#include "storage/stores/file_pieces.h"
+#include "storage/stores/dead_drafts.h"
 
 namespace kerf::inline storage::inline stores {
 
@@ -77,8 +78,8 @@ Result<void> copyLinks(Database& target, StoreTransfer& report) {
   for (const auto& link : links) {
     const auto copied = target.transaction([&]() -> Result<void> {
       KERF_CHECK(checkLinkedFile(target, link));
-      KERF_TRY(const auto sum, sumOfFile(link.source));
-      KERF_CHECK(putFile(target, link.source, sum.hash));
+      KERF_TRY(const auto sum, sumOfFile({link.source}));
+      KERF_CHECK(putFile(target, {link.source}, sum.hash));
       const auto hash = sum.hash.hex();
       return target.execute(
           "UPDATE capture_files SET blob = ?, hash = ? WHERE capture = ? AND name = ?",
@@ -95,6 +96,7 @@ class Draft {
   explicit Draft(const fs::path& target)
       : m_target(target), m_path(fmt::format("{}.{}.new.tmp", target.string(), ::getpid())) {
     remove();
+    removeDeadDrafts(target);
   }
   ~Draft() { remove(); }
   Draft(const Draft&) = delete;

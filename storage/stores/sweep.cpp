@@ -1,12 +1,10 @@
 // Purging, collecting what nothing needs, and shrinking.
-#include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
 
 #include <fmt/chrono.h>
 
 #include "storage/database/database.h"
+#include "storage/stores/dead_drafts.h"
 #include "storage/stores/deletions.h"
 #include "storage/stores/process_owner.h"
 #include "storage/stores/store_care.h"
@@ -48,7 +46,7 @@ class Sweeper {
       KERF_CHECK(collect(kind, part));
       part += 1.0 / std::size(garbage);
     }
-    removeDeadFiles();
+    m_sweep.files = removeDeadDrafts(m_path);
     return m_sweep;
   }
 
@@ -104,20 +102,6 @@ class Sweeper {
           m_database.execute("UPDATE reductions SET status = 'interrupted' WHERE id = ? AND status = 'running'", {id}));
     m_sweep.reductions = std::ssize(dead);
     return {};
-  }
-
-  /// "kerf.db.1234.0.tmp" beside the store, when no process 1234 is there any more.
-  void removeDeadFiles() {
-    std::error_code ignored;
-    const auto folder = m_path.has_parent_path() ? m_path.parent_path() : fs::path(".");
-    const auto begin = m_path.filename().string() + ".";
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-      const auto name = entry.path().filename().string();
-      if (!name.starts_with(begin) || name.find(".tmp") == std::string::npos) continue;
-      const auto pid = std::atoi(name.c_str() + begin.size());
-      if (pid <= 0 || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
-      if (fs::remove(entry.path(), ignored)) ++m_sweep.files;
-    }
   }
 
   Database& m_database;

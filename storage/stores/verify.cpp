@@ -1,7 +1,9 @@
 // Whether a store is whole.
 #include "storage/database/database.h"
+#include "storage/database/log_check.h"
 #include "storage/stores/blobs.h"
 #include "storage/stores/capture_files.h"
+#include "storage/stores/contents.h"
 #include "storage/stores/store_care.h"
 
 namespace kerf::inline storage::inline stores {
@@ -28,6 +30,7 @@ class Verifier {
 
  private:
   Result<void> runParts() {
+    logs();
     KERF_CHECK(pages());
     KERF_CHECK(rows());
     KERF_CHECK(blobs());
@@ -53,6 +56,12 @@ class Verifier {
     m_pageBytes = double(m_check.pages) * double(size ? size->value_or(0) : 0);
     m_total = 1 + 2 * m_pageBytes;  // all pages, then about the same again for the blobs
     return {};
+  }
+  void logs() {
+    for (const auto& log : keptLogs(m_database.path()))
+      m_check.damage.push_back({"log", log.string(),
+                                "changes were lost when this log was damaged: import and minify again what is not "
+                                "there, then delete the file"});
   }
   Result<void> pages() {
     std::vector<std::string> found;

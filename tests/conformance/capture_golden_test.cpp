@@ -1,7 +1,7 @@
 // Every repro of the recordings imports, exports to the same text, and imports again to the same graph and inputs.
 #include <algorithm>
 
-#include "engine/capture/repro/export_text.h"
+#include "engine/capture/repro/sieve.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/support/recordings.h"
 #include "tests/support/cpu_time.h"
@@ -56,8 +56,9 @@ std::string withoutFolders(const std::string& text) {
   std::string out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line); out += lines.eof() ? "" : "\n") {
-    const bool isPlain = !line.starts_with("os.environ") || sievedLines({line}).front() == line;
-    out += isPlain ? line : sievedLines({line}).front();
+    ReproEnvelope envelope;
+    envelope.headerLines = {"import torch", line};
+    out += line.starts_with("os.environ") ? sieved(envelope, "Repro").envelope.headerLines.back() : line;
   }
   return out;
 }

@@ -25,6 +25,7 @@ bool checkDot(std::string_view text) {
   if (!capture->graphs.at(0).module.graph.lint()) std::abort();
   const std::string written = reproText(*capture, 0);
   const auto again = importRepro(written, {}, limits);
+  checkExports(*capture, 0);
   if (again && again->graphs[0].contentHash() == capture->graphs[0].contentHash()) return true;
   require(again.has_value(), "what was written of a drawing does not read",
           again ? "" : again.error().text() + "\n" + written);

@@ -33,6 +33,7 @@ bool checkGraphText(std::string_view text) {
     const auto again = importRepro(written, {}, limits);
     require(again.has_value(), "what was exported does not import", again ? "" : again.error().text() + "\n" + written);
     require(again->graphs[0].contentHash() == graph.contentHash(), "export and import changed the graph", written);
+    checkExports(*capture, i);
   }
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/capture/importers.h"
 #include "engine/capture/pt2/archive.h"
+#include "engine/capture/pt2/audit.h"
 #include "engine/capture/pt2/graph_reader.h"
 #include "engine/capture/pt2/graph_writer.h"
 #include "engine/ir/printer.h"
@@ -18,6 +19,8 @@ constexpr ImportLimits limits{
 void checkWriting(const CapturedGraph& graph) {
   const auto written = pt2::pt2GraphJson(graph.module, graph.program.get());
   if (!written) return require(!written.error().message.empty(), "an error without a message", "");
+  const auto audited = pt2::auditProgramJson(written->json, {});
+  require(audited || exitCode(audited.error().code) == 2, "the audit of a program failed", written->json);
   std::vector<std::string> names;
   for (const NodeId id : graph.module.graph.placeholders()) names.push_back(graph.module.graph.node(id).name());
   JsonCursor json(written->json, "graph", limits.nesting + 100);
@@ -40,7 +43,8 @@ bool checkPt2(std::string_view bytes) {
     require(exitCode(capture.error().code) == 2, "bad input must end with exit code 2", capture.error().text());
     return false;
   }
-  for (const CapturedGraph& graph : capture->graphs) {
+  for (std::size_t i = 0; i < capture->graphs.size(); ++i) {
+    const CapturedGraph& graph = capture->graphs[i];
     const auto lint = graph.module.graph.lint();
     require(lint.has_value(), "an imported graph breaks an invariant", lint ? "" : lint.error().text());
     require(graph.inputs.size() == graph.module.graph.placeholders().size(), "inputs and placeholders differ", "");
@@ -52,6 +56,7 @@ bool checkPt2(std::string_view bytes) {
     (void)printPythonCode(graph.module);
     (void)graph.contentHash();
     checkWriting(graph);
+    checkExports(*capture, i);
   }
   return true;
 }

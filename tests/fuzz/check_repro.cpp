@@ -36,6 +36,7 @@ bool checkRepro(std::string_view text) {
   require(again.has_value(), "what was exported does not import", again ? "" : again.error().text() + "\n" + written);
   require(again->graphs[0].contentHash() == graph.contentHash(), "export and import changed the graph or its inputs",
           written);
+  checkExports(*capture, 0);
   (void)graph.annotateShapes();
   if (totalBytes(graph) <= loadedBytes) (void)graph.loadInputs(false, nullptr);
   return true;

@@ -70,6 +70,7 @@ void checkGraphs(Capture& capture) {
     }
     const auto lint = capture.graphs[i].module.graph.lint();
     require(lint.has_value(), "an imported graph breaks an invariant", lint ? "" : lint.error().text());
+    checkExports(capture, i);
   }
 }
 

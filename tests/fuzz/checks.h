@@ -4,10 +4,17 @@
 #include <string>
 #include <string_view>
 
+namespace kerf::inline capture {
+struct Capture;
+}
+
 namespace kerf::fuzz {
 
 /// Aborts with `what` and `detail` unless the promise holds.
 void require(bool promise, const char* what, const std::string& detail);
+
+/// Exports graph `index`, which is read, as Python of all kinds: what is written passes the auditor and is the same graph.
+void checkExports(const Capture& capture, std::size_t index);
 
 /// Imports the text as a repro; what imports must print, run out of data gracefully and round-trip. Whether it
 /// imported.

@@ -82,6 +82,7 @@ class RunningKerf {
     posix_spawn_file_actions_destroy(&actions);
   }
   void signal(int number) const { kill(m_pid, number); }
+  pid_t pid() const { return m_pid; }
   int wait() const {
     int status = 0;
     waitpid(m_pid, &status, 0);

@@ -2,6 +2,7 @@
 #include "engine/capture/repro/auditor.h"
 
 #include "engine/capture/repro/export_text.h"
+#include "engine/capture/repro/writer.h"
 #include "tests/unit/capture_testing.h"
 
 namespace kerf {
@@ -180,6 +181,75 @@ TEST(Auditor, KnowsWhatComputes) {
                              "torch.hub.load", "torch.save", "torch.ops.aten.__class__", "operator.attrgetter",
                              "torch.ops.aten.from_file.default", "torch.compile", "builtins.open", "globals"})
     EXPECT_FALSE(isAllowedFunction(target)) << target;
+}
+
+TEST(Auditor, AllowCallLetsOneTargetThroughAndSaysSo) {
+  const TemporaryFolder folder;
+  auto capture = importRepro(graphAround("a = torch.mylib.f(x)"), {});
+  ASSERT_TRUE(capture) << capture.error().text();
+  EXPECT_FALSE(exportRepro(*capture, 0, folder.path() / "no"));
+  const auto allowed = parseExtraCalls({"torch.mylib.f", "torch.other.g"});
+  ASSERT_TRUE(allowed) << allowed.error().text();
+  capture->allowedCalls = *allowed;
+  const auto file = exportRepro(*capture, 0, folder.path() / "out");
+  ASSERT_TRUE(file) << file.error().text();
+  const std::string text = testing::readFile(*file);
+  EXPECT_TRUE(text.starts_with("# WARNING (--allow-call): this calls torch.mylib.f, of which Kerf knows nothing."));
+  EXPECT_EQ(text.find("torch.other.g"), std::string::npos);
+  EXPECT_FALSE(auditExport(text));
+  EXPECT_TRUE(auditExport(text, *allowed));
+  auto again = importRepro(text, {});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->graphs[0].contentHash(), capture->graphs[0].contentHash());
+  EXPECT_FALSE(exportRepro(*again, 0, folder.path() / "again"));  // once: what reads the file asks again
+  again->allowedCalls = *allowed;
+  const auto twice = exportRepro(*again, 0, folder.path() / "twice");
+  ASSERT_TRUE(twice) << twice.error().text();
+  EXPECT_EQ(testing::readFile(*twice), text);
+}
+
+TEST(Auditor, AllowCallTakesNamesOfFunctionsOnly) {
+  for (const char* target : {"torch.load", "exec", "torch.os.system", "builtins.eval", "a.__class__.b", "f()", "",
+                             "a..b", "torch.ops.load_library", "x; y", "torch.hub.f", "getattr"}) {
+    const auto extra = parseExtraCalls({target});
+    ASSERT_FALSE(extra) << target;
+    EXPECT_EQ(extra.error().code, ErrorCode::BadUsage) << target;
+  }
+}
+
+TEST(Auditor, AnnotationsThatAreNotUnderstoodAreShownHashedAndLeftOut) {
+  const TemporaryFolder folder;
+  const std::string plain = graphAround("a = torch.ops.aten.relu.default(x)");
+  const auto with = importRepro(replaced(plain, "self, x)", "self, x : " + payload + ")"), {});
+  const auto without = importRepro(plain, {});
+  ASSERT_TRUE(with && without);
+  EXPECT_NE(with->graphs[0].contentHash(), without->graphs[0].contentHash());
+  EXPECT_EQ(leftOutNotes(*with, 0),
+            std::vector<std::string>{"the annotation is not understood, and exports leave it out: x: " + payload});
+  EXPECT_TRUE(leftOutNotes(*without, 0).empty());
+  const auto stored = importRepro(reproText(*with, 0), {});  // the store keeps it, as a text that nothing runs
+  ASSERT_TRUE(stored) << stored.error().text();
+  EXPECT_EQ(stored->graphs[0].contentHash(), with->graphs[0].contentHash());
+  const auto file = exportRepro(*with, 0, folder.path() / "out");
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ(importCapture(*file)->graphs[0].contentHash(), without->graphs[0].contentHash());
+  EXPECT_EQ(testing::readFile(*file).find("system"), std::string::npos);
+}
+
+TEST(Auditor, LeavesOutWholeBlocksOfTheHeader) {
+  const std::string kernel =
+      "import triton\nimport triton.language as tl\n@triton.jit\ndef kernel(x, n: tl.constexpr):\n    y = tl.load(x)\n"
+      "    tl.store(x, '''\nimport os\n''')\n";
+  const auto capture = importRepro(headed(kernel + "text = '''\nimport math\n'''\ns0 = 8\n"), {});
+  ASSERT_TRUE(capture) << capture.error().text();
+  const auto text = exportText(*capture, 0, {});
+  ASSERT_TRUE(text) << text.error().text();
+  const std::string code = codeOf(*text);
+  EXPECT_TRUE(code.starts_with("import triton\nimport triton.language as tl\ns0 = 8\nimport torch\n")) << code;
+  for (const char* line :
+       {"'@triton.jit'", "'def kernel(x, n: tl.constexpr):'", "'import os'", "\"text = '''\"", "'import math'"})
+    EXPECT_NE(text->find(std::string("# Kerf left out: ") + line), std::string::npos) << line << *text;
+  EXPECT_EQ(leftOutNotes(*capture, 0).size(), 9u);
 }
 
 }  // namespace

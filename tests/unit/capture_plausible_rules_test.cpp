@@ -2,6 +2,7 @@
 // meet it.
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -46,12 +47,28 @@ const std::map<std::string, Argument, std::less<>>& numbers() {
   return table;
 }
 
+/// The row once for each of its ops.
+std::vector<UseRule> forEachOp(const UseRule& row) {
+  std::vector<UseRule> rules;
+  for (const auto op : std::views::split(row.ops, ' ')) {
+    rules.push_back(row);
+    rules.back().ops = std::string_view(op);
+  }
+  return rules;
+}
+
+std::vector<UseRule> forEachOp(UseRules rows) {
+  std::vector<UseRule> rules;
+  for (const UseRule& row : rows) std::ranges::move(forEachOp(row), std::back_inserter(rules));
+  return rules;
+}
+
 /// The row of the table with that base name and argument whose first return is not a list of the same op in place.
 const OpInfo* rowFor(const UseRule& rule) {
   const OpInfo* found = nullptr;
   for (const OpInfo& info : allOps()) {
     const std::string target = "torch.ops." + info.schema.qualifiedName();
-    if (baseOpName(target) != rule.op || target.ends_with("masked_fill.Tensor") ||
+    if (baseOpName(target) != rule.ops || target.ends_with("masked_fill.Tensor") ||
         target.ends_with("masked_fill_.Tensor"))
       continue;
     for (const SchemaArgument& argument : info.schema.arguments) {
@@ -162,17 +179,17 @@ std::optional<Bounds> promised(const std::string& reason) {
 
 void expectValues(const UseRule& rule, const ValueNeed& need, DType dtype, const Sizes& sizes) {
   const auto bounds = promised(need.reasons.front());
-  ASSERT_TRUE(bounds) << rule.op << " " << rule.argument << ": " << need.text();
+  ASSERT_TRUE(bounds) << rule.ops << " " << rule.argument << ": " << need.text();
   auto tensor = Tensor::zeros(dtype, sizes);
   ASSERT_TRUE(tensor);
   fillAsNeeded(*tensor, need, FillPart::Storage, seedOfInput(7, "x"));
   for (std::int64_t i = 0; i < tensor->numel(); ++i) {
     const double value = tensor->itemAsDouble(i);
-    EXPECT_TRUE(std::isfinite(value)) << rule.op << " " << rule.argument;
-    EXPECT_GE(value, bounds->lower) << rule.op << " " << rule.argument << ": " << need.text();
-    EXPECT_LE(value, bounds->upper) << rule.op << " " << rule.argument << ": " << need.text();
+    EXPECT_TRUE(std::isfinite(value)) << rule.ops << " " << rule.argument;
+    EXPECT_GE(value, bounds->lower) << rule.ops << " " << rule.argument << ": " << need.text();
+    EXPECT_LE(value, bounds->upper) << rule.ops << " " << rule.argument << ": " << need.text();
     if (need.whole) {
-      EXPECT_EQ(value, std::floor(value)) << rule.op << " " << rule.argument;
+      EXPECT_EQ(value, std::floor(value)) << rule.ops << " " << rule.argument;
     }
     if (::testing::Test::HasFailure()) return;
   }
@@ -185,22 +202,22 @@ DType dtypeFor(UseRules rules, const UseRule& rule) {
   const bool isIndexTable = rules.data() == indexRules().data();
   const bool isTarget = rule.argument == "target" && !isIndexTable;
   if (isIndexTable || (integers.contains(rule.argument) && !isTarget)) return DType::Int64;
-  if (rule.op == "_local_scalar_dense" || rule.op == "item" || rule.op == "bincount") return DType::Int64;
+  if (rule.ops == "_local_scalar_dense" || rule.ops == "item" || rule.ops == "bincount") return DType::Int64;
   const bool isMask = rule.argument == "mask" || rule.argument == "condition" || rule.argument.starts_with("attn_");
   return isMask && rules.data() == patternRules().data() ? DType::Bool : DType::Float32;
 }
 
 void checkRules(UseRules rules, std::size_t leastChecked) {
   std::size_t checked = 0;
-  for (const UseRule& rule : rules) {
+  for (const UseRule& rule : forEachOp(rules)) {
     const OpInfo* info = rowFor(rule);
     if (info == nullptr) continue;  // torch.nn.functional's own names, and ops that only other builds of PyTorch have
     const DType dtype = dtypeFor(rules, rule);
     const Sizes sizes = dtype == DType::Float32 && rules.data() == scaleRules().data() ? Sizes{4, 3, 2} : Sizes{6, 5};
     const Call call = callOf(*info, rule, dtype, sizes);
     const ValueNeed need = needOfPlaceholder(call.module, call.x);
-    if (isConditional(rule.op) && need.unknown()) continue;
-    ASSERT_FALSE(need.unknown()) << rule.op << " " << rule.argument << " of " << info->schema.text;
+    if (isConditional(rule.ops) && need.unknown()) continue;
+    ASSERT_FALSE(need.unknown()) << rule.ops << " " << rule.argument << " of " << info->schema.text;
     expectValues(rule, need, dtype, sizes);
     ++checked;
   }
@@ -215,12 +232,12 @@ TEST(UseRules, Patterns) { checkRules(patternRules(), 35); }
 
 TEST(UseRules, NameArgumentsThatTheOpHas) {
   for (const UseRules rules : {domainRules(), indexRules(), scaleRules(), patternRules(), numberRules()})
-    for (const UseRule& rule : rules) {
+    for (const UseRule& rule : forEachOp(rules)) {
       bool known = false;
       for (const OpInfo& info : allOps())
-        known = known || baseOpName("torch.ops." + info.schema.qualifiedName()) == rule.op;
+        known = known || baseOpName("torch.ops." + info.schema.qualifiedName()) == rule.ops;
       if (known) {
-        EXPECT_NE(rowFor(rule), nullptr) << rule.op << " has no argument " << rule.argument;
+        EXPECT_NE(rowFor(rule), nullptr) << rule.ops << " has no argument " << rule.argument;
       }
     }
 }

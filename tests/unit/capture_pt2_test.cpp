@@ -150,8 +150,8 @@ TEST(Pt2Import, RunsWithItsSamplesAndWithOthers) {
 
 TEST(Pt2Export, ReadsBackTheSame) {
   const TemporaryFolder folder;
-  for (const char* name : {"relu.pt2", "kinds.pt2", "linear.pt2", "older.pt2", "oldest.pt2", "sample.pt2",
-                           "dynamic.pt2", "deflated.pt2", "sorted_keys.pt2", "evil_weight.pt2"}) {
+  for (const char* name : {"relu.pt2", "linear.pt2", "older.pt2", "oldest.pt2", "sample.pt2", "dynamic.pt2",
+                           "deflated.pt2", "sorted_keys.pt2"}) {
     const CapturedGraph graph = opened(seed(name));
     const fs::path out = folder.path() / name;
     const auto written = exportPt2(graph, out);
@@ -165,6 +165,23 @@ TEST(Pt2Export, ReadsBackTheSame) {
       EXPECT_EQ(nodeOf(again, node.name()).meta().extra, node.meta().extra) << name << " " << node.name();
     }
   }
+}
+
+TEST(Pt2Export, CopiesNoPickleThatIsNotOfTensors) {
+  const TemporaryFolder folder;
+  for (const auto& [name, payload] : {std::pair{"kinds.pt2", "'obj'"}, std::pair{"evil_weight.pt2", "'w'"}}) {
+    const auto written = exportPt2(opened(seed(name)), folder.path() / name);
+    ASSERT_FALSE(written.has_value()) << name;
+    EXPECT_EQ(written.error().code, ErrorCode::BadInput) << written.error().text();
+    EXPECT_NE(written.error().message.find(payload), std::string::npos) << written.error().text();
+    EXPECT_FALSE(fs::exists(folder.path() / name));
+  }
+  const fs::path out = folder.path() / "out.pt2";  // sample inputs are no part of the program: they are left out
+  ASSERT_TRUE(exportPt2(opened(seed("evil_sample.pt2")), out).has_value());
+  EXPECT_EQ(testing::readFile(out).find("touch"), std::string::npos);
+  EXPECT_NE(testing::readFile(seed("evil_sample.pt2")).find("touch"), std::string::npos);
+  ASSERT_TRUE(exportPt2(opened(seed("sample.pt2")), out).has_value());
+  EXPECT_NE(testing::readFile(out).find("_rebuild_tensor_v2"), std::string::npos);  // and plain ones stay
 }
 
 TEST(Pt2Export, ReadsBackTheRecordedArchives) {

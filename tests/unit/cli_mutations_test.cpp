@@ -167,5 +167,16 @@ TEST_F(CliMutationTest, AnExportedProgramsOutputsAreCountedWithoutWhatItMutates)
   EXPECT_EQ(run({"compare", program, "--tol", "out1=0.5"}).status, 2);
 }
 
+TEST_F(CliMutationTest, AGraphWithoutResultsIsNotCalledTheSame) {
+  const auto path = write("none.txt", R"(class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[4]"):
+        relu: "f32[4]" = torch.ops.aten.relu.default(x)
+        return ()
+)");
+  const auto result = run({"compare", path.string()});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_THAT(result.output, HasSubstr("nothing to compare"));
+}
+
 }  // namespace
 }  // namespace kerf::cli

@@ -90,7 +90,8 @@ TEST_F(VerifyTest, SaysWhichGraphsCannotBeCompared) {
 TEST_F(VerifyTest, AStageThatDoesNotRunIsNotCompared) {
   const auto a = graph("a.txt", before);
   const auto b = graph("b.txt", changed(before, "aten.relu.default", "mylib.unheard.default"));
-  const auto result = runJson({"verify", a, "--against", b});
+  const auto result = runJson({"verify", a, "--against", b}, 2);
+  EXPECT_EQ(result["same"], false);
   const auto& pair = result["compiles"][0]["pairs"][0];
   EXPECT_EQ(pair["verdict"], "not compared");
   EXPECT_THAT(pair["why"], HasSubstr("mylib"));

@@ -49,6 +49,17 @@ INSTANTIATE_TEST_SUITE_P(Planted, FaultKinds,
                                            KindCase{"relu=crash", "crash:"}, KindCase{"relu=hang", "hang:"}),
                          [](const auto& info) { return std::string(info.param.fault).substr(5); });
 
+TEST(EngineOracle, OpsThatFailOnlyTogetherAreBothKept) {
+  EngineOracle oracle(planted("relu+permute=crash"));
+  MemoryVerdictCache cache;
+  const auto result = minify(mlp(9, 4), oracle, cache, {}, {}, {});
+  ASSERT_TRUE(result.has_value()) << result.error().text();
+  EXPECT_TRUE(result->oneMinimal);
+  EXPECT_EQ(measure(result->candidate).calls, 2u);
+  EXPECT_TRUE(calls(result->candidate.module.graph, reluTarget));
+  EXPECT_TRUE(calls(result->candidate.module.graph, permuteTarget));
+}
+
 TEST(EngineOracle, PassesWhatIsNotPlanted) {
   EngineOracle oracle(planted("sigmoid=crash"));
   const auto verdict = oracle.judge(mlp(3, 1), {});

@@ -170,8 +170,13 @@ TEST(MinifyReport, TellsHowItWasFoundAndExportsTheGraph) {
   ASSERT_EQ(capture->graphs.size(), 1u);
   EXPECT_EQ(capture->graphs[0].inputs.size(), 1u);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(capture->envelope.headerLines[i].starts_with("# ")) << i;
-  EXPECT_EQ(capture->envelope.headerLines[1], "# from: launcher.py import os");
-  EXPECT_NE(capture->envelope.headerLines[0].find("22 -> 3 nodes"), std::string::npos);
+  EXPECT_EQ(capture->envelope.headerLines[1], "# from: launcher.py\\nimport os");
+  EXPECT_EQ(capture->envelope.headerLines[0], "# Minified by Kerf: 22 -> 3 nodes: accuracy; 1-minimal");
+  MinifyReportContext resumed = context;
+  resumed.startNodes = 40;
+  const auto again = minifiedCapture(*result, like(), 0, resumed);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->envelope.headerLines[0], "# Minified by Kerf: 40 -> 3 nodes: accuracy; 1-minimal");
   const std::string report = minifyReport(*result, context);
   EXPECT_NE(report.find("| 0 | 1 | start | 22 |"), std::string::npos);
   EXPECT_NE(report.find("%relu"), std::string::npos);

@@ -27,7 +27,7 @@ TEST(Minify, CutsAFaultyOpOutOfADeepGraph) {
   GraphOracle oracle(failsWithRelu);
   MemoryVerdictCache cache;
   std::vector<MinifyStep> seen;
-  CandidateSize last{.nodes = SIZE_MAX};
+  CandidateSize last{.calls = SIZE_MAX};
   const MinifyObserver observer = [&](const MinifyProgress& progress, const Candidate* candidate) -> Result<void> {
     EXPECT_EQ(candidate != nullptr, progress.step.accepted);
     if (!candidate) return {};
@@ -57,9 +57,9 @@ TEST(Minify, CutsAFaultyOpOutOfADeepGraph) {
 }
 
 TEST(Minify, NewInputsHoldTheRecordedValues) {
-  GraphOracle oracle([](const Candidate& candidate) {  // shrinking would change the shape: keep it
-    const bool wide = measure(candidate).inputBytes >= 4 * 8 * 4;
-    return wide ? failsWithRelu(candidate) : passes();
+  GraphOracle oracle([](const Candidate& candidate) {  // shape and values must stay
+    const CandidateSize size = measure(candidate);
+    return size.inputBytes >= 4 * 8 * 4 && size.values >= 3 ? failsWithRelu(candidate) : passes();
   });
   MemoryVerdictCache cache;
   const Candidate start = mlp(2, 1);

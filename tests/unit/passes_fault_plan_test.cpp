@@ -49,6 +49,18 @@ TEST(FaultPlan, MatchesBaseNamesExactly) {
   EXPECT_FALSE(Fault{.subject = "aten"}.hits("torch.ops.aten.relu.default"));
 }
 
+TEST(FaultPlan, OpsThatFailOnlyTogether) {
+  const auto fault = parseFault("relu+aten.sigmoid=crash");
+  ASSERT_TRUE(fault.has_value());
+  EXPECT_EQ(fault->subject, "relu");
+  EXPECT_EQ(fault->others, std::vector<std::string>{"aten.sigmoid"});
+  EXPECT_EQ(FaultPlan{{*fault}}.text(), "relu+aten.sigmoid=crash");
+  EXPECT_TRUE(fault->hits("torch.ops.aten.relu.default"));
+  EXPECT_FALSE(fault->hits("torch.ops.aten.sigmoid.default"));
+  for (const char* text : {"relu+=crash", "+relu=crash", "relu++exp=crash", "pass:cse+dce=crash"})
+    EXPECT_FALSE(parseFault(text).has_value()) << text;
+}
+
 TEST(FaultPlan, RefusesWithKindsAndAnExample) {
   for (const char* text : {"relu", "relu=", "=accuracy", "relu=wrong", "relu=flaky", "relu=flaky:0", "relu=flaky:2",
                            "relu=flaky:x", "relu=crash:1", "re lu=crash", "pass:=crash", ""}) {

@@ -1,5 +1,8 @@
 // A child's end, whatever it is, must come back as an outcome.
+#include <cerrno>
 #include <csignal>
+#include <cstring>
+#include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -127,6 +130,34 @@ TEST(CallIsolated, EventsArriveEvenFromAChildThatDies) {
       body, {}, {}, [&](std::string_view bytes) { events.push_back(decode<int>(bytes, "an event").value()); });
   EXPECT_EQ(answer->outcome.signalName(), "SIGABRT");
   EXPECT_EQ(events, (std::vector{3, 5, 8}));
+}
+
+/// Generated code computes; what went wrong there must not be able to do more.
+TEST(CallIsolated, AChildStartsNoProgramsAndItsChildrenEndWithIt) {
+  const auto tried = isolated([] {
+    ::execl("/bin/true", "true", nullptr);
+    return std::string(std::strerror(errno));
+  });
+  if (!addressSanitizer && !threadSanitizer) {  // their reports start programs
+    ASSERT_TRUE(tried.answer);
+    EXPECT_EQ(tried.answer->value(), std::strerror(EPERM));
+  }
+  const auto forked = isolated([] {
+    const pid_t pid = ::fork();
+    while (pid == 0) ::pause();
+    return std::to_string(pid);
+  });
+  ASSERT_TRUE(forked.answer);
+  const pid_t left = std::stoi(forked.answer->value());
+  const auto lives = [&] {  // one that has ended and was not waited for does not
+    std::ifstream file("/proc/" + std::to_string(left) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    return !text.empty() && text.find(") Z ") == std::string::npos;
+  };
+  for (int i = 0; i < 3000 && lives(); ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_FALSE(lives()) << "the child of a child is left";
+  EXPECT_LT(forked.outcome.time, 5s) << "nobody waits for it";
 }
 
 /// A child whose memory went wrong may write anything into its pipe.

@@ -6,6 +6,7 @@
 
 #include "storage/migrations/migrations.h"
 #include "storage/stores/store_care.h"
+#include "storage/stores/store_transfer.h"
 #include "tests/unit/storage_testing.h"
 
 namespace kerf::storagetesting {
@@ -171,6 +172,26 @@ TEST_F(StoreRot, SeveralProcessesUpgradeAnOlderStoreOnce) {
   EXPECT_EQ(openStore().captures()->size(), 4u);
   EXPECT_TRUE(fs::exists(path.string() + ".v2.bak"));
   EXPECT_FALSE(fs::exists(path.string() + ".v2.bak.2"));
+}
+
+TEST_F(StoreRot, AStoreThatWouldDoSomethingByItselfIsRefused) {
+  for (const char* sql : {"CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM captures; END",
+                          "ALTER TABLE runs RENAME TO others; CREATE VIEW runs AS WITH RECURSIVE c(x) AS (SELECT 1 "
+                          "UNION ALL SELECT x + 1 FROM c) SELECT x AS id FROM c"}) {
+    const auto file = folder / "hostile.db";
+    fs::remove(file);
+    { openStore(file); }
+    {
+      auto database = Database::open(file).value();
+      ASSERT_TRUE(database.executeScript(sql));
+    }
+    const auto refused = Store::open(file);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
+    EXPECT_THAT(refused.error().message, HasSubstr("triggers, views"));
+    auto mine = openStore();
+    EXPECT_EQ(importStore(mine, file).error().code, ErrorCode::BadInput);
+  }
 }
 
 TEST_F(StoreRot, AStoreThatCannotBeWrittenCanBeRead) {

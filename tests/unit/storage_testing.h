@@ -81,7 +81,9 @@ class StoreFolder : public testing::Test {
     NewGraph graph{"forward", "hash-of-forward", 3, "# text of forward", {}};
     graph.blobs = {{"aa11", std::as_bytes(std::span(weights))}, {"bb22", std::as_bytes(std::span(bias))}};
     const auto repro = store.addCapture({"repro", "/x/repro.py", "2.11.0", "h1", {graph}}).value();
-    writeText(folder / "in/trace.log", std::string(90'000, 'a') + "end");
+    std::string log(90'000, 'a');
+    log += "end";
+    writeText(folder / "in/trace.log", log);
     writeText(folder / "in/model.bin", noise(30'000, 3));
     NewCapture files{"torch_trace", (folder / "in").string(), "2.11.0", "h2", {{"g", "", -1, "", {}}}};
     files.files = {{"in/trace.log", folder / "in/trace.log", true, {}},

@@ -1,6 +1,7 @@
 // Session: what the store holds, and writing graphs to where the user wants them.
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
+#include "ui/session/text.h"
 
 namespace kerf::ui::inline session {
 
@@ -78,6 +79,7 @@ void Session::exportAs(const workbench::ExportRequest& request, RemotePtr worker
         return worker->perform(request, {{}, stop});
       },
       [this](const Result<workbench::Exported>& written) {
+        if (written && !written->notes.empty()) emit noted(texts(written->notes).join('\n'));
         if (written) return emit exported(text(written->path));
         emit failed(tr("Export failed"), text(written.error().text()));
       });

@@ -10,7 +10,8 @@
 
 namespace kerf::ui::inline session {
 
-inline QString text(std::string_view value) { return QString::fromUtf8(value.data(), qsizetype(value.size())); }
+/// Text that came from a file, as it is shown: what would turn the direction of writing or hide itself is spelled out.
+QString text(std::string_view value);
 
 inline QStringList texts(const std::vector<std::string>& values) {
   QStringList list;

@@ -25,6 +25,7 @@
 #include "ui/panels/timeline_panel.h"
 #include "ui/shell/appearance.h"
 #include "ui/shell/banner.h"
+#include "ui/shell/plain_labels.h"
 #include "ui/shell/search_box.h"
 #include "ui/shell/welcome.h"
 
@@ -32,6 +33,7 @@ namespace kerf::ui::inline shell {
 
 MainWindow::MainWindow(const WindowOptions& options) : m_preferences(options.remember), m_actions(new Actions(*this)) {
   const auto theme = options.theme.isEmpty() ? m_preferences.value("theme", "system").toString() : options.theme;
+  PlainLabels::install();
   applyAppearance(theme);
   setObjectName("studio");
   setWindowTitle(tr("Kerf Studio"));

@@ -132,15 +132,20 @@ void MainWindow::showShortcuts() {
       "<tr><td>Zoom / pan</td><td>Wheel / drag</td></tr>");
   QMessageBox box(QMessageBox::NoIcon, tr("Keyboard shortcuts"), "<table cellpadding='2'>" + rows + "</table>",
                   QMessageBox::Close, this);
+  box.setTextFormat(Qt::RichText);
   box.exec();
 }
 
 void MainWindow::showAbout() {
-  QMessageBox::about(this, tr("About Kerf Studio"),
-                     tr("<h3>Kerf Studio</h3><p>Graph debugger and minifier for PyTorch compiler graphs.</p>"
-                        "<p>Files are parsed, never executed; graphs run only in child processes.</p>"
-                        "<p>Apache License 2.0. Built with Qt %1.</p>")
-                         .arg(qVersion()));
+  QMessageBox box(QMessageBox::Information, tr("About Kerf Studio"),
+                  tr("<h3>Kerf Studio</h3><p>Graph debugger and minifier for PyTorch compiler graphs.</p>"
+                     "<p>Files are parsed, never executed; graphs run only in child processes.</p>"
+                     "<p>Apache License 2.0. Built with Qt %1.</p>")
+                      .arg(qVersion()),
+                  QMessageBox::Ok, this);
+  box.setTextFormat(Qt::RichText);
+  box.setIconPixmap(windowIcon().pixmap(64));
+  box.exec();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

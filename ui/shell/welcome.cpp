@@ -97,6 +97,7 @@ void Welcome::setRecent(const QStringList& paths) {
     auto* link =
         new QLabel(QString("<a href='%1' style='text-decoration:none'>%2</a>")
                        .arg(path.toHtmlEscaped(), (file.dir().dirName() + "/" + file.fileName()).toHtmlEscaped()));
+    link->setTextFormat(Qt::RichText);
     link->setAlignment(Qt::AlignCenter);
     link->setToolTip(path);
     link->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);

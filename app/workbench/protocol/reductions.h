@@ -10,6 +10,7 @@
 #include "app/workbench/protocol/address.h"
 #include "app/workbench/protocol/job.h"
 #include "app/workbench/protocol/pass_choice.h"
+#include "engine/process/candidate_limits.h"
 
 namespace kerf::workbench {
 
@@ -23,8 +24,11 @@ struct OracleSettings {
   std::string check;                          ///< command only: run with the candidate's repro.py as its last argument
   std::string python = "python3";             ///< torch only
   std::chrono::milliseconds timeout{10'000};  ///< for one candidate
+  /// Targets that candidates and the repro may call although nothing is known of them.
+  std::vector<std::string> allowedCalls = {};
+  CandidateLimits limits;  ///< engine: memory and file size only
 
-  KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout, accuracy)
+  KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout, accuracy, allowedCalls, limits)
 };
 
 struct Minified {
@@ -38,9 +42,10 @@ struct Minified {
   std::string repro;                ///< path of the written repro.py; empty for ReproPlace::Store
   std::string rechecked;            ///< fingerprint that a fresh process found
   std::chrono::nanoseconds time{};  ///< of everything
+  std::vector<std::string> editSet = {};  ///< reductions of which none can go on: what oneMinimal is proven against
 
   KERF_FIELDS(reductionId, reproId, startNodes, nodes, tests, cacheHits, steps, fingerprint, oneMinimal, cancelled,
-              resumed, repro, rechecked, time)
+              resumed, repro, rechecked, time, editSet)
 };
 
 /// Cuts a failing graph down to the smallest that fails in the same way; every query is a MinifyEvent. What was

@@ -14,6 +14,7 @@
 #include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/job.h"
 #include "app/workbench/protocol/pass_choice.h"
+#include "engine/process/candidate_limits.h"
 
 namespace kerf::workbench {
 
@@ -153,8 +154,9 @@ struct CompareRequest {
 
   std::string emulate;  ///< "inductor", "kerf": also compare with the rounding of these fusion groups
   std::string results;  ///< with `emulate`: a .safetensors with the outputs to judge, in place of the compiled side's
+  CandidateLimits limits;  ///< memory and file size
 
-  KERF_FIELDS(graph, backend, plants, passes, tolerance, depth, timeout, accuracy, emulate, results)
+  KERF_FIELDS(graph, backend, plants, passes, tolerance, depth, timeout, accuracy, emulate, results, limits)
 };
 constexpr CompareRequest::Depth lastOf(CompareRequest::Depth) { return CompareRequest::Depth::Nodes; }
 
@@ -185,8 +187,9 @@ struct BisectRequest {
   double tolerance = 1e-3;
   AccuracyChoice accuracy;
   std::chrono::milliseconds timeout{60'000};  ///< of one comparison
+  CandidateLimits limits;                     ///< memory and file size
 
-  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy)
+  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits)
 };
 constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Node; }
 

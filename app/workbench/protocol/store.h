@@ -118,8 +118,9 @@ struct Exported {
   std::int64_t nodes = 0, storages = 0;  ///< of a graph
   std::string record;                    ///< name of an exported record
   std::int64_t bytes = 0;                ///< of a record
+  std::vector<std::string> notes = {};   ///< what the capture says and the file does not
 
-  KERF_FIELDS(path, format, nodes, storages, record, bytes)
+  KERF_FIELDS(path, format, nodes, storages, record, bytes, notes)
 };
 /// Writes a graph, or the payload of a record (format "record", or a text such as "c3/r17"). Everything appears whole
 /// or not at all.
@@ -130,8 +131,9 @@ struct ExportRequest {
   std::string place;   ///< file or folder
   std::string format;  ///< empty: by the place's extension
   std::string values;  ///< safetensors: node names, "outputs", "inputs" or "all"
+  std::vector<std::string> allowedCalls = {};  ///< targets that may be called although nothing is known of them
 
-  KERF_FIELDS(graph, place, format, values)
+  KERF_FIELDS(graph, place, format, values, allowedCalls)
 };
 
 }  // namespace kerf::workbench

@@ -42,7 +42,7 @@ struct StoreInfoRequest {
 };
 
 struct StoreFinding {
-  std::string what, id, message;  ///< "page", "blob", "content", "link" or "row"; its hash or path; what to do
+  std::string what, id, message;  ///< "page", "blob", "content", "link", "row", "log"; its hash or path; what to do
 
   KERF_FIELDS(what, id, message)
 };

@@ -84,6 +84,13 @@ struct Verification {
         if (pair.different()) return false;
     return true;
   }
+  /// Whether two stages were held against each other at all.
+  bool comparedAny() const {
+    for (const auto& compile : compiles)
+      for (const auto& pair : compile.pairs)
+        if (pair.verdict != "not compared") return true;
+    return false;
+  }
 
   KERF_FIELDS(compiles, time)
 };

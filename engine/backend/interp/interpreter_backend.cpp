@@ -1,6 +1,7 @@
 #include "engine/backend/interp/interpreter_backend.h"
 
 #include "engine/backend/input_symbols.h"
+#include "engine/backend/size_guards.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/instruments.h"
 
@@ -14,8 +15,11 @@ bool isCall(const Node& node) {
 
 class InterpretedExecutable : public Executable {
  public:
-  explicit InterpretedExecutable(std::shared_ptr<const GraphModule> module)
-      : m_module(std::move(module)), m_symbols(*m_module), m_hasSymbolicArguments(hasSymbolicArguments(*m_module)) {
+  InterpretedExecutable(std::shared_ptr<const GraphModule> module, std::shared_ptr<const SizeGuards> captured)
+      : m_module(std::move(module)),
+        m_captured(std::move(captured)),
+        m_symbols(*m_module),
+        m_hasSymbolicArguments(hasSymbolicArguments(*m_module)) {
     for (const NodeId id : m_module->graph.order()) {
       const Node& node = m_module->graph.node(id);
       if (!isCall(node) || isInstrument(node)) continue;
@@ -34,9 +38,15 @@ class InterpretedExecutable : public Executable {
     return Interpreter(module, referenceOps()).run(inputs, std::move(stop));
   }
   const Artifacts& artifacts() const override { return m_artifacts; }
+  std::optional<GuardViolation> violated(const ValueList& inputs) override {
+    if (!m_captured || !m_symbols.any()) return {};
+    const auto values = m_symbols.bind(m_symbols.numbers(inputs));
+    return values ? m_captured->violated(*values) : std::nullopt;  // run() says what does not fit
+  }
 
  private:
   std::shared_ptr<const GraphModule> m_module;
+  std::shared_ptr<const SizeGuards> m_captured;
   InputSymbols m_symbols;
   bool m_hasSymbolicArguments;
   Artifacts m_artifacts;
@@ -44,22 +54,24 @@ class InterpretedExecutable : public Executable {
 
 class InterpretedModule : public LoweredModule {
  public:
-  explicit InterpretedModule(std::shared_ptr<const GraphModule> module) : m_module(std::move(module)) {}
+  InterpretedModule(std::shared_ptr<const GraphModule> module, std::shared_ptr<const SizeGuards> captured)
+      : m_module(std::move(module)), m_captured(std::move(captured)) {}
   Result<std::unique_ptr<Executable>> compile(std::stop_token) override {
-    return std::make_unique<InterpretedExecutable>(m_module);
+    return std::make_unique<InterpretedExecutable>(m_module, m_captured);
   }
 
  private:
   std::shared_ptr<const GraphModule> m_module;
+  std::shared_ptr<const SizeGuards> m_captured;
 };
 
 class InterpreterBackend : public Backend {
  public:
   std::string_view name() const override { return "interp"; }
   std::string_view description() const override { return "Runs every node through its reference kernel."; }
-  Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module, const BackendOptions&,
+  Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module, const BackendOptions& options,
                                                std::stop_token) const override {
-    return std::make_unique<InterpretedModule>(std::move(module));
+    return std::make_unique<InterpretedModule>(std::move(module), options.captured);
   }
 };
 

@@ -127,7 +127,7 @@ class LlvmModule : public LoweredModule {
     if (m_env) {
       artifacts.plannedBytesText = m_graph.plannedText;
       artifacts.unplannedBytesText = m_graph.unplannedText;
-      artifacts.guards = guardTexts(*m_env);
+      for (const SizeGuards& guards : sizeGuards()) guards.addTexts(artifacts.guards);
     }
     KERF_TRY(LinkedProgram linked, linkProgram(m_graph, kernels, m_module, m_original->graph));
     KERF_CHECK(clock.finish("link"));
@@ -141,8 +141,11 @@ class LlvmModule : public LoweredModule {
   }
 
   Result<std::shared_ptr<NestedGraphs>> compileNested(Artifacts& artifacts, const std::stop_token& stop) const {
-    const auto compile = [options = m_options](std::shared_ptr<const GraphModule> graph,
-                                               const std::stop_token& token) -> Result<std::unique_ptr<Executable>> {
+    BackendOptions inner = m_options;
+    inner.captured = nullptr;  // guards of this graph, over its own symbols
+    const auto compile = [options = std::move(inner)](
+                             std::shared_ptr<const GraphModule> graph,
+                             const std::stop_token& token) -> Result<std::unique_ptr<Executable>> {
       KERF_TRY(const auto lowered, llvmBackend().lower(std::move(graph), options, token));
       return lowered->compile(token);
     };
@@ -154,10 +157,16 @@ class LlvmModule : public LoweredModule {
     return nested;
   }
 
+  std::vector<SizeGuards> sizeGuards() const {
+    std::vector<SizeGuards> guards{SizeGuards(m_env)};
+    if (m_options.captured) guards.push_back(*m_options.captured);
+    return guards;
+  }
+
   std::unique_ptr<Executable> executable(LinkedProgram linked, Artifacts artifacts) const {
     if (m_env)
       return std::make_unique<SymbolicExecutable>(
-          SymbolicProgram(std::move(linked.layout), std::move(linked.sizes), m_env), std::move(artifacts));
+          SymbolicProgram(std::move(linked.layout), std::move(linked.sizes), sizeGuards()), std::move(artifacts));
     auto program = std::make_shared<const Program>(std::move(linked.layout.program));
     return std::make_unique<LlvmExecutable>(std::move(program), std::move(artifacts), m_fixed);
   }

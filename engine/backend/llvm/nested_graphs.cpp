@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/backend/llvm/nested_operands.h"
-#include "engine/ir/interpreter.h"
+#include "engine/ir/call_values.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/python/python_level.h"
@@ -148,23 +148,14 @@ Result<void> NestedGraphs::compileCalledBy(const Node& node, const std::stop_tok
     known = known && value;
     return current = value.value_or(Value());
   };
-  ValueList args;
-  for (const Argument& argument : node.args()) {
-    KERF_TRY(Value value, argumentToValue(argument, lookup));
-    args.push_back(std::move(value));
-  }
-  KeywordValues kwargs;
-  for (const auto& [key, argument] : node.kwargs()) {
-    KERF_TRY(Value value, argumentToValue(argument, lookup));
-    kwargs.emplace_back(key, std::move(value));
-  }
+  KERF_TRY(CallValues call, callValues(node, lookup));
   if (!known) return {};
   const Recorder recorder(*this, stop);
   if (node.op() == Opcode::CallModule) {
-    for (auto& [key, value] : kwargs) args.push_back(std::move(value));
-    (void)recorder.callSubgraph(node.target(), args);
+    for (auto& [key, value] : call.kwargs) call.args.push_back(std::move(value));
+    (void)recorder.callSubgraph(node.target(), call.args);
   } else {
-    (void)shapeOps().callHigherOrder(node.target(), args, kwargs, recorder);
+    (void)shapeOps().callHigherOrder(node.target(), call.args, call.kwargs, recorder);
   }
   if (recorder.error()) return fail(*recorder.error());
   return {};

@@ -53,10 +53,10 @@ std::shared_ptr<const GraphModule> singleNodeModule(const GraphModule& module, c
   return single;
 }
 
-SymbolicProgram::SymbolicProgram(ProgramLayout layout, ProgramSizes sizes, std::shared_ptr<const ShapeEnv> env)
+SymbolicProgram::SymbolicProgram(ProgramLayout layout, ProgramSizes sizes, std::vector<SizeGuards> guards)
     : m_layout(std::move(layout)),
       m_sizes(std::move(sizes)),
-      m_env(std::move(env)),
+      m_guards(std::move(guards)),
       m_symbols(*m_layout.program.module),
       m_hasSymbolicArguments(hasSymbolicArguments(*m_layout.program.module)) {}
 
@@ -65,37 +65,11 @@ Result<void> SymbolicProgram::read(const ValueList& inputs) {
   Sizes numbers = m_symbols.numbers(inputs);
   if (m_numbers == numbers) return {};
   KERF_TRY(m_values, m_symbols.bind(numbers));
-  m_violation = violatedGuard();
-  if (!m_violation) m_violation = violatedRange();
+  m_violation.reset();
+  for (const SizeGuards& guards : m_guards)
+    if (!m_violation) m_violation = guards.violated(m_values);
   m_numbers = std::move(numbers);
   m_bound.reset();
-  return {};
-}
-
-std::optional<GuardViolation> SymbolicProgram::violatedGuard() const {
-  const ShapeGuard* guard = m_env->violated(m_values);
-  if (guard == nullptr) return {};
-  return GuardViolation{guard->expression.text(), guard->node, guard->where, guard->reason, m_values, guard->deferred};
-}
-
-namespace {
-
-std::string rangeText(const ShapeSymbol& symbol) {
-  if (!symbol.range.hasUpper()) return fmt::format("{} >= {}", symbol.name, symbol.range.lower);
-  if (!symbol.range.hasLower()) return fmt::format("{} <= {}", symbol.name, symbol.range.upper);
-  return fmt::format("{} <= {} <= {}", symbol.range.lower, symbol.name, symbol.range.upper);
-}
-
-bool isBounded(const ShapeSymbol& symbol) { return symbol.range.hasLower() || symbol.range.hasUpper(); }
-
-}  // namespace
-
-std::optional<GuardViolation> SymbolicProgram::violatedRange() const {
-  for (const ShapeSymbol& symbol : m_env->symbols()) {
-    const auto value = m_values.find(symbol.name);
-    if (value == m_values.end() || symbol.range.contains(value->second)) continue;
-    return GuardViolation{rangeText(symbol), {}, {}, "the range of the symbol", m_values, false};
-  }
   return {};
 }
 
@@ -128,14 +102,6 @@ Result<std::shared_ptr<const Program>> SymbolicProgram::instantiate() const {
   }
   if (program.nested) program.nested->setSymbols(m_values);
   return std::make_shared<const Program>(std::move(program));
-}
-
-std::vector<std::string> guardTexts(const ShapeEnv& env) {
-  std::vector<std::string> texts;
-  for (const ShapeSymbol& symbol : env.symbols())
-    if (symbol.hint && isBounded(symbol)) texts.push_back(rangeText(symbol));
-  for (const ShapeGuard& guard : env.guards()) texts.push_back(guard.expression.text());
-  return texts;
 }
 
 }  // namespace kerf::inline backend

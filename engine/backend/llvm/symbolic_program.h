@@ -8,6 +8,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/backend/input_symbols.h"
+#include "engine/backend/size_guards.h"
 #include "engine/lower/lowered_graph.h"
 #include "engine/runtime/program.h"
 #include "engine/symbolic/shape_env.h"
@@ -46,8 +47,8 @@ std::shared_ptr<const GraphModule> singleNodeModule(const GraphModule& module, c
 
 class SymbolicProgram {
  public:
-  /// `layout` at the example's sizes; guards and ranges come from `env`.
-  SymbolicProgram(ProgramLayout layout, ProgramSizes sizes, std::shared_ptr<const ShapeEnv> env);
+  /// `layout` at the example's sizes, for those that all guards allow.
+  SymbolicProgram(ProgramLayout layout, ProgramSizes sizes, std::vector<SizeGuards> guards);
 
   /// Null where every guard holds. ShapeMismatch for inputs that contradict each other.
   Result<const GuardViolation*> violated(const ValueList& inputs);
@@ -56,13 +57,11 @@ class SymbolicProgram {
 
  private:
   Result<void> read(const ValueList& inputs);
-  std::optional<GuardViolation> violatedGuard() const;
-  std::optional<GuardViolation> violatedRange() const;
   Result<std::shared_ptr<const Program>> instantiate() const;
 
   const ProgramLayout m_layout;
   const ProgramSizes m_sizes;
-  const std::shared_ptr<const ShapeEnv> m_env;
+  const std::vector<SizeGuards> m_guards;
   const InputSymbols m_symbols;
   const bool m_hasSymbolicArguments;
   std::optional<Sizes> m_numbers;  ///< of the inputs that were read last
@@ -70,8 +69,5 @@ class SymbolicProgram {
   std::optional<GuardViolation> m_violation;
   std::shared_ptr<const Program> m_bound;  ///< for m_values, once it was asked for
 };
-
-/// Texts of the guards and ranges under which code made in `env` holds.
-std::vector<std::string> guardTexts(const ShapeEnv& env);
 
 }  // namespace kerf::inline backend

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -162,6 +163,8 @@ struct Capture {
   std::shared_ptr<const CaptureDetails> details;  ///< of logs and debug folders; else null
   std::vector<std::filesystem::path> files;       ///< what was read, for the store to keep; empty: only `path`
   std::vector<std::string> notes;  ///< what the user should know ("storage … is missing: random data used")
+  /// Call targets that exports may have although no table of what only computes has them (`--allow-call`).
+  std::set<std::string, std::less<>> allowedCalls;
 };
 
 struct ImportLimits {

@@ -1,5 +1,8 @@
 // CapturedGraph::loadInputs: tensors for the interpreter, recorded, replaced or generated.
 #include "engine/capture/common/input_loader.h"
+
+#include <set>
+
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/common/storage_directory.h"
 #include "engine/capture/plausible/input_filler.h"
@@ -56,6 +59,19 @@ class StorageLoader {
         m_evaluated(evaluated),
         m_filler(sizedModule(graph, evaluated.inputs), options.fill, options.seed),
         m_loaded(graph.storages.size()) {}
+
+  /// Reads the files of all inputs at once; those that cannot be read are errors when they are asked for.
+  void readAhead() {
+    std::set<std::size_t> asked;
+    for (const GraphInput& input : m_evaluated.inputs)
+      if (input.kind == GraphInput::Kind::Tensor) asked.insert(std::size_t(input.storageIndex));
+    std::erase_if(asked, [&](std::size_t i) {
+      return isMadeUp(i) || m_graph.storages[i].data != nullptr || m_graph.storages[i].file.has_value();
+    });
+    const std::vector<std::size_t> indices(asked.begin(), asked.end());
+    auto read = readNamedStorages(m_graph, indices);
+    for (std::size_t i = 0; i < indices.size(); ++i) m_loaded[indices[i]] = std::move(read[i]);
+  }
 
   Result<StoragePtr> load(std::size_t index) {
     StoragePtr& slot = m_loaded[index];
@@ -186,6 +202,7 @@ Result<ValueList> CapturedGraph::loadInputs(const LoadOptions& options, std::vec
   if (hasOnlyAnnotations(*this)) return generated(*this, options, notes);
   KERF_TRY(const EvaluatedInputs evaluated, evaluateInputs(*this, options.symbols));
   StorageLoader loader(*this, options, evaluated);
+  loader.readAhead();
   ValueList values;
   values.reserve(inputs.size());
   for (const GraphInput& input : evaluated.inputs) {

@@ -5,7 +5,11 @@
 #include <mutex>
 #include <set>
 
-#include "engine/support/hash.h"
+#include <sys/stat.h>
+
+#include "engine/support/hash_stream.h"
+#include "engine/support/thread_pool.h"
+#include "engine/tensor/file_pieces.h"
 #include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
 #include "engine/tensor/zip_inflate.h"
@@ -77,6 +81,22 @@ class StorageKnowledge {
     const auto known = m_named.find(key);
     return known != m_named.end() && !known->second;
   }
+  /// Whether noteWhole() was called for this file, and it was not written since.
+  bool isWhole(const std::filesystem::path& path) {
+    const auto state = stateOf(path);
+    const std::scoped_lock lock(m_mutex);
+    return !state.empty() && m_whole.contains(state);
+  }
+  void noteWhole(const std::string& state) {
+    const std::scoped_lock lock(m_mutex);
+    m_whole.insert(state);
+  }
+  static std::string stateOf(const std::filesystem::path& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return {};
+    return fmt::format("{}|{}|{}|{}|{}|{}", path.string(), status.st_ino, status.st_size, status.st_mtim.tv_sec,
+                       status.st_mtim.tv_nsec, status.st_ctim.tv_nsec);
+  }
   /// False at the first time, and again once the file was written.
   bool noteRange(const FileRange& range) {
     std::error_code ignored;
@@ -100,7 +120,7 @@ class StorageKnowledge {
 
   std::mutex m_mutex;
   std::map<std::string, bool> m_named;
-  std::set<std::string> m_ranges, m_trusted;
+  std::set<std::string> m_ranges, m_trusted, m_whole;
 };
 
 StorageKnowledge& knowledge() {
@@ -108,23 +128,79 @@ StorageKnowledge& knowledge() {
   return known;
 }
 
+std::unexpected<Error> damagedStorage(const std::filesystem::path& path, std::string_view how) {
+  Error error{ErrorCode::BadInput, fmt::format("the storage is damaged: {}", how), {}, 0, {}, {}};
+  error.atFile(path.string());
+  return fail(std::move(error));
+}
+
+/// Whether a storage with this SHA-1 may be called so.
+Result<void> checkName(const CapturedGraph& graph, const StorageRef& storage, const std::string& sha1) {
+  if (sha1 == storage.hash || !knowledge().namedBySha1(graph, storage.hash)) return {};
+  return damagedStorage(graph.storageDirectory / storage.hash,
+                        "its bytes do not have the SHA-1 that is its name; bring back a copy of the file, or move it "
+                        "away to run with made-up data");
+}
+
 }  // namespace
 
 Result<StoragePtr> readNamedStorage(const CapturedGraph& graph, const StorageRef& storage, std::int64_t expectedBytes) {
   const auto path = graph.storageDirectory / storage.hash;
-  KERF_TRY(auto bytes, readTorchStorage(path, expectedBytes));
-  if (storage.hash.size() != 40 || knowledge().isOpaque(graph) || sha1Hex(bytes->view()) == storage.hash) return bytes;
-  if (!knowledge().namedBySha1(graph, storage.hash)) return bytes;
-  Error error{
-      ErrorCode::BadInput,
-      "the storage is damaged: its bytes do not have the SHA-1 that is its name; bring back a copy of the file, or "
-      "move it away to run with made-up data",
-      {},
-      0,
-      {},
-      {}};
-  error.atFile(path.string());
-  return fail(std::move(error));
+  if (storage.hash.size() != 40 || knowledge().isOpaque(graph) || knowledge().isWhole(path))
+    return readTorchStorage(path, expectedBytes);
+  const auto state = StorageKnowledge::stateOf(path);
+  KERF_TRY(auto bytes, readTorchStorage(path, expectedBytes, ZipSum::Unsummed));
+  const auto sha1 = sha1Hex(bytes->view());
+  KERF_CHECK(checkName(graph, storage, sha1));
+  if (sha1 != storage.hash) return readTorchStorage(path, expectedBytes);  // the name is another hash
+  knowledge().noteWhole(state);
+  return bytes;
+}
+
+std::vector<StoragePtr> readNamedStorages(const CapturedGraph& graph, const std::vector<std::size_t>& indices) {
+  std::vector<StoragePtr> read(indices.size());
+  parallelFor(std::ssize(indices), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = std::size_t(begin); i < std::size_t(end); ++i) {
+      const auto& storage = graph.storages[indices[i]];
+      if (auto bytes = readNamedStorage(graph, storage, storage.bytes)) read[i] = std::move(*bytes);
+    }
+  });
+  return read;
+}
+
+Result<std::optional<FileRange>> locateNamedStorage(const CapturedGraph& graph, const StorageRef& storage) {
+  const auto path = graph.storageDirectory / storage.hash;
+  KERF_TRY(const auto place, locateTorchStorage(path, -1));
+  if (!place.stored) return std::nullopt;
+  return FileRange{path, place.offset, place.bytes};
+}
+
+Result<void> checkNamedStorage(const CapturedGraph& graph, const StorageRef& storage, std::int64_t expectedBytes) {
+  const auto path = graph.storageDirectory / storage.hash;
+  KERF_TRY(const auto place, locateTorchStorage(path, expectedBytes));
+  if (!place.stored) {
+    KERF_TRY([[maybe_unused]] const auto unpacked, readNamedStorage(graph, storage, expectedBytes));
+    return {};
+  }
+  if (knowledge().isWhole(path)) return {};
+  const auto state = StorageKnowledge::stateOf(path);
+  const bool named = storage.hash.size() == 40 && !knowledge().isOpaque(graph);
+  std::uint32_t crc32 = 0;
+  Sha1Stream sha1;
+  KERF_CHECK(readPieces({path, place.offset, place.bytes}, [&](std::span<const std::byte> piece) -> Result<void> {
+    constexpr std::size_t cached = 256u << 10;  // two sums, one way through memory
+    for (; !piece.empty(); piece = piece.subspan(std::min(cached, piece.size()))) {
+      const auto some = piece.first(std::min(cached, piece.size()));
+      crc32 = zipCrc32(some, crc32);
+      if (named) sha1.add(some);
+    }
+    return {};
+  }));
+  if (crc32 != place.crc32)
+    return damagedStorage(path, "its bytes do not have the archive's checksum; bring back a copy of the file");
+  if (named) KERF_CHECK(checkName(graph, storage, sha1.hex()));
+  knowledge().noteWhole(state);
+  return {};
 }
 
 Result<StoragePtr> mapCheckedRange(const StorageRef& storage) {
@@ -179,12 +255,12 @@ void noteMissingStorages(const CapturedGraph& graph, std::vector<std::string>& n
     }
   }
   if (unsaved > 0)
-    notes.push_back(fmt::format("{} of {} storages were saved without data: random floats and zero integers stand in",
+    notes.push_back(fmt::format("{} of {} storages were saved without data: made-up values stand in (--inputs)",
                                 unsaved, graph.storages.size()));
   if (missing > 0)
-    notes.push_back(
-        fmt::format("{} of {} storages are missing in {} (line {}: {}): random floats and zero integers stand in",
-                    missing, graph.storages.size(), graph.storageDirectory.string(), first->line, first->hash));
+    notes.push_back(fmt::format("{} of {} storages are missing in {} (line {}: {}): made-up values stand in (--inputs)",
+                                missing, graph.storages.size(), graph.storageDirectory.string(), first->line,
+                                first->hash));
 }
 
 }  // namespace kerf::inline capture

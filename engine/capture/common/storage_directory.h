@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "engine/capture/common/capture.h"
@@ -17,8 +18,16 @@ std::filesystem::path findStorageDirectory(const std::filesystem::path& repro, c
 /// A storage of the graph from its file, checked: the archive's CRC-32, and the SHA-1 that is its name where names are
 /// that. PyTorch names storages by SHA-1 (after_dynamo, stable_hash) or by a fast hash that cannot be computed again
 /// (formats A.2), all storages of a graph alike: what the graph does not say, its other storages do. BadInput naming
-/// the file when its bytes are not those that it was named after; else as readTorchStorage().
+/// the file when its bytes are not those that it was named after; else as readTorchStorage(). A name is checked once
+/// in a process, and again when the file was written since.
 Result<StoragePtr> readNamedStorage(const CapturedGraph& graph, const StorageRef& storage, std::int64_t expectedBytes);
+
+/// The same for several, on the process's threads. Null for one that cannot be read: reading it again says why.
+std::vector<StoragePtr> readNamedStorages(const CapturedGraph& graph, const std::vector<std::size_t>& indices);
+/// Where its bytes lie in its file, nothing checked; nothing where they are packed. As readTorchStorage().
+Result<std::optional<FileRange>> locateNamedStorage(const CapturedGraph& graph, const StorageRef& storage);
+/// The checks of readNamedStorage() with little memory.
+Result<void> checkNamedStorage(const CapturedGraph& graph, const StorageRef& storage, std::int64_t expectedBytes);
 
 /// Storages of this folder are known to be what they are called: the store has just written them there, checked.
 void trustStorages(const std::filesystem::path& directory);

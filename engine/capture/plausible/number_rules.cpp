@@ -53,10 +53,8 @@ std::optional<ValueNeed> asserted(const UseSite& site, const UseRule&) {
 }
 
 constexpr UseRule rows[] = {
-    {"_local_scalar_dense", "self", sizeInside},
-    {"item", "self", sizeInside},
-    {"sym_constrain_range", "size", constrained},
-    {"sym_constrain_range_for_size", "size", constrained},
+    {"_local_scalar_dense item", "self", sizeInside},
+    {"sym_constrain_range sym_constrain_range_for_size", "size", constrained},
     {"le", "self", asserted<-1, 0>},
     {"le", "other", asserted<-1, 0>},
     {"lt", "self", asserted<-1, 1>},

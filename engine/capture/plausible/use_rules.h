@@ -1,5 +1,5 @@
-// The table of uses: which values an op takes in which of its arguments. One row per op and argument, several files of
-// rows. Private to engine/capture.
+// The table of uses: which values an op takes in which of its arguments. A row names all ops that take the same values
+// there; several files of rows. Private to engine/capture.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ struct UseRule;
 using MakeNeed = std::optional<ValueNeed> (*)(const UseSite& site, const UseRule& rule);
 
 struct UseRule {
-  std::string_view op;        ///< base name: "sqrt" stands for sqrt_, _foreach_sqrt and torch.sqrt too
+  std::string_view ops;       ///< base names, a space between: "sqrt" stands for sqrt_, _foreach_sqrt and torch.sqrt too
   std::string_view argument;  ///< as ATen's schema names it
   MakeNeed make;
   std::string_view of = {};  ///< the argument whose size bounds an index

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "engine/capture/common/call_syntax.h"
 #include "engine/capture/pt2/schema.h"
 #include "engine/symbolic/symbolic.h"
 
@@ -198,12 +199,23 @@ Result<SymExpr> readSymbol(JsonCursor& json) {
   return symbol;
 }
 
+namespace {
+
+/// As Python text names them: what is written as a repro must read back.
+bool isDeviceType(const std::string& type) {
+  if (type == "cpu" || type == "cuda") return true;
+  const auto text = parsePythonExpression(pythonString(type));
+  return isDottedName(type) && text && deviceOf(*text);
+}
+
+}  // namespace
+
 Result<Device> readDevice(JsonCursor& json) {
   Device device;
   KERF_CHECK(json.forEachMember([&](const std::string& key) -> Result<void> {
     if (key == "type") {
       KERF_TRY(device.type, json.string());
-      if (!isDottedName(device.type)) return json.failHere("the type of a device expected");
+      if (!isDeviceType(device.type)) return json.failHere("the type of a device expected");
     } else if (key == "index" && !json.null()) {
       KERF_TRY(const std::int64_t index, json.integer());
       if (index < -1 || index > INT16_MAX) return json.failHere("no device has this index");

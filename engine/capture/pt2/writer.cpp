@@ -6,6 +6,7 @@
 
 #include "engine/capture/common/json.h"
 #include "engine/capture/pt2/argument_writer.h"
+#include "engine/capture/pt2/audit.h"
 #include "engine/capture/pt2/sample_writer.h"
 #include "engine/capture/pt2/schema.h"
 #include "engine/capture/pt2/signature_writer.h"
@@ -60,13 +61,15 @@ class ProgramWriter {
     KERF_CHECK(liftAttributes());
     KERF_TRY(const std::string program,
              programJson());  // before any byte is written: most graphs fail here or not at all
+    KERF_CHECK(auditProgramJson(program, m_options.allowedCalls));
     KERF_CHECK(writePayloads(weightsFolder, "weights", m_keeps ? m_graph.program->weights : m_none));
     KERF_CHECK(writePayloads(constantsFolder, "constants", m_keeps ? m_graph.program->constants : m_none));
     KERF_CHECK(add("models/model.json", program));
     KERF_CHECK(writeSamples());
     if (m_keeps)
       for (const Pt2Member& member : m_graph.program->others)
-        if (member.name.starts_with("extra/")) KERF_CHECK(copy(member.name, member.bytes, member.crc32));
+        if (member.name.starts_with("extra/") && member.name.find("..") == std::string::npos)
+          KERF_CHECK(copy(member.name, member.bytes, member.crc32));
     const Hash128 id = hashText(program);
     KERF_CHECK(add("archive_format", "pt2"));
     KERF_CHECK(add("archive_version", "0"));
@@ -114,14 +117,16 @@ class ProgramWriter {
     inner.try_emplace("metadata", "{}");
     inner.try_emplace("treespec_namedtuple_fields", "{}");
     std::string text = fmt::format("{{\"graph_module\": {{\"graph\": {}, \"signature\": {}", written.json, signature);
-    for (const auto& [key, value] : inner) text += fmt::format(", {}: {}", quotedJson(key), value);
+    for (const auto& [key, value] : inner)
+      if (isProgramField(key)) text += fmt::format(", {}: {}", quotedJson(key), value);
     std::map<std::string, std::string> outer =
         program != nullptr ? program->programFields : std::map<std::string, std::string>();
     for (const auto& [key, value] : defaultFields()) outer.try_emplace(key, value);
     outer.try_emplace("range_constraints", rangeConstraintsJson(m_graph.module));
     outer.try_emplace("torch_version", quotedJson(writtenTorchVersion));
     text += "}";
-    for (const auto& [key, value] : outer) text += fmt::format(", {}: {}", quotedJson(key), value);
+    for (const auto& [key, value] : outer)
+      if (isProgramField(key)) text += fmt::format(", {}: {}", quotedJson(key), value);
     return text + fmt::format(", \"schema_version\": {{\"major\": {}, \"minor\": {}}}}}", schemaMajor,
                               program != nullptr ? program->schemaMinor : writtenMinor);
   }
@@ -139,8 +144,9 @@ class ProgramWriter {
       entries.push_back(quotedJson(payload.name) + ": " + entry);
     }
     if (folder == constantsFolder) KERF_CHECK(writeLifted(entries, done));
-    return add(fmt::format("{}model_{}_config.json", folder, what),
-               fmt::format("{{\"config\": {{{}}}}}", joined(entries)));
+    const std::string config = fmt::format("{{\"config\": {{{}}}}}", joined(entries));
+    KERF_CHECK(auditProgramJson(config, {}));
+    return add(fmt::format("{}model_{}_config.json", folder, what), config);
   }
 
   /// The member's name; payloads of older layouts, which had one file for all, get one per storage.
@@ -166,6 +172,7 @@ class ProgramWriter {
   }
 
   Result<void> writeBytes(const std::string& name, const Pt2Payload& payload) {
+    if (payload.usesPickle) KERF_CHECK(checkPickle(payload));
     if (payload.bytes && !payload.pathName.empty()) return copy(name, *payload.bytes, payload.crc32);
     if (!payload.content.empty()) return add(name, payload.content);
     if (payload.storage < 0) return add(name, "");
@@ -173,6 +180,17 @@ class ProgramWriter {
     if (storage.file && storage.crc32) return copy(name, *storage.file, *storage.crc32);
     if (storage.data) return m_zip.add(m_root + name, storage.data->view());
     return add(name, "");
+  }
+
+  static Result<void> checkPickle(const Pt2Payload& payload) {
+    StoragePtr bytes;
+    if (payload.bytes) {
+      KERF_TRY(bytes, mapFileRange(payload.bytes->path, payload.bytes->offset, payload.bytes->length));
+    }
+    if (isPlainTorchFile(bytes ? bytes->view() : std::as_bytes(std::span(payload.content)))) return {};
+    return fail(ErrorCode::BadInput,
+                "'{}' is a pickled object, which may not be exported: torch.export.load would build it, whatever it is",
+                payload.name);
   }
 
   Result<void> writeLifted(std::vector<std::string>& entries, const std::set<std::string>& taken) {
@@ -198,13 +216,18 @@ class ProgramWriter {
     constexpr std::string_view name = "data/sample_inputs/model.pt";
     if (m_keeps) {
       for (const Pt2Member& member : m_graph.program->others)
-        if (member.name.starts_with("data/sample_inputs/")) return copy(name, member.bytes, member.crc32);
+        if (member.name.starts_with("data/sample_inputs/")) return copySamples(name, member);
       return add(name, "");
     }
     if (!m_options.sampleInputs || m_graph.inputs.empty()) return add(name, "");
     KERF_TRY(const ValueList values, m_graph.loadInputs(false, nullptr));
     KERF_TRY(const std::string file, sampleInputsFile(values));
     return add(name, file);
+  }
+
+  Result<void> copySamples(std::string_view name, const Pt2Member& member) {
+    KERF_TRY(const StoragePtr bytes, mapFileRange(member.bytes.path, member.bytes.offset, member.bytes.length));
+    return isPlainTorchFile(bytes->view()) ? copy(name, member.bytes, member.crc32) : add(name, "");
   }
 
   CapturedGraph m_graph;

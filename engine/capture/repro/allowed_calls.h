@@ -4,6 +4,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "engine/support/result.h"
 
 namespace kerf::inline capture {
 
@@ -20,6 +23,9 @@ bool isAllowedMethod(std::string_view name);
 bool isAllowedModule(std::string_view name);
 /// Whether no --allow-call may let this target through: it loads or runs code, or its name has a dunder part.
 bool isForbiddenCall(std::string_view target);
+
+/// What `--allow-call` was given. BadUsage for what is no dotted name and for targets that may never be called.
+Result<ExtraCalls> parseExtraCalls(const std::vector<std::string>& targets);
 
 /// The attributes of tensors, sizes and modules that an expression may read are all but those with leading dunders.
 bool isAllowedAttribute(std::string_view name);

@@ -29,6 +29,7 @@ class AuditExpressions {
   AuditExpressions(const std::vector<AuditToken>& tokens, const ExtraCalls& extra) : m_tokens(tokens), m_extra(extra) {}
 
   AuditPlace place = AuditPlace::Module;
+  bool anyTypeText = false;  ///< types in quotes may be any text: Python does not read it
   AuditNames locals, globals, classes;
 
   const AuditToken& peek(std::size_t ahead = 0) const { return m_tokens[std::min(m_at + ahead, m_tokens.size() - 1)]; }

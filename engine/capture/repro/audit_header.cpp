@@ -54,11 +54,12 @@ constexpr std::array<std::string_view, 7> configModules = {
     "torch._dynamo.config.",  "torch._inductor.config.", "torch._functorch.config.", "torch.fx.experimental._config.",
     "torch.compiler.config.", "torch.fx.config.",        "torch._export.config."};
 
-/// Words in the names of options that name a program, a folder that is read, or code that is run.
-constexpr std::array<std::string_view, 26> dangerousWords = {
-    "cxx",    "compiler", "command", "cmd",     "dir",     "path",   "cache",  "hook",   "custom",
-    "script", "plugin",   "lib",     "include", "program", "remote", "url",    "pickle", "import",
-    "exec",   "gcc",      "nvcc",    "clang",   "ldflags", "cflags", "prefix", "root"};
+/// Words in the names of options that name a program, a file or folder that is read or written, or code that is run.
+constexpr std::array<std::string_view, 34> dangerousWords = {
+    "file",     "output",  "_out",    "dump",    "trace",  "home",   "profile", "shell",  "cxx",
+    "compiler", "command", "cmd",     "dir",     "path",   "cache",  "hook",    "custom", "script",
+    "plugin",   "lib",     "include", "program", "remote", "url",    "pickle",  "import", "exec",
+    "gcc",      "nvcc",    "clang",   "ldflags", "cflags", "prefix", "root"};
 
 bool hasDangerousWord(std::string_view name) {
   std::string lower(name);
@@ -124,7 +125,8 @@ bool isAllowedEnvironment(std::string_view name, std::string_view value) {
   const bool isKnown = std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
   if (!isKnown || !isPlainWord(value) || value.find("..") != std::string_view::npos) return false;
   if (name == "TORCHINDUCTOR_FORCE_DISABLE_CACHES" || name == "TORCHINDUCTOR_FX_GRAPH_CACHE" ||
-      name == "TORCHINDUCTOR_AUTOGRAD_CACHE" || name == "TORCH_LOGS" || name == "TORCH_COMPILE_DEBUG")
+      name == "TORCHINDUCTOR_AUTOGRAD_CACHE" || name == "TORCH_LOGS" || name == "TORCH_COMPILE_DEBUG" ||
+      name == "TORCH_SHOW_CPP_STACKTRACES")
     return true;
   return !hasDangerousWord(name);
 }

@@ -5,29 +5,11 @@
 
 #include "engine/capture/repro/audit_expressions.h"
 #include "engine/capture/repro/audit_header.h"
+#include "engine/capture/repro/audit_module_lines.h"
 #include "engine/ir/graph.h"
 
 namespace kerf::inline capture {
 namespace {
-
-/// FX names calls of aten.__and__ and the like so, with a number where there are several ("__and__", "__and___1").
-bool isOperatorName(std::string_view name) {
-  static constexpr std::string_view operators[] = {"__and__",    "__or__",     "__xor__",  "__lshift__",
-                                                   "__rshift__", "__iand__",   "__ior__",  "__ixor__",
-                                                   "__ilshift__", "__irshift__"};
-  return std::ranges::any_of(operators, [&](std::string_view op) {
-    return name == op ||
-           (name.starts_with(op) && name.substr(op.size()).find_first_not_of("_0123456789") == std::string_view::npos);
-  });
-}
-
-/// Names that no file may give another meaning: expressions are judged by them.
-bool isReserved(std::string_view name) {
-  static const AuditNames names = {"torch",     "device",    "tensor",  "math",  "os",      "operator",    "_operator",
-                                   "fx",        "fx_pytree", "pytree",  "inf",   "nan",     "self",        "reader",
-                                   "run_repro", "load_args", "globals", "super", "getattr", "rand_strided"};
-  return names.contains(std::string(name)) || (name.starts_with("__") && !isOperatorName(name));
-}
 
 class Auditor {
  public:
@@ -38,11 +20,20 @@ class Auditor {
     return {};
   }
 
-  Result<void> moduleRepr() {
-    m_in.place = AuditPlace::Init;
+  /// One expression and nothing else.
+  Result<void> expression(AuditPlace place, AuditNames locals = {}) {
+    m_in.place = place;
+    m_in.locals = std::move(locals);
     KERF_CHECK(m_in.value());
-    KERF_CHECK(m_in.expectKind(AuditKind::Newline, "the end of the line"));
+    KERF_CHECK(endOfLine());
     return m_in.expectKind(AuditKind::End, "the end of the text");
+  }
+
+  /// Classes, which may hold others.
+  Result<void> graphCode() {
+    m_isReadable = m_in.anyTypeText = true;
+    while (m_in.peek().kind != AuditKind::End) KERF_CHECK(graphClass());
+    return {};
   }
 
  private:
@@ -66,125 +57,47 @@ class Auditor {
     return {};
   }
 
-  /// The tokens up to the end of the line, with single blanks: how import lines are compared.
-  std::string wholeLine() {
-    std::string line;
-    std::string_view before = ".";
-    while (m_in.peek().kind != AuditKind::Newline && m_in.peek().kind != AuditKind::End) {
-      const AuditToken token = m_in.take();
-      const bool glued = before == "." || token.text == "." || token.text == ",";
-      line += (glued && before != "import" ? "" : " ") + std::string(token.text);
-      before = token.text;
-    }
-    return line;
-  }
-
-  Result<void> import() {
-    const int line = m_in.peek().line;
-    const std::string text = wholeLine();
-    if (!isAllowedImport(text)) return auditError(line, fmt::format("'{}'", text));
-    const std::string names = importedNames(text);
-    for (std::size_t at = 0; at < names.size();) {
-      const std::size_t end = std::min(names.find(' ', at), names.size());
-      m_imported.insert(names.substr(at, end - at));
-      at = end + 1;
-    }
-    return endOfLine();
-  }
-
   Result<void> topLevel() {
     const AuditToken& first = m_in.peek();
     m_in.place = AuditPlace::Module;
     m_in.locals.clear();
-    if (first.isName("import") || first.isName("from")) return import();
     if (first.isName("class")) return classDefinition();
     if (first.isName("def")) return loader();
     if (first.isName("if")) return mainBlock();
-    if (first.isName("os")) return environment();
-    if (first.isName("torch")) return config();
-    return assignment();
-  }
-
-  /// os.environ['NAME'] = 'text'
-  Result<void> environment() {
-    const int line = m_in.peek().line;
-    for (const std::string_view word : {"os", ".", "environ", "["})
-      if (m_in.take().text != word) return auditError(line, "this use of os");
-    const AuditToken name = m_in.take();
-    if (!m_in.accept("]") || !m_in.accept("=")) return auditError(line, "this use of os");
-    const AuditToken value = m_in.take();
-    const auto key = plainString(name), text = plainString(value);
-    if (!key || !text || !isAllowedEnvironment(*key, *text))
-      return auditError(line, fmt::format("the environment variable {}", name.text));
-    return endOfLine();
-  }
-
-  /// torch._inductor.config.x.y = literal
-  Result<void> config() {
-    const int line = m_in.peek().line;
-    std::string path(m_in.take().text);
-    while (m_in.accept(".")) path += "." + std::string(m_in.take().text);
-    if (!m_in.accept("=")) return auditError(line, fmt::format("'{}' as a statement", path));
-    std::string literal;
-    while (m_in.peek().kind != AuditKind::Newline) {
-      const AuditToken token = m_in.take();
-      const bool isWord = token.isName("None") || token.isName("True") || token.isName("False");
-      const bool isMark = token.kind == AuditKind::Operator &&
-                          std::string_view("()[]{},:-+").find(token.text) != std::string_view::npos;
-      const bool isValue = token.kind == AuditKind::Number || plainString(token);
-      if (!isWord && !isMark && !isValue)
-        return auditError(line, fmt::format("a value of {} that is no literal", path));
-      literal += token.text;
-    }
-    if (!isAllowedConfig(path, literal)) return auditError(line, fmt::format("an assignment to {}", path));
-    return endOfLine();
-  }
-
-  /// s0 = 8; math_floor = math.floor; mod = Repro(); load_args._version = 0
-  Result<void> assignment() {
-    const int line = m_in.peek().line;
-    const AuditToken target = m_in.take();
-    if (target.isName("load_args") && m_in.accept(".")) {
-      if (!m_in.acceptName("_version")) return auditError(line, "an attribute of load_args");
-      KERF_CHECK(m_in.expect("="));
-      KERF_CHECK(m_in.expectKind(AuditKind::Number, "a number"));
-      return endOfLine();
-    }
-    if (target.kind != AuditKind::Name || !isPythonIdentifier(target.text) || isReserved(target.text))
-      return auditError(line, fmt::format("'{}' at the start of a line", target.text.substr(0, 60)));
-    KERF_CHECK(m_in.expect("="));
-    if (m_in.acceptName("None")) return endOfLine();
-    m_in.accept("-");
-    if (m_in.peek().kind == AuditKind::Number) {
-      m_in.take();
-      m_in.globals.insert(std::string(target.text));
-      return endOfLine();
-    }
-    const AuditToken value = m_in.take();
-    const bool isMath = value.isName("math") && target.text.starts_with("math_") && m_in.accept(".");
-    if (isMath && m_in.peek().text == target.text.substr(5) &&
-        isAllowedFunction("math." + std::string(m_in.peek().text))) {
-      m_in.take();
-      return endOfLine();
-    }
-    if (!m_in.classes.contains(std::string(value.text)) || !m_in.accept("(") || !m_in.accept(")"))
-      return auditError(line, fmt::format("the value of '{}'", target.text));
-    m_in.globals.insert(std::string(target.text));
-    return endOfLine();
+    return m_lines.line();
   }
 
   Result<void> classDefinition() {
     m_in.take();
     KERF_TRY(const std::string className, name());
-    if (isReserved(className) || m_imported.contains(className)) return auditError(m_in.peek().line, "this class");
-    for (const std::string_view word : {"(", "torch", ".", "nn", ".", "Module", ")"})
-      if (m_in.take().text != word) return auditError(m_in.peek().line, "a class that is no torch.nn.Module");
+    if (isReservedGlobal(className) || m_lines.imported(className)) return auditError(m_in.peek().line, "this class");
+    KERF_CHECK(moduleBase());
     KERF_CHECK(block(&Auditor::method));
     m_in.classes.insert(className);
     return {};
   }
 
+  /// print_readable gives a class any name, also one that is none to Python ("<lambda>", "layers.0").
+  Result<void> graphClass() {
+    if (!m_in.acceptName("class")) return m_in.refuse("a class");
+    while (!m_in.peek().is("(")) {
+      const AuditToken part = m_in.take();
+      const bool isPart = part.kind == AuditKind::Name || part.kind == AuditKind::Number || part.is(".") ||
+                          part.is("<") || part.is(">");
+      if (!isPart) return auditError(part.line, "this name of a class");
+    }
+    KERF_CHECK(moduleBase());
+    return block(&Auditor::method);
+  }
+
+  Result<void> moduleBase() {
+    for (const std::string_view word : {"(", "torch", ".", "nn", ".", "Module", ")"})
+      if (m_in.take().text != word) return auditError(m_in.peek().line, "a class that is no torch.nn.Module");
+    return {};
+  }
+
   Result<void> method() {
+    if (m_isReadable && m_in.peek().isName("class")) return graphClass();
     if (m_in.acceptName("pass")) return endOfLine();
     if (!m_in.acceptName("def")) return m_in.refuse("a method");
     const AuditToken which = m_in.take();
@@ -204,7 +117,7 @@ class Auditor {
   Result<void> parameter() {
     if (!m_in.accept("**")) m_in.accept("*");
     KERF_TRY(std::string parameter, name());
-    if (isReserved(parameter))
+    if (isReservedLocal(parameter))
       return auditError(m_in.peek().line, fmt::format("the name '{}' for an input", parameter));
     if (m_in.accept(":")) KERF_CHECK(m_in.annotation());
     if (m_in.accept("=")) KERF_CHECK(m_in.value());
@@ -266,7 +179,7 @@ class Auditor {
     const bool isSelf = target.path.starts_with("self.") && m_in.place == AuditPlace::Init &&
                         target.path.find(".__") == std::string::npos;
     const bool isName = target.kind == Kind::Path && target.path.find('.') == std::string::npos;
-    if (target.kind != Kind::Path || (!isSelf && (!isName || isReserved(target.path))))
+    if (target.kind != Kind::Path || (!isSelf && (!isName || isReservedLocal(target.path))))
       return auditError(target.line, fmt::format("an assignment to '{}'", target.path));
     if (isName) m_in.locals.insert(target.path);
     return {};
@@ -293,7 +206,7 @@ class Auditor {
   }
 
   Result<void> mainStatement() {
-    if (m_in.peek().isName("from")) return import();
+    if (m_in.peek().isName("from")) return m_lines.import();
     if (m_in.acceptName("with")) {
       for (const std::string_view word : {"torch", ".", "no_grad", "(", ")"})
         if (m_in.take().text != word) return m_in.refuse("torch.no_grad()");
@@ -305,7 +218,8 @@ class Auditor {
   }
 
   AuditExpressions m_in;
-  AuditNames m_imported;
+  AuditModuleLines m_lines{m_in};
+  bool m_isReadable = false;
 };
 
 }  // namespace
@@ -318,10 +232,32 @@ Result<void> auditExport(std::string_view text, const ExtraCalls& extra) {
 
 bool isAllowedBlock(std::string_view block) { return auditExport(block).has_value(); }
 
-bool isAllowedModuleRepr(std::string_view repr) {
-  const std::string line = std::string(repr) + "\n";
-  const auto tokens = auditTokens(line);
-  return tokens && Auditor(*tokens, {}).moduleRepr().has_value();
+Result<void> auditGraphCode(std::string_view text, const ExtraCalls& extra) {
+  // What print_readable calls a graph without a name; no Python, so nothing runs it.
+  constexpr std::string_view unnamed = "class <lambda>(", named = "class _lambda_(";
+  std::string known(text);
+  for (std::size_t at = known.find(unnamed); at != std::string::npos; at = known.find(unnamed, at))
+    known.replace(at, unnamed.size(), named);
+  KERF_TRY(const auto tokens, auditTokens(known));
+  return Auditor(tokens, extra).graphCode();
 }
+
+namespace {
+
+bool isExpression(std::string_view text, AuditPlace place, AuditNames locals = {}) {
+  const std::string line = std::string(text) + "\n";
+  const auto tokens = auditTokens(line);
+  return tokens && Auditor(*tokens, {}).expression(place, std::move(locals)).has_value();
+}
+
+}  // namespace
+
+bool isAllowedName(std::string_view text) { return isExpression(text, AuditPlace::Forward); }
+
+bool isAllowedCondition(std::string_view text, const std::vector<std::string>& names) {
+  return isExpression(text, AuditPlace::Forward, {names.begin(), names.end()});
+}
+
+bool isAllowedModuleRepr(std::string_view repr) { return isExpression(repr, AuditPlace::Init); }
 
 }  // namespace kerf::inline capture

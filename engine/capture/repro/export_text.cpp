@@ -2,62 +2,41 @@
 
 #include <algorithm>
 
-#include "engine/capture/repro/allowed_calls.h"
 #include "engine/capture/repro/audit_expressions.h"
-#include "engine/capture/repro/audit_lexer.h"
 #include "engine/capture/repro/auditor.h"
+#include "engine/capture/repro/export_checks.h"
+#include "engine/capture/repro/load_args_writer.h"
+#include "engine/capture/repro/sieve.h"
 #include "engine/capture/repro/writer.h"
+#include "engine/capture/text/capture.h"
 
 namespace kerf::inline capture {
 namespace {
 
-constexpr std::string_view leftOut = "# Kerf left out: ";
+constexpr std::string_view warningMark = "# WARNING (--allow-call): ";
 
-/// Whether the line may begin a statement of module level.
-bool startsBlock(const std::string& line) {
-  return !line.empty() && std::string_view(" \t)]}").find(line[0]) == std::string_view::npos;
+std::string classNameOf(const GraphModule& module) {
+  return isPythonIdentifier(module.className) ? module.className : "Repro";
 }
 
-std::string joined(const std::vector<std::string>& lines) {
+const ReproEnvelope& envelopeOf(const Capture& capture, const CapturedGraph& graph) {
+  return graph.envelope ? *graph.envelope : capture.envelope;
+}
+
+/// The class's name, where the lines above it do not give that another meaning.
+std::string usableClassName(const ReproEnvelope& envelope, const GraphModule& module) {
+  const std::string name = classNameOf(module);
   std::string text;
-  for (const std::string& line : lines) text += line + "\n";
+  for (const std::string& line : envelope.headerLines) text += line + "\n";
+  return isAllowedBlock(text + fmt::format("class {}(torch.nn.Module):\n    pass\n", name)) ? name : "Repro";
+}
+
+std::string warnings(const ExtraCalls& used) {
+  std::string text;
+  for (const std::string& target : used)
+    text += fmt::format("{}this calls {}, of which Kerf knows nothing. Read what it does before you run this.\n",
+                        warningMark, target);
   return text;
-}
-
-bool hasCookie(const std::vector<std::string>& lines) {
-  return std::ranges::any_of(lines,
-                             [](const std::string& line) { return line.starts_with('#') && isCodingCookie(line); });
-}
-
-/// What a line is judged after, so that it may name the class.
-std::string emptyClass(const std::string& name) { return fmt::format("class {}(torch.nn.Module):\n    pass\n", name); }
-
-/// The part after load_args: kept whole or written anew.
-void sieveMain(ReproEnvelope& envelope, const std::string& className) {
-  const std::string between = isAllowedBlock(emptyClass(className) + joined(envelope.betweenLines))
-                                  ? joined(envelope.betweenLines)
-                                  : std::string();
-  const std::string before = emptyClass(className) + between + "def load_args(reader):\n    pass\n";
-  if (envelope.mainLines.empty() && envelope.runOptions.empty()) return;
-  const bool isPlain = std::ranges::all_of(envelope.runOptions, [](const auto& option) {
-    return isAllowedBlock("torch._inductor.config.value = " + option.second + "\n");
-  });
-  const bool isSafe = isAllowedBlock(before + joined(envelope.mainLines));
-  if (!isSafe) envelope.mainLines.clear();
-  if (!isPlain)
-    std::erase_if(envelope.runOptions, [](const auto& option) {
-      return !isAllowedBlock("torch._inductor.config.value = " + option.second + "\n") && option.first != "save_dir";
-    });
-}
-
-void sieve(ReproEnvelope& envelope, const std::string& className) {
-  const bool hadLines = !envelope.headerLines.empty();
-  envelope.headerLines = sievedLines(envelope.headerLines);
-  envelope.betweenLines = sievedLines(envelope.betweenLines, emptyClass(className));
-  if (hadLines && std::ranges::find(envelope.headerLines, "import torch") == envelope.headerLines.end())
-    envelope.headerLines.insert(envelope.headerLines.begin(),
-                                {"import torch", "from torch import tensor, device", "from math import inf"});
-  sieveMain(envelope, className);
 }
 
 /// A comment that Python would end early (a lone carriage return does) goes, and an expression that is none.
@@ -69,58 +48,111 @@ void cleanInput(GraphInput& input) {
   input.sym.text.clear();
 }
 
-/// Names node and target before the auditor, which knows only lines.
-Result<void> checkCalls(const GraphModule& module) {
-  for (const NodeId id : module.graph.order()) {
-    const Node& node = module.graph.node(id);
-    const bool isFunction = node.op() == Opcode::CallFunction, isMethod = node.op() == Opcode::CallMethod;
-    const bool isKnown = isFunction ? isAllowedFunction(node.target()) || node.target() == "builtins.getattr" ||
-                                          isAllowedFunction("builtins." + node.target())
-                                    : !isMethod || isAllowedMethod(node.target());
-    if (isKnown) continue;
-    return fail(ErrorCode::BadInput,
-                "the node '{}' calls '{}', which may not be exported: it is no function that only computes",
-                node.name(), node.target());
+std::string lineOf(std::string_view text, int line) {
+  for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
+  return std::string(text.substr(0, std::min<std::size_t>(text.find('\n'), 200)));
+}
+
+/// Whether the line is one of those that a repro keeps as its capture wrote them: load_args, __init__, and a signature
+/// that takes pytrees apart.
+bool isKeptVerbatim(const std::string& text, int line, const std::string& loader, bool isPlain) {
+  const std::size_t at = std::min(text.rfind(loader), text.size());
+  const auto linesBefore = [&](std::size_t end) { return int(std::ranges::count(text.substr(0, end), '\n')); };
+  if (line > linesBefore(at)) return line <= linesBefore(std::min(at + loader.size(), text.size()));
+  constexpr std::string_view starts[] = {"    def __init__(", "    def forward(", "class "};
+  for (; line > 0; --line) {
+    const std::string start = lineOf(text, line);
+    const auto* found = std::ranges::find_if(starts, [&](std::string_view mark) { return start.starts_with(mark); });
+    if (found != std::end(starts)) return found - starts < (isPlain ? 1 : 2);
   }
-  for (const auto& [path, submodule] : module.submodules)
-    if (submodule.graph) KERF_CHECK(checkCalls(*submodule.graph));
-  return {};
+  return false;
+}
+
+bool isPlainModule(const GraphModule& module) {
+  return module.codegen.kind == CodeGen::Kind::Plain && std::ranges::all_of(module.submodules, [](const auto& entry) {
+           return !entry.second.graph || isPlainModule(*entry.second.graph);
+         });
+}
+
+std::unexpected<Error> internal(std::string_view what, const Error& error) {
+  return fail(ErrorCode::Internal,
+              "a fault of Kerf: the {} that it made does not pass its own auditor, so nothing was "
+              "written ({}, line {})",
+              what, error.message, error.line);
 }
 
 }  // namespace
 
-std::vector<std::string> sievedLines(const std::vector<std::string>& lines, const std::string& before) {
-  std::vector<std::string> kept;
-  for (std::size_t first = 0; first < lines.size();) {
-    std::size_t end = first + 1;
-    if (!lines[first].empty())
-      while (end < lines.size() && !startsBlock(lines[end]) && !lines[end].empty()) ++end;
-    const std::vector<std::string> block(lines.begin() + std::ptrdiff_t(first), lines.begin() + std::ptrdiff_t(end));
-    const bool isAllowed = isAllowedBlock(before + joined(block)) && !hasCookie(block);
-    for (const std::string& line : block) kept.push_back(isAllowed ? line : std::string(leftOut) + pythonString(line));
-    if (!isAllowed && hasCookie(block)) kept.resize(kept.size() - block.size());
-    first = end;
-  }
-  return kept;
+Result<CapturedGraph> exportableGraph(const Capture& capture, std::size_t index, std::string_view form) {
+  constexpr std::string_view pictures[] = {"json", "dot", "svg", "png"};
+  CapturedGraph graph = capture.graphs.at(index);
+  if (std::ranges::find(pictures, form) == std::end(pictures))
+    KERF_CHECK(checkCalls(graph.module, capture.allowedCalls));
+  if (form == "code" || form == "readable") KERF_CHECK(checkNames(graph.module));
+  graph.module = withoutUnreadTexts(std::move(graph.module));
+  return graph;
 }
 
 Result<std::string> exportText(const Capture& capture, std::size_t index, const ExportOptions& options) {
   const CapturedGraph& graph = capture.graphs.at(index);
-  KERF_CHECK(checkCalls(graph.module));
+  ExtraCalls used;
+  KERF_CHECK(checkCalls(graph.module, capture.allowedCalls, &used));
+  KERF_CHECK(checkNames(graph.module));
   Capture clean = makeCapture(graph, capture);
   CapturedGraph& only = clean.graphs.front();
-  ReproEnvelope envelope = only.envelope ? *only.envelope : clean.envelope;
-  sieve(envelope, isPythonIdentifier(only.module.className) ? only.module.className : "Repro");
+  only.module = withoutUnreadTexts(std::move(only.module));
+  ReproEnvelope envelope = sieved(envelopeOf(clean, only), classNameOf(only.module)).envelope;
+  std::erase_if(envelope.headerLines, [](const std::string& line) { return line.starts_with(warningMark); });
+  only.module.className = usableClassName(envelope, only.module);
   only.envelope.reset();
   for (GraphInput& input : only.inputs) cleanInput(input);
   clean.envelope = std::move(envelope);
-  std::string text = reproText(clean, 0, options);
-  const auto audited = auditExport(text);
+  std::string text = warnings(used) + reproText(clean, 0, options);
+  const auto audited = auditExport(text, capture.allowedCalls);
   if (audited) return text;
-  Error error = audited.error();
-  error.message = fmt::format("{} (line {} of the repro.py that was not written)", error.message, error.line);
-  error.line = 0;
-  return fail(std::move(error));
+  const Error& error = audited.error();
+  if (!isKeptVerbatim(text, error.line, loadArgsText(withInputs(only)), isPlainModule(graph.module)))
+    return internal("repro", error);
+  return fail(ErrorCode::BadInput, "{}: `{}`", error.message, std::string(lineOf(text, error.line)));
+}
+
+std::vector<std::string> leftOutNotes(const Capture& capture, std::size_t index) {
+  const CapturedGraph& graph = capture.graphs.at(index);
+  std::vector<std::string> notes;
+  for (const std::string& line : sieved(envelopeOf(capture, graph), classNameOf(graph.module)).leftOut)
+    notes.push_back("exports leave out this line: " + line);
+  for (const std::string& type : unreadTypes(graph.module))
+    notes.push_back("the annotation is not understood, and exports leave it out: " + type);
+  return notes;
+}
+
+Result<std::string> auditedForm(std::string_view form, std::string text, const GraphModule& module,
+                                const Capture& capture) {
+  const auto refuse = [&](const Error& error, std::string_view whole) -> Result<std::string> {
+    if (form == "code" && isPlainModule(module)) return internal(form, error);
+    return fail(ErrorCode::BadInput, "{}: `{}`", error.message, lineOf(whole, error.line));
+  };
+  const bool isCode = form == "code";
+  if (isCode || form == "readable") {
+    ExtraCalls used;
+    KERF_CHECK(checkCalls(module, capture.allowedCalls, &used));
+    const std::string whole = isCode ? "class GraphModule(torch.nn.Module):\n" + text : text;
+    if (const auto audited = auditGraphCode(whole, capture.allowedCalls); !audited)
+      return refuse(audited.error(), whole);
+    return warnings(used) + text;
+  }
+  if (form != "text" && form != "table" && form != "dot") return text;
+  std::size_t lines = 0;
+  for (std::size_t at = 0; at < text.size(); ++lines) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    // A comment may have all characters that a line may have.
+    if (const auto audited = auditTokens("# - " + text.substr(at, end - at)); !audited)
+      return refuse(Error{ErrorCode::BadInput, audited.error().message, {}, int(lines) + 1, {}, {}}, text);
+    at = end + 1;
+  }
+  // "graph():" and a line for each node: one more would be a text that ended its line.
+  if (form != "text" || lines == module.graph.size() + 1) return text;
+  return fail(ErrorCode::BadInput, "a name or target of the graph has a line break");
 }
 
 }  // namespace kerf::inline capture

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/capture/common/source_text.h"
+#include "engine/ir/annotation_type.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/python_expression.h"
 
@@ -74,6 +75,13 @@ class Statement {
   }
 
   void add(std::string_view text) { m_bytes += escapedBytes(text) + 6; }
+
+  /// A type as it is, or in quotes behind a mark where it is not understood.
+  void annotation(std::string_view text) {
+    raw(text, aroundCall);
+    add(text);
+    m_bytes += bytesOf(unreadTypeMark);
+  }
 
   std::int64_t bytes() const { return m_bytes; }
   bool isTooDeep() const { return m_brackets > m_limits.nesting || m_height > PythonLimits{}.nesting; }
@@ -198,13 +206,13 @@ class Extent {
       Statement statement(module.graph, m_limits);
       statement.target(node);
       statement.arguments(node);
-      statement.raw(node.meta().typeText, aroundCall);
+      statement.annotation(node.meta().typeText);
       statement.add(node.name());
       KERF_CHECK(check(statement, node.name(), node.meta().sourceLine));
       // every name is freed once, in some line
       KERF_CHECK(grow(statement.bytes() + 2 * bytesOf(node.name()) + integerBytes, 1));
       if (node.op() != Opcode::Placeholder) continue;
-      signature.raw(node.meta().typeText, aroundCall);
+      signature.annotation(node.meta().typeText);
       signature.arguments(node);
       signature.add(node.target());
       KERF_CHECK(grow(0, module.codegen.expanded ? 1 : 0));

@@ -7,6 +7,7 @@
 
 #include "engine/capture/common/symbol_range.h"
 #include "engine/capture/common/tensor_literal.h"
+#include "engine/capture/repro/audit_module_lines.h"
 #include "engine/capture/repro/auditor.h"
 #include "engine/capture/repro/init_parser.h"
 #include "engine/capture/repro/load_args_writer.h"
@@ -100,7 +101,7 @@ class NestedClasses {
     if (known != m_names.end()) return known->second;
     std::string base;
     for (const char c : wish) base += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-    if (!isPythonIdentifier(base)) base = "graph_" + base;
+    if (!isPythonIdentifier(base) || isReservedGlobal(base)) base = "graph_" + base;
     std::string name = base;
     for (int number = 1; m_inHeader.contains(name) || !m_taken.insert(name).second; ++number)
       name = fmt::format("{}_{}", base, number);
@@ -247,6 +248,7 @@ Capture makeCapture(CapturedGraph graph, const Capture& like) {
   capture.kind = like.kind;
   capture.path = like.path;
   capture.torchVersion = like.torchVersion;
+  capture.allowedCalls = like.allowedCalls;
   capture.envelope = graph.envelope ? *graph.envelope : like.envelope;
   capture.graphs.push_back(std::move(graph));
   return capture;

@@ -17,6 +17,8 @@ constexpr std::string_view cudaLower[] = {"_convolution",
                                           "conv_transpose2d",
                                           "conv_transpose3d",
                                           "convolution",
+                                          "cudnn_convolution",
+                                          "cudnn_convolution_transpose",
                                           "prelu",
                                           "addmm",
                                           "addmv",
@@ -98,9 +100,8 @@ constexpr std::string_view cudaFloat32[] = {"acos",
                                             "norm"};
 constexpr std::string_view cudaSetDType[] = {
     "prod", "softmax", "log_softmax", "cumprod", "cumsum", "linalg_vector_norm", "linalg_matrix_norm", "sum"};
-constexpr std::string_view cudaPromote[] = {"addcdiv",     "addcmul", "atan2",        "bilinear",  "cross",
-                                            "dot",         "vdot",    "grid_sampler", "index_put", "tensordot",
-                                            "scatter_add", "cat",     "stack"};
+constexpr std::string_view cudaPromote[] = {"addcdiv", "addcmul",      "atan2",     "bilinear",  "cross",      "dot",
+                                            "vdot",    "grid_sampler", "index_put", "tensordot", "scatter_add"};
 
 constexpr std::string_view cpuLower[] = {"conv1d",
                                          "conv2d",
@@ -121,7 +122,8 @@ constexpr std::string_view cpuLower[] = {"conv1d",
                                          "conv_transpose3d",
                                          "prelu",
                                          "scaled_dot_product_attention",
-                                         "_native_multi_head_attention"};
+                                         "_native_multi_head_attention",
+                                         "_addmm_activation"};
 constexpr std::string_view cpuFloat32[] = {"avg_pool3d",
                                            "binary_cross_entropy",
                                            "grid_sampler",

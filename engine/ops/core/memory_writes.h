@@ -1,31 +1,13 @@
 // What a graph writes into, by its ops' schemas: placeholders and attributes whose values a run changes.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "engine/ir/graph_module.h"
-#include "engine/ops/core/op_registry.h"
+#include "engine/ops/core/memory_use.h"
 
 namespace kerf::inline ops {
-
-/// Whether a call of `op` writes to the memory of its argument at schema position `i`: "Tensor(a!)", or the first one
-/// of an op with the trait Inplace.
-bool writesTo(const OpInfo& op, std::size_t i);
-/// Whether a result of `op` may look at the memory of its argument at schema position `i`: "Tensor(a)", or the first
-/// one of a view.
-bool sharesMemory(const OpInfo& op, std::size_t i);
-/// Whether a result of `op` may look at the memory of any argument: by its schema, its traits, or although neither says
-/// so (atleast_3d, einsum, conj_physical of real numbers).
-bool mayShareMemory(const OpInfo& op);
-/// The argument that a call binds to schema position `i`, by position or by name; null where it leaves it out.
-const Argument* boundArgument(const Node& node, const OpInfo& op, std::size_t i);
-
-/// Calls visit(argument, writes, shares) for every argument that a call writes into or that its result may look at:
-/// by its schema; where Python's calls have none, by PyTorch's conventions (operator.iadd, torch.relu_, x.add_, x.view,
-/// inplace=True, out=).
-void forEachMemoryUse(const Node& node, const std::function<void(const Argument&, bool, bool)>& visit);
 
 /// What a run of a graph writes into.
 ///

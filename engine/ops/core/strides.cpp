@@ -86,7 +86,7 @@ Result<SymSizes> broadcastSizes(const SymSizes& a, const SymSizes& b) {
       size = other[i];
       continue;
     }
-    if (!guardOrTrue(size == other[i]))  // PyTorch asserts it at run time where it depends on data
+    if (!checkEqual(size, other[i]))  // PyTorch asserts it at run time where it depends on data
       return fail(ErrorCode::ShapeMismatch, "shapes [{}] and [{}] do not broadcast", fmt::join(a, ", "),
                   fmt::join(b, ", "));
     if (size.isSymbolic() && !other[i].isSymbolic()) size = other[i];

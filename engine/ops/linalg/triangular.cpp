@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/ops/linalg/support.h"
+#include "engine/ops/reduce/data_sizes.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline ops {
@@ -106,8 +107,22 @@ Result<LeastSquaresPlan> leastSquaresPlan(const BoundArguments& args) {
   return plan;
 }
 
-Result<Value> leastSquaresShape(const BoundArguments& args) {
-  KERF_TRY(const LeastSquaresPlan plan, leastSquaresPlan(args));
+SymSizes residualSizes(const LeastSquaresPlan& plan) {
+  if (!plan.hasResiduals()) return {0};
+  return plan.vector ? plan.batch : joined(plan.batch, {plan.rhs});
+}
+
+/// Where the rank is found, there are no residuals unless it is full.
+Result<SymSizes> residualSizesByRank(const BoundArguments& args, const LeastSquaresPlan& plan) {
+  if (!plan.hasResiduals() || !plan.hasRank()) return residualSizes(plan);
+  const SymSizes sizes = residualSizes(plan);
+  if (sizes.size() != 1)  // [0] instead: not even the number of dimensions is known
+    return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on values", args.opName());
+  KERF_TRY(const SymInt count, sizeFromData(args, sizes[0]));
+  return SymSizes{count};
+}
+
+Value leastSquaresMetas(const BoundArguments& args, const LeastSquaresPlan& plan, const SymSizes& residuals) {
   const DType dtype = args.tensor(0).dtype();
   const SymInt tall = symMax(1, symMax(plan.m, plan.n));
   SymSizes sizes = joined(plan.batch, {plan.n, plan.rhs}),
@@ -115,12 +130,16 @@ Result<Value> leastSquaresShape(const BoundArguments& args) {
   strides[strides.size() - 2] = 1;
   strides[strides.size() - 1] = tall;
   if (plan.vector) sizes.pop_back(), strides.pop_back();
-  const SymSizes residuals = plan.vector ? plan.batch : joined(plan.batch, {plan.rhs});
-  return Value(ValueList{metaTensor(dtype, sizes, strides),
-                         plan.hasResiduals() ? metaTensor(realOf(dtype), residuals) : emptyMeta(realOf(dtype)),
+  return Value(ValueList{metaTensor(dtype, sizes, strides), metaTensor(realOf(dtype), residuals),
                          plan.hasRank() ? metaTensor(DType::Int64, plan.batch) : emptyMeta(DType::Int64),
                          plan.hasValues() ? metaTensor(realOf(dtype), joined(plan.batch, {symMin(plan.m, plan.n)}))
                                           : emptyMeta(realOf(dtype))});
+}
+
+Result<Value> leastSquaresShape(const BoundArguments& args) {
+  KERF_TRY(const LeastSquaresPlan plan, leastSquaresPlan(args));
+  KERF_TRY(const SymSizes residuals, residualSizesByRank(args, plan));
+  return leastSquaresMetas(args, plan, residuals);
 }
 
 double epsilonOf(DType dtype) {
@@ -141,7 +160,12 @@ Result<Matrices> paddedRhs(const LeastSquaresPlan& plan, DType wide) {
 
 Result<Value> leastSquaresKernel(const BoundArguments& args) {
   KERF_TRY(const LeastSquaresPlan plan, leastSquaresPlan(args));
-  KERF_TRY(std::vector<Tensor> outs, makeOutputs(args));
+  std::vector<Tensor> outs;
+  const Value metas = leastSquaresMetas(args, plan, residualSizes(plan));
+  for (const Value& meta : metas.list()) {
+    KERF_TRY(Tensor out, allocate(meta.tensor()));
+    outs.push_back(std::move(out));
+  }
   const DType dtype = args.tensor(0).dtype();
   const std::int64_t m = plan.m, n = plan.n, rhs = plan.rhs, k = std::min(m, n);
   KERF_TRY(const Matrices a, matricesOf(expandBatch(args.tensor(0), plan.batch), wideOf(dtype)));
@@ -187,7 +211,7 @@ constexpr OpRow rows[] = {
      none, oldTriangularShape, oldTriangularKernel},
     {"aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor "
      "residuals, Tensor rank, Tensor singular_values)",
-     none, leastSquaresShape, leastSquaresKernel},
+     OpTrait::DataDependent, leastSquaresShape, leastSquaresKernel},
 };
 
 }  // namespace

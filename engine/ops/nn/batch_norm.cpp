@@ -6,6 +6,7 @@
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/nn/channels.h"
 #include "engine/ops/nn/planes.h"
 #include "engine/ops/reduce/engine.h"
 #include "engine/tensor/copy.h"
@@ -13,66 +14,14 @@
 namespace kerf::inline ops {
 namespace {
 
-/// Argument values by schema name; null where the overload has none of that name or it is none.
-const Tensor* named(const BoundArguments& args, std::string_view name) {
-  for (std::size_t i = 0; i < args.values.size(); ++i)
-    if (args.op->schema.arguments[i].name == name) return args.tensorIf(i);
-  return nullptr;
-}
-bool flag(const BoundArguments& args, std::string_view name, bool otherwise) {
-  for (std::size_t i = 0; i < args.values.size(); ++i)
-    if (args.op->schema.arguments[i].name == name) return args.boolean(i);
-  return otherwise;
-}
-
-struct Geometry {
-  std::int64_t samples = 1, channels = 1, area = 1;
-  std::int64_t perChannel() const { return samples * area; }
-  /// body(channel) on all threads.
-  template <class Body>
-  void forChannels(Body&& body) const {
-    parallelFor(channels, std::max<std::int64_t>(1, 8192 / std::max<std::int64_t>(1, perChannel())),
-                [&](std::int64_t begin, std::int64_t end) {
-                  for (std::int64_t c = begin; c < end; ++c) body(c);
-                });
-  }
-  template <class Visit>
-  void forChannel(std::int64_t channel, Visit&& visit) const {
-    for (std::int64_t n = 0; n < samples; ++n)
-      for (std::int64_t i = 0; i < area; ++i) visit(std::size_t((n * channels + channel) * area + i));
-  }
-};
-
-Result<SymInt> channelsOf(const BoundArguments& args, const Tensor& input) {
-  if (input.dim() < 2) return mismatch(args, "input needs at least 2 dimensions, has {}", input.dim());
-  return input.symSize(1);
-}
-
-Result<Geometry> geometryOf(const BoundArguments& args, const Tensor& input) {
-  KERF_CHECK(channelsOf(args, input));
-  Geometry geometry{input.size(0), input.size(1), 1};
-  for (std::int64_t d = 2; d < input.dim(); ++d) geometry.area *= input.size(d);
-  return geometry;
-}
-
-Result<Doubles> channelValues(const BoundArguments& args, const Tensor* tensor, std::int64_t channels,
-                              double otherwise) {
-  if (!tensor || tensor->numel() == 0) return Doubles(std::size_t(channels), otherwise);
-  if (tensor->numel() != channels)
-    return mismatch(args, "a per-channel argument has {} elements, expected {}", tensor->numel(), channels);
-  KERF_TRY(const Tensor wide, tensor->to(DType::Float64));
-  KERF_TRY(const Tensor flat, wide.contiguous());
-  return Doubles(flat.data<double>(), flat.data<double>() + channels);
-}
-
 bool trains(const BoundArguments& args) {
   const std::string& name = args.op->schema.name;
   if (name.find("no_training") != std::string::npos || name.find("no_update") != std::string::npos) return false;
-  return flag(args, "training", true);
+  return namedFlag(args, "training", true);
 }
 
 DType statisticsType(const BoundArguments& args, const Tensor& input) {
-  const Tensor* weight = named(args, "weight");
+  const Tensor* weight = namedTensor(args, "weight");
   return weight && itemSize(weight->dtype()) > itemSize(input.dtype()) ? weight->dtype() : input.dtype();
 }
 
@@ -117,7 +66,7 @@ struct ExactSteps {
 Steps stepsOf(bool dense, DType dtype) { return {!dense && itemSize(dtype) < 4 ? dtype : DType::Float64}; }
 
 /// The fused bfloat16 kernel hands the sum of squares on as bfloat16 and divides it there.
-BatchStatistics batchStatistics(const Geometry& geometry, const Doubles& x, double eps, const Tensor& input,
+BatchStatistics batchStatistics(const ChannelGeometry& geometry, const Doubles& x, double eps, const Tensor& input,
                                 DType dtype) {
   const auto channels = std::size_t(geometry.channels);
   BatchStatistics result{Doubles(channels), Doubles(channels), Doubles(channels)};
@@ -139,7 +88,7 @@ BatchStatistics batchStatistics(const Geometry& geometry, const Doubles& x, doub
 
 /// Normalises `x` in place.
 template <class Rounding>
-void normalise(const Geometry& geometry, const BatchStatistics& by, const Doubles& weight, const Doubles& bias,
+void normalise(const ChannelGeometry& geometry, const BatchStatistics& by, const Doubles& weight, const Doubles& bias,
                Rounding r, Doubles& x) {
   geometry.forChannels([&](std::int64_t c) {
     const auto k = std::size_t(c);
@@ -151,14 +100,14 @@ void normalise(const Geometry& geometry, const BatchStatistics& by, const Double
 Result<Value> forwardKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeEmptyOutputs(args));
   const Tensor& input = args.tensor(0);
-  KERF_TRY(const Geometry geometry, geometryOf(args, input));
+  KERF_TRY(const ChannelGeometry geometry, channelGeometry(args, input));
   KERF_TRY(Doubles x, doublesOf(input));
-  KERF_TRY(const Doubles weight, channelValues(args, named(args, "weight"), geometry.channels, 1));
-  KERF_TRY(const Doubles bias, channelValues(args, named(args, "bias"), geometry.channels, 0));
+  KERF_TRY(const Doubles weight, channelValues(args, namedTensor(args, "weight"), geometry.channels, 1));
+  KERF_TRY(const Doubles bias, channelValues(args, namedTensor(args, "bias"), geometry.channels, 0));
   const double eps = args.number(args.position("eps"));
-  const Tensor* runningMean = named(args, "running_mean");
-  const Tensor* runningVariance = named(args, "running_var");
-  const bool dense = isDense(&input) && isDense(named(args, "weight")) && isDense(named(args, "bias")) &&
+  const Tensor* runningMean = namedTensor(args, "running_mean");
+  const Tensor* runningVariance = namedTensor(args, "running_var");
+  const bool dense = isDense(&input) && isDense(namedTensor(args, "weight")) && isDense(namedTensor(args, "bias")) &&
                      isDense(runningMean) && isDense(runningVariance);
   const Steps steps = stepsOf(dense, outs[1].dtype());
   BatchStatistics statistics;
@@ -215,7 +164,7 @@ struct ParameterSums {
 /// Turns `grad` from the output's into the input's gradient. `r` rounds to the statistics' type, `stored` to the
 /// input's, `handed` what a sum becomes before it is divided.
 template <class Rounding>
-void differentiate(const Geometry& geometry, const Doubles& x, const Doubles& means, const Doubles& inverses,
+void differentiate(const ChannelGeometry& geometry, const Doubles& x, const Doubles& means, const Doubles& inverses,
                    const Doubles& weight, bool train, Rounding r, Rounding stored, Rounding handed, Doubles& grad,
                    ParameterSums& sums) {
   const auto count = double(geometry.perChannel());
@@ -240,16 +189,16 @@ void differentiate(const Geometry& geometry, const Doubles& x, const Doubles& me
 
 Result<Value> backwardKernel(const BoundArguments& args) {
   KERF_TRY(const Value metas, runShapeRule(args));
-  KERF_TRY(const Geometry geometry, geometryOf(args, args.tensor(1)));
+  KERF_TRY(const ChannelGeometry geometry, channelGeometry(args, args.tensor(1)));
   KERF_TRY(Doubles grad, doublesOf(args.tensor(0)));
   KERF_TRY(const Doubles x, doublesOf(args.tensor(1)));
-  KERF_TRY(const Doubles weight, channelValues(args, named(args, "weight"), geometry.channels, 1));
-  const bool train = flag(args, "train", flag(args, "update", true));
-  const Tensor* savedInverse = named(args, "save_invstd") ? named(args, "save_invstd") : named(args, "save_var");
+  KERF_TRY(const Doubles weight, channelValues(args, namedTensor(args, "weight"), geometry.channels, 1));
+  const bool train = namedFlag(args, "train", namedFlag(args, "update", true));
+  const Tensor* savedInverse = namedTensor(args, "save_invstd") ? namedTensor(args, "save_invstd") : namedTensor(args, "save_var");
   KERF_TRY(const Doubles mean,
-           channelValues(args, named(args, train ? "save_mean" : "running_mean"), geometry.channels, 0));
+           channelValues(args, namedTensor(args, train ? "save_mean" : "running_mean"), geometry.channels, 0));
   KERF_TRY(Doubles inverse,
-           channelValues(args, train ? savedInverse : named(args, "running_var"), geometry.channels, 1));
+           channelValues(args, train ? savedInverse : namedTensor(args, "running_var"), geometry.channels, 1));
   const bool dense = isDense(&args.tensor(0)) && isDense(&args.tensor(1)) &&
                      suggestFormat(args.tensor(0)) == suggestFormat(args.tensor(1));
   const Steps r = stepsOf(dense, statisticsType(args, args.tensor(1))), stored = stepsOf(dense, args.tensor(1).dtype());

@@ -90,6 +90,13 @@ Result<Value> groupedShape(const BoundArguments& args) {
   const bool flatA = a.dim() == 2, flatB = b.dim() == 2;
   if ((a.dim() != 2 && a.dim() != 3) || (b.dim() != 2 && b.dim() != 3))
     return mismatch(args, "needs 2 or 3 dimensions");
+  const auto isTaken = [](DType dtype) {
+    return dtype == DType::Float32 || dtype == DType::Float16 || dtype == DType::BFloat16;
+  };
+  if (!isTaken(a.dtype()) || a.dtype() != b.dtype())
+    return mismatch(args, "needs two float32, bfloat16 or float16 matrices of one dtype");
+  if (!args.none(2) && args.tensor(2).dtype() != DType::Int32) return mismatch(args, "offsets have to be int32");
+  if (!args.none(3)) return mismatch(args, "bias is not supported yet");
   const bool splits = flatA || flatB;
   if (splits && (args.none(2) || args.tensor(2).dim() != 1)) return mismatch(args, "needs offsets of one dimension");
   if (!guardOrTrue(a.symSizes().back() == b.symSize(b.dim() - 2))) return mismatch(args, "inner dimensions do not fit");
@@ -132,8 +139,7 @@ Result<Value> groupedKernel(const BoundArguments& args) {
     KERF_CHECK(copyElements(wide, target));
     begin = end;
   }
-  if (args.none(3)) return Value(std::move(out));
-  return callOp("aten.add.Tensor"_op, {out, args.values[3]});
+  return Value(std::move(out));
 }
 
 // Loss scaling

@@ -34,11 +34,6 @@ KERF_ELEMENT3(SubScaled16, sub(x, scaled16<T16>(y, z)));
 template <class T16>
 KERF_ELEMENT3(ReverseSubScaled16, sub(y, scaled16<T16>(x, z)));
 
-KERF_ELEMENT2(Div, x / y);
-KERF_ELEMENT2(DivFloor, floorDivide(x, y));
-KERF_ELEMENT2(DivTrunc, truncDivide(x, y));
-KERF_ELEMENT2(Fmod, truncRemainder(x, y));
-KERF_ELEMENT2(Remainder, floorRemainder(x, y));
 KERF_ELEMENT2(Pow, power(x, y));
 KERF_ELEMENT2(Maximum, maximum(x, y));
 KERF_ELEMENT2(Minimum, minimum(x, y));
@@ -78,6 +73,8 @@ constexpr PointwiseSpec exact = numberSpec<F>(Promotion::Same, NumberRounding::E
 template <class F>
 constexpr PointwiseSpec same = numberSpec<F>();
 template <class F>
+constexpr PointwiseSpec ordered = withUnsigned<F>(numberSpec<F>());
+template <class F>
 constexpr PointwiseSpec toFloat = floatSpec<F>();
 template <VectorFunction function>
 constexpr PointwiseSpec vector = programSpec<VectorBinary<function>>();
@@ -115,15 +112,6 @@ constexpr PointwiseSpec powSpec(PointwiseSpec spec) {
 constexpr PointwiseSpec powSame = powSpec(numberSpec<Pow>());
 constexpr PointwiseSpec powFloat = powSpec(floatSpec<Pow>());
 
-constexpr PointwiseSpec withDivisorCheck(PointwiseSpec spec) {
-  spec.checkDivisor = true;
-  return spec;
-}
-template <class F>
-constexpr PointwiseSpec division = withDivisorCheck(numberSpec<F>());
-
-constexpr PointwiseSpec trueDivision = floatSpec<Div>(Promotion::Floating, NumberRounding::Exact);
-
 /// add and sub take `alpha` as third operand only when it is not 1. Unlike mul and div they round numbers to the
 /// tensor's type first.
 template <class Plain, template <class> class Scaled16>
@@ -145,25 +133,6 @@ constexpr PointwiseSpec scaledSpec(bool allowBool) {
 constexpr PointwiseSpec scaledAdd = scaledSpec<Add, AddScaled, AddScaled16>(true);
 constexpr PointwiseSpec scaledSub = scaledSpec<Sub, SubScaled, SubScaled16>(false);
 constexpr PointwiseSpec scaledReverseSub = scaledSpec<ReverseSub, ReverseSubScaled, ReverseSubScaled16>(false);
-
-/// 16-bit floats round the quotient before it is truncated.
-template <class T>
-struct DivTruncRounded {
-  static constexpr int arity = 2;
-  template <class V>
-  static V apply(V x, V y) {
-    if constexpr (isInt<V>)
-      return truncDivide(x, y);
-    else
-      return std::trunc(V(float(T(float(x / y)))));
-  }
-};
-
-const PointwiseSpec* truncation(const BoundArguments& args) {
-  const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
-  if (dtype == DType::BFloat16) return &division<DivTruncRounded<BFloat16>>;
-  return dtype == DType::Float16 ? &division<DivTruncRounded<Half>> : &division<DivTrunc>;
-}
 
 /// The neighbour of a 16-bit float: its bits count up and down with its magnitude.
 template <class T>
@@ -195,46 +164,6 @@ constexpr PointwiseSpec nextAfter = [] {
   return spec;
 }();
 
-/// PyTorch's vector kernel multiplies by the divisor's reciprocal, so that quotients beyond float's range give NaN;
-/// what is left of a run after whole vectors of 32 goes through C's fmod, and so do tensors whose elements are apart.
-template <class F>
-void remainderChunk(const void* const* in, void* out, std::int64_t count) {
-  const auto *x = static_cast<const float*>(in[0]), *y = static_cast<const float*>(in[1]);
-  const std::int64_t vectors = count - count % 32;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const bool overflows = i < vectors && std::isfinite(x[i]) && y[i] != 0 && std::isinf(x[i] * (1 / std::abs(y[i])));
-    static_cast<float*>(out)[i] = overflows ? std::numeric_limits<float>::quiet_NaN() : F::apply(x[i], y[i]);
-  }
-}
-template <class F>
-const PointwiseSpec* withoutVectors(const BoundArguments& args) {
-  for (const Value& value : args.values)
-    if (value.isTensor() && value.tensor().defined() && value.tensor().numel() > 1 &&
-        std::ranges::count(value.tensor().strides(), 1) == 0)
-      return &division<F>;
-  return nullptr;
-}
-template <class F>
-constexpr PointwiseSpec remainder = [] {
-  PointwiseSpec spec = division<F>;
-  spec.f32 = remainderChunk<F>;
-  spec.select = withoutVectors<F>;
-  return spec;
-}();
-
-const PointwiseSpec* byRoundingMode(const BoundArguments& args) {
-  const std::string mode = args.text(args.position("rounding_mode"));
-  if (mode == "floor") return &division<DivFloor>;
-  if (mode == "trunc") return truncation(args);
-  return &trueDivision;
-}
-
-constexpr PointwiseSpec modalDivision = [] {
-  PointwiseSpec spec = trueDivision;
-  spec.select = byRoundingMode;
-  return spec;
-}();
-
 /// An integer tensor to a negative integer power is an error in torch.
 Result<Value> powKernel(const BoundArguments& args) {
   const auto* exponent = args.values[1].as<std::int64_t>();
@@ -244,41 +173,44 @@ Result<Value> powKernel(const BoundArguments& args) {
   return pointwiseKernel(args);
 }
 
+/// A whole number has no multiple by a fraction.
+Result<Value> scaledShape(const BoundArguments& args) {
+  const Value& alpha = args.values[2];
+  const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
+  if (alpha.as<double>() && isIntegral(dtype))
+    return mismatch(args, "for integral input tensors, argument alpha must not be a floating point number");
+  if (alpha.as<bool>() && dtype != DType::Bool)
+    return mismatch(args, "boolean alpha is only supported for boolean results");
+  return pointwiseShape(args);
+}
+constexpr OpRow scaledRow(const char* schema, const PointwiseSpec& spec) {
+  return {schema, OpTrait::Pointwise, scaledShape, pointwiseKernel, &spec};
+}
+
 constexpr OpRow rows[] = {
-    pointwiseRow("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledAdd),
-    pointwiseRow("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledAdd),
-    pointwiseRow("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledSub),
-    pointwiseRow("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledSub),
-    pointwiseRow("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledReverseSub),
-    pointwiseRow("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledReverseSub),
+    scaledRow("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledAdd),
+    scaledRow("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledAdd),
+    scaledRow("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledSub),
+    scaledRow("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledSub),
+    scaledRow("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledReverseSub),
+    scaledRow("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledReverseSub),
     pointwiseRow("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", exact<Mul>),
     pointwiseRow("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", exact<Mul>),
-    pointwiseRow("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", trueDivision),
-    pointwiseRow("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", trueDivision),
-    pointwiseRow("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", modalDivision),
-    pointwiseRow("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", modalDivision),
-    pointwiseRow("aten::floor_divide(Tensor self, Tensor other) -> Tensor", division<DivFloor>),
-    pointwiseRow("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", division<DivFloor>),
-    pointwiseRow("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", remainder<Fmod>),
-    pointwiseRow("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", remainder<Fmod>),
-    pointwiseRow("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", remainder<Remainder>),
-    pointwiseRow("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", remainder<Remainder>),
-    pointwiseRow("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", remainder<Remainder>),
     {"aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", OpTrait::Pointwise, pointwiseShape, powKernel,
      &powSame},
     pointwiseRow("aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", powSame),
     pointwiseRow("aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor", powSame),
     pointwiseRow("aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", powFloat),
-    pointwiseRow("aten::maximum(Tensor self, Tensor other) -> Tensor", same<Maximum>),
-    pointwiseRow("aten::minimum(Tensor self, Tensor other) -> Tensor", same<Minimum>),
-    pointwiseRow("aten::max.other(Tensor self, Tensor other) -> Tensor", same<Maximum>),
-    pointwiseRow("aten::min.other(Tensor self, Tensor other) -> Tensor", same<Minimum>),
-    pointwiseRow("aten::fmax(Tensor self, Tensor other) -> Tensor", same<FMax>),
-    pointwiseRow("aten::fmin(Tensor self, Tensor other) -> Tensor", same<FMin>),
-    pointwiseRow("aten::clamp_min(Tensor self, Scalar min) -> Tensor", same<Maximum>),
-    pointwiseRow("aten::clamp_max(Tensor self, Scalar max) -> Tensor", same<Minimum>),
-    pointwiseRow("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", same<Maximum>),
-    pointwiseRow("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", same<Minimum>),
+    pointwiseRow("aten::maximum(Tensor self, Tensor other) -> Tensor", ordered<Maximum>),
+    pointwiseRow("aten::minimum(Tensor self, Tensor other) -> Tensor", ordered<Minimum>),
+    pointwiseRow("aten::max.other(Tensor self, Tensor other) -> Tensor", ordered<Maximum>),
+    pointwiseRow("aten::min.other(Tensor self, Tensor other) -> Tensor", ordered<Minimum>),
+    pointwiseRow("aten::fmax(Tensor self, Tensor other) -> Tensor", ordered<FMax>),
+    pointwiseRow("aten::fmin(Tensor self, Tensor other) -> Tensor", ordered<FMin>),
+    pointwiseRow("aten::clamp_min(Tensor self, Scalar min) -> Tensor", ordered<Maximum>),
+    pointwiseRow("aten::clamp_max(Tensor self, Scalar max) -> Tensor", ordered<Minimum>),
+    pointwiseRow("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", ordered<Maximum>),
+    pointwiseRow("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", ordered<Minimum>),
     pointwiseRow("aten::atan2(Tensor self, Tensor other) -> Tensor", vector<VectorFunction::Atan2>),
     pointwiseRow("aten::hypot(Tensor self, Tensor other) -> Tensor", vector<VectorFunction::Hypot>),
     pointwiseRow("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", toFloat<CopySign>),

@@ -16,7 +16,7 @@ KERF_ELEMENT2(LogicalOr, x != 0 || y != 0);
 KERF_ELEMENT2(LogicalXor, (x != 0) != (y != 0));
 
 template <class F>
-constexpr PointwiseSpec compare = numberSpec<F>(Promotion::ToBool);
+constexpr PointwiseSpec compare = withUnsigned<F>(numberSpec<F>(Promotion::ToBool));
 
 constexpr OpRow rows[] = {
     pointwiseRow("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", compare<Eq>),

@@ -89,15 +89,37 @@ Result<Value> conjugateKernel(const BoundArguments& args) {
   KERF_CHECK(writeComplexes(values, out));
   return Value(std::move(out));
 }
-/// The forms that PyTorch says copy: of real numbers, too.
+/// The forms that copy real numbers, too: into memory like self's, or row-major (what torchgen makes of views).
+Result<Value> physicalShape(const BoundArguments& args) {
+  return inferShapes("aten.clone.default"_op, {args.values[0]}, {});
+}
+Result<Value> primPhysicalShape(const BoundArguments& args) {
+  if (!isComplex(args.tensor(0).dtype())) return mismatch(args, "is only defined for complex dtypes");
+  return sameShape(args);
+}
+Result<Value> primPhysicalKernel(const BoundArguments& args) {
+  KERF_CHECK(primPhysicalShape(args));
+  return conjugateKernel(args);
+}
+Result<Value> rowMajorShape(const BoundArguments& args) {
+  return Value(metaTensor(args.tensor(0).dtype(), args.tensor(0).symSizes()));
+}
 Result<Value> copiedConjugateKernel(const BoundArguments& args) {
   if (isComplex(args.tensor(0).dtype())) return conjugateKernel(args);
-  return callOp("aten.clone.default"_op, {args.values[0]});
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_CHECK(copyElements(args.tensor(0), out));
+  return Value(std::move(out));
 }
 Result<Value> negativeShape(const BoundArguments& args) {
   return inferShapes("aten.neg.default"_op, {args.values[0]}, {});
 }
 Result<Value> negativeKernel(const BoundArguments& args) { return callOp("aten.neg.default"_op, {args.values[0]}); }
+Result<Value> negatedCopyKernel(const BoundArguments& args) {
+  KERF_TRY(Tensor out, makeOutput(args));
+  KERF_TRY(const Value negative, negativeKernel(args));
+  KERF_CHECK(copyElements(negative.tensor(), out));
+  return Value(std::move(out));
+}
 Result<Value> unchanged(const BoundArguments& args) { return args.values[0]; }
 Result<Value> unchangedShape(const BoundArguments& args) { return args.values[0]; }
 
@@ -138,13 +160,13 @@ constexpr OpRow rows[] = {
     {"aten::imag(Tensor(a) self) -> Tensor(a)", view, partShape<1>, partShape<1>},
     {"aten::conj(Tensor(a) self) -> Tensor(a)", point, sameShape, conjugateKernel},
     {"aten::_conj(Tensor(a) self) -> Tensor(a)", point, sameShape, conjugateKernel},
-    {"aten::_conj_copy(Tensor self) -> Tensor", point, sameShape, copiedConjugateKernel},
-    {"aten::_conj_physical(Tensor self) -> Tensor", point, sameShape, copiedConjugateKernel},
+    {"aten::_conj_copy(Tensor self) -> Tensor", point, rowMajorShape, copiedConjugateKernel},
+    {"aten::_conj_physical(Tensor self) -> Tensor", point, physicalShape, copiedConjugateKernel},
     {"aten::conj_physical(Tensor self) -> Tensor", point, sameShape, conjugateKernel},
     {"prims::conj(Tensor(a) a) -> Tensor(a)", point, sameShape, conjugateKernel},
-    {"prims::conj_physical(Tensor self) -> Tensor", point, sameShape, copiedConjugateKernel},
+    {"prims::conj_physical(Tensor self) -> Tensor", point, primPhysicalShape, primPhysicalKernel},
     {"aten::_neg_view(Tensor(a) self) -> Tensor(a)", point, negativeShape, negativeKernel},
-    {"aten::_neg_view_copy(Tensor self) -> Tensor", point, negativeShape, negativeKernel},
+    {"aten::_neg_view_copy(Tensor self) -> Tensor", point, rowMajorShape, negatedCopyKernel},
     {"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", view, unchangedShape, unchanged},
     {"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", view, unchangedShape, unchanged},
     {"aten::complex(Tensor real, Tensor imag) -> Tensor", point, pairShape, pairKernel},

@@ -71,6 +71,14 @@ template <class T>
 T sign(T a) {
   return isNan(a) ? a : T((a > T(0)) - (a < T(0)));
 }
+/// The lowest integer is its own.
+template <class T>
+T magnitude(T a) {
+  if constexpr (isInt<T>)
+    return a < 0 ? neg(a) : a;
+  else
+    return std::abs(a);
+}
 
 /// Truncated quotient; an integer zero divisor gives 0 (callers have refused it before), the lowest value over -1
 /// wraps.
@@ -78,7 +86,7 @@ template <class T>
 T truncDivide(T a, T b) {
   if constexpr (isInt<T>) {
     if (b == 0) return 0;
-    return b == -1 ? neg(a) : a / b;
+    return std::is_signed_v<T> && b == T(-1) ? neg(a) : a / b;
   } else {
     return std::trunc(a / b);
   }
@@ -88,7 +96,7 @@ T truncDivide(T a, T b) {
 template <class T>
 T truncRemainder(T a, T b) {
   if constexpr (isInt<T>)
-    return b == 0 || b == -1 ? 0 : a % b;
+    return b == 0 || (std::is_signed_v<T> && b == T(-1)) ? 0 : a % b;
   else
     return std::fmod(a, b);
 }

@@ -99,6 +99,8 @@ Result<ChunkFunction> chunkFunction(const BoundArguments& args, const PointwiseS
   ChunkFunction function = nullptr;
   if (compute == DType::Bool && spec.boolean)
     function = spec.boolean;
+  else if (compute == DType::UInt64 && spec.u64)
+    function = spec.u64;
   else if (compute == DType::Float64)
     function = spec.f64;
   else if (compute == DType::Float32 || compute == DType::Float16 || compute == DType::BFloat16)
@@ -116,6 +118,7 @@ Tensor numberTensor(const Value& value, std::size_t position, DType compute, Num
   const DType wide = computeDType(computeTypeOf(compute));
   if (value.isNone()) {
     const bool lower = position == 1;
+    if (compute == DType::UInt64) return Tensor::scalarInt(lower ? 0 : -1, wide);  // -1: all bits
     if (wide == DType::Int64)
       return Tensor::scalarInt(
           lower ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max(), wide);
@@ -135,9 +138,10 @@ Result<Operand> makeOperand(const Value& value, std::size_t position, const Poin
   else
     operand.tensor = value.tensor();
   const bool exactScalar = operand.tensor.dim() == 0 && spec.rounding == NumberRounding::Exact;
+  const bool isCondition = position == 0 && spec.promotion == Promotion::ConditionFirst;
   const bool reduced = isFloating(compute) && itemSize(compute) < 4;
-  if (value.isTensor() && reduced && operand.tensor.dtype() != compute && !exactScalar &&
-      !(position == 0 && spec.promotion == Promotion::ConditionFirst)) {
+  const bool truths = compute == DType::Bool;  // of a mask's fill: a fraction is true
+  if (value.isTensor() && operand.tensor.dtype() != compute && !isCondition && (truths || (reduced && !exactScalar))) {
     KERF_TRY(operand.tensor, operand.tensor.to(compute));
   }
   const ComputeType type = computeTypeOf(compute);

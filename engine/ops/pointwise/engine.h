@@ -36,6 +36,8 @@ struct PointwiseSpec {
   bool checkDivisor = false;  ///< an integer zero in the second operand is an error
   /// Another spec by the call's other arguments (a rounding mode, `approximate="tanh"`).
   const PointwiseSpec* (*select)(const BoundArguments&) = nullptr;
+  /// For uint64 instead of i64, whose numbers from 2^63 are negative: over uint64_t; null where the sign plays no part.
+  ChunkFunction u64 = nullptr;
 };
 
 namespace detail {
@@ -77,6 +79,12 @@ constexpr PointwiseSpec numberSpec(Promotion promotion = Promotion::Same,
           F::arity,
           promotion,
           rounding};
+}
+/// What order, quotients or magnitudes decide: uint64 needs a function of its own.
+template <class F>
+constexpr PointwiseSpec withUnsigned(PointwiseSpec spec) {
+  spec.u64 = detail::chunkOf<F, std::uint64_t>;
+  return spec;
 }
 /// Integers and bool only.
 template <class F>

@@ -9,6 +9,7 @@ namespace kerf::inline ops {
 OpRows activationOps();
 OpRows specialFunctionOps();
 OpRows pointwiseBinaryOps();
+OpRows divisionOps();
 OpRows castOps();
 OpRows comparisonOps();
 OpRows complexOps();

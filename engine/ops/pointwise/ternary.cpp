@@ -17,10 +17,10 @@ KERF_ELEMENT4(AddCMul, add(x, mul(mul(w, y), z)));
 KERF_ELEMENT4(AddCDiv, x + w * y / z);
 
 constexpr PointwiseSpec where = numberSpec<Where>(Promotion::ConditionFirst);
-constexpr PointwiseSpec clamp = numberSpec<Clamp>();
+constexpr PointwiseSpec clamp = withUnsigned<Clamp>(numberSpec<Clamp>());
 constexpr PointwiseSpec lerp = floatSpec<Lerp>(Promotion::Same, NumberRounding::Exact);
 constexpr PointwiseSpec fma = floatSpec<Fma>(Promotion::Same);
-constexpr PointwiseSpec threshold = numberSpec<Threshold>();
+constexpr PointwiseSpec threshold = withUnsigned<Threshold>(numberSpec<Threshold>());
 constexpr PointwiseSpec addCMul = numberSpec<AddCMul>(Promotion::Same, NumberRounding::Exact);
 constexpr PointwiseSpec addCDiv = floatSpec<AddCDiv>(Promotion::Same, NumberRounding::Exact);
 

@@ -8,7 +8,7 @@ namespace {
 
 using namespace element;
 
-KERF_ELEMENT1(Abs, (isInt<T> ? (x < 0 ? neg(x) : x) : T(std::abs(x))));
+KERF_ELEMENT1(Abs, magnitude(x));
 KERF_ELEMENT1(Neg, neg(x));
 KERF_ELEMENT1(Sign, sign(x));
 KERF_ELEMENT1(Square, mul(x, x));
@@ -73,16 +73,18 @@ constexpr PointwiseSpec normalCdfSpec = programSpec<Around<CdfArgument, VectorFu
 template <class F>
 constexpr PointwiseSpec same = numberSpec<F>();
 template <class F>
+constexpr PointwiseSpec ordered = withUnsigned<F>(numberSpec<F>());
+template <class F>
 constexpr PointwiseSpec sameNoBool = noBool(numberSpec<F>());
 template <class F>
 constexpr PointwiseSpec toBool = numberSpec<F>(Promotion::ToBool);
 constexpr PointwiseSpec bitwiseNot = BitwiseNotSpecs::make();
 
 constexpr OpRow rows[] = {
-    pointwiseRow("aten::abs(Tensor self) -> Tensor", same<Abs>),
+    pointwiseRow("aten::abs(Tensor self) -> Tensor", ordered<Abs>),
     pointwiseRow("aten::neg(Tensor self) -> Tensor", sameNoBool<Neg>),
-    pointwiseRow("aten::sign(Tensor self) -> Tensor", same<Sign>),
-    pointwiseRow("aten::sgn(Tensor self) -> Tensor", same<Sign>),
+    pointwiseRow("aten::sign(Tensor self) -> Tensor", ordered<Sign>),
+    pointwiseRow("aten::sgn(Tensor self) -> Tensor", ordered<Sign>),
     pointwiseRow("aten::square(Tensor self) -> Tensor", same<Square>),
     pointwiseRow("aten::ceil(Tensor self) -> Tensor", same<Ceil>),
     pointwiseRow("aten::floor(Tensor self) -> Tensor", same<Floor>),

@@ -68,7 +68,8 @@ class Campaign {
   std::chrono::steady_clock::time_point m_began = std::chrono::steady_clock::now();
 };
 
-/// Cuts the graph of the find down and writes it below `folder`: repro.py with its storages, find.txt, and a test.
+/// Cuts the graph of the find down and writes it below `folder`: repro.py with its storages, find.txt, and a row
+/// for a table of finds_*_test.cpp.
 Result<std::filesystem::path> keepFind(const Find& find, const GenerateOptions& options,
                                        const std::filesystem::path& folder);
 

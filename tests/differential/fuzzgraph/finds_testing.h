@@ -50,4 +50,14 @@ inline void expectAgreement(std::string_view text) {
     ADD_FAILURE() << item.check << ": " << item.kind << ": " << item.what;
 }
 
+/// A graph that once came out wrong.
+struct FoundGraph {
+  const char* name;
+  const char* graph;
+};
+
+class FuzzGraphFinds : public testing::TestWithParam<FoundGraph> {};
+
+inline std::string nameOf(const testing::TestParamInfo<FoundGraph>& info) { return info.param.name; }
+
 }  // namespace kerf::fuzzgraph

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/symbolic/shape_env.h"
 #include "tests/differential/fuzzgraph/op_nature.h"
 
 namespace kerf::fuzzgraph {
@@ -23,17 +24,16 @@ DType themeDType(Dice& dice) {
   return at < 96 ? DType::Complex64 : DType::Complex128;
 }
 
-/// Tensors without data, as shape rules give them, too.
-void forEachTensor(const Value& value, const std::function<void(const Tensor&)>& visit) {
-  if (value.isTensor()) visit(value.tensor());
-  if (value.isList())
-    for (const Value& item : value.list()) forEachTensor(item, visit);
-}
-
 bool overlapsItself(const Tensor& tensor) {
   for (std::int64_t d = 0; d < tensor.dim(); ++d)
     if (tensor.size(d) > 1 && tensor.stride(d) == 0) return true;
   return false;
+}
+
+/// View.dtype can make bools of any bytes; what a copy makes of such (the byte, or 1) is nobody's rule.
+bool holdsTruths(const Tensor& tensor) {
+  return spreadOf(Tensor(tensor.storage(), DType::UInt8, tensor.symSizes(), tensor.symStrides(), tensor.symOffset()))
+             .greatest <= 1;
 }
 
 bool sameHandle(const Tensor& a, const Tensor& b) {
@@ -52,21 +52,27 @@ void restore(const StoragePtr& storage, const std::vector<std::byte>& bytes) {
   if (!bytes.empty()) std::memcpy(storage->data(), bytes.data(), bytes.size());
 }
 
-std::vector<const Operand*> operandsOf(const PlannedCall& call) {
-  std::vector<const Operand*> result;
-  for (const Operand& operand : call.positional) result.push_back(&operand);
-  for (const auto& [name, operand] : call.keywords) result.push_back(&operand);
-  return result;
-}
-
 /// Results whose size values give. A size of 1 counts as another where rules must decide (as in PyTorch, whose
 /// assertion then fails); nonzero lays its result out by columns, but its rule (and PyTorch's) by rows.
-bool isOddResult(const Value& value) {
+bool isOddResult(const Value& rule, const Value& result) {
+  std::vector<bool> isCounted;
+  forEachTensor(rule, [&](const Tensor& t) { isCounted.push_back(t.isSymbolic()); });
   bool odd = false;
-  forEachTensor(value, [&](const Tensor& t) {
+  std::size_t at = 0;
+  forEachTensor(result, [&](const Tensor& t) {
+    if (at < isCounted.size() && !isCounted[at++]) return;
     odd = odd || !t.isContiguous() || std::ranges::any_of(t.sizes(), [](auto n) { return n < 2; });
   });
   return odd;
+}
+
+/// By the shape rule, sizes that values give being symbols. None where not even their number is known.
+std::optional<bool> isOddResult(const PlannedCall& call, const ValueList& args, const KeywordValues& kwargs,
+                                const Value& result) {
+  ShapeEnv env;
+  const ShapeEnv::Scope scope(env);
+  const auto rule = inferShapes(call.target, args, kwargs);
+  return rule ? std::optional(isOddResult(*rule, result)) : std::nullopt;
 }
 
 }  // namespace
@@ -132,6 +138,7 @@ bool GraphBuilder::isBenign(const Value& value) {
   forEachTensor(value, [&](const Tensor& tensor) {
     if (tensor.numel() > maxElements || tensor.dtype() == DType::Complex32) benign = false;  // nor has PyTorch on CPUs
     if (!benign) return;
+    if (tensor.dtype() == DType::Bool && !holdsTruths(tensor)) benign = false;
     const Spread spread = spreadOf(tensor);
     const double most = isIntegral(tensor.dtype()) ? 1e6 : 1e3;
     benign = (spread.allFinite && spread.greatest <= most) || dice.chance(theme.corners ? 20 : 2);
@@ -187,11 +194,12 @@ bool GraphBuilder::keep(const OpInfo& op, PlannedCall call) {
   const auto planned = inferShapes(call.target, args, kwargs);
   const auto result = referenceOps().call(call.target, args, kwargs);
   if (!result || (fromRounded && isWhole(*result)) || !isBenign(*result) ||
-      (has(op.traits, OpTrait::DataDependent) && isOddResult(*result))) {
+      (has(op.traits, OpTrait::DataDependent) && isOddResult(call, args, kwargs, *result).value_or(true))) {
     for (const auto& [storage, bytes] : before) restore(storage, bytes);
     return false;
   }
   if (planned && !has(op.traits, OpTrait::DataDependent)) checkShapes(op, *planned, *result, call);
+  checkMemory(op, *result, call);
   const bool rounded = fromRounded || !isExact(op);
   write(call, *result, rounded);
   for (const auto& [storage, bytes] : before)
@@ -199,29 +207,6 @@ bool GraphBuilder::keep(const OpInfo& op, PlannedCall call) {
       if (known.tensor.storage() == storage) known.rounded = known.rounded || rounded;
   ++kept[op.schema.qualifiedName()];
   return true;
-}
-
-void GraphBuilder::checkShapes(const OpInfo& op, const Value& planned, const Value& result, const PlannedCall& call) {
-  std::vector<Tensor> rule, kernel;
-  forEachTensor(planned, [&](const Tensor& tensor) { rule.push_back(tensor); });
-  forEachTensor(result, [&](const Tensor& tensor) { kernel.push_back(tensor); });
-  bool same = rule.size() == kernel.size();
-  for (std::size_t i = 0; same && i < rule.size(); ++i)
-    same = rule[i].dtype() == kernel[i].dtype() && rule[i].sizes() == kernel[i].sizes() &&
-           (rule[i].strides() == kernel[i].strides() || rule[i].numel() == 0);
-  if (same) return;
-  std::string text = op.schema.qualifiedName() + "(";
-  const auto describe = [](const Tensor& t) {
-    return fmt::format("{}[{}]/[{}]", dtypeInfo(t.dtype()).shortCode, fmt::join(t.sizes(), ","),
-                       fmt::join(t.strides(), ","));
-  };
-  for (const Operand* operand : operandsOf(call))
-    forEachTensor(operand->value, [&](const Tensor& t) { text += describe(t) + " "; });
-  text += ") rule: ";
-  for (const Tensor& t : rule) text += describe(t) + " ";
-  text += "kernel: ";
-  for (const Tensor& t : kernel) text += describe(t) + " ";
-  shapeFaults.push_back(std::move(text));
 }
 
 void GraphBuilder::addFrontNode(NodeId node) {

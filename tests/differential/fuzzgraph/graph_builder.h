@@ -2,6 +2,7 @@
 // is valid and its values are known.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +46,10 @@ struct PlannedCall {
   std::vector<std::pair<std::string, Operand>> keywords;
 };
 
+/// Tensors without data, as shape rules give them, too.
+void forEachTensor(const Value& value, const std::function<void(const Tensor&)>& visit);
+std::vector<const Operand*> operandsOf(const PlannedCall& call);
+
 class GraphBuilder {
  public:
   static constexpr std::int64_t maxElements = 4096;  ///< of one tensor
@@ -82,7 +87,7 @@ class GraphBuilder {
 
   GraphModule module;
   std::map<std::string, int> kept;       ///< calls by overload
-  std::vector<std::string> shapeFaults;  ///< kernels whose result is not what the shape rule says
+  std::vector<std::string> shapeFaults;  ///< kernels whose result is not what the table says
 
  private:
   struct FreshInput {
@@ -95,6 +100,7 @@ class GraphBuilder {
   bool isBenign(const Value& value);
   bool mayWrite(const OpInfo& op, const PlannedCall& call) const;
   void checkShapes(const OpInfo& op, const Value& planned, const Value& result, const PlannedCall& call);
+  void checkMemory(const OpInfo& op, const Value& result, const PlannedCall& call);
   NodeId placeInput(const FreshInput& input);
   void placeFresh();
   Argument placed(const Argument& argument) const;
@@ -104,6 +110,7 @@ class GraphBuilder {
   void writeEpilogue();
   ArgumentList chooseOutputs();
   void annotate(NodeId input, const Tensor& tensor, ShapeEnv* env);
+  Result<void> settleSymbols(ShapeEnv& env);
 
   std::vector<KnownTensor> m_tensors;
   std::vector<FreshInput> m_fresh;

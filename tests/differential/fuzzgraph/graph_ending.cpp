@@ -96,6 +96,20 @@ void GraphBuilder::annotate(NodeId input, const Tensor& tensor, ShapeEnv* env) {
   module.graph.setValueMeta(input, metaOf(Value(metaTensor(tensor.dtype(), sizes))));
 }
 
+/// Sizes that depend on data are written down as they were derived, and stay so at other sizes: where guards have
+/// settled a symbol by then, inputs have its number, as PyTorch records it.
+Result<void> GraphBuilder::settleSymbols(ShapeEnv& env) {
+  const auto dependsOnData = [&](NodeId id) {
+    const OpInfo* op = findOp(module.graph.node(id));
+    return op != nullptr && has(op->traits, OpTrait::DataDependent);
+  };
+  if (env.replacements().empty() || std::ranges::none_of(module.graph.order(), dependsOnData)) return {};
+  const ShapeEnv::Scope scope(env);
+  for (const NodeId id : module.graph.placeholders())
+    if (const auto value = valueOf(module.graph.node(id).meta().value)) module.graph.setValueMeta(id, metaOf(*value));
+  return propagateShapes(module);
+}
+
 Result<Candidate> GraphBuilder::finish() {
   if (m_tensors.empty()) return fail(ErrorCode::BadInput, "nothing grew");
   if (theme.mutates || (!theme.symbolic && dice.chance(15))) writeEpilogue();
@@ -110,7 +124,9 @@ Result<Candidate> GraphBuilder::finish() {
   for (std::size_t i = 0; i < placeholders.size(); ++i)
     annotate(placeholders[i], m_inputs[i].tensor(), theme.symbolic ? &env : nullptr);
   KERF_CHECK(module.graph.lint());
-  KERF_CHECK(propagateShapes(module));
+  ShapeEnv derived;
+  KERF_CHECK(propagateShapes(module, derived));
+  KERF_CHECK(settleSymbols(derived));
   return Candidate{module, m_inputs};
 }
 

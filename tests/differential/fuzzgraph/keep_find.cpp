@@ -48,10 +48,10 @@ class FindOracle : public Oracle {
   std::vector<const CheckedWay*> m_ways;
 };
 
-/// A test over the graph's text; its inputs are generated from the annotations, the seed gives those of the find.
-std::string testText(const Find& find, const std::string& graph) {
-  return fmt::format("/// {}: {}: {}\nTEST(FuzzGraphFinds, Seed{}) {{\n  expectAgreement(R\"(\n{})\");\n}}\n",
-                     find.what.check, find.what.kind, find.what.what.substr(0, 200), find.seed, graph);
+/// A row for a table of finds_*_test.cpp; inputs are generated from the annotations, the seed gives those of the find.
+std::string rowText(const Find& find, const std::string& graph) {
+  return fmt::format("    // {}: {}: {}\n    {{\"Seed{}\", R\"x(\n{})x\"}},\n", find.what.check, find.what.kind,
+                     find.what.what.substr(0, 200), find.seed, graph);
 }
 
 Result<void> writeText(const std::filesystem::path& path, const std::string& text) {
@@ -97,7 +97,7 @@ Result<std::filesystem::path> keepFind(const Find& find, const GenerateOptions& 
       printReadable(smallest.module, {.annotateValues = true, .includeStride = true, .includeDevice = false});
   KERF_CHECK(writeText(target / "find.txt", fmt::format("seed {} {}: {}: {}\n{}{}\n", find.seed, find.what.check,
                                                         find.what.kind, find.what.what, note, text)));
-  KERF_CHECK(writeText(target / "find_test.cpp", testText(find, text)));
+  KERF_CHECK(writeText(target / "row.txt", rowText(find, text)));
   return target;
 }
 

@@ -259,19 +259,8 @@ bool refusesComplex(const OpInfo& op) {
   return name == "sort" || name == "argsort" || name == "msort" || name == "topk";
 }
 
-/// Differences that are known and not mended.
-struct KnownDifference {
-  std::string_view name, reason;
-};
-constexpr KnownDifference knownDifferences[] = {
-    {"aten::linalg_lstsq", "the residuals are empty where the rank is not full, which no shape rule can tell"},
-    {"aten::_grouped_mm", "offsets of floats pass, and the rule takes the result's dtype from them"},
-};
-
 std::string_view whyLeftOut(const OpInfo& op) {
   const std::string_view name = op.schema.name;
-  const auto known = std::ranges::find(knownDifferences, name, &KnownDifference::name);
-  if (known != std::end(knownDifferences)) return known->reason;
   if (name.starts_with("kerf::")) return "a planted fault";
   if (name.starts_with("math::") || name.starts_with("builtins::") || name.starts_with("operator::") ||
       name.starts_with("torch::") || name.starts_with("aten::sym_") || name.starts_with("aten::_functional_sym"))

@@ -184,7 +184,37 @@ bool intMm(CallDraft& draft) {
   return true;
 }
 
+/// Groups of rows that end at the offsets, or matrix by matrix.
+bool groupedMm(CallDraft& draft) {
+  const DType dtype = draft.dice.pick({DType::Float32, DType::BFloat16, DType::Float16});
+  const std::int64_t groups = draft.dice.between(1, 3), rows = 8, inner = 8, columns = 16;
+  const bool flat = draft.dice.chance(70);
+  draft.set("self", draft.build.fresh(dtype, flat ? Sizes{rows, inner} : Sizes{groups, rows, inner}, {-2, 2}));
+  draft.set("mat2", draft.build.fresh(dtype, {groups, inner, columns}, {-2, 2}));
+  draft.set("bias", Value());
+  if (!flat) return draft.set("offs", Value()), true;
+  const Tensor ends = *Tensor::zeros(DType::Int32, {groups});
+  for (std::int64_t g = 0; g < groups; ++g)
+    ends.data<std::int32_t>()[g] = std::int32_t(g + 1 == groups ? rows : rows * (g + 1) / (groups + 1));
+  draft.set("offs", draft.build.fresh(ends));
+  return true;
+}
+
+/// A is tall as often as not; of low rank now and then, where it has no residuals.
+bool leastSquares(CallDraft& draft) {
+  const DType dtype = draft.dice.pick({DType::Float32, DType::Float64});
+  const std::int64_t m = draft.dice.between(2, 6), n = draft.dice.between(1, 4);
+  Operand a = draft.build.fresh(dtype, {m, n}, draft.dice.chance(20) ? Interval{1, 1} : Interval{-2, 2});
+  draft.set("b", draft.build.fresh(dtype, {m, draft.dice.between(2, 3)}, {-2, 2}));
+  draft.set("self", std::move(a));
+  draft.set("rcond", Value());
+  draft.set("driver", Value(std::string(draft.dice.pick({"gels", "gelsy", "gelsd", "gelss"}))));
+  return true;
+}
+
 constexpr RecipeRow rows[] = {
+    {"_grouped_mm", groupedMm},
+    {"linalg_lstsq", leastSquares},
     {"mm", mm},
     {"bmm", bmm},
     {"addmm", addmm},

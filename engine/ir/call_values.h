@@ -1,0 +1,18 @@
+// What the arguments of a call are, in the form in which ops take them.
+#pragma once
+
+#include <functional>
+
+#include "engine/ir/interpreter.h"
+
+namespace kerf::inline ir {
+
+struct CallValues {
+  ValueList args;
+  KeywordValues kwargs;
+};
+
+/// Nodes are what `lookup` says. BadInput for an argument that no op takes.
+Result<CallValues> callValues(const Node& node, const std::function<const Value&(NodeId)>& lookup);
+
+}  // namespace kerf::inline ir

@@ -1,0 +1,129 @@
+// SetSearch: the four phases as a state machine.
+#include "minifier/core/set_search.h"
+
+#include <algorithm>
+
+namespace kerf::inline minifier::inline core {
+
+SetSearch::SetSearch(Set failing, std::vector<Set> guesses) : m_set(std::move(failing)), m_guesses(std::move(guesses)) {
+  std::erase_if(m_guesses, [&](const Set& guess) { return guess.empty() || guess.size() >= m_set.size(); });
+  if (m_guesses.empty()) beginHalving();
+}
+
+std::optional<SetSearch::Set> SetSearch::next() const {
+  const std::size_t half = (m_set.size() + 1) / 2;
+  switch (m_phase) {
+    case Phase::Guess:
+      return m_guesses[m_guess];
+    case Phase::HalveFirst:
+      return without(half, m_set.size());
+    case Phase::HalveLast:
+      return without(0, half);
+    case Phase::Sweep:
+      return without(m_undecided - m_chunk, m_undecided);
+    case Phase::Prove:
+      return without(m_position - 1, m_position);
+    case Phase::Done:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string_view SetSearch::step() const {
+  constexpr std::string_view names[] = {"suspects", "remove_suffix", "remove_prefix", "delta", "leave_one_out", ""};
+  return names[std::size_t(m_phase)];
+}
+
+void SetSearch::tell(bool fails) {
+  if (m_phase == Phase::Done) return;
+  if (m_phase == Phase::Sweep) return tellSweep(fails);
+  if (m_phase == Phase::Prove) return tellProof(fails);
+  if (fails) {
+    m_set = *next();
+    beginHalving();
+  } else if (m_phase == Phase::Guess) {
+    if (++m_guess == m_guesses.size()) beginHalving();
+  } else if (m_phase == Phase::HalveFirst) {
+    m_phase = Phase::HalveLast;
+  } else {
+    beginSweep(m_set.size() / 4);  // without the last half it passes
+  }
+}
+
+void SetSearch::beginHalving() {
+  if (m_set.size() <= fewElements) return beginSweep(m_set.size() / 2);
+  m_phase = Phase::HalveFirst;
+}
+
+void SetSearch::beginSweep(std::size_t chunk) {
+  m_phase = Phase::Sweep;
+  m_undecided = m_set.size();
+  m_chunk = std::max<std::size_t>(chunk, 1);
+  m_suspect = m_gap = m_needed = 0;
+  m_nearby = false;
+  skipDecided();
+}
+
+void SetSearch::tellSweep(bool fails) {
+  if (fails) {
+    m_set = *next();
+    m_undecided -= m_chunk;
+    m_gap += m_chunk;
+    if (m_suspect > 0) m_suspect -= m_chunk;
+    m_chunk = m_suspect == 0 || m_nearby ? m_chunk * 2 : std::max<std::size_t>(m_suspect / 2, 1);
+    if (m_suspect == 1) foundNeeded();  // the others of the piece are gone
+  } else if (m_chunk == 1) {
+    foundNeeded();
+  } else {
+    m_suspect = m_chunk;
+    m_nearby = m_needed == 1 && m_chunk == m_undecided;
+    m_chunk = m_nearby ? 1 : m_chunk / 2;
+  }
+  if (m_suspect > 1) m_chunk = std::min(m_chunk, m_suspect - 1);
+  skipDecided();
+}
+
+/// The last undecided element must stay. Behind the first one there is nothing, or so one hopes.
+void SetSearch::foundNeeded() {
+  ++m_needed;
+  --m_undecided;
+  m_suspect = 0;
+  m_nearby = false;
+  m_chunk = m_needed == 1 ? m_undecided : std::max<std::size_t>(2 * m_gap, 1);
+  m_gap = 0;
+}
+
+/// Ends the sweep where everything is decided; never proposes to leave out all.
+void SetSearch::skipDecided() {
+  m_chunk = std::min(m_chunk, m_undecided);
+  if (m_undecided == m_set.size() && m_chunk == m_undecided) m_chunk = m_undecided - 1;
+  if (m_undecided == 0 || m_chunk == 0) beginProof();
+}
+
+void SetSearch::beginProof() {
+  m_changed = false;
+  m_position = m_set.size();
+  m_phase = m_set.size() > 1 ? Phase::Prove : Phase::Done;
+}
+
+void SetSearch::tellProof(bool fails) {
+  if (fails) {
+    m_set = *next();
+    m_changed = true;
+  }
+  --m_position;
+  if (m_set.size() < 2) m_phase = Phase::Done;
+  if (m_position > 0 || m_phase == Phase::Done) return;
+  if (m_changed)
+    beginProof();
+  else
+    m_phase = Phase::Done;
+}
+
+SetSearch::Set SetSearch::without(std::size_t begin, std::size_t end) const {
+  Set rest(m_set.begin(), m_set.begin() + std::ptrdiff_t(begin));
+  rest.insert(rest.end(), m_set.begin() + std::ptrdiff_t(end), m_set.end());
+  return rest;
+}
+
+}  // namespace kerf::inline minifier::inline core

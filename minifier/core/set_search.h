@@ -1,0 +1,67 @@
+// SetSearch: which sets to ask about, and in what order, to come to one of which no element can be left out.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace kerf::inline minifier::inline core {
+
+/// A search in the spirit of ddmin (Zeller and Hildebrandt) over sets of numbers in an order in which neighbours belong
+/// together. It holds the smallest set known to fail, proposes one that is part of it, and is told whether that fails.
+/// A value: a copy that is told "passes" shows what will be asked next, for asking ahead.
+///
+///     guess    sets that a caller suspects, each alone
+///     halve    the first, then the last half, while that is most of the work
+///     sweep    from the end to the start: pieces as long as the last gap between two elements that must stay, twice
+///              as long after each success, half as long after each failure
+///     prove    each element left out, until a whole round changes nothing
+///
+/// What must stay is often close together, so after the first one the pieces begin small again. Where failing is
+/// monotone (a set fails if a part of it does), k needed elements of n take about 2k·log2(n/k) + 2k questions at most;
+/// in every case the result is 1-minimal, as ddmin's is, and O(n²) questions are enough.
+class SetSearch {
+ public:
+  using Set = std::vector<std::size_t>;
+  /// `failing` is known to fail. `guesses` are asked first, in order, up to the first that fails.
+  SetSearch(Set failing, std::vector<Set> guesses);
+  /// The set to ask about; none: current() is 1-minimal. Never empty, never all of current().
+  std::optional<Set> next() const;
+  /// What became of next().
+  void tell(bool fails);
+  const Set& current() const { return m_set; }
+  /// "suspects", "remove_suffix", "remove_prefix", "delta", "leave_one_out": what next() does.
+  std::string_view step() const;
+
+ private:
+  enum class Phase { Guess, HalveFirst, HalveLast, Sweep, Prove, Done };
+  /// Up to this many elements halving both sides is no gain.
+  static constexpr std::size_t fewElements = 8;
+
+  void beginHalving();
+  void beginSweep(std::size_t chunk);
+  void beginProof();
+  void tellSweep(bool fails);
+  void tellProof(bool fails);
+  void foundNeeded();
+  void skipDecided();
+  Set without(std::size_t begin, std::size_t end) const;
+
+  Phase m_phase = Phase::Guess;
+  Set m_set;
+  std::vector<Set> m_guesses;
+  std::size_t m_guess = 0;
+  // Sweep: elements [0, m_undecided) of m_set are undecided, those behind must stay.
+  std::size_t m_undecided = 0;
+  std::size_t m_chunk = 0;
+  std::size_t m_suspect = 0;  ///< the last so many undecided ones hold one that must stay; 0: nothing known
+  bool m_nearby = false;      ///< the piece that holds it is large: look near the last one that must stay first
+  std::size_t m_gap = 0;      ///< elements left out since the last that must stay
+  std::size_t m_needed = 0;   ///< how many must stay
+  // Prove
+  std::size_t m_position = 0;  ///< elements before this one are yet to be left out
+  bool m_changed = false;
+};
+
+}  // namespace kerf::inline minifier::inline core

@@ -1,0 +1,277 @@
+// SubsetBuilder: builds the graph of a set anew, so that its cost is the set's and not the base's.
+#include "minifier/core/subset_builder.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "engine/capture/common/generated_inputs.h"
+#include "engine/ir/value_meta.h"
+#include "engine/ops/core/purity.h"
+#include "minifier/core/candidate.h"
+
+namespace kerf::inline minifier::inline core {
+
+namespace {
+
+bool isSymbolic(const ValueMeta& meta) {
+  const SymMeta* sym = meta.sym();
+  return sym && sym->expr.text.find_first_not_of("-0123456789") != std::string::npos;
+}
+
+/// What stands for a value that needs no input; none for tensors, lists and symbolic numbers.
+std::optional<Argument> literalOf(const Value& value, const ValueMeta& meta) {
+  if (value.isNone()) return Argument();
+  if (const auto* number = value.as<std::int64_t>())
+    return isSymbolic(meta) ? std::nullopt : std::optional(Argument(*number));
+  if (const auto* number = value.as<double>()) return Argument(*number);
+  if (const auto* flag = value.as<bool>()) return Argument(*flag);
+  if (const auto* text = value.as<std::string>()) return Argument(*text);
+  if (const auto* dtype = value.as<DType>()) return Argument(*dtype);
+  if (const auto* device = value.as<Device>()) return Argument(*device);
+  if (const auto* layout = value.as<Layout>()) return Argument(*layout);
+  if (const auto* format = value.as<MemoryFormat>()) return Argument(*format);
+  return std::nullopt;
+}
+
+void keepSymbols(const std::vector<Dim>& before, std::vector<Dim>& dims) {
+  if (before.size() != dims.size()) return;
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    if (before[i].hint == dims[i].hint) dims[i].text = before[i].text;
+}
+
+/// For what the interpreter cannot compute: a value that fits the annotation.
+std::optional<Value> madeUp(const Node& node) {
+  if (node.meta().value.tensor() == nullptr) return std::nullopt;
+  GraphModule like;
+  like.graph.setValueMeta(like.graph.placeholder(node.name()), node.meta().value);
+  like.graph.output(Argument());
+  auto values = generateInputs(like, {});
+  return values && values->size() == 1 ? std::optional(std::move(values->front())) : std::nullopt;
+}
+
+void collectPaths(const Argument& argument, std::unordered_set<std::string>& paths) {
+  if (const auto* reference = argument.as<SubgraphRef>()) paths.insert(reference->path);
+  if (const ListArgument* list = argument.asList())
+    for (const Argument& item : list->items) collectPaths(item, paths);
+}
+
+}  // namespace
+
+ValueMeta annotatedLike(const ValueMeta& before, const Value& value) {
+  ValueMeta meta = metaOf(value);
+  if (auto* tensor = std::get_if<TensorMeta>(&meta.value); tensor != nullptr && before.tensor() != nullptr) {
+    keepSymbols(before.tensor()->sizes, tensor->sizes);
+    keepSymbols(before.tensor()->strides, tensor->strides);
+  }
+  auto* sym = std::get_if<SymMeta>(&meta.value);
+  if (sym != nullptr && before.sym() != nullptr && before.sym()->expr.hint == sym->expr.hint)
+    sym->expr = before.sym()->expr;
+  return meta;
+}
+
+void removeUnusedAttributes(GraphModule& module) {
+  std::unordered_set<std::string> read;
+  for (const NodeId id : module.graph.order()) {
+    const Node& node = module.graph.node(id);
+    if (node.op() == Opcode::GetAttr || node.op() == Opcode::CallModule) read.insert(node.target());
+    for (const Argument& argument : node.args()) collectPaths(argument, read);
+    for (const auto& [name, argument] : node.kwargs()) collectPaths(argument, read);
+  }
+  const auto isRead = [&](const std::string& path) {  // "block.weight" belongs to the module "block"
+    for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1))
+      if (read.contains(path.substr(0, dot))) return true;
+    return read.contains(path);
+  };
+  module.attributes.eraseIf([&](const auto& named) { return !isRead(named.first); });
+  module.submodules.eraseIf([&](const auto& named) { return !isRead(named.first); });
+}
+
+/// One candidate under construction.
+struct SubsetBuilder::Assembly {
+  std::vector<char> isKept;                                ///< by NodeId::index of the base
+  std::vector<NodeId> nodes;                               ///< those, in order
+  std::map<std::pair<NodeId, NodeId>, ValueVersion> seen;  ///< (user, operand) → what it gets
+  std::map<NodeId, std::vector<ValueVersion>> versions;    ///< of operands from outside
+  std::vector<NodeId> attributes;                          ///< get_attr operands
+  std::map<ValueVersion, Argument> inputs;
+  std::map<NodeId, NodeId> copies;  ///< of calls and attributes
+  Candidate result;
+
+  bool keeps(NodeId id) const { return isKept[id.index] != 0; }
+  Graph& graph() { return result.module.graph; }
+  Argument addInput(const Node& like, std::string_view name, const ValueMeta& meta, const Value& value);
+  bool isNeeded(const Graph& base, NodeId id) const;
+};
+
+SubsetBuilder::SubsetBuilder(const Candidate& base, RecordedValues& values)
+    : m_base(base), m_values(values), m_units(callUnits(base.module.graph)), m_shell(base.module) {
+  m_shell.graph = Graph();
+  const Graph& graph = base.module.graph;
+  for (const NodeId id : graph.order())
+    if (m_positions.size() <= id.index) m_positions.resize(id.index + std::size_t{1});
+  for (std::size_t i = 0; i < graph.size(); ++i) m_positions[graph.order()[i].index] = i;
+  m_inputs.resize(m_positions.size());
+  const auto placeholders = graph.placeholders();
+  for (std::size_t i = 0; i < std::min(placeholders.size(), base.inputs.size()); ++i)
+    m_inputs[placeholders[i].index] = &base.inputs[i];
+}
+
+UnitSet SubsetBuilder::allUnits() const {
+  UnitSet all(m_units.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+std::optional<Candidate> SubsetBuilder::build(const UnitSet& kept) {
+  Assembly assembly;
+  assembly.result.module = m_shell;
+  keep(assembly, kept);
+  addUses(assembly);
+  if (!addInputs(assembly)) return std::nullopt;
+  addCalls(assembly);
+  const std::vector<Argument> outputs = outputsOf(assembly);
+  const Graph& graph = m_base.module.graph;
+  const bool effects = std::ranges::any_of(assembly.nodes, [&](NodeId id) { return isEffect(graph, id); });
+  if (outputs.empty() && !effects) return std::nullopt;
+  ArgumentList returned;
+  for (const Argument& output : outputs) returned.push_back(output);
+  assembly.graph().output(Argument::tuple(std::move(returned)));
+  assembly.graph().eliminateDeadCode([](const Node& node) { return purityOf(node) != Purity::Pure; });
+  removeUnusedAttributes(assembly.result.module);
+  return std::move(assembly.result);
+}
+
+void SubsetBuilder::keep(Assembly& assembly, const UnitSet& kept) const {
+  assembly.isKept.resize(m_positions.size());
+  for (const std::size_t unit : kept) {
+    assembly.nodes.push_back(m_units[unit].call);
+    assembly.nodes.insert(assembly.nodes.end(), m_units[unit].items.begin(), m_units[unit].items.end());
+  }
+  std::ranges::sort(assembly.nodes, {}, [&](NodeId id) { return m_positions[id.index]; });
+  for (const NodeId id : assembly.nodes) assembly.isKept[id.index] = 1;
+}
+
+/// An input changes with the writes of calls that are kept; what the others wrote is in the value that it begins with.
+void SubsetBuilder::addUses(Assembly& assembly) {
+  for (const NodeId user : assembly.nodes) {
+    for (const NodeId operand : m_base.module.graph.node(user).inputs()) {
+      if (assembly.keeps(operand)) continue;
+      if (m_base.module.graph.node(operand).op() == Opcode::GetAttr) {
+        if (std::ranges::find(assembly.attributes, operand) == assembly.attributes.end())
+          assembly.attributes.push_back(operand);
+        continue;
+      }
+      const ValueVersion wanted = m_values.seenBy(operand, user);
+      const auto& writers = m_values.writersOf(operand);
+      auto& versions = assembly.versions[operand];
+      const auto leadsThere = [&](const ValueVersion& version) {
+        for (std::size_t i = version.writes; i < wanted.writes; ++i)
+          if (!assembly.keeps(writers[i])) return false;
+        return version.writes <= wanted.writes;
+      };
+      auto found = std::ranges::find_if(versions, leadsThere);
+      if (found == versions.end()) found = versions.insert(versions.end(), wanted);
+      assembly.seen[{user, operand}] = *found;
+    }
+  }
+}
+
+bool SubsetBuilder::addInputs(Assembly& assembly) {
+  const Graph& base = m_base.module.graph;
+  std::vector<ValueVersion> all, recorded;
+  for (const auto& [node, versions] : assembly.versions) all.insert(all.end(), versions.begin(), versions.end());
+  const auto isInput = [&](const ValueVersion& version) {
+    return base.node(version.node).op() == Opcode::Placeholder && version.writes == 0;
+  };
+  std::ranges::sort(all, {}, [&](const ValueVersion& version) {
+    return std::tuple(!isInput(version), m_positions[version.node.index], version.writes);
+  });
+  std::ranges::copy_if(all, std::back_inserter(recorded), std::not_fn(isInput));
+  if (!recorded.empty()) m_values.require(recorded);
+  for (const ValueVersion& version : all) {
+    const Node& node = base.node(version.node);
+    const Value* value = isInput(version) ? m_inputs[version.node.index] : m_values.compact(version);
+    std::optional<Value> substitute;
+    if (value == nullptr && (substitute = madeUp(node))) value = &*substitute;
+    if (value == nullptr || (value->isTensor() && !value->tensor().defined())) return false;
+    const auto literal = isInput(version) ? std::nullopt : literalOf(*value, node.meta().value);
+    assembly.inputs.emplace(version,
+                            literal ? *literal : assembly.addInput(node, node.name(), node.meta().value, *value));
+  }
+  return true;
+}
+
+/// A placeholder like `like`; of a list one for each item.
+Argument SubsetBuilder::Assembly::addInput(const Node& like, std::string_view name, const ValueMeta& meta,
+                                           const Value& value) {
+  if (value.isList()) {
+    ArgumentList items;
+    const auto* metas = meta.list();
+    for (std::size_t i = 0; i < value.list().size(); ++i) {
+      const Value& item = value.list()[i];
+      const ValueMeta itemMeta = metas && i < metas->size() ? (*metas)[i] : ValueMeta{};
+      const auto literal = literalOf(item, itemMeta);
+      items.push_back(literal ? *literal : addInput(like, fmt::format("{}_{}", name, i), itemMeta, item));
+    }
+    return Argument::list(std::move(items));
+  }
+  const NodeId id = graph().createNamed(Opcode::Placeholder, name, {}, {}, name);
+  NodeMeta described = like.meta();
+  described.value = annotatedLike(meta, value);
+  graph().setMeta(id, std::move(described));
+  result.inputs.push_back(value);
+  return id;
+}
+
+void SubsetBuilder::addCalls(Assembly& assembly) const {
+  const Graph& base = m_base.module.graph;
+  Graph& graph = assembly.graph();
+  const auto copy = [&](NodeId id) {
+    const Node& node = base.node(id);
+    const auto mapped = [&](NodeId operand) -> Argument {
+      const auto kept = assembly.copies.find(operand);
+      return kept != assembly.copies.end() ? Argument(kept->second)
+                                           : assembly.inputs.at(assembly.seen.at({id, operand}));
+    };
+    ArgumentList args;
+    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, mapped));
+    KeywordArguments kwargs;
+    for (const auto& [name, argument] : node.kwargs()) kwargs.emplace_back(name, mapNodes(argument, mapped));
+    const NodeId made = graph.createNamed(node.op(), node.target(), std::move(args), std::move(kwargs), node.name());
+    graph.setMeta(made, node.meta());
+    assembly.copies.emplace(id, made);
+  };
+  for (const NodeId id : assembly.attributes) copy(id);
+  for (const NodeId id : assembly.nodes) copy(id);
+}
+
+/// Whether something that is not kept used the value.
+bool SubsetBuilder::Assembly::isNeeded(const Graph& base, NodeId id) const {
+  return std::ranges::any_of(base.node(id).users(), [&](NodeId user) { return !keeps(user); });
+}
+
+std::vector<Argument> SubsetBuilder::outputsOf(Assembly& assembly) const {
+  const Graph& base = m_base.module.graph;
+  Graph& graph = assembly.graph();
+  std::vector<Argument> outputs, unused;
+  for (const NodeId id : assembly.nodes) {
+    const ValueMeta& meta = base.node(id).meta().value;
+    const NodeId copy = assembly.copies.at(id);
+    if (const auto* items = meta.list()) {  // a list is returned item by item
+      if (!assembly.isNeeded(base, id)) continue;
+      for (std::size_t i = 0; i < items->size(); ++i) {
+        const NodeId item = graph.callFunction("operator.getitem", {copy, std::int64_t(i)});
+        graph.setValueMeta(item, (*items)[i]);
+        outputs.emplace_back(item);
+      }
+    } else if (assembly.isNeeded(base, id)) {
+      outputs.emplace_back(copy);
+    } else if (base.node(id).users().empty() && !isEffect(base, id)) {
+      unused.emplace_back(copy);
+    }
+  }
+  return outputs.empty() ? unused : outputs;
+}
+
+}  // namespace kerf::inline minifier::inline core

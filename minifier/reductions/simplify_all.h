@@ -1,0 +1,13 @@
+// simplify_all: what the reductions of inputs and arguments do at best, all in one candidate: where the values do not
+// matter, one question settles it.
+//
+//     x: f16[8, 64] random; y = softmax(x, 1, True)      →      x: f32[] = 0; y = softmax(x, -1, False)
+#pragma once
+
+#include "minifier/core/reduction.h"
+
+namespace kerf::inline minifier::inline reductions {
+
+Reduction simplifyAll();
+
+}  // namespace kerf::inline minifier::inline reductions

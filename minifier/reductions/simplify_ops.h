@@ -1,0 +1,13 @@
+// simplify_ops: a fused op becomes one of the ops it is made of, an elementwise one a plainer one.
+//
+//     a = addmm(b, x, w)      →      a = mm(x, w)
+//     a = gelu(x)             →      a = neg(x)
+#pragma once
+
+#include "minifier/core/reduction.h"
+
+namespace kerf::inline minifier::inline reductions {
+
+Reduction simplifyOps();
+
+}  // namespace kerf::inline minifier::inline reductions

@@ -1,0 +1,20 @@
+// Contents: repro texts with the blobs that they name, each stored once however often a graph has it.
+#pragma once
+
+#include "storage/database/database.h"
+#include "storage/stores/store.h"
+
+namespace kerf::inline storage::inline stores {
+
+/// Whether a content's text and the names of its blobs are those that it was stored with. BadInput otherwise.
+Result<void> checkContent(Database& database, const std::string& hash);
+/// Stores a graph's repro text and blobs, and runs its check meanwhile, whose error is that of the whole; returns the
+/// content's hash. Call inside a transaction.
+Result<std::string> putContent(Database& database, const NewGraph& graph);
+/// Only the blobs, where damage may have to be mended.
+Result<void> healBlobs(Database& database, const NewGraph& graph);
+/// Writes `directory/repro.py` and `directory/storages/…`; returns the path of the former.
+Result<std::filesystem::path> materializeContent(Database& database, const std::string& hash,
+                                                 const std::filesystem::path& directory);
+
+}  // namespace kerf::inline storage::inline stores

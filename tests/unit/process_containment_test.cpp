@@ -1,0 +1,275 @@
+// A command of which nothing may be left, and which may use no more than it was given: in a PID namespace where the
+// system makes one, and under a subreaper.
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/process/clean_environment.h"
+#include "engine/process/containment.h"
+#include "engine/process/process_tree.h"
+#include "engine/process/temporary_folder.h"
+#include "engine/support/sanitizers.h"
+
+namespace kerf {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Processes anywhere on this machine whose command line holds `mark`.
+int countMarked(const std::string& mark) {
+  int count = 0;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    std::ifstream file(entry.path() / "cmdline");
+    std::string text;
+    std::getline(file, text, '\x01');  // an iterator would throw where the process is gone
+    if (text.find(mark) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+bool comesTrue(const std::function<bool()>& condition) {
+  for (int i = 0; i < 3000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return false;
+}
+
+class Contained : public testing::TestWithParam<Containment> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == Containment::Namespace && containmentSupport().best != Containment::Namespace)
+      GTEST_SKIP() << "no PID namespaces here: " << containmentSupport().why;
+  }
+
+  /// "MARK" in a script stands for a number of seconds that no other test sleeps for.
+  ContainedResult run(std::string script, CandidateLimits limits = {}, std::chrono::milliseconds timeout = 60s,
+                      std::stop_token stop = {}) {
+    for (auto at = script.find("MARK"); at != std::string::npos; at = script.find("MARK"))
+      script.replace(at, 4, m_mark);
+    const auto began = std::chrono::steady_clock::now();
+    auto result = runContained({.arguments = {"/bin/sh", "-c", script},
+                                .folder = m_folder.path(),
+                                .timeout = timeout,
+                                .limits = std::move(limits),
+                                .containment = GetParam()},
+                               std::move(stop));
+    EXPECT_TRUE(result) << result.error().text();
+    m_time = std::chrono::steady_clock::now() - began;
+    return result.value_or(ContainedResult{});
+  }
+  void expectNothingLeft() const { EXPECT_EQ(countMarked(m_mark), 0); }
+
+  const TemporaryFolder m_folder = TemporaryFolder::create().value();
+  const std::string m_mark = std::to_string(7'000'000 + ::getpid());
+  std::chrono::nanoseconds m_time{};
+};
+
+INSTANTIATE_TEST_SUITE_P(Both, Contained, testing::Values(Containment::Namespace, Containment::Subreaper),
+                         [](const auto& info) {
+                           return info.param == Containment::Namespace ? "Namespace" : "Subreaper";
+                         });
+
+TEST_P(Contained, GivesExitCodeOutputAndErrors) {
+  const auto result = run("pwd; echo bad >&2; exit 3");
+  EXPECT_EQ(result.end, ContainedEnd::Exited);
+  EXPECT_EQ(result.status, 3);
+  EXPECT_EQ(result.output.text(), m_folder.path().string() + "\n");
+  EXPECT_EQ(result.errors.text(), "bad\n");
+  EXPECT_EQ(result.leftovers, 0);
+}
+
+TEST_P(Contained, ASignalIsAnEndOfItsOwn) {
+  const auto result = run("kill -SEGV $$");
+  EXPECT_EQ(result.end, ContainedEnd::Signalled);
+  EXPECT_EQ(result.status, SIGSEGV);
+}
+
+TEST_P(Contained, WhatCannotStartIsAnError) {
+  const auto result = runContained({.arguments = {"/nowhere/program"}, .folder = "/", .containment = GetParam()});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::Environment);
+  EXPECT_EQ(result.error().message, "cannot start /nowhere/program: No such file or directory");
+}
+
+TEST_P(Contained, BackgroundProcessesEndWithTheCommand) {
+  const auto result = run("sleep MARK & exit 0");
+  EXPECT_EQ(result.end, ContainedEnd::Exited);
+  EXPECT_EQ(result.leftovers, 1);
+  expectNothingLeft();
+}
+
+TEST_P(Contained, ADaemonWithASessionOfItsOwnEndsToo) {
+  const auto result =
+      run("(setsid sh -c 'exec </dev/null >/dev/null 2>&1 3>&- 4>&-; sleep MARK & sleep MARK' &) ; "
+          "sleep 0.2; exit 1");
+  EXPECT_EQ(result.end, ContainedEnd::Exited);
+  EXPECT_EQ(result.status, 1);
+  EXPECT_GE(result.leftovers, 2);
+  expectNothingLeft();
+}
+
+TEST_P(Contained, ABurstOfProcessesIsEnded) {
+  const auto result = run("i=0; while [ $i -lt 300 ]; do sleep MARK & i=$((i+1)); done; exit 0");
+  EXPECT_EQ(result.end, ContainedEnd::Exited);
+  EXPECT_EQ(result.leftovers, 300);
+  expectNothingLeft();
+}
+
+TEST_P(Contained, MoreProcessesThanAllowedEndTheCommand) {
+  const auto result = run("while :; do sleep MARK & done", {.processes = 40});
+  EXPECT_EQ(result.end, ContainedEnd::Processes);
+  expectNothingLeft();
+  EXPECT_LT(m_time, 30s);
+}
+
+/// Each starts two more: the supervisor must see it, and get to run, while there are few of them.
+TEST_P(Contained, AForkBombIsEndedWhileItIsSmall) {
+  const auto result = run("f() { f & f & sleep MARK; }; f", {.processes = 20}, 20s);
+  EXPECT_EQ(result.end, ContainedEnd::Processes);
+  EXPECT_LT(m_time, 15s);
+  expectNothingLeft();
+}
+
+TEST_P(Contained, TwoGigabytesOfOutputAreAVerdictAndLittleMemory) {
+  const auto all = run("head -c 2000000000 /dev/zero", {.outputBytes = 4LL << 30});
+  EXPECT_EQ(all.end, ContainedEnd::Exited);
+  EXPECT_EQ(all.output.bytes(), 2'000'000'000);
+  EXPECT_LT(all.output.text().size(), 200'000u);
+  const auto most = run("yes MARK >&2", {.outputBytes = 1 << 20});
+  EXPECT_EQ(most.end, ContainedEnd::Output);
+  EXPECT_LT(most.errors.bytes(), 64 << 20);
+  expectNothingLeft();
+}
+
+TEST_P(Contained, MemoryIsThatOfAllProcessesTogether) {
+  // Each shell holds some 30 MB: none is over the limit by itself.
+  const std::string hog = "sh -c 'x=$(head -c 15000000 /dev/zero | tr \"\\0\" x); y=$x$x; sleep MARK' &";
+  const auto result = run(hog + hog + hog + hog + hog + hog + " wait", {.memoryBytes = 120 << 20});
+  EXPECT_EQ(result.end, ContainedEnd::Memory);
+  expectNothingLeft();
+}
+
+TEST_P(Contained, AFileOverItsLimitEndsItsWriter) {
+  const auto result = run("head -c 3000000 /dev/zero > big; exit $?", {.fileBytes = 1'000'000});
+  EXPECT_EQ(result.status, 128 + SIGXFSZ);
+  EXPECT_EQ(std::filesystem::file_size(m_folder.path() / "big"), 1'000'000u);
+}
+
+TEST_P(Contained, AStoppedProcessIsEndedAtTheTimeout) {
+  const auto result = run("kill -STOP $$; sleep MARK", {}, 300ms);
+  EXPECT_EQ(result.end, ContainedEnd::TimedOut);
+  EXPECT_LT(m_time, 20s);
+  expectNothingLeft();
+}
+
+TEST_P(Contained, SigtermMayBeUsedToTidyUpAndMayBeIgnored) {
+  const auto tidy = run("trap 'echo tidied; exit 0' TERM; while :; do sleep 0.05; done", {}, 300ms);
+  EXPECT_EQ(tidy.end, ContainedEnd::TimedOut);
+  EXPECT_EQ(tidy.output.text(), "tidied\n");
+  const auto deaf = run("trap '' TERM; sleep MARK & while :; do sleep 0.05; done", {}, 300ms);
+  EXPECT_EQ(deaf.end, ContainedEnd::TimedOut);
+  EXPECT_LT(m_time, 20s);
+  expectNothingLeft();
+}
+
+TEST_P(Contained, StoppingEndsEverything) {
+  std::stop_source source;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(100ms);
+    source.request_stop();
+  });
+  const auto result = run("setsid sleep MARK & sleep MARK", {}, 1h, source.get_token());
+  EXPECT_EQ(result.end, ContainedEnd::Cancelled);
+  expectNothingLeft();
+}
+
+/// Seeded points: a little before, while and after the command starts what it leaves.
+TEST_P(Contained, NothingOutlivesAKilledStarter) {
+  for (const auto delay : {0ms, 1ms, 3ms, 7ms, 20ms, 60ms}) {
+    const pid_t starter = ::fork();
+    if (starter == 0) {
+      run("setsid sleep MARK & (sleep MARK &) ; sleep MARK");
+      ::_exit(0);
+    }
+    std::this_thread::sleep_for(delay);
+    ::kill(starter, SIGKILL);
+    ::waitpid(starter, nullptr, 0);
+    EXPECT_TRUE(comesTrue([&] { return countMarked(m_mark) == 0; })) << delay.count();
+  }
+}
+
+/// The supervisor itself is killed, or stopped for good.
+TEST_P(Contained, ALostSupervisorIsAnErrorAndLeavesNothing) {
+  for (const int signal : {SIGKILL, SIGSTOP}) {
+    std::jthread attacker([&, signal] {
+      EXPECT_TRUE(comesTrue([&] { return countMarked(m_mark) > 0; }));
+      for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        std::ifstream file(entry.path() / "stat");
+        std::string text;
+        std::getline(file, text);
+        const auto mine = ") S " + std::to_string(::getpid()) + " ";
+        if (text.find("(kerf-supervisor" + mine) != std::string::npos)
+          ::kill(std::stoi(entry.path().filename().string()), signal);
+      }
+    });
+    std::string script = "sleep " + m_mark;
+    const auto result = runContained({.arguments = {"/bin/sh", "-c", script + " & " + script},
+                                      .folder = "/",
+                                      .timeout = 1s,
+                                      .containment = GetParam()});
+    if (signal == SIGKILL) {
+      EXPECT_FALSE(result);
+    } else {
+      ASSERT_TRUE(result);
+      EXPECT_EQ(result->end, ContainedEnd::TimedOut);
+    }
+    EXPECT_TRUE(comesTrue([&] { return countMarked(m_mark) == 0; })) << signal;
+  }
+}
+
+TEST_P(Contained, ACleanEnvironmentHoldsTheAllowlist) {
+  ::setenv("KERF_TEST_TOKEN", "secret", 1);
+  ::setenv("KERF_TEST_KEPT", "kept", 1);
+  EXPECT_NE(run("env").output.text().find("KERF_TEST_TOKEN=secret"), std::string::npos);
+  const auto clean = run("env", {.cleanEnvironment = true, .keptVariables = {"KERF_TEST_KEPT"}}).output.text();
+  EXPECT_EQ(clean.find("KERF_TEST_TOKEN"), std::string::npos);
+  EXPECT_NE(clean.find("KERF_TEST_KEPT=kept"), std::string::npos);
+  EXPECT_NE(clean.find("PATH="), std::string::npos);
+}
+
+TEST_P(Contained, WithoutANetworkThereIsOnlyALoopback) {
+  if (!containmentSupport().noNetwork) {
+    const auto refused = runContained({.arguments = {"/bin/true"}, .folder = "/", .limits = {.network = false}});
+    EXPECT_EQ(refused.error().code, ErrorCode::Environment);
+    return;
+  }
+  const auto result = run("tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '", {.network = false});
+  EXPECT_EQ(result.output.text(), "lo\n");
+}
+
+TEST(ClippedText, KeepsHeadAndTail) {
+  ClippedText text(4);
+  for (const char c : std::string("0123456789abcdefghij")) text.add({&c, 1});
+  EXPECT_EQ(text.bytes(), 20);
+  EXPECT_EQ(text.text(), "0123\n[12 bytes left out]\nghij");
+  ClippedText small(4);
+  small.add("01234567");
+  EXPECT_EQ(small.text(), "01234567");
+}
+
+TEST(CleanEnvironment, KnowsWhatTellsNothing) {
+  for (const auto* name : {"PATH", "LC_ALL", "TORCHINDUCTOR_CACHE_DIR", "CUDA_VISIBLE_DEVICES"})
+    EXPECT_TRUE(isHarmlessVariable(name)) << name;
+  for (const auto* name : {"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK", "LD_PRELOAD", "PATHS", ""})
+    EXPECT_FALSE(isHarmlessVariable(name)) << name;
+}
+
+}  // namespace
+}  // namespace kerf
