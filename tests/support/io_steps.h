@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/support/sanitizers.h"
 #include "tests/support/cli_test.h"
 
 namespace kerf::cli {
@@ -55,9 +56,7 @@ class StepsTest : public CliTest {
   }
   /// `usual`, fewer where sanitizers make each command slow, or what the environment variable says.
   static int rounds(const char* variable, int usual) {
-#if defined(__has_feature)
-    if (__has_feature(address_sanitizer)) usual = std::max(2, usual / 3);
-#endif
+    if (addressSanitizer) usual = std::max(2, usual / 3);
     const char* given = std::getenv(variable);
     return given == nullptr ? usual : std::atoi(given);
   }

@@ -43,7 +43,8 @@ class KillLoop : public StepsTest {
       expectWhole(where, next);
       if (HasFatalFailure()) return;
     }
-    EXPECT_GT(killed, round / 2) << name;  // threads may need some steps less than at first
+    // Later runs need fewer steps than the counted one: threads race, and minify knows verdicts of the killed ones.
+    EXPECT_GE(2 * killed, round) << name;
     prepare();
     const auto last = run(arguments(++round));
     EXPECT_EQ(last.status, 0) << name << "\n" << last.output << last.errors;
