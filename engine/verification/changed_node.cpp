@@ -55,7 +55,7 @@ std::string callText(const Graph& graph, const Node& node) {
   for (const auto& [name, value] : node.kwargs())
     text += (text.empty() ? "" : ", ") + name + " = " + printArgument(graph, value, ArgumentStyle::GraphText);
   constexpr std::size_t longest = 240;
-  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  if (text.size() > longest) text.replace(longest, std::string::npos, "…");
   return fmt::format("{}({})", node.op() == Opcode::Output ? "return " : node.target(), text);
 }
 

@@ -66,7 +66,6 @@ class Propagation {
   Result<void> visitCall(NodeId id) {
     const Node& node = m_module.graph.node(id);
     m_env.setAsker(node.name(), node.meta().sourceFile, node.meta().sourceLine);
-    if (isKnownFromData(node)) return keep(id);
     ValueList args;
     KeywordValues kwargs;
     bool known = true;
@@ -79,7 +78,9 @@ class Propagation {
     if (!known) return keep(id);
     const ShapeEnv::Mark before = m_env.mark();
     auto result = call(node, args, kwargs);
-    if (node.meta().value.known() && m_env.symbols().size() > before.symbols) {  // recorded with PyTorch's own symbols
+    // What depends on values was recorded with PyTorch's own symbols.
+    const bool fromData = isKnownFromData(node) || (node.meta().value.known() && m_env.symbols().size() > before.symbols);
+    if (fromData && (!result || fits(node.meta().value, metaOf(*result)))) {
       m_env.rollBack(before);
       return keep(id);
     }
@@ -128,7 +129,16 @@ class Propagation {
     if (const SymMeta* number = meta.sym()) add(number->expr, {});
   }
 
-  /// What depends on values was recorded with the symbols that PyTorch gave it.
+  /// Whether a recorded annotation has the form of the derived one: tensors of its ranks and types. At a size that
+  /// guards tell apart it may have another (squeeze).
+  static bool fits(const ValueMeta& recorded, const ValueMeta& derived) {
+    const auto *list = recorded.list(), *other = derived.list();
+    if (list != nullptr && other != nullptr) return std::ranges::equal(*list, *other, fits);
+    const TensorMeta *tensor = recorded.tensor(), *made = derived.tensor();
+    return tensor == nullptr || made == nullptr ||
+           (tensor->dtype == made->dtype && tensor->sizes.size() == made->sizes.size());
+  }
+
   static bool isKnownFromData(const Node& node) {
     if (!node.meta().value.known()) return false;
     const OpInfo* op = findOp(node);

@@ -113,10 +113,14 @@ std::optional<Operand> drawFloat(CallDraft& draft, const SchemaArgument& argumen
 
 std::optional<Operand> drawBool(CallDraft& draft, const SchemaArgument&) { return value(Value(draft.dice.chance(50))); }
 
-/// Quantizing gives small integers.
+/// Quantizing gives small integers; viewing other bytes than 0 and 1 as bools is undefined.
 std::optional<Operand> drawDType(CallDraft& draft, const SchemaArgument&) {
-  const bool quantizes = draft.op().schema.name.find("quantize") != std::string::npos;
-  return value(Value(quantizes ? draft.dice.pick({DType::Int8, DType::UInt8}) : draft.build.randomDType()));
+  const OpSchema& schema = draft.op().schema;
+  if (schema.name.find("quantize") != std::string::npos)
+    return value(Value(draft.dice.pick({DType::Int8, DType::UInt8})));
+  const DType dtype = draft.build.randomDType();
+  const bool views = schema.name.find("view") != std::string::npos;
+  return value(Value(views && dtype == DType::Bool ? DType::UInt8 : dtype));
 }
 
 struct NamedTexts {

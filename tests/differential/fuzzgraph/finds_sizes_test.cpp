@@ -51,6 +51,16 @@ class GraphModule(torch.nn.Module):
         sin: "f32[s0, 3]" = torch.ops.aten.sin.default(x)
         return (cov, cumulative_trapezoid, sin)
 )x"},
+    // The code was compiled for sizes of two and more: at one, squeeze leaves no dim, and PyTorch's annotation of what
+    // depends on data no longer fits.
+    {"AnnotationsOfDataFitTheSizesOfTheRun", R"x(
+class GraphModule(torch.nn.Module):
+    def forward(self, arg1_1: "f32[s0, 1][1, 1]"):
+        squeeze: "f32[s0][1]" = torch.ops.aten.squeeze.default(arg1_1)
+        _unique2 = torch.ops.aten._unique2.default(squeeze, True, True, False)
+        getitem_1: "i64[s0][1]" = _unique2[1]
+        return (getitem_1,)
+)x"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Sizes, FuzzGraphFinds, testing::ValuesIn(finds), nameOf);
