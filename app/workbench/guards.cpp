@@ -106,18 +106,25 @@ class GuardsBuilder {
     }
   }
 
+  /// With what later guards have settled.
+  Symbolic settled(const Symbolic& value) {
+    const auto known = m_env.parse(value.text());
+    return known ? m_env.expression(m_env.resolved(*known)) : value;
+  }
+
   void addReplacements() {
     for (const ShapeEnv::Replacement& replacement : m_env.replacements()) {
       ReplacementDoc doc;
       doc.symbol = replacement.symbol;
-      doc.value = replacement.value.text();
+      const Symbolic value = settled(replacement.value);
+      doc.value = value.text();
       if (replacement.guard < m_env.guards().size()) {
         const ShapeGuard& guard = m_env.guards()[replacement.guard];
         doc.guard = guard.expression.text();
         doc.node = guard.node;
         doc.where = guard.where;
       }
-      auto& list = replacement.value.asInteger() ? m_doc.specialisations : m_doc.replacements;
+      auto& list = value.asInteger() ? m_doc.specialisations : m_doc.replacements;
       list.push_back(std::move(doc));
     }
   }

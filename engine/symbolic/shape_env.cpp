@@ -232,16 +232,22 @@ SymKind ShapeEnv::kind(SymInt value) const {
   return value.isSymbolic() ? kindOf(entry(value).expression) : SymKind::Int;
 }
 
+/// Until nothing is left to replace: what replaces a symbol may have been replaced since (and rollBack() may take that
+/// back, so it is not written into the older replacement).
 SymInt ShapeEnv::resolved(SymInt value) {
   if (!m_hasReplacements || !value.isSymbolic()) return value;
   entry(value);
   if (m_entries[value.index()].resolvedGeneration == m_generation) return m_entries[value.index()].resolved;
-  const Symbolic replaced =
-      m_entries[value.index()].expression.substitute([this](std::string_view name) -> std::optional<Symbolic> {
-        const auto found = std::ranges::find(m_replacements, name, &Replacement::symbol);
-        return found == m_replacements.end() ? std::nullopt : std::optional(found->value);
-      });
-  const SymInt result = intern(replaced);
+  const auto replacementOf = [this](std::string_view name) -> std::optional<Symbolic> {
+    const auto found = std::ranges::find(m_replacements, name, &Replacement::symbol);
+    return found == m_replacements.end() ? std::nullopt : std::optional(found->value);
+  };
+  SymInt result = value;
+  for (std::size_t i = 0; i < m_replacements.size() && result.isSymbolic(); ++i) {
+    const SymInt next = intern(m_entries[result.index()].expression.substitute(replacementOf));
+    if (next.isSymbolic() && next.index() == result.index()) break;  // == would ask for a guard
+    result = next;
+  }
   m_entries[value.index()].resolved = result;
   m_entries[value.index()].resolvedGeneration = m_generation;
   return result;

@@ -251,11 +251,12 @@ bool ShapeEnv::solveFor(const Symbolic& distance) {
   return replace(split.rest.node().name, value.expanded());
 }
 
-bool ShapeEnv::replace(const std::string& symbol, const Symbolic& value) {
+/// False where the value is made of the symbol, or the symbol has a value: so that replacing always comes to an end.
+bool ShapeEnv::replace(const std::string& symbol, const Symbolic& given) {
+  if (std::ranges::find(m_replacements, symbol, &Replacement::symbol) != m_replacements.end()) return false;
+  const SymInt known = resolved(intern(given));
+  const Symbolic value = expression(known);
   if (value.symbols().contains(symbol)) return false;
-  for (Replacement& other : m_replacements)
-    other.value = other.value.substitute(
-        [&](std::string_view name) { return name == symbol ? std::optional(value) : std::nullopt; });
   const ValueRange range = symbolRange(symbol);
   m_replacements.push_back({symbol, value, m_guards.empty() ? 0 : m_guards.size() - 1});
   if (isKind(value, SymbolicNode::Kind::Symbol)) narrow(value.node().name, range);

@@ -51,6 +51,7 @@ constexpr Known knownDifferences[] = {
     {"fft.ihfft", "as fft.fft"},
     {"unique#", "_unique2: inverse and counts have the input's dtype in the meta function, int64 in eager"},
     {"unique_consecutive#", "as unique; a dim of -1 of a vector gives a vector"},
+    {"bincount#", "the meta function keeps the input's dtype, eager counts in int64 (weights: float64)"},
     {"linalg.matrix_power#9", "view of an empty tensor keeps its strides in eager"},
     {"nn.functional.max_unpool2d#38", "the meta function gives row-major results, eager channels-last ones"},
 };
