@@ -245,7 +245,7 @@ SymInt ShapeEnv::resolved(SymInt value) {
   SymInt result = value;
   for (std::size_t i = 0; i < m_replacements.size() && result.isSymbolic(); ++i) {
     const SymInt next = intern(m_entries[result.index()].expression.substitute(replacementOf));
-    if (next.isSymbolic() && next.index() == result.index()) break;  // == would ask for a guard
+    if (next.isIdentical(result)) break;  // == would ask for a guard
     result = next;
   }
   m_entries[value.index()].resolved = result;

@@ -39,11 +39,13 @@ class Propagation {
 
   Result<void> run() {
     const ShapeEnv::Scope scope(m_env);
-    const AutocastScope autocast;
     try {
-      const auto order = m_module.graph.order();
-      for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) KERF_CHECK(visit(id));
-      if (!m_env.replacements().empty()) restate();
+      KERF_CHECK(visitAll());
+      if (m_env.replacements().empty()) return {};
+      restate();
+      if (std::ranges::none_of(m_env.replacements(), isUnbacked, &ShapeEnv::Replacement::symbol)) return {};
+      KERF_CHECK(visitAll());  // what was derived before a size from data was settled
+      restate();
     } catch (SymbolicFailure& failure) {  // of what is no shape rule: the reading of an annotation
       return fail(std::move(failure.error.while_("propagating shapes")));
     }
@@ -51,6 +53,15 @@ class Propagation {
   }
 
  private:
+  static bool isUnbacked(const std::string& symbol) { return symbol.starts_with('u'); }
+
+  Result<void> visitAll() {
+    const AutocastScope autocast;
+    const auto order = m_module.graph.order();
+    for (NodeId id : std::vector<NodeId>(order.begin(), order.end())) KERF_CHECK(visit(id));
+    return {};
+  }
+
   Result<void> visit(NodeId id) {
     const Node& node = m_module.graph.node(id);
     if (node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod) return visitCall(id);

@@ -21,8 +21,9 @@ Result<bool> truthOf(const HigherOrderCall& call, const Value& value) {
 // only.
 
 SymInt mergedSize(SymInt a, SymInt b) {
-  if (a.isIdentical(b)) return a;
   ShapeEnv& env = *ShapeEnv::current();
+  a = env.resolved(a), b = env.resolved(b);
+  if (a.isIdentical(b)) return a;
   const ValueRange first = env.range(a), second = env.range(b);
   return env.addUnbacked({std::min(first.lower, second.lower), std::max(first.upper, second.upper)});
 }

@@ -112,6 +112,15 @@ class GraphModule(torch.nn.Module):
         dropout: "f32[5]" = torch.ops.aten.dropout.default(y, 0.5, True)
         return (logical_xor, bitwise_xor, dropout, normal_functional, randn_like)
 )x"},
+    // In float64 the op records each index's bag, in float32 it does not: no fp64 reference for that result.
+    {"ResultsOfAnotherShapeInFp64", R"x(
+class GraphModule(torch.nn.Module):
+    def forward(self, weight: "f32[3, 4][4, 1]", indices: "i64[2][1]"):
+        _embedding_bag = torch.ops.aten._embedding_bag.default(weight, indices, indices, False, 0, False, None)
+        getitem: "i64[0][1]" = _embedding_bag[1]
+        convert_element_type: "f32[0][1]" = torch.ops.prims.convert_element_type.default(getitem, torch.float32)
+        return (convert_element_type,)
+)x"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Values, FuzzGraphFinds, testing::ValuesIn(finds), nameOf);
