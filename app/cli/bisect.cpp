@@ -1,4 +1,6 @@
-// kerf bisect GRAPH --by pass|node: where a difference begins.
+// kerf bisect GRAPH --by PART: where a difference begins.
+#include <map>
+
 #include <fmt/ranges.h>
 
 #include "app/cli/accuracy_options.h"
@@ -17,10 +19,22 @@ struct BisectArguments {
   std::string by;
 };
 
+const std::map<std::string, By> kinds{{"pass", By::Pass},     {"node", By::Node},     {"subsystem", By::Subsystem},
+                                      {"config", By::Config}, {"fusion", By::Fusion}, {"kernel", By::Kernel}};
+
+/// The names of many parts fill the screen: how many, and the last.
+std::string enabledText(const std::vector<std::string>& enabled) {
+  constexpr std::size_t shown = 4;
+  if (enabled.empty()) return "(none)";
+  if (enabled.size() <= shown) return fmt::format("{}", fmt::join(enabled, ", "));
+  return fmt::format("{}, … {} ({} in all)", enabled.front(), enabled.back(), enabled.size());
+}
+
 Json bisectionJson(const BisectArguments& arguments, const Bisection& bisection) {
   Json object{{"graph", arguments.request.graph.text},
               {"by", arguments.by},
               {"culprits", bisection.culprits},
+              {"remarks", bisection.remarks},
               {"note", bisection.note}};
   if (arguments.request.by == By::Node) {
     object["nodes_compared"] = bisection.nodesCompared;
@@ -33,18 +47,18 @@ Json bisectionJson(const BisectArguments& arguments, const Bisection& bisection)
 }
 
 void printBisection(const BisectArguments& arguments, const Bisection& bisection) {
-  TextTable table({"passes on", "verdict"});
+  TextTable table({"on", "verdict"});
   for (const auto& trial : bisection.trials) {
-    table.add({trial.enabled.empty() ? "(none)" : fmt::format("{}", fmt::join(trial.enabled, ", ")),
-               trial.same ? "same" : "DIFFERENT: " + trial.detail});
+    table.add({enabledText(trial.enabled), trial.same ? "same" : "DIFFERENT: " + trial.detail});
   }
   if (!bisection.trials.empty()) fmt::print("{}", table.text());
   for (const auto& name : bisection.culprits) fmt::print("the fault begins at {} {}\n", arguments.by, name);
+  for (const auto& remark : bisection.remarks) fmt::print("{}\n", remark);
   if (!bisection.note.empty()) fmt::print("{}\n", bisection.note);
 }
 
 Result<int> runBisect(Context& context, BisectArguments arguments) {
-  arguments.request.by = arguments.by == "pass" ? By::Pass : By::Node;
+  arguments.request.by = kinds.at(arguments.by);
   KERF_TRY(const auto bisection, context.perform(arguments.request));
   if (context.json)
     printJson(bisectionJson(arguments, bisection));
@@ -56,14 +70,22 @@ Result<int> runBisect(Context& context, BisectArguments arguments) {
 }  // namespace
 
 void addBisect(CommandLine& line) {
-  auto& command = line.add("bisect", "Find the pass or node at which a difference begins (exit 1 if there is one)",
-                           "  kerf bisect repro.py --by node --plant relu=accuracy\n"
-                           "  kerf bisect c3/g1 --by pass --plant pass:cse=accuracy");
+  auto& command =
+      line.add("bisect", "Find the pass, part or node at which a difference begins (exit 1 if there is one)",
+               "  kerf bisect repro.py --by node --plant relu=accuracy\n"
+               "  kerf bisect c3/g1 --by pass --plant pass:cse=accuracy\n"
+               "  kerf bisect repro.py --by config --config constant_folding.max_bytes=1024");
   auto arguments = std::make_shared<BisectArguments>();
   auto& request = arguments->request;
   command.add_option("GRAPH", request.graph.text, "Path or store id")->required();
-  command.add_option("--by", arguments->by, "pass: passes enabled one after the other; node: every node compared")
-      ->check(CLI::IsMember({"pass", "node"}))
+  command
+      .add_option(
+          "--by", arguments->by,
+          "pass, subsystem (graph passes, lowering and code generation, fusion, LLVM optimisation), config (the "
+          "options given with --config), fusion (which fused kernels, as such) or kernel (whose code): halved "
+          "until the culprits are known; node: every node compared")
+      ->check(CLI::IsMember(kinds))
+      ->type_name("KIND")
       ->required();
   addPlantOption(command, request.plants, "Plant a fault in the compiled side, as for `kerf compare`");
   addAccuracyOptions(command, request.tolerance, request.accuracy, true, "Tolerance of same()");

@@ -1,8 +1,8 @@
-// Finding the pass or node at which a difference begins.
+// Finding the part of the compiler or the node at which a difference begins.
 #include "app/workbench/divergence_child.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/graph_source.h"
-#include "app/workbench/pass_bisection.h"
+#include "app/workbench/part_bisection.h"
 #include "app/workbench/recorded_settings.h"
 
 namespace kerf::workbench {
@@ -32,8 +32,8 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   KERF_TRY(auto module, moduleToCompare(source));
   const Candidate candidate{std::move(module), std::move(inputs)};
   KERF_CHECK(checkOptions(candidate.module, options.compile));
-  return request.by == BisectRequest::By::Pass ? bisectPasses(candidate, options, job)
-                                               : byNode(candidate, options, job);
+  if (request.by == BisectRequest::By::Node) return byNode(candidate, options, job);
+  return bisectParts(request.by, candidate, options, job);
 }
 
 }  // namespace kerf::workbench

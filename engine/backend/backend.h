@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -23,6 +24,9 @@ struct BackendOptions {
   int optimizationLevel = 2;  ///< as -O of the code generator
   bool keepArtifacts = true;  ///< texts of kernels for display; off in candidate processes
   bool roundsEachOp = true;   ///< 16-bit values inside of kernels too, as eager; else only what is stored
+  // Names of nodes of the captured graph; backends without kernels ignore them.
+  std::set<std::string> unfused{};      ///< each in a kernel of its own
+  std::set<std::string> interpreted{};  ///< by the interpreter's kernels
   /// Under which passes changed the graph; null: under none.
   std::shared_ptr<const SizeGuards> captured = nullptr;
 };

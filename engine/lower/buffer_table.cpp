@@ -164,7 +164,8 @@ class BufferPlanner {
   bool mustMaterialise(NodeId root, const ValueInfo& reader, std::int64_t elements) const {
     const ValueInfo& value = m_values[root];
     const int cost = m_cost[root.index];
-    if (!m_fuse || value.kind == ValueKind::Reduction || value.segment != reader.segment) return true;
+    if (!m_fuse || value.alone || reader.alone) return true;
+    if (value.kind == ValueKind::Reduction || value.segment != reader.segment) return true;
     if (cost > inlineCost) return true;
     if (m_readers[root.index].size() > 1 && cost > 1) return true;
     return elements > numelOf(value.sizes) && cost > repeatCost;
@@ -185,7 +186,7 @@ class BufferPlanner {
         return placeView(node, info);
       case ValueKind::Pointwise:
       case ValueKind::Reduction:
-        if (!m_needed[node.id().index] && info.kind == ValueKind::Pointwise && m_fuse) return {};
+        if (!m_needed[node.id().index] && info.kind == ValueKind::Pointwise && m_fuse && !info.alone) return {};
         return give(node, info, m_owned[node.id().index] ? BufferKind::Owned : BufferKind::Planned);
       case ValueKind::Tuple:
       case ValueKind::Output:

@@ -46,7 +46,7 @@ Value knownPart(Value value) {
 /// Classification of one module; errors carry the node's name.
 class Classifier {
  public:
-  explicit Classifier(const GraphModule& module) {
+  Classifier(const GraphModule& module, const NodeChoice& choice) : m_choice(choice) {
     m_table.m_module = &module;
     std::size_t slots = 0;
     for (const NodeId id : module.graph.order()) slots = std::max<std::size_t>(slots, id.index + std::size_t{1});
@@ -71,6 +71,7 @@ class Classifier {
     ValueInfo& info = m_table[node.id()];
     readMeta(node, info);
     info.segment = m_segment;
+    info.alone = isIn(m_choice.unfused, node);
     switch (node.op()) {
       case Opcode::Placeholder:
         info.kind = ValueKind::Input;
@@ -86,6 +87,11 @@ class Classifier {
         info.kind = ValueKind::Extern;
         return {};
     }
+  }
+
+  static bool isIn(const std::set<std::string>& names, const Node& node) {
+    const auto isNamed = [&](const std::string& name) { return names.contains(name); };
+    return isNamed(node.name()) || std::ranges::any_of(node.meta().fromNodes, isNamed);
   }
 
   void readMeta(const Node& node, ValueInfo& info) {
@@ -234,6 +240,7 @@ class Classifier {
 
   Result<void> classifyComputation(const Node& node, ValueInfo& info) {
     info.kind = ValueKind::Extern;
+    if (isIn(m_choice.interpreted, node)) return {};
     if (node.meta().value.list()) {
       info.lowering = fittingReduction(info);
       if (info.lowering && info.lowering->items > 1 && onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
@@ -280,11 +287,14 @@ class Classifier {
     return true;
   }
 
+  const NodeChoice& m_choice;
   ValueTable m_table;
   std::vector<Value> m_metas;  ///< by NodeId::index, tensors without storage
   int m_segment = 0;
 };
 
-Result<ValueTable> classifyValues(const GraphModule& module) { return Classifier(module).run(); }
+Result<ValueTable> classifyValues(const GraphModule& module, const NodeChoice& choice) {
+  return Classifier(module, choice).run();
+}
 
 }  // namespace kerf::inline lower

@@ -130,7 +130,7 @@ class Fuser {
     const bool computed = info.kind == ValueKind::Pointwise || info.kind == ValueKind::Reduction;
     if (!computed || !m_buffers.hasBuffer(id)) return {};
     KERF_TRY(Candidate candidate, candidateFor(id));
-    if (m_fuse && joinSomeGroup(candidate)) return {};
+    if (m_fuse && !info.alone && joinSomeGroup(candidate)) return {};
     startGroup(candidate);
     return {};
   }
@@ -191,6 +191,7 @@ class Fuser {
     for (const int g : orderedGroups(candidate)) {
       const FusionGroup& group = m_plan.groups[std::size_t(g)];
       if (group.isExtern || group.segment != candidate.segment) continue;
+      if (m_values[group.members.front().node].alone) continue;
       if (group.members.size() >= maxMembers || group.cost + candidate.cost > maxCost) continue;
       if (dependsThroughOthers(candidate, g)) continue;
       for (const Placement& placement : placements(group, *candidate.space)) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "engine/ir/graph_module.h"
@@ -30,7 +32,8 @@ struct ValueInfo {
   DType dtype = DType::Float32;
   SymSizes sizes, strides;
   std::int64_t storageOffset = 0;
-  int segment = 0;  ///< grows at every mutating op; kernels never reach across
+  int segment = 0;     ///< grows at every mutating op; kernels never reach across
+  bool alone = false;  ///< in a kernel of its own, whatever could be fused with it
 
   const Lowering* lowering = nullptr;  ///< of Pointwise, Reduction and Tuple values that are computed
   int item = 0;                        ///< which result of a Tuple this is
@@ -60,12 +63,18 @@ class ValueTable {
   std::vector<ValueInfo> m_values;
 };
 
+/// Nodes, by name or by that of a captured node that they came from, which are not lowered as all others are.
+struct NodeChoice {
+  std::set<std::string> unfused;      ///< each in a kernel of its own
+  std::set<std::string> interpreted;  ///< run by the interpreter's kernels
+};
+
 /// Guards that are added from now on are this node's; nothing outside of the scope of a ShapeEnv.
 void askFor(const Node& node);
 
 /// In the scope of a ShapeEnv, if there is one, symbols stay so and what is decided becomes its guards; nodes whose
 /// sizes depend on data are extern. UnsupportedOp naming the node when an op is unknown; BadInput when metas contradict
 /// each other.
-Result<ValueTable> classifyValues(const GraphModule& module);
+Result<ValueTable> classifyValues(const GraphModule& module, const NodeChoice& choice = {});
 
 }  // namespace kerf::inline lower

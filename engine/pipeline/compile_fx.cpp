@@ -27,11 +27,11 @@ Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileO
   const auto final = std::make_shared<const GraphModule>(run.finish());
   if (!final->graph.outputNode().valid()) return fail(ErrorCode::BadInput, "the graph has no output");
 
-  KERF_TRY(const auto lowered,
-           backend->lower(final,
-                          {options.fuse, options.optimizationLevel, options.keepArtifacts, options.roundsEachOp,
-                           std::make_shared<const SizeGuards>(SizeGuards::ofShapes(module))},
-                          stop));
+  KERF_TRY(const auto lowered, backend->lower(final,
+                                              {options.fuse, options.optimizationLevel, options.keepArtifacts,
+                                               options.roundsEachOp, options.unfused, options.interpreted,
+                                               std::make_shared<const SizeGuards>(SizeGuards::ofShapes(module))},
+                                              stop));
   KERF_TRY(auto executable, lowered->compile(stop));
   std::vector<StageTime> stages = std::move(clock.times());
   const std::vector<StageTime>& own = executable->artifacts().stages;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct CompileOptions {
   /// 16-bit values are rounded after every op, as eager does and Inductor with emulate_precision_casts; else fused
   /// kernels keep float32 in registers and round what they store, Inductor's default.
   bool roundsEachOp = true;
+  std::set<std::string> unfused{};      ///< captured nodes that get kernels of their own
+  std::set<std::string> interpreted{};  ///< captured nodes that no kernel is made for
 };
 
 /// One compilation: code, and what every stage left behind.

@@ -1,6 +1,8 @@
 // Compiled graphs: what is fused, what runs as extern kernel, guards, memory, views, mutation.
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "engine/pipeline/compile_fx.h"
 #include "tests/support/graph_fixture.h"
 
@@ -51,6 +53,29 @@ TEST(CompileGraph, FusesAPointwiseChainIntoOneKernel) {
   EXPECT_NE(graph->kernels()[0].text("loop").find("max"), std::string::npos);
   EXPECT_NE(graph->kernels()[0].text("llvm").find("define void"), std::string::npos);
   expectLikeInterpreter(f, *graph);
+}
+
+TEST(CompileGraph, NodesCanBeKeptApartOrWithoutCode) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {4, 5});
+  const NodeId y = f.input("y", DType::Float32, {5});
+  f.output(
+      {f.call("aten.exp.default",
+              {f.call("aten.relu.default", {f.call("aten.add.Tensor", {f.call("aten.mul.Tensor", {x, y}), 2.5})})})});
+  const auto together = [&](const CompileOptions& options) {
+    const auto graph = compiled(f, options);
+    expectLikeInterpreter(f, *graph);
+    std::vector<std::string> kernels;
+    for (const auto& kernel : graph->kernels())
+      kernels.push_back(fmt::format("{}: {}", kernel.kind, fmt::join(kernel.capturedNodes, " ")));
+    return kernels;
+  };
+  using Kernels = std::vector<std::string>;
+  EXPECT_EQ(together({}), (Kernels{"fused: mul add relu exp"}));
+  EXPECT_EQ(together({.unfused = {"add"}}), (Kernels{"fused: mul", "fused: add", "fused: relu exp"}));
+  EXPECT_EQ(together({.unfused = {"mul", "add", "relu", "exp"}}),
+            (Kernels{"fused: mul", "fused: add", "fused: relu", "fused: exp"}));
+  EXPECT_EQ(together({.interpreted = {"relu"}}), (Kernels{"fused: mul add", "extern: relu", "fused: exp"}));
 }
 
 TEST(CompileGraph, FusesSoftmaxAndNormalizationWithTheirReductions) {

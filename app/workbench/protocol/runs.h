@@ -161,23 +161,25 @@ struct CompareRequest {
 constexpr CompareRequest::Depth lastOf(CompareRequest::Depth) { return CompareRequest::Depth::Nodes; }
 
 struct BisectTrial {
-  std::vector<std::string> enabled;  ///< passes that ran, in order
+  std::vector<std::string> enabled;  ///< parts that were on, in order
   bool same = true;
   std::string detail;  ///< what differed or failed
 
   KERF_FIELDS(enabled, same, detail)
 };
 struct Bisection {
-  std::vector<std::string> culprits;  ///< passes or nodes at which the difference begins
+  std::vector<std::string> culprits;  ///< parts or nodes at which the difference begins
   std::string note;
-  bool different = false;           ///< with everything on
-  std::vector<BisectTrial> trials;  ///< by pass
-  std::int64_t nodesCompared = 0;   ///< by node
+  bool different = false;            ///< with everything on
+  std::vector<BisectTrial> trials;   ///< by parts, in the order in which they were made
+  std::vector<std::string> remarks;  ///< what a culprit needs to show, and what hides it
+  std::int64_t nodesCompared = 0;    ///< by node
 
-  KERF_FIELDS(culprits, note, different, trials, nodesCompared)
+  KERF_FIELDS(culprits, note, different, trials, remarks, nodesCompared)
 };
 struct BisectRequest {
-  enum class By { Pass, Node };
+  /// Passes, the parts of the compiler, the options that `passes` sets, fused kernels as such, kernels' code; or nodes.
+  enum class By { Pass, Node, Subsystem, Config, Fusion, Kernel };
   using Answer = Bisection;
   static constexpr std::string_view name = "bisect";
   GraphAddress graph;
@@ -191,7 +193,7 @@ struct BisectRequest {
 
   KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits)
 };
-constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Node; }
+constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Kernel; }
 
 /// Recorded answers of PyTorch, replayed.
 struct SameMismatch {

@@ -143,6 +143,8 @@ class LlvmModule : public LoweredModule {
   Result<std::shared_ptr<NestedGraphs>> compileNested(Artifacts& artifacts, const std::stop_token& stop) const {
     BackendOptions inner = m_options;
     inner.captured = nullptr;  // guards of this graph, over its own symbols
+    inner.unfused.clear();     // names of this graph
+    inner.interpreted.clear();
     const auto compile = [options = std::move(inner)](
                              std::shared_ptr<const GraphModule> graph,
                              const std::stop_token& token) -> Result<std::unique_ptr<Executable>> {
@@ -186,7 +188,7 @@ Result<std::unique_ptr<LlvmModule>> lowerModule(std::shared_ptr<const GraphModul
                                                 std::shared_ptr<ShapeEnv> env, const BackendOptions& options,
                                                 StageClock clock) {
   KERF_TRY(auto module, writeOut(original));
-  KERF_TRY(ValueTable table, classifyValues(*module));
+  KERF_TRY(ValueTable table, classifyValues(*module, {options.unfused, options.interpreted}));
   auto values = std::make_shared<const ValueTable>(std::move(table));
   KERF_CHECK(clock.finish("lower"));
   KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp));

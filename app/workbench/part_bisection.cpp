@@ -1,0 +1,163 @@
+#include "app/workbench/part_bisection.h"
+
+#include <algorithm>
+
+#include "app/workbench/culprit_search.h"
+#include "app/workbench/in_child.h"
+#include "engine/backend/backend.h"
+#include "engine/ops/core/op_registry.h"
+
+namespace kerf::workbench {
+
+namespace {
+
+/// What differs or failed in the compiled side; empty if nothing. Runs in the child.
+Result<std::string> compareWith(const Candidate& candidate, const EngineOracleOptions& options,
+                                const CompileOptions& compile) {
+  std::string failure;
+  const RunModel compiled = [&](const ValueList& inputs) -> Result<Value> {
+    auto graph = compileFx(candidate.module, compile);
+    auto result = graph ? (*graph)->run(inputs) : Result<Value>(std::unexpected(graph.error()));
+    if (!result && result.error().code != ErrorCode::UnsupportedOp) failure = result.error().text();
+    return result;
+  };
+  const auto report = sameTwoModels(candidate.module, referenceOps(), compiled, candidate.inputs, options.compare);
+  if (!failure.empty()) return failure;
+  if (!report) return fail(report.error());
+  for (const auto& output : report->outputs)
+    if (!output.same) return fmt::format("{}: {}", output.name, output.reason);
+  return std::string();
+}
+
+Result<std::string> attempt(const Candidate& candidate, const EngineOracleOptions& options,
+                            const CompileOptions& compile, const Job& job) {
+  const std::function body = [&](const SendEvent&) { return compareWith(candidate, options, compile); };
+  KERF_TRY(auto ended, callIsolated<std::string>(body, options.limits, job.stop));
+  if (ended.answer) return std::move(*ended.answer);
+  const auto end = errorOfEnd(ended.outcome, "the compiled side", ErrorCode::Different);
+  if (end.code == ErrorCode::Cancelled) return fail(ErrorCode::Cancelled, "stopped while bisecting");
+  return end.message;
+}
+
+/// A kernel of the whole compilation: what can be turned off one by one.
+struct KernelPart {
+  std::string name;
+  std::vector<std::string> nodes;  ///< captured
+
+  KERF_FIELDS(name, nodes)
+};
+
+/// Those of `module` itself that `isPart` wants. A crash while compiling is an error: there is nothing to turn off.
+Result<std::vector<KernelPart>> kernelsOf(const Candidate& candidate, const EngineOracleOptions& options,
+                                          bool (*isPart)(const KernelInfo&), const Job& job) {
+  using Parts = std::vector<KernelPart>;
+  const std::function<Result<Parts>()> body = [&]() -> Result<Parts> {
+    CompileOptions compile = options.compile;
+    compile.keepArtifacts = false;
+    KERF_TRY(const auto graph, compileFx(candidate.module, compile));
+    Parts parts;
+    for (const KernelInfo& kernel : graph->kernels()) {
+      const bool isNested = std::ranges::any_of(kernel.nodes, [](const auto& node) { return node.contains('/'); });
+      if (isPart(kernel) && !isNested) parts.push_back({kernel.name, kernel.capturedNodes});
+    }
+    return parts;
+  };
+  return inChild(body, options.limits, job, "compiling", ErrorCode::CompileFailed);
+}
+
+bool isLoops(const KernelInfo& kernel) { return kernel.kind == "fused"; }
+bool isFusion(const KernelInfo& kernel) { return isLoops(kernel) && kernel.capturedNodes.size() > 1; }
+
+/// What can be turned off: names, and how a compilation goes without some of them.
+struct Parts {
+  std::string_view what;
+  std::vector<std::string> names;
+  std::function<void(CompileOptions&, const std::vector<bool>& on)> choose;
+};
+
+Result<Parts> passParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
+  KERF_TRY(const auto passes, selectPasses(options.compile.passes));
+  Parts parts{"pass", {}, {}};
+  for (const Pass& pass : passes) parts.names.push_back(pass.name);
+  parts.choose = [names = parts.names](CompileOptions& compile, const std::vector<bool>& on) {
+    compile.passes.only.emplace();
+    for (std::size_t i = 0; i < on.size(); ++i)
+      if (on[i]) compile.passes.only->push_back(names[i]);
+  };
+  return parts;
+}
+
+/// In the order in which a graph comes to them; each can do without those after it.
+Result<Parts> subsystemParts(const Candidate&, const EngineOracleOptions&, const Job&) {
+  return Parts{"subsystem",
+               {"graph passes", "lowering and code generation", "fusion", "LLVM optimisation"},
+               [](CompileOptions& compile, const std::vector<bool>& on) {
+                 if (!on[0]) compile.passes.only.emplace();
+                 if (!on[1]) compile.backend = "interp";
+                 compile.fuse = on[2];
+                 if (!on[3]) compile.optimizationLevel = 0;
+               }};
+}
+
+Result<Parts> configParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
+  const auto patches = options.compile.passes.patches;
+  if (patches.empty())
+    return fail(ErrorCode::BadUsage, "--by config asks which --config PASS.OPTION=VALUE is to blame: give some");
+  Parts parts{"option", {}, {}};
+  for (const PassPatch& patch : patches)
+    parts.names.push_back(fmt::format("{}.{}={}", patch.pass, patch.option, optionText(patch.value)));
+  parts.choose = [patches](CompileOptions& compile, const std::vector<bool>& on) {
+    compile.passes.patches.clear();
+    for (std::size_t i = 0; i < on.size(); ++i)
+      if (on[i]) compile.passes.patches.push_back(patches[i]);
+  };
+  return parts;
+}
+
+Result<Parts> partsOfKernels(std::string_view what, const std::vector<KernelPart>& kernels,
+                             std::set<std::string> CompileOptions::*nodesOff) {
+  Parts parts{what, {}, {}};
+  for (const KernelPart& kernel : kernels) parts.names.push_back(kernel.name);
+  parts.choose = [kernels, nodesOff](CompileOptions& compile, const std::vector<bool>& on) {
+    for (std::size_t i = 0; i < on.size(); ++i)
+      if (!on[i]) (compile.*nodesOff).insert(kernels[i].nodes.begin(), kernels[i].nodes.end());
+  };
+  return parts;
+}
+
+Result<Parts> fusionParts(const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
+  KERF_TRY(const auto kernels, kernelsOf(candidate, options, isFusion, job));
+  return partsOfKernels("fusion", kernels, &CompileOptions::unfused);
+}
+
+Result<Parts> kernelParts(const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
+  KERF_TRY(const auto kernels, kernelsOf(candidate, options, isLoops, job));
+  return partsOfKernels("kernel", kernels, &CompileOptions::interpreted);
+}
+
+using By = BisectRequest::By;
+struct PartsRow {
+  By by;
+  Result<Parts> (*parts)(const Candidate&, const EngineOracleOptions&, const Job&);
+};
+constexpr PartsRow partsTable[] = {{By::Pass, passParts},
+                                   {By::Subsystem, subsystemParts},
+                                   {By::Config, configParts},
+                                   {By::Fusion, fusionParts},
+                                   {By::Kernel, kernelParts}};
+
+}  // namespace
+
+Result<Bisection> bisectParts(By by, const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
+  const auto* row = std::ranges::find(partsTable, by, &PartsRow::by);
+  KERF_TRY(const Parts parts, row->parts(candidate, options, job));
+  const PartTrial trial = [&](const std::vector<bool>& on) -> Result<std::string> {
+    CompileOptions compile = options.compile;
+    compile.keepArtifacts = false;
+    parts.choose(compile, on);
+    return attempt(candidate, options, compile, job);
+  };
+  return findCulprits(parts.names, parts.what, trial, job);
+}
+
+}  // namespace kerf::workbench
