@@ -52,8 +52,8 @@ std::string rowText(const DiffRow& row, std::size_t column, bool colours) {
   const bool coloured = colours && !look.colour.empty();
   auto right = fitted(escapedText(row.right), column);
   right.erase(right.find_last_not_of(' ') + 1);
-  return fmt::format("{}{} {} {}{}\n", coloured ? look.colour : "", fitted(escapedText(row.left), column), look.mark, right,
-                     coloured ? "\033[0m" : "");
+  return fmt::format("{}{} {} {}{}\n", coloured ? look.colour : "", fitted(escapedText(row.left), column), look.mark,
+                     right, coloured ? "\033[0m" : "");
 }
 
 }  // namespace

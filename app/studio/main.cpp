@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
 
+#include "engine/support/log.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/screenshot.h"
 
@@ -63,13 +64,18 @@ Start startOf(int argc, char** argv) {
   return chosen || set("DISPLAY") || set("WAYLAND_DISPLAY") ? Start::Window : Start::NoDisplay;
 }
 
+/// Messages name files and options, which may hold anything.
+void print(const QString& message) {
+  std::fprintf(stderr, "kerf-studio: %s\n", kerf::escapedText(message.toStdString()).c_str());
+}
+
 /// Without a display Qt warns of things that nobody can see or change.
 void quietMessages(QtMsgType type, const QMessageLogContext&, const QString& text) {
-  if (type == QtCriticalMsg || type == QtFatalMsg) std::fprintf(stderr, "kerf-studio: %s\n", qPrintable(text));
+  if (type == QtCriticalMsg || type == QtFatalMsg) print(text);
 }
 
 int say(int code, const QString& message) {
-  if (!message.isEmpty()) std::fprintf(stderr, "kerf-studio: %s\n", qPrintable(message));
+  if (!message.isEmpty()) print(message);
   return code;
 }
 

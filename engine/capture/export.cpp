@@ -1,4 +1,5 @@
 // exportRepro: repro.py and its content store on disk, all of it or nothing.
+#include <algorithm>
 #include <array>
 #include <unordered_set>
 
@@ -6,9 +7,11 @@
 
 #include "engine/capture/common/storage_directory.h"
 #include "engine/capture/common/storage_names.h"
+#include "engine/capture/pt2/audit.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/tensor/atomic_file.h"
+#include "engine/tensor/mapped_file.h"
 #include "engine/tensor/torch_zip.h"
 
 namespace kerf::inline capture {
@@ -50,28 +53,34 @@ class WrittenFiles {
   std::vector<fs::path> m_paths;
 };
 
-/// One storage into `target`; whether a file was written. A missing source is no error: PyTorch replaces it as Kerf
-/// does.
+/// The bytes of a storage, or null where the capture does not have them: PyTorch replaces these as Kerf does.
+Result<StoragePtr> bytesOf(const CapturedGraph& graph, const StorageRef& storage) {
+  std::error_code ignored;
+  if (storage.file) return mapCheckedRange(storage);
+  if (storage.data) return storage.data;
+  if (!fs::exists(graph.storageDirectory / storage.hash, ignored)) return nullptr;
+  return readNamedStorage(graph, storage, storage.bytes);
+}
+
+/// Whether the file at `target` has these bytes, and nothing beside them that PyTorch would build or run.
+bool isWritten(const fs::path& target, const Storage& bytes) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(target, ignored)) return false;
+  const auto file = mapFile(target);
+  if (!file || !pt2::isPlainTorchFile((*file)->view())) return false;
+  const auto known = readTorchStorage((*file)->view(), bytes.bytes());
+  return known && std::ranges::equal((*known)->view(), bytes.view()) && checkWhole(**file, target);
+}
+
+/// One storage into `target`; whether there is a new file. Written anew, also over an older one and over the capture's
+/// own: beside its bytes a stranger's file has a pickle, which older versions of PyTorch would run.
 Result<bool> writeStorage(const CapturedGraph& graph, const StorageRef& storage, const fs::path& target) {
   std::error_code ignored;
-  if (storage.file) {
-    KERF_TRY(const StoragePtr bytes, mapCheckedRange(storage));
-    if (fs::exists(target, ignored) && readTorchStorage(target, storage.bytes)) return false;
-    KERF_CHECK(writeTorchStorage(target, *bytes));
-    return true;
-  }
-  const fs::path source = graph.storageDirectory / storage.hash;
-  if (!storage.data && !fs::exists(source, ignored)) return false;
-  if (!storage.data && fs::equivalent(source, target, ignored)) return false;
-  if (fs::exists(target, ignored) && readTorchStorage(target, storage.bytes)) return false;
-  if (storage.data) {
-    KERF_CHECK(writeTorchStorage(target, *storage.data));
-    return true;
-  }
-  // Written anew: beside its bytes a stranger's file has a pickle, which older versions of PyTorch would run.
-  KERF_TRY(const StoragePtr bytes, readNamedStorage(graph, storage, storage.bytes));
+  KERF_TRY(const StoragePtr bytes, bytesOf(graph, storage));
+  if (bytes == nullptr || isWritten(target, *bytes)) return false;
+  const bool isNew = !fs::exists(target, ignored);
   KERF_CHECK(writeTorchStorage(target, *bytes));
-  return true;
+  return isNew;
 }
 
 bool isMissing(const CapturedGraph& graph, const StorageRef& storage) {

@@ -124,6 +124,13 @@ Result<fs::path> singleFileIn(const fs::path& directory, const ImportLimits& lim
 
 using FolderImporter = Result<Capture> (*)(const fs::path&, const ImportLimits&, const ImportProgress&);
 
+Result<Capture> importFolder(FolderImporter open, const fs::path& path, const ImportLimits& limits,
+                             const ImportProgress& progress) {
+  auto capture = open(path, limits, progress);
+  if (capture) noteWhatIsLeftOut(*capture);
+  return capture;
+}
+
 /// The importer for which the folder is one capture; null if it is just a folder.
 FolderImporter folderImporter(const fs::path& directory) {
   struct Row {
@@ -145,7 +152,7 @@ Result<Capture> importNested(const fs::path& directory, const ImportLimits& limi
   std::vector<fs::path> known;
   for (const fs::path& folder : entriesOf(directory, true, ignored))
     if (folderImporter(folder) != nullptr) known.push_back(folder);
-  if (known.size() == 1) return folderImporter(known[0])(known[0], limits, progress);
+  if (known.size() == 1) return importFolder(folderImporter(known[0]), known[0], limits, progress);
   return fail(Error(otherwise));
 }
 
@@ -160,7 +167,7 @@ class Everything {
         return !m_progress || m_progress((double(i) + done) / double(m_items.size()));
       };
       if (!share(0)) return failAtFile(ErrorCode::Cancelled, directory, "import cancelled");
-      auto capture = m_items[i].folder != nullptr ? m_items[i].folder(m_items[i].path, m_limits, share)
+      auto capture = m_items[i].folder != nullptr ? importFolder(m_items[i].folder, m_items[i].path, m_limits, share)
                                                   : importFile(m_items[i].path, m_limits, share);
       if (!capture && capture.error().code == ErrorCode::Cancelled) return fail(std::move(capture).error());
       if (capture)
@@ -215,7 +222,7 @@ Result<Capture> importCapture(const fs::path& path, const ImportLimits& limits, 
   if (progress && !progress(0.0)) return failAtFile(ErrorCode::Cancelled, path, "import cancelled");
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return importFile(path, limits, progress);
-  if (const FolderImporter open = folderImporter(path)) return open(path, limits, progress);
+  if (const FolderImporter open = folderImporter(path)) return importFolder(open, path, limits, progress);
   const auto file = singleFileIn(path, limits);
   if (file) return importFile(*file, limits, progress);
   return importNested(path, limits, progress, file.error());

@@ -52,13 +52,19 @@ bool isHarmlessVariable(std::string_view name) {
   return std::ranges::any_of(allowlist, [&](std::string_view pattern) { return matches(name, pattern); });
 }
 
-std::vector<std::string> cleanEnvironment(const std::vector<std::string>& kept) {
+std::vector<std::string> wholeEnvironment() {
   std::vector<std::string> variables;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-    const std::string_view text(*variable);
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
+  return variables;
+}
+
+std::vector<std::string> cleanEnvironment(const std::vector<std::string>& kept) {
+  auto variables = wholeEnvironment();
+  std::erase_if(variables, [&](std::string_view text) {
     const auto name = text.substr(0, text.find('='));
-    if (isHarmlessVariable(name) || std::ranges::find(kept, name) != kept.end()) variables.emplace_back(text);
-  }
+    return !isHarmlessVariable(name) && std::ranges::find(kept, name) == kept.end();
+  });
   return variables;
 }
 

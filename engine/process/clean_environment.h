@@ -11,7 +11,10 @@ namespace kerf::inline process {
 /// time zone. Nothing that may hold a token, a password or the address of an agent.
 bool isHarmlessVariable(std::string_view name);
 
-/// "NAME=VALUE" of this process's variables that are on the allowlist or in `kept`.
+/// "NAME=VALUE" of all of this process's variables.
+std::vector<std::string> wholeEnvironment();
+
+/// The same of those that are on the allowlist or in `kept`.
 std::vector<std::string> cleanEnvironment(const std::vector<std::string>& kept);
 
 }  // namespace kerf::inline process

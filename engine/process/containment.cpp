@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,8 +16,10 @@
 #include <unistd.h>
 
 #include "engine/process/clean_environment.h"
+#include "engine/process/owned_file.h"
 #include "engine/process/process_tree.h"
 #include "engine/process/supervisor.h"
+#include "engine/process/wait.h"
 #include "engine/support/log.h"
 #include "engine/tensor/storage.h"
 
@@ -31,27 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 /// How long a supervisor that was told to end may take, before it is killed itself.
 constexpr auto supervisorPatience = 3s;
-
-class OwnedFile {
- public:
-  OwnedFile() = default;
-  explicit OwnedFile(int number) : m_number(number) {}
-  OwnedFile(OwnedFile&& other) noexcept : m_number(std::exchange(other.m_number, -1)) {}
-  OwnedFile& operator=(OwnedFile&& other) noexcept {
-    close();
-    m_number = std::exchange(other.m_number, -1);
-    return *this;
-  }
-  ~OwnedFile() { close(); }
-  int number() const { return m_number; }
-  bool isOpen() const { return m_number >= 0; }
-  void close() {
-    if (m_number >= 0) ::close(std::exchange(m_number, -1));
-  }
-
- private:
-  int m_number = -1;
-};
 
 struct Supervisor {
   pid_t pid = -1;
@@ -81,13 +61,6 @@ Result<Wires> makeWires() {
   return wires;
 }
 
-std::vector<std::string> wholeEnvironment() {
-  std::vector<std::string> variables;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
-    variables.emplace_back(*variable);
-  return variables;
-}
-
 Result<SupervisedCommand> supervised(const ContainedCommand& command) {
   const auto& support = containmentSupport();
   static std::once_flag told;
@@ -96,10 +69,10 @@ Result<SupervisedCommand> supervised(const ContainedCommand& command) {
       logAt(LogCategory::Run, LogLevel::Info,
             "this system makes no PID namespaces ({}): commands are held together by a subreaper", support.why);
   });
-  if (!command.limits.network && !support.noNetwork)
+  if (!command.limits.network && !support.noNetworkWhy.empty())
     return fail(ErrorCode::Environment,
                 "this system lets {} make no network namespace ({}), so that a command cannot be run without network",
-                ::geteuid() == 0 ? "this root" : "this user", support.why.empty() ? "not permitted" : support.why);
+                ::geteuid() == 0 ? "this root" : "this user", support.noNetworkWhy);
   SupervisedCommand made{.arguments = command.arguments, .folder = command.folder.string(), .limits = command.limits};
   made.environment =
       command.limits.cleanEnvironment ? cleanEnvironment(command.limits.keptVariables) : wholeEnvironment();
@@ -108,6 +81,7 @@ Result<SupervisedCommand> supervised(const ContainedCommand& command) {
   return made;
 }
 
+/// Takes a copy: the ends of pipes and the mark are those of one attempt.
 Result<Supervisor> startSupervisor(SupervisedCommand command) {
   KERF_TRY(auto wires, makeWires());
   static std::atomic<int> count = 0;
@@ -137,6 +111,10 @@ void drain(OwnedFile& pipe, ClippedText& text) {
   }
 }
 
+bool isOver(const CandidateLimits& limits, const ContainedResult& result) {
+  return result.output.bytes() + result.errors.bytes() > limits.outputBytes;
+}
+
 /// The conversation with one supervisor, until it has said its last word.
 class Conversation {
  public:
@@ -148,8 +126,7 @@ class Conversation {
     for (;;) {
       if (!m_ordered && stop.stop_requested()) order(ContainedEnd::Cancelled);
       if (!m_ordered && Clock::now() >= deadline) order(ContainedEnd::TimedOut);
-      if (!m_ordered && m_result.output.bytes() + m_result.errors.bytes() > m_command.limits.outputBytes)
-        order(ContainedEnd::Output);
+      if (!m_ordered && isOver(m_command.limits, m_result)) order(ContainedEnd::Output);
       if (m_ordered && Clock::now() >= m_patience) return std::nullopt;
       if (auto report = listen(); report || m_deaf) return report;
     }
@@ -174,16 +151,11 @@ class Conversation {
     if (files[1].revents != 0) drain(m_supervisor.errors, m_result.errors);
     // Asked before the socket is read: what it said before it ended is heard. Its end of the socket tells nothing: a
     // process that was forked at the same time may hold it too.
-    const bool ended = hasEnded();
+    const bool ended = hasEnded(m_supervisor.pid);
     SupervisorReport report;
     const auto count = ::recv(m_supervisor.control.number(), &report, sizeof report, 0);
     m_deaf = count == 0 || (count < 0 && ended);
     return count == ssize_t(sizeof report) ? std::optional(report) : std::nullopt;
-  }
-
-  bool hasEnded() const {
-    siginfo_t info{};
-    return ::waitid(P_PID, id_t(m_supervisor.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
   }
 
   Supervisor& m_supervisor;
@@ -194,29 +166,63 @@ class Conversation {
   bool m_deaf = false;
 };
 
-/// A supervisor that gave no report may be stopped, or gone: what it watched over is ended without it.
+/// A supervisor that gave no report, or does not end after it, may be stopped, or gone: what it watched over is ended
+/// without it.
 void endSupervisor(const Supervisor& supervisor, bool reported) {
-  if (!reported) {
+  if (reported) ::kill(supervisor.pid, SIGCONT);  // one that was stopped after its last word
+  if (!reported || !endsWithin(supervisor.pid, supervisorPatience)) {
     killBelow(supervisor.pid);
     ::kill(supervisor.pid, SIGKILL);
     killMarked(supervisor.mark);
   }
-  ::kill(supervisor.pid, SIGCONT);  // one that was stopped after its last word
-  while (::waitpid(supervisor.pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  waitForEnd(supervisor.pid);
 }
 
-void readReport(const SupervisorReport& report, std::optional<ContainedEnd> ordered, ContainedResult& result) {
+/// How it ended by what the supervisor says.
+void readReport(const SupervisorReport& report, ContainedResult& result) {
   using End = SupervisorReport::End;
   result.leftovers = report.leftovers;
-  if (ordered) {
-    result.end = *ordered;
-  } else if (report.end == End::Memory || report.end == End::Processes) {
+  if (report.end == End::Memory || report.end == End::Processes) {
     result.end = report.end == End::Memory ? ContainedEnd::Memory : ContainedEnd::Processes;
   } else {
     result.end = WIFSIGNALED(report.status) ? ContainedEnd::Signalled : ContainedEnd::Exited;
     result.status = WIFSIGNALED(report.status) ? WTERMSIG(report.status) : WEXITSTATUS(report.status);
   }
+}
+
+/// What it was ended for goes before what the supervisor saw. Output is counted to its end, so that it is over its
+/// limit or not whoever looked first.
+void decideEnd(const std::optional<SupervisorReport>& report, std::optional<ContainedEnd> ordered,
+               const CandidateLimits& limits, ContainedResult& result) {
+  if (report) readReport(*report, result);
+  const bool byItself = result.end == ContainedEnd::Exited || result.end == ContainedEnd::Signalled;
+  if (!ordered && byItself && isOver(limits, result)) ordered = ContainedEnd::Output;
+  if (!ordered) return;
+  result.end = *ordered;
+  result.status = 0;
+}
+
+/// One run under one supervisor. `notContained` says why there was none, if nothing was started for that.
+Result<ContainedResult> attempt(const SupervisedCommand& made, const ContainedCommand& command,
+                                const std::stop_token& stop, std::string& notContained) {
+  using End = SupervisorReport::End;
+  KERF_TRY(auto supervisor, startSupervisor(made));
+  ContainedResult result;
+  Conversation conversation(supervisor, command, result);
+  const auto report = conversation.run(stop);
+  endSupervisor(supervisor, report.has_value());
+  drain(supervisor.output, result.output);
+  drain(supervisor.errors, result.errors);
+  const auto& name = command.arguments.front();
+  if (!report && !conversation.ordered()) return fail(ErrorCode::Environment, "the supervisor of {} is gone", name);
+  if (report && report->end == End::CannotStart)
+    return fail(ErrorCode::Environment, "cannot start {}: {}", name, std::strerror(report->status));
+  if (report && report->end == End::CannotContain) {
+    notContained = report->why.data();
+    return fail(ErrorCode::Environment, "cannot keep the processes of {} together: {}", name, notContained);
+  }
+  decideEnd(report, conversation.ordered(), command.limits, result);
+  return result;
 }
 
 }  // namespace
@@ -225,21 +231,17 @@ std::int64_t usualMemoryLimit() { return storageLimit() / 2; }
 
 Result<ContainedResult> runContained(const ContainedCommand& command, std::stop_token stop) {
   KERF_TRY(auto made, supervised(command));
-  KERF_TRY(auto supervisor, startSupervisor(std::move(made)));
-  ContainedResult result;
-  Conversation conversation(supervisor, command, result);
-  const auto report = conversation.run(stop);
-  endSupervisor(supervisor, report.has_value());
-  drain(supervisor.output, result.output);
-  drain(supervisor.errors, result.errors);
-  if (!report && !conversation.ordered())
-    return fail(ErrorCode::Environment, "the supervisor of {} is gone", command.arguments.front());
-  if (report && report->end == SupervisorReport::End::CannotStart)
-    return fail(ErrorCode::Environment, "cannot start {}: {}", command.arguments.front(),
-                std::strerror(report->status));
-  readReport(report.value_or(SupervisorReport{}), conversation.ordered(), result);
-  if (result.leftovers > 0)
-    logAt(LogCategory::Run, LogLevel::Debug, "{} processes that a command left were ended", result.leftovers);
+  std::string notContained;
+  auto result = attempt(made, command, stop, notContained);
+  if (!notContained.empty() && made.containment == Containment::Namespace) {
+    // There are just too many of them, as others' containers make them too.
+    logAt(LogCategory::Run, LogLevel::Info, "no PID namespace now ({}): a command is held together by a subreaper",
+          notContained);
+    made.containment = Containment::Subreaper;
+    result = attempt(made, command, stop, notContained);
+  }
+  if (result && result->leftovers > 0)
+    logAt(LogCategory::Run, LogLevel::Debug, "{} processes that a command left were ended", result->leftovers);
   return result;
 }
 

@@ -28,15 +28,17 @@ enum class ContainedEnd { Exited, Signalled, TimedOut, Cancelled, Memory, Proces
 
 struct ContainedResult {
   ContainedEnd end = ContainedEnd::Exited;
-  int status = 0;     ///< exit status; the signal for Signalled; 0 for all else
+  /// Exit status; the signal for Signalled, also for a command that ended its supervisor by it; 0 for all else.
+  int status = 0;
   int leftovers = 0;  ///< processes that still were there when the command had ended, and were ended with it
   ClippedText output, errors;
 };
 
-/// Runs the command with nothing on its standard input, in a session of its own. What is over a limit, takes longer
-/// than `timeout`, or is stopped gets SIGTERM and then SIGKILL, with everything below it; so does what is left when the
-/// command has ended, and all of it when this process ends in any way. Environment when the command or its supervisor
-/// cannot start, or when a network cannot be taken away. Thread-safe.
+/// Runs the command with nothing on its standard input, in a session of its own. What takes longer than `timeout`,
+/// prints too much or is stopped gets SIGTERM, everything below it too, and SIGKILL 0.3 s later. SIGKILL at once is for
+/// what is over the limits of memory and processes, and for what is left when the command has ended. All of it ends when
+/// this process does, in whatever way. Environment when the command or its supervisor cannot start, or when a network
+/// cannot be taken away. Thread-safe.
 Result<ContainedResult> runContained(const ContainedCommand& command, std::stop_token stop = {});
 
 /// Half of this machine's memory, or of what this process's control group has.

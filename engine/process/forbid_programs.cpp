@@ -25,17 +25,21 @@ constexpr unsigned machine = AUDIT_ARCH_AARCH64;
 constexpr unsigned machine = 0;
 #endif
 
-constexpr unsigned short load = BPF_LD | BPF_W | BPF_ABS, equal = BPF_JMP | BPF_JEQ | BPF_K, give = BPF_RET | BPF_K;
+constexpr unsigned short load = BPF_LD | BPF_W | BPF_ABS, equal = BPF_JMP | BPF_JEQ | BPF_K,
+                         atLeast = BPF_JMP | BPF_JGE | BPF_K, give = BPF_RET | BPF_K;
+
+/// The calls of x86-64 have these numbers as well, with 32-bit pointers; no machine has others so high.
+constexpr unsigned firstOfX32 = 0x40000000;
 
 /// One comparison with the number of a system call; on a match it goes on at the last instruction, `left` further.
 constexpr sock_filter refuse(unsigned call, unsigned char left) { return BPF_JUMP(equal, call, left, 0); }
 
-std::array<sock_filter, 10> rules() {
+std::array<sock_filter, 11> rules() {
   return {{BPF_STMT(load, offsetof(seccomp_data, arch)),
-           BPF_JUMP(equal, machine, 0, 6),  // of another machine's calls the numbers mean something else
-           BPF_STMT(load, offsetof(seccomp_data, nr)), refuse(__NR_execve, 5), refuse(__NR_execveat, 4),
-           refuse(__NR_setsid, 3), refuse(__NR_setpgid, 2), refuse(__NR_unshare, 1), BPF_STMT(give, SECCOMP_RET_ALLOW),
-           BPF_STMT(give, SECCOMP_RET_ERRNO | EPERM)}};
+           BPF_JUMP(equal, machine, 0, 8),  // another machine's calls (i386's are made by int 0x80) have other numbers
+           BPF_STMT(load, offsetof(seccomp_data, nr)), BPF_JUMP(atLeast, firstOfX32, 6, 0), refuse(__NR_execve, 5),
+           refuse(__NR_execveat, 4), refuse(__NR_setsid, 3), refuse(__NR_setpgid, 2), refuse(__NR_unshare, 1),
+           BPF_STMT(give, SECCOMP_RET_ALLOW), BPF_STMT(give, SECCOMP_RET_ERRNO | EPERM)}};
 }
 
 }  // namespace

@@ -1,19 +1,25 @@
 #include "engine/process/guardian.h"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "engine/process/owned_file.h"
 #include "engine/process/remove_tree.h"
+#include "engine/process/wait.h"
 
 namespace kerf::inline process {
 
@@ -84,35 +90,61 @@ void letGoOfEverythingBut(int file) {
   ::_exit(0);
 }
 
-/// The end that orders go into, or -1.
-int startGuardian() {
+/// The guardian as the watched process knows it.
+struct Watch {
+  std::mutex mutex;
+  OwnedFile orders;
+  pid_t guardian = -1;
+  std::atomic<pid_t> watched = 0;
+};
+
+/// Never destroyed: a thread may outlive main().
+Watch& watch() {
+  static auto* const instance = new Watch;
+  return *instance;
+}
+
+/// A child must not find the lock taken by a thread that it does not have.
+thread_local bool forksGuardian = false;  ///< under the lock already
+void lockBeforeFork() {
+  if (!forksGuardian) watch().mutex.lock();
+}
+void unlockAfterFork() {
+  if (!forksGuardian) watch().mutex.unlock();
+}
+[[maybe_unused]] const bool forkHandlerInstalled =
+    ::pthread_atfork(lockBeforeFork, unlockAfterFork, unlockAfterFork) == 0;
+
+/// Leaves `own` without a file where no process is to be had.
+void startGuardian(Watch& own) {
+  static std::once_flag once;
+  std::call_once(once, [] { std::atexit(dismissGuardian); });
+  own.watched = ::getpid();
+  own.orders.close();
   std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return -1;
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::close(ends[1]);
-    guard(ends[0]);
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+  const OwnedFile far(ends[0]);
+  OwnedFile near(ends[1]);
+  forksGuardian = true;
+  own.guardian = ::fork();
+  if (own.guardian == 0) {
+    near.close();
+    guard(far.number());
   }
-  ::close(ends[0]);
-  if (pid > 0) return ends[1];
-  ::close(ends[1]);
-  return -1;
+  forksGuardian = false;
+  if (own.guardian > 0) own.orders = std::move(near);
 }
 
 void tell(Order order, std::string_view body) {
-  static std::mutex starting;
-  static int guardian = -1;
-  static pid_t watched = 0;
   if (body.size() >= mostBytes) return;
   std::string packet(1, char(order));
   packet += body;
-  const std::scoped_lock lock(starting);
-  if (watched != ::getpid()) {  // the first order, or the first of a forked child: its parent's guardian is not its own
-    if (guardian >= 0) ::close(guardian);
-    watched = ::getpid();
-    guardian = startGuardian();
-  }
-  while (guardian >= 0 && ::send(guardian, packet.data(), packet.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  auto& own = watch();
+  const std::scoped_lock lock(own.mutex);
+  // The first order, or the first of a forked child: its parent's guardian is not its own.
+  if (own.watched != ::getpid()) startGuardian(own);
+  while (own.orders.isOpen() && ::send(own.orders.number(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0 &&
+         errno == EINTR) {
   }
 }
 
@@ -121,6 +153,16 @@ void tell(Order order, pid_t group) {
 }
 
 }  // namespace
+
+void dismissGuardian() {
+  constexpr std::chrono::seconds patience{2};
+  auto& own = watch();
+  const std::scoped_lock lock(own.mutex);
+  if (own.watched != ::getpid() || !own.orders.isOpen()) return;  // a child of the watched process
+  ::shutdown(own.orders.number(), SHUT_RDWR);  // a forked child may have the socket open too
+  own.orders.close();
+  if (endsWithin(own.guardian, patience)) waitForEnd(own.guardian);
+}
 
 void guardFolder(const std::filesystem::path& folder) { tell(Order::GuardFolder, folder.native()); }
 void releaseFolder(const std::filesystem::path& folder) { tell(Order::ReleaseFolder, folder.native()); }

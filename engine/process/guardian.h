@@ -17,4 +17,8 @@ void releaseFolder(const std::filesystem::path& folder);
 void guardGroup(pid_t group);
 void releaseGroup(pid_t group);
 
+/// The guardian cleans up now and is waited for, up to two seconds; nothing is guarded any more. For the end of a
+/// process, and done by exit(): where init waits for nobody's children, a zombie would be left.
+void dismissGuardian();
+
 }  // namespace kerf::inline process

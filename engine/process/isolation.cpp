@@ -15,8 +15,10 @@
 
 #include "engine/process/channel.h"
 #include "engine/process/forbid_programs.h"
+#include "engine/process/forked_child.h"
 #include "engine/process/guardian.h"
 #include "engine/process/log_relay.h"
+#include "engine/process/wait.h"
 #include "engine/support/log.h"
 #include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
@@ -39,31 +41,19 @@ std::int64_t currentAddressSpace() {
   return pages * ::sysconf(_SC_PAGESIZE);
 }
 
-void limit(int resource, rlim_t value) {
-  const rlimit both{value, value};
-  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &both);
-}
-
-/// When memory runs out, a candidate goes before anything else of the user's.
-void offerToTheKernel() { std::ofstream("/proc/self/oom_score_adj") << 800; }
-
 void restrictChild(const IsolationLimits& limits, std::int64_t inheritedBytes) {
-  limit(RLIMIT_CORE, 0);
+  setLimit(RLIMIT_CORE, 0);
   offerToTheKernel();
   if (!limits.limitResources) return;
-  limit(RLIMIT_FSIZE, static_cast<rlim_t>(limits.fileBytes));
-  limit(RLIMIT_CPU, static_cast<rlim_t>(limits.timeout.count() / 1000 + 2));
+  setLimit(RLIMIT_FSIZE, limits.fileBytes);
+  setLimit(RLIMIT_CPU, limits.timeout.count() / 1000 + 2);
   constexpr bool mapsTerabytes = addressSanitizer || threadSanitizer;  // of shadow memory
-  if (!mapsTerabytes) limit(RLIMIT_AS, static_cast<rlim_t>(inheritedBytes + limits.memoryBytes));
+  if (!mapsTerabytes) setLimit(RLIMIT_AS, inheritedBytes + limits.memoryBytes);
 }
 
 void detachFromTerminal() {
   ::setpgid(0, 0);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGCHLD})
-    std::signal(signal, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  usualSignals();
   const int null = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
 }
@@ -81,6 +71,7 @@ using Body = std::function<Frame(const SendEvent&)>;
   Channel channel(pipe);
   const LogRelay relay(channel);
   const Frame answer = body([&](std::string_view event) { (void)channel.send(FrameKind::Event, event); });
+  dismissGuardian();  // of what the work guarded; after the answer this process is ended
   ::_exit(channel.send(answer.kind, answer.body) ? 0 : 1);
 }
 
@@ -108,22 +99,16 @@ Result<Child> startChild(const Body& body, const IsolationLimits& limits) {
 
 enum class ReadEnd { Answered, Ended, Broken, TimedOut, Cancelled };
 
-/// Asked without taking its status, which is still to be read.
-bool hasEnded(const Child& child) {
-  siginfo_t info{};
-  return ::waitid(P_PID, id_t(child.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-}
-
 /// Collects frames until the child has answered or ended, its time is over, or the caller wants to stop. A child whose
 /// memory went wrong may send anything: what is no frame counts as its end. It may also have forked, so that its end of
 /// the pipe stays open without it.
 ReadEnd readUntilEnd(const Child& child, const IsolationLimits& limits, const std::stop_token& stop,
-                        const OnEvent& onEvent, std::optional<Frame>& answer) {
+                     const OnEvent& onEvent, std::optional<Frame>& answer) {
   const auto deadline = child.started + limits.timeout;
   for (;;) {
     if (stop.stop_requested()) return ReadEnd::Cancelled;
     if (Clock::now() >= deadline) return ReadEnd::TimedOut;
-    const bool ended = hasEnded(child);  // before reading: what it said until then is there
+    const bool ended = hasEnded(child.pid);  // before reading: what it said until then is there
     auto frame = child.pipe->receive(std::chrono::milliseconds(20));
     if (!frame) return child.pipe->isClosed() ? ReadEnd::Ended : ReadEnd::Broken;
     if (!*frame && ended) return ReadEnd::Ended;
@@ -144,9 +129,7 @@ ReadEnd readUntilEnd(const Child& child, const IsolationLimits& limits, const st
 int endChild(const Child& child) {
   ::kill(-child.pid, SIGKILL), ::kill(child.pid, SIGKILL);
   child.pipe->close();
-  int status = 0;
-  while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = waitForEnd(child.pid);
   releaseGroup(child.pid);
   return status;
 }
@@ -162,8 +145,7 @@ void logEnd(const Child& child, const IsolatedOutcome& outcome) {
 
 std::string IsolatedOutcome::signalName() const {
   if (signal == 0) return fmt::format("exit {}", status);
-  const char* name = ::sigabbrev_np(signal);
-  return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+  return nameOfSignal(signal);
 }
 
 Result<IsolatedFrame> runIsolated(const Body& body, const IsolationLimits& limits, std::stop_token stop,

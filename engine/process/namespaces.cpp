@@ -12,8 +12,10 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "engine/process/owned_file.h"
+#include "engine/process/wait.h"
 
 namespace kerf::inline process {
 
@@ -22,11 +24,8 @@ namespace {
 std::string problem(std::string_view what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
 
 bool writeTo(const char* path, const std::string& text) {
-  const int file = ::open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool good = ::write(file, text.data(), text.size()) == ssize_t(text.size());
-  ::close(file);
-  return good;
+  const OwnedFile file(::open(path, O_WRONLY | O_CLOEXEC));
+  return file.isOpen() && ::write(file.number(), text.data(), text.size()) == ssize_t(text.size());
 }
 
 /// Whoever may make namespaces as they are (root) keeps all rights; others get a user namespace, in which they are
@@ -45,20 +44,12 @@ std::string unshareAs(int flags) {
 
 /// Programs talk to themselves over 127.0.0.1.
 void raiseLoopback() {
-  const int file = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (file < 0) return;
+  const OwnedFile file(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!file.isOpen()) return;
   ifreq request{};
   std::memcpy(request.ifr_name, "lo", 3);
   request.ifr_flags = IFF_UP | IFF_RUNNING;
-  ::ioctl(file, SIOCSIFFLAGS, &request);
-  ::close(file);
-}
-
-int waitFor(pid_t pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
+  ::ioctl(file.number(), SIOCSIFFLAGS, &request);
 }
 
 [[noreturn]] void tryNamespaces(int pipe) {
@@ -73,25 +64,25 @@ int waitFor(pid_t pid) {
     if (first < 0)
       wrong = problem("fork");
     else
-      waitFor(first);
+      waitForEnd(first);
   }
   (void)!::write(pipe, wrong.data(), wrong.size());
   ::_exit(0);
 }
 
-/// What `attempt` wrote into its pipe, in a process of its own.
+/// What `attempt` wrote into its pipe, in a process of its own. Read when that has ended and not to the pipe's end: a
+/// process that another thread forked at the same time may hold that open.
 std::string wordsOf(void (*attempt)(int pipe)) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return problem("pipe");
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return problem("pipe");
+  const OwnedFile reads(ends[0]), writes(ends[1]);
   const pid_t pid = ::fork();
   if (pid == 0) attempt(ends[1]);
-  ::close(ends[1]);
-  std::string words = pid < 0 ? problem("fork") : std::string();
-  std::array<char, 256> buffer;
-  for (ssize_t count = 0; (count = ::read(ends[0], buffer.data(), buffer.size())) > 0;)
-    words.append(buffer.data(), std::size_t(count));
-  ::close(ends[0]);
-  if (pid > 0) waitFor(pid);
+  if (pid < 0) return problem("fork");
+  waitForEnd(pid);
+  std::string words(1024, '\0');  // less than a pipe holds
+  const auto count = ::read(ends[0], words.data(), words.size());
+  words.resize(std::size_t(std::max<ssize_t>(count, 0)));
   return words;
 }
 
@@ -104,7 +95,7 @@ std::string wordsOf(void (*attempt)(int pipe)) {
 }  // namespace
 
 std::string enterNamespaces(bool network) {
-  auto wrong = unshareAs(CLONE_NEWPID | CLONE_NEWNS | (network ? 0 : CLONE_NEWNET));
+  auto wrong = unshareAs(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | (network ? 0 : CLONE_NEWNET));
   if (wrong.empty() && !network) raiseLoopback();
   return wrong;
 }
@@ -126,7 +117,7 @@ const ContainmentSupport& containmentSupport() {
     ContainmentSupport found;
     found.why = wordsOf(tryNamespaces);
     found.best = found.why.empty() ? Containment::Namespace : Containment::Subreaper;
-    found.noNetwork = wordsOf(tryWithoutNetwork).empty();
+    found.noNetworkWhy = wordsOf(tryWithoutNetwork);
     return found;
   }();
   return support;

@@ -13,8 +13,9 @@ enum class Containment {
 };
 
 /// Moves this process, which must have one thread, into namespaces of its own: its next child is the first process of a
-/// PID namespace and must call finishNamespace(). `network` false: without any network but a loopback of its own.
-/// Empty, or what went wrong; then this process may be half way in and should end.
+/// PID namespace and must call finishNamespace(). System V shared memory and message queues go with it. `network`
+/// false: without any network but a loopback of its own. Empty, or what went wrong; then this process may be half way
+/// in and should end.
 std::string enterNamespaces(bool network);
 /// In that child: /proc shows its own processes.
 std::string finishNamespace();
@@ -23,8 +24,8 @@ std::string leaveNetwork();
 
 struct ContainmentSupport {
   Containment best = Containment::Subreaper;
-  std::string why;         ///< there are no PID namespaces
-  bool noNetwork = false;  ///< whether a network can be taken away
+  std::string why;           ///< there are no PID namespaces
+  std::string noNetworkWhy;  ///< a network cannot be taken away; empty if it can
 };
 /// Tried once for this process, in a child.
 const ContainmentSupport& containmentSupport();

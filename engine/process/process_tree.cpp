@@ -1,6 +1,5 @@
 #include "engine/process/process_tree.h"
 
-#include <array>
 #include <charconv>
 #include <csignal>
 #include <fstream>
@@ -14,18 +13,23 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "engine/process/owned_file.h"
+
 namespace kerf::inline process {
 
 namespace {
 
-/// The beginning of a file of /proc; empty when the process is gone.
+/// The first 64 KiB of a file of /proc; empty when the process is gone.
 std::string readProc(const std::string& path) {
-  std::string text(4096, '\0');
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
-  const auto count = ::read(file, text.data(), text.size());
-  ::close(file);
-  text.resize(std::size_t(std::max<ssize_t>(count, 0)));
+  constexpr std::size_t most = 64 << 10, step = 4096;
+  const OwnedFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  for (ssize_t count = step; file.isOpen() && count == step && text.size() < most;) {
+    const auto before = text.size();
+    text.resize(before + step);
+    count = ::read(file.number(), text.data() + before, step);
+    text.resize(before + std::size_t(std::max<ssize_t>(count, 0)));
+  }
   return text;
 }
 
@@ -157,22 +161,27 @@ std::int64_t fieldOf(const std::string& text, std::string_view name) {
   return value;
 }
 
-/// Private and shared pages, the latter divided by those who share them: exact, and slow.
-std::int64_t proportionalMemory(pid_t pid) {
-  return fieldOf(readProc(fmt::format("/proc/{}/smaps_rollup", pid)), "\nPss:") * 1024;
+/// Sum of fields of a file of /proc that are in kB, in bytes.
+std::int64_t bytesIn(const std::string& text, std::initializer_list<std::string_view> names) {
+  std::int64_t kilobytes = 0;
+  for (const auto name : names) kilobytes += fieldOf(text, name);
+  return kilobytes * 1024;
 }
 
-/// All pages that are not of a file: at least as much, and quick.
+/// Private and shared pages, the latter divided by those who share them: exact, and slow. Pages of files are not
+/// counted, which the kernel can drop; of a kernel that does not tell them apart they are.
+std::int64_t proportionalMemory(pid_t pid) {
+  const auto text = readProc(fmt::format("/proc/{}/smaps_rollup", pid));
+  const auto bytes = bytesIn(text, {"\nPss_Anon:", "\nPss_Shmem:"});
+  return (bytes > 0 ? bytes : bytesIn(text, {"\nPss:"})) + bytesIn(text, {"\nSwapPss:"});
+}
+
+/// All pages that are not of a file on a disk, those that several processes share counted in each: at least as much,
+/// and quick.
 std::int64_t residentMemory(pid_t pid) {
-  const auto text = readProc(fmt::format("/proc/{}/statm", pid));
-  std::array<std::int64_t, 3> pages{};  // size, resident, shared
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (auto& count : pages) {
-    at = std::from_chars(at, end, count).ptr;
-    if (at < end) ++at;
-  }
-  return (pages[1] - pages[2]) * ::sysconf(_SC_PAGESIZE);
+  const auto text = readProc(fmt::format("/proc/{}/status", pid));
+  const auto bytes = bytesIn(text, {"\nRssAnon:", "\nRssShmem:"});
+  return (bytes > 0 ? bytes : bytesIn(text, {"\nVmRSS:"})) + bytesIn(text, {"\nVmSwap:"});
 }
 
 }  // namespace

@@ -15,8 +15,9 @@ namespace kerf::inline process {
 /// Takes no more time than `most` processes need, however many there are: looking must not lose against a fork bomb.
 std::vector<pid_t> processesBelow(pid_t root, std::size_t most = std::size_t(-1));
 
-/// Memory that would be free without these processes, in bytes: pages that several of them share count once, as far as
-/// the system tells.
+/// Memory that would be free without these processes, in bytes: pages that several of them share (shared memory too)
+/// count once, as far as the system tells. What is in no process's address space, such as a file in /dev/shm that was
+/// only written, is not seen. Up to `enough` it may be told too high, which is quicker.
 std::int64_t memoryOf(const std::vector<pid_t>& processes, std::int64_t enough);
 
 /// Ends everything below `root`: stops all first, so that nothing new begins, then kills. False when something was

@@ -16,10 +16,14 @@ struct ProgramResult {
   std::string output, errors;
 };
 
-/// The program and its children end with this process. Environment when the program is not there, cannot start or takes
-/// longer than `timeout`; Cancelled on stop.
+/// Most bytes that a program may print where a caller has no opinion: a drawing of a large graph has some 100 MB.
+inline constexpr std::size_t mostProgramOutput = std::size_t{1} << 30;
+
+/// The program and its children end with this process. Environment when the program is not there, cannot start, takes
+/// longer than `timeout` or prints more than `mostBytes`; Cancelled on stop.
 Result<ProgramResult> runProgram(const std::vector<std::string>& command, const std::string& input,
-                                 std::chrono::milliseconds timeout, std::stop_token stop = {});
+                                 std::chrono::milliseconds timeout, std::stop_token stop = {},
+                                 std::size_t mostBytes = mostProgramOutput);
 
 /// Starts a program that outlives this one, in a session of its own.
 Result<void> startDetached(const std::vector<std::string>& command);

@@ -2,6 +2,7 @@
 // limits and ends it: when the candidate is done, when it is told to, and when Kerf is gone.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,11 @@ enum class SupervisorOrder : char { End };
 
 /// What it tells, in one packet, as its last word.
 struct SupervisorReport {
-  enum class End : int { Exited, Ordered, Memory, Processes, CannotStart } end = End::Exited;
-  int status = 0;     ///< wait status of the command, if it ended; for CannotStart an errno
-  int leftovers = 0;  ///< processes that were there when the command had ended
+  enum class End : int { Exited, Ordered, Memory, Processes, CannotStart, CannotContain } end = End::Exited;
+  /// Wait status of the command, if it ended, or of a supervisor that it ended; for CannotStart an errno.
+  int status = 0;
+  int leftovers = 0;            ///< processes that were there when the command had ended
+  std::array<char, 200> why{};  ///< for CannotContain: a text with a null character at its end
 };
 
 struct SupervisedCommand {

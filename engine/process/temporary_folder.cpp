@@ -2,10 +2,8 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <mutex>
 #include <random>
 #include <set>
@@ -19,6 +17,7 @@
 
 #include "engine/process/guardian.h"
 #include "engine/process/remove_tree.h"
+#include "engine/support/process_start.h"
 
 namespace kerf::inline process {
 
@@ -39,18 +38,6 @@ std::filesystem::path baseFolder() {
   std::error_code error;
   const auto base = std::filesystem::temp_directory_path(error);
   return error ? std::filesystem::path("/tmp") : base;
-}
-
-/// When a process began, in ticks after the system did: field 22 of /proc/PID/stat. 0 if there is none.
-std::uint64_t startOf(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(file, text);
-  auto at = text.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
-  std::uint64_t ticks = 0;
-  if (at != std::string::npos) std::from_chars(text.data() + at + 1, text.data() + text.size(), ticks);
-  return ticks;
 }
 
 struct Owner {
@@ -79,7 +66,7 @@ int openAndLock(const std::filesystem::path& folder) {
 bool isAbandoned(const std::filesystem::path& folder) {
   const auto owner = ownerIn(folder.filename().string());
   struct stat status {};
-  if (owner.pid <= 0 || startOf(owner.pid) == owner.started) return false;
+  if (owner.pid <= 0 || processStart(owner.pid) == owner.started) return false;
   if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
   const int lock = openAndLock(folder);
   if (lock >= 0) ::close(lock);
@@ -91,7 +78,7 @@ bool isAbandoned(const std::filesystem::path& folder) {
 Result<TemporaryFolder> TemporaryFolder::create() {
   std::random_device random;
   const pid_t self = ::getpid();
-  const auto path = baseFolder() / fmt::format("kerf-{}-{}-{:08x}{:08x}", self, startOf(self), random(), random());
+  const auto path = baseFolder() / fmt::format("kerf-{}-{}-{:08x}{:08x}", self, processStart(self), random(), random());
   guardFolder(path);  // before it is there: whoever kills this process in between leaves nothing
   if (::mkdir(path.c_str(), 0700) != 0) {
     const int problem = errno;

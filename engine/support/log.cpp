@@ -94,6 +94,9 @@ class Log {
   std::vector<SinkPtr> m_sinks, m_parentSinks;
 };
 
+/// Made before there are threads: a child forked while another thread makes it would wait for that thread for ever.
+[[maybe_unused]] const Log& madeAtTheStart = Log::instance();
+
 LogCategory categoryNamed(spdlog::string_view_t name) {
   for (std::size_t i = 0; i < logCategoryCount; ++i)
     if (logCategoryName(LogCategory(i)) == std::string_view(name.data(), name.size())) return LogCategory(i);

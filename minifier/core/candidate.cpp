@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -16,7 +17,11 @@ namespace kerf::inline minifier::inline core {
 
 namespace {
 
-void countStorages(const Value& value, std::unordered_set<const Storage*>& seen, CandidateSize& size) {
+/// Of each storage the elements, or what the largest tensor shows of it, if that is more: a smaller expanded tensor is
+/// smaller too.
+using StorageElements = std::unordered_map<const Storage*, std::int64_t>;
+
+void countStorages(const Value& value, StorageElements& seen, CandidateSize& size) {
   if (value.isList()) {
     for (const Value& item : value.list()) countStorages(item, seen, size);
   } else if (value.isTensor() && value.tensor().defined()) {
@@ -24,9 +29,12 @@ void countStorages(const Value& value, std::unordered_set<const Storage*>& seen,
     size.dtypes += std::size_t(dtypeComplexity(tensor.dtype()));
     size.ranks += tensor.sizes().size();
     size.values += std::size_t(valueComplexity(value));
-    if (!seen.insert(tensor.storage().get()).second) return;
-    size.inputBytes += tensor.storage()->bytes();
-    size.elements += tensor.storage()->bytes() / std::max<std::int64_t>(1, itemSize(tensor.dtype()));
+    const std::int64_t bytes = tensor.storage()->bytes();
+    const auto [entry, isNew] = seen.try_emplace(tensor.storage().get(), 0);
+    if (isNew) size.inputBytes += bytes;
+    const std::int64_t elements =
+        std::max({tensor.numel(), bytes / std::max<std::int64_t>(1, itemSize(tensor.dtype())), entry->second});
+    size.elements += elements - std::exchange(entry->second, elements);
   }
 }
 
@@ -58,7 +66,7 @@ std::vector<NodeId> returnedNodes(const Graph& graph) {
 
 CandidateSize measure(const Candidate& candidate) {
   CandidateSize size{.calls = countCalls(candidate.module), .nodes = candidate.module.graph.size()};
-  std::unordered_set<const Storage*> seen;
+  StorageElements seen;
   for (const Value& input : candidate.inputs) countStorages(input, seen, size);
   size.outputs = returnedNodes(candidate.module.graph).size();
   size.symbols = countSymbols(candidate.module.graph);

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "engine/ops/core/op_registry.h"
 #include "engine/ops/core/purity.h"
 #include "minifier/core/candidate.h"
-#include "minifier/core/recorded_values.h"
+#include "minifier/core/copied_values.h"
+#include "minifier/core/shape_update.h"
 #include "minifier/core/subset_builder.h"
 
 namespace kerf::inline minifier::inline core {
@@ -33,16 +33,9 @@ void removeUnusedPlaceholders(Graph& graph) {
   }
 }
 
-bool shapesKnown(const Graph& before, const Graph& after) {
-  return std::ranges::all_of(after.order(), [&](NodeId id) {
-    const bool wasKnown = before.contains(id) && before.node(id).meta().value.known();
-    return !wasKnown || after.node(id).meta().value.known();
-  });
-}
-
 }  // namespace
 
-CandidateEditor::CandidateEditor(const Candidate& candidate) : m_module(candidate.module) {
+CandidateEditor::CandidateEditor(const Candidate& candidate) : m_start(candidate), m_module(candidate.module) {
   const std::vector<NodeId> placeholders = m_module.graph.placeholders();
   for (std::size_t i = 0; i < placeholders.size() && i < candidate.inputs.size(); ++i)
     m_inputs.emplace(placeholders[i], candidate.inputs[i]);
@@ -123,11 +116,7 @@ Candidate CandidateEditor::finish(const std::function<bool(const Node&)>& keepIm
 
 std::optional<Candidate> CandidateEditor::finishWithShapes() {
   Candidate result = finish();
-  const Graph before = result.module.graph;
-  for (NodeId id : before.order()) {
-    if (before.node(id).op() == Opcode::CallFunction) result.module.graph.setValueMeta(id, {});
-  }
-  if (!propagateShapes(result.module) || !shapesKnown(before, result.module.graph)) return std::nullopt;
+  if (!updateShapes(result.module, m_start.module)) return std::nullopt;
   return result;
 }
 

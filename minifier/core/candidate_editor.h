@@ -10,6 +10,7 @@ namespace kerf::inline minifier::inline core {
 
 class CandidateEditor {
  public:
+  /// `candidate` must outlive the editor.
   explicit CandidateEditor(const Candidate& candidate);
 
   Graph& graph() { return m_module.graph; }
@@ -27,12 +28,13 @@ class CandidateEditor {
   /// `keepImpure` is true of them.
   Candidate finish(const std::function<bool(const Node&)>& keepImpure);
   Candidate finish();
-  /// As finish(), with metas computed anew for changed shapes; none if the graph would not be valid.
+  /// As finish(), with metas computed anew for changed shapes (updateShapes); none if the graph would not be valid.
   std::optional<Candidate> finishWithShapes();
 
  private:
   bool cutItems(NodeId node, const ValueList& items);
   void replaceByPlaceholder(NodeId node, const Value& value);
+  const Candidate& m_start;
   GraphModule m_module;
   std::unordered_map<NodeId, Value> m_inputs;
 };

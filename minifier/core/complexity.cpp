@@ -1,9 +1,13 @@
 #include "minifier/core/complexity.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "engine/ops/core/op_registry.h"
+#include "minifier/core/call_slots.h"
 #include "minifier/core/call_units.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline core {
 
@@ -22,19 +26,6 @@ std::size_t weight(const Argument& argument) {
   return sum;
 }
 
-bool isDefault(const OpInfo* op, std::size_t index, const Argument& argument) {
-  if (op == nullptr || index >= op->schema.arguments.size()) return false;
-  const auto& usual = op->schema.arguments[index].defaultValue;
-  return usual && *usual == argument;
-}
-
-std::size_t indexOf(const OpInfo* op, std::string_view name) {
-  if (op == nullptr) return SIZE_MAX;
-  for (std::size_t i = 0; i < op->schema.arguments.size(); ++i)
-    if (op->schema.arguments[i].name == name) return i;
-  return SIZE_MAX;
-}
-
 std::size_t opWeight(const Node& node) {
   for (const OpId plainest : {"aten.neg.default"_op, "aten.add.Tensor"_op, "aten.mul.Tensor"_op})
     if (node.isCall(plainest)) return 0;
@@ -42,6 +33,20 @@ std::size_t opWeight(const Node& node) {
   if (op == nullptr) return 3;
   if (has(op->traits, OpTrait::Pointwise)) return 1;
   return has(op->traits, OpTrait::Matmul) ? 2 : 3;
+}
+
+/// Whether all bytes of the tensor's storage repeat its first element's; a storage with more than the tensor's own
+/// elements may say no.
+bool isUniform(const Tensor& tensor) {
+  const auto bytes = tensor.storage()->view();
+  const auto size = std::size_t(itemSize(tensor.dtype()));
+  return bytes.size() >= size && bytes.size() % size == 0 &&
+         std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) == 0;
+}
+
+bool isAllZeroBytes(const Tensor& uniform) {
+  const auto first = uniform.storage()->view().first(std::size_t(itemSize(uniform.dtype())));
+  return std::ranges::all_of(first, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 }  // namespace
@@ -52,13 +57,15 @@ int dtypeComplexity(DType dtype) {
 
 int valueComplexity(const Value& value) {
   constexpr int plain = 0, ones = 1, integers = 2, any = 3;
-  constexpr std::int64_t looksAt = 1 << 16;  // of more elements nobody reads the values
-  if (!value.isTensor() || !value.tensor().defined()) return plain;
-  const Tensor& tensor = value.tensor();
-  if (tensor.numel() > looksAt || isComplex(tensor.dtype())) return any;
+  if (!hasData(value)) return plain;
+  const Tensor elements = collapsed(value.tensor());
+  if (elements.numel() == 0) return plain;
+  const bool uniform = isUniform(elements);
+  if (isComplex(elements.dtype())) return uniform && isAllZeroBytes(elements) ? plain : any;
+  if (!uniform && elements.numel() > mostReadableElements) return any;
   bool isZero = true, isOne = true;
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
-    const double element = tensor.itemAsDouble(i);
+  for (std::int64_t i = 0; i < (uniform ? 1 : elements.numel()); ++i) {
+    const double element = elements.itemAsDouble(i);
     isZero = isZero && element == 0;
     isOne = isOne && element == 1;
     if (!(std::abs(element) < 10) || element != std::floor(element)) return any;
@@ -74,15 +81,10 @@ std::size_t opComplexity(const Graph& graph) {
 
 std::size_t argumentComplexity(const Graph& graph) {
   std::size_t sum = 0;
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    if (!isCallNode(node)) continue;
-    const OpInfo* op = findOp(node);
-    for (std::size_t i = 0; i < node.args().size(); ++i)
-      if (!isDefault(op, i, node.args()[i])) sum += weight(node.args()[i]);
-    for (const auto& [name, argument] : node.kwargs())
-      if (!isDefault(op, indexOf(op, name), argument)) sum += weight(argument);
-  }
+  forEachSlot(graph, [&](const CallSlot&, const Argument& argument, const SchemaArgument* schema) {
+    const bool isDefault = schema && schema->defaultValue && *schema->defaultValue == argument;
+    if (!isDefault) sum += weight(argument);
+  });
   return sum;
 }
 

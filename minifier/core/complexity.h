@@ -7,7 +7,9 @@ namespace kerf::inline minifier::inline core {
 
 /// 0 for float32, int64 and bool, 1 for the others.
 int dtypeComplexity(DType dtype);
-/// 0: all zeros (or nothing). 1: all ones. 2: integers between -9 and 9. 3: anything else.
+/// Of more elements nobody reads the values, unless they are all the same.
+inline constexpr std::int64_t mostReadableElements = 1 << 16;
+/// 0: all zeros (or nothing). 1: all ones. 2: at most mostReadableElements integers between -9 and 9. 3: anything else.
 int valueComplexity(const Value& value);
 /// 0 for neg, add and mul, 1 for other elementwise ops, 2 for matrix products, 3 for what is left; of all calls, nested
 /// ones not counted.

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "minifier/core/tensor_like.h"
+
 namespace kerf::inline minifier::inline core {
 
 namespace {
@@ -19,13 +21,8 @@ Result<Tensor> copyTensor(const Tensor& tensor, std::unordered_map<const Storage
     KERF_TRY(storage, copyStorage(tensor.storage()));
   }
   Tensor copy(storage, tensor.dtype(), tensor.sizes(), tensor.strides(), tensor.offset());
-  copy.setDevice(tensor.device());
-  copy.requiresGrad = tensor.requiresGrad;
-  copy.isLeaf = tensor.isLeaf;
-  return copy;
+  return markedAs(std::move(copy), tensor);
 }
-
-bool isData(const Value& value) { return value.isTensor() && value.tensor().defined(); }
 
 }  // namespace
 
@@ -33,7 +30,7 @@ Result<ValueList> copyInputs(const ValueList& inputs) {
   std::unordered_map<const Storage*, StoragePtr> copies;
   ValueList result;
   for (const Value& input : inputs) {
-    if (!isData(input)) {
+    if (!hasData(input)) {
       result.push_back(input);
       continue;
     }
@@ -44,7 +41,14 @@ Result<ValueList> copyInputs(const ValueList& inputs) {
 }
 
 Result<Value> compacted(const Value& value) {
-  if (!isData(value)) return value;
+  if (value.isList()) {
+    ValueList items = value.list();
+    for (Value& item : items) {
+      KERF_TRY(item, compacted(item));
+    }
+    return Value(std::move(items));
+  }
+  if (!hasData(value)) return value;
   const Tensor& tensor = value.tensor();
   if (tensor.storage()->bytes() == tensor.byteSize() && tensor.offset() == 0) return value;
   KERF_TRY(Tensor copy, tensor.clonePreservingStrides());

@@ -26,7 +26,7 @@ struct Candidate {
 struct CandidateSize {
   std::size_t calls = 0;  ///< of functions, methods and modules, those of nested graphs too
   std::size_t nodes = 0;  ///< all nodes of the outermost graph: placeholders, calls and output
-  std::int64_t elements = 0;  ///< of the inputs' storages
+  std::int64_t elements = 0;  ///< of the inputs' storages, or shown by expanded inputs
   std::size_t outputs = 0;
   std::size_t symbols = 0;    ///< symbolic sizes that the placeholders name
   std::size_t dtypes = 0;     ///< inputs of another dtype than float32, int64 and bool

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/accuracy/own_attributes.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/core/memory_writes.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/random/state.h"
-#include "minifier/core/recorded_values.h"
+#include "minifier/core/copied_values.h"
+#include "minifier/core/run_copy.h"
 
 namespace kerf::inline minifier::inline core {
 
@@ -68,19 +67,15 @@ class Recorder {
 std::vector<NestedCall> nestedRuns(const Candidate& candidate, std::stop_token stop) {
   Recorder recorder(candidate.module);
   if (!recorder.hasWork()) return {};
-  const MemoryWrites writes = memoryWrites(candidate.module);
-  std::vector<std::string> written;
-  for (const auto& [path, answer] : writes.attributes) written.push_back(path);
-  const auto module = withOwnAttributes(candidate.module, written);
-  const auto inputs = copyInputs(candidate.inputs);
-  if (!module || !inputs) return {};
+  const auto copy = runCopy(candidate);
+  if (!copy) return {};
   const RandomScope random;
-  Interpreter interpreter(*module, referenceOps());
+  Interpreter interpreter(copy->module, referenceOps());
   interpreter.onNode = [&](const Node& node, const Value& value) { recorder.computed(node, value); };
   interpreter.onSubgraph = [&](std::string_view path, const GraphModule&, const ValueList& operands) {
     recorder.nested(path, operands);
   };
-  interpreter.start(*inputs, std::move(stop));
+  interpreter.start(copy->inputs, std::move(stop));
   for (bool more = true; more;) {
     recorder.begin(interpreter.nextNode());
     const auto stepped = interpreter.step();

@@ -3,32 +3,55 @@
 #include "minifier/core/recorded_values.h"
 
 #include <algorithm>
-#include <set>
+#include <memory>
 #include <unordered_map>
-#include <unordered_set>
 
-#include "engine/accuracy/own_attributes.h"
 #include "engine/ir/interpreter.h"
-#include "engine/ops/core/memory_writes.h"
+#include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/core/purity.h"
 #include "engine/ops/random/state.h"
+#include "minifier/core/copied_values.h"
+#include "minifier/core/run_copy.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline core {
 
 namespace {
 
-bool isData(const Value& value) { return value.isTensor() && value.tensor().defined(); }
+/// How a value looks at memory, without keeping it alive.
+struct MemoryView {
+  explicit MemoryView(const Value& value)
+      : skeleton(mapTensors(value, [&](const Tensor& tensor) {
+          storages.push_back(tensor.storage());
+          return Value(
+              markedAs(Tensor(nullptr, tensor.dtype(), tensor.sizes(), tensor.strides(), tensor.offset()), tensor));
+        })) {}
 
-/// Every tensor with data in `value`, items of lists too.
-template <class Visit>
-void forEachTensor(const Value& value, const Visit& visit) {
-  if (isData(value)) visit(value.tensor());
-  if (value.isList())
-    for (const Value& item : value.list()) forEachTensor(item, visit);
-}
+  bool looksAt(const Storage* storage) const {
+    return std::ranges::any_of(storages, [&](const auto& own) { return own.lock().get() == storage; });
+  }
+  /// Copies of what is there now; none if some of it is gone.
+  std::optional<Value> now() const {
+    std::size_t next = 0;
+    bool complete = true;
+    Value value = mapTensors(skeleton, [&](const Tensor& like) -> Value {
+      const StoragePtr storage = storages[next++].lock();
+      const auto copy =
+          storage ? Tensor(storage, like.dtype(), like.sizes(), like.strides(), like.offset()).clonePreservingStrides()
+                  : Result<Tensor>(Tensor());
+      complete = complete && storage && copy;
+      return complete ? Value(markedAs(*copy, like)) : Value();
+    });
+    return complete ? std::optional(std::move(value)) : std::nullopt;
+  }
 
-/// The nodes whose memory a call writes into.
+  std::vector<std::weak_ptr<Storage>> storages;  ///< one for each tensor; before the skeleton, which fills it
+  Value skeleton;                                ///< the value with tensors that have no storage
+};
+
+}  // namespace
+
 std::vector<NodeId> writtenBy(const Node& node) {
   std::vector<NodeId> written;
   if (node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr || node.op() == Opcode::Output) return written;
@@ -38,43 +61,24 @@ std::vector<NodeId> writtenBy(const Node& node) {
   return written;
 }
 
-std::vector<std::string> writtenAttributes(const MemoryWrites& writes) {
-  std::vector<std::string> paths;
-  for (const auto& [path, answer] : writes.attributes) paths.push_back(path);
-  return paths;
-}
-
-bool writesInputs(const MemoryWrites& writes) {
-  return std::ranges::any_of(writes.placeholders, [](auto answer) { return answer != MemoryWrites::Answer::No; });
-}
-
-}  // namespace
-
-/// One run: what it holds, and who wrote where.
+/// One run: what it holds, and, in the first one, who wrote where.
 class RecordedValues::Run {
  public:
-  explicit Run(RecordedValues& owner) : m_owner(owner), m_graph(owner.m_candidate.module.graph) {
-    for (const Value& input : owner.m_candidate.inputs)
-      forEachTensor(input, [&](const Tensor& tensor) { m_free.insert(tensor.storage().get()); });
-  }
+  explicit Run(RecordedValues& owner)
+      : m_owner(owner), m_graph(owner.m_candidate.module.graph), m_isFirst(owner.m_runs++ == 0) {}
 
   Result<void> operator()() {
-    const MemoryWrites writes = memoryWrites(m_owner.m_candidate.module);
-    KERF_TRY(GraphModule module, withOwnAttributes(m_owner.m_candidate.module, writtenAttributes(writes)));
-    const bool isFirst = m_owner.m_runs++ == 0;
-    if (!m_owner.m_pinned.empty() && (isFirst || m_owner.m_overflowed)) keepWhatIsPinned(module.graph);
-    ValueList inputs = m_owner.m_candidate.inputs;
-    if (writesInputs(writes)) {
-      KERF_TRY(inputs, copyInputs(inputs));
-    }
+    KERF_TRY(RunCopy copy, runCopy(m_owner.m_candidate));
+    const bool isPruned = m_isFirst ? !m_owner.m_writes : m_owner.m_held.overflowed();
+    if (isPruned && !m_owner.m_held.pinned().empty()) keepWhatIsPinned(copy.module.graph);
     const RandomScope random;
-    Interpreter interpreter(module, referenceOps());
+    Interpreter interpreter(copy.module, referenceOps());
     interpreter.onNode = [&](const Node& node, const Value& value) { computed(node, value); };
-    interpreter.start(inputs, m_owner.m_stop);
+    interpreter.start(copy.inputs, m_owner.m_stop);
     for (bool more = true; more;) {
       const Node* next = interpreter.nextNode();
       const std::vector<NodeId> written = next ? writtenBy(*next) : std::vector<NodeId>{};
-      detach(written);
+      for (const NodeId id : written) detach(id);
       const NodeId writer = next ? next->id() : NodeId{};
       KERF_TRY(more, interpreter.step());
       for (const NodeId id : written) noteWrite(writer, id);
@@ -83,107 +87,94 @@ class RecordedValues::Run {
   }
 
  private:
-  using Shares = std::unordered_map<const Storage*, std::vector<NodeId>>;
-
   /// Only what the pinned values are computed from, and what writes or draws random numbers.
   void keepWhatIsPinned(Graph& graph) const {
     if (!graph.outputNode().valid()) return;
     ArgumentList pinned;
-    for (const ValueVersion& version : m_owner.m_pinned) pinned.emplace_back(version.node);
+    for (const ValueVersion& version : m_owner.m_held.pinned()) pinned.emplace_back(version.node);
     graph.setArgs(graph.outputNode(), {Argument::tuple(std::move(pinned))});
     graph.eliminateDeadCode([](const Node& node) { return purityOf(node) != Purity::Pure; });
   }
 
   void computed(const Node& node, const Value& value) {
     if (node.op() == Opcode::Output) return;
-    hold({node.id(), 0}, value);
-    if (isData(value)) {
-      m_views.insert_or_assign(node.id(), View{value.tensor(), value.tensor().storage()});
-      View& view = m_views.at(node.id());
-      view.tensor =
-          Tensor(nullptr, view.tensor.dtype(), view.tensor.sizes(), view.tensor.strides(), view.tensor.offset());
-      m_sharing[value.tensor().storage().get()].push_back(node.id());
-    }
-  }
-
-  void hold(const ValueVersion& version, const Value& value) {
-    m_owner.m_held.insert_or_assign(version, value);
-    std::int64_t own = 0;
+    m_owner.m_held.hold({node.id(), 0}, value);
+    if (!m_owner.m_writes) return;  // nobody asks who shares memory
+    const MemoryView& view = m_views.insert_or_assign(node.id(), MemoryView(value)).first->second;
     forEachTensor(value, [&](const Tensor& tensor) {
-      const Storage* storage = tensor.storage().get();
-      if (m_free.contains(storage)) return;
-      if (m_holders[storage]++ == 0) own += storage->bytes();
+      auto& sharers = m_sharing[tensor.storage().get()];
+      if (sharers.empty() || sharers.back() != node.id()) sharers.push_back(node.id());
     });
-    m_bytes += own;
-    if (std::ranges::binary_search(m_owner.m_pinned, version)) return;
-    m_bySize.emplace(largest(value), version);
-    while (m_bytes > m_owner.m_budget && !m_bySize.empty()) {
-      drop(std::prev(m_bySize.end()));
-      m_owner.m_overflowed = true;
+    if (m_isFirst) noteViewed(node, view);
+  }
+
+  void noteViewed(const Node& node, const MemoryView& view) {
+    for (const NodeId operand : node.inputs()) {
+      const auto other = m_views.find(operand);
+      if (other == m_views.end()) continue;
+      const bool shares = std::ranges::any_of(other->second.storages, [&](const auto& weak) {
+        const StoragePtr storage = weak.lock();
+        return storage && view.looksAt(storage.get());
+      });
+      if (!shares) continue;
+      m_owner.m_viewed.emplace(node.id(), operand);
+      return;
     }
-  }
-
-  std::int64_t largest(const Value& value) const {
-    std::int64_t bytes = 0;
-    forEachTensor(value, [&](const Tensor& tensor) {
-      if (!m_free.contains(tensor.storage().get())) bytes = std::max(bytes, tensor.storage()->bytes());
-    });
-    return bytes;
-  }
-
-  void drop(std::set<std::pair<std::int64_t, ValueVersion>>::iterator entry) {
-    const auto held = m_owner.m_held.find(entry->second);
-    forEachTensor(held->second, [&](const Tensor& tensor) {
-      const auto holders = m_holders.find(tensor.storage().get());
-      if (holders == m_holders.end() || --holders->second > 0) return;
-      m_bytes -= tensor.storage()->bytes();
-      m_holders.erase(holders);
-    });
-    m_owner.m_held.erase(held);
-    m_bySize.erase(entry);
   }
 
   /// Before a call writes: what is held of that memory keeps its bytes in a copy.
-  void detach(const std::vector<NodeId>& written) {
-    for (const NodeId id : written) {
-      for (const NodeId sharer : sharersOf(id)) {
-        for (auto held = m_owner.m_held.lower_bound({sharer, 0});
-             held != m_owner.m_held.end() && held->first.node == sharer; ++held) {
-          if (!isData(held->second) || held->second.tensor().storage() != m_views.at(sharer).storage.lock()) continue;
-          if (auto copy = held->second.tensor().clonePreservingStrides()) {
-            copy->setDevice(held->second.tensor().device());
-            held->second = Value(std::move(*copy));
-          }
+  void detach(NodeId written) {
+    forEachStorage(written, [&](const Storage* storage) {
+      const auto own = [&](const Tensor& tensor) -> Value {
+        if (tensor.storage().get() != storage) return tensor;
+        const auto copy = tensor.clonePreservingStrides();
+        return copy ? markedAs(*copy, tensor) : tensor;
+      };
+      for (const NodeId sharer : sharersOf(storage)) {
+        for (const ValueVersion& version : m_owner.m_held.versionsOf(sharer)) {
+          const Value* held = m_owner.m_held.find(version);  // holding a copy of one may have sent another away
+          bool looksThere = false;
+          if (held)
+            forEachTensor(*held, [&](const Tensor& tensor) { looksThere |= tensor.storage().get() == storage; });
+          if (looksThere) m_owner.m_held.hold(version, mapTensors(*held, own));
         }
       }
-    }
-  }
-
-  std::vector<NodeId> sharersOf(NodeId id) const {
-    const auto view = m_views.find(id);
-    const StoragePtr storage = view == m_views.end() ? nullptr : view->second.storage.lock();
-    if (!storage) return {};
-    std::vector<NodeId> sharers;
-    for (const NodeId other : m_sharing.at(storage.get()))
-      if (m_views.at(other).storage.lock() == storage) sharers.push_back(other);
-    return sharers;
+    });
   }
 
   /// After it: everybody who looks at that memory has a new version.
   void noteWrite(NodeId writer, NodeId written) {
-    const auto view = m_views.find(written);
-    const StoragePtr storage = view == m_views.end() ? nullptr : view->second.storage.lock();
-    if (!storage) return;
-    for (const NodeId sharer : sharersOf(written)) {
-      if (sharer == writer) continue;  // add_ gives what it wrote
-      auto& writers = m_owner.m_writers[sharer];
-      if (!writers.empty() && writers.back() == writer) continue;
-      writers.push_back(writer);
-      const Tensor& like = m_views.at(sharer).tensor;
-      const Tensor now(storage, like.dtype(), like.sizes(), like.strides(), like.offset());
-      auto copy = now.clonePreservingStrides();
-      if (copy && isUsedAfter(sharer, writer)) hold({sharer, writers.size()}, Value(std::move(*copy)));
-    }
+    forEachStorage(written, [&](const Storage* storage) {
+      for (const NodeId sharer : sharersOf(storage)) {
+        if (sharer == writer) continue;  // add_ gives what it wrote
+        const std::size_t version = versionAfter(sharer, writer);
+        if (version == 0 || !isUsedAfter(sharer, writer)) continue;
+        if (auto now = m_views.at(sharer).now()) m_owner.m_held.hold({sharer, version}, *now);
+      }
+    });
+  }
+
+  /// Which version of `sharer` the write makes; 0: none. Runs that compute less than the first do not see all writes.
+  std::size_t versionAfter(NodeId sharer, NodeId writer) {
+    auto& writers = m_owner.m_writers[sharer];
+    if (m_isFirst && (writers.empty() || writers.back() != writer)) writers.push_back(writer);
+    const auto found = std::ranges::find(writers, writer);
+    return found == writers.end() ? 0 : std::size_t(found - writers.begin()) + 1;
+  }
+
+  template <class Visit>
+  void forEachStorage(NodeId node, const Visit& visit) const {
+    const auto view = m_views.find(node);
+    if (view == m_views.end()) return;
+    for (const auto& weak : view->second.storages)
+      if (const StoragePtr storage = weak.lock()) visit(storage.get());
+  }
+
+  std::vector<NodeId> sharersOf(const Storage* storage) const {
+    std::vector<NodeId> sharers;
+    for (const NodeId id : m_sharing.at(storage))  // where memory was used again, some of them looked at the old one
+      if (m_views.at(id).looksAt(storage)) sharers.push_back(id);
+    return sharers;
   }
 
   bool isUsedAfter(NodeId node, NodeId writer) const {
@@ -192,22 +183,17 @@ class RecordedValues::Run {
                                [&](NodeId user) { return position(user) > position(writer); });
   }
 
-  struct View {
-    Tensor tensor;  ///< without its storage
-    std::weak_ptr<Storage> storage;
-  };
   RecordedValues& m_owner;
   const Graph& m_graph;
-  std::unordered_map<NodeId, View> m_views;
-  Shares m_sharing;
-  std::unordered_set<const Storage*> m_free;  ///< the candidate's own inputs: held anyway
-  std::unordered_map<const Storage*, int> m_holders;
-  std::set<std::pair<std::int64_t, ValueVersion>> m_bySize;
-  std::int64_t m_bytes = 0;
+  bool m_isFirst;
+  std::unordered_map<NodeId, MemoryView> m_views;
+  std::unordered_map<const Storage*, std::vector<NodeId>> m_sharing;
 };
 
 RecordedValues::RecordedValues(const Candidate& candidate, std::stop_token stop, std::int64_t budget)
-    : m_candidate(candidate), m_stop(std::move(stop)), m_budget(budget) {
+    : m_candidate(candidate), m_stop(std::move(stop)), m_held(budget) {
+  for (const Value& input : candidate.inputs) m_held.exempt(input);
+  for (const auto& [path, attribute] : candidate.module.attributes) m_held.exempt(attribute.tensor);
   std::size_t position = 0;
   for (const NodeId id : candidate.module.graph.order()) {
     if (m_positions.size() <= id.index) m_positions.resize(id.index + std::size_t{1});
@@ -218,29 +204,24 @@ RecordedValues::RecordedValues(const Candidate& candidate, std::stop_token stop,
 
 RecordedValues::~RecordedValues() = default;
 
-void RecordedValues::record() {
-  m_ran = true;
-  m_held.clear();
+void RecordedValues::record(std::vector<ValueVersion> pinned) {
+  m_held.restart(std::move(pinned));
   m_compact.clear();
-  m_writers.clear();
   (void)Run (*this)();  // an error only means that later nodes have no value
-}
-
-const Value* RecordedValues::find(NodeId node) {
-  if (node.index >= m_positions.size()) return nullptr;
-  const ValueVersion version{node, 0};
-  if (!m_ran) record();
-  if (!isHeld(version)) require({&version, 1});
-  const auto found = m_held.find(version);
-  return found == m_held.end() ? nullptr : &found->second;
 }
 
 const std::vector<NodeId>& RecordedValues::writersOf(NodeId node) {
   static const std::vector<NodeId> nobody;
   if (!m_writes) return nobody;
-  if (!m_ran) record();
+  if (m_runs == 0) record({});
   const auto found = m_writers.find(node);
   return found == m_writers.end() ? nobody : found->second;
+}
+
+NodeId RecordedValues::viewedBy(NodeId node) {
+  if (m_writes && m_runs == 0) record({});
+  const auto found = m_viewed.find(node);
+  return found == m_viewed.end() ? NodeId{} : found->second;
 }
 
 ValueVersion RecordedValues::seenBy(NodeId node, NodeId user) {
@@ -251,19 +232,21 @@ ValueVersion RecordedValues::seenBy(NodeId node, NodeId user) {
 }
 
 void RecordedValues::require(std::span<const ValueVersion> wanted) {
-  if (m_ran && std::ranges::all_of(wanted, [&](const auto& version) { return isHeld(version); })) return;
+  const auto areHeld = [&] {
+    return std::ranges::all_of(wanted, [&](const auto& version) { return m_held.find(version) != nullptr; });
+  };
+  if (m_runs > 0 && areHeld()) return;
   std::vector<ValueVersion> pinned(wanted.begin(), wanted.end());
   std::ranges::sort(pinned);
-  if (m_ran && pinned == m_pinned) return;  // they cannot be computed
-  m_pinned = std::move(pinned);
-  record();
+  if (m_runs > 0 && pinned == m_held.pinned()) return;  // they cannot be computed
+  record(std::move(pinned));
 }
 
 const Value* RecordedValues::compact(const ValueVersion& version) {
   if (const auto known = m_compact.find(version); known != m_compact.end()) return &known->second;
-  const auto held = m_held.find(version);
-  if (held == m_held.end()) return nullptr;
-  auto value = compacted(held->second);
+  const Value* held = m_held.find(version);
+  if (held == nullptr) return nullptr;
+  auto value = compacted(*held);
   return value ? &m_compact.insert_or_assign(version, std::move(*value)).first->second : nullptr;
 }
 

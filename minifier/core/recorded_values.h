@@ -2,26 +2,15 @@
 // memory.
 #pragma once
 
-#include <compare>
 #include <map>
-#include <memory>
 #include <span>
 #include <stop_token>
 #include <vector>
 
-#include "minifier/core/copied_values.h"
+#include "minifier/core/held_values.h"
 #include "minifier/core/minify.h"
 
 namespace kerf::inline minifier::inline core {
-
-/// A node's value as it was after `writes` calls had written into its memory; 0: as it was computed.
-///
-///     y = view(x); add_(x, 1); z = neg(y)      →      neg sees {y, 1}
-struct ValueVersion {
-  NodeId node;
-  std::size_t writes = 0;
-  auto operator<=>(const ValueVersion&) const = default;
-};
 
 class RecordedValues {
  public:
@@ -34,34 +23,38 @@ class RecordedValues {
   RecordedValues(const RecordedValues&) = delete;
   RecordedValues& operator=(const RecordedValues&) = delete;
 
-  /// The node's value as it was computed. Null if the run did not get as far as `node` (an op without a kernel, a
-  /// failing one, cancellation), or the graph lacks it.
-  const Value* find(NodeId node);
   /// Which version of `node` its user `user` sees.
   ValueVersion seenBy(NodeId node, NodeId user);
-  /// The calls that wrote into the memory of `node` after it was computed, in order.
+  /// The calls that wrote into the memory of `node` after it was computed, in order; always the same, whatever else was
+  /// asked before.
   const std::vector<NodeId>& writersOf(NodeId node);
-  /// Holds all of `wanted` at once, as far as they can be computed. What find() and compact() gave before is gone.
+  /// The operand whose memory the value of `node` looks at; invalid if that is its own.
+  ///
+  ///     y = view(x)      →      x
+  NodeId viewedBy(NodeId node);
+  /// Holds all of `wanted` at once, as far as they can be computed: not where the run did not get as far (an op without
+  /// a kernel, a failing one, cancellation). What compact() gave before is gone.
   void require(std::span<const ValueVersion> wanted);
   /// A held value in a storage of its own that is no larger than it needs to be; null if it is not held.
   const Value* compact(const ValueVersion& version);
+  /// Of the interpreter, so far.
+  int runs() const { return m_runs; }
 
  private:
   class Run;
-  void record();
-  bool isHeld(const ValueVersion& version) const { return m_held.contains(version); }
+  void record(std::vector<ValueVersion> pinned);
   const Candidate& m_candidate;
   std::stop_token m_stop;
-  std::int64_t m_budget;
-  bool m_ran = false;
   int m_runs = 0;
-  bool m_overflowed = false;           ///< the values of a whole run do not fit
-  bool m_writes = false;               ///< some call of the graph writes into memory
-  std::vector<ValueVersion> m_pinned;  ///< in order
-  std::map<ValueVersion, Value> m_held;
+  bool m_writes = false;  ///< some call of the graph writes into memory
+  HeldValues m_held;
   std::map<ValueVersion, Value> m_compact;
-  std::map<NodeId, std::vector<NodeId>> m_writers;
-  std::vector<std::size_t> m_positions;  ///< in the graph's order, by NodeId::index
+  std::map<NodeId, std::vector<NodeId>> m_writers;  ///< of the first run, which is whole where something writes
+  std::map<NodeId, NodeId> m_viewed;                ///< of that run too
+  std::vector<std::size_t> m_positions;             ///< in the graph's order, by NodeId::index
 };
+
+/// The nodes whose memory a call writes into.
+std::vector<NodeId> writtenBy(const Node& node);
 
 }  // namespace kerf::inline minifier::inline core

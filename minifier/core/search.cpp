@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <functional>
 
 #include "engine/support/log.h"
 #include "engine/symbolic/shape_env.h"
@@ -13,8 +13,6 @@
 namespace kerf::inline minifier::inline core {
 
 namespace {
-
-using NoSets = std::vector<SetSearch::Set>;
 
 /// What goes wrong in an edit loses that edit and not the search.
 std::optional<Candidate> builtSafely(const std::function<std::optional<Candidate>()>& build) {
@@ -46,15 +44,18 @@ Result<MinifyResult> Search::run(std::span<const Reduction> reductions) {
 
 Result<void> Search::reduce(std::span<const Reduction> reductions) {
   KERF_CHECK(judgeStart());
-  for (bool smaller = true; smaller;) {
+  bool smaller = true;
+  for (int round = 0; smaller || round < 2; ++round) {
     smaller = false;
     for (const Reduction& reduction : reductions) {
-      KERF_TRY(const bool helped, reduction.searchesSets ? searchSets() : exhaust(reduction));
+      if (reduction.isShortcut && round > 0) continue;
+      KERF_TRY(const bool helped, reduction.edits ? exhaust(reduction, round > 0) : searchSets(round == 0));
       smaller = smaller || helped;
     }
   }
   m_result.oneMinimal = true;
-  for (const Reduction& reduction : reductions) m_result.editSet.push_back(reduction.name);
+  for (const Reduction& reduction : reductions)
+    if (!reduction.isShortcut) m_result.editSet.push_back(reduction.name);
   return {};
 }
 
@@ -79,20 +80,21 @@ Result<void> Search::judgeStart() {
   return report("start", batch[0], true);
 }
 
-Result<bool> Search::exhaust(const Reduction& reduction) {
+Result<bool> Search::exhaust(const Reduction& reduction, bool isSettled) {
   ResumePoint resume;
   bool smaller = false;
   for (;;) {
-    KERF_TRY(const std::optional<ResumePoint> accepted, firstAccepted(reduction, resume));
+    KERF_TRY(const std::optional<ResumePoint> accepted, firstAccepted(reduction, resume, isSettled));
     if (!accepted) return smaller;
     smaller = true;
+    isSettled = false;
     resume = *accepted;
   }
 }
 
-Result<std::optional<ResumePoint>> Search::firstAccepted(const Reduction& reduction, ResumePoint resume) {
-  RecordedValues values(m_result.candidate, m_context.stop);
-  const ReductionInput input{m_result.candidate, values};  // edits refer to it until they are built
+Result<std::optional<ResumePoint>> Search::firstAccepted(const Reduction& reduction, ResumePoint resume,
+                                                         bool isSettled) {
+  const ReductionInput input{m_result.candidate, m_context.stop, isSettled};  // edits refer to it until they are built
   const std::vector<Edit> edits = reduction.edits(input, resume);
   std::vector<Proposal> batch;
   for (std::size_t i = 0; i < edits.size() || !batch.empty(); ++i) {
@@ -115,44 +117,59 @@ Result<std::optional<ResumePoint>> Search::firstAccepted(const Reduction& reduct
   return std::nullopt;
 }
 
-/// Sets of the present candidate's calls, all of them on the values of one run.
-Result<bool> Search::searchSets() {
+/// Sets of the present candidate's calls, all of them on the values of one run. The first search leaves the proof to
+/// the second: what is simplified in between would have to be proven again.
+Result<bool> Search::searchSets(bool isFirst) {
   const Candidate base = m_result.candidate;
   RecordedValues values(base, m_context.stop);
   SubsetBuilder builder(base, values);
-  const bool isFirst = !std::exchange(m_searchedSets, true);
-  SetSearch search(builder.allUnits(), isFirst ? suspectSets(base.module.graph, builder.units()) : NoSets{});
+  std::vector<UnitSet> guesses;
+  if (auto set = isFirst ? suspects(base.module.graph, builder.units()) : std::nullopt) guesses.push_back(*set);
+  const bool hasGrown = builder.units().size() > m_searchedUnits;  // a nested graph was written out
+  const auto proof = isFirst ? SetSearch::Proof::Later : hasGrown ? SetSearch::Proof::Last : SetSearch::Proof::Only;
+  SetSearch search(builder.allUnits(), std::move(guesses), proof);
   const Detours detours(base.module.graph, builder.units());
   for (bool shorter = true; shorter;) {
     while (search.next()) KERF_CHECK(askAhead(search, builder));
     KERF_TRY(shorter, takeDetour(search, detours, builder));
   }
-  return search.current().size() < builder.units().size();
+  m_searchedUnits = search.current().size();
+  return m_searchedUnits < builder.units().size();
 }
 
 /// Where calls are needed because one leads to another, a shorter way between them may do.
 Result<bool> Search::takeDetour(SetSearch& search, const Detours& detours, SubsetBuilder& builder) {
-  for (const UnitSet& set : detours.around(search.current())) {
+  const std::vector<UnitSet> sets = detours.around(search.current());
+  std::vector<Proposal> batch;
+  std::vector<std::size_t> asked;  // the set of each proposal
+  for (std::size_t i = 0; i < sets.size(); ++i) {
     KERF_CHECK(checkStop());
-    std::vector<Proposal> batch;
-    if (auto proposal = propose([&] { return builder.build(set); })) batch.push_back(std::move(*proposal));
+    auto proposal = propose([&] { return builder.build(sets[i]); });
+    if (proposal && !holds(batch, proposal->key)) {
+      batch.push_back(std::move(*proposal));
+      asked.push_back(i);
+    }
+    if (batch.empty() || (batch.size() < width() && i + 1 < sets.size())) continue;
     KERF_TRY(const auto winner, judge("shorter_way", batch));
-    if (!winner) continue;
-    search = SetSearch(set, {});
-    KERF_CHECK(accept("shorter_way", batch.front()));
-    return true;
+    if (winner) {
+      search = SetSearch(sets[asked[*winner]], {}, SetSearch::Proof::Later);
+      KERF_CHECK(accept("shorter_way", batch[*winner]));
+      return true;
+    }
+    batch.clear();
+    asked.clear();
   }
   return false;
 }
 
 /// Asks what the search would ask if all but the last of these passed.
 Result<void> Search::askAhead(SetSearch& search, SubsetBuilder& builder) {
-  KERF_CHECK(checkStop());
   std::vector<Proposal> batch;
   std::vector<std::size_t> questions;  // that the search puts before the one of each proposal
   std::size_t asked = 0;
   SetSearch ahead = search;
   for (auto set = ahead.next(); set && batch.size() < width(); set = ahead.next(), ++asked) {
+    KERF_CHECK(checkStop());
     auto proposal = propose([&] { return builder.build(*set); });
     if (proposal && !holds(batch, proposal->key)) {
       proposal->step = ahead.step();
@@ -215,8 +232,8 @@ Result<void> Search::ask(std::vector<Proposal>& batch) {
   }
   if (candidates.empty()) return {};
   const QueryOptions options{m_context.options.flakeVotes, m_context.options.candidateTimeout};
-  const IsWanted wanted = [&](const Verdict& verdict) { return isWanted(verdict); };
-  KERF_TRY(auto verdicts, judgeBatch(m_context.oracle, candidates, wanted, options, m_context.stop));
+  KERF_TRY(auto verdicts,
+           judgeBatch(m_context.oracle, candidates, std::bind_front(&Search::isWanted, this), options, m_context.stop));
   for (std::size_t i = 0; i < asked.size(); ++i) {
     if (!verdicts[i]) continue;
     ++m_result.tests;
@@ -270,16 +287,14 @@ bool Search::isWanted(const Verdict& verdict) const {
 double Search::secondsLeft() const {
   if (m_result.tests == 0) return -1;
   const std::chrono::duration<double> elapsed = Clock::now() - m_began;
-  const double since = m_result.tests - m_testsAtLastAccept;
-  const auto nodes = double(m_best.nodes);
+  const double since = m_result.tests - m_testsAtLastAccept, nodes = double(m_best.nodes);
   const double lucky = 4 * std::log2(nodes);
   const double queries = std::max(0.0, (since < lucky ? lucky : 3 * nodes) - since);
   return elapsed.count() / m_result.tests * queries;
 }
 
 Result<void> Search::checkStop() const {
-  if (m_context.stop.stop_requested()) return fail(ErrorCode::Cancelled, "the search was stopped");
-  return {};
+  return m_context.stop.stop_requested() ? fail(ErrorCode::Cancelled, "the search was stopped") : Result<void>();
 }
 
 }  // namespace kerf::inline minifier::inline core

@@ -26,8 +26,9 @@ struct SearchContext {
 class Search {
  public:
   Search(Candidate start, const SearchContext& context);
-  /// Every reduction in turn, again and again until a whole round accepts nothing: then no edit of any of them makes
-  /// the candidate smaller and leaves it failing, which is what 1-minimal means here.
+  /// Every reduction in turn, again and again until a whole round but the first, which leaves proofs to the others,
+  /// accepts nothing: then no edit of any of them makes the candidate smaller and leaves it failing, which is what
+  /// 1-minimal means here.
   Result<MinifyResult> run(std::span<const Reduction> reductions);
 
  private:
@@ -44,10 +45,10 @@ class Search {
   Result<void> judgeStart();
   Result<void> reduce(std::span<const Reduction> reductions);
   /// Whether anything was accepted.
-  Result<bool> exhaust(const Reduction& reduction);
+  Result<bool> exhaust(const Reduction& reduction, bool isSettled);
   /// Goes through the edits until one is accepted; says where.
-  Result<std::optional<ResumePoint>> firstAccepted(const Reduction& reduction, ResumePoint resume);
-  Result<bool> searchSets();
+  Result<std::optional<ResumePoint>> firstAccepted(const Reduction& reduction, ResumePoint resume, bool isSettled);
+  Result<bool> searchSets(bool isFirst);
   Result<bool> takeDetour(SetSearch& search, const Detours& detours, SubsetBuilder& builder);
   Result<void> askAhead(SetSearch& search, SubsetBuilder& builder);
   std::optional<Proposal> propose(const std::function<std::optional<Candidate>()>& build);
@@ -69,7 +70,7 @@ class Search {
   std::string m_identity;
   Clock::time_point m_began = Clock::now();
   int m_testsAtLastAccept = 0;
-  bool m_searchedSets = false;
+  std::size_t m_searchedUnits = 0;  ///< that the last search over sets left
 };
 
 }  // namespace kerf::inline minifier::inline core

@@ -5,7 +5,12 @@
 
 namespace kerf::inline minifier::inline core {
 
-SetSearch::SetSearch(Set failing, std::vector<Set> guesses) : m_set(std::move(failing)), m_guesses(std::move(guesses)) {
+SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof)
+    : m_proof(proof), m_set(std::move(failing)), m_guesses(std::move(guesses)) {
+  if (proof == Proof::Only) {
+    beginProof();
+    return;
+  }
   std::erase_if(m_guesses, [&](const Set& guess) { return guess.empty() || guess.size() >= m_set.size(); });
   if (m_guesses.empty()) beginHalving();
 }
@@ -97,7 +102,11 @@ void SetSearch::foundNeeded() {
 void SetSearch::skipDecided() {
   m_chunk = std::min(m_chunk, m_undecided);
   if (m_undecided == m_set.size() && m_chunk == m_undecided) m_chunk = m_undecided - 1;
-  if (m_undecided == 0 || m_chunk == 0) beginProof();
+  if (m_undecided > 0 && m_chunk > 0) return;
+  if (m_proof == Proof::Later)
+    m_phase = Phase::Done;
+  else
+    beginProof();
 }
 
 void SetSearch::beginProof() {

@@ -24,9 +24,14 @@ namespace kerf::inline minifier::inline core {
 class SetSearch {
  public:
   using Set = std::vector<std::size_t>;
+  enum class Proof {
+    Last,   ///< all phases
+    Later,  ///< all but the proof: somebody asks for it when what else there is to change has changed
+    Only,   ///< `failing` came out of a search already
+  };
   /// `failing` is known to fail. `guesses` are asked first, in order, up to the first that fails.
-  SetSearch(Set failing, std::vector<Set> guesses);
-  /// The set to ask about; none: current() is 1-minimal. Never empty, never all of current().
+  SetSearch(Set failing, std::vector<Set> guesses, Proof proof = Proof::Last);
+  /// The set to ask about; none: current() is 1-minimal, if that was to be proven. Never empty, never all of current().
   std::optional<Set> next() const;
   /// What became of next().
   void tell(bool fails);
@@ -48,6 +53,7 @@ class SetSearch {
   void skipDecided();
   Set without(std::size_t begin, std::size_t end) const;
 
+  Proof m_proof;
   Phase m_phase = Phase::Guess;
   Set m_set;
   std::vector<Set> m_guesses;

@@ -9,30 +9,11 @@
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/purity.h"
 #include "minifier/core/candidate.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline core {
 
 namespace {
-
-bool isSymbolic(const ValueMeta& meta) {
-  const SymMeta* sym = meta.sym();
-  return sym && sym->expr.text.find_first_not_of("-0123456789") != std::string::npos;
-}
-
-/// What stands for a value that needs no input; none for tensors, lists and symbolic numbers.
-std::optional<Argument> literalOf(const Value& value, const ValueMeta& meta) {
-  if (value.isNone()) return Argument();
-  if (const auto* number = value.as<std::int64_t>())
-    return isSymbolic(meta) ? std::nullopt : std::optional(Argument(*number));
-  if (const auto* number = value.as<double>()) return Argument(*number);
-  if (const auto* flag = value.as<bool>()) return Argument(*flag);
-  if (const auto* text = value.as<std::string>()) return Argument(*text);
-  if (const auto* dtype = value.as<DType>()) return Argument(*dtype);
-  if (const auto* device = value.as<Device>()) return Argument(*device);
-  if (const auto* layout = value.as<Layout>()) return Argument(*layout);
-  if (const auto* format = value.as<MemoryFormat>()) return Argument(*format);
-  return std::nullopt;
-}
 
 void keepSymbols(const std::vector<Dim>& before, std::vector<Dim>& dims) {
   if (before.size() != dims.size()) return;
@@ -57,6 +38,20 @@ void collectPaths(const Argument& argument, std::unordered_set<std::string>& pat
 }
 
 }  // namespace
+
+std::optional<Argument> literalOf(const Value& value, const ValueMeta& meta) {
+  if (value.isNone()) return Argument();
+  if (const auto* number = value.as<std::int64_t>())
+    return meta.sym() && hasSymbols(meta.sym()->expr) ? std::nullopt : std::optional(Argument(*number));
+  if (const auto* number = value.as<double>()) return Argument(*number);
+  if (const auto* flag = value.as<bool>()) return Argument(*flag);
+  if (const auto* text = value.as<std::string>()) return Argument(*text);
+  if (const auto* dtype = value.as<DType>()) return Argument(*dtype);
+  if (const auto* device = value.as<Device>()) return Argument(*device);
+  if (const auto* layout = value.as<Layout>()) return Argument(*layout);
+  if (const auto* format = value.as<MemoryFormat>()) return Argument(*format);
+  return std::nullopt;
+}
 
 ValueMeta annotatedLike(const ValueMeta& before, const Value& value) {
   ValueMeta meta = metaOf(value);
@@ -152,7 +147,23 @@ void SubsetBuilder::keep(Assembly& assembly, const UnitSet& kept) const {
   for (const NodeId id : assembly.nodes) assembly.isKept[id.index] = 1;
 }
 
-/// An input changes with the writes of calls that are kept; what the others wrote is in the value that it begins with.
+/// Whether a kept call that was seen before writes into that input's memory: back along kept views one comes to it.
+/// What looked at the same memory in the base may be an input of its own here.
+bool SubsetBuilder::writesInto(const Assembly& assembly, NodeId writer, const ValueVersion& input) {
+  for (NodeId written : writtenBy(m_base.module.graph.node(writer))) {
+    NodeId user = writer;
+    while (written.valid() && assembly.keeps(written)) {
+      user = written;
+      written = m_values.viewedBy(written);
+    }
+    const auto seen = assembly.seen.find({user, written});
+    if (written.valid() && seen != assembly.seen.end() && seen->second == input) return true;
+  }
+  return false;
+}
+
+/// An input changes with the writes of kept calls that reach it; what the others wrote is in the value that it begins
+/// with.
 void SubsetBuilder::addUses(Assembly& assembly) {
   for (const NodeId user : assembly.nodes) {
     for (const NodeId operand : m_base.module.graph.node(user).inputs()) {
@@ -167,7 +178,7 @@ void SubsetBuilder::addUses(Assembly& assembly) {
       auto& versions = assembly.versions[operand];
       const auto leadsThere = [&](const ValueVersion& version) {
         for (std::size_t i = version.writes; i < wanted.writes; ++i)
-          if (!assembly.keeps(writers[i])) return false;
+          if (!assembly.keeps(writers[i]) || !writesInto(assembly, writers[i], version)) return false;
         return version.writes <= wanted.writes;
       };
       auto found = std::ranges::find_if(versions, leadsThere);

@@ -27,6 +27,7 @@ class SubsetBuilder {
  private:
   struct Assembly;
   void keep(Assembly& assembly, const UnitSet& kept) const;
+  bool writesInto(const Assembly& assembly, NodeId writer, const ValueVersion& input);
   void addUses(Assembly& assembly);
   bool addInputs(Assembly& assembly);
   void addCalls(Assembly& assembly) const;
@@ -44,5 +45,7 @@ class SubsetBuilder {
 void removeUnusedAttributes(GraphModule& module);
 /// What `value` is, in the symbols that `before` has where they stand for the same numbers.
 ValueMeta annotatedLike(const ValueMeta& before, const Value& value);
+/// What stands for a value that needs no input; none for tensors, lists and numbers that are symbolic in `meta`.
+std::optional<Argument> literalOf(const Value& value, const ValueMeta& meta);
 
 }  // namespace kerf::inline minifier::inline core

@@ -1,7 +1,6 @@
 #include "minifier/core/suspects.h"
 
-#include <algorithm>
-#include <map>
+#include <set>
 
 namespace kerf::inline minifier::inline core {
 
@@ -14,23 +13,14 @@ std::pair<std::string, int> kindOf(const Node& node) {
   return {node.target(), meta->tensor() ? int(meta->tensor()->dtype) : -1};
 }
 
-UnitSet valuesOf(const std::map<std::pair<std::string, int>, std::size_t>& byKind) {
-  UnitSet set;
-  for (const auto& [kind, unit] : byKind) set.push_back(unit);
-  std::ranges::sort(set);
-  return set;
-}
-
 }  // namespace
 
-std::vector<UnitSet> suspectSets(const Graph& graph, const std::vector<CallUnit>& units) {
-  std::map<std::pair<std::string, int>, std::size_t> first;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const auto kind = kindOf(graph.node(units[i].call));
-    first.emplace(kind, i);
-  }
-  if (first.size() * 2 > units.size()) return {};
-  return {valuesOf(first)};
+std::optional<UnitSet> suspects(const Graph& graph, const std::vector<CallUnit>& units) {
+  std::set<std::pair<std::string, int>> seen;
+  UnitSet first;
+  for (std::size_t i = 0; i < units.size(); ++i)
+    if (seen.insert(kindOf(graph.node(units[i].call))).second) first.push_back(i);
+  return first.size() * 2 > units.size() ? std::nullopt : std::optional(std::move(first));
 }
 
 }  // namespace kerf::inline minifier::inline core

@@ -6,7 +6,7 @@
 namespace kerf::inline minifier::inline core {
 
 /// The first call of each kind (target and result type), on recorded values: where a kind is to blame, or several kinds
-/// together wherever they stand, one small candidate shows it. Empty where that is most of the graph anyway.
-std::vector<UnitSet> suspectSets(const Graph& graph, const std::vector<CallUnit>& units);
+/// together wherever they stand, one small candidate shows it. None where that is most of the graph anyway.
+std::optional<UnitSet> suspects(const Graph& graph, const std::vector<CallUnit>& units);
 
 }  // namespace kerf::inline minifier::inline core

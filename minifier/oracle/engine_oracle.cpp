@@ -53,9 +53,13 @@ Verdict verdictOfError(const IsolatedComparison& comparison) {
   return failure(errorFingerprint(compiling ? "compile_error" : "runtime_error", error), error.text());
 }
 
-/// A verdict may depend on it; empty for the usual limit, as in the identities of earlier verdicts.
-std::string memoryText(const IsolationLimits& limits) {
-  return limits.memoryBytes == IsolationLimits().memoryBytes ? "" : fmt::format(" memory={}", limits.memoryBytes);
+/// A verdict may depend on them; empty for the usual ones, as in the identities of earlier verdicts.
+std::string limitsText(const IsolationLimits& limits) {
+  const IsolationLimits usual;
+  std::string text;
+  if (limits.memoryBytes != usual.memoryBytes) text += fmt::format(" memory={}", limits.memoryBytes);
+  if (limits.fileBytes != usual.fileBytes) text += fmt::format(" file={}", limits.fileBytes);
+  return text;
 }
 
 }  // namespace
@@ -79,8 +83,8 @@ std::string EngineOracle::identity() const {
       "limit={}ms{}",
       m_options.compile.backend, m_options.compile.passes.text(), m_options.compile.faults.text(),
       m_options.compile.fuse, m_options.compile.optimizationLevel, m_options.accuracy, compare.tolerance,
-      compare.useFp64, compare.requireFp64 ? " required" : "", compare.ignoreNonFloat,
-      m_options.limits.timeout.count(), memoryText(m_options.limits));
+      compare.useFp64, compare.requireFp64 ? " required" : "", compare.ignoreNonFloat, m_options.limits.timeout.count(),
+      limitsText(m_options.limits));
 }
 
 Result<ComparisonReport> compareIsolated(const Candidate& candidate, const EngineOracleOptions& options,

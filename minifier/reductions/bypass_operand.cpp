@@ -7,6 +7,7 @@
 #include "minifier/core/call_units.h"
 #include "minifier/core/candidate.h"
 #include "minifier/core/candidate_editor.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline reductions {
 
@@ -15,9 +16,7 @@ namespace {
 bool isTensor(const Graph& graph, NodeId id) { return graph.node(id).meta().value.tensor() != nullptr; }
 
 bool isAlike(const Graph& graph, NodeId a, NodeId b) {
-  const TensorMeta* x = graph.node(a).meta().value.tensor();
-  const TensorMeta* y = graph.node(b).meta().value.tensor();
-  return x->dtype == y->dtype && x->sizes == y->sizes && x->strides == y->strides && x->device == y->device;
+  return looksAlike(graph.node(a).meta().value, graph.node(b).meta().value);
 }
 
 /// Returning an input as it is tests nothing.
@@ -72,11 +71,11 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
       for (const NodeId earlier : ancestors(graph, operand))
         if (isTensor(graph, earlier))
           list.push_back(
-              {{0, position}, [&input, call, operand, earlier] { return rewire(input, call, operand, earlier); }});
+              {{position}, [&input, call, operand, earlier] { return rewire(input, call, operand, earlier); }});
     }
     for (const NodeId operand : graph.node(call).inputs())
       if (isTensor(graph, call) && isTensor(graph, operand))
-        list.push_back({{0, position}, [&input, call, operand] { return bypass(input, call, operand); }});
+        list.push_back({{position}, [&input, call, operand] { return bypass(input, call, operand); }});
   }
   return list;
 }

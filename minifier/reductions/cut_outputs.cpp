@@ -1,4 +1,4 @@
-// cut_outputs: halves, quarters … single outputs alone; then all but one.
+// cut_outputs: without halves, quarters, … single outputs; then without any.
 #include "minifier/reductions/cut_outputs.h"
 
 #include <algorithm>
@@ -18,29 +18,23 @@ Edit keepOutputs(const ReductionInput& input, std::vector<NodeId> outputs) {
           }};
 }
 
-void addChunks(const ReductionInput& input, const std::vector<NodeId>& outputs, std::size_t width,
-               std::vector<Edit>& list) {
-  for (std::size_t begin = 0; begin < outputs.size(); begin += width) {
-    const std::size_t end = std::min(begin + width, outputs.size());
-    list.push_back(
-        keepOutputs(input, {outputs.begin() + std::ptrdiff_t(begin), outputs.begin() + std::ptrdiff_t(end)}));
-  }
-}
+/// Few outputs are dropped one by one: most are needed, or the search over sets would have left them out.
+constexpr std::size_t fewOutputs = 8;
 
 std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
   const std::vector<NodeId> outputs = returnedNodes(input.graph());
   std::vector<Edit> list;
-  std::size_t width = outputs.size();
-  while (width > 1) {
-    width = (width + 1) / 2;
-    addChunks(input, outputs, width, list);
+  if (outputs.size() > 1) {
+    for (std::size_t width = outputs.size() > fewOutputs ? (outputs.size() + 1) / 2 : 1; width > 0; width /= 2) {
+      for (std::size_t begin = 0; begin < outputs.size(); begin += width) {
+        std::vector<NodeId> others(outputs.begin(), outputs.begin() + std::ptrdiff_t(begin));
+        others.insert(others.end(), outputs.begin() + std::ptrdiff_t(std::min(begin + width, outputs.size())),
+                      outputs.end());
+        list.push_back(keepOutputs(input, std::move(others)));
+      }
+    }
   }
   if (!outputs.empty() && writesMemory(input.candidate.module)) list.push_back(keepOutputs(input, {}));
-  for (std::size_t i = 0; outputs.size() > 2 && i < outputs.size(); ++i) {
-    std::vector<NodeId> others = outputs;
-    others.erase(others.begin() + std::ptrdiff_t(i));
-    list.push_back(keepOutputs(input, std::move(others)));
-  }
   return list;
 }
 

@@ -82,9 +82,8 @@ std::vector<DimClass> dimClasses(const Candidate& candidate) {
   std::vector<DimClass> list;
   for (auto& [name, found] : classes)
     if (found.present > 1) list.push_back(std::move(found));
-  std::ranges::sort(list, [](const DimClass& a, const DimClass& b) {
-    return std::pair(-a.present, a.symbol) < std::pair(-b.present, b.symbol);
-  });
+  std::ranges::sort(list, {},
+                    [](const DimClass& dims) { return std::pair(dims.places.front().input, dims.places.front().dim); });
   return list;
 }
 

@@ -4,15 +4,14 @@
 #include <algorithm>
 
 #include "minifier/core/candidate_editor.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
-bool isTensor(const Value& value) { return value.isTensor() && value.tensor().defined(); }
-
 bool hasOne(const Value& value) {
-  return isTensor(value) && std::ranges::count(value.tensor().sizes(), std::int64_t{1}) > 0;
+  return hasData(value) && std::ranges::count(value.tensor().sizes(), std::int64_t{1}) > 0;
 }
 
 Value dropped(const Value& value, std::optional<std::size_t> only) {
@@ -23,11 +22,7 @@ Value dropped(const Value& value, std::optional<std::size_t> only) {
     sizes.push_back(tensor.sizes()[d]);
     strides.push_back(tensor.strides()[d]);
   }
-  Tensor view = tensor.viewAs(sizes, strides, tensor.offset());
-  view.setDevice(tensor.device());
-  view.requiresGrad = tensor.requiresGrad;
-  view.isLeaf = tensor.isLeaf;
-  return view;
+  return markedAs(tensor.viewAs(sizes, strides, tensor.offset()), tensor);
 }
 
 std::optional<Candidate> without(const Candidate& candidate, std::optional<std::size_t> input,

@@ -1,4 +1,4 @@
-// flatten_graphs: all nested graphs at once, then, in a small graph, each alone.
+// flatten_graphs: all nested graphs at once, then ever fewer of them.
 #include "minifier/reductions/flatten_graphs.h"
 
 #include <algorithm>
@@ -6,8 +6,11 @@
 #include <map>
 #include <memory>
 
+#include "minifier/core/candidate.h"
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/nested_runs.h"
+#include "minifier/core/subset_builder.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline reductions {
 
@@ -41,12 +44,19 @@ class Flattening {
   bool flatten(const NestedCall& call) {
     const bool loops = isOneOf(graph().node(call.call), loopOps);
     Argument result;
+    std::vector<NodeId> made;  // what the bodies return, of their own calls
     for (const NestedRun& run : call.runs) {
       auto written = writeBody(run, call.call);
       if (!written) return false;
       result = std::move(*written);
+      forEachNode(result, [&](NodeId id) {
+        if (isCallNode(graph().node(id))) made.push_back(id);
+      });
     }
-    return loops || !takeResult(call.call, result) ? m_editor.cut(call.call, call.result) : true;
+    if (!loops && takeResult(call.call, result)) return true;
+    if (!m_editor.cut(call.call, call.result)) return false;
+    returnToo(made);  // or nothing would use them
+    return true;
   }
 
   std::optional<Candidate> finish() { return m_editor.finishWithShapes(); }
@@ -77,12 +87,8 @@ class Flattening {
     const Value& value = run.operands[i];
     if (const auto now = m_taken.find(run.sources[i]); now != m_taken.end()) return now->second;
     if (run.sources[i].valid() && graph().contains(run.sources[i])) return run.sources[i];
-    if (const auto* number = value.as<std::int64_t>()) return Argument(*number);
-    if (const auto* number = value.as<double>()) return Argument(*number);
-    if (const auto* flag = value.as<bool>()) return Argument(*flag);
-    if (value.isNone()) return Argument();
-    if (!value.isTensor() || !value.tensor().defined()) return std::nullopt;
-    return m_editor.addInput(placeholder.name(), value);
+    if (auto literal = literalOf(value, {})) return literal;
+    return hasData(value) ? std::optional<Argument>(m_editor.addInput(placeholder.name(), value)) : std::nullopt;
   }
 
   void writeNode(const NestedRun& run, const Node& node, NodeId anchor, Mapping& mapping) {
@@ -111,13 +117,22 @@ class Flattening {
 
   /// What the nested module has at `path`, now an attribute or submodule of the outer one.
   std::string moved(const NestedRun& run, const std::string& path) {
+    const auto [entry, isNew] = m_moved.try_emplace({run.path, path});
+    if (!isNew) return entry->second;
     std::string name = run.path + "_" + path;
     std::ranges::replace(name, '.', '_');
     GraphModule& module = m_editor.module();
-    if (module.attribute(name) || module.submodule(name)) return name;
+    while (module.attribute(name) || module.submodule(name)) name += "_";  // somebody else's
     if (const TensorAttribute* attribute = run.graph->attribute(path)) module.attributes.add(name, *attribute);
     if (const Submodule* submodule = run.graph->submodule(path)) module.submodules.add(name, *submodule);
-    return name;
+    return entry->second = name;
+  }
+
+  void returnToo(const std::vector<NodeId>& made) {
+    std::vector<NodeId> outputs = returnedNodes(graph());
+    for (const NodeId id : made)
+      if (std::ranges::find(outputs, id) == outputs.end()) outputs.push_back(id);
+    m_editor.setOutputs(outputs);
   }
 
   /// The call's users take what the body returns; false where they want something else.
@@ -148,35 +163,57 @@ class Flattening {
   }
 
   CandidateEditor m_editor;
-  std::map<NodeId, NodeId> m_taken;  ///< what stands for nodes that are gone
+  std::map<NodeId, NodeId> m_taken;                                    ///< what stands for nodes that are gone
+  std::map<std::pair<std::string, std::string>, std::string> m_moved;  ///< (path, path in there) → outer name
 };
 
-/// Nested calls found once for all edits of one list.
-using Calls = std::shared_ptr<std::optional<std::vector<NestedCall>>>;
-
-std::optional<Candidate> flattened(const ReductionInput& input, const Calls& calls, std::optional<NodeId> only) {
-  if (!*calls) *calls = nestedRuns(input.candidate, {});
-  Flattening flattening(input);
-  bool changed = false;
-  for (const NestedCall& call : **calls) {
-    if ((only && call.call != *only) || isOneOf(input.graph().node(call.call), closedOps)) continue;
-    if (!flattening.flatten(call)) return std::nullopt;
-    changed = true;
+/// What the nested calls of one candidate ran, found once for all edits of a list.
+class NestedCalls {
+ public:
+  explicit NestedCalls(const ReductionInput& input) : m_input(input) {
+    for (const NodeId id : callNodes(input.graph())) {
+      const Node& node = input.graph().node(id);
+      if (!isOneOf(node, closedOps) && !nestedGraphs(input.candidate.module, node).empty()) ids.push_back(id);
+    }
   }
-  return changed ? flattening.finish() : std::nullopt;
-}
 
+  /// Those of `ids` from `begin` to before `end` flattened, as many as can be.
+  std::optional<Candidate> flattened(std::size_t begin, std::size_t end) {
+    if (!m_ran) m_calls = nestedRuns(m_input.candidate, m_input.stop);
+    m_ran = true;
+    std::vector<const NestedCall*> chosen;
+    for (const NestedCall& call : m_calls)
+      if (std::find(ids.begin() + std::ptrdiff_t(begin), ids.begin() + std::ptrdiff_t(end), call.call) !=
+          ids.begin() + std::ptrdiff_t(end))
+        chosen.push_back(&call);
+    while (!chosen.empty()) {
+      Flattening flattening(m_input);
+      const auto refused =
+          std::ranges::find_if(chosen, [&](const NestedCall* call) { return !flattening.flatten(*call); });
+      if (refused == chosen.end()) return flattening.finish();
+      chosen.erase(refused);  // it has left its traces: the others once more, without it
+    }
+    return std::nullopt;
+  }
+
+  std::vector<NodeId> ids;  ///< calls that are given graphs which can be flattened
+
+ private:
+  const ReductionInput& m_input;
+  bool m_ran = false;
+  std::vector<NestedCall> m_calls;
+};
+
+/// All, halves, quarters, … each alone; in a graph that is yet to be searched not in smaller parts than eighths.
 std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
-  std::vector<NodeId> nested;
-  const std::vector<NodeId> all = callNodes(input.graph());
-  for (const NodeId id : all)
-    if (!nestedGraphs(input.candidate.module, input.graph().node(id)).empty()) nested.push_back(id);
   std::vector<Edit> list;
-  if (nested.empty()) return list;
-  const auto calls = std::make_shared<std::optional<std::vector<NestedCall>>>();
-  list.push_back({{}, [&input, calls] { return flattened(input, calls, {}); }});
-  if (all.size() <= smallGraph)
-    for (const NodeId id : nested) list.push_back({{}, [&input, calls, id] { return flattened(input, calls, id); }});
+  const auto calls = std::make_shared<NestedCalls>(input);
+  const std::size_t count = calls->ids.size();
+  const std::size_t least = callNodes(input.graph()).size() > smallGraph ? std::max<std::size_t>(1, count / 8) : 1;
+  for (std::size_t width = count; width >= least && width > 0; width /= 2)
+    for (std::size_t begin = 0; begin < count; begin += width)
+      list.push_back(
+          {{}, [calls, begin, end = std::min(begin + width, count)] { return calls->flattened(begin, end); }});
   return list;
 }
 

@@ -4,16 +4,13 @@
 #include <algorithm>
 
 #include "minifier/core/candidate_editor.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
-bool alike(const Node& a, const Node& b) {
-  const TensorMeta* x = a.meta().value.tensor();
-  const TensorMeta* y = b.meta().value.tensor();
-  return x && y && x->dtype == y->dtype && x->sizes == y->sizes && x->strides == y->strides && x->device == y->device;
-}
+bool alike(const Node& a, const Node& b) { return looksAlike(a.meta().value, b.meta().value); }
 
 bool haveOneDtype(const Node& a, const Node& b) {
   const TensorMeta* x = a.meta().value.tensor();

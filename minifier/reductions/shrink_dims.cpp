@@ -1,4 +1,4 @@
-// shrink_dims: all dimensions to 1 at once; then class by class, from 1 upwards by halving.
+// shrink_dims: class by class, from 1 upwards by halving.
 #include "minifier/reductions/shrink_dims.h"
 
 #include <algorithm>
@@ -6,12 +6,12 @@
 #include <numeric>
 
 #include "engine/ops/core/graph_symbols.h"
-#include "engine/ops/core/op_registry.h"
 #include "engine/symbolic/shape_env.h"
-#include "engine/tensor/copy.h"
-#include "minifier/core/call_units.h"
+#include "minifier/core/call_slots.h"
 #include "minifier/core/candidate_editor.h"
+#include "minifier/core/tensor_like.h"
 #include "minifier/reductions/dim_classes.h"
+#include "minifier/reductions/drop_dims.h"
 #include "minifier/reductions/smaller_values.h"
 
 namespace kerf::inline minifier::inline reductions {
@@ -34,21 +34,6 @@ Sizes denseStrides(const Sizes& sizes, const Sizes& oldStrides) {
   return strides;
 }
 
-/// The first elements in each dimension.
-std::optional<Tensor> corner(const Tensor& tensor, const Sizes& sizes) {
-  for (std::size_t d = 0; d < sizes.size(); ++d)
-    if (sizes[d] > tensor.sizes()[d] || sizes[d] < 0) return std::nullopt;
-  const Tensor view = tensor.viewAs(sizes, tensor.strides(), tensor.offset());
-  const Sizes strides = denseStrides(sizes, tensor.strides());
-  if (std::ranges::any_of(strides, [](std::int64_t stride) { return stride == 0; })) return std::nullopt;
-  Result<Tensor> result = Tensor::zerosStrided(tensor.dtype(), sizes, strides);
-  if (!result || !copyElements(view, *result)) return std::nullopt;
-  result->setDevice(tensor.device());
-  result->requiresGrad = tensor.requiresGrad;
-  result->isLeaf = tensor.isLeaf;
-  return *result;
-}
-
 /// A size in a call's arguments; none: it stays.
 using NewSize = std::function<std::optional<std::int64_t>(std::int64_t)>;
 
@@ -66,17 +51,13 @@ Argument resized(const Argument& argument, const NewSize& newSize) {
 
 /// Sizes are what a schema calls SymInt; without one, numbers in lists.
 void resizeCalls(Graph& graph, const NewSize& newSize) {
-  for (const NodeId call : callNodes(graph)) {
-    const OpInfo* op = findOp(graph.node(call));
-    ArgumentList args = graph.node(call).args();
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      const bool known = op && i < op->schema.arguments.size();
-      const bool isSize =
-          known ? op->schema.arguments[i].type.starts_with("SymInt") || args[i].asList() : args[i].asList() != nullptr;
-      if (isSize) args[i] = resized(args[i], newSize);
-    }
-    if (args != graph.node(call).args()) graph.setArgs(call, std::move(args));
-  }
+  std::vector<std::pair<CallSlot, Argument>> changes;
+  forEachSlot(graph, [&](const CallSlot& slot, const Argument& argument, const SchemaArgument* schema) {
+    const bool isSize = schema ? schema->type.starts_with("SymInt") : argument.asList() != nullptr;
+    Argument changed = isSize ? resized(argument, newSize) : argument;
+    if (!(changed == argument)) changes.emplace_back(slot, std::move(changed));
+  });
+  for (const auto& [slot, argument] : changes) setArgument(graph, slot, argument);
 }
 
 /// Sizes to set, by input and dimension.
@@ -94,7 +75,8 @@ std::optional<Candidate> resizedCandidate(const Candidate& candidate, const Resi
     entry->second[place.dim] = size;
   }
   for (const auto& [input, wanted] : sizes) {
-    std::optional<Tensor> smaller = corner(candidate.inputs[input].tensor(), wanted);
+    const Tensor& tensor = candidate.inputs[input].tensor();
+    std::optional<Tensor> smaller = corner(tensor, wanted, denseStrides(wanted, tensor.strides()));
     if (!smaller) return std::nullopt;
     editor.setInput(placeholders[input], std::move(*smaller));
   }
@@ -102,16 +84,25 @@ std::optional<Candidate> resizedCandidate(const Candidate& candidate, const Resi
   return editor.finishWithShapes();
 }
 
-std::optional<Candidate> allOne(const Candidate& candidate, const NewSize& inCalls) {
+std::optional<Candidate> allOne(const Candidate& candidate, const NewSize& inCalls, const DimClass& but = {}) {
   Resizing resizing{.inCalls = inCalls};
   for (std::size_t i = 0; i < candidate.inputs.size(); ++i) {
     const Value& value = candidate.inputs[i];
-    if (!value.isTensor() || !value.tensor().defined()) continue;
-    for (std::size_t d = 0; d < value.tensor().sizes().size(); ++d)
-      if (value.tensor().sizes()[d] > 1) resizing.places.push_back({{i, d, {}}, 1});
+    if (!hasData(value)) continue;
+    for (std::size_t d = 0; d < value.tensor().sizes().size(); ++d) {
+      const bool stays = std::ranges::any_of(
+          but.places, [&](const DimClass::Place& place) { return place.input == i && place.dim == d; });
+      if (value.tensor().sizes()[d] > 1 && !stays) resizing.places.push_back({{i, d, {}}, 1});
+    }
   }
   if (resizing.places.empty()) return std::nullopt;
   return resizedCandidate(candidate, resizing);
+}
+
+NewSize oneUnless(std::int64_t kept) {
+  return [kept](std::int64_t number) {
+    return number > 1 && number != kept ? std::optional<std::int64_t>(1) : std::nullopt;
+  };
 }
 
 std::optional<Candidate> shrunk(const Candidate& candidate, const DimClass& dims, std::int64_t size, bool inCalls) {
@@ -129,30 +120,49 @@ std::optional<Candidate> shrunk(const Candidate& candidate, const DimClass& dims
   return resizedCandidate(candidate, resizing);
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
-  std::vector<Edit> list;
-  const bool hasDims = std::ranges::any_of(input.candidate.inputs, [](const Value& value) {
-    return value.isTensor() && value.tensor().defined() &&
-           std::ranges::any_of(value.tensor().sizes(), [](std::int64_t size) { return size > 1; });
+/// Size 1, and no such dimension any more; none for dimensions that are all that an input has.
+std::optional<Candidate> dropped(const Candidate& candidate, const DimClass& dims) {
+  const bool leavesSome = std::ranges::all_of(dims.places, [&](const DimClass::Place& place) {
+    return candidate.inputs[place.input].tensor().sizes().size() > 1;
   });
-  if (!hasDims) return list;
-  list.push_back({{}, [&input] { return allDimsOne(input.candidate); }});
-  list.push_back({{}, [&input] { return allOne(input.candidate, {}); }});
+  const auto one = leavesSome ? shrunk(candidate, dims, 1, true) : std::nullopt;
+  return one ? allDimsDropped(*one) : std::nullopt;
+}
+
+/// The sizes to try: all that halving can lead to, or, where that was done, the least and the next smaller one.
+std::vector<std::int64_t> sizesFor(const DimClass& dims, bool isSettled) {
+  if (!isSettled) return smallerValues(1, dims.present);
+  if (dims.present == 2) return {1};
+  return {1, dims.present - 1};
+}
+
+/// Class after class: what was refused of one is not asked again for every step of the next.
+std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
+  constexpr std::size_t many = 3;  // of fewer classes each is as soon made 1 by itself
   const auto classes = std::make_shared<std::vector<DimClass>>(dimClasses(input.candidate));
-  for (std::size_t i = 0; i < classes->size(); ++i)
-    for (const std::int64_t size : smallerValues(1, (*classes)[i].present))
+  std::vector<Edit> list;
+  if (classes->size() >= many && !input.isSettled && resume.position == 0) {
+    list.push_back({{}, [&input] { return allDimsOne(input.candidate); }});
+    list.push_back({{}, [&input] { return allOne(input.candidate, {}); }});
+  }
+  for (std::size_t i = resume.position; i < classes->size(); ++i) {
+    if (!input.isSettled)
+      list.push_back({{i}, [&input, classes, i] { return dropped(input.candidate, (*classes)[i]); }});
+    for (const std::int64_t size : sizesFor((*classes)[i], input.isSettled))
       for (const bool inCalls : {true, false})
-        list.push_back({{}, [&input, classes, i, size, inCalls] {
+        list.push_back({{i}, [&input, classes, i, size, inCalls] {
                           return shrunk(input.candidate, (*classes)[i], size, inCalls);
                         }});
+  }
   return list;
 }
 
 }  // namespace
 
-std::optional<Candidate> allDimsOne(const Candidate& candidate) {
-  return allOne(candidate,
-                [](std::int64_t number) { return number > 1 ? std::optional<std::int64_t>(1) : std::nullopt; });
+std::optional<Candidate> allDimsOne(const Candidate& candidate) { return allOne(candidate, oneUnless(1)); }
+
+std::optional<Candidate> otherDimsOne(const Candidate& candidate, const DimClass& kept) {
+  return allOne(candidate, oneUnless(kept.present), kept);
 }
 
 Reduction shrinkDims() { return {"shrink_dims", "Makes a dimension of the inputs smaller.", edits}; }

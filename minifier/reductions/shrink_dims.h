@@ -5,11 +5,14 @@
 #pragma once
 
 #include "minifier/core/reduction.h"
+#include "minifier/reductions/dim_classes.h"
 
 namespace kerf::inline minifier::inline reductions {
 
 Reduction shrinkDims();
 /// Every dimension of every input 1; none where the calls do not allow that.
 std::optional<Candidate> allDimsOne(const Candidate& candidate);
+/// Every dimension 1 but those of the class.
+std::optional<Candidate> otherDimsOne(const Candidate& candidate, const DimClass& kept);
 
 }  // namespace kerf::inline minifier::inline reductions

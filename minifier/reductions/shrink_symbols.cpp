@@ -5,22 +5,19 @@
 
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/ops/core/graph_symbols.h"
-#include "engine/tensor/copy.h"
 #include "minifier/core/candidate_editor.h"
-#include "minifier/core/call_units.h"
+#include "minifier/core/tensor_like.h"
 #include "minifier/reductions/smaller_values.h"
 
 namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
-bool isSymbolic(const SymExpr& number) { return number.text.find_first_not_of("-0123456789") != std::string::npos; }
-
 /// Texts evaluated anew; none for a size that would be negative or whose text cannot be evaluated.
 std::optional<Sizes> evaluated(const std::vector<Dim>& dims, const Sizes& values, const SymbolBindings& symbols) {
   Sizes result = values;
   for (std::size_t i = 0; i < std::min(dims.size(), values.size()); ++i) {
-    if (!isSymbolic(dims[i])) continue;
+    if (!hasSymbols(dims[i])) continue;
     const auto value = evaluateSize(dims[i].text, symbols);
     if (!value || *value < 0) return std::nullopt;
     result[i] = *value;
@@ -34,15 +31,7 @@ std::optional<Tensor> resized(const Tensor& tensor, const TensorMeta& meta, cons
   const auto sizes = evaluated(meta.sizes, tensor.sizes(), symbols);
   const auto strides = evaluated(meta.strides, tensor.strides(), symbols);
   if (!sizes || !strides || *sizes == tensor.sizes()) return sizes && strides ? std::optional(tensor) : std::nullopt;
-  for (std::size_t i = 0; i < sizes->size(); ++i)
-    if ((*sizes)[i] > tensor.sizes()[i] || ((*strides)[i] == 0 && (*sizes)[i] > 1)) return std::nullopt;
-  const Tensor corner = tensor.viewAs(*sizes, tensor.strides(), tensor.offset());
-  Result<Tensor> result = Tensor::zerosStrided(tensor.dtype(), *sizes, *strides);
-  if (!result || !copyElements(corner, *result)) return std::nullopt;
-  result->setDevice(tensor.device());
-  result->requiresGrad = tensor.requiresGrad;
-  result->isLeaf = tensor.isLeaf;
-  return *result;
+  return corner(tensor, *sizes, *strides);
 }
 
 std::optional<Candidate> withValues(const ReductionInput& input, const SymbolBindings& symbols) {
@@ -52,13 +41,13 @@ std::optional<Candidate> withValues(const ReductionInput& input, const SymbolBin
     const ValueMeta meta = input.graph().node(id).meta().value;
     const Value* value = editor.input(id);
     if (value == nullptr) return std::nullopt;
-    if (const SymMeta* sym = meta.sym(); sym != nullptr && isSymbolic(sym->expr)) {
+    if (const SymMeta* sym = meta.sym(); sym != nullptr && hasSymbols(sym->expr)) {
       const auto number = evaluateSize(sym->expr.text, symbols);
       if (!number) return std::nullopt;
       editor.setInput(id, Value(*number));
     }
     const TensorMeta* tensor = meta.tensor();
-    if (tensor == nullptr || !value->isTensor() || !value->tensor().defined()) continue;
+    if (tensor == nullptr || !hasData(*value)) continue;
     std::optional<Tensor> smaller = resized(value->tensor(), *tensor, symbols);
     if (!smaller) return std::nullopt;
     if (smaller->storage() != value->tensor().storage()) editor.setInput(id, std::move(*smaller));
@@ -67,7 +56,7 @@ std::optional<Candidate> withValues(const ReductionInput& input, const SymbolBin
 }
 
 void substitute(SymExpr& number, const SymbolBindings& values) {
-  if (!isSymbolic(number)) return;
+  if (!hasSymbols(number)) return;
   const auto expression = Symbolic::parse(number.text);
   if (!expression) return;
   const Symbolic fixed = expression->substitute(values);
@@ -104,9 +93,9 @@ std::optional<Candidate> fixed(const ReductionInput& input, const std::string& s
   const SymbolBindings values{{symbol, value}};
   for (const NodeId id : editor.graph().placeholders()) {
     ValueMeta meta = editor.graph().node(id).meta().value;
-    const bool wasSymbolic = meta.sym() != nullptr && isSymbolic(meta.sym()->expr);
+    const bool wasSymbolic = meta.sym() != nullptr && hasSymbols(meta.sym()->expr);
     substitute(meta, values);
-    const bool isNumber = meta.sym() != nullptr && !isSymbolic(meta.sym()->expr);
+    const bool isNumber = meta.sym() != nullptr && !hasSymbols(meta.sym()->expr);
     editor.graph().setValueMeta(id, std::move(meta));
     const auto* number = editor.input(id) != nullptr ? editor.input(id)->as<std::int64_t>() : nullptr;
     if (wasSymbolic && isNumber && number != nullptr) inlineNumber(editor.graph(), id, *number);
@@ -126,7 +115,7 @@ void addNumberInputs(const ReductionInput& input, std::vector<Edit>& list) {
   for (std::size_t i = 0; i < std::min(placeholders.size(), input.candidate.inputs.size()); ++i) {
     const auto* number = input.candidate.inputs[i].as<std::int64_t>();
     const SymMeta* sym = input.graph().node(placeholders[i]).meta().value.sym();
-    if (number == nullptr || (sym != nullptr && isSymbolic(sym->expr))) continue;
+    if (number == nullptr || (sym != nullptr && hasSymbols(sym->expr))) continue;
     list.push_back({{}, [&input, id = placeholders[i], number = *number] { return inlined(input, id, number); }});
   }
 }

@@ -6,6 +6,7 @@
 #include "minifier/core/call_units.h"
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/complexity.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline reductions {
 
@@ -16,20 +17,13 @@ DType usual(DType dtype) {
   return isIntegral(dtype) ? DType::Int64 : DType::Float32;
 }
 
-bool isUnusual(const Value& value) {
-  return value.isTensor() && value.tensor().defined() && dtypeComplexity(value.tensor().dtype()) > 0;
-}
+bool isUnusual(const Value& value) { return hasData(value) && dtypeComplexity(value.tensor().dtype()) > 0; }
 
 std::optional<Value> converted(const Value& value) {
   const Tensor& tensor = value.tensor();
   if (isComplex(tensor.dtype())) return std::nullopt;
-  const auto dense = tensor.to(usual(tensor.dtype()));
-  if (!dense) return std::nullopt;
-  Tensor result = *dense;
-  result.setDevice(tensor.device());
-  result.requiresGrad = tensor.requiresGrad;
-  result.isLeaf = tensor.isLeaf;
-  return Value(std::move(result));
+  const auto elements = collapsed(tensor).to(usual(tensor.dtype()));
+  return elements ? std::optional<Value>(expandedAs(*elements, tensor)) : std::nullopt;
 }
 
 Argument withUsual(const Argument& argument) {

@@ -6,6 +6,7 @@
 #include "engine/ops/core/op_registry.h"
 #include "minifier/core/call_units.h"
 #include "minifier/core/candidate_editor.h"
+#include "minifier/reductions/simplify_all.h"
 
 namespace kerf::inline minifier::inline reductions {
 
@@ -31,9 +32,17 @@ const std::vector<Simpler>& simplerOps() {
   return table;
 }
 
-std::optional<Candidate> replaced(const ReductionInput& input, NodeId call, const std::string& target,
-                                  const std::vector<std::size_t>& operands) {
-  CandidateEditor editor(input.candidate);
+/// A call and what may stand for it.
+struct Replacement {
+  NodeId call;
+  std::string target;
+  std::vector<std::size_t> operands;  ///< of the call, by position, that the other op takes
+};
+
+std::optional<Candidate> replaced(const Candidate& candidate, const Replacement& replacement) {
+  const auto& [call, target, operands] = replacement;
+  if (!candidate.module.graph.contains(call)) return std::nullopt;  // nothing needed it after another was replaced
+  CandidateEditor editor(candidate);
   Graph& graph = editor.graph();
   ArgumentList args;
   for (const std::size_t operand : operands) {
@@ -55,25 +64,56 @@ bool isUnary(const Node& node, const OpInfo* op) {
          node.args()[0].as<NodeId>() != nullptr;
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
-  std::vector<Edit> list;
-  const auto add = [&](NodeId call, std::string_view op, std::vector<std::size_t> operands) {
-    list.push_back({{}, [&input, call, target = "torch.ops.aten." + std::string(op), operands = std::move(operands)] {
-                      return replaced(input, call, target, operands);
-                    }});
-  };
+std::vector<Replacement> replacements(const Graph& graph) {
   constexpr std::string_view prefix = "torch.ops.aten.";
-  for (const NodeId call : callNodes(input.graph())) {
-    const Node& node = input.graph().node(call);
+  std::vector<Replacement> list;
+  for (const NodeId call : callNodes(graph)) {
+    const Node& node = graph.node(call);
     if (!node.target().starts_with(prefix)) continue;
     for (const Simpler& row : simplerOps())
-      if (std::string_view(node.target()).substr(prefix.size()) == row.from) add(call, row.to, row.operands);
-    if (isUnary(node, findOp(node))) add(call, "neg.default", {0});
+      if (std::string_view(node.target()).substr(prefix.size()) == row.from)
+        list.push_back({call, std::string(prefix) + std::string(row.to), row.operands});
+    if (isUnary(node, findOp(node))) list.push_back({call, std::string(prefix) + "neg.default", {0}});
   }
   return list;
 }
 
+std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+  std::vector<Edit> list;
+  for (Replacement& replacement : replacements(input.graph()))
+    list.push_back(
+        {{}, [&input, replacement = std::move(replacement)] { return replaced(input.candidate, replacement); }});
+  return list;
+}
+
+/// As many as the calls allow, until none has a plainer op.
+std::optional<Candidate> allReplaced(const Candidate& candidate) {
+  constexpr int mostTurns = 4;  // addmm, mm, mul, neg
+  std::optional<Candidate> result;
+  bool changed = true;
+  for (int turn = 0; changed && turn < mostTurns; ++turn) {
+    changed = false;
+    NodeId done;
+    for (const Replacement& replacement : replacements((result ? *result : candidate).module.graph)) {
+      if (replacement.call == done) continue;
+      auto plainer = replaced(result ? *result : candidate, replacement);
+      if (!plainer) continue;
+      result = std::move(plainer);
+      done = replacement.call;
+      changed = true;
+    }
+  }
+  return result;
+}
+
+std::vector<Edit> allAtOnce(const ReductionInput& input, ResumePoint) {
+  if (callNodes(input.graph()).size() > fewCalls) return {};
+  return {{{}, [&input] { return allReplaced(input.candidate); }}};
+}
+
 }  // namespace
+
+Reduction plainOps() { return {"plain_ops", "Makes all calls ones of plainer ops.", allAtOnce, true}; }
 
 Reduction simplifyOps() { return {"simplify_ops", "Makes a call one of a plainer op.", edits}; }
 

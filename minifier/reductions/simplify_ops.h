@@ -9,5 +9,8 @@
 namespace kerf::inline minifier::inline reductions {
 
 Reduction simplifyOps();
+/// All that simplifyOps() may do in one candidate, of few calls: where only the graph's form matters, one question
+/// settles it.
+Reduction plainOps();
 
 }  // namespace kerf::inline minifier::inline reductions

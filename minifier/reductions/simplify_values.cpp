@@ -7,6 +7,7 @@
 #include "engine/tensor/copy.h"
 #include "minifier/core/candidate_editor.h"
 #include "minifier/core/complexity.h"
+#include "minifier/core/tensor_like.h"
 
 namespace kerf::inline minifier::inline reductions {
 
@@ -25,20 +26,28 @@ constexpr Plainer plainer[] = {zero, one, smallInteger};
 
 bool isPlainEnough(const Value& value) { return valueComplexity(value) == 0; }
 
+/// Large tensors take one value for all elements, or none at all.
 std::optional<Value> changed(const Value& value, Plainer change) {
-  constexpr std::int64_t most = 1 << 16;
   const Tensor& tensor = value.tensor();
-  if (isComplex(tensor.dtype()) || tensor.numel() > most) return std::nullopt;
-  auto wide = Tensor::zeros(DType::Float64, tensor.sizes());
-  auto result = Tensor::zerosStrided(tensor.dtype(), tensor.sizes(), tensor.strides());
-  if (!wide || !result) return std::nullopt;
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) wide->data<double>()[i] = change(tensor.itemAsDouble(i));
+  const Tensor elements = collapsed(tensor);
+  const bool isConstant = change != smallInteger;
+  if (isComplex(tensor.dtype()) ? change != zero : !isConstant && elements.numel() > mostReadableElements)
+    return std::nullopt;
+  const auto result = Tensor::zerosStrided(tensor.dtype(), elements.sizes(), elements.strides());
+  if (!result) return std::nullopt;
+  if (change == zero) return expandedAs(*result, tensor);
+  if (isConstant) {
+    const Sizes still(elements.sizes().size(), 0);
+    const auto number = Tensor::scalar(change(0), tensor.dtype());
+    if (!copyElements(number.viewAs(elements.sizes(), still, number.offset()), *result)) return std::nullopt;
+    return expandedAs(*result, tensor);
+  }
+  auto wide = Tensor::zeros(DType::Float64, elements.sizes());
+  if (!wide) return std::nullopt;
+  for (std::int64_t i = 0; i < elements.numel(); ++i) wide->data<double>()[i] = change(elements.itemAsDouble(i));
   const auto narrow = wide->to(tensor.dtype());
   if (!narrow || !copyElements(*narrow, *result)) return std::nullopt;
-  result->setDevice(tensor.device());
-  result->requiresGrad = tensor.requiresGrad;
-  result->isLeaf = tensor.isLeaf;
-  return Value(*result);
+  return expandedAs(*result, tensor);
 }
 
 std::optional<Candidate> withValues(const Candidate& candidate, std::optional<std::size_t> only, Plainer change) {

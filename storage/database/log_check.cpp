@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <span>
 
 #include <fcntl.h>
@@ -80,14 +82,15 @@ class LogReader {
   }
 
   std::optional<LogDamage> damage(const std::optional<LogIndex>& index) {
-    if (m_bytes < headerBytes + frameHeaderBytes + smallestPage || !read(m_header)) return std::nullopt;
-    const bool current = index && (index->frames > index->copied);
-    if (!takeHeader()) return headerDamage(index, current);
+    const auto promised = index ? std::int64_t(index->frames) : 0;
+    const bool current = index && index->frames > index->copied;
+    if (m_bytes < headerBytes + frameHeaderBytes + smallestPage || !read(m_header))
+      return damageIf(current, {promised, 0, LogDamage::Where::Missing});
+    if (!takeHeader()) return damageIf(current || !index, {promised, 0, LogDamage::Where::Header});
     scan();
-    LogDamage damage{std::max<std::int64_t>(m_frames, index ? std::int64_t(index->frames) : 0), m_whole};
+    const LogDamage damage{std::max(m_frames, promised), m_whole};
     const bool same = index && std::memcmp(index->salts.data(), m_header.data() + 16, 8) == 0;
-    if (same) return current && std::int64_t(index->frames) > m_whole ? std::optional(damage) : std::nullopt;
-    return m_lost ? std::optional(damage) : std::nullopt;
+    return same ? damageIf(current && promised > m_whole, damage) : damageIf(m_lost, damage);
   }
 
  private:
@@ -103,10 +106,8 @@ class LogReader {
     const bool sound = m_page >= smallestPage && m_page <= largestPage && (m_page & (m_page - 1)) == 0;
     return (big(m_header.data()) & ~1u) == magic && sound && m_sum.matches(m_header.data() + 24);
   }
-  /// Without its header nothing of a log can be read.
-  std::optional<LogDamage> headerDamage(const std::optional<LogIndex>& index, bool current) const {
-    if (index && !current) return std::nullopt;
-    return LogDamage{index ? std::int64_t(index->frames) : 0, 0};
+  static std::optional<LogDamage> damageIf(bool lost, const LogDamage& damage) {
+    return lost ? std::optional(damage) : std::nullopt;
   }
 
   /// Frames of an earlier use of the file have other salts; a flipped bit changes one of the two.
@@ -176,41 +177,58 @@ SharedFile sharedFileOf(const fs::path& store) {
   return shared;
 }
 
-}  // namespace
+fs::path logOf(const fs::path& store) { return store.string() + "-wal"; }
 
-std::string LogDamage::text() const {
-  if (frames == 0) return "the header of the log has lost its checksum";
-  return fmt::format("the log can be read up to page {} of {}", whole, frames);
-}
-
-std::optional<LogDamage> damageOfLog(const fs::path& store) {
-  const fs::path log = store.string() + "-wal";
-  std::error_code ignored;
-  if (!fs::is_regular_file(log, ignored)) return std::nullopt;
-  std::optional<LogDamage> damage;
-  unlessOpen(store, [&] {
-    const auto before = sharedFileOf(store);
-    if (before.inUse) return;
-    const auto time = fs::last_write_time(log, ignored);
-    damage = LogReader(log).damage(indexOf(before.bytes));
-    // Another process that opens the store meanwhile goes on writing in the log.
-    if (sharedFileOf(store).inUse || fs::last_write_time(log, ignored) != time) damage.reset();
-  });
-  return damage;
-}
-
-fs::path keepLog(const fs::path& store) {
+/// Copies what there is of the log into a file that nobody had before; empty when that fails.
+fs::path copyOfLog(const fs::path& store) {
   for (int number = 1; number < 100; ++number) {
-    const auto name = store.string() + "-wal.damaged" + (number == 1 ? "" : fmt::format(".{}", number));
+    const fs::path name = logOf(store).string() + ".damaged" + (number == 1 ? "" : fmt::format(".{}", number));
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file < 0 && errno == EEXIST) continue;
+    if (file < 0) return {};
+    ::close(file);
     std::error_code problem;
-    if (fs::exists(name, problem)) continue;
-    fs::copy_file(store.string() + "-wal", name, problem);
+    if (!fs::exists(logOf(store), problem)) return name;  // the empty file says that there was none
+    fs::copy_file(logOf(store), name, fs::copy_options::overwrite_existing, problem);
     if (!problem) return name;
     fs::remove(name, problem);  // half a copy is of no use
     return {};
   }
   return {};
 }
+
+/// `keep` is called for a damaged log, and what it made is removed where another process was at the log meanwhile.
+std::optional<LogDamage> lookAtLog(const fs::path& store, const std::function<fs::path(const fs::path&)>& keep) {
+  const auto log = logOf(store);
+  std::error_code ignored;
+  const bool there = fs::is_regular_file(log, ignored);
+  if (!there && (fs::exists(log, ignored) || !fs::exists(store, ignored))) return std::nullopt;
+  std::optional<LogDamage> damage;
+  unlessOpen(store, [&] {
+    const auto before = sharedFileOf(store);
+    if (before.inUse) return;
+    const auto time = fs::last_write_time(log, ignored);
+    damage = LogReader(log).damage(indexOf(before.bytes));
+    if (damage && keep) damage->kept = keep(store);
+    // Another process that opens the store meanwhile goes on writing in the log.
+    if (!sharedFileOf(store).inUse && fs::last_write_time(log, ignored) == time) return;
+    if (damage && !damage->kept.empty()) fs::remove(damage->kept, ignored);
+    damage.reset();
+  });
+  return damage;
+}
+
+}  // namespace
+
+std::string LogDamage::text() const {
+  if (where == Where::Missing) return fmt::format("the log, which had {} pages, is gone or cut short", frames);
+  if (where == Where::Pages) return fmt::format("the log can be read up to page {} of {}", whole, frames);
+  const std::string said = "the header of the log is damaged";
+  return said + (frames > 0 ? fmt::format(", and none of its {} pages can be read", frames) : "");
+}
+
+std::optional<LogDamage> damageOfLog(const fs::path& store) { return lookAtLog(store, {}); }
+std::optional<LogDamage> keepDamagedLog(const fs::path& store) { return lookAtLog(store, copyOfLog); }
 
 std::vector<fs::path> keptLogs(const fs::path& store) {
   std::vector<fs::path> kept;

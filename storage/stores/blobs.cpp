@@ -34,6 +34,10 @@ class KnownBlobs {
     const std::scoped_lock lock(m_mutex);
     return !m_names.insert(nameOf(database, hash)).second;
   }
+  bool has(const Database& database, const std::string& hash) {
+    const std::scoped_lock lock(m_mutex);
+    return m_names.contains(nameOf(database, hash));
+  }
   void forget(const Database& database, const std::string& hash) {
     const std::scoped_lock lock(m_mutex);
     m_names.erase(nameOf(database, hash));
@@ -52,19 +56,18 @@ KnownBlobs& knownBlobs() {
   return blobs;
 }
 
-/// Makes the row of a blob; whether its parts are to be written. A damaged blob is made anew.
-Result<bool> startBlob(Database& database, const std::string& hash, std::int64_t size, bool pack) {
-  const std::string_view encoding = pack ? "zlib" : "";
-  KERF_CHECK(database.execute("INSERT OR IGNORE INTO blobs(hash, size, encoding) VALUES (?, ?, ?)",
-                              {std::string_view(hash), size, encoding}));
+/// Makes the row of a blob, uncompressed; whether its parts are to be written. A damaged blob is made anew.
+Result<bool> startBlob(Database& database, const std::string& hash, std::int64_t size) {
+  KERF_CHECK(database.execute("INSERT OR IGNORE INTO blobs(hash, size, encoding) VALUES (?, ?, '')",
+                              {std::string_view(hash), size}));
   const bool fresh = database.changes() > 0;
   if (knownBlobs().note(database, hash) && !fresh) return false;
   if (fresh) return true;
   const auto whole = checkBlob(database, hash);
   if (whole || whole.error().code != ErrorCode::BadInput) return whole ? Result<bool>(false) : fail(whole.error());
   KERF_CHECK(database.execute("DELETE FROM blob_parts WHERE blob = ?", {std::string_view(hash)}));
-  KERF_CHECK(database.execute("UPDATE blobs SET size = ?, encoding = ? WHERE hash = ?",
-                              {size, encoding, std::string_view(hash)}));
+  KERF_CHECK(
+      database.execute("UPDATE blobs SET size = ?, encoding = '' WHERE hash = ?", {size, std::string_view(hash)}));
   return true;
 }
 
@@ -125,39 +128,43 @@ Result<void> createFolder(const std::filesystem::path& directory) {
   return fail(ErrorCode::Environment, "cannot create the folder {}: {}", directory.string(), error.message());
 }
 
-Result<std::string> putBlob(Database& database, std::span<const std::byte> bytes, BlobForm form) {
-  const std::string hash = hashBytes(bytes).hex();
-  const bool pack = form == BlobForm::Compressed && shrinks(bytes);
-  KERF_TRY(const bool fresh, startBlob(database, hash, std::ssize(bytes), pack));
+Result<void> putBytes(Database& database, std::span<const std::byte> bytes, const Hash128& hash) {
+  const auto name = hash.hex();
+  KERF_TRY(const bool fresh, startBlob(database, name, std::ssize(bytes)));
   std::int64_t part = 0;
   for (std::size_t at = 0; fresh && at < bytes.size(); at += pieceBytes)
-    KERF_CHECK(putPart(database, hash, part++, bytes.subspan(at, std::min(pieceBytes, bytes.size() - at)), pack));
-  return hash;
+    KERF_CHECK(putPart(database, name, part++, bytes.subspan(at, std::min(pieceBytes, bytes.size() - at)), false));
+  return {};
 }
 
 Result<void> putFile(Database& database, const FilePart& file, const Hash128& hash,
                      const std::function<bool(std::int64_t)>& goOn) {
   const auto name = hash.hex();
+  KERF_TRY(const bool fresh, startBlob(database, name, 0));
+  if (!fresh) return {};
   HashStream stream;
   std::int64_t done = 0, part = 0;
-  bool pack = false, fresh = false;
+  bool pack = false;
   KERF_CHECK(readPieces(file, [&](std::span<const std::byte> piece) -> Result<void> {
-    if (part == 0) {
-      pack = shrinks(piece);
-      KERF_TRY(fresh, startBlob(database, name, 0, pack));
-    }
+    if (part == 0) pack = shrinks(piece);
     stream.add(piece);
     done += std::ssize(piece);
     if (goOn && !goOn(done)) return fail(ErrorCode::Cancelled, "stopped while storing {}", file.path.string());
-    if (fresh) KERF_CHECK(putPart(database, name, part, piece, pack));
-    ++part;
-    return {};
+    return putPart(database, name, part++, piece, pack);
   }));
   if (stream.finish() != hash)
-    return fail(Error{ErrorCode::BadInput, "the file changed while it was stored; import it again", file.path.string()});
-  if (part == 0) KERF_CHECK(startBlob(database, name, 0, false));
-  if (!fresh) return {};
-  return database.execute("UPDATE blobs SET size = ? WHERE hash = ?", {done, std::string_view(name)});
+    return fail(
+        Error{ErrorCode::BadInput, "the file changed while it was stored; import it again", file.path.string()});
+  return database.execute("UPDATE blobs SET size = ?, encoding = ? WHERE hash = ?",
+                          {done, std::string_view(pack ? "zlib" : ""), std::string_view(name)});
+}
+
+bool isStoredWhole(Database& database, const Hash128& hash) {
+  const auto name = hash.hex();
+  if (knownBlobs().has(database, name)) return true;
+  const bool whole = checkBlob(database, name).has_value();
+  if (whole) knownBlobs().note(database, name);
+  return whole;
 }
 
 Result<StoragePtr> blob(Database& database, const std::string& hash) {

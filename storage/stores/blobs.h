@@ -9,13 +9,17 @@
 
 namespace kerf::inline storage::inline stores {
 
-enum class BlobForm { AsTheyAre, Compressed };  ///< Compressed only where that makes them a tenth smaller
-/// Stores the bytes unless they are there already and whole; returns their hash. Call inside a transaction.
-Result<std::string> putBlob(Database& database, std::span<const std::byte> bytes, BlobForm form = BlobForm::AsTheyAre);
-/// The same for the bytes of a file, with little memory. `goOn` is asked with the bytes done so far. BadInput when they
-/// do not have `hash` (the file changed since that was taken); Cancelled.
+/// Stores the bytes, whose hash this is, unless they are there already and whole. Call inside a transaction.
+Result<void> putBytes(Database& database, std::span<const std::byte> bytes, const Hash128& hash);
+/// The same for the bytes of a file, with little memory, compressed where that makes them a tenth smaller. `goOn` is
+/// asked with the bytes done so far. BadInput when they do not have `hash` (the file changed since that was taken);
+/// Cancelled. A file whose bytes are in the store is not read.
 Result<void> putFile(Database& database, const FilePart& file, const Hash128& hash,
                      const std::function<bool(std::int64_t)>& goOn = {});
+
+/// Whether the store has this blob already and whole. Storing it again looks no more: this is for before the
+/// transaction, in which others would wait until all of it is read.
+bool isStoredWhole(Database& database, const Hash128& hash);
 
 /// The bytes, checked against their hash. NotFound; BadInput, naming what needs the blob, when they are damaged.
 Result<StoragePtr> blob(Database& database, const std::string& hash);

@@ -76,17 +76,17 @@ Error changed(const FileRow& row, ErrorCode code, std::string what) {
           {}};
 }
 
-/// Whether a file that stayed where it was is still the same, byte by byte.
-Result<void> checkLinked(const FileRow& row) {
+/// The hash of a file that stayed where it was, provided that it is still the same, byte by byte.
+Result<Hash128> checkLinked(const FileRow& row) {
   const auto state = stateOf(row.source);
   if (!state) return fail(changed(row, state.error().code, "the file is gone: " + state.error().message));
   const auto differs = [&] {
     return fail(changed(row, ErrorCode::BadInput, "the file has changed since it was imported"));
   };
   if (state->size != row.size || (row.hash.empty() && state->modified != row.modified)) return differs();
-  if (row.hash.empty()) return {};
   KERF_TRY(const auto sum, sumOfFile({row.source}));
-  return sum.hash.hex() == row.hash ? Result<void>() : differs();
+  if (!row.hash.empty() && sum.hash.hex() != row.hash) return differs();
+  return sum.hash;
 }
 
 /// Puts a link to a file that stayed where it was, provided that it is still the same.
@@ -171,7 +171,7 @@ Result<std::vector<LinkedFile>> linkedFiles(Database& database) {
       });
 }
 
-Result<void> checkLinkedFile(Database& database, const LinkedFile& file) {
+Result<Hash128> checkLinkedFile(Database& database, const LinkedFile& file) {
   KERF_TRY(const auto row,
            (queryOne<FileRow>(database, fmt::format("{} WHERE capture = ? AND name = ?", fileColumns),
                               {file.capture, std::string_view(file.name)}, fileRow, "the store lost a file's row")));

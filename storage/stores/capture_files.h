@@ -20,8 +20,8 @@ struct LinkedFile {
   std::int64_t bytes = 0;
 };
 Result<std::vector<LinkedFile>> linkedFiles(Database& database);
-/// Whether the file is there and the same as when it was imported. NotFound or BadInput otherwise.
-Result<void> checkLinkedFile(Database& database, const LinkedFile& file);
+/// The hash of a file that is there and the same as when it was imported. NotFound or BadInput otherwise.
+Result<Hash128> checkLinkedFile(Database& database, const LinkedFile& file);
 
 /// Writes them below `directory`, links what stayed where it was, and returns the path that was imported.
 Result<std::filesystem::path> materializeFiles(Database& database, std::int64_t captureId,

@@ -5,6 +5,7 @@
 #include "storage/stores/capture_files.h"
 #include "storage/stores/contents.h"
 #include "storage/stores/deletions.h"
+#include "storage/stores/prepared_blobs.h"
 
 namespace kerf::inline storage::inline stores {
 
@@ -34,11 +35,12 @@ GraphRow graphRow(const SqlRow& row) {
   return graph;
 }
 
+/// `blobs`: null for graphs that are read back from files, for which migration 2 made the empty content.
 Result<void> addGraph(Database& database, std::int64_t captureId, std::int64_t ordinal, const NewGraph& graph,
-                      bool fromFiles) {
-  std::string content;  // migration 2 made the empty one for graphs that are read back from files
-  if (!fromFiles) {
-    KERF_TRY(content, putContent(database, graph));
+                      const PreparedBlobs* blobs) {
+  std::string content;
+  if (blobs != nullptr) {
+    KERF_TRY(content, putContent(database, graph, blobs->of(std::size_t(ordinal - 1))));
   }
   const auto& source = graph.source;
   return database.execute(
@@ -49,7 +51,8 @@ Result<void> addGraph(Database& database, std::int64_t captureId, std::int64_t o
        std::string_view(source.stage), std::string_view(source.file), std::int64_t{source.line}});
 }
 
-Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture, const StoreProgress& progress) {
+Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture, const PreparedBlobs& blobs,
+                                   const StoreProgress& progress) {
   const std::string now = nowUtc();
   KERF_CHECK(database.execute(
       "INSERT INTO captures(kind, path, torch_version, content_hash, imported_at) VALUES (?, ?, ?, ?, ?)",
@@ -61,7 +64,7 @@ Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture
   for (const auto& graph : capture.graphs) {
     if (progress && !progress(double(ordinal) / double(capture.graphs.size())))
       return fail(ErrorCode::Cancelled, "stopped while storing {}; nothing of it was stored", capture.path);
-    KERF_CHECK(addGraph(database, id, ++ordinal, graph, !capture.files.empty()));
+    KERF_CHECK(addGraph(database, id, ++ordinal, graph, capture.files.empty() ? &blobs : nullptr));
   }
   KERF_CHECK(addRecords(database, id, capture.records));
   KERF_CHECK(addCompiles(database, id, capture.compiles));
@@ -69,9 +72,10 @@ Result<std::int64_t> insertCapture(Database& database, const NewCapture& capture
 }
 
 /// A capture that is imported again: what was damaged of it is mended, and it is deleted no more.
-Result<void> bringBack(Database& database, std::int64_t id, const NewCapture& capture) {
+Result<void> bringBack(Database& database, std::int64_t id, const NewCapture& capture, const PreparedBlobs& blobs) {
   KERF_CHECK(healFiles(database, capture.files));
-  for (const auto& graph : capture.graphs) KERF_CHECK(healBlobs(database, graph));
+  for (std::size_t i = 0; i < capture.graphs.size(); ++i)
+    KERF_CHECK(healBlobs(database, capture.graphs[i], blobs.of(i)));
   return database.execute("UPDATE captures SET deletion = NULL WHERE id = ? AND deletion IS NOT NULL", {id});
 }
 
@@ -79,16 +83,21 @@ Result<void> bringBack(Database& database, std::int64_t id, const NewCapture& ca
 
 Result<std::int64_t> addCapture(Database& database, const NewCapture& capture, const StoreProgress& progress) {
   std::int64_t id = 0;
+  PreparedBlobs blobs(capture.graphs);
+  KERF_CHECK(blobs.read(database, progress));
+  for (const auto& file : capture.files)
+    if (file.copy && file.hash) (void)isStoredWhole(database, *file.hash);
   KERF_CHECK(database.transaction([&]() -> Result<void> {
     KERF_TRY(const auto known,
              database.queryInteger("SELECT id FROM captures WHERE content_hash = ? AND path = ?",
                                    {std::string_view(capture.contentHash), std::string_view(capture.path)}));
     if (known) {
       id = *known;
-      return bringBack(database, id, capture);
+      KERF_CHECK(bringBack(database, id, capture, blobs));
+    } else {
+      KERF_TRY(id, insertCapture(database, capture, blobs, progress));
     }
-    KERF_TRY(id, insertCapture(database, capture, progress));
-    return {};
+    return blobs.finish();
   }));
   return id;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <thread>
 
 #include "engine/tensor/atomic_file.h"
 #include "engine/tensor/torch_zip.h"
@@ -58,39 +57,13 @@ Result<Content> contentOf(Database& database, const std::string& hash) {
               hash);
 }
 
-/// A check that runs on a thread of its own; joined at the end whatever happens.
-class Meanwhile {
- public:
-  explicit Meanwhile(const std::function<Result<void>()>& check) {
-    if (check) m_thread = std::jthread([this, &check] { m_outcome = check(); });
-  }
-  Result<void> finish() {
-    if (m_thread.joinable()) m_thread.join();
-    return m_outcome;
-  }
-
- private:
-  Result<void> m_outcome;
-  std::jthread m_thread;
-};
-
-Result<std::string> putStored(Database& database, const StoredBlob& entry) {
-  if (!entry.file) return putBlob(database, entry.bytes);
-  KERF_TRY(const auto sum, sumOfFile(*entry.file));
-  KERF_CHECK(putFile(database, *entry.file, sum.hash));
-  return sum.hash.hex();
-}
-
-Result<std::vector<NamedBlob>> putBlobs(Database& database, const NewGraph& graph) {
-  Meanwhile check(graph.check);
+Result<std::vector<NamedBlob>> putBlobs(Database& database, const NewGraph& graph, std::span<const Hash128> hashes) {
   std::vector<NamedBlob> named;
   for (const auto& entry : graph.blobs) {
-    auto hash = putStored(database, entry);
-    if (!hash) KERF_CHECK(check.finish());  // which knows more of a damaged file
-    if (!hash) return fail(std::move(hash.error()));
-    named.push_back({entry.name, std::move(*hash)});
+    const auto& hash = hashes[named.size()];
+    KERF_CHECK(entry.file ? putFile(database, *entry.file, hash) : putBytes(database, entry.bytes, hash));
+    named.push_back({entry.name, hash.hex()});
   }
-  KERF_CHECK(check.finish());
   return named;
 }
 
@@ -101,8 +74,8 @@ Result<void> checkContent(Database& database, const std::string& hash) {
   return {};
 }
 
-Result<std::string> putContent(Database& database, const NewGraph& graph) {
-  KERF_TRY(const auto named, putBlobs(database, graph));
+Result<std::string> putContent(Database& database, const NewGraph& graph, std::span<const Hash128> hashes) {
+  KERF_TRY(const auto named, putBlobs(database, graph, hashes));
   const std::string hash = contentHash(graph.reproText, named);
   KERF_CHECK(database.execute("INSERT OR IGNORE INTO contents(hash, text) VALUES (?, ?)",
                               {std::string_view(hash), std::string_view(graph.reproText)}));
@@ -114,8 +87,8 @@ Result<std::string> putContent(Database& database, const NewGraph& graph) {
   return hash;
 }
 
-Result<void> healBlobs(Database& database, const NewGraph& graph) {
-  KERF_TRY([[maybe_unused]] const auto named, putBlobs(database, graph));
+Result<void> healBlobs(Database& database, const NewGraph& graph, std::span<const Hash128> hashes) {
+  KERF_TRY([[maybe_unused]] const auto named, putBlobs(database, graph, hashes));
   return {};
 }
 

@@ -8,11 +8,11 @@ namespace kerf::inline storage::inline stores {
 
 /// Whether a content's text and the names of its blobs are those that it was stored with. BadInput otherwise.
 Result<void> checkContent(Database& database, const std::string& hash);
-/// Stores a graph's repro text and blobs, and runs its check meanwhile, whose error is that of the whole; returns the
-/// content's hash. Call inside a transaction.
-Result<std::string> putContent(Database& database, const NewGraph& graph);
+/// Stores a graph's repro text and blobs, which have these hashes (PreparedBlobs); returns the content's hash. Call
+/// inside a transaction.
+Result<std::string> putContent(Database& database, const NewGraph& graph, std::span<const Hash128> hashes);
 /// Only the blobs, where damage may have to be mended.
-Result<void> healBlobs(Database& database, const NewGraph& graph);
+Result<void> healBlobs(Database& database, const NewGraph& graph, std::span<const Hash128> hashes);
 /// Writes `directory/repro.py` and `directory/storages/…`; returns the path of the former.
 Result<std::filesystem::path> materializeContent(Database& database, const std::string& hash,
                                                  const std::filesystem::path& directory);

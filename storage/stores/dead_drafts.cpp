@@ -1,13 +1,51 @@
 #include "storage/stores/dead_drafts.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
-#include <cstdlib>
-#include <string>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+#include <sys/types.h>
 
 namespace kerf::inline storage::inline stores {
 
+namespace {
+
 namespace fs = std::filesystem;
+
+/// Behind the process's number: what a new store, or the copy for a newer schema, is called while it is written.
+constexpr std::string_view storeDrafts[] = {".new.tmp", ".new.tmp-wal", ".new.tmp-shm", ".new.tmp-journal"};
+
+/// Takes a whole number off the front.
+template <class Number>
+std::optional<Number> takeNumber(std::string_view& text) {
+  Number number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc() || number < 0) return std::nullopt;
+  text.remove_prefix(std::size_t(end - text.data()));
+  return number;
+}
+
+/// ".0.tmp", as AtomicFile calls the file that it writes.
+bool isFileDraft(std::string_view end) {
+  if (!end.starts_with('.')) return false;
+  end.remove_prefix(1);
+  return takeNumber<unsigned>(end) && end == ".tmp";
+}
+
+/// The process that wrote a file whose name goes on like this behind "FILE."; nothing for what is no draft of ours.
+std::optional<pid_t> writerOf(std::string_view name) {
+  const auto pid = takeNumber<pid_t>(name);
+  const bool ours = isFileDraft(name) || std::ranges::find(storeDrafts, name) != std::end(storeDrafts);
+  return pid && *pid > 0 && ours ? pid : std::nullopt;
+}
+
+bool isDead(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
+
+}  // namespace
 
 std::int64_t removeDeadDrafts(const fs::path& file) {
   std::error_code ignored;
@@ -16,10 +54,9 @@ std::int64_t removeDeadDrafts(const fs::path& file) {
   const auto begin = file.filename().string() + ".";
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const auto name = entry.path().filename().string();
-    if (!name.starts_with(begin) || name.find(".tmp") == std::string::npos) continue;
-    const auto pid = std::atoi(name.c_str() + begin.size());
-    if (pid <= 0 || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
-    removed += fs::remove(entry.path(), ignored) ? 1 : 0;
+    if (!name.starts_with(begin)) continue;
+    const auto writer = writerOf(std::string_view(name).substr(begin.size()));
+    if (writer && isDead(*writer)) removed += fs::remove(entry.path(), ignored) ? 1 : 0;
   }
   return removed;
 }

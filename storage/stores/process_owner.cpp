@@ -1,11 +1,12 @@
 #include "storage/stores/process_owner.h"
 
+#include <charconv>
 #include <fstream>
-#include <sstream>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include "engine/support/process_start.h"
 
 namespace kerf::inline storage::inline stores {
 
@@ -18,31 +19,21 @@ std::string firstLine(const std::string& path) {
   return line;
 }
 
-/// Field 22 of /proc/PID/stat; empty if there is no such process. The command in field 2 may hold spaces.
-std::string startTime(const std::string& pid) {
-  const std::string stat = firstLine("/proc/" + pid + "/stat");
-  const auto close = stat.rfind(')');
-  if (close == std::string::npos) return {};
-  std::istringstream fields(stat.substr(close + 1));
-  std::string field;
-  for (int i = 3; i <= 22; ++i) fields >> field;
-  return field;
-}
-
-std::string describe(const std::string& pid) {
-  return fmt::format("{}:{}:{}", firstLine("/proc/sys/kernel/random/boot_id"), pid, startTime(pid));
+std::string describe(pid_t pid) {
+  return fmt::format("{}:{}:{}", firstLine("/proc/sys/kernel/random/boot_id"), pid, processStart(pid));
 }
 
 }  // namespace
 
-std::string thisProcess() { return describe(std::to_string(getpid())); }
+std::string thisProcess() { return describe(::getpid()); }
 
 bool isOtherLiveProcess(const std::string& owner) {
   const auto first = owner.find(':');
   const auto second = owner.rfind(':');
   if (first == std::string::npos || first == second) return false;
-  const std::string pid = owner.substr(first + 1, second - first - 1);
-  if (pid == std::to_string(getpid()) || startTime(pid).empty()) return false;
+  pid_t pid = 0;
+  std::from_chars(owner.data() + first + 1, owner.data() + second, pid);
+  if (pid <= 0 || pid == ::getpid() || processStart(pid) == 0) return false;
   return describe(pid) == owner;
 }
 

@@ -3,6 +3,7 @@
 #include "storage/stores/blobs.h"
 #include "storage/stores/contents.h"
 #include "storage/stores/deletions.h"
+#include "storage/stores/prepared_blobs.h"
 #include "storage/stores/process_owner.h"
 
 namespace kerf::inline storage::inline stores {
@@ -67,8 +68,11 @@ Result<std::int64_t> startReduction(Database& database, const ReductionRow& redu
 
 Result<void> addStep(Database& database, const StepRow& step, const NewGraph& candidate) {
   const std::string owner = thisProcess();
+  PreparedBlobs blobs({&candidate, 1});
+  KERF_CHECK(blobs.read(database));
   return database.transaction([&]() -> Result<void> {
-    KERF_TRY(const auto content, putContent(database, candidate));
+    KERF_TRY(const auto content, putContent(database, candidate, blobs.of(0)));
+    KERF_CHECK(blobs.finish());
     KERF_CHECK(insertStep(database, step, content));
     return database.execute(
         "UPDATE reductions SET best_nodes = ?, tests = max(tests, ?), fingerprint = ?, owner = ? WHERE id = ?",

@@ -3,6 +3,7 @@
 #include "storage/stores/blobs.h"
 #include "storage/stores/contents.h"
 #include "storage/stores/deletions.h"
+#include "storage/stores/prepared_blobs.h"
 
 namespace kerf::inline storage::inline stores {
 
@@ -27,8 +28,11 @@ ReproRow reproRow(const SqlRow& row) {
 Result<std::int64_t> addRepro(Database& database, const ReproRow& repro, const NewGraph& content) {
   std::int64_t id = 0;
   const std::string created = repro.createdAt.empty() ? nowUtc() : repro.createdAt;
+  PreparedBlobs blobs({&content, 1});
+  KERF_CHECK(blobs.read(database));
   KERF_CHECK(database.transaction([&]() -> Result<void> {
-    KERF_TRY(const auto hash, putContent(database, content));
+    KERF_TRY(const auto hash, putContent(database, content, blobs.of(0)));
+    KERF_CHECK(blobs.finish());
     const SqlValue reduction = repro.reductionId ? SqlValue(*repro.reductionId) : SqlValue();
     KERF_CHECK(database.execute(
         "INSERT INTO repros(reduction, graph, path, hash, created_at, nodes, content) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -32,14 +32,13 @@ Result<void> upgraded(const std::filesystem::path& path, Database database) {
 
 /// What SQLite would drop without a word is said, and kept for who can make something of it.
 void tellDamagedLog(const std::filesystem::path& path) {
-  const auto damage = damageOfLog(path);
+  const auto damage = keepDamagedLog(path);
   if (!damage) return;
-  const auto kept = keepLog(path);
   logAt(LogCategory::Store, LogLevel::Warning,
         "{}: {}, by a power failure or a damaged disk; the changes behind that are lost, the store is as it was before "
         "them{}",
         path.string(), damage->text(),
-        kept.empty() ? std::string() : fmt::format(" (the log is kept as {})", kept.string()));
+        damage->kept.empty() ? std::string() : fmt::format(" (the log is kept as {})", damage->kept.string()));
 }
 
 }  // namespace

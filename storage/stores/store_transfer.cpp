@@ -72,19 +72,21 @@ Result<StoreTransfer> transfer(Database& source, Database& target, const std::ve
   return report;
 }
 
+Result<void> copyLink(Database& target, const LinkedFile& link) {
+  KERF_TRY(const auto sum, checkLinkedFile(target, link));
+  return target.transaction([&]() -> Result<void> {
+    KERF_CHECK(putFile(target, {link.source}, sum));
+    const auto hash = sum.hex();
+    return target.execute("UPDATE capture_files SET blob = ?, hash = ? WHERE capture = ? AND name = ?",
+                          {std::string_view(hash), std::string_view(hash), link.capture, std::string_view(link.name)});
+  });
+}
+
 /// Files that the source only links to become copies.
 Result<void> copyLinks(Database& target, StoreTransfer& report) {
   KERF_TRY(const auto links, linkedFiles(target));
   for (const auto& link : links) {
-    const auto copied = target.transaction([&]() -> Result<void> {
-      KERF_CHECK(checkLinkedFile(target, link));
-      KERF_TRY(const auto sum, sumOfFile({link.source}));
-      KERF_CHECK(putFile(target, {link.source}, sum.hash));
-      const auto hash = sum.hash.hex();
-      return target.execute(
-          "UPDATE capture_files SET blob = ?, hash = ? WHERE capture = ? AND name = ?",
-          {std::string_view(hash), std::string_view(hash), link.capture, std::string_view(link.name)});
-    });
+    const auto copied = copyLink(target, link);
     if (!copied) report.notes.push_back(fmt::format("{} stays a link: {}", link.source, copied.error().message));
   }
   return {};

@@ -58,7 +58,7 @@ std::string withoutFolders(const std::string& text) {
   for (std::string line; std::getline(lines, line); out += lines.eof() ? "" : "\n") {
     ReproEnvelope envelope;
     envelope.headerLines = {"import torch", line};
-    out += line.starts_with("os.environ") ? sieved(envelope, "Repro").envelope.headerLines.back() : line;
+    out += line.starts_with("os.environ") ? sieved(envelope, GraphModule()).envelope.headerLines.back() : line;
   }
   return out;
 }

@@ -29,6 +29,9 @@ void checkRepro(const Capture& capture, std::size_t index) {
   const std::string before = printGraphText(withoutUnreadTexts(module).graph);
   const std::string after = printGraphText(again->graphs[0].module.graph);
   require(before == after, "an export is another graph", before + "\n" + after + "\n" + *text);
+  const auto twice = exportText(*again, 0, {});
+  require(twice.has_value(), "an export that cannot be exported", twice ? "" : twice.error().text() + "\n" + *text);
+  require(leftOutNotes(*again, 0).empty(), "an export of which something is left out", *text);
 }
 
 }  // namespace

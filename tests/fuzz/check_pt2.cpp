@@ -19,7 +19,7 @@ constexpr ImportLimits limits{
 void checkWriting(const CapturedGraph& graph) {
   const auto written = pt2::pt2GraphJson(graph.module, graph.program.get());
   if (!written) return require(!written.error().message.empty(), "an error without a message", "");
-  const auto audited = pt2::auditProgramJson(written->json, {});
+  const auto audited = pt2::auditProgramJson(R"({"graph_module": {"graph": )" + written->json + "}}", {});
   require(audited || exitCode(audited.error().code) == 2, "the audit of a program failed", written->json);
   std::vector<std::string> names;
   for (const NodeId id : graph.module.graph.placeholders()) names.push_back(graph.module.graph.node(id).name());

@@ -88,6 +88,20 @@ struct DdminResult {
   int tests = 1;
 };
 
+inline DdminResult plainDdmin(const Candidate& start, const NeedleOracle& oracle);
+
+/// Where the result still calls nested graphs, it goes on with those written out.
+inline void goOnInside(const Candidate& candidate, const NeedleOracle& oracle, DdminResult& result) {
+  const ReductionInput input{candidate};
+  const std::vector<Edit> edits = flattenGraphs().edits(input, {});
+  const auto flat = edits.empty() ? std::nullopt : edits.front().build();
+  result.tests += flat ? 1 : 0;
+  if (!flat || !oracle.fails(*flat)) return;
+  const DdminResult inside = plainDdmin(*flat, oracle);
+  result.tests += inside.tests - 1;  // the start is what was just asked
+  result.calls = inside.calls;
+}
+
 inline DdminResult plainDdmin(const Candidate& start, const NeedleOracle& oracle) {
   RecordedValues values(start, {});
   SubsetBuilder builder(start, values);
@@ -132,6 +146,7 @@ inline DdminResult plainDdmin(const Candidate& start, const NeedleOracle& oracle
   }
   const auto built = builder.build(current);
   result.calls = built ? countCalls(built->module) : 0;
+  if (built) goOnInside(*built, oracle, result);
   return result;
 }
 
@@ -151,21 +166,19 @@ inline std::vector<NodeId> needleChoices(const Graph& graph) {
 inline int plantNeedles(Graph& graph, NeedleRule rule, int count, unsigned seed) {
   std::mt19937 random(seed);
   const std::vector<NodeId> choices = needleChoices(graph);
-  std::set<NodeId> marked, reached;
   int number = 0;
   if (rule != NeedleRule::Ordered) {
     const std::size_t share = choices.size() / std::size_t(count);
-    for (; number < count && share > 0; ++number) {
-      std::vector<NodeId> range(choices.begin() + std::ptrdiff_t(share * std::size_t(number)),
-                                choices.begin() + std::ptrdiff_t(share * std::size_t(number + 1)));
+    for (int part = 0; part < count && share > 0; ++part) {
+      std::vector<NodeId> range(choices.begin() + std::ptrdiff_t(share * std::size_t(part)),
+                                choices.begin() + std::ptrdiff_t(share * std::size_t(part + 1)));
       if (rule == NeedleRule::Wide)
         std::erase_if(range, [&](NodeId id) {
           const auto inputs = graph.node(id).inputs();
           const TensorMeta* meta = inputs.empty() ? nullptr : graph.node(inputs[0]).meta().value.tensor();
           return !meta || std::ranges::none_of(meta->sizes, [](const Dim& dim) { return dim.hint.value_or(0) > 12; });
         });
-      if (range.empty()) continue;
-      markNeedle(graph, range[random() % range.size()], number);
+      if (!range.empty()) markNeedle(graph, range[random() % range.size()], number++);
     }
     return number;
   }
@@ -206,6 +219,28 @@ inline bool plantNestedNeedle(GraphModule& module, int number, unsigned seed) {
   markNeedle(body.graph, calls[random() % calls.size()], number);
   submodule.graph = std::make_shared<const GraphModule>(std::move(body));
   return true;
+}
+
+/// Fewest nodes with which the rule can hold if nothing but needles is called: they, one input of each dtype that no
+/// needle makes of another, and the output.
+inline std::size_t fewestNodes(const GraphModule& module, int needles) {
+  std::set<DType> taken, made;
+  const auto collect = [&](const auto& self, const GraphModule& inside) -> void {
+    for (const NodeId id : callNodes(inside.graph)) {
+      const Node& node = inside.graph.node(id);
+      for (const NestedGraph& nested : nestedGraphs(inside, node)) self(self, *nested.graph);
+      if (!needleOf(node)) continue;
+      std::set<DType> own;
+      for (const NodeId input : node.inputs())
+        if (const TensorMeta* meta = inside.graph.node(input).meta().value.tensor()) own.insert(meta->dtype);
+      const TensorMeta* result = node.meta().value.tensor();
+      if (result && !own.contains(result->dtype)) made.insert(result->dtype);
+      taken.merge(own);
+    }
+  };
+  collect(collect, module);
+  std::erase_if(taken, [&](DType dtype) { return made.contains(dtype) && dtype != DType::Float32; });
+  return std::size_t(needles) + std::max<std::size_t>(taken.size(), 1) + 1;
 }
 
 /// Fewest calls with which the rule can hold, by sets of the graph's own calls: the needles, and for Ordered a shortest

@@ -15,7 +15,7 @@ namespace kerf::testing {
 struct NeedleGraphOptions {
   unsigned seed = 0;
   std::size_t calls = 50;  ///< about as many, nested ones not counted
-  bool nested = false;     ///< some blocks are bodies of cond and invoke_subgraph
+  bool nested = false;     ///< some blocks are bodies of cond, invoke_subgraph and while_loop
   bool mutates = false;    ///< ends with copy_ into an input
 };
 
@@ -27,7 +27,9 @@ class NeedleGraphBuilder {
     m_pool = {input("x", {m_rows, m_width}), input("y", {m_rows, m_width})};
     std::size_t blocks = 0;
     while (graph().size() - m_candidate.inputs.size() < m_options.calls) {
-      if (m_options.nested && ++blocks % 4 == 0)
+      if (m_options.nested && ++blocks % 12 == 0)
+        m_pool.push_back(loop(pick()));
+      else if (m_options.nested && blocks % 4 == 0)
         m_pool.push_back(nestedBlock(pick(), pick(), blocks % 8 == 0));
       else
         m_pool.push_back(block(pick()));
@@ -139,6 +141,30 @@ class NeedleGraphBuilder {
     if (!conditional) return item(call("higher_order.invoke_subgraph", {path, name, a, b}), 0);
     const NodeId predicate = call("aten.lt.Scalar", {call("aten.sum.default", {a}), 1e9});
     return item(call("higher_order.cond", {predicate, path, otherBranch(), Argument::tuple({a, b})}), 0);
+  }
+  /// while (c < 2 * elements) { c += elements; a = blocks(a) }: two turns for an index c of an element.
+  NodeId loop(NodeId a) {
+    const std::int64_t elements = m_rows * m_width;
+    GraphModule condition, body;
+    m_body = &condition;
+    const NodeId limit = condition.graph.placeholder("c_1");
+    condition.graph.placeholder("a_1");
+    condition.graph.output(call("aten.lt.Scalar", {limit, 2 * elements}));
+    m_body = &body;
+    const NodeId count = body.graph.placeholder("c_1");
+    NodeId current = body.graph.placeholder("a_1");
+    for (int i = 0; i < 3; ++i) current = block(current);
+    body.graph.output(Argument::tuple({call("aten.add.Tensor", {count, elements}), current}));
+    m_body = nullptr;
+    ArgumentList graphs;
+    for (GraphModule* nested : {&condition, &body}) {
+      const std::string name = fmt::format("body_{}", m_bodies++);
+      m_candidate.module.submodules.add(name, {std::make_shared<const GraphModule>(std::move(*nested)), {}});
+      graphs.emplace_back(graph().getAttr(name));
+    }
+    const NodeId index = call("aten.argmax.default", {a});
+    return item(
+        call("higher_order.while_loop", {graphs[0], graphs[1], Argument::tuple({index, a}), Argument::tuple({})}), 1);
   }
   NodeId otherBranch() {
     const std::string name = fmt::format("body_{}", m_bodies++);

@@ -75,6 +75,23 @@ TEST(MemoryWrites, KnowsForeachStatisticsMethodsAndWhatIsUnknown) {
               ElementsAre(Answer::Yes, Answer::Yes, Answer::Yes, Answer::Yes, Answer::No, Answer::Yes, Answer::Maybe));
 }
 
+TEST(MemoryWrites, KnowsResultsThatMayBeTheirArgument) {
+  const GraphModule module = parsed(R"(
+    def forward(self, x: "f32[4, 4]", y: "f32[4]", z: "f32[4, 4]", u: "f32[2, 4]"):
+        chain: "f32[4, 4]" = torch.ops.aten.chain_matmul.default([x])
+        add_: "f32[4, 4]" = torch.ops.aten.add_.Tensor(chain, 1)
+        at: "f32[1, 4]" = torch.ops.aten.atleast_2d.default(y)
+        mul_: "f32[1, 4]" = torch.ops.aten.mul_.Tensor(at, 2)
+        sum: "f32[4, 4]" = torch.ops.aten.einsum.default('ij->ji', [z])
+        relu_: "f32[4, 4]" = torch.ops.aten.relu_.default(sum)
+        split = torch.ops.aten.unsafe_split.Tensor(u, 1)
+        part: "f32[1, 4]" = split[0]
+        neg_: "f32[1, 4]" = torch.ops.aten.neg_.default(part)
+        return (add_, mul_, relu_, neg_)
+)");
+  EXPECT_THAT(memoryWrites(module).placeholders, ElementsAre(Answer::Maybe, Answer::Maybe, Answer::Maybe, Answer::Yes));
+}
+
 TEST(MemoryWrites, KnowsPythonsCallsAndBatchNormsWithoutMarks) {
   const GraphModule module = parsed(R"(
     def forward(self, x: "f32[2, 3, 4]", m: "f32[3]", v: "f32[3]", a: "f32[4]", b: "f32[4]", o: "f32[4]"):

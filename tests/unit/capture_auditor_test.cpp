@@ -183,6 +183,62 @@ TEST(Auditor, KnowsWhatComputes) {
     EXPECT_FALSE(isAllowedFunction(target)) << target;
 }
 
+TEST(Auditor, NamesTheAttribute) {
+  const TemporaryFolder folder;
+  auto capture = importRepro(graphAround("b = x.weird;  a = b + 1"), {});
+  ASSERT_TRUE(capture) << capture.error().text();
+  const auto file = exportRepro(*capture, 0, folder.path() / "out");
+  ASSERT_FALSE(file);
+  EXPECT_NE(file.error().message.find("'b' reads the attribute 'weird'"), std::string::npos) << file.error().text();
+  EXPECT_NE(file.error().message.find("--allow-call"), std::string::npos);
+  const auto allowed = parseExtraCalls({"weird"});
+  ASSERT_TRUE(allowed);
+  capture->allowedCalls = *allowed;
+  const auto text = exportText(*capture, 0, {});
+  ASSERT_TRUE(text) << text.error().text();
+  EXPECT_TRUE(text->starts_with("# WARNING (--allow-call): this calls weird")) << *text;
+}
+
+/// Classes of nested graphs are printed from the graphs, the same each time; others do not come along.
+TEST(Auditor, NestedClassesArePrintedAnew) {
+  const TemporaryFolder folder;
+  const std::string nested =
+      "class body_0(torch.nn.Module):\n    def __init__(self) -> None:\n        "
+      "super().__init__()\n\n\n\n    def forward(self, y):\n        sin = "
+      "torch.ops.aten.sin.default(y);  y = None\n        return (sin,)\n\n";
+  const std::string text = replaced(
+      reproAround("        self.body_0 = body_0()\n",
+                  "    def forward(self, x):\n        body_0 = self.body_0\n        a = "
+                  "torch.ops.higher_order.invoke_subgraph(body_0, 'a', x);  body_0 = x = None\n        return (a,)\n",
+                  scalar),
+      "class Repro(", nested + "class Repro(");
+  const auto capture = importRepro(text, {});
+  ASSERT_TRUE(capture) << capture.error().text();
+  EXPECT_TRUE(leftOutNotes(*capture, 0).empty());
+  EXPECT_EQ(exportText(*capture, 0, {}).value_or(""), text);
+  const std::string other = replaced(nested, "sin.default", "cos.default");
+  const auto shadowed =
+      importRepro(replaced(text, "\ndef load_args", "\n" + replaced(other, "body_0", "len") + "def load_args"), {});
+  ASSERT_TRUE(shadowed) << shadowed.error().text();
+  const auto exported = exportText(*shadowed, 0, {});
+  ASSERT_TRUE(exported) << exported.error().text();
+  EXPECT_EQ(codeOf(*exported).find("class len"), std::string::npos);
+  EXPECT_EQ(codeOf(*exported).find("aten.cos"), std::string::npos);
+}
+
+TEST(Auditor, AClassNameThatIsTakenBecomesRepro) {
+  for (const char* name : {"inf", "Linear", "len"}) {
+    std::string text = replaced(reluRepro(scalar), "class Repro", std::string("class ") + name);
+    text = replaced(text, "mod = Repro()", std::string("mod = ") + name + "()");
+    const auto capture = importRepro(text, {});
+    ASSERT_TRUE(capture) << capture.error().text();
+    const auto exported = exportText(*capture, 0, {});
+    ASSERT_TRUE(exported) << exported.error().text();
+    EXPECT_NE(exported->find("class Repro(torch.nn.Module)"), std::string::npos) << *exported;
+    EXPECT_NE(exported->find("\nmod = Repro()\n"), std::string::npos) << *exported;
+  }
+}
+
 TEST(Auditor, AllowCallLetsOneTargetThroughAndSaysSo) {
   const TemporaryFolder folder;
   auto capture = importRepro(graphAround("a = torch.mylib.f(x)"), {});
@@ -238,7 +294,8 @@ TEST(Auditor, AnnotationsThatAreNotUnderstoodAreShownHashedAndLeftOut) {
 
 TEST(Auditor, LeavesOutWholeBlocksOfTheHeader) {
   const std::string kernel =
-      "import triton\nimport triton.language as tl\n@triton.jit\ndef kernel(x, n: tl.constexpr):\n    y = tl.load(x)\n"
+      "import triton\nimport triton.language as tl\n@triton.jit\ndef kernel(x, n: tl.constexpr):\n    y = "
+      "tl.load(x)\n"
       "    tl.store(x, '''\nimport os\n''')\n";
   const auto capture = importRepro(headed(kernel + "text = '''\nimport math\n'''\ns0 = 8\n"), {});
   ASSERT_TRUE(capture) << capture.error().text();

@@ -63,6 +63,61 @@ inline std::string hostileReadable(const std::string& parameter, const std::stri
          "        a = " + value + "\n        return (a,)\n";
 }
 
+/// Lines of forward() that would touch `mark` by a function that they find and have called: each ends with a value `a`.
+inline std::vector<std::string> hostileBodies(const std::string& mark) {
+  const std::string run = "'touch " + mark + "'", path = "'" + mark + "'";
+  const std::string device = "m = torch.get_device_module('cuda')\ns = m.os.system\n",
+                    call = "torch.utils.checkpoint.checkpoint(";
+  return {device + "a = " + call + "s, " + run + ", use_reentrant = False)",
+          device + "a = max([" + run + "], key = s)",
+          device + "a = sorted([" + run + "], key = s)",
+          device + "d = {'key': s}\na = min([" + run + "], **d)",
+          device + "a = torch.vmap(s, " + run + ")",
+          device + "t = s\na = " + call + "t, " + run + ")",
+          device + "y = [s]\nz = y[0]\na = " + call + "z, " + run + ")",
+          device + "a = " + call + "*[s, " + run + "])",
+          device + "a = " + call + "function = s, b = " + run + ")",
+          device + "a = " + call + "s if 1 else s, " + run + ")",
+          device + "a = torch._check(False, s, " + run + ")",
+          device + "a = torch.lobpcg(" + run + ", tracker = s)",
+          device + "a = torch.ops.higher_order.map_impl(s, " + run + ", ())",
+          device + "a = list(map(s, [" + run + "]))",
+          device + "a = next(iter(s, " + run + "))",
+          "a = max([" + run + "], key = torch.get_device_module('cuda').os.system)",
+          "n = " + call + "x.numpy, use_reentrant = False)\na = " + call + "n.tofile, " + path + ")",
+          "f = x.tofile\na = torch.vmap(f, " + path + ")",
+          "f = x.real.tofile\na = " + call + "f, " + path + ")",
+          "f = getattr(x, \"tofile\")\na = " + call + "f, " + path + ")",
+          "f = torch.relu(x).tofile\na = " + call + "f, " + path + ")",
+          "f = x[0].tofile\na = " + call + "f, " + path + ")",
+          "f, g = x.tofile, x.tofile\na = " + call + "g, " + path + ")",
+          "a = x.real.tofile(" + path + ")",
+          "a = (x.tofile)(" + path + ")",
+          "a = (x and x.tofile)(" + path + ")",
+          "a = (f := x.tofile)(" + path + ")",
+          "a = torch.Tensor.tofile(" + path + ")",
+          "s = self.m.os.system\na = " + call + "s, " + run + ")",
+          "a = self.m.os.system(" + run + ")",
+          "a = self.m.os.spawnlp(0, 'touch', 'touch', " + path + ")",
+          "a = self.m.pathlib.Path(" + path + ").touch()",
+          "a = getattr(self.m, \"os\").system(" + run + ")",
+          "a = getattr(getattr(torch, \"os\"), \"system\")(" + run + ")",
+          "f = self.apply\na = " + call + "f, " + path + ")",
+          "a = self.apply(" + path + ")",
+          "globals()['len'] = torch.os.system\na = len(" + run + ")",
+          "torch.relu += 1\na = torch.load(" + path + ")",
+          "operator = x\na = operator.tofile(" + path + ")",
+          "a = '{0.os}'.format(torch).load(" + path + ")",
+          "a = torch.ops.image.write_file(" + path + ", x)"};
+}
+
+/// The lines as statements of a method.
+inline std::string indentedBody(const std::string& lines) {
+  std::string text = "        ";
+  for (const char c : lines) text += c == '\n' ? std::string("\n        ") : std::string(1, c);
+  return text + "\n";
+}
+
 inline const std::string reluCall = "torch.ops.aten.relu.default(x);  x = None";
 
 /// One graph text for every field of print_readable and str(graph).
@@ -70,6 +125,9 @@ inline std::vector<std::string> hostileGraphTexts(const std::string& mark) {
   std::vector<std::string> texts;
   for (const std::string& expression : hostileExpressions(mark))
     texts.push_back(hostileReadable("x: \"f32[4]\"", expression));
+  for (const std::string& body : hostileBodies(mark))
+    texts.push_back("class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[4]\"):\n" +
+                    indentedBody(body) + "        return (a,)\n");
   const std::string run = hostileExpressions(mark)[0], call = "open('" + mark + "', 'w')";
   for (const std::string& type : std::vector<std::string>{run, "list[" + run + "]", "\"f32[" + run + "]\"",
                                                           "torch.Tensor if " + run + " else int", "\"f32[4]\" = " + run,
@@ -103,7 +161,14 @@ inline std::vector<std::string> hostileGraphTexts(const std::string& mark) {
            "%a : [num_users=1] = get_attr[target=a\"); " + call + " #]",
            "%a : [num_users=1] = call_function[target=torch.relu](args = (%x,), kwargs = {k = " + call + ": 1})",
            "%a : [num_users=1] = call_function[target=torch.relu](args = (" + run + ",), kwargs = {})",
-           "%a : [num_users=1] = call_function[target=torch.relu](args = (torch.os.system,), kwargs = {})"})
+           "%a : [num_users=1] = call_function[target=torch.relu](args = (torch.os.system,), kwargs = {})",
+           "%a : [num_users=1] = call_function[target=builtins.getattr](args = (%x, tofile), kwargs = {})",
+           "%a : [num_users=1] = call_module[target=m.os.system](args = ('touch " + mark + "',), kwargs = {})",
+           "%a : [num_users=1] = call_module[target=apply](args = (%x,), kwargs = {})",
+           "%a : [num_users=1] = get_attr[target=m.os.system]",
+           "%a : [num_users=1] = call_function[target=torch.utils.checkpoint.checkpoint](args = (%x, '" + mark +
+               "'), kwargs = {})",
+           "%a : [num_users=1] = call_function[target=torch.vmap](args = (torch.relu, '" + mark + "'), kwargs = {})"})
     texts.push_back("graph():\n    %x : [num_users=1] = placeholder[target=x]\n    " + line + "\n    return (a,)");
   return texts;
 }
@@ -137,20 +202,45 @@ inline std::vector<std::string> hostileReproTexts(const std::string& mark) {
                                 "print(" + run + ")",
                                 "assert " + run,
                                 "del torch",
+                                "class len(torch.nn.Module):\n    def forward(self, x):\n        return x",
+                                "class torch_relu(torch.nn.Module):\n    def forward(self, x):\n        return x",
+                                "class Repro(torch.nn.Module):\n    def forward(self, x):\n        return x",
+                                "def load_args(reader):\n    reader.symint(3, expr='s0' '+" + run + "')",
+                                "len = 3",
+                                "s0 = 8\ns0 = 9",
+                                "if __name__ == '__main__':\n    run_repro(1)",
                                 "\xEF\xBB\xBF" + run})
     texts.push_back(header + "\n" + reproAround("", relu, loader));
-  for (const std::string& init : std::vector<std::string>{
-           "self.m = " + run, "self.m = torch.load('" + mark + "')", "self.m = Evil(" + run + ")",
-           "self.register_buffer('b', tensor(" + run + "))", "self.register_buffer('b', torch.load('" + mark + "'))",
-           "self.m = Linear(2, " + run + ")", "self.m = Linear(2, 2)\n        " + run,
-           "self.register_buffer('b\"); " + run + "', tensor(1))",
-           "self.p = torch.nn.Parameter(torch.from_file('" + mark + "'))", "self.__class__ = " + run})
+  for (const std::string& init :
+       std::vector<std::string>{"self.m = " + run,
+                                "self.m = torch.load('" + mark + "')",
+                                "self.m = Evil(" + run + ")",
+                                "self.register_buffer('b', tensor(" + run + "))",
+                                "self.register_buffer('b', torch.load('" + mark + "'))",
+                                "self.m = Linear(2, " + run + ")",
+                                "self.m = Linear(2, 2)\n        " + run,
+                                "self.register_buffer('b\"); " + run + "', tensor(1))",
+                                "self.p = torch.nn.Parameter(torch.from_file('" + mark + "'))",
+                                "self.__class__ = " + run,
+                                "self.m = torch.get_device_module('cuda')",
+                                "self.m = torch.os",
+                                "self.m = max",
+                                "self.m = max(['touch " + mark + "'], key=torch.get_device_module('cuda').os.system)",
+                                "self.m = Linear(2, 2)\n        self.forward = self.m",
+                                "self.apply = Linear(2, 2)",
+                                "self.__dict__['forward'] = Linear(2, 2)",
+                                "self.__dict__['m']['os'] = Linear(2, 2)",
+                                "self._forward_hooks = {0: max}",
+                                "self.m: torch.os = Linear(2, 2)"})
     texts.push_back(reproAround("        " + init + "\n", relu, loader));
   for (const std::string& line : std::vector<std::string>{
            "reader.const(" + run + ")  # x", "reader.opaque(" + run + ")  # x", "reader.generator(" + run + ")  # x",
            "reader.unsupported(" + run + ")  # x", "reader.unsupported('x')  # x\n    '''\n    " + run + "\n    '''",
            "reader.symint(3)  # x\r    " + run, "reader.symint(3, expr='" + std::string("exec(1)") + "')  # x",
-           "reader.symint(" + run + ")  # x", "reader.load('" + mark + "')  # x",
+           "reader.symint(3, expr='s0' '+" + run + "')  # x", "reader.symint(3, **{'expr': '" + run + "'})  # x",
+           "reader.symint(3, '" + run + "')  # x", "reader.symint(3, expr=('" + run + "'))  # x",
+           "reader.os.system('touch " + mark + "')  # x", "reader.symint(" + run + ")  # x",
+           "reader.load('" + mark + "')  # x",
            "buf0 = reader.storage(\"a'); " + run + " #\", 16)\n    reader.tensor(buf0, (4,))  # x",
            "buf0 = reader.storage(None, 16, device=device(type=" + run + "))\n    reader.tensor(buf0, (4,))  # x",
            "buf0 = reader.storage(None, 16)\n    reader.tensor(buf0, (4,), conj=" + run + ")  # x",
@@ -161,6 +251,20 @@ inline std::vector<std::string> hostileReproTexts(const std::string& mark) {
     std::string text = reproAround("", relu, loader);
     texts.push_back(text.replace(text.find(what), what.size(), by));
   };
+  for (const std::string& body : hostileBodies(mark))
+    texts.push_back(reproAround("        self.m = Linear(2, 2)\n",
+                                "    def forward(self, x):\n" + indentedBody(body) + "        return (a,)\n", loader));
+  const std::string second =
+      "class Repro(torch.nn.Module):\n    def forward(self, x):\n        a = torch.ops.aten.neg.default(x)\n        "
+      "return "
+      "(a,)\n\ndef load_args(reader):\n    reader.symint(3, expr='s0' '+" +
+      run + "')\n";
+  replaced("load_args._version = 0\n", "load_args._version = 0\n" + second);
+  replaced("def load_args(reader):\n", second + "def load_args(reader):\n");
+  replaced("mod = Repro()", "mod = Repro()\n" + second + "mod = Repro()");
+  replaced("    def forward(self, x):\n", "    def forward(self, x, y=" + run + "):\n");
+  replaced("        return (a,)\n",
+           "        return (a,)\n\n    def forward(self, x):\n        return x.numpy('" + mark + "')\n");
   replaced("accuracy=False", "accuracy=" + run);
   replaced("save_dir=None", "save_dir=" + run);
   replaced("check_str=None", "check_str=" + run);

@@ -163,6 +163,20 @@ TEST(HostileCaptures, StoragesAreWrittenAnew) {
   const auto read = readTorchStorage(target, 16);
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(std::memcmp((*read)->data(), (*bytes)->data(), 16), 0);
+
+  // Also over an older file, and over the capture's own; what is harmless stays.
+  const std::string hostile = testing::readFile(source);
+  testing::writeFile(target, hostile);
+  ASSERT_TRUE(exportRepro(*capture, 0, folder.path() / "out"));
+  EXPECT_EQ(testing::readFile(target).find("system"), std::string::npos);
+  const auto before = fs::last_write_time(target);
+  ASSERT_TRUE(exportRepro(*capture, 0, folder.path() / "out"));
+  EXPECT_EQ(fs::last_write_time(target), before);
+  ExportOptions options;
+  options.fileName = "again.py";
+  ASSERT_TRUE(exportRepro(*capture, 0, folder.path() / "in", options));
+  EXPECT_EQ(testing::readFile(source).find("system"), std::string::npos);
+  EXPECT_TRUE(readTorchStorage(source, 16));
 }
 
 /// The stand-in for torch does show a payload: otherwise the test above would show nothing.
@@ -170,16 +184,25 @@ TEST(HostileCaptures, TheStandInForTorchShowsPayloads) {
   if (!hasPython()) GTEST_SKIP() << "python3 is missing";
   const TemporaryFolder folder;
   std::vector<std::string> files, marks;
-  const std::size_t count = testing::hostileExpressions({}).size();
-  for (std::size_t i = 0; i < count; ++i) {
-    marks.push_back((folder.path() / fmt::format("MARK{}", i)).string());
-    files.push_back((folder.path() / fmt::format("evil{}.py", i)).string());
-    testing::writeFile(files.back(), "import torch\nimport builtins\nimport operator\nx = torch.Stub()\n" +
-                                         testing::hostileExpressions(marks.back())[i] + "\n");
-  }
+  const auto add = [&](auto payloadsFor) {
+    for (std::size_t i = 0; i < payloadsFor(std::string()).size(); ++i) {
+      const std::size_t number = marks.size();
+      marks.push_back((folder.path() / fmt::format("MARK{}", number)).string());
+      files.push_back((folder.path() / fmt::format("evil{}.py", number)).string());
+      testing::writeFile(files.back(),
+                         "import torch\nimport builtins\nimport operator\nx = torch.Stub()\nself = "
+                         "torch.Stub()\nself.m = torch\n" +
+                             payloadsFor(marks.back())[i] + "\n");
+    }
+  };
+  add(testing::hostileExpressions);
+  const std::size_t expressions = marks.size();
+  add(testing::hostileBodies);
   const std::string said = complaints(files, folder.path());
   for (const std::string& file : files) EXPECT_NE(said.find(file), std::string::npos) << testing::readFile(file);
-  EXPECT_GE(std::ranges::count_if(marks, [](const std::string& mark) { return fs::exists(mark); }), 25);
+  const auto shown = [](const std::string& mark) { return fs::exists(mark); };
+  EXPECT_GE(std::count_if(marks.begin(), marks.begin() + std::ptrdiff_t(expressions), shown), 25);
+  EXPECT_GE(std::count_if(marks.begin() + std::ptrdiff_t(expressions), marks.end(), shown), 25);
 }
 
 }  // namespace

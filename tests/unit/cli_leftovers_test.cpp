@@ -1,5 +1,8 @@
 // Nothing outlives a verdict: commands that leave processes, use too much, or are left when kerf is killed.
+#include <sys/prctl.h>
+
 #include "tests/support/cli_test.h"
+#include "tests/support/processes.h"
 
 namespace kerf::cli {
 namespace {
@@ -86,6 +89,84 @@ TEST_F(CliLeftoversTest, TheEnvironmentAndTheNetworkCanBeTakenAway) {
     EXPECT_THAT(result.errors, HasSubstr("no network namespace"));
   }
   EXPECT_EQ(run({"minify", m_graph, "--judge", "--clean-env"}).status, 2);
+}
+
+TEST_F(CliLeftoversTest, SharedMemoryCounts) {
+  if (findProgram("python3").empty()) GTEST_SKIP() << "the script is Python";
+  const auto verdict = judge(
+      "python3 -c 'import mmap, time; m = mmap.mmap(-1, 400 << 20); [m.__setitem__(i, 1) for i in range(0, 400 << 20, "
+      "4096)]; time.sleep(MARK)'",
+      {"--memory-limit", "200M"});
+  EXPECT_EQ(verdict["fingerprint"], "command:memory limit");
+  expectNothingLeft();
+}
+
+TEST_F(CliLeftoversTest, ALimitOfOutputDoesNotDependOnTime) {
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(judge("echo hello; exit 1", {"--max-output", "2"})["fingerprint"], "command:output limit");
+}
+
+/// Where init reaps nobody's children, those of kerf must not be left to it.
+TEST_F(CliLeftoversTest, NoZombiesAreLeftToOthers) {
+  EXPECT_EQ(run({"--version"}).status, 0);  // starts this process's own guardian
+  const auto before = test::childrenOf(::getpid());
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  EXPECT_EQ(run({"compare", m_graph}).status, 0);
+  judge("sleep MARK & exit 7");
+  EXPECT_THAT(test::childrenSince(before), IsEmpty());
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST_F(CliLeftoversTest, WhatIsAboutProgramsIsRefusedForTheEngine) {
+  for (const auto& [option, value] : {std::pair("--max-processes", "7"), std::pair("--max-output", "1M")}) {
+    const auto result = run({"minify", m_graph, "--judge", option, value});
+    EXPECT_EQ(result.status, 2) << option;
+    EXPECT_THAT(result.errors, HasSubstr("only with --oracle command and torch"));
+  }
+}
+
+class CliTorchTest : public CliLeftoversTest {
+ protected:
+  /// A program that stands for a Python; its name would be a variable to env.
+  fs::path python(const std::string& script) const {
+    const auto path = write("python=3", "#!/bin/sh\n" + script + "\n");
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+  ProgramResult judgeBy(const fs::path& program, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments{"minify", m_graph, "--judge", "--oracle", "torch", "--python", program.string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+};
+
+TEST_F(CliTorchTest, TheReasonWhyTorchIsNotThereIsTold) {
+  struct Row {
+    std::string script, reason;
+    std::vector<std::string> options;
+  };
+  const std::vector<Row> rows{
+      {"echo Traceback: >&2; echo 'ModuleNotFoundError: no torch' >&2; exit 1",
+       "cannot import torch (exit 1, ModuleNotFoundError: no torch); name a Python",
+       {}},
+      {"kill -SEGV $$", "cannot import torch (SIGSEGV); name a Python", {}},
+      {"exit 4", "cannot import torch (exit 4); name a Python", {}},
+      {"yes", "cannot import torch (it went over the output limit); name a Python", {"--max-output", "1M"}}};
+  for (const auto& row : rows) {
+    const auto result = judgeBy(python(row.script), row.options);
+    EXPECT_EQ(result.status, 3) << row.script;
+    EXPECT_THAT(result.errors, HasSubstr(row.reason));
+  }
+  EXPECT_THAT(judgeBy("no-such-python").errors, HasSubstr("there is no program no-such-python"));
+}
+
+/// Candidates are judged in folders of their own, the import is tried in one where no file can be called torch.py.
+TEST_F(CliTorchTest, ARelativePathIsMeantFromHere) {
+  const auto program = python(fmt::format("pwd >> {}; [ \"$1\" = -c ]", (folder / "folders").string()));
+  const auto result = judgeBy(fs::relative(program), {"--json"});
+  EXPECT_EQ(result.status, 1) << result.errors;
+  EXPECT_EQ(json::parse(result.output)["fingerprint"], "command:exit 1");
+  EXPECT_TRUE(textOf(folder / "folders").starts_with("/\n")) << textOf(folder / "folders");
 }
 
 TEST_F(CliLeftoversTest, LimitsAreReadAsSizes) {

@@ -15,6 +15,7 @@
 #include "minifier/reductions/simplify_dtypes.h"
 #include "minifier/reductions/simplify_values.h"
 #include "minifier/reductions/smaller_values.h"
+#include "tests/support/minifier_edits.h"
 #include "tests/support/minifier_graphs.h"
 
 namespace kerf {
@@ -23,27 +24,6 @@ namespace {
 using namespace kerf::testing;
 
 constexpr const char* mmTarget = "torch.ops.aten.mm.default";
-
-std::vector<Candidate> built(const Reduction& reduction, const Candidate& candidate) {
-  RecordedValues values(candidate, {});
-  const ReductionInput input{candidate, values};
-  std::vector<Candidate> list;
-  for (const Edit& edit : reduction.edits(input, {})) {
-    auto candidate = edit.build();
-    if (!candidate) continue;
-    EXPECT_TRUE(candidate->module.graph.lint().has_value()) << reduction.name;
-    EXPECT_TRUE(Interpreter(candidate->module, referenceOps()).run(candidate->inputs).has_value()) << reduction.name;
-    list.push_back(std::move(*candidate));
-  }
-  return list;
-}
-
-std::vector<std::string> targets(const Graph& graph) {
-  std::vector<std::string> list;
-  for (const NodeId id : graph.order())
-    if (isCallNode(graph.node(id))) list.push_back(graph.node(id).target());
-  return list;
-}
 
 Value resultOf(const Candidate& candidate) {
   const auto result = Interpreter(candidate.module, referenceOps()).run(candidate.inputs);
@@ -115,9 +95,15 @@ TEST(FlattenGraphs, WritesOneTurnOfALoop) {
     return passes();
   });
   MemoryVerdictCache cache;
+  const auto list = built(flattenGraphs(), start);
+  ASSERT_FALSE(list.empty());
+  EXPECT_EQ(targets(list[0].module.graph),
+            (std::vector<std::string>{"torch.ops.aten.sum.default", "torch.ops.aten.lt.Scalar", expTarget, tanhTarget}));
   const auto result = minify(start, oracle, cache, {}, {}, {});
   ASSERT_TRUE(result) << result.error().text();
-  EXPECT_LE(measure(result->candidate).nodes, 10u);
+  EXPECT_EQ(targets(result->candidate.module.graph), std::vector<std::string>{expTarget});
+  EXPECT_TRUE(result->candidate.module.submodules.empty());
+  EXPECT_EQ(measure(result->candidate).nodes, 3u);
   EXPECT_TRUE(result->candidate.module.graph.lint());
 }
 

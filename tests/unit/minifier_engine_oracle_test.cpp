@@ -7,6 +7,7 @@
 #include "minifier/core/verdict_cache.h"
 #include "minifier/oracle/engine_oracle.h"
 #include "minifier/reductions/reductions.h"
+#include "tests/support/minifier_edits.h"
 #include "tests/support/minifier_graphs.h"
 
 namespace kerf {
@@ -90,7 +91,7 @@ TEST(EngineOracle, CannotTestWhatTheReferenceCannotRun) {
 TEST(EngineOracle, WorksAfterTheParentUsedTheMathLibraries) {
   const Candidate big = mlp(4, 2);
   RecordedValues values(big, {});  // runs addmm through OpenBLAS in this process
-  ASSERT_NE(values.find(*big.module.graph.find("addmm_3")), nullptr);
+  ASSERT_NE(valueOf(values, *big.module.graph.find("addmm_3")), nullptr);
   EngineOracle oracle(planted("relu=accuracy"));
   const auto verdict = oracle.judge(big, {});
   ASSERT_TRUE(verdict.has_value());
@@ -105,6 +106,9 @@ TEST(EngineOracle, IdentityTellsFaultsAndOptionsApart) {
   EXPECT_NE(EngineOracle(planted("relu=accuracy")).identity(), EngineOracle(tight).identity());
   EngineOracleOptions fewer = planted("relu=accuracy");
   fewer.compile.passes.disabled = {"cse"};
+  EngineOracleOptions small = planted("relu=accuracy");
+  small.limits.fileBytes = 1'000'000;
+  EXPECT_NE(EngineOracle(planted("relu=accuracy")).identity(), EngineOracle(small).identity());
   EXPECT_NE(EngineOracle(planted("relu=accuracy")).identity(), EngineOracle(fewer).identity());
 }
 

@@ -6,6 +6,7 @@
 #include "minifier/core/recorded_values.h"
 #include "minifier/core/verdict_cache.h"
 #include "minifier/reductions/reductions.h"
+#include "tests/support/minifier_edits.h"
 #include "tests/support/minifier_graphs.h"
 
 namespace kerf {
@@ -64,7 +65,7 @@ TEST(Minify, NewInputsHoldTheRecordedValues) {
   MemoryVerdictCache cache;
   const Candidate start = mlp(2, 1);
   RecordedValues recorded(start, {});
-  const Value* expected = recorded.find(*start.module.graph.find("addmm_1"));
+  const Value* expected = valueOf(recorded, *start.module.graph.find("addmm_1"));
   ASSERT_NE(expected, nullptr);
   const auto result = minify(start, oracle, cache, {}, {}, {});
   ASSERT_TRUE(result.has_value());

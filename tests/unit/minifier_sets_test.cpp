@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/ir/interpreter.h"
+#include "minifier/core/copied_values.h"
 #include "minifier/core/set_search.h"
 #include "minifier/core/subset_builder.h"
 #include "tests/support/minifier_graphs.h"
@@ -99,6 +100,21 @@ TEST(SetSearch, IsOneMinimalHoweverTheAnswersAre) {
       EXPECT_FALSE(fails(less)) << "seed " << seed << ", element " << i;
     }
   }
+}
+
+TEST(SetSearch, TheProofMayComeLater) {
+  const Set needed{13, 700, 701, 2200};
+  const auto fails = [&](const Set& set) { return holds(set, needed); };
+  const Answer whole = searched(SetSearch(upTo(2300), {}), fails);
+  const Answer first = searched(SetSearch(upTo(2300), {}, SetSearch::Proof::Later), fails);
+  EXPECT_EQ(first.set, needed);
+  EXPECT_LT(first.questions, whole.questions);
+  const Answer proof = searched(SetSearch(needed, {}, SetSearch::Proof::Only), fails);
+  EXPECT_EQ(proof.set, needed);
+  EXPECT_EQ(proof.questions, 4);
+  EXPECT_EQ(
+      searched(SetSearch(upTo(9), {}, SetSearch::Proof::Only), [](const Set& set) { return holds(set, {4}); }).set,
+      Set{4});
 }
 
 TEST(SetSearch, NeverAsksAboutNothing) {

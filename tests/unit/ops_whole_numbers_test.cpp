@@ -28,6 +28,11 @@ TEST(WholeNumbers, Uint64IsOrderedWithoutASign) {
             (std::vector<std::uint64_t>{all, high, 9}));
   EXPECT_EQ(bitsOf(callTensor("aten.abs.default", {x})), (std::vector<std::uint64_t>{all, high, 5}));
   EXPECT_EQ(bitsOf(callTensor("aten.sign.default", {x})), (std::vector<std::uint64_t>{1, 1, 1}));
+  EXPECT_EQ(bitsOf(callTensor("aten.relu.default", {x})), (std::vector<std::uint64_t>{all, high, 5}));
+  EXPECT_EQ(bitsOf(callTensor("aten.relu6.default", {x})), (std::vector<std::uint64_t>{6, 6, 5}));
+  EXPECT_EQ(bitsOf(callTensor("aten.threshold_backward.default", {x, x, std::int64_t{5}})),
+            (std::vector<std::uint64_t>{all, high, 0}));
+  EXPECT_EQ(bitsOf(callTensor("aten.heaviside.default", {x, x})), (std::vector<std::uint64_t>{1, 1, 1}));
   EXPECT_EQ(bitsOf(callTensor("aten.floor_divide.Scalar", {x, std::int64_t{2}})),
             (std::vector<std::uint64_t>{all / 2, high / 2, 2}));
 }

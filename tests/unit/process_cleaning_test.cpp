@@ -10,23 +10,17 @@
 #include "engine/process/guardian.h"
 #include "engine/process/program.h"
 #include "engine/process/temporary_folder.h"
+#include "tests/support/processes.h"
 
 namespace kerf {
 namespace {
 
 using namespace std::chrono_literals;
+using test::lives;
 
 bool waitFor(const std::function<bool()>& done) {
   for (int i = 0; i < 24'000 && !done(); ++i) std::this_thread::sleep_for(10ms);
   return done();
-}
-
-bool lives(pid_t pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(stat, text);
-  const auto close = text.rfind(')');
-  return close != std::string::npos && text.compare(close, 3, ") Z") != 0;
 }
 
 TEST(TemporaryFolder, IsGoneWithItsObject) {
@@ -94,6 +88,28 @@ TEST(RunProgram, EndsWhatTakesTooLongWithItsChildren) {
   std::ifstream(note) >> inner;
   ASSERT_GT(inner, 0);
   EXPECT_TRUE(waitFor([&] { return !lives(inner); }));
+}
+
+TEST(RunProgram, EndsWhatPrintsTooMuch) {
+  for (const auto* script : {"yes", "yes >&2"}) {
+    const auto result = runProgram({"sh", "-c", script}, {}, 100s, {}, 1 << 20);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, ErrorCode::Environment);
+    EXPECT_EQ(result.error().message, "sh printed more than 1048576 bytes and was ended");
+  }
+}
+
+TEST(FindProgram, IsAFileThatCanBeRun) {
+  const auto folder = TemporaryFolder::create().value();
+  std::filesystem::create_directories(folder.path() / "first" / "tool");
+  std::filesystem::create_directories(folder.path() / "second");
+  std::ofstream(folder.path() / "second" / "tool") << "#!/bin/sh\n";
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", fmt::format("{0}/first:{0}/second", folder.path().string()).c_str(), 1);
+  EXPECT_EQ(findProgram("tool"), "");
+  std::filesystem::permissions(folder.path() / "second" / "tool", std::filesystem::perms::owner_all);
+  EXPECT_EQ(findProgram("tool"), folder.path() / "second" / "tool");
+  ::setenv("PATH", before.c_str(), 1);
 }
 
 TEST(RunProgram, SaysWhatCannotStart) {

@@ -1,80 +1,17 @@
 // A command of which nothing may be left, and which may use no more than it was given: in a PID namespace where the
 // system makes one, and under a subreaper.
 #include <csignal>
-#include <fstream>
-#include <thread>
 
-#include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "engine/process/clean_environment.h"
-#include "engine/process/containment.h"
-#include "engine/process/process_tree.h"
-#include "engine/process/temporary_folder.h"
-#include "engine/support/sanitizers.h"
+#include "tests/support/contained_test.h"
 
 namespace kerf {
 namespace {
 
-using namespace std::chrono_literals;
-
-/// Processes anywhere on this machine whose command line holds `mark`.
-int countMarked(const std::string& mark) {
-  int count = 0;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    std::ifstream file(entry.path() / "cmdline");
-    std::string text;
-    std::getline(file, text, '\x01');  // an iterator would throw where the process is gone
-    if (text.find(mark) != std::string::npos) ++count;
-  }
-  return count;
-}
-
-bool comesTrue(const std::function<bool()>& condition) {
-  for (int i = 0; i < 3000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return false;
-}
-
-class Contained : public testing::TestWithParam<Containment> {
- protected:
-  void SetUp() override {
-    if (GetParam() == Containment::Namespace && containmentSupport().best != Containment::Namespace)
-      GTEST_SKIP() << "no PID namespaces here: " << containmentSupport().why;
-  }
-
-  /// "MARK" in a script stands for a number of seconds that no other test sleeps for.
-  ContainedResult run(std::string script, CandidateLimits limits = {}, std::chrono::milliseconds timeout = 60s,
-                      std::stop_token stop = {}) {
-    for (auto at = script.find("MARK"); at != std::string::npos; at = script.find("MARK"))
-      script.replace(at, 4, m_mark);
-    const auto began = std::chrono::steady_clock::now();
-    auto result = runContained({.arguments = {"/bin/sh", "-c", script},
-                                .folder = m_folder.path(),
-                                .timeout = timeout,
-                                .limits = std::move(limits),
-                                .containment = GetParam()},
-                               std::move(stop));
-    EXPECT_TRUE(result) << result.error().text();
-    m_time = std::chrono::steady_clock::now() - began;
-    return result.value_or(ContainedResult{});
-  }
-  void expectNothingLeft() const { EXPECT_EQ(countMarked(m_mark), 0); }
-
-  const TemporaryFolder m_folder = TemporaryFolder::create().value();
-  const std::string m_mark = std::to_string(7'000'000 + ::getpid());
-  std::chrono::nanoseconds m_time{};
-};
-
 INSTANTIATE_TEST_SUITE_P(Both, Contained, testing::Values(Containment::Namespace, Containment::Subreaper),
-                         [](const auto& info) {
-                           return info.param == Containment::Namespace ? "Namespace" : "Subreaper";
-                         });
+                         nameOfContainment);
 
 TEST_P(Contained, GivesExitCodeOutputAndErrors) {
   const auto result = run("pwd; echo bad >&2; exit 3");
@@ -245,9 +182,10 @@ TEST_P(Contained, ACleanEnvironmentHoldsTheAllowlist) {
 }
 
 TEST_P(Contained, WithoutANetworkThereIsOnlyALoopback) {
-  if (!containmentSupport().noNetwork) {
+  if (!containmentSupport().noNetworkWhy.empty()) {
     const auto refused = runContained({.arguments = {"/bin/true"}, .folder = "/", .limits = {.network = false}});
     EXPECT_EQ(refused.error().code, ErrorCode::Environment);
+    EXPECT_NE(refused.error().message.find(containmentSupport().noNetworkWhy), std::string::npos);
     return;
   }
   const auto result = run("tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '", {.network = false});

@@ -160,6 +160,30 @@ TEST(CallIsolated, AChildStartsNoProgramsAndItsChildrenEndWithIt) {
   EXPECT_LT(forked.outcome.time, 5s) << "nobody waits for it";
 }
 
+#if defined(__x86_64__)
+/// The kernel takes i386's calls and those of x32 from any process, by other numbers.
+TEST(CallIsolated, AChildMakesNoCallsOfOtherMachines) {
+  if (addressSanitizer || threadSanitizer) GTEST_SKIP() << "nothing is forbidden";
+  const auto i386 = isolated([] {
+    long answer = 20;  // getpid
+    asm volatile("int $0x80" : "+a"(answer)::"memory", "r8", "r9", "r10", "r11");
+    return std::to_string(answer);
+  });
+  if (i386.answer) {
+    EXPECT_EQ(i386.answer->value(), std::to_string(-EPERM));
+  } else {
+    EXPECT_EQ(i386.outcome.signalName(), "SIGSEGV");  // of a kernel that has none of them
+  }
+  const auto x32 = isolated([] {
+    constexpr long getpid = 0x40000000 + 39;
+    const long answer = ::syscall(getpid);
+    return fmt::format("{}: {}", answer, std::strerror(errno));
+  });
+  ASSERT_TRUE(x32.answer);
+  EXPECT_EQ(x32.answer->value(), std::string("-1: ") + std::strerror(EPERM));
+}
+#endif
+
 /// A child whose memory went wrong may write anything into its pipe.
 TEST(CallIsolated, NonsenseFromTheChildIsACrash) {
   const auto answer = isolated([]() -> std::string {

@@ -123,6 +123,33 @@ TEST_F(StoreLife, CollectsWhatNothingNeedsAndShrinks) {
   EXPECT_TRUE(verifyStore(store)->damage.empty());
 }
 
+TEST_F(StoreLife, DraftsOfDeadProcessesGoAndTheUsersFilesStay) {
+  auto store = openStore();
+  fill(store);
+  const std::vector<std::string> drafts = {"99999999.0.tmp",       "99999999.17.tmp",      "99999999.new.tmp",
+                                           "99999999.new.tmp-wal", "99999999.new.tmp-shm", "99999999.new.tmp-journal"};
+  const std::vector<std::string> others = {"99999999-notes.tmpl",
+                                           "2024-notes.tmpl",
+                                           "99999999.0.tmp.txt",
+                                           "99999999.tmp",
+                                           "99999999..tmp",
+                                           "99999999.x.tmp",
+                                           "99999999.new.tmp-walls",
+                                           "99999999.new.tmp.bak",
+                                           "-1.0.tmp",
+                                           "0.0.tmp",
+                                           "+99999999.0.tmp",
+                                           "99999999999999999999.0.tmp",
+                                           "notes.99999999.0.tmp",
+                                           "99999999.0.tmp-wal",
+                                           "99999999.-1.tmp"};
+  for (const auto* names : {&drafts, &others})
+    for (const auto& name : *names) writeText(folder / ("bug.kerf." + name), "text");
+  ASSERT_TRUE(exportStore(store, folder / "bug.kerf", {}));
+  for (const auto& name : drafts) EXPECT_FALSE(fs::exists(folder / ("bug.kerf." + name))) << name;
+  for (const auto& name : others) EXPECT_EQ(fileText(folder / ("bug.kerf." + name)), "text") << name;
+}
+
 TEST_F(StoreLife, SaysWhatTheStoreTakes) {
   auto store = openStore();
   fill(store);

@@ -116,12 +116,106 @@ TEST_F(LogRot, TheLogIsKeptAndVerifyTellsOfItUntilItIsDeleted) {
   EXPECT_THAT(verifyStore(store)->damage, IsEmpty());
 }
 
+TEST_F(LogRot, ALogThatIsGoneOrHardlyBegunIsNoticedByItsIndex) {
+  for (const std::size_t bytes : {0, 31, 500, 567, 600}) {
+    const auto copy = crashed(log.substr(0, bytes), Index::Beside);
+    const auto damage = damageOfLog(copy);
+    ASSERT_TRUE(damage) << bytes;
+    EXPECT_EQ(damage->frames, std::int64_t(frames));
+    EXPECT_EQ(damage->whole, 0);
+    EXPECT_FALSE(damageOfLog(crashed(log.substr(0, bytes), Index::Missing))) << "a write that never came to its end";
+  }
+  const auto copy = crashed("", Index::Beside);
+  fs::remove(copy.string() + "-wal");
+  const auto damage = damageOfLog(copy);
+  ASSERT_TRUE(damage);
+  EXPECT_EQ(damage->text(), fmt::format("the log, which had {} pages, is gone or cut short", frames));
+  auto store = openStore(copy);
+  ASSERT_EQ(keptLogs(copy).size(), 1u);
+  EXPECT_EQ(verifyStore(store)->damage.size(), 1u) << "and verify tells of it";
+}
+
+TEST_F(LogRot, ALogThatIsGoneWithAllItsPagesCopiedIsNoDamage) {
+  {
+    auto store = openStore();
+    ASSERT_TRUE(store.putSnapshot("s3", "graph three", 1));
+    ASSERT_TRUE(store.database().query("PRAGMA wal_checkpoint(FULL)", {}, [](const auto&) {}));
+    main = fileText(path);
+    index = fileText(path.string() + "-shm");
+  }
+  for (const std::size_t bytes : {0, 500}) EXPECT_FALSE(damageOfLog(crashed(log.substr(0, bytes), Index::Beside)));
+  EXPECT_EQ(dump(crashed("", Index::Beside)), whole);
+}
+
+TEST_F(LogRot, ADamagedHeaderIsNamed) {
+  const auto known = damageOfLog(crashed(flipped(3, 5), Index::Beside));
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->text(),
+            fmt::format("the header of the log is damaged, and none of its {} pages can be read", frames));
+  const auto unknown = damageOfLog(crashed(flipped(3, 5), Index::Missing));
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(unknown->text(), "the header of the log is damaged");
+}
+
+TEST_F(LogRot, WhatIsKeptTakesNobodysPlace) {
+  const auto copy = crashed(flipped(32 + 10 * frameBytes + 500, 3), Index::Beside);
+  const auto damaged = fileText(copy.string() + "-wal");
+  writeText(copy.string() + "-wal.damaged", "of another process");
+  fs::create_symlink("nowhere", copy.string() + "-wal.damaged.2");
+  const auto damage = keepDamagedLog(copy);
+  ASSERT_TRUE(damage);
+  EXPECT_EQ(damage->kept, copy.string() + "-wal.damaged.3");
+  EXPECT_EQ(fileText(damage->kept), damaged);
+  EXPECT_EQ(fileText(copy.string() + "-wal.damaged"), "of another process");
+  EXPECT_TRUE(fs::is_symlink(copy.string() + "-wal.damaged.2"));
+  EXPECT_FALSE(fs::exists(folder / "nowhere"));
+}
+
+/// Opens the store, says so, and keeps it open until the test closes its end of the pipe.
+class Holder {
+ public:
+  explicit Holder(const fs::path& store) {
+    int ready[2], done[2];
+    if (::pipe(ready) != 0 || ::pipe(done) != 0) return;
+    m_child = startChild([&] {
+      ::close(done[1]);
+      const auto opened = Store::open(store);
+      char byte = opened ? 'y' : 'n';
+      (void)!::write(ready[1], &byte, 1);
+      (void)!::read(done[0], &byte, 1);
+      return 0;
+    });
+    ::close(ready[1]);
+    ::close(done[0]);
+    m_end = done[1];
+    char byte = 'n';
+    m_holds = ::read(ready[0], &byte, 1) == 1 && byte == 'y';
+    ::close(ready[0]);
+  }
+  ~Holder() {
+    ::close(m_end);
+    waitForChild(m_child);
+  }
+  bool holds() const { return m_holds; }
+
+ private:
+  pid_t m_child = -1;
+  int m_end = -1;
+  bool m_holds = false;
+};
+
 TEST_F(LogRot, WhatAnotherProcessHasOpenIsItsBusiness) {
-  auto store = openStore();
-  EXPECT_EQ(waitForChild(startChild([&] { return damageOfLog(path) ? 1 : 0; })), 0);
+  const auto copy = crashed(log, Index::Beside);
   const auto text = flipped(32 + 10 * frameBytes + 500, 3);
-  writeText(path.string() + "-wal", text);
-  EXPECT_EQ(waitForChild(startChild([&] { return damageOfLog(path) ? 1 : 0; })), 0) << "in use, so not looked at";
+  {
+    const Holder other(copy);
+    ASSERT_TRUE(other.holds());
+    writeText(copy.string() + "-wal", text);
+    EXPECT_FALSE(damageOfLog(copy)) << "in use, so not looked at";
+    EXPECT_FALSE(keepDamagedLog(copy));
+    EXPECT_THAT(keptLogs(copy), IsEmpty());
+  }
+  EXPECT_TRUE(damageOfLog(crashed(text, Index::Beside))) << "and in use by nobody it is";
 }
 
 }  // namespace

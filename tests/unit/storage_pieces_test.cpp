@@ -50,6 +50,56 @@ TEST_F(StorePieces, ACheckThatFailsMeanwhileUndoesTheImport) {
   EXPECT_TRUE(verifyStore(store)->damage.empty());
 }
 
+TEST_F(StorePieces, OthersCanWriteWhileAFileIsRead) {
+  writeText(folder / "in/a", noise(100'000, 7));
+  auto store = openStore(), other = openStore();
+  int calls = 0;
+  bool written = true;
+  const auto progress = [&](double) {
+    if (calls++ == 0) written = bool(other.putSnapshot("s", "text", 1));
+    return true;
+  };
+  ASSERT_TRUE(store.addCapture(inFile(folder / "in/a", 0, 100'000), progress));
+  EXPECT_GT(calls, 0);
+  EXPECT_TRUE(written);
+  EXPECT_EQ(number(store, "SELECT count(*) FROM snapshots"), 1);
+  calls = 0;
+  ASSERT_TRUE(store.addCapture(inFile(folder / "in/a", 0, 100'000), progress)) << "and so when it is imported again";
+  EXPECT_GT(calls, 0);
+  EXPECT_TRUE(written);
+}
+
+TEST_F(StorePieces, StopsWhileAFileIsRead) {
+  writeText(folder / "in/a", noise(100'000, 8));
+  auto store = openStore();
+  const auto stopped = store.addCapture(inFile(folder / "in/a", 0, 100'000), [](double) { return false; });
+  EXPECT_EQ(stopped.error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(number(store, "SELECT count(*) FROM blobs"), 0);
+  EXPECT_TRUE(store.captures()->empty());
+}
+
+TEST_F(StorePieces, ABlobThatAnotherProcessCollectedIsStoredAgain) {
+  const auto data = noise(100'000, 9);
+  writeText(folder / "in/a", data);
+  auto store = openStore();
+  ASSERT_TRUE(store.addCapture(inFile(folder / "in/a", 0, 100'000)));
+  auto again = inFile(folder / "in/a", 0, 100'000);
+  again.contentHash = "another";
+  bool collected = false;
+  const auto collect = [&](double) {
+    if (!std::exchange(collected, true)) {  // it is known to be whole, and the transaction has not begun
+      auto other = openStore();
+      auto& database = other.database();
+      EXPECT_TRUE(database.executeScript("PRAGMA foreign_keys = OFF; DELETE FROM blobs; DELETE FROM blob_parts"));
+    }
+    return true;
+  };
+  ASSERT_TRUE(store.addCapture(again, collect));
+  ASSERT_TRUE(collected);
+  ASSERT_TRUE(store.materialize(2, folder / "out"));
+  EXPECT_THAT(fileText(folder / "out/storages/aa11"), HasSubstr(data));
+}
+
 TEST_F(StorePieces, TheStreamsGiveTheSumsOfTheWhole) {
   const auto data = noise(3'000'001, 6);
   writeText(folder / "in/a", data);

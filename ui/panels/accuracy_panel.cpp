@@ -60,7 +60,7 @@ AccuracyPanel::AccuracyPanel(Session& session, QWidget* parent)
   for (const auto signal : {&Session::accuracyChanged, &Session::graphChanged, &Session::bisectChanged})
     connect(&session, signal, this, &AccuracyPanel::showAccuracy);
   connect(m_nodeTable, &DataTable::picked, this,
-          [this](int row) { m_session.selectNode(text(m_nodes->row(row).node)); });
+          [this](int row) { m_session.selectNode(QString::fromStdString(m_nodes->row(row).node)); });
   connect(&session, &Session::nodeChanged, this, [this] {
     const auto accuracy = m_session.accuracy();
     const auto* node = m_session.nodeDoc();

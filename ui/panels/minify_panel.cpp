@@ -66,7 +66,8 @@ QWidget* MinifyPanel::buildBar() {
   row->addWidget(m_export);
   row->addStretch(1);
   row->addWidget(m_status);
-  connect(m_openRepro, &QPushButton::clicked, this, [this] { m_session.open({text(m_session.minified()->repro)}); });
+  connect(m_openRepro, &QPushButton::clicked, this,
+          [this] { m_session.open({QString::fromStdString(m_session.minified()->repro)}); });
   connect(m_export, &QPushButton::clicked, this, &MinifyPanel::exportRequested);
   connect(m_start, &QPushButton::clicked, this, &MinifyPanel::start);
   connect(m_cancel, &QPushButton::clicked, &m_session, &Session::cancelMinify);

@@ -60,14 +60,12 @@ void Session::setStorePath(const QString& path) { m_workers.setStore(path); }
 
 void Session::open(const QStringList& paths) {
   m_showNext = true;
-  for (const auto& path : paths) openPath(path);
+  for (const auto& path : paths) openNamed(placeOf(path).toStdString());
 }
 
 /// What was refused before is tried again; what is open already is shown.
-void Session::openPath(const QString& path) {
-  const auto place = placeOf(path);
-  const auto known =
-      std::ranges::find_if(m_captures, [&](const auto& item) { return text(item.second->name) == place; });
+void Session::openNamed(const std::string& name) {
+  const auto known = std::ranges::find_if(m_captures, [&](const auto& item) { return item.second->name == name; });
   if (known != m_captures.end()) {
     const auto doc = known->second;
     if (doc->loading) return;
@@ -76,7 +74,7 @@ void Session::openPath(const QString& path) {
   }
   auto doc = std::make_shared<CaptureDoc>();
   const int id = doc->id = m_nextId++;
-  doc->name = doc->path = place.toStdString();
+  doc->name = doc->path = name;
   doc->loading = true;
   const auto percent = doc->percent = std::make_shared<std::atomic<int>>(0);
   m_captures[id] = doc;
@@ -167,9 +165,9 @@ void Session::findFusion(int capture) {
 void Session::reload() {
   const auto doc = capture(m_location.capture);
   if (!doc) return;
-  const auto path = text(doc->name);
   close(doc->id);
-  open({path});
+  m_showNext = true;
+  openNamed(doc->name);
 }
 
 void Session::close(int capture) {

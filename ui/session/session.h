@@ -119,7 +119,7 @@ class Session : public QObject {
   /// The graph for a request, with the chosen sizes.
   workbench::GraphAddress address(Key key) const;
   RemotePtr browser(int capture);
-  void openPath(const QString& path);
+  void openNamed(const std::string& name);
   void opened(int id, Result<std::vector<workbench::CaptureIndex>> result);
   void emptyPlace();
   void compile();

@@ -91,7 +91,7 @@ void Session::showGraph(const Location& location, GraphDocPtr graph) {
 void Session::selectNode(int node) {
   if (!m_graph || node >= int(m_graph->nodes.size())) return;
   auto location = m_location;
-  location.node = node < 0 ? QString() : text(m_graph->nodes[std::size_t(node)].name);
+  location.node = node < 0 ? QString() : QString::fromStdString(m_graph->nodes[std::size_t(node)].name);
   if (location.node != m_location.node) go(location);
 }
 

@@ -108,7 +108,7 @@ void Session::compared(Key where, const QString& plant, const Result<workbench::
   known->accuracy = accuracyOf(plant, result);
   const auto doc = known->accuracy;
   if (where == key()) emit accuracyChanged();
-  if (where == key() && doc && node() < 0) selectNode(text(doc->firstBadNode()));
+  if (where == key() && doc && node() < 0) selectNode(QString::fromStdString(doc->firstBadNode()));
   if (doc && !doc->error.isEmpty()) emit failed(tr("Comparison failed"), doc->error);
   emit busyChanged();
   if (m_listing) listStore();
@@ -154,7 +154,8 @@ void Session::bisected(Key where, const BisectDoc& asked, const Result<workbench
   known->bisected = !result && cancelled(result.error()) ? nullptr : doc;
   if (where == key()) emit bisectChanged();
   const bool byNode = asked.by == workbench::BisectRequest::By::Node;
-  if (where == key() && byNode && !doc->culprits.empty() && node() < 0) selectNode(text(doc->culprits.front()));
+  if (where == key() && byNode && !doc->culprits.empty() && node() < 0)
+    selectNode(QString::fromStdString(doc->culprits.front()));
   if (!doc->error.isEmpty()) emit failed(tr("Bisection failed"), doc->error);
 }
 

@@ -11,6 +11,7 @@
 namespace kerf::ui::inline session {
 
 /// Text that came from a file, as it is shown: what would turn the direction of writing or hide itself is spelled out.
+/// For showing only: what names something (a path, a node) is QString::fromStdString() of it.
 QString text(std::string_view value);
 
 inline QStringList texts(const std::vector<std::string>& values) {

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -14,8 +13,10 @@
 #include <unistd.h>
 
 #include "app/workbench/protocol/worker_messages.h"
+#include "engine/process/argument_pointers.h"
 #include "engine/process/codec.h"
 #include "engine/process/program.h"
+#include "engine/process/wait.h"
 
 namespace kerf::workbench {
 
@@ -39,11 +40,8 @@ Result<pid_t> spawn(const std::filesystem::path& program, const std::vector<std:
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-  std::vector<char*> pointers;
-  for (const auto& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
-  pointers.push_back(nullptr);
   pid_t pid = 0;
-  const int code = posix_spawn(&pid, program.c_str(), &actions, &attributes, pointers.data(), environ);
+  const int code = posix_spawn(&pid, program.c_str(), &actions, &attributes, pointersTo(arguments).data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (code == 0) return pid;
@@ -88,14 +86,9 @@ void WorkerProcess::signal(int number) {
 
 std::string WorkerProcess::end() {
   if (m_ended) return m_how;
-  int status = 0;
-  while (::waitpid(m_pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = waitForEnd(m_pid);
   m_ended = true;
-  const char* name = WIFSIGNALED(status) ? ::sigabbrev_np(WTERMSIG(status)) : nullptr;
-  m_how = WIFEXITED(status) ? fmt::format("exit {}", WEXITSTATUS(status))
-          : name != nullptr ? fmt::format("SIG{}", name)
-                            : fmt::format("signal {}", WTERMSIG(status));
+  m_how = WIFEXITED(status) ? fmt::format("exit {}", WEXITSTATUS(status)) : nameOfSignal(WTERMSIG(status));
   return m_how;
 }
 

@@ -142,6 +142,25 @@ Result<void> checkName(const CapturedGraph& graph, const StorageRef& storage, co
                         "away to run with made-up data");
 }
 
+Result<std::string> sha1Of(const FilePart& part) {
+  Sha1Stream sha1;
+  KERF_CHECK(readPieces(part, [&](std::span<const std::byte> piece) -> Result<void> {
+    sha1.add(piece);
+    return {};
+  }));
+  return sha1.hex();
+}
+
+Result<void> checkCrc32(const FilePart& part, std::uint32_t expected) {
+  std::uint32_t crc32 = 0;
+  KERF_CHECK(readPieces(part, [&](std::span<const std::byte> piece) -> Result<void> {
+    crc32 = zipCrc32(piece, crc32);
+    return {};
+  }));
+  if (crc32 == expected) return {};
+  return damagedStorage(part.path, "its bytes do not have the archive's checksum; bring back a copy of the file");
+}
+
 }  // namespace
 
 Result<StoragePtr> readNamedStorage(const CapturedGraph& graph, const StorageRef& storage, std::int64_t expectedBytes) {
@@ -184,21 +203,14 @@ Result<void> checkNamedStorage(const CapturedGraph& graph, const StorageRef& sto
   }
   if (knowledge().isWhole(path)) return {};
   const auto state = StorageKnowledge::stateOf(path);
-  const bool named = storage.hash.size() == 40 && !knowledge().isOpaque(graph);
-  std::uint32_t crc32 = 0;
-  Sha1Stream sha1;
-  KERF_CHECK(readPieces({path, place.offset, place.bytes}, [&](std::span<const std::byte> piece) -> Result<void> {
-    constexpr std::size_t cached = 256u << 10;  // two sums, one way through memory
-    for (; !piece.empty(); piece = piece.subspan(std::min(cached, piece.size()))) {
-      const auto some = piece.first(std::min(cached, piece.size()));
-      crc32 = zipCrc32(some, crc32);
-      if (named) sha1.add(some);
-    }
-    return {};
-  }));
-  if (crc32 != place.crc32)
-    return damagedStorage(path, "its bytes do not have the archive's checksum; bring back a copy of the file");
-  if (named) KERF_CHECK(checkName(graph, storage, sha1.hex()));
+  const FilePart part{path, place.offset, place.bytes};
+  bool whole = false;
+  if (storage.hash.size() == 40 && !knowledge().isOpaque(graph)) {
+    KERF_TRY(const auto sha1, sha1Of(part));
+    KERF_CHECK(checkName(graph, storage, sha1));
+    whole = sha1 == storage.hash;  // else the name is another hash
+  }
+  if (!whole) KERF_CHECK(checkCrc32(part, place.crc32));
   knowledge().noteWhole(state);
   return {};
 }

@@ -15,8 +15,8 @@ namespace kerf::inline capture {
 std::filesystem::path findStorageDirectory(const std::filesystem::path& repro, const std::string& saveDirectory,
                                            const std::vector<StorageRef>& storages);
 
-/// A storage of the graph from its file, checked: the archive's CRC-32, and the SHA-1 that is its name where names are
-/// that. PyTorch names storages by SHA-1 (after_dynamo, stable_hash) or by a fast hash that cannot be computed again
+/// A storage of the graph from its file, checked: the SHA-1 that is its name where names are that, else the archive's
+/// CRC-32. PyTorch names storages by SHA-1 (after_dynamo, stable_hash) or by a fast hash that cannot be computed again
 /// (formats A.2), all storages of a graph alike: what the graph does not say, its other storages do. BadInput naming
 /// the file when its bytes are not those that it was named after; else as readTorchStorage(). A name is checked once
 /// in a process, and again when the file was written since.

@@ -30,15 +30,19 @@ class ProgramAudit {
  public:
   explicit ProgramAudit(const ExtraCalls& extra) : m_extra(extra) {}
 
-  Result<void> value(JsonCursor& json, std::string_view key) {
+  /// What an object is, which says what its keys mean.
+  enum class Place : std::uint8_t { Program, GraphModule, Graph, Node, Config, Data, Other };
+
+  /// A value below `key`; objects in it, also those in lists, are `place`.
+  Result<void> value(JsonCursor& json, std::string_view key, Place place) {
     switch (json.peek()) {
       case '{':
-        return object(json, key);
+        return object(json, place);
       case '[':
-        return json.forEachElement([&] { return value(json, key); });
+        return json.forEachElement([&] { return value(json, key, place); });
       case '"': {
         KERF_TRY(const std::string text, json.string());
-        return string(key, text);
+        return place == Place::Data ? Result<void>() : string(key, text);
       }
       default:
         return skip(json);
@@ -51,16 +55,26 @@ class ProgramAudit {
     return {};
   }
 
-  Result<void> object(JsonCursor& json, std::string_view parent) {
+  Result<void> object(JsonCursor& json, Place place) {
     std::unordered_set<std::string> keys;
-    const bool isMetadata = parent == "metadata" || parent == "custom";  // data of any kind, which nothing evaluates
     return json.forEachMember([&](std::string key) -> Result<void> {
       if (!keys.insert(key).second) return refuse("key (twice)", key);
-      if ((parent == "graph_module" || parent.empty()) && !isProgramField(key) && !m_isConfig)
-        return refuse("field", key);
-      if (parent.empty() && key == "config") m_isConfig = true;
-      return isMetadata ? value(json, "metadata") : value(json, key);
+      const bool isProgram = place == Place::Program || place == Place::GraphModule;
+      const bool isField = isProgram ? isProgramField(key) : place != Place::Config || key == "config";
+      return isField ? value(json, key, inner(place, key)) : refuse("field", key);
     });
+  }
+
+  /// What stands below a key. The metadata of nodes and of the graph's module are data of any kind, which nothing
+  /// evaluates.
+  static Place inner(Place place, std::string_view key) {
+    if (place == Place::Data) return Place::Data;
+    const bool hasMetadata = place == Place::Node || place == Place::GraphModule;
+    if (hasMetadata && key == "metadata") return Place::Data;
+    if (place == Place::Program && key == "graph_module") return Place::GraphModule;
+    if (place == Place::Graph && key == "nodes") return Place::Node;
+    const bool mayHaveGraph = place == Place::GraphModule || place == Place::Other;  // "as_graph" has one too
+    return mayHaveGraph && key == "graph" ? Place::Graph : Place::Other;
   }
 
   Result<void> string(std::string_view key, std::string_view text) const {
@@ -133,25 +147,31 @@ class ProgramAudit {
   }
 
   const ExtraCalls& m_extra;
-  bool m_isConfig = false;
 };
 
 }  // namespace
 
-Result<void> auditProgramJson(std::string_view json, const ExtraCalls& extra) {
+namespace {
+
+Result<void> audit(std::string_view json, const ExtraCalls& extra, ProgramAudit::Place place) {
   JsonCursor cursor(json, "the exported program", deepest);
-  KERF_CHECK(ProgramAudit(extra).value(cursor, {}));
+  if (cursor.peek() != '{') return fail(ErrorCode::BadInput, "an exported program is an object");
+  KERF_CHECK(ProgramAudit(extra).value(cursor, {}, place));
   return cursor.end();
 }
 
+}  // namespace
+
+Result<void> auditProgramJson(std::string_view json, const ExtraCalls& extra) {
+  return audit(json, extra, ProgramAudit::Place::Program);
+}
+
+Result<void> auditConfigJson(std::string_view json) { return audit(json, {}, ProgramAudit::Place::Config); }
+
 bool isProgramField(std::string_view name) {
-  constexpr std::array<std::string_view, 13> fields = {"graph_module",  "graph",
-                                                       "signature",     "module_call_graph",
-                                                       "metadata",      "treespec_namedtuple_fields",
-                                                       "opset_version", "schema_version",
-                                                       "verifiers",     "range_constraints",
-                                                       "torch_version", "guards_code",
-                                                       "config"};
+  constexpr auto fields = std::to_array<std::string_view>(
+      {"graph_module", "graph", "signature", "module_call_graph", "metadata", "treespec_namedtuple_fields",
+       "opset_version", "schema_version", "verifiers", "range_constraints", "torch_version", "guards_code"});
   return std::ranges::find(fields, name) != fields.end();
 }
 

@@ -5,8 +5,9 @@
 // allowed_calls.h, or torch.ops.NS.OP.OVERLOAD. "expr_str", which sympy evaluates, is arithmetic over symbols, plain or
 // as srepr writes it. Names (which become Python code when the program is called) have no other characters than names
 // and paths have. The specs of pytrees import nothing: no enums, no default factory that is not a builtin type. Each of
-// "guards_code" only reads sizes and properties of L. Fields of the program are those of schema 8.
-// Pickles, copied as they lie, hold tensors and plain containers alone, and no member that makes torch.load run code.
+// "guards_code" only reads sizes and properties of L, with arithmetic, math's functions, min and max. Fields of the
+// program are those of schema 8. Pickles, copied as they lie, hold tensors and plain containers alone, and no member
+// that makes torch.load run code.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,10 @@
 
 namespace kerf::inline capture::pt2 {
 
-/// BadInput naming key and value for what the rules forbid in model.json or in a weights' config.
+/// BadInput naming key and value for what the rules forbid in model.json.
 Result<void> auditProgramJson(std::string_view json, const ExtraCalls& extra);
+/// The same for the config of weights or constants: `{"config": {…}}`.
+Result<void> auditConfigJson(std::string_view json);
 
 /// Whether these bytes are a torch.save file that can be copied: Kerf's reader knows every name in its pickle, and the
 /// archive has no other members than torch.save writes, each once.

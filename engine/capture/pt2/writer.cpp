@@ -145,7 +145,7 @@ class ProgramWriter {
     }
     if (folder == constantsFolder) KERF_CHECK(writeLifted(entries, done));
     const std::string config = fmt::format("{{\"config\": {{{}}}}}", joined(entries));
-    KERF_CHECK(auditProgramJson(config, {}));
+    KERF_CHECK(auditConfigJson(config));
     return add(fmt::format("{}model_{}_config.json", folder, what), config);
   }
 

@@ -6,6 +6,7 @@
 
 #include "engine/capture/repro/call_tables.h"
 #include "engine/ir/graph.h"
+#include "engine/ir/sympy_functions.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline capture {
@@ -30,10 +31,65 @@ bool isInTables(std::string_view target) {
 }
 
 /// Parts of a dotted name that never stand in an export, wherever they are.
-constexpr std::array<std::string_view, 24> forbiddenParts = {
-    "load",    "load_library", "load_libraries", "import_module", "hub",        "os",    "sys",    "subprocess",
-    "save",    "from_file",    "importlib",      "ctypes",        "exec",       "eval",  "system", "popen",
-    "compile", "pickle",       "shutil",         "open",          "breakpoint", "runpy", "socket", "cpp_extension"};
+constexpr auto forbiddenParts = std::to_array<std::string_view>({"load",
+                                                                 "load_library",
+                                                                 "load_libraries",
+                                                                 "import_module",
+                                                                 "hub",
+                                                                 "save",
+                                                                 "from_file",
+                                                                 "exec",
+                                                                 "eval",
+                                                                 "system",
+                                                                 "popen",
+                                                                 "compile",
+                                                                 "open",
+                                                                 "breakpoint",
+                                                                 "execl",
+                                                                 "execle",
+                                                                 "execlp",
+                                                                 "execv",
+                                                                 "execve",
+                                                                 "execvp",
+                                                                 "execvpe",
+                                                                 "posix_spawn",
+                                                                 "posix_spawnp",
+                                                                 "spawnl",
+                                                                 "spawnv",
+                                                                 "spawnvp",
+                                                                 "fork",
+                                                                 "forkpty",
+                                                                 "unlink",
+                                                                 "rmtree",
+                                                                 "rmdir",
+                                                                 "removedirs",
+                                                                 "tofile",
+                                                                 "write_file",
+                                                                 "read_file",
+                                                                 "write_text",
+                                                                 "write_bytes",
+                                                                 "fdopen",
+                                                                 "startfile",
+                                                                 "loads",
+                                                                 "get_device_module"});
+/// The modules of Python among them: what lies behind these runs code or reaches files.
+constexpr auto forbiddenModules = std::to_array<std::string_view>(
+    {"os", "sys", "subprocess", "importlib", "ctypes", "pickle", "shutil", "runpy", "socket", "cpp_extension",
+     "builtins", "posix", "pathlib", "marshal", "multiprocessing"});
+
+constexpr auto callbackRules =
+    std::to_array<CallbackRule>({{"torch.utils.checkpoint.checkpoint", 0, " function context_fn "},
+                                 {"torch.vmap", 0, " func "},
+                                 {"torch.lobpcg", 10, " tracker "},
+                                 {"torch._check", 1, " message "},
+                                 {"torch._check_index", 1, " message "},
+                                 {"torch._check_is_size", 1, " message "},
+                                 {"torch._check_tensor_all", 1, " message "},
+                                 {"torch._check_value", 1, " message "},
+                                 {"builtins.max", std::string_view::npos, " key "},
+                                 {"builtins.min", std::string_view::npos, " key "},
+                                 {"builtins.sorted", std::string_view::npos, " key "},
+                                 {"builtins.print", std::string_view::npos, " file "}});
 
 /// aten's op names without their overloads.
 const std::unordered_set<std::string>& atenNames() {
@@ -82,6 +138,9 @@ bool allParts(std::string_view path, Visit visit) {
 }
 
 bool isDunder(std::string_view name) { return name.starts_with("__"); }
+bool isForbiddenModule(std::string_view part) {
+  return std::ranges::find(forbiddenModules, part) != forbiddenModules.end();
+}
 
 /// `torch.ops.NS.OP[.OVERLOAD]`; an overload or op may be a keyword ("from"), which is written with getattr.
 bool isOpOverload(std::string_view target) {
@@ -116,7 +175,7 @@ bool isAtenFunction(std::string_view target) {
 bool isForbiddenCall(std::string_view target) {
   if (target.starts_with("builtins.")) target.remove_prefix(9);
   const auto isBad = [](std::string_view part) {
-    return isDunder(part) || std::ranges::find(forbiddenParts, part) != forbiddenParts.end();
+    return isDunder(part) || isForbiddenModule(part) || std::ranges::find(forbiddenParts, part) != forbiddenParts.end();
   };
   constexpr std::array<std::string_view, 8> alone = {"globals", "locals", "vars",    "setattr",
                                                      "delattr", "input",  "getattr", "memoryview"};
@@ -159,6 +218,40 @@ Result<ExtraCalls> parseExtraCalls(const std::vector<std::string>& targets) {
   return extra;
 }
 
-bool isAllowedAttribute(std::string_view name) { return !isDunder(name); }
+bool isAllowedAttribute(std::string_view name) {
+  const bool isFlag = name.starts_with("is_") && isPythonIdentifier(name);
+  return isFlag || readAttributes().contains(name);
+}
+
+bool isGuardMethod(std::string_view name) { return guardMethods().contains(name); }
+
+bool isAllowedSelfPath(std::string_view path) {
+  return allParts(path, [](std::string_view part) {
+    return !isDunder(part) && !isForbiddenModule(part) && !moduleMembers().contains(part);
+  });
+}
+
+bool isAllowedSelfCall(std::string_view path) {
+  return isAllowedSelfPath(path) && !isForbiddenCall(path.substr(path.rfind('.') + 1));
+}
+
+bool isCalledByName(std::string_view name) {
+  constexpr auto prefixes = std::to_array<std::string_view>({"math_", "_operator_", "torch__dynamo_"});
+  return builtinFunctions().contains(name) || boundNames().contains(name) || moduleClasses().contains(name) ||
+         isSympyFunction(name) ||
+         std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool CallbackRule::isCalledBy(std::string_view keyword) const {
+  return keywords.find(fmt::format(" {} ", keyword)) != std::string_view::npos;
+}
+
+const CallbackRule* callbackRule(std::string_view target) {
+  constexpr std::string_view builtins = "builtins.";
+  const auto* rule = std::ranges::find_if(callbackRules, [&](const CallbackRule& row) {
+    return row.target == target || (row.target.starts_with(builtins) && row.target.substr(builtins.size()) == target);
+  });
+  return rule == callbackRules.end() ? nullptr : rule;
+}
 
 }  // namespace kerf::inline capture

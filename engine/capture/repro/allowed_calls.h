@@ -27,7 +27,29 @@ bool isForbiddenCall(std::string_view target);
 /// What `--allow-call` was given. BadUsage for what is no dotted name and for targets that may never be called.
 Result<ExtraCalls> parseExtraCalls(const std::vector<std::string>& targets);
 
-/// The attributes of tensors, sizes and modules that an expression may read are all but those with leading dunders.
+/// Whether `name` is an attribute of tensors, devices and the like that holds data: no method, no module.
 bool isAllowedAttribute(std::string_view name);
+/// Whether a guard of an exported program may call this method of a size or tensor.
+bool isGuardMethod(std::string_view name);
+
+/// Whether the path below `self` ("layers.0.weight") may be read or set: none of its parts has a leading dunder, is the
+/// name of a module of Python that runs code, or of something that every torch.nn.Module has.
+bool isAllowedSelfPath(std::string_view path);
+/// The same for a path that is called: its last part does not load or run code either.
+bool isAllowedSelfCall(std::string_view path);
+
+/// Whether expressions of graphs call something by this name without a dot ("len", "tensor", "Max", "Linear"), so that
+/// no class or variable of module level may have it.
+bool isCalledByName(std::string_view name);
+
+/// A function that calls one of its arguments.
+struct CallbackRule {
+  std::string_view target;    ///< with its modules
+  std::size_t position = 0;   ///< the argument that it calls; npos if none without a keyword
+  std::string_view keywords;  ///< of arguments that it calls, with blanks around each
+  bool isCalledBy(std::string_view keyword) const;
+};
+/// The rule for `target`, or null: what it calls may be a subgraph, or be left out, and no function.
+const CallbackRule* callbackRule(std::string_view target);
 
 }  // namespace kerf::inline capture

@@ -3,18 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ir/annotation_type.h"
 #include "engine/ir/graph.h"
 
 namespace kerf::inline capture {
 namespace {
 
 constexpr int maximumDepth = 400;
-constexpr std::array<std::string_view, 25> binaryOperators = {"+",  "-",  "*",  "/",  "//", "%", "**", "@",  "<", ">",
-                                                              "<=", ">=", "==", "!=", "&",  "|", "^",  "<<", ">>"};
-template <std::size_t count>
-bool has(const std::array<std::string_view, count>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
+constexpr auto binaryOperators = std::to_array<std::string_view>(
+    {"+", "-", "*", "/", "//", "%", "**", "@", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "<<", ">>"});
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> brackets = {
     {{"(", ")"}, {"[", "]"}, {"{", "}"}}};
@@ -67,7 +64,8 @@ Result<std::vector<AuditValue>> AuditExpressions::list() {
 
 bool AuditExpressions::nextIsOperator() {
   const AuditToken& next = peek();
-  if (next.kind == AuditKind::Operator && has(binaryOperators, next.text)) return take(), true;
+  if (next.kind == AuditKind::Operator && std::ranges::find(binaryOperators, next.text) != binaryOperators.end())
+    return take(), true;
   if (acceptName("and") || acceptName("or") || acceptName("in")) return true;
   if (acceptName("is")) return acceptName("not"), true;
   return next.isName("not") && peek(1).isName("in") && (take(), take(), true);
@@ -107,24 +105,57 @@ Result<AuditValue> AuditExpressions::unary() {
   return AuditValue{AuditValue::Kind::Other, {}, line};
 }
 
+/// What stands between brackets that are no call's.
 Result<void> AuditExpressions::itemsUntil(std::string_view close) {
   while (!peek().is(close)) {
     if (!accept("**")) accept("*");
-    if (close != ")" || !peek(1).is("=") || peek().kind != AuditKind::Name) {
-      if (!(close == "]" && (peek().is(":") || peek().is(",")))) KERF_CHECK(value());
-      while ((close == "]" || close == "}") && accept(":"))
-        if (!peek().is("]") && !peek().is(",") && !peek().is(":")) KERF_CHECK(value());
-    } else {
-      const AuditToken keyword = take();
-      take();
-      const auto text = plainString(peek());
-      const bool isExpression = place == AuditPlace::Loader && keyword.text == "expr";
-      if (isExpression && !(text && isSymbolText(*text))) return auditError(keyword.line, "this symbolic expression");
-      KERF_CHECK(value());
-    }
+    if (!(close == "]" && (peek().is(":") || peek().is(",")))) KERF_CHECK(value());
+    while (close != ")" && accept(":"))
+      if (!peek().is("]") && !peek().is(",") && !peek().is(":")) KERF_CHECK(value());
     if (!accept(",")) break;
   }
   return expect(close);
+}
+
+Result<void> AuditExpressions::arguments(const AuditValue& callee) {
+  for (std::size_t position = 0; !peek().is(")"); ++position) {
+    KERF_CHECK(argument(callee, position));
+    if (!accept(",")) break;
+  }
+  return expect(")");
+}
+
+/// One argument. Where the callee calls it, it is a subgraph or a literal; `*` and `**` could hide it.
+Result<void> AuditExpressions::argument(const AuditValue& callee, std::size_t position) {
+  const CallbackRule* rule = callee.kind == AuditValue::Kind::Path ? callbackRule(callee.path) : nullptr;
+  const bool isReader = place == AuditPlace::Loader && callee.path.starts_with("reader.");
+  const int line = peek().line;
+  if (accept("**") || accept("*")) {
+    if (rule != nullptr || isReader || place == AuditPlace::Guard) return auditError(line, "'*' in this call");
+    return value();
+  }
+  const bool isKeyword = peek().kind == AuditKind::Name && peek(1).is("=");
+  bool isCalled = rule != nullptr && position == rule->position;
+  if (isKeyword) {
+    const AuditToken keyword = take();
+    take();
+    if (isReader && keyword.text == "expr") KERF_CHECK(symbolicText(keyword));
+    isCalled = rule != nullptr && rule->isCalledBy(keyword.text);
+  } else if (callee.path == "reader.symint" && position > 0) {
+    return auditError(line, "a second size of one input");
+  }
+  KERF_TRY(const AuditValue passed, expression());
+  KERF_CHECK(use(passed));
+  if (!isCalled || isSubgraph(passed)) return {};
+  return auditError(line, fmt::format("a function that '{}' would call", callee.path));
+}
+
+/// The text that sympy evaluates: one string, and the whole of the argument.
+Result<void> AuditExpressions::symbolicText(const AuditToken& keyword) {
+  const auto text = plainString(peek());
+  const bool isWhole = peek(1).is(",") || peek(1).is(")");
+  if (text && isWhole && isSymbolText(*text)) return {};
+  return auditError(keyword.line, "this symbolic expression");
 }
 
 Result<AuditValue> AuditExpressions::atom() {
@@ -132,9 +163,10 @@ Result<AuditValue> AuditExpressions::atom() {
   AuditValue out{AuditValue::Kind::Other, {}, token.line};
   if (token.kind == AuditKind::String) {
     while (peek().kind == AuditKind::String) take();
-    return out;
+    return AuditValue{AuditValue::Kind::Literal, {}, token.line};
   }
-  if (token.kind == AuditKind::Number || token.is("...")) return take(), out;
+  if (token.kind == AuditKind::Number || token.is("..."))
+    return take(), AuditValue{AuditValue::Kind::Literal, {}, token.line};
   if (token.is("(") && peek(1).is(")")) return take(), take(), AuditValue{AuditValue::Kind::Empty, {}, token.line};
   for (const auto& [open, close] : brackets)
     if (accept(open)) {
@@ -143,7 +175,8 @@ Result<AuditValue> AuditExpressions::atom() {
     }
   if (token.kind != AuditKind::Name) return refuse("a value");
   take();
-  if (token.text == "None" || token.text == "True" || token.text == "False") return out;
+  if (token.text == "None" || token.text == "True" || token.text == "False")
+    return AuditValue{AuditValue::Kind::Literal, {}, token.line};
   if (!isPythonIdentifier(token.text)) return auditError(token.line, fmt::format("the word '{}' here", token.text));
   if (token.text == "getattr" && peek().is("(") && !locals.contains("getattr")) return getattrCall(token.line);
   if (token.text == "globals" && peek().is("(")) {  // globals()['Max'](…): a name that Python has no other form for
@@ -154,6 +187,7 @@ Result<AuditValue> AuditExpressions::atom() {
     if (!name) return refuse("a name in quotes");
     take();
     KERF_CHECK(expect("]"));
+    if (!peek().is("(")) return refuse("a call");  // as a target it would be another name for everyone
     return AuditValue{AuditValue::Kind::Path, std::string(*name), token.line};
   }
   out.kind = AuditValue::Kind::Path;
@@ -168,7 +202,7 @@ Result<AuditValue> AuditExpressions::getattrCall(int line) {
   KERF_CHECK(expect(","));
   const auto name = plainString(peek());
   if (!name || peek(1).kind == AuditKind::String) return auditError(line, "getattr with a name that is computed");
-  if (!isAllowedAttribute(*name)) return auditError(line, fmt::format("the attribute '{}'", *name));
+  if (name->starts_with("__")) return auditError(line, fmt::format("the attribute '{}'", *name));
   take();
   if (!peek().is(")")) return auditError(line, "getattr with another argument");
   take();
@@ -195,6 +229,10 @@ Result<AuditValue> AuditExpressions::postfix() {
     } else if (peek().is("(")) {
       KERF_TRY(out, call(out));
     } else if (accept("[")) {
+      if (place == AuditPlace::Init && out.path == "self.__dict__") {
+        KERF_TRY(out, dictionaryItem(out.line));
+        continue;
+      }
       KERF_CHECK(item(out));
       out = {AuditValue::Kind::Item, {}, out.line};
     } else {
@@ -203,10 +241,19 @@ Result<AuditValue> AuditExpressions::postfix() {
   }
 }
 
-/// `x[…]`; self.__dict__['0'] is how __init__ writes attributes whose names are none.
+/// self.__dict__['0'] is how __init__ writes attributes whose names are none.
+Result<AuditValue> AuditExpressions::dictionaryItem(int line) {
+  const auto name = plainString(peek());
+  if (!name || !peek(1).is("]")) return auditError(line, "this use of __dict__");
+  take();
+  take();
+  if (!peek().is("=")) return auditError(line, "this use of __dict__");
+  return AuditValue{AuditValue::Kind::Path, "self." + std::string(*name), line};
+}
+
+/// `x[…]`.
 Result<void> AuditExpressions::item(const AuditValue& object) {
-  const bool isDictionary = place == AuditPlace::Init && object.path == "self.__dict__";
-  if (!isDictionary) KERF_CHECK(use(object));
+  KERF_CHECK(use(object));
   return itemsUntil("]");
 }
 
@@ -214,9 +261,12 @@ Result<AuditValue> AuditExpressions::call(const AuditValue& callee) {
   KERF_CHECK(checkCallee(callee));
   if (++m_depth > maximumDepth) return auditError(callee.line, "an expression as deep as this");
   KERF_CHECK(expect("("));
-  KERF_CHECK(itemsUntil(")"));
+  const auto name = plainString(peek());
+  if (name && place == AuditPlace::Init && callee.path.starts_with("self.register_")) bound[std::string(*name)] = false;
+  KERF_CHECK(arguments(callee));
   --m_depth;
-  return AuditValue{AuditValue::Kind::Other, {}, callee.line};
+  const bool isMethod = callee.kind == AuditValue::Kind::Method;
+  return AuditValue{AuditValue::Kind::Result, isMethod ? std::string() : callee.path, callee.line};
 }
 
 /// `torch.Tensor`, `list[torch.Tensor]`, `"f32[2]"`.
@@ -229,7 +279,7 @@ Result<void> AuditExpressions::annotation() {
   if (first.kind != AuditKind::Name) return auditError(first.line, "this as a type");
   std::string path(first.text);
   while (accept(".")) path += "." + std::string(take().text);
-  if (!isAllowedType(path) && !classes.contains(path))
+  if (!isAnnotationType(path) && !classes.contains(path))
     return auditError(first.line, fmt::format("the type '{}'", path));
   if (accept("[")) {
     do KERF_CHECK(annotation());

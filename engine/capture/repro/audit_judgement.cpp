@@ -1,8 +1,10 @@
 // What a name may be used for, and which may be called.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "engine/capture/repro/audit_expressions.h"
+#include "engine/capture/repro/audit_module_lines.h"
 #include "engine/ir/annotation_type.h"
 #include "engine/ir/python_expression.h"
 #include "engine/ir/sympy_functions.h"
@@ -28,8 +30,11 @@ constexpr std::array<std::string_view, 12> torchValues = {"torch.quint8",
                                                           "torch.Generator",
                                                           "torch.nn.Module"};
 
-template <std::size_t count>
-bool has(const std::array<std::string_view, count>& names, std::string_view name) {
+/// Functions that a guard of an exported program calls.
+constexpr auto guardFunctions =
+    std::to_array<std::string_view>({"abs", "bool", "float", "int", "len", "max", "min", "round"});
+
+bool has(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -56,16 +61,56 @@ bool AuditExpressions::isExtra(const std::string& path) const {
   });
 }
 
+bool AuditExpressions::mayReadAttribute(std::string_view name) const {
+  return isAllowedAttribute(name) || (!isForbiddenCall(name) && isExtra(std::string(name)));
+}
+
+/// Whether a local's attributes, `path` from its root on, hold data.
+bool AuditExpressions::mayRead(std::string_view path) const {
+  const std::string_view root = rootOf(path);
+  if (root.size() == path.size()) return true;
+  path.remove_prefix(root.size() + 1);
+  if (root == "self") return isAllowedSelfPath(path);
+  for (;; path.remove_prefix(rootOf(path).size() + 1)) {
+    if (!mayReadAttribute(rootOf(path))) return false;
+    if (path.find('.') == std::string_view::npos) return true;
+  }
+}
+
+/// `path` from "self" on. What __init__ made is called if it is a module; in text without __init__ that is not known.
+bool AuditExpressions::mayCallSelf(std::string_view path) const {
+  path.remove_prefix(std::min(path.size(), std::string_view("self.").size()));
+  if (place == AuditPlace::Init) return path == "register_buffer" || path == "register_parameter";
+  for (std::size_t dot = path.find('.');; dot = path.find('.', dot + 1)) {
+    const auto made = bound.find(std::string(path.substr(0, dot)));
+    if (made != bound.end() && !made->second) return false;
+    if (dot == std::string_view::npos) return isAllowedSelfCall(path);
+  }
+}
+
 bool AuditExpressions::mayCallLocal(std::string_view path) const {
   const std::string_view root = rootOf(path), last = lastOf(path);
   if (root.size() == path.size()) return false;
-  if (path.substr(0, path.size() - last.size()).find(".__") != std::string_view::npos) return false;
-  if (place == AuditPlace::Loader && root == "reader") return has(readerMethods, last) || last == "opaque";
-  if (root == "self") return !isForbiddenCall(last);
+  if (place == AuditPlace::Loader && root == "reader")
+    return path.size() == root.size() + 1 + last.size() && (has(readerMethods, last) || last == "opaque");
+  if (root == "self") return mayCallSelf(path);
+  if (!mayRead(path.substr(0, path.size() - last.size() - 1))) return false;
+  if (place == AuditPlace::Guard) return isGuardMethod(last);
   return isAllowedMethod(last) || isExtra(std::string(last));
 }
 
+bool AuditExpressions::mayCallInGuard(std::string_view path) const {
+  return has(guardFunctions, path) || (path.starts_with("math.") && isAllowedFunction(path)) || isSympyFunction(path);
+}
+
+/// Whether what calls it finds a graph, or something that cannot be called.
+bool AuditExpressions::isSubgraph(const AuditValue& value) const {
+  if (value.kind == AuditValue::Kind::Literal) return true;
+  return value.kind == AuditValue::Kind::Path && (value.path.starts_with("self.") || subgraphs.contains(value.path));
+}
+
 bool AuditExpressions::mayCallGlobal(const std::string& path) const {
+  if (place == AuditPlace::Guard) return mayCallInGuard(path);
   if (path.find('.') == std::string::npos && (classes.contains(path) || isSympyFunction(path))) return true;
   if (place == AuditPlace::Init && isAllowedModule(path)) return true;
   if (place == AuditPlace::Main && path == "run_repro") return true;
@@ -80,31 +125,70 @@ bool AuditExpressions::mayCallGlobal(const std::string& path) const {
 }
 
 Result<void> AuditExpressions::checkCallee(const AuditValue& callee) const {
-  const bool isMethod =
-      callee.kind == AuditValue::Kind::Method && (isAllowedMethod(callee.path) || isExtra(callee.path));
+  const bool isKnown =
+      place == AuditPlace::Guard ? isGuardMethod(callee.path) : isAllowedMethod(callee.path) || isExtra(callee.path);
+  const bool isMethod = callee.kind == AuditValue::Kind::Method && isKnown;
   if (isMethod) return {};
   if (callee.kind != AuditValue::Kind::Path)
-    return auditError(callee.line,
-                      callee.path.empty() ? "a call of a value" : fmt::format("the method '{}'", callee.path));
+    return auditError(callee.line, callee.kind == AuditValue::Kind::Method ? fmt::format("the method '{}'", callee.path)
+                                                                           : "a call of a value");
   const bool isLocal = locals.contains(std::string(rootOf(callee.path)));
   if (isLocal ? mayCallLocal(callee.path) : mayCallGlobal(callee.path) || isExtra(callee.path)) return {};
   return auditError(callee.line, fmt::format("a call of '{}'", callee.path));
 }
 
 Result<void> AuditExpressions::use(const AuditValue& value) const {
-  if (value.kind == AuditValue::Kind::Method && !isAllowedAttribute(value.path))
+  if (value.kind == AuditValue::Kind::Method && !mayReadAttribute(value.path))
     return auditError(value.line, fmt::format("the attribute '{}'", value.path));
   if (value.kind != AuditValue::Kind::Path) return {};
   const std::string& path = value.path;
   const bool isPlain = path.find('.') == std::string::npos;
   if (locals.contains(std::string(rootOf(path)))) {
-    if (path.find(".__") == std::string::npos) return {};
+    if (mayRead(path)) return {};
     return auditError(value.line, fmt::format("the attribute '{}'", path));
   }
   if (isPlain && isSizeSymbol(path)) return {};  // one that nothing defines is a NameError, as in the capture
+  if (place == AuditPlace::Guard && !pythonConstant(path))
+    return auditError(value.line, fmt::format("the name '{}'", path));
   if (isPlain && (globals.contains(path) || has(plainValues, path) || isAllowedFunction("builtins." + path))) return {};
-  if (pythonConstant(path) || has(torchValues, path) || isAllowedType(path) || isAllowedFunction(path)) return {};
+  if (pythonConstant(path) || has(torchValues, path) || isAnnotationType(path) || isAllowedFunction(path)) return {};
   return auditError(value.line, fmt::format("the name '{}'", path));
+}
+
+Result<void> AuditExpressions::change(const std::vector<AuditValue>& targets) const {
+  using Kind = AuditValue::Kind;
+  const AuditValue& target = targets[0];
+  const bool isLocal =
+      target.kind == Kind::Path && locals.contains(std::string(rootOf(target.path))) && place == AuditPlace::Forward;
+  if (targets.size() == 1 && (isLocal || target.kind == Kind::Item)) return use(target);
+  return auditError(target.line, fmt::format("a change of '{}'", target.path));
+}
+
+Result<void> AuditExpressions::bind(const AuditValue& target, const AuditValue* value) {
+  using Kind = AuditValue::Kind;
+  if (target.kind == Kind::Empty || target.kind == Kind::Item) return {};
+  if (target.kind == Kind::Path && target.path.starts_with("self.") && place == AuditPlace::Init)
+    return bindAttribute(target, value);
+  const bool isName = target.kind == Kind::Path && target.path.find('.') == std::string::npos;
+  if (!isName || isReservedLocal(target.path))
+    return auditError(target.line, fmt::format("an assignment to '{}'", target.path));
+  locals.insert(target.path);
+  subgraphs.erase(target.path);
+  const bool isAttribute = value != nullptr && value->kind == Kind::Path && value->path.starts_with("self.");
+  if (isAttribute) subgraphs.insert(target.path);
+  return {};
+}
+
+/// __init__ makes modules, tensors and literals; no name of a function or of a module of Python.
+Result<void> AuditExpressions::bindAttribute(const AuditValue& target, const AuditValue* value) {
+  using Kind = AuditValue::Kind;
+  const std::string path = target.path.substr(std::string_view("self.").size());
+  const bool isName = value == nullptr || value->kind == Kind::Path || value->kind == Kind::Method;
+  if (isName || value->kind == Kind::Item || !isAllowedSelfPath(path))
+    return auditError(target.line, fmt::format("this assignment to '{}'", target.path));
+  const bool isModule = value->kind == Kind::Result && (classes.contains(value->path) || isAllowedModule(value->path));
+  bound[path] = isModule || value->kind == Kind::Literal;
+  return {};
 }
 
 bool isSymbolText(std::string_view text) {
@@ -122,7 +206,5 @@ bool isSymbolText(std::string_view text) {
   }
   return true;
 }
-
-bool isAllowedType(std::string_view name) { return isAnnotationType(name); }
 
 }  // namespace kerf::inline capture

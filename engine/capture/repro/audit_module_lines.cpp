@@ -58,7 +58,9 @@ Result<void> AuditModuleLines::import() {
   const std::string names = importedNames(text);
   for (std::size_t at = 0; at < names.size();) {
     const std::size_t end = std::min(names.find(' ', at), names.size());
-    m_imported.insert(names.substr(at, end - at));
+    const std::string name = names.substr(at, end - at);
+    if (m_in.classes.contains(name) || m_in.globals.contains(name)) return auditError(line, fmt::format("'{}'", text));
+    m_imported.insert(name);
     at = end + 1;
   }
   return endOfLine();
@@ -111,36 +113,51 @@ Result<void> AuditModuleLines::config() {
   return endOfLine();
 }
 
-/// s0 = 8; math_floor = math.floor; mod = Repro(); load_args._version = 0
+/// load_args._version = 0: behind the name.
+Result<void> AuditModuleLines::version(int line) {
+  if (!m_in.acceptName("_version")) return auditError(line, "an attribute of load_args");
+  KERF_CHECK(m_in.expect("="));
+  KERF_CHECK(m_in.expectKind(AuditKind::Number, "a number"));
+  return endOfLine();
+}
+
+/// s0 = 8; math_floor = math.floor; mod = Repro()
 Result<void> AuditModuleLines::assignment() {
   const int line = m_in.peek().line;
   const AuditToken target = m_in.take();
-  if (target.isName("load_args") && m_in.accept(".")) {
-    if (!m_in.acceptName("_version")) return auditError(line, "an attribute of load_args");
-    KERF_CHECK(m_in.expect("="));
-    KERF_CHECK(m_in.expectKind(AuditKind::Number, "a number"));
-    return endOfLine();
-  }
+  if (target.isName("load_args") && m_in.accept(".")) return version(line);
   if (target.kind != AuditKind::Name || !isPythonIdentifier(target.text) || isReservedGlobal(target.text))
     return auditError(line, fmt::format("'{}' at the start of a line", target.text.substr(0, 60)));
   KERF_CHECK(m_in.expect("="));
-  if (m_in.acceptName("None")) return endOfLine();
-  m_in.accept("-");
-  if (m_in.peek().kind == AuditKind::Number) {
-    m_in.take();
-    m_in.globals.insert(std::string(target.text));
-    return endOfLine();
-  }
-  const AuditToken value = m_in.take();
-  const bool isMath = value.isName("math") && target.text.starts_with("math_") && m_in.accept(".");
-  if (isMath && m_in.peek().text == target.text.substr(5) &&
-      isAllowedFunction("math." + std::string(m_in.peek().text))) {
-    m_in.take();
-    return endOfLine();
-  }
-  if (!m_in.classes.contains(std::string(value.text)) || !m_in.accept("(") || !m_in.accept(")"))
-    return auditError(line, fmt::format("the value of '{}'", target.text));
-  m_in.globals.insert(std::string(target.text));
+  const std::string name(target.text);
+  if (m_in.peek().isName("math") && name.starts_with("math_")) return mathFunction(name.substr(5));
+  if (isCalledByName(name) || m_in.classes.contains(name) || m_imported.contains(name))
+    return auditError(line, fmt::format("an assignment to '{}'", name));
+  if (m_in.acceptName("None")) return assigned(name, "None", line);
+  const std::string sign = m_in.accept("-") ? "-" : "";
+  const AuditToken last = m_in.take();
+  const std::string value = sign + std::string(last.text);
+  if (last.kind == AuditKind::Number) return assigned(name, value, line);
+  const bool isClass = last.kind == AuditKind::Name && m_in.classes.contains(value);
+  if (!isClass || !m_in.accept("(") || !m_in.accept(")"))
+    return auditError(line, fmt::format("the value of '{}'", name));
+  return assigned(name, value, line);
+}
+
+/// A name has one value in the whole file: readers take the first, Python the last.
+Result<void> AuditModuleLines::assigned(const std::string& name, const std::string& value, int line) {
+  const auto [known, isNew] = m_in.globals.emplace(name, value);
+  if (!isNew && known->second != value) return auditError(line, fmt::format("another value of '{}'", name));
+  return endOfLine();
+}
+
+/// math_floor = math.floor, how FX's code calls it.
+Result<void> AuditModuleLines::mathFunction(std::string_view name) {
+  const int line = m_in.peek().line;
+  m_in.take();
+  if (!m_in.accept(".") || m_in.peek().text != name || !isAllowedFunction(fmt::format("math.{}", name)))
+    return auditError(line, fmt::format("the value of 'math_{}'", name));
+  m_in.take();
   return endOfLine();
 }
 

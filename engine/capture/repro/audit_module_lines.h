@@ -29,6 +29,9 @@ class AuditModuleLines {
   Result<void> environmentPop();
   Result<void> config();
   Result<void> assignment();
+  Result<void> assigned(const std::string& name, const std::string& value, int line);
+  Result<void> mathFunction(std::string_view name);
+  Result<void> version(int line);
 
   AuditExpressions& m_in;
   AuditNames m_imported;

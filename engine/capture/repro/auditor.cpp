@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "engine/capture/repro/audit_expressions.h"
 #include "engine/capture/repro/audit_header.h"
@@ -70,11 +71,21 @@ class Auditor {
   Result<void> classDefinition() {
     m_in.take();
     KERF_TRY(const std::string className, name());
-    if (isReservedGlobal(className) || m_lines.imported(className)) return auditError(m_in.peek().line, "this class");
+    const bool isTaken =
+        m_lines.imported(className) || m_in.globals.contains(className) || m_in.classes.contains(className);
+    if (isTaken || isReservedGlobal(className) || isCalledByName(className))
+      return auditError(m_in.peek().line, fmt::format("a class '{}', which is another thing already", className));
     KERF_CHECK(moduleBase());
-    KERF_CHECK(block(&Auditor::method));
+    KERF_CHECK(classBlock());
     m_in.classes.insert(className);
     return {};
+  }
+
+  /// A class binds each of its methods once: Python would take the last, and readers the first.
+  Result<void> classBlock() {
+    m_in.bound.clear();
+    m_hasForward = m_hasInit = false;
+    return block(&Auditor::method);
   }
 
   /// print_readable gives a class any name, also one that is none to Python ("<lambda>", "layers.0").
@@ -87,7 +98,7 @@ class Auditor {
       if (!isPart) return auditError(part.line, "this name of a class");
     }
     KERF_CHECK(moduleBase());
-    return block(&Auditor::method);
+    return classBlock();
   }
 
   Result<void> moduleBase() {
@@ -102,8 +113,11 @@ class Auditor {
     if (!m_in.acceptName("def")) return m_in.refuse("a method");
     const AuditToken which = m_in.take();
     m_in.locals = {"self"};
+    m_in.subgraphs.clear();
     const bool isInit = which.isName("__init__");
     if (!isInit && !which.isName("forward")) return auditError(which.line, fmt::format("the method '{}'", which.text));
+    if (m_hasForward || (isInit && m_hasInit)) return auditError(which.line, fmt::format("'{}' again", which.text));
+    (isInit ? m_hasInit : m_hasForward) = true;
     m_in.place = isInit ? AuditPlace::Init : AuditPlace::Forward;
     KERF_CHECK(m_in.expect("("));
     if (!m_in.acceptName("self")) return m_in.refuse("'self'");
@@ -146,7 +160,7 @@ class Auditor {
     if (m_in.peek().kind == AuditKind::Operator && m_in.peek().text.size() >= 2 && m_in.peek().text.ends_with('=') &&
         !m_in.peek().is("==")) {
       m_in.take();
-      for (const AuditValue& value : values) KERF_CHECK(m_in.use(value));
+      KERF_CHECK(m_in.change(values));
       return m_in.value();
     }
     std::vector<AuditValue> targets;
@@ -155,7 +169,8 @@ class Auditor {
       KERF_TRY(values, m_in.list());
     }
     for (const AuditValue& value : values) KERF_CHECK(m_in.use(value));
-    for (const AuditValue& target : targets) KERF_CHECK(bind(target));
+    const AuditValue* alone = values.size() == 1 ? &values[0] : nullptr;
+    for (const AuditValue& target : targets) KERF_CHECK(m_in.bind(target, alone));
     return {};
   }
 
@@ -169,35 +184,27 @@ class Auditor {
   Result<void> annotated(const std::vector<AuditValue>& targets) {
     KERF_CHECK(m_in.annotation());
     if (targets.size() != 1) return m_in.refuse("one name");
-    if (m_in.accept("=")) KERF_CHECK(m_in.value());
-    return bind(targets[0]);
-  }
-
-  Result<void> bind(const AuditValue& target) {
-    using Kind = AuditValue::Kind;
-    if (target.kind == Kind::Empty || target.kind == Kind::Item) return {};
-    const bool isSelf = target.path.starts_with("self.") && m_in.place == AuditPlace::Init &&
-                        target.path.find(".__") == std::string::npos;
-    const bool isName = target.kind == Kind::Path && target.path.find('.') == std::string::npos;
-    if (target.kind != Kind::Path || (!isSelf && (!isName || isReservedLocal(target.path))))
-      return auditError(target.line, fmt::format("an assignment to '{}'", target.path));
-    if (isName) m_in.locals.insert(target.path);
-    return {};
+    if (!m_in.accept("=")) return m_in.bind(targets[0], nullptr);
+    KERF_TRY(const std::vector<AuditValue> values, m_in.list());
+    for (const AuditValue& value : values) KERF_CHECK(m_in.use(value));
+    return m_in.bind(targets[0], values.size() == 1 ? &values[0] : nullptr);
   }
 
   Result<void> loader() {
+    if (m_in.globals.contains("load_args")) return auditError(m_in.peek().line, "load_args again");
     for (const std::string_view word : {"def", "load_args", "(", "reader", ")"})
       if (m_in.take().text != word) return auditError(m_in.peek().line, "a function other than load_args(reader)");
     m_in.place = AuditPlace::Loader;
     m_in.locals = {"reader"};
     KERF_CHECK(block(&Auditor::statements));
-    m_in.globals.insert("load_args");
+    m_in.globals.emplace("load_args", std::string());
     return {};
   }
 
   /// if __name__ == '__main__': the import of run_repro, with torch.no_grad(): run_repro(…)
   Result<void> mainBlock() {
     m_in.take();
+    if (std::exchange(m_hasMain, true)) return auditError(m_in.peek().line, "a second main block");
     const bool isMain = m_in.acceptName("__name__") && m_in.accept("==") && plainString(m_in.peek()) == "__main__";
     if (!isMain) return m_in.refuse("__name__ == '__main__'");
     m_in.take();
@@ -219,7 +226,8 @@ class Auditor {
 
   AuditExpressions m_in;
   AuditModuleLines m_lines{m_in};
-  bool m_isReadable = false;
+  bool m_isReadable = false, m_hasMain = false;
+  bool m_hasForward = false, m_hasInit = false;  ///< the class that is read
 };
 
 }  // namespace
@@ -255,9 +263,13 @@ bool isExpression(std::string_view text, AuditPlace place, AuditNames locals = {
 bool isAllowedName(std::string_view text) { return isExpression(text, AuditPlace::Forward); }
 
 bool isAllowedCondition(std::string_view text, const std::vector<std::string>& names) {
-  return isExpression(text, AuditPlace::Forward, {names.begin(), names.end()});
+  return isExpression(text, AuditPlace::Guard, {names.begin(), names.end()});
 }
 
-bool isAllowedModuleRepr(std::string_view repr) { return isExpression(repr, AuditPlace::Init); }
+bool isAllowedModuleRepr(std::string_view repr) {
+  const std::string text =
+      fmt::format("class A(torch.nn.Module):\n    def __init__(self):\n        self.a = {}\n", repr);
+  return repr.find('\n') == std::string_view::npos && auditExport(text).has_value();
+}
 
 }  // namespace kerf::inline capture

@@ -9,17 +9,20 @@
 //              `math_floor = math.floor`; `isolate_fails_code_str = None`; reset_table() and the block that shows the
 //              source in tracebacks, letter by letter; `class`, `def load_args(reader)`, `load_args._version = N`,
 //              `mod = Class()`, `if __name__ == '__main__'`
-//   class      derives from torch.nn.Module and has `__init__(self)` and `forward(self, …)`, nothing else
-//   __init__   super().__init__(), self.PATH = …, self.__dict__['…'] = …, self.register_buffer/parameter(…)
+//   class      derives from torch.nn.Module and has `__init__(self)` and `forward(self, …)`, once each, nothing else
+//   __init__   super().__init__(), self.PATH = …, self.__dict__['…'] = …, self.register_buffer/parameter(…), where …
+//              makes a module or a tensor, or is a literal
 //   forward    assignments to names, items and the operators' in-place forms; expressions; return; pass
 //   load_args  bufN = reader.storage(…), reader.tensor|symint|const|unsupported|generator|opaque(…), strings, pass
 //   main       the import of run_repro, `with torch.no_grad():`, run_repro(…)
 // Of expressions: literals, names that are bound above, symbolic sizes (s0), constants of torch (dtypes, layouts,
-// inf, nan), operators, conditions, items, tuples, lists, dicts, attributes without a leading dunder, and calls.
+// inf, nan), operators, conditions, items, tuples, lists, dicts, attributes that hold data (isAllowedAttribute; of self
+// all but Module's own), and calls. A name of module level is defined once, and as nothing that expressions call.
 // Called are functions and methods of the tables in allowed_calls.h, torch.ops.NS.OP[.OVERLOAD], classes of the
 // file, torch.nn's classes in __init__, submodules (self.PATH) and targets that the user let through. getattr and
-// globals take a literal name and are judged as the dotted name. No lambda, comprehension, decorator, default that
-// is a call of another kind, try, while, for, del, global, exec, eval. Types are those of annotation_type.h.
+// globals take a literal name and are judged as the dotted name. What a function would call itself (callbackRule) is an
+// attribute of self. No lambda, comprehension, decorator, default that is a call of another kind, try, while, for, del,
+// global, exec, eval. Types are those of annotation_type.h.
 // resources/docs/exports.md is this page for users; engine/capture/pt2/audit.h has the rules of a .pt2.
 #pragma once
 

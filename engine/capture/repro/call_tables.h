@@ -32,6 +32,9 @@ const CallNames& mathFunctions();
 const CallNames& builtinFunctions();
 const CallNames& boundNames();
 const CallNames& tensorMethods();
+const CallNames& guardMethods();
+const CallNames& readAttributes();
 const CallNames& moduleClasses();
+const CallNames& moduleMembers();
 
 }  // namespace kerf::inline capture

@@ -3,14 +3,15 @@
 
 namespace kerf::inline capture {
 
-/// Behind "torch.". No function that reads or writes files, loads libraries, imports, compiles, or calls back.
+/// Behind "torch.". No function that reads or writes files, loads libraries, imports, compiles, or gives out a module.
+/// Those that call what they are given are in callbackRules() too.
 const CallNames& torchFunctions() {
   static const CallNames names(R"(
     Generator Size _assert _assert_async _assert_scalar _check _check_index _check_is_size _check_tensor_all
     _check_value _sym_sqrt are_deterministic_algorithms_enabled as_tensor asarray atleast_1d atleast_2d atleast_3d
     block_diag broadcast_shapes broadcast_tensors can_cast cartesian_prod cdist chain_matmul device einsum
     empty_like enable_grad finfo from_numpy get_autocast_dtype get_autocast_gpu_dtype get_default_dtype get_device
-    get_device_module iinfo inference_mode is_autocast_enabled is_grad_enabled is_inference_mode_enabled is_storage
+    iinfo inference_mode is_autocast_enabled is_grad_enabled is_inference_mode_enabled is_storage
     is_tensor istft lobpcg lu manual_seed meshgrid no_grad norm numel pca_lowrank promote_types result_type seed
     set_grad_enabled split stft svd_lowrank sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
     tensor tensordot typename unique unique_consecutive unravel_index vmap _C._functorch._add_batch_dim

@@ -1,11 +1,13 @@
 #include "engine/capture/repro/export_checks.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "engine/capture/repro/audit_expressions.h"
 #include "engine/capture/repro/audit_module_lines.h"
 #include "engine/capture/repro/auditor.h"
 #include "engine/ir/annotation_type.h"
+#include "engine/ir/python_operators.h"
 #include "engine/ir/sympy_functions.h"
 
 namespace kerf::inline capture {
@@ -23,14 +25,20 @@ bool isCommentText(const std::string& text) {
   return text.empty() || (text.find('\n') == std::string::npos && auditTokens("# - " + text));
 }
 
-bool isOrdinaryPath(std::string_view path) {
-  return path.find(".__") == std::string_view::npos && !path.starts_with("__") && isPlainText(path);
+bool isOrdinaryPath(std::string_view path) { return isAllowedSelfPath(path) && isPlainText(path); }
+
+/// Whether a function that is called with this as the argument that it calls finds a graph, or nothing to call.
+bool isSubgraph(const Graph& graph, const Argument& argument) {
+  if (const auto* id = argument.as<NodeId>()) return graph.node(*id).op() == Opcode::GetAttr;
+  return argument.isNone() || argument.as<SubgraphRef>() != nullptr || argument.as<std::string>() != nullptr;
 }
 
 class CallChecker {
  public:
   CallChecker(const GraphModule& module, const ExtraCalls& extra, ExtraCalls* used)
-      : m_graph(module.graph), m_extra(extra), m_used(used) {}
+      : m_module(module), m_graph(module.graph), m_extra(extra), m_used(used) {
+    for (const NodeId id : m_graph.order()) m_names.insert(m_graph.node(id).name());
+  }
 
   Result<void> run() const {
     for (const NodeId id : m_graph.order()) {
@@ -50,29 +58,63 @@ class CallChecker {
   }
 
   Result<void> target(const Node& node) const {
-    const std::string& target = node.target();
-    if (node.op() == Opcode::CallModule || node.op() == Opcode::GetAttr) {
-      const bool isCall = node.op() == Opcode::CallModule;
-      if (isOrdinaryPath(target) && (!isCall || !isForbiddenCall(target.substr(target.rfind('.') + 1)))) return {};
-      return refuse(node, fmt::format("reads the attribute '{}', which may not be exported", target));
-    }
+    if (node.op() == Opcode::CallModule || node.op() == Opcode::GetAttr) return attribute(node);
     if (node.op() != Opcode::CallFunction && node.op() != Opcode::CallMethod) return {};
+    const std::string& target = node.target();
     if (target == "builtins.getattr" || target == "getattr") return getattr(node);
     const bool isFunction = node.op() == Opcode::CallFunction;
     const bool isKnown =
         isFunction ? isAllowedFunction(target) || isAllowedFunction("builtins." + target) || isSympyFunction(target)
                    : isAllowedMethod(target);
-    if (isKnown || isExtra(target)) return {};
+    if (isKnown || isExtra(target)) return isFunction ? function(node) : Result<void>();
     return refuse(
         node, fmt::format("calls '{}', which may not be exported: it is no {} that is known only to compute{}", target,
-                          isFunction ? "function" : "method",
-                          isForbiddenCall(target) ? "" : "; --allow-call lets it through"));
+                          isFunction ? "function" : "method", hint(target)));
   }
 
-  static Result<void> getattr(const Node& node) {
-    const auto* name = node.args().size() == 2 ? node.args()[1].as<std::string>() : nullptr;
-    if (name != nullptr && isAllowedAttribute(*name) && isPlainText(*name)) return {};
-    return refuse(node, "calls getattr with a name that may not be exported");
+  static std::string_view hint(std::string_view target) {
+    return isForbiddenCall(target) ? "" : "; --allow-call lets it through";
+  }
+
+  /// What a graph calls of itself is a module, and none of torch.nn.Module's own methods.
+  Result<void> attribute(const Node& node) const {
+    const std::string& path = node.target();
+    const bool isCall = node.op() == Opcode::CallModule;
+    if (!isOrdinaryPath(path) || (isCall && !isAllowedSelfCall(path)))
+      return refuse(node, fmt::format("reads the attribute '{}', which may not be exported", path));
+    for (std::size_t dot = path.find('.'); isCall; dot = path.find('.', dot + 1)) {
+      if (m_module.attribute(path.substr(0, dot)) != nullptr)
+        return refuse(node, fmt::format("calls '{}', which is a tensor and no module", path));
+      if (dot == std::string::npos) break;
+    }
+    return {};
+  }
+
+  /// A function that is known: what it calls itself is a graph, and no value of the graph hides its module.
+  Result<void> function(const Node& node) const {
+    const std::string& target = node.target();
+    const std::string called = calledName(target), root = called.substr(0, called.find('.'));
+    if (root.size() < called.size() && m_names.contains(root))
+      return refuse(node, fmt::format("calls '{}', and another node is called '{}'", target, root));
+    const CallbackRule* rule = callbackRule(target);
+    if (rule == nullptr) return {};
+    bool isAllowed = rule->position >= node.args().size() || isSubgraph(m_graph, node.args()[rule->position]);
+    for (const auto& [key, value] : node.kwargs())  // others than identifiers are written as **{…}, which hides them
+      isAllowed = isAllowed && isPythonIdentifier(key) && (!rule->isCalledBy(key) || isSubgraph(m_graph, value));
+    return isAllowed ? Result<void>() : refuse(node, fmt::format("has '{}' call what is no graph", target));
+  }
+
+  Result<void> getattr(const Node& node) const {
+    const bool isUsual = node.args().size() == 2 && node.kwargs().empty() && node.args()[0].as<NodeId>() != nullptr;
+    const auto* name = isUsual ? node.args()[1].as<std::string>() : nullptr;
+    if (name == nullptr || !isPlainText(*name))
+      return refuse(node, "calls getattr with a name that may not be exported");
+    const bool isKnown = isAllowedAttribute(*name) || (!isForbiddenCall(*name) && isExtra(*name));
+    if (isKnown) return {};
+    return refuse(node,
+                  fmt::format("reads the attribute '{}', which may not be exported: it is none that is known only "
+                              "to hold data{}",
+                              *name, hint(*name)));
   }
 
   /// Functions may be arguments too.
@@ -97,7 +139,9 @@ class CallChecker {
     return {};
   }
 
+  const GraphModule& m_module;
   const Graph& m_graph;
+  std::unordered_set<std::string_view> m_names;  ///< of the nodes
   const ExtraCalls& m_extra;
   ExtraCalls* m_used;
 };

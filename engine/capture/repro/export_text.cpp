@@ -15,20 +15,8 @@ namespace {
 
 constexpr std::string_view warningMark = "# WARNING (--allow-call): ";
 
-std::string classNameOf(const GraphModule& module) {
-  return isPythonIdentifier(module.className) ? module.className : "Repro";
-}
-
 const ReproEnvelope& envelopeOf(const Capture& capture, const CapturedGraph& graph) {
   return graph.envelope ? *graph.envelope : capture.envelope;
-}
-
-/// The class's name, where the lines above it do not give that another meaning.
-std::string usableClassName(const ReproEnvelope& envelope, const GraphModule& module) {
-  const std::string name = classNameOf(module);
-  std::string text;
-  for (const std::string& line : envelope.headerLines) text += line + "\n";
-  return isAllowedBlock(text + fmt::format("class {}(torch.nn.Module):\n    pass\n", name)) ? name : "Repro";
 }
 
 std::string warnings(const ExtraCalls& used) {
@@ -101,9 +89,10 @@ Result<std::string> exportText(const Capture& capture, std::size_t index, const 
   Capture clean = makeCapture(graph, capture);
   CapturedGraph& only = clean.graphs.front();
   only.module = withoutUnreadTexts(std::move(only.module));
-  ReproEnvelope envelope = sieved(envelopeOf(clean, only), classNameOf(only.module)).envelope;
+  SievedLines lines = sieved(envelopeOf(clean, only), only.module);
+  ReproEnvelope envelope = std::move(lines.envelope);
   std::erase_if(envelope.headerLines, [](const std::string& line) { return line.starts_with(warningMark); });
-  only.module.className = usableClassName(envelope, only.module);
+  only.module.className = std::move(lines.className);
   only.envelope.reset();
   for (GraphInput& input : only.inputs) cleanInput(input);
   clean.envelope = std::move(envelope);
@@ -119,7 +108,7 @@ Result<std::string> exportText(const Capture& capture, std::size_t index, const 
 std::vector<std::string> leftOutNotes(const Capture& capture, std::size_t index) {
   const CapturedGraph& graph = capture.graphs.at(index);
   std::vector<std::string> notes;
-  for (const std::string& line : sieved(envelopeOf(capture, graph), classNameOf(graph.module)).leftOut)
+  for (const std::string& line : sieved(envelopeOf(capture, graph), graph.module).leftOut)
     notes.push_back("exports leave out this line: " + line);
   for (const std::string& type : unreadTypes(graph.module))
     notes.push_back("the annotation is not understood, and exports leave it out: " + type);
@@ -135,7 +124,7 @@ Result<std::string> auditedForm(std::string_view form, std::string text, const G
   const bool isCode = form == "code";
   if (isCode || form == "readable") {
     ExtraCalls used;
-    KERF_CHECK(checkCalls(module, capture.allowedCalls, &used));
+    if (!capture.allowedCalls.empty()) KERF_CHECK(checkCalls(module, capture.allowedCalls, &used));
     const std::string whole = isCode ? "class GraphModule(torch.nn.Module):\n" + text : text;
     if (const auto audited = auditGraphCode(whole, capture.allowedCalls); !audited)
       return refuse(audited.error(), whole);

@@ -9,12 +9,10 @@ namespace {
 
 /// Schemas that say nothing of it: what these give may be a view of their argument, or the argument itself.
 constexpr std::string_view unannotatedViews[] = {
-    "aten::atleast_1d",      "aten::atleast_2d",    "aten::atleast_3d",
-    "aten::conj_physical",   "aten::einsum",        "aten::meshgrid",
-    "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout",
-    "aten::chain_matmul",    "aten::unsafe_split",  "aten::unsafe_split_with_sizes",
-    "aten::unsafe_chunk",    "aten::_unsafe_view",  "aten::broadcast_tensors",
-    "aten::cartesian_prod",
+    "aten::atleast_1d",    "aten::atleast_2d",      "aten::atleast_3d",
+    "aten::conj_physical", "aten::einsum",          "aten::meshgrid",
+    "aten::chain_matmul",  "aten::feature_dropout", "aten::alpha_dropout",
+    "aten::cartesian_prod", "aten::feature_alpha_dropout",
 };
 
 /// Whether the schema tells what is written, or the op is known to write something else than its first argument.
@@ -25,6 +23,10 @@ bool knowsWrites(const OpInfo& op) {
 }
 
 }  // namespace
+
+bool mayReturnArgument(const OpInfo& op) {
+  return std::ranges::find(unannotatedViews, std::string_view(op.schema.name)) != std::end(unannotatedViews);
+}
 
 bool updatesStatistics(const OpInfo& op, std::size_t i) {
   const SchemaArgument& argument = op.schema.arguments[i];
@@ -75,12 +77,12 @@ bool sharesMemory(const OpInfo& op, std::size_t i) {
     const std::string mark = fmt::format("({}", alias.front());
     return std::ranges::any_of(op.schema.returns, [&](const auto& text) { return text.find(mark) != text.npos; });
   }
+  if (mayReturnArgument(op)) return op.schema.arguments[i].type.starts_with("Tensor");
   return i == 0 && !knowsWrites(op) && has(op.traits, OpTrait::View | OpTrait::Inplace);
 }
 
 bool mayShareMemory(const OpInfo& op) {
-  if (has(op.traits, OpTrait::View | OpTrait::Inplace)) return true;
-  if (std::ranges::find(unannotatedViews, std::string_view(op.schema.name)) != std::end(unannotatedViews)) return true;
+  if (has(op.traits, OpTrait::View | OpTrait::Inplace) || mayReturnArgument(op)) return true;
   return std::ranges::any_of(op.schema.arguments, [](const SchemaArgument& a) { return !a.alias.empty(); });
 }
 

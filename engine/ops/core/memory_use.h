@@ -13,10 +13,12 @@ namespace kerf::inline ops {
 /// of an op with the trait Inplace.
 bool writesTo(const OpInfo& op, std::size_t i);
 /// Whether a result of `op` may look at the memory of its argument at schema position `i`: "Tensor(a)", or the first
-/// one of a view.
+/// one of a view, or any tensor where mayReturnArgument().
 bool sharesMemory(const OpInfo& op, std::size_t i);
-/// Whether a result of `op` may look at the memory of any argument: by its schema, its traits, or although neither says
-/// so (atleast_3d, einsum, conj_physical of real numbers).
+/// Whether a result of `op` may be a view of an argument, or the argument itself, though neither schema nor traits say
+/// so: atleast_3d, einsum, chain_matmul of one matrix, conj_physical of real numbers. It may as well be new.
+bool mayReturnArgument(const OpInfo& op);
+/// Whether a result of `op` may look at the memory of any argument: by its schema, its traits, or mayReturnArgument().
 bool mayShareMemory(const OpInfo& op);
 /// The argument that a call binds to schema position `i`, by position or by name; null where it leaves it out.
 const Argument* boundArgument(const Node& node, const OpInfo& op, std::size_t i);

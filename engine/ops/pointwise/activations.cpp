@@ -91,8 +91,6 @@ struct EluBackwardFromResult {
 };
 
 template <class F>
-constexpr PointwiseSpec same = numberSpec<F>();
-template <class F>
 constexpr PointwiseSpec real = floatSpec<F>(Promotion::Same, NumberRounding::Exact);
 template <class P>
 constexpr PointwiseSpec program = programSpec<P>(Promotion::Same, NumberRounding::Exact);
@@ -150,8 +148,8 @@ constexpr PointwiseSpec eluBackward = [] {
 }();
 
 constexpr OpRow rows[] = {
-    pointwiseRow("aten::relu(Tensor self) -> Tensor", same<Relu>),
-    pointwiseRow("aten::relu6(Tensor self) -> Tensor", same<Relu6>),
+    pointwiseRow("aten::relu(Tensor self) -> Tensor", ordered<Relu>),
+    pointwiseRow("aten::relu6(Tensor self) -> Tensor", ordered<Relu6>),
     pointwiseRow("aten::silu(Tensor self) -> Tensor", program<Silu>),
     pointwiseRow("aten::mish(Tensor self) -> Tensor", real<Mish>),
     pointwiseRow("aten::hardswish(Tensor self) -> Tensor", real<HardSwish>),
@@ -173,7 +171,7 @@ constexpr OpRow rows[] = {
     pointwiseRow("aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor",
                  geluSpec<GeluBackward, GeluTanhBackward>),
     pointwiseRow("aten::threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
-                 same<ThresholdBackward>),
+                 ordered<ThresholdBackward>),
     pointwiseRow("aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, "
                  "bool self_is_result) -> Tensor",
                  real<LeakyReluBackward>),

@@ -73,8 +73,6 @@ constexpr PointwiseSpec exact = numberSpec<F>(Promotion::Same, NumberRounding::E
 template <class F>
 constexpr PointwiseSpec same = numberSpec<F>();
 template <class F>
-constexpr PointwiseSpec ordered = withUnsigned<F>(numberSpec<F>());
-template <class F>
 constexpr PointwiseSpec toFloat = floatSpec<F>();
 template <VectorFunction function>
 constexpr PointwiseSpec vector = programSpec<VectorBinary<function>>();
@@ -228,7 +226,7 @@ constexpr OpRow rows[] = {
     pointwiseRow("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", integers<ShiftRight>),
     pointwiseRow("aten::gcd(Tensor self, Tensor other) -> Tensor", integers<Gcd>),
     pointwiseRow("aten::lcm(Tensor self, Tensor other) -> Tensor", integers<Lcm>),
-    pointwiseRow("aten::heaviside(Tensor self, Tensor values) -> Tensor", same<Heaviside>),
+    pointwiseRow("aten::heaviside(Tensor self, Tensor values) -> Tensor", ordered<Heaviside>),
     pointwiseRow("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", toFloat<Xlogy>),
     pointwiseRow("aten::special_xlog1py(Tensor self, Tensor other) -> Tensor", toFloat<Xlog1py>),
     pointwiseRow("aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", toFloat<Ldexp>),

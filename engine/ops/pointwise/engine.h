@@ -86,6 +86,8 @@ constexpr PointwiseSpec withUnsigned(PointwiseSpec spec) {
   spec.u64 = detail::chunkOf<F, std::uint64_t>;
   return spec;
 }
+template <class F>
+constexpr PointwiseSpec ordered = withUnsigned<F>(numberSpec<F>());
 /// Integers and bool only.
 template <class F>
 constexpr PointwiseSpec integerSpec() {

@@ -73,8 +73,6 @@ constexpr PointwiseSpec normalCdfSpec = programSpec<Around<CdfArgument, VectorFu
 template <class F>
 constexpr PointwiseSpec same = numberSpec<F>();
 template <class F>
-constexpr PointwiseSpec ordered = withUnsigned<F>(numberSpec<F>());
-template <class F>
 constexpr PointwiseSpec sameNoBool = noBool(numberSpec<F>());
 template <class F>
 constexpr PointwiseSpec toBool = numberSpec<F>(Promotion::ToBool);

@@ -4,6 +4,7 @@ usage: run_exports.py FILE...   (*.py is a repro, *.code and *.txt are classes, 
 Prints what is wrong, a line each, and exits 1 if anything is. Whether a payload ran is for the caller to see.
 """
 import ast
+import builtins
 import contextlib
 import io
 import json
@@ -24,7 +25,9 @@ EXPRESSIONS = (ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Dict, ast.Comp
 PARTS = (ast.arguments, ast.arg, ast.keyword, ast.alias, ast.withitem, ast.expr_context, ast.operator, ast.unaryop,
          ast.boolop, ast.cmpop)
 NEVER = {"exec", "eval", "compile", "open", "__import__", "breakpoint", "input", "vars", "locals", "setattr", "delattr",
-         "load", "save", "load_library", "import_module", "from_file", "hub", "system", "subprocess", "importlib"}
+         "load", "save", "load_library", "import_module", "from_file", "hub", "system", "subprocess", "importlib",
+         "get_device_module", "spawnlp", "tofile", "numpy", "remove", "unlink", "posix_spawn", "write_file", "popen", "iter",
+         "map", "apply", "sys", "pathlib", "builtins"}
 DUNDERS = {"__init__", "__dict__", "__name__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__",
            "__compile_source__"}
 MODULES = ("torch", "math", "os", "operator", "triton")
@@ -46,13 +49,29 @@ def problems(path, tree):
             yield f"{where}the name {name}"
         if isinstance(node, ast.Call) and not isinstance(node.func, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
             yield f"{where}a call of a {type(node.func).__name__}"
+        if isinstance(node, ast.Attribute) and node.attr == "os":
+            yield f"{where}a module os"
+        if isinstance(node, ast.keyword) and node.arg in ("key", "tracker", "context_fn") and isinstance(
+                node.value, (ast.Name, ast.Attribute)):
+            yield f"{where}a function as {node.arg}"
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.decorator_list:
             yield f"{where}a decorator"
+
+
+def repeated(path, tree):
+    """Names that a module or a class defines again: readers may take the first, Python takes the last."""
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.Module, ast.ClassDef)):
+            continue
+        names = [inner.name for inner in node.body if isinstance(inner, (ast.ClassDef, ast.FunctionDef))]
+        yield from (f"{path}: {name} is defined twice" for name in set(names) if names.count(name) > 1)
+        yield from (f"{path}: {name} is one of Python's names" for name in names if name in dir(builtins))
 
 
 def runPython(path, text):
     tree = ast.parse(text)
     yield from problems(path, tree)
+    yield from repeated(path, tree)
     space = {"__name__": "__main__", "__file__": str(path)}
     with contextlib.redirect_stdout(io.StringIO()):
         try:

@@ -12,7 +12,8 @@ import types
 
 DANGEROUS = {"load", "save", "load_library", "load_libraries", "import_module", "from_file", "compile", "exec", "eval",
              "PackageImporter", "init_process_group", "numpy", "apply_", "share_memory_", "register_hook", "map_impl_",
-             "__reduce_ex__", "save_as", "open"}
+             "__reduce_ex__", "save_as", "open", "tofile", "write_file", "Path"}
+CALLING = {"checkpoint", "vmap", "_check", "lobpcg", "map_impl", "apply"}
 
 
 def touch(arguments):
@@ -22,6 +23,14 @@ def touch(arguments):
             pathlib.Path(argument).touch()
         elif isinstance(argument, types.BuiltinFunctionType):
             argument("")
+
+
+def callBack(arguments):
+    """Calls every function among the arguments with the others, as torch's functions do that take functions."""
+    others = [argument for argument in arguments if not callable(argument)]
+    for argument in arguments:
+        if callable(argument):
+            argument(*others[:1])
 
 
 class Stub:
@@ -41,6 +50,10 @@ class Stub:
     def __call__(self, *args, **kwargs):
         if self._name in DANGEROUS:
             touch([*args, *kwargs.values()])
+        if self._name in CALLING:
+            callBack([*args, *kwargs.values()])
+        if self._name == "get_device_module":
+            return sys.modules["torch"]
         return Stub()
 
     def __iter__(self):
