@@ -5,8 +5,7 @@
 
 namespace kerf::workbench {
 
-/// Until the other end closes; then 0. Takes the file descriptor over. `version` greets the starter. When the starter
-/// is gone while a request does not come to an end, the process ends itself.
+/// answerCalls() for the requests of `bench`.
 int serveWorker(Workbench& bench, int file, const std::string& version);
 
 }  // namespace kerf::workbench
