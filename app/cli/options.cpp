@@ -15,8 +15,9 @@ void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols) {
 void addAllowCallOption(CLI::App& command, std::vector<std::string>& targets) {
   command
       .add_option("--allow-call", targets,
-                  "Let the written Python call this function or method although Kerf does not know that it only "
-                  "computes, as mylib.f; once per name. The file says so. What loads or runs code stays refused")
+                  "Let the written Python call this function or method, or read this attribute, although Kerf does not "
+                  "know that it only computes, as mylib.f; once per name. The file says so. What loads or runs code "
+                  "stays refused")
       ->type_name("TARGET")
       ->allow_extra_args(false);
 }
