@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "engine/ir/python_constants.h"
+#include "engine/symbolic/symbolic.h"
 
 namespace kerf::inline ir {
 namespace {
@@ -38,13 +39,19 @@ std::optional<std::vector<std::string_view>> takeBracketList(std::string_view& t
   return std::nullopt;
 }
 
+/// A number, also one that is written as an expression ("2*3", "--2"): what has no symbols is the same size however it
+/// is spelled.
+std::optional<std::int64_t> numberIn(std::string_view text) {
+  if (const auto value = wholeNumber(text)) return value;
+  const auto expression = Symbolic::parse(text);
+  return expression ? expression->asInteger() : std::nullopt;
+}
+
 std::vector<Dim> toDims(const std::vector<std::string_view>& items) {
   std::vector<Dim> out;
   for (const std::string_view item : items) {
-    if (const auto value = wholeNumber(item))
-      out.push_back(dim(*value));
-    else
-      out.push_back(Dim{std::string(item), {}});
+    const auto value = numberIn(item);
+    out.push_back(value ? dim(*value) : Dim{std::string(item), {}});
   }
   return out;
 }
