@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
+
+#include "engine/ir/python_constants.h"
 
 namespace kerf::inline capture::pt2 {
 namespace {
@@ -125,18 +126,6 @@ constexpr auto calls = std::to_array<CallRow>({{"torch._utils._rebuild_tensor_v2
                                                {"torch.Size", rebuildSize},
                                                {"torch.device", rebuildDevice}});
 
-/// "cuda:1" → {"cuda", 1}.
-Device deviceOf(std::string_view text) {
-  Device device;
-  const std::size_t colon = text.find(':');
-  device.type = text.substr(0, colon);
-  if (colon != std::string_view::npos) {
-    const auto parsed = std::from_chars(text.data() + colon + 1, text.data() + text.size(), device.index);
-    if (parsed.ec != std::errc() || device.index < 0 || device.index > INT16_MAX) device.index = -1;
-  }
-  return device;
-}
-
 }  // namespace
 
 bool isKnownPickleName(std::string_view name) {
@@ -168,11 +157,14 @@ Result<PickleValue> storageValue(Pickle& pickle, std::uint32_t idIndex) {
     return fail(ErrorCode::BadInput, "the pickle's storage has no proper name");
   if (count->integer < 0 || count->integer > std::numeric_limits<std::int64_t>::max() / itemSize(*dtype))
     return fail(ErrorCode::BadInput, "the pickle holds a storage of {} elements", count->integer);
+  const auto device = deviceFromText(location->text);
+  if (!device)
+    return fail(ErrorCode::BadInput, "the pickle's storage is of no device that torch knows: '{}'", location->text);
   PickledTensor storage;
   storage.dtype = *dtype;
   storage.storageKey = key->text;
   storage.storageBytes = count->integer * itemSize(*dtype);
-  storage.device = deviceOf(location->text);
+  storage.device = *device;
   PickleValue value = tensorValue(pickle, std::move(storage));
   value.kind = Kind::Storage;
   return value;
