@@ -251,6 +251,7 @@ TEST(FuzzSeeds, ArchivesImportOrAreRefused) {
                                          "found_nullsym.pt2",
                                          "found_obj_sym.pt2",
                                          "found_results.pt2",
+                                         "found_storage_device.pt2",
                                          "found_tensor_sym.pt2",
                                          "future_minor.pt2",
                                          "kinds.pt2",
