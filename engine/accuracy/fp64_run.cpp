@@ -1,5 +1,7 @@
 #include "engine/accuracy/fp64_run.h"
 
+#include <algorithm>
+
 #include "engine/accuracy/lazy_graph.h"
 #include "engine/accuracy/run_inputs.h"
 #include "engine/accuracy/same_two_models.h"
@@ -12,7 +14,8 @@ namespace {
 /// Converts inputs and attributes as the graph comes to them.
 class Float64Interpreter : public Interpreter {
  public:
-  Float64Interpreter(const LazyGraph& graph, const OpCaller& ops) : Interpreter(graph.module(), ops), m_graph(graph) {}
+  Float64Interpreter(const LazyGraph& graph, const OpCaller& ops, DType usualFloat)
+      : Interpreter(graph.module(), ops), m_graph(graph), m_usualFloat(usualFloat) {}
 
  protected:
   Result<Value> placeholder(const Node& node, const Value& input) override {
@@ -23,11 +26,21 @@ class Float64Interpreter : public Interpreter {
     return staysNarrow(node) ? value : wide(value);
   }
   Result<Value> callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {
+    randomState().drawnAs = recordedFloat(node.meta().value).value_or(m_usualFloat);
     KERF_TRY(const Value value, Interpreter::callFunction(node, args, kwargs));
     return m_graph.copiesRows(node.id()) ? wide(value) : value;
   }
 
  private:
+  /// The floating dtype that a node's results were annotated with before the cast.
+  static std::optional<DType> recordedFloat(const ValueMeta& meta) {
+    if (const TensorMeta* tensor = meta.tensor())
+      return isFloating(tensor->dtype) ? std::optional(tensor->dtype) : std::nullopt;
+    if (const auto* items = std::get_if<std::vector<ValueMeta>>(&meta.value); items != nullptr && !items->empty())
+      return recordedFloat(items->front());
+    return std::nullopt;
+  }
+
   static Result<Value> wide(const Value& value) {
     if (value.isTensor()) {
       KERF_TRY(Tensor tensor, inFloat64(value.tensor()));
@@ -48,6 +61,7 @@ class Float64Interpreter : public Interpreter {
   }
 
   const LazyGraph& m_graph;
+  DType m_usualFloat;  ///< of what has no annotation
 };
 
 /// `inputs` as the run takes them: those with memory of their own in float64, the others as recorded.
@@ -60,6 +74,13 @@ Result<ValueList> givenInputs(const ValueList& inputs, const std::vector<bool>& 
   for (std::size_t i = 0, next = 0; i < inputs.size(); ++i)
     if (own[i]) given[i] = clones[next++];
   return given;
+}
+
+/// Float64 if an input is, else float32.
+DType usualFloatOf(const ValueList& inputs) {
+  const bool wide = std::ranges::any_of(
+      inputs, [](const Value& input) { return input.isTensor() && input.tensor().dtype() == DType::Float64; });
+  return wide ? DType::Float64 : DType::Float32;
 }
 
 /// Puts a run's generators in the thread's place.
@@ -84,7 +105,8 @@ struct Float64Run::State {
   RandomState random;  ///< as seedRandom() leaves it: every run sees the same random numbers
   Value last;          ///< of the node that ran last
 
-  State(LazyGraph lazy, const OpCaller& ops) : graph(std::move(lazy)), interpreter(graph, ops) {
+  State(LazyGraph lazy, const OpCaller& ops, DType usualFloat)
+      : graph(std::move(lazy)), interpreter(graph, ops, usualFloat) {
     interpreter.onNode = [this](const Node& node, const Value& value) {
       last = value;
       const auto found = graph.taken().find(node.id().index);
@@ -95,11 +117,12 @@ struct Float64Run::State {
 };
 
 Result<Float64Run> Float64Run::start(const GraphModule& module, const OpCaller& ops, const ValueList& inputs,
-                                     const ResultNames& names, const OnOutput& onOutput, std::stop_token stop) {
+                                     const ResultNames& names, const OnOutput& onOutput, std::stop_token stop,
+                                     const std::set<std::size_t>& unwanted) {
   KERF_TRY(GraphModule cast, castToFp64(module, names.attributes));
   KERF_TRY(ValueList given, givenInputs(inputs, needOwnMemory(inputs, names)));
   Float64Run run;
-  run.m_state = std::make_shared<State>(LazyGraph(std::move(cast), given), ops);
+  run.m_state = std::make_shared<State>(LazyGraph(std::move(cast), given), ops, usualFloatOf(inputs));
   State& state = *run.m_state;
   state.run.inputs = std::move(given);
   for (const std::string& path : names.attributes) {
@@ -107,6 +130,7 @@ Result<Float64Run> Float64Run::start(const GraphModule& module, const OpCaller& 
     state.run.attributes.emplace_back(path, attribute != nullptr ? Value(attribute->tensor) : Value());
   }
   state.onOutput = onOutput;
+  state.graph.dropOutputs(unwanted);
   if (onOutput) {
     state.graph.takeOutputs();
     state.graph.moveReturnedUp();

@@ -43,6 +43,19 @@ LazyGraph::LazyGraph(GraphModule module, ValueList inputs)
   for (std::size_t i = 0; i < placeholders.size(); ++i) m_positions.emplace(placeholders[i].index, i);
 }
 
+void LazyGraph::dropOutputs(const std::set<std::size_t>& positions) {
+  Graph& graph = m_module.graph;
+  const NodeId output = graph.outputNode();
+  if (positions.empty() || !output.valid() || graph.node(output).args().empty()) return;
+  const ListArgument* list = graph.node(output).args()[0].asList();
+  if (list == nullptr) return;
+  ArgumentList items = list->items;
+  for (const std::size_t i : positions)
+    if (i < items.size() && items[i].as<NodeId>() != nullptr) items[i] = Argument();
+  graph.setArgs(output, {Argument::tuple(std::move(items))});
+  graph.eliminateDeadCode([](const Node& node) { return purityOf(node) != Purity::Pure; });
+}
+
 void LazyGraph::takeOutputs() {
   Graph& graph = m_module.graph;
   const NodeId output = graph.outputNode();

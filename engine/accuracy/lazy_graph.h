@@ -29,6 +29,8 @@ class LazyGraph {
   bool isNarrow(NodeId id) const { return m_narrow.contains(id.index); }
   bool copiesRows(NodeId id) const { return m_rowCopies.contains(id.index); }
 
+  /// Forgets outputs, by position in the returned list, and the pure calls that nothing else needs.
+  void dropOutputs(const std::set<std::size_t>& positions);
   /// Takes the outputs that may be handed over early out of the return statement.
   void takeOutputs();
   /// Moves pure calls that only the return statement needs, and views that only these need, to what they are made of:

@@ -25,10 +25,17 @@ struct SameOptions {
   std::vector<std::pair<std::string, double>> tolerances{};
   bool useLargerMultiplierForSmallerTensor = false;
   bool forceMaxMultiplier = false;
+  /// m is not below this, whatever shape and dtype the result has: of a graph that is cut down, the m of the start
+  /// graph (leastMultiplierOf), so that a larger result on the way is not judged more strictly than what failed at
+  /// first.
+  double leastMultiplier = 0;
 };
 
 /// Whether a tolerance that is given for `subject` counts for the result `name` (SameOptions::tolerances).
 bool toleranceConcerns(std::string_view subject, std::string_view name);
+
+/// Choice of m for rule 5b by PyTorch's table; `isPixel`: of four dimensions, the last two of them 1.
+double multiplierOf(DType result, std::int64_t numel, bool isPixel, const SameOptions& options);
 
 /// What a row of a comparison is about.
 enum class ResultKind : unsigned char {

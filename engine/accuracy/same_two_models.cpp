@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include <malloc.h>
 
 #include "engine/accuracy/fp64_run.h"
+#include "engine/accuracy/lean_comparison.h"
 #include "engine/accuracy/own_attributes.h"
 #include "engine/accuracy/run_inputs.h"
 #include "engine/accuracy/scalar_loss.h"
@@ -54,14 +56,15 @@ void giveMemoryBack() {
 class TwoModels {
  public:
   TwoModels(const GraphModule& reference, const OpCaller& ops, const ValueList& inputs, const CompareOptions& options,
-            std::stop_token stop)
+            std::stop_token stop, bool isLean)
       : m_reference(reference),
         m_ops(ops),
         m_inputs(inputs),
         m_options(options),
         m_stop(std::move(stop)),
         m_names(reference),
-        m_wantsLoss(!options.forwardOnly && requiresBackwardPass(reference, inputs)) {}
+        m_wantsLoss(!options.forwardOnly && requiresBackwardPass(reference, inputs)),
+        m_isLean(isLean && options.useFp64 && !options.requireFp64) {}
 
   Result<ComparisonReport> compare(const RunModel& compiled) {
     KERF_TRY(const GraphModule before, withOwnAttributes(m_reference, m_names.attributes));
@@ -81,8 +84,10 @@ class TwoModels {
     const std::vector<OutputVerdict> structure = structureRows(m_names, *ref, *res);
     giveMemoryBack();
     Results results{before, *ref, *res, compiled, {}};
-    KERF_TRY(const auto truth, runFp64(results, overwritten.empty()));
     const RunResults start{{}, m_inputs, attributesOf(before)};
+    const bool isSettled = m_isLean && settleWhatIsClose(results, start);
+    KERF_TRY(const auto truth, isSettled ? Result<std::optional<RunResults>>(std::nullopt)
+                                         : runFp64(results, overwritten.empty()));
     SameReport verdict =
         compareValues(m_names, start, *ref, *res, truth ? &*truth : nullptr, m_options.sameOptions(), results.ready);
     std::ranges::copy(structure, std::back_inserter(verdict.outputs));
@@ -118,12 +123,59 @@ class TwoModels {
     ReadyRows ready;
     std::map<std::size_t, Value> refLosses{}, resLosses{}, truthLosses{};  ///< of outputs that are not kept
     bool isWhole = true;                                                   ///< all outputs are still there
+    std::set<std::size_t> settled{};                                       ///< outputs that need no fp64 reference
   };
+
+  /// Rule 4 comes before rule 5 (formats A.4): what is close enough needs no fp64 reference. True: nothing does. A
+  /// loss is made of all outputs, so that nothing is settled where it is off.
+  bool settleWhatIsClose(Results& results, const RunResults& start) {
+    SameOptions options = m_options.sameOptions();
+    options.ignoreNonFloat = false;  // without fp64 that lets floats pass
+    ReadyRows rows = rowsOfTensors(results, options);
+    bool allClose = compareValues(m_names, start, results.ref, results.res, nullptr, options, rows).same;
+    if (allClose && m_wantsLoss) allClose = isLossClose(results, options);
+    m_report.fp64Note = allClose ? "every result is close enough without one" : "";
+    if (!allClose && m_wantsLoss) return false;
+    std::erase_if(rows, [](const auto& item) { return !std::ranges::all_of(item.second, &OutputVerdict::same); });
+    for (const auto& [i, row] : rows) results.settled.insert(i);
+    results.ready = std::move(rows);
+    if (allClose || liveStorageBytes() <= keptBelow) return allClose;
+    for (const std::size_t i : results.settled) forgetBoth(results, i);
+    giveMemoryBack();
+    return false;
+  }
+
+  /// Without fp64, of the tensors among the outputs; none where the sides return different numbers of values.
+  static ReadyRows rowsOfTensors(const Results& results, const SameOptions& options) {
+    ReadyRows rows;
+    if (outputCount(results.ref) != outputCount(results.res)) return rows;
+    for (std::size_t i = 0; i < outputCount(results.ref); ++i) {
+      const Value& ref = results.ref.outputs.list()[i];
+      if (ref.isTensor())
+        rows[i] = sameNamed(fmt::format("out{}", i), ref, results.res.outputs.list()[i], {}, options).outputs;
+    }
+    return rows;
+  }
+
+  bool isLossClose(const Results& results, const SameOptions& options) const {
+    const auto left = reduceToScalarLoss(results.ref.outputs, m_ops),
+               right = reduceToScalarLoss(results.res.outputs, m_ops);
+    return left && right && sameNamed("loss", *left, *right, {}, options).same;
+  }
+
+  static std::size_t outputCount(const RunResults& run) {
+    return run.outputs.isList() ? run.outputs.list().size() : 0;
+  }
+
+  static void forgetBoth(Results& results, std::size_t i) {
+    forget(results.ref.outputs, i);
+    forget(results.res.outputs, i);
+    results.isWhole = false;
+  }
 
   /// Compares outputs of the fp64 run as they come, so that they need not be kept, nor what they were compared with.
   OnOutput takerOf(Results& results) const {
-    const auto count = [](const RunResults& run) { return run.outputs.isList() ? run.outputs.list().size() : 0; };
-    if (count(results.ref) != count(results.res)) return {};
+    if (outputCount(results.ref) != outputCount(results.res)) return {};
     const bool forgets = liveStorageBytes() > keptBelow;
     return [this, forgets, &results, options = m_options.sameOptions()](std::size_t i, const Value& truth) {
       const Value ref = results.ref.outputs.list()[i], res = results.res.outputs.list()[i];
@@ -131,10 +183,7 @@ class TwoModels {
       noteLoss(ref, i, results.refLosses);
       noteLoss(res, i, results.resLosses);
       noteLoss(truth, i, results.truthLosses);
-      if (!forgets) return;
-      forget(results.ref.outputs, i);
-      forget(results.res.outputs, i);
-      results.isWhole = false;
+      if (forgets) forgetBoth(results, i);
     };
   }
 
@@ -152,6 +201,7 @@ class TwoModels {
   /// After an fp64 run that failed: nothing that it said holds, and what it let go is computed once more.
   Result<void> startOver(Results& results) const {
     results.ready.clear();
+    results.settled.clear();
     for (auto* losses : {&results.refLosses, &results.resLosses, &results.truthLosses}) losses->clear();
     if (results.isWhole) return {};
     KERF_CHECK(restoreAttributes(results.before, m_reference, m_names.attributes));
@@ -180,8 +230,9 @@ class TwoModels {
     verdict.outputs.insert(place, rows.outputs.begin(), rows.outputs.end());
   }
 
-  Result<RunResults> interpretFp64(const GraphModule& module, const OnOutput& onOutput) const {
-    KERF_TRY(Float64Run run, Float64Run::start(module, m_ops, m_inputs, m_names, onOutput, m_stop));
+  Result<RunResults> interpretFp64(const GraphModule& module, Results& results) const {
+    const OnOutput taker = takerOf(results);
+    KERF_TRY(Float64Run run, Float64Run::start(module, m_ops, m_inputs, m_names, taker, m_stop, results.settled));
     return run.finish();
   }
 
@@ -193,10 +244,10 @@ class TwoModels {
       return std::nullopt;
     }
     KERF_TRY(const GraphModule own, withOwnAttributes(results.before, m_names.attributes));
-    auto run = interpretFp64(own, takerOf(results));
+    auto run = interpretFp64(own, results);
     if (!run && run.error().code != ErrorCode::Cancelled) {
       KERF_CHECK(startOver(results));
-      auto wide = interpretFp64(withFloat64Types(own), takerOf(results));
+      auto wide = interpretFp64(withFloat64Types(own), results);
       if (wide) run = std::move(wide);  // else the first error tells more
     }
     m_report.haveFp64 = run.has_value();
@@ -226,23 +277,21 @@ class TwoModels {
   std::stop_token m_stop;
   ResultNames m_names;
   bool m_wantsLoss;
+  bool m_isLean;  ///< the fp64 reference is computed where rule 5 asks for it only
   ComparisonReport m_report;
 };
 
 }  // namespace
 
-SameOptions CompareOptions::sameOptions() const {
-  SameOptions options;
-  options.tolerance = tolerance;
-  options.tolerances = tolerances;
-  options.equalNan = true;
-  options.ignoreNonFloat = ignoreNonFloat;
-  return options;
-}
-
 Result<ComparisonReport> sameTwoModels(const GraphModule& reference, const OpCaller& ops, const RunModel& compiled,
                                        const ValueList& inputs, const CompareOptions& options, std::stop_token stop) {
-  return TwoModels(reference, ops, inputs, options, std::move(stop)).compare(compiled);
+  return TwoModels(reference, ops, inputs, options, std::move(stop), false).compare(compiled);
+}
+
+Result<ComparisonReport> sameTwoModelsLean(const GraphModule& reference, const OpCaller& ops, const RunModel& compiled,
+                                           const ValueList& inputs, const CompareOptions& options,
+                                           std::stop_token stop) {
+  return TwoModels(reference, ops, inputs, options, std::move(stop), true).compare(compiled);
 }
 
 }  // namespace kerf::inline accuracy

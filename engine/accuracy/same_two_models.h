@@ -12,6 +12,10 @@
 
 namespace kerf::inline accuracy {
 
+/// Smallest m by which one of the graph's floating outputs is judged, as far as their shapes and dtypes are recorded; 0
+/// where none is. Any graph made of this one is judged by no smaller m.
+double leastMultiplierOf(const Graph& graph, const SameOptions& options);
+
 /// Runs the graph under test on its own clone of the inputs. What it writes into the inputs, and into attributes of the
 /// reference's module, is compared too; attributes get their values back afterwards.
 using RunModel = std::function<Result<Value>(const ValueList& inputs)>;
@@ -19,9 +23,9 @@ using RunModel = std::function<Result<Value>(const ValueList& inputs)>;
 struct ComparisonReport {
   bool same = false;
   bool haveFp64 = false;
-  std::string fp64Note;  ///< why there is no fp64 reference
-  std::string failure;   ///< the compiled side's exception, if it raised
-  std::string backwardNote{};  ///< what of run_fwd_maybe_bwd was left out; empty where nothing was
+  std::string fp64Note;                ///< why there is no fp64 reference
+  std::string failure;                 ///< the compiled side's exception, if it raised
+  std::string backwardNote{};          ///< what of run_fwd_maybe_bwd was left out; empty where nothing was
   std::vector<OutputVerdict> outputs;  ///< one for each result: outputs, mutations, aliases, strides (run_results.h)
 
   KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, backwardNote)
@@ -34,6 +38,7 @@ struct CompareOptions {
   bool useFp64 = true;
   bool forwardOnly = false;  ///< only_fwd: outputs that require gradients are not reduced to a scalar loss
   std::vector<std::pair<std::string, double>> tolerances{};  ///< of single results (SameOptions::tolerances)
+  double leastMultiplier = 0;                                ///< SameOptions::leastMultiplier
   SameOptions sameOptions() const;
 };
 

@@ -35,16 +35,9 @@ struct Trio {
   }
 };
 
-/// Choice of m, first match wins (formats A.4).
 double multiplierFor(const Trio& t) {
-  const std::int64_t numel = t.fp64.numel();
-  const bool larger = t.options.useLargerMultiplierForSmallerTensor;
-  if (t.options.forceMaxMultiplier) return 10;
-  if (larger && numel <= 10) return 10;
-  if (larger && numel <= 500) return 8;
-  const bool pixel = t.ref.dim() == 4 && t.ref.size(2) == 1 && t.ref.size(3) == 1;
-  if (numel < 1000 || pixel || t.options.tolerance >= 2e-2) return 3;
-  return t.res.dtype() == DType::Float16 || t.res.dtype() == DType::BFloat16 ? 3 : 2;
+  const bool isPixel = t.ref.dim() == 4 && t.ref.size(2) == 1 && t.ref.size(3) == 1;
+  return std::max(multiplierOf(t.res.dtype(), t.fp64.numel(), isPixel, t.options), t.options.leastMultiplier);
 }
 
 /// Special values of `tensor`, which were counted in its broadcast form.

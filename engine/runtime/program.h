@@ -61,6 +61,7 @@ struct Slot {
   bool used = true;      ///< Arena: some step writes it
   bool mutated = false;  ///< Input: some step may write into it
   Value constant;
+  Device device;  ///< Arena, Fresh: random ops draw from the generator of their input's device
 };
 
 /// How a node's value is found: a whole slot, or a strided look at its tensor (offset in elements).

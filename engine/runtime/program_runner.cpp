@@ -22,7 +22,13 @@ bool sameStrides(const Tensor& tensor, const Sizes& strides) {
 Result<Tensor> restrided(const Tensor& tensor, const Sizes& strides) {
   KERF_TRY(Tensor copy, Tensor::zerosStrided(tensor.dtype(), tensor.sizes(), strides));
   KERF_CHECK(copyElements(tensor, copy));
+  copy.setDevice(tensor.device());
   return copy;
+}
+
+Tensor onDevice(Tensor tensor, const Device& device) {
+  tensor.setDevice(device);
+  return tensor;
 }
 
 std::byte* firstByte(const Tensor& tensor) {
@@ -133,11 +139,11 @@ Result<void> ProgramRunner::prepareSlots() {
     if (slot.kind == SlotKind::Constant) value = slot.constant;
     if (slot.kind == SlotKind::Arena && slot.used) {
       auto place = Storage::borrow(m_arena->data() + slot.arenaOffset, m_arena->bytes() - slot.arenaOffset, m_arena);
-      value = Tensor(std::move(place), slot.dtype, slot.sizes, slot.strides);
+      value = onDevice(Tensor(std::move(place), slot.dtype, slot.sizes, slot.strides), slot.device);
     }
     if (slot.kind == SlotKind::Fresh) {
       KERF_TRY(Tensor fresh, Tensor::zerosStrided(slot.dtype, slot.sizes, slot.strides));
-      value = std::move(fresh);
+      value = onDevice(std::move(fresh), slot.device);
     }
   }
   return {};

@@ -91,7 +91,10 @@ class Linker {
       slot.sizes = numbers(info.sizes, [b](Program& program) -> Sizes& { return program.slots[b].sizes; });
       slot.strides = numbers(info.strides, [b](Program& program) -> Sizes& { return program.slots[b].strides; });
       slot.used = written[b];
-      if (info.node.valid()) slot.isTensor = m_values[info.node].isTensor;
+      if (info.node.valid()) {
+        slot.isTensor = m_values[info.node].isTensor;
+        if (const TensorMeta* meta = graph().node(info.node).meta().value.tensor()) slot.device = meta->device;
+      }
       if (info.kind == BufferKind::Attribute)
         slot.constant = m_program.module->attribute(graph().node(info.node).target())->tensor;
       if (info.kind == BufferKind::Number)

@@ -2,6 +2,7 @@
 
 #include "engine/ops/core/complex_rows.h"
 #include "engine/ops/core/op_row.h"
+#include "engine/ops/core/result_device.h"
 #include "engine/symbolic/shape_env.h"
 
 namespace kerf::inline ops {
@@ -160,14 +161,17 @@ Result<Value> guardedRule(ShapeRule rule, const BoundArguments& args) {
 
 }  // namespace
 
+Value onResultDevice(const BoundArguments& args, Value result) {
+  const Device device = resultDevice(args);
+  return device == Device{} ? std::move(result) : onDevice(result, device);
+}
+
 Result<Value> runShapeRule(const BoundArguments& args) {
   if (!args.op->shape) return fail(ErrorCode::UnsupportedOp, "{} has no shape rule", args.opName());
   const OpRow* complex = complexRow(args);
   KERF_TRY(Value result, guardedRule(complex ? complex->shape : args.op->shape, args));
   KERF_CHECK(checkSizes(args, result));
-  const Device device = resultDevice(args);
-  if (device == Device{}) return result;
-  return onDevice(result, device);
+  return onResultDevice(args, std::move(result));
 }
 
 Result<Tensor> makeOutput(const BoundArguments& args) {

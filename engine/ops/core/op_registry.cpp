@@ -10,6 +10,7 @@
 #include "engine/ops/core/op_call.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
+#include "engine/ops/core/result_device.h"
 #include "engine/ops/higher_order/higher_order.h"
 #include "engine/ops/python/python_level.h"
 
@@ -135,8 +136,9 @@ class ReferenceOps : public OpCaller {
     if (!op || !op->kernel) return fail(ErrorCode::UnsupportedOp, "no kernel for {}", target.text);
     if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
     KERF_TRY(const BoundArguments bound, bindArguments(*op, args, kwargs));
-    if (const OpRow* row = complexRow(bound)) return row->kernel(bound);
-    return op->kernel(bound);
+    const OpRow* complex = complexRow(bound);
+    KERF_TRY(Value result, complex ? complex->kernel(bound) : op->kernel(bound));
+    return onResultDevice(bound, std::move(result));
   }
   Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const SubgraphCaller& subgraphs) const override {

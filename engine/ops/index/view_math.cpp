@@ -20,7 +20,7 @@ Result<Tensor> attach(const BoundArguments& args, const Tensor& meta, const Tens
 }  // namespace
 
 Value viewOf(const Tensor& tensor, SymSizes sizes, SymSizes strides, SymInt offset) {
-  return Tensor(tensor.storage(), tensor.dtype(), std::move(sizes), std::move(strides), offset);
+  return tensor.viewAs(std::move(sizes), std::move(strides), std::move(offset));
 }
 
 Result<Value> viewKernel(const BoundArguments& args) {

@@ -120,7 +120,7 @@ Tensor batched(const Tensor& tensor, std::int64_t rank) {
   const SymInt stride = sizes.empty() ? SymInt(1) : sizes[0] * strides[0];
   sizes.insert(sizes.begin(), SymInt(1));
   strides.insert(strides.begin(), stride);
-  return Tensor(tensor.storage(), tensor.dtype(), std::move(sizes), std::move(strides), tensor.symOffset());
+  return tensor.viewAs(std::move(sizes), std::move(strides), tensor.symOffset());
 }
 
 Result<Tensor> batchedMeta(const BoundArguments& args) {

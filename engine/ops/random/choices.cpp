@@ -59,7 +59,8 @@ Result<Value> bernoulliKernel(const BoundArguments& args) {
     if (!draws.empty())
       values[i] = draws[i] <= odds[i];
     else
-      values[i] = (p.dtype() == DType::Float64 ? generator.uniformDouble() : generator.uniformFloat()) < odds[i];
+      values[i] = (randomState().drawDtype(p.dtype()) == DType::Float64 ? generator.uniformDouble()
+                                                                        : generator.uniformFloat()) < odds[i];
   }
   const Tensor line = lineOf(out);
   KERF_CHECK(writeValues(values, line));
@@ -83,7 +84,7 @@ Result<Value> dropoutShape(const BoundArguments& args) {
 /// Masks of ATen's dropout kernel: neighbours in memory share a call where vectors of 2, 4, … elements fit.
 std::vector<bool> cudaMask(const Tensor& self, double keep) {
   const std::int64_t count = self.numel();
-  std::int64_t vector = std::max<std::int64_t>(1, 16 / itemSize(self.dtype()));
+  std::int64_t vector = std::max<std::int64_t>(1, 16 / itemSize(randomState().drawDtype(self.dtype())));
   while (vector > 1 && count % vector != 0) vector /= 2;
   RandomState& state = randomState();
   const std::int64_t blocks =
@@ -290,7 +291,8 @@ Result<Value> multinomialKernel(const BoundArguments& args) {
     return Value(std::move(out));
   }
   const auto chosen = onCuda(self) ? cudaWithReplacement(odds, categories, args.integer(1))
-                                   : withReplacement(odds, categories, args.integer(1), self.dtype() != DType::Float64);
+                                   : withReplacement(odds, categories, args.integer(1),
+                                                     randomState().drawDtype(self.dtype()) != DType::Float64);
   KERF_CHECK(writeValues(chosen, out));
   return Value(std::move(out));
 }

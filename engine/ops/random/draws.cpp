@@ -212,6 +212,7 @@ void forCudaWords(std::int64_t count, std::int64_t unroll,
 
 std::vector<double> drawValues(Distribution kind, DType dtype, std::int64_t count, double a, double b, bool cuda,
                                bool contiguous) {
+  dtype = randomState().drawDtype(dtype);
   if (cuda) return cudaValues(kind, dtype, count, a, b);
   CpuGenerator& generator = randomState().cpu;
   if (kind == Distribution::Uniform) a = roundTo(dtype, a), b = roundTo(dtype, b);
@@ -240,6 +241,7 @@ std::vector<std::int64_t> drawIntegers(std::int64_t count, std::uint64_t range, 
 }
 
 std::vector<std::int64_t> drawAnyIntegers(DType dtype, std::int64_t count, bool cuda) {
+  dtype = randomState().drawDtype(dtype);
   auto values = std::vector<std::int64_t>(std::size_t(count));
   const bool wide = dtype == DType::Int64 || dtype == DType::Float64;
   std::uint64_t range = isFloating(dtype) ? (std::uint64_t{1} << digitsOf(dtype)) + 1 : 0;

@@ -200,7 +200,7 @@ Result<Slopes> drawSlopes(const BoundArguments& args) {
     double slope = 1;
     if (value <= 0) {
       slope = uniform() * (upper - lower) + lower;
-      if (self.dtype() != DType::Float64) slope = float(slope);
+      if (randomState().drawDtype(self.dtype()) != DType::Float64) slope = float(slope);
       value *= slope;
     }
     slopes.noise.push_back(slope);

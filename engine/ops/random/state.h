@@ -1,7 +1,10 @@
 // Where random ops draw from: PyTorch's default generators, one set per thread, seeded as torch.manual_seed does.
 #pragma once
 
+#include <optional>
+
 #include "engine/ops/random/engines.h"
+#include "engine/tensor/dtype.h"
 
 namespace kerf::inline ops {
 
@@ -19,6 +22,10 @@ struct RandomState {
   std::uint64_t cudaSeed = defaultRandomSeed;
   std::uint64_t cudaOffset = 0;
   CudaLayout layout;  ///< H200 and H100 unless set
+  /// What Float64 tensors are drawn as: an fp64 reference takes the numbers of the narrower run beside it. PyTorch
+  /// draws them with 53 bits, so that its fp64 reference drops other elements than the runs that it judges.
+  std::optional<DType> drawnAs;
+  DType drawDtype(DType dtype) const { return dtype == DType::Float64 ? drawnAs.value_or(dtype) : dtype; }
   /// The offset for a CUDA kernel whose threads take `increment` numbers each; rounds it up to a multiple of 4.
   std::uint64_t takeCudaOffset(std::uint64_t increment);
 };
