@@ -74,7 +74,9 @@ void addBisect(CommandLine& line) {
       line.add("bisect", "Find the pass, part or node at which a difference begins (exit 1 if there is one)",
                "  kerf bisect repro.py --by node --plant relu=accuracy\n"
                "  kerf bisect c3/g1 --by pass --plant pass:cse=accuracy\n"
-               "  kerf bisect repro.py --by config --config constant_folding.max_bytes=1024");
+               "  kerf bisect repro.py --by config --config constant_folding.max_bytes=1024\n"
+               "  kerf bisect minifier_launcher.py --by subsystem --oracle torch\n"
+               "  kerf bisect repro.py --by config --oracle torch --option torch._inductor.config.max_autotune=True");
   auto arguments = std::make_shared<BisectArguments>();
   auto& request = arguments->request;
   command.add_option("GRAPH", request.graph.text, "Path or store id")->required();
@@ -87,6 +89,19 @@ void addBisect(CommandLine& line) {
       ->check(CLI::IsMember(kinds))
       ->type_name("KIND")
       ->required();
+  command
+      .add_option("--oracle", request.oracle,
+                  "engine, or torch: your PyTorch, by pass or subsystem with its CompilerBisector, by config with the "
+                  "options that the capture sets and those of --option")
+      ->check(CLI::IsMember({"engine", "torch"}))
+      ->capture_default_str();
+  command.add_option("--python", request.python, "torch: the Python that has PyTorch")
+      ->type_name("EXE")
+      ->capture_default_str();
+  command.add_option("--fails-if", request.torchCheck, "torch: what is a failure, as for `kerf minify`")
+      ->capture_default_str();
+  command.add_option("--option", request.options, "torch, by config: one more option that is set")
+      ->type_name("NAME=VALUE");
   addPlantOption(command, request.plants, "Plant a fault in the compiled side, as for `kerf compare`");
   addAccuracyOptions(command, request.tolerance, request.accuracy, true, "Tolerance of same()");
   addTimeoutOption(command, request.timeout, "Seconds one comparison may take");

@@ -1,6 +1,7 @@
 // kerf minify GRAPH: cuts a failing graph down to the smallest that fails in the same way.
 #include "app/cli/accuracy_options.h"
 #include "app/cli/commands.h"
+#include "app/cli/minify_limits.h"
 #include "app/cli/options.h"
 #include "app/cli/text_table.h"
 
@@ -30,7 +31,21 @@ Json eventJson(const MinifyEvent& event) {
           {"tests", event.tests},
           {"elapsed_ms", milliseconds(event.elapsed)},
           {"eta_ms", event.secondsLeft < 0 ? Json() : Json(event.secondsLeft * 1000)},
-          {"fingerprint", event.fingerprint}};
+          {"fingerprint", event.fingerprint},
+          {"slips", event.slips},
+          {"finding", event.finding}};
+}
+
+Json findingsJson(const std::vector<SlipDoc>& findings) {
+  Json array = Json::array();
+  for (const auto& slip : findings) {
+    array.push_back({{"id", slip.id},
+                     {"fingerprint", slip.fingerprint},
+                     {"detail", slip.detail},
+                     {"tests", slip.tests},
+                     {"nodes", slip.nodes}});
+  }
+  return array;
 }
 
 Json minifiedJson(const Minified& minified) {
@@ -45,17 +60,34 @@ Json minifiedJson(const Minified& minified) {
           {"steps", minified.steps},
           {"fingerprint", minified.fingerprint},
           {"rechecked", minified.rechecked},
+          {"torch_says", minified.torchSays.empty() ? Json() : Json(minified.torchSays)},
           {"one_minimal", minified.oneMinimal},
           {"edit_set", minified.editSet},
+          {"slips", minified.slips},
+          {"findings", findingsJson(minified.findings)},
           {"cancelled", minified.cancelled},
+          {"stopped_by", minified.stoppedBy.empty() ? Json() : Json(minified.stoppedBy)},
+          {"unused_tests", minified.unusedTests},
+          {"failure_rate", minified.failureRate},
+          {"passes_asked", minified.passesAsked},
           {"resumed", minified.resumed},
           {"elapsed_ms", milliseconds(minified.time)}};
 }
 
 std::string progressText(const MinifyEvent& event) {
   const auto left = timeToGo(event.secondsLeft);
-  return fmt::format("minify: {} nodes now, {} tests, best {} of {}, {}{}{}", event.nodes, event.tests, event.bestNodes,
-                     event.startNodes, durationText(event.elapsed), left.empty() ? "" : ", ", left);
+  const auto slips =
+      event.slips == 0 ? std::string() : fmt::format(", {} slip{}", event.slips, event.slips == 1 ? "" : "s");
+  return fmt::format("minify: {} nodes now, {} tests{}, best {} of {}, {}{}{}", event.nodes, event.tests, slips,
+                     event.bestNodes, event.startNodes, durationText(event.elapsed), left.empty() ? "" : ", ", left);
+}
+
+void printFindings(const Minified& minified) {
+  std::string_view which = "a second";
+  for (const auto& slip : minified.findings) {
+    fmt::print("{} bug was met: {} ({} nodes): {}\n", which, slip.id, slip.nodes, slip.fingerprint);
+    which = "another";
+  }
 }
 
 void printMinified(const Minified& minified) {
@@ -64,6 +96,7 @@ void printMinified(const Minified& minified) {
                durationText(minified.time));
     fmt::print("everything accepted is kept as {}: run the same command again to go on, or `kerf export {} -o DIR`\n",
                minified.reductionId, minified.reductionId);
+    printFindings(minified);
     return;
   }
   fmt::print("{} -> {} nodes, {} tests, {} accepted, {} answered from the cache, {}\n", minified.startNodes,
@@ -71,16 +104,22 @@ void printMinified(const Minified& minified) {
   fmt::print("fails with   {}\n", minified.fingerprint);
   fmt::print("minimal      {}\n", minified.oneMinimal
                                       ? fmt::format("no edit of {} kinds makes it smaller", minified.editSet.size())
-                                      : "not proven");
+                          : minified.stoppedBy.empty() ? "not proven"
+                                                       : fmt::format("not proven: stopped by {}", minified.stoppedBy));
+  if (minified.passesAsked > 1)
+    fmt::print("flaky        failed in {:.0f} % of the first runs; passing took {} passes\n", minified.failureRate * 100,
+               minified.passesAsked);
   fmt::print("stored as    {} ({})\n", minified.reproId, minified.reductionId);
   fmt::print("written to   {}\n", minified.repro);
+  if (!minified.torchSays.empty()) fmt::print("confirmed    {}\n", minified.torchSays);
   if (!minified.rechecked.empty()) fmt::print("checked      imports and fails in the same way in a fresh process\n");
+  printFindings(minified);
 }
 
 Result<int> runJudge(Context& context, const MinifyArguments& arguments) {
   using Verdict = JudgeAnswer::Verdict;
   const auto& request = arguments.request;
-  KERF_TRY(const auto answer, context.perform(JudgeRequest{request.graph, request.oracle}));
+  KERF_TRY(const auto answer, context.perform(JudgeRequest{request.graph, request.oracle, request.match}));
   const auto name = verdictNames[std::size_t(answer.verdict)];
   if (context.json) {
     printJson({{"graph", request.graph.text},
@@ -101,6 +140,7 @@ Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
   const bool events = arguments.progress == "json";
   Progress progress;
   const auto show = [&](const JobEvent& event) {
+    if (const auto* work = std::get_if<MinifyWorkEvent>(&event); work && events) printJsonLine(workEventJson(*work));
     const auto* step = std::get_if<MinifyEvent>(&event);
     if (step == nullptr) return;
     if (events)
@@ -137,6 +177,14 @@ void addOracleOptions(CLI::App& command, OracleSettings& oracle) {
   command.add_option("--python", oracle.python, "torch: the Python that has PyTorch")
       ->type_name("EXE")
       ->capture_default_str();
+  command.add_option("--backend", oracle.torchBackend,
+                     "torch: inductor, aot_eager, eager, another backend of torch.compile, or "
+                     "package.module:function (default: what the capture says, else inductor)");
+  command
+      .add_option("--fails-if", oracle.torchCheck,
+                  "torch: what is a failure: exception, accuracy, strict_accuracy, nan, nondeterminism, or expr:TEXT, a "
+                  "Python expression over mod, args, compiled, ref, res and torch (auto: what the capture says)")
+      ->capture_default_str();
   addTimeoutOption(command, oracle.timeout, "Seconds one candidate may take");
   addCommandLimitOptions(command, oracle.limits);
   addAllowCallOption(command, oracle.allowedCalls);
@@ -159,8 +207,21 @@ void addMinify(CommandLine& line) {
   command.add_option("--votes", request.votes, "Queries per candidate; the majority decides")
       ->check(CLI::Range(1, 99))
       ->capture_default_str();
+  command
+      .add_option("--match", request.match,
+                  "Only failures in whose fingerprint or detail this regular expression is found count, not the start "
+                  "graph's own fingerprint")
+      ->type_name("REGEX");
+  command.add_flag("--any-failure", request.anyFailure, "Every failure counts, whatever it is");
+  command.add_flag("--fresh", request.fresh, "Ask again what earlier runs found out, and begin anew");
+  addSearchOptions(command, request);
   command.add_option("-o,--output", request.output, "Folder for repro.py and storages/ (default kerf-repro-m<id>)")
       ->type_name("DIR");
+  command
+      .add_option("--checkpoints", request.checkpoints,
+                  "Keep the launcher, every accepted graph and the best one in PyTorch's folder layout")
+      ->type_name("DIR");
+  command.add_flag("--confirm", request.confirm, "Have PyTorch (--python) run the written repro, and say what it finds");
   command.add_option("--progress", arguments->progress, "text on stderr, or json: one object a line on stdout")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

@@ -4,6 +4,7 @@
 #include "app/workbench/graph_source.h"
 #include "app/workbench/part_bisection.h"
 #include "app/workbench/recorded_settings.h"
+#include "app/workbench/torch_bisection.h"
 
 namespace kerf::workbench {
 
@@ -25,6 +26,10 @@ Result<Bisection> byNode(const Candidate& candidate, const EngineOracleOptions& 
 Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(auto inputs, prepareToRun(source, job));
+  if (request.oracle == "torch") {
+    KERF_TRY(auto module, moduleToCompare(source));
+    return bisectInTorch(request, source, {std::move(module), std::move(inputs)}, job);
+  }
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   setLimits(options, request.limits);
   KERF_CHECK(setAccuracy(options, request.accuracy));

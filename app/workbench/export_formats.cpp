@@ -97,6 +97,7 @@ constexpr ExportFormatDoc formats[] = {
     {png, ".png", "drawing"},
     {json, ".json", "nodes and inputs, as `kerf show --json`"},
     {"safetensors", ".safetensors", "values that the interpreter computes"},
+    {"issue", ".md", "a minified failure as an issue in Markdown, with its repro and the closest graph that passes"},
 };
 
 /// The writer of each format, in the same order.
@@ -108,6 +109,7 @@ constexpr Writer writers[] = {
     exportRendered<code>, exportRendered<dot>,
     exportRendered<svg>,  exportRendered<png>,
     exportRendered<json>, exportValues,
+    exportIssue,
 };
 static_assert(std::size(writers) == std::size(formats));
 

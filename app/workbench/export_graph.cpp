@@ -1,11 +1,14 @@
 // Writing a graph or a record to where the user wants it.
 #include "app/workbench/exporting.h"
+#include "app/workbench/issue.h"
 #include "app/workbench/output_file.h"
+#include "app/workbench/recorded_settings.h"
 #include "app/workbench/records.h"
 #include "app/workbench/store_id.h"
 #include "engine/capture/repro/allowed_calls.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/capture/repro/writer.h"
+#include "minifier/core/repro_settings.h"
 
 namespace kerf::workbench {
 
@@ -31,7 +34,7 @@ Result<Exported> exportRecord(Workbench& bench, const ExportRequest& request, co
 }
 
 /// Formats that hold the inputs' values.
-constexpr std::string_view formatsWithData[] = {"repro", "zip", "pt2"};
+constexpr std::string_view formatsWithData[] = {"repro", "zip", "pt2", "issue"};
 
 /// What was made up, for it may be much: a trace's graph has its model's weights as inputs.
 void tellOfData(const CapturedGraph& before, const CapturedGraph& after, InputFill fill, const Job& job) {
@@ -64,6 +67,15 @@ Result<void> addData(GraphSource& source, std::string_view format, const Job& jo
   return {};
 }
 
+/// A step of a reduction is Kerf's own, and does not dump. A capture is exported as it was, with a word of warning.
+void settleDumping(GraphSource& source, const std::string& text, const Job& job) {
+  const auto id = parseStoreId(text);
+  if (id && id->kind == 'm') return stopDumping(source.capture.envelope);
+  const auto& envelope = source.graph().envelope ? *source.graph().envelope : source.capture.envelope;
+  if (startsDumping(envelope))
+    job.note("TORCHDYNAMO_REPRO_AFTER is set in it: running it makes PyTorch dump repros again, over it where it lies there");
+}
+
 }  // namespace
 
 Result<Exported> perform(Workbench& bench, const ExportRequest& request, const Job& job) {
@@ -77,9 +89,15 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
     KERF_TRY(source.graph(), withSymbolValues(source.graph(), source.symbols));
   }
   KERF_TRY(source.capture.allowedCalls, parseExtraCalls(request.allowedCalls));
+  takeRecordedEnvironment(source);
+  settleDumping(source, request.graph.text, job);
   KERF_CHECK(addData(source, format, job));
   if (format != "repro") KERF_CHECK(makeParent(request.place));
-  KERF_TRY(const auto path, writeAs(format, source, {request.place, request.values}, job));
+  ExportTarget target{request.place, request.values};
+  if (format == "issue" || format == "zip") {
+    KERF_TRY(target.issue, storedIssueFacts(bench, source, job));
+  }
+  KERF_TRY(const auto path, writeAs(format, source, target, job));
   const auto& graph = source.graph();
   return Exported{path.string(), std::string(format), std::int64_t(graph.module.graph.size()),
                   std::ssize(graph.storages),

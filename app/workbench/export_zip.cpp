@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "app/workbench/exporting.h"
+#include "app/workbench/issue.h"
+#include "app/workbench/output_file.h"
 #include "engine/process/temporary_folder.h"
 #include "engine/tensor/atomic_file.h"
 #include "engine/tensor/mapped_file.h"
@@ -44,7 +46,15 @@ Result<fs::path> exportZip(GraphSource& source, const ExportTarget& target, cons
   KERF_TRY(const auto folder, TemporaryFolder::create());
   ExportOptions options;
   options.stop = job.stop;
-  KERF_CHECK(exportRepro(source.capture, source.index, folder.path() / target.path.stem(), options));
+  KERF_TRY(const auto repro,
+           exportRepro(source.capture, source.index, folder.path() / target.path.stem(), options));
+  if (target.issue) {
+    KERF_TRY(const auto bytes, mapFile(repro));
+    const auto text = bytes->view();
+    KERF_TRY(const auto issue,
+             issueAround(*target.issue, {reinterpret_cast<const char*>(text.data()), text.size()}));
+    KERF_CHECK(writeText(issue, repro.parent_path() / "issue.md"));
+  }
   KERF_CHECK(writeZip(folder.path(), target.path, job.stop));
   return target.path;
 }

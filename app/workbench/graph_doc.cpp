@@ -6,6 +6,7 @@
 #include "app/workbench/graph_source.h"
 #include "app/workbench/node_doc.h"
 #include "app/workbench/pass_trace.h"
+#include "app/workbench/recorded_settings.h"
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
@@ -104,6 +105,7 @@ Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   auto notes = annotated(source);
   for (auto& note : leftOutNotes(source.capture, source.index)) notes.push_back(std::move(note));
+  for (const auto& setting : recordedSettings(source)) notes.push_back("PyTorch's minifier was set: " + setting);
   const auto& graph = source.graph();
   const auto file = graph.origin.file.empty() ? source.capture.path : graph.origin.file;
   auto title = request.title.empty() ? graph.name : request.title;

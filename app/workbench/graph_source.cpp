@@ -120,11 +120,28 @@ Result<StepRow> chosenStep(Store& store, const StoreId& id) {
               steps.back().index);
 }
 
+Result<SlipRow> chosenSlip(Store& store, const StoreId& id) {
+  KERF_CHECK(store.reduction(id.number));
+  KERF_TRY(const auto slips, store.slips(id.number));
+  const auto found = std::ranges::find(slips, id.slip, &SlipRow::number);
+  if (found != slips.end()) return *found;
+  return fail(ErrorCode::NotFound, "reduction m{} met {} other failures, and none of number {}", id.number,
+              slips.size(), id.slip);
+}
+
+Result<fs::path> materializeOf(Store& store, const StoreId& id, const fs::path& folder) {
+  if (id.slip != 0) {
+    KERF_TRY(const auto slip, chosenSlip(store, id));
+    return store.materializeSlip(slip.id, folder);
+  }
+  KERF_TRY(const auto step, chosenStep(store, id));
+  return store.materializeStep(step.id, folder);
+}
+
 Result<GraphSource> fromReduction(Workbench& bench, const std::string& text, const StoreId& id, const Job&) {
   KERF_TRY(auto* store, bench.store());
-  KERF_TRY(const auto step, chosenStep(*store, id));
   KERF_TRY(auto folder, TemporaryFolder::create());
-  KERF_TRY(const auto file, store->materializeStep(step.id, folder.path()));
+  KERF_TRY(const auto file, materializeOf(*store, id, folder.path()));
   KERF_TRY(auto source, importMaterialized(text, file, std::move(folder)));
   source.edited = true;
   return source;

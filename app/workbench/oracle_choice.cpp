@@ -1,26 +1,29 @@
 #include "app/workbench/oracle_choice.h"
 
+#include <algorithm>
+
 #include "app/workbench/engine_options.h"
 #include "app/workbench/recorded_settings.h"
-#include "engine/process/containment.h"
 #include "engine/process/program.h"
-#include "engine/process/wait.h"
 #include "minifier/oracle/command_oracle.h"
 
 namespace kerf::workbench {
 
 namespace {
 
-Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource& like) {
+Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, const GraphSource& like,
+                                             const OracleRun&) {
   KERF_TRY(auto options, engineOptions(settings.plants, settings.passes, settings.tolerance, settings.timeout));
   setLimits(options, settings.limits);
   KERF_CHECK(setAccuracy(options, settings.accuracy));
   takeRecordedRule(like, settings.accuracy, options.compare);
+  options.compare.leastMultiplier = leastMultiplierOf(like.graph().module.graph, options.compare.sameOptions());
   KERF_CHECK(checkOptions(like.graph().module, options.compile));
   return std::make_unique<EngineOracle>(std::move(options));
 }
 
-Result<std::unique_ptr<Oracle>> commandOracle(const OracleSettings& settings, const GraphSource& like) {
+Result<std::unique_ptr<Oracle>> commandOracle(const OracleSettings& settings, const GraphSource& like,
+                                              const OracleRun&) {
   if (settings.check.empty()) {
     return fail(ErrorCode::BadUsage,
                 "--oracle command needs --check CMD: the program that says whether a repro.py fails");
@@ -32,82 +35,57 @@ Result<std::unique_ptr<Oracle>> commandOracle(const OracleSettings& settings, co
   return std::make_unique<CommandOracle>(std::move(options), like.capture, like.index);
 }
 
-/// Whether the capture was made to hunt an accuracy failure; else it is a crash.
-bool wantsAccuracy(const Capture& capture) {
-  for (const auto& [name, value] : capture.envelope.runOptions) {
-    if (name == "accuracy") return value != "False" && value != "None";
-  }
-  return false;
-}
-
-constexpr auto timeToImport = std::chrono::minutes(2);
-
-/// By ContainedEnd, for those that say all themselves.
-constexpr std::pair<ContainedEnd, std::string_view> endTexts[] = {
-    {ContainedEnd::TimedOut, "it took more than two minutes"},
-    {ContainedEnd::Cancelled, "it was stopped"},
-    {ContainedEnd::Memory, "it went over the memory limit"},
-    {ContainedEnd::Processes, "it went over the process limit"},
-    {ContainedEnd::Output, "it went over the output limit"}};
-
-/// Where Python names what was raised.
-std::string lastLine(const std::string& text) {
-  const auto end = text.find_last_not_of(" \r\n");
-  if (end == std::string::npos) return {};
-  const auto before = text.find_last_of('\n', end);
-  const auto begin = before == std::string::npos ? 0 : before + 1;
-  return text.substr(begin, end + 1 - begin);
-}
-
-std::string endText(const ContainedResult& ended) {
-  for (const auto& [end, text] : endTexts)
-    if (end == ended.end) return std::string(text);
-  const auto line = lastLine(ended.errors.text());
-  const auto how =
-      ended.end == ContainedEnd::Signalled ? nameOfSignal(ended.status) : fmt::format("exit {}", ended.status);
-  return line.empty() ? how : fmt::format("{}, {}", how, line);
-}
-
 /// A name is looked up as a shell would; a path is meant from here, though candidates run in other folders.
 std::filesystem::path programNamed(const std::string& name) {
   std::error_code ignored;
   return name.find('/') == std::string::npos ? findProgram(name) : std::filesystem::absolute(name, ignored);
 }
 
-/// Not in this folder, where a file of a stranger may be called torch.py.
-Result<void> checkTorch(const OracleSettings& settings) {
-  const auto program = programNamed(settings.python);
-  if (program.empty())
-    return fail(ErrorCode::Environment, "there is no program {}; name a Python with PyTorch with --python",
-                settings.python);
-  KERF_TRY(const auto ended, runContained({.arguments = {program.string(), "-c", "import torch"},
-                                           .folder = "/",
-                                           .timeout = timeToImport,
-                                           .limits = settings.limits}));
-  if (ended.end == ContainedEnd::Exited && ended.status == 0) return {};
-  return fail(ErrorCode::Environment, "{} cannot import torch ({}); name a Python that can with --python",
-              settings.python, endText(ended));
+constexpr std::string_view torchChecks[] = {"auto", "exception",     "accuracy", "strict_accuracy",
+                                            "nan",  "nondeterminism"};
+
+Result<void> checkTorchCheck(const std::string& check) {
+  if (check.starts_with("expr:") || std::ranges::find(torchChecks, check) != std::end(torchChecks)) return {};
+  return fail(ErrorCode::BadUsage, "--fails-if {} is none of {}, and no expr:EXPRESSION", check,
+              fmt::join(torchChecks, ", "));
 }
 
-Result<std::unique_ptr<Oracle>> stockTorchOracle(const OracleSettings& settings, const GraphSource& like) {
-  KERF_CHECK(checkTorch(settings));
-  const bool isPath = settings.python.find('/') != std::string::npos;
-  auto options =
-      torchOracle(isPath ? programNamed(settings.python).string() : settings.python, wantsAccuracy(like.capture));
-  options.timeout = std::max<std::chrono::milliseconds>(settings.timeout, std::chrono::minutes(2));
-  options.limits = settings.limits;
-  return std::make_unique<CommandOracle>(std::move(options), like.capture, like.index);
+constexpr std::chrono::milliseconds leastTorchTimeout = std::chrono::minutes(2);
+
+Result<std::unique_ptr<Oracle>> torchOracle(const OracleSettings& settings, const GraphSource& like,
+                                            const OracleRun& run) {
+  KERF_TRY(auto oracle, startTorch(settings, like, run));
+  return std::unique_ptr<Oracle>(std::move(oracle));
 }
 
 struct OracleRow {
   std::string_view name;
-  Result<std::unique_ptr<Oracle>> (*make)(const OracleSettings&, const GraphSource&);
+  Result<std::unique_ptr<Oracle>> (*make)(const OracleSettings&, const GraphSource&, const OracleRun&);
 };
-constexpr OracleRow oracles[] = {{"engine", engineOracle}, {"command", commandOracle}, {"torch", stockTorchOracle}};
+constexpr OracleRow oracles[] = {{"engine", engineOracle}, {"command", commandOracle}, {"torch", torchOracle}};
 
 }  // namespace
 
-Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like) {
+Result<std::unique_ptr<TorchOracle>> startTorch(const OracleSettings& settings, const GraphSource& like,
+                                                const OracleRun& run) {
+  KERF_CHECK(checkTorchCheck(settings.torchCheck));
+  TorchOracleOptions options;
+  options.worker.python = programNamed(settings.python);
+  if (options.worker.python.empty())
+    return fail(ErrorCode::Environment, "there is no program {}; name a Python with PyTorch with --python",
+                settings.python);
+  options.worker.jobs = run.jobs;
+  options.worker.limits = settings.limits;
+  options.worker.warming = [&run](const std::string& text) { run.job.tell(ProgressEvent{text, 0}); };
+  options.worker.note = [&run](const std::string& text) { run.job.tell(NoteEvent{NoteEvent::Weight::Detail, text}); };
+  options.backend = settings.torchBackend;
+  options.check = settings.torchCheck;
+  options.timeout = std::max(settings.timeout, leastTorchTimeout);
+  return TorchOracle::start(std::move(options), like.capture, like.index, run.job.stop);
+}
+
+Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like,
+                                           const OracleRun& run) {
   if (!settings.plants.empty() && settings.oracle != "engine")
     return fail(ErrorCode::BadUsage, "--plant works on Kerf's own compiled side, so only with --oracle engine");
   if (!settings.passes.usual() && settings.oracle != "engine")
@@ -115,6 +93,8 @@ Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const
                 "--passes, --disable-pass and --config are about Kerf's own passes, so only with --oracle engine");
   if (!settings.check.empty() && settings.oracle != "command")
     return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
+  if ((settings.torchCheck != "auto" || !settings.torchBackend.empty()) && settings.oracle != "torch")
+    return fail(ErrorCode::BadUsage, "--fails-if and --backend belong to --oracle torch");
   const auto& limits = settings.limits;
   const bool oneGraph = settings.oracle == "engine";  // in a process that starts no others and prints nothing
   if (oneGraph && (limits.cleanEnvironment || !limits.network))
@@ -125,7 +105,7 @@ Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const
     return fail(ErrorCode::BadUsage,
                 "--max-processes and --max-output are about programs, so only with --oracle command and torch");
   for (const auto& row : oracles) {
-    if (row.name == settings.oracle) return row.make(settings, like);
+    if (row.name == settings.oracle) return row.make(settings, like, run);
   }
   return fail(ErrorCode::BadUsage, "unknown oracle \"{}\"", settings.oracle);
 }

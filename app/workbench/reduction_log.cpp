@@ -2,6 +2,7 @@
 
 #include "engine/capture/repro/writer.h"
 #include "engine/process/temporary_folder.h"
+#include "minifier/core/slip_log.h"
 
 namespace kerf::workbench {
 
@@ -29,6 +30,8 @@ Result<std::optional<Candidate>> ReductionLog::resume() {
   m_bestNodes = steps.back().nodes;
   m_testsBefore = found->tests;
   m_fingerprint = steps.back().fingerprint;
+  KERF_TRY(const auto slips, m_store.slips(found->id));
+  for (const SlipRow& slip : slips) m_slips[slip.fingerprint] = {slip.number, slip.nodes, slip.tests};
   // The mapped files stay readable after the folder is gone.
   return Candidate{std::move(graph.module), std::move(inputs)};
 }
@@ -58,6 +61,27 @@ Result<void> ReductionLog::accept(const MinifyStep& step, const Candidate& candi
   KERF_CHECK(m_store.addStep(row, stored.row));
   ++m_lastIndex;
   m_bestNodes = nodes;
+  return {};
+}
+
+std::string ReductionLog::slipText(const Slip& slip) const {
+  const auto known = m_slips.find(slip.fingerprint);
+  return m_id && known != m_slips.end() ? fmt::format("m{}/slip{}", *m_id, known->second.number) : std::string();
+}
+
+Result<void> ReductionLog::keep(const Slip& slip) {
+  const std::scoped_lock lock(m_mutex);
+  const auto nodes = int(slip.size.nodes);
+  const auto known = m_slips.find(slip.fingerprint);
+  const bool isNew = known == m_slips.end();
+  const bool isBetter = !isNew && std::pair(nodes, -slip.tests) < std::pair(known->second.nodes, -known->second.tests);
+  if (!m_id || (isNew && m_slips.size() >= SlipLog::mostFindings) || (!isNew && !isBetter)) return {};
+  const int number = isNew ? int(m_slips.size()) + 1 : known->second.number;
+  KERF_TRY(const auto capture, captureOf(slip.candidate, m_like));
+  KERF_TRY(const auto stored, storableGraph(capture, 0));
+  KERF_CHECK(m_store.putSlip({0, *m_id, number, slip.fingerprint, slip.detail, slip.tests, stored.row.hash, nodes},
+                             stored.row));
+  m_slips[slip.fingerprint] = {number, nodes, slip.tests};
   return {};
 }
 

@@ -2,6 +2,7 @@
 // resume.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -21,6 +22,11 @@ class ReductionLog {
   Result<std::optional<Candidate>> resume();
   /// Commits an accepted step; returns when it is on disk as far as the store promises.
   Result<void> accept(const MinifyStep& step, const Candidate& candidate);
+  /// Keeps a graph that fails in another way as "m3/slip1"; nothing where it is kept already, or nothing else is. A
+  /// resumed reduction counts on from the findings that it has.
+  Result<void> keep(const Slip& slip);
+  /// "m3/slip1"; empty where it was not kept.
+  std::string slipText(const Slip& slip) const;
   /// status: "finished", "cancelled" or "interrupted".
   Result<void> finish(const std::string& status, int tests);
 
@@ -39,6 +45,10 @@ class ReductionLog {
   std::string m_oracle;
   std::optional<std::int64_t> m_id;
   std::string m_fingerprint;
+  struct KeptSlip {
+    int number = 0, nodes = 0, tests = 0;
+  };
+  std::map<std::string, KeptSlip> m_slips;  ///< by fingerprint
   int m_lastIndex = -1, m_startNodes = 0, m_bestNodes = 0, m_testsBefore = 0;
   bool m_resumed = false;
 };

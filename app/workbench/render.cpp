@@ -4,6 +4,7 @@
 
 #include "app/workbench/dot.h"
 #include "app/workbench/graph_json.h"
+#include "app/workbench/recorded_settings.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
 
@@ -76,6 +77,7 @@ Result<std::string> perform(Workbench& bench, const RenderRequest& request, cons
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   annotateIfPossible(source, job);
   for (auto& note : leftOutNotes(source.capture, source.index)) job.note(std::move(note));
+  for (const auto& setting : recordedSettings(source)) job.note("PyTorch's minifier was set: " + setting);
   return renderGraph(source.graph(), request.format, job);
 }
 

@@ -39,6 +39,7 @@ std::optional<Verdict> fromJson(const std::string& text) {
 std::optional<Verdict> StoreVerdicts::find(const std::string& key) {
   const std::scoped_lock lock(m_mutex);
   if (const auto known = m_known.find(key); known != m_known.end()) return known->second;
+  if (m_fresh) return std::nullopt;
   const auto stored = m_store.verdict(key);
   return stored && *stored ? fromJson(**stored) : std::nullopt;
 }

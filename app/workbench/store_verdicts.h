@@ -13,13 +13,16 @@ namespace kerf::workbench {
 /// it.
 class StoreVerdicts : public VerdictCache {
  public:
-  StoreVerdicts(Store& store, std::mutex& storeMutex) : m_store(store), m_mutex(storeMutex) {}
+  /// `fresh`: what earlier runs found is not looked at, and replaced.
+  StoreVerdicts(Store& store, std::mutex& storeMutex, bool fresh = false)
+      : m_store(store), m_mutex(storeMutex), m_fresh(fresh) {}
   std::optional<Verdict> find(const std::string& key) override;
   void put(const std::string& key, const Verdict& verdict) override;
 
  private:
   Store& m_store;
   std::mutex& m_mutex;
+  bool m_fresh = false;
   std::unordered_map<std::string, Verdict> m_known;
 };
 

@@ -33,4 +33,14 @@ void stopDumping(ReproEnvelope& envelope) {
   }
 }
 
+bool startsDumping(const ReproEnvelope& envelope) {
+  bool starts = false;
+  for (const std::string_view line : envelope.headerLines) {
+    if (line.starts_with("os.environ['TORCHDYNAMO_REPRO_AFTER'] =")) starts = true;
+    if (line.starts_with("os.environ.pop('TORCHDYNAMO_REPRO_AFTER'")) starts = false;
+    if (line.starts_with("torch._dynamo.config.repro_after =")) starts = !line.contains("None");
+  }
+  return starts;
+}
+
 }  // namespace kerf::inline minifier::inline core

@@ -12,4 +12,7 @@ namespace kerf::inline minifier::inline core {
 /// removed the variables since PR 184077.
 void stopDumping(ReproEnvelope& envelope);
 
+/// Whether running the repro would dump: a line switches it on, and no later one takes it back.
+bool startsDumping(const ReproEnvelope& envelope);
+
 }  // namespace kerf::inline minifier::inline core

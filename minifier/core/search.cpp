@@ -1,72 +1,62 @@
-// Search: the delta loop with its cache, its batches and its accept rule.
+// Search: the rounds of reductions, and one question after the other.
 #include "minifier/core/search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
-#include "engine/support/log.h"
-#include "engine/symbolic/shape_env.h"
+#include "minifier/core/minify_control.h"
 #include "minifier/core/suspects.h"
-#include "minifier/core/verdict_cache.h"
+#include "minifier/core/threaded_queries.h"
 
 namespace kerf::inline minifier::inline core {
 
 namespace {
 
-/// What goes wrong in an edit loses that edit and not the search.
-std::optional<Candidate> builtSafely(const std::function<std::optional<Candidate>()>& build) {
-  try {
-    return build();
-  } catch (const SymbolicFailure& failure) {
-    logAt(LogCategory::Minify, LogLevel::Debug, "an edit could not be built: a size that only running tells");
-  } catch (const std::exception& exception) {
-    logAt(LogCategory::Minify, LogLevel::Warning, "an edit could not be built: {}", exception.what());
-  }
-  return std::nullopt;
+std::unique_ptr<QueryRunner> ownRunner(const SearchContext& context, IsWanted wanted) {
+  if (context.runner != nullptr) return nullptr;
+  const auto width = std::size_t(std::clamp(context.options.parallelQueries, 1, 64));
+  return std::make_unique<ThreadedQueries>(context.oracle, width, std::move(wanted), context.options.candidateTimeout);
 }
 
 }  // namespace
 
 Search::Search(Candidate start, const SearchContext& context)
-    : m_context(context), m_identity(context.oracle.identity()) {
+    : m_context(context),
+      m_identity(context.oracle.identity() + context.oracle.circumstances()),
+      m_ownRunner(ownRunner(context, std::bind_front(&Search::isWanted, this))),
+      m_runner(m_ownRunner ? *m_ownRunner : *context.runner),
+      m_rule{context.options.flakeVotes, 0} {
   m_result.candidate = std::move(start);
   m_start = m_best = measure(m_result.candidate);
 }
 
-Result<MinifyResult> Search::run(std::span<const Reduction> reductions) {
-  const Result<void> done = reduce(reductions);
-  m_result.time = Clock::now() - m_began;
-  if (!done && done.error().code != ErrorCode::Cancelled) return std::unexpected(done.error());
-  m_result.cancelled = !done;
-  return std::move(m_result);
-}
+Search::~Search() = default;
 
-Result<void> Search::reduce(std::span<const Reduction> reductions) {
-  KERF_CHECK(judgeStart());
-  bool smaller = true;
-  for (int round = 0; smaller || round < 2; ++round) {
-    smaller = false;
-    for (const Reduction& reduction : reductions) {
-      if (reduction.isShortcut && round > 0) continue;
-      KERF_TRY(const bool helped, reduction.edits ? exhaust(reduction, round > 0) : searchSets(round == 0));
-      smaller = smaller || helped;
-    }
-  }
-  m_result.oneMinimal = true;
-  for (const Reduction& reduction : reductions)
-    if (!reduction.isShortcut) m_result.editSet.push_back(reduction.name);
-  return {};
+Result<MinifyResult> Search::run(std::span<const Reduction> reductions) {
+  const Result<void> done = rounds(reductions);
+  finish();
+  m_result.time = m_runner.now();
+  const bool isStopped = !done && done.error().code == ErrorCode::Cancelled;
+  if (!done && !isStopped) return std::unexpected(done.error());
+  if (isStopped && m_result.ending == MinifyEnding::Finished) m_result.ending = MinifyEnding::Cancelled;
+  m_result.cancelled = m_result.ending == MinifyEnding::Cancelled;
+  return std::move(m_result);
 }
 
 Result<void> Search::judgeStart() {
   KERF_CHECK(checkStop());
-  std::vector<Proposal> batch(1);
-  batch[0].candidate = m_result.candidate;
-  batch[0].size = m_start;
-  batch[0].key = verdictKey(m_hasher.hash(m_result.candidate), m_identity, m_context.options.flakeVotes);
-  KERF_CHECK(ask(batch));
-  const Verdict& verdict = *batch[0].verdict;
+  const Graph& graph = m_result.candidate.module.graph;
+  for (const std::string& name : m_context.options.pinned) {
+    const auto found = std::ranges::find(graph.order(), name, [&](NodeId id) { return graph.node(id).name(); });
+    if (found == graph.order().end()) return fail(ErrorCode::BadUsage, "there is no node {} to pin", name);
+    m_pins.push_back({name, graph.node(*found).target()});
+  }
+  Moment start;
+  start.isProposed = true;
+  start.proposal =
+      Proposal{std::make_shared<const Candidate>(m_result.candidate), m_start, keyOf(m_result.candidate), {}};
+  KERF_TRY(Verdict verdict, verdictOf(start, *start.proposal));
+  if (m_context.options.flakyStarts > 0) KERF_CHECK(estimateRate(*start.proposal, verdict));
   if (verdict.kind == VerdictKind::Passes) {
     return fail(ErrorCode::BadUsage, "the start graph does not fail, so there is nothing to minify{}{}",
                 verdict.detail.empty() ? "" : ": ", verdict.detail);
@@ -76,45 +66,85 @@ Result<void> Search::judgeStart() {
   const auto& only = m_context.options.onlyFingerprint;
   if (only && *only != verdict.fingerprint)
     return fail(ErrorCode::BadUsage, "the start graph fails with '{}', not with '{}'", verdict.fingerprint, *only);
+  if (!m_context.options.match.acceptsAsStart(verdict.fingerprint, verdict.detail))
+    return fail(ErrorCode::BadUsage, "the start graph fails with '{}' ({}), in which --match finds nothing",
+                verdict.fingerprint, verdict.detail);
   m_result.fingerprint = verdict.fingerprint;
-  return report("start", batch[0], true);
+  return report("start", *start.proposal, verdict, true);
 }
 
-Result<bool> Search::exhaust(const Reduction& reduction, bool isSettled) {
-  ResumePoint resume;
+/// Asks about the start graph again and again. The failure met first, or the one asked for, is the one that counts.
+Result<void> Search::estimateRate(const Proposal& start, Verdict& verdict) {
+  const auto counts = [&](const Verdict& one) {
+    return one.kind == VerdictKind::Fails &&
+           one.fingerprint == m_context.options.onlyFingerprint.value_or(one.fingerprint) &&
+           m_context.options.match.acceptsAsStart(one.fingerprint, one.detail);
+  };
+  const int queries = m_context.options.flakyStarts;
+  std::optional<Verdict> failure;
+  int failures = 0;
+  Moment moment;
+  std::vector<Proposal> copies(std::size_t(queries), start);  // keys of their own, so that a second run knows the rate
+  for (int i = 1; i < queries; ++i) {
+    copies[std::size_t(i)].key += fmt::format("#{}", i);
+    if (!m_context.cache.find(copies[std::size_t(i)].key)) this->start(copies[std::size_t(i)]);
+  }
+  for (const Proposal& copy : copies) {
+    KERF_TRY(const Verdict one, verdictOf(moment, copy));
+    if (!failure && counts(one)) failure = one;
+    failures += failure && one.kind == failure->kind &&
+                        m_context.options.match.accepts(one.fingerprint, one.detail, failure->fingerprint)
+                    ? 1
+                    : 0;
+  }
+  if (failure) verdict = *failure;
+  m_result.failureRate = double(failures) / queries;
+  m_rule.passes = m_result.passesAsked = passesNeeded(assumedRate(failures, queries));
+  return {};
+}
+
+Result<void> Search::rounds(std::span<const Reduction> reductions) {
+  KERF_CHECK(judgeStart());
+  bool smaller = true;
+  for (int number = 0; smaller || number < 2; ++number) {
+    m_outlook.beginRound(number);
+    const Result<bool> helped = round(reductions, number);
+    if (m_undo) {
+      goBackTo(*std::exchange(m_undo, std::nullopt));
+      number = 0;  // the next is a later round: what was quick to find is found
+      smaller = true;
+      continue;
+    }
+    if (!helped) return std::unexpected(helped.error());
+    smaller = *helped;
+  }
+  m_result.oneMinimal = true;
+  for (const Reduction& reduction : reductions)
+    if (!reduction.isShortcut) m_result.editSet.push_back(reduction.name);
+  return {};
+}
+
+Result<bool> Search::round(std::span<const Reduction> reductions, int number) {
+  std::vector<Reduction> chosen;
+  std::ranges::copy_if(reductions, std::back_inserter(chosen),
+                       [&](const Reduction& reduction) { return number == 0 || !reduction.isShortcut; });
   bool smaller = false;
-  for (;;) {
-    KERF_TRY(const std::optional<ResumePoint> accepted, firstAccepted(reduction, resume, isSettled));
-    if (!accepted) return smaller;
-    smaller = true;
-    isSettled = false;
-    resume = *accepted;
-  }
-}
-
-Result<std::optional<ResumePoint>> Search::firstAccepted(const Reduction& reduction, ResumePoint resume,
-                                                         bool isSettled) {
-  const ReductionInput input{m_result.candidate, m_context.stop, isSettled};  // edits refer to it until they are built
-  const std::vector<Edit> edits = reduction.edits(input, resume);
-  std::vector<Proposal> batch;
-  for (std::size_t i = 0; i < edits.size() || !batch.empty(); ++i) {
-    KERF_CHECK(checkStop());
-    std::optional<Proposal> proposal;
-    if (i < edits.size()) proposal = propose(edits[i].build);
-    if (proposal && !holds(batch, proposal->key)) {
-      proposal->at = edits[i].at;
-      batch.push_back(std::move(*proposal));
+  for (auto at = chosen.begin(); at != chosen.end();) {
+    bool helped = false;
+    if (!at->edits) {
+      KERF_TRY(helped, searchSets(number == 0));
+      ++at;
+    } else {
+      const auto end = std::find_if(at, chosen.end(), [](const Reduction& reduction) { return !reduction.edits; });
+      std::unique_ptr<Questions> edits = std::make_unique<EditQuestions>(
+          std::span<const Reduction>(at, end), std::make_shared<const Candidate>(m_result.candidate), number > 0,
+          m_context.stop);
+      KERF_TRY(helped, pursue(edits));
+      at = end;
     }
-    if (batch.empty() || (batch.size() < width() && i < edits.size())) continue;
-    KERF_TRY(const std::optional<std::size_t> winner, judge(reduction.name, batch));
-    if (winner) {
-      const ResumePoint at = batch[*winner].at;
-      KERF_CHECK(accept(reduction.name, batch[*winner]));
-      return at;
-    }
-    batch.clear();
+    smaller = smaller || helped;
   }
-  return std::nullopt;
+  return smaller;
 }
 
 /// Sets of the present candidate's calls, all of them on the values of one run. The first search leaves the proof to
@@ -127,174 +157,90 @@ Result<bool> Search::searchSets(bool isFirst) {
   if (auto set = isFirst ? suspects(base.module.graph, builder.units()) : std::nullopt) guesses.push_back(*set);
   const bool hasGrown = builder.units().size() > m_searchedUnits;  // a nested graph was written out
   const auto proof = isFirst ? SetSearch::Proof::Later : hasGrown ? SetSearch::Proof::Last : SetSearch::Proof::Only;
-  SetSearch search(builder.allUnits(), std::move(guesses), proof);
   const Detours detours(base.module.graph, builder.units());
-  for (bool shorter = true; shorter;) {
-    while (search.next()) KERF_CHECK(askAhead(search, builder));
-    KERF_TRY(shorter, takeDetour(search, detours, builder));
-  }
-  m_searchedUnits = search.current().size();
+  std::unique_ptr<Questions> questions = std::make_unique<SetQuestions>(
+      SetSearch(builder.allUnits(), std::move(guesses), proof), SetQuestions::Base{builder, detours});
+  KERF_CHECK(pursue(questions));
+  m_searchedUnits = static_cast<const SetQuestions&>(*questions).current().size();
   return m_searchedUnits < builder.units().size();
 }
 
-/// Where calls are needed because one leads to another, a shorter way between them may do.
-Result<bool> Search::takeDetour(SetSearch& search, const Detours& detours, SubsetBuilder& builder) {
-  const std::vector<UnitSet> sets = detours.around(search.current());
-  std::vector<Proposal> batch;
-  std::vector<std::size_t> asked;  // the set of each proposal
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    KERF_CHECK(checkStop());
-    auto proposal = propose([&] { return builder.build(sets[i]); });
-    if (proposal && !holds(batch, proposal->key)) {
-      batch.push_back(std::move(*proposal));
-      asked.push_back(i);
-    }
-    if (batch.empty() || (batch.size() < width() && i + 1 < sets.size())) continue;
-    KERF_TRY(const auto winner, judge("shorter_way", batch));
-    if (winner) {
-      search = SetSearch(sets[asked[*winner]], {}, SetSearch::Proof::Later);
-      KERF_CHECK(accept("shorter_way", batch[*winner]));
-      return true;
-    }
-    batch.clear();
-    asked.clear();
+Result<bool> Search::pursue(std::unique_ptr<Questions>& questions) {
+  auto now = std::make_unique<Moment>();
+  now->questions = std::move(questions);
+  now->best = m_best;
+  bool smaller = false;
+  std::string reduction;
+  while (!now->questions->isOver()) {
+    KERF_TRY(const bool fails, decide(*now, reduction));
+    smaller = smaller || fails;
+    follow(*now, fails);
+    now = std::move(now->next[fails ? 1 : 0]);
+    if (m_runner.width() > 1) stopPointless(*now);
   }
-  return false;
+  if (!reduction.empty()) tellReduction(MinifyActivity::Kind::ReductionEnds, reduction, smaller);
+  questions = std::move(now->questions);
+  return smaller;
 }
 
-/// Asks what the search would ask if all but the last of these passed.
-Result<void> Search::askAhead(SetSearch& search, SubsetBuilder& builder) {
-  std::vector<Proposal> batch;
-  std::vector<std::size_t> questions;  // that the search puts before the one of each proposal
-  std::size_t asked = 0;
-  SetSearch ahead = search;
-  for (auto set = ahead.next(); set && batch.size() < width(); set = ahead.next(), ++asked) {
-    KERF_CHECK(checkStop());
-    auto proposal = propose([&] { return builder.build(*set); });
-    if (proposal && !holds(batch, proposal->key)) {
-      proposal->step = ahead.step();
-      batch.push_back(std::move(*proposal));
-      questions.push_back(asked);
-    }
-    ahead.tell(false);
+/// Answers the question of the moment; true: it fails as wanted, and is the best now.
+Result<bool> Search::decide(Moment& now, std::string& reduction) {
+  KERF_CHECK(checkStop());
+  if (const std::string step = now.questions->step(); step != reduction) {
+    if (!reduction.empty()) tellReduction(MinifyActivity::Kind::ReductionEnds, reduction, false);
+    tellReduction(MinifyActivity::Kind::ReductionBegins, step, false);
+    reduction = step;
   }
-  KERF_TRY(const auto winner, judge({}, batch));
-  for (std::size_t i = 0; i < (winner ? questions[*winner] : asked); ++i) search.tell(false);
-  if (!winner) return {};
-  search.tell(true);
-  return accept(std::string(batch[*winner].step), batch[*winner]);
+  propose(now);
+  if (!now.proposal) return false;
+  KERF_TRY(const Verdict verdict, verdictOf(now, *now.proposal));
+  const bool fails = isWanted(verdict);
+  m_outlook.learn(now.questions->habit(), fails);
+  m_outlook.count(fails);
+  if (fails)
+    KERF_CHECK(accept(reduction, *now.proposal, verdict));
+  else if (!verdict.cached)
+    KERF_CHECK(report(reduction, *now.proposal, verdict, false));
+  else
+    noteSlip(*now.proposal, verdict);
+  return fails;
 }
 
-/// Builds an edit and drops it unless it is smaller, known to be wrong, or broken. A known verdict costs no place in a
-/// batch, but one that is wanted must be judged in its turn.
-std::optional<Search::Proposal> Search::propose(const std::function<std::optional<Candidate>()>& build) {
-  std::optional<Candidate> built = builtSafely(build);
-  if (!built) return std::nullopt;
-  Proposal proposal{.candidate = std::move(*built)};
-  proposal.size = measure(proposal.candidate);
-  if (!(proposal.size < m_best) || !proposal.candidate.module.graph.lint()) return std::nullopt;
-  if (proposal.size.outputs == 0 && !writesMemory(proposal.candidate.module)) return std::nullopt;
-  proposal.key = verdictKey(m_hasher.hash(proposal.candidate), m_identity, m_context.options.flakeVotes);
-  proposal.verdict = m_context.cache.find(proposal.key);
-  if (proposal.verdict) {
-    proposal.verdict->cached = true;
-    ++m_result.cacheHits;
-    if (!isWanted(*proposal.verdict)) return std::nullopt;
-  }
-  return proposal;
-}
-
-Result<std::optional<std::size_t>> Search::judge(const std::string& reduction, std::vector<Proposal>& batch) {
-  KERF_CHECK(ask(batch));
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (!batch[i].verdict) continue;
-    if (isWanted(*batch[i].verdict)) return i;
-    KERF_CHECK(report(batch[i].step.empty() ? reduction : std::string(batch[i].step), batch[i], false));
-  }
-  return std::nullopt;
-}
-
-/// Asks for the verdicts that are not known yet, up to the first known failure.
-Result<void> Search::ask(std::vector<Proposal>& batch) {
-  std::vector<const Candidate*> candidates;
-  std::vector<Proposal*> asked;
-  for (Proposal& proposal : batch) {
-    if (proposal.verdict) break;
-    proposal.verdict = m_context.cache.find(proposal.key);
-    if (proposal.verdict) {
-      proposal.verdict->cached = true;
+/// An answer that came ahead of its question counts as a test now. What the cache knows is none.
+Result<Verdict> Search::verdictOf(Moment& now, const Proposal& proposal) {
+  if (!m_answers.contains(proposal.key)) {
+    if (auto cached = proposal.verdict ? proposal.verdict : m_context.cache.find(proposal.key)) {
+      cached->cached = true;
       ++m_result.cacheHits;
-      if (isWanted(*proposal.verdict)) break;
-      continue;
+      tell({.kind = MinifyActivity::Kind::Answered,
+            .nodes = proposal.size.nodes,
+            .verdict = cached->kind,
+            .fingerprint = cached->fingerprint,
+            .cached = true});
+      return std::move(*cached);
     }
-    candidates.push_back(&proposal.candidate);
-    asked.push_back(&proposal);
+    KERF_CHECK(checkBudget());
   }
-  if (candidates.empty()) return {};
-  const QueryOptions options{m_context.options.flakeVotes, m_context.options.candidateTimeout};
-  KERF_TRY(auto verdicts,
-           judgeBatch(m_context.oracle, candidates, std::bind_front(&Search::isWanted, this), options, m_context.stop));
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (!verdicts[i]) continue;
-    ++m_result.tests;
-    asked[i]->verdict = std::move(verdicts[i]);
-    m_context.cache.put(asked[i]->key, *asked[i]->verdict);
+  KERF_TRY(const Verdict verdict, wait(now, proposal));
+  ++m_result.tests;
+  m_context.cache.put(proposal.key, verdict);
+  return verdict;
+}
+
+Result<Verdict> Search::wait(Moment& now, const Proposal& proposal) {
+  constexpr std::chrono::milliseconds slice{20};  // in which a wish to stop is noticed
+  while (!m_answers.contains(proposal.key)) {
+    KERF_CHECK(checkStop());
+    KERF_CHECK(checkBudget());
+    if (!m_running.contains(proposal.key)) start(proposal);
+    askAhead(now);
+    if (m_answers.contains(proposal.key)) break;
+    if (auto answer = m_runner.next(slice)) take(std::move(*answer));
   }
-  return {};
-}
-
-Result<void> Search::accept(const std::string& reduction, Proposal& proposal) {
-  m_result.candidate = std::move(proposal.candidate);
-  m_best = proposal.size;
-  m_testsAtLastAccept = m_result.tests;
-  return report(reduction, proposal, true);
-}
-
-Result<void> Search::report(const std::string& reduction, const Proposal& proposal, bool accepted) {
-  MinifyProgress progress;
-  progress.step = {.index = int(m_result.steps.size()),
-                   .test = m_result.tests,
-                   .reduction = reduction,
-                   .size = proposal.size,
-                   .accepted = accepted,
-                   .elapsed = Clock::now() - m_began,
-                   .fingerprint = proposal.verdict ? proposal.verdict->fingerprint : std::string()};
-  progress.start = m_start;
-  progress.best = m_best;
-  progress.secondsLeft = secondsLeft();
-  logAt(LogCategory::Minify, accepted ? LogLevel::Info : LogLevel::Debug, "{} to {} nodes: {}{}", reduction,
-        proposal.size.nodes, accepted ? "accepted" : "refused",
-        proposal.verdict && proposal.verdict->cached ? " (known verdict)" : "");
-  if (accepted) m_result.steps.push_back(progress.step);
-  if (!m_context.observer) return {};
-  return m_context.observer(progress, accepted ? &m_result.candidate : nullptr);
-}
-
-/// Whether a batch has a candidate already: what is asked twice must not count twice.
-bool Search::holds(const std::vector<Proposal>& batch, const std::string& key) {
-  return std::ranges::find(batch, key, &Proposal::key) != batch.end();
-}
-
-std::size_t Search::width() const { return std::size_t(std::clamp(m_context.options.parallelQueries, 1, 64)); }
-
-/// Before the start graph's failure is known, nothing is wanted.
-bool Search::isWanted(const Verdict& verdict) const {
-  return verdict.kind == VerdictKind::Fails && !m_result.fingerprint.empty() &&
-         verdict.fingerprint == m_result.fingerprint;
-}
-
-/// While things go well, a few queries per halving; a round without luck tries about three edits per node.
-double Search::secondsLeft() const {
-  if (m_result.tests == 0) return -1;
-  const std::chrono::duration<double> elapsed = Clock::now() - m_began;
-  const double since = m_result.tests - m_testsAtLastAccept, nodes = double(m_best.nodes);
-  const double lucky = 4 * std::log2(nodes);
-  const double queries = std::max(0.0, (since < lucky ? lucky : 3 * nodes) - since);
-  return elapsed.count() / m_result.tests * queries;
-}
-
-Result<void> Search::checkStop() const {
-  return m_context.stop.stop_requested() ? fail(ErrorCode::Cancelled, "the search was stopped") : Result<void>();
+  const auto found = m_answers.find(proposal.key);
+  Result<Verdict> verdict = std::move(found->second.verdict);
+  m_answers.erase(found);
+  return verdict;
 }
 
 }  // namespace kerf::inline minifier::inline core

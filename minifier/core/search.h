@@ -1,16 +1,18 @@
 // Search: applies reductions until none makes the candidate smaller and still failing in the same way.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "minifier/core/candidate.h"
-#include "minifier/core/detours.h"
 #include "minifier/core/minify.h"
-#include "minifier/core/query_batch.h"
+#include "minifier/core/outlook.h"
+#include "minifier/core/query_runner.h"
+#include "minifier/core/questions.h"
 #include "minifier/core/reduction.h"
-#include "minifier/core/set_search.h"
-#include "minifier/core/subset_builder.h"
+#include "minifier/core/slip_log.h"
 
 namespace kerf::inline minifier::inline core {
 
@@ -21,56 +23,96 @@ struct SearchContext {
   const MinifyOptions& options;
   const MinifyObserver& observer;
   std::stop_token stop;
+  QueryRunner* runner = nullptr;  ///< null: threads of its own
 };
 
+/// The search takes verdicts in its own order, so that its result does not depend on who finishes first, nor on how
+/// many are asked at once. Workers that the question of the moment leaves idle are given what will be asked after it,
+/// down both ways, the likeliest first; what the verdicts make pointless is stopped.
 class Search {
  public:
   Search(Candidate start, const SearchContext& context);
+  ~Search();
   /// Every reduction in turn, again and again until a whole round but the first, which leaves proofs to the others,
   /// accepts nothing: then no edit of any of them makes the candidate smaller and leaves it failing, which is what
   /// 1-minimal means here.
   Result<MinifyResult> run(std::span<const Reduction> reductions);
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Proposal {
-    Candidate candidate;
+    std::shared_ptr<const Candidate> candidate;
     CandidateSize size;
-    ResumePoint at;
     std::string key;
-    std::optional<Verdict> verdict;
-    std::string_view step;  ///< of a search over sets
+    std::optional<Verdict> verdict;  ///< known before it was asked
+  };
+  /// A state of the search, now or in a future in which the verdicts on the way there are as supposed.
+  struct Moment {
+    std::unique_ptr<Questions> questions;
+    CandidateSize best;  ///< then
+    bool isProposed = false;
+    std::optional<Proposal> proposal;  ///< none: nothing to ask, as good as passing
+    std::unique_ptr<Moment> next[2];   ///< after a pass, after a failure; null: not looked at yet
   };
 
   Result<void> judgeStart();
-  Result<void> reduce(std::span<const Reduction> reductions);
-  /// Whether anything was accepted.
-  Result<bool> exhaust(const Reduction& reduction, bool isSettled);
-  /// Goes through the edits until one is accepted; says where.
-  Result<std::optional<ResumePoint>> firstAccepted(const Reduction& reduction, ResumePoint resume, bool isSettled);
+  Result<void> estimateRate(const Proposal& start, Verdict& verdict);
+  Result<void> rounds(std::span<const Reduction> reductions);
+  Result<bool> round(std::span<const Reduction> reductions, int number);
   Result<bool> searchSets(bool isFirst);
-  Result<bool> takeDetour(SetSearch& search, const Detours& detours, SubsetBuilder& builder);
-  Result<void> askAhead(SetSearch& search, SubsetBuilder& builder);
-  std::optional<Proposal> propose(const std::function<std::optional<Candidate>()>& build);
-  Result<std::optional<std::size_t>> judge(const std::string& reduction, std::vector<Proposal>& batch);
-  Result<void> ask(std::vector<Proposal>& batch);
-  Result<void> accept(const std::string& reduction, Proposal& proposal);
-  Result<void> report(const std::string& reduction, const Proposal& proposal, bool accepted);
+  /// Asks until the questions are over. Whether anything was accepted; `questions` is then where it ended.
+  Result<bool> pursue(std::unique_ptr<Questions>& questions);
+  Result<bool> decide(Moment& now, std::string& reduction);
+  Result<Verdict> verdictOf(Moment& now, const Proposal& proposal);
+  Result<Verdict> wait(Moment& now, const Proposal& proposal);
+
+  // search_ahead.cpp
+  void propose(Moment& moment) const;
+  Moment& follow(Moment& moment, bool fails) const;
+  void askAhead(Moment& now);
+  void start(const Proposal& proposal);
+  void take(QueryAnswer answer);
+  void stopPointless(const Moment& now);
+  std::optional<bool> known(const Moment& moment) const;
+  bool keepsPins(const Candidate& candidate) const;
+  std::string keyOf(const Candidate& candidate) const;
+
+  // search_report.cpp
+  Result<void> accept(const std::string& reduction, const Proposal& proposal, const Verdict& verdict);
+  Result<void> report(const std::string& reduction, const Proposal& proposal, const Verdict& verdict, bool accepted);
+  void tell(MinifyActivity activity) const;
+  void tellReduction(MinifyActivity::Kind kind, const std::string& reduction, bool accepted) const;
+  Result<void> checkStop();
+  Result<void> checkBudget();
+  Result<void> obeyPause();
   bool isWanted(const Verdict& verdict) const;
-  static bool holds(const std::vector<Proposal>& batch, const std::string& key);
-  std::size_t width() const;  ///< of a batch
-  double secondsLeft() const;
-  Result<void> checkStop() const;
+  /// The finding that a failure of another kind is new to, or smaller for; null where it is neither.
+  const Slip* noteSlip(const Proposal& proposal, const Verdict& verdict);
+  void goBackTo(int step);
+  void finish();
 
   SearchContext m_context;
   MinifyResult m_result;
   CandidateSize m_start;
   CandidateSize m_best;
-  CandidateHasher m_hasher;
+  mutable CandidateHasher m_hasher;
   std::string m_identity;
-  Clock::time_point m_began = Clock::now();
-  int m_testsAtLastAccept = 0;
+  SlipLog m_slips;
+  std::unique_ptr<QueryRunner> m_ownRunner;
+  QueryRunner& m_runner;
+  VoteRule m_rule;
+  std::map<std::string, std::size_t> m_running;  ///< queries by key
+  std::map<std::size_t, std::string> m_keys;     ///< and back
+  std::map<std::string, QueryAnswer> m_answers;  ///< that came and were not needed yet
+  std::size_t m_lastQuery = 0;
+  Outlook m_outlook;
   std::size_t m_searchedUnits = 0;  ///< that the last search over sets left
+  struct Pin {
+    std::string name, target;
+  };
+  std::vector<Pin> m_pins;
+  std::vector<Candidate> m_history;   ///< accepted ones, the start first; kept where somebody may undo
+  std::set<std::string> m_forbidden;  ///< keys of what was undone
+  std::optional<int> m_undo;
 };
 
 }  // namespace kerf::inline minifier::inline core

@@ -1,14 +1,18 @@
-// CommandOracle: a folder per candidate, a shell of which nothing is left, an exit code.
+// CommandOracle: a folder per candidate, a shell of which nothing is left, an exit code and what it printed.
 #include "minifier/oracle/command_oracle.h"
 
-#include <sstream>
+#include <algorithm>
+#include <span>
 
 #include <fmt/ranges.h>
 
-#include "engine/capture/repro/writer.h"
 #include "engine/process/containment.h"
 #include "engine/process/temporary_folder.h"
-#include "minifier/core/repro_settings.h"
+#include "minifier/oracle/command_files.h"
+#include "minifier/oracle/exported_candidate.h"
+#include "minifier/oracle/judging_environment.h"
+#include "minifier/oracle/message_mask.h"
+#include "minifier/oracle/python_failure.h"
 
 namespace kerf::inline minifier::inline oracle {
 
@@ -19,26 +23,12 @@ namespace fs = std::filesystem;
 constexpr int cannotTestCode = 125;
 constexpr std::string_view reproName = "repro.py";
 
-std::string shellQuoted(const std::string& text) {
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string commandLine(std::string command, const fs::path& repro) {
   const std::string path = shellQuoted(repro.string());
   std::size_t at = command.find("{}");
   if (at == std::string::npos) return command + " " + path;
   for (; at != std::string::npos; at = command.find("{}", at + path.size())) command.replace(at, 2, path);
   return command;
-}
-
-bool hasTraceback(const ClippedText& errors) {
-  std::istringstream lines(errors.text());
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("Traceback (most recent call last)")) return true;
-  }
-  return false;
 }
 
 Verdict cannotTest(std::string detail) { return {.kind = VerdictKind::CannotTest, .detail = std::move(detail)}; }
@@ -49,27 +39,48 @@ Verdict failure(std::string fingerprint) {
   return verdict;
 }
 
-Verdict verdictOfCode(int code, const CommandOracleOptions& options, const ClippedText& errors) {
+constexpr std::size_t shownFrames = 3, shownMessage = 300;
+
+std::string detailOf(const PythonFailure& raised) {
+  const auto shown = std::span(raised.frames).first(std::min(shownFrames, raised.frames.size()));
+  std::string message = tellingLine(raised.message);
+  if (message.size() > shownMessage) message.resize(shownMessage);
+  return fmt::format("{}: {} in {}", raised.exception, message, fmt::join(shown, " < "));
+}
+
+/// The exit code, and what the command says of its failure: two bugs of one script rarely differ in the code.
+Verdict failureOfExit(int code, const std::string& errors) {
+  Verdict verdict = failure(fmt::format("command:exit {}", code));
+  if (const auto raised = lastTraceback(errors)) {
+    verdict.fingerprint += ":" + pythonFingerprint(*raised);
+    verdict.detail += ": " + detailOf(*raised);
+  } else if (std::string line = lastTellingLine(errors); !line.empty()) {
+    if (line.size() > shownMessage) line.resize(shownMessage);
+    verdict.fingerprint += ":" + maskedMessage(line);
+    verdict.detail += ": " + line;
+  }
+  return verdict;
+}
+
+Verdict verdictOfCode(int code, const ClippedText& errors) {
   if (code == 0) return {.kind = VerdictKind::Passes, .detail = "exit 0"};
   if (code == cannotTestCode) return cannotTest("exit 125: the command cannot test this candidate");
   if (code > 128) return failure(fmt::format("command:signal {}", code - 128));  // what a shell says of its child
-  if (options.tracebackIsUntestable && hasTraceback(errors)) return cannotTest("the script raised an exception");
-  return failure(fmt::format("command:exit {}", code));
+  return failureOfExit(code, errors.text());
 }
 
 /// By ContainedEnd, for those that say all themselves.
-constexpr std::pair<ContainedEnd, std::string_view> limitNames[] = {
-    {ContainedEnd::TimedOut, "command:timeout"},
-    {ContainedEnd::Memory, "command:memory limit"},
-    {ContainedEnd::Processes, "command:process limit"},
-    {ContainedEnd::Output, "command:output limit"}};
+constexpr std::pair<ContainedEnd, std::string_view> limitNames[] = {{ContainedEnd::TimedOut, "command:timeout"},
+                                                                    {ContainedEnd::Memory, "command:memory limit"},
+                                                                    {ContainedEnd::Processes, "command:process limit"},
+                                                                    {ContainedEnd::Output, "command:output limit"}};
 
-Result<Verdict> verdictOfEnd(const ContainedResult& ended, const CommandOracleOptions& options) {
+Result<Verdict> verdictOfEnd(const ContainedResult& ended) {
   if (ended.end == ContainedEnd::Cancelled) return fail(ErrorCode::Cancelled, "the command was stopped");
   for (const auto& [end, name] : limitNames)
     if (end == ended.end) return failure(std::string(name));
   if (ended.end == ContainedEnd::Signalled) return failure(fmt::format("command:signal {}", ended.status));
-  return verdictOfCode(ended.status, options, ended.errors);
+  return verdictOfCode(ended.status, ended.errors);
 }
 
 /// What verdicts depend on beside the command; empty for the usual limits.
@@ -83,16 +94,14 @@ std::string limitsText(const CandidateLimits& limits) {
 }  // namespace
 
 CommandOracle::CommandOracle(CommandOracleOptions options, Capture like, std::size_t graphIndex)
-    : m_options(std::move(options)), m_like(std::move(like)), m_graphIndex(graphIndex) {}
+    : m_options(std::move(options)), m_like(std::move(like)), m_graphIndex(graphIndex) {
+  std::error_code ignored;
+  m_folder = fs::current_path(ignored);
+}
 
 Result<void> CommandOracle::writeRepro(const Candidate& candidate, const fs::path& folder) const {
-  const CapturedGraph* like = m_graphIndex < m_like.graphs.size() ? &m_like.graphs[m_graphIndex] : nullptr;
-  KERF_TRY(CapturedGraph graph, makeCapturedGraph(candidate.module, candidate.inputs, like));
-  ExportOptions options{.fileName = std::string(reproName)};
-  if (!m_options.accuracy.empty()) options.accuracy = m_options.accuracy;
-  Capture capture = makeCapture(std::move(graph), m_like);
-  stopDumping(capture.envelope);
-  capture.graphs[0].envelope.reset();  // the capture has it
+  KERF_TRY(const Capture capture, exportedCandidate(candidate, m_like, m_graphIndex));
+  const ExportOptions options{.fileName = std::string(reproName)};
   KERF_CHECK(exportRepro(capture, 0, folder, options));
   return {};
 }
@@ -104,27 +113,23 @@ Result<Verdict> CommandOracle::judge(const Candidate& candidate, std::stop_token
     if (written.error().code == ErrorCode::Environment) return std::unexpected(written.error());
     return cannotTest(written.error().text());
   }
-  const std::string line = commandLine(m_options.command, folder.path() / reproName);
+  const std::string line = commandLine(commandFromAnywhere(m_options.command, m_folder), folder.path() / reproName);
   KERF_TRY(const auto ended, runContained({.arguments = {"/bin/sh", "-c", line},
                                            .folder = folder.path(),
                                            .timeout = m_options.timeout,
                                            .limits = m_options.limits},
                                           std::move(stop)));
-  return verdictOfEnd(ended, m_options);
+  return verdictOfEnd(ended);
 }
 
 std::string CommandOracle::identity() const {
-  return fmt::format("command {} accuracy={} limit={}ms{}", m_options.command, m_options.accuracy,
-                     m_options.timeout.count(), limitsText(m_options.limits));
+  return fmt::format("command {} limit={}ms{}", m_options.command, m_options.timeout.count(),
+                     limitsText(m_options.limits));
 }
 
-CommandOracleOptions torchOracle(const std::string& python, bool accuracy) {
-  CommandOracleOptions options;
-  options.command = shellQuoted(python) + " {} minifier-query";
-  options.timeout = std::chrono::minutes(5);
-  options.accuracy = accuracy ? "True" : "False";
-  options.tracebackIsUntestable = true;
-  return options;
+std::string CommandOracle::circumstances() const {
+  return fmt::format(" [verdicts=2 files={} environment={}]", hashOfCommandFiles(m_options.command, m_folder).hex(),
+                     environmentIdentity());
 }
 
 }  // namespace kerf::inline minifier::inline oracle

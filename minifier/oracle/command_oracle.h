@@ -11,12 +11,12 @@ namespace kerf::inline minifier::inline oracle {
 
 struct CommandOracleOptions {
   /// Run by /bin/sh in the candidate's folder. "{}" stands for the path of repro.py; without it the path is appended.
+  /// Names of files are meant from the folder in which the oracle was made.
   std::string command;
-  /// Exit 0: good; 1 to 124, 126, 127: fails, the code is the fingerprint; 125: cannot be tested; a signal: crash.
+  /// Exit 0: good; 1 to 124, 126, 127: fails, as the code and the end of standard error say: "command:exit
+  /// 1:ValueError: masked message@function" of a Python traceback, else "command:exit 1:masked last line",
+  /// "command:exit 1" where nothing is printed; 125: cannot be tested; a signal: crash.
   std::chrono::milliseconds timeout{60'000};
-  std::string accuracy;  ///< what the repro's run_repro gets as accuracy=, as Python text; empty keeps the capture's
-  /// A Python traceback on standard error means that the candidate cannot be tested (torchOracle).
-  bool tracebackIsUntestable = false;
   CandidateLimits limits;  ///< over memory, processes or output: the fingerprint is the limit's name
 };
 
@@ -26,16 +26,14 @@ class CommandOracle : public Oracle {
   CommandOracle(CommandOracleOptions options, Capture like, std::size_t graphIndex);
   Result<Verdict> judge(const Candidate& candidate, std::stop_token stop) override;
   std::string identity() const override;
+  std::string circumstances() const override;
 
  private:
   Result<void> writeRepro(const Candidate& candidate, const std::filesystem::path& folder) const;
   CommandOracleOptions m_options;
   Capture m_like;
   std::size_t m_graphIndex;
+  std::filesystem::path m_folder;  ///< from which names in the command are meant
 };
-
-/// Stock PyTorch's own judgement: `PYTHON repro.py minifier-query`, which exits 1 if the compiled graph fails (with
-/// `accuracy`: if it differs from eager) and 0 if not. An exception of the script itself cannot be tested.
-CommandOracleOptions torchOracle(const std::string& python, bool accuracy);
 
 }  // namespace kerf::inline minifier::inline oracle

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "engine/accuracy/lean_comparison.h"
 #include "engine/accuracy/own_attributes.h"
 #include "engine/ops/core/op_registry.h"
 #include "minifier/oracle/engine_oracle.h"
@@ -33,7 +34,8 @@ class ChildComparison {
   Result<ComparisonReport> run() {
     KERF_TRY(m_module, withOwnAttributes(m_candidate.module, ResultNames(m_candidate.module).attributes));
     const RunModel compiled = [&](const ValueList& inputs) { return runCompiled(inputs); };
-    auto report = sameTwoModels(m_module, referenceOps(), compiled, m_candidate.inputs, m_options.compare);
+    const auto compare = m_options.onlyAnswer ? sameTwoModelsLean : sameTwoModels;
+    auto report = compare(m_module, referenceOps(), compiled, m_candidate.inputs, m_options.compare, {});
     if (m_error) return fail(*m_error);
     return report;
   }

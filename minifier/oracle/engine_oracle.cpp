@@ -1,6 +1,7 @@
 // EngineOracle: what an isolated comparison means, as a verdict and as a report.
 #include "minifier/oracle/engine_oracle.h"
 
+#include "minifier/oracle/judging_environment.h"
 #include "minifier/oracle/verdict_fingerprint.h"
 
 namespace kerf::inline minifier::inline oracle {
@@ -62,9 +63,14 @@ std::string limitsText(const IsolationLimits& limits) {
   return text;
 }
 
+/// The start graph's least multiplier, where it is more than any result's is by itself.
+std::string multiplierText(double least) { return least > 2 ? fmt::format(" m>={}", least) : std::string(); }
+
 }  // namespace
 
-EngineOracle::EngineOracle(EngineOracleOptions options) : m_options(std::move(options)) {}
+EngineOracle::EngineOracle(EngineOracleOptions options) : m_options(std::move(options)) {
+  m_options.onlyAnswer = true;
+}
 
 Result<Verdict> EngineOracle::judge(const Candidate& candidate, std::stop_token stop) {
   KERF_TRY(const IsolatedComparison comparison, compareInChild(candidate, m_options, std::move(stop)));
@@ -72,20 +78,22 @@ Result<Verdict> EngineOracle::judge(const Candidate& candidate, std::stop_token 
   if (comparison.error) return verdictOfError(comparison);
   const std::string fingerprint = accuracyFingerprint(comparison.report);
   if (fingerprint.empty() || !m_options.accuracy)
-    return Verdict{.kind = VerdictKind::Passes, .detail = accuracyDetail(comparison.report)};
-  return failure(fingerprint, accuracyDetail(comparison.report));
+    return Verdict{.kind = VerdictKind::Passes, .detail = accuracyDetail(comparison.report, candidate.module.graph)};
+  return failure(fingerprint, accuracyDetail(comparison.report, candidate.module.graph));
 }
 
 std::string EngineOracle::identity() const {
   const CompareOptions& compare = m_options.compare;
   return fmt::format(
       "engine results=all backend={} passes={} plant={} fuse={} opt={} accuracy={} tol={} fp64={}{} ignore_non_fp={} "
-      "limit={}ms{}",
+      "limit={}ms{}{}",
       m_options.compile.backend, m_options.compile.passes.text(), m_options.compile.faults.text(),
       m_options.compile.fuse, m_options.compile.optimizationLevel, m_options.accuracy, compare.tolerance,
       compare.useFp64, compare.requireFp64 ? " required" : "", compare.ignoreNonFloat, m_options.limits.timeout.count(),
-      limitsText(m_options.limits));
+      limitsText(m_options.limits), multiplierText(compare.leastMultiplier));
 }
+
+std::string EngineOracle::circumstances() const { return fmt::format(" [program={}]", programIdentity()); }
 
 Result<ComparisonReport> compareIsolated(const Candidate& candidate, const EngineOracleOptions& options,
                                          std::stop_token stop) {

@@ -13,6 +13,7 @@ struct EngineOracleOptions {
   CompareOptions compare;
   bool accuracy = true;  ///< false: only crashes, hangs and errors count as failures
   IsolationLimits limits;
+  bool onlyAnswer = false;  ///< results that are the same need no figures of an fp64 reference (sameTwoModelsLean)
 };
 
 /// How far a candidate process came.
@@ -44,6 +45,7 @@ class EngineOracle : public Oracle {
   explicit EngineOracle(EngineOracleOptions options);
   Result<Verdict> judge(const Candidate& candidate, std::stop_token stop) override;
   std::string identity() const override;
+  std::string circumstances() const override;
 
  private:
   EngineOracleOptions m_options;

@@ -1,28 +1,14 @@
-// Fingerprints: masking of messages, and the kind of an accuracy failure.
+// Fingerprints: phases and classes of errors, and the kind of an accuracy failure.
 #include "minifier/oracle/verdict_fingerprint.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <charconv>
+#include <cmath>
 
 namespace kerf::inline minifier::inline oracle {
 
 namespace {
-
-constexpr std::size_t maxFingerprint = 200;
-
-bool isWordCharacter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-bool isDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-/// "0x7f00" → "ADDR", "12" → "N", "relu_12" → "relu", "f32" and other words stay.
-std::string maskedWord(std::string_view word) {
-  if (word.starts_with("0x") && word.size() > 2) return "ADDR";
-  if (std::ranges::all_of(word, isDigit)) return "N";
-  std::size_t end = word.size();
-  while (end > 0 && isDigit(word[end - 1])) --end;
-  if (end < word.size() && end > 0 && word[end - 1] == '_') return std::string(word.substr(0, end - 1));
-  return std::string(word);
-}
 
 enum class Difference { None, Magnitude, Inf, Nan, Shape, DType };
 constexpr std::array<std::string_view, 6> DifferenceNames{"", "magnitude", "inf", "nan", "shape", "dtype"};
@@ -39,6 +25,39 @@ Difference differenceOf(const OutputVerdict& output) {
   return output.infRes != output.infRef ? Difference::Inf : Difference::Magnitude;
 }
 
+/// What the graph returns as "out2" or "out2.1".
+const Node* returnedAs(const Graph& graph, std::string_view name) {
+  constexpr std::string_view prefix = "out";
+  if (!name.starts_with(prefix) || !graph.outputNode().valid()) return nullptr;
+  const ArgumentList args = graph.node(graph.outputNode()).args();
+  const Argument* at = args.empty() ? nullptr : &args[0];
+  for (name.remove_prefix(prefix.size()); at != nullptr && at->asList() != nullptr && !name.empty();) {
+    std::size_t index = 0;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), index);
+    if (problem != std::errc() || index >= at->asList()->items.size()) return nullptr;
+    at = &at->asList()->items[index];
+    name.remove_prefix(std::size_t(end - name.data()));
+    if (name.starts_with('.')) name.remove_prefix(1);
+  }
+  const NodeId* id = at == nullptr ? nullptr : at->as<NodeId>();
+  return id == nullptr ? nullptr : &graph.node(*id);
+}
+
+/// " of torch.ops.aten.relu.default (float32)".
+std::string makerOf(const OutputVerdict& output, const Graph& graph) {
+  const Node* node = returnedAs(graph, output.name);
+  if (node == nullptr) return {};
+  const TensorMeta* tensor = node->meta().value.tensor();
+  return fmt::format(" of {}{}", node->target(),
+                     tensor ? fmt::format(" ({})", dtypeInfo(tensor->dtype).torchName) : "");
+}
+
+/// " (10^3)" of 1234.
+std::string powerOf(double ratio) {
+  if (!std::isfinite(ratio) || ratio <= 0) return {};
+  return fmt::format(" (10^{})", int(std::floor(std::log10(ratio))));
+}
+
 /// NaN equals NaN, so a graph that drowns in it passes: worth saying.
 std::string sameDetail(const ComparisonReport& report) {
   std::int64_t nans = 0;
@@ -48,23 +67,6 @@ std::string sameDetail(const ComparisonReport& report) {
 }
 
 }  // namespace
-
-std::string maskedMessage(std::string_view text) {
-  std::string masked;
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i;
-    while (end < text.size() && isWordCharacter(text[end])) ++end;
-    if (end > i) {
-      masked += maskedWord(text.substr(i, end - i));
-      i = end;
-    } else {
-      masked += std::isspace(static_cast<unsigned char>(text[i])) ? ' ' : text[i];
-      ++i;
-    }
-  }
-  if (masked.size() > maxFingerprint) masked.resize(maxFingerprint);
-  return masked;
-}
 
 std::string errorFingerprint(std::string_view phase, const Error& error) {
   return fmt::format("{}:{}:{}", phase, errorCodeName(error.code), maskedMessage(error.message));
@@ -84,15 +86,15 @@ std::string accuracyFingerprint(const ComparisonReport& report) {
   return report.same ? std::string() : "accuracy:shape";
 }
 
-std::string accuracyDetail(const ComparisonReport& report) {
+std::string accuracyDetail(const ComparisonReport& report, const Graph& graph) {
   const OutputVerdict* worst = nullptr;
   for (const OutputVerdict& output : report.outputs) {
     if (!output.same && (!worst || output.ratioToLimit > worst->ratioToLimit)) worst = &output;
   }
   if (!worst && report.same) return sameDetail(report);
   if (!worst) return "the outputs differ in number";
-  return fmt::format("{}: max error {:.3g}, {:.3g} times the limit; {}", worst->name, worst->maxAbsError,
-                     worst->ratioToLimit, worst->reason);
+  return fmt::format("{}{}: max error {:.3g}, {:.3g} times the limit{}; {}", worst->name, makerOf(*worst, graph),
+                     worst->maxAbsError, worst->ratioToLimit, powerOf(worst->ratioToLimit), worst->reason);
 }
 
 }  // namespace kerf::inline minifier::inline oracle

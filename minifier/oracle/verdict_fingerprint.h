@@ -6,12 +6,9 @@
 
 #include "engine/accuracy/same_two_models.h"
 #include "engine/support/error.h"
+#include "minifier/oracle/message_mask.h"
 
 namespace kerf::inline minifier::inline oracle {
-
-/// `text` with numbers, hexadecimal addresses and numbered names ("relu_12") masked, on one line, at most 200
-/// characters.
-std::string maskedMessage(std::string_view text);
 
 /// "compile_error:compile_failed:relu: planted …": phase, error class, masked message.
 std::string errorFingerprint(std::string_view phase, const Error& error);
@@ -21,7 +18,9 @@ std::string errorFingerprint(std::string_view phase, const Error& error);
 /// these agree too, "accuracy:alias" or "accuracy:strides". Empty if nothing differs.
 std::string accuracyFingerprint(const ComparisonReport& report);
 
-/// One line about the worst output: its name, error and ratio to the limit.
-std::string accuracyDetail(const ComparisonReport& report);
+/// One line about the worst output: its name, the op that makes it and its dtype in `graph`, error and ratio to the
+/// limit with its power of ten. No part of the fingerprint: when the graph is cut, another node becomes the output, and
+/// of one bug the ratio grows by powers of ten. `--match` finds them.
+std::string accuracyDetail(const ComparisonReport& report, const Graph& graph);
 
 }  // namespace kerf::inline minifier::inline oracle

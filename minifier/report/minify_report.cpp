@@ -1,10 +1,15 @@
 // What a minification came to, as a capture and as text.
 #include "minifier/report/minify_report.h"
 
+#include <algorithm>
+#include <sstream>
+
+#include "engine/capture/repro/usual_header.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/ir/printer.h"
 #include "engine/ops/core/memory_writes.h"
 #include "minifier/core/repro_settings.h"
+#include "minifier/report/issue_text.h"
 
 namespace kerf::inline minifier::inline report {
 
@@ -35,12 +40,32 @@ std::vector<std::string> commentHeader(const MinifyResult& result, const MinifyR
       commentLine("from: " + context.source)};
   if (!context.fault.empty()) lines.push_back(commentLine("planted fault: " + context.fault));
   lines.push_back(commentLine("oracle: " + context.oracle));
+  lines.push_back(commentLine(fmt::format("failure: {}", failureSentence(result.fingerprint))));
+  lines.push_back(commentLine(
+      fmt::format("`python repro.py run` is to show: {}", expectedOfRun(result.fingerprint, context.fault))));
   return lines;
 }
 
 std::string stepRow(const MinifyStep& step) {
   return fmt::format("| {} | {} | {} | {} | {} | {} | {:.3f} |\n", step.index, step.test, step.reduction,
                      step.size.nodes, step.size.inputBytes, step.size.outputs, seconds(step.elapsed));
+}
+
+/// Whether a run draws random numbers, in nested graphs too.
+bool drawsRandomNumbers(const GraphModule& module) {
+  const auto order = module.graph.order();
+  const bool draws = std::ranges::any_of(order, [&](NodeId id) {
+    const OpInfo* op = findOp(module.graph.node(id));
+    return op != nullptr && has(op->traits, OpTrait::Random);
+  });
+  return draws || std::ranges::any_of(module.submodules, [](const auto& entry) {
+           return entry.second.graph && drawsRandomNumbers(*entry.second.graph);
+         });
+}
+
+void append(std::vector<std::string>& lines, const std::string& text) {
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
 }
 
 /// Placeholders that the graph writes into; where it is sure of none, those that it may write into.
@@ -123,7 +148,10 @@ Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like,
   Capture capture = makeCapture(std::move(graph), like);
   std::vector<std::string>& header = capture.envelope.headerLines;
   stopDumping(capture.envelope);
+  if (header.empty()) append(header, usualHeader());  // a text or a log has none: the writer's own would not come
   header.insert(header.begin(), comment.begin(), comment.end());
+  constexpr std::string_view seed = "torch.manual_seed(0)";
+  if (drawsRandomNumbers(module) && std::ranges::find(header, seed) == header.end()) header.emplace_back(seed);
   return capture;
 }
 

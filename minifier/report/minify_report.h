@@ -19,9 +19,9 @@ bool failsInMutation(std::string_view fingerprint);
 /// What the written repro fails with: there, mutated inputs are outputs.
 std::string fingerprintOfRepro(std::string_view fingerprint);
 
-/// The minified graph inside `like`'s environment and runner, with a comment on how it was found at the top: nothing that
-/// differs when the same search is made again, as times and what the cache knew do. One that
-/// fails in a mutated input returns that input too, which is what PyTorch's run_repro compares.
+/// The minified graph inside `like`'s environment and runner, with a comment on how it was found at the top: nothing
+/// that differs when the same search is made again, as times and what the cache knew do. One that fails in a mutated
+/// input returns that input too, which is what PyTorch's run_repro compares.
 Result<Capture> minifiedCapture(const MinifyResult& result, const Capture& like, std::size_t graphIndex,
                                 const MinifyReportContext& context);
 

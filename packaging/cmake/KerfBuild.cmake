@@ -116,6 +116,26 @@ function(kerf_library name folder)
   endif()
 endfunction()
 
+# kerf_embed(target FILE HEADER FUNCTION): the text of FILE as a function of kerf::minifier, which HEADER declares: kerf
+# is one file that can be copied alone.
+function(kerf_embed target file header function)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+  file(READ ${CMAKE_SOURCE_DIR}/${file} text)
+  get_filename_component(name ${file} NAME_WE)
+  set(source ${CMAKE_BINARY_DIR}/embedded/${name}.cpp)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
+"// ${file}, for one program without files beside it.
+#include \"${header}\"
+
+namespace kerf::inline minifier::inline oracle {
+std::string_view ${function}() {
+  return R\"embedded(@text@)embedded\";
+}
+}  // namespace kerf::inline minifier::inline oracle
+")
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
 # kerf_test(name GLOB… DEPS …): a GoogleTest executable registered with ctest as one test per executable.
 function(kerf_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})

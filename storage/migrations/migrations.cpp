@@ -21,6 +21,8 @@ constexpr std::array migrations = {
 #include "storage/migrations/0002_captures_of_any_kind.sql"
     ,
 #include "storage/migrations/0003_life_cycle.sql"
+    ,
+#include "storage/migrations/0004_slips.sql"
 };
 
 std::uint32_t bigEndian(const unsigned char* bytes) {

@@ -195,8 +195,8 @@ std::string usersOfBlob(Database& database, const std::string& hash) {
   constexpr std::string_view sql =
       "SELECT 'capture c' || id || ' (' || path || ')' FROM captures WHERE id IN (SELECT capture FROM capture_files "
       "WHERE blob = ?1 UNION SELECT capture FROM graphs JOIN content_blobs USING (content) WHERE blob = ?1) "
-      "UNION ALL SELECT DISTINCT 'reduction m' || reduction FROM steps JOIN content_blobs USING (content) "
-      "WHERE blob = ?1 "
+      "UNION ALL SELECT DISTINCT 'reduction m' || reduction FROM (SELECT reduction, content FROM steps UNION SELECT "
+      "reduction, content FROM slips) JOIN content_blobs USING (content) WHERE blob = ?1 "
       "UNION ALL SELECT 'repro p' || id FROM repros JOIN content_blobs USING (content) WHERE blob = ?1 LIMIT 4";
   std::vector<std::string> names;
   (void)database.query(sql, {std::string_view(hash)}, [&](const SqlRow& row) { names.push_back(row.text(0)); });

@@ -28,6 +28,8 @@ constexpr std::string_view neededContents =
     "SELECT content FROM other.graphs WHERE capture = ?1 "
     "UNION SELECT steps.content FROM other.steps AS steps JOIN other.reductions AS m ON m.id = steps.reduction JOIN "
     "other.graphs AS g ON g.id = m.graph WHERE g.capture = ?1 AND m.deletion IS NULL "
+    "UNION SELECT slips.content FROM other.slips AS slips JOIN other.reductions AS m ON m.id = slips.reduction JOIN "
+    "other.graphs AS g ON g.id = m.graph WHERE g.capture = ?1 AND m.deletion IS NULL "
     "UNION SELECT p.content FROM other.repros AS p JOIN other.graphs AS g ON g.id = p.graph WHERE g.capture = ?1 AND "
     "p.deletion IS NULL";
 
@@ -184,12 +186,17 @@ class CaptureCopy {
                       "other.reductions AS r JOIN other.graphs AS g ON g.id = r.graph WHERE r.id = ?2",
                       graphThere),
           {m_to, id}));
+      const auto copy = m_target.lastInsertId();
       KERF_CHECK(m_target.execute(
           "INSERT INTO main.steps(reduction, position, test, reduction_name, graph_hash, fingerprint, nodes, outputs, "
           "input_bytes, nanoseconds, content) SELECT ?1, position, test, reduction_name, graph_hash, fingerprint, "
           "nodes, "
           "outputs, input_bytes, nanoseconds, content FROM other.steps WHERE reduction = ?2 ORDER BY position",
-          {m_target.lastInsertId(), id}));
+          {copy, id}));
+      KERF_CHECK(m_target.execute(
+          "INSERT INTO main.slips(reduction, position, fingerprint, detail, tests, graph_hash, nodes, content) SELECT "
+          "?1, position, fingerprint, detail, tests, graph_hash, nodes, content FROM other.slips WHERE reduction = ?2",
+          {copy, id}));
       ++m_report.reductions;
     }
     return {};

@@ -17,6 +17,7 @@ constexpr Share shares[] = {
     {"runs", "SELECT count(*), coalesce(sum(length(options)), 0) FROM runs WHERE deletion IS NULL"},
     {"reductions", "SELECT count(*), coalesce(sum(length(oracle)), 0) FROM reductions WHERE deletion IS NULL"},
     {"steps", "SELECT count(*), 0 FROM steps"},
+    {"slips", "SELECT count(*), coalesce(sum(length(fingerprint) + length(detail)), 0) FROM slips"},
     {"repros", "SELECT count(*), 0 FROM repros WHERE deletion IS NULL"},
     {"graph texts", "SELECT count(*), coalesce(sum(length(text)), 0) FROM contents WHERE hash <> ''"},
     {"graphs after passes", "SELECT count(*), coalesce(sum(length(text)), 0) FROM snapshots"},

@@ -14,6 +14,7 @@
 #include "storage/stores/reductions.h"
 #include "storage/stores/repros.h"
 #include "storage/stores/runs.h"
+#include "storage/stores/slips.h"
 
 namespace kerf::inline storage::inline stores {
 
@@ -184,6 +185,16 @@ Result<std::vector<StepRow>> Store::steps(std::int64_t reductionId) {
 }
 Result<std::filesystem::path> Store::materializeStep(std::int64_t stepId, const std::filesystem::path& directory) {
   KERF_TRY(const auto content, stores::stepContent(m_impl->database, stepId));
+  return stores::materializeContent(m_impl->database, content, directory);
+}
+Result<void> Store::putSlip(const SlipRow& slip, const NewGraph& candidate) {
+  return stores::putSlip(m_impl->database, slip, candidate);
+}
+Result<std::vector<SlipRow>> Store::slips(std::int64_t reductionId) {
+  return stores::slips(m_impl->database, reductionId);
+}
+Result<std::filesystem::path> Store::materializeSlip(std::int64_t slipId, const std::filesystem::path& directory) {
+  KERF_TRY(const auto content, stores::slipContent(m_impl->database, slipId));
   return stores::materializeContent(m_impl->database, content, directory);
 }
 Result<std::optional<std::string>> Store::verdict(const std::string& key) {

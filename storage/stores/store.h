@@ -102,6 +102,15 @@ struct StepRow {
   int nodes = 0, outputs = 0;
   std::int64_t inputBytes = 0, nanoseconds = 0;
 };
+/// Another failure that a reduction met: "m3/slip1".
+struct SlipRow {
+  std::int64_t id = 0, reductionId = 0;
+  int number = 1;
+  std::string fingerprint, detail;
+  int tests = 0;  ///< candidates that failed in this way
+  std::string graphHash;
+  int nodes = 0;
+};
 struct ReproRow {
   std::int64_t id = 0;
   std::optional<std::int64_t> reductionId;
@@ -207,6 +216,10 @@ class Store {
   Result<ReductionRow> reduction(std::int64_t id);
   Result<std::vector<StepRow>> steps(std::int64_t reductionId);
   Result<std::filesystem::path> materializeStep(std::int64_t stepId, const std::filesystem::path& directory);
+  /// Keeps a finding with its graph; one of the same number is replaced.
+  Result<void> putSlip(const SlipRow& slip, const NewGraph& candidate);
+  Result<std::vector<SlipRow>> slips(std::int64_t reductionId);
+  Result<std::filesystem::path> materializeSlip(std::int64_t slipId, const std::filesystem::path& directory);
   Result<std::optional<std::string>> verdict(const std::string& key);
   Result<void> putVerdict(const std::string& key, const std::string& json);
 

@@ -25,7 +25,8 @@ struct Garbage {
 };
 constexpr Garbage garbage[] = {
     {"contents",
-     "'' UNION SELECT content FROM graphs UNION SELECT content FROM steps UNION SELECT content FROM repros",
+     "'' UNION SELECT content FROM graphs UNION SELECT content FROM steps UNION SELECT content FROM slips UNION SELECT "
+     "content FROM repros",
      &StoreSweep::contents,
      {}},
     {"blobs", "blob FROM content_blobs UNION SELECT blob FROM capture_files WHERE blob IS NOT NULL", &StoreSweep::blobs,

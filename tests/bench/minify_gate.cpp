@@ -3,68 +3,20 @@
 // the fewest nodes, and with at most 1.5 times the tests, everything counted (a needle that depends on a size takes
 // tests that a ddmin over calls does not know of: where the ddmin takes less than 17, those are more than half as
 // many); nor may it take more than that in all. An argument chooses cases: a number (then with every question and the
-// graph), or a part of a graph's name.
+// graph), or a part of a graph's name. `--seed N` before it makes other cases of the same kinds.
 #include <chrono>
 #include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "engine/capture/common/capture.h"
 #include "engine/ir/printer.h"
-#include "engine/support/recordings.h"
-#include "tests/support/needle_cases.h"
-#include "tests/support/needle_graphs.h"
+#include "tests/support/gate_cases.h"
 
 namespace {
 
 using namespace kerf;
 using namespace kerf::testing;
-
-struct GateCase {
-  std::string graph;
-  NeedleRule rule;
-  int needles;
-  unsigned seed;
-};
-
-constexpr std::string_view ruleNames[] = {"together", "wide", "ordered"};
-
-std::optional<Candidate> recordedGraph(const std::string& name) {
-  auto capture = importCapture(recordingsFolder() / name);
-  if (!capture || capture->graphs.empty()) return std::nullopt;
-  CapturedGraph& graph = capture->graphs.front();
-  if (!graph.annotateShapes()) return std::nullopt;
-  auto inputs = graph.loadInputs(false, nullptr);
-  if (!inputs) return std::nullopt;
-  return Candidate{graph.module, std::move(*inputs)};
-}
-
-/// "seeded:CALLS:nested" or a recording.
-std::optional<Candidate> graphOf(const GateCase& gate) {
-  if (!gate.graph.starts_with("seeded:")) return recordedGraph(gate.graph);
-  NeedleGraphOptions options{.seed = gate.seed};
-  options.calls = std::size_t(std::stoul(gate.graph.substr(7)));
-  options.nested = gate.graph.ends_with(":nested");
-  options.mutates = gate.seed % 5 == 0;
-  return needleGraph(options);
-}
-
-std::vector<GateCase> gateCases() {
-  static constexpr const char* graphs[] = {"seeded:50",         "golden/gpt2_mini/repro/train_forward.py",
-                                           "seeded:300",        "golden/bert_mini/repro/train_backward.py",
-                                           "seeded:120:nested", "golden/timm_test_efficientnet/repro/train_backward.py",
-                                           "seeded:1000",       "golden/convnext_mini/repro/train_backward.py",
-                                           "seeded:600:nested", "seeded:2300"};
-  std::vector<GateCase> cases;
-  for (unsigned i = 0; i < 80; ++i) {
-    const NeedleRule rule = i % 4 == 2 ? NeedleRule::Wide : i % 4 == 3 ? NeedleRule::Ordered : NeedleRule::Together;
-    int needles = 1 + int(i / 10) % 4;
-    if (rule == NeedleRule::Ordered) needles = std::max(needles, 2);
-    cases.push_back({graphs[i % std::size(graphs)], rule, needles, i});
-  }
-  return cases;
-}
 
 struct Row {
   GateCase gate;
@@ -96,11 +48,7 @@ std::optional<Row> run(const GateCase& gate) {
   std::optional<Candidate> start = graphOf(gate);
   if (!start) return std::nullopt;
   Row row{.gate = gate, .start = start->module.graph.size()};
-  const bool inBody = gate.rule == NeedleRule::Together && gate.graph.ends_with(":nested");
-  int needles = inBody && gate.needles == 1
-                    ? 0
-                    : plantNeedles(start->module.graph, gate.rule, gate.needles - (inBody ? 1 : 0), gate.seed);
-  if (inBody) needles += plantNestedNeedle(start->module, needles, gate.seed) ? 1 : 0;
+  const int needles = plant(gate, *start);
   row.needles = needles;
   NeedleOracle oracle(gate.rule, needles);
   row.fewestCalls = fewestCalls(start->module.graph, gate.rule, needles);
@@ -174,13 +122,16 @@ struct Totals {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string only = count > 1 ? arguments[1] : "";
+  const bool isSeeded = count > 2 && std::string_view(arguments[1]) == "--seed";
+  const unsigned firstSeed = isSeeded ? unsigned(std::stoul(arguments[2])) : 0;
+  const int first = isSeeded ? 3 : 1;
+  const std::string only = count > first ? arguments[first] : "";
   fmt::print("{:>3} {:<54} {:<9} {:>2} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>8}\n", "#",
              "graph", "rule", "k", "start", "calls", "fewest", "nodes", "fewest", "tests", "sets", "ddmin", "ratio",
              "calls", "seconds");
   Totals totals;
   int number = 0, missing = 0;
-  for (const GateCase& gate : gateCases()) {
+  for (const GateCase& gate : gateCases(firstSeed)) {
     ++number;
     const bool isOne = std::to_string(number) == only;
     const bool isNumber = only.find_first_not_of("0123456789") == std::string::npos;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -88,7 +89,8 @@ struct DdminResult {
   int tests = 1;
 };
 
-inline DdminResult plainDdmin(const Candidate& start, const NeedleOracle& oracle);
+using DdminWatch = std::function<void(const Candidate&, bool fails)>;
+inline DdminResult plainDdmin(const Candidate& start, const NeedleOracle& oracle, const DdminWatch& watch = {});
 
 /// Where the result still calls nested graphs, it goes on with those written out.
 inline void goOnInside(const Candidate& candidate, const NeedleOracle& oracle, DdminResult& result) {
@@ -102,7 +104,7 @@ inline void goOnInside(const Candidate& candidate, const NeedleOracle& oracle, D
   result.calls = inside.calls;
 }
 
-inline DdminResult plainDdmin(const Candidate& start, const NeedleOracle& oracle) {
+inline DdminResult plainDdmin(const Candidate& start, const NeedleOracle& oracle, const DdminWatch& watch) {
   RecordedValues values(start, {});
   SubsetBuilder builder(start, values);
   DdminResult result;
@@ -111,7 +113,9 @@ inline DdminResult plainDdmin(const Candidate& start, const NeedleOracle& oracle
     if (const auto found = known.find(set); found != known.end()) return found->second;
     const auto built = builder.build(set);
     result.tests += built ? 1 : 0;
-    return known[set] = built && oracle.fails(*built);
+    const bool isFailing = built && oracle.fails(*built);
+    if (built && watch) watch(*built, isFailing);
+    return known[set] = isFailing;
   };
   UnitSet current;
   for (std::size_t i = 0; i < builder.units().size(); ++i) current.push_back(i);

@@ -5,6 +5,7 @@
 
 #include "engine/accuracy/fp64_run.h"
 #include "engine/accuracy/lazy_graph.h"
+#include "engine/accuracy/lean_comparison.h"
 #include "engine/accuracy/same_two_models.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/op_registry.h"
@@ -102,6 +103,43 @@ TEST(LazyGraph, AFloat64RunKeepsNoLargeWeightBetweenItsUses) {
     if (tied.module.graph.node(id).name() == "sum11") early = (static_cast<void>(run.runTo(id)), ops.most);
   EXPECT_LE(early, megabyte) << "rows only";
   ASSERT_TRUE(run.finish());
+}
+
+/// Returns (neg(x), abs(x), exp(x)); the compiled side is off by `error` in the middle one.
+ComparisonReport leanReport(double error) {
+  GraphModule module;
+  const NodeId x = module.graph.placeholder("x");
+  ArgumentList outputs;
+  for (const char* op : {"neg.default", "abs.default", "exp.default"})
+    outputs.emplace_back(call(module.graph, op, {Argument(x)}, fmt::format("{:.3}", op)));
+  module.graph.output(Argument::tuple(outputs));
+  const RunModel compiled = [&](const ValueList& given) -> Result<Value> {
+    KERF_TRY(const Value values, Interpreter(module, referenceOps()).run(given));
+    values.list()[1].tensor().data<float>()[0] += float(error);
+    return values;
+  };
+  return *sameTwoModelsLean(module, referenceOps(), compiled, {ramp({4, 4})}, {});
+}
+
+TEST(LeanComparison, WhatIsCloseNeedsNoFloat64Run) {
+  const ComparisonReport report = leanReport(0);
+  EXPECT_TRUE(report.same);
+  EXPECT_FALSE(report.haveFp64);
+  EXPECT_EQ(report.fp64Note, "every result is close enough without one");
+  EXPECT_EQ(report.outputs.size(), 3u);
+}
+
+TEST(LeanComparison, WhatIsOffIsJudgedAgainstFloat64) {
+  const ComparisonReport report = leanReport(100);
+  EXPECT_FALSE(report.same);
+  EXPECT_TRUE(report.haveFp64);
+  ASSERT_EQ(report.outputs.size(), 3u);
+  EXPECT_TRUE(report.outputs[0].same && report.outputs[2].same);
+  EXPECT_FALSE(report.outputs[1].same);
+  EXPECT_TRUE(report.outputs[1].reason.starts_with("RMSE")) << report.outputs[1].reason;
+  EXPECT_EQ(report.outputs[1].multiplier, 3);
+  EXPECT_NEAR(report.outputs[1].rmseRes, 25, 1e-5);
+  EXPECT_EQ(report.outputs[0].multiplier, 0) << "no fp64 run of it";
 }
 
 TEST(ComparisonMemory, WhatWasComparedIsForgotten) {

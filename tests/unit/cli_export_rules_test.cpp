@@ -114,9 +114,11 @@ TEST_F(ExportRulesTest, TheSameMinificationTwiceWritesTheSameBytes) {
   fs::remove_all(out("m"));
   ASSERT_EQ(run(minify).status, 0);
   EXPECT_EQ(bytesOf(out("m")), first);
+  auto withoutIssue = first;
+  EXPECT_EQ(withoutIssue.erase("issue.md"), 1u);  // which `--format issue` and a zip have
   const auto repro = runJson({"ls", "repros"});
   ASSERT_EQ(run({"export", "p1", "-o", out("p")}).status, 0) << repro.dump();
-  EXPECT_EQ(bytesOf(out("p")), first);
+  EXPECT_EQ(bytesOf(out("p")), withoutIssue);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ using testing::HasSubstr;
 
 class CliMinifyTest : public CliTest {
  protected:
-  std::string out() const { return (folder / "small").string(); }
+  std::string out(const char* name = "small") const { return (folder / name).string(); }
   /// A search for what still has a relu, that stands still at its fourth candidate while the file "hold" is there.
   std::vector<std::string> search() {
     const auto check = fmt::format(
@@ -62,16 +62,43 @@ TEST_F(CliMinifyTest, ProgressIsOneObjectALine) {
   ASSERT_EQ(result.status, 0) << result.errors;
   std::istringstream lines(result.output);
   int accepted = 0;
+  std::map<std::string, int> seen;  // by event
   json last;
   for (std::string line; std::getline(lines, line);) {
     last = json::parse(line, nullptr, false);
     ASSERT_TRUE(last.is_object()) << line;
+    const std::string event = last["event"];
+    ++seen[event];
+    if (event == "verdict") {
+      EXPECT_TRUE(last["cached"].get<bool>() || last["worker"] < 2) << line;
+      EXPECT_TRUE(last["verdict"] == "passes" || last["verdict"] == "fails") << line;
+    }
+    if (event == "candidate" || event == "verdict" || event == "reduction") continue;
     for (const char* key : {"event", "nodes", "tests", "best", "elapsed_ms", "fingerprint"})
       EXPECT_TRUE(last.contains(key)) << key << " in " << line;
-    if (last["event"] == "step") ++accepted;
+    if (event == "step") ++accepted;
   }
+  EXPECT_GE(seen["candidate"], last["tests"].get<int>());
+  EXPECT_GE(seen["verdict"], last["tests"].get<int>());
+  EXPECT_GT(seen["reduction"], 0);
   EXPECT_EQ(last["event"], "done");
   EXPECT_EQ(reduction()["steps"], accepted);
+}
+
+TEST_F(CliMinifyTest, ALimitEndsWithTheBestSoFar) {
+  const std::vector<std::string> command{"minify", sample, "--plant", "relu=accuracy", "-o", out(), "--max-tests", "3"};
+  const auto few = runJson(command);
+  EXPECT_EQ(few["stopped_by"], "--max-tests");
+  EXPECT_EQ(few["tests"], 3);
+  EXPECT_EQ(few["one_minimal"], false);
+  EXPECT_EQ(few["cancelled"], false);
+  EXPECT_EQ(few["rechecked"], few["fingerprint"]);
+  const auto rest = runJson({"minify", sample, "--plant", "relu=accuracy", "-o", out("rest")});
+  EXPECT_EQ(rest["resumed"], true);
+  EXPECT_EQ(rest["nodes"], 3);
+  EXPECT_EQ(rest["stopped_by"], json());
+  EXPECT_EQ(run({"minify", sample, "--max-time", "soon"}).status, 2);
+  EXPECT_EQ(run({"minify", sample, "--pin", "nobody", "--plant", "relu=accuracy"}).status, 2);
 }
 
 TEST_F(CliMinifyTest, JudgeSaysWhetherTheGraphFails) {

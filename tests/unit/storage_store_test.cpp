@@ -298,6 +298,27 @@ TEST_F(StoreTest, KeepsReprosWithAndWithoutAReduction) {
   EXPECT_EQ(count("contents WHERE hash <> ''"), 2) << "a failed write must leave nothing";
 }
 
+TEST_F(StoreTest, AFindingIsReplacedByASmallerOneAndGoesWithItsReduction) {
+  auto store = openStore();
+  const auto capture = store.addCapture({"repro", "a", "", "h", {graphNamed("f", "n", "data")}}).value();
+  const auto id =
+      store.startReduction({0, store.graph(capture, 1)->id, "o", "finished", "", 9, 9, 0, "accuracy:nan"}).value();
+  EXPECT_EQ(store.slips(id)->size(), 0u);
+  ASSERT_TRUE(store.putSlip({0, id, 1, "crash:SIGSEGV:run", "first", 1, "h1", 8}, graphNamed("s1", "n", "data")));
+  ASSERT_TRUE(store.putSlip({0, id, 2, "hang:run", "another", 1, "h2", 5}, graphNamed("s2", "n", "data")));
+  ASSERT_TRUE(store.putSlip({0, id, 1, "crash:SIGSEGV:run", "smaller", 4, "h3", 3}, graphNamed("s3", "n", "data")));
+  const auto slips = store.slips(id).value();
+  ASSERT_EQ(slips.size(), 2u);
+  EXPECT_EQ(slips[0].number, 1);
+  EXPECT_EQ(slips[0].detail, "smaller");
+  EXPECT_EQ(slips[0].tests, 4);
+  EXPECT_EQ(slips[0].nodes, 3);
+  EXPECT_EQ(fileText(store.materializeSlip(slips[0].id, folder / "r").value()), "# text of s3");
+  EXPECT_FALSE(store.putSlip({0, 99, 1, "f", "d", 1, "h", 3}, graphNamed("s4", "n", "data")));
+  ASSERT_TRUE(store.database().execute("DELETE FROM reductions"));
+  EXPECT_EQ(count("slips"), 0);
+}
+
 TEST_F(StoreTest, DefaultPathFollowsTheEnvironment) {
   setenv("KERF_STORE", "/a/b.db", 1);
   EXPECT_EQ(Store::defaultPath(), "/a/b.db");

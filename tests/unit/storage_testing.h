@@ -100,6 +100,7 @@ class StoreFolder : public testing::Test {
     NewGraph step{"s", "hash-of-s", 2, "# step", {}};
     step.blobs = {{"bb22", std::as_bytes(std::span(bias))}};
     ASSERT_TRUE(store.addStep({0, reduction, 0, 1, "delta", "g", "f", 2, 1, 64, 5}, step));
+    ASSERT_TRUE(store.putSlip({0, reduction, 1, "crash:SIGSEGV:run", "a crash", 3, "hash-of-s", 2}, step));
     ASSERT_TRUE(store.finishReduction(reduction, "finished", 2, 1, "f"));
     ASSERT_TRUE(store.addRepro({0, reduction, row.id, "/x/small", "hash", "2026-01-01T00:00:01Z", 2}, step));
   }
@@ -140,6 +141,7 @@ class StoreFolder : public testing::Test {
     each(store.comparisons(1), [](const ComparisonRow& row) { return fmt::format("{} {}", row.output, row.error); });
     each(store.reductions(), [](const ReductionRow& row) { return fmt::format("{} {}", row.oracle, row.bestNodes); });
     each(store.steps(1), [](const StepRow& row) { return fmt::format("{} {}", row.reduction, row.nodes); });
+    each(store.slips(1), [](const SlipRow& row) { return fmt::format("{} {}", row.fingerprint, row.tests); });
     each(store.repros(), [](const ReproRow& row) { return fmt::format("{} {}", row.path, row.hash); });
     for (const char* hash : {"s1", "s2"}) add(store.snapshotText(hash), [](const std::string& text) { return text; });
     add(store.materialize(1, out), tree);
@@ -147,6 +149,8 @@ class StoreFolder : public testing::Test {
     add(store.materializeFiles(2, out), tree);
     fs::remove_all(out);
     add(store.materializeStep(1, out), tree);
+    fs::remove_all(out);
+    add(store.materializeSlip(1, out), tree);
     fs::remove_all(out);
     add(store.materializeRepro(1, out), tree);
     fs::remove_all(out);

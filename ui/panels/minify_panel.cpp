@@ -80,6 +80,7 @@ QString MinifyPanel::status() const { return m_status->text(); }
 
 QString MinifyPanel::statusOf(const MinifyDoc& doc) const {
   auto text = plural(doc.startNodes, "node") + " → " + formatCount(doc.bestNodes) + "  ·  " + plural(doc.tests, "test");
+  if (doc.slips > 0) text += "  ·  " + plural(doc.slips, "slip");
   if (m_times) text += "  ·  " + formatSeconds(doc.elapsedSeconds);
   if (doc.state == MinifyDoc::State::Running && doc.secondsLeft >= 0)
     text += tr("  ·  about %1 left").arg(formatSeconds(doc.secondsLeft));

@@ -79,6 +79,7 @@ struct MinifyDoc {
   QString plant, error;
   std::string fingerprint, reduction, repro;  ///< "m2", "p4"
   int startNodes = 0, bestNodes = 0, tests = 0;
+  int slips = 0;  ///< candidates that failed in another way
   double elapsedSeconds = 0, secondsLeft = -1;
   std::optional<bool> oneMinimal;
   std::vector<MinifyPoint> points;

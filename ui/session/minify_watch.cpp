@@ -16,6 +16,7 @@ MinifyWatch::MinifyWatch(const QString& plant, QObject* parent) : QObject(parent
 
 void MinifyWatch::add(const workbench::MinifyEvent& event) {
   m_doc.tests = event.tests;
+  m_doc.slips = event.slips;
   m_doc.bestNodes = int(event.bestNodes);
   m_doc.elapsedSeconds = std::chrono::duration<double>(event.elapsed).count();
   m_doc.secondsLeft = event.secondsLeft;
@@ -42,6 +43,7 @@ void MinifyWatch::finish(const workbench::Minified& minified) {
   m_doc.secondsLeft = 0;
   m_doc.elapsedSeconds = double(m_clock.elapsed()) / 1000;
   m_doc.tests = minified.tests;
+  m_doc.slips = minified.slips;
   m_doc.startNodes = minified.startNodes;
   m_doc.bestNodes = minified.nodes;
   m_doc.fingerprint = minified.fingerprint;

@@ -40,11 +40,29 @@ struct MinifyEvent {
   std::int64_t startNodes = 0, bestNodes = 0;
   int tests = 0;
   std::chrono::nanoseconds elapsed{};
-  double secondsLeft = -1;  ///< estimate; negative if unknown
+  double secondsLeft = -1;   ///< estimate; negative if unknown
+  int slips = 0;             ///< candidates so far that failed in another way
+  std::string finding = {};  ///< "m3/slip1", when this candidate is new or smaller there
 
   KERF_FIELDS(reductionId, reduction, fingerprint, accepted, nodes, inputBytes, outputs, startNodes, bestNodes, tests,
-              elapsed, secondsLeft)
+              elapsed, secondsLeft, slips, finding)
 };
+
+/// What a minification is doing, finer than its verdicts.
+struct MinifyWorkEvent {
+  enum class Kind { Asked, Answered, ReductionBegins, ReductionEnds };
+  Kind kind = Kind::Asked;
+  std::string reduction;  ///< of reductions
+  int query = 0;          ///< number of the candidate, from 1; 0 for reductions and for verdicts from the cache
+  int worker = -1;        ///< Answered: which of the parallel ones
+  std::int64_t nodes = 0;
+  std::string verdict, fingerprint;  ///< Answered: "passes", "fails" …
+  std::chrono::nanoseconds time{};   ///< Answered: of the query
+  bool cached = false, accepted = false;
+
+  KERF_FIELDS(kind, reduction, query, worker, nodes, verdict, fingerprint, time, cached, accepted)
+};
+constexpr MinifyWorkEvent::Kind lastOf(MinifyWorkEvent::Kind) { return MinifyWorkEvent::Kind::ReductionEnds; }
 
 /// A node of a comparison node by node, when it was compared. One in a nested graph may come again, worse.
 struct NodeEvent {
@@ -71,7 +89,7 @@ struct FollowEvent {
 };
 constexpr FollowEvent::Kind lastOf(FollowEvent::Kind) { return FollowEvent::Kind::Compile; }
 
-using JobEvent = std::variant<ProgressEvent, NoteEvent, MinifyEvent, FollowEvent, NodeEvent>;
+using JobEvent = std::variant<ProgressEvent, NoteEvent, MinifyEvent, FollowEvent, NodeEvent, MinifyWorkEvent>;
 
 struct Job {
   std::function<void(const JobEvent&)> onEvent = {};

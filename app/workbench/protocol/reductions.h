@@ -26,9 +26,22 @@ struct OracleSettings {
   std::chrono::milliseconds timeout{10'000};  ///< for one candidate
   /// Targets that candidates and the repro may call although nothing is known of them.
   std::vector<std::string> allowedCalls = {};
-  CandidateLimits limits;  ///< engine: memory and file size only
+  CandidateLimits limits;           ///< engine: memory and file size only
+  std::string torchBackend = {};    ///< torch only; empty: what the capture says, else inductor
+  std::string torchCheck = "auto";  ///< torch only: what is a failure (TorchOracleOptions::check)
 
-  KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout, accuracy, allowedCalls, limits)
+  KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout, accuracy, allowedCalls, limits, torchBackend,
+              torchCheck)
+};
+
+/// Another failure that a reduction met.
+struct SlipDoc {
+  std::string id;  ///< "m3/slip1", a graph like any other
+  std::string fingerprint, detail;
+  int tests = 0;  ///< candidates that failed in this way
+  int nodes = 0;  ///< of the smallest of them, which is kept
+
+  KERF_FIELDS(id, fingerprint, detail, tests, nodes)
 };
 
 struct Minified {
@@ -42,10 +55,18 @@ struct Minified {
   std::string repro;                ///< path of the written repro.py; empty for ReproPlace::Store
   std::string rechecked;            ///< fingerprint that a fresh process found
   std::chrono::nanoseconds time{};  ///< of everything
+  std::string torchSays = {};  ///< of the written repro, where --confirm asked; "PyTorch 2.11.0 runs it without failure"
   std::vector<std::string> editSet = {};  ///< reductions of which none can go on: what oneMinimal is proven against
+  std::string stoppedBy = {};  ///< "--max-tests", "--max-time"; empty: neither
+  int unusedTests = 0;         ///< verdicts asked ahead in vain, no part of tests
+  double failureRate = 1;      ///< of the start graph, where flaky asked
+  int passesAsked = 1;         ///< queries that make a pass
+  int slips = 0;                          ///< candidates of this run that failed in another way
+  std::vector<SlipDoc> findings = {};     ///< of the reduction: one for each other fingerprint, 16 at most
 
   KERF_FIELDS(reductionId, reproId, startNodes, nodes, tests, cacheHits, steps, fingerprint, oneMinimal, cancelled,
-              resumed, repro, rechecked, time, editSet)
+              resumed, repro, rechecked, time, editSet, torchSays, slips, findings,
+              stoppedBy, unusedTests, failureRate, passesAsked)
 };
 
 /// Cuts a failing graph down to the smallest that fails in the same way; every query is a MinifyEvent. What was
@@ -60,8 +81,19 @@ struct MinifyRequest {
   int jobs = 2, votes = 1;
   ReproPlace place = ReproPlace::Folder;
   std::string output;  ///< folder for repro.py; empty: ./kerf-repro-m<id>
+  std::string checkpoints = {};  ///< folder for PyTorch's layout of steps (checkpoints.h); empty: none
+  bool confirm = false;          ///< PyTorch runs the repro: OracleSettings::python
+  std::string match = {};   ///< only failures in which this expression is found count; empty: the start graph's own
+  bool anyFailure = false;  ///< every failure counts
+  bool fresh = false;       ///< earlier verdicts and unfinished reductions are not looked at
 
-  KERF_FIELDS(graph, oracle, jobs, votes, place, output)
+  int maxTests = 0;                     ///< 0: no limit
+  std::chrono::milliseconds maxTime{};  ///< of the search; 0: no limit
+  int flaky = 0;                        ///< queries of the start graph that measure how often it fails; 0: always
+  std::vector<std::string> pins = {};   ///< names of nodes that stay
+
+  KERF_FIELDS(graph, oracle, jobs, votes, place, output, match, anyFailure, fresh, checkpoints, confirm, maxTests,
+              maxTime, flaky, pins)
 };
 constexpr MinifyRequest::ReproPlace lastOf(MinifyRequest::ReproPlace) { return MinifyRequest::ReproPlace::Store; }
 
@@ -74,14 +106,15 @@ struct JudgeAnswer {
   KERF_FIELDS(verdict, fingerprint, detail, time)
 };
 constexpr JudgeAnswer::Verdict lastOf(JudgeAnswer::Verdict) { return JudgeAnswer::Verdict::CannotTest; }
-/// One verdict on the graph as it is.
+/// One verdict on the graph as it is. FailsDifferently where it fails, but `match` is not found.
 struct JudgeRequest {
   using Answer = JudgeAnswer;
   static constexpr std::string_view name = "judge";
   GraphAddress graph;
   OracleSettings oracle;
+  std::string match = {};
 
-  KERF_FIELDS(graph, oracle)
+  KERF_FIELDS(graph, oracle, match)
 };
 
 struct StepDoc {

@@ -190,8 +190,12 @@ struct BisectRequest {
   AccuracyChoice accuracy;
   std::chrono::milliseconds timeout{60'000};  ///< of one comparison
   CandidateLimits limits;                     ///< memory and file size
+  std::string oracle = "engine";              ///< or torch: by pass or subsystem with its CompilerBisector, or by config
+  std::string python = "python3";             ///< torch only
+  std::string torchCheck = "auto";            ///< torch only: as OracleSettings::torchCheck
+  std::vector<std::string> options = {};      ///< torch, by config: "torch._inductor.config.x=True", beside the capture's
 
-  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits)
+  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits, oracle, python, torchCheck, options)
 };
 constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Kernel; }
 

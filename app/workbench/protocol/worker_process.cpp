@@ -24,6 +24,8 @@ namespace {
 
 constexpr int workerFile = 3;  ///< number of the socket in the worker
 constexpr std::chrono::seconds greetingTime{30};
+/// An idle worker takes a few milliseconds to end; one that is at work is not waited for.
+constexpr std::chrono::milliseconds farewellTime{200};
 
 /// No terminal: input and output are nothing, signals are at their defaults, and Ctrl-C reaches only the starter.
 Result<pid_t> spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, int socket) {
@@ -75,8 +77,10 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesyste
   return worker;
 }
 
+/// A worker that ends by itself reaps the processes that it started: one that is killed leaves them to init.
 WorkerProcess::~WorkerProcess() {
-  signal(SIGKILL);
+  m_channel.close();
+  if (!m_ended && !endsWithin(m_pid, farewellTime)) signal(SIGKILL);
   (void)end();
 }
 

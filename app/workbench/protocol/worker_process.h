@@ -16,7 +16,7 @@ class WorkerProcess {
  public:
   /// Starts it and waits for its greeting. Environment when it cannot start, or speaks another version.
   static Result<std::unique_ptr<WorkerProcess>> start(const std::filesystem::path& program, const std::string& store);
-  /// Kills it if it still lives.
+  /// Lets it end, and kills it if it does not at once.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

@@ -121,6 +121,7 @@ Result<CapturedGraph> makeCapturedGraph(const GraphModule& module, const ValueLi
   graph.module = module;
   if (like != nullptr) {
     graph.name = like->name;
+    graph.origin = like->origin;
     graph.storageDirectory = like->storageDirectory;
     graph.envelope = like->envelope;
     graph.module.className = like->module.className;

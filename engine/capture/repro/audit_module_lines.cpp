@@ -98,6 +98,7 @@ Result<void> AuditModuleLines::config() {
   const int line = m_in.peek().line;
   std::string path(m_in.take().text);
   while (m_in.accept(".")) path += "." + std::string(m_in.take().text);
+  if (path == "torch.manual_seed") return seed();
   if (!m_in.accept("=")) return auditError(line, fmt::format("'{}' as a statement", path));
   std::string literal;
   while (m_in.peek().kind != AuditKind::Newline) {
@@ -110,6 +111,14 @@ Result<void> AuditModuleLines::config() {
     literal += token.text;
   }
   if (!isAllowedConfig(path, literal)) return auditError(line, fmt::format("an assignment to {}", path));
+  return endOfLine();
+}
+
+/// torch.manual_seed(0): behind the name.
+Result<void> AuditModuleLines::seed() {
+  KERF_CHECK(m_in.expect("("));
+  KERF_CHECK(m_in.expectKind(AuditKind::Number, "a number"));
+  KERF_CHECK(m_in.expect(")"));
   return endOfLine();
 }
 

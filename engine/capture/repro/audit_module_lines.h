@@ -32,6 +32,7 @@ class AuditModuleLines {
   Result<void> assigned(const std::string& name, const std::string& value, int line);
   Result<void> mathFunction(std::string_view name);
   Result<void> version(int line);
+  Result<void> seed();
 
   AuditExpressions& m_in;
   AuditNames m_imported;

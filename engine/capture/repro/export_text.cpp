@@ -5,10 +5,12 @@
 #include "engine/capture/repro/audit_expressions.h"
 #include "engine/capture/repro/auditor.h"
 #include "engine/capture/repro/export_checks.h"
+#include "engine/capture/repro/free_names.h"
 #include "engine/capture/repro/load_args_writer.h"
 #include "engine/capture/repro/sieve.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/capture/text/capture.h"
+#include "engine/ir/printer.h"
 
 namespace kerf::inline capture {
 namespace {
@@ -62,6 +64,18 @@ bool isPlainModule(const GraphModule& module) {
          });
 }
 
+/// load_args makes a flat list, and run_repro compares one: the specs that took a joint graph's arguments apart and put
+/// its results together were objects of the process that traced it.
+GraphModule withPlainSignature(GraphModule module) {
+  CodeGen& codegen = module.codegen;
+  if (codegen.kind == CodeGen::Kind::Plain) return module;
+  CodeGen plain;
+  plain.expanded = codegen.expanded;
+  plain.outputDescriptions = std::move(codegen.outputDescriptions);
+  codegen = std::move(plain);
+  return module;
+}
+
 std::unexpected<Error> internal(std::string_view what, const Error& error) {
   return fail(ErrorCode::Internal,
               "a fault of Kerf: the {} that it made does not pass its own auditor, so nothing was "
@@ -88,7 +102,7 @@ Result<std::string> exportText(const Capture& capture, std::size_t index, const 
   KERF_CHECK(checkNames(graph.module));
   Capture clean = makeCapture(graph, capture);
   CapturedGraph& only = clean.graphs.front();
-  only.module = withoutUnreadTexts(std::move(only.module));
+  only.module = withPlainSignature(withoutUnreadTexts(std::move(only.module)));
   SievedLines lines = sieved(envelopeOf(clean, only), only.module);
   ReproEnvelope envelope = std::move(lines.envelope);
   std::erase_if(envelope.headerLines, [](const std::string& line) { return line.starts_with(warningMark); });
@@ -112,6 +126,13 @@ std::vector<std::string> leftOutNotes(const Capture& capture, std::size_t index)
     notes.push_back("exports leave out this line: " + line);
   for (const std::string& type : unreadTypes(graph.module))
     notes.push_back("the annotation is not understood, and exports leave it out: " + type);
+  std::vector<std::string> names = compilerNames(printPythonCode(graph.module));
+  constexpr std::size_t shown = 3;
+  const std::string_view more = names.size() > shown ? ", …" : "";
+  names.resize(std::min(names.size(), shown));
+  if (!names.empty())
+    notes.push_back(fmt::format("stock PyTorch cannot run this graph by itself: {}{} exist only while it compiles",
+                                fmt::join(names, ", "), more));
   return notes;
 }
 

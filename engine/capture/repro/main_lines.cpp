@@ -61,6 +61,8 @@ const std::string& valueOf(const RunOptions& options, std::string_view key, cons
   return found == options.end() ? otherwise : found->second;
 }
 
+bool isOff(std::string_view accuracy) { return accuracy == "False" || accuracy == "None" || accuracy == "''"; }
+
 std::string callText(const RunOptions& options, const std::string& command) {
   return fmt::format("run_repro(mod, load_args, accuracy={}, command={}, save_dir={}, tracing_mode={}, check_str={})",
                      valueOf(options, "accuracy", "False"), command, valueOf(options, "save_dir", "None"),
@@ -106,6 +108,23 @@ std::vector<std::string> defaultMainLines(const std::string& className, const Ru
           "        # To run it separately, do ",
           "        # mod, args = " + callText(options, "'get_args'"),
           "        # mod(*args)"};
+}
+
+std::vector<std::string> defaultDynamoModuleLines(const std::string& className) {
+  return {"", "", fmt::format("mod = {}()", className), ""};
+}
+
+std::vector<std::string> defaultDynamoMainLines(const RunOptions& options) {
+  // after_dynamo knows accuracy or none, no strict one.
+  const bool accuracy = !isOff(valueOf(options, "accuracy", "False"));
+  return {"load_args._version = 0",
+          "",
+          "if __name__ == '__main__':",
+          "    from torch._dynamo.repro.after_dynamo import run_repro",
+          fmt::format("    run_repro(mod, load_args, accuracy={}, command={},", accuracy ? "True" : "False",
+                      valueOf(options, "command", "'run'")),
+          fmt::format("        save_dir={}, autocast={}, backend={})", valueOf(options, "save_dir", "None"),
+                      valueOf(options, "autocast", "False"), valueOf(options, "backend", "'inductor'"))};
 }
 
 }  // namespace kerf::inline capture

@@ -21,4 +21,9 @@ void replaceOption(std::vector<std::string>& lines, const std::string& key, cons
 /// The part after load_args as save_graph_repro writes it.
 std::vector<std::string> defaultMainLines(const std::string& className, const RunOptions& options);
 
+/// The same as PyTorch writes it for the graphs that Dynamo made ("after_dynamo"). `mod = …` stands in front of load_args
+/// there: defaultDynamoModuleLines.
+std::vector<std::string> defaultDynamoMainLines(const RunOptions& options);
+std::vector<std::string> defaultDynamoModuleLines(const std::string& className);
+
 }  // namespace kerf::inline capture

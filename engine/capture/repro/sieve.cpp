@@ -163,7 +163,9 @@ class Sieve {
     });
     if (!definesMore && isAllowedBlock(before + joined(envelope.mainLines))) return;
     std::erase_if(envelope.runOptions, [](const auto& option) { return !isAllowedName(option.second); });
-    const std::vector<std::string> usual = defaultMainLines(className, envelope.runOptions);
+    const std::vector<std::string> usual = envelope.runner == "after_dynamo"
+                                               ? defaultDynamoMainLines(envelope.runOptions)
+                                               : defaultMainLines(className, envelope.runOptions);
     for (const std::string& line : envelope.mainLines)
       if (!trimmed(line).empty() && std::ranges::find(usual, line) == usual.end()) m_out.leftOut.push_back(line);
     envelope.mainLines.clear();

@@ -9,9 +9,12 @@
 #include "engine/capture/common/tensor_literal.h"
 #include "engine/capture/repro/audit_module_lines.h"
 #include "engine/capture/repro/auditor.h"
+#include "engine/capture/repro/free_names.h"
+#include "engine/capture/repro/graph_level.h"
 #include "engine/capture/repro/init_parser.h"
 #include "engine/capture/repro/load_args_writer.h"
 #include "engine/capture/repro/main_lines.h"
+#include "engine/capture/repro/usual_header.h"
 #include "engine/capture/text/capture.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/python_expression.h"
@@ -19,30 +22,6 @@
 
 namespace kerf::inline capture {
 namespace {
-
-constexpr std::string_view defaultHeader = R"(
-import torch
-from torch import tensor, device
-import torch.fx as fx
-from torch._dynamo.testing import rand_strided
-from math import inf
-import torch._inductor.inductor_prims
-
-
-
-import torch._dynamo.config
-import torch._inductor.config
-import torch._functorch.config
-import torch.fx.experimental._config
-
-
-
-isolate_fails_code_str = None
-
-
-
-from torch.nn import *
-)";
 
 void appendLines(std::string& text, const std::vector<std::string>& lines) {
   for (const std::string& line : lines) text += line + "\n";
@@ -195,7 +174,7 @@ std::string headerText(const CapturedGraph& graph, const ReproEnvelope& envelope
           symbolLine(symbol, graph.module));
   }
   missing += mathLines(graph.module.graph, lines);
-  if (lines.empty()) return missing + std::string(defaultHeader);
+  if (lines.empty()) return missing + usualHeader();
   appendLines(missing, lines);
   return missing;
 }
@@ -212,6 +191,25 @@ void setOption(RunOptions& options, std::vector<std::string>& lines, const std::
   found->second = value;
 }
 
+/// As the capture says; else by the graph: what Dynamo made has modules and functions that only its own runner takes.
+bool runsAfterDynamo(const CapturedGraph& graph, const ReproEnvelope& envelope) {
+  const bool isSaid = !envelope.mainLines.empty() || !envelope.runOptions.empty() || envelope.runner != "after_aot";
+  return isSaid ? envelope.runner == "after_dynamo" : isDynamoGraph(graph);
+}
+
+bool makesModule(const std::vector<std::string>& lines) {
+  return std::ranges::any_of(lines, [](const std::string& line) { return line.starts_with("mod = "); });
+}
+
+/// Between the model class and load_args.
+std::vector<std::string> betweenLines(const CapturedGraph& graph, const ReproEnvelope& envelope) {
+  std::vector<std::string> lines = envelope.betweenLines;
+  const bool isNew = envelope.mainLines.empty() && runsAfterDynamo(graph, envelope);
+  if (isNew && !makesModule(lines))
+    for (std::string& line : defaultDynamoModuleLines(graph.module.className)) lines.push_back(std::move(line));
+  return lines.empty() ? std::vector<std::string>{""} : lines;
+}
+
 std::string mainText(const ReproEnvelope& envelope, const CapturedGraph& graph, const ExportOptions& options) {
   RunOptions runOptions = envelope.runOptions;
   std::vector<std::string> lines = envelope.mainLines;
@@ -220,7 +218,9 @@ std::string mainText(const ReproEnvelope& envelope, const CapturedGraph& graph, 
   if (hasData(graph)) setOption(runOptions, lines, "save_dir", "'.'");
   // As PyTorch does, so that the sizes are symbolic again when it traces the graph.
   if (lines.empty() && !usedSymbols(graph).empty()) setOption(runOptions, lines, "tracing_mode", "'symbolic'");
-  if (lines.empty()) lines = defaultMainLines(graph.module.className, runOptions);
+  if (lines.empty())
+    lines = runsAfterDynamo(graph, envelope) ? defaultDynamoMainLines(runOptions)
+                                             : defaultMainLines(graph.module.className, runOptions);
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
@@ -231,16 +231,14 @@ std::string reproText(const Capture& capture, std::size_t index, const ExportOpt
   CapturedGraph graph = withInputs(capture.graphs[index]);
   if (!isPythonIdentifier(graph.module.className)) graph.module.className = "Repro";  // "<lambda>" of a log
   const ReproEnvelope& envelope = graph.envelope ? *graph.envelope : capture.envelope;
-  std::string text = headerText(graph, envelope);
+  std::string text;
   NestedClasses classes(envelope.headerLines, graph.module.className);
   appendNestedClasses(text, graph.module, classes);
   text += classText(graph.module, graph.module.className, classes);
-  if (envelope.betweenLines.empty())
-    text += "\n";
-  else
-    appendLines(text, envelope.betweenLines);
+  appendLines(text, betweenLines(graph, envelope));
   text += loadArgsText(graph);
-  return text + mainText(envelope, graph, options);
+  const std::string header = headerText(graph, envelope);
+  return importsFor(text, header) + header + text + mainText(envelope, graph, options);
 }
 
 Capture makeCapture(CapturedGraph graph, const Capture& like) {

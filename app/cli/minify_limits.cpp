@@ -1,0 +1,81 @@
+#include "app/cli/minify_limits.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace kerf::cli {
+
+using workbench::MinifyRequest;
+using workbench::MinifyWorkEvent;
+
+namespace {
+
+/// "90", "90s", "5m" or "1.5h"; none for anything else, and for nothing at all.
+std::optional<std::chrono::milliseconds> durationOf(const std::string& text) {
+  constexpr std::pair<std::string_view, double> units[] = {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  const auto digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, number);
+  if (error != std::errc() || end != text.data() + digits) return std::nullopt;
+  for (const auto& [unit, seconds] : units) {
+    const double time = number * seconds * 1000;
+    if (text.substr(digits) == unit && time >= 1 && time < 1e12) return std::chrono::milliseconds(std::int64_t(time));
+  }
+  return std::nullopt;
+}
+
+std::string checkDuration(const std::string& text) {
+  return durationOf(text) ? std::string() : "\"" + text + "\" is no time; write 90, 90s, 5m or 1h";
+}
+
+}  // namespace
+
+void addSearchOptions(CLI::App& command, MinifyRequest& request) {
+  constexpr int usualStarts = 20;
+  command.add_option("--max-tests", request.maxTests, "End with the best so far after so many tests")
+      ->check(CLI::Range(1, 1'000'000'000))
+      ->type_name("N");
+  const auto setTime = [&request](const std::string& text) { request.maxTime = *durationOf(text); };
+  command.add_option_function<std::string>("--max-time", setTime, "End with the best so far after 90, 90s, 5m or 1h")
+      ->check(CLI::Validator(checkDuration, ""))
+      ->type_name("TIME");
+  const auto setFlaky = [&request](const std::string& text) {
+    request.flaky = text.empty() ? usualStarts : std::stoi(text);
+  };
+  command
+      .add_option_function<std::string>(
+          "--flaky", setFlaky,
+          "The failure does not always show: judge the graph N times (20) to see how often; then one failure is proof, "
+          "and passing takes as many passes as leave 0.1 % doubt")
+      ->check(CLI::Range(2, 1000))
+      ->expected(0, 1)
+      ->excludes(command.get_option("--votes"))
+      ->type_name("[N]");
+  command.add_option("--pin", request.pins, "A node, by name, that stays as it is (repeatable)")
+      ->type_name("NODE")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
+Json workEventJson(const MinifyWorkEvent& event) {
+  using Kind = MinifyWorkEvent::Kind;
+  if (event.kind == Kind::Asked) return {{"event", "candidate"}, {"candidate", event.query}, {"nodes", event.nodes}};
+  if (event.kind == Kind::Answered) {
+    return {{"event", "verdict"},
+            {"candidate", event.query > 0 ? Json(event.query) : Json()},
+            {"worker", event.worker >= 0 ? Json(event.worker) : Json()},
+            {"verdict", event.verdict},
+            {"fingerprint", event.fingerprint},
+            {"seconds", std::chrono::duration<double>(event.time).count()},
+            {"cached", event.cached}};
+  }
+  Json json{{"event", "reduction"},
+            {"reduction", event.reduction},
+            {"phase", event.kind == Kind::ReductionBegins ? "begin" : "end"},
+            {"best", event.nodes}};
+  if (event.kind == Kind::ReductionEnds) json["accepted"] = event.accepted;
+  return json;
+}
+
+}  // namespace kerf::cli

@@ -1,0 +1,31 @@
+// issue.md: what a minification came to, as an issue for PyTorch's tracker.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/workbench/graph_source.h"
+#include "minifier/core/minify.h"
+#include "minifier/report/issue_text.h"
+
+namespace kerf::workbench {
+
+/// Facts of a finished search; `known` has verdicts by key. What the oracle has not said of neighbours is asked, a few
+/// times at most. An oracle that ends with an error leaves the difference out.
+struct SearchedIssue {
+  const MinifyResult& result;
+  Oracle& oracle;
+  VerdictCache& known;
+  int votes = 1;  ///< as the keys of verdicts have it: negative for flaky failures
+};
+IssueFacts issueFacts(const SearchedIssue& searched, std::stop_token stop);
+
+/// Facts of a reduction in the store ("m3") or of its repro ("p4"); none for other graphs. Only verdicts that the store
+/// has say which neighbours pass.
+Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, GraphSource& source, const Job& job);
+
+/// The text around `repro`, the text of a repro.py, of which environment and versions are taken. Errors: those of
+/// reading it.
+Result<std::string> issueAround(IssueFacts facts, const std::string& repro);
+
+}  // namespace kerf::workbench

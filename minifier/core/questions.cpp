@@ -1,0 +1,124 @@
+// Questions: sets, shorter ways, and edits in packs.
+#include "minifier/core/questions.h"
+
+#include <algorithm>
+
+#include "minifier/core/minify.h"
+
+namespace kerf::inline minifier::inline core {
+
+SetQuestions::SetQuestions(SetSearch search, const Base& base) : m_search(std::move(search)), m_base(base) {
+  findNext();
+}
+
+void SetQuestions::findNext() {
+  m_next = m_ways ? std::nullopt : m_search.next();
+  if (m_next) return;
+  if (!m_ways) m_ways = std::make_shared<const std::vector<UnitSet>>(m_base.detours.around(m_search.current()));
+  if (m_way < m_ways->size()) m_next = (*m_ways)[m_way];
+}
+
+std::unique_ptr<Questions> SetQuestions::after(bool fails) {
+  auto next = std::make_unique<SetQuestions>(*this);
+  if (!m_ways) {
+    next->m_search.tell(fails);
+  } else if (fails) {
+    next->m_search = SetSearch(*m_next, {}, SetSearch::Proof::Later);
+    next->m_ways.reset();
+    next->m_way = 0;
+  } else {
+    ++next->m_way;
+  }
+  next->findNext();
+  return next;
+}
+
+std::string SetQuestions::step() const { return std::string(m_ways ? "shorter_way" : m_search.step()); }
+
+/// Leaving out a single call fails more rarely than leaving out many next to those that could go.
+std::string SetQuestions::habit() const {
+  const bool isOne = m_next && m_next->size() + 1 == m_search.current().size();
+  return step() + (isOne ? "/1" : "");
+}
+
+EditQuestions::EditQuestions(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base,
+                             bool isSettled, std::stop_token stop)
+    : m_reductions(reductions), m_stop(std::move(stop)), m_isSettled(isSettled) {
+  begin(std::move(base), {}, isSettled);
+  goOn();
+}
+
+EditQuestions::BasePtr EditQuestions::baseOf(std::shared_ptr<const Candidate> candidate, ResumePoint resume,
+                                             bool isSettled) const {
+  auto base = std::make_shared<Base>(Base{candidate, ReductionInput{*candidate, m_stop, isSettled}, {}});
+  base->edits = m_reductions[m_reduction].edits(base->input, resume);
+  return base;
+}
+
+void EditQuestions::begin(std::shared_ptr<const Candidate> candidate, ResumePoint resume, bool isSettled) {
+  m_edit = 0;
+  m_chain = std::make_shared<std::vector<Link>>();
+  m_base = isOver() ? nullptr : baseOf(std::move(candidate), resume, isSettled);
+}
+
+/// To the next reduction that has edits, if this one has no more.
+void EditQuestions::goOn() {
+  while (!isOver() && m_edit >= m_base->edits.size()) {
+    const auto candidate = m_base->candidate;
+    ++m_reduction;
+    m_pack = 1;
+    begin(candidate, {}, m_isSettled);
+  }
+}
+
+std::optional<EditQuestions::Link> EditQuestions::firstBuilt(const Base& base, std::size_t first, std::size_t last) {
+  const CandidateSize size = measure(*base.candidate);
+  for (std::size_t i = first; i < std::min(last, base.edits.size()); ++i) {
+    auto built = base.edits[i].build();
+    if (!built || !(measure(*built) < size) || !built->module.graph.lint()) continue;
+    return Link{std::make_shared<const Candidate>(std::move(*built)), base.edits[i].at};
+  }
+  return std::nullopt;
+}
+
+/// One more edit on top of those that the chain holds: what would be asked next if they were all accepted.
+void EditQuestions::lengthen() {
+  const Link last = m_chain->back();
+  const BasePtr base = baseOf(last.candidate, last.at, false);
+  if (auto link = firstBuilt(*base, 0, base->edits.size())) m_chain->push_back(std::move(*link));
+}
+
+std::optional<Candidate> EditQuestions::build() {
+  if (m_chain->empty()) {
+    auto first = firstBuilt(*m_base, m_edit, m_edit + 1);
+    if (!first) return std::nullopt;
+    m_chain->push_back(std::move(*first));
+  }
+  for (std::size_t length = m_chain->size(); length < m_pack; length = m_chain->size()) {
+    lengthen();
+    if (m_chain->size() == length) break;
+  }
+  m_pack = std::min(m_pack, m_chain->size());
+  return *(*m_chain)[m_pack - 1].candidate;
+}
+
+std::unique_ptr<Questions> EditQuestions::after(bool fails) {
+  auto next = std::make_unique<EditQuestions>(*this);
+  if (fails) {
+    const Link& taken = (*m_chain)[m_pack - 1];
+    next->m_pack = 2 * m_pack;
+    next->begin(taken.candidate, taken.at, false);
+  } else if (m_pack > 1 && !m_chain->empty()) {
+    next->m_pack = m_pack / 2;
+  } else {
+    ++next->m_edit;
+    next->m_pack = 1;
+    next->m_chain = std::make_shared<std::vector<Link>>();
+  }
+  next->goOn();
+  return next;
+}
+
+std::string EditQuestions::habit() const { return step() + (m_pack > 1 ? "/many" : ""); }
+
+}  // namespace kerf::inline minifier::inline core

@@ -1,0 +1,98 @@
+// Questions: what a search asks next, as a value that can be followed ahead of the answers.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "minifier/core/detours.h"
+#include "minifier/core/reduction.h"
+#include "minifier/core/set_search.h"
+#include "minifier/core/subset_builder.h"
+
+namespace kerf::inline minifier::inline core {
+
+/// A state of a search. It puts one question, whether the candidate that it builds fails, and either answer leads to
+/// another state; so the search can be followed down both ways before the answer is known.
+class Questions {
+ public:
+  virtual ~Questions() = default;
+  /// Nothing is left to ask.
+  virtual bool isOver() const = 0;
+  /// What the question is about; none where it cannot be built, which counts as passing. May throw.
+  virtual std::optional<Candidate> build() = 0;
+  virtual std::unique_ptr<Questions> after(bool fails) = 0;
+  /// Name of the reduction, or of the step of a search over sets.
+  virtual std::string step() const = 0;
+  /// Questions of the same habit fail about as often as each other.
+  virtual std::string habit() const { return step(); }
+};
+
+/// The search over sets of calls; where it has ended, shorter ways between what it left, and again.
+class SetQuestions : public Questions {
+ public:
+  /// Neither is owned.
+  struct Base {
+    SubsetBuilder& builder;
+    const Detours& detours;
+  };
+  SetQuestions(SetSearch search, const Base& base);
+  bool isOver() const override { return !m_next; }
+  std::optional<Candidate> build() override { return m_base.builder.build(*m_next); }
+  std::unique_ptr<Questions> after(bool fails) override;
+  std::string step() const override;
+  std::string habit() const override;
+  const UnitSet& current() const { return m_search.current(); }
+
+ private:
+  void findNext();
+  SetSearch m_search;
+  Base m_base;
+  std::shared_ptr<const std::vector<UnitSet>> m_ways;  ///< shorter ones; null while the search goes on
+  std::size_t m_way = 0;
+  std::optional<UnitSet> m_next;
+};
+
+/// The edits of reductions, one reduction after the other. After an edit that was accepted come two at once, then four
+/// and so on, since what is possible once often is possible throughout; where several at once pass, half as many.
+class EditQuestions : public Questions {
+ public:
+  /// `isSettled` as in ReductionInput. The reductions outlive this.
+  EditQuestions(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base, bool isSettled,
+                std::stop_token stop);
+  bool isOver() const override { return m_reduction == m_reductions.size(); }
+  std::optional<Candidate> build() override;
+  std::unique_ptr<Questions> after(bool fails) override;
+  std::string step() const override { return isOver() ? std::string() : m_reductions[m_reduction].name; }
+  std::string habit() const override;
+
+ private:
+  struct Link {
+    std::shared_ptr<const Candidate> candidate;
+    ResumePoint at;
+  };
+  /// A candidate and its edits, which refer to it.
+  struct Base {
+    std::shared_ptr<const Candidate> candidate;
+    ReductionInput input;
+    std::vector<Edit> edits;
+  };
+  using BasePtr = std::shared_ptr<const Base>;
+  BasePtr baseOf(std::shared_ptr<const Candidate> candidate, ResumePoint resume, bool isSettled) const;
+  void begin(std::shared_ptr<const Candidate> candidate, ResumePoint resume, bool isSettled);
+  void goOn();
+  /// The first edit from `first` on that makes `base` smaller.
+  static std::optional<Link> firstBuilt(const Base& base, std::size_t first, std::size_t last);
+  void lengthen();
+
+  std::span<const Reduction> m_reductions;
+  std::size_t m_reduction = 0;
+  std::stop_token m_stop;
+  bool m_isSettled;
+  BasePtr m_base;
+  std::size_t m_edit = 0;
+  std::size_t m_pack = 1;                      ///< edits at once
+  std::shared_ptr<std::vector<Link>> m_chain;  ///< what 1, 2 … edits at once make, as far as is known
+};
+
+}  // namespace kerf::inline minifier::inline core

@@ -1,0 +1,136 @@
+// ThreadedQueries: workers, deadlines, votes, and dropping what was stopped.
+#include "minifier/core/threaded_queries.h"
+
+#include <algorithm>
+
+namespace kerf::inline minifier::inline core {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One query that cannot outlast its deadline: CannotTest if the oracle overruns it, Cancelled if the caller stops.
+class BoundedQuery {
+ public:
+  BoundedQuery(Oracle& oracle, std::chrono::milliseconds timeout, std::stop_token stop)
+      : m_oracle(oracle), m_timeout(timeout), m_stop(std::move(stop)) {}
+
+  Result<Verdict> judge(const Candidate& candidate) {
+    std::stop_source source;
+    const std::stop_callback forward(m_stop, [&] { source.request_stop(); });
+    bool overran = false;
+    Result<Verdict> verdict = Verdict{};
+    const auto start = Clock::now();
+    {
+      const std::jthread watchdog([&](std::stop_token done) { overran = waitFor(done, source); });
+      verdict = m_oracle.judge(candidate, source.get_token());
+    }
+    if (overran && !m_stop.stop_requested())
+      verdict = Verdict{.kind = VerdictKind::CannotTest, .detail = "the oracle did not answer in time"};
+    if (verdict) verdict->time = Clock::now() - start;
+    return verdict;
+  }
+
+ private:
+  /// Whether the time ran out before `done`. Leaves room for an oracle whose own limit is the same.
+  bool waitFor(const std::stop_token& done, std::stop_source& source) const {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    wake.wait_for(lock, done, m_timeout * 2 + std::chrono::seconds(2), [] { return false; });
+    if (done.stop_requested()) return false;
+    source.request_stop();
+    return true;
+  }
+
+  Oracle& m_oracle;
+  std::chrono::milliseconds m_timeout;
+  std::stop_token m_stop;
+};
+
+}  // namespace
+
+ThreadedQueries::ThreadedQueries(Oracle& oracle, std::size_t width, IsWanted wanted, std::chrono::milliseconds timeout)
+    : m_oracle(oracle), m_width(std::max<std::size_t>(width, 1)), m_wanted(std::move(wanted)), m_timeout(timeout) {}
+
+ThreadedQueries::~ThreadedQueries() {
+  {
+    const std::lock_guard lock(m_mutex);
+    m_isEnding = true;
+    m_waiting.clear();
+    for (auto& [id, source] : m_known) source.request_stop();
+    m_known.clear();
+  }
+  m_changed.notify_all();
+  for (std::thread& thread : m_threads) thread.join();
+}
+
+void ThreadedQueries::start(std::size_t id, std::shared_ptr<const Candidate> candidate, const VoteRule& rule) {
+  {
+    const std::lock_guard lock(m_mutex);
+    m_known.emplace(id, std::stop_source());
+    m_waiting.push_back({id, std::move(candidate), rule});
+    if (m_threads.size() < std::min(m_width, m_known.size())) {
+      const int worker = int(m_threads.size());
+      m_threads.emplace_back([this, worker] { work(worker); });
+    }
+  }
+  m_changed.notify_all();
+}
+
+void ThreadedQueries::stop(std::size_t id) {
+  const std::lock_guard lock(m_mutex);
+  std::erase_if(m_waiting, [&](const Query& query) { return query.id == id; });
+  std::erase_if(m_answers, [&](const QueryAnswer& answer) { return answer.id == id; });
+  const auto known = m_known.find(id);
+  if (known == m_known.end()) return;
+  known->second.request_stop();
+  m_known.erase(known);
+}
+
+std::optional<QueryAnswer> ThreadedQueries::next(std::chrono::nanoseconds most) {
+  std::unique_lock lock(m_mutex);
+  if (!m_changed.wait_for(lock, most, [&] { return !m_answers.empty(); })) return std::nullopt;
+  QueryAnswer answer = std::move(m_answers.front());
+  m_answers.pop_front();
+  return answer;
+}
+
+std::optional<ThreadedQueries::Query> ThreadedQueries::take() {
+  std::unique_lock lock(m_mutex);
+  m_changed.wait(lock, [&] { return m_isEnding || !m_waiting.empty(); });
+  if (m_isEnding) return std::nullopt;
+  Query query = std::move(m_waiting.front());
+  m_waiting.pop_front();
+  return query;
+}
+
+void ThreadedQueries::work(int worker) {
+  while (const auto query = take()) {
+    std::stop_token stop;
+    {
+      const std::lock_guard lock(m_mutex);
+      const auto known = m_known.find(query->id);
+      if (known == m_known.end()) continue;
+      stop = known->second.get_token();
+    }
+    Result<Verdict> verdict = judge(*query, stop);
+    {
+      const std::lock_guard lock(m_mutex);
+      if (m_known.erase(query->id) == 0) continue;
+      m_answers.push_back({query->id, worker, std::move(verdict)});
+    }
+    m_changed.notify_all();
+  }
+}
+
+Result<Verdict> ThreadedQueries::judge(const Query& query, const std::stop_token& stop) const {
+  BoundedQuery bounded(m_oracle, m_timeout, stop);
+  SequentialVote vote(query.rule, m_wanted);
+  for (;;) {
+    KERF_TRY(Verdict verdict, bounded.judge(*query.candidate));
+    if (auto settled = vote.add(std::move(verdict))) return std::move(*settled);
+  }
+}
+
+}  // namespace kerf::inline minifier::inline core

@@ -1,0 +1,239 @@
+// The torch oracle: the real worker script on a Python that has tests/support/fake_torch in PyTorch's place.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "engine/process/program.h"
+#include "minifier/core/verdict_cache.h"
+#include "minifier/oracle/torch_oracle.h"
+#include "minifier/reductions/reductions.h"
+#include "tests/support/contained_test.h"
+#include "tests/support/minifier_graphs.h"
+
+namespace kerf {
+namespace {
+
+using namespace kerf::testing;
+using Clock = std::chrono::steady_clock;
+
+/// x -> op(x) -> neg, with `elements` of them in x.
+Candidate chainOf(const std::string& op, std::int64_t elements = 4) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {elements});
+  const NodeId first = b.call(("torch.ops.aten." + op + ".default").c_str(), {x});
+  return b.finish({b.call("torch.ops.aten.neg.default", {first})});
+}
+
+class TorchOracleTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    m_python = findProgram("python3");
+    if (m_python.empty()) GTEST_SKIP() << "there is no python3";
+    setenv("PYTHONPATH", KERF_SOURCE_DIR "/tests/support/fake_torch", 1);
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1);
+    setenv("FAKE_TORCH_LOG", m_log.c_str(), 1);
+  }
+  void TearDown() override {
+    for (const char* name : {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "FAKE_TORCH_LOG", "FAKE_TORCH_BROKEN"})
+      unsetenv(name);
+  }
+
+  TorchOracleOptions options() const {
+    TorchOracleOptions options;
+    options.worker.python = m_python;
+    options.worker.jobs = 4;
+    return options;
+  }
+  Capture like(std::string accuracy = "False") const {
+    Capture capture;
+    capture.kind = "repro";
+    capture.graphs.resize(1);
+    capture.graphs[0].name = "forward";
+    capture.envelope.runOptions = {{"accuracy", std::move(accuracy)}};
+    return capture;
+  }
+  std::unique_ptr<TorchOracle> started(const TorchOracleOptions& options, const Capture& capture) const {
+    auto oracle = TorchOracle::start(options, capture, 0, {});
+    EXPECT_TRUE(oracle) << oracle.error().text();
+    return oracle ? std::move(*oracle) : nullptr;
+  }
+  Verdict judged(TorchOracle& oracle, const Candidate& candidate) const {
+    const auto verdict = oracle.judge(candidate, {});
+    EXPECT_TRUE(verdict) << verdict.error().text();
+    return verdict ? *verdict : Verdict{};
+  }
+  int logged(const std::string& what) const {
+    std::ifstream file(m_log);
+    int count = 0;
+    for (std::string line; std::getline(file, line);) count += line.starts_with(what + " ");
+    return count;
+  }
+
+  TemporaryFolder m_folder = *TemporaryFolder::create();
+  std::filesystem::path m_log = m_folder.path() / "log", m_python;
+};
+
+TEST_F(TorchOracleTest, EveryEndOfAQueryIsAVerdictAndTheWorkerLivesOn) {
+  auto settings = options();
+  settings.timeout = 1500ms;
+  const auto oracle = started(settings, like("True"));
+  ASSERT_NE(oracle, nullptr);
+  const std::pair<const char*, const char*> cases[] = {
+      {"sigmoid", ""},
+      {"relu", "compile:CppCompileError:error: decltype evaluates to 'float'"},
+      {"sin", "accuracy:magnitude"},
+      {"exp", "crash:SIGSEGV"},
+      {"tanh", "hang"},
+      {"log", "run:AssertionError:expected size N==N, stride N==N at dim=N"},
+      {"abs", ""},  // prints what looks like an answer
+  };
+  for (const auto& [op, fingerprint] : cases) {
+    const Verdict verdict = judged(*oracle, chainOf(op));
+    EXPECT_EQ(verdict.fingerprint, fingerprint) << op;
+    EXPECT_EQ(verdict.kind, *fingerprint == '\0' ? VerdictKind::Passes : VerdictKind::Fails) << op;
+  }
+  EXPECT_EQ(logged("import"), 1);
+  EXPECT_EQ(oracle->torchVersion(), "2.11.0+fake");
+}
+
+TEST_F(TorchOracleTest, WhatIsAFailureCanBeChosen) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"exception", "sin", ""},
+      {"strict_accuracy", "sin", "accuracy:magnitude"},
+      {"nondeterminism", "erf", "nondeterminism"},
+      {"nondeterminism", "sigmoid", ""},
+      {"expr:len(res) == 1", "sigmoid", "expression"},
+      {"expr:len(res) == 2", "sigmoid", ""},
+  };
+  for (const auto& [check, op, fingerprint] : cases) {
+    auto settings = options();
+    settings.check = check;
+    const auto oracle = started(settings, like());
+    ASSERT_NE(oracle, nullptr);
+    EXPECT_EQ(judged(*oracle, chainOf(op)).fingerprint, fingerprint) << check << ' ' << op;
+  }
+  auto settings = options();
+  settings.check = "expr:no_such_name";
+  const auto oracle = started(settings, like());
+  ASSERT_NE(oracle, nullptr);
+  const Verdict verdict = judged(*oracle, chainOf("sigmoid"));
+  EXPECT_EQ(verdict.kind, VerdictKind::CannotTest);
+  EXPECT_NE(verdict.detail.find("no_such_name"), std::string::npos) << verdict.detail;
+}
+
+TEST_F(TorchOracleTest, AQueryOverTheMemoryLimitEndsAlone) {
+  auto settings = options();
+  settings.worker.limits.memoryBytes = 1 << 30;
+  const auto oracle = started(settings, like());
+  ASSERT_NE(oracle, nullptr);
+  EXPECT_EQ(judged(*oracle, chainOf("sqrt")).fingerprint, "memory limit");
+  EXPECT_EQ(judged(*oracle, chainOf("sigmoid")).kind, VerdictKind::Passes);
+}
+
+TEST_F(TorchOracleTest, QueriesRunSideBySideAndBytesTravelOnce) {
+  const auto oracle = started(options(), like());
+  ASSERT_NE(oracle, nullptr);
+  const Candidate candidate = chainOf("sigmoid", 1 << 20);
+  std::atomic<int> passed = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&] { passed += judged(*oracle, candidate).kind == VerdictKind::Passes; });
+  }
+  EXPECT_EQ(passed, 8);
+  EXPECT_EQ(logged("tensor"), 8);
+  std::ifstream file(m_log);
+  for (std::string line; std::getline(file, line);)
+    EXPECT_TRUE(!line.starts_with("tensor ") || line.starts_with("tensor 4194304 ")) << line;
+}
+
+TEST_F(TorchOracleTest, AStoppedQueryLeavesNothing) {
+  const auto oracle = started(options(), like());
+  ASSERT_NE(oracle, nullptr);
+  std::stop_source source;
+  std::jthread stopper([&] {
+    comesTrue([&] { return logged("compile tanh,neg") > 0; });
+    source.request_stop();
+  });
+  const auto verdict = oracle->judge(chainOf("tanh"), source.get_token());
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(judged(*oracle, chainOf("sigmoid")).kind, VerdictKind::Passes);
+}
+
+TEST_F(TorchOracleTest, NothingOutlivesTheOracle) {
+  {
+    const auto oracle = started(options(), like());
+    ASSERT_NE(oracle, nullptr);
+    EXPECT_EQ(judged(*oracle, chainOf("ceil")).kind, VerdictKind::Passes);  // starts "sleep 987"
+  }
+  EXPECT_TRUE(comesTrue([] { return countMarked(std::string("sleep\0987", 9)) == 0; }));
+}
+
+TEST_F(TorchOracleTest, AWorkerThatDiesIsStartedAgain) {
+  auto settings = options();
+  settings.check = "expr:__import__('os').kill(__import__('os').getppid(), 9)";  // ends the worker
+  const auto fatal = started(settings, like());
+  ASSERT_NE(fatal, nullptr);
+  const Verdict verdict = judged(*fatal, chainOf("sigmoid"));
+  EXPECT_EQ(verdict.kind, VerdictKind::CannotTest);
+  EXPECT_EQ(verdict.detail, "the torch worker ended while it judged this");
+}
+
+TEST_F(TorchOracleTest, WithoutTorchTheErrorSaysWhy) {
+  setenv("FAKE_TORCH_BROKEN", "1", 1);
+  const auto broken = TorchOracle::start(options(), like(), 0, {});
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, ErrorCode::Environment);
+  EXPECT_NE(broken.error().message.find("libtorch.so: cannot open shared object file"), std::string::npos)
+      << broken.error().message;
+  auto settings = options();
+  settings.worker.python = "/bin/true";
+  const auto other = TorchOracle::start(settings, like(), 0, {});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::Environment);
+}
+
+TEST_F(TorchOracleTest, MinifiesWhatInductorRefuses) {
+  const auto oracle = started(options(), like());
+  ASSERT_NE(oracle, nullptr);
+  CandidateBuilder b;
+  NodeId at = b.input("x", {4});
+  for (int i = 0; i < 40; ++i) at = b.call(i == 23 ? reluTarget : "torch.ops.aten.sigmoid.default", {at});
+  MemoryVerdictCache cache;
+  MinifyOptions searching;
+  searching.parallelQueries = 4;
+  const auto result = minify(b.finish({at}), *oracle, cache, searching, {}, {});
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->candidate.module.graph.size(), 3u);
+  EXPECT_TRUE(result->oneMinimal);
+  EXPECT_EQ(logged("import"), 1);
+}
+
+TEST(TorchAnswer, ReadsWhatPythonWrites) {
+  const auto answer = parseTorchAnswer(
+      R"({"verdict": "fails", "phase": "accuracy", "seconds": 1.5, "accuracy": {"rmse_res": NaN, "rmse_ref": 0.25,
+          "shape": "[2, 3]", "dtype": "float32", "line": "RMSE (res-fp64): nan, res.dtype: torch.float32"}})");
+  ASSERT_TRUE(answer) << answer.error().text();
+  EXPECT_EQ(torchFingerprint(*answer), "accuracy:nan");
+  EXPECT_EQ(answer->time, 1500ms);
+  EXPECT_EQ(answer->accuracy->referenceError, 0.25);
+  EXPECT_FALSE(parseTorchAnswer("Segmentation fault"));
+  EXPECT_FALSE(parseTorchAnswer("[]"));
+  const auto empty = parseTorchAnswer("{}");
+  ASSERT_TRUE(empty);
+  EXPECT_EQ(verdictOf(*empty).kind, VerdictKind::CannotTest);
+}
+
+TEST(TorchAnswer, AnOpIsPartOfAFingerprintAndAKernelIsNot) {
+  TorchAnswer answer{.kind = TorchAnswer::Kind::Fails, .phase = "compile", .exception = "LoweringException"};
+  answer.message = "NoValidChoicesError: no choices\n  target: aten.addmm.default";
+  answer.names = {"cpp_fused_addmm_relu_3", "aten.addmm.default"};
+  EXPECT_EQ(torchFingerprint(answer), "compile:LoweringException:aten.addmm.default:NoValidChoicesError: no choices");
+}
+
+}  // namespace
+}  // namespace kerf
