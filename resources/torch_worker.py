@@ -26,6 +26,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 
 PRIVATE = {}  # environment variables that a candidate's own header must not change
 STORAGES = {}  # by SHA-1: bytes, kept for all queries of the job
@@ -50,6 +51,8 @@ def keep_apart(folder, device):
     STATE["device"] = device
     if device == "cpu":
         PRIVATE["CUDA_VISIBLE_DEVICES"] = ""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads: a process with none forks safely
+    warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
     PRIVATE.update(
         TORCHINDUCTOR_CACHE_DIR=os.path.join(folder, "inductor"),
         TRITON_CACHE_DIR=os.path.join(folder, "triton"),
@@ -110,11 +113,14 @@ def warm_up():
 
     fix_config()
     steps = (("vector instructions", probe_vector_isa), ("a first compile", first_compile))
+    STATE["import_seconds"] = time.monotonic() - started
     for name, step in steps if STATE["device"] == "cpu" else ():  # processes on a GPU are warm after their first query
+        began = time.monotonic()
         try:
             step()
         except Exception as problem:  # each query then does it itself, or says why it cannot
             note("%s: %s: %s" % (name, type(problem).__name__, problem))
+        note("%s took %.1f s" % (name, time.monotonic() - began))
     with contextlib.suppress(Exception):
         torch._dynamo.reset()
     STATE["warm_seconds"] = time.monotonic() - started

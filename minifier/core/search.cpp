@@ -227,12 +227,24 @@ Result<Verdict> Search::verdictOf(Moment& now, const Proposal& proposal) {
   return verdict;
 }
 
+/// What is waited for goes before what is asked ahead, which may take long: that started last has got least far.
+void Search::makeRoom() {
+  if (m_running.size() < m_runner.width()) return;
+  const auto last = std::ranges::max_element(m_running, {}, [](const auto& running) { return running.second; });
+  m_runner.stop(last->second);
+  m_keys.erase(last->second);
+  m_running.erase(last);
+}
+
 Result<Verdict> Search::wait(Moment& now, const Proposal& proposal) {
   constexpr std::chrono::milliseconds slice{20};  // in which a wish to stop is noticed
   while (!m_answers.contains(proposal.key)) {
     KERF_CHECK(checkStop());
     KERF_CHECK(checkBudget());
-    if (!m_running.contains(proposal.key)) start(proposal);
+    if (!m_running.contains(proposal.key)) {
+      makeRoom();
+      start(proposal);
+    }
     askAhead(now);
     if (m_answers.contains(proposal.key)) break;
     if (auto answer = m_runner.next(slice)) take(std::move(*answer));

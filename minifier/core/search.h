@@ -63,6 +63,7 @@ class Search {
   Result<bool> pursue(std::unique_ptr<Questions>& questions);
   Result<bool> decide(Moment& now, std::string& reduction);
   Result<Verdict> verdictOf(Moment& now, const Proposal& proposal);
+  void makeRoom();
   Result<Verdict> wait(Moment& now, const Proposal& proposal);
 
   // search_ahead.cpp

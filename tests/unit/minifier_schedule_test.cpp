@@ -36,8 +36,9 @@ struct Scheduled {
   int testsUntilFew = 0;
 };
 
-Scheduled scheduled(const Candidate& start, Oracle& oracle, std::size_t jobs, std::size_t few) {
-  VirtualQueries runner(oracle, jobs, warmTorchCost);
+Scheduled scheduled(const Candidate& start, Oracle& oracle, std::size_t jobs, std::size_t few,
+                    QueryCost cost = warmTorchCost) {
+  VirtualQueries runner(oracle, jobs, std::move(cost));
   MemoryVerdictCache cache;
   const MinifyOptions options;
   Scheduled run;
@@ -83,6 +84,21 @@ TEST(MinifySchedule, MoreWorkersAreFasterAndEndAtTheSame) {
     EXPECT_EQ(one.result.steps[i].test, many.result.steps[i].test);
     EXPECT_EQ(one.result.steps[i].reduction, many.result.steps[i].reduction);
   }
+}
+
+// A compiler that refuses a graph says so at once; one that takes it may need a minute. What is asked ahead must not
+// keep what is waited for from being asked.
+TEST(MinifySchedule, LongQueriesAheadDoNotHoldUpTheSearch) {
+  const Candidate start = clustered(300, 5, 3);
+  NeedleOracle oracle(NeedleRule::Together, 5);
+  const QueryCost cost = [&](const Candidate& candidate) {
+    return oracle.judge(candidate, {})->kind == VerdictKind::Fails ? 0.5 : 60.0;
+  };
+  const Scheduled one = scheduled(start, oracle, 1, 5, cost), few = scheduled(start, oracle, 3, 5, cost),
+                  many = scheduled(start, oracle, 14, 5, cost);
+  EXPECT_LE(few.seconds, one.seconds);
+  EXPECT_LE(many.seconds, few.seconds);
+  EXPECT_EQ(one.result.tests, many.result.tests);
 }
 
 TEST(MinifySchedule, ALimitKeepsTheBestSoFar) {
