@@ -62,7 +62,8 @@ std::vector<Neighbour> neighboursOf(const Candidate& failing, std::span<const Re
   std::vector<Neighbour> all;
   for (const Reduction& reduction : reductions) {
     if (!reduction.edits || reduction.isShortcut || stop.stop_requested()) continue;
-    const auto edits = reduction.edits({failing, stop}, {});
+    const ReductionInput input{failing, stop};  // edits refer to it until they are built
+    const auto edits = reduction.edits(input, {});
     for (std::size_t i = 0; i < std::min(edits.size(), editsPerReduction); ++i) {
       auto candidate = edits[i].build();
       if (!candidate) continue;
