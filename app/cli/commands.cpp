@@ -9,7 +9,7 @@ namespace {
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
     addDemo,   addImport, addLs,     addShow,        addPasses, addDiff,  addRun,    addCompare, addBisect,
-    addVerify, addMinify, addExport, addConformance, addOps,    addBench, addStudio, addWorker, addStore,
+    addVerify, addMinify, addTriage, addExport, addConformance, addOps,    addBench, addStudio, addWorker, addStore,
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ void addRun(CommandLine& line);
 void addShow(CommandLine& line);
 void addStore(CommandLine& line);
 void addStudio(CommandLine& line);
+void addTriage(CommandLine& line);
 void addVerify(CommandLine& line);
 void addWorker(CommandLine& line);
 

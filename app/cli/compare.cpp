@@ -3,14 +3,22 @@
 #include "app/cli/commands.h"
 #include "app/cli/comparison_report.h"
 #include "app/cli/options.h"
+#include "app/cli/repro_dump.h"
 #include "app/cli/verify_report.h"
 
 namespace kerf::cli {
 
 namespace {
 
-Result<int> runCompare(Context& context, const CompareRequest& request) {
+FailureOfRun failureOf(const Comparison& comparison) {
+  if (!comparison.failure.empty()) return FailureOfRun::Exception;
+  return comparison.good() ? FailureOfRun::None : FailureOfRun::Accuracy;
+}
+
+Result<int> runCompare(Context& context, const CompareRequest& request, const ReproDump& dump) {
+  KERF_CHECK(dumpBefore(context, dump, request.graph));
   KERF_TRY(const auto comparison, context.perform(request));
+  KERF_CHECK(dumpAfter(context, dump, request.graph, failureOf(comparison)));
   if (context.json)
     printJson(comparisonJson(request, comparison));
   else
@@ -75,8 +83,10 @@ void addCompare(CommandLine& line) {
       ->excludes("--nodes")
       ->excludes("--plant")
       ->excludes("--emulate");
-  line.onRun(command, [request, against](Context& context) {
-    return against->empty() ? runCompare(context, *request) : runAgainst(context, *request, *against);
+  auto dump = std::make_shared<ReproDump>();
+  addReproOptions(command, *dump);
+  line.onRun(command, [request, against, dump](Context& context) {
+    return against->empty() ? runCompare(context, *request, *dump) : runAgainst(context, *request, *against);
   });
 }
 

@@ -1,8 +1,8 @@
 // kerf minify GRAPH: cuts a failing graph down to the smallest that fails in the same way.
-#include "app/cli/accuracy_options.h"
 #include "app/cli/commands.h"
 #include "app/cli/minify_limits.h"
 #include "app/cli/options.h"
+#include "app/cli/oracle_options.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -160,34 +160,6 @@ Result<int> runMinify(Context& context, const MinifyArguments& arguments) {
     printMinified(minified);
   }
   return minified.cancelled ? exitStopped : 0;
-}
-
-void addOracleOptions(CLI::App& command, OracleSettings& oracle) {
-  command.add_option("--oracle", oracle.oracle, "Who says whether a graph still fails: engine, command or torch")
-      ->check(CLI::IsMember({"engine", "command", "torch"}))
-      ->capture_default_str();
-  addPlantOption(command, oracle.plants, "engine: plant a fault in the compiled side, as for `kerf compare`");
-  addAccuracyOptions(command, oracle.tolerance, oracle.accuracy, false, "engine: tolerance of same()");
-  addPassOptions(command, oracle.passes);
-  command
-      .add_option("--check", oracle.check,
-                  "command: run with the candidate's repro.py as its last argument; exit 0 "
-                  "good, 125 cannot be tested, anything else (or a signal) bad")
-      ->type_name("CMD");
-  command.add_option("--python", oracle.python, "torch: the Python that has PyTorch")
-      ->type_name("EXE")
-      ->capture_default_str();
-  command.add_option("--backend", oracle.torchBackend,
-                     "torch: inductor, aot_eager, eager, another backend of torch.compile, or "
-                     "package.module:function (default: what the capture says, else inductor)");
-  command
-      .add_option("--fails-if", oracle.torchCheck,
-                  "torch: what is a failure: exception, accuracy, strict_accuracy, nan, nondeterminism, or expr:TEXT, a "
-                  "Python expression over mod, args, compiled, ref, res and torch (auto: what the capture says)")
-      ->capture_default_str();
-  addTimeoutOption(command, oracle.timeout, "Seconds one candidate may take");
-  addCommandLimitOptions(command, oracle.limits);
-  addAllowCallOption(command, oracle.allowedCalls);
 }
 
 }  // namespace

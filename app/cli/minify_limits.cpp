@@ -31,15 +31,19 @@ std::string checkDuration(const std::string& text) {
 
 }  // namespace
 
-void addSearchOptions(CLI::App& command, MinifyRequest& request) {
-  constexpr int usualStarts = 20;
-  command.add_option("--max-tests", request.maxTests, "End with the best so far after so many tests")
+void addLimitOptions(CLI::App& command, int& maxTests, std::chrono::milliseconds& maxTime) {
+  command.add_option("--max-tests", maxTests, "End with the best so far after so many tests")
       ->check(CLI::Range(1, 1'000'000'000))
       ->type_name("N");
-  const auto setTime = [&request](const std::string& text) { request.maxTime = *durationOf(text); };
+  const auto setTime = [&maxTime](const std::string& text) { maxTime = *durationOf(text); };
   command.add_option_function<std::string>("--max-time", setTime, "End with the best so far after 90, 90s, 5m or 1h")
       ->check(CLI::Validator(checkDuration, ""))
       ->type_name("TIME");
+}
+
+void addSearchOptions(CLI::App& command, MinifyRequest& request) {
+  constexpr int usualStarts = 20;
+  addLimitOptions(command, request.maxTests, request.maxTime);
   const auto setFlaky = [&request](const std::string& text) {
     request.flaky = text.empty() ? usualStarts : std::stoi(text);
   };

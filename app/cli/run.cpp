@@ -5,6 +5,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
+#include "app/cli/repro_dump.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -87,8 +88,14 @@ void printReport(const RunRequest& request, const RunReport& report) {
   printThen(report);
 }
 
-Result<int> runRun(Context& context, const RunRequest& request) {
-  KERF_TRY(const auto report, context.perform(request));
+Result<int> runRun(Context& context, const RunRequest& request, const ReproDump& dump) {
+  KERF_CHECK(dumpBefore(context, dump, request.graph));
+  const auto ran = context.perform(request);
+  if (!ran && ran.error().code != ErrorCode::Cancelled && ran.error().code != ErrorCode::BadUsage)
+    KERF_CHECK(dumpAfter(context, dump, request.graph, FailureOfRun::Exception));
+  if (!ran) return fail(ran.error());
+  const RunReport& report = *ran;
+  KERF_CHECK(dumpAfter(context, dump, request.graph, report.same ? FailureOfRun::None : FailureOfRun::Accuracy));
   if (context.json)
     printJson(reportJson(request, report));
   else
@@ -140,7 +147,9 @@ void addRun(CommandLine& line) {
                   "guard does not hold")
       ->type_name("NAME=VALUE,…")
       ->allow_extra_args(false);
-  line.onRun(command, [request](Context& context) { return runRun(context, *request); });
+  auto dump = std::make_shared<ReproDump>();
+  addReproOptions(command, *dump);
+  line.onRun(command, [request, dump](Context& context) { return runRun(context, *request, *dump); });
 }
 
 }  // namespace kerf::cli

@@ -23,6 +23,8 @@ using Written = Result<fs::path>;
 Written exportRepros(GraphSource& source, const ExportTarget& target, const Job& job) {
   ExportOptions options;
   options.stop = job.stop;
+  options.command = target.runCommand;
+  if (!target.accuracy.empty()) options.accuracy = target.accuracy;
   fs::path directory = target.path;
   if (directory.extension() == ".py") {
     options.fileName = directory.filename().string();

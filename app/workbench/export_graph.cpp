@@ -94,6 +94,8 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
   KERF_CHECK(addData(source, format, job));
   if (format != "repro") KERF_CHECK(makeParent(request.place));
   ExportTarget target{request.place, request.values};
+  target.runCommand = request.runCommand;
+  target.accuracy = request.accuracy;
   if (format == "issue" || format == "zip") {
     KERF_TRY(target.issue, storedIssueFacts(bench, source, job));
   }

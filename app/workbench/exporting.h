@@ -15,6 +15,8 @@ struct ExportTarget {
   std::filesystem::path path;
   std::string values;  ///< safetensors: node names, "outputs", "inputs" or "all"
   std::optional<IssueFacts> issue = {};  ///< of a reduction: what an issue says beside the repro
+  std::string runCommand = "run";        ///< of a repro, as its accuracy
+  std::string accuracy = {};             ///< empty: the capture's
 };
 
 /// Writes the graph in a format of exportFormats(); the path of what was written. BadUsage for another format.

@@ -6,6 +6,7 @@
 #include "app/workbench/issue.h"
 #include "app/workbench/oracle_choice.h"
 #include "app/workbench/output_file.h"
+#include "app/workbench/protocol/job_control.h"
 #include "app/workbench/protocol/remote_workbench.h"
 #include "app/workbench/recorded_settings.h"
 #include "app/workbench/reduction_log.h"
@@ -15,6 +16,7 @@
 #include "engine/capture/repro/allowed_calls.h"
 #include "engine/process/temporary_folder.h"
 #include "engine/tensor/mapped_file.h"
+#include "minifier/core/minify_control.h"
 #include "minifier/reductions/reductions.h"
 #include "minifier/report/minify_report.h"
 
@@ -69,6 +71,29 @@ std::string searchIdentity(const MinifyRequest& request) {
   std::string text = request.flaky > 0 ? fmt::format(" flaky={}", request.flaky) : "";
   return request.pins.empty() ? text : text + fmt::format(" pins={}", fmt::join(request.pins, ","));
 }
+
+/// While it lives, what a person wishes of the job is passed on to its search.
+class Controlled {
+ public:
+  explicit Controlled(const Job& job) : m_job(job.control) {
+    if (m_job) m_job->listen([this](const ControlMessage& message) { obey(message); });
+  }
+  ~Controlled() {
+    if (m_job) m_job->listen({});
+  }
+  Controlled(const Controlled&) = delete;
+  Controlled& operator=(const Controlled&) = delete;
+  /// Null where nobody can wish anything: to be able to go back costs the memory of all steps.
+  MinifyControl* search() { return m_job ? &m_search : nullptr; }
+
+ private:
+  void obey(const ControlMessage& message) {
+    if (message.wish == ControlMessage::Wish::Undo) return m_search.undoTo(message.step);
+    return message.wish == ControlMessage::Wish::Pause ? m_search.pause() : m_search.resume();
+  }
+  std::shared_ptr<JobControl> m_job;
+  MinifyControl m_search;
+};
 
 /// One minification: everything that its steps share.
 class Minification {
@@ -172,14 +197,15 @@ class Minification {
             step.elapsed,
             progress.secondsLeft,
             progress.slips,
-            progress.slip != nullptr ? m_log->slipText(*progress.slip) : std::string()};
+            progress.slip != nullptr ? m_log->slipText(*progress.slip) : std::string(),
+            step.index};
   }
 
   Result<MinifyResult> search(Candidate start) {
     StoreVerdicts verdicts(*m_store, m_mutex, m_request.fresh);
     MinifyOptions options;
     options.parallelQueries = m_request.jobs;
-    options.candidateTimeout = m_request.oracle.timeout;
+    options.candidateTimeout = longestAnswer(m_request.oracle);
     options.flakeVotes = m_request.votes;
     options.maxTests = m_request.maxTests;
     options.maxTime = m_request.maxTime;
@@ -187,6 +213,8 @@ class Minification {
     options.pinned = m_request.pins;
     options.activity = [this](const MinifyActivity& activity) { m_job.tell(workEvent(activity)); };
     options.match = m_match;
+    Controlled controlled(m_job);
+    options.control = controlled.search();
     const MinifyObserver observer = [this](const MinifyProgress& progress, const Candidate* accepted) -> Result<void> {
       if (accepted != nullptr && !m_lost) KERF_CHECK(tolerate(m_log->accept(progress.step, *accepted)));
       if (accepted != nullptr && m_checkpoints) KERF_CHECK(m_checkpoints->accept(progress.step, *accepted));

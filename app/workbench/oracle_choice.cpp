@@ -84,6 +84,12 @@ Result<std::unique_ptr<TorchOracle>> startTorch(const OracleSettings& settings, 
   return TorchOracle::start(std::move(options), like.capture, like.index, run.job.stop);
 }
 
+std::chrono::milliseconds longestAnswer(const OracleSettings& settings) {
+  constexpr int phasesOfLargeGraphs = 100;  // of the engine, which gives them more than a --timeout
+  if (settings.oracle == "engine") return settings.timeout * phasesOfLargeGraphs;
+  return settings.oracle == "torch" ? std::max(settings.timeout, leastTorchTimeout) : settings.timeout;
+}
+
 Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like,
                                            const OracleRun& run) {
   if (!settings.plants.empty() && settings.oracle != "engine")

@@ -23,4 +23,7 @@ Result<std::unique_ptr<TorchOracle>> startTorch(const OracleSettings& settings, 
 Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const GraphSource& like,
                                            const OracleRun& run);
 
+/// After which an oracle that has not answered has lost its way. Each ends its candidates itself before that.
+std::chrono::milliseconds longestAnswer(const OracleSettings& settings);
+
 }  // namespace kerf::workbench

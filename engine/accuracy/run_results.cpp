@@ -132,6 +132,16 @@ const Value* attributeOf(const RunResults& run, std::size_t i) {
 
 }  // namespace
 
+OutputVerdict strayWrite(const std::string& input) {
+  OutputVerdict row;
+  row.name = "mutates " + input;
+  row.kind = ResultKind::Mutation;
+  row.reason = "Mutation failed: the compiled side wrote into it, and the graph does not";
+  row.rmseRef = row.rmseRes = std::numeric_limits<double>::quiet_NaN();
+  row.ratioToLimit = std::numeric_limits<double>::infinity();
+  return row;
+}
+
 ResultNames::ResultNames(const GraphModule& module) : writes(memoryWrites(module)) {
   for (const NodeId id : module.graph.placeholders()) inputs.push_back(module.graph.node(id).name());
   for (const auto& [path, answer] : writes.attributes) {

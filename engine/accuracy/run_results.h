@@ -63,6 +63,9 @@ SameReport compareValues(const ResultNames& names, const RunResults& before, con
                          const RunResults& res, const RunResults* fp64, const SameOptions& options,
                          const ReadyRows& ready = {});
 
+/// The row of an input that the compiled side wrote into though the graph does not.
+OutputVerdict strayWrite(const std::string& input);
+
 /// Its last rows: "alias outN" and "strides outN".
 ///
 /// Aliasing must be exact: a caller that writes to one sees it in the other. Strides: Inductor keeps the recorded

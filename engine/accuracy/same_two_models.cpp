@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include <malloc.h>
-
+#include "engine/accuracy/early_answer.h"
 #include "engine/accuracy/fp64_run.h"
+#include "engine/accuracy/kept_memory.h"
 #include "engine/accuracy/lean_comparison.h"
 #include "engine/accuracy/own_attributes.h"
 #include "engine/accuracy/run_inputs.h"
@@ -15,22 +15,10 @@
 #include "engine/ir/interpreter.h"
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/random/state.h"
-#include "engine/tensor/block_cache.h"
 #include "engine/tensor/storage.h"
 
 namespace kerf::inline accuracy {
 namespace {
-
-/// The row of an input that the compiled side wrote into though the graph does not.
-OutputVerdict strayWrite(const std::string& input) {
-  OutputVerdict row;
-  row.name = "mutates " + input;
-  row.kind = ResultKind::Mutation;
-  row.reason = "Mutation failed: the compiled side wrote into it, and the graph does not";
-  row.rmseRef = row.rmseRes = std::numeric_limits<double>::quiet_NaN();
-  row.ratioToLimit = std::numeric_limits<double>::infinity();
-  return row;
-}
 
 /// What the interpreter refuses (a false assertion, an index out of range, a division by zero), the graph or its inputs
 /// are to blame for: there is nothing to compare with.
@@ -39,17 +27,6 @@ Error referenceError(Error error) {
     error.code = ErrorCode::BadInput;
   error.while_("running the reference");
   return error;
-}
-
-/// Outputs of runs that are larger together are let go when they are compared, though a run that fails later must then
-/// be repeated.
-constexpr std::int64_t keptBelow = 64LL << 20;
-
-/// What the compiler and a run took and no longer need would stay the process's, under what the next run takes.
-void giveMemoryBack() {
-  if (liveStorageBytes() <= keptBelow) return;
-  releaseBlocks();
-  ::malloc_trim(0);
 }
 
 /// One comparison: the graph, its values before any run, and what a run gets of them.
@@ -86,6 +63,10 @@ class TwoModels {
     Results results{before, *ref, *res, compiled, {}};
     const RunResults start{{}, m_inputs, attributesOf(before)};
     const bool isSettled = m_isLean && settleWhatIsClose(results, start);
+    if (m_isLean && !isSettled && overwritten.empty()) {
+      KERF_TRY(const bool fails, failsEarly(results));
+      if (fails) return std::move(m_report);
+    }
     KERF_TRY(const auto truth, isSettled ? Result<std::optional<RunResults>>(std::nullopt)
                                          : runFp64(results, overwritten.empty()));
     SameReport verdict =
@@ -124,6 +105,7 @@ class TwoModels {
     std::map<std::size_t, Value> refLosses{}, resLosses{}, truthLosses{};  ///< of outputs that are not kept
     bool isWhole = true;                                                   ///< all outputs are still there
     std::set<std::size_t> settled{};                                       ///< outputs that need no fp64 reference
+    ReadyRows open{};  ///< of the others, without it
   };
 
   /// Rule 4 comes before rule 5 (formats A.4): what is close enough needs no fp64 reference. True: nothing does. A
@@ -136,13 +118,29 @@ class TwoModels {
     if (allClose && m_wantsLoss) allClose = isLossClose(results, options);
     m_report.fp64Note = allClose ? "every result is close enough without one" : "";
     if (!allClose && m_wantsLoss) return false;
-    std::erase_if(rows, [](const auto& item) { return !std::ranges::all_of(item.second, &OutputVerdict::same); });
-    for (const auto& [i, row] : rows) results.settled.insert(i);
-    results.ready = std::move(rows);
+    for (auto& [i, row] : rows) {
+      const bool isClose = std::ranges::all_of(row, &OutputVerdict::same);
+      if (isClose) results.settled.insert(i);
+      (isClose ? results.ready : results.open)[i] = std::move(row);
+    }
     if (allClose || liveStorageBytes() <= keptBelow) return allClose;
     for (const std::size_t i : results.settled) forgetBoth(results, i);
     giveMemoryBack();
     return false;
+  }
+
+  /// Where all outputs take much memory, one may be enough. True: the report says so.
+  Result<bool> failsEarly(const Results& results) {
+    if (m_wantsLoss || results.open.empty() || liveStorageBytes() <= keptBelow) return false;
+    KERF_TRY(const GraphModule own, withOwnAttributes(results.before, m_names.attributes));
+    const OpenComparison now{own, m_names, m_inputs, results.ref, results.res, results.open, results.settled};
+    KERF_TRY(auto failing, firstFailure(now, m_ops, m_options.sameOptions(), m_stop));
+    if (!failing) return false;
+    failing->insert(results.ready.begin(), results.ready.end());
+    for (const auto& [i, rows] : *failing) std::ranges::copy(rows, std::back_inserter(m_report.outputs));
+    m_report.haveFp64 = true;
+    KERF_CHECK(restoreAttributes(results.before, m_reference, m_names.attributes));
+    return true;
   }
 
   /// Without fp64, of the tensors among the outputs; none where the sides return different numbers of values.

@@ -46,7 +46,8 @@ void restrictChild(const IsolationLimits& limits, std::int64_t inheritedBytes) {
   offerToTheKernel();
   if (!limits.limitResources) return;
   setLimit(RLIMIT_FSIZE, limits.fileBytes);
-  setLimit(RLIMIT_CPU, limits.timeout.count() / 1000 + 2);
+  const int threads = limits.threads > 0 ? limits.threads : threadCount();
+  setLimit(RLIMIT_CPU, limits.timeout.count() / 1000 * threads + 2);
   constexpr bool mapsTerabytes = addressSanitizer || threadSanitizer;  // of shadow memory
   if (!mapsTerabytes) setLimit(RLIMIT_AS, inheritedBytes + limits.memoryBytes);
 }

@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "minifier/core/set_search.h"
+
 namespace kerf::inline minifier::inline core {
 
 class Outlook {
@@ -13,15 +15,25 @@ class Outlook {
   double chance(const std::string& habit) const;
   void learn(const std::string& habit, bool fails);
   void beginRound(int number) { m_round = number; }
-  /// A verdict was taken.
-  void count(bool accepted) { m_sinceAccepted = accepted ? 0 : m_sinceAccepted + 1; }
-  /// Tests that are probably left with `nodes` nodes.
-  double testsLeft(std::size_t nodes) const;
+  /// A question is put: the step it belongs to, and how far the sweep is if it is one.
+  void look(const std::string& step, SetSearch::Sweep sweep);
+  /// What a search has used, and where it is.
+  struct Spent {
+    double seconds = 0;     ///< without pauses
+    int tests = 0;          ///< at least 1
+    std::size_t calls = 0;  ///< of the best candidate
+    std::size_t workers = 1;
+  };
+  /// Time that is probably left. Never more than twice what it was at the last call, unless a phase has ended since.
+  double secondsLeft(const Spent& spent);
 
  private:
   std::map<std::string, double> m_chances;
   int m_round = 0;
-  double m_sinceAccepted = 0;  ///< verdicts since the last one that helped
+  std::size_t m_phase = 0;  ///< of the table in outlook.cpp
+  bool m_isNewPhase = true;
+  SetSearch::Sweep m_sweep;
+  double m_told = 0;  ///< seconds
 };
 
 }  // namespace kerf::inline minifier::inline core

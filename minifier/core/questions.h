@@ -26,6 +26,8 @@ class Questions {
   virtual std::string step() const = 0;
   /// Questions of the same habit fail about as often as each other.
   virtual std::string habit() const { return step(); }
+  /// How far a sweep over sets is, where this is one.
+  virtual SetSearch::Sweep sweep() const { return {}; }
 };
 
 /// The search over sets of calls; where it has ended, shorter ways between what it left, and again.
@@ -42,6 +44,7 @@ class SetQuestions : public Questions {
   std::unique_ptr<Questions> after(bool fails) override;
   std::string step() const override;
   std::string habit() const override;
+  SetSearch::Sweep sweep() const override { return m_ways ? SetSearch::Sweep{} : m_search.sweep(); }
   const UnitSet& current() const { return m_search.current(); }
 
  private:

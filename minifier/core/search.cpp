@@ -196,7 +196,7 @@ Result<bool> Search::decide(Moment& now, std::string& reduction) {
   KERF_TRY(const Verdict verdict, verdictOf(now, *now.proposal));
   const bool fails = isWanted(verdict);
   m_outlook.learn(now.questions->habit(), fails);
-  m_outlook.count(fails);
+  m_outlook.look(reduction, now.questions->sweep());
   if (fails)
     KERF_CHECK(accept(reduction, *now.proposal, verdict));
   else if (!verdict.cached)
@@ -219,8 +219,8 @@ Result<Verdict> Search::verdictOf(Moment& now, const Proposal& proposal) {
             .cached = true});
       return std::move(*cached);
     }
-    KERF_CHECK(checkBudget());
   }
+  KERF_CHECK(checkBudget());  // an answer that came ahead is a test like any other
   KERF_TRY(const Verdict verdict, wait(now, proposal));
   ++m_result.tests;
   m_context.cache.put(proposal.key, verdict);

@@ -114,6 +114,7 @@ class Search {
   std::vector<Candidate> m_history;   ///< accepted ones, the start first; kept where somebody may undo
   std::set<std::string> m_forbidden;  ///< keys of what was undone
   std::optional<int> m_undo;
+  std::chrono::nanoseconds m_paused{};  ///< no work was done for so long
 };
 
 }  // namespace kerf::inline minifier::inline core

@@ -26,8 +26,10 @@ Result<void> Search::report(const std::string& reduction, const Proposal& propos
                    .fingerprint = verdict.fingerprint};
   progress.start = m_start;
   progress.best = m_best;
-  const std::chrono::duration<double> elapsed = m_runner.now();
-  if (m_result.tests > 0) progress.secondsLeft = elapsed.count() / m_result.tests * m_outlook.testsLeft(m_best.nodes);
+  const std::chrono::duration<double> elapsed = m_runner.now() - m_paused;
+  if (m_result.tests > 0)
+    progress.secondsLeft = m_outlook.secondsLeft(
+        {.seconds = elapsed.count(), .tests = m_result.tests, .calls = m_best.calls, .workers = m_runner.width()});
   logAt(LogCategory::Minify, accepted ? LogLevel::Info : LogLevel::Debug, "{} to {} nodes: {}{}", reduction,
         proposal.size.nodes, accepted ? "accepted" : "refused", verdict.cached ? " (known verdict)" : "");
   if (!accepted) progress.slip = noteSlip(proposal, verdict);
@@ -69,10 +71,12 @@ Result<void> Search::checkStop() {
 }
 
 Result<void> Search::obeyPause() {
+  const auto since = m_runner.now();
   while (m_context.options.control->isPaused()) {
     if (m_context.stop.stop_requested()) return fail(ErrorCode::Cancelled, "the search was stopped");
     if (auto answer = m_runner.next(std::chrono::milliseconds(20))) take(std::move(*answer));
   }
+  m_paused += m_runner.now() - since;
   return {};
 }
 

@@ -38,6 +38,13 @@ class SetSearch {
   const Set& current() const { return m_set; }
   /// "suspects", "remove_suffix", "remove_prefix", "delta", "leave_one_out": what next() does.
   std::string_view step() const;
+  /// How far a sweep is; zeros in other phases.
+  struct Sweep {
+    std::size_t needed = 0;     ///< elements that must stay, so far
+    std::size_t undecided = 0;  ///< elements still to be asked about
+    std::size_t gap = 0;        ///< elements left out since the last that must stay
+  };
+  Sweep sweep() const { return m_phase == Phase::Sweep ? Sweep{m_needed, m_undecided, m_gap} : Sweep{}; }
 
  private:
   enum class Phase { Guess, HalveFirst, HalveLast, Sweep, Prove, Done };

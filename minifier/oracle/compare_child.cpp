@@ -10,6 +10,10 @@
 
 namespace kerf::inline minifier::inline oracle {
 
+bool blamesCompiledSide(CandidatePhase phase) {
+  return phase == CandidatePhase::Compile || phase == CandidatePhase::Run;
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -17,6 +21,14 @@ using Clock = std::chrono::steady_clock;
 /// A compiled run may take this many times the reference run, and never less than the floor, before it is a hang.
 constexpr int hangFactor = 20;
 constexpr std::chrono::milliseconds hangFloor{1000};
+
+/// What one phase of the compiled side may take: more for graphs of thousands of nodes, whose compiling alone takes as
+/// long as others' whole comparison. The same on every machine, as the fingerprint of a hang must be.
+std::chrono::milliseconds phaseLimit(const Candidate& candidate, const EngineOracleOptions& options) {
+  constexpr std::int64_t nodesPerLimit = 1000;
+  const std::chrono::milliseconds limit = options.limits.timeout;
+  return limit + limit * std::int64_t(candidate.module.graph.size()) / nodesPerLimit;
+}
 
 /// SIGALRM ends the child when the compiled run takes too long; 0 switches it off.
 void setHangTimer(std::chrono::milliseconds limit) {
@@ -47,10 +59,12 @@ class ChildComparison {
     CompileOptions options = m_options.compile;
     options.keepArtifacts = false;
     options.observers.clear();
+    setHangTimer(m_phaseLimit);
     auto graph = compileFx(m_module, options);
+    setHangTimer({});
     if (!graph) return remember(graph.error());
     m_send(encode(CandidatePhase::Run));
-    setHangTimer(std::min(m_options.limits.timeout, std::max(hangFloor, reference * hangFactor)));
+    setHangTimer(std::min(m_phaseLimit, std::max(hangFloor, reference * hangFactor)));
     Result<Value> result = (*graph)->run(inputs);
     setHangTimer({});
     if (!result) return remember(result.error());
@@ -67,6 +81,7 @@ class ChildComparison {
   GraphModule m_module;  ///< with attributes that may be written
   const EngineOracleOptions& m_options;
   const SendEvent& m_send;
+  std::chrono::milliseconds m_phaseLimit = phaseLimit(m_candidate, m_options);
   std::optional<Error> m_error;
   Clock::time_point m_began = Clock::now();
 };
@@ -77,15 +92,28 @@ Result<IsolatedComparison> compareInChild(const Candidate& candidate, const Engi
                                           std::stop_token stop) {
   const std::function body = [&](const SendEvent& send) { return ChildComparison(candidate, options, send).run(); };
   IsolatedComparison comparison;
-  const auto follow = [&](std::string_view event) {
-    if (const auto phase = decode<CandidatePhase>(event, "a phase")) comparison.phase = *phase;
+  Clock::time_point phaseBegan = Clock::now();
+  const auto endPhase = [&] {
+    const auto now = Clock::now(), began = std::exchange(phaseBegan, now);
+    if (!blamesCompiledSide(comparison.phase)) comparison.ownTime += now - began;
   };
-  KERF_TRY(auto answer, callIsolated<ComparisonReport>(body, options.limits, std::move(stop), follow));
+  const auto follow = [&](std::string_view event) {
+    const auto phase = decode<CandidatePhase>(event, "a phase");
+    if (!phase) return;
+    endPhase();
+    comparison.phase = *phase;
+  };
+  IsolationLimits limits = options.limits;
+  if (options.ownTime.count() > 0) limits.timeout = options.ownTime + phaseLimit(candidate, options) * 2;
+  KERF_TRY(auto answer, callIsolated<ComparisonReport>(body, limits, std::move(stop), follow));
+  endPhase();
   comparison.outcome = answer.outcome;
   if (comparison.outcome.exit == IsolatedExit::Cancelled)
     return fail(ErrorCode::Cancelled, "the comparison was stopped");
-  if (comparison.outcome.exit == IsolatedExit::Crashed && comparison.outcome.signal == SIGALRM)
-    comparison.outcome.exit = IsolatedExit::TimedOut;
+  const bool isHang = comparison.outcome.exit == IsolatedExit::Crashed && comparison.outcome.signal == SIGALRM;
+  const bool isOverOwnTime = comparison.outcome.exit == IsolatedExit::TimedOut && options.ownTime.count() > 0;
+  if (isOverOwnTime) comparison.phase = CandidatePhase::Reference;  // the compiled side's own limits had not ended it
+  if (isHang) comparison.outcome.exit = IsolatedExit::TimedOut;
   if (comparison.outcome.exit != IsolatedExit::Finished) return comparison;
   comparison.finished = answer.answer->has_value();
   if (comparison.finished)

@@ -1,6 +1,9 @@
 // EngineOracle: what an isolated comparison means, as a verdict and as a report.
 #include "minifier/oracle/engine_oracle.h"
 
+#include <algorithm>
+
+#include "engine/support/thread_pool.h"
 #include "minifier/oracle/judging_environment.h"
 #include "minifier/oracle/verdict_fingerprint.h"
 
@@ -26,11 +29,6 @@ Verdict cannotTest(std::string detail) { return {.kind = VerdictKind::CannotTest
 
 Verdict failure(std::string fingerprint, std::string detail) {
   return {.kind = VerdictKind::Fails, .fingerprint = std::move(fingerprint), .detail = std::move(detail)};
-}
-
-/// The compiled side's processes die while compiling or running; anything else is not its fault.
-bool blamesCompiledSide(CandidatePhase phase) {
-  return phase == CandidatePhase::Compile || phase == CandidatePhase::Run;
 }
 
 std::string endOfProcess(const IsolatedComparison& comparison) {
@@ -63,6 +61,14 @@ std::string limitsText(const IsolationLimits& limits) {
   return text;
 }
 
+/// What Kerf's own runs of the graph that is judged first may take, in --timeouts: it is the largest, and if it cannot
+/// be judged nothing can.
+constexpr int firstFactor = 20;
+constexpr int firstThreads = 4;
+/// What those of later graphs may take, in times of the longest so far: none of them is larger, but the machine may be
+/// busier. An edit can make a loop endless.
+constexpr int laterFactor = 4;
+
 /// The start graph's least multiplier, where it is more than any result's is by itself.
 std::string multiplierText(double least) { return least > 2 ? fmt::format(" m>={}", least) : std::string(); }
 
@@ -72,8 +78,28 @@ EngineOracle::EngineOracle(EngineOracleOptions options) : m_options(std::move(op
   m_options.onlyAnswer = true;
 }
 
+std::chrono::milliseconds EngineOracle::ownTime() const {
+  const std::chrono::milliseconds longest{m_longest.load()};
+  if (longest.count() == 0) return m_options.limits.timeout * firstFactor;
+  return std::max(m_options.limits.timeout, longest * laterFactor);
+}
+
+/// Where the compiled side was reached, the reference has shown what it takes: at most so long on one thread.
+void EngineOracle::learnFrom(const IsolatedComparison& comparison, int threads) {
+  if (!comparison.finished && !blamesCompiledSide(comparison.phase)) return;
+  const auto took = std::chrono::ceil<std::chrono::milliseconds>(comparison.ownTime).count() * std::max(threads, 1);
+  std::int64_t known = m_longest.load();
+  while (known < took && !m_longest.compare_exchange_weak(known, took)) {
+  }
+}
+
 Result<Verdict> EngineOracle::judge(const Candidate& candidate, std::stop_token stop) {
-  KERF_TRY(const IsolatedComparison comparison, compareInChild(candidate, m_options, std::move(stop)));
+  EngineOracleOptions options = m_options;
+  options.ownTime = ownTime();
+  const bool isFirst = m_longest.load() == 0;  // nothing else can be judged meanwhile
+  if (isFirst) options.limits.threads = std::min(threadCount(), firstThreads);
+  KERF_TRY(const IsolatedComparison comparison, compareInChild(candidate, options, std::move(stop)));
+  learnFrom(comparison, options.limits.threads);
   if (comparison.outcome.exit != IsolatedExit::Finished) return verdictOfEnd(comparison);
   if (comparison.error) return verdictOfError(comparison);
   const std::string fingerprint = accuracyFingerprint(comparison.report);
@@ -97,7 +123,9 @@ std::string EngineOracle::circumstances() const { return fmt::format(" [program=
 
 Result<ComparisonReport> compareIsolated(const Candidate& candidate, const EngineOracleOptions& options,
                                          std::stop_token stop) {
-  KERF_TRY(IsolatedComparison comparison, compareInChild(candidate, options, std::move(stop)));
+  EngineOracleOptions patient = options;
+  patient.ownTime = options.limits.timeout * firstFactor;
+  KERF_TRY(IsolatedComparison comparison, compareInChild(candidate, patient, std::move(stop)));
   if (comparison.finished) return std::move(comparison.report);
   const bool unsupported = comparison.error && comparison.error->code == ErrorCode::UnsupportedOp;
   if (unsupported || !blamesCompiledSide(comparison.phase)) {

@@ -10,6 +10,7 @@
 #include <QLineEdit>
 #include <QMimeData>
 #include <QProcess>
+#include <QPushButton>
 #include <QTreeView>
 
 #include "tests/support/cpu_time.h"
@@ -186,6 +187,32 @@ TEST_F(Window, MinifiesLiveAndLetsStepsBeBrowsed) {
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   EXPECT_EQ(session().location().stage, Location::Stage::Step);
   EXPECT_EQ(session().graph()->nodes.size(), 3u);
+}
+
+TEST_F(Window, PausesAMinificationAndGoesOn) {
+  openSample();
+  auto& panel = m_window->minifyPanel();
+  panel.plant().setPlant("relu=accuracy");
+  auto* pause = panel.findChild<QPushButton*>("pauseMinify");
+  auto* undo = panel.findChild<QPushButton*>("undoMinify");
+  ASSERT_TRUE(pause && undo);
+  EXPECT_TRUE(pause->isHidden() && undo->isHidden()) << "nothing runs";
+  m_window->actions()["minify"]->trigger();
+  const auto steps = [&] { return int(session().minified()->steps.size()); };
+  ASSERT_TRUE(test::waitFor([&] { return steps() >= 3; }));
+  ASSERT_EQ(session().minified()->state, MinifyDoc::State::Running);
+  pause->click();
+  EXPECT_TRUE(session().minified()->paused);
+  EXPECT_EQ(pause->text(), "Resume");
+  EXPECT_THAT(panel.status().toStdString(), ::testing::HasSubstr("paused"));
+  pause->click();
+  EXPECT_EQ(pause->text(), "Pause");
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  const auto minified = session().minified();
+  ASSERT_EQ(minified->state, MinifyDoc::State::Done) << qPrintable(minified->error);
+  EXPECT_EQ(minified->bestNodes, 3);
+  EXPECT_FALSE(minified->paused);
+  EXPECT_TRUE(pause->isHidden() && undo->isHidden());
 }
 
 TEST_F(Window, CancelsAMinificationThatHangs) {

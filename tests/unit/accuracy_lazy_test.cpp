@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "engine/accuracy/fp64_run.h"
 #include "engine/accuracy/lazy_graph.h"
@@ -140,6 +142,49 @@ TEST(LeanComparison, WhatIsOffIsJudgedAgainstFloat64) {
   EXPECT_EQ(report.outputs[1].multiplier, 3);
   EXPECT_NEAR(report.outputs[1].rmseRes, 25, 1e-5);
   EXPECT_EQ(report.outputs[0].multiplier, 0) << "no fp64 run of it";
+}
+
+/// Returns (neg(x), abs(x), exp(x)) of much memory; the compiled side adds `errors` to an element of each.
+ComparisonReport largeLeanReport(std::array<float, 3> errors) {
+  GraphModule module;
+  const NodeId x = module.graph.placeholder("x");
+  ArgumentList outputs;
+  for (const char* op : {"neg.default", "abs.default", "exp.default"})
+    outputs.emplace_back(call(module.graph, op, {Argument(x)}, fmt::format("{:.3}", op)));
+  module.graph.output(Argument::tuple(outputs));
+  const RunModel compiled = [&](const ValueList& given) -> Result<Value> {
+    KERF_TRY(const Value values, Interpreter(module, referenceOps()).run(given));
+    for (std::size_t i = 0; i < errors.size(); ++i) values.list()[i].tensor().data<float>()[0] += errors[i];
+    return values;
+  };
+  const ValueList inputs = {*Tensor::zeros(DType::Float32, {3000, 3000})};
+  return *sameTwoModelsLean(module, referenceOps(), compiled, inputs, {});
+}
+
+TEST(LeanComparison, OneLargeOutputThatFailsIsEnough) {
+  const ComparisonReport report = largeLeanReport({0, 9000, 9000});
+  EXPECT_FALSE(report.same);
+  EXPECT_TRUE(report.haveFp64);
+  ASSERT_EQ(report.outputs.size(), 2u) << "what is close, and the first that is not";
+  EXPECT_EQ(report.outputs[0].name, "out0");
+  EXPECT_TRUE(report.outputs[0].same);
+  EXPECT_EQ(report.outputs[1].name, "out1");
+  EXPECT_TRUE(report.outputs[1].reason.starts_with("RMSE")) << report.outputs[1].reason;
+  EXPECT_NEAR(report.outputs[1].rmseRes, 3, 1e-5);
+}
+
+TEST(LeanComparison, ButNotWhereAnotherMayFailInAGraverWay) {
+  const ComparisonReport report = largeLeanReport({0, 9000, std::numeric_limits<float>::quiet_NaN()});
+  EXPECT_FALSE(report.same);
+  ASSERT_EQ(report.outputs.size(), 3u);
+  EXPECT_EQ(report.outputs[2].nanRes, 1);
+  EXPECT_FALSE(report.outputs[1].same || report.outputs[2].same);
+}
+
+TEST(LeanComparison, WhatFloat64AbsolvesIsNoFailure) {
+  const ComparisonReport report = largeLeanReport({0, 0.2F, 0.2F});
+  EXPECT_TRUE(report.same) << "RMSE 0.00007 each";
+  EXPECT_EQ(report.outputs.size(), 3u);
 }
 
 TEST(ComparisonMemory, WhatWasComparedIsForgotten) {

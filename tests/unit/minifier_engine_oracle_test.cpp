@@ -88,6 +88,39 @@ TEST(EngineOracle, CannotTestWhatTheReferenceCannotRun) {
   EXPECT_NE(verdict->detail.find("mine"), std::string::npos);
 }
 
+/// Its interpreter run takes a while; compiling `relu` can be made to fail at once.
+Candidate products(std::int64_t size, int count) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {size, size});
+  NodeId last = b.call(reluTarget, {x});
+  for (int i = 0; i < count; ++i) last = b.call("torch.ops.aten.mm.default", {last, x});
+  b.graph.output(Argument::tuple({last}));
+  return b.candidate;
+}
+
+TEST(EngineOracle, TheStartGraphsOwnRunsMayTakeMuchLongerThanTheTimeout) {
+  EngineOracleOptions options = planted("relu=compile_error");
+  options.limits.timeout = std::chrono::milliseconds(250);
+  EngineOracle oracle(options);
+  const auto start = oracle.judge(products(1300, 6), {});
+  ASSERT_TRUE(start.has_value());
+  EXPECT_EQ(start->kind, VerdictKind::Fails) << start->detail;
+  EXPECT_TRUE(start->fingerprint.starts_with("compile_error:")) << start->fingerprint;
+}
+
+TEST(EngineOracle, LaterGraphsMayTakeAFewTimesTheLongestSoFar) {
+  EngineOracleOptions options = planted("relu=compile_error");
+  options.limits.timeout = std::chrono::milliseconds(250);
+  EngineOracle oracle(options);
+  ASSERT_EQ(oracle.judge(products(8, 1), {})->kind, VerdictKind::Fails);
+  const auto began = std::chrono::steady_clock::now();
+  const auto later = oracle.judge(products(1300, 200), {});
+  ASSERT_TRUE(later.has_value());
+  EXPECT_EQ(later->kind, VerdictKind::CannotTest);
+  EXPECT_EQ(later->detail, "hang while the graph was in phase 'reference'");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
+}
+
 TEST(EngineOracle, WorksAfterTheParentUsedTheMathLibraries) {
   const Candidate big = mlp(4, 2);
   RecordedValues values(big, {});  // runs addmm through OpenBLAS in this process

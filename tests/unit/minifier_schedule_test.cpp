@@ -29,8 +29,14 @@ Candidate clustered(std::size_t calls, int count, unsigned seed) {
   return start;
 }
 
+/// The time to go, when it was told.
+struct Told {
+  double at, left;
+};
+
 struct Scheduled {
   MinifyResult result;
+  std::vector<Told> told;
   double seconds = 0;   ///< of everything
   double untilFew = 0;  ///< until only needed calls were left
   int testsUntilFew = 0;
@@ -43,6 +49,7 @@ Scheduled scheduled(const Candidate& start, Oracle& oracle, std::size_t jobs, st
   const MinifyOptions options;
   Scheduled run;
   const MinifyObserver observer = [&](const MinifyProgress& progress, const Candidate*) -> Result<void> {
+    run.told.push_back({runner.seconds(), progress.secondsLeft});
     if (progress.best.calls > few || run.untilFew > 0) return {};
     run.untilFew = runner.seconds();
     run.testsUntilFew = progress.step.test;
@@ -69,6 +76,27 @@ TEST(MinifySchedule, ManyNeededCallsTogetherAreFoundInAMinute) {
     RecordProperty("seconds", std::to_string(run.untilFew));
     RecordProperty("tests", run.testsUntilFew);
   }
+}
+
+TEST(MinifySchedule, TheTimeToGoIsRoughlyRightAndJumpsUpOnlyBetweenPhases) {
+  constexpr int cases[][3] = {{1865, 24, 1}, {1865, 3, 2}, {600, 8, 3}, {300, 5, 4}, {300, 2, 5}, {120, 1, 6}};
+  std::vector<double> factors;
+  for (const auto& [calls, needles, seed] : cases) {
+    const Candidate start = clustered(std::size_t(calls), needles, unsigned(seed));
+    NeedleOracle oracle(NeedleRule::Together, needles);
+    const Scheduled run = scheduled(start, oracle, 14, 0);
+    int jumps = 0;
+    for (std::size_t i = 0; i < run.told.size(); ++i) {
+      jumps += i > 0 && run.told[i].left > 2.001 * run.told[i - 1].left ? 1 : 0;
+      const double left = run.seconds - run.told[i].at;
+      if (left >= run.seconds / 10) factors.push_back(std::max(run.told[i].left / left, left / run.told[i].left));
+    }
+    EXPECT_LE(jumps, 6) << calls << " calls, " << needles << " needles: there are six phases";
+  }
+  std::ranges::sort(factors);
+  ASSERT_GT(factors.size(), 100u);
+  EXPECT_LE(factors[factors.size() / 2], 2);
+  EXPECT_LE(factors[factors.size() * 9 / 10], 3.5);
 }
 
 TEST(MinifySchedule, MoreWorkersAreFasterAndEndAtTheSame) {

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "app/workbench/protocol/job_control.h"
 #include "app/workbench/protocol/remote_workbench.h"
 #include "app/workbench/protocol/worker_loop.h"
 #include "engine/process/codec.h"
@@ -26,6 +27,15 @@ Result<std::string> answer(const WorkerCall& call, const Job& job) {
   if (request.capture == "die") std::raise(SIGKILL);
   if (request.capture == "tell")
     for (int i = 0; i < 200; ++i) job.note(std::to_string(i));
+  if (request.capture == "obey") {
+    std::atomic<int> heard = 0;
+    job.control->listen([&](const ControlMessage& wish) {
+      job.note(fmt::format("{} {}", int(wish.wish), wish.step));
+      ++heard;
+    });
+    while (heard < 3 && !job.stop.stop_requested()) std::this_thread::sleep_for(1ms);
+    job.control->listen({});
+  }
   if (request.capture == "deaf") std::this_thread::sleep_for(1h);
   while (request.capture == "wait" && !job.stop.stop_requested()) {
     (void)job.progress("waiting", 0.5);
@@ -62,6 +72,25 @@ TEST_F(ProtocolTest, AnswersErrorsAndEventsArriveInOrder) {
                   }}));
   ASSERT_EQ(told.size(), 200u);
   for (int i = 0; i < 200; ++i) EXPECT_EQ(told[std::size_t(i)], std::to_string(i));
+}
+
+TEST_F(ProtocolTest, WishesReachTheJobInTheirOrderEvenIfTheyCameBefore) {
+  using Wish = ControlMessage::Wish;
+  const auto control = std::make_shared<JobControl>();
+  std::vector<std::string> told;
+  control->send({Wish::Pause});
+  const auto hear = [&](const JobEvent& event) {
+    const auto* note = std::get_if<NoteEvent>(&event);
+    if (note == nullptr) return;
+    told.push_back(note->text);
+    if (told.size() == 1) control->send({Wish::Undo, 7});
+    if (told.size() == 2) control->send({Wish::Resume});
+  };
+  ASSERT_TRUE(ask("obey", {hear, {}, control}));
+  EXPECT_EQ(told, (std::vector<std::string>{"0 0", "2 7", "1 0"}));
+  control->send({Wish::Pause});
+  EXPECT_TRUE(ask("anything", {{}, {}, control})) << "a wish that nobody hears does no harm";
+  EXPECT_TRUE(ask("anything"));
 }
 
 TEST_F(ProtocolTest, CancellingReachesTheJobAtAnyMoment) {

@@ -3,6 +3,7 @@
 
 #include <sys/wait.h>
 
+#include "app/workbench/protocol/job_control.h"
 #include "tests/support/workbench_fixture.h"
 
 namespace kerf::workbench {
@@ -65,6 +66,33 @@ TEST_F(WorkerTest, ErrorsKeepTheirCodeAndPlace) {
   EXPECT_EQ(refused.error().code, ErrorCode::BadInput);
   EXPECT_EQ(refused.error().file, bad.string());
   EXPECT_TRUE(remote().perform(OpenRequest{sample}));
+}
+
+TEST_F(WorkerTest, ARunningMinificationPausesGoesOnAndGoesBack) {
+  using Wish = ControlMessage::Wish;
+  const auto control = std::make_shared<JobControl>();
+  std::vector<int> steps;
+  std::jthread resumer;
+  const auto hear = [&](const JobEvent& event) {
+    const auto* query = std::get_if<MinifyEvent>(&event);
+    if (query == nullptr || !query->accepted) return;
+    steps.push_back(query->step);
+    if (steps.size() != 3) return;
+    control->send({Wish::Undo, 1});
+    control->send({Wish::Pause});
+    resumer = std::jthread([control] {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      control->send({Wish::Resume});
+    });
+  };
+  MinifyRequest request = slowRequest();
+  request.oracle.check = "! grep -q aten.relu {}";
+  const auto minified = remote().perform(request, {hear, {}, control});
+  ASSERT_TRUE(minified) << minified.error().text();
+  EXPECT_EQ(minified->nodes, 3);
+  const auto back = std::ranges::adjacent_find(steps, std::greater_equal<>());
+  ASSERT_NE(back, steps.end()) << "the search went back";
+  EXPECT_EQ(*std::next(back), 2) << "from step 1 it goes on in another way";
 }
 
 TEST_F(WorkerTest, EventsArriveInOrder) {

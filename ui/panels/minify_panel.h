@@ -35,6 +35,8 @@ class MinifyPanel : public QWidget {
   QWidget* buildBar();
   void showMinified();
   void showPlace();
+  void showControls();
+  int chosenStep() const;
   QString statusOf(const MinifyDoc& doc) const;
 
   Session& m_session;
@@ -44,6 +46,8 @@ class MinifyPanel : public QWidget {
   ReductionChart* m_chart;
   QPushButton* m_start;
   QPushButton* m_cancel;
+  QPushButton* m_pause;
+  QPushButton* m_undo;
   QPushButton* m_openRepro;
   QPushButton* m_export;
   QLabel* m_status;

@@ -81,6 +81,7 @@ struct MinifyDoc {
   int startNodes = 0, bestNodes = 0, tests = 0;
   int slips = 0;  ///< candidates that failed in another way
   double elapsedSeconds = 0, secondsLeft = -1;
+  bool paused = false;  ///< no new query begins
   std::optional<bool> oneMinimal;
   std::vector<MinifyPoint> points;
   std::vector<StepDoc> steps;

@@ -23,22 +23,49 @@ void MinifyWatch::add(const workbench::MinifyEvent& event) {
   if (!event.reductionId.empty()) m_doc.reduction = event.reductionId;
   if (m_doc.points.empty()) m_doc.startNodes = int(event.startNodes);
   m_doc.points.push_back({event.tests, int(event.nodes), event.accepted});
-  if (event.accepted) {
-    m_doc.fingerprint = event.fingerprint;
-    m_doc.steps.push_back({{},
-                           int(m_doc.steps.size()),
-                           event.tests,
-                           int(event.nodes),
-                           int(event.outputs),
-                           event.inputBytes,
-                           event.reduction,
-                           event.fingerprint});
-  }
+  if (event.accepted) accept(event);
   if (!m_throttle.isActive()) m_throttle.start();
+}
+
+/// Steps that come while the search has not yet gone back lie behind those shown.
+void MinifyWatch::accept(const workbench::MinifyEvent& event) {
+  const auto step = std::size_t(std::max(event.step, 0));
+  const bool isUndone = step > m_doc.steps.size();
+  m_accepted.push_back(isUndone ? -1 : int(step));
+  if (isUndone) return;
+  m_doc.fingerprint = event.fingerprint;
+  m_doc.steps.resize(step);
+  m_doc.steps.push_back({{},
+                         int(step),
+                         event.tests,
+                         int(event.nodes),
+                         int(event.outputs),
+                         event.inputBytes,
+                         event.reduction,
+                         event.fingerprint});
+}
+
+void MinifyWatch::setPaused(bool paused) {
+  using Wish = workbench::ControlMessage::Wish;
+  if (!running() || m_doc.paused == paused) return;
+  m_doc.paused = paused;
+  m_control->send({paused ? Wish::Pause : Wish::Resume});
+  emit progressed();
+}
+
+void MinifyWatch::undoTo(int step) {
+  if (!running() || step < 0 || std::size_t(step) + 1 >= m_doc.steps.size()) return;
+  m_doc.steps.resize(std::size_t(step) + 1);
+  m_doc.bestNodes = m_doc.steps.back().nodes;
+  for (int& accepted : m_accepted)
+    if (accepted > step) accepted = -1;
+  m_control->send({workbench::ControlMessage::Wish::Undo, step});
+  emit progressed();
 }
 
 void MinifyWatch::finish(const workbench::Minified& minified) {
   m_throttle.stop();
+  m_doc.paused = false;
   m_doc.state = minified.cancelled ? MinifyDoc::State::Cancelled : MinifyDoc::State::Done;
   m_doc.secondsLeft = 0;
   m_doc.elapsedSeconds = double(m_clock.elapsed()) / 1000;
@@ -55,6 +82,7 @@ void MinifyWatch::finish(const workbench::Minified& minified) {
 
 void MinifyWatch::fail(const QString& error) {
   m_throttle.stop();
+  m_doc.paused = false;
   m_doc.state = error.isEmpty() ? MinifyDoc::State::Cancelled : MinifyDoc::State::Failed;
   m_doc.secondsLeft = 0;
   m_doc.error = error;
@@ -62,7 +90,13 @@ void MinifyWatch::fail(const QString& error) {
 }
 
 void MinifyWatch::setSteps(std::vector<StepDoc> steps) {
-  m_doc.steps = std::move(steps);
+  // The store keeps what was undone as well: its last steps are those that were accepted here, in the same order.
+  const std::size_t seen = std::min(steps.size(), m_accepted.size());
+  std::vector<StepDoc> kept;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (i + seen < steps.size() || m_accepted[m_accepted.size() - (steps.size() - i)] >= 0)
+      kept.push_back(std::move(steps[i]));
+  m_doc.steps = std::move(kept);
   emit progressed();
 }
 

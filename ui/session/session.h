@@ -75,6 +75,9 @@ class Session : public QObject {
   void cancelCompare();
   void minify(const QString& plant);
   void cancelMinify();
+  /// Of the running minification; a wish that makes no sense is ignored.
+  void pauseMinify(bool paused);
+  void undoMinify(int step);
   void exportTo(const QString& directory);
   /// Writes the minified repro and its storages.
   void exportMinified(const QString& directory);

@@ -174,16 +174,17 @@ void Session::minify(const QString& plant) {
   request.oracle.plants = plants(plant);
   request.place = workbench::MinifyRequest::ReproPlace::Store;
   const QPointer<MinifyWatch> watch = known->minify.get();
+  const auto control = watch->control();
   m_jobs.submit<Result<workbench::Minified>>(
       jobKey("minify", key()),
-      [this, worker = m_workers.forJob(), request, watch](std::stop_token stop) {
+      [this, worker = m_workers.forJob(), request, watch, control](std::stop_token stop) {
         const auto follow = [&](const JobEvent& event) {
           if (const auto* step = std::get_if<workbench::MinifyEvent>(&event))
             QMetaObject::invokeMethod(this, [watch, step = *step] {
               if (watch) watch->add(step);
             });
         };
-        return worker->perform(request, {follow, stop});
+        return worker->perform(request, {follow, stop, control});
       },
       [this, where = key()](const Result<workbench::Minified>& result) { minifyFinished(where, result); });
   minifyProgressed(key());
@@ -191,6 +192,20 @@ void Session::minify(const QString& plant) {
 }
 
 void Session::cancelMinify() { m_jobs.stop(jobKey("minify", key())); }
+
+void Session::pauseMinify(bool paused) {
+  if (state() && state()->minify) state()->minify->setPaused(paused);
+}
+
+void Session::undoMinify(int step) {
+  auto* known = state();
+  if (!known || !known->minify) return;
+  // Graphs of steps are known by their numbers, which others will bear.
+  std::erase_if(known->graphs, [&](const auto& item) {
+    return item.first.first == int(Location::Stage::Step) && item.first.second > step;
+  });
+  known->minify->undoTo(step);
+}
 
 void Session::minifyProgressed(Key where) {
   auto* known = state(where);

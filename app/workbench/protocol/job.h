@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -43,9 +44,10 @@ struct MinifyEvent {
   double secondsLeft = -1;   ///< estimate; negative if unknown
   int slips = 0;             ///< candidates so far that failed in another way
   std::string finding = {};  ///< "m3/slip1", when this candidate is new or smaller there
+  int step = 0;              ///< accepted ones: which, 0 is the start; it falls when a person goes back
 
   KERF_FIELDS(reductionId, reduction, fingerprint, accepted, nodes, inputBytes, outputs, startNodes, bestNodes, tests,
-              elapsed, secondsLeft, slips, finding)
+              elapsed, secondsLeft, slips, finding, step)
 };
 
 /// What a minification is doing, finer than its verdicts.
@@ -91,9 +93,12 @@ constexpr FollowEvent::Kind lastOf(FollowEvent::Kind) { return FollowEvent::Kind
 
 using JobEvent = std::variant<ProgressEvent, NoteEvent, MinifyEvent, FollowEvent, NodeEvent, MinifyWorkEvent>;
 
+class JobControl;  // job_control.h
+
 struct Job {
   std::function<void(const JobEvent&)> onEvent = {};
   std::stop_token stop = {};
+  std::shared_ptr<JobControl> control = nullptr;  ///< null: nobody asks for more than stopping
 
   void tell(JobEvent event) const {
     if (onEvent) onEvent(event);

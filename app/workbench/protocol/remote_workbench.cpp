@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "app/workbench/protocol/job_control.h"
 #include "app/workbench/protocol/worker_messages.h"
 #include "app/workbench/protocol/worker_process.h"
 #include "engine/process/codec.h"
@@ -97,6 +98,8 @@ Result<Result<std::string>> RemoteWorkbench::converse(const Job& job) {
   Cancelling cancelling(*m_worker);
   for (;;) {
     if (job.stop.stop_requested()) cancelling.press();
+    while (const auto wish = job.control ? job.control->take() : std::nullopt)
+      (void)m_worker->channel().send(FrameKind::Control, encode(*wish));
     KERF_TRY(auto frame, m_worker->channel().receive(20ms));
     if (!frame) continue;
     if (frame->kind == FrameKind::Answer) return std::move(frame->body);

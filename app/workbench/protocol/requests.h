@@ -12,6 +12,7 @@
 #include "app/workbench/protocol/runs.h"
 #include "app/workbench/protocol/store.h"
 #include "app/workbench/protocol/store_care.h"
+#include "app/workbench/protocol/triage.h"
 #include "app/workbench/protocol/verification.h"
 
 /// KERF_REQUESTS(macro) is macro(OpenRequest) macro(CloseRequest) …
@@ -23,7 +24,8 @@
                   macro(StepsRequest) macro(ImportRequest) macro(FollowRequest) macro(StoreRequest)              \
                       macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)             \
                           macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) \
-                              macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest) macro(InputsRequest)
+                              macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest) macro(InputsRequest) \
+                              macro(TriageRequest)
 
 namespace kerf::workbench {
 

@@ -132,8 +132,10 @@ struct ExportRequest {
   std::string format;  ///< empty: by the place's extension
   std::string values;  ///< safetensors: node names, "outputs", "inputs" or "all"
   std::vector<std::string> allowedCalls = {};  ///< targets that may be called although nothing is known of them
+  std::string runCommand = "run";              ///< of a repro: run_repro's command=
+  std::string accuracy = {};                   ///< of a repro: run_repro's accuracy=; empty: the capture's
 
-  KERF_FIELDS(graph, place, format, values, allowedCalls)
+  KERF_FIELDS(graph, place, format, values, allowedCalls, runCommand, accuracy)
 };
 
 }  // namespace kerf::workbench

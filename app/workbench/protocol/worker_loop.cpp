@@ -1,4 +1,4 @@
-// The worker's side of a conversation: a thread reads requests and cancellations, this one answers.
+// The worker's side of a conversation: a thread reads requests, cancellations and wishes, this one answers.
 #include "app/workbench/protocol/worker_loop.h"
 
 #include <condition_variable>
@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include "app/workbench/protocol/job_control.h"
 #include "app/workbench/protocol/worker_messages.h"
 #include "engine/process/channel.h"
 #include "engine/process/codec.h"
@@ -30,6 +31,7 @@ class Inbox {
   struct Item {
     Frame frame;
     std::stop_source stop;
+    std::shared_ptr<JobControl> control;
   };
 
   explicit Inbox(Channel& channel) : m_channel(channel), m_reader([this](std::stop_token stop) { read(stop); }) {}
@@ -50,12 +52,19 @@ class Inbox {
       const std::scoped_lock lock(m_mutex);
       if (!*frame) continue;
       if ((*frame)->kind == FrameKind::Cancel) m_newest.request_stop();
+      if ((*frame)->kind == FrameKind::Control) pass((*frame)->body);
       if ((*frame)->kind != FrameKind::Request) continue;
       m_newest = std::stop_source();
-      m_items.push_back({std::move(**frame), m_newest});
+      m_control = std::make_shared<JobControl>();
+      m_items.push_back({std::move(**frame), m_newest, m_control});
       m_wake.notify_one();
     }
     if (!stop.stop_requested()) leave();
+  }
+  /// A wish that is no message, or for which there is no request, is left out.
+  void pass(const std::string& body) const {
+    const auto message = decode<ControlMessage>(body, "a wish to a request");
+    if (message && m_control) m_control->send(*message);
   }
   Result<std::optional<Frame>> next() { return m_channel.receive(100ms); }
 
@@ -77,6 +86,7 @@ class Inbox {
   std::condition_variable m_wake;
   std::deque<Item> m_items;
   std::stop_source m_newest;
+  std::shared_ptr<JobControl> m_control;  ///< of the newest request
   bool m_closed = false;
   std::jthread m_reader;
 };
@@ -112,7 +122,7 @@ int answerCalls(int file, const std::string& version, const CallAnswerer& answer
   [[maybe_unused]] auto& relay = *new LogRelay(channel);
   auto& inbox = *new Inbox(channel);
   while (const auto item = inbox.take()) {
-    const Job job{EventSender(channel), item->stop.get_token()};
+    const Job job{EventSender(channel), item->stop.get_token(), item->control};
     const auto result = answerTo(item->frame, answer, job);
     const auto sent =
         result ? channel.send(FrameKind::Answer, *result) : channel.send(FrameKind::Failure, encode(result.error()));

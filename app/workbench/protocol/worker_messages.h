@@ -1,6 +1,6 @@
 // What goes between a worker process and whoever started it, beside the requests and answers themselves.
 //
-//   starter → worker    Request (WorkerCall), Cancel (nothing)
+//   starter → worker    Request (WorkerCall), Cancel (nothing), Control (ControlMessage)
 //   worker → starter    Hello (WorkerHello) once; for each request Event (JobEvent)…, then Answer or Failure (Error);
 //                       Log whenever something is logged
 #pragma once

@@ -1,0 +1,107 @@
+// kerf triage PATH…: which of many failing captures are one bug, each with its smallest repro, in one report.
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "app/cli/commands.h"
+#include "app/cli/minify_limits.h"
+#include "app/cli/oracle_options.h"
+#include "app/cli/text_table.h"
+
+namespace kerf::cli {
+
+namespace {
+
+using State = TriageRow::State;
+
+constexpr std::string_view stateKeys[] = {"fails", "passes", "cannot_test", "not_opened", "not_reached"};
+constexpr int exitOfStopped = 3;
+
+std::int64_t countOf(const Triage& triage, State state) {
+  return std::ranges::count(triage.rows, state, &TriageRow::state);
+}
+
+Json rowJson(const TriageRow& row) {
+  return {{"capture", row.capture},
+          {"graph", orNull(row.graph)},
+          {"state", stateKeys[std::size_t(row.state)]},
+          {"fingerprint", row.fingerprint},
+          {"detail", row.detail},
+          {"start", row.startNodes},
+          {"nodes", row.nodes},
+          {"tests", row.tests},
+          {"reduction_id", orNull(row.reduction)},
+          {"one_minimal", row.oneMinimal},
+          {"trouble", orNull(row.trouble)},
+          {"culprits", row.culprits},
+          {"ops", row.ops},
+          {"same_as", orNull(row.sameAs)},
+          {"cluster", row.cluster > 0 ? Json(row.cluster) : Json()},
+          {"elapsed_ms", milliseconds(row.time)}};
+}
+
+Json clusterJson(const TriageCluster& cluster) {
+  return {{"number", cluster.number}, {"fingerprint", cluster.fingerprint}, {"culprits", cluster.culprits},
+          {"ops", cluster.ops},       {"members", cluster.members},         {"repro", orNull(cluster.repro)}};
+}
+
+Json triageJson(const Triage& triage) {
+  Json graphs = Json::array(), clusters = Json::array();
+  for (const auto& row : triage.rows) graphs.push_back(rowJson(row));
+  for (const auto& cluster : triage.clusters) clusters.push_back(clusterJson(cluster));
+  return {{"failing", countOf(triage, State::Fails)},
+          {"passing", countOf(triage, State::Passes)},
+          {"clusters", clusters},
+          {"graphs", graphs},
+          {"report", triage.report},
+          {"cancelled", triage.cancelled},
+          {"elapsed_ms", milliseconds(triage.time)}};
+}
+
+void printTriage(const Triage& triage) {
+  TextTable table({"cluster", "graphs", "fails with", "culprit", "ops", "repro"});
+  for (const auto& cluster : triage.clusters)
+    table.add({fmt::format("{}", cluster.number), fmt::format("{}", cluster.members.size()), cluster.fingerprint,
+               fmt::format("{}", fmt::join(cluster.culprits, ", ")), fmt::format("{}", fmt::join(cluster.ops, ", ")),
+               cluster.repro});
+  if (!triage.clusters.empty()) fmt::print("{}", table.text());
+  fmt::print("{} fail, {} pass, {} cannot be tested, {} not opened{}, {}\n", countOf(triage, State::Fails),
+             countOf(triage, State::Passes), countOf(triage, State::CannotTest), countOf(triage, State::NotOpened),
+             triage.cancelled ? fmt::format(", {} not reached", countOf(triage, State::NotReached)) : "",
+             durationText(triage.time));
+  fmt::print("report       {}\n", triage.report);
+  if (triage.cancelled) fmt::print("stopped: the same command goes on with the verdicts that the store has\n");
+}
+
+Result<int> runTriage(Context& context, const TriageRequest& request) {
+  KERF_TRY(const auto triage, context.perform(request));
+  if (context.json)
+    printJson(triageJson(triage));
+  else
+    printTriage(triage);
+  if (triage.cancelled) return exitOfStopped;
+  return countOf(triage, State::Fails) > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+void addTriage(CommandLine& line) {
+  auto& command = line.add("triage", "Judge, minify and bisect many captures, and say which failures are one bug",
+                           "  kerf triage failures/ --oracle torch -o report\n"
+                           "  kerf triage a/repro.py b/trace.log c3 --plant relu=accuracy --max-time 5m\n"
+                           "  kerf triage failures/ --oracle command --check ./still-fails.sh --max-tests 200 --json");
+  auto request = std::make_shared<TriageRequest>();
+  command.add_option("PATH", request->paths, "Files, folders or store ids; of a folder everything in it")->required();
+  addOracleOptions(command, request->oracle);
+  command.add_option("--jobs", request->jobs, "Candidates judged at once")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  addLimitOptions(command, request->maxTests, request->maxTime);
+  command.add_flag("--fresh", request->fresh, "Ask again what earlier runs found out");
+  command.add_option("-o,--output", request->output, "Folder of report.html, report.txt and the clusters")
+      ->type_name("DIR")
+      ->capture_default_str();
+  line.onRun(command, [request](Context& context) { return runTriage(context, *request); });
+}
+
+}  // namespace kerf::cli

@@ -1,0 +1,16 @@
+#include "engine/accuracy/kept_memory.h"
+
+#include <malloc.h>
+
+#include "engine/tensor/block_cache.h"
+#include "engine/tensor/storage.h"
+
+namespace kerf::inline accuracy {
+
+void giveMemoryBack() {
+  if (liveStorageBytes() <= keptBelow) return;
+  releaseBlocks();
+  ::malloc_trim(0);
+}
+
+}  // namespace kerf::inline accuracy
