@@ -148,7 +148,8 @@ TEST(MinifySchedule, ALimitKeepsTheBestSoFar) {
   MemoryVerdictCache other;
   MinifyOptions timed;
   timed.maxTime = std::chrono::seconds(5);
-  Search search(start, {oracle, other, timed, {}, {}, &runner});
+  const MinifyObserver nobody;
+  Search search(start, {oracle, other, timed, nobody, {}, &runner});
   const auto result = search.run(allReductions());
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->ending, MinifyEnding::MaxTime);
