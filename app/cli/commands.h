@@ -15,6 +15,7 @@ void addDemo(CommandLine& line);
 void addDiff(CommandLine& line);
 void addExport(CommandLine& line);
 void addImport(CommandLine& line);
+void addJoint(CommandLine& line);
 void addLs(CommandLine& line);
 void addMinify(CommandLine& line);
 void addOps(CommandLine& line);

@@ -49,6 +49,7 @@ void addCompare(CommandLine& line) {
                "  kerf compare repro.py\n"
                "  kerf compare c3/g1 --nodes --json\n"
                "  kerf compare repro.py --plant relu=accuracy --nodes\n"
+               "  kerf compare model.pt2 --train\n"
                "  kerf compare before.py --against after.py");
   auto request = std::make_shared<CompareRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
@@ -71,6 +72,7 @@ void addCompare(CommandLine& line) {
       ->type_name("FILE")
       ->needs("--emulate");
   addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
+  addTrainOption(command, request->graph, "Compare the joint graph: outputs and the gradients of all parameters");
   addRunLimitOptions(command, request->limits);
   addPassOptions(command, request->passes);
   addInputOptions(command, request->graph);

@@ -1,4 +1,6 @@
 // kerf conformance PATH: recorded answers of PyTorch replayed through Kerf.
+#include <map>
+
 #include "app/cli/commands.h"
 #include "app/cli/text_table.h"
 
@@ -58,14 +60,89 @@ void printCalls(const ConformanceAnswer& answer, bool verbose) {
              durationText(answer.time));
 }
 
+Json tallyJson(const std::vector<CallTally>& tallies) {
+  Json result = Json::object();
+  for (const auto& tally : tallies) result[tally.what] = tally.calls;
+  return result;
+}
+
+Json gradientsJson(const ConformanceAnswer& answer) {
+  Json overloads = Json::array();
+  for (const auto& row : answer.gradients) {
+    overloads.push_back({{"op", row.op},
+                         {"family", row.family},
+                         {"checked", row.checked},
+                         {"complex_checked", row.complexChecked},
+                         {"constant", row.constant},
+                         {"failed", row.failed},
+                         {"missing", row.missing},
+                         {"skipped", row.skipped},
+                         {"gradient_error", row.gradientError},
+                         {"jvp_error", row.jvpError},
+                         {"dual_error", row.dualError},
+                         {"failures", row.failures}});
+  }
+  return {{"kind", "gradients"},
+          {"cases", answer.cases},
+          {"agreed", answer.agreed},
+          {"failed", answer.failed},
+          {"skipped", tallyJson(answer.skipped)},
+          {"missing", tallyJson(answer.missing)},
+          {"overloads", std::move(overloads)},
+          {"elapsed_ms", milliseconds(answer.time)}};
+}
+
+/// Overloads as one line of a table.
+std::vector<std::string> gradientLine(const std::string& name, const std::vector<const GradientRow*>& rows) {
+  GradientRow sum;
+  for (const GradientRow* row : rows) {
+    sum.checked += row->checked;
+    sum.complexChecked += row->complexChecked;
+    sum.constant += row->constant;
+    sum.failed += row->failed;
+    sum.missing += row->missing;
+    sum.skipped += row->skipped;
+    sum.gradientError = std::max(sum.gradientError, row->gradientError);
+    sum.jvpError = std::max(sum.jvpError, row->jvpError);
+    sum.dualError = std::max(sum.dualError, row->dualError);
+  }
+  return {name,
+          std::to_string(rows.size()),
+          std::to_string(sum.checked),
+          std::to_string(sum.complexChecked),
+          std::to_string(sum.constant),
+          std::to_string(sum.failed),
+          std::to_string(sum.missing),
+          std::to_string(sum.skipped),
+          fmt::format("{:.1e}", sum.gradientError),
+          fmt::format("{:.1e}", sum.jvpError),
+          fmt::format("{:.1e}", sum.dualError)};
+}
+
+void printGradients(const ConformanceAnswer& answer, bool verbose) {
+  TextTable table({verbose ? "op" : "family", "overloads", "checked", "complex", "constant", "failed", "no rule",
+                   "not checked", "worst gradient", "worst jvp", "worst dot"});
+  std::map<std::string, std::vector<const GradientRow*>> lines;
+  for (const auto& row : answer.gradients) lines[verbose ? row.family + " " + row.op : row.family].push_back(&row);
+  for (const auto& [name, rows] : lines) table.add(gradientLine(name, rows));
+  fmt::print("{}", table.text());
+  for (const auto& row : answer.gradients)
+    for (const auto& failure : row.failures) fmt::print("{}: {}\n", row.op, failure);
+  for (const auto& tally : answer.missing) fmt::print("no rule for {}: {} calls\n", tally.what, tally.calls);
+  for (const auto& tally : answer.skipped) fmt::print("not checked, {}: {} calls\n", tally.what, tally.calls);
+  fmt::print("{} of {} calls agree, {} differ, {}\n", answer.agreed, answer.cases, answer.failed,
+             durationText(answer.time));
+}
+
 struct ConformanceReportForm {
   Json (*json)(const ConformanceAnswer&);
   void (*print)(const ConformanceAnswer&, bool verbose);
 };
-constexpr ConformanceReportForm reportForms[] = {{sameJson, printSame}, {callsJson, printCalls}};  // by Kind
+constexpr ConformanceReportForm reportForms[] = {
+    {sameJson, printSame}, {callsJson, printCalls}, {gradientsJson, printGradients}};  // by Kind
 
-Result<int> runConformance(Context& context, const std::string& path) {
-  KERF_TRY(const auto answer, context.perform(ConformanceRequest{path}));
+Result<int> runConformance(Context& context, const ConformanceRequest& request) {
+  KERF_TRY(const auto answer, context.perform(request));
   const auto& form = reportForms[std::size_t(answer.kind)];
   if (context.json)
     printJson(form.json(answer));
@@ -79,10 +156,14 @@ Result<int> runConformance(Context& context, const std::string& path) {
 void addConformance(CommandLine& line) {
   auto& command = line.add("conformance", "Replay recorded PyTorch answers (exit 1 if one disagrees)",
                            "  kerf conformance recordings/same\n"
-                           "  kerf conformance recordings/opinfo/public.jsonl --json");
-  auto path = std::make_shared<std::string>();
-  command.add_option("PATH", *path, "Folder, or one .json or .jsonl file with its .safetensors beside it")->required();
-  line.onRun(command, [path](Context& context) { return runConformance(context, *path); });
+                           "  kerf conformance recordings/opinfo/public.jsonl --json\n"
+                           "  kerf conformance recordings/opinfo --gradients");
+  auto request = std::make_shared<ConformanceRequest>();
+  command.add_option("PATH", request->path, "Folder, or one .json or .jsonl file with its .safetensors beside it")
+      ->required();
+  command.add_flag("--gradients", request->gradients,
+                   "Check gradients and jvps on the recorded calls by differences, by family (-v: by overload)");
+  line.onRun(command, [request](Context& context) { return runConformance(context, *request); });
 }
 
 }  // namespace kerf::cli

@@ -44,6 +44,10 @@ std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& 
   return text.empty() ? text : text + "\n";
 }
 
+void addTrainOption(CLI::App& command, workbench::GraphAddress& graph, const std::string& help) {
+  command.add_flag_callback("--train", [&graph] { graph.stage = "joint"; }, help);
+}
+
 void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help) {
   command.add_option("--plant", plants, help)->type_name("FAULT")->allow_extra_args(false);
 }

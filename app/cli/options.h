@@ -22,6 +22,8 @@ void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols);
 void addInputOptions(CLI::App& command, workbench::GraphAddress& graph);
 /// "s0 = 8, s1 = 3" and a newline; empty without symbols.
 std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& symbols);
+/// `--train`: the graph with its backward part, as AOTAutograd's joint graph.
+void addTrainOption(CLI::App& command, workbench::GraphAddress& graph, const std::string& help);
 /// `--plant FAULT` (repeatable).
 void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help);
 /// `--passes A,B,…`, `--disable-pass PASS`, `--config PASS.OPTION=VALUE`.

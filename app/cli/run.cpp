@@ -32,6 +32,7 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
               {"inputs", inputsJson(report.inputs)}};
   object["mutated"] = Json::array();
   for (const auto& [name, value] : report.mutated) object["mutated"].push_back({{"name", name}, {"value", value}});
+  if (!report.trained.empty()) object["trained"] = Json(std::map(report.trained.begin(), report.trained.end()));
   if (!report.symbols.empty()) object["symbols"] = Json(std::map(report.symbols.begin(), report.symbols.end()));
   if (!request.then.empty()) {
     object["then"] = Json::array();
@@ -82,6 +83,7 @@ void printReport(const RunRequest& request, const RunReport& report) {
   } else {
     for (std::size_t i = 0; i < report.outputs.size(); ++i) fmt::print("out{}  {}\n", i, report.outputs[i]);
     for (const auto& [name, value] : report.mutated) fmt::print("mutates {}  {}\n", name, value);
+    for (const auto& [name, value] : report.trained) fmt::print("{}  {}\n", name, value);
   }
   fmt::print("{}", symbolLine(report.symbols));
   fmt::print("{} in {}\n", request.backend, durationText(report.time));
@@ -123,7 +125,8 @@ void addRun(CommandLine& line) {
                            "  kerf run model.pt2 --expect eval_io.safetensors\n"
                            "  kerf run trace.log#aot_forward_graph --sym s0=8 --sym s1=3\n"
                            "  kerf run dynamic.py --backend llvm --sym s0=8 --then s0=16 --then s0=1\n"
-                           "  kerf run c3/g1 --save outputs.safetensors");
+                           "  kerf run c3/g1 --save outputs.safetensors\n"
+                           "  kerf run model.pt2 --train --expect train_ref.safetensors");
   auto request = std::make_shared<RunRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
   command.add_option("--backend", request->backend, "interp or llvm")->capture_default_str();
@@ -137,6 +140,12 @@ void addRun(CommandLine& line) {
       ->check(CLI::IsMember({"native", "fp64", "upcast", "exact"}))
       ->capture_default_str();
   addFileOptions(command, *request);
+  addTrainOption(command, request->graph, "Run a training step: forward, loss, backward; gives loss and grad.<parameter>");
+  command
+      .add_option("--loss", request->loss,
+                  "Loss of --train: mean (over outputs, of sum / numel; the default), sum, or one output (out0)")
+      ->type_name("mean|sum|OUTPUT")
+      ->needs("--train");
   addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (no limit if left out)");
   addPassOptions(command, request->passes);
   addInputOptions(command, request->graph);

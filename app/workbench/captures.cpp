@@ -1,4 +1,5 @@
 // Opening, closing and listing captures, and saying what a text names.
+#include "app/workbench/aot_stage.h"
 #include "app/workbench/capture_index.h"
 #include "app/workbench/records.h"
 #include "app/workbench/store_id.h"
@@ -53,6 +54,7 @@ Result<CaptureIndex> perform(Workbench& bench, const IndexRequest& request, cons
 }
 
 Result<Place> perform(Workbench& bench, const LocateRequest& request, const Job& job) {
+  if (!splitAtStage(request.text).second.empty()) return Place::Graph;
   KERF_TRY(const auto record, resolveRecord(bench, request.text, job));
   if (record) return Place::Record;
   KERF_TRY(const bool whole, isWhole(bench, request.text, job));

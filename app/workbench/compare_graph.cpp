@@ -67,7 +67,7 @@ void nameResults(ComparisonReport& report, const CapturedGraph& graph) {
     const auto row = std::ranges::find(report.outputs, fmt::format("out{}", i), &OutputVerdict::name);
     if (row == report.outputs.end()) continue;
     row->name = names[i];
-    if (!names[i].starts_with("out")) row->kind = ResultKind::Mutation;
+    if (names[i].starts_with("mutates ")) row->kind = ResultKind::Mutation;
   }
 }
 

@@ -3,6 +3,7 @@
 #include "app/workbench/workbench.h"
 #include "engine/accuracy/same_cases.h"
 #include "engine/ops/core/recorded_calls.h"
+#include "engine/ops/core/recorded_gradients.h"
 
 namespace kerf::workbench {
 
@@ -29,6 +30,27 @@ Result<ConformanceAnswer> replayCalls(const std::string& path) {
   return answer;
 }
 
+/// Agreed: checked, constant or not to be checked.
+Result<ConformanceAnswer> replayGradients(const std::string& path) {
+  KERF_TRY(const auto report, checkRecordedGradients(path));
+  ConformanceAnswer answer{Kind::Gradients, report.calls, report.calls - report.failed};
+  answer.failed = report.failed;
+  for (const auto& [reason, calls] : report.skipped) answer.skipped.push_back({reason, calls});
+  for (const auto& [op, calls] : report.missing) {
+    answer.missing.push_back({op, calls});
+    answer.agreed -= calls;
+  }
+  for (const auto& row : report.overloads)
+    answer.gradients.push_back({row.op, row.family, row.checked, row.constant, row.failed, row.missing, row.skipped,
+                                row.complexChecked, row.gradientError, row.jvpError, row.dualError, row.failures});
+  return answer;
+}
+
+Result<ConformanceAnswer> replay(const ConformanceRequest& request) {
+  if (request.gradients) return replayGradients(request.path);
+  return holdsSameCases(request.path) ? replaySame(request.path) : replayCalls(request.path);
+}
+
 }  // namespace
 
 Result<ConformanceAnswer> perform(Workbench&, const ConformanceRequest& request, const Job& job) {
@@ -37,7 +59,7 @@ Result<ConformanceAnswer> perform(Workbench&, const ConformanceRequest& request,
     return fail(ErrorCode::NotFound, "{} does not exist", request.path);
   const std::function body = [&]() -> Result<ConformanceAnswer> {
     const auto start = std::chrono::steady_clock::now();
-    auto answer = holdsSameCases(request.path) ? replaySame(request.path) : replayCalls(request.path);
+    auto answer = replay(request);
     if (answer) answer->time = std::chrono::steady_clock::now() - start;
     return answer;
   };

@@ -171,6 +171,27 @@ Result<std::vector<ExpectationRow>> checkMutated(const SafetensorsFile& recorded
   return rows;
 }
 
+Result<std::vector<ExpectationRow>> checkNamed(const SafetensorsFile& recorded,
+                                               const std::vector<std::pair<std::string, Value>>& values,
+                                               const ExpectationRule& rule) {
+  double largest = 0;
+  for (const auto& [name, tensor] : recorded.tensors) {
+    KERF_TRY(const auto self, gapBetween(tensor, tensor));
+    largest = std::max(largest, self.largest);
+  }
+  std::vector<ExpectationRow> rows;
+  for (const auto& [key, tensor] : recorded.tensors) {
+    const auto found = std::ranges::find(values, key, &std::pair<std::string, Value>::first);
+    if (found == values.end() && !key.starts_with("grad.")) continue;
+    if (found == values.end() || !found->second.isTensor())
+      return fail(ErrorCode::BadInput, "the file records {}, but the graph gives no such value", key);
+    const double step = tensor.dtype() == DType::Float64 ? 0x1p-52 : 0x1p-23;
+    KERF_TRY(auto row, checkOne(found->second.tensor(), tensor, key, rule, 8 * step * largest));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 std::string tensorText(const Tensor& tensor) {
   return fmt::format("{}[{}]", dtypeInfo(tensor.dtype()).shortCode, fmt::join(tensor.sizes(), ", "));
 }

@@ -35,6 +35,13 @@ Result<std::vector<ExpectationRow>> checkMutated(const SafetensorsFile& recorded
                                                  const std::vector<std::pair<std::string, Value>>& mutated,
                                                  const ExpectationRule& rule);
 
+/// One row per recorded tensor that `values` names ("loss", "grad.fc1.weight"), and for each other "grad.…" of the file
+/// BadInput: the graph has no such gradient. An error is accepted too that is at most eight rounding steps of the largest
+/// recorded value of all of them (gradients that are zero but for rounding).
+Result<std::vector<ExpectationRow>> checkNamed(const SafetensorsFile& recorded,
+                                               const std::vector<std::pair<std::string, Value>>& values,
+                                               const ExpectationRule& rule);
+
 /// "f32[2, 3]".
 std::string tensorText(const Tensor& tensor);
 

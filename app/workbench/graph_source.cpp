@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/workbench/aot_stage.h"
 #include "app/workbench/capture_source.h"
 #include "app/workbench/given_inputs.h"
 #include "app/workbench/store_id.h"
@@ -270,13 +271,17 @@ Result<void> propagateRecorded(GraphModule& module, ShapeEnv& env) {
 Result<GraphSource> resolveGraph(Workbench& bench, const GraphAddress& address, const Job& job) {
   KERF_TRY(auto bindings, parseSymbols(address.symbols));
   KERF_TRY(auto choice, parseInputChoice(address.inputs));
-  KERF_TRY(auto source, address.index < 0 ? resolveText(bench, address.text, job)
-                                          : resolveIndex(bench, address.text, std::size_t(address.index), job));
+  auto [text, stageName] = splitAtStage(address.text);
+  if (!address.stage.empty()) stageName = address.stage;
+  KERF_TRY(const auto stage, parseStage(stageName));
+  KERF_TRY(auto source, address.index < 0 ? resolveText(bench, text, job)
+                                          : resolveIndex(bench, text, std::size_t(address.index), job));
   KERF_CHECK(checkSymbols(source.graph(), bindings));
   source.symbols = std::move(bindings);
   source.fill = choice.fill;
   source.inputFile = std::move(choice.file);
   source.seed = address.seed;
+  if (stage) KERF_CHECK(deriveStage(source, *stage, job));
   return source;
 }
 

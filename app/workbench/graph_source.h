@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/workbench/workbench.h"
+#include "engine/autograd/aot_graph.h"
 #include "engine/capture/common/capture.h"
 #include "engine/symbolic/shape_env.h"
 #include "engine/symbolic/symbolic.h"
@@ -24,6 +25,7 @@ struct GraphSource {
   InputFill fill = InputFill::Plausible;   ///< what stands in for missing data
   std::uint64_t seed = defaultInputSeed;   ///< of it
   std::string inputFile = {};              ///< the user's own inputs; empty: none
+  std::shared_ptr<const AotGraph> aot = {};  ///< of a stage of AOTAutograd (address.stage), without its module; else null
   std::vector<InputOrigin> origins = {};   ///< of each input, set by prepareToRun
 
   CapturedGraph& graph() { return capture.graphs[index]; }

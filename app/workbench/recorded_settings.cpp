@@ -155,7 +155,10 @@ std::vector<std::string> resultNames(const CapturedGraph& graph) {
   std::size_t outputs = 0;
   for (const GraphSignature::Entry& entry : graph.signature->outputs) {
     const bool mutates = entry.kind.ends_with("_mutation") && !entry.target.empty();
-    names.push_back(mutates ? "mutates " + entry.target : fmt::format("out{}", outputs++));
+    const bool gradient = entry.kind.starts_with("gradient_to_");
+    names.push_back(mutates    ? "mutates " + entry.target
+                    : gradient ? "grad." + entry.target
+                               : fmt::format("out{}", outputs++));
   }
   return names;
 }

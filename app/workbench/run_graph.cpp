@@ -1,4 +1,5 @@
 // Running a graph on its recorded inputs, and checking its outputs against recorded ones.
+#include <cmath>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "app/workbench/in_child.h"
 #include "app/workbench/model_runs.h"
 #include "app/workbench/symbols.h"
+#include "app/workbench/train_run.h"
 #include "engine/process/value_codec.h"
 
 namespace kerf::workbench {
@@ -38,42 +40,54 @@ Result<const DTypeChoice*> findChoice(std::string_view name) {
 ExpectationRule ruleFor(const RunRequest& request, const DTypeChoice* choice) {
   ExpectationRule rule;
   const bool wide = choice != nullptr && choice->dtype == DType::Float64;
-  if (wide) rule.prefix = "out64_";
+  const bool trains = request.graph.stage == "joint";
+  if (wide && !trains) rule.prefix = "out64_";
   if (choice != nullptr) rule.limit = choice->limit;
+  if (trains) rule.limit = wide ? 1e-9 : std::max(rule.limit, 1e-4);  // errors of two passes add up
   if (request.rtol >= 0) rule.limit = request.rtol;
   rule.exactDtype = choice == nullptr || wide || choice->dtype == DType::Float32;
   return rule;
 }
 
-Result<SafetensorsFile> asFile(const ValueList& outputs, const NamedValues& mutated, const ExpectationRule& rule) {
-  const std::string& prefix = rule.prefix;
+/// What a run gives, taken apart.
+struct RunValues {
+  ValueList outputs;
+  NamedValues mutated;
+  NamedValues trained;  ///< of a training step: the loss and the gradients
+};
+
+Result<void> addTensor(SafetensorsFile& file, std::string name, const Value& value) {
+  if (!value.isTensor()) return {};
+  KERF_TRY(auto dense, value.tensor().contiguous());
+  file.tensors.emplace_back(std::move(name), std::move(dense));
+  return {};
+}
+
+Result<SafetensorsFile> asFile(const RunValues& values, const ExpectationRule& rule) {
   SafetensorsFile file;
-  for (const auto& [name, value] : mutated) {
-    if (!value.isTensor()) continue;
-    KERF_TRY(auto dense, value.tensor().contiguous());
-    file.tensors.emplace_back(mutatedPrefix(rule) + name, std::move(dense));
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].isTensor()) continue;
-    KERF_TRY(auto dense, outputs[i].tensor().contiguous());
-    file.tensors.emplace_back(fmt::format("{}{}", prefix, i), std::move(dense));
-  }
+  for (const auto& [name, value] : values.mutated) KERF_CHECK(addTensor(file, mutatedPrefix(rule) + name, value));
+  for (std::size_t i = 0; i < values.outputs.size(); ++i)
+    KERF_CHECK(addTensor(file, fmt::format("{}{}", rule.prefix, i), values.outputs[i]));
+  for (const auto& [name, value] : values.trained) KERF_CHECK(addTensor(file, name, value));
   return file;
 }
 
-Result<std::vector<ExpectationRow>> checkAll(const SafetensorsFile& recorded, const ValueList& outputs,
-                                             const NamedValues& mutated, const ExpectationRule& rule) {
-  KERF_TRY(auto rows, checkExpectation(recorded, outputs, rule));
-  KERF_TRY(auto written, checkMutated(recorded, mutated, rule));
+Result<std::vector<ExpectationRow>> checkAll(const SafetensorsFile& recorded, const RunValues& values,
+                                             const ExpectationRule& rule) {
+  KERF_TRY(auto rows, checkExpectation(recorded, values.outputs, rule));
+  KERF_TRY(auto written, checkMutated(recorded, values.mutated, rule));
   std::ranges::move(written, std::back_inserter(rows));
+  if (values.trained.empty()) return rows;
+  KERF_TRY(auto trained, checkNamed(recorded, values.trained, rule));
+  std::ranges::move(trained, std::back_inserter(rows));
   return rows;
 }
 
-Result<std::vector<ExpectationRow>> expectationRows(const RunRequest& request, const ValueList& outputs,
-                                                    const NamedValues& mutated, const ExpectationRule& rule) {
+Result<std::vector<ExpectationRow>> expectationRows(const RunRequest& request, const RunValues& values,
+                                                    const ExpectationRule& rule) {
   if (request.expect.empty()) return std::vector<ExpectationRow>();
   KERF_TRY(const auto recorded, readSafetensors(request.expect));
-  auto rows = checkAll(recorded, outputs, mutated, rule);
+  auto rows = checkAll(recorded, values, rule);
   if (!rows) rows.error().atFile(request.expect);
   return rows;
 }
@@ -121,6 +135,18 @@ std::string plainText(const Value& value) {
   if (const auto* real = value.as<double>()) return fmt::format("{}", *real);
   if (const auto* flag = value.as<bool>()) return *flag ? "True" : "False";
   return value.isNone() ? "None" : "?";
+}
+
+/// "f32[] 0.25" of the loss, "f32[4, 8] norm 1.5" of a gradient.
+std::string trainedText(const Value& value) {
+  if (!value.isTensor()) return plainText(value);
+  const Tensor& tensor = value.tensor();
+  if (tensor.dim() == 0) return fmt::format("{}  {:g}", tensorText(tensor), tensor.itemAsDouble());
+  double squares = 0;
+  const auto wide = tensor.to(DType::Float64);
+  const auto dense = wide ? wide->contiguous() : wide;
+  for (std::int64_t i = 0; dense && i < dense->numel(); ++i) squares += dense->data<double>()[i] * dense->data<double>()[i];
+  return fmt::format("{}  norm {:g}", tensorText(tensor), std::sqrt(squares));
 }
 
 /// Inputs of other sizes for the same compiled graph.
@@ -192,8 +218,10 @@ Result<RunOutcome> runAtSizes(const CompileOptions& options, const GraphModule& 
 }
 
 /// Casts, compiles and runs in a child; only the outputs come back.
-Result<RunOutcome> runInChild(const RunRequest& request, const GraphModule& module, const ValueList& inputs,
-                              const DTypeChoice* choice, const std::vector<Resized>& sizes, const Job& job) {
+Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& source, const ValueList& inputs,
+                              const DTypeChoice* choice, const std::vector<Resized>& sizes,
+                              const std::optional<LossChoice>& loss, const Job& job) {
+  const GraphModule& module = source.graph().module;
   const std::function body = [&]() -> Result<RunOutcome> {
     if (!sizes.empty()) {
       KERF_TRY(const auto options, compileOptions(request));
@@ -203,6 +231,7 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphModule& modu
     if (choice != nullptr) {
       KERF_TRY(runnable, castGraph(module, inputs, choice->dtype));
     }
+    if (loss) KERF_CHECK(setTangents(source, *loss, runnable.inputs));
     const auto start = std::chrono::steady_clock::now();
     KERF_TRY(const auto options, compileOptions(request));
     KERF_TRY(auto run, runWhole(options, request.precision, runnable, {}));
@@ -248,12 +277,20 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(const auto sizes, resizedInputs(source, request, job));
   KERF_TRY(const auto inputs, chosenInputs(source, request, job));
-  KERF_TRY(const auto outcome, runInChild(request, source.graph().module, inputs, choice, sizes, job));
-  const auto outputs = userValues(source.graph(), outcome.outputs);
-  const auto mutated = allMutated(source.graph(), outcome);
+  std::optional<LossChoice> loss;
+  if (source.aot && !source.aot->tangents.empty()) {
+    KERF_TRY(loss, parseLoss(source, request.loss));
+  } else if (!request.loss.empty()) {
+    return fail(ErrorCode::BadUsage, "--loss is of a training step; add --train");
+  }
+  KERF_TRY(const auto outcome, runInChild(request, source, inputs, choice, sizes, loss, job));
+  RunValues values{userValues(source.graph(), outcome.outputs), allMutated(source.graph(), outcome), {}};
+  if (loss) {
+    KERF_TRY(values.trained, trainedValues(source, *loss, outcome.outputs));
+  }
   const auto rule = ruleFor(request, choice);
   if (!request.save.empty()) {
-    KERF_TRY(const auto file, asFile(outputs, mutated, rule));
+    KERF_TRY(const auto file, asFile(values, rule));
     KERF_CHECK(writeSafetensors(request.save, file));
   }
   RunReport report{.dtype = request.dtype,
@@ -263,9 +300,10 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
                    .then = outcome.then,
                    .compilations = outcome.compilations,
                    .recompilations = outcome.recompilations};
-  for (const auto& output : outputs) report.outputs.push_back(plainText(output));
-  for (const auto& [name, value] : mutated) report.mutated.emplace_back(name, plainText(value));
-  KERF_TRY(report.expected, expectationRows(request, outputs, mutated, rule));
+  for (const auto& output : values.outputs) report.outputs.push_back(plainText(output));
+  for (const auto& [name, value] : values.mutated) report.mutated.emplace_back(name, plainText(value));
+  for (const auto& [name, value] : values.trained) report.trained.emplace_back(name, trainedText(value));
+  KERF_TRY(report.expected, expectationRows(request, values, rule));
   report.inputs = inputRows(source, inputs);
   report.same = std::ranges::all_of(report.expected, &ExpectationRow::same);
   KERF_CHECK(keepRun(bench, source, request, report, job));

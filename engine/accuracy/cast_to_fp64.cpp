@@ -11,19 +11,22 @@ bool isNarrowFloat(const Argument& argument) {
   return dtype != nullptr && isFloating(*dtype) && *dtype != DType::Float64;
 }
 
-/// Ops of exported programs, which PyTorch's minifier never sees: there a float32 left behind would stop the run.
-bool isExportConversion(const Node& node) {
-  return node.target().starts_with("torch.ops.aten.to.") || node.isCall("aten._assert_tensor_metadata.default"_op);
+/// Ops of exported programs and of joint graphs before decomposition, which PyTorch's minifier never sees: there a
+/// float32 left behind would stop the run.
+bool isEarlyConversion(const Node& node) {
+  return node.target().starts_with("torch.ops.aten.to.") || node.isCall("aten._assert_tensor_metadata.default"_op) ||
+         node.isCall("aten._softmax_backward_data.default"_op) ||
+         node.isCall("aten._log_softmax_backward_data.default"_op);
 }
 
-/// The two rewrites of PyTorch's cast_dtype_args_to_fp64, and one for exported programs; other positional dtypes stay
+/// The two rewrites of PyTorch's cast_dtype_args_to_fp64, and one for graphs of earlier stages; other positional dtypes stay
 /// (PyTorch's known blind spot).
 void castDtypeArguments(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.op() != Opcode::CallFunction) return;
   if (node.isCall("prims.convert_element_type.default"_op) && node.args().size() == 2 && isNarrowFloat(node.args()[1]))
     graph.setArgs(id, {node.args()[0], Argument(DType::Float64)});
-  if (isExportConversion(node)) {
+  if (isEarlyConversion(node)) {
     ArgumentList args = node.args();
     for (Argument& argument : args)
       if (isNarrowFloat(argument)) argument = Argument(DType::Float64);

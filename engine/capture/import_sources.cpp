@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/capture/repro/aoti_repro.h"
+#include "engine/capture/repro/document.h"
 #include "engine/capture/trace/bytes.h"
 
 namespace kerf::inline capture {
 namespace {
+
+constexpr std::size_t wholeTextBytes = 4 << 20;  ///< of texts that are searched to their end
 
 std::string_view headOf(const ImportSource& source) { return source.text.substr(0, recognitionBytes); }
 
@@ -23,8 +27,14 @@ bool isRepro(const ImportSource& source) {
          (has("run_repro(") && has("class ") && has("def forward(")) || (has("class Repro(") && has("import torch"));
 }
 
+bool isAotiRepro(const ImportSource& source) {
+  return source.text.size() <= wholeTextBytes && looksLikeAotiRepro(source.text) && !isRepro(source);
+}
+
+/// In what people paste the graph may come late.
 bool isGraphText(const ImportSource& source) {
-  return headOf(source).find('\0') == std::string_view::npos && looksLikeGraphText(headOf(source));
+  if (headOf(source).find('\0') != std::string_view::npos) return false;
+  return looksLikeGraphText(source.text.size() <= wholeTextBytes ? source.text : headOf(source));
 }
 
 bool isDot(const ImportSource& source) { return looksLikeGraphDot(headOf(source)); }
@@ -55,7 +65,8 @@ Result<Capture> openText(const ImportSource& source, const ImportLimits& limits,
 constexpr std::array kinds = {FileKind{"pt2", isPt2, openPt2},
                               FileKind{"torch_trace", isTrace, openTrace},
                               FileKind{"zipped_repro", isZippedRepro, openZippedRepro},
-                              FileKind{"repro", isRepro, openText<importRepro>},
+                              FileKind{"aoti_repro", isAotiRepro, openText<importAotiRepro>},
+                              FileKind{"repro", isRepro, openText<importReproText>},
                               FileKind{"graph_transforms", isDot, openText<importGraphDot>},
                               FileKind{"text", isGraphText, openText<importGraphText>}};
 

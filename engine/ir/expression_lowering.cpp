@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ir/partial_reading.h"
 #include "engine/ir/python_operators.h"
 #include "engine/ir/symbol_text.h"
 #include "engine/symbolic/symbolic.h"
@@ -121,13 +122,26 @@ Result<Argument> ExpressionLowering::resolveName(std::string_view name, int line
       m_freeSymbols.emplace(name);
       return Argument(SymExpr{std::string(name), {}});
     }
-    return undefinedPythonName(name, line);
+    return undefined(name, line);
   }
   const std::string_view path = name.substr(root.size() + 1);
   if (root == "self") return Argument(addNode(Opcode::GetAttr, path, {}, {}, {}));
   const auto local = m_locals.find(std::string(root));
-  if (local == m_locals.end()) return undefinedPythonName(root, line);
-  return attributes(local->second, path, {});
+  if (local != m_locals.end()) return attributes(local->second, path, {});
+  KERF_TRY(Argument object, undefined(root, line));
+  return attributes(std::move(object), path, {});
+}
+
+/// An error or, in a text that is read in part, a placeholder; never for the usual names of modules.
+Result<Argument> ExpressionLowering::undefined(std::string_view name, int line) {
+  constexpr std::array<std::string_view, 12> modules = {"F",    "nn",     "np",   "numpy", "tl",       "triton",
+                                                        "dist", "aten",   "fx",   "prims", "hl",       "self"};
+  const bool isModule = std::ranges::find(modules, name) != modules.end();
+  if (m_partial == nullptr || isModule || isMeaningfulName(name) || !isPythonIdentifier(name))
+    return undefinedPythonName(name, line);
+  KERF_TRY(const NodeId node, inventPlaceholder(m_graph, name, *m_partial, line));
+  KERF_CHECK(bind(name, node, line));
+  return Argument(node);
 }
 
 /// `object.a.b`: one getattr per step.
@@ -321,6 +335,10 @@ Result<Argument> ExpressionLowering::callNamed(const PythonExpression& call, std
     return methodCall(call, std::move(object), std::string(callee.substr(dot + 1)), name);
   }
   auto target = targetOfCalledName(callee);
+  if (!target && root.size() < callee.size()) {
+    KERF_CHECK(undefined(root, call.line));
+    return callNamed(call, callee, name);
+  }
   if (!target) return undefinedPythonName(root, call.line);
   return functionCall(call, std::move(*target), name);
 }

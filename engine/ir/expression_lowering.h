@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "engine/ir/graph.h"
+#include "engine/ir/parser.h"
 #include "engine/ir/python_expression.h"
 
 namespace kerf::inline ir {
@@ -26,8 +27,11 @@ class ExpressionLowering {
   Result<NodeId> inplace(const PythonExpression& target, std::string_view op, const PythonExpression& value,
                          std::string_view name);
   NodeId addNode(Opcode op, std::string_view target, ArgumentList args, KeywordArguments kwargs, std::string_view name);
+  /// From now on names that nothing defines are placeholders, of which `partial` hears.
+  void inventInputs(PartialReading* partial) { m_partial = partial; }
 
  private:
+  Result<Argument> undefined(std::string_view name, int line);
   Result<Argument> resolveName(std::string_view name, int line);
   Result<Argument> resolveOther(const PythonExpression& expression, std::string_view name);
   Result<Argument> attributes(Argument object, std::string_view path, std::string_view name);
@@ -50,6 +54,7 @@ class ExpressionLowering {
   NodeMeta m_meta;
   std::unordered_map<std::string, Argument> m_locals;
   std::set<std::string> m_freeSymbols;  ///< mentioned where no local had their name
+  PartialReading* m_partial = nullptr;
   std::size_t m_unfolded = 0;           ///< values that mentions of locals stood for so far
 };
 

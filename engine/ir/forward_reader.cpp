@@ -61,8 +61,10 @@ bool callsName(const PythonExpression& e, std::string_view name) {
 
 }  // namespace
 
-ForwardReader::ForwardReader(std::string_view text, int line, GraphModule& module)
-    : m_text(text), m_lexer(text, line), m_module(module), m_lowering(module.graph) {}
+ForwardReader::ForwardReader(std::string_view text, int line, GraphModule& module, PartialReading* partial)
+    : m_text(text), m_lexer(text, line), m_module(module), m_lowering(module.graph), m_partial(partial) {
+  if (partial != nullptr) m_lowering.inventInputs(partial);
+}
 
 std::string_view ForwardReader::textBetween(std::size_t begin, std::size_t end) const {
   return trim(m_text.substr(begin, end - begin));
@@ -73,6 +75,7 @@ Result<void> ForwardReader::read() {
   m_line = m_lexer.peek().line;
   KERF_CHECK(signature());
   KERF_CHECK(body());
+  if (!m_returned && m_partial != nullptr) KERF_CHECK(returnWhatIsUnused());
   if (!m_returned) return pythonError(m_endLine, "the forward method has no return statement");
   return {};
 }
@@ -96,6 +99,7 @@ Result<void> ForwardReader::signature() {
 }
 
 Result<void> ForwardReader::parameter() {
+  if (m_partial != nullptr && m_lexer.accept("...")) return {};
   std::string stars;
   if (m_lexer.peek().is("*") || m_lexer.peek().is("**")) stars = m_lexer.take().text;
   if (m_lexer.peek().kind != PythonTokenKind::Name || !isPythonIdentifier(m_lexer.peek().text))
@@ -135,8 +139,9 @@ Result<void> ForwardReader::body() {
     const PythonToken& next = m_lexer.peek();
     m_endOffset = m_lexer.offset();
     m_endLine = next.line;
-    if (next.kind == PythonTokenKind::Error) return fail(m_lexer.errorHere(""));
-    if (next.kind == PythonTokenKind::End) return {};
+    const bool isDone = m_returned && m_partial != nullptr;  // what follows is not looked at
+    if (next.kind == PythonTokenKind::Error && m_partial == nullptr) return fail(m_lexer.errorHere(""));
+    if (next.kind == PythonTokenKind::End || (next.kind == PythonTokenKind::Error && isDone)) return {};
     if (next.kind == PythonTokenKind::Newline || next.is(";")) {
       m_lexer.take();
       continue;
@@ -145,8 +150,8 @@ Result<void> ForwardReader::body() {
       comment(m_lexer.take().text);
       continue;
     }
-    if (std::size_t(next.column) <= m_column) return {};
-    KERF_CHECK(statement());
+    if (std::size_t(next.column) <= m_column || isDone) return {};
+    KERF_CHECK(m_partial == nullptr ? statement() : statementOrSkip());
   }
 }
 

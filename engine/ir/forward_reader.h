@@ -8,14 +8,15 @@
 
 #include "engine/ir/expression_lowering.h"
 #include "engine/ir/graph_module.h"
+#include "engine/ir/parser.h"
 #include "engine/ir/python_lexer.h"
 
 namespace kerf::inline ir {
 
 class ForwardReader {
  public:
-  /// `text` starts at the line of the `def`.
-  ForwardReader(std::string_view text, int line, GraphModule& module);
+  /// `text` starts at the line of the `def`. `partial`: what to tell of a text of which only a part can be read.
+  ForwardReader(std::string_view text, int line, GraphModule& module, PartialReading* partial = nullptr);
 
   /// Reads up to the first statement that is not indented deeper than the `def`.
   Result<void> read();
@@ -36,6 +37,9 @@ class ForwardReader {
   Result<void> parameter();
   Result<void> body();
   Result<void> statement();
+  Result<void> statementOrSkip();
+  void skipToNextStatement(std::size_t begin, int line);
+  Result<void> returnWhatIsUnused();
   Result<void> simpleStatement();
   Result<void> returnStatement();
   Result<void> annotationOnly(const PythonExpression& target);
@@ -69,6 +73,10 @@ class ForwardReader {
   bool m_placeholdersDone = false;
   bool m_shuffled = false;  ///< Export: self._in_shuffle_graph has bound the placeholders
   bool m_returned = false;
+  PartialReading* m_partial = nullptr;
+  std::size_t m_readAgain = 0;         ///< bytes that were read once more behind what was skipped
+  std::size_t m_bodyColumn = 0;        ///< of the first statement
+  std::vector<NodeId> m_leftOver;      ///< made by statements that were skipped then
   std::size_t m_endOffset = 0;
   int m_endLine = 0;
 };

@@ -3,6 +3,7 @@
 
 #include "engine/ir/graph_text_value.h"
 #include "engine/ir/parser.h"
+#include "engine/ir/partial_reading.h"
 #include "engine/ir/python_expression.h"
 #include "engine/ir/symbol_text.h"
 
@@ -17,7 +18,8 @@ std::string_view trim(std::string_view text) {
 
 class GraphTextReader {
  public:
-  GraphTextReader(std::string_view text, int firstLine) : m_text(text), m_firstLine(firstLine), m_line(firstLine - 1) {}
+  GraphTextReader(std::string_view text, int firstLine, PartialReading* partial)
+      : m_text(text), m_partial(partial), m_firstLine(firstLine), m_line(firstLine - 1) {}
 
   Result<Graph> read() {
     KERF_CHECK(checkPythonText(m_text, m_firstLine));
@@ -28,10 +30,14 @@ class GraphTextReader {
       ++m_line;
       at = end + 1;
       if (line.empty()) continue;
-      KERF_CHECK(started ? statement(line) : header(line));
+      const bool isHeader = !started && (m_partial == nullptr || line.starts_with("graph("));
+      const auto read = isHeader ? header(line) : statement(line);
+      if (!read && (m_partial == nullptr || read.error().code == ErrorCode::TooLarge)) return fail(Error(read.error()));
+      if (!read) m_partial->skipped.push_back({m_line, read.error().message});
       started = true;
     }
     if (!started) return pythonError(m_firstLine, "there is no graph in the text");
+    if (!m_finished && m_partial != nullptr) returnUnused(m_graph, m_line, *m_partial);
     return std::move(m_graph);
   }
 
@@ -60,7 +66,8 @@ class GraphTextReader {
       return pythonError(m_line, fmt::format("expected a node, found '{}'", line.substr(0, 40)));
     const std::size_t colon = line.find(" : ");
     std::size_t users = line.find("[num_users=");
-    if (users == std::string_view::npos) users = line.find("[#users=");
+    for (const std::string_view older : {"[#users=", "[uses="})
+      if (users == std::string_view::npos) users = line.find(older);
     const std::size_t equals = line.find("] = ", users);
     if (colon == std::string_view::npos || users == std::string_view::npos || equals == std::string_view::npos ||
         colon + 3 > users)
@@ -127,7 +134,9 @@ class GraphTextReader {
   Result<void> returns(std::string_view text) {
     m_finished = true;
     if (trim(text).empty()) return addOutput({});
-    KERF_TRY(const auto expression, parsePythonExpression(text, m_line));
+    std::string plain(text);
+    std::erase(plain, '%');  // old versions put it there too
+    KERF_TRY(const auto expression, parsePythonExpression(plain, m_line));
     KERF_TRY(auto value, pythonToArgument(expression, [this](std::string_view name, int) { return find(name); }));
     return addOutput(std::move(value));
   }
@@ -139,9 +148,14 @@ class GraphTextReader {
     return {};
   }
 
-  Result<Argument> find(std::string_view name) const {
+  Result<Argument> find(std::string_view name) {
     const auto found = m_defined.find(std::string(name));
     if (found != m_defined.end()) return Argument(found->second);
+    if (m_partial != nullptr && isPythonIdentifier(name)) {
+      KERF_TRY(const NodeId made, inventPlaceholder(m_graph, name, *m_partial, m_line));
+      m_defined[std::string(name)] = made;
+      return Argument(made);
+    }
     const std::string definition = fmt::format("%{} : ", name);
     if (m_text.find(definition) != std::string_view::npos)
       return pythonError(m_line, fmt::format("'{}' is used before it is defined", name));
@@ -149,6 +163,7 @@ class GraphTextReader {
   }
 
   std::string_view m_text;
+  PartialReading* m_partial;
   Graph m_graph;
   std::unordered_map<std::string, NodeId> m_defined;
   int m_firstLine;
@@ -158,6 +173,8 @@ class GraphTextReader {
 
 }  // namespace
 
-Result<Graph> parseGraphText(std::string_view text, int firstLine) { return GraphTextReader(text, firstLine).read(); }
+Result<Graph> parseGraphText(std::string_view text, int firstLine, PartialReading* partial) {
+  return GraphTextReader(text, firstLine, partial).read();
+}
 
 }  // namespace kerf::inline ir

@@ -24,7 +24,8 @@ struct Line {
 
 class ModuleReader {
  public:
-  ModuleReader(std::string_view text, int firstLine) : m_text(text), m_line(firstLine) {}
+  ModuleReader(std::string_view text, int firstLine, PartialReading* partial = nullptr)
+      : m_text(text), m_line(firstLine), m_partial(partial) {}
 
   Result<GraphModule> read() {
     std::vector<GraphModule> modules;
@@ -35,9 +36,13 @@ class ModuleReader {
         KERF_CHECK(readClass(module, 0));
       else if (line.starts("def "))
         KERF_CHECK(readForward(module));
-      else
+      else if (m_partial == nullptr)
         return pythonError(m_line,
                            fmt::format("expected a class or 'def forward', found '{}'", line.text.substr(0, 40)));
+      if (!line.starts("class ") && !line.starts("def ")) {
+        skipLine();
+        continue;
+      }
       modules.push_back(std::move(module));
     }
     if (modules.empty()) return pythonError(m_line, "there is no 'def forward' in the text");
@@ -133,18 +138,25 @@ class ModuleReader {
   }
 
   Result<void> readForward(GraphModule& module) {
-    ForwardReader reader(m_text.substr(m_at), m_line, module);
+    const std::size_t begin = m_at;
+    const int line = m_line;
+    ForwardReader reader(m_text.substr(m_at), m_line, module, m_partial);
     KERF_CHECK(reader.read());
     m_at = std::min(m_at + reader.endOffset(), m_text.size());
     const std::size_t lineStart = m_text.substr(0, m_at).rfind('\n');
     m_at = m_at == m_text.size() ? m_at : lineStart == std::string_view::npos ? 0 : lineStart + 1;
     m_line = reader.endLine();
+    if (m_at > begin) return {};
+    m_at = begin;  // something stands behind the return on its line
+    m_line = line;
+    skipLine();
     return {};
   }
 
   std::string_view m_text;
   std::size_t m_at = 0;
   int m_line;
+  PartialReading* m_partial;
 };
 
 }  // namespace
@@ -152,6 +164,11 @@ class ModuleReader {
 Result<GraphModule> parseReadable(std::string_view text, int firstLine) {
   KERF_CHECK(checkPythonText(text, firstLine));
   return ModuleReader(text, firstLine).read();
+}
+
+Result<GraphModule> parsePartialReadable(std::string_view text, int firstLine, PartialReading& partial) {
+  KERF_CHECK(checkPythonText(text, firstLine));
+  return ModuleReader(text, firstLine, &partial).read();
 }
 
 }  // namespace kerf::inline ir

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "engine/ir/parser.h"
+#include "engine/ir/partial_reading.h"
 #include "engine/ir/python_expression.h"
 #include "engine/ir/python_operators.h"
 
@@ -45,8 +46,8 @@ constexpr std::array<std::string_view, 12> mathFunctions = {"sqrt", "ceil", "flo
 
 class TabularReader {
  public:
-  TabularReader(std::string_view text, int firstLine, std::vector<std::string>* guessed)
-      : m_text(text), m_firstLine(firstLine), m_line(firstLine - 1), m_guessed(guessed) {}
+  TabularReader(std::string_view text, int firstLine, std::vector<std::string>* guessed, PartialReading* partial)
+      : m_text(text), m_firstLine(firstLine), m_line(firstLine - 1), m_guessed(guessed), m_partial(partial) {}
 
   Result<Graph> read() {
     KERF_CHECK(checkPythonText(m_text, m_firstLine));
@@ -57,9 +58,12 @@ class TabularReader {
       at = end + 1;
       const bool isRule = line.find_first_not_of("-=+| ") == std::string_view::npos;
       if (isRule || line.starts_with("opcode ") || line.starts_with("opcode|")) continue;
-      KERF_CHECK(row(line));
+      const auto read = row(line);
+      if (!read && (m_partial == nullptr || read.error().code == ErrorCode::TooLarge)) return fail(Error(read.error()));
+      if (!read) m_partial->skipped.push_back({m_line, read.error().message});
     }
     if (m_graph.size() == 0) return pythonError(m_firstLine, "the table has no rows");
+    if (!m_finished && m_partial != nullptr) returnUnused(m_graph, m_line, *m_partial);
     return std::move(m_graph);
   }
 
@@ -104,6 +108,11 @@ class TabularReader {
       const auto found = m_defined.find(std::string(name));
       if (found != m_defined.end()) return Argument(found->second);
       if (name.find('.') != std::string_view::npos) return Argument(PythonName{std::string(name)});
+      if (m_partial != nullptr && isPythonIdentifier(name)) {
+        KERF_TRY(const NodeId made, inventPlaceholder(m_graph, name, *m_partial, line));
+        m_defined[std::string(name)] = made;
+        return Argument(made);
+      }
       return undefinedPythonName(name, line);
     };
     KERF_TRY(const Argument positional, pythonToArgument(tuple, names));
@@ -175,6 +184,7 @@ class TabularReader {
   int m_firstLine;
   int m_line;
   std::vector<std::string>* m_guessed;
+  PartialReading* m_partial;
   Graph m_graph;
   std::unordered_map<std::string, NodeId> m_defined;
   bool m_finished = false;
@@ -182,8 +192,9 @@ class TabularReader {
 
 }  // namespace
 
-Result<Graph> parseTabular(std::string_view text, int firstLine, std::vector<std::string>* guessed) {
-  return TabularReader(text, firstLine, guessed).read();
+Result<Graph> parseTabular(std::string_view text, int firstLine, std::vector<std::string>* guessed,
+                           PartialReading* partial) {
+  return TabularReader(text, firstLine, guessed, partial).read();
 }
 
 }  // namespace kerf::inline ir

@@ -75,6 +75,15 @@ Error PythonLexer::errorHere(std::string_view expected) const {
 
 std::vector<PythonToken> PythonLexer::takeComments() { return std::exchange(m_comments, {}); }
 
+void PythonLexer::restart(std::size_t offset, int line) {
+  m_at = m_lineStart = std::min(offset, m_text.size());
+  m_line = line;
+  m_lineHasToken = false;
+  m_brackets.clear();
+  m_comments.clear();
+  advance();
+}
+
 void PythonLexer::setToken(PythonTokenKind kind, std::size_t length) {
   m_token = {kind, m_text.substr(m_at, length), m_line, int(m_at - m_lineStart)};
   m_tokenStart = m_at;

@@ -39,6 +39,8 @@ class PythonLexer {
   /// End of the token taken last, as an offset into the text.
   std::size_t lastEnd() const { return m_lastEnd; }
   std::string_view source() const { return m_text; }
+  /// Goes on at `offset`, the start of line `line`, as if nothing had been open before it.
+  void restart(std::size_t offset, int line);
   /// Comments met inside brackets since the last call (outside brackets they are tokens).
   std::vector<PythonToken> takeComments();
 

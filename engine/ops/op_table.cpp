@@ -1,5 +1,6 @@
 // The table's families, folder by folder.
 #include "engine/ops/composite/families.h"
+#include "engine/ops/core/decomposition_tables.h"
 #include "engine/ops/fft/families.h"
 #include "engine/ops/index/families.h"
 #include "engine/ops/linalg/families.h"
@@ -13,104 +14,71 @@
 
 namespace kerf::inline ops {
 
+const std::vector<OpFolder>& opFolders() {
+  static const std::vector<OpFolder> folders{
+      {"pointwise",
+       {activationOps(), specialFunctionOps(), pointwiseBinaryOps(), divisionOps(), castOps(), comparisonOps(),
+        complexOps(), creationOps(), foreachOps(), inplaceOps(), overDoublesOps(), pointwiseTernaryOps(),
+        pointwiseUnaryOps()}},
+      {"index",
+       {indexOps(), moveOps(), resizeOps(), scatterOps(), sliceScatterOps(), unfoldOps(), copyOps(), viewOps()}},
+      {"reduce",
+       {bitHashOps(), comparingReductionOps(), distanceOps(), extremumOps(), histogramOps(), primsReductionOps(),
+        quantileOps(), reductionOps(), renormOps(), scanOps(), segmentReduceOps(), setOps(), sortOps(), uniqueOps()}},
+      {"nn",
+       {adaptivePoolingOps(), attentionOps(), flashAttentionOps(), batchNormOps(), convolutionOps(), ctcLossOps(),
+        embeddingBagOps(), embeddingBagBackwardOps(), fractionalPoolingOps(), fusedLayerOps(), fusedOptimizerOps(),
+        gridSamplerOps(), lossOps(), marginLossOps(), normalizationOps(), paddingOps(), poolingOps(), recurrentOps(),
+        softmaxOps(), upsampleOps(), upsampleVecOps()}},
+      {"linalg",
+       {linalgComposedOps(), linalgFactorOps(), linalgLuOps(), matmulOps(), outerProductOps(), linalgProductOps(),
+        linalgQrOps(), linalgSolveOps(), linalgSpectralOps(), linalgTriangularOps(), trilinearOps()}},
+      {"fft",
+       {fftFunctionOps(), signalOps(), fftOps(), windowOps()}},
+      {"random",
+       {randomChoiceOps(), inductorRandomOps(), randomRejectionOps(), randomOps()}},
+      {"quantized",
+       {quantizedDecomposedOps(), fakeQuantizeOps()}},
+      {"composite",
+       {secondNameOps(), contractionOps(), elementMoveOps(), functionOps(), layerOps(), compositeLossOps(),
+        numberFormOps(), spreadOps(), statisticOps(), reshapeOps()}},
+      {"python",
+       {pythonOps(), symbolOps()}},
+      {"planted",
+       {plantedOps()}},
+  };
+  return folders;
+}
+
 std::vector<OpRows> opFamilies() {
-  return {activationOps(),
-          specialFunctionOps(),
-          pointwiseBinaryOps(),
-          divisionOps(),
-          castOps(),
-          comparisonOps(),
-          complexOps(),
-          creationOps(),
-          foreachOps(),
-          inplaceOps(),
-          overDoublesOps(),
-          pointwiseTernaryOps(),
-          pointwiseUnaryOps(),
-          indexOps(),
-          moveOps(),
-          resizeOps(),
-          scatterOps(),
-          sliceScatterOps(),
-          unfoldOps(),
-          copyOps(),
-          viewOps(),
-          bitHashOps(),
-          comparingReductionOps(),
-          distanceOps(),
-          extremumOps(),
-          histogramOps(),
-          primsReductionOps(),
-          quantileOps(),
-          reductionOps(),
-          renormOps(),
-          scanOps(),
-          segmentReduceOps(),
-          setOps(),
-          sortOps(),
-          uniqueOps(),
-          adaptivePoolingOps(),
-          attentionOps(),
-          flashAttentionOps(),
-          batchNormOps(),
-          convolutionOps(),
-          ctcLossOps(),
-          embeddingBagOps(),
-          embeddingBagBackwardOps(),
-          fractionalPoolingOps(),
-          fusedLayerOps(),
-          fusedOptimizerOps(),
-          gridSamplerOps(),
-          lossOps(),
-          marginLossOps(),
-          normalizationOps(),
-          paddingOps(),
-          poolingOps(),
-          recurrentOps(),
-          softmaxOps(),
-          upsampleOps(),
-          upsampleVecOps(),
-          linalgComposedOps(),
-          linalgFactorOps(),
-          linalgLuOps(),
-          matmulOps(),
-          outerProductOps(),
-          linalgProductOps(),
-          linalgQrOps(),
-          linalgSolveOps(),
-          linalgSpectralOps(),
-          linalgTriangularOps(),
-          trilinearOps(),
-          fftFunctionOps(),
-          signalOps(),
-          fftOps(),
-          windowOps(),
-          randomChoiceOps(),
-          inductorRandomOps(),
-          randomRejectionOps(),
-          randomOps(),
-          quantizedDecomposedOps(),
-          fakeQuantizeOps(),
-          secondNameOps(),
-          contractionOps(),
-          elementMoveOps(),
-          functionOps(),
-          layerOps(),
-          compositeLossOps(),
-          numberFormOps(),
-          spreadOps(),
-          statisticOps(),
-          reshapeOps(),
-          pythonOps(),
-          symbolOps(),
-          plantedOps()};
+  std::vector<OpRows> families;
+  for (const OpFolder& folder : opFolders())
+    families.insert(families.end(), folder.families.begin(), folder.families.end());
+  return families;
+}
+
+const char* folderOf(const OpInfo& op) {
+  for (const OpFolder& folder : opFolders())
+    for (const OpRows& family : folder.families)
+      if (op.row >= family.data() && op.row < family.data() + family.size()) return folder.name;
+  return "";
 }
 
 std::vector<OpFactRows> opFactTables() {
   return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),
           pointwiseDerivatives(), indexDerivatives(),     pointwiseDecompositions(),
           reductionLowerings(),   reductionDerivatives(), matmulFacts(),
-          layerFacts(),           layerDecompositions(),  plantedLowerings()};
+          layerFacts(),           layerDecompositions(),
+          batchNormDecompositions(), lossDecompositions(), normDecompositions(), paddingDecompositions(),
+          windowDecompositions(), activationBackwardDecompositions(), arithmeticDecompositions(),
+          creationDecompositions(), rangeDecompositions(), viewDecompositions(), scatterDecompositions(),
+          reductionDecompositions(), productDecompositions(), randomDecompositions(),  plantedLowerings()};
+}
+
+std::vector<TablePrograms> tableProgramTables() {
+  return {pointwiseTablePrograms(), arithmeticTablePrograms(), creationTablePrograms(), layerTablePrograms(),
+          windowTablePrograms(),    viewTablePrograms(),       scatterTablePrograms(),  reductionTablePrograms(),
+          productTablePrograms(),   randomTablePrograms()};
 }
 
 std::vector<OpRows> complexFamilies() { return {complexPointwiseRows(), complexMoveRows(), complexReductionRows()}; }

@@ -20,10 +20,14 @@ struct GraphAddress {
   std::string inputs = usualInputs;
   std::uint64_t seed = usualSeed;  ///< of everything that is made up
 
+  /// "aten", "functional" or "joint": the graph as that stage of AOTAutograd, as "@stage:joint" at the end of `text`
+  /// asks for too; empty: as it was captured.
+  std::string stage = {};
+
   static constexpr const char* usualInputs = "plausible";
   static constexpr std::uint64_t usualSeed = 0x6b657266;
 
-  KERF_FIELDS(text, index, symbols, inputs, seed)
+  KERF_FIELDS(text, index, symbols, inputs, seed, stage)
   bool operator==(const GraphAddress&) const = default;
 };
 

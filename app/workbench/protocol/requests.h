@@ -7,6 +7,7 @@
 #include "app/workbench/protocol/graphs.h"
 #include "app/workbench/protocol/guards.h"
 #include "app/workbench/protocol/inputs.h"
+#include "app/workbench/protocol/joint.h"
 #include "app/workbench/protocol/ops.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
@@ -25,7 +26,7 @@
                       macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)             \
                           macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) \
                               macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest) macro(InputsRequest) \
-                              macro(TriageRequest)
+                              macro(TriageRequest) macro(AotRequest)
 
 namespace kerf::workbench {
 

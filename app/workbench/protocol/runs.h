@@ -53,8 +53,10 @@ struct RunReport {
   std::vector<std::string> recompilations;  ///< the guards that made it compile again
   std::vector<InputRow> inputs;
   std::vector<std::pair<std::string, std::string>> mutated;  ///< inputs and buffers written into: name and "f32[4, 8]"
+  std::vector<std::pair<std::string, std::string>> trained;  ///< "loss" and "grad.<parameter>" of a training step
 
-  KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols, then, compilations, recompilations, mutated)
+  KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols, then, compilations, recompilations, inputs, mutated,
+              trained)
 };
 
 /// Runs a graph on its recorded inputs. A crash or hang is RuntimeFailed.
@@ -70,8 +72,9 @@ struct RunRequest {
   PassChoice passes;                    ///< interp runs none of the usual ones
   std::chrono::milliseconds timeout{};  ///< 0: no limit
   std::vector<std::string> then;        ///< "s0=16,s1=4": sizes for one more run of the same compiled graph each
+  std::string loss = {};  ///< of a training step (graph.stage is "joint"): mean, sum or an output; empty: mean
 
-  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then)
+  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss)
 };
 
 /// One result of the compiled graph against the interpreter, both measured against fp64.
@@ -214,24 +217,46 @@ struct OverloadRow {
 
   KERF_FIELDS(op, passed, failed, unsupported, failures)
 };
+/// One overload of a replay of recorded calls that checks gradients.
+struct GradientRow {
+  std::string op, family;
+  std::int64_t checked = 0, constant = 0, failed = 0, missing = 0, skipped = 0, complexChecked = 0;
+  double gradientError = 0, jvpError = 0, dualError = 0;
+  std::vector<std::string> failures;
+
+  KERF_FIELDS(op, family, checked, constant, failed, missing, skipped, complexChecked, gradientError, jvpError, dualError,
+              failures)
+};
+/// How many calls there are of one kind.
+struct CallTally {
+  std::string what;
+  std::int64_t calls = 0;
+
+  KERF_FIELDS(what, calls)
+};
 struct ConformanceAnswer {
-  enum class Kind { Same, Calls };
+  enum class Kind { Same, Calls, Gradients };
   Kind kind = Kind::Same;
   std::int64_t cases = 0, agreed = 0;
   std::vector<SameMismatch> mismatches;  ///< of same() cases
   std::int64_t failed = 0, unsupported = 0, completeOverloads = 0;
   std::vector<OverloadRow> overloads;  ///< of recorded calls
+  std::vector<GradientRow> gradients;  ///< of recorded calls, sorted by family
+  std::vector<CallTally> skipped;      ///< calls whose gradients were not checked, by reason
+  std::vector<CallTally> missing;      ///< calls that need a rule that is not there, by op
   std::chrono::nanoseconds time{};
 
-  KERF_FIELDS(kind, cases, agreed, mismatches, failed, unsupported, completeOverloads, overloads, time)
+  KERF_FIELDS(kind, cases, agreed, mismatches, failed, unsupported, completeOverloads, overloads, gradients, skipped,
+              missing, time)
 };
-constexpr ConformanceAnswer::Kind lastOf(ConformanceAnswer::Kind) { return ConformanceAnswer::Kind::Calls; }
+constexpr ConformanceAnswer::Kind lastOf(ConformanceAnswer::Kind) { return ConformanceAnswer::Kind::Gradients; }
 struct ConformanceRequest {
   using Answer = ConformanceAnswer;
   static constexpr std::string_view name = "conformance";
   std::string path;
+  bool gradients = false;  ///< of recorded calls: their derivatives against differences
 
-  KERF_FIELDS(path)
+  KERF_FIELDS(path, gradients)
 };
 
 }  // namespace kerf::workbench

@@ -170,6 +170,12 @@ class LoaderParser {
   Result<void> symint(const CallSyntax& call, GraphInput& input) {
     const CallArgument* value = call.find(0, "val");
     if (value == nullptr) return failAtLine(call.line, "reader.symint has no value");
+    if (value->value.isNone()) {  // unbacked: PyTorch had no value either
+      constexpr std::int64_t untold = 8;
+      input.sym.hint = untold;
+      ++m_contents.valueless;
+      return {};
+    }
     KERF_TRY(input.sym.hint, evaluateInteger(value->value, m_symbols));
     if (isSymbolic(value->value)) input.sym.text = plainText(value->text);
     if (const CallArgument* text = call.find(1, "expr"); text != nullptr && !text->value.isNone()) {
@@ -194,7 +200,16 @@ class LoaderParser {
     KERF_CHECK(checkSizes(input, call.line));
     KERF_CHECK(strides(call, input));
     KERF_CHECK(keywords(call, input));
+    KERF_CHECK(growEmpty(input, m_contents.storages[known->second]));
     return checkBounds(input, m_contents.storages[known->second]);
+  }
+
+  /// FSDP2 frees its parameters: their storages are written with 0 bytes, and have no contents to contradict.
+  Result<void> growEmpty(const GraphInput& input, StorageRef& storage) {
+    if (storage.bytes != 0 || !storage.hash.empty() || !storage.bytesText.empty()) return {};
+    KERF_TRY(storage.bytes, viewBytes(input, m_limits));
+    if (storage.bytes > 0) ++m_contents.grown;
+    return {};
   }
 
   /// The text of an expression, comments and line breaks inside it left out.

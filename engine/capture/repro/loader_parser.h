@@ -9,16 +9,23 @@ namespace kerf::inline capture {
 struct LoaderContents {
   std::vector<GraphInput> inputs;
   std::vector<StorageRef> storages;
+  std::size_t grown = 0;       ///< storages without bytes or contents that a tensor is said to lie in
+  std::size_t valueless = 0;   ///< `reader.symint(None)`
+  std::size_t madeByCall = 0;  ///< inputs that a call such as torch.randn makes
 };
 
 /// Every tensor lies inside its storage afterwards. BadInput / TooLarge with the line otherwise.
 Result<LoaderContents> parseLoader(const SourceText& source, LineRange lines, const Symbols& symbols,
                                    const ImportLimits& limits);
 
-/// Files older than torch 2.1: `args = [((shape), (stride), dtype, device[, requires_grad]), …]`, and `args.append(…)`.
-/// NotFound when there is no such line.
+/// Files without load_args: `args = [((shape), (stride), dtype, device[, requires_grad]), …]` of torch 2.0, also of calls
+/// (rand_strided, torch.randn and the like), `args.append(…)`, `def make_inputs(): return […]`. NotFound when there is no
+/// such line.
 Result<LoaderContents> parseOldArguments(const SourceText& source, LineRange lines, const Symbols& symbols,
                                          const ImportLimits& limits);
+
+/// The lines of `lines` that parseOldArguments reads; none if there are none.
+LineRange oldArgumentLines(const SourceText& source, LineRange lines);
 
 /// Bytes that a view needs, offset included. TooLarge beyond 64 bits or the limit, BadInput for negative numbers.
 Result<std::int64_t> viewBytes(const GraphInput& input, const ImportLimits& limits);

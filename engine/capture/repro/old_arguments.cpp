@@ -1,8 +1,15 @@
-// The loader of torch 2.0: shapes, strides, dtypes and devices in one list, random data for all of them.
+// Arguments without load_args: shapes, strides, dtypes and devices in one list, random data for all of them.
+#include <algorithm>
+#include <array>
+
 #include "engine/capture/repro/loader_parser.h"
 
 namespace kerf::inline capture {
 namespace {
+
+/// Functions that make a tensor of the shape they are given.
+constexpr std::array<std::string_view, 8> makers = {"torch.randn", "torch.rand",    "torch.ones",  "torch.zeros",
+                                                    "torch.empty", "torch.randint",  "randn",         "rand"};
 
 class OldArguments {
  public:
@@ -35,20 +42,56 @@ class OldArguments {
       if (m_contents.inputs.size() > before) m_contents.inputs.back().requiresGrad = !off;
       return {};
     }
-    if (!callee.isName("rand_strided") || call.positionalCount() < 4)
-      return failAtLine(call.line, fmt::format("an argument cannot be {}", describePython(call)));
-    return addTensor(call.items, 1, nullptr, call.line);
+    if (callee.isName("rand_strided") && call.positionalCount() >= 4)
+      return addTensor(call.items, 1, nullptr, call.line);
+    if (callee.kind == PythonKind::Name && std::ranges::find(makers, callee.text) != makers.end()) return addMade(call);
+    return failAtLine(call.line, fmt::format("an argument cannot be {}", describePython(call)));
+  }
+
+  /// torch.randn(2, 3, dtype=…, device=…), also with the sizes in a list.
+  Result<void> addMade(const PythonExpression& call) {
+    const bool drawsIntegers = call.items[0].text.ends_with("randint");
+    PythonExpression sizes{PythonKind::Tuple, call.line, 0, {}, {}, {}};
+    if (const PythonExpression* given = call.keyword("size"))
+      sizes = *given;
+    else if (drawsIntegers && call.positionalCount() > 0)
+      sizes = call.positional(call.positionalCount() - 1);
+    else if (call.positionalCount() > 0 && isSequence(call.positional(0)))
+      sizes = call.positional(0);
+    else
+      for (std::size_t i = 0; i < call.positionalCount(); ++i) sizes.items.push_back(call.positional(i));
+    GraphInput input;
+    KERF_TRY(input.sizes, evaluateIntegers(sizes, m_symbols));
+    KERF_CHECK(checkedNumel(input.sizes));
+    input.strides = contiguousStrides(input.sizes);
+    if (drawsIntegers) input.dtype = DType::Int64;
+    if (const PythonExpression* dtype = call.keyword("dtype")) {
+      KERF_TRY(input.dtype, dtypeOf(*dtype));
+    }
+    if (const PythonExpression* device = call.keyword("device")) {
+      KERF_TRY(input.device, deviceOf(*device));
+    }
+    ++m_contents.madeByCall;
+    return addInput(std::move(input), call.keyword("requires_grad"), call.line);
+  }
+
+  static bool isSequence(const PythonExpression& e) {
+    return e.kind == PythonKind::List || e.kind == PythonKind::Tuple;
   }
 
   Result<void> addTensor(const std::vector<PythonExpression>& items, std::size_t at, const PythonExpression* grad,
                          int line) {
     GraphInput input;
-    input.line = line;
-    input.name = fmt::format("argument {}", m_contents.inputs.size());
     KERF_TRY(input.sizes, evaluateIntegers(items[at], m_symbols));
     KERF_TRY(input.strides, evaluateIntegers(items[at + 1], m_symbols));
     KERF_TRY(input.dtype, dtypeOf(items[at + 2]));
     KERF_TRY(input.device, deviceOf(items[at + 3]));
+    return addInput(std::move(input), grad, line);
+  }
+
+  Result<void> addInput(GraphInput input, const PythonExpression* grad, int line) {
+    input.line = line;
+    input.name = fmt::format("argument {}", m_contents.inputs.size());
     input.requiresGrad = grad != nullptr && grad->text == "True";
     input.isLeaf = true;
     if (input.strides.size() != input.sizes.size())
@@ -70,10 +113,29 @@ class OldArguments {
   LoaderContents m_contents;
 };
 
-/// `args = [ … ]` of tuples; the comprehension that follows it in old files is not such a list.
-Result<void> readList(OldArguments& arguments, std::string_view statement, int line) {
-  KERF_TRY(const PythonExpression list, parsePythonExpression(statement.substr(statement.find('=') + 1), line));
-  if (list.kind != PythonKind::List) return failAtLine(line, "args is not a list");
+/// Whether a statement makes the arguments; the comprehension that follows the list in old files does not.
+bool isArguments(std::string_view statement) {
+  const bool isList = statement.starts_with("args = [") || statement.starts_with("args = (") ||
+                      statement.starts_with("args=[") || statement.starts_with("args=(");
+  const bool isAppend = statement.starts_with("args.append(");
+  return isAppend || (isList && statement.find("rand_strided(sh, st") == std::string_view::npos);
+}
+
+/// The list that `def make_inputs():` returns, which is all that it does.
+std::string_view returnedBy(const SourceText& source, std::size_t line, std::size_t end) {
+  for (std::size_t at = line + 1; at < end; ++at) {
+    if (!source.startsStatement(at)) continue;
+    const std::string_view first = trimmed(source.lines[at]);
+    if (!first.starts_with("return [") && !first.starts_with("return (")) return {};
+    return trimmed(source.slice({at, source.statementEnd(at, end)})).substr(6);
+  }
+  return {};
+}
+
+Result<void> readList(OldArguments& arguments, std::string_view text, int line) {
+  PythonLexer lexer(text, line);
+  KERF_TRY(const PythonExpression list, PythonParser(lexer).expressionList());
+  if (list.kind != PythonKind::List && list.kind != PythonKind::Tuple) return failAtLine(line, "args is not a list");
   for (const PythonExpression& entry : list.items) KERF_CHECK(arguments.add(entry));
   return {};
 }
@@ -85,7 +147,23 @@ Result<void> readAppend(OldArguments& arguments, std::string_view statement, int
   return arguments.add(call.arguments[0].value);
 }
 
+bool isMaker(std::string_view line) {
+  return line.starts_with("def make_inputs(") || line.starts_with("def get_inputs(") ||
+         line.starts_with("def make_args(");
+}
+
 }  // namespace
+
+LineRange oldArgumentLines(const SourceText& source, LineRange lines) {
+  LineRange found;
+  for (std::size_t line = lines.first; line < lines.last; ++line) {
+    if (!source.startsStatement(line) || (!isArguments(source.lines[line]) && !isMaker(source.lines[line]))) continue;
+    if (found.empty()) found.first = line;
+    found.last = source.statementEnd(line, lines.last);
+    if (isMaker(source.lines[line])) found.last = std::min(found.last + 1, lines.last);
+  }
+  return found;
+}
 
 Result<LoaderContents> parseOldArguments(const SourceText& source, LineRange lines, const Symbols& symbols,
                                          const ImportLimits& limits) {
@@ -96,13 +174,19 @@ Result<LoaderContents> parseOldArguments(const SourceText& source, LineRange lin
     const std::string_view first = source.lines[line];
     const int number = int(line + 1);
     const std::string_view statement = source.slice({line, source.statementEnd(line, lines.last)});
-    if (first.starts_with("args = [") && statement.find("rand_strided(sh, st") == std::string_view::npos) {
-      KERF_CHECK(readList(arguments, statement, number));
-      found = true;
-    } else if (first.starts_with("args.append(")) {
-      KERF_CHECK(readAppend(arguments, statement, number));
-      found = true;
+    const bool isAppend = first.starts_with("args.append(");
+    if (isMaker(first)) {
+      const std::string_view list = returnedBy(source, line, lines.last);
+      if (list.empty()) continue;
+      KERF_CHECK(readList(arguments, list, number));
+    } else if (isArguments(statement)) {
+      if (!isAppend && found) break;  // the same list once more, or that of another graph
+      KERF_CHECK(isAppend ? readAppend(arguments, statement, number)
+                          : readList(arguments, statement.substr(statement.find('=') + 1), number));
+    } else {
+      continue;
     }
+    found = true;
   }
   if (!found) return fail(ErrorCode::NotFound, "no arguments");
   return arguments.take();

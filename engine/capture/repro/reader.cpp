@@ -1,4 +1,6 @@
 // importRepro: a repro.py, as text, to a Capture. The steps are the parts of the file in order (formats A.1).
+#include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "engine/capture/common/call_syntax.h"
@@ -9,6 +11,7 @@
 #include "engine/capture/repro/init_parser.h"
 #include "engine/capture/repro/loader_parser.h"
 #include "engine/capture/repro/main_lines.h"
+#include "engine/capture/repro/missing_symbols.h"
 #include "engine/ir/parser.h"
 
 namespace kerf::inline capture {
@@ -84,12 +87,53 @@ class ReproReader {
     return {};
   }
 
+  /// Names that load_args uses without a line that defines them get their values here, and their lines on export.
+  void defineSymbols(LineRange lines) {
+    for (const MissingSymbol& symbol : missingSymbols(m_source, lines, m_symbols)) {
+      m_symbols[symbol.name] = symbol.value;
+      m_capture.envelope.symbols.emplace_back(symbol.name, symbol.value);
+      m_capture.notes.push_back(
+          fmt::format("{} is not defined in the file: {} is taken, {}", symbol.name, symbol.value,
+                      symbol.isGuess ? "as nothing says its value" : "the value of its reader.symint"));
+    }
+  }
+
+  /// The arguments of a file without load_args: those next above the class, else the first below it.
+  Result<LoaderContents> readOldArguments() {
+    for (const LineRange lines : {m_sections.header, m_sections.main}) {
+      defineSymbols(oldArgumentLines(m_source, lines));
+      auto contents = parseOldArguments(m_source, lines, m_symbols, m_limits);
+      if (contents && lines.first == 0) dropArgumentLines(lines);
+      if (contents || contents.error().code != ErrorCode::NotFound) return contents;
+    }
+    return fail(ErrorCode::NotFound, "no arguments");
+  }
+
+  /// load_args is written in their place.
+  void dropArgumentLines(LineRange header) {
+    const LineRange lines = oldArgumentLines(m_source, header);
+    std::vector<std::string>& kept = m_capture.envelope.headerLines;
+    kept.erase(kept.begin() + std::ptrdiff_t(lines.first), kept.begin() + std::ptrdiff_t(lines.last));
+    std::erase_if(kept, [](std::string_view line) { return line.starts_with("args = [rand_strided(sh, st"); });
+  }
+
+  void noteInputs(const LoaderContents& contents) {
+    const auto note = [&](std::size_t count, std::string_view what) {
+      if (count > 0) m_capture.notes.push_back(fmt::format("{} {}", count, what));
+    };
+    note(contents.grown, "storages have 0 bytes in the file, as FSDP2 leaves them: random data of the tensors' sizes");
+    note(contents.valueless, "integer inputs have no value in the file (reader.symint(None)): 8 is taken");
+    note(contents.madeByCall, "inputs are made by calls such as torch.randn: of their shape, with values made up");
+  }
+
   Result<void> readInputs() {
-    auto contents = m_sections.loader.empty() ? parseOldArguments(m_source, m_sections.main, m_symbols, m_limits)
+    if (!m_sections.loader.empty()) defineSymbols(m_sections.loader);
+    auto contents = m_sections.loader.empty() ? readOldArguments()
                                               : parseLoader(m_source, m_sections.loader, m_symbols, m_limits);
     if (!contents && contents.error().code == ErrorCode::NotFound)
       return failAtLine(int(m_source.lines.size()), "the file has no load_args: truncated?");
     if (!contents) return fail(std::move(contents).error());
+    noteInputs(*contents);
     m_graph.inputs = std::move(contents->inputs);
     m_graph.storages = std::move(contents->storages);
     return checkArity();
@@ -109,7 +153,8 @@ class ReproReader {
     if (!readRunOptions(m_source, m_sections.main, envelope.runOptions))
       return failAtLine(int(m_source.lines.size()), "the file ends without a call of run_repro: truncated?");
     envelope.betweenLines = copyLines(m_source, m_sections.between);
-    envelope.mainLines = copyLines(m_source, m_sections.main);
+    envelope.mainLines = copyLines(m_source, m_sections.behindLoader);
+    std::ranges::move(copyLines(m_source, m_sections.main), std::back_inserter(envelope.mainLines));
     if (m_source.slice(m_sections.main).find("after_dynamo") != std::string_view::npos)
       envelope.runner = "after_dynamo";
     for (const std::string& line : envelope.mainLines) {

@@ -104,9 +104,12 @@ Result<ReproSections> findSections(const SourceText& source) {
   if (found.loader.empty()) {
     sections.main = {sections.model.all.last, end};
   } else {
-    if (found.loader.first < sections.model.all.first)
-      return fail(Error{
-          ErrorCode::BadInput, "load_args comes before the model class", {}, int(found.loader.first + 1), {}, {}});
+    if (found.loader.first < sections.model.all.first) {
+      sections.header.last = found.loader.first;
+      sections.behindLoader = {found.loader.last, sections.model.all.first};
+      sections.main = {sections.model.all.last, end};
+      return sections;
+    }
     sections.between = {sections.model.all.last, found.loader.first};
     sections.main = {found.loader.last, end};
   }

@@ -23,6 +23,8 @@ struct ReproSections {
   LineRange between;  ///< after the model class, before load_args
   LineRange loader;   ///< `def load_args(reader):` with its body; empty in files older than torch 2.1
   LineRange main;     ///< everything after load_args
+  /// Where load_args comes before the classes, as a user may write it: what stands between them.
+  LineRange behindLoader;
 };
 
 /// BadInput when there is no model class; NotFound-like cases of load_args are left to the caller (older files).

@@ -1,6 +1,8 @@
 #include "engine/capture/text/capture.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -8,7 +10,9 @@
 #include "engine/capture/common/source_lines.h"
 #include "engine/capture/importers.h"
 #include "engine/capture/repro/extent.h"
-#include "engine/capture/text/lines.h"
+#include "engine/capture/text/code_kind.h"
+#include "engine/capture/text/partial_notes.h"
+#include "engine/capture/text/pieces.h"
 #include "engine/ir/parser.h"
 #include "engine/ir/printer.h"
 
@@ -39,28 +43,67 @@ class TextCapture {
               std::vector<std::string>* notes)
       : m_text(text), m_origin(origin), m_limits(limits), m_notes(notes), m_firstLine(std::max(origin.line, 1)) {}
 
-  Result<std::vector<CapturedGraph>> run(std::size_t most) {
+  /// The first graph, which must be whole.
+  Result<CapturedGraph> first() {
     KERF_CHECK(check());
-    m_lines = graphTextLines(m_text);
-    std::vector<GraphTextPiece> pieces = graphTextPieces(m_lines);
-    if (pieces.empty())
-      return failAt(m_firstLine, "there is no graph in the text: no 'def forward', 'graph():' or table");
-    pieces.resize(std::min(pieces.size(), most));
+    std::vector<GraphTextPiece> pieces = graphTextPieces(textLines(m_text));
+    if (pieces.empty()) return noGraph();
+    auto graph = whole(pieces.front());
+    if (!graph) return failAtPiece(std::move(graph).error(), pieces.front());
+    graph->name = freeName(pieces.front());
+    return graph;
+  }
+
+  /// Every graph, as far as it is there. The first error where none is.
+  Result<std::vector<CapturedGraph>> all() {
+    KERF_CHECK(check());
+    const std::vector<GraphTextPiece> pieces = graphTextPieces(textLines(m_text));
     std::vector<CapturedGraph> graphs;
-    for (GraphTextPiece& piece : pieces) {
-      auto graph = capture(piece);
-      if (!graph) {
-        Error error = std::move(graph).error();
-        const int line = error.line > 0 ? error.line : m_firstLine + int(piece.line);
-        return fail(std::move(error.atFile(m_origin.file.string(), line)));
+    std::optional<Error> firstError;
+    const GraphTextPiece* model = nullptr;
+    for (const GraphTextPiece& piece : pieces) {
+      const CodeKind kind = codeKind(piece);
+      if (kind == CodeKind::Model) {
+        if (model == nullptr) model = &piece;
+        continue;
       }
-      graph->name = freeName(piece);
-      graphs.push_back(std::move(*graph));
+      auto graph = asFarAsThere(piece, kind);
+      if (graph)
+        graphs.push_back(std::move(*graph));
+      else
+        refused(std::move(graph).error(), piece, firstError);
     }
-    return graphs;
+    if (!graphs.empty() && m_notes != nullptr) std::ranges::move(m_refused, std::back_inserter(*m_notes));
+    if (!graphs.empty()) return graphs;
+    if (firstError) return fail(std::move(*firstError));
+    return model != nullptr ? modelOnly(*model) : noGraph();
   }
 
  private:
+  std::unexpected<Error> noGraph() const {
+    return failAt(m_firstLine, "there is no graph in the text: no 'def forward', 'graph():', table or statements of one");
+  }
+
+  std::unexpected<Error> modelOnly(const GraphTextPiece& piece) const {
+    const std::string what = piece.className.empty() ? std::string("this forward method") : "class " + piece.className;
+    return failAt(m_firstLine + int(piece.line),
+                  fmt::format("{} is a model's source, no captured graph: torch.compile and torch.export capture one",
+                              what));
+  }
+
+  std::unexpected<Error> failAtPiece(Error error, const GraphTextPiece& piece) const {
+    const int line = error.line > 0 ? error.line : m_firstLine + int(piece.line);
+    return fail(std::move(error.atFile(m_origin.file.string(), line)));
+  }
+
+  /// A piece that cannot be opened is said, not the end of the others.
+  void refused(Error error, const GraphTextPiece& piece, std::optional<Error>& first) {
+    Error placed = failAtPiece(std::move(error), piece).error();
+    if (m_notes != nullptr)
+      m_refused.push_back(fmt::format("line {}: what looks like a graph is not opened: {}", placed.line, placed.message));
+    if (!first) first = std::move(placed);
+  }
+
   std::unexpected<Error> failAt(int line, std::string message, ErrorCode code = ErrorCode::BadInput) const {
     return fail(Error{code, std::move(message), m_origin.file.string(), line, {}, {}});
   }
@@ -83,11 +126,53 @@ class TextCapture {
     return {};
   }
 
-  Result<CapturedGraph> capture(const GraphTextPiece& piece) {
+  Result<CapturedGraph> whole(const GraphTextPiece& piece) {
+    KERF_TRY(GraphModule read, module(piece, lineOf(piece), nullptr));
+    return captured(piece, std::move(read));
+  }
+
+  /// Whole, or the part of a printed graph that is there.
+  Result<CapturedGraph> asFarAsThere(const GraphTextPiece& piece, CodeKind kind) {
+    auto graph = piece.fragment ? Result<CapturedGraph>(fail(ErrorCode::BadInput, "a fragment")) : whole(piece);
+    PartialReading partial;
+    if (!graph && graph.error().code == ErrorCode::BadInput && kind == CodeKind::Printed) {
+      auto part = partOf(piece, partial);
+      if (part || piece.fragment) graph = std::move(part);
+    }
+    if (!graph) return graph;
+    graph->name = freeName(piece);
+    if (m_notes != nullptr) std::ranges::move(partialNotes(graph->name, partial), std::back_inserter(*m_notes));
+    return graph;
+  }
+
+  Result<CapturedGraph> partOf(const GraphTextPiece& piece, PartialReading& partial) {
+    KERF_TRY(GraphModule read, module(piece, lineOf(piece), &partial));
+    if (!computes(read.graph)) return failAt(m_firstLine + int(piece.line), "the graph computes nothing: truncated?");
+    KERF_TRY(read, throughPython(std::move(read)));
+    return captured(piece, std::move(read));
+  }
+
+  static bool computes(const Graph& graph) {
+    return graph.outputNode().valid() && std::ranges::any_of(graph.order(), [&](NodeId id) {
+      const Opcode op = graph.node(id).op();
+      return op != Opcode::Placeholder && op != Opcode::Output && op != Opcode::GetAttr;
+    });
+  }
+
+  /// Number of the first line of the piece's text: a fragment's has one more above it.
+  int lineOf(const GraphTextPiece& piece) const {
+    const bool hasHeader = piece.fragment && piece.form == GraphTextPiece::Form::Readable;
+    return m_firstLine + int(piece.line) - (hasHeader ? 1 : 0);
+  }
+
+  Result<CapturedGraph> captured(const GraphTextPiece& piece, GraphModule module) {
     CapturedGraph out;
     out.origin = m_origin;
     out.origin.line = m_firstLine + int(piece.line);
-    KERF_TRY(out.module, module(piece, out.origin.line));
+    if (out.origin.stage.empty()) out.origin.stage = piece.label.stage;
+    if (out.origin.compileId.empty()) out.origin.compileId = piece.label.compileId;
+    if (out.origin.rank < 0) out.origin.rank = piece.label.rank;
+    out.module = std::move(module);
     KERF_CHECK(checkGraph(out.module.graph, out.origin.line));
     setLines(piece, out);
     addStandInAttributes(out.module, m_limits, m_notes);
@@ -95,14 +180,15 @@ class TextCapture {
     return out;
   }
 
-  Result<GraphModule> module(const GraphTextPiece& piece, int line) {
-    if (piece.form == GraphTextPiece::Form::Readable) return parseReadable(piece.text, line);
+  Result<GraphModule> module(const GraphTextPiece& piece, int line, PartialReading* partial) {
+    if (piece.form == GraphTextPiece::Form::Readable)
+      return partial != nullptr ? parsePartialReadable(piece.text, line, *partial) : parseReadable(piece.text, line);
     GraphModule module;
     std::vector<std::string> guessed;
     if (piece.form == GraphTextPiece::Form::GraphText) {
-      KERF_TRY(module.graph, parseGraphText(piece.text, line));
+      KERF_TRY(module.graph, parseGraphText(piece.text, line, partial));
     } else {
-      KERF_TRY(module.graph, parseTabular(piece.text, line, &guessed));
+      KERF_TRY(module.graph, parseTabular(piece.text, line, &guessed, partial));
     }
     if (!module.graph.outputNode().valid())
       return failAt(m_firstLine + int(piece.line), "the graph returns nothing: truncated?");
@@ -123,7 +209,7 @@ class TextCapture {
     const std::string file = m_origin.file.string();
     if (piece.form == GraphTextPiece::Form::Readable) {
       const auto source = scanSource(piece.text, m_limits);
-      if (source) assignSourceLines(*source, forwardLines(*source), file, out.module.graph, out.origin.line - 1);
+      if (source) assignSourceLines(*source, forwardLines(*source), file, out.module.graph, lineOf(piece) - 1);
       return;
     }
     const std::vector<NodeId> order(out.module.graph.order().begin(), out.module.graph.order().end());
@@ -154,8 +240,10 @@ class TextCapture {
 
   std::string freeName(const GraphTextPiece& piece) {
     std::string base = piece.className;
-    if (base.empty() || base == "GraphModule" || base == "Repro" || base == "_lambda" || base == "lambda")
+    if (base.empty() || base == "GraphModule" || base == "Repro" || base == "_lambda" || base == "lambda") {
       base = m_origin.stage.empty() ? "forward" : m_origin.stage;
+      if (m_origin.stage.empty() && !piece.label.name.empty()) base = piece.label.name;
+    }
     std::string name = base;
     for (int number = 1; !m_names.insert(name).second; ++number) name = fmt::format("{}_{}", base, number);
     return name;
@@ -166,8 +254,8 @@ class TextCapture {
   const ImportLimits& m_limits;
   std::vector<std::string>* m_notes;
   int m_firstLine;
-  std::vector<std::string> m_lines;
   std::set<std::string> m_names;
+  std::vector<std::string> m_refused;
 };
 
 std::string torchVersionIn(std::string_view text) {
@@ -194,19 +282,15 @@ Result<GraphModule> throughPython(GraphModule module) {
 }
 
 Result<CapturedGraph> capturedFromReadable(std::string_view text, GraphOrigin origin, const ImportLimits& limits) {
-  KERF_TRY(std::vector<CapturedGraph> graphs, TextCapture(text, origin, limits, nullptr).run(1));
-  return std::move(graphs.front());
+  return TextCapture(text, origin, limits, nullptr).first();
 }
 
 Result<std::vector<CapturedGraph>> capturedGraphsOfText(std::string_view text, const GraphOrigin& origin,
                                                         const ImportLimits& limits, std::vector<std::string>* notes) {
-  return TextCapture(text, origin, limits, notes).run(SIZE_MAX);
+  return TextCapture(text, origin, limits, notes).all();
 }
 
-bool looksLikeGraphText(std::string_view head) {
-  const std::vector<std::string> lines = graphTextLines(head);
-  return !graphTextPieces(lines).empty();
-}
+bool looksLikeGraphText(std::string_view head) { return !graphTextPieces(textLines(head)).empty(); }
 
 Result<Capture> importGraphText(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits) {
   Capture capture;

@@ -1,4 +1,4 @@
-// TextLines: pasted text cut into lines, freed from what logs and chats put around them.
+// TextLines: pasted text cut into lines, freed from what browsers, terminals and chats put into them.
 #pragma once
 
 #include <string>
@@ -7,23 +7,20 @@
 
 namespace kerf::inline capture {
 
-/// Line i is line firstLine + i of the file. Removed: TORCH_LOGS prefixes ("[rank0]:V1206 15:18:15.925000 1500233
-/// torch/…/output_graph.py:1288] [0/0] [__graph_code] "), "> " of quotes, Markdown fences, a byte order mark, colours.
-std::vector<std::string> graphTextLines(std::string_view text);
+struct TextLine {
+  std::string text;
+  std::size_t number = 0;  ///< index of its line in the text: several where a line holds escaped line breaks
+  bool fence = false;      ///< of Markdown: no graph goes across it; `text` is empty
+};
+
+/// Removed: terminal colours, a byte order mark, HTML tags and entities, Markdown fences, the signs of a diff together
+/// with the lines that it takes away. Non-breaking spaces and typographic quotes become plain ones; a text that is one
+/// string with escaped line breaks is cut at them. What logs write before each line stays (LinePrefix).
+std::vector<TextLine> textLines(std::string_view text);
 
 /// Number of leading spaces (a tab counts as eight).
 std::size_t leadingSpaces(std::string_view line);
-
-/// A graph's text within the lines.
-struct GraphTextPiece {
-  enum class Form { Readable, GraphText, Tabular };
-  Form form = Form::Readable;
-  std::string text;       ///< dedented; a readable keeps one line per line of the file
-  std::size_t line = 0;   ///< index of its first line
-  std::string className;  ///< Readable with a class
-};
-
-/// The graphs in the lines, in order. A class that a later class makes in its __init__ belongs to that one.
-std::vector<GraphTextPiece> graphTextPieces(const std::vector<std::string>& lines);
+/// Without white space at both ends.
+std::string_view strippedLine(std::string_view line);
 
 }  // namespace kerf::inline capture

@@ -55,7 +55,7 @@ constexpr OpRow rows[] = {
     aliasRow("aten::ger(Tensor self, Tensor vec2) -> Tensor", "aten.outer.default"),
     aliasRow("aten::_stack(Tensor[] tensors, int dim=0) -> Tensor", "aten.stack.default"),
     aliasRow("aten::_logcumsumexp(Tensor self, int dim) -> Tensor", "aten.logcumsumexp.default"),
-    aliasRow("aten::_reshape_aliasRow(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
+    aliasRow("aten::_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
              "aten.as_strided.default", OpTrait::View),
     aliasRow("aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor",
              "aten.as_strided_copy.default"),

@@ -5,21 +5,58 @@
 namespace kerf::inline ops {
 namespace {
 
-bool isDifferentiable(const Value& value) { return value.isTensor() && isFloating(value.tensor().dtype()); }
+bool isDifferentiable(const Value& value) {
+  if (value.isList()) return std::ranges::any_of(value.list(), isDifferentiable);
+  return value.isTensor() && (isFloating(value.tensor().dtype()) || isComplex(value.tensor().dtype()));
+}
 
 /// Sizes and dtype of the argument.
 Tensor like(CompositeSteps& s, const Tensor& flow, const Tensor& argument) {
   const Tensor summed = sumToSize(s, flow, argument.symSizes());
   if (summed.dtype() == argument.dtype()) return summed;
+  if (isComplex(summed.dtype()) && !isComplex(argument.dtype())) return s("aten.real.default"_op, {summed});
   return s("aten._to_copy.default"_op, {summed}, {{"dtype", argument.dtype()}});
 }
 
-/// Ones of a sum; the first is taken as it is.
-void addTo(CompositeSteps& s, Value& total, const Tensor& part) {
-  total = total.isTensor() ? s("aten.add.Tensor"_op, {total, part}) : part;
+/// Ones of a sum; the first is taken as it is. Lists item by item.
+void addTo(CompositeSteps& s, Value& total, const Value& part) {
+  if (total.isTensor() && part.isTensor()) {
+    total = s("aten.add.Tensor"_op, {total, part});
+  } else if (total.isList() && part.isList()) {
+    ValueList items = total.list();
+    for (std::size_t i = 0; i < items.size(); ++i) addTo(s, items[i], part.list()[i]);
+    total = Value(std::move(items));
+  } else {
+    total = part;
+  }
+}
+
+/// A tangent with zeros for what has none.
+Value filledIn(CompositeSteps& s, const Value& tangent, const Value& argument) {
+  if (argument.isTensor())
+    return tangent.isTensor() ? tangent : Value(s("aten.zeros_like.default"_op, {argument}));
+  if (!argument.isList()) return argument;
+  ValueList items;
+  for (std::size_t i = 0; i < argument.list().size(); ++i)
+    items.push_back(filledIn(s, tangent.isList() ? tangent.list()[i] : Value(), argument.list()[i]));
+  return Value(std::move(items));
 }
 
 }  // namespace
+
+bool CallRecord::wants(std::size_t i) const {
+  return (wanted.empty() || wanted[i]) && isDifferentiable(args.values[i]);
+}
+
+Tensor orZeros(CompositeSteps& steps, const CallRecord& call, const ValueList& grads, std::size_t k) {
+  if (grads[k].isTensor()) return grads[k].tensor();
+  return steps("aten.zeros_like.default"_op, {call.results[k]});
+}
+
+Result<ValueList> nothingFlows(const CallRecord& call, const ValueList&, const OpRunner&) {
+  return ValueList(call.args.values.size());
+}
+Result<Value> noTangent(const CallRecord&, const ValueList&, const OpRunner&) { return Value(); }
 
 Tensor sumToSize(CompositeSteps& steps, const Tensor& tensor, const SymSizes& sizes) {
   const SymSizes& own = tensor.symSizes();
@@ -36,7 +73,7 @@ Result<ValueList> gradientBySlope(Slope slope, const CallRecord& call, const Val
   CompositeSteps s(run);
   ValueList result(call.args.values.size());
   for (std::size_t i = 0; i < result.size() && grads[0].isTensor(); ++i) {
-    if (!isDifferentiable(call.args.values[i])) continue;
+    if (!call.wants(i)) continue;
     const Value flow = slope(s, call, grads[0].tensor(), i);
     if (flow.isTensor()) result[i] = like(s, flow.tensor(), call.args.tensor(i));
   }
@@ -50,7 +87,7 @@ Result<Value> jvpBySlope(Slope slope, const CallRecord& call, const ValueList& t
   for (std::size_t i = 0; i < tangents.size(); ++i) {
     if (!tangents[i].isTensor()) continue;
     const Value flow = slope(s, call, tangents[i].tensor(), i);
-    if (flow.isTensor()) addTo(s, total, flow.tensor());
+    if (flow.isTensor()) addTo(s, total, flow);
   }
   if (!total.isTensor()) return s.done({});
   if (!total.tensor().symSizes().isIdentical(call.result().symSizes()))
@@ -64,11 +101,21 @@ Result<Value> multilinearJvp(const CallRecord& call, const ValueList& tangents, 
   for (std::size_t i = 0; i < tangents.size(); ++i) {
     if (tangents[i].isNone()) continue;
     BoundArguments replaced = call.args;
-    replaced.values[i] = tangents[i];
+    replaced.values[i] = filledIn(s, tangents[i], call.args.values[i]);
     KERF_TRY(const Value part, callRow(*call.args.op, replaced, run));
-    addTo(s, total, part.tensor());
+    addTo(s, total, part);
   }
-  return s.done(total.isTensor() ? total.tensor() : Tensor());
+  KERF_CHECK(s.done({}));
+  return total;
+}
+
+Result<Value> linearJvp(const CallRecord& call, const ValueList& tangents, const OpRunner& run) {
+  CompositeSteps s(run);
+  BoundArguments replaced = call.args;
+  for (std::size_t i = 0; i < tangents.size(); ++i)
+    if (isDifferentiable(call.args.values[i])) replaced.values[i] = filledIn(s, tangents[i], call.args.values[i]);
+  KERF_CHECK(s.done({}));
+  return callRow(*call.args.op, replaced, run);
 }
 
 }  // namespace kerf::inline ops

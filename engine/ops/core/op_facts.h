@@ -33,6 +33,10 @@ template <Slope slope>
 constexpr OpFacts slopeOf(const char* op) {
   return {.op = op, .gradient = elementGradient<slope>, .jvp = elementJvp<slope>};
 }
+/// Of an op through which no gradient flows.
+constexpr OpFacts notDifferentiable(const char* op) {
+  return {.op = op, .gradient = nothingFlows, .jvp = noTangent};
+}
 /// Gradient of an op that is linear in each of its tensors.
 constexpr OpFacts linearGradient(const char* op, Gradient gradient) {
   return {.op = op, .gradient = gradient, .jvp = multilinearJvp};

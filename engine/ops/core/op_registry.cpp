@@ -50,8 +50,9 @@ struct Registry {
   std::vector<std::uint32_t> byId;  ///< OpId::index to position + 1; 0: no row
 
   Registry() {
-    for (const OpRows& family : opFamilies())
-      for (const OpRow& row : family) add(row);
+    for (const OpFolder& folder : opFolders())
+      for (const OpRows& family : folder.families)
+        for (const OpRow& row : family) add(row);
     std::ranges::sort(ops, {}, [](const OpInfo& op) { return op.schema.qualifiedName(); });
     number();
     for (OpInfo& op : ops) op.base = baseOf(op);

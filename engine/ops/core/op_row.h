@@ -22,8 +22,17 @@ struct OpRow {
 
 using OpRows = std::span<const OpRow>;
 
-/// Every family of every folder; op_table.cpp lists them.
+/// The families of one folder of engine/ops.
+struct OpFolder {
+  const char* name;
+  std::vector<OpRows> families;
+};
+/// Every folder with its families; op_table.cpp lists them.
+const std::vector<OpFolder>& opFolders();
+/// The families of all folders.
 std::vector<OpRows> opFamilies();
+/// The folder that an op's row stands in.
+const char* folderOf(const OpInfo& op);
 /// Rows that stand in for those of the same schema when an argument is complex.
 std::vector<OpRows> complexFamilies();
 

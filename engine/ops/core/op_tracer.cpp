@@ -65,6 +65,13 @@ Value OpTracer::tag(const Value& value, NodeId node, int item) const {
   return items;
 }
 
+Tensor OpTracer::sameValue(const Tensor& tensor) const {
+  Tensor other = tensor;
+  other.traced = int(m_values.size());
+  m_values.push_back(m_values[std::size_t(tensor.traced)]);
+  return other;
+}
+
 Result<Value> OpTracer::valueOfNode(NodeId node) {
   const auto value = valueOf(m_module.graph.node(node).meta().value);
   if (value) return tag(*value, node, -1);
@@ -98,9 +105,11 @@ Result<Argument> OpTracer::argumentOf(const Tensor& tensor) const {
   }
   Traced& traced = m_values[std::size_t(tensor.traced)];
   if (traced.item >= 0) {
-    const NodeId item =
-        graph.callFunction("operator.getitem", {Argument(traced.node), Argument(traced.item)}, {}, "getitem");
-    graph.setValueMeta(item, {metaOf(tensor)});
+    NodeId& item = m_items[{traced.node.index, traced.item}];
+    if (!item.valid() || !graph.contains(item)) {
+      item = graph.callFunction("operator.getitem", {Argument(traced.node), Argument(traced.item)}, {}, "getitem");
+      graph.setValueMeta(item, {metaOf(tensor)});
+    }
     traced = {item, -1};
   }
   return Argument(traced.node);
@@ -161,10 +170,17 @@ Result<Value> OpTracer::record(const OpInfo& op, const ValueList& args, const Ke
 }
 
 Result<Value> OpTracer::decompose(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const {
+  return replace(op, true, args, kwargs);
+}
+
+Result<Value> OpTracer::replace(const OpInfo& op, const Replacement& by, const ValueList& args,
+                                const KeywordValues& kwargs) const {
   KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
+  if (by.applies != nullptr && !by.applies(bound)) return record(op, args, kwargs);
   if (inventsNumbers(bound, args))
     return fail(ErrorCode::UnsupportedOp, "{}: a number of a program is a tensor's element", op.schema.qualifiedName());
-  return withoutThrowing([&] { return op.decomposition(bound, OpRunner(*this)); });
+  const Composite program = by.program != nullptr ? by.program : op.decomposition;
+  return withoutThrowing([&] { return program(bound, OpRunner(*this)); });
 }
 
 Result<Value> OpTracer::call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const {
@@ -180,7 +196,8 @@ Result<Value> OpTracer::call(const OpTarget& target, const ValueList& args, cons
     return callPythonLevel("operator.getitem", args, kwargs, *this);
   }
   if (auto cast = callInAutocast(*op, args, kwargs, *this)) return std::move(*cast);
-  if (op->decomposition && m_decomposes(*op)) return decompose(*op, args, kwargs);
+  const Replacement by = m_decomposes(*op);
+  if (by.replaces && (by.program != nullptr || op->decomposition != nullptr)) return replace(*op, by, args, kwargs);
   return record(*op, args, kwargs);
 }
 

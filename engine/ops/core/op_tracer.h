@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -15,8 +16,16 @@
 
 namespace kerf::inline ops {
 
-/// Which ops a trace replaces by their programs; the others become nodes.
-using Decomposes = std::function<bool(const OpInfo&)>;
+/// Whether a trace replaces an op by a program; the others become nodes.
+struct Replacement {
+  bool replaces = false;
+  Composite program = nullptr;                       ///< null: the op's own decomposition
+  bool (*applies)(const BoundArguments&) = nullptr;  ///< null: to every call; where it does not, the op is a node
+
+  Replacement(bool replaced) : replaces(replaced) {}  // NOLINT: yes or no is an answer
+  Replacement(Composite by, bool (*when)(const BoundArguments&)) : replaces(true), program(by), applies(when) {}
+};
+using Decomposes = std::function<Replacement(const OpInfo&)>;
 /// Every op that is a program (PyTorch's CompositeImplicitAutograd and its like).
 bool isComposite(const OpInfo& op);
 
@@ -42,26 +51,39 @@ class OpTracer : public OpCaller {
   Result<Value> callHigherOrder(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs,
                                 const SubgraphCaller& subgraphs) const override;
 
+ protected:
+  /// The call as a node. Every call that is not replaced by its program ends here.
+  virtual Result<Value> record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
+  /// What the op's program gives, which is run on this tracer.
+  Result<Value> decompose(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
+  /// Notes that `value` is what `node` gives (or its item), under a new Tensor::traced.
+  Value tag(const Value& value, NodeId node, int item = -1) const;
+  /// Another Tensor::traced for the same value.
+  Tensor sameValue(const Tensor& tensor) const;
+  /// The node that gives a tensor of the trace; where it is an item, the node whose item it is.
+  NodeId nodeOf(const Tensor& tensor) const { return m_values[std::size_t(tensor.traced)].node; }
+  GraphModule& module() const { return m_module; }
+
  private:
   /// A node, or one item of what it gives, whose getitem is made when somebody asks for it.
   struct Traced {
     NodeId node;
     int item = -1;
   };
-  Result<Value> decompose(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
-  Result<Value> record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const;
-  Value tag(const Value& value, NodeId node, int item) const;
   /// A symbolic size of a value of the trace.
   struct SizeSource {
     Tensor tensor;
     std::int64_t dim;
   };
+  Result<Value> replace(const OpInfo& op, const Replacement& by, const ValueList& args,
+                        const KeywordValues& kwargs) const;
   Result<Argument> argumentOf(const Tensor& tensor) const;
   Result<Argument> argumentOf(const SymNumber& number) const;
 
   GraphModule& m_module;
   Decomposes m_decomposes;
   mutable std::vector<Traced> m_values;                            ///< by Tensor::traced
+  mutable std::map<std::pair<std::uint32_t, int>, NodeId> m_items;  ///< getitems that were made
   mutable std::unordered_map<std::int64_t, NodeId> m_numbers;      ///< nodes that give symbolic numbers
   mutable std::unordered_map<std::int64_t, SizeSource> m_sources;  ///< sizes that no node gives yet
 };

@@ -2,6 +2,7 @@
 // folder.
 #pragma once
 
+#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
@@ -20,5 +21,9 @@ OpRows viewOps();
 OpRows complexMoveRows();
 
 OpFactRows indexDerivatives();
+OpFactRows viewDecompositions();
+OpFactRows scatterDecompositions();
+TablePrograms viewTablePrograms();
+TablePrograms scatterTablePrograms();
 
 }  // namespace kerf::inline ops

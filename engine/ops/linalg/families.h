@@ -1,6 +1,7 @@
 // Matrix products, factorizations and solvers. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
@@ -19,5 +20,7 @@ OpRows linalgTriangularOps();
 OpRows trilinearOps();
 
 OpFactRows matmulFacts();
+OpFactRows productDecompositions();
+TablePrograms productTablePrograms();
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,7 @@
 // Layers, losses and optimizer steps. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
@@ -30,5 +31,12 @@ OpRows upsampleVecOps();
 
 OpFactRows layerFacts();
 OpFactRows layerDecompositions();
+OpFactRows batchNormDecompositions();
+OpFactRows lossDecompositions();
+OpFactRows normDecompositions();
+OpFactRows paddingDecompositions();
+OpFactRows windowDecompositions();
+TablePrograms layerTablePrograms();
+TablePrograms windowTablePrograms();
 
 }  // namespace kerf::inline ops

@@ -1,94 +1,159 @@
-// Decompositions of element-wise ops that have kernels of their own: what AOTAutograd's tables write in their place.
+// Decompositions of activations: what AOTAutograd's tables write in their place.
+#include <cmath>
+
+#include "engine/ops/core/decomposition_rows.h"
+#include "engine/ops/core/formula.h"
 #include "engine/ops/core/op_math.h"
 #include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
 namespace {
 
-/// The values of a call, and its ops as expressions.
-struct Program {
-  const BoundArguments& args;
-  CompositeSteps s;
-  Program(const BoundArguments& bound, const OpRunner& run) : args(bound), s(run) {}
+// Activations
 
-  const Value& operator[](std::size_t i) const { return args.values[i]; }
-  Tensor mul(const Value& a, const Value& b) { return s("aten.mul.Tensor"_op, {a, b}); }
-  Tensor add(const Value& a, const Value& b) { return s("aten.add.Tensor"_op, {a, b}); }
-  Tensor oneMinus(const Value& a) { return s("aten.rsub.Scalar"_op, {a, std::int64_t{1}}); }
-  Tensor sigmoid(const Value& a) { return s("aten.sigmoid.default"_op, {a}); }
-  Tensor zero(const Value& a) { return s("aten.zeros_like.default"_op, {a}); }
-  Tensor where(const Value& condition, const Value& a, const Value& b) {
-    return s("aten.where.self"_op, {condition, a, b});
-  }
-};
-
-/// 0 where self is at most the threshold.
-Result<Value> thresholdBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> celu(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  const Tensor low = p.s("aten.le.Scalar"_op, {p[1], p[2]});
-  return p.s.done(p.where(low, p.zero(p[0]), p[0]));
+  const Formula low = p(Formula("aten.expm1.default"_op, {p[0] / p[1]}) * p[1]);
+  return p.done(where(p[0] > 0, p[0], low));
 }
-Result<Value> tanhBackward(const BoundArguments& args, const OpRunner& run) {
+/// elu(self, alpha, scale, input_scale)
+Result<Value> elu(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  return p.s.done(p.mul(p[0], p.oneMinus(p.mul(p[1], p[1]))));
+  const double low = args.number(1) * args.number(2);
+  return p.done(where(p[0] > 0, p[0] * p[2], Formula("aten.expm1.default"_op, {p[0] * p[3]}) * low));
 }
-Result<Value> sigmoidBackward(const BoundArguments& args, const OpRunner& run) {
+Result<Value> gelu(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  return p.s.done(p.mul(p[0], p.mul(p.oneMinus(p[1]), p[1])));
+  if (args.text(1) != "tanh") return p.done(p[0] * 0.5 * (erf(p[0] * M_SQRT1_2) + 1));
+  const Formula cube = p(p[0] * p[0] * p[0]);
+  const Formula inner = p((p[0] + cube * 0.044715) * (M_SQRT2 * M_2_SQRTPI * 0.5));
+  return p.done(p[0] * 0.5 * (tanh(inner) + 1));
 }
-/// grad · σ · (1 + x · (1 - σ))
-Result<Value> siluBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
-  const Tensor gate = p.sigmoid(p[1]);
-  const Tensor slope = p.s("aten.add.Scalar"_op, {p.mul(p[1], p.oneMinus(gate)), std::int64_t{1}});
-  return p.s.done(p.mul(p.mul(p[0], gate), slope));
-}
-Result<Value> silu(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
-  return p.s.done(p.mul(p[0], p.sigmoid(p[0])));
-}
-Result<Value> leakyRelu(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
-  const Tensor positive = p.s("aten.gt.Scalar"_op, {p[0], std::int64_t{0}});
-  return p.s.done(p.where(positive, p[0], p.s("aten.mul.Scalar"_op, {p[0], p[1]})));
-}
-/// self + value · tensor1 · tensor2
-Result<Value> addcmul(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
-  return p.s.done(p.add(p[0], p.mul(p.mul(p[1], p[3]), p[2])));
-}
-/// self + value · tensor1 / tensor2
-Result<Value> addcdiv(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
-  return p.s.done(p.add(p[0], p.mul(p[3], p.s("aten.div.Tensor"_op, {p[1], p[2]}))));
-}
-/// The first half times the sigmoid of the second.
 Result<Value> glu(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   const SymInt half = floorDiv(self.symSize(dim), 2);
   Program p(args, run);
-  const Tensor first = p.s("aten.slice.Tensor"_op, {self, dim, std::int64_t{0}, half});
-  const Tensor second = p.s("aten.slice.Tensor"_op, {self, dim, half, 2 * half});
-  return p.s.done(p.mul(first, p.sigmoid(second)));
+  const Formula first = p(slice(p[0], dim, 0, half)), second = p(slice(p[0], dim, half, 2 * half));
+  return p.done(first * sigmoid(second));
+}
+Result<Value> hardshrink(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(where(abs(p[0]) <= p[1], 0, p[0]));
+}
+Formula hardGate(const Formula& x) { return clamp(clamp(x + 3, std::int64_t{0}), {}, std::int64_t{6}); }
+Result<Value> hardsigmoid(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(hardGate(p[0]) / 6);
+}
+Result<Value> hardswish(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(p[0] * hardGate(p[0]) / 6);
+}
+Result<Value> hardtanh(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(clamp(p[0], args.values[1], args.values[2]));
+}
+Result<Value> relu6(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done({"aten.hardtanh.default"_op, {p[0], 0, 6}});
+}
+Result<Value> leakyRelu(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(where(p[0] > 0, p[0], p[0] * p[1]));
+}
+/// log_sigmoid_forward(self): the result, and exp(-|self|) for the backward op.
+Result<Value> logSigmoidForward(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  const Formula low = p({"aten.minimum.default"_op, {newZeros(p[0], {}), p[0]}});
+  const Formula decay = p(exp(-abs(p[0])));
+  return p.done(std::vector<Formula>{low - log1p(decay), decay});
+}
+Result<Value> logSigmoid(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(p.several<2>({"aten.log_sigmoid_forward.default"_op, {p[0]}})[0]);
+}
+/// logit(self, eps): without eps the bounds only keep NaN what is NaN.
+Result<Value> logit(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  const double low = args.numberIf(1).value_or(-1);
+  const Formula x = p(clamp(p[0], low, 1 - low));
+  return p.done(log(x / (1 - x)));
+}
+Result<Value> mish(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(p[0] * tanh({"aten.softplus.default"_op, {p[0]}}));
+}
+Result<Value> preluKernel(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(where(p[0] > 0, p[0], p[1] * p[0]));
+}
+/// rrelu_with_noise_functional(self, noise, lower, upper, training): the slopes that were drawn are the second result.
+Result<Value> rreluWithNoise(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  if (!args.boolean(4)) {
+    const Formula out({"aten.leaky_relu.default"_op, {p[0], (args.number(2) + args.number(3)) / 2}});
+    return p.done(std::vector<Formula>{out, p[1]});
+  }
+  const Formula low = p(p[0] <= 0);
+  const Formula drawn = p({"aten.uniform.default"_op, {p[0], p[2], p[3]}, {{"generator", args.values[5]}}});
+  const Formula out = p(where(low, p[0] * drawn, p[0]));
+  return p.done(std::vector<Formula>{out, where(low, drawn, 1)});
+}
+Result<Value> silu(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(p[0] * sigmoid(p[0]));
+}
+/// x / (1 + exp(-x)): as the kernel rounds.
+Result<Value> siluByExponential(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(p[0] / (exp(-p[0]) + 1));
+}
+Result<Value> softplus(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  const Formula scaled = p(p[0] * p[1]);
+  const Formula low = p(log1p(exp(scaled)) / p[1]);
+  return p.done(where(scaled > p[2], p[0], low));
+}
+Result<Value> softshrink(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(where(abs(p[0]) > p[1], p[0] - sign(p[0]) * p[1], p[0] * 0));
+}
+Result<Value> threshold(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(where(p[0] <= p[1], p[2], p[0]));
 }
 
-constexpr OpFacts decomposes(const char* op, Composite program) { return {.op = op, .decomposition = program}; }
-
 constexpr OpFacts table[] = {
-    decomposes("aten::threshold_backward", thresholdBackward),
-    decomposes("aten::tanh_backward", inOpMath<tanhBackward>),
-    decomposes("aten::sigmoid_backward", inOpMath<sigmoidBackward>),
-    decomposes("aten::silu_backward", inOpMath<siluBackward>),
-    decomposes("aten::silu", inOpMath<silu>),
-    decomposes("aten::leaky_relu", inOpMath<leakyRelu>),
-    decomposes("aten::addcmul", inOpMath<addcmul>),
-    decomposes("aten::addcdiv", inOpMath<addcdiv>),
+    decomposes("aten::celu", inOpMath<celu>),
+    decomposes("aten::elu", inOpMath<elu>),
+    decomposes("aten::gelu", inOpMath<gelu>),
     decomposes("aten::glu", inOpMath<glu>),
+    decomposes("aten::hardshrink", hardshrink),
+    decomposes("aten::hardsigmoid", inOpMath<hardsigmoid>),
+    decomposes("aten::hardswish", inOpMath<hardswish>),
+    decomposes("aten::hardtanh", hardtanh),
+    decomposes("aten::relu6", relu6),
+    decomposes("aten::leaky_relu", inOpMath<leakyRelu>),
+    decomposes("aten::log_sigmoid", logSigmoid),
+    decomposes("aten::log_sigmoid_forward", inOpMath<logSigmoidForward>),
+    decomposes("aten::logit", inRealMath<logit>),
+    decomposes("aten::mish", inOpMath<mish>),
+    decomposes("aten::_prelu_kernel", preluKernel),
+    decomposes("aten::rrelu_with_noise_functional", rreluWithNoise),
+    decomposes("aten::silu", inOpMath<silu>),
+    decomposes("aten::softplus", inOpMath<softplus>),
+    decomposes("aten::softshrink", inOpMath<softshrink>),
+    decomposes("aten::threshold", threshold),
+};
+
+constexpr TableProgram inductor[] = {
+    {"aten::silu", inOpMath<siluByExponential>},
 };
 
 }  // namespace
 
 OpFactRows pointwiseDecompositions() { return table; }
+TablePrograms pointwiseTablePrograms() { return inductor; }
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,7 @@
 // Element-wise ops, creation and conversion. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
@@ -25,6 +26,13 @@ OpFactRows activationLowerings();
 OpFactRows creationLowerings();
 OpFactRows pointwiseDerivatives();
 OpFactRows pointwiseDecompositions();
+OpFactRows activationBackwardDecompositions();
+OpFactRows arithmeticDecompositions();
+OpFactRows creationDecompositions();
+OpFactRows rangeDecompositions();
+TablePrograms pointwiseTablePrograms();
+TablePrograms arithmeticTablePrograms();
+TablePrograms creationTablePrograms();
 
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexPointwiseRows();

@@ -53,9 +53,17 @@ struct Picked {
   bool indexed = false;
 };
 
+bool isNumberOrNone(const Value& value, std::int64_t number) {
+  return value.isNone() || (value.as<std::int64_t>() != nullptr && *value.as<std::int64_t>() == number);
+}
+
+/// `:` takes everything, for which PyTorch calls nothing.
 Result<Value> sliced(const PythonCall& call, const Tensor& self, std::int64_t dim, const ValueList& slice) {
-  const Value step = slice[3].isNone() ? Value(std::int64_t{1}) : slice[3];
-  return call.aten("slice.Tensor", {Value(self), Value(dim), slice[1], slice[2], step});
+  const bool plainStep = isNumberOrNone(slice[3], 1);
+  if (isNumberOrNone(slice[1], 0) && slice[2].isNone() && plainStep) return Value(self);
+  ValueList args{Value(self), Value(dim), slice[1], slice[2]};
+  if (!plainStep) args.push_back(slice[3]);
+  return call.aten("slice.Tensor", args);
 }
 
 Result<Picked> pick(const PythonCall& call, const Tensor& self, const Value& index) {

@@ -1,6 +1,7 @@
 // Random tensors. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf::inline ops {
@@ -9,5 +10,7 @@ OpRows randomChoiceOps();
 OpRows inductorRandomOps();
 OpRows randomRejectionOps();
 OpRows randomOps();
+OpFactRows randomDecompositions();
+TablePrograms randomTablePrograms();
 
 }  // namespace kerf::inline ops

@@ -1,6 +1,7 @@
 // Reductions, scans, sorting and sets. One function per family, each in a file of this folder.
 #pragma once
 
+#include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
@@ -26,5 +27,7 @@ OpFactRows reductionDerivatives();
 
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexReductionRows();
+OpFactRows reductionDecompositions();
+TablePrograms reductionTablePrograms();
 
 }  // namespace kerf::inline ops

@@ -1,0 +1,22 @@
+// The graph of an address as one of AOTAutograd's stages: traced to ATen, functionalized, with its backward part.
+#pragma once
+
+#include "app/workbench/graph_source.h"
+#include "engine/autograd/aot_graph.h"
+
+namespace kerf::workbench {
+
+/// "model.pt2@stage:joint" as its two parts, the second empty where there is none; a file may have such a name.
+std::pair<std::string, std::string> splitAtStage(const std::string& text);
+/// "aten", "functional", "joint", or "dynamo", which is the graph as it was captured. BadUsage for others.
+Result<std::optional<AotStage>> parseStage(const std::string& name);
+
+/// Replaces the source's graph by its stage: the same inputs, attributes that became inputs before them, and made-up
+/// tangents behind them. Exported programs are put into training mode for a joint graph. The new graph's signature says
+/// what its inputs and outputs are (gradients as "gradient_to_parameter"). Errors name the node that has no such form.
+Result<void> deriveStage(GraphSource& source, AotStage stage, const Job& job);
+
+/// What each placeholder is, from a program's signature or from what the recorded inputs say.
+std::vector<AotInput> aotInputs(const CapturedGraph& graph);
+
+}  // namespace kerf::workbench

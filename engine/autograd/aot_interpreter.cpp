@@ -1,0 +1,73 @@
+#include "engine/autograd/aot_interpreter.h"
+
+#include <algorithm>
+
+#include "engine/autograd/nested_graphs.h"
+#include "engine/ir/value_meta.h"
+#include "engine/ops/python/python_level.h"
+
+namespace kerf::inline autograd {
+namespace {
+
+bool holdsTensor(const Value& value) {
+  return value.isTensor() || (value.isList() && std::ranges::any_of(value.list(), holdsTensor));
+}
+
+}  // namespace
+
+Result<Value> AotInterpreter::callFunction(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+  m_tracer.setSource(&node);
+  const std::string_view target = node.target();
+  if (target.starts_with("torch.ops.higher_order.")) {
+    if (callsGraphs(target)) return callWithGraphs(node, args, kwargs);
+    return m_tracer.callHigherOrder(OpTarget(node.opId(), target), args, kwargs, *this);
+  }
+  const std::string_view onTensors = tensorOperator(target);
+  if (!onTensors.empty() && std::ranges::any_of(args, holdsTensor)) return m_tracer.call(onTensors, args, kwargs);
+  return m_tracer.call(OpTarget(node.opId(), target), args, kwargs);
+}
+
+Result<Value> AotInterpreter::callMethod(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+  m_tracer.setSource(&node);
+  return Interpreter::callMethod(node, args, kwargs);
+}
+
+Result<Value> AotInterpreter::callModule(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+  m_tracer.setSource(&node);
+  const Submodule* found = module().submodule(node.target());
+  if (found == nullptr || !found->graph) return Interpreter::callModule(node, args, kwargs);
+  ValueList operands = args;
+  for (const auto& [key, value] : kwargs) operands.push_back(value);
+  return callSubgraph(node.target(), operands);
+}
+
+Result<Value> AotInterpreter::getAttr(const Node& node) {
+  if (const auto lifted = m_lifted.find(node.target()); lifted != m_lifted.end()) return lifted->second;
+  if (const auto known = m_constants.find(node.target()); known != m_constants.end()) return known->second;
+  m_tracer.setSource(&node);
+  KERF_TRY(Value value, Interpreter::getAttr(node));
+  if (value.isTensor()) {
+    KERF_TRY(value, m_tracer.constant(node.target(), value.tensor()));
+  }
+  return m_constants.emplace(node.target(), std::move(value)).first->second;
+}
+
+Result<Value> AotInterpreter::callSubgraph(std::string_view path, const ValueList& args) const {
+  const Submodule* found = module().submodule(path);
+  if (found == nullptr || !found->graph) return fail(ErrorCode::NotFound, "there is no nested graph '{}'", path);
+  if (m_nested.size() >= std::size_t(limits.depth) * 100)
+    return fail(ErrorCode::TooLarge, "more than {} nested graphs are called", limits.depth * 100);
+  static const LiftedAttributes none;
+  m_nested.push_back(std::make_unique<AotInterpreter>(*found->graph, m_tracer, none));
+  AotInterpreter& nested = *m_nested.back();
+  nested.limits = limits;
+  nested.limits.depth = limits.depth - 1;
+  if (limits.depth <= 0) return fail(ErrorCode::TooLarge, "graphs are nested too deeply");
+  return nested.run(args);
+}
+
+Result<Value> AotInterpreter::callWithGraphs(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
+  return traceWithGraphs({node, module(), m_tracer, args, kwargs});
+}
+
+}  // namespace kerf::inline autograd

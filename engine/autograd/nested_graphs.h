@@ -1,0 +1,27 @@
+// Higher-order ops that stay calls of nested graphs in a traced graph: cond, loops, maps, flex attention.
+#pragma once
+
+#include <string_view>
+
+#include "engine/autograd/aot_tracer.h"
+
+namespace kerf::inline autograd {
+
+/// Whether a trace keeps the call: which graph runs, or how often, only the data tells.
+bool callsGraphs(std::string_view target);
+
+/// One call of such an op.
+struct GraphCall {
+  const Node& node;
+  const GraphModule& module;  ///< whose nested graphs it names
+  AotTracer& tracer;
+  const ValueList& args;  ///< nested graphs by path
+  const KeywordValues& kwargs;
+};
+
+/// The call as a node of the traced graph, with its nested graphs. Branches of cond are traced as the graph around them
+/// and have gradients; the other ops' graphs are taken over as they are, and UnsupportedOp is what asks for their
+/// gradients.
+Result<Value> traceWithGraphs(const GraphCall& call);
+
+}  // namespace kerf::inline autograd

@@ -1,0 +1,183 @@
+#include "engine/capture/repro/document.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "engine/capture/text/capture.h"
+#include "engine/capture/text/lines.h"
+
+namespace kerf::inline capture {
+namespace {
+
+constexpr std::size_t largestDocument = 16 << 20;  ///< bytes: larger texts are files that PyTorch wrote
+constexpr std::size_t mostRepros = 64;
+
+/// How lines begin that stand above the class of a repro.
+constexpr std::array<std::string_view, 10> headerStarts = {"#",          "import ",       "from ",        "os.environ",
+                                                           "torch._",    "isolate_fails", "args = [",     "args.append(",
+                                                           "torch.set_", "torch.manual_seed"};
+
+bool beginsModel(std::string_view line) { return line.starts_with("class Repro("); }
+
+/// `s0 = 4`
+bool definesSymbol(std::string_view line) {
+  return line.size() > 5 && line[0] == 's' && line.find(" = ") != std::string_view::npos && line.find(" = ") < 6 &&
+         line.find_first_not_of("0123456789", line.find(" = ") + 3) == std::string_view::npos;
+}
+
+bool isHeaderLine(std::string_view line) {
+  return line.empty() || definesSymbol(line) ||
+         std::ranges::any_of(headerStarts, [&](std::string_view start) { return line.starts_with(start); });
+}
+
+struct Part {
+  std::size_t first = 0, last = 0;  ///< indices of lines
+  std::size_t size() const { return last - first; }
+};
+
+class Document {
+ public:
+  Document(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits)
+      : m_text(text), m_path(path), m_limits(limits), m_lines(textLines(text)), m_used(m_lines.size(), false) {}
+
+  Result<Capture> run() {
+    m_capture.kind = "text";
+    m_capture.path = m_path;
+    for (const Part& part : parts()) readRepro(part);
+    KERF_CHECK(readOthers());
+    if (m_capture.graphs.empty()) return fail(ErrorCode::BadInput, "there is no graph in the text");
+    std::ranges::stable_sort(m_capture.graphs, {}, [](const CapturedGraph& graph) { return graph.origin.line; });
+    nameApart();
+    return std::move(m_capture);
+  }
+
+ private:
+  /// Runs of lines between fences that hold a model's class, cut where another one's header begins.
+  std::vector<Part> parts() const {
+    std::vector<Part> parts;
+    for (std::size_t at = 0; at < m_lines.size();) {
+      std::size_t end = at;
+      while (end < m_lines.size() && !m_lines[end].fence) ++end;
+      cut({at, end}, parts);
+      at = end + 1;
+    }
+    return parts;
+  }
+
+  void cut(Part run, std::vector<Part>& parts) const {
+    std::size_t begin = run.first;
+    bool hasModel = false;
+    for (std::size_t at = run.first; at < run.last; ++at) {
+      if (!beginsModel(m_lines[at].text)) continue;
+      if (hasModel && parts.size() < mostRepros) {
+        std::size_t boundary = at;
+        while (boundary > begin && isHeaderLine(m_lines[boundary - 1].text)) --boundary;
+        parts.push_back({begin, boundary});
+        begin = boundary;
+      }
+      hasModel = true;
+    }
+    if (hasModel) parts.push_back({begin, run.last});
+  }
+
+  /// The part as a file of its own, in which lines keep their numbers.
+  std::string textOf(const Part& part) const {
+    std::string text(m_lines[part.first].number, '\n');
+    for (std::size_t at = part.first; at < part.last; ++at) text += m_lines[at].text + "\n";
+    return text;
+  }
+
+  void readRepro(const Part& part) {
+    auto read = importRepro(textOf(part), m_path, m_limits);
+    if (!read) {
+      m_capture.notes.push_back(fmt::format("line {}: this is no whole repro, its inputs are made up: {}",
+                                            std::max<std::size_t>(std::size_t(std::max(read.error().line, 0)),
+                                                                  m_lines[part.first].number + 1),
+                                            read.error().message));
+      return;
+    }
+    std::fill(m_used.begin() + std::ptrdiff_t(part.first), m_used.begin() + std::ptrdiff_t(part.last), true);
+    if (m_capture.torchVersion.empty()) m_capture.torchVersion = read->torchVersion;
+    dropLeadingBlanks(read->envelope);
+    const auto envelope = std::make_shared<const ReproEnvelope>(std::move(read->envelope));
+    for (CapturedGraph& graph : read->graphs) {
+      graph.envelope = envelope;
+      graph.origin.file = m_path;
+      graph.origin.line = int(m_lines[part.first].number) + 1;
+      m_capture.graphs.push_back(std::move(graph));
+    }
+    std::ranges::move(read->notes, std::back_inserter(m_capture.notes));
+  }
+
+  /// The lines that keep the numbers are no part of the header.
+  static void dropLeadingBlanks(ReproEnvelope& envelope) {
+    const auto first = std::ranges::find_if(envelope.headerLines, [](const auto& line) { return !line.empty(); });
+    envelope.headerLines.erase(envelope.headerLines.begin(), first);
+  }
+
+  /// What no repro has taken, as text.
+  Result<void> readOthers() {
+    std::string rest;
+    std::string_view text = m_text;
+    std::set<std::size_t> used;
+    for (std::size_t at = 0; at < m_lines.size(); ++at)
+      if (m_used[at]) used.insert(m_lines[at].number);
+    for (std::size_t number = 0; !text.empty(); ++number) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      if (!used.contains(number)) rest += text.substr(0, end);
+      rest += '\n';
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    GraphOrigin origin;
+    origin.file = m_path;
+    origin.line = 1;
+    auto graphs = capturedGraphsOfText(rest, origin, m_limits, &m_capture.notes);
+    if (!graphs && graphs.error().code == ErrorCode::TooLarge) return fail(std::move(graphs).error());
+    if (graphs) std::ranges::move(*graphs, std::back_inserter(m_capture.graphs));
+    return {};
+  }
+
+  void nameApart() {
+    std::set<std::string> names;
+    for (CapturedGraph& graph : m_capture.graphs) {
+      const std::string base = graph.name;
+      for (int number = 1; !names.insert(graph.name).second; ++number) graph.name = fmt::format("{}_{}", base, number);
+    }
+  }
+
+  std::string_view m_text;
+  const std::filesystem::path& m_path;
+  const ImportLimits& m_limits;
+  std::vector<TextLine> m_lines;
+  std::vector<bool> m_used;
+  Capture m_capture;
+};
+
+/// Repros in the text, as far as they call their class as PyTorch does.
+std::size_t modelsIn(std::string_view text) {
+  std::size_t count = text.starts_with("class Repro(") ? 1 : 0;
+  constexpr std::string_view line = "\nclass Repro(";
+  for (std::size_t at = text.find(line); at != std::string_view::npos; at = text.find(line, at + 1)) ++count;
+  return count;
+}
+
+bool computes(const CapturedGraph& graph) {
+  return std::ranges::any_of(graph.module.graph.order(), [&](NodeId id) {
+    const Opcode op = graph.module.graph.node(id).op();
+    return op != Opcode::Placeholder && op != Opcode::Output && op != Opcode::GetAttr;
+  });
+}
+
+}  // namespace
+
+Result<Capture> importReproText(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits) {
+  auto whole = importRepro(text, path, limits);
+  const bool isDone = whole ? modelsIn(text) <= 1 : whole.error().code != ErrorCode::BadInput;
+  if (isDone || text.size() > largestDocument) return whole;
+  auto document = Document(text, path, limits).run();
+  if (!document || std::ranges::none_of(document->graphs, computes)) return whole;
+  return document;
+}
+
+}  // namespace kerf::inline capture

@@ -1,0 +1,65 @@
+// How a forward method is read of which only a part is there: cut, with ellipses, or with what no graph holds.
+#include <algorithm>
+
+#include "engine/ir/forward_reader.h"
+#include "engine/ir/partial_reading.h"
+
+namespace kerf::inline ir {
+namespace {
+
+constexpr std::size_t mostSkipped = 200;
+constexpr std::size_t readAgainBytes = 8 << 20;  ///< beside a few times the text
+
+std::size_t columnOf(std::string_view line) { return std::min(line.find_first_not_of(" \t"), line.size()); }
+
+bool isBlank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+}  // namespace
+
+/// Reads a statement, or notes why it cannot be read and goes on behind it.
+Result<void> ForwardReader::statementOrSkip() {
+  const std::size_t begin = m_lexer.offset();
+  const int line = m_lexer.peek().line;
+  if (m_bodyColumn == 0) m_bodyColumn = std::size_t(m_lexer.peek().column);
+  if (m_lexer.accept("...")) return {};
+  const std::size_t nodes = m_module.graph.size();
+  Result<void> read = m_lexer.peek().kind == PythonTokenKind::Error ? fail(m_lexer.errorHere("")) : statement();
+  if (read || read.error().code == ErrorCode::TooLarge) return read;
+  if (m_returned) return read;
+  const auto order = m_module.graph.order();
+  for (std::size_t i = std::min(nodes, order.size()); i < order.size(); ++i) m_leftOver.push_back(order[i]);
+  if (m_partial->skipped.size() >= mostSkipped) return pythonError(line, "most of this is no graph");
+  m_partial->skipped.push_back({line, std::move(read).error().message});
+  const std::size_t reached = m_lexer.offset();
+  skipToNextStatement(begin, line);
+  m_readAgain += reached - std::min(reached, m_lexer.offset());
+  if (m_readAgain > readAgainBytes + 4 * m_text.size()) return pythonError(line, "most of this is no graph");
+  return {};
+}
+
+/// The next line that is indented as the statements are, or less.
+void ForwardReader::skipToNextStatement(std::size_t begin, int line) {
+  std::size_t at = std::min(m_text.find('\n', begin), m_text.size());
+  while (at < m_text.size()) {
+    ++at;
+    ++line;
+    const std::size_t end = std::min(m_text.find('\n', at), m_text.size());
+    const std::string_view next = m_text.substr(at, end - at);
+    if (!isBlank(next) && columnOf(next) <= m_bodyColumn) break;
+    at = end;
+  }
+  m_lexer.restart(at, line);
+}
+
+/// The output of a graph whose return is missing: what nothing uses. No graph where nothing is computed.
+Result<void> ForwardReader::returnWhatIsUnused() {
+  KERF_CHECK(createPlaceholders());
+  Graph& graph = m_module.graph;
+  for (std::size_t i = m_leftOver.size(); i-- > 0;)
+    if (graph.node(m_leftOver[i]).users().empty()) KERF_CHECK(graph.eraseNode(m_leftOver[i]));
+  returnUnused(graph, m_endLine, *m_partial);
+  m_returned = graph.outputNode().valid();
+  return {};
+}
+
+}  // namespace kerf::inline ir

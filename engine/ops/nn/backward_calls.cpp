@@ -1,0 +1,57 @@
+#include "engine/ops/nn/backward_calls.h"
+
+namespace kerf::inline ops {
+namespace {
+
+constexpr std::string_view suffix = "_backward";
+
+OpId named(const OpInfo& op, std::string_view ending) {
+  std::string name = op.schema.name;
+  if (ending.empty())
+    name.erase(name.size() - suffix.size());
+  else
+    name += ending;
+  name.replace(name.find("::"), 2, ".");
+  return internOp(name + "." + (op.schema.overload.empty() ? "default" : op.schema.overload));
+}
+
+}  // namespace
+
+OpId backwardOf(const OpInfo& op) { return named(op, suffix); }
+OpId forwardOf(const OpInfo& op) { return named(op, ""); }
+
+Value outputMask(const Backward& b, std::initializer_list<std::size_t> arguments) {
+  ValueList mask;
+  for (const std::size_t i : arguments) mask.emplace_back(b.wants(i));
+  return mask;
+}
+
+Value onlyResult(std::size_t k) { return ValueList{k == 0, k == 1, k == 2}; }
+
+void giveResults(Backward& b, std::initializer_list<std::size_t> arguments, const Formula& call) {
+  if (std::ranges::none_of(arguments, [&](std::size_t i) { return b.wants(i); })) return;
+  std::vector<Formula> results = b.several(call);
+  results.resize(std::max(results.size(), arguments.size()));
+  for (std::size_t k = 0; const std::size_t i : arguments) b.give(i, results[k++]);
+}
+
+Formula sumOf(std::initializer_list<Formula> terms) {
+  Formula total;
+  for (const Formula& term : terms)
+    if (!term.isNone()) total = total.isNone() ? term : total + term;
+  return total;
+}
+
+Formula multiplied(const Formula& a, const Formula& b) {
+  if (a.isNone()) return b;
+  return b.isNone() ? a : a * b;
+}
+
+Formula typed(Program& p, const Formula& a, DType dtype) { return a.isNone() ? a : to(p(a), dtype); }
+
+std::vector<Formula> withArguments(const Program& p, std::vector<Formula> first, std::size_t from) {
+  for (std::size_t i = from; i < p.args.values.size(); ++i) first.push_back(p[i]);
+  return first;
+}
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,80 @@
+// Decompositions of random ops into uniform and normal numbers.
+#include <cmath>
+
+#include "engine/ops/core/decomposition_rows.h"
+#include "engine/ops/core/formula.h"
+#include "engine/ops/random/families.h"
+
+namespace kerf::inline ops {
+namespace {
+
+Formula uniformLike(const Formula& x) { return {"aten.rand_like.default"_op, {x}}; }
+Formula normalLike(const Formula& x) { return {"aten.randn_like.default"_op, {x}}; }
+
+/// native_dropout(input, p, train): what stays, and the mask of it.
+Result<Value> dropout(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  const double rate = args.number(1);
+  const bool trains = args.none(2) || args.boolean(2);
+  const auto mask = [&](OpId op) { return Formula(op, {p[0]}, {{"dtype", DType::Bool}}); };
+  if (!trains || rate == 0) return p.done(std::vector<Formula>{p[0], mask("aten.ones_like.default"_op)});
+  if (rate == 1) return p.done(std::vector<Formula>{zerosLike(p[0]), mask("aten.zeros_like.default"_op)});
+  const Formula stays = p(uniformLike(p[0]) > rate);
+  const Formula kept = p(stays * p[0] * (1.0 / (1.0 - rate)));
+  return p.done(std::vector<Formula>{kept, stays});
+}
+/// dropout(input, p, train): a copy where nothing is dropped.
+Result<Value> dropoutOrCopy(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  if (!args.boolean(2) || args.number(1) == 0) return p.done(clone(p[0]));
+  return p.done(p.several<2>({"aten.native_dropout.default"_op, {p[0], p[1], true}})[0]);
+}
+/// uniform(self, from, to)
+Result<Value> uniform(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(uniformLike(p[0]) * (args.number(2) - args.number(1)) + p[1]);
+}
+/// normal_functional(self, mean, std)
+Result<Value> normal(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(normalLike(p[0]) * p[2] + p[1]);
+}
+/// log_normal(self, mean, std)
+Result<Value> logNormal(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(exp(normalLike(p[0]) * p[2] + p[1]));
+}
+/// cauchy(self, median, sigma)
+Result<Value> cauchy(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  const Formula turn({"aten.tan.default"_op, {(uniformLike(p[0]) - 0.5) * M_PI}});
+  return p.done(turn * p[2] + p[1]);
+}
+/// exponential(self, lambd)
+Result<Value> exponential(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(log1p(-uniformLike(p[0])) * (-1 / args.number(1)));
+}
+/// geometric(self, p)
+Result<Value> geometric(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(floor(log1p(-uniformLike(p[0])) / std::log1p(-args.number(1))) + 1);
+}
+
+constexpr OpFacts table[] = {
+    decomposes("aten::native_dropout", dropout), decomposes("aten::uniform", uniform),
+    decomposes("aten::normal_functional", normal), decomposes("aten::log_normal", logNormal),
+    decomposes("aten::cauchy", cauchy),          decomposes("aten::exponential", exponential),
+    decomposes("aten::geometric", geometric),
+};
+
+constexpr TableProgram programs[] = {
+    {"aten::dropout", dropoutOrCopy, nullptr, DecompositionTable::Core},
+};
+
+}  // namespace
+
+OpFactRows randomDecompositions() { return table; }
+TablePrograms randomTablePrograms() { return programs; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,172 @@
+// Decompositions of reductions.
+#include <cmath>
+#include <limits>
+
+#include "engine/ops/core/decomposition_rows.h"
+#include "engine/ops/core/formula.h"
+#include "engine/ops/core/op_math.h"
+#include "engine/ops/core/type_promotion.h"
+#include "engine/ops/reduce/families.h"
+
+namespace kerf::inline ops {
+namespace {
+
+Formula logicalNot(const Formula& a) { return {"aten.logical_not.default"_op, {a}}; }
+
+/// all(self, …): not any of what is not.
+Result<Value> all(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  Formula any;
+  if (args.values.size() == 1)
+    any = {"aten.any.default"_op, {logicalNot(p[0])}};
+  else
+    any = {args.op->id == "aten.all.dim"_op ? "aten.any.dim"_op : "aten.any.dims"_op, {logicalNot(p[0]), p[1], p[2]}};
+  const Formula result = p(logicalNot(any));
+  return p.done(args.tensor(0).dtype() == DType::UInt8 ? to(result, DType::UInt8) : result);
+}
+/// aminmax(self, *, dim, keepdim)
+Result<Value> extremes(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  const Value dims = args.none(1) ? intList({}) : intList({args.integer(1)});
+  const Formula least = p({"aten.amin.default"_op, {p[0], dims, p[2]}});
+  return p.done(std::vector<Formula>{least, {"aten.amax.default"_op, {p[0], dims, p[2]}}});
+}
+/// count_nonzero(self) and count_nonzero(self, dims).
+Result<Value> nonzeros(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  Sizes dims;
+  if (args.values.size() > 1 && !args.none(1)) dims = args.op->id == "aten.count_nonzero.default"_op ? Sizes{args.integer(1)} : args.sizes(1);
+  return p.done(sum(differs(p[0], 0), dims));
+}
+/// logsumexp(self, dims, keepdim)
+Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(Sizes dims, wrapDims(args, args.sizes(1), self.dim()));
+  for (std::int64_t d = 0; dims.empty() && d < self.dim(); ++d) dims.push_back(d);
+  const bool keep = args.boolean(2);
+  Program p(args, run);
+  if (guardOrFalse(self.symNumel() == 0)) return p.done(log(sum(exp(p[0]), dims, keep)));
+  Formula top = p(amax(p[0], dims, true));
+  top = p(where(equals(abs(top), HUGE_VAL), 0.0, top));
+  const Formula offset = keep ? top : p(squeeze(top, dims));
+  return p.done(log(sum(exp(p[0] - top), dims, keep)) + offset);
+}
+/// nansum(self, dim, keepdim, *, dtype)
+Result<Value> sumOfNumbers(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  KeywordValues options;
+  if (!args.none(3)) options.emplace_back("dtype", args.values[3]);
+  const Value dims = args.none(1) ? intList({}) : args.values[1];
+  return p.done({"aten.sum.dim_IntList"_op, {where(isnan(p[0]), 0, p[0]), dims, p[2]}, options});
+}
+/// norm.Scalar(self, p) and norm.ScalarOpt_dim(self, p, dim, keepdim); the default order is 2.
+Result<Value> norm(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  const Value order = args.none(1) ? Value(2.0) : args.values[1];
+  if (args.values.size() < 4) return p.done({"aten.linalg_vector_norm.default"_op, {p[0], order}});
+  return p.done({"aten.linalg_vector_norm.default"_op, {p[0], order, p[2], p[3]}});
+}
+
+/// linalg_vector_norm(self, ord, dim, keepdim, *, dtype): the root of a sum of powers.
+Result<Value> vectorNorm(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& self = args.tensor(0);
+  const double order = args.number(1);
+  DType dtype = args.dtypeIf(4).value_or(self.dtype());
+  const bool complex = isComplex(dtype);
+  if (complex) dtype = dtype == DType::Complex128 ? DType::Float64 : DType::Float32;
+  Program p(args, run);
+  const Value dims = args.values[2].isNone() ? intList({}) : args.values[2];
+  const auto over = [&](OpId op, const Formula& x) { return Formula(op, {x, dims, p[3]}); };
+  if (order == 0)
+    return p.done({"aten.sum.dim_IntList"_op, {differs(p[0], 0.0), dims, p[3]}, {{"dtype", dtype}}});
+  if (std::isinf(order))
+    return p.done(to(over(order > 0 ? "aten.amax.default"_op : "aten.amin.default"_op, abs(p[0])), dtype));
+  Formula x = p(to(p[0], complex ? self.dtype() : opMathType(dtype)));
+  if (std::fmod(order, 2) != 0 || isComplex(self.dtype())) x = p(abs(x));
+  const Formula powers = p(over("aten.sum.dim_IntList"_op, pow(x, p[1])));
+  return p.done(to(pow(powers, 1 / order), dtype));
+}
+
+/// std and std_mean by variance: (self, dim, *, correction, keepdim).
+KeywordValues varianceOptions(const BoundArguments& args) {
+  KeywordValues options;
+  if (!args.none(2)) options.emplace_back("correction", args.values[2]);
+  if (args.boolean(3)) options.emplace_back("keepdim", true);
+  return options;
+}
+Result<Value> deviation(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done(sqrt({"aten.var.correction"_op, {p[0], p[1]}, varianceOptions(args)}));
+}
+Result<Value> deviationAndMean(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  const auto [variance, mean] = p.several<2>({"aten.var_mean.correction"_op, {p[0], p[1]}, varianceOptions(args)});
+  return p.done(std::vector<Formula>{sqrt(variance), mean});
+}
+/// sum(self, *, dtype)
+Result<Value> sumOfAll(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  KeywordValues options;
+  if (!args.none(1)) options.emplace_back("dtype", args.values[1]);
+  return p.done({"aten.sum.dim_IntList"_op, {p[0], intList({})}, options});
+}
+
+bool isOfBools(const BoundArguments& args) { return args.tensor(0).dtype() == DType::Bool; }
+/// amax and amin of bools.
+template <bool greatest>
+Result<Value> boolExtremum(const BoundArguments& args, const OpRunner& run) {
+  return run.value(greatest ? "aten.any.dims"_op : "aten.all.dims"_op, {args.values[0], args.values[1], args.values[2]});
+}
+
+/// isin(elements, test_elements): against each, or by a search in the sorted ones where they are many.
+Result<Value> isIn(const BoundArguments& args, const OpRunner& run) {
+  const Tensor &elements = args.tensor(0), &tests = args.tensor(1);
+  const bool inverts = args.boolean(3);
+  Program p(args, run);
+  const double count = double(std::int64_t(elements.symNumel())), tested = double(std::int64_t(tests.symNumel()));
+  if (tested < 10.0 * std::pow(count, 0.145)) {
+    if (count == 0) return p.done({"aten.empty_like.default"_op, {p[0]}, {{"dtype", DType::Bool}}});
+    SymSizes shape = elements.symSizes();
+    for (std::int64_t d = 0; d < tests.dim(); ++d) shape.push_back(1);
+    Sizes dims;
+    for (std::int64_t d = 0; d < tests.dim(); ++d) dims.push_back(-1 - d);
+    const Formula apart = p(view(p[0], shape));
+    const Formula hits = p(inverts ? differs(apart, p[1]) : equals(apart, p[1]));
+    if (dims.empty()) return p.done(hits);
+    return p.done({inverts ? "aten.all.dims"_op : "aten.any.dims"_op, {hits, intList(dims)}});
+  }
+  const Formula flat = p(flatten(p[0])), pool = p(flatten(p[1]));
+  const Formula sorted = p.several<2>({"aten.sort.default"_op, {pool}})[0];
+  const Formula place = p({"aten.searchsorted.Tensor"_op, {sorted, flat}});
+  const Formula safe = p(where(place < tests.symNumel(), place, 0));
+  Formula hits = p(equals(index(sorted, {safe}), flat));
+  if (inverts) hits = p(logicalNot(hits));
+  return p.done(reshape(hits, elements.symSizes()));
+}
+
+constexpr OpFacts table[] = {
+    decomposes("aten::all", all),
+    decomposes("aten::aminmax", extremes),
+    decomposes("aten::count_nonzero", nonzeros),
+    decomposes("aten::logsumexp", inRealMath<logOfSum>),
+    decomposes("aten::nansum", sumOfNumbers),
+    decomposes("aten::norm.Scalar", norm),
+    decomposes("aten::norm.ScalarOpt_dim", norm),
+    decomposes("aten::linalg_vector_norm", vectorNorm),
+    decomposes("aten::std.correction", deviation),
+    decomposes("aten::std_mean.correction", deviationAndMean),
+    decomposes("aten::sum.", sumOfAll),
+    decomposes("aten::isin.Tensor_Tensor", isIn),
+};
+
+constexpr TableProgram programs[] = {
+    {"aten::amax", boolExtremum<true>, isOfBools},
+    {"aten::amin", boolExtremum<false>, isOfBools},
+};
+
+}  // namespace
+
+OpFactRows reductionDecompositions() { return table; }
+TablePrograms reductionTablePrograms() { return programs; }
+
+}  // namespace kerf::inline ops

@@ -1,0 +1,109 @@
+// Functionalization: no node writes, and outputs and inputs are what they were.
+#include "autograd_testing.h"
+#include "engine/ops/core/memory_use.h"
+
+namespace kerf {
+namespace {
+
+using namespace testing;
+
+void expectPure(const Graph& graph) {
+  const std::vector<NodeId> placeholders = graph.placeholders();
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.isCall("aten.copy_.default"_op)) {  // the epilogue: of an input, and nobody uses it
+      ASSERT_TRUE(node.args()[0].as<NodeId>());
+      EXPECT_EQ(graph.node(*node.args()[0].as<NodeId>()).op(), Opcode::Placeholder);
+      EXPECT_TRUE(node.users().empty());
+      continue;
+    }
+    forEachMemoryUse(node, [&](const Argument&, bool writes, bool) { EXPECT_FALSE(writes) << node.name(); });
+  }
+}
+
+class Functionalization : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Functionalization, KeepsValuesOfOutputsAndInputs) {
+  RandomProgram program(GetParam());
+  program.build(40, 30);
+  const auto traced = aotTrace(program.module, plainInputs(program.module), {.stage = AotStage::Functional});
+  ASSERT_TRUE(traced) << traced.error().text();
+  expectPure(traced->module.graph);
+  const GraphRun before = runGraph(program.module, program.inputs);
+  const GraphRun after = runGraph(traced->module, program.inputs);
+  ASSERT_EQ(before.outputs.size(), after.outputs.size());
+  for (std::size_t i = 0; i < before.outputs.size(); ++i)
+    EXPECT_LE(largestDifference(before.outputs[i], after.outputs[i]), 1e-12) << "output " << i;
+  for (std::size_t i = 0; i < before.inputs.size(); ++i) {
+    EXPECT_LE(largestDifference(before.inputs[i], after.inputs[i]), 1e-12) << "input " << i;
+    const bool changed = largestDifference(program.inputs[i], before.inputs[i]) > 0;
+    EXPECT_TRUE(!changed || traced->metadata.inputs[i].mutatesData) << "input " << i;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Programs, Functionalization, ::testing::Range(0u, 120u));
+
+GraphModule traced(const std::function<Value(const OpTracer&, const Value&)>& body, const Sizes& sizes = {4, 4}) {
+  GraphModule module;
+  OpTracer tracer(module, [](const OpInfo&) { return false; });
+  const Value x = *tracer.placeholder("x", Value(metaTensor(DType::Float64, sizes)));
+  module.graph.output(*tracer.argumentOf(Value(ValueList{body(tracer, x)})));
+  return module;
+}
+
+TEST(FunctionalForms, TellWhatSharesMemoryWithWhat) {
+  const GraphModule module = traced([](const OpTracer& t, const Value& x) {
+    const Value row = *t.call("aten.select.int", {x, std::int64_t{0}, std::int64_t{1}}, {});
+    EXPECT_TRUE(t.call("aten.mul_.Tensor", {row, 2.0}, {}));
+    return *t.call("aten.slice.Tensor", {x, std::int64_t{0}, std::int64_t{0}, std::int64_t{2}}, {});
+  });
+  const auto functional = aotTrace(module, plainInputs(module), {.stage = AotStage::Functional});
+  ASSERT_TRUE(functional) << functional.error().text();
+  ASSERT_EQ(functional->metadata.inputs.size(), 1u);
+  EXPECT_TRUE(functional->metadata.inputs[0].mutatesData);
+  EXPECT_FALSE(functional->metadata.inputs[0].mutatesMetadata);
+  ASSERT_EQ(functional->metadata.outputs.size(), 1u);
+  EXPECT_EQ(functional->metadata.outputs[0].alias, AotOutput::Alias::OfInput);
+  EXPECT_EQ(functional->metadata.outputs[0].base, 0u);
+}
+
+TEST(FunctionalForms, FollowAnInputThatIsTransposedInPlace) {
+  const GraphModule module = traced(
+      [](const OpTracer& t, const Value& x) {
+        EXPECT_TRUE(t.call("aten.t_.default", {x}, {}));
+        const Value view = *t.call("aten.alias.default", {x}, {});
+        return *t.call("aten.mul.Tensor", {view, 2.0}, {});
+      },
+      {2, 3});
+  const auto functional = aotTrace(module, plainInputs(module), {.stage = AotStage::Functional});
+  ASSERT_TRUE(functional) << functional.error().text();
+  EXPECT_TRUE(functional->metadata.inputs[0].mutatesMetadata);
+  EXPECT_FALSE(functional->metadata.inputs[0].mutatesData);
+  const GraphRun run = runGraph(functional->module, {randomTensor({2, 3}, 5)});
+  ASSERT_EQ(run.outputs.size(), 1u);
+  EXPECT_EQ(run.outputs[0].tensor().sizes(), (Sizes{3, 2}));
+}
+
+TEST(FunctionalForms, AreRefusedWithAWord) {
+  const auto refusal = [](const std::function<Value(const OpTracer&, const Value&)>& body) {
+    const GraphModule module = traced(body);
+    const auto functional = aotTrace(module, plainInputs(module), {.stage = AotStage::Functional});
+    return functional ? std::string() : functional.error().text();
+  };
+  EXPECT_NE(refusal([](const OpTracer& t, const Value& x) {
+              const Value wide = *t.call("aten.expand.default", {*t.call("aten.unsqueeze.default", {x, std::int64_t{0}}, {}), ints({3, 4, 4})}, {});
+              return *t.call("aten.mul_.Tensor", {wide, 2.0}, {});
+            }).find("several elements are one"),
+            std::string::npos);
+  EXPECT_NE(refusal([](const OpTracer& t, const Value& x) {
+              return *t.call("aten.resize_.default", {x, ints({2, 2})}, {});
+            }).find("changes what memory a tensor has"),
+            std::string::npos);
+  EXPECT_NE(refusal([](const OpTracer& t, const Value& x) {
+              const Value strided = *t.call("aten.as_strided.default", {x, ints({2, 2}), ints({1, 2})}, {});
+              return *t.call("aten.mul_.Tensor", {strided, 2.0}, {});
+            }).find("a write through aten.as_strided.default cannot be made functional"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace kerf
