@@ -72,7 +72,7 @@ void addCompare(CommandLine& line) {
       ->type_name("FILE")
       ->needs("--emulate");
   addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
-  addTrainOption(command, request->graph, "Compare the joint graph: outputs and the gradients of all parameters");
+  addTrainOptions(command, request->graph, "Compare the joint graph: outputs and the gradients of all parameters", "inductor");
   addRunLimitOptions(command, request->limits);
   addPassOptions(command, request->passes);
   addInputOptions(command, request->graph);

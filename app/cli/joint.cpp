@@ -12,7 +12,7 @@ namespace {
 
 struct JointOptions {
   AotRequest request;
-  std::string format, output;
+  std::string decompositions = "none", format, output;
 };
 
 Json stageJson(const AotStageDoc& stage) {
@@ -102,10 +102,12 @@ Result<int> writeStage(Context& context, const JointOptions& options, const Grap
 }
 
 Result<int> runJoint(Context& context, const JointOptions& options) {
-  if (options.output.empty() && options.format.empty()) return printStages(context, options);
+  JointOptions chosen = options;
+  if (options.request.stage != "dynamo") chosen.request.stage += "/" + options.decompositions;
+  if (options.output.empty() && options.format.empty()) return printStages(context, chosen);
   GraphAddress address = options.request.graph;
-  address.stage = options.request.stage;
-  return writeStage(context, options, address);
+  address.stage = chosen.request.stage;
+  return writeStage(context, chosen, address);
 }
 
 }  // namespace
@@ -114,7 +116,7 @@ void addJoint(CommandLine& line) {
   auto& command = line.add("joint", "Trace a forward graph to AOTAutograd's stages: ATen, functional, joint",
                            "  kerf joint model.pt2\n"
                            "  kerf joint minifier_launcher.py --stage functional --format code\n"
-                           "  kerf joint trace.log#dynamo_output_graph -o joint.py\n"
+                           "  kerf joint trace.log#dynamo_output_graph --decompositions inductor -o joint.py\n"
                            "  kerf show model.pt2@stage:joint --format svg -o joint.svg");
   auto options = std::make_shared<JointOptions>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id")->required();
@@ -124,6 +126,7 @@ void addJoint(CommandLine& line) {
                   "backward part")
       ->check(CLI::IsMember({"dynamo", "aten", "functional", "joint"}))
       ->capture_default_str();
+  addDecompositionOption(command, options->decompositions);
   command
       .add_option("--format", options->format,
                   "Print the graph of that stage: table, text, code, readable, dot, svg, png, json or signature")

@@ -44,8 +44,22 @@ std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& 
   return text.empty() ? text : text + "\n";
 }
 
-void addTrainOption(CLI::App& command, workbench::GraphAddress& graph, const std::string& help) {
-  command.add_flag_callback("--train", [&graph] { graph.stage = "joint"; }, help);
+CLI::Option* addDecompositionOption(CLI::App& command, std::string& table) {
+  return command
+      .add_option("--decompositions", table,
+                  "Ops that are replaced by others: none; core (core ATen), or inductor: PyTorch's tables of these names")
+      ->check(CLI::IsMember({"none", "core", "inductor"}))
+      ->capture_default_str();
+}
+
+void addTrainOptions(CLI::App& command, workbench::GraphAddress& graph, const std::string& help,
+                     const std::string& usualTable) {
+  const auto table = std::make_shared<std::string>(usualTable);
+  CLI::Option* train = command.add_flag_callback(
+      "--train", [&graph, table] { graph.stage = "joint/" + *table; }, help);
+  addDecompositionOption(command, *table)->needs(train)->each([&graph](const std::string& chosen) {
+    graph.stage = "joint/" + chosen;
+  });
 }
 
 void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help) {

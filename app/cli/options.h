@@ -22,8 +22,11 @@ void addSymbolOption(CLI::App& command, std::vector<std::string>& symbols);
 void addInputOptions(CLI::App& command, workbench::GraphAddress& graph);
 /// "s0 = 8, s1 = 3" and a newline; empty without symbols.
 std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& symbols);
-/// `--train`: the graph with its backward part, as AOTAutograd's joint graph.
-void addTrainOption(CLI::App& command, workbench::GraphAddress& graph, const std::string& help);
+/// `--decompositions none|core|inductor`.
+CLI::Option* addDecompositionOption(CLI::App& command, std::string& table);
+/// `--train` and `--decompositions` (of it): the graph with its backward part, as AOTAutograd's joint graph.
+void addTrainOptions(CLI::App& command, workbench::GraphAddress& graph, const std::string& help,
+                     const std::string& usualTable = "none");
 /// `--plant FAULT` (repeatable).
 void addPlantOption(CLI::App& command, std::vector<std::string>& plants, const std::string& help);
 /// `--passes A,B,…`, `--disable-pass PASS`, `--config PASS.OPTION=VALUE`.

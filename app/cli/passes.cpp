@@ -91,7 +91,7 @@ void addPasses(CommandLine& line) {
   command.add_option("--dump-after", options->dumpAfter, "Print the graph after this pass, or after all")
       ->type_name("PASS|all");
   command.add_flag("--only-changed", options->onlyChanged, "Leave out passes that changed nothing");
-  addTrainOption(command, options->request.graph, "The joint graph of the graph and its backward part");
+  addTrainOptions(command, options->request.graph, "The joint graph of the graph and its backward part", "inductor");
   addPassOptions(command, options->request.passes);
   addSymbolOption(command, options->request.graph.symbols);
   line.onRun(command, [options](Context& context) { return runPasses(context, *options); });

@@ -140,7 +140,7 @@ void addRun(CommandLine& line) {
       ->check(CLI::IsMember({"native", "fp64", "upcast", "exact"}))
       ->capture_default_str();
   addFileOptions(command, *request);
-  addTrainOption(command, request->graph, "Run a training step: forward, loss, backward; gives loss and grad.<parameter>");
+  addTrainOptions(command, request->graph, "Run a training step: forward, loss, backward; gives loss and grad.<parameter>");
   command
       .add_option("--loss", request->loss,
                   "Loss of --train: mean (over outputs, of sum / numel; the default), sum, or one output (out0)")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/autograd/decompose.h"
 #include "engine/autograd/training_mode.h"
 #include "engine/ir/value_meta.h"
 #include "engine/support/hash.h"
@@ -170,10 +171,16 @@ std::pair<std::string, std::string> splitAtStage(const std::string& text) {
   return {text.substr(0, at), text.substr(at + mark.size())};
 }
 
-Result<std::optional<AotStage>> parseStage(const std::string& name) {
-  if (name.empty() || name == "dynamo") return std::optional<AotStage>();
-  if (const auto stage = aotStageFromName(name)) return stage;
-  return fail(ErrorCode::BadUsage, "there is no stage \"{}\"; choose dynamo, aten, functional or joint", name);
+Result<std::optional<StageChoice>> parseStage(const std::string& name) {
+  if (name.empty() || name == "dynamo") return std::optional<StageChoice>();
+  const std::size_t slash = name.find('/');
+  const auto stage = aotStageFromName(name.substr(0, slash));
+  const auto table = parseDecompositionTable(slash == name.npos ? "none" : name.substr(slash + 1));
+  if (stage && table) return StageChoice{*stage, *table};
+  return fail(ErrorCode::BadUsage,
+              "there is no stage \"{}\"; choose dynamo, aten, functional or joint, with /core or /inductor behind it "
+              "for their decompositions",
+              name);
 }
 
 std::vector<AotInput> aotInputs(const CapturedGraph& graph) {
@@ -189,17 +196,27 @@ std::vector<AotInput> aotInputs(const CapturedGraph& graph) {
   return inputs;
 }
 
-Result<void> deriveStage(GraphSource& source, AotStage stage, const Job& job) {
-  annotateIfPossible(source, job);
-  const CapturedGraph& before = source.graph();
-  GraphModule module = before.module;
-  if (stage == AotStage::Joint && before.program != nullptr) {
+Result<AotGraph> traceStage(const CapturedGraph& graph, const StageChoice& choice, const Job& job) {
+  GraphModule module = graph.module;
+  if (choice.stage == AotStage::Joint && graph.program != nullptr) {
     const std::size_t changed = setTrainingMode(module, true);
     if (changed > 0)
-      job.tell(NoteEvent{NoteEvent::Weight::Detail, fmt::format("{} calls of layers were put into training mode", changed)});
+      job.tell(NoteEvent{NoteEvent::Weight::Detail,
+                         fmt::format("{} calls of layers were put into training mode", changed)});
   }
-  AotOptions options{.stage = stage, .keepsMutations = true, .requiresGrad = gradientRule(before), .stop = job.stop};
-  KERF_TRY(AotGraph traced, aotTrace(module, aotInputs(before), options));
+  const AotOptions options{
+      .stage = choice.stage, .keepsMutations = true, .requiresGrad = gradientRule(graph), .stop = job.stop};
+  KERF_TRY(AotGraph traced, aotTrace(module, aotInputs(graph), options));
+  if (choice.table != DecompositionTable::None) {
+    KERF_TRY(traced.module, decomposeGraph(traced.module, choice.table));
+  }
+  return traced;
+}
+
+Result<void> deriveStage(GraphSource& source, const StageChoice& choice, const Job& job) {
+  annotateIfPossible(source, job);
+  const CapturedGraph& before = source.graph();
+  KERF_TRY(AotGraph traced, traceStage(before, choice, job));
   for (const std::string& note : traced.metadata.notes) job.warn(note);
   CapturedGraph after = before;
   after.program = nullptr;

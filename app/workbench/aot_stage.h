@@ -3,18 +3,27 @@
 
 #include "app/workbench/graph_source.h"
 #include "engine/autograd/aot_graph.h"
+#include "engine/ops/core/decomposition_tables.h"
 
 namespace kerf::workbench {
 
 /// "model.pt2@stage:joint" as its two parts, the second empty where there is none; a file may have such a name.
 std::pair<std::string, std::string> splitAtStage(const std::string& text);
-/// "aten", "functional", "joint", or "dynamo", which is the graph as it was captured. BadUsage for others.
-Result<std::optional<AotStage>> parseStage(const std::string& name);
+/// A stage, and the decompositions that it is written with.
+struct StageChoice {
+  AotStage stage = AotStage::Joint;
+  DecompositionTable table = DecompositionTable::None;
+};
+/// "aten", "functional", "joint", "joint/inductor" (with the decompositions of that table); none for "" and "dynamo",
+/// which is the graph as it was captured. BadUsage for others.
+Result<std::optional<StageChoice>> parseStage(const std::string& name);
 
 /// Replaces the source's graph by its stage: the same inputs, attributes that became inputs before them, and made-up
 /// tangents behind them. Exported programs are put into training mode for a joint graph. The new graph's signature says
 /// what its inputs and outputs are (gradients as "gradient_to_parameter"). Errors name the node that has no such form.
-Result<void> deriveStage(GraphSource& source, AotStage stage, const Job& job);
+Result<void> deriveStage(GraphSource& source, const StageChoice& choice, const Job& job);
+/// What deriveStage traces, where the source's shapes are known.
+Result<AotGraph> traceStage(const CapturedGraph& graph, const StageChoice& choice, const Job& job);
 
 /// What each placeholder is, from a program's signature or from what the recorded inputs say.
 std::vector<AotInput> aotInputs(const CapturedGraph& graph);

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "app/workbench/aot_stage.h"
+#include "app/workbench/aot_passes.h"
 #include "app/workbench/protocol/joint.h"
 
 namespace kerf::workbench {
@@ -44,19 +44,17 @@ Result<AotReport> perform(Workbench& bench, const AotRequest& request, const Job
   AotReport report;
   const Graph& captured = source.graph().module.graph;
   report.stages.push_back({"dynamo", std::int64_t(captured.size()), {}, callsOf(captured), ""});
-  for (const AotStage stage : {AotStage::Aten, AotStage::Functional, AotStage::Joint}) {
-    if (!last || stage > *last) break;
-    GraphSource traced = source;
+  for (const auto& [name, choice] : last ? stagesUpTo(*last) : std::vector<std::pair<std::string, StageChoice>>()) {
     const auto start = Clock::now();
-    const auto derived = deriveStage(traced, stage, job);
-    AotStageDoc doc{std::string(stageName(stage)), 0, Clock::now() - start, {}, ""};
-    if (!derived && derived.error().code == ErrorCode::Cancelled) return fail(derived.error());
-    if (derived) {
-      doc.nodes = std::int64_t(traced.graph().module.graph.size());
-      doc.calls = callsOf(traced.graph().module.graph);
-      addMetadata(report, traced.aot->metadata);
+    const auto traced = traceStage(source.graph(), choice, job);
+    AotStageDoc doc{name, 0, Clock::now() - start, {}, ""};
+    if (!traced && traced.error().code == ErrorCode::Cancelled) return fail(traced.error());
+    if (traced) {
+      doc.nodes = std::int64_t(traced->module.graph.size());
+      doc.calls = callsOf(traced->module.graph);
+      addMetadata(report, traced->metadata);
     } else {
-      doc.error = derived.error().text();
+      doc.error = traced.error().text();
     }
     report.stages.push_back(std::move(doc));
   }

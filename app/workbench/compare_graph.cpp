@@ -118,6 +118,7 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   setLimits(options, request.limits);
   KERF_CHECK(setAccuracy(options, request.accuracy));
   options.compile.backend = request.backend;
+  options.compile.cache = bench.codeCache(job);
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   const auto tolerances = options.compare.tolerances;
   takeRecordedRule(source, request.accuracy, options.compare);

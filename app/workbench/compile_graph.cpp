@@ -40,8 +40,9 @@ Result<CompileDocPtr> perform(Workbench& bench, const CompileRequest& request, c
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   annotateIfPossible(source, job);
   const auto& module = source.graph().module;
+  const CompileOptions options{.cache = bench.codeCache(job)};
   const std::function body = [&]() -> Result<CompileDoc> {
-    KERF_TRY(const auto compiled, compileFx(module, {}));
+    KERF_TRY(const auto compiled, compileFx(module, options));
     return docOf(*compiled);
   };
   auto doc = inChild(body, patientLimits(request.timeout), job, "compiling", ErrorCode::CompileFailed);

@@ -28,12 +28,20 @@ bool isKnown(const std::string& target) {
   return outcome || outcome.error().code != ErrorCode::UnsupportedOp;
 }
 
-std::vector<std::string> unknownOps(const Graph& graph) {
-  std::set<std::string> targets;
-  for (const auto id : graph.order()) {
-    const auto& node = graph.node(id);
+/// What the graph calls, and the graphs within it.
+void collectTargets(const GraphModule& module, std::set<std::string>& targets, int depth = 0) {
+  constexpr int deepest = 50;
+  for (const auto id : module.graph.order()) {
+    const auto& node = module.graph.node(id);
     if (node.op() == Opcode::CallFunction) targets.insert(node.target());
   }
+  for (const auto& [path, nested] : module.submodules)
+    if (nested.graph && depth < deepest) collectTargets(*nested.graph, targets, depth + 1);
+}
+
+std::vector<std::string> unknownOps(const GraphModule& module) {
+  std::set<std::string> targets;
+  collectTargets(module, targets);
   std::erase_if(targets, isKnown);
   return {targets.begin(), targets.end()};
 }
@@ -61,7 +69,7 @@ ImportedGraph importedGraph(const CapturedGraph& graph, const std::string& id) {
   imported.nodes = int(graph.module.graph.size());
   imported.inputs = int(graph.module.graph.placeholders().size());
   imported.storages = int(graph.storages.size());
-  imported.unknownOps = unknownOps(graph.module.graph);
+  imported.unknownOps = unknownOps(graph.module);
   imported.missingStorages = missingStorages(graph);
   return imported;
 }

@@ -1,16 +1,15 @@
 #include "app/workbench/issue.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "app/workbench/exporting.h"
 #include "app/workbench/line_diff.h"
 #include "app/workbench/output_file.h"
+#include "app/workbench/search_identity.h"
 #include "app/workbench/store_id.h"
 #include "app/workbench/store_verdicts.h"
 #include "engine/capture/repro/export_text.h"
 #include "minifier/core/candidate.h"
-#include "minifier/core/verdict_cache.h"
 #include "minifier/reductions/reductions.h"
 #include "minifier/report/closest_passing.h"
 
@@ -21,14 +20,15 @@ namespace {
 /// An oracle that is only remembered: it names the verdicts that the store has, and can be asked nothing.
 class RememberedOracle : public Oracle {
  public:
-  explicit RememberedOracle(std::string identity) : m_identity(std::move(identity)) {}
+  explicit RememberedOracle(SearchIdentity search) : m_search(std::move(search)) {}
   Result<Verdict> judge(const Candidate&, std::stop_token) override {
     return fail(ErrorCode::BadUsage, "the oracle of a stored reduction is not asked again");
   }
-  std::string identity() const override { return m_identity; }
+  std::string identity() const override { return m_search.oracle; }
+  std::string circumstances() const override { return m_search.circumstances; }
 
  private:
-  std::string m_identity;
+  SearchIdentity m_search;
 };
 
 std::optional<IssueDifference> differenceFrom(const Candidate& failing, const NeighbourJudge& judge,
@@ -42,30 +42,8 @@ std::optional<IssueDifference> differenceFrom(const Candidate& failing, const Ne
 }
 
 std::string detailOf(const Candidate& candidate, const NeighbourJudge& judge) {
-  CandidateHasher hasher;
-  const auto verdict = judge.cache.find(
-      verdictKey(hasher.hash(candidate), judge.oracle.identity() + judge.oracle.circumstances(), judge.votes));
+  const auto verdict = judge.cache.find(VerdictKeys(judge.oracle, judge.rule).of(candidate));
   return verdict ? verdict->detail : std::string();
-}
-
-/// "engine … plant=relu=accuracy … votes=3 …" of a stored reduction, taken apart.
-struct StoredOracle {
-  std::string identity, plant;
-  int votes = 1;
-};
-
-StoredOracle takeApart(const std::string& text) {
-  StoredOracle stored;
-  const std::size_t votes = text.rfind(" votes=");
-  stored.identity = text.substr(0, votes);
-  if (votes != std::string::npos)
-    (void)std::from_chars(text.data() + votes + 7, text.data() + text.size(), stored.votes);  // else it stays 1
-  constexpr std::string_view mark = " plant=";
-  const std::size_t plant = text.find(mark);
-  if (plant == std::string::npos) return stored;
-  const std::size_t begin = plant + mark.size();
-  stored.plant = text.substr(begin, std::min(text.find(' ', begin), text.size()) - begin);
-  return stored;
 }
 
 Result<std::optional<std::int64_t>> reductionOf(Store& store, const std::string& text) {
@@ -91,7 +69,7 @@ std::vector<std::string> versionLines(const ReproEnvelope& envelope) {
 IssueFacts issueFacts(const SearchedIssue& searched, std::stop_token stop) {
   const MinifyResult& result = searched.result;
   // Of a failure that does not always show, one pass says nothing.
-  const NeighbourJudge judge{searched.oracle, searched.known, searched.votes, searched.votes > 0 ? 8 : 0};
+  const NeighbourJudge judge{searched.oracle, searched.known, searched.rule, searched.rule.flakyStarts > 0 ? 0 : 8};
   IssueFacts facts;
   facts.fingerprint = result.fingerprint;
   facts.oracle = searched.oracle.identity();
@@ -113,22 +91,22 @@ Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, GraphSource
   if (!reduction) return std::nullopt;
   KERF_TRY(const auto row, store->reduction(*reduction));
   KERF_TRY(const auto steps, store->steps(*reduction));
-  const StoredOracle stored = takeApart(row.oracle);
+  const SearchIdentity search = SearchIdentity::parse(row.oracle);
   IssueFacts facts;
   facts.fingerprint = row.fingerprint;
-  facts.oracle = stored.identity.substr(0, stored.identity.find(" ["));  // without Oracle::circumstances()
-  facts.fault = stored.plant;
+  facts.oracle = search.oracle;
+  facts.fault = search.plants();
   facts.startNodes = row.startNodes;
   facts.nodes = int(source.graph().module.graph.size());
   facts.steps = int(steps.size());
   GraphSource copy = source;
   const auto inputs = prepareToRun(copy, job);
   if (!inputs) return facts;  // what cannot run has no neighbours that did
-  RememberedOracle oracle(stored.identity);
+  RememberedOracle oracle(search);
   std::mutex mutex;
   StoreVerdicts verdicts(*store, mutex);
   const Candidate failing{copy.graph().module, *inputs};
-  const NeighbourJudge judge{oracle, verdicts, stored.votes, 0};
+  const NeighbourJudge judge{oracle, verdicts, search.rule, 0};
   facts.detail = detailOf(failing, judge);
   facts.closest = differenceFrom(failing, judge, job.stop);
   return facts;

@@ -6,6 +6,7 @@
 
 #include "app/workbench/graph_source.h"
 #include "minifier/core/minify.h"
+#include "minifier/core/verdict_cache.h"
 #include "minifier/report/issue_text.h"
 
 namespace kerf::workbench {
@@ -16,7 +17,7 @@ struct SearchedIssue {
   const MinifyResult& result;
   Oracle& oracle;
   VerdictCache& known;
-  int votes = 1;  ///< as the keys of verdicts have it: negative for flaky failures
+  JudgingRule rule = {};
 };
 IssueFacts issueFacts(const SearchedIssue& searched, std::stop_token stop);
 

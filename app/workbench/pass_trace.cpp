@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "app/workbench/aot_passes.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/graph_doc.h"
 #include "app/workbench/in_child.h"
@@ -141,6 +142,14 @@ Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const 
   KERF_CHECK(annotateShapes(source));
   KERF_TRY(const auto config, passConfig(request.passes));
   KERF_TRY(auto trace, tracePasses(source.graph().module, config, job));
+  if (source.aot) {
+    KERF_TRY(const auto stage, parseStage(request.graph.stage));
+    GraphAddress captured = request.graph;
+    captured.stage.clear();
+    KERF_TRY(auto before, resolveGraph(bench, captured, job));
+    annotateIfPossible(before, job);
+    if (stage) KERF_CHECK(prependStages(trace, before.graph(), *stage, job));
+  }
   KERF_TRY(trace.run, storeTrace(bench, source, trace, job));
   return trace;
 }

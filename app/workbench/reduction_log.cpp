@@ -11,18 +11,50 @@ Result<Capture> captureOf(const Candidate& candidate, const GraphSource& like) {
   return makeCapture(std::move(graph), like.capture);
 }
 
+std::vector<StepRow> undoneSteps(const std::vector<StepRow>& rows) {
+  std::vector<StepRow> taken, undone;
+  for (const StepRow& row : rows) {
+    if (row.reduction != undoStep) {
+      taken.push_back(row);
+      continue;
+    }
+    const auto kept = std::ranges::find(taken, row.graphHash, &StepRow::graphHash);
+    if (kept == taken.end() || std::next(kept) == taken.end()) continue;
+    undone.push_back(*std::next(kept));
+    taken.erase(std::next(kept), taken.end());
+  }
+  return undone;
+}
+
+Result<Candidate> ReductionLog::candidateOf(const StepRow& row) {
+  KERF_TRY(const auto folder, TemporaryFolder::create());
+  KERF_TRY(const auto file, m_store.materializeStep(row.id, folder.path()));
+  KERF_TRY(auto capture, importCapture(file));
+  auto& graph = capture.graphs.at(0);
+  KERF_CHECK(graph.annotateShapes());
+  KERF_TRY(auto inputs, graph.loadInputs(false, nullptr));
+  return Candidate{std::move(graph.module), std::move(inputs)};  // its files stay readable after the folder is gone
+}
+
+Result<std::vector<Candidate>> ReductionLog::undone() {
+  const std::scoped_lock lock(m_mutex);
+  std::vector<Candidate> candidates;
+  if (!m_resumed) return candidates;
+  KERF_TRY(const auto rows, m_store.steps(*m_id));
+  for (const StepRow& row : undoneSteps(rows)) {
+    KERF_TRY(auto candidate, candidateOf(row));
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
 Result<std::optional<Candidate>> ReductionLog::resume() {
   const std::scoped_lock lock(m_mutex);
   KERF_TRY(const auto found, m_store.resumable(m_graphId, m_oracle));
   if (!found) return std::nullopt;
   KERF_TRY(const auto steps, m_store.steps(found->id));
   if (steps.empty()) return std::nullopt;
-  KERF_TRY(const auto folder, TemporaryFolder::create());
-  KERF_TRY(const auto file, m_store.materializeStep(steps.back().id, folder.path()));
-  KERF_TRY(auto capture, importCapture(file));
-  auto& graph = capture.graphs.at(0);
-  KERF_CHECK(graph.annotateShapes());
-  KERF_TRY(auto inputs, graph.loadInputs(false, nullptr));
+  KERF_TRY(auto candidate, candidateOf(steps.back()));
   m_id = found->id;
   m_resumed = true;
   m_lastIndex = steps.back().index;
@@ -32,15 +64,20 @@ Result<std::optional<Candidate>> ReductionLog::resume() {
   m_fingerprint = steps.back().fingerprint;
   KERF_TRY(const auto slips, m_store.slips(found->id));
   for (const SlipRow& slip : slips) m_slips[slip.fingerprint] = {slip.number, slip.nodes, slip.tests};
-  // The mapped files stay readable after the folder is gone.
-  return Candidate{std::move(graph.module), std::move(inputs)};
+  return candidate;
+}
+
+Result<void> ReductionLog::goBack(MinifyStep step, const Candidate& candidate) {
+  step.reduction = undoStep;
+  return accept(step, candidate);
 }
 
 Result<void> ReductionLog::accept(const MinifyStep& step, const Candidate& candidate) {
   const std::scoped_lock lock(m_mutex);
   const auto nodes = int(step.size.nodes);
   m_fingerprint = step.fingerprint;
-  if (m_resumed && step.index == 0) return {};  // the step it was resumed from
+  const bool isStart = step.index == 0 && step.reduction != undoStep;
+  if (m_resumed && isStart) return {};  // the step it was resumed from
   KERF_TRY(const auto capture, captureOf(candidate, m_like));
   KERF_TRY(const auto stored, storableGraph(capture, 0));
   if (!m_id) {

@@ -40,7 +40,7 @@ Result<const DTypeChoice*> findChoice(std::string_view name) {
 ExpectationRule ruleFor(const RunRequest& request, const DTypeChoice* choice) {
   ExpectationRule rule;
   const bool wide = choice != nullptr && choice->dtype == DType::Float64;
-  const bool trains = request.graph.stage == "joint";
+  const bool trains = request.graph.stage.starts_with("joint");
   if (wide && !trains) rule.prefix = "out64_";
   if (choice != nullptr) rule.limit = choice->limit;
   if (trains) rule.limit = wide ? 1e-9 : std::max(rule.limit, 1e-4);  // errors of two passes add up
@@ -122,8 +122,8 @@ Result<RunRequest> withPrecision(RunRequest request) {
 }
 
 /// The interpreter is the reference: it runs the graph as captured unless passes were asked for.
-Result<CompileOptions> compileOptions(const RunRequest& request) {
-  CompileOptions options{.backend = request.backend, .keepArtifacts = false};
+Result<CompileOptions> compileOptions(const RunRequest& request, const std::filesystem::path& cache) {
+  CompileOptions options{.backend = request.backend, .keepArtifacts = false, .cache = cache};
   KERF_TRY(options.passes, passConfig(request.passes));
   if (request.backend == "interp" && request.passes.usual()) options.passes.only.emplace();
   return options;
@@ -220,11 +220,11 @@ Result<RunOutcome> runAtSizes(const CompileOptions& options, const GraphModule& 
 /// Casts, compiles and runs in a child; only the outputs come back.
 Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& source, const ValueList& inputs,
                               const DTypeChoice* choice, const std::vector<Resized>& sizes,
-                              const std::optional<LossChoice>& loss, const Job& job) {
+                              const std::optional<LossChoice>& loss, const std::filesystem::path& cache, const Job& job) {
   const GraphModule& module = source.graph().module;
   const std::function body = [&]() -> Result<RunOutcome> {
     if (!sizes.empty()) {
-      KERF_TRY(const auto options, compileOptions(request));
+      KERF_TRY(const auto options, compileOptions(request, cache));
       return runAtSizes(options, module, inputs, sizes);
     }
     CastGraph runnable{module, inputs};
@@ -233,7 +233,7 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& sour
     }
     if (loss) KERF_CHECK(setTangents(source, *loss, runnable.inputs));
     const auto start = std::chrono::steady_clock::now();
-    KERF_TRY(const auto options, compileOptions(request));
+    KERF_TRY(const auto options, compileOptions(request, cache));
     KERF_TRY(auto run, runWhole(options, request.precision, runnable, {}));
     const auto time = std::chrono::steady_clock::now() - start;
     return RunOutcome{flatOutputs(run.outputs), time, {}, 1, {}, std::move(run.mutated)};
@@ -283,7 +283,8 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   } else if (!request.loss.empty()) {
     return fail(ErrorCode::BadUsage, "--loss is of a training step; add --train");
   }
-  KERF_TRY(const auto outcome, runInChild(request, source, inputs, choice, sizes, loss, job));
+  const auto cache = request.backend == "interp" ? std::filesystem::path() : bench.codeCache(job);
+  KERF_TRY(const auto outcome, runInChild(request, source, inputs, choice, sizes, loss, cache, job));
   RunValues values{userValues(source.graph(), outcome.outputs), allMutated(source.graph(), outcome), {}};
   if (loss) {
     KERF_TRY(values.trained, trainedValues(source, *loss, outcome.outputs));

@@ -28,6 +28,14 @@ Result<Store*> Workbench::storeIfUsable(const Job& job) {
   return nullptr;
 }
 
+std::filesystem::path Workbench::codeCache(const Job& job) {
+  const auto store = storeIfUsable(job);
+  if (!store || *store == nullptr) return {};
+  std::filesystem::path folder = (*store)->path();
+  folder += ".objects";
+  return folder;
+}
+
 Result<void> Workbench::keepResult(const Job& job, const std::function<Result<void>(Store&)>& keep) {
   auto opened = storeIfUsable(job);
   if (opened && *opened == nullptr) {  // warned already

@@ -52,6 +52,9 @@ class Workbench {
   /// and the default one cannot be used (a read-only home).
   Result<Store*> storeIfUsable(const Job& job);
 
+  /// Folder beside the store where object code of kernels is kept between compilations; empty without a usable store.
+  std::filesystem::path codeCache(const Job& job);
+
   /// Keeps a result of work that is done: `keep` writes it to the store. Where that cannot be, the work is not lost: a
   /// warning says what is not stored and unstored() says so from then on. Cancelled goes through.
   Result<void> keepResult(const Job& job, const std::function<Result<void>(Store&)>& keep);

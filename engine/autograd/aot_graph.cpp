@@ -124,21 +124,11 @@ class AotTrace {
     return {};
   }
 
-  bool takesPart(const AotInput& input, bool anyParameter) const {
-    if (m_options.requiresGrad) return m_options.requiresGrad(input);
-    return input.kind == (anyParameter ? AotInput::Kind::Parameter : AotInput::Kind::User);
-  }
-
   void chooseLeaves() {
     if (!joint()) return;
-    const bool anyParameter = std::ranges::any_of(
-        metadata().inputs, [](const AotInput& input) { return input.kind == AotInput::Kind::Parameter; });
-    for (std::size_t i = 0; i < metadata().inputs.size(); ++i) {
-      AotInput& input = metadata().inputs[i];
-      if (!isFloatMeta(graph().node(m_placeholders[i]).meta().value) || !takesPart(input, anyParameter)) continue;
-      input.requiresGrad = true;
-      m_tracer.tape().addLeaf(m_inputValues[i].tensor());
-    }
+    chooseGradients(metadata().inputs, graph(), m_options.requiresGrad);
+    for (std::size_t i = 0; i < metadata().inputs.size(); ++i)
+      if (metadata().inputs[i].requiresGrad) m_tracer.tape().addLeaf(m_inputValues[i].tensor());
   }
 
   // What is known after the trace
@@ -312,6 +302,17 @@ std::string_view stageName(AotStage stage) { return stageNames[std::size_t(stage
 std::optional<AotStage> aotStageFromName(std::string_view name) {
   const auto* found = std::ranges::find(stageNames, name, &std::pair<AotStage, std::string_view>::second);
   return found == std::end(stageNames) ? std::nullopt : std::optional(found->first);
+}
+
+void chooseGradients(std::vector<AotInput>& inputs, const Graph& graph,
+                     const std::function<bool(const AotInput&)>& rule) {
+  const bool anyParameter =
+      std::ranges::any_of(inputs, [](const AotInput& input) { return input.kind == AotInput::Kind::Parameter; });
+  const AotInput::Kind usual = anyParameter ? AotInput::Kind::Parameter : AotInput::Kind::User;
+  const std::vector<NodeId> placeholders = graph.placeholders();
+  for (std::size_t i = 0; i < std::min(inputs.size(), placeholders.size()); ++i)
+    inputs[i].requiresGrad = isFloatMeta(graph.node(placeholders[i]).meta().value) &&
+                             (rule ? rule(inputs[i]) : inputs[i].kind == usual);
 }
 
 std::vector<AotInput> plainInputs(const GraphModule& module) {

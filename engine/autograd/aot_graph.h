@@ -46,6 +46,10 @@ struct AotGraph {
 /// names. UnsupportedOp naming the node for what has no functional form or no gradient; Cancelled.
 Result<AotGraph> aotTrace(const GraphModule& module, std::vector<AotInput> inputs, const AotOptions& options = {});
 
+/// Sets which inputs take part in autograd, by `rule` or as AotOptions says without one; `inputs` are those of the
+/// graph's placeholders.
+void chooseGradients(std::vector<AotInput>& inputs, const Graph& graph,
+                     const std::function<bool(const AotInput&)>& rule);
 /// What can be said of the placeholders without a signature: user inputs, symbols.
 std::vector<AotInput> plainInputs(const GraphModule& module);
 

@@ -26,7 +26,8 @@ template <int dims>
 Result<Value> adaptiveAveragePool(Args args, Run run) {
   const SymSizes size = args.symSizes(1);
   const bool one = std::ranges::all_of(size, [](const SymInt& n) { return guardOrFalse(n == 1); });
-  if (!one) return run.value(dims == 2 ? "aten._adaptive_avg_pool2d.default"_op : "aten._adaptive_avg_pool3d.default"_op, {args.values[0], args.values[1]});
+  const OpId general = dims == 2 ? "aten._adaptive_avg_pool2d.default"_op : "aten._adaptive_avg_pool3d.default"_op;
+  if (!one) return run.value(general, {args.values[0], args.values[1]});
   const Value over = dims == 2 ? intList({-1, -2}) : intList({-1, -2, -3});
   return run.value("aten.mean.dim"_op, {args.values[0], over, true});
 }
@@ -59,7 +60,10 @@ Result<Value> where(Args args, Run run) {
 Result<Value> chunk(Args args, Run run) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), args.tensor(0).dim()));
   const SymInt chunks = args.symInteger(1), size = args.tensor(0).symSize(dim);
-  if (guardOrFalse(size == 0)) return run.value("aten.split_with_sizes.default"_op, {args.values[0], intList(SymSizes(std::size_t(args.integer(1)), 0)), dim});
+  if (guardOrFalse(size == 0)) {
+    const SymSizes none(std::size_t(args.integer(1)), 0);
+    return run.value("aten.split_with_sizes.default"_op, {args.values[0], intList(none), dim});
+  }
   return run.value("aten.split.Tensor"_op, {args.values[0], floorDiv(size + chunks - SymInt(1), chunks), dim});
 }
 
@@ -70,6 +74,18 @@ Result<Value> narrow(Args args, Run run) {
   if (guardOrFalse(start < 0)) start += args.tensor(0).symSize(dim);
   const SymInt end = start + args.symInteger(3);
   return run.value("aten.slice.Tensor"_op, {args.values[0], dim, start, end});
+}
+
+/// unbind(self, dim): a select for each.
+Result<Value> unbind(Args args, Run run) {
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
+  const std::int64_t count = args.tensor(0).symSize(dim);  // a number, as the graph has as many results
+  ValueList parts;
+  for (std::int64_t i = 0; i < count; ++i) {
+    KERF_TRY(Value part, run.value("aten.select.int"_op, {args.values[0], dim, i}));
+    parts.push_back(std::move(part));
+  }
+  return Value(std::move(parts));
 }
 
 Result<Value> relu6(Args args, Run run) {
@@ -101,6 +117,7 @@ Composite implicitForm(OpId op) {
       {"aten.where.ScalarSelf"_op, where},
       {"aten.chunk.default"_op, chunk},
       {"aten.narrow.default"_op, narrow},
+      {"aten.unbind.int"_op, unbind},
       {"aten.relu6.default"_op, relu6},
       {"aten.log_sigmoid.default"_op, logSigmoid},
       {"aten.square.default"_op, square},

@@ -36,6 +36,12 @@ int Gradients::nameOf(const Tensor& tensor) const {
   return found == m_names.end() ? tensor.traced : found->second;
 }
 
+Jvp jvpOf(const OpInfo& op) {
+  if (op.jvp != nullptr) return op.jvp;
+  const OpInfo* base = findOp(op.base);
+  return base != nullptr && base != &op ? base->jvp : nullptr;
+}
+
 Value Gradients::of(const Tensor& tensor) const {
   const auto found = m_gradients.find(nameOf(tensor));
   return found == m_gradients.end() ? Value() : Value(found->second);
@@ -125,6 +131,27 @@ Result<void> Tape::walkBack(const Step& step, Gradients& gradients, const OpRunn
       if (items[k].isTensor() && tracks(items[k].tensor()))
         KERF_CHECK(gradients.add(items[k].tensor(), parts[k], run));
   }
+  return {};
+}
+
+Result<void> Tape::pushForward(Gradients& tangents, const OpRunner& run) const {
+  for (const Step& step : m_steps) KERF_CHECK(pushForward(step, tangents, run));
+  return {};
+}
+
+Result<void> Tape::pushForward(const Step& step, Gradients& tangents, const OpRunner& run) {
+  ValueList flows;
+  for (const Value& argument : step.args.values) flows.push_back(tangents.ofResult(argument));
+  if (std::ranges::all_of(flows, &Value::isNone)) return {};
+  const Jvp jvp = step.op != nullptr ? jvpOf(*step.op) : nullptr;
+  if (jvp == nullptr)
+    return fail(ErrorCode::UnsupportedOp, "{} has no forward-mode formula",
+                step.op ? step.op->schema.qualifiedName() : "a function with a backward of its own");
+  KERF_TRY(const Value tangent, jvp({step.args, step.results, step.wanted}, flows, run));
+  const ValueList parts = tangent.isList() ? tangent.list() : ValueList{tangent};
+  const ValueList results = step.results.size() == 1 && step.results[0].isList() ? step.results[0].list() : step.results;
+  for (std::size_t i = 0; i < std::min(parts.size(), results.size()); ++i)
+    if (results[i].isTensor()) KERF_CHECK(tangents.add(results[i].tensor(), parts[i], run));
   return {};
 }
 

@@ -56,6 +56,9 @@ class Tape {
 
   /// Walks back from the gradients of outputs. UnsupportedOp, naming the node, where an op has no gradient.
   Result<void> walkBack(Gradients& gradients, const OpRunner& run, const OnStep& onStep) const;
+  /// Forward mode: writes the tangents of all results from those of the inputs. UnsupportedOp, naming the op, where one
+  /// has no forward-mode formula.
+  Result<void> pushForward(Gradients& tangents, const OpRunner& run) const;
   std::size_t size() const { return m_steps.size(); }
 
  private:
@@ -67,6 +70,7 @@ class Tape {
     NodeId node;
     Backward backward;
   };
+  static Result<void> pushForward(const Step& step, Gradients& tangents, const OpRunner& run);
   Result<void> walkBack(const Step& step, Gradients& gradients, const OpRunner& run) const;
   void track(const Value& result);
 
@@ -77,6 +81,8 @@ class Tape {
 
 /// The gradient column of an op: its own, or that of the op it is another form of; null where there is none.
 Gradient gradientOf(const OpInfo& op);
+/// The same of the jvp column.
+Jvp jvpOf(const OpInfo& op);
 /// Floating point and complex tensors have gradients.
 bool mayHaveGradient(const Value& value);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,6 +30,7 @@ struct BackendOptions {
   std::set<std::string> interpreted{};  ///< by the interpreter's kernels
   /// Under which passes changed the graph; null: under none.
   std::shared_ptr<const SizeGuards> captured = nullptr;
+  std::filesystem::path cache = {};  ///< folder of machine code from earlier compilations; empty: none
 };
 
 /// A kernel's code in one form: "loop" (loop IR), "llvm".
@@ -64,6 +66,7 @@ struct Artifacts {
   std::string plannedBytesText;     ///< bytes in use at the step where the example has most in use: "4*s0*s1 + 256"
   std::string unplannedBytesText;   ///< sum over the buffers
   std::vector<std::string> guards;  ///< what sizes must satisfy to be run by this code: "Ne(s0, 1)"
+  std::size_t objects = 0, cachedObjects = 0;  ///< pieces of machine code, and how many came out of the cache
   std::string fixedSizesReason;     ///< why the code serves one size only; empty if it does not
 };
 

@@ -1,5 +1,6 @@
 #include "engine/codegen_llvm/kernel_compiler.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -8,6 +9,7 @@
 
 #include "engine/codegen_llvm/jit_session.h"
 #include "engine/codegen_llvm/kernel_emitter.h"
+#include "engine/codegen_llvm/object_cache.h"
 #include "engine/codegen_llvm/target.h"
 #include "engine/support/thread_pool.h"
 
@@ -23,6 +25,7 @@ struct Batch {
   std::unique_ptr<llvm::MemoryBuffer> object;
   std::vector<std::string> texts;
   std::string failure;
+  bool cached = false;
 };
 
 std::string symbolName(std::size_t distinct, const LoopKernel& kernel) {
@@ -36,14 +39,26 @@ std::string functionText(const llvm::Function& function) {
   return text;
 }
 
+/// Which program makes the code: of another build nothing is taken.
+const std::string& codeVersion() {
+  static const std::string version = [] {
+    std::error_code ignored;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+    const auto size = std::filesystem::file_size(program, ignored);
+    const auto time = std::filesystem::last_write_time(program, ignored).time_since_epoch().count();
+    return fmt::format("LLVM {} {} {} {}", LLVM_VERSION_STRING, program.string(), size, time);
+  }();
+  return version;
+}
+
 class Compilation {
  public:
   Compilation(std::span<const LoopKernel* const> kernels, const CodegenOptions& options)
-      : m_kernels(kernels), m_options(options) {}
+      : m_kernels(kernels), m_options(options), m_cache(options.cache) {}
 
   Result<CompiledKernels> run() {
     findDistinct();
-    if (m_distinct.empty()) return CompiledKernels{std::vector<CompiledKernel>(m_kernels.size()), 0, nullptr, {}};
+    if (m_distinct.empty()) return CompiledKernels{.kernels = std::vector<CompiledKernel>(m_kernels.size())};
     makeBatches();
     runBatches();
     for (const Batch& batch : m_batches)
@@ -85,7 +100,32 @@ class Compilation {
     if (!fatal.empty()) batch.failure = fatal;
   }
 
+  /// Everything that the object code of a batch depends on.
+  Hash128 keyOf(const Batch& batch) const {
+    std::string text = fmt::format("{} O{} {}", codeVersion(), m_options.optimizationLevel, targetText());
+    for (const std::size_t k : batch.kernels)
+      text += fmt::format("\n{}\n{}", symbolName(k, *m_distinct[k]), structuralKey(*m_distinct[k]));
+    return hashText(text);
+  }
+
+  bool takeFromCache(const Hash128& key, Batch& batch) const {
+    auto entry = m_cache.find(key);
+    if (!entry || (m_options.keepText && entry->texts.size() != batch.kernels.size())) return false;
+    batch.object = llvm::MemoryBuffer::getMemBufferCopy(entry->object);
+    batch.texts = std::move(entry->texts);
+    batch.cached = true;
+    return true;
+  }
+
   void compile(Batch& batch) {
+    if (m_options.cache.empty()) return generate(batch);
+    const Hash128 key = keyOf(batch);
+    if (takeFromCache(key, batch)) return;
+    generate(batch);
+    if (batch.failure.empty()) m_cache.store(key, {batch.object->getBuffer().str(), batch.texts});
+  }
+
+  void generate(Batch& batch) {
     llvm::LLVMContext context;
     std::string diagnostics;
     keepDiagnostics(context, diagnostics);
@@ -127,6 +167,8 @@ class Compilation {
     CompiledKernels result;
     for (const std::size_t k : m_distinctOf) result.kernels.push_back(distinct[k]);
     result.distinct = m_distinct.size();
+    result.objects = m_batches.size();
+    result.cachedObjects = std::size_t(std::ranges::count(m_batches, true, &Batch::cached));
     result.code = std::move(session);
     result.linkTime = std::chrono::steady_clock::now() - start;
     return result;
@@ -134,6 +176,7 @@ class Compilation {
 
   const std::span<const LoopKernel* const> m_kernels;
   const CodegenOptions& m_options;
+  const ObjectCache m_cache;
   std::vector<const LoopKernel*> m_distinct;
   std::vector<std::size_t> m_distinctOf;
   std::vector<Batch> m_batches;

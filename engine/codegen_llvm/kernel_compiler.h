@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@ namespace kerf::inline codegen_llvm {
 struct CodegenOptions {
   int optimizationLevel = 2;
   bool keepText = true;  ///< LLVM IR after optimisation, for display
+  std::filesystem::path cache = {};  ///< folder of object code from earlier compilations; empty: none
 };
 
 /// Machine code of one kernel; several kernels of one structure share it.
@@ -33,6 +35,7 @@ class MachineCode {
 struct CompiledKernels {
   std::vector<CompiledKernel> kernels;  ///< one per kernel asked for
   std::size_t distinct = 0;
+  std::size_t objects = 0, cachedObjects = 0;  ///< LLVM modules, and how many of them came out of the cache
   std::shared_ptr<MachineCode> code;
   std::chrono::nanoseconds linkTime{};
 };

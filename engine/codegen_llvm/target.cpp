@@ -88,6 +88,11 @@ void initializeLlvm() {
 
 bool hasHardwareHalf() { return host().half; }
 
+const std::string& targetText() {
+  static const std::string text = fmt::format("{} {} {}", host().triple, host().processor, host().features);
+  return text;
+}
+
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(int optimizationLevel) {
   if (!host().target) return nullptr;
   const auto level = optimizationLevel <= 0   ? llvm::CodeGenOptLevel::None

@@ -15,6 +15,8 @@ namespace kerf::inline codegen_llvm {
 void initializeLlvm();
 /// For the host's processor; null where LLVM does not know it.
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(int optimizationLevel);
+/// Processor and its features, as code for it depends on them.
+const std::string& targetText();
 /// Whether the processor converts float16 itself.
 bool hasHardwareHalf();
 /// The passes that loop kernels profit from, not all of -O2: promotion to registers, cleanup, vectorisation.

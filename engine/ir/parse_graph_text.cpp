@@ -5,6 +5,7 @@
 #include "engine/ir/parser.h"
 #include "engine/ir/partial_reading.h"
 #include "engine/ir/python_expression.h"
+#include "engine/ir/shown_function.h"
 #include "engine/ir/symbol_text.h"
 
 namespace kerf::inline ir {
@@ -107,7 +108,9 @@ class GraphTextReader {
     KERF_CHECK(reader.expect(")"));
     if (args.asList() == nullptr || kwargs.asDict() == nullptr || !reader.atEnd())
       return pythonError(m_line, "args must be a tuple and kwargs a dict");
-    return addNode(op, name, target, type, args.asList()->items, kwargs.asDict()->items);
+    const bool isShown = op == Opcode::CallFunction && target.starts_with('<');  // before torch 1.9
+    return addNode(op, name, isShown ? targetOfShown(target) : std::string(target), type, args.asList()->items,
+                   kwargs.asDict()->items);
   }
 
   Result<void> addNode(Opcode op, std::string_view name, std::string_view target, std::string_view type,

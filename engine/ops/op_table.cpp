@@ -1,6 +1,7 @@
 // The table's families, folder by folder.
 #include "engine/ops/composite/families.h"
 #include "engine/ops/core/decomposition_tables.h"
+#include "engine/ops/distributed/families.h"
 #include "engine/ops/fft/families.h"
 #include "engine/ops/index/families.h"
 #include "engine/ops/linalg/families.h"
@@ -32,13 +33,16 @@ const std::vector<OpFolder>& opFolders() {
         softmaxOps(), upsampleOps(), upsampleVecOps()}},
       {"linalg",
        {linalgComposedOps(), linalgFactorOps(), linalgLuOps(), matmulOps(), outerProductOps(), linalgProductOps(),
-        linalgQrOps(), linalgSolveOps(), linalgSpectralOps(), linalgTriangularOps(), trilinearOps()}},
+        linalgQrOps(), linalgSolveOps(), linalgSpectralOps(), linalgTriangularOps(), pseudoInverseOps(),
+        trilinearOps()}},
       {"fft",
        {fftFunctionOps(), signalOps(), fftOps(), windowOps()}},
       {"random",
        {randomChoiceOps(), inductorRandomOps(), randomRejectionOps(), randomOps()}},
       {"quantized",
-       {quantizedDecomposedOps(), fakeQuantizeOps()}},
+       {quantizedDecomposedOps(), fakeQuantizeOps(), affineQuantizationOps(), fbgemmOps()}},
+      {"distributed",
+       {collectiveOps(), olderCollectiveOps(), fsdpOps()}},
       {"composite",
        {secondNameOps(), contractionOps(), elementMoveOps(), functionOps(), layerOps(), compositeLossOps(),
         numberFormOps(), spreadOps(), statisticOps(), reshapeOps()}},
@@ -66,19 +70,30 @@ const char* folderOf(const OpInfo& op) {
 
 std::vector<OpFactRows> opFactTables() {
   return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),
-          pointwiseDerivatives(), indexDerivatives(),     pointwiseDecompositions(),
+          pointwiseDerivatives(), functionDerivatives(), specialFunctionDerivatives(), activationDerivatives(),
+          activationBackwardDerivatives(), complexDerivatives(), constantDerivatives(), viewDerivatives(),
+          moveDerivatives(), indexDerivatives(), scatterDerivatives(), quantizationDerivatives(), numberDerivatives(),
+          extremumDerivatives(), scanDerivatives(), distanceDerivatives(), countingDerivatives(),
+          pointwiseDecompositions(),
           reductionLowerings(),   reductionDerivatives(), matmulFacts(),
           layerFacts(),           layerDecompositions(),
-          batchNormDecompositions(), lossDecompositions(), normDecompositions(), paddingDecompositions(),
-          windowDecompositions(), activationBackwardDecompositions(), arithmeticDecompositions(),
-          creationDecompositions(), rangeDecompositions(), viewDecompositions(), scatterDecompositions(),
-          reductionDecompositions(), productDecompositions(), randomDecompositions(),  plantedLowerings()};
+          choleskyDerivatives(), determinantDerivatives(), leastSquaresDerivatives(), luDerivatives(),
+          productDerivatives(), qrDerivatives(), reflectionDerivatives(), solveDerivatives(), spectralDerivatives(),
+          svdDerivatives(), triangularDerivatives(), fourierDerivatives(), randomDerivatives(),
+          attentionDerivatives(), batchNormDerivatives(), convolutionDerivatives(),
+          embeddingBagDerivatives(), entropyDerivatives(), fusedLayerDerivatives(), lossDerivatives(),
+          normalizationDerivatives(), poolingDerivatives(), samplingDerivatives(), softmaxDerivatives(),
+          attentionDecompositions(), batchNormDecompositions(), lossDecompositions(), normDecompositions(),
+          paddingDecompositions(), samplingDecompositions(), windowDecompositions(), activationBackwardDecompositions(),
+          arithmeticDecompositions(), creationDecompositions(), rangeDecompositions(), viewDecompositions(),
+          scatterDecompositions(), reductionDecompositions(), productDecompositions(), randomDecompositions(),
+          plantedLowerings()};
 }
 
 std::vector<TablePrograms> tableProgramTables() {
   return {pointwiseTablePrograms(), arithmeticTablePrograms(), creationTablePrograms(), layerTablePrograms(),
           windowTablePrograms(),    viewTablePrograms(),       scatterTablePrograms(),  reductionTablePrograms(),
-          productTablePrograms(),   randomTablePrograms()};
+          productTablePrograms(),   randomTablePrograms(),     batchNormTablePrograms()};
 }
 
 std::vector<OpRows> complexFamilies() { return {complexPointwiseRows(), complexMoveRows(), complexReductionRows()}; }

@@ -30,7 +30,7 @@ Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileO
   KERF_TRY(const auto lowered, backend->lower(final,
                                               {options.fuse, options.optimizationLevel, options.keepArtifacts,
                                                options.roundsEachOp, options.unfused, options.interpreted,
-                                               std::make_shared<const SizeGuards>(SizeGuards::ofShapes(module))},
+                                               std::make_shared<const SizeGuards>(SizeGuards::ofShapes(module)), options.cache},
                                               stop));
   KERF_TRY(auto executable, lowered->compile(stop));
   std::vector<StageTime> stages = std::move(clock.times());

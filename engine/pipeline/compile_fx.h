@@ -26,6 +26,7 @@ struct CompileOptions {
   bool roundsEachOp = true;
   std::set<std::string> unfused{};      ///< captured nodes that get kernels of their own
   std::set<std::string> interpreted{};  ///< captured nodes that no kernel is made for
+  std::filesystem::path cache{};        ///< folder of machine code from earlier compilations; empty: none
 };
 
 /// One compilation: code, and what every stage left behind.

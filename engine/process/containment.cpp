@@ -21,6 +21,7 @@
 #include "engine/process/supervisor.h"
 #include "engine/process/wait.h"
 #include "engine/support/log.h"
+#include "engine/support/running_time.h"
 #include "engine/tensor/storage.h"
 
 namespace kerf::inline process {
@@ -122,10 +123,10 @@ class Conversation {
       : m_supervisor(supervisor), m_command(command), m_result(result) {}
 
   std::optional<SupervisorReport> run(const std::stop_token& stop) {
-    const auto deadline = Clock::now() + m_command.timeout;
+    RunningTime time;  // the command runs on while this process is stopped
     for (;;) {
       if (!m_ordered && stop.stop_requested()) order(ContainedEnd::Cancelled);
-      if (!m_ordered && Clock::now() >= deadline) order(ContainedEnd::TimedOut);
+      if (!m_ordered && time.elapsed() >= m_command.timeout) order(ContainedEnd::TimedOut);
       if (!m_ordered && isOver(m_command.limits, m_result)) order(ContainedEnd::Output);
       if (m_ordered && Clock::now() >= m_patience) return std::nullopt;
       if (auto report = listen(); report || m_deaf) return report;

@@ -20,6 +20,7 @@
 #include "engine/process/log_relay.h"
 #include "engine/process/wait.h"
 #include "engine/support/log.h"
+#include "engine/support/running_time.h"
 #include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
 
@@ -105,10 +106,10 @@ enum class ReadEnd { Answered, Ended, Broken, TimedOut, Cancelled };
 /// the pipe stays open without it.
 ReadEnd readUntilEnd(const Child& child, const IsolationLimits& limits, const std::stop_token& stop,
                      const OnEvent& onEvent, std::optional<Frame>& answer) {
-  const auto deadline = child.started + limits.timeout;
+  RunningTime time;  // the child runs on while this process is stopped
   for (;;) {
     if (stop.stop_requested()) return ReadEnd::Cancelled;
-    if (Clock::now() >= deadline) return ReadEnd::TimedOut;
+    if (time.elapsed() >= limits.timeout) return ReadEnd::TimedOut;
     const bool ended = hasEnded(child.pid);  // before reading: what it said until then is there
     auto frame = child.pipe->receive(std::chrono::milliseconds(20));
     if (!frame) return child.pipe->isClosed() ? ReadEnd::Ended : ReadEnd::Broken;

@@ -120,6 +120,9 @@ struct MinifyOptions {
   int flakyStarts = 0;
   std::vector<std::string> pinned;   ///< names of nodes of the start graph that stay as they are
   MinifyControl* control = nullptr;  ///< not owned
+  /// Hears that the search went back to an accepted step, and its candidate. Returning an error stops the search.
+  std::function<Result<void>(const MinifyStep& step, const Candidate& candidate)> wentBack = {};
+  std::vector<Candidate> refused = {};  ///< not accepted again: what was undone before the search was resumed
   std::function<void(const MinifyActivity&)> activity = {};  ///< called from the search's thread
   FailureMatch match;                                        ///< which failures count as the start graph's
 };
@@ -143,6 +146,7 @@ struct MinifyResult {
   int unusedTests = 0;      ///< verdicts that came, asked ahead, and were not needed; no part of `tests`
   double failureRate = 1;   ///< of the start graph, where flakyStarts measured it
   int passesAsked = 1;      ///< queries after which a candidate that never failed counts as passing
+  int lostEdits = 0;        ///< edits that Kerf itself crashed at, or failed to build (SafeBuilding)
   int slipTests = 0;        ///< candidates that failed in another way
   std::vector<Slip> slips;  ///< one for each other fingerprint (SlipLog)
 };

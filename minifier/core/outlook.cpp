@@ -18,7 +18,7 @@ struct OutlookTrend {
   double constant, calls, tests, workers, needed, undecided, gap;
 };
 enum class OutlookPhase : std::uint8_t { Halving, Sweep, Ways, Edits, LaterSets, LaterEdits };
-/// Least squares over the 92 searches of tests/bench/minify_schedule, each with 1 and with 14 workers. How many calls
+/// Least squares over the 92 cases of tests/bench/minify_schedule, each searched with 1 and with 14 workers. How many calls
 /// will have to stay is not known while few of them are: there it is off by more than later.
 constexpr OutlookTrend trends[] = {
     {0.78, 0.36, 0.38, -0.30, 0, 0.09, -0.03},      // Halving

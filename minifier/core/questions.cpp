@@ -33,6 +33,10 @@ std::unique_ptr<Questions> SetQuestions::after(bool fails) {
   return next;
 }
 
+std::optional<Candidate> SetQuestions::build() {
+  return m_base.safe.build(step(), [&] { return m_base.builder.build(*m_next); });
+}
+
 std::string SetQuestions::step() const { return std::string(m_ways ? "shorter_way" : m_search.step()); }
 
 /// Leaving out a single call fails more rarely than leaving out many next to those that could go.
@@ -42,8 +46,8 @@ std::string SetQuestions::habit() const {
 }
 
 EditQuestions::EditQuestions(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base,
-                             bool isSettled, std::stop_token stop)
-    : m_reductions(reductions), m_stop(std::move(stop)), m_isSettled(isSettled) {
+                             bool isSettled, SafeBuilding& safe, std::stop_token stop)
+    : m_reductions(reductions), m_safe(&safe), m_stop(std::move(stop)), m_isSettled(isSettled) {
   begin(std::move(base), {}, isSettled);
   goOn();
 }
@@ -51,7 +55,7 @@ EditQuestions::EditQuestions(std::span<const Reduction> reductions, std::shared_
 EditQuestions::BasePtr EditQuestions::baseOf(std::shared_ptr<const Candidate> candidate, ResumePoint resume,
                                              bool isSettled) const {
   auto base = std::make_shared<Base>(Base{candidate, ReductionInput{*candidate, m_stop, isSettled}, {}});
-  base->edits = m_reductions[m_reduction].edits(base->input, resume);
+  base->edits = m_safe->edits(m_reductions[m_reduction], base->input, resume);
   return base;
 }
 
@@ -71,12 +75,16 @@ void EditQuestions::goOn() {
   }
 }
 
-std::optional<EditQuestions::Link> EditQuestions::firstBuilt(const Base& base, std::size_t first, std::size_t last) {
+std::optional<EditQuestions::Link> EditQuestions::firstBuilt(const Base& base, std::size_t first,
+                                                             std::size_t last) const {
   const CandidateSize size = measure(*base.candidate);
   for (std::size_t i = first; i < std::min(last, base.edits.size()); ++i) {
-    auto built = base.edits[i].build();
-    if (!built || !(measure(*built) < size) || !built->module.graph.lint()) continue;
-    return Link{std::make_shared<const Candidate>(std::move(*built)), base.edits[i].at};
+    auto built = m_safe->build(step(), [&]() -> std::optional<Candidate> {
+      auto smaller = base.edits[i].build();
+      const bool isGood = smaller && measure(*smaller) < size && smaller->module.graph.lint();
+      return isGood ? std::move(smaller) : std::nullopt;
+    });
+    if (built) return Link{std::make_shared<const Candidate>(std::move(*built)), base.edits[i].at};
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 
 #include "minifier/core/detours.h"
 #include "minifier/core/reduction.h"
+#include "minifier/core/safe_building.h"
 #include "minifier/core/set_search.h"
 #include "minifier/core/subset_builder.h"
 
@@ -19,7 +20,7 @@ class Questions {
   virtual ~Questions() = default;
   /// Nothing is left to ask.
   virtual bool isOver() const = 0;
-  /// What the question is about; none where it cannot be built, which counts as passing. May throw.
+  /// What the question is about; none where it cannot be built, which counts as passing.
   virtual std::optional<Candidate> build() = 0;
   virtual std::unique_ptr<Questions> after(bool fails) = 0;
   /// Name of the reduction, or of the step of a search over sets.
@@ -33,14 +34,15 @@ class Questions {
 /// The search over sets of calls; where it has ended, shorter ways between what it left, and again.
 class SetQuestions : public Questions {
  public:
-  /// Neither is owned.
+  /// Not owned.
   struct Base {
     SubsetBuilder& builder;
     const Detours& detours;
+    SafeBuilding& safe;
   };
   SetQuestions(SetSearch search, const Base& base);
   bool isOver() const override { return !m_next; }
-  std::optional<Candidate> build() override { return m_base.builder.build(*m_next); }
+  std::optional<Candidate> build() override;
   std::unique_ptr<Questions> after(bool fails) override;
   std::string step() const override;
   std::string habit() const override;
@@ -60,9 +62,9 @@ class SetQuestions : public Questions {
 /// and so on, since what is possible once often is possible throughout; where several at once pass, half as many.
 class EditQuestions : public Questions {
  public:
-  /// `isSettled` as in ReductionInput. The reductions outlive this.
+  /// `isSettled` as in ReductionInput. The reductions and `safe` outlive this.
   EditQuestions(std::span<const Reduction> reductions, std::shared_ptr<const Candidate> base, bool isSettled,
-                std::stop_token stop);
+                SafeBuilding& safe, std::stop_token stop);
   bool isOver() const override { return m_reduction == m_reductions.size(); }
   std::optional<Candidate> build() override;
   std::unique_ptr<Questions> after(bool fails) override;
@@ -85,11 +87,12 @@ class EditQuestions : public Questions {
   void begin(std::shared_ptr<const Candidate> candidate, ResumePoint resume, bool isSettled);
   void goOn();
   /// The first edit from `first` on that makes `base` smaller.
-  static std::optional<Link> firstBuilt(const Base& base, std::size_t first, std::size_t last);
+  std::optional<Link> firstBuilt(const Base& base, std::size_t first, std::size_t last) const;
   void lengthen();
 
   std::span<const Reduction> m_reductions;
   std::size_t m_reduction = 0;
+  SafeBuilding* m_safe;
   std::stop_token m_stop;
   bool m_isSettled;
   BasePtr m_base;

@@ -22,10 +22,11 @@ std::unique_ptr<QueryRunner> ownRunner(const SearchContext& context, IsWanted wa
 
 Search::Search(Candidate start, const SearchContext& context)
     : m_context(context),
-      m_identity(context.oracle.identity() + context.oracle.circumstances()),
+      m_verdictKeys(context.oracle, {context.options.flakeVotes, context.options.flakyStarts}),
       m_ownRunner(ownRunner(context, std::bind_front(&Search::isWanted, this))),
       m_runner(m_ownRunner ? *m_ownRunner : *context.runner),
-      m_rule{context.options.flakeVotes, 0} {
+      m_rule{context.options.flakeVotes, 0},
+      m_safe(context.stop) {
   m_result.candidate = std::move(start);
   m_start = m_best = measure(m_result.candidate);
 }
@@ -35,6 +36,7 @@ Search::~Search() = default;
 Result<MinifyResult> Search::run(std::span<const Reduction> reductions) {
   const Result<void> done = rounds(reductions);
   finish();
+  m_result.lostEdits = m_safe.losses();
   m_result.time = m_runner.now();
   const bool isStopped = !done && done.error().code == ErrorCode::Cancelled;
   if (!done && !isStopped) return std::unexpected(done.error());
@@ -105,12 +107,15 @@ Result<void> Search::estimateRate(const Proposal& start, Verdict& verdict) {
 
 Result<void> Search::rounds(std::span<const Reduction> reductions) {
   KERF_CHECK(judgeStart());
+  for (const Candidate& refused : m_context.options.refused) m_forbidden.insert(keyOf(refused));
   bool smaller = true;
+  int lossesBefore = 0;
   for (int number = 0; smaller || number < 2; ++number) {
     m_outlook.beginRound(number);
+    lossesBefore = m_safe.losses();
     const Result<bool> helped = round(reductions, number);
     if (m_undo) {
-      goBackTo(*std::exchange(m_undo, std::nullopt));
+      KERF_CHECK(goBackTo(*std::exchange(m_undo, std::nullopt)));
       number = 0;  // the next is a later round: what was quick to find is found
       smaller = true;
       continue;
@@ -118,7 +123,7 @@ Result<void> Search::rounds(std::span<const Reduction> reductions) {
     if (!helped) return std::unexpected(helped.error());
     smaller = *helped;
   }
-  m_result.oneMinimal = true;
+  m_result.oneMinimal = m_safe.losses() == lossesBefore;  // what could not be built was not asked about
   for (const Reduction& reduction : reductions)
     if (!reduction.isShortcut) m_result.editSet.push_back(reduction.name);
   return {};
@@ -138,7 +143,7 @@ Result<bool> Search::round(std::span<const Reduction> reductions, int number) {
       const auto end = std::find_if(at, chosen.end(), [](const Reduction& reduction) { return !reduction.edits; });
       std::unique_ptr<Questions> edits = std::make_unique<EditQuestions>(
           std::span<const Reduction>(at, end), std::make_shared<const Candidate>(m_result.candidate), number > 0,
-          m_context.stop);
+          m_safe, m_context.stop);
       KERF_TRY(helped, pursue(edits));
       at = end;
     }
@@ -159,7 +164,7 @@ Result<bool> Search::searchSets(bool isFirst) {
   const auto proof = isFirst ? SetSearch::Proof::Later : hasGrown ? SetSearch::Proof::Last : SetSearch::Proof::Only;
   const Detours detours(base.module.graph, builder.units());
   std::unique_ptr<Questions> questions = std::make_unique<SetQuestions>(
-      SetSearch(builder.allUnits(), std::move(guesses), proof), SetQuestions::Base{builder, detours});
+      SetSearch(builder.allUnits(), std::move(guesses), proof), SetQuestions::Base{builder, detours, m_safe});
   KERF_CHECK(pursue(questions));
   m_searchedUnits = static_cast<const SetQuestions&>(*questions).current().size();
   return m_searchedUnits < builder.units().size();

@@ -6,13 +6,14 @@
 #include <set>
 #include <span>
 
-#include "minifier/core/candidate.h"
 #include "minifier/core/minify.h"
 #include "minifier/core/outlook.h"
 #include "minifier/core/query_runner.h"
 #include "minifier/core/questions.h"
 #include "minifier/core/reduction.h"
+#include "minifier/core/safe_building.h"
 #include "minifier/core/slip_log.h"
+#include "minifier/core/verdict_cache.h"
 
 namespace kerf::inline minifier::inline core {
 
@@ -75,7 +76,7 @@ class Search {
   void stopPointless(const Moment& now);
   std::optional<bool> known(const Moment& moment) const;
   bool keepsPins(const Candidate& candidate) const;
-  std::string keyOf(const Candidate& candidate) const;
+  std::string keyOf(const Candidate& candidate) const { return m_verdictKeys.of(candidate); }
 
   // search_report.cpp
   Result<void> accept(const std::string& reduction, const Proposal& proposal, const Verdict& verdict);
@@ -88,15 +89,14 @@ class Search {
   bool isWanted(const Verdict& verdict) const;
   /// The finding that a failure of another kind is new to, or smaller for; null where it is neither.
   const Slip* noteSlip(const Proposal& proposal, const Verdict& verdict);
-  void goBackTo(int step);
+  Result<void> goBackTo(int step);
   void finish();
 
   SearchContext m_context;
   MinifyResult m_result;
   CandidateSize m_start;
   CandidateSize m_best;
-  mutable CandidateHasher m_hasher;
-  std::string m_identity;
+  mutable VerdictKeys m_verdictKeys;
   SlipLog m_slips;
   std::unique_ptr<QueryRunner> m_ownRunner;
   QueryRunner& m_runner;
@@ -106,6 +106,7 @@ class Search {
   std::map<std::string, QueryAnswer> m_answers;  ///< that came and were not needed yet
   std::size_t m_lastQuery = 0;
   Outlook m_outlook;
+  SafeBuilding m_safe;
   std::size_t m_searchedUnits = 0;  ///< that the last search over sets left
   struct Pin {
     std::string name, target;

@@ -2,27 +2,12 @@
 #include <algorithm>
 #include <queue>
 
-#include "engine/support/log.h"
-#include "engine/symbolic/shape_env.h"
 #include "minifier/core/minify_control.h"
 #include "minifier/core/search.h"
-#include "minifier/core/verdict_cache.h"
 
 namespace kerf::inline minifier::inline core {
 
 namespace {
-
-/// What goes wrong in an edit loses that edit and not the search.
-std::optional<Candidate> builtSafely(Questions& questions) {
-  try {
-    return questions.build();
-  } catch (const SymbolicFailure& failure) {
-    logAt(LogCategory::Minify, LogLevel::Debug, "an edit could not be built: a size that only running tells");
-  } catch (const std::exception& exception) {
-    logAt(LogCategory::Minify, LogLevel::Warning, "an edit could not be built: {}", exception.what());
-  }
-  return std::nullopt;
-}
 
 /// Questions less likely than this to be put are not worth building a candidate for.
 constexpr double leastChance = 0.01;
@@ -32,7 +17,7 @@ constexpr double leastChance = 0.01;
 /// Builds the question's candidate and drops it unless it is smaller, known to be wrong, or broken.
 void Search::propose(Moment& moment) const {
   if (std::exchange(moment.isProposed, true)) return;
-  std::optional<Candidate> built = builtSafely(*moment.questions);
+  std::optional<Candidate> built = moment.questions->build();
   if (!built) return;
   Proposal proposal;
   proposal.size = measure(*built);
@@ -43,13 +28,6 @@ void Search::propose(Moment& moment) const {
   proposal.verdict = m_context.cache.find(proposal.key);
   proposal.candidate = std::make_shared<const Candidate>(std::move(*built));
   moment.proposal = std::move(proposal);
-}
-
-/// Of other rules the verdicts mean something else. Negative for flaky ones, so that no number of votes is meant.
-std::string Search::keyOf(const Candidate& candidate) const {
-  const MinifyOptions& options = m_context.options;
-  const int rule = options.flakyStarts > 0 ? -options.flakyStarts : options.flakeVotes;
-  return verdictKey(m_hasher.hash(candidate), m_identity, rule);
 }
 
 /// What is pinned stays a call of the same function, or an input, of its name.

@@ -89,7 +89,7 @@ Result<void> Search::checkBudget() {
 }
 
 /// The step that led away from there is not taken again.
-void Search::goBackTo(int step) {
+Result<void> Search::goBackTo(int step) {
   const auto kept = std::size_t(step);
   m_forbidden.insert(keyOf(m_history[kept + 1]));
   m_history.resize(kept + 1);
@@ -97,6 +97,11 @@ void Search::goBackTo(int step) {
   m_result.candidate = m_history.back();
   m_best = measure(m_result.candidate);
   m_searchedUnits = 0;
+  if (!m_context.options.wentBack) return {};
+  MinifyStep back = m_result.steps.back();
+  back.test = m_result.tests;
+  back.elapsed = m_runner.now();
+  return m_context.options.wentBack(back, m_result.candidate);
 }
 
 /// What was asked ahead in vain is worth keeping all the same.

@@ -16,7 +16,7 @@ class SlipLog {
   /// Beyond these, other fingerprints are only counted: messages that nothing masks must not fill the store.
   static constexpr std::size_t mostFindings = 16;
 
-  /// `key` names candidate and oracle (verdictKey): what is met twice counts once. Which finding is new or smaller now;
+  /// `key` names candidate and oracle (VerdictKeys): what is met twice counts once. Which finding is new or smaller now;
   /// null if none.
   const Slip* note(const std::string& key, const Verdict& verdict, const Candidate& candidate,
                    const CandidateSize& size);

@@ -9,6 +9,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// How often the time is looked at.
+constexpr std::chrono::milliseconds tick{100};
+
+/// Waits until `done`, or until `limit` of running time is over; false: it is.
+bool waitFor(const std::stop_token& done, std::chrono::milliseconds limit) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  RunningTime time;
+  while (!done.stop_requested()) {
+    const auto left = limit - time.elapsed();
+    if (left.count() <= 0) return false;
+    wake.wait_for(lock, done, std::min<std::chrono::nanoseconds>(tick, left), [] { return false; });
+  }
+  return true;
+}
+
 /// One query that cannot outlast its deadline: CannotTest if the oracle overruns it, Cancelled if the caller stops.
 class BoundedQuery {
  public:
@@ -22,7 +39,11 @@ class BoundedQuery {
     Result<Verdict> verdict = Verdict{};
     const auto start = Clock::now();
     {
-      const std::jthread watchdog([&](std::stop_token done) { overran = waitFor(done, source); });
+      const std::jthread watchdog([&](std::stop_token done) {
+        // Leaves room for an oracle whose own limit is the same.
+        overran = !waitFor(done, m_timeout * 2 + std::chrono::seconds(2));
+        if (overran) source.request_stop();
+      });
       verdict = m_oracle.judge(candidate, source.get_token());
     }
     if (overran && !m_stop.stop_requested())
@@ -32,17 +53,6 @@ class BoundedQuery {
   }
 
  private:
-  /// Whether the time ran out before `done`. Leaves room for an oracle whose own limit is the same.
-  bool waitFor(const std::stop_token& done, std::stop_source& source) const {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
-    wake.wait_for(lock, done, m_timeout * 2 + std::chrono::seconds(2), [] { return false; });
-    if (done.stop_requested()) return false;
-    source.request_stop();
-    return true;
-  }
-
   Oracle& m_oracle;
   std::chrono::milliseconds m_timeout;
   std::stop_token m_stop;
@@ -51,7 +61,9 @@ class BoundedQuery {
 }  // namespace
 
 ThreadedQueries::ThreadedQueries(Oracle& oracle, std::size_t width, IsWanted wanted, std::chrono::milliseconds timeout)
-    : m_oracle(oracle), m_width(std::max<std::size_t>(width, 1)), m_wanted(std::move(wanted)), m_timeout(timeout) {}
+    : m_oracle(oracle), m_width(std::max<std::size_t>(width, 1)), m_wanted(std::move(wanted)), m_timeout(timeout) {
+  m_heartbeat = std::jthread([this](std::stop_token stop) { beat(stop); });
+}
 
 ThreadedQueries::~ThreadedQueries() {
   {
@@ -63,6 +75,15 @@ ThreadedQueries::~ThreadedQueries() {
   }
   m_changed.notify_all();
   for (std::thread& thread : m_threads) thread.join();
+}
+
+void ThreadedQueries::beat(const std::stop_token& stop) const {
+  while (!waitFor(stop, tick)) (void)now();
+}
+
+std::chrono::nanoseconds ThreadedQueries::now() const {
+  const std::lock_guard lock(m_timing);
+  return m_time.elapsed();
 }
 
 void ThreadedQueries::start(std::size_t id, std::shared_ptr<const Candidate> candidate, const VoteRule& rule) {

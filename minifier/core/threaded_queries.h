@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/support/running_time.h"
 #include "minifier/core/query_runner.h"
 
 namespace kerf::inline minifier::inline core {
@@ -22,10 +23,10 @@ class ThreadedQueries : public QueryRunner {
   void start(std::size_t id, std::shared_ptr<const Candidate> candidate, const VoteRule& rule) override;
   void stop(std::size_t id) override;
   std::optional<QueryAnswer> next(std::chrono::nanoseconds most) override;
-  std::chrono::nanoseconds now() const override { return Clock::now() - m_began; }
+  /// Without the time in which this process was stopped.
+  std::chrono::nanoseconds now() const override;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Query {
     std::size_t id;
     std::shared_ptr<const Candidate> candidate;
@@ -34,12 +35,14 @@ class ThreadedQueries : public QueryRunner {
   void work(int worker);
   std::optional<Query> take();
   Result<Verdict> judge(const Query& query, const std::stop_token& stop) const;
+  void beat(const std::stop_token& stop) const;
 
   Oracle& m_oracle;
   std::size_t m_width;
   IsWanted m_wanted;
   std::chrono::milliseconds m_timeout;
-  Clock::time_point m_began = Clock::now();
+  mutable std::mutex m_timing;
+  mutable RunningTime m_time;
   std::mutex m_mutex;
   std::condition_variable m_changed;  ///< queries, answers or the end
   std::deque<Query> m_waiting;
@@ -47,6 +50,7 @@ class ThreadedQueries : public QueryRunner {
   std::deque<QueryAnswer> m_answers;
   bool m_isEnding = false;
   std::vector<std::thread> m_threads;
+  std::jthread m_heartbeat;  ///< looks at the time while the search does something else
 };
 
 }  // namespace kerf::inline minifier::inline core

@@ -19,8 +19,12 @@ std::size_t MemoryVerdictCache::size() const {
   return m_verdicts.size();
 }
 
-std::string verdictKey(const Hash128& candidate, const std::string& oracleIdentity, int votes) {
-  return fmt::format("{}:{}:{}", candidate.hex(), hashText(oracleIdentity).hex(), votes);
+/// Negative for flaky rules, so that no number of votes is meant.
+VerdictKeys::VerdictKeys(const std::string& judge, const JudgingRule& rule)
+    : m_judge(fmt::format("{}:{}", hashText(judge).hex(), rule.flakyStarts > 0 ? -rule.flakyStarts : rule.votes)) {}
+
+std::string VerdictKeys::of(const Candidate& candidate) {
+  return fmt::format("{}:{}", m_hasher.hash(candidate).hex(), m_judge);
 }
 
 }  // namespace kerf::inline minifier::inline core

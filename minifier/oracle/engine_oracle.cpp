@@ -119,6 +119,14 @@ std::string EngineOracle::identity() const {
       limitsText(m_options.limits), multiplierText(compare.leastMultiplier));
 }
 
+std::string plantsOfIdentity(std::string_view identity) {
+  constexpr std::string_view before = " plant=", after = " fuse=";
+  const std::size_t mark = identity.find(before);
+  if (!identity.starts_with("engine ") || mark == std::string_view::npos) return {};
+  const std::size_t begin = mark + before.size();
+  return std::string(identity.substr(begin, identity.find(after, begin) - begin));
+}
+
 std::string EngineOracle::circumstances() const { return fmt::format(" [program={}]", programIdentity()); }
 
 Result<ComparisonReport> compareIsolated(const Candidate& candidate, const EngineOracleOptions& options,

@@ -64,4 +64,7 @@ class EngineOracle : public Oracle {
   std::atomic<std::int64_t> m_longest = 0;  ///< milliseconds of Kerf's own runs of one graph
 };
 
+/// The faults that an identity() names, as FaultPlan::text() has them. Empty: none, or another oracle's identity.
+std::string plantsOfIdentity(std::string_view identity);
+
 }  // namespace kerf::inline minifier::inline oracle

@@ -6,8 +6,7 @@
 
 #include "engine/capture/common/tensor_literal.h"
 #include "engine/ir/printer.h"
-#include "minifier/core/candidate.h"
-#include "minifier/core/verdict_cache.h"
+#include "minifier/core/safe_building.h"
 
 namespace kerf::inline minifier::inline report {
 
@@ -60,12 +59,13 @@ std::vector<Neighbour> neighboursOf(const Candidate& failing, std::span<const Re
   const auto lines = linesOf(text);
   std::set<std::string> seen{text};
   std::vector<Neighbour> all;
+  SafeBuilding safe(stop);
   for (const Reduction& reduction : reductions) {
     if (!reduction.edits || reduction.isShortcut || stop.stop_requested()) continue;
     const ReductionInput input{failing, stop};  // edits refer to it until they are built
-    const auto edits = reduction.edits(input, {});
+    const auto edits = safe.edits(reduction, input, {});
     for (std::size_t i = 0; i < std::min(edits.size(), editsPerReduction); ++i) {
-      auto candidate = edits[i].build();
+      auto candidate = safe.build(reduction.name, edits[i].build);
       if (!candidate) continue;
       std::string its = candidateText(*candidate);
       const std::size_t far = distance(lines, linesOf(its));
@@ -95,12 +95,11 @@ std::string candidateText(const Candidate& candidate) {
 Result<std::optional<PassingNeighbour>> closestPassing(const Candidate& failing, std::span<const Reduction> reductions,
                                                        const NeighbourJudge& judge, std::stop_token stop) {
   if (failing.module.graph.size() > largestGraph) return std::nullopt;
-  CandidateHasher hasher;
-  const std::string identity = judge.oracle.identity() + judge.oracle.circumstances();
+  VerdictKeys keys(judge.oracle, judge.rule);
   int asked = 0;
   for (Neighbour& neighbour : neighboursOf(failing, reductions, stop)) {
     const Candidate& candidate = neighbour.passing.candidate;
-    auto verdict = judge.cache.find(verdictKey(hasher.hash(candidate), identity, judge.votes));
+    auto verdict = judge.cache.find(keys.of(candidate));
     if (!verdict && asked == judge.questions) continue;
     if (!verdict) {
       ++asked;

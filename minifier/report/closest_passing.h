@@ -7,6 +7,7 @@
 
 #include "minifier/core/minify.h"
 #include "minifier/core/reduction.h"
+#include "minifier/core/verdict_cache.h"
 
 namespace kerf::inline minifier::inline report {
 
@@ -21,7 +22,7 @@ struct PassingNeighbour {
 struct NeighbourJudge {
   Oracle& oracle;
   VerdictCache& cache;
-  int votes = 1;
+  JudgingRule rule = {};
   int questions = 8;  ///< that may be asked of the oracle
 };
 

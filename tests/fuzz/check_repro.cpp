@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/capture/repro/document.h"
 #include "engine/capture/repro/writer.h"
 #include "engine/ir/printer.h"
 #include "tests/fuzz/checks.h"
@@ -18,11 +19,25 @@ std::int64_t totalBytes(const CapturedGraph& graph) {
   return total;
 }
 
+/// What is no single repro may be a text with several, or with parts of one.
+void checkDocument(std::string_view text) {
+  const auto document = importReproText(text, {}, limits);
+  if (!document) return require(exitCode(document.error().code) == 2, "bad input must end with exit code 2", "");
+  for (std::size_t i = 0; i < document->graphs.size(); ++i) {
+    const std::string written = reproText(*document, i);
+    const auto again = importRepro(written, {}, limits);
+    require(again.has_value(), "what was exported does not import", again ? "" : again.error().text() + "\n" + written);
+    require(again->graphs[0].contentHash() == document->graphs[i].contentHash(),
+            "export and import changed a graph of a document", written);
+  }
+}
+
 }  // namespace
 
 bool checkRepro(std::string_view text) {
   auto capture = importRepro(text, {}, limits);
   if (!capture) {
+    checkDocument(text);
     require(!capture.error().message.empty(), "an error without a message", "");
     require(exitCode(capture.error().code) == 2, "bad input must end with exit code 2", capture.error().text());
     return false;

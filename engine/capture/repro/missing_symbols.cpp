@@ -1,6 +1,7 @@
 #include "engine/capture/repro/missing_symbols.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <set>
@@ -10,12 +11,14 @@ namespace {
 
 constexpr std::int64_t untold = 8;
 
-/// "s0", "u12", "zuf3", "ps7"; not "buf0", and no function.
+/// What PyTorch's symbols begin with.
+constexpr std::array<std::string_view, 5> symbolStarts = {"s", "u", "ps", "zf", "zuf"};
+
+/// "s0", "u12", "zuf3".
 bool isSymbolName(std::string_view text) {
   const std::size_t digits = text.find_first_of("0123456789");
-  return digits != std::string_view::npos && digits > 0 && digits <= 3 && !text.starts_with("buf") &&
-         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz") >= digits &&
-         text.find_first_not_of("0123456789", digits) == std::string_view::npos;
+  return digits != std::string_view::npos && text.find_first_not_of("0123456789", digits) == std::string_view::npos &&
+         std::ranges::find(symbolStarts, text.substr(0, digits)) != symbolStarts.end();
 }
 
 std::optional<std::int64_t> wholeNumber(std::string_view text) {

@@ -92,6 +92,7 @@ class ReproReader {
     for (const MissingSymbol& symbol : missingSymbols(m_source, lines, m_symbols)) {
       m_symbols[symbol.name] = symbol.value;
       m_capture.envelope.symbols.emplace_back(symbol.name, symbol.value);
+      m_symbolLines.push_back(fmt::format("{} = {}", symbol.name, symbol.value));
       m_capture.notes.push_back(
           fmt::format("{} is not defined in the file: {} is taken, {}", symbol.name, symbol.value,
                       symbol.isGuess ? "as nothing says its value" : "the value of its reader.symint"));
@@ -182,6 +183,8 @@ class ReproReader {
 
   void finish() {
     m_graph.name = "forward";
+    std::vector<std::string>& header = m_capture.envelope.headerLines;
+    header.insert(header.begin(), m_symbolLines.begin(), m_symbolLines.end());
     if (!m_path.empty()) {
       m_graph.namedBySha1 = m_capture.envelope.runner == "after_dynamo" || isWrittenByKerf(m_capture.envelope);
       m_graph.storageDirectory = findStorageDirectory(m_path, saveDirectory(), m_graph.storages);
@@ -206,6 +209,7 @@ class ReproReader {
   Capture m_capture;
   CapturedGraph m_graph;
   std::size_t m_lostTensors = 0;
+  std::vector<std::string> m_symbolLines;  ///< of symbols that the file uses and does not define
 };
 
 }  // namespace

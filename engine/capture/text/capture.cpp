@@ -37,6 +37,8 @@ void copyMeta(const Graph& from, Graph& to) {
     if (const auto source = from.find(to.node(id).name())) to.setMeta(id, from.node(*source).meta());
 }
 
+constexpr std::string_view modelSourceMark = " is a model's source, no captured graph";
+
 class TextCapture {
  public:
   TextCapture(std::string_view text, const GraphOrigin& origin, const ImportLimits& limits,
@@ -61,16 +63,19 @@ class TextCapture {
     std::vector<CapturedGraph> graphs;
     std::optional<Error> firstError;
     const GraphTextPiece* model = nullptr;
+    const bool hasPrinted = std::ranges::any_of(pieces, isPrintedCode);
     for (const GraphTextPiece& piece : pieces) {
       const CodeKind kind = codeKind(piece);
-      if (kind == CodeKind::Model) {
-        if (model == nullptr) model = &piece;
+      // beside what a tracer printed, a class without its marks is the one that was traced
+      const bool isTraced = kind == CodeKind::Plain && (piece.fragment || (hasPrinted && !piece.className.empty()));
+      if (kind == CodeKind::Model || isTraced) {
+        if (model == nullptr && !piece.fragment) model = &piece;
         continue;
       }
       auto graph = asFarAsThere(piece, kind);
       if (graph)
         graphs.push_back(std::move(*graph));
-      else
+      else if (!piece.fragment)
         refused(std::move(graph).error(), piece, firstError);
     }
     if (!graphs.empty() && m_notes != nullptr) std::ranges::move(m_refused, std::back_inserter(*m_notes));
@@ -80,15 +85,16 @@ class TextCapture {
   }
 
  private:
+  static bool isPrintedCode(const GraphTextPiece& piece) { return codeKind(piece) == CodeKind::Printed; }
+
   std::unexpected<Error> noGraph() const {
-    return failAt(m_firstLine, "there is no graph in the text: no 'def forward', 'graph():', table or statements of one");
+    return failAt(m_firstLine, "there is no graph in the text: no 'def forward', 'graph():' or table, and no statements of one");
   }
 
   std::unexpected<Error> modelOnly(const GraphTextPiece& piece) const {
     const std::string what = piece.className.empty() ? std::string("this forward method") : "class " + piece.className;
     return failAt(m_firstLine + int(piece.line),
-                  fmt::format("{} is a model's source, no captured graph: torch.compile and torch.export capture one",
-                              what));
+                  fmt::format("{}{}: torch.compile and torch.export capture one", what, modelSourceMark));
   }
 
   std::unexpected<Error> failAtPiece(Error error, const GraphTextPiece& piece) const {
@@ -289,6 +295,8 @@ Result<std::vector<CapturedGraph>> capturedGraphsOfText(std::string_view text, c
                                                         const ImportLimits& limits, std::vector<std::string>* notes) {
   return TextCapture(text, origin, limits, notes).all();
 }
+
+bool saysModelSource(const Error& error) { return error.message.find(modelSourceMark) != std::string::npos; }
 
 bool looksLikeGraphText(std::string_view head) { return !graphTextPieces(textLines(head)).empty(); }
 

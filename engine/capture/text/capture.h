@@ -20,6 +20,9 @@ Result<std::vector<CapturedGraph>> capturedGraphsOfText(std::string_view text, c
                                                         const ImportLimits& limits = {},
                                                         std::vector<std::string>* notes = nullptr);
 
+/// Whether the error says that the text has the source of a model and no graph.
+bool saysModelSource(const Error& error);
+
 /// load_args terms of a graph that came without inputs, from its placeholders' annotations: storages without data.
 struct AnnotationInputs {
   std::vector<GraphInput> inputs;

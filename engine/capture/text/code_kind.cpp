@@ -20,11 +20,13 @@ constexpr std::array<std::string_view, 9> printedMarks = {";  ",
                                                           "args_iter = iter(args_list)",
                                                           "_tensor_constant0 = self._tensor_constant0",
                                                           "pytree.tree_unflatten("};
-constexpr std::array<std::string_view, 10> printedClasses = {"GraphModule",      "Repro",    "CompiledAutograd", "inner_f",
-                                                             "FxModule",         "joint_fn", "_lambda",          "lambda",
-                                                             "GraphModuleImpl", "fx_graph"};
+constexpr std::array<std::string_view, 9> printedClasses = {"GraphModule", "CompiledAutograd", "inner_f",
+                                                            "FxModule",    "joint_fn",         "_lambda",
+                                                            "lambda",      "GraphModuleImpl",  "fx_graph"};
 constexpr std::array<std::string_view, 9> controlWords = {"if ",   "for ",    "while ", "with ", "try:",
                                                           "else:", "assert ", "raise ", "del "};
+/// Graphs return values, which other statements compute.
+constexpr std::array<std::string_view, 6> operators = {" + ", " - ", " * ", " / ", " @ ", " ** "};
 /// Calls that graphs write within the arguments of others.
 constexpr std::array<std::string_view, 8> literalCalls = {"device", "slice", "float",  "getattr",
                                                           "Size",   "complex", "pytree", "tree_unflatten"};
@@ -96,7 +98,8 @@ class SourceSigns {
     const bool controls = std::ranges::any_of(controlWords, [&](auto word) { return line.starts_with(word); });
     const bool documents = line.starts_with("\"\"\"") || line.starts_with("r\"\"\"");
     const bool returns = line.starts_with("return ");
-    m_found = m_found || controls || documents || callsIn(line) > (returns ? 0U : 1U);
+    const bool computes = returns && std::ranges::any_of(operators, [&](auto sign) { return line.find(sign) != line.npos; });
+    m_found = m_found || controls || documents || computes || callsIn(line) > (returns ? 0U : 1U);
     assigned(line);
   }
   bool found() const { return m_found; }
@@ -133,11 +136,15 @@ bool isOtherBase(const GraphTextPiece& piece) {
 }  // namespace
 
 CodeKind codeKind(const GraphTextPiece& piece) {
-  if (piece.form != GraphTextPiece::Form::Readable || isPrinted(piece)) return CodeKind::Printed;
-  if (isOtherBase(piece) || piece.text.find("def __init__(") != std::string::npos) return CodeKind::Model;
+  if (piece.form != GraphTextPiece::Form::Readable) return CodeKind::Printed;
+  if (piece.text.find("def forward(ctx") != std::string::npos) return CodeKind::Model;  // of an autograd.Function
+  if (isPrinted(piece)) return CodeKind::Printed;
+  const bool isRepro = piece.className == "Repro";  // users, too, call their models so
+  if (isOtherBase(piece) || (!isRepro && piece.text.find("def __init__(") != std::string::npos)) return CodeKind::Model;
   SourceSigns signs;
   forLines(piece.text, [&](std::string_view line) { signs.line(line); });
-  return signs.found() ? CodeKind::Model : CodeKind::Plain;
+  if (signs.found()) return CodeKind::Model;
+  return isRepro ? CodeKind::Printed : CodeKind::Plain;
 }
 
 }  // namespace kerf::inline capture

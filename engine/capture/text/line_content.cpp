@@ -32,10 +32,10 @@ bool isBoundary(std::string_view line, std::size_t at) {
   return at == 0 || std::string_view(" \t\"'+>|#").find(line[at - 1]) != std::string_view::npos;
 }
 
-/// Where `word` begins behind a blank or a sign.
+/// Where `word` begins behind a blank or a sign, as those that end a log's prefix.
 std::size_t findWord(std::string_view line, std::string_view word) {
   for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1))
-    if (isBoundary(line, at)) return at;
+    if (isBoundary(line, at) || line[at - 1] == ':' || line[at - 1] == ']') return at;
   return std::string_view::npos;
 }
 
@@ -67,7 +67,9 @@ std::size_t statementBegin(std::string_view line, std::size_t equals) {
 std::size_t findStatement(std::string_view line) {
   for (std::size_t equals = line.find(" = "); equals != std::string_view::npos; equals = line.find(" = ", equals + 1)) {
     const std::size_t begin = statementBegin(line, equals);
-    if (begin != std::string_view::npos && isStatement(line.substr(begin))) return begin;
+    if (begin == std::string_view::npos || !isStatement(line.substr(begin))) continue;
+    const bool isQuoted = line.substr(0, begin).find(", code: ") != std::string_view::npos;  // the user's, in a comment
+    return isQuoted ? std::string_view::npos : begin;
   }
   return std::string_view::npos;
 }
@@ -115,7 +117,7 @@ bool beginsNode(std::string_view content) {
   if (!content.starts_with('%')) return false;
   const std::size_t name = nameLength(content.substr(1));
   const std::string_view rest = content.substr(std::min(1 + name, content.size()), longestType);
-  return name > 0 && rest.starts_with(" : ") && rest.find("users=") != std::string_view::npos &&
+  return name > 0 && rest.starts_with(" : ") && (rest.find("users=") != std::string_view::npos || rest.find("[uses=") != std::string_view::npos) &&
          rest.find("] = ") != std::string_view::npos;
 }
 

@@ -43,9 +43,11 @@ class Pieces {
   /// graphs only where the text has nothing better.
   void dropLoneFragments() {
     const bool hasWhole = std::ranges::any_of(m_pieces, [](const auto& piece) { return !piece.fragment; });
+    const bool isOnly = m_pieces.size() == 1;
     std::erase_if(m_pieces, [&](const GraphTextPiece& piece) {
-      return piece.fragment &&
-             (piece.statements < 2 || (hasWhole && piece.form == GraphTextPiece::Form::Readable));
+      const bool isCode = piece.form == GraphTextPiece::Form::Readable;
+      const bool isAnnotated = isCode && piece.text.find(": \"") != std::string::npos;
+      return piece.fragment && ((piece.statements < 2 && !(isOnly && isAnnotated)) || (hasWhole && isCode));
     });
   }
 

@@ -1,9 +1,11 @@
 #include "engine/ops/core/difference_point.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <functional>
 
+#include "engine/ops/core/saved_results.h"
 #include "engine/ops/random/state.h"
 #include "engine/tensor/copy.h"
 
@@ -68,7 +70,7 @@ double placed(PointKind kind, double value, std::mt19937& random) {
 }  // namespace
 
 DifferencePoint::DifferencePoint(const OpInfo& row, const BoundArguments& call, NumberField field)
-    : m_row(row), m_args(call) {
+    : m_row(row), m_args(call), m_field(field) {
   const DType dtype = field == NumberField::Complex ? DType::Complex128 : DType::Float64;
   m_args.op = &row;
   for (std::size_t i = 0; i < m_args.values.size(); ++i) {
@@ -80,15 +82,17 @@ DifferencePoint::DifferencePoint(const OpInfo& row, const BoundArguments& call, 
       return asNumbers(tensor, isComplex(tensor.dtype()) ? DType::Complex128 : dtype);
     };
     value = mapTensors(value, convert);
-    if (value.isTensor() && isNumbers(value.tensor().dtype())) m_leaves.push_back({i, -1});
+    if (value.isTensor() && isNumbers(value.tensor().dtype())) m_numbers.push_back({i, -1});
     if (!value.isList()) continue;
     for (std::size_t k = 0; k < value.list().size(); ++k)
-      if (value.list()[k].isTensor() && isNumbers(value.list()[k].tensor().dtype())) m_leaves.push_back({i, int(k)});
+      if (value.list()[k].isTensor() && isNumbers(value.list()[k].tensor().dtype())) m_numbers.push_back({i, int(k)});
   }
+  std::ranges::copy_if(m_numbers, std::back_inserter(m_leaves),
+                       [&](DifferenceLeaf leaf) { return !isUndifferentiated(row, leaf.argument); });
 }
 
 void DifferencePoint::moveTo(PointKind kind, std::mt19937& random) {
-  for (const DifferenceLeaf leaf : m_leaves) {
+  for (const DifferenceLeaf leaf : m_numbers) {
     const Tensor tensor = copyOf(tensorOf(leaf));
     changeNumbers(tensor, [&](double value) { return placed(kind, value, random); });
     m_args = with(leaf, tensor);

@@ -32,6 +32,8 @@ class DifferencePoint {
   /// Moves the arguments.
   void moveTo(PointKind kind, std::mt19937& random);
 
+  NumberField field() const { return m_field; }
+  /// The floating-point tensors that may have a gradient.
   const std::vector<DifferenceLeaf>& leaves() const { return m_leaves; }
   const BoundArguments& arguments() const { return m_args; }
   const Tensor& tensorOf(DifferenceLeaf leaf) const;
@@ -43,6 +45,8 @@ class DifferencePoint {
  private:
   const OpInfo& m_row;
   BoundArguments m_args;
+  NumberField m_field;
+  std::vector<DifferenceLeaf> m_numbers;  ///< all floating-point tensors
   std::vector<DifferenceLeaf> m_leaves;
 };
 

@@ -1,5 +1,7 @@
 #include "engine/ops/core/formula.h"
 
+#include <algorithm>
+
 namespace kerf::inline ops {
 
 struct Formula::Call {
@@ -54,6 +56,11 @@ Result<Value> Program::done(const std::vector<Formula>& results) {
   return Value(std::move(values));
 }
 
+Formula Program::quotient(const SymInt& a, const SymInt& b) {
+  if (!a.isSymbolic() && !b.isSymbolic()) return double(a.bits()) / double(b.bits());
+  return (*this)({"operator.truediv"_op, {a, b}});
+}
+
 Value listOf(const std::vector<Formula>& items) {
   ValueList values;
   for (const Formula& item : items) values.push_back(item.value());
@@ -83,11 +90,15 @@ Formula operator/(const Formula& a, const Formula& b) {
   return {"aten.mul.Tensor"_op, {Formula("aten.reciprocal.default"_op, {b}), a}};
 }
 Formula operator-(const Formula& a) { return {"aten.neg.default"_op, {a}}; }
-Formula operator<(const Formula& a, const Formula& b) { return compared("aten.lt.Tensor"_op, "aten.lt.Scalar"_op, a, b); }
+Formula operator<(const Formula& a, const Formula& b) {
+  return compared("aten.lt.Tensor"_op, "aten.lt.Scalar"_op, a, b);
+}
 Formula operator<=(const Formula& a, const Formula& b) {
   return compared("aten.le.Tensor"_op, "aten.le.Scalar"_op, a, b);
 }
-Formula operator>(const Formula& a, const Formula& b) { return compared("aten.gt.Tensor"_op, "aten.gt.Scalar"_op, a, b); }
+Formula operator>(const Formula& a, const Formula& b) {
+  return compared("aten.gt.Tensor"_op, "aten.gt.Scalar"_op, a, b);
+}
 Formula operator>=(const Formula& a, const Formula& b) {
   return compared("aten.ge.Tensor"_op, "aten.ge.Scalar"_op, a, b);
 }
@@ -103,7 +114,9 @@ Formula where(const Formula& condition, const Formula& a, const Formula& b) {
   if (a.isNumber()) return {b.isNumber() ? "aten.where.Scalar"_op : "aten.where.ScalarSelf"_op, {condition, a, b}};
   return {b.isNumber() ? "aten.where.ScalarOther"_op : "aten.where.self"_op, {condition, a, b}};
 }
-Formula clamp(const Formula& a, const Value& low, const Value& high) { return {"aten.clamp.default"_op, {a, low, high}}; }
+Formula clamp(const Formula& a, const Value& low, const Value& high) {
+  return {"aten.clamp.default"_op, {a, low, high}};
+}
 Formula roundedQuotient(const Formula& a, const Formula& b, const char* mode) {
   return {"aten.div.Tensor_mode"_op, {a, b}, {{"rounding_mode", Value(std::string(mode))}}};
 }
@@ -175,6 +188,20 @@ Formula unsqueezedTo(Formula a, std::int64_t dims) {
   return a;
 }
 
+Sizes dimensionOrder(const SymSizes& strides) {
+  Sizes order(strides.size());
+  for (std::size_t d = 0; d < order.size(); ++d) order[d] = std::int64_t(d);
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    return guardOrFalse(strides[std::size_t(a)] > strides[std::size_t(b)]);
+  });
+  return order;
+}
+Sizes invertedOrder(const Sizes& order) {
+  Sizes inverse(order.size());
+  for (std::size_t d = 0; d < order.size(); ++d) inverse[std::size_t(order[d])] = std::int64_t(d);
+  return inverse;
+}
+
 Formula index(const Formula& a, const std::vector<Formula>& indices) {
   return {"aten.index.Tensor"_op, {a, listOf(indices)}};
 }
@@ -208,7 +235,9 @@ Formula arange(const Formula& end, DType dtype, Device device) {
           {{"dtype", dtype}, {"layout", Layout::Strided}, {"device", device}, {"pin_memory", false}}};
 }
 Formula scalarTensor(const Formula& value, DType dtype, Device device) {
-  return {"aten.scalar_tensor.default"_op, {value}, {{"dtype", dtype}, {"layout", Layout::Strided}, {"device", device}}};
+  return {"aten.scalar_tensor.default"_op,
+          {value},
+          {{"dtype", dtype}, {"layout", Layout::Strided}, {"device", device}}};
 }
 
 }  // namespace kerf::inline ops

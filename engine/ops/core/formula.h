@@ -62,6 +62,8 @@ class Program {
     std::ranges::copy(items, results.begin());
     return results;
   }
+  /// a / b as a number: of sizes that are symbols a symbol.
+  Formula quotient(const SymInt& a, const SymInt& b);
   bool ok() const { return !m_error; }
   Result<Value> done(const Formula& result);
   /// Several results.
@@ -151,6 +153,10 @@ Formula contiguous(const Formula& a);
 Formula to(const Formula& a, DType dtype);
 /// Unsqueezes at the end until there are `dims` dimensions; `a` has been computed.
 Formula unsqueezedTo(Formula a, std::int64_t dims);
+
+/// The order of dimensions in memory by their strides, outermost first; and what permutes it back.
+Sizes dimensionOrder(const SymSizes& strides);
+Sizes invertedOrder(const Sizes& order);
 
 // Indexing: an index per dimension, none for all of it; lists from listOf()
 

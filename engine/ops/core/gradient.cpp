@@ -58,6 +58,13 @@ Result<ValueList> nothingFlows(const CallRecord& call, const ValueList&, const O
 }
 Result<Value> noTangent(const CallRecord&, const ValueList&, const OpRunner&) { return Value(); }
 
+Result<ValueList> noDerivative(const CallRecord& call, const ValueList&, const OpRunner&) {
+  return fail(ErrorCode::UnsupportedOp, "{} has no derivative in PyTorch", call.args.opName());
+}
+Result<Value> noDerivativeTangent(const CallRecord& call, const ValueList&, const OpRunner&) {
+  return fail(ErrorCode::UnsupportedOp, "{} has no derivative in PyTorch", call.args.opName());
+}
+
 Tensor sumToSize(CompositeSteps& steps, const Tensor& tensor, const SymSizes& sizes) {
   const SymSizes& own = tensor.symSizes();
   if (own.isIdentical(sizes) || own.size() < sizes.size()) return tensor;

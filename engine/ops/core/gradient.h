@@ -59,6 +59,10 @@ Tensor orZeros(CompositeSteps& steps, const CallRecord& call, const ValueList& g
 Result<ValueList> nothingFlows(const CallRecord& call, const ValueList& grads, const OpRunner& run);
 Result<Value> noTangent(const CallRecord& call, const ValueList& tangents, const OpRunner& run);
 
+/// The columns of ops that PyTorch has no derivative of (its "not implemented"): UnsupportedOp.
+Result<ValueList> noDerivative(const CallRecord& call, const ValueList& grads, const OpRunner& run);
+Result<Value> noDerivativeTangent(const CallRecord& call, const ValueList& tangents, const OpRunner& run);
+
 /// The inverse of broadcasting: sums over dimensions that `sizes` lacks or has as 1.
 Tensor sumToSize(CompositeSteps& steps, const Tensor& tensor, const SymSizes& sizes);
 

@@ -28,6 +28,11 @@ Formula converted(const Formula& tensor, DType dtype) {
 /// Ones of a sum; the first is taken as it is.
 Formula added(const Formula& total, const Formula& part) { return total.isNone() ? part : total + part; }
 
+Error noDerivative(const BoundArguments& args, std::size_t i) {
+  return {ErrorCode::UnsupportedOp, fmt::format("{} has no derivative by '{}'", args.op->schema.qualifiedName(),
+                                                args.op->schema.arguments[i].name)};
+}
+
 std::int64_t wrappedDim(const BoundArguments& args, std::size_t i) {
   const std::int64_t rank = std::max<std::int64_t>(args.tensor(0).dim(), 1);
   const std::int64_t dim = args.integer(i);
@@ -110,12 +115,34 @@ void Backward::give(std::size_t i, const std::vector<Formula>& gradients) {
   m_results[i] = Value(std::move(items));
 }
 
+void Backward::refuse(std::size_t i) {
+  if (wants(i)) m_refused = noDerivative(args, i);
+}
+
 Result<ValueList> Backward::gradients() {
+  if (m_refused) return std::unexpected(std::move(*m_refused));
   KERF_CHECK(done(Formula()));
   return std::move(m_results);
 }
 
 Formula Forward::orZeros(std::size_t i) { return has(i) ? tangent(i) : (*this)(zerosLike(args.values[i])); }
+
+bool Forward::refuses(std::size_t i) {
+  if (has(i)) m_refused = noDerivative(args, i);
+  return m_refused.has_value();
+}
+
+Result<Value> Forward::result(const std::vector<Formula>& tangents) {
+  if (m_refused) return std::unexpected(std::move(*m_refused));
+  std::vector<Formula> all = tangents;
+  all.resize(call.results.size());
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (all[k].isNone() || !call.results[k].isTensor()) continue;
+    all[k] = (*this)(all[k]);
+    if (ok()) all[k] = (*this)(converted(all[k], call.results[k].tensor().dtype()));
+  }
+  return all.size() == 1 ? done(all[0]) : done(all);
+}
 
 Result<ValueList> gradientByRule(BackwardRule rule, const CallRecord& call, const ValueList& grads,
                                  const OpRunner& run) {
@@ -126,10 +153,7 @@ Result<ValueList> gradientByRule(BackwardRule rule, const CallRecord& call, cons
 
 Result<Value> jvpByRule(ForwardRule rule, const CallRecord& call, const ValueList& tangents, const OpRunner& run) {
   Forward f(call, tangents, run);
-  std::vector<Formula> results = rule(f);
-  if (call.results.size() == 1 && results.size() == 1) return f.done(results[0]);
-  results.resize(std::max(results.size(), call.results.size()));
-  return f.done(results);
+  return f.result(rule(f));
 }
 
 Formula times(const Formula& a, const Formula& number) { return {"aten.mul.Scalar"_op, {a, number}}; }

@@ -54,12 +54,15 @@ class Backward : public Program {
   void give(std::size_t i, const Formula& gradient);
   /// Of an argument that is a list of tensors.
   void give(std::size_t i, const std::vector<Formula>& gradients);
+  /// By argument `i` PyTorch has no derivative: UnsupportedOp where it is asked for.
+  void refuse(std::size_t i);
   Result<ValueList> gradients();
 
  private:
   Value fitted(const Formula& gradient, const Tensor& argument);
   const ValueList& m_grads;
   ValueList m_results;
+  std::optional<Error> m_refused;
 };
 
 /// A jvp program.
@@ -77,9 +80,14 @@ class Forward : public Program {
   Formula result(std::size_t k = 0) const { return call.results[k]; }
   std::int64_t dims(std::size_t i = 0) const { return args.tensor(i).dim(); }
   std::int64_t dim(std::size_t i) const;
+  /// Whether argument `i` has a tangent, though PyTorch has no derivative by it: the jvp is UnsupportedOp.
+  bool refuses(std::size_t i);
+  /// The jvp itself: one formula, or one for each of several results.
+  Result<Value> result(const std::vector<Formula>& tangents);
 
  private:
   const ValueList& m_tangents;
+  std::optional<Error> m_refused;
 };
 
 using BackwardRule = void (*)(Backward&);

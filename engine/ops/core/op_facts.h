@@ -37,6 +37,10 @@ constexpr OpFacts slopeOf(const char* op) {
 constexpr OpFacts notDifferentiable(const char* op) {
   return {.op = op, .gradient = nothingFlows, .jvp = noTangent};
 }
+/// Of an op that PyTorch does not differentiate although it could be: asking for it is UnsupportedOp.
+constexpr OpFacts withoutDerivative(const char* op) {
+  return {.op = op, .gradient = noDerivative, .jvp = noDerivativeTangent};
+}
 /// Gradient of an op that is linear in each of its tensors.
 constexpr OpFacts linearGradient(const char* op, Gradient gradient) {
   return {.op = op, .gradient = gradient, .jvp = multilinearJvp};

@@ -176,6 +176,10 @@ Result<Value> OpTracer::decompose(const OpInfo& op, const ValueList& args, const
 Result<Value> OpTracer::replace(const OpInfo& op, const Replacement& by, const ValueList& args,
                                 const KeywordValues& kwargs) const {
   KERF_TRY(const BoundArguments bound, bindArguments(op, args, kwargs));
+  if (op.composite == nullptr) {  // a program may rely on what the op itself accepts
+    const auto shape = inferShapes(op.id, args, kwargs);
+    if (!shape && shape.error().code != ErrorCode::UnsupportedOp) return std::unexpected(shape.error());
+  }
   if (by.applies != nullptr && !by.applies(bound)) return record(op, args, kwargs);
   if (inventsNumbers(bound, args))
     return fail(ErrorCode::UnsupportedOp, "{}: a number of a program is a tensor's element", op.schema.qualifiedName());

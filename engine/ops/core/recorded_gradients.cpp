@@ -63,6 +63,7 @@ class GradientReplay {
     ++row.checked;
     ++m_report.checked;
     if (complex.outcome == Outcome::Agrees) ++row.complexChecked;
+    if (complex.text.starts_with("complex: ")) ++m_report.skipped[complex.text];
     for (const DifferenceCheck* one : {&check, &complex}) {
       row.gradientError = std::max(row.gradientError, one->gradientError);
       row.jvpError = std::max(row.jvpError, one->jvpError);

@@ -182,6 +182,7 @@ constexpr OpFacts table[] = {
 constexpr TableProgram inductor[] = {
     {"aten::cat", joinedParts, leavesPartsOut},
     {"aten::lift", itself},
+    {"aten::detach_", itself, nullptr, DecompositionTable::Core},
 };
 
 }  // namespace

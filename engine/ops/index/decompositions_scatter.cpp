@@ -86,10 +86,45 @@ Result<Value> indexFill(const BoundArguments& args, const OpRunner& run) {
   SymSizes shape = target.sizes();
   if (!p.ok()) return p.done(target);
   shape[std::size_t(dim)] = args.tensor(2).symNumel();
-  const Formula value = args.values[3].isTensor() ? to(p[3], self.dtype()) : scalarTensor(p[3], self.dtype(), self.device());
+  const bool isTensor = args.values[3].isTensor();
+  const Formula value = isTensor ? to(p[3], self.dtype()) : scalarTensor(p[3], self.dtype(), self.device());
   const Formula filled =
       p({"aten.index_copy.default"_op, {target, dim, p[2], expand(value, shape)}});
   return p.done(self.dim() == 0 ? clone(squeeze(filled, 0)) : filled);
+}
+
+/// index_reduce(self, dim, index, source, reduce, *, include_self) with "mean": sums over counts.
+Result<Value> indexMean(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& self = args.tensor(0);
+  const auto adds = [&](const Formula& to, const Formula& what) {
+    return Formula("aten.index_add.default"_op, {to, args.values[1], args.values[2], what});
+  };
+  Program p(args, run);
+  const Formula ones = p(onesLike(p[3]));
+  Formula out = p[0], counts;
+  if (args.boolean(5)) {
+    counts = p(adds(onesLike(p[0]), ones));
+  } else {
+    out = p({"aten.index_fill.int_Scalar"_op, {p[0], p[1], p[2], 0}});
+    counts = p(adds(zerosLike(p[0]), ones));
+    counts = p(maskedFill(counts, counts < 1, 1));
+  }
+  out = p(adds(out, p[3]));
+  if (!isIntegral(self.dtype())) return p.done(out / counts);
+  return p.done({"aten.floor_divide.default"_op, {out, counts}});
+}
+bool takesMeans(const BoundArguments& args) {
+  const DType dtype = args.tensor(0).dtype();
+  return args.text(4) == "mean" && dtype != DType::Bool && dtype != DType::BFloat16;
+}
+/// _unsafe_index(self, indices): the index that checks.
+Result<Value> checkedIndex(const BoundArguments& args, const OpRunner& run) {
+  return run.value("aten.index.Tensor"_op, args.values);
+}
+
+Result<Value> checkedPut(const BoundArguments& args, const OpRunner& run) {
+  Program p(args, run);
+  return p.done({"aten.index_put.default"_op, {p[0], p[1], p[2], p[3]}});
 }
 
 Result<Value> take(const BoundArguments& args, const OpRunner& run) {
@@ -113,7 +148,8 @@ Result<Value> roll(const BoundArguments& args, const OpRunner& run) {
   if (guardOrFalse(self.symNumel() == 0)) return p.done(clone(p[0]));
   const bool flat = dims.empty() && shifts.size() == 1;
   if (flat) dims = {0};
-  if (shifts.size() != dims.size() || shifts.empty()) return mismatch(args, "{} shifts for {} dims", shifts.size(), dims.size());
+  if (shifts.size() != dims.size() || shifts.empty())
+    return mismatch(args, "{} shifts for {} dims", shifts.size(), dims.size());
   Formula x = flat ? p(flatten(p[0])) : p[0];
   for (std::size_t i = 0; i < dims.size() && p.ok(); ++i) {
     KERF_TRY(const std::int64_t dim, wrapDim(args, dims[i], x.dim()));
@@ -162,6 +198,8 @@ constexpr OpFacts table[] = {
     decomposes("aten::index_copy", indexCopy),
     decomposes("aten::index_add", indexAdd),
     decomposes("aten::index_fill", indexFill),
+    decomposes("aten::_unsafe_index", checkedIndex),
+    decomposes("aten::_unsafe_index_put", checkedPut),
     decomposes("aten::take", take),
     decomposes("aten::put", put),
     decomposes("aten::roll", roll),
@@ -172,6 +210,7 @@ constexpr OpFacts table[] = {
 
 constexpr TableProgram inductor[] = {
     {"aten::index_add", indexAdd, isNotBFloat16},
+    {"aten::index_reduce", indexMean, takesMeans},
 };
 
 }  // namespace

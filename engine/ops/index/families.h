@@ -20,7 +20,10 @@ OpRows viewOps();
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexMoveRows();
 
+OpFactRows viewDerivatives();
+OpFactRows moveDerivatives();
 OpFactRows indexDerivatives();
+OpFactRows scatterDerivatives();
 OpFactRows viewDecompositions();
 OpFactRows scatterDecompositions();
 TablePrograms viewTablePrograms();

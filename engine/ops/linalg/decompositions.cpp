@@ -7,8 +7,14 @@
 namespace kerf::inline ops {
 namespace {
 
+/// alpha or beta: of whole numbers only what is whole of it.
+Value factorOf(const BoundArguments& args, std::size_t factor) {
+  const DType dtype = args.tensor(0).dtype();
+  if (isFloating(dtype) || isComplex(dtype)) return args.values[factor];
+  return std::int64_t(args.number(factor));
+}
 Formula timesUnlessOne(const Formula& x, const BoundArguments& args, std::size_t factor) {
-  return args.number(factor) == 1 ? x : x * args.values[factor];
+  return args.number(factor) == 1 ? x : x * factorOf(args, factor);
 }
 
 /// addr(self, vec1, vec2, *, beta, alpha)
@@ -25,10 +31,11 @@ Result<Value> addOuter(const BoundArguments& args, const OpRunner& run) {
 /// addmv(self, mat, vec, *, beta, alpha)
 Result<Value> addMatrixVector(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  const Formula product = p(Formula("aten.mv.default"_op, {p[1], p[2]}) * p[4]);
+  const Formula beta = factorOf(args, 3);
+  const Formula product = p(Formula("aten.mv.default"_op, {p[1], p[2]}) * factorOf(args, 4));
   if (args.number(3) == 0) return p.done(product);
-  if (guardOrFalse(args.tensor(1).symSize(0) == 0)) return p.done(p[0] * p[3]);
-  return p.done(product + p[0] * p[3]);
+  if (guardOrFalse(args.tensor(1).symSize(0) == 0)) return p.done(p[0] * beta);
+  return p.done(product + p[0] * beta);
 }
 /// baddbmm(self, batch1, batch2, *, beta, alpha)
 Result<Value> addBatches(const BoundArguments& args, const OpRunner& run) {
@@ -84,9 +91,8 @@ bool addsSmallRow(const BoundArguments& args) {
 bool isSmallAddmm(const BoundArguments& args) { return addsRowByColumn(args) || addsSmallRow(args); }
 Result<Value> smallAddmm(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  const Formula product = p(addsRowByColumn(args) ? rowByColumn(p, 1, 2)
-                                                  : sum(Formula("aten.permute.default"_op, {p[1], intList({1, 0})}) * p[2],
-                                                        {0}, true));
+  const Formula product =
+      p(addsRowByColumn(args) ? rowByColumn(p, 1, 2) : sum(permute(p[1], {1, 0}) * p[2], {0}, true));
   return p.done(product * p[4] + p[0] * p[3]);
 }
 

@@ -1,5 +1,6 @@
 // Factorizations: Cholesky, LU, L D L^T and QR, with the strides and phase conventions of LAPACK as PyTorch shows them.
 #include "engine/ops/core/strides.h"
+#include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -204,7 +205,8 @@ constexpr OpTrait none = OpTrait::None;
 constexpr OpRow rows[] = {
     {"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
      none, choleskyExShape, choleskyExKernel},
-    {"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", none, squareShape, choleskyKernel},
+    {"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+     none, squareShape, choleskyKernel, nullptr, nullptr, choleskyProgram},
     {"aten::cholesky(Tensor self, bool upper=False) -> Tensor", none, squareShape, choleskyKernel},
     {"aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor", none, squareShape, choleskyInverseKernel},
     {"aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", none, choleskySolveShape,
@@ -215,7 +217,7 @@ constexpr OpRow rows[] = {
      "pivots, Tensor info)",
      none, ldlShape, ldlKernel},
     {"aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", none, ldlShape,
-     ldlKernel},
+     ldlKernel, nullptr, nullptr, ldlFactorProgram},
     {"aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", none,
      ldlSolveShape, ldlSolveKernel},
 };

@@ -17,9 +17,21 @@ OpRows linalgQrOps();
 OpRows linalgSolveOps();
 OpRows linalgSpectralOps();
 OpRows linalgTriangularOps();
+OpRows pseudoInverseOps();
 OpRows trilinearOps();
 
 OpFactRows matmulFacts();
+OpFactRows choleskyDerivatives();
+OpFactRows determinantDerivatives();
+OpFactRows leastSquaresDerivatives();
+OpFactRows luDerivatives();
+OpFactRows productDerivatives();
+OpFactRows qrDerivatives();
+OpFactRows reflectionDerivatives();
+OpFactRows solveDerivatives();
+OpFactRows spectralDerivatives();
+OpFactRows svdDerivatives();
+OpFactRows triangularDerivatives();
 OpFactRows productDecompositions();
 TablePrograms productTablePrograms();
 

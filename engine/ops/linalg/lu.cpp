@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/strides.h"
+#include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -252,22 +253,26 @@ constexpr OpRow rows[] = {
      "Tensor info)",
      none, luFactorShape, luFactorKernel},
     {"aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", none, luFactorShape,
-     luFactorKernel},
+     luFactorKernel, nullptr, nullptr, luFactorProgram},
     {"aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor "
      "info)",
-     none, luFactorShape, luFactorKernel},
+     none, luFactorShape, luFactorKernel, nullptr, nullptr, luWithInfoProgram},
     {"aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", none, luShape, luKernel},
     {"aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, "
      "Tensor L, Tensor U)",
      none, luUnpackShape, luUnpackKernel},
     {"aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", none, determinantShape,
      determinantKernel},
-    {"aten::linalg_det(Tensor A) -> Tensor", none, determinantShape, determinantKernel},
-    {"aten::det(Tensor self) -> Tensor", none, determinantShape, determinantKernel},
+    {"aten::linalg_det(Tensor A) -> Tensor",
+     none, determinantShape, determinantKernel, nullptr, nullptr, determinantProgram},
+    {"aten::det(Tensor self) -> Tensor",
+     none, determinantShape, determinantKernel, nullptr, nullptr, determinantProgram},
     {"aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", none,
      determinantShape, determinantKernel},
-    {"aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", none, determinantShape, determinantKernel},
-    {"aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", none, determinantShape, determinantKernel},
+    {"aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+     none, determinantShape, determinantKernel, nullptr, nullptr, logDeterminantProgram},
+    {"aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
+     none, determinantShape, determinantKernel, nullptr, nullptr, logDeterminantProgram},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Householder QR and products with its orthogonal factor.
 #include "engine/ops/core/strides.h"
+#include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -144,9 +145,11 @@ constexpr OpTrait none = OpTrait::None;
 constexpr OpRow rows[] = {
     {"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", none, geqrfShape, geqrfKernel},
     {"aten::linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", none, qrShape, qrKernel},
-    {"aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", none, qrShape, qrKernel},
+    {"aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+     none, qrShape, qrKernel, nullptr, nullptr, oldQrProgram},
     {"aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor", none, householderShape, householderKernel},
-    {"aten::orgqr(Tensor self, Tensor input2) -> Tensor", none, householderShape, householderKernel},
+    {"aten::orgqr(Tensor self, Tensor input2) -> Tensor",
+     none, householderShape, householderKernel, nullptr, nullptr, orgqrProgram},
     {"aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", none,
      ormqrShape, ormqrKernel},
 };

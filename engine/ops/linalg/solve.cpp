@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/ops/core/strides.h"
+#include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -152,13 +153,14 @@ Result<Value> solveKernel(const BoundArguments& args) {
     outs.push_back(std::move(out));
   }
   const Tensor& a = args.tensor(0);
-  KERF_TRY(const Factored f, factor(a));
+  const bool turned = a.isContiguous() && !isComplex(a.dtype());  // PyTorch factors the transpose: no copy is needed
+  KERF_TRY(const Factored f, factor(turned ? transposed(a) : a));
   const bool check = args.op->schema.returns.size() == 1 || args.boolean(args.position("check_errors"));
   for (std::size_t k = 0; k < f.info.size() && check; ++k)
     if (f.info[k] > 0) return singular(args, batchSizes(a), std::int64_t(k));
   const Tensor wanted = expandBatch(plan.b, plan.batch);
   KERF_TRY(const Matrices b, matricesOf(plan.left ? wanted : transposed(wanted), wideOf(a.dtype())));
-  const char trans = plan.left ? 'N' : 'T';  // X A = B is A^T X^T = B^T
+  const char trans = plan.left == turned ? 'T' : 'N';  // X A = B is A^T X^T = B^T
   KERF_CHECK(solveFactored(f, broadcastIndex(batchSizes(a), plan.batch), trans, b));
   const Tensor out = plan.vector ? asColumns(outs[0]) : plan.left ? outs[0] : transposed(outs[0]);
   KERF_CHECK(store(b, out));
@@ -294,15 +296,17 @@ constexpr OpRow rows[] = {
      none, solveShape, solveKernel},
     {"aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor "
      "info)",
-     none, solveShape, solveKernel},
-    {"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", none, solveShape, solveKernel},
+     none, solveShape, solveKernel, nullptr, nullptr, solveExProgram},
+    {"aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
+     none, solveShape, solveKernel, nullptr, nullptr, solveProgram},
     {"aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", none,
      luSolveShape, luSolveKernel},
-    {"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", none, luSolveShape, luSolveKernel},
+    {"aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+     none, luSolveShape, luSolveKernel, nullptr, nullptr, oldLuSolveProgram},
     {"aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", none, inverseShape,
      inverseKernel},
-    {"aten::linalg_inv(Tensor A) -> Tensor", none, inverseShape, inverseKernel},
-    {"aten::inverse(Tensor self) -> Tensor", none, inverseShape, inverseKernel},
+    {"aten::linalg_inv(Tensor A) -> Tensor", none, inverseShape, inverseKernel, nullptr, nullptr, inverseProgram},
+    {"aten::inverse(Tensor self) -> Tensor", none, inverseShape, inverseKernel, nullptr, nullptr, inverseProgram},
 };
 
 }  // namespace

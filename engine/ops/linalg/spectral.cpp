@@ -1,4 +1,5 @@
 // Eigenvalues and singular values.
+#include "engine/ops/linalg/implicit_programs.h"
 #include "engine/ops/linalg/support.h"
 #include "engine/tensor/copy.h"
 
@@ -201,19 +202,21 @@ constexpr OpRow rows[] = {
     {"aten::_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
      none, eighShape, eighKernel},
     {"aten::linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", none, eighShape,
-     eighKernel},
-    {"aten::linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", none, eighShape, eighKernel},
+     eighKernel, nullptr, nullptr, eighProgram},
+    {"aten::linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
+     none, eighShape, eighKernel, nullptr, nullptr, eigvalshProgram},
     {"aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", none, eigShape, eigKernel},
-    {"aten::linalg_eigvals(Tensor self) -> Tensor", none, eigShape, eigKernel},
+    {"aten::linalg_eigvals(Tensor self) -> Tensor", none, eigShape, eigKernel, nullptr, nullptr, eigvalsProgram},
     {"aten::_linalg_eigvals(Tensor self) -> Tensor", none, eigShape, eigKernel},
     {"aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, "
      "Tensor S, Tensor Vh)",
      none, svdShape, svdKernel},
     {"aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
-     none, svdShape, svdKernel},
-    {"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", none, svdShape, svdKernel},
+     none, svdShape, svdKernel, nullptr, nullptr, svdProgram},
+    {"aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
+     none, svdShape, svdKernel, nullptr, nullptr, svdvalsProgram},
     {"aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", none, svdShape,
-     svdKernel},
+     svdKernel, nullptr, nullptr, oldSvdProgram},
 };
 
 }  // namespace

@@ -35,23 +35,4 @@ void giveResults(Backward& b, std::initializer_list<std::size_t> arguments, cons
   for (std::size_t k = 0; const std::size_t i : arguments) b.give(i, results[k++]);
 }
 
-Formula sumOf(std::initializer_list<Formula> terms) {
-  Formula total;
-  for (const Formula& term : terms)
-    if (!term.isNone()) total = total.isNone() ? term : total + term;
-  return total;
-}
-
-Formula multiplied(const Formula& a, const Formula& b) {
-  if (a.isNone()) return b;
-  return b.isNone() ? a : a * b;
-}
-
-Formula typed(Program& p, const Formula& a, DType dtype) { return a.isNone() ? a : to(p(a), dtype); }
-
-std::vector<Formula> withArguments(const Program& p, std::vector<Formula> first, std::size_t from) {
-  for (std::size_t i = from; i < p.args.values.size(); ++i) first.push_back(p[i]);
-  return first;
-}
-
 }  // namespace kerf::inline ops

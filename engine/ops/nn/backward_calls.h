@@ -1,6 +1,7 @@
 // Rules by backward ops: most layers have an op for their gradient, named after them.
 #pragma once
 
+#include "engine/ops/core/flow_terms.h"
 #include "engine/ops/core/gradient_rules.h"
 
 namespace kerf::inline ops {
@@ -16,14 +17,5 @@ Value outputMask(const Backward& b, std::initializer_list<std::size_t> arguments
 Value onlyResult(std::size_t k);
 /// Runs a backward op and gives its results to the arguments in order, unless none of them wants one.
 void giveResults(Backward& b, std::initializer_list<std::size_t> arguments, const Formula& call);
-
-/// The sum of those that are there; none where none is.
-Formula sumOf(std::initializer_list<Formula> terms);
-/// a · b, where none stands for one.
-Formula multiplied(const Formula& a, const Formula& b);
-/// In `dtype`, computed.
-Formula typed(Program& p, const Formula& a, DType dtype);
-/// Arguments `from` and on.
-std::vector<Formula> withArguments(const Program& p, std::vector<Formula> first, std::size_t from);
 
 }  // namespace kerf::inline ops

@@ -39,8 +39,8 @@ Formula trained(Program& p, const Tensor& input, const BatchNorm& norm, BatchNor
   result.inverse = p(squeeze(inverse, dims));
   if (!norm.runningMean.isNone()) result.runningMean = p(movedTowards(result.mean, norm.runningMean, norm.momentum));
   if (norm.runningVar.isNone()) return out;
-  const double count = double(std::int64_t(input.symNumel())) / double(std::int64_t(input.symSize(1)));
-  const Formula unbiased = p(squeeze(variance, dims) * (count / (count - 1)));
+  const SymInt count = floorDiv(input.symNumel(), input.symSize(1));
+  const Formula unbiased = p(squeeze(variance, dims) * p.quotient(count, count - SymInt(1)));
   result.runningVar = p(movedTowards(unbiased, norm.runningVar, norm.momentum));
   return out;
 }
@@ -151,7 +151,7 @@ Result<Value> batchNormBackward(const BoundArguments& args, const OpRunner& run)
   const Formula grad = cast(0), x = cast(1), weight = args.none(2) ? Formula() : cast(2);
   Formula mean = cast(trains ? 5 : 3);
   const Formula inverse = trains ? cast(6) : p(rsqrt(cast(4) + args.number(8)));
-  const double norm = double(std::int64_t(input.symSize(1))) / double(std::int64_t(input.symNumel()));
+  const Formula norm = p.quotient(1, floorDiv(input.symNumel(), input.symSize(1)));
   mean = perChannel(p, mean, rank);
   const Formula sums = p(sum(grad, dims));
   const Formula dots = p(sum(grad * (x - mean), dims));
@@ -169,16 +169,20 @@ constexpr OpFacts table[] = {
     decomposes("aten::_native_batch_norm_legit.", withTraining<Shape::Writing>),
     decomposes("aten::_native_batch_norm_legit.no_stats", withoutStatistics),
     decomposes("aten::_native_batch_norm_legit_no_training", withoutTraining<Shape::Plain, false>),
-    decomposes("aten::_native_batch_norm_legit_functional", withTraining<Shape::Functional>),
     decomposes("aten::_batch_norm_no_update", withoutTraining<Shape::Reserving, false>),
     decomposes("aten::_batch_norm_with_update", withoutTraining<Shape::WritingReserving, true>),
-    decomposes("aten::_batch_norm_with_update_functional", withoutTraining<Shape::FunctionalReserving, true>),
     decomposes("aten::native_batch_norm_backward", batchNormBackward),
     decomposes("aten::batch_norm_backward", batchNormBackward),
+};
+
+constexpr TableProgram programs[] = {
+    {"aten::_native_batch_norm_legit_functional", withTraining<Shape::Functional>},
+    {"aten::_batch_norm_with_update_functional", withoutTraining<Shape::FunctionalReserving, true>},
 };
 
 }  // namespace
 
 OpFactRows batchNormDecompositions() { return table; }
+TablePrograms batchNormTablePrograms() { return programs; }
 
 }  // namespace kerf::inline ops

@@ -14,9 +14,12 @@ constexpr std::int64_t byMean = 1, bySum = 2;
 Formula reduced(const Formula& loss, std::int64_t reduction) {
   return reduction == byMean ? mean(loss) : reduction == bySum ? sum(loss) : loss;
 }
-double countOf(const Tensor& tensor) { return double(std::int64_t(tensor.symNumel())); }
-/// What the gradient of one element counts.
-double shareOf(const Tensor& tensor, std::int64_t reduction) { return reduction == byMean ? 1 / countOf(tensor) : 1; }
+/// What the gradient of one element counts: `whole`, or its share of the mean. Symbolic where sizes are.
+Formula shareOf(Program& p, const Tensor& tensor, std::int64_t reduction, double whole = 1) {
+  if (reduction != byMean) return whole;
+  if (!tensor.isSymbolic()) return whole / double(std::int64_t(tensor.symNumel()));
+  return p({"operator.truediv"_op, {whole, tensor.symNumel()}});
+}
 
 /// mse_loss(self, target, reduction)
 Result<Value> squaredLoss(const BoundArguments& args, const OpRunner& run) {
@@ -25,7 +28,7 @@ Result<Value> squaredLoss(const BoundArguments& args, const OpRunner& run) {
 }
 Result<Value> squaredLossBackward(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  return p.done((p[1] - p[2]) * (2 * shareOf(args.tensor(1), args.integer(3))) * p[0]);
+  return p.done((p[1] - p[2]) * shareOf(p, args.tensor(1), args.integer(3), 2) * p[0]);
 }
 
 /// smooth_l1_loss(self, target, reduction, beta)
@@ -40,7 +43,7 @@ Result<Value> smoothLossBackward(const BoundArguments& args, const OpRunner& run
   Program p(args, run);
   const Formula x = p(p[1] - p[2]);
   const Formula size = p(abs(x));
-  const Formula flow = p(p[0] * shareOf(args.tensor(1), args.integer(3)));
+  const Formula flow = p(p[0] * shareOf(p, args.tensor(1), args.integer(3)));
   return p.done(where(size < p[4], flow * x / p[4], flow * sign(x)));
 }
 /// huber_loss(self, target, reduction, delta)
@@ -53,9 +56,10 @@ Result<Value> huberLoss(const BoundArguments& args, const OpRunner& run) {
 /// huber_loss_backward(grad_output, self, target, reduction, delta)
 Result<Value> huberLossBackward(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  const double share = shareOf(args.tensor(1), args.integer(3)), delta = args.number(4);
+  const double delta = args.number(4);
+  const Formula share = shareOf(p, args.tensor(1), args.integer(3));
   const Formula x = p(p[1] - p[2]);
-  const Formula below = p(x < -delta), low = p(p[0] * -share * delta);
+  const Formula below = p(x < -delta), low = p(p[0] * shareOf(p, args.tensor(1), args.integer(3), -1) * delta);
   const Formula inner = p(where(x > delta, p[0] * share * delta, x * share * p[0]));
   return p.done(where(below, low, inner));
 }

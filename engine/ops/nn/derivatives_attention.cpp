@@ -54,6 +54,7 @@ Formula weights(Forward& f, const AttentionTerms& a) {
   return {"aten._safe_softmax.default"_op, {scores, -1}};
 }
 
+/// Of the output; what else the kernels return is for their backward ops.
 std::vector<Formula> attentionTangent(Forward& f, const AttentionTerms& a, const Formula& maskTangent) {
   const Formula odds = weights(f, a);
   const Formula moved =
@@ -62,8 +63,7 @@ std::vector<Formula> attentionTangent(Forward& f, const AttentionTerms& a, const
   const Formula bent = moved.isNone() ? moved : odds * (moved - sum(odds * moved, {-1}, true));
   const Formula total = sumOf({bent.isNone() ? bent : product(bent, a.value),
                                f.has(2) ? product(odds, f.tangent(2)) : Formula()});
-  const Formula logarithm = moved.isNone() ? moved : sum(odds * moved, {-1});
-  return {typed(f, total, f.call.result().dtype()), typed(f, logarithm, f.call.results[1].tensor().dtype())};
+  return {typed(f, total, f.call.result().dtype())};
 }
 
 Formula scaleOf(const Program& p, std::size_t given) {

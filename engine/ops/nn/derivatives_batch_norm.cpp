@@ -67,26 +67,44 @@ void unifiedBatchNorm(Backward& b) {
   giveBatchNorm(b, all);
 }
 
-std::vector<Formula> batchNormForward(Forward& f) {
-  const NormTerms terms = termsOf(f, 0, f.result(1), f.result(2));
-  std::vector<Formula> tangents =
-      terms.tangents({.input = f.tangent(0), .weight = f.tangent(1), .bias = f.tangent(2)});
+/// With the sizes and dtypes of the results.
+std::vector<Formula> fitted(Forward& f, std::vector<Formula> tangents) {
   for (std::size_t k = 0; k < tangents.size(); ++k) {
+    if (f.call.results[k].isNone()) tangents[k] = {};
     if (tangents[k].isNone()) continue;
     const Tensor& result = f.call.results[k].tensor();
     tangents[k] = typed(f, reshape(tangents[k], result.symSizes()), result.dtype());
   }
   return tangents;
 }
+std::vector<Formula> batchNormForward(Forward& f) {
+  const NormTerms terms = termsOf(f, 0, f.result(1), f.result(2));
+  return fitted(f, terms.tangents({.input = f.tangent(0), .weight = f.tangent(1), .bias = f.tangent(2)}));
+}
 
-/// native_batch_norm_backward and batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean,
-/// save_invstd, train, eps, output_mask): what was saved counts as functions of the input.
+// native_batch_norm_backward and batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean,
+// save_invstd, train, eps, output_mask)
+
 void batchNormBackward(Backward& b) {
   const NormSecondFlows flows =
       termsOf(b, 1, b[5], b[6]).secondOrder(b[0], {.input = b.grad(0), .weight = b.grad(1), .bias = b.grad(2)});
   b.give(0, flows.grad);
   b.give(1, flows.input);
   b.give(2, flows.weight);
+  const auto channels = [&](std::size_t i, const Formula& flow) {
+    if (!flow.isNone() && b.wants(i)) b.give(i, reshape(flow, b.sizes(i)));
+  };
+  channels(5, flows.mean);
+  channels(6, flows.inverse);
+}
+std::vector<Formula> batchNormBackwardForward(Forward& f) {
+  const bool train = trains(f);
+  const NormFlows flows = termsOf(f, 1, f[5], f[6])
+                              .secondTangents(f[0], {.grad = f.tangent(0), .input = f.tangent(1),
+                                                     .weight = f.tangent(2),
+                                                     .mean = train ? f.tangent(5) : Formula(),
+                                                     .inverse = train ? f.tangent(6) : Formula()});
+  return fitted(f, {flows.input, flows.weight, flows.bias});
 }
 
 constexpr OpFacts table[] = {
@@ -96,8 +114,8 @@ constexpr OpFacts table[] = {
     differentiable<batchNorm, batchNormForward>("aten::_native_batch_norm_legit_no_training"),
     differentiable<unifiedBatchNorm, batchNormForward>("aten::_batch_norm_with_update"),
     differentiable<unifiedBatchNorm, batchNormForward>("aten::_batch_norm_no_update"),
-    {.op = "aten::native_batch_norm_backward", .gradient = ruleGradient<batchNormBackward>},
-    {.op = "aten::batch_norm_backward", .gradient = ruleGradient<batchNormBackward>},
+    differentiable<batchNormBackward, batchNormBackwardForward>("aten::native_batch_norm_backward"),
+    differentiable<batchNormBackward, batchNormBackwardForward>("aten::batch_norm_backward"),
 };
 
 }  // namespace

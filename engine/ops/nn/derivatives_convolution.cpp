@@ -5,8 +5,8 @@
 namespace kerf::inline ops {
 namespace {
 
-/// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups), with the geometry of
-/// a call that has its stride at `first`.
+/// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups), with the geometry
+/// of a call that has its stride at `first`.
 Formula convolved(const Program& p, std::size_t first, const Formula& input, const Formula& weight) {
   std::vector<Formula> args{input, weight, Formula()};
   for (std::size_t i = first; i < first + 6; ++i) args.push_back(p[i]);
@@ -29,9 +29,15 @@ Formula spread(const Formula& bias, const Tensor& output, std::int64_t spatial) 
   return expand(view(bias, sizes), output.symSizes());
 }
 
+/// An argument, conjugated where it is complex.
+Formula conjugated(const Program& p, std::size_t i) {
+  return isComplex(p.args.tensor(i).dtype()) ? Formula("aten._conj.default"_op, {p[i]}) : p[i];
+}
+
 void convolution(Backward& b) {
   const Formula sizes = b[2].isNone() ? Formula() : Formula(intList(b.sizes(2)));
-  giveResults(b, {0, 1, 2}, convolvedBack(b, 3, {b.grad(), b[0], b[1]}, outputMask(b, {0, 1, 2}), sizes));
+  giveResults(b, {0, 1, 2},
+              convolvedBack(b, 3, {b.grad(), conjugated(b, 0), conjugated(b, 1)}, outputMask(b, {0, 1, 2}), sizes));
 }
 
 std::vector<Formula> convolutionForward(Forward& f) {
@@ -43,7 +49,8 @@ std::vector<Formula> convolutionForward(Forward& f) {
 
 /// Each result is linear in two of gradient, input and weight, so that it is one of the other two that meets them.
 void convolutionBackward(Backward& b) {
-  const Formula grad = b[0], input = b[1], weight = b[2], ofInput = b.grad(0), ofWeight = b.grad(1), ofBias = b.grad(2);
+  const Formula grad = conjugated(b, 0), input = conjugated(b, 1), weight = conjugated(b, 2);
+  const Formula ofInput = b.grad(0), ofWeight = b.grad(1), ofBias = b.grad(2);
   const std::int64_t spatial = b.dims(2) - 2;
   b.give(0, sumOf({b.has(0) ? convolved(b, 4, ofInput, weight) : Formula(),
                    b.has(1) ? convolved(b, 4, input, ofWeight) : Formula(),

@@ -52,16 +52,19 @@ void likelihood(Backward& b) {
   b.give(0, {likelihoodBackward(b), {b.grad(), b[0], b[1], b[2], b[3], b[4], b.result(1)}});
 }
 std::vector<Formula> likelihoodForward(Forward& f) {
+  if (!f.has(0)) return {};
   const Formula gradient(likelihoodBackward(f), {onesFor(f), f[0], f[1], f[2], f[3], f[4], f.result(1)});
   const bool rows = f.call.result().dim() > 0 && f.dims() > 1;
   return {rows ? sum(gradient * f.tangent(0), {1}) : sum(gradient * f.tangent(0)), Formula()};
 }
-/// nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight): linear in the gradient.
+/// nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight): linear in the gradient,
+/// a mean by the total weight that it is given.
 void likelihoodBackwardTwice(Backward& b) {
-  const bool planes = b.args.op->schema.name == "aten::nll_loss2d_backward";
+  constexpr std::int64_t byMean = 1, bySum = 2;
+  const bool planes = b.args.op->schema.name == "aten::nll_loss2d_backward", isMean = b.args.integer(4) == byMean;
   const Formula loss(planes ? "aten.nll_loss2d_forward.default"_op : "aten.nll_loss_forward.default"_op,
-                     {b.grad(), b[2], b[3], b[4], b[5]});
-  if (b.wants(0)) b.give(0, b.several<2>(loss)[0]);
+                     {b.grad(), b[2], b[3], isMean ? Formula(bySum) : b[4], b[5]});
+  if (b.wants(0)) b.give(0, isMean ? b.several<2>(loss)[0] / b[6] : b.several<2>(loss)[0]);
   b.give(1, zerosLike(b[1]));
 }
 /// Only the gradient matters.

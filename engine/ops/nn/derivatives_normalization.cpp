@@ -16,6 +16,7 @@ void giveInput(Backward& b, std::size_t i, const NormTerms& terms, const Formula
 /// Tangents of a norm's three results, with their sizes and dtypes.
 std::vector<Formula> fitted(Forward& f, std::vector<Formula> tangents) {
   for (std::size_t k = 0; k < tangents.size(); ++k) {
+    if (f.call.results[k].isNone()) tangents[k] = {};
     if (tangents[k].isNone()) continue;
     const Tensor& result = f.call.results[k].tensor();
     tangents[k] = typed(f, reshape(tangents[k], result.symSizes()), result.dtype());
@@ -23,13 +24,28 @@ std::vector<Formula> fitted(Forward& f, std::vector<Formula> tangents) {
   return tangents;
 }
 
-void giveSecond(Backward& b, std::size_t weight, const NormSecondFlows& flows) {
+/// Where a backward op has its arguments; grad_out and input come first.
+struct BackwardPlaces {
+  std::size_t weight, mean, inverse;
+};
+
+void giveSecond(Backward& b, const NormTerms& terms, const BackwardPlaces& at) {
+  const NormSecondFlows flows =
+      terms.secondOrder(b[0], {.input = b.grad(0), .weight = b.grad(1), .bias = b.grad(2)});
   const auto fit = [&](std::size_t i, const Formula& flow) {
     if (!flow.isNone() && b.wants(i)) b.give(i, reshape(flow, b.sizes(i)));
   };
   fit(0, flows.grad);
   fit(1, flows.input);
-  fit(weight, flows.weight);
+  fit(at.weight, flows.weight);
+  fit(at.mean, flows.mean);
+  fit(at.inverse, flows.inverse);
+}
+std::vector<Formula> secondTangents(Forward& f, const NormTerms& terms, const BackwardPlaces& at) {
+  const NormFlows flows = terms.secondTangents(f[0], {.grad = f.tangent(0), .input = f.tangent(1),
+                                                      .weight = f.tangent(at.weight), .mean = f.tangent(at.mean),
+                                                      .inverse = f.tangent(at.inverse)});
+  return fitted(f, {flows.input, flows.weight, flows.bias});
 }
 
 // native_layer_norm(input, normalized_shape, weight, bias, eps) -> (output, mean, rstd)
@@ -57,12 +73,15 @@ std::vector<Formula> layerNormForward(Forward& f) {
   return fitted(f, terms.tangents({.input = f.tangent(0), .weight = f.tangent(2), .bias = f.tangent(3)}));
 }
 
-/// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask): mean and rstd
-/// count as functions of the input.
-void layerNormBackward(Backward& b) {
-  const NormTerms terms(layerLayout(b.args.tensor(1), b.args.symSizes(2).size()),
-                        {.input = b[1], .weight = b[5], .mean = b[3], .inverse = b[4]});
-  giveSecond(b, 5, terms.secondOrder(b[0], {.input = b.grad(0), .weight = b.grad(1), .bias = b.grad(2)}));
+/// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask).
+constexpr BackwardPlaces layerPlaces{.weight = 5, .mean = 3, .inverse = 4};
+NormTerms layerBackwardTerms(const Program& p) {
+  return {layerLayout(p.args.tensor(1), p.args.symSizes(2).size()),
+          {.input = p[1], .weight = p[5], .mean = p[3], .inverse = p[4]}};
+}
+void layerNormBackward(Backward& b) { giveSecond(b, layerBackwardTerms(b), layerPlaces); }
+std::vector<Formula> layerNormBackwardForward(Forward& f) {
+  return secondTangents(f, layerBackwardTerms(f), layerPlaces);
 }
 
 // native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> (output, mean, rstd)
@@ -92,18 +111,22 @@ std::vector<Formula> groupNormForward(Forward& f) {
 }
 
 /// native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask).
-void groupNormBackward(Backward& b) {
-  const BoundArguments& args = b.args;
-  const NormTerms terms(groupLayout(args.symInteger(5), args.symInteger(6), args.symInteger(7), args.symInteger(8)),
-                        {.input = b[1], .weight = b[4], .mean = b[2], .inverse = b[3]});
-  giveSecond(b, 4, terms.secondOrder(b[0], {.input = b.grad(0), .weight = b.grad(1), .bias = b.grad(2)}));
+constexpr BackwardPlaces groupPlaces{.weight = 4, .mean = 2, .inverse = 3};
+NormTerms groupBackwardTerms(const Program& p) {
+  const BoundArguments& args = p.args;
+  return {groupLayout(args.symInteger(5), args.symInteger(6), args.symInteger(7), args.symInteger(8)),
+          {.input = p[1], .weight = p[4], .mean = p[2], .inverse = p[3]}};
+}
+void groupNormBackward(Backward& b) { giveSecond(b, groupBackwardTerms(b), groupPlaces); }
+std::vector<Formula> groupNormBackwardForward(Forward& f) {
+  return secondTangents(f, groupBackwardTerms(f), groupPlaces);
 }
 
 constexpr OpFacts table[] = {
     differentiable<layerNorm, layerNormForward>("aten::native_layer_norm"),
     differentiable<groupNorm, groupNormForward>("aten::native_group_norm"),
-    {.op = "aten::native_layer_norm_backward", .gradient = ruleGradient<layerNormBackward>},
-    {.op = "aten::native_group_norm_backward", .gradient = ruleGradient<groupNormBackward>},
+    differentiable<layerNormBackward, layerNormBackwardForward>("aten::native_layer_norm_backward"),
+    differentiable<groupNormBackward, groupNormBackwardForward>("aten::native_group_norm_backward"),
 };
 
 }  // namespace

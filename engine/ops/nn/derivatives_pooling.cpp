@@ -49,7 +49,7 @@ Formula chosen(const Formula& planes, const Formula& indices, std::int64_t spati
 }
 template <int spatial>
 std::vector<Formula> maximumForward(Forward& f) {
-  return {chosen(f.tangent(0), f.result(1), spatial), Formula()};
+  return {f.has(0) ? chosen(f.tangent(0), f.result(1), spatial) : Formula(), Formula()};
 }
 /// X(self, configuration…) with X_backward(grad, self, configuration…, indices).
 void maximum(Backward& b) {
@@ -57,6 +57,8 @@ void maximum(Backward& b) {
   args.push_back(b.result(1));
   b.give(0, {backwardOf(*b.args.op), args});
 }
+/// adaptive_max_pool(self, output_size).
+void adaptiveMaximum(Backward& b) { b.give(0, {backwardOf(*b.args.op), {b.grad(), b[0], b.result(1)}}); }
 void maximum1(Backward& b) {
   const Formula wide("aten.adaptive_max_pool2d_backward.default"_op,
                      {unsqueeze(b.grad(), -2), unsqueeze(b[0], -2), unsqueeze(b.result(1), -2)});
@@ -139,8 +141,8 @@ constexpr OpFacts table[] = {
     backwardAverage<2>("aten::_adaptive_avg_pool2d_backward"),
     backwardAverage<3>("aten::_adaptive_avg_pool3d_backward"),
     differentiable<maximum1, maximumForward<1>>("aten::adaptive_max_pool1d"),
-    differentiable<maximum, maximumForward<2>>("aten::adaptive_max_pool2d"),
-    differentiable<maximum, maximumForward<3>>("aten::adaptive_max_pool3d"),
+    differentiable<adaptiveMaximum, maximumForward<2>>("aten::adaptive_max_pool2d"),
+    differentiable<adaptiveMaximum, maximumForward<3>>("aten::adaptive_max_pool3d"),
     differentiable<maximum, maximumForward<2>>("aten::max_pool2d_with_indices"),
     differentiable<maximum, maximumForward<3>>("aten::max_pool3d_with_indices"),
     differentiable<fractionalMaximum, maximumForward<2>>("aten::fractional_max_pool2d"),

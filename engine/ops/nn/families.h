@@ -30,13 +30,27 @@ OpRows upsampleOps();
 OpRows upsampleVecOps();
 
 OpFactRows layerFacts();
+OpFactRows attentionDerivatives();
+OpFactRows batchNormDerivatives();
+OpFactRows convolutionDerivatives();
+OpFactRows embeddingBagDerivatives();
+OpFactRows entropyDerivatives();
+OpFactRows fusedLayerDerivatives();
+OpFactRows lossDerivatives();
+OpFactRows normalizationDerivatives();
+OpFactRows poolingDerivatives();
+OpFactRows samplingDerivatives();
+OpFactRows softmaxDerivatives();
 OpFactRows layerDecompositions();
+OpFactRows attentionDecompositions();
 OpFactRows batchNormDecompositions();
 OpFactRows lossDecompositions();
 OpFactRows normDecompositions();
 OpFactRows paddingDecompositions();
+OpFactRows samplingDecompositions();
 OpFactRows windowDecompositions();
 TablePrograms layerTablePrograms();
+TablePrograms batchNormTablePrograms();
 TablePrograms windowTablePrograms();
 
 }  // namespace kerf::inline ops

@@ -62,6 +62,10 @@ Formula NormTerms::throughStatistics(const Formula& toMean, const Formula& toInv
   return sumOf({byMean, byInverse});
 }
 
+Formula NormTerms::sharedSum(const Formula& a) const {
+  return a.isNone() || m_layout.shared.empty() ? a : sum(a, m_layout.shared);
+}
+
 NormSecondFlows NormTerms::secondOrder(const Formula& grad, const NormFlows& flows) const {
   const Formula g = asInput(grad), u = multiplied(g, m_weight);
   const Formula a = asInput(flows.input), b = asParameter(flows.weight), c = asParameter(flows.bias);
@@ -69,16 +73,33 @@ NormSecondFlows NormTerms::secondOrder(const Formula& grad, const NormFlows& flo
   NormSecondFlows result;
   result.grad = sumOf({a.isNone() ? none : multiplied(along, m_weight), b.isNone() ? none : b * m_unit,
                        c.isNone() ? none : expand(c, m_layout.input)});
-  if (!a.isNone()) result.weight = m_layout.shared.empty() ? g * along : sum(g * along, m_layout.shared);
-  const Formula byWeight = b.isNone() ? none : b * g;
-  if (m_layout.fixed) {
-    result.input = b.isNone() ? none : m_inverse * byWeight;
-    return result;
-  }
-  const Formula bent = a.isNone() ? none : -(m_inverse * (a * mean(m_unit * u) + u * mean(m_unit * a)));
-  const Formula scale = a.isNone() ? none : -(m_inverse * m_inverse * m_unit * mean(a * projected(u)));
-  const Formula toUnit = sumOf({bent, byWeight});
-  result.input = sumOf({toUnit.isNone() ? none : unitTangent(toUnit), scale});
+  if (!a.isNone()) result.weight = sharedSum(g * along);
+  const bool bends = !a.isNone() && !m_layout.fixed;
+  const Formula bent = bends ? -(m_inverse * (a * mean(m_unit * u) + u * mean(m_unit * a))) : none;
+  const Formula toUnit = sumOf({bent, b.isNone() ? none : b * g});
+  if (!toUnit.isNone()) result.input = m_inverse * toUnit;
+  if (m_layout.fixed) return result;
+  if (!toUnit.isNone()) result.mean = -sum(m_inverse * toUnit, m_layout.over, true);
+  result.inverse = sumOf({toUnit.isNone() ? none : sum(toUnit * m_unit, m_layout.over, true) / m_inverse,
+                          a.isNone() ? none : sum(a * projected(u), m_layout.over, true)});
+  return result;
+}
+
+NormFlows NormTerms::secondTangents(const Formula& grad, const NormSecondFlows& of) const {
+  const Formula none, g = asInput(grad), u = multiplied(g, m_weight);
+  const Formula dg = asInput(of.grad), dx = asInput(of.input), dw = asParameter(of.weight);
+  const Formula dMean = asStatistic(of.mean), dInverse = asStatistic(of.inverse);
+  const Formula dUnit = sumOf({dx.isNone() ? none : m_inverse * dx, dMean.isNone() ? none : -(m_inverse * dMean),
+                               dInverse.isNone() ? none : m_unit * (dInverse / m_inverse)});
+  const Formula du = sumOf({dg.isNone() ? none : multiplied(dg, m_weight), dw.isNone() ? none : g * dw});
+  NormFlows result;
+  result.input = sumOf({du.isNone() ? none : unitTangent(du),
+                        m_layout.fixed || dInverse.isNone() ? none : dInverse * projected(u),
+                        m_layout.fixed || dUnit.isNone()
+                            ? none
+                            : -(m_inverse * (dUnit * mean(m_unit * u) + m_unit * mean(dUnit * u)))});
+  result.weight = sharedSum(sumOf({dg.isNone() ? none : dg * m_unit, dUnit.isNone() ? none : g * dUnit}));
+  result.bias = sharedSum(dg);
   return result;
 }
 

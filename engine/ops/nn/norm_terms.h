@@ -1,5 +1,6 @@
 // What batch, layer and group norm have in common: x̂ = (x - mean) · inverse over some dimensions, x̂ · weight + bias.
-// Tangents and second derivatives follow from the projection P(t) = t - mean(t) - x̂ · mean(x̂ · t): dx̂ = inverse · P(dx).
+// Tangents and second derivatives follow from the projection P(t) = t - mean(t) - x̂ · mean(x̂ · t), since
+// dx̂ = inverse · P(dx).
 #pragma once
 
 #include "engine/ops/core/gradient_rules.h"
@@ -29,9 +30,9 @@ struct NormTensors {
 struct NormFlows {
   Formula input, weight, bias;
 };
-/// Of a norm's backward op.
+/// The same of a norm's backward op, which has mean and inverse deviation as arguments.
 struct NormSecondFlows {
-  Formula grad, input, weight;
+  Formula grad, input, weight, mean, inverse;
 };
 
 class NormTerms {
@@ -46,13 +47,16 @@ class NormTerms {
   std::vector<Formula> tangents(const NormFlows& of) const;
   /// What flows to the input through mean and inverse deviation.
   Formula throughStatistics(const Formula& toMean, const Formula& toInverse) const;
-  /// Gradients of <flows, the gradients of input, weight and bias that `grad` leads to> by grad, input and weight.
+  /// Of the backward op, whose results are gradients of input, weight and bias: what flows to its arguments from what
+  /// flows to its results, and tangents of its results. Mean and inverse deviation count as independent.
   NormSecondFlows secondOrder(const Formula& grad, const NormFlows& flows) const;
+  NormFlows secondTangents(const Formula& grad, const NormSecondFlows& of) const;
 
  private:
   Formula mean(const Formula& a) const { return ops::mean(a, m_layout.over, true); }
   Formula projected(const Formula& t) const { return t - mean(t) - m_unit * mean(m_unit * t); }
   Formula unitTangent(const Formula& t) const { return m_inverse * (m_layout.fixed ? t : projected(t)); }
+  Formula sharedSum(const Formula& a) const;
 
   NormLayout m_layout;
   Formula m_inverse, m_unit, m_weight;

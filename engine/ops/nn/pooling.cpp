@@ -102,6 +102,7 @@ MaxCell maxAt(const PoolPlan& plan, const std::vector<double>& plane, const Size
 
 template <std::size_t spatial>
 Result<PoolShape> maxPool(const BoundArguments& args) {
+  if (isComplex(args.tensor(0).dtype())) return mismatch(args, "complex numbers have no maximum");
   return poolShape(args, args.tensor(0), spatial, args.symSizes(1), args.symSizes(2), args.symSizes(3),
                    args.symSizes(4), args.boolean(5));
 }

@@ -52,7 +52,8 @@ Result<Value> hardswish(const BoundArguments& args, const OpRunner& run) {
 }
 Result<Value> hardtanh(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  return p.done(clamp(p[0], args.values[1], args.values[2]));
+  if (!isIntegral(args.tensor(0).dtype())) return p.done(clamp(p[0], args.values[1], args.values[2]));
+  return p.done(clamp(p[0], std::int64_t(args.number(1)), std::int64_t(args.number(2))));
 }
 Result<Value> relu6(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);

@@ -90,11 +90,12 @@ Result<Value> isInfinite(const BoundArguments& args, const OpRunner& run) {
   if (isFloating(args.tensor(0).dtype())) return p.done(equals(p[0], negative ? -infinity : infinity));
   return p.done({"aten.zeros_like.default"_op, {p[0]}, {{"dtype", DType::Bool}}});
 }
-/// lcm(a, b) = |a / gcd · b|, 0 where both are.
+/// lcm(a, b) = |a / gcd · b|; nothing divides 0 and 0 but 1.
 Result<Value> leastMultiple(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
-  const Formula divisor = p({"aten.gcd.default"_op, {p[0], p[1]}});
-  return p.done(abs(where(equals(divisor, 0), 0, roundedQuotient(p[0], divisor, "floor") * p[1])));
+  Formula divisor = p({"aten.gcd.default"_op, {p[0], p[1]}});
+  divisor = p(where(equals(divisor, 0), 1, divisor));
+  return p.done(abs(roundedQuotient(p[0], divisor, "trunc") * p[1]));
 }
 /// Interpolates from the nearer end. The result is laid out as the arguments are.
 Result<Value> lerp(const BoundArguments& args, const OpRunner& run) {
@@ -127,6 +128,8 @@ Result<Value> filledWhere(const BoundArguments& args, const OpRunner& run) {
     value = p(to(value, self.dtype()));
   else if (isFloating(self.dtype()))
     value = args.number(2);
+  else if (self.dtype() == DType::Bool)
+    value = args.number(2) != 0;
   return p.done(contiguous(where(p[1], value, p[0])));
 }
 Result<Value> multigamma(const BoundArguments& args, const OpRunner& run) {
@@ -215,7 +218,7 @@ constexpr OpFacts table[] = {
     decomposes("aten::fmax", ofNumbers<true>),
     decomposes("aten::floor_divide", floorDivide),
     decomposes("aten::frac", inOpMath<fraction>),
-    decomposes("aten::heaviside", heaviside),
+    decomposes("aten::heaviside", inOpMath<heaviside>),
     decomposes("aten::isposinf", isInfinite<false>),
     decomposes("aten::isneginf", isInfinite<true>),
     decomposes("aten::lcm", leastMultiple),

@@ -82,22 +82,6 @@ Result<Value> zeroed(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
   return p.done(zerosLike(p[0]));
 }
-/// The order of a tensor's dimensions in memory, outermost first.
-Sizes memoryOrder(const SymSizes& strides) {
-  Sizes order(strides.size());
-  for (std::size_t d = 0; d < order.size(); ++d) order[d] = std::int64_t(d);
-  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
-    return guardOrFalse(strides[std::size_t(a)] > strides[std::size_t(b)]);
-  });
-  return order;
-}
-Sizes inverted(const Sizes& order) {
-  Sizes inverse(order.size());
-  for (std::size_t d = 0; d < order.size(); ++d) inverse[std::size_t(order[d])] = std::int64_t(d);
-  return inverse;
-}
-bool isAscending(const Sizes& order) { return std::ranges::is_sorted(order); }
-
 /// full_like(self, value): full, and a permuted copy where self is laid out otherwise.
 Result<Value> fullLikeByFull(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
@@ -109,11 +93,11 @@ Result<Value> fullLikeByFull(const BoundArguments& args, const OpRunner& run) {
     return p.done(clone(plain, *made.format));
   }
   KERF_TRY(const SymSizes strides, likeStrides(self, MemoryFormat::Preserve));
-  const Sizes order = memoryOrder(strides);
+  const Sizes order = dimensionOrder(strides);
   SymSizes sizes;
   for (const std::int64_t d : order) sizes.push_back(self.symSize(d));
   const Formula dense = full(sizes, p[1], made.dtype, made.device);
-  return p.done(isAscending(order) ? dense : clone(permute(dense, inverted(order))));
+  return p.done(std::ranges::is_sorted(order) ? dense : clone(permute(dense, invertedOrder(order))));
 }
 /// empty_like(self): empty_permuted in the order of self's dimensions.
 Result<Value> emptyLike(const BoundArguments& args, const OpRunner& run) {
@@ -123,7 +107,7 @@ Result<Value> emptyLike(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const SymSizes strides, likeStrides(self, made.format));
   return p.done(
       {"aten.empty_permuted.default"_op,
-       {intList(self.symSizes()), intList(memoryOrder(strides))},
+       {intList(self.symSizes()), intList(dimensionOrder(strides))},
        {{"dtype", made.dtype}, {"layout", Layout::Strided}, {"device", made.device}, {"pin_memory", false}}});
 }
 /// full(size, value) without a dtype: that of the number.

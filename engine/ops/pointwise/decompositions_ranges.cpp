@@ -107,7 +107,8 @@ Result<Value> powerSpace(const BoundArguments& args, const OpRunner& run) {
     if (!isIntegral(dtype)) return p[i];
     return args.values[i].isTensor() ? p(to(p[i], dtype)) : Formula(std::int64_t(args.number(i)));
   };
-  const Formula exponents = p({space, {bound(0), bound(1), p[2]}, {{"dtype", DType::Float64}, {"device", deviceOf(args)}}});
+  const KeywordValues options{{"dtype", DType::Float64}, {"device", deviceOf(args)}};
+  const Formula exponents = p({space, {bound(0), bound(1), p[2]}, options});
   return p.done(to({"aten.pow.Scalar"_op, {p[3], exponents}}, dtype));
 }
 

@@ -1,163 +1,169 @@
-// Derivatives of element-wise ops.
+// Derivatives of arithmetic: sums, products, powers, extrema of two tensors and choices between them.
 #include <cmath>
 
+#include "engine/ops/core/gradient_rules.h"
 #include "engine/ops/pointwise/families.h"
 
 namespace kerf::inline ops {
 namespace {
 
-using Steps = CompositeSteps&;
-using Call = const CallRecord&;
+Formula same(const SlopeCall& c) { return c.flow; }
+Formula add(const SlopeCall& c) { return c.argument == 1 ? scaledBy(c.flow, c.x(2)) : c.flow; }
+Formula sub(const SlopeCall& c) { return c.argument == 1 ? scaledBy(-c.flow, c.x(2)) : c.flow; }
+/// other - alpha·self
+Formula rsub(const SlopeCall& c) { return c.argument == 0 ? scaledBy(-c.flow, c.x(2)) : c.flow; }
 
-/// flow * number, skipped for 1.
-Value scaled(Steps s, const Tensor& flow, const Value& number) {
-  const auto* factor = number.as<std::int64_t>();
-  return factor != nullptr && *factor == 1 ? Value(flow) : Value(s("aten.mul.Scalar"_op, {flow, number}));
+Formula conjugateIf(const SlopeCall& c, const Formula& operand) { return operand.isNumber() ? operand : c.conj(operand); }
+
+Formula mul(const SlopeCall& c) { return c.flow * conjugateIf(c, c.x(1 - c.argument)); }
+Formula mulNumber(const SlopeCall& c) { return times(c.flow, c.x(1)); }
+Formula div(const SlopeCall& c) {
+  if (c.argument == 0) return c.flow / conjugateIf(c, c.x(1));
+  return -c.flow * c.conj(c.x(0) / c.x(1) / c.x(1));
+}
+Formula divNumber(const SlopeCall& c) { return over(c.flow, c.x(1)); }
+/// div with a rounding mode: without one it is a division.
+Formula roundedDiv(const SlopeCall& c) { return c.x(2).isNone() ? div(c) : Formula(); }
+
+/// fmod and remainder: self - other · (the rounded quotient).
+Formula rest(const SlopeCall& c, const char* mode) {
+  return c.argument == 0 ? c.flow : -c.flow * roundedQuotient(c.x(0), c.x(1), mode);
+}
+Formula fmod(const SlopeCall& c) { return rest(c, "trunc"); }
+Formula remainder(const SlopeCall& c) { return rest(c, "floor"); }
+
+Formula powNumber(const SlopeCall& c) {
+  const double exponent = c.call.args.number(1);  // of a symbolic one the value is needed: it becomes a guard
+  if (exponent == 0) return zerosLike(c.x(0));
+  const auto* whole = c.x(1).value().as<std::int64_t>();
+  const Formula less = whole ? Formula(*whole - 1) : Formula(exponent - 1);
+  return c.flow * c.conj(times(pow(c.x(0), less), c.x(1)));
+}
+/// 0 to a power that is not negative stays 0.
+Formula powExponent(const SlopeCall& c, const Formula& logarithm, const Formula& isZero) {
+  return where(isZero, 0, c.flow * c.conj(c.y() * logarithm));
+}
+Formula powTensor(const SlopeCall& c) {
+  const Formula base = c.x(0), exponent = c.x(1);
+  if (c.argument == 0)
+    return where(equals(exponent, 0.0), 0, c.flow * c.conj(exponent * pow(base, exponent - 1)));
+  const bool complex = isComplex(exponent.dtype());
+  const Formula real = complex ? Formula("aten.real.default"_op, {exponent}) : exponent;
+  return powExponent(c, log(base), equals(base, 0) & (real >= 0));
+}
+Formula powOfNumber(const SlopeCall& c) {
+  const double base = c.call.args.number(0);
+  if (base == 0) return where(c.x(1) >= 0, 0, c.flow * times(c.y(), std::log(base)));
+  return c.flow * c.conj(times(c.y(), std::log(base)));
 }
 
-Value add(Steps s, Call c, const Tensor& flow, std::size_t i) {
-  return i == 1 ? scaled(s, flow, c.args.values[2]) : Value(flow);
-}
-Value sub(Steps s, Call c, const Tensor& flow, std::size_t i) {
-  return i == 1 ? scaled(s, s("aten.neg.default"_op, {flow}), c.args.values[2]) : Value(flow);
-}
-Value mul(Steps s, Call c, const Tensor& flow, std::size_t i) {
-  return s("aten.mul.Tensor"_op, {flow, c.args.values[1 - i]});
-}
-Value div(Steps s, Call c, const Tensor& flow, std::size_t i) {
-  if (i == 0) return s("aten.div.Tensor"_op, {flow, c.args.values[1]});
-  const Tensor slope = s("aten.div.Tensor"_op, {c.result(), c.args.values[1]});
-  return s("aten.mul.Tensor"_op, {s("aten.neg.default"_op, {flow}), slope});
+Formula where(const SlopeCall& c) {
+  return c.argument == 1 ? where(c.x(0), c.flow, 0) : where(c.x(0), 0, c.flow);
 }
 
-Value same(Steps, Call, const Tensor& flow, std::size_t) { return flow; }
-Value neg(Steps s, Call, const Tensor& flow, std::size_t) { return s("aten.neg.default"_op, {flow}); }
-Value exp(Steps s, Call c, const Tensor& flow, std::size_t) { return s("aten.mul.Tensor"_op, {flow, c.result()}); }
-Value log(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.div.Tensor"_op, {flow, c.args.values[0]});
+/// The operand that wins takes the gradient, equal operands share it.
+Formula won(const SlopeCall& c, bool firstLoses) {
+  const Formula self = c.x(0), other = c.x(1);
+  const Formula shared = where(equals(self, other), over(c.flow, 2), c.flow);
+  return maskedFill(shared, firstLoses ? self < other : self > other, 0);
 }
-Value log1p(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.div.Tensor"_op, {flow, s("aten.add.Scalar"_op, {c.args.values[0], std::int64_t{1}})});
+Formula maximum(const SlopeCall& c) { return won(c, c.argument == 0); }
+Formula minimum(const SlopeCall& c) { return won(c, c.argument == 1); }
+/// fmax and fmin: NaN loses, the first one wins among equals.
+Formula wonOverNan(const SlopeCall& c, const Formula& firstWins) {
+  const Formula first("aten.logical_or.default"_op, {firstWins, isnan(c.x(1))});
+  return maskedFill(c.flow, c.argument == 0 ? Formula("aten.logical_not.default"_op, {first}) : first, 0);
 }
-Value sqrt(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.div.Tensor"_op, {flow, s("aten.mul.Scalar"_op, {c.result(), std::int64_t{2}})});
-}
-Value rsqrt(Steps s, Call c, const Tensor& flow, std::size_t) {
-  const Tensor cube = s("aten.pow.Tensor_Scalar"_op, {c.result(), std::int64_t{3}});
-  return s("aten.mul.Tensor"_op, {s("aten.mul.Scalar"_op, {flow, -0.5}), cube});
-}
-Value reciprocal(Steps s, Call c, const Tensor& flow, std::size_t) {
-  const Tensor square = s("aten.mul.Tensor"_op, {c.result(), c.result()});
-  return s("aten.mul.Tensor"_op, {s("aten.neg.default"_op, {flow}), square});
-}
-Value sin(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.mul.Tensor"_op, {flow, s("aten.cos.default"_op, {c.args.values[0]})});
-}
-Value cos(Steps s, Call c, const Tensor& flow, std::size_t) {
-  const Tensor slope = s("aten.neg.default"_op, {s("aten.sin.default"_op, {c.args.values[0]})});
-  return s("aten.mul.Tensor"_op, {flow, slope});
-}
-Value abs(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.mul.Tensor"_op, {flow, s("aten.sgn.default"_op, {c.args.values[0]})});
-}
-/// 2/√π · exp(-x²)
-Value erf(Steps s, Call c, const Tensor& flow, std::size_t) {
-  const Tensor square = s("aten.pow.Tensor_Scalar"_op, {c.args.values[0], std::int64_t{2}});
-  const Tensor bell = s("aten.exp.default"_op, {s("aten.neg.default"_op, {square})});
-  return s("aten.mul.Tensor"_op, {s("aten.mul.Scalar"_op, {bell, M_2_SQRTPI}), flow});
-}
-Value pow(Steps s, Call c, const Tensor& flow, std::size_t) {
-  const double exponent = c.args.number(1);  // of a symbolic one the value is needed: it becomes a guard
-  if (exponent == 0) return s("aten.zeros_like.default"_op, {c.args.values[0]});
-  const auto* whole = c.args.values[1].as<std::int64_t>();
-  const Value less = whole ? Value(*whole - 1) : Value(exponent - 1);
-  const Tensor power = s("aten.pow.Tensor_Scalar"_op, {c.args.values[0], less});
-  return s("aten.mul.Tensor"_op, {flow, s("aten.mul.Scalar"_op, {power, c.args.values[1]})});
-}
-Value where(Steps s, Call c, const Tensor& flow, std::size_t i) {
-  const Tensor zero = s("aten.zeros.default"_op, {intList({})}, {{"dtype", flow.dtype()}});
-  const Value a = i == 1 ? flow : zero, b = i == 1 ? zero : flow;
-  return s("aten.where.self"_op, {c.args.values[0], a, b});
-}
-/// maximum and minimum: the operand that wins takes the gradient, equal operands share it.
-Value won(Steps s, Call c, const Tensor& flow, std::size_t i, OpId loses) {
-  const Tensor half = s("aten.div.Scalar"_op, {flow, std::int64_t{2}});
-  const Tensor equal = s("aten.eq.Tensor"_op, {c.args.values[0], c.args.values[1]});
-  const Tensor lost = s(loses, {c.args.values[i], c.args.values[1 - i]});
-  return s("aten.masked_fill.Scalar"_op, {s("aten.where.self"_op, {equal, half, flow}), lost, std::int64_t{0}});
-}
-Value maximum(Steps s, Call c, const Tensor& flow, std::size_t i) { return won(s, c, flow, i, "aten.lt.Tensor"_op); }
-Value minimum(Steps s, Call c, const Tensor& flow, std::size_t i) { return won(s, c, flow, i, "aten.gt.Tensor"_op); }
+Formula fmax(const SlopeCall& c) { return wonOverNan(c, c.x(0) >= c.x(1)); }
+Formula fmin(const SlopeCall& c) { return wonOverNan(c, c.x(0) <= c.x(1)); }
 
-// Activations: their backward ops, as autograd calls them
+Formula clampMin(const SlopeCall& c) {
+  return where(c.argument == 0 ? c.x(0) >= c.x(1) : c.x(0) < c.x(1), c.flow, 0);
+}
+Formula clampMax(const SlopeCall& c) {
+  return where(c.argument == 0 ? c.x(0) <= c.x(1) : c.x(0) > c.x(1), c.flow, 0);
+}
+Formula both(const Formula& a, const Formula& b) { return {"aten.logical_and.default"_op, {a, b}}; }
+/// clamp(self, min, max), either bound may be none; with min above max it gives max.
+Formula clamp(const SlopeCall& c) {
+  const Formula self = c.x(0), low = c.x(1), high = c.x(2);
+  if (high.isNone()) return clampMin(c);
+  if (low.isNone()) return where(c.argument == 0 ? self <= high : self > high, c.flow, 0);
+  if (c.argument == 0) return where(both(self >= low, self <= high), c.flow, 0);
+  if (c.argument == 1) return where(both(low < high, self < low), c.flow, 0);
+  return where(Formula("aten.logical_or.default"_op, {self > high, high < low}), c.flow, 0);
+}
 
-Value tanh(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.tanh_backward.default"_op, {flow, c.result()});
+Formula copysign(const SlopeCall& c) {
+  if (c.argument != 0) return {};
+  return c.flow * maskedFill(c.y() / c.x(0), equals(c.x(0), 0), 0);
 }
-Value sigmoid(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.sigmoid_backward.default"_op, {flow, c.result()});
+Formula lerpNumber(const SlopeCall& c) {
+  return times(c.flow, c.argument == 0 ? Formula(1 - c.call.args.number(2)) : c.x(2));
 }
-Value relu(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.threshold_backward.default"_op, {flow, c.result(), std::int64_t{0}});
+Formula lerp(const SlopeCall& c) {
+  if (c.argument == 2) return c.flow * c.conj(c.x(1) - c.x(0));
+  return c.flow * c.conj(c.argument == 0 ? minusFrom(1, c.x(2)) : c.x(2));
 }
-Value gelu(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.gelu_backward.default"_op, {flow, c.args.values[0]}, {{"approximate", c.args.values[1]}});
+Formula addcmul(const SlopeCall& c) {
+  return c.argument == 0 ? c.flow : c.flow * c.conj(times(c.x(3 - c.argument), c.x(3)));
 }
-Value silu(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.silu_backward.default"_op, {flow, c.args.values[0]});
+Formula addcdiv(const SlopeCall& c) {
+  const Formula below = c.x(2);
+  if (c.argument == 0) return c.flow;
+  if (c.argument == 1) return c.flow * c.conj(times(Formula("aten.reciprocal.default"_op, {below}), c.x(3)));
+  return -c.flow * c.conj(times(c.x(1), c.x(3)) / (below * below));
 }
-Value leakyRelu(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.leaky_relu_backward.default"_op, {flow, c.args.values[0], c.args.values[1], false});
-}
-Value hardtanh(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.hardtanh_backward.default"_op, {flow, c.args.values[0], c.args.values[1], c.args.values[2]});
-}
-Value softplus(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.softplus_backward.default"_op, {flow, c.args.values[0], c.args.values[1], c.args.values[2]});
-}
-Value hardswish(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.hardswish_backward.default"_op, {flow, c.args.values[0]});
-}
-Value hardsigmoid(Steps s, Call c, const Tensor& flow, std::size_t) {
-  return s("aten.hardsigmoid_backward.default"_op, {flow, c.args.values[0]});
+/// a·b + c
+Formula fma(const SlopeCall& c) { return c.argument == 2 ? c.flow : c.flow * c.x(1 - c.argument); }
+
+Formula maskedFillNumber(const SlopeCall& c) { return maskedFill(c.flow, c.x(1), 0); }
+Formula maskedFillTensor(const SlopeCall& c) {
+  return c.argument == 0 ? maskedFill(c.flow, c.x(1), 0) : where(c.x(1), c.flow, 0);
 }
 
 constexpr OpFacts table[] = {
-    slopeOf<add>("aten::add.Tensor"),
-    slopeOf<add>("aten::add.Scalar"),
-    slopeOf<sub>("aten::sub.Tensor"),
-    slopeOf<sub>("aten::sub.Scalar"),
-    slopeOf<mul>("aten::mul.Tensor"),
-    slopeOf<mul>("aten::mul.Scalar"),
-    slopeOf<div>("aten::div.Tensor"),
-    slopeOf<div>("aten::div.Scalar"),
-    slopeOf<same>("aten::clone"),
-    slopeOf<same>("aten::_to_copy"),
-    slopeOf<neg>("aten::neg"),
-    slopeOf<exp>("aten::exp"),
-    slopeOf<log>("aten::log"),
-    slopeOf<log1p>("aten::log1p"),
-    slopeOf<sqrt>("aten::sqrt"),
-    slopeOf<rsqrt>("aten::rsqrt"),
-    slopeOf<reciprocal>("aten::reciprocal"),
-    slopeOf<sin>("aten::sin"),
-    slopeOf<cos>("aten::cos"),
-    slopeOf<abs>("aten::abs"),
-    slopeOf<erf>("aten::erf"),
-    slopeOf<pow>("aten::pow.Tensor_Scalar"),
-    slopeOf<where>("aten::where.self"),
-    slopeOf<maximum>("aten::maximum"),
-    slopeOf<minimum>("aten::minimum"),
-    slopeOf<tanh>("aten::tanh"),
-    slopeOf<sigmoid>("aten::sigmoid"),
-    slopeOf<relu>("aten::relu"),
-    slopeOf<gelu>("aten::gelu"),
-    slopeOf<silu>("aten::silu"),
-    slopeOf<leakyRelu>("aten::leaky_relu"),
-    slopeOf<hardtanh>("aten::hardtanh"),
-    slopeOf<softplus>("aten::softplus"),
-    slopeOf<hardswish>("aten::hardswish"),
-    slopeOf<hardsigmoid>("aten::hardsigmoid"),
+    slope<add>("aten::add.Tensor"),
+    slope<same>("aten::add.Scalar"),
+    slope<sub>("aten::sub.Tensor"),
+    slope<same>("aten::sub.Scalar"),
+    slope<rsub>("aten::rsub"),
+    slope<mul>("aten::mul.Tensor"),
+    slope<mulNumber>("aten::mul.Scalar"),
+    slope<div>("aten::div.Tensor"),
+    slope<divNumber>("aten::div.Scalar"),
+    slope<roundedDiv>("aten::div.Tensor_mode"),
+    slope<roundedDiv>("aten::div.Scalar_mode"),
+    slope<fmod>("aten::fmod"),
+    slope<remainder>("aten::remainder"),
+    slope<powNumber>("aten::pow.Tensor_Scalar"),
+    slope<powTensor>("aten::pow.Tensor_Tensor"),
+    slope<powTensor>("aten::float_power.Tensor_Tensor"),
+    slope<powOfNumber>("aten::pow.Scalar"),
+    slope<where>("aten::where"),
+    slope<maximum>("aten::maximum"),
+    slope<maximum>("aten::max.other"),
+    slope<minimum>("aten::minimum"),
+    slope<minimum>("aten::min.other"),
+    slope<fmax>("aten::fmax"),
+    slope<fmin>("aten::fmin"),
+    slope<clampMin>("aten::clamp_min"),
+    slope<clampMax>("aten::clamp_max"),
+    slope<clamp>("aten::clamp"),
+    slope<copysign>("aten::copysign"),
+    slope<lerpNumber>("aten::lerp.Scalar"),
+    slope<lerp>("aten::lerp.Tensor"),
+    slope<addcmul>("aten::addcmul"),
+    slope<addcdiv>("aten::addcdiv"),
+    slope<fma>("prims::fma"),
+    slope<maskedFillNumber>("aten::masked_fill.Scalar"),
+    slope<maskedFillTensor>("aten::masked_fill.Tensor"),
+    slope<same>("aten::clone"),
+    slope<same>("aten::_to_copy"),
+    slope<same>("aten::lift_fresh_copy"),
+    slope<same>("prims::convert_element_type"),
+    slope<same>("prims::device_put"),
+    slope<same>("aten::positive"),
 };
 
 }  // namespace

@@ -2,11 +2,14 @@
 // this folder.
 #pragma once
 
+#include "engine/ops/core/op_facts.h"
 #include "engine/ops/core/op_row.h"
 
 namespace kerf::inline ops {
 
 OpRows pythonOps();
 OpRows symbolOps();
+
+OpFactRows numberDerivatives();
 
 }  // namespace kerf::inline ops

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "engine/ops/core/op_call.h"
+#include "engine/ops/python/multi_head_attention.h"
 #include "engine/ops/python/python_level.h"
 
 namespace kerf::inline ops {
@@ -73,14 +74,6 @@ Result<Value> embedding(const PythonCall& call) {
                    {call.get(1, "weight"), call.get(0, "input"), Value(call.integer(2, "padding_idx", -1))});
 }
 
-Result<Value> linear(const PythonCall& call) {
-  KERF_TRY(const Tensor weight, call.tensor(1, "weight"));
-  KERF_TRY(const Tensor turned, weight.dim() == 2 ? call.atenTensor("t.default", {Value(weight)}) : weight);
-  KERF_TRY(const Value product, call.aten("matmul.default", {call.get(0, "input"), Value(turned)}));
-  const Value bias = call.get(2, "bias");
-  return bias.isNone() ? Result<Value>(product) : call.aten("add.Tensor", {product, bias});
-}
-
 /// conv1d, conv2d, conv3d(input, weight, bias, stride, padding, dilation, groups)
 Result<Value> convolution(const PythonCall& call) {
   const auto spatial = std::size_t(call.name[4] - '0');
@@ -105,7 +98,7 @@ Result<Value> adaptiveAveragePool(const PythonCall& call) {
     const auto dim = input.dim() - std::int64_t(spatial - i);
     sizes.push_back(size.list()[i].isNone() ? Value(input.symSize(dim)) : size.list()[i]);
   }
-  const std::string_view op = spatial == 2 ? "_adaptive_avg_pool2d.default" : "_adaptive_avg_pool3d.default";
+  const std::string_view op = spatial == 2 ? "adaptive_avg_pool2d.default" : "adaptive_avg_pool3d.default";
   return call.aten(op, {Value(input), Value(std::move(sizes))});
 }
 
@@ -135,6 +128,20 @@ Result<Value> softmax(const PythonCall& call) {
 /// Whether several query heads share one of the key heads.
 bool isGrouped(SymInt queries, SymInt keys) { return keys > 0 && queries != keys && floorMod(queries, keys) == 0; }
 
+/// The mask as what is added to the scores, as wide as they are.
+Result<Value> attentionBias(const PythonCall& call, const Value& mask, const Tensor& query, const Tensor& key) {
+  if (mask.isNone()) return mask;
+  Value bias = mask;
+  if (mask.tensor().dtype() == DType::Bool) {
+    const KeywordValues like{{"dtype", query.dtype()}, {"device", query.device()}};
+    KERF_TRY(const Value seen, call.aten("scalar_tensor.default", {Value(0.0)}, like));
+    KERF_TRY(const Value hidden, call.aten("scalar_tensor.default", {Value(-HUGE_VAL)}, like));
+    KERF_TRY(bias, call.aten("where.self", {mask, seen, hidden}));
+  }
+  const SymSizes sizes{query.symSize(0), query.symSize(1), query.symSize(2), key.symSize(2)};
+  return call.aten("expand.default", {bias, intList(sizes)});
+}
+
 /// scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
 Result<Value> attention(const PythonCall& call) {
   KERF_TRY(const Tensor query, call.tensor(0, "query"));
@@ -150,16 +157,23 @@ Result<Value> attention(const PythonCall& call) {
   const Value mask = call.get(3, "attn_mask");
   const Value dropout(call.number(4, "dropout_p", 0)), causal(call.flag(5, "is_causal", false));
   const KeywordValues scale{{"scale", call.get(6, "scale")}};
-  if (std::get<double>(dropout.variant()) == 0) {
+  const bool drops = std::get<double>(dropout.variant()) != 0, onCpu = query.device().type != "cuda";
+  if (onCpu && !drops) {
     KeywordValues keywords = scale;
     keywords.emplace_back("attn_mask", mask);
     KERF_TRY(Tensor out, call.atenTensor("_scaled_dot_product_flash_attention_for_cpu.default",
                                          {Value(query), Value(key), Value(value), dropout, causal}, keywords));
     return Value(std::move(out));
   }
+  // The memory-efficient kernel reads its bias row by row; for others PyTorch has the math form.
+  const bool reads = mask.isNone() || guardOrFalse(mask.tensor().symStrides().back() == 1);
+  if (onCpu || !reads)
+    return call.aten("scaled_dot_product_attention.default",
+                     {Value(query), Value(key), Value(value), mask, dropout, causal}, scale);
+  KERF_TRY(const Value bias, attentionBias(call, mask, query, key));
   KERF_TRY(Tensor out,
            call.atenTensor("_scaled_dot_product_efficient_attention.default",
-                           {Value(query), Value(key), Value(value), mask, Value(false), dropout, causal}, scale));
+                           {Value(query), Value(key), Value(value), bias, Value(true), dropout, causal}, scale));
   return Value(std::move(out));
 }
 
@@ -177,61 +191,6 @@ Result<Value> crossEntropy(const PythonCall& call) {
   KERF_TRY(Tensor loss, call.atenTensor(op, {logs, call.get(1, "target"), call.get(2, "weight"), Value(reduction),
                                              Value(call.integer(4, "ignore_index", -100))}));
   return Value(std::move(loss));
-}
-
-/// [L, N, E] → [N, H, L, E / H]
-Result<Tensor> splitHeads(const PythonCall& call, const Tensor& tensor, std::int64_t heads) {
-  const Value sizes = intList({tensor.symSize(0), tensor.symSize(1), heads, floorDiv(tensor.symSize(2), heads)});
-  KERF_TRY(const Tensor split, call.atenTensor("reshape.default", {Value(tensor), sizes}));
-  return call.atenTensor("permute.default", {Value(split), intList({1, 2, 0, 3})});
-}
-
-Result<Value> linearOf(const PythonCall& call, const Value& input, const Value& weight, const Value& bias) {
-  const ValueList args{input, weight, bias};
-  return linear({"linear", args, {}, call.ops});
-}
-
-/// Query, key or value through its third of the packed weights.
-Result<Tensor> projected(const PythonCall& call, const Tensor& input, std::int64_t part, std::int64_t heads) {
-  const Value start(input.symSize(2) * part), length(input.symSize(2)), zero(std::int64_t{0});
-  KERF_TRY(const Tensor weight,
-           call.atenTensor("narrow.default", {call.get(5, "in_proj_weight"), zero, start, length}));
-  Value bias = call.get(6, "in_proj_bias");
-  if (!bias.isNone()) {
-    KERF_TRY(bias, call.aten("narrow.default", {bias, zero, start, length}));
-  }
-  KERF_TRY(const Value result, linearOf(call, Value(input), Value(weight), bias));
-  return splitHeads(call, result.tensor(), heads);
-}
-
-/// multi_head_attention_forward(query, key, value, embed_dim, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v,
-/// add_zero_attn, dropout_p, out_proj_weight, out_proj_bias, …) with packed weights and without returned weights.
-Result<Value> multiHeadAttention(const PythonCall& call) {
-  for (const auto& [position, key] :
-       {std::pair<std::size_t, std::string_view>{7, "bias_k"}, {14, "key_padding_mask"}, {18, "q_proj_weight"}})
-    if (const Value* value = call.find(position, key); value && !value->isNone())
-      return fail(ErrorCode::UnsupportedOp, "multi_head_attention_forward: '{}' is not supported", key);
-  if (call.flag(15, "need_weights", true))
-    return fail(ErrorCode::UnsupportedOp, "multi_head_attention_forward: need_weights is not supported");
-  const std::int64_t heads = call.integer(4, "num_heads", 0);
-  std::vector<Tensor> parts;
-  for (std::int64_t i = 0; i < 3; ++i) {
-    KERF_TRY(const Tensor input, call.tensor(std::size_t(i), i == 0 ? "query" : i == 1 ? "key" : "value"));
-    if (input.dim() != 3 || heads <= 0 || floorMod(input.symSize(2), heads) != 0)
-      return fail(ErrorCode::ShapeMismatch, "multi_head_attention_forward: inputs must be [L, N, E], E by num_heads");
-    KERF_TRY(Tensor part, projected(call, input, i, heads));
-    parts.push_back(std::move(part));
-  }
-  const double dropoutRate = call.flag(13, "training", true) ? call.number(10, "dropout_p", 0) : 0;
-  const ValueList args{Value(parts[0]),           Value(parts[1]),    Value(parts[2]),
-                       call.get(16, "attn_mask"), Value(dropoutRate), Value(call.flag(24, "is_causal", false))};
-  KERF_TRY(const Value attended, attention({"scaled_dot_product_attention", args, {}, call.ops}));
-  const Tensor& out = attended.tensor();
-  KERF_TRY(const Tensor turned, call.atenTensor("permute.default", {attended, intList({2, 0, 1, 3})}));
-  const Value sizes = intList({out.symSize(2), out.symSize(0), out.symSize(1) * out.symSize(3)});
-  KERF_TRY(const Value flat, call.aten("reshape.default", {Value(turned), sizes}));
-  KERF_TRY(Value result, linearOf(call, flat, call.get(11, "out_proj_weight"), call.get(12, "out_proj_bias")));
-  return Value(ValueList{std::move(result), Value()});
 }
 
 /// fft_rfft(input, n, dim, norm) of the whole dimension: norm 0 is none, 1 by sqrt(n), 2 by n.
@@ -252,7 +211,6 @@ constexpr PythonRow rows[] = {
     {"layer_norm", layerNorm},
     {"group_norm", groupNorm},
     {"embedding", embedding},
-    {"linear", linear},
     {"conv1d", convolution},
     {"conv2d", convolution},
     {"conv3d", convolution},

@@ -3,6 +3,7 @@
 
 #include "engine/ops/core/decomposition_rows.h"
 #include "engine/ops/core/formula.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/random/families.h"
 
 namespace kerf::inline ops {
@@ -61,6 +62,29 @@ Result<Value> geometric(const BoundArguments& args, const OpRunner& run) {
   return p.done(floor(log1p(-uniformLike(p[0])) / std::log1p(-args.number(1))) + 1);
 }
 
+/// rand_like(self) and randn_like(self): new numbers, permuted where self is laid out otherwise.
+template <bool isNormal>
+Result<Value> drawnLike(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& self = args.tensor(0);
+  const MemoryFormat* given = args.values[args.position("memory_format")].as<MemoryFormat>();
+  const MemoryFormat format = given ? *given : MemoryFormat::Preserve;
+  const KeywordValues options{{"dtype", args.dtypeIf(args.position("dtype")).value_or(self.dtype())},
+                              {"device", self.device()},
+                              {"pin_memory", false}};
+  const OpId draws = isNormal ? "aten.randn.default"_op : "aten.rand.default"_op;
+  Program p(args, run);
+  if (format != MemoryFormat::Preserve) {
+    const Formula numbers(draws, {intList(self.symSizes())}, options);
+    return p.done(format == MemoryFormat::Contiguous ? numbers : clone(numbers, format));
+  }
+  KERF_TRY(const SymSizes strides, likeStrides(self, format));
+  const Sizes order = dimensionOrder(strides);
+  SymSizes sizes;
+  for (const std::int64_t d : order) sizes.push_back(self.symSize(d));
+  const Formula dense(draws, {intList(sizes)}, options);
+  return p.done(std::ranges::is_sorted(order) ? dense : clone(permute(dense, invertedOrder(order))));
+}
+
 constexpr OpFacts table[] = {
     decomposes("aten::native_dropout", dropout), decomposes("aten::uniform", uniform),
     decomposes("aten::normal_functional", normal), decomposes("aten::log_normal", logNormal),
@@ -70,6 +94,8 @@ constexpr OpFacts table[] = {
 
 constexpr TableProgram programs[] = {
     {"aten::dropout", dropoutOrCopy, nullptr, DecompositionTable::Core},
+    {"aten::rand_like", drawnLike<false>},
+    {"aten::randn_like", drawnLike<true>},
 };
 
 }  // namespace

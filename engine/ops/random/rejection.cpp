@@ -232,6 +232,14 @@ Result<Value> rreluKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
+/// rrelu: with noise that nobody else sees.
+Result<Value> rreluProgram(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Tensor noise, run("aten.empty_like.default"_op, {args.values[0]}));
+  ValueList values = args.values;
+  values.insert(values.begin() + 1, noise);
+  return run.first("aten.rrelu_with_noise_functional.default"_op, values);
+}
+
 Result<Value> rreluFunctional(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
   if (!args.boolean(args.position("training"))) {
@@ -256,7 +264,7 @@ constexpr OpRow rows[] = {
     {"aten::_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", random, rowMajorShape, gammaKernel},
     {"aten::_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", random, rowMajorShape,
      dirichletKernel},
-    {"aten::rrelu(Tensor self, " KERF_SLOPES "Tensor", random, rreluShape, rreluKernel},
+    {"aten::rrelu(Tensor self, " KERF_SLOPES "Tensor", random, rreluShape, rreluKernel, nullptr, nullptr, rreluProgram},
     {"aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, " KERF_SLOPES "Tensor", random | OpTrait::Impure,
      rreluShape, rreluKernel},
     {"aten::rrelu_with_noise_functional(Tensor self, Tensor noise, " KERF_SLOPES "(Tensor, Tensor noise_out)", random,

@@ -35,7 +35,8 @@ Result<Value> extremes(const BoundArguments& args, const OpRunner& run) {
 Result<Value> nonzeros(const BoundArguments& args, const OpRunner& run) {
   Program p(args, run);
   Sizes dims;
-  if (args.values.size() > 1 && !args.none(1)) dims = args.op->id == "aten.count_nonzero.default"_op ? Sizes{args.integer(1)} : args.sizes(1);
+  const bool ofOne = args.op->id == "aten.count_nonzero.default"_op;
+  if (!args.none(1)) dims = ofOne ? Sizes{args.integer(1)} : args.sizes(1);
   return p.done(sum(differs(p[0], 0), dims));
 }
 /// logsumexp(self, dims, keepdim)
@@ -87,6 +88,22 @@ Result<Value> vectorNorm(const BoundArguments& args, const OpRunner& run) {
   return p.done(to(pow(powers, 1 / order), dtype));
 }
 
+/// renorm(self, p, dim, maxnorm): slices along dim whose norm is larger are made that long.
+Result<Value> renormalized(const BoundArguments& args, const OpRunner& run) {
+  const Tensor& self = args.tensor(0);
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), self.dim()));
+  Sizes others;
+  for (std::int64_t d = 0; d < self.dim(); ++d)
+    if (d != dim) others.push_back(d);
+  const DType wide = opMathType(self.dtype());
+  KeywordValues options;
+  if (wide != self.dtype()) options.emplace_back("dtype", wide);
+  Program p(args, run);
+  const Formula length = p({"aten.linalg_vector_norm.default"_op, {p[0], p[1], intList(others), true}, options});
+  const Formula factor = p(where(length > p[3], p[3] / (length + 1e-7), 1.0));
+  return p.done(contiguous(p[0] * to(factor, self.dtype())));
+}
+
 /// std and std_mean by variance: (self, dim, *, correction, keepdim).
 KeywordValues varianceOptions(const BoundArguments& args) {
   KeywordValues options;
@@ -111,11 +128,15 @@ Result<Value> sumOfAll(const BoundArguments& args, const OpRunner& run) {
   return p.done({"aten.sum.dim_IntList"_op, {p[0], intList({})}, options});
 }
 
-bool isOfBools(const BoundArguments& args) { return args.tensor(0).dtype() == DType::Bool; }
-/// amax and amin of bools.
+bool isOfBools(const BoundArguments& args) {
+  return args.tensor(0).dtype() == DType::Bool && !(args.sizes(1).empty() && args.boolean(2));
+}
+/// amax and amin of bools; without dims over all.
 template <bool greatest>
 Result<Value> boolExtremum(const BoundArguments& args, const OpRunner& run) {
-  return run.value(greatest ? "aten.any.dims"_op : "aten.all.dims"_op, {args.values[0], args.values[1], args.values[2]});
+  if (args.sizes(1).empty() && !args.boolean(2))
+    return run.value(greatest ? "aten.any.default"_op : "aten.all.default"_op, {args.values[0]});
+  return run.value(greatest ? "aten.any.dims"_op : "aten.all.dims"_op, args.values);
 }
 
 /// isin(elements, test_elements): against each, or by a search in the sorted ones where they are many.
@@ -153,6 +174,7 @@ constexpr OpFacts table[] = {
     decomposes("aten::norm.Scalar", norm),
     decomposes("aten::norm.ScalarOpt_dim", norm),
     decomposes("aten::linalg_vector_norm", vectorNorm),
+    decomposes("aten::renorm", renormalized),
     decomposes("aten::std.correction", deviation),
     decomposes("aten::std_mean.correction", deviationAndMean),
     decomposes("aten::sum.", sumOfAll),

@@ -24,6 +24,10 @@ OpRows uniqueOps();
 
 OpFactRows reductionLowerings();
 OpFactRows reductionDerivatives();
+OpFactRows extremumDerivatives();
+OpFactRows scanDerivatives();
+OpFactRows distanceDerivatives();
+OpFactRows countingDerivatives();
 
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexReductionRows();
