@@ -15,10 +15,23 @@ namespace {
 
 constexpr int deepestNesting = 64;
 
-/// Makes a getitem for every result of an op, as PyTorch's proxies do.
+/// Makes a getitem for every result of an op, and a node for every quotient of sizes, as PyTorch's proxies do.
 class EagerTracer : public OpTracer {
  public:
   using OpTracer::OpTracer;
+
+  Result<Value> call(const OpTarget& target, const ValueList& args, const KeywordValues& kwargs) const override {
+    KERF_TRY(Value result, OpTracer::call(target, args, kwargs));
+    if (target.id != "operator.truediv"_op || result.as<SymNumber>() == nullptr) return result;
+    ArgumentList arguments;
+    for (const Value& value : args) {
+      KERF_TRY(Argument argument, argumentOf(value));
+      arguments.push_back(std::move(argument));
+    }
+    const NodeId node = module().graph.callFunction("operator.truediv", std::move(arguments), {}, "truediv");
+    module().graph.setValueMeta(node, metaOf(result));
+    return tag(result, node);
+  }
 
  protected:
   Result<Value> record(const OpInfo& op, const ValueList& args, const KeywordValues& kwargs) const override {

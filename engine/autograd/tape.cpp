@@ -19,6 +19,16 @@ Result<Tensor> fitted(const Tensor& gradient, const Tensor& tensor, const OpRunn
   return result;
 }
 
+/// How many of an op's results, counted from the first, gradients flow back from: derivatives.yaml's
+/// output_differentiability. Statistics of batch norms have none.
+std::size_t differentiableResults(OpId op) {
+  const bool batchNorm = op == "aten._native_batch_norm_legit_functional.default"_op ||
+                         op == "aten._batch_norm_with_update_functional.default"_op ||
+                         op == "aten._native_batch_norm_legit.no_stats"_op ||
+                         op == "aten._native_batch_norm_legit_no_training.default"_op;
+  return batchNorm ? 1 : SIZE_MAX;
+}
+
 }  // namespace
 
 bool mayHaveGradient(const Value& value) {
@@ -93,7 +103,8 @@ Result<void> Tape::record(const OpInfo& op, const ValueList& args, const Keyword
   Step step{.op = &op, .args = std::move(bound), .results = {}, .wanted = {}, .node = node, .backward = {}};
   for (const Value& value : step.args.values) step.wanted.push_back(tracksAny(value));
   step.results = op.schema.returns.size() == 1 || !result.isList() ? ValueList{result} : result.list();
-  for (const Value& value : step.results) track(value);
+  const std::size_t differentiable = std::min(step.results.size(), differentiableResults(op.id));
+  for (std::size_t i = 0; i < differentiable; ++i) track(step.results[i]);
   m_steps.push_back(std::move(step));
   return {};
 }

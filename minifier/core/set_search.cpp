@@ -2,6 +2,7 @@
 #include "minifier/core/set_search.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace kerf::inline minifier::inline core {
 
@@ -28,6 +29,8 @@ std::optional<SetSearch::Set> SetSearch::next() const {
       return without(m_undecided - m_chunk, m_undecided);
     case Phase::Prove:
       return without(m_position - 1, m_position);
+    case Phase::Bisect:
+      return without((m_passing + m_set.size()) / 2, m_set.size());
     case Phase::Done:
       return std::nullopt;
   }
@@ -35,7 +38,7 @@ std::optional<SetSearch::Set> SetSearch::next() const {
 }
 
 std::string_view SetSearch::step() const {
-  constexpr std::string_view names[] = {"suspects", "remove_suffix", "remove_prefix", "delta", "leave_one_out", ""};
+  constexpr std::string_view names[] = {"suspects", "remove_suffix", "remove_prefix", "delta", "leave_one_out", "remove_suffix", ""};
   return names[std::size_t(m_phase)];
 }
 
@@ -43,19 +46,47 @@ void SetSearch::tell(bool fails) {
   if (m_phase == Phase::Done) return;
   if (m_phase == Phase::Sweep) return tellSweep(fails);
   if (m_phase == Phase::Prove) return tellProof(fails);
+  if (m_phase == Phase::Bisect) {
+    const std::size_t middle = (m_passing + m_set.size()) / 2;
+    if (fails) m_set = *next(); else m_passing = middle;
+    return bisectOn();
+  }
   if (fails) {
     m_set = *next();
     beginHalving();
   } else if (m_phase == Phase::Guess) {
     if (++m_guess == m_guesses.size()) beginHalving();
   } else if (m_phase == Phase::HalveFirst) {
+    static const char* how = getenv("HOW");
+    if (how && *how == 'p') {
+      m_passing = (m_set.size() + 1) / 2;
+      m_phase = Phase::Bisect;
+      return bisectOn();
+    }
     m_phase = Phase::HalveLast;
   } else {
     beginSweep(m_set.size() / 4);  // without the last half it passes
   }
 }
 
+void SetSearch::bisectOn() {
+  static const int few = getenv("FEW") ? atoi(getenv("FEW")) : 1;
+  if (m_set.size() - m_passing > 1 && m_set.size() > std::size_t(few)) return;
+  if (m_set.size() - m_passing > 1) return beginSweep(m_set.size() / 2);
+  m_phase = Phase::Sweep;
+  m_undecided = m_set.size();
+  m_suspect = m_gap = m_needed = 0;
+  m_nearby = false;
+  foundNeeded();
+  skipDecided();
+}
 void SetSearch::beginHalving() {
+  static const char* how = getenv("HOW");
+  if (how && *how == 'b') {
+    m_phase = Phase::Bisect;
+    m_passing = 0;
+    return bisectOn();
+  }
   if (m_set.size() <= fewElements) return beginSweep(m_set.size() / 2);
   m_phase = Phase::HalveFirst;
 }

@@ -47,11 +47,12 @@ class SetSearch {
   Sweep sweep() const { return m_phase == Phase::Sweep ? Sweep{m_needed, m_undecided, m_gap} : Sweep{}; }
 
  private:
-  enum class Phase { Guess, HalveFirst, HalveLast, Sweep, Prove, Done };
+  enum class Phase { Guess, HalveFirst, HalveLast, Sweep, Prove, Bisect, Done };
   /// Up to this many elements halving both sides is no gain.
   static constexpr std::size_t fewElements = 8;
 
   void beginHalving();
+  void bisectOn();
   void beginSweep(std::size_t chunk);
   void beginProof();
   void tellSweep(bool fails);
@@ -65,6 +66,7 @@ class SetSearch {
   Set m_set;
   std::vector<Set> m_guesses;
   std::size_t m_guess = 0;
+  std::size_t m_passing = 0;
   // Sweep: elements [0, m_undecided) of m_set are undecided, those behind must stay.
   std::size_t m_undecided = 0;
   std::size_t m_chunk = 0;

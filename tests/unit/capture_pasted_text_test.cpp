@@ -231,7 +231,8 @@ TEST(PastedText, AModelsSourceIsNoGraph) {
   EXPECT_EQ(refused.error().message,
             "class Net is a model's source, no captured graph: torch.compile and torch.export capture one");
   EXPECT_EQ(refused.error().line, 3);
-  const Capture issue = imported("### Describe the bug\n```python\n" + model + "```\nIt gives\n```\n" + plain() + "```\n");
+  const Capture issue =
+      imported("### Describe the bug\n```python\n" + model + "```\nIt gives\n```\n" + plain() + "```\n");
   ASSERT_EQ(issue.graphs.size(), 1u);
   EXPECT_EQ(targetsOf(issue.graphs[0]), whole);
   for (const char* text : {"def forward(self, x):\n    x = x + 1\n    x = x * 2\n    return x\n",

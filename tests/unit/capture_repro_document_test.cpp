@@ -77,7 +77,9 @@ TEST(ReproDocument, ArgumentsStandInAListOfAnyKind) {
           "]\nargs = [rand_strided(sh, st, dt, dev).requires_grad_(rg) for (sh, st, dt, dev, rg) in args]\n\n" + model +
           "mod = Repro()\n",
       import + model + "args = [torch.randn(2, 3), torch.ones((2, 3), requires_grad=True)]\nmod = Repro()\n",
-      import + "def make_inputs():\n    return [rand_strided((2, 3), (3, 1), torch.float32, 'cpu'), torch.zeros([2, 3])]\n\n" +
+      import +
+          "def make_inputs():\n"
+          "    return [rand_strided((2, 3), (3, 1), torch.float32, 'cpu'), torch.zeros([2, 3])]\n\n" +
           model + "mod = Repro()\n",
       import + model + "args = []\nargs.append(torch.empty(2, 3))\nargs.append(torch.rand(size=(2, 3)))\n"};
   for (const std::string& text : cases) {
@@ -105,10 +107,11 @@ TEST(ReproDocument, LoadArgsMayComeFirst) {
 TEST(ReproDocument, AnIssueGivesAllItsGraphs) {
   const std::string relu = reluRepro("    buf0 = reader.storage(None, 64)\n    reader.tensor(buf0, (4, 4))  # x\n");
   const std::string other = reluRepro("    buf0 = reader.storage(None, 36)\n    reader.tensor(buf0, (3, 3))  # x\n");
-  const std::string graph = "def forward(self, x: \"f32[2]\"):\n    sin: \"f32[2]\" = torch.ops.aten.sin.default(x);  x = "
-                            "None\n    return (sin,)\n";
-  const Capture fenced = opened("### Bug\n\n```python\n" + relu + "\n```\nand\n```\n" + graph + "```\nor\n\n```py\n" + other +
-                                "\n```\n### Versions\n| a | b |\n");
+  const std::string graph =
+      "def forward(self, x: \"f32[2]\"):\n    sin: \"f32[2]\" = torch.ops.aten.sin.default(x);  x = None\n"
+      "    return (sin,)\n";
+  const Capture fenced = opened("### Bug\n\n```python\n" + relu + "\n```\nand\n```\n" + graph +
+                                "```\nor\n\n```py\n" + other + "\n```\n### Versions\n| a | b |\n");
   ASSERT_EQ(fenced.graphs.size(), 3u);
   EXPECT_EQ(fenced.kind, "text");
   EXPECT_EQ(fenced.torchVersion, "2.11.0+cu130");
@@ -144,7 +147,8 @@ TEST(ReproDocument, ACutReproIsAGraphWithoutItsInputs) {
 }
 
 TEST(AotiRepro, SaysWhichArchiveItNeeds) {
-  const std::string text = "import torch\nexported_program = torch.export.load('/tmp/run/checkpoints/exported_program.pt2')\n"
+  const std::string text = "import torch\n"
+                           "exported_program = torch.export.load('/tmp/run/checkpoints/exported_program.pt2')\n"
                            "if __name__ == '__main__':\n    from torch._dynamo.repro.aoti import run_repro\n"
                            "    run_repro(exported_program, config_patches=None, accuracy=False, command='run')\n";
   const testing::TemporaryFolder folder;

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/process/isolation.h"
@@ -51,34 +52,44 @@ class GatedOracle : public Oracle {
   std::function<void()> m_atTheGate;
 };
 
+struct Pipe {
+  Pipe() { EXPECT_EQ(::pipe(ends), 0); }
+  ~Pipe() { ::close(ends[0]), ::close(ends[1]); }
+  void write(const std::string& text) const { EXPECT_EQ(::write(ends[1], text.data(), text.size()), ssize_t(text.size())); }
+  std::string read() const {
+    char text[256];
+    const auto count = ::read(ends[0], text, sizeof text);
+    return {text, std::size_t(std::max<ssize_t>(count, 0))};
+  }
+  int ends[2];
+};
+
 // Longer than a candidate may take, than the search may take, and than anybody waits for an oracle.
 TEST(StoppedMinify, TimeInWhichItIsStoppedIsNobodys) {
-  int gate[2];
-  ASSERT_EQ(::pipe(gate), 0);
-  const std::function<Result<std::string>(const SendEvent&)> search = [&](const SendEvent& send) -> Result<std::string> {
-    GatedOracle oracle(gate[0], [&] { send(encode(std::int64_t(::getpid()))); });
+  const Pipe gate, said;
+  const pid_t search = ::fork();
+  if (search == 0) {
+    GatedOracle oracle(gate.ends[0], [&] { said.write("at the gate"); });
     MemoryVerdictCache cache;
     MinifyOptions options;
     options.parallelQueries = 1;
     options.candidateTimeout = 100ms;
     options.maxTime = 4s;
-    KERF_TRY(const auto result, minify(mlp(5, 2), oracle, cache, options, {}, {}));
-    return fmt::format("{} nodes, {} late, ended {}, {}", result.candidate.module.graph.size(), oracle.late,
-                       int(result.ending), result.time < 4s ? "in time" : "late");
-  };
-  const OnEvent stopIt = [&](std::string_view event) {
-    const auto pid = decode<std::int64_t>(event, "a process");
-    ASSERT_TRUE(pid);
-    ASSERT_EQ(::kill(pid_t(*pid), SIGSTOP), 0);
-    std::this_thread::sleep_for(5s);
-    ASSERT_EQ(::write(gate[1], "g", 1), 1);
-    ASSERT_EQ(::kill(pid_t(*pid), SIGCONT), 0);
-  };
-  const auto ended = callIsolated<std::string>(search, {.timeout = 60s, .limitResources = false}, {}, stopIt);
-  ASSERT_TRUE(ended && ended->answer && *ended->answer);
-  EXPECT_EQ(**ended->answer, "3 nodes, 0 late, ended 0, in time");
-  ::close(gate[0]);
-  ::close(gate[1]);
+    const auto result = minify(mlp(5, 2), oracle, cache, options, {}, {});
+    said.write(result ? fmt::format("{} nodes, {} late, ending {}, {}", result->candidate.module.graph.size(),
+                                    oracle.late, int(result->ending), result->time < 4s ? "in time" : "late")
+                      : result.error().text());
+    ::_exit(0);
+  }
+  ASSERT_GT(search, 0);
+  EXPECT_EQ(said.read(), "at the gate");
+  EXPECT_EQ(::kill(search, SIGSTOP), 0);
+  std::this_thread::sleep_for(5s);
+  gate.write("g");
+  EXPECT_EQ(::kill(search, SIGCONT), 0);
+  EXPECT_EQ(said.read(), "3 nodes, 0 late, ending 0, in time");
+  int status = 0;
+  ::waitpid(search, &status, 0);
 }
 
 }  // namespace

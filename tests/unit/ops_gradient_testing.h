@@ -18,7 +18,8 @@ struct ProgramSlopes {
 };
 
 /// By a program's argument `at` along a random direction, weighted by random cotangents of its results.
-inline Result<ProgramSlopes> slopesOf(const TensorProgram& program, const std::vector<Tensor>& arguments, std::size_t at,
+inline Result<ProgramSlopes> slopesOf(const TensorProgram& program, const std::vector<Tensor>& arguments,
+                                      std::size_t at,
                                       double step = 1e-5) {
   std::mt19937 random(31 + unsigned(at));
   const StepRecorder recorder(referenceOps());
@@ -78,6 +79,27 @@ inline void expectDifferentiable(const std::string& name, const TensorProgram& p
     EXPECT_NEAR(slopes->tangent, slopes->differences, limit) << name << " by argument " << i << ", its tangent";
     EXPECT_GT(std::abs(slopes->differences), 1e-9) << name << " by argument " << i << " does not depend on it";
   }
+}
+
+/// A call with tensors in the places where `args` has none, and its results `kept`.
+inline TensorProgram calling(std::string_view op, const ValueList& args, const KeywordValues& kwargs = {},
+                             const std::vector<std::size_t>& kept = {0}) {
+  return [=, op = std::string(op)](const std::vector<Tensor>& x, const OpRunner& run) -> Result<std::vector<Tensor>> {
+    ValueList values = args;
+    std::size_t next = 0;
+    for (Value& value : values)
+      if (value.isNone() && next < x.size()) value = x[next++];
+    KERF_TRY(const Value all, run.value(OpTarget(op), values, kwargs));
+    const ValueList results = all.isList() ? all.list() : ValueList{all};
+    std::vector<Tensor> tensors;
+    for (const std::size_t k : kept) tensors.push_back(results[k].tensor());
+    return tensors;
+  };
+}
+
+inline void checkCall(const char* op, const ValueList& args, const std::vector<Tensor>& tensors,
+                      const KeywordValues& kwargs = {}, const std::vector<std::size_t>& kept = {0}) {
+  expectDifferentiable(op, calling(op, args, kwargs, kept), tensors);
 }
 
 /// Elements in (-1, 1), the parts of complex ones too.

@@ -1,109 +1,16 @@
-// Gradients and forward-mode derivatives of the op table against central differences in float64; flops; sharding.
+// What all gradients have in common, and that the check of them by differences finds what is wrong; flops; sharding.
 #include <cmath>
-#include <random>
-#include <set>
 
 #include "engine/ops/core/cost.h"
 #include "engine/ops/core/gradient.h"
-#include "engine/ops/core/op_facts.h"
-#include "ops_testing.h"
+#include "engine/ops/core/step_recorder.h"
+#include "ops_gradient_samples.h"
 
 namespace kerf {
 namespace {
 
 using namespace testing;
-
-Tensor randomTensor(const Sizes& sizes, unsigned seed, double low = 0.3, double high = 1.7) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> draw(low, high);
-  std::vector<double> values(std::size_t(*checkedNumel(sizes)));
-  for (double& value : values) value = draw(random);
-  return tensorOf(sizes, values, DType::Float64);
-}
-
-Tensor signedTensor(const Sizes& sizes, unsigned seed) { return randomTensor(sizes, seed, -2, 2); }
-
-double dot(const Tensor& a, const Tensor& b) {
-  EXPECT_EQ(a.sizes(), b.sizes());
-  const auto x = valuesOf(a), y = valuesOf(b);
-  double sum = 0;
-  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-/// a + factor * b
-Tensor moved(const Tensor& a, const Tensor& b, double factor) {
-  auto x = valuesOf(a);
-  const auto y = valuesOf(b);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += factor * y[i];
-  return tensorOf(a.sizes(), x, DType::Float64);
-}
-
-struct Sample {
-  std::string op;
-  ValueList args;
-  KeywordValues kwargs = {};
-};
-
-std::vector<Sample> samples() {
-  const Value x = signedTensor({3, 4}, 1), y = signedTensor({4}, 2), positive = randomTensor({3, 4}, 3);
-  const Tensor chosen = tensorOf({3, 4}, {1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0}, DType::Bool);
-  const Tensor rows = tensorOf({3}, {2, 0, 2}, DType::Int64);
-  const std::int64_t one = 1, two = 2, zero = 0;
-  std::vector<Sample> list{
-      {"aten.add.Tensor", {x, y}, {{"alpha", 2.5}}},
-      {"aten.add.Scalar", {x, two}},
-      {"aten.sub.Tensor", {y, x}, {{"alpha", 0.5}}},
-      {"aten.sub.Scalar", {x, two}},
-      {"aten.mul.Tensor", {x, y}},
-      {"aten.mul.Scalar", {x, 1.5}},
-      {"aten.div.Tensor", {y, positive}},
-      {"aten.div.Scalar", {x, 1.5}},
-      {"aten.pow.Tensor_Scalar", {positive, 2.5}},
-      {"aten.where.self", {chosen, x, y}},
-      {"aten.maximum.default", {x, positive}},
-      {"aten.minimum.default", {x, positive}},
-      {"aten.gelu.default", {x}, {{"approximate", std::string("tanh")}}},
-      {"aten.leaky_relu.default", {x, 0.1}},
-      {"aten.hardtanh.default", {x, -1.0, 1.0}},
-      {"aten.softplus.default", {x, 2.0, 3.0}},
-      {"aten.view.default", {x, ints({2, 6})}},
-      {"aten._unsafe_view.default", {x, ints({2, 6})}},
-      {"aten.reshape.default", {x, ints({6, 2})}},
-      {"aten.permute.default", {x, ints({1, 0})}},
-      {"aten.transpose.int", {x, zero, one}},
-      {"aten.t.default", {x}},
-      {"aten.expand.default", {y, ints({3, 4})}},
-      {"aten.unsqueeze.default", {x, one}},
-      {"aten.squeeze.dim", {signedTensor({3, 1, 2}, 4), one}},
-      {"aten.slice.Tensor", {x, one, one, std::int64_t{4}, two}},
-      {"aten.select.int", {x, one, two}},
-      {"aten.gather.default", {x, zero, tensorOf({2, 4}, {0, 1, 2, 0, 0, 2, 1, 0}, DType::Int64)}},
-      {"aten.index_select.default", {x, zero, rows}},
-      {"aten.embedding.default", {x, rows}},
-      {"aten.cat.default", {ValueList{x, positive}, one}},
-      {"aten.sum.default", {x}},
-      {"aten.sum.dim_IntList", {x, ints({1})}},
-      {"aten.mean.default", {x}},
-      {"aten.mean.dim", {x, ints({0}), true}},
-      {"aten.mm.default", {x, signedTensor({4, 2}, 5)}},
-      {"aten.bmm.default", {signedTensor({2, 3, 4}, 6), signedTensor({2, 4, 2}, 7)}},
-      {"aten.addmm.default", {signedTensor({2}, 8), x, signedTensor({4, 2}, 5)}, {{"beta", 0.5}, {"alpha", 2.0}}},
-      {"aten.baddbmm.default", {signedTensor({2, 3, 2}, 9), signedTensor({2, 3, 4}, 6), signedTensor({2, 4, 2}, 7)}},
-      {"aten._softmax.default", {x, one, false}},
-      {"aten._log_softmax.default", {x, zero, false}},
-      {"aten.native_layer_norm.default", {x, ints({4}), y, signedTensor({4}, 10), 1e-5}},
-      {"aten.convolution.default",
-       {signedTensor({2, 2, 5, 5}, 11), signedTensor({3, 2, 3, 3}, 12), signedTensor({3}, 13), ints({2, 2}),
-        ints({1, 1}), ints({1, 1}), false, ints({0, 0}), one}},
-  };
-  for (const char* op : {"clone", "_to_copy", "neg", "exp", "sin", "cos", "abs", "erf", "tanh", "sigmoid", "relu",
-                         "silu", "hardswish", "hardsigmoid", "gelu"})
-    list.push_back({fmt::format("aten.{}.default", op), {x}});
-  for (const char* op : {"log", "log1p", "sqrt", "rsqrt", "reciprocal"})
-    list.push_back({fmt::format("aten.{}.default", op), {positive}});
-  return list;
-}
+using Outcome = DifferenceCheck::Outcome;
 
 /// One sample bound, with what it gives.
 struct Evaluated {
@@ -112,81 +19,11 @@ struct Evaluated {
 
   explicit Evaluated(const Sample& sample)
       : args(bindArguments(*findOp(sample.op), sample.args, sample.kwargs).value()) {
-    results = resultsOf(args);
-  }
-  static ValueList resultsOf(const BoundArguments& args) {
     const Value result = args.op->kernel(args).value();
-    return result.isList() ? result.list() : ValueList{result};
+    results = result.isList() ? result.list() : ValueList{result};
   }
   CallRecord record() const { return {args, results}; }
-  /// <weights, result> with argument `i` (an item of it, if it is a list) moved along `direction`.
-  double at(std::size_t i, std::size_t item, const Tensor& direction, double step, const Tensor& weights) const {
-    BoundArguments shifted = args;
-    if (args.values[i].isList()) {
-      ValueList items = args.values[i].list();
-      items[item] = moved(items[item].tensor(), direction, step);
-      shifted.values[i] = items;
-    } else {
-      shifted.values[i] = moved(args.tensor(i), direction, step);
-    }
-    return dot(resultsOf(shifted)[0].tensor(), weights);
-  }
 };
-
-void expectClose(double actual, double wanted, const std::string& what) {
-  EXPECT_NEAR(actual, wanted, 1e-6 * std::max(1.0, std::abs(wanted))) << what;
-}
-
-bool takesGradient(const Value& value) { return value.isTensor() && isFloating(value.tensor().dtype()); }
-
-/// Gradient and jvp of one tensor, in one random direction.
-void checkTensor(const Evaluated& run, const Value& gradient, std::size_t i, std::size_t item) {
-  const bool listed = run.args.values[i].isList();
-  const Tensor& argument = listed ? run.args.values[i].list()[item].tensor() : run.args.tensor(i);
-  const Tensor direction = signedTensor(argument.sizes(), 90 + unsigned(i));
-  const Tensor weights = signedTensor(run.results[0].tensor().sizes(), 80);
-  constexpr double step = 1e-6;
-  const double slope =
-      (run.at(i, item, direction, step, weights) - run.at(i, item, direction, -step, weights)) / (2 * step);
-  const std::string name = fmt::format("{} argument {}", run.args.opName(), i);
-  ASSERT_TRUE(gradient.isTensor()) << name;
-  EXPECT_EQ(gradient.tensor().dtype(), argument.dtype()) << name;
-  expectClose(dot(gradient.tensor(), direction), slope, name + " by its gradient");
-  if (run.args.op->jvp == nullptr || listed) return;
-  ValueList tangents(run.args.values.size());
-  tangents[i] = direction;
-  const auto tangent = run.args.op->jvp(run.record(), tangents, OpRunner(referenceOps()));
-  ASSERT_TRUE(tangent) << name << ": " << tangent.error().text();
-  expectClose(dot(tangent->tensor(), weights), slope, name + " by its jvp");
-}
-
-TEST(OpGradients, AgreeWithDifferences) {
-  for (const Sample& sample : samples()) {
-    const Evaluated run(sample);
-    ASSERT_NE(run.args.op->gradient, nullptr) << sample.op;
-    ValueList grads(run.results.size());
-    grads[0] = signedTensor(run.results[0].tensor().sizes(), 80);
-    const auto gradients = run.args.op->gradient(run.record(), grads, OpRunner(referenceOps()));
-    ASSERT_TRUE(gradients) << sample.op << ": " << gradients.error().text();
-    ASSERT_EQ(gradients->size(), run.args.values.size()) << sample.op;
-    for (std::size_t i = 0; i < run.args.values.size(); ++i) {
-      const Value& argument = run.args.values[i];
-      if (takesGradient(argument)) checkTensor(run, (*gradients)[i], i, 0);
-      if (!argument.isList()) continue;
-      for (std::size_t k = 0; k < argument.list().size(); ++k)
-        if (takesGradient(argument.list()[k])) checkTensor(run, (*gradients)[i].list()[k], i, k);
-    }
-  }
-}
-
-TEST(OpGradients, AreAllTested) {
-  std::set<std::string> tested;
-  for (const Sample& sample : samples()) tested.insert(findOp(sample.op)->schema.name);
-  for (const OpInfo& op : allOps())
-    if (op.gradient != nullptr) {
-      EXPECT_TRUE(tested.contains(op.schema.name)) << op.schema.qualifiedName();
-    }
-}
 
 TEST(OpGradients, OfHalfPrecisionArgumentsHaveTheirType) {
   const Tensor half = counting({2, 2}, DType::Float16), wide = counting({2, 2});
@@ -196,6 +33,105 @@ TEST(OpGradients, OfHalfPrecisionArgumentsHaveTheirType) {
   ASSERT_TRUE(gradients);
   EXPECT_EQ((*gradients)[0].tensor().dtype(), DType::Float16);
   EXPECT_EQ((*gradients)[1].tensor().dtype(), DType::Float32);
+}
+
+TEST(OpGradients, LeaveOutWhatNobodyWants) {
+  const Evaluated run({"aten.mul.Tensor", {counting({2, 2}), counting({2})}});
+  CallRecord call = run.record();
+  call.wanted = {false, true};
+  const auto gradients = call.args.op->gradient(call, {counting({2, 2})}, OpRunner(referenceOps()));
+  ASSERT_TRUE(gradients);
+  EXPECT_TRUE((*gradients)[0].isNone());
+  EXPECT_EQ(valuesOf((*gradients)[1].tensor()), (std::vector<double>{4, 10}));
+}
+
+DifferenceCheck checked(const Sample& sample, NumberField field = NumberField::Real) {
+  return checkByDifferences(*bindArguments(*findOp(sample.op), sample.args, sample.kwargs), field);
+}
+
+/// Fake quantization lets the gradient through though its result has steps: differences must say so.
+TEST(DifferenceCheck, FindsAGradientThatIsNotTheSlope) {
+  const Value x = signedTensor({3, 4}, 1);
+  const DifferenceCheck check =
+      checked({"aten.fake_quantize_per_tensor_affine_cachemask.default", {x, 0.1, whole(0), whole(-128), whole(127)}});
+  EXPECT_EQ(check.outcome, Outcome::Differs);
+  EXPECT_TRUE(check.text.starts_with("argument 'self': differences 0, gradient ")) << check.text;
+}
+
+TEST(DifferenceCheck, TellsWhatItDidNotCheck) {
+  const Value x = signedTensor({3, 4}, 1), number = positions({2}, {1, 2});
+  EXPECT_EQ(checked({"aten.floor.default", {x}}).outcome, Outcome::Constant);
+  EXPECT_EQ(checked({"aten.add.Tensor", {number, number}}).text, "no floating-point argument");
+  EXPECT_EQ(checked({"aten.gt.Scalar", {x, 0.0}}).text, "no floating-point result");
+  EXPECT_EQ(checked({"aten.detach.default", {x}}).text, "nothing flows by definition");
+  EXPECT_EQ(checked({"aten.nextafter.default", {x, x}}).text, "PyTorch has no derivative of the op");
+  EXPECT_EQ(checked({"aten.relu.default", {signedTensor({0}, 1)}}).text, "results have no elements");
+}
+
+/// Recorded values may be ties and kinks; the check moves off them.
+TEST(DifferenceCheck, MovesOffKinks) {
+  const Tensor zeros = callTensor("aten.zeros.default", {ints({5})});
+  EXPECT_EQ(checked({"aten.relu.default", {zeros}}).outcome, Outcome::Agrees);
+  EXPECT_EQ(checked({"aten.max.default", {zeros}}).outcome, Outcome::Agrees);
+  EXPECT_EQ(checked({"aten.log.default", {callTensor("aten.neg.default", {counting({4})})}}).outcome, Outcome::Agrees);
+}
+
+/// A program's gradient is that of its steps.
+TEST(DifferenceCheck, WalksThroughPrograms) {
+  ASSERT_EQ(findOp("aten.rot90.default")->gradient, nullptr);
+  expectGradients({{"aten.rot90.default", {signedTensor({3, 4}, 1), whole(1), ints({0, 1})}}});
+}
+
+TEST(StepRecorder, AddsUpWhatFlowsToOneTensor) {
+  const StepRecorder recorder(referenceOps());
+  const Tensor x = recorder.leaf(tensorOf({2}, {3, 5}));
+  const auto product = recorder.call("aten.mul.Tensor", {x, x}, {});
+  ASSERT_TRUE(product);
+  const auto flows = recorder.pullBack({{product->tensor().traced, tensorOf({2}, {1, 10})}});
+  ASSERT_TRUE(flows) << flows.error().text();
+  EXPECT_EQ(valuesOf(flows->at(x.traced)), (std::vector<double>{6, 100}));
+  const auto tangents = recorder.pushForward({{x.traced, tensorOf({2}, {1, 10})}});
+  ASSERT_TRUE(tangents) << tangents.error().text();
+  EXPECT_EQ(valuesOf(tangents->at(product->tensor().traced)), (std::vector<double>{6, 100}));
+}
+
+TEST(StepRecorder, NamesTheOpThatHasNoRule) {
+  const StepRecorder recorder(referenceOps());
+  const Tensor x = recorder.leaf(tensorOf({2}, {3, 5}));
+  ASSERT_TRUE(recorder.call("aten.nextafter.default", {x, x}, {}));
+  const Tensor y = recorder.leaf(tensorOf({2}, {3, 5}));
+  const auto result = recorder.call("aten.nextafter.default", {y, y}, {});
+  const auto flows = recorder.pullBack({{result->tensor().traced, tensorOf({2}, {1, 1})}});
+  ASSERT_FALSE(flows);
+  EXPECT_EQ(flows.error().message,
+            "the gradient of aten.nextafter.default: aten.nextafter.default has no derivative in PyTorch");
+}
+
+/// Straight through inside of the range.
+TEST(QuantizationGradients, GoThroughTheRange) {
+  const Tensor x = tensorOf({4}, {-20, -0.3, 0.4, 20});
+  const OpRunner run(referenceOps());
+  const Tensor grad = tensorOf({4}, {1, 2, 3, 4});
+  for (const char* op : {"aten.fake_quantize_per_tensor_affine_cachemask.default",
+                         "aten.fake_quantize_per_tensor_affine.default"}) {
+    const Evaluated one({op, {x, 0.1, whole(0), whole(-100), whole(100)}});
+    ValueList grads(one.results.size());
+    grads[0] = grad;
+    const auto gradients = one.args.op->gradient(one.record(), grads, run);
+    ASSERT_TRUE(gradients) << gradients.error().text();
+    EXPECT_EQ(valuesOf((*gradients)[0].tensor()), (std::vector<double>{0, 2, 3, 0})) << op;
+  }
+}
+
+/// Each of a fact table's names is that of an op.
+TEST(OpFacts, AreOfOpsThatExist) {
+  std::set<std::string> names;
+  for (const OpInfo& op : allOps()) {
+    names.insert(op.schema.name);
+    names.insert(op.schema.name + "." + op.schema.overload);
+  }
+  for (const OpFactRows table : opFactTables())
+    for (const OpFacts& facts : table) EXPECT_TRUE(names.contains(facts.op)) << facts.op;
 }
 
 TEST(OpCost, CountsAsTorchsFlopCounter) {

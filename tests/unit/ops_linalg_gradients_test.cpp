@@ -14,8 +14,8 @@ struct Field {
 };
 constexpr Field fields[] = {{DType::Float64, "real"}, {DType::Complex128, "complex"}};
 
-/// The call's results that hold numbers.
-TensorProgram calling(std::string_view op, const KeywordValues& kwargs = {}, const ValueList& more = {}) {
+/// The call with tensors before what `more` has; its results that hold numbers.
+TensorProgram numbersOfCall(std::string_view op, const KeywordValues& kwargs = {}, const ValueList& more = {}) {
   return [op = std::string(op), kwargs, more](const Tensors& x, const OpRunner& run) -> Result<Tensors> {
     ValueList args(x.begin(), x.end());
     args.insert(args.end(), more.begin(), more.end());
@@ -48,7 +48,8 @@ Result<Tensor> withoutPhase(const Tensor& vectors, const OpRunner& run) {
 }
 
 Tensor shifted(const Tensor& matrices, double by) {
-  const Tensor eye = callTensor("aten.eye.default", {matrices.size(-1 + matrices.dim())}, {{"dtype", matrices.dtype()}});
+  const Tensor eye = callTensor("aten.eye.default", {matrices.size(-1 + matrices.dim())},
+                                {{"dtype", matrices.dtype()}});
   return callTensor("aten.add.Tensor", {matrices, eye}, {{"alpha", by}});
 }
 /// Column-major, which PyTorch hands to LAPACK as it is.
@@ -60,13 +61,15 @@ Tensor columnMajor(const Tensor& matrices) {
 
 TEST(LinalgGradients, OfInversesDeterminantsAndExponentials) {
   for (const Field& field : fields) {
-    const Tensor a = shifted(randomNumbers({2, 3, 3}, 1, field.dtype), 2), one = shifted(randomNumbers({3, 3}, 2, field.dtype), 2);
+    const Tensor a = shifted(randomNumbers({2, 3, 3}, 1, field.dtype), 2),
+        one = shifted(randomNumbers({3, 3}, 2, field.dtype), 2);
     for (const char* op : {"aten.linalg_inv_ex.default", "aten.linalg_inv.default", "aten.inverse.default",
                            "aten.linalg_matrix_exp.default", "aten.matrix_exp.default", "aten.linalg_det.default",
                            "aten.det.default", "aten.linalg_slogdet.default", "aten.slogdet.default",
                            "aten.logdet.default", "aten.linalg_pinv.default"}) {
       const ValueList more = std::string_view(op) == "aten.linalg_pinv.default" ? ValueList{1e-15} : ValueList{};
-      for (const Tensor& x : {a, one, columnMajor(a)}) expectDifferentiable(fmt::format("{} {}", op, field.name), calling(op, {}, more), {x});
+      for (const Tensor& x : {a, one, columnMajor(a)}) expectDifferentiable(fmt::format("{} {}", op, field.name),
+                                                                            numbersOfCall(op, {}, more), {x});
     }
   }
 }
@@ -75,11 +78,11 @@ TEST(LinalgGradients, OfPseudoInversesOfAnyShape) {
   for (const Field& field : fields)
     for (const Sizes& sizes : {Sizes{4, 2}, Sizes{2, 4}, Sizes{2, 3, 3}}) {
       const Tensor a = randomNumbers(sizes, 3, field.dtype);
-      expectDifferentiable(fmt::format("pinv {}", field.name), calling("aten.linalg_pinv.atol_rtol_float"), {a});
+      expectDifferentiable(fmt::format("pinv {}", field.name), numbersOfCall("aten.linalg_pinv.atol_rtol_float"), {a});
     }
   // Singular values that are equal are no obstacle
   const Tensor eye = callTensor("aten.eye.default", {std::int64_t{3}}, {{"dtype", DType::Float64}});
-  expectDifferentiable("pinv of 1", calling("aten.linalg_pinv.atol_rtol_float"), {eye});
+  expectDifferentiable("pinv of 1", numbersOfCall("aten.linalg_pinv.atol_rtol_float"), {eye});
 }
 
 TEST(LinalgGradients, OfLinearSystems) {
@@ -89,26 +92,28 @@ TEST(LinalgGradients, OfLinearSystems) {
       const Tensor b = randomNumbers(left ? Sizes{2, 3, 2} : Sizes{2, 2, 3}, 5, field.dtype);
       for (const Tensor& a : {rows, columnMajor(rows)}) {
         const KeywordValues side{{"left", Value(left)}};
-        expectDifferentiable("solve", calling("aten.linalg_solve.default", side), {a, b});
-        expectDifferentiable("solve_ex", calling("aten.linalg_solve_ex.default", side), {a, b});
+        expectDifferentiable("solve", numbersOfCall("aten.linalg_solve.default", side), {a, b});
+        expectDifferentiable("solve_ex", numbersOfCall("aten.linalg_solve_ex.default", side), {a, b});
         for (const bool isUpper : {true, false})
           for (const bool unit : {true, false})
             expectDifferentiable("solve_triangular",
-                                 calling("aten.linalg_solve_triangular.default",
-                                         {{"upper", Value(isUpper)}, {"left", Value(left)}, {"unitriangular", Value(unit)}}),
+                                 numbersOfCall("aten.linalg_solve_triangular.default",
+                                         {{"upper", Value(isUpper)}, {"left", Value(left)},
+                                          {"unitriangular", Value(unit)}}),
                                  {a, b});
       }
     }
   const Tensor a = shifted(randomNumbers({3, 3}, 6), 2);
-  expectDifferentiable("solve of a vector", calling("aten.linalg_solve.default"), {a, randomNumbers({3}, 7)});
-  expectDifferentiable("solve of batches", calling("aten.linalg_solve.default"), {a, randomNumbers({2, 3, 2}, 8)});
+  expectDifferentiable("solve of a vector", numbersOfCall("aten.linalg_solve.default"), {a, randomNumbers({3}, 7)});
+  expectDifferentiable("solve of batches", numbersOfCall("aten.linalg_solve.default"),
+                       {a, randomNumbers({2, 3, 2}, 8)});
 }
 
 TEST(LinalgGradients, OfLuFactorsAndTheirSystems) {
   for (const Field& field : fields) {
     for (const Sizes& sizes : {Sizes{3, 3}, Sizes{2, 4, 3}, Sizes{2, 3, 4}}) {
       const Tensor a = randomNumbers(sizes, 9, field.dtype);
-      expectDifferentiable("lu_factor", calling("aten.linalg_lu_factor.default"), {a});
+      expectDifferentiable("lu_factor", numbersOfCall("aten.linalg_lu_factor.default"), {a});
       for (const bool pivot : {true, false}) {
         const TensorProgram lu = [pivot](const Tensors& x, const OpRunner& run) -> Result<Tensors> {
           KERF_TRY(const Value all, run.value("aten.linalg_lu.default"_op, {x[0]}, {{"pivot", Value(pivot)}}));
@@ -142,9 +147,9 @@ TEST(LinalgGradients, OfCholeskyFactors) {
   for (const Field& field : fields)
     for (const bool isUpper : {false, true}) {
       const Tensor x = randomNumbers({2, 3, 3}, 12, field.dtype), b = randomNumbers({2, 3, 2}, 13, field.dtype);
-      expectDifferentiable("cholesky", onPositive(calling("aten.cholesky.default", {}, {isUpper})), {x});
+      expectDifferentiable("cholesky", onPositive(numbersOfCall("aten.cholesky.default", {}, {isUpper})), {x});
       const KeywordValues half{{"upper", Value(isUpper)}};
-      expectDifferentiable("linalg_cholesky", onPositive(calling("aten.linalg_cholesky.default", half)), {x});
+      expectDifferentiable("linalg_cholesky", onPositive(numbersOfCall("aten.linalg_cholesky.default", half)), {x});
       const Tensor triangle = shifted(x, 2);
       const TensorProgram inverse = [isUpper](const Tensors& a, const OpRunner& run) -> Result<Tensors> {
         KERF_TRY(const Tensor factor, run("aten.cholesky.default"_op, {a[0], isUpper}));
@@ -153,26 +158,28 @@ TEST(LinalgGradients, OfCholeskyFactors) {
       };
       expectDifferentiable("cholesky_inverse", onPositive(inverse), {x});
       if (!isComplex(field.dtype))  // of complex ones only real diagonals make sense
-        expectDifferentiable("inverse of a triangle", calling("aten.cholesky_inverse.default", {}, {isUpper}), {triangle});
-      expectDifferentiable("cholesky_solve", calling("aten.cholesky_solve.default", {}, {isUpper}), {b, triangle});
+        expectDifferentiable("inverse of a triangle", numbersOfCall("aten.cholesky_inverse.default", {}, {isUpper}),
+                             {triangle});
+      expectDifferentiable("cholesky_solve", numbersOfCall("aten.cholesky_solve.default", {}, {isUpper}),
+                           {b, triangle});
     }
 }
 
 TEST(LinalgGradients, OfQrFactorsAndReflections) {
   for (const Field& field : fields) {
     for (const Sizes& sizes : {Sizes{3, 3}, Sizes{2, 4, 2}, Sizes{2, 2, 4}})
-      expectDifferentiable("qr", calling("aten.linalg_qr.default"), {randomNumbers(sizes, 14, field.dtype)});
+      expectDifferentiable("qr", numbersOfCall("aten.linalg_qr.default"), {randomNumbers(sizes, 14, field.dtype)});
     const Tensor a = randomNumbers({2, 4, 3}, 15, field.dtype), tau = randomNumbers({2, 2}, 16, field.dtype);
-    expectDifferentiable("householder_product", calling("aten.linalg_householder_product.default"), {a, tau});
-    expectDifferentiable("orgqr", calling("aten.orgqr.default"), {a, tau});
+    expectDifferentiable("householder_product", numbersOfCall("aten.linalg_householder_product.default"), {a, tau});
+    expectDifferentiable("orgqr", numbersOfCall("aten.orgqr.default"), {a, tau});
     for (const bool left : {true, false})
       for (const bool turned : {true, false}) {
         const Tensor other = randomNumbers(left ? Sizes{2, 4, 2} : Sizes{2, 2, 4}, 17, field.dtype);
         expectDifferentiable(fmt::format("ormqr {} {} {}", field.name, left, turned),
-                             calling("aten.ormqr.default", {}, {left, turned}), {a, tau, other});
+                             numbersOfCall("aten.ormqr.default", {}, {left, turned}), {a, tau, other});
       }
   }
-  const auto complete = slopesOf(calling("aten.linalg_qr.default", {}, {std::string("complete")}),
+  const auto complete = slopesOf(numbersOfCall("aten.linalg_qr.default", {}, {std::string("complete")}),
                                  {randomNumbers({4, 2}, 18)}, 0);
   ASSERT_FALSE(complete);
   EXPECT_EQ(complete.error().code, ErrorCode::UnsupportedOp);
@@ -188,7 +195,9 @@ TEST(LinalgGradients, OfEigenvaluesAndVectors) {
         return Tensors{all.list()[0].tensor(), sizes};
       };
       expectDifferentiable("eigh", onPositive(eigh), {x});
-      expectDifferentiable("eigvalsh", onPositive(calling("aten.linalg_eigvalsh.default", {}, {std::string(half)})), {x});
+      expectDifferentiable("eigvalsh", onPositive(numbersOfCall("aten.linalg_eigvalsh.default", {},
+                                                                {std::string(half)})),
+                           {x});
     }
     const TensorProgram eig = [](const Tensors& a, const OpRunner& run) -> Result<Tensors> {
       KERF_TRY(const Value all, run.value("aten.linalg_eig.default"_op, {a[0]}));
@@ -196,7 +205,7 @@ TEST(LinalgGradients, OfEigenvaluesAndVectors) {
       return Tensors{all.list()[0].tensor(), sizes};
     };
     expectDifferentiable("eig", eig, {x});
-    expectDifferentiable("eigvals", calling("aten.linalg_eigvals.default"), {x});
+    expectDifferentiable("eigvals", numbersOfCall("aten.linalg_eigvals.default"), {x});
   }
 }
 
@@ -212,7 +221,7 @@ TEST(LinalgGradients, OfSingularValuesAndVectors) {
         return Tensors{left, all.list()[1].tensor(), right, product};
       };
       expectDifferentiable("svd", svd, {a});
-      expectDifferentiable("svdvals", calling("aten.linalg_svdvals.default"), {a});
+      expectDifferentiable("svdvals", numbersOfCall("aten.linalg_svdvals.default"), {a});
       const TensorProgram onlyValues = [](const Tensors& x, const OpRunner& run) -> Result<Tensors> {
         KERF_TRY(const Value all, run.value("aten._linalg_svd.default"_op, {x[0], false, false}));
         return Tensors{all.list()[1].tensor()};
@@ -241,22 +250,22 @@ TEST(LinalgGradients, OfProducts) {
   for (const Field& field : fields) {
     const auto numbers = [&](const Sizes& sizes, unsigned seed) { return randomNumbers(sizes, seed, field.dtype); };
     const KeywordValues factors{{"beta", 0.5}, {"alpha", 2.0}};
-    expectDifferentiable("mm", calling("aten.mm.default"), {numbers({3, 4}, 1), numbers({4, 2}, 2)});
-    expectDifferentiable("mm of columns", calling("aten.mm.default"),
+    expectDifferentiable("mm", numbersOfCall("aten.mm.default"), {numbers({3, 4}, 1), numbers({4, 2}, 2)});
+    expectDifferentiable("mm of columns", numbersOfCall("aten.mm.default"),
                          {columnMajor(numbers({3, 4}, 1)), columnMajor(numbers({4, 2}, 2))});
-    expectDifferentiable("bmm", calling("aten.bmm.default"), {numbers({2, 3, 4}, 3), numbers({2, 4, 2}, 4)});
-    expectDifferentiable("mv", calling("aten.mv.default"), {numbers({3, 4}, 5), numbers({4}, 6)});
-    expectDifferentiable("dot", calling("aten.dot.default"), {numbers({4}, 7), numbers({4}, 8)});
-    expectDifferentiable("vdot", calling("aten.vdot.default"), {numbers({4}, 9), numbers({4}, 10)});
-    expectDifferentiable("addmm", calling("aten.addmm.default", factors),
+    expectDifferentiable("bmm", numbersOfCall("aten.bmm.default"), {numbers({2, 3, 4}, 3), numbers({2, 4, 2}, 4)});
+    expectDifferentiable("mv", numbersOfCall("aten.mv.default"), {numbers({3, 4}, 5), numbers({4}, 6)});
+    expectDifferentiable("dot", numbersOfCall("aten.dot.default"), {numbers({4}, 7), numbers({4}, 8)});
+    expectDifferentiable("vdot", numbersOfCall("aten.vdot.default"), {numbers({4}, 9), numbers({4}, 10)});
+    expectDifferentiable("addmm", numbersOfCall("aten.addmm.default", factors),
                          {numbers({2}, 11), numbers({3, 4}, 12), numbers({4, 2}, 13)});
-    expectDifferentiable("baddbmm", calling("aten.baddbmm.default", factors),
+    expectDifferentiable("baddbmm", numbersOfCall("aten.baddbmm.default", factors),
                          {numbers({2, 3, 2}, 14), numbers({2, 3, 4}, 15), numbers({2, 4, 2}, 16)});
-    expectDifferentiable("addbmm", calling("aten.addbmm.default", factors),
+    expectDifferentiable("addbmm", numbersOfCall("aten.addbmm.default", factors),
                          {numbers({3, 2}, 17), numbers({2, 3, 4}, 18), numbers({2, 4, 2}, 19)});
-    expectDifferentiable("addmv", calling("aten.addmv.default", factors),
+    expectDifferentiable("addmv", numbersOfCall("aten.addmv.default", factors),
                          {numbers({3}, 20), numbers({3, 4}, 21), numbers({4}, 22)});
-    expectDifferentiable("addr", calling("aten.addr.default", factors),
+    expectDifferentiable("addr", numbersOfCall("aten.addr.default", factors),
                          {numbers({2}, 23), numbers({3}, 24), numbers({2}, 25)});
   }
 }

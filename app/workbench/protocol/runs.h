@@ -224,8 +224,8 @@ struct GradientRow {
   double gradientError = 0, jvpError = 0, dualError = 0;
   std::vector<std::string> failures;
 
-  KERF_FIELDS(op, family, checked, constant, failed, missing, skipped, complexChecked, gradientError, jvpError, dualError,
-              failures)
+  KERF_FIELDS(op, family, checked, constant, failed, missing, skipped, complexChecked, gradientError, jvpError,
+              dualError, failures)
 };
 /// How many calls there are of one kind.
 struct CallTally {

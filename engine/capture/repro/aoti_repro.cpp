@@ -44,12 +44,13 @@ bool looksLikeAotiRepro(std::string_view text) {
 Result<Capture> importAotiRepro(std::string_view text, const fs::path& path, const ImportLimits& limits) {
   const std::string named = archivePath(text);
   if (named.empty())
-    return fail(Error{ErrorCode::BadInput, "this AOTInductor repro loads no archive that it names", path.string(), 0, {}, {}});
+    return fail(
+        Error{ErrorCode::BadInput, "this AOTInductor repro loads no archive that it names", path.string(), 0, {}, {}});
   const fs::path archive = findArchive(named, path);
   if (archive.empty())
     return fail(Error{ErrorCode::NotFound,
-                      fmt::format("this AOTInductor repro keeps its graph in '{}', which is not here: put {} beside the "
-                                  "script, or open the archive itself",
+                      fmt::format("this AOTInductor repro keeps its graph in '{}', which is not here: put {} beside "
+                                  "the script, or open the archive itself",
                                   named, fs::path(named).filename().string()),
                       path.string(),
                       0,

@@ -18,9 +18,9 @@ struct LoaderContents {
 Result<LoaderContents> parseLoader(const SourceText& source, LineRange lines, const Symbols& symbols,
                                    const ImportLimits& limits);
 
-/// Files without load_args: `args = [((shape), (stride), dtype, device[, requires_grad]), …]` of torch 2.0, also of calls
-/// (rand_strided, torch.randn and the like), `args.append(…)`, `def make_inputs(): return […]`. NotFound when there is no
-/// such line.
+/// Files without load_args: `args = [((shape), (stride), dtype, device[, requires_grad]), …]` of torch 2.0, also of
+/// calls (rand_strided, torch.randn and the like), `args.append(…)`, `def make_inputs(): return […]`. NotFound when there
+/// is no such line.
 Result<LoaderContents> parseOldArguments(const SourceText& source, LineRange lines, const Symbols& symbols,
                                          const ImportLimits& limits);
 

@@ -4,8 +4,6 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "engine/capture/common/source_lines.h"
 #include "engine/capture/importers.h"
@@ -14,28 +12,9 @@
 #include "engine/capture/text/partial_notes.h"
 #include "engine/capture/text/pieces.h"
 #include "engine/ir/parser.h"
-#include "engine/ir/printer.h"
 
 namespace kerf::inline capture {
 namespace {
-
-/// A graph from text has names that Python must be able to say: placeholders take their node's name where it cannot.
-void makeTargetsLegal(Graph& graph) {
-  std::unordered_set<std::string> seen;
-  for (const NodeId id : graph.placeholders()) {
-    const std::string& target = graph.node(id).target();
-    const std::string_view bare =
-        std::string_view(target).substr(std::min(target.find_first_not_of('*'), target.size()));
-    if (!isPythonIdentifier(bare) || !seen.insert(std::string(bare)).second) graph.setTarget(id, graph.node(id).name());
-  }
-}
-
-/// Lines, types and values of `from`'s nodes to the nodes of the same name.
-void copyMeta(const Graph& from, Graph& to) {
-  const std::vector<NodeId> order(to.order().begin(), to.order().end());
-  for (const NodeId id : order)
-    if (const auto source = from.find(to.node(id).name())) to.setMeta(id, from.node(*source).meta());
-}
 
 constexpr std::string_view modelSourceMark = " is a model's source, no captured graph";
 
@@ -88,7 +67,8 @@ class TextCapture {
   static bool isPrintedCode(const GraphTextPiece& piece) { return codeKind(piece) == CodeKind::Printed; }
 
   std::unexpected<Error> noGraph() const {
-    return failAt(m_firstLine, "there is no graph in the text: no 'def forward', 'graph():' or table, and no statements of one");
+    return failAt(m_firstLine,
+                  "there is no graph in the text: no 'def forward', 'graph():' or table, and no statements of one");
   }
 
   std::unexpected<Error> modelOnly(const GraphTextPiece& piece) const {
@@ -106,7 +86,8 @@ class TextCapture {
   void refused(Error error, const GraphTextPiece& piece, std::optional<Error>& first) {
     Error placed = failAtPiece(std::move(error), piece).error();
     if (m_notes != nullptr)
-      m_refused.push_back(fmt::format("line {}: what looks like a graph is not opened: {}", placed.line, placed.message));
+      m_refused.push_back(
+          fmt::format("line {}: what looks like a graph is not opened: {}", placed.line, placed.message));
     if (!first) first = std::move(placed);
   }
 
@@ -273,19 +254,6 @@ std::string torchVersionIn(std::string_view text) {
 }
 
 }  // namespace
-
-Result<GraphModule> throughPython(GraphModule module) {
-  makeTargetsLegal(module.graph);
-  const std::string text = printReadable(module, {});
-  auto read = parseReadable(text);
-  if (!read) {
-    read.error().message = "the graph cannot be written as Python: " + read.error().message;
-    read.error().line = 0;
-    return read;
-  }
-  copyMeta(module.graph, read->graph);
-  return read;
-}
 
 Result<CapturedGraph> capturedFromReadable(std::string_view text, GraphOrigin origin, const ImportLimits& limits) {
   return TextCapture(text, origin, limits, nullptr).first();

@@ -11,8 +11,8 @@ class PlainCharacters {
   /// Looks once at the whole text for what its lines may hold.
   explicit PlainCharacters(std::string_view text);
 
-  /// A line without colours, tags, entities and a '\r' at its end, with plain spaces and quotes. It may hold line breaks
-  /// where tags or escapes stood for them.
+  /// A line without colours, tags, entities and a carriage return at its end, with plain spaces and quotes. It may hold
+  /// line breaks where tags or escapes stood for them.
   std::string line(std::string_view line) const;
 
  private:

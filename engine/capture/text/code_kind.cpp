@@ -98,7 +98,8 @@ class SourceSigns {
     const bool controls = std::ranges::any_of(controlWords, [&](auto word) { return line.starts_with(word); });
     const bool documents = line.starts_with("\"\"\"") || line.starts_with("r\"\"\"");
     const bool returns = line.starts_with("return ");
-    const bool computes = returns && std::ranges::any_of(operators, [&](auto sign) { return line.find(sign) != line.npos; });
+    const auto has = [&](std::string_view sign) { return line.find(sign) != std::string_view::npos; };
+    const bool computes = returns && std::ranges::any_of(operators, has);
     m_found = m_found || controls || documents || computes || callsIn(line) > (returns ? 0U : 1U);
     assigned(line);
   }

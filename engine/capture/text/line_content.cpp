@@ -55,7 +55,8 @@ std::size_t statementBegin(std::string_view line, std::size_t equals) {
   std::size_t at = equals;
   if (at > 0 && line[at - 1] == '"') {
     const std::size_t quote = at >= 2 ? line.rfind('"', at - 2) : std::string_view::npos;
-    if (quote == std::string_view::npos || quote < 3 || line.substr(quote - 2, 2) != ": ") return std::string_view::npos;
+    if (quote == std::string_view::npos || quote < 3 || line.substr(quote - 2, 2) != ": ")
+      return std::string_view::npos;
     at = quote - 2;
   }
   const std::size_t end = at;
@@ -117,7 +118,8 @@ bool beginsNode(std::string_view content) {
   if (!content.starts_with('%')) return false;
   const std::size_t name = nameLength(content.substr(1));
   const std::string_view rest = content.substr(std::min(1 + name, content.size()), longestType);
-  return name > 0 && rest.starts_with(" : ") && (rest.find("users=") != std::string_view::npos || rest.find("[uses=") != std::string_view::npos) &&
+  return name > 0 && rest.starts_with(" : ") &&
+         (rest.find("users=") != std::string_view::npos || rest.find("[uses=") != std::string_view::npos) &&
          rest.find("] = ") != std::string_view::npos;
 }
 
@@ -162,7 +164,8 @@ LineContent contentOf(std::string_view whole) {
   if (const std::size_t at = findWord(line, "graph("); at != line.npos && beginsGraph(strippedLine(line.substr(at))))
     return {Kind::GraphHeader, at, at};
   if (const std::size_t at = findNode(line); at != line.npos) return {Kind::GraphNode, at, at};
-  if (const std::size_t at = findTable(line, beginsTable, "opcode"); at != line.npos) return {Kind::TableHeader, at, at};
+  if (const std::size_t at = findTable(line, beginsTable, "opcode"); at != line.npos)
+    return {Kind::TableHeader, at, at};
   if (const std::size_t at = findRow(line); at != line.npos) return {Kind::TableRow, at, at};
   if (const std::size_t at = findStatement(line); at != line.npos) return {Kind::Statement, at, at};
   return {};

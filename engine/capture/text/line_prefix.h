@@ -7,7 +7,8 @@
 
 namespace kerf::inline capture {
 
-/// "[rank0]:V1206 15:18:15.925000 1500233 torch/…:1288] [0/0] [__graph_code] ", "2024-01-31T13:54:24Z ", "# ", "+", "12 |".
+/// "[rank0]:V1206 15:18:15.925000 1500233 torch/…:1288] [0/0] [__graph_code] ", "2024-01-31T13:54:24Z ", "# ", "+",
+/// "12 |".
 class LinePrefix {
  public:
   LinePrefix() = default;

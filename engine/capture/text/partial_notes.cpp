@@ -21,13 +21,14 @@ std::string listed(const std::vector<std::string>& names) {
 std::vector<std::string> partialNotes(const std::string& graph, const PartialReading& partial) {
   std::vector<std::string> notes;
   if (partial.endLine > 0)
-    notes.push_back(fmt::format("{}: cut at line {}, before it returns anything: what nothing uses is returned: {}", graph,
-                                partial.endLine, listed(partial.outputs)));
+    notes.push_back(fmt::format("{}: cut at line {}, before it returns anything: what nothing uses is returned: {}",
+                                graph, partial.endLine, listed(partial.outputs)));
   if (!partial.inputs.empty())
     notes.push_back(fmt::format("{}: the text does not define {}: {}", graph, listed(partial.inputs),
                                 partial.inputs.size() == 1 ? "it is an input" : "they are inputs"));
   for (std::size_t i = 0; i < std::min(partial.skipped.size(), mostStatements); ++i)
-    notes.push_back(fmt::format("{}: line {} is left out: {}", graph, partial.skipped[i].line, partial.skipped[i].message));
+    notes.push_back(
+        fmt::format("{}: line {} is left out: {}", graph, partial.skipped[i].line, partial.skipped[i].message));
   if (partial.skipped.size() > mostStatements)
     notes.push_back(fmt::format("{}: {} more lines are left out", graph, partial.skipped.size() - mostStatements));
   return notes;

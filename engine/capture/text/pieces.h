@@ -22,9 +22,9 @@ struct GraphTextPiece {
   std::size_t statements = 0;  ///< of a fragment
 };
 
-/// The graphs in the lines, in order. A class that a later class makes in its __init__ belongs to that one. Lines between
-/// a log's lines that are not the same writer's are passed over. Statements without a function around them count only
-/// where the text has nothing else.
+/// The graphs in the lines, in order. A class that a later class makes in its __init__ belongs to that one. Lines
+/// between a log's lines that are not the same writer's are passed over. Statements without a function around them count
+/// only where the text has nothing else.
 std::vector<GraphTextPiece> graphTextPieces(const std::vector<TextLine>& lines);
 
 }  // namespace kerf::inline capture

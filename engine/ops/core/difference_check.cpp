@@ -86,15 +86,16 @@ class PointCheck {
   /// By one argument along a random direction. None: not smooth here.
   Result<std::optional<DifferenceCheck>> compare(std::size_t at, bool constant) {
     const DifferenceLeaf leaf = m_point.leaves()[at];
-    const Tensor& tensor = m_point.tensorOf(leaf);
-    const Tensor direction = randomLike(tensor, m_random);
+    const Tensor direction = m_point.direction(leaf, m_random);
     KERF_TRY(const Slopes slopes, slopesAlong(leaf, direction));
     DifferenceCheck check{constant ? Outcome::Constant : Outcome::Agrees};
     const auto gradient = m_gradients.find(m_handles[at]);
     const double back = gradient == m_gradients.end() ? 0 : dot(numbersOf(gradient->second), numbersOf(direction));
     check.gradientError = slopes.error(back);
     const bool hasForward = m_point.arguments().op->jvp != noDerivativeTangent;
-    const auto tangents = m_recorder.pushForward(hasForward ? TracedTensors{{m_handles[at], direction}} : TracedTensors{});
+    TracedTensors leaves;
+    if (hasForward) leaves.emplace(m_handles[at], direction);
+    const auto tangents = m_recorder.pushForward(leaves);
     const double forward = tangents && hasForward ? dot(m_weights, tangentNumbers(*tangents)) : back;
     check.jvpError = slopes.error(forward);
     check.dualError = std::abs(forward - back) / slopes.scale;
@@ -260,7 +261,8 @@ Result<void> runBothWays(const BoundArguments& call, const OpCaller& ops) {
     if (!isUndifferentiated(*args.op, i)) args.values[i] = follow(follow, args.values[i]);
   const auto result = callRow(*args.op, args, OpRunner(recorder));
   if (!result || !recorder.missing().empty()) return {};  // the other check says so
-  const ValueList results = args.op->schema.returns.size() > 1 && result->isList() ? result->list() : ValueList{*result};
+  const bool several = args.op->schema.returns.size() > 1 && result->isList();
+  const ValueList results = several ? result->list() : ValueList{*result};
   std::vector<bool> flows;
   for (std::size_t k = 0; k < results.size(); ++k) flows.push_back(!isSavedResult(*args.op, k));
   TracedTensors cotangents;

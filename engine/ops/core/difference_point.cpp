@@ -56,6 +56,16 @@ Tensor copyOf(const Tensor& tensor) {
   return result;
 }
 
+/// (m + mᴴ) / 2 of each matrix.
+Tensor symmetricPart(const Tensor& matrices) {
+  const OpRunner run(referenceOps());
+  CompositeSteps s(run);
+  const Tensor turned = s("aten.transpose.int"_op, {matrices, std::int64_t{-2}, std::int64_t{-1}});
+  const Tensor both = s("aten.add.Tensor"_op, {matrices, s("aten._conj.default"_op, {turned})});
+  const auto half = s.done(s("aten.mul.Scalar"_op, {both, 0.5}));
+  return half ? half->tensor() : matrices;
+}
+
 double placed(PointKind kind, double value, std::mt19937& random) {
   const double draw = std::uniform_real_distribution<double>(0, 1)(random);
   switch (kind) {
@@ -95,7 +105,7 @@ void DifferencePoint::moveTo(PointKind kind, std::mt19937& random) {
   for (const DifferenceLeaf leaf : m_numbers) {
     const Tensor tensor = copyOf(tensorOf(leaf));
     changeNumbers(tensor, [&](double value) { return placed(kind, value, random); });
-    m_args = with(leaf, tensor);
+    m_args = with(leaf, isSymmetric(m_row, leaf.argument) ? symmetricPart(tensor) : tensor);
   }
 }
 
@@ -117,6 +127,11 @@ BoundArguments replacedTensor(BoundArguments args, DifferenceLeaf leaf, const Te
 
 BoundArguments DifferencePoint::with(DifferenceLeaf leaf, const Tensor& tensor) const {
   return replacedTensor(m_args, leaf, tensor);
+}
+
+Tensor DifferencePoint::direction(DifferenceLeaf leaf, std::mt19937& random) const {
+  const Tensor tensor = randomLike(tensorOf(leaf), random);
+  return isSymmetric(m_row, leaf.argument) ? symmetricPart(tensor) : tensor;
 }
 
 Result<ValueList> DifferencePoint::run(const BoundArguments& args, const OpCaller& ops) const {

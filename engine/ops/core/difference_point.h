@@ -38,6 +38,8 @@ class DifferencePoint {
   const BoundArguments& arguments() const { return m_args; }
   const Tensor& tensorOf(DifferenceLeaf leaf) const;
   BoundArguments with(DifferenceLeaf leaf, const Tensor& tensor) const;
+  /// A random tensor like an argument; symmetric where the argument must stay so.
+  Tensor direction(DifferenceLeaf leaf, std::mt19937& random) const;
   /// What the call gives, one Value per schema return. Arguments are copied first: some ops write into them. Random ops
   /// draw the same numbers every time.
   Result<ValueList> run(const BoundArguments& args, const OpCaller& ops) const;

@@ -16,9 +16,9 @@ Formula multiplied(const Formula& a, const Formula& b) {
 
 Formula negated(const Formula& a) { return a.isNone() ? a : -a; }
 
-Formula typed(Program& p, const Formula& a, DType dtype) { return a.isNone() ? a : to(p(a), dtype); }
+Formula typed(Formulas& p, const Formula& a, DType dtype) { return a.isNone() ? a : to(p(a), dtype); }
 
-std::vector<Formula> withArguments(const Program& p, std::vector<Formula> first, std::size_t from) {
+std::vector<Formula> withArguments(const Formulas& p, std::vector<Formula> first, std::size_t from) {
   for (std::size_t i = from; i < p.args.values.size(); ++i) first.push_back(p[i]);
   return first;
 }

@@ -12,8 +12,8 @@ Formula multiplied(const Formula& a, const Formula& b);
 /// -a; none of none.
 Formula negated(const Formula& a);
 /// In `dtype`, computed.
-Formula typed(Program& p, const Formula& a, DType dtype);
+Formula typed(Formulas& p, const Formula& a, DType dtype);
 /// `first`, then the arguments from `from` on.
-std::vector<Formula> withArguments(const Program& p, std::vector<Formula> first, std::size_t from);
+std::vector<Formula> withArguments(const Formulas& p, std::vector<Formula> first, std::size_t from);
 
 }  // namespace kerf::inline ops

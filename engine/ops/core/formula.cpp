@@ -22,7 +22,7 @@ const Tensor& Formula::tensor() const {
   return held.isTensor() ? held.tensor() : nothing;
 }
 
-Value Program::evaluate(const Formula& formula) {
+Value Formulas::evaluate(const Formula& formula) {
   if (formula.m_call == nullptr || formula.m_call->result) return formula.value();
   Formula::Call& call = *formula.m_call;
   ValueList values;
@@ -35,28 +35,28 @@ Value Program::evaluate(const Formula& formula) {
   return *call.result;
 }
 
-Formula Program::operator()(const Formula& formula) { return evaluate(formula); }
+Formula Formulas::operator()(const Formula& formula) { return evaluate(formula); }
 
-std::vector<Formula> Program::several(const Formula& formula) {
+std::vector<Formula> Formulas::several(const Formula& formula) {
   const Value results = evaluate(formula);
   if (!results.isList()) return {results};
   return {results.list().begin(), results.list().end()};
 }
 
-Result<Value> Program::done(const Formula& result) {
+Result<Value> Formulas::done(const Formula& result) {
   Value value = evaluate(result);
   if (m_error) return std::unexpected(std::move(*m_error));
   return value;
 }
 
-Result<Value> Program::done(const std::vector<Formula>& results) {
+Result<Value> Formulas::done(const std::vector<Formula>& results) {
   ValueList values;
   for (const Formula& result : results) values.push_back(evaluate(result));
   if (m_error) return std::unexpected(std::move(*m_error));
   return Value(std::move(values));
 }
 
-Formula Program::quotient(const SymInt& a, const SymInt& b) {
+Formula Formulas::quotient(const SymInt& a, const SymInt& b) {
   if (!a.isSymbolic() && !b.isSymbolic()) return double(a.bits()) / double(b.bits());
   return (*this)({"operator.truediv"_op, {a, b}});
 }

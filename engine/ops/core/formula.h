@@ -36,7 +36,7 @@ class Formula {
   const SymSizes& sizes() const { return tensor().symSizes(); }
 
  private:
-  friend class Program;
+  friend class Formulas;
   struct Call;
   Value m_value;
   std::shared_ptr<Call> m_call;
@@ -44,9 +44,9 @@ class Formula {
 
 /// The arguments of a program as formulas. After an error every call is skipped and gives a 0-d tensor: look at sizes
 /// of results only after ok().
-class Program {
+class Formulas {
  public:
-  Program(const BoundArguments& bound, const OpRunner& run) : args(bound), m_run(run) {}
+  Formulas(const BoundArguments& bound, const OpRunner& run) : args(bound), m_run(run) {}
   const BoundArguments& args;
 
   Formula operator[](std::size_t i) const { return args.values[i]; }
@@ -75,6 +75,8 @@ class Program {
   const OpRunner& m_run;
   std::optional<Error> m_error;
 };
+
+using Program = Formulas;  // as gradients call it
 
 /// Tensors as one argument: a list of values that have been computed.
 Value listOf(const std::vector<Formula>& items);

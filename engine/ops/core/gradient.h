@@ -20,9 +20,9 @@ struct CallRecord {
 };
 
 /// Reverse mode: gradients of the arguments, one Value per schema argument, from those of the results, one per result.
-/// None: nothing flows; at least one of `grads` is something else (orZeros() gives the others a value). Tensors that the
-/// schema lists ("Tensor[]"), among arguments and results, have a list, in which None stands for no gradient. A gradient
-/// has the sizes and dtype of its argument. Of complex numbers it is PyTorch's: grad · conj(slope).
+/// None: nothing flows; at least one of `grads` is something else (orZeros() gives the others a value). Tensors that
+/// the schema lists ("Tensor[]"), among arguments and results, have a list, in which None stands for no gradient. A
+/// gradient has the sizes and dtype of its argument. Of complex numbers it is PyTorch's: grad · conj(slope).
 using Gradient = Result<ValueList> (*)(const CallRecord&, const ValueList& grads, const OpRunner&);
 /// Forward mode: the tangent of the result from those of the arguments, one Value per schema argument; None: zero. Of
 /// several results a list, one per schema return.
@@ -48,8 +48,8 @@ Result<Value> elementJvp(const CallRecord& call, const ValueList& tangents, cons
 /// Forward mode of ops that are linear in each tensor argument (view, sum, mm): the op itself, with each tangent in its
 /// argument's place, added up.
 Result<Value> multilinearJvp(const CallRecord& call, const ValueList& tangents, const OpRunner& run);
-/// Of ops that are linear in all tensor arguments taken together (cat, where, index_add): the op itself on all tangents,
-/// zeros where there is none.
+/// Of ops that are linear in all tensor arguments taken together (cat, where, index_add): the op itself on all
+/// tangents, zeros where there is none.
 Result<Value> linearJvp(const CallRecord& call, const ValueList& tangents, const OpRunner& run);
 
 /// The gradient of result `k`, or zeros like it where nothing flows to it.

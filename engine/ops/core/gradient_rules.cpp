@@ -52,7 +52,7 @@ Result<ValueList> gradientByFormula(SlopeFormula slope, const CallRecord& call, 
 }
 
 Result<Value> jvpByFormula(SlopeFormula slope, const CallRecord& call, const ValueList& tangents, const OpRunner& run) {
-  Program p(call.args, run);
+  Formulas p(call.args, run);
   Formula total;
   const bool complex = computesComplex(call);
   for (std::size_t i = 0; i < tangents.size(); ++i) {
@@ -69,7 +69,7 @@ Result<Value> jvpByFormula(SlopeFormula slope, const CallRecord& call, const Val
 }
 
 Backward::Backward(const CallRecord& record, const ValueList& grads, const OpRunner& run)
-    : Program(record.args, run), call(record), m_grads(grads), m_results(record.args.values.size()) {}
+    : Formulas(record.args, run), call(record), m_grads(grads), m_results(record.args.values.size()) {}
 
 Formula Backward::orZeros(std::size_t k) { return has(k) ? grad(k) : (*this)(zerosLike(result(k))); }
 
@@ -93,8 +93,10 @@ Value Backward::fitted(const Formula& gradient, const Tensor& argument) {
   const std::size_t lead = own.size() - std::min(own.size(), wanted.size());
   if (!own.isIdentical(wanted) && own.size() >= wanted.size()) {
     Sizes dims;
-    for (std::size_t d = 0; d < own.size(); ++d)
-      if (d < lead || (guardOrFalse(wanted[d - lead] == 1) && guardOrTrue(own[d] != 1))) dims.push_back(std::int64_t(d));
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      const bool broadcast = d < lead || (guardOrFalse(wanted[d - lead] == 1) && guardOrTrue(own[d] != 1));
+      if (broadcast) dims.push_back(std::int64_t(d));
+    }
     if (!dims.empty()) fit = (*this)(sum(fit, dims, true));
     if (lead > 0) fit = (*this)(view(fit, wanted));
   }

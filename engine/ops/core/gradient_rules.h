@@ -30,7 +30,7 @@ Result<ValueList> gradientByFormula(SlopeFormula slope, const CallRecord& call, 
 Result<Value> jvpByFormula(SlopeFormula slope, const CallRecord& call, const ValueList& tangents, const OpRunner& run);
 
 /// A gradient program: give() for each argument that takes a gradient, and wants one.
-class Backward : public Program {
+class Backward : public Formulas {
  public:
   Backward(const CallRecord& record, const ValueList& grads, const OpRunner& run);
   const CallRecord& call;
@@ -66,10 +66,10 @@ class Backward : public Program {
 };
 
 /// A jvp program.
-class Forward : public Program {
+class Forward : public Formulas {
  public:
   Forward(const CallRecord& record, const ValueList& tangents, const OpRunner& run)
-      : Program(record.args, run), call(record), m_tangents(tangents) {}
+      : Formulas(record.args, run), call(record), m_tangents(tangents) {}
   const CallRecord& call;
 
   bool has(std::size_t i) const { return !m_tangents[i].isNone(); }
@@ -134,6 +134,12 @@ constexpr OpFacts jointlyLinear(const char* op) {
 template <BackwardRule rule, ForwardRule forward>
 constexpr OpFacts differentiable(const char* op) {
   return {.op = op, .gradient = ruleGradient<rule>, .jvp = ruleJvp<forward>};
+}
+
+/// An op that PyTorch has no forward mode of.
+template <BackwardRule rule>
+constexpr OpFacts onlyBackward(const char* op) {
+  return {.op = op, .gradient = ruleGradient<rule>, .jvp = noDerivativeTangent};
 }
 
 // Formulas as the C++ of autograd has them: numbers go to the overloads for numbers

@@ -13,14 +13,8 @@ struct SavedResults {
 };
 
 constexpr SavedResults saved[] = {
-    {"aten::native_layer_norm", 1},      {"aten::native_group_norm", 1},
-    {"aten::native_batch_norm", 1},      {"aten::_native_batch_norm_legit", 1},
-    {"aten::_batch_norm_with_update", 1}, {"aten::_batch_norm_no_update", 1},
-    {"aten::_embedding_bag", 1},         {"aten::_embedding_bag_forward_only", 1},
-    {"aten::log_sigmoid_forward", 1},    {"aten::nll_loss_forward", 1},
-    {"aten::nll_loss2d_forward", 1},     {"aten::multilabel_margin_loss_forward", 1},
-    {"aten::_ctc_loss", 1},              {"aten::_scaled_dot_product_flash_attention_for_cpu", 1},
-    {"aten::_scaled_dot_product_efficient_attention", 1},
+    {"aten::_embedding_bag", 1},
+    {"aten::log_sigmoid_forward", 1},
 };
 
 constexpr std::string_view constants[] = {"aten::detach", "aten::linspace", "aten::logspace", "aten::bincount"};
@@ -46,6 +40,10 @@ constexpr UndifferentiatedArgument undifferentiated[] = {
     {"aten::rrelu_with_noise_backward", "noise"},
 };
 
+/// Their argument 0.
+constexpr std::string_view symmetric[] = {"aten::cholesky", "aten::linalg_cholesky_ex", "aten::linalg_cholesky",
+                                          "aten::_linalg_eigh", "aten::linalg_eigh", "aten::linalg_eigvalsh"};
+
 /// Ops whose argument 1 names places within each plane of the last `dims` dimensions.
 struct PlaceOp {
   std::string_view op;
@@ -68,6 +66,10 @@ bool isUndifferentiated(const OpInfo& op, std::size_t argument) {
   return std::ranges::any_of(undifferentiated, [&](const UndifferentiatedArgument& row) {
     return (row.op.empty() || row.op == op.schema.name) && row.argument == op.schema.arguments[argument].name;
   });
+}
+
+bool isSymmetric(const OpInfo& op, std::size_t argument) {
+  return argument == 0 && std::ranges::find(symmetric, op.schema.name) != std::end(symmetric);
 }
 
 bool readsPadding(const BoundArguments& call) {

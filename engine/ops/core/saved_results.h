@@ -12,6 +12,8 @@ bool isSavedResult(const OpInfo& op, std::size_t result);
 bool isConstantByDefinition(const OpInfo& op);
 /// Arguments by which PyTorch has no derivative, of ops that it differentiates by others.
 bool isUndifferentiated(const OpInfo& op, std::size_t argument);
+/// Arguments of which an op reads one triangle and has the symmetric gradient: they stay symmetric (Hermitian).
+bool isSymmetric(const OpInfo& op, std::size_t argument);
 /// Whether a call of an op that must not be asked to writes two values to one place: which one stays is not defined.
 bool writesPlaceTwice(const BoundArguments& call);
 /// Whether an embedding reads the row for padding, which takes no gradient although it is read.

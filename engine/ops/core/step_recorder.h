@@ -14,8 +14,8 @@ namespace kerf::inline ops {
 /// Tensors by Tensor::traced.
 using TracedTensors = std::map<int, Tensor>;
 
-/// Programs run step by step; ops with a gradient, their own or that of the op they are a form of, are one step. Kernels
-/// run on `ops`: referenceOps() or shapeOps(). One thread.
+/// Programs run step by step; ops with a gradient, their own or that of the op they are a form of, are one step.
+/// Kernels run on `ops`: referenceOps() or shapeOps(). One thread.
 class StepRecorder : public OpCaller {
  public:
   explicit StepRecorder(const OpCaller& ops) : m_ops(ops) {}

@@ -4,7 +4,9 @@
 namespace kerf::inline ops {
 namespace {
 
-constexpr OpRow collective(const char* schema, ShapeRule shape) { return {schema, OpTrait::Impure, shape, aloneKernel}; }
+constexpr OpRow collective(const char* schema, ShapeRule shape) {
+  return {schema, OpTrait::Impure, shape, aloneKernel};
+}
 
 #define KERF_RANKS ", str tag, int[] ranks, int group_size)"
 

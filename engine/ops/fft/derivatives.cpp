@@ -12,7 +12,7 @@ void complexTransform(Backward& b) {
 }
 
 /// The last of the transformed dimensions, which one-sided transforms halve; none where nothing is transformed.
-std::int64_t halvedDim(const Program& p) {
+std::int64_t halvedDim(const Formulas& p) {
   const std::int64_t dim = p.args.sizes(1).back();
   return dim < 0 ? dim + p.args.tensor(0).dim() : dim;
 }
@@ -46,7 +46,7 @@ void transformToReal(Backward& b) {
 }
 
 /// fill_diagonal_(self, fill_value, wrap).
-Formula withoutDiagonal(const Program& p, const Formula& a) {
+Formula withoutDiagonal(const Formulas& p, const Formula& a) {
   return {"aten.fill_diagonal_.default"_op, {clone(a), std::int64_t{0}, p[2]}};
 }
 void filledDiagonal(Backward& b) { b.give(0, withoutDiagonal(b, b.grad())); }

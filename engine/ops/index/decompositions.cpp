@@ -11,18 +11,18 @@ namespace {
 Formula alias(const Formula& a) { return {"aten.alias.default"_op, {a}}; }
 
 Result<Value> aliased(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(alias(p[0]));
 }
 Result<Value> itself(const BoundArguments& args, const OpRunner&) { return args.values[0]; }
 Result<Value> copied(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(clone(p[0]));
 }
 
 /// transpose(self, dim0, dim1)
 Result<Value> transposed(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const std::int64_t rank = args.tensor(0).dim();
   KERF_TRY(const std::int64_t a, wrapDim(args, args.integer(1), rank));
   KERF_TRY(const std::int64_t b, wrapDim(args, args.integer(2), rank));
@@ -32,7 +32,7 @@ Result<Value> transposed(const BoundArguments& args, const OpRunner& run) {
   return p.done(permute(p[0], order));
 }
 Result<Value> matrixTransposed(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const std::int64_t rank = args.tensor(0).dim();
   if (rank > 2) return mismatch(args, "needs at most 2 dimensions, got {}", rank);
   return p.done({"aten.transpose.int"_op, {p[0], 0, rank < 2 ? 0 : 1}});
@@ -40,20 +40,20 @@ Result<Value> matrixTransposed(const BoundArguments& args, const OpRunner& run) 
 
 /// A view where strides allow it, else of a copy.
 Result<Value> reshaped(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   KERF_TRY(const SymSizes sizes, inferSize(args, args.symSizes(1), self.symNumel()));
   if (viewStrides(self, sizes)) return p.done({"aten.view.default"_op, {p[0], p[1]}});
   return p.done({"aten._unsafe_view.default"_op, {clone(p[0], MemoryFormat::Contiguous), p[1]}});
 }
 Result<Value> viewed(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done({"aten.view.default"_op, {p[0], p[1]}});
 }
 
 /// squeeze of the dimensions among `dims` that have one element.
 Result<Value> squeezed(const BoundArguments& args, const OpRunner& run, const Sizes& dims) {
-  Program p(args, run);
+  Formulas p(args, run);
   Sizes single;
   for (const std::int64_t d : dims)
     if (guardOrFalse(args.tensor(0).symSize(d) == 1)) single.push_back(d);
@@ -71,7 +71,7 @@ Result<Value> squeezedOne(const BoundArguments& args, const OpRunner& run) {
 
 /// narrow(self, dim, start, length)
 Result<Value> narrowed(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
   SymInt start = args.symInteger(2);
   if (guardOrFalse(start < 0)) start = start + args.tensor(0).symSize(dim);
@@ -110,7 +110,7 @@ Result<Value> unbound(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   if (self.dim() == 0) return mismatch(args, "needs at least 1 dimension");
   const std::int64_t count = self.symSize(dim);
-  Program p(args, run);
+  Formulas p(args, run);
   std::vector<Formula> items;
   for (std::int64_t i = 0; i < count; ++i) items.push_back(p(slice(p[0], dim, i, i + 1)));
   for (Formula& item : items) item = squeeze(item, dim);
@@ -123,7 +123,7 @@ Result<Value> stacked(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), tensors[0].dim() + 1));
   for (const Tensor& tensor : tensors)
     if (!checkEqual(tensor.symSizes(), tensors[0].symSizes())) return mismatch(args, "tensors differ in their sizes");
-  Program p(args, run);
+  Formulas p(args, run);
   std::vector<Formula> parts(tensors.begin(), tensors.end());
   if (dim == tensors[0].dim()) {
     for (Formula& part : parts) part = p(unsqueeze(part, dim));
@@ -147,7 +147,7 @@ std::vector<Formula> withElements(const BoundArguments& args) {
 }
 /// cat of one tensor is a copy; those without elements are left out.
 Result<Value> joinedParts(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const std::vector<Formula> parts = withElements(args);
   if (parts.size() > 1) return p.done(cat(parts, args.integer(1)));
   const DType dtype = resultType(args.values[0].list());

@@ -17,7 +17,7 @@ std::vector<Formula> along(std::int64_t dim, const Formula& index) {
 
 /// Zeros of the size that the op's second argument gives, with the gradient in its place by `scatter`.
 Result<Value> scattered(const BoundArguments& args, const OpRunner& run, OpId scatter) {
-  Program p(args, run);
+  Formulas p(args, run);
   std::vector<Formula> values{newZeros(p[0], args.symSizes(1)), p[0]};
   for (std::size_t i = 2; i < args.values.size(); ++i) values.push_back(p[i]);
   return p.done({scatter, std::move(values)});
@@ -40,7 +40,7 @@ Result<Value> selectScatter(const BoundArguments& args, const OpRunner& run) {
   if (guardOrFalse(index < 0)) index = index + self.symSize(dim);
   SymSizes shape(self.symSizes().size(), 1);
   shape[std::size_t(dim)] = -1;
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula mask = p(equals(view(arange(self.symSize(dim), DType::Int64, self.device()), shape), index));
   const Formula source = p(expand(unsqueeze(p[1], dim), self.symSizes()));
   return p.done(where(mask, source, p[0]));
@@ -52,7 +52,7 @@ Formula atLeastOne(const Formula& a) { return a.dim() == 0 ? unsqueeze(a, 0) : a
 Result<Value> indexSelect(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula where = p(atLeastOne(p[2]));
   if (self.dim() > 0) return p.done(index(p[0], along(dim, where)));
   const Formula empty = p({"aten.empty_like.default"_op, {p[0]}});
@@ -62,7 +62,7 @@ Result<Value> indexSelect(const BoundArguments& args, const OpRunner& run) {
 Result<Value> putAlong(const BoundArguments& args, const OpRunner& run, bool adds, const Formula& values) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula target = p(atLeastOne(p[0]));
   const Formula put = p(indexPut(target, along(dim, p(atLeastOne(p[2]))), values, adds));
   return p.done(self.dim() == 0 ? squeeze(put, 0) : contiguous(put));
@@ -81,7 +81,7 @@ bool isNotBFloat16(const BoundArguments& args) { return args.tensor(0).dtype() !
 Result<Value> indexFill(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula target = p(atLeastOne(p[0]));
   SymSizes shape = target.sizes();
   if (!p.ok()) return p.done(target);
@@ -99,7 +99,7 @@ Result<Value> indexMean(const BoundArguments& args, const OpRunner& run) {
   const auto adds = [&](const Formula& to, const Formula& what) {
     return Formula("aten.index_add.default"_op, {to, args.values[1], args.values[2], what});
   };
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula ones = p(onesLike(p[3]));
   Formula out = p[0], counts;
   if (args.boolean(5)) {
@@ -123,17 +123,17 @@ Result<Value> checkedIndex(const BoundArguments& args, const OpRunner& run) {
 }
 
 Result<Value> checkedPut(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done({"aten.index_put.default"_op, {p[0], p[1], p[2], p[3]}});
 }
 
 Result<Value> take(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(index(p(reshape(p[0], {-1})), {p[1]}));
 }
 /// put(self, index, source, accumulate)
 Result<Value> put(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula flat = p(flatten(p[0]));
   const Formula source = p(reshape(p[2], args.tensor(1).symSizes()));
   return p.done(reshape(indexPut(flat, {p[1]}, source, args.boolean(3)), args.tensor(0).symSizes()));
@@ -144,7 +144,7 @@ Result<Value> roll(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   SymSizes shifts = args.symSizes(1);
   Sizes dims = args.sizes(2);
-  Program p(args, run);
+  Formulas p(args, run);
   if (guardOrFalse(self.symNumel() == 0)) return p.done(clone(p[0]));
   const bool flat = dims.empty() && shifts.size() == 1;
   if (flat) dims = {0};
@@ -167,7 +167,7 @@ Result<Value> triangle(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   if (self.dim() < 2) return mismatch(args, "needs at least 2 dimensions, got {}", self.dim());
   const SymInt rows = self.symSizes().end()[-2], columns = self.symSizes().back();
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula across = p(unsqueeze(arange(columns, DType::Int64, self.device()), -2));
   const Formula down = p(unsqueeze(arange(rows, DType::Int64, self.device()), -1));
   const Formula mask = p(lower ? across - down <= p[1] : across - down >= p[1]);
@@ -178,7 +178,7 @@ Result<Value> triangle(const BoundArguments& args, const OpRunner& run) {
 /// unfold_backward(grad, input_sizes, dim, size, step): every window's gradient is added where it was taken.
 Result<Value> unfoldBackward(const BoundArguments& args, const OpRunner& run) {
   const SymSizes sizes = args.symSizes(1);
-  Program p(args, run);
+  Formulas p(args, run);
   if (sizes.empty()) return p.done({"aten.squeeze_copy.dim"_op, {p[0], 0}});
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(2), std::int64_t(sizes.size())));
   const Formula count = arange(sizes[std::size_t(dim)], DType::Int32, args.tensor(0).device());

@@ -20,7 +20,7 @@ void scatterAdded(Backward& b) {
 }
 
 /// The parts of `x` that `index` names along a dimension, in the sizes of `source`, which may have no dimensions.
-Formula partsAt(const Program& p, const Formula& x, std::size_t source) {
+Formula partsAt(const Formulas& p, const Formula& x, std::size_t source) {
   const Formula parts("aten.index_select.default"_op, {x, p[1], p[2]});
   return reshape(parts, p.args.tensor(source).symSizes());
 }
@@ -67,7 +67,7 @@ struct Weights {
 
 /// What tells the two ops apart: how the source goes into self's places, and self's parts to the source's.
 struct Places {
-  Program& p;
+  Formulas& p;
   bool wholeRows;  ///< index_reduce
 
   Formula added(const Formula& to, const Formula& source) const {
@@ -91,7 +91,7 @@ Formula indicator(const Formula& condition, const Formula& like) { return where(
 
 /// One factor that is 0 leaves the product of the others, two leave nothing.
 Weights ofProduct(const Places& at, const Formula& result) {
-  Program& p = at.p;
+  Formulas& p = at.p;
   const Formula self = p[0], source = p[3];
   const Formula selfZero = p(equals(self, 0)), other = p(maskedFill(self, selfZero, 1));
   const Formula zero = p(equals(source, 0));
@@ -102,7 +102,7 @@ Weights ofProduct(const Places& at, const Formula& result) {
   return {at.reduced(other, source) / other, where(single, without, rest)};
 }
 Weights ofMean(const Places& at) {
-  Program& p = at.p;
+  Formulas& p = at.p;
   const Formula start = p.args.boolean(5) ? onesLike(p[0]) : zerosLike(p[0]);
   const Formula count = p(at.added(start, onesLike(p[3])));
   const Formula share = p(Formula("aten.reciprocal.default"_op, {maskedFill(count, equals(count, 0), 1)}));
@@ -110,7 +110,7 @@ Weights ofMean(const Places& at) {
 }
 /// All that reach the extremum share it.
 Weights ofExtremum(const Places& at, const Formula& result) {
-  Program& p = at.p;
+  Formulas& p = at.p;
   const Formula own = p(indicator(equals(p[0], result), p[0]));
   const Formula theirs = p(indicator(equals(p[3], at.taken(result)), p[3]));
   const Formula first = p.args.boolean(5) ? own : at.cleared(own);
@@ -120,7 +120,7 @@ Weights ofExtremum(const Places& at, const Formula& result) {
 }
 
 Weights weightsOf(const Places& at, const Formula& result) {
-  Program& p = at.p;
+  Formulas& p = at.p;
   const std::string reduce = p.args.text(4);
   Weights weights{onesLike(p[0]), onesLike(p[3])};
   if (reduce == "prod") weights = ofProduct(at, result);

@@ -19,7 +19,7 @@ Formula timesUnlessOne(const Formula& x, const BoundArguments& args, std::size_t
 
 /// addr(self, vec1, vec2, *, beta, alpha)
 Result<Value> addOuter(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula outer({"aten.outer.default"_op, {p[1], p[2]}});
   if (args.tensor(0).dtype() == DType::Bool && args.tensor(1).dtype() == DType::Bool) {
     const Formula product = args.number(4) != 0 ? outer : zerosLike(outer);
@@ -30,7 +30,7 @@ Result<Value> addOuter(const BoundArguments& args, const OpRunner& run) {
 }
 /// addmv(self, mat, vec, *, beta, alpha)
 Result<Value> addMatrixVector(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula beta = factorOf(args, 3);
   const Formula product = p(Formula("aten.mv.default"_op, {p[1], p[2]}) * factorOf(args, 4));
   if (args.number(3) == 0) return p.done(product);
@@ -39,27 +39,27 @@ Result<Value> addMatrixVector(const BoundArguments& args, const OpRunner& run) {
 }
 /// baddbmm(self, batch1, batch2, *, beta, alpha)
 Result<Value> addBatches(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula product = p(timesUnlessOne({"aten.bmm.default"_op, {p[1], p[2]}}, args, 4));
   if (args.number(3) == 0) return p.done(product);
   return p.done(timesUnlessOne(p[0], args, 3) + product);
 }
 Result<Value> matrixVector(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(sum(p[0] * p[1], {1}));
 }
 Result<Value> dot(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(sum(p[0] * p[1]));
 }
 Result<Value> conjugateDot(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   if (!isComplex(args.tensor(0).dtype())) return p.done({"aten.dot.default"_op, {p[0], p[1]}});
   return p.done(sum(Formula("aten.conj_physical.default"_op, {p[0]}) * p[1]));
 }
 /// _euclidean_dist(x1, x2): by one product of the points with their squared lengths beside them.
 Result<Value> distances(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const auto squares = [&](std::size_t i) { return p(sum(pow(p[i], 2), {-1}, true)); };
   const auto ones = [&](const Formula& like) {
     return p({"aten.ones_like.default"_op, {like}, {{"memory_format", MemoryFormat::Contiguous}}});
@@ -80,7 +80,7 @@ bool isOne(const Tensor& tensor, std::int64_t dim) {
 bool isAtMost16(const Tensor& tensor, std::int64_t dim) { return guardOrFalse(tensor.symSize(dim) <= 16); }
 
 /// One row by one column: a sum of products.
-Formula rowByColumn(Program& p, std::size_t row, std::size_t column) {
+Formula rowByColumn(Formulas& p, std::size_t row, std::size_t column) {
   const Formula products = p(squeeze(p[row], 0) * squeeze(p[column], -1));
   return unsqueeze(sum(products, {0}, true), 0);
 }
@@ -90,7 +90,7 @@ bool addsSmallRow(const BoundArguments& args) {
 }
 bool isSmallAddmm(const BoundArguments& args) { return addsRowByColumn(args) || addsSmallRow(args); }
 Result<Value> smallAddmm(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula product =
       p(addsRowByColumn(args) ? rowByColumn(p, 1, 2) : sum(permute(p[1], {1, 0}) * p[2], {0}, true));
   return p.done(product * p[4] + p[0] * p[3]);
@@ -105,12 +105,12 @@ bool isSmallOuter(const BoundArguments& args) {
 bool isRowByColumn(const BoundArguments& args) { return isOne(args.tensor(0), 0) && isOne(args.tensor(1), -1); }
 bool isSmallMm(const BoundArguments& args) { return isSmallOuter(args) || isRowByColumn(args); }
 Result<Value> smallMm(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(isSmallOuter(args) ? p[0] * p[1] : rowByColumn(p, 0, 1));
 }
 bool isSmallBmm(const BoundArguments& args) { return isOne(args.tensor(0), 1) && isOne(args.tensor(1), -1); }
 Result<Value> smallBmm(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula products = p(squeeze(p[0], 1) * squeeze(p[1], -1));
   return p.done(unsqueeze(sum(products, {1}, true), 1));
 }

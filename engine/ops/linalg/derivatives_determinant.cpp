@@ -58,7 +58,7 @@ std::vector<Formula> logDeterminantForward(Forward& f) {
 }
 
 /// The derivative of exp at A in a direction: the upper right block of exp([[A, D], [0, A]]).
-Formula exponentialChange(Program& p, const Formula& a, const Formula& direction, const SymInt& n) {
+Formula exponentialChange(Formulas& p, const Formula& a, const Formula& direction, const SymInt& n) {
   const Formula matrix = p(a), moved = p(direction), zeros = p(zerosLike(matrix));
   const Formula above = p(cat({matrix, moved}, -1)), below = p(cat({zeros, matrix}, -1));
   const Formula whole("aten.linalg_matrix_exp.default"_op, {cat({above, below}, -2)});

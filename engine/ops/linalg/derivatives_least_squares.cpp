@@ -35,7 +35,7 @@ struct LeastSquares {
   Formula matrix(const Formula& x) const { return x.isNone() || !vector ? x : asColumn(x); }
   Formula given(const Formula& x) const { return x.isNone() || !vector ? x : squeeze(x, -1); }
 };
-LeastSquares leastSquares(Program& p, const CallRecord& call) {
+LeastSquares leastSquares(Formulas& p, const CallRecord& call) {
   const Tensor& a = call.args.tensor(0);
   LeastSquares terms{.c = Conjugates(call), .vector = call.result().dim() < a.dim(),
                      .tall = guardOrFalse(rowCount(a) > columnCount(a)),

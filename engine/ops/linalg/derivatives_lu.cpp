@@ -31,7 +31,7 @@ LuTerms luTerms(const CallRecord& call) {
   return luTerms(call, order, call.results[1], call.results[2]);
 }
 /// linalg_lu_factor_ex(A, *, pivot, check_errors) → (LU, pivots, info).
-LuTerms factorTerms(Program& p, const CallRecord& call) {
+LuTerms factorTerms(Formulas& p, const CallRecord& call) {
   const bool pivot = call.args.boolean(1);
   const auto parts =
       p.several<3>({"aten.lu_unpack.default"_op, {call.results[0], call.results[1], true, pivot}});
@@ -39,7 +39,7 @@ LuTerms factorTerms(Program& p, const CallRecord& call) {
 }
 
 /// What flows to A from what flows to L and U.
-Formula luFlow(Program& p, const LuTerms& t, const Formula& gradL, const Formula& gradU) {
+Formula luFlow(Formulas& p, const LuTerms& t, const Formula& gradL, const Formula& gradU) {
   const Conjugates& c = t.c;
   const Formula l = t.topRows(t.l), u = t.leftColumns(t.u);
   Formula byL = matmul(c.adjoint(l), lower(t.topRows(gradL), -1));
@@ -71,7 +71,7 @@ LuTangents luTangents(const LuTerms& t, const Formula& change) {
                       matmul(otherRows(t.l, t.square), upper(inner));
   return tangents;
 }
-Formula joined(Program& p, const Formula& a, const Formula& b, std::int64_t dim) {
+Formula joined(Formulas& p, const Formula& a, const Formula& b, std::int64_t dim) {
   return b.isNone() ? a : cat({p(a), p(b)}, dim);
 }
 

@@ -84,7 +84,10 @@ Result<Value> qrJvp(const CallRecord& call, const ValueList& tangents, const OpR
   return jvpByRule(qrForward, call, tangents, run);
 }
 
-constexpr OpFacts table[] = {{.op = "aten::linalg_qr", .gradient = qrGradient, .jvp = qrJvp}};
+constexpr OpFacts table[] = {
+    {.op = "aten::linalg_qr", .gradient = qrGradient, .jvp = qrJvp},
+    withoutDerivative("aten::geqrf"),
+};
 
 }  // namespace
 

@@ -26,7 +26,7 @@ struct Reflections {
 Formula columnOf(const Formula& a, std::int64_t i) { return slice(a, -1, i, i + 1); }
 
 /// `parts`: the matrix with the vectors and the vector of scales.
-Reflections reflections(Program& p, const CallRecord& call, std::int64_t count, const Formula& matrix,
+Reflections reflections(Formulas& p, const CallRecord& call, std::int64_t count, const Formula& matrix,
                         const Formula& scales, bool withOnes) {
   Reflections r{.c = Conjugates(call), .vectors = {}, .scales = {}};
   const Tensor& given = call.args.tensor(0);
@@ -43,7 +43,7 @@ Reflections reflections(Program& p, const CallRecord& call, std::int64_t count, 
   }
   return r;
 }
-Reflections reflections(Program& p, const CallRecord& call) {
+Reflections reflections(Formulas& p, const CallRecord& call) {
   const std::int64_t count = call.args.tensor(1).symSizes().back();
   return reflections(p, call, count, p[0], p[1], true);
 }
@@ -53,7 +53,7 @@ struct ReflectedFlows {
 };
 
 /// Gradients of Re <flow, Q · right> by the vectors' matrix and the scales.
-ReflectedFlows flowsBack(Program& p, const CallRecord& call, const Reflections& r, const Formula& flow,
+ReflectedFlows flowsBack(Formulas& p, const CallRecord& call, const Reflections& r, const Formula& flow,
                          const Formula& right) {
   const Tensor& matrix = call.args.tensor(0);
   std::vector<Formula> behind{p(right)};  // Hᵢ₊₁ · … · right, for the last reflection first

@@ -31,20 +31,20 @@ bool isVector(const CallRecord& call) {
 void solve(Backward& b) {
   if (!b.has(0)) return;
   const Conjugates c(b.call);
-  const bool vector = isVector(b.call), left = b.args.boolean(2), turnedFactors = factorsTransposed(b.args.tensor(0));
+  const bool vector = isVector(b.call), left = b.args.boolean(2);
   const auto matrix = [&](const Formula& x) { return vector ? asColumn(x) : x; };
-  const Formula byB = solvedByFactors(b.result(1), b.result(2), matrix(b.grad()), left, !turnedFactors);
+  const Formula byB = solvedByFactors(b.result(1), b.result(2), matrix(b.grad()), left, /*adjoint=*/true);
   b.give(1, vector ? squeeze(byB, -1) : byB);
   const Formula x = c.adjoint(matrix(b.result()));
   b.give(0, -(left ? matmul(byB, x) : matmul(x, byB)));
 }
 std::vector<Formula> solveForward(Forward& f) {
-  const bool vector = isVector(f.call), left = f.args.boolean(2), turnedFactors = factorsTransposed(f.args.tensor(0));
+  const bool vector = isVector(f.call), left = f.args.boolean(2);
   const auto matrix = [&](const Formula& x) { return vector ? asColumn(x) : x; };
   const Formula x = matrix(f.result());
   const Formula byA = f.has(0) ? -(left ? matmul(f.tangent(0), x) : matmul(x, f.tangent(0))) : Formula();
   const Formula right = sumOf({f.has(1) ? matrix(f.tangent(1)) : Formula(), byA});
-  const Formula solution = solvedByFactors(f.result(1), f.result(2), right, left, turnedFactors);
+  const Formula solution = solvedByFactors(f.result(1), f.result(2), right, left, /*adjoint=*/false);
   return {vector ? squeeze(solution, -1) : solution};
 }
 
@@ -53,7 +53,7 @@ std::vector<Formula> solveForward(Forward& f) {
 struct Factors {
   Formula order, lower, upper;
 };
-Factors unpacked(Program& p, const Formula& lu, const Formula& pivots) {
+Factors unpacked(Formulas& p, const Formula& lu, const Formula& pivots) {
   const auto parts = p.several<3>({"aten.lu_unpack.default"_op, {lu, pivots}});
   return {parts[0], parts[1], parts[2]};
 }
@@ -121,6 +121,8 @@ constexpr OpFacts table[] = {
     differentiable<choleskySolve, choleskySolveForward>("aten::cholesky_solve"),
     differentiable<choleskySolve, choleskySolveForward>("aten::_cholesky_solve_helper"),
     notDifferentiable("aten::_linalg_check_errors"),
+    withoutDerivative("aten::linalg_ldl_factor_ex"),
+    withoutDerivative("aten::linalg_ldl_solve"),
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ Formula gaps(const Formula& values) {
 
 // _linalg_eigh(A, UPLO, compute_v) → (L, V) of a Hermitian A: dL = diag(Vᴴ dA V), dV = V · (Vᴴ dA V / gaps)
 
-Formula eighVectors(Program& p, const CallRecord& call) {
+Formula eighVectors(Formulas& p, const CallRecord& call) {
   if (p.args.boolean(2)) return call.results[1];
   return p.several<2>({"aten._linalg_eigh.default"_op, {p[0], p[1], true}})[1];
 }
@@ -70,6 +70,7 @@ std::vector<Formula> eigForward(Forward& f) {
 constexpr OpFacts table[] = {
     differentiable<eigh, eighForward>("aten::_linalg_eigh"),
     differentiable<eig, eigForward>("aten::linalg_eig"),
+    withoutDerivative("aten::_linalg_eigvals"),
 };
 
 }  // namespace

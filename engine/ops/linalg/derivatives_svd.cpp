@@ -26,7 +26,7 @@ struct SvdTerms {
   }
   Formula skew(const Formula& x) const { return withoutDiagonal(x - c.adjoint(x)); }
 };
-SvdTerms svdTerms(Program& p, const CallRecord& call) {
+SvdTerms svdTerms(Formulas& p, const CallRecord& call) {
   const SymInt rows = rowCount(call.args.tensor(0)), columns = columnCount(call.args.tensor(0));
   SvdTerms t{.c = Conjugates(call), .count = symMin(rows, columns), .tall = guardOrFalse(rows > columns),
              .wide = guardOrFalse(rows < columns), .u = {}, .s = call.results[1], .vh = {}};

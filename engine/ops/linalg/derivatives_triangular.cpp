@@ -32,7 +32,7 @@ std::vector<Formula> solveTriangularForward(Forward& f) {
 }
 
 /// triangular_solve(B, A, upper, transpose, unitriangular) → (solution, a copy of A).
-Formula oldSolution(Program& p, const Formula& right, const Formula& a, bool transpose) {
+Formula oldSolution(Formulas& p, const Formula& right, const Formula& a, bool transpose) {
   return p.several<2>({"aten.triangular_solve.default"_op, {right, a, p[2], transpose, p[4]}})[0];
 }
 void oldTriangular(Backward& b) {

@@ -45,7 +45,7 @@ Formula halvedDiagonal(const Formula& a);
 
 SymInt rowCount(const Tensor& matrices);
 SymInt columnCount(const Tensor& matrices);
-/// What PyTorch hands to LAPACK transposed, where it factors (_linalg_solve_ex, _linalg_det, _linalg_slogdet).
+/// What PyTorch hands to LAPACK transposed, where it factors for determinants.
 bool factorsTransposed(const Tensor& a);
 
 }  // namespace kerf::inline ops::linalg

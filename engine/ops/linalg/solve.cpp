@@ -153,14 +153,13 @@ Result<Value> solveKernel(const BoundArguments& args) {
     outs.push_back(std::move(out));
   }
   const Tensor& a = args.tensor(0);
-  const bool turned = a.isContiguous() && !isComplex(a.dtype());  // PyTorch factors the transpose: no copy is needed
-  KERF_TRY(const Factored f, factor(turned ? transposed(a) : a));
+  KERF_TRY(const Factored f, factor(a));
   const bool check = args.op->schema.returns.size() == 1 || args.boolean(args.position("check_errors"));
   for (std::size_t k = 0; k < f.info.size() && check; ++k)
     if (f.info[k] > 0) return singular(args, batchSizes(a), std::int64_t(k));
   const Tensor wanted = expandBatch(plan.b, plan.batch);
   KERF_TRY(const Matrices b, matricesOf(plan.left ? wanted : transposed(wanted), wideOf(a.dtype())));
-  const char trans = plan.left == turned ? 'T' : 'N';  // X A = B is A^T X^T = B^T
+  const char trans = plan.left ? 'N' : 'T';  // X A = B is A^T X^T = B^T
   KERF_CHECK(solveFactored(f, broadcastIndex(batchSizes(a), plan.batch), trans, b));
   const Tensor out = plan.vector ? asColumns(outs[0]) : plan.left ? outs[0] : transposed(outs[0]);
   KERF_CHECK(store(b, out));

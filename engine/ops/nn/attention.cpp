@@ -291,7 +291,14 @@ bool gradientWanted(const BoundArguments& args, std::size_t k) {
   const auto mask = find(args, "grad_input_mask");
   if (!mask) return k < 3;
   const ValueList& flags = args.values[*mask].list();
-  return k < flags.size() && flags[k].as<bool>() && *flags[k].as<bool>() && k < 3;
+  return k < flags.size() && flags[k].as<bool>() && *flags[k].as<bool>() && (k < 3 || named(args, "attn_bias"));
+}
+
+/// The bias's gradient has rows of a multiple of 16 elements in memory.
+Tensor biasGradientMeta(const Tensor& bias) {
+  SymSizes padded = bias.symSizes();
+  padded.back() = floorDiv(padded.back() + SymInt(15), SymInt(16)) * SymInt(16);
+  return metaTensor(bias.dtype(), bias.symSizes(), contiguousStrides(padded));
 }
 
 Result<Value> backwardShape(const BoundArguments& args) {
@@ -303,6 +310,7 @@ Result<Value> backwardShape(const BoundArguments& args) {
   if (gradientWanted(args, 0)) outs[0] = interleaved(query.dtype(), a.batch, a.heads, a.queries, a.width);
   if (gradientWanted(args, 1)) outs[1] = interleaved(query.dtype(), a.batch, a.heads, a.keys, a.width);
   if (gradientWanted(args, 2)) outs[2] = interleaved(query.dtype(), a.batch, a.heads, a.keys, a.valueWidth);
+  if (gradientWanted(args, 3)) outs[3] = biasGradientMeta(*named(args, "attn_bias"));
   return Value(std::move(outs));
 }
 
@@ -365,6 +373,20 @@ Result<ScoreGradients> savedGradients(const BoundArguments& args, const Tensor& 
   return ScoreGradients{std::move(a), std::move(narrowWeights), std::move(narrowScores)};
 }
 
+/// The gradient of the scores, summed over what the bias was broadcast to.
+Result<void> writeBiasGradient(const Attention& a, const Tensor& scores, const Tensor& out) {
+  const Sizes whole{a.batch, a.heads, a.queries, a.keys};
+  Tensor result = scores.viewAs(whole, contiguousStrides(whole), scores.offset());
+  Sizes dims;
+  const std::size_t lead = whole.size() - out.sizes().size();
+  for (std::size_t d = 0; d < whole.size(); ++d)
+    if (d < lead || (out.sizes()[d - lead] == 1 && whole[d] != 1)) dims.push_back(std::int64_t(d));
+  if (!dims.empty()) {
+    KERF_TRY(result, callTensorOp("aten.sum.dim_IntList"_op, {result, intList(dims), true}));
+  }
+  return copyElements(result.viewAs(out.sizes(), contiguousStrides(out.sizes()), result.offset()), out);
+}
+
 Result<Value> backwardKernel(const BoundArguments& args) {
   KERF_TRY(const Value metas, runShapeRule(args));
   KERF_TRY(const Tensor grad, heads(args.tensor(0)));
@@ -379,6 +401,11 @@ Result<Value> backwardKernel(const BoundArguments& args) {
     KERF_TRY(Tensor out, allocateEmpty(metas.list()[i].tensor()));
     KERF_CHECK(copyElements(results[i]->viewAs(out.sizes(), contiguousStrides(out.sizes()), 0), out));
     outs[i] = std::move(out);
+  }
+  if (outs.size() > 3 && !metas.list()[3].isNone()) {
+    KERF_TRY(Tensor out, allocateEmpty(metas.list()[3].tensor()));
+    KERF_CHECK(writeBiasGradient(of.a, of.scores, out));
+    outs[3] = std::move(out);
   }
   return Value(std::move(outs));
 }

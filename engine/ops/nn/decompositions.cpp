@@ -8,28 +8,28 @@ namespace kerf::inline ops {
 namespace {
 
 /// The argument in the dtype that is computed in, dense.
-Formula computed(Program& p) { return p(to(contiguous(p[0]), opMathType(p.args.tensor(0).dtype()))); }
+Formula computed(Formulas& p) { return p(to(contiguous(p[0]), opMathType(p.args.tensor(0).dtype()))); }
 
 /// x - amax(x, dim)
-Formula shifted(Program& p, const Formula& x, std::int64_t dim) {
+Formula shifted(Formulas& p, const Formula& x, std::int64_t dim) {
   if (guardOrFalse(p.args.tensor(0).symNumel() == 0)) return x;
   const Formula top = p(amax(x, {dim}, true));
   return p(x - top);
 }
 /// In the dtype of the argument, unless half_to_float says otherwise.
-Result<Value> inDType(Program& p, const Formula& result) {
+Result<Value> inDType(Formulas& p, const Formula& result) {
   return p.done(p.args.boolean(2) ? result : to(result, p.args.tensor(0).dtype()));
 }
 
 /// _softmax(self, dim, half_to_float).
 Result<Value> softmax(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const std::int64_t dim = args.integer(1);
   const Formula powers = p(exp(shifted(p, computed(p), dim)));
   return inDType(p, powers / sum(powers, {dim}, true));
 }
 Result<Value> logSoftmax(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const std::int64_t dim = args.integer(1);
   const Formula low = shifted(p, computed(p), dim);
   const Formula total = p(log(sum(exp(low), {dim}, true)));
@@ -39,14 +39,14 @@ Result<Value> logSoftmax(const BoundArguments& args, const OpRunner& run) {
 /// softmax(self, dim, dtype) and log_softmax(self, dim, dtype).
 template <bool logarithm>
 Result<Value> namedSoftmax(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const OpId op = logarithm ? "aten._log_softmax.default"_op : "aten._softmax.default"_op;
   const Formula x = args.none(2) ? p[0] : to(p[0], *args.dtypeIf(2));
   return p.done({op, {x, p[1], false}});
 }
 /// _safe_softmax(self, dim, dtype): 0 in rows of -inf.
 Result<Value> safeSoftmax(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula out = p({"aten.softmax.int"_op, {p[0], p[1], p[2]}});
   const Formula masked = p(equals(p[0], -HUGE_VAL));
   const Formula rows = p({"aten.all.dim"_op, {masked, p[1], true}});
@@ -61,21 +61,21 @@ Formula asInput(const BoundArguments& args, const Formula& x) {
 
 /// _softmax_backward_data(grad_output, output, dim, input_dtype): out · (grad - Σ grad·out).
 Result<Value> softmaxBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula weighted = p(p[0] * p[1]);
   const Formula flows = p(weighted - p[1] * sum(weighted, {args.integer(2)}, true));
   return p.done(contiguous(p(asInput(args, flows))));
 }
 /// The same with one rounding of the product and the difference.
 Result<Value> fusedSoftmaxBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula weighted = p(p[0] * p[1]);
   const Formula total = p(sum(weighted, {args.integer(2)}, true));
   const Formula flows = p({"prims.fma.default"_op, {-p[1], total, weighted}});
   return p.done(contiguous(p(asInput(args, flows))));
 }
 Result<Value> logSoftmaxBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula flows = p(p[0] - exp(p[1]) * sum(p[0], {args.integer(2)}, true));
   return p.done(asInput(args, flows));
 }

@@ -13,7 +13,7 @@ namespace {
 Result<Value> flashForCpu(const BoundArguments& args, const OpRunner& run) {
   const Tensor &query = args.tensor(0), &key = args.tensor(1);
   if (query.dim() != 4 || key.dim() != 4 || args.tensor(2).dim() != 4) return mismatch(args, "needs 4 dimensions");
-  Program p(args, run);
+  Formulas p(args, run);
   const bool isGrouped = guardOrFalse(query.symSize(1) != key.symSize(1));
   const auto [out, weights] = p.several<2>({"aten._scaled_dot_product_attention_math.default"_op,
                                             {p[0], p[1], p[2], p[5], p[3], p[4], Value()},

@@ -28,7 +28,7 @@ Formula movedTowards(const Formula& fresh, const Formula& running, double moment
   return fresh * momentum + running * (1 - momentum);
 }
 
-Formula trained(Program& p, const Tensor& input, const BatchNorm& norm, BatchNormed& result) {
+Formula trained(Formulas& p, const Tensor& input, const BatchNorm& norm, BatchNormed& result) {
   const Sizes dims = dimsButChannels(input.dim());
   const Formula x = p[0], wide = p(to(x, opMathType(input.dtype())));
   const auto [variance, mean] = p.several<2>(
@@ -45,7 +45,7 @@ Formula trained(Program& p, const Tensor& input, const BatchNorm& norm, BatchNor
   return out;
 }
 
-Formula evaluated(Program& p, const Tensor& input, const BatchNorm& norm, BatchNormed& result) {
+Formula evaluated(Formulas& p, const Tensor& input, const BatchNorm& norm, BatchNormed& result) {
   const DType wide = opMathType(input.dtype());
   const auto cast = [&](const Formula& x) { return p({"aten._to_copy.default"_op, {x}, {{"dtype", wide}}}); };
   result.runningMean = cast(norm.runningMean);
@@ -58,7 +58,7 @@ Formula evaluated(Program& p, const Tensor& input, const BatchNorm& norm, BatchN
   return p((p[0] - mean) * scale);
 }
 
-BatchNormed normalize(Program& p, const BatchNorm& norm) {
+BatchNormed normalize(Formulas& p, const BatchNorm& norm) {
   const Tensor& input = p.args.tensor(0);
   BatchNormed result;
   Formula out = (norm.training ? trained : evaluated)(p, input, norm, result);
@@ -83,7 +83,7 @@ enum class Shape { Plain, Writing, Functional, Reserving, WritingReserving, Func
 
 Result<Value> batchNorm(const BoundArguments& args, const OpRunner& run, BatchNorm norm, Shape shape) {
   KERF_CHECK(checked(args, norm));
-  Program p(args, run);
+  Formulas p(args, run);
   const BatchNormed done = normalize(p, norm);
   std::vector<Formula> results{done.out, done.mean, done.inverse};
   const bool writes = norm.training && (shape == Shape::Writing || shape == Shape::WritingReserving);
@@ -128,7 +128,7 @@ Result<Value> legitimate(const BoundArguments& args, const OpRunner& run) {
 }
 
 /// Per channel, as a tensor that broadcasts over the others of `rank` dimensions.
-Formula perChannel(Program& p, Formula x, std::int64_t rank) {
+Formula perChannel(Formulas& p, Formula x, std::int64_t rank) {
   x = p(unsqueeze(x, 0));
   for (std::int64_t d = 2; d < rank; ++d) x = p(unsqueeze(x, d));
   return x;
@@ -144,7 +144,7 @@ Result<Value> batchNormBackward(const BoundArguments& args, const OpRunner& run)
   const DType weightType = args.none(2) ? input.dtype() : args.tensor(2).dtype();
   const ValueList& mask = args.values[9].list();
   const auto wants = [&](std::size_t i) { return mask[i].as<bool>() && *mask[i].as<bool>(); };
-  Program p(args, run);
+  Formulas p(args, run);
   const auto cast = [&](std::size_t i) { return p(to(p[i], wide)); };
   const auto rank = input.dim();
   const Sizes dims = dimsButChannels(rank);

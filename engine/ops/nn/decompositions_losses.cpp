@@ -15,7 +15,7 @@ Formula reduced(const Formula& loss, std::int64_t reduction) {
   return reduction == byMean ? mean(loss) : reduction == bySum ? sum(loss) : loss;
 }
 /// What the gradient of one element counts: `whole`, or its share of the mean. Symbolic where sizes are.
-Formula shareOf(Program& p, const Tensor& tensor, std::int64_t reduction, double whole = 1) {
+Formula shareOf(Formulas& p, const Tensor& tensor, std::int64_t reduction, double whole = 1) {
   if (reduction != byMean) return whole;
   if (!tensor.isSymbolic()) return whole / double(std::int64_t(tensor.symNumel()));
   return p({"operator.truediv"_op, {whole, tensor.symNumel()}});
@@ -23,24 +23,24 @@ Formula shareOf(Program& p, const Tensor& tensor, std::int64_t reduction, double
 
 /// mse_loss(self, target, reduction)
 Result<Value> squaredLoss(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(reduced(pow(p[0] - p[1], 2), args.integer(2)));
 }
 Result<Value> squaredLossBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done((p[1] - p[2]) * shareOf(p, args.tensor(1), args.integer(3), 2) * p[0]);
 }
 
 /// smooth_l1_loss(self, target, reduction, beta)
 Result<Value> smoothLoss(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula size = p(abs(p[0] - p[1]));
   const Formula loss = p(where(size < p[3], pow(size, 2) * 0.5 / p[3], size - 0.5 * args.number(3)));
   return p.done(reduced(loss, args.integer(2)));
 }
 /// smooth_l1_loss_backward(grad_output, self, target, reduction, beta)
 Result<Value> smoothLossBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula x = p(p[1] - p[2]);
   const Formula size = p(abs(x));
   const Formula flow = p(p[0] * shareOf(p, args.tensor(1), args.integer(3)));
@@ -48,14 +48,14 @@ Result<Value> smoothLossBackward(const BoundArguments& args, const OpRunner& run
 }
 /// huber_loss(self, target, reduction, delta)
 Result<Value> huberLoss(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula size = p(abs(p[0] - p[1]));
   const double delta = args.number(3);
   return p.done(reduced(where(size <= delta, size * 0.5 * size, (size - 0.5 * delta) * delta), args.integer(2)));
 }
 /// huber_loss_backward(grad_output, self, target, reduction, delta)
 Result<Value> huberLossBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const double delta = args.number(4);
   const Formula share = shareOf(p, args.tensor(1), args.integer(3));
   const Formula x = p(p[1] - p[2]);
@@ -66,7 +66,7 @@ Result<Value> huberLossBackward(const BoundArguments& args, const OpRunner& run)
 
 /// binary_cross_entropy(self, target, weight, reduction): logarithms are at least -100.
 Result<Value> crossEntropy(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const auto bounded = [&](const Formula& x) {
     return Formula("aten.maximum.default"_op, {x, newFull(p[0], {}, -100)});
   };
@@ -76,14 +76,14 @@ Result<Value> crossEntropy(const BoundArguments& args, const OpRunner& run) {
 }
 /// binary_cross_entropy_backward(grad_output, self, target, weight, reduction)
 Result<Value> crossEntropyBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   Formula flow = p(p[0] * (p[1] - p[2]) / clamp(p[1] * (1 - p[1]), 1e-12));
   if (!args.none(3)) flow = p(flow * p[3]);
   return p.done(args.integer(4) == byMean ? flow / args.tensor(1).symNumel() : flow);
 }
 /// binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)
 Result<Value> crossEntropyOfLogits(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula logs({"aten.log_sigmoid.default"_op, {p[0]}});
   Formula loss;
   if (args.none(3)) {
@@ -97,12 +97,12 @@ Result<Value> crossEntropyOfLogits(const BoundArguments& args, const OpRunner& r
 }
 /// soft_margin_loss(self, target, reduction)
 Result<Value> softMarginLoss(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(reduced(log1p(exp(-p[0] * p[1])), args.integer(2)));
 }
 /// soft_margin_loss_backward(grad_output, self, target, reduction)
 Result<Value> softMarginLossBackward(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula flow = p(p[2] * p[0] * (sigmoid(p[2] * p[1]) - 1));
   return p.done(args.integer(3) == byMean ? flow / args.tensor(1).symNumel() : flow);
 }
@@ -114,7 +114,7 @@ Result<Value> likelihoodLoss(const BoundArguments& args, const OpRunner& run) {
   if (self.dim() == 0) return mismatch(args, "needs at least 1 dimension");
   const std::int64_t channel = self.dim() < 2 ? 0 : 1;
   const std::int64_t reduction = args.integer(3);
-  Program p(args, run);
+  Formulas p(args, run);
   Formula x = p[0], weight;
   if (!args.none(2)) {
     SymSizes shape(self.symSizes().size(), 1);
@@ -141,7 +141,7 @@ Result<Value> likelihoodLoss(const BoundArguments& args, const OpRunner& run) {
 Result<Value> likelihoodLossBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(1);
   const std::int64_t channel = self.dim() < 2 ? 0 : 1;
-  Program p(args, run);
+  Formulas p(args, run);
   Formula flow = p[0];
   if (args.integer(4) == byMean) flow = p(flow / p[6]);
   const Formula target = p(unsqueeze(p[2], channel));
@@ -160,7 +160,7 @@ Result<Value> likelihoodLossBackward(const BoundArguments& args, const OpRunner&
 
 /// multi_margin_loss(self, target, p, margin, weight, reduction)
 Result<Value> multiMarginLoss(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   if (self.dim() == 0 || self.dim() > 2) return mismatch(args, "needs 1 or 2 dimensions, got {}", self.dim());
   const Formula x = p({"aten.atleast_2d.default"_op, {p[0]}});
@@ -181,7 +181,7 @@ Result<Value> multiMarginLoss(const BoundArguments& args, const OpRunner& run) {
 }
 /// multilabel_margin_loss_forward(self, target, reduction): targets count up to the first -1.
 Result<Value> labelMarginLoss(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   const SymSizes shape = args.tensor(1).symSizes();
   const Formula x = p({"aten.atleast_2d.default"_op, {p[0]}}), target = p({"aten.atleast_2d.default"_op, {p[1]}});

@@ -42,7 +42,7 @@ Result<Value> padded(const BoundArguments& args, const OpRunner& run) {
   const Margins margins(args.symSizes(1));
   const auto first = self.dim() - std::int64_t(margins.count());
   if (first < 1) return mismatch(args, "padding is for more dimensions than there are");
-  Program p(args, run);
+  Formulas p(args, run);
   Formula out = p[0];
   for (std::size_t i = 0; i < margins.count(); ++i) {
     const SymInt size = self.symSize(first + std::int64_t(i));
@@ -64,7 +64,7 @@ struct Area {
 };
 
 /// The kept middle of a dimension, and what was mirrored before and after it.
-std::array<Area, 3> areasOf(Program& p, const Formula& at, const SymInt& last, const SymInt& before,
+std::array<Area, 3> areasOf(Formulas& p, const Formula& at, const SymInt& last, const SymInt& before,
                             const SymInt& after) {
   const Formula middle = p(at + before);
   return {Area{p(before - at), at, 1, before}, Area{middle, middle, 0, last + before + after},
@@ -77,7 +77,7 @@ Result<Value> reflectionBackward(const BoundArguments& args, const OpRunner& run
   const Margins margins(args.symSizes(2));
   const auto rank = std::size_t(self.dim()), first = rank - margins.count();
   if (margins.count() >= rank) return mismatch(args, "padding is for more dimensions than there are");
-  Program p(args, run);
+  Formulas p(args, run);
   std::vector<Formula> indices;
   for (std::size_t d = 0; d < rank; ++d) {
     SymSizes shape(rank, 1);

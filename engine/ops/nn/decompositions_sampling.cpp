@@ -118,7 +118,7 @@ class GridSampler {
     return blended(rows, down);
   }
 
-  Program p;
+  Formulas p;
   const Tensor& m_input;
   Sampling m_sampling;
   Outside m_outside;

@@ -21,7 +21,7 @@ double sourceScale(double in, double out, bool aligned, std::optional<double> gi
   return given && *given > 0 ? 1 / *given : in / out;
 }
 
-Taps tapsOf(Program& p, std::int64_t in, std::int64_t out, bool aligned, double scale, std::size_t behind,
+Taps tapsOf(Formulas& p, std::int64_t in, std::int64_t out, bool aligned, double scale, std::size_t behind,
             const Tensor& input) {
   const Formula count = p(to(arange(out, DType::Int64, input.device()), toFloating(input.dtype())));
   Formula position = p(clamp(aligned ? count * scale : (count + 0.5) * scale - 0.5, 0.0));
@@ -39,7 +39,7 @@ Result<Value> interpolated(const BoundArguments& args, const OpRunner& run) {
   const auto dims = out.size();
   if (input.dim() != std::int64_t(dims) + 2) return mismatch(args, "input needs {} dimensions", dims + 2);
   const bool aligned = args.boolean(2);
-  Program p(args, run);
+  Formulas p(args, run);
   std::vector<Taps> taps;
   for (std::size_t d = 0; d < dims; ++d) {
     const std::int64_t in = input.symSize(std::int64_t(d) + 2);
@@ -68,7 +68,7 @@ Result<Value> interpolated(const BoundArguments& args, const OpRunner& run) {
 // Sliding blocks
 
 /// Which pixels of a padded dimension the blocks hold: [kernel, blocks].
-Formula blockIndices(Program& p, std::int64_t size, std::int64_t kernel, std::int64_t dilation, std::int64_t padding,
+Formula blockIndices(Formulas& p, std::int64_t size, std::int64_t kernel, std::int64_t dilation, std::int64_t padding,
                      std::int64_t stride, Device device) {
   const std::int64_t room = size + 2 * padding - dilation * (kernel - 1);
   const Formula starts = p(unsqueeze(arange(0, room, stride, DType::Int64, device), 0));
@@ -84,7 +84,7 @@ Result<Value> imageToColumns(const BoundArguments& args, const OpRunner& run) {
   const bool batched = self.dim() == 4;
   const SymInt batch = batched ? self.symSize(0) : SymInt(1), channels = self.symSizes().end()[-3];
   const std::int64_t h = self.symSizes().end()[-2], w = self.symSizes().back();
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula image = batched ? p[0] : p(unsqueeze(p[0], 0));
   Formula rows = blockIndices(p, h, kernel[0], dilation[0], padding[0], stride[0], self.device());
   const Formula columns = blockIndices(p, w, kernel[1], dilation[1], padding[1], stride[1], self.device());
@@ -109,7 +109,7 @@ Result<Value> columnsToImage(const BoundArguments& args, const OpRunner& run) {
   const auto blocks = [&](std::size_t i) {
     return 1 + (size[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1) / stride[i];
   };
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula columns = batched ? p[0] : p(unsqueeze(p[0], 0));
   const Formula apart = p(permute(
       reshape(columns, {batch, channels, kernel[0], kernel[1], blocks(0), blocks(1)}), {0, 1, 2, 4, 3, 5}));
@@ -151,7 +151,7 @@ Result<Value> lowMemoryMaxPool(const BoundArguments& args, const OpRunner& run) 
   const Sizes stride = args.sizes(2).empty() ? kernel : repeatedTo(args.sizes(2), dims, 1);
   const Value steps = intList(stride), padding = intList(repeatedTo(args.sizes(3), dims, 0)),
               dilation = intList(repeatedTo(args.sizes(4), dims, 1));
-  Program p(args, run);
+  Formulas p(args, run);
   const auto [values, offsets] =
       p.several<2>({"prims._low_memory_max_pool_with_offsets.default"_op,
                     {p[0], intList(kernel), steps, padding, dilation, p[5]}});
@@ -179,7 +179,7 @@ template <std::size_t dims>
 Result<Value> adaptiveAverage(const BoundArguments& args, const OpRunner& run) {
   const Tensor& self = args.tensor(0);
   const Sizes out = repeatedTo(args.sizes(1), dims, 1);
-  Program p(args, run);
+  Formulas p(args, run);
   if (!std::ranges::all_of(out, [](std::int64_t size) { return size == 1; }))
     return p.done({dims == 2 ? "aten._adaptive_avg_pool2d.default"_op : "aten._adaptive_avg_pool3d.default"_op,
                    {p[0], p[1]}});
@@ -203,7 +203,7 @@ Result<Value> adaptiveAverage(const BoundArguments& args, const OpRunner& run) {
 /// embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq): rows added up.
 Result<Value> embeddingBackward(const BoundArguments& args, const OpRunner& run) {
   const Tensor &grad = args.tensor(0), &indices = args.tensor(1);
-  Program p(args, run);
+  Formulas p(args, run);
   Formula flow = p(to(p[0], opMathType(grad.dtype())));
   const Formula where = p(to(p[1], DType::Int64));
   if (args.boolean(4)) {

@@ -66,7 +66,7 @@ std::vector<Formula> attentionTangent(Forward& f, const AttentionTerms& a, const
   return {typed(f, total, f.call.result().dtype())};
 }
 
-Formula scaleOf(const Program& p, std::size_t given) {
+Formula scaleOf(const Formulas& p, std::size_t given) {
   if (!p.args.none(given)) return p[given];
   const SymInt head = p.args.tensor(0).symSizes().back();
   return 1 / std::sqrt(double(std::int64_t(head)));
@@ -91,6 +91,9 @@ constexpr OpFacts table[] = {
     {.op = "aten::_scaled_dot_product_efficient_attention",
      .gradient = ruleGradient<efficientAttention>,
      .jvp = efficientAttentionJvp},
+    withoutDerivative("aten::_scaled_dot_product_flash_attention_for_cpu_backward"),
+    withoutDerivative("aten::_scaled_dot_product_efficient_attention_backward"),
+    withoutDerivative("prims::prepare_softmax_online"),
 };
 
 }  // namespace

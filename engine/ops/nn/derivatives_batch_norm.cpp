@@ -7,14 +7,14 @@ namespace kerf::inline ops {
 namespace {
 
 /// An argument by its name; none where the form has no such argument.
-Formula named(const Program& p, std::string_view name) {
+Formula named(const Formulas& p, std::string_view name) {
   const auto& arguments = p.args.op->schema.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].name == name) return p[i];
   return {};
 }
 
-bool trains(const Program& p) {
+bool trains(const Formulas& p) {
   const std::string& name = p.args.op->schema.name;
   if (name.ends_with("_no_training") || name.ends_with("_no_update")) return false;
   for (const char* flag : {"training", "train", "update"})
@@ -23,7 +23,7 @@ bool trains(const Program& p) {
 }
 
 /// Mean and inverse deviation that a call normalized with; `saved` are its own.
-NormTerms termsOf(const Program& p, std::size_t input, const Formula& savedMean, const Formula& savedInverse) {
+NormTerms termsOf(const Formulas& p, std::size_t input, const Formula& savedMean, const Formula& savedInverse) {
   NormTensors tensors{.input = p[input], .weight = named(p, "weight"), .mean = savedMean, .inverse = savedInverse};
   const bool fixed = !trains(p);
   if (fixed) {

@@ -7,14 +7,14 @@ namespace {
 
 /// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups), with the geometry
 /// of a call that has its stride at `first`.
-Formula convolved(const Program& p, std::size_t first, const Formula& input, const Formula& weight) {
+Formula convolved(const Formulas& p, std::size_t first, const Formula& input, const Formula& weight) {
   std::vector<Formula> args{input, weight, Formula()};
   for (std::size_t i = first; i < first + 6; ++i) args.push_back(p[i]);
   return {"aten.convolution.default"_op, args};
 }
 
 /// convolution_backward(grad_output, input, weight, bias_sizes, stride, …, groups, output_mask).
-Formula convolvedBack(const Program& p, std::size_t first, std::vector<Formula> tensors, const Value& mask,
+Formula convolvedBack(const Formulas& p, std::size_t first, std::vector<Formula> tensors, const Value& mask,
                       const Formula& biasSizes = {}) {
   tensors.push_back(biasSizes);
   for (std::size_t i = first; i < first + 6; ++i) tensors.push_back(p[i]);
@@ -30,7 +30,7 @@ Formula spread(const Formula& bias, const Tensor& output, std::int64_t spatial) 
 }
 
 /// An argument, conjugated where it is complex.
-Formula conjugated(const Program& p, std::size_t i) {
+Formula conjugated(const Formulas& p, std::size_t i) {
   return isComplex(p.args.tensor(i).dtype()) ? Formula("aten._conj.default"_op, {p[i]}) : p[i];
 }
 

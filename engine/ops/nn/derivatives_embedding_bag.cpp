@@ -34,7 +34,14 @@ std::vector<Formula> embeddingBagForward(Forward& f) {
   return {sumOf({byRows, f.has(6) ? bagsOf(f, f[0], f.tangent(6)) : Formula()}), Formula(), Formula(), Formula()};
 }
 
-constexpr OpFacts table[] = {differentiable<embeddingBag, embeddingBagForward>("aten::_embedding_bag")};
+constexpr OpFacts table[] = {
+    differentiable<embeddingBag, embeddingBagForward>("aten::_embedding_bag"),
+    withoutDerivative("aten::_embedding_bag_forward_only"),
+    withoutDerivative("aten::_embedding_bag_backward"),
+    withoutDerivative("aten::_embedding_bag_dense_backward"),
+    withoutDerivative("aten::_embedding_bag_per_sample_weights_backward"),
+    withoutDerivative("aten::embedding_renorm_"),
+};
 
 }  // namespace
 

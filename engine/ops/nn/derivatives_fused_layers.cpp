@@ -1,4 +1,4 @@
-// Gradients of gated units and grouped products.
+// Gradients of gated units and grouped products; optimizer steps have none.
 #include "engine/ops/nn/backward_calls.h"
 #include "engine/ops/nn/families.h"
 
@@ -11,7 +11,7 @@ struct GluParts {
   Formula a, sigma, slope;
   Formula first, second;  ///< halves of what flows
 };
-GluParts gluParts(const Program& p, std::int64_t dim, const Formula& flow) {
+GluParts gluParts(const Formulas& p, std::int64_t dim, const Formula& flow) {
   const SymInt half = floorDiv(p.args.tensor(1).symSizes()[std::size_t(dim)], SymInt(2)), whole = half + half;
   const auto part = [&](const Formula& of, bool second) {
     return slice(of, dim, second ? half : SymInt(0), second ? whole : half);
@@ -20,7 +20,7 @@ GluParts gluParts(const Program& p, std::int64_t dim, const Formula& flow) {
   return {part(p[1], false), sigma, sigma * minusFrom(1, sigma), flow.isNone() ? flow : part(flow, false),
           flow.isNone() ? flow : part(flow, true)};
 }
-std::int64_t gluDim(const Program& p) {
+std::int64_t gluDim(const Formulas& p) {
   const std::int64_t dim = p.args.integer(2);
   return dim < 0 ? dim + p.args.tensor(1).dim() : dim;
 }
@@ -48,7 +48,7 @@ std::vector<Formula> gluBackwardForward(Forward& f) {
 // _grouped_mm(self, mat2, offs, bias, out_dtype): a group's rows in one product are its inner dimension in another
 
 Formula turned(const Formula& a) { return {"aten.transpose.int"_op, {a, -2, -1}}; }
-Formula grouped(const Program& p, const Formula& a, const Formula& b) {
+Formula grouped(const Formulas& p, const Formula& a, const Formula& b) {
   return {"aten._grouped_mm.default"_op, {a, b, p[2]}};
 }
 void groupedProduct(Backward& b) {
@@ -59,6 +59,18 @@ void groupedProduct(Backward& b) {
 constexpr OpFacts table[] = {
     differentiable<gluBackward, gluBackwardForward>("aten::glu_backward"),
     linear<groupedProduct>("aten::_grouped_mm"),
+    withoutDerivative("aten::_fused_adagrad"),
+    withoutDerivative("aten::_fused_adagrad_"),
+    withoutDerivative("aten::_fused_adam"),
+    withoutDerivative("aten::_fused_adam_"),
+    withoutDerivative("aten::_fused_adamw"),
+    withoutDerivative("aten::_fused_adamw_"),
+    withoutDerivative("aten::_fused_sgd"),
+    withoutDerivative("aten::_fused_sgd_"),
+    withoutDerivative("aten::_amp_foreach_non_finite_check_and_unscale"),
+    withoutDerivative("aten::_amp_foreach_non_finite_check_and_unscale_"),
+    withoutDerivative("aten::_amp_update_scale"),
+    withoutDerivative("aten::_amp_update_scale_"),
 };
 
 }  // namespace

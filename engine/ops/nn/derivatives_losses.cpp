@@ -24,7 +24,7 @@ std::vector<Formula> lossForward(Forward& f) {
 
 // Of self and target, which may change places
 
-Formula swapped(const Program& p, const Formula& flow) {
+Formula swapped(const Formulas& p, const Formula& flow) {
   return {backwardOf(*p.args.op), withArguments(p, {flow, p[1], p[0]}, 2)};
 }
 void symmetricLoss(Backward& b) {
@@ -43,7 +43,7 @@ std::vector<Formula> symmetricLossForward(Forward& f) {
 
 // Likelihoods: nll_loss_forward(self, target, weight, reduction, ignore_index) → (output, total_weight)
 
-OpId likelihoodBackward(const Program& p) {
+OpId likelihoodBackward(const Formulas& p) {
   const bool planes = p.args.op->schema.name == "aten::nll_loss2d_forward";
   return planes ? "aten.nll_loss2d_backward.default"_op : "aten.nll_loss_backward.default"_op;
 }
@@ -88,7 +88,7 @@ std::vector<Formula> multilabelMarginForward(Forward& f) {
 // _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity) → (loss per sample, log_alpha).
 // The backward op takes the probabilities of one step as normalized: it is the gradient by what log_softmax was given.
 
-Formula ctcGradient(const Program& p, const CallRecord& call, const Formula& flow) {
+Formula ctcGradient(const Formulas& p, const CallRecord& call, const Formula& flow) {
   return {p.args.op->schema.overload == "Tensor" ? "aten._ctc_loss_backward.Tensor"_op
                                                  : "aten._ctc_loss_backward.default"_op,
           {flow, p[0], p[1], p[2], p[3], call.results[0], call.results[1], p[4], p[5]}};
@@ -118,6 +118,9 @@ constexpr OpFacts table[] = {
     backwardOfLikelihood("aten::nll_loss_backward"),
     backwardOfLikelihood("aten::nll_loss2d_backward"),
     differentiable<ctc, ctcForward>("aten::_ctc_loss"),
+    withoutDerivative("aten::_ctc_loss_backward"),
+    withoutDerivative("aten::multi_margin_loss_backward"),
+    withoutDerivative("aten::multilabel_margin_loss_backward"),
 };
 
 }  // namespace

@@ -8,12 +8,12 @@ namespace {
 
 constexpr std::int64_t byMean = 1;  // reductions: 0 none, 1 mean, 2 sum
 
-std::int64_t reductionOf(const Program& p) { return p.args.integer(p.args.position("reduction")); }
-Formula reduced(const Program& p, const Formula& terms) {
+std::int64_t reductionOf(const Formulas& p) { return p.args.integer(p.args.position("reduction")); }
+Formula reduced(const Formulas& p, const Formula& terms) {
   return terms.isNone() || reductionOf(p) == 0 ? terms : sum(terms);
 }
 /// Terms of a mean over as many elements as `whole` has.
-Formula shared(const Program& p, const Formula& terms, const Tensor& whole) {
+Formula shared(const Formulas& p, const Formula& terms, const Tensor& whole) {
   return reductionOf(p) == byMean ? over(terms, whole.symNumel()) : terms;
 }
 
@@ -35,16 +35,16 @@ std::vector<Formula> binaryEntropyForward(Forward& f) {
 
 // binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction): also as programs in PyTorch
 
-Formula logitSlope(const Program& p) {
+Formula logitSlope(const Formulas& p) {
   if (p[3].isNone()) return sigmoid(p[0]) - p[1];
   const Formula t = p[3] * p[1];
   return (plus(t, 1) - p[1]) * sigmoid(p[0]) - t;
 }
-Formula logitTargetSlope(const Program& p) {
+Formula logitTargetSlope(const Formulas& p) {
   if (p[3].isNone()) return -p[0];
   return log(minusFrom(1, sigmoid(p[0]))) - p[3] * log(sigmoid(p[0]));
 }
-Formula weighted(const Program& p, const Formula& slope, const Formula& flow, const Tensor& whole) {
+Formula weighted(const Formulas& p, const Formula& slope, const Formula& flow, const Tensor& whole) {
   return shared(p, multiplied(slope * flow, p[2]), whole);
 }
 void logitEntropy(Backward& b) {
@@ -60,28 +60,28 @@ std::vector<Formula> logitEntropyForward(Forward& f) {
 
 // Curvatures: how a backward op's slope depends on self or target, which are its arguments 1 and 2
 
-using Curvature = Formula (*)(const Program&, std::size_t by);
+using Curvature = Formula (*)(const Formulas&, std::size_t by);
 
-Formula squareCurvature(const Program& p, std::size_t by) {
+Formula squareCurvature(const Formulas& p, std::size_t by) {
   return times(onesLike(p[1]), by == 1 ? std::int64_t{2} : std::int64_t{-2});
 }
 /// `height` where self and target are nearer to each other than `width`.
-Formula nearCurvature(const Program& p, std::size_t by, double width, double height) {
+Formula nearCurvature(const Formulas& p, std::size_t by, double width, double height) {
   const Formula near("aten._to_copy.default"_op, {abs(p[1] - p[2]) < Formula(width)},
                      {{"dtype", p.args.tensor(1).dtype()}});
   return times(near, by == 1 ? height : -height);
 }
-Formula smoothCurvature(const Program& p, std::size_t by) {
+Formula smoothCurvature(const Formulas& p, std::size_t by) {
   const double beta = p.args.number(4);
   return nearCurvature(p, by, beta, beta == 0 ? 0 : 1 / beta);
 }
-Formula huberCurvature(const Program& p, std::size_t by) { return nearCurvature(p, by, p.args.number(4), 1); }
-Formula softMarginCurvature(const Program& p, std::size_t by) {
+Formula huberCurvature(const Formulas& p, std::size_t by) { return nearCurvature(p, by, p.args.number(4), 1); }
+Formula softMarginCurvature(const Formulas& p, std::size_t by) {
   if (by == 2) return {};  // targets take no gradient
   const Formula margin = p[1] * p[2];
   return p[2] * p[2] * sigmoid(margin) * sigmoid(-margin);
 }
-Formula entropyCurvature(const Program& p, std::size_t by) {
+Formula entropyCurvature(const Formulas& p, std::size_t by) {
   constexpr double least = 1e-12;  // the op divides by no less
   const Formula product = minusFrom(1, p[1]) * p[1], spread = clamp(product, least);
   if (by == 2) return -multiplied(1 / spread, p[3]);

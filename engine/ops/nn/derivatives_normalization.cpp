@@ -50,7 +50,7 @@ std::vector<Formula> secondTangents(Forward& f, const NormTerms& terms, const Ba
 
 // native_layer_norm(input, normalized_shape, weight, bias, eps) -> (output, mean, rstd)
 
-NormTerms layerTerms(const Program& p, const CallRecord& call) {
+NormTerms layerTerms(const Formulas& p, const CallRecord& call) {
   return {layerLayout(p.args.tensor(0), p.args.symSizes(1).size()),
           {.input = p[0], .weight = p[2], .mean = call.results[1], .inverse = call.results[2]}};
 }
@@ -75,7 +75,7 @@ std::vector<Formula> layerNormForward(Forward& f) {
 
 /// native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask).
 constexpr BackwardPlaces layerPlaces{.weight = 5, .mean = 3, .inverse = 4};
-NormTerms layerBackwardTerms(const Program& p) {
+NormTerms layerBackwardTerms(const Formulas& p) {
   return {layerLayout(p.args.tensor(1), p.args.symSizes(2).size()),
           {.input = p[1], .weight = p[5], .mean = p[3], .inverse = p[4]}};
 }
@@ -86,7 +86,7 @@ std::vector<Formula> layerNormBackwardForward(Forward& f) {
 
 // native_group_norm(input, weight, bias, N, C, HxW, group, eps) -> (output, mean, rstd)
 
-NormTerms groupTerms(const Program& p, const CallRecord& call) {
+NormTerms groupTerms(const Formulas& p, const CallRecord& call) {
   const BoundArguments& args = p.args;
   return {groupLayout(args.symInteger(3), args.symInteger(4), args.symInteger(5), args.symInteger(6)),
           {.input = p[0], .weight = p[1], .mean = call.results[1], .inverse = call.results[2]}};
@@ -112,7 +112,7 @@ std::vector<Formula> groupNormForward(Forward& f) {
 
 /// native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask).
 constexpr BackwardPlaces groupPlaces{.weight = 4, .mean = 2, .inverse = 3};
-NormTerms groupBackwardTerms(const Program& p) {
+NormTerms groupBackwardTerms(const Formulas& p) {
   const BoundArguments& args = p.args;
   return {groupLayout(args.symInteger(5), args.symInteger(6), args.symInteger(7), args.symInteger(8)),
           {.input = p[1], .weight = p[4], .mean = p[2], .inverse = p[3]}};

@@ -81,7 +81,7 @@ void unpooled(Backward& b) {
 }
 
 /// _low_memory_max_pool_with_offsets(self, kernel_size, stride, padding, dilation, ceil_mode) → (output, offsets).
-Formula indicesOf(const Program& p, const CallRecord& call, std::int64_t& spatial) {
+Formula indicesOf(const Formulas& p, const CallRecord& call, std::int64_t& spatial) {
   spatial = std::int64_t(p.args.symSizes(1).size());
   const SymSizes& input = p.args.tensor(0).symSizes();
   const SymSizes size(input.end() - spatial, input.end());

@@ -15,7 +15,7 @@ void upsampledBackward(Backward& b) {
 
 // grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
-OpId samplerBackward(const Program& p) {
+OpId samplerBackward(const Formulas& p) {
   return p.args.tensor(0).dim() == 4 ? "aten.grid_sampler_2d_backward.default"_op
                                      : "aten.grid_sampler_3d_backward.default"_op;
 }
@@ -76,6 +76,8 @@ constexpr OpFacts table[] = {
     differentiable<gridSampler, gridSamplerForward>("aten::grid_sampler_2d"),
     differentiable<gridSampler, gridSamplerForward>("aten::grid_sampler_3d"),
     differentiable<gridSampler, gridSamplerForward>("aten::_grid_sampler_2d_cpu_fallback"),
+    withoutDerivative("aten::grid_sampler_2d_backward"),
+    withoutDerivative("aten::grid_sampler_3d_backward"),
 };
 
 }  // namespace

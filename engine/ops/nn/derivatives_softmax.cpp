@@ -7,7 +7,7 @@ namespace {
 
 // All of them have their dimension as argument 1, their backward ops as argument 2
 
-Formula summed(const Program& p, const Formula& a, std::size_t dim) { return sum(a, {p.args.integer(dim)}, true); }
+Formula summed(const Formulas& p, const Formula& a, std::size_t dim) { return sum(a, {p.args.integer(dim)}, true); }
 
 /// Softmax's Jacobian is symmetric: y · (flow - Σ flow · y).
 Formula softmaxFlow(const CallRecord& call, const Formula& flow) {
@@ -33,10 +33,10 @@ std::vector<Formula> logSoftmaxForward(Forward& f) {
 }
 
 /// _softmax_backward_data(grad_output, output, dim, input_dtype) = y · (g - Σ g · y).
-Formula softmaxBackwardByGrad(const Program& p, const Formula& flow) {
+Formula softmaxBackwardByGrad(const Formulas& p, const Formula& flow) {
   return {"aten._softmax_backward_data.default"_op, {flow, p[1], p[2], p[3]}};
 }
-Formula softmaxBackwardByOutput(const Program& p, const Formula& flow) {
+Formula softmaxBackwardByOutput(const Formulas& p, const Formula& flow) {
   return flow * (p[0] - summed(p, p[0] * p[1], 2)) - p[0] * summed(p, flow * p[1], 2);
 }
 void softmaxBackward(Backward& b) {

@@ -19,16 +19,16 @@ Formula logicalNot(const Formula& a) { return {"aten.logical_not.default"_op, {a
 
 /// self + value · tensor1 · tensor2
 Result<Value> addcmul(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(p[0] + p[1] * p[3] * p[2]);
 }
 /// self + value · tensor1 / tensor2
 Result<Value> addcdiv(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(p[0] + p[1] / p[2] * p[3]);
 }
 Result<Value> angle(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   if (isComplex(self.dtype())) {
     const Formula real({"aten.real.default"_op, {p[0]}}), imaginary({"aten.imag.default"_op, {p[0]}});
@@ -41,13 +41,13 @@ Result<Value> angle(const BoundArguments& args, const OpRunner& run) {
 /// A bound may be a number or a tensor.
 template <int bound>
 Result<Value> oneBound(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const OpId clamps = args.values[1].isTensor() ? "aten.clamp.Tensor"_op : "aten.clamp.default"_op;
   if constexpr (bound == 0) return p.done({clamps, {p[0], p[1]}});
   return p.done({clamps, {p[0], Value(), p[1]}});
 }
 Result<Value> clampByBounds(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const bool byTensors = args.values[1].isTensor() || args.values[2].isTensor();
   Formula x = p[0];
   if (!args.none(1)) x = {byTensors ? "aten.clamp_min.Tensor"_op : "aten.clamp_min.default"_op, {x, p[1]}};
@@ -55,30 +55,30 @@ Result<Value> clampByBounds(const BoundArguments& args, const OpRunner& run) {
   return p.done(x);
 }
 Result<Value> degrees(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(p[0] * (180 / M_PI));
 }
 Result<Value> radians(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(p[0] * (M_PI / 180));
 }
 /// fmin and fmax: NaN only where both are.
 template <bool greatest>
 Result<Value> ofNumbers(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula wins = greatest ? p[1] < p[0] : p[1] > p[0];
   return p.done(where(isnan(p[1]) | wins, p[0], p[1]));
 }
 Result<Value> floorDivide(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(roundedQuotient(p[0], p[1], "floor"));
 }
 Result<Value> fraction(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(p[0] - floor(abs(p[0])) * sign(p[0]));
 }
 Result<Value> heaviside(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula zero = p(equals(p[0], 0));
   const Formula below = p({"aten.logical_or.default"_op, {p[0] < 0, isnan(p[0])}});
   const Formula step = p(where(below, 0, 1));
@@ -86,20 +86,20 @@ Result<Value> heaviside(const BoundArguments& args, const OpRunner& run) {
 }
 template <bool negative>
 Result<Value> isInfinite(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   if (isFloating(args.tensor(0).dtype())) return p.done(equals(p[0], negative ? -infinity : infinity));
   return p.done({"aten.zeros_like.default"_op, {p[0]}, {{"dtype", DType::Bool}}});
 }
 /// lcm(a, b) = |a / gcd · b|; nothing divides 0 and 0 but 1.
 Result<Value> leastMultiple(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   Formula divisor = p({"aten.gcd.default"_op, {p[0], p[1]}});
   divisor = p(where(equals(divisor, 0), 1, divisor));
   return p.done(abs(roundedQuotient(p[0], divisor, "trunc") * p[1]));
 }
 /// Interpolates from the nearer end. The result is laid out as the arguments are.
 Result<Value> lerp(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula weight = p(p[2].isNumber() ? newFull(p[0], {}, p[2]) : p[2]);
   const Formula far = p(abs(weight) >= 0.5);
   const Formula share = p(where(far, weight - 1, weight));
@@ -109,7 +109,7 @@ Result<Value> lerp(const BoundArguments& args, const OpRunner& run) {
 /// log(exp(a) + exp(b)), or of powers of 2.
 template <bool ofTwo>
 Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula first = p(p[0] >= p[1]);
   const Formula high = p(where(first, p[0], p[1])), low = p(where(first, p[1], p[0]));
   const Formula unbounded = p(ofTwo ? Formula("aten.isinf.default"_op, {p[0]})
@@ -121,7 +121,7 @@ Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
 }
 /// masked_fill(self, mask, value): dense, whatever self is.
 Result<Value> filledWhere(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   Formula value = p[2];
   if (args.values[2].isTensor())
@@ -133,7 +133,7 @@ Result<Value> filledWhere(const BoundArguments& args, const OpRunner& run) {
   return p.done(contiguous(where(p[1], value, p[0])));
 }
 Result<Value> multigamma(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const auto count = args.integer(1);
   const Tensor& self = args.tensor(0);
   const double constant = 0.25 * double(count * (count - 1)) * std::log(M_PI);
@@ -148,7 +148,7 @@ double largestFinite(DType dtype) {
 }
 /// nan_to_num(self, nan, posinf, neginf) of real numbers.
 Result<Value> numbersOnly(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const DType dtype = args.tensor(0).dtype();
   if (!isFloating(dtype)) return p.done(clone(p[0]));
   const double most = largestFinite(dtype);
@@ -157,24 +157,24 @@ Result<Value> numbersOnly(const BoundArguments& args, const OpRunner& run) {
   return p.done(where({"aten.isposinf.default"_op, {x}}, args.numberIf(2).value_or(most), x));
 }
 Result<Value> roundedTo(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const double unit = std::pow(10.0, double(args.integer(1)));
   return p.done(round(p[0] * unit) * (1 / unit));
 }
 /// other - alpha · self
 Result<Value> subtractedFrom(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   if (args.number(2) == 1) return p.done({"aten.sub.Tensor"_op, {p[1], p[0]}});
   return p.done({"aten.sub.Tensor"_op, {p[1], p[0]}, {{"alpha", args.values[2]}}});
 }
 Result<Value> signOf(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   if (!isComplex(args.tensor(0).dtype())) return p.done(sign(p[0]));
   const Formula size = p(abs(p[0]));
   return p.done(where(equals(size, 0), 0, p[0] / size));
 }
 Result<Value> square(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(pow(p[0], 2));
 }
 template <bool greatest>
@@ -182,17 +182,17 @@ Result<Value> extremeOfTwo(const BoundArguments& args, const OpRunner& run) {
   return run.value(greatest ? "aten.maximum.default"_op : "aten.minimum.default"_op, args.values);
 }
 Result<Value> cardinalSine(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula x = p(p[0] * M_PI);
   return p.done(where(equals(x, 0), 1, sin(x) / x));
 }
 Result<Value> entropy(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula value = p(where(p[0] > 0, -p[0] * log(p[0]), where(equals(p[0], 0), 0, -infinity)));
   return p.done(where(isnan(p[0]), p[0], value));
 }
 Result<Value> logNormal(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula t = p(p[0] * M_SQRT1_2);
   const Formula low = p(log(Formula("aten.special_erfcx.default"_op, {-t}) / 2) - t * t);
   return p.done(where(p[0] < 1.0, low, log1p(-erfc(t) / 2)));
@@ -200,7 +200,7 @@ Result<Value> logNormal(const BoundArguments& args, const OpRunner& run) {
 /// self · log(other), or of 1 + other; 0 where self is, NaN where other is.
 template <bool plusOne>
 Result<Value> timesLog(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula product = p(where(equals(p[0], 0), 0, p[0] * (plusOne ? log1p(p[1]) : log(p[1]))));
   return p.done(where(isnan(p[1]), std::nan(""), product));
 }

@@ -39,24 +39,24 @@ Value plainNumber(int number, DType dtype) {
 /// zeros(size), ones(size).
 template <int number>
 Result<Value> filledSizes(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Options made = Options::of(args, DType::Float32, Device());
   return p.done(full(args.symSizes(0), plainNumber(number, made.dtype), made.dtype, made.device));
 }
 /// new_zeros(self, size), new_ones(self, size).
 template <int number>
 Result<Value> newFilled(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Options made = Options::like(args);
   return p.done(full(args.symSizes(1), plainNumber(number, made.dtype), made.dtype, made.device));
 }
 Result<Value> newFullProgram(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Options made = Options::like(args);
   return p.done(full(args.symSizes(1), p[2], made.dtype, made.device));
 }
 Result<Value> newEmpty(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Options made = Options::like(args);
   return p.done({"aten.empty.memory_format"_op,
                  {p[1]},
@@ -65,7 +65,7 @@ Result<Value> newEmpty(const BoundArguments& args, const OpRunner& run) {
 /// zeros_like(self), ones_like(self): in the layout of self.
 template <int number>
 Result<Value> filledLike(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Options made = Options::like(args);
   KeywordValues options;
   if (made.dtype != args.tensor(0).dtype()) options.emplace_back("dtype", made.dtype);
@@ -74,17 +74,17 @@ Result<Value> filledLike(const BoundArguments& args, const OpRunner& run) {
   return p.done({"aten.full_like.default"_op, {p[0], plainNumber(number, made.dtype)}, std::move(options)});
 }
 Result<Value> filled(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   if (args.values[1].isTensor()) return p.done({"aten.copy.default"_op, {p[0], p[1]}});
   return p.done({"aten.full_like.default"_op, {p[0], p[1]}, {{"pin_memory", false}}});
 }
 Result<Value> zeroed(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(zerosLike(p[0]));
 }
 /// full_like(self, value): full, and a permuted copy where self is laid out otherwise.
 Result<Value> fullLikeByFull(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   const Options made = Options::like(args);
   if (made.format && *made.format != MemoryFormat::Preserve) {
@@ -101,7 +101,7 @@ Result<Value> fullLikeByFull(const BoundArguments& args, const OpRunner& run) {
 }
 /// empty_like(self): empty_permuted in the order of self's dimensions.
 Result<Value> emptyLike(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Tensor& self = args.tensor(0);
   const Options made = Options::like(args);
   KERF_TRY(const SymSizes strides, likeStrides(self, made.format));
@@ -112,7 +112,7 @@ Result<Value> emptyLike(const BoundArguments& args, const OpRunner& run) {
 }
 /// full(size, value) without a dtype: that of the number.
 Result<Value> typedFull(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   ResultType type;
   type.add(args.values[1]);
   const Options made = Options::of(args, type.dtype(), Device());
@@ -122,7 +122,7 @@ bool namesNoDtype(const BoundArguments& args) { return args.none(args.position("
 
 /// eye(n) and eye(n, m).
 Result<Value> identity(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const bool square = args.op->schema.arguments[1].name != "m";
   const Options made = Options::of(args, DType::Float32, Device());
   const Formula rows = p(arange(p[0], DType::Int64, made.device));
@@ -134,7 +134,7 @@ Result<Value> identity(const BoundArguments& args, const OpRunner& run) {
 
 /// where with numbers: they become 0-d tensors of the dtype that all promote to.
 Result<Value> chosen(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Tensor& condition = args.tensor(0);
   const DType dtype = resultType(std::span(args.values).subspan(1, 2));
   const auto side = [&](std::size_t i) {

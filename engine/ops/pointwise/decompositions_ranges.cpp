@@ -50,7 +50,7 @@ bool isWhole(const Value& value) { return value.asSymInt().has_value(); }
 
 /// arange.start_step(start, end, step): iota of whole numbers, arithmetic on one for others.
 Result<Value> iotaRange(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const bool whole = isWhole(args.values[0]) && isWhole(args.values[1]) && isWhole(args.values[2]);
   const DType dtype = dtypeOf(args).value_or(whole ? DType::Int64 : DType::Float32);
   const Device device = deviceOf(args);
@@ -74,7 +74,7 @@ Result<Value> iotaRange(const BoundArguments& args, const OpRunner& run) {
 
 /// linspace(start, end, steps): from the nearer end; ends may be 0-d tensors.
 Result<Value> linearSpace(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const std::int64_t steps = args.integer(2);
   const DType dtype = dtypeOf(args).value_or(DType::Float32);
   const Device device = deviceOf(args);
@@ -98,7 +98,7 @@ Result<Value> linearSpace(const BoundArguments& args, const OpRunner& run) {
 }
 /// logspace(start, end, steps, base): powers of the base.
 Result<Value> powerSpace(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const DType dtype = dtypeOf(args).value_or(DType::Float32);
   const OpId spaces[] = {"aten.linspace.default"_op, "aten.linspace.Scalar_Tensor"_op, "aten.linspace.Tensor_Scalar"_op,
                          "aten.linspace.Tensor_Tensor"_op};
@@ -131,14 +131,14 @@ TriangleSizes upperSizes(std::int64_t row, std::int64_t col, std::int64_t offset
   return {row * col - below.trapezoid - below.rectangle - rectangle, rectangle, first};
 }
 
-Formula joined(Program& p, const Formula& a, const Formula& b, const Formula& c, const Formula& d) {
+Formula joined(Formulas& p, const Formula& a, const Formula& b, const Formula& c, const Formula& d) {
   const Formula rows = p(cat({a, b}, 0)), columns = p(cat({c, d}, 0));
   return {"aten.stack.default"_op, {listOf({rows, columns})}};
 }
 
 /// tril_indices(row, col, offset): the rows of a trapezoid by the root of a count, then a rectangle.
 Result<Value> lowerIndices(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const std::int64_t row = args.integer(0), col = args.integer(1), offset = args.integer(2);
   const DType dtype = dtypeOf(args).value_or(DType::Int64);
   const Device device = deviceOf(args);
@@ -158,7 +158,7 @@ Result<Value> lowerIndices(const BoundArguments& args, const OpRunner& run) {
 }
 /// triu_indices(row, col, offset): the rectangle comes first.
 Result<Value> upperIndices(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const std::int64_t row = args.integer(0), col = args.integer(1), offset = args.integer(2);
   const DType dtype = dtypeOf(args).value_or(DType::Int64);
   const Device device = deviceOf(args);
@@ -180,7 +180,7 @@ Result<Value> upperIndices(const BoundArguments& args, const OpRunner& run) {
 
 /// _to_copy(self, *, dtype, layout, device, pin_memory, non_blocking, memory_format)
 Result<Value> castByPrims(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Device* device = named(args, "device").as<Device>();
   const std::optional<DType> dtype = dtypeOf(args);
   const Value& format = named(args, "memory_format");

@@ -13,7 +13,9 @@ Formula sub(const SlopeCall& c) { return c.argument == 1 ? scaledBy(-c.flow, c.x
 /// other - alpha·self
 Formula rsub(const SlopeCall& c) { return c.argument == 0 ? scaledBy(-c.flow, c.x(2)) : c.flow; }
 
-Formula conjugateIf(const SlopeCall& c, const Formula& operand) { return operand.isNumber() ? operand : c.conj(operand); }
+Formula conjugateIf(const SlopeCall& c, const Formula& operand) {
+  return operand.isNumber() ? operand : c.conj(operand);
+}
 
 Formula mul(const SlopeCall& c) { return c.flow * conjugateIf(c, c.x(1 - c.argument)); }
 Formula mulNumber(const SlopeCall& c) { return times(c.flow, c.x(1)); }

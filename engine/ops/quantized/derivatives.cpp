@@ -17,12 +17,12 @@ Tangents maskedTangent(Forward& f) {
 }
 
 /// The forms without a mask: what the forms with one give as such.
-Formula maskOf(Program& p) {
+Formula maskOf(Formulas& p) {
   const bool perChannel = p.args.op->schema.name.find("channel") != std::string::npos;
   std::vector<Formula> operands;
   for (const Value& value : p.args.values) operands.emplace_back(value);
   const bool tensors = p.args.op->schema.overload == "tensor_qparams";
-  if (tensors) operands.insert(operands.begin() + 3, onesLike(p(Formula("aten.reshape.default"_op, {p[2], intList({1})}))));
+  if (tensors) operands.insert(operands.begin() + 3, onesLike(p(reshape(p[2], SymSizes{1}))));  // that it is enabled
   const OpId one = tensors ? "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default"_op
                            : "aten.fake_quantize_per_tensor_affine_cachemask.default"_op;
   const OpId channels = "aten.fake_quantize_per_channel_affine_cachemask.default"_op;
@@ -57,8 +57,8 @@ constexpr OpFacts table[] = {
     differentiable<unmasked, unmaskedTangent>("aten::fake_quantize_per_channel_affine"),
     linear<maskedBack>("aten::fake_quantize_per_tensor_affine_cachemask_backward"),
     linear<maskedBack>("aten::fake_quantize_per_channel_affine_cachemask_backward"),
-    {.op = "aten::_fake_quantize_learnable_per_tensor_affine", .gradient = ruleGradient<learned>, .jvp = noDerivativeTangent},
-    {.op = "aten::_fake_quantize_learnable_per_channel_affine", .gradient = ruleGradient<learned>, .jvp = noDerivativeTangent},
+    onlyBackward<learned>("aten::_fake_quantize_learnable_per_tensor_affine"),
+    onlyBackward<learned>("aten::_fake_quantize_learnable_per_channel_affine"),
     withoutDerivative("aten::_fake_quantize_learnable_per_tensor_affine_backward"),
     withoutDerivative("aten::_fake_quantize_learnable_per_channel_affine_backward"),
     withoutDerivative("aten::_weight_int8pack_mm"),

@@ -13,7 +13,8 @@ Result<Value> shapesOnly(const BoundArguments& args) {
 Result<Value> completeSums(const BoundArguments& args) {
   const Tensor& lengths = args.tensor(0);
   SymSizes sizes = lengths.symSizes();
-  if (sizes.empty() || sizes.size() > 2) return mismatch(args, "t_in must have 1 or 2 dimensions, got {}", sizes.size());
+  if (sizes.empty() || sizes.size() > 2)
+    return mismatch(args, "t_in must have 1 or 2 dimensions, got {}", sizes.size());
   sizes.back() = sizes.back() + SymInt(1);
   return Value(metaTensor(lengths.dtype(), sizes));
 }

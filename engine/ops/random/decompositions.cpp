@@ -14,7 +14,7 @@ Formula normalLike(const Formula& x) { return {"aten.randn_like.default"_op, {x}
 
 /// native_dropout(input, p, train): what stays, and the mask of it.
 Result<Value> dropout(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const double rate = args.number(1);
   const bool trains = args.none(2) || args.boolean(2);
   const auto mask = [&](OpId op) { return Formula(op, {p[0]}, {{"dtype", DType::Bool}}); };
@@ -26,39 +26,39 @@ Result<Value> dropout(const BoundArguments& args, const OpRunner& run) {
 }
 /// dropout(input, p, train): a copy where nothing is dropped.
 Result<Value> dropoutOrCopy(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   if (!args.boolean(2) || args.number(1) == 0) return p.done(clone(p[0]));
   return p.done(p.several<2>({"aten.native_dropout.default"_op, {p[0], p[1], true}})[0]);
 }
 /// uniform(self, from, to)
 Result<Value> uniform(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(uniformLike(p[0]) * (args.number(2) - args.number(1)) + p[1]);
 }
 /// normal_functional(self, mean, std)
 Result<Value> normal(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(normalLike(p[0]) * p[2] + p[1]);
 }
 /// log_normal(self, mean, std)
 Result<Value> logNormal(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(exp(normalLike(p[0]) * p[2] + p[1]));
 }
 /// cauchy(self, median, sigma)
 Result<Value> cauchy(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula turn({"aten.tan.default"_op, {(uniformLike(p[0]) - 0.5) * M_PI}});
   return p.done(turn * p[2] + p[1]);
 }
 /// exponential(self, lambd)
 Result<Value> exponential(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(log1p(-uniformLike(p[0])) * (-1 / args.number(1)));
 }
 /// geometric(self, p)
 Result<Value> geometric(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(floor(log1p(-uniformLike(p[0])) / std::log1p(-args.number(1))) + 1);
 }
 
@@ -72,7 +72,7 @@ Result<Value> drawnLike(const BoundArguments& args, const OpRunner& run) {
                               {"device", self.device()},
                               {"pin_memory", false}};
   const OpId draws = isNormal ? "aten.randn.default"_op : "aten.rand.default"_op;
-  Program p(args, run);
+  Formulas p(args, run);
   if (format != MemoryFormat::Preserve) {
     const Formula numbers(draws, {intList(self.symSizes())}, options);
     return p.done(format == MemoryFormat::Contiguous ? numbers : clone(numbers, format));

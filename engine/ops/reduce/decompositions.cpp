@@ -15,7 +15,7 @@ Formula logicalNot(const Formula& a) { return {"aten.logical_not.default"_op, {a
 
 /// all(self, …): not any of what is not.
 Result<Value> all(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   Formula any;
   if (args.values.size() == 1)
     any = {"aten.any.default"_op, {logicalNot(p[0])}};
@@ -26,14 +26,14 @@ Result<Value> all(const BoundArguments& args, const OpRunner& run) {
 }
 /// aminmax(self, *, dim, keepdim)
 Result<Value> extremes(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Value dims = args.none(1) ? intList({}) : intList({args.integer(1)});
   const Formula least = p({"aten.amin.default"_op, {p[0], dims, p[2]}});
   return p.done(std::vector<Formula>{least, {"aten.amax.default"_op, {p[0], dims, p[2]}}});
 }
 /// count_nonzero(self) and count_nonzero(self, dims).
 Result<Value> nonzeros(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   Sizes dims;
   const bool ofOne = args.op->id == "aten.count_nonzero.default"_op;
   if (!args.none(1)) dims = ofOne ? Sizes{args.integer(1)} : args.sizes(1);
@@ -45,7 +45,7 @@ Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
   KERF_TRY(Sizes dims, wrapDims(args, args.sizes(1), self.dim()));
   for (std::int64_t d = 0; dims.empty() && d < self.dim(); ++d) dims.push_back(d);
   const bool keep = args.boolean(2);
-  Program p(args, run);
+  Formulas p(args, run);
   if (guardOrFalse(self.symNumel() == 0)) return p.done(log(sum(exp(p[0]), dims, keep)));
   Formula top = p(amax(p[0], dims, true));
   top = p(where(equals(abs(top), HUGE_VAL), 0.0, top));
@@ -54,7 +54,7 @@ Result<Value> logOfSum(const BoundArguments& args, const OpRunner& run) {
 }
 /// nansum(self, dim, keepdim, *, dtype)
 Result<Value> sumOfNumbers(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   KeywordValues options;
   if (!args.none(3)) options.emplace_back("dtype", args.values[3]);
   const Value dims = args.none(1) ? intList({}) : args.values[1];
@@ -62,7 +62,7 @@ Result<Value> sumOfNumbers(const BoundArguments& args, const OpRunner& run) {
 }
 /// norm.Scalar(self, p) and norm.ScalarOpt_dim(self, p, dim, keepdim); the default order is 2.
 Result<Value> norm(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const Value order = args.none(1) ? Value(2.0) : args.values[1];
   if (args.values.size() < 4) return p.done({"aten.linalg_vector_norm.default"_op, {p[0], order}});
   return p.done({"aten.linalg_vector_norm.default"_op, {p[0], order, p[2], p[3]}});
@@ -75,7 +75,7 @@ Result<Value> vectorNorm(const BoundArguments& args, const OpRunner& run) {
   DType dtype = args.dtypeIf(4).value_or(self.dtype());
   const bool complex = isComplex(dtype);
   if (complex) dtype = dtype == DType::Complex128 ? DType::Float64 : DType::Float32;
-  Program p(args, run);
+  Formulas p(args, run);
   const Value dims = args.values[2].isNone() ? intList({}) : args.values[2];
   const auto over = [&](OpId op, const Formula& x) { return Formula(op, {x, dims, p[3]}); };
   if (order == 0)
@@ -98,7 +98,7 @@ Result<Value> renormalized(const BoundArguments& args, const OpRunner& run) {
   const DType wide = opMathType(self.dtype());
   KeywordValues options;
   if (wide != self.dtype()) options.emplace_back("dtype", wide);
-  Program p(args, run);
+  Formulas p(args, run);
   const Formula length = p({"aten.linalg_vector_norm.default"_op, {p[0], p[1], intList(others), true}, options});
   const Formula factor = p(where(length > p[3], p[3] / (length + 1e-7), 1.0));
   return p.done(contiguous(p[0] * to(factor, self.dtype())));
@@ -112,17 +112,17 @@ KeywordValues varianceOptions(const BoundArguments& args) {
   return options;
 }
 Result<Value> deviation(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   return p.done(sqrt({"aten.var.correction"_op, {p[0], p[1]}, varianceOptions(args)}));
 }
 Result<Value> deviationAndMean(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   const auto [variance, mean] = p.several<2>({"aten.var_mean.correction"_op, {p[0], p[1]}, varianceOptions(args)});
   return p.done(std::vector<Formula>{sqrt(variance), mean});
 }
 /// sum(self, *, dtype)
 Result<Value> sumOfAll(const BoundArguments& args, const OpRunner& run) {
-  Program p(args, run);
+  Formulas p(args, run);
   KeywordValues options;
   if (!args.none(1)) options.emplace_back("dtype", args.values[1]);
   return p.done({"aten.sum.dim_IntList"_op, {p[0], intList({})}, options});
@@ -143,7 +143,7 @@ Result<Value> boolExtremum(const BoundArguments& args, const OpRunner& run) {
 Result<Value> isIn(const BoundArguments& args, const OpRunner& run) {
   const Tensor &elements = args.tensor(0), &tests = args.tensor(1);
   const bool inverts = args.boolean(3);
-  Program p(args, run);
+  Formulas p(args, run);
   const double count = double(std::int64_t(elements.symNumel())), tested = double(std::int64_t(tests.symNumel()));
   if (tested < 10.0 * std::pow(count, 0.145)) {
     if (count == 0) return p.done({"aten.empty_like.default"_op, {p[0]}, {{"dtype", DType::Bool}}});

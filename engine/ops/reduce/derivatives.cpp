@@ -26,7 +26,7 @@ Tangents nansumTangent(Forward& f) { return {reducedDims(f.args).sum(f.tangent()
 
 // Products, without dividing by factors that may be 0: for each factor the product of those before and behind it
 
-Formula productOfOthers(Program& p, const Formula& x, std::int64_t dim) {
+Formula productOfOthers(Formulas& p, const Formula& x, std::int64_t dim) {
   const SymInt length = x.dim() == 0 ? SymInt(1) : x.sizes()[std::size_t(dim)];
   if (x.dim() == 0 || guardOrFalse(length == 1)) return onesLike(x);
   const Formula first = p(onesLike(slice(x, dim, 0, 1)));
@@ -37,7 +37,7 @@ Formula productOfOthers(Program& p, const Formula& x, std::int64_t dim) {
   return p(before * behind);
 }
 /// prod(self), prod.dim_int(self, dim, keepdim)
-Formula productOfOthers(Program& p) {
+Formula productOfOthers(Formulas& p) {
   const Formula self = p[0];
   if (p.args.op->schema.overload == "dim_int" && self.dim() > 0) {
     const std::int64_t dim = p.args.integer(1);
@@ -116,7 +116,7 @@ Tangents momentsTangent(Forward& f) {
 
 // log(sum(exp(x)))
 
-Formula softmaxLike(const Program& p, const ReducedDims& dims, const Formula& result) {
+Formula softmaxLike(const Formulas& p, const ReducedDims& dims, const Formula& result) {
   return exp(p[0] - dims.restored(result));
 }
 void logsumexp(Backward& b) {
@@ -150,7 +150,7 @@ struct Renorm {
   ReducedDims dims;
   Formula norm, tooLarge, inverse, slope;
 
-  explicit Renorm(Program& p) : dims(allBut(p.args.tensor(0), p.args.integer(2))) {
+  explicit Renorm(Formulas& p) : dims(allBut(p.args.tensor(0), p.args.integer(2))) {
     const double order = p.args.number(1);
     norm = p(Formula("aten.linalg_vector_norm.default"_op, {p[0], p[1], intList(dims.dims), true}));
     tooLarge = p(norm > p[3]);

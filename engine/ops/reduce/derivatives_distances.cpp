@@ -20,7 +20,7 @@ void distances(Backward& b) {
 }
 
 /// The change of the norms of differences along the last dimension.
-Formula lengthened(Program& p, const Formula& difference, const Formula& change, double order, const Formula& norm) {
+Formula lengthened(Formulas& p, const Formula& difference, const Formula& change, double order, const Formula& norm) {
   const Formula wide = p(difference);
   const ReducedDims last{.dims = {wide.dim() - 1}, .all = false, .kept = true};
   return sum(normSlope(p, wide, order, p(unsqueeze(norm, -1)), last) * change, {-1});

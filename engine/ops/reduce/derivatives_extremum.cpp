@@ -14,7 +14,7 @@ using Tangents = std::vector<Formula>;
 struct Chosen {
   Formula is, count;
 
-  Chosen(Program& p, const ReducedDims& dims, const Formula& result) {
+  Chosen(Formulas& p, const ReducedDims& dims, const Formula& result) {
     is = p(equals(p[0], dims.restored(result)));
     count = p(dims.all ? sum(is) : sum(is, dims.dims, true));
   }
@@ -33,7 +33,7 @@ Formula sharedTangentOf(Forward& f, const Formula& result) {
 Tangents sharedTangent(Forward& f) { return {sharedTangentOf(f, f.result())}; }
 
 /// max, min, median of the whole tensor. Of a median that is NaN all NaN are the result.
-Formula isResult(Program& p, const Formula& result) {
+Formula isResult(Formulas& p, const Formula& result) {
   return {"aten.logical_or.default"_op,
           {equals(p[0], result), Formula("aten.logical_and.default"_op, {isnan(p[0]), isnan(result)})}};
 }
@@ -65,7 +65,7 @@ struct Taken {
   std::int64_t dim = 0;
   bool isGone = false;  ///< the dimension is not in the result
 
-  Taken(const Program& p, const Formula& indices) {
+  Taken(const Formulas& p, const Formula& indices) {
     const std::size_t at = p.args.position("dim");
     const std::int64_t rank = p[0].dim(), given = p.args.integer(at);
     dim = given < 0 ? given + std::max<std::int64_t>(rank, 1) : given;

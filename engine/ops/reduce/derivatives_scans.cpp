@@ -29,7 +29,7 @@ void sums(Backward& b) {
 
 /// Of each running product [..., i] by each factor [..., k]: the product of the other factors up to i, 0 before k. The
 /// dimension comes last. Nothing is divided by factors, which may be 0.
-Formula productSlopes(Program& p, const Formula& self, std::int64_t dim) {
+Formula productSlopes(Formulas& p, const Formula& self, std::int64_t dim) {
   const Formula x = p(transposed(self, dim, -1));
   const SymInt length = x.sizes()[x.sizes().size() - 1];
   const Device device = x.tensor().device();
@@ -90,7 +90,7 @@ constexpr OpFacts table[] = {
     linear<sums>("aten::cumsum"),
     differentiable<products, productsTangent>("aten::cumprod"),
     differentiable<logSums, logSumsTangent>("aten::logcumsumexp"),
-    {.op = "aten::segment_reduce", .gradient = ruleGradient<segments>, .jvp = noDerivativeTangent},
+    onlyBackward<segments>("aten::segment_reduce"),
     withoutDerivative("aten::_segment_reduce_backward"),
 };
 

@@ -53,7 +53,7 @@ ReducedDims allBut(const Tensor& self, std::int64_t dim) {
   return result;
 }
 
-Formula normSlope(Program& p, const Formula& self, double order, const Formula& norm, const ReducedDims& dims) {
+Formula normSlope(Formulas& p, const Formula& self, double order, const Formula& norm, const ReducedDims& dims) {
   if (order == 0) return zerosLike(self);
   if (order == 1) return sgn(self);
   const Formula none = p(equals(norm, 0));

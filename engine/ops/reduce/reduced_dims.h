@@ -24,6 +24,6 @@ ReducedDims reducedDims(const BoundArguments& args);
 ReducedDims allBut(const Tensor& self, std::int64_t dim);
 
 /// The slope of a p-norm along its tensor. `norm` has ones where dimensions went.
-Formula normSlope(Program& p, const Formula& self, double order, const Formula& norm, const ReducedDims& dims);
+Formula normSlope(Formulas& p, const Formula& self, double order, const Formula& norm, const ReducedDims& dims);
 
 }  // namespace kerf::inline ops
