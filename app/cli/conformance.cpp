@@ -130,8 +130,14 @@ void printGradients(const ConformanceAnswer& answer, bool verbose) {
     for (const auto& failure : row.failures) fmt::print("{}: {}\n", row.op, failure);
   for (const auto& tally : answer.missing) fmt::print("no rule for {}: {} calls\n", tally.what, tally.calls);
   for (const auto& tally : answer.skipped) fmt::print("not checked, {}: {} calls\n", tally.what, tally.calls);
-  fmt::print("{} of {} calls agree, {} differ, {}\n", answer.agreed, answer.cases, answer.failed,
-             durationText(answer.time));
+  std::int64_t checked = 0, constant = 0, missing = 0;
+  for (const auto& row : answer.gradients) {
+    checked += row.checked;
+    constant += row.constant;
+    missing += row.missing;
+  }
+  fmt::print("of {} calls {} agree with differences, {} let nothing flow, {} differ, {} have no rule, {}\n", answer.cases,
+             checked, constant, answer.failed, missing, durationText(answer.time));
 }
 
 struct ConformanceReportForm {

@@ -38,7 +38,7 @@ const std::vector<OpFolder>& opFolders() {
       {"fft",
        {fftFunctionOps(), signalOps(), fftOps(), windowOps()}},
       {"random",
-       {randomChoiceOps(), inductorRandomOps(), randomRejectionOps(), randomOps()}},
+       {randomChoiceOps(), inductorRandomOps(), randomRejectionOps(), randomOps(), gammaGradientOps()}},
       {"quantized",
        {quantizedDecomposedOps(), fakeQuantizeOps(), affineQuantizationOps(), fbgemmOps()}},
       {"distributed",

@@ -58,7 +58,8 @@ void SetSearch::tell(bool fails) {
     if (++m_guess == m_guesses.size()) beginHalving();
   } else if (m_phase == Phase::HalveFirst) {
     static const char* how = getenv("HOW");
-    if (how && *how == 'p') {
+    static const std::size_t lim = getenv("LIM") ? atoi(getenv("LIM")) : 1 << 20;
+    if (how && *how == 'p' && m_set.size() <= lim) {
       m_passing = (m_set.size() + 1) / 2;
       m_phase = Phase::Bisect;
       return bisectOn();

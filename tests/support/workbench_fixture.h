@@ -26,7 +26,7 @@ inline bool waitUntil(const std::function<bool()>& done, std::chrono::millisecon
   return done();
 }
 
-class WorkbenchTest : public testing::Test {
+class WorkbenchTest : public ::testing::Test {
  protected:
   void SetUp() override {
     m_folder.emplace(TemporaryFolder::create().value());

@@ -123,17 +123,6 @@ TEST(QuantizationGradients, GoThroughTheRange) {
   }
 }
 
-/// Each of a fact table's names is that of an op.
-TEST(OpFacts, AreOfOpsThatExist) {
-  std::set<std::string> names;
-  for (const OpInfo& op : allOps()) {
-    names.insert(op.schema.name);
-    names.insert(op.schema.name + "." + op.schema.overload);
-  }
-  for (const OpFactRows table : opFactTables())
-    for (const OpFacts& facts : table) EXPECT_TRUE(names.contains(facts.op)) << facts.op;
-}
-
 TEST(OpCost, CountsAsTorchsFlopCounter) {
   const auto flops = [](const Sample& sample) {
     const Evaluated run(sample);

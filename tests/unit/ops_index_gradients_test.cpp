@@ -88,13 +88,13 @@ std::vector<Sample> byTensor() {
       {"aten.embedding.default", {x, rows}},
       {"aten.embedding_dense_backward.default", {x, rows, whole(5), whole(2), false}},
       {"aten.masked_select.default", {x, mask({3, 4})}},
-      {"aten.scatter.src", {x, whole(0), positions({1, 4}, {0, 2, 1, 0}), signedTensor({2, 4}, 16)}},
+      {"aten.scatter.src", {x, whole(0), positions({1, 4}, {0, 2, 1, 0}), signedTensor({1, 4}, 16)}},
       {"aten.scatter.value", {x, whole(0), positions({1, 4}, {0, 2, 1, 0}), 2.5}},
       {"aten.scatter_add.default", {x, whole(0), places, signedTensor({2, 4}, 16)}},
       {"aten.index_add.default", {x, whole(0), rows, signedTensor({3, 4}, 17)}, {{"alpha", 0.5}}},
       {"aten.index_copy.default", {x, whole(0), positions({2}, {2, 0}), signedTensor({2, 4}, 18)}},
       {"aten.index_fill.int_Scalar", {x, whole(1), rows, 2.5}},
-      {"aten.index_fill.int_Tensor", {x, whole(1), rows, signedTensor({}, 19)}},
+      {"aten.index_fill.int_Tensor", {x, whole(1), positions({2}, {2, 0}), signedTensor({}, 19)}},
       {"aten.masked_scatter.default", {x, mask({3, 4}), signedTensor({5}, 20)}},
   };
 }

@@ -1,4 +1,6 @@
 // Gradients and tangents of losses, Fourier transforms and random ops, by differences.
+#include <cmath>
+
 #include "engine/ops/random/state.h"
 #include "ops_gradient_testing.h"
 
@@ -88,6 +90,25 @@ TEST(RandomGradients, OfDropoutAndRandomSlopes) {
     expectDifferentiable("rrelu_with_noise", seeded(calling("aten.rrelu_with_noise_functional.default", noisy)), {x});
   }
   expectDifferentiable("fused dropout", seeded(calling("aten._fused_dropout.default", {none, 0.4})), {x});
+}
+
+/// P(α, x) stays what it is when α moves by h and the draw x by h · dx/dα.
+TEST(RandomGradients, OfGammaDrawsKeepTheirProbability) {
+  const std::vector<double> shapes{0.05, 0.3, 1, 2.5, 2.5, 7, 40, 40, 300};
+  const std::vector<double> drawn{1e-4, 0.9, 0.2, 2.4, 6, 1.5, 36, 55, 310};
+  const auto size = std::int64_t(shapes.size());
+  const Tensor alpha = tensorOf({size}, shapes, DType::Float64), x = tensorOf({size}, drawn, DType::Float64);
+  const auto slopes = valuesOf(callTensor("aten._standard_gamma_grad.default", {alpha, x}));
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const double h = 1e-5 * shapes[i];
+    const auto probability = [&](double step) {
+      const Tensor a = tensorOf({}, {shapes[i] + step}, DType::Float64);
+      const Tensor at = tensorOf({}, {drawn[i] + step * slopes[i]}, DType::Float64);
+      return valuesOf(callTensor("aten.igamma.default", {a, at}))[0];
+    };
+    const double density = std::exp((shapes[i] - 1) * std::log(drawn[i]) - drawn[i] - std::lgamma(shapes[i]));
+    EXPECT_NEAR((probability(h) - probability(-h)) / (2 * h * density), 0, 1e-6 * slopes[i]) << shapes[i];
+  }
 }
 
 /// As derivatives.yaml has it: draws take zeros back to their parameters, factories nothing.

@@ -24,7 +24,6 @@ std::vector<Sample> arithmetic() {
       {"aten.mul.Scalar", {x, 1.5}},
       {"aten.div.Tensor", {y, positive}},
       {"aten.div.Scalar", {x, 1.5}},
-      {"aten.div.Tensor_mode", {x, positive}, {{"rounding_mode", none}}},
       {"aten.pow.Tensor_Scalar", {positive, 2.5}},
       {"aten.pow.Tensor_Scalar", {x, whole(3)}},
       {"aten.pow.Tensor_Tensor", {positive, y}},
@@ -42,12 +41,12 @@ std::vector<Sample> arithmetic() {
       {"aten.copy.default", {x, y}},
       {"aten.fill.Tensor", {x, signedTensor({}, 6)}},
       {"aten.lift_fresh_copy.default", {x}},
-      {"aten.positive.default", {x}},
   };
 }
 
 std::vector<Sample> ofReals() {
   return {
+      {"aten.div.Tensor_mode", {x, positive}, {{"rounding_mode", none}}},
       {"aten.fmod.Tensor", {x, positive}},
       {"aten.fmod.Scalar", {x, 1.5}},
       {"aten.remainder.Tensor", {x, positive}},
@@ -151,7 +150,7 @@ std::vector<Sample> backwardOps() {
       {"aten.elu_backward.default", {g, 1.5, 0.7, 0.9, true, inside}},
       {"aten.hardswish_backward.default", {g, x}},
       {"aten.softplus_backward.default", {g, x, 2.0, 3.0}},
-      {"aten.log_sigmoid_backward.default", {g, x, none}},
+      {"aten.log_sigmoid_backward.default", {g, x, signedTensor({0}, 12)}},
       {"aten.gelu_backward.default", {g, x}},
       {"aten.gelu_backward.default", {g, x}, {{"approximate", std::string("tanh")}}},
       {"aten.tanh_backward.default", {g, inside}},

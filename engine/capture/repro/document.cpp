@@ -168,17 +168,22 @@ class Document {
   Capture m_capture;
 };
 
-/// How lines begin that a file with one repro does not have, or has once.
-constexpr std::array<std::string_view, 5> otherStarts = {"\n```", "\n~~~", "\nclass GraphModule(", "\ndef forward(",
-                                                        "\ngraph():"};
+/// How lines begin that a file with one repro does not have.
+constexpr std::array<std::string_view, 4> otherStarts = {"\n```", "\n~~~", "\ndef forward(", "\ngraph():"};
+/// How the line of its model begins, of which it has one.
+constexpr std::array<std::string_view, 2> modelStarts = {"\nclass Repro(", "\nclass GraphModule("};
 
-/// Whether the text may hold more than one repro: its class twice, code blocks, or graphs of other forms.
+std::size_t countOf(std::string_view text, std::string_view start) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(start); at != text.npos; at = text.find(start, at + 1)) ++count;
+  return count;
+}
+
+/// Whether the text may hold more than one repro: a model's class twice, code blocks, or graphs of other forms.
 bool maybeHoldsMore(std::string_view text) {
-  constexpr std::string_view model = "\nclass Repro(";
-  const std::size_t first = text.find(model);
-  if (first != std::string_view::npos && text.find(model, first + 1) != std::string_view::npos) return true;
-  return std::ranges::any_of(otherStarts,
-                             [&](std::string_view start) { return text.find(start) != std::string_view::npos; });
+  std::size_t models = text.starts_with(modelStarts[1].substr(1)) ? 1 : 0;
+  for (const std::string_view start : modelStarts) models += countOf(text, start);
+  return models > 1 || std::ranges::any_of(otherStarts, [&](std::string_view start) { return text.contains(start); });
 }
 
 bool computes(const CapturedGraph& graph) {

@@ -111,14 +111,21 @@ struct Registry {
           for (const OpFacts* facts : found->second) fill(op, *facts);
   }
 
+  /// Forms of an op that are programs over it have other arguments: their derivatives are those of their steps.
+  static bool isFormOf(const OpInfo& op, std::string_view facts) {
+    return op.composite != nullptr && !op.schema.overload.empty() && facts == op.schema.name;
+  }
+
   static void fill(OpInfo& op, const OpFacts& facts) {
     const auto set = [](auto& column, const auto& fact) {
       if (!column) column = fact;
     };
     set(op.lowering, facts.lowering);
     set(op.decomposition, facts.decomposition);
-    set(op.gradient, facts.gradient);
-    set(op.jvp, facts.jvp);
+    if (!isFormOf(op, facts.op)) {
+      set(op.gradient, facts.gradient);
+      set(op.jvp, facts.jvp);
+    }
     set(op.flops, facts.flops);
     set(op.sharding, facts.sharding);
   }

@@ -165,7 +165,6 @@ constexpr OpFacts table[] = {
     slope<same>("aten::lift_fresh_copy"),
     slope<same>("prims::convert_element_type"),
     slope<same>("prims::device_put"),
-    slope<same>("aten::positive"),
 };
 
 }  // namespace

@@ -47,6 +47,12 @@ std::vector<Formula> rreluForward(Forward& f) {
   return {rreluFlow(f.call, f.tangent(0))};
 }
 
+/// _standard_gamma(self): its draw moves with the shape (implicit reparameterization).
+void gamma(Backward& b) { b.give(0, b.grad() * Formula("aten._standard_gamma_grad.default"_op, {b[0], b.result()})); }
+std::vector<Formula> gammaForward(Forward& f) {
+  return {f.tangent(0) * Formula("aten._standard_gamma_grad.default"_op, {f[0], f.result()})};
+}
+
 void zeros(Backward& b) {
   for (std::size_t i = 0; i < b.args.values.size(); ++i)
     if (b.wants(i)) b.give(i, zerosLike(b[i]));
@@ -58,6 +64,9 @@ constexpr OpFacts table[] = {
     differentiable<fusedDropout, fusedDropoutForward>("aten::_fused_dropout"),
     differentiable<rrelu, rreluForward>("aten::rrelu_with_noise"),
     differentiable<rrelu, rreluForward>("aten::rrelu_with_noise_functional"),
+    differentiable<gamma, gammaForward>("aten::_standard_gamma"),
+    withoutDerivative("aten::_standard_gamma_grad"),
+    withoutDerivative("aten::_sample_dirichlet"),
     draws("aten::bernoulli"),
     draws("aten::binomial"),
     draws("aten::cauchy"),

@@ -10,6 +10,7 @@ OpRows randomChoiceOps();
 OpRows inductorRandomOps();
 OpRows randomRejectionOps();
 OpRows randomOps();
+OpRows gammaGradientOps();
 OpFactRows randomDerivatives();
 OpFactRows randomDecompositions();
 TablePrograms randomTablePrograms();

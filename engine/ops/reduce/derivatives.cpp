@@ -4,7 +4,7 @@
 
 #include "engine/ops/core/gradient_rules.h"
 #include "engine/ops/reduce/families.h"
-#include "engine/ops/reduce/reduced_dims.h"
+#include "engine/ops/reduce/reduction_dims.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -12,17 +12,17 @@ namespace {
 using Tangents = std::vector<Formula>;
 
 /// The result's gradient, as wide as self.
-Formula spread(Backward& b, const ReducedDims& dims) { return expand(dims.restored(b.grad()), b.sizes()); }
+Formula spread(Backward& b, const ReductionDims& dims) { return expand(dims.restored(b.grad()), b.sizes()); }
 
-void sum(Backward& b) { b.give(0, spread(b, reducedDims(b.args))); }
+void sum(Backward& b) { b.give(0, spread(b, reductionDims(b.args))); }
 void mean(Backward& b) {
-  const ReducedDims dims = reducedDims(b.args);
+  const ReductionDims dims = reductionDims(b.args);
   b.give(0, over(spread(b, dims), dims.count));
 }
 /// NaN counts as nothing.
 Formula known(const Formula& x) { return {"aten.logical_not.default"_op, {isnan(x)}}; }
-void nansum(Backward& b) { b.give(0, spread(b, reducedDims(b.args)) * known(b[0])); }
-Tangents nansumTangent(Forward& f) { return {reducedDims(f.args).sum(f.tangent() * known(f[0]))}; }
+void nansum(Backward& b) { b.give(0, spread(b, reductionDims(b.args)) * known(b[0])); }
+Tangents nansumTangent(Forward& f) { return {reductionDims(f.args).sum(f.tangent() * known(f[0]))}; }
 
 // Products, without dividing by factors that may be 0: for each factor the product of those before and behind it
 
@@ -49,20 +49,20 @@ void prod(Backward& b) {
   if (guardOrFalse(b.args.tensor(0).symNumel() == 0)) return b.give(0, zerosLike(b[0]));
   const bool complex = isComplex(b[0].dtype());
   const Formula others = productOfOthers(b);
-  b.give(0, reducedDims(b.args).restored(b.grad()) *
+  b.give(0, reductionDims(b.args).restored(b.grad()) *
                 (complex ? Formula("aten._conj.default"_op, {others}) : others));
 }
 Tangents prodTangent(Forward& f) {
   if (guardOrFalse(f.args.tensor(0).symNumel() == 0)) return {zerosLike(f.result())};
-  return {reducedDims(f.args).sum(f.tangent() * productOfOthers(f))};
+  return {reductionDims(f.args).sum(f.tangent() * productOfOthers(f))};
 }
 
 // Variances: 2 · (x - mean) / (n - correction)
 
-Formula deviation(const Formula& self, const ReducedDims& dims) {
+Formula deviation(const Formula& self, const ReductionDims& dims) {
   return self - (dims.all ? mean(self) : mean(self, dims.dims, true));
 }
-Formula varianceSlope(const Formula& flow, const Formula& self, const ReducedDims& dims) {
+Formula varianceSlope(const Formula& flow, const Formula& self, const ReductionDims& dims) {
   const double left = double(std::int64_t(dims.count)) - dims.correction;
   return times(flow, 2 / left) * deviation(self, dims);
 }
@@ -71,11 +71,11 @@ Formula asVariance(const Formula& grad, const Formula& root) {
   return maskedFill(grad / times(root, 2), equals(root, 0), 0);
 }
 void var(Backward& b) {
-  const ReducedDims dims = reducedDims(b.args);
+  const ReductionDims dims = reductionDims(b.args);
   b.give(0, varianceSlope(dims.restored(b.grad()), b[0], dims));
 }
 void std(Backward& b) {
-  const ReducedDims dims = reducedDims(b.args);
+  const ReductionDims dims = reductionDims(b.args);
   b.give(0, varianceSlope(dims.restored(asVariance(b.grad(), b.result())), b[0], dims));
 }
 Formula realPart(const Formula& z, bool complex) { return complex ? Formula("aten.real.default"_op, {z}) : z; }
@@ -83,19 +83,19 @@ Formula realPart(const Formula& z, bool complex) { return complex ? Formula("ate
 Formula along(const Formula& a, const Formula& b, bool complex) {
   return realPart((complex ? Formula("aten._conj.default"_op, {a}) : a) * b, complex);
 }
-Formula varTangentOf(Forward& f, const ReducedDims& dims) {
+Formula varTangentOf(Forward& f, const ReductionDims& dims) {
   return dims.sum(along(varianceSlope(onesLike(f[0]), f[0], dims), f.tangent(), isComplex(f[0].dtype())));
 }
 Formula stdTangentOf(const Formula& variance, const Formula& root) {
   return maskedFill(variance / times(root, 2), equals(root, 0), 0);
 }
-Tangents varTangent(Forward& f) { return {varTangentOf(f, reducedDims(f.args))}; }
-Tangents stdTangent(Forward& f) { return {stdTangentOf(varTangentOf(f, reducedDims(f.args)), f.result())}; }
+Tangents varTangent(Forward& f) { return {varTangentOf(f, reductionDims(f.args))}; }
+Tangents stdTangent(Forward& f) { return {stdTangentOf(varTangentOf(f, reductionDims(f.args)), f.result())}; }
 
 /// var_mean and std_mean; either result may have no gradient.
 template <bool root>
 void moments(Backward& b) {
-  const ReducedDims dims = reducedDims(b.args);
+  const ReductionDims dims = reductionDims(b.args);
   Formula total;
   if (b.has(0)) {
     const Formula grad = root ? asVariance(b.grad(), b.result()) : b.grad();
@@ -109,24 +109,24 @@ void moments(Backward& b) {
 }
 template <bool root>
 Tangents momentsTangent(Forward& f) {
-  const ReducedDims dims = reducedDims(f.args);
+  const ReductionDims dims = reductionDims(f.args);
   const Formula variance = varTangentOf(f, dims);
   return {root ? stdTangentOf(variance, f.result()) : variance, over(dims.sum(f.tangent()), dims.count)};
 }
 
 // log(sum(exp(x)))
 
-Formula softmaxLike(const Formulas& p, const ReducedDims& dims, const Formula& result) {
+Formula softmaxLike(const Formulas& p, const ReductionDims& dims, const Formula& result) {
   return exp(p[0] - dims.restored(result));
 }
 void logsumexp(Backward& b) {
-  const ReducedDims dims = reducedDims(b.args);
+  const ReductionDims dims = reductionDims(b.args);
   const Formula share = softmaxLike(b, dims, b.result());
   const bool complex = isComplex(b[0].dtype());
   b.give(0, dims.restored(b.grad()) * (complex ? Formula("aten._conj.default"_op, {share}) : share));
 }
 Tangents logsumexpTangent(Forward& f) {
-  const ReducedDims dims = reducedDims(f.args);
+  const ReductionDims dims = reductionDims(f.args);
   return {dims.sum(f.tangent() * softmaxLike(f, dims, f.result()))};
 }
 
@@ -134,12 +134,12 @@ Tangents logsumexpTangent(Forward& f) {
 
 /// norm(self, p), norm(self, p, dim, keepdim), linalg_vector_norm(self, ord, dim, keepdim)
 void norm(Backward& b) {
-  const ReducedDims dims = reducedDims(b.args);
+  const ReductionDims dims = reductionDims(b.args);
   const double order = b.args.none(1) ? 2 : b.args.number(1);
   b.give(0, dims.restored(b.grad()) * normSlope(b, b[0], order, dims.restored(b.result()), dims));
 }
 Tangents normTangent(Forward& f) {
-  const ReducedDims dims = reducedDims(f.args);
+  const ReductionDims dims = reductionDims(f.args);
   const double order = f.args.none(1) ? 2 : f.args.number(1);
   const Formula slope = normSlope(f, f[0], order, dims.restored(f.result()), dims);
   return {dims.sum(along(slope, f.tangent(), isComplex(f[0].dtype())))};
@@ -147,7 +147,7 @@ Tangents normTangent(Forward& f) {
 
 /// renorm(self, p, dim, maxnorm): slices along `dim` with a larger norm are scaled down to it.
 struct Renorm {
-  ReducedDims dims;
+  ReductionDims dims;
   Formula norm, tooLarge, inverse, slope;
 
   explicit Renorm(Formulas& p) : dims(allBut(p.args.tensor(0), p.args.integer(2))) {

@@ -1,7 +1,7 @@
 // Gradients of distances between the rows of two matrices, and between those of one.
 #include "engine/ops/core/gradient_rules.h"
 #include "engine/ops/reduce/families.h"
-#include "engine/ops/reduce/reduced_dims.h"
+#include "engine/ops/reduce/reduction_dims.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -22,7 +22,7 @@ void distances(Backward& b) {
 /// The change of the norms of differences along the last dimension.
 Formula lengthened(Formulas& p, const Formula& difference, const Formula& change, double order, const Formula& norm) {
   const Formula wide = p(difference);
-  const ReducedDims last{.dims = {wide.dim() - 1}, .all = false, .kept = true};
+  const ReductionDims last{.dims = {wide.dim() - 1}, .all = false, .kept = true};
   return sum(normSlope(p, wide, order, p(unsqueeze(norm, -1)), last) * change, {-1});
 }
 Tangents distancesTangentBy(Forward& f, double order) {

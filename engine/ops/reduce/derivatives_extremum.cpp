@@ -1,7 +1,7 @@
 // Gradients of extrema, medians and sorting: what is chosen takes the gradient, by its place or shared among equals.
 #include "engine/ops/core/gradient_rules.h"
 #include "engine/ops/reduce/families.h"
-#include "engine/ops/reduce/reduced_dims.h"
+#include "engine/ops/reduce/reduction_dims.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -14,19 +14,19 @@ using Tangents = std::vector<Formula>;
 struct Chosen {
   Formula is, count;
 
-  Chosen(Formulas& p, const ReducedDims& dims, const Formula& result) {
+  Chosen(Formulas& p, const ReductionDims& dims, const Formula& result) {
     is = p(equals(p[0], dims.restored(result)));
     count = p(dims.all ? sum(is) : sum(is, dims.dims, true));
   }
 };
 /// amax, amin: the gradient along the dimensions, in equal parts.
 void shared(Backward& b) {
-  const ReducedDims dims = reducedDims(b.args);
+  const ReductionDims dims = reductionDims(b.args);
   const Chosen chosen(b, dims, b.result());
   b.give(0, dims.restored(b.grad()) * chosen.is / chosen.count);
 }
 Formula sharedTangentOf(Forward& f, const Formula& result) {
-  const ReducedDims dims = reducedDims(f.args);
+  const ReductionDims dims = reductionDims(f.args);
   const Chosen chosen(f, dims, result);
   return dims.sum(f.tangent() * chosen.is / chosen.count);
 }
@@ -47,7 +47,7 @@ Tangents sharedByAllTangent(Forward& f) {
 }
 
 void aminmax(Backward& b) {
-  const ReducedDims dims = reducedDims(b.args);
+  const ReductionDims dims = reductionDims(b.args);
   Formula total;
   for (const std::size_t k : {std::size_t(0), std::size_t(1)}) {
     if (!b.has(k)) continue;

@@ -1,4 +1,4 @@
-#include "engine/ops/reduce/reduced_dims.h"
+#include "engine/ops/reduce/reduction_dims.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,13 +17,13 @@ Formula sgn(const Formula& x) { return {"aten.sgn.default"_op, {x}}; }
 
 }  // namespace
 
-Formula ReducedDims::restored(const Formula& x) const { return kept || all ? x : unsqueezed(x, dims); }
+Formula ReductionDims::restored(const Formula& x) const { return kept || all ? x : unsqueezed(x, dims); }
 
-Formula ReducedDims::sum(const Formula& x) const { return all && !kept ? ops::sum(x) : ops::sum(x, dims, kept); }
+Formula ReductionDims::sum(const Formula& x) const { return all && !kept ? ops::sum(x) : ops::sum(x, dims, kept); }
 
-ReducedDims reducedDims(const BoundArguments& args) {
+ReductionDims reductionDims(const BoundArguments& args) {
   const Tensor& self = args.tensor(0);
-  ReducedDims result;
+  ReductionDims result;
   result.count = self.symNumel();
   const std::int64_t dim = positionOf(args, "dim"), keep = positionOf(args, "keepdim");
   const std::int64_t correction = positionOf(args, "correction");
@@ -45,15 +45,15 @@ ReducedDims reducedDims(const BoundArguments& args) {
   return result;
 }
 
-ReducedDims allBut(const Tensor& self, std::int64_t dim) {
-  ReducedDims result{.all = false, .kept = true};
+ReductionDims allBut(const Tensor& self, std::int64_t dim) {
+  ReductionDims result{.all = false, .kept = true};
   const std::int64_t left = dim < 0 ? dim + self.dim() : dim;
   for (std::int64_t d = 0; d < self.dim(); ++d)
     if (d != left) result.dims.push_back(d);
   return result;
 }
 
-Formula normSlope(Formulas& p, const Formula& self, double order, const Formula& norm, const ReducedDims& dims) {
+Formula normSlope(Formulas& p, const Formula& self, double order, const Formula& norm, const ReductionDims& dims) {
   if (order == 0) return zerosLike(self);
   if (order == 1) return sgn(self);
   const Formula none = p(equals(norm, 0));

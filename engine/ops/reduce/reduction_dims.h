@@ -5,7 +5,7 @@
 
 namespace kerf::inline ops {
 
-struct ReducedDims {
+struct ReductionDims {
   Sizes dims;       ///< sorted, counted from the front
   bool all = true;  ///< every dimension, without naming them
   bool kept = false;
@@ -19,11 +19,11 @@ struct ReducedDims {
 };
 
 /// By the arguments "dim", "keepdim" and "correction", where the schema has them.
-ReducedDims reducedDims(const BoundArguments& args);
+ReductionDims reductionDims(const BoundArguments& args);
 /// All dimensions but one, kept.
-ReducedDims allBut(const Tensor& self, std::int64_t dim);
+ReductionDims allBut(const Tensor& self, std::int64_t dim);
 
 /// The slope of a p-norm along its tensor. `norm` has ones where dimensions went.
-Formula normSlope(Formulas& p, const Formula& self, double order, const Formula& norm, const ReducedDims& dims);
+Formula normSlope(Formulas& p, const Formula& self, double order, const Formula& norm, const ReductionDims& dims);
 
 }  // namespace kerf::inline ops
