@@ -41,7 +41,7 @@ Result<Value> AotTracer::applyFunction(const ValueList& args, const SubgraphCall
   if (!recordsGradients() || !m_tape.tracksAny(inputs, {})) return result.list()[0];
   const ValueList outputs = partsOf(output), kept = partsOf(saved);
   const SubgraphCaller* caller = &subgraphs;
-  const auto backward = [this, outputs, kept, caller, path = *args[1].as<std::string>()](
+  const auto backward = [outputs, kept, caller, path = *args[1].as<std::string>()](
                             const ValueList& grads, const OpRunner& run) -> Result<ValueList> {
     ValueList values{Value()};
     for (std::size_t i = 0; i < grads.size(); ++i) {

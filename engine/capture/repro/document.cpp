@@ -197,7 +197,9 @@ bool computes(const CapturedGraph& graph) {
 
 Result<Capture> importReproText(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits) {
   auto whole = importRepro(text, path, limits);
-  const bool isDone = whole ? !maybeHoldsMore(text) : whole.error().code != ErrorCode::BadInput;
+  const bool holdsMore = maybeHoldsMore(text);
+  const bool isComplete = text.contains("\ndef load_args(") && text.contains("run_repro(");  // then a fault is a fault
+  const bool isDone = whole ? !holdsMore : whole.error().code != ErrorCode::BadInput || (isComplete && !holdsMore);
   if (isDone || text.size() > largestDocument) return whole;
   auto document = Document(text, path, limits).run();
   if (!document) return saysModelSource(document.error()) ? document : whole;
