@@ -63,6 +63,7 @@ Json minifiedJson(const Minified& minified) {
           {"torch_says", minified.torchSays.empty() ? Json() : Json(minified.torchSays)},
           {"one_minimal", minified.oneMinimal},
           {"edit_set", minified.editSet},
+          {"lost_edits", minified.lostEdits},
           {"slips", minified.slips},
           {"findings", findingsJson(minified.findings)},
           {"cancelled", minified.cancelled},
@@ -90,6 +91,13 @@ void printFindings(const Minified& minified) {
   }
 }
 
+std::string minimalText(const Minified& minified) {
+  if (minified.oneMinimal) return fmt::format("no edit of {} kinds makes it smaller", minified.editSet.size());
+  if (!minified.stoppedBy.empty()) return fmt::format("not proven: stopped by {}", minified.stoppedBy);
+  if (minified.lostEdits == 0) return "not proven";
+  return fmt::format("not proven: {} edits could not be built, since Kerf failed at them", minified.lostEdits);
+}
+
 void printMinified(const Minified& minified) {
   if (minified.cancelled) {
     fmt::print("stopped at {} of {} nodes after {} tests, {}\n", minified.nodes, minified.startNodes, minified.tests,
@@ -102,10 +110,7 @@ void printMinified(const Minified& minified) {
   fmt::print("{} -> {} nodes, {} tests, {} accepted, {} answered from the cache, {}\n", minified.startNodes,
              minified.nodes, minified.tests, minified.steps, minified.cacheHits, durationText(minified.time));
   fmt::print("fails with   {}\n", minified.fingerprint);
-  fmt::print("minimal      {}\n", minified.oneMinimal
-                                      ? fmt::format("no edit of {} kinds makes it smaller", minified.editSet.size())
-                          : minified.stoppedBy.empty() ? "not proven"
-                                                       : fmt::format("not proven: stopped by {}", minified.stoppedBy));
+  fmt::print("minimal      {}\n", minimalText(minified));
   if (minified.passesAsked > 1)
     fmt::print("flaky        failed in {:.0f} % of the first runs; passing took {} passes\n", minified.failureRate * 100,
                minified.passesAsked);

@@ -29,6 +29,9 @@ std::string checkDuration(const std::string& text) {
   return durationOf(text) ? std::string() : "\"" + text + "\" is no time; write 90, 90s, 5m or 1h";
 }
 
+/// Of --flaky without a number.
+constexpr int usualStarts = 20;
+
 }  // namespace
 
 void addLimitOptions(CLI::App& command, int& maxTests, std::chrono::milliseconds& maxTime) {
@@ -41,21 +44,21 @@ void addLimitOptions(CLI::App& command, int& maxTests, std::chrono::milliseconds
       ->type_name("TIME");
 }
 
-void addSearchOptions(CLI::App& command, MinifyRequest& request) {
-  constexpr int usualStarts = 20;
-  addLimitOptions(command, request.maxTests, request.maxTime);
-  const auto setFlaky = [&request](const std::string& text) {
-    request.flaky = text.empty() ? usualStarts : std::stoi(text);
-  };
-  command
+CLI::Option* addFlakyOption(CLI::App& command, int& flaky) {
+  const auto setFlaky = [&flaky](const std::string& text) { flaky = text.empty() ? usualStarts : std::stoi(text); };
+  return command
       .add_option_function<std::string>(
           "--flaky", setFlaky,
           "The failure does not always show: judge the graph N times (20) to see how often; then one failure is proof, "
           "and passing takes as many passes as leave 0.1 % doubt")
       ->check(CLI::Range(2, 1000))
       ->expected(0, 1)
-      ->excludes(command.get_option("--votes"))
       ->type_name("[N]");
+}
+
+void addSearchOptions(CLI::App& command, MinifyRequest& request) {
+  addLimitOptions(command, request.maxTests, request.maxTime);
+  addFlakyOption(command, request.flaky)->excludes(command.get_option("--votes"));
   command.add_option("--pin", request.pins, "A node, by name, that stays as it is (repeatable)")
       ->type_name("NODE")
       ->delimiter(',')

@@ -11,7 +11,8 @@ namespace kerf::cli {
 
 /// `--max-tests`, `--max-time`: of one search.
 void addLimitOptions(CLI::App& command, int& maxTests, std::chrono::milliseconds& maxTime);
-/// Those, `--flaky`, `--pin`.
+CLI::Option* addFlakyOption(CLI::App& command, int& flaky);
+/// Those, `--pin`.
 void addSearchOptions(CLI::App& command, workbench::MinifyRequest& request);
 /// One line of `--progress json`: "candidate", "verdict" or "reduction".
 Json workEventJson(const workbench::MinifyWorkEvent& event);

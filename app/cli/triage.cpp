@@ -14,7 +14,8 @@ namespace {
 
 using State = TriageRow::State;
 
-constexpr std::string_view stateKeys[] = {"fails", "passes", "cannot_test", "not_opened", "not_reached"};
+constexpr std::string_view stateKeys[] = {"fails",      "passes",            "cannot_test",
+                                          "not_opened", "fails_differently", "not_reached"};
 constexpr int exitOfStopped = 3;
 
 std::int64_t countOf(const Triage& triage, State state) {
@@ -51,6 +52,7 @@ Json triageJson(const Triage& triage) {
   for (const auto& cluster : triage.clusters) clusters.push_back(clusterJson(cluster));
   return {{"failing", countOf(triage, State::Fails)},
           {"passing", countOf(triage, State::Passes)},
+          {"failing_differently", countOf(triage, State::FailsDifferently)},
           {"clusters", clusters},
           {"graphs", graphs},
           {"report", triage.report},
@@ -69,6 +71,8 @@ void printTriage(const Triage& triage) {
              countOf(triage, State::Passes), countOf(triage, State::CannotTest), countOf(triage, State::NotOpened),
              triage.cancelled ? fmt::format(", {} not reached", countOf(triage, State::NotReached)) : "",
              durationText(triage.time));
+  if (const auto other = countOf(triage, State::FailsDifferently); other > 0)
+    fmt::print("{} fail in another way than --match asks for\n", other);
   fmt::print("report       {}\n", triage.report);
   if (triage.cancelled) fmt::print("stopped: the same command goes on with the verdicts that the store has\n");
 }
@@ -97,6 +101,11 @@ void addTriage(CommandLine& line) {
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   addLimitOptions(command, request->maxTests, request->maxTime);
+  command
+      .add_option("--match", request->match,
+                  "Only failures in whose fingerprint or detail this regular expression is found count")
+      ->type_name("REGEX");
+  addFlakyOption(command, request->flaky);
   command.add_flag("--fresh", request->fresh, "Ask again what earlier runs found out");
   command.add_option("-o,--output", request->output, "Folder of report.html, report.txt and the clusters")
       ->type_name("DIR")

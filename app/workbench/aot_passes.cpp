@@ -49,24 +49,52 @@ std::vector<std::pair<std::string, StageChoice>> stagesUpTo(const StageChoice& l
   return stages;
 }
 
-Result<void> prependStages(PassTrace& trace, const CapturedGraph& captured, const StageChoice& last, const Job& job) {
-  std::vector<PassDoc> rows;
-  std::vector<SnapshotDoc> snapshots{snapshotOf(captured.module.graph)};
-  Graph before = captured.module.graph;
-  for (const auto& [name, choice] : stagesUpTo(last)) {
+std::string stageText(const StageChoice& choice) {
+  std::string text(stageName(choice.stage));
+  if (choice.table != DecompositionTable::None) text += fmt::format("/{}", decompositionTableName(choice.table));
+  return text;
+}
+
+Result<StagedAddress> splitStage(const GraphAddress& address) {
+  StagedAddress staged{address};
+  auto [text, name] = splitAtStage(address.text);
+  if (!address.stage.empty()) name = address.stage;
+  staged.captured.text = std::move(text);
+  staged.captured.stage.clear();
+  KERF_TRY(staged.stage, parseStage(name));
+  return staged;
+}
+
+Result<StageRows> stageRows(Workbench& bench, const GraphAddress& address, const Job& job) {
+  KERF_TRY(const auto asked, splitStage(address));
+  if (!asked.stage) return StageRows();
+  KERF_TRY(auto source, resolveGraph(bench, asked.captured, job));
+  annotateIfPossible(source, job);
+  const CapturedGraph& captured = source.graph();
+  StageRows stages{{}, {captured.module.graph}};
+  for (const auto& [name, choice] : stagesUpTo(*asked.stage)) {
     const auto start = Clock::now();
     KERF_TRY(AotGraph traced, traceStage(captured, choice, job));
-    rows.push_back(rowOf(name, before, traced.module.graph, Clock::now() - start));
-    snapshots.push_back(snapshotOf(traced.module.graph));
-    before = std::move(traced.module.graph);
+    const auto time = Clock::now() - start;
+    stages.rows.push_back(rowOf(name, stages.graphs.back(), traced.module.graph, time));
+    stages.graphs.push_back(std::move(traced.module.graph));
   }
-  trace.passes.insert(trace.passes.begin(), rows.begin(), rows.end());
-  for (std::size_t i = 0; i < trace.passes.size(); ++i) trace.passes[i].index = int(i);
+  return stages;
+}
+
+void prependRows(std::vector<PassDoc>& passes, const std::vector<PassDoc>& rows) {
+  passes.insert(passes.begin(), rows.begin(), rows.end());
+  for (std::size_t i = 0; i < passes.size(); ++i) passes[i].index = int(i);
+}
+
+void prependStages(PassTrace& trace, const StageRows& stages) {
+  if (stages.rows.empty()) return;
+  prependRows(trace.passes, stages.rows);
   std::set<std::string> known;
   for (const SnapshotDoc& snapshot : trace.snapshots) known.insert(snapshot.hash);
-  for (SnapshotDoc& snapshot : snapshots)
-    if (known.insert(snapshot.hash).second) trace.snapshots.push_back(std::move(snapshot));
-  return {};
+  for (const Graph& graph : stages.graphs)
+    if (SnapshotDoc snapshot = snapshotOf(graph); known.insert(snapshot.hash).second)
+      trace.snapshots.push_back(std::move(snapshot));
 }
 
 }  // namespace kerf::workbench

@@ -28,7 +28,7 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   KERF_TRY(auto inputs, prepareToRun(source, job));
   if (request.oracle == "torch") {
     KERF_TRY(auto module, moduleToCompare(source));
-    return bisectInTorch(request, source, {std::move(module), std::move(inputs)}, job);
+    return bisectInTorch(request, source, {std::move(module), std::move(inputs)}, job, bench.warmTorch());
   }
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   setLimits(options, request.limits);

@@ -1,4 +1,5 @@
 // Compiling a graph to look at it: passes, kernels and stages, without running anything.
+#include "app/workbench/aot_passes.h"
 #include "app/workbench/graph_source.h"
 #include "app/workbench/in_child.h"
 #include "app/workbench/pass_trace.h"
@@ -48,6 +49,8 @@ Result<CompileDocPtr> perform(Workbench& bench, const CompileRequest& request, c
   auto doc = inChild(body, patientLimits(request.timeout), job, "compiling", ErrorCode::CompileFailed);
   if (!doc && doc.error().code == ErrorCode::Cancelled) return fail(std::move(doc.error()));
   if (!doc) doc = docOfFailure(module, doc.error(), job);
+  KERF_TRY(const auto stages, stageRows(bench, request.graph, job));
+  if (!stages.rows.empty()) prependRows(doc->passes, stages.rows);
   return std::make_shared<const CompileDoc>(std::move(*doc));
 }
 

@@ -96,10 +96,12 @@ Result<Exported> perform(Workbench& bench, const ExportRequest& request, const J
   ExportTarget target{request.place, request.values};
   target.runCommand = request.runCommand;
   target.accuracy = request.accuracy;
-  if (format == "issue" || format == "zip") {
+  const bool isFolder = format == "repro" && !std::filesystem::path(request.place).has_extension();
+  if (format == "issue" || format == "zip" || isFolder) {
     KERF_TRY(target.issue, storedIssueFacts(bench, source, job));
   }
   KERF_TRY(const auto path, writeAs(format, source, target, job));
+  if (isFolder && target.issue) KERF_CHECK(writeIssueBeside(*target.issue, path));
   const auto& graph = source.graph();
   return Exported{path.string(), std::string(format), std::int64_t(graph.module.graph.size()),
                   std::ssize(graph.storages),

@@ -3,6 +3,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "app/workbench/aot_passes.h"
 #include "app/workbench/graph_source.h"
 #include "app/workbench/node_doc.h"
 #include "app/workbench/pass_trace.h"
@@ -14,6 +15,8 @@
 namespace kerf::workbench {
 
 namespace {
+
+using Stages = std::vector<std::pair<std::string, StageChoice>>;
 
 std::vector<std::string> linesOf(const std::string& text) {
   std::vector<std::string> lines{""};
@@ -62,6 +65,14 @@ std::vector<std::string> calledOps(const GraphDoc& doc) {
   return {ops.begin(), ops.end()};
 }
 
+/// What AOTAutograd noted of a joint graph's node.
+void fillBackward(NodeDoc& doc, const Node& node) {
+  for (const auto& [key, value] : node.meta().extra) {
+    if (key == "partitioner_tag" && value == "is_backward") doc.backward = true;
+    if (key == "fwd_node") doc.forwardNode = value;
+  }
+}
+
 void fillNodes(GraphDoc& doc, const Graph& graph, const std::string& sourceFile) {
   std::unordered_map<NodeId, int> position;
   doc.nodes.reserve(graph.size());
@@ -69,6 +80,7 @@ void fillNodes(GraphDoc& doc, const Graph& graph, const std::string& sourceFile)
     const Node& node = graph.node(id);
     position[id] = int(doc.nodes.size());
     doc.nodes.push_back(nodeDoc(graph, node, sourceFile));
+    fillBackward(doc.nodes.back(), node);
     for (const NodeId input : node.inputs())
       if (const auto found = position.find(input); found != position.end())
         doc.nodes.back().inputs.push_back(found->second);
@@ -102,6 +114,14 @@ std::shared_ptr<GraphDoc> buildGraphDoc(const GraphModule& module, const std::st
 }
 
 Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const Job& job) {
+  KERF_TRY(const auto asked, splitStage(request.graph));
+  const auto stages = asked.stage ? stagesUpTo(*asked.stage) : Stages();
+  const int pass = request.afterPass - int(stages.size());
+  if (request.afterPass >= 0 && pass < 0) {
+    GraphRequest earlier{asked.captured, -1, request.title};
+    earlier.graph.stage = stageText(stages[std::size_t(request.afterPass)].second);
+    return perform(bench, earlier, job);
+  }
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   auto notes = annotated(source);
   for (auto& note : leftOutNotes(source.capture, source.index)) notes.push_back(std::move(note));
@@ -109,8 +129,9 @@ Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const
   const auto& graph = source.graph();
   const auto file = graph.origin.file.empty() ? source.capture.path : graph.origin.file;
   auto title = request.title.empty() ? graph.name : request.title;
+  if (!stages.empty()) title += fmt::format(" ({})", stages.back().first);
   if (request.afterPass >= 0) {
-    KERF_TRY(auto after, graphAfterPass(graph.module, std::size_t(request.afterPass), title, file.string(), job));
+    KERF_TRY(auto after, graphAfterPass(graph.module, std::size_t(pass), title, file.string(), job));
     return after;
   }
   auto doc = buildGraphDoc(graph.module, title, file.string());

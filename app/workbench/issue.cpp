@@ -9,6 +9,7 @@
 #include "app/workbench/store_id.h"
 #include "app/workbench/store_verdicts.h"
 #include "engine/capture/repro/export_text.h"
+#include "engine/tensor/mapped_file.h"
 #include "minifier/core/candidate.h"
 #include "minifier/reductions/reductions.h"
 #include "minifier/report/closest_passing.h"
@@ -124,6 +125,14 @@ Result<std::string> issueAround(IssueFacts facts, const std::string& repro) {
   facts.hasStorages =
       std::ranges::any_of(graph.storages, [](const StorageRef& storage) { return !storage.hash.empty(); });
   return issueText(facts, graph.module);
+}
+
+Result<void> writeIssueBeside(IssueFacts facts, const std::filesystem::path& repro) {
+  KERF_TRY(const auto file, mapFile(repro));
+  const auto bytes = file->view();
+  const std::string source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  KERF_TRY(const auto text, issueAround(std::move(facts), source));
+  return writeText(text, repro.parent_path() / "issue.md");
 }
 
 Result<std::filesystem::path> exportIssue(GraphSource& source, const ExportTarget& target, const Job&) {

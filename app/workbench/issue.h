@@ -1,6 +1,7 @@
 // issue.md: what a minification came to, as an issue for PyTorch's tracker.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -28,5 +29,8 @@ Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, GraphSource
 /// The text around `repro`, the text of a repro.py, of which environment and versions are taken. Errors: those of
 /// reading it.
 Result<std::string> issueAround(IssueFacts facts, const std::string& repro);
+
+/// Writes that beside the written repro.py, as issue.md. Errors: those of reading and writing too.
+Result<void> writeIssueBeside(IssueFacts facts, const std::filesystem::path& repro);
 
 }  // namespace kerf::workbench

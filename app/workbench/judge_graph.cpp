@@ -30,7 +30,7 @@ Result<JudgeAnswer> perform(Workbench& bench, const JudgeRequest& request, const
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(source.capture.allowedCalls, parseExtraCalls(request.oracle.allowedCalls));
   takeRecordedEnvironment(source);
-  KERF_TRY(const auto oracle, makeOracle(request.oracle, source, {job}));
+  KERF_TRY(const auto oracle, makeOracle(request.oracle, source, {job, 1, &bench.warmTorch()}));
   KERF_TRY(auto verdict, judgeGraph(*oracle, source, job));
   if (!request.match.empty() && verdict.kind == VerdictKind::Fails) {
     KERF_TRY(const auto match, FailureMatch::pattern(request.match));

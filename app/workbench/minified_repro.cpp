@@ -5,9 +5,7 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/failure_choice.h"
 #include "app/workbench/judge_graph.h"
-#include "app/workbench/output_file.h"
 #include "app/workbench/torch_confirmation.h"
-#include "engine/tensor/mapped_file.h"
 #include "minifier/report/minify_report.h"
 
 namespace kerf::workbench {
@@ -24,12 +22,6 @@ std::optional<std::string> accuracyFor(std::string_view fingerprint, const Repro
   const bool isOn = said != envelope.runOptions.end() && said->second != "False" && said->second != "None";
   if (wanted == "True" && isOn) return std::nullopt;  // 'strict_accuracy' stays
   return wanted;
-}
-
-Result<std::string> contentOf(const std::filesystem::path& path) {
-  KERF_TRY(const auto file, mapFile(path));
-  const auto bytes = file->view();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 }  // namespace
@@ -77,17 +69,15 @@ Result<std::string> confirmMinified(const SearchedFailure& searched, const std::
   return said.text() + (isPlanted ? ": the fault is Kerf's planted one" : "");
 }
 
-Result<void> writeIssueBeside(const SearchedFailure& searched, const MinifyResult& result, VerdictCache& verdicts,
-                              const std::string& confirmed, const std::filesystem::path& repro) {
+Result<void> writeIssueOf(const SearchedFailure& searched, const MinifyResult& result, VerdictCache& verdicts,
+                          const std::string& confirmed, const std::filesystem::path& repro) {
   const JudgingRule rule{searched.request.votes, searched.request.flaky};
   IssueFacts facts = issueFacts({result, searched.oracle, verdicts, rule}, searched.job.stop);
   KERF_TRY(const auto faults, parsePlants(searched.request.oracle.plants));
   facts.fault = faults.text();
   facts.startNodes = searched.startNodes;
   facts.confirmed = confirmed;
-  KERF_TRY(const auto source, contentOf(repro));
-  KERF_TRY(const auto text, issueAround(std::move(facts), source));
-  return writeText(text, repro.parent_path() / "issue.md");
+  return writeIssueBeside(std::move(facts), repro);
 }
 
 }  // namespace kerf::workbench

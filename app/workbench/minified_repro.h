@@ -35,7 +35,7 @@ Result<std::string> checkMinified(const SearchedFailure& searched, const Minifie
 Result<std::string> confirmMinified(const SearchedFailure& searched, const std::filesystem::path& repro);
 
 /// Writes issue.md beside it. `confirmed` as confirmMinified() says it; empty: not asked.
-Result<void> writeIssueBeside(const SearchedFailure& searched, const MinifyResult& result, VerdictCache& verdicts,
-                              const std::string& confirmed, const std::filesystem::path& repro);
+Result<void> writeIssueOf(const SearchedFailure& searched, const MinifyResult& result, VerdictCache& verdicts,
+                          const std::string& confirmed, const std::filesystem::path& repro);
 
 }  // namespace kerf::workbench

@@ -48,7 +48,7 @@ class Minification {
     KERF_TRY(m_store, storeToWorkIn());
     KERF_TRY(m_inputs, prepareToRun(m_source, m_job));
     KERF_TRY(m_graphId, storedGraphId(*m_store, m_source));
-    KERF_TRY(m_oracle, makeOracle(m_request.oracle, m_source, {m_job, m_request.jobs}));
+    KERF_TRY(m_oracle, makeOracle(m_request.oracle, m_source, {m_job, m_request.jobs, &m_bench.warmTorch()}));
     m_log.emplace(*m_store, m_mutex, m_source, m_graphId, SearchIdentity::of(*m_oracle, m_request, m_match).text());
     return {};
   }
@@ -141,7 +141,7 @@ class Minification {
     }
     if (scratch) return {};
     StoreVerdicts verdicts(*m_store, m_mutex);
-    return writeIssueBeside(searched, result, verdicts, m_outcome.torchSays, repro);
+    return writeIssueOf(searched, result, verdicts, m_outcome.torchSays, repro);
   }
 
   void noteOutcome(const MinifyResult& result) {

@@ -74,14 +74,18 @@ Result<std::unique_ptr<TorchOracle>> startTorch(const OracleSettings& settings, 
   if (options.worker.python.empty())
     return fail(ErrorCode::Environment, "there is no program {}; name a Python with PyTorch with --python",
                 settings.python);
-  options.worker.jobs = run.jobs;
+  options.worker.jobs = std::max(run.jobs, settings.warmJobs);
   options.worker.limits = settings.limits;
   options.worker.warming = [&run](const std::string& text) { run.job.tell(ProgressEvent{text, 0}); };
   options.worker.note = [&run](const std::string& text) { run.job.tell(NoteEvent{NoteEvent::Weight::Detail, text}); };
   options.backend = settings.torchBackend;
   options.check = settings.torchCheck;
   options.timeout = std::max(settings.timeout, leastTorchTimeout);
-  return TorchOracle::start(std::move(options), like.capture, like.index, run.job.stop);
+  if (settings.warmJobs == 0 || run.torch == nullptr)
+    return TorchOracle::start(std::move(options), like.capture, like.index, run.job.stop);
+  options.worker.onGpu = needsGpu(like.capture, like.index);
+  KERF_TRY(auto worker, run.torch->worker(options.worker, run.job.stop));
+  return TorchOracle::with(std::move(worker), std::move(options), like.capture, like.index);
 }
 
 std::chrono::milliseconds longestAnswer(const OracleSettings& settings) {

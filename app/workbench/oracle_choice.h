@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/workbench/graph_source.h"
+#include "app/workbench/warm_torch.h"
 #include "minifier/core/minify.h"
 #include "minifier/oracle/torch_oracle.h"
 
@@ -13,6 +14,7 @@ namespace kerf::workbench {
 struct OracleRun {
   const Job& job;  ///< hears how long starting takes, and can stop it
   int jobs = 1;    ///< candidates judged at the same time
+  WarmTorch* torch = nullptr;  ///< has PyTorch where the settings want it to stay warm
 };
 
 /// For requests that ask PyTorch more than a verdict. Errors: as makeOracle, and TorchOracle::start's.

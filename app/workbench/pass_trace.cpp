@@ -142,14 +142,8 @@ Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const 
   KERF_CHECK(annotateShapes(source));
   KERF_TRY(const auto config, passConfig(request.passes));
   KERF_TRY(auto trace, tracePasses(source.graph().module, config, job));
-  if (source.aot) {
-    KERF_TRY(const auto stage, parseStage(request.graph.stage));
-    GraphAddress captured = request.graph;
-    captured.stage.clear();
-    KERF_TRY(auto before, resolveGraph(bench, captured, job));
-    annotateIfPossible(before, job);
-    if (stage) KERF_CHECK(prependStages(trace, before.graph(), *stage, job));
-  }
+  KERF_TRY(const auto stages, stageRows(bench, request.graph, job));
+  prependStages(trace, stages);
   KERF_TRY(trace.run, storeTrace(bench, source, trace, job));
   return trace;
 }

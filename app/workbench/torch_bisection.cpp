@@ -97,7 +97,7 @@ Result<Bisection> byConfig(TorchOracle& oracle, const BisectRequest& request, co
 }  // namespace
 
 Result<Bisection> bisectInTorch(const BisectRequest& request, const GraphSource& source, const Candidate& candidate,
-                                const Job& job) {
+                                const Job& job, WarmTorch& torch) {
   const bool parts = request.by == By::Pass || request.by == By::Subsystem;
   if (!parts && request.by != By::Config)
     return fail(ErrorCode::BadUsage,
@@ -108,7 +108,8 @@ Result<Bisection> bisectInTorch(const BisectRequest& request, const GraphSource&
   settings.torchCheck = request.torchCheck;
   settings.timeout = request.timeout;
   settings.limits = request.limits;
-  KERF_TRY(const auto oracle, startTorch(settings, source, {job}));
+  settings.warmJobs = request.warmJobs;
+  KERF_TRY(const auto oracle, startTorch(settings, source, {job, 1, &torch}));
   return parts ? bySubsystem(*oracle, candidate, job) : byConfig(*oracle, request, candidate, job);
 }
 

@@ -3,6 +3,7 @@
 
 #include "app/workbench/graph_source.h"
 #include "app/workbench/protocol/runs.h"
+#include "app/workbench/warm_torch.h"
 #include "minifier/core/minify.h"
 
 namespace kerf::workbench {
@@ -10,6 +11,6 @@ namespace kerf::workbench {
 /// `request.by` is Pass or Subsystem (CompilerBisector) or Config. BadUsage for another, and for Config where the
 /// capture sets no options and none is given. Errors: TorchOracle::start's.
 Result<Bisection> bisectInTorch(const BisectRequest& request, const GraphSource& source, const Candidate& candidate,
-                                const Job& job);
+                                const Job& job, WarmTorch& torch);
 
 }  // namespace kerf::workbench

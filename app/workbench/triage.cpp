@@ -100,6 +100,7 @@ class TriageRun {
   TriageRow& addRow(const std::string& capture, const GraphAddress& place) {
     m_triage.rows.emplace_back().capture = capture;
     m_cases.push_back({place, m_request.oracle, {}});
+    m_cases.back().oracle.warmJobs = m_request.jobs;  // one PyTorch for all
     return m_triage.rows.back();
   }
 

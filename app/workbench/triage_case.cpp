@@ -10,7 +10,7 @@ using By = BisectRequest::By;
 using State = TriageRow::State;
 
 constexpr State stateOf(JudgeAnswer::Verdict verdict) {
-  constexpr State states[] = {State::Passes, State::Fails, State::Fails, State::CannotTest};
+  constexpr State states[] = {State::Passes, State::Fails, State::FailsDifferently, State::CannotTest};
   return states[std::size_t(verdict)];
 }
 
@@ -40,11 +40,20 @@ Result<JudgeAnswer> TriageSteps::verdictOfPlaced(TriageCase& one, const Job& job
     if (judged) placed.push_back(plant);
   }
   one.oracle.plants = placed;
-  return m_remote.perform(JudgeRequest{one.place, one.oracle}, job);
+  return verdictInTurns(one, job);
+}
+
+/// Of a failure that does not always show, one is proof.
+Result<JudgeAnswer> TriageSteps::verdictInTurns(const TriageCase& one, const Job& job) {
+  const JudgeRequest request{one.place, one.oracle, m_request.match};
+  auto judged = m_remote.perform(request, job);
+  for (int asked = 1; asked < m_request.flaky && judged && judged->verdict == JudgeAnswer::Verdict::Passes; ++asked)
+    judged = m_remote.perform(request, job);
+  return judged;
 }
 
 Result<JudgeAnswer> TriageSteps::verdict(TriageCase& one, const Job& job) {
-  auto judged = m_remote.perform(JudgeRequest{one.place, one.oracle}, job);
+  auto judged = verdictInTurns(one, job);
   if (judged || judged.error().code != ErrorCode::BadUsage || one.oracle.plants.empty()) return judged;
   return verdictOfPlaced(one, job);
 }
@@ -70,6 +79,8 @@ Result<void> TriageSteps::minify(TriageRow& row, TriageCase& one, const std::fil
   request.maxTests = m_request.maxTests;
   request.maxTime = m_request.maxTime;
   request.fresh = m_request.fresh;
+  request.match = m_request.match;
+  request.flaky = m_request.flaky;
   const auto minified = m_remote.perform(request, job);
   if (!minified) {
     row.trouble = minified.error().text();
@@ -102,6 +113,7 @@ Result<Bisection> TriageSteps::bisectBy(By by, const TriageCase& one, const Orac
   request.oracle = oracle.oracle;
   request.python = oracle.python;
   request.torchCheck = oracle.torchCheck;
+  request.warmJobs = oracle.warmJobs;
   return m_remote.perform(request, job);
 }
 
@@ -112,6 +124,7 @@ void TriageSteps::addParts(TriageRow& row, const TriageCase& one, const OracleSe
     return;
   }
   row.culprits = parts->culprits;
+  if (parts->different && parts->culprits.empty()) row.trouble = "not bisected: " + parts->note;
   if (!blamesPasses(*parts, oracle)) return;
   const auto passes = bisectBy(By::Pass, one, oracle, job);
   if (!passes) return;

@@ -32,6 +32,7 @@ class TriageSteps {
 
  private:
   Result<JudgeAnswer> verdict(TriageCase& one, const Job& job);
+  Result<JudgeAnswer> verdictInTurns(const TriageCase& one, const Job& job);
   Result<JudgeAnswer> verdictOfPlaced(TriageCase& one, const Job& job);
   Result<Bisection> bisectBy(BisectRequest::By by, const TriageCase& one, const OracleSettings& oracle, const Job& job);
   void addParts(TriageRow& row, const TriageCase& one, const OracleSettings& oracle, const Job& job);

@@ -60,6 +60,8 @@ std::string summary(const Triage& triage) {
   auto text = fmt::format("{} failing in {} clusters, {} passing, {} that cannot be tested, {} not opened",
                           countOf(triage, State::Fails), triage.clusters.size(), countOf(triage, State::Passes),
                           countOf(triage, State::CannotTest), countOf(triage, State::NotOpened));
+  if (const auto other = countOf(triage, State::FailsDifferently); other > 0)
+    text += fmt::format(", {} that fail in another way", other);
   if (triage.cancelled) text += fmt::format("; stopped, {} not reached", countOf(triage, State::NotReached));
   return text;
 }
@@ -152,7 +154,8 @@ Result<void> writeCluster(const Triage& triage, TriageCluster& cluster, const fs
 }  // namespace
 
 std::string_view stateName(State state) {
-  constexpr std::string_view names[] = {"fails", "passes", "cannot be tested", "not opened", "not reached"};
+  constexpr std::string_view names[] = {"fails", "passes", "cannot be tested", "not opened", "fails otherwise",
+                                        "not reached"};
   return names[std::size_t(state)];
 }
 

@@ -10,7 +10,7 @@
 
 namespace kerf::workbench {
 
-/// "fails", "passes", "cannot be tested", "not opened", "not reached".
+/// "fails", "passes", "cannot be tested", "not opened", "fails otherwise", "not reached".
 std::string_view stateName(TriageRow::State state);
 /// "c/repro.py", or "trace.log#graph" where the capture has names for its graphs.
 std::string rowName(const TriageRow& row);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/workbench/capture_source.h"
+#include "app/workbench/warm_torch.h"
 #include "storage/migrations/migrations.h"
 #include "storage/stores/store.h"
 
@@ -11,6 +12,11 @@ namespace kerf::workbench {
 Workbench::Workbench(WorkbenchOptions options) : m_options(std::move(options)) {}
 
 Workbench::~Workbench() = default;
+
+WarmTorch& Workbench::warmTorch() {
+  if (!m_warmTorch) m_warmTorch = std::make_unique<WarmTorch>();
+  return *m_warmTorch;
+}
 
 Result<Store*> Workbench::store() {
   if (!m_store) {

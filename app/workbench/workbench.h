@@ -20,6 +20,7 @@ class Store;
 namespace kerf::workbench {
 
 struct CaptureSource;
+class WarmTorch;
 class Workbench;
 
 #define KERF_DECLARE_PERFORM(Type) Result<Type::Answer> perform(Workbench& bench, const Type& request, const Job& job);
@@ -62,6 +63,9 @@ class Workbench {
   /// Whether a result could not be stored although it was to be.
   bool unstored() const { return m_unstored; }
 
+  /// PyTorch that stays warm between requests, for those that want it.
+  WarmTorch& warmTorch();
+
   /// Captures that were opened before, by the text that named them; null if it is not kept.
   std::shared_ptr<const CaptureSource> kept(const std::string& text) const;
   /// Keeps a capture; the one that was kept first goes when there are too many.
@@ -76,6 +80,7 @@ class Workbench {
 
   WorkbenchOptions m_options;
   std::unique_ptr<Store> m_store;
+  std::unique_ptr<WarmTorch> m_warmTorch;
   std::map<std::string, Kept> m_kept;
   std::uint64_t m_opened = 0;
   bool m_unstored = false;

@@ -1,8 +1,7 @@
-// SetSearch: the four phases as a state machine.
+// SetSearch: the phases as a state machine.
 #include "minifier/core/set_search.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace kerf::inline minifier::inline core {
 
@@ -25,12 +24,12 @@ std::optional<SetSearch::Set> SetSearch::next() const {
       return without(half, m_set.size());
     case Phase::HalveLast:
       return without(0, half);
+    case Phase::Bisect:
+      return without((m_passing + m_set.size()) / 2, m_set.size());
     case Phase::Sweep:
       return without(m_undecided - m_chunk, m_undecided);
     case Phase::Prove:
       return without(m_position - 1, m_position);
-    case Phase::Bisect:
-      return without((m_passing + m_set.size()) / 2, m_set.size());
     case Phase::Done:
       return std::nullopt;
   }
@@ -38,7 +37,8 @@ std::optional<SetSearch::Set> SetSearch::next() const {
 }
 
 std::string_view SetSearch::step() const {
-  constexpr std::string_view names[] = {"suspects", "remove_suffix", "remove_prefix", "delta", "leave_one_out", "remove_suffix", ""};
+  constexpr std::string_view names[] = {"suspects", "remove_suffix", "remove_prefix", "remove_suffix",
+                                        "delta",    "leave_one_out", ""};
   return names[std::size_t(m_phase)];
 }
 
@@ -46,50 +46,44 @@ void SetSearch::tell(bool fails) {
   if (m_phase == Phase::Done) return;
   if (m_phase == Phase::Sweep) return tellSweep(fails);
   if (m_phase == Phase::Prove) return tellProof(fails);
-  if (m_phase == Phase::Bisect) {
-    const std::size_t middle = (m_passing + m_set.size()) / 2;
-    if (fails) m_set = *next(); else m_passing = middle;
-    return bisectOn();
-  }
+  if (m_phase == Phase::Bisect) return tellBisection(fails);
+  tellHalf(fails);
+}
+
+void SetSearch::tellHalf(bool fails) {
   if (fails) {
     m_set = *next();
     beginHalving();
   } else if (m_phase == Phase::Guess) {
     if (++m_guess == m_guesses.size()) beginHalving();
   } else if (m_phase == Phase::HalveFirst) {
-    static const char* how = getenv("HOW");
-    static const std::size_t lim = getenv("LIM") ? atoi(getenv("LIM")) : 1 << 20;
-    if (how && *how == 'p' && m_set.size() <= lim) {
-      m_passing = (m_set.size() + 1) / 2;
-      m_phase = Phase::Bisect;
-      return bisectOn();
-    }
-    m_phase = Phase::HalveLast;
+    m_passing = (m_set.size() + 1) / 2;
+    m_phase = m_set.size() > mostBisected ? Phase::HalveLast : Phase::Bisect;
   } else {
     beginSweep(m_set.size() / 4);  // without the last half it passes
   }
 }
 
-void SetSearch::bisectOn() {
-  static const int few = getenv("FEW") ? atoi(getenv("FEW")) : 1;
-  if (m_set.size() - m_passing > 1 && m_set.size() > std::size_t(few)) return;
-  if (m_set.size() - m_passing > 1) return beginSweep(m_set.size() / 2);
+void SetSearch::beginHalving() {
+  if (m_set.size() <= fewElements) return beginSweep(m_set.size() / 2);
+  m_phase = Phase::HalveFirst;
+}
+
+void SetSearch::tellBisection(bool fails) {
+  if (fails)
+    m_set = *next();
+  else
+    m_passing = (m_passing + m_set.size()) / 2;
+  if (m_set.size() - m_passing == 1) beginBehindLast();
+}
+
+/// A sweep that knows of the last element already.
+void SetSearch::beginBehindLast() {
   m_phase = Phase::Sweep;
   m_undecided = m_set.size();
   m_suspect = m_gap = m_needed = 0;
-  m_nearby = false;
   foundNeeded();
   skipDecided();
-}
-void SetSearch::beginHalving() {
-  static const char* how = getenv("HOW");
-  if (how && *how == 'b') {
-    m_phase = Phase::Bisect;
-    m_passing = 0;
-    return bisectOn();
-  }
-  if (m_set.size() <= fewElements) return beginSweep(m_set.size() / 2);
-  m_phase = Phase::HalveFirst;
 }
 
 void SetSearch::beginSweep(std::size_t chunk) {

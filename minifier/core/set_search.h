@@ -13,7 +13,9 @@ namespace kerf::inline minifier::inline core {
 /// A value: a copy that is told "passes" shows what will be asked next, for asking ahead.
 ///
 ///     guess    sets that a caller suspects, each alone
-///     halve    the first, then the last half, while that is most of the work
+///     halve    the first, then the last half, while that is most of the work and the set is large
+///     bisect   where the first half of a smaller set passes: the shortest beginning that fails, whose last element must
+///              stay. One question for each halving where looking at both halves takes two, but of larger sets
 ///     sweep    from the end to the start: pieces as long as the last gap between two elements that must stay, twice
 ///              as long after each success, half as long after each failure
 ///     prove    each element left out, until a whole round changes nothing
@@ -47,12 +49,16 @@ class SetSearch {
   Sweep sweep() const { return m_phase == Phase::Sweep ? Sweep{m_needed, m_undecided, m_gap} : Sweep{}; }
 
  private:
-  enum class Phase { Guess, HalveFirst, HalveLast, Sweep, Prove, Bisect, Done };
+  enum class Phase { Guess, HalveFirst, HalveLast, Bisect, Sweep, Prove, Done };
   /// Up to this many elements halving both sides is no gain.
   static constexpr std::size_t fewElements = 8;
+  /// Of more elements a question takes so much longer than of half of them that fewer questions are no gain.
+  static constexpr std::size_t mostBisected = 200;
 
   void beginHalving();
-  void bisectOn();
+  void tellHalf(bool fails);
+  void tellBisection(bool fails);
+  void beginBehindLast();
   void beginSweep(std::size_t chunk);
   void beginProof();
   void tellSweep(bool fails);
@@ -66,7 +72,7 @@ class SetSearch {
   Set m_set;
   std::vector<Set> m_guesses;
   std::size_t m_guess = 0;
-  std::size_t m_passing = 0;
+  std::size_t m_passing = 0;  ///< Bisect: so many first elements pass without the others
   // Sweep: elements [0, m_undecided) of m_set are undecided, those behind must stay.
   std::size_t m_undecided = 0;
   std::size_t m_chunk = 0;

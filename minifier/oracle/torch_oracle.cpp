@@ -21,13 +21,6 @@ std::vector<NamedBytes> bytesOf(const CapturedGraph& graph) {
   return bytes;
 }
 
-/// Whether PyTorch's text of the graph puts anything on a GPU.
-bool isOnGpu(const Capture& capture, std::size_t index) {
-  const std::string text = reproText(capture, index);
-  constexpr std::string_view marks[] = {"device(type='cuda'", "'cuda:", "'cuda'", "\"cuda:", "\"cuda\""};
-  return std::ranges::any_of(marks, [&](std::string_view mark) { return text.contains(mark); });
-}
-
 /// Of what runs many trials, the limit of one is that of a query.
 constexpr int mostTrials = 200;
 
@@ -47,14 +40,25 @@ std::string queryText(std::string_view operation, const TorchOracleOptions& opti
 
 }  // namespace
 
+bool needsGpu(const Capture& capture, std::size_t graphIndex) {
+  const std::string text = reproText(capture, graphIndex);
+  constexpr std::string_view marks[] = {"device(type='cuda'", "'cuda:", "'cuda'", "\"cuda:", "\"cuda\""};
+  return std::ranges::any_of(marks, [&](std::string_view mark) { return text.contains(mark); });
+}
+
 TorchOracle::TorchOracle(TorchOracleOptions options, Capture like, std::size_t graphIndex,
-                         std::unique_ptr<TorchWorker> worker)
+                         std::shared_ptr<TorchWorker> worker)
     : m_options(std::move(options)), m_like(std::move(like)), m_graphIndex(graphIndex), m_worker(std::move(worker)) {}
 
 Result<std::unique_ptr<TorchOracle>> TorchOracle::start(TorchOracleOptions options, Capture like,
                                                         std::size_t graphIndex, const std::stop_token& stop) {
-  options.worker.onGpu = isOnGpu(like, graphIndex);
+  options.worker.onGpu = needsGpu(like, graphIndex);
   KERF_TRY(auto worker, TorchWorker::start(options.worker, stop));
+  return with(std::move(worker), std::move(options), std::move(like), graphIndex);
+}
+
+std::unique_ptr<TorchOracle> TorchOracle::with(std::shared_ptr<TorchWorker> worker, TorchOracleOptions options,
+                                               Capture like, std::size_t graphIndex) {
   options.worker.note = options.worker.warming = nullptr;  // of a start
   return std::unique_ptr<TorchOracle>(
       new TorchOracle(std::move(options), std::move(like), graphIndex, std::move(worker)));

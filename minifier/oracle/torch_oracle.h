@@ -26,6 +26,9 @@ class TorchOracle : public Oracle {
   /// TorchWorker::start.
   static Result<std::unique_ptr<TorchOracle>> start(TorchOracleOptions options, Capture like, std::size_t graphIndex,
                                                     const std::stop_token& stop);
+  /// By a worker that is warm: one that sees a GPU where needsGpu() says so.
+  static std::unique_ptr<TorchOracle> with(std::shared_ptr<TorchWorker> worker, TorchOracleOptions options, Capture like,
+                                           std::size_t graphIndex);
   Result<Verdict> judge(const Candidate& candidate, std::stop_token stop) override;
   std::string identity() const override;
   std::string circumstances() const override;
@@ -40,11 +43,14 @@ class TorchOracle : public Oracle {
   const std::string& torchVersion() const { return m_worker->torchVersion(); }
 
  private:
-  TorchOracle(TorchOracleOptions options, Capture like, std::size_t graphIndex, std::unique_ptr<TorchWorker> worker);
+  TorchOracle(TorchOracleOptions options, Capture like, std::size_t graphIndex, std::shared_ptr<TorchWorker> worker);
   TorchOracleOptions m_options;
   Capture m_like;
   std::size_t m_graphIndex;
-  std::unique_ptr<TorchWorker> m_worker;
+  std::shared_ptr<TorchWorker> m_worker;
 };
+
+/// Whether PyTorch's text of the graph puts anything on a GPU.
+bool needsGpu(const Capture& capture, std::size_t graphIndex);
 
 }  // namespace kerf::inline minifier::inline oracle

@@ -146,9 +146,10 @@ struct TorchWorker::Life {
   std::jthread runner;          ///< last: stops before the folder goes
 };
 
-Result<std::unique_ptr<TorchWorker>> TorchWorker::start(TorchWorkerOptions options, const std::stop_token& stop) {
-  std::unique_ptr<TorchWorker> worker(new TorchWorker(std::move(options)));
+Result<std::shared_ptr<TorchWorker>> TorchWorker::start(TorchWorkerOptions options, const std::stop_token& stop) {
+  std::shared_ptr<TorchWorker> worker(new TorchWorker(std::move(options)));
   KERF_TRY(worker->m_life, worker->begin(stop));
+  worker->m_options.note = worker->m_options.warming = nullptr;  // whoever hears of this start may be gone at the next
   return worker;
 }
 

@@ -39,7 +39,7 @@ struct NamedBytes {
 class TorchWorker {
  public:
   /// Returns when torch is warm. Environment when the program cannot import torch, with its last words; Cancelled.
-  static Result<std::unique_ptr<TorchWorker>> start(TorchWorkerOptions options, const std::stop_token& stop);
+  static Result<std::shared_ptr<TorchWorker>> start(TorchWorkerOptions options, const std::stop_token& stop);
   ~TorchWorker();
   TorchWorker(const TorchWorker&) = delete;
   TorchWorker& operator=(const TorchWorker&) = delete;

@@ -115,10 +115,12 @@ TEST_F(ExportRulesTest, TheSameMinificationTwiceWritesTheSameBytes) {
   ASSERT_EQ(run(minify).status, 0);
   EXPECT_EQ(bytesOf(out("m")), first);
   auto withoutIssue = first;
-  EXPECT_EQ(withoutIssue.erase("issue.md"), 1u);  // which `--format issue` and a zip have
+  EXPECT_EQ(withoutIssue.erase("issue.md"), 1u);  // what the store knows of the search is less
   const auto repro = runJson({"ls", "repros"});
   ASSERT_EQ(run({"export", "p1", "-o", out("p")}).status, 0) << repro.dump();
-  EXPECT_EQ(bytesOf(out("p")), withoutIssue);
+  auto exported = bytesOf(out("p"));
+  EXPECT_EQ(exported.erase("issue.md"), 1u);
+  EXPECT_EQ(exported, withoutIssue);
 }
 
 }  // namespace

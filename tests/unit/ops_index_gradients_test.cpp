@@ -158,7 +158,8 @@ TEST(IndexGradients, OfSomePiecesOnly) {
   const Tensor x6 = counting({6});
   const auto call = bindArguments(*findOp("aten.split.Tensor"), {x6, whole(2)}, {});
   const ValueList results{testing::call("aten.split.Tensor", {x6, whole(2)})};
-  const ValueList grads{ValueList{Value(), Value(tensorOf({2}, {5, 7})), Value()}};
+  ValueList grads;  // of one result, a list (nested braces: a copy for clang)
+  grads.emplace_back(ValueList{Value(), Value(tensorOf({2}, {5, 7})), Value()});
   const auto gradients = call->op->gradient({*call, results}, grads, OpRunner(referenceOps()));
   ASSERT_TRUE(gradients) << gradients.error().text();
   EXPECT_EQ(valuesOf((*gradients)[0].tensor()), (std::vector<double>{0, 0, 5, 7, 0, 0}));

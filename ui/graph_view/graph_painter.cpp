@@ -12,6 +12,7 @@ namespace {
 
 constexpr double radius = 6;
 constexpr double arrow = 6;
+constexpr double bar = 4;  ///< at the left edge of a card: its kind; at the right one: it computes gradients
 constexpr std::size_t mostSmoothEdges = 3000;  ///< above this many visible edges, they are plain lines
 
 QPainterPath pathOf(const QPolygonF& points) {
@@ -175,7 +176,11 @@ void GraphPainter::paintFrame(const SceneCard& card, const QColor& color) {
     m_painter.drawRect(QRectF(card.rect.topLeft(), QSizeF(card.rect.width(), CardMetrics::header)));
   }
   m_painter.setBrush(color);
-  m_painter.drawRect(QRectF(card.rect.topLeft(), QSizeF(4, card.rect.height())));
+  m_painter.drawRect(QRectF(card.rect.topLeft(), QSizeF(bar, card.rect.height())));
+  if (m_scene.graph->nodes[std::size_t(card.node)].backward) {
+    m_painter.setBrush(theme().accent);
+    m_painter.drawRect(QRectF(card.rect.topRight() - QPointF(bar, 0), QSizeF(bar, card.rect.height())));
+  }
   m_painter.restore();
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 
+#include <QAbstractItemView>
 #include <QComboBox>
 #include <QDir>
 #include <QFileInfo>
@@ -16,6 +17,7 @@
 
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
+#include "ui/session/aot_stages.h"
 
 namespace kerf::ui::inline graph_view {
 namespace {
@@ -60,6 +62,7 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   connect(&session, &Session::graphChanged, this, &GraphPane::showGraph);
   connect(&session, &Session::nodeChanged, this, [this] { m_view->select(m_session.node(), true); });
   connect(&session, &Session::locationChanged, this, &GraphPane::updateTitle);
+  connect(&session, &Session::locationChanged, this, &GraphPane::showStage);
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
   connect(&m_layouts, &LayoutService::ready, this, &GraphPane::showScene);
   connect(&m_layouts, &LayoutService::busyChanged, this, &GraphPane::updateTitle);
@@ -88,6 +91,7 @@ void GraphPane::buildStrip() {
   m_symbols->setToolTip(tr("Values of symbolic sizes for comparing and minifying, such as: s0=8 s1=3"));
   m_symbols->hide();
   connect(m_symbols, &QLineEdit::editingFinished, this, &GraphPane::readSymbols);
+  buildStages();
   m_colors = new QComboBox;
   m_colors->setObjectName("colorMode");
   m_colors->addItems({tr("Colour by op kind"), tr("Colour by accuracy")});
@@ -98,7 +102,27 @@ void GraphPane::buildStrip() {
   row->addStretch(1);
   row->addWidget(m_cancel);
   row->addWidget(m_symbols);
+  row->addWidget(m_stages);
   row->addWidget(m_colors);
+}
+
+void GraphPane::buildStages() {
+  m_stages = new QComboBox;
+  m_stages->setObjectName("aotStage");
+  m_stages->setAccessibleName(tr("Stage"));
+  m_stages->setToolTip(tr("The captured graph, or what AOTAutograd makes of it"));
+  for (const auto& stage : aotStageTitles()) m_stages->addItem(stage.title);
+  m_stages->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  m_stages->setMinimumContentsLength(16);
+  m_stages->view()->setMinimumWidth(m_stages->view()->sizeHintForColumn(0) + 24);
+  m_stages->setEnabled(false);
+  connect(m_stages, &QComboBox::activated, this,
+          [this](int i) { m_session.showAotStage(aotStageTitles()[std::size_t(i)].stage); });
+}
+
+void GraphPane::showStage() {
+  m_stages->setEnabled(m_session.graph() != nullptr);
+  m_stages->setCurrentIndex(indexOfStage(m_session.location().aotStage));
 }
 
 void GraphPane::setColorMode(ColorMode mode) { m_colors->setCurrentIndex(int(mode)); }
@@ -176,7 +200,8 @@ void GraphPane::updateAdded() {
   QSet<int> added;
   const auto& place = m_session.location();
   const auto compiled = m_session.compiled();
-  if (place.stage == Location::Stage::Pass && compiled && place.index < int(compiled->passes.size()))
+  const bool pass = place.stage == Location::Stage::Pass && place.index >= 0;
+  if (pass && compiled && place.index < int(compiled->passes.size()))
     for (const auto& name : compiled->passes[std::size_t(place.index)].added)
       if (const int node = m_session.graph()->find(name); node >= 0) added.insert(node);
   m_view->setAdded(added);

@@ -30,17 +30,21 @@ class GraphPane : public QWidget {
   void setColorMode(ColorMode mode);
   /// Where the values of symbolic sizes are written; hidden for graphs without symbols.
   QLineEdit& symbols() { return *m_symbols; }
+  /// Which of AOTAutograd's stages is shown.
+  QComboBox& stages() { return *m_stages; }
 
  signals:
   void searchChanged();
 
  private:
   void buildStrip();
+  void buildStages();
   void relayout();
   void showGraph();
   void showScene(ScenePtr scene);
   void updateTitle();
   void updateAdded();
+  void showStage();
   void showSymbols();
   void readSymbols();
   void showAccuracy();
@@ -55,6 +59,7 @@ class GraphPane : public QWidget {
   QLabel* m_detail;
   QToolButton* m_cancel;
   QLineEdit* m_symbols;
+  QComboBox* m_stages;
   QComboBox* m_colors;
   SceneOptions m_options;
   QString m_search;

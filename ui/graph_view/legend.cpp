@@ -1,5 +1,6 @@
 #include "ui/graph_view/legend.h"
 
+#include <algorithm>
 #include <bitset>
 
 #include "ui/models/theme.h"
@@ -20,6 +21,7 @@ std::vector<Entry> kindEntries(const Scene& scene) {
   std::vector<Entry> entries;
   for (int kind = 0; kind < nodeKinds; ++kind)
     if (present[std::size_t(kind)]) entries.push_back({theme().kind(NodeKind(kind)), nodeKindName(NodeKind(kind))});
+  if (std::ranges::any_of(scene.graph->nodes, &NodeDoc::backward)) entries.push_back({theme().accent, "Backward"});
   return entries;
 }
 

@@ -60,6 +60,8 @@ QVariant dotIcon(const QColor& color, bool filled) {
   return icon;
 }
 
+bool isAotStage(const PassDoc& pass) { return pass.stage == "aot"; }
+
 std::unique_ptr<PassModel> makePassModel() {
   const auto dim = [](const PassDoc& pass, int role) {
     return role == Qt::ForegroundRole && !pass.changed && pass.index >= 0 ? QVariant(theme().faint) : QVariant();
@@ -78,7 +80,11 @@ std::unique_ptr<PassModel> makePassModel() {
   return std::make_unique<PassModel>(std::vector<Column<PassDoc>>{
       {"#", [](const PassDoc& pass) { return QString::number(pass.index + 1); },
        [](const PassDoc& pass) { return QVariant(pass.index); }, true, dim},
-      {"Pass", [](const PassDoc& pass) { return text(pass.name); }, {}, false, name},
+      {"Pass",
+       [](const PassDoc& pass) { return (isAotStage(pass) ? QString("AOT: ") : QString()) + text(pass.name); },
+       {},
+       false,
+       name},
       {"Stage", [](const PassDoc& pass) { return text(pass.stage); }, {}, false, dim},
       {"Nodes", [](const PassDoc& pass) { return arrow(pass.nodesBefore, pass.nodesAfter); },
        [](const PassDoc& pass) { return QVariant(pass.nodesAfter); }, true, dim},
@@ -191,6 +197,8 @@ std::unique_ptr<TrialModel> makeTrialModel() {
 
 std::unique_ptr<NodeModel> makeNodeModel() {
   const auto name = [](const NodeRef& ref, int role) {
+    if (role == Qt::ToolTipRole && ref.node().backward && !ref.node().forwardNode.empty())
+      return QVariant("gradient of " + text(ref.node().forwardNode));
     return role == Qt::DecorationRole ? dotIcon(theme().kind(ref.node().kind), true) : QVariant();
   };
   return std::make_unique<NodeModel>(std::vector<Column<NodeRef>>{

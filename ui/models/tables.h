@@ -27,6 +27,8 @@ using NodeModel = TableModel<NodeRef>;
 using LogModel = TableModel<LogDoc>;
 
 std::unique_ptr<PassModel> makePassModel();
+/// A stage of AOTAutograd, among the passes.
+bool isAotStage(const PassDoc& pass);
 std::unique_ptr<OutputModel> makeOutputModel();
 std::unique_ptr<NodeAccuracyModel> makeNodeAccuracyModel();
 std::unique_ptr<KernelModel> makeKernelModel();

@@ -112,7 +112,7 @@ QString InspectorPanel::nodeHtml(const NodeDoc& node) const {
   const auto& color = theme().kind(node.kind);
   QString html = "<p class='title'>" + text(node.name).toHtmlEscaped() +
                  "</p><p class='sub'><span style='color:" + color.name() + "'>●</span> " + nodeKindName(node.kind) +
-                 " · " + text(node.opcode) + "</p>";
+                 " · " + text(node.opcode) + "</p>" + backwardHtml(node);
   html += section("VALUE", textRow("Type", node.dtype) + textRow("Shape", node.shape) + textRow("Stride", node.stride) +
                                textRow("Device", node.device));
   html += section("OPERATION", textRow("Target", node.target) +
@@ -126,6 +126,17 @@ QString InspectorPanel::nodeHtml(const NodeDoc& node) const {
   html += nodeGuardsHtml(node);
   html += section("NEIGHBOURS", row("Inputs", links(node.inputs)) + row("Users", links(node.users)));
   return html + section("SOURCE", sourceHtml(node));
+}
+
+/// Of a joint graph's backward node: whose gradient it helps to compute, as a link where that node is shown.
+QString InspectorPanel::backwardHtml(const NodeDoc& node) const {
+  if (!node.backward) return {};
+  if (node.forwardNode.empty()) return "<p class='sub'>" + tr("backward") + "</p>";
+  const auto name = text(node.forwardNode);
+  const bool shown = m_session.graph()->find(node.forwardNode) >= 0;
+  const auto code = mono(name);
+  return "<p class='sub'>" + tr("gradient of %1").arg(shown ? "<a href='node:" + name + "'>" + code + "</a>" : code) +
+         "</p>";
 }
 
 QString InspectorPanel::accuracyHtml(const NodeDoc& node) const {

@@ -12,6 +12,8 @@
 namespace kerf::ui::inline panels {
 namespace {
 constexpr int nameColumn = 1, stageColumn = 2, timeColumn = 4;
+
+QString countOf(qint64 count) { return plural(count, "pass").replace("passs", "passes"); }
 }  // namespace
 
 PassesPanel::PassesPanel(Session& session, QWidget* parent)
@@ -43,7 +45,8 @@ PassesPanel::PassesPanel(Session& session, QWidget* parent)
   connect(&session, &Session::locationChanged, this, &PassesPanel::showPlace);
   connect(m_table, &DataTable::picked, this, [this](int row) {
     const int index = m_model->row(row).index;
-    m_session.showStage(index < 0 ? Location::Stage::Captured : Location::Stage::Pass, index);
+    const bool captured = index < 0 && m_session.location().aotStage.empty();
+    m_session.showStage(captured ? Location::Stage::Captured : Location::Stage::Pass, index);
   });
 }
 
@@ -51,7 +54,10 @@ void PassesPanel::setTimesVisible(bool visible) { m_table->setColumnHidden(timeC
 
 void PassesPanel::applyFilter() {
   m_table->filter().setKeep(m_hide->isChecked()
-                                ? [this](int row) { return m_model->row(row).changed || m_model->row(row).index < 0; }
+                                ? [this](int row) {
+                                    const PassDoc& pass = m_model->row(row);
+                                    return pass.changed || pass.index < 0 || isAotStage(pass);
+                                  }
                                 : std::function<bool(int)>());
   showPlace();
 }
@@ -64,21 +70,29 @@ void PassesPanel::showPasses() {
     rows.push_back({-1, tr("captured graph").toStdString(), {}, {}, start, start, -1, false});
     rows.insert(rows.end(), compiled->passes.begin(), compiled->passes.end());
   }
-  const auto changed = std::ranges::count_if(rows, [](const PassDoc& pass) { return pass.changed; });
-  m_summary->setText(
-      !compiled
-          ? tr("Running passes…")
-          : tr("%1, %2 changed").arg(plural(qint64(rows.size()) - 1, "pass").replace("passs", "passes")).arg(changed));
-  if (m_session.location().capture < 0) m_summary->setText(tr("No graph yet"));
   m_model->setRows(std::move(rows));
+  showSummary();
   m_table->fitColumns();
   applyFilter();
+}
+
+int PassesPanel::stageCount() const { return int(std::ranges::count_if(m_model->rows(), isAotStage)); }
+
+void PassesPanel::showSummary() {
+  if (m_session.location().capture < 0) return m_summary->setText(tr("No graph yet"));
+  if (!m_session.compiled()) return m_summary->setText(tr("Running passes…"));
+  const int stages = stageCount();
+  const auto changed =
+      std::ranges::count_if(m_model->rows(), [](const PassDoc& pass) { return pass.changed && !isAotStage(pass); });
+  const auto passes = tr("%1, %2 changed").arg(countOf(m_model->rowCount() - 1 - stages)).arg(changed);
+  m_summary->setText(stages == 0 ? passes : plural(stages, "stage") + ", " + passes);
 }
 
 void PassesPanel::showPlace() {
   const auto& place = m_session.location();
   const bool pass = place.stage == Location::Stage::Pass;
-  m_table->selectSourceRow(pass ? place.index + 1 : place.stage == Location::Stage::Captured ? 0 : -1);
+  // The graph before all passes is what the last of AOTAutograd's stages left.
+  m_table->selectSourceRow(pass ? place.index + 1 : place.stage == Location::Stage::Captured ? stageCount() : -1);
 }
 
 }  // namespace kerf::ui::inline panels

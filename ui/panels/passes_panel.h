@@ -26,6 +26,9 @@ class PassesPanel : public QWidget {
   void showPasses();
   void showPlace();
   void applyFilter();
+  void showSummary();
+  /// Rows of AOTAutograd's stages.
+  int stageCount() const;
 
   Session& m_session;
   PassModel* m_model;

@@ -90,17 +90,28 @@ using MinifyDocPtr = std::shared_ptr<const MinifyDoc>;
 
 using StoreListingPtr = std::shared_ptr<const StoreListing>;
 
-/// Where the user is: a capture, one of its graphs, a stage of that graph, a node of that stage.
+/// A graph as it is worked on: one of a capture, at a stage of AOTAutograd ("joint"; empty: as it was captured).
+struct GraphKey {
+  int capture = -1;
+  int graph = 0;
+  std::string aotStage = {};
+  auto operator<=>(const GraphKey&) const = default;
+};
+
+/// Where the user is: a capture, one of its graphs at a stage of AOTAutograd, what passes or a minification made of
+/// that one, a node of it.
 struct Location {
   enum class Stage { Captured, Pass, Step };
   int capture = -1;
   int graph = 0;
   Stage stage = Stage::Captured;
-  int index = -1;  ///< pass or step
+  int index = -1;  ///< pass (-1: before the first of AOTAutograd's stages) or step
   QString node;
+  std::string aotStage = {};
   bool operator==(const Location&) const = default;
+  GraphKey key() const { return {capture, graph, aotStage}; }
   bool sameGraph(const Location& other) const {
-    return capture == other.capture && graph == other.graph && stage == other.stage && index == other.index;
+    return key() == other.key() && stage == other.stage && index == other.index;
   }
 };
 

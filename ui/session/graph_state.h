@@ -1,4 +1,4 @@
-// GraphState: what the session has found out about one captured graph so far.
+// GraphState: what the session has found out about one graph at one stage of AOTAutograd so far.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace kerf::ui::inline session {
 
 struct GraphState {
-  GraphDocPtr document;  ///< of the captured graph; null until it has been read
+  GraphDocPtr document;  ///< before all passes; null until it has been read
   QStringList symbols;   ///< "s0=8": values that the user chose for symbolic sizes
   GuardsDocPtr guards;   ///< null until they are known, and for graphs without symbolic sizes
   CompileDocPtr compiled;

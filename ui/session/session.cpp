@@ -183,7 +183,7 @@ void Session::close(int capture) {
         },
         [](const Result<workbench::Done>&) {});
   }
-  std::erase_if(m_states, [&](const auto& item) { return item.first.first == capture; });
+  std::erase_if(m_states, [&](const auto& item) { return item.first.capture == capture; });
   m_captures.erase(capture);
   m_fusion.erase(capture);
   m_browsers.erase(capture);
@@ -220,7 +220,7 @@ CaptureDocPtr Session::capture(int id) const {
   return found == m_captures.end() ? nullptr : found->second;
 }
 
-GraphState* Session::state(Key key) const {
+GraphState* Session::state(const Key& key) const {
   const auto found = m_states.find(key);
   return found == m_states.end() ? nullptr : found->second.get();
 }

@@ -14,7 +14,7 @@
 
 namespace kerf::ui::inline session {
 
-/// Everything that is known of one captured graph beside the graph itself.
+/// Everything that is known of one graph beside the graph itself.
 struct GraphState;
 
 /// UI thread only. Nothing here blocks: requests go to worker processes, answers come back as signals.
@@ -49,6 +49,9 @@ class Session : public QObject {
   void selectNode(int node);
   void selectNode(const QString& name);
   void showStage(Location::Stage stage, int index);
+  /// The shown graph at a stage of AOTAutograd ("joint"; empty: as it was captured). Where it has no such stage,
+  /// failed() and locationChanged() follow, and what is shown stays.
+  void showAotStage(const std::string& stage);
   void back();
   void forward();
   bool canBack() const { return m_history.canBack(); }
@@ -115,25 +118,30 @@ class Session : public QObject {
   void noted(const QString& text);
 
  private:
-  using Key = std::pair<int, int>;  ///< capture, graph
-  Key key() const { return {m_location.capture, m_location.graph}; }
+  using Key = GraphKey;
+  Key key() const { return m_location.key(); }
   GraphState* state() const;
-  GraphState* state(Key key) const;
+  GraphState* state(const Key& key) const;
   /// The graph for a request, with the chosen sizes.
-  workbench::GraphAddress address(Key key) const;
+  workbench::GraphAddress address(const Key& key) const;
+  /// The same to look at: a captured graph with the sizes that it was captured with.
+  workbench::GraphAddress shownAddress(const Key& key) const;
   RemotePtr browser(int capture);
   void openNamed(const std::string& name);
   void opened(int id, Result<std::vector<workbench::CaptureIndex>> result);
   void emptyPlace();
   void compile();
   void findGuards();
+  void enter(const Location& location);
   void load(const Location& location);
+  void loaded(const Location& location, const Result<GraphDocPtr>& result);
+  std::optional<workbench::GraphRequest> requestFor(const Location& location) const;
   void requestGraph(const Location& location);
   void showGraph(const Location& location, GraphDocPtr graph);
-  void compared(Key key, const QString& plant, const Result<workbench::Comparison>& result);
-  void bisected(Key key, const BisectDoc& asked, const Result<workbench::Bisection>& result);
-  void minifyProgressed(Key key);
-  void minifyFinished(Key key, const Result<workbench::Minified>& result);
+  void compared(const Key& key, const QString& plant, const Result<workbench::Comparison>& result);
+  void bisected(const Key& key, const BisectDoc& asked, const Result<workbench::Bisection>& result);
+  void minifyProgressed(const Key& key);
+  void minifyFinished(const Key& key, const Result<workbench::Minified>& result);
   void exportAs(const workbench::ExportRequest& request, RemotePtr worker);
   void removed(const Result<workbench::Removed>& result);
   void restored(const Result<workbench::Restored>& result);

@@ -1,4 +1,5 @@
 // Session: where the user is, and loading what is shown there.
+#include "ui/session/aot_stages.h"
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
 
@@ -7,44 +8,85 @@ namespace kerf::ui::inline session {
 void Session::go(const Location& location) {
   const auto doc = capture(location.capture);
   if (!doc || location.graph < 0 || location.graph >= int(doc->graphs.size())) return;
-  const bool newGraph = key() != Key{location.capture, location.graph};
-  auto& known = m_states[{location.capture, location.graph}];
-  if (!known) known = std::make_unique<GraphState>();
-  if (!newGraph && m_graph && m_location.sameGraph(location)) return showGraph(location, m_graph);
-  if (newGraph) {
-    m_location = {location.capture, location.graph, Location::Stage::Captured, -1, {}};
-    m_graph = nullptr;
-    emit guardsChanged();
-    emit compiledChanged();
-    emit accuracyChanged();
-    emit bisectChanged();
-    emit minifyChanged();
+  auto& known = m_states[location.key()];
+  if (!known) {
+    known = std::make_unique<GraphState>();
+    if (const auto* captured = state({location.capture, location.graph})) known->symbols = captured->symbols;
   }
+  if (m_graph && m_location.sameGraph(location)) return showGraph(location, m_graph);
+  if (key() == location.key()) return requestGraph(location);
+  // A graph need not have the stage that is asked for; until it is there, what is shown stays.
+  const bool otherStage = m_graph && m_location.capture == location.capture && m_location.graph == location.graph;
+  if (otherStage && !known->document) return load(location);
+  enter(location);
   requestGraph(location);
 }
 
-workbench::GraphAddress Session::address(Key key) const {
-  return {capture(key.first)->name, key.second, plainTexts(state(key) ? state(key)->symbols : QStringList())};
+/// Leaves what was shown, before the graph of `location` is there.
+void Session::enter(const Location& location) {
+  m_location = {location.capture, location.graph, Location::Stage::Captured, -1, {}, location.aotStage};
+  m_graph = nullptr;
+  emit guardsChanged();
+  emit compiledChanged();
+  emit accuracyChanged();
+  emit bisectChanged();
+  emit minifyChanged();
 }
 
-/// Reads the captured graph, then goes on to `location`.
+workbench::GraphAddress Session::address(const Key& key) const {
+  workbench::GraphAddress address{capture(key.capture)->name, key.graph};
+  if (state(key)) address.symbols = plainTexts(state(key)->symbols);
+  address.stage = key.aotStage;
+  return address;
+}
+
+workbench::GraphAddress Session::shownAddress(const Key& key) const {
+  auto shown = address(key);
+  if (key.aotStage.empty()) shown.symbols.clear();
+  return shown;
+}
+
+/// Reads the graph before all passes, then goes on to `location`.
 void Session::load(const Location& location) {
-  const workbench::GraphRequest request{{capture(location.capture)->name, location.graph}};
+  const workbench::GraphRequest request{shownAddress(location.key())};
   m_jobs.submit<Result<GraphDocPtr>>(
       "graph",
       [worker = browser(location.capture), request](std::stop_token stop) {
         return worker->perform(request, {{}, stop});
       },
-      [this, location](const Result<GraphDocPtr>& loaded) {
-        auto* target = state({location.capture, location.graph});
-        if (!target) return;
-        if (!loaded) return emit failed(tr("Cannot read this graph"), text(loaded.error().text()));
-        target->document = *loaded;
-        if (!(*loaded)->notes.empty()) emit noted(texts((*loaded)->notes).join('\n'));
-        if (key() != Key{location.capture, location.graph}) return;
-        findGuards();
-        requestGraph(location);
-      });
+      [this, location](const Result<GraphDocPtr>& result) { loaded(location, result); });
+}
+
+void Session::loaded(const Location& location, const Result<GraphDocPtr>& result) {
+  auto* target = state(location.key());
+  if (!target) return;
+  if (!result) {
+    const bool captured = location.aotStage.empty();
+    emit failed(captured ? tr("Cannot read this graph")
+                         : tr("This graph has no stage \"%1\"").arg(titleOfStage(location.aotStage)),
+                text(result.error().text()));
+    return emit locationChanged();
+  }
+  target->document = *result;
+  if (!(*result)->notes.empty()) emit noted(texts((*result)->notes).join('\n'));
+  if (key() != location.key()) enter(location);
+  findGuards();
+  requestGraph(location);
+}
+
+/// How to ask for what passes or a minification made of the graph; nothing for a step that there is not.
+std::optional<workbench::GraphRequest> Session::requestFor(const Location& location) const {
+  workbench::GraphRequest request{shownAddress(location.key())};
+  if (location.stage == Location::Stage::Pass) {
+    request.afterPass = location.index;
+    if (location.index < 0) request.graph = shownAddress({location.capture, location.graph});
+    return request;
+  }
+  const auto minified = state(location.key())->minified;
+  if (!minified || location.index < 0 || location.index >= int(minified->steps.size())) return std::nullopt;
+  request.graph = {minified->steps[std::size_t(location.index)].id};
+  request.title = tr("step %1").arg(location.index).toStdString();
+  return request;
 }
 
 void Session::requestGraph(const Location& location) {
@@ -56,22 +98,16 @@ void Session::requestGraph(const Location& location) {
   if (location.stage == Location::Stage::Captured) return showGraph(location, known.document);
   if (const auto built = known.graphs.find(slot); built != known.graphs.end())
     return showGraph(location, built->second);
-  workbench::GraphRequest request{{capture(location.capture)->name, location.graph}};
-  if (location.stage == Location::Stage::Pass) {
-    request.afterPass = location.index;
-  } else {
-    if (!known.minified || location.index < 0 || location.index >= int(known.minified->steps.size())) return;
-    request.graph = {known.minified->steps[std::size_t(location.index)].id};
-    request.title = tr("step %1").arg(location.index).toStdString();
-  }
+  const auto request = requestFor(location);
+  if (!request) return;
   m_jobs.submit<Result<GraphDocPtr>>(
       "graph",
-      [worker = browser(location.capture), request](std::stop_token stop) {
+      [worker = browser(location.capture), request = *request](std::stop_token stop) {
         return worker->perform(request, {{}, stop});
       },
       [this, location, slot](const Result<GraphDocPtr>& built) {
         if (!built) return emit failed(tr("Cannot show this graph"), text(built.error().text()));
-        if (auto* target = state({location.capture, location.graph})) target->graphs[slot] = *built;
+        if (auto* target = state(location.key())) target->graphs[slot] = *built;
         showGraph(location, *built);
       });
 }
@@ -104,6 +140,16 @@ void Session::showStage(Location::Stage stage, int index) {
   auto location = m_location;
   location.stage = stage;
   location.index = stage == Location::Stage::Captured ? -1 : index;
+  go(location);
+}
+
+void Session::showAotStage(const std::string& stage) {
+  if (!m_graph) return;
+  m_jobs.cancel("graph");  // the stage that was asked for before
+  auto location = m_location;
+  location.aotStage = stage;
+  location.stage = Location::Stage::Captured;
+  location.index = -1;
   go(location);
 }
 

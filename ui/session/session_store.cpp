@@ -62,8 +62,7 @@ void Session::restored(const Result<workbench::Restored>& result) {
 
 void Session::exportTo(const QString& directory) {
   if (!state() || !state()->document) return;
-  const auto graph = workbench::GraphAddress{capture(m_location.capture)->name, m_location.graph};
-  exportAs({graph, directory.toStdString(), "repro"}, browser(m_location.capture));
+  exportAs({shownAddress(key()), directory.toStdString(), "repro"}, browser(m_location.capture));
 }
 
 void Session::exportMinified(const QString& directory) {

@@ -8,8 +8,8 @@ namespace {
 
 using workbench::JobEvent;
 
-QString jobKey(const char* what, std::pair<int, int> where) {
-  return QString("%1:%2/%3").arg(what).arg(where.first).arg(where.second);
+QString jobKey(const char* what, const GraphKey& where) {
+  return QString("%1:%2/%3/%4").arg(what).arg(where.capture).arg(where.graph).arg(text(where.aotStage));
 }
 
 std::vector<std::string> plants(const QString& plant) {
@@ -39,7 +39,7 @@ void Session::compile() {
   for (auto& [other, known] : m_states) known->compiling = false;  // the job below replaces theirs
   state()->compiling = true;
   if (!m_compiler) m_compiler = m_workers.forJob();
-  const workbench::CompileRequest request{{capture(where.first)->name, where.second}};
+  const workbench::CompileRequest request{shownAddress(where)};
   m_jobs.submit<Result<CompileDocPtr>>(
       "compile",
       [worker = m_compiler, request](std::stop_token stop) {
@@ -62,7 +62,7 @@ void Session::findGuards() {
   const workbench::GuardsRequest request{address(where)};
   m_jobs.submit<Result<GuardsDocPtr>>(
       jobKey("guards", where),
-      [worker = browser(where.first), request](std::stop_token stop) {
+      [worker = browser(where.capture), request](std::stop_token stop) {
         return worker->perform(request, {{}, stop});
       },
       [this, where](const Result<GuardsDocPtr>& result) {
@@ -102,7 +102,7 @@ void Session::compare(const QString& plant) {
   emit busyChanged();
 }
 
-void Session::compared(Key where, const QString& plant, const Result<workbench::Comparison>& result) {
+void Session::compared(const Key& where, const QString& plant, const Result<workbench::Comparison>& result) {
   auto* known = state(where);
   if (!known) return;
   known->accuracy = accuracyOf(plant, result);
@@ -144,7 +144,7 @@ void Session::bisect(workbench::BisectRequest::By by, const QString& plant) {
   emit bisectChanged();
 }
 
-void Session::bisected(Key where, const BisectDoc& asked, const Result<workbench::Bisection>& result) {
+void Session::bisected(const Key& where, const BisectDoc& asked, const Result<workbench::Bisection>& result) {
   auto* known = state(where);
   if (!known) return;
   auto doc = std::make_shared<BisectDoc>(asked);
@@ -207,14 +207,14 @@ void Session::undoMinify(int step) {
   known->minify->undoTo(step);
 }
 
-void Session::minifyProgressed(Key where) {
+void Session::minifyProgressed(const Key& where) {
   auto* known = state(where);
   if (!known || !known->minify) return;
   known->minified = known->minify->snapshot();
   if (where == key()) emit minifyChanged();
 }
 
-void Session::minifyFinished(Key where, const Result<workbench::Minified>& result) {
+void Session::minifyFinished(const Key& where, const Result<workbench::Minified>& result) {
   auto* known = state(where);
   if (!known || !known->minify) return;
   if (result)
@@ -228,7 +228,7 @@ void Session::minifyFinished(Key where, const Result<workbench::Minified>& resul
   const workbench::StepsRequest request{known->minified->reduction};
   m_jobs.submit<Result<std::vector<StepDoc>>>(
       jobKey("steps", where),
-      [worker = browser(where.first), request](std::stop_token stop) {
+      [worker = browser(where.capture), request](std::stop_token stop) {
         return worker->perform(request, {{}, stop});
       },
       [this, where](Result<std::vector<StepDoc>> steps) {

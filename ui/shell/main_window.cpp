@@ -23,6 +23,7 @@
 #include "ui/panels/source_panel.h"
 #include "ui/panels/store_panel.h"
 #include "ui/panels/timeline_panel.h"
+#include "ui/session/aot_stages.h"
 #include "ui/shell/appearance.h"
 #include "ui/shell/banner.h"
 #include "ui/shell/plain_labels.h"
@@ -167,6 +168,7 @@ void MainWindow::restoreWindow() {
   arrange();
   restoreGeometry(m_preferences.value("geometry").toByteArray());
   restoreState(m_preferences.value("state").toByteArray());
+  m_stages = m_preferences.value("stages").toMap();
   m_passes->hideUnchanged().setChecked(m_preferences.value("hideUnchanged", false).toBool());
   for (auto* bar : findChildren<QTabBar*>())
     if (bar->parent() == this) {
@@ -199,9 +201,17 @@ void MainWindow::connectSession() {
   connect(&m_session, &Session::graphChanged, this, [this] {
     m_stack->setCurrentIndex(m_session.graph() ? 1 : 0);
     if (m_session.graph()) m_pane->view().setFocus();
-    const auto capture = m_session.capture(m_session.location().capture);
-    setWindowTitle(capture ? QFileInfo(text(capture->path)).fileName() + tr(" – Kerf Studio") : tr("Kerf Studio"));
+    showTitle();
+    followStage();
   });
+}
+
+void MainWindow::showTitle() {
+  const auto& place = m_session.location();
+  const auto capture = m_session.capture(place.capture);
+  if (!capture) return setWindowTitle(tr("Kerf Studio"));
+  const auto stage = place.aotStage.empty() ? QString() : tr(", %1").arg(titleOfStage(place.aotStage));
+  setWindowTitle(QFileInfo(text(capture->path)).fileName() + stage + tr(" – Kerf Studio"));
 }
 
 bool MainWindow::idle() const { return !m_session.busy() && !m_pane->layouts().busy(); }

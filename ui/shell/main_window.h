@@ -2,6 +2,8 @@
 #pragma once
 
 #include <QMainWindow>
+#include <QSet>
+#include <QVariantMap>
 
 #include "ui/graph_view/graph_pane.h"
 #include "ui/session/log_feed.h"
@@ -90,6 +92,7 @@ class MainWindow : public QMainWindow {
   std::vector<ActionSpec> fileActions();
   std::vector<ActionSpec> editActions();
   std::vector<ActionSpec> viewActions();
+  std::vector<ActionSpec> stageActions();
   std::vector<ActionSpec> goActions();
   std::vector<ActionSpec> runActions();
   std::vector<ActionSpec> bisectActions();
@@ -115,6 +118,11 @@ class MainWindow : public QMainWindow {
   void showBusy();
   void showZoom();
   void updateEnabled();
+  void showTitle();
+  void followStage();
+  void saveStages();
+  void checkStage();
+  QAction* stageAction(int index) const;
   void step(int offset);
   void bisect(workbench::BisectRequest::By by);
   void toggleTheme();
@@ -141,6 +149,8 @@ class MainWindow : public QMainWindow {
   SourcePanel* m_source = nullptr;
   StorePanel* m_store = nullptr;
   QMenu* m_recentMenu = nullptr;
+  QVariantMap m_stages;              ///< by file and graph: the stage of AOTAutograd in which it was left
+  QSet<std::pair<int, int>> m_seen;  ///< captures and their graphs that were shown
   QLabel* m_busy = nullptr;
   QLabel* m_zoom = nullptr;
 };

@@ -1,4 +1,5 @@
 // MainWindow: the table of commands, menus and tool bar.
+#include <QActionGroup>
 #include <QApplication>
 #include <QMenu>
 #include <QMenuBar>
@@ -10,6 +11,7 @@
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/store_panel.h"
+#include "ui/session/aot_stages.h"
 #include "ui/shell/command_palette.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/search_box.h"
@@ -74,6 +76,18 @@ std::vector<ActionSpec> MainWindow::viewActions() {
       {"theme", tr("Switch &light and dark"), "theme", "Ctrl+T", {}, [this] { toggleTheme(); }}};
 }
 
+/// "stage0" (the captured graph), "stage1", … under Ctrl+1, Ctrl+2, …
+std::vector<ActionSpec> MainWindow::stageActions() {
+  std::vector<ActionSpec> specs;
+  for (const auto& [stage, title] : aotStageTitles()) {
+    const auto number = int(specs.size());
+    specs.push_back({QString("stage%1").arg(number), title, {}, QString("Ctrl+%1").arg(number + 1),
+                     number == 0 ? tr("The graph as it was captured") : tr("AOTAutograd's stage %1").arg(title),
+                     [this, stage = stage] { m_session.showAotStage(stage); }, true});
+  }
+  return specs;
+}
+
 std::vector<ActionSpec> MainWindow::goActions() {
   return {
       {"back", tr("&Back"), "back", "Alt+Left", {}, [this] { m_session.back(); }},
@@ -88,7 +102,7 @@ std::vector<ActionSpec> MainWindow::goActions() {
        {},
        "Ctrl+Home",
        {},
-       [this] { m_session.showStage(Location::Stage::Captured, -1); }},
+       [this] { m_session.showAotStage({}); }},
       {"palette", tr("Command pa&lette…"), {}, "Ctrl+Shift+P", {}, [this] { showCommandPalette(*this, *m_actions); }}};
 }
 
@@ -137,6 +151,7 @@ void MainWindow::buildActions() {
   m_actions->add(fileActions());
   m_actions->add(editActions());
   m_actions->add(viewActions());
+  m_actions->add(stageActions());
   m_actions->add(goActions());
   m_actions->add(runActions());
   m_actions->add(bisectActions());
@@ -154,7 +169,11 @@ void MainWindow::buildMenus() {
   fill(menuBar()->addMenu(tr("&Edit")), {"undo", "delete"});
   auto* view = menuBar()->addMenu(tr("&View"));
   fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
-              "separateInputs", "hideUnchanged", "", "theme", ""});
+              "separateInputs", "hideUnchanged", ""});
+  auto* stages = view->addMenu(tr("&Stage"));
+  auto* group = new QActionGroup(this);
+  for (int i = 0; i < int(aotStageTitles().size()); ++i) stages->addAction(group->addAction(stageAction(i)));
+  fill(view, {"", "theme", ""});
   auto* panels = view->addMenu(tr("&Panels"));
   for (auto* dock : findChildren<QDockWidget*>()) panels->addAction(dock->toggleViewAction());
   fill(menuBar()->addMenu(tr("&Go")), {"back", "forward", "", "find", "findNext", "findPrevious", "", "nextNode",
@@ -189,11 +208,22 @@ void MainWindow::updateEnabled() {
                          "zoomReset", "centre", "compare", "bisectNode", "bisectPass", "minify", "find", "findNext",
                          "findPrevious", "nextNode", "previousNode", "captured"})
     (*m_actions)[id]->setEnabled(graph);
+  checkStage();
   (*m_actions)["back"]->setEnabled(m_session.canBack());
   (*m_actions)["undo"]->setEnabled(m_session.canUndoDelete() || m_session.canBack());
   (*m_actions)["undo"]->setText(m_session.canUndoDelete() ? tr("&Undo delete") : tr("&Undo (go back)"));
   (*m_actions)["forward"]->setEnabled(m_session.canForward());
   m_search->setEnabled(graph);
+}
+
+QAction* MainWindow::stageAction(int index) const { return (*m_actions)[QString("stage%1").arg(index)]; }
+
+void MainWindow::checkStage() {
+  const int shown = indexOfStage(m_session.location().aotStage);
+  for (int i = 0; i < int(aotStageTitles().size()); ++i) {
+    stageAction(i)->setEnabled(m_session.graph() != nullptr);
+    stageAction(i)->setChecked(i == shown);
+  }
 }
 
 void MainWindow::bisect(workbench::BisectRequest::By by) {

@@ -148,9 +148,36 @@ void MainWindow::showAbout() {
   box.exec();
 }
 
+/// A graph that is shown for the first time goes to the stage in which it was left.
+void MainWindow::followStage() {
+  const auto& place = m_session.location();
+  const auto capture = m_session.capture(place.capture);
+  if (!capture || !m_session.graph()) return;
+  const auto name = text(capture->path) + QString("#%1").arg(place.graph);
+  const bool first = !m_seen.contains({place.capture, place.graph});
+  m_seen.insert({place.capture, place.graph});
+  if (first && place.aotStage.empty() && m_stages.contains(name))
+    return m_session.showAotStage(m_stages.value(name).toString().toStdString());
+  if (place.aotStage.empty())
+    m_stages.remove(name);
+  else
+    m_stages.insert(name, QString::fromStdString(place.aotStage));
+}
+
+/// Of what was opened lately only, so that the list does not grow for ever.
+void MainWindow::saveStages() {
+  const auto recent = m_preferences.recent();
+  QVariantMap kept;
+  for (auto left = m_stages.constBegin(); left != m_stages.constEnd(); ++left)
+    if (std::ranges::any_of(recent, [&](const QString& path) { return left.key().startsWith(path); }))
+      kept.insert(left.key(), left.value());
+  m_preferences.set("stages", kept);
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
   m_preferences.set("geometry", saveGeometry());
   m_preferences.set("state", saveState());
+  saveStages();
   m_preferences.set("hideUnchanged", m_passes->hideUnchanged().isChecked());
   QMainWindow::closeEvent(event);
 }

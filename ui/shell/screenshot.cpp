@@ -43,12 +43,16 @@ void Screenshot::poll() {
 /// Does what was asked for, one thing after the other; false once all is done.
 bool Screenshot::nextStep() {
   using Step = void (Screenshot::*)();
-  static constexpr Step steps[] = {&Screenshot::compare,  &Screenshot::bisect, &Screenshot::minify,
-                                   &Screenshot::showPass, &Screenshot::select, &Screenshot::arrange,
-                                   &Screenshot::moveView};
+  static constexpr Step steps[] = {&Screenshot::showAotStage, &Screenshot::compare,  &Screenshot::bisect,
+                                   &Screenshot::minify,       &Screenshot::showPass, &Screenshot::select,
+                                   &Screenshot::arrange,      &Screenshot::moveView};
   if (m_step == std::size(steps)) return false;
   (this->*steps[m_step++])();
   return true;
+}
+
+void Screenshot::showAotStage() {
+  if (!m_options.stage.isEmpty()) m_window.session().showAotStage(m_options.stage.toStdString());
 }
 
 void Screenshot::compare() {
@@ -89,7 +93,9 @@ void Screenshot::moveView() {
 
 /// Takes pictures until two in a row are equal: on a busy machine late resizes and repaints may still be under way.
 void Screenshot::shoot() {
-  const bool nothing = !m_options.select.isEmpty() && m_window.session().node() < 0;
+  const auto& session = m_window.session();
+  const bool otherStage = !m_options.stage.isEmpty() && session.location().aotStage != m_options.stage.toStdString();
+  const bool nothing = otherStage || (!m_options.select.isEmpty() && session.node() < 0);
   const auto picture = nothing ? QImage() : m_window.grab().toImage();
   const bool atRest = picture == m_last || ++m_pictures >= mostPictures;
   m_last = picture;

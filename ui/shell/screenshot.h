@@ -14,6 +14,7 @@ class MainWindow;
 struct ScreenshotOptions {
   QString output;
   QSize size{1600, 1000};
+  QString stage;   ///< of AOTAutograd; empty: the captured graph
   QString select;  ///< node
   QString panel;   ///< bottom panel to show
   QString plant;   ///< fault for compare, bisect and minify
@@ -37,6 +38,7 @@ class Screenshot : public QObject {
  private:
   void poll();
   bool nextStep();
+  void showAotStage();
   void compare();
   void bisect();
   void minify();

@@ -45,10 +45,12 @@ struct NodeDoc {
   int line = 0;  ///< in `file`, 1-based; 0 if unknown
   std::string stackTrace, modulePath;
   std::vector<std::string> fromNodes;
-  int codeLine = -1;  ///< line of GraphDoc::code, 0-based
+  int codeLine = -1;        ///< line of GraphDoc::code, 0-based
+  bool backward = false;    ///< in a joint graph: computes gradients
+  std::string forwardNode;  ///< the forward node whose gradient it helps to compute; empty: not recorded
 
   KERF_FIELDS(name, opcode, target, op, schema, kind, arguments, dtype, shape, stride, device, value, inputs, users,
-              file, line, stackTrace, modulePath, fromNodes, codeLine)
+              file, line, stackTrace, modulePath, fromNodes, codeLine, backward, forwardNode)
 };
 
 /// A symbolic size with the value that the capture has for it ("s0", "8"; empty: none).
@@ -115,7 +117,7 @@ struct KernelDoc {
 
 /// What compiling a graph showed, without running it.
 struct CompileDoc {
-  std::vector<PassDoc> passes;  ///< on the outermost graph
+  std::vector<PassDoc> passes;  ///< on the outermost graph; before them AOTAutograd's stages as stage "aot"
   std::vector<KernelDoc> kernels;
   std::vector<std::pair<std::string, double>> stages;  ///< name, milliseconds
   std::int64_t plannedBytes = 0, unplannedBytes = 0;

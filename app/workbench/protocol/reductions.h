@@ -29,9 +29,11 @@ struct OracleSettings {
   CandidateLimits limits;           ///< engine: memory and file size only
   std::string torchBackend = {};    ///< torch only; empty: what the capture says, else inductor
   std::string torchCheck = "auto";  ///< torch only: what is a failure (TorchOracleOptions::check)
+  /// torch only: above 0 this PyTorch takes so many queries at once and stays warm for the requests that follow.
+  int warmJobs = 0;
 
   KERF_FIELDS(oracle, plants, passes, tolerance, check, python, timeout, accuracy, allowedCalls, limits, torchBackend,
-              torchCheck)
+              torchCheck, warmJobs)
 };
 
 /// Another failure that a reduction met.

@@ -196,9 +196,11 @@ struct BisectRequest {
   std::string oracle = "engine";              ///< or torch: by pass or subsystem with its CompilerBisector, or by config
   std::string python = "python3";             ///< torch only
   std::string torchCheck = "auto";            ///< torch only: as OracleSettings::torchCheck
+  int warmJobs = 0;                           ///< torch only: as OracleSettings::warmJobs
   std::vector<std::string> options = {};      ///< torch, by config: "torch._inductor.config.x=True", beside the capture's
 
-  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits, oracle, python, torchCheck, options)
+  KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits, oracle, python, torchCheck, options,
+              warmJobs)
 };
 constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Kernel; }
 

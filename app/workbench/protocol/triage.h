@@ -11,8 +11,9 @@ namespace kerf::workbench {
 
 /// One graph, or a capture that came to no graph.
 struct TriageRow {
-  /// NotOpened: a capture that no importer takes, or that ended its worker. NotReached: stopped before.
-  enum class State { Fails, Passes, CannotTest, NotOpened, NotReached };
+  /// NotOpened: a capture that no importer takes, or that ended its worker. FailsDifferently: not as --match wants it.
+  /// NotReached: stopped before.
+  enum class State { Fails, Passes, CannotTest, NotOpened, FailsDifferently, NotReached };
   State state = State::NotReached;
   std::string capture, graph;       ///< path or store id; the graph is empty where the capture was not opened
   std::string fingerprint, detail;  ///< of the verdict; the detail is the error where there is none
@@ -65,9 +66,11 @@ struct TriageRequest {
   int maxTests = 0;                     ///< for one graph; 0: no limit
   std::chrono::milliseconds maxTime{};  ///< of one search; 0: no limit
   std::string output = "kerf-triage";   ///< folder of the report
+  std::string match = {};  ///< only failures in which this expression is found count; empty: each graph's own
+  int flaky = 0;           ///< as MinifyRequest::flaky; a graph passes that passed so often
   bool fresh = false;                   ///< earlier verdicts and unfinished reductions are not looked at
 
-  KERF_FIELDS(paths, oracle, jobs, maxTests, maxTime, output, fresh)
+  KERF_FIELDS(paths, oracle, jobs, maxTests, maxTime, output, fresh, match, flaky)
 };
 
 }  // namespace kerf::workbench

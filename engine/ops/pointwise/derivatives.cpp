@@ -37,7 +37,8 @@ Formula remainder(const SlopeCall& c) { return rest(c, "floor"); }
 Formula powNumber(const SlopeCall& c) {
   const double exponent = c.call.args.number(1);  // of a symbolic one the value is needed: it becomes a guard
   if (exponent == 0) return zerosLike(c.x(0));
-  const auto* whole = c.x(1).value().as<std::int64_t>();
+  const Value given = c.x(1).value();
+  const auto* whole = given.as<std::int64_t>();
   const Formula less = whole ? Formula(*whole - 1) : Formula(exponent - 1);
   return c.flow * c.conj(times(pow(c.x(0), less), c.x(1)));
 }
