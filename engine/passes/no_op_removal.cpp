@@ -2,11 +2,11 @@
 #include "engine/passes/no_op_removal.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 
-#include "engine/passes/node_facts.h"
+#include "engine/passes/call_arguments.h"
+#include "engine/passes/forwarding.h"
 
 namespace kerf::inline passes {
 
@@ -38,12 +38,6 @@ std::optional<NodeId> singleConcat(const Graph&, const Node& node) {
   const ListArgument* list = node.args().empty() ? nullptr : node.args()[0].asList();
   const NodeId* only = list && list->items.size() == 1 ? list->items[0].as<NodeId>() : nullptr;
   return only ? std::optional(*only) : std::nullopt;
-}
-
-std::optional<double> numberOf(const Argument& argument) {
-  if (const auto* integer = argument.as<std::int64_t>()) return double(*integer);
-  if (const auto* real = argument.as<double>()) return *real;
-  return std::nullopt;
 }
 
 /// A Python number, or a tensor that aten.full fills with one.
@@ -102,119 +96,97 @@ std::optional<NodeId> identityPermute(const Graph& graph, const Node& node) {
   return graph.contains(*source) ? source : std::nullopt;
 }
 
+std::optional<NodeId> secondOperand(const Graph&, const Node& node) { return nodeArgument(node, 1); }
+
+/// Paddings that cancel out keep the sizes and move the elements.
+std::optional<NodeId> emptyPadding(const Graph&, const Node& node) {
+  const auto padding = integersNamed(node, "pad");
+  if (!padding || std::ranges::any_of(*padding, [](std::int64_t p) { return p != 0; })) return std::nullopt;
+  return nodeArgument(node, 0);
+}
+
+/// ceil, floor, round, trunc.
+std::optional<NodeId> wholeNumbers(const Graph&, const Node& node) {
+  return isFloatNode(node) ? std::nullopt : nodeArgument(node, 0);
+}
+
+std::optional<NodeId> firstPower(const Graph& graph, const Node& node) {
+  return is(graph, node, 1, 1) ? nodeArgument(node, 0) : std::nullopt;
+}
+
 struct NoOpRow {
   std::string_view target;
   NoOpTest test;
 };
 
 // With equal metas, these return their operand's elements in their own order.
-constexpr std::array<NoOpRow, 20> Rows{{{"torch.ops.aten.alias.default", firstOperand},
-                                        {"torch.ops.aten.detach.default", firstOperand},
-                                        {"torch.ops.aten.clone.default", firstOperand},
-                                        {"torch.ops.aten.view.default", firstOperand},
-                                        {"torch.ops.aten.reshape.default", firstOperand},
-                                        {"torch.ops.aten._unsafe_view.default", firstOperand},
-                                        {"torch.ops.aten.expand.default", firstOperand},
-                                        {"torch.ops.aten.squeeze.dim", firstOperand},
-                                        {"torch.ops.aten.squeeze.dims", firstOperand},
-                                        {"torch.ops.aten.contiguous.default", firstOperand},
-                                        {"torch.ops.aten.permute.default", identityPermute},
-                                        {"torch.ops.aten.cat.default", singleConcat},
-                                        {"torch.ops.aten._to_copy.default", conversion},
-                                        {"torch.ops.prims.convert_element_type.default", conversion},
-                                        {"torch.ops.aten.mul.Tensor", timesOne},
-                                        {"torch.ops.aten.mul.Scalar", timesOne},
-                                        {"torch.ops.aten.div.Tensor", dividedByOne},
-                                        {"torch.ops.aten.add.Tensor", plusZero},
-                                        {"torch.ops.aten.sub.Tensor", minusZero},
-                                        {"torch.ops.aten.slice.Tensor", firstOperand}}};
-
-bool sameMeta(const Node& a, const Node& b) {
-  const TensorMeta* x = a.meta().value.tensor();
-  const TensorMeta* y = b.meta().value.tensor();
-  return x && y && x->dtype == y->dtype && x->sizes == y->sizes && x->strides == y->strides && x->device == y->device;
-}
+constexpr NoOpRow Rows[] = {{"torch.ops.aten.alias.default", firstOperand},
+                            {"torch.ops.aten.detach.default", firstOperand},
+                            {"torch.ops.aten.clone.default", firstOperand},
+                            {"torch.ops.aten.view.default", firstOperand},
+                            {"torch.ops.aten.view.dtype", firstOperand},
+                            {"torch.ops.aten.reshape.default", firstOperand},
+                            {"torch.ops.aten._unsafe_view.default", firstOperand},
+                            {"torch.ops.aten.expand.default", firstOperand},
+                            {"torch.ops.aten.repeat.default", firstOperand},
+                            {"torch.ops.aten.squeeze.dim", firstOperand},
+                            {"torch.ops.aten.squeeze.dims", firstOperand},
+                            {"torch.ops.aten.contiguous.default", firstOperand},
+                            {"torch.ops.aten.permute.default", identityPermute},
+                            {"torch.ops.aten.cat.default", singleConcat},
+                            {"torch.ops.aten.constant_pad_nd.default", emptyPadding},
+                            {"torch.ops.aten._to_copy.default", conversion},
+                            {"torch.ops.prims.convert_element_type.default", conversion},
+                            {"torch.ops.prims.device_put.default", firstOperand},
+                            {"torch.ops.aten.copy.default", secondOperand},
+                            {"torch.ops.aten.ceil.default", wholeNumbers},
+                            {"torch.ops.aten.floor.default", wholeNumbers},
+                            {"torch.ops.aten.round.default", wholeNumbers},
+                            {"torch.ops.aten.trunc.default", wholeNumbers},
+                            {"torch.ops.aten.pow.Tensor_Scalar", firstPower},
+                            {"torch.ops.aten.mul.Tensor", timesOne},
+                            {"torch.ops.aten.mul.Scalar", timesOne},
+                            {"torch.ops.aten.div.Tensor", dividedByOne},
+                            {"torch.ops.aten.add.Tensor", plusZero},
+                            {"torch.ops.aten.sub.Tensor", minusZero},
+                            {"torch.ops.aten.slice.Tensor", firstOperand},
+                            {"torch.ops.aten.slice_scatter.default", secondOperand}};
 
 std::optional<NodeId> unchangedOperand(const Graph& graph, const Node& node) {
   const auto row = std::ranges::find(Rows, std::string_view(node.target()), &NoOpRow::target);
-  if (node.op() != Opcode::CallFunction || row == Rows.end()) return std::nullopt;
+  if (node.op() != Opcode::CallFunction || row == std::end(Rows)) return std::nullopt;
   const std::optional<NodeId> source = row->test(graph, node);
-  return source && sameMeta(graph.node(*source), node) ? source : std::nullopt;
-}
-
-/// Whether memory that `id` looks at comes from outside of the graph.
-bool isGiven(const Graph& graph, const AliasGroups& aliases, NodeId id) {
-  return std::ranges::any_of(graph.order(), [&](NodeId other) {
-    const Opcode op = graph.node(other).op();
-    return (op == Opcode::Placeholder || op == Opcode::GetAttr) && aliases.together(other, id);
-  });
-}
-
-/// An output must not become an input, an attribute, or the same tensor as another output; nor a view of them, where it
-/// has memory of its own (torch._inductor's remove_noop_ops).
-bool wouldAliasOutput(const Graph& graph, const AliasGroups& aliases, const Node& node, NodeId source) {
-  if (isReturned(graph, node.id()) && (graph.node(source).op() != Opcode::CallFunction || isReturned(graph, source)))
-    return true;
-  if (mayGiveView(node) || !aliases.returned(node.id())) return false;
-  return aliases.returned(source) || isGiven(graph, aliases, source);
-}
-
-/// Ops that look at memory by its own offset and extent, not by what their operand says of it: `source` with the same
-/// sizes and strides may begin elsewhere in its storage.
-constexpr std::string_view storageReaders[] = {
-    "aten::as_strided",         "aten::as_strided_",     "aten::as_strided_copy",
-    "aten::as_strided_scatter", "aten::view_as_complex", "aten::view_as_complex_copy",
-};
-
-bool readsStorage(const Node& node) {
-  const OpInfo* op = opOf(node);
-  if (op == nullptr) return false;
-  if (op->schema.qualifiedName() == "aten.view.dtype") return true;
-  return std::ranges::find(storageReaders, std::string_view(op->schema.name)) != std::end(storageReaders);
-}
-
-std::vector<NodeId> nodesThatReadStorage(const Graph& graph) {
-  std::vector<NodeId> result;
-  for (const NodeId id : graph.order())
-    if (readsStorage(graph.node(id))) result.push_back(id);
-  return result;
-}
-
-/// Fresh memory begins at its offset 0 and ends with its last element.
-bool lendsItsStorage(const Graph& graph, const AliasGroups& aliases, const std::vector<NodeId>& readers,
-                     const Node& node) {
-  if (mayGiveView(node)) return false;
-  return std::ranges::any_of(readers, [&](NodeId reader) {
-    const auto& inputs = graph.node(reader).inputs();
-    return std::ranges::any_of(inputs, [&](NodeId input) { return aliases.together(input, node.id()); });
-  });
+  return source && sameTensorMeta(graph.node(*source), node) ? source : std::nullopt;
 }
 
 Result<void> run(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
-  AliasGroups aliases(graph);
-  const std::vector<NodeId> readers = nodesThatReadStorage(graph);
+  Forwarding forwarding(graph);
   std::vector<NodeId> removed;
   for (NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     const std::optional<NodeId> source = unchangedOperand(graph, node);
-    if (!source || wouldAliasOutput(graph, aliases, node, *source) || aliases.touchesMutation(node)) continue;
-    if (lendsItsStorage(graph, aliases, readers, node)) continue;
-    graph.replaceAllUsesWith(id, *source);
+    if (!source || !forwarding.allows(node, *source)) continue;
+    forwarding.forward(graph, id, *source);
     removed.push_back(id);
-    aliases.unite(id, *source);
   }
   for (NodeId id : removed) KERF_CHECK(graph.eraseNode(id));
   return {};
 }
 
+Pass named(const char* name, PassStage stage, const char* description) {
+  return {.name = name, .stage = stage, .description = description, .run = run};
+}
+
 }  // namespace
 
 Pass noOpRemovalPass() {
-  return {.name = "no_op_removal",
-          .stage = PassStage::PostGrad,
-          .description = "Skips calls that return their input unchanged.",
-          .run = run};
+  return named("no_op_removal", PassStage::PostGrad, "Skips calls that return their input unchanged.");
+}
+
+Pass jointNoOpRemovalPass() {
+  return named("joint_no_op_removal", PassStage::Joint,
+               "Skips calls that return their input unchanged, before other passes look at the graph.");
 }
 
 }  // namespace kerf::inline passes

@@ -11,7 +11,17 @@ namespace kerf::inline passes {
 
 const OpInfo* opOf(const Node& node) { return findOp(node); }
 
+namespace {
+
+/// Its results are copies, whatever the wrapped op writes into.
+bool isFunctionalWrapper(const Node& node) {
+  return node.op() == Opcode::CallFunction && node.target().starts_with("torch.ops.higher_order.auto_functionalized");
+}
+
+}  // namespace
+
 bool mayGiveView(const Node& node) {
+  if (isFunctionalWrapper(node)) return false;
   const OpInfo* op = opOf(node);
   return op == nullptr || node.isCall("operator.getitem"_op) || mayShareMemory(*op);
 }

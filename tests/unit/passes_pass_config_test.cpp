@@ -1,6 +1,9 @@
 // Which passes run, in which order and with which options: by name, and what a wrong name is told.
 #include "engine/passes/pass_config.h"
 
+#include <algorithm>
+
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
 namespace kerf {
@@ -20,18 +23,32 @@ std::vector<std::string> chosen(const PassConfig& config) {
 
 using testing::ElementsAre;
 
+const std::vector<std::string> allNames = {
+    "joint_no_op_removal", "uniform_folding", "view_cleanup", "conversion_chains", "uniform_cumsum",
+    "single_batch_matmul", "scatter_to_where", "softmax_rescaling", "joint_stable_sort", "no_op_removal",
+    "constant_folding", "cse", "assert_removal", "small_matmul", "online_softmax", "split_cat", "addmm_unfusing",
+    "addmm_fusion", "partial_reductions", "view_moves", "dce", "locality_order", "stable_sort",
+    "constructor_moves", "reinplacing", "auto_functionalized"};
+
+Pass named(const std::vector<Pass>& passes, std::string_view name) {
+  return *std::ranges::find(passes, name, &Pass::name);
+}
+
 TEST(DefaultPasses, HaveStableNamesInOrder) {
   for (const Pass& pass : defaultPasses()) {
     EXPECT_FALSE(pass.description.empty()) << pass.name;
     EXPECT_TRUE(pass.run) << pass.name;
     for (const PassOption& option : pass.options.all()) EXPECT_FALSE(option.description.empty()) << option.name;
   }
-  EXPECT_THAT(names(defaultPasses()), ElementsAre("no_op_removal", "constant_folding", "cse", "dce"));
+  EXPECT_EQ(names(defaultPasses()), allNames);
 }
 
 TEST(PassConfig, DisablesRepeatsAndOrders) {
-  EXPECT_THAT(chosen({}), ElementsAre("no_op_removal", "constant_folding", "cse", "dce"));
-  EXPECT_THAT(chosen({.disabled = {"cse", "dce"}}), ElementsAre("no_op_removal", "constant_folding"));
+  EXPECT_EQ(chosen({}), allNames);
+  std::vector<std::string> fewer = allNames;
+  std::erase(fewer, "cse");
+  std::erase(fewer, "dce");
+  EXPECT_EQ(chosen({.disabled = {"cse", "dce"}}), fewer);
   EXPECT_THAT(chosen({.only = std::vector<std::string>{"dce", "cse", "dce"}}), ElementsAre("dce", "cse", "dce"));
   EXPECT_THAT(chosen({.only = std::vector<std::string>{"dce", "cse"}, .disabled = {"dce"}}), ElementsAre("cse"));
   EXPECT_THAT(chosen({.only = std::vector<std::string>{}}), ElementsAre());
@@ -41,8 +58,8 @@ TEST(PassConfig, ReplacesByName) {
   const Pass own{.name = "cse", .description = "My own."};
   const auto passes = selectPasses({.replacements = {own}});
   ASSERT_TRUE(passes.has_value());
-  EXPECT_EQ((*passes)[2].description, "My own.");
-  EXPECT_THAT(names(*passes), ElementsAre("no_op_removal", "constant_folding", "cse", "dce"));
+  EXPECT_EQ(std::ranges::find(*passes, "cse", &Pass::name)->description, "My own.");
+  EXPECT_EQ(names(*passes), allNames);
 }
 
 TEST(PassConfig, PatchesOptions) {
@@ -50,8 +67,8 @@ TEST(PassConfig, PatchesOptions) {
   ASSERT_TRUE(patch.has_value()) << patch.error().text();
   const auto passes = selectPasses({.patches = {*patch}});
   ASSERT_TRUE(passes.has_value());
-  EXPECT_EQ((*passes)[1].options.value<std::int64_t>("max_bytes"), 1024);
-  EXPECT_EQ(defaultPasses()[1].options.value<std::int64_t>("max_bytes"), 65536);
+  EXPECT_EQ(named(*passes, "constant_folding").options.value<std::int64_t>("max_bytes"), 1024);
+  EXPECT_EQ(named(defaultPasses(), "constant_folding").options.value<std::int64_t>("max_bytes"), 65536);
 }
 
 TEST(PassConfig, TellsWhatThereIs) {
@@ -61,7 +78,7 @@ TEST(PassConfig, TellsWhatThereIs) {
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, ErrorCode::BadUsage);
     EXPECT_EQ(refused.error().message,
-              "there is no pass 'csee'; the passes are no_op_removal, constant_folding, cse, dce");
+              fmt::format("there is no pass 'csee'; the passes are {}", fmt::join(allNames, ", ")));
   }
 }
 

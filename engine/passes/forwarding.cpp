@@ -1,0 +1,72 @@
+#include "engine/passes/forwarding.h"
+
+#include <algorithm>
+
+namespace kerf::inline passes {
+
+namespace {
+
+/// Ops that look at memory by its own offset and extent, not by what their operand says of it: `source` with the same
+/// sizes and strides may begin elsewhere in its storage.
+constexpr std::string_view storageReaders[] = {
+    "aten::as_strided",         "aten::as_strided_",     "aten::as_strided_copy",
+    "aten::as_strided_scatter", "aten::view_as_complex", "aten::view_as_complex_copy",
+};
+
+bool readsStorage(const Node& node) {
+  const OpInfo* op = opOf(node);
+  if (op == nullptr) return false;
+  if (op->schema.qualifiedName() == "aten.view.dtype") return true;
+  return std::ranges::find(storageReaders, std::string_view(op->schema.name)) != std::end(storageReaders);
+}
+
+}  // namespace
+
+bool sameTensorMeta(const Node& a, const Node& b) {
+  const TensorMeta* x = a.meta().value.tensor();
+  const TensorMeta* y = b.meta().value.tensor();
+  return x && y && x->dtype == y->dtype && x->sizes == y->sizes && x->strides == y->strides && x->device == y->device;
+}
+
+Forwarding::Forwarding(const Graph& graph) : m_graph(graph), m_aliases(graph) {
+  for (const NodeId id : graph.order())
+    if (readsStorage(graph.node(id))) m_storageReaders.push_back(id);
+}
+
+bool Forwarding::allows(const Node& node, NodeId source) const {
+  return sameTensorMeta(m_graph.node(source), node) && !wouldAliasOutput(node, source) &&
+         !m_aliases.touchesMutation(node) && !m_aliases.mutated(source) && !lendsItsStorage(node);
+}
+
+void Forwarding::forward(Graph& graph, NodeId node, NodeId source) {
+  graph.replaceAllUsesWith(node, source);
+  m_aliases.unite(node, source);
+}
+
+/// Whether memory that `id` looks at comes from outside of the graph.
+bool Forwarding::isGiven(NodeId id) const {
+  return std::ranges::any_of(m_graph.order(), [&](NodeId other) {
+    const Opcode op = m_graph.node(other).op();
+    return (op == Opcode::Placeholder || op == Opcode::GetAttr) && m_aliases.together(other, id);
+  });
+}
+
+bool Forwarding::wouldAliasOutput(const Node& node, NodeId source) const {
+  if (isReturned(m_graph, node.id()) &&
+      (m_graph.node(source).op() != Opcode::CallFunction || isReturned(m_graph, source)))
+    return true;
+  if (mayGiveView(node) || !m_aliases.returned(node.id())) return false;
+  return m_aliases.returned(source) || isGiven(source);
+}
+
+/// Fresh memory begins at its offset 0 and ends with its last element.
+bool Forwarding::lendsItsStorage(const Node& node) const {
+  if (mayGiveView(node)) return false;
+  return std::ranges::any_of(m_storageReaders, [&](NodeId reader) {
+    if (!m_graph.contains(reader)) return false;
+    const auto& inputs = m_graph.node(reader).inputs();
+    return std::ranges::any_of(inputs, [&](NodeId input) { return m_aliases.together(input, node.id()); });
+  });
+}
+
+}  // namespace kerf::inline passes

@@ -1,0 +1,43 @@
+#include "engine/passes/post_grad/locality_order.h"
+
+#include <algorithm>
+
+#include "engine/passes/node_facts.h"
+
+namespace kerf::inline passes {
+
+namespace {
+
+bool mayMove(const AliasGroups& aliases, const Node& node) {
+  return isPureCall(node) && !node.isCall("operator.getitem"_op) && !aliases.touchesMutation(node);
+}
+
+Result<void> run(GraphModule& module, const PassContext& context) {
+  if (!context.options.value<bool>("enabled")) return {};
+  Graph& graph = module.graph;
+  const AliasGroups aliases(graph);
+  std::vector<bool> seen;
+  const auto isSeen = [&](NodeId id) { return id.index < seen.size() && seen[id.index]; };
+  for (std::size_t i = graph.size(); i-- > 0;) {  // what is moved here comes next
+    const NodeId id = graph.order()[i];
+    if (id.index >= seen.size()) seen.resize(id.index + 1, false);
+    seen[id.index] = true;
+    for (const NodeId input : graph.node(id).inputs()) {
+      const Node& node = graph.node(input);
+      if (mayMove(aliases, node) && std::ranges::all_of(node.users(), isSeen)) graph.moveBefore(input, id);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Pass localityOrderPass() {
+  return {.name = "locality_order",
+          .stage = PassStage::PostGrad,
+          .description = "Computes values right before their first use.",
+          .options = {{"enabled", false, "Whether it runs."}},
+          .run = run};
+}
+
+}  // namespace kerf::inline passes

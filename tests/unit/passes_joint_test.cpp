@@ -1,0 +1,237 @@
+// The joint passes on small graphs: what each changes, a near miss, and the same values before and after.
+#include <cmath>
+
+#include "tests/support/pass_fixture.h"
+
+namespace kerf {
+namespace {
+
+using namespace kerf::testing;
+using Calls = std::vector<std::string>;
+
+Argument ints(std::initializer_list<std::int64_t> values) {
+  return Argument::list(ArgumentList(values.begin(), values.end()));
+}
+
+TEST(JointNoOps, KnowsPaddingRepeatsPowersAndWholeNumbers) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4});
+  const NodeId n = g.input("n", {4}, DType::Int64);
+  const NodeId padded = g.call("aten.constant_pad_nd.default", {x, ints({0, 0})});
+  const NodeId repeated = g.call("aten.repeat.default", {padded, ints({1})});
+  const NodeId power = g.call("aten.pow.Tensor_Scalar", {repeated, 1});
+  const NodeId whole = g.call("aten.floor.default", {n});
+  g.finish({g.call("aten.relu.default", {power}), g.call("aten.neg.default", {whole})});
+  EXPECT_EQ(calls(afterPass(g, "joint_no_op_removal").graph), (Calls{"aten.relu.default", "aten.neg.default"}));
+}
+
+TEST(JointNoOps, KeepsPaddingThatShiftsAndFloorsOfFractions) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4});
+  const NodeId shifted = g.call("aten.constant_pad_nd.default", {x, ints({1, -1})});
+  g.finish({g.call("aten.relu.default", {shifted}), g.call("aten.neg.default", {g.call("aten.floor.default", {x})})});
+  EXPECT_EQ(calls(afterPass(g, "joint_no_op_removal").graph).size(), 4u);
+}
+
+TEST(JointNoOps, TakesTheSourceOfASliceThatIsAllOfATensor) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4}), y = g.input("y", {4});
+  const NodeId all = g.call("aten.slice_scatter.default", {x, y, 0, 0, 4});
+  const NodeId half = g.call("aten.slice_scatter.default", {x, g.call("aten.slice.Tensor", {y, 0, 0, 2}), 0, 0, 2});
+  g.finish({g.call("aten.relu.default", {all}), g.call("aten.relu.default", {half})});
+  EXPECT_EQ(calls(afterPass(g, "joint_no_op_removal").graph),
+            (Calls{"aten.slice.Tensor", "aten.slice_scatter.default", "aten.relu.default", "aten.relu.default"}));
+}
+
+TEST(UniformFolding, FollowsOneNumberThroughCallsAndViews) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 4});
+  const NodeId three = g.call("aten.mul.Tensor", {g.full({4}, 1.5), 2});
+  const NodeId viewed = g.call("aten.view.default", {three, ints({1, 4})});
+  const NodeId root = g.call("aten.sqrt.default", {viewed});
+  const NodeId wide = g.call("aten.clone.default", {g.call("aten.expand.default", {root, ints({2, 4})})},
+                             {{"memory_format", MemoryFormat::Contiguous}});
+  g.finish({g.call("aten.add.Tensor", {x, wide})});
+  const GraphModule after = afterPass(g, "uniform_folding");
+  EXPECT_EQ(calls(after.graph), (Calls{"aten.full.default", "aten.add.Tensor"}));
+  const Node& full = after.graph.node(*after.graph.find("full_default_1"));
+  EXPECT_EQ(full.args()[1], Argument(double(std::sqrt(3.0f))));
+}
+
+TEST(UniformFolding, KnowsThatOnlyIntegersTimesZeroAreZero) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4}), n = g.input("n", {4}, DType::Int64);
+  const NodeId zero = g.call("aten.mul.Tensor", {n, 0}), maybe = g.call("aten.mul.Tensor", {x, 0});
+  g.finish({g.call("aten.add.Tensor", {n, zero}), g.call("aten.add.Tensor", {x, maybe})});
+  EXPECT_EQ(calls(afterPass(g, "uniform_folding").graph),
+            (Calls{"aten.full.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.add.Tensor"}));
+}
+
+TEST(UniformFolding, LeavesWrittenAndReturnedViewsAlone) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4});
+  const NodeId written = g.full({4}, 1.0);
+  const NodeId sum = g.call("aten.neg.default", {written});
+  g.call("aten.add_.Tensor", {written, x});
+  const NodeId base = g.full({4}, 2.0);
+  g.finish({sum, written, base, g.call("aten.view.default", {base, ints({2, 2})})});
+  EXPECT_EQ(calls(afterPass(g, "uniform_folding").graph), calls(g.module.graph));
+}
+
+TEST(ViewCleanup, MakesOneViewOfAChain) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 3});
+  const NodeId twice = g.call("aten.view.default", {g.call("aten.view.default", {x, ints({6})}), ints({3, 2})});
+  const NodeId turned = g.call("aten.permute.default", {g.call("aten.permute.default", {x, ints({1, 0})}), ints({1, 0})});
+  g.finish({g.call("aten.relu.default", {twice}), g.call("aten.exp.default", {turned})});
+  const GraphModule after = afterPass(g, "view_cleanup");
+  EXPECT_EQ(calls(after.graph), (Calls{"aten.view.default", "aten.relu.default", "aten.exp.default"}));
+}
+
+TEST(ViewCleanup, ComposesPermutationsAndDropsAddedDimensions) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 3, 4});
+  const NodeId once = g.call("aten.permute.default", {x, ints({1, 2, 0})});
+  const NodeId twice = g.call("aten.permute.default", {once, ints({2, -2, 0})});
+  const NodeId wide = g.call("aten.unsqueeze.default", {x, 1});
+  g.finish({g.call("aten.relu.default", {twice}), g.call("aten.exp.default", {g.call("aten.squeeze.dim", {wide, 1})})});
+  const GraphModule after = afterPass(g, "view_cleanup");
+  EXPECT_EQ(calls(after.graph), (Calls{"aten.permute.default", "aten.relu.default", "aten.exp.default"}));
+  EXPECT_EQ(after.graph.node(twice).args()[1], ints({0, 2, 1}));
+}
+
+TEST(ViewCleanup, KeepsAViewAcrossAPermutationAndReturnedPairs) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 3});
+  const NodeId turned = g.call("aten.permute.default", {x, ints({1, 0})});
+  const NodeId copied = g.call("aten.clone.default", {turned}, {{"memory_format", MemoryFormat::Contiguous}});
+  const NodeId viewed = g.call("aten.view.default", {copied, ints({2, 3})});
+  const NodeId back = g.call("aten.permute.default", {turned, ints({1, 0})});
+  g.finish({g.call("aten.relu.default", {viewed}), back});
+  EXPECT_EQ(calls(afterPass(g, "view_cleanup").graph).size(), 5u);
+}
+
+TEST(ConversionChains, DropsWhatLosesNothing) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4});
+  const auto to = [&](NodeId id, DType dtype) {
+    return g.call("prims.convert_element_type.default", {id, dtype});
+  };
+  const NodeId same = to(to(x, DType::Float64), DType::Float32);
+  const NodeId half = to(to(x, DType::Float64), DType::Float16);
+  const NodeId rounded = to(to(x, DType::BFloat16), DType::Float32);
+  g.finish({g.call("aten.relu.default", {same}), g.call("aten.relu.default", {half}),
+            g.call("aten.relu.default", {rounded})});
+  const GraphModule after = afterPass(g, "conversion_chains");
+  EXPECT_EQ(after.graph.node(half).args()[0], Argument(x));
+  EXPECT_EQ(calls(after.graph).size(), 6u);  // three relus, one conversion to half, two that round
+}
+
+TEST(ConversionChains, DropsRoundingWhenAsked) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4}, DType::Float32);
+  const NodeId half = g.call("prims.convert_element_type.default", {x, DType::BFloat16});
+  const NodeId other = g.call("prims.convert_element_type.default", {half, DType::Float16});
+  g.finish({g.call("aten.relu.default", {other})});
+  EXPECT_EQ(calls(afterPass(g, "conversion_chains").graph).size(), 3u);
+  const std::vector<std::string> asked{"conversion_chains.drop_rounding=true"};
+  EXPECT_EQ(calls(afterPass(g, "conversion_chains", asked, 1e-2).graph).size(), 2u);
+}
+
+TEST(UniformCumsum, CountsInstead) {
+  PassGraph g;
+  const NodeId ones = g.call("aten.cumsum.default", {g.full({2, 5}, 1, DType::Int64), 1});
+  const NodeId threes = g.call("aten.cumsum.default", {g.full({6}, 3.0), 0});
+  g.finish({g.call("aten.neg.default", {ones}), g.call("aten.neg.default", {threes})});
+  const auto names = calls(afterPass(g, "uniform_cumsum").graph);
+  EXPECT_EQ(std::ranges::count(names, "aten.cumsum.default"), 0);
+  EXPECT_EQ(std::ranges::count(names, "prims.iota.default"), 2);
+}
+
+TEST(UniformCumsum, KeepsSumsThatRound) {
+  PassGraph g;
+  const NodeId tenths = g.call("aten.cumsum.default", {g.full({6}, 0.1), 0});
+  const NodeId large = g.call("aten.cumsum.default", {g.full({300}, 1.0, DType::BFloat16), 0});
+  g.finish({g.call("aten.neg.default", {tenths}), g.call("aten.neg.default", {large})});
+  EXPECT_EQ(calls(afterPass(g, "uniform_cumsum").graph), calls(g.module.graph));
+}
+
+TEST(SingleBatchMatmul, MultipliesMatricesOnTheDevicesItIsToldOf) {
+  PassGraph g;
+  const NodeId a = g.input("a", {1, 2, 3}), b = g.input("b", {1, 3, 4});
+  g.finish({g.call("aten.bmm.default", {a, b})});
+  EXPECT_EQ(calls(afterPass(g, "single_batch_matmul").graph), (Calls{"aten.bmm.default"}));
+  EXPECT_EQ(calls(afterPass(g, "single_batch_matmul", {"single_batch_matmul.devices=all"}, 1e-6).graph),
+            (Calls{"aten.squeeze.dim", "aten.squeeze.dim", "aten.mm.default", "aten.unsqueeze.default"}));
+}
+
+TEST(SingleBatchMatmul, KeepsBatchesOfTwo) {
+  PassGraph g;
+  const NodeId a = g.input("a", {2, 2, 3}), b = g.input("b", {2, 3, 4});
+  g.finish({g.call("aten.bmm.default", {a, b})});
+  EXPECT_EQ(calls(afterPass(g, "single_batch_matmul", {"single_batch_matmul.devices=all"}).graph).size(), 1u);
+}
+
+TEST(ScatterToWhere, ComparesPositions) {
+  PassGraph g;
+  const NodeId index = g.input("index", {3, 1}, DType::Int64);
+  g.finish({g.call("aten.neg.default", {g.call("aten.scatter.value", {g.full({3, 5}, 0.0), 1, index, -1.0})})});
+  const auto names = calls(afterPass(g, "scatter_to_where").graph);
+  EXPECT_EQ(std::ranges::count(names, "aten.where.self"), 1);
+  EXPECT_EQ(std::ranges::count(names, "aten.scatter.value"), 0);
+}
+
+TEST(ScatterToWhere, KeepsScattersOfSeveralPlacesOrFewerRows) {
+  PassGraph g;
+  const NodeId two = g.input("two", {3, 2}, DType::Int64), fewer = g.input("fewer", {2, 1}, DType::Int64);
+  const NodeId full = g.full({3, 5}, 0.0);
+  g.finish({g.call("aten.scatter.value", {full, 1, two, -1.0}), g.call("aten.scatter.value", {full, 1, fewer, -1.0})});
+  EXPECT_EQ(calls(afterPass(g, "scatter_to_where").graph), calls(g.module.graph));
+}
+
+/// s - max(s) of scaled scores.
+PassGraph scaledScores(const char* op, double factor, std::int64_t dim) {
+  PassGraph g;
+  const NodeId x = g.input("x", {3, 8});
+  const NodeId scaled = g.call(op, {x, factor});
+  const NodeId maximum = g.call("aten.amax.default", {scaled, ints({dim}), true});
+  g.finish({g.call("aten.sub.Tensor", {scaled, maximum})});
+  return g;
+}
+
+TEST(SoftmaxRescaling, ScalesAfterwardsAndMindsTheSign) {
+  const std::vector<std::string> on{"softmax_rescaling.enabled=true"};
+  for (const double factor : {0.3, -0.7}) {
+    EXPECT_EQ(calls(afterPass(scaledScores("aten.mul.Tensor", factor, -1), "softmax_rescaling", on, 1e-6).graph).back(),
+              "aten.mul.Tensor");
+    EXPECT_EQ(calls(afterPass(scaledScores("aten.div.Tensor", factor, 0), "softmax_rescaling", on, 1e-6).graph).back(),
+              "aten.div.Tensor");
+  }
+}
+
+TEST(SoftmaxRescaling, IsOffByDefaultAndKeepsZeroFactors) {
+  const auto one = scaledScores("aten.mul.Tensor", 0.3, -1), zero = scaledScores("aten.mul.Tensor", 0, -1);
+  EXPECT_EQ(calls(afterPass(one, "softmax_rescaling").graph), calls(one.module.graph));
+  EXPECT_EQ(calls(afterPass(zero, "softmax_rescaling", {"softmax_rescaling.enabled=true"}).graph),
+            calls(zero.module.graph));
+}
+
+TEST(StableSort, PutsNodesAfterTheirInputs) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2});
+  const NodeId a = g.call("aten.exp.default", {x});
+  const NodeId c = g.call("aten.neg.default", {x});
+  const NodeId b = g.call("aten.relu.default", {a});
+  g.finish({b, c});
+  const Pass sort = selectPasses({.only = std::vector<std::string>{"stable_sort"}})->front();
+  const std::uint64_t sorted = g.module.graph.revision();
+  ASSERT_TRUE(sort.run(g.module, {sort.options, {}}));
+  EXPECT_EQ(g.module.graph.revision(), sorted);
+  g.module.graph.moveBefore(b, a);
+  EXPECT_FALSE(g.module.graph.lint());
+  ASSERT_TRUE(sort.run(g.module, {sort.options, {}}));
+  EXPECT_TRUE(g.module.graph.lint());
+}
+
+}  // namespace
+}  // namespace kerf
