@@ -48,6 +48,22 @@ void printTrace(const PassTrace& trace, const PassesOptions& options) {
                  textAfter(trace, pass));
 }
 
+void printCheck(const PassCheckDoc& check) {
+  if (!check.failure.empty())
+    fmt::print("not checked: {}\n", check.failure);
+  else if (check.pass.empty())
+    fmt::print("{} passes changed the graph, none its values\n", check.checked);
+  else
+    fmt::print("{} changes {}{}: {}\n", check.pass, check.result.empty() ? "the run" : check.result,
+               check.node.empty() ? "" : " from node " + check.node, check.reason);
+}
+
+Json checkJson(const PassCheckDoc& check) {
+  return {{"checked", check.checked}, {"failure", orNull(check.failure)}, {"pass", orNull(check.pass)},
+          {"result", orNull(check.result)}, {"node", orNull(check.node)}, {"reason", orNull(check.reason)},
+          {"max_abs_error", check.error}};
+}
+
 Result<void> checkDump(const PassTrace& trace, const std::string& wanted) {
   if (wanted.empty() || wanted == "all") return {};
   std::vector<std::string> names;
@@ -61,7 +77,8 @@ Result<int> runPasses(Context& context, const PassesOptions& options) {
   KERF_CHECK(checkDump(trace, options.dumpAfter));
   if (!context.json) {
     printTrace(trace, options);
-    return 0;
+    if (trace.check.asked) printCheck(trace.check);
+    return trace.check.good() ? 0 : 1;
   }
   Json passes = Json::array();
   for (const auto& pass : trace.passes)
@@ -70,12 +87,14 @@ Result<int> runPasses(Context& context, const PassesOptions& options) {
   for (const auto& option : trace.options)
     settings[option.pass + "." + option.option] = {
         {"value", option.value}, {"type", option.type}, {"description", option.description}};
-  printJson({{"graph", options.request.graph.text},
-             {"run", orNull(trace.run)},
-             {"config", trace.config},
-             {"options", std::move(settings)},
-             {"passes", std::move(passes)}});
-  return 0;
+  Json answer{{"graph", options.request.graph.text},
+              {"run", orNull(trace.run)},
+              {"config", trace.config},
+              {"options", std::move(settings)},
+              {"passes", std::move(passes)}};
+  if (trace.check.asked) answer["check"] = checkJson(trace.check);
+  printJson(answer);
+  return trace.check.good() ? 0 : 1;
 }
 
 }  // namespace
@@ -85,12 +104,15 @@ void addPasses(CommandLine& line) {
       line.add("passes", "Run the compiler's passes and say what each of them did",
                "  kerf passes repro.py\n"
                "  kerf passes repro.py --passes constant_folding,cse,dce,cse --config constant_folding.max_bytes=1024\n"
-               "  kerf passes c3/g1 --only-changed --dump-after all");
+               "  kerf passes c3/g1 --only-changed --dump-after all\n"
+               "  kerf passes repro.py --check-passes");
   auto options = std::make_shared<PassesOptions>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id")->required();
   command.add_option("--dump-after", options->dumpAfter, "Print the graph after this pass, or after all")
       ->type_name("PASS|all");
   command.add_flag("--only-changed", options->onlyChanged, "Leave out passes that changed nothing");
+  command.add_flag("--check-passes", options->request.checkPasses,
+                   "Run the graph after each pass on its inputs, and name the first pass that changes values (exit 1)");
   addTrainOptions(command, options->request.graph, "The joint graph of the graph and its backward part", "inductor");
   addPassOptions(command, options->request.passes);
   addSymbolOption(command, options->request.graph.symbols);

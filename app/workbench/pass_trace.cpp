@@ -7,6 +7,7 @@
 #include "app/workbench/graph_doc.h"
 #include "app/workbench/in_child.h"
 #include "engine/ir/printer.h"
+#include "engine/pipeline/pass_checker.h"
 
 namespace kerf::workbench {
 
@@ -21,10 +22,25 @@ std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
   return names;
 }
 
-Result<std::vector<PassRecord>> recordPasses(const GraphModule& module, std::vector<Pass> passes) {
+Result<std::vector<PassRecord>> recordPasses(const GraphModule& module, std::vector<Pass> passes,
+                                             PassObserver* observer = nullptr) {
   std::vector<PassRecord> records;
-  KERF_CHECK(PassManager(std::move(passes)).run(module, &records));
+  PassManager manager(std::move(passes));
+  if (observer) manager.addObserver(observer);
+  KERF_CHECK(manager.run(module, &records));
   return records;
+}
+
+PassCheckDoc checkDoc(const PassChecker& checker) {
+  PassCheckDoc doc{.asked = true, .checked = checker.checked(), .failure = checker.failure()};
+  if (const auto& first = checker.first()) {
+    doc.pass = first->pass;
+    doc.result = first->result;
+    doc.node = first->node;
+    doc.reason = first->reason;
+    doc.error = first->maxAbsError;
+  }
+  return doc;
 }
 
 std::vector<PassOptionDoc> optionDocs(const std::vector<Pass>& passes) {
@@ -37,10 +53,13 @@ std::vector<PassOptionDoc> optionDocs(const std::vector<Pass>& passes) {
 }
 
 /// Runs in the child: texts instead of graphs.
-Result<PassTrace> traceHere(const GraphModule& module, const PassConfig& config) {
+Result<PassTrace> traceHere(const GraphModule& module, const PassConfig& config, const ValueList* inputs) {
   KERF_TRY(const auto passes, selectPasses(config));
-  KERF_TRY(const auto records, recordPasses(module, passes));
+  std::optional<PassChecker> checker;
+  if (inputs) checker.emplace(*inputs);
+  KERF_TRY(const auto records, recordPasses(module, passes, checker ? &*checker : nullptr));
   PassTrace trace{.config = config.text(), .options = optionDocs(passes)};
+  if (checker) trace.check = checkDoc(*checker);
   std::set<std::string> seen;
   const auto add = [&](const Hash128& hash, const GraphSnapshot& graph) {
     if (graph && seen.insert(hash.hex()).second)
@@ -117,8 +136,9 @@ PassDoc passDoc(const PassRecord& record) {
   return doc;
 }
 
-Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job) {
-  const std::function body = [&] { return traceHere(module, config); };
+Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job,
+                              const ValueList* inputs) {
+  const std::function body = [&] { return traceHere(module, config, inputs); };
   return inChild(body, patientLimits(passesTime), job, "running the passes", ErrorCode::CompileFailed);
 }
 
@@ -139,9 +159,14 @@ Result<GraphDocPtr> graphAfterPass(const GraphModule& module, std::size_t index,
 
 Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  KERF_CHECK(annotateShapes(source));
+  std::optional<ValueList> inputs;
+  if (request.checkPasses) {
+    KERF_TRY(inputs, prepareToRun(source, job));
+  } else {
+    KERF_CHECK(annotateShapes(source));
+  }
   KERF_TRY(const auto config, passConfig(request.passes));
-  KERF_TRY(auto trace, tracePasses(source.graph().module, config, job));
+  KERF_TRY(auto trace, tracePasses(source.graph().module, config, job, inputs ? &*inputs : nullptr));
   KERF_TRY(const auto stages, stageRows(bench, request.graph, job));
   prependStages(trace, stages);
   KERF_TRY(trace.run, storeTrace(bench, source, trace, job));

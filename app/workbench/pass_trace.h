@@ -9,7 +9,9 @@ namespace kerf::workbench {
 PassDoc passDoc(const PassRecord& record);
 
 /// Runs the compiler's passes on the module (placeholder metas must be set). A crash or hang is CompileFailed.
-Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job);
+/// With `inputs` the graph is run on them after each pass (PassTrace::check).
+Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job,
+                              const ValueList* inputs = nullptr);
 
 /// Adds a run's passes and the graphs before and after them to the store.
 Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace);

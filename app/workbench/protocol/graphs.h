@@ -150,14 +150,29 @@ struct PassOptionDoc {
 
   KERF_FIELDS(pass, option, value, type, description)
 };
+/// The first pass after which the graph gives other values.
+struct PassCheckDoc {
+  bool asked = false;
+  int checked = 0;           ///< passes that changed the graph, after each of which it was run
+  std::string failure;       ///< why none could be checked: the graph itself does not run
+  std::string pass, result;  ///< empty: values stayed; "cse", "out0", or "in2": an input that is written
+  std::string node, reason;  ///< where the difference begins, as far as both graphs have that node
+  double error = 0;          ///< largest absolute difference
+
+  bool good() const { return failure.empty() && pass.empty(); }
+
+  KERF_FIELDS(asked, checked, failure, pass, result, node, reason, error)
+};
+
 struct PassTrace {
   std::string config;  ///< text of what was chosen; empty for the usual passes
   std::vector<PassOptionDoc> options;
   std::vector<PassDoc> passes;
   std::vector<SnapshotDoc> snapshots;  ///< every hash that the passes name, once
   std::string run;                     ///< "r5" in the store; empty if it was not stored
+  PassCheckDoc check = {};             ///< of checkPasses
 
-  KERF_FIELDS(config, options, passes, snapshots, run)
+  KERF_FIELDS(config, options, passes, snapshots, run, check)
 };
 /// Runs the compiler's passes in a process of its own and keeps them in the store as a run.
 struct PassesRequest {
@@ -165,8 +180,9 @@ struct PassesRequest {
   static constexpr std::string_view name = "passes";
   GraphAddress graph;
   PassChoice passes;
+  bool checkPasses = false;  ///< run the graph after each pass on its inputs, and compare
 
-  KERF_FIELDS(graph, passes)
+  KERF_FIELDS(graph, passes, checkPasses)
 };
 
 /// A graph or exported signature as a text or picture, in one of PyTorch's forms or Kerf's.

@@ -1,0 +1,276 @@
+// The post-grad passes on small graphs: what each changes, a near miss, and the same values before and after.
+#include "tests/support/pass_fixture.h"
+
+namespace kerf {
+namespace {
+
+using namespace kerf::testing;
+using Calls = std::vector<std::string>;
+
+Argument ints(std::initializer_list<std::int64_t> values) {
+  return Argument::list(ArgumentList(values.begin(), values.end()));
+}
+
+TEST(AssertRemoval, DropsWhatIsKnownAndKeepsWhatIsNot) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 3});
+  const NodeId y = g.call("aten.exp.default", {x});
+  const auto claim = [&](DType dtype) {
+    g.call("aten._assert_tensor_metadata.default", {y, ints({2, 3}), Argument(), dtype});
+  };
+  claim(DType::Float32);
+  g.finish({y});
+  const InsertionScope scope(g.module.graph, InsertionScope::Where::Before, g.module.graph.outputNode());
+  claim(DType::Float16);
+  PassConfig config{.only = std::vector<std::string>{"assert_removal"}};
+  const auto after = PassManager(*selectPasses(config)).run(g.module);
+  ASSERT_TRUE(after) << after.error().text();
+  EXPECT_EQ(calls(after->graph), (Calls{"aten.exp.default", "aten._assert_tensor_metadata.default"}));
+}
+
+/// relu(product + c), or that twice.
+PassGraph productSum(const char* op, const Sizes& a, const Sizes& b, const Sizes& c, bool second = false) {
+  PassGraph g;
+  const NodeId x = g.input("a", a), y = g.input("b", b), z = g.input("c", c);
+  const NodeId product = g.call(op, {x, y});
+  ArgumentList outputs{g.call("aten.sum.default", {g.call("aten.add.Tensor", {z, product})})};
+  if (second) outputs.emplace_back(g.call("aten.exp.default", {product}));
+  g.finish(std::move(outputs));
+  return g;
+}
+
+TEST(AddmmFusion, MakesOneCallOfProductAndSum) {
+  EXPECT_EQ(calls(afterPass(productSum("aten.mm.default", {2, 3}, {3, 4}, {4}), "addmm_fusion", {}, 1e-6).graph),
+            (Calls{"aten.addmm.default", "aten.sum.default"}));
+  const auto batches = productSum("aten.bmm.default", {2, 2, 3}, {2, 3, 4}, {2, 2, 4});
+  EXPECT_EQ(calls(afterPass(batches, "addmm_fusion").graph).size(), 3u);
+  EXPECT_EQ(calls(afterPass(batches, "addmm_fusion", {"addmm_fusion.batches=true"}, 1e-6).graph),
+            (Calls{"aten.baddbmm.default", "aten.sum.default"}));
+}
+
+TEST(AddmmFusion, KeepsProductsThatOthersReadAndTermsThatAreLarger) {
+  EXPECT_EQ(calls(afterPass(productSum("aten.mm.default", {2, 3}, {3, 4}, {4}, true), "addmm_fusion").graph).size(), 4u);
+  EXPECT_EQ(calls(afterPass(productSum("aten.mm.default", {2, 3}, {3, 4}, {5, 2, 4}), "addmm_fusion").graph).size(), 3u);
+}
+
+PassGraph biased(const char* reader, double beta = 1) {
+  PassGraph g;
+  const NodeId bias = g.input("bias", {4}), x = g.input("x", {2, 3}), w = g.input("w", {3, 4});
+  KeywordArguments kwargs;
+  if (beta != 1) kwargs.emplace_back("beta", beta);
+  const NodeId sum = g.call("aten.addmm.default", {bias, x, w}, std::move(kwargs));
+  g.finish({g.call(reader, {g.call("aten.view.default", {sum, ints({8})})})}, "cuda");
+  return g;
+}
+
+TEST(AddmmUnfusing, AddsTheBiasWithPointwiseReaders) {
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "addmm_unfusing", {}, 1e-6).graph),
+            (Calls{"aten.mm.default", "aten.add.Tensor", "aten.view.default", "aten.gelu.default"}));
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default", 0.5), "addmm_unfusing", {}, 1e-6).graph),
+            (Calls{"aten.mm.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.view.default", "aten.gelu.default"}));
+}
+
+TEST(AddmmUnfusing, KeepsItForReductionsAndOtherDevices) {
+  EXPECT_EQ(calls(afterPass(biased("aten.sum.default"), "addmm_unfusing").graph).front(), "aten.addmm.default");
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "addmm_unfusing", {"addmm_unfusing.devices=xpu"}).graph).front(),
+            "aten.addmm.default");
+}
+
+TEST(SmallMatmul, MultipliesAndSums) {
+  const std::vector<std::string> on{"small_matmul.enabled=true", "small_matmul.min_rows=8", "small_matmul.max_columns=5"};
+  PassGraph g;
+  const NodeId c = g.input("c", {4}), a = g.input("a", {9, 3}), b = g.input("b", {3, 4}), d = g.input("d", {7, 3});
+  const NodeId batch = g.input("batch", {8, 2, 3}), other = g.input("other", {8, 3, 4});
+  g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.addmm.default", {c, a, b}),
+            g.call("aten.bmm.default", {batch, other}), g.call("aten.mm.default", {d, b})});
+  EXPECT_EQ(calls(afterPass(g, "small_matmul").graph), calls(g.module.graph));
+  const auto names = calls(afterPass(g, "small_matmul", on, 1e-6).graph);
+  EXPECT_EQ(std::ranges::count(names, "aten.sum.dim_IntList"), 3);
+  EXPECT_EQ(std::ranges::count(names, "aten.mm.default"), 1);  // of seven rows
+}
+
+PassGraph softmax(std::int64_t summed) {
+  PassGraph g;
+  const NodeId x = g.input("x", {3, 3});
+  const NodeId difference = g.call("aten.sub.Tensor", {x, g.call("aten.amax.default", {x, ints({-1}), true})});
+  const NodeId exponential = g.call("aten.exp.default", {difference});
+  const NodeId sum = g.call("aten.sum.dim_IntList", {exponential, ints({summed}), true});
+  g.finish({g.call("aten.div.Tensor", {exponential, sum})}, "cuda");
+  return g;
+}
+
+TEST(OnlineSoftmax, FindsMaximumAndSumAtOnce) {
+  EXPECT_EQ(calls(afterPass(softmax(1), "online_softmax", {}, 1e-6).graph),
+            (Calls{"prims.prepare_softmax_online.default", "operator.getitem", "operator.getitem", "aten.sub.Tensor",
+                   "aten.exp.default", "aten.div.Tensor"}));
+}
+
+TEST(OnlineSoftmax, KeepsOtherDimensionsAndDevices) {
+  EXPECT_EQ(calls(afterPass(softmax(0), "online_softmax").graph), calls(softmax(0).module.graph));
+  EXPECT_EQ(calls(afterPass(softmax(1), "online_softmax", {"online_softmax.devices=xpu"}).graph).size(), 5u);
+}
+
+TEST(SplitCat, TakesTheWholeForItsPieces) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 5});
+  const NodeId split = g.call("aten.split_with_sizes.default", {x, ints({2, 3}), 1});
+  const NodeId first = g.item(split, 0), second = g.item(split, 1);
+  const NodeId cat = g.call("aten.cat.default", {Argument::list({first, second}), 1});
+  const NodeId left = g.call("aten.slice.Tensor", {x, 1, 0, 2}), right = g.call("aten.slice.Tensor", {x, 1, 2, 5});
+  const NodeId sliced = g.call("aten.cat.default", {Argument::list({left, right}), -1});
+  g.finish({g.call("aten.relu.default", {cat}), g.call("aten.exp.default", {sliced})});
+  EXPECT_EQ(calls(afterPass(g, "split_cat").graph), (Calls{"aten.relu.default", "aten.exp.default"}));
+}
+
+TEST(SplitCat, TakesThePartsForPiecesOfThem) {
+  PassGraph g;
+  const NodeId a = g.input("a", {2, 3}), b = g.input("b", {3, 3});
+  const NodeId cat = g.call("aten.cat.default", {Argument::list({a, b})});
+  const NodeId split = g.call("aten.split_with_sizes.default", {cat, ints({2, 3})});
+  g.finish({g.call("aten.relu.default", {g.item(split, 0)}), g.call("aten.exp.default", {g.item(split, 1)})});
+  EXPECT_EQ(calls(afterPass(g, "split_cat").graph), (Calls{"aten.relu.default", "aten.exp.default"}));
+}
+
+TEST(SplitCat, KeepsOtherOrdersCutsAndOutputs) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 5});
+  const NodeId split = g.call("aten.split_with_sizes.default", {x, ints({2, 3}), 1});
+  const NodeId first = g.item(split, 0), second = g.item(split, 1);
+  const NodeId swapped = g.call("aten.cat.default", {Argument::list({second, first}), 1});
+  const NodeId returned = g.call("aten.cat.default", {Argument::list({first, second}), 1});
+  const NodeId left = g.call("aten.slice.Tensor", {x, 1, 0, 2}), right = g.call("aten.slice.Tensor", {x, 1, 3, 5});
+  const NodeId gap = g.call("aten.cat.default", {Argument::list({left, right}), 1});
+  g.finish({g.call("aten.relu.default", {swapped}), returned, g.call("aten.exp.default", {gap})});
+  EXPECT_EQ(calls(afterPass(g, "split_cat").graph), calls(g.module.graph));
+}
+
+TEST(SplitCat, JoinsACatOfACatAndItsBeginning) {
+  PassGraph g;
+  const NodeId a = g.input("a", {2, 4}), b = g.input("b", {2, 3});
+  const NodeId inner = g.call("aten.cat.default", {Argument::list({a, b}), 1});
+  const NodeId start = g.call("aten.slice.Tensor", {inner, 1, 0, 3});
+  g.finish({g.call("aten.cat.default", {Argument::list({inner, start}), 1})});
+  EXPECT_EQ(calls(afterPass(g, "split_cat").graph), (Calls{"aten.slice.Tensor", "aten.cat.default"}));
+}
+
+TEST(PartialReductions, ReduceWhatWasReduced) {
+  const std::vector<std::string> small{"partial_reductions.min_elements=8"};
+  PassGraph g;
+  const NodeId x = g.input("x", {4, 6});
+  const NodeId rows = g.call("aten.amax.default", {x, ints({1})});
+  const NodeId most = g.call("aten.max.default", {x});
+  const NodeId least = g.call("aten.min.default", {x});
+  g.finish({rows, most, least});
+  EXPECT_EQ(calls(afterPass(g, "partial_reductions").graph), calls(g.module.graph));
+  const GraphModule after = afterPass(g, "partial_reductions", small);
+  const auto nodes = after.graph.order();
+  EXPECT_EQ(after.graph.node(nodes[2]).args()[0], Argument(rows));
+  EXPECT_EQ(after.graph.node(nodes[3]).args()[0], Argument(x));
+}
+
+TEST(ViewMoves, ViewsWhatWasPutTogether) {
+  const std::vector<std::string> on{"view_moves.enabled=true"};
+  PassGraph g;
+  const NodeId a = g.input("a", {2, 6}), b = g.input("b", {4, 6}), c = g.input("c", {4, 3});
+  const auto viewed = [&](NodeId id, std::int64_t rows, std::int64_t columns) {
+    return g.call("aten.view.default", {id, ints({rows, 2, columns})});
+  };
+  const NodeId cat = g.call("aten.cat.default", {Argument::list({viewed(a, 2, 3), viewed(b, 4, 3)})});
+  const NodeId uneven = g.call("aten.cat.default", {Argument::list({viewed(a, 2, 3), viewed(c, 2, 3)})});
+  g.finish({cat, uneven});
+  EXPECT_EQ(calls(afterPass(g, "view_moves").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "view_moves", on).graph),
+            (Calls{"aten.cat.default", "aten.view.default", "aten.view.default", "aten.view.default", "aten.cat.default"}));
+}
+
+TEST(LocalityOrder, ComputesBeforeTheFirstUseAndKeepsWrites) {
+  const std::vector<std::string> on{"locality_order.enabled=true"};
+  PassGraph g;
+  const NodeId x = g.input("x", {3}), y = g.input("y", {3});
+  const NodeId early = g.call("aten.exp.default", {x});
+  const NodeId read = g.call("aten.neg.default", {y});
+  g.call("aten.add_.Tensor", {y, 1});
+  const NodeId late = g.call("aten.relu.default", {x});
+  g.finish({g.call("aten.mul.Tensor", {early, late}), read});
+  EXPECT_EQ(calls(afterPass(g, "locality_order").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "locality_order", on).graph),
+            (Calls{"aten.neg.default", "aten.add_.Tensor", "aten.exp.default", "aten.relu.default", "aten.mul.Tensor"}));
+}
+
+TEST(ConstructorMoves, MakesIndicesWhereTheyAreUsed) {
+  for (const bool returned : {false, true}) {
+    PassGraph g;
+    const NodeId x = g.input("x", {4}, DType::Float32, "cuda");
+    const NodeId iota = g.call("prims.iota.default", {4},
+                               {{"start", 0}, {"step", 1}, {"dtype", DType::Int64}, {"device", Device{}},
+                                {"requires_grad", false}});
+    const NodeId back = g.call("aten.sub.Tensor", {g.call("aten.neg.default", {iota}), iota});
+    const NodeId picked = g.call("aten.index.Tensor", {x, Argument::list({iota})});
+    ArgumentList outputs{picked};
+    if (returned) outputs.emplace_back(back);
+    g.finish(std::move(outputs));
+    ValueMeta meta = g.module.graph.node(picked).meta().value;
+    std::get<TensorMeta>(meta.value).device.type = "cuda";
+    g.module.graph.setValueMeta(picked, meta);
+    const GraphModule after = afterPass(g, "constructor_moves");
+    const auto* device = after.graph.node(iota).kwargs()[3].second.as<Device>();
+    ASSERT_NE(device, nullptr);
+    EXPECT_EQ(device->type, returned ? "cpu" : "cuda");
+  }
+}
+
+/// index_put into a fresh tensor; `later` reads that once more, `given`: into an input.
+PassGraph put(bool later, bool given, bool copiedBack) {
+  PassGraph g;
+  const NodeId x = g.input("x", {6}), index = g.input("index", {3}, DType::Int64), values = g.input("values", {3});
+  const NodeId base = given ? x : g.call("aten.exp.default", {x});
+  const NodeId result = g.call("aten.index_put.default", {base, Argument::list({index}), values, true});
+  ArgumentList outputs{g.call("aten.neg.default", {result})};
+  if (later) outputs.emplace_back(g.call("aten.relu.default", {base}));
+  if (copiedBack) g.call("aten.copy_.default", {x, result});
+  g.finish(std::move(outputs));
+  return g;
+}
+
+TEST(Reinplacing, WritesIntoWhatDies) {
+  const std::vector<std::string> on{"reinplacing.enabled=true"};
+  const auto has = [&](const PassGraph& graph, const char* op) {
+    return std::ranges::count(calls(afterPass(graph, "reinplacing", on).graph), op) == 1;
+  };
+  EXPECT_TRUE(has(put(false, false, false), "aten.index_put_.default"));
+  EXPECT_TRUE(has(put(true, false, false), "aten.index_put.default"));
+  EXPECT_TRUE(has(put(false, true, false), "aten.index_put.default"));
+  EXPECT_TRUE(has(put(false, true, true), "aten.index_put_.default"));
+  EXPECT_FALSE(has(put(false, true, true), "aten.copy_.default"));
+  EXPECT_EQ(calls(afterPass(put(false, false, false), "reinplacing").graph)[1], "aten.index_put.default");
+}
+
+TEST(Reinplacing, WritesThroughAViewOfWhatDies) {
+  PassGraph g;
+  const NodeId x = g.input("x", {6}), y = g.input("y", {3});
+  const NodeId base = g.call("aten.exp.default", {x});
+  g.finish({g.call("aten.neg.default", {g.call("aten.as_strided_scatter.default", {base, y, ints({3}), ints({2}), 0})})});
+  EXPECT_EQ(calls(afterPass(g, "reinplacing", {"reinplacing.enabled=true"}).graph),
+            (Calls{"aten.exp.default", "aten.as_strided.default", "aten.copy_.default", "aten.neg.default"}));
+}
+
+TEST(AutoFunctionalized, CallsTheOpThatWrites) {
+  for (const bool later : {false, true}) {
+    PassGraph g;
+    const NodeId x = g.input("x", {4}), y = g.input("y", {4});
+    const NodeId base = g.call("aten.exp.default", {x});
+    const NodeId wrapped = g.call("higher_order.auto_functionalized", {PythonName{"torch.ops.aten.add_.Tensor"}},
+                                  {{"self", base}, {"other", y}});
+    const NodeId written = g.item(wrapped, 1);
+    ArgumentList outputs{g.call("aten.neg.default", {written})};
+    if (later) outputs.emplace_back(g.call("aten.relu.default", {base}));
+    g.finish(std::move(outputs));
+    EXPECT_EQ(calls(afterPass(g, "auto_functionalized").graph), calls(g.module.graph));
+    const auto names = calls(afterPass(g, "auto_functionalized", {"auto_functionalized.enabled=true"}).graph);
+    EXPECT_EQ(std::ranges::count(names, "aten.clone.default"), later ? 1 : 0);
+    EXPECT_EQ(std::ranges::count(names, "aten.add_.Tensor"), 1);
+  }
+}
+
+}  // namespace
+}  // namespace kerf
