@@ -56,7 +56,10 @@ void AliasGroups::joinCall(const Node& node) {
   if (node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr || node.op() == Opcode::Output) return;
   const OpInfo* op = opOf(node);
   if (!mayGiveView(node)) return;
-  for (NodeId input : node.inputs()) join(node.id(), input);
+  const bool copies = node.isCall("aten.copy_.default"_op) && node.args().front().as<NodeId>();
+  if (copies) join(node.id(), *node.args().front().as<NodeId>());  // what it copies from stays apart
+  if (!copies)
+    for (NodeId input : node.inputs()) join(node.id(), input);
   if (!op) {  // unknown: it may write into anything it sees
     m_mutated[node.id().index] = true;
     return;
@@ -69,6 +72,7 @@ void AliasGroups::joinCall(const Node& node) {
 
 std::size_t AliasGroups::root(NodeId node) const {
   std::size_t at = node.index;
+  if (at >= m_parent.size()) return at;
   while (m_parent[at] != at) at = m_parent[at] = m_parent[m_parent[at]];
   return at;
 }
@@ -76,15 +80,28 @@ std::size_t AliasGroups::root(NodeId node) const {
 void AliasGroups::join(NodeId a, NodeId b) { m_parent[root(a)] = root(b); }
 
 void AliasGroups::unite(NodeId a, NodeId b) {
+  grow(std::max(a.index, b.index));
   const std::size_t from = root(a), to = root(b);
   m_mutated[to] = m_mutated[to] || m_mutated[from];
   m_returned[to] = m_returned[to] || m_returned[from];
   m_parent[from] = to;
 }
 
-bool AliasGroups::returned(NodeId node) const { return m_returned[root(node)]; }
+void AliasGroups::grow(std::size_t index) {
+  while (m_parent.size() <= index) m_parent.push_back(m_parent.size());
+  m_mutated.resize(m_parent.size(), false);
+  m_returned.resize(m_parent.size(), false);
+}
 
-bool AliasGroups::mutated(NodeId node) const { return m_mutated[root(node)]; }
+bool AliasGroups::returned(NodeId node) const {
+  const std::size_t group = root(node);
+  return group < m_returned.size() && m_returned[group];
+}
+
+bool AliasGroups::mutated(NodeId node) const {
+  const std::size_t group = root(node);
+  return group < m_mutated.size() && m_mutated[group];
+}
 
 bool AliasGroups::touchesMutation(const Node& node) const {
   return mutated(node.id()) || std::ranges::any_of(node.inputs(), [&](NodeId id) { return mutated(id); });

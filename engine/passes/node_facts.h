@@ -22,6 +22,8 @@ bool isReturned(const Graph& graph, NodeId node);
 /// Groups of nodes that may share memory, and whether somebody writes into a group.
 ///
 ///     view = view(x); add_ = add_(view, 1)      →      {x, view, add_} is one group, and it is mutated
+///
+/// Nodes that are made later are groups of their own until they are united with others.
 class AliasGroups {
  public:
   explicit AliasGroups(const Graph& graph);
@@ -40,6 +42,7 @@ class AliasGroups {
   std::size_t root(NodeId node) const;
   void join(NodeId a, NodeId b);
   void joinCall(const Node& node);
+  void grow(std::size_t index);
   mutable std::vector<std::size_t> m_parent;
   std::vector<bool> m_mutated;   ///< by root, once the constructor is done
   std::vector<bool> m_returned;  ///< by root

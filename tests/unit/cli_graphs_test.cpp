@@ -128,6 +128,10 @@ TEST_F(CliTest, PassesAreRecordedAndSnapshotsCanBeShown) {
   EXPECT_EQ(run({"show", "c1@pass:nonesuch"}).status, 2);
   EXPECT_EQ(runJson({"passes", "c1", "--only-changed"})["passes"].size(), 1u);
   EXPECT_EQ(runJson({"ls", "runs"})["runs"][0]["kind"], "passes");
+  const auto check = runJson({"passes", "c1", "--check-passes"})["check"];
+  EXPECT_EQ(check["checked"], 1);
+  EXPECT_TRUE(check["pass"].is_null());
+  EXPECT_THAT(run({"passes", "c1", "--check-passes"}).output, HasSubstr("1 passes changed the graph, none its values"));
   const auto chosen = runJson(
       {"passes", "c1", "--passes", "cse,constant_folding,dce,cse", "--disable-pass", "dce", "--config", "constant_folding.max_bytes=7"});
   EXPECT_EQ(chosen["config"], "only cse,constant_folding,dce,cse; no dce; constant_folding.max_bytes=7");
