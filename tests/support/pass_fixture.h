@@ -116,8 +116,9 @@ inline double difference(const ValueList& before, const ValueList& after) {
 
 /// The module after one pass, whose options are set by `settings` ("view_moves.enabled=true"); lint and values, within
 /// `tolerance`, are checked.
-inline GraphModule afterPass(const PassGraph& graph, const std::string& pass, const std::vector<std::string>& settings = {},
-                             double tolerance = 0, std::int64_t limit = 5) {
+inline GraphModule afterPass(const PassGraph& graph, const std::string& pass,
+                             const std::vector<std::string>& settings = {}, double tolerance = 0,
+                             std::int64_t limit = 5) {
   PassConfig config{.only = std::vector<std::string>{pass}};
   for (const auto& setting : settings) config.patches.push_back(*parsePassPatch(setting));
   auto result = PassManager(*selectPasses(config)).run(graph.module);

@@ -82,7 +82,8 @@ TEST(ViewCleanup, MakesOneViewOfAChain) {
   PassGraph g;
   const NodeId x = g.input("x", {2, 3});
   const NodeId twice = g.call("aten.view.default", {g.call("aten.view.default", {x, ints({6})}), ints({3, 2})});
-  const NodeId turned = g.call("aten.permute.default", {g.call("aten.permute.default", {x, ints({1, 0})}), ints({1, 0})});
+  const NodeId once = g.call("aten.permute.default", {x, ints({1, 0})});
+  const NodeId turned = g.call("aten.permute.default", {once, ints({1, 0})});
   g.finish({g.call("aten.relu.default", {twice}), g.call("aten.exp.default", {turned})});
   const GraphModule after = afterPass(g, "view_cleanup");
   EXPECT_EQ(calls(after.graph), (Calls{"aten.view.default", "aten.relu.default", "aten.exp.default"}));

@@ -49,8 +49,10 @@ TEST(AddmmFusion, MakesOneCallOfProductAndSum) {
 }
 
 TEST(AddmmFusion, KeepsProductsThatOthersReadAndTermsThatAreLarger) {
-  EXPECT_EQ(calls(afterPass(productSum("aten.mm.default", {2, 3}, {3, 4}, {4}, true), "addmm_fusion").graph).size(), 4u);
-  EXPECT_EQ(calls(afterPass(productSum("aten.mm.default", {2, 3}, {3, 4}, {5, 2, 4}), "addmm_fusion").graph).size(), 3u);
+  const auto read = productSum("aten.mm.default", {2, 3}, {3, 4}, {4}, true);
+  const auto larger = productSum("aten.mm.default", {2, 3}, {3, 4}, {5, 2, 4});
+  EXPECT_EQ(calls(afterPass(read, "addmm_fusion").graph).size(), 4u);
+  EXPECT_EQ(calls(afterPass(larger, "addmm_fusion").graph).size(), 3u);
 }
 
 PassGraph biased(const char* reader, double beta = 1) {
@@ -72,12 +74,14 @@ TEST(AddmmUnfusing, AddsTheBiasWithPointwiseReaders) {
 
 TEST(AddmmUnfusing, KeepsItForReductionsAndOtherDevices) {
   EXPECT_EQ(calls(afterPass(biased("aten.sum.default"), "addmm_unfusing").graph).front(), "aten.addmm.default");
-  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "addmm_unfusing", {"addmm_unfusing.devices=xpu"}).graph).front(),
+  const std::vector<std::string> elsewhere{"addmm_unfusing.devices=xpu"};
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "addmm_unfusing", elsewhere).graph).front(),
             "aten.addmm.default");
 }
 
 TEST(SmallMatmul, MultipliesAndSums) {
-  const std::vector<std::string> on{"small_matmul.enabled=true", "small_matmul.min_rows=8", "small_matmul.max_columns=5"};
+  const std::vector<std::string> on{"small_matmul.enabled=true", "small_matmul.min_rows=8",
+                                    "small_matmul.max_columns=5"};
   PassGraph g;
   const NodeId c = g.input("c", {4}), a = g.input("a", {9, 3}), b = g.input("b", {3, 4}), d = g.input("d", {7, 3});
   const NodeId batch = g.input("batch", {8, 2, 3}), other = g.input("other", {8, 3, 4});
@@ -180,7 +184,8 @@ TEST(ViewMoves, ViewsWhatWasPutTogether) {
   g.finish({cat, uneven});
   EXPECT_EQ(calls(afterPass(g, "view_moves").graph), calls(g.module.graph));
   EXPECT_EQ(calls(afterPass(g, "view_moves", on).graph),
-            (Calls{"aten.cat.default", "aten.view.default", "aten.view.default", "aten.view.default", "aten.cat.default"}));
+            (Calls{"aten.cat.default", "aten.view.default", "aten.view.default", "aten.view.default",
+                   "aten.cat.default"}));
 }
 
 TEST(LocalityOrder, ComputesBeforeTheFirstUseAndKeepsWrites) {
@@ -194,7 +199,8 @@ TEST(LocalityOrder, ComputesBeforeTheFirstUseAndKeepsWrites) {
   g.finish({g.call("aten.mul.Tensor", {early, late}), read});
   EXPECT_EQ(calls(afterPass(g, "locality_order").graph), calls(g.module.graph));
   EXPECT_EQ(calls(afterPass(g, "locality_order", on).graph),
-            (Calls{"aten.neg.default", "aten.add_.Tensor", "aten.exp.default", "aten.relu.default", "aten.mul.Tensor"}));
+            (Calls{"aten.neg.default", "aten.add_.Tensor", "aten.exp.default", "aten.relu.default",
+                   "aten.mul.Tensor"}));
 }
 
 TEST(ConstructorMoves, MakesIndicesWhereTheyAreUsed) {

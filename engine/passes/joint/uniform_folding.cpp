@@ -48,7 +48,7 @@ Argument fillValue(const Tensor& one) {
 /// decides about promotion.
 class UniformValues {
  public:
-  explicit UniformValues(const Graph& graph) : m_graph(graph) {
+  explicit UniformValues(const Graph& graph) {
     for (const NodeId id : graph.order())
       if (auto one = valueOf(graph.node(id))) m_ones.emplace(id, std::move(*one));
   }
@@ -126,7 +126,6 @@ class UniformValues {
     return result->tensor().numel() == 1 ? std::optional(result->tensor()) : std::nullopt;
   }
 
-  const Graph& m_graph;
   std::unordered_map<NodeId, Tensor> m_ones;
 };
 

@@ -41,7 +41,8 @@ class Unwrapping {
     const bool bases = keywordOf(node(), "_all_bases") != nullptr;
     if (!(bases ? readBases() : readArguments()) || !readResults()) return false;
     const InsertionScope scope(m_graph, InsertionScope::Where::Before, m_id);
-    for (NodeId& operand : m_written) operand = m_reinplace && m_dying.mayBeWritten(m_id, operand) ? operand : copyOf(operand);
+    for (NodeId& operand : m_written)
+      if (!m_reinplace || !m_dying.mayBeWritten(m_id, operand)) operand = copyOf(operand);
     KeywordArguments kwargs;
     for (const SchemaArgument& argument : m_op.schema.arguments)
       if (auto value = valueFor(argument)) kwargs.emplace_back(argument.name, std::move(*value));

@@ -1,7 +1,7 @@
 // Reinplacing: an op whose operand dies writes into it.
 //
-//     z = full([9, 4], 0); y = index_put(z, [i], v, True)      →      z = full([9, 4], 0); y = index_put_(z, [i], v, True)
-//     y = as_strided_scatter(z, v, [4], [2], 0)                →      w = as_strided(z, [4], [2], 0); copy_(w, v); y = z
+//     z = full([9], 0); y = index_put(z, [i], v)      →      z = full([9], 0); y = index_put_(z, [i], v)
+//     y = as_strided_scatter(z, v, [4], [2], 0)       →      w = as_strided(z, [4], [2], 0); copy_(w, v); y = z
 #pragma once
 
 #include "engine/passes/pass.h"
