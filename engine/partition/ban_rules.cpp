@@ -57,7 +57,8 @@ class Banning {
     if (node.tags.mustSave()) return "must_save";
     if ((m_rules.recomputesViews && isView(place)) || has(node.classes, OpClass::Lift)) return {};
     const bool random = has(node.classes, OpClass::Random);
-    if (m_rules.allowList && (random || !has(node.classes, OpClass::Recomputable))) return random ? "random" : "allow_list";
+    if (m_rules.allowList && (random || !has(node.classes, OpClass::Recomputable)))
+      return random ? "random" : "allow_list";
     if (!m_rules.allowList && random) return "random";
     if (!m_rules.allowList && has(node.classes, OpClass::Heavy)) return "compute_intensive";
     if (m_rules.materialized && materializedInBackward(place)) return "materialized";
@@ -66,7 +67,8 @@ class Banning {
     return {};
   }
 
-  /// Computing it again is free where it fuses; a backward user that needs it in memory, itself or a view of it, does not.
+  /// Computing it again is free where it fuses; a backward user that needs it in memory, itself or a view of it, does
+  /// not.
   bool materializedInBackward(int place) const {
     if (isView(place)) return false;
     std::vector<int> waiting = {place};

@@ -15,7 +15,7 @@ struct BanRules {
   bool materialized = true;
   bool allowList = true;  ///< only what is on the allow-list may be computed again; else all but random and heavy ops
   bool reductions = true;
-  bool recomputesViews = false;    ///< views are never saved
+  bool recomputesViews = false;     ///< views are never saved
   int farthestFromBackward = 1000;  ///< max_dist_from_bw
   bool freeParameters = true;       ///< treat_parameters_as_free_to_save
 

@@ -8,8 +8,8 @@ namespace kerf::inline partition {
 
 namespace {
 
-/// The last place that belongs to the forward part as it was traced. Texts have no tags that say so: it is the last node
-/// that the forward outputs need, and the aliases right behind it, by which autograd keeps results.
+/// The last place that belongs to the forward part as it was traced. Texts have no tags that say so: it is the last
+/// node that the forward outputs need, and the aliases right behind it, by which autograd keeps results.
 int lastForward(const JointGraph& joint) {
   int last = 0;
   for (int place = 0; place < int(joint.nodes.size()); ++place)

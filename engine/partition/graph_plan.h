@@ -13,9 +13,9 @@ struct GraphPlan {
   std::vector<Argument> outputs;
 };
 
-/// The part of the joint graph that makes `outputs` from `inputs`, in the joint graph's order, without dead nodes. Nodes
-/// with effects that the inputs reach stay, but those that are tagged for the other side. Internal naming an output that
-/// the inputs do not reach.
+/// The part of the joint graph that makes `outputs` from `inputs`, in the joint graph's order, without dead nodes.
+/// Nodes with effects that the inputs reach stay, but those that are tagged for the other side. Internal naming an
+/// output that the inputs do not reach.
 Result<GraphPlan> planGraph(const JointGraph& joint, std::vector<int> inputs, std::vector<Argument> outputs,
                             GraphSide side);
 

@@ -33,7 +33,8 @@ Result<std::vector<bool>> integerKnapsack(const std::vector<KnapsackItem>& items
   settings.tm_lim = 10'000;
   glp_term_out(GLP_OFF);
   if (const int code = glp_intopt(problem.get(), &settings); code != 0 && code != GLP_EMIPGAP && code != GLP_ETMLIM)
-    return fail(ErrorCode::RuntimeFailed, "GLPK could not solve the knapsack of {} items (code {})", items.size(), code);
+    return fail(ErrorCode::RuntimeFailed, "GLPK could not solve the knapsack of {} items (code {})", items.size(),
+                code);
   if (const int status = glp_mip_status(problem.get()); status != GLP_OPT && status != GLP_FEAS)
     return fail(ErrorCode::RuntimeFailed, "GLPK found no solution of the knapsack of {} items", items.size());
   for (std::size_t i = 0; i < items.size(); ++i) saved[i] = glp_mip_col_val(problem.get(), int(i) + 1) > 0.5;

@@ -225,7 +225,8 @@ Result<JointGraph> readJointGraph(GraphModule module, const JointOptions& option
     return fail(ErrorCode::BadInput, "a joint graph has placeholders named tangents_…; this one has none");
   const std::size_t forward = options.forwardOutputs.value_or(outputs.size() - std::min(primals, outputs.size()));
   if (forward > outputs.size() || (!options.forwardOutputs && primals > outputs.size()))
-    return fail(ErrorCode::BadInput, "the graph returns {} values: too few for {} forward outputs and gradients of {} primals",
+    return fail(ErrorCode::BadInput,
+                "the graph returns {} values: too few for {} forward outputs and gradients of {} primals",
                 outputs.size(), options.forwardOutputs.value_or(0), primals);
   joint.forwardOutputs.assign(outputs.begin(), outputs.begin() + std::ptrdiff_t(forward));
   joint.backwardOutputs.assign(outputs.begin() + std::ptrdiff_t(forward), outputs.end());

@@ -1,5 +1,5 @@
-// JointGraph: a joint forward and backward graph as the partitioner looks at it: nodes by their place in the order, what
-// each weighs, and to which side it belongs (classify_nodes).
+// JointGraph: a joint forward and backward graph as the partitioner looks at it: nodes by their place in the order,
+// what each weighs, and to which side it belongs (classify_nodes).
 #pragma once
 
 #include <vector>
@@ -31,7 +31,7 @@ struct JointNode {
   RecomputeTags tags;
   std::int64_t bytes = 0;
   int storage = -1;
-  int forwardOrder = -1;          ///< among the nodes that the forward outputs need; -1: they do not need it
+  int forwardOrder = -1;           ///< among the nodes that the forward outputs need; -1: they do not need it
   int distance = neverInBackward;  ///< shortest path to a node that is not needed forward
   bool isInput = false;            ///< a primal, or a seed of the forward's random numbers
   bool isStatic = false;           ///< a parameter: free to save
@@ -49,7 +49,7 @@ JointInput jointInputOf(const Node& placeholder);
 struct JointGraph {
   GraphModule module;
   std::vector<JointNode> nodes;
-  std::vector<int> inputs;                 ///< primals, then seeds
+  std::vector<int> inputs;  ///< primals, then seeds
   std::vector<Argument> forwardOutputs, backwardOutputs;
   bool hasBackward = false;   ///< some node needs a tangent or is returned by the backward graph
   bool hasRecompute = false;  ///< some node is tagged to be computed again
@@ -69,8 +69,8 @@ struct JointOptions {
   bool cleans = true;  ///< dead nodes go, equal calls are merged; default_partition takes the graph as it is
 };
 
-/// `module` has placeholders "primals_…" and "tangents_…" and returns outputs, then gradients. Missing metas are found by
-/// the shape rules. BadInput where it has no tangents or primals or too few outputs.
+/// `module` has placeholders "primals_…" and "tangents_…" and returns outputs, then gradients. Missing metas are found
+/// by the shape rules. BadInput where it has no tangents or primals or too few outputs.
 Result<JointGraph> readJointGraph(GraphModule module, const JointOptions& options);
 
 }  // namespace kerf::inline partition

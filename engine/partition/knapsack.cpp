@@ -40,8 +40,8 @@ std::vector<bool> greedyKnapsack(const std::vector<KnapsackItem>& items, double 
   return saved;
 }
 
-/// Table of items × steps in float, as PyTorch has it: of equal sums the choice depends on how they are rounded. An item
-/// without weight is always in.
+/// Table of items × steps in float, as PyTorch has it: of equal sums the choice depends on how they are rounded. An
+/// item without weight is always in.
 std::vector<bool> dynamicKnapsack(const std::vector<KnapsackItem>& items, double budget) {
   const auto width = std::size_t(std::nearbyint(budget * steps)) + 1;
   std::vector<std::size_t> weights(items.size());

@@ -45,7 +45,8 @@ Result<const CutSolution*> BudgetChooser::solved(std::optional<CutSolution>& pla
 
 Result<CutSolution> BudgetChooser::choose(double budget) {
   if (!(budget >= 0 && budget <= 1))
-    return fail(ErrorCode::BadUsage, "a memory budget lies between 0 (save the inputs alone) and 1; {} does not", budget);
+    return fail(ErrorCode::BadUsage, "a memory budget lies between 0 (save the inputs alone) and 1; {} does not",
+                budget);
   if (budget == 0) return inputsAlone(m_joint);
   const BanRules rules = m_options.aggressive ? m_options.rules.aggressive() : m_options.rules;
   KERF_TRY(const CutSolution* fastest, solved(m_fastest, rules));
@@ -72,7 +73,8 @@ std::vector<int> BudgetChooser::knapsackNodes() const {
     if (node.distance >= neverInBackward || inputStorages.contains(node.storage)) continue;
     if (!node.tags.mustSave() && !has(node.classes, OpClass::Random)) places.push_back(place);
   }
-  std::ranges::stable_sort(places, std::greater<>(), [&](int place) { return m_joint.nodes[std::size_t(place)].bytes; });
+  std::ranges::stable_sort(places, std::greater<>(),
+                           [&](int place) { return m_joint.nodes[std::size_t(place)].bytes; });
   return places;
 }
 

@@ -13,10 +13,9 @@ namespace kerf::inline partition {
 namespace {
 
 using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
-using EdgeProperty = boost::property<
-    boost::edge_capacity_t, std::int64_t,
-    boost::property<boost::edge_residual_capacity_t, std::int64_t,
-                    boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>;
+using EdgeProperty = boost::property<boost::edge_capacity_t, std::int64_t,
+                                     boost::property<boost::edge_residual_capacity_t, std::int64_t,
+                                                     boost::property<boost::edge_reverse_t, Traits::edge_descriptor>>>;
 using Network = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, EdgeProperty>;
 
 /// What can reach the sink over edges with capacity left. The reverse of an edge leaves the edge's head.

@@ -22,8 +22,8 @@ class FlowNetwork {
     std::vector<bool> sinkSide;    ///< by vertex
     std::vector<Vertex> openPath;  ///< of an unbounded one: source … sink
   };
-  /// Of several minimum cuts the one nearest to the sink: the sink side is what can still reach the sink when the flow is
-  /// greatest. That set is the same for every maximum flow (networkx.minimum_cut cuts there too), so neither the
+  /// Of several minimum cuts the one nearest to the sink: the sink side is what can still reach the sink when the flow
+  /// is greatest. That set is the same for every maximum flow (networkx.minimum_cut cuts there too), so neither the
   /// algorithm nor the order of the edges decides.
   Cut minimumCut() const;
 

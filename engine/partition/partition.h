@@ -12,7 +12,8 @@ namespace kerf::inline partition {
 
 enum class PartitionMethod : std::uint8_t {
   MinCut,   ///< min_cut_rematerialization_partition: what is cheap is computed again in the backward graph
-  Default,  ///< default_partition: the forward graph is what was traced forward, all of which the backward uses is saved
+  Default,  ///< default_partition: the forward graph is what was traced forward, all of which the backward uses is
+            ///< saved
 };
 /// "min_cut", "default".
 std::string_view methodName(PartitionMethod method);
@@ -38,9 +39,9 @@ struct Partition {
   GraphModule forward;   ///< returns outputs, saved values, symbols
   GraphModule backward;  ///< takes symbols, saved values, tangents
   std::size_t forwardOutputs = 0;
-  std::vector<SavedValue> saved;         ///< in the order of the forward graph's outputs
-  std::vector<std::string> symbols;      ///< symbolic numbers saved beside them
-  std::vector<std::string> recomputed;   ///< calls that both graphs make
+  std::vector<SavedValue> saved;        ///< in the order of the forward graph's outputs
+  std::vector<std::string> symbols;     ///< symbolic numbers saved beside them
+  std::vector<std::string> recomputed;  ///< calls that both graphs make
   std::int64_t savedBytes = 0;
   double recomputedFlops = 0;
 };

@@ -78,9 +78,8 @@ class Tagging {
   /// The boundary between two checkpointed regions, or of one whose gradient a hook looks at.
   void endRegion(const Node& node) {
     const auto checkpointed = [&](NodeId user) { return of(user).recompute(); };
-    const bool boundary = std::ranges::any_of(node.users(), [&](NodeId user) {
-      return checkpointed(user) && regionOf(m_graph.node(user)) > regionOf(node);
-    });
+    const bool boundary = std::ranges::any_of(
+        node.users(), [&](NodeId user) { return checkpointed(user) && regionOf(m_graph.node(user)) > regionOf(node); });
     const bool hooked = unquoted(recorded(node, "has_backward_hook")) == "True";
     if (boundary || (hooked && std::ranges::none_of(node.users(), checkpointed))) of(node.id()).policy = MustSave;
   }

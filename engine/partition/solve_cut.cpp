@@ -65,8 +65,10 @@ std::unexpected<Error> cannotCut(const JointGraph& joint, const Bans& bans, cons
     if (first < 0) first = place;
     names += (names.empty() ? "" : " → ") + joint.name(place);
   }
-  Error error = formatError(ErrorCode::BadInput, "a value is needed by the backward part that can neither be saved nor "
-                            "computed again ({}): {}", fmt::make_format_args(bans.rules[std::size_t(first)], names));
+  Error error = formatError(ErrorCode::BadInput,
+                            "a value is needed by the backward part that can neither be saved nor "
+                            "computed again ({}): {}",
+                            fmt::make_format_args(bans.rules[std::size_t(first)], names));
   error.node = joint.name(first);
   return std::unexpected(std::move(error));
 }

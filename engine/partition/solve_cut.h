@@ -10,9 +10,9 @@ struct CutSolution {
   Bans bans;
 };
 
-/// Every value is an edge whose capacity is what it costs to save: bytes × 1.1^distance (from 1 to 100), twice that where
-/// it would live within one kernel. The minimum cut nearest to the backward part is saved. BadInput, naming a path of
-/// nodes, where a value can neither be saved nor computed again.
+/// Every value is an edge whose capacity is what it costs to save: bytes × 1.1^distance (from 1 to 100), twice that
+/// where it would live within one kernel. The minimum cut nearest to the backward part is saved. BadInput, naming a
+/// path of nodes, where a value can neither be saved nor computed again.
 Result<CutSolution> solveCut(const JointGraph& joint, const BanRules& rules, const std::vector<bool>& allowed = {});
 
 }  // namespace kerf::inline partition

@@ -1,5 +1,5 @@
-// The joint graphs of the golden models partitioned: what is saved against PyTorch's own choice at six memory budgets and
-// by default_partition, and the values of forward and backward together against those of the joint graph.
+// The joint graphs of the golden models partitioned: what is saved against PyTorch's own choice at six memory budgets
+// and by default_partition, and the values of forward and backward together against those of the joint graph.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -130,10 +130,10 @@ TEST_P(RecordedPartitions, GiveTheValuesOfTheJointGraph) {
   }
   const ValueList expected = run(joint, inputs);
   ASSERT_FALSE(expected.empty());
-  const ValueList primals(inputs.begin(), inputs.end() - std::ptrdiff_t(std::count_if(
-                                                          byName.begin(), byName.end(), [](const auto& entry) {
-                                                            return entry.first.starts_with("tangents");
-                                                          })));
+  const ValueList primals(
+      inputs.begin(), inputs.end() - std::ptrdiff_t(std::count_if(byName.begin(), byName.end(), [](const auto& entry) {
+                        return entry.first.starts_with("tangents");
+                      })));
   for (const double budget : {1.0, 0.5, 0.1, 0.0}) {
     const auto partition = partitionJoint(joint, options(), budget);
     ASSERT_TRUE(partition) << partition.error().text();
