@@ -20,47 +20,145 @@ const Form forms[] = {
     {.number = 3, .scale = Scale::DivideScores, .dropout = true, .contiguous = true, .check = Check::ScaleIsNumber},
     {.number = 4, .scale = Scale::MultiplyScores, .dropout = true, .contiguous = true, .check = Check::ScaleIsNumber},
     {.number = 5, .scale = Scale::DivideScores, .mask = Mask::Added, .contiguous = true, .scaleIsNumber = true},
-    {.number = 6, .scale = Scale::DivideScores, .mask = Mask::Added, .dropout = true, .contiguous = true, .scaleIsNumber = true},
-    {.number = 7, .layout = Layout::HeadsSecond, .scale = Scale::DivideScores, .weights = Weights::Float32ThenHalf,
-     .dropout = true, .scaleIsNumber = true},
-    {.number = 8, .layout = Layout::HeadsSecond, .scale = Scale::DivideScores, .weights = Weights::Float32ThenHalf,
+    {.number = 6,
+     .scale = Scale::DivideScores,
+     .mask = Mask::Added,
+     .dropout = true,
+     .contiguous = true,
      .scaleIsNumber = true},
-    {.number = 9, .layout = Layout::HeadsSecond, .scale = Scale::DivideQuery, .weights = Weights::Float32ThenHalf,
-     .dropout = true, .scaleIsNumber = true},
-    {.number = 10, .layout = Layout::HeadsSecond, .scale = Scale::DivideQuery, .weights = Weights::Float32ThenHalf,
+    {.number = 7,
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideScores,
+     .weights = Weights::Float32ThenHalf,
+     .dropout = true,
      .scaleIsNumber = true},
-    {.number = 11, .models = "Hugging Face", .layout = Layout::HeadsSecond, .scale = Scale::DivideScores,
+    {.number = 8,
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideScores,
+     .weights = Weights::Float32ThenHalf,
+     .scaleIsNumber = true},
+    {.number = 9,
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideQuery,
+     .weights = Weights::Float32ThenHalf,
+     .dropout = true,
+     .scaleIsNumber = true},
+    {.number = 10,
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideQuery,
+     .weights = Weights::Float32ThenHalf,
+     .scaleIsNumber = true},
+    {.number = 11,
+     .models = "Hugging Face",
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideScores,
      .check = Check::ScaleIsNumber},
-    {.number = 12, .models = "Hugging Face", .layout = Layout::HeadsSecond, .scale = Scale::DivideScores, .dropout = true,
+    {.number = 12,
+     .models = "Hugging Face",
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideScores,
+     .dropout = true,
      .check = Check::ScaleIsNumber},
     {.number = 13, .layout = Layout::ThreeDims, .dropout = true},
-    {.number = 14, .models = "BertLarge", .layout = Layout::HeadsSecond, .scale = Scale::DivideScores, .mask = Mask::Added,
+    {.number = 14,
+     .models = "BertLarge",
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideScores,
+     .mask = Mask::Added,
      .check = Check::ScaleIsNumber},
-    {.number = 15, .models = "DistilBert", .layout = Layout::HeadsSecond, .scale = Scale::DivideScores,
-     .mask = Mask::Filled, .check = Check::ScaleIsNumber},
-    {.number = 16, .models = "BertLarge", .layout = Layout::HeadsSecond, .scale = Scale::DivideScores, .mask = Mask::Added,
-     .weights = Weights::OfQuery, .dropout = true, .check = Check::ScaleIsNumber, .notOnCuda = true},
-    {.number = 17, .models = "DistilBert", .layout = Layout::HeadsSecond, .scale = Scale::DivideScores,
-     .mask = Mask::Filled, .dropout = true, .check = Check::ScaleIsNumber},
-    {.number = 18, .models = "GPT-2", .layout = Layout::HeadsSecond, .scale = Scale::DivideByTensor, .mask = Mask::Causal,
-     .dropout = true, .keepsKeyValue = true, .scaleIsNumber = true},
-    {.number = 19, .models = "GPT-2", .scale = Scale::DivideByTensor, .mask = Mask::CausalAndAdded,
-     .weights = Weights::OfValue, .dropout = true, .scaleIsNumber = true},
-    {.number = 20, .models = "DistilBert", .layout = Layout::HeadsSecond, .scale = Scale::DivideQuery,
-     .mask = Mask::Filled, .dropout = true, .scaleIsNumber = true},
-    {.number = 21, .models = "T5", .layout = Layout::HeadsSecond, .mask = Mask::Added, .weights = Weights::RoundedScores},
-    {.number = 22, .models = "T5", .layout = Layout::HeadsSecond, .mask = Mask::Added, .weights = Weights::RoundedScores,
+    {.number = 15,
+     .models = "DistilBert",
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideScores,
+     .mask = Mask::Filled,
+     .check = Check::ScaleIsNumber},
+    {.number = 16,
+     .models = "BertLarge",
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideScores,
+     .mask = Mask::Added,
+     .weights = Weights::OfQuery,
+     .dropout = true,
+     .check = Check::ScaleIsNumber,
+     .notOnCuda = true},
+    {.number = 17,
+     .models = "DistilBert",
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideScores,
+     .mask = Mask::Filled,
+     .dropout = true,
+     .check = Check::ScaleIsNumber},
+    {.number = 18,
+     .models = "GPT-2",
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideByTensor,
+     .mask = Mask::Causal,
+     .dropout = true,
+     .keepsKeyValue = true,
+     .scaleIsNumber = true},
+    {.number = 19,
+     .models = "GPT-2",
+     .scale = Scale::DivideByTensor,
+     .mask = Mask::CausalAndAdded,
+     .weights = Weights::OfValue,
+     .dropout = true,
+     .scaleIsNumber = true},
+    {.number = 20,
+     .models = "DistilBert",
+     .layout = Layout::HeadsSecond,
+     .scale = Scale::DivideQuery,
+     .mask = Mask::Filled,
+     .dropout = true,
+     .scaleIsNumber = true},
+    {.number = 21,
+     .models = "T5",
+     .layout = Layout::HeadsSecond,
+     .mask = Mask::Added,
+     .weights = Weights::RoundedScores},
+    {.number = 22,
+     .models = "T5",
+     .layout = Layout::HeadsSecond,
+     .mask = Mask::Added,
+     .weights = Weights::RoundedScores,
      .keepsKeyValue = true},
-    {.number = 23, .models = "T5", .layout = Layout::HeadsSecond, .weights = Weights::RoundedScores, .keepsKeyValue = true},
-    {.number = 24, .models = "MBart, PLBart", .layout = Layout::Flattened, .mask = Mask::Added, .weights = Weights::OfQuery,
+    {.number = 23,
+     .models = "T5",
+     .layout = Layout::HeadsSecond,
+     .weights = Weights::RoundedScores,
+     .keepsKeyValue = true},
+    {.number = 24,
+     .models = "MBart, PLBart",
+     .layout = Layout::Flattened,
+     .mask = Mask::Added,
+     .weights = Weights::OfQuery,
      .check = Check::None},
-    {.number = 25, .models = "T5", .layout = Layout::HeadsSecond, .mask = Mask::Added, .weights = Weights::Float32,
-     .dropout = true, .notOnCuda = true},
-    {.number = 26, .models = "T5", .layout = Layout::HeadsSecond, .mask = Mask::Added, .weights = Weights::Float32,
-     .dropout = true, .keepsKeyValue = true, .notOnCuda = true},
-    {.number = 27, .models = "T5", .layout = Layout::HeadsSecond, .weights = Weights::Float32, .dropout = true,
-     .keepsKeyValue = true, .notOnCuda = true},
-    {.number = 28, .models = "Visformer", .scale = Scale::MultiplyScores, .dropout = true, .contiguous = true,
+    {.number = 25,
+     .models = "T5",
+     .layout = Layout::HeadsSecond,
+     .mask = Mask::Added,
+     .weights = Weights::Float32,
+     .dropout = true,
+     .notOnCuda = true},
+    {.number = 26,
+     .models = "T5",
+     .layout = Layout::HeadsSecond,
+     .mask = Mask::Added,
+     .weights = Weights::Float32,
+     .dropout = true,
+     .keepsKeyValue = true,
+     .notOnCuda = true},
+    {.number = 27,
+     .models = "T5",
+     .layout = Layout::HeadsSecond,
+     .weights = Weights::Float32,
+     .dropout = true,
+     .keepsKeyValue = true,
+     .notOnCuda = true},
+    {.number = 28,
+     .models = "Visformer",
+     .scale = Scale::MultiplyScores,
+     .dropout = true,
+     .contiguous = true,
      .check = Check::ScaleIsNumber},
 };
 
@@ -97,8 +195,7 @@ class Search {
     const Proxy scores = masked(scaled(query.method(product, {turned})));
     if (m_form.weights == Weights::Float32ThenHalf) value = to(value, DType::Float16);
     Proxy out = weights(scores).method(product, {value});
-    if (m_form.layout == Layout::Flattened)
-      out = out.method("view", {size(0), size(1), size(2), size(3)});
+    if (m_form.layout == Layout::Flattened) out = out.method("view", {size(0), size(1), size(2), size(3)});
     if (!m_form.keepsKeyValue) return {out};
     return {out, keptKey, keptValue};
   }
@@ -109,23 +206,32 @@ class Search {
 
   Proxy scaled(const Proxy& scores) const {
     switch (m_form.scale) {
-      case Scale::DivideScores: return scores.method("div", {m_a["inv_scale"]});
-      case Scale::MultiplyScores: return scores.method("mul", {m_a["scale_factor"]});
-      case Scale::DivideByTensor: return scores.method("div", {filled(m_a, m_a["inv_scale"])});
-      default: return scores;
+      case Scale::DivideScores:
+        return scores.method("div", {m_a["inv_scale"]});
+      case Scale::MultiplyScores:
+        return scores.method("mul", {m_a["scale_factor"]});
+      case Scale::DivideByTensor:
+        return scores.method("div", {filled(m_a, m_a["inv_scale"])});
+      default:
+        return scores;
     }
   }
 
   Proxy masked(const Proxy& scores) const {
     switch (m_form.mask) {
-      case Mask::None: return scores;
-      case Mask::Added: return m_form.layout == Layout::Flattened ? addedFlat(scores) : scores + m_a.tensor("attn_mask");
+      case Mask::None:
+        return scores;
+      case Mask::Added:
+        return m_form.layout == Layout::Flattened ? addedFlat(scores) : scores + m_a.tensor("attn_mask");
       case Mask::Filled: {
-        const Proxy hidden = m_a.tensor("attn_mask").method("eq", {0}).method("view", {size(0), 1, 1, m_a.size("key", 1)});
+        const Proxy hidden =
+            m_a.tensor("attn_mask").method("eq", {0}).method("view", {size(0), 1, 1, m_a.size("key", 1)});
         return scores.method("masked_fill", {hidden.method("expand_as", {scores}), filled(m_a, -HUGE_VAL)});
       }
-      case Mask::Causal: return causal(scores);
-      case Mask::CausalAndAdded: return causal(scores) + m_a.tensor("attn_mask");
+      case Mask::Causal:
+        return causal(scores);
+      case Mask::CausalAndAdded:
+        return causal(scores) + m_a.tensor("attn_mask");
     }
     return scores;
   }
@@ -147,15 +253,20 @@ class Search {
   Proxy weights(const Proxy& scores) const {
     const auto softmax = [](const Proxy& x) { return x.method("softmax", {-1}); };
     switch (m_form.weights) {
-      case Weights::AsScores: return dropped(softmax(scores));
-      case Weights::Float32ThenHalf: return to(dropped(softmax(to(scores, DType::Float32))), DType::Float16);
+      case Weights::AsScores:
+        return dropped(softmax(scores));
+      case Weights::Float32ThenHalf:
+        return to(dropped(softmax(to(scores, DType::Float32))), DType::Float16);
       case Weights::RoundedScores: {
         const Proxy rounded = to(m_form.mask == Mask::None ? to(scores, DType::Float32) : scores, m_dtype);
         return to(softmax(to(rounded, DType::Float32)), m_dtype);
       }
-      case Weights::Float32: return dropped(to(softmax(to(scores, DType::Float32)), m_dtype));
-      case Weights::OfQuery: return to(dropped(softmax(scores)), m_dtype);
-      case Weights::OfValue: return dropped(to(softmax(scores), m_a.meta("value").dtype));
+      case Weights::Float32:
+        return dropped(to(softmax(to(scores, DType::Float32)), m_dtype));
+      case Weights::OfQuery:
+        return to(dropped(softmax(scores)), m_dtype);
+      case Weights::OfValue:
+        return dropped(to(softmax(scores), m_a.meta("value").dtype));
     }
     return scores;
   }
@@ -198,15 +309,20 @@ class Replacement {
     const TensorMeta query = m_a.meta("query");
     const bool asGiven = m_form.weights == Weights::Float32;
     switch (m_form.mask) {
-      case Mask::None: return {};
-      case Mask::Added: return asGiven ? m_a["attn_mask"] : Argument(to(m_a.tensor("attn_mask"), query.dtype));
-      case Mask::Causal: return m_a["causal_mask"];
+      case Mask::None:
+        return {};
+      case Mask::Added:
+        return asGiven ? m_a["attn_mask"] : Argument(to(m_a.tensor("attn_mask"), query.dtype));
+      case Mask::Causal:
+        return m_a["causal_mask"];
       case Mask::CausalAndAdded:
         return m_a.tracer().call(
             "torch.where", {m_a["causal_mask"], to(m_a.tensor("attn_mask"), query.dtype), filled(m_a, -HUGE_VAL)});
       case Mask::Filled: {
         const std::int64_t batch = m_a.size("query", 0), keys = m_a.size("key", 1);
-        return m_a.tensor("attn_mask").method("ne", {0}).method("view", {batch, 1, 1, keys})
+        return m_a.tensor("attn_mask")
+            .method("ne", {0})
+            .method("view", {batch, 1, 1, keys})
             .method("expand", {batch, m_a.size("query", 2), m_a.size("query", 1), keys});
       }
     }
@@ -217,15 +333,6 @@ class Replacement {
   const PatternArguments& m_a;
 };
 
-constexpr std::string_view scaleTexts[] = {"q kᵀ", "q kᵀ / inv_scale", "q kᵀ · scale_factor", "(q / inv_scale) kᵀ",
-                                           "q kᵀ / full(inv_scale)"};
-constexpr std::string_view maskTexts[] = {"{}", "{} + attn_mask", "masked_fill({}, attn_mask == 0, -inf)",
-                                          "where(causal_mask, {}, min)", "where(causal_mask, {}, min) + attn_mask"};
-constexpr std::string_view weightTexts[] = {"", "float32 softmax, float16 weights", "scores rounded, float32 softmax",
-                                            "float32 softmax", "weights as the query", "weights as the value"};
-constexpr std::string_view layoutTexts[] = {"[batch, heads, length, size]", "[batch, length, heads, size]",
-                                            "[batch, length, size]", "[batch, heads, length, size] by bmm"};
-
 }  // namespace
 
 std::span<const AttentionForm> attentionForms() { return forms; }
@@ -233,18 +340,6 @@ std::span<const AttentionForm> attentionForms() { return forms; }
 std::string_view scaleName(const AttentionForm& form) {
   if (form.scale == Scale::None) return {};
   return form.scale == Scale::MultiplyScores ? "scale_factor" : "inv_scale";
-}
-
-std::string describe(const AttentionForm& form) {
-  const std::string_view mask = maskTexts[std::size_t(form.mask)];
-  const std::size_t hole = mask.find("{}");
-  std::string text = fmt::format("softmax({}{}{}) v of {}", mask.substr(0, hole), scaleTexts[std::size_t(form.scale)],
-                                 mask.substr(hole + 2), layoutTexts[std::size_t(form.layout)]);
-  if (const std::string_view weights = weightTexts[std::size_t(form.weights)]; !weights.empty()) text += fmt::format(", {}", weights);
-  if (form.dropout) text += ", dropout";
-  if (form.keepsKeyValue) text += ", with k and v as results";
-  if (!form.models.empty()) text += fmt::format(" ({})", form.models);
-  return text;
 }
 
 PatternFunction attentionSearch(const AttentionForm& form) {

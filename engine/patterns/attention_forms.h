@@ -1,5 +1,5 @@
-// The ways in which models write attention that Inductor 2.11 knows (fuse_attention.py), one row each, and from a row the
-// function that a graph is searched for and the one that takes its place.
+// The ways in which models write attention that Inductor 2.11 knows (fuse_attention.py), one row each, and from a row
+// the function that a graph is searched for and the one that takes its place.
 #pragma once
 
 #include <span>

@@ -41,7 +41,8 @@ TensorMeta operandExample(const Variant& variant) {
   return example;
 }
 
-/// Masks of forms whose operands are multiplied as they are have the scores' last two sizes; others [batch, 1, 1, keys].
+/// Masks of forms whose operands are multiplied as they are have the scores' last two sizes; others [batch, 1, 1,
+/// keys].
 TensorMeta maskExample(const Variant& variant, bool causal) {
   const AttentionForm& form = variant.form;
   const std::int64_t batch = variant.singleBatch ? 1 : 2;
@@ -58,7 +59,8 @@ PatternInputs exampleInputs(const Variant& variant) {
   for (const char* name : {"query", "key", "value"}) inputs.push_back({name, operandExample(variant), {}});
   if (form.mask == Mask::Causal || form.mask == Mask::CausalAndAdded)
     inputs.push_back({"causal_mask", maskExample(variant, true), {}});
-  if (form.mask != Mask::None && form.mask != Mask::Causal) inputs.push_back({"attn_mask", maskExample(variant, false), {}});
+  if (form.mask != Mask::None && form.mask != Mask::Causal)
+    inputs.push_back({"attn_mask", maskExample(variant, false), {}});
   if (!form.scaleIsNumber && !scaleName(form).empty())
     inputs.push_back({std::string(scaleName(form)), meta(variant.dtype, {}), {}});
   return inputs;
@@ -93,12 +95,13 @@ std::string refusedMask(const MatchContext& context, const TensorMeta& query) {
   if (tensor == nullptr) return fmt::format("the mask {} is no tensor of known shape", mask->name());
   if (tensor->dtype != query.dtype && tensor->dtype != DType::Bool && tensor->dtype != DType::Float32)
     return fmt::format("the mask {} is {}, the query {}", mask->name(), textOf(tensor->dtype), textOf(query.dtype));
-  if (!(tensor->device == query.device)) return fmt::format("the mask {} is on another device than the query", mask->name());
+  if (!(tensor->device == query.device))
+    return fmt::format("the mask {} is on another device than the query", mask->name());
   return tensor->sizes.empty() ? fmt::format("the mask {} is a single number", mask->name()) : "";
 }
 
-/// Inductor's _sfdp_params_check: one dtype, one device; float32 on CUDA stays as it is unless TF32 is allowed, which is
-/// not the default.
+/// Inductor's _sfdp_params_check: one dtype, one device; float32 on CUDA stays as it is unless TF32 is allowed, which
+/// is not the default.
 std::string refusedParameters(const MatchContext& context) {
   const TensorMeta* metas[3];
   std::string dtypes;

@@ -12,7 +12,8 @@ namespace {
 const SchemaArgument* schemaArgument(const OpInfo* op, std::string_view name) {
   if (op == nullptr) return nullptr;
   const auto& arguments = op->schema.arguments;
-  const auto found = std::ranges::find(arguments, name, [](const SchemaArgument& one) -> std::string_view { return one.name; });
+  const auto found =
+      std::ranges::find(arguments, name, [](const SchemaArgument& one) -> std::string_view { return one.name; });
   return found == arguments.end() ? nullptr : &*found;
 }
 

@@ -11,7 +11,8 @@
 
 namespace kerf::inline patterns {
 
-/// Numbers that stand for arguments in a trace: where one of them is seen, the argument is meant ("dropout_p", 0.113377).
+/// Numbers that stand for arguments in a trace: where one of them is seen, the argument is meant ("dropout_p",
+/// 0.113377).
 using ScalarWorkaround = std::vector<std::pair<std::string, double>>;
 
 struct PatternReading {

@@ -43,15 +43,24 @@ class PatternWriter {
 
   std::string written(const PatternExpr& pattern) {
     switch (pattern.kind) {
-      case PatternKind::Call: return call(pattern);
-      case PatternKind::Keyword: return pattern.exclusive ? pattern.name + "!" : pattern.name;
-      case PatternKind::Positional: return "Arg()";
-      case PatternKind::Ignored: return "_";
-      case PatternKind::Literal: return printArgument(Graph(), pattern.literal, ArgumentStyle::GraphText);
-      case PatternKind::List: return "[" + list(pattern.operands) + "]";
-      case PatternKind::ListOf: return fmt::format("ListOf({}{})", list(pattern.operands), pattern.partial ? ", …" : "");
-      case PatternKind::MultiOutput: return "(" + list(pattern.operands) + ")";
-      case PatternKind::Repeated: return "RepeatedExpr(" + list(pattern.operands) + ")";
+      case PatternKind::Call:
+        return call(pattern);
+      case PatternKind::Keyword:
+        return pattern.exclusive ? pattern.name + "!" : pattern.name;
+      case PatternKind::Positional:
+        return "Arg()";
+      case PatternKind::Ignored:
+        return "_";
+      case PatternKind::Literal:
+        return printArgument(Graph(), pattern.literal, ArgumentStyle::GraphText);
+      case PatternKind::List:
+        return "[" + list(pattern.operands) + "]";
+      case PatternKind::ListOf:
+        return fmt::format("ListOf({}{})", list(pattern.operands), pattern.partial ? ", …" : "");
+      case PatternKind::MultiOutput:
+        return "(" + list(pattern.operands) + ")";
+      case PatternKind::Repeated:
+        return "RepeatedExpr(" + list(pattern.operands) + ")";
     }
     return {};
   }

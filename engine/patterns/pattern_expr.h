@@ -40,14 +40,15 @@ inline constexpr UserCount anyUsers = std::nullopt;
 
 struct PatternExpr {
   PatternKind kind = PatternKind::Ignored;
-  std::vector<OpId> ops;          ///< Call
-  std::vector<Pattern> operands;  ///< of a Call; items of List; results of MultiOutput (null: none); the one form of others
-  NamedPatterns kwargs;           ///< Call
-  UserCount users = 1;            ///< Call
-  std::string name;               ///< Keyword
-  bool exclusive = false;         ///< Keyword: no other exclusive one may stand for the same node
-  bool partial = false;           ///< ListOf: some items suffice, the others are left out
-  Argument literal;               ///< Literal
+  std::vector<OpId> ops;  ///< Call
+  std::vector<Pattern>
+      operands;            ///< of a Call; items of List; results of MultiOutput (null: none); the one form of others
+  NamedPatterns kwargs;    ///< Call
+  UserCount users = 1;     ///< Call
+  std::string name;        ///< Keyword
+  bool exclusive = false;  ///< Keyword: no other exclusive one may stand for the same node
+  bool partial = false;    ///< ListOf: some items suffice, the others are left out
+  Argument literal;        ///< Literal
 };
 
 Pattern callFunction(OpId op, std::vector<Pattern> operands, NamedPatterns kwargs = {}, UserCount users = 1);

@@ -74,7 +74,8 @@ class Matcher {
     if (pattern.kind == PatternKind::Ignored) return true;
     if (const auto known = m_state.known.find(&pattern); known != m_state.known.end()) {
       if (known->second == value) return true;
-      return mismatch(m_at, fmt::format("{} stands where the pattern has {} again", shown(value), shown(known->second)));
+      return mismatch(m_at,
+                      fmt::format("{} stands where the pattern has {} again", shown(value), shown(known->second)));
     }
     if (!ofKind(pattern, value)) return false;
     m_state.known.insert_or_assign(&pattern, value);
@@ -83,15 +84,25 @@ class Matcher {
 
   bool ofKind(const PatternExpr& pattern, const Argument& value) {
     switch (pattern.kind) {
-      case PatternKind::Call: return call(pattern, value);
-      case PatternKind::Keyword: return keyword(pattern, value);
-      case PatternKind::Positional: m_state.match.positional.push_back(value); return true;
-      case PatternKind::Ignored: return true;
-      case PatternKind::Literal: return literalValue(pattern, value);
-      case PatternKind::List: return list(pattern, value);
-      case PatternKind::ListOf: return listOfItems(pattern, value);
-      case PatternKind::MultiOutput: return severalResults(pattern, value);
-      case PatternKind::Repeated: return repeated(pattern, value);
+      case PatternKind::Call:
+        return call(pattern, value);
+      case PatternKind::Keyword:
+        return keyword(pattern, value);
+      case PatternKind::Positional:
+        m_state.match.positional.push_back(value);
+        return true;
+      case PatternKind::Ignored:
+        return true;
+      case PatternKind::Literal:
+        return literalValue(pattern, value);
+      case PatternKind::List:
+        return list(pattern, value);
+      case PatternKind::ListOf:
+        return listOfItems(pattern, value);
+      case PatternKind::MultiOutput:
+        return severalResults(pattern, value);
+      case PatternKind::Repeated:
+        return repeated(pattern, value);
     }
     return false;
   }
@@ -99,7 +110,8 @@ class Matcher {
   bool keyword(const PatternExpr& pattern, const Argument& value) {
     const NodeId* node = value.as<NodeId>();
     if (pattern.exclusive && node != nullptr && !m_state.exclusive.insert(*node).second)
-      return mismatch(m_at, fmt::format("{} would be {}, which must be a value of its own", shown(value), pattern.name));
+      return mismatch(m_at,
+                      fmt::format("{} would be {}, which must be a value of its own", shown(value), pattern.name));
     if (const Argument* before = m_state.match.find(pattern.name)) {
       if (*before == value) return true;
       return mismatch(m_at, fmt::format("{} is {} here and {} elsewhere", pattern.name, shown(value), shown(*before)));
@@ -128,7 +140,8 @@ class Matcher {
   bool listOfItems(const PatternExpr& pattern, const Argument& value) {
     const ListArgument* items = value.asList();
     if (items == nullptr || items->items.empty())
-      return mismatch(m_at, fmt::format("{}: {} stands where the pattern has a list", m_graph.node(m_at).name(), shown(value)));
+      return mismatch(
+          m_at, fmt::format("{}: {} stands where the pattern has a list", m_graph.node(m_at).name(), shown(value)));
     const State before = m_state;
     std::vector<std::pair<std::string, ArgumentList>> bundled;
     std::vector<NodeId> nodes = before.match.nodes;
@@ -161,7 +174,8 @@ class Matcher {
   }
 
   bool isCallOf(const PatternExpr& pattern, const Node& node) const {
-    return node.op() == Opcode::CallFunction && std::ranges::any_of(pattern.ops, [&](OpId op) { return node.isCall(op); });
+    return node.op() == Opcode::CallFunction &&
+           std::ranges::any_of(pattern.ops, [&](OpId op) { return node.isCall(op); });
   }
 
   bool call(const PatternExpr& pattern, const Argument& value) {
@@ -173,7 +187,8 @@ class Matcher {
     if (!isCallOf(pattern, node)) {
       const bool isOp = node.op() == Opcode::CallFunction && node.opId();
       const std::string what = node.op() == Opcode::Placeholder ? "an input of the graph"
-                                                                : isOp ? std::string(opName(node.opId())) : node.target();
+                               : isOp                           ? std::string(opName(node.opId()))
+                                                                : node.target();
       return mismatch(*id, fmt::format("{} is {}, the pattern has {}", node.name(), what, opNames(pattern)));
     }
     if (!fewEnoughUsers(pattern, node) || !operands(pattern, node)) return false;
@@ -198,11 +213,13 @@ class Matcher {
     return nothingElse(pattern, node, op);
   }
 
-  bool operand(const PatternExpr& pattern, const Node& node, const OpInfo* op, std::size_t place, std::string_view name) {
+  bool operand(const PatternExpr& pattern, const Node& node, const OpInfo* op, std::size_t place,
+               std::string_view name) {
     const std::optional<Argument> value = argumentOf(node, op, place, name);
     if (pattern.kind == PatternKind::Ignored) return true;
     if (!value)
-      return mismatch(node.id(), fmt::format("{} has no argument {}", node.name(), name.empty() ? std::to_string(place) : name));
+      return mismatch(node.id(),
+                      fmt::format("{} has no argument {}", node.name(), name.empty() ? std::to_string(place) : name));
     const NodeId at = std::exchange(m_at, node.id());
     const std::string argument = std::exchange(m_argument, name);
     const bool fits = expression(pattern, *value);
@@ -216,7 +233,8 @@ class Matcher {
     const auto given = [&](std::string_view name, const Argument& value) {
       const bool named = std::ranges::any_of(pattern.kwargs, [&](const auto& one) { return one.first == name; });
       if (named || argumentPlace(op, name) < pattern.operands.size() || isDefault(op, name, value)) return true;
-      return mismatch(node.id(), fmt::format("{} is given {} = {}, the pattern leaves it out", node.name(), name, shown(value)));
+      return mismatch(node.id(),
+                      fmt::format("{} is given {} = {}, the pattern leaves it out", node.name(), name, shown(value)));
     };
     for (std::size_t i = pattern.operands.size(); i < node.args().size(); ++i)
       if (!given(argumentName(op, i), node.args()[i])) return false;
@@ -253,7 +271,8 @@ class Matcher {
     for (const Pattern& operand : operands)
       for (const NodeId node : operand ? anchors(*operand, searched) : std::vector<NodeId>())
         for (const NodeId user : m_graph.node(node).users())
-          if (pattern.kind == PatternKind::Call && isCallOf(pattern, m_graph.node(user)) && searched.insert(user).second)
+          if (pattern.kind == PatternKind::Call && isCallOf(pattern, m_graph.node(user)) &&
+              searched.insert(user).second)
             found.push_back(user);
     return found;
   }

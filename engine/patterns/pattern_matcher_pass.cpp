@@ -43,9 +43,8 @@ void PatternMatcherPass::add(PatternEntry entry) {
 std::string PatternMatcherPass::refusal(const PatternEntry& entry, const MatchContext& context,
                                         const MutationRegions& regions) {
   const Graph& graph = context.module.graph;
-  const auto apart = std::ranges::find_if(context.match.nodes, [&](NodeId node) {
-    return regions.of(node) != regions.of(context.match.nodes.front());
-  });
+  const auto apart = std::ranges::find_if(
+      context.match.nodes, [&](NodeId node) { return regions.of(node) != regions.of(context.match.nodes.front()); });
   if (apart != context.match.nodes.end()) {
     NodeId first = context.match.nodes.front(), last = *apart;
     if (regions.of(first) > regions.of(last)) std::swap(first, last);
@@ -94,7 +93,8 @@ Result<std::vector<ReplacedMatch>> PatternMatcherPass::apply(GraphModule& module
 }
 
 Result<std::optional<NearMiss>> PatternMatcherPass::explain(const GraphModule& module, std::string_view name) const {
-  const auto entry = std::ranges::find(m_entries, name, [](const PatternEntry& one) -> std::string_view { return one.name; });
+  const auto entry =
+      std::ranges::find(m_entries, name, [](const PatternEntry& one) -> std::string_view { return one.name; });
   if (entry == m_entries.end())
     return fail(ErrorCode::NotFound, "there is no pattern '{}'; there is {}", name, similarNames(m_entries, name));
   GraphModule copy = module;
@@ -122,7 +122,10 @@ Result<std::optional<NearMiss>> PatternMatcherPass::explain(const GraphModule& m
   if (places > 0) return nearest;
   std::vector<std::string_view> ops;
   for (const OpId op : anchor.ops) ops.push_back(opName(op));
-  return NearMiss{entry->name, "", "", fmt::format("the graph has no call of {}, which gives the pattern's result", fmt::join(ops, " or ")), 0, calls};
+  return NearMiss{
+      entry->name, "",
+      "",          fmt::format("the graph has no call of {}, which gives the pattern's result", fmt::join(ops, " or ")),
+      0,           calls};
 }
 
 }  // namespace kerf::inline patterns

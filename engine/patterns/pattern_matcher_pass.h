@@ -1,5 +1,5 @@
-// PatternMatcherPass: patterns by the op of their result, tried in one walk from the graph's end to its begin, so that of
-// two patterns where one is a part of the other the larger one is found first.
+// PatternMatcherPass: patterns by the op of their result, tried in one walk from the graph's end to its begin, so that
+// of two patterns where one is a part of the other the larger one is found first.
 #pragma once
 
 #include <functional>
@@ -35,10 +35,10 @@ struct PatternEntry {
 /// A match as it was when it was replaced: names, as the nodes are gone.
 struct ReplacedMatch {
   std::string pattern;
-  std::string result;                                         ///< node that the pattern was found at
-  std::vector<std::string> nodes;                             ///< matched calls
-  std::vector<std::pair<std::string, std::string>> arguments; ///< keyword argument → node or number
-  std::vector<std::string> replacements;                      ///< new nodes
+  std::string result;                                          ///< node that the pattern was found at
+  std::vector<std::string> nodes;                              ///< matched calls
+  std::vector<std::pair<std::string, std::string>> arguments;  ///< keyword argument → node or number
+  std::vector<std::string> replacements;                       ///< new nodes
 };
 
 /// What a walk cost.
@@ -50,8 +50,8 @@ struct WalkCount {
 /// The place where a pattern came nearest to being replaced.
 struct NearMiss {
   std::string pattern;
-  std::string result;   ///< node that stood for the pattern's result; empty: the graph has no call of its op
-  std::string node;     ///< where it failed
+  std::string result;  ///< node that stood for the pattern's result; empty: the graph has no call of its op
+  std::string node;    ///< where it failed
   std::string reason;
   std::size_t matched = 0, calls = 0;  ///< calls of the pattern that fitted, and all that it has
 };
@@ -62,11 +62,11 @@ class PatternMatcherPass {
   /// Whether an entry has an equal pattern.
   bool has(const PatternExpr& pattern) const { return m_texts.contains(patternText(pattern)); }
   const std::vector<PatternEntry>& entries() const { return m_entries; }
-  /// Replaces every match whose checks agree; patterns at one node in the order in which they were added. The graph is in
-  /// topological order afterwards. Errors are those of a replacement.
+  /// Replaces every match whose checks agree; patterns at one node in the order in which they were added. The graph is
+  /// in topological order afterwards. Errors are those of a replacement.
   Result<std::vector<ReplacedMatch>> apply(GraphModule& module, WalkCount* count = nullptr) const;
-  /// The nearest miss of the pattern `name` over all places that are no match; none where every place matches. NotFound,
-  /// listing the names that are like it, for a name that no pattern has.
+  /// The nearest miss of the pattern `name` over all places that are no match; none where every place matches.
+  /// NotFound, listing the names that are like it, for a name that no pattern has.
   Result<std::optional<NearMiss>> explain(const GraphModule& module, std::string_view name) const;
 
  private:

@@ -37,12 +37,12 @@ void namePlaceholders(Graph& graph, const PatternInputs& inputs) {
 
 PatternArguments::PatternArguments(Tracer& tracer, const PatternInputs& inputs) : m_tracer(tracer), m_inputs(inputs) {
   for (const PatternInput& input : inputs)
-    if (input.tensor)
-      m_nodes.emplace_back(input.name, tracer.placeholder(input.name, ValueMeta{*input.tensor}).node());
+    if (input.tensor) m_nodes.emplace_back(input.name, tracer.placeholder(input.name, ValueMeta{*input.tensor}).node());
 }
 
 const PatternInput* PatternArguments::find(std::string_view name) const {
-  const auto found = std::ranges::find(m_inputs, name, [](const PatternInput& one) -> std::string_view { return one.name; });
+  const auto found =
+      std::ranges::find(m_inputs, name, [](const PatternInput& one) -> std::string_view { return one.name; });
   return found == m_inputs.end() ? nullptr : &*found;
 }
 

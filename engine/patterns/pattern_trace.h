@@ -1,5 +1,5 @@
-// From a C++ function over proxies to flat ATen graphs with Inductor's decompositions: forward only, or with the backward
-// part, so that one function is the pattern of inference and of training.
+// From a C++ function over proxies to flat ATen graphs with Inductor's decompositions: forward only, or with the
+// backward part, so that one function is the pattern of inference and of training.
 #pragma once
 
 #include <functional>

@@ -31,7 +31,8 @@ Result<PrecompiledPatterns> parsePrecompiled(std::string_view text) {
       return fail(ErrorCode::BadInput, "line {} of the precompiled patterns is no \"pattern NAME\"", line);
     const std::string_view body = text.substr(end + 1, next == text.npos ? text.npos : next - end);
     KERF_TRY(Graph graph, parseGraphText(body, line + 1));
-    patterns.m_graphs.insert_or_assign(std::string(text.substr(heading.size(), end - heading.size())), std::move(graph));
+    patterns.m_graphs.insert_or_assign(std::string(text.substr(heading.size(), end - heading.size())),
+                                       std::move(graph));
     line += 1 + int(std::ranges::count(body, '\n'));
     text = next == text.npos ? std::string_view() : text.substr(next + 1);
   }

@@ -1,5 +1,5 @@
-// Precompiled patterns: the traces of search functions in a file of the repository (resources/patterns), so that nothing
-// is traced when a program starts. `kerf patterns --regenerate` writes the file; a test says when it is stale.
+// Precompiled patterns: the traces of search functions in a file of the repository (resources/patterns), so that
+// nothing is traced when a program starts. `kerf patterns --regenerate` writes the file; a test says when it is stale.
 #pragma once
 
 #include <string>

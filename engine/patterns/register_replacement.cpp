@@ -29,7 +29,8 @@ Result<PatternInputs> inputsAt(const ReplacementRule& rule, const MatchContext& 
     }
     const Node& given = context.module.graph.node(*node);
     const TensorMeta* meta = given.meta().value.tensor();
-    if (meta == nullptr) return fail(ErrorCode::BadInput, "{} ({}) is no tensor of known shape", given.name(), input.name);
+    if (meta == nullptr)
+      return fail(ErrorCode::BadInput, "{} ({}) is no tensor of known shape", given.name(), input.name);
     const bool trained = input.tensor && input.tensor->requiresGrad;
     input.tensor = *meta;
     input.tensor->requiresGrad = trained;
@@ -42,7 +43,8 @@ std::string exactMismatch(const ReplacementRule& rule, const MatchContext& conte
   const auto inputs = inputsAt(rule, context);
   if (!inputs) return inputs.error().message;
   const auto traced = tracePattern(rule.search, *inputs, rule.trace);
-  if (!traced) return fmt::format("the pattern cannot be traced with the shapes found here: {}", traced.error().message);
+  if (!traced)
+    return fmt::format("the pattern cannot be traced with the shapes found here: {}", traced.error().message);
   const auto pattern = patternOf(traced->module.graph, {.exclusive = rule.exclusiveArgNames});
   if (!pattern) return pattern.error().message;
   const auto match = matchPattern(context.module.graph, *pattern, context.anchor);
@@ -54,7 +56,8 @@ std::string replacementError(const ReplacementRule& rule, const MatchContext& co
   const auto inputs = inputsAt(rule, context);
   if (!inputs) return inputs.error().message;
   const auto traced = tracePattern(rule.replace, *inputs, rule.trace);
-  if (!traced) return fmt::format("the replacement cannot be traced with the shapes found here: {}", traced.error().message);
+  if (!traced)
+    return fmt::format("the replacement cannot be traced with the shapes found here: {}", traced.error().message);
   const auto checked = checkReplacement(context.module, context.match, traced->module);
   return checked ? "" : checked.error().message;
 }
@@ -77,9 +80,9 @@ Result<bool> registerReplacement(PatternMatcherPass& pass, ReplacementRule rule,
     KERF_TRY(traced, traceSearch(rule));
     searchGraph = &traced->module.graph;
   }
-  KERF_TRY(Pattern pattern, patternOf(*searchGraph, {.ignoresNumbers = true,
-                                                     .scalars = rule.scalarWorkaround,
-                                                     .exclusive = rule.exclusiveArgNames}));
+  KERF_TRY(Pattern pattern,
+           patternOf(*searchGraph,
+                     {.ignoresNumbers = true, .scalars = rule.scalarWorkaround, .exclusive = rule.exclusiveArgNames}));
   if (pass.has(*pattern)) {
     if (rule.skipDuplicates) return false;
     return fail(ErrorCode::BadUsage, "pattern {} is one that another rule has", rule.name);

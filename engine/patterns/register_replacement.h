@@ -1,7 +1,8 @@
 // registerReplacement: a pattern and its replacement as two functions (PyTorch's register_replacement).
 //
-// The search function is traced with example inputs once; sizes and numbers of that trace match anything. At a place that
-// fits it is traced again with the shapes found there, and must fit exactly, before the replacement is traced and put in.
+// The search function is traced with example inputs once; sizes and numbers of that trace match anything. At a place
+// that fits it is traced again with the shapes found there, and must fit exactly, before the replacement is traced and
+// put in.
 #pragma once
 
 #include <string>

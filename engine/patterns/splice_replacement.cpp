@@ -60,7 +60,8 @@ class Splice {
   }
 
   Result<void> checkResults(const ArgumentList& results) const {
-    std::size_t wanted = m_match.outputs.size();  // numbers that were tensors in the example have no gradient at the end
+    std::size_t wanted =
+        m_match.outputs.size();  // numbers that were tensors in the example have no gradient at the end
     while (wanted > results.size() && !m_match.outputs[wanted - 1].valid()) --wanted;
     if (results.size() != wanted)
       return fail(ErrorCode::BadInput, "the pattern has {} results, its replacement {}", wanted, results.size());

@@ -1,6 +1,6 @@
 // spliceReplacement: a traced replacement in the place of a match.
 //
-//     mm = mm(a, b); mm_1 = mm(c, d); add = add(mm, mm_1)      →      addmm = addmm(mm_1, a, b) …, users of add use it
+//     div = div(bmm, 8); …; bmm_1 = bmm(softmax, v)      →      getitem = _scaled_dot_product_…(q, k, v)[0]
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Every shipped attention pattern: it matches its own trace at other sizes and behind other calls, a near miss does not,
-// and what replaces it has the same values.
+// Every shipped attention pattern: it matches its own trace at other sizes and behind other calls, a near miss does
+// not, and what replaces it has the same values.
 #include "engine/patterns/attention_patterns.h"
 #include "engine/patterns/fuse_attention.h"
 #include "engine/patterns/precompiled_patterns.h"
@@ -13,7 +13,9 @@ using namespace testing;
 /// The rule's inputs with other sizes; numbers for scalars. Dropout draws nothing where values are compared.
 PatternInputs otherInputs(const ReplacementRule& rule) {
   PatternInputs inputs = rule.exampleInputs;
-  const auto other = [](std::int64_t size) { return size == 1024 ? 6 : size == 128 ? 10 : size == 16 ? 12 : size == 8 ? 6 : size == 4 ? 5 : size == 2 ? 3 : size; };
+  const auto other = [](std::int64_t size) {
+    return size == 1024 ? 6 : size == 128 ? 10 : size == 16 ? 12 : size == 8 ? 6 : size == 4 ? 5 : size == 2 ? 3 : size;
+  };
   for (PatternInput& input : inputs) {
     Sizes sizes;
     for (Dim& size : input.tensor->sizes) sizes.push_back(other(*size.hint));
@@ -51,7 +53,8 @@ GraphModule embedded(const TracedPattern& traced) {
   graph.insertBefore(output);
   for (const Argument& item : old) {
     const NodeId* id = item.as<NodeId>();
-    results.push_back(id == nullptr ? item : Argument(graph.callFunction("torch.ops.aten.sin.default", {*id}, {}, "after")));
+    results.push_back(id == nullptr ? item
+                                    : Argument(graph.callFunction("torch.ops.aten.sin.default", {*id}, {}, "after")));
   }
   graph.insertAtEnd();
   graph.setArgs(output, {Argument::tuple(std::move(results))});
@@ -61,9 +64,8 @@ GraphModule embedded(const TracedPattern& traced) {
 }
 
 std::size_t calls(const Graph& graph, std::string_view part) {
-  return std::size_t(std::ranges::count_if(graph.order(), [&](NodeId id) {
-    return graph.node(id).target().find(part) != std::string::npos;
-  }));
+  return std::size_t(std::ranges::count_if(
+      graph.order(), [&](NodeId id) { return graph.node(id).target().find(part) != std::string::npos; }));
 }
 
 /// The forms that cast to float16 whatever they are given would change a float32 result's dtype.

@@ -30,7 +30,8 @@ std::string reasonAt(const Graph& graph, const Pattern& pattern, NodeId node) {
 
 TEST(PatternExpression, CallsMatchWithTheirArguments) {
   const Chain g;
-  const auto pattern = callFunction(mulOp, {callFunction(reluOp, {callFunction(addOp, {keywordArg("a"), arg()})}), literal(2)});
+  const auto pattern =
+      callFunction(mulOp, {callFunction(reluOp, {callFunction(addOp, {keywordArg("a"), arg()})}), literal(2)});
   const auto match = matchPattern(g.module.graph, pattern, g.mul);
   ASSERT_TRUE(match) << match.error().reason;
   EXPECT_THAT(match->nodes, ElementsAre(g.add, g.relu, g.mul));
@@ -52,7 +53,8 @@ TEST(PatternExpression, NearMissesSayWhy) {
             "x is an input of the graph, the pattern has aten.relu.default");
   const auto same = keywordArg("a");
   EXPECT_EQ(reasonAt(graph, callFunction(addOp, {same, same}), g.add), "y stands where the pattern has x again");
-  EXPECT_EQ(reasonAt(graph, callFunction(addOp, {keywordArg("a"), keywordArg("a")}), g.add), "a is y here and x elsewhere");
+  EXPECT_EQ(reasonAt(graph, callFunction(addOp, {keywordArg("a"), keywordArg("a")}), g.add),
+            "a is y here and x elsewhere");
 }
 
 TEST(PatternExpression, UsersAreCountedExceptOfResults) {
@@ -89,7 +91,8 @@ TEST(PatternExpression, ArgumentsAreFoundByPlaceAndByName) {
   const auto keeps = callFunction(op, {arg(), literal(Argument::list({1})), literal(true)});
   EXPECT_TRUE(matchPattern(g.module.graph, keeps, sum));
   EXPECT_EQ(reasonAt(g.module.graph, keeps, plain), "sum_2: keepdim is False, the pattern has True");
-  EXPECT_TRUE(matchPattern(g.module.graph, callFunction(op, {arg(), ignored(), literal(false)}), plain)) << "the default";
+  EXPECT_TRUE(matchPattern(g.module.graph, callFunction(op, {arg(), ignored(), literal(false)}), plain))
+      << "the default";
   EXPECT_EQ(reasonAt(g.module.graph, callFunction(op, {arg(), ignored()}), sum),
             "sum_1 is given keepdim = True, the pattern leaves it out");
 }
@@ -97,17 +100,20 @@ TEST(PatternExpression, ArgumentsAreFoundByPlaceAndByName) {
 TEST(PatternExpression, ListsOfAnyLength) {
   GraphFixture g;
   const NodeId x = g.input("x", DType::Float32, {4});
-  const NodeId a = g.call("aten.relu.default", {x}), b = g.call("aten.relu.default", {x}), c = g.call("aten.neg.default", {x});
+  const NodeId a = g.call("aten.relu.default", {x}), b = g.call("aten.relu.default", {x}),
+               c = g.call("aten.neg.default", {x});
   const NodeId both = g.call("aten.cat.default", {Argument::list({a, b})});
   const NodeId mixed = g.call("aten.cat.default", {Argument::list({a, c})});
   g.output({both, mixed});
   const auto relus = [](bool partial) {
-    return callFunction("aten.cat.default"_op, {listOf(callFunction(reluOp, {keywordArg("of")}, {}, anyUsers), partial)});
+    return callFunction("aten.cat.default"_op,
+                        {listOf(callFunction(reluOp, {keywordArg("of")}, {}, anyUsers), partial)});
   };
   const auto match = matchPattern(g.module.graph, relus(false), both);
   ASSERT_TRUE(match) << match.error().reason;
   EXPECT_EQ(*match->find("of"), Argument::list({x, x}));
-  EXPECT_EQ(reasonAt(g.module.graph, relus(false), mixed), "neg is aten.neg.default, the pattern has aten.relu.default");
+  EXPECT_EQ(reasonAt(g.module.graph, relus(false), mixed),
+            "neg is aten.neg.default, the pattern has aten.relu.default");
   EXPECT_TRUE(matchPattern(g.module.graph, relus(true), mixed));
   const auto two = callFunction("aten.cat.default"_op, {listPattern({arg(), arg()})});
   EXPECT_TRUE(matchPattern(g.module.graph, two, mixed));
@@ -168,7 +174,8 @@ TEST(PatternMatcherPass, HundredPatternsCostOneWalk) {
   Chain g;
   PatternMatcherPass pass;
   for (int i = 0; i < 100; ++i)
-    pass.add(negForRelu(fmt::format("p{}", i), callFunction(mulOp, {callFunction(reluOp, {ignored()}), literal(100 + i)})));
+    pass.add(
+        negForRelu(fmt::format("p{}", i), callFunction(mulOp, {callFunction(reluOp, {ignored()}), literal(100 + i)})));
   WalkCount count;
   const auto replaced = pass.apply(g.module, &count);
   ASSERT_TRUE(replaced);

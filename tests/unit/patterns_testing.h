@@ -24,7 +24,8 @@ inline ValueList inputsOf(const Graph& graph, std::uint32_t seed = 5) {
     const Tensor drawn = testing_support::randomTensor(meta->dtype, {count}, random);
     std::memcpy(laidOut.storage()->data(), drawn.storage()->data(), std::size_t(laidOut.storage()->bytes()));
     if (meta->dtype == DType::Bool)  // a mask that hides a whole row has no softmax
-      for (std::int64_t i = 0; i < count; i += laidOut.sizes().empty() ? 1 : laidOut.sizes().back()) laidOut.data<bool>()[i] = true;
+      for (std::int64_t i = 0; i < count; i += laidOut.sizes().empty() ? 1 : laidOut.sizes().back())
+        laidOut.data<bool>()[i] = true;
     inputs.emplace_back(std::move(laidOut));
   }
   return inputs;
@@ -50,7 +51,8 @@ inline void expectSameValues(const GraphModule& before, const GraphModule& after
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     ASSERT_EQ(a[i].isTensor(), b[i].isTensor()) << i;
-    if (a[i].isTensor()) testing_support::expectClose(a[i].tensor(), b[i].tensor(), tolerance, fmt::format("output {}", i));
+    if (a[i].isTensor())
+      testing_support::expectClose(a[i].tensor(), b[i].tensor(), tolerance, fmt::format("output {}", i));
   }
 }
 
