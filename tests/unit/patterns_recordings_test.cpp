@@ -49,6 +49,19 @@ TEST(RecordedAttention, OfAJointGraphIsFusedWithItsValues) {
   expectSameValues(*module, fused, 1e-4);
 }
 
+TEST(RecordedAttention, ThePassFusesItAndLeavesOtherGraphsUntouched) {
+  const auto path = recordingsFolder() / "golden/attention/train_joint.txt";
+  auto module = recorded(path);
+  if (!module) GTEST_SKIP() << leftOut(path);
+  const Pass pass = fuseAttentionPass();
+  const std::size_t before = module->graph.size();
+  ASSERT_TRUE(pass.run(*module, {pass.options, ""}));
+  EXPECT_LT(module->graph.size(), before);
+  const auto revision = module->revision();
+  ASSERT_TRUE(pass.run(*module, {pass.options, ""}));
+  EXPECT_EQ(module->revision(), revision) << "nothing is left to fuse";
+}
+
 TEST(RecordedAttention, TheSafeSoftmaxOfAttentionWithAMaskIsNoPattern) {
   const auto path = recordingsFolder() / "golden/bert_mini/train_joint.txt";
   const auto module = recorded(path);
