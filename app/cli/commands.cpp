@@ -9,7 +9,8 @@ namespace {
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
     addDemo,   addImport, addLs,     addShow,        addJoint, addPasses, addDiff,  addRun,    addCompare, addBisect,
-    addVerify, addMinify, addTriage, addExport, addConformance, addOps,    addBench, addStudio, addWorker, addStore,
+    addVerify, addMinify, addTriage, addExport, addConformance, addOps,    addPatterns, addBench, addStudio,  addWorker,
+    addStore,
 };
 
 }  // namespace

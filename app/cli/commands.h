@@ -19,6 +19,7 @@ void addJoint(CommandLine& line);
 void addLs(CommandLine& line);
 void addMinify(CommandLine& line);
 void addOps(CommandLine& line);
+void addPatterns(CommandLine& line);
 void addPasses(CommandLine& line);
 void addRun(CommandLine& line);
 void addShow(CommandLine& line);

@@ -6,6 +6,7 @@
 #include "engine/autograd/decompose.h"
 #include "engine/autograd/training_mode.h"
 #include "engine/ir/value_meta.h"
+#include "engine/ops/python/nn_modules.h"
 #include "engine/support/hash.h"
 
 namespace kerf::workbench {
@@ -198,6 +199,7 @@ std::vector<AotInput> aotInputs(const CapturedGraph& graph) {
 
 Result<AotGraph> traceStage(const CapturedGraph& graph, const StageChoice& choice, const Job& job) {
   GraphModule module = graph.module;
+  addNnModuleParameters(module);
   if (choice.stage == AotStage::Joint && graph.program != nullptr) {
     const std::size_t changed = setTrainingMode(module, true);
     if (changed > 0)
@@ -215,7 +217,8 @@ Result<AotGraph> traceStage(const CapturedGraph& graph, const StageChoice& choic
 
 Result<void> deriveStage(GraphSource& source, const StageChoice& choice, const Job& job) {
   annotateIfPossible(source, job);
-  const CapturedGraph& before = source.graph();
+  CapturedGraph before = source.graph();
+  addNnModuleParameters(before.module);
   KERF_TRY(AotGraph traced, traceStage(before, choice, job));
   for (const std::string& note : traced.metadata.notes) job.warn(note);
   CapturedGraph after = before;

@@ -71,16 +71,20 @@ class AotTrace {
 
   // Inputs
 
-  /// Parameters and buffers that the graph reads from itself, in order of first use.
+  /// Parameters that the graph reads from itself or from the modules that it calls, in order of first use.
   std::vector<AotInput> attributeInputs() const {
     std::vector<AotInput> found;
-    std::set<std::string_view> seen;
+    std::set<std::string, std::less<>> seen;
+    const auto add = [&](const std::string& path) {
+      const TensorAttribute* attribute = m_source.attribute(path);
+      if (attribute != nullptr && attribute->isParameter && seen.insert(path).second)
+        found.push_back({.name = {}, .source = path, .kind = AotInput::Kind::Parameter});
+    };
     for (const NodeId id : m_source.graph.order()) {
       const Node& node = m_source.graph.node(id);
-      if (node.op() != Opcode::GetAttr || !seen.insert(node.target()).second) continue;
-      const TensorAttribute* attribute = m_source.attribute(node.target());
-      if (attribute == nullptr || !attribute->isParameter) continue;
-      found.push_back({.name = {}, .source = node.target(), .kind = AotInput::Kind::Parameter});
+      if (node.op() == Opcode::GetAttr) add(node.target());
+      if (node.op() != Opcode::CallModule) continue;
+      for (const std::string_view name : parametersOfModules) add(fmt::format("{}.{}", node.target(), name));
     }
     return found;
   }

@@ -35,10 +35,20 @@ Result<Value> AotInterpreter::callMethod(const Node& node, const ValueList& args
 Result<Value> AotInterpreter::callModule(const Node& node, const ValueList& args, const KeywordValues& kwargs) {
   m_tracer.setSource(&node);
   const Submodule* found = module().submodule(node.target());
-  if (found == nullptr || !found->graph) return Interpreter::callModule(node, args, kwargs);
   ValueList operands = args;
   for (const auto& [key, value] : kwargs) operands.push_back(value);
+  if (found != nullptr && !found->graph)
+    return m_tracer.call(fmt::format("module:{}={}", node.target(), found->repr), operands,
+                         parametersOf(node.target()));
   return callSubgraph(node.target(), operands);
+}
+
+KeywordValues AotInterpreter::parametersOf(std::string_view module) const {
+  KeywordValues found;
+  for (const std::string_view name : parametersOfModules)
+    if (const auto lifted = m_lifted.find(fmt::format("{}.{}", module, name)); lifted != m_lifted.end())
+      found.emplace_back(name, lifted->second);
+  return found;
 }
 
 Result<Value> AotInterpreter::getAttr(const Node& node) {

@@ -9,6 +9,9 @@
 
 namespace kerf::inline autograd {
 
+/// Of a torch.nn module that is known by its repr, as attributes "<module>.<name>".
+inline constexpr std::string_view parametersOfModules[] = {"weight", "bias"};
+
 /// Values of attributes that became inputs, by path.
 using LiftedAttributes = std::map<std::string, Value, std::less<>>;
 
@@ -29,6 +32,9 @@ class AotInterpreter : public Interpreter, private SubgraphCaller {
   Result<Value> callSubgraph(std::string_view path, const ValueList& args) const override;
   /// cond, loops, maps: the nested graphs are traced on their own and called.
   Result<Value> callWithGraphs(const Node& node, const ValueList& args, const KeywordValues& kwargs);
+
+  /// Parameters of the module that became inputs, by name.
+  KeywordValues parametersOf(std::string_view module) const;
 
   AotTracer& m_tracer;
   const LiftedAttributes& m_lifted;

@@ -22,12 +22,15 @@ Result<void> ForwardReader::statementOrSkip() {
   const int line = m_lexer.peek().line;
   if (m_bodyColumn == 0) m_bodyColumn = std::size_t(m_lexer.peek().column);
   if (m_lexer.accept("...")) return {};
-  const std::size_t nodes = m_module.graph.size();
+  const Graph& graph = m_module.graph;
+  const NodeId last = graph.size() == 0 ? NodeId() : graph.order().back();
   Result<void> read = m_lexer.peek().kind == PythonTokenKind::Error ? fail(m_lexer.errorHere("")) : statement();
   if (read || read.error().code == ErrorCode::TooLarge) return read;
   if (m_returned) return read;
-  const auto order = m_module.graph.order();
-  for (std::size_t i = std::min(nodes, order.size()); i < order.size(); ++i) m_leftOver.push_back(order[i]);
+  const auto order = graph.order();
+  const auto firstNew = std::ranges::find(order.rbegin(), order.rend(), last).base();
+  std::copy_if(firstNew, order.end(), std::back_inserter(m_leftOver),
+               [&](NodeId id) { return graph.node(id).op() != Opcode::Placeholder; });
   if (m_partial->skipped.size() >= mostSkipped) return pythonError(line, "most of this is no graph");
   m_partial->skipped.push_back({line, std::move(read).error().message});
   const std::size_t reached = m_lexer.offset();

@@ -116,9 +116,9 @@ function(kerf_library name folder)
   endif()
 endfunction()
 
-# kerf_embed(target FILE HEADER FUNCTION): the text of FILE as a function of kerf::minifier, which HEADER declares: kerf
-# is one file that can be copied alone.
-function(kerf_embed target file header function)
+# kerf_embed(target FILE HEADER FUNCTION NAMESPACE): the text of FILE as a function, which HEADER declares in NAMESPACE:
+# kerf is one file that can be copied alone.
+function(kerf_embed target file header function namespace)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
   file(READ ${CMAKE_SOURCE_DIR}/${file} text)
   get_filename_component(name ${file} NAME_WE)
@@ -127,11 +127,11 @@ function(kerf_embed target file header function)
 "// ${file}, for one program without files beside it.
 #include \"${header}\"
 
-namespace kerf::inline minifier::inline oracle {
+namespace ${namespace} {
 std::string_view ${function}() {
   return R\"embedded(@text@)embedded\";
 }
-}  // namespace kerf::inline minifier::inline oracle
+}  // namespace ${namespace}
 ")
   target_sources(${target} PRIVATE ${source})
 endfunction()

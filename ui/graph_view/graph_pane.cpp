@@ -113,7 +113,7 @@ void GraphPane::buildStages() {
   m_stages->setToolTip(tr("The captured graph, or what AOTAutograd makes of it"));
   for (const auto& stage : aotStageTitles()) m_stages->addItem(stage.title);
   m_stages->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  m_stages->setMinimumContentsLength(16);
+  m_stages->setMinimumContentsLength(9);
   m_stages->view()->setMinimumWidth(m_stages->view()->sizeHintForColumn(0) + 24);
   m_stages->setEnabled(false);
   connect(m_stages, &QComboBox::activated, this,

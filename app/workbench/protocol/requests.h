@@ -9,6 +9,7 @@
 #include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/joint.h"
 #include "app/workbench/protocol/ops.h"
+#include "app/workbench/protocol/patterns.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
 #include "app/workbench/protocol/store.h"
@@ -26,7 +27,7 @@
                       macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)             \
                           macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) \
                               macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest) macro(InputsRequest) \
-                              macro(TriageRequest) macro(AotRequest)
+                              macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)
 
 namespace kerf::workbench {
 

@@ -12,6 +12,11 @@
 namespace kerf::inline ops {
 namespace {
 
+/// Parameters of a fresh module: "weight" and "bias" as they are called with, none where there is none.
+struct ModuleParameters {
+  Value weight, bias;
+};
+
 /// One module and what it is called with.
 struct ModuleCall {
   const PythonExpression& repr;
@@ -19,6 +24,7 @@ struct ModuleCall {
   std::uint64_t seed;
   const ValueList& inputs;
   const OpCaller& ops;
+  const KeywordValues& parameters;
 
   const PythonExpression* find(std::size_t i, std::string_view key) const {
     if (i < repr.positionalCount()) return &repr.positional(i);
@@ -36,6 +42,10 @@ struct ModuleCall {
   Value list(std::size_t i, std::string_view key, std::size_t count, std::int64_t fallback) const;
   /// Uniform in [-bound, bound), the same for the same module and `which`.
   Result<Tensor> uniform(const Sizes& sizes, double bound, std::uint64_t which) const;
+  /// A module is of its input's dtype, as in an fp64 run.
+  Result<void> castLikeInput(Value& parameter) const;
+  /// What the module was given, else what `made` draws.
+  Result<ModuleParameters> own(Result<ModuleParameters> (*made)(const ModuleCall&)) const;
   Result<Value> function(std::string_view name, ValueList args, const KeywordValues& kwargs = {}) const {
     args.insert(args.begin(), inputs[0]);
     return callPythonLevel(fmt::format("torch.nn.functional.{}", name), args, kwargs, ops);
@@ -79,53 +89,104 @@ Result<Tensor> ModuleCall::uniform(const Sizes& sizes, double bound, std::uint64
   return tensor;
 }
 
-/// Weight and bias within 1 / sqrt(fan in), torch's default for linear and convolution layers.
-Result<ValueList> layerWeights(const ModuleCall& call, const Sizes& sizes) {
+/// Within 1 / sqrt(fan in), torch's default for linear and convolution layers.
+Result<ModuleParameters> layerParameters(const ModuleCall& call, const Sizes& sizes) {
   double fanIn = 1;
   for (std::size_t i = 1; i < sizes.size(); ++i) fanIn *= double(sizes[i]);
   const double bound = 1 / std::sqrt(std::max(fanIn, 1.0));
-  KERF_TRY(const Tensor weight, call.uniform(sizes, bound, 1));
-  if (!call.flag("bias", true)) return ValueList{Value(weight), Value()};
-  KERF_TRY(const Tensor bias, call.uniform({sizes[0]}, bound, 2));
-  return ValueList{Value(weight), Value(bias)};
+  ModuleParameters made;
+  KERF_TRY(made.weight, call.uniform(sizes, bound, 1));
+  if (call.flag("bias", true)) {
+    KERF_TRY(made.bias, call.uniform({sizes[0]}, bound, 2));
+  }
+  return made;
 }
 
+Result<void> ModuleCall::castLikeInput(Value& parameter) const {
+  if (!parameter.isTensor() || inputs.empty() || !inputs[0].isTensor()) return {};
+  if (const DType dtype = inputs[0].tensor().dtype(); isFloating(dtype)) {
+    KERF_TRY(parameter, parameter.tensor().to(dtype));
+  }
+  return {};
+}
+
+Result<ModuleParameters> ModuleCall::own(Result<ModuleParameters> (*made)(const ModuleCall&)) const {
+  if (parameters.empty()) {
+    KERF_TRY(ModuleParameters drawn, made(*this));
+    KERF_CHECK(castLikeInput(drawn.weight));
+    KERF_CHECK(castLikeInput(drawn.bias));
+    return drawn;
+  }
+  ModuleParameters given;
+  for (const auto& [name, value] : parameters) (name == "weight" ? given.weight : given.bias) = value;
+  return given;
+}
+
+Result<ModuleParameters> linearParameters(const ModuleCall& call) {
+  return layerParameters(call, {call.integer(1, "out_features", 0), call.integer(0, "in_features", 0)});
+}
 Result<Value> linear(const ModuleCall& call) {
-  KERF_TRY(const ValueList weights,
-           layerWeights(call, {call.integer(1, "out_features", 0), call.integer(0, "in_features", 0)}));
-  return call.function("linear", weights);
+  KERF_TRY(const ModuleParameters own, call.own(linearParameters));
+  return call.function("linear", {own.weight, own.bias});
 }
 
-Result<Value> convolution(const ModuleCall& call) {
-  const auto dims = std::size_t(call.name[4] - '0');
+std::size_t convolutionDims(const ModuleCall& call) { return std::size_t(call.name[4] - '0'); }
+Result<ModuleParameters> convolutionParameters(const ModuleCall& call) {
   const std::int64_t groups = call.integer(SIZE_MAX, "groups", 1);
   if (groups < 1) return fail(ErrorCode::BadInput, "{}: groups must be positive", call.name);
   Sizes sizes{call.integer(1, "out_channels", 0), call.integer(0, "in_channels", 0) / groups};
-  const Value kernel = call.list(2, "kernel_size", dims, 1);
+  const Value kernel = call.list(2, "kernel_size", convolutionDims(call), 1);
   for (const Value& size : kernel.list()) sizes.push_back(*size.as<std::int64_t>());
-  KERF_TRY(ValueList args, layerWeights(call, sizes));
-  args.push_back(call.list(3, "stride", dims, 1));
-  args.push_back(call.list(SIZE_MAX, "padding", dims, 0));
-  args.push_back(call.list(SIZE_MAX, "dilation", dims, 1));
-  args.emplace_back(groups);
-  return call.function(fmt::format("conv{}d", dims), std::move(args));
+  return layerParameters(call, sizes);
+}
+Result<Value> convolution(const ModuleCall& call) {
+  const std::size_t dims = convolutionDims(call);
+  KERF_TRY(const ModuleParameters own, call.own(convolutionParameters));
+  return call.function(fmt::format("conv{}d", dims),
+                       {own.weight, own.bias, call.list(3, "stride", dims, 1), call.list(SIZE_MAX, "padding", dims, 0),
+                        call.list(SIZE_MAX, "dilation", dims, 1), Value(call.integer(SIZE_MAX, "groups", 1))});
 }
 
-/// Fresh layers have weight 1 and bias 0.
+/// Fresh normalisation layers have weight 1 and bias 0.
+Result<ModuleParameters> normParameters(const ModuleCall& call, std::string_view affine, const Sizes& sizes) {
+  ModuleParameters made;
+  if (!call.flag(affine, true)) return made;
+  KERF_TRY(const Tensor zeros, Tensor::zeros(DType::Float32, sizes));
+  KERF_TRY(const Tensor ones, Tensor::zeros(DType::Float32, sizes));
+  for (std::int64_t i = 0; i < ones.numel(); ++i) ones.data<float>()[i] = 1;
+  made.weight = ones;
+  if (call.flag("bias", true)) made.bias = zeros;
+  return made;
+}
+Result<ModuleParameters> batchNormParameters(const ModuleCall& call) {
+  return normParameters(call, "affine", {call.integer(0, "num_features", 0)});
+}
 Result<Value> batchNorm(const ModuleCall& call) {
-  return call.function("batch_norm", {Value(), Value(), Value(), Value(), Value(true),
+  KERF_TRY(const ModuleParameters own, call.own(batchNormParameters));
+  return call.function("batch_norm", {Value(), Value(), own.weight, own.bias, Value(true),
                                       Value(call.number(2, "momentum", 0.1)), Value(call.number(1, "eps", 1e-5))});
 }
+Result<ModuleParameters> layerNormParameters(const ModuleCall& call) {
+  const Value shape = call.list(0, "normalized_shape", 1, 1);
+  Sizes sizes;
+  for (const Value& size : shape.list()) sizes.push_back(*size.as<std::int64_t>());
+  return normParameters(call, "elementwise_affine", sizes);
+}
 Result<Value> layerNorm(const ModuleCall& call) {
-  return call.function("layer_norm",
-                       {call.list(0, "normalized_shape", 1, 1), Value(), Value(), Value(call.number(1, "eps", 1e-5))});
+  KERF_TRY(const ModuleParameters own, call.own(layerNormParameters));
+  return call.function("layer_norm", {call.list(0, "normalized_shape", 1, 1), own.weight, own.bias,
+                                      Value(call.number(1, "eps", 1e-5))});
 }
 
+Result<ModuleParameters> embeddingParameters(const ModuleCall& call) {
+  ModuleParameters made;
+  KERF_TRY(made.weight, call.uniform({call.integer(0, "num_embeddings", 0), call.integer(1, "embedding_dim", 0)},
+                                     std::sqrt(3.0), 1));
+  return made;
+}
 Result<Value> embedding(const ModuleCall& call) {
-  KERF_TRY(
-      const Tensor weight,
-      call.uniform({call.integer(0, "num_embeddings", 0), call.integer(1, "embedding_dim", 0)}, std::sqrt(3.0), 1));
-  return call.function("embedding", {Value(weight)});
+  KERF_TRY(const ModuleParameters own, call.own(embeddingParameters));
+  return call.function("embedding", {own.weight});
 }
 
 Result<Value> dropout(const ModuleCall& call) { return call.function("dropout", {Value(call.number(0, "p", 0.5))}); }
@@ -152,20 +213,21 @@ Result<Value> gelu(const ModuleCall& call) {
 struct ModuleRow {
   std::string_view name;
   Result<Value> (*run)(const ModuleCall&);
+  Result<ModuleParameters> (*parameters)(const ModuleCall&) = nullptr;
   std::string_view function = {};  ///< of torch.nn.functional, where the input is all it takes
 };
 Result<Value> activation(const ModuleCall& call);
 
 constexpr ModuleRow rows[] = {
-    {"Linear", linear},
-    {"Conv1d", convolution},
-    {"Conv2d", convolution},
-    {"Conv3d", convolution},
-    {"BatchNorm1d", batchNorm},
-    {"BatchNorm2d", batchNorm},
-    {"BatchNorm3d", batchNorm},
-    {"LayerNorm", layerNorm},
-    {"Embedding", embedding},
+    {"Linear", linear, linearParameters},
+    {"Conv1d", convolution, convolutionParameters},
+    {"Conv2d", convolution, convolutionParameters},
+    {"Conv3d", convolution, convolutionParameters},
+    {"BatchNorm1d", batchNorm, batchNormParameters},
+    {"BatchNorm2d", batchNorm, batchNormParameters},
+    {"BatchNorm3d", batchNorm, batchNormParameters},
+    {"LayerNorm", layerNorm, layerNormParameters},
+    {"Embedding", embedding, embeddingParameters},
     {"Dropout", dropout},
     {"Identity", identity},
     {"Flatten", flatten},
@@ -174,34 +236,70 @@ constexpr ModuleRow rows[] = {
     {"AdaptiveAvgPool2d", adaptivePool},
     {"MaxPool2d", maxPool},
     {"GELU", gelu},
-    {"ReLU", activation, "relu"},
-    {"SiLU", activation, "silu"},
-    {"Sigmoid", activation, "sigmoid"},
-    {"Tanh", activation, "tanh"},
-    {"Hardswish", activation, "hardswish"},
-    {"Hardsigmoid", activation, "hardsigmoid"},
-    {"Softplus", activation, "softplus"},
-    {"Mish", activation, "mish"},
+    {"ReLU", activation, nullptr, "relu"},
+    {"SiLU", activation, nullptr, "silu"},
+    {"Sigmoid", activation, nullptr, "sigmoid"},
+    {"Tanh", activation, nullptr, "tanh"},
+    {"Hardswish", activation, nullptr, "hardswish"},
+    {"Hardsigmoid", activation, nullptr, "hardsigmoid"},
+    {"Softplus", activation, nullptr, "softplus"},
+    {"Mish", activation, nullptr, "mish"},
 };
 
 Result<Value> activation(const ModuleCall& call) {
   return call.function(std::ranges::find(rows, call.name, &ModuleRow::name)->function, {});
 }
 
+/// A repr as the row that builds it; no row for what is no Python call of a module in the table.
+struct ModuleRepr {
+  Result<PythonExpression> expression;
+  const ModuleRow* row = nullptr;
+
+  explicit ModuleRepr(std::string_view repr) : expression(parsePythonExpression(repr)) {
+    if (!expression || expression->kind != PythonKind::Call || expression->items[0].kind != PythonKind::Name) return;
+    const auto* found = std::ranges::find(rows, name(), &ModuleRow::name);
+    row = found == std::end(rows) ? nullptr : found;
+  }
+  std::string_view name() const {
+    const std::string_view full = expression->items[0].text;
+    return full.substr(full.rfind('.') + 1);
+  }
+};
+
 }  // namespace
 
-Result<Value> callNnModule(std::string_view path, std::string_view repr, const ValueList& inputs, const OpCaller& ops) {
-  const auto expression = parsePythonExpression(repr);
-  const bool isCall =
-      expression && expression->kind == PythonKind::Call && expression->items[0].kind == PythonKind::Name;
-  if (!isCall) return fail(ErrorCode::UnsupportedOp, "submodule '{}' ({}) has no graph to run", path, repr);
-  const std::string& full = expression->items[0].text;
-  const std::string name = full.substr(full.rfind('.') + 1);
-  const auto row = std::ranges::find(rows, name, &ModuleRow::name);
-  if (row == std::end(rows))
+Result<Value> callNnModule(std::string_view path, std::string_view repr, const ValueList& inputs, const OpCaller& ops,
+                           const KeywordValues& parameters) {
+  const ModuleRepr known(repr);
+  if (known.row == nullptr)
     return fail(ErrorCode::UnsupportedOp, "submodule '{}' ({}) has no graph to run", path, repr);
   if (inputs.empty()) return fail(ErrorCode::ShapeMismatch, "submodule '{}' is called without input", path);
-  return row->run({*expression, name, hashText(path).low, inputs, ops});
+  return known.row->run({*known.expression, known.name(), hashText(path).low, inputs, ops, parameters});
+}
+
+std::vector<std::pair<std::string, Tensor>> nnModuleParameters(std::string_view path, std::string_view repr) {
+  const ModuleRepr known(repr);
+  std::vector<std::pair<std::string, Tensor>> named;
+  if (known.row == nullptr || known.row->parameters == nullptr) return named;
+  const auto made = known.row->parameters(
+      {*known.expression, known.name(), hashText(path).low, {}, referenceOps(), {}});
+  if (!made) return named;  // calling it says why
+  if (made->weight.isTensor()) named.emplace_back("weight", made->weight.tensor());
+  if (made->bias.isTensor()) named.emplace_back("bias", made->bias.tensor());
+  return named;
+}
+
+void addNnModuleParameters(GraphModule& module) {
+  for (const NodeId id : module.graph.order()) {
+    const Node& node = module.graph.node(id);
+    if (node.op() != Opcode::CallModule) continue;
+    const Submodule* found = module.submodule(node.target());
+    if (found == nullptr || found->graph) continue;
+    for (auto& [name, tensor] : nnModuleParameters(node.target(), found->repr)) {
+      const std::string path = fmt::format("{}.{}", node.target(), name);
+      if (module.attribute(path) == nullptr) module.attributes.add(path, TensorAttribute{std::move(tensor), true, {}});
+    }
+  }
 }
 
 }  // namespace kerf::inline ops

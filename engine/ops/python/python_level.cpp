@@ -229,7 +229,7 @@ Result<Value> callAtPythonLevel(std::string_view target, const ValueList& args, 
   if (target.starts_with(moduleMark)) {  // "module:path=repr"
     const std::string_view both = target.substr(moduleMark.size());
     const std::size_t split = std::min(both.find('='), both.size() - 1);
-    return callNnModule(both.substr(0, split), both.substr(split + 1), args, ops);
+    return callNnModule(both.substr(0, split), both.substr(split + 1), args, ops, kwargs);
   }
   if (std::ranges::find(withoutEffect, target) != std::end(withoutEffect)) return Value();
   if (target == "torch.amp.autocast_mode._enter_autocast") return enterAutocast(args);

@@ -1,0 +1,158 @@
+#include "engine/partition/graph_plan.h"
+
+#include <algorithm>
+
+#include "engine/partition/joint_cleanup.h"
+
+namespace kerf::inline partition {
+
+namespace {
+
+std::vector<bool> reached(const JointGraph& joint, const std::vector<int>& inputs, GraphSide side) {
+  std::vector<bool> valid(joint.nodes.size());
+  for (const int input : inputs) valid[std::size_t(input)] = true;
+  for (std::size_t i = 0; i < joint.nodes.size(); ++i) {
+    const JointNode& node = joint.nodes[i];
+    const bool excluded = side == GraphSide::Forward ? node.tags.inBackward : node.tags.inForward;
+    if (valid[i] || excluded || joint.node(int(i)).op() == Opcode::Placeholder) continue;
+    valid[i] = std::ranges::all_of(node.inputs, [&](int input) { return valid[std::size_t(input)]; });
+  }
+  return valid;
+}
+
+std::vector<int> placesByNode(const JointGraph& joint) {
+  std::uint32_t last = 0;
+  for (const JointNode& node : joint.nodes) last = std::max(last, node.id.index);
+  std::vector<int> places(last + 1, -1);
+  for (std::size_t i = 0; i < joint.nodes.size(); ++i) places[joint.nodes[i].id.index] = int(i);
+  return places;
+}
+
+}  // namespace
+
+Result<GraphPlan> planGraph(const JointGraph& joint, std::vector<int> inputs, std::vector<Argument> outputs,
+                            GraphSide side) {
+  const std::vector<bool> valid = reached(joint, inputs, side);
+  const std::vector<int> places = placesByNode(joint);
+  std::vector<bool> isInput(joint.nodes.size()), needed(joint.nodes.size());
+  for (const int input : inputs) isInput[std::size_t(input)] = true;
+  for (std::size_t i = 0; i < joint.nodes.size(); ++i)
+    needed[i] = valid[i] && !isInput[i] && hasEffects(joint.node(int(i)));
+  for (const Argument& output : outputs) {
+    const NodeId* id = output.as<NodeId>();
+    if (id == nullptr) continue;
+    const auto place = std::size_t(places[id->index]);
+    if (!valid[place])
+      return fail(ErrorCode::Internal, "the {} graph returns {}, which its inputs do not reach",
+                  side == GraphSide::Forward ? "forward" : "backward", joint.name(int(place)));
+    needed[place] = true;
+  }
+  GraphPlan plan{.inputs = std::move(inputs), .calls = {}, .outputs = std::move(outputs)};
+  for (std::size_t i = joint.nodes.size(); i-- > 0;) {
+    if (!needed[i] || isInput[i]) continue;
+    plan.calls.push_back(int(i));
+    for (const int input : joint.nodes[i].inputs) needed[std::size_t(input)] = true;
+  }
+  std::ranges::reverse(plan.calls);
+  return plan;
+}
+
+std::vector<bool> usedPlaces(const JointGraph& joint, const GraphPlan& plan) {
+  const std::vector<int> places = placesByNode(joint);
+  std::vector<bool> used(joint.nodes.size());
+  for (const int call : plan.calls)
+    for (const int input : joint.nodes[std::size_t(call)].inputs) used[std::size_t(input)] = true;
+  for (const Argument& output : plan.outputs)
+    if (const NodeId* id = output.as<NodeId>()) used[std::size_t(places[id->index])] = true;
+  return used;
+}
+
+void orderLikeAutograd(const JointGraph& joint, GraphPlan& plan) {
+  std::vector<bool> placed(joint.nodes.size()), isTangent(joint.nodes.size());
+  for (const int input : plan.inputs) {
+    const Node& node = joint.node(input);
+    placed[std::size_t(input)] = true;
+    isTangent[std::size_t(input)] = node.op() == Opcode::Placeholder && jointInputOf(node) == JointInput::Tangent;
+  }
+  const auto first = std::ranges::find_if(plan.calls, [&](int call) {
+    return std::ranges::any_of(joint.nodes[std::size_t(call)].inputs,
+                               [&](int input) { return isTangent[std::size_t(input)]; });
+  });
+  std::vector<int> ordered, waiting, bundle;
+  const auto place = [&](int call) {  // with all it needs, in their old order
+    waiting = {call};
+    bundle.clear();
+    while (!waiting.empty()) {
+      const int current = waiting.back();
+      waiting.pop_back();
+      if (placed[std::size_t(current)]) continue;
+      placed[std::size_t(current)] = true;
+      bundle.push_back(current);
+      const auto& inputs = joint.nodes[std::size_t(current)].inputs;
+      waiting.insert(waiting.end(), inputs.begin(), inputs.end());
+    }
+    std::ranges::sort(bundle);
+    ordered.insert(ordered.end(), bundle.begin(), bundle.end());
+  };
+  if (first == plan.calls.end()) return;
+  for (auto call = first; call != plan.calls.end(); ++call) place(*call);
+  for (const int call : plan.calls) place(call);  // returned without a tangent
+  plan.calls = std::move(ordered);
+}
+
+void raiseGetitems(const JointGraph& joint, GraphPlan& plan) {
+  std::vector<bool> done(joint.nodes.size());
+  std::vector<std::vector<int>> items(joint.nodes.size());
+  for (const int call : plan.calls) {
+    const JointNode& node = joint.nodes[std::size_t(call)];
+    if (has(node.classes, OpClass::Getitem) && node.inputs.size() == 1)
+      items[std::size_t(node.inputs[0])].push_back(call);
+  }
+  std::vector<int> raised;
+  raised.reserve(plan.calls.size());
+  const auto put = [&](const auto& self, int call) -> void {
+    if (done[std::size_t(call)]) return;
+    done[std::size_t(call)] = true;
+    raised.push_back(call);
+    for (const int item : items[std::size_t(call)]) self(self, item);
+  };
+  for (const int call : plan.calls) put(put, call);
+  plan.calls = std::move(raised);
+}
+
+Result<GraphModule> buildGraph(const JointGraph& joint, const GraphPlan& plan) {
+  GraphModule built;
+  const std::vector<int> places = placesByNode(joint);
+  std::vector<NodeId> made(joint.nodes.size());
+  const auto map = [&](NodeId id) { return Argument(made[std::size_t(places[id.index])]); };
+  for (const int input : plan.inputs) {
+    const Node& node = joint.node(input);
+    const NodeId id = built.graph.createNamed(Opcode::Placeholder, node.name(), {}, {}, node.name());
+    built.graph.setMeta(id, node.meta());
+    made[std::size_t(input)] = id;
+  }
+  for (const int call : plan.calls) {
+    const Node& node = joint.node(call);
+    ArgumentList args;
+    KeywordArguments kwargs;
+    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, map));
+    for (const auto& [name, argument] : node.kwargs()) kwargs.emplace_back(name, mapNodes(argument, map));
+    const NodeId id =
+        built.graph.createNamed(node.op(), node.target(), std::move(args), std::move(kwargs), node.name());
+    built.graph.setMeta(id, node.meta());
+    made[std::size_t(call)] = id;
+    if (node.op() != Opcode::GetAttr) continue;
+    const TensorAttribute* attribute = joint.module.attribute(node.target());
+    if (attribute != nullptr && !built.attribute(node.target())) built.attributes.add(node.target(), *attribute);
+    const Submodule* submodule = joint.module.submodule(node.target());
+    if (submodule != nullptr && !built.submodule(node.target())) built.submodules.add(node.target(), *submodule);
+  }
+  ArgumentList outputs;
+  for (const Argument& output : plan.outputs) outputs.push_back(mapNodes(output, map));
+  built.graph.output(Argument::tuple(std::move(outputs)));
+  built.symbolRanges = joint.module.symbolRanges;
+  KERF_CHECK(built.graph.lint());
+  return built;
+}
+
+}  // namespace kerf::inline partition
