@@ -21,6 +21,7 @@ void addMinify(CommandLine& line);
 void addOps(CommandLine& line);
 void addPatterns(CommandLine& line);
 void addPasses(CommandLine& line);
+void addReport(CommandLine& line);
 void addRun(CommandLine& line);
 void addShow(CommandLine& line);
 void addStore(CommandLine& line);

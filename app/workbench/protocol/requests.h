@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "app/workbench/protocol/captures.h"
+#include "app/workbench/protocol/compile_log.h"
 #include "app/workbench/protocol/graphs.h"
 #include "app/workbench/protocol/guards.h"
 #include "app/workbench/protocol/inputs.h"
@@ -27,7 +28,7 @@
                       macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)             \
                           macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) \
                               macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest) macro(InputsRequest) \
-                              macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)
+                              macro(TriageRequest) macro(AotRequest) macro(PatternsRequest) macro(CompileLogRequest) macro(LogReportRequest)
 
 namespace kerf::workbench {
 

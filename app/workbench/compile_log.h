@@ -1,0 +1,13 @@
+// The document of a trace's compilations, made of its log.
+#pragma once
+
+#include "app/workbench/log_tables.h"
+
+namespace kerf::workbench {
+
+/// Everything but the tables.
+CompileLogDoc compileLogDoc(const LogView& view);
+/// Reads the log of an opened capture.
+Result<CompileLog> compileLogOf(const CaptureSource& source, const Job& job);
+
+}  // namespace kerf::workbench
