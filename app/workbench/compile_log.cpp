@@ -21,7 +21,9 @@ std::string causeText(const RecompileCause& cause) {
   return cause.from.empty() ? text : fmt::format("{}; guard of {}: {}", text, cause.from, cause.guard);
 }
 
-std::vector<std::string> remarksOf(const CompileStory& story) {
+}  // namespace
+
+std::vector<std::string> compileRemarks(const CompileStory& story) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < std::min(story.causes.size(), shownCauses); ++i) texts.push_back(causeText(story.causes[i]));
   if (story.causes.size() > shownCauses)
@@ -32,11 +34,11 @@ std::vector<std::string> remarksOf(const CompileStory& story) {
     if (!restart.isBreak)
       texts.push_back(fmt::format("restarted: {}", restart.reason.substr(0, restart.reason.find('\n'))));
   for (const CacheLookup& lookup : story.caches)
-    if (lookup.result == "bypass") texts.push_back(fmt::format("{} cache bypassed: {}", lookup.cache, lookup.reason));
+    if (auto text = fmt::format("{} cache bypassed: {}", lookup.cache, lookup.reason);
+        lookup.result == "bypass" && (texts.empty() || texts.back() != text))
+      texts.push_back(std::move(text));
   return texts;
 }
-
-}  // namespace
 
 CompileLogDoc compileLogDoc(const LogView& view) {
   const Capture& capture = view.source.capture;
@@ -47,7 +49,7 @@ CompileLogDoc compileLogDoc(const LogView& view) {
   for (const AnswerLine& line : compileAnswer(view.log, view.details, view.ranks))
     doc.answer.push_back({std::string(weightNames[std::size_t(line.weight)]), line.text, line.section});
   for (std::size_t i = 0; i < view.log.compiles.size(); ++i)
-    for (auto& text : remarksOf(view.log.compiles[i]))
+    for (auto& text : compileRemarks(view.log.compiles[i]))
       doc.remarks.push_back({view.details.compiles[i].id, view.details.compiles[i].rank, std::move(text)});
   for (std::size_t i = 0; i < view.details.records.size() && i < view.log.directions.size(); ++i) {
     const int graph = view.details.records[i].graph;

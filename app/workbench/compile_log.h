@@ -7,6 +7,8 @@ namespace kerf::workbench {
 
 /// Everything but the tables.
 CompileLogDoc compileLogDoc(const LogView& view);
+/// Short lines that belong beside a compile id.
+std::vector<std::string> compileRemarks(const CompileStory& story);
 /// Reads the log of an opened capture.
 Result<CompileLog> compileLogOf(const CaptureSource& source, const Job& job);
 

@@ -80,7 +80,9 @@ std::string tableHtml(const LogPages& pages, const LogTable& table, const std::v
     left = fmt::format("<p class=\"dim\">{} more rows: kerf show CAPTURE --format {} has all of them.</p>\n",
                        rows.size() - shown.size(), table.name);
   if (table.name == "stacks") return treeHtml(pages, table, shown) + left;
-  const auto used = usedColumns(table, shown);
+  auto used = usedColumns(table, shown);
+  if (!up.empty())  // a page of one compile id
+    std::erase_if(used, [&](std::size_t c) { return table.columns[c].key == "id" || table.columns[c].key == "rank"; });
   std::string out = "<div class=\"scroll\"><table><tr>";
   for (const std::size_t c : used) out += fmt::format("<th>{}</th>", htmlText(table.columns[c].title));
   out += "</tr>\n";

@@ -114,7 +114,8 @@ std::string indexPage(const LogPages& pages, const LogTables& tables, const Comp
   return htmlPage({"Kerf report: " + doc.name, body, reportStyle});
 }
 
-std::string compilePage(const LogPages& pages, const LogTables& tables, std::size_t compile) {
+std::string compilePage(const LogPages& pages, const LogTables& tables, std::size_t compile,
+                        const std::vector<std::string>& remarks) {
   const LogView& view = pages.view();
   const CompileEntry& entry = view.details.compiles[compile];
   const CompileStory& story = view.log.compiles[compile];
@@ -122,6 +123,9 @@ std::string compilePage(const LogPages& pages, const LogTables& tables, std::siz
   std::string body = fmt::format("<p><a href=\"../index.html\">Report</a></p>\n<h1>{}{}: {}</h1>\n<p>{}</p>\n", htmlText(entry.id), rank,
                                  compileStatusName(entry.status), htmlText(entry.frame));
   if (!entry.failure.empty()) body += fmt::format("<p class=\"problem\">{}</p>\n", htmlText(entry.failure));
+  if (!remarks.empty()) body += "<ul class=\"answer\">\n";
+  for (const std::string& remark : remarks) body += fmt::format("<li class=\"problem\">{}</li>\n", htmlText(remark));
+  if (!remarks.empty()) body += "</ul>\n";
   if (!story.stack.empty())
     body += fmt::format("<details><summary>stack</summary><pre>{}</pre></details>\n", htmlText(view.log.frames.traceback(story.stack)));
   if (story.tensors > 0) body += fmt::format("<p>{} input tensors</p>\n", story.tensors);

@@ -34,7 +34,9 @@ struct LogTables {
 LogTables logTables(const LogView& view);
 
 std::string indexPage(const LogPages& pages, const LogTables& tables, const CompileLogDoc& doc);
-std::string compilePage(const LogPages& pages, const LogTables& tables, std::size_t compile);
+/// `remarks`: why it was compiled again, where it broke.
+std::string compilePage(const LogPages& pages, const LogTables& tables, std::size_t compile,
+                        const std::vector<std::string>& remarks);
 /// Records `first` to `end` of the capture, with links to the lists before and behind.
 std::string recordListPage(const LogPages& pages, std::size_t first, std::size_t end);
 /// Graph or code with numbered lines (#L12).

@@ -108,7 +108,7 @@ class ReportWriter {
     const std::size_t compiles = m_view.log.compiles.size();
     for (std::size_t i = 0; i < compiles; ++i) {
       KERF_CHECK(step("writing compile ids", i, compiles));
-      KERF_CHECK(m_folder.write(m_pages.compilePage(i), compilePage(m_pages, m_tables, i)));
+      KERF_CHECK(m_folder.write(m_pages.compilePage(i), compilePage(m_pages, m_tables, i, compileRemarks(m_view.log.compiles[i]))));
     }
     return {};
   }

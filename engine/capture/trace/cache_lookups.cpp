@@ -85,13 +85,13 @@ void takeCacheLookup(const StoryRecord& record) {
 }
 
 void explainMisses(CompileLog& log, const CaptureDetails& details) {
-  std::map<std::string, Place> last;  // by cache, direction, rank and frame; by cache, direction and id over all ranks
+  std::map<std::string, Place> last;  // by cache, rank and frame; by cache and id over all ranks; backward apart
   for (std::size_t i = 0; i < log.compiles.size(); ++i) {
     const CompileEntry& entry = details.compiles[i];
     auto& caches = log.compiles[i].caches;
     for (std::size_t c = 0; c < caches.size(); ++c) {
       CacheLookup& lookup = caches[c];
-      const std::string kind = lookup.cache + " " + lookup.direction + " ";
+      const std::string kind = lookup.cache + (lookup.direction == "backward" ? " backward " : " ");
       const std::string frame = fmt::format("{}rank {} {}", kind, entry.rank, entry.id.substr(0, entry.id.rfind('/')));
       const std::string everywhere = kind + entry.id;
       auto before = last.find(frame);

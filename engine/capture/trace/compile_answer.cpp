@@ -51,6 +51,13 @@ std::string listed(const Texts& texts, std::string_view separator, std::size_t m
 
 std::string oneLine(std::string_view text) { return clippedText(firstLineOf(trace::trimmedText(text)), shownText); }
 
+/// All lines in one: the first alone may say "backend='b' raised:".
+std::string flattened(std::string_view text) {
+  std::string flat(trace::trimmedText(text).substr(0, 2 * shownText));
+  std::ranges::replace(flat, '\n', ' ');
+  return clippedText(flat, shownText);
+}
+
 class Answer {
  public:
   Answer(const CompileLog& log, const CaptureDetails& details, const RankTable& ranks)
@@ -90,7 +97,7 @@ class Answer {
         ids.insert(entry.id);
         const std::string where = failure.where.empty() ? "" : " at " + shortPlace(failure.where);
         const std::string type = failure.type.empty() ? "" : failure.type + ": ";
-        texts.add(fmt::format("{} {}{}{}", entry.id, type, oneLine(failure.reason), where));
+        texts.add(fmt::format("{} {}{}{}", entry.id, type, flattened(failure.reason), where));
       }
     });
     if (!texts.items().empty()) add(Weight::Problem, "failures", counted(ids.size(), "failure") + ": " + listed(texts, "; "));
@@ -128,7 +135,8 @@ class Answer {
   }
 
   void recompile(const std::string& subject, const Change& change) {
-    std::string text = fmt::format("{} because `{}` changed", counted(change.ids.items().size(), "recompile"), oneLine(subject));
+    const std::string_view quote = subject.starts_with("the ") || subject.starts_with("whether ") ? "" : "`";
+    std::string text = fmt::format("{} because {}{}{} changed", counted(change.ids.items().size(), "recompile"), quote, oneLine(subject), quote);
     if (!change.after.items().empty())
       text += fmt::format(" ({} → {})", listed(change.before, ", "), listed(change.after, ", "));
     else if (!change.before.items().empty())

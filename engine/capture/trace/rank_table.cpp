@@ -31,9 +31,25 @@ std::string graphOf(const RankContext& context, std::size_t index) {
   return print.empty() ? "" : "graph " + print;
 }
 
-std::string guardsOf(const RankContext& context, std::size_t index) {
-  const CompileStory& story = storyOf(context, index);
-  return story.guardPrint.empty() ? "" : fmt::format("{} guards, {}", story.guards.size(), story.guardPrint);
+std::string guardsOf(const RankContext& context, std::size_t index) { return storyOf(context, index).guardPrint; }
+
+std::set<std::string> guardCodes(const CompileStory& story) {
+  std::set<std::string> codes;
+  for (const LoggedGuard& guard : story.guards) codes.insert(trace::withoutRankNumbers(guard.code));
+  return codes;
+}
+
+/// "without …; with …": some of the guards that one compilation has and another has not.
+std::string guardDifference(const CompileStory& here, const CompileStory& there) {
+  const std::set<std::string> mine = guardCodes(here), theirs = guardCodes(there);
+  std::vector<std::string> texts;
+  const auto note = [&](std::string_view word, const std::set<std::string>& has, const std::set<std::string>& lacks) {
+    for (const std::string& code : has)
+      if (!lacks.contains(code) && texts.size() < 6) texts.push_back(fmt::format("{} {}", word, trace::clippedText(code, 120)));
+  };
+  note("with", mine, theirs);
+  note("without", theirs, mine);
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 std::string causesOf(const RankContext& context, std::size_t index) {
@@ -132,7 +148,22 @@ class Comparison {
     std::ranges::stable_sort(divergence.groups, [](const auto& a, const auto& b) {
       return a.first.size() != b.first.size() ? a.first.size() > b.first.size() : a.first.front() < b.first.front();
     });
+    if (divergence.kind == "different guards") nameGuards(row, divergence);
     m_table.divergences.push_back(std::move(divergence));
+  }
+
+  /// Puts the guards themselves in the place of their fingerprints, against the most common ones.
+  void nameGuards(const RankRow& row, RankDivergence& divergence) const {
+    const auto storyOfRank = [&](int rank) -> const CompileStory& {
+      const auto column = std::ranges::lower_bound(m_table.ranks, rank) - m_table.ranks.begin();
+      return storyOf(m_context, std::size_t(row.compiles[std::size_t(column)]));
+    };
+    const CompileStory& common = storyOfRank(divergence.groups.front().first.front());
+    divergence.groups.front().second = fmt::format("{} guards", common.guards.size());
+    for (std::size_t i = 1; i < divergence.groups.size(); ++i) {
+      const CompileStory& story = storyOfRank(divergence.groups[i].first.front());
+      divergence.groups[i].second = fmt::format("{} guards: {}", story.guards.size(), guardDifference(story, common));
+    }
   }
 
   void skew(std::string_view kind, const RankRow& row, double (*secondsOf)(const CompileStory&), double least,
@@ -147,8 +178,8 @@ class Comparison {
     }
     if (fastest <= 0 || slowest < leastSeconds || slowest < fastest * least) return;
     m_table.divergences.push_back({std::string(kind), row.id,
-                                   {{{m_table.ranks[fast]}, fmt::format("{:.3g} ms", fastest * 1e3)},
-                                    {{m_table.ranks[slow]}, fmt::format("{:.3g} ms", slowest * 1e3)}}});
+                                   {{{m_table.ranks[fast]}, fmt::format("{:.3f} ms", fastest * 1e3)},
+                                    {{m_table.ranks[slow]}, fmt::format("{:.3f} ms", slowest * 1e3)}}});
   }
 
   /// A collective is waited for once; a schedule with fewer waits hangs or reads too early.
@@ -162,7 +193,7 @@ class Comparison {
         missingWaits += std::max<std::int64_t>(0, std::ssize(ops) - 2 * waited);
       }
       if (missingWaits > 0)
-        divergence.groups.push_back({{m_table.ranks[r]}, fmt::format("{} collectives are not waited for", missingWaits)});
+        divergence.groups.push_back({{m_table.ranks[r]}, fmt::format("collectives that are not waited for: {}", missingWaits)});
     }
     if (!divergence.groups.empty()) m_table.divergences.push_back(std::move(divergence));
   }

@@ -29,7 +29,7 @@ constexpr std::array forms{
     ReasonForm{"GLOBAL_STATE changed: {}", "the global state: {0}", -1, -1},
     ReasonForm{"___check_global_state()", "the global state (grad mode, autocast, deterministic, threads)", -1, -1},
     ReasonForm{"___check_torch_function_mode_stack()", "the stack of torch function modes", -1, -1},
-    ReasonForm{"___check_obj_id({}, {})", "which object {0} is", -1, -1},
+    ReasonForm{"___check_obj_id({}, {})", "the identity of {0}", -1, -1},
     ReasonForm{"___check_type_id({}, {})", "the type of {0}", -1, -1},
     ReasonForm{"___dict_contains({}, {})", "whether {1} has {0}", -1, -1},
     ReasonForm{"hasattr({}, {}) == {}", "whether {0} has {1}", -1, -1},
