@@ -8,8 +8,8 @@ namespace {
 
 using AddCommand = void (*)(CommandLine&);
 constexpr AddCommand commands[] = {
-    addDemo,   addImport, addLs,     addShow,   addReport,     addJoint, addPasses, addDiff,  addRun,    addCompare, addBisect,
-    addVerify, addMinify, addTriage, addExport, addConformance, addOps,    addPatterns, addBench, addStudio,  addWorker,
+    addDemo, addImport, addLs, addShow, addReport, addJoint, addPasses, addDiff, addRun, addCompare, addBisect,
+    addVerify, addMinify, addTriage, addExport, addConformance, addOps, addPatterns, addBench, addStudio, addWorker,
     addStore,
 };
 

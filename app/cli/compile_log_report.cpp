@@ -29,7 +29,8 @@ std::string onOneLine(std::string text) {
 std::vector<std::size_t> usedColumns(const LogTable& table) {
   std::vector<std::size_t> used;
   for (std::size_t c = 0; c < table.columns.size(); ++c)
-    if (std::ranges::any_of(table.rows, [&](const LogRow& row) { return c < row.cells.size() && !row.cells[c].empty(); }))
+    if (std::ranges::any_of(table.rows,
+                            [&](const LogRow& row) { return c < row.cells.size() && !row.cells[c].empty(); }))
       used.push_back(c);
   return used;
 }
@@ -57,6 +58,11 @@ std::string explanations(const LogTable& table) {
   return text;
 }
 
+/// "c3".
+bool isStoreId(const std::string& name) {
+  return name.size() > 1 && name[0] == 'c' && name.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
 Json cellJson(const LogColumn& column, const std::string& cell) {
   if (cell.empty()) return {};
   double number = 0;
@@ -71,7 +77,10 @@ Json cellJson(const LogColumn& column, const std::string& cell) {
 std::string answerText(const CompileLogDoc& doc) {
   std::string text;
   for (const LogSentence& sentence : doc.answer)
-    text += fmt::format("{} {}\n", sentence.weight == "problem" ? "!" : sentence.weight == "note" ? "-" : " ",
+    text += fmt::format("{} {}\n",
+                        sentence.weight == "problem" ? "!"
+                        : sentence.weight == "note"  ? "-"
+                                                     : " ",
                         escapedText(sentence.text));
   return text;
 }
@@ -107,7 +116,8 @@ Json logTableJson(const CompileLogDoc& doc, const LogTable& table) {
       object[table.columns[c].key] = c < row.cells.size() ? cellJson(table.columns[c], row.cells[c]) : Json();
     if (!row.detail.empty()) object["detail"] = row.detail;
     if (table.name == "stacks") object["depth"] = row.depth;
-    if (row.record >= 0) object["record_id"] = fmt::format("{}{}r{}", doc.name, doc.name == doc.path ? "#" : "/", row.record + 1);
+    if (row.record >= 0)
+      object["record_id"] = fmt::format("{}{}r{}", doc.name, isStoreId(doc.name) ? "/" : "#", row.record + 1);
     rows.push_back(std::move(object));
   }
   return {{"capture", doc.name}, {"table", table.name}, {"rows", std::move(rows)}, {"notes", doc.notes}};

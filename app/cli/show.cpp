@@ -51,14 +51,23 @@ Result<std::string> overviewOutput(Context& context, const ShowOptions& options)
   KERF_TRY(const auto index, context.perform(IndexRequest{options.graph}));
   CompileLogDoc log;
   if (!index.compiles.empty()) {
-    KERF_TRY(log, context.perform(CompileLogRequest{options.graph, "answer"}));
+    auto read = context.perform(CompileLogRequest{options.graph, "answer"});
+    if (read) {
+      log = std::move(*read);
+    } else if (read.error().code == ErrorCode::Cancelled) {
+      return fail(std::move(read).error());
+    } else {  // what the store knows is shown without its files too
+      log.notes = index.notes;
+      log.notes.push_back("no answer: " + read.error().text());
+    }
   }
   return context.json ? dumped(overviewJson(index, log)) : overviewText(index, log);
 }
 
 Result<std::string> logTableOutput(Context& context, const ShowOptions& options) {
   KERF_TRY(const auto log, context.perform(CompileLogRequest{options.graph, options.format}));
-  if (log.tables.empty()) return fail(ErrorCode::BadUsage, "{} is no trace: it has no {}", options.graph, options.format);
+  if (log.tables.empty())
+    return fail(ErrorCode::BadUsage, "{} is no trace: it has no {}", options.graph, options.format);
   return context.json ? dumped(logTableJson(log, log.tables.front())) : logTableText(log.tables.front());
 }
 
@@ -153,8 +162,8 @@ void addShow(CommandLine& line) {
           "--format", options->format,
           "table (the default), text, code, readable, dot, svg, png or json; signature: parameters, buffers and "
           "mutations of a .pt2; fusion: which nodes Inductor put into which kernel; guards: symbolic sizes, their "
-          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded; inputs: where each "
-          "input comes from, and what its uses ask of one that is made up; of a whole trace: " +
+          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded; inputs: "
+          "where each input comes from, and what its uses ask of one that is made up; of a whole trace: " +
               logTableList())
       ->check(CLI::IsMember(formats()));
   addInputOptions(command, options->inputs);

@@ -25,7 +25,8 @@ std::string causeText(const RecompileCause& cause) {
 
 std::vector<std::string> compileRemarks(const CompileStory& story) {
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < std::min(story.causes.size(), shownCauses); ++i) texts.push_back(causeText(story.causes[i]));
+  for (std::size_t i = 0; i < std::min(story.causes.size(), shownCauses); ++i)
+    texts.push_back(causeText(story.causes[i]));
   if (story.causes.size() > shownCauses)
     texts.push_back(fmt::format("and {} more guards failed", story.causes.size() - shownCauses));
   for (const GraphBreak& broken : story.breaks)

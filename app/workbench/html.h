@@ -10,8 +10,8 @@ namespace kerf::workbench {
 std::string htmlText(std::string_view text);
 
 struct HtmlPage {
-  std::string title;  ///< plain
-  std::string body;   ///< HTML
+  std::string title;            ///< plain
+  std::string body;             ///< HTML
   std::string_view style = {};  ///< more of it, behind the common one
 };
 /// A whole page; its security policy forbids everything but its own styles and the links that one clicks.

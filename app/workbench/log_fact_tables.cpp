@@ -48,17 +48,18 @@ std::string cellOf(const LogView& view, std::size_t compile) {
 
 void fillGuards(const LogView& view, LogTable& table) {
   forEachOf(view, &CompileStory::guards, [&](std::size_t i, const LoggedGuard& guard) {
-    table.rows.push_back(compileRow(view, i, {guard.kind, guard.code, guard.source, guard.where, joined(guard.failedFor, " ")}));
+    table.rows.push_back(
+        compileRow(view, i, {guard.kind, guard.code, guard.source, guard.where, joined(guard.failedFor, " ")}));
   });
   std::ranges::stable_partition(table.rows, [](const LogRow& row) { return !row.cells.back().empty(); });
 }
 
 void fillSymbols(const LogView& view, LogTable& table) {
   forEachOf(view, &CompileStory::symbols, [&](std::size_t i, const SymbolFact& made) {
-    table.rows.push_back(compileRow(view, i,
-                                    {made.kind, made.subject, made.value, made.range, made.source, made.reason,
-                                     view.log.innermost(made.user)},
-                                    made.line));
+    table.rows.push_back(compileRow(
+        view, i,
+        {made.kind, made.subject, made.value, made.range, made.source, made.reason, view.log.innermost(made.user)},
+        made.line));
     table.rows.back().detail = stacksText(view, made.user, made.framework);
   });
 }
@@ -67,8 +68,8 @@ void fillCaches(const LogView& view, LogTable& table) {
   forEachOf(view, &CompileStory::caches, [&](std::size_t i, const CacheLookup& lookup) {
     const std::string reason = lookup.reason.empty() ? lookup.detail : lookup.reason;
     table.rows.push_back(compileRow(view, i,
-                                    {std::to_string(lookup.run), lookup.cache, lookup.direction, lookup.result, lookup.key,
-                                     reason, secondsText(lookup.savedSeconds)},
+                                    {std::to_string(lookup.run), lookup.cache, lookup.direction, lookup.result,
+                                     lookup.key, reason, secondsText(lookup.savedSeconds)},
                                     lookup.line));
   });
 }
@@ -95,10 +96,10 @@ void fillExport(const LogView& view, LogTable& table) {
 void fillKernels(const LogView& view, LogTable& table) {
   const auto lines = [](const std::vector<int>& numbers) { return fmt::format("{}", fmt::join(numbers, " ")); };
   forEachOf(view, &CompileStory::kernels, [&](std::size_t i, const KernelOrigin& kernel) {
-    table.rows.push_back(compileRow(view, i,
-                                    {kernel.direction, kernel.kernel, joined(kernel.postGradNodes),
-                                     joined(kernel.preGradNodes), joined(kernel.lines, "\n"), lines(kernel.definedAt),
-                                     lines(kernel.calledAt)}));
+    table.rows.push_back(
+        compileRow(view, i,
+                   {kernel.direction, kernel.kernel, joined(kernel.postGradNodes), joined(kernel.preGradNodes),
+                    joined(kernel.lines, "\n"), lines(kernel.definedAt), lines(kernel.calledAt)}));
     table.rows.back().record = int(kernel.code);
   });
 }
@@ -108,28 +109,32 @@ void fillCode(const LogView& view, LogTable& table) {
     const CaptureRecord& record = view.details.records[code.record];
     const bool named = record.kind == "artifact" || record.kind == code.name;
     table.rows.push_back(compileRow(
-        view, i, {code.direction, named ? code.name : record.kind + " " + code.name, std::to_string(record.payload.length)}));
+        view, i,
+        {code.direction, named ? code.name : record.kind + " " + code.name, std::to_string(record.payload.length)}));
     table.rows.back().record = int(code.record);
   });
 }
 
 void fillCollectives(const LogView& view, LogTable& table) {
-  forEachOf(view, &CompileStory::collectives, [&](std::size_t i, const std::vector<std::string>& ops) {
-    const auto waits = std::ranges::count_if(ops, [](const std::string& op) { return op.contains("wait_tensor"); });
+  const auto counted = [](int count) { return count < 0 ? std::string() : std::to_string(count); };
+  forEachOf(view, &CompileStory::collectives, [&](std::size_t i, const CollectiveSchedule& schedule) {
     table.rows.push_back(
-        compileRow(view, i, {std::to_string(ops.size() - std::size_t(waits)), std::to_string(waits), joined(ops)}));
+        compileRow(view, i,
+                   {schedule.direction, std::to_string(schedule.scheduled()), std::to_string(schedule.waits()),
+                    counted(schedule.called), counted(schedule.waited), joined(schedule.ops)},
+                   schedule.line));
   });
 }
 
 void fillEstimates(const LogView& view, LogTable& table) {
   forEachOf(view, &CompileStory::estimates, [&](std::size_t i, const RuntimeEstimate& estimate) {
     const auto slowest = std::ranges::max_element(estimate.ops, {}, &std::pair<std::string, double>::second);
-    table.rows.push_back(compileRow(view, i,
-                                    {std::to_string(estimate.ops.size()), fmt::format("{:.3f}", estimate.totalNs / 1e6),
-                                     slowest == estimate.ops.end()
-                                         ? std::string()
-                                         : fmt::format("{} ({:.3f} ms)", slowest->first, slowest->second / 1e6)},
-                                    estimate.line));
+    table.rows.push_back(compileRow(
+        view, i,
+        {std::to_string(estimate.ops.size()), fmt::format("{:.3f}", estimate.totalNs / 1e6),
+         slowest == estimate.ops.end() ? std::string()
+                                       : fmt::format("{} ({:.3f} ms)", slowest->first, slowest->second / 1e6)},
+        estimate.line));
     std::string& detail = table.rows.back().detail;
     for (const auto& [name, time] : estimate.ops) detail += fmt::format("{:12.3f} ms  {}\n", time / 1e6, name);
   });

@@ -11,27 +11,31 @@ namespace {
 
 constexpr std::size_t mostRows = 2000;         ///< of one table on one page
 constexpr std::size_t longestDetail = 20'000;  ///< bytes of one row's
-constexpr std::array<std::string_view, 9> codeColumns{"guard", "code", "subject", "key", "schedule", "lines", "post", "pre", "frame"};
+constexpr std::array<std::string_view, 9> codeColumns{"guard", "code", "subject", "key",  "schedule",
+                                                      "lines", "post", "pre",     "frame"};
 
 std::vector<std::size_t> usedColumns(const LogTable& table, const std::vector<std::size_t>& rows) {
   std::vector<std::size_t> used;
   for (std::size_t c = 0; c < table.columns.size(); ++c)
-    if (std::ranges::any_of(rows, [&](std::size_t r) {
-          return c < table.rows[r].cells.size() && !table.rows[r].cells[c].empty();
-        }))
+    if (std::ranges::any_of(
+            rows, [&](std::size_t r) { return c < table.rows[r].cells.size() && !table.rows[r].cells[c].empty(); }))
       used.push_back(c);
   return used;
 }
 
 /// What may be clicked of an address that a log gives.
-bool isWebAddress(std::string_view address) { return address.starts_with("https://") || address.starts_with("http://"); }
+bool isWebAddress(std::string_view address) {
+  return address.starts_with("https://") || address.starts_with("http://");
+}
 
-std::string cellHtml(const LogPages& pages, const LogTable& table, const LogRow& row, std::size_t column, std::string_view up) {
+std::string cellHtml(const LogPages& pages, const LogTable& table, const LogRow& row, std::size_t column,
+                     std::string_view up) {
   const LogColumn& heading = table.columns[column];
   const std::string& cell = row.cells[column];
   if (heading.key == "id" && row.compile >= 0) return compileLink(pages, std::size_t(row.compile), up);
   if (heading.key == "address" && isWebAddress(cell)) return fmt::format("<a href=\"{0}\">{0}</a>", htmlText(cell));
-  const bool names = heading.key == "name" || heading.key == "result" || heading.key == "record" || heading.key == "where";
+  const bool names =
+      heading.key == "name" || heading.key == "result" || heading.key == "record" || heading.key == "where";
   const std::string page = names && row.record >= 0 ? pages.recordPage(std::size_t(row.record)) : std::string();
   return page.empty() ? htmlText(cell) : fmt::format("<a href=\"{}{}\">{}</a>", up, page, htmlText(cell));
 }
@@ -57,8 +61,10 @@ std::string treeHtml(const LogPages& pages, const LogTable& table, const std::ve
       const std::string_view label = rest.substr(0, rest.starts_with('(') ? rest.size() : rest.find(' '));
       rest.remove_prefix(std::min(rest.size(), label.size() + 1));
       const auto found = compiles.find(std::string(label));
-      out += " <b>" + (found == compiles.end() ? htmlText(label)
-                                                : fmt::format("<a href=\"{}\">{}</a>", pages.compilePage(found->second), htmlText(label))) +
+      out += " <b>" +
+             (found == compiles.end()
+                  ? htmlText(label)
+                  : fmt::format("<a href=\"{}\">{}</a>", pages.compilePage(found->second), htmlText(label))) +
              "</b>";
     }
     out += "\n";
@@ -69,10 +75,12 @@ std::string treeHtml(const LogPages& pages, const LogTable& table, const std::ve
 }  // namespace
 
 std::string compileLink(const LogPages& pages, std::size_t compile, std::string_view up) {
-  return fmt::format("<a href=\"{}{}\">{}</a>", up, pages.compilePage(compile), htmlText(pages.view().details.compiles[compile].id));
+  return fmt::format("<a href=\"{}{}\">{}</a>", up, pages.compilePage(compile),
+                     htmlText(pages.view().details.compiles[compile].id));
 }
 
-std::string tableHtml(const LogPages& pages, const LogTable& table, const std::vector<std::size_t>& rows, std::string_view up) {
+std::string tableHtml(const LogPages& pages, const LogTable& table, const std::vector<std::size_t>& rows,
+                      std::string_view up) {
   if (rows.empty()) return fmt::format("<p class=\"dim\">{}</p>\n", htmlText(table.none));
   const std::vector<std::size_t> shown(rows.begin(), rows.begin() + std::ptrdiff_t(std::min(rows.size(), mostRows)));
   std::string left;
@@ -94,8 +102,8 @@ std::string tableHtml(const LogPages& pages, const LogTable& table, const std::v
                          c < row.cells.size() ? cellHtml(pages, table, row, c, up) : std::string());
     out += "</tr>\n";
     if (!row.detail.empty())
-      out += fmt::format("<tr><td colspan=\"{}\"><details><summary>more</summary><pre>{}{}</pre></details></td></tr>\n", used.size(),
-                         htmlText(std::string_view(row.detail).substr(0, longestDetail)),
+      out += fmt::format("<tr><td colspan=\"{}\"><details><summary>more</summary><pre>{}{}</pre></details></td></tr>\n",
+                         used.size(), htmlText(std::string_view(row.detail).substr(0, longestDetail)),
                          row.detail.size() > longestDetail ? "\n…" : "");
   }
   return out + "</table></div>\n" + left;
@@ -125,9 +133,11 @@ std::string timelineHtml(const LogView& view) {
     const double w = std::max(0.5, double(span->duration) / double(doc->length) * width);
     std::size_t colour = 0;
     for (const char c : span->name) colour = (colour * 31 + static_cast<unsigned char>(c)) % 360;
-    bars += fmt::format("<g><title>{} {} {:.3f} ms</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"14\" fill=\"hsl({} 55% 72%)\"/>",
-                        htmlText(span->name), htmlText(span->compileId), double(span->duration) / 1e3, x,
-                        top[std::size_t(span->row)], w, colour);
+    bars += fmt::format(
+        "<g><title>{} {} {:.3f} ms</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"14\" fill=\"hsl({} 55% "
+        "72%)\"/>",
+        htmlText(span->name), htmlText(span->compileId), double(span->duration) / 1e3, x, top[std::size_t(span->row)],
+        w, colour);
     const std::size_t fitting = std::size_t(w / 6.5);
     if (fitting >= 6)
       bars += fmt::format("<text x=\"{:.2f}\" y=\"{}\">{}</text>", x + 2, top[std::size_t(span->row)] + 11,

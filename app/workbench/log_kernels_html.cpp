@@ -14,8 +14,10 @@ namespace {
 constexpr std::size_t shownNodes = 40;
 constexpr std::int64_t longestGraph = 16 << 20;
 
-constexpr std::array<std::string_view, 3> postGrad{"inductor_post_grad_graph", "after_post_grad_graph", "before_post_grad_graph"};
-constexpr std::array<std::string_view, 3> preGrad{"before_pre_grad_graph", "inductor_pre_grad_graph", "after_pre_grad_graph"};
+constexpr std::array<std::string_view, 3> postGrad{"inductor_post_grad_graph", "after_post_grad_graph",
+                                                   "before_post_grad_graph"};
+constexpr std::array<std::string_view, 3> preGrad{"before_pre_grad_graph", "inductor_pre_grad_graph",
+                                                  "after_pre_grad_graph"};
 
 /// Lines of the nodes in a printed graph: "  relu: "f32[2]" = …" and "  relu = …".
 class GraphLines {
@@ -29,7 +31,8 @@ class GraphLines {
       const std::size_t end = std::min(text->find('\n', at), text->size());
       const std::string_view line = std::string_view(*text).substr(at, end - at);
       const std::size_t first = line.find_first_not_of(' '), stop = line.find_first_of(":= ", first);
-      if (first != std::string_view::npos && stop != std::string_view::npos && line.find('=', stop) != std::string_view::npos)
+      if (first != std::string_view::npos && stop != std::string_view::npos &&
+          line.find('=', stop) != std::string_view::npos)
         m_lines.try_emplace(std::string(line.substr(first, stop - first)), number);
       at = end + 1;
     }
@@ -54,7 +57,8 @@ class GraphLines {
 };
 
 /// The last graph of these names; of post-grad graphs that of the direction.
-std::int64_t graphNamed(const CompileStory& story, std::span<const std::string_view> names, const std::string& direction) {
+std::int64_t graphNamed(const CompileStory& story, std::span<const std::string_view> names,
+                        const std::string& direction) {
   for (const std::string_view name : names)
     for (auto code = story.codes.rbegin(); code != story.codes.rend(); ++code)
       if (code->name == name && (direction.empty() || code->direction == direction)) return std::int64_t(code->record);
@@ -85,11 +89,12 @@ std::string kernelsHtml(const LogPages& pages, std::size_t compile) {
     if (graph == post.end())
       graph = post.emplace(kernel.direction, GraphLines(pages, graphNamed(story, postGrad, kernel.direction))).first;
     const std::string page = kernel.code >= 0 ? pages.recordPage(std::size_t(kernel.code)) : std::string();
-    out += fmt::format("<tr><td>{}</td><td class=\"code\">{}</td><td class=\"code\">{}</td><td class=\"code\">{}</td>"
-                       "<td class=\"code\">{}</td><td>{}</td><td>{}</td></tr>\n",
-                       htmlText(kernel.direction), htmlText(kernel.kernel), htmlText(fmt::format("{}", fmt::join(kernel.lines, "\n"))),
-                       pre.links(kernel.preGradNodes), graph->second.links(kernel.postGradNodes), lineLinks(page, kernel.definedAt),
-                       lineLinks(page, kernel.calledAt));
+    out += fmt::format(
+        "<tr><td>{}</td><td class=\"code\">{}</td><td class=\"code\">{}</td><td class=\"code\">{}</td>"
+        "<td class=\"code\">{}</td><td>{}</td><td>{}</td></tr>\n",
+        htmlText(kernel.direction), htmlText(kernel.kernel), htmlText(fmt::format("{}", fmt::join(kernel.lines, "\n"))),
+        pre.links(kernel.preGradNodes), graph->second.links(kernel.postGradNodes), lineLinks(page, kernel.definedAt),
+        lineLinks(page, kernel.calledAt));
   }
   return out + "</table></div>\n";
 }

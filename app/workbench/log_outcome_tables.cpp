@@ -78,11 +78,13 @@ void fillCompiles(const LogView& view, LogTable& table) {
     const CompileEntry& entry = view.details.compiles[i];
     const CompileStory& story = view.log.compiles[i];
     const CompileMetrics* metrics = metricsOf(story);
-    const auto seconds = [&](std::string_view what) { return metrics == nullptr ? std::string() : secondsText(metrics->seconds(what)); };
+    const auto seconds = [&](std::string_view what) {
+      return metrics == nullptr ? std::string() : secondsText(metrics->seconds(what));
+    };
     table.rows.push_back(compileRow(
         view, i,
-        {std::string(compileStatusName(entry.status)), entry.frame, seconds("total"), seconds("dynamo"), seconds("inductor"),
-         seconds("codegen"), metrics == nullptr ? std::string() : metrics->field("graph_op_count"),
+        {std::string(compileStatusName(entry.status)), entry.frame, seconds("total"), seconds("dynamo"),
+         seconds("inductor"), seconds("codegen"), metrics == nullptr ? std::string() : metrics->field("graph_op_count"),
          countText(story.guards.size()), countText(entry.graphs.size()), countText(story.causes.size()),
          countText(story.breaks.size()), countText(story.restarts.size()), cachesOf(story)}));
   }
@@ -104,7 +106,8 @@ void fillStacks(const LogView& view, LogTable& table) {
 void fillRecompiles(const LogView& view, LogTable& table) {
   for (std::size_t i = 0; i < view.log.compiles.size(); ++i)
     for (const RecompileCause& cause : view.log.compiles[i].causes)
-      table.rows.push_back(compileRow(view, i, {cause.subject, cause.before, cause.after, cause.from, cause.guard, cause.where}));
+      table.rows.push_back(
+          compileRow(view, i, {cause.subject, cause.before, cause.after, cause.from, cause.guard, cause.where}));
 }
 
 void fillBreaks(const LogView& view, LogTable& table) {
@@ -136,7 +139,8 @@ void fillMetrics(const LogView& view, LogTable& table) {
   for (std::size_t i = 0; i < view.log.compiles.size(); ++i)
     for (const CompileMetrics& metrics : view.log.compiles[i].metrics)
       for (const auto& [field, value] : metrics.fields)
-        table.rows.push_back(compileRow(view, i, {std::to_string(metrics.run), metrics.kind, field, value}, metrics.line));
+        table.rows.push_back(
+            compileRow(view, i, {std::to_string(metrics.run), metrics.kind, field, value}, metrics.line));
 }
 
 }  // namespace kerf::workbench

@@ -1,5 +1,6 @@
 #include "app/workbench/log_records.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include <nlohmann/json.hpp>
@@ -32,7 +33,8 @@ class TimelineWriter {
   TimelineWriter(const LogView& view, std::ostream& out) : m_ranked(!view.ranks.ranks.empty()), m_out(out) {
     m_out << "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [";
     for (const int rank : view.ranks.ranks)
-      write(fmt::format("{{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": {0}, \"args\": {{\"name\": \"Rank {0}\"}}}}", rank));
+      write(fmt::format(
+          "{{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": {0}, \"args\": {{\"name\": \"Rank {0}\"}}}}", rank));
   }
   void take(std::string_view payload, int rank) {
     const std::size_t first = payload.find_first_not_of(" \t\r\n");
@@ -41,18 +43,23 @@ class TimelineWriter {
     JsonWalker events(payload);
     while (events.nextElement()) add(events.value(), rank);
   }
-  void end() { m_out << "\n]}\n"; }
-
- private:
-  void add(std::string_view event, int rank) {
-    if (const std::size_t first = event.find_first_not_of(" \t\r\n"); first == std::string_view::npos || event[first] != '{') return;
-    write(m_ranked && rank >= 0 ? ofRank(event, rank) : event);
-  }
   void write(std::string_view event) {
     m_out << (m_first ? "\n" : ",\n");
     m_first = false;
     for (const char c : event)
       if (c != '\n' && c != '\r') m_out << c;
+  }
+  void end() { m_out << "\n]}\n"; }
+
+ private:
+  void add(std::string_view event, int rank) {
+    if (const std::size_t first = event.find_first_not_of(" \t\r\n");
+        first == std::string_view::npos || event[first] != '{')
+      return;
+    if (m_ranked && rank >= 0)
+      write(ofRank(event, rank));
+    else
+      write(event);
   }
 
   bool m_ranked, m_first = true;
@@ -93,11 +100,32 @@ void writeRecordLines(const LogPages& pages, std::ostream& out) {
     const CaptureRecord& record = records[i];
     const std::string page = pages.recordPage(i);
     const std::string header = withFileNames(record.metadata, filesOf(pages.view(), record));
-    out << fmt::format("{{\"record\": \"r{}\", \"log\": {}, \"line\": {}, \"compile_id\": {}, \"direction\": {}, \"payload\": {}, \"header\": {}}}\n",
-                       i + 1, quotedJson(record.origin.file.filename().string()), record.origin.line, quotedJson(record.origin.compileId),
-                       quotedJson(pages.view().log.directions[i]), page.empty() ? "null" : quotedJson(page),
-                       nlohmann::json::accept(header) ? header : quotedJson(header));
+    out << fmt::format(
+        "{{\"record\": \"r{}\", \"log\": {}, \"line\": {}, \"compile_id\": {}, \"direction\": {}, \"payload\": {}, "
+        "\"header\": {}}}\n",
+        i + 1, quotedJson(record.origin.file.filename().string()), record.origin.line,
+        quotedJson(record.origin.compileId), quotedJson(pages.view().log.directions[i]),
+        page.empty() ? "null" : quotedJson(page), nlohmann::json::accept(header) ? header : quotedJson(header));
   }
+}
+
+void writeEstimates(const LogView& view, std::ostream& out) {
+  TimelineWriter writer(view, out);
+  int thread = 0;
+  for (std::size_t i = 0; i < view.log.compiles.size(); ++i)
+    for (const RuntimeEstimate& estimate : view.log.compiles[i].estimates) {
+      const int process = std::max(view.details.compiles[i].rank, 0);
+      writer.write(fmt::format(R"({{"name": "thread_name", "ph": "M", "pid": {}, "tid": {}, "args": {{"name": {}}}}})",
+                               process, ++thread, quotedJson(view.details.compiles[i].id)));
+      double begin = 0;
+      for (const auto& [name, time] : estimate.ops) {
+        writer.write(fmt::format(
+            R"({{"name": {}, "ph": "X", "cat": "estimate", "ts": {:.3f}, "dur": {:.3f}, "pid": {}, "tid": {}}})",
+            quotedJson(name), begin / 1e3, time / 1e3, process, thread));
+        begin += time;
+      }
+    }
+  writer.end();
 }
 
 void writeTimeline(const LogView& view, std::ostream& out) {

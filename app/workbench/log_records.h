@@ -14,6 +14,10 @@ void writeRecordLines(const LogPages& pages, std::ostream& out);
 /// The chromium events as they were logged, in Chrome's JSON format; of several ranks, each is a process.
 void writeTimeline(const LogView& view, std::ostream& out);
 
+/// Inductor's estimates as such a timeline: a process for each rank, a thread for each graph, its ops one behind the
+/// other.
+void writeEstimates(const LogView& view, std::ostream& out);
+
 /// "filename": 3 as "filename": "train.py", everywhere in the object.
 std::string withFileNames(std::string_view json, const std::map<std::int64_t, std::string>& files);
 

@@ -66,7 +66,8 @@ class ReportFolder {
 
 class ReportWriter {
  public:
-  ReportWriter(const LogView& view, fs::path folder, const Job& job) : m_view(view), m_pages(view), m_folder(std::move(folder)), m_job(job) {}
+  ReportWriter(const LogView& view, fs::path folder, const Job& job)
+      : m_view(view), m_pages(view), m_folder(std::move(folder)), m_job(job) {}
 
   Result<LogReport> run() {
     KERF_CHECK(m_folder.prepare());
@@ -75,8 +76,10 @@ class ReportWriter {
     KERF_CHECK(writeCompiles());
     const std::size_t records = m_view.details.records.size();
     for (std::size_t first = 0; first < std::max<std::size_t>(records, 1); first += recordsOnPage)
-      KERF_CHECK(m_folder.write(recordListName(first), recordListPage(m_pages, first, std::min(records, first + recordsOnPage))));
+      KERF_CHECK(m_folder.write(recordListName(first),
+                                recordListPage(m_pages, first, std::min(records, first + recordsOnPage))));
     KERF_CHECK(m_folder.stream("timeline.json", [&](std::ostream& out) { writeTimeline(m_view, out); }));
+    KERF_CHECK(m_folder.stream("estimates.json", [&](std::ostream& out) { writeEstimates(m_view, out); }));
     KERF_CHECK(m_folder.write("index.html", indexPage(m_pages, m_tables, m_doc)));
     LogReport report = m_folder.report();
     report.notes = m_doc.notes;
@@ -108,7 +111,8 @@ class ReportWriter {
     const std::size_t compiles = m_view.log.compiles.size();
     for (std::size_t i = 0; i < compiles; ++i) {
       KERF_CHECK(step("writing compile ids", i, compiles));
-      KERF_CHECK(m_folder.write(m_pages.compilePage(i), compilePage(m_pages, m_tables, i, compileRemarks(m_view.log.compiles[i]))));
+      KERF_CHECK(m_folder.write(m_pages.compilePage(i),
+                                compilePage(m_pages, m_tables, i, compileRemarks(m_view.log.compiles[i]))));
     }
     return {};
   }
@@ -126,7 +130,8 @@ class ReportWriter {
 Result<LogReport> perform(Workbench& bench, const LogReportRequest& request, const Job& job) {
   KERF_TRY(const auto source, openCapture(bench, request.capture, job));
   if (!source->capture.details || source->capture.details->records.empty())
-    return fail(ErrorCode::BadUsage, "{} is no trace: a report needs a TORCH_TRACE log, or a folder of them", request.capture);
+    return fail(ErrorCode::BadUsage, "{} is no trace: a report needs a TORCH_TRACE log, or a folder of them",
+                request.capture);
   KERF_TRY(const CompileLog log, compileLogOf(*source, job));
   const CaptureDetails& details = *source->capture.details;
   const LogView view{*source, details, log, rankTable(log, details)};

@@ -9,14 +9,16 @@ namespace {
 
 constexpr LogSection sections[] = {
     {"ranks", "Ranks", "id|Id", "the log has one rank", fillRanks},
-    {"divergences", "Where ranks diverge", "kind|What id|Id ranks|Ranks has|Has", "ranks did the same", fillDivergences},
+    {"divergences", "Where ranks diverge", "kind|What id|Id ranks|Ranks has|Has", "ranks did the same",
+     fillDivergences},
     {"compiles", "Compilations",
      "id|Id #rank|Rank status|Status frame|Frame #seconds|s #dynamo|Dynamo #inductor|Inductor #codegen|Codegen "
      "#ops|Ops #guards|Guards #graphs|Graphs #recompiled|Recompiled #breaks|Breaks #restarts|Restarts caches|Caches",
      "the log has no compile ids", fillCompiles},
     {"stacks", "Where compilations began", "frame|Frame ids|Compile_ids", "the log has no stacks", fillStacks},
     {"recompiles", "Why it recompiled",
-     "id|Id #rank|Rank changed|Changed before|Before after|After from|Guard_of guard|Guard_that_failed where|Guard_from",
+     "id|Id #rank|Rank changed|Changed before|Before after|After from|Guard_of guard|Guard_that_failed "
+     "where|Guard_from",
      "nothing was compiled again", fillRecompiles},
     {"breaks", "Graph breaks", "id|Id #rank|Rank where|Where code|Code reason|Reason", "no graph breaks", fillBreaks},
     {"restarts", "Restarts", "id|Id #rank|Rank because|Because reason|Reason", "no attempt was given up", fillRestarts},
@@ -27,22 +29,26 @@ constexpr LogSection sections[] = {
      "id|Id #rank|Rank #run|Run cache|Cache direction|Graph result|Result key|Key reason|Reason #saved|Saved_s",
      "no look into a cache is logged", fillCaches},
     {"symbols", "Symbolic sizes",
-     "id|Id #rank|Rank kind|Kind subject|Symbol_or_guard value|Value range|Range source|Source reason|Reason where|Where",
+     "id|Id #rank|Rank kind|Kind subject|Symbol_or_guard value|Value range|Range source|Source reason|Reason "
+     "where|Where",
      "every size is a number", fillSymbols},
-    {"guards", "Guards", "id|Id #rank|Rank kind|Kind code|Guard source|On where|From failed|Failed_for", "no guards are logged",
-     fillGuards},
+    {"guards", "Guards", "id|Id #rank|Rank kind|Kind code|Guard source|On where|From failed|Failed_for",
+     "no guards are logged", fillGuards},
     {"kernels", "Kernels back to source",
      "id|Id #rank|Rank direction|Graph kernel|Kernel post|Post-grad_nodes pre|Pre-grad_nodes lines|Source_lines "
      "defined|Defined_at called|Called_at",
      "no provenance is logged (TORCH_COMPILE_DEBUG=1 or INDUCTOR_PROVENANCE=1 log it)", fillKernels},
-    {"code", "Graphs and code", "id|Id #rank|Rank direction|Graph name|Name #bytes|Bytes", "no graphs are logged", fillCode},
-    {"collectives", "Collective schedules", "id|Id #rank|Rank #ops|Ops #waits|Waits schedule|In_order", "no collectives",
-     fillCollectives},
-    {"estimates", "Estimated run times", "id|Id #rank|Rank #ops|Ops #total|Total_ms slowest|Slowest", "no estimates are logged",
-     fillEstimates},
+    {"code", "Graphs and code", "id|Id #rank|Rank direction|Graph name|Name #bytes|Bytes", "no graphs are logged",
+     fillCode},
+    {"collectives", "Collective schedules",
+     "id|Id #rank|Rank direction|Graph #ops|Scheduled #waits|Waits #called|Called #waited|Waited schedule|In_order",
+     "no collectives", fillCollectives},
+    {"estimates", "Estimated run times", "id|Id #rank|Rank #ops|Ops #total|Total_ms slowest|Slowest",
+     "no estimates are logged", fillEstimates},
     {"metrics", "Compilation metrics", "id|Id #rank|Rank #run|Run record|Record field|Field value|Value",
      "no metrics are logged", fillMetrics},
-    {"timeline", "Where the time went", "name|Event category|Category #count|Count #self|Self_ms #total|Total_ms #longest|Longest_ms",
+    {"timeline", "Where the time went",
+     "name|Event category|Category #count|Count #self|Self_ms #total|Total_ms #longest|Longest_ms",
      "no chromium events are logged", fillTimeline},
     {"links", "Links", "id|Id #rank|Rank name|Name address|Address", "no links are logged", fillLinks}};
 
@@ -70,7 +76,8 @@ std::vector<LogColumn> columnsOf(std::string_view text) {
 std::span<const LogSection> logSections() { return sections; }
 
 LogTable logTable(const LogView& view, const LogSection& section) {
-  LogTable table{std::string(section.name), std::string(section.title), columnsOf(section.columns), {}, std::string(section.none)};
+  LogTable table{
+      std::string(section.name), std::string(section.title), columnsOf(section.columns), {}, std::string(section.none)};
   section.fill(view, table);
   return table;
 }
@@ -82,9 +89,8 @@ LogRow compileRow(const LogView& view, std::size_t compile, std::vector<std::str
   row.cells.insert(row.cells.end(), std::make_move_iterator(cells.begin()), std::make_move_iterator(cells.end()));
   row.compile = int(compile);
   if (line == 0) return row;
-  const auto at = std::ranges::lower_bound(entry.records, line, {}, [&](std::size_t index) {
-    return view.details.records[index].origin.line;
-  });
+  const auto at = std::ranges::lower_bound(entry.records, line, {},
+                                           [&](std::size_t index) { return view.details.records[index].origin.line; });
   if (at != entry.records.end() && view.details.records[*at].origin.line == line) row.record = int(*at);
   return row;
 }

@@ -63,8 +63,8 @@ std::string reproText(const TriageCluster& cluster) {
 }
 
 std::string clusterHtml(const Triage& triage, const TriageCluster& cluster) {
-  auto out =
-      fmt::format("<h2 id=\"c{0}\">Cluster {0}: <code>{1}</code></h2>\n<p>", cluster.number, htmlText(cluster.fingerprint));
+  auto out = fmt::format("<h2 id=\"c{0}\">Cluster {0}: <code>{1}</code></h2>\n<p>", cluster.number,
+                         htmlText(cluster.fingerprint));
   if (!cluster.culprits.empty()) out += fmt::format("Culprit: <code>{}</code>. ", htmlText(joined(cluster.culprits)));
   if (!cluster.ops.empty()) out += fmt::format("Ops: <code>{}</code>. ", htmlText(joined(cluster.ops)));
   if (!cluster.repro.empty())

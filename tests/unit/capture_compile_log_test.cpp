@@ -123,7 +123,8 @@ TEST(CompileLog, TellsTheLifeOfSizesWithTheUsersStack) {
   EXPECT_EQ(symbols[0].source, "L['y'].size()[0]");
   EXPECT_EQ(symbols[1].kind, "specialised");
   EXPECT_EQ(symbols[1].value, "2");
-  EXPECT_EQ(read.log.innermost(symbols[1].user), "/home/user/<b>model</b>.py:13 in forward") << "interned names resolved";
+  EXPECT_EQ(read.log.innermost(symbols[1].user), "/home/user/<b>model</b>.py:13 in forward")
+      << "interned names resolved";
   EXPECT_EQ(read.log.frames.frame(symbols[1].user.back()).code, "x = x + y");
   EXPECT_EQ(read.log.innermost(symbols[1].framework), "/home/user/train.py:80 in main");
   EXPECT_EQ(symbols[2].subject, "Eq(s0, 2)");
@@ -136,8 +137,9 @@ TEST(CompileLog, ExplainsWhatExportDidNotKnow) {
   ASSERT_EQ(problems.size(), 4u);
   EXPECT_EQ(problems[0].kind, "data-dependent error");
   EXPECT_EQ(problems[0].subject, "Eq(-u0, 0)");
-  EXPECT_EQ(problems[0].origin, (std::vector<std::string>{"u0 at /home/user/<b>model</b>.py:20 in forward: a = x.item()",
-                                                          "-u0 (neg) at /home/user/<b>model</b>.py:21 in forward: a = -a"}));
+  EXPECT_EQ(problems[0].origin,
+            (std::vector<std::string>{"u0 at /home/user/<b>model</b>.py:20 in forward: a = x.item()",
+                                      "-u0 (neg) at /home/user/<b>model</b>.py:21 in forward: a = -a"}));
   ASSERT_EQ(problems[0].locals.size(), 2u);
   EXPECT_EQ(problems[0].locals[1], (std::pair<std::string, std::string>("a", "-u0")));
   EXPECT_EQ(problems[1].kind, "guard evaluated");
@@ -187,7 +189,11 @@ TEST(CompileLog, ReadsMetricsEstimatesAndCollectives) {
   ASSERT_EQ(story.estimates.size(), 1u);
   EXPECT_DOUBLE_EQ(story.estimates[0].totalNs, 2.5e6);
   ASSERT_EQ(story.collectives.size(), 1u);
-  EXPECT_EQ(story.collectives[0][1], "torch.ops._c10d_functional.wait_tensor.default");
+  EXPECT_EQ(story.collectives[0].ops[1], "torch.ops._c10d_functional.wait_tensor.default");
+  EXPECT_EQ(story.collectives[0].direction, "backward");
+  EXPECT_EQ(story.collectives[0].called, 2);
+  EXPECT_EQ(story.collectives[0].waited, 1);
+  EXPECT_EQ(story.collectives[0].unwaited(), 1);
   EXPECT_EQ(story.tensors, 1);
   ASSERT_EQ(story.links.size(), 2u);
   EXPECT_EQ(story.links[0].second, "https://example.org/<x>");
@@ -196,12 +202,15 @@ TEST(CompileLog, ReadsMetricsEstimatesAndCollectives) {
 TEST(CompileLog, AnswersInSentences) {
   const auto answer = everyKind().answer();
   const auto has = [&](const std::string& text) { return std::ranges::find(answer, text) != answer.end(); };
-  EXPECT_TRUE(has("2 recompiles because `x.size(0)` changed (2, 5 → 5, 7): [0/1] [0/2], b>.py:12; "
-                  "`torch._dynamo.mark_dynamic(x, 0)` before the call compiles it once"));
+  EXPECT_TRUE(
+      has("2 recompiles because `x.size(0)` changed (2, 5 → 5, 7): [0/1] [0/2], b>.py:12; "
+          "`torch._dynamo.mark_dynamic(x, 0)` before the call compiles it once"));
   EXPECT_TRUE(has("1 recompile because the identity of fn changed: [0/3], b>.py:12"));
   EXPECT_TRUE(has("1 graph break at train.py:41 (Data-dependent branching)"));
   EXPECT_TRUE(has("1 restart: [1/0_1] 'skip function graph_break'"));
   EXPECT_TRUE(has("1 failure: [2/0] torch._dynamo.exc.Unsupported: Observed exception at train.py:51"));
+  EXPECT_TRUE(has("collectives that nothing waits for: 1 in [0/0]"));
+  EXPECT_TRUE(has("the code calls other collectives than Inductor scheduled: 1 scheduled, 2 called in [0/0]"));
   EXPECT_TRUE(has("9.0 s in 6 compilations, the slowest [0/0] with 1.5 s"));
   EXPECT_EQ(answer.front(), "1 failure: [2/0] torch._dynamo.exc.Unsupported: Observed exception at train.py:51");
 }
@@ -212,16 +221,19 @@ TEST(CompileLog, SaysThatACompilationWentWell) {
       folder, traceRecord("\"dynamo_start\": {\"stack\": []}" + frame00) +
                   traceRecord("\"aot_inference_graph\": {}" + frame00, reluReadable) +
                   traceRecord("\"compilation_metrics\": {\"graph_op_count\": 1, \"duration_us\": 2000000}" + frame00)));
-  EXPECT_EQ(read.answer(), (std::vector<std::string>{"no recompiles, graph breaks, restarts or failures", "2.0 s in 1 compilation"}));
+  EXPECT_EQ(read.answer(),
+            (std::vector<std::string>{"no recompiles, graph breaks, restarts or failures", "2.0 s in 1 compilation"}));
 }
 
 TEST(CompileLog, TellsRunsOfOneIdApart) {
   const TemporaryFolder folder;
   std::string log;
   for (const char* result : {"miss", "hit"})
-    log += traceRecord("\"dynamo_start\": {\"stack\": []}" + frame00) +
-           traceRecord(fmt::format("\"artifact\": {{\"name\": \"fx_graph_cache_{}\", \"encoding\": \"json\"}}", result) + frame00,
-                       "{\"key\": \"f1\", \"components\": []}");
+    log +=
+        traceRecord("\"dynamo_start\": {\"stack\": []}" + frame00) +
+        traceRecord(
+            fmt::format("\"artifact\": {{\"name\": \"fx_graph_cache_{}\", \"encoding\": \"json\"}}", result) + frame00,
+            "{\"key\": \"f1\", \"components\": []}");
   const ReadLog read = readLog(testing::importTraceText(folder, log));
   const auto& caches = read.story("[0/0]").caches;
   ASSERT_EQ(caches.size(), 2u);
@@ -234,8 +246,10 @@ TEST(CompileLog, TellsRunsOfOneIdApart) {
 TEST(CompileLog, InfersBreaksOfOlderLogsFromResumeFunctions) {
   const TemporaryFolder folder;
   const ReadLog read = readLog(testing::importTraceText(
-      folder, traceRecord("\"compilation_metrics\": {\"co_name\": \"torch_dynamo_resume_in_step_at_41\", \"co_filename\": "
-                          "\"/p/train.py\", \"graph_op_count\": 1}" + frame00)));
+      folder,
+      traceRecord("\"compilation_metrics\": {\"co_name\": \"torch_dynamo_resume_in_step_at_41\", \"co_filename\": "
+                  "\"/p/train.py\", \"graph_op_count\": 1}" +
+                  frame00)));
   ASSERT_EQ(read.story("[0/0]").breaks.size(), 1u);
   EXPECT_TRUE(read.story("[0/0]").breaks[0].implied);
   EXPECT_EQ(read.story("[0/0]").breaks[0].where, "/p/train.py:41 in step");
@@ -244,22 +258,27 @@ TEST(CompileLog, InfersBreaksOfOlderLogsFromResumeFunctions) {
 std::string rankLog(int rank, const std::string& size, const std::string& cache, const std::string& collectives) {
   const std::string where = fmt::format(", \"rank\": {}", rank) + frame00;
   std::string graph = reluReadable;
-  for (std::size_t at = graph.find("[2, 3]"); at != std::string::npos; at = graph.find("[2, 3]")) graph.replace(at, 6, size);
+  for (std::size_t at = graph.find("[2, 3]"); at != std::string::npos; at = graph.find("[2, 3]"))
+    graph.replace(at, 6, size);
   for (std::size_t at = graph.find("cpu"); at != std::string::npos; at = graph.find("cpu"))
     graph.replace(at, 3, fmt::format("cuda:{}", rank));
   return traceRecord("\"dynamo_output_graph\": {}" + where, graph) +
-         traceRecord("\"dynamo_cpp_guards_str\": {}" + where,
-                     fmt::format("+- RootGuardManager\n| +- ID_MATCH: ___check_obj_id(L['fn'], 1398706598129{})", rank)) +
-         traceRecord("\"artifact\": {\"name\": \"inductor_collective_schedule\", \"encoding\": \"json\"}" + where, collectives) +
-         traceRecord("\"artifact\": {\"name\": \"fx_graph_cache_" + cache + "\", \"encoding\": \"json\"}" + where, "{\"key\": \"k\"}");
+         traceRecord(
+             "\"dynamo_cpp_guards_str\": {}" + where,
+             fmt::format("+- RootGuardManager\n| +- ID_MATCH: ___check_obj_id(L['fn'], 1398706598129{})", rank)) +
+         traceRecord("\"artifact\": {\"name\": \"inductor_collective_schedule\", \"encoding\": \"json\"}" + where,
+                     collectives) +
+         traceRecord("\"artifact\": {\"name\": \"fx_graph_cache_" + cache + "\", \"encoding\": \"json\"}" + where,
+                     "{\"key\": \"k\"}");
 }
 
 TEST(RankTable, NamesWhereRanksDiverge) {
   const TemporaryFolder folder;
   const std::string both = R"(["all_reduce", "wait_tensor"])";
   for (const int rank : {0, 1, 2})
-    testing::writeFile(folder.path() / fmt::format("dedicated_log_torch_trace_rank_{}_x.log", rank),
-                       rank < 2 ? rankLog(rank, "[2, 3]", "hit", both) : rankLog(rank, "[5, 3]", "miss", R"(["all_reduce"])"));
+    testing::writeFile(
+        folder.path() / fmt::format("dedicated_log_torch_trace_rank_{}_x.log", rank),
+        rank < 2 ? rankLog(rank, "[2, 3]", "hit", both) : rankLog(rank, "[5, 3]", "miss", R"(["all_reduce"])"));
   const ReadLog read = readLog(importTorchTrace(folder.path(), {}, {}));
   const RankTable table = rankTable(read.log, *read.capture.details);
   EXPECT_EQ(table.ranks, (std::vector<int>{0, 1, 2}));
@@ -269,7 +288,8 @@ TEST(RankTable, NamesWhereRanksDiverge) {
     kinds.push_back(divergence.kind);
     EXPECT_EQ(divergence.odd(), std::vector<int>{2}) << divergence.kind;
   }
-  EXPECT_EQ(kinds, (std::vector<std::string>{"different graph", "different collective schedule", "missing cache hit", "missing waits"}))
+  EXPECT_EQ(kinds, (std::vector<std::string>{"different graph", "different collective schedule", "missing cache hit",
+                                             "missing waits"}))
       << "guards differ in addresses alone, devices in their numbers";
   EXPECT_EQ(ranksText({0, 2, 3}), "ranks 0, 2 and 3");
 }
@@ -287,7 +307,8 @@ TEST(CompileLog, ReadsBrokenRecordsWithoutLosingTheOthers) {
       traceRecord("\"artifact\": {\"name\": \"recompile_reasons\"}" + cid, "[\"0/0: len(L['x']) == 3\", 7, {\"a\": ") +
           traceRecord("\"artifact\": {\"name\": \"fx_graph_cache_miss\"}" + cid, "no json") +
           traceRecord("\"dynamo_cpp_guards_str\": {}" + cid, "+- \n| +- : \n| | | +- X_MATCH: x\n+-") +
-          traceRecord("\"artifact\": {\"name\": \"inductor_runtime_and_tensor_meta\"}" + cid, "{\"ops\": [1, null, {}]}") +
+          traceRecord("\"artifact\": {\"name\": \"inductor_runtime_and_tensor_meta\"}" + cid,
+                      "{\"ops\": [1, null, {}]}") +
           traceRecord("\"guard_added\": 7" + cid) + traceRecord("\"compilation_metrics\": []" + cid) +
           traceRecord("\"propagate_real_tensors_provenance\": {\"expr\": \"Eq(u0, 0)\", \"expr_node_id\": 1}" + cid) +
           traceRecord("\"expression_created\": {\"result_id\": 1, \"argument_ids\": [1], \"result\": \"u0\"}" + cid)));

@@ -43,7 +43,8 @@ TEST(RecompileReasons, SayWhatChanged) {
 
 TEST(GraphBreaks, KeepTheReasonBehindWhatDynamoWasDoing) {
   const GraphBreak broken = graphBreak(
-      "Graph break in user code at /p/m.py:35\nGraph Break Reason: Encountered graph break when attempting to trace CALL: "
+      "Graph break in user code at /p/m.py:35\nGraph Break Reason: Encountered graph break when attempting to trace "
+      "CALL: "
       "a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  Explanation: no print\n");
   EXPECT_EQ(broken.reason, "Failed to trace builtin operator");
   EXPECT_EQ(broken.where, "/p/m.py:35");

@@ -39,10 +39,12 @@ class CompileLogTest : public CliTest {
 TEST_F(CompileLogTest, PutsTheAnswerOnTop) {
   const auto shown = run({"show", everyKind()});
   ASSERT_EQ(shown.status, 0) << shown.errors;
-  EXPECT_THAT(shown.output, HasSubstr("compile_log.log  torch_trace\n! 1 failure: [2/0] torch._dynamo.exc.Unsupported"));
+  EXPECT_THAT(shown.output,
+              HasSubstr("compile_log.log  torch_trace\n! 1 failure: [2/0] torch._dynamo.exc.Unsupported"));
   EXPECT_THAT(shown.output, HasSubstr("\n! 2 recompiles because `x.size(0)` changed (2, 5 → 5, 7): [0/1] [0/2]"));
-  EXPECT_THAT(shown.output, HasSubstr("[0/1]  ok  1500 ms  /home/user/<b>model</b>.py:12 in forward\n"
-                                      "  * recompiled because x.size(0) changed (2 → 5); guard of [0/0]: tensor 'x' size"));
+  EXPECT_THAT(shown.output,
+              HasSubstr("[0/1]  ok  1500 ms  /home/user/<b>model</b>.py:12 in forward\n"
+                        "  * recompiled because x.size(0) changed (2 → 5); guard of [0/0]: tensor 'x' size"));
   const auto overview = runJson({"show", everyKind()});
   EXPECT_EQ(overview["answer"][0]["weight"], "problem");
   EXPECT_EQ(overview["answer"][0]["table"], "failures");
@@ -62,8 +64,13 @@ TEST_F(CompileLogTest, HasATableForEachTopic) {
 TEST_F(CompileLogTest, TablesTellTheRecordBehindARow) {
   const auto recompiles = rows("recompiles");
   ASSERT_EQ(recompiles.size(), 4u);
-  EXPECT_EQ(recompiles[0], json({{"id", "[0/1]"}, {"rank", nullptr}, {"changed", "x.size(0)"}, {"before", "2"}, {"after", "5"},
-                                 {"from", "[0/0]"}, {"guard", "tensor 'x' size mismatch at index 0. expected 2, actual 5"},
+  EXPECT_EQ(recompiles[0], json({{"id", "[0/1]"},
+                                 {"rank", nullptr},
+                                 {"changed", "x.size(0)"},
+                                 {"before", "2"},
+                                 {"after", "5"},
+                                 {"from", "[0/0]"},
+                                 {"guard", "tensor 'x' size mismatch at index 0. expected 2, actual 5"},
                                  {"where", "model.py:12 in forward: x = x.relu()"}}));
   const auto caches = rows("caches");
   EXPECT_EQ(caches[0]["result"], "miss");
@@ -94,13 +101,14 @@ TEST_F(CompileLogTest, ReportsAsPagesThatRunNothing) {
   EXPECT_EQ(report["report"], (place / "index.html").string());
   const auto files = filesOf(place);
   EXPECT_EQ(report["files"], files.size());
-  for (const char* name : {"index.html", "records-1.html", "records.jsonl", "timeline.json", "compiles/0-0.html", "compiles/1-0_1.html",
-                           "compiles/unknown.html"})
+  for (const char* name : {"index.html", "records-1.html", "records.jsonl", "timeline.json", "compiles/0-0.html",
+                           "compiles/1-0_1.html", "compiles/unknown.html"})
     EXPECT_TRUE(files.contains(name)) << name;
   for (const auto& [name, content] : files) {
     if (!name.ends_with(".html")) continue;
-    EXPECT_THAT(content, AllOf(HasSubstr("default-src 'none'"), Not(HasSubstr("<script")), Not(HasSubstr("<img")), Not(HasSubstr("<b>model")),
-                               Not(HasSubstr("href=\"javascript:")), Not(HasSubstr(" src="))))
+    EXPECT_THAT(content,
+                AllOf(HasSubstr("default-src 'none'"), Not(HasSubstr("<script")), Not(HasSubstr("<img")),
+                      Not(HasSubstr("<b>model")), Not(HasSubstr("href=\"javascript:")), Not(HasSubstr(" src="))))
         << name;
   }
   const auto& index = files.at("index.html");
@@ -123,7 +131,8 @@ TEST_F(CompileLogTest, ReportLinksLeadSomewhere) {
       const auto link = content.substr(at + 6, content.find('"', at + 6) - at - 6);
       if (link.starts_with("http")) continue;
       const auto hash = link.find('#');
-      const auto target = hash == 0 ? name : (fs::path(name).parent_path() / link.substr(0, hash)).lexically_normal().string();
+      const auto target =
+          hash == 0 ? name : (fs::path(name).parent_path() / link.substr(0, hash)).lexically_normal().string();
       ASSERT_TRUE(files.contains(target)) << name << " to " << link;
       if (hash != std::string::npos) {
         EXPECT_THAT(files.at(target), HasSubstr("id=\"" + link.substr(hash + 1) + "\"")) << name << " to " << link;
@@ -135,8 +144,9 @@ TEST_F(CompileLogTest, ReportLinksLeadSomewhere) {
   const auto& kernels = files.at("compiles/0-0.html");
   const auto kernel = kernels.find("cpp_fused_threshold_1");
   ASSERT_NE(kernel, std::string::npos);
-  EXPECT_THAT(kernels.substr(kernel, 900), AllOf(HasSubstr("/home/user/model.py:12 in forward: x = x.relu()"), HasSubstr("#L4\">relu</a>"),
-                                                 HasSubstr("#L3\">3</a>"), HasSubstr("#L6\">6</a>")));
+  EXPECT_THAT(kernels.substr(kernel, 900),
+              AllOf(HasSubstr("/home/user/model.py:12 in forward: x = x.relu()"), HasSubstr("#L4\">relu</a>"),
+                    HasSubstr("#L3\">3</a>"), HasSubstr("#L6\">6</a>")));
 }
 
 TEST_F(CompileLogTest, ReportsAreTheSameEachTimeAndReplaceOnlyReports) {
@@ -161,26 +171,35 @@ TEST_F(CompileLogTest, ExportsTheTimelineAndResolvedRecords) {
   const auto timeline = json::parse(text(place / "timeline.json"));
   ASSERT_EQ(timeline["traceEvents"].size(), 2u);
   EXPECT_EQ(timeline["traceEvents"][0]["args"]["fn_name"], "<i>f</i>") << "as it was logged";
+  const auto estimates = json::parse(text(place / "estimates.json"))["traceEvents"];
+  ASSERT_EQ(estimates.size(), 3u) << "a name and two ops";
+  EXPECT_EQ(estimates[2]["name"], "cpp_fused_relu_0");
+  EXPECT_EQ(estimates[2]["ts"], 2000.0);
+  EXPECT_EQ(estimates[2]["dur"], 500.0);
   std::istringstream lines(text(place / "records.jsonl"));
   std::vector<json> records;
   for (std::string line; std::getline(lines, line);) records.push_back(json::parse(line));
   ASSERT_GT(records.size(), 50u);
   EXPECT_EQ(records[2]["header"]["dynamo_start"]["stack"][2]["filename"], "/home/user/<b>model</b>.py");
   EXPECT_EQ(records[2]["compile_id"], "[0/0]");
-  EXPECT_EQ(workbench::withFileNames(R"({"filename": 1, "a": "\"filename\": 2", "filename": 7, "x": {"filename":2}})", {{1, "a\"b"}, {2, "c"}}),
+  EXPECT_EQ(workbench::withFileNames(R"({"filename": 1, "a": "\"filename\": 2", "filename": 7, "x": {"filename":2}})",
+                                     {{1, "a\"b"}, {2, "c"}}),
             R"({"filename": "a\"b", "a": "\"filename\": 2", "filename": 7, "x": {"filename":"c"}})");
 }
 
 TEST_F(CompileLogTest, ComparesRanks) {
   fs::create_directories(folder / "ranks");
   for (const int rank : {0, 1, 2}) {
-    const std::string tail = fmt::format(", \"rank\": {}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0", rank);
+    const std::string tail =
+        fmt::format(", \"rank\": {}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0", rank);
     const std::string head = "V1123 10:00:01.000000 77 torch/a.py:1] {";
     write(fmt::format("ranks/dedicated_log_torch_trace_rank_{}_x.log", rank),
           head + "\"dynamo_start\": {\"stack\": []}" + tail + "}\n" + head +
-              fmt::format("\"artifact\": {{\"name\": \"inductor_collective_schedule\", \"encoding\": \"json\"}}{}, \"has_payload\": \"0\"}}\n\t[{}]\n",
+              fmt::format("\"artifact\": {{\"name\": \"inductor_collective_schedule\", \"encoding\": \"json\"}}{}, "
+                          "\"has_payload\": \"0\"}}\n\t[{}]\n",
                           tail, rank == 1 ? "\"all_gather\", \"wait_tensor\"" : "\"all_reduce\", \"wait_tensor\"") +
-              head + "\"compilation_metrics\": {\"graph_op_count\": 1, \"entire_frame_compile_time_s\": 1.0}" + tail + "}\n");
+              head + "\"compilation_metrics\": {\"graph_op_count\": 1, \"entire_frame_compile_time_s\": 1.0}" + tail +
+              "}\n");
   }
   const auto ranks = (folder / "ranks").string();
   EXPECT_THAT(run({"show", ranks}).output, HasSubstr("! different collective schedule on rank 1: [0/0]\n"));
@@ -201,11 +220,16 @@ TEST_F(CompileLogTest, ReportsAThousandCompileIds) {
   const std::string head = "V1123 10:00:01.000000 77 torch/a.py:1] {";
   for (int i = 0; i < 1000; ++i) {
     const std::string tail = fmt::format(", \"frame_id\": {}, \"frame_compile_id\": {}, \"attempt\": 0", i / 8, i % 8);
-    log += head + fmt::format("\"dynamo_start\": {{\"stack\": [{{\"line\": {}, \"name\": \"f\", \"filename\": 0}}]}}{}}}\n", i / 8, tail);
+    log += head +
+           fmt::format("\"dynamo_start\": {{\"stack\": [{{\"line\": {}, \"name\": \"f\", \"filename\": 0}}]}}{}}}\n",
+                       i / 8, tail);
     if (i % 8 > 0)
-      log += head + fmt::format("\"artifact\": {{\"name\": \"recompile_reasons\", \"encoding\": \"json\"}}{}, \"has_payload\": \"0\"}}\n"
-                                "\t[\"{}/{}: tensor 'x' size mismatch at index 0. expected {}, actual {}\"]\n",
-                                tail, i / 8, i % 8 - 1, i, i + 1);
+      log +=
+          head +
+          fmt::format(
+              "\"artifact\": {{\"name\": \"recompile_reasons\", \"encoding\": \"json\"}}{}, \"has_payload\": \"0\"}}\n"
+              "\t[\"{}/{}: tensor 'x' size mismatch at index 0. expected {}, actual {}\"]\n",
+              tail, i / 8, i % 8 - 1, i, i + 1);
     log += head + "\"compilation_metrics\": {\"graph_op_count\": 1}" + tail + "}\n";
   }
   const auto file = write("many.log", log).string();

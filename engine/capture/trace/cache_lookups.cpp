@@ -23,13 +23,15 @@ void takeComponent(std::string_view text, CacheLookup& lookup) {
   if (!text.starts_with('[') || end == std::string_view::npos) return;
   const std::string_view rest = text.substr(end + 2);
   const std::string_view name = rest.substr(0, rest.find(": "));
-  lookup.components.emplace_back(clippedText(firstLineOf(name), longestName), text.substr(1, std::min<std::size_t>(end - 1, 64)));
+  lookup.components.emplace_back(clippedText(firstLineOf(name), longestName),
+                                 text.substr(1, std::min<std::size_t>(end - 1, 64)));
 }
 
 using Components = std::vector<std::pair<std::string, std::string>>;
 
 std::string difference(const Components& now, const Components& before) {
-  const std::multiset<std::pair<std::string, std::string>> known(before.begin(), before.end()), here(now.begin(), now.end());
+  const std::multiset<std::pair<std::string, std::string>> known(before.begin(), before.end()),
+      here(now.begin(), now.end());
   std::vector<std::string> names;
   std::set<std::string_view> noted;
   const auto note = [&](const std::string& name) {

@@ -70,6 +70,7 @@ class Answer {
     restarts();
     exports();
     divergences();
+    collectives();
     unfinished();
     if (m_lines.empty() && !m_details.compiles.empty())
       add(Weight::Fact, "compiles", "no recompiles, graph breaks, restarts or failures");
@@ -100,7 +101,8 @@ class Answer {
         texts.add(fmt::format("{} {}{}{}", entry.id, type, flattened(failure.reason), where));
       }
     });
-    if (!texts.items().empty()) add(Weight::Problem, "failures", counted(ids.size(), "failure") + ": " + listed(texts, "; "));
+    if (!texts.items().empty())
+      add(Weight::Problem, "failures", counted(ids.size(), "failure") + ": " + listed(texts, "; "));
   }
 
   struct Change {
@@ -131,19 +133,22 @@ class Answer {
     std::vector<std::string> left = silent.items();
     std::erase_if(left, [&](const std::string& id) { return told.contains(id); });
     if (!left.empty())
-      add(Weight::Note, "recompiles", fmt::format("{} without a logged reason: {}", counted(left.size(), "recompile"), listed(left, " ")));
+      add(Weight::Note, "recompiles",
+          fmt::format("{} without a logged reason: {}", counted(left.size(), "recompile"), listed(left, " ")));
   }
 
   void recompile(const std::string& subject, const Change& change) {
     const std::string_view quote = subject.starts_with("the ") || subject.starts_with("whether ") ? "" : "`";
-    std::string text = fmt::format("{} because {}{}{} changed", counted(change.ids.items().size(), "recompile"), quote, oneLine(subject), quote);
+    std::string text = fmt::format("{} because {}{}{} changed", counted(change.ids.items().size(), "recompile"), quote,
+                                   oneLine(subject), quote);
     if (!change.after.items().empty())
       text += fmt::format(" ({} → {})", listed(change.before, ", "), listed(change.after, ", "));
     else if (!change.before.items().empty())
       text += fmt::format(" (was {})", listed(change.before, ", "));
     text += ": " + listed(change.ids, " ", 8);
     if (!change.frames.items().empty()) text += ", " + listed(change.frames, ", ", 2);
-    if (const auto size = trace::fits("{}.size({})", subject); !size.empty() && size[1].find_first_not_of("0123456789") == std::string_view::npos)
+    if (const auto size = trace::fits("{}.size({})", subject);
+        !size.empty() && size[1].find_first_not_of("0123456789") == std::string_view::npos)
       text += fmt::format("; `torch._dynamo.mark_dynamic({}, {})` before the call compiles it once", size[0], size[1]);
     add(Weight::Problem, "recompiles", std::move(text));
   }
@@ -163,7 +168,7 @@ class Answer {
       for (const GraphBreak& broken : story.breaks) {
         ++count;
         places.add(broken.implied ? shortPlace(broken.where)
-                                       : fmt::format("{} ({})", shortPlace(broken.where), oneLine(broken.reason)));
+                                  : fmt::format("{} ({})", shortPlace(broken.where), oneLine(broken.reason)));
       }
     });
     if (count > 0) add(Weight::Problem, "breaks", counted(count, "graph break") + " at " + listed(places, ", "));
@@ -189,12 +194,14 @@ class Answer {
       programs += story.exported;
       for (const ExportProblem& problem : story.exports) {
         const std::string where = m_log.innermost(problem.user);
-        byKind[problem.kind].push_back(fmt::format("`{}`{}", oneLine(problem.subject), where.empty() ? "" : " at " + shortPlace(where)));
+        byKind[problem.kind].push_back(
+            fmt::format("`{}`{}", oneLine(problem.subject), where.empty() ? "" : " at " + shortPlace(where)));
       }
     });
     for (const auto& [kind, items] : byKind)
       add(Weight::Problem, "export", counted(items.size(), kind) + ": " + listed(items, "; "));
-    if (programs > 0 && byKind.empty()) add(Weight::Fact, "export", counted(std::size_t(programs), "exported program") + ", nothing guessed");
+    if (programs > 0 && byKind.empty())
+      add(Weight::Fact, "export", counted(std::size_t(programs), "exported program") + ", nothing guessed");
   }
 
   void divergences() {
@@ -212,13 +219,31 @@ class Answer {
       add(Weight::Fact, "ranks", fmt::format("{} ranks did the same", m_ranks.ranks.size()));
   }
 
+  void collectives() {
+    Texts unwaited, differing;
+    forEach([&](const CompileStory& story, const CompileEntry& entry) {
+      for (const CollectiveSchedule& schedule : story.collectives) {
+        if (schedule.unwaited() > 0) unwaited.add(fmt::format("{} in {}", schedule.unwaited(), entry.id));
+        if (schedule.called >= 0 && schedule.called != schedule.scheduled())
+          differing.add(fmt::format("{} scheduled, {} called in {}", schedule.scheduled(), schedule.called, entry.id));
+      }
+    });
+    if (!unwaited.items().empty())
+      add(Weight::Problem, "collectives", "collectives that nothing waits for: " + listed(unwaited, ", "));
+    if (!differing.items().empty())
+      add(Weight::Problem, "collectives",
+          "the code calls other collectives than Inductor scheduled: " + listed(differing, ", "));
+  }
+
   void unfinished() {
     Texts ids;
     forEach([&](const CompileStory&, const CompileEntry& entry) {
       if (entry.status == CompileEntry::Status::Incomplete) ids.add(entry.id);
     });
     if (!ids.items().empty())
-      add(Weight::Note, "compiles", fmt::format("{} without metrics, as of a compilation that did not end: {}", counted(ids.items().size(), "id"), listed(ids, " ", 8)));
+      add(Weight::Note, "compiles",
+          fmt::format("{} without metrics, as of a compilation that did not end: {}", counted(ids.items().size(), "id"),
+                      listed(ids, " ", 8)));
   }
 
   void specialisations() {
@@ -228,10 +253,12 @@ class Answer {
         if (made.kind != "specialised") continue;
         const std::string where = m_log.innermost(made.user);
         const std::string name = made.source.empty() ? made.subject : trace::plainSource(made.source);
-        texts.add(fmt::format("`{}` = {}{}", oneLine(name), made.value, where.empty() ? "" : " at " + shortPlace(where)));
+        texts.add(
+            fmt::format("`{}` = {}{}", oneLine(name), made.value, where.empty() ? "" : " at " + shortPlace(where)));
       }
     });
-    if (!texts.items().empty()) add(Weight::Note, "symbols", counted(texts.items().size(), "dynamic size") + " fixed: " + listed(texts, ", "));
+    if (!texts.items().empty())
+      add(Weight::Note, "symbols", counted(texts.items().size(), "dynamic size") + " fixed: " + listed(texts, ", "));
   }
 
   void caches() {
@@ -246,14 +273,16 @@ class Answer {
     std::vector<std::string> texts;
     for (const auto& [cache, results] : counts) {
       std::vector<std::string> parts;
-      for (const auto& [result, plural] : {std::pair("hit", "hits"), std::pair("miss", "misses"), std::pair("bypass", "bypasses")})
+      for (const auto& [result, plural] :
+           {std::pair("hit", "hits"), std::pair("miss", "misses"), std::pair("bypass", "bypasses")})
         if (const auto found = results.find(result); found != results.end())
           parts.push_back(fmt::format("{} {}", found->second, found->second == 1 ? result : plural));
       if (!parts.empty()) texts.push_back(fmt::format("{} cache: {}", cache, fmt::join(parts, ", ")));
     }
     if (texts.empty()) return;
     const std::string why = bypasses.items().empty() ? "" : " (bypassed: " + listed(bypasses, "; ", 2) + ")";
-    add(bypasses.items().empty() ? Weight::Fact : Weight::Note, "caches", fmt::format("{}{}", fmt::join(texts, "; "), why));
+    add(bypasses.items().empty() ? Weight::Fact : Weight::Note, "caches",
+        fmt::format("{}{}", fmt::join(texts, "; "), why));
   }
 
   void times() {
@@ -270,7 +299,8 @@ class Answer {
     if (spent.empty()) return;
     std::ranges::stable_sort(spent, std::ranges::greater(), &std::pair<double, std::string>::first);
     std::string text = fmt::format("{:.1f} s in {}", total, counted(spent.size(), "compilation"));
-    if (spent.size() > 1) text += fmt::format(", the slowest {} with {:.1f} s", spent.front().second, spent.front().first);
+    if (spent.size() > 1)
+      text += fmt::format(", the slowest {} with {:.1f} s", spent.front().second, spent.front().first);
     add(Weight::Fact, "metrics", std::move(text));
   }
 

@@ -1,4 +1,5 @@
-// What a reader of a trace wants to know first, in sentences: why it recompiled, broke, failed, missed caches, diverged.
+// What a reader of a trace wants to know first, in sentences: why it recompiled, broke, failed, missed caches,
+// diverged.
 #pragma once
 
 #include "engine/capture/trace/compile_log.h"

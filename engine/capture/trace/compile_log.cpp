@@ -121,6 +121,7 @@ class LogWalk {
     explainMisses(m_log, m_details);
     markFailedGuards(m_log, m_details);
     joinKernels(m_log, m_details);
+    countCollectives(m_log, m_details);
     printGraphs(m_log, m_details);
     note();
     return std::move(m_log);
@@ -147,7 +148,8 @@ class LogWalk {
     if (m_details.compiles[compile].id == "(unknown)") takeUnknownStack(record);
     if (record.graph >= 0) take(index, story, takeCode);
     if (isCache) take(index, story, takeCacheLookup);
-    if (found != m_readers.end() && !(record.graph >= 0 && found->second == takeCode)) take(index, story, found->second);
+    if (found != m_readers.end() && !(record.graph >= 0 && found->second == takeCode))
+      take(index, story, found->second);
   }
 
   void take(std::size_t index, CompileStory& story, void (*reader)(const StoryRecord&)) {
@@ -182,7 +184,8 @@ class LogWalk {
     if (m_unread > 0)
       m_log.notes.push_back(fmt::format("{} payloads could not be read, or are above 16 MiB", m_unread));
     if (m_room.refused() > 0)
-      m_log.notes.push_back(fmt::format("{} guards, symbols and other facts beyond 256 MiB were left out", m_room.refused()));
+      m_log.notes.push_back(
+          fmt::format("{} guards, symbols and other facts beyond 256 MiB were left out", m_room.refused()));
     for (std::size_t i = 0; i < m_log.compiles.size(); ++i)
       if (m_log.compiles[i].guards.size() >= mostItems)
         m_log.notes.push_back(fmt::format("{}: guards beyond {} were left out", m_details.compiles[i].id, mostItems));

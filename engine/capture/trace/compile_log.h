@@ -44,21 +44,21 @@ struct CacheLookup {
   std::string cache;   ///< "fx_graph", "aotautograd"
   std::string result;  ///< "hit", "miss", "bypass", "hash" (only the key is told)
   std::string key;
-  std::string reason;          ///< of a bypass; of a miss what differs from the lookup before, where that can be told
-  std::string detail;          ///< cache_status_detailed
-  std::string direction;       ///< "forward", "backward", "inference"; empty: not told
-  double savedSeconds = -1;    ///< by a hit; -1: not told
-  int run = 1;                 ///< the id's compilation, from 1: a log may hold several processes
+  std::string reason;        ///< of a bypass; of a miss what differs from the lookup before, where that can be told
+  std::string detail;        ///< cache_status_detailed
+  std::string direction;     ///< "forward", "backward", "inference"; empty: not told
+  double savedSeconds = -1;  ///< by a hit; -1: not told
+  int run = 1;               ///< the id's compilation, from 1: a log may hold several processes
   int line = 0;
   std::vector<std::pair<std::string, std::string>> components;  ///< of the key: name and hash
 };
 
 /// One guard of a compiled frame.
 struct LoggedGuard {
-  std::string kind;    ///< "TENSOR_MATCH"; "GUARD" in the lists of older versions
-  std::string code;    ///< "len(L['x']) == 3"
-  std::string source;  ///< "L['x']"; empty: none of its own
-  std::string where;   ///< user's line, or the compiler's that asked
+  std::string kind;                    ///< "TENSOR_MATCH"; "GUARD" in the lists of older versions
+  std::string code;                    ///< "len(L['x']) == 3"
+  std::string source;                  ///< "L['x']"; empty: none of its own
+  std::string where;                   ///< user's line, or the compiler's that asked
   std::vector<std::string> failedFor;  ///< ids that were compiled because it did not hold
 };
 
@@ -101,9 +101,9 @@ struct CompileMetrics {
 struct KernelOrigin {
   std::string kernel, direction;
   std::vector<std::string> postGradNodes, preGradNodes;
-  std::vector<std::string> lines;             ///< "model.py:12 in forward: x = x.relu()"
-  std::int64_t code = -1;                     ///< record of its output code
-  std::vector<int> definedAt, calledAt;       ///< lines in it, from 1
+  std::vector<std::string> lines;        ///< "model.py:12 in forward: x = x.relu()"
+  std::int64_t code = -1;                ///< record of its output code
+  std::vector<int> definedAt, calledAt;  ///< lines in it, from 1
 };
 
 /// Text that Inductor or Dynamo wrote: graphs, output code, wrappers; in the order of the log.
@@ -121,6 +121,19 @@ struct RuntimeEstimate {
   int line = 0;
 };
 
+/// Inductor's order of collectives in one graph, and how often the output code calls them.
+struct CollectiveSchedule {
+  std::vector<std::string> ops;  ///< waits included
+  std::string direction;
+  int called = -1, waited = -1;  ///< in the output code; -1: the log has none
+  int line = 0;
+
+  std::int64_t waits() const;      ///< in the schedule
+  std::int64_t scheduled() const;  ///< without the waits
+  /// Collectives without a wait: in the code, and where there is none in the schedule.
+  std::int64_t unwaited() const;
+};
+
 struct CompileStory {
   LogStack stack;  ///< of dynamo_start
   std::vector<RecompileCause> causes;
@@ -135,20 +148,20 @@ struct CompileStory {
   std::vector<KernelOrigin> kernels;
   std::vector<LoggedCode> codes;
   std::vector<RuntimeEstimate> estimates;
-  std::vector<std::vector<std::string>> collectives;         ///< each schedule: operators in order
-  std::vector<std::pair<std::string, std::string>> links;    ///< name and address
-  std::int64_t tensors = 0, exported = 0;  ///< described inputs; exported_program records
-  int runs = 0;                            ///< how often it was compiled under this id
-  std::string graphPrint, guardPrint;      ///< what ranks are compared by; empty: none
+  std::vector<CollectiveSchedule> collectives;
+  std::vector<std::pair<std::string, std::string>> links;  ///< name and address
+  std::int64_t tensors = 0, exported = 0;                  ///< described inputs; exported_program records
+  int runs = 0;                                            ///< how often it was compiled under this id
+  std::string graphPrint, guardPrint;                      ///< what ranks are compared by; empty: none
 };
 
 struct CompileLog {
   FrameTable frames;
-  std::vector<CompileStory> compiles;                          ///< as CaptureDetails::compiles
-  std::vector<std::string> directions;                         ///< of each record: "", "forward", "backward", "inference"
-  std::map<int, std::vector<std::string>> executions;          ///< rank → ids in the order in which graphs ran
+  std::vector<CompileStory> compiles;                  ///< as CaptureDetails::compiles
+  std::vector<std::string> directions;                 ///< of each record: "", "forward", "backward", "inference"
+  std::map<int, std::vector<std::string>> executions;  ///< rank → ids in the order in which graphs ran
   std::vector<std::pair<LogStack, std::size_t>> unknownStacks;  ///< of records without a compile id, and how many
-  std::vector<std::string> notes;                              ///< what could not be read
+  std::vector<std::string> notes;                               ///< what could not be read
 
   /// "x.py:1 in f" of the innermost frame; empty without one.
   std::string innermost(const LogStack& stack) const { return stack.empty() ? "" : frames.text(stack.back()); }

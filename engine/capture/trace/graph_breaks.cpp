@@ -104,7 +104,8 @@ GraphBreak graphBreak(std::string_view text) {
   constexpr std::string_view mark = "Graph Break Reason: ";
   const std::size_t reason = text.find(mark), trace = text.find(traceMark);
   const std::size_t begin = reason == std::string_view::npos ? 0 : reason + mark.size();
-  broken.reason = headline(text.substr(begin, trace == std::string_view::npos || trace < begin ? trace : trace - begin));
+  broken.reason =
+      headline(text.substr(begin, trace == std::string_view::npos || trace < begin ? trace : trace - begin));
   if (trace != std::string_view::npos) {
     const PrintedFrame frame = innermostPrinted(text.substr(trace + traceMark.size()));
     if (!frame.where.empty()) broken.where = clippedText(frame.where, longestLine);

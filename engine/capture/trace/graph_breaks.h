@@ -11,7 +11,8 @@ GraphBreak graphBreak(std::string_view text);
 void takeBreakReason(const StoryRecord& record);
 /// The artifact dynamo_error: a traceback.
 void takeError(const StoryRecord& record);
-/// restart_reasons, fail_type and fail_reason of a metrics record, and the break that a resume function's name tells of.
+/// restart_reasons, fail_type and fail_reason of a metrics record, and the break that a resume function's name tells
+/// of.
 void takeOutcome(const StoryRecord& record);
 
 /// Says of restarts which were graph breaks, and drops implied breaks where the log tells breaks itself.

@@ -7,6 +7,8 @@
 namespace kerf::inline capture::trace {
 
 void takeCollectives(const StoryRecord& record);
+/// Counts the collectives that the output codes call.
+void countCollectives(CompileLog& log, const CaptureDetails& details);
 void takeEstimates(const StoryRecord& record);
 /// graph_execution: {"graph_execution_order": [{"compile_id": "0/1"}, …]}.
 void takeExecutionOrder(const StoryRecord& record);

@@ -78,7 +78,8 @@ void takeGuardObjects(const StoryRecord& record) {
     guard.code = jsonText(jsonMember(guards.value(), "code"));
     if (guard.code.empty()) continue;
     for (const std::string_view member : {"stack", "user_stack"})
-      if (const LogStack stack = record.log.frames.read(jsonMember(guards.value(), member), record.files); !stack.empty())
+      if (const LogStack stack = record.log.frames.read(jsonMember(guards.value(), member), record.files);
+          !stack.empty())
         guard.where = record.log.innermost(stack);
     const std::size_t bytes = guard.code.size() + guard.where.size();
     record.add(record.story.guards, std::move(guard), bytes);

@@ -9,9 +9,9 @@
 namespace kerf::inline capture::trace {
 namespace {
 
-constexpr std::size_t mostLines = 100;       ///< source lines of one kernel, and its lines in the code
+constexpr std::size_t mostLines = 100;  ///< source lines of one kernel, and its lines in the code
 constexpr std::int64_t longestCode = 16 << 20;
-constexpr std::size_t mostPrograms = 64;     ///< of one compilation, in which kernels are looked for
+constexpr std::size_t mostPrograms = 64;  ///< of one compilation, in which kernels are looked for
 
 /// The innermost frame of a printed stack with its code: "x.py:3 in f: x = x.relu()".
 std::string innermostLine(std::string_view stack) {
@@ -78,7 +78,8 @@ class NameLines {
     const bool called = after.starts_with(".run(") || after.starts_with("(") || after.starts_with("[");
     Lines& lines = m_lines[name];
     std::vector<int>& list = defined ? lines.defined : lines.called;
-    if ((defined || called) && list.size() < mostLines && (list.empty() || list.back() != number)) list.push_back(number);
+    if ((defined || called) && list.size() < mostLines && (list.empty() || list.back() != number))
+      list.push_back(number);
   }
 
   const std::unordered_set<std::string_view>& m_wanted;
@@ -86,8 +87,8 @@ class NameLines {
 };
 
 /// Null when there are too many.
-KernelOrigin* kernelOf(CompileStory& story, std::unordered_map<std::string, std::size_t>& known, std::string_view kernel,
-                       const std::string& direction) {
+KernelOrigin* kernelOf(CompileStory& story, std::unordered_map<std::string, std::size_t>& known,
+                       std::string_view kernel, const std::string& direction) {
   const auto [slot, fresh] = known.try_emplace(fmt::format("{} {}", direction, kernel), story.kernels.size());
   if (fresh && story.kernels.size() >= mostItems) return nullptr;
   if (fresh) {
@@ -157,7 +158,8 @@ void joinKernels(CompileLog& log, const CaptureDetails& details) {
     for (std::size_t k = 0; k < story.kernels.size(); ++k)
       known.try_emplace(fmt::format("{} {}", story.kernels[k].direction, story.kernels[k].kernel), k);
     const std::string& id = details.compiles[i].id;
-    const auto found = groups.find({details.compiles[i].rank, id == "(unknown)" ? std::string_view() : std::string_view(id)});
+    const auto found =
+        groups.find({details.compiles[i].rank, id == "(unknown)" ? std::string_view() : std::string_view(id)});
     if (found != groups.end())
       for (const RecordedFusionGroup* group : found->second) {
         const auto at = recordAt.find(fmt::format("{}:{}", group->origin.file.string(), group->origin.line));

@@ -10,9 +10,9 @@ namespace {
 
 using trace::clippedText;
 
-constexpr std::size_t mostFrames = 1000;         ///< of one stack
-constexpr std::size_t allFrames = 1'000'000;     ///< of one log
-constexpr std::size_t longestText = 1000;        ///< bytes of a name or line
+constexpr std::size_t mostFrames = 1000;      ///< of one stack
+constexpr std::size_t allFrames = 1'000'000;  ///< of one log
+constexpr std::size_t longestText = 1000;     ///< bytes of a name or line
 
 std::string clipped(const std::optional<std::string>& text) { return text ? clippedText(*text, longestText) : ""; }
 
@@ -28,8 +28,9 @@ LogFrame frameOf(std::string_view json, const std::map<std::int64_t, std::string
     if (!jsonKeyIs(key, "filename")) continue;
     const auto number = jsonInteger(value);
     const auto known = number ? files.find(*number) : files.end();
-    frame.file = known != files.end() ? known->second : number ? fmt::format("(file {})", *number)
-                                                               : clipped(jsonString(value));
+    frame.file = known != files.end() ? known->second
+                 : number             ? fmt::format("(file {})", *number)
+                                      : clipped(jsonString(value));
   }
   return frame;
 }

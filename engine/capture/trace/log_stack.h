@@ -22,8 +22,8 @@ struct LogFrame {
 
 class FrameTable {
  public:
-  /// Reads [{"line": 12, "name": "forward", "filename": 1, "loc": "…"}, …]; `files` are the names that the numbers mean.
-  /// Frames beyond 1000 of one stack are left out in the middle.
+  /// Reads [{"line": 12, "name": "forward", "filename": 1, "loc": "…"}, …]; `files` are the names that the numbers
+  /// mean. Frames beyond 1000 of one stack are left out in the middle.
   LogStack read(std::string_view json, const std::map<std::int64_t, std::string>& files);
   const LogFrame& frame(std::uint32_t number) const { return m_frames[number]; }
   /// "train.py:12 in forward".

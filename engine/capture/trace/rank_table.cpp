@@ -45,7 +45,8 @@ std::string guardDifference(const CompileStory& here, const CompileStory& there)
   std::vector<std::string> texts;
   const auto note = [&](std::string_view word, const std::set<std::string>& has, const std::set<std::string>& lacks) {
     for (const std::string& code : has)
-      if (!lacks.contains(code) && texts.size() < 6) texts.push_back(fmt::format("{} {}", word, trace::clippedText(code, 120)));
+      if (!lacks.contains(code) && texts.size() < 6)
+        texts.push_back(fmt::format("{} {}", word, trace::clippedText(code, 120)));
   };
   note("with", mine, theirs);
   note("without", theirs, mine);
@@ -61,7 +62,8 @@ std::string causesOf(const RankContext& context, std::size_t index) {
 
 std::string collectivesOf(const RankContext& context, std::size_t index) {
   std::vector<std::string> schedules;
-  for (const auto& ops : storyOf(context, index).collectives) schedules.push_back(fmt::format("{}", fmt::join(ops, " ")));
+  for (const CollectiveSchedule& schedule : storyOf(context, index).collectives)
+    schedules.push_back(fmt::format("{}", fmt::join(schedule.ops, " ")));
   return fmt::format("{}", fmt::join(schedules, " | "));
 }
 
@@ -106,13 +108,15 @@ class Comparison {
   Comparison(const RankContext& context, RankTable& table) : m_context(context), m_table(table) {}
 
   void compareRow(const RankRow& row) {
-    group("missing compilation", row, [&](std::size_t r) {
-      return row.compiles[r] < 0 ? std::string(missing) : std::string("compiled");
-    });
+    group("missing compilation", row,
+          [&](std::size_t r) { return row.compiles[r] < 0 ? std::string(missing) : std::string("compiled"); });
     for (const NamedAspect& aspect : aspects)
-      group(aspect.kind, row, [&](std::size_t r) {
-        return row.compiles[r] < 0 ? std::string() : aspect.of(m_context, std::size_t(row.compiles[r]));
-      }, true);
+      group(
+          aspect.kind, row,
+          [&](std::size_t r) {
+            return row.compiles[r] < 0 ? std::string() : aspect.of(m_context, std::size_t(row.compiles[r]));
+          },
+          true);
     skew("skewed run time", row, runTimeOf, runTimeSkew, 0);
     skew("skewed compile time", row, compileTimeOf, compileTimeSkew, leastCompileSeconds);
     waits(row);
@@ -121,11 +125,14 @@ class Comparison {
   void compareOrders() {
     if (m_context.log.executions.empty()) return;
     const RankRow all{"", std::vector<std::int64_t>(m_table.ranks.size(), 0)};
-    group("different order of execution", all, [&](std::size_t r) {
-      const auto found = m_context.log.executions.find(m_table.ranks[r]);
-      return found == m_context.log.executions.end() ? std::string()
-                                                      : fmt::format("{}", fmt::join(found->second, " "));
-    }, true);
+    group(
+        "different order of execution", all,
+        [&](std::size_t r) {
+          const auto found = m_context.log.executions.find(m_table.ranks[r]);
+          return found == m_context.log.executions.end() ? std::string()
+                                                         : fmt::format("{}", fmt::join(found->second, " "));
+        },
+        true);
   }
 
  private:
@@ -177,7 +184,8 @@ class Comparison {
       if (seconds > slowest) slowest = seconds, slow = r;
     }
     if (fastest <= 0 || slowest < leastSeconds || slowest < fastest * least) return;
-    m_table.divergences.push_back({std::string(kind), row.id,
+    m_table.divergences.push_back({std::string(kind),
+                                   row.id,
                                    {{{m_table.ranks[fast]}, fmt::format("{:.3f} ms", fastest * 1e3)},
                                     {{m_table.ranks[slow]}, fmt::format("{:.3f} ms", slowest * 1e3)}}});
   }
@@ -186,14 +194,13 @@ class Comparison {
   void waits(const RankRow& row) {
     RankDivergence divergence{"missing waits", row.id, {}};
     for (std::size_t r = 0; r < m_table.ranks.size(); ++r) {
+      if (row.compiles[r] < 0) continue;
       std::int64_t missingWaits = 0;
-      for (const auto& ops : row.compiles[r] < 0 ? std::vector<std::vector<std::string>>()
-                                                 : storyOf(m_context, std::size_t(row.compiles[r])).collectives) {
-        const auto waited = std::ranges::count_if(ops, [](const std::string& op) { return op.contains("wait_tensor"); });
-        missingWaits += std::max<std::int64_t>(0, std::ssize(ops) - 2 * waited);
-      }
+      for (const CollectiveSchedule& schedule : storyOf(m_context, std::size_t(row.compiles[r])).collectives)
+        missingWaits += schedule.unwaited();
       if (missingWaits > 0)
-        divergence.groups.push_back({{m_table.ranks[r]}, fmt::format("collectives that are not waited for: {}", missingWaits)});
+        divergence.groups.push_back(
+            {{m_table.ranks[r]}, fmt::format("collectives that are not waited for: {}", missingWaits)});
     }
     if (!divergence.groups.empty()) m_table.divergences.push_back(std::move(divergence));
   }

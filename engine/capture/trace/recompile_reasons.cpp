@@ -55,7 +55,7 @@ std::string filled(std::string_view subject, const std::vector<std::string_view>
 
 std::string holeText(const std::vector<std::string_view>& holes, int number) {
   return number < 0 || std::size_t(number) >= holes.size() ? std::string()
-                                                            : std::string(trimmedText(holes[std::size_t(number)]));
+                                                           : std::string(trimmedText(holes[std::size_t(number)]));
 }
 
 /// "0/0" before a colon: the compilation whose guard it was.
@@ -95,15 +95,14 @@ struct PlainGuard {
 std::vector<PlainGuard> plainGuards(const CompileStory& story) {
   std::vector<PlainGuard> plain;
   for (const LoggedGuard& guard : story.guards)
-    plain.push_back({plainSource(guard.code), plainSource(guard.source),
-                     guard.code.find("check_tensor(") != std::string::npos});
+    plain.push_back(
+        {plainSource(guard.code), plainSource(guard.source), guard.code.find("check_tensor(") != std::string::npos});
   return plain;
 }
 
 bool isOf(const PlainGuard& guard, const std::string& reason, const std::string& tensor) {
   if (tensor.empty()) return guard.code.find(reason) != std::string::npos;
-  return guard.isTensor &&
-         (guard.source == tensor || guard.code.starts_with(fmt::format("check_tensor({},", tensor)));
+  return guard.isTensor && (guard.source == tensor || guard.code.starts_with(fmt::format("check_tensor({},", tensor)));
 }
 
 /// "[0/0]" of "[0/0_1]": attempts at one frame share what they compiled.

@@ -38,9 +38,7 @@ constexpr std::array written{Written{"fx_graph_runnable", true},
                              Written{"inductor_provenance_tracking_node_mappings", true},
                              Written{"inductor_provenance_tracking_kernel_stack_traces", true}};
 
-const std::string& nameOf(const CaptureRecord& record) {
-  return record.kind == "artifact" ? record.name : record.kind;
-}
+const std::string& nameOf(const CaptureRecord& record) { return record.kind == "artifact" ? record.name : record.kind; }
 
 /// A graph that Inductor compiled: its records.
 struct InductorRun {
@@ -80,7 +78,8 @@ class Runs {
     if (name == "aot_joint_graph" || name == "aot_forward_graph") m_joint = true;
     const auto* kind = std::ranges::find(written, name, &Written::name);
     if (kind == written.end()) return;
-    const bool again = kind->once && !m_runs.empty() && std::ranges::find(m_runs.back().seen, kind) != m_runs.back().seen.end();
+    const bool again =
+        kind->once && !m_runs.empty() && std::ranges::find(m_runs.back().seen, kind) != m_runs.back().seen.end();
     if (m_runs.empty() || again) m_runs.emplace_back();
     InductorRun& run = m_runs.back();
     run.records.push_back(index);

@@ -6,9 +6,9 @@
 
 namespace kerf::inline capture::trace {
 
-inline constexpr std::size_t longestLine = 4096;          ///< bytes of a guard, expression, reason
-inline constexpr std::size_t longestTrace = 64 << 10;     ///< bytes of a traceback
-inline constexpr std::size_t mostItems = 20'000;          ///< of one kind in one compilation
+inline constexpr std::size_t longestLine = 4096;       ///< bytes of a guard, expression, reason
+inline constexpr std::size_t longestTrace = 64 << 10;  ///< bytes of a traceback
+inline constexpr std::size_t mostItems = 20'000;       ///< of one kind in one compilation
 
 /// Bytes that the stories of one log may still take.
 class StoryRoom {

@@ -59,7 +59,8 @@ class Steps {
  private:
   void visit(std::int64_t number, int depth) {
     const auto found = m_record.expressions.find(number);
-    if (found == m_record.expressions.end() || depth > 50 || m_lines.size() >= mostSteps || !m_seen.insert(number).second)
+    if (found == m_record.expressions.end() || depth > 50 || m_lines.size() >= mostSteps ||
+        !m_seen.insert(number).second)
       return;
     const LoggedExpression& step = found->second;
     for (const std::int64_t argument : step.arguments) visit(argument, depth + 1);
@@ -79,7 +80,8 @@ class Steps {
 
 void addProblem(const StoryRecord& record, ExportProblem problem) {
   problem.line = record.line();
-  std::size_t bytes = problem.subject.size() + problem.reason.size() + 4 * (problem.user.size() + problem.framework.size());
+  std::size_t bytes =
+      problem.subject.size() + problem.reason.size() + 4 * (problem.user.size() + problem.framework.size());
   for (const auto& [name, value] : problem.locals) bytes += name.size() + value.size();
   for (const std::string& step : problem.origin) bytes += step.size();
   record.add(record.story.exports, std::move(problem), bytes);
@@ -111,7 +113,8 @@ void addKernelProblem(const StoryRecord& record, std::string kind, std::string r
 void keepExpression(const StoryRecord& record, std::string_view number, LoggedExpression expression) {
   const auto id = jsonInteger(jsonMember(record.header.value, number));
   if (!id || record.expressions.size() >= mostExpressions) return;
-  if (record.room.take(expression.text.size() + sizeof(LoggedExpression))) record.expressions[*id] = std::move(expression);
+  if (record.room.take(expression.text.size() + sizeof(LoggedExpression)))
+    record.expressions[*id] = std::move(expression);
 }
 
 }  // namespace
@@ -163,7 +166,8 @@ void takeExpression(const StoryRecord& record) {
 }
 
 void takeMissingKernel(const StoryRecord& record) {
-  addKernelProblem(record, "missing fake kernel", "the operator has none: register one with torch.library.register_fake");
+  addKernelProblem(record, "missing fake kernel",
+                   "the operator has none: register one with torch.library.register_fake");
 }
 
 void takeMismatchedKernel(const StoryRecord& record) {
