@@ -14,6 +14,9 @@ constexpr std::size_t longestDetail = 20'000;  ///< bytes of one row's
 constexpr std::array<std::string_view, 9> codeColumns{"guard", "code", "subject", "key",  "schedule",
                                                       "lines", "post", "pre",     "frame"};
 
+constexpr std::array<std::string_view, 11> barColours{"#f4a6a6", "#f4c9a6", "#f0e3a0", "#cfe8a2", "#a9e0b0", "#a3e0d4",
+                                                      "#a6cff4", "#b4b8f2", "#d0b0ee", "#eeb0dc", "#d9cfc4"};
+
 std::vector<std::size_t> usedColumns(const LogTable& table, const std::vector<std::size_t>& rows) {
   std::vector<std::size_t> used;
   for (std::size_t c = 0; c < table.columns.size(); ++c)
@@ -132,12 +135,11 @@ std::string timelineHtml(const LogView& view) {
     const double x = double(span->begin) / double(doc->length) * width;
     const double w = std::max(0.5, double(span->duration) / double(doc->length) * width);
     std::size_t colour = 0;
-    for (const char c : span->name) colour = (colour * 31 + static_cast<unsigned char>(c)) % 360;
+    for (const char c : span->name) colour = (colour * 31 + static_cast<unsigned char>(c)) % barColours.size();
     bars += fmt::format(
-        "<g><title>{} {} {:.3f} ms</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"14\" fill=\"hsl({} 55% "
-        "72%)\"/>",
+        "<g><title>{} {} {:.3f} ms</title><rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"14\" fill=\"{}\"/>",
         htmlText(span->name), htmlText(span->compileId), double(span->duration) / 1e3, x, top[std::size_t(span->row)],
-        w, colour);
+        w, barColours[colour]);
     const std::size_t fitting = std::size_t(w / 6.5);
     if (fitting >= 6)
       bars += fmt::format("<text x=\"{:.2f}\" y=\"{}\">{}</text>", x + 2, top[std::size_t(span->row)] + 11,
