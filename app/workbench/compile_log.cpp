@@ -62,6 +62,8 @@ CompileLogDoc compileLogDoc(const LogView& view) {
   return doc;
 }
 
+bool isTrace(const Capture& capture) { return capture.kind == "torch_trace" && capture.details != nullptr; }
+
 Result<CompileLog> compileLogOf(const CaptureSource& source, const Job& job) {
   return readCompileLog(source.capture, [&](double) { return !job.stop.stop_requested(); });
 }
@@ -72,7 +74,7 @@ Result<CompileLogDoc> perform(Workbench& bench, const CompileLogRequest& request
   if (one && std::ranges::find(sections, request.section, &LogSection::name) == sections.end())
     return fail(ErrorCode::BadUsage, "there is no table {} of a trace", request.section);
   KERF_TRY(const auto source, openCapture(bench, request.capture, job));
-  if (!source->capture.details) return CompileLogDoc{.name = request.capture, .path = source->capture.path.string()};
+  if (!isTrace(source->capture)) return CompileLogDoc{.name = request.capture, .path = source->capture.path.string()};
   KERF_TRY(const CompileLog log, compileLogOf(*source, job));
   const CaptureDetails& details = *source->capture.details;
   const LogView view{*source, details, log, rankTable(log, details)};

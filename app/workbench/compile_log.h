@@ -9,6 +9,8 @@ namespace kerf::workbench {
 CompileLogDoc compileLogDoc(const LogView& view);
 /// Short lines that belong beside a compile id.
 std::vector<std::string> compileRemarks(const CompileStory& story);
+/// Whether the capture has such a log at all: debug folders have records, and none of this.
+bool isTrace(const Capture& capture);
 /// Reads the log of an opened capture.
 Result<CompileLog> compileLogOf(const CaptureSource& source, const Job& job);
 

@@ -51,7 +51,7 @@ void fillGuards(const LogView& view, LogTable& table) {
     table.rows.push_back(
         compileRow(view, i, {guard.kind, guard.code, guard.source, guard.where, joined(guard.failedFor, " ")}));
   });
-  std::ranges::stable_partition(table.rows, [](const LogRow& row) { return !row.cells.back().empty(); });
+  std::ranges::stable_sort(table.rows, {}, [](const LogRow& row) { return row.cells.back().empty(); });
 }
 
 void fillSymbols(const LogView& view, LogTable& table) {
