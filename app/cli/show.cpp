@@ -72,7 +72,6 @@ Result<std::string> logTableOutput(Context& context, const ShowOptions& options)
 }
 
 Result<std::string> captureText(Context& context, const ShowOptions& options) {
-  if (options.format == "guards") return logTableOutput(context, options);
   return options.format.empty() ? overviewOutput(context, options) : graphText(context, options);
 }
 
@@ -107,11 +106,9 @@ constexpr ShowText texts[] = {graphText, captureText, recordText};  // by Locate
 Result<std::string> shown(Context& context, const ShowOptions& options) {
   if (options.format == "fusion") return fusionOutput(context, options);
   if (options.format == "inputs") return inputsOutput(context, options);
-  const bool isGuards = options.format == "guards";  // of a graph, or of a whole trace
-  if (!isGuards && std::ranges::find(logTableNames, options.format) != logTableNames.end())
-    return logTableOutput(context, options);
+  if (options.format == "guards") return guardsOutput(context, options);
+  if (std::ranges::find(logTableNames, options.format) != logTableNames.end()) return logTableOutput(context, options);
   KERF_TRY(const auto place, context.perform(LocateRequest{options.graph}));
-  if (isGuards && place != LocateRequest::Place::Capture) return guardsOutput(context, options);
   return texts[std::size_t(place)](context, options);
 }
 
@@ -132,8 +129,7 @@ std::string logTableList() {
 std::vector<std::string> formats() {
   std::vector<std::string> names{"table", "text", "code",      "readable", "dot",    "svg",
                                  "png",   "json", "signature", "fusion",   "guards", "inputs"};
-  for (const auto name : logTableNames)
-    if (name != "guards") names.emplace_back(name);
+  names.insert(names.end(), logTableNames.begin(), logTableNames.end());
   return names;
 }
 

@@ -32,8 +32,9 @@ constexpr LogSection sections[] = {
      "id|Id #rank|Rank kind|Kind subject|Symbol_or_guard value|Value range|Range source|Source reason|Reason "
      "where|Where",
      "every size is a number", fillSymbols},
-    {"guards", "Guards", "id|Id #rank|Rank kind|Kind code|Guard source|On where|From failed|Failed_for",
-     "no guards are logged", fillGuards},
+    {"dynamo-guards", "Guards of the compiled frame",
+     "id|Id #rank|Rank kind|Kind code|Guard source|On where|From failed|Failed_for", "no guards are logged",
+     fillGuards},
     {"kernels", "Kernels back to source",
      "id|Id #rank|Rank direction|Graph kernel|Kernel post|Post-grad_nodes pre|Pre-grad_nodes lines|Source_lines "
      "defined|Defined_at called|Called_at",

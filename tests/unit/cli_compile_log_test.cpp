@@ -77,7 +77,7 @@ TEST_F(CompileLogTest, TablesTellTheRecordBehindARow) {
   EXPECT_EQ(caches[0]["run"], 1);
   const auto record = runJson({"show", caches[0]["record_id"].get<std::string>()});
   EXPECT_EQ(record["name"], "fx_graph_cache_miss");
-  const auto guards = rows("guards");
+  const auto guards = rows("dynamo-guards");
   EXPECT_EQ(guards[0]["failed"], "[0/1] [0/2]") << "those that failed come first";
   EXPECT_THAT(run({"show", everyKind(), "--format", "breaks"}).output, HasSubstr("Hint: Use `torch.cond`."));
   const auto stacks = rows("stacks");
@@ -87,7 +87,7 @@ TEST_F(CompileLogTest, TablesTellTheRecordBehindARow) {
 }
 
 TEST_F(CompileLogTest, OtherCapturesHaveNoTables) {
-  const auto repro = smallRepro("relu = torch.ops.aten.relu.default(arg0_1)").string();
+  const auto repro = smallRepro(test::reluForward).string();
   const auto refused = run({"show", repro, "--format", "recompiles"});
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.errors, HasSubstr("is no trace"));

@@ -30,7 +30,8 @@ std::optional<GuardLine> guardLine(std::string_view line) {
     return std::nullopt;
   const std::string_view text = line.substr(mark + 3);
   const std::size_t colon = text.find(": ");
-  if (colon == std::string_view::npos || text.substr(0, colon).find(' ') != std::string_view::npos) return std::nullopt;
+  if (colon == std::string_view::npos || colon == 0 || text.substr(0, colon).find(' ') != std::string_view::npos)
+    return std::nullopt;
   return GuardLine{mark / 2, text.substr(0, colon), text.substr(colon + 2)};
 }
 
