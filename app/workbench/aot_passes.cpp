@@ -45,13 +45,15 @@ std::vector<std::pair<std::string, StageChoice>> stagesUpTo(const StageChoice& l
     if (stage <= last.stage) stages.emplace_back(stageName(stage), StageChoice{stage});
   if (last.table != DecompositionTable::None)
     stages.emplace_back(fmt::format("{}, {} decompositions", stageName(last.stage), decompositionTableName(last.table)),
-                        last);
+                        StageChoice{last.stage, last.table});
+  if (last.functionalRng) stages.emplace_back(fmt::format("{}, seeds as inputs", stageName(last.stage)), last);
   return stages;
 }
 
 std::string stageText(const StageChoice& choice) {
   std::string text(stageName(choice.stage));
   if (choice.table != DecompositionTable::None) text += fmt::format("/{}", decompositionTableName(choice.table));
+  if (choice.functionalRng) text += "/rng";
   return text;
 }
 

@@ -13,9 +13,10 @@ std::pair<std::string, std::string> splitAtStage(const std::string& text);
 struct StageChoice {
   AotStage stage = AotStage::Joint;
   DecompositionTable table = DecompositionTable::None;
+  bool functionalRng = false;  ///< random numbers of seeds that are inputs
 };
-/// "aten", "functional", "joint", "joint/inductor" (with the decompositions of that table); none for "" and "dynamo",
-/// which is the graph as it was captured. BadUsage for others.
+/// "aten", "functional", "joint", "joint/inductor" (with the decompositions of that table), "joint/inductor/rng" (with
+/// seeds as inputs); none for "" and "dynamo", which is the graph as it was captured. BadUsage for others.
 Result<std::optional<StageChoice>> parseStage(const std::string& name);
 
 /// Replaces the source's graph by its stage: the same inputs, attributes that became inputs before them, and made-up

@@ -98,5 +98,22 @@ TEST_F(JointTest, RecordedGradientsOfAProgram) {
   EXPECT_THAT(result.output, HasSubstr("8 of 8 outputs equal the recorded ones"));
 }
 
+TEST_F(JointTest, SeedsOfRandomNumbersBecomeInputs) {
+  const std::string graph =
+      write("dropout.txt", "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[8, 4]cuda:0\"):\n"
+                           "        native_dropout = torch.ops.aten.native_dropout.default(x, 0.5, True)\n"
+                           "        getitem = native_dropout[0]\n        return (getitem,)\n")
+          .string();
+  const auto report = runJson({"joint", graph, "--functionalize-rng"});
+  EXPECT_EQ(report["stages"].back()["stage"], "joint, seeds as inputs");
+  EXPECT_EQ(report["stages"].back()["calls"]["torch.ops.rngprims.philox_rand.default"], 1);
+  const auto shown = runJson({"show", graph + "@stage:joint/inductor/rng"});
+  EXPECT_THAT(columnOf(shown["nodes"], "name"), Contains("bwd_base_offset_1"));
+  EXPECT_EQ(run({"compare", graph + "@stage:joint/inductor/rng"}).status, 0);
+  const auto refused = run({"joint", graph, "--functionalize-rng", "--stage", "aten"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("--functionalize-rng is for the stages functional and joint"));
+}
+
 }  // namespace
 }  // namespace kerf::cli
