@@ -8,6 +8,7 @@
 #include "engine/backend/size_guards.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/passes/plant_faults.h"
+#include "engine/patterns/fuse_attention.h"
 #include "engine/support/log.h"
 
 namespace kerf::inline pipeline {
@@ -226,6 +227,7 @@ Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, cons
 Result<void> checkOptions(const GraphModule& module, const CompileOptions& options) {
   KERF_TRY(const std::vector<Pass> passes, selectPasses(options.passes, compilerPasses()));
   KERF_CHECK(findBackend(options.backend));
+  loadPatternsFor(module);
   if (options.faults.empty()) return {};
   const PassManager manager(passes);
   PassRun run = manager.start(module);

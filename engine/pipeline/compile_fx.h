@@ -108,7 +108,8 @@ class CompiledGraph {
 Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, const CompileOptions& options = {},
                                                  std::stop_token stop = {});
 
-/// BadUsage when a fault of `options` would hit nothing in `module`, or a pass or option does not exist.
+/// BadUsage when a fault of `options` would hit nothing in `module`, or a pass or option does not exist. Processes that
+/// are forked to compile the module afterwards find what passes load once.
 Result<void> checkOptions(const GraphModule& module, const CompileOptions& options);
 
 }  // namespace kerf::inline pipeline
