@@ -8,8 +8,8 @@
 
 namespace kerf::cli {
 
-/// SVG of two plots above each other, with the budget below both. `title` is the graph's name; `points` are in ascending
-/// order of their budgets.
+/// SVG of two plots above each other, with the budget below both. `title` is the graph's name; `points` are in
+/// ascending order of their budgets.
 std::string paretoPlot(const std::vector<workbench::PartitionDoc>& points, const std::string& title);
 
 /// "6.9 kB", "1.25 M": three digits and a decimal prefix.

@@ -1,4 +1,6 @@
 // kerf partition JOINT: what the forward part of a joint graph saves for its backward part, and why.
+#include <algorithm>
+
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
@@ -20,9 +22,22 @@ struct PartitionCommand {
 
 constexpr int paretoSteps = 20;
 
-/// "banned" with the rule, "min_cut", or "forward" (default_partition).
+/// What a value is saved for where no rule bans computing it again.
+struct Reason {
+  std::string_view name, text;
+};
+constexpr Reason reasons[] = {{"min_cut", "min-cut"},
+                              {"forward", "used by the backward part"},
+                              {"rng_state", "for a random call that is made again"}};
+
+const Reason* reasonOf(const SavedValueDoc& value) {
+  const auto found = std::ranges::find(reasons, value.rule, &Reason::name);
+  return found == std::end(reasons) ? nullptr : &*found;
+}
+
+/// "banned" with the rule, or the reason.
 Json cutJson(const SavedValueDoc& value) {
-  const bool banned = value.rule != "min_cut" && value.rule != "forward";
+  const bool banned = reasonOf(value) == nullptr;
   return {{"name", value.name},
           {"value", value.value},
           {"bytes", value.bytes},
@@ -56,17 +71,16 @@ Json partitionJson(const PartitionCommand& command, const PartitionReport& repor
           {"elapsed_ms", milliseconds(partition.time)}};
 }
 
-std::string whyText(const std::string& rule) {
-  if (rule == "min_cut") return "min-cut";
-  if (rule == "forward") return "used by the backward part";
-  return "banned: " + rule;
+std::string whyText(const SavedValueDoc& value) {
+  const Reason* reason = reasonOf(value);
+  return reason != nullptr ? std::string(reason->text) : "banned: " + value.rule;
 }
 
 void printPartition(const PartitionReport& report) {
   const PartitionDoc& partition = report.partitions.front();
   TextTable table({"saved", "value", "bytes", "why"});
   for (const SavedValueDoc& value : partition.saved)
-    table.add({value.name, value.value, std::to_string(value.bytes), whyText(value.rule)});
+    table.add({value.name, value.value, std::to_string(value.bytes), whyText(value)});
   for (const std::string& symbol : partition.symbols) table.add({symbol, "symbol", "", ""});
   fmt::print("{}\n", table.text());
   fmt::print("saved: {}, {}\n", counted(std::int64_t(partition.saved.size()), "value"),
@@ -172,7 +186,7 @@ void addPartition(CommandLine& line) {
       ->capture_default_str();
   command
       .add_option("--static-inputs", request.staticInputs,
-                  "The first N primals are parameters and buffers, which are free to save (where the graph does not say)")
+                  "The first N primals are parameters and buffers, which are free to save (where the graph is silent)")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--pareto", options->pareto, "Bytes saved and operations computed again for 21 budgets")

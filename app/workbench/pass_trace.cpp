@@ -17,13 +17,6 @@ namespace {
 
 constexpr auto passesTime = std::chrono::minutes(5);
 
-std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
-  std::vector<std::string> names;
-  for (const NodeId id : from.order())
-    if (!in.find(from.node(id).name())) names.push_back(from.node(id).name());
-  return names;
-}
-
 Result<std::vector<PassRecord>> recordPasses(const GraphModule& module, std::vector<Pass> passes,
                                              PassObserver* observer = nullptr) {
   std::vector<PassRecord> records;
@@ -120,6 +113,13 @@ Result<PassTrace> performTraining(Workbench& bench, const PassesRequest& request
 }
 
 }  // namespace
+
+std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
+  std::vector<std::string> names;
+  for (const NodeId id : from.order())
+    if (!in.find(from.node(id).name())) names.push_back(from.node(id).name());
+  return names;
+}
 
 std::vector<PassOptionDoc> optionDocs(const std::vector<Pass>& passes) {
   std::vector<PassOptionDoc> docs;

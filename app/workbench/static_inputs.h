@@ -11,8 +11,8 @@ struct StaticInputs {
   std::string source = "gradients";  ///< "traced", "recorded", "given", "gradients"
 };
 
-/// What `given` says (the first so many primals; negative: nothing), else what AOTAutograd knows of the graph: Kerf's own
-/// trace, or the static_input_indices that a log recorded with the compilation. BadUsage for more than there are.
+/// What `given` says (the first so many primals; negative: nothing), else what AOTAutograd knows of the graph: Kerf's
+/// own trace, or the static_input_indices that a log recorded with the compilation. BadUsage for more than there are.
 Result<StaticInputs> staticInputs(const GraphSource& source, int given);
 
 /// The indices of "static_input_indices=[1,\n 2]" in the text of a ViewAndMutationMeta; nothing where it has none.

@@ -14,13 +14,6 @@ namespace {
 
 constexpr auto trainingTime = std::chrono::minutes(10);
 
-std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
-  std::vector<std::string> names;
-  for (const NodeId id : from.order())
-    if (!in.find(from.node(id).name())) names.push_back(from.node(id).name());
-  return names;
-}
-
 /// Rows in the order of the compilation: passes as they run, then the stage that they belong to, if it had none.
 class RowCollector : public PassObserver {
  public:

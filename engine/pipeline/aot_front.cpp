@@ -32,8 +32,8 @@ Result<AotGraph> traceCaptured(const GraphModule& captured, AotStage last, const
   }
   if (settings.decompositions == DecompositionTable::None) return traced;
   KERF_TRY(traced.module, decomposeGraph(traced.module, settings.decompositions));
-  KERF_CHECK(record(fmt::format("{}, {} decompositions", stageName(last), decompositionTableName(settings.decompositions)),
-                    before, traced.module.graph, stages));
+  const std::string_view table = decompositionTableName(settings.decompositions);
+  KERF_CHECK(record(fmt::format("{}, {} decompositions", stageName(last), table), before, traced.module.graph, stages));
   return traced;
 }
 

@@ -14,7 +14,10 @@ using Places = std::unordered_map<std::string, TrainingStep::Source>;
 
 Places jointInputs(const Graph& joint) {
   Places places;
-  for (const NodeId id : joint.placeholders()) places.emplace(joint.node(id).name(), TrainingStep::Source{false, places.size()});
+  for (const NodeId id : joint.placeholders()) {
+    const TrainingStep::Source source{false, places.size()};
+    places.emplace(joint.node(id).name(), source);
+  }
   return places;
 }
 
@@ -33,7 +36,7 @@ Result<std::vector<TrainingStep::Source>> sourcesOf(const Graph& graph, const Pl
   for (const NodeId id : graph.placeholders()) {
     const auto found = places.find(graph.node(id).name());
     if (found == places.end())
-      return fail(ErrorCode::Internal, "nothing gives a value to {} of a part of the joint graph", graph.node(id).name());
+      return fail(ErrorCode::Internal, "nothing gives {} of a part of the joint graph a value", graph.node(id).name());
     sources.push_back(found->second);
   }
   return sources;
