@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "app/workbench/pass_trace.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::workbench {
@@ -9,13 +10,6 @@ namespace kerf::workbench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
-  std::vector<std::string> names;
-  for (const NodeId id : from.order())
-    if (!in.find(from.node(id).name())) names.push_back(from.node(id).name());
-  return names;
-}
 
 SnapshotDoc snapshotOf(const Graph& graph) {
   return {graph.contentHash().hex(), printGraphText(graph), int(graph.size())};

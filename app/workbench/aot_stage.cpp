@@ -214,23 +214,39 @@ std::vector<AotInput> aotInputs(const CapturedGraph& graph) {
   return inputs;
 }
 
+AotSubject aotSubject(const CapturedGraph& graph, AotStage stage, const Job& job) {
+  AotSubject subject{graph.module, aotInputs(graph), gradientRule(graph)};
+  addNnModuleParameters(subject.module);
+  if (stage != AotStage::Joint || graph.program == nullptr) return subject;
+  if (const std::size_t changed = setTrainingMode(subject.module, true); changed > 0)
+    job.tell(NoteEvent{NoteEvent::Weight::Detail,
+                       fmt::format("{} calls of layers were put into training mode", changed)});
+  return subject;
+}
+
 Result<AotGraph> traceStage(const CapturedGraph& graph, const StageChoice& choice, const Job& job) {
-  GraphModule module = graph.module;
-  addNnModuleParameters(module);
-  if (choice.stage == AotStage::Joint && graph.program != nullptr) {
-    const std::size_t changed = setTrainingMode(module, true);
-    if (changed > 0)
-      job.tell(NoteEvent{NoteEvent::Weight::Detail,
-                         fmt::format("{} calls of layers were put into training mode", changed)});
-  }
-  const AotOptions options{
-      .stage = choice.stage, .keepsMutations = true, .requiresGrad = gradientRule(graph), .stop = job.stop};
-  KERF_TRY(AotGraph traced, aotTrace(module, aotInputs(graph), options));
+  AotSubject subject = aotSubject(graph, choice.stage, job);
+  const AotOptions options{.stage = choice.stage,
+                           .keepsMutations = true,
+                           .requiresGrad = std::move(subject.requiresGrad),
+                           .stop = job.stop};
+  KERF_TRY(AotGraph traced, aotTrace(subject.module, std::move(subject.inputs), options));
   if (choice.table != DecompositionTable::None) {
     KERF_TRY(traced.module, decomposeGraph(traced.module, choice.table));
   }
   if (choice.functionalRng) KERF_CHECK(functionalizeRng(traced));
   return traced;
+}
+
+void setGoal(CompileOptions& options, const GraphSource& source) {
+  if (source.aot == nullptr || source.aot->tangents.empty()) return;
+  const AotGraph& traced = *source.aot;
+  options.goal = CompileGoal::Joint;
+  options.partition.joint.forwardOutputs = traced.mutatedOutputs + traced.userOutputs;
+  options.partition.joint.staticInputs.emplace();
+  for (const AotInput& input : traced.metadata.inputs)
+    if (input.kind == AotInput::Kind::Parameter || input.kind == AotInput::Kind::Buffer)
+      options.partition.joint.staticInputs->push_back(input.name);
 }
 
 Result<void> deriveStage(GraphSource& source, const StageChoice& choice, const Job& job) {
