@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/autograd/decompose.h"
+#include "engine/ops/random/state.h"
 #include "tests/support/compiled_fixture.h"
 #include "tests/support/symbolic_fixture.h"
 
@@ -170,6 +171,32 @@ TEST(CompileHooks, ThatChangeTheGraphAreSeenAndThatFailAreNamed) {
   EXPECT_THAT(graph.error().text(), HasSubstr("no use for this graph"));
   EXPECT_THAT(graph.error().text(), HasSubstr("joint_hook"));
   EXPECT_THAT(told, ElementsAre("pre_grad", "joint", "joint, inductor decompositions"));
+}
+
+TEST(TrainingCompile, RandomCallsThatAreMadeAgainDrawTheSameNumbers) {
+  const GraphModule joint = parsed(R"(
+class joint(torch.nn.Module):
+    def forward(self, primals_1: "f32[8, 8]", tangents_1: "f32[8, 8]"):
+        rand_like: "f32[8, 8]" = torch.ops.aten.rand_like.default(primals_1)
+        mul: "f32[8, 8]" = torch.ops.aten.mul.Tensor(primals_1, rand_like)
+        rand_like_1: "f32[8, 8]" = torch.ops.aten.rand_like.default(primals_1)
+        add: "f32[8, 8]" = torch.ops.aten.add.Tensor(mul, rand_like_1)
+        mul_1: "f32[8, 8]" = torch.ops.aten.mul.Tensor(tangents_1, rand_like)
+        return [add, mul_1]
+)");
+  CompileOptions options{.goal = CompileGoal::Joint};
+  options.partition.joint.policies = {{"rand_like", RecomputePolicy::MustRecompute}};
+  const auto graph = compileFx(joint, options);
+  ASSERT_TRUE(graph) << graph.error().text();
+  const ValueList inputs{testing_support::counted({8, 8}), testing_support::counted({8, 8}, 1)};
+  const RandomScope random;
+  const auto expected = Interpreter(joint, referenceOps()).run(inputs);
+  ASSERT_TRUE(expected) << expected.error().text();
+  seedRandom();
+  const auto given = (*graph)->run(inputs);
+  ASSERT_TRUE(given) << given.error().text();
+  for (std::size_t i = 0; i < 2; ++i)
+    expectClose(expected->list()[i].tensor(), given->list()[i].tensor(), 1e-6, fmt::format("result {}", i));
 }
 
 TEST(TrainingCompile, ServesOtherSizes) {
