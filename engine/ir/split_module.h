@@ -22,7 +22,7 @@ struct SplitOptions {
   std::string prefix = "submod_";
   /// Nodes that must run after all that stood before them and before all that stood after them: effects. By default
   /// none.
-  std::function<bool(const Node&)> isOrdered;
+  std::function<bool(const Node&)> isOrdered = {};
 };
 
 /// `partOf` is asked of every call. Inputs and output stay outside, attributes go where they are read. BadUsage naming

@@ -28,9 +28,9 @@ struct PatternOccurrence {
 using MatchFilter = std::function<bool(const PatternOccurrence&, const Graph& graph, const Graph& pattern)>;
 
 struct MatchOptions {
-  bool wildcardsMatchLiterals = false;  ///< a wildcard may stand for any argument, not for nodes alone
-  bool ignoresLiterals = false;         ///< constants of the pattern stand for any constant
-  std::vector<MatchFilter> filters;     ///< all must hold
+  bool wildcardsMatchLiterals = false;    ///< a wildcard may stand for any argument, not for nodes alone
+  bool ignoresLiterals = false;           ///< constants of the pattern stand for any constant
+  std::vector<MatchFilter> filters = {};  ///< all must hold
 };
 
 /// One replaced occurrence.

@@ -33,12 +33,13 @@ void addPaths(const Argument& argument, std::set<std::string>& paths) {
     for (const auto& [key, item] : dict->items) addPaths(item, paths);
 }
 
-/// Of submodules and attributes that the graph names.
-std::set<std::string> usedPaths(const Graph& graph) {
+/// Of submodules that the graph names, or reads tensors of.
+std::set<std::string> usedPaths(const GraphModule& module) {
   std::set<std::string> paths;
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    if (node.op() == Opcode::CallModule || node.op() == Opcode::GetAttr) paths.insert(node.target());
+  for (const NodeId id : module.graph.order()) {
+    const Node& node = module.graph.node(id);
+    const bool readsElsewhere = node.op() == Opcode::GetAttr && !module.attribute(node.target());
+    if (node.op() == Opcode::CallModule || readsElsewhere) paths.insert(node.target());
     for (const Argument& argument : node.args()) addPaths(argument, paths);
     for (const auto& [key, argument] : node.kwargs()) addPaths(argument, paths);
   }
@@ -64,7 +65,7 @@ bool deleteSubmodule(GraphModule& module, std::string_view path) {
 }
 
 std::size_t deleteAllUnusedSubmodules(GraphModule& module) {
-  const std::set<std::string> used = usedPaths(module.graph);
+  const std::set<std::string> used = usedPaths(module);
   return module.submodules.eraseIf([&](const auto& entry) {
     return std::ranges::none_of(
         used, [&](const std::string& path) { return isWithin(path, entry.first) || isWithin(entry.first, path); });

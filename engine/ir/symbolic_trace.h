@@ -14,9 +14,9 @@ namespace kerf::inline ir {
 
 struct TraceRules {
   /// Whether a call of the module at `path` stays one node. By default no; those without a graph always do.
-  std::function<bool(std::string_view path, const Submodule& module)> isLeaf;
+  std::function<bool(std::string_view path, const Submodule& module)> isLeaf = {};
   /// Values of placeholders by name, which are no inputs of the trace any more (torch.fx's concrete_args).
-  std::map<std::string, Argument, std::less<>> concreteArguments;
+  std::map<std::string, Argument, std::less<>> concreteArguments = {};
   /// Attributes of a module that was traced through are found below its path ("block.weight"); where not, they keep
   /// their own ("weight") as long as nothing else has it.
   bool keepsPaths = false;

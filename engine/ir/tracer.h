@@ -110,6 +110,9 @@ template <class Function>
 Wrapped<Function> wrap(std::string target, Function function) {
   return {std::move(target), std::move(function)};
 }
+/// Of a function that C++ does not have: only calls with a Proxy compile.
+struct NotRun {};
+inline Wrapped<NotRun> wrap(std::string target) { return {std::move(target), NotRun{}}; }
 
 /// A tensor or a number as one side of an operator, and the line where it stands.
 class Operand {

@@ -56,32 +56,45 @@ std::optional<NodeId> idleMethod(const Graph& graph, const Node& node) {
   return isPlain && meta && isFixedRowMajor(*meta) ? source : std::nullopt;
 }
 
-std::optional<NodeId> source(const GraphModule& module, const Node& node) {
-  if (const auto input = idleDropout(node)) return input;
-  if (isIdentityModule(module, node)) return firstOperand(node);
-  return idleMethod(module.graph, node);
+/// Modules go first: what they give is the very tensor that they were given, and nothing else is known of modules.
+Result<void> skipIdentityModules(GraphModule& module) {
+  Graph& graph = module.graph;
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  bool skipped = false;
+  for (const NodeId id : order) {
+    const auto input = isIdentityModule(module, graph.node(id)) ? firstOperand(graph.node(id)) : std::nullopt;
+    if (!input || isReturned(graph, id)) continue;
+    graph.replaceAllUsesWith(id, *input);
+    KERF_CHECK(graph.eraseNode(id));
+    skipped = true;
+  }
+  if (skipped) deleteAllUnusedSubmodules(module);
+  return {};
+}
+
+std::optional<NodeId> source(const Graph& graph, const Node& node) {
+  const auto input = idleDropout(node);
+  return input ? input : idleMethod(graph, node);
 }
 
 Result<void> run(GraphModule& module, const PassContext&) {
+  KERF_CHECK(skipIdentityModules(module));
   Graph& graph = module.graph;
   std::optional<Forwarding> forwarding;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  bool removedModule = false;
   for (const NodeId id : order) {
     const Node& node = graph.node(id);
     if (node.target() == "torch._C._log_api_usage_once" && node.users().empty()) {
       KERF_CHECK(graph.eraseNode(id));
       continue;
     }
-    const auto input = source(module, node);
+    const auto input = source(graph, node);
     if (!input) continue;
     if (!forwarding) forwarding.emplace(graph);
     if (!forwarding->allows(node, *input)) continue;
-    removedModule = removedModule || node.op() == Opcode::CallModule;
     forwarding->forward(graph, id, *input);
     KERF_CHECK(graph.eraseNode(id));
   }
-  if (removedModule) deleteAllUnusedSubmodules(module);
   return {};
 }
 

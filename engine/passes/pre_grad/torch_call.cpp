@@ -166,6 +166,7 @@ std::optional<std::vector<std::int64_t>> TorchCall::integers(std::size_t i) cons
 
 std::optional<TorchCall> torchCall(const Node& node) {
   if (node.op() != Opcode::CallFunction && node.op() != Opcode::CallMethod) return std::nullopt;
+  if (node.target().starts_with("torch.ops.")) return std::nullopt;
   const bool isMethod = node.op() == Opcode::CallMethod;
   const TorchFunction* function = findSpelling(isMethod ? "method." + node.target() : node.target());
   auto arguments = function ? bound(node, function->schema) : std::nullopt;
