@@ -76,6 +76,12 @@ bool mayBeTrue(const Argument* argument) {
   return argument && (flag ? *flag : true);
 }
 
+/// dropout(input, p, training, inplace) outside of training gives its input and writes nothing.
+bool isIdleDropout(const Node& node, std::string_view name) {
+  const Argument* training = node.args().size() > 2 ? &node.args()[2] : named(node, "training");
+  return name == "dropout" && training && training->as<bool>() && !*training->as<bool>();
+}
+
 /// `inplace` stands last where activations are given it by position.
 bool mayWriteInplace(const Node& node) {
   const bool last = node.args().size() > 1 && node.args().back().as<bool>() && *node.args().back().as<bool>();
@@ -105,7 +111,7 @@ std::optional<PythonMemory> pythonMemory(const Node& node) {
   PythonMemory memory;
   if (const Argument* out = named(node, "out")) addNodes(*out, memory.written);
   if (name == "batch_norm" || name == "instance_norm") addStatistics(node, memory.written);
-  const bool writes = changesFirst(node) || mayWriteInplace(node);
+  const bool writes = changesFirst(node) || (mayWriteInplace(node) && !isIdleDropout(node, name));
   if (writes && !node.args().empty()) addNodes(node.args()[0], memory.written);
   if (writes && node.args().empty())  // given by name
     for (const NodeId input : node.inputs()) memory.written.push_back(input);

@@ -65,7 +65,7 @@ TEST(IdentityRemoval, SkipsIdleDropoutIdentityAndConversions) {
         a = torch.nn.functional.dropout(x, 0.5, False, False)
         b = a.contiguous()
         c = b.to(torch.float32)
-        d = torch.nn.functional.dropout(c, p = 0.0)
+        d = torch.nn.functional.dropout(torch.nn.functional.dropout(c, p = 0.0), 0.5, False, True)
         i = torch.ops.aten.relu.default(d)
         e = torch._C._log_api_usage_once('model')
         return (i,)
@@ -139,6 +139,25 @@ constexpr const char* layer = R"(
         return (torch.relu(n),)
 )";
 constexpr const char* layerInputs = R"(w: "f32[4, 6]", b: "f32[4]", m: "f32[4]", var: "f32[4]", )";
+
+TEST(BatchNormFolding, MindsWritesBetweenLayerAndNormOnly) {
+  const std::string signature = R"(x: "f32[2, 3, 5, 5]", w: "f32[4, 3, 3, 3]", m: "f32[4]", var: "f32[4]")";
+  const std::vector<std::string> inputs{"batch_norm_folding.inputs=true"};
+  const GraphModule after = afterPasses(torchLevel(signature, R"(
+        y = x.add_(1)
+        c = torch.conv2d(y, w)
+        n = torch.nn.functional.batch_norm(c, m, var, None, None, False)
+        return (torch.nn.functional.relu(n, inplace = True),)
+)"), {"batch_norm_folding"}, inputs, 1e-5);
+  EXPECT_EQ(std::ranges::count(targets(after.graph), "torch.nn.functional.batch_norm"), 0);
+  const GraphModule between = torchLevel(signature, R"(
+        c = torch.conv2d(x, w)
+        y = x.add_(1)
+        n = torch.nn.functional.batch_norm(c, m, var, None, None, False)
+        return (n, y)
+)");
+  EXPECT_EQ(afterPasses(between, {"batch_norm_folding"}, inputs).revision(), between.revision());
+}
 
 TEST(BatchNormFolding, TakesInputsWhereItMay) {
   const GraphModule module = torchLevel(std::string(layerInputs) + R"(x: "f32[3, 6]")", layer);

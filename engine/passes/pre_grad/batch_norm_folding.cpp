@@ -67,6 +67,17 @@ class Folding {
     return meta->sizes.size() == weight->sizes.size();  // with a batch
   }
 
+  /// The layer is computed where the batch norm stands: what it reads must not be written meanwhile. That either's memory
+  /// is written later, as by an activation in place, makes no difference: both results are new.
+  bool isQuietBetween(NodeId layer, NodeId norm) const {
+    const auto order = m_module.graph.order();
+    const auto first = std::ranges::find(order, layer), last = std::ranges::find(order, norm);
+    return std::all_of(first, last, [&](NodeId id) {
+      const Node& node = m_module.graph.node(id);
+      return !mustStay(node) || isPureTorchCall(node) || node.op() == Opcode::Placeholder;
+    });
+  }
+
   std::optional<Pair> pairOf(const Node& node) const {
     auto norm = torchCall(node, "torch.nn.functional.batch_norm");
     const auto below = norm ? norm->node(0) : std::nullopt;
@@ -75,7 +86,7 @@ class Folding {
     auto call = torchCall(layer);
     const bool isLayer = call && std::ranges::find(layers, call->function->name) != std::end(layers);
     if (!isLayer || layer.users().size() != 1 || !hasFeaturesSecond(layer, *call)) return std::nullopt;
-    if (m_aliases.touchesMutation(layer) || m_aliases.touchesMutation(node)) return std::nullopt;
+    if (m_aliases.mutated(*below) || !isQuietBetween(*below, node.id())) return std::nullopt;
     Pair pair{*below, *std::move(call), *std::move(norm), {}};
     const auto take = [&](const Argument& argument, bool isNeeded) {
       const NodeId* id = argument.as<NodeId>();
