@@ -105,9 +105,13 @@ TEST_P(RecordedModels, AreChangedByThesePasses) {
 }
 
 const Recorded recorded[] = {
-    {"bert_base", {}, 0, 0},    {"convnext_seed", {}, 0, 0}, {"efficientnet_b0", {}, 0, 0},
-    {"gpt2", {}, 0, 0},         {"llama_8l", {}, 0, 0},      {"mobilenet_v3_small", {}, 0, 0},
-    {"vit_b_16", {}, 0, 0},
+    {"bert_base", {"call_normalization", "identity_removal", "parallel_linear"}, 518, 506},
+    {"convnext_seed", {"call_normalization", "identity_removal"}, 728, 692},
+    {"efficientnet_b0", {"call_normalization", "identity_removal", "batch_norm_folding"}, 562, 552},
+    {"gpt2", {"call_normalization", "identity_removal"}, 680, 653},
+    {"llama_8l", {"call_normalization", "identity_removal", "matmul_permute", "parallel_linear"}, 566, 511},
+    {"mobilenet_v3_small", {"call_normalization", "identity_removal", "batch_norm_folding"}, 369, 368},
+    {"vit_b_16", {"call_normalization", "identity_removal"}, 332, 295},
 };
 
 INSTANTIATE_TEST_SUITE_P(Corpus, RecordedModels, ::testing::ValuesIn(recorded),
