@@ -166,7 +166,8 @@ class Splitter {
     for (const NodeId id : part.nodes) {
       const Node& node = m_module.graph.node(id);
       for (const NodeId input : node.inputs())
-        if (isAttribute(input) && !map.contains(input)) map[input] = copyNode(body.graph, m_module.graph.node(input), mapped);
+        if (isAttribute(input) && !map.contains(input))
+          map[input] = copyNode(body.graph, m_module.graph.node(input), mapped);
       map[id] = copyNode(body.graph, node, mapped);
     }
     ArgumentList outputs;
@@ -201,11 +202,11 @@ Result<SplitModule> splitModule(const GraphModule& module, const std::function<s
 }
 
 Result<GraphModule> reassemble(const SplitModule& split) {
-  const TraceRules rules{.isLeaf = [&](std::string_view path, const Submodule&) {
-                           return std::ranges::find(split.parts, path) == split.parts.end();
-                         },
-                         .concreteArguments = {},
-                         .keepsPaths = true};
+  const TraceRules rules{
+      .isLeaf = [&](std::string_view path,
+                    const Submodule&) { return std::ranges::find(split.parts, path) == split.parts.end(); },
+      .concreteArguments = {},
+      .keepsPaths = true};
   return symbolicTrace(split.module, rules);
 }
 

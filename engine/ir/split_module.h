@@ -1,5 +1,5 @@
-// splitModule: a graph as a graph of calls, each of a module with the nodes of one part, as torch.fx's split_module; and
-// back again.
+// splitModule: a graph as a graph of calls, each of a module with the nodes of one part, as torch.fx's split_module;
+// and back again.
 //
 //     a = sin(x); b = cos(a); return b      →      submod_0 = self.submod_0(x); submod_1 = self.submod_1(submod_0)
 //     parts of a and b: 0 and 1                    submod_0: return sin(x)       submod_1: return cos(a)

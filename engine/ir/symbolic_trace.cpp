@@ -73,8 +73,7 @@ class Trace {
       if (map.contains(id)) continue;
       if (m_result.graph.size() > maximumNodes)
         return fail(ErrorCode::TooLarge, "the trace has more than {} nodes", maximumNodes);
-      if (node.op() == Opcode::Output)
-        return node.args().empty() ? Argument() : mapNodes(node.args().front(), mapped);
+      if (node.op() == Opcode::Output) return node.args().empty() ? Argument() : mapNodes(node.args().front(), mapped);
       if (const Argument* item = knownItem(node, map)) {
         map[id] = Argument(*item);
         continue;
@@ -116,7 +115,8 @@ class Trace {
       else if (!input.args().empty())
         inner[id] = input.args().front();
       else
-        return fail(Error(ErrorCode::BadInput, fmt::format("the call gives no '{}'", input.name()), {}, 0, call.name()));
+        return fail(
+            Error(ErrorCode::BadInput, fmt::format("the call gives no '{}'", input.name()), {}, 0, call.name()));
     }
     if (position == call.args().size()) return inner;
     return fail(Error(ErrorCode::BadInput,

@@ -22,8 +22,8 @@ struct TraceRules {
   bool keepsPaths = false;
 };
 
-/// The result has no submodules that nothing uses. BadUsage for a concrete argument that no placeholder takes, or a node
-/// as one; BadInput for a call that does not fit its module's inputs; TooLarge for modules that nest without end.
+/// The result has no submodules that nothing uses. BadUsage for a concrete argument that no placeholder takes, or a
+/// node as one; BadInput for a call that does not fit its module's inputs; TooLarge for modules that nest without end.
 Result<GraphModule> symbolicTrace(const GraphModule& root, const TraceRules& rules = {});
 
 }  // namespace kerf::inline ir

@@ -8,26 +8,63 @@ namespace kerf::inline passes {
 
 namespace {
 
-constexpr std::string_view modules[] = {"torch.nn.functional.", "torch._C._nn.", "torch.functional.", "torch.Tensor.",
-                                        "torch.linalg.",        "torch.special.", "torch.fft.",       "torch."};
+constexpr std::string_view modules[] = {"torch.nn.functional.", "torch._C._nn.",  "torch.functional.", "torch.Tensor.",
+                                        "torch.linalg.",        "torch.special.", "torch.fft.",        "torch."};
 
 /// These may return their argument, or a view of it, whatever ATen's schema of that name says.
-constexpr std::string_view mayReturnInput[] = {
-    "to",         "float",      "double",     "half",       "bfloat16",  "long",           "int",
-    "short",      "char",       "byte",       "bool",       "type_as",   "type",           "cpu",
-    "cuda",       "detach",     "contiguous", "flatten",    "reshape",   "reshape_as",     "view_as",
-    "expand_as",  "ravel",      "unflatten",  "dropout",    "dropout1d", "dropout2d",      "dropout3d",
-    "alpha_dropout", "feature_alpha_dropout", "getattr",    "requires_grad_", "broadcast_tensors", "atleast_1d",
-    "atleast_2d", "atleast_3d", "einsum",     "meshgrid",   "tensor_split", "hsplit",      "vsplit",
-    "dsplit",     "clone",      "pad",        "interpolate"};
+constexpr std::string_view mayReturnInput[] = {"to",
+                                               "float",
+                                               "double",
+                                               "half",
+                                               "bfloat16",
+                                               "long",
+                                               "int",
+                                               "short",
+                                               "char",
+                                               "byte",
+                                               "bool",
+                                               "type_as",
+                                               "type",
+                                               "cpu",
+                                               "cuda",
+                                               "detach",
+                                               "contiguous",
+                                               "flatten",
+                                               "reshape",
+                                               "reshape_as",
+                                               "view_as",
+                                               "expand_as",
+                                               "ravel",
+                                               "unflatten",
+                                               "dropout",
+                                               "dropout1d",
+                                               "dropout2d",
+                                               "dropout3d",
+                                               "alpha_dropout",
+                                               "feature_alpha_dropout",
+                                               "getattr",
+                                               "requires_grad_",
+                                               "broadcast_tensors",
+                                               "atleast_1d",
+                                               "atleast_2d",
+                                               "atleast_3d",
+                                               "einsum",
+                                               "meshgrid",
+                                               "tensor_split",
+                                               "hsplit",
+                                               "vsplit",
+                                               "dsplit",
+                                               "clone",
+                                               "pad",
+                                               "interpolate"};
 
 /// These give new tensors, and ATen has no function of that name.
 constexpr std::string_view fresh[] = {"multi_head_attention_forward", "cross_entropy", "softmax", "log_softmax",
                                       "scaled_dot_product_attention"};
 
 /// These give numbers or nothing.
-constexpr std::string_view numbers[] = {"size", "dim", "ndimension", "numel", "nelement", "stride", "item", "tolist",
-                                        "is_contiguous", "_log_api_usage_once"};
+constexpr std::string_view numbers[] = {"size",   "dim",  "ndimension", "numel",         "nelement",
+                                        "stride", "item", "tolist",     "is_contiguous", "_log_api_usage_once"};
 
 bool listed(std::span<const std::string_view> list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();

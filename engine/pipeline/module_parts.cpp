@@ -62,7 +62,11 @@ class PartsInterpreter : public Interpreter {
  public:
   PartsInterpreter(const SplitModule& split, const std::vector<bool>& on, const CompileOptions& options,
                    std::stop_token stop)
-      : Interpreter(split.module, referenceOps()), m_split(split), m_on(on), m_options(options), m_stop(std::move(stop)) {}
+      : Interpreter(split.module, referenceOps()),
+        m_split(split),
+        m_on(on),
+        m_options(options),
+        m_stop(std::move(stop)) {}
 
  protected:
   Result<Value> callModule(const Node& node, const ValueList& args, const KeywordValues& kwargs) override {

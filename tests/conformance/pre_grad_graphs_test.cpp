@@ -1,5 +1,6 @@
-// What Dynamo captured, through the pre-grad passes: the small launchers with their inputs keep their values after every
-// pass, those that are off by default included; of the recorded full-size models it is known which passes change them.
+// What Dynamo captured, through the pre-grad passes: the small launchers with their inputs keep their values after
+// every pass, those that are off by default included; of the recorded full-size models it is known which passes change
+// them.
 #include <gtest/gtest.h>
 
 #include <chrono>

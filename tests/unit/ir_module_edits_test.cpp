@@ -1,12 +1,13 @@
-// torch.fx's tools on whole modules: submodule edits, splitting and putting together, symbolic traces, one node at a time.
+// torch.fx's tools on whole modules: submodule edits, splitting and putting together, symbolic traces, one node at a
+// time.
 #include <gtest/gtest.h>
 
 #include "engine/ir/graph_copy.h"
 #include "engine/ir/interpreter.h"
 #include "engine/ir/printer.h"
 #include "engine/ir/split_module.h"
-#include "engine/ir/submodules.h"
 #include "engine/ir/subgraph_rewriter.h"
+#include "engine/ir/submodules.h"
 #include "engine/ir/symbolic_trace.h"
 #include "engine/ir/tracer.h"
 
@@ -150,8 +151,7 @@ TEST(SplitModule, RefusesPartsThatNeedEachOther) {
   Tracer t;
   const Proxy x = t.placeholder("x");
   t.output(-((-x) * 2));
-  const auto tangled =
-      splitModule(t.finish(), [](const Node& node) { return std::int64_t(node.name() == "mul"); });
+  const auto tangled = splitModule(t.finish(), [](const Node& node) { return std::int64_t(node.name() == "mul"); });
   ASSERT_FALSE(tangled.has_value());
   EXPECT_EQ(tangled.error().code, ErrorCode::BadUsage);
   EXPECT_EQ(tangled.error().node, "neg");

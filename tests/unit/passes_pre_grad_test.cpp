@@ -148,7 +148,8 @@ TEST(BatchNormFolding, MindsWritesBetweenLayerAndNormOnly) {
         c = torch.conv2d(y, w)
         n = torch.nn.functional.batch_norm(c, m, var, None, None, False)
         return (torch.nn.functional.relu(n, inplace = True),)
-)"), {"batch_norm_folding"}, inputs, 1e-5);
+)"),
+                                        {"batch_norm_folding"}, inputs, 1e-5);
   EXPECT_EQ(std::ranges::count(targets(after.graph), "torch.nn.functional.batch_norm"), 0);
   const GraphModule between = torchLevel(signature, R"(
         c = torch.conv2d(x, w)
@@ -182,8 +183,8 @@ TEST(BatchNormFolding, KeepsTrainingSharedLayersAndOtherFeatures) {
 )";
   const GraphModule shared = withAttributes(torchLevel(R"(x: "f32[2, 3, 5, 5]")", twice), convolutionParameters());
   EXPECT_EQ(afterPasses(shared, {"batch_norm_folding"}).revision(), shared.revision());
-  const GraphModule trained = torchLevel(
-      R"(x: "f32[2, 3, 5, 5]", w: "f32[4, 3, 3, 3]", m: "f32[4]", var: "f32[4]")", R"(
+  const GraphModule trained =
+      torchLevel(R"(x: "f32[2, 3, 5, 5]", w: "f32[4, 3, 3, 3]", m: "f32[4]", var: "f32[4]")", R"(
         c = torch.conv2d(x, w)
         n = torch.nn.functional.batch_norm(c, m, var, None, None, True)
         return (n,)
@@ -352,8 +353,7 @@ TEST(ParallelLinear, IsOffByDefaultAndKeepsLayersWhoseWeightsAreComputed) {
         b = torch._C._nn.linear(x, v)
         return (a, b)
 )");
-  EXPECT_EQ(afterPasses(chained, {"parallel_linear"}, {"parallel_linear.enabled=true"}).revision(),
-            chained.revision());
+  EXPECT_EQ(afterPasses(chained, {"parallel_linear"}, {"parallel_linear.enabled=true"}).revision(), chained.revision());
 }
 
 GraphModule blockCaller() {
@@ -378,8 +378,8 @@ GraphModule blockCaller() {
 TEST(ModuleInlining, PutsNodesInThePlaceOfCalls) {
   const GraphModule module = blockCaller();
   const GraphModule after = afterPasses(module, {"module_inlining", "shape_propagation"});
-  EXPECT_EQ(targets(after.graph), (Calls{"operator.mul", "torch.relu", "operator.add", "operator.mul", "torch.relu",
-                                         "operator.add"}));
+  EXPECT_EQ(targets(after.graph),
+            (Calls{"operator.mul", "torch.relu", "operator.add", "operator.mul", "torch.relu", "operator.add"}));
   EXPECT_TRUE(after.submodules.empty());
   ASSERT_TRUE(after.attribute("block.w"));
   const TensorMeta* meta = testing::nodeNamed(after, "relu").meta().value.tensor();

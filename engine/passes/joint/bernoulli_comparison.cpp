@@ -36,8 +36,7 @@ Result<void> run(GraphModule& module, const PassContext& context) {
     const TensorMeta meta = *module.graph.node(id).meta().value.tensor();
     KERF_CHECK(replacement.replace(id, {draw->like}, [&](CallWriter& call, std::span<const Value>) {
       const Value sizes(ValueList(draw->sizes.begin(), draw->sizes.end()));
-      const Value uniform =
-          call("aten.rand.default"_op, {sizes}, {{"dtype", DType::Float32}, {"device", meta.device}});
+      const Value uniform = call("aten.rand.default"_op, {sizes}, {{"dtype", DType::Float32}, {"device", meta.device}});
       const Value hits = call("aten.lt.Scalar"_op, {uniform, draw->probability});
       return call("prims.convert_element_type.default"_op, {hits, meta.dtype});
     }));

@@ -21,7 +21,8 @@ constexpr Mode modes[] = {{"torch.ops.aten.rand.default", "rand"},
 /// "rand" or "randn"; empty for what is drawn otherwise.
 std::string_view modeOf(const Node& node) {
   const TensorMeta* meta = node.meta().value.tensor();
-  const bool fits = node.op() == Opcode::CallFunction && meta && meta->dtype == DType::Float32 && isFixedRowMajor(*meta);
+  const bool fits =
+      node.op() == Opcode::CallFunction && meta && meta->dtype == DType::Float32 && isFixedRowMajor(*meta);
   for (const Mode& mode : modes)
     if (fits && node.target() == mode.op) return mode.name;
   return {};
@@ -36,10 +37,10 @@ std::string deviceText(const Node& node) {
 NodeId addSeeds(Graph& graph, NodeId first, std::int64_t count) {
   const InsertionScope scope(graph, InsertionScope::Where::Before, first);
   const Device device = graph.node(first).meta().value.tensor()->device;
-  const NodeId seeds = graph.callFunction("torch.ops.prims.inductor_seeds.default", {count, device}, {},
-                                          "inductor_seeds_default");
-  graph.setValueMeta(seeds, {TensorMeta{.dtype = DType::Int64, .sizes = {dim(count)}, .strides = {dim(1)},
-                                        .device = device}});
+  const NodeId seeds =
+      graph.callFunction("torch.ops.prims.inductor_seeds.default", {count, device}, {}, "inductor_seeds_default");
+  graph.setValueMeta(seeds,
+                     {TensorMeta{.dtype = DType::Int64, .sizes = {dim(count)}, .strides = {dim(1)}, .device = device}});
   return seeds;
 }
 
@@ -55,10 +56,11 @@ Result<void> run(GraphModule& module, const PassContext& context) {
       const Node& node = module.graph.node(nodes[i]);
       const Sizes sizes = *fixedSizes(*node.meta().value.tensor());
       const std::string mode(modeOf(node));
-      KERF_TRY(const bool replaced, replacement.replace(nodes[i], {seeds}, [&](CallWriter& call, std::span<const Value> in) {
-        const Value seed = call("prims.inductor_lookup_seed.default"_op, {in[0], std::int64_t(i)});
-        return call("prims.inductor_random.default"_op, {ValueList(sizes.begin(), sizes.end()), seed, mode});
-      }));
+      KERF_TRY(const bool replaced,
+               replacement.replace(nodes[i], {seeds}, [&](CallWriter& call, std::span<const Value> in) {
+                 const Value seed = call("prims.inductor_lookup_seed.default"_op, {in[0], std::int64_t(i)});
+                 return call("prims.inductor_random.default"_op, {ValueList(sizes.begin(), sizes.end()), seed, mode});
+               }));
       if (!replaced) return fail(ErrorCode::Internal, "a random tensor of known sizes was not replaced");
     }
   }

@@ -67,12 +67,12 @@ Result<void> run(GraphModule& module, const PassContext& context) {
     if (aliases->touchesMutation(module.graph.node(id)) || aliases->touchesMutation(module.graph.node(product->mm)) ||
         aliases->mutated(product->weight))
       continue;
-    KERF_CHECK(replacement.replace(
-        id, {product->x, product->weight, product->scales},
-        [](CallWriter& call, std::span<const Value> inputs) {
-          return call("aten._weight_int8pack_mm.default"_op, {inputs[0], inputs[1], inputs[2]});
-        },
-        {product->mm}));
+    KERF_CHECK(
+        replacement.replace(id, {product->x, product->weight, product->scales},
+                            [](CallWriter& call, std::span<const Value> inputs) {
+                              return call("aten._weight_int8pack_mm.default"_op, {inputs[0], inputs[1], inputs[2]});
+                            },
+                            {product->mm}));
   }
   replacement.finish();
   return {};

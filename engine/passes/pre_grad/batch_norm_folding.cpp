@@ -32,17 +32,17 @@ class Folding {
     const bool frozen = std::ranges::all_of(
         pair->parameters, [&](NodeId node) { return m_module.graph.node(node).op() == Opcode::GetAttr; });
     std::vector<NodeId> written;  // weight and bias
-    KERF_TRY(const bool done, m_replacement.replace(
-                                  {id},
-                                  [&](TorchWriter& call) {
-                                    written = parametersOf(call, *pair);
-                                    TorchCall layer = pair->call;
-                                    layer.arguments[1] = written[0];
-                                    layer.arguments[2] = written[1];
-                                    auto [args, kwargs] = shortest(layer);
-                                    return std::vector{call(layer.function->name, std::move(args), std::move(kwargs))};
-                                  },
-                                  {pair->layer}));
+    KERF_TRY(const bool done,
+             m_replacement.replace({id},
+                                   [&](TorchWriter& call) {
+                                     written = parametersOf(call, *pair);
+                                     TorchCall layer = pair->call;
+                                     layer.arguments[1] = written[0];
+                                     layer.arguments[2] = written[1];
+                                     auto [args, kwargs] = shortest(layer);
+                                     return std::vector{call(layer.function->name, std::move(args), std::move(kwargs))};
+                                   },
+                                   {pair->layer}));
     return done && frozen ? freeze(written) : Result<void>();
   }
 
@@ -67,8 +67,8 @@ class Folding {
     return meta->sizes.size() == weight->sizes.size();  // with a batch
   }
 
-  /// The layer is computed where the batch norm stands: what it reads must not be written meanwhile. That either's memory
-  /// is written later, as by an activation in place, makes no difference: both results are new.
+  /// The layer is computed where the batch norm stands: what it reads must not be written meanwhile. That either's
+  /// memory is written later, as by an activation in place, makes no difference: both results are new.
   bool isQuietBetween(NodeId layer, NodeId norm) const {
     const auto order = m_module.graph.order();
     const auto first = std::ranges::find(order, layer), last = std::ranges::find(order, norm);
@@ -162,7 +162,9 @@ class Folding {
 
 Result<void> run(GraphModule& module, const PassContext& context) {
   const Graph& graph = module.graph;
-  const auto isNorm = [&](NodeId id) { return torchCall(graph.node(id), "torch.nn.functional.batch_norm").has_value(); };
+  const auto isNorm = [&](NodeId id) {
+    return torchCall(graph.node(id), "torch.nn.functional.batch_norm").has_value();
+  };
   std::vector<NodeId> norms;
   std::ranges::copy_if(graph.order(), std::back_inserter(norms), isNorm);
   if (norms.empty()) return {};

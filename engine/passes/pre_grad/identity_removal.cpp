@@ -31,7 +31,8 @@ bool isIdentityModule(const GraphModule& module, const Node& node) {
 }
 
 /// Methods that give their tensor where its meta stays as it is; Forwarding compares both.
-constexpr std::string_view conversions[] = {"to", "float", "double", "half", "bfloat16", "long", "type_as", "expand_as"};
+constexpr std::string_view conversions[] = {"to",       "float", "double",  "half",
+                                            "bfloat16", "long",  "type_as", "expand_as"};
 
 bool asksForCopy(const Node& node) {
   return std::ranges::any_of(node.kwargs(), [](const auto& entry) {

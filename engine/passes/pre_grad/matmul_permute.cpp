@@ -28,7 +28,8 @@ constexpr char bmm[] = "torch.bmm";
 bool isProduct(const Node& node) { return torchCall(node, matmul) || torchCall(node, bmm); }
 
 Result<void> run(GraphModule& module, const PassContext&) {
-  if (std::ranges::none_of(module.graph.order(), [&](NodeId id) { return isProduct(module.graph.node(id)); })) return {};
+  if (std::ranges::none_of(module.graph.order(), [&](NodeId id) { return isProduct(module.graph.node(id)); }))
+    return {};
   const std::array patterns = {ProductPattern{{"a", "b"}, productOf<matmul>, reversed<matmul>},
                                ProductPattern{{"a", "b"}, productOf<bmm>, reversed<bmm>}};
   return transposeAtOnce(module, patterns);

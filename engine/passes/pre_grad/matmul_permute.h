@@ -8,8 +8,8 @@
 
 namespace kerf::inline passes {
 
-/// Only of the last two dimensions of factors that are matrices or batches of them, and where the result is read by what
-/// does not tell strides apart.
+/// Only of the last two dimensions of factors that are matrices or batches of them, and where the result is read by
+/// what does not tell strides apart.
 Pass matmulPermutePass();
 
 }  // namespace kerf::inline passes

@@ -32,8 +32,8 @@ bool isGiven(const Graph& graph, const Argument& argument, const AliasGroups& al
 }
 
 bool sameDtype(const Graph& graph, const Siblings& siblings, const TorchCall& call) {
-  return siblings.calls.empty() || tensorOf(graph, *siblings.calls.front().node(1))->dtype ==
-                                       tensorOf(graph, *call.node(1))->dtype;
+  return siblings.calls.empty() ||
+         tensorOf(graph, *siblings.calls.front().node(1))->dtype == tensorOf(graph, *call.node(1))->dtype;
 }
 
 std::map<Key, Siblings> siblingsOf(const Graph& graph) {
@@ -65,8 +65,7 @@ Argument column(const Siblings& siblings, std::size_t parameter) {
 
 std::vector<NodeId> written(TorchWriter& call, const Graph& graph, const Siblings& siblings, bool hasBias) {
   ArgumentList sizes;
-  for (const TorchCall& layer : siblings.calls)
-    sizes.emplace_back((*fixedSizes(*tensorOf(graph, *layer.node(1))))[0]);
+  for (const TorchCall& layer : siblings.calls) sizes.emplace_back((*fixedSizes(*tensorOf(graph, *layer.node(1))))[0]);
   ArgumentList args{siblings.calls.front().arguments[0], call("torch.cat", {column(siblings, 1)})};
   if (hasBias) args.emplace_back(call("torch.cat", {column(siblings, 2)}));
   const NodeId all = call(linear, std::move(args));
@@ -94,9 +93,8 @@ Result<void> run(GraphModule& module, const PassContext& context) {
   for (const auto& [key, siblings] : siblingsOf(module.graph)) {
     if (siblings.nodes.size() < least) continue;
     raiseParameters(module.graph, siblings);
-    KERF_CHECK(replacement.replace(siblings.nodes, [&](TorchWriter& call) {
-      return written(call, module.graph, siblings, key.second);
-    }));
+    KERF_CHECK(replacement.replace(
+        siblings.nodes, [&](TorchWriter& call) { return written(call, module.graph, siblings, key.second); }));
   }
   replacement.finish();
   return {};

@@ -6,7 +6,7 @@
 
 namespace kerf::inline passes {
 
-std::optional<Piece> pieceOf(const Graph& graph, NodeId id, std::initializer_list<std::string_view> names) {
+std::optional<TorchPiece> pieceOf(const Graph& graph, NodeId id, std::initializer_list<std::string_view> names) {
   const Node& node = graph.node(id);
   if (!node.isCall("operator.getitem"_op) || node.args().size() != 2) return std::nullopt;
   const NodeId* from = node.args()[0].as<NodeId>();
@@ -17,7 +17,7 @@ std::optional<Piece> pieceOf(const Graph& graph, NodeId id, std::initializer_lis
   if (!call || !pieces || std::ranges::find(names, call->function->name) == names.end()) return std::nullopt;
   const auto count = std::int64_t(pieces->size());
   if (*index < -count || *index >= count) return std::nullopt;
-  return Piece{*from, *index < 0 ? *index + count : *index};
+  return TorchPiece{*from, *index < 0 ? *index + count : *index};
 }
 
 std::optional<NodeId> callOfAll(const Graph& graph, const std::vector<NodeId>& nodes,

@@ -112,10 +112,11 @@ Result<void> run(GraphModule& module, const PassContext&) {
 }  // namespace
 
 Pass splitCatMergingPass() {
-  return {.name = "split_cat_merging",
-          .stage = PassStage::PreGrad,
-          .description = "Takes the whole for its pieces put together, parts for pieces, and one cat for a cat of cats.",
-          .run = run};
+  return {
+      .name = "split_cat_merging",
+      .stage = PassStage::PreGrad,
+      .description = "Takes the whole for its pieces put together, parts for pieces, and one cat for a cat of cats.",
+      .run = run};
 }
 
 }  // namespace kerf::inline passes

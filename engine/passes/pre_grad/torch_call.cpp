@@ -13,8 +13,9 @@ struct Spelling {
   std::string_view schema;
 };
 
-#define KERF_CONV_PARAMETERS \
-  "(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> Tensor"
+#define KERF_CONV_PARAMETERS                                                                                        \
+  "(Tensor input, Tensor weight, Tensor? bias=None, Any stride=1, Any padding=0, Any dilation=1, int groups=1) -> " \
+  "Tensor"
 #define KERF_ACTIVATION "(Tensor input, bool inplace=False) -> Tensor"
 
 /// PyTorch's Python signatures. "Dims" is a list of ints that may be written as several arguments.
@@ -64,7 +65,8 @@ constexpr Spelling spellings[] = {
     {"torch.cat", "torch.concatenate", "concatenate(Any tensors, int dim=0) -> Tensor"},
     {"torch.stack", "torch.stack", "stack(Any tensors, int dim=0) -> Tensor"},
     {"torch.split", "torch.split", "split(Tensor tensor, Any split_size_or_sections, int dim=0) -> Tensor[]"},
-    {"torch.split", "torch.functional.split", "split(Tensor tensor, Any split_size_or_sections, int dim=0) -> Tensor[]"},
+    {"torch.split", "torch.functional.split",
+     "split(Tensor tensor, Any split_size_or_sections, int dim=0) -> Tensor[]"},
     {"torch.split", "method.split", "split(Tensor self, Any split_size, int dim=0) -> Tensor[]"},
     {"torch.chunk", "torch.chunk", "chunk(Tensor input, int chunks, int dim=0) -> Tensor[]"},
     {"torch.chunk", "method.chunk", "chunk(Tensor self, int chunks, int dim=0) -> Tensor[]"},
@@ -79,7 +81,8 @@ const TorchFunction* findSpelling(const std::string& spelling) {
   static const auto table = [] {
     std::map<std::string_view, TorchFunction> rows;
     for (const Spelling& row : spellings)
-      if (auto schema = parseSchema(row.schema)) rows.emplace(row.spelling, TorchFunction{row.name, *std::move(schema)});
+      if (auto schema = parseSchema(row.schema))
+        rows.emplace(row.spelling, TorchFunction{row.name, *std::move(schema)});
     return rows;
   }();
   const auto found = table.find(spelling);
@@ -109,7 +112,8 @@ std::optional<std::vector<Argument>> bound(const Node& node, const OpSchema& sch
   std::size_t named = 0;
   for (std::size_t i = given; i < schema.arguments.size(); ++i) {
     const SchemaArgument& parameter = schema.arguments[i];
-    const auto keyword = std::ranges::find(node.kwargs(), parameter.name, [](const auto& entry) { return entry.first; });
+    const auto keyword =
+        std::ranges::find(node.kwargs(), parameter.name, [](const auto& entry) { return entry.first; });
     if (keyword != node.kwargs().end()) ++named;
     if (keyword == node.kwargs().end() && !parameter.defaultValue) return std::nullopt;
     args->push_back(keyword != node.kwargs().end() ? keyword->second : *parameter.defaultValue);

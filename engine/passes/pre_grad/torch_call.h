@@ -1,7 +1,8 @@
 // TorchCall: a call as Dynamo writes it, whatever its spelling, with the function that it means and one argument for
 // each of its parameters.
 //
-//     x.permute(0, 2, 1)          torch.permute(x, dims=[0, 2, 1])      →      torch.permute: input = x, dims = [0, 2, 1]
+//     x.permute(0, 2, 1)          torch.permute(x, dims=[0, 2, 1])
+//       →      torch.permute: input = x, dims = [0, 2, 1]
 #pragma once
 
 #include <optional>

@@ -43,8 +43,7 @@ Result<void> TorchWriter::infer(NodeId id) {
   std::unordered_map<NodeId, Value> operands;
   for (const NodeId input : node.inputs()) {
     auto value = valueOf(m_module.graph.node(input).meta().value);
-    if (!value)
-      return fail(ErrorCode::UnsupportedOp, "nothing is known of '{}'", m_module.graph.node(input).name());
+    if (!value) return fail(ErrorCode::UnsupportedOp, "nothing is known of '{}'", m_module.graph.node(input).name());
     operands.emplace(input, *std::move(value));
   }
   KERF_TRY(const CallValues call, callValues(node, [&](NodeId input) -> const Value& { return operands.at(input); }));

@@ -39,7 +39,8 @@ bool swapsLast(const TorchCall& call, std::size_t rank) {
   if (rank < 2) return false;
   if (call.is("torch.transpose")) {
     const auto first = call.integer(1), second = call.integer(2);
-    const auto a = first ? wrappedDim(*first, rank) : std::nullopt, b = second ? wrappedDim(*second, rank) : std::nullopt;
+    const auto a = first ? wrappedDim(*first, rank) : std::nullopt,
+               b = second ? wrappedDim(*second, rank) : std::nullopt;
     return a && b && std::min(*a, *b) == std::int64_t(rank) - 2 && std::max(*a, *b) == std::int64_t(rank) - 1;
   }
   const auto dims = call.integers(1);
@@ -79,14 +80,15 @@ bool isFit(const PatternOccurrence& found, const Graph& graph, const Graph& patt
   const bool isFree = std::ranges::all_of(
       node.users(), [&](NodeId user) { return ignoresLayout(graph.node(user), meta->sizes.size()); });
   return isFree && !node.users().empty() && std::ranges::none_of(found.nodes, [&](const auto& entry) {
-    return aliases.touchesMutation(graph.node(entry.second));
-  });
+           return aliases.touchesMutation(graph.node(entry.second));
+         });
 }
 
 bool isSame(const ValueMeta& a, const ValueMeta& b) {
   const TensorMeta *x = a.tensor(), *y = b.tensor();
   if (!x || !y) return x == y;
-  return x->dtype == y->dtype && x->concreteSizes() == y->concreteSizes() && x->concreteStrides() == y->concreteStrides();
+  return x->dtype == y->dtype && x->concreteSizes() == y->concreteSizes() &&
+         x->concreteStrides() == y->concreteStrides();
 }
 
 /// Whether every node that both have, but those that were replaced, is as it was.

@@ -15,12 +15,13 @@ namespace kerf::inline passes {
 struct ProductPattern {
   std::vector<const char*> inputs;
   std::function<Proxy(Tracer&, std::span<const Proxy>)> product;
-  std::function<Proxy(Tracer&, std::span<const Proxy>)> transposed;  ///< the product with its last two dimensions swapped
+  /// The product with its last two dimensions swapped.
+  std::function<Proxy(Tracer&, std::span<const Proxy>)> transposed;
 };
 
 /// Replaces every occurrence whose transposition swaps the last two dimensions, whose result is read by nothing that
-/// tells strides apart, and where nothing is written. No other value of the graph changes its shape or strides: where one
-/// would, nothing is done.
+/// tells strides apart, and where nothing is written. No other value of the graph changes its shape or strides: where
+/// one would, nothing is done.
 Result<void> transposeAtOnce(GraphModule& module, std::span<const ProductPattern> patterns);
 
 }  // namespace kerf::inline passes
