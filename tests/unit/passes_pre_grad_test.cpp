@@ -194,14 +194,14 @@ TEST(BatchNormFolding, KeepsTrainingSharedLayersAndOtherFeatures) {
 }
 
 TEST(SplitCatMerging, TakesWholesPartsAndOneCat) {
-  const GraphModule module = torchLevel(R"(x: "f32[2, 6]", y: "f32[2, 3]", z: "f32[2, 4]")", R"(
+  const GraphModule module = torchLevel(R"(x: "f32[2, 6]", y: "f32[2, 3]", z: "f32[2, 4]", u: "f32[1, 3]")", R"(
         s = x.split(2, dim = 1)
         a = s[0]
         b = s[1]
         c = s[2]
         whole = torch.cat([a, b, c], dim = -1)
-        joined = torch.cat([y, z], 1)
-        t = torch.split(joined, [3, 4], 1)
+        joined = torch.cat([u, y])
+        t = torch.split(joined, [1, 2])
         p = t[1]
         flat = torch.cat([z, torch.cat([y, z], 1)], 1)
         return (torch.relu(whole), torch.relu(p), torch.relu(flat))
