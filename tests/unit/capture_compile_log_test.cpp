@@ -1,6 +1,8 @@
 // CompileLog: what a trace says beside its graphs, out of a log that has every kind of record.
 #include <algorithm>
 
+#include <boost/algorithm/string/replace.hpp>
+
 #include "engine/capture/trace/compile_answer.h"
 #include "tests/unit/capture_trace_testing.h"
 
@@ -257,11 +259,8 @@ TEST(CompileLog, InfersBreaksOfOlderLogsFromResumeFunctions) {
 
 std::string rankLog(int rank, const std::string& size, const std::string& cache, const std::string& collectives) {
   const std::string where = fmt::format(", \"rank\": {}", rank) + frame00;
-  std::string graph = reluReadable;
-  for (std::size_t at = graph.find("[2, 3]"); at != std::string::npos; at = graph.find("[2, 3]"))
-    graph.replace(at, 6, size);
-  for (std::size_t at = graph.find("cpu"); at != std::string::npos; at = graph.find("cpu"))
-    graph.replace(at, 3, fmt::format("cuda:{}", rank));
+  std::string graph = boost::replace_all_copy(std::string(reluReadable), "[2, 3]", size);
+  boost::replace_all(graph, "cpu", fmt::format("cuda:{}", rank));
   return traceRecord("\"dynamo_output_graph\": {}" + where, graph) +
          traceRecord(
              "\"dynamo_cpp_guards_str\": {}" + where,
