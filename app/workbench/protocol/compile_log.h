@@ -14,7 +14,7 @@ namespace kerf::workbench {
 /// Tables of a trace, in the order of the report.
 inline constexpr std::array<std::string_view, 19> logTableNames{
     "ranks",       "divergences", "compiles", "stacks",   "recompiles",    "breaks",  "restarts",
-    "failures",    "export",      "caches",   "symbols",  "dynamo-guards", "kernels", "code",
+    "failures",    "export",      "caches",   "symbols",  "dynamo-guards", "kernels", "output-code",
     "collectives", "estimates",   "metrics",  "timeline", "links"};
 
 struct LogColumn {
