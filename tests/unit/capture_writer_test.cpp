@@ -155,9 +155,9 @@ TEST(ExportRepro, WritesStoragesForTheDeviceOfTheirInputs) {
   const std::string hash(40, 'b');
   ASSERT_TRUE(writeTorchStorage(folder.path() / "storages" / hash, *sequence(4).storage()));
   const auto exported = [&](std::string_view device) {
-    const Capture capture = imported(
-        reluRepro(fmt::format("    buf0 = reader.storage('{}', 16{})\n    reader.tensor(buf0, (4,))  # x\n", hash, device)),
-        folder.path() / "r.py");
+    const std::string loader =
+        fmt::format("    buf0 = reader.storage('{}', 16{})\n    reader.tensor(buf0, (4,))  # x\n", hash, device);
+    const Capture capture = imported(reluRepro(loader), folder.path() / "r.py");
     EXPECT_TRUE(exportRepro(capture, 0, folder.path() / "out"));
     return testing::readFile(folder.path() / "out" / "storages" / hash);
   };
