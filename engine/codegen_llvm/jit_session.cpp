@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/codegen_llvm/runtime_symbols.h"
+#include "engine/codegen_llvm/vector_functions.h"
 
 namespace kerf::inline codegen_llvm {
 namespace {
@@ -94,6 +95,9 @@ Result<std::shared_ptr<JitSession>> JitSession::create() {
   orc::SymbolMap map;
   for (const RuntimeSymbol& symbol : runtimeSymbols())
     map[parts->session.intern(symbol.name)] = {orc::ExecutorAddr::fromPtr(symbol.address),
+                                               JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+  for (const VectorForm& form : vectorForms())
+    map[parts->session.intern(form.symbol)] = {orc::ExecutorAddr::fromPtr(form.address),
                                                JITSymbolFlags::Exported | JITSymbolFlags::Callable};
   if (auto error = parts->library->define(orc::absoluteSymbols(std::move(map)))) return failed(std::move(error));
   // Whatever else of the C library a newer LLVM makes of the code is found where this program finds it.

@@ -11,6 +11,7 @@
 #include "engine/codegen_llvm/kernel_emitter.h"
 #include "engine/codegen_llvm/object_cache.h"
 #include "engine/codegen_llvm/target.h"
+#include "engine/codegen_llvm/vector_functions.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf::inline codegen_llvm {
@@ -102,7 +103,8 @@ class Compilation {
 
   /// Everything that the object code of a batch depends on.
   Hash128 keyOf(const Batch& batch) const {
-    std::string text = fmt::format("{} O{} {}", codeVersion(), m_options.optimizationLevel, targetText());
+    std::string text = fmt::format("{} O{} {} {} vector functions", codeVersion(), m_options.optimizationLevel,
+                                   targetText(), vectorForms().size());
     for (const std::size_t k : batch.kernels)
       text += fmt::format("\n{}\n{}", symbolName(k, *m_distinct[k]), structuralKey(*m_distinct[k]));
     return hashText(text);

@@ -33,6 +33,7 @@ KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hard
 
 Function* KernelEmitter::emit(const std::string& name) {
   findNeeded();
+  m_columns = findColumns();
   emitEntry(name);
   if (m_spilledIfSmall.empty())
     emitBody();
@@ -42,6 +43,7 @@ Function* KernelEmitter::emit(const std::string& name) {
 }
 
 void KernelEmitter::emitBody() {
+  if (m_columns) return emitColumns();
   emitLoops(m_outer, 0, true, [&] { emitOuterBody(); });
   m_b.CreateRetVoid();
 }
@@ -154,7 +156,7 @@ void KernelEmitter::emitEntry(const std::string& name) {
   for (MDNode*& scope : m_scopes) scope = MDNode::get(m_context, {scope});
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (m_needed[e] && isReduction(m_kernel.exprs[e].op))
-      m_accumulators[e] = m_b.CreateAlloca(m_scalar.memoryType(m_kernel.exprs[e].dtype));
+      m_accumulators[e] = m_b.CreateAlloca(accumulatorType(m_kernel.exprs[e].dtype));
   planSpills();
 }
 
@@ -186,6 +188,13 @@ void KernelEmitter::emitLoops(const std::vector<std::size_t>& variables, std::si
 }
 
 void KernelEmitter::emitLoop(std::size_t variable, Value* begin, Value* end, bool mayBeEmpty, const Body& body) {
+  emitSteps(begin, end, 1, mayBeEmpty, [&](Value* index) {
+    m_index[variable] = index;
+    body();
+  });
+}
+
+void KernelEmitter::emitSteps(Value* begin, Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body) {
   auto* loop = BasicBlock::Create(m_context, "loop", m_function);
   auto* done = BasicBlock::Create(m_context, "done", m_function);
   BasicBlock* before = m_b.GetInsertBlock();
@@ -196,9 +205,8 @@ void KernelEmitter::emitLoop(std::size_t variable, Value* begin, Value* end, boo
   m_b.SetInsertPoint(loop);
   PHINode* index = m_b.CreatePHI(m_b.getInt64Ty(), 2);
   index->addIncoming(begin, before);
-  m_index[variable] = index;
-  body();
-  Value* following = m_b.CreateNSWAdd(index, m_b.getInt64(1));
+  body(index);
+  Value* following = m_b.CreateNSWAdd(index, m_b.getInt64(std::uint64_t(step)));
   index->addIncoming(following, m_b.GetInsertBlock());
   m_b.CreateCondBr(m_b.CreateICmpSLT(following, end), loop, done);
   done->moveAfter(m_b.GetInsertBlock());
@@ -253,9 +261,9 @@ void KernelEmitter::emitInnerBody(int phase) {
     if (!m_accumulators[e] || m_place.phase[e] != phase + 1) continue;
     const Expr& expr = m_kernel.exprs[e];
     Value* element = value(expr.args[0]);
-    Value* stored = m_b.CreateLoad(m_scalar.memoryType(expr.dtype), m_accumulators[e]);
+    Value* stored = m_b.CreateLoad(m_scalar.memoryType(expr.dtype), accumulator(e));
     Value* total = accumulate(expr, m_scalar.fromMemory(stored, expr.dtype), element);
-    m_b.CreateStore(m_scalar.toMemory(total, expr.dtype), m_accumulators[e]);
+    m_b.CreateStore(m_scalar.toMemory(total, expr.dtype), accumulator(e));
   }
   emitStores(true, phase);
   m_inside = false;
@@ -292,7 +300,7 @@ Value* KernelEmitter::compute(int expr) {
   if (e.op == ExprOp::Index) return affine(e.index);
   if (e.op == ExprOp::Load) return load(e.buffer, e.index, e.dtype);
   if (isReduction(e.op)) {
-    Value* total = m_b.CreateLoad(m_scalar.memoryType(e.dtype), m_accumulators[std::size_t(expr)]);
+    Value* total = m_b.CreateLoad(m_scalar.memoryType(e.dtype), accumulator(std::size_t(expr)));
     return m_scalar.fromMemory(total, e.dtype);
   }
   Value* a = value(e.args[0]);

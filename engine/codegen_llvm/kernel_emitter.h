@@ -32,6 +32,12 @@ class KernelEmitter {
   void loadBounds();
   void emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded, const Body& body);
   void emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty, const Body& body);
+  using IndexBody = std::function<void(llvm::Value* index)>;
+  void emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body);
+  std::optional<std::size_t> findColumns() const;
+  int contiguousAccesses(std::size_t variable) const;
+  void emitColumns();
+  void emitColumnTile(llvm::Value* start, llvm::Value* end);
   void emitOuterBody();
   void emitOuterValues(int phase);
   bool loopHasWork(int phase) const;
@@ -47,6 +53,8 @@ class KernelEmitter {
   llvm::Value* affine(const Affine& index);
   llvm::Value* innerPosition();
   llvm::Value* accumulate(const Expr& e, llvm::Value* total, llvm::Value* element);
+  llvm::Type* accumulatorType(DType dtype) const;
+  llvm::Value* accumulator(std::size_t expr);
   llvm::Value* identity(const Expr& e);
   void annotate(llvm::Instruction* access, int buffer);
 
@@ -65,6 +73,8 @@ class KernelEmitter {
   std::vector<bool> m_needed;
   std::vector<llvm::Value*> m_outerValues, m_innerValues;
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
+  std::optional<std::size_t> m_columns;  ///< an outer variable of which many values are reduced side by side
+  llvm::Value* m_column = nullptr;       ///< which of their accumulators; null: there is one
   int m_phase = 0;
   bool m_inside = false;                      ///< emitting a reduced loop's body
   std::vector<std::size_t> m_spilledIfSmall;  ///< elements that are kept where the reduced loops turn out short

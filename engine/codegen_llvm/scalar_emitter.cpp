@@ -1,8 +1,11 @@
 #include "engine/codegen_llvm/scalar_emitter.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/VFABIDemangler.h>
 
 #include <limits>
+
+#include "engine/codegen_llvm/vector_functions.h"
 
 namespace kerf::inline codegen_llvm {
 namespace {
@@ -14,20 +17,20 @@ bool isHalfType(DType dtype) { return dtype == DType::Float16 || dtype == DType:
 
 struct FloatFunction {
   ExprOp op;
-  Intrinsic::ID intrinsic;  ///< not_intrinsic: a call of the C library
+  Intrinsic::ID intrinsic;  ///< not_intrinsic: a call of the C library, which loops may make a vector at a time
   const char* name;         ///< float64's; float32's has an f behind it
 };
 
 constexpr FloatFunction functions[] = {
     {ExprOp::Abs, Intrinsic::fabs, ""},
-    {ExprOp::Exp, Intrinsic::exp, ""},
-    {ExprOp::Exp2, Intrinsic::exp2, ""},
-    {ExprOp::Log, Intrinsic::log, ""},
-    {ExprOp::Log2, Intrinsic::log2, ""},
-    {ExprOp::Log10, Intrinsic::log10, ""},
+    {ExprOp::Exp, Intrinsic::not_intrinsic, "exp"},
+    {ExprOp::Exp2, Intrinsic::not_intrinsic, "exp2"},
+    {ExprOp::Log, Intrinsic::not_intrinsic, "log"},
+    {ExprOp::Log2, Intrinsic::not_intrinsic, "log2"},
+    {ExprOp::Log10, Intrinsic::not_intrinsic, "log10"},
     {ExprOp::Sqrt, Intrinsic::sqrt, ""},
-    {ExprOp::Sin, Intrinsic::sin, ""},
-    {ExprOp::Cos, Intrinsic::cos, ""},
+    {ExprOp::Sin, Intrinsic::not_intrinsic, "sin"},
+    {ExprOp::Cos, Intrinsic::not_intrinsic, "cos"},
     {ExprOp::Floor, Intrinsic::floor, ""},
     {ExprOp::Ceil, Intrinsic::ceil, ""},
     {ExprOp::Trunc, Intrinsic::trunc, ""},
@@ -174,16 +177,30 @@ Value* ScalarEmitter::library(ExprOp op, std::initializer_list<Value*> args) {
     if (function.op != op) continue;
     if (function.intrinsic != Intrinsic::not_intrinsic)
       return m_b.CreateIntrinsic(function.intrinsic, {type}, std::vector<Value*>(args));
-    const std::string name = std::string(function.name) + (type->isFloatTy() ? "f" : "");
-    const std::vector<Type*> types(args.size(), type);
-    auto callee = m_module.getOrInsertFunction(name, FunctionType::get(type, types, false));
-    auto* declared = cast<Function>(callee.getCallee());
-    declared->setMemoryEffects(MemoryEffects::none());
-    declared->setDoesNotThrow();
-    declared->setWillReturn();
-    return m_b.CreateCall(callee, std::vector<Value*>(args));
+    return libraryCall(std::string(function.name) + (type->isFloatTy() ? "f" : ""), args);
   }
   return PoisonValue::get(type);
+}
+
+Function* ScalarEmitter::pureFunction(const std::string& name, Type* type, std::size_t operands) {
+  const std::vector<Type*> types(operands, type);
+  auto* function = cast<Function>(m_module.getOrInsertFunction(name, FunctionType::get(type, types, false)).getCallee());
+  function->setMemoryEffects(MemoryEffects::none());
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  return function;
+}
+
+Value* ScalarEmitter::libraryCall(const std::string& name, const std::vector<Value*>& args) {
+  Type* type = args.front()->getType();
+  CallInst* call = m_b.CreateCall(pureFunction(name, type, args.size()), args);
+  std::vector<std::string> mappings;
+  for (const VectorForm& form : vectorForms(name)) {
+    pureFunction(form.symbol, FixedVectorType::get(type, unsigned(form.lanes)), args.size());
+    mappings.push_back(form.mapping());
+  }
+  if (!mappings.empty()) VFABI::setVectorVariantNames(call, mappings);
+  return call;
 }
 
 Value* ScalarEmitter::unary(ExprOp op, Value* a, DType dtype) {

@@ -28,6 +28,8 @@ class ScalarEmitter {
 
  private:
   llvm::Value* library(ExprOp op, std::initializer_list<llvm::Value*> args);
+  llvm::Value* libraryCall(const std::string& name, const std::vector<llvm::Value*>& args);
+  llvm::Function* pureFunction(const std::string& name, llvm::Type* type, std::size_t operands);
   llvm::Value* compare(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* integerBinary(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* extremum(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);

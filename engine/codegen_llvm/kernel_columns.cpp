@@ -1,0 +1,101 @@
+// Reductions over rows, many columns side by side:
+//
+//   before: for c: for r (reduced): s += x[64*r + c]
+//   after:  for c in tiles: for r (reduced): for c in tile: s[c] += x[64*r + c]
+#include <algorithm>
+
+#include "engine/codegen_llvm/kernel_emitter.h"
+
+namespace kerf::inline codegen_llvm {
+
+using namespace llvm;
+
+namespace {
+
+/// Their accumulators stay in the first cache.
+constexpr std::int64_t columnsAtOnce = 256, fewestColumns = 8;
+
+}  // namespace
+
+/// Loads and stores of elements that step through memory one by one with this variable.
+int KernelEmitter::contiguousAccesses(std::size_t variable) const {
+  const auto steps = [&](const Affine& index) {
+    return variable < index.coefficients.size() && index.coefficients[variable].isIdentical(1);
+  };
+  int count = 0;
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    count += m_needed[e] && m_place.level[e] == 2 && expr.op == ExprOp::Load && steps(expr.index);
+  }
+  for (const LoopStore& s : m_kernel.stores) count += s.inner && steps(s.index);
+  return count;
+}
+
+/// A sum over rows walks down one column after the other, far apart in memory: better row by row, many columns at once.
+/// The first outer loop is divided among threads, so it serves only where it is the only one.
+std::optional<std::size_t> KernelEmitter::findColumns() const {
+  if (m_inner.empty() || m_outer.empty()) return std::nullopt;
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_needed[e] && m_place.phase[e] > 1) return std::nullopt;
+  for (const LoopStore& s : m_kernel.stores)
+    if (s.inner && m_place.phase[std::size_t(s.value)] > 0) return std::nullopt;
+  int most = 0;
+  for (const std::size_t v : m_inner) most = std::max(most, contiguousAccesses(v));
+  std::optional<std::size_t> best;
+  for (std::size_t i = m_outer.size() == 1 ? 0 : 1; i < m_outer.size(); ++i) {
+    const SymInt size = m_kernel.variables[m_outer[i]].size;
+    if (!size.isSymbolic() && size.bits() < fewestColumns) continue;
+    const int count = contiguousAccesses(m_outer[i]);
+    if (count > most) most = count, best = m_outer[i];
+  }
+  return best;
+}
+
+void KernelEmitter::emitColumns() {
+  std::vector<std::size_t> others = m_outer;
+  std::erase(others, *m_columns);
+  emitLoops(others, 0, true, [&] {
+    Value* begin = others.empty() ? static_cast<Value*>(m_function->getArg(1)) : m_b.getInt64(0);
+    Value* end = others.empty() ? m_function->getArg(2) : number(m_kernel.variables[*m_columns].size);
+    emitSteps(begin, end, columnsAtOnce, true, [&](Value* start) { emitColumnTile(start, end); });
+  });
+  m_b.CreateRetVoid();
+}
+
+void KernelEmitter::emitColumnTile(Value* start, Value* end) {
+  Value* most = m_b.getInt64(columnsAtOnce);
+  Value* left = m_b.CreateNSWSub(end, start);
+  Value* count = m_b.CreateSelect(m_b.CreateICmpSLT(left, most), left, most);
+  const auto forColumns = [&](const Body& body) {
+    emitSteps(m_b.getInt64(0), count, 1, false, [&](Value* column) {
+      m_column = column;
+      m_index[*m_columns] = m_b.CreateNSWAdd(start, column);
+      std::ranges::fill(m_outerValues, nullptr);
+      std::ranges::fill(m_innerValues, nullptr);
+      body();
+    });
+  };
+  m_phase = 0;
+  forColumns([&] {
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+      if (m_accumulators[e])
+        m_b.CreateStore(m_scalar.toMemory(identity(m_kernel.exprs[e]), m_kernel.exprs[e].dtype), accumulator(e));
+  });
+  emitLoops(m_inner, 0, false, [&] { forColumns([&] { emitInnerBody(0); }); });
+  forColumns([&] { emitStores(false, 0); });
+  m_column = nullptr;
+}
+
+Type* KernelEmitter::accumulatorType(DType dtype) const {
+  Type* type = m_scalar.memoryType(dtype);
+  return m_columns ? ArrayType::get(type, std::uint64_t(columnsAtOnce)) : type;
+}
+
+/// Where the value of a reduction gathers.
+Value* KernelEmitter::accumulator(std::size_t expr) {
+  Value* first = m_accumulators[expr];
+  if (!m_column) return first;
+  return m_b.CreateInBoundsGEP(m_scalar.memoryType(m_kernel.exprs[expr].dtype), first, {m_column});
+}
+
+}  // namespace kerf::inline codegen_llvm

@@ -1,0 +1,148 @@
+// Elementary functions in vectorised loops: within 4 units in the last place of the true value, and at zeros,
+// infinities, NaN and subnormals what the C library gives.
+#include <bit>
+#include <cmath>
+
+#include <gmock/gmock.h>
+
+#include "engine/codegen_llvm/vector_functions.h"
+#include "engine/pipeline/compile_fx.h"
+#include "tests/support/graph_fixture.h"
+
+namespace kerf {
+namespace {
+
+using testing_support::GraphFixture;
+
+struct UnaryFunction {
+  const char* op;
+  long double (*exact)(long double);
+};
+const UnaryFunction unaryFunctions[] = {
+    {"exp", std::exp},     {"exp2", std::exp2},   {"expm1", std::expm1}, {"log", std::log},     {"log2", std::log2},
+    {"log10", std::log10}, {"log1p", std::log1p}, {"sin", std::sin},     {"cos", std::cos},     {"tan", std::tan},
+    {"asin", std::asin},   {"acos", std::acos},   {"atan", std::atan},   {"sinh", std::sinh},   {"cosh", std::cosh},
+    {"tanh", std::tanh},   {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh}, {"erf", std::erf},
+    {"erfc", std::erfc}};
+
+struct BinaryFunction {
+  const char* op;
+  long double (*exact)(long double, long double);
+};
+const BinaryFunction binaryFunctions[] = {
+    {"pow.Tensor_Tensor", std::pow}, {"atan2.default", std::atan2}, {"hypot.default", std::hypot}};
+
+/// Both signs of every magnitude, thinned out, and the values at which functions turn.
+template <class T>
+std::vector<T> samples() {
+  using Limits = std::numeric_limits<T>;
+  std::vector<T> values{T(0),          T(1),           T(0.5),   T(2),           Limits::min(), Limits::denorm_min(),
+                        Limits::max(), Limits::infinity(), T(0.1), T(88.7),      T(709.7),      Limits::epsilon(),
+                        T(1) - Limits::epsilon(), T(3.14159265358979), T(1e6), T(104), T(746), Limits::quiet_NaN()};
+  for (double exponent = -40; exponent < 40; exponent += 0.037) values.push_back(T(std::exp2(exponent)));
+  for (double x = 0; x < 30; x += 0.0137) values.push_back(T(x));
+  const std::size_t count = values.size();
+  for (std::size_t i = 0; i < count; ++i) values.push_back(-values[i]);
+  values.push_back(T(0.25));  // a number of elements that leaves some over
+  return values;
+}
+
+template <class T>
+Tensor tensorOf(DType dtype, const std::vector<T>& values) {
+  Tensor tensor = *Tensor::zeros(dtype, {std::int64_t(values.size())});
+  std::ranges::copy(values, tensor.data<T>());
+  return tensor;
+}
+
+/// Between `value` and the true one, in units of the last place of the latter as T has it.
+template <class T>
+double distance(T value, long double exact) {
+  const T nearest = T(exact);
+  if (std::isnan(nearest) || std::isnan(value)) return std::isnan(nearest) == std::isnan(value) ? 0 : INFINITY;
+  if (std::isinf(nearest) || std::isinf(value)) {
+    if (nearest == value) return 0;
+    const T largest = std::numeric_limits<T>::max();  // just below the overflow either is near
+    return std::abs(nearest) >= largest && std::abs(value) >= largest && (nearest > 0) == (value > 0) ? 1 : INFINITY;
+  }
+  const T unit = std::max(std::nextafter(std::abs(nearest), std::numeric_limits<T>::infinity()) - std::abs(nearest),
+                          std::numeric_limits<T>::denorm_min());
+  return double(std::abs((long double)(value)-exact) / (long double)(unit));
+}
+
+template <class T, class Exact>
+void expectNear(const Tensor& result, std::size_t count, const Exact& exact, const std::string& what) {
+  double worst = 0;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double units = distance(result.data<T>()[i], exact(i));
+    if (units > worst) worst = units, at = i;
+  }
+  EXPECT_LE(worst, 4) << what << " element " << at << ": " << result.data<T>()[at] << ", exactly " << double(exact(at));
+  ::testing::Test::RecordProperty(what, fmt::format("{:.2f}", worst));
+}
+
+std::string opName(const UnaryFunction& function) {
+  const std::string name = function.op;
+  return fmt::format("aten.{}.default", name);
+}
+
+template <class T>
+void expectFunctionsAreNear(DType dtype) {
+  const std::vector<T> x = samples<T>();
+  std::vector<T> y(x.rbegin(), x.rend());
+  std::ranges::rotate(y, y.begin() + std::ptrdiff_t(y.size() / 3));
+  GraphFixture f;
+  const NodeId a = f.input("x", tensorOf(dtype, x)), b = f.input("y", tensorOf(dtype, y));
+  ArgumentList outputs;
+  for (const UnaryFunction& function : unaryFunctions) outputs.emplace_back(f.call(opName(function), {a}));
+  for (const BinaryFunction& function : binaryFunctions)
+    outputs.emplace_back(f.call(fmt::format("aten.{}", function.op), {a, b}));
+  f.module.graph.output(Argument::tuple(std::move(outputs)));
+  ASSERT_TRUE(propagateShapes(f.module));
+  const auto graph = compileFx(f.module, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  const auto result = (*graph)->run(f.inputs);
+  ASSERT_TRUE(result) << result.error().text();
+  std::size_t output = 0;
+  for (const UnaryFunction& function : unaryFunctions)
+    expectNear<T>(result->list()[output++].tensor(), x.size(),
+                  [&](std::size_t i) { return function.exact((long double)(x[i])); }, function.op);
+  for (const BinaryFunction& function : binaryFunctions)
+    expectNear<T>(result->list()[output++].tensor(), x.size(),
+                  [&](std::size_t i) { return function.exact((long double)(x[i]), (long double)(y[i])); }, function.op);
+}
+
+TEST(VectorFunctions, OfFloat32AreWithinFourUnits) { expectFunctionsAreNear<float>(DType::Float32); }
+TEST(VectorFunctions, OfFloat64AreWithinFourUnits) { expectFunctionsAreNear<double>(DType::Float64); }
+
+TEST(VectorFunctions, ZerosKeepTheirSign) {
+  GraphFixture f;
+  const NodeId x = f.input("x", tensorOf<float>(DType::Float32, std::vector<float>(37, -0.0f)));
+  ArgumentList outputs;
+  const std::vector<std::string> odd{"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "erf", "expm1"};
+  for (const std::string& name : odd) outputs.emplace_back(f.call(fmt::format("aten.{}.default", name), {x}));
+  f.module.graph.output(Argument::tuple(std::move(outputs)));
+  ASSERT_TRUE(propagateShapes(f.module));
+  const auto graph = compileFx(f.module, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  const auto result = (*graph)->run(f.inputs);
+  ASSERT_TRUE(result) << result.error().text();
+  for (std::size_t o = 0; o < odd.size(); ++o)
+    for (const std::int64_t i : {0, 36})
+      EXPECT_TRUE(std::signbit(result->list()[o].tensor().data<float>()[i])) << odd[o] << " " << i;
+}
+
+TEST(VectorFunctions, LoopsCallThem) {
+  if (vectorForms("tanhf").empty()) GTEST_SKIP() << "this machine has no vector functions (libmvec of glibc 2.35)";
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {1000});
+  f.output({f.call("aten.mul.Tensor", {f.call("aten.tanh.default", {x}), f.call("aten.erf.default", {x})})});
+  const auto graph = compileFx(f.module, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  const std::string_view code = (*graph)->kernels().at(0).text("llvm");
+  EXPECT_THAT(std::string(code), ::testing::ContainsRegex("call <[0-9]+ x float> @_ZGV.N[0-9]+v_tanhf"));
+  EXPECT_THAT(std::string(code), ::testing::ContainsRegex("call <[0-9]+ x float> @_ZGV.N[0-9]+v_erff"));
+}
+
+}  // namespace
+}  // namespace kerf
