@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/workbench/protocol/graphs.h"
-#include "engine/ir/graph_diff.h"
+#include "engine/diff/graph_diff.h"
 
 namespace kerf::workbench {
 

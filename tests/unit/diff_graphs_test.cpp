@@ -1,7 +1,7 @@
 // Which nodes of two graphs belong together, and what is said of them.
 #include <gtest/gtest.h>
 
-#include "engine/ir/graph_diff.h"
+#include "engine/diff/graph_diff.h"
 #include "engine/ir/parser.h"
 #include "tests/support/cpu_time.h"
 
