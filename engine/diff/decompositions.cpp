@@ -161,7 +161,6 @@ class Lowering {
         best = bestReading(unit, rest, from, theirs.end);
         if (best.cost < impossible) position = from;
       }
-      if (getenv("DBG")) { printf("unit %s pos %d end %d best %g end %d  results", m_before.node(unit.nodes[0]).name().c_str(), position, theirs.end, best.cost, best.end); for (int r : best.results) printf(" %s", r<0?"-":m_after.node(r).name().c_str()); printf(" next %s vals", position < int(m_calls.size()) ? m_after.node(m_calls[std::size_t(position)]).name().c_str() : ""); for (int i : m_before.inputs(unit.nodes[0])) printf(" %s", m_partners.valueOf(i) < 0 ? "none" : m_after.node(m_partners.valueOf(i)).name().c_str()); puts(""); }
       if (best.cost >= impossible) continue;
       accept(unit, position, best);
       position = best.end;
