@@ -23,9 +23,10 @@ std::string unifiedText(const ModuleComparison& comparison) {
 }
 
 DiffRow::Kind kindOf(const NodeDelta& delta) {
+  if (delta.rewritten()) return DiffRow::Kind::Rewritten;
   if (delta.removed()) return DiffRow::Kind::Removed;
   if (delta.added()) return DiffRow::Kind::Added;
-  if (delta.callChanged || delta.metaChanged) return DiffRow::Kind::Changed;
+  if (delta.callChanged || delta.metaChanged || delta.given) return DiffRow::Kind::Changed;
   return delta.renamed || delta.moved ? DiffRow::Kind::Renamed : DiffRow::Kind::Same;
 }
 
@@ -63,8 +64,8 @@ bool ModuleComparison::same() const {
   return text.empty() && std::ranges::all_of(diffs, [](const auto& entry) { return entry.second.same(); });
 }
 
-ModuleComparison compareModules(const GraphModule& before, const GraphModule& after) {
-  ModuleComparison comparison{before, after, diffModules(before, after), {}};
+ModuleComparison compareModules(const GraphModule& before, const GraphModule& after, const RecordedOrigins& recorded) {
+  ModuleComparison comparison{before, after, diffModules(before, after, recorded), {}};
   comparison.text = unifiedText(comparison);
   return comparison;
 }

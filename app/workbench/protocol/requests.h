@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "app/workbench/protocol/captures.h"
+#include "app/workbench/protocol/difference.h"
 #include "app/workbench/protocol/graphs.h"
 #include "app/workbench/protocol/guards.h"
 #include "app/workbench/protocol/inputs.h"
@@ -21,7 +22,8 @@
 #define KERF_REQUESTS(macro)                                                                                     \
   macro(OpenRequest) macro(CloseRequest) macro(IndexRequest) macro(LocateRequest) macro(RecordRequest)           \
       macro(TimelineRequest) macro(FusionRequest) macro(GraphRequest) macro(CompileRequest) macro(PassesRequest) \
-          macro(RenderRequest) macro(GuardsRequest) macro(DiffRequest) macro(RunRequest) macro(CompareRequest)   \
+          macro(RenderRequest) macro(GuardsRequest) macro(DiffRequest) macro(NodeLifeRequest) \
+          macro(CaptureDiffRequest) macro(RunRequest) macro(CompareRequest)   \
               macro(BisectRequest) macro(ConformanceRequest) macro(MinifyRequest) macro(JudgeRequest)            \
                   macro(StepsRequest) macro(ImportRequest) macro(FollowRequest) macro(StoreRequest)              \
                       macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)             \
