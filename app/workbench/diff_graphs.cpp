@@ -5,6 +5,7 @@
 
 #include "app/workbench/graph_source.h"
 #include "app/workbench/module_comparison.h"
+#include "app/workbench/recorded_provenance.h"
 #include "engine/diff/correspondence.h"
 #include "engine/ir/printer.h"
 
@@ -70,20 +71,6 @@ std::vector<OpCountDoc> opDocs(const ModuleComparison& comparison) {
   return docs;
 }
 
-/// Inductor's own record of what nodes before AOTAutograd became after the post-grad passes.
-RecordedOrigins recordedBetween(const GraphSource& before, const GraphSource& after) {
-  const CapturedGraph &a = before.graph(), &b = after.graph();
-  const bool post = b.origin.stage.find("post_grad") != std::string::npos;
-  const bool pre = a.origin.stage == "dynamo_output_graph" || a.origin.stage.find("pre_grad") != std::string::npos;
-  const bool together = before.capture.path == after.capture.path && a.origin.compileId == b.origin.compileId;
-  RecordedOrigins origins;
-  if (!post || !pre || !together || !after.capture.details) return origins;
-  const std::string prefix = b.origin.compileId + " ";
-  for (const auto& [key, names] : after.capture.details->preToPost)
-    if (key.starts_with(prefix)) origins.emplace_back(key.substr(prefix.size()), names);
-  return origins;
-}
-
 }  // namespace
 
 GraphDifference differenceOf(const ModuleComparison& comparison) {
@@ -100,6 +87,7 @@ GraphDifference differenceOf(const ModuleComparison& comparison) {
     for (const Rewrite& rewrite : diff.rewrites) difference.rewritten.push_back(rewriteDoc(path, a, b, rewrite));
     for (const auto& delta : diff.nodes) {
       if (delta.rewritten()) continue;
+      if (delta.gradient) ++(delta.removed() ? difference.gradientsRemoved : difference.gradientsAdded);
       if (delta.removed())
         difference.removed.push_back(fullName(path, a.node(delta.before)));
       else if (delta.added())
@@ -128,7 +116,8 @@ Result<GraphDifference> perform(Workbench& bench, const DiffRequest& request, co
   KERF_TRY(auto after, resolveGraph(bench, request.after, job));
   annotate(before, after);
   return differenceOf(
-      compareModules(before.graph().module, after.graph().module, recordedBetween(before, after)));
+      compareModules(before.graph().module, after.graph().module,
+                     recordedBetween(before.capture, before.index, after.capture, after.index)));
 }
 
 }  // namespace kerf::workbench

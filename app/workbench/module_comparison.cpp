@@ -30,7 +30,20 @@ DiffRow::Kind kindOf(const NodeDelta& delta) {
   return delta.renamed || delta.moved ? DiffRow::Kind::Renamed : DiffRow::Kind::Same;
 }
 
-/// "relu: f32[2, 4] = torch.ops.aten.relu.default(x)"; empty for no node.
+}  // namespace
+
+const Graph& graphAt(const GraphModule& module, const std::string& path) {
+  static const Graph empty;
+  if (path.empty()) return module.graph;
+  // Paths of nested modules may hold dots themselves, so every prefix is tried.
+  if (const auto* whole = module.submodule(path); whole != nullptr && whole->graph) return whole->graph->graph;
+  for (auto dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    const auto* outer = module.submodule(path.substr(0, dot));
+    if (outer != nullptr && outer->graph) return graphAt(*outer->graph, path.substr(dot + 1));
+  }
+  return empty;
+}
+
 std::string nodeText(const Graph& graph, NodeId id) {
   if (!id.valid()) return {};
   const auto& node = graph.node(id);
@@ -44,20 +57,6 @@ std::string nodeText(const Graph& graph, NodeId id) {
   for (const auto& [name, value] : node.kwargs())
     arguments.push_back(name + "=" + printArgument(graph, value, ArgumentStyle::Python));
   return text + fmt::format("{}{}", fmt::join(arguments, ", "), node.op() == Opcode::Output ? "" : ")");
-}
-
-}  // namespace
-
-const Graph& graphAt(const GraphModule& module, const std::string& path) {
-  static const Graph empty;
-  if (path.empty()) return module.graph;
-  // Paths of nested modules may hold dots themselves, so every prefix is tried.
-  if (const auto* whole = module.submodule(path); whole != nullptr && whole->graph) return whole->graph->graph;
-  for (auto dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
-    const auto* outer = module.submodule(path.substr(0, dot));
-    if (outer != nullptr && outer->graph) return graphAt(*outer->graph, path.substr(dot + 1));
-  }
-  return empty;
 }
 
 bool ModuleComparison::same() const {

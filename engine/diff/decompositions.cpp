@@ -298,8 +298,10 @@ class Lowering {
 
   void accept(const Unit& unit, int position, const Reading& reading) {
     const auto calls = std::span(m_calls).subspan(std::size_t(position), std::size_t(reading.end - position));
-    if (unit.nodes.size() == 1 && calls.size() == 1 && m_before.op(unit.nodes[0]) == m_after.op(calls[0])) {
-      m_partners.pair(unit.nodes[0], calls[0], Evidence::Origin);
+    const bool same = std::ranges::equal(unit.nodes, calls, {}, [&](int node) { return m_before.op(node); },
+                                         [&](int call) { return m_after.op(call); });
+    if (same && !calls.empty()) {
+      for (std::size_t i = 0; i < calls.size(); ++i) m_partners.pair(unit.nodes[i], calls[i], Evidence::Origin);
       return;
     }
     setResults(unit, reading);

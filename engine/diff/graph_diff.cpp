@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
+#include "engine/diff/gradient_half.h"
 #include "engine/diff/match_inputs.h"
 #include "engine/diff/match_sequences.h"
 #include "engine/diff/match_structure.h"
@@ -14,6 +16,17 @@ namespace kerf::inline diff {
 
 namespace {
 
+bool mostlyAten(const FlatGraph& graph) {
+  int calls = 0, aten = 0;
+  for (int at = 0; at < graph.size(); ++at) {
+    if (!graph.isInner(at) || graph.isAttribute(at)) continue;
+    const std::string& target = graph.node(at).target();
+    ++calls;
+    aten += target.starts_with("torch.ops.") || target.find("getitem") != std::string::npos;
+  }
+  return 2 * aten > calls;
+}
+
 std::vector<FoundRewrite> match(Partners& partners, const RecordedOrigins& recorded) {
   std::vector<FoundRewrite> rewrites;
   const auto take = [&](std::vector<FoundRewrite> found) {
@@ -24,10 +37,19 @@ std::vector<FoundRewrite> match(Partners& partners, const RecordedOrigins& recor
   const GivenValues given = givenValues(partners);
   matchStructure(partners, given, classes);
   take(recordedRewrites(partners, recorded));
-  take(loweredRewrites(partners));
-  matchStructure(partners, given, classes);
-  while (matchPlaces(partners) || matchOrigins(partners) || matchNames(partners)) matchStructure(partners, given, classes);
-  take(replacedRegions(partners));
+  // Ops of a framework and what they are lowered to have nothing in common but their order; ATen ops have neighbours.
+  const bool lowered = !mostlyAten(partners.before()) && mostlyAten(partners.after());
+  if (lowered) {
+    take(loweredRewrites(partners));
+    matchStructure(partners, given, classes);
+  }
+  for (const ValueRule rule : {ValueRule::Same, ValueRule::Any}) {
+    while (matchPlaces(partners, rule) || matchOrigins(partners, rule) || matchNames(partners, rule))
+      matchStructure(partners, given, classes);
+    acceptGivenNames(partners, given);
+    replaceRegions(partners, rewrites);
+  }
+  if (!lowered) take(loweredRewrites(partners));
   take(mergedNodes(partners, classes));
   return rewrites;
 }
@@ -172,6 +194,15 @@ class Listing {
   int m_next = 0;
 };
 
+/// Where one graph computes gradients and the other has none.
+void markGradients(std::vector<NodeDelta>& lines, const Graph& before, const Graph& after) {
+  const auto mine = gradientHalf(before), theirs = gradientHalf(after);
+  if (mine.empty() == theirs.empty()) return;
+  const std::unordered_set<NodeId> half(mine.begin(), mine.end()), other(theirs.begin(), theirs.end());
+  for (NodeDelta& line : lines)
+    line.gradient = (line.removed() && half.contains(line.before)) || (line.added() && other.contains(line.after));
+}
+
 }  // namespace
 
 std::string_view evidenceName(Evidence evidence) {
@@ -195,6 +226,7 @@ GraphDiff diffGraphs(const Graph& before, const Graph& after, const RecordedOrig
   const auto rewrites = match(partners, recorded.empty() ? recordedOrigins(before, after) : recorded);
   GraphDiff diff;
   diff.nodes = Listing(partners, rewrites).run();
+  markGradients(diff.nodes, before, after);
   for (const FoundRewrite& found : rewrites) {
     Rewrite rewrite{found.kind, {}, {}, found.evidence};
     for (const int at : found.before) rewrite.before.push_back(mine.id(at));

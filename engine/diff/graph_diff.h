@@ -26,6 +26,7 @@ struct NodeDelta {
   bool callChanged = false;  ///< op, target or arguments differ, after what nodes became is taken as equal
   bool metaChanged = false;  ///< both values are known and differ in dtype, shape, strides or device
   bool given = false;        ///< computed in one graph, an input of the other
+  bool gradient = false;     ///< only one graph has it and gradients at all, and it stands where those are computed
   bool rewritten() const { return rewrite >= 0; }
   bool removed() const { return !after.valid() && !rewritten(); }
   bool added() const { return !before.valid() && !rewritten(); }

@@ -111,4 +111,18 @@ int confirmGivenValues(Partners& partners, const GivenValues& values, const Clas
   return confirmed;
 }
 
+void acceptGivenNames(Partners& partners, const GivenValues& values) {
+  const auto confirmed = std::ranges::count_if(values, [&](const auto& value) {
+    return partners.of(value.first) == value.second;
+  });
+  const auto contradicted = std::ranges::count_if(values, [&](const auto& value) {
+    const int other = partners.of(value.first), origin = partners.back(value.second);
+    return (other != Partners::none && other != value.second) || (origin != Partners::none && origin != value.first);
+  });
+  if (confirmed == 0 || contradicted * 8 > confirmed) return;
+  for (const auto& [before, after] : values)
+    if (partners.isOpen(before) && partners.isOpenAfter(after) && partners.before().value(before) != 0)
+      partners.pair(before, after, Evidence::Name);
+}
+
 }  // namespace kerf::inline diff

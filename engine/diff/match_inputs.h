@@ -20,5 +20,7 @@ GivenValues givenValues(const Partners& partners);
 /// Makes partners of those values of which a user in one graph is the partner of a user in the other, at the same
 /// place; what computes the same value counts as the value. Returns how many.
 int confirmGivenValues(Partners& partners, const GivenValues& values, const Classes& classes);
+/// Makes partners of the others too where uses have confirmed some: then the graphs are parts of one, and keep names.
+void acceptGivenNames(Partners& partners, const GivenValues& values);
 
 }  // namespace kerf::inline diff

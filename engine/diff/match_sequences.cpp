@@ -53,12 +53,12 @@ bool haveCommonNeighbour(const Partners& partners, int before, int after) {
 
 }  // namespace
 
-bool matchOrigins(Partners& partners) {
+bool matchOrigins(Partners& partners, ValueRule rule) {
   const bool same = alignOrigins(partners, true);
-  return alignOrigins(partners, false) || same;
+  return (rule == ValueRule::Any && alignOrigins(partners, false)) || same;
 }
 
-bool matchNames(Partners& partners) {
+bool matchNames(Partners& partners, ValueRule rule) {
   const FlatGraph &before = partners.before(), &after = partners.after();
   bool any = false;
   for (int at = 0; at < before.size(); ++at) {
@@ -67,8 +67,10 @@ bool matchNames(Partners& partners) {
     if (!found) continue;
     const int other = after.at(*found);
     const bool alike = after.isInner(other) && partners.isOpenAfter(other) && before.op(at) == after.op(other);
-    const bool sameOrigin = before.origin(at) == 0 || after.origin(other) == 0 || before.origin(at) == after.origin(other);
-    if (!alike || !sameOrigin || !haveCommonNeighbour(partners, at, other)) continue;
+    const Key mine = before.origin(at), theirs = after.origin(other);
+    const bool sameOrigin = mine == 0 || theirs == 0 || mine == theirs;
+    const bool fits = rule == ValueRule::Any || sameValueKnown(partners, at, other);
+    if (!alike || !sameOrigin || !fits || !haveCommonNeighbour(partners, at, other)) continue;
     partners.pair(at, other, Evidence::Name);
     any = true;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "engine/diff/slot_pairs.h"
+
 namespace kerf::inline diff {
 
 namespace {
@@ -137,7 +139,7 @@ int onlyUser(const FlatGraph& graph, int at, Key op, int slot, const auto& isMat
 
 class PlaceMatch {
  public:
-  explicit PlaceMatch(Partners& partners) : m_partners(partners) {}
+  PlaceMatch(Partners& partners, ValueRule rule) : m_partners(partners), m_rule(rule) {}
 
   bool run() {
     const FlatGraph& before = m_partners.before();
@@ -157,10 +159,8 @@ class PlaceMatch {
   static constexpr std::size_t manyUsers = 64;
 
   bool matchTaken(int mine, int theirs) {
-    const auto a = m_partners.before().inputs(mine), b = m_partners.after().inputs(theirs);
-    if (a.size() != b.size()) return false;
     bool found = false;
-    for (std::size_t slot = 0; slot < a.size(); ++slot) found |= tryPair(a[slot], b[slot]);
+    for (const auto& [a, b] : slotPairs(m_partners, mine, theirs)) found |= tryPair(a, b);
     return found;
   }
 
@@ -173,10 +173,12 @@ class PlaceMatch {
       const Key op = before.op(use.node);
       const int a = onlyUser(before, mine, op, use.slot, [&](int at) { return !m_partners.isOpen(at); });
       const int b = onlyUser(after, theirs, op, use.slot, [&](int at) { return !m_partners.isOpenAfter(at); });
-      if (a != Partners::none && b != Partners::none) found |= tryPair(a, b);
+      if (a != Partners::none && b != Partners::none && fits(a, b)) found |= tryPair(a, b);
     }
     return found;
   }
+
+  bool fits(int a, int b) const { return m_rule == ValueRule::Any || sameValueKnown(m_partners, a, b); }
 
   bool tryPair(int a, int b) {
     const FlatGraph &before = m_partners.before(), &after = m_partners.after();
@@ -188,6 +190,7 @@ class PlaceMatch {
   }
 
   Partners& m_partners;
+  const ValueRule m_rule;
   std::vector<int> m_work;
 };
 
@@ -209,6 +212,6 @@ void matchStructure(Partners& partners, const GivenValues& given, const Classes&
   }
 }
 
-bool matchPlaces(Partners& partners) { return PlaceMatch(partners).run(); }
+bool matchPlaces(Partners& partners, ValueRule rule) { return PlaceMatch(partners, rule).run(); }
 
 }  // namespace kerf::inline diff

@@ -14,7 +14,7 @@ namespace kerf::inline diff {
 void matchStructure(Partners& partners, const GivenValues& given, const Classes& classes);
 
 /// Same op (not the same constants) at the same place of partners: what they take, and what takes them where only one
-/// node does. Returns whether any pair was found.
-bool matchPlaces(Partners& partners);
+/// node does, under the rule. Returns whether any pair was found.
+bool matchPlaces(Partners& partners, ValueRule rule);
 
 }  // namespace kerf::inline diff

@@ -70,4 +70,12 @@ class Partners {
   std::vector<char> m_claimed, m_claimedAfter;
 };
 
+/// Which pairs may be made on weak evidence: those of one dtype and shape, as far as both are known, or any.
+enum class ValueRule : std::uint8_t { Same, Any };
+
+inline bool sameValueKnown(const Partners& partners, int before, int after) {
+  const Key mine = partners.before().value(before), theirs = partners.after().value(after);
+  return mine == 0 || theirs == 0 || mine == theirs;
+}
+
 }  // namespace kerf::inline diff

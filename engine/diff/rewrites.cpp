@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "engine/diff/decompositions.h"
+#include "engine/diff/slot_pairs.h"
 
 namespace kerf::inline diff {
 
@@ -31,20 +32,28 @@ struct Region {
 
 class Regions {
  public:
-  explicit Regions(Partners& partners)
-      : m_partners(partners), m_before(partners.before()), m_after(partners.after()) {}
+  Regions(Partners& partners, std::vector<FoundRewrite>& found)
+      : m_partners(partners), m_before(partners.before()), m_after(partners.after()), m_found(found) {}
 
-  std::vector<FoundRewrite> run() {
-    for (int at = m_before.size() - 1; at >= 0; --at) {
-      if (!m_partners.has(at)) continue;
-      const auto mine = m_before.inputs(at), theirs = m_after.inputs(m_partners.of(at));
-      if (mine.size() != theirs.size()) continue;
-      for (std::size_t slot = 0; slot < mine.size(); ++slot) compare(mine[slot], theirs[slot]);
+  void run() {
+    for (std::size_t i = 0; i < m_found.size(); ++i) remember(i);
+    // A rewrite may be what a later one is part of.
+    for (bool grows = true; grows;) {
+      m_tried.clear();
+      grows = look();
     }
-    return std::move(m_found);
   }
 
  private:
+  /// Whether a rewrite was found or grew.
+  bool look() {
+    m_added = false;
+    for (int at = m_before.size() - 1; at >= 0; --at)
+      if (m_partners.has(at))
+        for (const auto& [mine, theirs] : slotPairs(m_partners, at, m_partners.of(at))) compare(mine, theirs);
+    return m_added;
+  }
+
   bool isOpen(int at) const { return m_before.isInner(at) && m_partners.isOpen(at); }
   bool isOpenAfter(int at) const { return m_after.isInner(at) && m_partners.isOpenAfter(at); }
 
@@ -82,11 +91,39 @@ class Regions {
     const auto before = regionOf(m_before, mine, [&](int at) { return isOpen(at); });
     const auto after = regionOf(m_after, theirs, [&](int at) { return isOpenAfter(at); });
     if (before.nodes.size() > largestRegion || after.nodes.size() > largestRegion) return;
-    if (!takeTheSame(before.inputs, after.inputs)) return;
-    FoundRewrite rewrite{FoundRewrite::Kind::Rewritten, before.nodes, after.nodes, Evidence::Place};
+    if (takeTheSame(before.inputs, after.inputs)) {
+      m_found.push_back({FoundRewrite::Kind::Rewritten, {}, {}, Evidence::Place});
+      return add(m_found.size() - 1, before.nodes, after.nodes, mine, theirs);
+    }
+    // softmax: amax became one result of prepare_softmax_online, sum becomes the other.
+    std::size_t rewrite = rewriteAmong(after.inputs, m_rewriteOf);
+    if (rewrite == m_found.size()) rewrite = rewriteAmong(before.inputs, m_rewriteFrom);
+    if (rewrite == m_found.size() || m_found[rewrite].after.size() + after.nodes.size() > largestRegion) return;
+    add(rewrite, before.nodes, after.nodes, mine, theirs);
+  }
+
+  using Index = std::unordered_map<int, std::size_t>;
+  std::size_t rewriteAmong(const std::vector<int>& inputs, const Index& index) const {
+    const auto known = std::ranges::find_if(inputs, [&](int at) { return index.contains(at); });
+    return known == inputs.end() ? m_found.size() : index.at(*known);
+  }
+
+  void add(std::size_t index, const std::vector<int>& before, const std::vector<int>& after, int mine, int theirs) {
+    FoundRewrite& rewrite = m_found[index];
     m_partners.setValue(mine, theirs);
-    m_partners.claim(rewrite.before, rewrite.after);
-    m_found.push_back(std::move(rewrite));
+    m_partners.claim(before, after);
+    rewrite.before.insert(rewrite.before.end(), before.begin(), before.end());
+    rewrite.after.insert(rewrite.after.end(), after.begin(), after.end());
+    std::ranges::sort(rewrite.before);
+    std::ranges::sort(rewrite.after);
+    remember(index);
+    m_added = true;
+  }
+
+  void remember(std::size_t index) {
+    if (m_found[index].kind != FoundRewrite::Kind::Rewritten) return;
+    for (const int at : m_found[index].before) m_rewriteFrom[at] = index;
+    for (const int at : m_found[index].after) m_rewriteOf[at] = index;
   }
 
   /// One of both takes all that the other takes, and something at all unless neither does.
@@ -95,14 +132,18 @@ class Regions {
     for (const int input : before)
       if (const int value = m_partners.valueOf(input); value != Partners::none) values.insert(value);
     const auto common = std::size_t(std::ranges::count_if(after, [&](int input) { return values.contains(input); }));
-    if (common == 0) return before.empty() && after.empty();
+    // What another rewrite made, as the seeds of all random calls, is nothing that the first graph could take.
+    const auto made = std::size_t(std::ranges::count_if(after, [&](int at) { return m_rewriteOf.contains(at); }));
+    if (common == 0) return before.empty() && after.size() == made;
     return common == before.size() || common == after.size();
   }
 
   Partners& m_partners;
   const FlatGraph &m_before, &m_after;
   std::unordered_set<Key> m_tried;
-  std::vector<FoundRewrite> m_found;
+  bool m_added = false;
+  std::vector<FoundRewrite>& m_found;
+  Index m_rewriteFrom, m_rewriteOf;  ///< by position in the first and in the second graph
 };
 
 }  // namespace
@@ -146,7 +187,7 @@ std::vector<FoundRewrite> loweredRewrites(Partners& partners) {
   return found;
 }
 
-std::vector<FoundRewrite> replacedRegions(Partners& partners) { return Regions(partners).run(); }
+void replaceRegions(Partners& partners, std::vector<FoundRewrite>& found) { Regions(partners, found).run(); }
 
 std::vector<FoundRewrite> mergedNodes(Partners& partners, const Classes& classes) {
   const FlatGraph &before = partners.before(), &after = partners.after();

@@ -31,8 +31,9 @@ std::vector<FoundRewrite> recordedRewrites(Partners& partners, const RecordedOri
 std::vector<FoundRewrite> loweredRewrites(Partners& partners);
 
 /// Partners take different nodes at the same place: the nodes without partner behind both, where they take the same
-/// values themselves. Each node is looked at once. Nodes of which a user now takes the operand get its value.
-std::vector<FoundRewrite> replacedRegions(Partners& partners);
+/// values themselves, are added to `found`, or to the rewrite there whose results they take. Each node is looked at
+/// once. Nodes of which a user now takes the operand get its value.
+void replaceRegions(Partners& partners, std::vector<FoundRewrite>& found);
 
 /// Nodes without partner that compute what a node with a partner computes.
 std::vector<FoundRewrite> mergedNodes(Partners& partners, const Classes& classes);

@@ -49,10 +49,12 @@ struct DiffRow {
 };
 constexpr DiffRow::Kind lastOf(DiffRow::Kind) { return DiffRow::Kind::Rewritten; }
 
+/// How two graphs differ.
 struct GraphDifference {
   bool same = false;
   std::int64_t nodesBefore = 0, nodesAfter = 0, paired = 0;  ///< nested graphs included
   std::vector<std::string> removed, added, moved;
+  std::int64_t gradientsRemoved = 0, gradientsAdded = 0;  ///< of those: for gradients, which only one graph computes
   std::vector<std::pair<std::string, std::string>> renamed;  ///< before, after
   std::vector<RewriteDoc> rewritten;
   std::vector<NodeChange> changed,
@@ -62,8 +64,8 @@ struct GraphDifference {
   std::string text;             ///< unified diff of the graph texts
   std::vector<DiffRow> rows;
 
-  KERF_FIELDS(same, nodesBefore, nodesAfter, paired, removed, added, moved, renamed, rewritten, changed, metaChanged,
-              given, ops, text, rows)
+  KERF_FIELDS(same, nodesBefore, nodesAfter, paired, removed, added, moved, gradientsRemoved, gradientsAdded, renamed,
+              rewritten, changed, metaChanged, given, ops, text, rows)
 };
 struct DiffRequest {
   using Answer = GraphDifference;
@@ -131,12 +133,13 @@ struct FigureChange {
 };
 /// Two graphs of one stage.
 struct StageDifference {
-  std::string graph;
+  std::string graph;  ///< "aot_joint_graph", "inductor_post_grad_graph, backward"
   bool onlyBefore = false, onlyAfter = false;
-  std::string failure;  ///< why they could not be compared
-  GraphDifference difference;
+  std::string before, after;   ///< their names in their captures
+  std::string failure;         ///< why they could not be compared
+  GraphDifference difference;  ///< without text and rows
 
-  KERF_FIELDS(graph, onlyBefore, onlyAfter, failure, difference)
+  KERF_FIELDS(graph, onlyBefore, onlyAfter, before, after, failure, difference)
 };
 /// Two compile ids of one user frame.
 struct CompileDifference {
@@ -146,6 +149,7 @@ struct CompileDifference {
   std::vector<StageDifference> stages;
   std::vector<TextCount> guards, kernels;
   std::vector<FigureChange> figures;  ///< times and counts of compilation_metrics, both recorded and unequal
+  bool same() const;                  ///< nothing but figures differs
 
   KERF_FIELDS(before, after, frame, statusBefore, statusAfter, stages, guards, kernels, figures)
 };
