@@ -80,6 +80,16 @@ std::string changeText(const NodeChange& change) {
   return before == after ? fmt::format("other arguments of {}", after) : fmt::format("{} → {}", before, after);
 }
 
+/// "f32[2, 3] → f16[2, 3]"; strides alone are one kind, whatever they are.
+std::string shapeChangeText(const NodeChange& change) {
+  const auto withoutStrides = [](const std::string& text) {
+    const std::size_t first = text.find("]["), last = text.rfind(']');
+    return first == std::string::npos ? text : text.substr(0, first + 1) + text.substr(last + 1);
+  };
+  const std::string before = withoutStrides(change.before), after = withoutStrides(change.after);
+  return before == after ? std::string("other strides") : fmt::format("{} → {}", before, after);
+}
+
 std::string rewrittenText(const GraphDifference& difference, const DiffDetail& detail) {
   Groups rewritten, merged, duplicated;
   for (const auto& each : difference.rewritten) {
@@ -99,8 +109,7 @@ std::string listsText(const GraphDifference& difference, const DiffDetail& detai
   for (const auto& name : difference.removed) removed.add("", name);
   for (const auto& name : difference.added) added.add("", name);
   for (const auto& change : difference.changed) changed.add(changeText(change), change.name);
-  for (const auto& change : difference.metaChanged)
-    shapes.add(fmt::format("{} → {}", change.before, change.after), change.name);
+  for (const auto& change : difference.metaChanged) shapes.add(shapeChangeText(change), change.name);
   for (const auto& name : difference.moved) moved.add("", name);
   for (const auto& value : difference.given) given.add("", value.before);
   for (const auto& [before, after] : difference.renamed) renamed.add("", fmt::format("{} → {}", before, after));

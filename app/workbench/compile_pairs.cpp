@@ -19,8 +19,8 @@ std::string functionOf(const std::string& frame) {
   return fmt::format("{} {}", file, frame.substr(in + 4));
 }
 
-std::string keyOf(const Compilation& compilation) {
-  const std::string function = functionOf(compilation.frame);
+std::string keyOf(const Compilation& compilation, bool byFrame) {
+  const std::string function = byFrame ? functionOf(compilation.frame) : std::string();
   const std::string name = function.empty() ? "id " + compilation.id : function;
   if (compilation.entry == nullptr) return name;
   const bool given = compilation.entry->status == CompileEntry::Status::Restarted;
@@ -47,17 +47,22 @@ std::vector<Compilation> compilationsOf(const Capture& capture) {
 
 std::vector<std::pair<int, int>> pairedCompilations(const std::vector<Compilation>& before,
                                                     const std::vector<Compilation>& after) {
-  std::map<std::string, std::deque<int>> waiting;
-  for (std::size_t i = 0; i < before.size(); ++i) waiting[keyOf(before[i])].push_back(int(i));
+  std::vector<int> partner(after.size(), -1);
   std::vector<char> taken(before.size(), 0);
-  std::vector<std::pair<int, int>> pairs;
-  for (std::size_t j = 0; j < after.size(); ++j) {
-    auto& same = waiting[keyOf(after[j])];
-    pairs.emplace_back(same.empty() ? -1 : same.front(), int(j));
-    if (same.empty()) continue;
-    taken[std::size_t(same.front())] = 1;
-    same.pop_front();
+  for (const bool byFrame : {true, false}) {
+    std::map<std::string, std::deque<int>> waiting;
+    for (std::size_t i = 0; i < before.size(); ++i)
+      if (!taken[i]) waiting[keyOf(before[i], byFrame)].push_back(int(i));
+    for (std::size_t j = 0; j < after.size(); ++j) {
+      const auto same = waiting.find(keyOf(after[j], byFrame));
+      if (partner[j] >= 0 || same == waiting.end() || same->second.empty()) continue;
+      partner[j] = same->second.front();
+      taken[std::size_t(partner[j])] = 1;
+      same->second.pop_front();
+    }
   }
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t j = 0; j < after.size(); ++j) pairs.emplace_back(partner[j], int(j));
   for (std::size_t i = 0; i < before.size(); ++i)
     if (!taken[i]) pairs.emplace_back(int(i), -1);
   return pairs;

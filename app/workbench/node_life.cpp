@@ -95,15 +95,12 @@ class Life {
     return {};
   }
 
-  /// Nodes of a joint graph that compute the gradients of what is followed: of its source line, in the backward half.
+  /// Nodes of a joint graph that compute the gradients of what is followed.
   void addGradients(std::size_t stage) {
     if (m_stages[stage].label != "joint" || m_nodes[stage].empty()) return;
-    const Graph& graph = graphOf(stage).module.graph;
-    std::set<std::string> lines;
-    for (const auto& [node, how] : m_nodes[stage])
-      if (const std::string line = graph.node(node).meta().stackTrace; !line.empty()) lines.insert(line);
-    for (const NodeId id : gradientHalf(graph))
-      if (lines.contains(graph.node(id).meta().stackTrace)) m_nodes[stage].emplace(id, gradient);
+    std::vector<NodeId> followed;
+    for (const auto& [node, how] : m_nodes[stage]) followed.push_back(node);
+    for (const NodeId id : gradientsOf(graphOf(stage).module.graph, followed)) m_nodes[stage].emplace(id, gradient);
   }
 
   void write() {

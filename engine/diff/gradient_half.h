@@ -9,8 +9,12 @@
 
 namespace kerf::inline diff {
 
-/// The calls from the first one that takes a tangent on, as AOTAutograd traces: forward first. In order; empty for a
-/// graph without tangents.
+/// The calls from the first one that takes a tangent on, as AOTAutograd traces: forward first; and what only those take.
+/// In order; empty for a graph without tangents.
 std::vector<NodeId> gradientHalf(const Graph& graph);
+
+/// Of that half, what computes the gradients of these forward nodes: runs of calls from one of their source lines that
+/// take one of them, or a parameter that they take. A view, whose gradient takes neither, has none.
+std::vector<NodeId> gradientsOf(const Graph& graph, const std::vector<NodeId>& forward);
 
 }  // namespace kerf::inline diff

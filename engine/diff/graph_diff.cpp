@@ -27,6 +27,12 @@ bool mostlyAten(const FlatGraph& graph) {
   return 2 * aten > calls;
 }
 
+bool hasOrigins(const FlatGraph& graph) {
+  for (int at = 0; at < graph.size(); ++at)
+    if (graph.isInner(at) && graph.origin(at) != 0) return true;
+  return false;
+}
+
 std::vector<FoundRewrite> match(Partners& partners, const RecordedOrigins& recorded) {
   std::vector<FoundRewrite> rewrites;
   const auto take = [&](std::vector<FoundRewrite> found) {
@@ -49,7 +55,8 @@ std::vector<FoundRewrite> match(Partners& partners, const RecordedOrigins& recor
     acceptGivenNames(partners, given);
     replaceRegions(partners, rewrites);
   }
-  if (!lowered) take(loweredRewrites(partners));
+  // Without source lines any call could have become any other of its operands.
+  if (!lowered && hasOrigins(partners.before()) && hasOrigins(partners.after())) take(loweredRewrites(partners));
   take(mergedNodes(partners, classes));
   return rewrites;
 }
