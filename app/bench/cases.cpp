@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "app/bench/diff_cases.h"
 #include "app/bench/import_cases.h"
 #include "app/bench/partition_cases.h"
 #include "app/bench/shape_cases.h"
@@ -193,6 +194,7 @@ const std::vector<BenchCase>& benchCases() {
     for (auto& entry : importBenchCases()) all.push_back(std::move(entry));
     for (auto& entry : shapeBenchCases()) all.push_back(std::move(entry));
     for (auto& entry : partitionBenchCases()) all.push_back(std::move(entry));
+    for (auto& entry : diffBenchCases()) all.push_back(std::move(entry));
     return all;
   }();
   return cases;

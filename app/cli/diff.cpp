@@ -1,6 +1,9 @@
-// kerf diff GRAPH GRAPH: what differs in structure, node by node, and as text.
+// kerf diff GRAPH GRAPH: what became of the nodes of one graph in another; of two captures, what differs between the
+// compilations; with --follow, the life of one node in a capture.
+#include "app/cli/capture_diff_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/diff_report.h"
+#include "app/cli/life_report.h"
 #include "app/cli/terminal.h"
 
 namespace kerf::cli {
@@ -9,18 +12,55 @@ namespace {
 
 struct DiffArguments {
   DiffRequest request;
+  std::string follow;
+  DiffDetail detail;
   bool sideBySide = false;
 };
 
+Result<int> followNode(Context& context, const DiffArguments& arguments) {
+  const std::string &first = arguments.request.before.text, &second = arguments.request.after.text;
+  KERF_TRY(const auto life, context.perform(NodeLifeRequest{first, arguments.follow}));
+  if (second.empty()) {
+    if (context.json)
+      printJson(lifeJson(life));
+    else
+      fmt::print("{}", lifeText(life, arguments.detail.all));
+    return 0;
+  }
+  KERF_TRY(const auto other, context.perform(NodeLifeRequest{second, arguments.follow}));
+  if (context.json)
+    printJson({{"before", lifeJson(life)}, {"after", lifeJson(other)}});
+  else
+    fmt::print("--- {}\n{}\n+++ {}\n{}", first, lifeText(life, arguments.detail.all), second,
+               lifeText(other, arguments.detail.all));
+  return 0;
+}
+
+Result<int> diffCaptures(Context& context, const DiffArguments& arguments) {
+  const CaptureDiffRequest request{arguments.request.before.text, arguments.request.after.text};
+  KERF_TRY(const auto difference, context.perform(request));
+  if (context.json)
+    printJson(captureDifferenceJson(difference));
+  else
+    fmt::print("{}", captureDifferenceText(difference, request.before, request.after, arguments.detail.all));
+  return difference.same ? 0 : 1;
+}
+
 Result<int> runDiff(Context& context, const DiffArguments& arguments) {
+  if (!arguments.follow.empty()) return followNode(context, arguments);
   const auto& request = arguments.request;
+  if (request.after.text.empty()) return fail(ErrorCode::BadUsage, "a graph to compare with {} is missing", request.before.text);
+  KERF_TRY(const auto first, context.perform(LocateRequest{request.before.text}));
+  KERF_TRY(const auto second, context.perform(LocateRequest{request.after.text}));
+  const auto whole = LocateRequest::Place::Capture;
+  if (first == whole && second == whole) return diffCaptures(context, arguments);
   KERF_TRY(const auto difference, context.perform(request));
   if (context.json)
     printJson(differenceJson(difference));
   else if (arguments.sideBySide)
     printTrusted(stdout, sideBySide(difference, terminalWidth(), coloured(stdout)));
   else
-    fmt::print("{}", differenceText(difference, request.before.text, request.after.text));
+    fmt::print("{}", differenceText(difference, request.before.text, request.after.text, arguments.detail));
   return difference.same ? 0 : 1;
 }
 
@@ -28,15 +68,22 @@ Result<int> runDiff(Context& context, const DiffArguments& arguments) {
 
 void addDiff(CommandLine& line) {
   auto& command =
-      line.add("diff", "Structural difference of two graphs (exit 1 if they differ)",
+      line.add("diff", "What became of a graph's nodes in another; what differs between two captures (exit 1 if they do)",
                "  kerf diff c3/g1 c3/g1@pass:cse\n"
                "  kerf diff trace.log#before_post_grad_graph trace.log#after_post_grad_graph --side-by-side\n"
-               "  kerf diff repro.py small/repro.py --json");
+               "  kerf diff repro.py small/repro.py --json\n"
+               "  kerf diff yesterday.log today.log\n"
+               "  kerf diff trace.log#dynamo_output_graph --follow layer_norm");
   auto arguments = std::make_shared<DiffArguments>();
-  command.add_option("GRAPH", arguments->request.before.text, "Path or store id")->required();
-  command.add_option("OTHER", arguments->request.after.text, "Path or store id")->required();
+  command.add_option("GRAPH", arguments->request.before.text, "Path or store id; or a whole capture")->required();
+  command.add_option("OTHER", arguments->request.after.text, "Path or store id; or a whole capture");
+  command.add_option("--follow", arguments->follow,
+                     "What this node came from and became, from Dynamo to the line of the output code; OTHER may be left out")
+      ->type_name("NODE");
   command.add_flag("--side-by-side,-y", arguments->sideBySide,
-                   "Two columns as wide as the terminal: < removed, > added, | changed, ~ renamed or moved");
+                   "Two columns as wide as the terminal: < removed, > added, | changed, * rewritten, ~ renamed or moved");
+  command.add_flag("--all", arguments->detail.all, "Every node, guard, kernel and figure, not the first ones");
+  command.add_flag("--unified", arguments->detail.unified, "The graph texts as unified diff too, however long");
   line.onRun(command, [arguments](Context& context) { return runDiff(context, *arguments); });
 }
 

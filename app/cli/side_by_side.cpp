@@ -21,7 +21,7 @@ struct Look {
   std::string_view colour;
 };
 constexpr Look looks[] = {
-    {' ', ""}, {'<', "\033[31m"}, {'>', "\033[32m"}, {'|', "\033[33m"}, {'~', "\033[36m"}};  // by Kind
+    {' ', ""}, {'<', "\033[31m"}, {'>', "\033[32m"}, {'|', "\033[33m"}, {'~', "\033[36m"}, {'*', "\033[35m"}};  // by Kind
 
 /// Exactly `width` characters: cut with an ellipsis, or filled with spaces.
 std::string fitted(const std::string& text, std::size_t width) {

@@ -23,26 +23,11 @@ std::string unifiedText(const ModuleComparison& comparison) {
 }
 
 DiffRow::Kind kindOf(const NodeDelta& delta) {
+  if (delta.rewritten()) return DiffRow::Kind::Rewritten;
   if (delta.removed()) return DiffRow::Kind::Removed;
   if (delta.added()) return DiffRow::Kind::Added;
-  if (delta.callChanged || delta.metaChanged) return DiffRow::Kind::Changed;
+  if (delta.callChanged || delta.metaChanged || delta.given) return DiffRow::Kind::Changed;
   return delta.renamed || delta.moved ? DiffRow::Kind::Renamed : DiffRow::Kind::Same;
-}
-
-/// "relu: f32[2, 4] = torch.ops.aten.relu.default(x)"; empty for no node.
-std::string nodeText(const Graph& graph, NodeId id) {
-  if (!id.valid()) return {};
-  const auto& node = graph.node(id);
-  std::string text = node.op() == Opcode::Output ? "return" : node.name();
-  const auto annotation = printAnnotation(node.meta(), false, false);
-  if (!annotation.empty()) text += ": " + annotation;
-  if (node.op() == Opcode::Placeholder) return text + " = placeholder";
-  text += node.op() == Opcode::Output ? " " : " = " + node.target() + "(";
-  std::vector<std::string> arguments;
-  for (const auto& argument : node.args()) arguments.push_back(printArgument(graph, argument, ArgumentStyle::Python));
-  for (const auto& [name, value] : node.kwargs())
-    arguments.push_back(name + "=" + printArgument(graph, value, ArgumentStyle::Python));
-  return text + fmt::format("{}{}", fmt::join(arguments, ", "), node.op() == Opcode::Output ? "" : ")");
 }
 
 }  // namespace
@@ -59,12 +44,27 @@ const Graph& graphAt(const GraphModule& module, const std::string& path) {
   return empty;
 }
 
+std::string nodeText(const Graph& graph, NodeId id) {
+  if (!id.valid()) return {};
+  const auto& node = graph.node(id);
+  std::string text = node.op() == Opcode::Output ? "return" : node.name();
+  const auto annotation = printAnnotation(node.meta(), false, false);
+  if (!annotation.empty()) text += ": " + annotation;
+  if (node.op() == Opcode::Placeholder) return text + " = placeholder";
+  text += node.op() == Opcode::Output ? " " : " = " + node.target() + "(";
+  std::vector<std::string> arguments;
+  for (const auto& argument : node.args()) arguments.push_back(printArgument(graph, argument, ArgumentStyle::Python));
+  for (const auto& [name, value] : node.kwargs())
+    arguments.push_back(name + "=" + printArgument(graph, value, ArgumentStyle::Python));
+  return text + fmt::format("{}{}", fmt::join(arguments, ", "), node.op() == Opcode::Output ? "" : ")");
+}
+
 bool ModuleComparison::same() const {
   return text.empty() && std::ranges::all_of(diffs, [](const auto& entry) { return entry.second.same(); });
 }
 
-ModuleComparison compareModules(const GraphModule& before, const GraphModule& after) {
-  ModuleComparison comparison{before, after, diffModules(before, after), {}};
+ModuleComparison compareModules(const GraphModule& before, const GraphModule& after, const RecordedOrigins& recorded) {
+  ModuleComparison comparison{before, after, diffModules(before, after, recorded), {}};
   comparison.text = unifiedText(comparison);
   return comparison;
 }

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/workbench/protocol/graphs.h"
-#include "engine/ir/graph_diff.h"
+#include "app/workbench/protocol/difference.h"
+#include "engine/diff/graph_diff.h"
 
 namespace kerf::workbench {
 
@@ -16,12 +16,20 @@ struct ModuleComparison {
   std::string text;                                      ///< unified diff of the graph texts, nested ones below
   bool same() const;
 };
-ModuleComparison compareModules(const GraphModule& before, const GraphModule& after);
+/// `recorded`: what the capture says of the nodes' origins.
+ModuleComparison compareModules(const GraphModule& before, const GraphModule& after,
+                                const RecordedOrigins& recorded = {});
 
 /// The module's own graph for an empty path, else that of a nested one; an empty graph if there is none.
 const Graph& graphAt(const GraphModule& module, const std::string& path);
 
+/// "relu: f32[2, 4] = torch.ops.aten.relu.default(x)"; empty for no node.
+std::string nodeText(const Graph& graph, NodeId id);
+
 /// The nodes of both beside each other; pairs of equal ones too.
 std::vector<DiffRow> sideBySideRows(const ModuleComparison& comparison);
+
+/// All of it, for people and programs.
+GraphDifference differenceOf(const ModuleComparison& comparison);
 
 }  // namespace kerf::workbench

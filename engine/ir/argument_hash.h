@@ -23,6 +23,8 @@ class HashBuffer {
   void arguments(const ArgumentList& arguments);
   void valueMeta(const ValueMeta& meta);
   Hash128 hash() const { return hashText(m_bytes); }
+  /// Forgets what was written; positions stay.
+  void clear() { m_bytes.clear(); }
 
  private:
   struct Writer;

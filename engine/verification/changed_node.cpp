@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "engine/ir/graph_diff.h"
+#include "engine/diff/graph_diff.h"
 #include "engine/ir/printer.h"
 #include "engine/verification/memory_edges.h"
 
@@ -99,11 +99,12 @@ void lookInside(const GraphModule& earlier, const GraphModule& later, const Node
     if (other == nullptr || !other->graph) continue;
     const Graph &before = other->graph->graph, &after = later.submodule(path)->graph->graph;
     for (const NodeDelta& delta : diffGraphs(before, after).nodes) {
-      if (delta.removed() || !(delta.added() || delta.callChanged)) continue;
+      if (!delta.after.valid() || !(delta.added() || delta.rewritten() || delta.callChanged)) continue;
       changed.node = fmt::format("{}/{}", path, after.node(delta.after).name());
       changed.call = callText(after, after.node(delta.after));
-      changed.before = delta.added() ? "" : fmt::format("{}/{}", path, before.node(delta.before).name());
-      changed.callBefore = delta.added() ? "" : callText(before, before.node(delta.before));
+      const bool known = delta.before.valid();
+      changed.before = known ? fmt::format("{}/{}", path, before.node(delta.before).name()) : "";
+      changed.callBefore = known ? callText(before, before.node(delta.before)) : "";
       return;
     }
   }

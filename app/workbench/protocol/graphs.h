@@ -198,39 +198,4 @@ struct RenderRequest {
   KERF_FIELDS(graph, format)
 };
 
-/// How two graphs differ.
-struct NodeChange {
-  std::string name, before, after;
-
-  KERF_FIELDS(name, before, after)
-};
-/// A line of the two graphs beside each other.
-struct DiffRow {
-  enum class Kind { Same, Removed, Added, Changed, Renamed };
-  Kind kind = Kind::Same;
-  std::string path;         ///< of a nested graph; empty: the graph itself
-  std::string left, right;  ///< empty where a side has no such node
-
-  KERF_FIELDS(kind, path, left, right)
-};
-constexpr DiffRow::Kind lastOf(DiffRow::Kind) { return DiffRow::Kind::Renamed; }
-struct GraphDifference {
-  bool same = false;
-  std::vector<std::string> removed, added, moved;
-  std::vector<std::pair<std::string, std::string>> renamed;  ///< before, after
-  std::vector<NodeChange> changed,
-      metaChanged;   ///< calls; shapes, dtypes, strides or devices
-  std::string text;  ///< unified diff of the graph texts
-  std::vector<DiffRow> rows;
-
-  KERF_FIELDS(same, removed, added, moved, renamed, changed, metaChanged, text, rows)
-};
-struct DiffRequest {
-  using Answer = GraphDifference;
-  static constexpr std::string_view name = "diff";
-  GraphAddress before, after;
-
-  KERF_FIELDS(before, after)
-};
-
 }  // namespace kerf::workbench

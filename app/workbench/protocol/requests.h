@@ -5,6 +5,7 @@
 
 #include "app/workbench/protocol/captures.h"
 #include "app/workbench/protocol/compile_log.h"
+#include "app/workbench/protocol/difference.h"
 #include "app/workbench/protocol/graphs.h"
 #include "app/workbench/protocol/guards.h"
 #include "app/workbench/protocol/inputs.h"
@@ -20,17 +21,16 @@
 #include "app/workbench/protocol/verification.h"
 
 /// KERF_REQUESTS(macro) is macro(OpenRequest) macro(CloseRequest) …
-#define KERF_REQUESTS(macro)                                                                                     \
-  macro(OpenRequest) macro(CloseRequest) macro(IndexRequest) macro(LocateRequest) macro(RecordRequest)           \
-      macro(TimelineRequest) macro(FusionRequest) macro(GraphRequest) macro(CompileRequest) macro(PassesRequest) \
-          macro(RenderRequest) macro(GuardsRequest) macro(DiffRequest) macro(RunRequest) macro(CompareRequest)   \
-              macro(BisectRequest) macro(ConformanceRequest) macro(MinifyRequest) macro(JudgeRequest)            \
-                  macro(StepsRequest) macro(ImportRequest) macro(FollowRequest) macro(StoreRequest)              \
-                      macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)             \
-                          macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) \
-                              macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest) macro(InputsRequest) \
-                              macro(TriageRequest) macro(AotRequest) macro(PatternsRequest) macro(PartitionRequest) \
-                                  macro(CompileLogRequest) macro(LogReportRequest)
+#define KERF_REQUESTS(macro)                                                                                          \
+  macro(OpenRequest) macro(CloseRequest) macro(IndexRequest) macro(LocateRequest) macro(RecordRequest)                \
+  macro(TimelineRequest) macro(FusionRequest) macro(GraphRequest) macro(CompileRequest) macro(PassesRequest)          \
+  macro(RenderRequest) macro(GuardsRequest) macro(DiffRequest) macro(NodeLifeRequest) macro(CaptureDiffRequest)       \
+  macro(RunRequest) macro(CompareRequest) macro(BisectRequest) macro(ConformanceRequest) macro(MinifyRequest)         \
+  macro(JudgeRequest) macro(StepsRequest) macro(ImportRequest) macro(FollowRequest) macro(StoreRequest)               \
+  macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest) macro(StoreVerifyRequest)       \
+  macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) macro(ShrinkRequest) macro(StoreExportRequest)       \
+  macro(StoreImportRequest) macro(InputsRequest) macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)        \
+  macro(PartitionRequest) macro(CompileLogRequest) macro(LogReportRequest)
 
 namespace kerf::workbench {
 
