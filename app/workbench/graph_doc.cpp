@@ -5,6 +5,7 @@
 
 #include "app/workbench/aot_passes.h"
 #include "app/workbench/graph_source.h"
+#include "app/workbench/input_modules.h"
 #include "app/workbench/node_doc.h"
 #include "app/workbench/pass_trace.h"
 #include "app/workbench/recorded_settings.h"
@@ -136,6 +137,7 @@ Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const
   }
   auto doc = buildGraphDoc(graph.module, title, file.string());
   doc->notes = std::move(notes);
+  nameInputModules(*doc, source);
   return doc;
 }
 

@@ -53,28 +53,114 @@ GraphPainter::GraphPainter(QPainter& painter, const Scene& scene, const ViewStat
   m_code.setPixelSize(11);
   m_large.setPixelSize(26);
   m_large.setBold(true);
+  if (state.mode == ColorMode::Accuracy && state.accuracy)
+    m_firstBad = scene.graph->find(state.accuracy->firstBadNode());
 }
 
 void GraphPainter::paint(const QRectF& visible) {
   m_painter.setRenderHint(QPainter::Antialiasing, m_detail != Detail::Box);
   m_painter.setRenderHint(QPainter::TextAntialiasing, true);
+  paintFrames(visible);
   paintEdges(visible);
-  if (m_detail == Detail::Box) return paintBoxes(visible);
+  if (m_detail == Detail::Box) {
+    paintBoxes(visible);
+    paintGroupTitles(visible);
+    return paintFrameTitles(visible);
+  }
   for (const auto& card : m_scene.cards) {
     if (!card.rect.intersects(visible)) continue;
     paintCard(card);
     ++m_painted;
   }
-  if (m_state.mode != ColorMode::Accuracy) return;
+  paintFrameTitles(visible);
   for (const auto& card : m_scene.cards)
-    if (card.rect.intersects(visible) && isFirstBad(m_scene.graph->nodes[std::size_t(card.node)], m_state))
-      paintFirstBad(card);
+    if (card.rect.intersects(visible) && holdsFirstBad(card)) paintFirstBad(card);
+}
+
+bool GraphPainter::holdsFirstBad(const SceneCard& card) const {
+  return m_firstBad >= 0 && m_scene.cardOfNode[std::size_t(m_firstBad)] == int(&card - m_scene.cards.data());
+}
+
+/// A group has the colour of what it returns, or of the first bad node in it.
+QColor GraphPainter::colorOf(const SceneCard& card) const {
+  if (card.group >= 0 && holdsFirstBad(card)) return theme().bad;
+  if (card.group >= 0 && m_state.mode == ColorMode::Kind)
+    return m_scene.groups->groups[std::size_t(card.group)].backward ? theme().warn : theme().accent;
+  return nodeColor(m_scene.graph->nodes[std::size_t(card.node)], m_state);
+}
+
+void GraphPainter::paintFrames(const QRectF& visible) {
+  for (const auto& frame : m_scene.frames) {
+    if (!frame.rect.intersects(visible)) continue;
+    const bool backward = m_scene.groups->groups[std::size_t(frame.group)].backward;
+    const auto tone = blend(backward ? theme().warn : theme().accent, theme().muted, 0.5);
+    m_painter.setPen(QPen(blend(tone, theme().canvas, 0.5), std::max(1.0, 0.8 / m_zoom)));
+    m_painter.setBrush(blend(tone, theme().canvas, 0.05 + 0.025 * std::min(frame.depth, 4)));
+    m_painter.drawRoundedRect(frame.rect, 10, 10);
+  }
+}
+
+/// Names of frames, as large on the screen from afar as from near, where they have room.
+void GraphPainter::paintFrameTitles(const QRectF& visible) {
+  constexpr double nearSize = 14, farSize = 11;
+  for (const auto& frame : m_scene.frames) {
+    if (!frame.rect.intersects(visible)) continue;
+    const double size = std::max(nearSize, farSize / m_zoom);
+    const bool far = size > FramePadding().top - 8;
+    if (far && (frame.rect.width() * m_zoom < 60 || frame.rect.height() * m_zoom < 26)) continue;
+    QFont font = interfaceFont();
+    font.setBold(true);
+    font.setPixelSize(int(size));
+    const QFontMetricsF metrics(font);
+    const auto title = metrics.elidedText(frame.title, Qt::ElideRight, frame.rect.width() - 24);
+    const double width = metrics.horizontalAdvance(title), height = metrics.height();
+    const QRectF area(frame.rect.left() + 12, frame.rect.top() + (far ? 4 : 9), width, height);
+    const bool backward = m_scene.groups->groups[std::size_t(frame.group)].backward;
+    const auto tone = blend(backward ? theme().warn : theme().accent, theme().text, 0.4);
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(blend(theme().canvas, theme().base, 0.3));
+    m_painter.drawRoundedRect(area.adjusted(-5, -1, 5, 1), 4, 4);
+    m_painter.setFont(font);
+    m_painter.setPen(tone);
+    m_painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, title);
+    if (far || m_detail != Detail::Full) continue;
+    const QFontMetricsF plain(m_plain);
+    const auto detail = plain.elidedText(frame.detail, Qt::ElideRight, frame.rect.right() - area.right() - 24);
+    m_painter.setFont(m_plain);
+    m_painter.setPen(theme().muted);
+    m_painter.drawText(QRectF(area.right() + 12, area.top(), plain.horizontalAdvance(detail) + 2, height),
+                       Qt::AlignLeft | Qt::AlignVCenter, detail);
+  }
+}
+
+/// Names of closed groups that are boxes by now: beside nothing else, they say where one is.
+void GraphPainter::paintGroupTitles(const QRectF& visible) {
+  const double size = 10 / m_zoom;
+  QFont font = interfaceFont();
+  font.setPixelSize(int(size));
+  const QFontMetricsF metrics(font);
+  m_painter.setFont(font);
+  m_painter.setPen(theme().text);
+  for (const auto& card : m_scene.cards) {
+    if (card.group < 0 || !card.rect.intersects(visible) || card.rect.height() < metrics.height() * 0.6) continue;
+    const auto title = metrics.elidedText(card.title, Qt::ElideLeft, card.rect.width());
+    m_painter.drawText(card.rect, Qt::AlignCenter, title);
+  }
+}
+
+/// Two more edges behind a closed group: there is something in it.
+void GraphPainter::paintStack(const SceneCard& card) {
+  m_painter.setPen(QPen(theme().border, 1));
+  for (const double step : {6.0, 3.0}) {
+    m_painter.setBrush(blend(colorOf(card), theme().base, 0.06 + step / 100));
+    m_painter.drawRoundedRect(card.rect.adjusted(step, step, step, step), radius, radius);
+  }
 }
 
 void GraphPainter::paintEdges(const QRectF& visible) {
   std::vector<const SceneEdge*> marked, plain;
   for (const auto& edge : m_scene.edges) {
-    if (!edge.bounds.intersects(visible)) continue;
+    if (edge.points.empty() || !edge.bounds.intersects(visible)) continue;
     const bool near = m_selectedCard >= 0 && (edge.from == m_selectedCard || edge.to == m_selectedCard);
     (near ? marked : plain).push_back(&edge);
   }
@@ -83,7 +169,8 @@ void GraphPainter::paintEdges(const QRectF& visible) {
     for (const auto* edge : plain) paintEdge(*edge, quiet, 1.2);
   } else {
     QVector<QLineF> lines;
-    for (const auto* edge : plain) lines.push_back({edge->points.first(), edge->points.last()});
+    for (const auto* edge : plain)  // along the lanes: a straight line would pass behind cards
+      for (int i = 0; i + 3 < edge->points.size(); i += 3) lines.push_back({edge->points[i], edge->points[i + 3]});
     m_painter.setPen(QPen(blend(quiet, theme().canvas, 0.7), 0));
     m_painter.drawLines(lines);
   }
@@ -106,9 +193,8 @@ void GraphPainter::paintBoxes(const QRectF& visible) {
   for (const auto& card : m_scene.cards) {
     if (!card.rect.intersects(visible)) continue;
     ++m_painted;
-    const auto& node = m_scene.graph->nodes[std::size_t(card.node)];
     const bool marked = card.node == m_state.selected || m_state.found.contains(card.node);
-    const QColor color = marked ? theme().accent : blend(nodeColor(node, m_state), theme().base, 0.75);
+    const QColor color = marked ? theme().accent : blend(colorOf(card), theme().base, 0.75);
     batches[color.rgb()].push_back(card.rect);
   }
   m_painter.setPen(Qt::NoPen);
@@ -132,10 +218,10 @@ bool GraphPainter::related(int card) const {
 }
 
 void GraphPainter::paintCard(const SceneCard& card) {
-  const auto& node = m_scene.graph->nodes[std::size_t(card.node)];
-  const QColor color = nodeColor(node, m_state);
+  const QColor color = colorOf(card);
   const bool faded = !related(int(&card - m_scene.cards.data()));
   if (faded) m_painter.setOpacity(0.35);
+  if (card.group >= 0) paintStack(card);
   paintFrame(card, color);
   if (m_detail == Detail::Full) {
     paintText(card, color);
@@ -177,7 +263,7 @@ void GraphPainter::paintFrame(const SceneCard& card, const QColor& color) {
   }
   m_painter.setBrush(color);
   m_painter.drawRect(QRectF(card.rect.topLeft(), QSizeF(bar, card.rect.height())));
-  if (m_scene.graph->nodes[std::size_t(card.node)].backward) {
+  if (card.group < 0 && m_scene.graph->nodes[std::size_t(card.node)].backward) {
     m_painter.setBrush(theme().accent);
     m_painter.drawRect(QRectF(card.rect.topRight() - QPointF(bar, 0), QSizeF(bar, card.rect.height())));
   }

@@ -60,13 +60,18 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   column->addWidget(m_strip);
   column->addWidget(m_view, 1);
   connect(&session, &Session::graphChanged, this, &GraphPane::showGraph);
-  connect(&session, &Session::nodeChanged, this, [this] { m_view->select(m_session.node(), true); });
+  connect(&session, &Session::nodeChanged, this, [this] { showNode(); });
   connect(&session, &Session::locationChanged, this, &GraphPane::updateTitle);
   connect(&session, &Session::locationChanged, this, &GraphPane::showStage);
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
   connect(&m_layouts, &LayoutService::ready, this, &GraphPane::showScene);
   connect(&m_layouts, &LayoutService::busyChanged, this, &GraphPane::updateTitle);
-  connect(m_view, &GraphWidget::nodePicked, &session, qOverload<int>(&Session::selectNode));
+  connect(m_view, &GraphWidget::nodePicked, this, [this](int node) {
+    m_picked = true;
+    m_session.selectNode(node);
+    m_picked = false;
+  });
+  connect(m_view, &GraphWidget::groupToggled, this, &GraphPane::toggleGroup);
   connect(m_view, &GraphWidget::pathRequested, this, &GraphPane::selectPath);
 }
 
@@ -129,10 +134,47 @@ void GraphPane::setColorMode(ColorMode mode) { m_colors->setCurrentIndex(int(mod
 
 void GraphPane::setInlineParameters(bool on) {
   m_options.inlineParameters = on;
-  relayout();
+  relayout(true);
 }
 
-void GraphPane::relayout() { m_layouts.layOut(m_session.graph(), m_options); }
+void GraphPane::setGraphviz(bool on) {
+  m_options.dot = on;
+  relayout(false);
+}
+
+/// `again`: of the graph that is shown already, or of what a pass made of it; groups and places stay then.
+void GraphPane::relayout(bool again) {
+  const auto before = again ? m_view->scene() : nullptr;
+  m_again = again;
+  m_options.open.reset();
+  if (before && before->groups) m_options.open = before->openPaths();
+  m_options.revealed = m_session.nodeDoc() != nullptr ? m_session.nodeDoc()->name : std::string();
+  m_layouts.layOut(m_session.graph(), m_options, before);
+}
+
+void GraphPane::toggleGroup(const std::string& path, bool open) {
+  const auto before = m_view->scene();
+  if (!before || !before->groups || before->graph != m_session.graph()) return;
+  auto paths = before->openPaths();
+  if (open)
+    paths.insert(path);
+  else
+    std::erase_if(paths, [&](const std::string& other) { return other == path || other.starts_with(path + "/"); });
+  m_options.open = std::move(paths);
+  m_options.revealed.clear();
+  m_again = true;
+  m_layouts.layOut(m_session.graph(), m_options, before);
+}
+
+/// A node that a closed group hides is shown, unless it was picked by its group.
+void GraphPane::showNode() {
+  m_view->select(m_session.node(), true);
+  const auto& scene = m_view->scene();
+  const int node = m_session.node();
+  if (m_picked || node < 0 || !scene || scene->graph != m_session.graph()) return;
+  const int card = scene->cardOfNode[std::size_t(node)];
+  if (card >= 0 && scene->cards[std::size_t(card)].group >= 0) relayout(true);
+}
 
 void GraphPane::showSymbols() {
   const auto graph = m_session.graph();
@@ -169,12 +211,19 @@ void GraphPane::showGraph() {
     m_view->setScene(nullptr);
     return;
   }
-  relayout();
+  const bool again = m_key == m_session.location().key() && m_view->scene();
+  m_key = m_session.location().key();
+  if (again)
+    m_view->setStale();
+  else
+    m_view->setScene(nullptr);
+  relayout(again);
 }
 
 void GraphPane::showScene(ScenePtr scene) {
   m_view->select(m_session.node(), false);
-  m_view->setScene(std::move(scene));
+  if (scene->graph != m_session.graph()) return;
+  m_view->setScene(std::move(scene), m_again);
   m_view->select(m_session.node(), true);
   updateAdded();
   setHits();

@@ -27,6 +27,8 @@ class GraphPane : public QWidget {
   const std::vector<int>& hits() const { return m_hits; }
   int currentHit() const { return m_currentHit; }
   void setInlineParameters(bool on);
+  /// Lets Graphviz place the cards of graphs that are small enough for it.
+  void setGraphviz(bool on);
   void setColorMode(ColorMode mode);
   /// Where the values of symbolic sizes are written; hidden for graphs without symbols.
   QLineEdit& symbols() { return *m_symbols; }
@@ -39,7 +41,9 @@ class GraphPane : public QWidget {
  private:
   void buildStrip();
   void buildStages();
-  void relayout();
+  void relayout(bool again);
+  void toggleGroup(const std::string& path, bool open);
+  void showNode();
   void showGraph();
   void showScene(ScenePtr scene);
   void updateTitle();
@@ -62,6 +66,9 @@ class GraphPane : public QWidget {
   QComboBox* m_stages;
   QComboBox* m_colors;
   SceneOptions m_options;
+  GraphKey m_key;        ///< of the graph that the view shows
+  bool m_again = false;  ///< the layout under way is of the graph that the view shows
+  bool m_picked = false;  ///< the selection comes from the view itself
   QString m_search;
   std::vector<int> m_hits;
   int m_currentHit = -1;

@@ -72,6 +72,13 @@ std::vector<ActionSpec> MainWindow::viewActions() {
        {},
        [this] { m_pane->setInlineParameters(!(*m_actions)["separateInputs"]->isChecked()); },
        true},
+      {"graphviz",
+       tr("Lay out small graphs by &Graphviz"),
+       {},
+       {},
+       {},
+       [this] { m_pane->setGraphviz((*m_actions)["graphviz"]->isChecked()); },
+       true},
       {"hideUnchanged", tr("&Hide unchanged passes"), {}, "H", {}, [this] { m_passes->hideUnchanged().toggle(); }},
       {"theme", tr("Switch &light and dark"), "theme", "Ctrl+T", {}, [this] { toggleTheme(); }}};
 }
@@ -169,7 +176,7 @@ void MainWindow::buildMenus() {
   fill(menuBar()->addMenu(tr("&Edit")), {"undo", "delete"});
   auto* view = menuBar()->addMenu(tr("&View"));
   fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
-              "separateInputs", "hideUnchanged", ""});
+              "separateInputs", "graphviz", "hideUnchanged", ""});
   auto* stages = view->addMenu(tr("&Stage"));
   auto* group = new QActionGroup(this);
   for (int i = 0; i < int(aotStageTitles().size()); ++i) stages->addAction(group->addAction(stageAction(i)));

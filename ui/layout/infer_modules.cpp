@@ -1,0 +1,193 @@
+// Which module each node computes for. Recorded paths are taken as they are; elsewhere parameters name the modules that
+// use them, and what lies between two of them belongs to what both have in common.
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "ui/layout/group_tree.h"
+
+namespace kerf::ui::inline layout {
+namespace {
+
+using workbench::GraphDoc, workbench::NodeDoc, workbench::NodeKind;
+
+bool isInput(const NodeDoc& node) { return node.kind == NodeKind::Input || node.kind == NodeKind::Parameter; }
+
+std::vector<std::string> partsOf(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < path.size();) {
+    const auto end = std::min(path.find('.', at), path.size());
+    if (end > at) parts.push_back(path.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+bool isNumber(const std::string& part) {
+  return !part.empty() && std::ranges::all_of(part, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+/// "layers.0.q" and "layers.0.k" → "layers.0"; between two blocks of a list it is the first: its end is a sum of what
+/// went around it.
+std::string between(const std::string& before, const std::string& after) {
+  const auto one = partsOf(before), two = partsOf(after);
+  std::string path;
+  std::size_t i = 0;
+  for (; i < one.size() && i < two.size() && one[i] == two[i]; ++i) path += (path.empty() ? "" : ".") + one[i];
+  for (std::size_t k = i; k < one.size(); ++k)
+    if (isNumber(one[k])) {
+      while (k + 1 < one.size() && isNumber(one[k + 1])) ++k;  // "features.1.2"
+      for (; i <= k; ++i) path += (path.empty() ? "" : ".") + one[i];
+      break;
+    }
+  return path;
+}
+
+class Inference {
+ public:
+  explicit Inference(const GraphDoc& graph)
+      : m_graph(graph), m_paths(graph.nodes.size()), m_backward(graph.nodes.size(), 0), m_known(graph.nodes.size(), 0) {
+    findBackward();
+    for (int i = 0; i < int(graph.nodes.size()); ++i)
+      if (!isInput(node(i)) && node(i).kind != NodeKind::Output) (m_backward[std::size_t(i)] ? m_later : m_calls).push_back(i);
+  }
+
+  std::vector<std::string> run() {
+    anchor();
+    fillAlongLines();
+    fillBetween();
+    followForward();
+    nameRegions();
+    return std::move(m_paths);
+  }
+
+ private:
+  const NodeDoc& node(int i) const { return m_graph.nodes[std::size_t(i)]; }
+  std::string& path(int i) { return m_paths[std::size_t(i)]; }
+  bool known(int i) const { return m_known[std::size_t(i)] != 0; }
+
+  /// From the first call on that depends on a tangent, where the capture does not say it itself: what comes later and
+  /// does not depend on one (a weight turned round) is there for the gradients.
+  void findBackward() {
+    std::vector<char> depends(m_graph.nodes.size(), 0);
+    bool begun = false;
+    for (std::size_t i = 0; i < m_graph.nodes.size(); ++i) {
+      const auto& node = m_graph.nodes[i];
+      depends[i] = node.backward || (node.kind == NodeKind::Input && node.name.starts_with("tangents_"));
+      for (const int input : node.inputs) depends[i] |= depends[std::size_t(input)];
+      if (isInput(node) || node.kind == NodeKind::Output) continue;
+      begun |= depends[i] != 0;
+      m_backward[i] = begun;
+    }
+  }
+
+  void set(int i, const std::string& found) {
+    path(i) = found;
+    m_known[std::size_t(i)] = 1;
+  }
+
+  void anchor() {
+    for (const auto* calls : {&m_calls, &m_later})
+      for (const int i : *calls) {
+        if (!node(i).modulePath.empty()) set(i, node(i).modulePath);
+        if (calls == &m_later) continue;
+        for (const int input : node(i).inputs)
+          if (!known(i) && isInput(node(input)) && !node(input).modulePath.empty()) set(i, node(input).modulePath);
+      }
+  }
+
+  bool sameFile(int a, int b) const { return node(a).line > 0 && node(a).file == node(b).file; }
+
+  /// The lines just above one that uses a parameter are the same function; so is the line itself.
+  void fillAlongLines() {
+    constexpr int nearby = 12;
+    for (std::size_t k = m_calls.size(); k-- > 1;) {
+      const int here = m_calls[k], above = m_calls[k - 1];
+      const int step = node(here).line - node(above).line;
+      if (known(here) && !known(above) && sameFile(here, above) && step >= 0 && step <= nearby) set(above, path(here));
+    }
+    for (std::size_t k = 1; k < m_calls.size(); ++k) {
+      const int here = m_calls[k], above = m_calls[k - 1];
+      if (known(above) && !known(here) && sameFile(here, above) && node(here).line == node(above).line)
+        set(here, path(above));
+    }
+  }
+
+  void fillBetween() {
+    std::size_t last = 0;
+    bool some = false;
+    for (std::size_t k = 0; k < m_calls.size(); ++k) {
+      if (!known(m_calls[k])) continue;
+      if (some && k > last + 1) {
+        const auto common = between(path(m_calls[last]), path(m_calls[k]));
+        for (std::size_t j = last + 1; j < k; ++j) path(m_calls[j]) = common;
+      }
+      last = k;
+      some = true;
+    }
+  }
+
+  /// A gradient belongs to the forward call that it meets on its way back: one whose value or parameter it uses, and
+  /// between two of these, the one on its source line that lies between them.
+  void followForward() {
+    for (const int i : m_calls)
+      if (node(i).line > 0) m_byLine[{node(i).file, node(i).line}].push_back(i);
+    std::vector<int> met(m_later.size());
+    for (std::size_t k = 0; k < m_later.size(); ++k) met[k] = metBy(m_later[k]);
+    std::vector<int> next(m_later.size() + 1, 0);
+    for (std::size_t k = m_later.size(); k-- > 0;) next[k] = met[k] >= 0 ? met[k] : next[k + 1];
+    int at = m_calls.empty() ? -1 : m_calls.back();
+    for (std::size_t k = 0; k < m_later.size(); ++k) {
+      const int forward = met[k] >= 0 ? met[k] : onLine(m_later[k], next[k], at);
+      if (met[k] >= 0) at = met[k];
+      if (!known(m_later[k]) && (forward >= 0 || at >= 0)) path(m_later[k]) = path(forward >= 0 ? forward : at);
+    }
+  }
+
+  bool isForward(int i) const { return !m_backward[std::size_t(i)] && !isInput(node(i)); }
+
+  int metBy(int i) const {
+    if (const int named = m_graph.find(node(i).forwardNode); named >= 0) return named;
+    for (const int input : node(i).inputs)
+      if (isForward(input) && sameFile(i, input) && node(i).line == node(input).line) return input;
+    for (const int input : node(i).inputs) {
+      if (!isInput(node(input)) || node(input).modulePath.empty()) continue;
+      for (const int user : node(input).users)
+        if (isForward(user)) return user;
+    }
+    return -1;
+  }
+
+  /// The forward call on the line of `i` that lies between `low` and `high`, or nearest to them.
+  int onLine(int i, int low, int high) const {
+    const auto found = m_byLine.find({node(i).file, node(i).line});
+    if (found == m_byLine.end()) return -1;
+    if (low > high) std::swap(low, high);
+    const auto& calls = found->second;
+    const auto above = std::ranges::upper_bound(calls, high);
+    const int before = above == calls.begin() ? -1 : *std::prev(above);
+    const int after = above == calls.end() ? -1 : *above;
+    if (before < 0 || after < 0) return std::max(before, after);
+    return before >= low || low - before <= after - high ? before : after;
+  }
+
+  void nameRegions() {
+    if (m_calls.empty() || m_later.empty()) return;
+    for (const auto* calls : {&m_calls, &m_later})
+      for (const int i : *calls) path(i) = (calls == &m_calls ? "forward" : "backward") + (path(i).empty() ? "" : "." + path(i));
+  }
+
+  const GraphDoc& m_graph;
+  std::vector<std::string> m_paths;
+  std::vector<char> m_backward, m_known;
+  std::map<std::pair<std::string_view, int>, std::vector<int>> m_byLine;  ///< forward calls
+  std::vector<int> m_calls, m_later;                                      ///< calls that compute values, and gradients
+};
+
+}  // namespace
+
+std::vector<std::string> inferModules(const workbench::GraphDoc& graph) { return Inference(graph).run(); }
+
+}  // namespace kerf::ui::inline layout
