@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/bench/import_cases.h"
+#include "app/bench/partition_cases.h"
 #include "app/bench/shape_cases.h"
 #include "engine/accuracy/same_two_models.h"
 #include "engine/capture/common/capture.h"
@@ -191,6 +192,7 @@ const std::vector<BenchCase>& benchCases() {
     auto all = own;
     for (auto& entry : importBenchCases()) all.push_back(std::move(entry));
     for (auto& entry : shapeBenchCases()) all.push_back(std::move(entry));
+    for (auto& entry : partitionBenchCases()) all.push_back(std::move(entry));
     return all;
   }();
   return cases;

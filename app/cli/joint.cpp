@@ -13,6 +13,7 @@ namespace {
 struct JointOptions {
   AotRequest request;
   std::string decompositions = "none", format, output;
+  bool functionalRng = false;
 };
 
 Json stageJson(const AotStageDoc& stage) {
@@ -103,7 +104,10 @@ Result<int> writeStage(Context& context, const JointOptions& options, const Grap
 
 Result<int> runJoint(Context& context, const JointOptions& options) {
   JointOptions chosen = options;
+  if (options.functionalRng && (options.request.stage == "dynamo" || options.request.stage == "aten"))
+    return fail(ErrorCode::BadUsage, "--functionalize-rng is for the stages functional and joint");
   if (options.request.stage != "dynamo") chosen.request.stage += "/" + options.decompositions;
+  if (options.functionalRng) chosen.request.stage += "/rng";
   if (options.output.empty() && options.format.empty()) return printStages(context, chosen);
   GraphAddress address = options.request.graph;
   address.stage = chosen.request.stage;
@@ -127,6 +131,8 @@ void addJoint(CommandLine& line) {
       ->check(CLI::IsMember({"dynamo", "aten", "functional", "joint"}))
       ->capture_default_str();
   addDecompositionOption(command, options->decompositions);
+  command.add_flag("--functionalize-rng", options->functionalRng,
+                   "Seeds and offsets of CUDA's random numbers become inputs (functorch's functionalize_rng_ops)");
   command
       .add_option("--format", options->format,
                   "Print the graph of that stage: table, text, code, readable, dot, svg, png, json or signature")

@@ -29,6 +29,7 @@ Json passJson(const PassTrace& trace, const PassDoc& pass, bool withGraph) {
   Json object{{"index", pass.index},
               {"name", pass.name},
               {"stage", pass.stage},
+              {"part", orNull(pass.part)},
               {"nested_graph", pass.nestedGraph},
               {"nodes_before", pass.nodesBefore},
               {"nodes_after", pass.nodesAfter},
@@ -44,8 +45,9 @@ void printTrace(const PassTrace& trace, const PassesOptions& options) {
   fmt::print("{}", passTable(trace.passes, options.onlyChanged ? PassRows::Changed : PassRows::All));
   for (const auto& pass : trace.passes)
     if (options.dumps(pass) && options.shows(pass))
-      fmt::print("\n# after {}{}\n{}\n", pass.name, pass.nestedGraph.empty() ? "" : " in " + pass.nestedGraph,
-                 textAfter(trace, pass));
+      fmt::print("\n# after {}{}{}\n{}\n", pass.part.empty() ? "" : pass.part + " ", pass.name,
+                 pass.nestedGraph.empty() ? "" : " in " + pass.nestedGraph, textAfter(trace, pass));
+  if (!trace.failure.empty()) fmt::print("the later stages are missing: {}\n", trace.failure);
 }
 
 void printCheck(const PassCheckDoc& check) {
@@ -72,13 +74,15 @@ Result<void> checkDump(const PassTrace& trace, const std::string& wanted) {
   return fail(ErrorCode::BadUsage, "there is no pass \"{}\"; the passes are {}", wanted, fmt::join(names, ", "));
 }
 
+int statusOf(const PassTrace& trace) { return trace.check.good() && trace.failure.empty() ? 0 : 1; }
+
 Result<int> runPasses(Context& context, const PassesOptions& options) {
   KERF_TRY(const auto trace, context.perform(options.request));
   KERF_CHECK(checkDump(trace, options.dumpAfter));
   if (!context.json) {
     printTrace(trace, options);
     if (trace.check.asked) printCheck(trace.check);
-    return trace.check.good() ? 0 : 1;
+    return statusOf(trace);
   }
   Json passes = Json::array();
   for (const auto& pass : trace.passes)
@@ -91,10 +95,11 @@ Result<int> runPasses(Context& context, const PassesOptions& options) {
               {"run", orNull(trace.run)},
               {"config", trace.config},
               {"options", std::move(settings)},
+              {"failure", orNull(trace.failure)},
               {"passes", std::move(passes)}};
   if (trace.check.asked) answer["check"] = checkJson(trace.check);
   printJson(answer);
-  return trace.check.good() ? 0 : 1;
+  return statusOf(trace);
 }
 
 }  // namespace

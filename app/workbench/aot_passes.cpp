@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "app/workbench/pass_trace.h"
 #include "engine/ir/printer.h"
 
 namespace kerf::workbench {
@@ -9,13 +10,6 @@ namespace kerf::workbench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
-  std::vector<std::string> names;
-  for (const NodeId id : from.order())
-    if (!in.find(from.node(id).name())) names.push_back(from.node(id).name());
-  return names;
-}
 
 SnapshotDoc snapshotOf(const Graph& graph) {
   return {graph.contentHash().hex(), printGraphText(graph), int(graph.size())};
@@ -45,13 +39,15 @@ std::vector<std::pair<std::string, StageChoice>> stagesUpTo(const StageChoice& l
     if (stage <= last.stage) stages.emplace_back(stageName(stage), StageChoice{stage});
   if (last.table != DecompositionTable::None)
     stages.emplace_back(fmt::format("{}, {} decompositions", stageName(last.stage), decompositionTableName(last.table)),
-                        last);
+                        StageChoice{last.stage, last.table});
+  if (last.functionalRng) stages.emplace_back(fmt::format("{}, seeds as inputs", stageName(last.stage)), last);
   return stages;
 }
 
 std::string stageText(const StageChoice& choice) {
   std::string text(stageName(choice.stage));
   if (choice.table != DecompositionTable::None) text += fmt::format("/{}", decompositionTableName(choice.table));
+  if (choice.functionalRng) text += "/rng";
   return text;
 }
 

@@ -4,9 +4,11 @@
 #include <cstring>
 
 #include "engine/autograd/decompose.h"
+#include "engine/autograd/functional_rng.h"
 #include "engine/autograd/training_mode.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/python/nn_modules.h"
+#include "engine/ops/random/state.h"
 #include "engine/support/hash.h"
 
 namespace kerf::workbench {
@@ -94,6 +96,7 @@ class StageInputs {
       }
     }
     KERF_CHECK(addTangents(inputs));
+    addRngStates(inputs);
     m_after.inputs = std::move(inputs);
     return {};
   }
@@ -118,6 +121,17 @@ class StageInputs {
       inputs.push_back(inputLike(node.name(), tensor, m_after, std::move(data)));
     }
     return {};
+  }
+
+  /// As after torch.manual_seed: the seed of the run, and offset 0.
+  void addRngStates(std::vector<GraphInput>& inputs) {
+    for (const std::string& name : m_traced.rngInputs) {
+      const bool isSeed = name.find("_seed") != name.npos;
+      Tensor state = Tensor::scalar(isSeed ? double(defaultRandomSeed) : 0, DType::Int64);
+      const NodeId node = *m_traced.module.graph.find(name);
+      state.setDevice(m_traced.module.graph.node(node).meta().value.tensor()->device);
+      inputs.push_back(inputLike(name, state, m_after, state.storage()));
+    }
   }
 
   const CapturedGraph& m_before;
@@ -174,13 +188,16 @@ std::pair<std::string, std::string> splitAtStage(const std::string& text) {
 
 Result<std::optional<StageChoice>> parseStage(const std::string& name) {
   if (name.empty() || name == "dynamo") return std::optional<StageChoice>();
-  const std::size_t slash = name.find('/');
-  const auto stage = aotStageFromName(name.substr(0, slash));
-  const auto table = parseDecompositionTable(slash == name.npos ? "none" : name.substr(slash + 1));
-  if (stage && table) return StageChoice{*stage, *table};
+  constexpr std::string_view rng = "/rng";
+  const bool functionalRng = name.ends_with(rng);
+  const std::string plain = functionalRng ? name.substr(0, name.size() - rng.size()) : name;
+  const std::size_t slash = plain.find('/');
+  const auto stage = aotStageFromName(plain.substr(0, slash));
+  const auto table = parseDecompositionTable(slash == plain.npos ? "none" : plain.substr(slash + 1));
+  if (stage && table && !(functionalRng && *stage == AotStage::Aten)) return StageChoice{*stage, *table, functionalRng};
   return fail(ErrorCode::BadUsage,
               "there is no stage \"{}\"; choose dynamo, aten, functional or joint, with /core or /inductor behind it "
-              "for their decompositions",
+              "for their decompositions, and /rng (not for aten) for seeds as inputs",
               name);
 }
 
@@ -197,22 +214,39 @@ std::vector<AotInput> aotInputs(const CapturedGraph& graph) {
   return inputs;
 }
 
+AotSubject aotSubject(const CapturedGraph& graph, AotStage stage, const Job& job) {
+  AotSubject subject{graph.module, aotInputs(graph), gradientRule(graph)};
+  addNnModuleParameters(subject.module);
+  if (stage != AotStage::Joint || graph.program == nullptr) return subject;
+  if (const std::size_t changed = setTrainingMode(subject.module, true); changed > 0)
+    job.tell(NoteEvent{NoteEvent::Weight::Detail,
+                       fmt::format("{} calls of layers were put into training mode", changed)});
+  return subject;
+}
+
 Result<AotGraph> traceStage(const CapturedGraph& graph, const StageChoice& choice, const Job& job) {
-  GraphModule module = graph.module;
-  addNnModuleParameters(module);
-  if (choice.stage == AotStage::Joint && graph.program != nullptr) {
-    const std::size_t changed = setTrainingMode(module, true);
-    if (changed > 0)
-      job.tell(NoteEvent{NoteEvent::Weight::Detail,
-                         fmt::format("{} calls of layers were put into training mode", changed)});
-  }
-  const AotOptions options{
-      .stage = choice.stage, .keepsMutations = true, .requiresGrad = gradientRule(graph), .stop = job.stop};
-  KERF_TRY(AotGraph traced, aotTrace(module, aotInputs(graph), options));
+  AotSubject subject = aotSubject(graph, choice.stage, job);
+  const AotOptions options{.stage = choice.stage,
+                           .keepsMutations = true,
+                           .requiresGrad = std::move(subject.requiresGrad),
+                           .stop = job.stop};
+  KERF_TRY(AotGraph traced, aotTrace(subject.module, std::move(subject.inputs), options));
   if (choice.table != DecompositionTable::None) {
     KERF_TRY(traced.module, decomposeGraph(traced.module, choice.table));
   }
+  if (choice.functionalRng) KERF_CHECK(functionalizeRng(traced));
   return traced;
+}
+
+void setGoal(CompileOptions& options, const GraphSource& source) {
+  if (source.aot == nullptr || source.aot->tangents.empty()) return;
+  const AotGraph& traced = *source.aot;
+  options.goal = CompileGoal::Joint;
+  options.partition.joint.forwardOutputs = traced.mutatedOutputs + traced.userOutputs;
+  options.partition.joint.staticInputs.emplace();
+  for (const AotInput& input : traced.metadata.inputs)
+    if (input.kind == AotInput::Kind::Parameter || input.kind == AotInput::Kind::Buffer)
+      options.partition.joint.staticInputs->push_back(input.name);
 }
 
 Result<void> deriveStage(GraphSource& source, const StageChoice& choice, const Job& job) {

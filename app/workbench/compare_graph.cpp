@@ -1,6 +1,7 @@
 // Comparing a graph's compiled side with the interpreter and fp64, optionally node by node, and keeping what came out.
 #include <nlohmann/json.hpp>
 
+#include "app/workbench/aot_stage.h"
 #include "app/workbench/divergence_child.h"
 #include "app/workbench/emulation.h"
 #include "app/workbench/engine_options.h"
@@ -134,7 +135,9 @@ Result<Comparison> perform(Workbench& bench, const CompareRequest& request, cons
   comparison.tolerance = options.compare.tolerance;
   ComparisonReport report;
   if (request.emulate.empty()) {
-    KERF_TRY(report, compareIsolated(candidate, options, job.stop));
+    EngineOracleOptions training = options;
+    setGoal(training.compile, source);
+    KERF_TRY(report, compareIsolated(candidate, training, job.stop));
   } else {
     KERF_TRY(auto emulated, compareEmulated(source, candidate, request, options, job));
     report = std::move(emulated.plain);

@@ -18,10 +18,10 @@ Result<PassConfig> passConfig(const PassChoice& choice) {
   PassConfig config{.disabled = choice.disabled};
   if (!choice.only.empty()) config.only = choice.only;
   for (const std::string& text : choice.settings) {
-    KERF_TRY(auto patch, parsePassPatch(text));
+    KERF_TRY(auto patch, parsePassPatch(text, compilerPasses()));
     config.patches.push_back(std::move(patch));
   }
-  KERF_TRY(const auto passes, selectPasses(config));
+  KERF_TRY(const auto passes, selectPasses(config, compilerPasses()));
   for (const PassPatch& patch : config.patches)
     if (std::ranges::find(passes, patch.pass, &Pass::name) == passes.end())
       return fail(ErrorCode::BadUsage, "pass {} does not run, so that its option {} would do nothing", patch.pass,

@@ -76,7 +76,7 @@ struct Parts {
 };
 
 Result<Parts> passParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
-  KERF_TRY(const auto passes, selectPasses(options.compile.passes));
+  KERF_TRY(const auto passes, selectPasses(options.compile.passes, compilerPasses()));
   Parts parts{"pass", {}, {}};
   for (const Pass& pass : passes) parts.names.push_back(pass.name);
   parts.choose = [names = parts.names](CompileOptions& compile, const std::vector<bool>& on) {

@@ -6,7 +6,9 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/graph_doc.h"
 #include "app/workbench/in_child.h"
+#include "app/workbench/training_trace.h"
 #include "engine/ir/printer.h"
+#include "engine/pipeline/compiler_passes.h"
 #include "engine/pipeline/pass_checker.h"
 
 namespace kerf::workbench {
@@ -14,13 +16,6 @@ namespace kerf::workbench {
 namespace {
 
 constexpr auto passesTime = std::chrono::minutes(5);
-
-std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
-  std::vector<std::string> names;
-  for (const NodeId id : from.order())
-    if (!in.find(from.node(id).name())) names.push_back(from.node(id).name());
-  return names;
-}
 
 Result<std::vector<PassRecord>> recordPasses(const GraphModule& module, std::vector<Pass> passes,
                                              PassObserver* observer = nullptr) {
@@ -43,18 +38,9 @@ PassCheckDoc checkDoc(const PassChecker& checker) {
   return doc;
 }
 
-std::vector<PassOptionDoc> optionDocs(const std::vector<Pass>& passes) {
-  std::vector<PassOptionDoc> docs;
-  for (const Pass& pass : passes)
-    for (const PassOption& option : pass.options.all())
-      docs.push_back({pass.name, option.name, optionText(option.value), std::string(optionType(option.value)),
-                      option.description});
-  return docs;
-}
-
 /// Runs in the child: texts instead of graphs.
 Result<PassTrace> traceHere(const GraphModule& module, const PassConfig& config, const ValueList* inputs) {
-  KERF_TRY(const auto passes, selectPasses(config));
+  KERF_TRY(const auto passes, selectPasses(config, compilerPasses()));
   std::optional<PassChecker> checker;
   if (inputs) checker.emplace(*inputs);
   KERF_TRY(const auto records, recordPasses(module, passes, checker ? &*checker : nullptr));
@@ -75,7 +61,7 @@ Result<PassTrace> traceHere(const GraphModule& module, const PassConfig& config,
 
 Result<GraphDocPtr> graphAfterHere(const GraphModule& module, std::size_t index, const std::string& title,
                                    const std::string& sourceFile) {
-  KERF_TRY(auto records, recordPasses(module, defaultPasses()));
+  KERF_TRY(auto records, recordPasses(module, compilerPasses()));
   std::erase_if(records, [](const PassRecord& record) { return !record.path.empty(); });
   if (index >= records.size())
     return fail(ErrorCode::NotFound, "there is no pass {}; {} passes ran", index + 1, records.size());
@@ -114,12 +100,41 @@ Result<std::string> storeTrace(Workbench& bench, const GraphSource& source, cons
   return name;
 }
 
+/// All stages of a training compilation; its rows are kept as far as they are of the whole graph.
+Result<PassTrace> performTraining(Workbench& bench, const PassesRequest& request, const StagedAddress& address,
+                                  const Job& job) {
+  KERF_TRY(auto source, resolveGraph(bench, address.captured, job));
+  KERF_CHECK(annotateShapes(source));
+  KERF_TRY(const auto config, passConfig(request.passes));
+  KERF_TRY(auto trace, traceTraining(source.graph(), *address.stage, config, job));
+  KERF_TRY(auto joint, resolveGraph(bench, request.graph, job));
+  KERF_TRY(trace.run, storeTrace(bench, joint, trace, job));
+  return trace;
+}
+
 }  // namespace
+
+std::vector<std::string> namesMissing(const Graph& from, const Graph& in) {
+  std::vector<std::string> names;
+  for (const NodeId id : from.order())
+    if (!in.find(from.node(id).name())) names.push_back(from.node(id).name());
+  return names;
+}
+
+std::vector<PassOptionDoc> optionDocs(const std::vector<Pass>& passes) {
+  std::vector<PassOptionDoc> docs;
+  for (const Pass& pass : passes)
+    for (const PassOption& option : pass.options.all())
+      docs.push_back({pass.name, option.name, optionText(option.value), std::string(optionType(option.value)),
+                      option.description});
+  return docs;
+}
 
 PassDoc passDoc(const PassRecord& record) {
   PassDoc doc{record.index,
               record.name,
               std::string(stageName(record.stage)),
+              {},
               record.path,
               int(record.nodesBefore),
               int(record.nodesAfter),
@@ -147,7 +162,7 @@ Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace)
     KERF_CHECK(store.putSnapshot(snapshot.hash, snapshot.text, snapshot.nodes));
   std::vector<SnapshotRow> rows;
   for (const auto& pass : trace.passes)
-    if (pass.nestedGraph.empty()) rows.push_back(rowOf(runId, pass));  // the store keeps the outermost graph's
+    if (pass.nestedGraph.empty() && pass.part.empty()) rows.push_back(rowOf(runId, pass));  // of the whole graph
   return store.addPasses(runId, rows);
 }
 
@@ -158,6 +173,9 @@ Result<GraphDocPtr> graphAfterPass(const GraphModule& module, std::size_t index,
 }
 
 Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const Job& job) {
+  KERF_TRY(const auto address, splitStage(request.graph));
+  if (address.stage && address.stage->stage == AotStage::Joint && !request.checkPasses)
+    return performTraining(bench, request, address, job);
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   std::optional<ValueList> inputs;
   if (request.checkPasses) {

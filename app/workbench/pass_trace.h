@@ -7,6 +7,10 @@
 namespace kerf::workbench {
 
 PassDoc passDoc(const PassRecord& record);
+/// Names of the nodes of `from` that `in` does not have: what a pass made, or took away.
+std::vector<std::string> namesMissing(const Graph& from, const Graph& in);
+/// The options of `passes`, with the values that they have.
+std::vector<PassOptionDoc> optionDocs(const std::vector<Pass>& passes);
 
 /// Runs the compiler's passes on the module (placeholder metas must be set). A crash or hang is CompileFailed.
 /// With `inputs` the graph is run on them after each pass (PassTrace::check).

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/workbench/aot_stage.h"
 #include "app/workbench/engine_options.h"
 #include "app/workbench/expectation.h"
 #include "app/workbench/given_inputs.h"
@@ -233,7 +234,8 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& sour
     }
     if (loss) KERF_CHECK(setTangents(source, *loss, runnable.inputs));
     const auto start = std::chrono::steady_clock::now();
-    KERF_TRY(const auto options, compileOptions(request, cache));
+    KERF_TRY(auto options, compileOptions(request, cache));
+    if (request.backend != "interp") setGoal(options, source);  // that is the reference: one graph
     KERF_TRY(auto run, runWhole(options, request.precision, runnable, {}));
     const auto time = std::chrono::steady_clock::now() - start;
     return RunOutcome{flatOutputs(run.outputs), time, {}, 1, {}, std::move(run.mutated)};

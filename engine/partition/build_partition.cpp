@@ -3,6 +3,7 @@
 
 #include "engine/partition/graph_plan.h"
 #include "engine/partition/partition.h"
+#include "engine/partition/random_draws.h"
 #include "engine/partition/saved_symbols.h"
 
 namespace kerf::inline partition {
@@ -45,6 +46,7 @@ class PartitionBuilder {
     KERF_TRY(partition.forward, buildGraph(m_joint, forward));
     KERF_TRY(partition.backward, buildGraph(m_joint, backward));
     describe(partition, forward, backward);
+    KERF_CHECK(repeatRandomDraws(partition));
     return partition;
   }
 

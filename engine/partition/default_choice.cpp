@@ -9,7 +9,8 @@ namespace kerf::inline partition {
 namespace {
 
 /// The last place that belongs to the forward part as it was traced. Texts have no tags that say so: it is the last
-/// node that the forward outputs need, and the aliases right behind it, by which autograd keeps results.
+/// node that the forward outputs need, and right behind it the aliases by which autograd keeps results and further
+/// elements of the forward part's tuples.
 int lastForward(const JointGraph& joint) {
   int last = 0;
   for (int place = 0; place < int(joint.nodes.size()); ++place)
@@ -21,7 +22,11 @@ int lastForward(const JointGraph& joint) {
     return isAlias(place) && joint.nodes[std::size_t(place)].inputs[0] <= last &&
            !isAlias(joint.nodes[std::size_t(place)].inputs[0]);
   };
-  while (keepsResult(last + 1)) ++last;
+  const auto isElement = [&](int place) {
+    return place < int(joint.nodes.size()) && has(joint.nodes[std::size_t(place)].classes, OpClass::Getitem) &&
+           joint.nodes[std::size_t(place)].inputs[0] <= last;
+  };
+  while (keepsResult(last + 1) || isElement(last + 1)) ++last;
   return last;
 }
 

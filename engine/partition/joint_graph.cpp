@@ -53,6 +53,19 @@ bool lacksMeta(const Graph& graph) {
   });
 }
 
+/// What an input weighs decides what is saved.
+Result<void> checkInputs(const Graph& graph) {
+  for (const NodeId id : graph.placeholders()) {
+    const Node& node = graph.node(id);
+    if (node.meta().value.known() || isOpaque(node)) continue;
+    Error error = formatError(ErrorCode::BadInput, "the graph does not say what {} is: its shape and dtype are missing",
+                              fmt::make_format_args(node.name()));
+    error.node = node.name();
+    return std::unexpected(std::move(error));
+  }
+  return {};
+}
+
 Result<std::vector<Argument>> outputsOf(const Graph& graph) {
   if (!graph.outputNode().valid()) return fail(ErrorCode::BadInput, "the joint graph returns nothing");
   const Node& output = graph.node(graph.outputNode());
@@ -212,6 +225,7 @@ std::int64_t JointGraph::bytesOf(const std::vector<int>& places) const {
 Result<JointGraph> readJointGraph(GraphModule module, const JointOptions& options) {
   JointGraph joint;
   joint.module = std::move(module);
+  KERF_CHECK(checkInputs(joint.module.graph));
   if (lacksMeta(joint.module.graph)) KERF_CHECK(propagateShapes(joint.module));
   if (options.cleans) cleanJointGraph(joint.module.graph);
   const Graph& graph = joint.module.graph;

@@ -70,7 +70,7 @@ struct JointOptions {
 };
 
 /// `module` has placeholders "primals_…" and "tangents_…" and returns outputs, then gradients. Missing metas are found
-/// by the shape rules. BadInput where it has no tangents or primals or too few outputs.
+/// by the shape rules. BadInput where it has no tangents or primals, too few outputs or inputs of unknown shape.
 Result<JointGraph> readJointGraph(GraphModule module, const JointOptions& options);
 
 }  // namespace kerf::inline partition

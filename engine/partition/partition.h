@@ -30,8 +30,9 @@ struct SavedValue {
   std::string name;
   std::int64_t bytes = 0;
   /// Why it is saved: the rule that bans computing it again ("input", "allow_list", "compute_intensive", "random",
-  /// "materialized", "distance", "reduction", "used_far_apart", "long_chain", "must_save"), "min_cut": the cheapest
-  /// place to cut, "forward": default_partition saves all that the backward part uses.
+  /// "materialized", "distance", "reduction", "used_far_apart", "long_chain", "must_save"); "min_cut": the cheapest
+  /// place to cut; "forward": default_partition saves all that the backward part uses; "rng_state": a random draw that
+  /// is made again needs it.
   std::string rule;
 };
 

@@ -65,8 +65,7 @@ std::string PassConfig::text() const {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-Result<std::vector<Pass>> selectPasses(const PassConfig& config) {
-  std::vector<Pass> passes = defaultPasses();
+Result<std::vector<Pass>> selectPasses(const PassConfig& config, std::vector<Pass> passes) {
   KERF_CHECK(replace(config, passes));
   KERF_CHECK(patch(config, passes));
   for (const std::string& name : config.disabled) KERF_CHECK(passNamed(name, passes));
@@ -78,13 +77,12 @@ Result<std::vector<Pass>> selectPasses(const PassConfig& config) {
   return passes;
 }
 
-Result<PassPatch> parsePassPatch(std::string_view text) {
+Result<PassPatch> parsePassPatch(std::string_view text, std::vector<Pass> passes) {
   const std::size_t equals = text.find('='), dot = text.find('.');
   if (equals == std::string_view::npos || dot == std::string_view::npos || dot > equals)
     return fail(ErrorCode::BadUsage,
                 "cannot read the option '{}': write PASS.OPTION=VALUE, e.g. constant_folding.max_bytes=1024", text);
   PassPatch patch{std::string(text.substr(0, dot)), std::string(text.substr(dot + 1, equals - dot - 1)), {}};
-  std::vector<Pass> passes = defaultPasses();
   KERF_TRY(const Pass* const pass, passNamed(patch.pass, passes));
   auto value = pass->options.parse(patch.option, text.substr(equals + 1));
   if (!value) return fail(ofPass(value.error(), patch.pass));

@@ -26,11 +26,11 @@ struct PassConfig {
   std::string text() const;
 };
 
-/// The passes of `config` in the order in which they run, with their options. BadUsage, listing what there is, for a
-/// name that no pass or option has, and for an order that goes back to an earlier stage.
-Result<std::vector<Pass>> selectPasses(const PassConfig& config);
+/// Those of `passes` that `config` asks for, in the order in which they run, with their options. BadUsage, listing what
+/// there is, for a name that no pass or option has, and for an order that goes back to an earlier stage.
+Result<std::vector<Pass>> selectPasses(const PassConfig& config, std::vector<Pass> passes = defaultPasses());
 
-/// Reads "constant_folding.max_bytes=65536". BadUsage as selectPasses().
-Result<PassPatch> parsePassPatch(std::string_view text);
+/// Reads "constant_folding.max_bytes=65536" for one of `passes`. BadUsage as selectPasses().
+Result<PassPatch> parsePassPatch(std::string_view text, std::vector<Pass> passes = defaultPasses());
 
 }  // namespace kerf::inline passes

@@ -60,6 +60,7 @@ class PassRun::Work {
   }
 
   const std::vector<PassRecord>& records() const { return m_records; }
+  const GraphModule& module() { return m_outermost.module(); }
 
   GraphModule finish() {
     tell(&PassObserver::afterPipeline, m_outermost.module());
@@ -135,10 +136,12 @@ PassRun::PassRun(std::span<const Pass> passes, std::span<PassObserver* const> ob
     : m_work(std::make_unique<Work>(passes, observers, module, std::move(stop))) {}
 
 PassRun::PassRun(PassRun&&) noexcept = default;
+PassRun& PassRun::operator=(PassRun&&) noexcept = default;
 PassRun::~PassRun() = default;
 
 Result<void> PassRun::stage(PassStage stage) { return m_work->stage(stage); }
 const std::vector<PassRecord>& PassRun::records() const { return m_work->records(); }
+const GraphModule& PassRun::module() const { return m_work->module(); }
 GraphModule PassRun::finish() { return m_work->finish(); }
 
 Result<GraphModule> PassManager::run(const GraphModule& module, std::vector<PassRecord>* records,

@@ -19,11 +19,14 @@ class PassRun {
   PassRun(std::span<const Pass> passes, std::span<PassObserver* const> observers, const GraphModule& module,
           std::stop_token stop);
   PassRun(PassRun&&) noexcept;
+  PassRun& operator=(PassRun&&) noexcept;
   ~PassRun();
 
   /// Runs the passes of one stage in order. A pass that breaks lint is an Internal error naming the pass.
   Result<void> stage(PassStage stage);
   const std::vector<PassRecord>& records() const;
+  /// As the passes so far left it.
+  const GraphModule& module() const;
   /// The module as all passes left it; ends the run.
   GraphModule finish();
 

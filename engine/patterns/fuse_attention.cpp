@@ -48,6 +48,10 @@ Result<const PatternMatcherPass*> attentionMatcher() {
   return &*matcher;
 }
 
+void loadPatternsFor(const GraphModule& module) {
+  if (mayHaveAttention(module.graph)) (void)attentionMatcher();
+}
+
 Pass fuseAttentionPass() {
   return {.name = "fuse_attention",
           .stage = PassStage::Joint,

@@ -1,42 +1,155 @@
 #include "engine/pipeline/compile_fx.h"
 
+#include <algorithm>
 #include <mutex>
+#include <span>
 
 #include "engine/backend/input_symbols.h"
 #include "engine/backend/size_guards.h"
-#include "engine/backend/stage_clock.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/passes/plant_faults.h"
+#include "engine/patterns/fuse_attention.h"
+#include "engine/support/log.h"
 
 namespace kerf::inline pipeline {
 
 namespace {
 
-Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileOptions& options, std::stop_token stop) {
-  KERF_TRY(const Backend* const backend, findBackend(options.backend));
-  KERF_TRY(std::vector<Pass> passes, selectPasses(options.passes));
-  PassManager manager(withFaults(std::move(passes), options.faults));
-  for (PassObserver* observer : options.observers) manager.addObserver(observer);
+bool isTraced(CompileGoal goal) { return goal == CompileGoal::Inference || goal == CompileGoal::Training; }
+bool isTraining(CompileGoal goal) { return goal == CompileGoal::Training || goal == CompileGoal::Joint; }
 
-  StageClock clock(stop);
-  PassRun run = manager.start(module, stop);
-  for (const PassStage stage : passStages) {
-    KERF_CHECK(run.stage(stage));
-    KERF_CHECK(clock.finish(stageName(stage)));
+/// A graph on its way from the joint passes to code: the whole one, or a part of a training step.
+struct Section {
+  std::string part;
+  PassRun run;
+};
+
+/// The stages of one compilation, each with its record. compileVariant says in which order.
+class Compilation {
+ public:
+  Compilation(const CompileOptions& options, std::vector<Pass> passes, std::stop_token stop)
+      : m_options(options), m_manager(std::move(passes)), m_stages(options.onStage, std::move(stop)) {
+    for (PassObserver* observer : options.observers) m_manager.addObserver(observer);
   }
-  std::vector<PassRecord> records = run.records();
-  const auto final = std::make_shared<const GraphModule>(run.finish());
-  if (!final->graph.outputNode().valid()) return fail(ErrorCode::BadInput, "the graph has no output");
 
-  KERF_TRY(const auto lowered, backend->lower(final,
-                                              {options.fuse, options.optimizationLevel, options.keepArtifacts,
-                                               options.roundsEachOp, options.unfused, options.interpreted,
-                                               std::make_shared<const SizeGuards>(SizeGuards::ofShapes(module)), options.cache},
-                                              stop));
-  KERF_TRY(auto executable, lowered->compile(stop));
-  std::vector<StageTime> stages = std::move(clock.times());
-  const std::vector<StageTime>& own = executable->artifacts().stages;
-  stages.insert(stages.end(), own.begin(), own.end());
-  return CompiledVariant{final, std::move(records), std::move(stages), std::move(executable)};
+  PassRun start(const GraphModule& module) const { return m_manager.start(module, m_stages.stop()); }
+
+  Result<void> passes(PassRun& run, PassStage stage, const std::string& part = {}) {
+    const Graph before = run.module().graph;
+    const std::size_t known = run.records().size();
+    KERF_CHECK(run.stage(stage));
+    const auto done = std::span(run.records()).subspan(known);
+    StageRecord record{.group = std::string(stageName(stage)), .name = std::string(stageName(stage)), .part = part};
+    record.changed = std::ranges::any_of(done, &PassRecord::changed);
+    return m_stages.finish(std::move(record), before, run.module().graph);
+  }
+
+  /// Ends a run; its records are kept.
+  GraphModule finish(PassRun& run) {
+    m_records.insert(m_records.end(), run.records().begin(), run.records().end());
+    return run.finish();
+  }
+
+  Result<AotGraph> trace(const GraphModule& captured) {
+    const AotStage last = m_options.goal == CompileGoal::Training ? AotStage::Joint : AotStage::Functional;
+    return traceCaptured(captured, last, m_options.aot, m_stages);
+  }
+
+  /// A joint graph, with what AOTAutograd knows of it (null: nothing), as forward and backward graph.
+  Result<TrainingStep> partition(GraphModule joint, const AotGraph* traced) {
+    KERF_CHECK(propagateShapes(joint));  // passes may have left shapes unknown
+    const PartitionOptions options = partitionOptions(traced);
+    const auto partition = m_options.hooks.partition ? m_options.hooks.partition : PartitionHook(partitionJoint);
+    const Graph whole = joint.graph;
+    KERF_TRY(Partition parts, partition(std::move(joint), options, m_options.memoryBudget));
+    KERF_TRY(TrainingStep step, trainingStep(whole, std::move(parts)));
+    const std::string method = m_options.hooks.partition ? "partition_hook" : std::string(methodName(options.method));
+    KERF_CHECK(m_stages.finish({.group = "partition", .name = method, .part = "forward", .changed = true}, whole,
+                               step.forward.graph));
+    KERF_CHECK(m_stages.finish({.group = "partition", .name = method, .part = "backward", .changed = true}, whole,
+                               step.backward.graph));
+    return step;
+  }
+
+  Result<std::unique_ptr<Executable>> generate(const std::shared_ptr<const GraphModule>& module,
+                                               const std::shared_ptr<const SizeGuards>& captured,
+                                               const std::string& part) {
+    if (!module->graph.outputNode().valid()) return fail(ErrorCode::BadInput, "the graph has no output");
+    KERF_TRY(const Backend* const backend, findBackend(m_options.backend));
+    const BackendOptions options{m_options.fuse,         m_options.optimizationLevel, m_options.keepArtifacts,
+                                 m_options.roundsEachOp, m_options.unfused,           m_options.interpreted,
+                                 captured,               m_options.cache};
+    KERF_TRY(const auto lowered, backend->lower(module, options, m_stages.stop()));
+    KERF_TRY(auto executable, lowered->compile(m_stages.stop()));
+    const std::size_t nodes = module->graph.size();
+    for (const StageTime& stage : executable->artifacts().stages)
+      m_stages.add({.group = "backend", .name = stage.stage, .part = part, .nodesBefore = nodes, .nodesAfter = nodes,
+                    .time = stage.time});
+    m_stages.restart();
+    return executable;
+  }
+
+  void describe(CompiledVariant& variant) {
+    variant.passes = std::move(m_records);
+    variant.stages = m_stages.records();
+  }
+
+ private:
+  PartitionOptions partitionOptions(const AotGraph* traced) const {
+    PartitionOptions options = m_options.partition;
+    if (traced == nullptr) return options;
+    options.joint.forwardOutputs = traced->mutatedOutputs + traced->userOutputs;
+    options.joint.staticInputs.emplace();
+    for (const AotInput& input : traced->metadata.inputs)
+      if (input.kind == AotInput::Kind::Parameter || input.kind == AotInput::Kind::Buffer)
+        options.joint.staticInputs->push_back(input.name);
+    return options;
+  }
+
+  const CompileOptions& m_options;
+  PassManager m_manager;
+  StageRecorder m_stages;
+  std::vector<PassRecord> m_records;
+};
+
+Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileOptions& options, std::stop_token stop) {
+  KERF_CHECK(findBackend(options.backend));
+  KERF_TRY(std::vector<Pass> passes, selectPasses(options.passes, compilerPasses()));
+  Compilation work(options, withFaults(withHooks(std::move(passes), options.hooks.passes), options.faults), stop);
+  CompiledVariant variant;
+  PassRun run = work.start(module);
+  KERF_CHECK(work.passes(run, PassStage::PreGrad));
+  const auto guards = std::make_shared<const SizeGuards>(SizeGuards::ofShapes(module));
+  if (isTraced(options.goal)) {
+    KERF_TRY(AotGraph traced, work.trace(work.finish(run)));
+    run = work.start(traced.module);
+    traced.module = {};
+    variant.traced = std::make_shared<const AotGraph>(std::move(traced));
+  }
+  KERF_CHECK(work.passes(run, PassStage::Joint));
+  std::optional<TrainingStep> step;
+  std::vector<Section> sections;
+  if (isTraining(options.goal)) {
+    variant.finalModule = std::make_shared<const GraphModule>(work.finish(run));
+    KERF_TRY(step, work.partition(*variant.finalModule, variant.traced.get()));
+    sections.push_back({"forward", work.start(step->forward)});
+    sections.push_back({"backward", work.start(step->backward)});
+  } else {
+    sections.push_back({"", std::move(run)});
+  }
+  std::vector<std::unique_ptr<Executable>> code;
+  for (Section& section : sections) {
+    KERF_CHECK(work.passes(section.run, PassStage::PostGrad, section.part));
+    KERF_CHECK(work.passes(section.run, PassStage::Lowering, section.part));
+    const auto final = std::make_shared<const GraphModule>(work.finish(section.run));
+    if (!step) variant.finalModule = final;
+    KERF_TRY(auto executable, work.generate(final, guards, section.part));
+    code.push_back(std::move(executable));
+  }
+  variant.executable =
+      step ? trainingExecutable(std::move(*step), std::move(code[0]), std::move(code[1])) : std::move(code[0]);
+  work.describe(variant);
+  return variant;
 }
 
 std::unexpected<Error> refused(const GuardViolation& violation, std::string_view because) {
@@ -61,6 +174,7 @@ void sayWhatIsAssumed(const Graph& graph) {
 
 CompileOptions withoutObservers(CompileOptions options) {
   options.observers.clear();
+  options.onStage = nullptr;
   return options;
 }
 
@@ -69,6 +183,12 @@ CompileOptions withoutObservers(CompileOptions options) {
 CompiledGraph::CompiledGraph(CompiledVariant first, GraphModule captured, CompileOptions options)
     : m_captured(std::move(captured)), m_options(withoutObservers(std::move(options))) {
   m_variants.push_back(std::move(first));
+}
+
+std::vector<StageTime> CompiledGraph::stageTimes() const {
+  std::vector<StageTime> times;
+  for (const StageRecord& record : newest().stages) times.push_back({record.title(), record.time});
+  return times;
 }
 
 Result<Value> CompiledGraph::run(const ValueList& inputs, std::stop_token stop) {
@@ -105,8 +225,9 @@ Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, cons
 }
 
 Result<void> checkOptions(const GraphModule& module, const CompileOptions& options) {
-  KERF_TRY(const std::vector<Pass> passes, selectPasses(options.passes));
+  KERF_TRY(const std::vector<Pass> passes, selectPasses(options.passes, compilerPasses()));
   KERF_CHECK(findBackend(options.backend));
+  loadPatternsFor(module);
   if (options.faults.empty()) return {};
   const PassManager manager(passes);
   PassRun run = manager.start(module);

@@ -1,4 +1,7 @@
 // compile_fx: the one straight function from a captured graph to a compiled one.
+//
+//     pre_grad → aten → functional → (joint) → decompositions → joint passes → partition → for each part:
+//     post_grad → lowering → lower → schedule → codegen
 #pragma once
 
 #include <memory>
@@ -10,8 +13,24 @@
 #include "engine/backend/backend.h"
 #include "engine/passes/fault_plan.h"
 #include "engine/passes/pass_manager.h"
+#include "engine/pipeline/aot_front.h"
+#include "engine/pipeline/compiler_passes.h"
+#include "engine/pipeline/training_step.h"
 
 namespace kerf::inline pipeline {
+
+/// What the module is that compileFx gets, and what becomes of it.
+enum class CompileGoal : std::uint8_t {
+  Graph,      ///< a graph of any level that is run as it is: no AOTAutograd, no partition
+  Inference,  ///< a forward graph, which AOTAutograd makes flat and functional
+  Training,   ///< a forward graph, which AOTAutograd makes a joint graph; that is partitioned, both parts are compiled
+  Joint,      ///< a joint graph: partitioned, both parts are compiled
+};
+
+struct CompileHooks {
+  PassHooks passes{};
+  PartitionHook partition{};  ///< in the place of partitionJoint
+};
 
 struct CompileOptions {
   std::string backend = "llvm";
@@ -27,18 +46,27 @@ struct CompileOptions {
   std::set<std::string> unfused{};      ///< captured nodes that get kernels of their own
   std::set<std::string> interpreted{};  ///< captured nodes that no kernel is made for
   std::filesystem::path cache{};        ///< folder of machine code from earlier compilations; empty: none
+  CompileGoal goal = CompileGoal::Graph;
+  AotSettings aot{};             ///< of Inference and Training
+  PartitionOptions partition{};  ///< of Joint; of Training too, which knows outputs and static inputs by itself
+  double memoryBudget = 1;       ///< of the partition
+  CompileHooks hooks{};
+  StageListener onStage{};  ///< told of every stage when it is over, also where a later one fails
 };
 
 /// One compilation: code, and what every stage left behind.
 struct CompiledVariant {
-  std::shared_ptr<const GraphModule> finalModule;
+  std::shared_ptr<const GraphModule> finalModule;  ///< that was lowered; of a training step the joint graph
+  std::shared_ptr<const AotGraph> traced;          ///< of Inference and Training, without its module; else null
   std::vector<PassRecord> passes;
-  std::vector<StageTime> stages;  ///< those of the passes, then the backend's
+  std::vector<StageRecord> stages;
   std::unique_ptr<Executable> executable;
 };
 
 /// A runnable graph: callable with the captured graph's inputs, any number of times, one thread at a time; and what
-/// every stage left behind. Code serves all sizes that its guards allow; for others the graph is compiled again.
+/// every stage left behind. Code serves all sizes that its guards allow; for others the graph is compiled again. What
+/// AOTAutograd traced takes the inputs of traced() (tracedInputs), a training step tangents behind them, and returns
+/// what the joint graph does.
 class CompiledGraph {
  public:
   CompiledGraph(CompiledVariant first, GraphModule captured, CompileOptions options);
@@ -54,7 +82,11 @@ class CompiledGraph {
   // Of the newest compilation:
   const GraphModule& finalModule() const { return *newest().finalModule; }
   const std::vector<PassRecord>& passRecords() const { return newest().passes; }
-  const std::vector<StageTime>& stageTimes() const { return newest().stages; }
+  const std::vector<StageRecord>& stageRecords() const { return newest().stages; }
+  /// Their titles and times.
+  std::vector<StageTime> stageTimes() const;
+  /// What AOTAutograd knows of inputs and outputs; null for CompileGoal::Graph and Joint.
+  const AotGraph* traced() const { return newest().traced.get(); }
   const Artifacts& artifacts() const { return newest().executable->artifacts(); }
   const std::vector<KernelInfo>& kernels() const { return artifacts().kernels; }
 
@@ -76,7 +108,8 @@ class CompiledGraph {
 Result<std::unique_ptr<CompiledGraph>> compileFx(const GraphModule& module, const CompileOptions& options = {},
                                                  std::stop_token stop = {});
 
-/// BadUsage when a fault of `options` would hit nothing in `module`, or a pass or option does not exist.
+/// BadUsage when a fault of `options` would hit nothing in `module`, or a pass or option does not exist. Processes that
+/// are forked to compile the module afterwards find what passes load once.
 Result<void> checkOptions(const GraphModule& module, const CompileOptions& options);
 
 }  // namespace kerf::inline pipeline

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "engine/capture/common/capture.h"
-#include "engine/pipeline/pass_checker.h"
 #include "engine/passes/pass_manager.h"
+#include "engine/pipeline/compiler_passes.h"
+#include "engine/pipeline/pass_checker.h"
 #include "engine/support/recordings.h"
 #include "tests/support/recordings.h"
 
@@ -16,13 +17,13 @@ using testing::leftOut;
 /// All passes; those that are off by default are on, and those for other devices run on all.
 std::vector<Pass> everyPass() {
   PassConfig config;
-  for (const Pass& pass : defaultPasses())
+  for (const Pass& pass : compilerPasses())
     for (const PassOption& option : pass.options.all()) {
       if (option.name == "enabled") config.patches.push_back({pass.name, option.name, true});
       if (option.name == "devices") config.patches.push_back({pass.name, option.name, std::string("all")});
       if (option.name == "batches") config.patches.push_back({pass.name, option.name, true});
     }
-  return *selectPasses(config);
+  return *selectPasses(config, compilerPasses());
 }
 
 class PassValues : public ::testing::TestWithParam<const char*> {};

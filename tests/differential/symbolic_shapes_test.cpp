@@ -6,6 +6,7 @@
 
 #include "engine/ir/printer.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/support/sanitizers.h"
 #include "engine/symbolic/shape_env.h"
 #include "tests/support/graph_fixture.h"
 
@@ -179,9 +180,9 @@ int compareAt(const GraphModule& symbolic, const SymbolBindings& sizes, const st
   return compared;
 }
 
-/// 2,000 graphs in parts, which run side by side.
+/// 2,000 graphs (320 in sanitized builds, where each takes 25 times as long) in parts, which run side by side.
 class SymbolicShapes : public testing::TestWithParam<unsigned> {};
-constexpr unsigned shapeParts = 8, graphsPerPart = 250;
+constexpr unsigned shapeParts = 8, graphsPerPart = addressSanitizer ? 40 : 250;
 
 TEST_P(SymbolicShapes, AgreeWithConcretePropagation) {
   int assignments = 0, compared = 0, guards = 0;
@@ -209,7 +210,7 @@ TEST_P(SymbolicShapes, AgreeWithConcretePropagation) {
     assignments += found;
   }
   fmt::print("{} graphs, {} guards; {} values at {} assignments\n", graphsPerPart, guards, compared, assignments);
-  EXPECT_GE(assignments, 6000 / int(shapeParts));
+  EXPECT_GE(assignments, 3 * int(graphsPerPart));
 }
 INSTANTIATE_TEST_SUITE_P(Parts, SymbolicShapes, testing::Range(0u, shapeParts));
 

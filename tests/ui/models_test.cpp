@@ -27,8 +27,8 @@ QString shownText(const QAbstractItemModel& model, const QModelIndex& parent = {
 
 TEST(PassModel, ShowsNodesBeforeAndAfter) {
   const auto model = makePassModel();
-  model->setRows({{0, "remove_no_ops", "post_grad", "", 87, 87, 0.4, false, {}, {}},
-                  {1, "cse", "post_grad", "", 87, 80, 1.25, true, {}, {"mul_1"}}});
+  model->setRows({{0, "remove_no_ops", "post_grad", "", "", 87, 87, 0.4, false, {}, {}},
+                  {1, "cse", "post_grad", "", "", 87, 80, 1.25, true, {}, {"mul_1"}}});
   EXPECT_EQ(shownText(*model).toStdString(),
             "1 | remove_no_ops | post_grad | 87 | 0.40 ms\n"
             "2 | cse | post_grad | 87 → 80 | 1.25 ms");

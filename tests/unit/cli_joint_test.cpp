@@ -82,10 +82,41 @@ TEST_F(JointTest, DecompositionsAreTables) {
 
 TEST_F(JointTest, PassesListTheStagesFirst) {
   const auto listed = runJson({"passes", modulesRepro(), "--train"});
-  const auto stages = columnOf(listed["passes"], "stage");
-  ASSERT_GE(stages.size(), 4u);
-  EXPECT_EQ(stages[0], "aot");
-  EXPECT_EQ(columnOf(listed["passes"], "name")[2], "joint");
+  std::vector<std::string> stages;  // each once, in order
+  for (const auto& row : listed["passes"]) {
+    const std::string part = row["part"].is_null() ? "" : row["part"].get<std::string>() + " ";
+    const std::string stage = part + row["stage"].get<std::string>();
+    if (stages.empty() || stages.back() != stage) stages.push_back(stage);
+  }
+  EXPECT_THAT(stages,
+              ElementsAre("pre_grad", "aot", "joint", "forward partition", "backward partition", "forward post_grad",
+                          "forward lowering", "forward backend", "backward post_grad", "backward lowering",
+                          "backward backend"));
+  EXPECT_EQ(columnOf(listed["passes"], "name")[3], "joint");
+  EXPECT_TRUE(listed["failure"].is_null());
+  for (const auto& row : listed["passes"]) {
+    if (row["stage"] != "partition") continue;
+    EXPECT_EQ(row["name"], "min_cut");
+    EXPECT_EQ(row["changed"], true);
+    EXPECT_LT(row["nodes_after"], row["nodes_before"]);
+  }
+}
+
+TEST_F(JointTest, PassesOfATrainingStepDumpEachPart) {
+  const auto result = run({"passes", modulesRepro(), "--train", "--dump-after", "min_cut"});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("# after forward min_cut\ngraph():\n    %primals_1 "));
+  EXPECT_THAT(result.output, HasSubstr("# after backward min_cut\ngraph():\n"));
+  const auto checked = runJson({"passes", modulesRepro(), "--train", "--check-passes"});
+  EXPECT_EQ(checked["check"]["pass"], json());
+  EXPECT_GT(checked["check"]["checked"], 0);
+  EXPECT_EQ(run({"passes", modulesRepro(), "--train", "--passes", "no_such_pass"}).status, 2);
+}
+
+TEST_F(JointTest, TrainingIsTheSameInMachineCode) {
+  const auto result = run({"run", modulesRepro(), "--train", "--backend", "llvm"});
+  ASSERT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("grad.fc.weight  f32[3, 4]"));
 }
 
 TEST_F(JointTest, RecordedGradientsOfAProgram) {
@@ -96,6 +127,23 @@ TEST_F(JointTest, RecordedGradientsOfAProgram) {
       run({"run", (mlp / "model.pt2").string(), "--train", "--dtype", "f64", "--expect", expect, "--rtol", "1e-9"});
   EXPECT_EQ(result.status, 0) << result.output << result.errors;
   EXPECT_THAT(result.output, HasSubstr("8 of 8 outputs equal the recorded ones"));
+}
+
+TEST_F(JointTest, SeedsOfRandomNumbersBecomeInputs) {
+  const std::string graph =
+      write("dropout.txt", "class GraphModule(torch.nn.Module):\n    def forward(self, x: \"f32[8, 4]cuda:0\"):\n"
+                           "        native_dropout = torch.ops.aten.native_dropout.default(x, 0.5, True)\n"
+                           "        getitem = native_dropout[0]\n        return (getitem,)\n")
+          .string();
+  const auto report = runJson({"joint", graph, "--functionalize-rng"});
+  EXPECT_EQ(report["stages"].back()["stage"], "joint, seeds as inputs");
+  EXPECT_EQ(report["stages"].back()["calls"]["torch.ops.rngprims.philox_rand.default"], 1);
+  const auto shown = runJson({"show", graph + "@stage:joint/inductor/rng"});
+  EXPECT_THAT(columnOf(shown["nodes"], "name"), Contains("bwd_base_offset_1"));
+  EXPECT_EQ(run({"compare", graph + "@stage:joint/inductor/rng"}).status, 0);
+  const auto refused = run({"joint", graph, "--functionalize-rng", "--stage", "aten"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("--functionalize-rng is for the stages functional and joint"));
 }
 
 }  // namespace

@@ -49,6 +49,26 @@ TEST(MemoryBudget, IsAPartOfOne) {
   }
 }
 
+TEST(DefaultPartition, SavesAllElementsOfAForwardTuple) {
+  const auto module = parseReadable(R"(class joint(torch.nn.Module):
+    def forward(self, primals_1: "f32[8, 8][8, 1]cpu", tangents_1: "f32[8, 8][8, 1]cpu"):
+        native_layer_norm = torch.ops.aten.native_layer_norm.default(primals_1, [8], None, None, 1e-05)
+        getitem: "f32[8, 8][8, 1]cpu" = native_layer_norm[0]
+        getitem_1: "f32[8, 1][1, 1]cpu" = native_layer_norm[1]
+        getitem_2: "f32[8, 1][1, 1]cpu" = native_layer_norm[2]
+        sub: "f32[8, 8][8, 1]cpu" = torch.ops.aten.sub.Tensor(primals_1, getitem_1)
+        mul: "f32[8, 8][8, 1]cpu" = torch.ops.aten.mul.Tensor(sub, getitem_2)
+        mul_1: "f32[8, 8][8, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, mul)
+        return [getitem, mul_1]
+)");
+  ASSERT_TRUE(module) << module.error().text();
+  const auto partition = partitionJoint(*module, {.method = PartitionMethod::Default});
+  ASSERT_TRUE(partition) << partition.error().text();
+  Names saved;
+  for (const SavedValue& value : partition->saved) saved.push_back(value.name);
+  EXPECT_EQ(saved, (Names{"primals_1", "getitem_1", "getitem_2"}));
+}
+
 TEST(RecomputeTags, DecideOverTheCut) {
   PartitionOptions options;
   options.joint.policies = {{"mm", RecomputePolicy::MustRecompute}};

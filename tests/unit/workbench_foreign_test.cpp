@@ -85,6 +85,14 @@ TEST_F(ForeignWorkerTest, OfAnotherKindIsRefused) {
   EXPECT_EQ(greetedWith("").code, ErrorCode::Environment);
 }
 
+TEST_F(ForeignWorkerTest, ThatIsKilledBeforeItGreetsIsNamedWithItsSignal) {
+  const auto program = write("kerf", "#!/bin/sh\nkill -KILL $$\n");
+  fs::permissions(program, fs::perms::owner_all);
+  const auto error = RemoteWorkbench(program, store()).perform(OpenRequest{sample}).error();
+  EXPECT_EQ(error.code, ErrorCode::Environment);
+  EXPECT_THAT(error.message, HasSubstr("(SIGKILL)"));
+}
+
 TEST_F(ForeignWorkerTest, ThatDoesNotExistIsTheEnvironments) {
   RemoteWorkbench remote("/nowhere/kerf", store());
   EXPECT_EQ(remote.perform(OpenRequest{sample}).error().code, ErrorCode::Environment);

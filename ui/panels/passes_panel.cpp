@@ -67,7 +67,11 @@ void PassesPanel::showPasses() {
   std::vector<PassDoc> rows;
   if (compiled && !compiled->passes.empty()) {
     const int start = compiled->passes.front().nodesBefore;
-    rows.push_back({-1, tr("captured graph").toStdString(), {}, {}, start, start, -1, false});
+    rows.push_back({.index = -1,
+                    .name = tr("captured graph").toStdString(),
+                    .nodesBefore = start,
+                    .nodesAfter = start,
+                    .milliseconds = -1});
     rows.insert(rows.end(), compiled->passes.begin(), compiled->passes.end());
   }
   m_model->setRows(std::move(rows));

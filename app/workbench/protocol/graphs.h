@@ -96,6 +96,7 @@ struct GraphRequest {
 struct PassDoc {
   int index = 0;
   std::string name, stage;
+  std::string part;         ///< "forward" or "backward" of a training step; empty: the whole graph
   std::string nestedGraph;  ///< path of the nested graph that it ran on; empty: the outermost
   int nodesBefore = 0, nodesAfter = 0;
   double milliseconds = 0;
@@ -104,7 +105,7 @@ struct PassDoc {
       removed;                        ///< node names that the pass made, or took away
   std::string hashBefore, hashAfter;  ///< of the graphs
 
-  KERF_FIELDS(index, name, stage, nestedGraph, nodesBefore, nodesAfter, milliseconds, changed, added, removed,
+  KERF_FIELDS(index, name, stage, part, nestedGraph, nodesBefore, nodesAfter, milliseconds, changed, added, removed,
               hashBefore, hashAfter)
 };
 
@@ -171,10 +172,12 @@ struct PassTrace {
   std::vector<SnapshotDoc> snapshots;  ///< every hash that the passes name, once
   std::string run;                     ///< "r5" in the store; empty if it was not stored
   PassCheckDoc check = {};             ///< of checkPasses
+  std::string failure = {};            ///< of a training step: what kept it from the stages that are missing
 
-  KERF_FIELDS(config, options, passes, snapshots, run, check)
+  KERF_FIELDS(config, options, passes, snapshots, run, check, failure)
 };
-/// Runs the compiler's passes in a process of its own and keeps them in the store as a run.
+/// Runs the compiler's passes in a process of its own and keeps them in the store as a run. A joint graph of a forward
+/// graph (stage "joint" of the address) goes through all stages of a training compilation, unless passes are checked.
 struct PassesRequest {
   using Answer = PassTrace;
   static constexpr std::string_view name = "passes";

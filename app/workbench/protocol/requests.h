@@ -9,6 +9,7 @@
 #include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/joint.h"
 #include "app/workbench/protocol/ops.h"
+#include "app/workbench/protocol/partition.h"
 #include "app/workbench/protocol/patterns.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
@@ -27,7 +28,7 @@
                       macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest)             \
                           macro(StoreVerifyRequest) macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) \
                               macro(ShrinkRequest) macro(StoreExportRequest) macro(StoreImportRequest) macro(InputsRequest) \
-                              macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)
+                              macro(TriageRequest) macro(AotRequest) macro(PatternsRequest) macro(PartitionRequest)
 
 namespace kerf::workbench {
 

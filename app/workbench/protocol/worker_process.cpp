@@ -73,8 +73,11 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesyste
     return fail(pid.error());
   }
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess(*pid, ends[0]));
-  KERF_CHECK(greet(worker->channel(), program));
-  return worker;
+  const auto greeted = greet(worker->channel(), program);
+  if (greeted) return worker;
+  Error error = greeted.error();
+  if (endsWithin(*pid, farewellTime)) error.message += fmt::format(" ({})", worker->end());
+  return fail(std::move(error));
 }
 
 /// A worker that ends by itself reaps the processes that it started: one that is killed leaves them to init.

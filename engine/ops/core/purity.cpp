@@ -16,6 +16,7 @@ constexpr std::string_view effects[] = {
     "torch.manual_seed",
     "higher_order.print",
     "higher_order.with_effects",
+    "higher_order.run_and_save_rng_state",
     "torch.amp.autocast_mode._exit_autocast",
     "torch.random.manual_seed",
 };

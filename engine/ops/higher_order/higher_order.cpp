@@ -65,7 +65,7 @@ ValueList partsOf(const Value& value) { return value.isList() ? value.list() : V
 
 const HigherOrderRow* findHigherOrder(std::string_view target) {
   const std::string_view name = bareName(target);
-  for (const HigherOrderRows rows : {loopRows(), wrapperRows(), functionalRows(), flexRows()}) {
+  for (const HigherOrderRows rows : {loopRows(), wrapperRows(), functionalRows(), randomStateRows(), flexRows()}) {
     const auto found = std::ranges::find(rows, name, &HigherOrderRow::name);
     if (found != rows.end()) return &*found;
   }

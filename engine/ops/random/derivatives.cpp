@@ -91,6 +91,7 @@ constexpr OpFacts table[] = {
     notDifferentiable("prims::inductor_random"),
     notDifferentiable("prims::inductor_seed"),
     notDifferentiable("prims::inductor_seeds"),
+    notDifferentiable("rngprims::philox_rand"),
 };
 
 }  // namespace

@@ -42,6 +42,24 @@ double CpuGenerator::normal() {
   return radius * std::cos(angle);
 }
 
+std::array<std::uint32_t, CpuGenerator::stateWords> CpuGenerator::state() const {
+  std::array<std::uint32_t, stateWords> words{};
+  std::ranges::copy(m_state, words.begin());
+  const auto normal = std::bit_cast<std::uint64_t>(m_normal.value_or(0));
+  const std::uint32_t rest[] = {std::uint32_t(m_next), std::uint32_t(m_normal.has_value()), std::uint32_t(normal),
+                                std::uint32_t(normal >> 32)};
+  std::ranges::copy(rest, words.begin() + std::ptrdiff_t(m_state.size()));
+  return words;
+}
+
+void CpuGenerator::setState(std::span<const std::uint32_t, stateWords> words) {
+  const std::size_t n = m_state.size();
+  std::ranges::copy(words.first(n), m_state.begin());
+  m_next = std::min<std::size_t>(words[n], n);
+  m_normal.reset();
+  if (words[n + 1] != 0) m_normal = std::bit_cast<double>(std::uint64_t(words[n + 3]) << 32 | words[n + 2]);
+}
+
 PhiloxWords philox(std::uint64_t key, std::uint64_t low, std::uint64_t high) {
   PhiloxWords counter{std::uint32_t(low), std::uint32_t(low >> 32), std::uint32_t(high), std::uint32_t(high >> 32)};
   std::array<std::uint32_t, 2> keys{std::uint32_t(key), std::uint32_t(key >> 32)};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace kerf::inline ops {
 
@@ -25,6 +26,11 @@ class CpuGenerator {
   double uniformFloat() { return double(random() & ((1u << 24) - 1)) * 0x1p-24; }
   /// Standard normal in double by Box-Muller; the second of a pair is kept for the next call.
   double normal();
+
+  /// What the next draws depend on, as words; taken from such words again.
+  static constexpr std::size_t stateWords = 628;
+  std::array<std::uint32_t, stateWords> state() const;
+  void setState(std::span<const std::uint32_t, stateWords> words);
 
  private:
   std::array<std::uint32_t, 624> m_state{};

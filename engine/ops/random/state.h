@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "engine/ops/random/engines.h"
-#include "engine/tensor/dtype.h"
+#include "engine/tensor/tensor.h"
 
 namespace kerf::inline ops {
 
@@ -34,6 +34,13 @@ struct RandomState {
 RandomState& randomState();
 /// torch.manual_seed(seed) for the calling thread. Runs that are to be compared start with the same call.
 void seedRandom(std::uint64_t seed = defaultRandomSeed);
+
+/// Bytes of a generator's state as torch.get_rng_state() and torch.cuda.get_rng_state() give them.
+inline constexpr std::int64_t cpuStateBytes = 5056, cudaStateBytes = 16;
+/// The state of the generator that draws on a device, as a tensor u8[5056] or (CUDA) u8[16]. The bytes are Kerf's own.
+Result<Tensor> stateTensor(const RandomState& state, bool ofCuda);
+/// Sets the generator that the tensor is of. ShapeMismatch for what is no such tensor.
+Result<void> setStateTensor(RandomState& state, const Tensor& tensor);
 
 /// Seeds on construction and puts the thread's generators back on destruction.
 class RandomScope {

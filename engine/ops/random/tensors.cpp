@@ -79,6 +79,32 @@ Result<Value> unitKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
+// rngprims::philox_rand(size, seed, offset, stride, device, dtype): what aten.rand draws of a CUDA generator in that state,
+// and by how much it moves the offset on (torch._prims.rng_prims).
+
+Result<Value> philoxShape(const BoundArguments& args) {
+  if (!args.none(3)) return mismatch(args, "strides are not supported");
+  const DType dtype = args.dtypeIf(5).value_or(DType::Float32);
+  if (!isFloating(dtype)) return mismatch(args, "needs a floating point dtype");
+  KERF_TRY(Value numbers, checkedSizes(args, dtype, args.symSizes(0)));
+  return Value(ValueList{std::move(numbers), metaTensor(DType::Int64, Sizes{})});
+}
+
+Result<Value> philoxKernel(const BoundArguments& args) {
+  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
+  if (!onCuda(outs[0])) return mismatch(args, "only a CUDA generator has an offset");
+  if (args.tensor(1).numel() != 1 || args.tensor(2).numel() != 1) return mismatch(args, "seed and offset are one number each");
+  RandomState& state = randomState();
+  const std::uint64_t seed = state.cudaSeed, offset = state.cudaOffset;
+  state.cudaSeed = std::uint64_t(args.tensor(1).itemAsInt());
+  const std::uint64_t first = state.cudaOffset = std::uint64_t(args.tensor(2).itemAsInt());
+  const auto filled = fill(outs[0], Distribution::Uniform, 0, 1);
+  outs[1].data<std::int64_t>()[0] = std::int64_t(state.cudaOffset - first);
+  state.cudaSeed = seed, state.cudaOffset = offset;
+  KERF_CHECK(filled);
+  return Value(ValueList(outs.begin(), outs.end()));
+}
+
 // Integers
 
 Result<Value> integerShape(const BoundArguments& args) { return newShape(args, DType::Int64); }
@@ -228,6 +254,9 @@ constexpr OpRow rows[] = {
      unitKernel<Distribution::Uniform>},
     {"aten::rand_like(Tensor self, *, " KERF_LIKE_OPTIONS ") -> Tensor", random, floatShape,
      unitKernel<Distribution::Uniform>},
+    {"rngprims::philox_rand(SymInt[] size, Tensor seed, Tensor offset, int[]? stride, Device? device=None, ScalarType? "
+     "dtype=None) -> (Tensor, Tensor)",
+     OpTrait::None, philoxShape, philoxKernel},
     {"aten::randn(SymInt[] size, *, " KERF_NEW_OPTIONS ") -> Tensor", random, floatShape,
      unitKernel<Distribution::Normal>},
     {"aten::randn.generator(SymInt[] size, *, Generator? generator, " KERF_NEW_OPTIONS ") -> Tensor", random,
