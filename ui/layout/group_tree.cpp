@@ -53,8 +53,9 @@ class TreeBuilder {
     return std::min(path.find('.', from), path.size());
   }
 
-  /// Makes the groups of `nodes` below `parent`, whose paths agree up to `depth`.
-  void fill(int parent, const std::vector<int>& nodes, std::size_t depth) {
+  /// Makes the groups of `nodes` below `parent`, whose paths agree up to `depth`. `around`: the last part of them, where
+  /// the parent does not say it.
+  void fill(int parent, const std::vector<int>& nodes, std::size_t depth, const std::string& around = {}) {
     std::map<std::string, int> labels;
     std::vector<int> label;
     std::vector<std::string> names;
@@ -71,8 +72,9 @@ class TreeBuilder {
     }
     if (names.size() == 1 && std::ranges::all_of(label, [](int at) { return at == 0; })) {
       auto& own = group(parent);
-      if (parent != 0 && own.parent != 0) own.name += "." + names[0];
-      return fill(parent, nodes, depth + names[0].size() + 1);
+      const bool region = parent == 0 || own.parent == 0;
+      if (!region) own.name += "." + names[0];
+      return fill(parent, nodes, depth + names[0].size() + 1, region ? names[0] : std::string());
     }
     gatherLoose(nodes, label, names);
     const auto parts = acyclicParts(m_graph, nodes, label, leastOps);
@@ -89,7 +91,7 @@ class TreeBuilder {
     }
     addItems(parent, order, [&](int part) {
       const auto at = std::size_t(parts.labels[std::size_t(part)]);
-      const int made = add(parent, names[at]);
+      const int made = add(parent, isNumber(names[at]) && !around.empty() ? around + "." + names[at] : names[at]);
       fill(made, members[std::size_t(part)], depth + names[at].size() + 1);
     });
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +46,35 @@ std::string between(const std::string& before, const std::string& after) {
   return path;
 }
 
+/// "layers.3" → "layers"; "" for what is no block of a list.
+std::string listOf(const std::string& path) {
+  const auto dot = path.rfind('.');
+  return dot != std::string::npos && isNumber(path.substr(dot + 1)) ? path.substr(0, dot) : std::string();
+}
+
+/// Names of the weights' own modules, where a capture says no more: a get_attr's target "layers.0.fc.weight", or a
+/// placeholder of an exported program, "p_layers_0_fc_weight", whose underscores may stand for dots or not: those around
+/// numbers do.
+std::string moduleByName(const NodeDoc& node) {
+  if (node.kind == NodeKind::Parameter) return node.target.substr(0, node.target.find_last_of('.') + 1);
+  if (!node.name.starts_with("p_") && !node.name.starts_with("b_")) return {};
+  std::string path;
+  bool wasNumber = false;
+  std::vector<std::string> parts;
+  for (std::size_t at = 2; at <= node.name.size();) {
+    const auto end = std::min(node.name.find('_', at), node.name.size());
+    parts.push_back(node.name.substr(at, end - at));
+    at = end + 1;
+  }
+  parts.pop_back();  // the weight's own name
+  for (const auto& part : parts) {
+    if (!path.empty()) path += isNumber(part) || wasNumber ? "." : "_";
+    path += part;
+    wasNumber = isNumber(part);
+  }
+  return path;
+}
+
 class Inference {
  public:
   explicit Inference(const GraphDoc& graph)
@@ -58,6 +88,7 @@ class Inference {
     anchor();
     fillAlongLines();
     fillBetween();
+    fillEnd();
     followForward();
     nameRegions();
     return std::move(m_paths);
@@ -94,8 +125,15 @@ class Inference {
         if (!node(i).modulePath.empty()) set(i, node(i).modulePath);
         if (calls == &m_later) continue;
         for (const int input : node(i).inputs)
-          if (!known(i) && isInput(node(input)) && !node(input).modulePath.empty()) set(i, node(input).modulePath);
+          if (!known(i) && isInput(node(input)))
+            if (const auto owner = ownerOf(node(input)); !owner.empty()) set(i, owner);
       }
+  }
+
+  static std::string ownerOf(const NodeDoc& input) {
+    auto owner = input.modulePath.empty() ? moduleByName(input) : input.modulePath;
+    while (owner.ends_with('.')) owner.pop_back();
+    return owner;
   }
 
   bool sameFile(int a, int b) const { return node(a).line > 0 && node(a).file == node(b).file; }
@@ -129,6 +167,22 @@ class Inference {
     }
   }
 
+  /// Behind the last known call: lines that other blocks of the same list ran end its block as well.
+  void fillEnd() {
+    std::size_t last = m_calls.size();
+    while (last > 0 && !known(m_calls[last - 1])) --last;
+    if (last == 0 || last == m_calls.size()) return;
+    const auto block = between(path(m_calls[last - 1]), "");
+    std::set<std::pair<std::string_view, int>> lines;
+    for (std::size_t k = 0; k < last; ++k)
+      if (listOf(path(m_calls[k])) == listOf(block)) lines.emplace(node(m_calls[k]).file, node(m_calls[k]).line);
+    for (; last < m_calls.size() && !block.empty(); ++last) {
+      const auto& call = node(m_calls[last]);
+      if (call.line == 0 || !lines.contains({call.file, call.line})) return;
+      path(m_calls[last]) = block;
+    }
+  }
+
   /// A gradient belongs to the forward call that it meets on its way back: one whose value or parameter it uses, and
   /// between two of these, the one on its source line that lies between them.
   void followForward() {
@@ -153,7 +207,7 @@ class Inference {
     for (const int input : node(i).inputs)
       if (isForward(input) && sameFile(i, input) && node(i).line == node(input).line) return input;
     for (const int input : node(i).inputs) {
-      if (!isInput(node(input)) || node(input).modulePath.empty()) continue;
+      if (!isInput(node(input)) || ownerOf(node(input)).empty()) continue;
       for (const int user : node(input).users)
         if (isForward(user)) return user;
     }
