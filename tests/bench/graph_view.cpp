@@ -44,9 +44,7 @@ double millisecondsOf(const Work& work) {
 }
 
 ScenePtr laidOut(const GraphDocPtr& graph, const SceneOptions& options, const ScenePtr& before = nullptr) {
-  auto scene = std::make_shared<Scene>(buildScene(graph, options));
-  layOutLayered(*scene, {}, before.get());
-  return scene;
+  return layOutGraph(graph, options, {}, before);
 }
 
 /// Opens every closed block of the first picture on its own; the longest counts.
@@ -94,7 +92,7 @@ Times measure(const GraphDocPtr& graph) {
   ScenePtr first, flat;
   times.groups = millisecondsOf([&] { buildGroups(*graph); });
   times.first = millisecondsOf([&] {
-    first = laidOut(graph, {});
+    first = laidOut(graph, {.view = view.size()});
     view.setScene(first);
     view.grab();
   });

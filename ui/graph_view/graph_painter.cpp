@@ -270,12 +270,28 @@ void GraphPainter::paintFrame(const SceneCard& card, const QColor& color) {
   m_painter.restore();
 }
 
+/// The title as large as there is room for; below a group's, how much there is in it.
 void GraphPainter::paintTitle(const SceneCard& card, const QColor& color) {
-  const auto area = card.rect.adjusted(10, 0, -6, 0);
-  const QFontMetricsF metrics(m_large);
-  m_painter.setFont(m_large);
+  auto area = card.rect.adjusted(10, 0, -6, 0);
+  const double least = std::min(26.0, 9.5 / m_zoom);
+  QFont font = m_large;
+  if (card.group >= 0 && card.rect.height() >= 2.3 * least) {
+    const auto below = QRectF(area.left(), area.center().y() + 2, area.width(), area.height() / 2 - 4);
+    area.setBottom(area.center().y() + 2);
+    font.setPixelSize(int(least));
+    font.setBold(false);
+    m_painter.setFont(font);
+    m_painter.setPen(theme().muted);
+    const auto size = card.repeats.isEmpty() ? card.name : card.repeats;
+    m_painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, QFontMetricsF(font).elidedText(size, Qt::ElideRight, area.width()));
+    font.setBold(true);
+  }
+  const double wide = QFontMetricsF(m_large).horizontalAdvance(card.title);
+  const double room = std::min(m_large.pixelSize() * std::min(1.0, area.width() / std::max(1.0, wide)), area.height() * 0.8);
+  font.setPixelSize(int(std::clamp(room, least, double(m_large.pixelSize()))));
+  m_painter.setFont(font);
   m_painter.setPen(blend(color, theme().text, 0.35));
-  m_painter.drawText(area, Qt::AlignCenter, metrics.elidedText(card.title, Qt::ElideRight, area.width()));
+  m_painter.drawText(area, Qt::AlignCenter, QFontMetricsF(font).elidedText(card.title, Qt::ElideMiddle, area.width()));
 }
 
 void GraphPainter::paintText(const SceneCard& card, const QColor& color) {

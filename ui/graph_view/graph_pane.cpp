@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 
 #include <QAbstractItemView>
@@ -71,6 +72,10 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
     m_session.selectNode(node);
     m_picked = false;
   });
+  m_resized.setSingleShot(true);
+  m_resized.setInterval(120);
+  connect(&m_resized, &QTimer::timeout, this, &GraphPane::fitAgain);
+  connect(m_view, &GraphWidget::resized, this, [this] { m_resized.start(); });
   connect(m_view, &GraphWidget::groupToggled, this, &GraphPane::toggleGroup);
   connect(m_view, &GraphWidget::pathRequested, this, &GraphPane::selectPath);
 }
@@ -149,7 +154,20 @@ void GraphPane::relayout(bool again) {
   m_options.open.reset();
   if (before && before->groups) m_options.open = before->openPaths();
   m_options.revealed = m_session.nodeDoc() != nullptr ? m_session.nodeDoc()->name : std::string();
+  m_options.view = m_view->size();
   m_layouts.layOut(m_session.graph(), m_options, before);
+}
+
+/// Another size shows more groups or fewer, as long as the user has not chosen any.
+void GraphPane::fitAgain() {
+  const auto& scene = m_view->scene();
+  if (m_layouts.busy()) return m_resized.start();
+  constexpr double slight = 24;  // the strip grows and shrinks with what it says
+  const auto change = QSizeF(m_view->size()) - m_options.view;
+  const bool same = std::abs(change.width()) < slight && std::abs(change.height()) < slight;
+  const bool chosen = m_options.open.has_value() || !m_view->untouched();
+  if (same || chosen || !scene || !scene->groups || scene->graph != m_session.graph()) return;
+  relayout(false);
 }
 
 void GraphPane::toggleGroup(const std::string& path, bool open) {

@@ -1,6 +1,7 @@
 // GraphPane: the middle of the window: a strip that says what is shown, and the graph below it, bound to the session.
 #pragma once
 
+#include <QTimer>
 #include <QWidget>
 
 #include "ui/graph_view/graph_widget.h"
@@ -21,6 +22,8 @@ class GraphPane : public QWidget {
   explicit GraphPane(Session& session, QWidget* parent = nullptr);
   GraphWidget& view() { return *m_view; }
   LayoutService& layouts() { return m_layouts; }
+  /// A layout is under way, or about to be.
+  bool busy() const { return m_layouts.busy() || m_resized.isActive(); }
   /// Marks nodes whose name, op or target contains `text` (or whose kind is "kind:…"); the count is in hits().
   void search(const QString& text);
   void nextHit(int step);
@@ -42,6 +45,7 @@ class GraphPane : public QWidget {
   void buildStrip();
   void buildStages();
   void relayout(bool again);
+  void fitAgain();
   void toggleGroup(const std::string& path, bool open);
   void showNode();
   void showGraph();
@@ -69,6 +73,7 @@ class GraphPane : public QWidget {
   GraphKey m_key;        ///< of the graph that the view shows
   bool m_again = false;  ///< the layout under way is of the graph that the view shows
   bool m_picked = false;  ///< the selection comes from the view itself
+  QTimer m_resized;      ///< runs until the view keeps its size
   QString m_search;
   std::vector<int> m_hits;
   int m_currentHit = -1;

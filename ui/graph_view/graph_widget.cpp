@@ -17,7 +17,7 @@ namespace {
 constexpr double minZoom = 0.005, maxZoom = 4;
 constexpr double margin = 32;
 constexpr double readable = 0.8;  ///< a graph that fits only below this starts at its top instead
-constexpr double readableFolded = 0.42;  ///< the same for groups, whose names are drawn larger
+constexpr double legendRoom = 28;  ///< below pictures with groups, which may be as large as the view
 constexpr double grid = 28;
 constexpr int staleMs = 120;  ///< a scene of another title is drawn so much longer, so that a quick layout does not flicker
 
@@ -75,8 +75,8 @@ void GraphWidget::startView() {
   m_untouched = true;
   if (!m_scene || m_scene->cards.empty()) return;
   m_zoom = fitZoom();
-  m_center = m_scene->bounds.center();
-  if (m_zoom >= (m_scene->frames.empty() ? readable : readableFolded)) return;
+  m_center = middle();
+  if (m_zoom >= (m_scene->groups ? readableFolded * 0.8 : readable)) return;
   m_zoom = readable;
   m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - margin / m_zoom);
   m_center.setX(middleOf(visibleScene()));
@@ -105,14 +105,19 @@ double GraphWidget::middleOf(const QRectF& band) const {
 double GraphWidget::fitZoom() const {
   if (!m_scene || m_scene->bounds.isEmpty()) return 1;
   const double across = (width() - 2 * margin) / m_scene->bounds.width();
-  const double down = (height() - 2 * margin) / m_scene->bounds.height();
+  const double down = (height() - 2 * margin - (m_scene->groups ? legendRoom : 0)) / m_scene->bounds.height();
   return std::clamp(std::min(across, down), minZoom, 1.0);
 }
 
 void GraphWidget::fit() {
   if (!m_scene) return;
   m_zoom = fitZoom();
-  moveTo(m_scene->bounds.center());
+  moveTo(middle());
+}
+
+/// What is in the middle of the view when all is seen, above the legend.
+QPointF GraphWidget::middle() const {
+  return m_scene->bounds.center() + QPointF(0, m_scene->groups ? legendRoom / 2 / m_zoom : 0);
 }
 
 void GraphWidget::resetZoom() { setZoom(1, rect().center()); }

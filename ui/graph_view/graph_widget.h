@@ -34,6 +34,8 @@ class GraphWidget : public QWidget {
   void setAdded(QSet<int> nodes);
   void setDimUnrelated(bool on);
 
+  /// The view is still where the scene began.
+  bool untouched() const { return m_untouched; }
   double zoom() const { return m_zoom; }
   void setZoom(double zoom, const QPointF& keepFixed);
   void zoomBy(double factor);
@@ -58,6 +60,7 @@ class GraphWidget : public QWidget {
   void groupToggled(const std::string& path, bool open);
   void pathRequested(int node);
   void viewChanged();
+  void resized();
   void contextMenuAt(int node, const QPoint& global);
 
  protected:
@@ -86,6 +89,7 @@ class GraphWidget : public QWidget {
   QPointF heldPoint() const;
   QPointF placeOf(int node) const;
   double fitZoom() const;
+  QPointF middle() const;
   double middleOf(const QRectF& band) const;
 
   ScenePtr m_scene;

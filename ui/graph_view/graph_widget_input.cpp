@@ -16,6 +16,7 @@ void GraphWidget::resizeEvent(QResizeEvent*) {
   m_minimap->place();
   if (m_untouched) startView();
   emit viewChanged();
+  emit resized();
 }
 
 void GraphWidget::changeEvent(QEvent* event) {

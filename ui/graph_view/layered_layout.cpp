@@ -1,5 +1,6 @@
 #include "ui/graph_view/layered_layout.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace kerf::ui::inline graph_view {
@@ -35,6 +36,54 @@ NestedGraph nestedOf(const Scene& scene) {
   return nested;
 }
 
+bool fits(const Scene& scene, const QSizeF& view) {
+  constexpr double across = 64, down = 92;  // margins, and the legend
+  return scene.bounds.width() * readableFolded <= view.width() - across &&
+         scene.bounds.height() * readableFolded <= view.height() - down;
+}
+
+/// Opens groups that hold groups as long as all of them fit into the view.
+class OpenedToView {
+ public:
+  OpenedToView(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop)
+      : m_graph(graph), m_options(std::move(options)), m_stop(stop) {
+    if (!m_options.groups) m_options.groups = std::make_shared<const GroupTree>(buildGroups(*graph));
+  }
+
+  /// Null if not even the outermost groups fit, or if it was stopped.
+  ScenePtr run() {
+    m_options.open.emplace();
+    if (!fitsWith({})) return nullptr;
+    openLevels(*m_options.groups, [this](const std::vector<int>& groups) { return accept(groups); });
+    return m_stop.stop_requested() ? nullptr : m_scene;
+  }
+
+ private:
+  bool accept(const std::vector<int>& groups) {
+    constexpr int mostTries = 40;
+    const auto hasGroups = [this](int group) { return !m_options.groups->groups[std::size_t(group)].groups.empty(); };
+    return std::ranges::any_of(groups, hasGroups) && ++m_tries <= mostTries && fitsWith(groups);
+  }
+
+  bool fitsWith(const std::vector<int>& groups) {
+    const auto open = *m_options.open;
+    for (const int group : groups) m_options.open->insert(m_options.groups->groups[std::size_t(group)].path);
+    auto scene = std::make_shared<Scene>(buildScene(m_graph, m_options));
+    if (layOutLayered(*scene, m_stop) && fits(*scene, m_options.view)) {
+      m_scene = std::move(scene);
+      return true;
+    }
+    m_options.open = open;
+    return false;
+  }
+
+  GraphDocPtr m_graph;
+  SceneOptions m_options;
+  std::stop_token m_stop;
+  ScenePtr m_scene;
+  int m_tries = 0;
+};
+
 }  // namespace
 
 bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
@@ -53,6 +102,15 @@ bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
   scene.engine = "layered";
   finishScene(scene);
   return true;
+}
+
+ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop, const ScenePtr& before) {
+  if (before && before->graph == graph) options.groups = before->groups;
+  const bool chosen = options.open.has_value() || options.view.isEmpty() || options.budget <= 0;
+  if (!chosen && int(graph->nodes.size()) > mostUngrouped)
+    if (auto scene = OpenedToView(graph, options, stop).run()) return scene;
+  auto scene = std::make_shared<Scene>(buildScene(graph, options));
+  return layOutLayered(*scene, stop, before.get()) ? scene : nullptr;
 }
 
 }  // namespace kerf::ui::inline graph_view

@@ -12,4 +12,7 @@ namespace kerf::ui::inline graph_view {
 /// opened or closed if it is the same.
 bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before = nullptr);
 
+/// Cards of `graph` with their places; null if stopped. Where nothing says which groups to open, so many as fit.
+ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop, const ScenePtr& before = {});
+
 }  // namespace kerf::ui::inline graph_view

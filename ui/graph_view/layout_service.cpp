@@ -42,13 +42,12 @@ void LayoutService::layOut(GraphDocPtr graph, const SceneOptions& options, Scene
   setBusy(true);
   m_began.start();
   const auto work = [graph, options, before, program = m_program](std::stop_token stop) -> Prepared {
-    auto scene = std::make_shared<Scene>(buildScene(graph, options));
-    if (options.dot && !program.isEmpty() && scene->cards.size() <= std::size_t(mostForDot)) {
+    if (options.dot && !program.isEmpty()) {
+      auto scene = std::make_shared<Scene>(buildScene(graph, options));
       scene->frames.clear();
-      return {scene, writeDot(*scene)};
+      if (scene->cards.size() <= std::size_t(mostForDot)) return {scene, writeDot(*scene)};
     }
-    const bool placed = layOutLayered(*scene, stop, before.get());
-    return {placed ? scene : nullptr, {}};
+    return {layOutGraph(graph, options, stop, before), {}};
   };
   m_jobs.submit<Prepared>("layout", work, [this](Prepared prepared) {
     if (prepared.scene)

@@ -31,6 +31,7 @@ struct SceneCard {
   int group = -1;  ///< in Scene::groups; -1: a node
   QRectF rect;
   QString title, name, detail;  ///< op, node name, value
+  QString repeats;              ///< of a group: "12 × block"
   NodeKind kind = NodeKind::Other;
   std::vector<SceneRow> rows;
   std::vector<int> others;  ///< nodes behind "and N more"
@@ -87,10 +88,14 @@ struct SceneOptions {
   bool dot = false;     ///< Graphviz places the cards, where there are few enough
   std::optional<std::set<std::string>> open = {};  ///< groups to open, by path; else what fits
   std::string revealed = {};                       ///< a node whose groups are opened as well
+  QSizeF view = {};                                ///< as many groups are opened as fit into it and stay readable
+  std::shared_ptr<const GroupTree> groups = {};    ///< of this graph, where they are known; else they are found
 };
 /// Graphs of so many nodes or fewer are shown as they are.
 constexpr int mostUngrouped = 120;
 Scene buildScene(GraphDocPtr graph, const SceneOptions& options);
+/// A picture with groups that fits only below this zoom begins at what the model returns instead.
+constexpr double readableFolded = 0.45;
 /// Bounds of everything.
 void finishScene(Scene& scene);
 

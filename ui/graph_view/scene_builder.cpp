@@ -52,7 +52,7 @@ class SceneBuilder {
 
   void group() {
     if (m_options.budget <= 0 || int(m_graph.nodes.size()) <= mostUngrouped) return;
-    auto tree = std::make_shared<GroupTree>(buildGroups(m_graph));
+    const auto tree = m_options.groups ? m_options.groups : std::make_shared<const GroupTree>(buildGroups(m_graph));
     m_scene.open = m_options.open ? std::vector<char>(tree->groups.size(), 0)
                                   : openToFit(*tree, m_options.budget, mostUngrouped);
     for (std::size_t i = 0; m_options.open && i < tree->groups.size(); ++i)
@@ -61,7 +61,7 @@ class SceneBuilder {
       for (int at = tree->groupOf[std::size_t(revealed)]; at >= 0; at = tree->groups[std::size_t(at)].parent)
         m_scene.open[std::size_t(at)] = 1;
     m_cardOfGroup.assign(tree->groups.size(), -1);
-    m_scene.groups = std::move(tree);
+    m_scene.groups = tree;
   }
 
   /// The outermost closed group around a node; -1: it is visible itself.
@@ -103,7 +103,8 @@ class SceneBuilder {
     card.kind = NodeKind::Other;
     card.title = (group.backward ? "∇ " : "") + text(group.name);
     card.name = plural(group.ops, "op");
-    card.detail = group.alike > 2 ? QString("%1 × block").arg(group.alike) : text(node(group.result).value);
+    if (group.alike > 2) card.repeats = QString("%1 × block").arg(group.alike);
+    card.detail = card.repeats.isEmpty() ? text(node(group.result).value) : card.repeats;
     m_scene.cards.push_back(std::move(card));
     return int(m_scene.cards.size()) - 1;
   }
@@ -157,15 +158,41 @@ class SceneBuilder {
       // A parameter that several modules share would tie them all together: each of them says its name.
       const bool shared = isSource(node(input)) && !sameFrame(input, i);
       const int span = m_depth[std::size_t(to)] - m_depth[std::size_t(from)];
-      if (shared || (m_options.portalSpan > 0 && span > m_options.portalSpan)) {
-        if (card.group < 0) addRow(card, input, true);
-        if (card.group >= 0 && !isSource(node(input))) m_far[to].insert(from);
+      if (shared || isSaved(input, i) || (m_options.portalSpan > 0 && span > m_options.portalSpan)) {
+        addPortal(to, from, input);
+        if (node(i).kind == NodeKind::Output) addReturned(m_scene.cards[std::size_t(from)], i);
         continue;
       }
       const auto pair = std::uint64_t(std::uint32_t(from)) << 32 | std::uint32_t(to);
       const bool whole = card.group >= 0 || m_scene.cards[std::size_t(from)].group >= 0;
       if (m_pairs.insert(pair).second || !whole) m_scene.edges.push_back({from, to, {}, {}});
     }
+  }
+
+  bool isBackward(int i) const {
+    return m_scene.groups && m_scene.groups->groups[std::size_t(m_scene.groups->groupOf[std::size_t(i)])].backward;
+  }
+
+  /// What forward saves for backward, and the gradients that are returned, would tie both into one knot.
+  bool isSaved(int from, int to) const {
+    if (node(to).kind == NodeKind::Output) return isBackward(from);
+    return isBackward(to) && !isBackward(from) && !isSource(node(from));
+  }
+
+  void addPortal(int to, int from, int input) {
+    auto& card = m_scene.cards[std::size_t(to)];
+    if (card.kind == NodeKind::Output && isBackward(input))
+      card.others.push_back(input);
+    else if (card.group < 0)
+      addRow(card, input, true);
+    else if (!isSource(node(input)))
+      m_far[to].insert(from);
+  }
+
+  /// The other end of an edge to the output that is not drawn.
+  void addReturned(SceneCard& card, int output) const {
+    if (m_scene.groups && card.group < 0 && int(card.rows.size()) < CardMetrics::mostRows)
+      card.rows.push_back({output, true, "returned", {}});
   }
 
   void addRow(SceneCard& card, int i, bool portal) {
@@ -179,21 +206,21 @@ class SceneBuilder {
 
   /// A group says from which groups far away it takes values.
   void addFarRows(SceneCard& card) {
-    constexpr int most = 3;
     const auto found = m_far.find(int(&card - m_scene.cards.data()));
     if (found == m_far.end()) return;
-    for (const int from : found->second) {
-      const auto& other = m_scene.cards[std::size_t(from)];
-      if (int(card.rows.size()) < most)
-        card.rows.push_back({other.node, true, other.group < 0 ? text(node(other.node).name) : other.title, {}});
-      else
-        card.others.push_back(other.node);
-    }
+    const auto& nearest = m_scene.cards[std::size_t(*found->second.rbegin())];
+    const int more = int(found->second.size()) - 1;
+    card.rows.push_back({nearest.node, true, nearest.group < 0 ? text(node(nearest.node).name) : nearest.title,
+                         more > 0 ? QString("+ %1").arg(more) : QString()});
   }
 
   void measure(SceneCard& card) {
     addFarRows(card);
-    if (!card.others.empty()) card.rows.push_back({-1, false, QString("and %1 more").arg(card.others.size()), {}});
+    if (!card.others.empty()) {
+      const bool gradients = std::ranges::all_of(card.others, [this](int other) { return isBackward(other); });
+      const auto what = gradients && card.kind == NodeKind::Output ? QString("%1 gradients") : QString("and %1 more");
+      card.rows.push_back({-1, false, what.arg(card.others.size()), {}});
+    }
     double width = m_bold.horizontalAdvance(card.title) + m_plain.horizontalAdvance(card.name) + 14;
     width = std::max(width, m_code.horizontalAdvance(card.detail));
     for (const auto& row : card.rows)
@@ -219,19 +246,21 @@ class SceneBuilder {
     }
   }
 
-  /// What the model returns: of a joint graph the last value that gradients come back to, else what is returned first.
+  /// What the model returns: of a joint graph the value whose gradient is its tangent, else what is returned first.
   int findFocus() const {
-    int focus = -1;
-    for (int i = 0; i < int(m_graph.nodes.size()); ++i) {
-      const auto& doc = node(i);
-      if (doc.kind == NodeKind::Input && doc.name.starts_with("tangents_")) return focus < 0 ? i : focus;
-      const bool returned = std::ranges::any_of(doc.users, [&](int user) { return node(user).kind == NodeKind::Output; });
-      if (returned && !isSource(doc)) focus = focus < 0 || isForwardOf(i) ? i : focus;
-      if (doc.kind == NodeKind::Output && !doc.inputs.empty()) return doc.inputs.front();
+    const auto output = std::ranges::find(m_graph.nodes, NodeKind::Output, &NodeDoc::kind);
+    if (output == m_graph.nodes.end()) return -1;
+    std::set<std::string> tangents;
+    for (const auto& doc : m_graph.nodes)
+      if (doc.kind == NodeKind::Input && doc.name.starts_with("tangents_")) tangents.insert(doc.value);
+    int first = -1;
+    for (const int returned : output->inputs) {
+      if (isSource(node(returned)) || node(returned).backward || isBackward(returned)) continue;
+      if (first < 0) first = returned;
+      if (tangents.contains(node(returned).value)) return returned;
     }
-    return focus;
+    return first >= 0 || output->inputs.empty() ? first : output->inputs.front();
   }
-  bool isForwardOf(int i) const { return !node(i).backward; }
 
   const GraphDoc& m_graph;
   const SceneOptions& m_options;

@@ -230,21 +230,8 @@ GroupTree buildGroups(const workbench::GraphDoc& graph) {
   return tree;
 }
 
-std::vector<char> openToFit(const GroupTree& tree, int budget, int small) {
-  std::vector<char> open(tree.groups.size(), 0);
-  if (tree.groups.empty()) return open;
-  if (int(tree.groupOf.size()) <= small) {
-    std::ranges::fill(open, 1);
-    return open;
-  }
-  const auto size = [&](int group) {
-    const auto& own = tree.groups[std::size_t(group)];
-    return int(own.groups.size() + own.nodes.size());
-  };
-  open[0] = 1;
-  int visible = size(0);
-  std::vector<int> level = tree.groups[0].groups;
-  // Level by level, and all groups of one form or none, so that what is alike looks alike.
+std::vector<int> openLevels(const GroupTree& tree, const std::function<bool(const std::vector<int>&)>& accept) {
+  std::vector<int> opened, level = tree.groups[0].groups;
   while (!level.empty()) {
     std::map<std::uint64_t, std::vector<int>> forms;
     std::vector<std::uint64_t> order;
@@ -258,17 +245,39 @@ std::vector<char> openToFit(const GroupTree& tree, int budget, int small) {
     });
     std::vector<int> next;
     for (const auto form : order) {
-      int more = 0;
-      for (const int group : forms[form]) more += size(group) - 1;
-      if (visible + more > budget) continue;
-      visible += more;
+      if (!accept(forms[form])) continue;
       for (const int group : forms[form]) {
-        open[std::size_t(group)] = 1;
-        next.insert(next.end(), tree.groups[std::size_t(group)].groups.begin(), tree.groups[std::size_t(group)].groups.end());
+        opened.push_back(group);
+        const auto& inside = tree.groups[std::size_t(group)].groups;
+        next.insert(next.end(), inside.begin(), inside.end());
       }
     }
     level = std::move(next);
   }
+  return opened;
+}
+
+std::vector<char> openToFit(const GroupTree& tree, int budget, int small) {
+  std::vector<char> open(tree.groups.size(), 0);
+  if (tree.groups.empty()) return open;
+  if (int(tree.groupOf.size()) <= small) {
+    std::ranges::fill(open, 1);
+    return open;
+  }
+  const auto size = [&](int group) {
+    const auto& own = tree.groups[std::size_t(group)];
+    return int(own.groups.size() + own.nodes.size());
+  };
+  int visible = size(0);
+  const auto opened = openLevels(tree, [&](const std::vector<int>& groups) {
+    int more = 0;
+    for (const int group : groups) more += size(group) - 1;
+    if (visible + more > budget) return false;
+    visible += more;
+    return true;
+  });
+  open[0] = 1;
+  for (const int group : opened) open[std::size_t(group)] = 1;
   return open;
 }
 

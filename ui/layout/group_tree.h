@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct GroupTree {
 
 /// Groups whose links form no cycle at any depth. Inputs are where their first user is.
 GroupTree buildGroups(const workbench::GraphDoc& graph);
+
+/// Asks level by level from the outside in, and within a level the largest first, which groups may be opened: those of
+/// one form together, so that what is alike looks alike. The groups that may.
+std::vector<int> openLevels(const GroupTree& tree, const std::function<bool(const std::vector<int>&)>& accept);
 
 /// Which groups to open so that about `budget` cards are visible; small graphs (`small` nodes) are open as a whole.
 std::vector<char> openToFit(const GroupTree& tree, int budget, int small);

@@ -75,6 +75,18 @@ std::string moduleByName(const NodeDoc& node) {
   return path;
 }
 
+/// "code: logits = self.lm_head(hidden)" → "lm_head"; empty for other lines.
+std::string calledModule(const std::string& stackTrace) {
+  constexpr std::string_view mark = "self.";
+  const auto code = stackTrace.rfind("code:");
+  const auto at = code == std::string::npos ? code : stackTrace.find(mark, code);
+  if (at == std::string::npos) return {};
+  const auto begin = at + mark.size();
+  auto end = begin;
+  while (end < stackTrace.size() && (std::isalnum(static_cast<unsigned char>(stackTrace[end])) || stackTrace[end] == '_')) ++end;
+  return end < stackTrace.size() && stackTrace[end] == '(' ? stackTrace.substr(begin, end - begin) : std::string();
+}
+
 class Inference {
  public:
   explicit Inference(const GraphDoc& graph)
@@ -126,7 +138,7 @@ class Inference {
         if (calls == &m_later) continue;
         for (const int input : node(i).inputs)
           if (!known(i) && isInput(node(input)))
-            if (const auto owner = ownerOf(node(input)); !owner.empty()) set(i, owner);
+            if (const auto owner = ownerFor(i, node(input)); !owner.empty()) set(i, owner);
       }
   }
 
@@ -136,6 +148,16 @@ class Inference {
     return owner;
   }
 
+  /// Two modules may share a weight (a word embedding and the head): the second is called what its source line says.
+  std::string ownerFor(int call, const NodeDoc& weight) const {
+    const auto owner = ownerOf(weight);
+    const auto elsewhere = [&](int user) { return user < call && !m_backward[std::size_t(user)] && !sameLine(user, call); };
+    if (owner.empty() || std::ranges::none_of(weight.users, elsewhere)) return owner;
+    const auto named = calledModule(node(call).stackTrace);
+    return named.empty() ? owner : named;
+  }
+
+  bool sameLine(int a, int b) const { return sameFile(a, b) && node(a).line == node(b).line; }
   bool sameFile(int a, int b) const { return node(a).line > 0 && node(a).file == node(b).file; }
 
   /// The lines just above one that uses a parameter are the same function; so is the line itself.
