@@ -132,8 +132,10 @@ Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const
   auto title = request.title.empty() ? graph.name : request.title;
   if (!stages.empty()) title += fmt::format(" ({})", stages.back().first);
   if (request.afterPass >= 0) {
-    KERF_TRY(auto after, graphAfterPass(graph.module, std::size_t(pass), title, file.string(), job));
-    return after;
+    KERF_TRY(const auto after, graphAfterPass(graph.module, std::size_t(pass), title, file.string(), job));
+    const auto named = std::make_shared<GraphDoc>(*after);
+    nameInputModules(*named, source);
+    return named;
   }
   auto doc = buildGraphDoc(graph.module, title, file.string());
   doc->notes = std::move(notes);

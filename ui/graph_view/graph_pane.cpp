@@ -12,7 +12,9 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPainter>
 #include <QRegularExpression>
+#include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -50,6 +52,15 @@ std::vector<int> shortestPath(const GraphDoc& graph, int from, int to) {
   return path;
 }
 
+class ElidedLabel : public QLabel {
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const auto shown = fontMetrics().elidedText(text(), Qt::ElideMiddle, width());
+    style()->drawItemText(&painter, rect(), Qt::AlignLeft | Qt::AlignVCenter, palette(), true, shown, foregroundRole());
+  }
+};
+
 }  // namespace
 
 GraphPane::GraphPane(Session& session, QWidget* parent)
@@ -66,7 +77,13 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   connect(&session, &Session::locationChanged, this, &GraphPane::showStage);
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
   connect(&m_layouts, &LayoutService::ready, this, &GraphPane::showScene);
-  connect(&m_layouts, &LayoutService::busyChanged, this, &GraphPane::updateTitle);
+  m_slow.setSingleShot(true);
+  m_slow.setInterval(300);
+  connect(&m_slow, &QTimer::timeout, this, &GraphPane::updateTitle);
+  connect(&m_layouts, &LayoutService::busyChanged, this, [this] {
+    m_layouts.busy() ? m_slow.start() : m_slow.stop();
+    updateTitle();
+  });
   connect(m_view, &GraphWidget::nodePicked, this, [this](int node) {
     m_picked = true;
     m_session.selectNode(node);
@@ -85,9 +102,10 @@ void GraphPane::buildStrip() {
   auto* row = new QHBoxLayout(m_strip);
   row->setContentsMargins(12, 5, 8, 5);
   row->setSpacing(8);
-  m_title = new QLabel;
+  m_title = new ElidedLabel;
   m_title->setObjectName("stripTitle");
   m_detail = new QLabel;
+  m_title->setMinimumWidth(1);  // long names do not push the docks aside
   m_detail->setObjectName("quiet");
   m_cancel = new QToolButton;
   m_cancel->setText(tr("Cancel layout"));
@@ -251,7 +269,8 @@ void GraphPane::showScene(ScenePtr scene) {
 void GraphPane::updateTitle() {
   const auto& place = m_session.location();
   const auto capture = m_session.capture(place.capture);
-  m_cancel->setVisible(m_layouts.busy());
+  const bool slow = m_layouts.busy() && !m_slow.isActive();
+  m_cancel->setVisible(slow);
   if (!capture || !m_session.graph()) return;
   const auto path = text(capture->path);
   const QFileInfo file(path);
@@ -259,7 +278,7 @@ void GraphPane::updateTitle() {
   m_title->setText(folder + file.completeBaseName() + "  ›  " + text(m_session.graph()->title));
   m_title->setToolTip(path);
   auto detail = plural(qint64(m_session.graph()->nodes.size()), "node");
-  if (m_layouts.busy()) detail += tr("  ·  laying out…");
+  if (slow) detail += tr("  ·  laying out…");
   m_detail->setText(detail);
 }
 

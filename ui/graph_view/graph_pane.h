@@ -73,6 +73,7 @@ class GraphPane : public QWidget {
   GraphKey m_key;        ///< of the graph that the view shows
   bool m_again = false;  ///< the layout under way is of the graph that the view shows
   bool m_picked = false;  ///< the selection comes from the view itself
+  QTimer m_slow;         ///< runs at the beginning of a layout: most are done before anything need be said
   QTimer m_resized;      ///< runs until the view keeps its size
   QString m_search;
   std::vector<int> m_hits;

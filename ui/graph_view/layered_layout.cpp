@@ -12,8 +12,8 @@ std::uint64_t keyOf(const std::string& kind, const std::string& name) {
 
 QRectF rectOf(const Extent& extent) { return {extent.left, extent.top, extent.width, extent.height}; }
 
-NestedGraph nestedOf(const Scene& scene) {
-  NestedGraph nested;
+NestedDiagram nestedOf(const Scene& scene) {
+  NestedDiagram nested;
   nested.spacing.layers = CardMetrics::rankGap;
   nested.spacing.items = CardMetrics::cardGap;
   nested.frames.push_back({-1, 1});

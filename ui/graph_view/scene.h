@@ -12,7 +12,7 @@
 #include <QRectF>
 
 #include "ui/layout/group_tree.h"
-#include "ui/layout/nested_graph.h"
+#include "ui/layout/nested_diagram.h"
 #include "ui/session/documents.h"
 
 namespace kerf::ui::inline graph_view {
@@ -75,7 +75,7 @@ using ScenePtr = std::shared_ptr<const Scene>;
 /// Sizes of a card's parts, in scene units (pixels at zoom 1).
 struct CardMetrics {
   static constexpr double header = 26, line = 20, row = 19, padding = 10, minWidth = 120, groupWidth = 170, maxWidth = 300, bottom = 4;
-  static constexpr double rankGap = 44, cardGap = 22;
+  static constexpr double rankGap = 36, cardGap = 22;
   static constexpr int mostRows = 6;
 };
 QRectF rowRect(const SceneCard& card, std::size_t row);
@@ -95,7 +95,7 @@ struct SceneOptions {
 constexpr int mostUngrouped = 120;
 Scene buildScene(GraphDocPtr graph, const SceneOptions& options);
 /// A picture with groups that fits only below this zoom begins at what the model returns instead.
-constexpr double readableFolded = 0.45;
+constexpr double readableFolded = 0.42;
 /// Bounds of everything.
 void finishScene(Scene& scene);
 

@@ -74,7 +74,12 @@ class SceneBuilder {
     return closed;
   }
 
-  bool inlined(int i) const { return m_options.inlineParameters && isSource(node(i)) && node(i).users.size() == 1; }
+  /// A row of its first user: nothing beside that uses it as well.
+  bool inlined(int i) const {
+    if (!m_options.inlineParameters || !isSource(node(i)) || node(i).users.empty()) return false;
+    const auto near = std::ranges::count_if(node(i).users, [&](int user) { return sameFrame(i, user); });
+    return node(i).users.size() == 1 || (m_scene.groups && near == 1);
+  }
 
   void addCard(int i) {
     if (const int closed = closedAround(i); closed >= 0) {
@@ -128,7 +133,9 @@ class SceneBuilder {
                          return floats[std::size_t(m_scene.cardOfNode[std::size_t(input)])] && node(input).users.size() == 1;
                        });
       for (const int input : doc.inputs)
-        if (const auto from = std::size_t(m_scene.cardOfNode[std::size_t(input)]); from != card)
+        if (isSaved(input, int(i)))
+          continue;
+        else if (const auto from = std::size_t(m_scene.cardOfNode[std::size_t(input)]); from != card)
           m_depth[card] = std::max(m_depth[card], m_depth[from] + 1);
     }
     for (std::size_t i = count; i-- > 0;) {
@@ -151,7 +158,7 @@ class SceneBuilder {
       const int from = m_scene.cardOfNode[std::size_t(input)];
       auto& card = m_scene.cards[std::size_t(to)];
       if (inlined(input) && card.group < 0) {
-        addRow(card, input, false);
+        addRow(card, input, i != node(input).users.front());
         continue;
       }
       if (from == to) continue;

@@ -241,7 +241,8 @@ std::vector<int> openLevels(const GroupTree& tree, const std::function<bool(cons
       forms[form].push_back(group);
     }
     std::ranges::stable_sort(order, std::greater<>(), [&](std::uint64_t form) {
-      return tree.groups[std::size_t(forms[form].front())].ops;
+      const auto& group = tree.groups[std::size_t(forms[form].front())];
+      return std::pair(!group.backward, group.ops);
     });
     std::vector<int> next;
     for (const auto form : order) {

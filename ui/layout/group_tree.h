@@ -34,7 +34,7 @@ struct GroupTree {
 /// Groups whose links form no cycle at any depth. Inputs are where their first user is.
 GroupTree buildGroups(const workbench::GraphDoc& graph);
 
-/// Asks level by level from the outside in, and within a level the largest first, which groups may be opened: those of
+/// Asks level by level from the outside in, and within a level forward and the largest first, which groups may be opened: those of
 /// one form together, so that what is alike looks alike. The groups that may.
 std::vector<int> openLevels(const GroupTree& tree, const std::function<bool(const std::vector<int>&)>& accept);
 

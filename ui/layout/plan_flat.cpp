@@ -81,6 +81,14 @@ FlatGraph partOf(const FlatGraph& graph, const Component& component, std::vector
   return part;
 }
 
+/// Nothing but entries, exits and lanes.
+bool onlyPorts(const LayerGraph& layers, const FlatGraph& graph, std::size_t layer) {
+  return layer < layers.layers.size() && std::ranges::all_of(layers.layers[layer], [&](int vertex) {
+           const int item = layers.vertices[std::size_t(vertex)].item;
+           return item < 0 || graph.items[std::size_t(item)].pinned != Pinned::Free;
+         });
+}
+
 /// Tops and bottoms of the layers; a gap in which links go far sideways is higher.
 std::vector<LayerBand> bandsOf(const LayerGraph& layers, const FlatGraph& graph, const std::vector<double>& middles,
                                const PlanMemory* before) {
@@ -101,12 +109,17 @@ std::vector<LayerBand> bandsOf(const LayerGraph& layers, const FlatGraph& graph,
         farthest = std::max(farthest, std::abs(middles[std::size_t(vertex)] + near.fromX -
                                                middles[std::size_t(near.vertex)] - near.toX));
     }
-    if (top > -1e299) y = held ? std::max(top, y) : top;
+    if (top > -1e299 && !held) {  // what is new above it goes up
+      for (std::size_t k = 0; k < i; ++k) bands[k] = {bands[k].top + top - y, bands[k].bottom + top - y};
+      y = top;
+    }
+    if (top > -1e299) y = std::max(top, y);
     held |= top > -1e299;
     bands[i] = {y, y + height};
     const bool empty = layers.layers[i].empty();
+    const bool atBorder = onlyPorts(layers, graph, i) || onlyPorts(layers, graph, i + 1);
     const double growth = before != nullptr && before->still ? 0 : std::min(graph.spacing.mostGrowth, farthest * 0.05);
-    y += height + (empty ? 0 : graph.spacing.layers + growth);
+    y += height + (empty ? 0 : graph.spacing.layers * (atBorder ? 0.5 : 1) + growth);
   }
   return bands;
 }

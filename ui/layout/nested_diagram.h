@@ -1,4 +1,4 @@
-// NestedGraph: cards in frames in frames: a frame is laid out on its own and is one box in the frame around it, so that
+// NestedDiagram: cards in frames in frames: a frame is laid out on its own and is one box in the frame around it, so that
 // opening it moves only what lies beside and below it.
 #pragma once
 
@@ -26,10 +26,10 @@ struct NestedLink {
 };
 
 struct FramePadding {
-  double top = 44, side = 20, bottom = 20;
+  double top = 44, side = 20, bottom = 16;
 };
 
-struct NestedGraph {
+struct NestedDiagram {
   std::vector<NestedCard> cards;
   std::vector<NestedFrame> frames;
   std::vector<NestedLink> links;
@@ -47,6 +47,6 @@ struct NestedPlan {
 };
 
 /// With `still`, what was there before stays exactly where it was as far as it can.
-NestedPlan planNested(const NestedGraph& graph, const NestedMemory* before = nullptr, bool still = false);
+NestedPlan planNested(const NestedDiagram& graph, const NestedMemory* before = nullptr, bool still = false);
 
 }  // namespace kerf::ui::inline layout

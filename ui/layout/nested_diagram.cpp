@@ -1,4 +1,4 @@
-#include "ui/layout/nested_graph.h"
+#include "ui/layout/nested_diagram.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,7 +32,7 @@ struct Piece {
 
 class Nesting {
  public:
-  explicit Nesting(const NestedGraph& graph)
+  explicit Nesting(const NestedDiagram& graph)
       : m_graph(graph), m_local(graph.frames.size()), m_itemOfCard(graph.cards.size()),
         m_itemOfFrame(graph.frames.size(), -1), m_depth(graph.frames.size(), 0), m_pieces(graph.links.size()) {
     for (auto& local : m_local) local.flat.spacing = graph.spacing;
@@ -201,7 +201,7 @@ class Nesting {
     return whole;
   }
 
-  const NestedGraph& m_graph;
+  const NestedDiagram& m_graph;
   std::vector<LocalFrame> m_local;
   std::vector<int> m_itemOfCard, m_itemOfFrame, m_depth;
   std::vector<std::vector<Piece>> m_pieces;
@@ -210,7 +210,7 @@ class Nesting {
 
 }  // namespace
 
-NestedPlan planNested(const NestedGraph& graph, const NestedMemory* before, bool still) {
+NestedPlan planNested(const NestedDiagram& graph, const NestedMemory* before, bool still) {
   return Nesting(graph).plan(before, still);
 }
 

@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/plan_checks.h"
-#include "ui/layout/nested_graph.h"
+#include "ui/layout/nested_diagram.h"
 
 namespace kerf::ui {
 namespace {
 
 /// 0 → … → 11, of which 2 … 9 are in frame 1 and 4 … 7 of these in frame 2; and links that skip.
-NestedGraph framed(bool open = true) {
-  NestedGraph graph;
+NestedDiagram framed(bool open = true) {
+  NestedDiagram graph;
   graph.frames = {{-1, 1}, {0, 2}, {1, 3}};
   for (int i = 0; i < 12; ++i) {
     const int frame = i < 2 || i > 9 ? 0 : i < 4 || i > 7 || !open ? 1 : 2;
@@ -83,7 +83,7 @@ TEST(NestedPlan, OpeningAFrameMovesNothingAboveIt) {
 }
 
 TEST(NestedPlan, TakesAnEmptyGraph) {
-  NestedGraph graph;
+  NestedDiagram graph;
   graph.frames.push_back({-1, 1});
   EXPECT_EQ(planNested(graph).cards.size(), 0u);
 }
