@@ -55,6 +55,16 @@ GraphPainter::GraphPainter(QPainter& painter, const Scene& scene, const ViewStat
   m_large.setBold(true);
   if (state.mode == ColorMode::Accuracy && state.accuracy)
     m_firstBad = scene.graph->find(state.accuracy->firstBadNode());
+  if (state.mode == ColorMode::Accuracy && state.accuracy && scene.groups) countBad();
+}
+
+void GraphPainter::countBad() {
+  m_bad.assign(m_scene.cards.size(), 0);
+  for (const auto& row : m_state.accuracy->nodes) {
+    const int node = row.same ? -1 : m_scene.graph->find(row.node);
+    const int card = node < 0 ? -1 : m_scene.cardOfNode[std::size_t(node)];
+    if (card >= 0 && m_scene.cards[std::size_t(card)].group >= 0) ++m_bad[std::size_t(card)];
+  }
 }
 
 void GraphPainter::paint(const QRectF& visible) {
@@ -74,7 +84,10 @@ void GraphPainter::paint(const QRectF& visible) {
   }
   paintFrameTitles(visible);
   for (const auto& card : m_scene.cards)
-    if (card.rect.intersects(visible) && holdsFirstBad(card)) paintFirstBad(card);
+    if (card.rect.intersects(visible) && holdsFirstBad(card)) paintBadge(card, "first bad");
+  for (std::size_t i = 0; i < m_bad.size(); ++i)
+    if (const auto& card = m_scene.cards[i]; m_bad[i] > 0 && !holdsFirstBad(card) && card.rect.intersects(visible))
+      paintBadge(card, QString("%1 bad").arg(m_bad[i]));
 }
 
 bool GraphPainter::holdsFirstBad(const SceneCard& card) const {
@@ -83,7 +96,8 @@ bool GraphPainter::holdsFirstBad(const SceneCard& card) const {
 
 /// A group has the colour of what it returns, or of the first bad node in it.
 QColor GraphPainter::colorOf(const SceneCard& card) const {
-  if (card.group >= 0 && holdsFirstBad(card)) return theme().bad;
+  const auto at = std::size_t(&card - m_scene.cards.data());
+  if (card.group >= 0 && (holdsFirstBad(card) || (at < m_bad.size() && m_bad[at] > 0))) return theme().bad;
   if (card.group >= 0 && m_state.mode == ColorMode::Kind)
     return m_scene.groups->groups[std::size_t(card.group)].backward ? theme().warn : theme().accent;
   return nodeColor(m_scene.graph->nodes[std::size_t(card.node)], m_state);
@@ -341,8 +355,7 @@ void GraphPainter::paintRows(const SceneCard& card) {
   }
 }
 
-void GraphPainter::paintFirstBad(const SceneCard& card) {
-  const QString label = "first bad";
+void GraphPainter::paintBadge(const SceneCard& card, const QString& label) {
   const QFontMetricsF metrics(m_bold);
   const double width = metrics.horizontalAdvance(label) + 16;
   const QRectF badge(card.rect.right() - width + 10, card.rect.top() - 14, width, 20);

@@ -32,7 +32,8 @@ class GraphPainter {
   void paintTitle(const SceneCard& card, const QColor& color);
   void paintText(const SceneCard& card, const QColor& color);
   void paintRows(const SceneCard& card);
-  void paintFirstBad(const SceneCard& card);
+  void paintBadge(const SceneCard& card, const QString& label);
+  void countBad();
   bool related(int card) const;
   bool holdsFirstBad(const SceneCard& card) const;
   QColor colorOf(const SceneCard& card) const;
@@ -45,6 +46,7 @@ class GraphPainter {
   Detail m_detail;
   int m_selectedCard;
   int m_firstBad = -1;  ///< node
+  std::vector<int> m_bad;  ///< by card, only where values were compared: nodes beyond the limit
   QFont m_bold, m_plain, m_code, m_large;
   int m_painted = 0;
 };

@@ -75,6 +75,9 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   connect(&session, &Session::nodeChanged, this, [this] { showNode(); });
   connect(&session, &Session::locationChanged, this, &GraphPane::updateTitle);
   connect(&session, &Session::locationChanged, this, &GraphPane::showStage);
+  connect(&session, &Session::compiledChanged, this, [this] {
+    if (m_grouping == Grouping::Kernels && m_session.graph()) relayout(false);
+  });
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
   connect(&m_layouts, &LayoutService::ready, this, &GraphPane::showScene);
   m_slow.setSingleShot(true);
@@ -173,6 +176,39 @@ void GraphPane::relayout(bool again) {
   if (before && before->groups) m_options.open = before->openPaths();
   m_options.revealed = m_session.nodeDoc() != nullptr ? m_session.nodeDoc()->name : std::string();
   m_options.view = m_view->size();
+  m_options.kernels = m_grouping == Grouping::Kernels ? kernelsOfNodes() : nullptr;
+  m_options.budget = m_grouping == Grouping::Nothing ? 0 : SceneOptions().budget;
+  m_layouts.layOut(m_session.graph(), m_options, before);
+}
+
+void GraphPane::setGrouping(Grouping grouping) {
+  if (std::exchange(m_grouping, grouping) != grouping && m_session.graph()) relayout(false);
+}
+
+std::shared_ptr<const std::vector<std::string>> GraphPane::kernelsOfNodes() const {
+  auto kernels = std::make_shared<std::vector<std::string>>(m_session.graph()->nodes.size());
+  const auto compiled = m_session.compiled();
+  const bool captured = m_session.location().stage == Location::Stage::Captured;
+  for (const auto& kernel : compiled ? compiled->kernels : std::vector<KernelDoc>())
+    for (const auto& name : captured ? kernel.capturedNodes : kernel.nodes)
+      if (const int node = m_session.graph()->find(name); node >= 0 && (*kernels)[std::size_t(node)].empty())
+        (*kernels)[std::size_t(node)] = kernel.name;
+  return kernels;
+}
+
+void GraphPane::openAll(bool open) {
+  const auto before = m_view->scene();
+  if (!before || !before->groups || before->graph != m_session.graph()) return;
+  m_options.open.emplace();
+  for (const auto& group : before->groups->groups)
+    if (open || group.parent <= 0) m_options.open->insert(group.path);
+  if (!open)
+    std::erase_if(*m_options.open, [&](const std::string& path) {
+      const int group = before->groups->find(path);
+      return group > 0 && path != "/forward" && path != "/backward";
+    });
+  m_options.revealed.clear();
+  m_again = true;
   m_layouts.layOut(m_session.graph(), m_options, before);
 }
 

@@ -15,6 +15,9 @@ class QToolButton;
 
 namespace kerf::ui::inline graph_view {
 
+/// What the nodes of a large graph are grouped by.
+enum class Grouping { Modules, Kernels, Nothing };
+
 class GraphPane : public QWidget {
   Q_OBJECT
 
@@ -32,6 +35,9 @@ class GraphPane : public QWidget {
   void setInlineParameters(bool on);
   /// Lets Graphviz place the cards of graphs that are small enough for it.
   void setGraphviz(bool on);
+  /// Kernels are known once the graph has been compiled; until then nothing is grouped by them.
+  void setGrouping(Grouping grouping);
+  void openAll(bool open);
   void setColorMode(ColorMode mode);
   /// Where the values of symbolic sizes are written; hidden for graphs without symbols.
   QLineEdit& symbols() { return *m_symbols; }
@@ -46,6 +52,7 @@ class GraphPane : public QWidget {
   void buildStages();
   void relayout(bool again);
   void fitAgain();
+  std::shared_ptr<const std::vector<std::string>> kernelsOfNodes() const;
   void toggleGroup(const std::string& path, bool open);
   void showNode();
   void showGraph();
@@ -70,6 +77,7 @@ class GraphPane : public QWidget {
   QComboBox* m_stages;
   QComboBox* m_colors;
   SceneOptions m_options;
+  Grouping m_grouping = Grouping::Modules;
   GraphKey m_key;        ///< of the graph that the view shows
   bool m_again = false;  ///< the layout under way is of the graph that the view shows
   bool m_picked = false;  ///< the selection comes from the view itself

@@ -47,7 +47,7 @@ class OpenedToView {
  public:
   OpenedToView(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop)
       : m_graph(graph), m_options(std::move(options)), m_stop(stop) {
-    if (!m_options.groups) m_options.groups = std::make_shared<const GroupTree>(buildGroups(*graph));
+    if (!m_options.groups) m_options.groups = std::make_shared<const GroupTree>(groupsOf(*graph, m_options));
   }
 
   /// Null if not even the outermost groups fit, or if it was stopped.
@@ -106,8 +106,7 @@ bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
 
 ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop, const ScenePtr& before) {
   if (before && before->graph == graph) options.groups = before->groups;
-  const bool chosen = options.open.has_value() || options.view.isEmpty() || options.budget <= 0;
-  if (!chosen && int(graph->nodes.size()) > mostUngrouped)
+  if (!options.open && !options.view.isEmpty() && isGrouped(*graph, options))
     if (auto scene = OpenedToView(graph, options, stop).run()) return scene;
   auto scene = std::make_shared<Scene>(buildScene(graph, options));
   return layOutLayered(*scene, stop, before.get()) ? scene : nullptr;

@@ -90,9 +90,13 @@ struct SceneOptions {
   std::string revealed = {};                       ///< a node whose groups are opened as well
   QSizeF view = {};                                ///< as many groups are opened as fit into it and stay readable
   std::shared_ptr<const GroupTree> groups = {};    ///< of this graph, where they are known; else they are found
+  /// Kernel of each node (empty: none): what is fused is grouped, also in small graphs. Null: modules are.
+  std::shared_ptr<const std::vector<std::string>> kernels = {};
 };
 /// Graphs of so many nodes or fewer are shown as they are.
 constexpr int mostUngrouped = 120;
+bool isGrouped(const GraphDoc& graph, const SceneOptions& options);
+GroupTree groupsOf(const GraphDoc& graph, const SceneOptions& options);
 Scene buildScene(GraphDocPtr graph, const SceneOptions& options);
 /// A picture with groups that fits only below this zoom begins at what the model returns instead.
 constexpr double readableFolded = 0.42;

@@ -51,10 +51,11 @@ class SceneBuilder {
   SceneCard& cardOf(int i) { return m_scene.cards[std::size_t(m_scene.cardOfNode[std::size_t(i)])]; }
 
   void group() {
-    if (m_options.budget <= 0 || int(m_graph.nodes.size()) <= mostUngrouped) return;
-    const auto tree = m_options.groups ? m_options.groups : std::make_shared<const GroupTree>(buildGroups(m_graph));
+    if (!isGrouped(m_graph, m_options)) return;
+    const auto tree =
+        m_options.groups ? m_options.groups : std::make_shared<const GroupTree>(groupsOf(m_graph, m_options));
     m_scene.open = m_options.open ? std::vector<char>(tree->groups.size(), 0)
-                                  : openToFit(*tree, m_options.budget, mostUngrouped);
+                                  : openToFit(*tree, m_options.budget, m_options.kernels ? 0 : mostUngrouped);
     for (std::size_t i = 0; m_options.open && i < tree->groups.size(); ++i)
       m_scene.open[i] = i == 0 || m_options.open->contains(tree->groups[i].path);
     if (const int revealed = m_options.revealed.empty() ? -1 : m_graph.find(m_options.revealed); revealed >= 0)
@@ -279,6 +280,14 @@ class SceneBuilder {
 };
 
 }  // namespace
+
+bool isGrouped(const GraphDoc& graph, const SceneOptions& options) {
+  return options.budget > 0 && (options.kernels || int(graph.nodes.size()) > mostUngrouped);
+}
+
+GroupTree groupsOf(const GraphDoc& graph, const SceneOptions& options) {
+  return buildGroups(graph, options.kernels.get());
+}
 
 Scene buildScene(GraphDocPtr graph, const SceneOptions& options) { return SceneBuilder(std::move(graph), options).build(); }
 

@@ -16,6 +16,7 @@ namespace {
 using workbench::GraphDoc, workbench::NodeDoc, workbench::NodeKind;
 
 constexpr int leastOps = 4;    ///< smaller groups are not worth a card
+constexpr int leastFused = 2;
 constexpr int mostDirect = 60;  ///< more nodes than this directly in a group are cut into stretches
 
 bool isInput(const NodeDoc& node) { return node.kind == NodeKind::Input || node.kind == NodeKind::Parameter; }
@@ -29,7 +30,10 @@ std::string lastPart(const std::string& name) { return name.substr(name.rfind('.
 
 class TreeBuilder {
  public:
-  explicit TreeBuilder(const GraphDoc& graph) : m_graph(graph), m_paths(inferModules(graph)) {
+  TreeBuilder(const GraphDoc& graph, const std::vector<std::string>* kernels)
+      : m_graph(graph),
+        m_paths(kernels == nullptr ? inferModules(graph) : inRegions(graph, *kernels)),
+        m_least(kernels == nullptr ? leastOps : leastFused) {
     m_tree.groupOf.assign(graph.nodes.size(), 0);
   }
 
@@ -77,7 +81,7 @@ class TreeBuilder {
       return fill(parent, nodes, depth + names[0].size() + 1, region ? names[0] : std::string());
     }
     gatherLoose(nodes, label, names);
-    const auto parts = acyclicParts(m_graph, nodes, label, leastOps);
+    const auto parts = acyclicParts(m_graph, nodes, label, m_least);
     std::vector<std::vector<int>> members(parts.labels.size());
     std::vector<int> order;  // parts (as ~part) and nodes, as they begin
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -179,6 +183,7 @@ class TreeBuilder {
 
   const GraphDoc& m_graph;
   std::vector<std::string> m_paths;
+  int m_least;
   std::map<std::string, int> m_twins;
   GroupTree m_tree;
 };
@@ -224,8 +229,8 @@ int GroupTree::find(const std::string& path) const {
   return found == groups.end() ? -1 : int(found - groups.begin());
 }
 
-GroupTree buildGroups(const workbench::GraphDoc& graph) {
-  auto tree = TreeBuilder(graph).run();
+GroupTree buildGroups(const workbench::GraphDoc& graph, const std::vector<std::string>* kernels) {
+  auto tree = TreeBuilder(graph, kernels).run();
   measureGroups(graph, tree);
   return tree;
 }

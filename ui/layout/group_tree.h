@@ -31,8 +31,9 @@ struct GroupTree {
   int find(const std::string& path) const;  ///< -1: there is none
 };
 
-/// Groups whose links form no cycle at any depth. Inputs are where their first user is.
-GroupTree buildGroups(const workbench::GraphDoc& graph);
+/// Groups whose links form no cycle at any depth. Inputs are where their first user is. With `kernels`, the kernel of
+/// each node (empty: none), groups are what is fused together, within forward and backward, instead of modules.
+GroupTree buildGroups(const workbench::GraphDoc& graph, const std::vector<std::string>* kernels = nullptr);
 
 /// Asks level by level from the outside in, and within a level forward and the largest first, which groups may be opened: those of
 /// one form together, so that what is alike looks alike. The groups that may.
@@ -44,5 +45,7 @@ std::vector<char> openToFit(const GroupTree& tree, int budget, int small);
 /// Module path of every node, inferred where it was not recorded, in front of it "backward" or "forward" where a graph
 /// has both. Empty: unknown.
 std::vector<std::string> inferModules(const workbench::GraphDoc& graph);
+/// The same regions with another label below them for each node.
+std::vector<std::string> inRegions(const workbench::GraphDoc& graph, std::vector<std::string> labels);
 
 }  // namespace kerf::ui::inline layout

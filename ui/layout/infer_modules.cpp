@@ -96,6 +96,12 @@ class Inference {
       if (!isInput(node(i)) && node(i).kind != NodeKind::Output) (m_backward[std::size_t(i)] ? m_later : m_calls).push_back(i);
   }
 
+  std::vector<std::string> label(std::vector<std::string> labels) {
+    m_paths = std::move(labels);
+    nameRegions();
+    return std::move(m_paths);
+  }
+
   std::vector<std::string> run() {
     anchor();
     fillAlongLines();
@@ -265,5 +271,9 @@ class Inference {
 }  // namespace
 
 std::vector<std::string> inferModules(const workbench::GraphDoc& graph) { return Inference(graph).run(); }
+
+std::vector<std::string> inRegions(const workbench::GraphDoc& graph, std::vector<std::string> labels) {
+  return Inference(graph).label(std::move(labels));
+}
 
 }  // namespace kerf::ui::inline layout
