@@ -17,27 +17,9 @@
 namespace kerf::ui {
 namespace {
 
-using testing::MadeCall;
+using testing::MadeCall, testing::residualModel;
 using ::testing::ElementsAre;
 using workbench::GraphDoc;
-
-/// `layers` blocks of relu(x W_i) + x, six calls each; only the weights know their modules.
-std::vector<MadeCall> residualModel(int layers) {
-  std::vector<MadeCall> calls{{"x", "", {}, "", 0}};
-  for (int i = 0; i < layers; ++i) {
-    const int x = int(calls.size()) - 1;
-    const auto name = "layers." + std::to_string(i);
-    calls.push_back({"w" + std::to_string(i), "", {}, name + ".fc", 0});
-    const int w = x + 1;
-    calls.push_back({"t" + std::to_string(i), "permute", {w}, "", 10});
-    calls.push_back({"m" + std::to_string(i), "mm", {x, w + 1}, "", 10});
-    calls.push_back({"v" + std::to_string(i), "view", {w + 2}, "", 10});
-    calls.push_back({"r" + std::to_string(i), "relu", {w + 3}, "", 40});
-    calls.push_back({"a" + std::to_string(i), "add", {w + 4, x}, "", 42});
-    calls.push_back({"c" + std::to_string(i), "clone", {w + 5}, "", 42});
-  }
-  return calls;
-}
 
 std::vector<std::string> namesIn(const GroupTree& tree, int group) {
   std::vector<std::string> names;
@@ -126,18 +108,7 @@ TEST(Groups, FormNoCycleWhereModulesInterleave) {
 }
 
 TEST(Groups, SplitAJointGraphAtItsTangents) {
-  auto calls = residualModel(6);
-  const int last = int(calls.size()) - 1;
-  calls.push_back({"tangents_1", "", {}, "", 0});
-  int gradient = last + 1;
-  for (int i = 5; i >= 0; --i) {
-    const int base = 1 + i * 7;
-    calls.push_back({"g" + std::to_string(i), "threshold_backward", {gradient, base + 4}, "", 40});
-    calls.push_back({"h" + std::to_string(i), "mm", {int(calls.size()) - 1, base + 1}, "", 10});
-    calls.push_back({"k" + std::to_string(i), "view", {int(calls.size()) - 1}, "", 10});
-    calls.push_back({"l" + std::to_string(i), "add", {int(calls.size()) - 1, gradient}, "", 42});
-    gradient = int(calls.size()) - 1;
-  }
+  const auto calls = testing::jointModel(6);
   const auto graph = testing::makeDocument(calls);
   const auto tree = buildGroups(graph);
   EXPECT_THAT(namesIn(tree, 0), ElementsAre("forward", "backward"));
@@ -146,6 +117,58 @@ TEST(Groups, SplitAJointGraphAtItsTangents) {
   EXPECT_EQ(paths[std::size_t(graph.find("h4"))], "backward.layers.4.fc");
   EXPECT_FALSE(hasCycle(graph, tree));
   EXPECT_TRUE(tree.groups[std::size_t(tree.groups[0].groups[1])].backward);
+}
+
+TEST(Modules, OfASharedWeightAreNamedByTheSourceLine) {
+  auto graph = testing::makeDocument({{"ids", "", {}, "", 0},
+                                      {"w", "", {}, "model.wte", 0},
+                                      {"embedding", "embedding", {1, 0}, "", 5},
+                                      {"permute", "permute", {1}, "", 9},
+                                      {"mm", "mm", {2, 3}, "", 9}});
+  for (const char* name : {"permute", "mm"})
+    graph.nodes[std::size_t(graph.find(name))].stackTrace = "File: model.py:9 in forward, code: out = self.lm_head(x)";
+  const auto paths = inferModules(graph);
+  EXPECT_EQ(paths[std::size_t(graph.find("embedding"))], "model.wte");
+  EXPECT_EQ(paths[std::size_t(graph.find("permute"))], "lm_head");
+  EXPECT_EQ(paths[std::size_t(graph.find("mm"))], "lm_head");
+}
+
+TEST(Modules, AreReadFromNamesOfWeightsWhereNothingElseIsKnown) {
+  auto graph = testing::makeDocument({{"p_layers_3_self_attn_q_weight", "", {}, "", 0},
+                                      {"blocks_1_fc_weight", "", {}, "", 0},
+                                      {"mm", "mm", {0}, "", 0},
+                                      {"add", "add", {2, 1}, "", 0}});
+  graph.nodes[1].kind = workbench::NodeKind::Parameter;
+  graph.nodes[1].target = "blocks.1.fc.weight";
+  const auto paths = inferModules(graph);
+  EXPECT_EQ(paths[2], "layers.3.self_attn_q");
+  EXPECT_EQ(paths[3], "blocks.1.fc");
+}
+
+TEST(Groups, AreKernelsWhereTheseAreAskedFor) {
+  const auto graph = testing::makeDocument({{"x", "", {}, "", 0},
+                                            {"a", "relu", {0}, "m.one", 0},
+                                            {"b", "exp", {1}, "m.two", 0},
+                                            {"c", "mm", {2}, "m.two", 0},
+                                            {"d", "neg", {3}, "m.two", 0}});
+  const std::vector<std::string> kernels{"", "fused_relu_exp", "fused_relu_exp", "", "fused_neg"};
+  const auto tree = buildGroups(graph, &kernels);
+  EXPECT_THAT(namesIn(tree, 0), ElementsAre("fused_relu_exp")) << "one call alone is no group";
+  EXPECT_EQ(tree.groups[1].nodes, (std::vector<int>{0, 1, 2})) << "with the input of its first call";
+}
+
+TEST(OpenLevels, AsksForForwardFirstAndForAllOfOneFormAtOnce) {
+  const auto graph = testing::makeDocument(testing::jointModel(6));
+  const auto tree = buildGroups(graph);
+  std::vector<std::string> asked;
+  openLevels(tree, [&](const std::vector<int>& groups) {
+    asked.push_back(tree.groups[std::size_t(groups.front())].name + " " + std::to_string(groups.size()));
+    return true;
+  });
+  ASSERT_GE(asked.size(), 3u);
+  EXPECT_EQ(asked[0], "forward 1");
+  EXPECT_EQ(asked[1], "backward 1");
+  EXPECT_EQ(asked[2], "layers.0 6");
 }
 
 TEST(OpenToFit, OpensAllBlocksOfOneFormOrNone) {

@@ -82,6 +82,20 @@ TEST(NestedPlan, OpeningAFrameMovesNothingAboveIt) {
   EXPECT_EQ(testing::overlaps(open.cards), 0);
 }
 
+TEST(NestedPlan, PutsWhatIsNewAboveWhatWasThere) {
+  NestedDiagram graph;
+  graph.frames = {{-1, 1}, {0, 2}};
+  for (int i = 0; i < 3; ++i) graph.cards.push_back({120, 50, 1, std::uint64_t(i + 10)});
+  graph.links = {{0, 1}, {1, 2}};
+  const auto before = planNested(graph);
+  for (int i = 3; i < 6; ++i) graph.cards.push_back({120, 50, 1, std::uint64_t(i + 10)});
+  graph.links.insert(graph.links.end(), {{3, 4}, {4, 5}, {5, 0}});
+  const auto after = planNested(graph, &before.memory, true);
+  EXPECT_EQ(testing::overlaps(after.cards), 0);
+  EXPECT_LT(after.cards[5].bottom(), after.cards[0].top);
+  for (const auto& card : after.cards) EXPECT_TRUE(holds(after.frames[1], card));
+}
+
 TEST(NestedPlan, TakesAnEmptyGraph) {
   NestedDiagram graph;
   graph.frames.push_back({-1, 1});

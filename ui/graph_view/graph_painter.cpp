@@ -356,13 +356,15 @@ void GraphPainter::paintRows(const SceneCard& card) {
 }
 
 void GraphPainter::paintBadge(const SceneCard& card, const QString& label) {
-  const QFontMetricsF metrics(m_bold);
-  const double width = metrics.horizontalAdvance(label) + 16;
-  const QRectF badge(card.rect.right() - width + 10, card.rect.top() - 14, width, 20);
+  const double scale = std::clamp(0.7 / m_zoom, 1.0, 2.0);  // legible from afar
+  QFont font = m_bold;
+  font.setPixelSize(int(QFontInfo(m_bold).pixelSize() * scale));
+  const double width = QFontMetricsF(font).horizontalAdvance(label) + 16 * scale;
+  const QRectF badge(card.rect.right() - width + 10, card.rect.top() - 14 * scale, width, 20 * scale);
   m_painter.setPen(Qt::NoPen);
   m_painter.setBrush(theme().bad);
-  m_painter.drawRoundedRect(badge, 10, 10);
-  m_painter.setFont(m_bold);
+  m_painter.drawRoundedRect(badge, 10 * scale, 10 * scale);
+  m_painter.setFont(font);
   m_painter.setPen(theme().dark ? theme().window : theme().base);
   m_painter.drawText(badge, Qt::AlignCenter, label);
 }

@@ -38,7 +38,8 @@ GraphWidget::GraphWidget(QWidget* parent) : QWidget(parent), m_minimap(new Minim
 }
 
 void GraphWidget::setScene(ScenePtr scene, bool again) {
-  again = again && m_scene && scene && !m_untouched;
+  again = again && m_scene && scene;
+  if (again && m_held >= 0) m_untouched = false;
   const auto held = again ? heldPoint() : QPointF();
   m_scene = std::move(scene);
   m_stale = m_hidden = false;

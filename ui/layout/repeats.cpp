@@ -52,7 +52,8 @@ Period findPeriod(const std::vector<std::uint64_t>& tokens) {
 void cutEvenly(const GraphDoc& graph, const std::vector<int>& nodes, int begin, int end, std::vector<Stretch>& cut) {
   const int count = end - begin;
   if (count <= 0) return;
-  const int pieces = std::max(1, int(std::lround(std::sqrt(double(count) / 2))));
+  constexpr int most = 10;  // what is longer is cut again
+  const int pieces = std::clamp(int(std::lround(std::sqrt(double(count) / 2))), 1, most);
   for (int i = 0; i < pieces; ++i) {
     const int from = begin + int(std::int64_t(count) * i / pieces), to = begin + int(std::int64_t(count) * (i + 1) / pieces);
     cut.push_back({from, to, spanName(graph, nodes, from, to)});

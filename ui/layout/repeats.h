@@ -14,7 +14,7 @@ struct Stretch {
   std::string name;  ///< "block 3", or "view … add" where nothing repeats
 };
 
-/// The whole list: repeated blocks if there are any, else pieces of about the square root of its length.
+/// The whole list: repeated blocks if there are any, else pieces of about the square root of its length, ten at most.
 std::vector<Stretch> cutIntoStretches(const workbench::GraphDoc& graph, const std::vector<int>& nodes);
 
 /// "view … add": the first and the last call of nodes[begin, end).
