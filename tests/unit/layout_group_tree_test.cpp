@@ -92,6 +92,10 @@ TEST(Groups, OfNamelessGraphsAreBlocksThatComeAgain) {
   const std::vector<std::string> ops{"mm", "add", "relu", "mul", "view", "exp", "sum", "sub", "neg", "cos"};
   for (int i = 0; i < 100; ++i)
     longer.push_back({"n" + std::to_string(i), ops[std::size_t(i % 10)], {i}, "", i % 10 + 1});
+  for (const bool own : {false, true}) {  // each call on a line of its own says as little as no lines
+    for (int i = 0; i < 100; ++i) longer[std::size_t(i) + 1].line = own ? i + 1 : 0;
+    EXPECT_EQ(buildGroups(testing::makeDocument(longer)).groups[0].alike, 10);
+  }
   const auto blocks = buildGroups(testing::makeDocument(longer));
   EXPECT_EQ(blocks.groups[0].alike, 10);
   EXPECT_EQ(namesIn(blocks, 0)[7], "block 7");
@@ -155,6 +159,16 @@ TEST(Groups, AreKernelsWhereTheseAreAskedFor) {
   const auto tree = buildGroups(graph, &kernels);
   EXPECT_THAT(namesIn(tree, 0), ElementsAre("fused_relu_exp")) << "one call alone is no group";
   EXPECT_EQ(tree.groups[1].nodes, (std::vector<int>{0, 1, 2})) << "with the input of its first call";
+}
+
+TEST(Groups, LeaveTheOutputOutside) {
+  std::vector<MadeCall> calls{{"x", "", {}, "", 0}};
+  for (int i = 0; i < 200; ++i) calls.push_back({"n" + std::to_string(i), "add", {i, i}, "", 0});
+  calls.push_back({"output", "output", {200}, "", 0});
+  const auto graph = testing::makeDocument(calls);
+  const auto tree = buildGroups(graph);
+  EXPECT_GT(tree.groups.size(), 2u);
+  EXPECT_EQ(tree.groupOf[std::size_t(graph.find("output"))], 0);
 }
 
 TEST(OpenLevels, AsksForForwardFirstAndForAllOfOneFormAtOnce) {

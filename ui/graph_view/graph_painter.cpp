@@ -33,7 +33,7 @@ QPolygonF arrowAt(const QPointF& tip) {
 
 }  // namespace
 
-Detail detailAt(double zoom) { return zoom >= 0.5 ? Detail::Full : zoom >= 0.16 ? Detail::Title : Detail::Box; }
+Detail detailAt(double zoom) { return zoom >= 0.62 ? Detail::Full : zoom >= 0.16 ? Detail::Title : Detail::Box; }
 
 GraphPainter::GraphPainter(QPainter& painter, const Scene& scene, const ViewState& state, double zoom)
     : m_painter(painter),

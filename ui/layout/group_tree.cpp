@@ -41,8 +41,11 @@ class TreeBuilder {
     m_tree.groups.push_back({});
     std::vector<int> calls;
     for (int i = 0; i < int(m_graph.nodes.size()); ++i)
-      if (!isInput(m_graph.nodes[std::size_t(i)])) calls.push_back(i);
+      if (const auto& node = m_graph.nodes[std::size_t(i)]; !isInput(node) && node.kind != NodeKind::Output)
+        calls.push_back(i);
     fill(0, calls, 0);
+    for (int i = 0; i < int(m_graph.nodes.size()); ++i)
+      if (m_graph.nodes[std::size_t(i)].kind == NodeKind::Output) addNode(0, i);
     placeInputs();
     for (std::size_t i = 0; i < m_tree.groups.size(); ++i) finish(int(i));
     return std::move(m_tree);

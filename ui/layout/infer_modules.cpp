@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ui/layout/group_tree.h"
+#include "ui/layout/repeats.h"
 
 namespace kerf::ui::inline layout {
 namespace {
@@ -164,7 +165,7 @@ class Inference {
   }
 
   bool sameLine(int a, int b) const { return sameFile(a, b) && node(a).line == node(b).line; }
-  bool sameFile(int a, int b) const { return node(a).line > 0 && node(a).file == node(b).file; }
+  bool sameFile(int a, int b) const { return m_lines && node(a).line > 0 && node(a).file == node(b).file; }
 
   /// The lines just above one that uses a parameter are the same function; so is the line itself.
   void fillAlongLines() {
@@ -215,7 +216,7 @@ class Inference {
   /// between two of these, the one on its source line that lies between them.
   void followForward() {
     for (const int i : m_calls)
-      if (node(i).line > 0) m_byLine[{node(i).file, node(i).line}].push_back(i);
+      if (m_lines && node(i).line > 0) m_byLine[{node(i).file, node(i).line}].push_back(i);
     std::vector<int> met(m_later.size());
     for (std::size_t k = 0; k < m_later.size(); ++k) met[k] = metBy(m_later[k]);
     std::vector<int> next(m_later.size() + 1, 0);
@@ -262,6 +263,7 @@ class Inference {
   }
 
   const GraphDoc& m_graph;
+  bool m_lines = linesRepeat(m_graph);
   std::vector<std::string> m_paths;
   std::vector<char> m_backward, m_known;
   std::map<std::pair<std::string_view, int>, std::vector<int>> m_byLine;  ///< forward calls

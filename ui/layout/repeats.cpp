@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
 #include <unordered_map>
 
 namespace kerf::ui::inline layout {
@@ -15,8 +17,8 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return a * 0xBF58476D1CE4E5B9U;
 }
 
-std::uint64_t tokenOf(const workbench::NodeDoc& node) {
-  return mixed(std::hash<std::string>()(node.target), std::uint64_t(node.line));
+std::uint64_t tokenOf(const workbench::NodeDoc& node, bool withLine) {
+  return mixed(std::hash<std::string>()(node.target), withLine ? std::uint64_t(node.line) : 0);
 }
 
 struct Period {
@@ -33,8 +35,8 @@ Period findPeriod(const std::vector<std::uint64_t>& tokens) {
     if (!isNew && i - at->second >= shortest) ++gaps[i - at->second];
     at->second = i;
   }
-  std::vector<std::pair<int, int>> common;  // how often, minus the gap: the shorter first
-  for (const auto& [gap, count] : gaps) common.emplace_back(count, -gap);
+  std::vector<std::pair<int, int>> common;  // how much they cover, minus the gap: the shorter first
+  for (const auto& [gap, count] : gaps) common.emplace_back(count * gap, -gap);
   std::ranges::sort(common, std::greater<>());
   Period best;
   for (std::size_t k = 0; k < std::min<std::size_t>(common.size(), 6); ++k) {
@@ -62,6 +64,14 @@ void cutEvenly(const GraphDoc& graph, const std::vector<int>& nodes, int begin, 
 
 }  // namespace
 
+bool linesRepeat(const workbench::GraphDoc& graph) {
+  std::set<std::pair<std::string_view, int>> seen;
+  return std::ranges::any_of(graph.nodes, [&](const workbench::NodeDoc& node) {
+    const bool call = node.kind != workbench::NodeKind::Input && node.kind != workbench::NodeKind::Parameter;
+    return call && node.line > 0 && !seen.emplace(node.file, node.line).second;
+  });
+}
+
 std::string spanName(const workbench::GraphDoc& graph, const std::vector<int>& nodes, int begin, int end) {
   const auto op = [&](int at) { return graph.nodes[std::size_t(nodes[std::size_t(at)])].op; };
   return op(begin) + " … " + op(end - 1);
@@ -69,7 +79,8 @@ std::string spanName(const workbench::GraphDoc& graph, const std::vector<int>& n
 
 std::vector<Stretch> cutIntoStretches(const workbench::GraphDoc& graph, const std::vector<int>& nodes) {
   std::vector<std::uint64_t> tokens;
-  for (const int node : nodes) tokens.push_back(tokenOf(graph.nodes[std::size_t(node)]));
+  const bool withLines = linesRepeat(graph);
+  for (const int node : nodes) tokens.push_back(tokenOf(graph.nodes[std::size_t(node)], withLines));
   const auto period = findPeriod(tokens);
   const int count = int(nodes.size());
   std::vector<Stretch> cut;

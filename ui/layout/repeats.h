@@ -17,6 +17,9 @@ struct Stretch {
 /// The whole list: repeated blocks if there are any, else pieces of about the square root of its length, ten at most.
 std::vector<Stretch> cutIntoStretches(const workbench::GraphDoc& graph, const std::vector<int>& nodes);
 
+/// Whether source lines come again. Those of a graph's own text do not, and say nothing of what belongs together.
+bool linesRepeat(const workbench::GraphDoc& graph);
+
 /// "view … add": the first and the last call of nodes[begin, end).
 std::string spanName(const workbench::GraphDoc& graph, const std::vector<int>& nodes, int begin, int end);
 
