@@ -26,6 +26,7 @@ void addOptions(QCommandLineParser& parser) {
       {{"screenshot", "Renders the window into FILE without a display, then exits.", "FILE"},
        {"size", "Size of the screenshot (1600x1000).", "WxH", "1600x1000"},
        {"stage", "Stage of AOTAutograd to show: aten, functional, joint or joint/inductor.", "NAME"},
+       {"graph", "Graph of the opened capture to show, such as aot_joint_graph.", "NAME"},
        {"select", "Node to select.", "NODE"},
        {"theme", "light, dark or system.", "NAME"},
        {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline, record, store or log.",
@@ -93,6 +94,7 @@ QString usageProblem(const QCommandLineParser& parser) {
 ScreenshotOptions screenshotOptions(const QCommandLineParser& parser) {
   return {parser.value("screenshot"),
           parseSize(parser.value("size")),
+          parser.value("graph"),
           parser.value("stage"),
           parser.value("select"),
           parser.value("panel"),

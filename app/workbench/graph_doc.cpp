@@ -5,6 +5,7 @@
 
 #include "app/workbench/aot_passes.h"
 #include "app/workbench/graph_source.h"
+#include "app/workbench/input_modules.h"
 #include "app/workbench/node_doc.h"
 #include "app/workbench/pass_trace.h"
 #include "app/workbench/recorded_settings.h"
@@ -131,11 +132,14 @@ Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const
   auto title = request.title.empty() ? graph.name : request.title;
   if (!stages.empty()) title += fmt::format(" ({})", stages.back().first);
   if (request.afterPass >= 0) {
-    KERF_TRY(auto after, graphAfterPass(graph.module, std::size_t(pass), title, file.string(), job));
-    return after;
+    KERF_TRY(const auto after, graphAfterPass(graph.module, std::size_t(pass), title, file.string(), job));
+    const auto named = std::make_shared<GraphDoc>(*after);
+    nameInputModules(*named, source);
+    return named;
   }
   auto doc = buildGraphDoc(graph.module, title, file.string());
   doc->notes = std::move(notes);
+  nameInputModules(*doc, source);
   return doc;
 }
 

@@ -36,7 +36,7 @@ TEST(Scene, DrawsParametersInsideTheirOnlyUser) {
   const auto& mm = scene.cards[std::size_t(scene.cardOfNode[2])];
   ASSERT_EQ(mm.rows.size(), 1u);
   EXPECT_EQ(mm.rows[0].label.toStdString(), "w");
-  EXPECT_EQ(buildScene(linear(), {false, 14}).cards.size(), 6u);
+  EXPECT_EQ(buildScene(linear(), {.inlineParameters = false}).cards.size(), 6u);
 }
 
 TEST(Scene, CutsLongEdgesIntoPortals) {
@@ -51,7 +51,7 @@ TEST(Scene, CutsLongEdgesIntoPortals) {
 }
 
 TEST(LayeredLayout, PutsUsersBelowAndCardsApart) {
-  const auto scene = laidOut(test::makeChain(400));
+  const auto scene = laidOut(test::makeChain(400), {.budget = 0});
   for (const auto& edge : scene.edges)
     EXPECT_LT(scene.cards[std::size_t(edge.from)].rect.bottom(), scene.cards[std::size_t(edge.to)].rect.top());
   for (std::size_t i = 0; i < scene.cards.size(); ++i)
@@ -66,13 +66,13 @@ TEST(DotText, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(writeDot(scene).contains("nslimit=1; nslimit1=1; mclimit=0.1"));
 }
 
-TEST(LayoutService, UsesGraphvizForSmallGraphs) {
+TEST(LayoutService, UsesGraphvizWhereItIsAskedTo) {
   JobQueue jobs;
   LayoutService service(jobs);
   if (QStandardPaths::findExecutable("dot").isEmpty()) GTEST_SKIP() << "Graphviz is not installed";
   ScenePtr scene;
   QObject::connect(&service, &LayoutService::ready, [&](ScenePtr made) { scene = made; });
-  service.layOut(linear(), {});
+  service.layOut(linear(), {.dot = true});
   ASSERT_TRUE(test::waitFor([&] { return scene != nullptr; }));
   EXPECT_EQ(scene->engine.toStdString(), "dot");
   for (const auto& edge : scene->edges)
@@ -85,7 +85,7 @@ TEST(LayoutService, FallsBackWhenGraphvizIsMissing) {
   service.setProgram("/nonexistent/dot");
   ScenePtr scene;
   QObject::connect(&service, &LayoutService::ready, [&](ScenePtr made) { scene = made; });
-  service.layOut(linear(), {});
+  service.layOut(linear(), {.dot = true});
   ASSERT_TRUE(test::waitFor([&] { return scene != nullptr; }));
   EXPECT_EQ(scene->engine.toStdString(), "layered");
 }
@@ -102,7 +102,7 @@ TEST(LayoutService, CancelKillsTheChildAtOnce) {
   service.setProgram(slow.fileName());
   bool delivered = false;
   QObject::connect(&service, &LayoutService::ready, [&] { delivered = true; });
-  service.layOut(linear(), {});
+  service.layOut(linear(), {.dot = true});
   ASSERT_TRUE(test::waitFor([&] { return service.findChild<QProcess*>() != nullptr; }));
   service.cancel();
   EXPECT_FALSE(service.busy());
@@ -111,7 +111,7 @@ TEST(LayoutService, CancelKillsTheChildAtOnce) {
 }
 
 TEST(GraphWidget, PaintsFiftyThousandNodesWithinAFrame) {
-  auto scene = std::make_shared<Scene>(laidOut(test::makeChain(50'000)));
+  auto scene = std::make_shared<Scene>(laidOut(test::makeChain(50'000), {.budget = 0}));
   GraphWidget view;
   view.resize(1200, 800);
   view.setScene(scene);

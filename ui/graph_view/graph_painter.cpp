@@ -33,7 +33,7 @@ QPolygonF arrowAt(const QPointF& tip) {
 
 }  // namespace
 
-Detail detailAt(double zoom) { return zoom >= 0.5 ? Detail::Full : zoom >= 0.16 ? Detail::Title : Detail::Box; }
+Detail detailAt(double zoom) { return zoom >= 0.62 ? Detail::Full : zoom >= 0.16 ? Detail::Title : Detail::Box; }
 
 GraphPainter::GraphPainter(QPainter& painter, const Scene& scene, const ViewState& state, double zoom)
     : m_painter(painter),
@@ -53,28 +53,128 @@ GraphPainter::GraphPainter(QPainter& painter, const Scene& scene, const ViewStat
   m_code.setPixelSize(11);
   m_large.setPixelSize(26);
   m_large.setBold(true);
+  if (state.mode == ColorMode::Accuracy && state.accuracy)
+    m_firstBad = scene.graph->find(state.accuracy->firstBadNode());
+  if (state.mode == ColorMode::Accuracy && state.accuracy && scene.groups) countBad();
+}
+
+void GraphPainter::countBad() {
+  m_bad.assign(m_scene.cards.size(), 0);
+  for (const auto& row : m_state.accuracy->nodes) {
+    const int node = row.same ? -1 : m_scene.graph->find(row.node);
+    const int card = node < 0 ? -1 : m_scene.cardOfNode[std::size_t(node)];
+    if (card >= 0 && m_scene.cards[std::size_t(card)].group >= 0) ++m_bad[std::size_t(card)];
+  }
 }
 
 void GraphPainter::paint(const QRectF& visible) {
   m_painter.setRenderHint(QPainter::Antialiasing, m_detail != Detail::Box);
   m_painter.setRenderHint(QPainter::TextAntialiasing, true);
+  paintFrames(visible);
   paintEdges(visible);
-  if (m_detail == Detail::Box) return paintBoxes(visible);
+  if (m_detail == Detail::Box) {
+    paintBoxes(visible);
+    paintGroupTitles(visible);
+    return paintFrameTitles(visible);
+  }
   for (const auto& card : m_scene.cards) {
     if (!card.rect.intersects(visible)) continue;
     paintCard(card);
     ++m_painted;
   }
-  if (m_state.mode != ColorMode::Accuracy) return;
+  paintFrameTitles(visible);
   for (const auto& card : m_scene.cards)
-    if (card.rect.intersects(visible) && isFirstBad(m_scene.graph->nodes[std::size_t(card.node)], m_state))
-      paintFirstBad(card);
+    if (card.rect.intersects(visible) && holdsFirstBad(card)) paintBadge(card, "first bad");
+  for (std::size_t i = 0; i < m_bad.size(); ++i)
+    if (const auto& card = m_scene.cards[i]; m_bad[i] > 0 && !holdsFirstBad(card) && card.rect.intersects(visible))
+      paintBadge(card, QString("%1 bad").arg(m_bad[i]));
+}
+
+bool GraphPainter::holdsFirstBad(const SceneCard& card) const {
+  return m_firstBad >= 0 && m_scene.cardOfNode[std::size_t(m_firstBad)] == int(&card - m_scene.cards.data());
+}
+
+/// A group has the colour of what it returns, or of the first bad node in it.
+QColor GraphPainter::colorOf(const SceneCard& card) const {
+  const auto at = std::size_t(&card - m_scene.cards.data());
+  if (card.group >= 0 && (holdsFirstBad(card) || (at < m_bad.size() && m_bad[at] > 0))) return theme().bad;
+  if (card.group >= 0 && m_state.mode == ColorMode::Kind)
+    return m_scene.groups->groups[std::size_t(card.group)].backward ? theme().warn : theme().accent;
+  return nodeColor(m_scene.graph->nodes[std::size_t(card.node)], m_state);
+}
+
+void GraphPainter::paintFrames(const QRectF& visible) {
+  for (const auto& frame : m_scene.frames) {
+    if (!frame.rect.intersects(visible)) continue;
+    const bool backward = m_scene.groups->groups[std::size_t(frame.group)].backward;
+    const auto tone = blend(backward ? theme().warn : theme().accent, theme().muted, 0.5);
+    m_painter.setPen(QPen(blend(tone, theme().canvas, 0.5), std::max(1.0, 0.8 / m_zoom)));
+    m_painter.setBrush(blend(tone, theme().canvas, 0.05 + 0.025 * std::min(frame.depth, 4)));
+    m_painter.drawRoundedRect(frame.rect, 10, 10);
+  }
+}
+
+/// Names of frames, as large on the screen from afar as from near, where they have room.
+void GraphPainter::paintFrameTitles(const QRectF& visible) {
+  constexpr double nearSize = 14, farSize = 11;
+  for (const auto& frame : m_scene.frames) {
+    if (!frame.rect.intersects(visible)) continue;
+    const double size = std::max(nearSize, farSize / m_zoom);
+    const bool far = size > FramePadding().top - 8;
+    if (far && (frame.rect.width() * m_zoom < 60 || frame.rect.height() * m_zoom < 26)) continue;
+    QFont font = interfaceFont();
+    font.setBold(true);
+    font.setPixelSize(int(size));
+    const QFontMetricsF metrics(font);
+    const auto title = metrics.elidedText(frame.title, Qt::ElideRight, frame.rect.width() - 24);
+    const double width = metrics.horizontalAdvance(title), height = metrics.height();
+    const QRectF area(frame.rect.left() + 12, frame.rect.top() + (far ? 4 : 9), width, height);
+    const bool backward = m_scene.groups->groups[std::size_t(frame.group)].backward;
+    const auto tone = blend(backward ? theme().warn : theme().accent, theme().text, 0.4);
+    m_painter.setPen(Qt::NoPen);
+    m_painter.setBrush(blend(theme().canvas, theme().base, 0.3));
+    m_painter.drawRoundedRect(area.adjusted(-5, -1, 5, 1), 4, 4);
+    m_painter.setFont(font);
+    m_painter.setPen(tone);
+    m_painter.drawText(area, Qt::AlignLeft | Qt::AlignVCenter, title);
+    if (far || m_detail != Detail::Full) continue;
+    const QFontMetricsF plain(m_plain);
+    const auto detail = plain.elidedText(frame.detail, Qt::ElideRight, frame.rect.right() - area.right() - 24);
+    m_painter.setFont(m_plain);
+    m_painter.setPen(theme().muted);
+    m_painter.drawText(QRectF(area.right() + 12, area.top(), plain.horizontalAdvance(detail) + 2, height),
+                       Qt::AlignLeft | Qt::AlignVCenter, detail);
+  }
+}
+
+/// Names of closed groups that are boxes by now: beside nothing else, they say where one is.
+void GraphPainter::paintGroupTitles(const QRectF& visible) {
+  const double size = 10 / m_zoom;
+  QFont font = interfaceFont();
+  font.setPixelSize(int(size));
+  const QFontMetricsF metrics(font);
+  m_painter.setFont(font);
+  m_painter.setPen(theme().text);
+  for (const auto& card : m_scene.cards) {
+    if (card.group < 0 || !card.rect.intersects(visible) || card.rect.height() < metrics.height() * 0.6) continue;
+    const auto title = metrics.elidedText(card.title, Qt::ElideLeft, card.rect.width());
+    m_painter.drawText(card.rect, Qt::AlignCenter, title);
+  }
+}
+
+/// Two more edges behind a closed group: there is something in it.
+void GraphPainter::paintStack(const SceneCard& card) {
+  m_painter.setPen(QPen(theme().border, 1));
+  for (const double step : {6.0, 3.0}) {
+    m_painter.setBrush(blend(colorOf(card), theme().base, 0.06 + step / 100));
+    m_painter.drawRoundedRect(card.rect.adjusted(step, step, step, step), radius, radius);
+  }
 }
 
 void GraphPainter::paintEdges(const QRectF& visible) {
   std::vector<const SceneEdge*> marked, plain;
   for (const auto& edge : m_scene.edges) {
-    if (!edge.bounds.intersects(visible)) continue;
+    if (edge.points.empty() || !edge.bounds.intersects(visible)) continue;
     const bool near = m_selectedCard >= 0 && (edge.from == m_selectedCard || edge.to == m_selectedCard);
     (near ? marked : plain).push_back(&edge);
   }
@@ -83,7 +183,8 @@ void GraphPainter::paintEdges(const QRectF& visible) {
     for (const auto* edge : plain) paintEdge(*edge, quiet, 1.2);
   } else {
     QVector<QLineF> lines;
-    for (const auto* edge : plain) lines.push_back({edge->points.first(), edge->points.last()});
+    for (const auto* edge : plain)  // along the lanes: a straight line would pass behind cards
+      for (int i = 0; i + 3 < edge->points.size(); i += 3) lines.push_back({edge->points[i], edge->points[i + 3]});
     m_painter.setPen(QPen(blend(quiet, theme().canvas, 0.7), 0));
     m_painter.drawLines(lines);
   }
@@ -106,9 +207,8 @@ void GraphPainter::paintBoxes(const QRectF& visible) {
   for (const auto& card : m_scene.cards) {
     if (!card.rect.intersects(visible)) continue;
     ++m_painted;
-    const auto& node = m_scene.graph->nodes[std::size_t(card.node)];
     const bool marked = card.node == m_state.selected || m_state.found.contains(card.node);
-    const QColor color = marked ? theme().accent : blend(nodeColor(node, m_state), theme().base, 0.75);
+    const QColor color = marked ? theme().accent : blend(colorOf(card), theme().base, 0.75);
     batches[color.rgb()].push_back(card.rect);
   }
   m_painter.setPen(Qt::NoPen);
@@ -132,10 +232,10 @@ bool GraphPainter::related(int card) const {
 }
 
 void GraphPainter::paintCard(const SceneCard& card) {
-  const auto& node = m_scene.graph->nodes[std::size_t(card.node)];
-  const QColor color = nodeColor(node, m_state);
+  const QColor color = colorOf(card);
   const bool faded = !related(int(&card - m_scene.cards.data()));
   if (faded) m_painter.setOpacity(0.35);
+  if (card.group >= 0) paintStack(card);
   paintFrame(card, color);
   if (m_detail == Detail::Full) {
     paintText(card, color);
@@ -177,19 +277,35 @@ void GraphPainter::paintFrame(const SceneCard& card, const QColor& color) {
   }
   m_painter.setBrush(color);
   m_painter.drawRect(QRectF(card.rect.topLeft(), QSizeF(bar, card.rect.height())));
-  if (m_scene.graph->nodes[std::size_t(card.node)].backward) {
+  if (card.group < 0 && m_scene.graph->nodes[std::size_t(card.node)].backward) {
     m_painter.setBrush(theme().accent);
     m_painter.drawRect(QRectF(card.rect.topRight() - QPointF(bar, 0), QSizeF(bar, card.rect.height())));
   }
   m_painter.restore();
 }
 
+/// The title as large as there is room for; below a group's, how much there is in it.
 void GraphPainter::paintTitle(const SceneCard& card, const QColor& color) {
-  const auto area = card.rect.adjusted(10, 0, -6, 0);
-  const QFontMetricsF metrics(m_large);
-  m_painter.setFont(m_large);
+  auto area = card.rect.adjusted(10, 0, -6, 0);
+  const double least = std::min(26.0, 9.5 / m_zoom);
+  QFont font = m_large;
+  if (card.group >= 0 && card.rect.height() >= 2.3 * least) {
+    const auto below = QRectF(area.left(), area.center().y() + 2, area.width(), area.height() / 2 - 4);
+    area.setBottom(area.center().y() + 2);
+    font.setPixelSize(int(least));
+    font.setBold(false);
+    m_painter.setFont(font);
+    m_painter.setPen(theme().muted);
+    const auto size = card.repeats.isEmpty() ? card.name : card.repeats;
+    m_painter.drawText(below, Qt::AlignHCenter | Qt::AlignTop, QFontMetricsF(font).elidedText(size, Qt::ElideRight, area.width()));
+    font.setBold(true);
+  }
+  const double wide = QFontMetricsF(m_large).horizontalAdvance(card.title);
+  const double room = std::min(m_large.pixelSize() * std::min(1.0, area.width() / std::max(1.0, wide)), area.height() * 0.8);
+  font.setPixelSize(int(std::clamp(room, least, double(m_large.pixelSize()))));
+  m_painter.setFont(font);
   m_painter.setPen(blend(color, theme().text, 0.35));
-  m_painter.drawText(area, Qt::AlignCenter, metrics.elidedText(card.title, Qt::ElideRight, area.width()));
+  m_painter.drawText(area, Qt::AlignCenter, QFontMetricsF(font).elidedText(card.title, Qt::ElideMiddle, area.width()));
 }
 
 void GraphPainter::paintText(const SceneCard& card, const QColor& color) {
@@ -239,15 +355,16 @@ void GraphPainter::paintRows(const SceneCard& card) {
   }
 }
 
-void GraphPainter::paintFirstBad(const SceneCard& card) {
-  const QString label = "first bad";
-  const QFontMetricsF metrics(m_bold);
-  const double width = metrics.horizontalAdvance(label) + 16;
-  const QRectF badge(card.rect.right() - width + 10, card.rect.top() - 14, width, 20);
+void GraphPainter::paintBadge(const SceneCard& card, const QString& label) {
+  const double scale = std::clamp(0.7 / m_zoom, 1.0, 2.0);  // legible from afar
+  QFont font = m_bold;
+  font.setPixelSize(int(QFontInfo(m_bold).pixelSize() * scale));
+  const double width = QFontMetricsF(font).horizontalAdvance(label) + 16 * scale;
+  const QRectF badge(card.rect.right() - width + 10, card.rect.top() - 14 * scale, width, 20 * scale);
   m_painter.setPen(Qt::NoPen);
   m_painter.setBrush(theme().bad);
-  m_painter.drawRoundedRect(badge, 10, 10);
-  m_painter.setFont(m_bold);
+  m_painter.drawRoundedRect(badge, 10 * scale, 10 * scale);
+  m_painter.setFont(font);
   m_painter.setPen(theme().dark ? theme().window : theme().base);
   m_painter.drawText(badge, Qt::AlignCenter, label);
 }

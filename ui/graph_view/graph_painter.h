@@ -20,6 +20,10 @@ class GraphPainter {
   int paintedCards() const { return m_painted; }
 
  private:
+  void paintFrames(const QRectF& visible);
+  void paintFrameTitles(const QRectF& visible);
+  void paintGroupTitles(const QRectF& visible);
+  void paintStack(const SceneCard& card);
   void paintEdges(const QRectF& visible);
   void paintEdge(const SceneEdge& edge, const QColor& color, double width);
   void paintBoxes(const QRectF& visible);
@@ -28,8 +32,11 @@ class GraphPainter {
   void paintTitle(const SceneCard& card, const QColor& color);
   void paintText(const SceneCard& card, const QColor& color);
   void paintRows(const SceneCard& card);
-  void paintFirstBad(const SceneCard& card);
+  void paintBadge(const SceneCard& card, const QString& label);
+  void countBad();
   bool related(int card) const;
+  bool holdsFirstBad(const SceneCard& card) const;
+  QColor colorOf(const SceneCard& card) const;
   QColor borderOf(const SceneCard& card) const;
 
   QPainter& m_painter;
@@ -38,6 +45,8 @@ class GraphPainter {
   double m_zoom;
   Detail m_detail;
   int m_selectedCard;
+  int m_firstBad = -1;  ///< node
+  std::vector<int> m_bad;  ///< by card, only where values were compared: nodes beyond the limit
   QFont m_bold, m_plain, m_code, m_large;
   int m_painted = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 
 #include <QAbstractItemView>
@@ -11,7 +12,9 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPainter>
 #include <QRegularExpression>
+#include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -49,6 +52,15 @@ std::vector<int> shortestPath(const GraphDoc& graph, int from, int to) {
   return path;
 }
 
+class ElidedLabel : public QLabel {
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const auto shown = fontMetrics().elidedText(text(), Qt::ElideMiddle, width());
+    style()->drawItemText(&painter, rect(), Qt::AlignLeft | Qt::AlignVCenter, palette(), true, shown, foregroundRole());
+  }
+};
+
 }  // namespace
 
 GraphPane::GraphPane(Session& session, QWidget* parent)
@@ -60,13 +72,31 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   column->addWidget(m_strip);
   column->addWidget(m_view, 1);
   connect(&session, &Session::graphChanged, this, &GraphPane::showGraph);
-  connect(&session, &Session::nodeChanged, this, [this] { m_view->select(m_session.node(), true); });
+  connect(&session, &Session::nodeChanged, this, [this] { showNode(); });
   connect(&session, &Session::locationChanged, this, &GraphPane::updateTitle);
   connect(&session, &Session::locationChanged, this, &GraphPane::showStage);
+  connect(&session, &Session::compiledChanged, this, [this] {
+    if (m_grouping == Grouping::Kernels && m_session.graph()) relayout(false);
+  });
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
   connect(&m_layouts, &LayoutService::ready, this, &GraphPane::showScene);
-  connect(&m_layouts, &LayoutService::busyChanged, this, &GraphPane::updateTitle);
-  connect(m_view, &GraphWidget::nodePicked, &session, qOverload<int>(&Session::selectNode));
+  m_slow.setSingleShot(true);
+  m_slow.setInterval(300);
+  connect(&m_slow, &QTimer::timeout, this, &GraphPane::updateTitle);
+  connect(&m_layouts, &LayoutService::busyChanged, this, [this] {
+    m_layouts.busy() ? m_slow.start() : m_slow.stop();
+    updateTitle();
+  });
+  connect(m_view, &GraphWidget::nodePicked, this, [this](int node) {
+    m_picked = true;
+    m_session.selectNode(node);
+    m_picked = false;
+  });
+  m_resized.setSingleShot(true);
+  m_resized.setInterval(120);
+  connect(&m_resized, &QTimer::timeout, this, &GraphPane::fitAgain);
+  connect(m_view, &GraphWidget::resized, this, [this] { m_resized.start(); });
+  connect(m_view, &GraphWidget::groupToggled, this, &GraphPane::toggleGroup);
   connect(m_view, &GraphWidget::pathRequested, this, &GraphPane::selectPath);
 }
 
@@ -75,9 +105,10 @@ void GraphPane::buildStrip() {
   auto* row = new QHBoxLayout(m_strip);
   row->setContentsMargins(12, 5, 8, 5);
   row->setSpacing(8);
-  m_title = new QLabel;
+  m_title = new ElidedLabel;
   m_title->setObjectName("stripTitle");
   m_detail = new QLabel;
+  m_title->setMinimumWidth(1);  // long names do not push the docks aside
   m_detail->setObjectName("quiet");
   m_cancel = new QToolButton;
   m_cancel->setText(tr("Cancel layout"));
@@ -129,10 +160,93 @@ void GraphPane::setColorMode(ColorMode mode) { m_colors->setCurrentIndex(int(mod
 
 void GraphPane::setInlineParameters(bool on) {
   m_options.inlineParameters = on;
-  relayout();
+  relayout(true);
 }
 
-void GraphPane::relayout() { m_layouts.layOut(m_session.graph(), m_options); }
+void GraphPane::setGraphviz(bool on) {
+  m_options.dot = on;
+  relayout(false);
+}
+
+/// `again`: of the graph that is shown already, or of what a pass made of it; groups and places stay then.
+void GraphPane::relayout(bool again) {
+  const auto before = again ? m_view->scene() : nullptr;
+  m_again = again;
+  m_options.open.reset();
+  if (before && before->groups) m_options.open = before->openPaths();
+  m_options.revealed = m_session.nodeDoc() != nullptr ? m_session.nodeDoc()->name : std::string();
+  m_options.view = m_view->size();
+  m_options.kernels = m_grouping == Grouping::Kernels ? kernelsOfNodes() : nullptr;
+  m_options.budget = m_grouping == Grouping::Nothing ? 0 : SceneOptions().budget;
+  m_layouts.layOut(m_session.graph(), m_options, before);
+}
+
+void GraphPane::setGrouping(Grouping grouping) {
+  if (std::exchange(m_grouping, grouping) != grouping && m_session.graph()) relayout(false);
+}
+
+std::shared_ptr<const std::vector<std::string>> GraphPane::kernelsOfNodes() const {
+  auto kernels = std::make_shared<std::vector<std::string>>(m_session.graph()->nodes.size());
+  const auto compiled = m_session.compiled();
+  const bool captured = m_session.location().stage == Location::Stage::Captured;
+  for (const auto& kernel : compiled ? compiled->kernels : std::vector<KernelDoc>())
+    for (const auto& name : captured ? kernel.capturedNodes : kernel.nodes)
+      if (const int node = m_session.graph()->find(name); node >= 0 && (*kernels)[std::size_t(node)].empty())
+        (*kernels)[std::size_t(node)] = kernel.name;
+  return kernels;
+}
+
+void GraphPane::openAll(bool open) {
+  const auto before = m_view->scene();
+  if (!before || !before->groups || before->graph != m_session.graph()) return;
+  m_options.open.emplace();
+  for (const auto& group : before->groups->groups)
+    if (open || group.parent <= 0) m_options.open->insert(group.path);
+  if (!open)
+    std::erase_if(*m_options.open, [&](const std::string& path) {
+      const int group = before->groups->find(path);
+      return group > 0 && path != "/forward" && path != "/backward";
+    });
+  m_options.revealed.clear();
+  m_again = true;
+  m_layouts.layOut(m_session.graph(), m_options, before);
+}
+
+/// Another size shows more groups or fewer, as long as the user has not chosen any.
+void GraphPane::fitAgain() {
+  const auto& scene = m_view->scene();
+  if (m_layouts.busy()) return m_resized.start();
+  constexpr double slight = 24;  // the strip grows and shrinks with what it says
+  const auto change = QSizeF(m_view->size()) - m_options.view;
+  const bool same = std::abs(change.width()) < slight && std::abs(change.height()) < slight;
+  const bool chosen = m_options.open.has_value() || !m_view->untouched();
+  if (same || chosen || !scene || !scene->groups || scene->graph != m_session.graph()) return;
+  relayout(false);
+}
+
+void GraphPane::toggleGroup(const std::string& path, bool open) {
+  const auto before = m_view->scene();
+  if (!before || !before->groups || before->graph != m_session.graph()) return;
+  auto paths = before->openPaths();
+  if (open)
+    paths.insert(path);
+  else
+    std::erase_if(paths, [&](const std::string& other) { return other == path || other.starts_with(path + "/"); });
+  m_options.open = std::move(paths);
+  m_options.revealed.clear();
+  m_again = true;
+  m_layouts.layOut(m_session.graph(), m_options, before);
+}
+
+/// A node that a closed group hides is shown, unless it was picked by its group.
+void GraphPane::showNode() {
+  m_view->select(m_session.node(), true);
+  const auto& scene = m_view->scene();
+  const int node = m_session.node();
+  if (m_picked || node < 0 || !scene || scene->graph != m_session.graph()) return;
+  const int card = scene->cardOfNode[std::size_t(node)];
+  if (card >= 0 && scene->cards[std::size_t(card)].group >= 0) relayout(true);
+}
 
 void GraphPane::showSymbols() {
   const auto graph = m_session.graph();
@@ -169,12 +283,19 @@ void GraphPane::showGraph() {
     m_view->setScene(nullptr);
     return;
   }
-  relayout();
+  const bool again = m_key == m_session.location().key() && m_view->scene();
+  m_key = m_session.location().key();
+  if (again)
+    m_view->setStale();
+  else
+    m_view->setScene(nullptr);
+  relayout(again);
 }
 
 void GraphPane::showScene(ScenePtr scene) {
   m_view->select(m_session.node(), false);
-  m_view->setScene(std::move(scene));
+  if (scene->graph != m_session.graph()) return;
+  m_view->setScene(std::move(scene), m_again);
   m_view->select(m_session.node(), true);
   updateAdded();
   setHits();
@@ -184,7 +305,8 @@ void GraphPane::showScene(ScenePtr scene) {
 void GraphPane::updateTitle() {
   const auto& place = m_session.location();
   const auto capture = m_session.capture(place.capture);
-  m_cancel->setVisible(m_layouts.busy());
+  const bool slow = m_layouts.busy() && !m_slow.isActive();
+  m_cancel->setVisible(slow);
   if (!capture || !m_session.graph()) return;
   const auto path = text(capture->path);
   const QFileInfo file(path);
@@ -192,7 +314,7 @@ void GraphPane::updateTitle() {
   m_title->setText(folder + file.completeBaseName() + "  ›  " + text(m_session.graph()->title));
   m_title->setToolTip(path);
   auto detail = plural(qint64(m_session.graph()->nodes.size()), "node");
-  if (m_layouts.busy()) detail += tr("  ·  laying out…");
+  if (slow) detail += tr("  ·  laying out…");
   m_detail->setText(detail);
 }
 

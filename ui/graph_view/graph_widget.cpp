@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <QPainter>
+#include <QTimer>
 
 #include "ui/graph_view/graph_painter.h"
 #include "ui/graph_view/legend.h"
@@ -16,7 +17,9 @@ namespace {
 constexpr double minZoom = 0.005, maxZoom = 4;
 constexpr double margin = 32;
 constexpr double readable = 0.8;  ///< a graph that fits only below this starts at its top instead
+constexpr double legendRoom = 28;  ///< below pictures with groups, which may be as large as the view
 constexpr double grid = 28;
+constexpr int staleMs = 120;  ///< a scene of another title is drawn so much longer, so that a quick layout does not flicker
 
 /// `wanted` between the two ends; their middle where they are the wrong way round (everything fits).
 double kept(double wanted, double low, double high) {
@@ -34,29 +37,58 @@ GraphWidget::GraphWidget(QWidget* parent) : QWidget(parent), m_minimap(new Minim
   setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
-void GraphWidget::setScene(ScenePtr scene) {
-  const bool again = m_scene && scene && m_scene->graph->title == scene->graph->title && !m_untouched;
+void GraphWidget::setScene(ScenePtr scene, bool again) {
+  again = again && m_scene && scene;
+  if (again && m_held >= 0) m_untouched = false;
+  const auto held = again ? heldPoint() : QPointF();
   m_scene = std::move(scene);
+  m_stale = m_hidden = false;
   m_state.hovered = -1;
   m_state.found.clear();
   m_state.currentHit = -1;
   if (m_scene && m_state.selected >= int(m_scene->cardOfNode.size())) m_state.selected = -1;
   if (!again) startView();
+  if (again && m_held >= 0) m_center += heldPoint() - held;
+  m_held = -1;
   m_minimap->refresh();
   update();
   emit viewChanged();
+}
+
+void GraphWidget::setStale() {
+  if (!m_scene || std::exchange(m_stale, true)) return;
+  QTimer::singleShot(staleMs, this, [this] {
+    m_hidden = m_stale;
+    update();
+  });
+}
+
+void GraphWidget::holdCard(int node) { m_held = node; }
+
+/// The corner of the held node's card; of the outermost frame that was opened or closed around it, if that is the card.
+QPointF GraphWidget::heldPoint() const {
+  if (!m_scene || m_held < 0 || m_held >= int(m_scene->cardOfNode.size())) return {};
+  const int card = m_scene->cardOfNode[std::size_t(m_held)];
+  return card < 0 ? QPointF() : m_scene->cards[std::size_t(card)].rect.center();
 }
 
 void GraphWidget::startView() {
   m_untouched = true;
   if (!m_scene || m_scene->cards.empty()) return;
   m_zoom = fitZoom();
-  m_center = m_scene->bounds.center();
-  if (m_zoom >= readable) return;
+  m_center = middle();
+  if (m_zoom >= (m_scene->groups ? readableFolded * 0.8 : readable)) return;
   m_zoom = readable;
   m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - margin / m_zoom);
   m_center.setX(middleOf(visibleScene()));
-  if (m_state.selected >= 0) centerOn(m_state.selected);
+  const int first = m_state.selected >= 0 ? m_state.selected : m_scene->focus;
+  if (first >= 0) m_center = placeOf(first);
+}
+
+/// Where a node is shown: the middle of its card, or of its row.
+QPointF GraphWidget::placeOf(int node) const {
+  const int card = m_scene->cardOfNode[std::size_t(node)];
+  return card < 0 ? m_scene->bounds.center() : m_scene->cards[std::size_t(card)].rect.center();
 }
 
 /// Middle of the cards at the height of `band`, so that a wide graph starts where it has something to show.
@@ -74,14 +106,19 @@ double GraphWidget::middleOf(const QRectF& band) const {
 double GraphWidget::fitZoom() const {
   if (!m_scene || m_scene->bounds.isEmpty()) return 1;
   const double across = (width() - 2 * margin) / m_scene->bounds.width();
-  const double down = (height() - 2 * margin) / m_scene->bounds.height();
+  const double down = (height() - 2 * margin - (m_scene->groups ? legendRoom : 0)) / m_scene->bounds.height();
   return std::clamp(std::min(across, down), minZoom, 1.0);
 }
 
 void GraphWidget::fit() {
   if (!m_scene) return;
   m_zoom = fitZoom();
-  moveTo(m_scene->bounds.center());
+  moveTo(middle());
+}
+
+/// What is in the middle of the view when all is seen, above the legend.
+QPointF GraphWidget::middle() const {
+  return m_scene->bounds.center() + QPointF(0, m_scene->groups ? legendRoom / 2 / m_zoom : 0);
 }
 
 void GraphWidget::resetZoom() { setZoom(1, rect().center()); }
@@ -181,7 +218,7 @@ void GraphWidget::paintGrid(QPainter& painter) const {
 void GraphWidget::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().canvas);
-  if (!m_scene) return;
+  if (!m_scene || m_hidden) return;
   paintGrid(painter);
   painter.save();
   painter.translate(toWidget({0, 0}));

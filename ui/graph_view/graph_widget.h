@@ -1,6 +1,8 @@
 // GraphWidget: the graph on screen: one widget that paints a scene, zooms to the cursor, pans by dragging, selects.
 #pragma once
 
+#include <string>
+
 #include <QWidget>
 
 #include "ui/graph_view/graph_colors.h"
@@ -16,8 +18,13 @@ class GraphWidget : public QWidget {
  public:
   explicit GraphWidget(QWidget* parent = nullptr);
 
-  /// Keeps zoom and the selected node's place if the scene shows the same graph again; else starts at the top.
-  void setScene(ScenePtr scene);
+  /// Where the scene shows the same graph again (after a pass, with a group opened), zoom and place stay; else it begins
+  /// at what the model returns.
+  void setScene(ScenePtr scene, bool again = false);
+  /// What is shown belongs to another title by now: nothing of it answers, and soon nothing of it is drawn.
+  void setStale();
+  /// So that this node's card, or the title of its group, stays where it is on the screen in the next scene.
+  void holdCard(int node);
   const ScenePtr& scene() const { return m_scene; }
   const ViewState& state() const { return m_state; }
   void select(int node, bool bringIntoView);
@@ -27,11 +34,13 @@ class GraphWidget : public QWidget {
   void setAdded(QSet<int> nodes);
   void setDimUnrelated(bool on);
 
+  /// The view is still where the scene began.
+  bool untouched() const { return m_untouched; }
   double zoom() const { return m_zoom; }
   void setZoom(double zoom, const QPointF& keepFixed);
   void zoomBy(double factor);
   void fit();
-  /// What a new graph starts with: all of it where that stays readable, else its top.
+  /// What a new graph starts with: all of it where that stays readable, else what the model returns.
   void startView();
   void resetZoom();
   void centerOn(int node);
@@ -47,8 +56,11 @@ class GraphWidget : public QWidget {
 
  signals:
   void nodePicked(int node);
+  /// A group is to be opened, or closed.
+  void groupToggled(const std::string& path, bool open);
   void pathRequested(int node);
   void viewChanged();
+  void resized();
   void contextMenuAt(int node, const QPoint& global);
 
  protected:
@@ -71,7 +83,13 @@ class GraphWidget : public QWidget {
   int neighbour(int key) const;
   int sibling(int step) const;
   void hover(const QPointF& position);
+  void toggle(int group, bool open);
+  void toggleSelected(bool open);
+  int alongEdges(int card, bool down) const;
+  QPointF heldPoint() const;
+  QPointF placeOf(int node) const;
   double fitZoom() const;
+  QPointF middle() const;
   double middleOf(const QRectF& band) const;
 
   ScenePtr m_scene;
@@ -81,6 +99,8 @@ class GraphWidget : public QWidget {
   QPointF m_center;
   QPointF m_pressed, m_centerAtPress;
   bool m_dragging = false;
+  bool m_stale = false, m_hidden = false;  ///< the scene belongs to another title; and is drawn no more
+  int m_held = -1;                         ///< node
   bool m_untouched = true;  ///< the user has not moved the view of this scene yet
   int m_paintedCards = 0;
 };

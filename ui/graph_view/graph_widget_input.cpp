@@ -16,6 +16,7 @@ void GraphWidget::resizeEvent(QResizeEvent*) {
   m_minimap->place();
   if (m_untouched) startView();
   emit viewChanged();
+  emit resized();
 }
 
 void GraphWidget::changeEvent(QEvent* event) {
@@ -51,7 +52,7 @@ void GraphWidget::mouseMoveEvent(QMouseEvent* event) {
 
 void GraphWidget::mouseReleaseEvent(QMouseEvent* event) {
   unsetCursor();
-  if (std::exchange(m_dragging, false) || event->button() != Qt::LeftButton || !m_scene) return;
+  if (std::exchange(m_dragging, false) || event->button() != Qt::LeftButton || !m_scene || m_stale) return;
   const int node = m_scene->nodeAt(toScene(event->position()));
   if (event->modifiers() & Qt::ShiftModifier && node >= 0)
     emit pathRequested(node);
@@ -60,11 +61,32 @@ void GraphWidget::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void GraphWidget::mouseDoubleClickEvent(QMouseEvent* event) {
-  if (!m_scene) return;
-  const int node = m_scene->nodeAt(toScene(event->position()));
-  if (node < 0) return fit();
+  if (!m_scene || m_stale) return;
+  const auto point = toScene(event->position());
+  const int node = m_scene->nodeAt(point), card = m_scene->cardAt(point);
+  if (node < 0) {
+    const int title = m_scene->titleAt(point);
+    return title < 0 ? fit() : toggle(title, false);
+  }
+  if (const int group = m_scene->cards[std::size_t(card)].group; group >= 0) return toggle(group, true);
   emit nodePicked(node);
   centerOn(node);
+}
+
+void GraphWidget::toggle(int group, bool open) {
+  const auto& asked = m_scene->groups->groups[std::size_t(group)];
+  holdCard(asked.result);
+  emit groupToggled(asked.path, open);
+}
+
+/// Opens the selected group, or closes the one around the selected node.
+void GraphWidget::toggleSelected(bool open) {
+  if (!m_scene || m_stale || !m_scene->groups || m_state.selected < 0) return;
+  const auto& card = m_scene->cards[std::size_t(m_scene->cardOfNode[std::size_t(m_state.selected)])];
+  const int around = card.group >= 0 ? m_scene->groups->groups[std::size_t(card.group)].parent
+                                     : m_scene->groups->groupOf[std::size_t(m_state.selected)];
+  if (open && card.group >= 0) return toggle(card.group, true);
+  if (!open && around > 0) toggle(around, false);
 }
 
 void GraphWidget::leaveEvent(QEvent*) {
@@ -73,11 +95,15 @@ void GraphWidget::leaveEvent(QEvent*) {
 }
 
 void GraphWidget::hover(const QPointF& position) {
-  const int node = m_scene ? m_scene->nodeAt(toScene(position)) : -1;
+  const int node = m_scene && !m_stale ? m_scene->nodeAt(toScene(position)) : -1;
   if (node == m_state.hovered) return;
   m_state.hovered = node;
   setCursor(node >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
-  if (node >= 0) {
+  const int card = node >= 0 ? m_scene->cardAt(toScene(position)) : -1;
+  if (card >= 0 && m_scene->cards[std::size_t(card)].group >= 0) {
+    const auto& shown = m_scene->cards[std::size_t(card)];
+    setToolTip(shown.title + "\n" + shown.name + tr(", double click or Enter opens it"));
+  } else if (node >= 0) {
     const auto& doc = m_scene->graph->nodes[std::size_t(node)];
     setToolTip(text(doc.name + "\n" + doc.target + (doc.value.empty() ? "" : "\n" + doc.value)));
   } else {
@@ -91,6 +117,8 @@ void GraphWidget::keyPressEvent(QKeyEvent* event) {
   static const QSet<int> walking{Qt::Key_Up, Qt::Key_Down, Qt::Key_Left, Qt::Key_Right,
                                  Qt::Key_J,  Qt::Key_K,    Qt::Key_Home, Qt::Key_End};
   if (plain && m_scene && walking.contains(event->key())) return walk(event->key());
+  if (plain && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) return toggleSelected(true);
+  if (plain && event->key() == Qt::Key_Backspace) return toggleSelected(false);
   if (event->key() == Qt::Key_Escape) return emit nodePicked(-1);
   QWidget::keyPressEvent(event);
 }
@@ -107,6 +135,9 @@ int GraphWidget::neighbour(int key) const {
   if (m_state.selected > last) return -1;
   if (m_state.selected < 0) return nodes.empty() ? -1 : m_scene->cards.front().node;
   const auto& node = nodes[std::size_t(m_state.selected)];
+  const int own = m_scene->cardOfNode[std::size_t(m_state.selected)];
+  if (m_scene->cards[std::size_t(own)].group >= 0 && (key == Qt::Key_Up || key == Qt::Key_Down))
+    return alongEdges(own, key == Qt::Key_Down);
   switch (key) {
     case Qt::Key_Up: {
       // The node's own parameters come last: a walk upwards follows the data.
@@ -132,6 +163,14 @@ int GraphWidget::neighbour(int key) const {
   }
 }
 
+/// The node to which the first edge out of a closed group leads, or from which one comes.
+int GraphWidget::alongEdges(int card, bool down) const {
+  for (const auto& edge : m_scene->edges)
+    if ((down ? edge.from : edge.to) == card)
+      return m_scene->cards[std::size_t(down ? edge.to : edge.from)].node;
+  return -1;
+}
+
 int GraphWidget::sibling(int step) const {
   const auto& own = m_scene->cards[std::size_t(m_scene->cardOfNode[std::size_t(m_state.selected)])].rect;
   int best = -1;
@@ -147,7 +186,7 @@ int GraphWidget::sibling(int step) const {
 }
 
 void GraphWidget::contextMenuEvent(QContextMenuEvent* event) {
-  if (m_scene) emit contextMenuAt(m_scene->nodeAt(toScene(event->pos())), event->globalPos());
+  if (m_scene && !m_stale) emit contextMenuAt(m_scene->nodeAt(toScene(event->pos())), event->globalPos());
 }
 
 }  // namespace kerf::ui::inline graph_view

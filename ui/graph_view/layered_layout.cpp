@@ -1,112 +1,115 @@
 #include "ui/graph_view/layered_layout.h"
 
 #include <algorithm>
-#include <climits>
-#include <numeric>
+#include <functional>
 
 namespace kerf::ui::inline graph_view {
 namespace {
 
-constexpr int sweeps = 6;
+std::uint64_t keyOf(const std::string& kind, const std::string& name) {
+  return std::uint64_t(std::hash<std::string>()(kind + name)) | 1;
+}
 
-struct Layers {
-  Scene& scene;
-  std::vector<std::vector<int>> above, below;  ///< neighbours of each card
-  std::vector<std::vector<int>> ranks;
-  std::vector<double> center;
+QRectF rectOf(const Extent& extent) { return {extent.left, extent.top, extent.width, extent.height}; }
 
-  explicit Layers(Scene& target)
-      : scene(target), above(target.cards.size()), below(target.cards.size()), center(target.cards.size()) {
-    for (const auto& edge : scene.edges) {
-      below[std::size_t(edge.from)].push_back(edge.to);
-      above[std::size_t(edge.to)].push_back(edge.from);
+NestedDiagram nestedOf(const Scene& scene) {
+  NestedDiagram nested;
+  nested.spacing.layers = CardMetrics::rankGap;
+  nested.spacing.items = CardMetrics::cardGap;
+  nested.frames.push_back({-1, 1});
+  std::vector<int> frameOf(scene.groups ? scene.groups->groups.size() : 1, 0);
+  for (const auto& frame : scene.frames) {
+    const auto& group = scene.groups->groups[std::size_t(frame.group)];
+    frameOf[std::size_t(frame.group)] = int(nested.frames.size());
+    nested.frames.push_back({frameOf[std::size_t(group.parent)], keyOf("frame ", group.path)});
+  }
+  for (const auto& card : scene.cards) {
+    const bool node = card.group < 0;
+    const auto key = node ? keyOf("node ", scene.graph->nodes[std::size_t(card.node)].name)
+                          : keyOf("frame ", scene.groups->groups[std::size_t(card.group)].path);
+    const int group = !scene.groups ? 0
+                      : node        ? scene.groups->groupOf[std::size_t(card.node)]
+                                    : scene.groups->groups[std::size_t(card.group)].parent;
+    nested.cards.push_back({card.rect.width(), card.rect.height(), frameOf[std::size_t(group)], key});
+  }
+  for (const auto& edge : scene.edges) nested.links.push_back({edge.from, edge.to});
+  return nested;
+}
+
+bool fits(const Scene& scene, const QSizeF& view) {
+  constexpr double across = 64, down = 92;  // margins, and the legend
+  return scene.bounds.width() * readableFolded <= view.width() - across &&
+         scene.bounds.height() * readableFolded <= view.height() - down;
+}
+
+/// Opens groups that hold groups as long as all of them fit into the view.
+class OpenedToView {
+ public:
+  OpenedToView(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop)
+      : m_graph(graph), m_options(std::move(options)), m_stop(stop) {
+    if (!m_options.groups) m_options.groups = std::make_shared<const GroupTree>(groupsOf(*graph, m_options));
+  }
+
+  /// Null if not even the outermost groups fit, or if it was stopped.
+  ScenePtr run() {
+    m_options.open.emplace();
+    if (!fitsWith({})) return nullptr;
+    openLevels(*m_options.groups, [this](const std::vector<int>& groups) { return accept(groups); });
+    return m_stop.stop_requested() ? nullptr : m_scene;
+  }
+
+ private:
+  bool accept(const std::vector<int>& groups) {
+    constexpr int mostTries = 40;
+    const auto hasGroups = [this](int group) { return !m_options.groups->groups[std::size_t(group)].groups.empty(); };
+    return std::ranges::any_of(groups, hasGroups) && ++m_tries <= mostTries && fitsWith(groups);
+  }
+
+  bool fitsWith(const std::vector<int>& groups) {
+    const auto open = *m_options.open;
+    for (const int group : groups) m_options.open->insert(m_options.groups->groups[std::size_t(group)].path);
+    auto scene = std::make_shared<Scene>(buildScene(m_graph, m_options));
+    if (layOutLayered(*scene, m_stop) && fits(*scene, m_options.view)) {
+      m_scene = std::move(scene);
+      return true;
     }
+    m_options.open = open;
+    return false;
   }
 
-  /// Cards are in execution order, so one walk gives the longest path; sources then sink to their nearest user.
-  void assignRanks() {
-    std::vector<int> rank(scene.cards.size(), 0);
-    for (std::size_t i = 0; i < rank.size(); ++i)
-      for (const int from : above[i]) rank[i] = std::max(rank[i], rank[std::size_t(from)] + 1);
-    for (std::size_t i = 0; i < rank.size(); ++i) {
-      if (!above[i].empty() || below[i].empty()) continue;
-      int nearest = INT_MAX;
-      for (const int to : below[i]) nearest = std::min(nearest, rank[std::size_t(to)]);
-      rank[i] = nearest - 1;
-    }
-    ranks.resize(rank.empty() ? 0 : std::size_t(*std::max_element(rank.begin(), rank.end())) + 1);
-    for (std::size_t i = 0; i < rank.size(); ++i) ranks[std::size_t(rank[i])].push_back(int(i));
-  }
-
-  double width(int card) const { return scene.cards[std::size_t(card)].rect.width(); }
-
-  double wanted(int card, const std::vector<std::vector<int>>& neighbours) const {
-    const auto& near = neighbours[std::size_t(card)];
-    if (near.empty()) return center[std::size_t(card)];
-    double sum = 0;
-    for (const int other : near) sum += center[std::size_t(other)];
-    return sum / double(near.size());
-  }
-
-  /// Puts the cards of a rank at their wanted centres in that order, pushed apart, then shifted back to balance.
-  void place(std::vector<int>& rank, const std::vector<std::vector<int>>& neighbours) {
-    std::vector<std::pair<double, int>> order;
-    for (const int card : rank) order.emplace_back(wanted(card, neighbours), card);
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    double right = -1e300, shift = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const auto [want, card] = order[i];
-      const double half = width(card) / 2;
-      center[std::size_t(card)] = std::max(want, right + half);
-      right = center[std::size_t(card)] + half + CardMetrics::cardGap;
-      shift += center[std::size_t(card)] - want;
-      rank[i] = card;
-    }
-    for (const int card : rank) center[std::size_t(card)] -= shift / double(rank.size());
-  }
-
-  void pack() {
-    for (const auto& rank : ranks) {
-      double x = 0;
-      for (const int card : rank) {
-        center[std::size_t(card)] = x + width(card) / 2;
-        x += width(card) + CardMetrics::cardGap;
-      }
-      for (const int card : rank) center[std::size_t(card)] -= x / 2;
-    }
-  }
-
-  void write() {
-    double y = 0;
-    for (const auto& rank : ranks) {
-      double height = 0;
-      for (const int card : rank) {
-        auto& rect = scene.cards[std::size_t(card)].rect;
-        rect.moveTo(center[std::size_t(card)] - rect.width() / 2, y);
-        height = std::max(height, rect.height());
-      }
-      y += height + CardMetrics::rankGap;
-    }
-  }
+  GraphDocPtr m_graph;
+  SceneOptions m_options;
+  std::stop_token m_stop;
+  ScenePtr m_scene;
+  int m_tries = 0;
 };
 
 }  // namespace
 
-bool layOutLayered(Scene& scene, std::stop_token stop) {
-  Layers layers(scene);
-  layers.assignRanks();
-  layers.pack();
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
-    if (stop.stop_requested()) return false;
-    if (sweep % 2 == 0)
-      for (auto& rank : layers.ranks) layers.place(rank, layers.above);
-    else
-      for (auto rank = layers.ranks.rbegin(); rank != layers.ranks.rend(); ++rank) layers.place(*rank, layers.below);
+bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
+  if (stop.stop_requested()) return false;
+  const bool another = before != nullptr && before->graph != scene.graph;
+  auto plan = planNested(nestedOf(scene), before == nullptr ? nullptr : &before->memory, another);
+  if (stop.stop_requested()) return false;
+  for (std::size_t i = 0; i < scene.cards.size(); ++i) scene.cards[i].rect = rectOf(plan.cards[i]);
+  for (std::size_t i = 0; i < scene.frames.size(); ++i) scene.frames[i].rect = rectOf(plan.frames[i + 1]);
+  for (std::size_t i = 0; i < scene.edges.size(); ++i) {
+    QPolygonF points;
+    for (const auto& spot : plan.routes[i]) points << QPointF(spot.x, spot.y);
+    scene.edges[i].points = std::move(points);
   }
-  layers.write();
+  scene.memory = std::move(plan.memory);
   scene.engine = "layered";
   finishScene(scene);
-  return !stop.stop_requested();
+  return true;
+}
+
+ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop, const ScenePtr& before) {
+  if (before && before->graph == graph) options.groups = before->groups;
+  if (!options.open && !options.view.isEmpty() && isGrouped(*graph, options))
+    if (auto scene = OpenedToView(graph, options, stop).run()) return scene;
+  auto scene = std::make_shared<Scene>(buildScene(graph, options));
+  return layOutLayered(*scene, stop, before.get()) ? scene : nullptr;
 }
 
 }  // namespace kerf::ui::inline graph_view

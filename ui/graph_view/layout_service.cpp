@@ -14,8 +14,8 @@ namespace kerf::ui::inline graph_view {
 namespace {
 
 struct Prepared {
-  std::shared_ptr<const Scene> scene;
-  QByteArray dot;  ///< empty: use the layered layout
+  ScenePtr scene;
+  QByteArray dot;  ///< empty: the scene is laid out already; null then if it was stopped
 };
 
 }  // namespace
@@ -36,22 +36,26 @@ LayoutService::~LayoutService() {
   killDot();
 }
 
-void LayoutService::layOut(GraphDocPtr graph, const SceneOptions& options) {
+void LayoutService::layOut(GraphDocPtr graph, const SceneOptions& options, ScenePtr before) {
   cancel();
   if (!graph) return;
   setBusy(true);
-  const auto work = [graph, options, program = m_program](std::stop_token) {
-    auto scene = std::make_shared<Scene>(buildScene(graph, options));
-    const bool small = scene->cards.size() <= std::size_t(mostForDot) && !program.isEmpty();
-    return Prepared{scene, small ? writeDot(*scene) : QByteArray()};
+  m_began.start();
+  const auto work = [graph, options, before, program = m_program](std::stop_token stop) -> Prepared {
+    if (options.dot && !program.isEmpty()) {
+      auto scene = std::make_shared<Scene>(buildScene(graph, options));
+      scene->frames.clear();
+      if (scene->cards.size() <= std::size_t(mostForDot)) return {scene, writeDot(*scene)};
+    }
+    return {layOutGraph(graph, options, stop, before), {}};
   };
   m_jobs.submit<Prepared>("layout", work, [this](Prepared prepared) {
+    if (prepared.scene)
+      logUi("debug", QString("layout of %1 cards by %2")
+                         .arg(prepared.scene->cards.size())
+                         .arg(prepared.dot.isEmpty() ? "layers" : "dot"));
+    if (prepared.dot.isEmpty()) return deliver(std::move(prepared.scene));
     m_unplaced = prepared.scene;
-    m_began.start();
-    logUi("debug", QString("layout of %1 cards by %2")
-                       .arg(prepared.scene->cards.size())
-                       .arg(prepared.dot.isEmpty() ? "layers" : "dot"));
-    if (prepared.dot.isEmpty()) return fallBack();
     m_dot = new QProcess(this);
     connect(m_dot, &QProcess::finished, this, &LayoutService::readDot);
     connect(m_dot, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {

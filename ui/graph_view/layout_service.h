@@ -1,5 +1,5 @@
-// LayoutService: lays graphs out without ever holding up the window: Graphviz as a child that can be killed, or the
-// layered layout on a worker where Graphviz is missing, too slow, or the graph too large for it.
+// LayoutService: lays graphs out without ever holding up the window: on a worker, or where the user asks for it, by
+// Graphviz as a child that can be killed.
 #pragma once
 
 #include <QElapsedTimer>
@@ -16,13 +16,13 @@ class LayoutService : public QObject {
   Q_OBJECT
 
  public:
-  static constexpr int mostForDot = 3000;
+  static constexpr int mostForDot = 500;
   static constexpr int timeoutMs = 8000;
 
   explicit LayoutService(JobQueue& jobs, QObject* parent = nullptr);
   ~LayoutService() override;
-  /// Replaces the layout under way, if any.
-  void layOut(GraphDocPtr graph, const SceneOptions& options);
+  /// Replaces the layout under way, if any. `before` is what was shown of the same graph, whose places are kept.
+  void layOut(GraphDocPtr graph, const SceneOptions& options, ScenePtr before = nullptr);
   void cancel();
   bool busy() const { return m_busy; }
   /// Program to run instead of `dot` from PATH (tests).
@@ -44,7 +44,7 @@ class LayoutService : public QObject {
   QProcess* m_dot = nullptr;
   QTimer m_timeout;
   QElapsedTimer m_began;
-  std::shared_ptr<const Scene> m_unplaced;
+  ScenePtr m_unplaced;  ///< what dot is working on
   bool m_busy = false;
 };
 

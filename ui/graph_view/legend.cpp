@@ -17,10 +17,18 @@ struct Entry {
 
 std::vector<Entry> kindEntries(const Scene& scene) {
   std::bitset<nodeKinds> present;
-  for (const auto& card : scene.cards) present.set(std::size_t(card.kind));
+  bool blocks = false, gradients = false;
+  for (const auto& card : scene.cards) {
+    if (card.group < 0) present.set(std::size_t(card.kind));
+    const bool backward = card.group >= 0 && scene.groups->groups[std::size_t(card.group)].backward;
+    blocks |= card.group >= 0 && !backward;
+    gradients |= backward;
+  }
   std::vector<Entry> entries;
   for (int kind = 0; kind < nodeKinds; ++kind)
     if (present[std::size_t(kind)]) entries.push_back({theme().kind(NodeKind(kind)), nodeKindName(NodeKind(kind))});
+  if (blocks) entries.push_back({theme().accent, "Block"});
+  if (gradients) entries.push_back({theme().warn, "Block of gradients"});
   if (std::ranges::any_of(scene.graph->nodes, &NodeDoc::backward)) entries.push_back({theme().accent, "Backward"});
   return entries;
 }

@@ -214,7 +214,7 @@ void MainWindow::showTitle() {
   setWindowTitle(QFileInfo(text(capture->path)).fileName() + stage + tr(" – Kerf Studio"));
 }
 
-bool MainWindow::idle() const { return !m_session.busy() && !m_pane->layouts().busy(); }
+bool MainWindow::idle() const { return !m_session.busy() && !m_pane->busy(); }
 
 void MainWindow::showBusy() {
   const auto accuracy = m_session.accuracy();

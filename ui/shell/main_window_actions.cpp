@@ -72,6 +72,18 @@ std::vector<ActionSpec> MainWindow::viewActions() {
        {},
        [this] { m_pane->setInlineParameters(!(*m_actions)["separateInputs"]->isChecked()); },
        true},
+      {"graphviz",
+       tr("Lay out small graphs by &Graphviz"),
+       {},
+       {},
+       {},
+       [this] { m_pane->setGraphviz((*m_actions)["graphviz"]->isChecked()); },
+       true},
+      {"openBlocks", tr("&Open all blocks"), {}, {}, {}, [this] { m_pane->openAll(true); }},
+      {"closeBlocks", tr("C&lose all blocks"), {}, {}, {}, [this] { m_pane->openAll(false); }},
+      {"groupModules", tr("By &module"), {}, {}, {}, [this] { m_pane->setGrouping(Grouping::Modules); }, true},
+      {"groupKernels", tr("By &kernel"), {}, {}, {}, [this] { m_pane->setGrouping(Grouping::Kernels); }, true},
+      {"groupNothing", tr("&Not at all"), {}, {}, {}, [this] { m_pane->setGrouping(Grouping::Nothing); }, true},
       {"hideUnchanged", tr("&Hide unchanged passes"), {}, "H", {}, [this] { m_passes->hideUnchanged().toggle(); }},
       {"theme", tr("Switch &light and dark"), "theme", "Ctrl+T", {}, [this] { toggleTheme(); }}};
 }
@@ -169,11 +181,16 @@ void MainWindow::buildMenus() {
   fill(menuBar()->addMenu(tr("&Edit")), {"undo", "delete"});
   auto* view = menuBar()->addMenu(tr("&View"));
   fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
-              "separateInputs", "hideUnchanged", ""});
+              "separateInputs", "graphviz", "hideUnchanged", ""});
   auto* stages = view->addMenu(tr("&Stage"));
   auto* group = new QActionGroup(this);
   for (int i = 0; i < int(aotStageTitles().size()); ++i) stages->addAction(group->addAction(stageAction(i)));
-  fill(view, {"", "theme", ""});
+  auto* grouping = view->addMenu(tr("&Group nodes"));
+  auto* groupings = new QActionGroup(this);
+  for (const char* id : {"groupModules", "groupKernels", "groupNothing"})
+    grouping->addAction(groupings->addAction((*m_actions)[id]));
+  (*m_actions)["groupModules"]->setChecked(true);
+  fill(view, {"openBlocks", "closeBlocks", "", "theme", ""});
   auto* panels = view->addMenu(tr("&Panels"));
   for (auto* dock : findChildren<QDockWidget*>()) panels->addAction(dock->toggleViewAction());
   fill(menuBar()->addMenu(tr("&Go")), {"back", "forward", "", "find", "findNext", "findPrevious", "", "nextNode",

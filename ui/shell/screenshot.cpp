@@ -1,5 +1,7 @@
 #include "ui/shell/screenshot.h"
 
+#include <algorithm>
+
 #include <QApplication>
 
 #include "ui/panels/accuracy_panel.h"
@@ -43,12 +45,23 @@ void Screenshot::poll() {
 /// Does what was asked for, one thing after the other; false once all is done.
 bool Screenshot::nextStep() {
   using Step = void (Screenshot::*)();
-  static constexpr Step steps[] = {&Screenshot::showAotStage, &Screenshot::compare,  &Screenshot::bisect,
-                                   &Screenshot::minify,       &Screenshot::showPass, &Screenshot::select,
-                                   &Screenshot::arrange,      &Screenshot::moveView};
+  static constexpr Step steps[] = {&Screenshot::showGraph, &Screenshot::showAotStage, &Screenshot::compare,
+                                   &Screenshot::bisect,    &Screenshot::minify,       &Screenshot::showPass,
+                                   &Screenshot::select,    &Screenshot::arrange,      &Screenshot::moveView};
   if (m_step == std::size(steps)) return false;
   (this->*steps[m_step++])();
   return true;
+}
+
+void Screenshot::showGraph() {
+  if (m_options.graph.isEmpty()) return;
+  auto& session = m_window.session();
+  const auto capture = session.capture(session.location().capture);
+  const auto found = std::ranges::find(capture->graphs, m_options.graph.toStdString(), &GraphEntry::name);
+  if (found == capture->graphs.end())
+    m_problem = tr("no graph is called %1").arg(m_options.graph);
+  else
+    session.go({session.location().capture, int(found - capture->graphs.begin())});
 }
 
 void Screenshot::showAotStage() {
@@ -95,7 +108,10 @@ void Screenshot::moveView() {
 void Screenshot::shoot() {
   const auto& session = m_window.session();
   const bool otherStage = !m_options.stage.isEmpty() && session.location().aotStage != m_options.stage.toStdString();
-  const bool nothing = otherStage || (!m_options.select.isEmpty() && session.node() < 0);
+  const auto capture = session.capture(session.location().capture);
+  const bool otherGraph = !m_options.graph.isEmpty() && capture->graphs[std::size_t(session.location().graph)].name !=
+                                                            m_options.graph.toStdString();
+  const bool nothing = otherGraph || otherStage || (!m_options.select.isEmpty() && session.node() < 0);
   const auto picture = nothing ? QImage() : m_window.grab().toImage();
   const bool atRest = picture == m_last || ++m_pictures >= mostPictures;
   m_last = picture;

@@ -14,6 +14,7 @@ class MainWindow;
 struct ScreenshotOptions {
   QString output;
   QSize size{1600, 1000};
+  QString graph;   ///< of the first capture; empty: the one that opens first
   QString stage;   ///< of AOTAutograd; empty: the captured graph
   QString select;  ///< node
   QString panel;   ///< bottom panel to show
@@ -38,6 +39,7 @@ class Screenshot : public QObject {
  private:
   void poll();
   bool nextStep();
+  void showGraph();
   void showAotStage();
   void compare();
   void bisect();

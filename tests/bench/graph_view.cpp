@@ -1,0 +1,135 @@
+// graph_view: what Studio does between a graph and its picture, against the times it may take. Prints a table; exit 1 if
+// one of them takes longer, or a graph cannot be read. Arguments are graphs ("trace.log#aot_joint_graph"); made ones of
+// 500 and 50,000 calls are always measured. Not run by ctest.
+//
+//   QT_QPA_PLATFORM=offscreen graph_view trace.log#aot_joint_graph
+//   graph                 nodes   groups    first   expand     flat    frame
+//   aot_joint_graph       3,557    12 ms    61 ms    24 ms   480 ms   2.1 ms
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include <QApplication>
+
+#include <fmt/format.h>
+
+#include "app/workbench/workbench.h"
+#include "tests/ui/support.h"
+#include "ui/graph_view/graph_widget.h"
+#include "ui/graph_view/layered_layout.h"
+
+namespace {
+
+using namespace kerf::ui;
+
+/// Milliseconds; the longest that each may take.
+struct Times {
+  double groups = 0, first = 0, expand = 0, flat = 0, frame = 0;
+};
+
+constexpr double largest = 4000;  ///< nodes; above this many, only frames have a limit, and the flat layout is for frames
+
+Times limitsOf(std::size_t nodes) {
+  if (nodes <= 500) return {300, 300, 150, 300, 17};
+  if (nodes <= largest) return {1000, 1000, 150, 3000, 17};
+  return {1e9, 1e9, 1e9, 1e9, 17};
+}
+
+template <class Work>
+double millisecondsOf(const Work& work) {
+  const auto began = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+}
+
+ScenePtr laidOut(const GraphDocPtr& graph, const SceneOptions& options, const ScenePtr& before = nullptr) {
+  return layOutGraph(graph, options, {}, before);
+}
+
+/// Opens every closed block of the first picture on its own; the longest counts.
+double longestExpansion(const ScenePtr& first, GraphWidget& view) {
+  double longest = 0;
+  for (const auto& card : first->cards) {
+    if (card.group < 0) continue;
+    SceneOptions options;
+    options.open = first->openPaths();
+    options.open->insert(first->groups->groups[std::size_t(card.group)].path);
+    view.setScene(first);
+    longest = std::max(longest, millisecondsOf([&] {
+                         view.setScene(laidOut(first->graph, options, first), true);
+                         view.grab();
+                       }));
+  }
+  return longest;
+}
+
+/// The slowest frame of a pan at four zooms, the best of three rounds each.
+double slowestFrame(const ScenePtr& scene, GraphWidget& view) {
+  double slowest = 0;
+  view.setScene(scene);
+  for (const double zoom : {0.0, 0.1, 0.4, 1.0}) {
+    if (zoom == 0.0)
+      view.fit();
+    else
+      view.setZoom(zoom, QPointF(view.width() / 2.0, view.height() / 2.0));
+    for (const double part : {0.1, 0.5, 0.9}) {
+      const auto& bounds = scene->bounds;
+      view.moveTo({bounds.left() + bounds.width() * part, bounds.top() + bounds.height() * part});
+      double best = 1e9;
+      for (int round = 0; round < 3; ++round) best = std::min(best, millisecondsOf([&] { view.grab(); }));
+      slowest = std::max(slowest, best);
+    }
+  }
+  return slowest;
+}
+
+Times measure(const GraphDocPtr& graph) {
+  Times times;
+  GraphWidget view;
+  view.resize(1600, 1000);
+  view.grab();  // fonts are read
+  ScenePtr first, flat;
+  times.groups = millisecondsOf([&] { buildGroups(*graph); });
+  times.first = millisecondsOf([&] {
+    first = laidOut(graph, {.view = view.size()});
+    view.setScene(first);
+    view.grab();
+  });
+  times.expand = longestExpansion(first, view);
+  times.flat = millisecondsOf([&] { flat = laidOut(graph, {.budget = 0}); });
+  times.frame = std::max(slowestFrame(first, view), slowestFrame(flat, view));
+  return times;
+}
+
+bool report(const GraphDocPtr& graph) {
+  const auto times = measure(graph);
+  const auto limits = limitsOf(graph->nodes.size());
+  bool good = true;
+  std::string row = fmt::format("{:24.24}{:>8}", graph->title, graph->nodes.size());
+  for (const auto part : {&Times::groups, &Times::first, &Times::expand, &Times::flat, &Times::frame}) {
+    const bool late = times.*part > limits.*part;
+    good &= !late;
+    row += fmt::format("{:>8.1f}{}", times.*part, late ? "!" : " ");
+  }
+  fmt::print("{}\n", row);
+  return good;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  QApplication application(argc, argv);
+  fmt::print("{:24}{:>8}{:>9}{:>9}{:>9}{:>9}{:>9}   in ms\n", "graph", "nodes", "groups", "first", "expand", "flat", "frame");
+  bool good = report(test::makeChain(500));
+  kerf::workbench::Workbench bench;
+  for (const auto& name : QCoreApplication::arguments().mid(1)) {
+    const auto graph = bench.perform(kerf::workbench::GraphRequest{{name.toStdString()}});
+    if (graph) good &= report(*graph);
+    if (graph) continue;
+    fmt::print("{}: {}\n", name.toStdString(), graph.error().text());
+    good = false;
+  }
+  good &= report(test::makeChain(50'000));
+  return good ? 0 : 1;
+}
