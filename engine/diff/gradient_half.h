@@ -13,8 +13,9 @@ namespace kerf::inline diff {
 /// In order; empty for a graph without tangents.
 std::vector<NodeId> gradientHalf(const Graph& graph);
 
-/// Of that half, what computes the gradients of these forward nodes: runs of calls from one of their source lines that
-/// take one of them, or a parameter that they take. A view, whose gradient takes neither, has none.
+/// Of that half, what computes the gradients of these forward nodes: calls from their source lines, from one on that
+/// takes what they compute or take, up to one that takes another forward value. A view, whose gradient takes neither,
+/// has none; where neighbours of one line share a value, both count.
 std::vector<NodeId> gradientsOf(const Graph& graph, const std::vector<NodeId>& forward);
 
 }  // namespace kerf::inline diff
