@@ -20,7 +20,8 @@ struct BisectArguments {
 };
 
 const std::map<std::string, By> kinds{{"pass", By::Pass},     {"node", By::Node},     {"subsystem", By::Subsystem},
-                                      {"config", By::Config}, {"fusion", By::Fusion}, {"kernel", By::Kernel}};
+                                      {"config", By::Config}, {"fusion", By::Fusion}, {"kernel", By::Kernel},
+                                      {"module", By::Module}};
 
 /// The names of many parts fill the screen: how many, and the last.
 std::string enabledText(const std::vector<std::string>& enabled) {
@@ -74,6 +75,7 @@ void addBisect(CommandLine& line) {
       line.add("bisect", "Find the pass, part or node at which a difference begins (exit 1 if there is one)",
                "  kerf bisect repro.py --by node --plant relu=accuracy\n"
                "  kerf bisect c3/g1 --by pass --plant pass:cse=accuracy\n"
+               "  kerf bisect model.pt2 --by module --plant relu=accuracy\n"
                "  kerf bisect repro.py --by config --config constant_folding.max_bytes=1024\n"
                "  kerf bisect minifier_launcher.py --by subsystem --oracle torch\n"
                "  kerf bisect repro.py --by config --oracle torch --option torch._inductor.config.max_autotune=True");
@@ -84,8 +86,9 @@ void addBisect(CommandLine& line) {
       .add_option(
           "--by", arguments->by,
           "pass, subsystem (graph passes, lowering and code generation, fusion, LLVM optimisation), config (the "
-          "options given with --config), fusion (which fused kernels, as such) or kernel (whose code): halved "
-          "until the culprits are known; node: every node compared")
+          "options given with --config), fusion (which fused kernels, as such), kernel (whose code) or module (which "
+          "modules of the model, each compiled by itself): halved until the culprits are known; node: every node "
+          "compared")
       ->check(CLI::IsMember(kinds))
       ->type_name("KIND")
       ->required();

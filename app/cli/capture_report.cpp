@@ -5,7 +5,9 @@
 
 #include <fmt/ranges.h>
 
+#include "app/cli/compile_log_report.h"
 #include "app/cli/text_table.h"
+#include "engine/support/log.h"
 
 namespace kerf::cli {
 
@@ -24,8 +26,33 @@ bool belongs(const GraphEntry& graph, const CompileEntryDoc& compile) {
   return graph.compileId == compile.id && graph.rank == compile.rank;
 }
 
-std::string graphLine(const GraphEntry& graph) {
-  return fmt::format("{}  {}{}\n", graph.id, graph.name, graph.nodes < 0 ? "" : "  " + counted(graph.nodes, "node"));
+/// What a log says of compile ids and graphs, by their names.
+struct LogRemarks {
+  explicit LogRemarks(const CompileLogDoc& log) {
+    for (const auto& remark : log.remarks) texts[{remark.id, remark.rank}].push_back(remark.text);
+    for (const auto& graph : log.directions) directions[graph.name] = graph.direction;
+  }
+  std::string lines(const CompileEntryDoc& compile, std::string_view indent) const {
+    std::string lines;
+    const auto found = texts.find({compile.id, compile.rank});
+    if (found == texts.end()) return lines;
+    for (const auto& text : found->second) lines += fmt::format("{}* {}\n", indent, escapedText(text));
+    return lines;
+  }
+  std::string direction(const GraphEntry& graph) const {
+    const auto found = directions.find(graph.name);
+    return found == directions.end() ? std::string() : found->second;
+  }
+
+  std::map<std::pair<std::string, int>, std::vector<std::string>> texts;
+  std::map<std::string, std::string> directions;
+};
+
+std::string graphLine(const GraphEntry& graph, const LogRemarks& remarks) {
+  const auto direction = remarks.direction(graph);
+  const bool told = direction.empty() || graph.name.contains(direction);
+  return fmt::format("{}  {}{}{}\n", graph.id, graph.name, told ? "" : "  " + direction,
+                     graph.nodes < 0 ? "" : "  " + counted(graph.nodes, "node"));
 }
 
 std::string compileLine(const CompileEntryDoc& compile) {
@@ -83,45 +110,56 @@ std::string headline(const CaptureIndex& index) {
                      index.torchVersion.empty() ? "" : "  torch " + index.torchVersion);
 }
 
-std::string compileTree(const CaptureIndex& index) {
+std::string compileTree(const CaptureIndex& index, const CompileLogDoc& log) {
+  const LogRemarks remarks(log);
   std::string text;
   std::optional<int> rank;
   const bool ranked = std::ranges::any_of(index.compiles, [](const auto& compile) { return compile.rank >= 0; });
   for (const auto& compile : index.compiles) {
     if (ranked && rank != compile.rank) text += compile.rank < 0 ? "no rank\n" : fmt::format("rank {}\n", compile.rank);
     rank = compile.rank;
-    text += (ranked ? "  " : "") + compileLine(compile) + "\n";
+    text += (ranked ? "  " : "") + compileLine(compile) + "\n" + remarks.lines(compile, ranked ? "    " : "  ");
     for (const auto& graph : index.graphs)
-      if (belongs(graph, compile)) text += (ranked ? "    " : "  ") + graphLine(graph);
+      if (belongs(graph, compile)) text += (ranked ? "    " : "  ") + graphLine(graph, remarks);
   }
   for (const auto& graph : index.graphs) {
     const bool listed =
         std::ranges::any_of(index.compiles, [&](const auto& compile) { return belongs(graph, compile); });
-    if (!listed) text += graphLine(graph);
+    if (!listed) text += graphLine(graph, remarks);
   }
   return text;
 }
 
-std::string overviewText(const CaptureIndex& index) {
-  auto text = headline(index) + "\n" + compileTree(index);
+std::string overviewText(const CaptureIndex& index, const CompileLogDoc& log) {
+  const auto answer = answerText(log);
+  auto text = headline(index) + "\n" + answer + (answer.empty() ? "" : "\n") + compileTree(index, log);
   if (!index.records.empty()) {
     text += fmt::format("\n{} (`kerf ls records {}`)\n", counted(std::ssize(index.records), "record"), index.name);
     TextTable table({"kind", "count"});
     for (const auto& [kind, count] : recordKinds(index)) table.add({kind, std::to_string(count)});
     text += table.text();
   }
-  for (const auto& note : index.notes) text += "note: " + note + "\n";
+  for (const auto& note : log.notes.empty() ? index.notes : log.notes) text += "note: " + note + "\n";
   return text;
 }
 
-Json overviewJson(const CaptureIndex& index) {
+Json overviewJson(const CaptureIndex& index, const CompileLogDoc& log) {
+  const LogRemarks remarks(log);
   Json graphs = Json::array(), compiles = Json::array();
-  for (const auto& graph : index.graphs) graphs.push_back(graphRowJson(graph));
-  for (const auto& compile : index.compiles) compiles.push_back(compileRowJson(index, compile));
+  for (const auto& graph : index.graphs) {
+    graphs.push_back(graphRowJson(graph));
+    graphs.back()["direction"] = orNull(remarks.direction(graph));
+  }
+  for (const auto& compile : index.compiles) {
+    compiles.push_back(compileRowJson(index, compile));
+    const auto found = remarks.texts.find({compile.id, compile.rank});
+    compiles.back()["remarks"] = found == remarks.texts.end() ? std::vector<std::string>() : found->second;
+  }
   return {{"capture", index.name},
           {"kind", index.kind},
           {"path", index.path},
           {"torch_version", index.torchVersion},
+          {"answer", answerJson(log)},
           {"graphs", std::move(graphs)},
           {"compiles", std::move(compiles)},
           {"records", recordKinds(index)},

@@ -11,12 +11,12 @@ Json compileRowJson(const CaptureIndex& index, const CompileEntryDoc& compile);
 
 /// "c3  torch_trace  path  torch 2.11.0".
 std::string headline(const CaptureIndex& index);
-/// Compile ids with status, and under each of them its graphs.
-std::string compileTree(const CaptureIndex& index);
+/// Compile ids with status, and under each of them what its log remarks, and its graphs.
+std::string compileTree(const CaptureIndex& index, const CompileLogDoc& log = {});
 
-/// Kinds, compile ids with status, graphs, and how many records of each kind.
-std::string overviewText(const CaptureIndex& index);
-Json overviewJson(const CaptureIndex& index);
+/// The log's answer, compile ids with status, graphs, and how many records of each kind.
+std::string overviewText(const CaptureIndex& index, const CompileLogDoc& log = {});
+Json overviewJson(const CaptureIndex& index, const CompileLogDoc& log = {});
 
 /// A record with its payload.
 Json recordJson(const std::string& id, const RecordDoc& record);

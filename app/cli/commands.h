@@ -22,6 +22,7 @@ void addOps(CommandLine& line);
 void addPartition(CommandLine& line);
 void addPasses(CommandLine& line);
 void addPatterns(CommandLine& line);
+void addReport(CommandLine& line);
 void addRun(CommandLine& line);
 void addShow(CommandLine& line);
 void addStore(CommandLine& line);

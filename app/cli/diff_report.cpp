@@ -11,8 +11,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr std::size_t shownNames = 6;          ///< of a group
-constexpr std::size_t shownGroups = 20;        ///< of a list
+constexpr std::size_t shownNames = 6;           ///< of a group
+constexpr std::size_t shownGroups = 20;         ///< of a list
 constexpr std::ptrdiff_t shownTextLines = 200;  ///< of the unified text, where it was not asked for
 
 /// "add, mul ×2, view".
@@ -114,13 +114,15 @@ std::string listsText(const GraphDifference& difference, const DiffDetail& detai
   for (const auto& value : difference.given) given.add("", value.before);
   for (const auto& [before, after] : difference.renamed) renamed.add("", fmt::format("{} → {}", before, after));
   return removed.text("removed", detail) + added.text("added", detail) + changed.text("changed", detail) +
-         shapes.text("another shape, dtype, stride or device", detail) + moved.text("moved, where order matters", detail) +
-         given.text("an input of the other graph", detail) + renamed.text("renamed", detail);
+         shapes.text("another shape, dtype, stride or device", detail) +
+         moved.text("moved, where order matters", detail) + given.text("an input of the other graph", detail) +
+         renamed.text("renamed", detail);
 }
 
 std::string opsLine(const GraphDifference& difference) {
   Names texts;
-  for (const auto& count : difference.ops) texts.push_back(fmt::format("{} {} → {}", count.op, count.before, count.after));
+  for (const auto& count : difference.ops)
+    texts.push_back(fmt::format("{} {} → {}", count.op, count.before, count.after));
   return texts.empty() ? std::string() : fmt::format("calls: {}\n", fmt::join(texts, ", "));
 }
 

@@ -116,7 +116,7 @@ void printMinified(const Minified& minified) {
                minified.passesAsked);
   fmt::print("stored as    {} ({})\n", minified.reproId, minified.reductionId);
   fmt::print("written to   {}\n", minified.repro);
-  if (!minified.torchSays.empty()) fmt::print("confirmed    {}\n", minified.torchSays);
+  if (!minified.torchSays.empty()) fmt::print("run again    {}\n", minified.torchSays);
   if (!minified.rechecked.empty()) fmt::print("checked      imports and fails in the same way in a fresh process\n");
   printFindings(minified);
 }

@@ -1,10 +1,12 @@
 // kerf show GRAPH|CAPTURE|RECORD: a graph as text, picture or JSON; a whole capture; a record's payload.
+#include <algorithm>
 #include <sstream>
 
 #include <unistd.h>
 
 #include "app/cli/capture_report.h"
 #include "app/cli/commands.h"
+#include "app/cli/compile_log_report.h"
 #include "app/cli/guards_report.h"
 #include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
@@ -44,10 +46,33 @@ Result<std::string> graphText(Context& context, const ShowOptions& options) {
   return format == "signature" ? aligned(text) : std::move(text);
 }
 
-Result<std::string> captureText(Context& context, const ShowOptions& options) {
-  if (!options.format.empty()) return graphText(context, options);
+/// The answer on top, then compile ids with what belongs beside them. Captures without compile ids have none of it.
+Result<std::string> overviewOutput(Context& context, const ShowOptions& options) {
   KERF_TRY(const auto index, context.perform(IndexRequest{options.graph}));
-  return context.json ? dumped(overviewJson(index)) : overviewText(index);
+  CompileLogDoc log;
+  if (!index.compiles.empty()) {
+    auto read = context.perform(CompileLogRequest{options.graph, "answer"});
+    if (read) {
+      log = std::move(*read);
+    } else if (read.error().code == ErrorCode::Cancelled) {
+      return fail(std::move(read).error());
+    } else {  // what the store knows is shown without its files too
+      log.notes = index.notes;
+      log.notes.push_back("no answer: " + read.error().text());
+    }
+  }
+  return context.json ? dumped(overviewJson(index, log)) : overviewText(index, log);
+}
+
+Result<std::string> logTableOutput(Context& context, const ShowOptions& options) {
+  KERF_TRY(const auto log, context.perform(CompileLogRequest{options.graph, options.format}));
+  if (log.tables.empty())
+    return fail(ErrorCode::BadUsage, "{} is no trace: it has no {}", options.graph, options.format);
+  return context.json ? dumped(logTableJson(log, log.tables.front())) : logTableText(log.tables.front());
+}
+
+Result<std::string> captureText(Context& context, const ShowOptions& options) {
+  return options.format.empty() ? overviewOutput(context, options) : graphText(context, options);
 }
 
 Result<std::string> recordText(Context& context, const ShowOptions& options) {
@@ -82,6 +107,7 @@ Result<std::string> shown(Context& context, const ShowOptions& options) {
   if (options.format == "fusion") return fusionOutput(context, options);
   if (options.format == "inputs") return inputsOutput(context, options);
   if (options.format == "guards") return guardsOutput(context, options);
+  if (std::ranges::find(logTableNames, options.format) != logTableNames.end()) return logTableOutput(context, options);
   KERF_TRY(const auto place, context.perform(LocateRequest{options.graph}));
   return texts[std::size_t(place)](context, options);
 }
@@ -94,6 +120,19 @@ Result<int> runShow(Context& context, const ShowOptions& options) {
   return 0;
 }
 
+std::string logTableList() {
+  std::string list;
+  for (const auto name : logTableNames) list += fmt::format("{}{}", list.empty() ? "" : ", ", name);
+  return list;
+}
+
+std::vector<std::string> formats() {
+  std::vector<std::string> names{"table", "text", "code",      "readable", "dot",    "svg",
+                                 "png",   "json", "signature", "fusion",   "guards", "inputs"};
+  names.insert(names.end(), logTableNames.begin(), logTableNames.end());
+  return names;
+}
+
 }  // namespace
 
 void addShow(CommandLine& line) {
@@ -104,6 +143,8 @@ void addShow(CommandLine& line) {
                            "  kerf show trace.log#aot_joint_graph\n"
                            "  kerf show model.pt2 --format signature\n"
                            "  kerf show c3\n"
+                           "  kerf show trace.log --format recompiles\n"
+                           "  kerf show logs/ --format ranks --json\n"
                            "  kerf show c3/r17\n"
                            "  kerf show c3/g2 --format fusion\n"
                            "  kerf show trace.log#aot_forward_graph --format guards\n"
@@ -117,11 +158,10 @@ void addShow(CommandLine& line) {
           "--format", options->format,
           "table (the default), text, code, readable, dot, svg, png or json; signature: parameters, buffers and "
           "mutations of a .pt2; fusion: which nodes Inductor put into which kernel; guards: symbolic sizes, their "
-          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded; inputs: where each "
-          "input comes from, and what its uses ask of one that is made up")
-      ->check(CLI::IsMember(
-          {"table", "text", "code", "readable", "dot", "svg", "png", "json", "signature", "fusion", "guards",
-                            "inputs"}));
+          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded; inputs: "
+          "where each input comes from, and what its uses ask of one that is made up; of a whole trace: " +
+              logTableList())
+      ->check(CLI::IsMember(formats()));
   addInputOptions(command, options->inputs);
   addSymbolOption(command, options->symbols);
   command.add_option("-o,--output", options->output, "Write to this file")->type_name("FILE");

@@ -19,5 +19,7 @@ FusionRow fusionRow(const RecordedFusionGroup& group);
 
 /// Bars in lanes by rank and thread; null if there are no events.
 std::shared_ptr<const TimelineDoc> timelineDoc(const std::vector<TimelineEvent>& events);
+/// Where the time went, by event name, largest self time first.
+std::vector<TimelineTotal> timelineTotals(const std::vector<TimelineEvent>& events);
 
 }  // namespace kerf::workbench

@@ -65,8 +65,8 @@ Result<std::string> checkMinified(const SearchedFailure& searched, const Minifie
 Result<std::string> confirmMinified(const SearchedFailure& searched, const std::filesystem::path& repro) {
   const auto& oracle = searched.request.oracle;
   KERF_TRY(const auto said, confirmWithTorch(oracle.python, repro, oracle.limits, searched.job.stop));
-  const bool isPlanted = !said.fails && !oracle.plants.empty();
-  return said.text() + (isPlanted ? ": the fault is Kerf's planted one" : "");
+  if (said.fails) return said.text();
+  return said.text() + (oracle.plants.empty() ? ": not as the search saw it" : ": the fault is Kerf's planted one");
 }
 
 Result<void> writeIssueOf(const SearchedFailure& searched, const MinifyResult& result, VerdictCache& verdicts,

@@ -6,18 +6,28 @@
 #include "app/workbench/in_child.h"
 #include "engine/backend/backend.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/pipeline/module_parts.h"
 
 namespace kerf::workbench {
 
 namespace {
 
+/// The compiled side of a candidate.
+using RunCompiled = std::function<Result<Value>(const ValueList& inputs, const CompileOptions& compile)>;
+
+RunCompiled runWhole(const Candidate& candidate) {
+  return [&candidate](const ValueList& inputs, const CompileOptions& compile) -> Result<Value> {
+    KERF_TRY(const auto graph, compileFx(candidate.module, compile));
+    return graph->run(inputs);
+  };
+}
+
 /// What differs or failed in the compiled side; empty if nothing. Runs in the child.
 Result<std::string> compareWith(const Candidate& candidate, const EngineOracleOptions& options,
-                                const CompileOptions& compile) {
+                                const CompileOptions& compile, const RunCompiled& run) {
   std::string failure;
   const RunModel compiled = [&](const ValueList& inputs) -> Result<Value> {
-    auto graph = compileFx(candidate.module, compile);
-    auto result = graph ? (*graph)->run(inputs) : Result<Value>(std::unexpected(graph.error()));
+    auto result = run(inputs, compile);
     if (!result && result.error().code != ErrorCode::UnsupportedOp) failure = result.error().text();
     return result;
   };
@@ -30,8 +40,8 @@ Result<std::string> compareWith(const Candidate& candidate, const EngineOracleOp
 }
 
 Result<std::string> attempt(const Candidate& candidate, const EngineOracleOptions& options,
-                            const CompileOptions& compile, const Job& job) {
-  const std::function body = [&](const SendEvent&) { return compareWith(candidate, options, compile); };
+                            const CompileOptions& compile, const RunCompiled& run, const Job& job) {
+  const std::function body = [&](const SendEvent&) { return compareWith(candidate, options, compile, run); };
   KERF_TRY(auto ended, callIsolated<std::string>(body, options.limits, job.stop));
   if (ended.answer) return std::move(*ended.answer);
   const auto end = errorOfEnd(ended.outcome, "the compiled side", ErrorCode::Different);
@@ -72,12 +82,14 @@ bool isFusion(const KernelInfo& kernel) { return isLoops(kernel) && kernel.captu
 struct Parts {
   std::string_view what;
   std::vector<std::string> names;
-  std::function<void(CompileOptions&, const std::vector<bool>& on)> choose;
+  std::function<void(CompileOptions&, const std::vector<bool>& on)> choose = {};
+  /// Where parts of the graph are turned off: how it runs then. Empty: as a whole.
+  std::function<RunCompiled(const std::vector<bool>& on)> running = {};
 };
 
 Result<Parts> passParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
   KERF_TRY(const auto passes, selectPasses(options.compile.passes, compilerPasses()));
-  Parts parts{"pass", {}, {}};
+  Parts parts{"pass", {}};
   for (const Pass& pass : passes) parts.names.push_back(pass.name);
   parts.choose = [names = parts.names](CompileOptions& compile, const std::vector<bool>& on) {
     compile.passes.only.emplace();
@@ -103,7 +115,7 @@ Result<Parts> configParts(const Candidate&, const EngineOracleOptions& options, 
   const auto patches = options.compile.passes.patches;
   if (patches.empty())
     return fail(ErrorCode::BadUsage, "--by config asks which --config PASS.OPTION=VALUE is to blame: give some");
-  Parts parts{"option", {}, {}};
+  Parts parts{"option", {}};
   for (const PassPatch& patch : patches)
     parts.names.push_back(fmt::format("{}.{}={}", patch.pass, patch.option, optionText(patch.value)));
   parts.choose = [patches](CompileOptions& compile, const std::vector<bool>& on) {
@@ -116,7 +128,7 @@ Result<Parts> configParts(const Candidate&, const EngineOracleOptions& options, 
 
 Result<Parts> partsOfKernels(std::string_view what, const std::vector<KernelPart>& kernels,
                              std::set<std::string> CompileOptions::*nodesOff) {
-  Parts parts{what, {}, {}};
+  Parts parts{what, {}};
   for (const KernelPart& kernel : kernels) parts.names.push_back(kernel.name);
   parts.choose = [kernels, nodesOff](CompileOptions& compile, const std::vector<bool>& on) {
     for (std::size_t i = 0; i < on.size(); ++i)
@@ -135,6 +147,17 @@ Result<Parts> kernelParts(const Candidate& candidate, const EngineOracleOptions&
   return partsOfKernels("kernel", kernels, &CompileOptions::interpreted);
 }
 
+Result<Parts> moduleParts(const Candidate& candidate, const EngineOracleOptions&, const Job&) {
+  KERF_TRY(ModuleParts modules, ModuleParts::of(candidate.module));
+  Parts parts{"module", modules.names()};
+  parts.running = [modules = std::move(modules)](const std::vector<bool>& on) -> RunCompiled {
+    return [&modules, on](const ValueList& inputs, const CompileOptions& compile) {
+      return modules.run(inputs, on, compile);
+    };
+  };
+  return parts;
+}
+
 using By = BisectRequest::By;
 struct PartsRow {
   By by;
@@ -144,7 +167,8 @@ constexpr PartsRow partsTable[] = {{By::Pass, passParts},
                                    {By::Subsystem, subsystemParts},
                                    {By::Config, configParts},
                                    {By::Fusion, fusionParts},
-                                   {By::Kernel, kernelParts}};
+                                   {By::Kernel, kernelParts},
+                                   {By::Module, moduleParts}};
 
 }  // namespace
 
@@ -154,8 +178,8 @@ Result<Bisection> bisectParts(By by, const Candidate& candidate, const EngineOra
   const PartTrial trial = [&](const std::vector<bool>& on) -> Result<std::string> {
     CompileOptions compile = options.compile;
     compile.keepArtifacts = false;
-    parts.choose(compile, on);
-    return attempt(candidate, options, compile, job);
+    if (parts.choose) parts.choose(compile, on);
+    return attempt(candidate, options, compile, parts.running ? parts.running(on) : runWhole(candidate), job);
   };
   return findCulprits(parts.names, parts.what, trial, job);
 }

@@ -49,6 +49,8 @@ std::vector<std::int64_t> selfTimes(const std::vector<TimelineEvent>& events) {
   return self;
 }
 
+}  // namespace
+
 std::vector<TimelineTotal> timelineTotals(const std::vector<TimelineEvent>& events) {
   std::map<std::string, TimelineTotal> byName;
   const auto self = selfTimes(events);
@@ -67,8 +69,6 @@ std::vector<TimelineTotal> timelineTotals(const std::vector<TimelineEvent>& even
   std::ranges::stable_sort(totals, std::ranges::greater(), &TimelineTotal::selfUs);
   return totals;
 }
-
-}  // namespace
 
 std::shared_ptr<const TimelineDoc> timelineDoc(const std::vector<TimelineEvent>& events) {
   if (events.empty()) return nullptr;

@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/workbench/html.h"
 #include "app/workbench/output_file.h"
 #include "engine/support/error.h"
 #include "engine/support/log.h"
@@ -16,39 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using State = TriageRow::State;
-
-constexpr std::string_view style =
-    "body{font:15px/1.45 system-ui,sans-serif;max-width:75em;margin:2em auto;padding:0 1em;color:#222}"
-    "table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #ddd;padding:.3em .6em;text-align:left;"
-    "vertical-align:top;overflow-wrap:anywhere}code,pre{font:13px/1.4 ui-monospace,monospace}"
-    "pre{background:#f6f6f6;padding:.8em;overflow:auto}.bad{color:#a40000}.dim{color:#777}";
-
-/// Without control characters, and with nothing that a browser takes for its own.
-std::string html(std::string_view text) {
-  std::string out;
-  for (const char c : printableText(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, ", ")); }
 
@@ -95,29 +63,29 @@ std::string reproText(const TriageCluster& cluster) {
 }
 
 std::string clusterHtml(const Triage& triage, const TriageCluster& cluster) {
-  auto out =
-      fmt::format("<h2 id=\"c{0}\">Cluster {0}: <code>{1}</code></h2>\n<p>", cluster.number, html(cluster.fingerprint));
-  if (!cluster.culprits.empty()) out += fmt::format("Culprit: <code>{}</code>. ", html(joined(cluster.culprits)));
-  if (!cluster.ops.empty()) out += fmt::format("Ops: <code>{}</code>. ", html(joined(cluster.ops)));
+  auto out = fmt::format("<h2 id=\"c{0}\">Cluster {0}: <code>{1}</code></h2>\n<p>", cluster.number,
+                         htmlText(cluster.fingerprint));
+  if (!cluster.culprits.empty()) out += fmt::format("Culprit: <code>{}</code>. ", htmlText(joined(cluster.culprits)));
+  if (!cluster.ops.empty()) out += fmt::format("Ops: <code>{}</code>. ", htmlText(joined(cluster.ops)));
   if (!cluster.repro.empty())
     out += fmt::format("Smallest: <a href=\"{0}/repro.py\">{0}/repro.py</a>, <a href=\"{0}/issue.md\">issue.md</a>.",
                        clusterFolder(cluster));
   out += "</p>\n<table><tr><th>Graph</th><th>Minified</th><th>Detail</th></tr>\n";
   for (const int index : cluster.members) {
     const auto& row = memberRow(triage, index);
-    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", html(rowName(row)), html(sizeText(row)),
-                       html(row.detail));
+    out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", htmlText(rowName(row)), htmlText(sizeText(row)),
+                       htmlText(row.detail));
   }
   out += "</table>\n";
   if (const auto text = reproText(cluster); !text.empty())
-    out += fmt::format("<details><summary>repro.py</summary><pre>{}</pre></details>\n", html(text));
+    out += fmt::format("<details><summary>repro.py</summary><pre>{}</pre></details>\n", htmlText(text));
   return out;
 }
 
 std::string rowHtml(const TriageRow& row) {
   const auto where = row.cluster == 0 ? std::string() : fmt::format("<a href=\"#c{0}\">{0}</a>", row.cluster);
-  return fmt::format("<tr><td>{}</td><td class=\"{}\">{}</td><td>{}</td><td>{}</td></tr>\n", html(rowName(row)),
-                     row.state == State::Fails ? "bad" : "dim", stateName(row.state), where, html(whatText(row)));
+  return fmt::format("<tr><td>{}</td><td class=\"{}\">{}</td><td>{}</td><td>{}</td></tr>\n", htmlText(rowName(row)),
+                     row.state == State::Fails ? "bad" : "dim", stateName(row.state), where, htmlText(whatText(row)));
 }
 
 /// Members and their verdicts, one a line.
@@ -179,15 +147,11 @@ std::string triageText(const Triage& triage) {
 }
 
 std::string triageHtml(const Triage& triage) {
-  auto out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" "
-      "content=\"default-src 'none'; style-src 'unsafe-inline'\"><title>Triage</title><style>{}</style></head><body>\n"
-      "<h1>Triage</h1>\n<p>{}</p>\n",
-      style, html(summary(triage)));
+  auto out = fmt::format("<h1>Triage</h1>\n<p>{}</p>\n", htmlText(summary(triage)));
   for (const auto& cluster : triage.clusters) out += clusterHtml(triage, cluster);
   out += "<h2>All graphs</h2>\n<table><tr><th>Graph</th><th>Verdict</th><th>Cluster</th><th>What</th></tr>\n";
   for (const auto& row : triage.rows) out += rowHtml(row);
-  return out + "</table>\n</body></html>\n";
+  return htmlPage({"Triage", out + "</table>\n"});
 }
 
 Result<void> writeTriage(Triage& triage, const fs::path& folder) {

@@ -62,14 +62,21 @@ Result<StoragePtr> bytesOf(const CapturedGraph& graph, const StorageRef& storage
   return readNamedStorage(graph, storage, storage.bytes);
 }
 
-/// Whether the file at `target` has these bytes, and nothing beside them that PyTorch would build or run.
-bool isWritten(const fs::path& target, const Storage& bytes) {
+/// The device as torch.save names it: an accelerator with its index.
+std::string locationOf(const StorageRef& storage) {
+  const Device& device = storage.device;
+  return device.type != "cpu" && device.index < 0 ? device.type + ":0" : device.text();
+}
+
+/// Whether the file at `target` has these bytes for that device, and nothing beside them that PyTorch would build or run.
+bool isWritten(const fs::path& target, const Storage& bytes, std::string_view location) {
   std::error_code ignored;
   if (!fs::is_regular_file(target, ignored)) return false;
   const auto file = mapFile(target);
   if (!file || !pt2::isPlainTorchFile((*file)->view())) return false;
   const auto known = readTorchStorage((*file)->view(), bytes.bytes());
-  return known && std::ranges::equal((*known)->view(), bytes.view()) && checkWhole(**file, target);
+  return known && std::ranges::equal((*known)->view(), bytes.view()) && checkWhole(**file, target) &&
+         loadsOnto((*file)->view(), location);
 }
 
 /// One storage into `target`; whether there is a new file. Written anew, also over an older one and over the capture's
@@ -77,9 +84,9 @@ bool isWritten(const fs::path& target, const Storage& bytes) {
 Result<bool> writeStorage(const CapturedGraph& graph, const StorageRef& storage, const fs::path& target) {
   std::error_code ignored;
   KERF_TRY(const StoragePtr bytes, bytesOf(graph, storage));
-  if (bytes == nullptr || isWritten(target, *bytes)) return false;
+  if (bytes == nullptr || isWritten(target, *bytes, locationOf(storage))) return false;
   const bool isNew = !fs::exists(target, ignored);
-  KERF_CHECK(writeTorchStorage(target, *bytes));
+  KERF_CHECK(writeTorchStorage(target, *bytes, locationOf(storage)));
   return isNew;
 }
 

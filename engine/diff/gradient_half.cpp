@@ -7,9 +7,7 @@ namespace kerf::inline diff {
 
 namespace {
 
-bool isTangent(const Node& node) {
-  return node.op() == Opcode::Placeholder && node.name().starts_with("tangents");
-}
+bool isTangent(const Node& node) { return node.op() == Opcode::Placeholder && node.name().starts_with("tangents"); }
 
 }  // namespace
 

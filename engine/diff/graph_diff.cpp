@@ -195,7 +195,7 @@ class Listing {
   const Partners& m_partners;
   const std::vector<FoundRewrite>& m_rewrites;
   Comparison m_comparison;
-  std::vector<int> m_mine, m_theirs;  ///< by position: index of the rewrite
+  std::vector<int> m_mine, m_theirs;   ///< by position: index of the rewrite
   std::vector<std::size_t> m_written;  ///< by rewrite: how many of its nodes before stand in a line
   std::vector<NodeDelta> m_lines;
   int m_next = 0;

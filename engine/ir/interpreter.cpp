@@ -13,6 +13,7 @@ struct Interpreter::Frame {
   std::size_t nextNode = 0;  ///< in the graph's order
   Value result;
   std::vector<Value> values;  ///< by NodeId::index
+  std::vector<bool> known;    ///< which of them are there
   std::vector<std::vector<NodeId>> freeAfter;
 };
 
@@ -74,14 +75,20 @@ Result<Value> Interpreter::run(const ValueList& inputs, std::stop_token stop) {
   return finish();
 }
 
-void Interpreter::start(const ValueList& inputs, std::stop_token stop) {
+void Interpreter::start(const ValueList& inputs, std::stop_token stop, const Environment& known) {
   m_stop = std::move(stop);
   m_ownProgress = {};
   const std::size_t slots = slotCount(m_module.graph);
   m_frame = std::make_shared<Frame>(Frame{.inputs = inputs,
                                           .result = {},
                                           .values = std::vector<Value>(slots),
+                                          .known = std::vector<bool>(slots, false),
                                           .freeAfter = lastUses(m_module.graph, slots)});
+  for (const auto& [node, value] : known) {
+    if (node.index >= slots) continue;
+    m_frame->values[node.index] = value;
+    m_frame->known[node.index] = true;
+  }
 }
 
 const Node* Interpreter::nextNode() const {
@@ -104,14 +111,28 @@ Result<bool> Interpreter::step() {
 Result<void> Interpreter::stepOver(Frame& frame, const Node& node) {
   if (m_stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped");
   if (++m_progress->nodes > limits.nodes) return fail(ErrorCode::TooLarge, "more than {} nodes were run", limits.nodes);
-  KERF_TRY(Value value, runNode(frame, node));
-  if (onNode) onNode(node, value);
-  if (node.op() == Opcode::Output)
-    frame.result = std::move(value);
-  else
-    frame.values[node.id().index] = std::move(value);
-  for (const NodeId dead : frame.freeAfter[node.id().index]) frame.values[dead.index] = {};
+  const std::size_t slot = node.id().index;
+  if (!frame.known[slot]) {
+    KERF_TRY(Value value, runIn(frame, node));
+    if (onNode) onNode(node, value);
+    if (node.op() == Opcode::Output) {
+      frame.result = std::move(value);
+    } else {
+      frame.values[slot] = std::move(value);
+      frame.known[slot] = true;
+    }
+  }
+  if (!freesValues) return {};
+  for (const NodeId dead : frame.freeAfter[slot]) {
+    frame.values[dead.index] = {};
+    frame.known[dead.index] = false;
+  }
   return {};
+}
+
+const Value* Interpreter::valueOf(NodeId node) const {
+  const bool isKnown = m_frame && node.index < m_frame->known.size() && m_frame->known[node.index];
+  return isKnown ? &m_frame->values[node.index] : nullptr;
 }
 
 Result<Value> Interpreter::finish() {
@@ -123,9 +144,24 @@ Result<Value> Interpreter::finish() {
   return std::move(frame->result);
 }
 
-Result<Value> Interpreter::runNode(Frame& frame, const Node& node) {
-  const auto lookup = [&](NodeId id) -> const Value& { return frame.values[id.index]; };
+Result<Value> Interpreter::runNode(const Node& node, const Environment& environment) {
+  for (const NodeId input : node.inputs())
+    if (!environment.contains(input))
+      return fail(Error(ErrorCode::BadInput, "the environment lacks the value of an operand", {}, 0, node.name()));
+  const auto held = environment.find(node.id());
+  auto value = node.op() != Opcode::Placeholder ? runOn(node, [&](NodeId id) -> const Value& { return environment.at(id); })
+               : held == environment.end()      ? runDefault(node)
+                                                : placeholder(node, held->second);
+  if (!value) return fail(located(std::move(value).error(), node));
+  return value;
+}
+
+Result<Value> Interpreter::runIn(Frame& frame, const Node& node) {
   if (node.op() == Opcode::Placeholder) return runPlaceholder(frame, node);
+  return runOn(node, [&](NodeId id) -> const Value& { return frame.values[id.index]; });
+}
+
+Result<Value> Interpreter::runOn(const Node& node, const std::function<const Value&(NodeId)>& lookup) {
   if (node.op() == Opcode::GetAttr) return getAttr(node);
   KERF_TRY(const CallValues call, callValues(node, lookup));
   const auto& [args, kwargs] = call;
@@ -137,9 +173,14 @@ Result<Value> Interpreter::runNode(Frame& frame, const Node& node) {
 
 Result<Value> Interpreter::runPlaceholder(Frame& frame, const Node& node) {
   if (frame.nextInput < frame.inputs.size()) return placeholder(node, frame.inputs[frame.nextInput++]);
-  if (node.args().empty())
-    return fail(ErrorCode::BadInput, "no value was given for input '{}' ({} were given)", node.name(),
-                frame.inputs.size());
+  return runDefault(node);
+}
+
+Result<Value> Interpreter::runDefault(const Node& node) {
+  if (node.args().empty()) {
+    const std::size_t given = m_frame ? m_frame->inputs.size() : 0;
+    return fail(ErrorCode::BadInput, "no value was given for input '{}' ({} were given)", node.name(), given);
+  }
   static const Value none;
   KERF_TRY(const Value value, argumentToValue(node.args().front(), [](NodeId) -> const Value& { return none; }));
   return placeholder(node, value);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/ir/graph_module.h"
@@ -17,22 +18,34 @@ struct InterpreterLimits {
   int depth = 100;                   ///< graphs running inside each other
 };
 
+/// Values of nodes that are known.
+using Environment = std::unordered_map<NodeId, Value>;
+
 class Interpreter {
  public:
   Interpreter(const GraphModule& module, const OpCaller& ops) : m_module(module), m_ops(ops) {}
   virtual ~Interpreter() = default;
 
-  /// Runs all nodes. `inputs` match the placeholders in order. A value is freed at its last use. The result is the
-  /// output node's value, a tuple as a list. Errors carry the node's name.
+  /// Runs all nodes. `inputs` match the placeholders in order. The result is the output node's value, a tuple as a list.
+  /// Errors carry the node's name.
   Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
 
   /// The same in steps, for runs side by side: start(), step() while it says true, finish(). `inputs` must outlive them.
-  void start(const ValueList& inputs, std::stop_token stop = {});
+  /// Nodes that `known` has are not run and take no input: their values are there (torch.fx's initial_env).
+  void start(const ValueList& inputs, std::stop_token stop = {}, const Environment& known = {});
   /// Runs the next node; false when there was none.
   Result<bool> step();
   /// The node that step() runs next; null when there is none.
   const Node* nextNode() const;
   Result<Value> finish();
+
+  /// What one node gives, with operands from `environment`; nothing of a run that goes on changes. BadInput where an
+  /// operand is missing there.
+  Result<Value> runNode(const Node& node, const Environment& environment);
+  /// The value of a node that has run; null where it has not, or when its value was freed.
+  const Value* valueOf(NodeId node) const;
+  /// Whether a value goes after its last use. Where not, all are there until finish() (garbage_collect_values).
+  bool freesValues = true;
 
   InterpreterLimits limits;
   /// Nodes of the last run, nested graphs included.
@@ -60,8 +73,10 @@ class Interpreter {
  private:
   struct Frame;
   Result<void> stepOver(Frame& frame, const Node& node);
-  Result<Value> runNode(Frame& frame, const Node& node);
+  Result<Value> runIn(Frame& frame, const Node& node);
+  Result<Value> runOn(const Node& node, const std::function<const Value&(NodeId)>& lookup);
   Result<Value> runPlaceholder(Frame& frame, const Node& node);
+  Result<Value> runDefault(const Node& node);
   Result<Value> runSubgraph(std::string_view path, const ValueList& args) const;
 
   /// Shared by nested interpreters.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ir/graph_copy.h"
+
 namespace kerf::inline ir {
 namespace {
 
@@ -11,37 +13,48 @@ std::vector<NodeId> returnedNodes(const Argument& value) {
   return out;
 }
 
+std::vector<NodeId> outputs(const Graph& graph) {
+  return returnedNodes(graph.node(graph.outputNode()).args().front());
+}
+
+/// Whether `replacement` may stand for `pattern`.
+Result<void> checkReplacement(const Graph& pattern, const Graph& replacement) {
+  if (!replacement.outputNode().valid()) return fail(ErrorCode::BadUsage, "the replacement returns nothing");
+  const auto wildcards = pattern.placeholders();
+  const auto inputs = replacement.placeholders();
+  if (wildcards.size() != inputs.size())
+    return fail(ErrorCode::BadUsage, "the pattern takes {} inputs but the replacement {}", wildcards.size(),
+                inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (pattern.node(wildcards[i]).users().empty() && !replacement.node(inputs[i]).users().empty())
+      return fail(ErrorCode::BadUsage, "the replacement uses input '{}', which the pattern does not determine",
+                  replacement.node(inputs[i]).name());
+  const std::size_t wanted = outputs(pattern).size();
+  const std::size_t given = outputs(replacement).size();
+  if (wanted == given) return {};
+  return fail(ErrorCode::BadUsage, "the pattern returns {} values but the replacement {}", wanted, given);
+}
+
 class Rewriter {
  public:
-  Rewriter(Graph& graph, const Graph& pattern, const Graph& replacement)
-      : m_graph(graph), m_pattern(pattern), m_replacement(replacement) {}
+  Rewriter(Graph& graph, const Graph& pattern) : m_graph(graph), m_pattern(pattern) {}
 
-  Result<void> check() const {
-    if (!m_replacement.outputNode().valid()) return fail(ErrorCode::BadUsage, "the replacement returns nothing");
-    if (m_pattern.placeholders().size() != m_replacement.placeholders().size())
-      return fail(ErrorCode::BadUsage, "the pattern takes {} inputs but the replacement {}",
-                  m_pattern.placeholders().size(), m_replacement.placeholders().size());
-    const auto wildcards = m_pattern.placeholders();
-    const auto inputs = m_replacement.placeholders();
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (m_pattern.node(wildcards[i]).users().empty() && !m_replacement.node(inputs[i]).users().empty())
-        return fail(ErrorCode::BadUsage, "the replacement uses input '{}', which the pattern does not determine",
-                    m_replacement.node(inputs[i]).name());
-    const std::size_t wanted = outputs(m_pattern).size();
-    const std::size_t given = outputs(m_replacement).size();
-    if (wanted == given) return {};
-    return fail(ErrorCode::BadUsage, "the pattern returns {} values but the replacement {}", wanted, given);
+  /// The occurrence as the graph is now, after earlier replacements.
+  PatternOccurrence updated(PatternOccurrence found) const {
+    for (auto& [patternNode, node] : found.nodes) node = current(node);
+    for (auto& [wildcard, literal] : found.literals)
+      literal = mapNodes(literal, [&](NodeId id) -> Argument { return current(id); });
+    return found;
   }
 
-  Result<PatternMatch> replace(PatternNodes nodes) {
-    PatternMatch match;
-    for (auto& [patternNode, node] : nodes) node = current(node);
-    match.nodes = nodes;
-    std::vector<NodeId> matched = matchedNodes(nodes);
-    const Argument value = insertReplacement(nodes, matched, match.replacements);
+  Result<PatternMatch> replace(const PatternOccurrence& found, const Graph& replacement) {
+    PatternMatch match{.nodes = found.nodes, .replacements = {}};
+    const std::vector<NodeId> matched = matchedNodes(found.nodes);
+    const Argument value = insertReplacement(found, replacement, matched.back(), match.replacements);
     const std::vector<NodeId> old = outputs(m_pattern);
     const std::vector<NodeId> fresh = returnedNodes(value);
-    for (std::size_t i = 0; i < old.size(); ++i) redirect(nodes.at(old[i]), fresh[i], match.replacements);
+    if (fresh.size() != old.size()) return fail(ErrorCode::BadUsage, "a replacement must return nodes");
+    for (std::size_t i = 0; i < old.size(); ++i) redirect(found.nodes.at(old[i]), fresh[i], match.replacements);
     // users before their inputs
     for (auto id = matched.rbegin(); id != matched.rend(); ++id) KERF_CHECK(m_graph.eraseNode(*id));
     KERF_CHECK(m_graph.topologicalSort());
@@ -49,10 +62,6 @@ class Rewriter {
   }
 
  private:
-  static std::vector<NodeId> outputs(const Graph& graph) {
-    return returnedNodes(graph.node(graph.outputNode()).args().front());
-  }
-
   /// What stands for a node now that earlier occurrences may have replaced it.
   NodeId current(NodeId node) const {
     for (auto found = m_replaced.find(node); found != m_replaced.end(); found = m_replaced.find(node))
@@ -71,20 +80,18 @@ class Rewriter {
     return out;
   }
 
-  Argument insertReplacement(const PatternNodes& nodes, const std::vector<NodeId>& matched,
+  Argument insertReplacement(const PatternOccurrence& found, const Graph& replacement, NodeId after,
                              std::vector<NodeId>& created) {
-    std::unordered_map<NodeId, NodeId> map;
+    NodeArguments map;
     const auto wildcards = m_pattern.placeholders();
-    const auto inputs = m_replacement.placeholders();
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto bound = nodes.find(wildcards[i]);
-      map[inputs[i]] = bound == nodes.end() ? NodeId{} : bound->second;
-    }
-    const InsertionScope scope(m_graph, InsertionScope::Where::After, matched.back());
-    const Argument value = m_graph.copyFrom(m_replacement, map);
-    for (const NodeId id : m_replacement.order()) {
-      const Node& node = m_replacement.node(id);
-      if (node.op() != Opcode::Placeholder && node.op() != Opcode::Output) created.push_back(map.at(id));
+    const auto inputs = replacement.placeholders();
+    for (std::size_t i = 0; i < inputs.size(); ++i) map[inputs[i]] = found.of(wildcards[i]);
+    const InsertionScope scope(m_graph, InsertionScope::Where::After, after);
+    const Argument value = copyGraph(m_graph, replacement, map);
+    for (const NodeId id : replacement.order()) {
+      const Node& node = replacement.node(id);
+      if (node.op() != Opcode::Placeholder && node.op() != Opcode::Output)
+        created.push_back(*map.at(id).as<NodeId>());
     }
     return value;
   }
@@ -99,19 +106,30 @@ class Rewriter {
 
   Graph& m_graph;
   const Graph& m_pattern;
-  const Graph& m_replacement;
   std::unordered_map<NodeId, NodeId> m_replaced;
 };
 
 }  // namespace
 
-Result<std::vector<PatternMatch>> replacePattern(Graph& graph, const Graph& pattern, const Graph& replacement) {
-  KERF_TRY(auto found, findPattern(graph, pattern));
-  Rewriter rewriter(graph, pattern, replacement);
-  KERF_CHECK(rewriter.check());
+Result<std::vector<PatternMatch>> replacePattern(Graph& graph, const Graph& pattern, const Graph& replacement,
+                                                 const MatchOptions& options) {
+  if (pattern.outputNode().valid()) KERF_CHECK(checkReplacement(pattern, replacement));
+  const ReplacementOf same = [&](const PatternOccurrence&, const Graph&, const Graph&) -> Result<Graph> {
+    return replacement;
+  };
+  return replacePattern(graph, pattern, same, options);
+}
+
+Result<std::vector<PatternMatch>> replacePattern(Graph& graph, const Graph& pattern, const ReplacementOf& replacement,
+                                                 const MatchOptions& options) {
+  KERF_TRY(const auto found, findPattern(graph, pattern, options));
+  Rewriter rewriter(graph, pattern);
   std::vector<PatternMatch> out;
-  for (PatternNodes& nodes : found) {
-    KERF_TRY(auto match, rewriter.replace(std::move(nodes)));
+  for (const PatternOccurrence& old : found) {
+    const PatternOccurrence occurrence = rewriter.updated(old);
+    KERF_TRY(const Graph made, replacement(occurrence, graph, pattern));
+    KERF_CHECK(checkReplacement(pattern, made));
+    KERF_TRY(auto match, rewriter.replace(occurrence, made));
     out.push_back(std::move(match));
   }
   return out;

@@ -1,5 +1,7 @@
 #include "engine/ir/tracer.h"
 
+#include "engine/symbolic/sym_int.h"
+
 namespace kerf::inline ir::fx {
 namespace {
 
@@ -10,7 +12,7 @@ std::string atenName(std::string_view overload) { return std::string(overload.su
 
 Proxy binary(const Proxy& a, const Operand& b, std::string_view op, bool hasScalarOverload = false) {
   const bool scalar = hasScalarOverload && !b.isTensor();
-  return a.tracer().aten(std::string(op) + (scalar ? ".Scalar" : ".Tensor"), {a, b.value()});
+  return a.tracer().aten(std::string(op) + (scalar ? ".Scalar" : ".Tensor"), {a, b.value()}, {}, b.at());
 }
 
 Argument dimsArgument(const std::vector<std::int64_t>& dims) {
@@ -25,12 +27,20 @@ Proxy reduce(const Proxy& x, std::string_view overload, const std::vector<std::i
   return x.tracer().aten(overload, std::move(args));
 }
 
-Proxy general(const Proxy& x, std::string_view overload, ArgumentList rest, KeywordArguments kwargs) {
+Proxy general(const Proxy& x, std::string_view overload, ArgumentList rest, KeywordArguments kwargs,
+              std::source_location at) {
   rest.insert(rest.begin(), x);
-  return x.tracer().aten(overload, std::move(rest), std::move(kwargs));
+  return x.tracer().aten(overload, std::move(rest), std::move(kwargs), at);
 }
 
 }  // namespace
+
+Proxy::operator bool() const {
+  const std::string& name = m_tracer->graph().node(m_node).name();
+  throw SymbolicFailure{Error(ErrorCode::BadUsage,
+                              fmt::format("control flow depends on '{}', which has no value while it is traced", name),
+                              m_at.file_name(), int(m_at.line()), name)};
+}
 
 Proxy Proxy::operator[](Argument index) const { return m_tracer->call("operator.getitem", {*this, std::move(index)}); }
 
@@ -39,31 +49,37 @@ Proxy Proxy::method(std::string_view name, ArgumentList args, KeywordArguments k
   return m_tracer->callMethod(name, std::move(args), std::move(kwargs));
 }
 
-Proxy Tracer::placeholder(std::string_view name, ValueMeta value) {
+Proxy Tracer::placeholder(std::string_view name, ValueMeta value, std::source_location at) {
   const NodeId node = m_module.graph.placeholder(name);
   if (value.known()) m_module.graph.setValueMeta(node, std::move(value));
-  return {*this, node};
+  return {*this, node, at};
 }
 
-Proxy Tracer::call(std::string_view target, ArgumentList args, KeywordArguments kwargs) {
+Proxy Tracer::call(std::string_view target, ArgumentList args, KeywordArguments kwargs, std::source_location at) {
   std::string name;
   if (target.starts_with("torch.ops.")) {
     const std::string_view rest = target.substr(10);
     name = atenName(rest.substr(rest.find('.') + 1));
   }
-  return {*this, m_module.graph.callFunction(target, std::move(args), std::move(kwargs), name)};
+  return {*this, m_module.graph.callFunction(target, std::move(args), std::move(kwargs), name), at};
 }
 
-Proxy Tracer::aten(std::string_view overload, ArgumentList args, KeywordArguments kwargs) {
-  return call(std::string(atenPrefix) + std::string(overload), std::move(args), std::move(kwargs));
+Proxy Tracer::aten(std::string_view overload, ArgumentList args, KeywordArguments kwargs, std::source_location at) {
+  return call(std::string(atenPrefix) + std::string(overload), std::move(args), std::move(kwargs), at);
 }
 
-Proxy Tracer::callMethod(std::string_view method, ArgumentList args, KeywordArguments kwargs) {
-  return {*this, m_module.graph.callMethod(method, std::move(args), std::move(kwargs))};
+Proxy Tracer::callMethod(std::string_view method, ArgumentList args, KeywordArguments kwargs,
+                         std::source_location at) {
+  return {*this, m_module.graph.callMethod(method, std::move(args), std::move(kwargs)), at};
 }
 
-Proxy Tracer::callModule(std::string_view path, ArgumentList args, KeywordArguments kwargs) {
-  return {*this, m_module.graph.callModule(path, std::move(args), std::move(kwargs))};
+Proxy Tracer::callModule(std::string_view path, ArgumentList args, KeywordArguments kwargs, std::source_location at) {
+  return {*this, m_module.graph.callModule(path, std::move(args), std::move(kwargs)), at};
+}
+
+Proxy Tracer::callModule(std::string_view path, Submodule submodule, ArgumentList args, std::source_location at) {
+  if (!m_module.submodule(path)) m_module.submodules.add(std::string(path), std::move(submodule));
+  return callModule(path, std::move(args), {}, at);
 }
 
 Proxy Tracer::getAttr(std::string_view path) { return {*this, m_module.graph.getAttr(path)}; }
@@ -74,6 +90,16 @@ Proxy Tracer::attribute(std::string_view path, Tensor tensor, bool isParameter) 
 }
 
 void Tracer::output(Argument value) { m_module.graph.output(std::move(value)); }
+
+Result<GraphModule> traceFunction(const std::function<void(Tracer&)>& model) {
+  Tracer tracer;
+  try {
+    model(tracer);
+  } catch (SymbolicFailure& failure) {
+    return fail(std::move(failure.error.while_("tracing a function")));
+  }
+  return tracer.finish();
+}
 
 Proxy operator+(const Proxy& a, const Operand& b) { return binary(a, b, "add"); }
 Proxy operator-(const Proxy& a, const Operand& b) { return binary(a, b, "sub"); }
@@ -94,16 +120,18 @@ Proxy pow(const Proxy& a, const Operand& b) {
 }
 
 #define KERF_DEFINE(name) \
-  Proxy name(const Proxy& x) { return x.tracer().aten(#name ".default", {x}); }
+  Proxy name(const Proxy& x, std::source_location at) { return x.tracer().aten(#name ".default", {x}, {}, at); }
 KERF_TRACED_UNARY(KERF_DEFINE)
 #undef KERF_DEFINE
 #define KERF_DEFINE(name) \
-  Proxy name(const Proxy& a, const Proxy& b) { return a.tracer().aten(#name ".default", {a, b}); }
+  Proxy name(const Proxy& a, const Proxy& b, std::source_location at) { \
+    return a.tracer().aten(#name ".default", {a, b}, {}, at);           \
+  }
 KERF_TRACED_BINARY(KERF_DEFINE)
 #undef KERF_DEFINE
-#define KERF_DEFINE(name, overload)                                             \
-  Proxy name(const Proxy& x, ArgumentList rest, KeywordArguments kwargs) {      \
-    return general(x, #name "." #overload, std::move(rest), std::move(kwargs)); \
+#define KERF_DEFINE(name, overload)                                                                  \
+  Proxy name(const Proxy& x, ArgumentList rest, KeywordArguments kwargs, std::source_location at) {  \
+    return general(x, #name "." #overload, std::move(rest), std::move(kwargs), at);                  \
   }
 KERF_TRACED_GENERAL(KERF_DEFINE)
 #undef KERF_DEFINE

@@ -70,21 +70,12 @@ class Constants {
 
   Value compute(const Node& node) {
     if (node.op() == Opcode::GetAttr) return m_module.attribute(node.target())->tensor;
-    GraphModule call;  // one call on placeholders: the interpreter resolves its arguments
-    ValueList inputs;
-    std::unordered_map<NodeId, NodeId> map;
-    for (NodeId input : node.inputs()) {
-      inputs.push_back(value(input));
-      if (inputs.back().isNone()) return {};
-      map[input] = call.graph.placeholder(m_module.graph.node(input).name());
+    Environment operands;
+    for (const NodeId input : node.inputs()) {
+      operands[input] = value(input);
+      if (operands[input].isNone()) return {};
     }
-    const auto mapped = [&](NodeId id) -> Argument { return map.at(id); };
-    ArgumentList args;
-    KeywordArguments kwargs;
-    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, mapped));
-    for (const auto& [name, argument] : node.kwargs()) kwargs.emplace_back(name, mapNodes(argument, mapped));
-    call.graph.output(call.graph.callFunction(node.target(), std::move(args), std::move(kwargs)));
-    Result<Value> result = Interpreter(call, referenceOps()).run(inputs);
+    const Result<Value> result = Interpreter(m_module, referenceOps()).runNode(node, operands);
     return result && result->isTensor() ? *result : Value();
   }
 

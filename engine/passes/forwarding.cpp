@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/passes/call_arguments.h"
+
 namespace kerf::inline passes {
 
 namespace {
@@ -25,7 +27,11 @@ bool readsStorage(const Node& node) {
 bool sameTensorMeta(const Node& a, const Node& b) {
   const TensorMeta* x = a.meta().value.tensor();
   const TensorMeta* y = b.meta().value.tensor();
-  return x && y && x->dtype == y->dtype && x->sizes == y->sizes && x->strides == y->strides && x->device == y->device;
+  if (!x || !y || x->dtype != y->dtype || x->sizes != y->sizes || x->device != y->device) return false;
+  if (x->strides == y->strides) return true;
+  // an annotation without strides counts as contiguous
+  const bool lacksStrides = x->strides.empty() || y->strides.empty();
+  return lacksStrides && fixedSizes(*x) && x->concreteStrides() == y->concreteStrides();
 }
 
 Forwarding::Forwarding(const Graph& graph) : m_graph(graph), m_aliases(graph) {

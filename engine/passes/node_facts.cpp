@@ -6,6 +6,7 @@
 
 #include "engine/ops/core/memory_writes.h"
 #include "engine/ops/core/purity.h"
+#include "engine/passes/python_memory.h"
 
 namespace kerf::inline passes {
 
@@ -23,7 +24,9 @@ bool isFunctionalWrapper(const Node& node) {
 bool mayGiveView(const Node& node) {
   if (isFunctionalWrapper(node)) return false;
   const OpInfo* op = opOf(node);
-  return op == nullptr || node.isCall("operator.getitem"_op) || mayShareMemory(*op);
+  if (op != nullptr) return node.isCall("operator.getitem"_op) || mayShareMemory(*op);
+  const auto python = pythonMemory(node);
+  return !python || python->mayShare;
 }
 
 bool isPureCall(const Node& node) { return node.op() == Opcode::CallFunction && purityOf(node) == Purity::Pure; }
@@ -55,6 +58,13 @@ AliasGroups::AliasGroups(const Graph& graph) {
 void AliasGroups::joinCall(const Node& node) {
   if (node.op() == Opcode::Placeholder || node.op() == Opcode::GetAttr || node.op() == Opcode::Output) return;
   const OpInfo* op = opOf(node);
+  const auto python = op == nullptr ? pythonMemory(node) : std::nullopt;
+  if (python) {
+    if (python->mayShare)
+      for (const NodeId input : node.inputs()) join(node.id(), input);
+    for (const NodeId id : python->written) m_mutated[id.index] = true;
+    return;
+  }
   if (!mayGiveView(node)) return;
   const bool copies = node.isCall("aten.copy_.default"_op) && node.args().front().as<NodeId>();
   if (copies) join(node.id(), *node.args().front().as<NodeId>());  // what it copies from stays apart

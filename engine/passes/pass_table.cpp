@@ -6,7 +6,10 @@
 #include "engine/passes/constant_folding.h"
 #include "engine/passes/cse.h"
 #include "engine/passes/dce.h"
+#include "engine/passes/joint/bernoulli_comparison.h"
 #include "engine/passes/joint/conversion_chains.h"
+#include "engine/passes/joint/matmul_padding.h"
+#include "engine/passes/joint/random_replacement.h"
 #include "engine/passes/joint/scatter_to_where.h"
 #include "engine/passes/joint/single_batch_matmul.h"
 #include "engine/passes/joint/softmax_rescaling.h"
@@ -19,6 +22,7 @@
 #include "engine/passes/post_grad/assert_removal.h"
 #include "engine/passes/post_grad/auto_functionalized.h"
 #include "engine/passes/post_grad/constructor_moves.h"
+#include "engine/passes/post_grad/int8_weight_products.h"
 #include "engine/passes/post_grad/locality_order.h"
 #include "engine/passes/post_grad/online_softmax.h"
 #include "engine/passes/post_grad/partial_reductions.h"
@@ -26,11 +30,34 @@
 #include "engine/passes/post_grad/small_matmul.h"
 #include "engine/passes/post_grad/split_cat.h"
 #include "engine/passes/post_grad/view_moves.h"
+#include "engine/passes/pre_grad/batch_norm_folding.h"
+#include "engine/passes/pre_grad/call_normalization.h"
+#include "engine/passes/pre_grad/identity_removal.h"
+#include "engine/passes/pre_grad/linear_permute.h"
+#include "engine/passes/pre_grad/matmul_permute.h"
+#include "engine/passes/pre_grad/module_inlining.h"
+#include "engine/passes/pre_grad/parallel_linear.h"
+#include "engine/passes/pre_grad/shape_propagation.h"
+#include "engine/passes/pre_grad/split_cat_merging.h"
+#include "engine/passes/pre_grad/stack_unbind_merging.h"
 #include "engine/passes/stable_sort.h"
 
 namespace kerf::inline passes {
 
 namespace {
+
+constexpr Pass (*preGradTable[])() = {
+    moduleInliningPass,
+    callNormalizationPass,
+    identityRemovalPass,
+    batchNormFoldingPass,
+    splitCatMergingPass,
+    stackUnbindMergingPass,
+    linearPermutePass,
+    matmulPermutePass,
+    parallelLinearPass,
+    shapePropagationPass,
+};
 
 constexpr Pass (*table[])() = {
     // joint
@@ -42,6 +69,9 @@ constexpr Pass (*table[])() = {
     singleBatchMatmulPass,
     scatterToWherePass,
     softmaxRescalingPass,
+    matmulPaddingPass,
+    bernoulliComparisonPass,
+    randomReplacementPass,
     jointSortPass,
     // post_grad
     noOpRemovalPass,
@@ -49,6 +79,7 @@ constexpr Pass (*table[])() = {
     csePass,
     assertRemovalPass,
     smallMatmulPass,
+    int8WeightProductsPass,
     onlineSoftmaxPass,
     splitCatPass,
     addmmUnfusingPass,
@@ -65,8 +96,14 @@ constexpr Pass (*table[])() = {
 
 }  // namespace
 
-std::vector<Pass> defaultPasses() {
+std::vector<Pass> preGradPasses() {
   std::vector<Pass> passes;
+  for (const auto make : preGradTable) passes.push_back(make());
+  return passes;
+}
+
+std::vector<Pass> defaultPasses() {
+  std::vector<Pass> passes = preGradPasses();
   for (const auto make : table) passes.push_back(make());
   std::ranges::stable_sort(passes, {}, &Pass::stage);
   return passes;

@@ -79,13 +79,14 @@ double PatternArguments::number(std::string_view name) const {
 }
 
 Result<TracedPattern> tracePattern(const PatternFunction& function, const PatternInputs& inputs, PatternTrace trace) {
-  Tracer tracer;
-  const std::vector<Proxy> results = function(PatternArguments(tracer, inputs));
-  if (results.empty()) return fail(ErrorCode::BadUsage, "the pattern returns nothing");
-  ArgumentList outputs;
-  for (const Proxy& result : results) outputs.push_back(result.node());
-  tracer.output(Argument::tuple(std::move(outputs)));
-  GraphModule module = tracer.finish();
+  std::size_t results = 0;
+  KERF_TRY(GraphModule module, traceFunction([&](Tracer& tracer) {
+    ArgumentList outputs;
+    for (const Proxy& result : function(PatternArguments(tracer, inputs))) outputs.push_back(result.node());
+    results = outputs.size();
+    tracer.output(Argument::tuple(std::move(outputs)));
+  }));
+  if (results == 0) return fail(ErrorCode::BadUsage, "the pattern returns nothing");
   KERF_CHECK(propagateShapes(module));
 
   std::set<std::string> trained;

@@ -118,11 +118,19 @@ std::string pickledInt(std::uint64_t value) {
   return text;
 }
 
-/// The persistent id ('storage', torch.storage.UntypedStorage, '0', 'cpu', bytes) as torch.save pickles it.
-std::string storagePickle(std::uint64_t bytes) {
+constexpr std::size_t shownBytes = 1024;  // the pickle is the archive's first member
+
+std::string pickledText(std::string_view text) {
+  std::string pickled = "X";
+  appendLittle(pickled, text.size(), 4);
+  return pickled.append(text);
+}
+
+/// The persistent id ('storage', torch.storage.UntypedStorage, '0', location, bytes) as torch.save pickles it.
+std::string storagePickle(std::uint64_t bytes, std::string_view location) {
   using namespace std::string_literals;
   return "\x80\x02(X\x07\0\0\0storageq\0"s + "ctorch.storage\nUntypedStorage\nq\x01"s + "X\x01\0\0\0"s + "0q\x02"s +
-         "X\x03\0\0\0cpuq\x03"s + pickledInt(bytes) + "tq\x04Q."s;
+         pickledText(location) + "q\x03"s + pickledInt(bytes) + "tq\x04Q."s;
 }
 
 /// 40 decimal digits, as PyTorch's identifier has; here a pure function of the bytes.
@@ -131,9 +139,9 @@ std::string serializationId(const Storage& storage) {
   return fmt::format("{:020}{:020}", hash.high, hash.low);
 }
 
-Result<void> writeArchive(AtomicFile& file, const Storage& storage) {
+Result<void> writeArchive(AtomicFile& file, const Storage& storage, std::string_view location) {
   ZipWriter writer([&file](std::span<const std::byte> bytes) { return file.write(bytes); });
-  KERF_CHECK(writer.add("archive/data.pkl", storagePickle(std::uint64_t(storage.bytes()))));
+  KERF_CHECK(writer.add("archive/data.pkl", storagePickle(std::uint64_t(storage.bytes()), location)));
   KERF_CHECK(writer.add("archive/.format_version", "1"));
   KERF_CHECK(writer.add("archive/.storage_alignment", "64"));
   KERF_CHECK(writer.add("archive/byteorder", "little"));
@@ -166,10 +174,15 @@ Result<StoragePlace> locateTorchStorage(const std::filesystem::path& path, std::
   return StoragePlace{member->offset, member->bytes, member->crc32, member->stored};
 }
 
-Result<void> writeTorchStorage(const std::filesystem::path& path, const Storage& storage) {
+Result<void> writeTorchStorage(const std::filesystem::path& path, const Storage& storage, std::string_view location) {
   KERF_TRY(AtomicFile file, AtomicFile::create(path));
-  KERF_CHECK(writeArchive(file, storage));
+  KERF_CHECK(writeArchive(file, storage, location));
   return file.commit();
+}
+
+bool loadsOnto(std::span<const std::byte> file, std::string_view location) {
+  const auto head = file.first(std::min(file.size(), shownBytes));
+  return std::string_view(reinterpret_cast<const char*>(head.data()), head.size()).contains(pickledText(location));
 }
 
 }  // namespace kerf::inline tensor

@@ -26,6 +26,10 @@ struct StoragePlace {
 /// As readTorchStorage(), with its checks but that of the bytes, which are not read.
 Result<StoragePlace> locateTorchStorage(const std::filesystem::path& path, std::int64_t expectedBytes);
 /// Writes a zip that torch.load(weights_only=True) reads as an UntypedStorage of view().size() bytes. Atomic rename.
-Result<void> writeTorchStorage(const std::filesystem::path& path, const Storage& storage);
+/// It loads onto the device of that name ("cpu", "cuda:0"): repros read their storages without saying where to.
+Result<void> writeTorchStorage(const std::filesystem::path& path, const Storage& storage,
+                               std::string_view location = "cpu");
+/// Whether a file that writeTorchStorage() may have written loads onto that device.
+bool loadsOnto(std::span<const std::byte> file, std::string_view location);
 
 }  // namespace kerf::inline tensor

@@ -11,6 +11,7 @@
 #include "minifier/oracle/command_files.h"
 #include "minifier/oracle/exported_candidate.h"
 #include "minifier/oracle/judging_environment.h"
+#include "minifier/oracle/launcher_identity.h"
 #include "minifier/oracle/message_mask.h"
 #include "minifier/oracle/python_failure.h"
 
@@ -128,8 +129,9 @@ std::string CommandOracle::identity() const {
 }
 
 std::string CommandOracle::circumstances() const {
-  return fmt::format(" [verdicts=2 files={} environment={}]", hashOfCommandFiles(m_options.command, m_folder).hex(),
-                     environmentIdentity());
+  return fmt::format(" [verdicts=2 files={} environment={} launcher={}]",
+                     hashOfCommandFiles(m_options.command, m_folder).hex(), environmentIdentity(),
+                     launcherIdentity(m_like, m_graphIndex));
 }
 
 }  // namespace kerf::inline minifier::inline oracle

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "minifier/oracle/python_failure.h"
 #include "minifier/oracle/verdict_fingerprint.h"
 
 namespace kerf::inline minifier::inline oracle {
@@ -46,7 +47,11 @@ constexpr std::pair<std::string_view, TorchAnswer::Kind> kinds[] = {{"passes", T
 /// The kernel of a fusion group is named after what is in it, and numbered: no part of what stays.
 bool isKernelName(std::string_view name) { return name.starts_with("cpp_") || name.starts_with("triton_"); }
 
-std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+/// The first line; of Triton's compiler, which begins with the place and shows code, the last one.
+std::string shownLine(const std::string& message) {
+  const std::string first = message.substr(0, message.find('\n'));
+  return first.starts_with("at ") && first.ends_with(':') ? tellingLine(message) : first;
+}
 
 std::string opOf(const TorchAnswer& answer) {
   const auto found = std::ranges::find_if_not(answer.names, isKernelName);
@@ -62,7 +67,7 @@ std::string accuracyKind(const TorchAnswer& answer) {
 std::string exceptionFingerprint(const TorchAnswer& answer) {
   std::string text = fmt::format("{}:{}", answer.phase, answer.exception);
   if (const std::string op = opOf(answer); !op.empty()) text += ":" + op;
-  const std::string masked = maskedMessage(firstLine(answer.message));
+  const std::string masked = maskedMessage(shownLine(answer.message));
   if (!masked.empty()) return text + ":" + masked;
   if (!answer.frames.empty()) text += "@" + answer.frames.front();  // an assertion that says nothing
   return text;
@@ -107,7 +112,7 @@ std::string torchFingerprint(const TorchAnswer& answer) {
 Verdict verdictOf(const TorchAnswer& answer) {
   Verdict verdict;
   verdict.time = answer.time;
-  const std::string message = firstLine(answer.message);
+  const std::string message = shownLine(answer.message);
   switch (answer.kind) {
     case TorchAnswer::Kind::Passes:
       verdict.kind = VerdictKind::Passes;

@@ -9,6 +9,7 @@
 #include "engine/capture/repro/writer.h"
 #include "minifier/oracle/exported_candidate.h"
 #include "minifier/oracle/judging_environment.h"
+#include "minifier/oracle/launcher_identity.h"
 
 namespace kerf::inline minifier::inline oracle {
 
@@ -92,6 +93,8 @@ std::string TorchOracle::identity() const {
                      m_options.timeout.count());
 }
 
-std::string TorchOracle::circumstances() const { return fmt::format(" [environment={}]", environmentIdentity()); }
+std::string TorchOracle::circumstances() const {
+  return fmt::format(" [environment={} launcher={}]", environmentIdentity(), launcherIdentity(m_like, m_graphIndex));
+}
 
 }  // namespace kerf::inline minifier::inline oracle

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/capture/importers.h"
+#include "engine/capture/trace/compile_answer.h"
 #include "engine/capture/trace/follower.h"
 #include "engine/capture/trace/header.h"
 #include "engine/capture/trace/scanner.h"
@@ -56,6 +57,22 @@ void checkRecords(const CaptureDetails& details, std::size_t graphs) {
   }
   for (const TimelineEvent& event : details.timeline)
     require(event.durationUs >= 0 && event.depth >= 0, "a timeline event that ends before it begins", event.name);
+}
+
+/// Whatever the records hold, the log of their compilations can be read, and answers.
+void checkCompileLog(const Capture& capture) {
+  const auto log = readCompileLog(capture);
+  require(log.has_value(), "the log of the compilations cannot be read", log ? "" : log.error().text());
+  require(log->compiles.size() == capture.details->compiles.size(), "a compile id without a story", "");
+  require(log->directions.size() == capture.details->records.size(), "a record without a direction", "");
+  for (const CompileStory& story : log->compiles) {
+    for (const LoggedCode& code : story.codes)
+      require(code.record < capture.details->records.size(), "a wrong record of code", code.name);
+    for (const KernelOrigin& kernel : story.kernels)
+      require(kernel.code < std::int64_t(capture.details->records.size()), "a wrong record of a kernel", kernel.kernel);
+  }
+  for (const AnswerLine& line : compileAnswer(*log, *capture.details, rankTable(*log, *capture.details)))
+    require(!line.text.empty(), "an empty answer", line.section);
 }
 
 void checkGraphs(Capture& capture) {
@@ -167,6 +184,7 @@ bool checkTorchTrace(std::string_view bytes) {
     return false;
   }
   checkRecords(*capture->details, capture->graphs.size());
+  checkCompileLog(*capture);
   checkGraphs(*capture);
   if (!bytes.starts_with("\x1f\x8b\x08")) {
     checkFollowing(bytes, *capture, {bytes.size() / 2});

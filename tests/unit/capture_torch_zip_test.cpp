@@ -48,6 +48,17 @@ TEST(TorchZip, PicklesTheStorageAsTorchDoes) {
   EXPECT_EQ(count(testing::readFile(folder.path() / "s"), "q\x03M\x2c\x01tq\x04Q."s), 1u);
 }
 
+TEST(TorchZip, SaysWhichDeviceTheStorageLoadsOnto) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(writeTorchStorage(folder.path() / "s", *counting(128), "cuda:0"));
+  const std::string file = testing::readFile(folder.path() / "s");
+  EXPECT_EQ(count(file, "q\x02X\x06\0\0\0cuda:0q\x03K\x80tq\x04Q."s), 1u);
+  EXPECT_TRUE(loadsOnto(std::as_bytes(std::span(file)), "cuda:0"));
+  EXPECT_FALSE(loadsOnto(std::as_bytes(std::span(file)), "cuda:1"));
+  EXPECT_FALSE(loadsOnto(std::as_bytes(std::span(file)), "cpu"));
+  EXPECT_EQ((*readTorchStorage(folder.path() / "s", 128))->bytes(), 128);
+}
+
 TEST(TorchZip, AlignsTheBytesTo64) {
   const TemporaryFolder folder;
   ASSERT_TRUE(writeTorchStorage(folder.path() / "s", *counting(1000)));

@@ -149,6 +149,25 @@ TEST(ExportRepro, RoundTripsGraphAndData) {
   EXPECT_EQ(testing::readFile(*file), testing::readFile(*twice));
 }
 
+TEST(ExportRepro, WritesStoragesForTheDeviceOfTheirInputs) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "storages");
+  const std::string hash(40, 'b');
+  ASSERT_TRUE(writeTorchStorage(folder.path() / "storages" / hash, *sequence(4).storage()));
+  const auto exported = [&](std::string_view device) {
+    const std::string loader =
+        fmt::format("    buf0 = reader.storage('{}', 16{})\n    reader.tensor(buf0, (4,))  # x\n", hash, device);
+    const Capture capture = imported(reluRepro(loader), folder.path() / "r.py");
+    EXPECT_TRUE(exportRepro(capture, 0, folder.path() / "out"));
+    return testing::readFile(folder.path() / "out" / "storages" / hash);
+  };
+  for (const auto& [device, location] : {std::pair{"", "cpu"}, {", device=device(type='cuda', index=1)", "cuda:1"},
+                                         {", device=device(type='cuda')", "cuda:0"}, {"", "cpu"}}) {
+    const std::string file = exported(device);
+    EXPECT_TRUE(loadsOnto(std::as_bytes(std::span(file)), location)) << location << " over what was there";
+  }
+}
+
 TEST(ExportRepro, LeavesNothingBehindWhenItFails) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path() / "storages");

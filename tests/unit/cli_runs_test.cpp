@@ -103,6 +103,15 @@ TEST_F(CliRunTest, BisectFindsThePlantedPass) {
   EXPECT_EQ(bad["culprits"], json::array({"cse"}));
 }
 
+TEST_F(CliRunTest, BisectFindsTheModuleOfAPlantedFault) {
+  EXPECT_EQ(runJson({"bisect", sample, "--by", "module"})["culprits"], json::array());
+  const auto bad = runJson({"bisect", sample, "--by", "module", "--plant", "relu=accuracy"}, 1);
+  ASSERT_FALSE(bad["culprits"].empty());
+  EXPECT_GT(bad["trials"].size(), 1u);
+  EXPECT_THAT(run({"bisect", sample, "--by", "module", "--plant", "relu=accuracy"}).output,
+              HasSubstr("the fault begins at module " + bad["culprits"][0].get<std::string>()));
+}
+
 TEST_F(CliRunTest, TheInterpreterStandsBehindTheBackendDoorToo) {
   EXPECT_EQ(runJson({"compare", sample, "--backend", "interp"})["same"], true);
   EXPECT_EQ(runJson({"compare", sample, "--backend", "interp", "--plant", "pass:cse=accuracy"}, 1)["same"], false);

@@ -10,6 +10,7 @@
 #include "minifier/oracle/command_files.h"
 #include "minifier/oracle/command_oracle.h"
 #include "minifier/oracle/judging_environment.h"
+#include "minifier/oracle/launcher_identity.h"
 #include "minifier/oracle/message_mask.h"
 #include "minifier/oracle/python_failure.h"
 #include "tests/support/minifier_graphs.h"
@@ -174,6 +175,23 @@ TEST(JudgingEnvironment, IsThatOfCompilersAndNotOfTheShell) {
     ::unsetenv(name);
   EXPECT_EQ(environmentIdentity(), before);
   EXPECT_GE(programIdentity().size(), 16u);
+}
+
+TEST(LauncherIdentity, IsWhatStandsAroundTheGraph) {
+  Capture like;
+  like.envelope.headerLines = {"import torch", "# torch version: 2.11.0", "os.environ['TRITON_CACHE_DIR'] = '/tmp/a'"};
+  like.envelope.runOptions = {{"accuracy", "False"}};
+  const std::string before = launcherIdentity(like, 0);
+  like.envelope.headerLines[1] = "# written by another program";
+  like.envelope.headerLines[2] = "os.environ['TRITON_CACHE_DIR'] = '/tmp/b'";
+  EXPECT_EQ(launcherIdentity(like, 0), before);
+  Capture configured = like, accurate = like;
+  configured.envelope.configLines.push_back("torch._inductor.config.triton.inject_relu_bug_TESTING_ONLY = 'accuracy'");
+  accurate.envelope.runOptions = {{"accuracy", "True"}};
+  EXPECT_NE(launcherIdentity(configured, 0), before);
+  EXPECT_NE(launcherIdentity(accurate, 0), before);
+  like.graphs.emplace_back().envelope = std::make_shared<const ReproEnvelope>(configured.envelope);
+  EXPECT_EQ(launcherIdentity(like, 0), launcherIdentity(configured, 0)) << "a graph's own text counts";
 }
 
 }  // namespace

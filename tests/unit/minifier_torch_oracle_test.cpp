@@ -235,5 +235,13 @@ TEST(TorchAnswer, AnOpIsPartOfAFingerprintAndAKernelIsNot) {
   EXPECT_EQ(torchFingerprint(answer), "compile:LoweringException:aten.addmm.default:NoValidChoicesError: no choices");
 }
 
+TEST(TorchAnswer, OfTritonWhatItEndsWithIsTheFailure) {
+  TorchAnswer answer{.kind = TorchAnswer::Kind::Fails, .phase = "compile", .exception = "CompilationError"};
+  answer.message =
+      "at 36:251:\n    tmp4 = tl.broadcast_to(tmp3)\n           ^\nCannot broadcast, rank mismatch: [4], [4, 1]\n";
+  EXPECT_EQ(torchFingerprint(answer), "compile:CompilationError:Cannot broadcast, rank mismatch: [N], [N]");
+  EXPECT_EQ(verdictOf(answer).detail, "CompilationError: Cannot broadcast, rank mismatch: [4], [4, 1]");
+}
+
 }  // namespace
 }  // namespace kerf

@@ -234,5 +234,76 @@ TEST(StableSort, PutsNodesAfterTheirInputs) {
   EXPECT_TRUE(g.module.graph.lint());
 }
 
+TEST(MatmulPadding, PadsWhatTensorCoresDoNotTakeWhole) {
+  PassGraph g;
+  const NodeId a = g.input("a", {6, 10}), b = g.input("b", {10, 7});
+  const NodeId c = g.input("c", {2, 8, 5}), d = g.input("d", {2, 5, 4});
+  g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.bmm.default", {c, d})});
+  const GraphModule after = afterPass(
+      g, "matmul_padding", {"matmul_padding.devices=all", "matmul_padding.min_intensity=1.0"}, 1e-6);
+  EXPECT_EQ(calls(after.graph),
+            (Calls{"aten.constant_pad_nd.default", "aten.constant_pad_nd.default", "aten.mm.default",
+                   "aten.slice.Tensor", "aten.slice.Tensor", "aten.clone.default", "aten.constant_pad_nd.default",
+                   "aten.constant_pad_nd.default", "aten.bmm.default"}));
+}
+
+TEST(MatmulPadding, KeepsAlignedSmallAndOtherDevices) {
+  PassGraph g;
+  const NodeId a = g.input("a", {8, 12}), b = g.input("b", {12, 4}), c = g.input("c", {4, 5});
+  g.finish({g.call("aten.mm.default", {g.call("aten.mm.default", {a, b}), c})});
+  EXPECT_EQ(calls(afterPass(g, "matmul_padding", {"matmul_padding.devices=all"}).graph).size(), 2u);
+  EXPECT_EQ(calls(afterPass(g, "matmul_padding", {"matmul_padding.min_intensity=0.1"}).graph).size(), 2u);
+  const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
+  EXPECT_EQ(calls(afterPass(g, "matmul_padding", every, 1e-6).graph).front(), "aten.mm.default");
+}
+
+/// After passes whose numbers are others: values are not compared.
+GraphModule withOtherNumbers(const PassGraph& graph, const std::vector<std::string>& passes) {
+  PassConfig config{.only = passes};
+  for (const std::string& pass : passes) config.patches.push_back(*parsePassPatch(pass + ".inductor_numbers=true"));
+  const auto result = PassManager(*selectPasses(config)).run(graph.module);
+  EXPECT_TRUE(result.has_value()) << result.error().text();
+  return result ? *result : graph.module;
+}
+
+TEST(RandomReplacement, DrawsAllSeedsOfADeviceAtOnce) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4, 8});
+  const NodeId a = g.call("aten.rand.default", {ints({4, 8})}, {{"dtype", DType::Float32}});
+  const NodeId b = g.call("aten.randn_like.default", {x});
+  const NodeId c = g.call("aten.rand.default", {ints({4, 8})}, {{"dtype", DType::Float64}});
+  g.finish({g.call("aten.add.Tensor", {a, b}), c});
+  const GraphModule after = withOtherNumbers(g, {"random_replacement"});
+  EXPECT_EQ(calls(after.graph),
+            (Calls{"prims.inductor_seeds.default", "prims.inductor_lookup_seed.default", "prims.inductor_random.default",
+                   "prims.inductor_lookup_seed.default", "prims.inductor_random.default", "aten.rand.default",
+                   "aten.add.Tensor"}));
+  const Node& seeds = after.graph.node(*after.graph.find("inductor_seeds_default"));
+  EXPECT_EQ(seeds.args()[0], Argument(2));
+  // the numbers are those of the seeds, whatever was drawn before
+  const ValueList first = runGraph(after, g.inputs()), again = runGraph(after, g.inputs());
+  EXPECT_EQ(difference(first, again), 0);
+  EXPECT_GT(difference(runGraph(g.module, g.inputs()), first), 0.01);
+  EXPECT_EQ(calls(afterPass(g, "random_replacement").graph).size(), 4u);
+}
+
+TEST(BernoulliComparison, ComparesUniformNumbersWithTheProbability) {
+  PassGraph g;
+  const NodeId x = g.input("x", {50, 40});
+  const NodeId draw = g.call("aten.bernoulli.p", {x, 0.25});
+  g.finish({draw});
+  const GraphModule after = withOtherNumbers(g, {"bernoulli_comparison"});
+  EXPECT_EQ(calls(after.graph),
+            (Calls{"aten.rand.default", "aten.lt.Scalar", "prims.convert_element_type.default"}));
+  const Tensor drawn = runGraph(after, g.inputs())[0].tensor();
+  double ones = 0;
+  for (std::int64_t i = 0; i < drawn.numel(); ++i) {
+    EXPECT_TRUE(drawn.itemAsDouble(i) == 0 || drawn.itemAsDouble(i) == 1);
+    ones += drawn.itemAsDouble(i);
+  }
+  EXPECT_NEAR(ones / 2000, 0.25, 0.04);
+  EXPECT_EQ(calls(afterPass(g, "bernoulli_comparison").graph), (Calls{"aten.bernoulli.p"}));
+}
+
 }  // namespace
 }  // namespace kerf

@@ -278,5 +278,29 @@ TEST(AutoFunctionalized, CallsTheOpThatWrites) {
   }
 }
 
+/// x @ w.t() * scales of int8 weights that are made from numbers.
+PassGraph weightProduct(Argument turn, std::int64_t scales) {
+  PassGraph g;
+  const NodeId x = g.input("x", {3, 4}), w = g.input("w", {5, 4}, DType::Int64), s = g.input("s", {scales});
+  const NodeId narrow = g.call("prims.convert_element_type.default", {w, DType::Int8});
+  const NodeId wide = g.call("prims.convert_element_type.default", {narrow, DType::Float32});
+  const NodeId turned = g.call("aten.permute.default", {wide, std::move(turn)});
+  const NodeId product = g.call("aten.mm.default", {x, turned});
+  g.finish({g.call("aten.mul.Tensor", {product, s})});
+  return g;
+}
+
+TEST(Int8WeightProducts, TakesWeightsAndScalesInOneCall) {
+  const PassGraph g = weightProduct(Argument::list({1, 0}), 5);
+  EXPECT_EQ(calls(afterPass(g, "int8_weight_products", {"int8_weight_products.enabled=true"}, 1e-6).graph),
+            (std::vector<std::string>{"prims.convert_element_type.default", "aten._weight_int8pack_mm.default"}));
+}
+
+TEST(Int8WeightProducts, KeepsOneScaleForAllAndIsOffByDefault) {
+  const PassGraph one = weightProduct(Argument::list({1, 0}), 1);
+  EXPECT_EQ(calls(afterPass(one, "int8_weight_products", {"int8_weight_products.enabled=true"}).graph).size(), 5u);
+  EXPECT_EQ(calls(afterPass(weightProduct(Argument::list({1, 0}), 5), "int8_weight_products").graph).size(), 5u);
+}
+
 }  // namespace
 }  // namespace kerf

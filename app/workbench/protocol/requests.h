@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "app/workbench/protocol/captures.h"
+#include "app/workbench/protocol/compile_log.h"
 #include "app/workbench/protocol/difference.h"
 #include "app/workbench/protocol/graphs.h"
 #include "app/workbench/protocol/guards.h"
@@ -29,7 +30,7 @@
   macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest) macro(StoreVerifyRequest)       \
   macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) macro(ShrinkRequest) macro(StoreExportRequest)       \
   macro(StoreImportRequest) macro(InputsRequest) macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)        \
-  macro(PartitionRequest)
+  macro(PartitionRequest) macro(CompileLogRequest) macro(LogReportRequest)
 
 namespace kerf::workbench {
 

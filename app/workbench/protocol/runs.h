@@ -181,8 +181,9 @@ struct Bisection {
   KERF_FIELDS(culprits, note, different, trials, remarks, nodesCompared)
 };
 struct BisectRequest {
-  /// Passes, the parts of the compiler, the options that `passes` sets, fused kernels as such, kernels' code; or nodes.
-  enum class By { Pass, Node, Subsystem, Config, Fusion, Kernel };
+  /// Passes, the parts of the compiler, the options that `passes` sets, fused kernels as such, kernels' code, the model's
+  /// modules; or nodes.
+  enum class By { Pass, Node, Subsystem, Config, Fusion, Kernel, Module };
   using Answer = Bisection;
   static constexpr std::string_view name = "bisect";
   GraphAddress graph;
@@ -202,7 +203,7 @@ struct BisectRequest {
   KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits, oracle, python, torchCheck, options,
               warmJobs)
 };
-constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Kernel; }
+constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Module; }
 
 /// Recorded answers of PyTorch, replayed.
 struct SameMismatch {

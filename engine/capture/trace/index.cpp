@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "engine/capture/common/json.h"
+#include "engine/capture/trace/record_directions.h"
 #include "engine/support/thread_pool.h"
 #include "engine/support/utf8.h"
 
@@ -171,14 +172,34 @@ void TraceIndex::internString(Log& log, std::string_view value) {
   if (const auto number = jsonInteger(elements.value())) log.files.insert_or_assign(*number, std::move(*name));
 }
 
+/// Kinds that Inductor writes for forward and for backward say which, where a compilation has both.
+std::vector<std::string> TraceIndex::directedNames() const {
+  std::vector<std::string> names = m_baseNames;
+  const auto twin = [&](std::size_t i) {
+    const GraphOrigin& origin = m_capture.graphs[i].origin;
+    return fmt::format("{} {} {} {}", m_baseNames[i], origin.compileId, origin.rank, origin.file.string());
+  };
+  std::unordered_map<std::string, int> twins;
+  for (std::size_t i = 0; i < names.size(); ++i) ++twins[twin(i)];
+  if (std::ranges::none_of(twins, [](const auto& entry) { return entry.second > 1; })) return names;
+  const std::vector<std::string> directions = recordDirections(*m_details);
+  for (std::size_t r = 0; r < directions.size(); ++r) {
+    const int graph = m_details->records[r].graph;
+    if (graph < 0 || directions[r].empty() || twins[twin(std::size_t(graph))] < 2) continue;
+    if (!names[std::size_t(graph)].contains(directions[r])) names[std::size_t(graph)] += "_" + directions[r];
+  }
+  return names;
+}
+
 /// A graph's kind alone while it is the only one; else with compile id, rank and, if that is not enough, a number.
 void TraceIndex::nameGraphs() {
   std::unordered_map<std::string, int> kinds, uses;
   std::unordered_set<std::string> taken;
-  for (const std::string& base : m_baseNames) ++kinds[base];
-  for (std::size_t i = 0; i < m_baseNames.size(); ++i) {
+  const std::vector<std::string> names = directedNames();
+  for (const std::string& base : names) ++kinds[base];
+  for (std::size_t i = 0; i < names.size(); ++i) {
     CapturedGraph& graph = m_capture.graphs[i];
-    std::string name = m_baseNames[i];
+    std::string name = names[i];
     if (kinds[name] > 1) {
       name += graph.origin.compileId;
       if (m_logs.size() > 1 && graph.origin.rank >= 0) name += fmt::format("@rank{}", graph.origin.rank);

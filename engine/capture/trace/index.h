@@ -57,6 +57,7 @@ class TraceIndex {
   void addGraph(const Log& log, std::string_view rawPayload, const GraphFacts& facts, CaptureRecord& record);
   void readPayload(Log& log, std::string_view rawPayload, const TraceHeader& header, const CaptureRecord& record);
   void internString(Log& log, std::string_view value);
+  std::vector<std::string> directedNames() const;
   void nameGraphs();
   void noteCounts();
 

@@ -37,8 +37,10 @@ CaptureRecord::Form formOf(const TraceHeader& header, const std::string& name, G
   return graph == GraphForm::None && isJson(header, rawPayload) ? Form::Json : Form::Text;
 }
 
-int rankOf(const TraceHeader& header, int otherwise) {
-  return header.rank && *header.rank >= 0 && *header.rank < INT32_MAX ? int(*header.rank) : otherwise;
+/// The log's name knows best: processes that are started before ranks are given out, and copied logs, say others.
+int rankOf(const TraceHeader& header, int ofLog) {
+  if (ofLog >= 0) return ofLog;
+  return header.rank && *header.rank >= 0 && *header.rank < INT32_MAX ? int(*header.rank) : -1;
 }
 
 }  // namespace
