@@ -68,6 +68,13 @@ class Groups {
   std::vector<std::pair<std::string, Names>> m_groups;
 };
 
+/// "amax + sum_1": nodes that became something together.
+std::string joinedText(const Names& names) {
+  const auto shown = std::min<std::size_t>(names.size(), 3);
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + std::ptrdiff_t(shown), " + "),
+                     shown < names.size() ? " + …" : "");
+}
+
 /// "aten.view.default" of "call_function[torch.ops.aten.view.default](…)".
 std::string targetOf(const std::string& call) {
   const std::size_t begin = call.find('[') + 1;
@@ -98,7 +105,7 @@ std::string rewrittenText(const GraphDifference& difference, const DiffDetail& d
     else if (each.kind == "duplicated")
       duplicated.add(opsText(each.opsAfter), fmt::format("{} → {}", each.before.front(), each.after.front()));
     else
-      rewritten.add(fmt::format("{} → {}", opsText(each.opsBefore), opsText(each.opsAfter)), namesText(each.before, 3));
+      rewritten.add(fmt::format("{} → {}", opsText(each.opsBefore), opsText(each.opsAfter)), joinedText(each.before));
   }
   return rewritten.text("rewritten", detail) + merged.text("merged into an equal call", detail) +
          duplicated.text("computed again", detail);

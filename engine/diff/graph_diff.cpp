@@ -230,7 +230,8 @@ std::size_t GraphDiff::count(bool NodeDelta::*flag) const {
 GraphDiff diffGraphs(const Graph& before, const Graph& after, const RecordedOrigins& recorded) {
   const FlatGraph mine(before), theirs(after);
   Partners partners(mine, theirs);
-  const auto rewrites = match(partners, recorded.empty() ? recordedOrigins(before, after) : recorded);
+  auto rewrites = match(partners, recorded.empty() ? recordedOrigins(before, after) : recorded);
+  std::ranges::stable_sort(rewrites, {}, [](const FoundRewrite& rewrite) { return rewrite.before.front(); });
   GraphDiff diff;
   diff.nodes = Listing(partners, rewrites).run();
   markGradients(diff.nodes, before, after);
