@@ -12,19 +12,25 @@ namespace {
 
 constexpr std::size_t shownCounts = 12;
 /// Where a compilation's time went, in the order in which people ask; others only with --all.
-constexpr std::string_view usualFigures[] = {"entire_frame_compile_time_s", "backend_compile_time_s",
-                                             "inductor_compile_time_s", "code_gen_time_s", "graph_op_count",
+constexpr std::string_view usualFigures[] = {"entire_frame_compile_time_s",
+                                             "backend_compile_time_s",
+                                             "inductor_compile_time_s",
+                                             "code_gen_time_s",
+                                             "graph_op_count",
                                              "guard_count"};
 
 Json countsJson(const std::vector<TextCount>& counts, const char* what) {
   Json list = Json::array();
-  for (const auto& count : counts) list.push_back({{what, count.text}, {"before", count.before}, {"after", count.after}});
+  for (const auto& count : counts)
+    list.push_back({{what, count.text}, {"before", count.before}, {"after", count.after}});
   return list;
 }
 
 Json stageJson(const StageDifference& stage) {
   Json json = {{"graph", stage.graph},
-               {"only", stage.onlyBefore ? Json("before") : stage.onlyAfter ? Json("after") : Json()},
+               {"only", stage.onlyBefore  ? Json("before")
+                        : stage.onlyAfter ? Json("after")
+                                          : Json()},
                {"before", orNull(stage.before)},
                {"after", orNull(stage.after)},
                {"failure", orNull(stage.failure)}};
@@ -79,7 +85,8 @@ std::string countsText(std::string_view title, const std::vector<TextCount>& cou
     if (count.before > 0 && count.after > 0)
       text += fmt::format("    {} → {}  {}\n", count.before, count.after, count.text);
     else
-      text += fmt::format("    {}{}  {}\n", count.before > 0 ? '-' : '+', std::max(count.before, count.after), count.text);
+      text +=
+          fmt::format("    {}{}  {}\n", count.before > 0 ? '-' : '+', std::max(count.before, count.after), count.text);
   }
   if (shown < counts.size()) text += fmt::format("    and {} more (--all lists them)\n", counts.size() - shown);
   return text;
@@ -108,7 +115,8 @@ std::string compileText(const CompileDifference& compile, bool all) {
   if (!compile.same()) {
     std::size_t width = 0;
     for (const auto& stage : compile.stages) width = std::max(width, stage.graph.size());
-    for (const auto& stage : compile.stages) text += fmt::format("  {:<{}}  {}\n", stage.graph, width, stageText(stage));
+    for (const auto& stage : compile.stages)
+      text += fmt::format("  {:<{}}  {}\n", stage.graph, width, stageText(stage));
   }
   return text + countsText("guards", compile.guards, all) + countsText("kernels", compile.kernels, all) +
          figuresText(compile.figures, all);
@@ -128,9 +136,10 @@ std::string captureDifferenceText(const CaptureDifference& difference, const std
   const auto same = count([](const auto& compile) { return compile.same(); });
   const auto first = count([](const auto& compile) { return compile.after.empty(); });
   const auto second = count([](const auto& compile) { return compile.before.empty(); });
-  std::string text = fmt::format("--- {}\n+++ {}\n{}: {} the same, {} differ, {} only in the first, {} only in the second\n",
-                                 a, b, counted(std::ssize(difference.compiles), "compilation"), same,
-                                 std::ssize(difference.compiles) - same - first - second, first, second);
+  std::string text =
+      fmt::format("--- {}\n+++ {}\n{}: {} the same, {} differ, {} only in the first, {} only in the second\n", a, b,
+                  counted(std::ssize(difference.compiles), "compilation"), same,
+                  std::ssize(difference.compiles) - same - first - second, first, second);
   for (const auto& compile : difference.compiles) text += compileText(compile, all);
   for (const auto& note : difference.notes) text += fmt::format("note: {}\n", note);
   return text;

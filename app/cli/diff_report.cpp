@@ -11,8 +11,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr std::size_t shownNames = 6;          ///< of a group
-constexpr std::size_t shownGroups = 20;        ///< of a list
+constexpr std::size_t shownNames = 6;           ///< of a group
+constexpr std::size_t shownGroups = 20;         ///< of a list
 constexpr std::ptrdiff_t shownTextLines = 200;  ///< of the unified text, where it was not asked for
 
 /// "add, mul ×2, view".
@@ -68,6 +68,13 @@ class Groups {
   std::vector<std::pair<std::string, Names>> m_groups;
 };
 
+/// "amax + sum_1": nodes that became something together.
+std::string joinedText(const Names& names) {
+  const auto shown = std::min<std::size_t>(names.size(), 3);
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + std::ptrdiff_t(shown), " + "),
+                     shown < names.size() ? " + …" : "");
+}
+
 /// "aten.view.default" of "call_function[torch.ops.aten.view.default](…)".
 std::string targetOf(const std::string& call) {
   const std::size_t begin = call.find('[') + 1;
@@ -98,7 +105,7 @@ std::string rewrittenText(const GraphDifference& difference, const DiffDetail& d
     else if (each.kind == "duplicated")
       duplicated.add(opsText(each.opsAfter), fmt::format("{} → {}", each.before.front(), each.after.front()));
     else
-      rewritten.add(fmt::format("{} → {}", opsText(each.opsBefore), opsText(each.opsAfter)), namesText(each.before, 3));
+      rewritten.add(fmt::format("{} → {}", opsText(each.opsBefore), opsText(each.opsAfter)), joinedText(each.before));
   }
   return rewritten.text("rewritten", detail) + merged.text("merged into an equal call", detail) +
          duplicated.text("computed again", detail);
@@ -114,13 +121,15 @@ std::string listsText(const GraphDifference& difference, const DiffDetail& detai
   for (const auto& value : difference.given) given.add("", value.before);
   for (const auto& [before, after] : difference.renamed) renamed.add("", fmt::format("{} → {}", before, after));
   return removed.text("removed", detail) + added.text("added", detail) + changed.text("changed", detail) +
-         shapes.text("another shape, dtype, stride or device", detail) + moved.text("moved, where order matters", detail) +
-         given.text("an input of the other graph", detail) + renamed.text("renamed", detail);
+         shapes.text("another shape, dtype, stride or device", detail) +
+         moved.text("moved, where order matters", detail) + given.text("an input of the other graph", detail) +
+         renamed.text("renamed", detail);
 }
 
 std::string opsLine(const GraphDifference& difference) {
   Names texts;
-  for (const auto& count : difference.ops) texts.push_back(fmt::format("{} {} → {}", count.op, count.before, count.after));
+  for (const auto& count : difference.ops)
+    texts.push_back(fmt::format("{} {} → {}", count.op, count.before, count.after));
   return texts.empty() ? std::string() : fmt::format("calls: {}\n", fmt::join(texts, ", "));
 }
 

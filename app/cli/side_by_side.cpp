@@ -20,8 +20,8 @@ struct Look {
   char mark;
   std::string_view colour;
 };
-constexpr Look looks[] = {
-    {' ', ""}, {'<', "\033[31m"}, {'>', "\033[32m"}, {'|', "\033[33m"}, {'~', "\033[36m"}, {'*', "\033[35m"}};  // by Kind
+constexpr Look looks[] = {{' ', ""},         {'<', "\033[31m"}, {'>', "\033[32m"},
+                          {'|', "\033[33m"}, {'~', "\033[36m"}, {'*', "\033[35m"}};  // by Kind
 
 /// Exactly `width` characters: cut with an ellipsis, or filled with spaces.
 std::string fitted(const std::string& text, std::size_t width) {

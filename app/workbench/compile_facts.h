@@ -12,8 +12,8 @@ namespace kerf::workbench {
 
 using TextCounts = std::map<std::string, int>;
 
-/// The guards of a compile id: leaves of the tree that dynamo_cpp_guards_str prints, without comments and addresses, and
-/// the conditions on symbols that were recorded.
+/// The guards of a compile id: leaves of the tree that dynamo_cpp_guards_str prints, without comments and addresses,
+/// and the conditions on symbols that were recorded.
 TextCounts guardsOf(const Capture& capture, const CompileEntry& compile);
 /// "TENSOR_MATCH: check_tensor(L['x'], …)" of every leaf of a printed tree.
 TextCounts guardLeaves(std::string_view tree);

@@ -32,7 +32,8 @@ std::string keyOf(const Compilation& compilation, bool byFrame) {
 std::vector<Compilation> compilationsOf(const Capture& capture) {
   std::vector<Compilation> all;
   if (capture.details)
-    for (const CompileEntry& entry : capture.details->compiles) all.push_back({entry.id, entry.frame, &entry, entry.graphs});
+    for (const CompileEntry& entry : capture.details->compiles)
+      all.push_back({entry.id, entry.frame, &entry, entry.graphs});
   if (!all.empty()) return all;
   std::map<std::string, std::size_t> folders;
   for (std::size_t i = 0; i < capture.graphs.size(); ++i) {

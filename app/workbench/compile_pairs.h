@@ -18,8 +18,8 @@ struct Compilation {
 std::vector<Compilation> compilationsOf(const Capture& capture);
 
 /// Indices, -1 for none: compilations of one function of one file belong together in their order, wherever its lines
-/// and folders are; attempts that were given up only with each other. What knows no frame, or finds none, goes by its id.
-/// In the order of the second capture, with those of the first alone at the end.
+/// and folders are; attempts that were given up only with each other. What knows no frame, or finds none, goes by its
+/// id. In the order of the second capture, with those of the first alone at the end.
 std::vector<std::pair<int, int>> pairedCompilations(const std::vector<Compilation>& before,
                                                     const std::vector<Compilation>& after);
 

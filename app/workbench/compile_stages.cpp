@@ -81,9 +81,8 @@ std::vector<CompileStage> compileStages(const Capture& capture, const std::vecto
     stages.push_back({i, labelOf(*row, part), part, row->rank, {}});
   }
   const auto isCopied = [all = stages](const CompileStage& stage) {
-    return std::ranges::any_of(all, [&](const CompileStage& other) {
-      return other.rank == reproRank + 1 && other.part == stage.part;
-    });
+    return std::ranges::any_of(
+        all, [&](const CompileStage& other) { return other.rank == reproRank + 1 && other.part == stage.part; });
   };
   std::erase_if(stages, [&](const CompileStage& stage) {
     return stage.rank == reproRank && stage.graph != of && isCopied(stage);

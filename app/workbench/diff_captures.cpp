@@ -98,13 +98,11 @@ class CaptureComparison {
       if (!job.progress("comparing compilations", double(i) / double(pairs.size())))
         return fail(ErrorCode::Cancelled, "stopped");
       const auto [before, after] = pairs[i];
-      m_difference.compiles.push_back(
-          compare(before < 0 ? nullptr : &m_before.compilations[std::size_t(before)],
-                  after < 0 ? nullptr : &m_after.compilations[std::size_t(after)]));
+      m_difference.compiles.push_back(compare(before < 0 ? nullptr : &m_before.compilations[std::size_t(before)],
+                                              after < 0 ? nullptr : &m_after.compilations[std::size_t(after)]));
     }
-    m_difference.same = std::ranges::all_of(m_difference.compiles, [](const CompileDifference& compile) {
-      return compile.same();
-    });
+    m_difference.same =
+        std::ranges::all_of(m_difference.compiles, [](const CompileDifference& compile) { return compile.same(); });
     return std::move(m_difference);
   }
 
@@ -121,7 +119,8 @@ class CaptureComparison {
     if (before == nullptr || after == nullptr) return difference;
     compareGraphs(*before, *after, difference);
     if (before->entry == nullptr || after->entry == nullptr) return difference;
-    difference.guards = countChanges(guardsOf(m_before.capture, *before->entry), guardsOf(m_after.capture, *after->entry));
+    difference.guards =
+        countChanges(guardsOf(m_before.capture, *before->entry), guardsOf(m_after.capture, *after->entry));
     difference.figures = figureChanges(*before->entry, *after->entry);
     return difference;
   }
@@ -140,7 +139,8 @@ class CaptureComparison {
     const auto kernels = [](const Side& side, std::size_t graph) {
       return kernelsOf(side.capture, side.parts, side.capture.graphs[graph].origin);
     };
-    difference.kernels = kernelChanges(kernels(m_before, before.graphs.front()), kernels(m_after, after.graphs.front()));
+    difference.kernels =
+        kernelChanges(kernels(m_before, before.graphs.front()), kernels(m_after, after.graphs.front()));
   }
 
   void compareGraph(std::size_t before, std::size_t after, StageDifference& stage) {

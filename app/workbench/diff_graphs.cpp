@@ -44,7 +44,8 @@ void addPair(GraphDifference& difference, const std::string& path, const Graph& 
 }
 
 RewriteDoc rewriteDoc(const std::string& path, const Graph& a, const Graph& b, const Rewrite& rewrite) {
-  RewriteDoc doc{std::string(rewriteKindName(rewrite.kind)), std::string(evidenceName(rewrite.evidence)), {}, {}, {}, {}};
+  RewriteDoc doc{
+      std::string(rewriteKindName(rewrite.kind)), std::string(evidenceName(rewrite.evidence)), {}, {}, {}, {}};
   for (const NodeId id : rewrite.before) {
     doc.before.push_back(fullName(path, a.node(id)));
     doc.opsBefore.push_back(baseName(a.node(id)));
@@ -115,9 +116,8 @@ Result<GraphDifference> perform(Workbench& bench, const DiffRequest& request, co
   KERF_TRY(auto before, resolveGraph(bench, request.before, job));
   KERF_TRY(auto after, resolveGraph(bench, request.after, job));
   annotate(before, after);
-  return differenceOf(
-      compareModules(before.graph().module, after.graph().module,
-                     recordedBetween(before.capture, before.index, after.capture, after.index)));
+  return differenceOf(compareModules(before.graph().module, after.graph().module,
+                                     recordedBetween(before.capture, before.index, after.capture, after.index)));
 }
 
 }  // namespace kerf::workbench

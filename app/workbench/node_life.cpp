@@ -28,8 +28,10 @@ std::string sourceOf(const Node& node) {
 class Life {
  public:
   Life(const Capture& capture, std::size_t graph)
-      : m_capture(capture), m_parts(capture.details ? compiledParts(capture) : std::vector<CompiledPart>()),
-        m_stages(compileStages(capture, m_parts, graph)), m_nodes(m_stages.size()) {
+      : m_capture(capture),
+        m_parts(capture.details ? compiledParts(capture) : std::vector<CompiledPart>()),
+        m_stages(compileStages(capture, m_parts, graph)),
+        m_nodes(m_stages.size()) {
     for (const CompileStage& stage : m_stages) m_graphs.push_back(capture.graphs[stage.graph]);
     m_start = std::size_t(std::ranges::find(m_stages, graph, &CompileStage::graph) - m_stages.begin());
   }
@@ -121,9 +123,8 @@ class Life {
   }
 
   void writeKernels(const CompiledPart& part) {
-    const auto lowered = std::ranges::find_if(m_stages, [&](const CompileStage& stage) {
-      return part.lowered && stage.graph == *part.lowered;
-    });
+    const auto lowered = std::ranges::find_if(
+        m_stages, [&](const CompileStage& stage) { return part.lowered && stage.graph == *part.lowered; });
     if (lowered == m_stages.end()) return;
     const auto stage = std::size_t(lowered - m_stages.begin());
     std::set<std::string> names;

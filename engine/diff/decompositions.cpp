@@ -58,8 +58,9 @@ class Lowering {
   explicit Lowering(Partners& partners) : m_partners(partners), m_before(partners.before()), m_after(partners.after()) {
     collectUnits();
     collectCalls();
-    m_valuesKnown = std::ranges::any_of(m_units, [&](const Unit& unit) { return m_before.value(unit.nodes[0]) != 0; }) &&
-                    std::ranges::any_of(m_calls, [&](int call) { return m_after.value(call) != 0; });
+    m_valuesKnown =
+        std::ranges::any_of(m_units, [&](const Unit& unit) { return m_before.value(unit.nodes[0]) != 0; }) &&
+        std::ranges::any_of(m_calls, [&](int call) { return m_after.value(call) != 0; });
     m_stamp.assign(std::size_t(m_after.size()), 0);
     m_open.assign(std::size_t(m_after.size()), 0);
     m_beforeNames.resize(std::size_t(m_before.size()));
@@ -69,8 +70,8 @@ class Lowering {
   std::vector<Decomposition> run() {
     const bool origins = std::ranges::any_of(m_units, [&](const Unit& unit) { return originOf(unit) != 0; }) &&
                          std::ranges::any_of(m_calls, [&](int call) { return m_after.origin(call) != 0; });
-    const auto mine = runsOf(int(m_units.size()),
-                             [&](int i) { return origins ? originOf(m_units[std::size_t(i)]) : Key(0); });
+    const auto mine =
+        runsOf(int(m_units.size()), [&](int i) { return origins ? originOf(m_units[std::size_t(i)]) : Key(0); });
     const auto theirs =
         runsOf(int(m_calls.size()), [&](int i) { return origins ? m_after.origin(m_calls[std::size_t(i)]) : Key(0); });
     const auto originsOf = [](const std::vector<Run>& runs) {
@@ -127,8 +128,8 @@ class Lowering {
     bool backward = false;
     for (int at = 0; at < m_after.size(); ++at) {
       backward |= m_after.isInner(at) && std::ranges::any_of(m_after.inputs(at), [&](int input) {
-        return m_after.isPlaceholder(input) && !m_partners.taken(input) && isTangent(input);
-      });
+                    return m_after.isPlaceholder(input) && !m_partners.taken(input) && isTangent(input);
+                  });
       m_forward[std::size_t(at)] = !backward;
       if (!backward && m_after.isInner(at) && !m_after.isAttribute(at) && m_partners.isOpenAfter(at))
         m_calls.push_back(at);
@@ -170,7 +171,8 @@ class Lowering {
   Reading bestReading(const Unit& unit, std::span<const Unit> rest, int position, int end) {
     Reading best;
     for (Reading& reading : readings(unit, position, end)) {
-      const double cost = reading.cost + costOfRest(unit, reading, rest.first(std::min(rest.size(), mostVanishing)), end);
+      const double cost =
+          reading.cost + costOfRest(unit, reading, rest.first(std::min(rest.size(), mostVanishing)), end);
       if (cost < best.cost) best = {reading.end, cost, std::move(reading.results)};
     }
     return best;
@@ -234,9 +236,7 @@ class Lowering {
     return found;
   }
 
-  bool sameValue(int mine, int theirs) const {
-    return !m_valuesKnown || m_before.value(mine) == m_after.value(theirs);
-  }
+  bool sameValue(int mine, int theirs) const { return !m_valuesKnown || m_before.value(mine) == m_after.value(theirs); }
 
   /// The nodes of a stretch that ends with `last` that give the unit's results, if what is used of it fits them.
   std::optional<std::vector<int>> resultsOf(const Unit& unit, const std::vector<int>& open, int last) const {
@@ -298,8 +298,8 @@ class Lowering {
 
   void accept(const Unit& unit, int position, const Reading& reading) {
     const auto calls = std::span(m_calls).subspan(std::size_t(position), std::size_t(reading.end - position));
-    const bool same = std::ranges::equal(unit.nodes, calls, {}, [&](int node) { return m_before.op(node); },
-                                         [&](int call) { return m_after.op(call); });
+    const bool same = std::ranges::equal(
+        unit.nodes, calls, {}, [&](int node) { return m_before.op(node); }, [&](int call) { return m_after.op(call); });
     if (same && !calls.empty()) {
       for (std::size_t i = 0; i < calls.size(); ++i) m_partners.pair(unit.nodes[i], calls[i], Evidence::Origin);
       return;
@@ -311,12 +311,12 @@ class Lowering {
   Partners& m_partners;
   const FlatGraph &m_before, &m_after;
   std::vector<Unit> m_units;
-  std::vector<int> m_calls;             ///< of the second graph, without partner, in order
-  std::vector<char> m_forward;          ///< by position in the second graph
-  std::vector<char> m_live;             ///< forward, and not only for gradients
-  std::vector<int> m_stamp, m_open;     ///< of the stretch that is being read: belongs to it; uses outside of it
+  std::vector<int> m_calls;          ///< of the second graph, without partner, in order
+  std::vector<char> m_forward;       ///< by position in the second graph
+  std::vector<char> m_live;          ///< forward, and not only for gradients
+  std::vector<int> m_stamp, m_open;  ///< of the stretch that is being read: belongs to it; uses outside of it
   int m_now = 0;
-  bool m_valuesKnown = false;           ///< dtypes and shapes are there on both sides
+  bool m_valuesKnown = false;  ///< dtypes and shapes are there on both sides
   std::vector<std::string> m_beforeNames, m_afterNames;
   std::vector<Decomposition> m_found;
 };

@@ -19,9 +19,9 @@ constexpr std::pair<std::string_view, std::string_view> families[] = {
 
 /// Python's operators under the names that ATen has for them.
 constexpr std::pair<std::string_view, std::string_view> operators[] = {
-    {"iadd", "add"}, {"isub", "sub"}, {"imul", "mul"}, {"itruediv", "div"}, {"truediv", "div"}, {"imatmul", "matmul"},
-    {"ipow", "pow"}, {"floordiv", "floor_divide"}, {"and_", "bitwise_and"}, {"or_", "bitwise_or"},
-    {"invert", "bitwise_not"},
+    {"iadd", "add"},         {"isub", "sub"},       {"imul", "mul"},           {"itruediv", "div"},
+    {"truediv", "div"},      {"imatmul", "matmul"}, {"ipow", "pow"},           {"floordiv", "floor_divide"},
+    {"and_", "bitwise_and"}, {"or_", "bitwise_or"}, {"invert", "bitwise_not"},
 };
 
 template <std::size_t N>

@@ -7,9 +7,7 @@ namespace kerf::inline diff {
 
 namespace {
 
-bool isTangent(const Node& node) {
-  return node.op() == Opcode::Placeholder && node.name().starts_with("tangents");
-}
+bool isTangent(const Node& node) { return node.op() == Opcode::Placeholder && node.name().starts_with("tangents"); }
 
 }  // namespace
 
@@ -39,23 +37,27 @@ std::vector<NodeId> gradientHalf(const Graph& graph) {
 
 std::vector<NodeId> gradientsOf(const Graph& graph, const std::vector<NodeId>& forward) {
   const std::vector<NodeId> half = gradientHalf(graph);
+  const std::unordered_set<NodeId> inHalf(half.begin(), half.end());
   std::unordered_set<std::string_view> lines;
-  std::unordered_set<NodeId> taken(forward.begin(), forward.end());
-  for (const NodeId id : half) taken.erase(id);
+  std::unordered_set<NodeId> own;  // what the forward nodes compute and take
   for (const NodeId id : forward) {
-    const Node& node = graph.node(id);
-    if (!node.meta().stackTrace.empty()) lines.insert(node.meta().stackTrace);
-    for (const NodeId input : node.inputs())
-      if (graph.node(input).op() == Opcode::Placeholder) taken.insert(input);
+    if (inHalf.contains(id)) continue;
+    own.insert(id);
+    for (const NodeId input : graph.node(id).inputs()) own.insert(input);
+    if (const std::string& line = graph.node(id).meta().stackTrace; !line.empty()) lines.insert(line);
   }
+  const auto isForeign = [&](NodeId id) {
+    return graph.node(id).op() != Opcode::Placeholder && !own.contains(id) && !inHalf.contains(id);
+  };
   std::vector<NodeId> gradients;
-  for (std::size_t begin = 0, end = 0; begin < half.size(); begin = end) {
-    const std::string& line = graph.node(half[begin]).meta().stackTrace;
-    bool takes = false;
-    for (end = begin; end < half.size() && graph.node(half[end]).meta().stackTrace == line; ++end)
-      takes |= std::ranges::any_of(graph.node(half[end]).inputs(), [&](NodeId input) { return taken.contains(input); });
-    if (takes && lines.contains(line))
-      gradients.insert(gradients.end(), half.begin() + std::ptrdiff_t(begin), half.begin() + std::ptrdiff_t(end));
+  bool inside = false;
+  for (const NodeId id : half) {
+    const auto inputs = graph.node(id).inputs();
+    if (!lines.contains(graph.node(id).meta().stackTrace) || std::ranges::any_of(inputs, isForeign))
+      inside = false;
+    else
+      inside |= std::ranges::any_of(inputs, [&](NodeId input) { return own.contains(input); });
+    if (inside) gradients.push_back(id);
   }
   return gradients;
 }

@@ -195,7 +195,7 @@ class Listing {
   const Partners& m_partners;
   const std::vector<FoundRewrite>& m_rewrites;
   Comparison m_comparison;
-  std::vector<int> m_mine, m_theirs;  ///< by position: index of the rewrite
+  std::vector<int> m_mine, m_theirs;   ///< by position: index of the rewrite
   std::vector<std::size_t> m_written;  ///< by rewrite: how many of its nodes before stand in a line
   std::vector<NodeDelta> m_lines;
   int m_next = 0;
@@ -230,7 +230,8 @@ std::size_t GraphDiff::count(bool NodeDelta::*flag) const {
 GraphDiff diffGraphs(const Graph& before, const Graph& after, const RecordedOrigins& recorded) {
   const FlatGraph mine(before), theirs(after);
   Partners partners(mine, theirs);
-  const auto rewrites = match(partners, recorded.empty() ? recordedOrigins(before, after) : recorded);
+  auto rewrites = match(partners, recorded.empty() ? recordedOrigins(before, after) : recorded);
+  std::ranges::stable_sort(rewrites, {}, [](const FoundRewrite& rewrite) { return rewrite.before.front(); });
   GraphDiff diff;
   diff.nodes = Listing(partners, rewrites).run();
   markGradients(diff.nodes, before, after);

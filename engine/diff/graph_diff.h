@@ -18,15 +18,15 @@ namespace kerf::inline diff {
 
 /// One node of either graph, a matched pair, or a line of a rewrite.
 struct NodeDelta {
-  NodeId before, after;      ///< invalid: not in that graph
-  int rewrite = -1;          ///< index in GraphDiff::rewrites: `before` and `after` only stand beside each other
+  NodeId before, after;  ///< invalid: not in that graph
+  int rewrite = -1;      ///< index in GraphDiff::rewrites: `before` and `after` only stand beside each other
   Evidence evidence = Evidence::None;  ///< of a pair
-  bool renamed = false;      ///< same computation under another name
-  bool moved = false;        ///< stands at another place among the matched nodes, and order matters there
-  bool callChanged = false;  ///< op, target or arguments differ, after what nodes became is taken as equal
-  bool metaChanged = false;  ///< both values are known and differ in dtype, shape, strides or device
-  bool given = false;        ///< computed in one graph, an input of the other
-  bool gradient = false;     ///< only one graph has it and gradients at all, and it stands where those are computed
+  bool renamed = false;                ///< same computation under another name
+  bool moved = false;                  ///< stands at another place among the matched nodes, and order matters there
+  bool callChanged = false;            ///< op, target or arguments differ, after what nodes became is taken as equal
+  bool metaChanged = false;            ///< both values are known and differ in dtype, shape, strides or device
+  bool given = false;                  ///< computed in one graph, an input of the other
+  bool gradient = false;  ///< only one graph has it and gradients at all, and it stands where those are computed
   bool rewritten() const { return rewrite >= 0; }
   bool removed() const { return !after.valid() && !rewritten(); }
   bool added() const { return !before.valid() && !rewritten(); }

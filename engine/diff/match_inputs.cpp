@@ -27,8 +27,7 @@ void matchNames(Partners& partners) {
   const FlatGraph &before = partners.before(), &after = partners.after();
   for (int at = 0; at < before.size(); ++at) {
     if (!before.isPlaceholder(at)) continue;
-    if (const auto other = placeholderNamed(after, before.node(at).name()))
-      partners.pair(at, *other, Evidence::Name);
+    if (const auto other = placeholderNamed(after, before.node(at).name())) partners.pair(at, *other, Evidence::Name);
   }
 }
 
@@ -112,9 +111,8 @@ int confirmGivenValues(Partners& partners, const GivenValues& values, const Clas
 }
 
 void acceptGivenNames(Partners& partners, const GivenValues& values) {
-  const auto confirmed = std::ranges::count_if(values, [&](const auto& value) {
-    return partners.of(value.first) == value.second;
-  });
+  const auto confirmed =
+      std::ranges::count_if(values, [&](const auto& value) { return partners.of(value.first) == value.second; });
   const auto contradicted = std::ranges::count_if(values, [&](const auto& value) {
     const int other = partners.of(value.first), origin = partners.back(value.second);
     return (other != Partners::none && other != value.second) || (origin != Partners::none && origin != value.first);

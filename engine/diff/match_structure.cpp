@@ -86,7 +86,8 @@ class KeyMatch {
   int run(bool evenOnly) {
     std::unordered_map<Key, Candidates> byKey;
     for (int at = 0; at < m_partners.before().size(); ++at)
-      if (m_partners.isOpen(at) && m_partners.before().isInner(at)) byKey[m_before[std::size_t(at)]].before.push_back(at);
+      if (m_partners.isOpen(at) && m_partners.before().isInner(at))
+        byKey[m_before[std::size_t(at)]].before.push_back(at);
     for (int at = 0; at < m_partners.after().size(); ++at) {
       if (!m_partners.isOpenAfter(at) || !m_partners.after().isInner(at)) continue;
       const auto found = byKey.find(m_after[std::size_t(at)]);
@@ -182,7 +183,8 @@ class PlaceMatch {
 
   bool tryPair(int a, int b) {
     const FlatGraph &before = m_partners.before(), &after = m_partners.after();
-    if (!m_partners.isOpen(a) || !m_partners.isOpenAfter(b) || before.op(a) != after.op(b) || !before.isInner(a)) return false;
+    if (!m_partners.isOpen(a) || !m_partners.isOpenAfter(b) || before.op(a) != after.op(b) || !before.isInner(a))
+      return false;
     if (before.origin(a) != 0 && after.origin(b) != 0 && before.origin(a) != after.origin(b)) return false;
     m_partners.pair(a, b, Evidence::Place);
     m_work.push_back(a);

@@ -14,13 +14,22 @@ using Names = std::vector<std::string_view>;
 
 const std::unordered_map<std::string_view, Names>& table() {
   static const Names products = {"addmm", "mm", "bmm", "baddbmm", "dot", "mv", "linear", "matmul"};
-  static const Names convolutions = {"convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution",
-                                     "conv1d", "conv2d", "conv3d"};
-  static const Names moments = {"var_mean", "native_layer_norm", "native_group_norm", "_native_batch_norm_legit",
-                                "_native_batch_norm_legit_functional", "native_batch_norm", "sqrt", "rsqrt"};
-  static const Names attention = {"_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
-                                  "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_cudnn_attention",
-                                  "scaled_dot_product_attention", "bmm"};
+  static const Names convolutions = {"convolution", "_convolution", "cudnn_convolution", "mkldnn_convolution", "conv1d",
+                                     "conv2d",      "conv3d"};
+  static const Names moments = {"var_mean",
+                                "native_layer_norm",
+                                "native_group_norm",
+                                "_native_batch_norm_legit",
+                                "_native_batch_norm_legit_functional",
+                                "native_batch_norm",
+                                "sqrt",
+                                "rsqrt"};
+  static const Names attention = {"_scaled_dot_product_flash_attention",
+                                  "_scaled_dot_product_efficient_attention",
+                                  "_scaled_dot_product_flash_attention_for_cpu",
+                                  "_scaled_dot_product_cudnn_attention",
+                                  "scaled_dot_product_attention",
+                                  "bmm"};
   static const std::unordered_map<std::string_view, Names> landmarks = {
       {"linear", products},
       {"matmul", products},
@@ -47,7 +56,8 @@ const std::unordered_map<std::string_view, Names>& table() {
       {"multi_head_attention_forward", attention},
       {"embedding", {"embedding", "index", "index_select"}},
       {"embedding_bag", {"_embedding_bag", "_embedding_bag_forward_only", "embedding"}},
-      {"max_pool2d", {"max_pool2d_with_indices", "_low_memory_max_pool_with_offsets", "_low_memory_max_pool2d_with_offsets"}},
+      {"max_pool2d",
+       {"max_pool2d_with_indices", "_low_memory_max_pool_with_offsets", "_low_memory_max_pool2d_with_offsets"}},
       {"gelu", {"erf", "tanh", "gelu"}},
       {"softmax", {"exp", "_softmax", "prepare_softmax_online"}},
       {"log_softmax", {"log", "_log_softmax"}},
@@ -58,27 +68,76 @@ const std::unordered_map<std::string_view, Names>& table() {
 
 /// Ops that do little but one thing: outside of the ops that name them, they are a sign of a wrong cut.
 const std::unordered_set<std::string_view>& exclusive() {
-  static const std::unordered_set<std::string_view> names = {
-      "addmm", "mm", "bmm", "baddbmm", "convolution", "var_mean", "embedding", "cumsum", "erf", "native_layer_norm",
-      "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "linear", "conv2d",
-      "_scaled_dot_product_flash_attention_for_cpu", "max_pool2d_with_indices", "_low_memory_max_pool_with_offsets"};
+  static const std::unordered_set<std::string_view> names = {"addmm",
+                                                             "mm",
+                                                             "bmm",
+                                                             "baddbmm",
+                                                             "convolution",
+                                                             "var_mean",
+                                                             "embedding",
+                                                             "cumsum",
+                                                             "erf",
+                                                             "native_layer_norm",
+                                                             "_scaled_dot_product_flash_attention",
+                                                             "_scaled_dot_product_efficient_attention",
+                                                             "linear",
+                                                             "conv2d",
+                                                             "_scaled_dot_product_flash_attention_for_cpu",
+                                                             "max_pool2d_with_indices",
+                                                             "_low_memory_max_pool_with_offsets"};
   return names;
 }
 
-constexpr std::string_view glue[] = {
-    "view", "reshape", "_unsafe_view", "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "clone", "slice",
-    "select", "getitem", "alias", "detach", "convert_element_type", "_to_copy", "contiguous", "as_strided", "flatten",
-    "device_put", "full", "empty", "arange", "iota", "scalar_tensor", "sym_size", "lift_fresh_copy"};
+constexpr std::string_view glue[] = {"view",         "reshape",
+                                     "_unsafe_view", "permute",
+                                     "transpose",    "t",
+                                     "expand",       "squeeze",
+                                     "unsqueeze",    "clone",
+                                     "slice",        "select",
+                                     "getitem",      "alias",
+                                     "detach",       "convert_element_type",
+                                     "_to_copy",     "contiguous",
+                                     "as_strided",   "flatten",
+                                     "device_put",   "full",
+                                     "empty",        "arange",
+                                     "iota",         "scalar_tensor",
+                                     "sym_size",     "lift_fresh_copy"};
 
-constexpr std::string_view plain[] = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "conv1d", "conv2d", "conv3d",
-                                      "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution",
-                                      "embedding", "cumsum"};
+constexpr std::string_view plain[] = {
+    "linear",           "matmul",           "mm",          "bmm",       "addmm",
+    "baddbmm",          "conv1d",           "conv2d",      "conv3d",    "conv_transpose1d",
+    "conv_transpose2d", "conv_transpose3d", "convolution", "embedding", "cumsum"};
 
-constexpr std::string_view vanishing[] = {
-    "_log_api_usage_once", "dropout", "dropout1d", "dropout2d", "feature_dropout", "alpha_dropout", "contiguous", "to",
-    "alias", "detach", "clone", "float", "type_as", "view_as", "expand", "flatten", "reshape", "view", "identity",
-    "_assert_scalar", "_set_grad_enabled", "size", "getattr", "lift_fresh_copy", "getitem", "is_grad_enabled", "half",
-    "bfloat16", "type", "stochastic_depth"};
+constexpr std::string_view vanishing[] = {"_log_api_usage_once",
+                                          "dropout",
+                                          "dropout1d",
+                                          "dropout2d",
+                                          "feature_dropout",
+                                          "alpha_dropout",
+                                          "contiguous",
+                                          "to",
+                                          "alias",
+                                          "detach",
+                                          "clone",
+                                          "float",
+                                          "type_as",
+                                          "view_as",
+                                          "expand",
+                                          "flatten",
+                                          "reshape",
+                                          "view",
+                                          "identity",
+                                          "_assert_scalar",
+                                          "_set_grad_enabled",
+                                          "size",
+                                          "getattr",
+                                          "lift_fresh_copy",
+                                          "getitem",
+                                          "is_grad_enabled",
+                                          "half",
+                                          "bfloat16",
+                                          "type",
+                                          "stochastic_depth"};
 
 bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();

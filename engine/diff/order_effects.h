@@ -1,5 +1,5 @@
-// movedNodes(): pairs that stand in another order where order matters: writes into one memory among each other, reads of
-// it before or after a write, and draws of random numbers and other effects among each other.
+// movedNodes(): pairs that stand in another order where order matters: writes into one memory among each other, reads
+// of it before or after a write, and draws of random numbers and other effects among each other.
 //
 //     y = x + 1; x.copy_(z)   against   x.copy_(z); y = x + 1      →      y has moved: it reads another value
 #pragma once

@@ -12,8 +12,8 @@ std::string forwardNodeOf(const Node& node) {
 }
 
 RecordedOrigins recordedOrigins(const Graph& before, const Graph& after) {
-  const bool captured = std::ranges::all_of(
-      before.order(), [&](NodeId id) { return before.node(id).meta().fromNodes.empty(); });
+  const bool captured =
+      std::ranges::all_of(before.order(), [&](NodeId id) { return before.node(id).meta().fromNodes.empty(); });
   RecordedOrigins origins;
   if (!captured) return origins;
   std::unordered_map<std::string_view, std::size_t> places;

@@ -30,20 +30,22 @@ class DiffTest : public CliTest {
 };
 
 TEST_F(DiffTest, TheSummaryComesFirst) {
-  const auto a = write("a.txt",
-                       "graph():\n"
-                       "    %x : [num_users=1] = placeholder[target=x]\n"
-                       "    %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})\n"
-                       "    %sum_1 : [num_users=1] = call_function[target=torch.ops.aten.sum.dim_IntList](args = (%relu, [0]), "
-                       "kwargs = {})\n"
-                       "    return (sum_1,)\n");
-  const auto b = write("b.txt",
-                       "graph():\n"
-                       "    %x : [num_users=1] = placeholder[target=x]\n"
-                       "    %tanh : [num_users=1] = call_function[target=torch.ops.aten.tanh.default](args = (%x,), kwargs = {})\n"
-                       "    %sum_1 : [num_users=1] = call_function[target=torch.ops.aten.sum.dim_IntList](args = (%tanh, [1]), "
-                       "kwargs = {})\n"
-                       "    return (sum_1,)\n");
+  const auto a =
+      write("a.txt",
+            "graph():\n"
+            "    %x : [num_users=1] = placeholder[target=x]\n"
+            "    %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})\n"
+            "    %sum_1 : [num_users=1] = call_function[target=torch.ops.aten.sum.dim_IntList](args = (%relu, [0]), "
+            "kwargs = {})\n"
+            "    return (sum_1,)\n");
+  const auto b =
+      write("b.txt",
+            "graph():\n"
+            "    %x : [num_users=1] = placeholder[target=x]\n"
+            "    %tanh : [num_users=1] = call_function[target=torch.ops.aten.tanh.default](args = (%x,), kwargs = {})\n"
+            "    %sum_1 : [num_users=1] = call_function[target=torch.ops.aten.sum.dim_IntList](args = (%tanh, [1]), "
+            "kwargs = {})\n"
+            "    return (sum_1,)\n");
   const auto result = run({"diff", a.string(), b.string()});
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("4 nodes before, 4 after, 3 the same computation\n"

@@ -21,8 +21,8 @@ std::vector<std::string> deltas(const Graph& a, const Graph& b) {
     if (delta.same()) continue;
     list.push_back((delta.before.valid() ? a.node(delta.before).name() : "") + ">" +
                    (delta.after.valid() ? b.node(delta.after).name() : "") + (delta.renamed ? " renamed" : "") +
-                   (delta.rewritten() ? " rewritten" : "") + (delta.moved ? " moved" : "") + (delta.callChanged ? " call" : "") +
-                   (delta.metaChanged ? " meta" : ""));
+                   (delta.rewritten() ? " rewritten" : "") + (delta.moved ? " moved" : "") +
+                   (delta.callChanged ? " call" : "") + (delta.metaChanged ? " meta" : ""));
   }
   return list;
 }
@@ -65,11 +65,14 @@ TEST(GraphDiff, AnotherOrderOfPureCallsIsNoDifference) {
 }
 
 TEST(GraphDiff, AReadThatPassesAWriteHasMoved) {
-  const std::string x = "    %x : [num_users=2] = placeholder[target=x]\n", z = "    %z : [num_users=1] = placeholder[target=z]\n",
-                    read = "    %y : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, 1), kwargs = {})\n",
-                    write = "    %w : [num_users=0] = call_function[target=torch.ops.aten.copy_.default](args = (%x, %z), kwargs "
-                            "= {})\n",
-                    end = "    return (y,)\n";
+  const std::string
+      x = "    %x : [num_users=2] = placeholder[target=x]\n",
+      z = "    %z : [num_users=1] = placeholder[target=z]\n",
+      read = "    %y : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%x, 1), kwargs = {})\n",
+      write =
+          "    %w : [num_users=0] = call_function[target=torch.ops.aten.copy_.default](args = (%x, %z), kwargs "
+          "= {})\n",
+      end = "    return (y,)\n";
   const auto a = graphOf(x + z + read + write + end), b = graphOf(x + z + write + read + end);
   EXPECT_EQ(deltas(a, b), (Texts{"y>y moved"}));
   EXPECT_EQ(deltas(b, a), (Texts{"y>y moved"}));
@@ -103,7 +106,8 @@ TEST(GraphDiff, SaysWhatWasRemovedAndAdded) {
       "    %relu : [num_users=1] = call_function[target=torch.ops.aten.relu.default](args = (%x,), kwargs = {})\n"
       "    %cos : [num_users=0] = call_function[target=torch.ops.aten.cos.default](args = (%x,), kwargs = {})\n"
       "    return (relu,)\n");
-  EXPECT_EQ(deltas(graphOf(start), other), (Texts{">cos", "sin>", "add>"})) << "what is returned is what add was made of";
+  EXPECT_EQ(deltas(graphOf(start), other), (Texts{">cos", "sin>", "add>"}))
+      << "what is returned is what add was made of";
 }
 
 TEST(GraphDiff, ARenamedNodeWithOtherArgumentsIsFoundThroughItsUser) {

@@ -190,18 +190,20 @@ TEST(HostileDiff, ACallOfAllNodesTakesNoTime) {
     for (int i = 0; i < 10'000; ++i)
       values.push_back(graph.callFunction(target, {x, Argument(std::int64_t(i))}, {}, "n"));
     if (turned) std::ranges::reverse(values);
-    graph.output(graph.callFunction("torch.ops.aten.cat.default", {Argument::list(ArgumentList(values.begin(), values.end()))}));
+    graph.output(
+        graph.callFunction("torch.ops.aten.cat.default", {Argument::list(ArgumentList(values.begin(), values.end()))}));
     return graph;
   };
   const char* add = "torch.ops.aten.add.Tensor";
   const auto a = wide(add, false), b = wide(add, true), c = wide("torch.ops.aten.mul.Tensor", false);
   GraphDiff turned, other;
-  EXPECT_LT(testing::cpuSecondsOf([&] { turned = diffGraphs(a, b), other = diffGraphs(a, c); }), 1.5 * testing::slowdown);
+  EXPECT_LT(testing::cpuSecondsOf([&] { turned = diffGraphs(a, b), other = diffGraphs(a, c); }),
+            1.5 * testing::slowdown);
   EXPECT_EQ(pairs(turned), 10'003u);
   EXPECT_EQ(turned.count(&NodeDelta::callChanged), 1u);
-  EXPECT_EQ(other.count(&NodeDelta::removed) + std::size_t(std::ranges::count_if(other.nodes, [](const auto& line) {
-              return line.rewritten() && line.before.valid();
-            })),
+  EXPECT_EQ(other.count(&NodeDelta::removed) +
+                std::size_t(std::ranges::count_if(
+                    other.nodes, [](const auto& line) { return line.rewritten() && line.before.valid(); })),
             10'000u);
 }
 

@@ -123,12 +123,11 @@ TEST_F(RecordedStages, LayerNormBecomesItsNineCalls) {
   if (!open("traces/convnext_seed")) GTEST_SKIP() << testing::leftOut(logOf("traces/convnext_seed"));
   const Graph &dynamo = graph("dynamo_output_graph"), &joint = graph("aot_joint_graph");
   const auto diff = diffGraphs(dynamo, joint);
-  const auto rewrite = std::ranges::find_if(diff.rewrites, [&](const Rewrite& each) {
-    return namesOf(dynamo, each.before) == Names{"input_4"};
-  });
+  const auto rewrite = std::ranges::find_if(
+      diff.rewrites, [&](const Rewrite& each) { return namesOf(dynamo, each.before) == Names{"input_4"}; });
   ASSERT_NE(rewrite, diff.rewrites.end());
-  EXPECT_EQ(namesOf(joint, rewrite->after), (Names{"var_mean_1", "getitem_2", "getitem_3", "add_2", "rsqrt_1", "sub_1",
-                                                   "mul_2", "mul_3", "add_3"}));
+  EXPECT_EQ(namesOf(joint, rewrite->after),
+            (Names{"var_mean_1", "getitem_2", "getitem_3", "add_2", "rsqrt_1", "sub_1", "mul_2", "mul_3", "add_3"}));
   EXPECT_EQ(diff.rewrites.size(), 346u);
   EXPECT_EQ(wrongPairs(dynamo, joint, diff), Names());
   // What else the joint graph has computes gradients; what else Dynamo's has is logging.

@@ -54,7 +54,7 @@ struct GraphDifference {
   bool same = false;
   std::int64_t nodesBefore = 0, nodesAfter = 0, paired = 0;  ///< nested graphs included
   std::vector<std::string> removed, added, moved;
-  std::int64_t gradientsRemoved = 0, gradientsAdded = 0;  ///< of those: for gradients, which only one graph computes
+  std::int64_t gradientsRemoved = 0, gradientsAdded = 0;     ///< of those: for gradients, which only one graph computes
   std::vector<std::pair<std::string, std::string>> renamed;  ///< before, after
   std::vector<RewriteDoc> rewritten;
   std::vector<NodeChange> changed,
@@ -78,7 +78,8 @@ struct DiffRequest {
 /// A node at one stage of its life.
 struct LifeNode {
   std::string name, call;
-  std::string how;  ///< how it is known: "same", "rewritten", "recorded", "merged", …; empty: the node that was asked for
+  std::string
+      how;  ///< how it is known: "same", "rewritten", "recorded", "merged", …; empty: the node that was asked for
 
   KERF_FIELDS(name, call, how)
 };
@@ -93,7 +94,7 @@ struct LifeStage {
 struct LifeKernel {
   std::string kernel, part;  ///< part: "forward", "backward", "inference"; empty where the code does not say
   std::vector<std::string> nodes;
-  std::string record;  ///< "r17" of the capture: the output code
+  std::string record;               ///< "r17" of the capture: the output code
   int definedAt = 0, calledAt = 0;  ///< 1-based lines of it; 0: not found
   std::string callText;
 
@@ -101,7 +102,7 @@ struct LifeKernel {
 };
 struct NodeLife {
   std::string node, graph, compileId;
-  std::string source;  ///< user's line: "model.py:7 in forward, code: …"
+  std::string source;             ///< user's line: "model.py:7 in forward, code: …"
   std::vector<LifeStage> stages;  ///< in the order of compilation, those without any of its nodes left out
   std::vector<LifeKernel> kernels;
   std::vector<std::string> notes;
