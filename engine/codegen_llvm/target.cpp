@@ -61,6 +61,7 @@ struct Host {
   const llvm::Target* target = nullptr;
 
   Host() {
+    initializeLlvm();
     llvm::SubtargetFeatures list;
     for (const auto& feature : llvm::sys::getHostCPUFeatures()) list.AddFeature(feature.first(), feature.second);
     features = list.getString();

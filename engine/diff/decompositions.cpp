@@ -89,7 +89,7 @@ class Lowering {
  private:
   Key originOf(const Unit& unit) const { return m_before.origin(unit.nodes.front()); }
 
-  const std::string& nameOf(const FlatGraph& graph, std::vector<std::string>& names, int at) const {
+  const std::string& nameOf(const ComparedGraph& graph, std::vector<std::string>& names, int at) const {
     std::string& name = names[std::size_t(at)];
     if (name.empty()) name = baseName(graph.node(at));
     return name;
@@ -309,7 +309,7 @@ class Lowering {
   }
 
   Partners& m_partners;
-  const FlatGraph &m_before, &m_after;
+  const ComparedGraph &m_before, &m_after;
   std::vector<Unit> m_units;
   std::vector<int> m_calls;          ///< of the second graph, without partner, in order
   std::vector<char> m_forward;       ///< by position in the second graph

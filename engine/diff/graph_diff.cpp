@@ -16,7 +16,7 @@ namespace kerf::inline diff {
 
 namespace {
 
-bool mostlyAten(const FlatGraph& graph) {
+bool mostlyAten(const ComparedGraph& graph) {
   int calls = 0, aten = 0;
   for (int at = 0; at < graph.size(); ++at) {
     if (!graph.isInner(at) || graph.isAttribute(at)) continue;
@@ -27,7 +27,7 @@ bool mostlyAten(const FlatGraph& graph) {
   return 2 * aten > calls;
 }
 
-bool hasOrigins(const FlatGraph& graph) {
+bool hasOrigins(const ComparedGraph& graph) {
   for (int at = 0; at < graph.size(); ++at)
     if (graph.isInner(at) && graph.origin(at) != 0) return true;
   return false;
@@ -139,7 +139,7 @@ class Listing {
   }
 
   std::vector<NodeDelta> run() {
-    const FlatGraph& after = m_partners.after();
+    const ComparedGraph& after = m_partners.after();
     std::vector<int> positions;
     for (int at = 0; at < after.size(); ++at)
       if (m_partners.taken(at)) positions.push_back(m_partners.back(at));
@@ -228,7 +228,7 @@ std::size_t GraphDiff::count(bool NodeDelta::*flag) const {
 }
 
 GraphDiff diffGraphs(const Graph& before, const Graph& after, const RecordedOrigins& recorded) {
-  const FlatGraph mine(before), theirs(after);
+  const ComparedGraph mine(before), theirs(after);
   Partners partners(mine, theirs);
   auto rewrites = match(partners, recorded.empty() ? recordedOrigins(before, after) : recorded);
   std::ranges::stable_sort(rewrites, {}, [](const FoundRewrite& rewrite) { return rewrite.before.front(); });

@@ -10,21 +10,21 @@ namespace kerf::inline diff {
 
 namespace {
 
-std::vector<int> openPlaceholders(const FlatGraph& graph, const auto& isMatched) {
+std::vector<int> openPlaceholders(const ComparedGraph& graph, const auto& isMatched) {
   std::vector<int> open;
   for (int at = 0; at < graph.size(); ++at)
     if (graph.isPlaceholder(at) && !isMatched(at)) open.push_back(at);
   return open;
 }
 
-std::optional<int> placeholderNamed(const FlatGraph& graph, const std::string& name) {
+std::optional<int> placeholderNamed(const ComparedGraph& graph, const std::string& name) {
   const auto found = graph.graph().find(name);
   if (!found || !graph.isPlaceholder(graph.at(*found))) return std::nullopt;
   return graph.at(*found);
 }
 
 void matchNames(Partners& partners) {
-  const FlatGraph &before = partners.before(), &after = partners.after();
+  const ComparedGraph &before = partners.before(), &after = partners.after();
   for (int at = 0; at < before.size(); ++at) {
     if (!before.isPlaceholder(at)) continue;
     if (const auto other = placeholderNamed(after, before.node(at).name())) partners.pair(at, *other, Evidence::Name);
@@ -35,7 +35,7 @@ void matchNames(Partners& partners) {
 void matchPlaces(Partners& partners) {
   const auto mine = openPlaceholders(partners.before(), [&](int at) { return partners.has(at); });
   const auto theirs = openPlaceholders(partners.after(), [&](int at) { return partners.taken(at); });
-  const auto valuesOf = [](const FlatGraph& graph, const std::vector<int>& positions) {
+  const auto valuesOf = [](const ComparedGraph& graph, const std::vector<int>& positions) {
     std::vector<Key> values;
     for (const int at : positions) values.push_back(graph.value(at));
     return values;
@@ -77,7 +77,7 @@ void matchInputs(Partners& partners) {
 }
 
 GivenValues givenValues(const Partners& partners) {
-  const FlatGraph &before = partners.before(), &after = partners.after();
+  const ComparedGraph &before = partners.before(), &after = partners.after();
   GivenValues values;
   for (int at = 0; at < before.size(); ++at) {
     if (partners.has(at) || before.isOutput(at)) continue;

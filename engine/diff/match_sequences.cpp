@@ -14,7 +14,7 @@ struct Sequence {
   std::vector<Key> keys;
 };
 
-Sequence sequenceOf(const FlatGraph& graph, bool withValue, const auto& isOpen) {
+Sequence sequenceOf(const ComparedGraph& graph, bool withValue, const auto& isOpen) {
   Sequence sequence;
   for (int at = 0; at < graph.size(); ++at) {
     if (!graph.isInner(at) || graph.origin(at) == 0 || !isOpen(at)) continue;
@@ -59,7 +59,7 @@ bool matchOrigins(Partners& partners, ValueRule rule) {
 }
 
 bool matchNames(Partners& partners, ValueRule rule) {
-  const FlatGraph &before = partners.before(), &after = partners.after();
+  const ComparedGraph &before = partners.before(), &after = partners.after();
   bool any = false;
   for (int at = 0; at < before.size(); ++at) {
     if (!partners.isOpen(at) || !before.isInner(at)) continue;

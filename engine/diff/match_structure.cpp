@@ -19,7 +19,7 @@ enum class Side { Before, After };
 /// have keys of their own.
 std::vector<Key> leafKeys(const Partners& partners, const GivenValues& given, const Classes& classes, Side side) {
   const bool isBefore = side == Side::Before;
-  const FlatGraph& graph = isBefore ? partners.before() : partners.after();
+  const ComparedGraph& graph = isBefore ? partners.before() : partners.after();
   const std::vector<int>& own = isBefore ? classes.before : classes.after;
   std::vector<Key> byClass(std::size_t(graph.size()), 0);
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -40,7 +40,7 @@ std::vector<Key> leafKeys(const Partners& partners, const GivenValues& given, co
 }
 
 /// What each node computes, down to leaves.
-std::vector<Key> computationKeys(const FlatGraph& graph, std::vector<Key> keys) {
+std::vector<Key> computationKeys(const ComparedGraph& graph, std::vector<Key> keys) {
   for (int at = 0; at < graph.size(); ++at) {
     Key& key = keys[std::size_t(at)];
     if (key != 0) continue;
@@ -52,7 +52,7 @@ std::vector<Key> computationKeys(const FlatGraph& graph, std::vector<Key> keys) 
 
 /// What becomes of each node's value, down to nodes that have a key of their own. Items of outputs that are of unequal
 /// number on both sides say nothing: `outputsAgree` is false.
-std::vector<Key> useKeys(const FlatGraph& graph, std::vector<Key> keys, bool outputsAgree, Side side) {
+std::vector<Key> useKeys(const ComparedGraph& graph, std::vector<Key> keys, bool outputsAgree, Side side) {
   for (int at = graph.size() - 1; at >= 0; --at) {
     Key& key = keys[std::size_t(at)];
     if (key != 0) continue;
@@ -67,7 +67,7 @@ std::vector<Key> useKeys(const FlatGraph& graph, std::vector<Key> keys, bool out
 }
 
 /// How many values a graph returns.
-std::size_t outputItems(const FlatGraph& graph) {
+std::size_t outputItems(const ComparedGraph& graph) {
   const NodeId output = graph.graph().outputNode();
   return output.valid() ? graph.inputs(graph.at(output)).size() : 0;
 }
@@ -101,7 +101,7 @@ class KeyMatch {
 
  private:
   int pair(const Candidates& candidates) {
-    const FlatGraph &before = m_partners.before(), &after = m_partners.after();
+    const ComparedGraph &before = m_partners.before(), &after = m_partners.after();
     int found = 0;
     std::unordered_map<std::string_view, int> named;
     if (candidates.before.size() > 1 || candidates.after.size() > 1)
@@ -128,7 +128,7 @@ class KeyMatch {
 };
 
 /// The only user at `slot` with that op that has no partner.
-int onlyUser(const FlatGraph& graph, int at, Key op, int slot, const auto& isMatched) {
+int onlyUser(const ComparedGraph& graph, int at, Key op, int slot, const auto& isMatched) {
   int only = Partners::none;
   for (const Use& use : graph.users(at)) {
     if (use.slot != slot || graph.op(use.node) != op || isMatched(use.node)) continue;
@@ -143,7 +143,7 @@ class PlaceMatch {
   PlaceMatch(Partners& partners, ValueRule rule) : m_partners(partners), m_rule(rule) {}
 
   bool run() {
-    const FlatGraph& before = m_partners.before();
+    const ComparedGraph& before = m_partners.before();
     for (int at = before.size() - 1; at >= 0; --at)
       if (m_partners.has(at)) m_work.push_back(at);
     bool found = false;
@@ -166,7 +166,7 @@ class PlaceMatch {
   }
 
   bool matchUsers(int mine, int theirs) {
-    const FlatGraph &before = m_partners.before(), &after = m_partners.after();
+    const ComparedGraph &before = m_partners.before(), &after = m_partners.after();
     if (before.users(mine).size() > manyUsers || after.users(theirs).size() > manyUsers) return false;
     bool found = false;
     for (const Use& use : before.users(mine)) {
@@ -182,7 +182,7 @@ class PlaceMatch {
   bool fits(int a, int b) const { return m_rule == ValueRule::Any || sameValueKnown(m_partners, a, b); }
 
   bool tryPair(int a, int b) {
-    const FlatGraph &before = m_partners.before(), &after = m_partners.after();
+    const ComparedGraph &before = m_partners.before(), &after = m_partners.after();
     if (!m_partners.isOpen(a) || !m_partners.isOpenAfter(b) || before.op(a) != after.op(b) || !before.isInner(a))
       return false;
     if (before.origin(a) != 0 && after.origin(b) != 0 && before.origin(a) != after.origin(b)) return false;
@@ -199,7 +199,7 @@ class PlaceMatch {
 }  // namespace
 
 void matchStructure(Partners& partners, const GivenValues& given, const Classes& classes) {
-  const FlatGraph &before = partners.before(), &after = partners.after();
+  const ComparedGraph &before = partners.before(), &after = partners.after();
   const bool outputsAgree = outputItems(before) == outputItems(after);
   for (int round = 0; round < maxRounds; ++round) {
     const auto lower = computationKeys(before, leafKeys(partners, given, classes, Side::Before)),

@@ -22,7 +22,7 @@ struct Touch {
 /// By the node at which a memory begins, who touches it, in order. Only what somebody writes into.
 class Effects {
  public:
-  explicit Effects(const FlatGraph& graph) : m_graph(graph), m_base(std::size_t(graph.size())) {
+  explicit Effects(const ComparedGraph& graph) : m_graph(graph), m_base(std::size_t(graph.size())) {
     for (int at = 0; at < graph.size(); ++at) take(at);
     std::erase_if(m_touches, [](const auto& entry) {
       return std::ranges::none_of(entry.second, [](const Touch& touch) { return touch.writes; });
@@ -56,7 +56,7 @@ class Effects {
     if (list.empty() || list.back().node != touch.node) list.push_back(touch);
   }
 
-  const FlatGraph& m_graph;
+  const ComparedGraph& m_graph;
   std::vector<int> m_base;
   std::map<int, std::vector<Touch>> m_touches;
 };
@@ -98,7 +98,7 @@ class Order {
 
 }  // namespace
 
-std::vector<char> readsOfWrittenMemory(const FlatGraph& graph) {
+std::vector<char> readsOfWrittenMemory(const ComparedGraph& graph) {
   std::vector<char> reads(std::size_t(graph.size()), 0);
   const Effects effects(graph);
   for (const auto& [base, touches] : effects.touches())

@@ -14,6 +14,6 @@ namespace kerf::inline diff {
 std::vector<int> movedNodes(const Partners& partners);
 
 /// By position: whether a node takes what is written somewhere in the graph, so that its place decides what it sees.
-std::vector<char> readsOfWrittenMemory(const FlatGraph& graph);
+std::vector<char> readsOfWrittenMemory(const ComparedGraph& graph);
 
 }  // namespace kerf::inline diff

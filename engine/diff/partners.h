@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/diff/flat_graph.h"
+#include "engine/diff/compared_graph.h"
 
 namespace kerf::inline diff {
 
@@ -24,7 +24,7 @@ class Partners {
  public:
   static constexpr int none = -1;
 
-  Partners(const FlatGraph& before, const FlatGraph& after)
+  Partners(const ComparedGraph& before, const ComparedGraph& after)
       : m_before(before),
         m_after(after),
         m_partner(std::size_t(before.size()), none),
@@ -34,8 +34,8 @@ class Partners {
         m_claimed(std::size_t(before.size()), 0),
         m_claimedAfter(std::size_t(after.size()), 0) {}
 
-  const FlatGraph& before() const { return m_before; }
-  const FlatGraph& after() const { return m_after; }
+  const ComparedGraph& before() const { return m_before; }
+  const ComparedGraph& after() const { return m_after; }
   int of(int before) const { return m_partner[std::size_t(before)]; }
   int back(int after) const { return m_origin[std::size_t(after)]; }
   bool has(int before) const { return of(before) != none; }
@@ -62,8 +62,8 @@ class Partners {
   void setValue(int before, int after) { m_stand[std::size_t(before)] = after; }
 
  private:
-  const FlatGraph& m_before;
-  const FlatGraph& m_after;
+  const ComparedGraph& m_before;
+  const ComparedGraph& m_after;
   std::vector<int> m_partner, m_origin;
   std::vector<Evidence> m_evidence;
   std::vector<int> m_stand;  ///< by position in the first graph

@@ -15,7 +15,7 @@ constexpr std::size_t largestRegion = 64;
 
 std::vector<int> positionsOf(const Partners& partners, const std::vector<std::string>& names) {
   std::vector<int> positions;
-  const FlatGraph& after = partners.after();
+  const ComparedGraph& after = partners.after();
   for (const std::string& name : names) {
     const auto found = after.graph().find(name);
     if (found && partners.isOpenAfter(after.at(*found)) && after.isInner(after.at(*found)))
@@ -68,7 +68,7 @@ class Regions {
   }
 
   template <class IsOpen>
-  Region regionOf(const FlatGraph& graph, int from, const IsOpen& isOpenNode) const {
+  Region regionOf(const ComparedGraph& graph, int from, const IsOpen& isOpenNode) const {
     Region region;
     std::unordered_set<int> seen{from};
     std::vector<int> work{from};
@@ -139,7 +139,7 @@ class Regions {
   }
 
   Partners& m_partners;
-  const FlatGraph &m_before, &m_after;
+  const ComparedGraph &m_before, &m_after;
   std::unordered_set<Key> m_tried;
   bool m_added = false;
   std::vector<FoundRewrite>& m_found;
@@ -149,7 +149,7 @@ class Regions {
 }  // namespace
 
 std::vector<FoundRewrite> recordedRewrites(Partners& partners, const RecordedOrigins& origins) {
-  const FlatGraph &before = partners.before(), &after = partners.after();
+  const ComparedGraph &before = partners.before(), &after = partners.after();
   std::vector<FoundRewrite> found;
   std::unordered_map<std::string, std::size_t> byTargets;  // several nodes may have become the same ones
   for (const auto& [name, names] : origins) {
@@ -190,7 +190,7 @@ std::vector<FoundRewrite> loweredRewrites(Partners& partners) {
 void replaceRegions(Partners& partners, std::vector<FoundRewrite>& found) { Regions(partners, found).run(); }
 
 std::vector<FoundRewrite> mergedNodes(Partners& partners, const Classes& classes) {
-  const FlatGraph &before = partners.before(), &after = partners.after();
+  const ComparedGraph &before = partners.before(), &after = partners.after();
   // The pair that a class has, by the class's first node.
   std::unordered_map<int, int> mine, theirs;
   for (int at = 0; at < before.size(); ++at) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/diff/flat_graph.h"
+#include "engine/diff/compared_graph.h"
 
 namespace kerf::inline diff {
 

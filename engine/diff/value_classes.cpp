@@ -7,7 +7,7 @@
 
 namespace kerf::inline diff {
 
-std::vector<int> valueClasses(const FlatGraph& graph) {
+std::vector<int> valueClasses(const ComparedGraph& graph) {
   const auto written = readsOfWrittenMemory(graph);
   std::vector<int> classes(std::size_t(graph.size()));
   std::unordered_map<Key, int> firsts;

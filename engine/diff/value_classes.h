@@ -5,12 +5,12 @@
 
 #include <vector>
 
-#include "engine/diff/flat_graph.h"
+#include "engine/diff/compared_graph.h"
 
 namespace kerf::inline diff {
 
 /// By position: the first node of the same class.
-std::vector<int> valueClasses(const FlatGraph& graph);
+std::vector<int> valueClasses(const ComparedGraph& graph);
 
 /// Of both graphs that are compared.
 struct Classes {

@@ -133,7 +133,7 @@ TEST_F(ExportTest, DiffSeesARename) {
   EXPECT_EQ(difference["renamed"], json::array({{{"before", "relu"}, {"after", "act"}}}));
   for (const char* key : {"removed", "added", "moved", "changed", "meta_changed"})
     EXPECT_EQ(difference[key], json::array()) << key;
-  EXPECT_THAT(run({"diff", a.string(), b.string()}).output, HasSubstr("renamed relu to act"));
+  EXPECT_THAT(run({"diff", a.string(), b.string()}).output, HasSubstr("relu → act"));
 }
 
 TEST_F(ExportTest, DiffStandsSideBySide) {

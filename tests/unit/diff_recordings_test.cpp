@@ -9,7 +9,7 @@
 
 #include "engine/capture/common/capture.h"
 #include "engine/diff/correspondence.h"
-#include "engine/diff/flat_graph.h"
+#include "engine/diff/compared_graph.h"
 #include "engine/diff/graph_diff.h"
 #include "engine/ir/printer.h"
 #include "engine/support/recordings.h"

@@ -1,4 +1,4 @@
-// FlatGraph: a graph as arrays by position, with what a node computes, yields and stems from as 64-bit keys.
+// ComparedGraph: a graph as arrays by position, with what a node computes, yields and stems from as 64-bit keys.
 //
 //     add: add = aten.add.Tensor(relu, 2)  # File: model.py:7 in forward, code: y = relu(x) + 2
 //       label: the op and its constants; op: the op alone; value: dtype and shape; origin: model.py, forward, the code
@@ -31,9 +31,9 @@ std::string opFamily(const Node& node);
 /// aten.add.Tensor, "permute" of the method.
 std::string baseName(const Node& node);
 
-class FlatGraph {
+class ComparedGraph {
  public:
-  explicit FlatGraph(const Graph& graph);
+  explicit ComparedGraph(const Graph& graph);
 
   int size() const { return int(m_ids.size()); }
   const Graph& graph() const { return m_graph; }

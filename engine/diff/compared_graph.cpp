@@ -1,4 +1,4 @@
-#include "engine/diff/flat_graph.h"
+#include "engine/diff/compared_graph.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -96,7 +96,7 @@ std::string baseName(const Node& node) {
   return std::string(withoutUnderscore(name));
 }
 
-FlatGraph::FlatGraph(const Graph& graph) : m_graph(graph) {
+ComparedGraph::ComparedGraph(const Graph& graph) : m_graph(graph) {
   const auto order = graph.order();
   m_ids.assign(order.begin(), order.end());
   std::uint32_t top = 0;
@@ -110,7 +110,7 @@ FlatGraph::FlatGraph(const Graph& graph) : m_graph(graph) {
   addKeys();
 }
 
-void FlatGraph::addEdges() {
+void ComparedGraph::addEdges() {
   std::vector<int> counts(m_ids.size() + 1, 0);
   for (const Node* node : m_nodes) {
     m_inputBegin.push_back(int(m_inputs.size()));
@@ -132,7 +132,7 @@ void FlatGraph::addEdges() {
   }
 }
 
-void FlatGraph::addKeys() {
+void ComparedGraph::addKeys() {
   HashBuffer buffer(std::vector<std::uint32_t>(m_positions.size(), 0));
   SharedTexts shared;
   std::unordered_map<std::string, Key> familyOf;
@@ -157,12 +157,12 @@ void FlatGraph::addKeys() {
   }
 }
 
-std::span<const int> FlatGraph::inputs(int at) const {
+std::span<const int> ComparedGraph::inputs(int at) const {
   const auto begin = std::size_t(m_inputBegin[std::size_t(at)]), end = std::size_t(m_inputBegin[std::size_t(at) + 1]);
   return {m_inputs.data() + begin, end - begin};
 }
 
-std::span<const Use> FlatGraph::users(int at) const {
+std::span<const Use> ComparedGraph::users(int at) const {
   const auto begin = std::size_t(m_userBegin[std::size_t(at)]), end = std::size_t(m_userBegin[std::size_t(at) + 1]);
   return {m_users.data() + begin, end - begin};
 }
