@@ -5,8 +5,8 @@
 #   packaging/bootstrap.sh build                               build everything
 #   packaging/bootstrap.sh sanitize [-- ARGUMENTS for ctest]   the tests under AddressSanitizer and UBSan (clang)
 #   packaging/bootstrap.sh threads [-- ARGUMENTS for ctest]    the concurrent tests under ThreadSanitizer; types compared
-#   packaging/bootstrap.sh fuzz [--fresh [MINUTES]]            fuzz targets: what CI runs, or new seeds for MINUTES (10)
-#   packaging/bootstrap.sh ci [-- ARGUMENTS for ctest]         threads, sanitize, fuzz and test, one after another
+#   packaging/bootstrap.sh fuzz [--fresh [MINUTES]]            fuzz targets: a fixed seed, or new ones for MINUTES (10)
+#   packaging/bootstrap.sh all [-- ARGUMENTS for ctest]        threads, sanitize, fuzz and test, one after another
 # Installs missing packages (needs root or sudo only then). With CI=true warnings are errors. resources/docs/testing.md
 # says what each takes.
 set -euo pipefail
@@ -168,7 +168,7 @@ main() {
     demo) if has_display; then wanted+=("${studio_packages[@]}"); fi ;;
     threads) wanted+=("${test_packages[@]}") ;;
     build | test) wanted+=("${studio_packages[@]}" "${test_packages[@]}") ;;
-    sanitize | fuzz | ci) wanted+=("${studio_packages[@]}" "${test_packages[@]}" "${clang_packages[@]}") ;;
+    sanitize | fuzz | all) wanted+=("${studio_packages[@]}" "${test_packages[@]}" "${clang_packages[@]}") ;;
     *) usage ;;
   esac
   stage packages install_packages "${wanted[@]}"
@@ -182,14 +182,14 @@ main() {
     sanitize) test_sanitized "$@" ;;
     threads) test_threads "$@" ;;
     fuzz) fuzz "$@" ;;
-    ci)
+    all)
       test_threads "$@"
       test_sanitized "$@"
       fuzz
       test_release "$@"
       ;;
   esac
-  case $action in test | ci) ;; *) print_times ;; esac
+  case $action in test | all) ;; *) print_times ;; esac
 }
 
 main "$@"

@@ -12,6 +12,7 @@
 # puts nothing into it but calls that it knows; the expression of a check is the user's own.
 import ast
 import contextlib
+import faulthandler
 import gc
 import hashlib
 import json
@@ -24,6 +25,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -52,6 +54,7 @@ def keep_apart(folder, device):
     if device == "cpu":
         PRIVATE["CUDA_VISIBLE_DEVICES"] = ""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads: a process with none forks safely
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait must not keep other queries from working
     warnings.filterwarnings("ignore", message=".*fork.*", category=DeprecationWarning)
     PRIVATE.update(
         TORCHINDUCTOR_CACHE_DIR=os.path.join(folder, "inductor"),
@@ -76,6 +79,9 @@ def fix_config():
     for name, value in (("compile_threads", 1), ("fx_graph_cache", False), ("fx_graph_remote_cache", False)):
         if hasattr(inductor, name):
             setattr(inductor, name, value)
+    with contextlib.suppress(AttributeError):  # code is written for as many threads as elsewhere
+        if inductor.cpp.threads < 1 and "threads" in STATE:
+            inductor.cpp.threads = STATE["threads"]
     with contextlib.suppress(Exception):
         import torch._functorch.config as functorch
 
@@ -100,18 +106,20 @@ def probe_vector_isa():
     cpu_vec_isa.valid_vec_isa_list()
 
 
-def warm_up():
+def warm_up(jobs):
     """Imports torch and compiles one small graph on one thread: a pool of OpenMP threads does not survive a fork."""
     started = time.monotonic()
     import torch
 
     STATE["torch"] = str(torch.__version__)
     STATE["threads"] = torch.get_num_threads()
+    STATE["query_threads"] = max(1, STATE["threads"] // jobs)  # queries at the same time share the processor
     torch.set_num_threads(1)
     import torch._dynamo  # noqa: F401
     import torch._inductor.compile_fx  # noqa: F401
 
     fix_config()
+    unshare_locks()
     steps = (("vector instructions", probe_vector_isa), ("a first compile", first_compile))
     STATE["import_seconds"] = time.monotonic() - started
     for name, step in steps if STATE["device"] == "cpu" else ():  # processes on a GPU are warm after their first query
@@ -124,6 +132,15 @@ def warm_up():
     with contextlib.suppress(Exception):
         torch._dynamo.reset()
     STATE["warm_seconds"] = time.monotonic() - started
+
+
+def unshare_locks():
+    """tqdm, which Inductor's progress bars are, locks a semaphore that all forks have in common: one that is ended while
+    it holds it would stop all others for ever."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from tqdm import tqdm
+
+        tqdm.set_lock(threading.RLock())
 
 
 def first_compile():
@@ -668,7 +685,7 @@ def answer_to(query):
     """Never raises, and never lets an answer's text break the protocol."""
     import torch
 
-    torch.set_num_threads(int(query.get("threads") or STATE.get("threads") or 1))
+    torch.set_num_threads(STATE.get("query_threads", 1))
     started = time.monotonic()
     try:
         found = OPERATIONS[query["op"]](query)
@@ -752,6 +769,7 @@ class Task:
                 with contextlib.suppress(OSError):
                     os.close(file)
             silence(self.log)
+            faulthandler.register(signal.SIGUSR1)  # where it is, should it hang
             data = json.dumps(answer_to(self.query)).encode("utf-8", "replace")
             with os.fdopen(writing, "wb") as pipe:
                 pipe.write(data)
@@ -1060,11 +1078,20 @@ class Server:
         now = time.monotonic()
         for task in list(self.working):
             if now > task.deadline:
+                self.ask_where(task)
                 self.stop(task)
                 task.finish({"verdict": "fails", "phase": "hang", "message": tail_of(task.log)})
         if self.memory > 0 and now > self.next_look and self.working:
             self.look_at_memory()
             self.next_look = time.monotonic() + 4 * (time.monotonic() - now) + 0.05
+
+    @staticmethod
+    def ask_where(task):
+        """Has a query that hangs write its Python frames behind what it printed."""
+        if STATE["device"] == "cpu":
+            with contextlib.suppress(OSError):
+                os.kill(task.pid, signal.SIGUSR1)
+                time.sleep(0.1)
 
     def look_at_memory(self):
         used = {task.pid: private_bytes(task.pid) for task in self.working}
@@ -1082,7 +1109,7 @@ def main():
     folder = os.path.dirname(path)
     tempfile.tempdir = folder
     keep_apart(folder, sys.argv[4])
-    warm_up()
+    warm_up(jobs)
     gc.collect()
     gc.freeze()  # so that a collection in a fork does not touch, and copy, what all have in common
     Server(path, jobs, memory).serve()

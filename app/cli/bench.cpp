@@ -24,6 +24,7 @@ struct Options {
   int repeats = 5;
   bool list = false;
   bool ops = false;
+  bool compiled = false;
   GraphBenchOptions graphs;
 };
 
@@ -140,7 +141,16 @@ void listCases(const Context& context) {
   if (context.json) printJson({{"benchmarks", rows}});
 }
 
+/// Generated code beside the interpreter.
+Result<int> compiledBench(const Options& options, bool json) {
+  const CompiledBenchOptions compiled{options.graphs.paths, options.repeats, options.graphs.profile, options.filter};
+  KERF_TRY(const auto rows, benchCompiled(compiled, interruptToken()));
+  printCompiledTimes(rows, json);
+  return 0;
+}
+
 Result<int> bench(Context& context, const Options& options) {
+  if (options.compiled) return compiledBench(options, context.json);
   if (!options.graphs.paths.empty()) {
     GraphBenchOptions graphs = options.graphs;
     graphs.repeats = options.repeats;
@@ -178,7 +188,9 @@ void addBench(CommandLine& line) {
   auto& command = line.add("bench", "Measure Kerf itself against its targets",
                            "  kerf bench\n  kerf bench --filter import --repeats 20 --json\n"
                            "  kerf bench --graphs repros/ --profile\n"
-                           "  kerf bench --ops --filter softmax");
+                           "  kerf bench --ops --filter softmax\n"
+                           "  kerf bench --compiled --filter gelu\n"
+                           "  kerf bench --compiled --graphs repro.py trace.log#aot_forward_graph --profile");
   auto options = std::make_shared<Options>();
   command
       .add_option("--corpus", options->corpus,
@@ -188,11 +200,13 @@ void addBench(CommandLine& line) {
   command.add_option("--repeats", options->repeats, "Measured runs of each benchmark")->check(CLI::Range(1, 10000));
   command.add_flag("--list", options->list, "Only list the benchmarks");
   command.add_flag("--ops", options->ops, "Measure single ops by family and dtype instead");
+  command.add_flag("--compiled", options->compiled,
+                   "Measure generated kernels beside the interpreter and a copy; with --graphs whole graphs");
   command.add_option("--graphs", options->graphs.paths, "Measure the interpreter on these graphs or folders instead")
       ->type_name("PATH");
   command.add_option("--precision", options->graphs.precisions, "With --graphs: native, f64 (default: both)")
       ->check(CLI::IsMember({"native", "f64"}));
-  command.add_flag("--profile", options->graphs.profile, "With --graphs: time by op");
+  command.add_flag("--profile", options->graphs.profile, "With --graphs: time by op; with --compiled by kernel");
   line.onRun(command, [options](Context& context) { return bench(context, *options); });
 }
 

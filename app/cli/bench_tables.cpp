@@ -30,7 +30,52 @@ void printGraph(const bench::GraphTime& row) {
     fmt::print("    {:<60} {:>10.3f} ms {:>6} calls\n", op.target, op.milliseconds, op.calls);
 }
 
+double milliseconds(std::chrono::nanoseconds time) { return double(time.count()) * 1e-6; }
+
+Json compiledJson(const bench::CompiledTime& row) {
+  Json object{{"name", row.name}};
+  if (!row.skipped.empty()) {
+    object["skipped"] = row.skipped;
+    return object;
+  }
+  object["compiled_ms"] = row.compiledMs;
+  object["interpreted_ms"] = row.interpretedMs;
+  object["copy_ms"] = row.copyMs > 0 ? Json(row.copyMs) : Json();
+  object["compile_ms"] = row.compileMs;
+  for (const auto& kernel : row.kernels)
+    object["kernels"].push_back({{"kernel", kernel.name}, {"ms", milliseconds(kernel.time)}});
+  return object;
+}
+
+void printCompiled(const bench::CompiledTime& row) {
+  const std::string name = row.name.substr(row.name.rfind('/') + 1);
+  if (!row.skipped.empty()) {
+    fmt::print("{:<44} skipped: {}\n", name, row.skipped);
+    return;
+  }
+  fmt::print("{:<44} {:>10.3f} {:>10.3f} {:>8.2f} {:>10} {:>10.1f}\n", name, row.compiledMs, row.interpretedMs,
+             row.compiledMs / row.interpretedMs, row.copyMs > 0 ? fmt::format("{:.3f}", row.copyMs) : "-",
+             row.compileMs);
+  for (const auto& kernel : row.kernels)
+    fmt::print("    {:<84} {:>10.3f} ms\n", kernel.name, milliseconds(kernel.time));
+  std::fflush(stdout);
+}
+
 }  // namespace
+
+void printCompiledTimes(const std::vector<bench::CompiledTime>& rows, bool json) {
+  Json list = Json::array();
+  if (!json)
+    fmt::print("{:<44} {:>10} {:>10} {:>8} {:>10} {:>10}\n", "graph", "compiled", "interp.", "ratio", "copy",
+               "compile ms");
+  for (const auto& row : rows) {
+    if (json)
+      list.push_back(compiledJson(row));
+    else
+      printCompiled(row);
+  }
+  if (json) printJson({{"compiled", std::move(list)}});
+}
 
 void printGraphTimes(const std::vector<bench::GraphTime>& rows, bool json) {
   Json list = Json::array();

@@ -5,12 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "app/bench/compiled.h"
 #include "app/bench/graphs.h"
 
 namespace kerf::cli {
 
 /// Rows as a table or, with `json`, as {"graphs": [{"graph", "precision", "ms", …}]}.
 void printGraphTimes(const std::vector<bench::GraphTime>& rows, bool json);
+
+/// Rows as a table or, with `json`, as {"compiled": [{"name", "compiled_ms", "interpreted_ms", "copy_ms", …}]}.
+void printCompiledTimes(const std::vector<bench::CompiledTime>& rows, bool json);
 
 /// Measures the ops whose name contains `filter` and prints a table, or JSON: {"ops": [{"name", "family", "ms",
 /// "gb_s", "gflop_s"}]}.

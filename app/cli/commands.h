@@ -28,6 +28,7 @@ void addShow(CommandLine& line);
 void addStore(CommandLine& line);
 void addStudio(CommandLine& line);
 void addTriage(CommandLine& line);
+void addValue(CommandLine& line);
 void addVerify(CommandLine& line);
 void addWorker(CommandLine& line);
 

@@ -53,7 +53,7 @@ void addCompare(CommandLine& line) {
                "  kerf compare before.py --against after.py");
   auto request = std::make_shared<CompareRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
-  command.add_option("--backend", request->backend, "llvm or interp: what runs the graph that the passes left")
+  command.add_option("--backend", request->backend, "llvm, interp or cuda: what runs the graph that the passes left")
       ->capture_default_str();
   addAccuracyOptions(command, request->tolerance, request->accuracy, true,
                      "Tolerance of same() (PyTorch's repro_tolerance)");

@@ -1,4 +1,4 @@
-// kerf patterns GRAPH: which of Inductor's attention patterns match a graph, and why one does not.
+// kerf patterns GRAPH: which of the shipped patterns, or of a file's, match a graph, and why one does not.
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
@@ -101,10 +101,11 @@ Result<int> runPatterns(Context& context, const PatternsOptions& options) {
 
 void addPatterns(CommandLine& line) {
   auto& command =
-      line.add("patterns", "Find the attention patterns of Inductor in a graph, and say why one does not match",
+      line.add("patterns", "Find patterns in a graph (attention, layers, your own), and say why one does not match",
                "  kerf patterns\n"
                "  kerf patterns trace.log#aot_joint_graph\n"
                "  kerf patterns model.pt2@stage:joint/inductor --why sfdp_pattern_1_training\n"
+               "  kerf patterns model.pt2@stage:joint/inductor --patterns mine.txt\n"
                "  kerf patterns --regenerate -o resources/patterns/attention.graphs");
   auto options = std::make_shared<PatternsOptions>();
   command.add_option("GRAPH", options->request.graph.text,
@@ -112,6 +113,10 @@ void addPatterns(CommandLine& line) {
   command
       .add_option("--why", options->request.why, "Tell where this pattern came nearest, and what kept it from matching")
       ->type_name("PATTERN");
+  command
+      .add_option("--patterns", options->request.file,
+                  "Match the patterns of this file, a search and a replacement graph each, instead of the shipped ones")
+      ->type_name("FILE");
   command.add_flag("--regenerate", options->request.regenerate,
                    "Trace all patterns again and write the file of their traces");
   command.add_option("-o,--output", options->output, "File that --regenerate writes")

@@ -5,6 +5,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
+#include "app/cli/profile_report.h"
 #include "app/cli/repro_dump.h"
 #include "app/cli/text_table.h"
 
@@ -43,6 +44,7 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
     object["compilations"] = report.compilations;
     object["recompilations"] = report.recompilations;
   }
+  if (report.profile) object["profile"] = profileJson(*report.profile);
   if (request.expect.empty()) return object;
   object["expected"] = Json::array();
   for (const auto& row : report.expected) object["expected"].push_back(rowJson(row));
@@ -88,6 +90,7 @@ void printReport(const RunRequest& request, const RunReport& report) {
   fmt::print("{}", symbolLine(report.symbols));
   fmt::print("{} in {}\n", request.backend, durationText(report.time));
   printThen(report);
+  if (report.profile) printProfile(*report.profile);
 }
 
 Result<int> runRun(Context& context, const RunRequest& request, const ReproDump& dump) {
@@ -121,6 +124,7 @@ void addFileOptions(CLI::App& command, RunRequest& request) {
 void addRun(CommandLine& line) {
   auto& command = line.add("run", "Run a graph on its recorded inputs",
                            "  kerf run repro.py --backend llvm\n"
+                           "  kerf run repro.py --backend llvm --profile\n"
                            "  kerf run repro.py --expect train_forward_io.safetensors --dtype f64\n"
                            "  kerf run model.pt2 --expect eval_io.safetensors\n"
                            "  kerf run trace.log#aot_forward_graph --sym s0=8 --sym s1=3\n"
@@ -129,7 +133,7 @@ void addRun(CommandLine& line) {
                            "  kerf run model.pt2 --train --expect train_ref.safetensors");
   auto request = std::make_shared<RunRequest>();
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
-  command.add_option("--backend", request->backend, "interp or llvm")->capture_default_str();
+  command.add_option("--backend", request->backend, "interp, llvm or cuda")->capture_default_str();
   command.add_option("--dtype", request->dtype, "Cast floats first: f64 (as PyTorch's cast_to_fp64), f32, bf16 or f16")
       ->check(CLI::IsMember({"f64", "f32", "bf16", "f16"}));
   command
@@ -140,12 +144,16 @@ void addRun(CommandLine& line) {
       ->check(CLI::IsMember({"native", "fp64", "upcast", "exact"}))
       ->capture_default_str();
   addFileOptions(command, *request);
-  addTrainOptions(command, request->graph, "Run a training step: forward, loss, backward; gives loss and grad.<parameter>");
+  addTrainOptions(command, request->graph,
+                  "Run a training step: forward, loss, backward; gives loss and grad.<parameter>");
   command
       .add_option("--loss", request->loss,
                   "Loss of --train: mean (over outputs, of sum / numel; the default), sum, or one output (out0)")
       ->type_name("mean|sum|OUTPUT")
       ->needs("--train");
+  command.add_flag(
+      "--profile", request->profile,
+      "Time every kernel of the compiled graph: bytes, operations, and its share of what the machine can do");
   addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (no limit if left out)");
   addPassOptions(command, request->passes);
   addInputOptions(command, request->graph);

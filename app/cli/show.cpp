@@ -7,11 +7,13 @@
 #include "app/cli/capture_report.h"
 #include "app/cli/commands.h"
 #include "app/cli/compile_log_report.h"
+#include "app/cli/found_nodes.h"
 #include "app/cli/guards_report.h"
 #include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
 #include "app/cli/output_file.h"
 #include "app/cli/text_table.h"
+#include "app/workbench/protocol/node_query.h"
 
 namespace kerf::cli {
 
@@ -20,6 +22,8 @@ namespace {
 struct ShowOptions {
   std::vector<std::string> symbols;
   GraphAddress inputs;  ///< only its choice of inputs
+  std::string backend;  ///< empty: the one that has the format
+  std::string where;    ///< only the nodes that this query describes
   std::string graph, format, output;  ///< an empty format: a table, or the whole capture where there are several graphs
 };
 
@@ -100,10 +104,39 @@ Result<std::string> inputsOutput(Context& context, const ShowOptions& options) {
   return context.json ? dumped({{"graph", options.graph}, {"inputs", inputsJson(rows)}}) : inputsText(rows);
 }
 
+/// Forms of kernels' code, and the backend that has them.
+struct KernelForm {
+  std::string_view format, backend;
+};
+constexpr KernelForm kernelForms[] = {
+    {"loop", "llvm"}, {"loop", "cuda"}, {"llvm", "llvm"}, {"cuda", "cuda"}, {"ptx", "cuda"}, {"sass", "cuda"}};
+
+bool isKernelForm(const ShowOptions& options) {
+  return std::ranges::find(kernelForms, options.format, &KernelForm::format) != std::end(kernelForms);
+}
+
+/// The backends differ in what they make of the loops, not in the loops.
+Result<std::string> kernelOutput(Context& context, const ShowOptions& options) {
+  const auto fits = [&](const KernelForm& form) {
+    return form.format == options.format && (options.backend.empty() || form.backend == options.backend);
+  };
+  if (std::ranges::none_of(kernelForms, fits))
+    return fail(ErrorCode::BadUsage, "the {} backend has no --format {}", options.backend, options.format);
+  return context.perform(RenderRequest{addressOf(options), options.format + (context.json ? ".json" : "")});
+}
+
 using ShowText = Result<std::string> (*)(Context&, const ShowOptions&);
 constexpr ShowText texts[] = {graphText, captureText, recordText};  // by LocateRequest::Place
 
 Result<std::string> shown(Context& context, const ShowOptions& options) {
+  if (!options.where.empty()) {
+    if (!options.format.empty() || !options.backend.empty())
+      return fail(ErrorCode::BadUsage, "--where lists nodes: it goes with neither --format nor --backend");
+    return foundNodes(context, addressOf(options), options.where);
+  }
+  if (isKernelForm(options)) return kernelOutput(context, options);
+  if (!options.backend.empty())
+    return fail(ErrorCode::BadUsage, "--backend is for --format loop, llvm, cuda, ptx and sass");
   if (options.format == "fusion") return fusionOutput(context, options);
   if (options.format == "inputs") return inputsOutput(context, options);
   if (options.format == "guards") return guardsOutput(context, options);
@@ -128,7 +161,8 @@ std::string logTableList() {
 
 std::vector<std::string> formats() {
   std::vector<std::string> names{"table", "text", "code",      "readable", "dot",    "svg",
-                                 "png",   "json", "signature", "fusion",   "guards", "inputs"};
+                                 "png",   "json", "signature", "fusion",   "guards", "inputs",
+                                 "loop",  "llvm", "cuda",      "ptx",      "sass"};
   names.insert(names.end(), logTableNames.begin(), logTableNames.end());
   return names;
 }
@@ -142,6 +176,7 @@ void addShow(CommandLine& line) {
                            "  kerf show c3/g1@pass:cse --format text\n"
                            "  kerf show trace.log#aot_joint_graph\n"
                            "  kerf show model.pt2 --format signature\n"
+                           "  kerf show repro.py --where 'op:relu users>1 shape:*x512 not:dtype:bf16'\n"
                            "  kerf show c3\n"
                            "  kerf show trace.log --format recompiles\n"
                            "  kerf show logs/ --format ranks --json\n"
@@ -149,7 +184,9 @@ void addShow(CommandLine& line) {
                            "  kerf show c3/g2 --format fusion\n"
                            "  kerf show trace.log#aot_forward_graph --format guards\n"
                            "  kerf show c3/g2 --format guards --sym s0=1\n"
-                           "  kerf show minifier_launcher.py --format inputs");
+                           "  kerf show minifier_launcher.py --format inputs\n"
+                           "  kerf show repro.py --format loop\n"
+                           "  kerf show repro.py --backend cuda --format ptx");
   auto options = std::make_shared<ShowOptions>();
   command.add_option("GRAPH", options->graph, "Path or store id; a capture (c3, trace.log) or record (c3/r17) as well")
       ->required();
@@ -159,9 +196,20 @@ void addShow(CommandLine& line) {
           "table (the default), text, code, readable, dot, svg, png or json; signature: parameters, buffers and "
           "mutations of a .pt2; fusion: which nodes Inductor put into which kernel; guards: symbolic sizes, their "
           "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded; inputs: "
-          "where each input comes from, and what its uses ask of one that is made up; of a whole trace: " +
+          "where each input comes from, and what its uses ask of one that is made up; loop, llvm, cuda, ptx, sass: the "
+          "code of each kernel and the nodes that it computes (cuda and ptx need NVRTC but no GPU, sass nvdisasm or "
+          "cuobjdump too; KERF_CUDA_ARCH=sm_80 for another GPU than this machine's or sm_90); of a whole trace: " +
               logTableList())
       ->check(CLI::IsMember(formats()));
+  command.add_option("--backend", options->backend, "Whose kernels: llvm or cuda; by itself the one that has the format")
+      ->check(CLI::IsMember({"llvm", "cuda"}));
+  std::string words;
+  for (const auto& [word, what] : queryWords()) words += fmt::format("{}{} ({})", words.empty() ? "" : ", ", word, what);
+  command
+      .add_option("--where", options->where,
+                  "List the nodes that all words of this query fit: plain words (parts of name, target or type), "
+                  "texts with * and ?, several with commas, numbers with < <= = != >= >. Words: " + words)
+      ->type_name("QUERY");
   addInputOptions(command, options->inputs);
   addSymbolOption(command, options->symbols);
   command.add_option("-o,--output", options->output, "Write to this file")->type_name("FILE");

@@ -1,4 +1,4 @@
-// kerf studio [PATH...]: becomes kerf-studio, which lies beside kerf.
+// kerf studio [PATH...] [OPTION...]: becomes kerf-studio, which lies beside kerf.
 #include <cerrno>
 #include <cstring>
 
@@ -33,10 +33,14 @@ Result<int> runStudio(const Context& context, std::vector<std::string> paths) {
 }  // namespace
 
 void addStudio(CommandLine& line) {
-  auto& command = line.add("studio", "Open the window", "  kerf studio repro.py");
-  auto paths = std::make_shared<std::vector<std::string>>();
-  command.add_option("PATH", *paths, "Files to open");
-  line.onRun(command, [paths](Context& context) { return runStudio(context, *paths); });
+  auto& command = line.add("studio", "Open the window, or draw it or a graph into a file",
+                           "  kerf studio repro.py\n"
+                           "  kerf studio repro.py --picture graph.pdf\n"
+                           "  kerf studio trace.log --graph aot_joint_graph --picture joint.png --scale 50\n"
+                           "  kerf studio repro.py --screenshot window.png --theme dark");
+  command.footer(command.get_footer() + "\n\nPATH... are files to open; kerf-studio --help lists its own options.");
+  command.allow_extras();
+  line.onRun(command, [&command](Context& context) { return runStudio(context, command.remaining()); });
 }
 
 }  // namespace kerf::cli

@@ -5,6 +5,7 @@
 #include <QCommandLineParser>
 
 #include "engine/support/log.h"
+#include "ui/graph_view/picture_export.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/screenshot.h"
 
@@ -29,12 +30,19 @@ void addOptions(QCommandLineParser& parser) {
        {"graph", "Graph of the opened capture to show, such as aot_joint_graph.", "NAME"},
        {"select", "Node to select.", "NODE"},
        {"theme", "light, dark or system.", "NAME"},
-       {"panel", "Panel to show: nodes, source, accuracy, minify, kernels, fusion, timeline, record, store or log.",
+       {"panel",
+        "Panel to show: nodes, source, difference, changes, accuracy, minify, partition, kernels, fusion, timeline, "
+        "record, store, log, find or notes.",
         "NAME"},
        {"pass", "Shows the graph after pass N (1, 2, …).", "N"},
        {"compare", "Compares before the screenshot is taken."},
        {"bisect", "Bisects by node or pass before the screenshot is taken.", "BY"},
        {"minify", "Minifies before the screenshot is taken."},
+       {"search", "Query whose nodes are marked, such as 'op:relu users>1'.", "QUERY"},
+       {"body", "Nested graph to go into, such as body_graph_0.", "NAME"},
+       {"picture", "Draws the graph alone into FILE (.png, .svg, .pdf or .dot), then exits.", "FILE"},
+       {"scale", "Of --picture, in percent (100).", "PERCENT", "100"},
+       {"part", "What --picture shows: whole or view.", "PART", "whole"},
        {"plant", "Fault for --compare, --bisect and --minify, such as relu=accuracy.", "OP=KIND"},
        {"store", "Database to use.", "PATH"}});
 }
@@ -59,7 +67,7 @@ Start startOf(int argc, char** argv) {
   QCommandLineParser parser;
   addOptions(parser);
   if (!parser.parse(arguments)) return Start::Offscreen;
-  for (const char* option : {"screenshot", "help", "version"})
+  for (const char* option : {"screenshot", "picture", "help", "version"})
     if (parser.isSet(option)) return Start::Offscreen;
   const auto set = [](const char* name) { return !qEnvironmentVariableIsEmpty(name); };
   const bool chosen = set("QT_QPA_PLATFORM") || arguments.contains("-platform");
@@ -88,6 +96,11 @@ QString usageProblem(const QCommandLineParser& parser) {
     return "--theme is light, dark or system";
   if (const auto by = parser.value("bisect"); !by.isEmpty() && by != "node" && by != "pass")
     return "--bisect is node or pass";
+  if (const auto part = parser.value("part"); part != "whole" && part != "view") return "--part is whole or view";
+  bool number = false;
+  if (parser.value("scale").toDouble(&number) <= 0 || !number) return "--scale is a number of percent, such as 50";
+  if (const auto file = parser.value("picture"); !file.isEmpty() && kerf::ui::pictureFormatOf(file).isEmpty())
+    return "--picture needs a name that ends in .png, .svg, .pdf or .dot";
   return {};
 }
 
@@ -103,6 +116,11 @@ ScreenshotOptions screenshotOptions(const QCommandLineParser& parser) {
           parser.value("pass").toInt() - 1,
           parser.isSet("compare"),
           parser.isSet("minify"),
+          parser.value("search"),
+          parser.value("body"),
+          parser.value("picture"),
+          parser.value("scale").toDouble() / 100,
+          parser.value("part") == "whole",
           parser.positionalArguments()};
 }
 
@@ -139,12 +157,15 @@ int main(int argc, char** argv) {
   if (parser.isSet("help")) parser.showHelp();
   if (parser.isSet("version")) parser.showVersion();
   if (const auto problem = usageProblem(parser); !problem.isEmpty()) return say(badUsage, problem);
-  const bool shot = parser.isSet("screenshot");
+  const bool shot = parser.isSet("screenshot") || parser.isSet("picture");
   if (const auto problem = shot ? QString() : kerf::ui::startLog(); !problem.isEmpty()) return say(badUsage, problem);
   MainWindow window({!shot, parser.value("theme").isEmpty() && shot ? "light" : parser.value("theme")});
   window.session().setStorePath(parser.value("store"));
   if (shot) return takeScreenshot(window, parser);
   window.show();
-  window.open(parser.positionalArguments());
+  if (parser.positionalArguments().isEmpty())
+    window.resume();
+  else
+    window.open(parser.positionalArguments());
   return QApplication::exec();
 }

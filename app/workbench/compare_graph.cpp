@@ -114,7 +114,8 @@ Result<std::string> keep(Workbench& bench, const GraphSource& source, const Comp
 }  // namespace
 
 Result<Comparison> perform(Workbench& bench, const CompareRequest& request, const Job& job) {
-  KERF_CHECK(findBackend(request.backend));
+  KERF_TRY(const Backend* const backend, findBackend(request.backend));
+  KERF_CHECK(backend->canRun());
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   setLimits(options, request.limits);
   KERF_CHECK(setAccuracy(options, request.accuracy));

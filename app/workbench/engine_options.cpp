@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/patterns/user_patterns.h"
+
 namespace kerf::workbench {
 
 Result<FaultPlan> parsePlants(const std::vector<std::string>& plants) {
@@ -14,6 +16,22 @@ Result<FaultPlan> parsePlants(const std::vector<std::string>& plants) {
   return plan;
 }
 
+namespace {
+
+/// A file of patterns counts by its text too: results are known again by the configuration.
+Result<void> addDigests(PassConfig& config) {
+  const std::vector<PassPatch> given = config.patches;
+  for (const PassPatch& patch : given) {
+    const auto* path = std::get_if<std::string>(&patch.value);
+    if (patch.pass != "user_patterns" || patch.option != "file" || path == nullptr || path->empty()) continue;
+    KERF_TRY(const PatternFileContent content, readPatternFile(*path));
+    config.patches.push_back({patch.pass, "digest", content.digest});
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<PassConfig> passConfig(const PassChoice& choice) {
   PassConfig config{.disabled = choice.disabled};
   if (!choice.only.empty()) config.only = choice.only;
@@ -21,6 +39,7 @@ Result<PassConfig> passConfig(const PassChoice& choice) {
     KERF_TRY(auto patch, parsePassPatch(text, compilerPasses()));
     config.patches.push_back(std::move(patch));
   }
+  KERF_CHECK(addDigests(config));
   KERF_TRY(const auto passes, selectPasses(config, compilerPasses()));
   for (const PassPatch& patch : config.patches)
     if (std::ranges::find(passes, patch.pass, &Pass::name) == passes.end())

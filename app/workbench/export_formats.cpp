@@ -79,7 +79,10 @@ Written exportProgram(GraphSource& source, const ExportTarget& target, const Job
   KERF_TRY(const auto clean, exportableGraph(source.capture, source.index, "pt2"));
   Pt2ExportOptions options;
   options.allowedCalls = source.capture.allowedCalls;
+  std::vector<std::string> rewrites;
+  options.notes = &rewrites;
   KERF_CHECK(exportPt2(clean, target.path, options));
+  for (std::string& rewrite : rewrites) job.note(std::move(rewrite));
   return target.path;
 }
 

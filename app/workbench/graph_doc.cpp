@@ -6,6 +6,7 @@
 #include "app/workbench/aot_passes.h"
 #include "app/workbench/graph_source.h"
 #include "app/workbench/input_modules.h"
+#include "app/workbench/nested_graph.h"
 #include "app/workbench/node_doc.h"
 #include "app/workbench/pass_trace.h"
 #include "app/workbench/recorded_settings.h"
@@ -105,6 +106,7 @@ std::shared_ptr<GraphDoc> buildGraphDoc(const GraphModule& module, const std::st
   doc->title = title;
   doc->hash = graph.contentHash().hex();
   fillNodes(*doc, graph, sourceFile);
+  findBodies(*doc, module);
   doc->afterReading();
   doc->code = linesOf(printPythonCode(module, {}));
   doc->ops = calledOps(*doc);
@@ -132,14 +134,18 @@ Result<GraphDocPtr> perform(Workbench& bench, const GraphRequest& request, const
   auto title = request.title.empty() ? graph.name : request.title;
   if (!stages.empty()) title += fmt::format(" ({})", stages.back().first);
   if (request.afterPass >= 0) {
+    if (!request.body.empty())
+      return fail(ErrorCode::BadUsage, "nested graphs are shown as they were captured, not after passes");
     KERF_TRY(const auto after, graphAfterPass(graph.module, std::size_t(pass), title, file.string(), job));
     const auto named = std::make_shared<GraphDoc>(*after);
     nameInputModules(*named, source);
     return named;
   }
-  auto doc = buildGraphDoc(graph.module, title, file.string());
+  KERF_TRY(const auto* shown, nestedGraph(graph.module, request.body));
+  if (!request.body.empty()) title += " / " + request.body;
+  auto doc = buildGraphDoc(*shown, title, file.string());
   doc->notes = std::move(notes);
-  nameInputModules(*doc, source);
+  if (request.body.empty()) nameInputModules(*doc, source);
   return doc;
 }
 

@@ -1,5 +1,6 @@
 #include "app/workbench/pass_trace.h"
 
+#include <algorithm>
 #include <set>
 
 #include "app/workbench/aot_passes.h"
@@ -100,12 +101,18 @@ Result<std::string> storeTrace(Workbench& bench, const GraphSource& source, cons
   return name;
 }
 
+/// Whether a pass measures, so that what others measured is of use.
+bool measures(const PassConfig& config) {
+  return std::ranges::any_of(config.patches, [](const PassPatch& patch) { return patch.option == "benchmark"; });
+}
+
 /// All stages of a training compilation; its rows are kept as far as they are of the whole graph.
 Result<PassTrace> performTraining(Workbench& bench, const PassesRequest& request, const StagedAddress& address,
                                   const Job& job) {
   KERF_TRY(auto source, resolveGraph(bench, address.captured, job));
   KERF_CHECK(annotateShapes(source));
   KERF_TRY(const auto config, passConfig(request.passes));
+  if (measures(config)) bench.codeCache(job);
   KERF_TRY(auto trace, traceTraining(source.graph(), *address.stage, config, job));
   KERF_TRY(auto joint, resolveGraph(bench, request.graph, job));
   KERF_TRY(trace.run, storeTrace(bench, joint, trace, job));
@@ -184,6 +191,7 @@ Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const 
     KERF_CHECK(annotateShapes(source));
   }
   KERF_TRY(const auto config, passConfig(request.passes));
+  if (measures(config)) bench.codeCache(job);
   KERF_TRY(auto trace, tracePasses(source.graph().module, config, job, inputs ? &*inputs : nullptr));
   KERF_TRY(const auto stages, stageRows(bench, request.graph, job));
   prependStages(trace, stages);

@@ -4,6 +4,7 @@
 
 #include "app/workbench/dot.h"
 #include "app/workbench/graph_json.h"
+#include "app/workbench/kernel_texts.h"
 #include "app/workbench/recorded_settings.h"
 #include "engine/capture/repro/export_text.h"
 #include "engine/ir/printer.h"
@@ -78,6 +79,7 @@ Result<std::string> perform(Workbench& bench, const RenderRequest& request, cons
   annotateIfPossible(source, job);
   for (auto& note : leftOutNotes(source.capture, source.index)) job.note(std::move(note));
   for (const auto& setting : recordedSettings(source)) job.note("PyTorch's minifier was set: " + setting);
+  if (isKernelFormat(request.format)) return kernelTexts(source, request.format, bench.codeCache(job), job);
   return renderGraph(source.graph(), request.format, job);
 }
 

@@ -9,6 +9,7 @@
 #include "app/workbench/expectation.h"
 #include "app/workbench/given_inputs.h"
 #include "app/workbench/in_child.h"
+#include "app/workbench/kernel_profile.h"
 #include "app/workbench/model_runs.h"
 #include "app/workbench/symbols.h"
 #include "app/workbench/train_run.h"
@@ -146,7 +147,8 @@ std::string trainedText(const Value& value) {
   double squares = 0;
   const auto wide = tensor.to(DType::Float64);
   const auto dense = wide ? wide->contiguous() : wide;
-  for (std::int64_t i = 0; dense && i < dense->numel(); ++i) squares += dense->data<double>()[i] * dense->data<double>()[i];
+  for (std::int64_t i = 0; dense && i < dense->numel(); ++i)
+    squares += dense->data<double>()[i] * dense->data<double>()[i];
   return fmt::format("{}  norm {:g}", tensorText(tensor), std::sqrt(squares));
 }
 
@@ -163,8 +165,9 @@ struct RunOutcome {
   int compilations = 1;
   std::vector<std::string> recompilations;
   NamedValues mutated;
+  std::optional<KernelProfile> profile = {};
 
-  KERF_FIELDS(outputs, time, then, compilations, recompilations, mutated)
+  KERF_FIELDS(outputs, time, then, compilations, recompilations, mutated, profile)
 };
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -186,6 +189,14 @@ Result<std::vector<Resized>> resizedInputs(const GraphSource& source, const RunR
     result.push_back({symbolValues(other.graph(), other.symbols), std::move(inputs)});
   }
   return result;
+}
+
+Result<void> checkProfile(const RunRequest& request) {
+  if (!request.profile) return {};
+  if (request.backend == "interp")
+    return fail(ErrorCode::BadUsage, "--profile times generated kernels; add --backend llvm");
+  if (!request.then.empty()) return fail(ErrorCode::BadUsage, "--profile and --then exclude each other");
+  return {};
 }
 
 Result<void> checkThen(const RunRequest& request) {
@@ -218,10 +229,18 @@ Result<RunOutcome> runAtSizes(const CompileOptions& options, const GraphModule& 
   return outcome;
 }
 
+/// What each kernel takes; the inputs are copies, since runs may write into them.
+Result<KernelProfile> profileOf(const CompileOptions& options, const CastGraph& runnable) {
+  KERF_TRY(const auto compiled, compileFx(runnable.module, options));
+  KERF_TRY(const ValueList inputs, cloneInputs(runnable.inputs, false));
+  return profileKernels(*compiled, inputs, options.backend, {});
+}
+
 /// Casts, compiles and runs in a child; only the outputs come back.
 Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& source, const ValueList& inputs,
                               const DTypeChoice* choice, const std::vector<Resized>& sizes,
-                              const std::optional<LossChoice>& loss, const std::filesystem::path& cache, const Job& job) {
+                              const std::optional<LossChoice>& loss, const std::filesystem::path& cache,
+                              const Job& job) {
   const GraphModule& module = source.graph().module;
   const std::function body = [&]() -> Result<RunOutcome> {
     if (!sizes.empty()) {
@@ -238,7 +257,11 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& sour
     if (request.backend != "interp") setGoal(options, source);  // that is the reference: one graph
     KERF_TRY(auto run, runWhole(options, request.precision, runnable, {}));
     const auto time = std::chrono::steady_clock::now() - start;
-    return RunOutcome{flatOutputs(run.outputs), time, {}, 1, {}, std::move(run.mutated)};
+    RunOutcome outcome{flatOutputs(run.outputs), time, {}, 1, {}, std::move(run.mutated)};
+    if (request.profile) {
+      KERF_TRY(outcome.profile, profileOf(options, runnable));
+    }
+    return outcome;
   };
   return inChild(body, patientLimits(request.timeout), job, "running the graph", ErrorCode::RuntimeFailed);
 }
@@ -272,9 +295,11 @@ Result<void> keepRun(Workbench& bench, const GraphSource& source, const RunReque
 
 Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& job) {
   KERF_TRY(const auto request, withPrecision(given));
-  KERF_CHECK(findBackend(request.backend));
+  KERF_TRY(const Backend* const backend, findBackend(request.backend));
+  KERF_CHECK(backend->canRun());
   KERF_CHECK(passConfig(request.passes));
   KERF_CHECK(checkThen(request));
+  KERF_CHECK(checkProfile(request));
   KERF_TRY(const auto* choice, findChoice(request.dtype));
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(const auto sizes, resizedInputs(source, request, job));
@@ -302,7 +327,8 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
                    .symbols = symbolValues(source.graph(), source.symbols),
                    .then = outcome.then,
                    .compilations = outcome.compilations,
-                   .recompilations = outcome.recompilations};
+                   .recompilations = outcome.recompilations,
+                   .profile = outcome.profile};
   for (const auto& output : values.outputs) report.outputs.push_back(plainText(output));
   for (const auto& [name, value] : values.mutated) report.mutated.emplace_back(name, plainText(value));
   for (const auto& [name, value] : values.trained) report.trained.emplace_back(name, trainedText(value));

@@ -72,6 +72,16 @@ Carried carried(const Store& store, const std::string& file, StoreTransfer trans
   return report;
 }
 
+/// Of a store that is so damaged that it cannot be opened.
+Result<StoreVerdict> unopened(const Error& error) {
+  auto damage = damageOfOpening(error);
+  if (!damage) return fail(error);
+  StoreVerdict verdict;
+  verdict.store = error.file;
+  verdict.findings.push_back({std::move(damage->what), std::move(damage->id), std::move(damage->message)});
+  return verdict;
+}
+
 }  // namespace
 
 Result<StoreInfo> perform(Workbench& bench, const StoreInfoRequest&, const Job&) {
@@ -94,7 +104,9 @@ Result<StoreInfo> perform(Workbench& bench, const StoreInfoRequest&, const Job&)
 }
 
 Result<StoreVerdict> perform(Workbench& bench, const StoreVerifyRequest&, const Job& job) {
-  KERF_TRY(auto* store, bench.store());
+  const auto opened = bench.store();
+  if (!opened) return unopened(opened.error());
+  Store* store = *opened;
   KERF_TRY(auto check, verifyStore(*store, progressOf(job, "checking " + store->path().string())));
   StoreVerdict verdict{
       store->path().string(),          check.pages, check.blobs, check.blobBytes, check.contents, check.links,

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "app/workbench/capture_source.h"
+#include "app/workbench/kept_values.h"
 #include "app/workbench/warm_torch.h"
+#include "engine/passes/joint/padding_benchmark.h"
 #include "storage/migrations/migrations.h"
 #include "storage/stores/store.h"
 
@@ -16,6 +18,11 @@ Workbench::~Workbench() = default;
 WarmTorch& Workbench::warmTorch() {
   if (!m_warmTorch) m_warmTorch = std::make_unique<WarmTorch>();
   return *m_warmTorch;
+}
+
+KeptValues& Workbench::keptValues() {
+  if (!m_keptValues) m_keptValues = std::make_unique<KeptValues>();
+  return *m_keptValues;
 }
 
 Result<Store*> Workbench::store() {
@@ -39,6 +46,7 @@ std::filesystem::path Workbench::codeCache(const Job& job) {
   if (!store || *store == nullptr) return {};
   std::filesystem::path folder = (*store)->path();
   folder += ".objects";
+  PaddingBenchmark::shared().keepIn(folder / "padding.times");
   return folder;
 }
 

@@ -20,6 +20,7 @@ class Store;
 namespace kerf::workbench {
 
 struct CaptureSource;
+class KeptValues;
 class WarmTorch;
 class Workbench;
 
@@ -53,7 +54,8 @@ class Workbench {
   /// and the default one cannot be used (a read-only home).
   Result<Store*> storeIfUsable(const Job& job);
 
-  /// Folder beside the store where object code of kernels is kept between compilations; empty without a usable store.
+  /// Folder beside the store where object code of kernels is kept between compilations, and from now on what
+  /// matmul_padding measures; empty without a usable store.
   std::filesystem::path codeCache(const Job& job);
 
   /// Keeps a result of work that is done: `keep` writes it to the store. Where that cannot be, the work is not lost: a
@@ -65,6 +67,9 @@ class Workbench {
 
   /// PyTorch that stays warm between requests, for those that want it.
   WarmTorch& warmTorch();
+
+  /// Values of nodes that were computed lately.
+  KeptValues& keptValues();
 
   /// Captures that were opened before, by the text that named them; null if it is not kept.
   std::shared_ptr<const CaptureSource> kept(const std::string& text) const;
@@ -81,6 +86,7 @@ class Workbench {
   WorkbenchOptions m_options;
   std::unique_ptr<Store> m_store;
   std::unique_ptr<WarmTorch> m_warmTorch;
+  std::unique_ptr<KeptValues> m_keptValues;
   std::map<std::string, Kept> m_kept;
   std::uint64_t m_opened = 0;
   bool m_unstored = false;

@@ -52,12 +52,14 @@ std::optional<std::size_t> cheapest(const OpenComparison& comparison) {
 }  // namespace
 
 Result<std::optional<ReadyRows>> firstFailure(const OpenComparison& comparison, const OpCaller& ops,
-                                              const SameOptions& options, std::stop_token stop) {
+                                              const SameOptions& options, std::stop_token stop,
+                                              const std::function<void(std::size_t)>& onChosen) {
   const auto isPlain = [](const auto& item) { return std::ranges::all_of(item.second, isMagnitude); };
   if (!std::ranges::all_of(comparison.open, isPlain) || !othersAreSame(comparison, options)) return std::nullopt;
   const auto chosen = cheapest(comparison);
   if (!chosen) return std::nullopt;
-  const Value &ref = comparison.ref.outputs.list()[*chosen], &res = comparison.res.outputs.list()[*chosen];
+  const Value ref = comparison.ref.outputs.list()[*chosen], res = comparison.res.outputs.list()[*chosen];
+  if (onChosen) onChosen(*chosen);
   ReadyRows rows;
   const OnOutput compareIt = [&](std::size_t i, const Value& truth) {
     if (i == *chosen) rows[i] = sameNamed(fmt::format("out{}", i), ref, res, truth, options).outputs;

@@ -215,4 +215,10 @@ SameReport compareValues(const ResultNames& names, const RunResults& before, con
   return report;
 }
 
+void forgetOutput(RunResults& run, std::size_t i) {
+  ValueList items = run.outputs.list();
+  items[i] = {};
+  run.outputs = Value(std::move(items));
+}
+
 }  // namespace kerf::inline accuracy

@@ -20,6 +20,9 @@ struct RunResults {
   std::vector<std::pair<std::string, Value>> attributes{};  ///< what ResultNames::attributes names, after the run
 };
 
+/// Output `i` becomes None: what only it held is freed.
+void forgetOutput(RunResults& run, std::size_t i);
+
 /// Names of a graph's inputs and outputs, and what it writes into.
 struct ResultNames {
   std::vector<std::string> inputs;      ///< of the placeholders

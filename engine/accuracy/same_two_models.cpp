@@ -129,12 +129,21 @@ class TwoModels {
     return false;
   }
 
-  /// Where all outputs take much memory, one may be enough. True: the report says so.
-  Result<bool> failsEarly(const Results& results) {
+  /// Where all outputs take much memory, one may be enough, and the others go before it is computed in fp64. True: the
+  /// report says so.
+  Result<bool> failsEarly(Results& results) {
     if (m_wantsLoss || results.open.empty() || liveStorageBytes() <= keptBelow) return false;
     KERF_TRY(const GraphModule own, withOwnAttributes(results.before, m_names.attributes));
     const OpenComparison now{own, m_names, m_inputs, results.ref, results.res, results.open, results.settled};
-    KERF_TRY(auto failing, firstFailure(now, m_ops, m_options.sameOptions(), m_stop));
+    bool areGone = false;
+    const auto forgetOthers = [&](std::size_t chosen) {
+      for (std::size_t i = 0; i < outputCount(results.ref); ++i)
+        if (i != chosen) forgetBoth(results, i);
+      areGone = true;
+      giveMemoryBack();
+    };
+    KERF_TRY(auto failing, firstFailure(now, m_ops, m_options.sameOptions(), m_stop, forgetOthers));
+    if (!failing && areGone) KERF_CHECK(startOver(results));
     if (!failing) return false;
     failing->insert(results.ready.begin(), results.ready.end());
     for (const auto& [i, rows] : *failing) std::ranges::copy(rows, std::back_inserter(m_report.outputs));
@@ -166,8 +175,8 @@ class TwoModels {
   }
 
   static void forgetBoth(Results& results, std::size_t i) {
-    forget(results.ref.outputs, i);
-    forget(results.res.outputs, i);
+    forgetOutput(results.ref, i);
+    forgetOutput(results.res, i);
     results.isWhole = false;
   }
 
@@ -188,12 +197,6 @@ class TwoModels {
   void noteLoss(const Value& output, std::size_t i, std::map<std::size_t, Value>& losses) const {
     if (!m_wantsLoss) return;
     if (auto loss = reduceToScalarLoss(output, m_ops)) losses.insert_or_assign(i, std::move(*loss));
-  }
-
-  static void forget(Value& outputs, std::size_t i) {
-    ValueList items = outputs.list();
-    items[i] = {};
-    outputs = Value(std::move(items));
   }
 
   /// After an fp64 run that failed: nothing that it said holds, and what it let go is computed once more.

@@ -8,6 +8,7 @@
 #include "engine/autograd/view_inverses.h"
 #include "engine/autograd/written_call.h"
 #include "engine/ir/value_meta.h"
+#include "engine/ops/core/decomposition_tables.h"
 #include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/strides.h"
 
@@ -20,8 +21,13 @@ bool isFunctionalForm(const OpInfo& op) {
   return base != nullptr && !mayWrite(op) && mayWrite(*base);
 }
 
-/// Programs are written out, but for ops that PyTorch differentiates as they are.
-bool isWrittenOut(const OpInfo& op) { return isComposite(op) && op.gradient == nullptr && !isFunctionalForm(op); }
+/// Programs are written out, but for ops that PyTorch differentiates as they are, and for kernels of their own to it:
+/// emit() writes those out where a gradient is asked of them.
+Replacement isWrittenOut(const OpInfo& op) {
+  static const Decomposes replaces = decomposesBy(DecompositionTable::None);
+  if (!isComposite(op) || op.gradient != nullptr || isFunctionalForm(op)) return false;
+  return replaces(op);
+}
 
 constexpr std::string_view gradModeCalls[] = {
     "torch._C._set_grad_enabled", "torch.set_grad_enabled", "torch.autograd.grad_mode.set_grad_enabled"};

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/ir/graph_module.h"
+#include "engine/runtime/program.h"
 #include "engine/symbolic/symbolic.h"
 #include "engine/tensor/value.h"
 
@@ -46,6 +47,7 @@ struct KernelInfo {
   std::vector<std::string> capturedNodes;  ///< captured nodes they came from
   std::vector<KernelText> texts;           ///< none for extern kernels or without keepArtifacts
   std::string reason;                      ///< why an extern kernel: "gemm", "convolution", "not lowered"
+  double bytes = 0, flops = 0;             ///< that it moves and computes at the example's sizes
 
   /// The code in one form; empty if there is none.
   std::string_view text(std::string_view format) const;
@@ -92,6 +94,9 @@ class Executable {
   virtual const Artifacts& artifacts() const = 0;
   /// The first guard that these inputs violate, if they fit otherwise; run() would be ShapeMismatch with its text.
   virtual std::optional<GuardViolation> violated(const ValueList&) { return {}; }
+  /// Every run from now on appends what its kernels took (names as in KernelInfo); null: none does. Backends without
+  /// kernels append nothing.
+  virtual void timeSteps(std::vector<StepTime>*) {}
 };
 
 /// A graph in a backend's own terms: kernels, buffers, order.
@@ -107,14 +112,17 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view description() const = 0;  ///< one sentence
+  /// Environment naming what this machine lacks to run the code; starts nothing on a device, so that a fork may follow.
+  virtual Result<void> canRun() const { return {}; }
   /// CompileFailed / UnsupportedOp name the node.
   virtual Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module,
                                                        const BackendOptions& options, std::stop_token stop) const = 0;
 };
 
-/// Every backend of this build; the first is the default.
+/// The backends that need nothing of a machine; the first is the default.
 std::span<const Backend* const> backends();
-/// BadUsage listing the backends for an unknown name; Environment for one that this build does not have.
+/// BadUsage listing the backends for an unknown name. "cuda" too: Environment when it compiles where there is no
+/// NVRTC, and when it runs where there is no device.
 Result<const Backend*> findBackend(std::string_view name);
 
 }  // namespace kerf::inline backend

@@ -3,17 +3,11 @@
 #include <array>
 #include <ranges>
 
+#include "engine/backend/cuda/cuda_backend.h"
 #include "engine/backend/interp/interpreter_backend.h"
 #include "engine/backend/llvm/llvm_backend.h"
 
 namespace kerf::inline backend {
-
-namespace {
-
-/// Backends that some builds have.
-constexpr std::string_view optional[] = {"cuda"};
-
-}  // namespace
 
 std::string_view KernelInfo::text(std::string_view format) const {
   const auto found = std::ranges::find(texts, format, &KernelText::format);
@@ -39,11 +33,9 @@ std::span<const Backend* const> backends() {
 Result<const Backend*> findBackend(std::string_view name) {
   for (const Backend* backend : backends())
     if (backend->name() == name) return backend;
-  if (std::ranges::find(optional, name) != std::end(optional))
-    return fail(ErrorCode::Environment, "this kerf was built without the {} backend; use --backend {}", name,
-                backends().front()->name());
-  return fail(ErrorCode::BadUsage, "unknown backend \"{}\"; there is {}", name,
-              fmt::join(backends() | std::views::transform(&Backend::name), ", "));
+  if (name == cudaBackend().name()) return &cudaBackend();
+  return fail(ErrorCode::BadUsage, "unknown backend \"{}\"; there is {}, {}", name,
+              fmt::join(backends() | std::views::transform(&Backend::name), ", "), cudaBackend().name());
 }
 
 }  // namespace kerf::inline backend

@@ -44,6 +44,7 @@ Function* KernelEmitter::emit(const std::string& name) {
 
 void KernelEmitter::emitBody() {
   if (m_columns) return emitColumns();
+  if (const auto rows = findTransposed()) return emitTiles(*rows);
   emitLoops(m_outer, 0, true, [&] { emitOuterBody(); });
   m_b.CreateRetVoid();
 }
@@ -180,11 +181,22 @@ Value* KernelEmitter::number(SymInt size) {
 void KernelEmitter::emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded,
                               const Body& body) {
   if (at == variables.size()) return body();
+  if (bounded && dividedLoops(m_kernel) == 2) return emitDividedPair(variables, body);
   const std::size_t v = variables[at];
   const auto next = [&] { emitLoops(variables, at + 1, false, body); };
   if (bounded) return emitLoop(v, m_function->getArg(1), m_function->getArg(2), true, next);
   const SymInt size = m_kernel.variables[v].size;
   if (size.isSymbolic() || size.bits() > 0) emitLoop(v, m_b.getInt64(0), number(size), size.isSymbolic(), next);
+}
+
+/// The first two loops as one, whose iterations are divided among threads.
+void KernelEmitter::emitDividedPair(const std::vector<std::size_t>& variables, const Body& body) {
+  emitSteps(m_function->getArg(1), m_function->getArg(2), 1, true, [&](Value* both) {
+    Value* size = number(m_kernel.variables[variables[1]].size);
+    m_index[variables[0]] = m_b.CreateUDiv(both, size);
+    m_index[variables[1]] = m_b.CreateURem(both, size);
+    emitLoops(variables, 2, false, body);
+  });
 }
 
 void KernelEmitter::emitLoop(std::size_t variable, Value* begin, Value* end, bool mayBeEmpty, const Body& body) {
@@ -298,7 +310,10 @@ Value* KernelEmitter::compute(int expr) {
   const Expr& e = m_kernel.exprs[std::size_t(expr)];
   if (e.op == ExprOp::Constant) return m_scalar.constant(e);
   if (e.op == ExprOp::Index) return affine(e.index);
-  if (e.op == ExprOp::Load) return load(e.buffer, e.index, e.dtype);
+  if (!m_staged.empty() && m_staged[std::size_t(expr)]) return loadStaged(std::size_t(expr));
+  if (e.op == ExprOp::Load) return load(e.buffer, address(e.buffer, e.index), e.dtype);
+  if (e.op == ExprOp::LoadAt) return loadAt(e);
+  if (e.op == ExprOp::LoadWhere) return loadWhere(e);
   if (isReduction(e.op)) {
     Value* total = m_b.CreateLoad(m_scalar.memoryType(e.dtype), accumulator(std::size_t(expr)));
     return m_scalar.fromMemory(total, e.dtype);
@@ -306,6 +321,7 @@ Value* KernelEmitter::compute(int expr) {
   Value* a = value(e.args[0]);
   const DType from = m_kernel.exprs[std::size_t(e.args[0])].dtype;
   if (e.op == ExprOp::Convert) return m_scalar.convert(a, from, e.dtype);
+  if (e.op == ExprOp::Philox) return m_scalar.philox(a, value(e.args[1]), std::size_t(e.integer));
   switch (exprOpInfo(e.op).arity) {
     case 1:
       return m_scalar.unary(e.op, a, from);
@@ -319,10 +335,36 @@ Value* KernelEmitter::compute(int expr) {
   return e.op == ExprOp::Select ? m_b.CreateSelect(a, b, c) : m_scalar.fma(a, b, c);
 }
 
-Value* KernelEmitter::load(int buffer, const Affine& index, DType dtype) {
-  auto* loaded = m_b.CreateLoad(m_scalar.memoryType(dtype), address(buffer, index));
+Value* KernelEmitter::load(int buffer, Value* address, DType dtype) {
+  auto* loaded = m_b.CreateLoad(m_scalar.memoryType(dtype), address);
   annotate(loaded, buffer);
   return m_scalar.fromMemory(loaded, dtype);
+}
+
+Value* KernelEmitter::loadAt(const Expr& e) {
+  Value* offset = value(e.args[0]);
+  Type* type = m_scalar.memoryType(e.dtype);
+  Value* place =
+      m_b.CreateInBoundsGEP(type, m_pointers[std::size_t(e.buffer)], {m_b.CreateNSWAdd(affine(e.index), offset)});
+  return load(e.buffer, place, e.dtype);
+}
+
+/// A branch, which a vector loop makes a load of the lanes whose condition holds.
+Value* KernelEmitter::loadWhere(const Expr& e) {
+  Value* condition = value(e.args[0]);
+  auto* yes = BasicBlock::Create(m_context, "where", m_function);
+  auto* done = BasicBlock::Create(m_context, "read", m_function);
+  BasicBlock* before = m_b.GetInsertBlock();
+  m_b.CreateCondBr(condition, yes, done);
+  m_b.SetInsertPoint(yes);
+  Value* loaded = load(e.buffer, address(e.buffer, e.index), e.dtype);
+  m_b.CreateBr(done);
+  BasicBlock* end = m_b.GetInsertBlock();
+  m_b.SetInsertPoint(done);
+  PHINode* result = m_b.CreatePHI(loaded->getType(), 2);
+  result->addIncoming(loaded, end);
+  result->addIncoming(Constant::getNullValue(loaded->getType()), before);
+  return result;
 }
 
 void KernelEmitter::store(const LoopStore& s) {

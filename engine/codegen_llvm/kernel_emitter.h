@@ -31,11 +31,25 @@ class KernelEmitter {
   void emitEntry(const std::string& name);
   void loadBounds();
   void emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded, const Body& body);
+  void emitDividedPair(const std::vector<std::size_t>& variables, const Body& body);
   void emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty, const Body& body);
   using IndexBody = std::function<void(llvm::Value* index)>;
   void emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body);
   std::optional<std::size_t> findColumns() const;
   int contiguousAccesses(std::size_t variable) const;
+  /// One of the two loops of a tile: from `begin` on, before `end`.
+  struct TileSide {
+    std::size_t variable = 0;
+    llvm::Value* begin = nullptr;
+    llvm::Value* end = nullptr;
+  };
+  std::vector<std::size_t> transposedLoads(std::size_t rows) const;
+  std::optional<std::size_t> findTransposed() const;
+  void emitTile(const TileSide& rows, const TileSide& columns);
+  llvm::Value* tilePlace(llvm::Value* tile, DType dtype);
+  llvm::Value* loadStaged(std::size_t expr);
+  void emitTiles(std::size_t rows);
+  void emitPart(std::size_t variable, llvm::Value* begin, llvm::Value* end, std::int64_t count, const Body& body);
   void emitColumns();
   void emitColumnTile(llvm::Value* start, llvm::Value* end);
   void emitOuterBody();
@@ -46,7 +60,9 @@ class KernelEmitter {
   void emitStores(bool inner, int phase);
   llvm::Value* value(int expr);
   llvm::Value* compute(int expr);
-  llvm::Value* load(int buffer, const Affine& index, DType dtype);
+  llvm::Value* load(int buffer, llvm::Value* address, DType dtype);
+  llvm::Value* loadAt(const Expr& e);
+  llvm::Value* loadWhere(const Expr& e);
   void store(const LoopStore& store);
   llvm::Value* address(int buffer, const Affine& index);
   llvm::Value* number(SymInt size);
@@ -73,6 +89,10 @@ class KernelEmitter {
   std::vector<bool> m_needed;
   std::vector<llvm::Value*> m_outerValues, m_innerValues;
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
+  struct {
+    TileSide rows, columns;
+  } m_tile;                              ///< that is computed
+  std::vector<llvm::Value*> m_staged;    ///< by expression: the tile on the stack that holds it, if one does
   std::optional<std::size_t> m_columns;  ///< an outer variable of which many values are reduced side by side
   llvm::Value* m_column = nullptr;       ///< which of their accumulators; null: there is one
   int m_phase = 0;

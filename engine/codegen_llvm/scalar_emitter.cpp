@@ -184,7 +184,8 @@ Value* ScalarEmitter::library(ExprOp op, std::initializer_list<Value*> args) {
 
 Function* ScalarEmitter::pureFunction(const std::string& name, Type* type, std::size_t operands) {
   const std::vector<Type*> types(operands, type);
-  auto* function = cast<Function>(m_module.getOrInsertFunction(name, FunctionType::get(type, types, false)).getCallee());
+  auto* function =
+      cast<Function>(m_module.getOrInsertFunction(name, FunctionType::get(type, types, false)).getCallee());
   function->setMemoryEffects(MemoryEffects::none());
   function->setDoesNotThrow();
   function->setWillReturn();
@@ -266,6 +267,27 @@ Value* ScalarEmitter::binary(ExprOp op, Value* a, Value* b, DType dtype) {
     default:
       return library(op, {a, b});
   }
+}
+
+/// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+Value* ScalarEmitter::philox(Value* key, Value* counter, std::size_t word) {
+  const auto low = [&](Value* wide) { return m_b.CreateTrunc(wide, m_b.getInt32Ty()); };
+  const auto high = [&](Value* wide) { return low(m_b.CreateLShr(wide, 32)); };
+  const auto product = [&](Value* number, std::uint64_t factor) {
+    return m_b.CreateMul(m_b.CreateZExt(number, m_b.getInt64Ty()), m_b.getInt64(factor));
+  };
+  Value* zero = m_b.getInt32(0);
+  std::array<Value*, 4> words{low(counter), zero, zero, zero};
+  Value *first = low(key), *second = high(key);
+  for (int round = 0; round < 10; ++round) {
+    Value* a = product(words[0], 0xD2511F53u);
+    Value* b = product(words[2], 0xCD9E8D57u);
+    words = {m_b.CreateXor(m_b.CreateXor(high(b), words[1]), first), low(b),
+             m_b.CreateXor(m_b.CreateXor(high(a), words[3]), second), low(a)};
+    first = m_b.CreateAdd(first, m_b.getInt32(0x9E3779B9u));
+    second = m_b.CreateAdd(second, m_b.getInt32(0xBB67AE85u));
+  }
+  return words[word];
 }
 
 Value* ScalarEmitter::fma(Value* a, Value* b, Value* c) {

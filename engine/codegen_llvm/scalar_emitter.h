@@ -24,6 +24,8 @@ class ScalarEmitter {
   llvm::Value* convert(llvm::Value* value, DType from, DType to);
   llvm::Value* unary(ExprOp op, llvm::Value* a, DType dtype);
   llvm::Value* binary(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
+  /// An i32 word of Philox-4x32-10 of an i64 key; the low half of `counter`, an i64, counts.
+  llvm::Value* philox(llvm::Value* key, llvm::Value* counter, std::size_t word);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:

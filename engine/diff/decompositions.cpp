@@ -16,6 +16,8 @@ constexpr int longestStretch = 96;
 constexpr std::size_t mostEnds = 8;
 constexpr int mostSkipped = 6;  ///< calls that belong to nothing, before a unit's own begin
 constexpr std::size_t mostVanishing = 3;
+constexpr std::size_t mostShared = 3;
+constexpr int deepestShared = 4;
 constexpr double impossible = 1e9;
 
 /// A call of the first graph with the getitems of its results.
@@ -131,16 +133,45 @@ class Lowering {
                     return m_after.isPlaceholder(input) && !m_partners.taken(input) && isTangent(input);
                   });
       m_forward[std::size_t(at)] = !backward;
-      if (!backward && m_after.isInner(at) && !m_after.isAttribute(at) && m_partners.isOpenAfter(at))
+      if (!backward && m_after.isInner(at) && !m_after.isAttribute(at) && m_partners.isOpenAfter(at) && !isSeeds(at))
         m_calls.push_back(at);
     }
     m_live = m_forward;
+    const std::vector<char> wanted = wantedOutputs(backward);
+    m_shares = std::ranges::find(wanted, 0) != wanted.end();
     for (int at = m_after.size() - 1; at >= 0; --at)
       if (m_forward[std::size_t(at)])
         m_live[std::size_t(at)] = m_after.isOutput(at) || std::ranges::any_of(m_after.users(at), [&](const Use& use) {
-                                    return m_after.isOutput(use.node) || m_live[std::size_t(use.node)];
+                                    return m_after.isOutput(use.node) ? wanted[std::size_t(use.slot)] != 0
+                                                                      : m_live[std::size_t(use.node)] != 0;
                                   });
   }
+
+  static std::span<const int> returnedBy(const ComparedGraph& graph) {
+    for (int at = graph.size() - 1; at >= 0; --at)
+      if (graph.isOutput(at)) return graph.inputs(at);
+    return {};
+  }
+
+  /// By slot, what the second graph returns as the first one does. A forward graph returns more: what its backward graph
+  /// needs, of which some is computed for that alone, far behind (`rsqrt / 768`). All where types do not tell.
+  std::vector<char> wantedOutputs(bool hasBackward) const {
+    const auto mine = returnedBy(m_before), theirs = returnedBy(m_after);
+    const std::vector<char> all(theirs.size(), true);
+    if (hasBackward || mine.size() >= theirs.size()) return all;
+    std::vector<char> wanted(theirs.size(), false);
+    for (const int value : mine) {
+      std::size_t slot = 0;
+      const auto fits = [&] { return !wanted[slot] && m_before.value(value) == m_after.value(theirs[slot]); };
+      while (slot < theirs.size() && !fits()) ++slot;
+      if (m_before.value(value) == 0 || slot == theirs.size()) return all;
+      wanted[slot] = true;
+    }
+    return wanted;
+  }
+
+  /// The seeds of all random calls of a graph, made where the first of them stands: they belong to none.
+  bool isSeeds(int at) const { return m_after.node(at).target() == "torch.ops.prims.inductor_seeds.default"; }
 
   bool isTangent(int at) const { return m_after.node(at).name().starts_with("tangents"); }
 
@@ -198,10 +229,20 @@ class Lowering {
       m_partners.setValue(results[i], reading.results[i]);
   }
 
+  /// Computed further above of the same values alone: partitioning makes equal calls one, which several units then use.
+  bool isShared(const std::vector<int>& values, int input, int depth) const {
+    if (!m_shares || depth == 0 || !m_after.isInner(input)) return false;
+    return std::ranges::all_of(m_after.inputs(input), [&](int one) { return isOperand(values, one, depth - 1); });
+  }
+
   bool isAllowed(const std::vector<int>& values, int input) const {
-    if (m_stamp[std::size_t(input)] == m_now) return true;
-    if (std::ranges::find(values, input) != values.end()) return true;
-    if (m_after.node(input).meta().value.sym() != nullptr || m_after.isAttribute(input)) return true;
+    return m_stamp[std::size_t(input)] == m_now || isOperand(values, input, deepestShared);
+  }
+
+  bool isOperand(const std::vector<int>& values, int input, int depth) const {
+    if (std::ranges::find(values, input) != values.end() || isShared(values, input, depth)) return true;
+    if (m_after.node(input).meta().value.sym() != nullptr || m_after.isAttribute(input) || isSeeds(input))
+      return true;
     return m_after.isPlaceholder(input) && !m_partners.taken(input) && m_forward[std::size_t(input)];
   }
 
@@ -218,7 +259,8 @@ class Lowering {
     ++m_now;
     std::vector<int> open;
     const int last = std::min(end, position + longestStretch);
-    for (int at = position; at < last && found.size() < mostEnds; ++at) {
+    const std::size_t most = m_shares ? 3 * mostEnds : mostEnds;
+    for (int at = position; at < last && found.size() < most; ++at) {
       const int call = m_calls[std::size_t(at)];
       const auto inputs = m_after.inputs(call);
       if (!std::ranges::all_of(inputs, [&](int input) { return isAllowed(values, input); })) break;
@@ -231,7 +273,7 @@ class Lowering {
       if (m_open[std::size_t(call)] > 0) open.push_back(call);
       if (!takes) continue;
       if (auto results = resultsOf(unit, open, call))
-        found.push_back({at + 1, costOf(unit, position, at + 1), std::move(*results)});
+        found.push_back({at + 1, costOf(unit, position, at + 1) + sharedCost(unit, open), std::move(*results)});
     }
     return found;
   }
@@ -241,9 +283,11 @@ class Lowering {
   /// The nodes of a stretch that ends with `last` that give the unit's results, if what is used of it fits them.
   std::optional<std::vector<int>> resultsOf(const Unit& unit, const std::vector<int>& open, int last) const {
     const auto results = unit.results();
-    if (open.size() > results.size()) return std::nullopt;
+    const bool shares = open.size() > results.size();  // beside the last call, what units have in common
+    if (shares && (!m_shares || results.size() > 1 || open.size() > 1 + mostShared || open.back() != last))
+      return std::nullopt;
     if (results.size() == 1) {
-      const int result = open.empty() ? last : open.front();
+      const int result = open.empty() || shares ? last : open.front();
       if (!sameValue(results[0], result)) return std::nullopt;
       return std::vector<int>{result};
     }
@@ -255,6 +299,12 @@ class Lowering {
       assigned[i] = node;
     }
     return assigned;
+  }
+
+  /// Values beside the results that are used further below.
+  static double sharedCost(const Unit& unit, const std::vector<int>& open) {
+    const std::size_t results = unit.results().size();
+    return open.size() > results ? 0.75 * double(open.size() - results) : 0;
   }
 
   /// Nothing is left of the unit: its value is an operand's, or nobody needs it.
@@ -316,6 +366,7 @@ class Lowering {
   std::vector<char> m_live;          ///< forward, and not only for gradients
   std::vector<int> m_stamp, m_open;  ///< of the stretch that is being read: belongs to it; uses outside of it
   int m_now = 0;
+  bool m_shares = false;       ///< a forward graph, in which equal calls are one
   bool m_valuesKnown = false;  ///< dtypes and shapes are there on both sides
   std::vector<std::string> m_beforeNames, m_afterNames;
   std::vector<Decomposition> m_found;

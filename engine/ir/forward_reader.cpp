@@ -193,6 +193,7 @@ Result<void> ForwardReader::simpleStatement() {
   KERF_TRY(auto target, parser.expressionList());
   if (m_lexer.accept(":")) {
     KERF_CHECK(annotation());
+    if (m_lexer.peek().is(",")) KERF_CHECK(annotatedNames(target));
     if (!m_lexer.peek().is("=")) return annotationOnly(target);
   }
   const PythonToken op = m_lexer.peek();

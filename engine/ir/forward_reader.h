@@ -40,9 +40,11 @@ class ForwardReader {
   Result<void> statementOrSkip();
   void skipToNextStatement(std::size_t begin, int line);
   Result<void> returnWhatIsUnused();
+  int lastLine() const;
   Result<void> simpleStatement();
   Result<void> returnStatement();
   Result<void> annotationOnly(const PythonExpression& target);
+  Result<void> annotatedNames(PythonExpression& target);
   Result<void> assignment(std::vector<PythonExpression> targets, PythonExpression value);
   Result<void> assignName(const PythonExpression& target, const PythonExpression& value);
   Result<void> unpack(const PythonExpression& target, const PythonExpression& value);
@@ -79,6 +81,7 @@ class ForwardReader {
   std::vector<NodeId> m_leftOver;      ///< made by statements that were skipped then
   std::size_t m_endOffset = 0;
   int m_endLine = 0;
+  int m_uncalledLine = 0;  ///< of a last statement that only names a function; else 0
 };
 
 }  // namespace kerf::inline ir

@@ -25,6 +25,8 @@ Result<void> ForwardReader::statementOrSkip() {
   const Graph& graph = m_module.graph;
   const NodeId last = graph.size() == 0 ? NodeId() : graph.order().back();
   Result<void> read = m_lexer.peek().kind == PythonTokenKind::Error ? fail(m_lexer.errorHere("")) : statement();
+  const NodeId now = graph.size() == 0 ? NodeId() : graph.order().back();
+  m_uncalledLine = now == last && textBetween(begin, m_lexer.offset()).contains("= torch.") ? line : 0;
   if (read || read.error().code == ErrorCode::TooLarge) return read;
   if (m_returned) return read;
   const auto order = graph.order();
@@ -54,13 +56,22 @@ void ForwardReader::skipToNextStatement(std::size_t begin, int line) {
   m_lexer.restart(at, line);
 }
 
+/// The last line that has something in it.
+int ForwardReader::lastLine() const {
+  const std::string_view read = m_text.substr(0, std::min(m_endOffset, m_text.size()));
+  const std::size_t last = read.find_last_not_of(" \t\r\n");
+  const std::string_view blank = last == std::string_view::npos ? std::string_view() : read.substr(last + 1);
+  return m_endLine - int(std::ranges::count(blank, '\n'));
+}
+
 /// The output of a graph whose return is missing: what nothing uses. No graph where nothing is computed.
 Result<void> ForwardReader::returnWhatIsUnused() {
   KERF_CHECK(createPlaceholders());
   Graph& graph = m_module.graph;
   for (std::size_t i = m_leftOver.size(); i-- > 0;)
     if (graph.node(m_leftOver[i]).users().empty()) KERF_CHECK(graph.eraseNode(m_leftOver[i]));
-  returnUnused(graph, m_endLine, *m_partial);
+  if (m_uncalledLine > 0) m_partial->skipped.push_back({m_uncalledLine, "it is cut within the name of what is called"});
+  returnUnused(graph, lastLine(), *m_partial);
   m_returned = graph.outputNode().valid();
   return {};
 }

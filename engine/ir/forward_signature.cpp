@@ -47,6 +47,23 @@ Result<bool> ForwardReader::flattenPrologue(const PythonExpression& target, cons
   return true;
 }
 
+/// `a: f32[2], b: i64[], = …`, as torch 2.0 printed it: the first name becomes the list of them.
+Result<void> ForwardReader::annotatedNames(PythonExpression& target) {
+  PythonExpression names{PythonKind::Tuple, target.line, 0, {}, {}, {}};
+  KERF_CHECK(annotationOnly(target));
+  names.items.push_back(std::move(target));
+  while (m_lexer.accept(",") && m_lexer.peek().kind == PythonTokenKind::Name) {
+    KERF_TRY(auto name, PythonParser(m_lexer).expression());
+    m_meta.value = {};
+    m_meta.annotation.clear();
+    if (m_lexer.accept(":")) KERF_CHECK(annotation());
+    KERF_CHECK(annotationOnly(name));
+    names.items.push_back(std::move(name));
+  }
+  target = std::move(names);
+  return {};
+}
+
 /// Whether the assignment belongs to the signature instead of the graph; it is dealt with then.
 Result<bool> ForwardReader::bindingPrologue(const PythonExpression& target, const PythonExpression& value) {
   if (m_placeholdersDone) return false;

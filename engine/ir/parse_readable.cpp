@@ -92,6 +92,7 @@ class ModuleReader {
     module.className = trim(header.text.substr(6, nameEnd - 6));
     skipLine();
     bool hasForward = false;
+    std::vector<GraphModule> nested;
     while (skipBlank() && peek().indent > header.indent) {
       const Line line = peek();
       if (line.starts("def forward(")) {
@@ -99,7 +100,8 @@ class ModuleReader {
         KERF_CHECK(readForward(module));
         hasForward = true;
       } else if (line.starts("class ")) {
-        KERF_CHECK(readNested(module, depth));
+        nested.emplace_back();
+        KERF_CHECK(readClass(nested.back(), depth + 1));
       } else if (line.starts("def __init__")) {
         readInit(module, line.indent);
       } else {
@@ -107,15 +109,34 @@ class ModuleReader {
       }
     }
     if (!hasForward) return pythonError(headerLine, fmt::format("class {} has no forward method", module.className));
+    addNested(module, std::move(nested));
     return {};
   }
 
-  Result<void> readNested(GraphModule& module, int depth) {
-    GraphModule nested;
-    KERF_CHECK(readClass(nested, depth + 1));
-    std::string path = nested.className;
-    module.submodules.add(path, Submodule{std::make_shared<const GraphModule>(std::move(nested)), {}});
-    return {};
+  /// What the graph mentions of `self`, in order, without the modules of these classes.
+  static std::vector<std::string> unnamed(const Graph& graph, bool withAttributes,
+                                          const std::vector<GraphModule>& nested) {
+    std::vector<std::string> names;
+    for (const NodeId id : graph.order()) {
+      const Node& node = graph.node(id);
+      if (node.op() != Opcode::CallModule && (node.op() != Opcode::GetAttr || !withAttributes)) continue;
+      const bool isClass = std::ranges::find(nested, node.target(), &GraphModule::className) != nested.end();
+      if (!isClass && std::ranges::find(names, node.target()) == names.end()) names.push_back(node.target());
+    }
+    return names;
+  }
+
+  /// A class is called as its attribute; older printers call them all GraphModule, in the order of the attributes.
+  static void addNested(GraphModule& module, std::vector<GraphModule> nested) {
+    const auto isOld = [](const GraphModule& one) { return one.className == "GraphModule"; };
+    const auto count = std::size_t(std::ranges::count_if(nested, isOld));
+    std::vector<std::string> names = unnamed(module.graph, true, nested);
+    if (names.size() != count) names = unnamed(module.graph, false, nested);
+    std::size_t next = 0;
+    for (GraphModule& one : nested) {
+      const std::string path = isOld(one) && names.size() == count ? names[next++] : one.className;
+      module.submodules.add(path, Submodule{std::make_shared<const GraphModule>(std::move(one)), {}});
+    }
   }
 
   /// Up to the next method or class: module reprs may spread over lines of any indentation.

@@ -46,6 +46,16 @@ int ExprBuilder::load(int buffer, Affine index) {
   return add({ExprOp::Load, dtype, {-1, -1, -1}, 0, 0, buffer, std::move(index)});
 }
 
+int ExprBuilder::loadWhere(int buffer, Affine index, int condition) {
+  const DType dtype = m_kernel.buffers[std::size_t(buffer)].dtype;
+  return add({ExprOp::LoadWhere, dtype, {condition, -1, -1}, 0, 0, buffer, std::move(index)});
+}
+
+int ExprBuilder::loadAt(int buffer, Affine index, int offset) {
+  const DType dtype = m_kernel.buffers[std::size_t(buffer)].dtype;
+  return add({ExprOp::LoadAt, dtype, {offset, -1, -1}, 0, 0, buffer, std::move(index)});
+}
+
 int ExprBuilder::constant(double value, DType dtype) {
   if (dtype == DType::Bool) return integer(value != 0, dtype);  // a fraction is true
   if (!isFloating(dtype)) return integer(std::int64_t(value), dtype);
@@ -85,6 +95,10 @@ int ExprBuilder::select(int condition, int yes, int no) {
 }
 
 int ExprBuilder::fma(int a, int b, int c) { return add({ExprOp::Fma, dtype(a), {a, b, c}, 0, 0, -1, {}}); }
+
+int ExprBuilder::philox(int key, int counter, int word) {
+  return add({ExprOp::Philox, DType::Int32, {key, counter, -1}, 0, word, -1, {}});
+}
 
 int ExprBuilder::reduce(ExprOp op, int value) { return add({op, dtype(value), {value, -1, -1}, 0, 0, -1, {}}); }
 

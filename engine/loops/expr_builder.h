@@ -12,6 +12,8 @@ class ExprBuilder {
   explicit ExprBuilder(LoopKernel& kernel) : m_kernel(kernel) {}
 
   int load(int buffer, Affine index);
+  int loadWhere(int buffer, Affine index, int condition);
+  int loadAt(int buffer, Affine index, int offset);
   /// `value` as a constant of `dtype` (float32 for half types).
   int constant(double value, DType dtype);
   int integer(std::int64_t value, DType dtype);
@@ -25,6 +27,8 @@ class ExprBuilder {
   int select(int condition, int yes, int no);
   int fma(int a, int b, int c);
   int reduce(ExprOp op, int value);
+  /// Word 0 to 3 of Philox-4x32-10.
+  int philox(int key, int counter, int word);
 
   DType dtype(int value) const { return m_kernel.exprs[std::size_t(value)].dtype; }
   LoopKernel& kernel() { return m_kernel; }

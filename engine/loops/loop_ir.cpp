@@ -12,6 +12,8 @@ using enum ExprOp;
 
 constexpr ExprOpInfo opTable[] = {
     {Load, "load", 0, 1},
+    {LoadWhere, "load_where", 1, 2},
+    {LoadAt, "load_at", 1, 2},
     {Constant, "const", 0, 0},
     {Index, "index", 0, 1},
     {Convert, "convert", 1, 1},
@@ -53,6 +55,7 @@ constexpr ExprOpInfo opTable[] = {
     {Pow, "pow", 2, 40},
     {Atan2, "atan2", 2, 30},
     {Hypot, "hypot", 2, 20},
+    {Philox, "philox", 2, 60},
     {CopySign, "copysign", 2, 1},
     {Maximum, "max", 2, 2},
     {Minimum, "min", 2, 2},
@@ -78,9 +81,17 @@ static_assert(std::size(opTable) == std::size_t(ReduceAll) + 1);
 
 std::string_view shortCode(DType dtype) { return dtypeInfo(dtype).shortCode; }
 
+/// "load x[8*i0]", "load_where x[8*i0] if %3", "load_at x[8*i0 + %3]".
+std::string loadText(const LoopKernel& kernel, const Expr& e) {
+  const std::string& buffer = kernel.buffers[std::size_t(e.buffer)].name;
+  const std::string offset = e.op == LoadAt ? fmt::format(" + %{}", e.args[0]) : "";
+  const std::string condition = e.op == LoadWhere ? fmt::format(" if %{}", e.args[0]) : "";
+  return fmt::format("{} {}[{}{}]{}", exprOpInfo(e.op).name, buffer, e.index.text(), offset, condition);
+}
+
 std::string exprText(const LoopKernel& kernel, const Expr& e) {
   const ExprOpInfo& info = exprOpInfo(e.op);
-  if (e.op == Load) return fmt::format("load {}[{}]", kernel.buffers[std::size_t(e.buffer)].name, e.index.text());
+  if (isLoad(e.op)) return loadText(kernel, e);
   if (e.op == Index) return fmt::format("index {}", e.index.text());
   if (e.op == Constant) return isFloating(e.dtype) ? fmt::format("{}", e.real) : fmt::format("{}", e.integer);
   std::string out{info.name};
@@ -122,6 +133,20 @@ SymSizes LoopKernel::variableSizes() const {
 
 bool LoopKernel::hasReduction() const {
   return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
+}
+
+std::size_t dividedLoops(const LoopKernel& kernel) {
+  constexpr std::int64_t enough = 64;  // pieces for the threads of one machine
+  const auto& variables = kernel.variables;
+  if (variables.empty() || variables[0].reduced) return 0;
+  if (variables.size() < 3 || variables[1].reduced) return 1;
+  if (!variables[0].size.isSymbolic() && variables[0].size.bits() >= enough) return 1;
+  const auto walks = [](const Affine& index) {
+    return index.coefficient(0).isIdentical(1) || index.coefficient(1).isIdentical(1);
+  };
+  for (const Expr& e : kernel.exprs)
+    if (isLoad(e.op) && walks(e.index)) return 1;
+  return std::ranges::any_of(kernel.stores, walks, &LoopStore::index) ? 1 : 2;
 }
 
 void collectParameters(LoopKernel& kernel) {
@@ -188,7 +213,7 @@ ExprPlacement placeExpressions(const LoopKernel& kernel) {
   for (const auto& e : kernel.exprs) {
     std::uint8_t level = 0;
     int phase = 0;
-    if (e.op == Load || e.op == Index)
+    if (isLoad(e.op) || e.op == Index)
       level = touchesReduced(kernel, e.index) ? 2 : (e.index.coefficients.empty() && e.op == Index ? 0 : 1);
     for (std::size_t a = 0; a < exprOpInfo(e.op).arity; ++a) {
       level = std::max(level, place.level[std::size_t(e.args[a])]);

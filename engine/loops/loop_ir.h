@@ -17,6 +17,8 @@ namespace kerf::inline loops {
 
 enum class ExprOp : std::uint8_t {
   Load,
+  LoadWhere,
+  LoadAt,
   Constant,
   Index,
   Convert,
@@ -60,6 +62,7 @@ enum class ExprOp : std::uint8_t {
   Pow,
   Atan2,
   Hypot,
+  Philox,
   CopySign,
   Maximum,
   Minimum,
@@ -93,6 +96,12 @@ struct ExprOpInfo {
 const ExprOpInfo& exprOpInfo(ExprOp op);
 inline bool isReduction(ExprOp op) { return op >= ExprOp::ReduceSum; }
 
+/// LoadWhere reads memory where its operand, a Bool, holds, and is 0 elsewhere; LoadAt adds its operand, an Int64
+/// within the buffer, to the index.
+inline bool isLoad(ExprOp op) { return op <= ExprOp::LoadAt; }
+
+/// Philox: an Int32 word of Philox-4x32-10 with an Int64 key and the low half of an Int64 as its counter.
+///
 /// One scalar value. Float16 and BFloat16 never appear as `dtype` of arithmetic: only Load gives and Convert makes them
 /// (a rounded value), and stores take them. Comparisons give Bool.
 struct Expr {
@@ -100,9 +109,9 @@ struct Expr {
   DType dtype = DType::Float32;
   std::array<int, 3> args{-1, -1, -1};  ///< earlier expressions of the kernel
   double real = 0;                      ///< Constant of a float dtype
-  std::int64_t integer = 0;             ///< Constant of an integer or bool dtype
-  int buffer = -1;                      ///< Load
-  Affine index;                         ///< Load (elements of the buffer), Index (the value itself)
+  std::int64_t integer = 0;             ///< Constant of an integer or bool dtype; which word, of Philox
+  int buffer = -1;                      ///< loads
+  Affine index;                         ///< loads (elements of the buffer), Index (the value itself)
   bool operator==(const Expr&) const = default;
 };
 
@@ -138,6 +147,10 @@ struct LoopKernel {
   SymSizes variableSizes() const;
   bool hasReduction() const;
 };
+
+/// How many of the first loops are divided among threads as one: 2 where the first alone is short (a batch), inner
+/// loops remain, and no access is contiguous along either; else 1, or 0 without such a loop.
+std::size_t dividedLoops(const LoopKernel& kernel);
 
 /// Fills `parameters`, after putting in what guards have settled.
 void collectParameters(LoopKernel& kernel);

@@ -139,6 +139,11 @@ class BufferPlanner {
   }
 
   void collectReads(const Node& node, const ValueInfo& info) {
+    if (info.lowering->element) {
+      for (const NodeId operand : elementReads(info)) need(operand, false);
+      m_cost[node.id().index] = info.lowering->cost;
+      return;
+    }
     std::vector<NodeId> operands;
     if (info.kind == ValueKind::Reduction)
       operands = {info.operandNodes[0]};

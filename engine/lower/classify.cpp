@@ -187,11 +187,20 @@ class Classifier {
   static void collectOperands(const Node& node, const OpInfo& op, ValueInfo& info) {
     const auto& schema = op.schema.arguments;
     info.operandNodes.assign(schema.size(), NodeId{});
-    for (std::size_t i = 0; i < node.args().size() && i < schema.size(); ++i)
-      if (const NodeId* id = node.args()[i].as<NodeId>()) info.operandNodes[i] = *id;
+    info.operandItems.assign(schema.size(), {});
+    const auto collect = [&](std::size_t i, const Argument& argument) {
+      if (const NodeId* id = argument.as<NodeId>()) info.operandNodes[i] = *id;
+      const ListArgument* list = argument.asList();
+      if (list == nullptr) return;
+      for (const Argument& item : list->items) {
+        const NodeId* id = item.as<NodeId>();
+        info.operandItems[i].push_back(id ? *id : NodeId{});
+      }
+    };
+    for (std::size_t i = 0; i < node.args().size() && i < schema.size(); ++i) collect(i, node.args()[i]);
     for (const auto& [key, argument] : node.kwargs())
       for (std::size_t i = 0; i < schema.size(); ++i)
-        if (const NodeId* id = argument.as<NodeId>(); id && schema[i].name == key) info.operandNodes[i] = *id;
+        if (schema[i].name == key) collect(i, argument);
   }
 
   Result<void> classifyView(const Node& node, ValueInfo& info) {
@@ -250,6 +259,9 @@ class Classifier {
     info.lowering = fittingPointwise(info);
     if (info.lowering && operandsAreTensors(info)) info.kind = ValueKind::Pointwise;
     if (info.lowering) return {};
+    info.lowering = fittingElement(info);
+    if (info.lowering && elementReadsAreTensors(info)) info.kind = ValueKind::Pointwise;
+    if (info.lowering) return {};
     info.lowering = fittingReduction(info);
     if (info.lowering && info.lowering->items == 1 && info.operandNodes[0].valid()) info.kind = ValueKind::Reduction;
     return {};
@@ -263,6 +275,17 @@ class Classifier {
       if (info.bound.tensorIf(i)->dim() > std::int64_t(info.sizes.size())) return false;  // nothing that broadcasts
     }
     return true;
+  }
+
+  /// Every tensor that is read comes from a node with a known shape.
+  bool elementReadsAreTensors(const ValueInfo& info) const {
+    std::size_t tensors = 0;
+    for (const Value& value : info.bound.values) {
+      tensors += value.isTensor();
+      if (value.isList()) tensors += std::size_t(std::ranges::count_if(value.list(), &Value::isTensor));
+    }
+    const auto reads = elementReads(info);
+    return reads.size() == tensors && std::ranges::all_of(reads, [&](NodeId id) { return m_table[id].isTensor; });
   }
 
   Result<bool> classifyItem(const Node& node, ValueInfo& info) {

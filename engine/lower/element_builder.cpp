@@ -93,10 +93,10 @@ std::vector<NodeId> ElementBuilder::computedNodes() const {
   return result;
 }
 
-int ElementBuilder::load(NodeId, const BufferView& view, const IndexMap& map) {
+int ElementBuilder::load(NodeId id, const BufferView& view, const IndexMap& map) {
   Affine index = flatten(map, view.strides, view.offset);
   const SymInt offset = std::exchange(index.constant, SymInt(0));
-  return m_builder.load(bufferArgument(view.buffer, offset), std::move(index));
+  return ownedBy(id, m_builder.load(bufferArgument(view.buffer, offset), std::move(index)));
 }
 
 Result<int> ElementBuilder::element(NodeId id, const IndexMap& map) {
@@ -167,6 +167,7 @@ int ElementBuilder::tensorOperand(const ValueInfo& info, const Tensor& tensor, i
 
 Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
   const ValueInfo& info = m_values[id];
+  if (info.lowering->element) return moved(id, map);
   const bool raw = info.lowering->types == OperandTypes::Raw;
   const DType compute = raw ? computeType(info.dtype) : computeTypeOf(info);
   std::vector<int> operands;
@@ -189,7 +190,8 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
       operands.push_back(isCondition ? m_builder.convert(stored, DType::Bool)
                                      : tensorOperand(info, *tensor, stored, compute));
   }
-  return finish(info, info.lowering->pointwise({m_builder, info.bound, resultType(info), operands, compute, map}));
+  const PointwiseCall call{m_builder, info.bound, resultType(info), operands, compute, map};
+  return ownedBy(id, finish(info, info.lowering->pointwise(call)));
 }
 
 Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment) {
@@ -199,11 +201,17 @@ Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const s
   for (const auto& variable : space.variables)
     if (variable.reduced) count *= variable.size;
   const ReductionCall call{m_builder, info.bound, resultType(info), info.item, value, count, space.reduces()};
-  return finish(info, info.lowering->reduction(call));
+  return ownedBy(id, finish(info, info.lowering->reduction(call)));
 }
 
 /// Rounds to the stored type, as eager does after every op; or leaves that to the store.
 int ElementBuilder::finish(const ValueInfo& info, int value) { return m_builder.convert(value, resultType(info)); }
+
+/// The expressions that were made since the last call are of this node.
+int ElementBuilder::ownedBy(NodeId id, int value) {
+  m_origins.resize(m_kernel.exprs.size(), m_values.graph().node(id).name());
+  return value;
+}
 
 DType ElementBuilder::resultType(const ValueInfo& info) const {
   const bool isHalf = info.dtype == DType::BFloat16 || info.dtype == DType::Float16;

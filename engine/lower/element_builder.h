@@ -8,6 +8,7 @@
 
 #include "engine/loops/expr_builder.h"
 #include "engine/lower/buffer_table.h"
+#include "engine/lower/index_check.h"
 #include "engine/lower/lowering_fit.h"
 
 namespace kerf::inline lower {
@@ -48,7 +49,8 @@ class ElementBuilder {
   /// Told of every value with memory that is read, and where; no map where the index is not affine in its dimensions.
   std::function<void(NodeId, const std::optional<IndexMap>&)> onRead;
 
-  /// The member's result in its stored type (in float32 where it is not rounded yet); adds it to the values that later members use directly.
+  /// The member's result in its stored type (in float32 where it is not rounded yet); adds it to the values that later
+  /// members use directly.
   Result<int> member(const Member& member);
   /// A member's result in the type in which memory holds it.
   int stored(NodeId id, int value);
@@ -59,17 +61,24 @@ class ElementBuilder {
     SymInt offset;
   };
   const std::vector<Argument>& arguments() const { return m_arguments; }
+  /// Index tensors whose values must be checked before the kernel runs.
+  const std::vector<IndexCheck>& indexChecks() const { return m_indexChecks; }
+  /// Per expression of the kernel, the FX node that it is of.
+  const std::vector<std::string>& origins() const { return m_origins; }
   /// Members, what was computed inside of them, and the views on the way, in graph order.
   std::vector<NodeId> computedNodes() const;
 
  private:
+  class MemoryReader;
   Result<int> element(NodeId id, const IndexMap& map);
   Result<int> compute(NodeId id, const IndexMap& map);
   Result<int> reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment);
   Result<int> pointwise(NodeId id, const IndexMap& map);
+  Result<int> moved(NodeId id, const IndexMap& map);
   Result<int> throughView(NodeId id, const IndexMap& map);
   int load(NodeId id, const BufferView& view, const IndexMap& map);
   int finish(const ValueInfo& info, int value);
+  int ownedBy(NodeId id, int value);
   DType resultType(const ValueInfo& info) const;
   int numberOperand(const ValueInfo& info, std::size_t position, DType compute);
   int tensorOperand(const ValueInfo& info, const Tensor& tensor, int stored, DType compute);
@@ -79,6 +88,8 @@ class ElementBuilder {
   LoopKernel& m_kernel;
   ExprBuilder m_builder;
   std::vector<Argument> m_arguments;
+  std::vector<std::string> m_origins;
+  std::vector<IndexCheck> m_indexChecks;
   struct Known {
     IndexMap map;
     int value;

@@ -5,6 +5,7 @@
 
 #include "engine/loops/loop_ir.h"
 #include "engine/lower/buffer_table.h"
+#include "engine/lower/index_check.h"
 #include "engine/support/result.h"
 
 namespace kerf::inline lower {
@@ -21,6 +22,8 @@ struct LoweredStep {
     SymInt offset = 0;  ///< elements
   };
   std::vector<Argument> arguments;  ///< per kernel buffer
+  std::vector<IndexCheck> indexChecks;
+  std::vector<std::string> origins;  ///< per expression of the kernel, the FX node that it is of; may be shorter
   std::vector<int> reads;           ///< buffers, for liveness
   std::vector<int> writes;
 };

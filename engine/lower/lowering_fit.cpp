@@ -92,6 +92,29 @@ const Lowering* fittingPointwise(const ValueInfo& info) {
   return operandsGeneratable(probe) && typesCovered(probe) ? probe.lowering : nullptr;
 }
 
+const Lowering* fittingElement(const ValueInfo& info) {
+  if (!info.bound.op || !info.bound.op->lowering.element || !isGeneratable(info.dtype)) return nullptr;
+  const auto isGenerated = [](const Value& value) {
+    return !value.isTensor() || isGeneratable(value.tensor().dtype());
+  };
+  for (const Value& value : info.bound.values) {
+    if (!isGenerated(value)) return nullptr;
+    if (value.isList() && !std::ranges::all_of(value.list(), isGenerated)) return nullptr;
+  }
+  const Lowering& lowering = info.bound.op->lowering;
+  return !lowering.covers || lowering.covers(info.bound) ? &lowering : nullptr;
+}
+
+std::vector<NodeId> elementReads(const ValueInfo& info) {
+  std::vector<NodeId> result;
+  for (const NodeId id : info.operandNodes)
+    if (id.valid()) result.push_back(id);
+  for (const auto& items : info.operandItems)
+    for (const NodeId id : items)
+      if (id.valid()) result.push_back(id);
+  return result;
+}
+
 const Lowering* fittingReduction(const ValueInfo& info) {
   if (!info.bound.op || info.bound.values.empty() || !info.bound.tensorIf(0)) return nullptr;
   const Lowering& lowering = info.bound.op->lowering;
@@ -112,7 +135,7 @@ Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t r
 bool keepsDimensions(const ValueInfo& info) {
   for (std::size_t i = 0; i < info.bound.values.size(); ++i)
     if (info.bound.op->schema.arguments[i].name == "keepdim") return info.bound.boolean(i);
-  return false;
+  return info.lowering != nullptr && info.lowering->keepsDimensions;
 }
 
 }  // namespace kerf::inline lower

@@ -7,7 +7,10 @@ namespace kerf::inline lower {
 
 /// The op's lowering; null when it has none of this kind, or does not cover the call's arguments or types.
 const Lowering* fittingPointwise(const ValueInfo& info);
+const Lowering* fittingElement(const ValueInfo& info);
 const Lowering* fittingReduction(const ValueInfo& info);
+/// The tensors that an element lowering reads, in order of the schema.
+std::vector<NodeId> elementReads(const ValueInfo& info);
 /// The type in which a pointwise op computes (float32 for half types).
 DType computeTypeOf(const ValueInfo& info);
 /// Type that operands are promoted to before: the result's, but for comparisons, whose result is bool.

@@ -79,6 +79,8 @@ class Scheduler {
     }
     if (step.kernel.stores.empty()) return {};
     step.nodes = builder.computedNodes();
+    step.indexChecks = builder.indexChecks();
+    step.origins = builder.origins();
     for (const auto& argument : builder.arguments()) step.arguments.push_back({argument.buffer, argument.offset});
     for (const auto& argument : builder.arguments())
       if (std::ranges::find(step.writes, argument.buffer) == step.writes.end()) step.reads.push_back(argument.buffer);

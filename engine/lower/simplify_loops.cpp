@@ -10,7 +10,7 @@ namespace {
 template <class Visit>
 void forEachIndex(LoopKernel& kernel, Visit&& visit) {
   for (Expr& e : kernel.exprs)
-    if (e.op == ExprOp::Load || e.op == ExprOp::Index) visit(e.index, e.op == ExprOp::Load);
+    if (isLoad(e.op) || e.op == ExprOp::Index) visit(e.index, isLoad(e.op));
   for (LoopStore& store : kernel.stores) visit(store.index, true);
 }
 

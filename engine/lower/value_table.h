@@ -39,6 +39,7 @@ struct ValueInfo {
   int item = 0;                        ///< which result of a Tuple this is
   BoundArguments bound;                ///< tensors in it have no storage
   std::vector<NodeId> operandNodes;    ///< per schema argument; invalid where it is no node
+  std::vector<std::vector<NodeId>> operandItems;  ///< the same for lists; empty where it is none
   // View: on a row-major base these sizes, strides and offset give the value
   NodeId base;
   NodeId viewCall;           ///< the node whose op makes the view (a split, of which this is an item)

@@ -10,6 +10,7 @@
 #include "engine/mathlib/exact_gemm.h"
 #include "engine/mathlib/exact_sums.h"
 #include "engine/mathlib/math_threads.h"
+#include "engine/mathlib/single_gemm.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
@@ -70,7 +71,9 @@ void callBlas(const BlasCall& call, const T* left, const T* right, T* out) {
   const T scale = static_cast<T>(call.alpha), keep = static_cast<T>(call.beta);
   const auto c = static_cast<blasint>(call.ldc);
   if constexpr (std::is_same_v<T, float>)
-    cblas_sgemm(CblasRowMajor, flagA, flagB, m, n, k, scale, left, lda, right, ldb, keep, out, c);
+    singleGemm({call.transposedA, call.transposedB, call.shape.m, call.shape.n, call.shape.k, scale, call.lda, call.ldb,
+                keep, call.ldc},
+               left, right, out);
   else if constexpr (std::is_same_v<T, double>)
     cblas_dgemm(CblasRowMajor, flagA, flagB, m, n, k, scale, left, lda, right, ldb, keep, out, c);
   else if constexpr (std::is_same_v<T, std::complex<float>>)

@@ -42,7 +42,7 @@ const std::vector<OpFolder>& opFolders() {
       {"quantized",
        {quantizedDecomposedOps(), fakeQuantizeOps(), affineQuantizationOps(), fbgemmOps()}},
       {"distributed",
-       {collectiveOps(), olderCollectiveOps(), fsdpOps()}},
+       {collectiveOps(), olderCollectiveOps(), processGroupOps(), fsdpOps()}},
       {"composite",
        {secondNameOps(), contractionOps(), elementMoveOps(), functionOps(), layerOps(), compositeLossOps(),
         numberFormOps(), spreadOps(), statisticOps(), reshapeOps()}},
@@ -69,7 +69,8 @@ const char* folderOf(const OpInfo& op) {
 }
 
 std::vector<OpFactRows> opFactTables() {
-  return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),
+  return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),    moveLowerings(),
+          indexLowerings(),       inductorRandomLowerings(),
           pointwiseDerivatives(), functionDerivatives(), specialFunctionDerivatives(), activationDerivatives(),
           activationBackwardDerivatives(), complexDerivatives(), constantDerivatives(), viewDerivatives(),
           moveDerivatives(), indexDerivatives(), scatterDerivatives(), quantizationDerivatives(), numberDerivatives(),

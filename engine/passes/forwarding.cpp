@@ -40,8 +40,18 @@ Forwarding::Forwarding(const Graph& graph) : m_graph(graph), m_aliases(graph) {
 }
 
 bool Forwarding::allows(const Node& node, NodeId source) const {
-  return sameTensorMeta(m_graph.node(source), node) && !wouldAliasOutput(node, source) &&
-         !m_aliases.touchesMutation(node) && !m_aliases.mutated(source) && !lendsItsStorage(node);
+  return sameTensorMeta(m_graph.node(source), node) && !wouldAliasOutput(node, source) && !isWritten(node, source) &&
+         !lendsItsStorage(node);
+}
+
+/// Writes that are over when the call is made are in what it gives and in its operand alike; what it gives of something
+/// else may be older than they are.
+bool Forwarding::isWritten(const Node& node, NodeId source) const {
+  const std::vector<NodeId> inputs = node.inputs();
+  if (std::ranges::find(inputs, source) == inputs.end())
+    return m_aliases.touchesMutation(node) || m_aliases.mutated(source);
+  if (m_aliases.writtenFrom(node.id(), node) || m_aliases.writtenFrom(source, node)) return true;
+  return std::ranges::any_of(inputs, [&](NodeId input) { return m_aliases.writtenFrom(input, node); });
 }
 
 void Forwarding::forward(Graph& graph, NodeId node, NodeId source) {
@@ -73,6 +83,19 @@ bool Forwarding::lendsItsStorage(const Node& node) const {
     const auto& inputs = m_graph.node(reader).inputs();
     return std::ranges::any_of(inputs, [&](NodeId input) { return m_aliases.together(input, node.id()); });
   });
+}
+
+bool forwardAll(Graph& graph, const StandIn& standIn) {
+  Forwarding forwarding(graph);
+  bool changed = false;
+  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
+  for (const NodeId id : order) {
+    const auto source = standIn(id, forwarding);
+    if (!source || !forwarding.allows(graph.node(id), *source)) continue;
+    forwarding.forward(graph, id, *source);
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace kerf::inline passes

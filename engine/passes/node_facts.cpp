@@ -43,13 +43,19 @@ AliasGroups::AliasGroups(const Graph& graph) {
   for (NodeId id : graph.order()) count = std::max(count, id.index + 1);
   m_parent.resize(count);
   for (std::size_t i = 0; i < count; ++i) m_parent[i] = i;
-  m_mutated.resize(count, false);
-  for (NodeId id : graph.order()) joinCall(graph.node(id));
-  std::vector<bool> byRoot(count, false);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (m_mutated[i]) byRoot[root({std::uint32_t(i)})] = true;
+  m_lastWrite.resize(count, 0);
+  m_places.resize(count, 0);
+  std::uint32_t place = 0;
+  for (NodeId id : graph.order()) {
+    m_places[id.index] = ++place;
+    joinCall(graph.node(id));
   }
-  m_mutated = std::move(byRoot);
+  std::vector<std::uint32_t> byRoot(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t& last = byRoot[root({std::uint32_t(i)})];
+    last = std::max(last, m_lastWrite[i]);
+  }
+  m_lastWrite = std::move(byRoot);
   m_returned.resize(count, false);
   if (const NodeId output = graph.outputNode(); output.valid())
     for (const NodeId id : graph.node(output).inputs()) m_returned[root(id)] = true;
@@ -62,7 +68,7 @@ void AliasGroups::joinCall(const Node& node) {
   if (python) {
     if (python->mayShare)
       for (const NodeId input : node.inputs()) join(node.id(), input);
-    for (const NodeId id : python->written) m_mutated[id.index] = true;
+    for (const NodeId id : python->written) markWritten(id, node);
     return;
   }
   if (!mayGiveView(node)) return;
@@ -71,13 +77,17 @@ void AliasGroups::joinCall(const Node& node) {
   if (!copies)
     for (NodeId input : node.inputs()) join(node.id(), input);
   if (!op) {  // unknown: it may write into anything it sees
-    m_mutated[node.id().index] = true;
+    markWritten(node.id(), node);
     return;
   }
   for (std::size_t i = 0; i < op->schema.arguments.size(); ++i) {
     const Argument* argument = writesTo(*op, i) ? boundArgument(node, *op, i) : nullptr;
-    if (argument) forEachNode(*argument, [&](NodeId id) { m_mutated[id.index] = true; });
+    if (argument) forEachNode(*argument, [&](NodeId id) { markWritten(id, node); });
   }
+}
+
+void AliasGroups::markWritten(NodeId memory, const Node& call) {
+  m_lastWrite[memory.index] = m_places[call.id().index];
 }
 
 std::size_t AliasGroups::root(NodeId node) const {
@@ -92,14 +102,14 @@ void AliasGroups::join(NodeId a, NodeId b) { m_parent[root(a)] = root(b); }
 void AliasGroups::unite(NodeId a, NodeId b) {
   grow(std::max(a.index, b.index));
   const std::size_t from = root(a), to = root(b);
-  m_mutated[to] = m_mutated[to] || m_mutated[from];
+  m_lastWrite[to] = std::max(m_lastWrite[to], m_lastWrite[from]);
   m_returned[to] = m_returned[to] || m_returned[from];
   m_parent[from] = to;
 }
 
 void AliasGroups::grow(std::size_t index) {
   while (m_parent.size() <= index) m_parent.push_back(m_parent.size());
-  m_mutated.resize(m_parent.size(), false);
+  m_lastWrite.resize(m_parent.size(), 0);
   m_returned.resize(m_parent.size(), false);
 }
 
@@ -110,7 +120,13 @@ bool AliasGroups::returned(NodeId node) const {
 
 bool AliasGroups::mutated(NodeId node) const {
   const std::size_t group = root(node);
-  return group < m_mutated.size() && m_mutated[group];
+  return group < m_lastWrite.size() && m_lastWrite[group] != 0;
+}
+
+bool AliasGroups::writtenFrom(NodeId node, const Node& call) const {
+  const std::size_t group = root(node), at = call.id().index;
+  if (at >= m_places.size()) return mutated(node);
+  return group < m_lastWrite.size() && m_lastWrite[group] >= m_places[at];
 }
 
 bool AliasGroups::touchesMutation(const Node& node) const {

@@ -1,6 +1,7 @@
 // What passes need to know of a node before they touch it: purity, randomness, and which nodes share memory.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "engine/ir/graph.h"
@@ -29,6 +30,8 @@ class AliasGroups {
   explicit AliasGroups(const Graph& graph);
   /// Whether memory that `node` looks at is written anywhere in the graph.
   bool mutated(NodeId node) const;
+  /// Whether it is written by `call` or behind it, in the order of the graph as it was.
+  bool writtenFrom(NodeId node, const Node& call) const;
   /// Whether the two may look at the same memory. Never proof that they do: view_as(x, y) joins x and y.
   bool together(NodeId a, NodeId b) const { return root(a) == root(b); }
   /// Whether memory that `node` looks at is returned, by itself or by one of its views.
@@ -42,10 +45,13 @@ class AliasGroups {
   std::size_t root(NodeId node) const;
   void join(NodeId a, NodeId b);
   void joinCall(const Node& node);
+  void markWritten(NodeId memory, const Node& call);
   void grow(std::size_t index);
+  /// By node: its place in the graph's order, from 1.
+  std::vector<std::uint32_t> m_places;
   mutable std::vector<std::size_t> m_parent;
-  std::vector<bool> m_mutated;   ///< by root, once the constructor is done
-  std::vector<bool> m_returned;  ///< by root
+  std::vector<std::uint32_t> m_lastWrite;  ///< by root, once the constructor is done: place of the call; 0: none
+  std::vector<bool> m_returned;            ///< by root
 };
 
 /// Appends the names that `from` (or `from` itself) came from to the provenance of `to`.

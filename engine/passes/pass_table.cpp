@@ -21,12 +21,14 @@
 #include "engine/passes/post_grad/addmm_unfusing.h"
 #include "engine/passes/post_grad/assert_removal.h"
 #include "engine/passes/post_grad/auto_functionalized.h"
+#include "engine/passes/post_grad/collective_bucketing.h"
 #include "engine/passes/post_grad/constructor_moves.h"
 #include "engine/passes/post_grad/int8_weight_products.h"
 #include "engine/passes/post_grad/locality_order.h"
 #include "engine/passes/post_grad/online_softmax.h"
 #include "engine/passes/post_grad/partial_reductions.h"
 #include "engine/passes/post_grad/reinplacing.h"
+#include "engine/passes/post_grad/slice_scatters.h"
 #include "engine/passes/post_grad/small_matmul.h"
 #include "engine/passes/post_grad/split_cat.h"
 #include "engine/passes/post_grad/view_moves.h"
@@ -39,6 +41,7 @@
 #include "engine/passes/pre_grad/parallel_linear.h"
 #include "engine/passes/pre_grad/shape_propagation.h"
 #include "engine/passes/pre_grad/split_cat_merging.h"
+#include "engine/passes/pre_grad/split_merging.h"
 #include "engine/passes/pre_grad/stack_unbind_merging.h"
 #include "engine/passes/stable_sort.h"
 
@@ -51,6 +54,7 @@ constexpr Pass (*preGradTable[])() = {
     callNormalizationPass,
     identityRemovalPass,
     batchNormFoldingPass,
+    splitMergingPass,
     splitCatMergingPass,
     stackUnbindMergingPass,
     linearPermutePass,
@@ -82,6 +86,7 @@ constexpr Pass (*table[])() = {
     int8WeightProductsPass,
     onlineSoftmaxPass,
     splitCatPass,
+    sliceScattersPass,
     addmmUnfusingPass,
     addmmFusionPass,
     partialReductionsPass,
@@ -92,6 +97,7 @@ constexpr Pass (*table[])() = {
     constructorMovesPass,
     reinplacingPass,
     autoFunctionalizedPass,
+    collectiveBucketingPass,
 };
 
 }  // namespace

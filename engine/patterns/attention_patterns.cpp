@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/patterns/attention_forms.h"
+#include "engine/patterns/example_meta.h"
 #include "engine/tensor/dtype.h"
 
 namespace kerf::inline patterns {
@@ -24,19 +25,10 @@ struct Variant {
 
 std::string_view textOf(DType dtype) { return dtypeInfo(dtype).shortCode; }
 
-TensorMeta meta(DType dtype, const Sizes& sizes, Sizes strides = {}) {
-  if (strides.empty()) strides = contiguousStrides(sizes);
-  TensorMeta result{.dtype = dtype};
-  result.device = Device{"cpu"};
-  for (const std::int64_t size : sizes) result.sizes.push_back(dim(size));
-  for (const std::int64_t stride : strides) result.strides.push_back(dim(stride));
-  return result;
-}
-
 TensorMeta operandExample(const Variant& variant) {
-  TensorMeta example = meta(variant.dtype, {variant.singleBatch ? 1 : 2, 4, 8, 16});
-  if (variant.form.layout == Layout::ThreeDims) example = meta(variant.dtype, {1024, 128, 128});
-  if (variant.form.number == 28) example = meta(variant.dtype, {2, 6, 16, 8}, {2304, 128, 1, 16});
+  TensorMeta example = exampleMeta(variant.dtype, {variant.singleBatch ? 1 : 2, 4, 8, 16});
+  if (variant.form.layout == Layout::ThreeDims) example = exampleMeta(variant.dtype, {1024, 128, 128});
+  if (variant.form.number == 28) example = exampleMeta(variant.dtype, {2, 6, 16, 8}, {2304, 128, 1, 16});
   example.requiresGrad = true;
   return example;
 }
@@ -48,9 +40,9 @@ TensorMeta maskExample(const Variant& variant, bool causal) {
   const std::int64_t batch = variant.singleBatch ? 1 : 2;
   const bool alwaysFloat = (form.number >= 21 && form.number <= 24) || form.number == 19 || variant.floatMask;
   const DType dtype = causal ? DType::Bool : alwaysFloat ? DType::Float32 : variant.dtype;
-  if (form.mask == Mask::Filled) return meta(dtype, {batch, 4});
-  if (form.layout != Layout::HeadsSecond) return meta(dtype, {1, 1, 8, 8});
-  return meta(dtype, {batch, 1, 1, 4});
+  if (form.mask == Mask::Filled) return exampleMeta(dtype, {batch, 4});
+  if (form.layout != Layout::HeadsSecond) return exampleMeta(dtype, {1, 1, 8, 8});
+  return exampleMeta(dtype, {batch, 1, 1, 4});
 }
 
 PatternInputs exampleInputs(const Variant& variant) {
@@ -62,7 +54,7 @@ PatternInputs exampleInputs(const Variant& variant) {
   if (form.mask != Mask::None && form.mask != Mask::Causal)
     inputs.push_back({"attn_mask", maskExample(variant, false), {}});
   if (!form.scaleIsNumber && !scaleName(form).empty())
-    inputs.push_back({std::string(scaleName(form)), meta(variant.dtype, {}), {}});
+    inputs.push_back({std::string(scaleName(form)), exampleMeta(variant.dtype, {}), {}});
   return inputs;
 }
 

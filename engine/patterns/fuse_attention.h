@@ -4,13 +4,11 @@
 #pragma once
 
 #include "engine/passes/pass.h"
-#include "engine/patterns/pattern_matcher_pass.h"
 
 namespace kerf::inline patterns {
 
-/// The attention patterns; loaded once, when they are asked for.
-Result<const PatternMatcherPass*> attentionMatcher();
-/// Loads them now if the pass would ask for them: once for all the processes that are forked to compile the graph.
+/// Loads the patterns now if the pass would ask for them: once for all the processes that are forked to compile the
+/// graph.
 void loadPatternsFor(const GraphModule& module);
 /// Joint stage.
 Pass fuseAttentionPass();

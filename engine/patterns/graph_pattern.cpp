@@ -50,13 +50,20 @@ class GraphReader {
       const auto scalar = std::ranges::find(m_reading.scalars, *number, &std::pair<std::string, double>::second);
       if (scalar != m_reading.scalars.end()) return named(scalar->first);
     }
-    if (m_reading.ignoresNumbers && matchesAnything(argument)) return ignored();
     const ListArgument* list = argument.asList();
-    const auto isNode = [](const Argument& item) { return item.as<NodeId>() != nullptr; };
-    if (list == nullptr || std::ranges::none_of(list->items, isNode)) return literal(argument);
+    const auto isRead = [this](const Argument& item) { return item.as<NodeId>() != nullptr || isScalar(item); };
+    const bool hasParts = list != nullptr && std::ranges::any_of(list->items, isRead);
+    if (m_reading.ignoresNumbers && !hasParts && matchesAnything(argument)) return ignored();
+    if (!hasParts) return literal(argument);
     std::vector<Pattern> items;
     for (const Argument& item : list->items) items.push_back(argumentPattern(item));
     return listPattern(std::move(items));
+  }
+
+  bool isScalar(const Argument& argument) const {
+    const auto number = numberOf(argument);
+    return number && std::ranges::find(m_reading.scalars, *number, &std::pair<std::string, double>::second) !=
+                         m_reading.scalars.end();
   }
 
   /// One expression per name, so that all its places must agree.

@@ -253,8 +253,12 @@ class Matcher {
 
   bool fromAnchors(const PatternExpr& pattern) {
     if (const NodeId known = standsFor(pattern); known.valid()) return true;
-    std::unordered_set<NodeId> searched;
-    for (const NodeId anchor : anchors(pattern, searched)) {
+    Candidates searched;
+    std::vector<NodeId> candidates = anchors(pattern, searched);
+    const auto& matched = m_state.match.nodes;  // of two equal calls, the one that stands for nothing yet
+    std::ranges::stable_partition(candidates,
+                                  [&](NodeId id) { return std::ranges::find(matched, id) == matched.end(); });
+    for (const NodeId anchor : candidates) {
       const State before = m_state;
       if (expression(pattern, anchor)) return true;
       m_state = before;
@@ -262,19 +266,23 @@ class Matcher {
     return mismatch(m_at, fmt::format("no {} among the users of what is matched", opNames(pattern)));
   }
 
-  std::vector<NodeId> anchors(const PatternExpr& pattern, std::unordered_set<NodeId>& searched) const {
+  /// Calls that may stand for a pattern, by its op and by what may stand for its operands.
+  using Candidates = std::unordered_map<const PatternExpr*, std::vector<NodeId>>;
+
+  std::vector<NodeId> anchors(const PatternExpr& pattern, Candidates& searched) const {
     if (const NodeId known = standsFor(pattern); known.valid()) return {known};
+    if (pattern.kind != PatternKind::Call && pattern.kind != PatternKind::List) return {};
+    if (const auto done = searched.find(&pattern); done != searched.end()) return done->second;
     std::vector<NodeId> found;
-    if (pattern.kind != PatternKind::Call && pattern.kind != PatternKind::List) return found;
+    std::unordered_set<NodeId> seen;
     std::vector<Pattern> operands = pattern.operands;
     for (const auto& [name, operand] : pattern.kwargs) operands.push_back(operand);
     for (const Pattern& operand : operands)
       for (const NodeId node : operand ? anchors(*operand, searched) : std::vector<NodeId>())
         for (const NodeId user : m_graph.node(node).users())
-          if (pattern.kind == PatternKind::Call && isCallOf(pattern, m_graph.node(user)) &&
-              searched.insert(user).second)
+          if (pattern.kind == PatternKind::Call && isCallOf(pattern, m_graph.node(user)) && seen.insert(user).second)
             found.push_back(user);
-    return found;
+    return searched[&pattern] = found;
   }
 
   /// Every other place is matched as if it were the first: only what was known before ties them together.
@@ -284,7 +292,7 @@ class Matcher {
     if (!expression(inner, value)) return false;
     const auto knownAfter = m_state.known;
     m_state.known.erase(&inner);
-    std::unordered_set<NodeId> searched;
+    Candidates searched;
     for (const NodeId anchor : anchors(inner, searched)) {
       m_state.known = knownBefore;
       if (!expression(inner, anchor)) return false;

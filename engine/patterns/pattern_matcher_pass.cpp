@@ -58,38 +58,75 @@ std::string PatternMatcherPass::refusal(const PatternEntry& entry, const MatchCo
   return {};
 }
 
-Result<std::vector<ReplacedMatch>> PatternMatcherPass::apply(GraphModule& module, WalkCount* count) const {
-  Graph& graph = module.graph;
-  MutationRegions regions(graph);
+/// Replaces what is found from the last call to the first. Where two calls of a pattern stand for one call of the graph,
+/// another place may have one for each: it is taken first, and what is left of the others after it.
+class PatternMatcherPass::Walk {
+ public:
+  Walk(const PatternMatcherPass& patterns, GraphModule& module)
+      : m_patterns(patterns), m_module(module), m_regions(module.graph) {}
+
+  Result<void> run() {
+    const auto calls = m_module.graph.order();
+    std::vector<NodeId> left(calls.rbegin(), calls.rend());
+    for (const bool mayShare : {false, true}) {
+      std::vector<NodeId> later;
+      for (const NodeId id : left) {
+        KERF_TRY(const bool postponed, visit(id, mayShare));
+        if (postponed) later.push_back(id);
+      }
+      left = std::move(later);
+    }
+    return {};
+  }
+
   std::vector<ReplacedMatch> replaced;
-  WalkCount walked;
-  const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  for (const NodeId id : std::views::reverse(order)) {
-    if (!graph.contains(id)) continue;
-    ++walked.nodes;
+  WalkCount count;
+
+ private:
+  /// Whether a match here is to wait.
+  Result<bool> visit(NodeId id, bool mayShare) {
+    const Graph& graph = m_module.graph;
+    if (!graph.contains(id)) return false;
+    ++count.nodes;
     const OpId op = graph.node(id).opId();
-    const auto found = op ? m_byOp.find(op) : m_byOp.end();
-    if (found == m_byOp.end()) continue;
+    const auto found = op ? m_patterns.m_byOp.find(op) : m_patterns.m_byOp.end();
+    if (found == m_patterns.m_byOp.end()) return false;
     for (const std::size_t index : found->second) {
-      const PatternEntry& entry = m_entries[index];
-      ++walked.tries;
+      const PatternEntry& entry = m_patterns.m_entries[index];
+      ++count.tries;
       const auto match = matchPattern(graph, entry.pattern, id);
       if (!match) continue;
-      const MatchContext context{module, id, *match};
-      if (!refusal(entry, context, regions).empty()) continue;
-      ReplacedMatch record = recorded(entry, context);
-      KERF_TRY(const std::vector<NodeId> made, entry.replace(context));
-      for (const NodeId node : made) {
-        regions.add(node, match->nodes.front());
-        if (graph.contains(node)) record.replacements.push_back(graph.node(node).name());
-      }
-      replaced.push_back(std::move(record));
+      const MatchContext context{m_module, id, *match};
+      if (!refusal(entry, context, m_regions).empty()) continue;
+      if (!mayShare && match->nodes.size() < callCount(*entry.pattern)) return true;
+      KERF_CHECK(replace(entry, context));
       if (!graph.contains(id)) break;
     }
+    return false;
   }
-  if (!replaced.empty()) KERF_CHECK(graph.topologicalSort());
-  if (count != nullptr) *count = walked;
-  return replaced;
+
+  Result<void> replace(const PatternEntry& entry, const MatchContext& context) {
+    ReplacedMatch record = recorded(entry, context);
+    KERF_TRY(const std::vector<NodeId> made, entry.replace(context));
+    for (const NodeId node : made) {
+      m_regions.add(node, context.match.nodes.front());
+      if (m_module.graph.contains(node)) record.replacements.push_back(m_module.graph.node(node).name());
+    }
+    replaced.push_back(std::move(record));
+    return {};
+  }
+
+  const PatternMatcherPass& m_patterns;
+  GraphModule& m_module;
+  MutationRegions m_regions;
+};
+
+Result<std::vector<ReplacedMatch>> PatternMatcherPass::apply(GraphModule& module, WalkCount* count) const {
+  Walk walk(*this, module);
+  KERF_CHECK(walk.run());
+  if (!walk.replaced.empty()) KERF_CHECK(module.graph.topologicalSort());
+  if (count != nullptr) *count = walk.count;
+  return std::move(walk.replaced);
 }
 
 Result<std::optional<NearMiss>> PatternMatcherPass::explain(const GraphModule& module, std::string_view name) const {

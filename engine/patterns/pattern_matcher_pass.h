@@ -70,6 +70,7 @@ class PatternMatcherPass {
   Result<std::optional<NearMiss>> explain(const GraphModule& module, std::string_view name) const;
 
  private:
+  class Walk;
   /// Empty: the match may be replaced.
   static std::string refusal(const PatternEntry& entry, const MatchContext& context, const MutationRegions& regions);
 

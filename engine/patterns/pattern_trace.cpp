@@ -78,7 +78,8 @@ double PatternArguments::number(std::string_view name) const {
   return integer == nullptr ? 0.0 : double(*integer);
 }
 
-Result<TracedPattern> tracePattern(const PatternFunction& function, const PatternInputs& inputs, PatternTrace trace) {
+Result<TracedPattern> tracePattern(const PatternFunction& function, const PatternInputs& inputs, PatternTrace trace,
+                                   DecompositionTable table) {
   std::size_t results = 0;
   KERF_TRY(GraphModule module, traceFunction([&](Tracer& tracer) {
     ArgumentList outputs;
@@ -95,7 +96,7 @@ Result<TracedPattern> tracePattern(const PatternFunction& function, const Patter
   AotOptions options{.stage = trace == PatternTrace::JointFwdBwd ? AotStage::Joint : AotStage::Functional};
   options.requiresGrad = [&trained](const AotInput& input) { return trained.contains(input.source); };
   KERF_TRY(AotGraph traced, aotTrace(module, plainInputs(module), options));
-  KERF_TRY(GraphModule flat, decomposeGraph(traced.module, DecompositionTable::Inductor));
+  KERF_TRY(GraphModule flat, decomposeGraph(traced.module, table));
   KERF_CHECK(runPass(noOpRemovalPass(), flat));
   KERF_CHECK(runPass(dcePass(), flat));
   namePlaceholders(flat.graph, inputs);

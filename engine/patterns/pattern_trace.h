@@ -10,6 +10,7 @@
 
 #include "engine/ir/graph_module.h"
 #include "engine/ir/tracer.h"
+#include "engine/ops/core/decomposition_tables.h"
 #include "engine/support/result.h"
 
 namespace kerf::inline patterns {
@@ -37,6 +38,8 @@ class PatternArguments {
   std::int64_t size(std::string_view name, int dim) const;
   /// A value that is a number; 0 for others.
   double number(std::string_view name) const;
+  /// The same as a whole number.
+  std::int64_t integer(std::string_view name) const { return std::int64_t(number(name)); }
 
  private:
   const PatternInput* find(std::string_view name) const;
@@ -60,7 +63,8 @@ struct TracedPattern {
 };
 
 /// UnsupportedOp, BadInput and others as aotTrace gives them, where the function does not fit the inputs. Calls that
-/// change nothing are left out.
-Result<TracedPattern> tracePattern(const PatternFunction& function, const PatternInputs& inputs, PatternTrace trace);
+/// change nothing are left out. `table`: None leaves ops whole that Inductor takes apart.
+Result<TracedPattern> tracePattern(const PatternFunction& function, const PatternInputs& inputs, PatternTrace trace,
+                                   DecompositionTable table = DecompositionTable::Inductor);
 
 }  // namespace kerf::inline patterns

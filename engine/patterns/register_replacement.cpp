@@ -52,10 +52,15 @@ std::string exactMismatch(const ReplacementRule& rule, const MatchContext& conte
   return fmt::format("with the shapes found here the pattern is another one: {}", match.error().reason);
 }
 
+Result<TracedPattern> traceReplacement(const ReplacementRule& rule, const PatternInputs& inputs) {
+  return tracePattern(rule.replace, inputs, rule.trace,
+                      rule.keepsOps ? DecompositionTable::None : DecompositionTable::Inductor);
+}
+
 std::string replacementError(const ReplacementRule& rule, const MatchContext& context) {
   const auto inputs = inputsAt(rule, context);
   if (!inputs) return inputs.error().message;
-  const auto traced = tracePattern(rule.replace, *inputs, rule.trace);
+  const auto traced = traceReplacement(rule, *inputs);
   if (!traced)
     return fmt::format("the replacement cannot be traced with the shapes found here: {}", traced.error().message);
   const auto checked = checkReplacement(context.module, context.match, traced->module);
@@ -64,7 +69,7 @@ std::string replacementError(const ReplacementRule& rule, const MatchContext& co
 
 Result<std::vector<NodeId>> replaceAt(const ReplacementRule& rule, const MatchContext& context) {
   KERF_TRY(const PatternInputs inputs, inputsAt(rule, context));
-  KERF_TRY(const TracedPattern traced, tracePattern(rule.replace, inputs, rule.trace));
+  KERF_TRY(const TracedPattern traced, traceReplacement(rule, inputs));
   return spliceReplacement(context.module, context.match, traced.module);
 }
 

@@ -28,6 +28,7 @@ struct ReplacementRule {
   ScalarWorkaround scalarWorkaround = {};
   std::vector<std::string> exclusiveArgNames = {};  ///< must be values of their own
   bool skipDuplicates = false;                      ///< a pattern that another rule has already is left out
+  bool keepsOps = false;  ///< ops of the replacement stay whole, though Inductor's decompositions take them apart
 };
 
 /// The search function's trace with the example inputs.

@@ -74,6 +74,8 @@ class CompiledGraph {
   /// Inputs as the placeholders of the captured graph; result as the Interpreter returns it (a tuple as a list).
   /// ShapeMismatch naming the guard when the inputs violate those of `maximumVariants` compilations.
   Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
+  /// Every run of the newest code from now on appends what its kernels took; null: none does.
+  void timeSteps(std::vector<StepTime>* times) { newest().executable->timeSteps(times); }
   /// How often the graph was compiled: once, and once for every time that no code fitted the inputs' sizes.
   int compilations() const { return m_compilations; }
   /// The guards that made it compile again, in order.

@@ -3,13 +3,26 @@
 #include <algorithm>
 
 #include "engine/passes/pass_table.h"
+#include "engine/patterns/addmm_activation.h"
 #include "engine/patterns/fuse_attention.h"
+#include "engine/patterns/randperm_indexing.h"
+#include "engine/patterns/recomposition.h"
+#include "engine/patterns/user_patterns.h"
 
 namespace kerf::inline pipeline {
 
 namespace {
 
-constexpr std::string_view firstPassAfterMatching = "view_cleanup";
+/// A pass that matches patterns, and the pass of the table that it runs before.
+struct MatchingPass {
+  Pass (*make)();
+  std::string_view before;
+};
+constexpr MatchingPass matchingPasses[] = {{userPatternsPass, "view_cleanup"},
+                                           {randpermIndexingPass, "view_cleanup"},
+                                           {fuseAttentionPass, "view_cleanup"},
+                                           {recompositionPass, "view_cleanup"},
+                                           {addmmActivationPass, "partial_reductions"}};
 
 struct HookPoint {
   PassStage stage;
@@ -31,8 +44,8 @@ Pass hookPass(PassStage stage, GraphHook hook) {
 
 std::vector<Pass> compilerPasses() {
   std::vector<Pass> passes = defaultPasses();
-  const auto place = std::ranges::find(passes, firstPassAfterMatching, &Pass::name);
-  passes.insert(place, fuseAttentionPass());
+  for (const auto& [make, before] : matchingPasses)
+    passes.insert(std::ranges::find(passes, before, &Pass::name), make());
   return passes;
 }
 

@@ -1,6 +1,7 @@
 // Program: what a compiled graph executes: slots that hold values, and steps that fill them.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -84,13 +85,25 @@ enum class StepKind : std::uint8_t {
   Interpret,    ///< a node that is no plain op (a tensor method, an opaque module): through the Interpreter
 };
 
+/// What one step of a run took.
+struct StepTime {
+  std::string name;  ///< "cpp_fused_add_mul_0"
+  std::chrono::nanoseconds time{};
+  std::int64_t liveBytes = 0;  ///< of all tensors of the process after it
+};
+
 struct Step {
   StepKind kind = StepKind::Kernel;
+  std::string name;                           ///< of the kernel: "cpp_fused_add_mul_0", "extern_addmm_1"
   NodeId node;                                ///< extern steps
   std::string nodeName;                       ///< for errors
   int slot = -1;                              ///< result of extern steps
   double alpha = 1, beta = 1;                 ///< Addmm
   std::vector<int> releases;                  ///< slots that nobody needs after this step
+  struct Piece {
+    std::int64_t begin = 0, end = 0;  ///< bytes
+  };
+  std::vector<Piece> arenaDrops;  ///< of a large arena, that no later step needs: the system may have them back
   std::shared_ptr<const GraphModule> single;  ///< Interpret: a graph of this node alone
   // generated kernels
   KernelCode code;
@@ -100,6 +113,14 @@ struct Step {
   };
   std::vector<Pointer> pointers;
   Sizes bounds;                   ///< of the kernel's parameters
+  /// Every element of a tensor of indices, checked before the kernel reads memory by it.
+  struct IndexCheck {
+    NodeId node;
+    std::string opName;
+    std::int64_t size = 0, dim = 0;
+    bool mayBeNegative = false;
+  };
+  std::vector<IndexCheck> indexChecks;
   std::int64_t outerSize = 1;     ///< iterations of the first loop
   std::int64_t workPerOuter = 1;  ///< elements times cost of one iteration
 };

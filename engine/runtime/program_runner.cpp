@@ -1,8 +1,12 @@
 #include "engine/runtime/program_runner.h"
 
+#include <sys/mman.h>
+
+#include "engine/runtime/index_bounds.h"
 #include "engine/runtime/library_kernels.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/copy.h"
+#include "engine/tensor/empty.h"
 
 namespace kerf::inline runtime {
 namespace {
@@ -35,6 +39,22 @@ std::byte* firstByte(const Tensor& tensor) {
   return tensor.storage()->data() + tensor.offset() * itemSize(tensor.dtype());
 }
 
+ValueList operandsOf(const CallValues& call) {
+  ValueList operands = call.args;
+  for (const auto& [key, value] : call.kwargs) operands.push_back(value);
+  return operands;
+}
+
+/// Bytes from the first element of a slot to the end of its last.
+std::int64_t extentOf(const Slot& slot) {
+  std::int64_t last = 0;
+  for (std::size_t d = 0; d < slot.sizes.size(); ++d) {
+    if (slot.sizes[d] == 0) return 0;
+    last += (slot.sizes[d] - 1) * slot.strides[d];
+  }
+  return (last + 1) * itemSize(slot.dtype);
+}
+
 /// Nested graphs of a program for an op that calls them.
 class NestedCalls : public SubgraphCaller {
  public:
@@ -50,8 +70,9 @@ class NestedCalls : public SubgraphCaller {
 
 }  // namespace
 
-ProgramRunner::ProgramRunner(std::shared_ptr<const Program> program, const OpCaller& ops)
-    : m_program(std::move(program)), m_ops(ops) {}
+ProgramRunner::ProgramRunner(std::shared_ptr<const Program> program, const OpCaller& ops,
+                             std::shared_ptr<StepDevice> device)
+    : m_program(std::move(program)), m_ops(ops), m_device(std::move(device)) {}
 
 Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) {
   m_values.assign(m_program->slots.size(), {});
@@ -59,9 +80,10 @@ Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) 
   m_stop = stop;
   KERF_CHECK(bindInputs(inputs));
   KERF_CHECK(prepareSlots());
+  if (m_device) KERF_CHECK(m_device->begin(*m_program, m_values));
   for (const Step& step : m_program->steps) {
     if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped before {}", step.nodeName);
-    auto done = runStep(step);
+    auto done = m_times ? runStepTimed(step) : runStep(step);
     if (!done) {
       Error error = std::move(done).error();
       if (error.node.empty()) error.atNode(step.nodeName);
@@ -69,6 +91,7 @@ Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) 
       return fail(std::move(error));
     }
     for (const int slot : step.releases) m_values[std::size_t(slot)] = {};
+    for (const Step::Piece& piece : step.arenaDrops) drop(piece);
   }
   const Node& output = m_program->module->graph.node(m_program->module->graph.outputNode());
   const auto lookup = [this](NodeId id) -> const Value& {
@@ -78,6 +101,7 @@ Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) 
   };
   auto result = argumentToValue(output.args().empty() ? Argument() : output.args().front(), lookup);
   m_values.clear();
+  if (m_device && result) KERF_CHECK(m_device->end(*result));
   KERF_CHECK(copyBack());
   return result;
 }
@@ -138,15 +162,21 @@ Result<void> ProgramRunner::prepareSlots() {
     Value& value = m_values[s];
     if (slot.kind == SlotKind::Constant) value = slot.constant;
     if (slot.kind == SlotKind::Arena && slot.used) {
-      auto place = Storage::borrow(m_arena->data() + slot.arenaOffset, m_arena->bytes() - slot.arenaOffset, m_arena);
+      auto bytes = m_arena->bytes() - slot.arenaOffset;
+      if (m_device) bytes = std::min(bytes, extentOf(slot));  // all of it is copied
+      auto place = Storage::borrow(m_arena->data() + slot.arenaOffset, bytes, m_arena);
       value = onDevice(Tensor(std::move(place), slot.dtype, slot.sizes, slot.strides), slot.device);
     }
     if (slot.kind == SlotKind::Fresh) {
-      KERF_TRY(Tensor fresh, Tensor::zerosStrided(slot.dtype, slot.sizes, slot.strides));
+      KERF_TRY(Tensor fresh, emptyTensor(slot.dtype, slot.sizes, slot.strides));  // some step writes all of it
       value = onDevice(std::move(fresh), slot.device);
     }
   }
   return {};
+}
+
+void ProgramRunner::drop(const Step::Piece& piece) const {
+  (void)::madvise(m_arena->data() + piece.begin, std::size_t(piece.end - piece.begin), MADV_DONTNEED);
 }
 
 Result<void> ProgramRunner::runStep(const Step& step) {
@@ -166,7 +196,38 @@ Result<void> ProgramRunner::runStep(const Step& step) {
   }
 }
 
+Result<void> ProgramRunner::runStepTimed(const Step& step) {
+  const auto start = std::chrono::steady_clock::now();
+  std::chrono::nanoseconds onDevice{};
+  Result<void> done;
+  if (m_device) {
+    KERF_TRY(onDevice, m_device->timed([&] { return runStep(step); }));
+  } else {
+    done = runStep(step);
+  }
+  const auto time = m_device ? onDevice : std::chrono::steady_clock::now() - start;
+  m_times->push_back({step.name, time, liveStorageBytes()});
+  return done;
+}
+
+/// In the words of the op's own kernel.
+Result<void> ProgramRunner::checkIndices(const Step& step) const {
+  for (const Step::IndexCheck& check : step.indexChecks) {
+    const Value indices = valueOf(check.node);
+    if (m_device) KERF_CHECK(m_device->toHost(indices));
+    if (!indices.isTensor()) return fail(ErrorCode::Internal, "a tensor of indices holds no tensor");
+    KERF_TRY(const auto outside,
+             firstOutside(indices.tensor(), check.mayBeNegative ? -check.size : 0, check.size - 1));
+    if (outside)
+      return fail(ErrorCode::RuntimeFailed, "{}: index {} is out of bounds for dimension {} with size {}", check.opName,
+                  *outside, check.dim, check.size);
+  }
+  return {};
+}
+
 Result<void> ProgramRunner::runKernel(const Step& step) {
+  KERF_CHECK(checkIndices(step));
+  if (m_device) return m_device->launch(*m_program, step, m_values);
   std::vector<void*> pointers;
   pointers.reserve(step.pointers.size());
   for (const Step::Pointer& pointer : step.pointers) {
@@ -183,6 +244,16 @@ Result<void> ProgramRunner::runKernel(const Step& step) {
       step.outerSize, std::max<std::int64_t>(1, workPerPiece / std::max<std::int64_t>(1, work)),
       [&](std::int64_t begin, std::int64_t end) { step.code.run(pointers.data(), begin, end, step.bounds.data()); });
   return {};
+}
+
+Result<void> ProgramRunner::operandsToHost(const ValueList& operands) {
+  if (!m_device) return {};
+  for (const Value& operand : operands) KERF_CHECK(m_device->toHost(operand));
+  return {};
+}
+
+void ProgramRunner::ranOnHost(const Step& step, const ValueList& operands) {
+  if (m_device) m_device->ranOnHost(step, operands);
 }
 
 Value ProgramRunner::valueOf(NodeId id) const {
@@ -203,29 +274,39 @@ Result<CallValues> ProgramRunner::callOf(const Step& step) const {
 
 Result<void> ProgramRunner::runCall(const Step& step) {
   KERF_TRY(const CallValues call, callOf(step));
+  const ValueList operands = operandsOf(call);
+  KERF_CHECK(operandsToHost(operands));
   KERF_TRY(Value result, m_ops.call(m_program->module->graph.node(step.node).target(), call.args, call.kwargs));
+  ranOnHost(step, operands);
   return finishResult(step, std::move(result));
 }
 
 Result<void> ProgramRunner::runHigherOrder(const Step& step) {
   KERF_TRY(const CallValues call, callOf(step));
+  const ValueList operands = operandsOf(call);
+  KERF_CHECK(operandsToHost(operands));
   KERF_TRY(Value result, m_ops.callHigherOrder(m_program->module->graph.node(step.node).target(), call.args,
                                                call.kwargs, NestedCalls(*m_program->nested, m_stop)));
+  ranOnHost(step, operands);
   return finishResult(step, std::move(result));
 }
 
 Result<void> ProgramRunner::runSubgraph(const Step& step) {
   KERF_TRY(CallValues call, callOf(step));
   for (auto& [key, value] : call.kwargs) call.args.push_back(std::move(value));
+  KERF_CHECK(operandsToHost(call.args));
   KERF_TRY(Value result, m_program->nested->run(m_program->module->graph.node(step.node).target(), call.args, m_stop));
+  ranOnHost(step, call.args);
   return finishResult(step, std::move(result));
 }
 
 Result<void> ProgramRunner::runInterpreted(const Step& step) {
   ValueList inputs;
   for (const NodeId input : m_program->module->graph.node(step.node).inputs()) inputs.push_back(valueOf(input));
+  KERF_CHECK(operandsToHost(inputs));
   Interpreter interpreter(*step.single, m_ops);
   KERF_TRY(Value result, interpreter.run(inputs));
+  ranOnHost(step, inputs);
   return finishResult(step, std::move(result));
 }
 
@@ -234,6 +315,12 @@ Result<void> ProgramRunner::runLibrary(const Step& step) {
   for (const auto& [key, value] : call.kwargs)
     if (key != "alpha" && key != "beta") return fail(ErrorCode::Internal, "unexpected keyword {}", key);
   Tensor out = m_values[std::size_t(step.slot)].tensor();
+  if (m_device) {
+    KERF_TRY(const bool done, m_device->multiply(step, call.args, out));
+    if (done) return {};
+    KERF_CHECK(operandsToHost(call.args));
+    m_device->hostWrote(out);
+  }
   return runLibraryKernel(step, call.args, out);
 }
 

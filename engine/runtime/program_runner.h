@@ -5,13 +5,16 @@
 
 #include "engine/ir/call_values.h"
 #include "engine/runtime/program.h"
+#include "engine/runtime/step_device.h"
 
 namespace kerf::inline runtime {
 
 class ProgramRunner {
  public:
-  /// `ops` runs what is no generated or library kernel; it must outlive the runner.
-  ProgramRunner(std::shared_ptr<const Program> program, const OpCaller& ops);
+  /// `ops` runs what is no generated or library kernel; it must outlive the runner. `device` runs those; null: they
+  /// run here.
+  ProgramRunner(std::shared_ptr<const Program> program, const OpCaller& ops,
+                std::shared_ptr<StepDevice> device = nullptr);
 
   /// Another program of the same graph from now on: the arena stays where it is large enough.
   void setProgram(std::shared_ptr<const Program> program) { m_program = std::move(program); }
@@ -20,12 +23,17 @@ class ProgramRunner {
   /// ShapeMismatch naming the placeholder when an input is not what was compiled for; its strides may differ (it is
   /// copied then, and copied back if the graph writes into it). Cancelled between steps when asked to stop.
   Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
+  /// Every run from now on appends what its steps took; null: none does.
+  void timeSteps(std::vector<StepTime>* times) { m_times = times; }
 
  private:
   Result<void> bindInputs(const ValueList& inputs);
   Result<Value> checkedInput(const Slot& slot, const Value& input) const;
   Result<void> prepareSlots();
   Result<void> runStep(const Step& step);
+  Result<void> runStepTimed(const Step& step);
+  Result<void> checkIndices(const Step& step) const;
+  void drop(const Step::Piece& piece) const;
   Result<void> runKernel(const Step& step);
   Result<void> runCall(const Step& step);
   Result<void> runHigherOrder(const Step& step);
@@ -36,12 +44,16 @@ class ProgramRunner {
   Value valueOf(NodeId id) const;
   Result<CallValues> callOf(const Step& step) const;
   Result<void> copyBack();
+  Result<void> operandsToHost(const ValueList& operands);
+  void ranOnHost(const Step& step, const ValueList& operands);
 
   std::shared_ptr<const Program> m_program;
   const OpCaller& m_ops;
+  const std::shared_ptr<StepDevice> m_device;
   StoragePtr m_arena;
   ValueList m_values;  ///< by slot
   std::stop_token m_stop;
+  std::vector<StepTime>* m_times = nullptr;
   struct Restrided {
     Tensor given, used;
   };

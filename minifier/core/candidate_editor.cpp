@@ -7,6 +7,7 @@
 #include "engine/ops/core/purity.h"
 #include "minifier/core/candidate.h"
 #include "minifier/core/copied_values.h"
+#include "minifier/core/fitted_dims.h"
 #include "minifier/core/shape_update.h"
 #include "minifier/core/subset_builder.h"
 
@@ -118,6 +119,23 @@ std::optional<Candidate> CandidateEditor::finishWithShapes() {
   Candidate result = finish();
   if (!updateShapes(result.module, m_start.module)) return std::nullopt;
   return result;
+}
+
+std::optional<Candidate> CandidateEditor::finishFitted() {
+  constexpr std::size_t mostNodes = 64;  // of larger graphs there are many edits, and most are refused
+  Candidate result = finish();
+  std::optional<Candidate> fitted;
+  if (result.module.graph.size() <= mostNodes) fitted = result;
+  if (updateShapes(result.module, m_start.module)) return result;
+  if (!fitted) return std::nullopt;
+  GraphModule shaped = fitted->module;
+  if (!fitDims(shaped)) return std::nullopt;
+  for (const NodeId id : shaped.graph.order()) {
+    fitted->module.graph.setArgs(id, shaped.graph.node(id).args());
+    fitted->module.graph.setKwargs(id, shaped.graph.node(id).kwargs());
+  }
+  if (!updateShapes(fitted->module, m_start.module)) return std::nullopt;
+  return fitted;
 }
 
 }  // namespace kerf::inline minifier::inline core

@@ -30,6 +30,8 @@ class CandidateEditor {
   Candidate finish();
   /// As finish(), with metas computed anew for changed shapes (updateShapes); none if the graph would not be valid.
   std::optional<Candidate> finishWithShapes();
+  /// As finishWithShapes(); where operands have another rank than before, what names dimensions follows (fitDims).
+  std::optional<Candidate> finishFitted();
 
  private:
   bool cutItems(NodeId node, const ValueList& items);

@@ -18,8 +18,8 @@ struct OutlookTrend {
   double constant, calls, tests, workers, needed, undecided, gap;
 };
 enum class OutlookPhase : std::uint8_t { Halving, Sweep, Ways, Edits, LaterSets, LaterEdits };
-/// Least squares over the 92 cases of tests/bench/minify_schedule, each searched with 1 and with 14 workers. How many calls
-/// will have to stay is not known while few of them are: there it is off by more than later.
+/// Least squares over the 92 cases of tests/bench/minify_schedule, each searched with 1 and with 14 workers. How many
+/// calls will have to stay is not known while few of them are: there it is off by more than later.
 constexpr OutlookTrend trends[] = {
     {0.78, 0.36, 0.38, -0.30, 0, 0.09, -0.03},      // Halving
     {1.85, 0.23, -0.08, -0.14, 0.52, 0.14, -0.26},  // Sweep
@@ -30,7 +30,8 @@ constexpr OutlookTrend trends[] = {
 };
 
 OutlookPhase phaseOf(const std::string& step, int round, const SetSearch::Sweep& sweep) {
-  constexpr std::string_view early[] = {"start", "flatten_graphs", "suspects", "remove_suffix", "remove_prefix"};
+  constexpr std::string_view early[] = {"start",  "flatten_graphs", "windows",       "suspects",
+                                        "survey", "fold",           "remove_suffix", "remove_prefix"};
   const bool isWay = step == "shorter_way", isSweep = step == "delta";
   const bool isHalving = std::ranges::find(early, step) != std::end(early);
   const bool isSets = isWay || isSweep || isHalving || step == "leave_one_out";

@@ -27,6 +27,8 @@ class Questions {
   virtual std::string step() const = 0;
   /// Questions of the same habit fail about as often as each other.
   virtual std::string habit() const { return step(); }
+  /// What is asked next does not depend on the answer, and a failure changes nothing yet.
+  virtual bool isSurvey() const { return false; }
   /// How far a sweep over sets is, where this is one.
   virtual SetSearch::Sweep sweep() const { return {}; }
 };
@@ -46,6 +48,7 @@ class SetQuestions : public Questions {
   std::unique_ptr<Questions> after(bool fails) override;
   std::string step() const override;
   std::string habit() const override;
+  bool isSurvey() const override { return !m_ways && m_search.isSurvey(); }
   SetSearch::Sweep sweep() const override { return m_ways ? SetSearch::Sweep{} : m_search.sweep(); }
   const UnitSet& current() const { return m_search.current(); }
 

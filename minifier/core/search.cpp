@@ -57,7 +57,9 @@ Result<void> Search::judgeStart() {
   start.isProposed = true;
   start.proposal =
       Proposal{std::make_shared<const Candidate>(m_result.candidate), m_start, keyOf(m_result.candidate), {}};
-  KERF_TRY(Verdict verdict, verdictOf(start, *start.proposal));
+  m_askedStart = m_runner.now();
+  KERF_TRY(const auto found, verdictOf(start, *start.proposal));
+  Verdict verdict = *found;
   if (m_context.options.flakyStarts > 0) KERF_CHECK(estimateRate(*start.proposal, verdict));
   if (verdict.kind == VerdictKind::Passes) {
     return fail(ErrorCode::BadUsage, "the start graph does not fail, so there is nothing to minify{}{}",
@@ -72,6 +74,7 @@ Result<void> Search::judgeStart() {
     return fail(ErrorCode::BadUsage, "the start graph fails with '{}' ({}), in which --match finds nothing",
                 verdict.fingerprint, verdict.detail);
   m_result.fingerprint = verdict.fingerprint;
+  want(verdict.fingerprint);
   return report("start", *start.proposal, verdict, true);
 }
 
@@ -92,10 +95,10 @@ Result<void> Search::estimateRate(const Proposal& start, Verdict& verdict) {
     if (!m_context.cache.find(copies[std::size_t(i)].key)) this->start(copies[std::size_t(i)]);
   }
   for (const Proposal& copy : copies) {
-    KERF_TRY(const Verdict one, verdictOf(moment, copy));
-    if (!failure && counts(one)) failure = one;
-    failures += failure && one.kind == failure->kind &&
-                        m_context.options.match.accepts(one.fingerprint, one.detail, failure->fingerprint)
+    KERF_TRY(const auto one, verdictOf(moment, copy));
+    if (!failure && counts(*one)) failure = one;
+    failures += failure && one->kind == failure->kind &&
+                        m_context.options.match.accepts(one->fingerprint, one->detail, failure->fingerprint)
                     ? 1
                     : 0;
   }
@@ -107,6 +110,7 @@ Result<void> Search::estimateRate(const Proposal& start, Verdict& verdict) {
 
 Result<void> Search::rounds(std::span<const Reduction> reductions) {
   KERF_CHECK(judgeStart());
+  KERF_CHECK(followScouts());
   for (const Candidate& refused : m_context.options.refused) m_forbidden.insert(keyOf(refused));
   bool smaller = true;
   int lossesBefore = 0;
@@ -155,19 +159,29 @@ Result<bool> Search::round(std::span<const Reduction> reductions, int number) {
 /// Sets of the present candidate's calls, all of them on the values of one run. The first search leaves the proof to
 /// the second: what is simplified in between would have to be proven again.
 Result<bool> Search::searchSets(bool isFirst) {
-  const Candidate base = m_result.candidate;
-  RecordedValues values(base, m_context.stop);
-  SubsetBuilder builder(base, values);
-  std::vector<UnitSet> guesses;
-  if (auto set = isFirst ? suspects(base.module.graph, builder.units()) : std::nullopt) guesses.push_back(*set);
-  const bool hasGrown = builder.units().size() > m_searchedUnits;  // a nested graph was written out
-  const auto proof = isFirst ? SetSearch::Proof::Later : hasGrown ? SetSearch::Proof::Last : SetSearch::Proof::Only;
-  const Detours detours(base.module.graph, builder.units());
-  std::unique_ptr<Questions> questions = std::make_unique<SetQuestions>(
-      SetSearch(builder.allUnits(), std::move(guesses), proof), SetQuestions::Base{builder, detours, m_safe});
+  SetBase base(m_result.candidate, m_context.stop);
+  const std::size_t units = base.builder.units().size();
+  const bool hasGrown = units > m_searchedUnits;  // a nested graph was written out
+  std::unique_ptr<Questions> questions = isFirst    ? firstQuestions(base)
+                                         : hasGrown ? questionsOf(base, {}, SetSearch::Proof::Last)
+                                                    : questionsOf(base, {}, SetSearch::Proof::Only);
   KERF_CHECK(pursue(questions));
   m_searchedUnits = static_cast<const SetQuestions&>(*questions).current().size();
-  return m_searchedUnits < builder.units().size();
+  return m_searchedUnits < units;
+}
+
+std::unique_ptr<Questions> Search::firstQuestions(SetBase& base) {
+  std::vector<UnitSet> guesses;
+  if (auto set = suspects(base.candidate.module.graph, base.builder.units())) guesses.push_back(std::move(*set));
+  return questionsOf(base, std::move(guesses), SetSearch::Proof::Later);
+}
+
+std::unique_ptr<Questions> Search::questionsOf(SetBase& base, std::vector<UnitSet> guesses, SetSearch::Proof proof) {
+  constexpr std::size_t fewestSurveyors = 6, surveyedByEach = 6;
+  const bool surveys = m_scouts && m_runner.width() >= fewestSurveyors;
+  return std::make_unique<SetQuestions>(
+      SetSearch(base.builder.allUnits(), std::move(guesses), proof, surveys ? surveyedByEach * m_runner.width() : 0),
+      SetQuestions::Base{base.builder, base.detours, m_safe});
 }
 
 Result<bool> Search::pursue(std::unique_ptr<Questions>& questions) {
@@ -177,8 +191,8 @@ Result<bool> Search::pursue(std::unique_ptr<Questions>& questions) {
   bool smaller = false;
   std::string reduction;
   while (!now->questions->isOver()) {
-    KERF_TRY(const bool fails, decide(*now, reduction));
-    smaller = smaller || fails;
+    KERF_TRY(const bool fails, decide(now, reduction));
+    smaller = smaller || (fails && !now->questions->isSurvey());
     follow(*now, fails);
     now = std::move(now->next[fails ? 1 : 0]);
     if (m_runner.width() > 1) stopPointless(*now);
@@ -189,30 +203,40 @@ Result<bool> Search::pursue(std::unique_ptr<Questions>& questions) {
 }
 
 /// Answers the question of the moment; true: it fails as wanted, and is the best now.
-Result<bool> Search::decide(Moment& now, std::string& reduction) {
+Result<bool> Search::decide(std::unique_ptr<Moment>& now, std::string& reduction) {
   KERF_CHECK(checkStop());
-  if (const std::string step = now.questions->step(); step != reduction) {
-    if (!reduction.empty()) tellReduction(MinifyActivity::Kind::ReductionEnds, reduction, false);
-    tellReduction(MinifyActivity::Kind::ReductionBegins, step, false);
-    reduction = step;
+  announce(*now, reduction);
+  propose(*now);
+  if (!now->proposal) return false;
+  KERF_TRY(auto verdict, verdictOf(*now, *now->proposal));
+  if (!verdict) {
+    for (const bool side : std::exchange(m_leap, {})) now = std::unique_ptr<Moment>(std::move(now->next[side ? 1 : 0]));
+    announce(*now, reduction);
+    KERF_TRY(verdict, verdictOf(*now, *now->proposal));
   }
-  propose(now);
-  if (!now.proposal) return false;
-  KERF_TRY(const Verdict verdict, verdictOf(now, *now.proposal));
-  const bool fails = isWanted(verdict);
-  m_outlook.learn(now.questions->habit(), fails);
-  m_outlook.look(reduction, now.questions->sweep());
-  if (fails)
-    KERF_CHECK(accept(reduction, *now.proposal, verdict));
-  else if (!verdict.cached)
-    KERF_CHECK(report(reduction, *now.proposal, verdict, false));
+  const bool fails = isWanted(*verdict);
+  if (now->questions->isSurvey()) ++m_sideTests;
+  m_outlook.learn(now->questions->habit(), fails);
+  m_outlook.look(reduction, now->questions->sweep());
+  if (fails && !now->questions->isSurvey())
+    KERF_CHECK(accept(reduction, *now->proposal, *verdict));
+  else if (!verdict->cached)
+    KERF_CHECK(report(reduction, *now->proposal, *verdict, false));
   else
-    noteSlip(*now.proposal, verdict);
+    noteSlip(*now->proposal, *verdict);
   return fails;
 }
 
+void Search::announce(const Moment& now, std::string& reduction) const {
+  const std::string step = now.questions->step();
+  if (step == reduction) return;
+  if (!reduction.empty()) tellReduction(MinifyActivity::Kind::ReductionEnds, reduction, false);
+  tellReduction(MinifyActivity::Kind::ReductionBegins, step, false);
+  reduction = step;
+}
+
 /// An answer that came ahead of its question counts as a test now. What the cache knows is none.
-Result<Verdict> Search::verdictOf(Moment& now, const Proposal& proposal) {
+Result<std::optional<Verdict>> Search::verdictOf(Moment& now, const Proposal& proposal) {
   if (!m_answers.contains(proposal.key)) {
     if (auto cached = proposal.verdict ? proposal.verdict : m_context.cache.find(proposal.key)) {
       cached->cached = true;
@@ -222,13 +246,14 @@ Result<Verdict> Search::verdictOf(Moment& now, const Proposal& proposal) {
             .verdict = cached->kind,
             .fingerprint = cached->fingerprint,
             .cached = true});
-      return std::move(*cached);
+      return cached;
     }
   }
   KERF_CHECK(checkBudget());  // an answer that came ahead is a test like any other
-  KERF_TRY(const Verdict verdict, wait(now, proposal));
+  KERF_TRY(const auto verdict, wait(now, proposal));
+  if (!verdict) return verdict;
   ++m_result.tests;
-  m_context.cache.put(proposal.key, verdict);
+  m_context.cache.put(proposal.key, *verdict);
   return verdict;
 }
 
@@ -241,7 +266,8 @@ void Search::makeRoom() {
   m_running.erase(last);
 }
 
-Result<Verdict> Search::wait(Moment& now, const Proposal& proposal) {
+Result<std::optional<Verdict>> Search::wait(Moment& now, const Proposal& proposal) {
+  const auto since = m_runner.now();
   constexpr std::chrono::milliseconds slice{20};  // in which a wish to stop is noticed
   while (!m_answers.contains(proposal.key)) {
     KERF_CHECK(checkStop());
@@ -252,12 +278,17 @@ Result<Verdict> Search::wait(Moment& now, const Proposal& proposal) {
     }
     askAhead(now);
     if (m_answers.contains(proposal.key)) break;
+    if (now.questions && isOverdue(since)) {
+      m_leap = wayToProven(now);
+      if (!m_leap.empty()) return std::optional<Verdict>();
+    }
     if (auto answer = m_runner.next(slice)) take(std::move(*answer));
   }
   const auto found = m_answers.find(proposal.key);
   Result<Verdict> verdict = std::move(found->second.verdict);
   m_answers.erase(found);
-  return verdict;
+  if (!verdict) return std::unexpected(verdict.error());
+  return std::optional(std::move(*verdict));
 }
 
 }  // namespace kerf::inline minifier::inline core

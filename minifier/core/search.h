@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -28,8 +29,9 @@ struct SearchContext {
 };
 
 /// The search takes verdicts in its own order, so that its result does not depend on who finishes first, nor on how
-/// many are asked at once. Workers that the question of the moment leaves idle are given what will be asked after it,
-/// down both ways, the likeliest first; what the verdicts make pointless is stopped.
+/// many are asked at once, unless they take seconds: then a smaller graph that is known to fail is not kept waiting.
+/// Workers that the question of the moment leaves idle are given what will be asked after it, down both ways, the
+/// likeliest first; what the verdicts make pointless is stopped.
 class Search {
  public:
   Search(Candidate start, const SearchContext& context);
@@ -55,26 +57,56 @@ class Search {
     std::unique_ptr<Moment> next[2];   ///< after a pass, after a failure; null: not looked at yet
   };
 
+  /// A candidate whose calls are searched through, all of them on the values of one run.
+  struct SetBase {
+    SetBase(const Candidate& of, const std::stop_token& stop)
+        : candidate(of),
+          values(candidate, stop),
+          builder(candidate, values),
+          detours(candidate.module.graph, builder.units()) {}
+
+    Candidate candidate;
+    RecordedValues values;
+    SubsetBuilder builder;
+    Detours detours;
+  };
+  /// Pieces of the start graph that are judged ahead of it (search_scouts.cpp).
+  struct Scouts;
+
   Result<void> judgeStart();
   Result<void> estimateRate(const Proposal& start, Verdict& verdict);
   Result<void> rounds(std::span<const Reduction> reductions);
   Result<bool> round(std::span<const Reduction> reductions, int number);
   Result<bool> searchSets(bool isFirst);
+  std::unique_ptr<Questions> firstQuestions(SetBase& base);
+  std::unique_ptr<Questions> questionsOf(SetBase& base, std::vector<UnitSet> guesses, SetSearch::Proof proof);
   /// Asks until the questions are over. Whether anything was accepted; `questions` is then where it ended.
   Result<bool> pursue(std::unique_ptr<Questions>& questions);
-  Result<bool> decide(Moment& now, std::string& reduction);
-  Result<Verdict> verdictOf(Moment& now, const Proposal& proposal);
+  /// Where an answer takes long and a smaller graph ahead of it is known to fail, `now` becomes the moment of that.
+  Result<bool> decide(std::unique_ptr<Moment>& now, std::string& reduction);
+  void announce(const Moment& now, std::string& reduction) const;
+  /// None only for a moment of questions, where m_leap leads to a smaller graph that is known to fail.
+  Result<std::optional<Verdict>> verdictOf(Moment& now, const Proposal& proposal);
   void makeRoom();
-  Result<Verdict> wait(Moment& now, const Proposal& proposal);
+  Result<std::optional<Verdict>> wait(Moment& now, const Proposal& proposal);
+
+  // search_scouts.cpp
+  void scoutAhead();
+  void searchFound();
+  Result<void> followScouts();
+  std::vector<bool> wayToProven(const Moment& now) const;
+  bool isOverdue(std::chrono::nanoseconds since) const;
 
   // search_ahead.cpp
   void propose(Moment& moment) const;
+  std::optional<Proposal> proposalOf(std::optional<Candidate> built, const CandidateSize& best) const;
   Moment& follow(Moment& moment, bool fails) const;
   void askAhead(Moment& now);
   void start(const Proposal& proposal);
   void take(QueryAnswer answer);
   void stopPointless(const Moment& now);
   std::optional<bool> known(const Moment& moment) const;
+  double chanceOf(const Questions& questions) const;
   bool keepsPins(const Candidate& candidate) const;
   std::string keyOf(const Candidate& candidate) const { return m_verdictKeys.of(candidate); }
 
@@ -87,6 +119,7 @@ class Search {
   Result<void> checkBudget();
   Result<void> obeyPause();
   bool isWanted(const Verdict& verdict) const;
+  void want(const std::string& fingerprint);
   /// The finding that a failure of another kind is new to, or smaller for; null where it is neither.
   const Slip* noteSlip(const Proposal& proposal, const Verdict& verdict);
   Result<void> goBackTo(int step);
@@ -105,6 +138,13 @@ class Search {
   std::map<std::size_t, std::string> m_keys;     ///< and back
   std::map<std::string, QueryAnswer> m_answers;  ///< that came and were not needed yet
   std::size_t m_lastQuery = 0;
+  std::vector<bool> m_leap;  ///< answers that lead to a graph that is known to fail
+  std::shared_ptr<Scouts> m_scouts;  ///< where the start graph's verdict takes long; shared: incomplete here
+  bool m_isScouted = false;          ///< its pieces have been followed, or there was no time for any
+  int m_sideTests = 0;  ///< of pieces and surveys: many at once, which tell nothing of how many are to come
+  mutable std::mutex m_wantedMutex;
+  std::string m_wanted;  ///< fingerprint, supposed until the start graph's is known; workers ask for it, too
+  std::chrono::nanoseconds m_askedStart{};
   Outlook m_outlook;
   SafeBuilding m_safe;
   std::size_t m_searchedUnits = 0;  ///< that the last search over sets left

@@ -17,17 +17,21 @@ constexpr double leastChance = 0.01;
 /// Builds the question's candidate and drops it unless it is smaller, known to be wrong, or broken.
 void Search::propose(Moment& moment) const {
   if (std::exchange(moment.isProposed, true)) return;
-  std::optional<Candidate> built = moment.questions->build();
-  if (!built) return;
+  moment.proposal = proposalOf(moment.questions->build(), moment.best);
+}
+
+/// None for what is not smaller than `best`, known to be wrong, or broken.
+std::optional<Search::Proposal> Search::proposalOf(std::optional<Candidate> built, const CandidateSize& best) const {
+  if (!built) return std::nullopt;
   Proposal proposal;
   proposal.size = measure(*built);
-  if (!(proposal.size < moment.best) || !built->module.graph.lint() || !keepsPins(*built)) return;
-  if (proposal.size.outputs == 0 && !writesMemory(built->module)) return;
+  if (!(proposal.size < best) || !built->module.graph.lint() || !keepsPins(*built)) return std::nullopt;
+  if (proposal.size.outputs == 0 && !writesMemory(built->module)) return std::nullopt;
   proposal.key = keyOf(*built);
-  if (m_forbidden.contains(proposal.key)) return;
+  if (m_forbidden.contains(proposal.key)) return std::nullopt;
   proposal.verdict = m_context.cache.find(proposal.key);
   proposal.candidate = std::make_shared<const Candidate>(std::move(*built));
-  moment.proposal = std::move(proposal);
+  return proposal;
 }
 
 /// What is pinned stays a call of the same function, or an input, of its name.
@@ -46,7 +50,8 @@ Search::Moment& Search::follow(Moment& moment, bool fails) const {
   if (!next) {
     next = std::make_unique<Moment>();
     next->questions = moment.questions->after(fails);
-    next->best = fails && moment.proposal ? moment.proposal->size : moment.best;
+    const bool isTaken = fails && moment.proposal && !moment.questions->isSurvey();
+    next->best = isTaken ? moment.proposal->size : moment.best;
   }
   return *next;
 }
@@ -59,10 +64,10 @@ std::optional<bool> Search::known(const Moment& moment) const {
   return moment.proposal->verdict ? std::optional(isWanted(*moment.proposal->verdict)) : std::nullopt;
 }
 
-/// Gives every idle worker the likeliest question that nobody works at. The start graph's verdict is waited for:
-/// without it nothing is wanted.
+/// Gives every idle worker the likeliest question that nobody works at.
 void Search::askAhead(Moment& now) {
-  if (!now.questions || m_runner.width() < 2) return;
+  if (!now.questions) return scoutAhead();
+  if (m_runner.width() < 2) return;
   using Entry = std::pair<double, Moment*>;
   const auto isLess = [](const Entry& a, const Entry& b) { return a.first < b.first; };
   std::priority_queue<Entry, std::vector<Entry>, decltype(isLess)> open(isLess);
@@ -74,13 +79,18 @@ void Search::askAhead(Moment& now) {
     propose(*moment);
     const std::optional<bool> answer = known(*moment);
     if (!answer && !m_running.contains(moment->proposal->key)) start(*moment->proposal);
-    const double fails = answer ? (*answer ? 1.0 : 0.0) : m_outlook.chance(moment->questions->habit());
+    const double fails = answer ? (*answer ? 1.0 : 0.0) : chanceOf(*moment->questions);
     for (const bool side : {false, true})
       if (const double likely = chance * (side ? fails : 1 - fails); likely >= leastChance)
         open.emplace(likely, &follow(*moment, side));
     while (auto came = m_runner.next({})) take(std::move(*came));  // building takes time
     if (now.proposal && m_answers.contains(now.proposal->key)) return;
   }
+}
+
+/// Of a survey only one way is followed: the other one leads to the same questions.
+double Search::chanceOf(const Questions& questions) const {
+  return questions.isSurvey() ? 0.0 : m_outlook.chance(questions.habit());
 }
 
 void Search::start(const Proposal& proposal) {
@@ -107,8 +117,9 @@ void Search::take(QueryAnswer answer) {
   m_keys.erase(key);
 }
 
-/// Stops what no future of `now` asks any more.
+/// Stops what no future of `now` asks any more. What a survey asked ahead it asks on its other ways, too.
 void Search::stopPointless(const Moment& now) {
+  if (now.questions && now.questions->isSurvey()) return;
   std::set<std::string> wanted;
   std::vector<const Moment*> open{&now};
   while (!open.empty()) {

@@ -27,9 +27,9 @@ Result<void> Search::report(const std::string& reduction, const Proposal& propos
   progress.start = m_start;
   progress.best = m_best;
   const std::chrono::duration<double> elapsed = m_runner.now() - m_paused;
-  if (m_result.tests > 0)
+  if (m_result.tests > 0 && !m_scouts)  // how much smaller the graph gets by pieces nobody knows
     progress.secondsLeft = m_outlook.secondsLeft(
-        {.seconds = elapsed.count(), .tests = m_result.tests, .calls = m_best.calls, .workers = m_runner.width()});
+        {.seconds = elapsed.count(), .tests = std::max(1, m_result.tests - m_sideTests), .calls = m_best.calls, .workers = m_runner.width()});
   logAt(LogCategory::Minify, accepted ? LogLevel::Info : LogLevel::Debug, "{} to {} nodes: {}{}", reduction,
         proposal.size.nodes, accepted ? "accepted" : "refused", verdict.cached ? " (known verdict)" : "");
   if (!accepted) progress.slip = noteSlip(proposal, verdict);
@@ -48,10 +48,16 @@ void Search::tellReduction(MinifyActivity::Kind kind, const std::string& reducti
   tell({.kind = kind, .reduction = reduction, .nodes = m_best.nodes, .accepted = accepted});
 }
 
-/// Before the start graph's failure is known, nothing is wanted.
+/// Before the start graph's failure is known, or supposed, nothing is wanted.
 bool Search::isWanted(const Verdict& verdict) const {
-  return verdict.kind == VerdictKind::Fails && !m_result.fingerprint.empty() &&
-         m_context.options.match.accepts(verdict.fingerprint, verdict.detail, m_result.fingerprint);
+  const std::lock_guard lock(m_wantedMutex);
+  return verdict.kind == VerdictKind::Fails && !m_wanted.empty() &&
+         m_context.options.match.accepts(verdict.fingerprint, verdict.detail, m_wanted);
+}
+
+void Search::want(const std::string& fingerprint) {
+  const std::lock_guard lock(m_wantedMutex);
+  m_wanted = fingerprint;
 }
 
 const Slip* Search::noteSlip(const Proposal& proposal, const Verdict& verdict) {

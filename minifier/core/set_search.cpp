@@ -2,11 +2,12 @@
 #include "minifier/core/set_search.h"
 
 #include <algorithm>
+#include <span>
 
 namespace kerf::inline minifier::inline core {
 
-SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof)
-    : m_proof(proof), m_set(std::move(failing)), m_guesses(std::move(guesses)) {
+SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof, std::size_t mostSurveyed)
+    : m_proof(proof), m_set(std::move(failing)), m_guesses(std::move(guesses)), m_mostSurveyed(mostSurveyed) {
   if (proof == Proof::Only) {
     beginProof();
     return;
@@ -29,7 +30,10 @@ std::optional<SetSearch::Set> SetSearch::next() const {
     case Phase::Sweep:
       return without(m_undecided - m_chunk, m_undecided);
     case Phase::Prove:
+    case Phase::Survey:
       return without(m_position - 1, m_position);
+    case Phase::Fold:
+      return withoutFolded();
     case Phase::Done:
       return std::nullopt;
   }
@@ -37,8 +41,8 @@ std::optional<SetSearch::Set> SetSearch::next() const {
 }
 
 std::string_view SetSearch::step() const {
-  constexpr std::string_view names[] = {"suspects", "remove_suffix", "remove_prefix", "remove_suffix",
-                                        "delta",    "leave_one_out", ""};
+  constexpr std::string_view names[] = {
+      "suspects", "remove_suffix", "remove_prefix", "remove_suffix", "delta", "leave_one_out", "survey", "fold", ""};
   return names[std::size_t(m_phase)];
 }
 
@@ -47,6 +51,8 @@ void SetSearch::tell(bool fails) {
   if (m_phase == Phase::Sweep) return tellSweep(fails);
   if (m_phase == Phase::Prove) return tellProof(fails);
   if (m_phase == Phase::Bisect) return tellBisection(fails);
+  if (m_phase == Phase::Survey) return tellSurvey(fails);
+  if (m_phase == Phase::Fold) return tellFold(fails);
   tellHalf(fails);
 }
 
@@ -65,6 +71,7 @@ void SetSearch::tellHalf(bool fails) {
 }
 
 void SetSearch::beginHalving() {
+  if (m_set.size() <= m_mostSurveyed && m_set.size() > 1) return beginSurvey();
   if (m_set.size() <= fewElements) return beginSweep(m_set.size() / 2);
   m_phase = Phase::HalveFirst;
 }
@@ -129,10 +136,51 @@ void SetSearch::skipDecided() {
   m_chunk = std::min(m_chunk, m_undecided);
   if (m_undecided == m_set.size() && m_chunk == m_undecided) m_chunk = m_undecided - 1;
   if (m_undecided > 0 && m_chunk > 0) return;
+  endSweep();
+}
+
+void SetSearch::endSweep() {
   if (m_proof == Proof::Later)
     m_phase = Phase::Done;
   else
     beginProof();
+}
+
+void SetSearch::beginSurvey() {
+  m_phase = Phase::Survey;
+  m_position = m_set.size();
+  m_removable.clear();
+}
+
+void SetSearch::tellSurvey(bool fails) {
+  --m_position;
+  if (fails) m_removable.push_back(m_set[m_position]);
+  if (m_position > 0) return;
+  if (m_removable.empty()) return endSweep();
+  m_phase = Phase::Fold;
+  m_folded = m_removable.size();
+  if (m_folded == m_set.size()) --m_folded;  // never all of them
+}
+
+SetSearch::Set SetSearch::withoutFolded() const {
+  const std::span<const std::size_t> gone(m_removable.end() - std::ptrdiff_t(m_folded), m_removable.end());
+  Set rest;
+  for (const std::size_t element : m_set)
+    if (std::ranges::find(gone, element) == gone.end()) rest.push_back(element);
+  return rest;
+}
+
+/// One of several that can replace each other stays: the others are looked at anew, on what is left.
+void SetSearch::tellFold(bool fails) {
+  if (fails) m_set = withoutFolded();
+  if (!fails && m_folded > 1) {
+    m_folded = (m_folded + 1) / 2;
+    return;
+  }
+  m_removable.resize(m_removable.size() - m_folded);
+  m_folded = m_removable.size();
+  if (m_folded == m_set.size()) --m_folded;
+  if (m_folded == 0) endSweep();
 }
 
 void SetSearch::beginProof() {

@@ -20,6 +20,12 @@ namespace kerf::inline minifier::inline core {
 ///              as long after each success, half as long after each failure
 ///     prove    each element left out, until a whole round changes nothing
 ///
+/// A caller that can ask about many sets at once, and waits long for each answer, has small sets surveyed instead of
+/// halved and swept: no question depends on the answer to another one.
+///
+///     survey   each element left out by itself, which removes nothing yet
+///     fold     all that could be left out, left out together; where that passes, half of them, and so on
+///
 /// What must stay is often close together, so after the first one the pieces begin small again. Where failing is
 /// monotone (a set fails if a part of it does), k needed elements of n take about 2k·log2(n/k) + 2k questions at most;
 /// in every case the result is 1-minimal, as ddmin's is, and O(n²) questions are enough.
@@ -32,14 +38,17 @@ class SetSearch {
     Only,   ///< `failing` came out of a search already
   };
   /// `failing` is known to fail. `guesses` are asked first, in order, up to the first that fails.
-  SetSearch(Set failing, std::vector<Set> guesses, Proof proof = Proof::Last);
+  /// Sets of up to `mostSurveyed` elements are surveyed.
+  SetSearch(Set failing, std::vector<Set> guesses, Proof proof = Proof::Last, std::size_t mostSurveyed = 0);
   /// The set to ask about; none: current() is 1-minimal, if that was to be proven. Never empty, never all of current().
   std::optional<Set> next() const;
   /// What became of next().
   void tell(bool fails);
   const Set& current() const { return m_set; }
-  /// "suspects", "remove_suffix", "remove_prefix", "delta", "leave_one_out": what next() does.
+  /// "suspects", "remove_suffix", "remove_prefix", "delta", "leave_one_out", "survey", "fold": what next() does.
   std::string_view step() const;
+  /// Failing takes nothing away, and what is asked next does not depend on the answer.
+  bool isSurvey() const { return m_phase == Phase::Survey; }
   /// How far a sweep is; zeros in other phases.
   struct Sweep {
     std::size_t needed = 0;     ///< elements that must stay, so far
@@ -49,7 +58,7 @@ class SetSearch {
   Sweep sweep() const { return m_phase == Phase::Sweep ? Sweep{m_needed, m_undecided, m_gap} : Sweep{}; }
 
  private:
-  enum class Phase { Guess, HalveFirst, HalveLast, Bisect, Sweep, Prove, Done };
+  enum class Phase { Guess, HalveFirst, HalveLast, Bisect, Sweep, Prove, Survey, Fold, Done };
   /// Up to this many elements halving both sides is no gain.
   static constexpr std::size_t fewElements = 8;
   /// Of more elements a question takes so much longer than of half of them that fewer questions are no gain.
@@ -61,11 +70,16 @@ class SetSearch {
   void beginBehindLast();
   void beginSweep(std::size_t chunk);
   void beginProof();
+  void beginSurvey();
+  void tellSurvey(bool fails);
+  void tellFold(bool fails);
+  void endSweep();
   void tellSweep(bool fails);
   void tellProof(bool fails);
   void foundNeeded();
   void skipDecided();
   Set without(std::size_t begin, std::size_t end) const;
+  Set withoutFolded() const;
 
   Proof m_proof;
   Phase m_phase = Phase::Guess;
@@ -83,6 +97,10 @@ class SetSearch {
   // Prove
   std::size_t m_position = 0;  ///< elements before this one are yet to be left out
   bool m_changed = false;
+  // Survey (with m_position) and fold
+  std::size_t m_mostSurveyed = 0;
+  Set m_removable;           ///< elements of m_set that nobody needs by themselves, falling
+  std::size_t m_folded = 0;  ///< so many of them, the last ones of m_removable, are asked about
 };
 
 }  // namespace kerf::inline minifier::inline core

@@ -125,13 +125,12 @@ std::optional<Candidate> SubsetBuilder::build(const UnitSet& kept) {
   addUses(assembly);
   if (!addInputs(assembly)) return std::nullopt;
   addCalls(assembly);
-  const std::vector<Argument> outputs = outputsOf(assembly);
+  std::vector<Argument> outputs = outputsOf(assembly, deadCalls(kept, true));
+  if (outputs.empty()) outputs = outputsOf(assembly, deadCalls(kept, false));
   const Graph& graph = m_base.module.graph;
   const bool effects = std::ranges::any_of(assembly.nodes, [&](NodeId id) { return isEffect(graph, id); });
   if (outputs.empty() && !effects) return std::nullopt;
-  ArgumentList returned;
-  for (const Argument& output : outputs) returned.push_back(output);
-  assembly.graph().output(Argument::tuple(std::move(returned)));
+  assembly.graph().output(Argument::tuple(ArgumentList(outputs.begin(), outputs.end())));
   assembly.graph().eliminateDeadCode([](const Node& node) { return purityOf(node) != Purity::Pure; });
   removeUnusedAttributes(assembly.result.module);
   return std::move(assembly.result);
@@ -262,27 +261,39 @@ bool SubsetBuilder::Assembly::isNeeded(const Graph& base, NodeId id) const {
   return std::ranges::any_of(base.node(id).users(), [&](NodeId user) { return !keeps(user); });
 }
 
-std::vector<Argument> SubsetBuilder::outputsOf(Assembly& assembly) const {
+/// Calls of whose values nobody uses any, in the base either, and which were not made for what they do; where `isSure`,
+/// only those that certainly give a value.
+std::set<NodeId> SubsetBuilder::deadCalls(const UnitSet& kept, bool isSure) const {
+  const Graph& base = m_base.module.graph;
+  const auto isUnused = [&](NodeId id) { return base.node(id).users().empty(); };
+  std::set<NodeId> dead;
+  for (const std::size_t i : kept) {
+    const CallUnit& unit = m_units[i];
+    const Node& call = base.node(unit.call);
+    if (call.users().size() > unit.items.size() || !std::ranges::all_of(unit.items, isUnused)) continue;
+    const bool isValue = purityOf(call) == Purity::Pure || call.meta().value.tensor() != nullptr;
+    if (purityOf(call) != Purity::Impure && (isValue || !isSure)) dead.insert(unit.call);
+  }
+  return dead;
+}
+
+/// What others need, and the dead calls: the set is asked about with them in it, so they must be there.
+std::vector<Argument> SubsetBuilder::outputsOf(Assembly& assembly, const std::set<NodeId>& dead) const {
   const Graph& base = m_base.module.graph;
   Graph& graph = assembly.graph();
-  std::vector<Argument> outputs, unused;
+  std::vector<Argument> outputs;
   for (const NodeId id : assembly.nodes) {
-    const ValueMeta& meta = base.node(id).meta().value;
+    if (!dead.contains(id) && !assembly.isNeeded(base, id)) continue;
     const NodeId copy = assembly.copies.at(id);
-    if (const auto* items = meta.list()) {  // a list is returned item by item
-      if (!assembly.isNeeded(base, id)) continue;
-      for (std::size_t i = 0; i < items->size(); ++i) {
-        const NodeId item = graph.callFunction("operator.getitem", {copy, std::int64_t(i)});
-        graph.setValueMeta(item, (*items)[i]);
-        outputs.emplace_back(item);
-      }
-    } else if (assembly.isNeeded(base, id)) {
-      outputs.emplace_back(copy);
-    } else if (base.node(id).users().empty() && !isEffect(base, id)) {
-      unused.emplace_back(copy);
+    const auto* items = base.node(id).meta().value.list();
+    if (items == nullptr) outputs.emplace_back(copy);
+    for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {  // a list is returned item by item
+      const NodeId item = graph.callFunction("operator.getitem", {copy, std::int64_t(i)});
+      graph.setValueMeta(item, (*items)[i]);
+      outputs.emplace_back(item);
     }
   }
-  return outputs.empty() ? unused : outputs;
+  return outputs;
 }
 
 }  // namespace kerf::inline minifier::inline core

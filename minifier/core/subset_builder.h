@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_set>
 #include <vector>
@@ -31,7 +32,8 @@ class SubsetBuilder {
   void addUses(Assembly& assembly);
   bool addInputs(Assembly& assembly);
   void addCalls(Assembly& assembly) const;
-  std::vector<Argument> outputsOf(Assembly& assembly) const;
+  std::set<NodeId> deadCalls(const UnitSet& kept, bool isSure) const;
+  std::vector<Argument> outputsOf(Assembly& assembly, const std::set<NodeId>& dead) const;
 
   const Candidate& m_base;
   RecordedValues& m_values;

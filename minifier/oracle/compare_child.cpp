@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 /// A compiled run may take this many times the reference run, and never less than the floor, before it is a hang.
 constexpr int hangFactor = 20;
 constexpr std::chrono::milliseconds hangFloor{1000};
+/// CUDA's driver reserves addresses for the memory of host and device.
+constexpr std::int64_t deviceAddressSpace = std::int64_t{1} << 46;
 
 /// What one phase of the compiled side may take: more for graphs of thousands of nodes, whose compiling alone takes as
 /// long as others' whole comparison. The same on every machine, as the fingerprint of a hang must be.
@@ -104,6 +106,7 @@ Result<IsolatedComparison> compareInChild(const Candidate& candidate, const Engi
     comparison.phase = *phase;
   };
   IsolationLimits limits = options.limits;
+  if (options.compile.backend == "cuda") limits.memoryBytes = deviceAddressSpace;
   if (options.ownTime.count() > 0) limits.timeout = options.ownTime + phaseLimit(candidate, options) * 2;
   KERF_TRY(auto answer, callIsolated<ComparisonReport>(body, limits, std::move(stop), follow));
   endPhase();

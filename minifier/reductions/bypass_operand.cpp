@@ -27,7 +27,7 @@ bool returnsCallsOnly(const Graph& graph) {
 std::optional<Candidate> finished(CandidateEditor& editor, bool sameShapes) {
   if (!returnsCallsOnly(editor.graph())) return std::nullopt;
   if (sameShapes) return editor.finish();
-  return editor.finishWithShapes();
+  return editor.finishFitted();
 }
 
 std::optional<Candidate> bypass(const ReductionInput& input, NodeId call, NodeId operand) {

@@ -1,10 +1,14 @@
-// merge_inputs: those that look alike first, then whatever the calls accept.
+// merge_inputs: those that look alike first, then whatever the calls accept, then what a call makes.
 #include "minifier/reductions/merge_inputs.h"
 
 #include <algorithm>
+#include <set>
 
+#include "minifier/core/call_units.h"
 #include "minifier/core/candidate_editor.h"
+#include "minifier/core/recorded_values.h"
 #include "minifier/core/tensor_like.h"
+#include "minifier/reductions/simplify_all.h"
 
 namespace kerf::inline minifier::inline reductions {
 
@@ -23,7 +27,62 @@ std::optional<Candidate> merged(const Candidate& candidate, NodeId gone, NodeId 
   const bool same = alike(candidate.module.graph.node(gone), candidate.module.graph.node(into));
   editor.graph().replaceAllUsesWith(gone, into);
   if (same) return editor.finish();
-  return editor.finishWithShapes();
+  return editor.finishFitted();
+}
+
+bool writesAnything(const Graph& graph) {
+  return std::ranges::any_of(graph.order(), [&](NodeId id) { return !writtenBy(graph.node(id)).empty(); });
+}
+
+/// `node` and what it is computed from, placeholders too.
+std::set<NodeId> sourcesOf(const Graph& graph, NodeId node) {
+  std::set<NodeId> sources{node};
+  std::vector<NodeId> open{node};
+  while (!open.empty()) {
+    const NodeId next = open.back();
+    open.pop_back();
+    for (const NodeId operand : graph.node(next).inputs())
+      if (sources.insert(operand).second) open.push_back(operand);
+  }
+  return sources;
+}
+
+/// A call's value in place of an input; the call and what it is computed from go in front.
+std::optional<Candidate> fedBy(const Candidate& candidate, NodeId gone, NodeId call) {
+  CandidateEditor editor(candidate);
+  Graph& graph = editor.graph();
+  const std::set<NodeId> sources = sourcesOf(graph, call);
+  const std::vector<NodeId> calls = callNodes(graph);
+  const auto anchor = std::ranges::find_if(calls, [&](NodeId id) { return !sources.contains(id); });
+  if (anchor == calls.end()) return std::nullopt;  // only the output takes the input
+  for (const NodeId id : calls)
+    if (sources.contains(id)) graph.moveBefore(id, *anchor);
+  graph.replaceAllUsesWith(gone, call);
+  return editor.finishFitted();
+}
+
+const TensorMeta* tensorOf(const Graph& graph, NodeId id) { return graph.node(id).meta().value.tensor(); }
+
+constexpr std::size_t fewInputs = 4;
+
+/// Of few inputs also: one of float32 in place of one of another dtype, and what a call makes in place of one.
+void addUnlike(const ReductionInput& input, std::vector<Edit>& list) {
+  const Graph& graph = input.graph();
+  const std::vector<NodeId> placeholders = graph.placeholders(), calls = callNodes(graph);
+  const bool mayReorder = calls.size() <= fewCalls && !writesAnything(graph);
+  for (const NodeId gone : placeholders) {
+    const TensorMeta* meta = tensorOf(graph, gone);
+    const auto fits = [&](NodeId other, DType dtype) {
+      const TensorMeta* own = tensorOf(graph, other);
+      return meta && own && own->dtype == dtype && own->device == meta->device;
+    };
+    for (const NodeId into : placeholders)
+      if (fits(into, DType::Float32) && meta->dtype != DType::Float32)
+        list.push_back({{}, [&input, gone, into] { return merged(input.candidate, gone, into); }});
+    for (const NodeId call : calls)
+      if (mayReorder && meta && fits(call, meta->dtype) && !sourcesOf(graph, call).contains(gone))
+        list.push_back({{}, [&input, gone, call] { return fedBy(input.candidate, gone, call); }});
+  }
 }
 
 std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
@@ -43,6 +102,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
     for (const NodeId other : placeholders)
       if (other != placeholders[i] && haveOneDtype(graph.node(other), graph.node(placeholders[i])))
         add(placeholders[i], other);
+  if (placeholders.size() > 1 && placeholders.size() <= fewInputs) addUnlike(input, list);
   return list;
 }
 
@@ -66,6 +126,8 @@ std::optional<Candidate> allInputsMerged(const Candidate& candidate) {
   return result;
 }
 
-Reduction mergeInputs() { return {"merge_inputs", "Makes one input of two.", edits}; }
+Reduction mergeInputs() {
+  return {"merge_inputs", "Makes one input of two, or takes what a call makes for one.", edits};
+}
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -70,4 +70,9 @@ std::unexpected<Error> sqliteError(const SQLite::Exception& exception, const std
   return fail(std::move(error));
 }
 
+std::optional<std::string> damageIn(const Error& error) {
+  if (error.code != ErrorCode::BadInput || !error.message.ends_with(damageHint)) return std::nullopt;
+  return error.message.substr(0, error.message.size() - damageHint.size());
+}
+
 }  // namespace kerf::inline storage::inline database

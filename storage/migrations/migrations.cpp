@@ -23,6 +23,8 @@ constexpr std::array migrations = {
 #include "storage/migrations/0003_life_cycle.sql"
     ,
 #include "storage/migrations/0004_slips.sql"
+    ,
+#include "storage/migrations/0005_notes.sql"
 };
 
 std::uint32_t bigEndian(const unsigned char* bytes) {

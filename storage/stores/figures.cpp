@@ -18,6 +18,7 @@ constexpr Share shares[] = {
     {"reductions", "SELECT count(*), coalesce(sum(length(oracle)), 0) FROM reductions WHERE deletion IS NULL"},
     {"steps", "SELECT count(*), 0 FROM steps"},
     {"slips", "SELECT count(*), coalesce(sum(length(fingerprint) + length(detail)), 0) FROM slips"},
+    {"notes", "SELECT count(*), coalesce(sum(length(text) + length(capture) + length(graph)), 0) FROM notes"},
     {"repros", "SELECT count(*), 0 FROM repros WHERE deletion IS NULL"},
     {"graph texts", "SELECT count(*), coalesce(sum(length(text)), 0) FROM contents WHERE hash <> ''"},
     {"graphs after passes", "SELECT count(*), coalesce(sum(length(text)), 0) FROM snapshots"},

@@ -11,6 +11,7 @@
 #include "storage/stores/capture_files.h"
 #include "storage/stores/captures.h"
 #include "storage/stores/contents.h"
+#include "storage/stores/notes.h"
 #include "storage/stores/reductions.h"
 #include "storage/stores/repros.h"
 #include "storage/stores/runs.h"
@@ -202,6 +203,14 @@ Result<std::optional<std::string>> Store::verdict(const std::string& key) {
 }
 Result<void> Store::putVerdict(const std::string& key, const std::string& json) {
   return stores::putVerdict(m_impl->database, key, json);
+}
+
+Result<void> Store::putNote(const NoteRow& note) { return stores::putNote(m_impl->database, note); }
+Result<void> Store::forgetNote(const std::string& graphHash, const std::string& node) {
+  return stores::forgetNote(m_impl->database, graphHash, node);
+}
+Result<std::vector<NoteRow>> Store::notes(const std::string& graphHash) {
+  return stores::notes(m_impl->database, graphHash);
 }
 
 Result<std::int64_t> Store::addRepro(const ReproRow& repro, const NewGraph& content) {

@@ -111,6 +111,11 @@ struct SlipRow {
   std::string graphHash;
   int nodes = 0;
 };
+/// What a person left at a node of a graph.
+struct NoteRow {
+  std::string graphHash, node, text, capture, graph;
+  std::string changedAt = {};  ///< ISO 8601 UTC; set when it is put
+};
 struct ReproRow {
   std::int64_t id = 0;
   std::optional<std::int64_t> reductionId;
@@ -222,6 +227,12 @@ class Store {
   Result<std::filesystem::path> materializeSlip(std::int64_t slipId, const std::filesystem::path& directory);
   Result<std::optional<std::string>> verdict(const std::string& key);
   Result<void> putVerdict(const std::string& key, const std::string& json);
+
+  // Notes: one for each node of a graph, by the graph's content
+  Result<void> putNote(const NoteRow& note);
+  Result<void> forgetNote(const std::string& graphHash, const std::string& node);
+  /// The newest first; of one graph, or of all where `graphHash` is empty.
+  Result<std::vector<NoteRow>> notes(const std::string& graphHash = {});
 
   // Repros
   Result<std::int64_t> addRepro(const ReproRow& repro, const NewGraph& content);

@@ -2,6 +2,7 @@
 // small.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct StoreCheck {
 /// Reads everything there is: pages against their checksums, rows against each other, blobs and contents against their
 /// hashes, linked files against what they were. Damage is no error. Cancelled when `progress` says so.
 Result<StoreCheck> verifyStore(Store& store, const StoreProgress& progress = {});
+/// The damage that keeps a store from being opened at all; none where `error` of opening it is of another kind.
+std::optional<StoreDamage> damageOfOpening(const Error& error);
 
 struct StoreSweep {
   std::int64_t purged = 0;                              ///< deleted items removed for good

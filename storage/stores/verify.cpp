@@ -1,6 +1,7 @@
 // Whether a store is whole.
 #include "storage/database/database.h"
 #include "storage/database/log_check.h"
+#include "storage/database/sqlite_error.h"
 #include "storage/stores/blobs.h"
 #include "storage/stores/capture_files.h"
 #include "storage/stores/contents.h"
@@ -133,6 +134,12 @@ class Verifier {
 
 Result<StoreCheck> verifyStore(Store& store, const StoreProgress& progress) {
   return Verifier(store.database(), progress).run();
+}
+
+std::optional<StoreDamage> damageOfOpening(const Error& error) {
+  const auto damage = damageIn(error);
+  if (!damage) return std::nullopt;
+  return StoreDamage{"page", {}, *damage + ": the list of tables cannot be read, so nothing else can; bring back a copy"};
 }
 
 }  // namespace kerf::inline storage::inline stores

@@ -1,6 +1,7 @@
 // graph_view: what Studio does between a graph and its picture, against the times it may take. Prints a table; exit 1 if
 // one of them takes longer, or a graph cannot be read. Arguments are graphs ("trace.log#aot_joint_graph"); made ones of
-// 500 and 50,000 calls are always measured. Not run by ctest.
+// 500 and 50,000 calls are always measured, and so are the first window, the longest gap of its event loop while the
+// sample is opened and walked through, and the memory that it then takes. Not run by ctest.
 //
 //   QT_QPA_PLATFORM=offscreen graph_view trace.log#aot_joint_graph
 //   graph                 nodes   groups    first   expand     flat    frame
@@ -10,7 +11,12 @@
 #include <cmath>
 #include <string>
 
+#include <QAction>
 #include <QApplication>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QTest>
+#include <QTimer>
 
 #include <fmt/format.h>
 
@@ -18,6 +24,7 @@
 #include "tests/ui/support.h"
 #include "ui/graph_view/graph_widget.h"
 #include "ui/graph_view/layered_layout.h"
+#include "ui/shell/main_window.h"
 
 namespace {
 
@@ -116,12 +123,68 @@ bool report(const GraphDocPtr& graph) {
   return good;
 }
 
+constexpr double mostStart = 400, mostGap = 50;  ///< milliseconds
+
+/// The longest time between two turns of the event loop, by the clock.
+class Turns {
+ public:
+  Turns() {
+    QObject::connect(&m_timer, &QTimer::timeout, [this] {
+      m_longest = std::max(m_longest, double(m_last.restart()));
+    });
+    m_last.start();
+    m_timer.start(1);
+  }
+  double longest() const { return m_longest; }
+
+ private:
+  QTimer m_timer;
+  QElapsedTimer m_last;
+  double m_longest = 0;
+};
+
+/// Resident memory of this process in MB.
+double residentMegabytes() {
+  QFile file("/proc/self/statm");
+  if (!file.open(QIODevice::ReadOnly)) return 0;
+  return file.readAll().split(' ').value(1).toDouble() * 4096 / 1e6;
+}
+
+bool reportWindow() {
+  std::unique_ptr<MainWindow> window;
+  const double start = millisecondsOf([&] {
+    window = std::make_unique<MainWindow>(WindowOptions{false, "light"});
+    window->resize(1366, 768);
+    window->show();
+    window->grab();
+  });
+  QCoreApplication::processEvents();
+  const Turns turns;
+  window->open({test::samplePath()});
+  test::waitFor([&] { return window->idle() && window->pane().view().scene() != nullptr; });
+  const auto walk = [&](const char* stage) {
+    window->actions()[stage]->trigger();
+    test::waitFor([&] { return window->idle(); });
+    for (int node = 0; node < 90; node += 5) {
+      window->session().selectNode(node);
+      QTest::qWait(2);
+    }
+  };
+  for (const char* stage : {"stage0", "stage3", "stage0"}) walk(stage);
+  window->pane().search("op:relu users>0");
+  QTest::qWait(5);
+  fmt::print("first window {:.0f} ms{}, longest gap {:.0f} ms{}, memory {:.0f} MB\n", start,
+             start > mostStart ? "!" : "", turns.longest(), turns.longest() > mostGap ? "!" : "", residentMegabytes());
+  return start <= mostStart && turns.longest() <= mostGap;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   QApplication application(argc, argv);
   fmt::print("{:24}{:>8}{:>9}{:>9}{:>9}{:>9}{:>9}   in ms\n", "graph", "nodes", "groups", "first", "expand", "flat", "frame");
-  bool good = report(test::makeChain(500));
+  bool good = reportWindow();
+  good &= report(test::makeChain(500));
   kerf::workbench::Workbench bench;
   for (const auto& name : QCoreApplication::arguments().mid(1)) {
     const auto graph = bench.perform(kerf::workbench::GraphRequest{{name.toStdString()}});

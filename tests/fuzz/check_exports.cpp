@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/capture/common/capture.h"
 #include "engine/capture/repro/auditor.h"
 #include "engine/capture/repro/export_checks.h"
@@ -31,7 +33,9 @@ void checkRepro(const Capture& capture, std::size_t index) {
   require(before == after, "an export is another graph", before + "\n" + after + "\n" + *text);
   const auto twice = exportText(*again, 0, {});
   require(twice.has_value(), "an export that cannot be exported", twice ? "" : twice.error().text() + "\n" + *text);
-  require(leftOutNotes(*again, 0).empty(), "an export of which something is left out", *text);
+  const std::vector<std::string> notes = leftOutNotes(*again, 0);  // also of ops that exist only while Dynamo compiles
+  require(std::ranges::all_of(notes, [](const auto& note) { return note.starts_with("stock PyTorch cannot run"); }),
+          "an export of which something is left out", *text);
 }
 
 }  // namespace

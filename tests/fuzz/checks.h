@@ -28,6 +28,9 @@ bool checkTorchTrace(std::string_view bytes);
 bool checkPt2(std::string_view bytes);
 /// Imports the text as pasted graphs; each must be written as a repro that reads back alike.
 bool checkGraphText(std::string_view text);
+/// Imports the text as pasted graphs and compares each with itself and with the next: every node is told once. Whether
+/// there were two.
+bool checkDiff(std::string_view text);
 /// Reads the text as scheduler IR, as a provenance map and as a drawn graph (.dot), which must round-trip as a repro.
 bool checkDebugFiles(std::string_view text);
 /// Imports the text as a repro or as pasted graphs, and compiles and runs what is small: neither side may crash, and both

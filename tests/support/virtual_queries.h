@@ -31,10 +31,14 @@ class VirtualQueries : public QueryRunner {
     fill();
   }
   std::optional<QueryAnswer> next(std::chrono::nanoseconds most) override {
-    if (m_underWay.empty() || (most.count() == 0 && m_underWay.begin()->first > m_now)) return std::nullopt;
-    auto [end, query] = *m_underWay.begin();
+    const double end = m_now + std::chrono::duration<double>(most).count();
+    if (m_underWay.empty() || m_underWay.begin()->first > end) {
+      m_now = end;
+      return std::nullopt;
+    }
+    auto [done, query] = *m_underWay.begin();
     m_underWay.erase(m_underWay.begin());
-    m_now = std::max(m_now, end);
+    m_now = std::max(m_now, done);
     fill();
     return QueryAnswer{query.first, 0, m_oracle.judge(*query.second, {})};
   }

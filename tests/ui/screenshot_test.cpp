@@ -76,6 +76,20 @@ TEST(Screenshot, DarkIsDark) {
   EXPECT_LT(QImage(file).pixelColor(5, 930).lightness(), 60);
 }
 
+TEST(Screenshot, APictureIsTheGraphAlone) {
+  const QTemporaryDir folder;
+  const auto whole = folder.path() + "/whole.png", part = folder.path() + "/part.png";
+  ASSERT_EQ(studio({"--picture", whole, "--scale", "50", test::samplePath()}).code, 0);
+  ASSERT_EQ(studio({"--picture", part, "--part", "view", "--size", "900x700", test::samplePath()}).code, 0);
+  EXPECT_GT(QImage(whole).height(), 1500);
+  EXPECT_GT(colors(QImage(whole)), 20);
+  EXPECT_LT(QImage(part).height(), 700);
+  const auto wrong = studio({"--picture", folder.path() + "/x.bmp", test::samplePath()});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(wrong.errors.contains(".pdf or .dot")) << qPrintable(wrong.errors);
+  EXPECT_EQ(studio({"--picture", whole, "--scale", "none", test::samplePath()}).code, 2);
+}
+
 TEST(Screenshot, SaysWhatIsWrong) {
   const QTemporaryDir folder;
   const auto file = folder.path() + "/x.png";

@@ -8,6 +8,7 @@
 #include <QFile>
 #include <QTemporaryDir>
 
+#include "tests/ui/heartbeat.h"
 #include "tests/ui/support.h"
 #include "ui/shell/banner.h"
 #include "ui/shell/main_window.h"
@@ -44,6 +45,12 @@ class Window : public ::testing::Test {
     m_window = std::make_unique<MainWindow>(WindowOptions{false, "light"});
     m_window->resize(1600, 1000);
     m_window->show();
+    started();
+  }
+  /// A window has come up, which takes longer than what is done in one.
+  void started() {
+    QApplication::processEvents();
+    m_heart.restart();
   }
   void open(const QString& path) {
     m_window->open({path});
@@ -54,8 +61,14 @@ class Window : public ::testing::Test {
     ASSERT_TRUE(session().graph()) << qPrintable(m_window->banner().text());
     ASSERT_EQ(session().graph()->nodes.size(), 94u);
   }
+  /// Whatever a test does, it must not hold the window up.
+  void TearDown() override {
+    RecordProperty("longest_gap_ms", int(m_heart.longest() * 1e3));
+    EXPECT_LT(m_heart.longest(), test::mostGapAnywhere()) << "seconds without a turn of the event loop";
+  }
   Session& session() { return m_window->session(); }
   std::unique_ptr<MainWindow> m_window;
+  test::Heartbeat m_heart;
 };
 
 }  // namespace kerf::ui

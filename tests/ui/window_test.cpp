@@ -13,7 +13,6 @@
 #include <QPushButton>
 #include <QTreeView>
 
-#include "tests/support/cpu_time.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/captures_panel.h"
@@ -235,43 +234,21 @@ TEST_F(Window, ExportsTheCapture) {
   EXPECT_TRUE(QFileInfo(folder.path() + "/storages").isDir());
 }
 
-/// Most CPU time that the event loop took to come round: on a machine that does other work too, clocks say nothing.
-class Heartbeat {
- public:
-  Heartbeat() {
-    m_timer.setTimerType(Qt::PreciseTimer);
-    QObject::connect(&m_timer, &QTimer::timeout, [this] {
-      const double now = testing::threadSeconds();
-      m_longest = std::max(m_longest, now - m_last);
-      m_last = now;
-    });
-    m_timer.start(1);
-  }
-  double longest() const { return m_longest; }
-
- private:
-  QTimer m_timer;
-  double m_last = testing::threadSeconds();
-  double m_longest = 0;
-};
-
-constexpr double mostGap = 0.25 * testing::slowdown;  // seconds; the goal is 0.05
-
 TEST_F(Window, NeverHoldsUpTheUserInterface) {
-  Heartbeat heart;
+  test::Heartbeat heart;
   openSample();
   for (int node = 0; node < 94; node += 10) {
     session().selectNode(node);
     QTest::qWait(5);
   }
   std::printf("longest gap of the event loop, sample: %.0f ms\n", heart.longest() * 1e3);
-  EXPECT_LT(heart.longest(), mostGap);
+  EXPECT_LT(heart.longest(), test::mostGap());
 }
 
 TEST_F(Window, StaysResponsiveWithTwentyThousandNodes) {
   const QTemporaryDir folder;
   const auto path = test::writeLarge(folder, 20'000);
-  Heartbeat heart;
+  test::Heartbeat heart;
   m_window->open({path});
   ASSERT_TRUE(test::waitFor([&] { return m_window->pane().view().scene() != nullptr; }));
   ASSERT_EQ(session().graph()->nodes.size(), 20'002u);
@@ -281,7 +258,7 @@ TEST_F(Window, StaysResponsiveWithTwentyThousandNodes) {
   m_window->actions()["fit"]->trigger();
   QTest::qWait(50);
   std::printf("longest gap of the event loop, 20,000 nodes: %.0f ms\n", heart.longest() * 1e3);
-  EXPECT_LT(heart.longest(), mostGap);
+  EXPECT_LT(heart.longest(), test::mostGap());
 }
 
 TEST_F(Window, SwitchesThemes) {

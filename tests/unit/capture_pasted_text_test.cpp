@@ -147,11 +147,12 @@ TEST(PastedText, WhatIsCutOpensUpToTheCut) {
   const Capture atLine = imported(text.substr(0, text.find("        return")));
   ASSERT_EQ(atLine.graphs.size(), 1u);
   EXPECT_EQ(targetsOf(atLine.graphs[0]), whole);
-  EXPECT_TRUE(says(atLine, "cut at line 6, before it returns anything: what nothing uses is returned: relu"));
+  EXPECT_TRUE(says(atLine, "cut at line 5, before it returns anything: what nothing uses is returned: relu"));
   const Capture within = imported(text.substr(0, text.find("relu.default") + 6));
   ASSERT_EQ(within.graphs.size(), 1u);
   EXPECT_EQ(targetsOf(within.graphs[0]), "mul=mul.Tensor ");
-  EXPECT_TRUE(says(within, "is returned: mul"));
+  EXPECT_TRUE(says(within, "cut at line 5, before it returns anything: what nothing uses is returned: mul"));
+  EXPECT_TRUE(says(within, "line 5 is left out: it is cut within the name of what is called"));
   EXPECT_FALSE(importGraphText(text.substr(0, text.find("mul: ")), "pasted.txt"));
 }
 

@@ -71,8 +71,8 @@ TEST_F(StoreCommand, ADamagedPageIsAnErrorWithExitTwo) {
   auto bytes = textOf(store());
   const auto whole = run({"export", "c1", "-o", (folder / "whole").string()});
   ASSERT_EQ(whole.status, 0) << whole.errors;
-  // The later half is data; without the schema on the first pages a store cannot even be opened.
-  for (std::size_t page = bytes.size() / 8192 * 4096; page + 2000 < bytes.size(); page += 4096) bytes[page + 2000] ^= 4;
+  // The last pages are data; without the schema on those before them a store cannot even be opened.
+  for (std::size_t page = bytes.size() / 4096 * 7 / 8 * 4096; page + 2000 < bytes.size(); page += 4096) bytes[page + 2000] ^= 4;
   write("kerf.db", bytes);
   const auto damaged = run({"export", "c1", "-o", (folder / "damaged").string()});
   EXPECT_EQ(damaged.status, 2);
@@ -81,6 +81,23 @@ TEST_F(StoreCommand, ADamagedPageIsAnErrorWithExitTwo) {
   const auto verdict = runJson({"store", "verify"}, 1);
   EXPECT_EQ(verdict["whole"], false);
   EXPECT_GE(verdict["damage"].size(), 1u);
+}
+
+TEST_F(StoreCommand, AStoreThatCannotBeOpenedForDamageIsToldSo) {
+  fill();
+  auto bytes = textOf(store());
+  for (std::size_t page = 0; page + 2000 < bytes.size(); page += 4096) bytes[page + 2000] ^= 4;
+  write("kerf.db", bytes);
+  const auto damaged = run({"show", "c1"});
+  EXPECT_EQ(damaged.status, 2);
+  EXPECT_THAT(damaged.errors, HasSubstr("`kerf store verify` says what is lost"));
+  const auto verdict = runJson({"store", "verify"}, 1);
+  EXPECT_EQ(verdict["whole"], false);
+  EXPECT_EQ(verdict["store"], store());
+  ASSERT_EQ(verdict["damage"].size(), 1u);
+  EXPECT_THAT(verdict["damage"][0].dump(), HasSubstr("bring back a copy"));
+  write("kerf.db", "not a database, only text that somebody named like one, and long enough for a header of one");
+  EXPECT_EQ(run({"store", "verify"}).status, 2) << "that is no damage";
 }
 
 TEST_F(StoreCommand, CarriesCapturesInOneFile) {

@@ -222,8 +222,13 @@ TEST(CompilerPasses, LookForAttentionBeforeViewsAreCleanedUp) {
   for (const Pass& pass : compilerPasses()) names.push_back(pass.name);
   const auto attention = std::ranges::find(names, "fuse_attention");
   ASSERT_NE(attention, names.end());
-  EXPECT_EQ(*(attention + 1), "view_cleanup");
-  EXPECT_EQ(names.size(), defaultPasses().size() + 1);
+  EXPECT_EQ(*(attention - 2), "user_patterns");
+  EXPECT_EQ(*(attention + 1), "recomposition");
+  EXPECT_EQ(*(attention + 2), "view_cleanup");
+  const auto activation = std::ranges::find(names, "addmm_activation");
+  ASSERT_NE(activation, names.end());
+  EXPECT_EQ(*(activation - 1), "addmm_fusion");
+  EXPECT_EQ(names.size(), defaultPasses().size() + 5);
 }
 
 }  // namespace

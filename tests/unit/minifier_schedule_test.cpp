@@ -84,7 +84,9 @@ TEST(MinifySchedule, TheTimeToGoIsRoughlyRightAndJumpsUpOnlyBetweenPhases) {
   for (const auto& [calls, needles, seed] : cases) {
     const Candidate start = clustered(std::size_t(calls), needles, unsigned(seed));
     NeedleOracle oracle(NeedleRule::Together, needles);
-    const Scheduled run = scheduled(start, oracle, 14, 0);
+    // Quick enough that no pieces are judged ahead: what comes of those nobody knows.
+    const QueryCost quick = [](const Candidate& candidate) { return warmTorchCost(candidate) / 6; };
+    const Scheduled run = scheduled(start, oracle, 14, 0, quick);
     int jumps = 0;
     for (std::size_t i = 0; i < run.told.size(); ++i) {
       jumps += i > 0 && run.told[i].left > 2.001 * run.told[i - 1].left ? 1 : 0;
@@ -102,7 +104,8 @@ TEST(MinifySchedule, TheTimeToGoIsRoughlyRightAndJumpsUpOnlyBetweenPhases) {
 TEST(MinifySchedule, MoreWorkersAreFasterAndEndAtTheSame) {
   const Candidate start = clustered(300, 5, 3);
   NeedleOracle oracle(NeedleRule::Together, 5);
-  const Scheduled one = scheduled(start, oracle, 1, 5), many = scheduled(start, oracle, 14, 5);
+  const QueryCost quick = [](const Candidate&) { return 0.5; };
+  const Scheduled one = scheduled(start, oracle, 1, 5, quick), many = scheduled(start, oracle, 14, 5, quick);
   EXPECT_LT(many.seconds * 3, one.seconds);
   EXPECT_EQ(one.result.unusedTests, 0);
   EXPECT_EQ(one.result.tests, many.result.tests);
@@ -112,6 +115,20 @@ TEST(MinifySchedule, MoreWorkersAreFasterAndEndAtTheSame) {
     EXPECT_EQ(one.result.steps[i].test, many.result.steps[i].test);
     EXPECT_EQ(one.result.steps[i].reduction, many.result.steps[i].reduction);
   }
+}
+
+// Where the start graph takes long, pieces of it are judged meanwhile.
+TEST(MinifySchedule, PiecesOfASlowGraphAreSearchedBeforeItIsJudged) {
+  const Candidate start = clustered(1865, 24, 4);
+  NeedleOracle oracle(NeedleRule::Together, 24);
+  const QueryCost slow = [](const Candidate& candidate) { return 0.5 + 0.015 * double(candidate.module.graph.size()); };
+  const Scheduled one = scheduled(start, oracle, 1, 24, slow), many = scheduled(start, oracle, 14, 24, slow);
+  ASSERT_GT(many.result.steps.size(), 1u);
+  EXPECT_EQ(many.result.steps[1].reduction, "windows");
+  EXPECT_LE(many.result.steps[1].size.calls, 80u) << "64, and what they cannot be without";
+  EXPECT_EQ(many.result.steps.back().size, one.result.steps.back().size);
+  EXPECT_TRUE(many.result.oneMinimal);
+  EXPECT_LT(many.untilFew, slow(start) + 10) << "all else is done while the start graph is judged, and little after it";
 }
 
 // A compiler that refuses a graph says so at once; one that takes it may need a minute. What is asked ahead must not

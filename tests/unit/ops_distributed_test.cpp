@@ -35,6 +35,31 @@ TEST(Collectives, HaveShapes) {
             (Sizes{30}));
 }
 
+TEST(Collectives, OfProcessGroupsReturnWhatTheyWriteTo) {
+  auto module = parseReadable(
+      "def forward(self, x: \"f32[4, 3]\", out: \"f32[8, 3]\"):\n"
+      "    _torchbind_obj0 = self._torchbind_obj0\n"
+      "    _torchbind_obj1 = self._torchbind_obj1\n"
+      "    allreduce_ = torch.ops.c10d.allreduce_.default([x], _torchbind_obj0, _torchbind_obj1, None, False)\n"
+      "    getitem = allreduce_[0]\n"
+      "    getitem_1 = getitem[0]\n"
+      "    gather = torch.ops.c10d._allgather_base_.default(out, getitem_1, _torchbind_obj0, False, -1)\n"
+      "    getitem_2 = gather[0]\n"
+      "    return (getitem_1, getitem_2)\n");
+  ASSERT_TRUE(module) << module.error().text();
+  const auto done = propagateShapes(*module);
+  ASSERT_TRUE(done) << done.error().text();
+  const auto sizes = [&](const char* name) {
+    const TensorMeta* meta = module->graph.node(*module->graph.find(name)).meta().value.tensor();
+    return meta == nullptr ? std::string("unknown") : fmt::format("{}x{}", *meta->sizes[0].hint, *meta->sizes[1].hint);
+  };
+  EXPECT_EQ(sizes("getitem_1"), "4x3");
+  EXPECT_EQ(sizes("getitem_2"), "8x3");
+  const auto run = referenceOps().call("c10d.barrier.default", {counting({1}), Value(), intList({0})}, {});
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().code, ErrorCode::UnsupportedOp);
+}
+
 TEST(Collectives, KeepStridesOnlyWhereTheyAreTheSameTensor) {
   const Tensor x = metaTensor(DType::Float32, SymSizes{4, 6}, SymSizes{1, 4});
   const auto reduced =

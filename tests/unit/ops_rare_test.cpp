@@ -45,6 +45,15 @@ TEST(RareOps, FractionalPoolingAndUnpooling) {
   EXPECT_EQ(errorOf("aten.max_unpool2d.default", {outs[0], outs[1], ints({1, 2})}).code, ErrorCode::RuntimeFailed);
 }
 
+TEST(RareOps, ProductWithActivation) {
+  const Tensor bias = tensorOf({2}, {1, -4}), a = tensorOf({1, 2}, {1, 2}), b = tensorOf({2, 2}, {1, 0, 0, 1});
+  EXPECT_EQ(valuesOf(callTensor("aten._addmm_activation.default", {bias, a, b})), (Numbers{2, 0}));
+  const Numbers gelu =
+      valuesOf(callTensor("aten._addmm_activation.default", {bias, a, b}, {{"use_gelu", true}, {"beta", 0.0}}));
+  EXPECT_NEAR(gelu[0], 0.8413447, 1e-6);
+  EXPECT_NEAR(gelu[1], 1.9544997, 1e-6);
+}
+
 TEST(RareOps, ColumnsOfAnImage) {
   const Tensor x = counting({1, 1, 3, 3});
   const Tensor columns = callTensor("aten.im2col.default", {x, ints({2, 2}), ints({1, 1}), ints({0, 0}), ints({1, 1})});

@@ -1,6 +1,9 @@
 // The joint passes on small graphs: what each changes, a near miss, and the same values before and after.
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
+#include "engine/passes/joint/padding_benchmark.h"
 #include "tests/support/pass_fixture.h"
 
 namespace kerf {
@@ -115,9 +118,7 @@ TEST(ViewCleanup, KeepsAViewAcrossAPermutationAndReturnedPairs) {
 TEST(ConversionChains, DropsWhatLosesNothing) {
   PassGraph g;
   const NodeId x = g.input("x", {4});
-  const auto to = [&](NodeId id, DType dtype) {
-    return g.call("prims.convert_element_type.default", {id, dtype});
-  };
+  const auto to = [&](NodeId id, DType dtype) { return g.call("prims.convert_element_type.default", {id, dtype}); };
   const NodeId same = to(to(x, DType::Float64), DType::Float32);
   const NodeId half = to(to(x, DType::Float64), DType::Float16);
   const NodeId rounded = to(to(x, DType::BFloat16), DType::Float32);
@@ -239,8 +240,8 @@ TEST(MatmulPadding, PadsWhatTensorCoresDoNotTakeWhole) {
   const NodeId a = g.input("a", {6, 10}), b = g.input("b", {10, 7});
   const NodeId c = g.input("c", {2, 8, 5}), d = g.input("d", {2, 5, 4});
   g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.bmm.default", {c, d})});
-  const GraphModule after = afterPass(
-      g, "matmul_padding", {"matmul_padding.devices=all", "matmul_padding.min_intensity=1.0"}, 1e-6);
+  const GraphModule after =
+      afterPass(g, "matmul_padding", {"matmul_padding.devices=all", "matmul_padding.min_intensity=1.0"}, 1e-6);
   EXPECT_EQ(calls(after.graph),
             (Calls{"aten.constant_pad_nd.default", "aten.constant_pad_nd.default", "aten.mm.default",
                    "aten.slice.Tensor", "aten.slice.Tensor", "aten.clone.default", "aten.constant_pad_nd.default",
@@ -255,6 +256,75 @@ TEST(MatmulPadding, KeepsAlignedSmallAndOtherDevices) {
   EXPECT_EQ(calls(afterPass(g, "matmul_padding", {"matmul_padding.min_intensity=0.1"}).graph).size(), 2u);
   const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
   EXPECT_EQ(calls(afterPass(g, "matmul_padding", every, 1e-6).graph).front(), "aten.mm.default");
+}
+
+TEST(MatmulPadding, PadsWhatIsAddedWhereItGrows) {
+  const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
+  for (const Sizes& term : {Sizes{7}, Sizes{6, 7}, Sizes{6, 1}, Sizes{}}) {
+    PassGraph g;
+    const NodeId c = g.input("c", term), a = g.input("a", {6, 8}), b = g.input("b", {8, 7});
+    g.finish({g.call("aten.addmm.default", {c, a, b}, {{"beta", 0.5}})});
+    const auto names = calls(afterPass(g, "matmul_padding", every, 1e-6).graph);
+    EXPECT_EQ(std::ranges::count(names, "aten.addmm.default"), 1);
+    const bool grows = !term.empty();
+    EXPECT_EQ(std::ranges::count(names, "aten.constant_pad_nd.default"), grows ? 3 : 2) << term.size();
+    EXPECT_EQ(names.back(), "aten.clone.default");
+  }
+}
+
+TEST(MatmulPadding, MeasuresAProductOnce) {
+  PaddingBenchmark& benchmark = PaddingBenchmark::shared();
+  PassGraph g;
+  const NodeId a = g.input("a", {6, 10}), b = g.input("b", {10, 7});
+  g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.mm.default", {a, b})});
+  const std::vector<std::string> measured = {"matmul_padding.devices=all", "matmul_padding.benchmark=true"};
+  const std::size_t before = benchmark.measured();
+  const auto names = calls(afterPass(g, "matmul_padding", measured, 1e-6).graph);
+  EXPECT_EQ(benchmark.measured(), before + 1);
+  const auto product = paddedProductOf(g.module.graph, g.module.graph.node(*g.module.graph.find("mm_default")));
+  ASSERT_TRUE(product);
+  const auto times = benchmark.times(*product);
+  ASSERT_TRUE(times) << times.error().text();
+  EXPECT_EQ(benchmark.measured(), before + 1);
+  EXPECT_GT(times->plain, 0);
+  EXPECT_EQ(std::ranges::count(names, "aten.constant_pad_nd.default"), times->padded < times->plain ? 4 : 0);
+}
+
+TEST(MatmulPadding, KeepsWhatItMeasuredInAFile) {
+  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "kerf_padding_times";
+  const std::filesystem::path file = folder / "padding.times";
+  std::filesystem::remove_all(folder);
+  PassGraph g;
+  const NodeId a = g.input("a", {6, 10}), b = g.input("b", {10, 7});
+  g.finish({g.call("aten.mm.default", {a, b})});
+  const auto product = paddedProductOf(g.module.graph, g.module.graph.node(*g.module.graph.find("mm_default")));
+  ASSERT_TRUE(product);
+  PaddingBenchmark first;
+  first.keepIn(file);
+  const auto measured = first.times(*product);
+  ASSERT_TRUE(measured) << measured.error().text();
+
+  PaddingBenchmark second;
+  second.keepIn(file);
+  EXPECT_EQ(second.measured(), 1u);
+  const auto known = second.times(*product);
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->plain, measured->plain);
+  EXPECT_EQ(known->padded, measured->padded);
+
+  std::ofstream(file, std::ios::app) << "half a line\n\0\xff";
+  PaddingBenchmark third;
+  third.keepIn(file);
+  EXPECT_EQ(third.measured(), 1u);
+  std::fstream(file, std::ios::in | std::ios::out).seekp(40).put('#');  // inside the one whole line
+  PaddingBenchmark fourth;
+  fourth.keepIn(file);
+  EXPECT_EQ(fourth.measured(), 0u);
+  EXPECT_TRUE(fourth.times(*product));
+  PaddingBenchmark fifth;
+  fifth.keepIn(file);
+  EXPECT_EQ(fifth.measured(), 1u) << "written anew";
+  std::filesystem::remove_all(folder);
 }
 
 /// After passes whose numbers are others: values are not compared.
@@ -274,10 +344,9 @@ TEST(RandomReplacement, DrawsAllSeedsOfADeviceAtOnce) {
   const NodeId c = g.call("aten.rand.default", {ints({4, 8})}, {{"dtype", DType::Float64}});
   g.finish({g.call("aten.add.Tensor", {a, b}), c});
   const GraphModule after = withOtherNumbers(g, {"random_replacement"});
-  EXPECT_EQ(calls(after.graph),
-            (Calls{"prims.inductor_seeds.default", "prims.inductor_lookup_seed.default", "prims.inductor_random.default",
-                   "prims.inductor_lookup_seed.default", "prims.inductor_random.default", "aten.rand.default",
-                   "aten.add.Tensor"}));
+  EXPECT_EQ(calls(after.graph), (Calls{"prims.inductor_seeds.default", "prims.inductor_lookup_seed.default",
+                                       "prims.inductor_random.default", "prims.inductor_lookup_seed.default",
+                                       "prims.inductor_random.default", "aten.rand.default", "aten.add.Tensor"}));
   const Node& seeds = after.graph.node(*after.graph.find("inductor_seeds_default"));
   EXPECT_EQ(seeds.args()[0], Argument(2));
   // the numbers are those of the seeds, whatever was drawn before
@@ -293,8 +362,7 @@ TEST(BernoulliComparison, ComparesUniformNumbersWithTheProbability) {
   const NodeId draw = g.call("aten.bernoulli.p", {x, 0.25});
   g.finish({draw});
   const GraphModule after = withOtherNumbers(g, {"bernoulli_comparison"});
-  EXPECT_EQ(calls(after.graph),
-            (Calls{"aten.rand.default", "aten.lt.Scalar", "prims.convert_element_type.default"}));
+  EXPECT_EQ(calls(after.graph), (Calls{"aten.rand.default", "aten.lt.Scalar", "prims.convert_element_type.default"}));
   const Tensor drawn = runGraph(after, g.inputs())[0].tensor();
   double ones = 0;
   for (std::int64_t i = 0; i < drawn.numel(); ++i) {

@@ -1,4 +1,5 @@
 // The post-grad passes on small graphs: what each changes, a near miss, and the same values before and after.
+#include "engine/passes/post_grad/collective_bucketing.h"
 #include "tests/support/pass_fixture.h"
 
 namespace kerf {
@@ -53,6 +54,15 @@ TEST(AddmmFusion, KeepsProductsThatOthersReadAndTermsThatAreLarger) {
   const auto larger = productSum("aten.mm.default", {2, 3}, {3, 4}, {5, 2, 4});
   EXPECT_EQ(calls(afterPass(read, "addmm_fusion").graph).size(), 4u);
   EXPECT_EQ(calls(afterPass(larger, "addmm_fusion").graph).size(), 3u);
+}
+
+TEST(AddmmFusion, AddsOneProductToAnother) {
+  PassGraph g;
+  const NodeId a = g.input("a", {2, 3}), b = g.input("b", {3, 4}), c = g.input("c", {2, 5}), d = g.input("d", {5, 4});
+  const NodeId sum = g.call("aten.add.Tensor", {g.call("aten.mm.default", {a, b}), g.call("aten.mm.default", {c, d})});
+  g.finish({g.call("aten.sum.default", {sum})});
+  EXPECT_EQ(calls(afterPass(g, "addmm_fusion", {}, 1e-6).graph),
+            (Calls{"aten.mm.default", "aten.addmm.default", "aten.sum.default"}));
 }
 
 PassGraph biased(const char* reader, double beta = 1) {
@@ -157,6 +167,89 @@ TEST(SplitCat, JoinsACatOfACatAndItsBeginning) {
   EXPECT_EQ(calls(afterPass(g, "split_cat").graph), (Calls{"aten.slice.Tensor", "aten.cat.default"}));
 }
 
+/// slice_scatter of f32[6, 4] along dimension 0.
+NodeId scattered(PassGraph& g, NodeId self, NodeId source, std::int64_t start, std::int64_t end) {
+  return g.call("aten.slice_scatter.default", {self, source, 0, start, end});
+}
+
+TEST(SliceScatters, NeitherReadNorWriteTwice) {
+  PassGraph g;
+  const NodeId x = g.input("x", {6, 4}), a = g.input("a", {2, 4}), b = g.input("b", {2, 4});
+  const NodeId first = g.call("aten.exp.default", {a});
+  const NodeId once = scattered(g, x, first, 2, 4);
+  const NodeId read = g.call("aten.relu.default", {g.call("aten.slice.Tensor", {once, 0, 2, -2})});
+  const NodeId twice = scattered(g, once, b, 2, 4);
+  const NodeId y = g.call("aten.sin.default", {x});
+  const NodeId same = scattered(g, y, g.call("aten.slice.Tensor", {y, 0, 4}), 4, 6);
+  g.finish({read, twice, g.call("aten.neg.default", {same})});
+  const GraphModule after = afterPass(g, "slice_scatters");
+  EXPECT_EQ(calls(after.graph), (Calls{"aten.exp.default", "aten.relu.default", "aten.slice_scatter.default",
+                                       "aten.sin.default", "aten.neg.default"}));
+}
+
+TEST(SliceScatters, KeepOtherRegionsStridesAndOutputs) {
+  PassGraph g;
+  const NodeId x = g.input("x", {6, 4}), a = g.input("a", {2, 4}), b = g.input("b", {6, 2});
+  const NodeId once = scattered(g, x, a, 2, 4);
+  const NodeId other = g.call("aten.relu.default", {g.call("aten.slice.Tensor", {once, 0, 1, 3})});
+  const NodeId beside = scattered(g, once, a, 3, 5);
+  const NodeId columns = g.call("aten.slice_scatter.default", {x, b, 1, 0, 2});
+  const NodeId strided = g.call("aten.relu.default", {g.call("aten.slice.Tensor", {columns, 1, 0, 2})});
+  const NodeId given = scattered(g, x, g.call("aten.slice.Tensor", {x, 0, 4}), 4, 6);
+  g.finish({other, beside, strided, given});
+  EXPECT_EQ(calls(afterPass(g, "slice_scatters").graph), calls(g.module.graph));
+}
+
+/// all_reduce(x), all_reduce(sin(y)), all_reduce of the first of another group's, and one that needs the first.
+PassGraph reductions() {
+  PassGraph g;
+  const NodeId x = g.input("x", {4}), y = g.input("y", {2, 3});
+  const auto reduced = [&](NodeId of, const char* group) {
+    return g.call("_c10d_functional.all_reduce.default", {of, std::string("sum"), std::string(group)});
+  };
+  const NodeId a = reduced(x, "dp"), b = reduced(g.call("aten.sin.default", {y}), "dp"), c = reduced(x, "tp");
+  const NodeId later = reduced(g.call("aten.exp.default", {a}), "dp");
+  ArgumentList outputs;
+  for (const NodeId of : {a, b, c, later}) outputs.emplace_back(g.call("_c10d_functional.wait_tensor.default", {of}));
+  g.finish(std::move(outputs));
+  return g;
+}
+
+TEST(CollectiveBucketing, FindsCallsOfOneGroupThatDoNotNeedEachOther) {
+  const PassGraph g = reductions();
+  const auto buckets = collectiveBuckets(g.module.graph, 1000);
+  ASSERT_EQ(buckets.size(), 1u);
+  EXPECT_EQ(buckets[0].calls.size(), 2u);
+  EXPECT_EQ(buckets[0].bytes, 4 * 4 + 6 * 4);
+  EXPECT_EQ(buckets[0].op, "_c10d_functional.all_reduce.default"_op);
+  EXPECT_TRUE(collectiveBuckets(g.module.graph, 39).empty());
+}
+
+TEST(CollectiveBucketing, AsksHooksAndDoesNothingByItself) {
+  const PassGraph g = reductions();
+  const PassConfig config{.only = std::vector<std::string>{"collective_bucketing"}};
+  const auto alone = PassManager(*selectPasses(config)).run(g.module);
+  ASSERT_TRUE(alone) << alone.error().text();
+  EXPECT_EQ(alone->revision(), g.module.revision());
+  int asked = 0, others = 0;
+  BucketingHooks hooks{.allGather = [&](GraphModule&, std::span<const CollectiveBucket>) -> Result<void> {
+                         ++others;
+                         return {};
+                       },
+                       .allReduce = [&](GraphModule&, std::span<const CollectiveBucket> buckets) -> Result<void> {
+                         asked += int(buckets.size());
+                         return {};
+                       }};
+  const auto passes = selectPasses({.only = std::vector<std::string>{"collective_bucketing"},
+                                    .replacements = {collectiveBucketingPass(std::move(hooks))}});
+  ASSERT_TRUE(passes) << passes.error().text();
+  const auto after = PassManager(*passes).run(g.module);
+  ASSERT_TRUE(after) << after.error().text();
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(others, 0);
+  EXPECT_EQ(after->revision(), g.module.revision());
+}
+
 TEST(PartialReductions, ReduceWhatWasReduced) {
   const std::vector<std::string> small{"partial_reductions.min_elements=8"};
   PassGraph g;
@@ -183,9 +276,9 @@ TEST(ViewMoves, ViewsWhatWasPutTogether) {
   const NodeId uneven = g.call("aten.cat.default", {Argument::list({viewed(a, 2, 3), viewed(c, 2, 3)})});
   g.finish({cat, uneven});
   EXPECT_EQ(calls(afterPass(g, "view_moves").graph), calls(g.module.graph));
-  EXPECT_EQ(calls(afterPass(g, "view_moves", on).graph),
-            (Calls{"aten.cat.default", "aten.view.default", "aten.view.default", "aten.view.default",
-                   "aten.cat.default"}));
+  EXPECT_EQ(
+      calls(afterPass(g, "view_moves", on).graph),
+      (Calls{"aten.cat.default", "aten.view.default", "aten.view.default", "aten.view.default", "aten.cat.default"}));
 }
 
 TEST(LocalityOrder, ComputesBeforeTheFirstUseAndKeepsWrites) {
@@ -198,18 +291,18 @@ TEST(LocalityOrder, ComputesBeforeTheFirstUseAndKeepsWrites) {
   const NodeId late = g.call("aten.relu.default", {x});
   g.finish({g.call("aten.mul.Tensor", {early, late}), read});
   EXPECT_EQ(calls(afterPass(g, "locality_order").graph), calls(g.module.graph));
-  EXPECT_EQ(calls(afterPass(g, "locality_order", on).graph),
-            (Calls{"aten.neg.default", "aten.add_.Tensor", "aten.exp.default", "aten.relu.default",
-                   "aten.mul.Tensor"}));
+  EXPECT_EQ(
+      calls(afterPass(g, "locality_order", on).graph),
+      (Calls{"aten.neg.default", "aten.add_.Tensor", "aten.exp.default", "aten.relu.default", "aten.mul.Tensor"}));
 }
 
 TEST(ConstructorMoves, MakesIndicesWhereTheyAreUsed) {
   for (const bool returned : {false, true}) {
     PassGraph g;
     const NodeId x = g.input("x", {4}, DType::Float32, "cuda");
-    const NodeId iota = g.call("prims.iota.default", {4},
-                               {{"start", 0}, {"step", 1}, {"dtype", DType::Int64}, {"device", Device{}},
-                                {"requires_grad", false}});
+    const NodeId iota =
+        g.call("prims.iota.default", {4},
+               {{"start", 0}, {"step", 1}, {"dtype", DType::Int64}, {"device", Device{}}, {"requires_grad", false}});
     const NodeId back = g.call("aten.sub.Tensor", {g.call("aten.neg.default", {iota}), iota});
     const NodeId picked = g.call("aten.index.Tensor", {x, Argument::list({iota})});
     ArgumentList outputs{picked};
@@ -255,7 +348,8 @@ TEST(Reinplacing, WritesThroughAViewOfWhatDies) {
   PassGraph g;
   const NodeId x = g.input("x", {6}), y = g.input("y", {3});
   const NodeId base = g.call("aten.exp.default", {x});
-  g.finish({g.call("aten.neg.default", {g.call("aten.as_strided_scatter.default", {base, y, ints({3}), ints({2}), 0})})});
+  g.finish(
+      {g.call("aten.neg.default", {g.call("aten.as_strided_scatter.default", {base, y, ints({3}), ints({2}), 0})})});
   EXPECT_EQ(calls(afterPass(g, "reinplacing", {"reinplacing.enabled=true"}).graph),
             (Calls{"aten.exp.default", "aten.as_strided.default", "aten.copy_.default", "aten.neg.default"}));
 }

@@ -101,6 +101,29 @@ TEST(IdentityRemoval, KeepsTrainingOtherLayoutsOutputsAndWhatIsWritten) {
   EXPECT_EQ(afterPasses(module, {"identity_removal"}).revision(), module.revision());
 }
 
+TEST(IdentityRemoval, SkipsDropoutOfWhatWasWrittenBefore) {
+  const GraphModule module = torchLevel(R"(x: "f32[2, 3]")", R"(
+        a = torch.nn.functional.hardswish(x + 1, True)
+        b = torch.nn.functional.dropout(a, 0.2, False, True)
+        c = torch.nn.functional.linear(b, x)
+        return (c,)
+)");
+  const GraphModule after = afterPasses(module, {"identity_removal"});
+  EXPECT_FALSE(after.graph.find("b"));
+  EXPECT_EQ(after.graph.node(*after.graph.find("c")).args()[0], Argument(*after.graph.find("a")));
+}
+
+TEST(IdentityRemoval, KeepsCopiesOfWhatIsWrittenLater) {
+  const GraphModule module = torchLevel(R"(x: "f32[2, 3]")", R"(
+        a = torch.relu(x)
+        b = a.to(torch.float32)
+        c = torch.relu(b)
+        d = torch.nn.functional.hardswish(a, True)
+        return (c, d)
+)");
+  EXPECT_EQ(afterPasses(module, {"identity_removal"}).revision(), module.revision());
+}
+
 constexpr const char* convolution = R"(
         w = self.w
         m = self.m
@@ -191,6 +214,52 @@ TEST(BatchNormFolding, KeepsTrainingSharedLayersAndOtherFeatures) {
 )");
   EXPECT_EQ(afterPasses(trained, {"batch_norm_folding"}, {"batch_norm_folding.inputs=true"}).revision(),
             trained.revision());
+}
+
+TEST(SplitMerging, SplitsAtOnceAndTakesTheOnlyPiece) {
+  const GraphModule module = torchLevel(R"(x: "f32[2, 9]", y: "f32[2, 3]")", R"(
+        s = torch.split(x, [2, 6, 1], 1)
+        a = s[0]
+        b = s[1]
+        c = s[2]
+        t = b.chunk(3, dim = -1)
+        d = t[0]
+        e = t[2]
+        one = torch.split(y, 3, dim = 1)
+        f = one[0]
+        return (torch.relu(a), torch.relu(d), torch.exp(e), torch.exp(c), torch.sin(f))
+)");
+  const GraphModule after = afterPasses(module, {"split_merging"});
+  EXPECT_EQ(std::ranges::count(targets(after.graph), "torch.split"), 1);
+  EXPECT_EQ(std::ranges::count(targets(after.graph), "torch.chunk"), 0);
+  for (const NodeId id : after.graph.order())
+    if (after.graph.node(id).target() == "torch.split") {
+      EXPECT_EQ(after.graph.node(id).args()[1], Argument::list({2, 2, 2, 2, 1}));
+    }
+  EXPECT_EQ(after.graph.node(*after.graph.find("sin")).inputs().front(), *after.graph.find("y"));
+}
+
+TEST(SplitMerging, KeepsPiecesThatOthersReadOtherDimensionsAndWrites) {
+  const GraphModule module = torchLevel(R"(x: "f32[4, 6]", y: "f32[4, 6]", z: "f32[4, 6]", u: "f32[2]")", R"(
+        s = torch.split(x, [4, 2], 1)
+        a = s[0]
+        t = torch.split(a, 2, 1)
+        b = t[0]
+        read = torch.relu(a)
+        p = torch.split(y, 3, 1)
+        q = p[0]
+        r = torch.split(q, 2, 0)
+        c = r[1]
+        v = torch.split(z, 3, 1)
+        w = v[0]
+        d = torch.split(w, [1, 2], 1)
+        e = d[0]
+        f = e.add_(1)
+        one = torch.split(u, 2)
+        g = one[0]
+        return (torch.relu(b), read, torch.relu(c), f, g)
+)");
+  EXPECT_EQ(afterPasses(module, {"split_merging"}).revision(), module.revision());
 }
 
 TEST(SplitCatMerging, TakesWholesPartsAndOneCat) {

@@ -1,8 +1,7 @@
 // Every shipped attention pattern: it matches its own trace at other sizes and behind other calls, a near miss does
 // not, and what replaces it has the same values.
 #include "engine/patterns/attention_patterns.h"
-#include "engine/patterns/fuse_attention.h"
-#include "engine/patterns/precompiled_patterns.h"
+#include "engine/patterns/shipped_patterns.h"
 #include "patterns_testing.h"
 
 namespace kerf {

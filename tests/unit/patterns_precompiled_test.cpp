@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/patterns/attention_patterns.h"
-#include "engine/patterns/fuse_attention.h"
 #include "engine/patterns/precompiled_patterns.h"
+#include "engine/patterns/shipped_patterns.h"
 
 namespace kerf {
 namespace {

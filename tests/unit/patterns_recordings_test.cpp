@@ -5,6 +5,7 @@
 #include "engine/ir/parser.h"
 #include "engine/patterns/fuse_attention.h"
 #include "engine/patterns/matcher_input.h"
+#include "engine/patterns/shipped_patterns.h"
 #include "patterns_testing.h"
 #include "tests/support/recordings.h"
 

@@ -319,6 +319,23 @@ TEST_F(StoreTest, AFindingIsReplacedByASmallerOneAndGoesWithItsReduction) {
   EXPECT_EQ(count("slips"), 0);
 }
 
+TEST_F(StoreTest, ANodeHasOneNoteByTheContentOfItsGraph) {
+  auto store = openStore();
+  ASSERT_TRUE(store.putNote({"h1", "relu", "", "/x/a.py", "forward"}));
+  ASSERT_TRUE(store.putNote({"h2", "relu", "other graph", "c3", "joint"}));
+  ASSERT_TRUE(store.putNote({"h1", "relu", "wrong scale", "/x/b.py", "forward"}));
+  const auto ofOne = store.notes("h1").value();
+  ASSERT_EQ(ofOne.size(), 1u);
+  EXPECT_EQ(ofOne[0].text, "wrong scale");
+  EXPECT_EQ(ofOne[0].capture, "/x/b.py");
+  EXPECT_EQ(ofOne[0].changedAt.size(), 20u) << ofOne[0].changedAt;
+  EXPECT_EQ(store.notes()->size(), 2u);
+  ASSERT_TRUE(store.forgetNote("h1", "relu"));
+  ASSERT_TRUE(store.forgetNote("h1", "never noted"));
+  EXPECT_EQ(store.notes("h1")->size(), 0u);
+  EXPECT_EQ(store.notes()->size(), 1u);
+}
+
 TEST_F(StoreTest, DefaultPathFollowsTheEnvironment) {
   setenv("KERF_STORE", "/a/b.db", 1);
   EXPECT_EQ(Store::defaultPath(), "/a/b.db");

@@ -61,6 +61,52 @@ TEST_F(RequestTest, AGraphDocumentHasWhatIsShown) {
   EXPECT_TRUE(add.arguments[2].defaulted);
 }
 
+TEST_F(RequestTest, ABodyIsADocumentOfItsOwn) {
+  const auto file = write("nested.txt", R"(
+class GraphModule(torch.nn.Module):
+    def forward(self, p: "b8[]", x: "f32[3]"):
+        true_graph_0 = self.true_graph_0
+        false_graph_0 = self.false_graph_0
+        cond = torch.ops.higher_order.cond(p, true_graph_0, false_graph_0, (x,))
+        getitem: "f32[3]" = cond[0]
+        return (getitem,)
+
+    class true_graph_0(torch.nn.Module):
+        def forward(self, x: "f32[3]"):
+            sin: "f32[3]" = torch.ops.aten.sin.default(x)
+            return (sin,)
+
+    class false_graph_0(torch.nn.Module):
+        def forward(self, x: "f32[3]"):
+            relu: "f32[3]" = torch.ops.aten.relu.default(x)
+            return (relu,)
+)");
+  GraphRequest request{{file.string()}};
+  const auto graph = ask(request);
+  const auto& cond = graph->nodes[std::size_t(graph->find("cond"))];
+  EXPECT_THAT(cond.bodies, ElementsAre("true_graph_0", "false_graph_0"));
+  request.body = "false_graph_0";
+  const auto body = ask(request);
+  ASSERT_EQ(body->nodes.size(), 3u);
+  EXPECT_EQ(body->nodes[1].op, "relu");
+  EXPECT_EQ(body->nodes[1].value, "f32[3]");
+  EXPECT_THAT(body->title, HasSubstr("/ false_graph_0"));
+  request.body = "true_graph_0/deeper";
+  EXPECT_THAT(bench().perform(request).error().message, HasSubstr("there is no nested graph deeper: it has none"));
+}
+
+TEST_F(RequestTest, NotesAreKeptByTheContentOfTheGraph) {
+  const auto hash = ask(GraphRequest{{sample}})->hash;
+  ask(NoteRequest{{hash, "relu", "look here", sample, "forward"}});
+  const auto notes = ask(NotesRequest{hash});
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].text, "look here");
+  EXPECT_EQ(ask(NotesRequest{"another"}).size(), 0u);
+  ask(NoteRequest{notes[0], true});
+  EXPECT_EQ(ask(NotesRequest{}).size(), 0u);
+  EXPECT_EQ(bench().perform(NoteRequest{}).error().code, ErrorCode::BadUsage);
+}
+
 TEST_F(RequestTest, WhatIsStoredCanBeListedAndOpened) {
   const auto imported = ask(ImportRequest{reluRepro().string()});
   EXPECT_EQ(imported.captures[0].id, "c1");

@@ -1,5 +1,6 @@
 // Documents of AOTAutograd's stages: graphs, rows before the passes, backward nodes.
 #include "app/workbench/workbench.h"
+#include "engine/support/recordings.h"
 #include "tests/support/workbench_fixture.h"
 
 namespace kerf::workbench {
@@ -102,6 +103,61 @@ TEST_F(StageDocumentTest, AStageThatThereIsNotIsBadUsage) {
   ASSERT_FALSE(graph);
   EXPECT_EQ(graph.error().code, ErrorCode::BadUsage);
   EXPECT_THAT(graph.error().text(), HasSubstr("jointly"));
+}
+
+TEST_F(StageDocumentTest, EveryPassThatChangedTheGraphHasItsDifference) {
+  const auto passes = ask(CompileRequest{at("joint")})->passes;
+  const auto differences = ask(PassDifferencesRequest{at("joint")});
+  std::vector<int> changed, told;
+  for (const PassDoc& pass : passes)
+    if (pass.changed || pass.stage == "aot") changed.push_back(pass.index);
+  for (const PassDifference& difference : differences) told.push_back(difference.pass);
+  EXPECT_EQ(told, changed);
+  for (const PassDifference& each : differences) {
+    const PassDoc& pass = passes[std::size_t(each.pass)];
+    EXPECT_EQ(each.difference.nodesBefore, pass.nodesBefore) << pass.name;
+    EXPECT_EQ(each.difference.nodesAfter, pass.nodesAfter) << pass.name;
+    EXPECT_EQ(each.difference.same, !pass.changed) << pass.name;
+  }
+}
+
+TEST_F(StageDocumentTest, AGraphAloneIsItsOnlyRecordedStage) {
+  const auto recorded = ask(RecordedStagesRequest{sample, 0});
+  ASSERT_EQ(recorded.stages.size(), 1u);
+  EXPECT_EQ(recorded.stages[0].nodes, 94);
+  EXPECT_EQ(recorded.stages[0].parent, -1);
+  EXPECT_FALSE(recorded.stages[0].changes.any());
+  EXPECT_TRUE(recorded.code.empty());
+  EXPECT_EQ(bench().perform(RecordedStagesRequest{sample, 1}).error().code, ErrorCode::NotFound);
+}
+
+TEST_F(StageDocumentTest, RecordedStagesSayHowFarEachIsFromTheOneBefore) {
+  const fs::path trace = recordingsFolder() / "variety/dynamic_mlp/trace";
+  if (!fs::exists(trace)) GTEST_SKIP() << trace << " is left out of the recordings";
+  const auto index = ask(OpenRequest{trace.string()}).front();
+  const auto post = std::ranges::find(index.graphs, "inductor_post_grad_graph", &GraphEntry::stage);
+  ASSERT_NE(post, index.graphs.end());
+  const auto recorded = ask(RecordedStagesRequest{index.name, int(post - index.graphs.begin())});
+  ASSERT_GT(recorded.stages.size(), 6u);
+  EXPECT_EQ(recorded.stages[0].title, "Dynamo");
+  EXPECT_GT(recorded.stages[0].milliseconds, 0);
+  bool backward = false;
+  for (const RecordedStageDoc& stage : recorded.stages) {
+    EXPECT_EQ(stage.failure, "") << stage.name;
+    EXPECT_LT(stage.parent, int(&stage - recorded.stages.data())) << stage.name;
+    EXPECT_TRUE(!backward || stage.part == "backward") << stage.name << " stands behind the backward part";
+    backward |= stage.part == "backward";
+    if (stage.parent < 0) continue;
+    const auto& before = recorded.stages[std::size_t(stage.parent)];
+    const auto difference = ask(DiffRequest{{index.name, before.graph}, {index.name, stage.graph}});
+    EXPECT_EQ(stage.changes.added, int(difference.added.size())) << stage.name;
+    EXPECT_EQ(stage.changes.removed, int(difference.removed.size())) << stage.name;
+  }
+  EXPECT_TRUE(backward);
+  ASSERT_EQ(recorded.code.size(), 2u);
+  EXPECT_EQ(recorded.code[0].part, "forward");
+  EXPECT_EQ(recorded.stages[std::size_t(recorded.code[1].parent)].part, "backward");
+  EXPECT_GT(recorded.code[0].kernels, 0);
 }
 
 }  // namespace

@@ -17,7 +17,11 @@ struct ViewState {
   int selected = -1, hovered = -1;  ///< nodes
   QSet<int> found;                  ///< search hits, nodes
   int currentHit = -1;
-  QSet<int> added;  ///< nodes that the shown pass made
+  QSet<int> added, rewritten;  ///< against what the graph is compared with
+  QHash<int, QString> saved;   ///< for backward, with how many bytes
+  QSet<int> recomputed;        ///< in backward, once more
+  QSet<int> pinned;            ///< nodes that a minification leaves as they are
+  QSet<int> noted;             ///< nodes with a bookmark or a note of somebody
   bool dimUnrelated = false;
 };
 

@@ -56,6 +56,8 @@ GraphPainter::GraphPainter(QPainter& painter, const Scene& scene, const ViewStat
   if (state.mode == ColorMode::Accuracy && state.accuracy)
     m_firstBad = scene.graph->find(state.accuracy->firstBadNode());
   if (state.mode == ColorMode::Accuracy && state.accuracy && scene.groups) countBad();
+  const bool changed = !state.added.isEmpty() || !state.rewritten.isEmpty() || scene.ghosts;
+  if (changed && scene.groups) countChanges();
 }
 
 void GraphPainter::countBad() {
@@ -79,9 +81,14 @@ void GraphPainter::paint(const QRectF& visible) {
   }
   for (const auto& card : m_scene.cards) {
     if (!card.rect.intersects(visible)) continue;
-    paintCard(card);
+    card.group < 0 && m_scene.isGhost(card.node) ? paintGhost(card) : paintCard(card);
     ++m_painted;
   }
+  for (const auto& card : m_scene.cards)
+    if (card.rect.intersects(visible)) {
+      paintMark(card);
+      paintCut(card);
+    }
   paintFrameTitles(visible);
   for (const auto& card : m_scene.cards)
     if (card.rect.intersects(visible) && holdsFirstBad(card)) paintBadge(card, "first bad");
@@ -172,11 +179,15 @@ void GraphPainter::paintStack(const SceneCard& card) {
 }
 
 void GraphPainter::paintEdges(const QRectF& visible) {
-  std::vector<const SceneEdge*> marked, plain;
+  std::vector<const SceneEdge*> marked, plain, gone;
   for (const auto& edge : m_scene.edges) {
     if (edge.points.empty() || !edge.bounds.intersects(visible)) continue;
     const bool near = m_selectedCard >= 0 && (edge.from == m_selectedCard || edge.to == m_selectedCard);
-    (near ? marked : plain).push_back(&edge);
+    const auto ghost = [this](int card) {
+      const auto& end = m_scene.cards[std::size_t(card)];
+      return end.group < 0 && m_scene.isGhost(end.node);
+    };
+    (near ? marked : ghost(edge.from) || ghost(edge.to) ? gone : plain).push_back(&edge);
   }
   const QColor quiet = blend(theme().muted, theme().canvas, theme().dark ? 0.55 : 0.6);
   if (m_detail != Detail::Box && plain.size() < mostSmoothEdges) {
@@ -188,13 +199,14 @@ void GraphPainter::paintEdges(const QRectF& visible) {
     m_painter.setPen(QPen(blend(quiet, theme().canvas, 0.7), 0));
     m_painter.drawLines(lines);
   }
+  for (const auto* edge : gone) paintEdge(*edge, blend(theme().bad, theme().canvas, 0.5), 1.2, Qt::DashLine);
   for (const auto* edge : marked)
     paintEdge(*edge, edge->to == m_selectedCard ? theme().accent : theme().warn, std::max(2.0, 1.4 / m_zoom));
 }
 
-void GraphPainter::paintEdge(const SceneEdge& edge, const QColor& color, double width) {
+void GraphPainter::paintEdge(const SceneEdge& edge, const QColor& color, double width, Qt::PenStyle style) {
   m_painter.setBrush(Qt::NoBrush);
-  m_painter.setPen(QPen(color, width));
+  m_painter.setPen(QPen(color, width, style));
   m_painter.drawPath(pathOf(edge.points));
   if (m_detail != Detail::Full) return;
   m_painter.setPen(Qt::NoPen);
@@ -208,7 +220,8 @@ void GraphPainter::paintBoxes(const QRectF& visible) {
     if (!card.rect.intersects(visible)) continue;
     ++m_painted;
     const bool marked = card.node == m_state.selected || m_state.found.contains(card.node);
-    const QColor color = marked ? theme().accent : blend(colorOf(card), theme().base, 0.75);
+    const QColor change = card.group < 0 ? markColor(card.node) : QColor();
+    const QColor color = marked ? theme().accent : change.isValid() ? change : blend(colorOf(card), theme().base, 0.75);
     batches[color.rgb()].push_back(card.rect);
   }
   m_painter.setPen(Qt::NoPen);
@@ -249,7 +262,7 @@ void GraphPainter::paintCard(const SceneCard& card) {
 QColor GraphPainter::borderOf(const SceneCard& card) const {
   if (m_state.selected >= 0 && &card - m_scene.cards.data() == m_selectedCard) return theme().accent;
   if (m_state.found.contains(card.node)) return theme().warn;
-  if (m_state.added.contains(card.node)) return theme().good;
+  if (const auto change = markColor(card.node); card.group < 0 && change.isValid()) return change;
   return card.node == m_state.hovered ? theme().muted : theme().border;
 }
 

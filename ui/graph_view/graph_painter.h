@@ -25,15 +25,21 @@ class GraphPainter {
   void paintGroupTitles(const QRectF& visible);
   void paintStack(const SceneCard& card);
   void paintEdges(const QRectF& visible);
-  void paintEdge(const SceneEdge& edge, const QColor& color, double width);
+  void paintEdge(const SceneEdge& edge, const QColor& color, double width, Qt::PenStyle style = Qt::SolidLine);
   void paintBoxes(const QRectF& visible);
   void paintCard(const SceneCard& card);
   void paintFrame(const SceneCard& card, const QColor& color);
   void paintTitle(const SceneCard& card, const QColor& color);
   void paintText(const SceneCard& card, const QColor& color);
   void paintRows(const SceneCard& card);
+  void paintLabel(const QPointF& corner, const QString& label, const QColor& color);
   void paintBadge(const SceneCard& card, const QString& label);
   void countBad();
+  void countChanges();
+  void paintGhost(const SceneCard& card);
+  void paintMark(const SceneCard& card);
+  void paintCut(const SceneCard& card);
+  QColor markColor(int node) const;
   bool related(int card) const;
   bool holdsFirstBad(const SceneCard& card) const;
   QColor colorOf(const SceneCard& card) const;
@@ -47,6 +53,10 @@ class GraphPainter {
   int m_selectedCard;
   int m_firstBad = -1;  ///< node
   std::vector<int> m_bad;  ///< by card, only where values were compared: nodes beyond the limit
+  struct Changes {
+    int added = 0, gone = 0, rewritten = 0;
+  };
+  std::vector<Changes> m_changes;  ///< by card, only where something changed: hidden in closed groups
   QFont m_bold, m_plain, m_code, m_large;
   int m_painted = 0;
 };

@@ -1,7 +1,6 @@
 #include "ui/graph_view/graph_pane.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 
@@ -12,24 +11,21 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPainter>
 #include <QRegularExpression>
 #include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "ui/graph_view/breadcrumbs.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 #include "ui/session/aot_stages.h"
+#include "ui/session/node_search.h"
 
 namespace kerf::ui::inline graph_view {
 namespace {
-
-bool matches(const NodeDoc& node, const QString& wanted) {
-  return std::ranges::any_of(std::array{&node.name, &node.target, &node.value}, [&](const std::string* part) {
-    return text(*part).contains(wanted, Qt::CaseInsensitive);
-  });
-}
 
 /// Nodes on a shortest path along edges in either direction; empty if there is none.
 std::vector<int> shortestPath(const GraphDoc& graph, int from, int to) {
@@ -79,6 +75,10 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
     if (m_grouping == Grouping::Kernels && m_session.graph()) relayout(false);
   });
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
+  connect(&session, &Session::pinsChanged, this, &GraphPane::showPins);
+  connect(&session, &Session::notesChanged, this, &GraphPane::showNotes);
+  connect(&session, &Session::differenceChanged, this, &GraphPane::showDifference);
+  connect(&session, &Session::stagesChanged, this, [this] { m_recorded = m_session.recordedStages(); });
   connect(&m_layouts, &LayoutService::ready, this, &GraphPane::showScene);
   m_slow.setSingleShot(true);
   m_slow.setInterval(300);
@@ -88,6 +88,7 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
     updateTitle();
   });
   connect(m_view, &GraphWidget::nodePicked, this, [this](int node) {
+    if (pickGhost(node)) return;
     m_picked = true;
     m_session.selectNode(node);
     m_picked = false;
@@ -98,6 +99,10 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   connect(m_view, &GraphWidget::resized, this, [this] { m_resized.start(); });
   connect(m_view, &GraphWidget::groupToggled, this, &GraphPane::toggleGroup);
   connect(m_view, &GraphWidget::pathRequested, this, &GraphPane::selectPath);
+  connect(m_view, &GraphWidget::nodeOpened, this, &GraphPane::offerBodies);
+  connect(m_view, &GraphWidget::leaveRequested, &session, [&session] { session.leaveBody(); });
+  connect(m_breadcrumbs, &Breadcrumbs::leaveRequested, &session, &Session::leaveBody);
+  connect(&session, &Session::locationChanged, this, &GraphPane::showPlaceInBodies);
 }
 
 void GraphPane::buildStrip() {
@@ -105,10 +110,11 @@ void GraphPane::buildStrip() {
   auto* row = new QHBoxLayout(m_strip);
   row->setContentsMargins(12, 5, 8, 5);
   row->setSpacing(8);
+  m_breadcrumbs = new Breadcrumbs;
   m_title = new ElidedLabel;
   m_title->setObjectName("stripTitle");
-  m_detail = new QLabel;
-  m_title->setMinimumWidth(1);  // long names do not push the docks aside
+  m_detail = new ElidedLabel;
+  for (auto* label : {m_title, m_detail}) label->setMinimumWidth(1);  // long names do not push the docks aside
   m_detail->setObjectName("quiet");
   m_cancel = new QToolButton;
   m_cancel->setText(tr("Cancel layout"));
@@ -127,7 +133,9 @@ void GraphPane::buildStrip() {
   m_colors->setObjectName("colorMode");
   m_colors->addItems({tr("Colour by op kind"), tr("Colour by accuracy")});
   m_colors->setToolTip(tr("What the colours of the graph mean"));
+  m_colors->setAccessibleName(tr("Colours"));
   connect(m_colors, &QComboBox::currentIndexChanged, this, [this](int i) { m_view->setColorMode(ColorMode(i)); });
+  row->addWidget(m_breadcrumbs);
   row->addWidget(m_title);
   row->addWidget(m_detail);
   row->addStretch(1);
@@ -174,6 +182,7 @@ void GraphPane::relayout(bool again) {
   m_again = again;
   m_options.open.reset();
   if (before && before->groups) m_options.open = before->openPaths();
+  if (m_kept && !m_kept->open.empty()) m_options.open = m_kept->open;
   m_options.revealed = m_session.nodeDoc() != nullptr ? m_session.nodeDoc()->name : std::string();
   m_options.view = m_view->size();
   m_options.kernels = m_grouping == Grouping::Kernels ? kernelsOfNodes() : nullptr;
@@ -198,7 +207,7 @@ std::shared_ptr<const std::vector<std::string>> GraphPane::kernelsOfNodes() cons
 
 void GraphPane::openAll(bool open) {
   const auto before = m_view->scene();
-  if (!before || !before->groups || before->graph != m_session.graph()) return;
+  if (!before || !before->groups || before->shown != m_session.graph()) return;
   m_options.open.emplace();
   for (const auto& group : before->groups->groups)
     if (open || group.parent <= 0) m_options.open->insert(group.path);
@@ -220,13 +229,13 @@ void GraphPane::fitAgain() {
   const auto change = QSizeF(m_view->size()) - m_options.view;
   const bool same = std::abs(change.width()) < slight && std::abs(change.height()) < slight;
   const bool chosen = m_options.open.has_value() || !m_view->untouched();
-  if (same || chosen || !scene || !scene->groups || scene->graph != m_session.graph()) return;
+  if (same || chosen || !scene || !scene->groups || scene->shown != m_session.graph()) return;
   relayout(false);
 }
 
 void GraphPane::toggleGroup(const std::string& path, bool open) {
   const auto before = m_view->scene();
-  if (!before || !before->groups || before->graph != m_session.graph()) return;
+  if (!before || !before->groups || before->shown != m_session.graph()) return;
   auto paths = before->openPaths();
   if (open)
     paths.insert(path);
@@ -243,7 +252,7 @@ void GraphPane::showNode() {
   m_view->select(m_session.node(), true);
   const auto& scene = m_view->scene();
   const int node = m_session.node();
-  if (m_picked || node < 0 || !scene || scene->graph != m_session.graph()) return;
+  if (m_picked || node < 0 || !scene || scene->shown != m_session.graph()) return;
   const int card = scene->cardOfNode[std::size_t(node)];
   if (card >= 0 && scene->cards[std::size_t(card)].group >= 0) relayout(true);
 }
@@ -283,8 +292,15 @@ void GraphPane::showGraph() {
     m_view->setScene(nullptr);
     return;
   }
-  const bool again = m_key == m_session.location().key() && m_view->scene();
+  // Stages of one compilation are one graph on its way: what stays, stays where it is.
+  const auto recorded = m_session.recordedStages();
+  const bool sameBody = m_body == m_session.location().body;
+  const bool again = m_view->scene() && sameBody &&
+                     (m_key == m_session.location().key() || (recorded && recorded == m_recorded));
+  m_body = m_session.location().body;
   m_key = m_session.location().key();
+  m_recorded = recorded;
+  readDifference();
   if (again)
     m_view->setStale();
   else
@@ -294,11 +310,18 @@ void GraphPane::showGraph() {
 
 void GraphPane::showScene(ScenePtr scene) {
   m_view->select(m_session.node(), false);
-  if (scene->graph != m_session.graph()) return;
+  if (scene->shown != m_session.graph()) return;
   m_view->setScene(std::move(scene), m_again);
   m_view->select(m_session.node(), true);
-  updateAdded();
+  markChanges();
+  showPins();
+  showNotes();
   setHits();
+  if (const int node = std::exchange(m_zoomTo, -1); node >= 0) m_view->reveal(node);
+  if (const auto kept = std::exchange(m_kept, std::nullopt)) {
+    m_view->setZoom(kept->zoom, {});
+    m_view->moveTo(kept->center);
+  }
   updateTitle();
 }
 
@@ -311,22 +334,95 @@ void GraphPane::updateTitle() {
   const auto path = text(capture->path);
   const QFileInfo file(path);
   const auto folder = path.contains('/') ? file.dir().dirName() + "  ›  " : QString();
-  m_title->setText(folder + file.completeBaseName() + "  ›  " + text(m_session.graph()->title));
+  // The way into a body is told by the breadcrumbs in front of it.
+  m_title->setText(!place.body.empty() ? text(place.body).section('/', -1)
+                                       : folder + file.completeBaseName() + "  ›  " + text(m_session.graph()->title));
   m_title->setToolTip(path);
   auto detail = plural(qint64(m_session.graph()->nodes.size()), "node");
+  if (const auto changes = changesText(); !changes.isEmpty()) detail += "  ·  " + changes;
   if (slow) detail += tr("  ·  laying out…");
   m_detail->setText(detail);
 }
 
-void GraphPane::updateAdded() {
-  QSet<int> added;
-  const auto& place = m_session.location();
-  const auto compiled = m_session.compiled();
-  const bool pass = place.stage == Location::Stage::Pass && place.index >= 0;
-  if (pass && compiled && place.index < int(compiled->passes.size()))
-    for (const auto& name : compiled->passes[std::size_t(place.index)].added)
-      if (const int node = m_session.graph()->find(name); node >= 0) added.insert(node);
-  m_view->setAdded(added);
+/// What is new, rewritten or gone against the graph that this one is compared with.
+void GraphPane::readDifference() {
+  const auto difference = m_session.difference();
+  if (difference == m_difference) return;
+  m_difference = difference;
+  m_marks = difference && m_session.graph() ? changeMarks(*m_session.graph(), *difference) : ChangeMarks();
+  m_options.ghosts = m_marks.ghosts;
+}
+
+void GraphPane::showDifference() {
+  const auto before = m_options.ghosts;
+  readDifference();
+  if (!m_session.graph()) return;
+  if (m_options.ghosts != before) return relayout(m_view->scene() != nullptr);
+  if (m_view->scene() && m_view->scene()->shown == m_session.graph()) markChanges();
+  updateTitle();
+}
+
+void GraphPane::markChanges() { m_view->setChanges(m_marks.added, m_marks.rewritten); }
+
+void GraphPane::showPins() {
+  QSet<int> pinned;
+  for (const auto& name : m_session.pins())
+    if (const int node = m_session.graph() ? m_session.graph()->find(name.toStdString()) : -1; node >= 0)
+      pinned.insert(node);
+  m_view->setPinned(pinned);
+}
+
+void GraphPane::showNotes() {
+  QSet<int> noted;
+  const auto graph = m_session.graph();
+  if (const auto notes = m_session.notes(); notes && graph)
+    for (const auto& note : *notes)
+      if (const int node = note.graphHash == graph->hash ? graph->find(note.node) : -1; node >= 0) noted.insert(node);
+  m_view->setNoted(noted);
+}
+
+/// "+12 −3 ~4 against joint".
+QString GraphPane::changesText() const {
+  if (!m_difference) return {};
+  if (!m_difference->error.isEmpty()) return tr("not compared with %1").arg(m_difference->title);
+  const auto& difference = *m_difference;
+  QStringList parts;
+  if (!difference.added.empty()) parts << "+" + formatCount(qint64(difference.added.size()));
+  if (!difference.removed.empty()) parts << "−" + formatCount(qint64(difference.removed.size()));
+  if (!m_marks.rewritten.isEmpty()) parts << "~" + formatCount(m_marks.rewritten.size());
+  auto said = (parts.isEmpty() ? tr("as in") : parts.join(' ') + tr(" against")) + " " + difference.title;
+  if (m_marks.notDrawn > 0) said += tr("  ·  %1 gone, too many to draw").arg(plural(m_marks.notDrawn, "node"));
+  return said;
+}
+
+void GraphPane::setCut(const QHash<QString, QString>& saved, const QStringList& recomputed) {
+  QHash<int, QString> kept;
+  QSet<int> again;
+  const auto find = [this](const QString& name) {
+    return m_session.graph() ? m_session.graph()->find(name.toStdString()) : -1;
+  };
+  for (auto value = saved.constBegin(); value != saved.constEnd(); ++value)
+    if (const int node = find(value.key()); node >= 0) kept.insert(node, value.value());
+  for (const auto& name : recomputed)
+    if (const int node = find(name); node >= 0) again.insert(node);
+  m_view->setCut(std::move(kept), std::move(again));
+}
+
+void GraphPane::showGhost(const QString& name) {
+  const auto& scene = m_view->scene();
+  if (!scene || !scene->ghosts || scene->shown != m_session.graph()) return;
+  const auto ghost = std::ranges::find(*scene->ghosts, name.toStdString(), &NodeDoc::name);
+  if (ghost != scene->ghosts->end())
+    m_view->select(int(scene->shown->nodes.size()) + int(ghost - scene->ghosts->begin()), true);
+}
+
+/// Whether a node is only a ghost; then it is told to whoever shows the graph that it stems from.
+bool GraphPane::pickGhost(int node) {
+  const auto& scene = m_view->scene();
+  if (!scene || node < 0 || !scene->isGhost(node)) return false;
+  m_view->select(node, false);
+  emit ghostPicked(text(scene->graph->nodes[std::size_t(node)].name));
+  return true;
 }
 
 void GraphPane::showAccuracy() {
@@ -345,17 +441,16 @@ void GraphPane::selectPath(int target) {
   m_view->setFound(QSet<int>(path.begin(), path.end()), target);
 }
 
-void GraphPane::search(const QString& text) {
-  m_search = text.trimmed();
+void GraphPane::search(const QString& query) {
+  m_search = query.trimmed();
   m_currentHit = -1;
   setHits();
 }
 
 void GraphPane::setHits() {
-  m_hits.clear();
-  if (const auto graph = m_session.graph(); graph && !m_search.isEmpty())
-    for (int i = 0; i < int(graph->nodes.size()); ++i)
-      if (matches(graph->nodes[std::size_t(i)], m_search)) m_hits.push_back(i);
+  auto found = searchNodes(m_session, m_search);
+  m_hits = std::move(found.nodes);
+  m_searchProblem = std::move(found.problem);
   if (m_currentHit >= int(m_hits.size())) m_currentHit = -1;
   m_view->setFound(QSet<int>(m_hits.begin(), m_hits.end()), m_currentHit >= 0 ? m_hits[std::size_t(m_currentHit)] : -1);
   emit searchChanged();
@@ -364,11 +459,39 @@ void GraphPane::setHits() {
 void GraphPane::nextHit(int step) {
   if (m_hits.empty()) return;
   const int count = int(m_hits.size());
-  m_currentHit = m_currentHit < 0 ? (step > 0 ? 0 : count - 1) : (m_currentHit + step + count) % count;
+  showHit(m_currentHit < 0 ? (step > 0 ? 0 : count - 1) : (m_currentHit + step + count) % count);
+}
+
+void GraphPane::showHit(int hit) {
+  m_currentHit = hit;
   const int node = m_hits[std::size_t(m_currentHit)];
   m_view->setFound(m_view->state().found, node);
   m_session.selectNode(node);
+  m_view->reveal(node);
+  if (m_layouts.busy()) m_zoomTo = node;  // a closed block opens first
   emit searchChanged();
+}
+
+void GraphPane::showPlaceInBodies() {
+  const auto& place = m_session.location();
+  const auto capture = m_session.capture(place.capture);
+  const bool known = capture && place.graph < int(capture->graphs.size());
+  m_breadcrumbs->setPath(known ? text(capture->graphs[std::size_t(place.graph)].name) : QString(), text(place.body));
+}
+
+/// Goes into what a node calls; where that is one of several graphs, the user chooses.
+void GraphPane::offerBodies(int node) {
+  const auto graph = m_session.graph();
+  if (!graph || node < 0 || node >= int(graph->nodes.size())) return;
+  const auto bodies = graph->nodes[std::size_t(node)].bodies;
+  if (bodies.size() == 1) return m_session.enterBody(bodies.front());
+  if (bodies.empty()) return;
+  auto* menu = new QMenu(this);
+  menu->setObjectName("bodies");
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  for (const auto& body : bodies)
+    menu->addAction(tr("Enter %1").arg(text(body)), this, [this, body] { m_session.enterBody(body); });
+  menu->popup(m_view->mapToGlobal(m_view->cardRect(node).center().toPoint()));
 }
 
 }  // namespace kerf::ui::inline graph_view

@@ -4,19 +4,30 @@
 #include <QTimer>
 #include <QWidget>
 
+#include "ui/graph_view/change_marks.h"
 #include "ui/graph_view/graph_widget.h"
 #include "ui/graph_view/layout_service.h"
 #include "ui/session/session.h"
 
 class QComboBox;
+class QHBoxLayout;
 class QLabel;
 class QLineEdit;
 class QToolButton;
 
 namespace kerf::ui::inline graph_view {
 
+class Breadcrumbs;
+
 /// What the nodes of a large graph are grouped by.
 enum class Grouping { Modules, Kernels, Nothing };
+
+/// Blocks, zoom and place of a view that is shown again.
+struct KeptView {
+  std::set<std::string> open;  ///< paths of blocks
+  double zoom = 1;
+  QPointF center;
+};
 
 class GraphPane : public QWidget {
   Q_OBJECT
@@ -27,10 +38,18 @@ class GraphPane : public QWidget {
   LayoutService& layouts() { return m_layouts; }
   /// A layout is under way, or about to be.
   bool busy() const { return m_layouts.busy() || m_resized.isActive(); }
-  /// Marks nodes whose name, op or target contains `text` (or whose kind is "kind:…"); the count is in hits().
-  void search(const QString& text);
+  /// Marks the nodes that a query describes ("op:relu users>1 fc"); they are in hits().
+  void search(const QString& query);
+  /// Selects the next hit, or the one before, and zooms to it.
   void nextHit(int step);
+  void showHit(int hit);
+  /// Why the query finds nothing, where it cannot be understood or answered.
+  const QString& searchProblem() const { return m_searchProblem; }
   const std::vector<int>& hits() const { return m_hits; }
+  /// Selects the ghost of a node that is gone, where it is drawn.
+  void showGhost(const QString& name);
+  /// Marks what forward saves for backward, by name with how many bytes, and what is computed again.
+  void setCut(const QHash<QString, QString>& saved, const QStringList& recomputed);
   int currentHit() const { return m_currentHit; }
   void setInlineParameters(bool on);
   /// Lets Graphviz place the cards of graphs that are small enough for it.
@@ -38,6 +57,8 @@ class GraphPane : public QWidget {
   /// Kernels are known once the graph has been compiled; until then nothing is grouped by them.
   void setGrouping(Grouping grouping);
   void openAll(bool open);
+  /// For the next graph that is shown.
+  void keepView(KeptView view) { m_kept = std::move(view); }
   void setColorMode(ColorMode mode);
   /// Where the values of symbolic sizes are written; hidden for graphs without symbols.
   QLineEdit& symbols() { return *m_symbols; }
@@ -45,6 +66,8 @@ class GraphPane : public QWidget {
   QComboBox& stages() { return *m_stages; }
 
  signals:
+  /// A node that is gone was picked: its name in the graph that this one is compared with.
+  void ghostPicked(const QString& name);
   void searchChanged();
 
  private:
@@ -58,19 +81,28 @@ class GraphPane : public QWidget {
   void showGraph();
   void showScene(ScenePtr scene);
   void updateTitle();
-  void updateAdded();
+  void readDifference();
+  void showDifference();
+  void markChanges();
+  void showPins();
+  void showNotes();
+  QString changesText() const;
+  bool pickGhost(int node);
   void showStage();
   void showSymbols();
   void readSymbols();
   void showAccuracy();
   void selectPath(int target);
   void setHits();
+  void offerBodies(int node);
+  void showPlaceInBodies();
 
   Session& m_session;
   LayoutService m_layouts;
   QWidget* m_strip;
   GraphWidget* m_view;
   QLabel* m_title;
+  Breadcrumbs* m_breadcrumbs;
   QLabel* m_detail;
   QToolButton* m_cancel;
   QLineEdit* m_symbols;
@@ -79,11 +111,17 @@ class GraphPane : public QWidget {
   SceneOptions m_options;
   Grouping m_grouping = Grouping::Modules;
   GraphKey m_key;        ///< of the graph that the view shows
+  RecordedStagesPtr m_recorded;  ///< of the graph that the view shows
+  DifferenceDocPtr m_difference;
+  ChangeMarks m_marks;
   bool m_again = false;  ///< the layout under way is of the graph that the view shows
   bool m_picked = false;  ///< the selection comes from the view itself
   QTimer m_slow;         ///< runs at the beginning of a layout: most are done before anything need be said
   QTimer m_resized;      ///< runs until the view keeps its size
-  QString m_search;
+  QString m_search, m_searchProblem;
+  std::optional<KeptView> m_kept;
+  int m_zoomTo = -1;     ///< node that is zoomed to once its card is there
+  std::string m_body;    ///< nested graph that the view shows
   std::vector<int> m_hits;
   int m_currentHit = -1;
 };

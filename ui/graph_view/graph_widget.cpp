@@ -154,6 +154,20 @@ void GraphWidget::centerOn(int node) {
   m_untouched = wasUntouched;
 }
 
+void GraphWidget::reveal(int node) {
+  if (!m_scene || node < 0 || node >= int(m_scene->cardOfNode.size())) return;
+  m_zoom = std::max(m_zoom, readable);
+  centerOn(node);
+}
+
+QRectF GraphWidget::cardRect(int node) const {
+  if (!m_scene || node < 0 || node >= int(m_scene->cardOfNode.size())) return {};
+  const int card = m_scene->cardOfNode[std::size_t(node)];
+  if (card < 0) return {};
+  const auto& rect = m_scene->cards[std::size_t(card)].rect;
+  return {toWidget(rect.topLeft()), toWidget(rect.bottomRight())};
+}
+
 QRectF GraphWidget::visibleScene() const { return {toScene({0, 0}), toScene(QPointF(width(), height()))}; }
 
 QPointF GraphWidget::toScene(const QPointF& widget) const {
@@ -194,8 +208,25 @@ void GraphWidget::setAccuracy(AccuracyDocPtr accuracy) {
   update();
 }
 
-void GraphWidget::setAdded(QSet<int> nodes) {
-  m_state.added = std::move(nodes);
+void GraphWidget::setCut(QHash<int, QString> saved, QSet<int> recomputed) {
+  m_state.saved = std::move(saved);
+  m_state.recomputed = std::move(recomputed);
+  update();
+}
+
+void GraphWidget::setPinned(QSet<int> nodes) {
+  m_state.pinned = std::move(nodes);
+  update();
+}
+
+void GraphWidget::setNoted(QSet<int> nodes) {
+  m_state.noted = std::move(nodes);
+  update();
+}
+
+void GraphWidget::setChanges(QSet<int> added, QSet<int> rewritten) {
+  m_state.added = std::move(added);
+  m_state.rewritten = std::move(rewritten);
   update();
 }
 

@@ -31,7 +31,10 @@ class GraphWidget : public QWidget {
   void setFound(QSet<int> nodes, int current);
   void setColorMode(ColorMode mode);
   void setAccuracy(AccuracyDocPtr accuracy);
-  void setAdded(QSet<int> nodes);
+  void setPinned(QSet<int> nodes);
+  void setNoted(QSet<int> nodes);
+  void setCut(QHash<int, QString> saved, QSet<int> recomputed);
+  void setChanges(QSet<int> added, QSet<int> rewritten);
   void setDimUnrelated(bool on);
 
   /// The view is still where the scene began.
@@ -44,6 +47,10 @@ class GraphWidget : public QWidget {
   void startView();
   void resetZoom();
   void centerOn(int node);
+  /// Brings a node into the middle, at a zoom at which its card can be read.
+  void reveal(int node);
+  /// Where a node's card is in the widget; empty where it has none.
+  QRectF cardRect(int node) const;
   void moveTo(const QPointF& center);
   QRectF visibleScene() const;
   QPointF toScene(const QPointF& widget) const;
@@ -58,6 +65,10 @@ class GraphWidget : public QWidget {
   void nodePicked(int node);
   /// A group is to be opened, or closed.
   void groupToggled(const std::string& path, bool open);
+  /// A node was double-clicked, or Enter was pressed on it.
+  void nodeOpened(int node);
+  /// Backspace where nothing is left to close.
+  void leaveRequested();
   void pathRequested(int node);
   void viewChanged();
   void resized();
@@ -84,7 +95,7 @@ class GraphWidget : public QWidget {
   int sibling(int step) const;
   void hover(const QPointF& position);
   void toggle(int group, bool open);
-  void toggleSelected(bool open);
+  bool toggleSelected(bool open);
   int alongEdges(int card, bool down) const;
   QPointF heldPoint() const;
   QPointF placeOf(int node) const;

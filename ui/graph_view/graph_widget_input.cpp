@@ -71,6 +71,7 @@ void GraphWidget::mouseDoubleClickEvent(QMouseEvent* event) {
   if (const int group = m_scene->cards[std::size_t(card)].group; group >= 0) return toggle(group, true);
   emit nodePicked(node);
   centerOn(node);
+  emit nodeOpened(node);
 }
 
 void GraphWidget::toggle(int group, bool open) {
@@ -79,14 +80,16 @@ void GraphWidget::toggle(int group, bool open) {
   emit groupToggled(asked.path, open);
 }
 
-/// Opens the selected group, or closes the one around the selected node.
-void GraphWidget::toggleSelected(bool open) {
-  if (!m_scene || m_stale || !m_scene->groups || m_state.selected < 0) return;
+/// Opens the selected group, or closes the one around the selected node; false where there is none.
+bool GraphWidget::toggleSelected(bool open) {
+  if (!m_scene || m_stale || !m_scene->groups || m_state.selected < 0) return false;
   const auto& card = m_scene->cards[std::size_t(m_scene->cardOfNode[std::size_t(m_state.selected)])];
   const int around = card.group >= 0 ? m_scene->groups->groups[std::size_t(card.group)].parent
                                      : m_scene->groups->groupOf[std::size_t(m_state.selected)];
-  if (open && card.group >= 0) return toggle(card.group, true);
-  if (!open && around > 0) toggle(around, false);
+  const int group = open ? card.group : around;
+  if (group < (open ? 0 : 1)) return false;
+  toggle(group, open);
+  return true;
 }
 
 void GraphWidget::leaveEvent(QEvent*) {
@@ -105,7 +108,9 @@ void GraphWidget::hover(const QPointF& position) {
     setToolTip(shown.title + "\n" + shown.name + tr(", double click or Enter opens it"));
   } else if (node >= 0) {
     const auto& doc = m_scene->graph->nodes[std::size_t(node)];
-    setToolTip(text(doc.name + "\n" + doc.target + (doc.value.empty() ? "" : "\n" + doc.value)));
+    auto tip = text(doc.name + "\n" + doc.target + (doc.value.empty() ? "" : "\n" + doc.value));
+    if (!doc.bodies.empty()) tip += "\n" + tr("Double click or Enter goes into %1").arg(texts(doc.bodies).join(", "));
+    setToolTip(tip);
   } else {
     setToolTip({});
   }
@@ -117,8 +122,14 @@ void GraphWidget::keyPressEvent(QKeyEvent* event) {
   static const QSet<int> walking{Qt::Key_Up, Qt::Key_Down, Qt::Key_Left, Qt::Key_Right,
                                  Qt::Key_J,  Qt::Key_K,    Qt::Key_Home, Qt::Key_End};
   if (plain && m_scene && walking.contains(event->key())) return walk(event->key());
-  if (plain && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) return toggleSelected(true);
-  if (plain && event->key() == Qt::Key_Backspace) return toggleSelected(false);
+  if (plain && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter)) {
+    if (!toggleSelected(true)) emit nodeOpened(m_state.selected);
+    return;
+  }
+  if (plain && event->key() == Qt::Key_Backspace) {
+    if (!toggleSelected(false)) emit leaveRequested();
+    return;
+  }
   if (event->key() == Qt::Key_Escape) return emit nodePicked(-1);
   QWidget::keyPressEvent(event);
 }

@@ -10,6 +10,11 @@ std::uint64_t keyOf(const std::string& kind, const std::string& name) {
   return std::uint64_t(std::hash<std::string>()(kind + name)) | 1;
 }
 
+/// A ghost whose name another node bears by now.
+bool isAlias(const Scene& scene, int node) {
+  return scene.isGhost(node) && scene.shown->find(scene.graph->nodes[std::size_t(node)].name) >= 0;
+}
+
 QRectF rectOf(const Extent& extent) { return {extent.left, extent.top, extent.width, extent.height}; }
 
 NestedDiagram nestedOf(const Scene& scene) {
@@ -25,7 +30,8 @@ NestedDiagram nestedOf(const Scene& scene) {
   }
   for (const auto& card : scene.cards) {
     const bool node = card.group < 0;
-    const auto key = node ? keyOf("node ", scene.graph->nodes[std::size_t(card.node)].name)
+    const auto key = node ? keyOf(isAlias(scene, card.node) ? "ghost " : "node ",
+                                  scene.graph->nodes[std::size_t(card.node)].name)
                           : keyOf("frame ", scene.groups->groups[std::size_t(card.group)].path);
     const int group = !scene.groups ? 0
                       : node        ? scene.groups->groupOf[std::size_t(card.node)]
@@ -88,7 +94,7 @@ class OpenedToView {
 
 bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
   if (stop.stop_requested()) return false;
-  const bool another = before != nullptr && before->graph != scene.graph;
+  const bool another = before != nullptr && (before->shown != scene.shown || before->ghosts != scene.ghosts);
   auto plan = planNested(nestedOf(scene), before == nullptr ? nullptr : &before->memory, another);
   if (stop.stop_requested()) return false;
   for (std::size_t i = 0; i < scene.cards.size(); ++i) scene.cards[i].rect = rectOf(plan.cards[i]);
@@ -105,7 +111,7 @@ bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
 }
 
 ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop, const ScenePtr& before) {
-  if (before && before->graph == graph) options.groups = before->groups;
+  if (before && before->shown == graph) options.groups = before->groups;
   if (!options.open && !options.view.isEmpty() && isGrouped(*graph, options))
     if (auto scene = OpenedToView(graph, options, stop).run()) return scene;
   auto scene = std::make_shared<Scene>(buildScene(graph, options));

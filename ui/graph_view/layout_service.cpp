@@ -20,8 +20,8 @@ struct Prepared {
 
 }  // namespace
 
-LayoutService::LayoutService(JobQueue& jobs, QObject* parent)
-    : QObject(parent), m_jobs(jobs), m_program(QStandardPaths::findExecutable("dot")) {
+LayoutService::LayoutService(JobQueue& jobs, const QString& job, QObject* parent)
+    : QObject(parent), m_jobs(jobs), m_job(job), m_program(QStandardPaths::findExecutable("dot")) {
   m_timeout.setSingleShot(true);
   m_timeout.setInterval(timeoutMs);
   connect(&m_timeout, &QTimer::timeout, this, [this] {
@@ -32,7 +32,7 @@ LayoutService::LayoutService(JobQueue& jobs, QObject* parent)
 }
 
 LayoutService::~LayoutService() {
-  m_jobs.cancel("layout");
+  m_jobs.cancel(m_job);
   killDot();
 }
 
@@ -49,7 +49,7 @@ void LayoutService::layOut(GraphDocPtr graph, const SceneOptions& options, Scene
     }
     return {layOutGraph(graph, options, stop, before), {}};
   };
-  m_jobs.submit<Prepared>("layout", work, [this](Prepared prepared) {
+  m_jobs.submit<Prepared>(m_job, work, [this](Prepared prepared) {
     if (prepared.scene)
       logUi("debug", QString("layout of %1 cards by %2")
                          .arg(prepared.scene->cards.size())
@@ -77,7 +77,7 @@ void LayoutService::readDot() {
   killDot();
   if (!good || plain.isEmpty()) return fallBack();
   m_jobs.submit<ScenePtr>(
-      "layout",
+      m_job,
       [unplaced = m_unplaced, plain](std::stop_token stop) -> ScenePtr {
         auto scene = std::make_shared<Scene>(*unplaced);
         if (readPlain(plain, *scene)) return scene;
@@ -89,7 +89,7 @@ void LayoutService::readDot() {
 
 void LayoutService::fallBack() {
   m_jobs.submit<ScenePtr>(
-      "layout",
+      m_job,
       [unplaced = m_unplaced](std::stop_token stop) -> ScenePtr {
         auto scene = std::make_shared<Scene>(*unplaced);
         return layOutLayered(*scene, stop) ? scene : nullptr;
@@ -105,7 +105,7 @@ void LayoutService::deliver(ScenePtr scene) {
 }
 
 void LayoutService::cancel() {
-  m_jobs.cancel("layout");
+  m_jobs.cancel(m_job);
   killDot();
   m_unplaced = nullptr;
   setBusy(false);

@@ -19,7 +19,9 @@ class LayoutService : public QObject {
   static constexpr int mostForDot = 500;
   static constexpr int timeoutMs = 8000;
 
-  explicit LayoutService(JobQueue& jobs, QObject* parent = nullptr);
+  explicit LayoutService(JobQueue& jobs, QObject* parent = nullptr) : LayoutService(jobs, "layout", parent) {}
+  /// `job`: a key of its own in the queue.
+  LayoutService(JobQueue& jobs, const QString& job, QObject* parent = nullptr);
   ~LayoutService() override;
   /// Replaces the layout under way, if any. `before` is what was shown of the same graph, whose places are kept.
   void layOut(GraphDocPtr graph, const SceneOptions& options, ScenePtr before = nullptr);
@@ -40,6 +42,7 @@ class LayoutService : public QObject {
   void killDot();
 
   JobQueue& m_jobs;
+  QString m_job;
   QString m_program;
   QProcess* m_dot = nullptr;
   QTimer m_timeout;

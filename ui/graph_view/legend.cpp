@@ -33,6 +33,14 @@ std::vector<Entry> kindEntries(const Scene& scene) {
   return entries;
 }
 
+std::vector<Entry> changeEntries(const Scene& scene, const ViewState& state) {
+  std::vector<Entry> entries;
+  if (!state.added.isEmpty()) entries.push_back({theme().good, "+ added"});
+  if (!state.rewritten.isEmpty()) entries.push_back({theme().warn, "~ rewritten"});
+  if (scene.ghosts) entries.push_back({theme().bad, "− gone"});
+  return entries;
+}
+
 std::vector<Entry> accuracyEntries() {
   return {{theme().good, "well within the limit"},
           {theme().heat(0.3), "near the limit"},
@@ -43,7 +51,9 @@ std::vector<Entry> accuracyEntries() {
 }  // namespace
 
 void paintLegend(QPainter& painter, const QRect& view, const Scene& scene, const ViewState& state) {
-  const auto entries = state.mode == ColorMode::Kind ? kindEntries(scene) : accuracyEntries();
+  auto entries = state.mode == ColorMode::Kind ? kindEntries(scene) : accuracyEntries();
+  const auto changes = changeEntries(scene, state);
+  entries.insert(entries.end(), changes.begin(), changes.end());
   QFont font = interfaceFont();
   font.setPixelSize(11);
   const QFontMetricsF metrics(font);

@@ -25,6 +25,10 @@ struct SceneRow {
   QString label, detail;
 };
 
+/// Nodes of an earlier graph that are gone, to be drawn beside those that are there. Their inputs and users are places
+/// in the shown graph, or behind its end those of other ghosts.
+using GhostsPtr = std::shared_ptr<const std::vector<NodeDoc>>;
+
 /// A node, or a closed group of them.
 struct SceneCard {
   int node = 0;    ///< of a group: its result
@@ -51,7 +55,9 @@ struct SceneEdge {
 };
 
 struct Scene {
-  GraphDocPtr graph;
+  GraphDocPtr graph;    ///< with ghosts behind the nodes of `shown`
+  GraphDocPtr shown;    ///< the graph as it is
+  GhostsPtr ghosts;     ///< null: none
   std::vector<SceneCard> cards;
   std::vector<SceneEdge> edges;
   std::vector<SceneFrame> frames;  ///< an inner one comes after the one around it
@@ -62,6 +68,8 @@ struct Scene {
   std::vector<char> open;                   ///< by group
   NestedMemory memory;                      ///< for the next layout of this graph
   int focus = -1;                           ///< node to begin with: what the model returns
+  /// A node that is gone.
+  bool isGhost(int node) const { return shown && node >= int(shown->nodes.size()); }
   int cardAt(const QPointF& point) const;
   /// Node under a point: of a row if there is one, else of the card; -1 outside.
   int nodeAt(const QPointF& point) const;
@@ -92,6 +100,7 @@ struct SceneOptions {
   std::shared_ptr<const GroupTree> groups = {};    ///< of this graph, where they are known; else they are found
   /// Kernel of each node (empty: none): what is fused is grouped, also in small graphs. Null: modules are.
   std::shared_ptr<const std::vector<std::string>> kernels = {};
+  GhostsPtr ghosts = {};
 };
 /// Graphs of so many nodes or fewer are shown as they are.
 constexpr int mostUngrouped = 120;

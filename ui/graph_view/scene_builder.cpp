@@ -17,6 +17,31 @@ namespace {
 
 bool isSource(const NodeDoc& node) { return node.kind == NodeKind::Input || node.kind == NodeKind::Parameter; }
 
+/// The graph with ghosts behind its nodes.
+GraphDocPtr withGhosts(const GraphDocPtr& graph, const GhostsPtr& ghosts) {
+  if (!ghosts || ghosts->empty()) return graph;
+  auto both = std::make_shared<GraphDoc>(*graph);
+  both->nodes.insert(both->nodes.end(), ghosts->begin(), ghosts->end());
+  return both;
+}
+
+/// Each ghost is in the group of what it took, or of what took it.
+std::shared_ptr<const GroupTree> withGhosts(const std::shared_ptr<const GroupTree>& tree, const GraphDoc& graph,
+                                            std::size_t shown) {
+  if (tree->groupOf.size() == graph.nodes.size()) return tree;
+  auto both = std::make_shared<GroupTree>(*tree);
+  both->groupOf.resize(shown);
+  for (std::size_t i = shown; i < graph.nodes.size(); ++i) {
+    const auto& ghost = graph.nodes[i];
+    int group = 0;
+    for (const auto* around : {&ghost.users, &ghost.inputs})
+      for (const int other : *around)
+        if (other < int(i) && !isSource(graph.nodes[std::size_t(other)])) group = both->groupOf[std::size_t(other)];
+    both->groupOf.push_back(group);
+  }
+  return both;
+}
+
 QFont cardFont(bool isBold) {
   QFont font = interfaceFont();
   font.setBold(isBold);
@@ -25,12 +50,19 @@ QFont cardFont(bool isBold) {
 
 class SceneBuilder {
  public:
-  SceneBuilder(GraphDocPtr graph, const SceneOptions& options)
-      : m_graph(*graph), m_options(options), m_bold(cardFont(true)), m_plain(cardFont(false)), m_code(codeFont()) {
+  SceneBuilder(const GraphDocPtr& graph, const SceneOptions& options)
+      : m_whole(withGhosts(graph, options.ghosts)),
+        m_graph(*m_whole),
+        m_options(options),
+        m_bold(cardFont(true)),
+        m_plain(cardFont(false)),
+        m_code(codeFont()) {
     QFont small = codeFont();
     small.setPixelSize(11);
     m_code = QFontMetricsF(small);
-    m_scene.graph = std::move(graph);
+    m_scene.graph = m_whole;
+    m_scene.shown = graph;
+    m_scene.ghosts = options.ghosts;
     m_scene.cardOfNode.assign(m_graph.nodes.size(), -1);
   }
 
@@ -40,6 +72,7 @@ class SceneBuilder {
     placeInlined();
     measureDepths();
     for (int node = 0; node < int(m_graph.nodes.size()); ++node) connect(node);
+    for (int ghost = int(m_scene.shown->nodes.size()); ghost < int(m_graph.nodes.size()); ++ghost) lead(ghost);
     for (auto& card : m_scene.cards) measure(card);
     addFrames();
     m_scene.focus = findFocus();
@@ -51,9 +84,10 @@ class SceneBuilder {
   SceneCard& cardOf(int i) { return m_scene.cards[std::size_t(m_scene.cardOfNode[std::size_t(i)])]; }
 
   void group() {
-    if (!isGrouped(m_graph, m_options)) return;
-    const auto tree =
-        m_options.groups ? m_options.groups : std::make_shared<const GroupTree>(groupsOf(m_graph, m_options));
+    if (!isGrouped(*m_scene.shown, m_options)) return;
+    const auto plain =
+        m_options.groups ? m_options.groups : std::make_shared<const GroupTree>(groupsOf(*m_scene.shown, m_options));
+    const auto tree = withGhosts(plain, m_graph, m_scene.shown->nodes.size());
     m_scene.open = m_options.open ? std::vector<char>(tree->groups.size(), 0)
                                   : openToFit(*tree, m_options.budget, m_options.kernels ? 0 : mostUngrouped);
     for (std::size_t i = 0; m_options.open && i < tree->groups.size(); ++i)
@@ -77,7 +111,7 @@ class SceneBuilder {
 
   /// A row of its first user: nothing beside that uses it as well.
   bool inlined(int i) const {
-    if (!m_options.inlineParameters || !isSource(node(i)) || node(i).users.empty()) return false;
+    if (!m_options.inlineParameters || !isSource(node(i)) || node(i).users.empty() || m_scene.isGhost(i)) return false;
     const auto near = std::ranges::count_if(node(i).users, [&](int user) { return sameFrame(i, user); });
     return node(i).users.size() == 1 || (m_scene.groups && near == 1);
   }
@@ -177,6 +211,16 @@ class SceneBuilder {
     }
   }
 
+  /// From a ghost to what used its value, where that is drawn.
+  void lead(int ghost) {
+    const int from = m_scene.cardOfNode[std::size_t(ghost)];
+    for (const int user : node(ghost).users) {
+      const int to = user < int(m_scene.shown->nodes.size()) ? m_scene.cardOfNode[std::size_t(user)] : -1;
+      const auto pair = std::uint64_t(std::uint32_t(from)) << 32 | std::uint32_t(to);
+      if (to >= 0 && to != from && m_pairs.insert(pair).second) m_scene.edges.push_back({from, to, {}, {}});
+    }
+  }
+
   bool isBackward(int i) const {
     return m_scene.groups && m_scene.groups->groups[std::size_t(m_scene.groups->groupOf[std::size_t(i)])].backward;
   }
@@ -270,6 +314,7 @@ class SceneBuilder {
     return first >= 0 || output->inputs.empty() ? first : output->inputs.front();
   }
 
+  GraphDocPtr m_whole;
   const GraphDoc& m_graph;
   const SceneOptions& m_options;
   QFontMetricsF m_bold, m_plain, m_code;
@@ -289,6 +334,6 @@ GroupTree groupsOf(const GraphDoc& graph, const SceneOptions& options) {
   return buildGroups(graph, options.kernels.get());
 }
 
-Scene buildScene(GraphDocPtr graph, const SceneOptions& options) { return SceneBuilder(std::move(graph), options).build(); }
+Scene buildScene(GraphDocPtr graph, const SceneOptions& options) { return SceneBuilder(graph, options).build(); }
 
 }  // namespace kerf::ui::inline graph_view

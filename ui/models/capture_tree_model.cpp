@@ -1,6 +1,9 @@
 #include "ui/models/capture_tree_model.h"
 
+#include <algorithm>
 #include <map>
+
+#include <QMimeData>
 
 #include "ui/models/format.h"
 #include "ui/models/tables.h"
@@ -10,6 +13,7 @@ namespace kerf::ui::inline models {
 namespace {
 
 constexpr std::size_t mostOpen = 300;
+constexpr const char* graphType = "application/x-kerf-graph";
 
 /// True for every item that some compile id lists.
 std::vector<bool> listed(std::size_t count, const std::vector<CompileEntryDoc>& compiles,
@@ -126,6 +130,39 @@ std::vector<QModelIndex> CaptureTreeModel::openRows() const {
     if (kind == Kind::Capture || ((kind == Kind::Rank || kind == Kind::Compile) && few)) open.push_back(indexAt(row));
   }
   return open;
+}
+
+Qt::ItemFlags CaptureTreeModel::flags(const QModelIndex& index) const {
+  const auto usual = QAbstractItemModel::flags(index);
+  if (!index.isValid() || kind(index) != Kind::Graph) return usual;
+  return usual | Qt::ItemIsDragEnabled | Qt::ItemIsDropEnabled;
+}
+
+QStringList CaptureTreeModel::mimeTypes() const { return {graphType}; }
+
+QMimeData* CaptureTreeModel::mimeData(const QModelIndexList& indexes) const {
+  const auto graph = std::ranges::find_if(indexes, [this](const auto& index) { return kind(index) == Kind::Graph; });
+  if (graph == indexes.end()) return nullptr;
+  const auto place = location(*graph);
+  auto* data = new QMimeData;
+  data->setData(graphType, QString("%1/%2").arg(place.capture).arg(place.graph).toUtf8());
+  data->setText(graph->data().toString());
+  return data;
+}
+
+bool CaptureTreeModel::canDropMimeData(const QMimeData* data, Qt::DropAction, int, int,
+                                       const QModelIndex& onto) const {
+  if (!data->hasFormat(graphType) || !onto.isValid() || kind(onto) != Kind::Graph) return false;
+  const auto place = location(onto);
+  return data->data(graphType) != QString("%1/%2").arg(place.capture).arg(place.graph).toUtf8();
+}
+
+bool CaptureTreeModel::dropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                                    const QModelIndex& onto) {
+  if (!canDropMimeData(data, action, row, column, onto)) return false;
+  const auto dragged = QString::fromUtf8(data->data(graphType)).split('/');
+  emit graphDropped({dragged.value(0).toInt(), dragged.value(1).toInt()}, location(onto));
+  return true;
 }
 
 QModelIndex CaptureTreeModel::index(int row, int column, const QModelIndex& parent) const {

@@ -35,6 +35,19 @@ class CaptureTreeModel : public QAbstractItemModel {
   int columnCount(const QModelIndex& = {}) const override { return 1; }
   QVariant data(const QModelIndex& index, int role) const override;
 
+  // A graph can be dragged onto another one.
+  Qt::ItemFlags flags(const QModelIndex& index) const override;
+  QStringList mimeTypes() const override;
+  QMimeData* mimeData(const QModelIndexList& indexes) const override;
+  bool canDropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                       const QModelIndex& onto) const override;
+  bool dropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                    const QModelIndex& onto) override;
+  Qt::DropActions supportedDropActions() const override { return Qt::CopyAction | Qt::LinkAction; }
+
+ signals:
+  void graphDropped(const kerf::ui::Location& dragged, const kerf::ui::Location& onto);
+
  private:
   struct Row {
     Kind kind = Kind::Capture;

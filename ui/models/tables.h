@@ -24,7 +24,18 @@ struct NodeRef {
   const NodeDoc& node() const { return graph->nodes[std::size_t(index)]; }
 };
 using NodeModel = TableModel<NodeRef>;
+using SavedModel = TableModel<workbench::SavedValueDoc>;
 using LogModel = TableModel<LogDoc>;
+using OpCountModel = TableModel<OpCountDoc>;
+
+/// One node, or one rewrite, in which two graphs differ.
+struct ChangeRow {
+  enum class Kind { Added, Removed, Rewritten, Changed };
+  Kind kind = Kind::Added;
+  std::string node, gone;       ///< of the shown graph, and of the earlier one; empty where there is none
+  QString what, detail;         ///< "layer_norm → var_mean, sub, mul (+6)"
+};
+using ChangeModel = TableModel<ChangeRow>;
 
 std::unique_ptr<PassModel> makePassModel();
 /// A stage of AOTAutograd, among the passes.
@@ -36,7 +47,12 @@ std::unique_ptr<StepModel> makeStepModel();
 std::unique_ptr<FusionModel> makeFusionModel();
 std::unique_ptr<TrialModel> makeTrialModel();
 std::unique_ptr<NodeModel> makeNodeModel();
+std::unique_ptr<SavedModel> makeSavedModel();
 std::unique_ptr<LogModel> makeLogModel();
+std::unique_ptr<OpCountModel> makeOpCountModel();
+std::unique_ptr<ChangeModel> makeChangeModel();
+/// Rewrites first, then what was added, changed and removed.
+std::vector<ChangeRow> changeRows(const DifferenceDoc& difference);
 std::vector<NodeRef> nodeRows(const GraphDocPtr& graph);
 
 /// A round dot for first columns: filled in `color`, or only its outline.

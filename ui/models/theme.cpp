@@ -22,7 +22,7 @@ const Theme lightTheme{
     "#2563d9",
     "#ffffff",
     "#dfe9fb",
-    "#2e9e5b",
+    "#12907f",
     "#d08a0b",
     "#d1373f",
     "#fdecec",
@@ -41,7 +41,7 @@ const Theme darkTheme{
     "#5c97f7",
     "#0e1420",
     "#2b3b57",
-    "#4cc38a",
+    "#45c4b0",
     "#e0a83a",
     "#f2686f",
     "#3d2428",
@@ -119,7 +119,7 @@ QColor Theme::heat(double ratio) const {
   if (std::isnan(ratio) || ratio >= 1) return bad;
   if (ratio <= 1e-3) return good;
   const double t = (std::log10(ratio) + 3) / 3;  // 0.001 … 1 → 0 … 1
-  return t < 0.5 ? blend(good, good, 1) : blend(warn, good, (t - 0.5) * 2);
+  return t < 0.5 ? good : blend(warn, good, (t - 0.5) * 2);
 }
 
 const Theme& theme() { return g_dark ? darkTheme : lightTheme; }

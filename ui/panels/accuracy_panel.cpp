@@ -11,11 +11,30 @@
 
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
+#include "ui/panels/growth_chart.h"
 
 namespace kerf::ui::inline panels {
 namespace {
 
 using By = workbench::BisectRequest::By;
+
+struct Way {
+  By by;
+  const char *name, *said;  ///< said: in the menu of Kerf's own; null: only PyTorch is bisected so
+};
+constexpr Way ways[] = {
+    {By::Node, "node", "By node: every node compared"},
+    {By::Pass, "pass", "By pass: passes enabled one after the other"},
+    {By::Subsystem, "part of the compiler", "By part of the compiler: passes, fusion, code generation, …"},
+    {By::Fusion, "fusion", "By fusion: fused groups taken apart"},
+    {By::Kernel, "kernel", "By kernel: code of kernels enabled one after the other"},
+    {By::Module, "module", "By module: the model's modules compiled one after the other"},
+    {By::Config, "config option", nullptr},
+};
+QString wayName(By by) {
+  const auto* found = std::ranges::find(ways, by, &Way::by);
+  return AccuracyPanel::tr(found->name);
+}
 
 QWidget* titled(const QString& title, QWidget* content) {
   auto* box = new QWidget;
@@ -65,6 +84,7 @@ AccuracyPanel::AccuracyPanel(Session& session, QWidget* parent)
     const auto accuracy = m_session.accuracy();
     const auto* node = m_session.nodeDoc();
     const auto* row = accuracy && node ? accuracy->find(node->name) : nullptr;
+    m_growth->setCurrent(node ? text(node->name) : QString());
     m_nodeTable->selectSourceRow(row ? int(row - accuracy->nodes.data()) : -1);
   });
   showAccuracy();
@@ -81,8 +101,11 @@ QWidget* AccuracyPanel::buildBar() {
   m_bisect = new QPushButton(tr("Bisect"));
   m_bisect->setToolTip(tr("Find the pass or node at which the difference begins"));
   auto* menu = new QMenu(m_bisect);
-  menu->addAction(tr("By node: every node compared"), this, [this] { bisect(By::Node); });
-  menu->addAction(tr("By pass: passes enabled one after the other"), this, [this] { bisect(By::Pass); });
+  for (const auto& way : ways)
+    if (way.said != nullptr) menu->addAction(tr(way.said), this, [this, by = way.by] { bisect(by); });
+  menu->addSeparator();
+  for (const By by : {By::Pass, By::Subsystem, By::Config})
+    menu->addAction(tr("With PyTorch: by %1").arg(wayName(by)), this, [this, by] { emit torchBisectRequested(by); });
   m_bisect->setMenu(menu);
   m_cancel = new QPushButton(tr("Cancel"));
   m_verdict = new QLabel;
@@ -107,9 +130,12 @@ QWidget* AccuracyPanel::buildTables() {
   splitter->addWidget(titled(tr("Outputs"), m_outputTable));
   splitter->addWidget(titled(tr("Nodes"), m_nodeTable));
   splitter->setChildrenCollapsible(false);
-  splitter->setSizes({340, 660});
+  m_growth = new GrowthChart;
+  splitter->addWidget(titled(tr("Error along the graph"), m_growth));
+  splitter->setSizes({260, 440, 300});
+  connect(m_growth, &GrowthChart::nodePicked, this, [this](const QString& node) { m_session.selectNode(node); });
   m_comparison = splitter;
-  m_trialBox = titled(tr("Bisection by pass"), m_trialTable);
+  m_trialBox = titled(tr("Trials of the bisection"), m_trialTable);
   auto* both = new QSplitter(Qt::Horizontal);
   both->addWidget(m_comparison);
   both->addWidget(m_trialBox);
@@ -118,9 +144,13 @@ QWidget* AccuracyPanel::buildTables() {
   return both;
 }
 
-void AccuracyPanel::run() { m_session.compare(m_plant->plant()); }
+void AccuracyPanel::run() {
+  if (m_plant->accepted()) m_session.compare(m_plant->plant());
+}
 
-void AccuracyPanel::bisect(By by) { m_session.bisect(by, m_plant->plant()); }
+void AccuracyPanel::bisect(By by) {
+  if (m_plant->accepted()) m_session.bisect(by, m_plant->plant());
+}
 
 QString AccuracyPanel::verdict() const { return m_verdict->text(); }
 
@@ -147,6 +177,7 @@ void AccuracyPanel::showAccuracy() {
   if (!shown) return;
   m_outputTable->fitColumns();
   m_nodeTable->fitColumns();
+  m_growth->setNodes(accuracy->nodes, m_session.graph());
   showVerdict(*accuracy);
 }
 
@@ -181,7 +212,7 @@ void AccuracyPanel::showBisection() {
   m_trialTable->fitColumns();
   m_bisection->setVisible(doc != nullptr);
   if (!doc) return m_bisection->clear();
-  const auto by = doc->by == By::Pass ? tr("pass") : tr("node");
+  const auto by = wayName(doc->by);
   if (doc->running) return m_bisection->setText(tr("Bisecting by %1… %2").arg(by, doc->progress));
   if (!doc->error.isEmpty()) return m_bisection->setText(tr("Bisecting by %1 failed: %2").arg(by, doc->error));
   const auto note = doc->note.empty() ? QString() : "  ·  " + text(doc->note);

@@ -14,6 +14,8 @@ class QStackedLayout;
 
 namespace kerf::ui::inline panels {
 
+class GrowthChart;
+
 class AccuracyPanel : public QWidget {
   Q_OBJECT
 
@@ -28,6 +30,11 @@ class AccuracyPanel : public QWidget {
   QString bisection() const;
   void run();
   void bisect(workbench::BisectRequest::By by);
+  GrowthChart& growth() { return *m_growth; }
+
+ signals:
+  /// PyTorch is to be bisected, of which others know where it is.
+  void torchBisectRequested(kerf::workbench::BisectRequest::By by);
 
  private:
   QWidget* buildBar();
@@ -51,6 +58,7 @@ class AccuracyPanel : public QWidget {
   QLabel* m_verdict;
   QLabel* m_bisection;
   QLabel* m_hint;
+  GrowthChart* m_growth = nullptr;  ///< in m_comparison
   QWidget* m_comparison;
   QWidget* m_trialBox;
   QWidget* m_tables;

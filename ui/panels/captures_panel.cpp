@@ -67,6 +67,11 @@ CapturesPanel::CapturesPanel(Session& session, QWidget* parent)
   m_tree->setItemDelegate(new DetailDelegate(m_tree));
   m_tree->setContextMenuPolicy(Qt::CustomContextMenu);
   m_tree->setAccessibleName(tr("Captures"));
+  m_tree->setDragEnabled(true);
+  m_tree->setAcceptDrops(true);
+  m_tree->setDragDropMode(QAbstractItemView::DragDrop);
+  m_tree->setDefaultDropAction(Qt::LinkAction);
+  connect(m_model, &CaptureTreeModel::graphDropped, this, &CapturesPanel::compareGraphs);
   connect(m_tree, &QTreeView::customContextMenuRequested, this, &CapturesPanel::menuAt);
   connect(m_tree->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
     if (const int record = m_model->record(index); record >= 0)
@@ -95,10 +100,26 @@ void CapturesPanel::showPlace() {
   m_tree->viewport()->update();
 }
 
+/// Shows the graph on which another one was dropped, against that one.
+void CapturesPanel::compareGraphs(const Location& before, const Location& after) {
+  m_session.compareWith(before);
+  m_session.go(after);
+  emit comparisonAsked();
+}
+
 void CapturesPanel::menuAt(const QPoint& position) {
   const int id = m_model->captureId(m_tree->indexAt(position));
   if (id < 0) return;
   QMenu menu(this);
+  const auto index = m_tree->indexAt(position);
+  const auto place = m_model->location(index), here = m_session.location();
+  if (m_model->kind(index) == CaptureTreeModel::Kind::Graph && here.capture >= 0 && !here.sameGraph(place)) {
+    menu.addAction(tr("Compare the shown graph with this one"), this,
+                   [this, place, here] { compareGraphs(place, here); });
+    menu.addAction(tr("Compare this graph with the shown one"), this,
+                   [this, place, here] { compareGraphs(here, place); });
+    menu.addSeparator();
+  }
   menu.addAction(tr("Close"), this, [this, id] { m_session.close(id); });
   menu.exec(m_tree->viewport()->mapToGlobal(position));
 }

@@ -17,7 +17,12 @@ class CapturesPanel : public QWidget {
   explicit CapturesPanel(Session& session, QWidget* parent = nullptr);
   QTreeView& tree() { return *m_tree; }
 
+ signals:
+  /// Two graphs are to be seen against each other.
+  void comparisonAsked();
+
  private:
+  void compareGraphs(const Location& before, const Location& after);
   void showCaptures();
   void showPlace();
   void menuAt(const QPoint& position);

@@ -58,6 +58,7 @@ void CodeView::setCode(const QStringList& lines) {
   m_longest = 0;
   for (const auto& line : m_lines) m_longest = std::max(m_longest, int(line.size()));
   m_current = -1;
+  m_marked.clear();
   updateBars();
   verticalScrollBar()->setValue(0);
   horizontalScrollBar()->setValue(0);
@@ -93,6 +94,11 @@ void CodeView::setCurrentLine(int line) {
   viewport()->update();
 }
 
+void CodeView::setMarkedLines(const QSet<int>& lines) {
+  m_marked = lines;
+  viewport()->update();
+}
+
 void CodeView::paintEvent(QPaintEvent*) {
   QPainter painter(viewport());
   painter.setFont(codeFont());
@@ -110,13 +116,16 @@ void CodeView::paintEvent(QPaintEvent*) {
   const int ascent = QFontMetrics(codeFont()).ascent();
   for (int line = first; line <= last; ++line) {
     const int y = 4 + line * height - scrolled;
+    if (m_marked.contains(line))
+      painter.fillRect(0, y, area.width(), height, blend(theme().accent, theme().base, 0.12));
     if (line == m_current) {
       painter.fillRect(0, y, area.width(), height, theme().selection);
       painter.fillRect(0, y, 3, height, theme().accent);
     }
     paintLine(painter, line, gutter() - horizontalScrollBar()->value(), y + 1 + ascent);
     const QRect number(0, y, gutter() - 14, height);
-    painter.fillRect(number.adjusted(3, 0, 6, 0), line == m_current ? theme().selection : theme().base);
+    const auto behind = m_marked.contains(line) ? blend(theme().accent, theme().base, 0.12) : theme().base;
+    painter.fillRect(number.adjusted(3, 0, 6, 0), line == m_current ? theme().selection : behind);
     painter.setPen(line == m_current ? theme().text : theme().faint);
     painter.drawText(number, Qt::AlignRight | Qt::AlignVCenter, QString::number(line + 1));
   }

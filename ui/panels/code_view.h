@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QAbstractScrollArea>
+#include <QSet>
 #include <QStringList>
 
 namespace kerf::ui::inline panels {
@@ -17,6 +18,9 @@ class CodeView : public QAbstractScrollArea {
   /// Marks a line (0-based; -1 for none) and brings it into view.
   void setCurrentLine(int line);
   int currentLine() const { return m_current; }
+  /// Lines with a soft mark, besides; setCode() takes them away.
+  void setMarkedLines(const QSet<int>& lines);
+  const QSet<int>& markedLines() const { return m_marked; }
   /// Shown while there is no code.
   void setHint(const QString& hint);
 
@@ -38,6 +42,7 @@ class CodeView : public QAbstractScrollArea {
 
   QStringList m_lines;
   QString m_hint;
+  QSet<int> m_marked;
   int m_current = -1;
   int m_longest = 0;
 };

@@ -1,4 +1,5 @@
-// KernelsPanel: what the compiler made of the graph: fusion groups and extern kernels, with loop IR and LLVM IR.
+// KernelsPanel: what the compiler made of the graph: fusion groups and extern kernels, with loop IR and LLVM IR. A line
+// that reads or writes a node's value selects the node, and the selected node's kernel and lines are marked.
 #pragma once
 
 #include <QWidget>
@@ -19,6 +20,7 @@ class KernelsPanel : public QWidget {
  public:
   explicit KernelsPanel(Session& session, QWidget* parent = nullptr);
   DataTable& table() { return *m_table; }
+  CodeView& code() { return *m_code; }
 
  signals:
   /// Nodes of the kernel that the user chose.
@@ -27,12 +29,17 @@ class KernelsPanel : public QWidget {
  private:
   void showKernels();
   void showCode();
+  void showNode();
+  void markNode();
+  void pickLine(int line);
+  QStringList nodesOn(const QString& line) const;
 
   Session& m_session;
   KernelModel* m_model;
   DataTable* m_table;
   QTabBar* m_tabs;
   CodeView* m_code;
+  bool m_picking = false;  ///< a line was clicked: its kernel stays
 };
 
 }  // namespace kerf::ui::inline panels

@@ -2,14 +2,19 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QListWidget>
+#include <QMenu>
 #include <QPushButton>
 #include <QSplitter>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
 #include <ranges>
 
 #include "ui/models/format.h"
+#include "ui/panels/candidate_view.h"
+#include "ui/panels/minify_settings.h"
 #include "ui/panels/reduction_chart.h"
 
 namespace kerf::ui::inline panels {
@@ -30,7 +35,9 @@ MinifyPanel::MinifyPanel(Session& session, QWidget* parent)
       m_plant(new PlantPicker(session)),
       m_model(makeStepModel().release()),
       m_table(new DataTable(m_model)),
-      m_chart(new ReductionChart) {
+      m_chart(new ReductionChart),
+      m_candidate(new CandidateView(session)),
+      m_findings(new QListWidget) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -39,12 +46,7 @@ MinifyPanel::MinifyPanel(Session& session, QWidget* parent)
   m_hint->setObjectName("hint");
   m_hint->setAlignment(Qt::AlignCenter);
   m_hint->setWordWrap(true);
-  auto* splitter = new QSplitter(Qt::Horizontal);
-  splitter->addWidget(m_chart);
-  splitter->addWidget(m_table);
-  splitter->setChildrenCollapsible(false);
-  splitter->setSizes({600, 400});
-  m_content = splitter;
+  m_content = buildContent();
   m_table->setObjectName("steps");
   m_table->setStretchColumn(1);
   column->addWidget(m_hint, 1);
@@ -52,12 +54,52 @@ MinifyPanel::MinifyPanel(Session& session, QWidget* parent)
   connect(&session, &Session::minifyChanged, this, &MinifyPanel::showMinified);
   connect(&session, &Session::graphChanged, this, &MinifyPanel::showMinified);
   connect(&session, &Session::locationChanged, this, &MinifyPanel::showPlace);
+  connect(&session, &Session::pinsChanged, this, &MinifyPanel::showMinified);
   connect(m_table, &DataTable::picked, this, [this](int row) {
     const auto doc = m_session.minified();
     if (doc && doc->state == MinifyDoc::State::Running) return showControls();
     m_session.showStage(Location::Stage::Step, row);
   });
   showMinified();
+}
+
+/// The chart, the graph that fails still, and the steps with what else was found.
+QWidget* MinifyPanel::buildContent() {
+  auto* splitter = new QSplitter(Qt::Horizontal);
+  auto* right = new QSplitter(Qt::Vertical);
+  m_findings->setObjectName("findings");
+  m_findings->setAccessibleName(tr("Other failures that were met"));
+  m_findings->setToolTip(tr("Other failures that candidates showed: double click opens the smallest graph of each"));
+  auto* found = new QWidget;
+  auto* column = new QVBoxLayout(found);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  auto* title = new QLabel(tr("Other failures that were met"));
+  title->setObjectName("tableTitle");
+  column->addWidget(title);
+  column->addWidget(m_findings, 1);
+  m_found = found;
+  right->addWidget(m_table);
+  right->addWidget(found);
+  splitter->addWidget(m_chart);
+  splitter->addWidget(m_candidate);
+  splitter->addWidget(right);
+  for (auto* each : {splitter, right}) each->setChildrenCollapsible(false);
+  splitter->setSizes({360, 360, 400});
+  right->setSizes({300, 140});
+  connect(m_findings, &QListWidget::itemActivated, this,
+          [this](const QListWidgetItem* item) { m_session.open({item->data(Qt::UserRole).toString()}); });
+  return splitter;
+}
+
+void MinifyPanel::buildExport() {
+  auto* menu = new QMenu(m_export);
+  const std::pair<QString, QString> formats[] = {{"repro", tr("repro.py and storages…")},
+                                                 {"zip", tr("One zip…")},
+                                                 {"issue", tr("Issue text (Markdown)…")}};
+  for (const auto& [format, title] : formats)
+    menu->addAction(title, this, [this, format = format] { emit exportRequested(format); })->setObjectName(format);
+  m_export->setMenu(menu);
 }
 
 QWidget* MinifyPanel::buildBar() {
@@ -75,16 +117,23 @@ QWidget* MinifyPanel::buildBar() {
   m_undo = new QPushButton(tr("Undo to step"));
   m_undo->setObjectName("undoMinify");
   m_undo->setShortcut(QKeySequence("Ctrl+Shift+U"));
+  m_ask = new QToolButton;
+  m_ask->setObjectName("minifySettings");
+  m_ask->setToolTip(tr("Who decides whether a graph fails, how long and how often it is asked"));
+  connect(m_ask, &QToolButton::clicked, this, &MinifyPanel::askSettings);
   m_openRepro = new QPushButton(tr("Open repro"));
   m_openRepro->setToolTip(tr("Open the minified repro beside its capture"));
-  m_export = new QPushButton(tr("Export repro…"));
-  m_export->setToolTip(tr("Save the minified repro.py and its storages"));
+  m_export = new QPushButton(tr("Export"));
+  m_export->setObjectName("exportMinified");
+  m_export->setToolTip(tr("Save the minified repro: as files, as one zip, or as the text of an issue"));
+  buildExport();
   m_status = new QLabel;
   m_status->setObjectName("status");
   row->addWidget(m_start);
   row->addWidget(m_cancel);
   row->addWidget(m_pause);
   row->addWidget(m_undo);
+  row->addWidget(m_ask);
   row->addWidget(m_plant);
   row->addWidget(m_openRepro);
   row->addWidget(m_export);
@@ -92,7 +141,6 @@ QWidget* MinifyPanel::buildBar() {
   row->addWidget(m_status);
   connect(m_openRepro, &QPushButton::clicked, this,
           [this] { m_session.open({QString::fromStdString(m_session.minified()->repro)}); });
-  connect(m_export, &QPushButton::clicked, this, &MinifyPanel::exportRequested);
   connect(m_start, &QPushButton::clicked, this, &MinifyPanel::start);
   connect(m_pause, &QPushButton::clicked, this, [this] { m_session.pauseMinify(!m_session.minified()->paused); });
   connect(m_undo, &QPushButton::clicked, this, [this] { m_session.undoMinify(chosenStep()); });
@@ -100,7 +148,39 @@ QWidget* MinifyPanel::buildBar() {
   return bar;
 }
 
-void MinifyPanel::start() { m_session.minify(m_plant->plant()); }
+/// A fault is planted into Kerf's own compiled side, so only Kerf's engine is asked of it.
+void MinifyPanel::start() {
+  auto request = m_settings;
+  const auto plant = m_plant->plant();
+  if (request.oracle.oracle == "engine" && !m_plant->accepted()) return;
+  if (request.oracle.oracle == "engine" && !plant.isEmpty()) request.oracle.plants = {plant.toStdString()};
+  m_session.minify(std::move(request));
+}
+
+void MinifyPanel::setSettings(const workbench::MinifyRequest& settings) {
+  m_settings = settings;
+  emit settingsChanged();
+  showMinified();
+}
+
+void MinifyPanel::askSettings() {
+  auto* dialog = new MinifySettings(m_settings, this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QDialog::accepted, this, [this, dialog] { setSettings(dialog->request()); });
+  dialog->open();
+}
+
+void MinifyPanel::showFindings(const MinifyDoc* doc) {
+  m_findings->clear();
+  for (const auto& slip : doc ? doc->findings : std::vector<workbench::SlipDoc>()) {
+    auto* item = new QListWidgetItem(QString("%1  ·  %2  ·  %3").arg(text(slip.id), plural(slip.nodes, "node"),
+                                                                     text(slip.fingerprint)));
+    item->setData(Qt::UserRole, text(slip.id));
+    item->setToolTip(text(slip.detail));
+    m_findings->addItem(item);
+  }
+  m_found->setVisible(m_findings->count() > 0);
+}
 
 QString MinifyPanel::status() const { return m_status->text(); }
 
@@ -115,6 +195,7 @@ QString MinifyPanel::statusOf(const MinifyDoc& doc) const {
   if (doc.state == MinifyDoc::State::Cancelled) text += tr("  ·  cancelled");
   if (doc.state == MinifyDoc::State::Failed) text += tr("  ·  failed");
   if (doc.oneMinimal.value_or(false)) text += tr("  ·  1-minimal");
+  if (!doc.stoppedBy.empty()) text += tr("  ·  stopped by its limit");
   return text;
 }
 
@@ -124,6 +205,11 @@ void MinifyPanel::showMinified() {
   const bool shown = doc && !doc->points.empty();
   m_start->setEnabled(m_session.graph() && !running);
   m_plant->setEnabled(m_start->isEnabled());
+  m_ask->setEnabled(!running);
+  m_plant->setVisible(m_settings.oracle.oracle == "engine" && !running);
+  auto settings = m_settings;
+  settings.pins = plainTexts(m_session.pins());
+  m_ask->setText(settingsText(settings) + "…");
   m_cancel->setVisible(running);
   m_pause->setVisible(running);
   m_undo->setVisible(running);
@@ -142,6 +228,8 @@ void MinifyPanel::showMinified() {
                                       : tr("Open a capture to minify it."));
   m_status->setText(shown ? statusOf(*doc) : QString());
   m_status->setToolTip(doc ? text(doc->fingerprint) : QString());
+  m_candidate->setGraph(doc ? doc->candidate : nullptr);
+  showFindings(doc.get());
   m_chart->setPoints(doc ? doc->points : std::vector<MinifyPoint>());
   const bool first = m_model->rowCount() == 0;
   const auto steps = doc ? doc->steps : std::vector<StepDoc>();

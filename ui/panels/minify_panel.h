@@ -9,11 +9,14 @@
 #include "ui/session/session.h"
 
 class QLabel;
+class QListWidget;
 class QProgressBar;
 class QPushButton;
+class QToolButton;
 
 namespace kerf::ui::inline panels {
 
+class CandidateView;
 class ReductionChart;
 
 class MinifyPanel : public QWidget {
@@ -23,16 +26,27 @@ class MinifyPanel : public QWidget {
   explicit MinifyPanel(Session& session, QWidget* parent = nullptr);
   PlantPicker& plant() { return *m_plant; }
   DataTable& steps() { return *m_table; }
+  CandidateView& candidate() { return *m_candidate; }
+  QListWidget& findings() { return *m_findings; }
   QString status() const;
+  /// How the next minification is done; of the planted fault and the pins the session knows.
+  const workbench::MinifyRequest& settings() const { return m_settings; }
+  void setSettings(const workbench::MinifyRequest& settings);
+  void askSettings();
   void start();
   /// Times differ from run to run: a screenshot leaves them out.
   void setTimesVisible(bool visible) { m_times = visible; }
 
  signals:
-  void exportRequested();
+  /// Of the minified repro: "repro", "zip" or "issue".
+  void exportRequested(const QString& format);
+  void settingsChanged();
 
  private:
   QWidget* buildBar();
+  QWidget* buildContent();
+  void buildExport();
+  void showFindings(const MinifyDoc* doc);
   void showMinified();
   void showPlace();
   void showControls();
@@ -44,6 +58,11 @@ class MinifyPanel : public QWidget {
   StepModel* m_model;
   DataTable* m_table;
   ReductionChart* m_chart;
+  CandidateView* m_candidate;
+  QListWidget* m_findings;
+  QWidget* m_found = nullptr;
+  workbench::MinifyRequest m_settings;
+  QToolButton* m_ask = nullptr;
   QPushButton* m_start;
   QPushButton* m_cancel;
   QPushButton* m_pause;

@@ -1,7 +1,6 @@
 #include "ui/panels/nodes_panel.h"
 
-#include <algorithm>
-#include <array>
+#include <set>
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -9,6 +8,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/format.h"
+#include "ui/session/node_search.h"
 
 namespace kerf::ui::inline panels {
 namespace {
@@ -22,7 +22,7 @@ NodesPanel::NodesPanel(Session& session, QWidget* parent)
       m_table(new DataTable(m_model)),
       m_filter(new QLineEdit),
       m_count(new QLabel) {
-  m_filter->setPlaceholderText(tr("Filter by name, op or value"));
+  m_filter->setPlaceholderText(tr("Filter: words, op:relu users>1 …"));
   m_filter->setClearButtonEnabled(true);
   m_filter->setObjectName("nodeFilter");
   m_filter->setMaximumWidth(360);
@@ -57,11 +57,10 @@ void NodesPanel::showGraph() {
 
 void NodesPanel::applyFilter() {
   const auto wanted = m_filter->text().trimmed();
-  const auto keep = [this, wanted](int index) {
-    const auto& node = m_model->row(index).node();
-    return std::ranges::any_of(std::array{&node.name, &node.op, &node.value}, [&](const std::string* part) {
-      return text(*part).contains(wanted, Qt::CaseInsensitive);
-    });
+  const auto found = searchNodes(m_session, wanted);
+  if (!found.problem.isEmpty()) return m_count->setText(found.problem);
+  const auto keep = [hits = std::set<int>(found.nodes.begin(), found.nodes.end())](int index) {
+    return hits.contains(index);
   };
   m_table->filter().setKeep(wanted.isEmpty() ? std::function<bool(int)>() : keep);
   const int shown = m_table->model()->rowCount(), all = m_model->rowCount();

@@ -1,5 +1,7 @@
 #include "ui/panels/plant_picker.h"
 
+#include <algorithm>
+
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -39,6 +41,23 @@ PlantPicker::PlantPicker(Session& session, QWidget* parent)
 QString PlantPicker::plant() const {
   const auto op = m_op->currentText().trimmed();
   return op.isEmpty() || op == tr("none") ? QString() : op + "=" + m_kind->currentText();
+}
+
+bool PlantPicker::accepted() {
+  const auto part = plant().section('=', 0, 0);
+  const auto graph = m_session.graph();
+  if (part.isEmpty() || !graph) return true;
+  const auto compiled = m_session.compiled();
+  const auto pass = part.startsWith("pass:") ? part.mid(5).toStdString() : std::string();
+  if (!pass.empty() &&
+      (!compiled || std::ranges::any_of(compiled->passes, [&](const auto& each) { return each.name == pass; })))
+    return true;
+  if (pass.empty() && std::ranges::find(graph->ops, part.toStdString()) != graph->ops.end()) return true;
+  emit m_session.failed(tr("There is no such fault to plant"),
+                        pass.empty()
+                            ? tr("This graph calls no %1: choose one of the ops in the list.").arg(part)
+                            : tr("Kerf has no pass %1: the strip above the graph names all of them.").arg(part.mid(5)));
+  return false;
 }
 
 void PlantPicker::setPlant(const QString& plant) {

@@ -17,6 +17,8 @@ class PlantPicker : public QWidget {
   /// "relu=accuracy", or empty for no fault.
   QString plant() const;
   void setPlant(const QString& plant);
+  /// Whether the shown graph has what is to be broken; says so where it has not.
+  bool accepted();
 
  signals:
   void plantChanged(const QString& plant);

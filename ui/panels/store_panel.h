@@ -6,7 +6,9 @@
 #include "ui/session/session.h"
 
 class QLabel;
+class QLineEdit;
 class QPushButton;
+class QSortFilterProxyModel;
 class QStandardItemModel;
 class QTreeView;
 
@@ -19,6 +21,8 @@ class StorePanel : public QWidget {
   explicit StorePanel(Session& session, QWidget* parent = nullptr);
   QTreeView& tree() { return *m_tree; }
   QPushButton& refresh() { return *m_refresh; }
+  /// Leaves only the rows in which its words occur, and what is around and below them.
+  QLineEdit& filter() { return *m_filter; }
   /// Deletes the chosen captures, runs, reductions and repros.
   void deleteChosen();
 
@@ -28,11 +32,18 @@ class StorePanel : public QWidget {
  private:
   void showStore();
   void addDeleting();
+  void openChosen();
+  void enableButtons();
 
   Session& m_session;
   QStandardItemModel* m_model;
   QTreeView* m_tree;
+  QSortFilterProxyModel* m_found;
+  QLineEdit* m_filter;
   QPushButton* m_refresh;
+  QPushButton* m_open;
+  QPushButton* m_delete;
+  QPushButton* m_undo;
   QLabel* m_place;
 };
 

@@ -45,6 +45,11 @@ DataTable::DataTable(QAbstractItemModel* source, QWidget* parent) : QTableView(p
   setSortingEnabled(true);
   m_filter->sort(-1);
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column, int, int width) {
+    const bool dragged = QApplication::mouseButtons() & Qt::LeftButton;
+    if (dragged && horizontalHeader()->sectionResizeMode(column) == QHeaderView::Interactive)
+      m_chosen[titleOf(column)] = width;
+  });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
     if (!m_quiet && current.isValid()) emit picked(m_filter->mapToSource(current).row());
   });
@@ -68,7 +73,14 @@ int DataTable::widthOf(int column) const {
 void DataTable::fitColumns() {
   for (int column = 0; column < model()->columnCount(); ++column)
     if (!isColumnHidden(column) && horizontalHeader()->sectionResizeMode(column) != QHeaderView::Stretch)
-      setColumnWidth(column, widthOf(column));
+      setColumnWidth(column, m_chosen.value(titleOf(column), widthOf(column)).toInt());
+}
+
+QString DataTable::titleOf(int column) const { return model()->headerData(column, Qt::Horizontal).toString(); }
+
+void DataTable::setChosenWidths(const QVariantMap& widths) {
+  m_chosen = widths;
+  fitColumns();
 }
 
 int DataTable::currentSourceRow() const {

@@ -5,6 +5,7 @@
 
 #include <QSortFilterProxyModel>
 #include <QTableView>
+#include <QVariantMap>
 
 namespace kerf::ui::inline panels {
 
@@ -31,6 +32,9 @@ class DataTable : public QTableView {
   /// Column widths from the first rows; the stretching column takes the rest.
   void fitColumns();
   void setStretchColumn(int column);
+  /// Widths that the user gave columns, by their titles; fitColumns() leaves those alone.
+  QVariantMap chosenWidths() const { return m_chosen; }
+  void setChosenWidths(const QVariantMap& widths);
   /// Row of the source model, -1 if nothing is selected.
   int currentSourceRow() const;
   void selectSourceRow(int row);
@@ -49,9 +53,11 @@ class DataTable : public QTableView {
 
  private:
   int widthOf(int column) const;
+  QString titleOf(int column) const;
 
   RowFilter* m_filter;
   QString m_hint;
+  QVariantMap m_chosen;
   bool m_quiet = false;
 };
 

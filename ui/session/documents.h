@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -22,6 +23,8 @@ using workbench::CompileDocPtr, workbench::KernelDoc, workbench::PassDoc;
 using workbench::CompileEntryDoc, workbench::FusionRow, workbench::GraphEntry, workbench::RecordEntry;
 using workbench::GuardsDoc, workbench::GuardsDocPtr, workbench::RecordedGuardDoc, workbench::ReplacementDoc;
 using workbench::GraphDoc, workbench::GraphDocPtr, workbench::SymbolDoc;
+using workbench::ChangeCounts, workbench::DiffRow, workbench::OpCountDoc, workbench::RecordedCodeDoc;
+using workbench::RecordedStageDoc, workbench::RecordedStages, workbench::RewriteDoc;
 using workbench::StoreListing, workbench::TimelineDoc, workbench::TimelineLane, workbench::TimelineSpan;
 
 /// One opened file, folder or stored capture: being read (`loading`), refused (`error` not empty) or ready.
@@ -83,12 +86,27 @@ struct MinifyDoc {
   double elapsedSeconds = 0, secondsLeft = -1;
   bool paused = false;  ///< no new query begins
   std::optional<bool> oneMinimal;
+  std::string stoppedBy;                     ///< "--max-tests", "--max-time"; empty: neither
+  std::vector<workbench::SlipDoc> findings;  ///< other failures that were met, known when it has ended
+  GraphDocPtr candidate;                     ///< the smallest that failed so far; null until it has been read
   std::vector<MinifyPoint> points;
   std::vector<StepDoc> steps;
 };
 using MinifyDocPtr = std::shared_ptr<const MinifyDoc>;
 
+using workbench::NodeNoteDoc;
+using NodeNotesPtr = std::shared_ptr<const std::vector<NodeNoteDoc>>;
+
 using StoreListingPtr = std::shared_ptr<const StoreListing>;
+
+using RecordedStagesPtr = std::shared_ptr<const RecordedStages>;
+
+/// Recorded stages of one compile id against each other.
+struct VerifyDoc : workbench::Verification {
+  bool running = false;
+  QString progress, error;  ///< error: why there is no verdict
+};
+using VerifyDocPtr = std::shared_ptr<const VerifyDoc>;
 
 /// A graph as it is worked on: one of a capture, at a stage of AOTAutograd ("joint"; empty: as it was captured).
 struct GraphKey {
@@ -108,11 +126,48 @@ struct Location {
   int index = -1;  ///< pass (-1: before the first of AOTAutograd's stages) or step
   QString node;
   std::string aotStage = {};
+  std::string body = {};  ///< a nested graph of it ("body_graph_0/true_graph_0"); empty: the graph itself
   bool operator==(const Location&) const = default;
   GraphKey key() const { return {capture, graph, aotStage}; }
+  /// The same for places with the same graph, whatever node is selected.
+  auto place() const { return std::tuple(key(), stage, index, body); }
   bool sameGraph(const Location& other) const {
-    return key() == other.key() && stage == other.stage && index == other.index;
+    return key() == other.key() && stage == other.stage && index == other.index && body == other.body;
   }
 };
+
+/// A place that is named rather than numbered, so that it can be kept and found again.
+struct NamedPlace {
+  std::string capture, graph;  ///< what opens the capture, and the graph's name in it
+  Location place;              ///< stage, body and node; its numbers of capture and graph mean nothing
+};
+
+/// A joint graph's partitions, one for each budget from 0 to 1.
+struct PartitionsDoc : workbench::PartitionReport {
+  bool running = false;
+  QString error;  ///< why there are none
+};
+using PartitionsDocPtr = std::shared_ptr<const PartitionsDoc>;
+
+/// A node's value as somebody asked for it.
+struct ValueDoc : workbench::NodeValue {
+  Location place;  ///< of the graph
+  workbench::NodeValueRequest asked;
+  bool running = false;
+  QString error;  ///< why there is none
+};
+using ValueDocPtr = std::shared_ptr<const ValueDoc>;
+
+/// How the shown graph differs from another one: the stage before it, or what the user chose.
+struct DifferenceDoc : workbench::GraphDifference {
+  Location from;
+  GraphDocPtr before;   ///< the graph at `from`
+  QString title, error;  ///< title: of `before`; error: why nothing can be said
+  /// Name of the node that a node of the earlier graph is now; empty where it is gone.
+  std::string after(const std::string& node) const;
+  /// And the other way round.
+  std::string earlier(const std::string& node) const;
+};
+using DifferenceDocPtr = std::shared_ptr<const DifferenceDoc>;
 
 }  // namespace kerf::ui::inline session

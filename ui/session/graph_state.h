@@ -11,14 +11,18 @@ namespace kerf::ui::inline session {
 
 struct GraphState {
   GraphDocPtr document;  ///< before all passes; null until it has been read
+  QStringList pins;      ///< nodes that a minification leaves as they are
   QStringList symbols;   ///< "s0=8": values that the user chose for symbolic sizes
   GuardsDocPtr guards;   ///< null until they are known, and for graphs without symbolic sizes
   CompileDocPtr compiled;
   bool compiling = false;
   AccuracyDocPtr accuracy;
   BisectDocPtr bisected;
+  PartitionsDocPtr partitions;
   std::unique_ptr<MinifyWatch> minify;
   MinifyDocPtr minified;
+  std::shared_ptr<const std::vector<workbench::PassDifference>> passDifferences;  ///< null until they are known
+  std::map<std::string, GraphDocPtr> bodies;          ///< nested graphs that were read, by path
   std::map<std::pair<int, int>, GraphDocPtr> graphs;  ///< by stage and index: what was already built
 };
 

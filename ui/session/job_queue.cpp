@@ -20,28 +20,30 @@ bool JobQueue::shutDown(std::chrono::milliseconds time) {
   return m_pool.waitForDone(int(time.count()));
 }
 
-void JobQueue::start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done) {
+void JobQueue::start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done,
+                     Weight weight) {
   cancel(key);
   auto& ticket = m_tickets[key];
   ticket = {++m_next, std::stop_source()};
-  ++m_running;
+  if (weight == Weight::Shown) ++m_running;
   m_pool.start([this, key, number = ticket.number, stop = ticket.stop.get_token(), work = std::move(work),
-                done = std::move(done)] {
+                done = std::move(done), weight] {
     const bool ran = !stop.stop_requested();
     if (ran) work(stop);
     QMetaObject::invokeMethod(
-        this, [this, key, number, ran, done] { finish(key, number, ran ? done : std::function<void()>()); },
+        this,
+        [this, key, number, ran, done, weight] { finish(key, number, ran ? done : std::function<void()>(), weight); },
         Qt::QueuedConnection);
   });
   emit busyChanged();
 }
 
-void JobQueue::finish(const QString& key, quint64 number, const std::function<void()>& done) {
+void JobQueue::finish(const QString& key, quint64 number, const std::function<void()>& done, Weight weight) {
   const auto ticket = m_tickets.constFind(key);
   const bool current = ticket != m_tickets.constEnd() && ticket->number == number;
   if (current) m_tickets.remove(key);
   if (current && done) done();
-  --m_running;
+  if (weight == Weight::Shown) --m_running;
   emit busyChanged();
 }
 

@@ -18,15 +18,19 @@ class JobQueue : public QObject {
   Q_OBJECT
 
  public:
+  /// A quiet job is done ahead of any wish: nobody waits for it, and the queue is not busy with it.
+  enum class Weight { Shown, Quiet };
+
   explicit JobQueue(QObject* parent = nullptr);
   ~JobQueue() override;
 
   template <class T>
-  void submit(const QString& key, std::function<T(std::stop_token)> work, std::function<void(T)> done) {
+  void submit(const QString& key, std::function<T(std::stop_token)> work, std::function<void(T)> done,
+              Weight weight = Weight::Shown) {
     auto result = std::make_shared<std::optional<T>>();
     start(
         key, [work = std::move(work), result](std::stop_token stop) { result->emplace(work(stop)); },
-        [done = std::move(done), result] { done(std::move(**result)); });
+        [done = std::move(done), result] { done(std::move(**result)); }, weight);
   }
   /// Asks the job to stop and forgets its result.
   void cancel(const QString& key);
@@ -46,8 +50,8 @@ class JobQueue : public QObject {
     quint64 number = 0;
     std::stop_source stop;
   };
-  void start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done);
-  void finish(const QString& key, quint64 number, const std::function<void()>& done);
+  void start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done, Weight weight);
+  void finish(const QString& key, quint64 number, const std::function<void()>& done, Weight weight);
 
   QThreadPool m_pool;
   QHash<QString, Ticket> m_tickets;

@@ -76,6 +76,8 @@ void MinifyWatch::finish(const workbench::Minified& minified) {
   m_doc.fingerprint = minified.fingerprint;
   m_doc.reduction = minified.reductionId;
   m_doc.repro = minified.reproId;
+  m_doc.findings = minified.findings;
+  m_doc.stoppedBy = minified.stoppedBy;
   if (!minified.cancelled) m_doc.oneMinimal = minified.oneMinimal;
   emit progressed();
 }
@@ -86,6 +88,11 @@ void MinifyWatch::fail(const QString& error) {
   m_doc.state = error.isEmpty() ? MinifyDoc::State::Cancelled : MinifyDoc::State::Failed;
   m_doc.secondsLeft = 0;
   m_doc.error = error;
+  emit progressed();
+}
+
+void MinifyWatch::setCandidate(GraphDocPtr graph) {
+  m_doc.candidate = std::move(graph);
   emit progressed();
 }
 

@@ -20,6 +20,7 @@ class MinifyWatch : public QObject {
   void finish(const workbench::Minified& minified);
   void fail(const QString& error);
   void setSteps(std::vector<StepDoc> steps);
+  void setCandidate(GraphDocPtr graph);
   /// Wishes to the search while it runs. Going back drops the steps behind `step` at once; those of them that the search
   /// still reports until it obeys are not shown. Nothing happens where there is no step behind it.
   void setPaused(bool paused);

@@ -12,11 +12,12 @@ namespace kerf::ui::inline session {
 namespace {
 
 constexpr std::chrono::milliseconds closingTime{150};
+constexpr std::chrono::milliseconds scrubPause{350};  ///< passes of a graph run only where somebody stays so long
 constexpr std::int64_t mostRecordBytes = 8 << 20;
 
 /// A file's full path; a name of the store as it is.
 QString placeOf(const QString& path) {
-  static const QRegularExpression stored("^[cmp]\\d+(/g\\d+)?(@(pass|step):.+)?$");
+  static const QRegularExpression stored("^[cmp]\\d+(/(g|slip)\\d+)?(@(pass|step):.+)?$");
   const bool isStored = !QFileInfo::exists(path) && stored.match(path).hasMatch();
   return isStored ? path : QFileInfo(path).absoluteFilePath();
 }
@@ -43,10 +44,17 @@ ShownRecordPtr shownRecord(int capture, int index, const Result<workbench::Recor
 
 Session::Session(QObject* parent) : QObject(parent) {
   connect(&m_jobs, &JobQueue::busyChanged, this, &Session::busyChanged);
+  connect(this, &Session::capturesChanged, this, &Session::reachWanted);
   m_loading.setInterval(100);
   connect(&m_loading, &QTimer::timeout, this, [this] {
     if (std::ranges::none_of(m_captures, [](const auto& item) { return item.second->loading; })) m_loading.stop();
     emit loadingProgressed();
+  });
+  m_compileSoon.setSingleShot(true);
+  m_compileSoon.setInterval(scrubPause);
+  connect(&m_compileSoon, &QTimer::timeout, this, [this] {
+    if (state() && state()->document) compile();
+    emit busyChanged();
   });
 }
 
@@ -58,8 +66,8 @@ Session::~Session() {
 
 void Session::setStorePath(const QString& path) { m_workers.setStore(path); }
 
-void Session::open(const QStringList& paths) {
-  m_showNext = true;
+void Session::open(const QStringList& paths, bool show) {
+  m_showNext = show;
   for (const auto& path : paths) openNamed(placeOf(path).toStdString());
 }
 
@@ -186,7 +194,9 @@ void Session::close(int capture) {
   std::erase_if(m_states, [&](const auto& item) { return item.first.capture == capture; });
   m_captures.erase(capture);
   m_fusion.erase(capture);
+  forgetStages(capture);
   m_browsers.erase(capture);
+  forgetValue();
   if (m_record && m_record->capture == capture) {
     m_record = nullptr;
     emit recordChanged();
@@ -207,6 +217,9 @@ void Session::emptyPlace() {
   emit accuracyChanged();
   emit bisectChanged();
   emit minifyChanged();
+  emit stagesChanged();
+  emit verifiedChanged();
+  findDifference();
 }
 
 std::vector<CaptureDocPtr> Session::captures() const {
@@ -238,7 +251,7 @@ const NodeDoc* Session::nodeDoc() const {
 }
 
 bool Session::busy() const {
-  if (m_jobs.busy()) return true;
+  if (m_jobs.busy() || m_compileSoon.isActive()) return true;
   return std::any_of(m_states.begin(), m_states.end(), [](const auto& item) {
     const auto& known = *item.second;
     return (known.accuracy && known.accuracy->running) || (known.minify && known.minify->running());

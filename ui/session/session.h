@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include <QObject>
 #include <QTimer>
@@ -13,6 +14,9 @@
 #include "ui/session/workers.h"
 
 namespace kerf::ui::inline session {
+
+/// "joint_graph, joint, in body_graph_0": where a note was left.
+QString notedPlaceTitle(const NodeNoteDoc& note);
 
 /// Everything that is known of one graph beside the graph itself.
 struct GraphState;
@@ -27,7 +31,13 @@ class Session : public QObject {
 
   // Captures
   /// Files, folders, or what the store holds ("c3", "m2", "p4").
-  void open(const QStringList& paths);
+  void open(const QStringList& paths) { open(paths, true); }
+  /// `show`: the first of them is shown as soon as it has been read.
+  void open(const QStringList& paths, bool show);
+  /// Opens a place's capture if need be, and goes there; noted() says where there is no such place any more.
+  void goTo(const NamedPlace& place);
+  /// The place where the user is, by names; nothing where no graph is shown.
+  std::optional<NamedPlace> namedPlace() const;
   void close(int capture);
   /// Reads the current capture's file again.
   void reload();
@@ -52,6 +62,10 @@ class Session : public QObject {
   /// The shown graph at a stage of AOTAutograd ("joint"; empty: as it was captured). Where it has no such stage,
   /// failed() and locationChanged() follow, and what is shown stays.
   void showAotStage(const std::string& stage);
+  /// Shows a nested graph of the shown one, by its path in it ("body_graph_0").
+  void enterBody(const std::string& path);
+  /// Back to the graph around the shown one, `levels` times; its call is selected.
+  void leaveBody(int levels = 1);
   void back();
   void forward();
   bool canBack() const { return m_history.canBack(); }
@@ -68,15 +82,54 @@ class Session : public QObject {
   MinifyDocPtr minified() const;
   StoreListingPtr store() const { return m_listing; }
 
+  // Stages of a compilation, and how graphs differ
+  /// Of the compilation that the shown graph stems from; null until they are known.
+  RecordedStagesPtr recordedStages() const;
+  /// Place of the shown graph in them; -1: none.
+  int recordedStage() const;
+  /// Goes to another graph of the same compilation, as quickly as it can be shown; the selected node stays selected
+  /// where it can be followed.
+  void scrubTo(const Location& location);
+  /// Between the shown graph and what it is compared with; null where there is nothing, or not yet.
+  DifferenceDocPtr difference() const { return m_difference; }
+  /// What each pass did to the shown graph; null until somebody went to one.
+  const std::vector<workbench::PassDifference>* passDifferences() const;
+  /// Compares what is shown with this graph, until stages are gone through again; without one, with the stage before.
+  void compareWith(const std::optional<Location>& before);
+  const std::optional<Location>& chosenBaseline() const { return m_against; }
+  /// Runs the recorded stages of the shown compile id and compares what they give.
+  void verifyStages();
+  void cancelVerify();
+  VerifyDocPtr verified() const;
+
+  // Partitions
+  /// Of the shown joint graph; null before partition() was asked for.
+  PartitionsDocPtr partitions() const;
+  void partition();
+
+  // Values
+  /// What was asked last, and its answer; null before the first time.
+  ValueDocPtr value() const { return m_value; }
+  /// Of a node of the shown graph, whatever graph the request names; valueChanged() follows. One question at a time.
+  void findValue(workbench::NodeValueRequest request);
+  void cancelValue();
+
   // Work
   /// "s0=8" for each symbolic size that gets another value than its hint, for comparing, bisecting and minifying.
   void setSymbols(const QStringList& symbols);
   QStringList symbols() const;
   void compare(const QString& plant);
   void bisect(workbench::BisectRequest::By by, const QString& plant);
+  /// The shown graph, whatever graph the request names.
+  void bisect(workbench::BisectRequest request);
   /// Stops comparing and bisecting the shown graph.
   void cancelCompare();
   void minify(const QString& plant);
+  /// The shown graph with its pins, into the store, whatever else the request says of those.
+  void minify(workbench::MinifyRequest request);
+  /// A pinned node stays as it is when the shown graph is minified.
+  void pin(const QString& node, bool pinned);
+  QStringList pins() const;
   void cancelMinify();
   /// Of the running minification; a wish that makes no sense is ignored.
   void pauseMinify(bool paused);
@@ -84,13 +137,31 @@ class Session : public QObject {
   void exportTo(const QString& directory);
   /// Writes the minified repro and its storages.
   void exportMinified(const QString& directory);
+  /// As "zip" or "issue" (Markdown).
+  void exportMinifiedAs(const QString& path, const QString& format);
   /// Reads what the store holds; storeChanged() follows.
   void listStore();
   /// Deletes what the store holds ("c3", "r5", "m2", "p4") with what depends on it; undoDelete() brings the newest back.
   void removeStored(const QStringList& items);
   void undoDelete();
   bool canUndoDelete() const { return !m_deletions.isEmpty(); }
+  // Notes and bookmarks of people at nodes
+  /// Of all graphs, the newest first; null until listNotes() has them.
+  NodeNotesPtr notes() const { return m_notes; }
+  /// Null: the shown graph's node has none.
+  const NodeNoteDoc* noteAt(const std::string& node) const;
+  /// Leaves one at a node of the shown graph; an empty text is a bookmark.
+  void leaveNote(const QString& node, const QString& text);
+  void forgetNote(const NodeNoteDoc& note);
+  void listNotes();
+  /// Opens its capture if need be, and goes to its graph and node.
+  void goToNote(const NodeNoteDoc& note);
+
+  /// Reads a capture's file again, for it has grown; place, selection and what is known of its graphs stay.
+  void refresh(int capture);
+
   void setStorePath(const QString& path);
+  QString storePath() const { return m_workers.store(); }
   JobQueue& jobs() { return m_jobs; }
   bool busy() const;
 
@@ -102,13 +173,20 @@ class Session : public QObject {
   void graphChanged();
   void recordChanged();
   void fusionChanged();
+  void stagesChanged();
+  void differenceChanged();
+  void verifiedChanged();
   void nodeChanged();
   void guardsChanged();
   void compiledChanged();
   void accuracyChanged();
   void bisectChanged();
   void minifyChanged();
+  void pinsChanged();
+  void partitionsChanged();
+  void valueChanged();
   void storeChanged();
+  void notesChanged();
   /// There is more or less to undo.
   void deletionsChanged();
   void busyChanged();
@@ -133,15 +211,39 @@ class Session : public QObject {
   void compile();
   void findGuards();
   void enter(const Location& location);
+  void compileSoon();
+  GraphState& stateFor(const Key& key);
+  GraphDocPtr documentAt(const Location& location) const;
+  std::string compileIdOf(const Key& key) const;
+  QString titleOf(const Location& location) const;
+  void findStages();
+  void forgetStages(int capture);
+  void findDifference();
+  DifferenceDocPtr currentDifference();
+  std::optional<Location> placeBefore(const Location& location) const;
+  DifferenceDocPtr makeDifference(const Location& before, const Location& after);
+  bool askGraph(const Location& location, bool quiet);
+  void askPassDifferences(const Key& key, bool quiet);
+  void askDifference(const Location& before, const Location& after, bool quiet);
+  void prefetch();
+  std::vector<Location> neighbours() const;
+  workbench::GraphAddress addressAt(const Location& location) const;
   void load(const Location& location);
   void loaded(const Location& location, const Result<GraphDocPtr>& result);
   std::optional<workbench::GraphRequest> requestFor(const Location& location) const;
   void requestGraph(const Location& location);
+  void requestBody(const Location& location);
+  void reachWanted();
+  void sendNote(const workbench::NoteRequest& request);
+  void refreshed(int capture, Result<std::vector<workbench::CaptureIndex>> result);
   void showGraph(const Location& location, GraphDocPtr graph);
   void compared(const Key& key, const QString& plant, const Result<workbench::Comparison>& result);
   void bisected(const Key& key, const BisectDoc& asked, const Result<workbench::Bisection>& result);
   void minifyProgressed(const Key& key);
+  void readCandidate(const Key& key);
+  void forgetSteps(const Key& key, int step);
   void minifyFinished(const Key& key, const Result<workbench::Minified>& result);
+  void forgetValue();
   void exportAs(const workbench::ExportRequest& request, RemotePtr worker);
   void removed(const Result<workbench::Removed>& result);
   void restored(const Result<workbench::Restored>& result);
@@ -152,6 +254,19 @@ class Session : public QObject {
   std::map<int, CaptureDocPtr> m_captures;
   std::map<int, RemotePtr> m_browsers;  ///< captures of one folder share one
   std::map<int, FusionRowsPtr> m_fusion;    ///< by capture
+  RemotePtr m_differ;  ///< compares graphs and reads ahead, so that the others never wait; null before the first time
+  RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
+  ValueDocPtr m_value;
+  std::map<std::pair<int, int>, RecordedStagesPtr> m_recorded;   ///< by capture and graph
+  std::map<std::pair<int, std::string>, VerifyDocPtr> m_verified;  ///< by capture and compile id
+  using PlaceKey = decltype(Location().place());
+  std::map<std::pair<PlaceKey, PlaceKey>, std::shared_ptr<DifferenceDoc>> m_differences;
+  std::optional<Location> m_against;  ///< what the user chose to compare with
+  DifferenceDocPtr m_difference;
+  QTimer m_compileSoon;
+  bool m_scrubbing = false;        ///< the step under way is one from stage to stage
+  bool m_scrubbed = false;         ///< stages have been gone through: their neighbours are worth reading ahead
+  std::set<PlaceKey> m_tried;      ///< what was read ahead, so that a failure is not tried again and again
   std::map<Key, std::unique_ptr<GraphState>> m_states;
   QTimer m_loading;
   bool m_showNext = false;  ///< the next capture that opens is shown at once
@@ -161,6 +276,8 @@ class Session : public QObject {
   GraphDocPtr m_graph;
   ShownRecordPtr m_record;
   StoreListingPtr m_listing;
+  NodeNotesPtr m_notes;
+  std::optional<NamedPlace> m_wanted;  ///< gone to once its capture has been read
   QStringList m_deletions;  ///< one item of each deletion that can be undone, the newest last
   int m_node = -1;
 };

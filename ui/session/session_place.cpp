@@ -8,11 +8,7 @@ namespace kerf::ui::inline session {
 void Session::go(const Location& location) {
   const auto doc = capture(location.capture);
   if (!doc || location.graph < 0 || location.graph >= int(doc->graphs.size())) return;
-  auto& known = m_states[location.key()];
-  if (!known) {
-    known = std::make_unique<GraphState>();
-    if (const auto* captured = state({location.capture, location.graph})) known->symbols = captured->symbols;
-  }
+  auto* known = &stateFor(location.key());
   if (m_graph && m_location.sameGraph(location)) return showGraph(location, m_graph);
   if (key() == location.key()) return requestGraph(location);
   // A graph need not have the stage that is asked for; until it is there, what is shown stays.
@@ -20,6 +16,15 @@ void Session::go(const Location& location) {
   if (otherStage && !known->document) return load(location);
   enter(location);
   requestGraph(location);
+}
+
+GraphState& Session::stateFor(const Key& key) {
+  auto& known = m_states[key];
+  if (!known) {
+    known = std::make_unique<GraphState>();
+    if (const auto* captured = state({key.capture, key.graph})) known->symbols = captured->symbols;
+  }
+  return *known;
 }
 
 /// Leaves what was shown, before the graph of `location` is there.
@@ -93,7 +98,9 @@ void Session::requestGraph(const Location& location) {
   m_jobs.cancel("graph");
   GraphState& known = *state();
   if (!known.document) return load(location);
-  compile();
+  if (m_scrubbing && !known.guards) findGuards();  // it may have been read ahead
+  compileSoon();
+  if (!location.body.empty()) return requestBody(location);
   const auto slot = std::pair(int(location.stage), location.index);
   if (location.stage == Location::Stage::Captured) return showGraph(location, known.document);
   if (const auto built = known.graphs.find(slot); built != known.graphs.end())
@@ -119,9 +126,14 @@ void Session::showGraph(const Location& location, GraphDocPtr graph) {
   m_node = m_graph->find(location.node.toStdString());
   if (m_node < 0) m_location.node.clear();
   m_history.push(m_location);
+  if (changed) m_difference = currentDifference();
   if (changed) emit graphChanged();
+  if (changed) emit differenceChanged();
   emit nodeChanged();
   emit locationChanged();
+  if (!changed) return;
+  findStages();
+  findDifference();
 }
 
 void Session::selectNode(int node) {
@@ -140,6 +152,7 @@ void Session::showStage(Location::Stage stage, int index) {
   auto location = m_location;
   location.stage = stage;
   location.index = stage == Location::Stage::Captured ? -1 : index;
+  location.body.clear();
   go(location);
 }
 
@@ -148,6 +161,7 @@ void Session::showAotStage(const std::string& stage) {
   m_jobs.cancel("graph");  // the stage that was asked for before
   auto location = m_location;
   location.aotStage = stage;
+  location.body.clear();
   location.stage = Location::Stage::Captured;
   location.index = -1;
   go(location);

@@ -71,6 +71,12 @@ void Session::exportMinified(const QString& directory) {
     exportAs({{doc->repro}, directory.toStdString(), "repro"}, browser(m_location.capture));
 }
 
+void Session::exportMinifiedAs(const QString& path, const QString& format) {
+  const auto doc = minified();
+  if (doc && !doc->repro.empty())
+    exportAs({{doc->repro}, path.toStdString(), format.toStdString()}, browser(m_location.capture));
+}
+
 void Session::exportAs(const workbench::ExportRequest& request, RemotePtr worker) {
   m_jobs.submit<Result<workbench::Exported>>(
       "export",

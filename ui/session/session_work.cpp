@@ -1,5 +1,6 @@
 // Session: compiling for view, comparing, bisecting and minifying, each in a worker process.
 #include "ui/session/graph_state.h"
+#include "ui/session/job_names.h"
 #include "ui/session/session.h"
 
 namespace kerf::ui::inline session {
@@ -8,15 +9,9 @@ namespace {
 
 using workbench::JobEvent;
 
-QString jobKey(const char* what, const GraphKey& where) {
-  return QString("%1:%2/%3/%4").arg(what).arg(where.capture).arg(where.graph).arg(text(where.aotStage));
-}
-
 std::vector<std::string> plants(const QString& plant) {
   return plant.isEmpty() ? std::vector<std::string>() : std::vector{plant.toStdString()};
 }
-
-bool cancelled(const Error& error) { return error.code == ErrorCode::Cancelled; }
 
 /// Null for a comparison that the user cancelled.
 AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparison>& result) {
@@ -32,6 +27,15 @@ AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparis
 }
 
 }  // namespace
+
+/// While stages are scrubbed through, only the one where the user stays is compiled.
+void Session::compileSoon() {
+  if (!m_scrubbing) {
+    m_compileSoon.stop();
+    return compile();
+  }
+  if (!state()->compiled) m_compileSoon.start();
+}
 
 void Session::compile() {
   const auto where = key();
@@ -114,14 +118,16 @@ void Session::compared(const Key& where, const QString& plant, const Result<work
   if (m_listing) listStore();
 }
 
-void Session::bisect(workbench::BisectRequest::By by, const QString& plant) {
+void Session::bisect(workbench::BisectRequest::By by, const QString& plant) { bisect({{}, by, plants(plant)}); }
+
+void Session::bisect(workbench::BisectRequest request) {
   auto* known = state();
   if (!known || (known->bisected && known->bisected->running)) return;
   BisectDoc asked;
-  asked.by = by;
+  asked.by = request.by;
   asked.running = true;
   known->bisected = std::make_shared<BisectDoc>(asked);
-  workbench::BisectRequest request{address(key()), by, plants(plant)};
+  request.graph = address(key());
   const auto where = key();
   const auto progressed = [this, where](const QString& what) {
     auto* target = state(where);
@@ -162,79 +168,6 @@ void Session::bisected(const Key& where, const BisectDoc& asked, const Result<wo
 void Session::cancelCompare() {
   m_jobs.stop(jobKey("compare", key()));
   m_jobs.stop(jobKey("bisect", key()));
-}
-
-void Session::minify(const QString& plant) {
-  auto* known = state();
-  if (!known || (known->minify && known->minify->running())) return;
-  std::erase_if(known->graphs, [](const auto& item) { return item.first.first == int(Location::Stage::Step); });
-  known->minify = std::make_unique<MinifyWatch>(plant);
-  connect(known->minify.get(), &MinifyWatch::progressed, this, [this, where = key()] { minifyProgressed(where); });
-  workbench::MinifyRequest request{address(key())};
-  request.oracle.plants = plants(plant);
-  request.place = workbench::MinifyRequest::ReproPlace::Store;
-  const QPointer<MinifyWatch> watch = known->minify.get();
-  const auto control = watch->control();
-  m_jobs.submit<Result<workbench::Minified>>(
-      jobKey("minify", key()),
-      [this, worker = m_workers.forJob(), request, watch, control](std::stop_token stop) {
-        const auto follow = [&](const JobEvent& event) {
-          if (const auto* step = std::get_if<workbench::MinifyEvent>(&event))
-            QMetaObject::invokeMethod(this, [watch, step = *step] {
-              if (watch) watch->add(step);
-            });
-        };
-        return worker->perform(request, {follow, stop, control});
-      },
-      [this, where = key()](const Result<workbench::Minified>& result) { minifyFinished(where, result); });
-  minifyProgressed(key());
-  emit busyChanged();
-}
-
-void Session::cancelMinify() { m_jobs.stop(jobKey("minify", key())); }
-
-void Session::pauseMinify(bool paused) {
-  if (state() && state()->minify) state()->minify->setPaused(paused);
-}
-
-void Session::undoMinify(int step) {
-  auto* known = state();
-  if (!known || !known->minify) return;
-  // Graphs of steps are known by their numbers, which others will bear.
-  std::erase_if(known->graphs, [&](const auto& item) {
-    return item.first.first == int(Location::Stage::Step) && item.first.second > step;
-  });
-  known->minify->undoTo(step);
-}
-
-void Session::minifyProgressed(const Key& where) {
-  auto* known = state(where);
-  if (!known || !known->minify) return;
-  known->minified = known->minify->snapshot();
-  if (where == key()) emit minifyChanged();
-}
-
-void Session::minifyFinished(const Key& where, const Result<workbench::Minified>& result) {
-  auto* known = state(where);
-  if (!known || !known->minify) return;
-  if (result)
-    known->minify->finish(*result);
-  else
-    known->minify->fail(cancelled(result.error()) ? QString() : text(result.error().text()));
-  if (!known->minified->error.isEmpty()) emit failed(tr("Minify failed"), known->minified->error);
-  emit busyChanged();
-  if (m_listing) listStore();
-  if (known->minified->reduction.empty()) return;
-  const workbench::StepsRequest request{known->minified->reduction};
-  m_jobs.submit<Result<std::vector<StepDoc>>>(
-      jobKey("steps", where),
-      [worker = browser(where.capture), request](std::stop_token stop) {
-        return worker->perform(request, {{}, stop});
-      },
-      [this, where](Result<std::vector<StepDoc>> steps) {
-        auto* target = state(where);
-        if (target && target->minify && steps && !steps->empty()) target->minify->setSteps(std::move(*steps));
-      });
 }
 
 }  // namespace kerf::ui::inline session

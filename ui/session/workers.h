@@ -18,6 +18,7 @@ class Workers {
  public:
   /// The store that workers from now on use; empty: the user's own.
   void setStore(const QString& path) { m_store = path.toStdString(); }
+  QString store() const { return QString::fromStdString(m_store); }
   /// For browsing a capture. When many are idle, the ones that were used longest ago are ended; they start again by
   /// themselves.
   RemotePtr forBrowsing();

@@ -1,75 +1,83 @@
 #include "ui/shell/command_palette.h"
 
-#include <QDialog>
-#include <QKeyEvent>
-#include <QLineEdit>
-#include <QListWidget>
-#include <QVBoxLayout>
+#include <functional>
+
+#include <QFileInfo>
 
 #include "ui/shell/actions.h"
+#include "ui/shell/appearance.h"
+#include "ui/shell/choice_popup.h"
 #include "ui/shell/main_window.h"
 
 namespace kerf::ui::inline shell {
 namespace {
 
-constexpr int paletteWidth = 460, height = 380, top = 90;
+/// What can be chosen, and what then happens.
+struct Palette {
+  std::vector<Choice> choices;
+  std::vector<std::function<void()>> deeds;
 
-/// Arrow keys move the list while the cursor stays in the line edit.
-class PaletteEdit : public QLineEdit {
- public:
-  explicit PaletteEdit(QListWidget& list) : m_list(list) {}
-
- protected:
-  void keyPressEvent(QKeyEvent* event) override {
-    const int step = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
-    if (step == 0) return QLineEdit::keyPressEvent(event);
-    m_list.setCurrentRow(std::clamp(m_list.currentRow() + step, 0, std::max(0, m_list.count() - 1)));
+  void add(Choice choice, std::function<void()> deed) {
+    choices.push_back(std::move(choice));
+    deeds.push_back(std::move(deed));
   }
-
- private:
-  QListWidget& m_list;
 };
 
-void fill(QListWidget& list, const Actions& actions, const QString& text) {
-  list.clear();
+void addCommands(Palette& palette, const Actions& actions) {
   for (auto* action : actions.all()) {
-    const auto name = QString(action->text()).remove('&').remove("…");
-    if (!action->isEnabled() || action->objectName() == "palette" || !name.contains(text, Qt::CaseInsensitive))
-      continue;
-    auto* item = new QListWidgetItem(
-        action->icon(), name + (action->shortcut().isEmpty() ? QString() : "    " + action->shortcut().toString()));
-    item->setData(Qt::UserRole, action->objectName());
-    list.addItem(item);
+    if (!action->isEnabled() || action->objectName() == "palette") continue;
+    const auto keys = action->shortcut().toString(QKeySequence::NativeText);
+    palette.add({QString(action->text()).remove('&').remove("…"), keys, action->icon(), '>'},
+                [action] { action->trigger(); });
   }
-  list.setCurrentRow(0);
+}
+
+void addGraphs(Palette& palette, Session& session) {
+  const auto icon = themedIcon("open");
+  for (const auto& capture : session.captures())
+    for (int i = 0; i < int(capture->graphs.size()); ++i) {
+      const auto& graph = capture->graphs[std::size_t(i)];
+      const auto compile = graph.compileId.empty() ? QString() : text(graph.compileId) + "  ";
+      palette.add({text(graph.name), compile + QFileInfo(text(capture->path)).fileName(), icon, '#'},
+                  [&session, id = capture->id, i] { session.go({id, i, Location::Stage::Captured, -1, {}}); });
+    }
+}
+
+/// What the store holds and what was opened lately, but is not open.
+void addCaptures(Palette& palette, MainWindow& window) {
+  const auto icon = themedIcon("folder");
+  for (const auto& path : window.recentPaths())
+    palette.add({QFileInfo(path).fileName(), QFileInfo(path).path(), icon, '#', false},
+                [&window, path] { window.open({path}); });
+  const auto store = window.session().store();
+  for (const auto& capture : store ? store->captures : std::vector<workbench::StoredCapture>())
+    palette.add({text(capture.id + "  " + QFileInfo(text(capture.path)).fileName().toStdString()),
+                 QObject::tr("in the store"), icon, '#', false},
+                [&window, id = QString::fromStdString(capture.id)] { window.open({id}); });
+}
+
+void addNodes(Palette& palette, MainWindow& window) {
+  const auto graph = window.session().graph();
+  for (int i = 0; graph && i < int(graph->nodes.size()); ++i) {
+    const auto& node = graph->nodes[std::size_t(i)];
+    palette.add({text(node.name), text(node.op + "  " + node.value), {}, '@', false},
+                [&window, i] {
+                  window.session().selectNode(i);
+                  window.pane().view().reveal(i);
+                });
+  }
 }
 
 }  // namespace
 
 void showCommandPalette(MainWindow& window, const Actions& actions) {
-  auto* dialog = new QDialog(&window, Qt::Popup);
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  auto* list = new QListWidget;
-  auto* edit = new PaletteEdit(*list);
-  edit->setPlaceholderText(QObject::tr("Type a command"));
-  auto* column = new QVBoxLayout(dialog);
-  column->setContentsMargins(10, 10, 10, 10);
-  column->addWidget(edit);
-  column->addWidget(list);
-  fill(*list, actions, {});
-  const auto run = [dialog, list, &actions] {
-    const auto id = list->currentItem() ? list->currentItem()->data(Qt::UserRole).toString() : QString();
-    dialog->close();
-    if (!id.isEmpty()) actions[id]->trigger();
-  };
-  QObject::connect(edit, &QLineEdit::textChanged, list,
-                   [list, &actions](const QString& text) { fill(*list, actions, text); });
-  QObject::connect(edit, &QLineEdit::returnPressed, dialog, run);
-  QObject::connect(list, &QListWidget::itemClicked, dialog, run);
-  dialog->resize(paletteWidth, height);
-  dialog->move(window.mapToGlobal(QPoint((window.width() - paletteWidth) / 2, top)));
-  dialog->show();
-  edit->setFocus();
+  Palette palette;
+  addCommands(palette, actions);
+  addGraphs(palette, window.session());
+  addCaptures(palette, window);
+  addNodes(palette, window);
+  showChoices(window, QObject::tr("Commands, graphs, captures and nodes  (> # @ for one of them)"),
+              std::move(palette.choices), [deeds = std::move(palette.deeds)](int at) { deeds[std::size_t(at)](); });
 }
 
 }  // namespace kerf::ui::inline shell

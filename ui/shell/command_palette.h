@@ -1,4 +1,4 @@
-// Command palette: every command by name; type to narrow, Enter to run.
+// Command palette: every command, graph, capture and node by name; type to narrow, Enter to go there.
 #pragma once
 
 namespace kerf::ui::inline shell {

@@ -1,38 +1,55 @@
 #include "ui/shell/main_window.h"
 
+#include <QApplication>
+#include <QChildEvent>
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QTabBar>
+#include <QTemporaryDir>
 #include <QVBoxLayout>
 
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/captures_panel.h"
+#include "ui/panels/changes_panel.h"
+#include "ui/panels/difference_panel.h"
 #include "ui/panels/fusion_panel.h"
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/kernels_panel.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/nodes_panel.h"
+#include "ui/panels/notes_panel.h"
+#include "ui/panels/partition_panel.h"
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/record_panel.h"
+#include "ui/panels/search_panel.h"
 #include "ui/panels/source_panel.h"
+#include "ui/panels/stage_strip.h"
 #include "ui/panels/store_panel.h"
 #include "ui/panels/timeline_panel.h"
+#include "ui/panels/values_panel.h"
 #include "ui/session/aot_stages.h"
+#include "ui/shell/accessible_names.h"
 #include "ui/shell/appearance.h"
 #include "ui/shell/banner.h"
+#include "ui/shell/choice_popup.h"
 #include "ui/shell/plain_labels.h"
 #include "ui/shell/search_box.h"
+#include "ui/shell/session_memory.h"
 #include "ui/shell/welcome.h"
 
 namespace kerf::ui::inline shell {
 
-MainWindow::MainWindow(const WindowOptions& options) : m_preferences(options.remember), m_actions(new Actions(*this)) {
+MainWindow::MainWindow(const WindowOptions& options)
+    : m_options(options),
+      m_preferences(options.remember, options.settings),
+      m_follower(m_session),
+      m_actions(new Actions(*this)) {
   const auto theme = options.theme.isEmpty() ? m_preferences.value("theme", "system").toString() : options.theme;
   PlainLabels::install();
   applyAppearance(theme);
@@ -50,6 +67,7 @@ MainWindow::MainWindow(const WindowOptions& options) : m_preferences(options.rem
   connectSession();
   m_actions->refreshIcons();
   restoreWindow();
+  nameWidgets(*this);
   updateEnabled();
 }
 
@@ -66,12 +84,14 @@ void MainWindow::buildCentre() {
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   m_banner = new Banner;
-  m_welcome = new Welcome;
+  m_welcome = new Welcome(new StorePanel(m_session));
   m_pane = new GraphPane(m_session);
   m_stack = new QStackedWidget;
   m_stack->addWidget(m_welcome);
   m_stack->addWidget(m_pane);
+  m_strip = new StageStrip(m_session);
   column->addWidget(m_banner);
+  column->addWidget(m_strip);
   column->addWidget(m_stack, 1);
   setCentralWidget(centre);
   m_welcome->setRecent(m_preferences.recent());
@@ -80,6 +100,8 @@ void MainWindow::buildCentre() {
   connect(m_welcome, &Welcome::pathRequested, this, [this](const QString& path) { open({path}); });
   connect(&m_pane->view(), &GraphWidget::contextMenuAt, this, &MainWindow::showContextMenu);
   connect(&m_pane->view(), &GraphWidget::viewChanged, this, &MainWindow::showZoom);
+  connect(m_pane, &GraphPane::ghostPicked, this, &MainWindow::showGone);
+  connect(m_strip, &StageStrip::compareWithRequested, this, &MainWindow::chooseBaseline);
 }
 
 QDockWidget* MainWindow::addPanel(const QString& name, const QString& title, QWidget* panel, Qt::DockWidgetArea area) {
@@ -99,25 +121,45 @@ void MainWindow::buildDocks() {
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   addPanel("captures", tr("Captures"), m_captures = new CapturesPanel(m_session), Qt::LeftDockWidgetArea);
   addPanel("passes", tr("Passes"), m_passes = new PassesPanel(m_session), Qt::LeftDockWidgetArea);
+  auto* passes = findChild<QDockWidget*>("passes");
+  tabifyDockWidget(passes, addPanel("changes", tr("Changes"), m_changes = new ChangesPanel(m_session),
+                                    Qt::LeftDockWidgetArea));
+  passes->raise();
   addPanel("inspector", tr("Inspector"), m_inspector = new InspectorPanel(m_session), Qt::RightDockWidgetArea);
   const auto area = Qt::BottomDockWidgetArea;
   auto* first = addPanel("nodes", tr("Nodes"), m_nodes = new NodesPanel(m_session), area);
-  for (auto* dock : {addPanel("source", tr("Source"), m_source = new SourcePanel(m_session), area),
-                     addPanel("accuracy", tr("Accuracy"), m_accuracy = new AccuracyPanel(m_session), area),
-                     addPanel("minify", tr("Minify"), m_minify = new MinifyPanel(m_session), area),
-                     addPanel("kernels", tr("Kernels"), m_kernels = new KernelsPanel(m_session), area),
-                     addPanel("fusion", tr("Fusion groups"), m_fusion = new FusionPanel(m_session), area),
-                     addPanel("timeline", tr("Timeline"), m_timeline = new TimelinePanel(m_session), area),
-                     addPanel("record", tr("Record"), m_record = new RecordPanel(m_session), area),
-                     addPanel("store", tr("Store"), m_store = new StorePanel(m_session), area),
-                     addPanel("log", tr("Log"), new LogPanel(m_log), area)})
-    tabifyDockWidget(first, dock);
+  // Each where the tabs are at once: side by side they would push the window wider than the screen.
+  const auto add = [&](const QString& name, const QString& title, QWidget* panel) {
+    tabifyDockWidget(first, addPanel(name, title, panel, area));
+  };
+  add("find", tr("Found"), m_hits = new SearchPanel(m_session, *m_pane));
+  add("source", tr("Source"), m_source = new SourcePanel(m_session));
+  add("difference", tr("Difference"), m_difference = new DifferencePanel(m_session));
+  add("accuracy", tr("Accuracy"), m_accuracy = new AccuracyPanel(m_session));
+  add("values", tr("Values"), m_values = new ValuesPanel(m_session));
+  add("minify", tr("Minify"), m_minify = new MinifyPanel(m_session));
+  add("partition", tr("Partition"), m_partition = new PartitionPanel(m_session));
+  add("kernels", tr("Kernels"), m_kernels = new KernelsPanel(m_session));
+  add("fusion", tr("Fusion"), m_fusion = new FusionPanel(m_session));
+  add("timeline", tr("Timeline"), m_timeline = new TimelinePanel(m_session));
+  add("record", tr("Record"), m_record = new RecordPanel(m_session));
+  add("store", tr("Store"), m_store = new StorePanel(m_session));
+  add("notes", tr("Notes"), m_notes = new NotesPanel(m_session));
+  add("log", tr("Log"), new LogPanel(m_log));
   first->raise();
   connect(&m_accuracy->plant(), &PlantPicker::plantChanged, &m_minify->plant(), &PlantPicker::setPlant);
   connect(&m_minify->plant(), &PlantPicker::plantChanged, &m_accuracy->plant(), &PlantPicker::setPlant);
+  connect(m_accuracy, &AccuracyPanel::torchBisectRequested, this, &MainWindow::bisectTorch);
+  connect(m_minify, &MinifyPanel::settingsChanged, this, [this] { rememberOracle(); });
   connect(m_minify, &MinifyPanel::exportRequested, this, &MainWindow::exportMinified);
   connect(m_kernels, &KernelsPanel::kernelPicked, this, &MainWindow::findNodes);
   connect(m_fusion, &FusionPanel::groupPicked, this, &MainWindow::findNodes);
+  connect(m_partition, &PartitionPanel::cutChanged, m_pane, &GraphPane::setCut);
+  connect(m_changes, &ChangesPanel::goneNodePicked, this, &MainWindow::showGone);
+  connect(m_captures, &CapturesPanel::comparisonAsked, this, [this] {
+    raisePanel("changes");
+    raisePanel("difference");
+  });
   connect(m_timeline, &TimelinePanel::spanPicked, this, &MainWindow::showSpan);
   connect(&m_session, &Session::recordChanged, this, [this] {
     if (m_session.record()) raisePanel("record");
@@ -132,6 +174,31 @@ void MainWindow::findNodes(const QStringList& names) {
       found.insert(node);
   m_pane->view().setFound(found, -1);
   if (!found.isEmpty()) m_pane->view().centerOn(*std::min_element(found.begin(), found.end()));
+}
+
+/// A node that only the earlier graph has: its line, and its ghost in the picture.
+void MainWindow::showGone(const QString& name) {
+  m_difference->showGone(name);
+  m_pane->showGhost(name);
+}
+
+/// Asks for the graph with which what is shown is to be compared.
+void MainWindow::chooseBaseline() {
+  std::vector<Choice> choices;
+  std::vector<Location> places;
+  for (const auto& capture : m_session.captures())
+    for (int i = 0; i < int(capture->graphs.size()); ++i) {
+      const Location place{capture->id, i, Location::Stage::Captured, -1, {}};
+      if (place.sameGraph(m_session.location())) continue;
+      choices.push_back({text(capture->graphs[std::size_t(i)].name), QFileInfo(text(capture->path)).fileName()});
+      places.push_back(place);
+    }
+  if (choices.empty()) return m_banner->showError(tr("There is no other graph"), tr("Open another capture first."));
+  showChoices(*this, tr("Compare with…"), std::move(choices), [this, places](int at) {
+    m_session.compareWith(places[std::size_t(at)]);
+    raisePanel("changes");
+    raisePanel("difference");
+  });
 }
 
 /// Goes to the first graph of the compile id that a bar of the timeline belongs to.
@@ -169,12 +236,41 @@ void MainWindow::restoreWindow() {
   restoreGeometry(m_preferences.value("geometry").toByteArray());
   restoreState(m_preferences.value("state").toByteArray());
   m_stages = m_preferences.value("stages").toMap();
+  recallOracle();
+  restoreColumnWidths(*this, m_preferences.value("columns").toMap());
   m_passes->hideUnchanged().setChecked(m_preferences.value("hideUnchanged", false).toBool());
+  styleTabBars();
+  showStart();
+}
+
+/// Names of panels are never cut: where there is no room for all, arrows lead to the rest.
+void MainWindow::styleTabBars() {
   for (auto* bar : findChildren<QTabBar*>())
     if (bar->parent() == this) {
       bar->setDrawBase(false);
       bar->setExpanding(false);
+      bar->setElideMode(Qt::ElideNone);
+      bar->setUsesScrollButtons(true);
+      bar->setAccessibleName(tr("Panels"));
     }
+}
+
+/// Docks make tab bars when they need them.
+void MainWindow::childEvent(QChildEvent* event) {
+  QMainWindow::childEvent(event);
+  if (event->type() == QEvent::ChildPolished && qobject_cast<QTabBar*>(event->child())) styleTabBars();
+}
+
+/// While nothing is open, the start page has the window for itself.
+void MainWindow::showStart() {
+  const bool start = m_session.captures().empty();
+  if (start == !m_docks.isEmpty()) return;
+  if (!start) {
+    restoreState(std::exchange(m_docks, {}));
+    return;
+  }
+  m_docks = saveState();
+  for (auto* dock : findChildren<QDockWidget*>()) dock->hide();
 }
 
 void MainWindow::buildStatusBar() {
@@ -198,9 +294,12 @@ void MainWindow::connectSession() {
   connect(&m_session, &Session::noted, this, [this](const QString& note) { statusBar()->showMessage(note, 8000); });
   connect(&m_session, &Session::exported, this,
           [this](const QString& path) { statusBar()->showMessage(tr("Exported to %1").arg(path), 8000); });
+  connect(&m_session, &Session::capturesChanged, this, &MainWindow::rememberOpened);
+  connect(&m_session, &Session::capturesChanged, this, &MainWindow::showStart);
   connect(&m_session, &Session::graphChanged, this, [this] {
+    if (m_session.graph() && !m_session.notes()) m_session.listNotes();
     m_stack->setCurrentIndex(m_session.graph() ? 1 : 0);
-    if (m_session.graph()) m_pane->view().setFocus();
+    if (m_session.graph() && !m_strip->holdsFocus()) m_pane->view().setFocus();
     showTitle();
     followStage();
   });
@@ -237,8 +336,11 @@ void MainWindow::showZoom() {
 
 void MainWindow::setTheme(const QString& mode) {
   applyAppearance(mode);
-  m_actions->refreshIcons();
-  m_banner->refreshIcons();
+  for (auto* top : QApplication::topLevelWidgets())
+    if (auto* window = qobject_cast<MainWindow*>(top)) {
+      window->m_actions->refreshIcons();
+      window->m_banner->refreshIcons();
+    }
   m_preferences.set("theme", mode);
 }
 
@@ -246,6 +348,7 @@ void MainWindow::toggleTheme() { setTheme(theme().dark ? "light" : "dark"); }
 
 void MainWindow::setDeterministic() {
   m_passes->setTimesVisible(false);
+  m_strip->lanes().setTimesVisible(false);
   m_minify->setTimesVisible(false);
 }
 

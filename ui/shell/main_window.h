@@ -6,6 +6,7 @@
 #include <QVariantMap>
 
 #include "ui/graph_view/graph_pane.h"
+#include "ui/session/file_follower.h"
 #include "ui/session/log_feed.h"
 #include "ui/session/session.h"
 #include "ui/shell/actions.h"
@@ -14,20 +15,28 @@
 class QLabel;
 class QMenu;
 class QStackedWidget;
+class QTemporaryDir;
 
 namespace kerf::ui::inline panels {
 class AccuracyPanel;
 class CapturesPanel;
+class ChangesPanel;
+class DifferencePanel;
 class FusionPanel;
 class InspectorPanel;
 class KernelsPanel;
 class MinifyPanel;
 class NodesPanel;
+class NotesPanel;
+class PartitionPanel;
 class PassesPanel;
 class RecordPanel;
+class SearchPanel;
 class SourcePanel;
+class StageStrip;
 class StorePanel;
 class TimelinePanel;
+class ValuesPanel;
 }  // namespace kerf::ui::inline panels
 
 namespace kerf::ui::inline shell {
@@ -39,6 +48,7 @@ class Welcome;
 struct WindowOptions {
   bool remember = true;  ///< settings are read and written
   QString theme;         ///< "light", "dark", "system"; empty: as remembered
+  QString settings = {};  ///< file of the settings; empty: the user's own
 };
 
 class MainWindow : public QMainWindow {
@@ -52,21 +62,33 @@ class MainWindow : public QMainWindow {
   GraphPane& pane() { return *m_pane; }
   Actions& actions() { return *m_actions; }
   void open(const QStringList& paths);
+  /// What the last window had open when it was closed, with place, selection and zoom.
+  void resume();
+  /// One more window of this program, with the same store.
+  MainWindow* openWindow();
+  /// Opens what the clipboard holds: files, or the text of a graph.
+  void paste();
+  QStringList recentPaths() const { return m_preferences.recent(); }
   /// Nothing is loading, laid out, compiled or run in a child process.
   bool idle() const;
   void setTheme(const QString& mode);
-  /// Brings a bottom panel to the front: "nodes", "source", "accuracy", "minify", "kernels", "fusion", "timeline",
-  /// "record", "store", "log".
+  /// Brings a panel to the front: "nodes", "source", "difference", "accuracy", "minify", "partition", "kernels",
+  /// "fusion", "timeline", "record", "store", "log", "find", "notes"; "passes", "changes".
   void raisePanel(const QString& name);
   /// Leaves out what differs from run to run (times), for screenshots.
   void setDeterministic();
   /// Gives the docks the sizes that they start with.
   void arrange();
 
+  StageStrip& stageStrip() { return *m_strip; }
+  ChangesPanel& changesPanel() { return *m_changes; }
+  PartitionPanel& partitionPanel() { return *m_partition; }
+  DifferencePanel& differencePanel() { return *m_difference; }
   CapturesPanel& capturesPanel() { return *m_captures; }
   PassesPanel& passesPanel() { return *m_passes; }
   InspectorPanel& inspectorPanel() { return *m_inspector; }
   AccuracyPanel& accuracyPanel() { return *m_accuracy; }
+  ValuesPanel& valuesPanel() { return *m_values; }
   MinifyPanel& minifyPanel() { return *m_minify; }
   KernelsPanel& kernelsPanel() { return *m_kernels; }
   FusionPanel& fusionPanel() { return *m_fusion; }
@@ -75,11 +97,15 @@ class MainWindow : public QMainWindow {
   NodesPanel& nodesPanel() { return *m_nodes; }
   SourcePanel& sourcePanel() { return *m_source; }
   StorePanel& storePanel() { return *m_store; }
+  SearchPanel& searchPanel() { return *m_hits; }
+  NotesPanel& notesPanel() { return *m_notes; }
+  FileFollower& follower() { return m_follower; }
   SearchBox& searchBox() { return *m_search; }
   Banner& banner() { return *m_banner; }
 
  protected:
   void closeEvent(QCloseEvent* event) override;
+  void childEvent(QChildEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dragLeaveEvent(QDragLeaveEvent* event) override;
   void dropEvent(QDropEvent* event) override;
@@ -102,11 +128,14 @@ class MainWindow : public QMainWindow {
   void connectSession();
   void restoreWindow();
 
+  std::vector<ActionSpec> noteActions();
+  void rememberOpened();
+  void saveReport();
   void chooseFiles();
   void chooseFolder();
   void fillRecent();
   void exportRepro();
-  void exportMinified();
+  void exportMinified(const QString& format);
   /// Empty if the user thought better of it.
   QString chooseExportFolder();
   void exportImage();
@@ -114,32 +143,46 @@ class MainWindow : public QMainWindow {
   void showAbout();
   void showShortcuts();
   void findNodes(const QStringList& names);
+  void chooseBaseline();
+  void showGone(const QString& name);
   void showSpan(int span);
   void showBusy();
   void showZoom();
   void updateEnabled();
   void showTitle();
   void followStage();
+  void showStart();
+  void styleTabBars();
   void saveStages();
   void checkStage();
   QAction* stageAction(int index) const;
   void step(int offset);
   void bisect(workbench::BisectRequest::By by);
+  void bisectTorch(workbench::BisectRequest::By by);
+  void rememberOracle();
+  void recallOracle();
   void toggleTheme();
 
+  WindowOptions m_options;
   Preferences m_preferences;
   LogFeed m_log;
   Session m_session;
+  FileFollower m_follower;
   Actions* m_actions;
   QStackedWidget* m_stack = nullptr;
   Welcome* m_welcome = nullptr;
   GraphPane* m_pane = nullptr;
   Banner* m_banner = nullptr;
+  StageStrip* m_strip = nullptr;
+  ChangesPanel* m_changes = nullptr;
+  DifferencePanel* m_difference = nullptr;
+  PartitionPanel* m_partition = nullptr;
   SearchBox* m_search = nullptr;
   CapturesPanel* m_captures = nullptr;
   PassesPanel* m_passes = nullptr;
   InspectorPanel* m_inspector = nullptr;
   AccuracyPanel* m_accuracy = nullptr;
+  ValuesPanel* m_values = nullptr;
   MinifyPanel* m_minify = nullptr;
   KernelsPanel* m_kernels = nullptr;
   FusionPanel* m_fusion = nullptr;
@@ -148,7 +191,13 @@ class MainWindow : public QMainWindow {
   NodesPanel* m_nodes = nullptr;
   SourcePanel* m_source = nullptr;
   StorePanel* m_store = nullptr;
+  SearchPanel* m_hits = nullptr;
+  NotesPanel* m_notes = nullptr;
+  std::unique_ptr<QTemporaryDir> m_pasted;  ///< files of pasted texts
+  int m_pastes = 0;
+  QSet<QString> m_offered;  ///< opened files that were put into Recent already
   QMenu* m_recentMenu = nullptr;
+  QByteArray m_docks;                ///< how they were before the start page took their place; empty: they are there
   QVariantMap m_stages;              ///< by file and graph: the stage of AOTAutograd in which it was left
   QSet<std::pair<int, int>> m_seen;  ///< captures and their graphs that were shown
   QLabel* m_busy = nullptr;

@@ -10,8 +10,10 @@
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/passes_panel.h"
+#include "ui/panels/stage_strip.h"
 #include "ui/panels/store_panel.h"
 #include "ui/session/aot_stages.h"
+#include "ui/shell/banner.h"
 #include "ui/shell/command_palette.h"
 #include "ui/shell/main_window.h"
 #include "ui/shell/search_box.h"
@@ -23,6 +25,11 @@ std::vector<ActionSpec> MainWindow::fileActions() {
           {"openFolder", tr("Open &folder…"), "folder", "Ctrl+Shift+O", {}, [this] { chooseFolder(); }},
           {"exportRepro", tr("&Export repro…"), "export", "Ctrl+E",
            tr("Export the captured graph and its inputs as repro.py"), [this] { exportRepro(); }},
+          {"newWindow", tr("&New window"), {}, "Ctrl+N", {}, [this] { openWindow(); }},
+          {"report", tr("Save a repor&t…"), {}, {}, tr("What is known of the shown graph, as PDF or web page"),
+           [this] { saveReport(); }},
+          {"follow", tr("Follo&w growing logs"), {}, {}, tr("Read a TORCH_TRACE log again while it is written"),
+           [this] { m_follower.setEnabled((*m_actions)["follow"]->isChecked()); }, true},
           {"exportImage", tr("Save graph as &image…"), {}, "Ctrl+Shift+S", {}, [this] { exportImage(); }},
           {"reload", tr("&Reload capture"), {}, "F5", {}, [this] { m_session.reload(); }},
           {"closeCapture",
@@ -36,7 +43,9 @@ std::vector<ActionSpec> MainWindow::fileActions() {
 
 std::vector<ActionSpec> MainWindow::editActions() {
   const auto undo = [this] { m_session.canUndoDelete() ? m_session.undoDelete() : m_session.back(); };
-  return {{"undo", tr("&Undo"), {}, "Ctrl+Z", tr("Undo deleting from the store; else go back"), undo},
+  return {{"paste", tr("&Paste graph"), {}, "Ctrl+V", tr("Open the files or the graph text of the clipboard"),
+           [this] { paste(); }},
+          {"undo", tr("&Undo"), {}, "Ctrl+Z", tr("Undo deleting from the store; else go back"), undo},
           {"delete",
            tr("&Delete from store"),
            {},
@@ -105,6 +114,11 @@ std::vector<ActionSpec> MainWindow::goActions() {
       {"back", tr("&Back"), "back", "Alt+Left", {}, [this] { m_session.back(); }},
       {"forward", tr("&Forward"), "forward", "Alt+Right Ctrl+Shift+Z", {}, [this] { m_session.forward(); }},
       {"find", tr("F&ind node…"), "search", "Ctrl+F /", {}, [this] { m_search->focus(); }},
+      {"listFound", tr("&List what is found"), {}, "Ctrl+Shift+F", tr("Every node that the search finds, as a table"),
+       [this] {
+         raisePanel("find");
+         m_search->focus();
+       }},
       {"findNext", tr("Next &match"), {}, "F3 Ctrl+G", {}, [this] { m_pane->nextHit(1); }},
       {"findPrevious", tr("Previous m&atch"), {}, "Shift+F3 Ctrl+Shift+G", {}, [this] { m_pane->nextHit(-1); }},
       {"nextNode", tr("&Next node"), {}, "J", {}, [this] { step(1); }},
@@ -115,7 +129,13 @@ std::vector<ActionSpec> MainWindow::goActions() {
        "Ctrl+Home",
        {},
        [this] { m_session.showAotStage({}); }},
-      {"palette", tr("Command pa&lette…"), {}, "Ctrl+Shift+P", {}, [this] { showCommandPalette(*this, *m_actions); }}};
+      {"nextStage", tr("Next &stage"), {}, "]", tr("The next stage of the strip that changed something"),
+       [this] { m_strip->step(1); }},
+      {"previousStage", tr("Previous s&tage"), {}, "[", {}, [this] { m_strip->step(-1); }},
+      {"compareWith", tr("Compare &with…"), {}, "Ctrl+D", tr("Compare the shown graph with another one, node by node"),
+       [this] { chooseBaseline(); }},
+      {"compareBefore", tr("Compare with the stage &before"), {}, {}, {}, [this] { m_session.compareWith({}); }},
+      {"palette", tr("Command pa&lette…"), {}, "Ctrl+K Ctrl+P Ctrl+Shift+P", {}, [this] { showCommandPalette(*this, *m_actions); }}};
 }
 
 std::vector<ActionSpec> MainWindow::runActions() {
@@ -167,6 +187,8 @@ void MainWindow::buildActions() {
   m_actions->add(goActions());
   m_actions->add(runActions());
   m_actions->add(bisectActions());
+  m_actions->add(noteActions());
+  (*m_actions)["follow"]->setChecked(true);
 }
 
 void MainWindow::buildMenus() {
@@ -174,11 +196,11 @@ void MainWindow::buildMenus() {
     for (const auto& id : ids) id.isEmpty() ? menu->addSeparator() : (menu->addAction((*m_actions)[id]), nullptr);
   };
   auto* file = menuBar()->addMenu(tr("&File"));
-  fill(file, {"open", "openFolder"});
+  fill(file, {"newWindow", "", "open", "openFolder"});
   m_recentMenu = file->addMenu(tr("Open &recent"));
   connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::fillRecent);
-  fill(file, {"", "exportRepro", "exportImage", "", "reload", "closeCapture", "quit"});
-  fill(menuBar()->addMenu(tr("&Edit")), {"undo", "delete"});
+  fill(file, {"", "exportRepro", "exportImage", "report", "", "reload", "follow", "closeCapture", "quit"});
+  fill(menuBar()->addMenu(tr("&Edit")), {"undo", "paste", "delete", "", "bookmark", "writeNote"});
   auto* view = menuBar()->addMenu(tr("&View"));
   fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
               "separateInputs", "graphviz", "hideUnchanged", ""});
@@ -193,8 +215,9 @@ void MainWindow::buildMenus() {
   fill(view, {"openBlocks", "closeBlocks", "", "theme", ""});
   auto* panels = view->addMenu(tr("&Panels"));
   for (auto* dock : findChildren<QDockWidget*>()) panels->addAction(dock->toggleViewAction());
-  fill(menuBar()->addMenu(tr("&Go")), {"back", "forward", "", "find", "findNext", "findPrevious", "", "nextNode",
-                                       "previousNode", "captured", "", "palette"});
+  fill(menuBar()->addMenu(tr("&Go")), {"back", "forward", "", "find", "findNext", "findPrevious", "listFound", "",
+                                       "nextNode", "previousNode", "nextNote", "previousNote", "leaveBody", "", "nextStage", "previousStage", "captured", "",
+                                       "compareWith", "compareBefore", "", "palette"});
   fill(menuBar()->addMenu(tr("&Run")), {"compare", "bisectNode", "bisectPass", "minify", "", "cancel"});
   fill(menuBar()->addMenu(tr("&Help")), {"shortcuts", "about"});
 }
@@ -223,7 +246,9 @@ void MainWindow::updateEnabled() {
   const bool graph = m_session.graph() != nullptr;
   for (const char* id : {"exportRepro", "exportImage", "reload", "closeCapture", "fit", "zoomIn", "zoomOut",
                          "zoomReset", "centre", "compare", "bisectNode", "bisectPass", "minify", "find", "findNext",
-                         "findPrevious", "nextNode", "previousNode", "captured"})
+                         "findPrevious", "nextNode", "previousNode", "captured", "nextStage", "previousStage", "compareWith",
+                         "compareBefore", "report", "listFound", "bookmark", "writeNote", "nextNote",
+                         "previousNote", "leaveBody"})
     (*m_actions)[id]->setEnabled(graph);
   checkStage();
   (*m_actions)["back"]->setEnabled(m_session.canBack());
@@ -246,6 +271,44 @@ void MainWindow::checkStage() {
 void MainWindow::bisect(workbench::BisectRequest::By by) {
   raisePanel("accuracy");
   m_accuracy->bisect(by);
+}
+
+/// With the Python that minifying asks; where that is not PyTorch yet, the user is asked which it is.
+void MainWindow::bisectTorch(workbench::BisectRequest::By by) {
+  const auto& settings = m_minify->settings();
+  if (settings.oracle.oracle != "torch") {
+    raisePanel("minify");
+    m_banner->showError(tr("Which PyTorch?"), tr("Choose PyTorch and its Python in the settings, then bisect again."));
+    return m_minify->askSettings();
+  }
+  workbench::BisectRequest request{{}, by};
+  request.oracle = "torch";
+  request.python = settings.oracle.python;
+  request.torchCheck = settings.oracle.torchCheck;
+  request.timeout = settings.oracle.timeout;
+  raisePanel("accuracy");
+  m_session.bisect(std::move(request));
+}
+
+void MainWindow::rememberOracle() {
+  const auto& settings = m_minify->settings();
+  m_preferences.set("minify", QVariantMap{{"oracle", text(settings.oracle.oracle)},
+                                          {"python", text(settings.oracle.python)},
+                                          {"backend", text(settings.oracle.torchBackend)},
+                                          {"check", text(settings.oracle.check)},
+                                          {"jobs", settings.jobs}});
+}
+
+void MainWindow::recallOracle() {
+  const auto known = m_preferences.value("minify").toMap();
+  if (known.isEmpty()) return;
+  auto settings = m_minify->settings();
+  settings.oracle.oracle = known["oracle"].toString().toStdString();
+  settings.oracle.python = known["python"].toString().toStdString();
+  settings.oracle.torchBackend = known["backend"].toString().toStdString();
+  settings.oracle.check = known["check"].toString().toStdString();
+  settings.jobs = std::max(1, known["jobs"].toInt());
+  m_minify->setSettings(settings);
 }
 
 void MainWindow::step(int offset) {

@@ -2,23 +2,24 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QCloseEvent>
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QStatusBar>
-#include <QSvgGenerator>
+#include <QTemporaryDir>
 
 #include "ui/panels/passes_panel.h"
 #include "ui/shell/banner.h"
+#include "ui/shell/export_dialog.h"
 #include "ui/shell/main_window.h"
+#include "ui/shell/session_memory.h"
 #include "ui/shell/welcome.h"
 
 namespace kerf::ui::inline shell {
 namespace {
-
-constexpr int mostPixels = 120'000'000;
 
 QStringList localPaths(const QMimeData* data) {
   QStringList paths;
@@ -32,10 +33,23 @@ QStringList localPaths(const QMimeData* data) {
 void MainWindow::open(const QStringList& paths) {
   if (paths.isEmpty()) return;
   m_banner->hide();
-  for (const auto& path : paths)
-    if (QFileInfo::exists(path)) m_preferences.addRecent(QFileInfo(path).absoluteFilePath());
-  m_welcome->setRecent(m_preferences.recent());
   m_session.open(paths);
+}
+
+/// What has been read is offered again; what was refused is not.
+void MainWindow::rememberOpened() {
+  const auto before = m_preferences.recent();
+  for (const auto& capture : m_session.captures()) {
+    const auto path = QString::fromStdString(capture->name);
+    const bool file = !capture->loading && QFileInfo(path).isAbsolute();
+    const bool pasted = m_pasted && path.startsWith(m_pasted->path());
+    if (file && !capture->error.empty()) m_preferences.removeRecent(path);
+    if (file && !pasted && capture->error.empty() && !m_offered.contains(path)) {
+      m_offered.insert(path);
+      m_preferences.addRecent(path);
+    }
+  }
+  if (m_preferences.recent() != before) m_welcome->setRecent(m_preferences.recent());
 }
 
 void MainWindow::chooseFiles() {
@@ -72,33 +86,26 @@ void MainWindow::exportRepro() {
   if (const auto folder = chooseExportFolder(); !folder.isEmpty()) m_session.exportTo(folder);
 }
 
-void MainWindow::exportMinified() {
-  if (const auto folder = chooseExportFolder(); !folder.isEmpty()) m_session.exportMinified(folder);
+void MainWindow::exportMinified(const QString& format) {
+  if (format == "repro") {
+    if (const auto folder = chooseExportFolder(); !folder.isEmpty()) m_session.exportMinified(folder);
+    return;
+  }
+  const bool zip = format == "zip";
+  const auto path = QFileDialog::getSaveFileName(this, zip ? tr("Save the repro") : tr("Save the issue"),
+                                                 zip ? "repro.zip" : "issue.md",
+                                                 zip ? tr("Zip (*.zip)") : tr("Markdown (*.md)"));
+  if (!path.isEmpty()) m_session.exportMinifiedAs(path, format);
 }
 
 void MainWindow::exportImage() {
-  const auto path =
-      QFileDialog::getSaveFileName(this, tr("Save the graph"), "graph.svg", tr("SVG (*.svg);;PNG (*.png)"));
-  if (path.isEmpty()) return;
-  const auto size = m_pane->view().sceneSize();
-  bool written = false;
-  if (path.endsWith(".svg", Qt::CaseInsensitive)) {
-    QSvgGenerator generator;
-    generator.setFileName(path);
-    generator.setSize(size);
-    generator.setViewBox(QRect({}, size));
-    QPainter painter;
-    if ((written = painter.begin(&generator))) m_pane->view().renderAll(painter);
-  } else if (qint64(size.width()) * size.height() < mostPixels) {
-    QImage image(size, QImage::Format_ARGB32_Premultiplied);
-    QPainter painter(&image);
-    m_pane->view().renderAll(painter);
-    painter.end();
-    written = image.save(path);
-  }
-  if (written) return statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
-  m_banner->showError(tr("Cannot save the graph"),
-                      tr("%1 could not be written, or the picture is too large.").arg(path));
+  auto* dialog = new ExportDialog(*m_pane, m_session.jobs(), m_preferences.value("pictureFolder", QDir::homePath()).toString(), this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &ExportDialog::saved, this, [this](const QString& path) {
+    m_preferences.set("pictureFolder", QFileInfo(path).absolutePath());
+    statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
+  });
+  dialog->open();
 }
 
 void MainWindow::showContextMenu(int node, const QPoint& position) {
@@ -111,6 +118,12 @@ void MainWindow::showContextMenu(int node, const QPoint& position) {
     menu.addSeparator();
     menu.addAction((*m_actions)["centre"]);
     menu.addAction(tr("Show in source"), this, [this] { raisePanel("source"); });
+    if (doc.opcode == "call_function") {
+      const auto name = text(doc.name);
+      auto* pin = menu.addAction(tr("Keep when minifying"), this, [this, name](bool on) { m_session.pin(name, on); });
+      pin->setCheckable(true);
+      pin->setChecked(m_session.pins().contains(name));
+    }
     menu.addSeparator();
   }
   menu.addAction((*m_actions)["fit"]);
@@ -176,9 +189,11 @@ void MainWindow::saveStages() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   m_preferences.set("geometry", saveGeometry());
-  m_preferences.set("state", saveState());
+  m_preferences.set("state", m_docks.isEmpty() ? saveState() : m_docks);
   saveStages();
   m_preferences.set("hideUnchanged", m_passes->hideUnchanged().isChecked());
+  m_preferences.set("session", rememberedSession(*this));
+  m_preferences.set("columns", columnWidths(*this));
   QMainWindow::closeEvent(event);
 }
 

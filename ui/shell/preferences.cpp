@@ -5,8 +5,10 @@ namespace {
 constexpr int mostRecent = 10;
 }
 
-Preferences::Preferences(bool remember)
-    : m_settings(remember ? std::make_unique<QSettings>("kerf", "studio") : nullptr) {}
+Preferences::Preferences(bool remember, const QString& file) {
+  if (remember && file.isEmpty()) m_settings = std::make_unique<QSettings>("kerf", "studio");
+  if (remember && !file.isEmpty()) m_settings = std::make_unique<QSettings>(file, QSettings::IniFormat);
+}
 
 QVariant Preferences::value(const QString& key, const QVariant& otherwise) const {
   return m_settings ? m_settings->value(key, otherwise) : otherwise;
@@ -14,6 +16,11 @@ QVariant Preferences::value(const QString& key, const QVariant& otherwise) const
 
 void Preferences::set(const QString& key, const QVariant& value) {
   if (m_settings) m_settings->setValue(key, value);
+}
+
+void Preferences::removeRecent(const QString& path) {
+  auto paths = recent();
+  if (paths.removeAll(path) > 0) set("recent", paths);
 }
 
 void Preferences::addRecent(const QString& path) {

@@ -13,11 +13,14 @@ namespace kerf::ui::inline shell {
 
 class Preferences {
  public:
-  explicit Preferences(bool remember);
+  /// `file`: of the settings; empty: the user's own.
+  explicit Preferences(bool remember, const QString& file = {});
   QVariant value(const QString& key, const QVariant& otherwise = {}) const;
   void set(const QString& key, const QVariant& value);
   QStringList recent() const { return value("recent").toStringList(); }
   void addRecent(const QString& path);
+  /// Takes out what cannot be opened.
+  void removeRecent(const QString& path);
 
  private:
   std::unique_ptr<QSettings> m_settings;

@@ -4,9 +4,12 @@
 
 #include <QApplication>
 
+#include "ui/graph_view/picture_export.h"
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/minify_panel.h"
+#include "ui/panels/values_panel.h"
 #include "ui/shell/main_window.h"
+#include "ui/shell/search_box.h"
 
 namespace kerf::ui::inline shell {
 namespace {
@@ -47,7 +50,8 @@ bool Screenshot::nextStep() {
   using Step = void (Screenshot::*)();
   static constexpr Step steps[] = {&Screenshot::showGraph, &Screenshot::showAotStage, &Screenshot::compare,
                                    &Screenshot::bisect,    &Screenshot::minify,       &Screenshot::showPass,
-                                   &Screenshot::select,    &Screenshot::arrange,      &Screenshot::moveView};
+                                   &Screenshot::enterBody, &Screenshot::select,       &Screenshot::showValue,
+                                   &Screenshot::arrange,   &Screenshot::moveView,     &Screenshot::find};
   if (m_step == std::size(steps)) return false;
   (this->*steps[m_step++])();
   return true;
@@ -83,6 +87,23 @@ void Screenshot::minify() {
   if (m_options.minify) m_window.actions()["minify"]->trigger();
 }
 
+void Screenshot::enterBody() {
+  if (!m_options.body.isEmpty()) m_window.session().enterBody(m_options.body.toStdString());
+}
+
+void Screenshot::find() {
+  if (!m_options.search.isEmpty()) m_window.searchBox().edit().setText(m_options.search);
+}
+
+void Screenshot::drawPicture() {
+  m_timer.stop();
+  const auto& view = m_window.pane().view();
+  Picture picture{view.scene(), view.state(), {}, m_options.scale};
+  if (picture.scene) picture.part = m_options.wholeGraph ? wholePart(*picture.scene) : view.visibleScene();
+  const auto problem = writePicture(picture, m_options.picture);
+  emit finished(problem.isEmpty() ? 0 : 3, problem);
+}
+
 void Screenshot::showPass() {
   if (m_options.pass >= 0) m_window.session().showStage(Location::Stage::Pass, m_options.pass);
 }
@@ -94,6 +115,10 @@ void Screenshot::select() {
   if (!session.graph() || session.graph()->find(m_options.select.toStdString()) < 0)
     m_problem = tr("no node is called %1").arg(m_options.select);
   session.selectNode(m_options.select);
+}
+
+void Screenshot::showValue() {
+  if (m_options.panel == "values") m_window.valuesPanel().ask();
 }
 
 /// Docks grew with what came first into them: now that all is there, their sizes are the same every time.
@@ -112,6 +137,7 @@ void Screenshot::shoot() {
   const bool otherGraph = !m_options.graph.isEmpty() && capture->graphs[std::size_t(session.location().graph)].name !=
                                                             m_options.graph.toStdString();
   const bool nothing = otherGraph || otherStage || (!m_options.select.isEmpty() && session.node() < 0);
+  if (!nothing && !m_options.picture.isEmpty()) return drawPicture();
   const auto picture = nothing ? QImage() : m_window.grab().toImage();
   const bool atRest = picture == m_last || ++m_pictures >= mostPictures;
   m_last = picture;

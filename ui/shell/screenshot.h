@@ -22,6 +22,11 @@ struct ScreenshotOptions {
   QString bisect;  ///< "node" or "pass"; empty: no bisection
   int pass = -1;   ///< shows the graph after this pass
   bool compare = false, minify = false;
+  QString search;          ///< what is searched for
+  QString body;            ///< nested graph to go into
+  QString picture;         ///< instead of the window, the graph alone is written to this file
+  double scale = 1;        ///< of the picture
+  bool wholeGraph = true;  ///< in the picture; else what is seen
   QStringList paths;
 };
 
@@ -42,12 +47,16 @@ class Screenshot : public QObject {
   void showGraph();
   void showAotStage();
   void compare();
+  void showValue();
   void bisect();
   void minify();
   void showPass();
   void select();
   void arrange();
+  void enterBody();
+  void find();
   void moveView();
+  void drawPicture();
   void shoot();
 
   MainWindow& m_window;

@@ -11,9 +11,11 @@ namespace kerf::ui::inline shell {
 SearchBox::SearchBox(GraphPane& pane, QWidget* parent)
     : QWidget(parent), m_pane(pane), m_edit(new QLineEdit), m_count(new QLabel) {
   m_edit->setObjectName("search");
-  m_edit->setPlaceholderText(tr("Find node, op or shape  (Ctrl+F)"));
+  m_edit->setPlaceholderText(tr("Find: words, op:relu users>1 …  (Ctrl+F)"));
   m_edit->setClearButtonEnabled(true);
-  m_edit->setFixedWidth(280);
+  m_edit->setMinimumWidth(120);
+  m_edit->setMaximumWidth(300);
+  m_edit->setAccessibleName(tr("Find nodes"));
   m_edit->installEventFilter(this);
   m_count->setObjectName("quiet");
   m_count->setMinimumWidth(64);
@@ -35,7 +37,11 @@ void SearchBox::focus() {
 QString SearchBox::countText() const { return m_count->text(); }
 
 void SearchBox::showCount() {
+  const auto& problem = m_pane.searchProblem();
+  m_edit->setToolTip(problem);
+  m_count->setToolTip(problem);
   if (m_edit->text().trimmed().isEmpty()) return m_count->clear();
+  if (!problem.isEmpty()) return m_count->setText(tr("not understood"));
   const auto count = qint64(m_pane.hits().size());
   if (count == 0) return m_count->setText(tr("not found"));
   m_count->setText(m_pane.currentHit() < 0

@@ -10,17 +10,19 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include "ui/models/format.h"
 #include "ui/shell/appearance.h"
 
 namespace kerf::ui::inline shell {
 namespace {
 
-constexpr int mostShown = 6;
+constexpr int mostShown = 8;
 
 QLabel* label(const QString& text, const QString& name) {
   auto* made = new QLabel(text);
   made->setObjectName(name);
-  made->setAlignment(Qt::AlignCenter);
+  made->setWordWrap(true);
+  made->setMinimumWidth(1);
   return made;
 }
 
@@ -34,50 +36,59 @@ QString Welcome::samplePath() {
   return {};
 }
 
-Welcome::Welcome(QWidget* parent) : QWidget(parent), m_zone(buildDropZone()), m_recent(new QVBoxLayout) {
+Welcome::Welcome(QWidget* store, QWidget* parent) : QWidget(parent), m_zone(buildDropZone()), m_recent(new QVBoxLayout) {
   setObjectName("welcome");
   setAttribute(Qt::WA_StyledBackground);
+  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);  // what takes its place may be narrower
   auto* logo = new QLabel;
-  logo->setPixmap(programIcon().pixmap(64, 64));
-  logo->setAlignment(Qt::AlignCenter);
-  auto* column = new QVBoxLayout;
-  column->setSpacing(14);
-  column->addStretch(2);
-  column->addWidget(logo);
-  column->addWidget(label(tr("Kerf Studio"), "welcomeTitle"));
-  column->addWidget(
+  logo->setPixmap(programIcon().pixmap(44, 44));
+  auto* words = new QVBoxLayout;
+  words->setSpacing(1);
+  words->addWidget(label(tr("Kerf Studio"), "welcomeTitle"));
+  words->addWidget(
       label(tr("See what the compiler did to a graph, where it went wrong, and cut it down."), "welcomeHint"));
-  column->addSpacing(10);
-  column->addWidget(m_zone);
-  column->addSpacing(10);
+  auto* head = new QHBoxLayout;
+  head->setSpacing(14);
+  head->addWidget(logo);
+  head->addLayout(words, 1);
   m_recent->setSpacing(2);
-  column->addLayout(m_recent);
-  column->addStretch(3);
-  auto* row = new QHBoxLayout(this);
-  row->addStretch(1);
-  row->addLayout(column);
-  row->addStretch(1);
+  auto* left = new QVBoxLayout;
+  left->setSpacing(12);
+  left->addWidget(m_zone);
+  left->addLayout(m_recent);
+  left->addStretch(1);
+  auto* right = new QVBoxLayout;
+  right->setSpacing(6);
+  right->addWidget(label(tr("STORE"), "welcomeSection"));
+  store->setObjectName("storeFrame");
+  store->setAttribute(Qt::WA_StyledBackground);
+  store->setContentsMargins(1, 1, 1, 1);
+  right->addWidget(store, 1);
+  auto* columns = new QHBoxLayout;
+  columns->setSpacing(28);
+  columns->addLayout(left, 2);
+  columns->addLayout(right, 5);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(32, 24, 32, 24);
+  column->setSpacing(20);
+  column->addLayout(head);
+  column->addLayout(columns, 1);
 }
 
 QFrame* Welcome::buildDropZone() {
   auto* zone = new QFrame;
   zone->setObjectName("dropZone");
-  zone->setMinimumSize(560, 150);
+  zone->setMinimumWidth(230);
   auto* column = new QVBoxLayout(zone);
-  column->setContentsMargins(24, 24, 24, 22);
-  column->setSpacing(16);
-  column->addWidget(label(tr("Drop a repro.py, a minifier_launcher.py or a folder here"), "welcomeHint"));
-  auto* row = new QHBoxLayout;
-  row->setSpacing(10);
+  column->setContentsMargins(16, 14, 16, 16);
+  column->setSpacing(10);
+  column->addWidget(label(tr("Drop a repro, a log or a folder here, or paste a graph (Ctrl+V)"), "welcomeHint"));
   auto* file = new QPushButton(tr("Open file…"));
   file->setObjectName("primary");
   auto* folder = new QPushButton(tr("Open folder…"));
   auto* sample = new QPushButton(tr("Open the sample"));
   sample->setVisible(!samplePath().isEmpty());
-  row->addStretch(1);
-  for (auto* button : {file, folder, sample}) row->addWidget(button);
-  row->addStretch(1);
-  column->addLayout(row);
+  for (auto* button : {file, folder, sample}) column->addWidget(button);
   connect(file, &QPushButton::clicked, this, &Welcome::openFileRequested);
   connect(folder, &QPushButton::clicked, this, &Welcome::openFolderRequested);
   connect(sample, &QPushButton::clicked, this, [this] { emit pathRequested(samplePath()); });
@@ -93,15 +104,11 @@ void Welcome::setRecent(const QStringList& paths) {
   auto* heading = label(tr("RECENT"), "welcomeSection");
   m_recent->addWidget(heading);
   for (const auto& path : paths.mid(0, mostShown)) {
-    const QFileInfo file(path);
-    auto* link =
-        new QLabel(QString("<a href='%1' style='text-decoration:none'>%2</a>")
-                       .arg(path.toHtmlEscaped(), (file.dir().dirName() + "/" + file.fileName()).toHtmlEscaped()));
-    link->setTextFormat(Qt::RichText);
-    link->setAlignment(Qt::AlignCenter);
+    auto* link = new QPushButton(nameWithFolder(path));
+    link->setObjectName("recentLink");
+    link->setAccessibleName(tr("Open %1").arg(path));
     link->setToolTip(path);
-    link->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
-    connect(link, &QLabel::linkActivated, this, &Welcome::pathRequested);
+    connect(link, &QPushButton::clicked, this, [this, path] { emit pathRequested(path); });
     m_recent->addWidget(link);
   }
 }

@@ -1,4 +1,4 @@
-// Welcome: what the window shows before anything is open: where to drop a file, what was open last, the sample.
+// Welcome: what the window shows while nothing is open: where to drop a file, what was open last, and the store.
 #pragma once
 
 #include <QWidget>
@@ -12,7 +12,8 @@ class Welcome : public QWidget {
   Q_OBJECT
 
  public:
-  explicit Welcome(QWidget* parent = nullptr);
+  /// `store`: a view of what the store holds.
+  explicit Welcome(QWidget* store, QWidget* parent = nullptr);
   void setRecent(const QStringList& paths);
   /// Marks the drop zone while a file hovers over the window.
   void setHot(bool hot);

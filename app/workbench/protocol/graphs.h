@@ -48,9 +48,10 @@ struct NodeDoc {
   int codeLine = -1;        ///< line of GraphDoc::code, 0-based
   bool backward = false;    ///< in a joint graph: computes gradients
   std::string forwardNode;  ///< the forward node whose gradient it helps to compute; empty: not recorded
+  std::vector<std::string> bodies = {};  ///< paths of the nested graphs that a higher-order op calls: "body_graph_0"
 
   KERF_FIELDS(name, opcode, target, op, schema, kind, arguments, dtype, shape, stride, device, value, inputs, users,
-              file, line, stackTrace, modulePath, fromNodes, codeLine, backward, forwardNode)
+              file, line, stackTrace, modulePath, fromNodes, codeLine, backward, forwardNode, bodies)
 };
 
 /// A symbolic size with the value that the capture has for it ("s0", "8"; empty: none).
@@ -89,8 +90,10 @@ struct GraphRequest {
   GraphAddress graph;
   int afterPass = -1;  ///< as it is after this pass (index in CompileDoc::passes); -1: as captured
   std::string title;   ///< empty: the graph's name
+  /// A nested graph of it, by the paths that lead there: "body_graph_0/true_graph_0"; empty: the graph itself.
+  std::string body = {};
 
-  KERF_FIELDS(graph, afterPass, title)
+  KERF_FIELDS(graph, afterPass, title, body)
 };
 
 struct PassDoc {

@@ -1,4 +1,4 @@
-// The request about attention patterns in a graph: which match, and why another one does not.
+// The request about patterns in a graph: which match, and why another one does not.
 #pragma once
 
 #include <string>
@@ -33,15 +33,16 @@ struct PatternsReport {
 
   KERF_FIELDS(matches, misses, patterns, generated)
 };
-/// Matches of the shipped patterns, as they would be replaced. Without a graph: the patterns.
+/// Matches of the shipped patterns or of the user's, as they would be replaced. Without a graph: the patterns.
 struct PatternsRequest {
   using Answer = PatternsReport;
   static constexpr std::string_view name = "patterns";
   GraphAddress graph;
   std::string why;          ///< name of a pattern whose nearest miss is told; empty: none
+  std::string file;         ///< of patterns that are matched instead of the shipped ones; empty: none
   bool regenerate = false;  ///< trace all patterns again
 
-  KERF_FIELDS(graph, why, regenerate)
+  KERF_FIELDS(graph, why, file, regenerate)
 };
 
 }  // namespace kerf::workbench

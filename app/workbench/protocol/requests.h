@@ -10,14 +10,17 @@
 #include "app/workbench/protocol/guards.h"
 #include "app/workbench/protocol/inputs.h"
 #include "app/workbench/protocol/joint.h"
+#include "app/workbench/protocol/notes.h"
 #include "app/workbench/protocol/ops.h"
 #include "app/workbench/protocol/partition.h"
 #include "app/workbench/protocol/patterns.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
+#include "app/workbench/protocol/stages.h"
 #include "app/workbench/protocol/store.h"
 #include "app/workbench/protocol/store_care.h"
 #include "app/workbench/protocol/triage.h"
+#include "app/workbench/protocol/values.h"
 #include "app/workbench/protocol/verification.h"
 
 /// KERF_REQUESTS(macro) is macro(OpenRequest) macro(CloseRequest) …
@@ -30,7 +33,8 @@
   macro(VerifyRequest) macro(ExportRequest) macro(OpsRequest) macro(StoreInfoRequest) macro(StoreVerifyRequest)       \
   macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) macro(ShrinkRequest) macro(StoreExportRequest)       \
   macro(StoreImportRequest) macro(InputsRequest) macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)        \
-  macro(PartitionRequest) macro(CompileLogRequest) macro(LogReportRequest)
+  macro(PartitionRequest) macro(CompileLogRequest) macro(LogReportRequest) macro(RecordedStagesRequest)               \
+  macro(PassDifferencesRequest) macro(NotesRequest) macro(NoteRequest) macro(NodeValueRequest)
 
 namespace kerf::workbench {
 

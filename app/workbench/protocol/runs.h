@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,26 @@ struct SizedRun {
   KERF_FIELDS(symbols, outputs, time)
 };
 
+/// What one kernel of the compiled graph takes.
+struct KernelTime {
+  std::string name, kind;          ///< "cpp_fused_add_mul_0"; fused, extern, interpreted
+  std::vector<std::string> nodes;  ///< that it computes
+  std::chrono::nanoseconds time{};  ///< the fastest of several runs
+  double bytes = 0, flops = 0;     ///< that it moves and computes
+  double share = 0;                ///< of what the machine's copy and product rates allow at best
+
+  KERF_FIELDS(name, kind, nodes, time, bytes, flops, share)
+};
+
+struct KernelProfile {
+  std::vector<KernelTime> kernels;       ///< slowest first
+  std::chrono::nanoseconds time{};       ///< of the whole graph, the fastest of several runs
+  double copyRate = 0, productRate = 0;  ///< bytes and floating-point operations a second, measured beside it
+  std::int64_t plannedBytes = 0, peakBytes = 0;  ///< of intermediate values: planned, and in use at most
+
+  KERF_FIELDS(kernels, time, copyRate, productRate, plannedBytes, peakBytes)
+};
+
 struct RunReport {
   std::string dtype;                 ///< that was run in the end; empty: as recorded
   std::chrono::nanoseconds time{};   ///< of compiling and running
@@ -55,8 +76,10 @@ struct RunReport {
   std::vector<std::pair<std::string, std::string>> mutated;  ///< inputs and buffers written into: name and "f32[4, 8]"
   std::vector<std::pair<std::string, std::string>> trained;  ///< "loss" and "grad.<parameter>" of a training step
 
+  std::optional<KernelProfile> profile;
+
   KERF_FIELDS(dtype, time, outputs, expected, limit, same, symbols, then, compilations, recompilations, inputs, mutated,
-              trained)
+              trained, profile)
 };
 
 /// Runs a graph on its recorded inputs. A crash or hang is RuntimeFailed.
@@ -74,7 +97,9 @@ struct RunRequest {
   std::vector<std::string> then;        ///< "s0=16,s1=4": sizes for one more run of the same compiled graph each
   std::string loss = {};  ///< of a training step (graph.stage is "joint"): mean, sum or an output; empty: mean
 
-  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss)
+  bool profile = false;   ///< time the compiled graph's kernels
+
+  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss, profile)
 };
 
 /// One result of the compiled graph against the interpreter, both measured against fp64.
@@ -137,8 +162,8 @@ struct Comparison {
     return names;
   }
 
-  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run, symbols, nestedNote, inputs,
-              fusion, backwardNote, tolerance)
+  KERF_FIELDS(same, haveFp64, fp64Note, failure, outputs, nodes, nodesFailure, nodesNote, time, run, symbols,
+              nestedNote, inputs, fusion, backwardNote, tolerance)
 };
 
 /// PyTorch's same_two_models. A crash or hang of the compiled side is the answer's `failure`.
@@ -181,8 +206,8 @@ struct Bisection {
   KERF_FIELDS(culprits, note, different, trials, remarks, nodesCompared)
 };
 struct BisectRequest {
-  /// Passes, the parts of the compiler, the options that `passes` sets, fused kernels as such, kernels' code, the model's
-  /// modules; or nodes.
+  /// Passes, the parts of the compiler, the options that `passes` sets, fused kernels as such, kernels' code, the
+  /// model's modules; or nodes.
   enum class By { Pass, Node, Subsystem, Config, Fusion, Kernel, Module };
   using Answer = Bisection;
   static constexpr std::string_view name = "bisect";
@@ -194,11 +219,11 @@ struct BisectRequest {
   AccuracyChoice accuracy;
   std::chrono::milliseconds timeout{60'000};  ///< of one comparison
   CandidateLimits limits;                     ///< memory and file size
-  std::string oracle = "engine";              ///< or torch: by pass or subsystem with its CompilerBisector, or by config
+  std::string oracle = "engine";  ///< or torch: by pass or subsystem with its CompilerBisector, or by config
   std::string python = "python3";             ///< torch only
   std::string torchCheck = "auto";            ///< torch only: as OracleSettings::torchCheck
   int warmJobs = 0;                           ///< torch only: as OracleSettings::warmJobs
-  std::vector<std::string> options = {};      ///< torch, by config: "torch._inductor.config.x=True", beside the capture's
+  std::vector<std::string> options = {};  ///< torch, by config: "torch._inductor.config.x=True", beside the capture's
 
   KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits, oracle, python, torchCheck, options,
               warmJobs)

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/ir/value_meta.h"
+#include "engine/loops/kernel_traffic.h"
+#include "engine/ops/core/cost.h"
 #include "engine/ops/core/instruments.h"
 
 namespace kerf::inline backend {
@@ -46,6 +49,57 @@ void addTexts(const LoopKernel& loops, const CompiledKernel& compiled, bool keep
   if (!compiled.text.empty()) info.texts.push_back({"llvm", compiled.text});
 }
 
+Sizes exampleSizes(const SymSizes& sizes) {
+  Sizes result;
+  for (const SymInt size : sizes) result.push_back(exampleOf(size));
+  return result;
+}
+
+/// The value at the example's sizes: a formula for operations must not decide anything about symbols.
+Value atExample(const Value& value) {
+  if (value.isTensor()) return metaTensor(value.tensor().dtype(), exampleSizes(value.tensor().symSizes()));
+  if (const auto* number = value.as<SymNumber>()) return Value(exampleOf(number->value));
+  if (!value.isList()) return value;
+  ValueList items;
+  for (const Value& item : value.list()) items.push_back(atExample(item));
+  return Value(std::move(items));
+}
+
+double bytesOf(const Value& value) {
+  if (value.isTensor()) {
+    double bytes = double(itemSize(value.tensor().dtype()));
+    for (const std::int64_t size : value.tensor().sizes()) bytes *= double(size);
+    return bytes;
+  }
+  double bytes = 0;
+  if (value.isList())
+    for (const Value& item : value.list()) bytes += bytesOf(item);
+  return bytes;
+}
+
+void addCosts(const LoweredGraph& lowered, const LoweredStep& step, KernelInfo& info) {
+  const Graph& graph = lowered.values->graph();
+  for (const NodeId id : step.nodes) {
+    BoundArguments bound = (*lowered.values)[id].bound;
+    const auto meta = valueOf(graph.node(id).meta().value);
+    if (!meta || bound.op == nullptr) continue;
+    for (Value& value : bound.values) value = atExample(value);
+    const Value result = atExample(*meta);
+    info.flops += flopsOf(bound, result.isList() ? result.list() : ValueList(1, result)).value_or(0);
+    if (!step.isExtern) continue;
+    for (const Value& value : bound.values) info.bytes += bytesOf(value);  // each whole
+    info.bytes += bytesOf(result);
+  }
+  if (step.isExtern) return;
+  std::vector<std::int64_t> elements;
+  for (const auto& argument : step.arguments) {
+    std::int64_t count = 1;
+    for (const SymInt size : lowered.buffers.buffers()[std::size_t(argument.buffer)].sizes) count *= exampleOf(size);
+    elements.push_back(count);
+  }
+  info.bytes = double(kernelBytes(step.kernel, elements));
+}
+
 }  // namespace
 
 std::vector<std::string> knownNames(const Node& node, const Graph& original) {
@@ -65,6 +119,7 @@ std::vector<KernelInfo> describeKernels(const LoweredGraph& lowered, const Compi
     info.kind = step.isExtern ? "extern" : "fused";
     addNodes(graph, step.nodes, original, info);
     inKernels.insert(step.nodes.begin(), step.nodes.end());
+    addCosts(lowered, step, info);
     if (step.isExtern) info.reason = externReason(graph.node(step.node));
     if (!step.isExtern) addTexts(step.kernel, kernels.kernels[kernel++], keepArtifacts, info);
     if (info.nodes.empty()) continue;  // an instrument that belongs to no node

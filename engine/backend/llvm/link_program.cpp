@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/backend/llvm/arena_drops.h"
 #include "engine/backend/llvm/kernel_info.h"
 #include "engine/runtime/library_kernels.h"
 
@@ -57,6 +58,7 @@ class Linker {
     }
     addReleases();
     addLifetimes();
+    addArenaDrops(m_program, m_graph.lifetimes);
     return LinkedProgram{{std::move(m_program), m_graph.lifetimes}, std::move(m_sizes)};
   }
 
@@ -133,6 +135,7 @@ class Linker {
 
   void addKernel(const LoweredStep& lowered, const CompiledKernel& kernel) {
     Step step;
+    step.name = lowered.kernel.name;
     step.code = kernel.code;
     step.nodeName = knownNames(graph().node(lowered.nodes.back()), m_original).front();
     const std::size_t at = m_program.steps.size();
@@ -142,14 +145,21 @@ class Linker {
            number(lowered.arguments[a].offset * itemSize(lowered.kernel.buffers[a].dtype),
                   [at, a](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].pointers[a].byteOffset; })});
     step.bounds = numbers(lowered.kernel.parameters, [at](Program& p) -> Sizes& { return p.steps[at].bounds; });
+    for (std::size_t k = 0; k < lowered.indexChecks.size(); ++k) {
+      const IndexCheck& check = lowered.indexChecks[k];
+      const auto place = [at, k](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].indexChecks[k].size; };
+      step.indexChecks.push_back({check.node, check.opName, number(check.size, place), check.dim, check.mayBeNegative});
+    }
     std::int64_t cost = 1;
     for (const Expr& e : lowered.kernel.exprs) cost += exprOpInfo(e.op).cost;
     const auto& variables = lowered.kernel.variables;
-    const bool split = !variables.empty() && !variables[0].reduced;
-    step.outerSize = number(split ? variables[0].size : SymInt(1),
+    const std::size_t divided = dividedLoops(lowered.kernel);
+    SymInt outer = 1;
+    for (std::size_t v = 0; v < divided; ++v) outer *= variables[v].size;
+    step.outerSize = number(outer,
                             [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].outerSize; });
     SymInt work = cost;
-    for (std::size_t v = split ? 1 : 0; v < variables.size(); ++v) work *= variables[v].size;
+    for (std::size_t v = divided; v < variables.size(); ++v) work *= variables[v].size;
     step.workPerOuter =
         number(work, [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].workPerOuter; });
     m_program.steps.push_back(std::move(step));
@@ -158,6 +168,7 @@ class Linker {
   Result<void> addExtern(const LoweredStep& lowered) {
     const Node& node = graph().node(lowered.node);
     Step step;
+    step.name = lowered.kernel.name;
     step.node = lowered.node;
     step.nodeName = knownNames(node, m_original).front();
     step.slot = m_graph.buffers.bufferOf(lowered.node);

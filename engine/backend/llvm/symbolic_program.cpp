@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/backend/llvm/arena_drops.h"
+
 namespace kerf::inline backend {
 
 // ProgramSizes
@@ -94,6 +96,7 @@ Result<std::shared_ptr<const Program>> SymbolicProgram::instantiate() const {
   Program& program = layout.program;
   program.arenaBytes = placeBuffers(layout.lifetimes).planned;
   for (const Lifetime& life : layout.lifetimes) program.slots[std::size_t(life.buffer)].arenaOffset = life.offset;
+  addArenaDrops(program, layout.lifetimes);
   if (m_hasSymbolicArguments) {
     KERF_TRY(GraphModule module, withNumbers(*program.module, m_values));
     program.module = std::make_shared<const GraphModule>(std::move(module));

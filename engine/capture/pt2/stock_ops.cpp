@@ -55,19 +55,32 @@ void poolWithIndices(Graph& graph, NodeId id) {
 struct Rewrite {
   OpId op;
   void (*apply)(Graph&, NodeId);
+  std::string_view told;
 };
-const auto rewrites =
-    std::to_array<Rewrite>({{"prims.fma.default"_op, splitProduct},
-                            {"prims._low_memory_max_pool_with_offsets.default"_op, poolWithIndices},
-                            {"prims._low_memory_max_pool_offsets_to_indices.default"_op, poolIndicesFromOffsets}});
+const auto rewrites = std::to_array<Rewrite>(
+    {{"prims.fma.default"_op, splitProduct, "prims.fma as aten.mul and aten.add, which round twice"},
+     {"prims._low_memory_max_pool_with_offsets.default"_op, poolWithIndices,
+      "prims._low_memory_max_pool_with_offsets as pooling with indices"},
+     {"prims._low_memory_max_pool_offsets_to_indices.default"_op, poolIndicesFromOffsets,
+      "prims._low_memory_max_pool_offsets_to_indices as the indices themselves"}});
 
 }  // namespace
 
-void useStockOps(Graph& graph) {
+std::vector<std::string> useStockOps(Graph& graph) {
+  std::array<int, rewrites.size()> counts = {};
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order)
-    for (const Rewrite& rewrite : rewrites)
-      if (graph.node(id).isCall(rewrite.op)) rewrite.apply(graph, id);
+    for (std::size_t i = 0; i < rewrites.size(); ++i) {
+      if (!graph.contains(id) || !graph.node(id).isCall(rewrites[i].op)) continue;
+      rewrites[i].apply(graph, id);
+      counts[i] += graph.contains(id) && graph.node(id).isCall(rewrites[i].op) ? 0 : 1;
+    }
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < rewrites.size(); ++i)
+    if (counts[i] > 0)
+      notes.push_back(
+          fmt::format("{} {} written: {}", counts[i], counts[i] == 1 ? "op is" : "ops are", rewrites[i].told));
+  return notes;
 }
 
 }  // namespace kerf::inline capture::pt2

@@ -8,7 +8,7 @@ namespace kerf::inline capture::pt2 {
 
 /// prims.fma becomes a product and a sum (rounded twice); max pooling with offsets becomes max pooling with indices
 /// where nothing uses the offsets. Others stay: a program with them loads after `import
-/// torch._inductor.inductor_prims`.
-void useStockOps(Graph& graph);
+/// torch._inductor.inductor_prims`. What was rewritten, a line for each op.
+std::vector<std::string> useStockOps(Graph& graph);
 
 }  // namespace kerf::inline capture::pt2

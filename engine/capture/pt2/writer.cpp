@@ -54,7 +54,7 @@ class ProgramWriter {
   Result<void> write() {
     const bool hasInputs = m_graph.inputs.size() == m_graph.module.graph.placeholders().size();
     if (!m_keeps && hasInputs) KERF_CHECK(m_graph.annotateShapes());
-    if (!m_keeps) useStockOps(m_graph.module.graph);
+    if (!m_keeps) tellRewrites(useStockOps(m_graph.module.graph));
     if (!m_keeps || lacksMetas(m_graph.module.graph)) {
       if (hasInputs) KERF_CHECK(m_graph.annotateShapes());
     }
@@ -80,6 +80,10 @@ class ProgramWriter {
   }
 
  private:
+  void tellRewrites(std::vector<std::string> rewrites) const {
+    if (m_options.notes != nullptr) *m_options.notes = std::move(rewrites);
+  }
+
   Result<void> add(std::string_view name, std::string_view text) { return m_zip.add(m_root + std::string(name), text); }
 
   Result<void> copy(std::string_view name, const FileRange& range, std::uint32_t crc32) {

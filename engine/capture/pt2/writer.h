@@ -11,6 +11,7 @@ namespace kerf::inline capture {
 struct Pt2ExportOptions {
   bool sampleInputs = true;      ///< of a graph that came from no archive: store its inputs' data as example inputs
   ExtraCalls allowedCalls = {};  ///< targets that the audit lets through (audit.h)
+  std::vector<std::string>* notes = nullptr;  ///< hears which ops are written as others
 };
 
 /// Writes the file through a temporary one beside it. A graph from an archive keeps its signature, weights (copied as

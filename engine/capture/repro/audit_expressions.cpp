@@ -223,11 +223,15 @@ Result<AuditValue> AuditExpressions::attributeOf(const AuditValue& object) {
 
 Result<AuditValue> AuditExpressions::postfix() {
   KERF_TRY(AuditValue out, atom());
+  std::string maker;  // of the module that `Linear(…).cuda()` moves
   for (;;) {
     if (accept(".")) {
+      maker = out.kind == AuditValue::Kind::Result ? out.path : std::string();
       KERF_TRY(out, attributeOf(out));
     } else if (peek().is("(")) {
+      const bool moves = out.kind == AuditValue::Kind::Method && (out.path == "cuda" || out.path == "to");
       KERF_TRY(out, call(out));
+      if (moves && place == AuditPlace::Init) out.path = maker;
     } else if (accept("[")) {
       if (place == AuditPlace::Init && out.path == "self.__dict__") {
         KERF_TRY(out, dictionaryItem(out.line));

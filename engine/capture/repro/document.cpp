@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "engine/capture/repro/cut_repro.h"
 #include "engine/capture/text/capture.h"
 #include "engine/capture/text/lines.h"
 
@@ -34,6 +35,13 @@ bool definesSymbol(std::string_view line) {
 bool isHeaderLine(std::string_view line) {
   return line.empty() || definesSymbol(line) ||
          std::ranges::any_of(headerStarts, [&](std::string_view start) { return line.starts_with(start); });
+}
+
+bool computes(const CapturedGraph& graph) {
+  return std::ranges::any_of(graph.module.graph.order(), [&](NodeId id) {
+    const Opcode op = graph.module.graph.node(id).op();
+    return op != Opcode::Placeholder && op != Opcode::Output && op != Opcode::GetAttr;
+  });
 }
 
 struct Part {
@@ -102,7 +110,9 @@ class Document {
   }
 
   void readRepro(const Part& part) {
-    auto read = importRepro(textOf(part), m_path, m_limits);
+    const std::string text = textOf(part);
+    auto read = importRepro(text, m_path, m_limits);
+    if (!read) read = readCut(text, std::move(read).error());
     if (!read) {
       m_capture.notes.push_back(fmt::format("line {}: this is no whole repro, its inputs are made up: {}",
                                             std::max<std::size_t>(std::size_t(std::max(read.error().line, 0)),
@@ -121,6 +131,16 @@ class Document {
       m_capture.graphs.push_back(std::move(graph));
     }
     std::ranges::move(read->notes, std::back_inserter(m_capture.notes));
+  }
+
+  /// What is there of a repro, where load_args tells at least some of its inputs.
+  Result<Capture> readCut(const std::string& text, Error otherwise) {
+    auto cut = otherwise.code == ErrorCode::BadInput ? importCutRepro(text, m_path, m_limits)
+                                                     : Result<Capture>(fail(ErrorCode::BadInput, "not cut"));
+    if (!cut || !computes(cut->graphs.front())) return fail(std::move(otherwise));
+    cut->notes.insert(cut->notes.begin(), fmt::format("line {}: the repro is read as far as it is there: {}",
+                                                      std::max(otherwise.line, 1), otherwise.message));
+    return cut;
   }
 
   /// The lines that keep the numbers are no part of the header.
@@ -184,13 +204,6 @@ bool maybeHoldsMore(std::string_view text) {
   std::size_t models = text.starts_with(modelStarts[1].substr(1)) ? 1 : 0;
   for (const std::string_view start : modelStarts) models += countOf(text, start);
   return models > 1 || std::ranges::any_of(otherStarts, [&](std::string_view start) { return text.contains(start); });
-}
-
-bool computes(const CapturedGraph& graph) {
-  return std::ranges::any_of(graph.module.graph.order(), [&](NodeId id) {
-    const Opcode op = graph.module.graph.node(id).op();
-    return op != Opcode::Placeholder && op != Opcode::Output && op != Opcode::GetAttr;
-  });
 }
 
 }  // namespace

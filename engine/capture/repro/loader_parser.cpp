@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-
 namespace kerf::inline capture {
 namespace {
 
@@ -36,7 +35,7 @@ class LoaderParser {
   Result<void> statement(LineRange lines) {
     const std::string_view first = trimmed(m_source.lines[lines.first]);
     if (first.starts_with("\"\"\"") || first.starts_with("'''")) return block(lines);
-    if (first == "pass" || first.starts_with("return")) return {};
+    if (first == "pass" || first.starts_with("return") || first.starts_with("load_args.")) return {};
     PythonLexer lexer(m_source.slice(lines), int(lines.first + 1));
     return call(lexer, false);
   }
@@ -70,7 +69,8 @@ class LoaderParser {
     if (lexer.peek().kind == PythonTokenKind::Newline) lexer.take();
     if (lexer.peek().kind != PythonTokenKind::End && lexer.peek().kind != PythonTokenKind::Comment)
       return fail(lexer.errorHere("the end of the line"));
-    if (!variable.empty()) return storage(syntax, variable, inBlock);
+    const bool isArgument = syntax.function == "reader.tensor" || syntax.function == "reader.symint";
+    if (!variable.empty() && !isArgument) return storage(syntax, variable, inBlock);
     return argument(syntax, comment);
   }
 

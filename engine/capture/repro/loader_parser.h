@@ -19,8 +19,8 @@ Result<LoaderContents> parseLoader(const SourceText& source, LineRange lines, co
                                    const ImportLimits& limits);
 
 /// Files without load_args: `args = [((shape), (stride), dtype, device[, requires_grad]), …]` of torch 2.0, also of
-/// calls (rand_strided, torch.randn and the like), `args.append(…)`, `def make_inputs(): return […]`. NotFound when there
-/// is no such line.
+/// calls (rand_strided, torch.randn and the like), `args.append(…)`, `def make_inputs(): return […]`, or the lines of an
+/// `InputReader` without a function around them. NotFound when there is no such line.
 Result<LoaderContents> parseOldArguments(const SourceText& source, LineRange lines, const Symbols& symbols,
                                          const ImportLimits& limits);
 

@@ -153,10 +153,28 @@ bool isMaker(std::string_view line) {
          line.starts_with("def make_args(");
 }
 
+/// `reader = torch._dynamo.repro.after_aot.InputReader(…)`, as torch 2.0 wrote it below the class.
+bool isReader(std::string_view line) {
+  return line.starts_with("reader = ") && line.find("InputReader(") != std::string_view::npos;
+}
+
+/// From there to `args = [t0, t1]`, which lists what the lines between have read; none if there is no such reader.
+LineRange readerLines(const SourceText& source, LineRange lines) {
+  LineRange found;
+  for (std::size_t line = lines.first; line < lines.last; ++line) {
+    if (!source.startsStatement(line)) continue;
+    if (isReader(source.lines[line])) found.first = line;
+    const bool isBehind = found.first > 0 && line > found.first;
+    if (isBehind && isArguments(source.lines[line])) return {found.first, line};
+  }
+  return {};
+}
+
 }  // namespace
 
 LineRange oldArgumentLines(const SourceText& source, LineRange lines) {
-  LineRange found;
+  LineRange found = readerLines(source, lines);
+  if (!found.empty()) return found;
   for (std::size_t line = lines.first; line < lines.last; ++line) {
     if (!source.startsStatement(line) || (!isArguments(source.lines[line]) && !isMaker(source.lines[line]))) continue;
     if (found.empty()) found.first = line;
@@ -168,6 +186,8 @@ LineRange oldArgumentLines(const SourceText& source, LineRange lines) {
 
 Result<LoaderContents> parseOldArguments(const SourceText& source, LineRange lines, const Symbols& symbols,
                                          const ImportLimits& limits) {
+  if (const LineRange reader = readerLines(source, lines); !reader.empty())
+    return parseLoader(source, reader, symbols, limits);
   OldArguments arguments(symbols, limits);
   bool found = false;
   for (std::size_t line = lines.first; line < lines.last; ++line) {

@@ -6,12 +6,14 @@
 #include "engine/capture/common/call_syntax.h"
 #include "engine/capture/common/source_lines.h"
 #include "engine/capture/common/storage_directory.h"
+#include "engine/capture/repro/cut_repro.h"
 #include "engine/capture/repro/extent.h"
 #include "engine/capture/repro/header.h"
 #include "engine/capture/repro/init_parser.h"
-#include "engine/capture/repro/loader_parser.h"
 #include "engine/capture/repro/main_lines.h"
 #include "engine/capture/repro/missing_symbols.h"
+#include "engine/capture/text/capture.h"
+#include "engine/capture/text/partial_notes.h"
 #include "engine/ir/parser.h"
 
 namespace kerf::inline capture {
@@ -19,8 +21,9 @@ namespace {
 
 class ReproReader {
  public:
-  ReproReader(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits)
-      : m_text(text), m_path(path), m_limits(limits) {}
+  /// `isCut`: what is there of a repro that is not whole.
+  ReproReader(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits, bool isCut = false)
+      : m_text(text), m_path(path), m_limits(limits), m_isCut(isCut) {}
 
   Result<Capture> run() {
     KERF_TRY(m_source, scanSource(m_text, m_limits));
@@ -29,6 +32,7 @@ class ReproReader {
     KERF_CHECK(readNested());
     KERF_TRY(m_graph.module, readClass(m_sections.model));
     m_graph.module.symbolRanges = m_capture.envelope.symbolRanges;
+    if (m_isCut) addStandInAttributes(m_graph.module, m_limits, &m_capture.notes);
     KERF_CHECK(checkAttributes());
     KERF_CHECK(readInputs());
     KERF_CHECK(readMain());
@@ -47,7 +51,7 @@ class ReproReader {
     std::string text = fmt::format("class {}(torch.nn.Module):\n", section.name);
     text += m_source.slice(section.forward);
     text += '\n';
-    KERF_TRY(GraphModule module, parseReadable(text, int(section.forward.first)));
+    KERF_TRY(GraphModule module, readForward(text, int(section.forward.first)));
     module.className = section.name;
     if (std::int64_t(module.graph.size()) > m_limits.nodes)
       return failAtLine(int(section.forward.first + 1), fmt::format("forward has more than {} nodes", m_limits.nodes),
@@ -57,10 +61,23 @@ class ReproReader {
     return module;
   }
 
+  Result<GraphModule> readForward(const std::string& text, int line) {
+    auto module = parseReadable(text, line);
+    if (module || !m_isCut || module.error().code != ErrorCode::BadInput) return module;
+    PartialReading partial;
+    KERF_TRY(GraphModule part, parsePartialReadable(text, line, partial));
+    if (!partial.inputs.empty()) return module;  // load_args does not know them
+    std::ranges::move(partialNotes("forward", partial), std::back_inserter(m_capture.notes));
+    return throughPython(std::move(part));
+  }
+
   Result<void> readNested() {
     for (const ClassSection& section : m_sections.nested) {
-      KERF_TRY(GraphModule module, readClass(section));
-      m_nested[section.name] = std::make_shared<const GraphModule>(std::move(module));
+      auto module = readClass(section);
+      const bool isUsed = m_source.slice(m_sections.model.init).find(section.name + "(") != std::string_view::npos;
+      if (!module && !isUsed) continue;  // the model that was traced, in the same text
+      if (!module) return fail(std::move(module).error());
+      m_nested[section.name] = std::make_shared<const GraphModule>(std::move(*module));
     }
     return {};
   }
@@ -129,15 +146,33 @@ class ReproReader {
 
   Result<void> readInputs() {
     if (!m_sections.loader.empty()) defineSymbols(m_sections.loader);
-    auto contents = m_sections.loader.empty() ? readOldArguments()
-                                              : parseLoader(m_source, m_sections.loader, m_symbols, m_limits);
+    auto contents = m_sections.loader.empty() ? readOldArguments() : readLoader();
     if (!contents && contents.error().code == ErrorCode::NotFound)
       return failAtLine(int(m_source.lines.size()), "the file has no load_args: truncated?");
     if (!contents) return fail(std::move(contents).error());
     noteInputs(*contents);
     m_graph.inputs = std::move(contents->inputs);
     m_graph.storages = std::move(contents->storages);
+    if (m_isCut) KERF_CHECK(addUnsaid());
     return checkArity();
+  }
+
+  Result<LoaderContents> readLoader() {
+    if (!m_isCut) return parseLoader(m_source, m_sections.loader, m_symbols, m_limits);
+    int line = 0;
+    auto contents = parseCutLoader(m_source, m_sections.loader, m_symbols, m_limits, line);
+    if (contents && line > 0) m_capture.notes.push_back(fmt::format("load_args is read up to line {}", line - 1));
+    return contents;
+  }
+
+  /// Inputs that stood behind the cut.
+  Result<void> addUnsaid() {
+    if (m_graph.inputs.empty()) return failAtLine(0, "load_args makes nothing before the cut");
+    const std::size_t added = addUnsaidInputs(m_graph);
+    if (added > 0)
+      m_capture.notes.push_back(fmt::format("load_args says nothing of the last {} of {} inputs, as it is cut", added,
+                                            m_graph.inputs.size()));
+    return {};
   }
 
   Result<void> checkArity() const {
@@ -151,6 +186,7 @@ class ReproReader {
   Result<void> readMain() {
     ReproEnvelope& envelope = m_capture.envelope;
     if (m_sections.loader.empty()) return {};  // written before run_repro existed: the main part is written anew
+    if (m_isCut) return {};
     if (!readRunOptions(m_source, m_sections.main, envelope.runOptions))
       return failAtLine(int(m_source.lines.size()), "the file ends without a call of run_repro: truncated?");
     envelope.betweenLines = copyLines(m_source, m_sections.between);
@@ -202,6 +238,7 @@ class ReproReader {
   std::string_view m_text;
   const std::filesystem::path& m_path;
   const ImportLimits& m_limits;
+  bool m_isCut;
   SourceText m_source;
   ReproSections m_sections;
   Symbols m_symbols;
@@ -218,6 +255,11 @@ Result<Capture> importRepro(std::string_view text, const std::filesystem::path& 
   auto capture = ReproReader(text, path, limits).run();
   if (!capture && capture.error().file.empty()) capture.error().atFile(path.string(), capture.error().line);
   return capture;
+}
+
+Result<Capture> importCutRepro(std::string_view text, const std::filesystem::path& path, const ImportLimits& limits) {
+  KERF_TRY(const std::string_view closed, closedStatements(text, limits));
+  return ReproReader(closed, path, limits, true).run();
 }
 
 }  // namespace kerf::inline capture

@@ -11,6 +11,7 @@
 #include "engine/capture/text/code_kind.h"
 #include "engine/capture/text/partial_notes.h"
 #include "engine/capture/text/pieces.h"
+#include "engine/capture/text/printed_schemas.h"
 #include "engine/ir/parser.h"
 
 namespace kerf::inline capture {
@@ -22,7 +23,12 @@ class TextCapture {
  public:
   TextCapture(std::string_view text, const GraphOrigin& origin, const ImportLimits& limits,
               std::vector<std::string>* notes)
-      : m_text(text), m_origin(origin), m_limits(limits), m_notes(notes), m_firstLine(std::max(origin.line, 1)) {}
+      : m_text(text),
+        m_origin(origin),
+        m_limits(limits),
+        m_notes(notes),
+        m_firstLine(std::max(origin.line, 1)),
+        m_schemas(text) {}
 
   /// The first graph, which must be whole.
   Result<CapturedGraph> first() {
@@ -162,6 +168,7 @@ class TextCapture {
     out.module = std::move(module);
     KERF_CHECK(checkGraph(out.module.graph, out.origin.line));
     setLines(piece, out);
+    m_schemas.apply(out.module.graph, m_notes);
     addStandInAttributes(out.module, m_limits, m_notes);
     KERF_CHECK(checkExtent(withInputs(out), m_limits, {}));
     return out;
@@ -241,6 +248,7 @@ class TextCapture {
   const ImportLimits& m_limits;
   std::vector<std::string>* m_notes;
   int m_firstLine;
+  PrintedSchemas m_schemas;
   std::set<std::string> m_names;
   std::vector<std::string> m_refused;
 };

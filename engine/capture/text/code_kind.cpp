@@ -93,14 +93,16 @@ std::size_t callsIn(std::string_view line) {
 class SourceSigns {
  public:
   void line(std::string_view line) {
-    if (line.starts_with("def forward(")) return parameters(line);
-    if (line.starts_with("def ") || line.starts_with("class ")) return;
+    const bool isClass = line.starts_with("class ");
+    if (isClass || line.starts_with("def ")) m_isForward = line.starts_with("def forward(");
+    if (m_isForward && line.starts_with("def ")) return parameters(line);
+    if (!m_isForward) return;
     const bool controls = std::ranges::any_of(controlWords, [&](auto word) { return line.starts_with(word); });
     const bool documents = line.starts_with("\"\"\"") || line.starts_with("r\"\"\"");
     const bool returns = line.starts_with("return ");
     const auto has = [&](std::string_view sign) { return line.find(sign) != std::string_view::npos; };
     const bool computes = returns && std::ranges::any_of(operators, has);
-    m_found = m_found || controls || documents || computes || callsIn(line) > (returns ? 0U : 1U);
+    m_found = m_found || controls || documents || computes || has("(**") || callsIn(line) > (returns ? 0U : 1U);
     assigned(line);
   }
   bool found() const { return m_found; }
@@ -125,7 +127,7 @@ class SourceSigns {
   }
 
   std::set<std::string> m_assigned;
-  bool m_found = false;
+  bool m_found = false, m_isForward = false;
 };
 
 bool isOtherBase(const GraphTextPiece& piece) {

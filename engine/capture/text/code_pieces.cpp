@@ -68,6 +68,13 @@ std::string_view PieceReader::head() const {
   return strippedLine(std::string_view(m_lines[m_first].text).substr(m_content.begin));
 }
 
+/// "def f(x):" as "def forward(x):"; the graph is called f.
+std::string PieceReader::renamedHead() {
+  const std::string name = identifierAfter(head(), "def ");
+  if (m_piece.label.name.empty()) m_piece.label.name = name;
+  return "def forward" + std::string(head().substr(4 + name.size()));
+}
+
 /// Adds a line of code at its place: lines passed over stay blank.
 void PieceReader::addRow(std::size_t index, std::string_view text) {
   m_taken[index] = true;
@@ -82,9 +89,9 @@ void PieceReader::addRow(std::size_t index, std::string_view text) {
 bool PieceReader::readable() {
   const std::size_t indent = leadingSpaces(m_rows.first());
   if (m_content.kind == Kind::Class) m_piece.className = identifierAfter(head(), "class ");
-  bool hasForward = m_content.kind == Kind::Forward;
+  bool hasForward = m_content.kind != Kind::Class;
   PythonScan scan;
-  addRow(m_first, head());
+  addRow(m_first, m_content.kind == Kind::Function ? renamedHead() : std::string(head()));
   scan.line(head());
   while (const auto row = m_rows.next()) {
     const std::string_view inner = strippedLine(row->text);

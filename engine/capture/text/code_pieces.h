@@ -26,6 +26,7 @@ class PieceReader {
  private:
   void addRow(std::size_t index, std::string_view text);
   std::string_view head() const;
+  std::string renamedHead();
 
   const std::vector<TextLine>& m_lines;
   std::vector<bool>& m_taken;

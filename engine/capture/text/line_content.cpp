@@ -50,6 +50,13 @@ std::size_t pathBefore(std::string_view line, std::size_t at) {
   return isPath ? begin : at;
 }
 
+/// The words that logs write in front of a table: "__compiled_fn_0 <eval_with_key>.0 opcode  name  …".
+std::size_t tableBefore(std::string_view line, std::size_t at) {
+  const std::size_t path = pathBefore(line, at);
+  const std::size_t name = path == at ? std::string_view::npos : line.substr(0, path).rfind("__compiled_fn");
+  return name == std::string_view::npos || !isBoundary(line, name) ? path : name;
+}
+
 /// The start of a statement "name: \"…\" = …" or "name = …" whose " = " is at `equals`.
 std::size_t statementBegin(std::string_view line, std::size_t equals) {
   std::size_t at = equals;
@@ -92,6 +99,15 @@ std::size_t findRow(std::string_view line) {
     if (at != std::string_view::npos) return at;
   }
   return std::string_view::npos;
+}
+
+/// "def f(x, y):" at the end of the line, and of a name that no printer gives to other methods.
+std::size_t findFunction(std::string_view line) {
+  const std::size_t at = findWord(line, "def ");
+  if (at == std::string_view::npos || !strippedLine(line).ends_with(':')) return std::string_view::npos;
+  const std::string_view name = line.substr(at + 4, nameLength(line.substr(at + 4)));
+  const bool isCall = line.substr(at + 4 + name.size()).starts_with('(');
+  return !name.empty() && isCall && name != "__init__" && name != "load_args" ? at : std::string_view::npos;
 }
 
 }  // namespace
@@ -161,11 +177,12 @@ LineContent contentOf(std::string_view whole) {
   if (const std::size_t at = findWord(line, "class "); at != line.npos && beginsClass(line.substr(at)))
     return {Kind::Class, pathBefore(line, at), at};
   if (const std::size_t at = findWord(line, "def forward("); at != line.npos) return {Kind::Forward, at, at};
+  if (const std::size_t at = findFunction(line); at != line.npos) return {Kind::Function, at, at};
   if (const std::size_t at = findWord(line, "graph("); at != line.npos && beginsGraph(strippedLine(line.substr(at))))
     return {Kind::GraphHeader, at, at};
   if (const std::size_t at = findNode(line); at != line.npos) return {Kind::GraphNode, at, at};
   if (const std::size_t at = findTable(line, beginsTable, "opcode"); at != line.npos)
-    return {Kind::TableHeader, at, at};
+    return {Kind::TableHeader, tableBefore(line, at), at};
   if (const std::size_t at = findRow(line); at != line.npos) return {Kind::TableRow, at, at};
   if (const std::size_t at = findStatement(line); at != line.npos) return {Kind::Statement, at, at};
   return {};

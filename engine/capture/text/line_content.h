@@ -7,14 +7,14 @@
 namespace kerf::inline capture {
 
 struct LineContent {
-  enum class Kind { None, Class, Forward, GraphHeader, GraphNode, TableHeader, TableRow, Statement };
+  enum class Kind { None, Class, Forward, Function, GraphHeader, GraphNode, TableHeader, TableRow, Statement };
   Kind kind = Kind::None;
   std::size_t outer = 0;  ///< where the line's content begins: a path in front of a class is part of it
   std::size_t begin = 0;  ///< where the class, function, node or statement itself begins
 };
 
-/// The first of these that the line holds: "class Name(…):", "def forward(", "graph():", "%add : [num_users=1] = …",
-/// the header or a row of a table, "add: \"f32[2]\" = torch.ops.…".
+/// The first of these that the line holds: "class Name(…):", "def forward(", "def f(…):", "graph():",
+/// "%add : [num_users=1] = …", the header or a row of a table, "add: \"f32[2]\" = torch.ops.…".
 LineContent contentOf(std::string_view line);
 
 bool beginsClass(std::string_view content);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/capture/text/bare_annotations.h"
 #include "engine/capture/text/characters.h"
 
 namespace kerf::inline capture {
@@ -74,7 +75,7 @@ std::vector<TextLine> textLines(std::string_view text) {
       const std::size_t stop = std::min(rest.find('\n'), rest.size());
       const std::string_view line = diff.after(rest.substr(0, stop));
       const bool fence = isFence(line);
-      lines.push_back({fence ? std::string() : std::string(line), number, fence});
+      lines.push_back({fence ? std::string() : withQuotedAnnotations(line), number, fence});
       rest.remove_prefix(std::min(stop + 1, rest.size()));
     } while (!rest.empty());
   }

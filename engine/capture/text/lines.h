@@ -15,7 +15,8 @@ struct TextLine {
 
 /// Removed: terminal colours, a byte order mark, HTML tags and entities, Markdown fences, the signs of a diff together
 /// with the lines that it takes away. Non-breaking spaces and typographic quotes become plain ones; a text that is one
-/// string with escaped line breaks is cut at them. What logs write before each line stays (LinePrefix).
+/// string with escaped line breaks is cut at them. Annotations get their quotes. What logs write before each line stays
+/// (LinePrefix).
 std::vector<TextLine> textLines(std::string_view text);
 
 /// Number of leading spaces (a tab counts as eight).

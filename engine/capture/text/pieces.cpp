@@ -2,12 +2,22 @@
 
 #include <algorithm>
 
+#include "engine/capture/text/code_kind.h"
 #include "engine/capture/text/code_pieces.h"
 
 namespace kerf::inline capture {
 namespace {
 
 using Kind = LineContent::Kind;
+
+constexpr std::size_t looksAhead = 8;  ///< lines of comments between a function's head and its first statement
+
+bool hasSeveral(const GraphTextPiece& piece) { return piece.statements > 1; }
+
+/// What only printers write: a value's type, or the values that end with a statement.
+bool isMarked(const GraphTextPiece& piece) {
+  return piece.text.find(": \"") != std::string::npos || piece.text.find(";  ") != std::string::npos;
+}
 
 class Pieces {
  public:
@@ -17,6 +27,7 @@ class Pieces {
     for (std::size_t at = 0; at < m_lines.size(); ++at) {
       if (m_taken[at] || m_lines[at].fence) continue;
       const LineContent content = contentOf(m_lines[at].text);
+      if (content.kind == Kind::Function && !beginsWithOp(at)) continue;
       if (content.kind != Kind::None) begin(at, content);
     }
     dropLoneFragments();
@@ -25,10 +36,22 @@ class Pieces {
   }
 
  private:
+  /// Whether a function's first statement calls an operator, as those that make_fx and AOTAutograd print.
+  bool beginsWithOp(std::size_t function) const {
+    const std::size_t end = std::min(m_lines.size(), function + looksAhead);
+    for (std::size_t at = function + 1; at < end && !m_lines[at].fence; ++at) {
+      const std::string_view line = m_lines[at].text;
+      const LineContent content = contentOf(line);
+      if (content.kind == Kind::None && line.find(" = ") == std::string_view::npos) continue;
+      return content.kind == Kind::Statement && line.find(" = torch.ops.") != std::string_view::npos;
+    }
+    return false;
+  }
+
   void begin(std::size_t at, const LineContent& content) {
     PieceReader reader(m_lines, m_taken, at, content);
     bool isOne = true;
-    if (content.kind == Kind::Class || content.kind == Kind::Forward)
+    if (content.kind == Kind::Class || content.kind == Kind::Forward || content.kind == Kind::Function)
       isOne = reader.readable();
     else if (content.kind == Kind::GraphHeader || content.kind == Kind::GraphNode)
       reader.graphText();
@@ -39,15 +62,17 @@ class Pieces {
     if (isOne) m_pieces.push_back(reader.take());
   }
 
-  /// A single node is what an error message mentions, and code without a signature may be the user's own: they are
-  /// graphs only where the text has nothing better.
+  /// Code without a signature may be the user's own, and a single node is what an error message mentions: they are
+  /// graphs only where the text has nothing better, a single statement only as printers write one.
   void dropLoneFragments() {
+    const auto isGraph = [](const auto& piece) { return !piece.fragment && codeKind(piece) == CodeKind::Printed; };
+    const bool hasGraph = std::ranges::any_of(m_pieces, isGraph);
     const bool hasWhole = std::ranges::any_of(m_pieces, [](const auto& piece) { return !piece.fragment; });
-    const bool isOnly = m_pieces.size() == 1;
+    const bool hasRun = std::ranges::any_of(m_pieces, hasSeveral);
     std::erase_if(m_pieces, [&](const GraphTextPiece& piece) {
-      const bool isCode = piece.form == GraphTextPiece::Form::Readable;
-      const bool isAnnotated = isCode && piece.text.find(": \"") != std::string::npos;
-      return piece.fragment && ((piece.statements < 2 && !(isOnly && isAnnotated)) || (hasWhole && isCode));
+      if (!piece.fragment) return false;
+      if (piece.form != GraphTextPiece::Form::Readable) return !hasSeveral(piece);
+      return hasGraph || (hasWhole && !isMarked(piece)) || (!hasSeveral(piece) && (hasRun || !isMarked(piece)));
     });
   }
 

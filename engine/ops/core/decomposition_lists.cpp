@@ -57,9 +57,9 @@ constexpr std::string_view kernels[] = {
 
 /// The same, which both tables replace.
 constexpr std::string_view keptByNone[] = {
-    "affine_grid_generator", "block_diag", "channel_shuffle", "_chunk_cat", "diag_embed", "_fused_rms_norm",
-    "_fused_rms_norm_backward", "linalg_cross", "native_dropout_backward", "pixel_shuffle", "pixel_unshuffle",
-    "rot90", "split_with_sizes_copy", "trace", "unfold_copy", "_unsafe_masked_index",
+    "_addmm_activation", "affine_grid_generator", "block_diag", "channel_shuffle", "_chunk_cat", "diag_embed",
+    "_fused_rms_norm", "_fused_rms_norm_backward", "linalg_cross", "native_dropout_backward", "pixel_shuffle",
+    "pixel_unshuffle", "rot90", "split_with_sizes_copy", "trace", "unfold_copy", "_unsafe_masked_index",
     "_unsafe_masked_index_put_accumulate", "_weight_norm_interface", "xlogy.Scalar_Other", "xlogy.Scalar_Self",
 };
 

@@ -6,6 +6,8 @@
 
 namespace kerf::inline ops {
 
+struct BoundArguments;
+struct ElementCall;
 struct PointwiseCall;
 struct ReductionCall;
 
@@ -19,13 +21,16 @@ enum class OperandTypes : std::uint8_t {
 };
 
 struct Lowering {
-  int (*pointwise)(const PointwiseCall&) = nullptr;  ///< one of the two, or neither: no lowering
+  int (*pointwise)(const PointwiseCall&) = nullptr;  ///< one of the three, or none: no lowering
   int (*reduction)(const ReductionCall&) = nullptr;
+  int (*element)(const ElementCall&) = nullptr;    ///< reads its operands at places of its own
+  bool (*covers)(const BoundArguments&) = nullptr;  ///< which calls `element` is right for; null: all
   OperandTypes types = OperandTypes::Any;
   int cost = 0;   ///< of a pointwise one, as ExprOpInfo::cost
   int items = 1;  ///< of a reduction: 1, or the length of the tuple it returns
+  bool keepsDimensions = false;  ///< of a reduction whose schema has no `keepdim`
 
-  explicit operator bool() const { return pointwise != nullptr || reduction != nullptr; }
+  explicit operator bool() const { return pointwise || reduction || element; }
 };
 
 }  // namespace kerf::inline ops

@@ -35,4 +35,40 @@ struct ReductionCall {
   int reduce(ExprOp op, int value) const { return reduces ? b.reduce(op, value) : value; }
 };
 
+/// A place in one dimension of a tensor: an affine index, and beside it an int64 expression where that is not -1.
+struct Place {
+  Affine affine;
+  int computed = -1;
+};
+
+/// Elements of operands that are in memory. `argument` counts in the schema, `item` in a list of tensors.
+class ElementReader {
+ public:
+  virtual ~ElementReader() = default;
+  /// The element in its stored type; `places` has one for each dimension, within its bounds.
+  virtual int at(std::size_t argument, std::size_t item, std::span<const Place> places) = 0;
+  /// The same where `condition` holds; elsewhere no memory is read, and the element is 0.
+  virtual int atWhere(std::size_t argument, std::size_t item, const IndexMap& map, int condition) = 0;
+  /// What an element of a tensor of indices says of dimension `dim`, whose size is `size`: int64 and, if it may be
+  /// negative and is, counted from the end. All of the tensor are checked before the kernel runs.
+  struct IndexUse {
+    SymInt size;
+    std::int64_t dim = 0;
+    bool mayBeNegative = false;
+  };
+  virtual int index(std::size_t argument, std::size_t item, const IndexMap& map, const IndexUse& use) = 0;
+};
+
+/// One element of a result that is some element of an operand.
+struct ElementCall {
+  ExprBuilder& b;
+  const BoundArguments& bound;  ///< tensors in it have no storage
+  DType dtype;                  ///< of the result
+  const IndexMap& map;          ///< index of the element, per dimension of the result
+  ElementReader& operands;
+
+  int number(std::int64_t value) const { return b.integer(value, DType::Int64); }
+  int size(SymInt value) const { return b.size(value, DType::Int64); }
+};
+
 }  // namespace kerf::inline ops

@@ -25,8 +25,14 @@ using OpFactRows = std::span<const OpFacts>;
 constexpr OpFacts pointwiseLowering(const char* op, OperandTypes types, int (*build)(const PointwiseCall&), int cost) {
   return {.op = op, .lowering = {.pointwise = build, .types = types, .cost = cost}};
 }
-constexpr OpFacts reductionLowering(const char* op, OperandTypes types, int (*build)(const ReductionCall&), int items) {
-  return {.op = op, .lowering = {.reduction = build, .types = types, .items = items}};
+constexpr OpFacts reductionLowering(const char* op, OperandTypes types, int (*build)(const ReductionCall&), int items,
+                                    bool keepsDimensions = false) {
+  return {.op = op,
+          .lowering = {.reduction = build, .types = types, .items = items, .keepsDimensions = keepsDimensions}};
+}
+constexpr OpFacts elementLowering(const char* op, int (*build)(const ElementCall&),
+                                  bool (*covers)(const BoundArguments&) = nullptr) {
+  return {.op = op, .lowering = {.element = build, .covers = covers, .types = OperandTypes::Raw, .cost = 4}};
 }
 /// Gradient and jvp of an element-wise op.
 template <Slope slope>

@@ -33,6 +33,12 @@ class NestedShapes : public SubgraphCaller {
 
 bool isHigherOrder(std::string_view target) { return target.starts_with("torch.ops.higher_order."); }
 
+/// Objects that are passed on and have no shape: process groups, reductions, classes of C++.
+bool isHandle(std::string_view path) {
+  path.remove_prefix(path.rfind('.') + 1);
+  return path.starts_with("_torchbind_obj") || path.starts_with("_opaque_obj");
+}
+
 class Propagation {
  public:
   Propagation(GraphModule& module, ShapeEnv& env) : m_module(module), m_env(env) {}
@@ -68,7 +74,7 @@ class Propagation {
     if (node.op() == Opcode::GetAttr) {
       const TensorAttribute* attribute = m_module.attribute(node.target());
       if (attribute && attribute->tensor.defined()) return store(id, attribute->tensor);
-      if (m_module.submodule(node.target())) m_values.emplace(id, Value(node.target()));
+      if (m_module.submodule(node.target()) || isHandle(node.target())) m_values.emplace(id, Value(node.target()));
     }
     if (auto value = valueOf(node.meta().value)) m_values.emplace(id, std::move(*value));
     return {};

@@ -7,6 +7,7 @@ namespace kerf::inline ops {
 
 OpRows collectiveOps();
 OpRows olderCollectiveOps();
+OpRows processGroupOps();
 OpRows fsdpOps();
 
 /// The kernel of a collective: this process is the only rank. UnsupportedOp for a group of several ranks, else the

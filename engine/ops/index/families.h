@@ -20,6 +20,8 @@ OpRows viewOps();
 // Rows that stand in for those of the same schema when an argument is complex.
 OpRows complexMoveRows();
 
+OpFactRows moveLowerings();
+OpFactRows indexLowerings();
 OpFactRows viewDerivatives();
 OpFactRows moveDerivatives();
 OpFactRows indexDerivatives();

@@ -1,4 +1,5 @@
-// Fused pieces of training: RMS norm with gradient, grouped matrix products, and the loss scaler's updates.
+// Fused layers: RMS norm with gradient, a biased product with its activation, grouped matrix products, and the loss
+// scaler's updates.
 #include <cmath>
 #include <limits>
 
@@ -227,8 +228,21 @@ Result<Value> updateKernel(const BoundArguments& args) {
   return tensorList(outs);
 }
 
+/// _addmm_activation(self, mat1, mat2, *, beta, alpha, use_gelu): gelu by tanh on CUDA, by erf elsewhere.
+Result<Value> addmmActivation(const BoundArguments& args, const OpRunner& run) {
+  KERF_TRY(const Tensor sum, run("aten.addmm.default"_op, {args.values[0], args.values[1], args.values[2]},
+                                 {{"beta", args.values[3]}, {"alpha", args.values[4]}}));
+  if (!args.boolean(5)) return run.value("aten.relu.default"_op, {sum});
+  const std::string formula = args.tensor(1).device().type == "cuda" ? "tanh" : "none";
+  return run.value("aten.gelu.default"_op, {sum}, {{"approximate", formula}});
+}
+
 constexpr OpTrait inplace = OpTrait::Inplace | OpTrait::Impure;
 constexpr OpRow rows[] = {
+    compositeRow(
+        addmmActivation,
+        "aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool "
+        "use_gelu=False) -> Tensor"),
     compositeRow(rmsNorm,
                  "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> "
                  "(Tensor, Tensor)"),

@@ -8,6 +8,7 @@ namespace kerf::inline ops {
 
 OpRows randomChoiceOps();
 OpRows inductorRandomOps();
+OpFactRows inductorRandomLowerings();
 OpRows randomRejectionOps();
 OpRows randomOps();
 OpRows gammaGradientOps();

@@ -52,7 +52,19 @@ int spreadAndMean(Call c) {
   return c.item == 0 ? Spread(c) : meanOf(c, c.b.convert(c.element, DType::Float64));
 }
 
+/// prepare_softmax_online: the maximum, and the sum of exp(x - maximum).
+int onlineSoftmax(Call c) {
+  const int element = c.b.convert(c.element, computeType(c.b.dtype(c.element)));
+  const int maximum = c.reduce(ReduceMax, element);
+  if (c.item == 0) return maximum;
+  const int distance = c.b.binary(Sub, element, maximum);
+  const DType type = c.b.dtype(distance);
+  const int term = c.b.unary(Exp, isFloating(type) ? distance : c.b.convert(distance, DType::Float64));
+  return c.reduce(ReduceSum, c.b.convert(term, DType::Float64));
+}
+
 constexpr OpFacts rows[] = {
+    reductionLowering("prims::prepare_softmax_online", Numbers, onlineSoftmax, 2, true),
     reductionLowering("aten::sum", Any, accumulate<ReduceSum>, 1),
     reductionLowering("aten::prod", Any, accumulate<ReduceProd>, 1),
     reductionLowering("aten::mean", Any, mean, 1),

@@ -133,17 +133,8 @@ Result<void> run(GraphModule& module, const PassContext&) {
       graph.order(), [&](NodeId id) { return graph.node(id).isCall("aten.cat.default"_op); });
   if (!hasCats) return {};
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
-  bool changed = false;
-  {
-    Forwarding forwarding(graph);
-    for (const NodeId id : order) {
-      const auto source = standIn(graph, graph.node(id), forwarding);
-      if (!source || !forwarding.allows(graph.node(id), *source)) continue;
-      forwarding.forward(graph, id, *source);
-      changed = true;
-    }
-  }
-  if (changed) graph.eliminateDeadCode(mustStay);
+  const StandIn instead = [&](NodeId id, const Forwarding& all) { return standIn(graph, graph.node(id), all); };
+  if (forwardAll(graph, instead)) graph.eliminateDeadCode(mustStay);
   CallReplacement replacement(module);
   const AliasGroups aliases(graph);
   for (const NodeId id : order)

@@ -77,17 +77,8 @@ Result<void> run(GraphModule& module, const PassContext&) {
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   if (std::ranges::none_of(order, [&](NodeId id) { return torchCall(graph.node(id), "torch.unbind").has_value(); }))
     return {};
-  bool changed = false;
-  {
-    Forwarding forwarding(graph);
-    for (const NodeId id : order) {
-      const auto source = standIn(graph, id, forwarding);
-      if (!source || !forwarding.allows(graph.node(id), *source)) continue;
-      forwarding.forward(graph, id, *source);
-      changed = true;
-    }
-  }
-  if (changed) dropUnreadTorchCalls(graph);
+  if (forwardAll(graph, [&](NodeId id, const Forwarding& forwarding) { return standIn(graph, id, forwarding); }))
+    dropUnreadTorchCalls(graph);
   TorchReplacement replacement(module);
   const AliasGroups aliases(graph);
   for (const NodeId id : order)

@@ -1,0 +1,14 @@
+// Tables of kernel times, for people and as JSON.
+#pragma once
+
+#include "app/cli/context.h"
+#include "app/workbench/protocol/runs.h"
+
+namespace kerf::cli {
+
+/// {"ms", "copy_gb_s", "product_gflop_s", "planned_bytes", "peak_bytes", "kernels": [{"kernel", "kind", "nodes", "ms",
+/// "bytes", "flops", "share"}]}
+Json profileJson(const KernelProfile& profile);
+void printProfile(const KernelProfile& profile);
+
+}  // namespace kerf::cli

@@ -1,0 +1,134 @@
+// kerf value GRAPH NODE: what a node's value is on one side of a comparison, and how two sides differ there.
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "app/cli/commands.h"
+#include "app/cli/options.h"
+#include "app/cli/text_table.h"
+
+namespace kerf::cli {
+
+namespace {
+
+constexpr std::string_view barHeights[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
+Json figuresJson(const ValueFigures& figures) {
+  return {{"elements", figures.elements},
+          {"finite", figures.finite},
+          {"nans", figures.nans},
+          {"positive_infinities", figures.positiveInfinities},
+          {"negative_infinities", figures.negativeInfinities},
+          {"zeros", figures.zeros},
+          {"subnormals", figures.subnormals},
+          {"minimum", number(figures.minimum)},
+          {"maximum", number(figures.maximum)},
+          {"mean", number(figures.mean)},
+          {"deviation", number(figures.deviation)},
+          {"histogram", figures.histogram}};
+}
+
+Json valueJson(const NodeValueRequest& request, const NodeValue& value) {
+  const ValueWindow& window = value.window;
+  return {{"graph", request.graph.text},
+          {"node", request.node},
+          {"side", request.side},
+          {"minus", orNull(request.minus)},
+          {"dtype", value.dtype},
+          {"shape", value.shape},
+          {"strides", value.strides},
+          {"figures", figuresJson(value.figures)},
+          {"slice", value.plane.slice},
+          {"plane", {value.plane.rows, value.plane.columns}},
+          {"window",
+           {{"row", window.row},
+            {"column", window.column},
+            {"rows", window.rows},
+            {"columns", window.columns},
+            {"cells", window.cells}}},
+          {"next_not_finite", value.hasOdd ? Json(value.odd) : Json()},
+          {"saved", orNull(value.saved)}};
+}
+
+/// A bar for each step of the histogram; a step with elements is never empty.
+std::string histogramText(const std::vector<std::int64_t>& histogram) {
+  const auto most = std::max<std::int64_t>(1, histogram.empty() ? 1 : std::ranges::max(histogram));
+  std::string bars;
+  for (const std::int64_t count : histogram)
+    bars += barHeights[std::size_t((count * 8 + most - 1) / most)];
+  return bars;
+}
+
+void printFigures(const ValueFigures& figures) {
+  if (figures.finite > 0)
+    fmt::print("minimum {:.6g}, maximum {:.6g}, mean {:.6g}, standard deviation {:.6g}\n", figures.minimum,
+               figures.maximum, figures.mean, figures.deviation);
+  fmt::print("NaN {}, +inf {}, -inf {}, zeros {}, subnormal {}\n", figures.nans, figures.positiveInfinities,
+             figures.negativeInfinities, figures.zeros, figures.subnormals);
+  if (!figures.histogram.empty()) fmt::print("{}\n", histogramText(figures.histogram));
+}
+
+void printWindow(const ValueWindow& window) {
+  std::vector<std::string> head{""};
+  for (std::int64_t i = 0; i < window.columns; ++i) head.push_back(fmt::format("[{}]", window.column + i));
+  TextTable table(head);
+  for (std::int64_t row = 0; row < window.rows; ++row) {
+    std::vector<std::string> cells{fmt::format("[{}]", window.row + row)};
+    for (std::int64_t column = 0; column < window.columns; ++column)
+      cells.push_back(window.cells[std::size_t(row * window.columns + column)]);
+    table.add(cells);
+  }
+  fmt::print("\n{}", table.text());
+}
+
+void printValue(const NodeValueRequest& request, const NodeValue& value) {
+  fmt::print("{}, {}{}{}: {}[{}], strides [{}]\n", request.node, request.side, request.minus.empty() ? "" : " − ",
+             request.minus, value.dtype, fmt::join(value.shape, ", "), fmt::join(value.strides, ", "));
+  printFigures(value.figures);
+  if (value.hasOdd) fmt::print("not finite at [{}]\n", fmt::join(value.odd, ", "));
+  if (!value.window.cells.empty()) printWindow(value.window);
+  if (!value.saved.empty()) fmt::print("saved: {}\n", value.saved);
+}
+
+Result<int> runValue(Context& context, const NodeValueRequest& request) {
+  KERF_TRY(const NodeValue value, context.perform(request));
+  if (context.json)
+    printJson(valueJson(request, value));
+  else
+    printValue(request, value);
+  return 0;
+}
+
+}  // namespace
+
+void addValue(CommandLine& line) {
+  auto& command = line.add("value", "Show a node's value: compiled, interpreted, in fp64, or the difference of two",
+                           "  kerf value repro.py addmm_1\n"
+                           "  kerf value repro.py addmm_1 --side compiled --minus fp64\n"
+                           "  kerf value repro.py softmax --slice 0,3 --side interpreter\n"
+                           "  kerf value repro.py addmm_1 --save addmm_1.npy");
+  auto request = std::make_shared<NodeValueRequest>();
+  request->rows = 8;
+  request->columns = 8;
+  const auto side = CLI::IsMember({"compiled", "interpreter", "fp64"});
+  command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
+  command.add_option("NODE", request->node, "Name of a node that gives a tensor")->required();
+  command.add_option("--side", request->side, "Who computes it: compiled, interpreter or fp64")
+      ->check(side)
+      ->capture_default_str();
+  command.add_option("--minus", request->minus, "Show the difference to this side, in fp64")->check(side);
+  command.add_option("--slice", request->slice, "Indices of the dimensions before the last two, which are shown")
+      ->delimiter(',')
+      ->type_name("I,J,…");
+  command.add_option("--row", request->row, "First row of the cells that are printed")->check(CLI::NonNegativeNumber);
+  command.add_option("--column", request->column, "First column of them")->check(CLI::NonNegativeNumber);
+  command.add_option("--save", request->save, "Write the whole value as .npy or .safetensors")->type_name("FILE");
+  command.add_option("--backend", request->backend, "Of the compiled side")->capture_default_str();
+  addPlantOption(command, request->plants, "Plant a fault in the compiled side");
+  addTimeoutOption(command, request->timeout, "Longest time for computing the value");
+  addInputOptions(command, request->graph);
+  addSymbolOption(command, request->graph.symbols);
+  line.onRun(command, [request](Context& context) { return runValue(context, *request); });
+}
+
+}  // namespace kerf::cli

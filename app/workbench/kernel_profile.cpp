@@ -1,0 +1,113 @@
+#include "app/workbench/kernel_profile.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "engine/backend/cuda/device_rates.h"
+#include "engine/ops/core/op_registry.h"
+
+namespace kerf::workbench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int mostRuns = 7;
+constexpr auto longEnough = std::chrono::seconds(3);
+
+double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+/// Bytes that a copy reads and writes a second, beyond the caches.
+double measuredCopyRate() {
+  constexpr std::size_t bytes = std::size_t{64} << 20;
+  std::vector<char> from(bytes, 1), to(bytes, 0);
+  double best = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto start = Clock::now();
+    std::memcpy(to.data(), from.data(), bytes);
+    from[std::size_t(i)] = to[bytes - 1];
+    best = std::max(best, 2 * double(bytes) / seconds(Clock::now() - start));
+  }
+  return best;
+}
+
+/// Operations of a product of float32 matrices a second.
+Result<double> measuredProductRate() {
+  constexpr std::int64_t size = 768;
+  KERF_TRY(const Tensor a, Tensor::zeros(DType::Float32, {size, size}));
+  double best = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto start = Clock::now();
+    KERF_CHECK(referenceOps().call("torch.ops.aten.mm.default", {Value(a), Value(a)}, {}));
+    best = std::max(best, 2.0 * double(size * size * size) / seconds(Clock::now() - start));
+  }
+  return best;
+}
+
+/// The fastest run of every kernel, and the most memory in use.
+struct Measured {
+  std::map<std::string, std::chrono::nanoseconds> kernels;
+  std::chrono::nanoseconds whole = std::chrono::nanoseconds::max();
+  std::int64_t peakBytes = 0;
+
+  void add(const std::vector<StepTime>& steps, std::chrono::nanoseconds time, std::int64_t bytesBefore) {
+    whole = std::min(whole, time);
+    for (const StepTime& step : steps) {
+      const auto [known, isNew] = kernels.emplace(step.name, step.time);
+      if (!isNew) known->second = std::min(known->second, step.time);
+      peakBytes = std::max(peakBytes, step.liveBytes - bytesBefore);
+    }
+  }
+};
+
+Result<Measured> measure(CompiledGraph& graph, const ValueList& inputs, const std::stop_token& stop) {
+  Measured measured;
+  const auto start = Clock::now();
+  for (int run = 0; run < mostRuns && (run < 2 || Clock::now() - start < longEnough); ++run) {
+    const std::int64_t bytesBefore = liveStorageBytes();
+    std::vector<StepTime> steps;
+    graph.timeSteps(&steps);
+    const auto begin = Clock::now();
+    const auto ran = graph.run(inputs, stop);
+    const auto time = Clock::now() - begin;
+    graph.timeSteps(nullptr);
+    KERF_CHECK(ran);
+    measured.add(steps, time, bytesBefore);
+  }
+  return measured;
+}
+
+double shareOf(const KernelTime& kernel, const KernelProfile& profile) {
+  const double least = std::max(kernel.bytes / profile.copyRate, kernel.flops / profile.productRate);
+  return std::min(1.0, least / std::max(1e-9, std::chrono::duration<double>(kernel.time).count()));
+}
+
+}  // namespace
+
+Result<KernelProfile> profileKernels(CompiledGraph& graph, const ValueList& inputs, std::string_view backend,
+                                     std::stop_token stop) {
+  KERF_TRY(const Measured measured, measure(graph, inputs, stop));
+  KernelProfile profile;
+  profile.time = measured.whole;
+  profile.peakBytes = measured.peakBytes;
+  profile.plannedBytes = graph.artifacts().plannedBytes;
+  if (backend == "cuda") {
+    KERF_TRY(const DeviceRates rates, measuredDeviceRates());
+    profile.copyRate = rates.copy;
+    profile.productRate = rates.product;
+  } else {
+    profile.copyRate = measuredCopyRate();
+    KERF_TRY(profile.productRate, measuredProductRate());
+  }
+  for (const KernelInfo& info : graph.kernels()) {
+    const auto found = measured.kernels.find(info.name);
+    if (found == measured.kernels.end()) continue;
+    KernelTime kernel{info.name, info.kind, info.nodes, found->second, info.bytes, info.flops, 0};
+    kernel.share = shareOf(kernel, profile);
+    profile.kernels.push_back(std::move(kernel));
+  }
+  std::ranges::stable_sort(profile.kernels, std::ranges::greater{}, &KernelTime::time);
+  return profile;
+}
+
+}  // namespace kerf::workbench

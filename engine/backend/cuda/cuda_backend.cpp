@@ -1,0 +1,64 @@
+#include "engine/backend/cuda/cuda_backend.h"
+
+#include <algorithm>
+
+#include "engine/backend/cuda/cuda_device.h"
+#include "engine/backend/cuda/driver.h"
+#include "engine/backend/llvm/kernel_module.h"
+#include "engine/ops/core/op_registry.h"
+
+namespace kerf::inline backend {
+
+namespace {
+
+/// Nodes that may write into what they are given.
+std::unordered_set<std::uint32_t> mutatingNodes(const Graph& graph) {
+  std::unordered_set<std::uint32_t> result;
+  for (const NodeId id : graph.order()) {
+    const OpInfo* op = findOp(graph.node(id));
+    const auto writes = [](const SchemaArgument& argument) { return argument.alias.find('!') != std::string::npos; };
+    if (op == nullptr || std::ranges::any_of(op->schema.arguments, writes)) result.insert(id.index);
+  }
+  return result;
+}
+
+Result<KernelCodes> cudaCode(const LoweredGraph& graph, const std::shared_ptr<const GraphModule>& module,
+                             const BackendOptions& options) {
+  KERF_TRY(auto codes, compileCuda(graph, targetArchitecture(), options.cache, !options.keepArtifacts));
+  KernelCodes result;
+  result.kernels.kernels.resize(codes.size());
+  for (const CudaStepCode& code : codes) {
+    ++result.kernels.objects;
+    result.kernels.cachedObjects += code.cached;
+    if (!options.keepArtifacts) continue;
+    auto& texts = result.texts[code.name];
+    texts.push_back({"cuda", code.kernel.text()});
+    texts.push_back({"ptx", code.ptx});
+    if (std::string sass = disassembled(code.cubin); !sass.empty()) texts.push_back({"sass", std::move(sass)});
+  }
+  const auto device = std::make_shared<CudaDevice>(std::move(codes), mutatingNodes(module->graph));
+  const auto warm = device->warmUp();
+  if (!warm && warm.error().code != ErrorCode::Environment) return fail(Error(warm.error()));
+  result.device = device;
+  return result;
+}
+
+class CudaBackend : public Backend {
+ public:
+  std::string_view name() const override { return "cuda"; }
+  std::string_view description() const override { return "Compiles fused kernels with NVRTC and runs them on a GPU."; }
+  Result<void> canRun() const override { return CudaDriver::installed(); }
+  Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module, const BackendOptions& options,
+                                               std::stop_token stop) const override {
+    return lowerToKernels(std::move(module), options, cudaCode, std::move(stop));
+  }
+};
+
+}  // namespace
+
+const Backend& cudaBackend() {
+  static const CudaBackend backend;
+  return backend;
+}
+
+}  // namespace kerf::inline backend

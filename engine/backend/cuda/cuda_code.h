@@ -1,0 +1,32 @@
+// CudaCode: the kernels of one graph as CUDA code; equal ones are made once, and kept in the object cache.
+#pragma once
+
+#include <filesystem>
+
+#include "engine/backend/backend.h"
+#include "engine/codegen_cuda/kernel_source.h"
+#include "engine/lower/lowered_graph.h"
+
+namespace kerf::inline backend {
+
+struct CudaStepCode {
+  std::string name;  ///< of the step: "cpp_fused_add_0"
+  CudaKernel kernel;
+  std::vector<bool> writes;  ///< per buffer
+  std::string ptx, cubin;
+  bool cached = false;
+  std::size_t same = 0;  ///< the first step whose code this one shares: itself, where it has its own
+};
+
+/// One per generated step, in order. Where `shares`, kernels of one structure have the code of the first of them; else
+/// each has its own, with its own names. Environment where there is no NVRTC, CompileFailed naming the kernel.
+Result<std::vector<CudaStepCode>> compileCuda(const LoweredGraph& graph, const std::string& architecture,
+                                              const std::filesystem::path& cache, bool shares);
+
+/// What the device of this machine is ("sm_90"), else KERF_CUDA_ARCH, else sm_90.
+std::string targetArchitecture();
+
+/// A cubin as assembly by nvdisasm or cuobjdump; empty where neither is there.
+std::string disassembled(const std::string& cubin);
+
+}  // namespace kerf::inline backend

@@ -1,0 +1,103 @@
+#include "engine/backend/cuda/device_blas.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "engine/support/shared_library.h"
+
+namespace kerf::inline backend {
+
+/// Declared after cuBLAS's documentation: its headers are not needed to build.
+struct DeviceBlas::Functions {
+  int (*create)(void** handle) = nullptr;
+  int (*destroy)(void* handle) = nullptr;
+  int (*multiply)(void* handle, int transA, int transB, int m, int n, int k, const void* alpha, const void* a,
+                  int typeA, int lda, long long strideA, const void* b, int typeB, int ldb, long long strideB,
+                  const void* beta, void* c, int typeC, int ldc, long long strideC, int batch, int compute,
+                  int algorithm) = nullptr;
+};
+
+namespace {
+
+struct BlasType {
+  DType dtype;
+  int data, compute;  ///< of cudaDataType_t and cublasComputeType_t
+};
+constexpr BlasType types[] = {
+    {DType::Float32, 0, 68}, {DType::Float64, 1, 70}, {DType::Float16, 2, 68}, {DType::BFloat16, 14, 68}};
+constexpr int defaultAlgorithm = -1;
+
+/// A matrix in columns: whether it is the transpose of what lies there, and the distance of columns.
+struct Columns {
+  bool transposed = false;
+  std::int64_t distance = 1;
+};
+
+std::optional<Columns> columnsOf(const DeviceMatrix& m) {
+  const bool alongRows = m.columnStride == 1 || m.columns == 1, alongColumns = m.rowStride == 1 || m.rows == 1;
+  if (alongColumns && (m.columns == 1 || m.columnStride >= m.rows))
+    return Columns{false, std::max<std::int64_t>({m.columns == 1 ? m.rows : m.columnStride, m.rows, 1})};
+  if (alongRows && (m.rows == 1 || m.rowStride >= m.columns))
+    return Columns{true, std::max<std::int64_t>({m.rows == 1 ? m.columns : m.rowStride, m.columns, 1})};
+  return std::nullopt;
+}
+
+DeviceMatrix transposed(DeviceMatrix m) {
+  std::swap(m.rows, m.columns);
+  std::swap(m.rowStride, m.columnStride);
+  return m;
+}
+
+}  // namespace
+
+DeviceBlas::DeviceBlas(std::unique_ptr<Functions> functions) : m_f(std::move(functions)) {}
+
+DeviceBlas::~DeviceBlas() {
+  if (m_handle != nullptr) m_f->destroy(m_handle);
+}
+
+Result<std::unique_ptr<DeviceBlas>> DeviceBlas::open() {
+  KERF_TRY(const SharedLibrary library, SharedLibrary::open(cudaLibraryNames("libcublas", {13, 12})));
+  auto functions = std::make_unique<Functions>();
+  if (!library.find("cublasCreate_v2", functions->create) || !library.find("cublasDestroy_v2", functions->destroy) ||
+      !library.find("cublasGemmStridedBatchedEx", functions->multiply))
+    return fail(ErrorCode::Environment, "this machine's libcublas is too old");
+  std::unique_ptr<DeviceBlas> blas(new DeviceBlas(std::move(functions)));
+  if (const int status = blas->m_f->create(&blas->m_handle); status != 0)
+    return fail(ErrorCode::Environment, "cuBLAS does not start (status {})", status);
+  return blas;
+}
+
+bool DeviceBlas::takes(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out, DType dtype) {
+  const auto fits = [](const DeviceMatrix& m) {
+    const auto columns = columnsOf(m);
+    return columns && std::max({m.rows, m.columns, columns->distance}) <= std::numeric_limits<int>::max();
+  };
+  const bool isKnown = std::ranges::find(types, dtype, &BlasType::dtype) != std::end(types);
+  return isKnown && a.columns > 0 && a.rows > 0 && b.columns > 0 && fits(a) && fits(b) && fits(out);
+}
+
+Result<void> DeviceBlas::multiply(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out, DType dtype,
+                                  std::int64_t batch, double alpha, double beta) const {
+  const auto c = columnsOf(out);
+  if (c && c->transposed) return multiply(transposed(b), transposed(a), transposed(out), dtype, batch, alpha, beta);
+  const auto left = columnsOf(a), right = columnsOf(b);
+  const BlasType* type = std::ranges::find(types, dtype, &BlasType::dtype);
+  if (!c || !left || !right || type == std::end(types))
+    return fail(ErrorCode::Internal, "cuBLAS does not take this layout");
+  const float alphaSingle = float(alpha), betaSingle = float(beta);
+  const bool wide = dtype == DType::Float64;
+  const void* const alphaAt = wide ? static_cast<const void*>(&alpha) : &alphaSingle;
+  const void* const betaAt = wide ? static_cast<const void*>(&beta) : &betaSingle;
+  const auto pointer = [](const DeviceMatrix& m) { return reinterpret_cast<void*>(m.address); };
+  const int status =
+      m_f->multiply(m_handle, left->transposed, right->transposed, int(out.rows), int(out.columns), int(a.columns),
+                    alphaAt, pointer(a), type->data, int(left->distance), a.batchStride, pointer(b), type->data,
+                    int(right->distance), b.batchStride, betaAt, pointer(out), type->data, int(c->distance),
+                    out.batchStride, int(batch), type->compute, defaultAlgorithm);
+  if (status != 0) return fail(ErrorCode::RuntimeFailed, "cuBLAS failed (status {})", status);
+  return {};
+}
+
+}  // namespace kerf::inline backend

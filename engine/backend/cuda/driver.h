@@ -1,0 +1,72 @@
+// CudaDriver: CUDA's driver and cuBLAS as far as compiled graphs need them, opened where the machine has them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/support/result.h"
+
+namespace kerf::inline backend {
+
+using DeviceAddress = std::uint64_t;
+
+/// Functions of libcuda, declared after its documentation: its headers are not needed to build.
+struct DriverFunctions {
+  int (*init)(unsigned) = nullptr;
+  int (*errorName)(int, const char**) = nullptr;
+  int (*deviceCount)(int*) = nullptr;
+  int (*device)(int*, int) = nullptr;
+  int (*attribute)(int*, int attribute, int device) = nullptr;
+  int (*name)(char*, int, int device) = nullptr;
+  int (*retain)(void** context, int device) = nullptr;
+  int (*setCurrent)(void* context) = nullptr;
+  int (*allocate)(DeviceAddress*, std::size_t) = nullptr;
+  int (*release)(DeviceAddress) = nullptr;
+  int (*upload)(DeviceAddress, const void*, std::size_t) = nullptr;
+  int (*download)(void*, DeviceAddress, std::size_t) = nullptr;
+  int (*copy)(DeviceAddress to, DeviceAddress from, std::size_t, void* stream) = nullptr;
+  int (*clear)(DeviceAddress, unsigned char, std::size_t) = nullptr;
+  int (*synchronize)() = nullptr;
+  int (*loadModule)(void** module, const void* image) = nullptr;
+  int (*function)(void** function, void* module, const char* name) = nullptr;
+  int (*launch)(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
+                void* stream, void** arguments, void** extra) = nullptr;
+  int (*eventCreate)(void**, unsigned) = nullptr;
+  int (*eventRecord)(void*, void* stream) = nullptr;
+  int (*eventSynchronize)(void*) = nullptr;
+  int (*eventElapsed)(float* milliseconds, void*, void*) = nullptr;
+};
+
+/// The first device of this process. What fails on it names the driver's error ("CUDA_ERROR_ILLEGAL_ADDRESS").
+class CudaDriver {
+ public:
+  /// The process's one; made at the first call, never before a fork. Environment where there is no driver or no device.
+  static Result<CudaDriver*> get();
+  /// Environment where there is no driver; the device is not asked.
+  static Result<void> installed();
+
+  const std::string& deviceName() const { return m_name; }
+  const std::string& architecture() const { return m_architecture; }  ///< "sm_90"
+  int processors() const { return m_processors; }
+
+  /// RuntimeFailed saying what could not be done.
+  Result<void> check(int status, std::string_view doing) const;
+  Result<DeviceAddress> allocate(std::int64_t bytes) const;
+  void release(DeviceAddress address) const;
+  /// Time that the device needs for what `work` starts, on caches that hold nothing of it.
+  Result<std::chrono::nanoseconds> timed(const std::function<Result<void>()>& work);
+  const DriverFunctions& functions() const { return m_f; }
+
+ private:
+  static Result<std::unique_ptr<CudaDriver>> open();
+  DriverFunctions m_f;
+  std::string m_name, m_architecture;
+  int m_processors = 1;
+  DeviceAddress m_scratch = 0;                ///< larger than the caches
+  void *m_begin = nullptr, *m_end = nullptr;  ///< events
+};
+
+}  // namespace kerf::inline backend

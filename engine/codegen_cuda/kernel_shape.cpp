@@ -1,0 +1,189 @@
+#include "engine/codegen_cuda/kernel_shape.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace kerf::inline codegen_cuda {
+namespace {
+
+constexpr std::int64_t widestLoad = 16;  ///< bytes that one thread reads at once
+constexpr std::int64_t narrowLimit = std::int64_t{1} << 30;
+/// Outer iterations from which on a thread each keeps a large card busy.
+constexpr std::int64_t manyThreads = 1 << 17;
+constexpr std::int64_t manyBlocks = 264;
+
+LaunchSize launchSize(const LoopKernel& kernel, SymInt size) {
+  if (!size.isSymbolic()) return {-1, size.bits()};
+  const auto found = std::ranges::find_if(kernel.parameters, [&](SymInt known) { return known.isIdentical(size); });
+  return {int(found - kernel.parameters.begin()), 0};
+}
+
+class ShapeChooser {
+ public:
+  ShapeChooser(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed)
+      : m_kernel(kernel), m_place(place), m_needed(needed) {}
+
+  KernelShape run() {
+    for (std::size_t v = 0; v < m_kernel.variables.size(); ++v)
+      (m_kernel.variables[v].reduced ? m_shape.inner : m_shape.outer).push_back(v);
+    m_shape.wideIndex = !fitsNarrow();
+    if (m_shape.inner.empty())
+      chooseVector(m_shape.outer);
+    else
+      chooseReduction();
+    for (const std::size_t v : m_shape.outer)
+      m_shape.outerSizes.push_back(launchSize(m_kernel, m_kernel.variables[v].size));
+    if (m_shape.columnVariable)
+      m_shape.columnSize = launchSize(m_kernel, m_kernel.variables[*m_shape.columnVariable].size);
+    return std::move(m_shape);
+  }
+
+ private:
+  template <class Visit>
+  void forAccesses(Visit&& visit) const {
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+      const Expr& expr = m_kernel.exprs[e];
+      const bool inside = m_shape.inner.empty() || m_place.level[e] == 2;
+      if (m_needed[e] && inside && expr.op == ExprOp::Load) visit(expr.buffer, expr.index);
+    }
+    for (const LoopStore& s : m_kernel.stores)
+      if (s.inner || m_shape.inner.empty()) visit(s.buffer, s.index);
+  }
+
+  bool fitsNarrow() const {
+    bool fits = m_kernel.parameters.empty();
+    std::int64_t count = 1;
+    for (const LoopVariable& v : m_kernel.variables)
+      fits = fits && (count *= std::max<std::int64_t>(1, v.size.bits())) < narrowLimit;
+    const auto check = [&](const Affine& index) {
+      std::int64_t most = fits ? std::abs(index.constant.bits()) : 0;
+      for (std::size_t v = 0; fits && v < index.coefficients.size(); ++v) {
+        const std::int64_t step = std::abs(index.coefficients[v].bits());
+        fits = step < narrowLimit;
+        most += fits ? step * m_kernel.variables[v].size.bits() : 0;
+      }
+      fits = fits && most < narrowLimit;
+    };
+    for (const Expr& e : m_kernel.exprs) check(e.index);
+    for (const LoopStore& s : m_kernel.stores) check(s.index);
+    return fits;
+  }
+
+  /// The widest loads and stores along the last of these variables.
+  void chooseVector(const std::vector<std::size_t>& variables) {
+    if (variables.empty() || m_kernel.variables[variables.back()].size.isSymbolic()) return;
+    const std::size_t x = variables.back();
+    const std::int64_t size = m_kernel.variables[x].size.bits();
+    std::int64_t widest = 2;
+    forAccesses([&](int b, const Affine& i) {
+      if (isContiguous(i, x, 1))
+        widest = std::max<std::int64_t>(widest, itemSize(m_kernel.buffers[std::size_t(b)].dtype));
+    });
+    for (int vector = int(widestLoad / widest); vector > 1; vector /= 2) {
+      if (size == 0 || size % vector != 0) continue;
+      int count = 0;
+      forAccesses([&](int, const Affine& index) { count += isContiguous(index, x, vector); });
+      if (count == 0) continue;
+      m_shape.vector = vector;
+      m_shape.vectorVariable = x;
+      return;
+    }
+  }
+
+  int contiguousAlong(std::size_t variable) const {
+    int count = 0;
+    forAccesses([&](int, const Affine& index) { count += isContiguous(index, variable, 1); });
+    return count;
+  }
+
+  bool isSimple() const {
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+      if (m_needed[e] && m_place.phase[e] > 1) return false;
+    return std::ranges::none_of(m_kernel.stores,
+                                [&](const LoopStore& s) { return s.inner && m_place.phase[std::size_t(s.value)] > 0; });
+  }
+
+  /// The outer variable along which memory is walked in order, if the reduced ones do not.
+  std::optional<std::size_t> columnVariable() const {
+    int most = 0;
+    for (const std::size_t v : m_shape.inner) most = std::max(most, contiguousAlong(v));
+    std::optional<std::size_t> best;
+    for (const std::size_t v : m_shape.outer)
+      if (const int count = contiguousAlong(v); count > most) most = count, best = v;
+    return best;
+  }
+
+  void chooseReduction() {
+    m_shape.layout = KernelLayout::Rows;
+    const auto column = columnVariable();
+    const auto outer = countOf(m_kernel, m_shape.outer), inner = countOf(m_kernel, m_shape.inner);
+    const bool isLast = column && *column == m_shape.outer.back();
+    if (isLast && ((outer && *outer >= manyThreads) || (inner && *inner <= 4) || !isSimple())) return;  // a thread each
+    if (column && isSimple()) return chooseColumns(*column, outer);
+    chooseVector(m_shape.inner);
+    chooseTeam(outer, inner);
+  }
+
+  void chooseColumns(std::size_t column, std::optional<std::int64_t> outer) {
+    m_shape.layout = KernelLayout::Columns;
+    m_shape.columnVariable = column;
+    m_shape.columns = 32;
+    while (outer && m_shape.columns > 8 && *outer / m_shape.columns < manyBlocks / 2) m_shape.columns /= 2;
+    m_shape.threads = 512;
+    m_shape.rows = m_shape.threads / m_shape.columns;
+    std::erase(m_shape.outer, column);
+  }
+
+  void chooseTeam(std::optional<std::int64_t> outer, std::optional<std::int64_t> inner) {
+    const std::int64_t steps = inner ? std::max<std::int64_t>(1, *inner / m_shape.vector) : 4096;
+    std::int64_t team = steps <= 32 ? std::int64_t(std::bit_ceil(std::uint64_t(steps))) : steps <= 128 ? 32 : 128;
+    if (steps > 1024) team = 256;
+    if (steps > 4096) team = outer && *outer < manyBlocks ? 1024 : 512;
+    m_shape.team = int(team);
+    m_shape.threads = int(std::max<std::int64_t>(team, 256));
+    if (team > 32) m_shape.threads = int(team);
+  }
+
+  const LoopKernel& m_kernel;
+  const ExprPlacement& m_place;
+  const std::vector<bool>& m_needed;
+  KernelShape m_shape;
+};
+
+}  // namespace
+
+KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed) {
+  return ShapeChooser(kernel, place, needed).run();
+}
+
+bool isContiguous(const Affine& index, std::size_t variable, int vector) {
+  const auto isMultiple = [&](SymInt number) {
+    return vector == 1 || (!number.isSymbolic() && number.bits() % vector == 0);
+  };
+  if (!index.coefficient(variable).isIdentical(1) || !isMultiple(index.constant)) return false;
+  for (std::size_t v = 0; v < index.coefficients.size(); ++v)
+    if (v != variable && !isMultiple(index.coefficients[v])) return false;
+  return true;
+}
+
+std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables) {
+  std::int64_t count = 1;
+  for (const std::size_t v : variables) {
+    const SymInt size = kernel.variables[v].size;
+    if (size.isSymbolic()) return std::nullopt;
+    count *= size.bits();
+  }
+  return count;
+}
+
+std::int64_t KernelShape::blocks(const Sizes& bounds, std::int64_t most) const {
+  std::int64_t count = 1;
+  for (const LaunchSize& size : outerSizes) count *= size.value(bounds);
+  if (layout == KernelLayout::Columns) count *= (columnSize.value(bounds) + columns - 1) / columns;
+  std::int64_t perBlock = 1;
+  if (layout == KernelLayout::Elements) perBlock = std::int64_t(threads) * vector;
+  if (layout == KernelLayout::Rows) perBlock = threads / team;
+  return std::min(most, (count + perBlock - 1) / perBlock);
+}
+
+}  // namespace kerf::inline codegen_cuda

@@ -1,0 +1,50 @@
+// KernelShape: how the loops of one kernel are spread over blocks and threads.
+//
+//   for i0 < 4096: for i1 < 768:            Elements: a thread for 4 elements beside each other (float4)
+//   for i0 < 4096: for i1 < 768 (reduced):  Rows: a team of threads for each i0
+//   for i1 < 768: for i0 < 4096 (reduced):  Columns: 32 values of i1 beside each other, 32 threads for each
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/loops/loop_ir.h"
+
+namespace kerf::inline codegen_cuda {
+
+enum class KernelLayout : std::uint8_t { Elements, Rows, Columns };
+
+/// A number, or the kernel's parameter of that place.
+struct LaunchSize {
+  int parameter = -1;
+  std::int64_t number = 1;
+  std::int64_t value(const Sizes& bounds) const { return parameter < 0 ? number : bounds[std::size_t(parameter)]; }
+};
+
+struct KernelShape {
+  KernelLayout layout = KernelLayout::Elements;
+  int threads = 256;          ///< of a block
+  int team = 1;               ///< Rows: threads that share one outer iteration; above 32, the whole block
+  int columns = 1, rows = 1;  ///< Columns: threads of a block along and across
+  int vector = 1;             ///< elements that a thread takes at once, along `vectorVariable`
+  std::optional<std::size_t> vectorVariable, columnVariable;
+  std::vector<std::size_t> outer;      ///< loop variables that are spread over blocks, without columnVariable
+  std::vector<std::size_t> inner;      ///< reduced ones
+  bool wideIndex = false;              ///< positions may need 64 bits
+  std::vector<LaunchSize> outerSizes;  ///< of `outer`
+  LaunchSize columnSize;
+
+  /// Blocks to launch, at most `most`; 0 where there is nothing to do.
+  std::int64_t blocks(const Sizes& bounds, std::int64_t most) const;
+};
+
+/// `needed`: the expressions that some store uses.
+KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed);
+
+/// Whether `vector` elements along `variable`, from a multiple of `vector` on, lie beside each other at a place that is
+/// a multiple of it too.
+bool isContiguous(const Affine& index, std::size_t variable, int vector);
+/// Product of the sizes of these variables; none if one is an expression.
+std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables);
+
+}  // namespace kerf::inline codegen_cuda

@@ -1,0 +1,80 @@
+// KernelWriter: the lines of one CUDA kernel.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/codegen_cuda/kernel_shape.h"
+
+namespace kerf::inline codegen_cuda {
+
+/// In the body, `v7` is expression 7, `i1` loop variable 1, `b0` buffer 0, `n0` parameter 0.
+class KernelWriter {
+ public:
+  /// `origins`: per expression, the FX node that it is of; may be shorter.
+  KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins);
+  std::string write(const std::vector<std::string>& nodes);
+  const KernelShape& shape() const { return m_shape; }
+  /// The first operation without a text, if there was one.
+  const std::string& missing() const { return m_missing; }
+
+ private:
+  void findNeeded();
+  std::vector<bool> usedInLoop(int phase) const;
+  bool loopHasWork(int phase) const;
+  bool reduces(std::size_t expr, int phase) const;
+
+  std::string parameterList() const;
+  std::string argumentList() const;
+  std::string alignment() const;
+  void writeBody();
+  void writeElements();
+  void writeRows();
+  void writeColumns();
+  void writePhases();
+  void writeOuterValues(int phase);
+  void writeLoop(int phase);
+  void writeLoopHead(bool cached);
+  void writeLoopElements(int phase, const std::vector<bool>& used);
+  void writeTotals(int phase);
+  void writeOuterStores();
+  void planCached();
+  void writeCachedLoads();
+  void writeIndices(const std::vector<std::size_t>& variables, std::string rest);
+  void storeInner(int phase);
+  bool mayBeIdle() const;
+  std::string_view ifActive() const;
+  bool isPacked(const Affine& index) const;
+  bool storesTo(int buffer) const;
+  bool storesWhatItLoads() const;
+
+  std::string value(int expr);
+  std::string compute(std::size_t expr);
+  std::string loaded(std::size_t expr);
+  std::string fromMemory(const std::string& text, DType dtype) const;
+  std::string toMemory(const std::string& text, DType dtype) const;
+  std::string number(SymInt size) const;
+  std::string affine(const Affine& index) const;
+  std::string count(const std::vector<std::size_t>& variables) const;
+  std::string combineFunction(const Expr& e) const;
+  void origin(std::size_t expr);
+  void line(const std::string& text);
+  void open(const std::string& text);
+  void close();
+
+  const LoopKernel& m_kernel;
+  const std::string m_name;
+  const std::vector<std::string>& m_origins;
+  const ExprPlacement m_place;
+  std::vector<bool> m_needed;
+  KernelShape m_shape;
+  int m_lastPhase = 0;
+  std::vector<std::string> m_index;                  ///< text of every loop variable
+  std::vector<std::string> m_outerValues, m_values;  ///< text of what is known: outside and inside the reduced loop
+  std::vector<bool> m_packed, m_cached;              ///< loads that lie in packs now; that are kept over all phases
+  bool m_inside = false;
+  std::string m_origin, m_missing, m_out;
+  int m_depth = 0;
+};
+
+}  // namespace kerf::inline codegen_cuda

@@ -1,0 +1,115 @@
+// Element-wise loops that read along one variable and write along another, tile by tile: what lies across is first read
+// along its own lines of memory into a tile on the stack.
+//
+//   before: for i0: for i1: y[64*i0 + i1] = x[i0 + 512*i1]
+//   after:  for tiles of i0: for tiles of i1:
+//             for i1 in tile: for i0 in tile: t[i1, i0] = x[i0 + 512*i1]
+//             for i0 in tile: for i1 in tile: y[64*i0 + i1] = t[i1, i0]
+#include <algorithm>
+
+#include "engine/codegen_llvm/kernel_emitter.h"
+
+namespace kerf::inline codegen_llvm {
+
+using namespace llvm;
+
+namespace {
+
+constexpr std::int64_t tileRows = 32, tileColumns = 64;
+/// Between the columns of a tile: odd, so that neighbours do not fall onto the same places of the cache.
+constexpr std::int64_t tileStep = tileRows + 1;
+/// Steps between elements from which on neighbours are in other lines of memory, and the shortest loops worth a tile.
+constexpr std::int64_t farApart = 16, fewest = 8;
+
+bool isFar(SymInt step) { return step.isSymbolic() || std::abs(step.bits()) >= farApart; }
+
+}  // namespace
+
+/// Loads that are contiguous along `rows` and jump along the innermost loop.
+std::vector<std::size_t> KernelEmitter::transposedLoads(std::size_t rows) const {
+  std::vector<std::size_t> loads;
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    const bool isPlain = expr.op == ExprOp::Load || expr.op == ExprOp::LoadWhere;
+    if (m_needed[e] && isPlain && isFar(expr.index.coefficient(m_outer.back())) &&
+        expr.index.coefficient(rows).isIdentical(1))
+      loads.push_back(e);
+  }
+  return loads;
+}
+
+/// The loop along which some load is contiguous while it jumps along the innermost one.
+std::optional<std::size_t> KernelEmitter::findTransposed() const {
+  if (!m_inner.empty() || m_outer.size() < 2) return std::nullopt;
+  const auto isLong = [&](std::size_t v) {
+    const SymInt size = m_kernel.variables[v].size;
+    return size.isSymbolic() || size.bits() >= fewest;
+  };
+  for (const std::size_t v : m_outer)
+    if (v != m_outer.back() && isLong(v) && isLong(m_outer.back()) && !transposedLoads(v).empty()) return v;
+  return std::nullopt;
+}
+
+void KernelEmitter::emitTiles(std::size_t rows) {
+  const std::size_t columns = m_outer.back();
+  std::vector<std::size_t> others = m_outer;
+  std::erase(others, rows);
+  std::erase(others, columns);
+  const bool dividesRows = rows == m_outer.front();
+  emitLoops(others, 0, !dividesRows, [&] {
+    Value* begin = dividesRows ? static_cast<Value*>(m_function->getArg(1)) : m_b.getInt64(0);
+    Value* end = dividesRows ? m_function->getArg(2) : number(m_kernel.variables[rows].size);
+    emitSteps(begin, end, tileRows, true, [&](Value* row) {
+      Value* lastColumn = number(m_kernel.variables[columns].size);
+      emitSteps(m_b.getInt64(0), lastColumn, tileColumns, true, [&](Value* column) {
+        emitTile({rows, row, end}, {columns, column, lastColumn});
+      });
+    });
+  });
+  m_b.CreateRetVoid();
+}
+
+void KernelEmitter::emitTile(const TileSide& rows, const TileSide& columns) {
+  m_tile = {rows, columns};
+  std::vector<Value*> staged(m_kernel.exprs.size(), nullptr);
+  for (const std::size_t e : transposedLoads(rows.variable)) {
+    const Expr& expr = m_kernel.exprs[e];
+    Type* type = m_scalar.memoryType(expr.dtype);
+    IRBuilder<> entry(&m_function->getEntryBlock(), m_function->getEntryBlock().begin());
+    staged[e] = entry.CreateAlloca(ArrayType::get(type, std::uint64_t(tileStep * tileColumns)));
+    emitPart(columns.variable, columns.begin, columns.end, tileColumns, [&] {
+      emitPart(rows.variable, rows.begin, rows.end, tileRows, [&] {
+        std::ranges::fill(m_innerValues, nullptr);
+        Value* element = compute(int(e));
+        m_b.CreateStore(m_scalar.toMemory(element, expr.dtype), tilePlace(staged[e], expr.dtype));
+      });
+    });
+  }
+  m_staged = std::move(staged);
+  emitPart(rows.variable, rows.begin, rows.end, tileRows, [&] {
+    emitPart(columns.variable, columns.begin, columns.end, tileColumns, [&] { emitOuterBody(); });
+  });
+  m_staged.clear();
+}
+
+/// Where the tile on the stack holds the element of these iterations.
+Value* KernelEmitter::tilePlace(Value* tile, DType dtype) {
+  Value* row = m_b.CreateNSWSub(m_index[m_tile.rows.variable], m_tile.rows.begin);
+  Value* column = m_b.CreateNSWSub(m_index[m_tile.columns.variable], m_tile.columns.begin);
+  Value* place = m_b.CreateNSWAdd(m_b.CreateNSWMul(column, m_b.getInt64(tileStep)), row);
+  return m_b.CreateInBoundsGEP(m_scalar.memoryType(dtype), tile, {place});
+}
+
+Value* KernelEmitter::loadStaged(std::size_t expr) {
+  const DType dtype = m_kernel.exprs[expr].dtype;
+  return m_scalar.fromMemory(m_b.CreateLoad(m_scalar.memoryType(dtype), tilePlace(m_staged[expr], dtype)), dtype);
+}
+
+/// At most `count` iterations of a loop, from `begin` on.
+void KernelEmitter::emitPart(std::size_t variable, Value* begin, Value* end, std::int64_t count, const Body& body) {
+  Value* full = m_b.CreateNSWAdd(begin, m_b.getInt64(std::uint64_t(count)));
+  Value* stop = m_b.CreateSelect(m_b.CreateICmpSLT(full, end), full, end);
+  emitLoop(variable, begin, stop, false, body);
+}
+
+}  // namespace kerf::inline codegen_llvm

@@ -1,0 +1,137 @@
+// What people need who use the keyboard, a screen reader, a small screen, or see colours otherwise.
+#include <array>
+#include <cmath>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <QAccessible>
+#include <QAction>
+#include <QDockWidget>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTabBar>
+#include <QTreeView>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/models/theme.h"
+#include "ui/panels/captures_panel.h"
+#include "ui/shell/search_box.h"
+
+namespace kerf::ui {
+namespace {
+
+class WindowAccess : public Window {};
+
+std::string pathOf(const QWidget* widget) {
+  std::string path;
+  for (; widget != nullptr; widget = widget->parentWidget())
+    path = std::string(widget->metaObject()->className()) + "#" + widget->objectName().toStdString() + "/" + path;
+  return path;
+}
+
+TEST_F(WindowAccess, EveryWidgetThatTakesTheFocusHasAName) {
+  openSample();
+  int asked = 0;
+  for (const auto* widget : m_window->findChildren<QWidget*>()) {
+    const bool label = qobject_cast<const QLabel*>(widget) != nullptr;  // these speak their text
+    const bool spare = qobject_cast<const QTabBar*>(widget) && !widget->isVisible();  // docks keep some for later
+    if (widget->focusPolicy() == Qt::NoFocus || widget->objectName().startsWith("qt_") || label || spare) continue;
+    auto* spoken = QAccessible::queryAccessibleInterface(const_cast<QWidget*>(widget));
+    ASSERT_NE(spoken, nullptr) << pathOf(widget);
+    EXPECT_FALSE(spoken->text(QAccessible::Name).trimmed().isEmpty()) << pathOf(widget);
+    ++asked;
+  }
+  EXPECT_GT(asked, 40);
+}
+
+TEST_F(WindowAccess, TabReachesTheSearchTheGraphAndEveryDock) {
+  openSample();
+  m_window->activateWindow();
+  m_window->pane().view().setFocus();
+  std::set<const QWidget*> reached;
+  for (int i = 0; i < 400; ++i) {
+    auto* now = QApplication::focusWidget();
+    if (now == nullptr || !reached.insert(now).second) break;
+    QTest::keyClick(now, Qt::Key_Tab);
+  }
+  EXPECT_TRUE(reached.contains(&m_window->searchBox().edit()));
+  EXPECT_TRUE(reached.contains(&m_window->capturesPanel().tree()));
+  EXPECT_GT(reached.size(), 8u);
+}
+
+TEST_F(WindowAccess, LettersThatAreTypedAreNoShortcuts) {
+  openSample();
+  int triggered = 0;
+  for (auto* action : m_window->actions().all())
+    QObject::connect(action, &QAction::triggered, m_window.get(), [&triggered] { ++triggered; });
+  const QString letters = "fcdphjk012[]-+=/";
+  m_window->activateWindow();
+  int typed = 0;
+  for (auto* dock : m_window->findChildren<QDockWidget*>()) {
+    m_window->raisePanel(dock->objectName());
+    for (auto* edit : dock->findChildren<QLineEdit*>()) {
+      if (!edit->isVisible() || !edit->isEnabled() || edit->isReadOnly()) continue;
+      edit->setFocus();
+      edit->clear();
+      QTest::keyClicks(edit, letters);
+      ++typed;
+    }
+  }
+  auto& search = m_window->searchBox().edit();
+  search.setFocus();
+  QTest::keyClicks(&search, letters);
+  EXPECT_EQ(search.text(), letters);
+  EXPECT_GT(typed, 1);
+  EXPECT_EQ(triggered, 0);
+}
+
+TEST_F(WindowAccess, FitsASmallScreen) {
+  openSample();
+  for (auto* dock : m_window->findChildren<QDockWidget*>()) m_window->raisePanel(dock->objectName());
+  QTest::qWait(10);
+  const auto least = m_window->minimumSizeHint();
+  EXPECT_LE(least.width(), 1366);
+  EXPECT_LE(least.height(), 768);
+  m_window->resize(1366, 768);
+  m_window->arrange();
+  QTest::qWait(10);
+  EXPECT_EQ(m_window->size(), QSize(1366, 768));
+  EXPECT_GE(m_window->pane().view().width(), 500);
+  EXPECT_GE(m_window->pane().view().height(), 250);
+}
+
+/// A colour as somebody sees it whose eye lacks one kind of cone (Viénot, Brettel and Mollon 1999), linear light.
+std::array<double, 3> seenWithout(const QColor& color, bool red) {
+  const auto linear = [](double value) { return std::pow(value, 2.2); };
+  const double r = linear(color.redF()), g = linear(color.greenF()), b = linear(color.blueF());
+  const double one = red ? 0.11238 * r + 0.88762 * g : 0.29275 * r + 0.70725 * g;
+  const double blue = red ? 0.00401 * r - 0.00401 * g + b : -0.02234 * r + 0.02234 * g + b;
+  return {one, one, blue};
+}
+
+double apart(const QColor& one, const QColor& other, bool red) {
+  const auto a = seenWithout(one, red), b = seenWithout(other, red);
+  double sum = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double difference = std::pow(std::max(0.0, a[i]), 1 / 2.2) - std::pow(std::max(0.0, b[i]), 1 / 2.2);
+    sum += difference * difference;
+  }
+  return std::sqrt(sum);
+}
+
+TEST(Colours, OfTheScaleOfErrorsAreToldApartByEveryEye) {
+  for (const bool dark : {false, true}) {
+    setTheme(dark);
+    const QColor good = theme().heat(0), near = theme().heat(0.9), bad = theme().heat(2);
+    for (const bool red : {true, false}) {
+      EXPECT_GT(apart(good, bad, red), 0.25) << "dark " << dark << " red " << red;
+      EXPECT_GT(apart(good, near, red), 0.25) << "dark " << dark << " red " << red;
+    }
+  }
+  setTheme(false);
+}
+
+}  // namespace
+}  // namespace kerf::ui

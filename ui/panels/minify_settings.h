@@ -1,0 +1,58 @@
+// MinifySettings: the dialog that asks who says whether a graph still fails (Kerf's engine, PyTorch, a command), and
+// how long and how often it is asked.
+#pragma once
+
+#include <QDialog>
+
+#include "ui/session/documents.h"
+
+class QCheckBox;
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QSpinBox;
+class QStackedWidget;
+
+namespace kerf::ui::inline panels {
+
+class MinifySettings : public QDialog {
+  Q_OBJECT
+
+ public:
+  explicit MinifySettings(const workbench::MinifyRequest& request, QWidget* parent = nullptr);
+  /// What was chosen; graph, plants and pins are as they were given.
+  workbench::MinifyRequest request() const;
+  /// Why this cannot be run; empty: it can.
+  QString problem() const;
+
+ private:
+  QWidget* enginePage();
+  QWidget* torchPage();
+  QWidget* commandPage();
+  QWidget* searchBox();
+  QLineEdit* programEdit(const QString& name, const QString& hint, QWidget** row);
+  void fill(const workbench::MinifyRequest& request);
+  void showProblem();
+
+  workbench::MinifyRequest m_given;
+  QComboBox* m_oracle;
+  QStackedWidget* m_pages;
+  QDoubleSpinBox* m_tolerance = nullptr;
+  QLineEdit* m_python = nullptr;
+  QComboBox* m_backend = nullptr;
+  QComboBox* m_failsIf = nullptr;
+  QLineEdit* m_check = nullptr;
+  QSpinBox *m_jobs = nullptr, *m_votes = nullptr, *m_timeout = nullptr;
+  QSpinBox *m_maxTests = nullptr, *m_maxMinutes = nullptr, *m_starts = nullptr;
+  QLineEdit* m_match = nullptr;
+  QCheckBox *m_any = nullptr, *m_fresh = nullptr;
+  QLabel* m_problem;
+  QPushButton* m_accept = nullptr;
+};
+
+/// "PyTorch, inductor, 4 jobs": what differs from the usual, for the panel.
+QString settingsText(const workbench::MinifyRequest& request);
+
+}  // namespace kerf::ui::inline panels

@@ -1,0 +1,68 @@
+// ValuesPanel: the selected node's value on one side, or the difference of two: figures, heat map, histogram, cells.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/session/session.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QSplitter;
+class QTableWidget;
+
+namespace kerf::ui::inline panels {
+
+class HeatMap;
+class HistogramChart;
+
+class ValuesPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ValuesPanel(Session& session, QWidget* parent = nullptr);
+  QComboBox& side() { return *m_side; }
+  QComboBox& minus() { return *m_minus; }
+  QLineEdit& slice() { return *m_slice; }
+  QTableWidget& cells() { return *m_cells; }
+  HeatMap& heatMap() { return *m_map; }
+  QString figures() const;
+  QString status() const;
+  /// Computes the selected node's value.
+  void ask();
+  /// Computes it and writes it to `path` (.npy, .safetensors).
+  void saveTo(const QString& path);
+
+ private:
+  void buildBar();
+  void buildContent();
+  void ask(workbench::NodeValueRequest request);
+  workbench::NodeValueRequest request() const;
+  bool shownIsSelected() const;
+  void moveTo(qint64 row, qint64 column);
+  void findOdd();
+  void goToOdd();
+  void chooseFile();
+  void showValue();
+  void showCells(const ValueDoc& value);
+  QString stateText() const;
+
+  Session& m_session;
+  QPushButton* m_run;
+  QComboBox* m_side;
+  QComboBox* m_minus;
+  QLineEdit* m_slice;
+  QPushButton* m_next;
+  QPushButton* m_save;
+  QLabel* m_status;
+  QLabel* m_hint;
+  QSplitter* m_content;
+  HeatMap* m_map;
+  HistogramChart* m_histogram;
+  QLabel* m_figures;
+  QTableWidget* m_cells;
+  bool m_goToOdd = false;  ///< the answer under way says where the next NaN or infinity is
+};
+
+}  // namespace kerf::ui::inline panels

@@ -1,0 +1,79 @@
+// MainWindow: going on from where one was, more windows, pasting, bookmarks, and the report.
+#include <QApplication>
+#include <QClipboard>
+#include <QDir>
+#include <QFile>
+#include <QFileDialog>
+#include <QMimeData>
+#include <QStatusBar>
+#include <QTemporaryDir>
+
+#include "ui/panels/notes_panel.h"
+#include "ui/shell/banner.h"
+#include "ui/shell/graph_report.h"
+#include "ui/shell/main_window.h"
+#include "ui/shell/session_memory.h"
+
+namespace kerf::ui::inline shell {
+namespace {
+constexpr int windowOffset = 32;
+constexpr qsizetype mostPasted = 64 << 20;
+}  // namespace
+
+void MainWindow::resume() { restoreSession(*this, m_preferences.value("session").toMap()); }
+
+MainWindow* MainWindow::openWindow() {
+  auto* other = new MainWindow(m_options);
+  other->setAttribute(Qt::WA_DeleteOnClose);
+  other->session().setStorePath(m_session.storePath());
+  other->resize(size());
+  other->move(pos() + QPoint(windowOffset, windowOffset));
+  other->show();
+  return other;
+}
+
+void MainWindow::paste() {
+  const auto* data = QApplication::clipboard()->mimeData();
+  QStringList paths;
+  for (const auto& url : data ? data->urls() : QList<QUrl>())
+    if (url.isLocalFile()) paths << url.toLocalFile();
+  if (!paths.isEmpty()) return open(paths);
+  const auto pasted = data ? data->text() : QString();
+  if (pasted.trimmed().isEmpty())
+    return statusBar()->showMessage(tr("The clipboard holds neither a file nor the text of a graph."), 8000);
+  if (pasted.size() > mostPasted)
+    return m_banner->showError(tr("Cannot paste"), tr("The text is larger than 64 MB: save it as a file and open that."));
+  if (!m_pasted) m_pasted = std::make_unique<QTemporaryDir>();
+  QFile file(m_pasted->filePath(QString("pasted_%1.txt").arg(++m_pastes)));
+  const auto bytes = pasted.toUtf8();
+  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
+    return m_banner->showError(tr("Cannot paste"), tr("%1: %2").arg(file.fileName(), file.errorString()));
+  file.close();
+  open({file.fileName()});
+}
+
+std::vector<ActionSpec> MainWindow::noteActions() {
+  return {{"bookmark", tr("&Bookmark node"), {}, "Ctrl+F2", tr("Bookmark the selected node, or take its bookmark away"),
+           [this] { m_notes->toggle(); }},
+          {"nextNote", tr("Next b&ookmark"), {}, "F2", {}, [this] { m_notes->step(1); }},
+          {"previousNote", tr("Previous boo&kmark"), {}, "Shift+F2", {}, [this] { m_notes->step(-1); }},
+          {"writeNote", tr("&Write a note…"), {}, "Ctrl+Shift+N", tr("Write a note at the selected node"),
+           [this] {
+             raisePanel("notes");
+             m_notes->edit().setFocus(Qt::ShortcutFocusReason);
+           }},
+          {"leaveBody", tr("&Leave the body"), {}, "Alt+Up", tr("Back to the graph that calls the shown body"),
+           [this] { m_session.leaveBody(); }}};
+}
+
+void MainWindow::saveReport() {
+  const auto folder = m_preferences.value("pictureFolder", QDir::homePath()).toString();
+  const auto path = QFileDialog::getSaveFileName(this, tr("Save a report"), QDir(folder).filePath("report.pdf"),
+                                                 tr("PDF (*.pdf);;Web page (*.html)"));
+  if (path.isEmpty()) return;
+  const auto problem = writeReport(m_session, m_pane->view(), path);
+  if (!problem.isEmpty()) return m_banner->showError(tr("Cannot save the report"), problem);
+  statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
+}
+
+}  // namespace kerf::ui::inline shell

@@ -1,0 +1,90 @@
+#include "ui/shell/session_memory.h"
+
+#include <QFileInfo>
+#include <QRegularExpression>
+
+#include "ui/panels/table_view.h"
+#include "ui/shell/main_window.h"
+
+namespace kerf::ui::inline shell {
+namespace {
+
+/// A file that is still there, or what the store holds.
+bool opensStill(const QString& name) {
+  static const QRegularExpression stored("^[cmp]\\d+(/(g|slip)\\d+)?(@(pass|step):.+)?$");
+  return stored.match(name).hasMatch() || QFileInfo::exists(name);
+}
+
+QVariantMap mapOf(const NamedPlace& place) {
+  const bool ofPass = place.place.stage == Location::Stage::Pass;
+  return {{"capture", QString::fromStdString(place.capture)},
+          {"graph", QString::fromStdString(place.graph)},
+          {"aotStage", QString::fromStdString(place.place.aotStage)},
+          {"body", QString::fromStdString(place.place.body)},
+          {"pass", ofPass ? QVariant(place.place.index) : QVariant()},  // steps of a minification are not kept
+          {"node", place.place.node}};
+}
+
+NamedPlace placeOf(const QVariantMap& map) {
+  NamedPlace place{map["capture"].toString().toStdString(), map["graph"].toString().toStdString(), {}};
+  place.place.aotStage = map["aotStage"].toString().toStdString();
+  place.place.body = map["body"].toString().toStdString();
+  place.place.node = map["node"].toString();
+  if (map["pass"].isValid()) {
+    place.place.stage = Location::Stage::Pass;
+    place.place.index = map["pass"].toInt();
+  }
+  return place;
+}
+
+}  // namespace
+
+QVariantMap rememberedSession(MainWindow& window) {
+  QStringList names;
+  for (const auto& capture : window.session().captures())
+    if (capture->error.empty() && !names.contains(QString::fromStdString(capture->name)))
+      names << QString::fromStdString(capture->name);
+  const auto place = window.session().namedPlace();
+  if (names.isEmpty() || !place) return {};
+  const auto& view = window.pane().view();
+  QVariantMap session{{"captures", names}, {"place", mapOf(*place)}};
+  if (!view.scene()) return session;
+  QStringList open;
+  for (const auto& path : view.scene()->openPaths()) open << QString::fromStdString(path);
+  session["zoom"] = view.untouched() ? QVariant() : QVariant(view.zoom());
+  session["center"] = view.visibleScene().center();
+  session["open"] = open;
+  return session;
+}
+
+void restoreSession(MainWindow& window, const QVariantMap& session) {
+  const auto place = placeOf(session["place"].toMap());
+  QStringList names;
+  for (const auto& name : session["captures"].toStringList())
+    if (opensStill(name)) names << name;
+  if (names.isEmpty()) return;
+  const bool there = names.contains(QString::fromStdString(place.capture));
+  if (there && session["zoom"].isValid()) {
+    KeptView view;
+    for (const auto& path : session["open"].toStringList()) view.open.insert(path.toStdString());
+    view.zoom = session["zoom"].toDouble();
+    view.center = session["center"].toPointF();
+    window.pane().keepView(std::move(view));
+  }
+  if (there) window.session().goTo(place);
+  window.session().open(names, !there);
+}
+
+QVariantMap columnWidths(const QWidget& window) {
+  QVariantMap widths;
+  for (const auto* table : window.findChildren<DataTable*>())
+    if (const auto chosen = table->chosenWidths(); !chosen.isEmpty()) widths.insert(table->objectName(), chosen);
+  return widths;
+}
+
+void restoreColumnWidths(const QWidget& window, const QVariantMap& widths) {
+  for (auto* table : window.findChildren<DataTable*>())
+    if (const auto chosen = widths.value(table->objectName()).toMap(); !chosen.isEmpty()) table->setChosenWidths(chosen);
+}
+
+}  // namespace kerf::ui::inline shell
