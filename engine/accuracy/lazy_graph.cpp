@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/ir/graph_copy.h"
 #include "engine/ops/core/memory_writes.h"
 #include "engine/ops/core/purity.h"
 
@@ -117,9 +118,8 @@ Tensor LazyGraph::givenAt(NodeId id) const {
 
 NodeId LazyGraph::copyBefore(NodeId id, NodeId anchor) {
   Graph& graph = m_module.graph;
-  const Node& node = graph.node(id);
   const InsertionScope scope(graph, InsertionScope::Where::Before, anchor);
-  const NodeId copy = graph.createNode(node.op(), std::string(node.target()), node.args(), node.kwargs(), node.name());
+  const NodeId copy = copyNode(graph, graph.node(id), [](NodeId input) { return Argument(input); });
   if (const auto found = m_positions.find(id.index); found != m_positions.end())
     m_positions.emplace(copy.index, found->second);
   return copy;

@@ -1,11 +1,11 @@
 #include "engine/autograd/linearize.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "engine/autograd/aot_interpreter.h"
 #include "engine/autograd/decompose.h"
+#include "engine/ir/graph_copy.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/core/graph_symbols.h"
@@ -143,44 +143,37 @@ class Split {
         m_residuals.push_back(*node);
   }
 
-  static NodeId copyNode(const Node& node, Graph& to, const std::unordered_map<NodeId, NodeId>& map) {
-    const auto mapped = [&](NodeId id) { return Argument(map.at(id)); };
-    ArgumentList args;
-    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, mapped));
-    KeywordArguments kwargs;
-    for (const auto& [name, argument] : node.kwargs()) kwargs.emplace_back(name, mapNodes(argument, mapped));
-    const NodeId copy = to.createNamed(node.op(), node.target(), std::move(args), std::move(kwargs), node.name());
-    to.setMeta(copy, node.meta());
-    return copy;
+  /// Copies those nodes that depend on tangents (`late`), or those that do not.
+  void copyCalls(bool late, Graph& to, NodeArguments& map) const {
+    const auto mapped = [&](NodeId id) { return map.at(id); };
+    for (const NodeId id : m_graph.order())
+      if (m_late.contains(id) == late && m_graph.node(id).op() != Opcode::Output)
+        map.emplace(id, copyNode(to, m_graph.node(id), mapped, CopyName::Same));
   }
 
   Result<void> writePrimal() {
     Graph& to = m_result.primal.graph;
-    std::unordered_map<NodeId, NodeId> map;
-    for (const NodeId id : m_graph.order())
-      if (!m_late.contains(id) && m_graph.node(id).op() != Opcode::Output)
-        map.emplace(id, copyNode(m_graph.node(id), to, map));
-    const auto mapped = [&](NodeId id) { return Argument(map.at(id)); };
+    NodeArguments map;
+    copyCalls(false, to, map);
+    const auto mapped = [&](NodeId id) { return map.at(id); };
     ArgumentList items;
     for (std::size_t i = 0; i < m_result.outputs; ++i) items.push_back(mapNodes(outputs()[i], mapped));
-    for (const NodeId residual : m_residuals) items.emplace_back(map.at(residual));
+    for (const NodeId residual : m_residuals) items.push_back(map.at(residual));
     to.output(Argument::list(std::move(items)));
     return to.lint();
   }
 
   Result<void> writeTangent() {
     Graph& to = m_result.tangent.graph;
-    std::unordered_map<NodeId, NodeId> map;
+    NodeArguments map;
     for (const NodeId residual : m_residuals) {
       const Node& node = m_graph.node(residual);
       const NodeId made = to.placeholder(node.name());
       to.setValueMeta(made, node.meta().value);
       map.emplace(residual, made);
     }
-    for (const NodeId id : m_graph.order())
-      if (m_late.contains(id) && m_graph.node(id).op() != Opcode::Output)
-        map.emplace(id, copyNode(m_graph.node(id), to, map));
-    const auto mapped = [&](NodeId id) { return Argument(map.at(id)); };
+    copyCalls(true, to, map);
+    const auto mapped = [&](NodeId id) { return map.at(id); };
     ArgumentList items;
     for (std::size_t i = m_result.outputs; i < outputs().size(); ++i) items.push_back(mapNodes(outputs()[i], mapped));
     to.output(Argument::list(std::move(items)));

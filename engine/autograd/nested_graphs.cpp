@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/autograd/aot_interpreter.h"
+#include "engine/ir/submodules.h"
 #include "engine/ir/value_meta.h"
 
 namespace kerf::inline autograd {
@@ -101,10 +102,10 @@ Result<std::shared_ptr<const GraphModule>> branchBackward(const GraphModule& gra
 }
 
 /// Adds a nested graph under a free name that begins with `name`, and the node that names it.
-NodeId addSubmodule(GraphModule& module, std::string_view name, Submodule submodule) {
+Result<NodeId> addGraph(GraphModule& module, std::string_view name, Submodule submodule) {
   std::string path(name);
   for (int i = 0; module.submodule(path) != nullptr; ++i) path = fmt::format("{}_{}", name, i);
-  module.submodules.add(path, std::move(submodule));
+  KERF_CHECK(addSubmodule(module, path, std::move(submodule)));
   return module.graph.getAttr(path);
 }
 
@@ -160,8 +161,8 @@ class CondCall {
     GraphModule& module = m_call.tracer.target();
     KERF_TRY(Argument predicate, m_call.tracer.argumentOf(m_predicate));
     KERF_TRY(Argument list, m_call.tracer.argumentOf(Value(operands)));
-    const NodeId first = addSubmodule(module, names[0], {graphs[0], {}});
-    const NodeId second = addSubmodule(module, names[1], {graphs[1], {}});
+    KERF_TRY(const NodeId first, addGraph(module, names[0], {graphs[0], {}}));
+    KERF_TRY(const NodeId second, addGraph(module, names[1], {graphs[1], {}}));
     ArgumentList items = list.asList()->items;
     return module.graph.callFunction(
         "torch.ops.higher_order.cond",
@@ -210,7 +211,8 @@ Result<Value> traceWithGraphs(const GraphCall& call) {
   const auto argumentOf = [&](const Value& value) -> Result<Argument> {
     if (nestedGraph(call.module, value) != nullptr) {
       const std::string& path = *value.as<std::string>();
-      return Argument(addSubmodule(module, path, *call.module.submodule(path)));
+      KERF_TRY(const NodeId graph, addGraph(module, path, *call.module.submodule(path)));
+      return Argument(graph);
     }
     KERF_TRY(const Value now, call.tracer.current(value));
     inputs.push_back(now);

@@ -2,12 +2,13 @@
 
 namespace kerf::inline ir {
 
-NodeId copyNode(Graph& graph, const Node& source, const std::function<Argument(NodeId)>& map) {
+NodeId copyNode(Graph& graph, const Node& source, const std::function<Argument(NodeId)>& map, CopyName name) {
   ArgumentList args;
   for (const Argument& argument : source.args()) args.push_back(mapNodes(argument, map));
   KeywordArguments kwargs;
   for (const auto& [key, value] : source.kwargs()) kwargs.emplace_back(key, mapNodes(value, map));
-  const NodeId copy = graph.createNode(source.op(), source.target(), std::move(args), std::move(kwargs), source.name());
+  const auto create = name == CopyName::Fx ? &Graph::createNode : &Graph::createNamed;
+  const NodeId copy = (graph.*create)(source.op(), source.target(), std::move(args), std::move(kwargs), source.name());
   graph.setMeta(copy, source.meta());
   return copy;
 }

@@ -41,7 +41,7 @@ class Splitter {
       keep(split.module.graph, output);
     }
     deleteAllUnusedSubmodules(split.module);
-    dropUnread(split.module);
+    deleteAllUnusedAttributes(split.module);
     return split;
   }
 
@@ -174,17 +174,8 @@ class Splitter {
     for (const NodeId output : part.outputs) outputs.push_back(map.at(output));
     body.graph.output(outputs.size() == 1 ? outputs.front() : Argument::tuple(std::move(outputs)));
     deleteAllUnusedSubmodules(body);
-    dropUnread(body);
+    deleteAllUnusedAttributes(body);
     return body;
-  }
-
-  static void dropUnread(GraphModule& module) {
-    module.attributes.eraseIf([&](const auto& entry) {
-      return std::ranges::none_of(module.graph.order(), [&](NodeId id) {
-        const Node& node = module.graph.node(id);
-        return node.op() == Opcode::GetAttr && node.target() == entry.first;
-      });
-    });
   }
 
   const GraphModule& m_module;

@@ -1,6 +1,7 @@
 #include "engine/ir/submodules.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace kerf::inline ir {
@@ -25,7 +26,9 @@ bool isWithin(std::string_view path, std::string_view module) {
   return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
 }
 
-void addPaths(const Argument& argument, std::set<std::string>& paths) {
+using Paths = std::set<std::string, std::less<>>;
+
+void addPaths(const Argument& argument, Paths& paths) {
   if (const auto* subgraph = argument.as<SubgraphRef>()) paths.insert(subgraph->path);
   if (const auto* list = argument.asList())
     for (const Argument& item : list->items) addPaths(item, paths);
@@ -33,13 +36,13 @@ void addPaths(const Argument& argument, std::set<std::string>& paths) {
     for (const auto& [key, item] : dict->items) addPaths(item, paths);
 }
 
-/// Of submodules that the graph names, or reads tensors of.
-std::set<std::string> usedPaths(const GraphModule& module) {
-  std::set<std::string> paths;
+/// What the graph names: modules, nested graphs, and of what get_attr reads that for which `isMeant` holds.
+Paths namedPaths(const GraphModule& module, const std::function<bool(const std::string&)>& isMeant) {
+  Paths paths;
   for (const NodeId id : module.graph.order()) {
     const Node& node = module.graph.node(id);
-    const bool readsElsewhere = node.op() == Opcode::GetAttr && !module.attribute(node.target());
-    if (node.op() == Opcode::CallModule || readsElsewhere) paths.insert(node.target());
+    const bool isRead = node.op() == Opcode::GetAttr && isMeant(node.target());
+    if (node.op() == Opcode::CallModule || isRead) paths.insert(node.target());
     for (const Argument& argument : node.args()) addPaths(argument, paths);
     for (const auto& [key, argument] : node.kwargs()) addPaths(argument, paths);
   }
@@ -65,11 +68,23 @@ bool deleteSubmodule(GraphModule& module, std::string_view path) {
 }
 
 std::size_t deleteAllUnusedSubmodules(GraphModule& module) {
-  const std::set<std::string> used = usedPaths(module);
+  if (module.submodules.empty()) return 0;
+  const Paths used = namedPaths(module, [&](const std::string& path) { return module.attribute(path) == nullptr; });
   return module.submodules.eraseIf([&](const auto& entry) {
     return std::ranges::none_of(
         used, [&](const std::string& path) { return isWithin(path, entry.first) || isWithin(entry.first, path); });
   });
+}
+
+std::size_t deleteAllUnusedAttributes(GraphModule& module) {
+  if (module.attributes.empty()) return 0;
+  const Paths used = namedPaths(module, [](const std::string&) { return true; });
+  const auto isUsed = [&](std::string_view path) {  // "block.weight" belongs to the module "block"
+    for (std::size_t dot = path.find('.'); dot != path.npos; dot = path.find('.', dot + 1))
+      if (used.contains(path.substr(0, dot))) return true;
+    return used.contains(path);
+  };
+  return module.attributes.eraseIf([&](const auto& entry) { return !isUsed(entry.first); });
 }
 
 }  // namespace kerf::inline ir

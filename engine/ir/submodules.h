@@ -14,5 +14,7 @@ Result<void> addSubmodule(GraphModule& module, std::string_view path, Submodule 
 bool deleteSubmodule(GraphModule& module, std::string_view path);
 /// Those that no node calls, reads or passes on, and that neither hold nor lie in one that is used; returns the count.
 std::size_t deleteAllUnusedSubmodules(GraphModule& module);
+/// Tensors that no node reads, and that lie in no module that a node calls or passes on; returns the count.
+std::size_t deleteAllUnusedAttributes(GraphModule& module);
 
 }  // namespace kerf::inline ir

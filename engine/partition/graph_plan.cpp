@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ir/graph_copy.h"
+#include "engine/ir/submodules.h"
 #include "engine/partition/joint_cleanup.h"
 
 namespace kerf::inline partition {
@@ -133,19 +135,12 @@ Result<GraphModule> buildGraph(const JointGraph& joint, const GraphPlan& plan) {
   }
   for (const int call : plan.calls) {
     const Node& node = joint.node(call);
-    ArgumentList args;
-    KeywordArguments kwargs;
-    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, map));
-    for (const auto& [name, argument] : node.kwargs()) kwargs.emplace_back(name, mapNodes(argument, map));
-    const NodeId id =
-        built.graph.createNamed(node.op(), node.target(), std::move(args), std::move(kwargs), node.name());
-    built.graph.setMeta(id, node.meta());
-    made[std::size_t(call)] = id;
+    made[std::size_t(call)] = copyNode(built.graph, node, map, CopyName::Same);
     if (node.op() != Opcode::GetAttr) continue;
     const TensorAttribute* attribute = joint.module.attribute(node.target());
     if (attribute != nullptr && !built.attribute(node.target())) built.attributes.add(node.target(), *attribute);
     const Submodule* submodule = joint.module.submodule(node.target());
-    if (submodule != nullptr && !built.submodule(node.target())) built.submodules.add(node.target(), *submodule);
+    if (submodule != nullptr) KERF_CHECK(addSubmodule(built, node.target(), *submodule));
   }
   ArgumentList outputs;
   for (const Argument& output : plan.outputs) outputs.push_back(mapNodes(output, map));

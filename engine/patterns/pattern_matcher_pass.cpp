@@ -113,6 +113,7 @@ class PatternMatcherPass::Walk {
       if (m_module.graph.contains(node)) record.replacements.push_back(m_module.graph.node(node).name());
     }
     replaced.push_back(std::move(record));
+    if (context.match.outputs.size() > 1) KERF_CHECK(m_module.graph.topologicalSort());  // operands may stand behind
     return {};
   }
 

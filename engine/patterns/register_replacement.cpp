@@ -102,4 +102,14 @@ Result<bool> registerReplacement(PatternMatcherPass& pass, ReplacementRule rule,
   return true;
 }
 
+Result<bool> registerReplacement(std::span<PatternMatcherPass* const> passes, const ReplacementRule& rule) {
+  KERF_TRY(const TracedPattern traced, traceSearch(rule));
+  bool added = false;
+  for (PatternMatcherPass* const pass : passes) {
+    KERF_TRY(const bool isNew, registerReplacement(*pass, rule, &traced.module.graph));
+    added = added || isNew;
+  }
+  return added;
+}
+
 }  // namespace kerf::inline patterns

@@ -5,6 +5,7 @@
 // put in.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,5 +37,7 @@ Result<TracedPattern> traceSearch(const ReplacementRule& rule);
 /// Adds the rule to `pass`; false for a duplicate that is skipped. `searchGraph`, if given, is the trace made before.
 /// BadUsage for a duplicate that is not skipped.
 Result<bool> registerReplacement(PatternMatcherPass& pass, ReplacementRule rule, const Graph* searchGraph = nullptr);
+/// The same for several passes (pass_dicts), traced once; whether one of them has it now that had it not.
+Result<bool> registerReplacement(std::span<PatternMatcherPass* const> passes, const ReplacementRule& rule);
 
 }  // namespace kerf::inline patterns

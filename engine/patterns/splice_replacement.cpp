@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <ranges>
-#include <unordered_map>
 #include <unordered_set>
 
+#include "engine/ir/graph_copy.h"
 #include "engine/ir/value_meta.h"
 #include "engine/passes/node_facts.h"
+#include "engine/patterns/replacement_order.h"
 #include "engine/tensor/tensor.h"
 
 namespace kerf::inline patterns {
@@ -26,7 +27,11 @@ class Splice {
 
   Result<void> check() {
     KERF_CHECK(bindPlaceholders());
-    return checkResults(resultsOf(m_replacement.graph));
+    const ArgumentList results = resultsOf(m_replacement.graph);
+    KERF_CHECK(checkResults(results));
+    std::string problem = orderProblem(m_graph, m_match, m_replacement.graph, m_values, results);
+    if (!problem.empty()) return fail(ErrorCode::BadInput, "{}", problem);
+    return {};
   }
 
   Result<std::vector<NodeId>> run() {
@@ -104,13 +109,8 @@ class Splice {
     for (const NodeId id : m_replacement.graph.order()) {
       const Node& node = m_replacement.graph.node(id);
       if (node.op() == Opcode::Placeholder || node.op() == Opcode::Output) continue;
-      ArgumentList args;
-      for (const Argument& argument : node.args()) args.push_back(mapped(argument));
-      KeywordArguments kwargs;
-      for (const auto& [name, value] : node.kwargs()) kwargs.emplace_back(name, mapped(value));
-      std::string target = node.target();
-      if (node.op() == Opcode::GetAttr) target = copiedAttribute(target);
-      const NodeId made = m_graph.createNode(node.op(), target, std::move(args), std::move(kwargs), node.name());
+      const NodeId made = copyNode(m_graph, node, [this](NodeId input) { return m_values.at(input); });
+      if (node.op() == Opcode::GetAttr) m_graph.setTarget(made, copiedAttribute(node.target()));
       describe(made, node.meta().value, place);
       m_values.insert_or_assign(id, made);
     }
@@ -180,7 +180,7 @@ class Splice {
   Graph& m_graph;
   const MatchedPattern& m_match;
   const GraphModule& m_replacement;
-  std::unordered_map<NodeId, Argument> m_values;
+  NodeArguments m_values;
   std::vector<NodeId> m_made;
 };
 

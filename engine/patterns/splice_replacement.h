@@ -14,7 +14,8 @@ namespace kerf::inline patterns {
 /// Puts copies of `replacement`'s calls before the first result of `match`, lets the users of each result use the new
 /// one, and erases what nobody uses then. Placeholders of `replacement` are the match's keyword arguments by name. A
 /// result whose layout was row-major stays so (by a clone), as views behind it may rely on it. Gives the new nodes.
-/// BadInput where a result in use has no replacement, or one of another dtype or other sizes.
+/// BadInput where a result in use has no replacement, or one of another dtype or other sizes, and where no order of
+/// calls would be left.
 Result<std::vector<NodeId>> spliceReplacement(GraphModule& module, const MatchedPattern& match,
                                               const GraphModule& replacement);
 

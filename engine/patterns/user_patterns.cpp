@@ -2,11 +2,12 @@
 #include "engine/patterns/user_patterns.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 
+#include "engine/ir/symbolic_trace.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/patterns/graph_pattern.h"
 #include "engine/patterns/pattern_file.h"
@@ -18,45 +19,27 @@ namespace kerf::inline patterns {
 
 namespace {
 
-bool holdsNodes(const Argument& value) {
-  bool holds = false;
-  forEachNode(value, [&holds](NodeId) { holds = true; });
-  return holds;
-}
-
-/// Writes a number or list in the place of a placeholder, which goes.
-Result<void> writeValue(Graph& graph, NodeId placeholder, const Argument& value) {
-  const auto put = [&](const Argument& argument) {
-    return mapNodes(argument, [&](NodeId node) { return node == placeholder ? value : Argument(node); });
-  };
-  for (const NodeId user : std::vector<NodeId>(graph.node(placeholder).users())) {
-    ArgumentList args;
-    for (const Argument& argument : graph.node(user).args()) args.push_back(put(argument));
-    KeywordArguments kwargs;
-    for (const auto& [name, argument] : graph.node(user).kwargs()) kwargs.emplace_back(name, put(argument));
-    graph.setArgs(user, std::move(args));
-    graph.setKwargs(user, std::move(kwargs));
-  }
-  return graph.eraseNode(placeholder);
-}
+constexpr std::size_t mostBytes = 4'000'000;  ///< of a file
+constexpr std::size_t mostNodes = 1'000;      ///< of a graph in it: matching goes as deep
 
 /// The replacement at one place: numbers and lists in the place of arguments that stand for them, shapes as they are
 /// there.
 Result<GraphModule> replacementAt(const FilePattern& pattern, const MatchContext& context) {
   GraphModule module;
   module.graph = pattern.replace;
-  Graph& graph = module.graph;
-  for (const NodeId id : std::vector<NodeId>(graph.placeholders())) {
-    const Argument* value = context.match.find(graph.node(id).name());
-    if (const NodeId* given = value == nullptr ? nullptr : value->as<NodeId>()) {
-      graph.setValueMeta(id, context.module.graph.node(*given).meta().value);
-      continue;
-    }
-    if (value == nullptr || holdsNodes(*value))
-      return fail(ErrorCode::BadInput, "{} stands for no tensor and no number here", graph.node(id).name());
-    KERF_CHECK(writeValue(graph, id, *value));
+  TraceRules rules;
+  for (const NodeId id : module.graph.placeholders()) {
+    const std::string& name = module.graph.node(id).name();
+    const Argument* value = context.match.find(name);
+    if (value == nullptr) return fail(ErrorCode::BadInput, "{} stands for nothing here", name);
+    if (const NodeId* given = value->as<NodeId>())
+      module.graph.setValueMeta(id, context.module.graph.node(*given).meta().value);
+    else
+      rules.concreteArguments.emplace(name, *value);
   }
+  KERF_TRY(module, symbolicTrace(module, rules));
   KERF_CHECK(propagateShapes(module));
+  const Graph& graph = module.graph;
   for (const NodeId id : graph.order())
     if (const Node& node = graph.node(id); node.op() == Opcode::CallFunction && !node.meta().value.known())
       return fail(ErrorCode::UnsupportedOp, "the shape of {} ({}) is not known", node.name(), node.target());
@@ -80,7 +63,28 @@ std::size_t resultCount(const Graph& graph) {
   return list == nullptr ? 1 : list->items.size();
 }
 
+/// What a search graph returns is replaced: each must be a call, and so small that it can be matched call by call.
+Result<void> checkSearch(const FilePattern& pattern) {
+  for (const Graph* graph : {&pattern.search, &pattern.replace})
+    if (graph->size() > mostNodes)
+      return fail(ErrorCode::TooLarge, "line {}: a graph of pattern {} has {} nodes; {} are allowed", pattern.line,
+                  pattern.name, graph->size(), mostNodes);
+  const Argument& value = pattern.search.node(pattern.search.outputNode()).args()[0];
+  const ListArgument* list = value.asList();
+  for (const Argument& result : list == nullptr ? ArgumentList{value} : list->items) {
+    const NodeId* node = result.as<NodeId>();
+    if (node == nullptr || pattern.search.node(*node).op() != Opcode::CallFunction)
+      return fail(ErrorCode::BadInput, "line {}: pattern {} returns something that is no call", pattern.line,
+                  pattern.name);
+  }
+  return {};
+}
+
 Result<void> checkGraphs(const FilePattern& pattern) {
+  for (const Graph* graph : {&pattern.search, &pattern.replace})
+    if (!graph->outputNode().valid() || graph->node(graph->outputNode()).args().empty())
+      return fail(ErrorCode::BadInput, "line {}: a graph of pattern {} returns nothing", pattern.line, pattern.name);
+  KERF_CHECK(checkSearch(pattern));
   std::set<std::string> names;
   for (const NodeId id : pattern.search.placeholders()) names.insert(pattern.search.node(id).name());
   for (const NodeId id : pattern.replace.placeholders())
@@ -106,10 +110,17 @@ Result<PatternEntry> entryOf(FilePattern given) {
 }
 
 Result<std::string> textOf(const std::string& path) {
+  std::error_code unknown;
+  if (const auto there = std::filesystem::status(path, unknown); exists(there) && !is_regular_file(there))
+    return fail(ErrorCode::BadInput, "{} is no regular file", path);
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return fail(ErrorCode::NotFound, "cannot read the patterns in {}", path);
-  return std::move(text).str();
+  std::string text(mostBytes + 1, '\0');
+  if (file) file.read(text.data(), std::streamsize(text.size()));
+  if (file.bad() || (file.fail() && !file.eof()))
+    return fail(ErrorCode::NotFound, "cannot read the patterns in {}", path);
+  text.resize(std::size_t(file.gcount()));
+  if (text.size() <= mostBytes) return text;
+  return fail(ErrorCode::TooLarge, "{} is larger than {} bytes; that is no file of patterns", path, mostBytes);
 }
 
 Result<void> run(GraphModule& module, const PassContext& context) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "engine/ir/graph_copy.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/fused_nodes.h"
 
@@ -73,19 +74,7 @@ class Emulator {
 
   /// As the graph has it, from what memory holds.
   NodeId copyRounded(const Node& node) {
-    ArgumentList args;
-    KeywordArguments kwargs;
-    const auto map = [this](NodeId input) { return Argument(rounded(input)); };
-    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, map));
-    for (const auto& [name, argument] : node.kwargs()) kwargs.emplace_back(name, mapNodes(argument, map));
-    if (node.op() == Opcode::Placeholder) {
-      const NodeId id = m_new.placeholder(node.name(), args.empty() ? std::nullopt : std::optional(args[0]));
-      m_new.setMeta(id, node.meta());
-      return id;
-    }
-    const NodeId id = m_new.createNamed(node.op(), node.target(), std::move(args), std::move(kwargs), node.name());
-    m_new.setMeta(id, node.meta());
-    return id;
+    return copyNode(m_new, node, [this](NodeId input) { return Argument(rounded(input)); }, CopyName::Same);
   }
 
   /// The value that memory holds. Every kernel with the node has computed it when somebody asks.

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "engine/capture/common/generated_inputs.h"
+#include "engine/ir/graph_copy.h"
+#include "engine/ir/submodules.h"
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/purity.h"
 #include "minifier/core/candidate.h"
@@ -29,12 +31,6 @@ std::optional<Value> madeUp(const Node& node) {
   like.graph.output(Argument());
   auto values = generateInputs(like, {});
   return values && values->size() == 1 ? std::optional(std::move(values->front())) : std::nullopt;
-}
-
-void collectPaths(const Argument& argument, std::unordered_set<std::string>& paths) {
-  if (const auto* reference = argument.as<SubgraphRef>()) paths.insert(reference->path);
-  if (const ListArgument* list = argument.asList())
-    for (const Argument& item : list->items) collectPaths(item, paths);
 }
 
 }  // namespace
@@ -66,20 +62,8 @@ ValueMeta annotatedLike(const ValueMeta& before, const Value& value) {
 }
 
 void removeUnusedAttributes(GraphModule& module) {
-  std::unordered_set<std::string> read;
-  for (const NodeId id : module.graph.order()) {
-    const Node& node = module.graph.node(id);
-    if (node.op() == Opcode::GetAttr || node.op() == Opcode::CallModule) read.insert(node.target());
-    for (const Argument& argument : node.args()) collectPaths(argument, read);
-    for (const auto& [name, argument] : node.kwargs()) collectPaths(argument, read);
-  }
-  const auto isRead = [&](const std::string& path) {  // "block.weight" belongs to the module "block"
-    for (std::size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1))
-      if (read.contains(path.substr(0, dot))) return true;
-    return read.contains(path);
-  };
-  module.attributes.eraseIf([&](const auto& named) { return !isRead(named.first); });
-  module.submodules.eraseIf([&](const auto& named) { return !isRead(named.first); });
+  deleteAllUnusedAttributes(module);
+  deleteAllUnusedSubmodules(module);
 }
 
 /// One candidate under construction.
@@ -244,13 +228,7 @@ void SubsetBuilder::addCalls(Assembly& assembly) const {
       return kept != assembly.copies.end() ? Argument(kept->second)
                                            : assembly.inputs.at(assembly.seen.at({id, operand}));
     };
-    ArgumentList args;
-    for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, mapped));
-    KeywordArguments kwargs;
-    for (const auto& [name, argument] : node.kwargs()) kwargs.emplace_back(name, mapNodes(argument, mapped));
-    const NodeId made = graph.createNamed(node.op(), node.target(), std::move(args), std::move(kwargs), node.name());
-    graph.setMeta(made, node.meta());
-    assembly.copies.emplace(id, made);
+    assembly.copies.emplace(id, copyNode(graph, node, mapped, CopyName::Same));
   };
   for (const NodeId id : assembly.attributes) copy(id);
   for (const NodeId id : assembly.nodes) copy(id);

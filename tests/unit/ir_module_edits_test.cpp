@@ -103,6 +103,35 @@ GraphModule threeSteps() {
 
 std::int64_t halves(const Node& node) { return node.name() == "add" || node.name() == "neg" ? 7 : 3; }
 
+TEST(Submodules, UnusedTensorsGo) {
+  GraphModule module;
+  for (const char* path : {"weight", "unused", "block.weight", "other.weight", "layers.0.bias"})
+    module.attributes.add(path, {*Tensor::zeros(DType::Float32, {1}), true, {}});
+  for (const char* path : {"block", "other"}) module.submodules.add(path, {nullptr, "ReLU()"});
+  const NodeId x = module.graph.placeholder("x");
+  const NodeId weight = module.graph.getAttr("weight");
+  const NodeId bias = module.graph.getAttr("layers.0.bias");
+  const NodeId called = module.graph.callModule("block", {x});
+  module.graph.output(Argument::tuple({weight, bias, called}));
+  EXPECT_EQ(deleteAllUnusedAttributes(module), 2u);
+  std::vector<std::string> left;
+  for (const auto& [path, attribute] : module.attributes) left.push_back(path);
+  EXPECT_EQ(left, (std::vector<std::string>{"weight", "block.weight", "layers.0.bias"}));
+  EXPECT_EQ(deleteAllUnusedAttributes(module), 0u);
+}
+
+TEST(GraphCopy, KeepsNamesWhereAsked) {
+  Graph from, to;
+  const NodeId x = from.placeholder("x");
+  const NodeId sum = from.createNamed(Opcode::CallFunction, "torch.ops.aten.sum.default", {x}, {}, "sum");
+  const NodeId y = to.placeholder("y");
+  const auto map = [&](NodeId) { return Argument(y); };
+  EXPECT_EQ(to.node(copyNode(to, from.node(sum), map, CopyName::Same)).name(), "sum");
+  const NodeId named = copyNode(to, from.node(sum), map);
+  EXPECT_EQ(to.node(named).name(), "sum_1");
+  EXPECT_EQ(to.node(named).args(), ArgumentList{y});
+}
+
 TEST(SplitModule, GivesCallsOfPartsAndTheSameValues) {
   const GraphModule module = threeSteps();
   const auto split = splitModule(module, halves);

@@ -1,6 +1,7 @@
 // Patterns of layers, activations and random permutations: each matches what is written out at other sizes, keeps its
 // values, and leaves a near miss alone.
 #include "engine/ops/random/state.h"
+#include "engine/patterns/example_meta.h"
 #include "engine/patterns/layer_patterns.h"
 #include "engine/patterns/shipped_patterns.h"
 #include "patterns_testing.h"
@@ -177,6 +178,28 @@ TEST(RandpermPatterns, KeepIndicesThatMayRepeatOrBeOutside) {
   const auto miss = (*randpermMatcher())->explain(larger, "randperm_index");
   ASSERT_TRUE(miss && *miss);
   EXPECT_EQ((*miss)->reason, "randperm is not known to be within the bounds of x");
+}
+
+TEST(Registration, TracesARuleOnceForSeveralPasses) {
+  int traces = 0;
+  const ReplacementRule rule{.name = "twice",
+                             .description = "x + x as 2x",
+                             .search =
+                                 [&traces](const PatternArguments& a) {
+                                   ++traces;
+                                   return std::vector{a.tensor("x") + a.tensor("x")};
+                                 },
+                             .replace = [](const PatternArguments& a) { return std::vector{a.tensor("x") * 2.0}; },
+                             .exampleInputs = {{"x", exampleMeta(DType::Float32, {4, 4}), {}}},
+                             .skipDuplicates = true};
+  PatternMatcherPass first, second;
+  PatternMatcherPass* const passes[] = {&first, &second};
+  const auto added = registerReplacement(passes, rule);
+  ASSERT_TRUE(added) << added.error().text();
+  EXPECT_TRUE(*added);
+  EXPECT_EQ(traces, 1);
+  EXPECT_EQ(first.entries().size() + second.entries().size(), 2u);
+  EXPECT_FALSE(*registerReplacement(passes, rule));
 }
 
 }  // namespace

@@ -90,6 +90,45 @@ TEST(UserPatterns, RefuseAReplacementOfAnotherShape) {
   EXPECT_EQ((*miss)->reason, "the replacement of relu would have other sizes");
 }
 
+/// a = relu(x); b = a * y, where y comes from a or not.
+GraphModule twoResults(bool yComesFromA) {
+  GraphFixture g;
+  const NodeId x = g.input("x", DType::Float32, {4, 3}), z = g.input("z", DType::Float32, {4, 3});
+  const NodeId a = g.call("aten.relu.default", {x});
+  const NodeId y = g.call("aten.exp.default", {yComesFromA ? a : z});
+  g.output({a, g.call("aten.mul.Tensor", {a, y})});
+  return g.module;
+}
+
+TEST(UserPatterns, SeveralResultsMustLeaveAnOrder) {
+  const std::string search = "search\ndef forward(self, x, y):\n    relu = torch.ops.aten.relu.default(x)\n"
+                             "    mul = torch.ops.aten.mul.Tensor(relu, y)\n    return (relu, mul)\n";
+  const std::string tangled = "pattern tangled\n" + search +
+                              "replace\ndef forward(self, x, y):\n    zero = torch.ops.aten.mul.Tensor(y, 0)\n"
+                              "    relu = torch.ops.aten.relu.default(x)\n"
+                              "    add = torch.ops.aten.add.Tensor(relu, zero)\n"
+                              "    mul = torch.ops.aten.mul.Tensor(relu, y)\n    return (add, mul)\n";
+  const std::string turned = "pattern turned\n" + search +
+                             "replace\ndef forward(self, x, y):\n    relu = torch.ops.aten.relu.default(x)\n"
+                             "    mul = torch.ops.aten.mul.Tensor(y, relu)\n    return (relu, mul)\n";
+  for (const bool yComesFromA : {false, true}) {
+    const GraphModule before = twoResults(yComesFromA);
+    for (const std::string& text : {tangled, turned}) {
+      GraphModule after = before;
+      const auto matcher = userMatcher(text);
+      ASSERT_TRUE(matcher) << matcher.error().text();
+      const auto replaced = matcher->apply(after);
+      ASSERT_TRUE(replaced) << replaced.error().text();
+      EXPECT_EQ(replaced->size(), yComesFromA && text == tangled ? 0u : 1u);
+      EXPECT_TRUE(after.graph.lint());
+      expectSameValues(before, after, 0);
+    }
+  }
+  const auto miss = userMatcher(tangled)->explain(twoResults(true), "tangled");
+  ASSERT_TRUE(miss && *miss);
+  EXPECT_EQ((*miss)->reason, "the replacement of relu would need a value that is computed from it");
+}
+
 TEST(UserPatterns, SayWhatIsWrongWithAFile) {
   const auto error = [](const std::string& text) {
     const auto matcher = userMatcher(text);
@@ -110,6 +149,16 @@ TEST(UserPatterns, SayWhatIsWrongWithAFile) {
             "line 1: pattern p has 1 result, its replacement 2");
   EXPECT_THAT(error("pattern p\nsearch\ndef forward(self, x):\n    return x +\nreplace\n" + graph),
               HasSubstr("line 4"));
+  const std::string given = "def forward(self, x):\n    relu = torch.ops.aten.relu.default(x)\n    return (relu, x)\n";
+  EXPECT_EQ(error("pattern p\nsearch\n" + given + "replace\n" + given),
+            "line 1: pattern p returns something that is no call");
+  std::string deep = "def forward(self, x):\n    v0 = torch.ops.aten.relu.default(x)\n";
+  for (int i = 1; i < 1200; ++i)
+    deep += fmt::format("    v{} = torch.ops.aten.relu.default(v{})\n", i, i - 1);
+  EXPECT_EQ(error("pattern p\nsearch\n" + deep + "    return v1199\nreplace\n" + graph),
+            "line 1: a graph of pattern p has 1202 nodes; 1000 are allowed");
+  EXPECT_EQ(readPatternFile("/dev/zero").error().code, ErrorCode::BadInput);
+  EXPECT_EQ(readPatternFile("/nowhere/patterns.txt").error().code, ErrorCode::NotFound);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/backend/llvm/arena_drops.h"
+#include "engine/ir/graph_copy.h"
 
 namespace kerf::inline backend {
 
@@ -43,15 +44,9 @@ std::shared_ptr<const GraphModule> singleNodeModule(const GraphModule& module, c
   auto single = std::make_shared<GraphModule>();
   single->attributes = module.attributes;
   single->submodules = module.submodules;
-  std::unordered_map<NodeId, NodeId> map;
+  NodeArguments map;
   for (const NodeId input : node.inputs()) map[input] = single->graph.placeholder(module.graph.node(input).name());
-  const auto rename = [&](NodeId id) { return Argument(map.at(id)); };
-  ArgumentList args;
-  for (const Argument& argument : node.args()) args.push_back(mapNodes(argument, rename));
-  KeywordArguments kwargs;
-  for (const auto& [key, argument] : node.kwargs()) kwargs.emplace_back(key, mapNodes(argument, rename));
-  const NodeId copy = single->graph.createNode(node.op(), node.target(), args, kwargs, node.name());
-  single->graph.output(copy);
+  single->graph.output(copyNode(single->graph, node, [&](NodeId id) { return map.at(id); }));
   return single;
 }
 
