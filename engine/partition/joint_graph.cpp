@@ -198,11 +198,16 @@ std::vector<std::string> trainedInputs(const JointGraph& joint) {
 
 /// What a text does not say: a copy_ into an input belongs to the side that computes what is copied.
 void placeMutations(const Graph& graph, std::vector<RecomputeTags>& tags) {
+  std::vector<bool> ofTangents(tags.size());
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
+    const bool isTangent = node.op() == Opcode::Placeholder && jointInputOf(node) == JointInput::Tangent;
+    const std::vector<NodeId> inputs = node.inputs();
+    ofTangents[id.index] =
+        isTangent || std::ranges::any_of(inputs, [&](NodeId input) { return ofTangents[input.index]; });
     RecomputeTags& own = tags[id.index];
     if (own.inForward || own.inBackward || !node.isCall("torch.ops.aten.copy_.default"_op)) continue;
-    own.inForward = true;  // unless a tangent reaches it, which keeps it out of the forward graph anyway
+    (ofTangents[id.index] ? own.inBackward : own.inForward) = true;
   }
 }
 

@@ -47,6 +47,27 @@ TEST(BanRulesTest, InputsAreNeverMadeAgain) {
   EXPECT_EQ(ruleOf(module, "tangents_1"), "");
 }
 
+int copiesIn(const Graph& graph) {
+  return int(std::ranges::count_if(graph.order(), [&](NodeId id) {
+    return graph.node(id).isCall("aten.copy_.default"_op);
+  }));
+}
+
+/// Nothing in a text says to which part a copy_ into an input belongs.
+TEST(MutationsTest, AreMadeOnceWhereTheirValueIs) {
+  for (const bool backward : {false, true}) {
+    const std::string copy = call("copy_", "copy_.default", backward ? "primals_2, mul" : "primals_2, sin");
+    const GraphModule module =
+        jointOf(sine + slope + copy, "sin, mul, None", ", primals_2: \"f32[8, 8][8, 1]cpu\"");
+    for (const double budget : {0.0, 0.5, 1.0}) {
+      const auto partition = partitionJoint(module, {}, budget);
+      ASSERT_TRUE(partition) << partition.error().text();
+      EXPECT_EQ(copiesIn(partition->forward.graph), backward ? 0 : 1) << budget;
+      EXPECT_EQ(copiesIn(partition->backward.graph), backward ? 1 : 0) << budget;
+    }
+  }
+}
+
 TEST(BanRulesTest, OpsOffTheListAreHeavy) {
   const std::string product = call("mm", "mm.default", "primals_1, primals_1");
   const GraphModule module = jointOf(product + call("mul", "mul.Tensor", "tangents_1, mm") + out("mm"), "neg, mul");
