@@ -40,7 +40,7 @@ const std::vector<OpFolder>& opFolders() {
       {"random",
        {randomChoiceOps(), inductorRandomOps(), randomRejectionOps(), randomOps(), gammaGradientOps()}},
       {"quantized",
-       {quantizedDecomposedOps(), fakeQuantizeOps(), affineQuantizationOps(), fbgemmOps()}},
+       {quantizedDecomposedOps(), fakeQuantizeOps(), onednnLinearOps(), affineQuantizationOps(), fbgemmOps()}},
       {"distributed",
        {collectiveOps(), olderCollectiveOps(), processGroupOps(), fsdpOps()}},
       {"composite",

@@ -77,6 +77,12 @@ std::optional<Sizes> fixedSizes(const TensorMeta& meta) {
   return meta.concreteSizes();
 }
 
+bool sameLayout(const TensorMeta& a, const TensorMeta& b) {
+  const auto same = [](const std::optional<Sizes>& x, const std::optional<Sizes>& y) { return x && x == y; };
+  if (a.sizes != b.sizes && !same(a.concreteSizes(), b.concreteSizes())) return false;
+  return (a.sizes == b.sizes && a.strides == b.strides) || same(a.concreteStrides(), b.concreteStrides());
+}
+
 bool isFixedRowMajor(const TensorMeta& meta) {
   const auto sizes = fixedSizes(meta);
   return sizes && meta.concreteStrides() == contiguousStrides(*sizes);

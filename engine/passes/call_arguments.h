@@ -31,6 +31,8 @@ std::optional<std::vector<NodeId>> nodesNamed(const Node& node, std::string_view
 const TensorMeta* tensorOf(const Graph& graph, NodeId node);
 /// Sizes of a tensor that are the same in every run; none where one is symbolic.
 std::optional<Sizes> fixedSizes(const TensorMeta& meta);
+/// Whether sizes and strides are the same: as expressions, or by their hints. What has no hint is like nothing else.
+bool sameLayout(const TensorMeta& a, const TensorMeta& b);
 /// Whether sizes and strides are numbers, the strides row-major.
 bool isFixedRowMajor(const TensorMeta& meta);
 /// A dimension in [-rank, rank) as one in [0, rank).

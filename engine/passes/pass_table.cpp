@@ -24,6 +24,7 @@
 #include "engine/passes/post_grad/collective_bucketing.h"
 #include "engine/passes/post_grad/constructor_moves.h"
 #include "engine/passes/post_grad/int8_weight_products.h"
+#include "engine/passes/post_grad/int_mm_scaling.h"
 #include "engine/passes/post_grad/locality_order.h"
 #include "engine/passes/post_grad/online_softmax.h"
 #include "engine/passes/post_grad/partial_reductions.h"
@@ -84,6 +85,7 @@ constexpr Pass (*table[])() = {
     assertRemovalPass,
     smallMatmulPass,
     int8WeightProductsPass,
+    intMmScalingPass,
     onlineSoftmaxPass,
     splitCatPass,
     sliceScattersPass,

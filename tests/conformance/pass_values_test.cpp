@@ -7,6 +7,7 @@
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/pipeline/pass_checker.h"
 #include "engine/support/recordings.h"
+#include "tests/support/every_pass.h"
 #include "tests/support/recordings.h"
 
 namespace kerf {
@@ -14,16 +15,9 @@ namespace {
 
 using testing::leftOut;
 
-/// All passes; those that are off by default are on, and those for other devices run on all.
+/// All passes; those that are off by default are on, and those for other devices or larger values run on all.
 std::vector<Pass> everyPass() {
-  PassConfig config;
-  for (const Pass& pass : compilerPasses())
-    for (const PassOption& option : pass.options.all()) {
-      if (option.name == "enabled") config.patches.push_back({pass.name, option.name, true});
-      if (option.name == "devices") config.patches.push_back({pass.name, option.name, std::string("all")});
-      if (option.name == "batches") config.patches.push_back({pass.name, option.name, true});
-    }
-  return *selectPasses(config, compilerPasses());
+  return *selectPasses({.patches = testing::everythingOn(compilerPasses())}, compilerPasses());
 }
 
 class PassValues : public ::testing::TestWithParam<const char*> {};

@@ -56,6 +56,7 @@ class PassGraph {
       for (std::int64_t i = 0; i < tensor.numel(); ++i) {
         const std::int64_t step = (i * 7 + std::int64_t(values.size()) * 3) % 11;
         if (dtype == DType::Int64) tensor.data<std::int64_t>()[i] = step % limit;
+        if (dtype == DType::Int8) tensor.data<std::int8_t>()[i] = std::int8_t(step * 9 - 40);
         if (dtype == DType::Float32) tensor.data<float>()[i] = float(step) * 0.25f - 1.125f;
       }
       values.push_back(tensor);

@@ -211,6 +211,20 @@ TEST(SoftmaxRescaling, ScalesAfterwardsAndMindsTheSign) {
   }
 }
 
+TEST(SoftmaxRescaling, ScalesByTensorsThatAreOneNumberARow) {
+  const std::vector<std::string> on{"softmax_rescaling.enabled=true"};
+  for (const char* op : {"aten.mul.Tensor", "aten.div.Tensor"})
+    for (const std::int64_t columns : {1, 8}) {
+      PassGraph g;
+      const NodeId x = g.input("x", {3, 8}), by = g.input("by", {3, columns});
+      const NodeId scaled = g.call(op, {x, by});
+      const NodeId maximum = g.call("aten.amax.default", {scaled, ints({1}), true});
+      g.finish({g.call("aten.sub.Tensor", {scaled, maximum})});
+      const auto names = calls(afterPass(g, "softmax_rescaling", on, 1e-6).graph);
+      EXPECT_EQ(names.back(), columns == 1 ? "aten.where.self" : "aten.sub.Tensor") << op;
+    }
+}
+
 TEST(SoftmaxRescaling, IsOffByDefaultAndKeepsZeroFactors) {
   const auto one = scaledScores("aten.mul.Tensor", 0.3, -1), zero = scaledScores("aten.mul.Tensor", 0, -1);
   EXPECT_EQ(calls(afterPass(one, "softmax_rescaling").graph), calls(one.module.graph));
@@ -354,6 +368,21 @@ TEST(RandomReplacement, DrawsAllSeedsOfADeviceAtOnce) {
   EXPECT_EQ(difference(first, again), 0);
   EXPECT_GT(difference(runGraph(g.module, g.inputs()), first), 0.01);
   EXPECT_EQ(calls(afterPass(g, "random_replacement").graph).size(), 4u);
+}
+
+TEST(RandomReplacement, KeepsDrawsOfAGeneratorAndOfWholeNumbersFromTensors) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4});
+  g.finish({g.call("aten.bernoulli.default", {g.call("aten.sigmoid.default", {x})}),
+            g.call("aten.rand.default", {ints({4})}, {{"dtype", DType::Float64}})});
+  EXPECT_EQ(withOtherNumbers(g, {"random_replacement"}).revision(), g.module.revision());
+}
+
+TEST(BernoulliComparison, KeepsProbabilitiesThatAreTensors) {
+  PassGraph g;
+  const NodeId p = g.call("aten.sigmoid.default", {g.input("x", {4})});
+  g.finish({g.call("aten.bernoulli.default", {p})});
+  EXPECT_EQ(withOtherNumbers(g, {"bernoulli_comparison"}).revision(), g.module.revision());
 }
 
 TEST(BernoulliComparison, ComparesUniformNumbersWithTheProbability) {

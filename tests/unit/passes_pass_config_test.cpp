@@ -29,7 +29,7 @@ const std::vector<std::string> allNames = {
     "joint_no_op_removal", "uniform_folding", "view_cleanup", "conversion_chains", "uniform_cumsum",
     "single_batch_matmul", "scatter_to_where", "softmax_rescaling", "matmul_padding",
     "bernoulli_comparison", "random_replacement", "joint_stable_sort", "no_op_removal", "constant_folding", "cse",
-    "assert_removal", "small_matmul", "int8_weight_products", "online_softmax", "split_cat", "slice_scatters",
+    "assert_removal", "small_matmul", "int8_weight_products", "int_mm_scaling", "online_softmax", "split_cat", "slice_scatters",
     "addmm_unfusing", "addmm_fusion", "partial_reductions", "view_moves", "dce", "locality_order", "stable_sort",
     "constructor_moves", "reinplacing", "auto_functionalized", "collective_bucketing"};
 

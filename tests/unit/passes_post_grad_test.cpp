@@ -265,6 +265,29 @@ TEST(PartialReductions, ReduceWhatWasReduced) {
   EXPECT_EQ(after.graph.node(nodes[3]).args()[0], Argument(x));
 }
 
+TEST(PartialReductions, KeepOtherValuesOtherExtremaAndNoReduction) {
+  const std::vector<std::string> small{"partial_reductions.min_elements=8"};
+  PassGraph g;
+  const NodeId x = g.input("x", {4, 6}), y = g.input("y", {4, 6});
+  const NodeId least = g.call("aten.amin.default", {x, ints({1})});
+  g.finish({least, g.call("aten.max.default", {x}), g.call("aten.min.default", {y})});
+  EXPECT_EQ(afterPass(g, "partial_reductions", small).revision(), g.module.revision());
+}
+
+TEST(ViewMoves, KeepsViewsThatOthersReadAndOtherDimensions) {
+  const std::vector<std::string> on{"view_moves.enabled=true"};
+  for (const bool read : {false, true}) {
+    PassGraph g;
+    const NodeId a = g.input("a", {2, 6}), b = g.input("b", {2, 6});
+    const NodeId left = g.call("aten.view.default", {a, ints({2, 2, 3})}),
+                 right = g.call("aten.view.default", {b, ints({2, 2, 3})});
+    ArgumentList outputs{g.call("aten.cat.default", {Argument::list({left, right}), read ? 0 : 1})};
+    if (read) outputs.emplace_back(g.call("aten.relu.default", {left}));
+    g.finish(std::move(outputs));
+    EXPECT_EQ(std::ranges::count(calls(afterPass(g, "view_moves", on).graph), "aten.view.default"), 2) << read;
+  }
+}
+
 TEST(ViewMoves, ViewsWhatWasPutTogether) {
   const std::vector<std::string> on{"view_moves.enabled=true"};
   PassGraph g;
@@ -354,6 +377,20 @@ TEST(Reinplacing, WritesThroughAViewOfWhatDies) {
             (Calls{"aten.exp.default", "aten.as_strided.default", "aten.copy_.default", "aten.neg.default"}));
 }
 
+TEST(AutoFunctionalized, KeepsCallsOfOpsThatItDoesNotKnow) {
+  PassGraph g;
+  const NodeId x = g.input("x", {4});
+  const NodeId base = g.call("aten.exp.default", {x});
+  const NodeId wrapped =
+      g.call("higher_order.auto_functionalized", {PythonName{"torch.ops.mine.scale_.default"}}, {{"self", base}});
+  g.module.graph.output(Argument::tuple({g.item(wrapped, 1)}));
+  PassConfig config{.only = std::vector<std::string>{"auto_functionalized"}};
+  config.patches.push_back(*parsePassPatch("auto_functionalized.enabled=true"));
+  const auto after = PassManager(*selectPasses(config)).run(g.module);
+  ASSERT_TRUE(after) << after.error().text();
+  EXPECT_EQ(after->revision(), g.module.revision());
+}
+
 TEST(AutoFunctionalized, CallsTheOpThatWrites) {
   for (const bool later : {false, true}) {
     PassGraph g;
@@ -388,6 +425,63 @@ TEST(Int8WeightProducts, TakesWeightsAndScalesInOneCall) {
   const PassGraph g = weightProduct(Argument::list({1, 0}), 5);
   EXPECT_EQ(calls(afterPass(g, "int8_weight_products", {"int8_weight_products.enabled=true"}, 1e-6).graph),
             (std::vector<std::string>{"prims.convert_element_type.default", "aten._weight_int8pack_mm.default"}));
+}
+
+TEST(Int8WeightProducts, TakesProductsWithoutScalesWhereAsked) {
+  PassGraph g;
+  const NodeId x = g.input("x", {3, 4}), w = g.input("w", {5, 4}, DType::Int8), n = g.input("n", {4, 5}, DType::Int8);
+  const auto wide = [&](NodeId id) { return g.call("prims.convert_element_type.default", {id, DType::Float32}); };
+  const NodeId turned = g.call("aten.permute.default", {wide(w), ints({1, 0})});
+  g.finish({g.call("aten.mm.default", {x, turned}), g.call("aten.mm.default", {x, wide(n)})});
+  const std::string on = "int8_weight_products.enabled=true";
+  EXPECT_EQ(calls(afterPass(g, "int8_weight_products", {on}).graph), calls(g.module.graph));
+  const auto after = afterPass(g, "int8_weight_products", {on, "int8_weight_products.unscaled=true"}, 1e-6);
+  EXPECT_EQ(calls(after.graph), (Calls{"aten.full.default", "aten._weight_int8pack_mm.default",
+                                       "prims.convert_element_type.default", "aten.mm.default"}));
+}
+
+/// _int_mm of x [3, 4] and the weight, converted to float32.
+NodeId intSums(PassGraph& g, bool turned, bool computed = false) {
+  const NodeId x = g.input("x", {3, 4}, DType::Int8);
+  NodeId w = turned ? g.input("w", {5, 4}, DType::Int8) : g.input("w", {4, 5}, DType::Int8);
+  if (computed) w = g.call("aten.neg.default", {w});
+  if (turned) w = g.call("aten.permute.default", {w, ints({1, 0})});
+  return g.call("prims.convert_element_type.default", {g.call("aten._int_mm.default", {x, w}), DType::Float32});
+}
+
+const std::vector<std::string> intMmScaling{"int_mm_scaling.enabled=true"};
+
+TEST(IntMmScaling, TakesANumberIntoTheProduct) {
+  PassGraph g;
+  g.finish({g.call("aten.mul.Tensor", {intSums(g, false), 0.01})});
+  const GraphModule after = afterPass(g, "int_mm_scaling", intMmScaling, 1e-6);
+  EXPECT_EQ(calls(after.graph),
+            (Calls{"aten.permute.default", "onednn.qlinear_prepack.default", "aten.full.default", "aten.full.default",
+                   "onednn.qlinear_pointwise.default"}));
+  EXPECT_EQ(calls(afterPass(g, "int_mm_scaling").graph), calls(g.module.graph));
+}
+
+TEST(IntMmScaling, TakesScalesOfColumnsAndLeavesThoseOfRowsBehindIt) {
+  PassGraph g;
+  const NodeId rows = g.input("rows", {3, 1}), columns = g.input("columns", {1, 5});
+  const NodeId sums = intSums(g, true);
+  g.finish({g.call("aten.mul.Tensor", {columns, g.call("aten.mul.Tensor", {sums, rows})})});
+  EXPECT_EQ(calls(afterPass(g, "int_mm_scaling", intMmScaling, 1e-6).graph),
+            (Calls{"onednn.qlinear_prepack.default", "aten.view.default", "aten.full.default",
+                   "onednn.qlinear_pointwise.default", "aten.mul.Tensor"}));
+}
+
+TEST(IntMmScaling, KeepsSumsThatOthersReadComputedWeightsAndScalesOfRows) {
+  const auto isKept = [](PassGraph& g, ArgumentList outputs) {
+    g.finish(std::move(outputs));
+    return calls(afterPass(g, "int_mm_scaling", intMmScaling).graph) == calls(g.module.graph);
+  };
+  PassGraph read, computed, rows;
+  const NodeId sums = intSums(read, false);
+  EXPECT_TRUE(isKept(read, {read.call("aten.mul.Tensor", {sums, 0.5}), read.call("aten.neg.default", {sums})}));
+  EXPECT_TRUE(isKept(computed, {computed.call("aten.mul.Tensor", {intSums(computed, false, true), 0.5})}));
+  const NodeId scales = rows.input("rows", {3, 1});
+  EXPECT_TRUE(isKept(rows, {rows.call("aten.mul.Tensor", {intSums(rows, false), scales})}));
 }
 
 TEST(Int8WeightProducts, KeepsOneScaleForAllAndIsOffByDefault) {

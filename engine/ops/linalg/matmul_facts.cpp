@@ -25,6 +25,8 @@ constexpr OpFacts table[] = {
     {.op = "aten::dot", .flops = dot},
     {.op = "aten::_scaled_mm", .flops = contracted<0>},
     {.op = "aten::_int_mm", .flops = contracted<0>},
+    {.op = "onednn::qlinear_pointwise", .flops = contracted<0>},
+    {.op = "onednn::qlinear_pointwise.tensor", .flops = contracted<0>},
     einsum("aten::mm", "mk,kn->mn"),
     einsum("aten::bmm", "bmk,bkn->bmn"),
     einsum("aten::mv", "mk,k->m"),

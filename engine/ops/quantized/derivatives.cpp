@@ -63,6 +63,9 @@ constexpr OpFacts table[] = {
     withoutDerivative("aten::_fake_quantize_learnable_per_channel_affine_backward"),
     withoutDerivative("aten::_weight_int8pack_mm"),
     withoutDerivative("aten::_scaled_mm"),
+    withoutDerivative("onednn::qlinear_prepack"),
+    withoutDerivative("onednn::qlinear_pointwise"),
+    withoutDerivative("onednn::qlinear_pointwise.tensor"),
 };
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace kerf::inline ops {
 
 OpRows quantizedDecomposedOps();
 OpRows fakeQuantizeOps();
+OpRows onednnLinearOps();
 
 OpFactRows quantizationDerivatives();
 /// torchao.* and fbgemm.*: shapes only.

@@ -6,6 +6,7 @@
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/graph_symbols.h"
 #include "engine/ops/core/symbolic_checks.h"
+#include "engine/passes/call_arguments.h"
 #include "engine/passes/node_facts.h"
 #include "engine/passes/pre_grad/torch_call.h"
 #include "engine/support/log.h"
@@ -74,9 +75,7 @@ Result<std::vector<NodeId>> TorchReplacement::write(const TorchProgram& program)
 bool TorchReplacement::fits(NodeId old, NodeId made) const {
   const TensorMeta* before = m_module.graph.node(old).meta().value.tensor();
   const TensorMeta* after = m_module.graph.node(made).meta().value.tensor();
-  if (!before || !after || before->dtype != after->dtype) return false;
-  const bool sameSizes = before->sizes == after->sizes || before->concreteSizes() == after->concreteSizes();
-  return sameSizes && before->concreteStrides() == after->concreteStrides();
+  return before && after && before->dtype == after->dtype && sameLayout(*before, *after);
 }
 
 void TorchReplacement::describe(NodeId made, const std::vector<NodeId>& from) {

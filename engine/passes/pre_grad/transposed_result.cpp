@@ -87,8 +87,7 @@ bool isFit(const PatternOccurrence& found, const Graph& graph, const Graph& patt
 bool isSame(const ValueMeta& a, const ValueMeta& b) {
   const TensorMeta *x = a.tensor(), *y = b.tensor();
   if (!x || !y) return x == y;
-  return x->dtype == y->dtype && x->concreteSizes() == y->concreteSizes() &&
-         x->concreteStrides() == y->concreteStrides();
+  return x->dtype == y->dtype && sameLayout(*x, *y);
 }
 
 /// Whether every node that both have, but those that were replaced, is as it was.

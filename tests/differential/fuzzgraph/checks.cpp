@@ -3,8 +3,9 @@
 #include "engine/accuracy/same_two_models.h"
 #include "engine/backend/input_symbols.h"
 #include "engine/ops/random/state.h"
-#include "engine/passes/pass_table.h"
+#include "engine/pipeline/compiler_passes.h"
 #include "tests/differential/fuzzgraph/dice.h"
+#include "tests/support/every_pass.h"
 
 namespace kerf::fuzzgraph {
 namespace {
@@ -17,6 +18,8 @@ CheckedWay way(std::string name, CompileOptions options) {
 std::vector<CheckedWay> makeWays() {
   std::vector<CheckedWay> ways;
   ways.push_back(way("O2", {}));
+  ways.push_back(
+      way("interp, every pass", {.backend = "interp", .passes = {.patches = testing::everythingOn(compilerPasses())}}));
   ways.push_back(way("O0 unfused, no passes",
                      {.passes = {.only = std::vector<std::string>()}, .fuse = false, .optimizationLevel = 0}));
   for (const int level : {0, 2, 3})
@@ -27,11 +30,14 @@ std::vector<CheckedWay> makeWays() {
   ways.push_back(way("O2, no passes", {.passes = {.only = std::vector<std::string>()}}));
   ways.push_back(way("interp", {.backend = "interp"}));
   ways.push_back(way("interp, no passes", {.backend = "interp", .passes = {.only = std::vector<std::string>()}}));
-  for (const Pass& pass : defaultPasses()) {
-    ways.push_back(way("O2, only " + pass.name, {.passes = {.only = std::vector<std::string>{pass.name}}}));
+  const std::vector<Pass> passes = compilerPasses();
+  ways.push_back(way("O2, every pass", {.passes = {.patches = testing::everythingOn(passes)}}));
+  for (const Pass& pass : passes) {
+    const PassConfig alone{.only = std::vector<std::string>{pass.name},
+                           .patches = testing::everythingOn(passes, pass.name)};
+    ways.push_back(way("O2, only " + pass.name, {.passes = alone}));
     ways.push_back(way("O2, without " + pass.name, {.passes = {.disabled = {pass.name}}}));
-    ways.push_back(way("interp, only " + pass.name,
-                       {.backend = "interp", .passes = {.only = std::vector<std::string>{pass.name}}}));
+    ways.push_back(way("interp, only " + pass.name, {.backend = "interp", .passes = alone}));
   }
   return ways;
 }
@@ -58,9 +64,9 @@ const std::vector<CheckedWay>& allWays() {
 
 std::vector<const CheckedWay*> waysFor(std::uint64_t seed, int more) {
   const auto& ways = allWays();
-  std::vector<const CheckedWay*> chosen{&ways[0]};
+  std::vector<const CheckedWay*> chosen{&ways[0], &ways[1]};
   Dice dice(seed ^ 0x77617973);
-  for (int i = 0; i < more; ++i) chosen.push_back(&ways[1 + dice.below(ways.size() - 1)]);
+  for (int i = 0; i < more; ++i) chosen.push_back(&ways[2 + dice.below(ways.size() - 2)]);
   return chosen;
 }
 

@@ -16,9 +16,10 @@ struct CheckedWay {
   CompileOptions compile;
 };
 
-/// Every way to compile: backends, levels, fused and not, all passes, none, each alone and each left out.
+/// Every way to compile: backends, levels, fused and not, all passes as by default and with everything on, none, each
+/// alone (on) and each left out.
 const std::vector<CheckedWay>& allWays();
-/// The default way and `more` others that depend on the seed.
+/// The default way, every pass on the interpreter, and `more` others that depend on the seed.
 std::vector<const CheckedWay*> waysFor(std::uint64_t seed, int more);
 
 struct Disagreement {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "engine/passes/pass_table.h"
+#include "engine/pipeline/compiler_passes.h"
 #include "tests/differential/fuzzgraph/campaign.h"
 #include "tests/differential/fuzzgraph/op_nature.h"
 
@@ -67,7 +67,7 @@ TEST(FuzzGraph, EveryPassRunsAloneAndIsLeftOut) {
     leftOut += !way.compile.passes.disabled.empty();
   }
   EXPECT_GE(alone, 4);
-  EXPECT_EQ(leftOut, int(defaultPasses().size()));
+  EXPECT_EQ(leftOut, int(compilerPasses().size()));
 }
 
 }  // namespace
