@@ -189,6 +189,12 @@ void addPartition(CommandLine& line) {
                   "The first N primals are parameters and buffers, which are free to save (where the graph is silent)")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--policy", request.policies,
+                  "Checkpoint policy of a node, as NODE=must_save, prefer_save, must_recompute or prefer_recompute "
+                  "(repeatable)")
+      ->type_name("NODE=POLICY")
+      ->allow_extra_args(false);
   command.add_flag("--pareto", options->pareto, "Bytes saved and operations computed again for 21 budgets")
       ->excludes(budget);
   command

@@ -25,6 +25,7 @@ void addVerify(CommandLine& line) {
                "  kerf verify trace/dedicated_log_torch_trace_x.log\n"
                "  kerf verify trace.log --compile-id 0/0 --stage inductor_post_grad_graph\n"
                "  kerf verify torch_compile_debug/run_x --json\n"
+               "  kerf verify trace.log --own-passes --config reinplacing.enabled=true\n"
                "  kerf verify trace.log#aot_forward_graph --against other.log#aot_forward_graph");
   auto request = std::make_shared<VerifyRequest>();
   command.add_option("CAPTURE", request->capture.text, "Log, debug folder, folder of graph transforms or store id")
@@ -42,6 +43,9 @@ void addVerify(CommandLine& line) {
   command.add_flag_callback(
       "--no-gradients", [request] { request->gradients = false; },
       "Do not check the joint graph's gradients by finite differences");
+  command.add_flag("--own-passes", request->ownPasses,
+                   "What Kerf's passes make of the graphs before PyTorch's, beside what PyTorch's made");
+  addPassOptions(command, request->passes);
   addTimeoutOption(command, request->timeout, "Seconds that one compile id may take");
   addInputOptions(command, request->capture);
   addSymbolOption(command, request->capture.symbols);

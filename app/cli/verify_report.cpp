@@ -133,6 +133,40 @@ std::string summary(const CompileVerification& compile) {
   return fmt::format("different: {}", fmt::join(bad, ", "));
 }
 
+Json ownPassesJson(const std::vector<OwnPassesDoc>& stages) {
+  Json rows = Json::array();
+  for (const auto& stage : stages) {
+    Json ops = Json::array();
+    for (const auto& count : stage.ops)
+      ops.push_back({{"op", count.op}, {"recorded", count.recorded}, {"own", count.own}});
+    rows.push_back({{"before", stage.before},
+                    {"recorded", stage.recorded},
+                    {"own", stage.own},
+                    {"nodes_before", stage.nodesBefore},
+                    {"nodes_recorded", stage.nodesRecorded},
+                    {"nodes_own", stage.nodesOwn},
+                    {"ops", std::move(ops)}});
+  }
+  return rows;
+}
+
+/// "aten.mul.Tensor -49, aten.add.Tensor -1"
+std::string differenceText(const OwnPassesDoc& stage) {
+  std::string text;
+  for (const auto& count : stage.ops)
+    text += fmt::format("{}{} {:+}", text.empty() ? "" : ", ", count.op, count.own - count.recorded);
+  return text;
+}
+
+void printOwnPasses(const std::vector<OwnPassesDoc>& stages) {
+  if (stages.empty()) return;
+  TextTable table({"before", "after", "nodes", "recorded", "Kerf", "calls that differ"});
+  for (const auto& stage : stages)
+    table.add({stage.before, stage.recorded, std::to_string(stage.nodesBefore), std::to_string(stage.nodesRecorded),
+               std::to_string(stage.nodesOwn), differenceText(stage)});
+  fmt::print("{}", table.text());
+}
+
 void printCompile(const CompileVerification& compile, bool all) {
   if (!compile.compile.empty()) fmt::print("{}\n", compile.compile);
   fmt::print("{}", symbolLine(compile.symbols));
@@ -142,6 +176,7 @@ void printCompile(const CompileVerification& compile, bool all) {
     fmt::print("nothing to compare: there are no two stages of one computation\n");
   else
     fmt::print("{}", table.text());
+  printOwnPasses(compile.ownPasses);
   for (const auto& pair : compile.pairs) printPair(pair, all);
   for (const auto& note : compile.notes) fmt::print("note: {}\n", note);
   if (const auto text = summary(compile); !text.empty()) fmt::print("{}\n", text);
@@ -159,6 +194,7 @@ Json verificationJson(const VerifyRequest& request, const Verification& verifica
                         {"pairs", std::move(pairs)},
                         {"odd", orNull(compile.odd)},
                         {"symbols", std::move(symbols)},
+                        {"own_passes", ownPassesJson(compile.ownPasses)},
                         {"notes", compile.notes}});
   }
   return {{"capture", request.capture.text},

@@ -15,6 +15,21 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto partitionTime = std::chrono::minutes(10);
 
+/// "relu=must_save", by node.
+Result<RecomputePolicies> policiesOf(const std::vector<std::string>& texts) {
+  RecomputePolicies policies;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    const auto policy = equals == text.npos ? std::nullopt : policyFromName(text.substr(equals + 1));
+    if (!policy || equals == 0)
+      return fail(ErrorCode::BadUsage,
+                  "\"{}\" is no NODE=POLICY; policies are must_save, prefer_save, must_recompute, prefer_recompute",
+                  text);
+    policies.insert_or_assign(text.substr(0, equals), *policy);
+  }
+  return policies;
+}
+
 Result<PartitionOptions> optionsOf(const PartitionRequest& request) {
   for (const double budget : request.budgets)
     if (!(budget >= 0 && budget <= 1))
@@ -24,6 +39,7 @@ Result<PartitionOptions> optionsOf(const PartitionRequest& request) {
   KERF_TRY(options.method, methodFromName(request.method));
   KERF_TRY(options.budget.solver, solverFromName(request.knapsack));
   KERF_TRY(options.budget.estimator, estimatorFromName(request.estimator));
+  KERF_TRY(options.joint.policies, policiesOf(request.policies));
   return options;
 }
 

@@ -1,17 +1,21 @@
 // Verifying: the stages of a capture run on the same inputs, in a child for each compile id, and what they give is
 // compared; or two graphs that the user names.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
 #include <fmt/ranges.h>
 
 #include "app/workbench/capture_source.h"
+#include "app/workbench/engine_options.h"
 #include "app/workbench/given_inputs.h"
 #include "app/workbench/graph_source.h"
 #include "app/workbench/in_child.h"
 #include "app/workbench/symbols.h"
+#include "engine/pipeline/compiler_passes.h"
 #include "engine/process/codec.h"
+#include "engine/verification/own_passes.h"
 #include "engine/verification/stage_inputs.h"
 #include "engine/verification/verify.h"
 
@@ -53,8 +57,20 @@ StagePairDoc docOf(const PairVerdict& pair) {
   return doc;
 }
 
+OwnPassesDoc docOf(const OwnPasses& passes) {
+  OwnPassesDoc doc{passes.before,
+                   passes.recorded,
+                   passes.own,
+                   std::int64_t(passes.nodesBefore),
+                   std::int64_t(passes.nodesRecorded),
+                   std::int64_t(passes.nodesOwn),
+                   {}};
+  for (const OwnOpCount& count : passes.ops) doc.ops.push_back({count.op, count.recorded, count.own});
+  return doc;
+}
+
 CompileVerification docOf(const CompileVerdict& verdict) {
-  CompileVerification doc{verdict.compile, {}, verdict.odd, verdict.notes, {}};
+  CompileVerification doc{verdict.compile, {}, verdict.odd, verdict.notes, {}, {}};
   for (const auto& pair : verdict.pairs) doc.pairs.push_back(docOf(pair));
   return doc;
 }
@@ -148,7 +164,19 @@ struct PlannedCapture {
   CaptureSourcePtr source;  ///< keeps what its graphs look at
   Capture capture;
   std::vector<StagePlan> plans;
+  std::map<std::string, std::vector<OwnPassesDoc>> ownPasses;  ///< by the plan's compile id
 };
+
+/// Kerf's passes in the place of the recorded stages.
+Result<void> planOwnPasses(PlannedCapture& planned, const VerifyRequest& request) {
+  KERF_TRY(const PassConfig config, passConfig(request.passes));
+  KERF_TRY(const std::vector<Pass> passes, selectPasses(config, compilerPasses()));
+  for (StagePlan& plan : planned.plans) {
+    KERF_TRY(const auto made, addOwnPasses(planned.capture, plan, passes));
+    for (const OwnPasses& one : made) planned.ownPasses[plan.compile].push_back(docOf(one));
+  }
+  return {};
+}
 
 /// Of a folder all captures in it that have the chosen compile id.
 Result<std::vector<PlannedCapture>> planCaptures(Workbench& bench, const VerifyRequest& request, const Job& job) {
@@ -156,7 +184,7 @@ Result<std::vector<PlannedCapture>> planCaptures(Workbench& bench, const VerifyR
   std::optional<Error> lost;
   KERF_TRY(const auto sources, openAll(bench, request.capture.text, job));
   for (const auto& source : sources) {
-    PlannedCapture one{source, source->capture, {}};
+    PlannedCapture one{source, source->capture, {}, {}};
     auto plans = planStages(one.capture, request.compile);
     if (!plans && plans.error().code != ErrorCode::NotFound) return fail(plans.error());
     if (!plans) {
@@ -167,6 +195,7 @@ Result<std::vector<PlannedCapture>> planCaptures(Workbench& bench, const VerifyR
     for (auto& plan : one.plans)
       if (sources.size() > 1)
         plan.compile = fmt::format("{} {}", source->capture.path.filename().string(), plan.compile);
+    if (request.ownPasses) KERF_CHECK(planOwnPasses(one, request));
     planned.push_back(std::move(one));
   }
   if (planned.empty() && lost) return fail(*lost);
@@ -175,6 +204,8 @@ Result<std::vector<PlannedCapture>> planCaptures(Workbench& bench, const VerifyR
 
 Result<void> checkPlans(const std::vector<StagePlan>& plans, const VerifyRequest& request) {
   if (std::ranges::any_of(plans, [](const StagePlan& plan) { return !plan.pairs.empty(); })) return {};
+  if (request.ownPasses)
+    return fail(ErrorCode::BadUsage, "{} holds no graphs from before and after PyTorch's passes", request.capture.text);
   return fail(ErrorCode::BadUsage,
               "{} holds no two stages of one computation; --against compares one graph with another",
               request.capture.text);
@@ -207,15 +238,17 @@ Result<Verification> verifyCapture(Workbench& bench, VerifyRequest request, cons
     for (auto& plan : one.plans) {
       const auto chosen = std::ranges::find(all, plan.compile, &StagePlan::compile);
       if (chosen == all.end()) continue;
-      KERF_TRY(verification.compiles.emplace_back(), verifyPlan(one.capture, *chosen, request, symbols, job, progress));
+      CompileVerification& compile = verification.compiles.emplace_back();
+      KERF_TRY(compile, verifyPlan(one.capture, *chosen, request, symbols, job, progress));
+      compile.ownPasses = one.ownPasses[plan.compile];
       progress.next();
     }
   return verification;
 }
 
 Result<Verification> verifyAgainst(Workbench& bench, const VerifyRequest& request, const Job& job) {
-  if (!request.compile.empty() || !request.stage.empty())
-    return fail(ErrorCode::BadUsage, "--against compares two graphs; leave --compile-id and --stage out");
+  if (!request.compile.empty() || !request.stage.empty() || request.ownPasses)
+    return fail(ErrorCode::BadUsage, "--against compares two graphs; leave --compile-id, --stage and --own-passes out");
   KERF_TRY(const auto symbols, parseSymbols(request.capture.symbols));
   GraphAddress first = request.capture;
   first.symbols.clear();  // either graph may have them
@@ -237,6 +270,8 @@ Result<Verification> verifyAgainst(Workbench& bench, const VerifyRequest& reques
 
 Result<Verification> perform(Workbench& bench, const VerifyRequest& request, const Job& job) {
   const auto start = std::chrono::steady_clock::now();
+  if (!request.ownPasses && !request.passes.usual())
+    return fail(ErrorCode::BadUsage, "--passes, --disable-pass and --config are for --own-passes");
   KERF_TRY(auto verification,
            request.against.text.empty() ? verifyCapture(bench, request, job) : verifyAgainst(bench, request, job));
   verification.time = std::chrono::steady_clock::now() - start;

@@ -53,6 +53,17 @@ TEST_F(PartitionCommandTest, SaysWhyAValueIsSaved) {
   EXPECT_THAT(shown.errors, HasSubstr("does not say which inputs are parameters"));
 }
 
+TEST_F(PartitionCommandTest, PoliciesOfNodesAreKept) {
+  const auto kept = runJson({"partition", joint, "--policy", "erf=must_save", "--policy", "relu=must_recompute"});
+  EXPECT_THAT(kept["recomputed"], testing::Not(testing::Contains("erf")));
+  EXPECT_THAT(kept["saved"], testing::Not(testing::Contains("relu")));
+  EXPECT_THAT(kept["recomputed"], testing::Contains("relu"));
+  const auto wrong = run({"partition", joint, "--policy", "erf=sometimes"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("is no NODE=POLICY"));
+  EXPECT_THAT(run({"partition", joint, "--policy", "nobody=must_save"}).errors, HasSubstr("no node nobody"));
+}
+
 TEST_F(PartitionCommandTest, WritesTwoGraphsThatReadBack) {
   const std::string parts = (folder / "parts").string();
   ASSERT_EQ(run({"partition", joint, "-o", parts}).status, 0);

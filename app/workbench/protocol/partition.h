@@ -51,8 +51,9 @@ struct PartitionRequest {
   std::string estimator = "flops";  ///< of what computing again costs: flops, profile (measured)
   int staticInputs = -1;            ///< how many of the first primals are parameters and buffers; -1: as recorded
   bool graphs = false;              ///< the texts of both graphs too
+  std::vector<std::string> policies;  ///< "relu=must_save": checkpoint policies of nodes, before recorded ones
 
-  KERF_FIELDS(graph, budgets, method, knapsack, estimator, staticInputs, graphs)
+  KERF_FIELDS(graph, budgets, method, knapsack, estimator, staticInputs, graphs, policies)
 };
 
 }  // namespace kerf::workbench

@@ -9,6 +9,7 @@
 
 #include "app/workbench/protocol/address.h"
 #include "app/workbench/protocol/job.h"
+#include "app/workbench/protocol/pass_choice.h"
 
 namespace kerf::workbench {
 
@@ -64,14 +65,32 @@ struct StagePairDoc {
   KERF_FIELDS(before, after, verdict, why, values, missing, nodes, mapped, map, changed, haveGradients, gradients, time)
 };
 
+/// Calls of an op in the graph that PyTorch's passes made, and in the one that Kerf's made.
+struct OwnOpCountDoc {
+  std::string op;  ///< "aten.mul.Tensor"
+  int recorded = 0, own = 0;
+
+  KERF_FIELDS(op, recorded, own)
+};
+
+/// PyTorch's passes of one stage, and Kerf's on the same graph.
+struct OwnPassesDoc {
+  std::string before, recorded, own;                              ///< names of the graphs
+  std::int64_t nodesBefore = 0, nodesRecorded = 0, nodesOwn = 0;  ///< with inputs and output
+  std::vector<OwnOpCountDoc> ops;                                 ///< that are called more or less often
+
+  KERF_FIELDS(before, recorded, own, nodesBefore, nodesRecorded, nodesOwn, ops)
+};
+
 struct CompileVerification {
   std::string compile;  ///< compile id, folder or pass
   std::vector<StagePairDoc> pairs;
   std::string odd;  ///< the stage that differs from both neighbours, which agree
   std::vector<std::string> notes;
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
+  std::vector<OwnPassesDoc> ownPasses;                        ///< where they were asked for; each has a pair
 
-  KERF_FIELDS(compile, pairs, odd, notes, symbols)
+  KERF_FIELDS(compile, pairs, odd, notes, symbols, ownPasses)
 };
 
 struct Verification {
@@ -108,8 +127,10 @@ struct VerifyRequest {
   bool recorded = true;     ///< also in the recorded dtypes
   bool gradients = true;
   std::chrono::milliseconds timeout{};  ///< of one compile id; 0: no limit
+  bool ownPasses = false;               ///< Kerf's passes beside the recorded ones, instead of stages
+  PassChoice passes;                    ///< with ownPasses
 
-  KERF_FIELDS(capture, against, compile, stage, tolerance, recorded, gradients, timeout)
+  KERF_FIELDS(capture, against, compile, stage, tolerance, recorded, gradients, timeout, ownPasses, passes)
 };
 
 }  // namespace kerf::workbench
