@@ -1,7 +1,7 @@
 // Kerf's passes beside PyTorch's: of what a recorded stage of passes was given, Kerf's own passes of that stage make
 // another graph, which is run and compared with what PyTorch's made.
 //
-//     before_post_grad_graph → inductor_post_grad_graph       →     inductor_post_grad_graph → Kerf's post-grad graph
+//     before_post_grad_graph → inductor_post_grad_graph   →   inductor_post_grad_graph → Kerf's post-grad graph
 #pragma once
 
 #include <string>

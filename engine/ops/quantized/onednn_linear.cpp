@@ -106,7 +106,7 @@ Result<Epilogue> epilogueOf(const BoundArguments& args, std::size_t columns, DTy
 Result<Value> linearKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   const std::int64_t depth = args.tensor(W).size(0), columns = args.tensor(W).size(1);
-  const std::int64_t rows = depth == 0 ? out.numel() / std::max<std::int64_t>(columns, 1) : args.tensor(X).numel() / depth;
+  const std::int64_t rows = out.numel() / std::max<std::int64_t>(columns, 1);
   KERF_TRY(const double xZero, numberAt(args, XZero));
   KERF_TRY(const auto wZeros, columnsAt(args, WZero, std::size_t(columns)));
   KERF_TRY(const Epilogue epilogue, epilogueOf(args, std::size_t(columns), out.dtype()));
