@@ -40,6 +40,7 @@ void addOptions(QCommandLineParser& parser) {
        {"minify", "Minifies before the screenshot is taken."},
        {"search", "Query whose nodes are marked, such as 'op:relu users>1'.", "QUERY"},
        {"body", "Nested graph to go into, such as body_graph_0.", "NAME"},
+       {"outline", "Outlines fusion groups."},
        {"picture", "Draws the graph alone into FILE (.png, .svg, .pdf or .dot), then exits.", "FILE"},
        {"scale", "Of --picture, in percent (100).", "PERCENT", "100"},
        {"part", "What --picture shows: whole or view.", "PART", "whole"},
@@ -121,6 +122,7 @@ ScreenshotOptions screenshotOptions(const QCommandLineParser& parser) {
           parser.value("picture"),
           parser.value("scale").toDouble() / 100,
           parser.value("part") == "whole",
+          parser.isSet("outline"),
           parser.positionalArguments()};
 }
 

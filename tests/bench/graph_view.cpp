@@ -1,7 +1,8 @@
 // graph_view: what Studio does between a graph and its picture, against the times it may take. Prints a table; exit 1 if
 // one of them takes longer, or a graph cannot be read. Arguments are graphs ("trace.log#aot_joint_graph"); made ones of
 // 500 and 50,000 calls are always measured, and so are the first window, the longest gap of its event loop while the
-// sample is opened and walked through, and the memory that it then takes. Not run by ctest.
+// sample is opened and walked through, and the memory that it then takes; of each graph that is given, the gaps of what is
+// done with it in a window, a step from stage to stage, and closing the window in the midst of work. Not run by ctest.
 //
 //   QT_QPA_PLATFORM=offscreen graph_view trace.log#aot_joint_graph
 //   graph                 nodes   groups    first   expand     flat    frame
@@ -20,10 +21,12 @@
 
 #include <fmt/format.h>
 
-#include "app/workbench/workbench.h"
+#include "app/workbench/protocol/remote_workbench.h"
+#include "app/workbench/protocol/worker_process.h"
 #include "tests/ui/support.h"
 #include "ui/graph_view/graph_widget.h"
 #include "ui/graph_view/layered_layout.h"
+#include "ui/panels/stage_strip.h"
 #include "ui/shell/main_window.h"
 
 namespace {
@@ -136,6 +139,10 @@ class Turns {
     m_timer.start(1);
   }
   double longest() const { return m_longest; }
+  void restart() {
+    m_longest = 0;
+    m_last.restart();
+  }
 
  private:
   QTimer m_timer;
@@ -178,6 +185,101 @@ bool reportWindow() {
   return start <= mostStart && turns.longest() <= mostGap;
 }
 
+/// What a graph of a capture is used for in one window, from opening it to closing the window in the midst of work.
+class Workflow {
+ public:
+  explicit Workflow(const QString& name) : m_name(name.section('#', 1)) {
+    m_window = std::make_unique<MainWindow>(WindowOptions{false, "light"});
+    m_window->resize(1366, 768);
+    m_window->show();
+    m_window->grab();
+    QCoreApplication::processEvents();
+    m_window->open({name.section('#', 0, 0)});
+  }
+
+  bool run() {
+    Turns turns;
+    if (!open()) return false;
+    const auto gapOf = [&](const auto& work) {
+      turns.restart();
+      work();
+      settle();
+      return turns.longest();
+    };
+    settle();
+    const double opened = turns.longest();
+    const double walked = gapOf([&] { walk(); });
+    const double expanded = gapOf([&] { m_window->pane().openAll(true); });
+    const double folded = gapOf([&] { m_window->pane().openAll(false); });
+    const double hulls = gapOf([&] { m_window->actions()["hulls"]->trigger(); });
+    const double themes = gapOf([&] { m_window->setTheme("dark"); });
+    std::vector<double> first, again;
+    const double scrubbed = gapOf([&] {
+      for (auto* times : {&first, &again}) scrub(*times);
+    });
+    const double close = closing();
+    const auto worst = [](const std::vector<double>& times) { return times.empty() ? 0 : std::ranges::max(times); };
+    fmt::print("{:24.24} gaps: open {:.0f}, walk {:.0f}, open all {:.0f}, close all {:.0f}, outline {:.0f}, theme {:.0f}, "
+               "scrub {:.0f}; step {:.0f}, again {:.0f}; closing {:.0f}; memory {:.0f} MB\n",
+               m_name.toStdString(), opened, walked, expanded, folded, hulls, themes, scrubbed, worst(first), worst(again),
+               close, residentMegabytes());
+    return std::max({opened, walked, expanded, folded, hulls, scrubbed}) <= mostGap && worst(again) <= mostGap &&
+           close <= mostClosing;
+  }
+
+ private:
+  static constexpr double mostClosing = 300;
+
+  bool open() {
+    auto& session = m_window->session();
+    test::waitFor([&] { return std::ranges::none_of(session.captures(), &CaptureDoc::loading); });
+    for (const auto& capture : session.captures())
+      for (int i = 0; i < int(capture->graphs.size()); ++i)
+        if (text(capture->graphs[std::size_t(i)].name) == m_name) {
+          session.go({capture->id, i, Location::Stage::Captured, -1, {}});
+          return test::waitFor([&] { return session.location().graph == i && shown(); });
+        }
+    fmt::print("{}: no such graph\n", m_name.toStdString());
+    return false;
+  }
+  bool shown() {
+    const auto& scene = m_window->pane().view().scene();
+    return scene && scene->shown == m_window->session().graph() && !m_window->pane().busy();
+  }
+  void settle() {
+    test::waitFor([&] { return m_window->idle(); });
+  }
+  void walk() {
+    const int count = int(m_window->session().graph()->nodes.size());
+    for (int node = 0; node < count; node += std::max(1, count / 20)) {
+      m_window->session().selectNode(node);
+      test::waitFor([&] { return shown(); });
+      QTest::qWait(5);
+    }
+  }
+  /// Over the stages and back: what each step took until its picture was there.
+  void scrub(std::vector<double>& times) {
+    for (const int step : {1, 1, 1, -1, -1, -1}) {
+      const auto before = m_window->session().graph();
+      QElapsedTimer clock;
+      clock.start();
+      m_window->stageStrip().step(step);
+      QTest::qWaitFor([&] { return m_window->session().graph() != before && shown(); }, 5000);
+      if (m_window->session().graph() != before) times.push_back(double(clock.nsecsElapsed()) / 1e6);
+      QTest::qWait(200);  // what is beside it is read ahead
+    }
+  }
+  double closing() {
+    m_window->actions()["compare"]->trigger();
+    m_window->pane().openAll(true);
+    QTest::qWait(30);
+    return millisecondsOf([&] { m_window.reset(); });
+  }
+
+  QString m_name;
+  std::unique_ptr<MainWindow> m_window;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -185,10 +287,11 @@ int main(int argc, char** argv) {
   fmt::print("{:24}{:>8}{:>9}{:>9}{:>9}{:>9}{:>9}   in ms\n", "graph", "nodes", "groups", "first", "expand", "flat", "frame");
   bool good = reportWindow();
   good &= report(test::makeChain(500));
-  kerf::workbench::Workbench bench;
+  kerf::workbench::RemoteWorkbench bench(kerf::workbench::workerProgram(), "");
   for (const auto& name : QCoreApplication::arguments().mid(1)) {
     const auto graph = bench.perform(kerf::workbench::GraphRequest{{name.toStdString()}});
     if (graph) good &= report(*graph);
+    if (graph && name.contains('#')) good &= Workflow(name).run();
     if (graph) continue;
     fmt::print("{}: {}\n", name.toStdString(), graph.error().text());
     good = false;

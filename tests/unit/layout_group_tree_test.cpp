@@ -11,6 +11,7 @@
 #include "tests/support/cpu_time.h"
 #include "tests/support/made_documents.h"
 #include "ui/layout/acyclic_parts.h"
+#include "ui/layout/fold_repeats.h"
 #include "ui/layout/group_tree.h"
 #include "ui/layout/repeats.h"
 
@@ -79,6 +80,58 @@ TEST(Groups, AreTheRepeatedBlocksOfAModel) {
   for (const int block : layers->groups) EXPECT_EQ(tree.groups[std::size_t(block)].ops, 6);
   EXPECT_EQ(graph.nodes[std::size_t(tree.groups[std::size_t(layers->groups[3])].result)].name, "c3");
   EXPECT_FALSE(hasCycle(graph, tree));
+}
+
+/// An embedding of six calls, `layers` blocks of six, a head of six; with `odd`, one block has a call of another op.
+std::vector<MadeCall> stackedModel(int layers, int odd = -1) {
+  std::vector<MadeCall> calls{{"x", "", {}, "", 0}};
+  const auto add = [&](const std::string& module, const std::string& mark, const char* op) {
+    for (int k = 0; k < 6; ++k) {
+      const int last = int(calls.size()) - 1;
+      calls.push_back({mark + std::to_string(k), k == 3 ? op : "add", {last, std::max(0, last - k)}, module, 0});
+    }
+  };
+  add("embed", "e", "embedding");
+  for (int i = 0; i < layers; ++i) add("h." + std::to_string(i), "h" + std::to_string(i) + "_", i == odd ? "tanh" : "mul");
+  add("head", "o", "mm");
+  return calls;
+}
+
+TEST(FoldRepeats, MakesOneGroupOfAlikeBlocks) {
+  const auto graph = testing::makeDocument(stackedModel(12));
+  const auto tree = foldRepeats(graph, buildGroups(graph));
+  const int run = tree.find("/h.*");
+  ASSERT_GE(run, 0);
+  const auto& folded = tree.groups[std::size_t(run)];
+  EXPECT_EQ(folded.name, "h.0 … 11");
+  EXPECT_EQ(folded.alike, 12);
+  EXPECT_EQ(folded.ops, 72);
+  EXPECT_EQ(graph.nodes[std::size_t(folded.result)].name, "h11_5");
+  EXPECT_THAT(namesIn(tree, 0), ElementsAre("embed", "h.0 … 11", "head"));
+  ASSERT_EQ(folded.groups.size(), 12u);
+  EXPECT_EQ(tree.groups[std::size_t(folded.groups[7])].path, "/h.7") << "as without the fold";
+  for (int i = 1; i < int(tree.groups.size()); ++i) EXPECT_LT(tree.groups[std::size_t(i)].parent, i);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    EXPECT_EQ(std::ranges::count(tree.groups[std::size_t(tree.groupOf[i])].nodes, int(i)), 1) << graph.nodes[i].name;
+  EXPECT_FALSE(hasCycle(graph, tree));
+}
+
+TEST(FoldRepeats, LeavesOutABlockThatDiffersAndShortRuns) {
+  const auto graph = testing::makeDocument(stackedModel(8, 5));
+  const auto tree = foldRepeats(graph, buildGroups(graph));
+  EXPECT_THAT(namesIn(tree, 0), ElementsAre("embed", "h.0 … 4", "h.5", "h.6", "h.7", "head"));
+  EXPECT_FALSE(hasCycle(graph, tree));
+}
+
+TEST(FoldRepeats, TakesCallsBetweenTheBlocksAlong) {
+  auto calls = stackedModel(4);
+  for (auto& call : calls)
+    if (call.name.ends_with("_5")) call.module = "other";  // the last call of a block is no part of it
+  const auto graph = testing::makeDocument(calls);
+  const auto tree = foldRepeats(graph, buildGroups(graph));
+  EXPECT_FALSE(hasCycle(graph, tree));
+  for (const auto& group : tree.groups)
+    if (group.alike > 0 && group.path.ends_with("*")) EXPECT_GE(group.nodes.size(), 3u);
 }
 
 TEST(Groups, OfNamelessGraphsAreBlocksThatComeAgain) {

@@ -138,6 +138,21 @@ TEST_F(ProtocolTest, AbandoningEndsADeafWorkerAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
 }
 
+TEST_F(ProtocolTest, HangingUpCancelsWhatIsUnderWayAndAllThatComes) {
+  std::jthread leaver([&] {
+    while (!remote.alive()) std::this_thread::sleep_for(1ms);
+    remote.hangUp();
+  });
+  const auto result = ask("deaf");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::Cancelled);
+  EXPECT_FALSE(remote.alive()) << "it has ended, or was killed";
+  const auto later = ask("anything");
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error().code, ErrorCode::Cancelled);
+  EXPECT_FALSE(remote.alive()) << "no other worker is started";
+}
+
 TEST_F(ProtocolTest, ADeafWorkerIsInterruptedAndThenKilled) {
   std::stop_source stop;
   const std::jthread stopper([&] {

@@ -4,6 +4,7 @@
 #include <QColor>
 #include <QSet>
 
+#include "ui/graph_view/hulls.h"
 #include "ui/graph_view/scene.h"
 
 namespace kerf::ui::inline graph_view {
@@ -22,6 +23,7 @@ struct ViewState {
   QSet<int> recomputed;        ///< in backward, once more
   QSet<int> pinned;            ///< nodes that a minification leaves as they are
   QSet<int> noted;             ///< nodes with a bookmark or a note of somebody
+  HullsPtr hulls;              ///< null: fusion groups are not outlined
   bool dimUnrelated = false;
 };
 

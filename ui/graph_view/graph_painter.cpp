@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <QPainterPath>
 
+#include "ui/graph_view/edge_path.h"
+#include "ui/graph_view/hull_painter.h"
 #include "ui/models/theme.h"
 
 namespace kerf::ui::inline graph_view {
@@ -14,12 +17,6 @@ constexpr double radius = 6;
 constexpr double arrow = 6;
 constexpr double bar = 4;  ///< at the left edge of a card: its kind; at the right one: it computes gradients
 constexpr std::size_t mostSmoothEdges = 3000;  ///< above this many visible edges, they are plain lines
-
-QPainterPath pathOf(const QPolygonF& points) {
-  QPainterPath path(points.first());
-  for (int i = 1; i + 2 < points.size(); i += 3) path.cubicTo(points[i], points[i + 1], points[i + 2]);
-  return path;
-}
 
 QPainterPath rounded(const QRectF& rect) {
   QPainterPath path;
@@ -73,6 +70,9 @@ void GraphPainter::paint(const QRectF& visible) {
   m_painter.setRenderHint(QPainter::Antialiasing, m_detail != Detail::Box);
   m_painter.setRenderHint(QPainter::TextAntialiasing, true);
   paintFrames(visible);
+  std::optional<HullPainter> hulls;
+  if (m_state.hulls && !m_state.hulls->empty()) hulls.emplace(m_painter, m_scene, *m_state.hulls, m_zoom);
+  if (hulls) hulls->paint(visible);
   paintEdges(visible);
   if (m_detail == Detail::Box) {
     paintBoxes(visible);
@@ -89,6 +89,7 @@ void GraphPainter::paint(const QRectF& visible) {
       paintMark(card);
       paintCut(card);
     }
+  if (hulls) hulls->paintTitles(visible);
   paintFrameTitles(visible);
   for (const auto& card : m_scene.cards)
     if (card.rect.intersects(visible) && holdsFirstBad(card)) paintBadge(card, "first bad");
@@ -207,7 +208,7 @@ void GraphPainter::paintEdges(const QRectF& visible) {
 void GraphPainter::paintEdge(const SceneEdge& edge, const QColor& color, double width, Qt::PenStyle style) {
   m_painter.setBrush(Qt::NoBrush);
   m_painter.setPen(QPen(color, width, style));
-  m_painter.drawPath(pathOf(edge.points));
+  m_painter.drawPath(edgePath(edge.points));
   if (m_detail != Detail::Full) return;
   m_painter.setPen(Qt::NoPen);
   m_painter.setBrush(color);

@@ -57,6 +57,8 @@ class GraphPane : public QWidget {
   /// Kernels are known once the graph has been compiled; until then nothing is grouped by them.
   void setGrouping(Grouping grouping);
   void openAll(bool open);
+  /// Outlines what is fused together: as PyTorch recorded it, else as Kerf compiles it.
+  void setHulls(bool on);
   /// For the next graph that is shown.
   void keepView(KeptView view) { m_kept = std::move(view); }
   void setColorMode(ColorMode mode);
@@ -86,6 +88,7 @@ class GraphPane : public QWidget {
   void markChanges();
   void showPins();
   void showNotes();
+  void showHulls();
   QString changesText() const;
   bool pickGhost(int node);
   void showStage();
@@ -110,6 +113,7 @@ class GraphPane : public QWidget {
   QComboBox* m_colors;
   SceneOptions m_options;
   Grouping m_grouping = Grouping::Modules;
+  bool m_hulls = false;
   GraphKey m_key;        ///< of the graph that the view shows
   RecordedStagesPtr m_recorded;  ///< of the graph that the view shows
   DifferenceDocPtr m_difference;

@@ -230,6 +230,11 @@ void GraphWidget::setChanges(QSet<int> added, QSet<int> rewritten) {
   update();
 }
 
+void GraphWidget::setHulls(HullsPtr hulls) {
+  m_state.hulls = std::move(hulls);
+  update();
+}
+
 void GraphWidget::setDimUnrelated(bool on) {
   m_state.dimUnrelated = on;
   update();

@@ -35,6 +35,7 @@ class GraphWidget : public QWidget {
   void setNoted(QSet<int> nodes);
   void setCut(QHash<int, QString> saved, QSet<int> recomputed);
   void setChanges(QSet<int> added, QSet<int> rewritten);
+  void setHulls(HullsPtr hulls);
   void setDimUnrelated(bool on);
 
   /// The view is still where the scene began.

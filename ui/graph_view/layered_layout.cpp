@@ -17,8 +17,9 @@ bool isAlias(const Scene& scene, int node) {
 
 QRectF rectOf(const Extent& extent) { return {extent.left, extent.top, extent.width, extent.height}; }
 
-NestedDiagram nestedOf(const Scene& scene) {
+NestedDiagram nestedOf(const Scene& scene, const std::stop_token& stop) {
   NestedDiagram nested;
+  nested.stop = stop;
   nested.spacing.layers = CardMetrics::rankGap;
   nested.spacing.items = CardMetrics::cardGap;
   nested.frames.push_back({-1, 1});
@@ -95,7 +96,7 @@ class OpenedToView {
 bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
   if (stop.stop_requested()) return false;
   const bool another = before != nullptr && (before->shown != scene.shown || before->ghosts != scene.ghosts);
-  auto plan = planNested(nestedOf(scene), before == nullptr ? nullptr : &before->memory, another);
+  auto plan = planNested(nestedOf(scene, stop), before == nullptr ? nullptr : &before->memory, another);
   if (stop.stop_requested()) return false;
   for (std::size_t i = 0; i < scene.cards.size(); ++i) scene.cards[i].rect = rectOf(plan.cards[i]);
   for (std::size_t i = 0; i < scene.frames.size(); ++i) scene.frames[i].rect = rectOf(plan.frames[i + 1]);

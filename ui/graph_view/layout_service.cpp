@@ -8,6 +8,7 @@
 
 #include "ui/graph_view/dot_text.h"
 #include "ui/graph_view/layered_layout.h"
+#include "ui/session/freed_elsewhere.h"
 #include "ui/session/log_feed.h"
 
 namespace kerf::ui::inline graph_view {
@@ -101,7 +102,7 @@ void LayoutService::deliver(ScenePtr scene) {
   m_unplaced = nullptr;
   logUi("debug", QString("layout took %1 ms").arg(m_began.elapsed()));
   setBusy(false);
-  if (scene) emit ready(scene);
+  if (scene) emit ready(freedElsewhere(std::move(scene)));
 }
 
 void LayoutService::cancel() {

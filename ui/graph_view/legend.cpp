@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bitset>
 
+#include "ui/graph_view/hull_painter.h"
+#include "ui/models/format.h"
 #include "ui/models/theme.h"
 
 namespace kerf::ui::inline graph_view {
@@ -41,6 +43,11 @@ std::vector<Entry> changeEntries(const Scene& scene, const ViewState& state) {
   return entries;
 }
 
+std::vector<Entry> hullEntries(const Scene& scene, const ViewState& state) {
+  if (!state.hulls || scene.shown == nullptr) return {};
+  return {{HullPainter::colorOf(0), QString("%1 outlined").arg(plural(qint64(state.hulls->size()), "fusion group"))}};
+}
+
 std::vector<Entry> accuracyEntries() {
   return {{theme().good, "well within the limit"},
           {theme().heat(0.3), "near the limit"},
@@ -54,6 +61,8 @@ void paintLegend(QPainter& painter, const QRect& view, const Scene& scene, const
   auto entries = state.mode == ColorMode::Kind ? kindEntries(scene) : accuracyEntries();
   const auto changes = changeEntries(scene, state);
   entries.insert(entries.end(), changes.begin(), changes.end());
+  const auto hulls = hullEntries(scene, state);
+  entries.insert(entries.end(), hulls.begin(), hulls.end());
   QFont font = interfaceFont();
   font.setPixelSize(11);
   const QFontMetricsF metrics(font);

@@ -9,6 +9,7 @@
 #include <QFontMetricsF>
 
 #include "ui/graph_view/scene.h"
+#include "ui/layout/fold_repeats.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 
@@ -46,6 +47,12 @@ QFont cardFont(bool isBold) {
   QFont font = interfaceFont();
   font.setBold(isBold);
   return font;
+}
+
+/// "37 ops · 12.6 MiB".
+QString groupText(const NodeGroup& group) {
+  const auto ops = plural(group.ops, "op");
+  return group.bytes > 0 ? ops + " · " + formatBytes(group.bytes) : ops;
 }
 
 class SceneBuilder {
@@ -142,7 +149,7 @@ class SceneBuilder {
     card.group = index;
     card.kind = NodeKind::Other;
     card.title = (group.backward ? "∇ " : "") + text(group.name);
-    card.name = plural(group.ops, "op");
+    card.name = groupText(group);
     if (group.alike > 2) card.repeats = QString("%1 × block").arg(group.alike);
     card.detail = card.repeats.isEmpty() ? text(node(group.result).value) : card.repeats;
     m_scene.cards.push_back(std::move(card));
@@ -291,7 +298,7 @@ class SceneBuilder {
       const int outer = groups[i].parent;
       if (!m_scene.open[i] || (outer != 0 && depth[std::size_t(outer)] < 0)) continue;
       depth[i] = outer == 0 ? 0 : depth[std::size_t(outer)] + 1;
-      auto detail = plural(groups[i].ops, "op");
+      auto detail = groupText(groups[i]);
       if (groups[i].alike > 2) detail += QString("  ·  %1 × block").arg(groups[i].alike);
       m_scene.frames.push_back(
           {int(i), depth[i], {}, (groups[i].backward ? "∇ " : "") + text(groups[i].name), std::move(detail)});
@@ -331,7 +338,8 @@ bool isGrouped(const GraphDoc& graph, const SceneOptions& options) {
 }
 
 GroupTree groupsOf(const GraphDoc& graph, const SceneOptions& options) {
-  return buildGroups(graph, options.kernels.get());
+  const auto tree = buildGroups(graph, options.kernels.get());
+  return options.kernels ? tree : foldRepeats(graph, tree);
 }
 
 Scene buildScene(GraphDocPtr graph, const SceneOptions& options) { return SceneBuilder(graph, options).build(); }

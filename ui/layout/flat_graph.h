@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <unordered_map>
 #include <vector>
 
@@ -57,6 +58,7 @@ struct FlatGraph {
   std::vector<FlatItem> items;
   std::vector<FlatLink> links;
   FlatSpacing spacing;
+  std::stop_token stop = {};  ///< asked between steps; nothing of a stopped plan may be used
 };
 
 struct FlatPlan {

@@ -7,6 +7,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "app/workbench/protocol/node_query.h"
 #include "ui/layout/acyclic_parts.h"
 #include "ui/layout/repeats.h"
 
@@ -191,6 +192,12 @@ class TreeBuilder {
   GroupTree m_tree;
 };
 
+/// A view makes nothing, and a picked result was made by the call before.
+std::int64_t madeBytes(const NodeDoc& node) {
+  const bool makes = !isInput(node) && node.kind != NodeKind::Output && node.kind != NodeKind::View && node.op != "getitem";
+  return makes ? std::max<std::int64_t>(0, workbench::bytesOf(node)) : 0;
+}
+
 /// Ops, first and last node and form of every group, from the inside out.
 void measureGroups(const GraphDoc& graph, GroupTree& tree) {
   std::vector<std::vector<int>> all(tree.groups.size());
@@ -203,6 +210,8 @@ void measureGroups(const GraphDoc& graph, GroupTree& tree) {
     for (const int node : nodes)
       if (!isInput(graph.nodes[std::size_t(node)])) calls.push_back(node);
     group.ops = int(calls.size());
+    for (const int node : group.nodes) group.bytes += madeBytes(graph.nodes[std::size_t(node)]);
+    for (const int inner : group.groups) group.bytes += tree.groups[std::size_t(inner)].bytes;
     group.form = formOf(graph, calls);
     if (!calls.empty()) group.first = calls.front();
     if (!calls.empty()) group.result = resultOf(graph, calls);

@@ -16,6 +16,7 @@ struct NodeGroup {
   std::string path;  ///< "backward/layers.3.attn": unique, and the same after another pass
   bool backward = false;
   int ops = 0;                ///< calls in it, at any depth
+  std::int64_t bytes = 0;     ///< of the values that its calls make, views left out, as far as they are known
   int alike = 0;              ///< so many of the groups in it are one block, repeated
   std::uint64_t form = 0;     ///< the same for groups of the same calls, wired alike
   std::vector<int> groups;    ///< in it, in execution order

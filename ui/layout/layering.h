@@ -31,7 +31,7 @@ std::vector<int> assignLayers(const FlatGraph& graph, const PlanMemory* before);
 LayerGraph withLanes(const FlatGraph& graph, const std::vector<int>& layers);
 
 /// Fewer crossings by medians and exchanges of neighbours, a bounded number of times.
-void orderLayers(LayerGraph& graph, const PlanMemory* before);
+void orderLayers(LayerGraph& graph, const PlanMemory* before, const std::stop_token& stop = {});
 /// Crossings between all neighbouring layers.
 std::int64_t countCrossings(const LayerGraph& graph);
 

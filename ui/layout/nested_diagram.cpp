@@ -35,7 +35,10 @@ class Nesting {
   explicit Nesting(const NestedDiagram& graph)
       : m_graph(graph), m_local(graph.frames.size()), m_itemOfCard(graph.cards.size()),
         m_itemOfFrame(graph.frames.size(), -1), m_depth(graph.frames.size(), 0), m_pieces(graph.links.size()) {
-    for (auto& local : m_local) local.flat.spacing = graph.spacing;
+    for (auto& local : m_local) {
+      local.flat.spacing = graph.spacing;
+      local.flat.stop = graph.stop;
+    }
     for (std::size_t i = 0; i < graph.cards.size(); ++i)
       m_itemOfCard[i] = add(graph.cards[i].frame, {graph.cards[i].width, graph.cards[i].height, graph.cards[i].key});
     for (std::size_t i = 1; i < graph.frames.size(); ++i) {
@@ -47,7 +50,11 @@ class Nesting {
 
   NestedPlan plan(const NestedMemory* before, bool still) {
     NestedPlan made;
-    for (std::size_t i = m_local.size(); i-- > 0;) planFrame(i, before, still, made.memory);
+    for (std::size_t i = m_local.size(); i-- > 0;) {
+      if (m_graph.stop.stop_requested()) return made;
+      planFrame(i, before, still, made.memory);
+    }
+    if (m_graph.stop.stop_requested()) return made;
     place(made);
     for (std::size_t i = 0; i < m_graph.links.size(); ++i) made.routes.push_back(route(i, made));
     return made;

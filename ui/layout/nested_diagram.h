@@ -35,6 +35,7 @@ struct NestedDiagram {
   std::vector<NestedLink> links;
   FlatSpacing spacing;
   FramePadding padding;
+  std::stop_token stop = {};  ///< as in FlatGraph
 };
 
 /// By the key of the frame.

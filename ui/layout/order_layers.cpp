@@ -130,14 +130,14 @@ std::int64_t countCrossings(const LayerGraph& graph) {
   return sum;
 }
 
-void orderLayers(LayerGraph& graph, const PlanMemory* before) {
+void orderLayers(LayerGraph& graph, const PlanMemory* before, const std::stop_token& stop) {
   if (before != nullptr && !before->items.empty()) return orderAsBefore(graph, *before);
   constexpr std::size_t mostToExchange = 8'000;
   Ordering ordering(graph);
   auto best = graph.layers;
   auto fewest = countCrossings(graph);
   const int sweeps = sweepsFor(graph.vertices.size());
-  for (int i = 0; i < sweeps && fewest > 0; ++i) {
+  for (int i = 0; i < sweeps && fewest > 0 && !stop.stop_requested(); ++i) {
     ordering.sweep(i % 2 == 0);
     for (int k = 0; k < 3 && graph.vertices.size() <= mostToExchange && ordering.transpose(); ++k) {
     }

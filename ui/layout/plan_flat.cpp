@@ -68,6 +68,7 @@ std::vector<Component> componentsOf(const FlatGraph& graph, const PlanMemory* be
 FlatGraph partOf(const FlatGraph& graph, const Component& component, std::vector<int>& places) {
   FlatGraph part;
   part.spacing = graph.spacing;
+  part.stop = graph.stop;
   for (const int item : component.items) {
     places[std::size_t(item)] = int(part.items.size());
     part.items.push_back(graph.items[std::size_t(item)]);
@@ -124,11 +125,22 @@ std::vector<LayerBand> bandsOf(const LayerGraph& layers, const FlatGraph& graph,
   return bands;
 }
 
+/// All places 0: for who asked does not want them any more.
+FlatPlan stoppedPlan(const FlatGraph& graph) {
+  FlatPlan plan;
+  plan.items.resize(graph.items.size());
+  plan.layers.resize(graph.items.size());
+  plan.routes.resize(graph.links.size());
+  return plan;
+}
+
 FlatPlan planComponent(const FlatGraph& graph, const PlanMemory* before) {
   FlatPlan plan;
+  if (graph.stop.stop_requested()) return stoppedPlan(graph);
   plan.layers = assignLayers(graph, before);
   auto layers = withLanes(graph, plan.layers);
-  orderLayers(layers, before);
+  orderLayers(layers, before, graph.stop);
+  if (graph.stop.stop_requested()) return stoppedPlan(graph);
   const auto middles = placeAcross(layers, graph, before);
   const auto bands = bandsOf(layers, graph, middles, before);
   for (std::size_t i = 0; i < graph.items.size(); ++i) {

@@ -9,15 +9,14 @@ constexpr int mostThreads = 64;  ///< they wait for other processes, so there ma
 JobQueue::JobQueue(QObject* parent) : QObject(parent) { m_pool.setMaxThreadCount(mostThreads); }
 
 JobQueue::~JobQueue() {
-  (void)shutDown({});
+  stopAll();
   m_pool.waitForDone();
 }
 
-bool JobQueue::shutDown(std::chrono::milliseconds time) {
+void JobQueue::stopAll() {
   for (auto& ticket : m_tickets) ticket.stop.request_stop();
   m_tickets.clear();
   m_pool.clear();
-  return m_pool.waitForDone(int(time.count()));
 }
 
 void JobQueue::start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done,

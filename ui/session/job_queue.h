@@ -1,7 +1,6 @@
 // JobQueue: work that must not run on the UI thread. A job with the same key replaces the one before it.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <stop_token>
@@ -39,8 +38,8 @@ class JobQueue : public QObject {
   bool busy() const { return m_running > 0; }
   bool busy(const QString& key) const { return m_tickets.contains(key); }
 
-  /// Asks all jobs to stop and forgets them; whether they ended within `time`.
-  bool shutDown(std::chrono::milliseconds time);
+  /// Asks all jobs to stop and forgets them.
+  void stopAll();
 
  signals:
   void busyChanged();

@@ -6,12 +6,12 @@
 #include <QRegularExpression>
 
 #include "ui/session/graph_state.h"
+#include "ui/session/job_names.h"
 
 namespace kerf::ui::inline session {
 
 namespace {
 
-constexpr std::chrono::milliseconds closingTime{150};
 constexpr std::chrono::milliseconds scrubPause{350};  ///< passes of a graph run only where somebody stays so long
 constexpr std::int64_t mostRecordBytes = 8 << 20;
 
@@ -58,10 +58,10 @@ Session::Session(QObject* parent) : QObject(parent) {
   });
 }
 
-/// What does not stop at once is left to die with its worker process, so that a window never lingers.
+/// Nobody waits for an answer any more: with their conversations the jobs end, and all workers at the same time.
 Session::~Session() {
-  if (m_jobs.shutDown(closingTime)) return;
-  m_workers.abandonAll();
+  m_jobs.stopAll();
+  m_workers.hangUpAll();
 }
 
 void Session::setStorePath(const QString& path) { m_workers.setStore(path); }
@@ -183,6 +183,10 @@ void Session::close(int capture) {
   if (!doc) return;
   m_jobs.cancel("open:" + QString::number(capture));
   m_jobs.cancel("fusion:" + QString::number(capture));
+  if (m_location.capture == capture) m_jobs.cancel("compile");
+  for (const auto& [key, known] : m_states)
+    for (const char* work : {"compare", "bisect", "minify", "candidate", "guards"})
+      if (key.capture == capture) m_jobs.cancel(jobKey(work, key));
   if (m_compiler) {
     m_jobs.submit<Result<workbench::Done>>(
         "forget:" + QString::number(capture),

@@ -18,7 +18,9 @@ void Session::requestBody(const Location& location) {
       },
       [this, location](const Result<GraphDocPtr>& read) {
         if (!read) return emit failed(tr("Cannot show this body"), text(read.error().text()));
-        if (auto* target = state(location.key())) target->bodies[location.body] = *read;
+        auto* target = state(location.key());
+        if (!target) return;  // its capture has been closed
+        target->bodies[location.body] = *read;
         showGraph(location, *read);
       });
 }

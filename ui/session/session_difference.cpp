@@ -2,6 +2,7 @@
 // ahead, so that the neighbours of what is shown are there before anybody asks for them.
 #include <algorithm>
 
+#include "ui/session/freed_elsewhere.h"
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
 
@@ -200,9 +201,9 @@ bool Session::askGraph(const Location& location, bool quiet) {
         if (!capture(location.capture)) return;
         auto& known = stateFor(location.key());
         if (result && location.stage == Stage::Captured)
-          known.document = *result;
+          known.document = freedElsewhere(*result);
         else if (result)
-          known.graphs[{int(location.stage), location.index}] = *result;
+          known.graphs[{int(location.stage), location.index}] = freedElsewhere(*result);
         // Where the earlier graph cannot be shown, only what is gone cannot be drawn.
         if (!result)
           for (auto& [places, difference] : m_differences)

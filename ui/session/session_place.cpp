@@ -1,5 +1,6 @@
 // Session: where the user is, and loading what is shown there.
 #include "ui/session/aot_stages.h"
+#include "ui/session/freed_elsewhere.h"
 #include "ui/session/graph_state.h"
 #include "ui/session/session.h"
 
@@ -72,7 +73,7 @@ void Session::loaded(const Location& location, const Result<GraphDocPtr>& result
                 text(result.error().text()));
     return emit locationChanged();
   }
-  target->document = *result;
+  target->document = freedElsewhere(*result);
   if (!(*result)->notes.empty()) emit noted(texts((*result)->notes).join('\n'));
   if (key() != location.key()) enter(location);
   findGuards();
@@ -114,8 +115,10 @@ void Session::requestGraph(const Location& location) {
       },
       [this, location, slot](const Result<GraphDocPtr>& built) {
         if (!built) return emit failed(tr("Cannot show this graph"), text(built.error().text()));
-        if (auto* target = state(location.key())) target->graphs[slot] = *built;
-        showGraph(location, *built);
+        auto* target = state(location.key());
+        if (!target) return;  // its capture has been closed
+        target->graphs[slot] = freedElsewhere(*built);
+        showGraph(location, target->graphs[slot]);
       });
 }
 

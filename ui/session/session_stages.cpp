@@ -54,6 +54,8 @@ void Session::findStages() {
 }
 
 void Session::forgetStages(int capture) {
+  for (const auto& [where, verified] : m_verified)
+    if (where.first == capture) m_jobs.cancel(verifyJob(capture, where.second));
   std::erase_if(m_recorded, [&](const auto& item) { return item.first.first == capture; });
   std::erase_if(m_verified, [&](const auto& item) { return item.first.first == capture; });
   std::erase_if(m_differences, [&](const auto& item) {

@@ -1,4 +1,5 @@
 // Session: compiling for view, comparing, bisecting and minifying, each in a worker process.
+#include "ui/session/freed_elsewhere.h"
 #include "ui/session/graph_state.h"
 #include "ui/session/job_names.h"
 #include "ui/session/session.h"
@@ -54,7 +55,7 @@ void Session::compile() {
         if (!known) return;
         auto failure = std::make_shared<workbench::CompileDoc>();
         if (!result) failure->error = result.error().text();
-        known->compiled = result ? *result : failure;
+        known->compiled = result ? freedElsewhere(*result) : failure;
         if (where == key()) emit compiledChanged();
       });
 }

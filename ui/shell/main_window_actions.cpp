@@ -81,6 +81,13 @@ std::vector<ActionSpec> MainWindow::viewActions() {
        {},
        [this] { m_pane->setInlineParameters(!(*m_actions)["separateInputs"]->isChecked()); },
        true},
+      {"hulls",
+       tr("O&utline fusion groups"),
+       {},
+       "O",
+       tr("Around nodes that become one kernel: as PyTorch recorded it, else as Kerf compiles the graph"),
+       [this] { m_pane->setHulls((*m_actions)["hulls"]->isChecked()); },
+       true},
       {"graphviz",
        tr("Lay out small graphs by &Graphviz"),
        {},
@@ -203,7 +210,7 @@ void MainWindow::buildMenus() {
   fill(menuBar()->addMenu(tr("&Edit")), {"undo", "paste", "delete", "", "bookmark", "writeNote"});
   auto* view = menuBar()->addMenu(tr("&View"));
   fill(view, {"fit", "zoomIn", "zoomOut", "zoomReset", "centre", "", "colorKind", "colorAccuracy", "dim",
-              "separateInputs", "graphviz", "hideUnchanged", ""});
+              "separateInputs", "hulls", "graphviz", "hideUnchanged", ""});
   auto* stages = view->addMenu(tr("&Stage"));
   auto* group = new QActionGroup(this);
   for (int i = 0; i < int(aotStageTitles().size()); ++i) stages->addAction(group->addAction(stageAction(i)));

@@ -50,7 +50,7 @@ bool Screenshot::nextStep() {
   using Step = void (Screenshot::*)();
   static constexpr Step steps[] = {&Screenshot::showGraph, &Screenshot::showAotStage, &Screenshot::compare,
                                    &Screenshot::bisect,    &Screenshot::minify,       &Screenshot::showPass,
-                                   &Screenshot::enterBody, &Screenshot::select,       &Screenshot::showValue,
+                                   &Screenshot::enterBody, &Screenshot::outline, &Screenshot::select,       &Screenshot::showValue,
                                    &Screenshot::arrange,   &Screenshot::moveView,     &Screenshot::find};
   if (m_step == std::size(steps)) return false;
   (this->*steps[m_step++])();
@@ -89,6 +89,10 @@ void Screenshot::minify() {
 
 void Screenshot::enterBody() {
   if (!m_options.body.isEmpty()) m_window.session().enterBody(m_options.body.toStdString());
+}
+
+void Screenshot::outline() {
+  if (m_options.hulls) m_window.actions()["hulls"]->trigger();
 }
 
 void Screenshot::find() {

@@ -27,6 +27,7 @@ struct ScreenshotOptions {
   QString picture;         ///< instead of the window, the graph alone is written to this file
   double scale = 1;        ///< of the picture
   bool wholeGraph = true;  ///< in the picture; else what is seen
+  bool hulls = false;      ///< fusion groups are outlined
   QStringList paths;
 };
 
@@ -55,6 +56,7 @@ class Screenshot : public QObject {
   void arrange();
   void enterBody();
   void find();
+  void outline();
   void moveView();
   void drawPicture();
   void shoot();

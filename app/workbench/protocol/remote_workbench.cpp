@@ -48,7 +48,25 @@ RemoteWorkbench::~RemoteWorkbench() = default;
 void RemoteWorkbench::abandon() {
   m_abandoned = true;
   const std::scoped_lock lock(m_ending);
-  if (m_pid != 0) ::kill(m_pid, SIGKILL);
+  if (m_reachable != nullptr) m_reachable->signal(SIGKILL);
+}
+
+void RemoteWorkbench::hangUp() {
+  m_hungUp = true;
+  const std::scoped_lock lock(m_ending);
+  if (m_reachable != nullptr) m_reachable->hangUp();
+}
+
+bool RemoteWorkbench::alive() const {
+  const std::scoped_lock lock(m_ending);
+  return m_reachable != nullptr;
+}
+
+/// From now on others may end this worker, even before it has greeted.
+void RemoteWorkbench::reach(WorkerProcess* worker) {
+  const std::scoped_lock lock(m_ending);
+  m_reachable = worker;
+  if (m_hungUp && worker != nullptr) worker->hangUp();
 }
 
 bool RemoteWorkbench::rest() {
@@ -59,10 +77,7 @@ bool RemoteWorkbench::rest() {
 }
 
 void RemoteWorkbench::release() {
-  {
-    const std::scoped_lock lock(m_ending);
-    m_pid = 0;
-  }
+  reach(nullptr);
   m_worker.reset();
 }
 
@@ -71,17 +86,23 @@ Result<void> RemoteWorkbench::wake() {
   if (m_worker && !m_worker->channel().receive(0ms)) release();
   if (m_worker) return {};
   m_abandoned = false;
-  KERF_TRY(m_worker, WorkerProcess::start(m_program, m_store));
-  m_pid = m_worker->pid();
-  return {};
+  KERF_TRY(m_worker, WorkerProcess::launch(m_program, m_store));
+  reach(m_worker.get());
+  const auto greeted = m_worker->greet();
+  if (greeted) return {};
+  reach(nullptr);
+  auto error = m_hungUp ? greeted.error() : m_worker->withEnd(greeted.error());
+  release();
+  return fail(std::move(error));
 }
 
 /// Ends a worker that cannot be talked to any more, and says why the request failed.
 Error RemoteWorkbench::dismiss(std::string_view name, const Error& why) {
   const bool died = m_worker->channel().isClosed();
-  {
-    const std::scoped_lock lock(m_ending);
-    m_pid = 0;
+  reach(nullptr);
+  if (m_hungUp) {
+    release();
+    return {ErrorCode::Cancelled, "stopped"};
   }
   if (!died) m_worker->signal(SIGKILL);
   const auto how = m_worker->end();
@@ -119,8 +140,11 @@ Result<Result<std::string>> RemoteWorkbench::converse(const Job& job) {
 
 Result<std::string> RemoteWorkbench::ask(std::string_view name, const std::string& body, const Job& job) {
   const std::scoped_lock lock(m_asking);
-  if (job.stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped");
-  KERF_CHECK(wake());
+  if (job.stop.stop_requested() || m_hungUp) return fail(ErrorCode::Cancelled, "stopped");
+  if (auto awake = wake(); !awake) {
+    if (m_abandoned || m_hungUp) return fail(ErrorCode::Cancelled, "stopped");
+    return fail(awake.error());
+  }
   const auto sent =
       m_worker->channel().send(FrameKind::Request, encode(WorkerCall{std::string(name), body, wantedLogLevels()}));
   auto answer = sent ? converse(job) : Result<Result<std::string>>(std::unexpected(sent.error()));

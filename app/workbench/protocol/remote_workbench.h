@@ -32,25 +32,29 @@ class RemoteWorkbench {
 
   /// Ends the worker now, from any thread; a request under way is Cancelled. The next request starts another one.
   void abandon();
+  /// For good, from any thread, and without waiting: the worker hears that nobody listens any more and ends by itself;
+  /// one that does not is killed by who asked it, or when this goes. Requests under way and later ones are Cancelled.
+  void hangUp();
   /// Ends an idle worker; the next request starts another one. False when it is not idle.
   bool rest();
   /// Whether a worker is running.
-  bool alive() const { return m_pid != 0; }
+  bool alive() const;
 
  private:
   Result<std::string> ask(std::string_view name, const std::string& body, const Job& job);
   Result<Result<std::string>> converse(const Job& job);
   Error dismiss(std::string_view name, const Error& why);
   Result<void> wake();
+  void reach(WorkerProcess* worker);
   void release();
 
   std::filesystem::path m_program;
   std::string m_store;
   std::mutex m_asking;
   std::unique_ptr<WorkerProcess> m_worker;
-  std::mutex m_ending;  ///< no process is signalled once it may have been waited for
-  std::atomic<pid_t> m_pid = 0;
-  std::atomic<bool> m_abandoned = false;
+  mutable std::mutex m_ending;  ///< guards m_reachable: no process is signalled once it may have been waited for
+  WorkerProcess* m_reachable = nullptr;
+  std::atomic<bool> m_abandoned = false, m_hungUp = false;
 };
 
 }  // namespace kerf::workbench

@@ -25,7 +25,7 @@ namespace {
 constexpr int workerFile = 3;  ///< number of the socket in the worker
 constexpr std::chrono::seconds greetingTime{30};
 /// An idle worker takes a few milliseconds to end; one that is at work is not waited for.
-constexpr std::chrono::milliseconds farewellTime{200};
+constexpr std::chrono::milliseconds farewellTime{150};
 
 /// No terminal: input and output are nothing, signals are at their defaults, and Ctrl-C reaches only the starter.
 Result<pid_t> spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, int socket) {
@@ -50,17 +50,10 @@ Result<pid_t> spawn(const std::filesystem::path& program, const std::vector<std:
   return fail(ErrorCode::Environment, "cannot start {}: {}", program.string(), std::strerror(code));
 }
 
-Result<void> greet(Channel& channel, const std::filesystem::path& program) {
-  auto frame = channel.receive(greetingTime);
-  if (frame && *frame && (*frame)->kind == FrameKind::Hello) return {};
-  const auto why = frame ? "it said nothing" : frame.error().message;
-  return fail(ErrorCode::Environment, "{} does not work as a worker: {}", program.string(), why);
-}
-
 }  // namespace
 
-Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesystem::path& program,
-                                                            const std::string& store) {
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::launch(const std::filesystem::path& program,
+                                                             const std::string& store) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return fail(ErrorCode::Environment, "cannot make a socket for a worker: {}", std::strerror(errno));
@@ -68,16 +61,28 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesyste
   if (!store.empty()) arguments.insert(arguments.end(), {"--store", store});
   const auto pid = spawn(program, arguments, ends[1]);
   ::close(ends[1]);
-  if (!pid) {
-    ::close(ends[0]);
-    return fail(pid.error());
-  }
-  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(*pid, ends[0]));
-  const auto greeted = greet(worker->channel(), program);
-  if (greeted) return worker;
-  Error error = greeted.error();
-  if (endsWithin(*pid, farewellTime)) error.message += fmt::format(" ({})", worker->end());
-  return fail(std::move(error));
+  if (pid) return std::unique_ptr<WorkerProcess>(new WorkerProcess(program.string(), *pid, ends[0]));
+  ::close(ends[0]);
+  return fail(pid.error());
+}
+
+Result<void> WorkerProcess::greet() {
+  auto frame = m_channel.receive(greetingTime);
+  if (frame && *frame && (*frame)->kind == FrameKind::Hello) return {};
+  const auto why = frame ? "it said nothing" : frame.error().message;
+  return fail(ErrorCode::Environment, "{} does not work as a worker: {}", m_program, why);
+}
+
+Error WorkerProcess::withEnd(Error error) {
+  if (endsWithin(m_pid, farewellTime)) error.message += fmt::format(" ({})", end());
+  return error;
+}
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesystem::path& program,
+                                                            const std::string& store) {
+  KERF_TRY(auto worker, launch(program, store));
+  if (auto greeted = worker->greet(); !greeted) return fail(worker->withEnd(greeted.error()));
+  return worker;
 }
 
 /// A worker that ends by itself reaps the processes that it started: one that is killed leaves them to init.
@@ -90,6 +95,9 @@ WorkerProcess::~WorkerProcess() {
 void WorkerProcess::signal(int number) {
   if (!m_ended) ::kill(m_pid, number);
 }
+
+/// The file stays the channel's own: it may be in use on another thread.
+void WorkerProcess::hangUp() { ::shutdown(m_channel.file(), SHUT_RDWR); }
 
 std::string WorkerProcess::end() {
   if (m_ended) return m_how;
