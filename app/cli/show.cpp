@@ -109,7 +109,7 @@ struct KernelForm {
   std::string_view format, backend;
 };
 constexpr KernelForm kernelForms[] = {
-    {"loop", "llvm"}, {"loop", "cuda"}, {"llvm", "llvm"}, {"cuda", "cuda"}, {"ptx", "cuda"}, {"sass", "cuda"}};
+    {"loop", "llvm"}, {"loop", "cuda"}, {"llvm", "llvm"}, {"asm", "llvm"}, {"cuda", "cuda"}, {"ptx", "cuda"}, {"sass", "cuda"}};
 
 bool isKernelForm(const ShowOptions& options) {
   return std::ranges::find(kernelForms, options.format, &KernelForm::format) != std::end(kernelForms);
@@ -136,7 +136,7 @@ Result<std::string> shown(Context& context, const ShowOptions& options) {
   }
   if (isKernelForm(options)) return kernelOutput(context, options);
   if (!options.backend.empty())
-    return fail(ErrorCode::BadUsage, "--backend is for --format loop, llvm, cuda, ptx and sass");
+    return fail(ErrorCode::BadUsage, "--backend is for --format loop, llvm, asm, cuda, ptx and sass");
   if (options.format == "fusion") return fusionOutput(context, options);
   if (options.format == "inputs") return inputsOutput(context, options);
   if (options.format == "guards") return guardsOutput(context, options);
@@ -162,7 +162,7 @@ std::string logTableList() {
 std::vector<std::string> formats() {
   std::vector<std::string> names{"table", "text", "code",      "readable", "dot",    "svg",
                                  "png",   "json", "signature", "fusion",   "guards", "inputs",
-                                 "loop",  "llvm", "cuda",      "ptx",      "sass"};
+                                 "loop",  "llvm", "asm",       "cuda",     "ptx",    "sass"};
   names.insert(names.end(), logTableNames.begin(), logTableNames.end());
   return names;
 }

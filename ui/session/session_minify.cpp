@@ -33,6 +33,10 @@ void Session::minify(workbench::MinifyRequest request) {
             QMetaObject::invokeMethod(this, [watch, step = *step] {
               if (watch) watch->add(step);
             });
+          if (const auto* work = std::get_if<workbench::MinifyWorkEvent>(&event))
+            QMetaObject::invokeMethod(this, [watch, work = *work] {
+              if (watch) watch->add(work);
+            });
         };
         return worker->perform(request, {follow, stop, control});
       },
@@ -106,6 +110,22 @@ void Session::pin(const QString& node, bool pinned) {
 
 QStringList Session::pins() const { return state() ? state()->pins : QStringList(); }
 
+/// The nearest graph that passes, of what the store knows of the finished search.
+void Session::findNeighbour(const Key& where) {
+  const auto repro = state(where)->minified->repro;
+  if (repro.empty()) return;
+  const QPointer<MinifyWatch> watch = state(where)->minify.get();
+  m_jobs.submit<Result<workbench::Neighbour>>(
+      jobKey("neighbour", where),
+      [worker = browser(where.capture), request = workbench::NeighbourRequest{{repro}}](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [watch](Result<workbench::Neighbour> result) {
+        if (result && watch) watch->setNeighbour(std::move(*result));
+      },
+      JobQueue::Weight::Quiet);
+}
+
 void Session::minifyFinished(const Key& where, const Result<workbench::Minified>& result) {
   auto* known = state(where);
   if (!known || !known->minify) return;
@@ -116,6 +136,7 @@ void Session::minifyFinished(const Key& where, const Result<workbench::Minified>
   if (!known->minified->error.isEmpty()) emit failed(tr("Minify failed"), known->minified->error);
   emit busyChanged();
   if (m_listing) listStore();
+  findNeighbour(where);
   if (known->minified->reduction.empty()) return;
   m_jobs.cancel(jobKey("candidate", where));
   readCandidate(where);

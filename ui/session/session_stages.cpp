@@ -55,6 +55,7 @@ void Session::findStages() {
 
 void Session::forgetStages(int capture) {
   std::erase_if(m_recorded, [&](const auto& item) { return item.first.first == capture; });
+  std::erase_if(m_code, [&](const auto& item) { return item.first.first == capture; });
   std::erase_if(m_verified, [&](const auto& item) { return item.first.first == capture; });
   std::erase_if(m_differences, [&](const auto& item) {
     const auto& [before, after] = item.first;

@@ -78,14 +78,6 @@ void Session::findGuards() {
       });
 }
 
-void Session::setSymbols(const QStringList& symbols) {
-  if (!state() || state()->symbols == symbols) return;
-  state()->symbols = symbols;
-  findGuards();
-}
-
-QStringList Session::symbols() const { return state() ? state()->symbols : QStringList(); }
-
 void Session::compare(const QString& plant) {
   auto* known = state();
   if (!known || (known->accuracy && known->accuracy->running)) return;
