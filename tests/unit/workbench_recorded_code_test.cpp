@@ -10,10 +10,10 @@
 namespace kerf::workbench {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using Kind = CodeSpan::Kind;
 
 class RecordedCodeTest : public WorkbenchTest {
@@ -46,7 +46,7 @@ class RecordedCodeTest : public WorkbenchTest {
 };
 
 TEST_F(RecordedCodeTest, LinesOfATritonKernelBelongToItsNodes) {
-  const auto programs = programsOf(write("t.log", testing::chainLog()), "inductor_post_grad_graph");
+  const auto programs = programsOf(write("t.log", kerf::testing::chainLog()), "inductor_post_grad_graph");
   ASSERT_EQ(programs.size(), 1u);
   const auto& program = programs.front();
   EXPECT_EQ(program.part, "inference");
@@ -59,15 +59,15 @@ TEST_F(RecordedCodeTest, LinesOfATritonKernelBelongToItsNodes) {
   EXPECT_THAT(definitions[0].nodes, ElementsAre("mul", "add", "sigmoid", "mul_1", "sub", "mul_2", "whole"));
   const auto calls = spansWith(program, Kind::Call, "sub");
   ASSERT_EQ(calls.size(), 1u);
-  EXPECT_THAT(lines[std::size_t(calls[0].last)], testing::HasSubstr(".run(arg0_1, arg1_1, buf0, buf1"));
-  EXPECT_THAT(lines[std::size_t(calls[0].first)], testing::HasSubstr("Topologically Sorted Source Nodes"));
+  EXPECT_THAT(lines[std::size_t(calls[0].last)], ::testing::HasSubstr(".run(arg0_1, arg1_1, buf0, buf1"));
+  EXPECT_THAT(lines[std::size_t(calls[0].first)], ::testing::HasSubstr("Topologically Sorted Source Nodes"));
   const auto loads = spansWith(program, Kind::Access, "arg0_1");
   ASSERT_EQ(loads.size(), 1u);
-  EXPECT_THAT(lines[std::size_t(loads[0].first)], testing::HasSubstr("tl.load(in_ptr0"));
+  EXPECT_THAT(lines[std::size_t(loads[0].first)], ::testing::HasSubstr("tl.load(in_ptr0"));
 }
 
 TEST_F(RecordedCodeTest, AGraphBeforeThePassesHasTheSameLines) {
-  const auto programs = programsOf(write("t.log", testing::chainLog()), "aot_inference_graph");
+  const auto programs = programsOf(write("t.log", kerf::testing::chainLog()), "aot_inference_graph");
   ASSERT_EQ(programs.size(), 1u);
   EXPECT_EQ(spansWith(programs.front(), Kind::Call, "mul_1").size(), 1u);
 }
@@ -113,8 +113,8 @@ TEST_F(RecordedCodeTest, AValueIsTouchedWhereAKernelStoresItAndWhereAnotherLoads
   for (const CodeSpan& span : spansWith(programs[0], Kind::Access, "mul_3"))
     touched.push_back(lines[std::size_t(span.first)]);
   ASSERT_EQ(touched.size(), 5u) << "one store, and four loads of the kernel that sums it";
-  EXPECT_THAT(touched[0], testing::HasSubstr("tmp10.store(out_ptr0"));
-  EXPECT_THAT(touched[4], testing::HasSubstr("loadu(in_ptr0 + static_cast<int64_t>(48L + x0)"));
+  EXPECT_THAT(touched[0], ::testing::HasSubstr("tmp10.store(out_ptr0"));
+  EXPECT_THAT(touched[4], ::testing::HasSubstr("loadu(in_ptr0 + static_cast<int64_t>(48L + x0)"));
 }
 
 TEST_F(RecordedCodeTest, ADynamoGraphHasTheLinesThatItsNodesBecame) {

@@ -120,7 +120,10 @@ void KernelsPanel::markLowered(const QSet<int>& loopLines, bool bringIntoView) {
 /// The kernel that computes the selected node, and its lines.
 void KernelsPanel::showNode() {
   const auto* node = m_session.nodeDoc();
-  if (node == nullptr) return m_code->setMarkedLines({});
+  if (node == nullptr) {
+    m_code->setMarkedLines({});
+    return m_lowered->setMarkedLines({});
+  }
   const auto computes = [&](const KernelDoc& kernel) {
     return std::ranges::find(kernel.nodes, node->name) != kernel.nodes.end() ||
            std::ranges::find(kernel.capturedNodes, node->name) != kernel.capturedNodes.end();
