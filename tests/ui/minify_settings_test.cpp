@@ -21,6 +21,7 @@
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/minify_settings.h"
 #include "ui/panels/reduction_chart.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui {
 namespace {
@@ -110,6 +111,14 @@ TEST(MinifySettings, SaysWhatTheGraphIsRunOn) {
   EXPECT_EQ(request.graph.inputs, test::samplePath().toStdString());
   EXPECT_EQ(request.graph.seed, 9u);
   EXPECT_EQ(request.graph.symbols, (std::vector<std::string>{"s0=16", "s1=4"}));
+}
+
+TEST(WindowText, AdvisesWhatTheWindowHas) {
+  EXPECT_EQ(windowText("python3 cannot import torch (ENOENT); name a Python that can with --python").toStdString(),
+            "python3 cannot import torch (ENOENT); name a Python that can in the settings of Minify");
+  EXPECT_EQ(windowText("--sym s9=4: the graph's symbols are s0").toStdString(),
+            "Size s9=4: the graph's symbols are s0");
+  EXPECT_EQ(windowText("x has 3 elements").toStdString(), "x has 3 elements");
 }
 
 TEST(InputsText, NamesWhatIsMadeUp) {

@@ -2,6 +2,7 @@
 #include "ui/session/graph_state.h"
 #include "ui/session/job_names.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -132,7 +133,7 @@ void Session::minifyFinished(const Key& where, const Result<workbench::Minified>
   if (result)
     known->minify->finish(*result);
   else
-    known->minify->fail(cancelled(result.error()) ? QString() : text(result.error().text()));
+    known->minify->fail(cancelled(result.error()) ? QString() : windowText(result.error()));
   if (!known->minified->error.isEmpty()) emit failed(tr("Minify failed"), known->minified->error);
   emit busyChanged();
   if (m_listing) listStore();

@@ -2,6 +2,7 @@
 #include "ui/session/graph_state.h"
 #include "ui/session/job_names.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -18,7 +19,7 @@ AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparis
   if (!result && cancelled(result.error())) return nullptr;
   auto doc = std::make_shared<AccuracyDoc>();
   if (result) static_cast<workbench::Comparison&>(*doc) = *result;
-  if (!result) doc->error = text(result.error().text());
+  if (!result) doc->error = windowText(result.error());
   if (doc->failure.empty()) doc->failure = doc->nodesFailure;
   doc->same = doc->good();
   doc->plant = plant;
@@ -148,7 +149,7 @@ void Session::bisected(const Key& where, const BisectDoc& asked, const Result<wo
   auto doc = std::make_shared<BisectDoc>(asked);
   doc->running = false;
   if (result) static_cast<workbench::Bisection&>(*doc) = *result;
-  if (!result && !cancelled(result.error())) doc->error = text(result.error().text());
+  if (!result && !cancelled(result.error())) doc->error = windowText(result.error());
   known->bisected = !result && cancelled(result.error()) ? nullptr : doc;
   if (where == key()) emit bisectChanged();
   const bool byNode = asked.by == workbench::BisectRequest::By::Node;
