@@ -27,17 +27,23 @@ CandidateView::CandidateView(Session& session, const QString& name, const QStrin
   connect(&m_layouts, &LayoutService::ready, this, [this](const ScenePtr& scene) {
     if (scene->shown != m_graph) return;
     m_view->setScene(scene);
-    m_title->setText(tr("%1: %2").arg(m_name, plural(qint64(m_graph->nodes.size()), "node")));
-    m_title->setToolTip(m_title->text());
+    showTitle();
     showMarks();
   });
+}
+
+/// Of the graph that is drawn.
+void CandidateView::showTitle() {
+  if (!m_graph || !m_view->scene() || m_view->scene()->shown != m_graph) return;
+  m_title->setText(tr("%1: %2").arg(m_name, plural(qint64(m_graph->nodes.size()), "node")));
+  m_title->setToolTip(m_title->text());
 }
 
 QString CandidateView::title() const { return m_title->text(); }
 
 void CandidateView::setGraph(GraphDocPtr graph, const QString& title) {
   m_name = title;
-  if (graph == m_graph) return;
+  if (graph == m_graph) return showTitle();
   m_graph = std::move(graph);
   if (m_graph) {
     SceneOptions options;

@@ -27,6 +27,7 @@ class CandidateView : public QWidget {
   const GraphWidget& view() const { return *m_view; }
 
  private:
+  void showTitle();
   void showMarks();
 
   LayoutService m_layouts;
