@@ -3,10 +3,10 @@
 #include <map>
 #include <set>
 
-#include "app/workbench/capture_index.h"
 #include "app/workbench/capture_source.h"
 #include "app/workbench/code_links.h"
 #include "app/workbench/compile_stages.h"
+#include "app/workbench/graph_source.h"
 #include "app/workbench/recorded_provenance.h"
 #include "engine/diff/correspondence.h"
 
@@ -45,7 +45,7 @@ class ProgramReader {
     m_start = std::size_t(std::ranges::find(m_stages, graph, &CompileStage::graph) - m_stages.begin());
   }
 
-  Result<std::vector<RecordedProgram>> read(const CaptureSource& source, const Job& job) {
+  Result<std::vector<RecordedProgram>> read(const Job& job) {
     std::vector<RecordedProgram> programs;
     if (m_start == m_stages.size()) return programs;
     for (CompiledPart& part : m_parts) {
@@ -54,7 +54,7 @@ class ProgramReader {
       const auto base = baseOf(part);
       if (!base || !leadsTo(*base)) continue;
       RecordedProgram program{int(part.code), {}, part.part, {}, {}, {}};
-      program.name = recordEntry(source, part.code).name;
+      program.name = m_capture.details->records[part.code].name;
       if (auto text = m_capture.details->records[part.code].text(codeLimit))
         program.text = std::move(*text);
       else
@@ -190,10 +190,14 @@ class ProgramReader {
 }  // namespace
 
 Result<std::vector<RecordedProgram>> perform(Workbench& bench, const RecordedCodeRequest& request, const Job& job) {
+  if (request.graph < 0) {
+    KERF_TRY(const auto named, resolveGraph(bench, {request.capture}, job));
+    return ProgramReader(named.capture, named.index).read(job);
+  }
   KERF_TRY(const auto source, openCapture(bench, request.capture, job));
-  if (request.graph < 0 || std::size_t(request.graph) >= source->capture.graphs.size())
+  if (std::size_t(request.graph) >= source->capture.graphs.size())
     return fail(ErrorCode::NotFound, "{} has no graph number {}", request.capture, request.graph + 1);
-  return ProgramReader(source->capture, std::size_t(request.graph)).read(*source, job);
+  return ProgramReader(source->capture, std::size_t(request.graph)).read(job);
 }
 
 }  // namespace kerf::workbench

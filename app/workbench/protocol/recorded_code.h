@@ -41,8 +41,8 @@ struct RecordedProgram {
 struct RecordedCodeRequest {
   using Answer = std::vector<RecordedProgram>;
   static constexpr std::string_view name = "recorded_code";
-  std::string capture;
-  int graph = 0;  ///< index in CaptureIndex::graphs
+  std::string capture;  ///< or a graph of one, "trace.log#aot_joint_graph", without a number
+  int graph = 0;        ///< index in CaptureIndex::graphs; -1: `capture` names the graph
 
   KERF_FIELDS(capture, graph)
 };
