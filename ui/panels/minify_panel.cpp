@@ -89,6 +89,7 @@ QWidget* MinifyPanel::buildContent() {
   auto* progress = new QVBoxLayout(left);
   progress->setContentsMargins(0, 0, 0, 0);
   progress->setSpacing(0);
+  progress->addWidget(m_status);
   progress->addWidget(m_chart, 1);
   progress->addWidget(m_workers);
   m_workers->setObjectName("quiet");
@@ -143,6 +144,9 @@ QWidget* MinifyPanel::buildBar() {
   buildExport();
   m_status = new QLabel;
   m_status->setObjectName("status");
+  m_status->setWordWrap(true);
+  m_status->setContentsMargins(10, 4, 10, 0);
+  m_status->setMinimumWidth(1);
   row->addWidget(m_start);
   row->addWidget(m_cancel);
   row->addWidget(m_pause);
@@ -152,7 +156,6 @@ QWidget* MinifyPanel::buildBar() {
   row->addWidget(m_openRepro);
   row->addWidget(m_export);
   row->addStretch(1);
-  row->addWidget(m_status);
   connect(m_openRepro, &QPushButton::clicked, this,
           [this] { m_session.open({QString::fromStdString(m_session.minified()->repro)}); });
   connect(m_start, &QPushButton::clicked, this, &MinifyPanel::start);

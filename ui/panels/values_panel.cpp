@@ -93,6 +93,11 @@ void ValuesPanel::buildBar() {
   m_slice->setAccessibleName(tr("Leading indices of the plane"));
   m_slice->setPlaceholderText(tr("leading indices: 0, 0"));
   m_slice->setMaximumWidth(170);
+  m_slice->setMinimumWidth(60);
+  for (auto* combo : {m_side, m_minus}) {  // a window of 1366 points has room for all of it
+    combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    combo->setMinimumContentsLength(9);
+  }
   m_next->setToolTip(tr("Go to the next NaN or infinity behind the first cell that is shown"));
   m_save->setToolTip(tr("Write the whole value as .npy or .safetensors"));
   m_expected->setObjectName("expected");
