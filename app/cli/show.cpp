@@ -11,6 +11,7 @@
 #include "app/cli/guards_report.h"
 #include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
+#include "app/cli/output_code_report.h"
 #include "app/cli/output_file.h"
 #include "app/cli/text_table.h"
 #include "app/workbench/protocol/node_query.h"
@@ -91,6 +92,16 @@ Result<std::string> fusionOutput(Context& context, const ShowOptions& options) {
   return context.json ? dumped({{"graph", options.graph}, {"fusion_groups", fusionJson(groups)}}) : fusionText(groups);
 }
 
+Result<std::string> outputCode(Context& context, const ShowOptions& options) {
+  KERF_TRY(const auto programs, context.perform(RecordedCodeRequest{options.graph, -1}));
+  if (programs.empty())
+    return fail(ErrorCode::NotFound,
+                "no output code is recorded for {}: it is in a TORCH_TRACE log or a TORCH_COMPILE_DEBUG folder of its "
+                "compilation",
+                options.graph);
+  return context.json ? dumped(outputCodeJson(options.graph, programs)) : outputCodeText(programs);
+}
+
 Result<std::string> guardsOutput(Context& context, const ShowOptions& options) {
   KERF_TRY(const auto guards, context.perform(GuardsRequest{addressOf(options)}));
   return context.json ? dumped(guardsJson(options.graph, *guards)) : guardsText(*guards);
@@ -109,7 +120,7 @@ struct KernelForm {
   std::string_view format, backend;
 };
 constexpr KernelForm kernelForms[] = {
-    {"loop", "llvm"}, {"loop", "cuda"}, {"llvm", "llvm"}, {"cuda", "cuda"}, {"ptx", "cuda"}, {"sass", "cuda"}};
+    {"loop", "llvm"}, {"loop", "cuda"}, {"llvm", "llvm"}, {"asm", "llvm"}, {"cuda", "cuda"}, {"ptx", "cuda"}, {"sass", "cuda"}};
 
 bool isKernelForm(const ShowOptions& options) {
   return std::ranges::find(kernelForms, options.format, &KernelForm::format) != std::end(kernelForms);
@@ -136,8 +147,9 @@ Result<std::string> shown(Context& context, const ShowOptions& options) {
   }
   if (isKernelForm(options)) return kernelOutput(context, options);
   if (!options.backend.empty())
-    return fail(ErrorCode::BadUsage, "--backend is for --format loop, llvm, cuda, ptx and sass");
+    return fail(ErrorCode::BadUsage, "--backend is for --format loop, llvm, asm, cuda, ptx and sass");
   if (options.format == "fusion") return fusionOutput(context, options);
+  if (options.format == "output") return outputCode(context, options);
   if (options.format == "inputs") return inputsOutput(context, options);
   if (options.format == "guards") return guardsOutput(context, options);
   if (std::ranges::find(logTableNames, options.format) != logTableNames.end()) return logTableOutput(context, options);
@@ -161,8 +173,8 @@ std::string logTableList() {
 
 std::vector<std::string> formats() {
   std::vector<std::string> names{"table", "text", "code",      "readable", "dot",    "svg",
-                                 "png",   "json", "signature", "fusion",   "guards", "inputs",
-                                 "loop",  "llvm", "cuda",      "ptx",      "sass"};
+                                 "png",   "json", "signature", "fusion",   "guards", "inputs", "output",
+                                 "loop",  "llvm", "asm",       "cuda",     "ptx",    "sass"};
   names.insert(names.end(), logTableNames.begin(), logTableNames.end());
   return names;
 }

@@ -47,7 +47,8 @@ Json valueJson(const NodeValueRequest& request, const NodeValue& value) {
             {"columns", window.columns},
             {"cells", window.cells}}},
           {"next_not_finite", value.hasOdd ? Json(value.odd) : Json()},
-          {"saved", orNull(value.saved)}};
+          {"saved", orNull(value.saved)},
+          {"recorded", orNull(value.source)}};
 }
 
 /// A bar for each step of the histogram; a step with elements is never empty.
@@ -84,6 +85,7 @@ void printWindow(const ValueWindow& window) {
 void printValue(const NodeValueRequest& request, const NodeValue& value) {
   fmt::print("{}, {}{}{}: {}[{}], strides [{}]\n", request.node, request.side, request.minus.empty() ? "" : " − ",
              request.minus, value.dtype, fmt::join(value.shape, ", "), fmt::join(value.strides, ", "));
+  if (!value.source.empty()) fmt::print("recorded: {}\n", value.source);
   printFigures(value.figures);
   if (value.hasOdd) fmt::print("not finite at [{}]\n", fmt::join(value.odd, ", "));
   if (!value.window.cells.empty()) printWindow(value.window);
@@ -102,21 +104,25 @@ Result<int> runValue(Context& context, const NodeValueRequest& request) {
 }  // namespace
 
 void addValue(CommandLine& line) {
-  auto& command = line.add("value", "Show a node's value: compiled, interpreted, in fp64, or the difference of two",
+  auto& command = line.add("value", "Show a node's value: compiled, interpreted, in fp64, recorded, or the difference of two",
                            "  kerf value repro.py addmm_1\n"
                            "  kerf value repro.py addmm_1 --side compiled --minus fp64\n"
                            "  kerf value repro.py softmax --slice 0,3 --side interpreter\n"
+                           "  kerf value repro.py arg0_1 --side recorded\n"
+                           "  kerf value model.pt2 linear_3 --minus recorded --expect io.safetensors\n"
                            "  kerf value repro.py addmm_1 --save addmm_1.npy");
   auto request = std::make_shared<NodeValueRequest>();
   request->rows = 8;
   request->columns = 8;
-  const auto side = CLI::IsMember({"compiled", "interpreter", "fp64"});
+  const auto side = CLI::IsMember({"compiled", "interpreter", "fp64", "recorded"});
   command.add_option("GRAPH", request->graph.text, "Path or store id")->required();
   command.add_option("NODE", request->node, "Name of a node that gives a tensor")->required();
-  command.add_option("--side", request->side, "Who computes it: compiled, interpreter or fp64")
+  command.add_option("--side", request->side, "Who computes it: compiled, interpreter or fp64; recorded: nobody")
       ->check(side)
       ->capture_default_str();
   command.add_option("--minus", request->minus, "Show the difference to this side, in fp64")->check(side);
+  command.add_option("--expect", request->expect, "Recorded values (out0, out1, …, in0, in1, … or nodes by name)")
+      ->type_name("FILE");
   command.add_option("--slice", request->slice, "Indices of the dimensions before the last two, which are shown")
       ->delimiter(',')
       ->type_name("I,J,…");

@@ -3,6 +3,7 @@
 #include "app/workbench/graph_source.h"
 #include "app/workbench/in_child.h"
 #include "app/workbench/pass_trace.h"
+#include "engine/codegen_llvm/line_numbers.h"
 #include "engine/pipeline/compile_fx.h"
 
 namespace kerf::workbench {
@@ -11,13 +12,18 @@ namespace {
 
 double milliseconds(std::chrono::nanoseconds time) { return double(time.count()) / 1e6; }
 
+std::vector<int> loopLinesOf(const KernelInfo& kernel, const std::string& format) {
+  return readLineNumbers(kernel.text(format + std::string(loopLinesSuffix)));
+}
+
 CompileDoc docOf(const CompiledGraph& compiled) {
   CompileDoc doc;
   for (const auto& record : compiled.passRecords())
     if (record.path.empty()) doc.passes.push_back(passDoc(record));
   for (const auto& kernel : compiled.kernels()) {
     doc.kernels.push_back({kernel.name, kernel.kind, kernel.reason, std::string(kernel.text("loop")),
-                           std::string(kernel.text("llvm")), kernel.nodes, kernel.capturedNodes});
+                           std::string(kernel.text("llvm")), kernel.nodes, kernel.capturedNodes,
+                           std::string(kernel.text("asm")), loopLinesOf(kernel, "llvm"), loopLinesOf(kernel, "asm")});
   }
   for (const auto& stage : compiled.stageTimes()) doc.stages.emplace_back(stage.stage, milliseconds(stage.time));
   doc.plannedBytes = compiled.artifacts().plannedBytes;

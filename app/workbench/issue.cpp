@@ -113,6 +113,25 @@ Result<std::optional<IssueFacts>> storedIssueFacts(Workbench& bench, GraphSource
   return facts;
 }
 
+Result<StoredNeighbour> storedNeighbour(Workbench& bench, GraphSource& source, const Job& job) {
+  KERF_TRY(auto* store, bench.store());
+  KERF_TRY(const auto reduction, reductionOf(*store, source.text));
+  if (!reduction)
+    return fail(ErrorCode::NotFound, "{} is no minified graph: one edit away are those of a reduction (m3) or its repro "
+                "(p4)", source.text);
+  KERF_TRY(const auto row, store->reduction(*reduction));
+  const SearchIdentity search = SearchIdentity::parse(row.oracle);
+  KERF_TRY(const auto inputs, prepareToRun(source, job));
+  RememberedOracle oracle(search);
+  std::mutex mutex;
+  StoreVerdicts verdicts(*store, mutex);
+  const Candidate failing{source.graph().module, inputs};
+  const auto reductions = allReductions();
+  StoredNeighbour neighbour{source.graph().module, {}};
+  KERF_TRY(neighbour.passing, closestPassing(failing, reductions, {oracle, verdicts, search.rule, 0}, job.stop));
+  return neighbour;
+}
+
 Result<std::string> issueAround(IssueFacts facts, const std::string& repro) {
   KERF_TRY(const auto capture, importRepro(repro, {}));
   const ReproEnvelope& envelope = capture.envelope;

@@ -18,6 +18,7 @@ struct Form {
 };
 constexpr Form forms[] = {{"loop", "llvm", "#"},
                           {"llvm", "llvm", ";"},
+                          {"asm", "llvm", "#"},
                           {"cuda", "cuda", "//"},
                           {"ptx", "cuda", "//"},
                           {"sass", "cuda", "//"}};

@@ -5,7 +5,7 @@
 
 namespace kerf::workbench {
 
-/// Whether `format` is "loop", "llvm", "cuda", "ptx" or "sass", or one of them followed by ".json".
+/// Whether `format` is "loop", "llvm", "asm", "cuda", "ptx" or "sass", or one of them followed by ".json".
 bool isKernelFormat(std::string_view format);
 
 /// Compiles the graph with the backend that makes code of this form, in a process of its own. Every kernel begins with

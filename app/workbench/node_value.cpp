@@ -1,4 +1,5 @@
-// perform(NodeValueRequest): the value of one node as the compiled graph, the interpreter or the fp64 reference has it.
+// perform(NodeValueRequest): the value of one node as the compiled graph, the interpreter or the fp64 reference has it,
+// or as it was recorded.
 #include <algorithm>
 #include <array>
 
@@ -6,6 +7,7 @@
 #include "app/workbench/graph_source.h"
 #include "app/workbench/in_child.h"
 #include "app/workbench/kept_values.h"
+#include "app/workbench/recorded_value.h"
 #include "app/workbench/tensor_figures.h"
 #include "engine/accuracy/fp64_run.h"
 #include "engine/accuracy/own_attributes.h"
@@ -68,14 +70,16 @@ Result<Value> runCompiled(const NodeRun& run) {
 
 struct Side {
   std::string_view name;
-  Result<Value> (*compute)(const NodeRun&);
+  Result<Value> (*compute)(const NodeRun&);  ///< null: not computed
 };
-constexpr Side sides[] = {{"compiled", runCompiled}, {"interpreter", interpret}, {"fp64", computeWide}};
+constexpr std::string_view recordedSide = "recorded";
+constexpr Side sides[] = {
+    {"compiled", runCompiled}, {"interpreter", interpret}, {"fp64", computeWide}, {recordedSide, nullptr}};
 
 Result<const Side*> sideOf(const std::string& name) {
   const auto found = std::ranges::find(sides, name, &Side::name);
   if (found == std::end(sides))
-    return fail(ErrorCode::BadUsage, "there is no side \"{}\": a value is compiled, interpreter or fp64", name);
+    return fail(ErrorCode::BadUsage, "there is no side \"{}\": a value is compiled, interpreter, fp64 or recorded", name);
   return found;
 }
 
@@ -84,11 +88,20 @@ bool isCall(const Node& node) {
          node.op() == Opcode::CallModule;
 }
 
+/// A number as a tensor without dimensions.
+std::optional<Tensor> scalarOf(const Value& value) {
+  if (const auto* truth = value.as<bool>()) return Tensor::scalarInt(*truth ? 1 : 0, DType::Bool);
+  if (const auto* integer = value.as<std::int64_t>()) return Tensor::scalarInt(*integer, DType::Int64);
+  if (const auto* number = value.as<double>()) return Tensor::scalar(*number, DType::Float64);
+  return std::nullopt;
+}
+
 Result<NodeTensor> tensorOf(const Value& value, const std::string& node) {
   if (value.isList())
     return fail(ErrorCode::BadInput, "{} gives several values: look at the node that takes one of them (getitem)",
                 node);
-  if (!value.isTensor()) return fail(ErrorCode::BadInput, "{} gives no tensor", node);
+  if (const auto scalar = scalarOf(value)) return NodeTensor{*scalar, {}};
+  if (!value.isTensor()) return fail(ErrorCode::BadInput, "{} gives no tensor and no number", node);
   KERF_TRY(Tensor copy, value.tensor().clone());
   return NodeTensor{std::move(copy), value.tensor().strides()};
 }
@@ -108,12 +121,20 @@ class NodeSides {
     const auto found = m_source->graph().module.graph.find(m_request.node);
     if (!found) return fail(ErrorCode::NotFound, "the graph has no node \"{}\"", m_request.node);
     m_node = *found;
+    // What is compared with a recording runs on the inputs of the recording.
+    if (m_request.side == recordedSide || m_request.minus == recordedSide || !m_request.expect.empty()) {
+      KERF_TRY(m_recorded, RecordedValues::of(*m_source, m_request.expect));
+    }
     return {};
   }
+
+  /// Where the recorded side comes from; empty: nobody asked for it.
+  const std::string& source() const { return m_from; }
 
   /// As it was computed before, or now.
   Result<NodeTensor> on(const std::string& name) {
     KERF_TRY(const Side* side, sideOf(name));
+    if (side->name == recordedSide) return recorded();
     // The compiled graph takes its inputs as they are.
     if (!isCall(m_source->graph().module.graph.node(m_node)) && side->name == "compiled") side = &sides[1];
     const std::string key = keyOf(*side);
@@ -126,14 +147,25 @@ class NodeSides {
  private:
   std::string keyOf(const Side& side) const {
     return encode(m_request.graph) + '\n' + m_source->graph().module.graph.contentHash().hex() +
-           fmt::format("\n{}\n{}\n{}\n{}", m_request.node, side.name, m_request.backend,
-                       fmt::join(m_request.plants, ","));
+           fmt::format("\n{}\n{}\n{}\n{}\n{}", m_request.node, side.name, m_request.backend,
+                       fmt::join(m_request.plants, ","), m_recorded ? m_recorded->path() : "");
+  }
+
+  Result<void> prepare() {
+    if (m_inputs) return {};
+    KERF_TRY(m_inputs, m_recorded ? m_recorded->inputs(*m_source, m_job) : prepareToRun(*m_source, m_job));
+    return {};
+  }
+
+  Result<NodeTensor> recorded() {
+    KERF_CHECK(prepare());
+    KERF_TRY(const RecordedValue found, m_recorded->find(*m_source, *m_inputs, m_node));
+    m_from = found.source;
+    return tensorOf(found.value, m_request.node);
   }
 
   Result<NodeTensor> compute(const Side& side) {
-    if (!m_inputs) {
-      KERF_TRY(m_inputs, prepareToRun(*m_source, m_job));
-    }
+    KERF_CHECK(prepare());
     const GraphModule& module = m_source->graph().module;
     if (side.name == "compiled") KERF_CHECK(checkOptions(module, m_options.compile));
     const std::function body = [&]() -> Result<NodeTensor> {
@@ -148,7 +180,9 @@ class NodeSides {
   const Job& m_job;
   EngineOracleOptions m_options;
   std::optional<GraphSource> m_source;
+  std::optional<RecordedValues> m_recorded;
   std::optional<ValueList> m_inputs;
+  std::string m_from;
   NodeId m_node;
 };
 
@@ -183,6 +217,7 @@ Result<NodeValue> perform(Workbench& bench, const NodeValueRequest& request, con
   KERF_TRY(answer.plane, view.plane(request.slice));
   const ValueWindow wanted{
       .row = request.row, .column = request.column, .rows = request.rows, .columns = request.columns};
+  answer.source = sidesOfNode.source();
   answer.window = view.window(answer.plane.slice, wanted);
   if (auto odd = view.oddBehind(request.oddAfter)) {
     answer.hasOdd = true;

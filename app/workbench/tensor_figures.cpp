@@ -78,13 +78,53 @@ float patchOf(double value) {
   return std::isfinite(value) ? float(std::clamp(value, -most, most)) : float(value);
 }
 
+/// Real and imaginary parts by turns; the imaginary ones of what is not complex are 0.
+Result<Tensor> partsOf(const Tensor& dense) {
+  if (isComplex(dense.dtype())) {
+    const DType part = dense.dtype() == DType::Complex128  ? DType::Float64
+                       : dense.dtype() == DType::Complex64 ? DType::Float32
+                                                           : DType::Float16;
+    KERF_TRY(const Tensor wide, Tensor(dense.storage(), part, {2 * dense.numel()}, {1}, 2 * dense.offset()).to(DType::Float64));
+    return wide.contiguous();
+  }
+  KERF_TRY(const Tensor real, dense.to(DType::Float64));
+  KERF_TRY(Tensor parts, Tensor::zeros(DType::Float64, {2 * dense.numel()}));
+  for (std::int64_t i = 0; i < dense.numel(); ++i) parts.data<double>()[2 * i] = real.data<const double>()[i];
+  return parts;
+}
+
+/// NaN where a part is.
+double absolute(double real, double imaginary) {
+  if (std::isnan(real) || std::isnan(imaginary)) return std::numeric_limits<double>::quiet_NaN();
+  return std::hypot(real, imaginary);
+}
+
+/// `a` − `b`; equal infinities and NaNs do not differ.
+double gapBetween(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)) ? 0 : a - b; }
+
+Result<Tensor> complexDifference(const Tensor& a, const Tensor& b) {
+  KERF_TRY(const Tensor left, partsOf(a));
+  KERF_TRY(const Tensor right, partsOf(b));
+  KERF_TRY(Tensor result, Tensor::zeros(DType::Float64, a.sizes()));
+  const auto x = elementsOf(left), y = elementsOf(right);
+  for (std::size_t i = 0; i < std::size_t(a.numel()); ++i)
+    result.data<double>()[i] = absolute(gapBetween(x[2 * i], y[2 * i]), gapBetween(x[2 * i + 1], y[2 * i + 1]));
+  return result;
+}
+
 }  // namespace
 
 Result<TensorView> TensorView::of(const Tensor& tensor) {
-  if (isComplex(tensor.dtype()))
-    return fail(ErrorCode::BadInput, "the value is complex: it has no smallest and no largest element");
   TensorView view;
   KERF_TRY(view.m_own, tensor.contiguous());
+  if (isComplex(tensor.dtype())) {
+    KERF_TRY(view.m_parts, partsOf(view.m_own));
+    KERF_TRY(view.m_wide, Tensor::zeros(DType::Float64, tensor.sizes()));
+    const auto parts = elementsOf(view.m_parts);
+    for (std::size_t i = 0; i < std::size_t(tensor.numel()); ++i)
+      view.m_wide.data<double>()[i] = absolute(parts[2 * i], parts[2 * i + 1]);
+    return view;
+  }
   KERF_TRY(view.m_wide, view.m_own.to(DType::Float64));
   return view;
 }
@@ -156,6 +196,11 @@ Result<ValuePlane> TensorView::plane(const std::vector<std::int64_t>& slice) con
 
 std::string TensorView::cellText(std::int64_t element) const {
   if (m_own.dtype() == DType::Bool) return m_own.itemAsInt(element) != 0 ? "True" : "False";
+  if (isComplex(m_own.dtype())) {
+    const auto parts = elementsOf(m_parts).subspan(2 * std::size_t(element), 2);
+    const int digits = m_own.dtype() == DType::Complex128 ? 17 : m_own.dtype() == DType::Complex64 ? 9 : 5;
+    return fmt::format("{:.{}g}{:+.{}g}j", parts[0], digits, parts[1], digits);
+  }
   if (!isFloating(m_own.dtype())) return std::to_string(m_own.itemAsInt(element));
   return fmt::format("{:.{}g}", elementsOf(m_wide)[std::size_t(element)], digitsOf(m_own.dtype()));
 }
@@ -195,17 +240,16 @@ Result<Tensor> differenceOf(const Tensor& value, const Tensor& other) {
   if (value.sizes() != other.sizes())
     return fail(ErrorCode::ShapeMismatch, "the two sides have other shapes: [{}] and [{}]",
                 fmt::join(value.sizes(), ", "), fmt::join(other.sizes(), ", "));
-  if (isComplex(value.dtype()) || isComplex(other.dtype()))
-    return fail(ErrorCode::BadInput, "the value is complex: its difference has no smallest and largest element");
   KERF_TRY(const Tensor dense, value.contiguous());
   KERF_TRY(const Tensor otherDense, other.contiguous());
+  if (isComplex(value.dtype()) || isComplex(other.dtype())) return complexDifference(dense, otherDense);
   KERF_TRY(const Tensor left, dense.to(DType::Float64));
   KERF_TRY(const Tensor right, otherDense.to(DType::Float64));
   KERF_TRY(Tensor result, Tensor::zeros(DType::Float64, value.sizes()));
   const auto a = elementsOf(left), b = elementsOf(right);
   double* const out = result.data<double>();
   for (std::size_t i = 0; i < a.size(); ++i)
-    out[i] = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])) ? 0 : a[i] - b[i];
+    out[i] = gapBetween(a[i], b[i]);
   return result;
 }
 

@@ -9,7 +9,7 @@ namespace kerf::workbench {
 /// A tensor's elements in fp64, row by row, and what of its dtype the figures need.
 class TensorView {
  public:
-  /// BadInput for complex tensors, which have no order.
+  /// Of complex elements the absolute values are looked at; cells show both parts.
   static Result<TensorView> of(const Tensor& tensor);
 
   ValueFigures figures() const;
@@ -28,10 +28,12 @@ class TensorView {
   std::string cellText(std::int64_t element) const;
 
   Tensor m_own;   ///< contiguous, in its own dtype
-  Tensor m_wide;  ///< the same in fp64
+  Tensor m_wide;  ///< the same in fp64; absolute values of complex ones
+  Tensor m_parts;  ///< real and imaginary parts by turns, in fp64; of a complex tensor alone
 };
 
-/// `value` − `other` in fp64; where both are NaN or the same infinity they do not differ. ShapeMismatch for others.
+/// `value` − `other` in fp64; where both are NaN or the same infinity they do not differ. Of complex values its
+/// absolute value. ShapeMismatch for other shapes.
 Result<Tensor> differenceOf(const Tensor& value, const Tensor& other);
 
 }  // namespace kerf::workbench

@@ -1,15 +1,19 @@
 #include "engine/codegen_llvm/kernel_compiler.h"
 
 #include <llvm/Config/llvm-config.h>
+#include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <optional>
 #include <thread>
 #include <unordered_map>
 
 #include "engine/codegen_llvm/jit_session.h"
 #include "engine/codegen_llvm/kernel_emitter.h"
+#include "engine/codegen_llvm/line_numbers.h"
 #include "engine/codegen_llvm/object_cache.h"
+#include "engine/codegen_llvm/source_lines.h"
 #include "engine/codegen_llvm/target.h"
 #include "engine/codegen_llvm/vector_functions.h"
 #include "engine/support/thread_pool.h"
@@ -33,12 +37,8 @@ std::string symbolName(std::size_t distinct, const LoopKernel& kernel) {
   return kernel.name.empty() ? "kernel_" + std::to_string(distinct) : kernel.name;
 }
 
-std::string functionText(const llvm::Function& function) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  function.print(stream);
-  return text;
-}
+/// What is kept for display of each kernel: LLVM IR, its lines' origins, assembly, and its lines' origins.
+constexpr std::size_t textsPerKernel = 4;
 
 /// Which program makes the code: of another build nothing is taken.
 const std::string& codeVersion() {
@@ -112,7 +112,7 @@ class Compilation {
 
   bool takeFromCache(const Hash128& key, Batch& batch) const {
     auto entry = m_cache.find(key);
-    if (!entry || (m_options.keepText && entry->texts.size() != batch.kernels.size())) return false;
+    if (!entry || (m_options.keepText && entry->texts.size() != textsPerKernel * batch.kernels.size())) return false;
     batch.object = llvm::MemoryBuffer::getMemBufferCopy(entry->object);
     batch.texts = std::move(entry->texts);
     batch.cached = true;
@@ -140,18 +140,36 @@ class Compilation {
     module.setDataLayout(machine->createDataLayout());
     module.setTargetTriple(machine->getTargetTriple().str());
     std::vector<llvm::Function*> functions;
+    std::optional<SourceLines> lines;
+    if (m_options.keepText) lines.emplace(module);
     for (const std::size_t k : batch.kernels)
-      functions.push_back(KernelEmitter(module, *m_distinct[k], hasHardwareHalf()).emit(symbolName(k, *m_distinct[k])));
+      functions.push_back(KernelEmitter(module, *m_distinct[k], hasHardwareHalf(), lines ? &*lines : nullptr)
+                              .emit(symbolName(k, *m_distinct[k])));
+    if (lines) lines->finish();
     llvm::raw_string_ostream stream(batch.failure);
     if (llvm::verifyModule(module, &stream)) return;
     optimize(module, *machine, m_options.optimizationLevel);
-    if (m_options.keepText)
-      for (const llvm::Function* function : functions) batch.texts.push_back(functionText(*function));
+    if (m_options.keepText) {
+      keepTexts(module, *machine, functions, batch);
+      llvm::StripDebugInfo(module);  // what runs is the same, looked at or not
+    }
     batch.object = emitObject(module, *machine);
     if (!diagnostics.empty())
       batch.failure = diagnostics;
     else if (!batch.object)
       batch.failure = "no object code came out";
+  }
+
+  static void keepTexts(const llvm::Module& module, llvm::TargetMachine& machine,
+                        const std::vector<llvm::Function*>& functions, Batch& batch) {
+    const std::string assembly = emitAssembly(module, machine);
+    for (const llvm::Function* function : functions) {
+      const LinedText ir = irText(*function), code = assemblyOf(assembly, function->getName().str());
+      for (const LinedText& lined : {ir, code}) {
+        batch.texts.push_back(lined.text);
+        batch.texts.push_back(lineNumbersText(lined.lines));
+      }
+    }
   }
 
   Result<CompiledKernels> link() {
@@ -164,7 +182,12 @@ class Compilation {
         const std::size_t k = batch.kernels[i];
         KERF_TRY(void* const address, session->lookup(symbolName(k, *m_distinct[k])));
         distinct[k].code = KernelCode(address, !m_distinct[k]->parameters.empty());
-        if (m_options.keepText) distinct[k].text = batch.texts[i];
+        if (!m_options.keepText) continue;
+        const auto texts = batch.texts.begin() + std::ptrdiff_t(textsPerKernel * i);
+        distinct[k].text = texts[0];
+        distinct[k].textLines = readLineNumbers(texts[1]);
+        distinct[k].assembly = texts[2];
+        distinct[k].assemblyLines = readLineNumbers(texts[3]);
       }
     CompiledKernels result;
     for (const std::size_t k : m_distinctOf) result.kernels.push_back(distinct[k]);

@@ -16,14 +16,16 @@ namespace kerf::inline codegen_llvm {
 
 struct CodegenOptions {
   int optimizationLevel = 2;
-  bool keepText = true;  ///< LLVM IR after optimisation, for display
+  bool keepText = true;  ///< LLVM IR after optimisation and assembly, for display
   std::filesystem::path cache = {};  ///< folder of object code from earlier compilations; empty: none
 };
 
 /// Machine code of one kernel; several kernels of one structure share it.
 struct CompiledKernel {
   KernelCode code;
-  std::string text;
+  std::string text, assembly;
+  /// By line of these: the line of printLoopIr() that it comes from, 1-based; 0: none.
+  std::vector<int> textLines, assemblyLines;
 };
 
 /// Keeps the code's memory alive.

@@ -17,13 +17,15 @@ constexpr int spillCost = 4;
 
 }  // namespace
 
-KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hardwareHalf)
+KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hardwareHalf, SourceLines* lines)
     : m_module(module),
       m_context(module.getContext()),
       m_kernel(kernel),
       m_place(placeExpressions(kernel)),
       m_b(m_context),
-      m_scalar(module, m_b, hardwareHalf) {
+      m_scalar(module, m_b, hardwareHalf),
+      m_lines(lines),
+      m_lineOf(kernel) {
   for (std::size_t v = 0; v < kernel.variables.size(); ++v)
     (kernel.variables[v].reduced ? m_inner : m_outer).push_back(v);
   m_index.assign(kernel.variables.size(), nullptr);
@@ -137,6 +139,10 @@ void KernelEmitter::emitEntry(const std::string& name) {
   auto* type = FunctionType::get(m_b.getVoidTy(), arguments, false);
   m_function = Function::Create(type, Function::ExternalLinkage, name, m_module);
   m_function->setDoesNotThrow();
+  if (m_lines != nullptr) {
+    m_lines->begin(*m_function);
+    m_b.SetCurrentDebugLocation(m_lines->at(1));
+  }
   m_b.SetInsertPoint(BasicBlock::Create(m_context, "entry", m_function));
   MDBuilder metadata(m_context);
   MDNode* domain = metadata.createAnonymousAliasScopeDomain();
@@ -200,6 +206,7 @@ void KernelEmitter::emitDividedPair(const std::vector<std::size_t>& variables, c
 }
 
 void KernelEmitter::emitLoop(std::size_t variable, Value* begin, Value* end, bool mayBeEmpty, const Body& body) {
+  const LineScope line(m_b, m_lines, m_lineOf.variables + int(variable));
   emitSteps(begin, end, 1, mayBeEmpty, [&](Value* index) {
     m_index[variable] = index;
     body();
@@ -308,6 +315,7 @@ Value* KernelEmitter::value(int expr) {
 
 Value* KernelEmitter::compute(int expr) {
   const Expr& e = m_kernel.exprs[std::size_t(expr)];
+  const LineScope line(m_b, m_lines, m_lineOf.exprs + expr);
   if (e.op == ExprOp::Constant) return m_scalar.constant(e);
   if (e.op == ExprOp::Index) return affine(e.index);
   if (!m_staged.empty() && m_staged[std::size_t(expr)]) return loadStaged(std::size_t(expr));
@@ -369,6 +377,7 @@ Value* KernelEmitter::loadWhere(const Expr& e) {
 
 void KernelEmitter::store(const LoopStore& s) {
   const DType dtype = m_kernel.buffers[std::size_t(s.buffer)].dtype;
+  const LineScope line(m_b, m_lines, m_lineOf.stores + int(&s - m_kernel.stores.data()));
   Value* stored = m_scalar.toMemory(value(s.value), dtype);
   annotate(m_b.CreateStore(stored, address(s.buffer, s.index)), s.buffer);
 }

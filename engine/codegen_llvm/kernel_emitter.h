@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "engine/codegen_llvm/scalar_emitter.h"
+#include "engine/codegen_llvm/source_lines.h"
 #include "engine/loops/loop_ir.h"
 
 namespace kerf::inline codegen_llvm {
@@ -16,7 +17,8 @@ namespace kerf::inline codegen_llvm {
 /// `begin` and `end` bound the first loop that is not reduced (0 and 1 where there is none).
 class KernelEmitter {
  public:
-  KernelEmitter(llvm::Module& module, const LoopKernel& kernel, bool hardwareHalf);
+  /// `lines`: where to keep which line of the loop IR each instruction comes from; null: nowhere.
+  KernelEmitter(llvm::Module& module, const LoopKernel& kernel, bool hardwareHalf, SourceLines* lines = nullptr);
   llvm::Function* emit(const std::string& name);
 
  private:
@@ -80,6 +82,8 @@ class KernelEmitter {
   const ExprPlacement m_place;
   llvm::IRBuilder<> m_b;
   ScalarEmitter m_scalar;
+  SourceLines* const m_lines;
+  const LoopLines m_lineOf;
   llvm::Function* m_function = nullptr;
   std::vector<llvm::Value*> m_pointers;
   std::vector<llvm::Value*> m_bounds;  ///< values of the parameters

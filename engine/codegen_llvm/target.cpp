@@ -17,6 +17,7 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
@@ -131,6 +132,16 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int optimizati
   }
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) passes.run(function, functions);
+}
+
+std::string emitAssembly(const llvm::Module& module, llvm::TargetMachine& machine) {
+  const auto copy = llvm::CloneModule(module);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) return {};
+  passes.run(*copy);
+  return std::string(bytes.data(), bytes.size());
 }
 
 std::unique_ptr<llvm::MemoryBuffer> emitObject(llvm::Module& module, llvm::TargetMachine& machine) {

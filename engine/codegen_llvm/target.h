@@ -21,6 +21,8 @@ const std::string& targetText();
 bool hasHardwareHalf();
 /// The passes that loop kernels profit from, not all of -O2: promotion to registers, cleanup, vectorisation.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, int optimizationLevel);
+/// Assembly of a copy, for people; empty where the target has none.
+std::string emitAssembly(const llvm::Module& module, llvm::TargetMachine& machine);
 std::unique_ptr<llvm::MemoryBuffer> emitObject(llvm::Module& module, llvm::TargetMachine& machine);
 /// Errors that LLVM reports while compiling in `context` are appended to `text` instead of ending the process.
 void keepDiagnostics(llvm::LLVMContext& context, std::string& text);

@@ -16,8 +16,12 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/panels/accuracy_panel.h"
 #include "ui/panels/candidate_view.h"
+#include "ui/panels/inputs_editor.h"
+#include "ui/panels/minified_graphs.h"
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/minify_settings.h"
+#include "ui/panels/reduction_chart.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui {
 namespace {
@@ -78,6 +82,51 @@ TEST(MinifySettings, WhatBelongsToAnotherOracleIsLeftOut) {
   request = dialog.request();
   EXPECT_EQ(request.oracle.torchBackend, "") << "would be refused with Kerf's engine";
   EXPECT_EQ(request.oracle.torchCheck, "auto");
+}
+
+TEST(MinifySettings, SaysWhatTheGraphIsRunOn) {
+  workbench::MinifyRequest given;
+  given.graph.inputs = "ones";
+  given.graph.seed = 7;
+  MinifySettings dialog(given, {"s0=8", "s1=3"});
+  auto request = dialog.request();
+  EXPECT_EQ(request.graph.inputs, "ones");
+  EXPECT_EQ(request.graph.seed, 7u);
+  EXPECT_EQ(request.graph.symbols, (std::vector<std::string>{"s0=8", "s1=3"}));
+  EXPECT_EQ(settingsText(request).toStdString(), "Kerf's engine, inputs: ones, seed 7");
+  auto& symbols = part<QLineEdit>(dialog, "symbolSizes");
+  symbols.setText("s0=16, s1");
+  EXPECT_THAT(dialog.problem().toStdString(), HasSubstr("\"s1\" is no size"));
+  symbols.setText("s0=16, s1=4");
+  EXPECT_EQ(dialog.problem().toStdString(), "");
+  part<QLineEdit>(dialog, "seed").setText("-1");
+  EXPECT_THAT(dialog.problem().toStdString(), HasSubstr("seed"));
+  part<QLineEdit>(dialog, "seed").setText("9");
+  auto& inputs = part<QComboBox>(dialog, "inputs");
+  inputs.setCurrentIndex(inputs.count() - 1);
+  EXPECT_THAT(dialog.problem().toStdString(), HasSubstr(".safetensors"));
+  part<QLineEdit>(dialog, "inputFile").setText(test::samplePath());
+  EXPECT_EQ(dialog.problem().toStdString(), "");
+  request = dialog.request();
+  EXPECT_EQ(request.graph.inputs, test::samplePath().toStdString());
+  EXPECT_EQ(request.graph.seed, 9u);
+  EXPECT_EQ(request.graph.symbols, (std::vector<std::string>{"s0=16", "s1=4"}));
+}
+
+TEST(WindowText, AdvisesWhatTheWindowHas) {
+  EXPECT_EQ(windowText("python3 cannot import torch (ENOENT); name a Python that can with --python").toStdString(),
+            "python3 cannot import torch (ENOENT); name a Python that can in the settings of Minify");
+  EXPECT_EQ(windowText("--sym s9=4: the graph's symbols are s0").toStdString(),
+            "Size s9=4: the graph's symbols are s0");
+  EXPECT_EQ(windowText("x has 3 elements").toStdString(), "x has 3 elements");
+}
+
+TEST(InputsText, NamesWhatIsMadeUp) {
+  EXPECT_EQ(inputsText({}).toStdString(), "");
+  EXPECT_EQ(inputsText({{"x", "f32[2]", "stored", ""}, {"s0", "8", "number", ""}}).toStdString(),
+            "All 1 input have data of their own.");
+  EXPECT_EQ(inputsText({{"x", "f32[2]", "stored", ""}, {"y", "f32[2]", "generated", ""}}).toStdString(),
+            "1 of 2 inputs have data of their own; made up: y");
 }
 
 class MinifyWindow : public Window {
@@ -148,6 +197,62 @@ TEST_F(MinifyWindow, ShowsTheGraphThatStillFailsWhileItSearches) {
   const auto doc = session().minified();
   ASSERT_TRUE(m_window->minifyPanel().candidate().view().scene());
   EXPECT_EQ(m_window->minifyPanel().candidate().view().scene()->shown, doc->candidate);
+}
+
+TEST_F(MinifyWindow, TheNearestGraphThatPassesStandsBesideTheOneThatFails) {
+  openSample();
+  m_window->raisePanel("minify");
+  m_window->minifyPanel().plant().setPlant("relu=accuracy");
+  m_window->actions()["minify"]->trigger();
+  settle();
+  ASSERT_EQ(session().minified()->state, MinifyDoc::State::Done) << qPrintable(session().minified()->error);
+  ASSERT_TRUE(test::waitFor([&] { return session().minified()->neighbour != nullptr; }));
+  const auto neighbour = session().minified()->neighbour;
+  ASSERT_TRUE(neighbour->found);
+  EXPECT_FALSE(neighbour->reduction.empty());
+  const auto calls = [](const GraphDoc& graph, const std::string& op) {
+    return std::ranges::count(graph.nodes, op, &NodeDoc::op);
+  };
+  EXPECT_EQ(calls(*neighbour->graph, "relu"), 0) << "the fault is in relu";
+  EXPECT_FALSE(neighbour->difference.same);
+  auto& graphs = m_window->minifyPanel().graphs();
+  EXPECT_THAT(graphs.edit().toStdString(), HasSubstr("One edit apart"));
+  ASSERT_TRUE(test::waitFor([&] { return graphs.passing().view().scene() != nullptr; }));
+  EXPECT_EQ(graphs.passing().view().scene()->shown, neighbour->graph);
+}
+
+TEST_F(MinifyWindow, ShowsWhatItsWorkersDoAndWhichReductionsHelped) {
+  openSample();
+  m_window->raisePanel("minify");
+  m_window->minifyPanel().plant().setPlant("relu=accuracy");
+  m_window->actions()["minify"]->trigger();
+  settle();
+  const auto doc = session().minified();
+  ASSERT_EQ(doc->state, MinifyDoc::State::Done) << qPrintable(doc->error);
+  int queries = 0;
+  for (const auto& worker : doc->workers) queries += worker.queries;
+  EXPECT_GT(queries, 0);
+  EXPECT_EQ(doc->underWay, 0);
+  EXPECT_THAT(m_window->minifyPanel().workers().toStdString(), HasSubstr("asked, the last"));
+  const auto named = m_window->minifyPanel().findChild<ReductionChart*>()->named();
+  EXPECT_TRUE(named.contains("nodes")) << qPrintable(named.join(", "));
+  const auto helped = std::ranges::find_if(
+      doc->points, [](const MinifyPoint& point) { return point.accepted && !point.reduction.empty(); });
+  ASSERT_NE(helped, doc->points.end());
+  EXPECT_GT(doc->points.front().inputBytes, doc->points.back().inputBytes - 1);
+  EXPECT_GE(named.size(), 3) << qPrintable(named.join(", "));
+}
+
+TEST_F(MinifyWindow, InputsHoldForAllThatRunsTheGraph) {
+  openSample();
+  session().setInputs({"zeros", 3});
+  EXPECT_EQ(session().inputs().inputs, "zeros");
+  EXPECT_THAT(part<QToolButton>(m_window->minifyPanel(), "minifySettings").text().toStdString(),
+              HasSubstr("inputs: zeros, seed 3"));
+  std::vector<workbench::InputRow> rows;
+  session().findInputRows([&](const std::vector<workbench::InputRow>& found) { rows = found; });
+  ASSERT_TRUE(test::waitFor([&] { return !rows.empty(); }));
+  EXPECT_EQ(rows.size(), 25u);
 }
 
 TEST_F(MinifyWindow, PinnedNodesStay) {

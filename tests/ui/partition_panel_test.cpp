@@ -7,6 +7,7 @@
 
 #include "tests/support/small_repro.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/panels/cut_view.h"
 #include "ui/panels/pareto_chart.h"
 #include "ui/panels/partition_panel.h"
 
@@ -43,6 +44,59 @@ TEST_F(PartitionWindow, CutsTheJointGraphOfAForwardGraph) {
   EXPECT_THAT(panel().summary().toStdString(), HasSubstr("Budget 1.00"));
   const auto& marked = m_window->pane().view().state().saved;
   EXPECT_EQ(marked.size(), qsizetype(cut().saved.size())) << "each saved value is marked in the picture";
+}
+
+TEST_F(PartitionWindow, TheCutStandsBetweenForwardAndBackward) {
+  openSample();
+  partition();
+  ASSERT_TRUE(session().partitions());
+  auto& view = panel().cut();
+  ASSERT_EQ(view.rows().size(), cut().saved.size() + cut().recomputed.size());
+  const auto& nodes = session().graph()->nodes;
+  int last = -1;
+  qint64 bytes = 0;
+  for (const auto& row : view.rows()) {
+    ASSERT_GE(row.forward, 0) << qPrintable(row.name);
+    EXPECT_GE(row.forward, last) << "in the order of the graph";
+    last = row.forward;
+    bytes += row.bytes;
+    EXPECT_NE(row.reason.toStdString(), "");
+  }
+  EXPECT_EQ(bytes, cut().savedBytes);
+  const auto taken = std::ranges::find_if(view.rows(), [](const CutRow& row) { return !row.users.empty(); });
+  ASSERT_NE(taken, view.rows().end());
+  const int at = int(taken - view.rows().begin());
+  QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.forwardRect(at).center());
+  settle();
+  EXPECT_EQ(session().node(), taken->forward);
+  EXPECT_EQ(view.currentRow(), at);
+  EXPECT_NE(panel().relation().toStdString(), "");
+  const int user = view.rows()[std::size_t(at)].users.front();
+  QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, view.userRect(at, 0).center());
+  settle();
+  EXPECT_EQ(session().node(), user);
+  EXPECT_TRUE(nodes[std::size_t(user)].backward || !cut().recomputed.empty());
+}
+
+TEST_F(PartitionWindow, AForwardNodeKnowsTheNodesOfItsGradient) {
+  openSample();
+  partition();
+  const auto& graph = *session().graph();
+  const auto backward = std::ranges::find_if(
+      graph.nodes, [](const NodeDoc& node) { return node.backward && !node.forwardNode.empty(); });
+  ASSERT_NE(backward, graph.nodes.end());
+  const int forward = graph.find(backward->forwardNode);
+  ASSERT_GE(forward, 0);
+  const auto gradients = counterparts(graph, forward);
+  const int node = int(backward - graph.nodes.begin());
+  EXPECT_TRUE(std::ranges::find(gradients, node) != gradients.end());
+  EXPECT_EQ(counterparts(graph, node), std::vector<int>{forward});
+  session().selectNode(forward);
+  settle();
+  EXPECT_THAT(panel().relation().toStdString(), HasSubstr("its gradient is computed by"));
+  session().selectNode(node);
+  settle();
+  EXPECT_THAT(panel().relation().toStdString(), HasSubstr("computes the gradient of " + backward->forwardNode));
 }
 
 TEST_F(PartitionWindow, TheBudgetCutsAgainAtOnce) {

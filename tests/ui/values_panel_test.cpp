@@ -9,6 +9,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QTableWidget>
+#include <QToolButton>
 
 #include "tests/support/small_repro.h"
 #include "tests/ui/window_fixture.h"
@@ -67,6 +68,20 @@ TEST_F(ValuesWindow, ShowsANodesValueFromEverySide) {
   emit panel().minus().activated(3);
   settle();
   EXPECT_EQ(session().value()->figures.zeros, 8) << "fp64 minus fp64";
+}
+
+TEST_F(ValuesWindow, ShowsWhatWasRecorded) {
+  openSample();
+  panel().side().setCurrentIndex(3);
+  show("arg0_1");
+  EXPECT_THAT(panel().status().toStdString(), HasSubstr("recorded as input arg0_1 of the capture"));
+  EXPECT_TRUE(panel().findChild<QToolButton*>("expected")->isVisible());
+  session().selectNode("addmm");
+  panel().ask();
+  settle();
+  EXPECT_THAT(session().value()->error.toStdString(), HasSubstr("no value of addmm is recorded"));
+  panel().side().setCurrentIndex(0);
+  EXPECT_FALSE(panel().findChild<QToolButton*>("expected")->isVisible());
 }
 
 TEST_F(ValuesWindow, FindsWhatIsNotFiniteAndSaves) {

@@ -1,8 +1,11 @@
 // Compiled graphs: what is fused, what runs as extern kernel, guards, memory, views, mutation.
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include <fmt/ranges.h>
 
+#include "engine/codegen_llvm/line_numbers.h"
 #include "engine/pipeline/compile_fx.h"
 #include "tests/support/graph_fixture.h"
 
@@ -53,6 +56,35 @@ TEST(CompileGraph, FusesAPointwiseChainIntoOneKernel) {
   EXPECT_NE(graph->kernels()[0].text("loop").find("max"), std::string::npos);
   EXPECT_NE(graph->kernels()[0].text("llvm").find("define void"), std::string::npos);
   expectLikeInterpreter(f, *graph);
+}
+
+TEST(CompileGraph, LinesOfLlvmIrAndAssemblyComeFromLinesOfTheLoops) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {64, 32});
+  f.output({f.call("aten.sum.dim_IntList", {f.call("aten.exp.default", {x}), Argument::list({1})})});
+  const auto graph = compiled(f);
+  ASSERT_TRUE(graph);
+  const KernelInfo& kernel = graph->kernels()[0];
+  const auto lines = [](std::string_view text) { return std::ranges::count(text, '\n'); };
+  const std::string_view loops = kernel.text("loop");
+  std::vector<std::string> loopLines;
+  std::istringstream stream{std::string(loops)};
+  for (std::string line; std::getline(stream, line);) loopLines.push_back(line);
+  for (const std::string format : {"llvm", "asm"}) {
+    const auto numbers = readLineNumbers(kernel.text(format + std::string(loopLinesSuffix)));
+    ASSERT_EQ(std::ssize(numbers), lines(kernel.text(format))) << format;
+    EXPECT_EQ(kernel.text(format).find("dbg"), std::string_view::npos) << "what carries the lines is not shown";
+    std::set<std::string> parts;
+    for (const int number : numbers) {
+      ASSERT_LE(number, std::ssize(loopLines)) << format;
+      if (number == 0) continue;
+      const std::string& line = loopLines[std::size_t(number) - 1];
+      for (const char* part : {"for i1", "load x", "exp", "sum", "store sum"})
+        if (line.find(part) != std::string::npos) parts.insert(part);
+    }
+    EXPECT_TRUE(parts.contains("store sum")) << format << "\n" << loops;
+    EXPECT_TRUE(parts.contains("load x")) << format << "\n" << loops;
+  }
 }
 
 TEST(CompileGraph, NodesCanBeKeptApartOrWithoutCode) {

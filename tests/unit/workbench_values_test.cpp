@@ -1,4 +1,6 @@
 // NodeValueRequest: a node's value on every side, figures and planes of it, and what is refused.
+#include <complex>
+
 #include "app/workbench/tensor_figures.h"
 #include "app/workbench/workbench.h"
 #include "engine/tensor/safetensors.h"
@@ -143,6 +145,62 @@ TEST_F(NodeValueTest, IsWrittenWhole) {
   asked.save = (folder() / "value.txt").string();
   EXPECT_EQ(ask(asked).error().code, ErrorCode::BadUsage);
   EXPECT_FALSE(fs::exists(asked.save));
+}
+
+TEST_F(NodeValueTest, TheRecordedSideIsWhatAFileOfExpectedValuesHas) {
+  auto asked = request("add");
+  asked.side = "recorded";
+  EXPECT_THAT(ask(asked).error().text(), HasSubstr("no value of add is recorded"));
+  EXPECT_EQ(ask(asked).error().code, ErrorCode::NotFound);
+  SafetensorsFile file;
+  file.tensors.emplace_back("in0", tensorOf({2, 4}, {0, 1, 0, 1, 0, 1, 0, 1}));
+  file.tensors.emplace_back("out0", tensorOf({2, 4}, {3, 4, 3, 4, 3, 4, 3, 4}));
+  file.tensors.emplace_back("exp", tensorOf({2, 4}, {1, 2, 1, 2, 1, 2, 1, 2}));
+  ASSERT_TRUE(writeSafetensors((folder() / "small_io.safetensors").string(), file));
+  const auto beside = ask(asked);
+  ASSERT_TRUE(beside) << beside.error().text();
+  EXPECT_EQ(beside->source, "out0 of small_io.safetensors");
+  EXPECT_EQ(beside->figures.maximum, 4);
+  asked.minus = "interpreter";  // runs on the file's in0: exp(0) + 2 = 3
+  const auto difference = ask(asked);
+  ASSERT_TRUE(difference) << difference.error().text();
+  EXPECT_EQ(difference->figures.zeros, 4);
+  EXPECT_NEAR(difference->figures.minimum, 4 - (std::exp(1.0) + 2), 1e-6);
+  asked = request("exp");
+  asked.side = "recorded";
+  EXPECT_EQ(ask(asked)->source, "exp of small_io.safetensors") << "a node by its own name";
+  asked.expect = (folder() / "nowhere.safetensors").string();
+  EXPECT_EQ(ask(asked).error().code, ErrorCode::NotFound);
+}
+
+TEST_F(NodeValueTest, ACapturesInputsAreRecordedUnlessTheyAreMadeUp) {
+  auto asked = request("arg0_1");
+  asked.side = "recorded";
+  EXPECT_THAT(ask(asked).error().text(), HasSubstr("made up")) << "the repro has no storage for it";
+  NodeValueRequest stored{{sample}, "arg0_1"};
+  stored.side = "recorded";
+  const auto value = ask(stored);
+  ASSERT_TRUE(value) << value.error().text();
+  EXPECT_EQ(value->source, "input arg0_1 of the capture");
+  stored.minus = "compiled";
+  const auto difference = ask(stored);
+  ASSERT_TRUE(difference) << difference.error().text();
+  EXPECT_EQ(difference->figures.zeros, difference->figures.elements) << "what runs is what is recorded";
+}
+
+TEST(TensorFigures, ComplexValuesAreLookedAtByTheirSize) {
+  Tensor complex = *Tensor::zeros(DType::Complex64, {3});
+  auto* parts = reinterpret_cast<float*>(complex.data<std::complex<float>>());
+  std::ranges::copy(std::vector<float>{3, -4, 0, 0, nan, 1}, parts);
+  const auto view = *TensorView::of(complex);
+  EXPECT_EQ(view.figures().maximum, 5);
+  EXPECT_EQ(view.figures().nans, 1);
+  EXPECT_EQ(view.figures().zeros, 1);
+  EXPECT_THAT(view.window({}, {.rows = 1, .columns = 3}).cells, ElementsAre("3-4j", "0+0j", "nan+1j"));
+  Tensor other = *Tensor::zeros(DType::Complex64, {3});
+  const auto difference = differenceOf(complex, other);
+  ASSERT_TRUE(difference) << difference.error().text();
+  EXPECT_EQ(TensorView::of(*difference)->figures().maximum, 5);
 }
 
 TEST_F(NodeValueTest, SaysWhatHasNoValue) {

@@ -78,6 +78,7 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
     connect(&session, changed, this, &GraphPane::showHulls);
   connect(&session, &Session::accuracyChanged, this, &GraphPane::showAccuracy);
   connect(&session, &Session::pinsChanged, this, &GraphPane::showPins);
+  connect(&session, &Session::symbolsChanged, this, &GraphPane::showSymbols);
   connect(&session, &Session::notesChanged, this, &GraphPane::showNotes);
   connect(&session, &Session::differenceChanged, this, &GraphPane::showDifference);
   connect(&session, &Session::stagesChanged, this, [this] { m_recorded = m_session.recordedStages(); });

@@ -266,7 +266,11 @@ void GraphWidget::paintEvent(QPaintEvent*) {
   m_paintedCards = batch.paintedCards();
 }
 
-void GraphWidget::paintLegend(QPainter& painter) const { kerf::ui::paintLegend(painter, rect(), *m_scene, m_state); }
+/// A small view (that of a candidate) has room for the graph alone.
+void GraphWidget::paintLegend(QPainter& painter) const {
+  constexpr int leastHeight = 200;
+  if (height() >= leastHeight) kerf::ui::paintLegend(painter, rect(), *m_scene, m_state);
+}
 
 void GraphWidget::renderAll(QPainter& painter) const {
   if (!m_scene) return;

@@ -31,7 +31,8 @@ void Minimap::refresh() {
 
 void Minimap::place() {
   const auto& scene = m_view.scene();
-  const bool needed = scene && !scene->cards.empty() && !m_view.visibleScene().contains(scene->bounds);
+  const bool fits = m_view.height() >= mapHeight + 4 * mapInset;
+  const bool needed = fits && scene && !scene->cards.empty() && !m_view.visibleScene().contains(scene->bounds);
   setVisible(needed);
   if (!needed) return;
   const double ratio = scene->bounds.width() / std::max(1.0, scene->bounds.height());

@@ -70,10 +70,7 @@ std::unique_ptr<ChangeModel> makeChangeModel() {
       {"What", [](const ChangeRow& row) { return row.what; }}});
 }
 
-namespace {
-
-/// Why a value is saved, by the rule that keeps it from being computed again.
-QString reasonText(const std::string& rule) {
+QString savedReason(const std::string& rule) {
   static const std::pair<std::string_view, const char*> reasons[] = {
       {"min_cut", "the cheapest cut runs here"},
       {"input", "an input of the step"},
@@ -92,8 +89,6 @@ QString reasonText(const std::string& rule) {
   return text(rule);
 }
 
-}  // namespace
-
 std::unique_ptr<SavedModel> makeSavedModel() {
   using Saved = workbench::SavedValueDoc;
   return std::make_unique<SavedModel>(std::vector<Column<Saved>>{
@@ -102,7 +97,7 @@ std::unique_ptr<SavedModel> makeSavedModel() {
       {"Bytes", [](const Saved& row) { return formatBytes(row.bytes); },
        [](const Saved& row) { return QVariant(qlonglong(row.bytes)); }, true},
       {"Why",
-       [](const Saved& row) { return reasonText(row.rule); },
+       [](const Saved& row) { return savedReason(row.rule); },
        {},
        false,
        [](const Saved& row, int role) { return role == Qt::ToolTipRole ? QVariant(text(row.rule)) : QVariant(); }}});

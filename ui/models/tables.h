@@ -27,6 +27,7 @@ using NodeModel = TableModel<NodeRef>;
 using SavedModel = TableModel<workbench::SavedValueDoc>;
 using LogModel = TableModel<LogDoc>;
 using OpCountModel = TableModel<OpCountDoc>;
+using CodeSpanModel = TableModel<workbench::CodeSpan>;
 
 /// One node, or one rewrite, in which two graphs differ.
 struct ChangeRow {
@@ -48,9 +49,12 @@ std::unique_ptr<FusionModel> makeFusionModel();
 std::unique_ptr<TrialModel> makeTrialModel();
 std::unique_ptr<NodeModel> makeNodeModel();
 std::unique_ptr<SavedModel> makeSavedModel();
+/// Why a value is saved, in words, by the rule that keeps it from being computed again.
+QString savedReason(const std::string& rule);
 std::unique_ptr<LogModel> makeLogModel();
 std::unique_ptr<OpCountModel> makeOpCountModel();
 std::unique_ptr<ChangeModel> makeChangeModel();
+std::unique_ptr<CodeSpanModel> makeCodeSpanModel();
 /// Rewrites first, then what was added, changed and removed.
 std::vector<ChangeRow> changeRows(const DifferenceDoc& difference);
 std::vector<NodeRef> nodeRows(const GraphDocPtr& graph);

@@ -7,27 +7,43 @@
 
 namespace kerf::ui::inline panels {
 
-CandidateView::CandidateView(Session& session, QWidget* parent)
-    : QWidget(parent), m_layouts(session.jobs(), "candidateLayout"), m_title(new QLabel), m_view(new GraphWidget) {
+CandidateView::CandidateView(Session& session, const QString& name, const QString& hint, QWidget* parent)
+    : QWidget(parent),
+      m_layouts(session.jobs(), name + "Layout"),
+      m_hint(hint),
+      m_title(new QLabel(hint)),
+      m_view(new GraphWidget) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   m_title->setObjectName("tableTitle");
+  m_title->setMinimumWidth(1);
   column->addWidget(m_title);
   column->addWidget(m_view, 1);
-  m_view->setObjectName("candidate");
-  m_view->setAccessibleName(tr("Smallest graph that fails"));
+  m_view->setObjectName(name);
+  m_view->setAccessibleName(hint);
   m_view->setMinimumSize(160, 90);
   connect(m_view, &GraphWidget::nodePicked, m_view, [this](int node) { m_view->select(node, false); });
   connect(&m_layouts, &LayoutService::ready, this, [this](const ScenePtr& scene) {
     if (scene->shown != m_graph) return;
     m_view->setScene(scene);
-    m_title->setText(tr("Fails still: %1").arg(plural(qint64(m_graph->nodes.size()), "node")));
+    showTitle();
+    showMarks();
   });
 }
 
-void CandidateView::setGraph(GraphDocPtr graph) {
-  if (graph == m_graph) return;
+/// Of the graph that is drawn.
+void CandidateView::showTitle() {
+  if (!m_graph || !m_view->scene() || m_view->scene()->shown != m_graph) return;
+  m_title->setText(tr("%1: %2").arg(m_name, plural(qint64(m_graph->nodes.size()), "node")));
+  m_title->setToolTip(m_title->text());
+}
+
+QString CandidateView::title() const { return m_title->text(); }
+
+void CandidateView::setGraph(GraphDocPtr graph, const QString& title) {
+  m_name = title;
+  if (graph == m_graph) return showTitle();
   m_graph = std::move(graph);
   if (m_graph) {
     SceneOptions options;
@@ -36,7 +52,24 @@ void CandidateView::setGraph(GraphDocPtr graph) {
   }
   m_layouts.cancel();
   m_view->setScene(nullptr);
-  m_title->setText(tr("The smallest graph that fails appears here"));
+  m_title->setText(m_hint);
+}
+
+void CandidateView::setMarks(const QSet<QString>& own, const QSet<QString>& otherwise) {
+  m_own = own;
+  m_otherwise = otherwise;
+  showMarks();
+}
+
+void CandidateView::showMarks() {
+  if (!m_graph || !m_view->scene() || m_view->scene()->shown != m_graph) return;
+  const auto places = [this](const QSet<QString>& names) {
+    QSet<int> found;
+    for (const auto& name : names)
+      if (const int node = m_graph->find(name.toStdString()); node >= 0) found.insert(node);
+    return found;
+  };
+  m_view->setChanges(places(m_own), places(m_otherwise));
 }
 
 }  // namespace kerf::ui::inline panels

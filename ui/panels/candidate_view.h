@@ -1,6 +1,8 @@
-// CandidateView: the smallest graph that still fails, drawn while a minification goes on.
+// CandidateView: a graph of a minification, drawn while it goes on: the smallest that still fails, and in the end the
+// nearest one that passes, with what differs between the two marked in both.
 #pragma once
 
+#include <QSet>
 #include <QWidget>
 
 #include "ui/graph_view/graph_widget.h"
@@ -15,14 +17,23 @@ class CandidateView : public QWidget {
   Q_OBJECT
 
  public:
-  explicit CandidateView(Session& session, QWidget* parent = nullptr);
-  /// What stays of the graph before stays where it is.
-  void setGraph(GraphDocPtr graph);
+  /// `name`: of the view, for screen readers and as the job of its layout; `hint`: its title without a graph.
+  CandidateView(Session& session, const QString& name, const QString& hint, QWidget* parent = nullptr);
+  /// What stays of the graph before stays where it is. `title`: "Fails still"; the number of nodes follows.
+  void setGraph(GraphDocPtr graph, const QString& title);
+  /// Nodes that the other graph does not have, and those that it has otherwise, by name.
+  void setMarks(const QSet<QString>& own, const QSet<QString>& otherwise);
+  QString title() const;
   const GraphWidget& view() const { return *m_view; }
 
  private:
+  void showTitle();
+  void showMarks();
+
   LayoutService m_layouts;
   GraphDocPtr m_graph;
+  QString m_hint, m_name;
+  QSet<QString> m_own, m_otherwise;
   QLabel* m_title;
   GraphWidget* m_view;
 };

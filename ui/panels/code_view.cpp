@@ -22,7 +22,7 @@ constexpr int mostPaintedChars = 2000;  ///< of one line: longer ones are cut on
 /// One pattern, five groups: comment, string, keyword, dotted call, number.
 const QRegularExpression& tokens() {
   static const QRegularExpression pattern(
-      R"((#.*$|;\s+\w+ = .*None$)|('[^']*'|"[^"]*")|\b(def|return|self|None|True|False|for|in|if|define|load|store|br|ret|call|loop|buffer)\b|((?:torch|aten|operator)(?:\.\w+)+)|(?<![\w%])(-?\d[\d.e+-]*)\b)");
+      R"((#.*$|;\s+\w+ = .*None$)|('[^']*'|"[^"]*")|\b(def|return|self|None|True|False|for|in|if|else|import|from|as|with|class|del|lambda|define|load|store|br|ret|call|loop|buffer|auto|void|const|float|double|bool|u?int\d*_t|static_cast|extern|constexpr)\b|((?:torch|aten|operator)(?:\.\w+)+)|(?<![\w%])(-?\d[\d.e+-]*)\b)");
   return pattern;
 }
 
@@ -158,7 +158,19 @@ void CodeView::mousePressEvent(QMouseEvent* event) {
 void CodeView::keyPressEvent(QKeyEvent* event) {
   if (event->matches(QKeySequence::Copy))
     return QApplication::clipboard()->setText(m_current >= 0 ? m_lines[m_current].trimmed() : code());
+  if (walk(event->key())) return;
   QAbstractScrollArea::keyPressEvent(event);
+}
+
+/// From a marked line to the one above or below; Enter picks it again.
+bool CodeView::walk(int key) {
+  if (m_current < 0) return false;
+  const bool enters = key == Qt::Key_Return || key == Qt::Key_Enter;
+  const int step = key == Qt::Key_Down ? 1 : key == Qt::Key_Up ? -1 : 0;
+  if (!enters && step == 0) return false;
+  const int line = std::clamp(m_current + step, 0, int(m_lines.size()) - 1);
+  if (enters || line != m_current) emit linePicked(line);
+  return true;
 }
 
 void CodeView::contextMenuEvent(QContextMenuEvent* event) {

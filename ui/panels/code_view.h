@@ -15,6 +15,9 @@ class CodeView : public QAbstractScrollArea {
   void setCode(const QStringList& lines);
   void setCode(const QString& code) { setCode(code.isEmpty() ? QStringList() : code.split('\n')); }
   QString code() const { return m_lines.join('\n'); }
+  int lineCount() const { return int(m_lines.size()); }
+  /// Empty outside of the text.
+  QString line(int at) const { return m_lines.value(at); }
   /// Marks a line (0-based; -1 for none) and brings it into view.
   void setCurrentLine(int line);
   int currentLine() const { return m_current; }
@@ -25,6 +28,7 @@ class CodeView : public QAbstractScrollArea {
   void setHint(const QString& hint);
 
  signals:
+  /// Clicked, or gone to with the arrow keys.
   void linePicked(int line);
 
  protected:
@@ -36,6 +40,7 @@ class CodeView : public QAbstractScrollArea {
 
  private:
   void updateBars();
+  bool walk(int key);
   void paintLine(QPainter& painter, int line, double x, double baseline) const;
   int lineHeight() const;
   int gutter() const;

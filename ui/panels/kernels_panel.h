@@ -1,5 +1,6 @@
-// KernelsPanel: what the compiler made of the graph: fusion groups and extern kernels, with loop IR and LLVM IR. A line
-// that reads or writes a node's value selects the node, and the selected node's kernel and lines are marked.
+// KernelsPanel: what the compiler made of the graph: fusion groups and extern kernels, with their loop IR and beside it
+// what became of that: LLVM IR or assembly. A line of either marks those of the other that belong to it; one that reads
+// or writes a node's value selects the node, and the selected node's kernel and lines are marked.
 #pragma once
 
 #include <QWidget>
@@ -21,6 +22,9 @@ class KernelsPanel : public QWidget {
   explicit KernelsPanel(Session& session, QWidget* parent = nullptr);
   DataTable& table() { return *m_table; }
   CodeView& code() { return *m_code; }
+  /// LLVM IR or assembly, as the tab says.
+  CodeView& lowered() { return *m_lowered; }
+  QTabBar& forms() { return *m_tabs; }
 
  signals:
   /// Nodes of the kernel that the user chose.
@@ -30,15 +34,20 @@ class KernelsPanel : public QWidget {
   void showKernels();
   void showCode();
   void showNode();
+  void showLowered();
   void markNode();
   void pickLine(int line);
+  void pickLowered(int line);
+  void markLowered(const QSet<int>& loopLines, bool bringIntoView);
+  void selectNodesOf(const QSet<int>& loopLines);
+  const std::vector<int>& loopLines() const;
   QStringList nodesOn(const QString& line) const;
 
   Session& m_session;
   KernelModel* m_model;
   DataTable* m_table;
   QTabBar* m_tabs;
-  CodeView* m_code;
+  CodeView *m_code, *m_lowered;
   bool m_picking = false;  ///< a line was clicked: its kernel stays
 };
 

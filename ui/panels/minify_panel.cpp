@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QMenu>
+#include <QPointer>
 #include <QPushButton>
 #include <QSplitter>
 #include <QToolButton>
@@ -13,7 +14,8 @@
 #include <ranges>
 
 #include "ui/models/format.h"
-#include "ui/panels/candidate_view.h"
+#include "ui/panels/inputs_editor.h"
+#include "ui/panels/minified_graphs.h"
 #include "ui/panels/minify_settings.h"
 #include "ui/panels/reduction_chart.h"
 
@@ -36,7 +38,8 @@ MinifyPanel::MinifyPanel(Session& session, QWidget* parent)
       m_model(makeStepModel().release()),
       m_table(new DataTable(m_model)),
       m_chart(new ReductionChart),
-      m_candidate(new CandidateView(session)),
+      m_graphs(new MinifiedGraphs(session)),
+      m_workers(new QLabel),
       m_findings(new QListWidget) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -55,6 +58,7 @@ MinifyPanel::MinifyPanel(Session& session, QWidget* parent)
   connect(&session, &Session::graphChanged, this, &MinifyPanel::showMinified);
   connect(&session, &Session::locationChanged, this, &MinifyPanel::showPlace);
   connect(&session, &Session::pinsChanged, this, &MinifyPanel::showMinified);
+  connect(&session, &Session::inputsChanged, this, &MinifyPanel::showMinified);
   connect(m_table, &DataTable::picked, this, [this](int row) {
     const auto doc = m_session.minified();
     if (doc && doc->state == MinifyDoc::State::Running) return showControls();
@@ -81,11 +85,22 @@ QWidget* MinifyPanel::buildContent() {
   m_found = found;
   right->addWidget(m_table);
   right->addWidget(found);
-  splitter->addWidget(m_chart);
-  splitter->addWidget(m_candidate);
+  auto* left = new QWidget;
+  auto* progress = new QVBoxLayout(left);
+  progress->setContentsMargins(0, 0, 0, 0);
+  progress->setSpacing(0);
+  progress->addWidget(m_status);
+  progress->addWidget(m_chart, 1);
+  progress->addWidget(m_workers);
+  m_workers->setObjectName("quiet");
+  m_workers->setWordWrap(true);
+  m_workers->setContentsMargins(10, 4, 10, 4);
+  m_workers->setMinimumWidth(1);
+  splitter->addWidget(left);
+  splitter->addWidget(m_graphs);
   splitter->addWidget(right);
   for (auto* each : {splitter, right}) each->setChildrenCollapsible(false);
-  splitter->setSizes({360, 360, 400});
+  splitter->setSizes({320, 460, 340});
   right->setSizes({300, 140});
   connect(m_findings, &QListWidget::itemActivated, this,
           [this](const QListWidgetItem* item) { m_session.open({item->data(Qt::UserRole).toString()}); });
@@ -129,6 +144,9 @@ QWidget* MinifyPanel::buildBar() {
   buildExport();
   m_status = new QLabel;
   m_status->setObjectName("status");
+  m_status->setWordWrap(true);
+  m_status->setContentsMargins(10, 4, 10, 0);
+  m_status->setMinimumWidth(1);
   row->addWidget(m_start);
   row->addWidget(m_cancel);
   row->addWidget(m_pause);
@@ -138,7 +156,6 @@ QWidget* MinifyPanel::buildBar() {
   row->addWidget(m_openRepro);
   row->addWidget(m_export);
   row->addStretch(1);
-  row->addWidget(m_status);
   connect(m_openRepro, &QPushButton::clicked, this,
           [this] { m_session.open({QString::fromStdString(m_session.minified()->repro)}); });
   connect(m_start, &QPushButton::clicked, this, &MinifyPanel::start);
@@ -164,9 +181,20 @@ void MinifyPanel::setSettings(const workbench::MinifyRequest& settings) {
 }
 
 void MinifyPanel::askSettings() {
-  auto* dialog = new MinifySettings(m_settings, this);
+  auto settings = m_settings;
+  settings.graph.inputs = m_session.inputs().inputs;
+  settings.graph.seed = m_session.inputs().seed;
+  auto* dialog = new MinifySettings(settings, m_session.sizes(), this);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
-  connect(dialog, &QDialog::accepted, this, [this, dialog] { setSettings(dialog->request()); });
+  connect(dialog, &QDialog::accepted, this, [this, dialog] {
+    const auto chosen = dialog->request();
+    m_session.setInputs({chosen.graph.inputs, chosen.graph.seed});
+    m_session.chooseSizes(texts(chosen.graph.symbols));
+    setSettings(chosen);
+  });
+  m_session.findInputRows([shown = QPointer(dialog)](const std::vector<workbench::InputRow>& rows) {
+    if (shown) shown->inputs().setNote(inputsText(rows));
+  });
   dialog->open();
 }
 
@@ -181,6 +209,10 @@ void MinifyPanel::showFindings(const MinifyDoc* doc) {
   }
   m_found->setVisible(m_findings->count() > 0);
 }
+
+CandidateView& MinifyPanel::candidate() { return m_graphs->failing(); }
+
+QString MinifyPanel::workers() const { return m_workers->text(); }
 
 QString MinifyPanel::status() const { return m_status->text(); }
 
@@ -209,6 +241,8 @@ void MinifyPanel::showMinified() {
   m_plant->setVisible(m_settings.oracle.oracle == "engine" && !running);
   auto settings = m_settings;
   settings.pins = plainTexts(m_session.pins());
+  settings.graph.inputs = m_session.inputs().inputs;
+  settings.graph.seed = m_session.inputs().seed;
   m_ask->setText(settingsText(settings) + "…");
   m_cancel->setVisible(running);
   m_pause->setVisible(running);
@@ -228,7 +262,9 @@ void MinifyPanel::showMinified() {
                                       : tr("Open a capture to minify it."));
   m_status->setText(shown ? statusOf(*doc) : QString());
   m_status->setToolTip(doc ? text(doc->fingerprint) : QString());
-  m_candidate->setGraph(doc ? doc->candidate : nullptr);
+  m_graphs->setMinified(doc.get());
+  m_workers->setText(doc && m_times ? workersText(*doc) : QString());
+  m_workers->setVisible(!m_workers->text().isEmpty());
   showFindings(doc.get());
   m_chart->setPoints(doc ? doc->points : std::vector<MinifyPoint>());
   const bool first = m_model->rowCount() == 0;

@@ -17,6 +17,7 @@ class QToolButton;
 namespace kerf::ui::inline panels {
 
 class CandidateView;
+class MinifiedGraphs;
 class ReductionChart;
 
 class MinifyPanel : public QWidget {
@@ -26,7 +27,10 @@ class MinifyPanel : public QWidget {
   explicit MinifyPanel(Session& session, QWidget* parent = nullptr);
   PlantPicker& plant() { return *m_plant; }
   DataTable& steps() { return *m_table; }
-  CandidateView& candidate() { return *m_candidate; }
+  CandidateView& candidate();
+  MinifiedGraphs& graphs() { return *m_graphs; }
+  /// What each of the parallel queries does.
+  QString workers() const;
   QListWidget& findings() { return *m_findings; }
   QString status() const;
   /// How the next minification is done; of the planted fault and the pins the session knows.
@@ -58,7 +62,8 @@ class MinifyPanel : public QWidget {
   StepModel* m_model;
   DataTable* m_table;
   ReductionChart* m_chart;
-  CandidateView* m_candidate;
+  MinifiedGraphs* m_graphs;
+  QLabel* m_workers;
   QListWidget* m_findings;
   QWidget* m_found = nullptr;
   workbench::MinifyRequest m_settings;

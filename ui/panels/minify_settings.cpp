@@ -19,6 +19,7 @@
 #include <QVBoxLayout>
 
 #include "ui/models/format.h"
+#include "ui/panels/inputs_editor.h"
 
 namespace kerf::ui::inline panels {
 namespace {
@@ -60,7 +61,7 @@ bool runs(const QString& program) {
 
 }  // namespace
 
-MinifySettings::MinifySettings(const workbench::MinifyRequest& request, QWidget* parent)
+MinifySettings::MinifySettings(const workbench::MinifyRequest& request, const QStringList& symbols, QWidget* parent)
     : QDialog(parent), m_given(request), m_oracle(new QComboBox), m_pages(new QStackedWidget), m_problem(new QLabel) {
   setObjectName("minifySettings");
   setWindowTitle(tr("How to minify"));
@@ -80,6 +81,8 @@ MinifySettings::MinifySettings(const workbench::MinifyRequest& request, QWidget*
   column->addLayout(form);
   column->addWidget(said);
   column->addWidget(m_pages);
+  column->addWidget(m_inputs = new InputsEditor(symbols));
+  connect(m_inputs, &InputsEditor::changed, this, &MinifySettings::showProblem);
   column->addWidget(searchBox());
   m_problem->setObjectName("bannerTitle");
   m_problem->setWordWrap(true);
@@ -200,6 +203,7 @@ void MinifySettings::fill(const workbench::MinifyRequest& request) {
   m_backend->setCurrentText(text(oracle.torchBackend));
   m_failsIf->setCurrentText(text(oracle.torchCheck));
   m_check->setText(text(oracle.check));
+  m_inputs->setAddress(request.graph);
   m_jobs->setValue(request.jobs);
   m_votes->setValue(request.votes);
   m_timeout->setValue(int(std::chrono::ceil<seconds>(oracle.timeout).count()));
@@ -224,6 +228,7 @@ workbench::MinifyRequest MinifySettings::request() const {
   oracle.torchCheck = torch ? m_failsIf->currentText().trimmed().toStdString() : usual.torchCheck;
   oracle.check = oracle.oracle == "command" ? m_check->text().trimmed().toStdString() : usual.check;
   oracle.timeout = seconds(m_timeout->value());
+  m_inputs->fill(request.graph);
   request.jobs = m_jobs->value();
   request.votes = m_votes->value();
   request.maxTests = m_maxTests->value();
@@ -242,6 +247,7 @@ QString MinifySettings::problem() const {
     return tr("There is no program \"%1\": choose a Python that has PyTorch.").arg(python);
   if (oracle == "command" && check.isEmpty()) return tr("Choose the program that says whether a repro.py still fails.");
   if (m_failsIf->currentText().trimmed() == "expr:") return tr("Write a Python expression behind expr:");
+  if (const auto said = m_inputs->problem(); !said.isEmpty()) return said;
   const QRegularExpression match(m_match->text());
   if (!match.isValid()) return tr("That is no regular expression: %1").arg(match.errorString());
   return {};
@@ -260,6 +266,10 @@ QString settingsText(const workbench::MinifyRequest& request) {
   QStringList parts;
   for (const auto& each : oracles)
     if (oracle.oracle == each.name) parts << MinifySettings::tr(each.title);
+  const workbench::GraphAddress unsaid;
+  if (request.graph.inputs != unsaid.inputs)
+    parts << MinifySettings::tr("inputs: %1").arg(QFileInfo(text(request.graph.inputs)).fileName());
+  if (request.graph.seed != unsaid.seed) parts << MinifySettings::tr("seed %1").arg(request.graph.seed);
   if (!oracle.torchBackend.empty()) parts << text(oracle.torchBackend);
   if (!oracle.check.empty()) parts << QFileInfo(text(oracle.check).section(' ', 0, 0)).fileName();
   if (request.jobs != usual.jobs) parts << plural(request.jobs, "job");

@@ -17,12 +17,17 @@ class QStackedWidget;
 
 namespace kerf::ui::inline panels {
 
+class InputsEditor;
+
 class MinifySettings : public QDialog {
   Q_OBJECT
 
  public:
-  explicit MinifySettings(const workbench::MinifyRequest& request, QWidget* parent = nullptr);
-  /// What was chosen; graph, plants and pins are as they were given.
+  /// `symbols`: those of the graph, "s0=8"; empty: its sizes are numbers.
+  explicit MinifySettings(const workbench::MinifyRequest& request, const QStringList& symbols = {},
+                          QWidget* parent = nullptr);
+  InputsEditor& inputs() { return *m_inputs; }
+  /// What was chosen; of the graph inputs, seed and symbols; plants and pins are as they were given.
   workbench::MinifyRequest request() const;
   /// Why this cannot be run; empty: it can.
   QString problem() const;
@@ -44,6 +49,7 @@ class MinifySettings : public QDialog {
   QComboBox* m_backend = nullptr;
   QComboBox* m_failsIf = nullptr;
   QLineEdit* m_check = nullptr;
+  InputsEditor* m_inputs = nullptr;
   QSpinBox *m_jobs = nullptr, *m_votes = nullptr, *m_timeout = nullptr;
   QSpinBox *m_maxTests = nullptr, *m_maxMinutes = nullptr, *m_starts = nullptr;
   QLineEdit* m_match = nullptr;

@@ -5,9 +5,14 @@
 #include <QPushButton>
 #include <QSlider>
 #include <QSplitter>
+#include <QStackedWidget>
+#include <QTabBar>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 #include "ui/models/format.h"
+#include "ui/panels/cut_view.h"
 #include "ui/panels/pareto_chart.h"
 
 namespace kerf::ui::inline panels {
@@ -18,6 +23,9 @@ PartitionPanel::PartitionPanel(Session& session, QWidget* parent)
       m_model(makeSavedModel().release()),
       m_table(new DataTable(m_model)),
       m_chart(new ParetoChart),
+      m_cut(new CutView),
+      m_tabs(new QTabBar),
+      m_relation(new QLabel),
       m_run(new QPushButton(tr("Partition"))),
       m_budget(new QSlider(Qt::Horizontal)),
       m_summary(new QLabel),
@@ -43,10 +51,29 @@ PartitionPanel::PartitionPanel(Session& session, QWidget* parent)
   bar->addWidget(m_run);
   bar->addWidget(m_budget, 1);
   bar->addWidget(m_summary, 2);
-  m_content->addWidget(m_table);
+  m_tabs->setObjectName("inner");
+  m_tabs->setDrawBase(false);
+  m_tabs->setExpanding(false);
+  m_tabs->addTab(tr("Forward | backward"));
+  m_tabs->addTab(tr("Table"));
+  m_relation->setObjectName("quiet");
+  m_relation->setContentsMargins(12, 3, 12, 3);
+  m_relation->setMinimumWidth(1);
+  auto* pages = new QStackedWidget;
+  pages->addWidget(m_cut);
+  pages->addWidget(m_table);
+  connect(m_tabs, &QTabBar::currentChanged, pages, &QStackedWidget::setCurrentIndex);
+  auto* left = new QWidget;
+  auto* stack = new QVBoxLayout(left);
+  stack->setContentsMargins(0, 0, 0, 0);
+  stack->setSpacing(0);
+  stack->addWidget(m_tabs);
+  stack->addWidget(pages, 1);
+  stack->addWidget(m_relation);
+  m_content->addWidget(left);
   m_content->addWidget(m_chart);
   m_content->setChildrenCollapsible(false);
-  m_content->setSizes({560, 440});
+  m_content->setSizes({640, 360});
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -58,9 +85,41 @@ PartitionPanel::PartitionPanel(Session& session, QWidget* parent)
   connect(m_chart, &ParetoChart::pointPicked, m_budget, &QSlider::setValue);
   connect(m_table, &DataTable::picked, this,
           [this](int row) { m_session.selectNode(QString::fromStdString(m_model->row(row).name)); });
+  connect(m_cut, &CutView::nodePicked, this, [this](int node) {
+    m_session.selectNode(node);
+    QStringList names;
+    const auto graph = m_session.graph();
+    for (const int other : graph ? counterparts(*graph, node) : std::vector<int>())
+      names << QString::fromStdString(graph->nodes[std::size_t(other)].name);
+    emit counterpartsPicked(names);
+  });
+  connect(&session, &Session::nodeChanged, this, &PartitionPanel::showNode);
   connect(&session, &Session::partitionsChanged, this, &PartitionPanel::showPartitions);
   connect(&session, &Session::graphChanged, this, &PartitionPanel::showPartitions);
   showPartitions();
+}
+
+QString PartitionPanel::relation() const { return m_relation->text(); }
+
+/// A forward node and the nodes of its gradient, as far as PyTorch's names and stacks tell.
+void PartitionPanel::showNode() {
+  m_cut->setCurrent(m_session.node());
+  const auto* node = m_session.nodeDoc();
+  m_relation->setVisible(node != nullptr && chosen() != nullptr);
+  if (node == nullptr) return;
+  constexpr qsizetype most = 8;
+  QStringList names;
+  for (const int other : counterparts(*m_session.graph(), m_session.node()))
+    names << text(m_session.graph()->nodes[std::size_t(other)].name);
+  const auto more = names.size() > most ? tr(" and %1 more").arg(names.size() - most) : QString();
+  const auto named = QStringList(names.first(std::min(most, names.size()))).join(", ") + more;
+  m_relation->setToolTip(names.join(", "));
+  if (names.isEmpty())
+    m_relation->setText(node->backward ? tr("%1: part of the backward graph").arg(text(node->name))
+                                       : tr("%1: no node is known to compute its gradient").arg(text(node->name)));
+  else
+    m_relation->setText((node->backward ? tr("%1: computes the gradient of %2") : tr("%1: its gradient is computed by %2"))
+                            .arg(text(node->name), named));
 }
 
 QString PartitionPanel::summary() const { return m_summary->text(); }
@@ -98,6 +157,8 @@ void PartitionPanel::showPartitions() {
 
 void PartitionPanel::showCut() {
   const auto* cut = chosen();
+  m_cut->setCut(m_session.graph(), cut);
+  showNode();
   m_model->setRows(cut ? cut->saved : std::vector<workbench::SavedValueDoc>());
   m_table->fitColumns();
   m_chart->setCurrent(cut ? m_budget->value() : -1);

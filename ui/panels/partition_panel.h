@@ -1,5 +1,5 @@
-// PartitionPanel: what forward saves for backward at a memory budget: the cut's values with bytes and the reason, and
-// what each budget costs.
+// PartitionPanel: what forward saves for backward at a memory budget: both parts as columns with the cut between them, the
+// cut's values as a table, and what each budget costs.
 #pragma once
 
 #include <QWidget>
@@ -12,9 +12,12 @@ class QLabel;
 class QPushButton;
 class QSlider;
 class QSplitter;
+class QStackedWidget;
+class QTabBar;
 
 namespace kerf::ui::inline panels {
 
+class CutView;
 class ParetoChart;
 
 class PartitionPanel : public QWidget {
@@ -25,15 +28,21 @@ class PartitionPanel : public QWidget {
   DataTable& saved() { return *m_table; }
   QSlider& budget() { return *m_budget; }
   ParetoChart& chart() { return *m_chart; }
+  CutView& cut() { return *m_cut; }
+  /// "relu_3: its gradient is computed by where_1, mul_4".
+  QString relation() const;
   QString summary() const;
 
  signals:
+  /// Nodes on the other side of the selected one, when it was selected here.
+  void counterpartsPicked(const QStringList& nodes);
   /// Labels for the values that the chosen budget saves ("2 KiB"), and for what is computed again.
   void cutChanged(const QHash<QString, QString>& saved, const QStringList& recomputed);
 
  private:
   void showPartitions();
   void showCut();
+  void showNode();
   const workbench::PartitionDoc* chosen() const;
 
   Session& m_session;
@@ -41,6 +50,9 @@ class PartitionPanel : public QWidget {
   SavedModel* m_model;
   DataTable* m_table;
   ParetoChart* m_chart;
+  CutView* m_cut;
+  QTabBar* m_tabs;
+  QLabel* m_relation;
   QPushButton* m_run;
   QSlider* m_budget;
   QLabel* m_summary;

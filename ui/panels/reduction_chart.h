@@ -1,4 +1,5 @@
-// ReductionChart: nodes of the best graph over tests, drawn live, with the rejected candidates as faint dots.
+// ReductionChart: nodes and input bytes of the best graph over tests, drawn live: accepted steps as marks by their
+// reduction, rejected candidates as faint dots.
 #pragma once
 
 #include <vector>
@@ -21,17 +22,21 @@ class ReductionChart : public QChartView {
  public:
   explicit ReductionChart(QWidget* parent = nullptr);
   void setPoints(const std::vector<MinifyPoint>& points);
+  /// What the legend names: the reductions that were accepted most often, and the two lines.
+  QStringList named() const;
 
  protected:
   void changeEvent(QEvent* event) override;
 
  private:
   void applyTheme();
+  QScatterSeries* addStepSeries(std::size_t at);
+  void setSteps(const std::vector<MinifyPoint>& points);
 
-  QLineSeries* m_best;
+  QLineSeries *m_best, *m_bytes;
   QScatterSeries* m_tried;
-  QValueAxis* m_tests;
-  QValueAxis* m_nodes;
+  std::vector<QScatterSeries*> m_steps;  ///< by reduction; the last one is all others
+  QValueAxis *m_tests, *m_nodes, *m_size;
 };
 
 }  // namespace kerf::ui::inline panels

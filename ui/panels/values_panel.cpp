@@ -4,12 +4,14 @@
 
 #include <QComboBox>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSplitter>
 #include <QTableWidget>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/models/format.h"
@@ -21,7 +23,7 @@ namespace kerf::ui::inline panels {
 namespace {
 
 constexpr std::pair<const char*, const char*> sides[] = {
-    {"compiled", "Compiled"}, {"interpreter", "Interpreter"}, {"fp64", "fp64 reference"}};
+    {"compiled", "Compiled"}, {"interpreter", "Interpreter"}, {"fp64", "fp64 reference"}, {"recorded", "Recorded"}};
 
 QString indexText(const std::vector<std::int64_t>& index) {
   QStringList parts;
@@ -59,6 +61,7 @@ ValuesPanel::ValuesPanel(Session& session, QWidget* parent)
       m_slice(new QLineEdit),
       m_next(new QPushButton(tr("Next NaN or inf"))),
       m_save(new QPushButton(tr("Save…"))),
+      m_expected(new QToolButton),
       m_status(new QLabel),
       m_hint(new QLabel),
       m_content(new QSplitter(Qt::Horizontal)),
@@ -90,15 +93,23 @@ void ValuesPanel::buildBar() {
   m_slice->setAccessibleName(tr("Leading indices of the plane"));
   m_slice->setPlaceholderText(tr("leading indices: 0, 0"));
   m_slice->setMaximumWidth(170);
+  m_slice->setMinimumWidth(60);
+  for (auto* combo : {m_side, m_minus}) {  // a window of 1366 points has room for all of it
+    combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    combo->setMinimumContentsLength(9);
+  }
   m_next->setToolTip(tr("Go to the next NaN or infinity behind the first cell that is shown"));
   m_save->setToolTip(tr("Write the whole value as .npy or .safetensors"));
+  m_expected->setObjectName("expected");
+  m_expected->setText(tr("Expected values…"));
+  m_expected->setToolTip(tr("Choose a .safetensors file with recorded values: out0, out1, … in0, in1, … or nodes by name"));
   m_status->setObjectName("status");
   m_status->setWordWrap(true);
   m_status->setContentsMargins(12, 6, 12, 0);
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(12, 8, 12, 8);
   bar->setSpacing(10);
-  for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_side, m_minus, m_slice, m_next, m_save})
+  for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_side, m_minus, m_expected, m_slice, m_next, m_save})
     bar->addWidget(widget);
   bar->addStretch(1);
   auto* column = new QVBoxLayout(this);
@@ -108,6 +119,10 @@ void ValuesPanel::buildBar() {
   connect(m_run, &QPushButton::clicked, this, qOverload<>(&ValuesPanel::ask));
   connect(m_next, &QPushButton::clicked, this, &ValuesPanel::findOdd);
   connect(m_save, &QPushButton::clicked, this, &ValuesPanel::chooseFile);
+  connect(m_expected, &QToolButton::clicked, this, &ValuesPanel::chooseExpected);
+  for (auto* combo : {m_side, m_minus})
+    connect(combo, &QComboBox::currentIndexChanged, this, &ValuesPanel::showExpected);
+  showExpected();
   connect(m_slice, &QLineEdit::returnPressed, this, qOverload<>(&ValuesPanel::ask));
   for (auto* combo : {m_side, m_minus}) connect(combo, &QComboBox::activated, this, qOverload<>(&ValuesPanel::ask));
 }
@@ -158,6 +173,7 @@ workbench::NodeValueRequest ValuesPanel::request() const {
   request.side = m_side->currentData().toString().toStdString();
   request.minus = m_minus->currentData().toString().toStdString();
   request.slice = readIndex(m_slice->text());
+  if (isRecorded()) request.expect = expected().toStdString();
   return request;
 }
 
@@ -226,16 +242,42 @@ void ValuesPanel::chooseFile() {
   if (!path.isEmpty()) saveTo(path);
 }
 
+bool ValuesPanel::isRecorded() const {
+  return m_side->currentData() == "recorded" || m_minus->currentData() == "recorded";
+}
+
+/// The file that was chosen for the shown capture.
+QString ValuesPanel::expected() const { return m_expectedFiles.value(m_session.location().capture); }
+
+void ValuesPanel::setExpected(const QString& path) {
+  m_expectedFiles[m_session.location().capture] = path;
+  showExpected();
+}
+
+void ValuesPanel::showExpected() {
+  m_expected->setVisible(isRecorded());
+  m_expected->setText(expected().isEmpty() ? tr("Expected values…") : QFileInfo(expected()).fileName());
+}
+
+void ValuesPanel::chooseExpected() {
+  const auto path = QFileDialog::getOpenFileName(this, tr("Choose a file of expected values"), expected(),
+                                                 tr("safetensors (*.safetensors)"));
+  if (path.isEmpty()) return;
+  setExpected(path);
+  ask();
+}
+
 QString ValuesPanel::stateText() const {
   const auto value = m_session.value();
   if (!m_session.nodeDoc()) return tr("Select a node to look at its value.");
   if (!shownIsSelected())
-    return tr("Show the value of %1: compiled, interpreted or in fp64.").arg(text(m_session.nodeDoc()->name));
+    return tr("Show the value of %1: compiled, interpreted, in fp64, or as it was recorded.").arg(text(m_session.nodeDoc()->name));
   return value->running ? tr("Computing…") : value->error;
 }
 
 void ValuesPanel::showValue() {
   const auto value = m_session.value();
+  showExpected();
   const bool running = value && value->running, chosen = m_session.nodeDoc() != nullptr;
   const bool shown = shownIsSelected() && !running && value->error.isEmpty();
   for (QWidget* widget : std::initializer_list<QWidget*>{m_run, m_next, m_save}) widget->setEnabled(chosen && !running);
@@ -246,6 +288,7 @@ void ValuesPanel::showValue() {
   m_status->clear();
   if (!shown) return;
   auto said = QString("%1  %2[%3]").arg(text(value->asked.node), text(value->dtype), indexText(value->shape));
+  if (!value->source.empty()) said += tr("  ·  recorded as %1").arg(text(value->source));
   if (!value->saved.empty()) said += tr("  ·  saved to %1").arg(text(value->saved));
   if (value->figures.finite == value->figures.elements) said += tr("  ·  all finite");
   m_status->setText(said);

@@ -1,6 +1,7 @@
 // ValuesPanel: the selected node's value on one side, or the difference of two: figures, heat map, histogram, cells.
 #pragma once
 
+#include <QHash>
 #include <QWidget>
 
 #include "ui/session/session.h"
@@ -11,6 +12,7 @@ class QLineEdit;
 class QPushButton;
 class QSplitter;
 class QTableWidget;
+class QToolButton;
 
 namespace kerf::ui::inline panels {
 
@@ -33,6 +35,8 @@ class ValuesPanel : public QWidget {
   void ask();
   /// Computes it and writes it to `path` (.npy, .safetensors).
   void saveTo(const QString& path);
+  /// File of recorded values for the shown capture; empty: one beside it, if there is any.
+  void setExpected(const QString& path);
 
  private:
   void buildBar();
@@ -44,6 +48,10 @@ class ValuesPanel : public QWidget {
   void findOdd();
   void goToOdd();
   void chooseFile();
+  void chooseExpected();
+  void showExpected();
+  bool isRecorded() const;
+  QString expected() const;
   void showValue();
   void showCells(const ValueDoc& value);
   QString stateText() const;
@@ -55,6 +63,8 @@ class ValuesPanel : public QWidget {
   QLineEdit* m_slice;
   QPushButton* m_next;
   QPushButton* m_save;
+  QToolButton* m_expected;
+  QHash<int, QString> m_expectedFiles;  ///< by capture
   QLabel* m_status;
   QLabel* m_hint;
   QSplitter* m_content;

@@ -72,7 +72,16 @@ using BisectDocPtr = std::shared_ptr<const BisectDoc>;
 
 struct MinifyPoint {
   int test = 0, nodes = 0;
+  qint64 inputBytes = 0;
   bool accepted = false;
+  std::string reduction;
+};
+
+/// What one of the parallel queries of a minification has done so far.
+struct MinifyWorkerDoc {
+  int queries = 0;
+  std::string verdict;  ///< of the last one: "passes", "fails", …
+  double seconds = 0;   ///< that the last one took
 };
 
 /// State of one minification.
@@ -89,8 +98,11 @@ struct MinifyDoc {
   std::string stoppedBy;                     ///< "--max-tests", "--max-time"; empty: neither
   std::vector<workbench::SlipDoc> findings;  ///< other failures that were met, known when it has ended
   GraphDocPtr candidate;                     ///< the smallest that failed so far; null until it has been read
+  std::shared_ptr<const workbench::Neighbour> neighbour;  ///< one edit away, passes; null until it is known
   std::vector<MinifyPoint> points;
   std::vector<StepDoc> steps;
+  std::vector<MinifyWorkerDoc> workers;
+  int underWay = 0;  ///< queries that were asked and not answered yet
 };
 using MinifyDocPtr = std::shared_ptr<const MinifyDoc>;
 
@@ -100,6 +112,20 @@ using NodeNotesPtr = std::shared_ptr<const std::vector<NodeNoteDoc>>;
 using StoreListingPtr = std::shared_ptr<const StoreListing>;
 
 using RecordedStagesPtr = std::shared_ptr<const RecordedStages>;
+
+/// The output code that a graph became; `error`: why it cannot be read.
+struct RecordedCodeList {
+  std::vector<workbench::RecordedProgram> programs;
+  QString error;
+};
+using RecordedCodePtr = std::shared_ptr<const RecordedCodeList>;
+
+/// What stands in for input data that a capture does not have, as GraphAddress has it.
+struct InputsChoice {
+  std::string inputs = workbench::GraphAddress::usualInputs;
+  std::uint64_t seed = workbench::GraphAddress::usualSeed;
+  bool operator==(const InputsChoice&) const = default;
+};
 
 /// Recorded stages of one compile id against each other.
 struct VerifyDoc : workbench::Verification {

@@ -13,6 +13,7 @@ struct GraphState {
   GraphDocPtr document;  ///< before all passes; null until it has been read
   QStringList pins;      ///< nodes that a minification leaves as they are
   QStringList symbols;   ///< "s0=8": values that the user chose for symbolic sizes
+  InputsChoice inputs;   ///< what is compared, bisected, minified and looked at is run on
   GuardsDocPtr guards;   ///< null until they are known, and for graphs without symbolic sizes
   CompileDocPtr compiled;
   bool compiling = false;

@@ -4,6 +4,7 @@ namespace kerf::ui::inline session {
 
 namespace {
 constexpr int throttleMs = 50;
+constexpr int mostWorkers = 256;  ///< a message may say anything
 }
 
 MinifyWatch::MinifyWatch(const QString& plant, QObject* parent) : QObject(parent) {
@@ -22,8 +23,24 @@ void MinifyWatch::add(const workbench::MinifyEvent& event) {
   m_doc.secondsLeft = event.secondsLeft;
   if (!event.reductionId.empty()) m_doc.reduction = event.reductionId;
   if (m_doc.points.empty()) m_doc.startNodes = int(event.startNodes);
-  m_doc.points.push_back({event.tests, int(event.nodes), event.accepted});
+  m_doc.points.push_back({event.tests, int(event.nodes), event.inputBytes, event.accepted, event.reduction});
   if (event.accepted) accept(event);
+  if (!m_throttle.isActive()) m_throttle.start();
+}
+
+/// Who works on what: a verdict from the cache is nobody's work.
+void MinifyWatch::add(const workbench::MinifyWorkEvent& event) {
+  using Kind = workbench::MinifyWorkEvent::Kind;
+  if (event.cached || event.query <= 0) return;
+  if (event.kind == Kind::Asked) ++m_doc.underWay;
+  if (event.kind != Kind::Answered) return;
+  m_doc.underWay = std::max(0, m_doc.underWay - 1);
+  const auto worker = std::size_t(std::clamp(event.worker, 0, mostWorkers - 1));
+  if (m_doc.workers.size() <= worker) m_doc.workers.resize(worker + 1);
+  auto& doc = m_doc.workers[worker];
+  ++doc.queries;
+  doc.verdict = event.verdict;
+  doc.seconds = std::chrono::duration<double>(event.time).count();
   if (!m_throttle.isActive()) m_throttle.start();
 }
 
@@ -66,6 +83,7 @@ void MinifyWatch::undoTo(int step) {
 void MinifyWatch::finish(const workbench::Minified& minified) {
   m_throttle.stop();
   m_doc.paused = false;
+  m_doc.underWay = 0;
   m_doc.state = minified.cancelled ? MinifyDoc::State::Cancelled : MinifyDoc::State::Done;
   m_doc.secondsLeft = 0;
   m_doc.elapsedSeconds = double(m_clock.elapsed()) / 1000;
@@ -85,6 +103,7 @@ void MinifyWatch::finish(const workbench::Minified& minified) {
 void MinifyWatch::fail(const QString& error) {
   m_throttle.stop();
   m_doc.paused = false;
+  m_doc.underWay = 0;
   m_doc.state = error.isEmpty() ? MinifyDoc::State::Cancelled : MinifyDoc::State::Failed;
   m_doc.secondsLeft = 0;
   m_doc.error = error;
@@ -93,6 +112,11 @@ void MinifyWatch::fail(const QString& error) {
 
 void MinifyWatch::setCandidate(GraphDocPtr graph) {
   m_doc.candidate = std::move(graph);
+  emit progressed();
+}
+
+void MinifyWatch::setNeighbour(workbench::Neighbour neighbour) {
+  m_doc.neighbour = std::make_shared<const workbench::Neighbour>(std::move(neighbour));
   emit progressed();
 }
 

@@ -17,10 +17,12 @@ class MinifyWatch : public QObject {
  public:
   explicit MinifyWatch(const QString& plant, QObject* parent = nullptr);
   void add(const workbench::MinifyEvent& event);
+  void add(const workbench::MinifyWorkEvent& event);
   void finish(const workbench::Minified& minified);
   void fail(const QString& error);
   void setSteps(std::vector<StepDoc> steps);
   void setCandidate(GraphDocPtr graph);
+  void setNeighbour(workbench::Neighbour neighbour);
   /// Wishes to the search while it runs. Going back drops the steps behind `step` at once; those of them that the search
   /// still reports until it obeys are not shown. Nothing happens where there is no step behind it.
   void setPaused(bool paused);

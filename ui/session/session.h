@@ -1,6 +1,7 @@
 // Session: open captures, one place and one selected node, and the work that is under way. Many views, one session.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -102,6 +103,12 @@ class Session : public QObject {
   void cancelVerify();
   VerifyDocPtr verified() const;
 
+  // Recorded output code
+  /// Of the shown graph, with its lines linked to the graph's nodes; null until findRecordedCode() has it.
+  RecordedCodePtr recordedCode() const;
+  /// Reads it, unless it is known; recordedCodeChanged() follows.
+  void findRecordedCode();
+
   // Partitions
   /// Of the shown joint graph; null before partition() was asked for.
   PartitionsDocPtr partitions() const;
@@ -118,6 +125,15 @@ class Session : public QObject {
   /// "s0=8" for each symbolic size that gets another value than its hint, for comparing, bisecting and minifying.
   void setSymbols(const QStringList& symbols);
   QStringList symbols() const;
+  /// Every symbolic size of the shown graph with the value that it has, "s0=8".
+  QStringList sizes() const;
+  /// The same, of which only those that differ from their hints are kept.
+  void chooseSizes(QStringList sizes);
+  /// What stands in for data that the shown graph's capture does not have, for all that runs it.
+  void setInputs(const InputsChoice& inputs);
+  InputsChoice inputs() const;
+  /// Asks where the shown graph's inputs come from; `take` gets them later, unless that is not to be known.
+  void findInputRows(const std::function<void(const std::vector<workbench::InputRow>&)>& take);
   void compare(const QString& plant);
   void bisect(workbench::BisectRequest::By by, const QString& plant);
   /// The shown graph, whatever graph the request names.
@@ -185,6 +201,9 @@ class Session : public QObject {
   void pinsChanged();
   void partitionsChanged();
   void valueChanged();
+  void recordedCodeChanged();
+  void inputsChanged();
+  void symbolsChanged();
   void storeChanged();
   void notesChanged();
   /// There is more or less to undo.
@@ -242,6 +261,7 @@ class Session : public QObject {
   void minifyProgressed(const Key& key);
   void readCandidate(const Key& key);
   void forgetSteps(const Key& key, int step);
+  void findNeighbour(const Key& key);
   void minifyFinished(const Key& key, const Result<workbench::Minified>& result);
   void forgetValue();
   void exportAs(const workbench::ExportRequest& request, RemotePtr worker);
@@ -257,6 +277,7 @@ class Session : public QObject {
   RemotePtr m_differ;  ///< compares graphs and reads ahead, so that the others never wait; null before the first time
   RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
   ValueDocPtr m_value;
+  std::map<std::pair<int, int>, RecordedCodePtr> m_code;  ///< by capture and graph
   std::map<std::pair<int, int>, RecordedStagesPtr> m_recorded;   ///< by capture and graph
   std::map<std::pair<int, std::string>, VerifyDocPtr> m_verified;  ///< by capture and compile id
   using PlaceKey = decltype(Location().place());

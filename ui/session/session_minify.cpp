@@ -2,6 +2,7 @@
 #include "ui/session/graph_state.h"
 #include "ui/session/job_names.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -32,6 +33,10 @@ void Session::minify(workbench::MinifyRequest request) {
           if (const auto* step = std::get_if<workbench::MinifyEvent>(&event))
             QMetaObject::invokeMethod(this, [watch, step = *step] {
               if (watch) watch->add(step);
+            });
+          if (const auto* work = std::get_if<workbench::MinifyWorkEvent>(&event))
+            QMetaObject::invokeMethod(this, [watch, work = *work] {
+              if (watch) watch->add(work);
             });
         };
         return worker->perform(request, {follow, stop, control});
@@ -106,16 +111,33 @@ void Session::pin(const QString& node, bool pinned) {
 
 QStringList Session::pins() const { return state() ? state()->pins : QStringList(); }
 
+/// The nearest graph that passes, of what the store knows of the finished search.
+void Session::findNeighbour(const Key& where) {
+  const auto repro = state(where)->minified->repro;
+  if (repro.empty()) return;
+  const QPointer<MinifyWatch> watch = state(where)->minify.get();
+  m_jobs.submit<Result<workbench::Neighbour>>(
+      jobKey("neighbour", where),
+      [worker = browser(where.capture), request = workbench::NeighbourRequest{{repro}}](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [watch](Result<workbench::Neighbour> result) {
+        if (result && watch) watch->setNeighbour(std::move(*result));
+      },
+      JobQueue::Weight::Quiet);
+}
+
 void Session::minifyFinished(const Key& where, const Result<workbench::Minified>& result) {
   auto* known = state(where);
   if (!known || !known->minify) return;
   if (result)
     known->minify->finish(*result);
   else
-    known->minify->fail(cancelled(result.error()) ? QString() : text(result.error().text()));
+    known->minify->fail(cancelled(result.error()) ? QString() : windowText(result.error()));
   if (!known->minified->error.isEmpty()) emit failed(tr("Minify failed"), known->minified->error);
   emit busyChanged();
   if (m_listing) listStore();
+  findNeighbour(where);
   if (known->minified->reduction.empty()) return;
   m_jobs.cancel(jobKey("candidate", where));
   readCandidate(where);

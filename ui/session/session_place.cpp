@@ -42,12 +42,18 @@ void Session::enter(const Location& location) {
 workbench::GraphAddress Session::address(const Key& key) const {
   workbench::GraphAddress address{capture(key.capture)->name, key.graph};
   if (state(key)) address.symbols = plainTexts(state(key)->symbols);
+  if (state(key)) {
+    address.inputs = state(key)->inputs.inputs;
+    address.seed = state(key)->inputs.seed;
+  }
   address.stage = key.aotStage;
   return address;
 }
 
 workbench::GraphAddress Session::shownAddress(const Key& key) const {
   auto shown = address(key);
+  shown.inputs = InputsChoice().inputs;  // nothing is run
+  shown.seed = InputsChoice().seed;
   if (key.aotStage.empty()) shown.symbols.clear();
   return shown;
 }

@@ -57,6 +57,7 @@ void Session::forgetStages(int capture) {
   for (const auto& [where, verified] : m_verified)
     if (where.first == capture) m_jobs.cancel(verifyJob(capture, where.second));
   std::erase_if(m_recorded, [&](const auto& item) { return item.first.first == capture; });
+  std::erase_if(m_code, [&](const auto& item) { return item.first.first == capture; });
   std::erase_if(m_verified, [&](const auto& item) { return item.first.first == capture; });
   std::erase_if(m_differences, [&](const auto& item) {
     const auto& [before, after] = item.first;

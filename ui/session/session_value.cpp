@@ -1,6 +1,7 @@
 // Session: the value of one node, as somebody asks for it.
 #include "ui/session/job_names.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -25,7 +26,7 @@ void Session::findValue(workbench::NodeValueRequest request) {
         if (result)
           static_cast<workbench::NodeValue&>(*doc) = std::move(*result);
         else
-          doc->error = cancelled(result.error()) ? tr("Cancelled.") : text(result.error().text());
+          doc->error = cancelled(result.error()) ? tr("Cancelled.") : windowText(result.error());
         m_value = doc;
         emit valueChanged();
       });

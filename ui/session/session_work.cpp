@@ -3,6 +3,7 @@
 #include "ui/session/graph_state.h"
 #include "ui/session/job_names.h"
 #include "ui/session/session.h"
+#include "ui/session/window_text.h"
 
 namespace kerf::ui::inline session {
 
@@ -19,7 +20,7 @@ AccuracyDocPtr accuracyOf(const QString& plant, const Result<workbench::Comparis
   if (!result && cancelled(result.error())) return nullptr;
   auto doc = std::make_shared<AccuracyDoc>();
   if (result) static_cast<workbench::Comparison&>(*doc) = *result;
-  if (!result) doc->error = text(result.error().text());
+  if (!result) doc->error = windowText(result.error());
   if (doc->failure.empty()) doc->failure = doc->nodesFailure;
   doc->same = doc->good();
   doc->plant = plant;
@@ -78,14 +79,6 @@ void Session::findGuards() {
         if (where == key()) emit guardsChanged();
       });
 }
-
-void Session::setSymbols(const QStringList& symbols) {
-  if (!state() || state()->symbols == symbols) return;
-  state()->symbols = symbols;
-  findGuards();
-}
-
-QStringList Session::symbols() const { return state() ? state()->symbols : QStringList(); }
 
 void Session::compare(const QString& plant) {
   auto* known = state();
@@ -157,7 +150,7 @@ void Session::bisected(const Key& where, const BisectDoc& asked, const Result<wo
   auto doc = std::make_shared<BisectDoc>(asked);
   doc->running = false;
   if (result) static_cast<workbench::Bisection&>(*doc) = *result;
-  if (!result && !cancelled(result.error())) doc->error = text(result.error().text());
+  if (!result && !cancelled(result.error())) doc->error = windowText(result.error());
   known->bisected = !result && cancelled(result.error()) ? nullptr : doc;
   if (where == key()) emit bisectChanged();
   const bool byNode = asked.by == workbench::BisectRequest::By::Node;

@@ -1,5 +1,7 @@
 #include "ui/shell/main_window.h"
 
+#include <algorithm>
+
 #include <QApplication>
 #include <QChildEvent>
 #include <QDockWidget>
@@ -24,6 +26,7 @@
 #include "ui/panels/minify_panel.h"
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/notes_panel.h"
+#include "ui/panels/output_code_panel.h"
 #include "ui/panels/partition_panel.h"
 #include "ui/panels/passes_panel.h"
 #include "ui/panels/record_panel.h"
@@ -140,6 +143,7 @@ void MainWindow::buildDocks() {
   add("minify", tr("Minify"), m_minify = new MinifyPanel(m_session));
   add("partition", tr("Partition"), m_partition = new PartitionPanel(m_session));
   add("kernels", tr("Kernels"), m_kernels = new KernelsPanel(m_session));
+  add("code", tr("Output code"), m_code = new OutputCodePanel(m_session));
   add("fusion", tr("Fusion"), m_fusion = new FusionPanel(m_session));
   add("timeline", tr("Timeline"), m_timeline = new TimelinePanel(m_session));
   add("record", tr("Record"), m_record = new RecordPanel(m_session));
@@ -153,7 +157,10 @@ void MainWindow::buildDocks() {
   connect(m_minify, &MinifyPanel::settingsChanged, this, [this] { rememberOracle(); });
   connect(m_minify, &MinifyPanel::exportRequested, this, &MainWindow::exportMinified);
   connect(m_kernels, &KernelsPanel::kernelPicked, this, &MainWindow::findNodes);
+  connect(m_code, &OutputCodePanel::nodesPicked, this, &MainWindow::findNodes);
+  connect(m_code, &OutputCodePanel::recordMissing, this, [this] { raisePanel("record"); });
   connect(m_fusion, &FusionPanel::groupPicked, this, &MainWindow::findNodes);
+  connect(m_partition, &PartitionPanel::counterpartsPicked, this, &MainWindow::markNodes);
   connect(m_partition, &PartitionPanel::cutChanged, m_pane, &GraphPane::setCut);
   connect(m_changes, &ChangesPanel::goneNodePicked, this, &MainWindow::showGone);
   connect(m_captures, &CapturesPanel::comparisonAsked, this, [this] {
@@ -162,17 +169,30 @@ void MainWindow::buildDocks() {
   });
   connect(m_timeline, &TimelinePanel::spanPicked, this, &MainWindow::showSpan);
   connect(&m_session, &Session::recordChanged, this, [this] {
-    if (m_session.record()) raisePanel("record");
+    const auto record = m_session.record();
+    if (!record) return;
+    const auto stages = m_session.recordedStages();
+    const bool isProgram =
+        stages && record->capture == m_session.location().capture &&
+        std::ranges::find(stages->code, record->index, &RecordedCodeDoc::record) != stages->code.end();
+    raisePanel(isProgram ? "code" : "record");
+    if (isProgram) m_code->showRecord(record->index);
   });
 }
 
-/// Marks the nodes of these names in the graph and brings the first into view.
-void MainWindow::findNodes(const QStringList& names) {
+/// Marks the nodes of these names in the graph.
+QSet<int> MainWindow::markNodes(const QStringList& names) {
   QSet<int> found;
   for (const auto& name : names)
     if (const int node = m_session.graph() ? m_session.graph()->find(name.toStdString()) : -1; node >= 0)
       found.insert(node);
   m_pane->view().setFound(found, -1);
+  return found;
+}
+
+/// And brings the first into view.
+void MainWindow::findNodes(const QStringList& names) {
+  const auto found = markNodes(names);
   if (!found.isEmpty()) m_pane->view().centerOn(*std::min_element(found.begin(), found.end()));
 }
 

@@ -25,6 +25,7 @@ class DifferencePanel;
 class FusionPanel;
 class InspectorPanel;
 class KernelsPanel;
+class OutputCodePanel;
 class MinifyPanel;
 class NodesPanel;
 class NotesPanel;
@@ -91,6 +92,7 @@ class MainWindow : public QMainWindow {
   ValuesPanel& valuesPanel() { return *m_values; }
   MinifyPanel& minifyPanel() { return *m_minify; }
   KernelsPanel& kernelsPanel() { return *m_kernels; }
+  OutputCodePanel& outputCodePanel() { return *m_code; }
   FusionPanel& fusionPanel() { return *m_fusion; }
   TimelinePanel& timelinePanel() { return *m_timeline; }
   RecordPanel& recordPanel() { return *m_record; }
@@ -142,6 +144,7 @@ class MainWindow : public QMainWindow {
   void showContextMenu(int node, const QPoint& position);
   void showAbout();
   void showShortcuts();
+  QSet<int> markNodes(const QStringList& names);
   void findNodes(const QStringList& names);
   void chooseBaseline();
   void showGone(const QString& name);
@@ -185,6 +188,7 @@ class MainWindow : public QMainWindow {
   ValuesPanel* m_values = nullptr;
   MinifyPanel* m_minify = nullptr;
   KernelsPanel* m_kernels = nullptr;
+  OutputCodePanel* m_code = nullptr;
   FusionPanel* m_fusion = nullptr;
   TimelinePanel* m_timeline = nullptr;
   RecordPanel* m_record = nullptr;

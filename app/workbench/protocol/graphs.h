@@ -113,10 +113,13 @@ struct PassDoc {
 };
 
 struct KernelDoc {
-  std::string name, kind, reason, loopIr, code;
+  std::string name, kind, reason, loopIr, code;  ///< code: LLVM IR
   std::vector<std::string> nodes, capturedNodes;
+  std::string assembly = {};
+  /// By line of `code` and `assembly`: the line of `loopIr` that it comes from, 1-based; 0: none.
+  std::vector<int> codeLines = {}, assemblyLines = {};
 
-  KERF_FIELDS(name, kind, reason, loopIr, code, nodes, capturedNodes)
+  KERF_FIELDS(name, kind, reason, loopIr, code, nodes, capturedNodes, assembly, codeLines, assemblyLines)
 };
 
 /// What compiling a graph showed, without running it.

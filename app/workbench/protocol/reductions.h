@@ -8,6 +8,8 @@
 
 #include "app/workbench/protocol/accuracy_choice.h"
 #include "app/workbench/protocol/address.h"
+#include "app/workbench/protocol/difference.h"
+#include "app/workbench/protocol/graphs.h"
 #include "app/workbench/protocol/job.h"
 #include "app/workbench/protocol/pass_choice.h"
 #include "engine/process/candidate_limits.h"
@@ -118,6 +120,25 @@ struct JudgeRequest {
   std::string match = {};
 
   KERF_FIELDS(graph, oracle, match)
+};
+
+/// The graph nearest to a minified one that passes, one edit away from it.
+struct Neighbour {
+  bool found = false;
+  std::string reduction, description;  ///< the edit: "bypass_operand", and what that does
+  GraphDocPtr graph;                   ///< null where none is known
+  GraphDifference difference;          ///< from it to the graph that fails
+
+  KERF_FIELDS(found, reduction, description, graph, difference)
+};
+/// Of a stored reduction ("m3") or its repro ("p4"). Only verdicts that the store has say which graphs pass; NotFound
+/// for other graphs.
+struct NeighbourRequest {
+  using Answer = Neighbour;
+  static constexpr std::string_view name = "neighbour";
+  GraphAddress graph;
+
+  KERF_FIELDS(graph)
 };
 
 struct StepDoc {

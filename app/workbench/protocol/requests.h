@@ -14,6 +14,7 @@
 #include "app/workbench/protocol/ops.h"
 #include "app/workbench/protocol/partition.h"
 #include "app/workbench/protocol/patterns.h"
+#include "app/workbench/protocol/recorded_code.h"
 #include "app/workbench/protocol/reductions.h"
 #include "app/workbench/protocol/runs.h"
 #include "app/workbench/protocol/stages.h"
@@ -34,7 +35,8 @@
   macro(RemoveRequest) macro(RestoreRequest) macro(SweepRequest) macro(ShrinkRequest) macro(StoreExportRequest)       \
   macro(StoreImportRequest) macro(InputsRequest) macro(TriageRequest) macro(AotRequest) macro(PatternsRequest)        \
   macro(PartitionRequest) macro(CompileLogRequest) macro(LogReportRequest) macro(RecordedStagesRequest)               \
-  macro(PassDifferencesRequest) macro(NotesRequest) macro(NoteRequest) macro(NodeValueRequest)
+  macro(PassDifferencesRequest) macro(NotesRequest) macro(NoteRequest) macro(NodeValueRequest)           \
+  macro(RecordedCodeRequest) macro(NeighbourRequest)
 
 namespace kerf::workbench {
 

@@ -11,7 +11,8 @@
 
 namespace kerf::workbench {
 
-/// What a tensor's elements are like; minimum to deviation are of the finite ones.
+/// What a tensor's elements are like; minimum to deviation are of the finite ones. Complex elements count with their
+/// absolute values.
 struct ValueFigures {
   std::int64_t elements = 0, finite = 0, nans = 0, positiveInfinities = 0, negativeInfinities = 0;
   std::int64_t zeros = 0, subnormals = 0;
@@ -51,18 +52,23 @@ struct NodeValue {
   std::vector<std::int64_t> odd;  ///< index of the NaN or infinity that was looked for; empty: there is none
   bool hasOdd = false;
   std::string saved;  ///< path of the file that was written; empty: none
+  std::string source = {};  ///< of the recorded side: "input x of the capture", "out0 of mlp_io.safetensors"
 
-  KERF_FIELDS(dtype, shape, strides, figures, plane, window, odd, hasOdd, saved)
+  KERF_FIELDS(dtype, shape, strides, figures, plane, window, odd, hasOdd, saved, source)
 };
 
-/// Computes a node's value in a process of its own. NotFound for a node that the graph does not have; BadUsage for a
-/// side that does not exist, a slice outside of the tensor and a file of another kind; BadInput for what is no tensor.
+/// Computes a node's value in a process of its own, or finds it among what was recorded: the capture's inputs,
+/// parameters and constants, and outputs (or nodes by their names) of a file of expected values. That file is `expect`,
+/// else one beside the capture ("mlp_io.safetensors", "mlp.out.safetensors" of "mlp.pt2"); its inputs are then what
+/// every side of the request runs on. NotFound for a node that the graph does not have, or of which nothing is
+/// recorded; BadUsage for a side that does not exist, a slice outside of the tensor and a file of another kind; BadInput
+/// for what is no tensor.
 struct NodeValueRequest {
   using Answer = NodeValue;
   static constexpr std::string_view name = "value";
   GraphAddress graph;
   std::string node;
-  std::string side = "compiled";    ///< compiled, interpreter, fp64
+  std::string side = "compiled";    ///< compiled, interpreter, fp64, recorded
   std::string minus = {};           ///< a side to subtract; empty: none
   std::vector<std::int64_t> slice;  ///< leading indices of the plane; those that are missing are 0
   std::int64_t row = 0, column = 0, rows = 24, columns = 12;  ///< of the window; it is moved into the plane
@@ -71,8 +77,10 @@ struct NodeValueRequest {
   std::string backend = "llvm";       ///< of the compiled side
   std::vector<std::string> plants{};  ///< faults in it: "relu=accuracy"
   std::chrono::milliseconds timeout{60'000};
+  std::string expect = {};  ///< .safetensors with recorded values, as of RunRequest; empty: one beside the capture
 
-  KERF_FIELDS(graph, node, side, minus, slice, row, column, rows, columns, oddAfter, save, backend, plants, timeout)
+  KERF_FIELDS(graph, node, side, minus, slice, row, column, rows, columns, oddAfter, save, backend, plants, timeout,
+              expect)
 };
 
 }  // namespace kerf::workbench

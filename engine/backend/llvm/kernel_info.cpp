@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/codegen_llvm/line_numbers.h"
 #include "engine/ir/value_meta.h"
 #include "engine/loops/kernel_traffic.h"
 #include "engine/ops/core/cost.h"
@@ -46,7 +47,13 @@ void addNodes(const Graph& graph, const std::vector<NodeId>& nodes, const Graph&
 
 void addTexts(const LoopKernel& loops, const CompiledKernel& compiled, bool keepArtifacts, KernelInfo& info) {
   if (keepArtifacts) info.texts.push_back({"loop", printLoopIr(loops)});
-  if (!compiled.text.empty()) info.texts.push_back({"llvm", compiled.text});
+  const auto add = [&](const std::string& format, const std::string& text, const std::vector<int>& loopLines) {
+    if (text.empty()) return;
+    info.texts.push_back({format, text});
+    info.texts.push_back({format + std::string(loopLinesSuffix), lineNumbersText(loopLines)});
+  };
+  add("llvm", compiled.text, compiled.textLines);
+  add("asm", compiled.assembly, compiled.assemblyLines);
 }
 
 Sizes exampleSizes(const SymSizes& sizes) {

@@ -114,13 +114,17 @@ class WrapperReader {
     ++m_line;
     if (m_inBody) {
       m_inBody = text.find("'''") == std::string_view::npos;
+      if (m_inDefinition) m_code.kernels.back().lastLine = m_line;
+      m_inDefinition = m_inDefinition && m_inBody;
       return;
     }
     const std::string_view content = trim(text);
-    if (content.starts_with('#'))
-      comment(content);
-    else if (!content.empty())
-      statement(content);
+    if (content.starts_with('#')) {
+      if (m_commentsFrom == 0) m_commentsFrom = m_line;
+      return comment(content);
+    }
+    if (!content.empty()) statement(content);
+    m_commentsFrom = 0;
   }
 
   WrapperCode finish() { return std::move(m_code); }
@@ -129,6 +133,7 @@ class WrapperReader {
   void comment(std::string_view content) {
     if (content.find(sourcesMark) < mostBeforeMark) {
       m_above = {};
+      m_above.firstLine = m_commentsFrom;
       m_above.sources = sourcesOf(content);
       m_inFragment = false;
     } else if (content.starts_with(fragmentMark)) {
@@ -188,7 +193,9 @@ class WrapperReader {
     if (!isKernel || name.empty()) return;
     WrapperKernel kernel = std::exchange(m_above, {});
     kernel.name = name;
-    kernel.line = m_line;
+    kernel.line = kernel.lastLine = m_line;
+    m_inDefinition = m_inBody;
+    kernel.firstLine = m_commentsFrom == 0 ? m_line : m_commentsFrom;
     m_inFragment = false;
     m_known.emplace(kernel.name, m_code.kernels.size());
     m_code.kernels.push_back(std::move(kernel));
@@ -223,6 +230,7 @@ class WrapperReader {
     one.result = !names.out.empty() ? names.out : std::string(result);
     one.sources = m_above.sources;
     one.line = m_line;
+    one.firstLine = m_above.firstLine != 0 ? m_above.firstLine : m_commentsFrom != 0 ? m_commentsFrom : m_line;
     m_code.calls.push_back(std::move(one));
     return true;
   }
@@ -232,7 +240,9 @@ class WrapperReader {
   WrapperKernel m_above;  ///< what the comments above say
   int m_handle = 0;
   int m_line = 0;
+  int m_commentsFrom = 0;  ///< first line of the comments right above; 0: none
   bool m_inBody = false;  ///< inside a kernel's source
+  bool m_inDefinition = false;  ///< and that of the last of m_code.kernels
   bool m_inFragment = false;
 };
 

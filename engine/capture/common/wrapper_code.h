@@ -17,6 +17,7 @@ struct WrapperKernel {
   std::vector<std::string> loaded;    ///< "%x = PlaceHolder[target=x]": nodes and buffers that it has arguments for
   std::vector<std::string> stored;    ///< "return %a,%b": nodes, and buffers ("buf7") that no node stands for
   int line = 0;                       ///< 1-based, in the program
+  int firstLine = 0, lastLine = 0;    ///< with the comments above it, and to the end of its source
 };
 
 /// One call: of a generated kernel, or of an existing one.
@@ -27,6 +28,7 @@ struct WrapperCall {
   std::string result;                  ///< what it is assigned to, or its `out=`; empty: among the arguments
   std::vector<std::string> sources;    ///< of its own comment
   int line = 0;
+  int firstLine = 0;  ///< that of the comments that belong to it
 
   /// As provenance maps name it: "extern_kernels.addmm:3".
   std::string name() const;

@@ -1,0 +1,58 @@
+// Session: what the shown graph is run on: values of symbolic sizes, and what stands in for missing data.
+#include <algorithm>
+
+#include "ui/session/graph_state.h"
+#include "ui/session/job_names.h"
+#include "ui/session/session.h"
+
+namespace kerf::ui::inline session {
+
+void Session::setSymbols(const QStringList& symbols) {
+  if (!state() || state()->symbols == symbols) return;
+  state()->symbols = symbols;
+  findGuards();
+  emit symbolsChanged();
+}
+
+QStringList Session::symbols() const { return state() ? state()->symbols : QStringList(); }
+
+QStringList Session::sizes() const {
+  QStringList sizes;
+  for (const auto& symbol : m_graph ? m_graph->symbols : std::vector<SymbolDoc>()) {
+    const auto name = QString::fromStdString(symbol.name) + '=';
+    const auto known = symbols();
+    const auto chosen = std::ranges::find_if(known, [&](const QString& each) { return each.startsWith(name); });
+    sizes << (chosen == known.end() ? name + QString::fromStdString(symbol.hint) : *chosen);
+  }
+  return sizes;
+}
+
+void Session::chooseSizes(QStringList sizes) {
+  if (!m_graph) return;
+  for (const auto& symbol : m_graph->symbols) sizes.removeAll(QString::fromStdString(symbol.name + "=" + symbol.hint));
+  setSymbols(sizes);
+}
+
+void Session::setInputs(const InputsChoice& inputs) {
+  if (!state() || state()->inputs == inputs) return;
+  state()->inputs = inputs;
+  emit inputsChanged();
+}
+
+InputsChoice Session::inputs() const { return state() ? state()->inputs : InputsChoice(); }
+
+void Session::findInputRows(const std::function<void(const std::vector<workbench::InputRow>&)>& take) {
+  const auto where = key();
+  if (!state()) return;
+  m_jobs.submit<Result<std::vector<workbench::InputRow>>>(
+      jobKey("inputs", where),
+      [worker = browser(where.capture), request = workbench::InputsRequest{address(where)}](std::stop_token stop) {
+        return worker->perform(request, {{}, stop});
+      },
+      [take](const Result<std::vector<workbench::InputRow>>& rows) {
+        if (rows) take(*rows);
+      },
+      JobQueue::Weight::Quiet);
+}
+
+}  // namespace kerf::ui::inline session
