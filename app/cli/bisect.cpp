@@ -98,6 +98,8 @@ void addBisect(CommandLine& line) {
                   "options that the capture sets and those of --option")
       ->check(CLI::IsMember({"engine", "torch"}))
       ->capture_default_str();
+  command.add_option("--backend", request.backend, "engine: llvm, interp or cuda: the compiled side")
+      ->capture_default_str();
   command.add_option("--python", request.python, "torch: the Python that has PyTorch")
       ->type_name("EXE")
       ->capture_default_str();

@@ -21,7 +21,8 @@ void addOracleOptions(CLI::App& command, workbench::OracleSettings& oracle) {
       ->type_name("EXE")
       ->capture_default_str();
   command.add_option("--backend", oracle.torchBackend,
-                     "torch: inductor, aot_eager, eager, another backend of torch.compile, or "
+                     "engine: llvm, interp or cuda (default: llvm); torch: inductor, aot_eager, eager, another backend "
+                     "of torch.compile, or "
                      "package.module:function (default: what the capture says, else inductor)");
   command
       .add_option(

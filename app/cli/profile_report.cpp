@@ -32,6 +32,8 @@ Json profileJson(const KernelProfile& profile) {
               {"planned_bytes", profile.plannedBytes},
               {"peak_bytes", profile.peakBytes},
               {"kernels", Json::array()}};
+  if (profile.deviceTime.count() > 0) object["device_ms"] = inMilliseconds(profile.deviceTime);
+  if (!profile.deviceNote.empty()) object["device_note"] = profile.deviceNote;
   for (const KernelTime& kernel : profile.kernels)
     object["kernels"].push_back({{"kernel", kernel.name},
                                  {"kind", kernel.kind},
@@ -39,7 +41,8 @@ Json profileJson(const KernelProfile& profile) {
                                  {"ms", inMilliseconds(kernel.time)},
                                  {"bytes", kernel.bytes},
                                  {"flops", kernel.flops},
-                                 {"share", kernel.share}});
+                                 {"share", kernel.share},
+                                 {"on_host", kernel.onHost}});
   return object;
 }
 
@@ -48,15 +51,19 @@ void printProfile(const KernelProfile& profile) {
   for (std::size_t i = 0; i < std::min(profile.kernels.size(), mostRows); ++i) {
     const KernelTime& kernel = profile.kernels[i];
     const double part = double(kernel.time.count()) / std::max(1.0, double(profile.time.count()));
-    table.add({kernel.name, durationText(kernel.time), fmt::format("{:.1f}%", 100 * part),
-               rateText(kernel.bytes, kernel.time), rateText(kernel.flops, kernel.time),
-               kernel.share > 0 ? fmt::format("{:.0f}%", 100 * kernel.share) : "-", nodesText(kernel.nodes)});
+    table.add({kernel.onHost ? kernel.name + " (host)" : kernel.name, durationText(kernel.time),
+               fmt::format("{:.1f}%", 100 * part), rateText(kernel.bytes, kernel.time),
+               rateText(kernel.flops, kernel.time), kernel.share > 0 ? fmt::format("{:.0f}%", 100 * kernel.share) : "-",
+               nodesText(kernel.nodes)});
   }
   fmt::print("\n{}", table.text());
   if (profile.kernels.size() > mostRows)
     fmt::print("… and {} more (--json has them all)\n", profile.kernels.size() - mostRows);
   fmt::print("{} in all; a copy moves {:.1f} GB/s here, a product of matrices computes {:.0f} GFLOP/s\n",
              durationText(profile.time), profile.copyRate * 1e-9, profile.productRate * 1e-9);
+  if (profile.deviceTime.count() > 0)
+    fmt::print("{} on the device as CUDA graphs, inputs there already\n", durationText(profile.deviceTime));
+  if (!profile.deviceNote.empty()) fmt::print("not run as CUDA graphs alone: {}\n", profile.deviceNote);
   fmt::print("intermediate values: {:.1f} MiB planned, {:.1f} MiB in use at most, outputs included\n",
              double(profile.plannedBytes) / (1 << 20), double(profile.peakBytes) / (1 << 20));
 }

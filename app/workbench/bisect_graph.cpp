@@ -27,11 +27,14 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   KERF_TRY(auto inputs, prepareToRun(source, job));
   if (request.oracle == "torch") {
+    if (request.backend != BisectRequest().backend)
+      return fail(ErrorCode::BadUsage, "--backend is Kerf's, so only with --oracle engine");
     KERF_TRY(auto module, moduleToCompare(source));
     return bisectInTorch(request, source, {std::move(module), std::move(inputs)}, job, bench.warmTorch());
   }
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   setLimits(options, request.limits);
+  KERF_CHECK(setBackend(options, request.backend));
   KERF_CHECK(setAccuracy(options, request.accuracy));
   takeRecordedRule(source, request.accuracy, options.compare);
   KERF_TRY(auto module, moduleToCompare(source));

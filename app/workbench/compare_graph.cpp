@@ -114,12 +114,10 @@ Result<std::string> keep(Workbench& bench, const GraphSource& source, const Comp
 }  // namespace
 
 Result<Comparison> perform(Workbench& bench, const CompareRequest& request, const Job& job) {
-  KERF_TRY(const Backend* const backend, findBackend(request.backend));
-  KERF_CHECK(backend->canRun());
   KERF_TRY(auto options, engineOptions(request.plants, request.passes, request.tolerance, request.timeout));
   setLimits(options, request.limits);
+  KERF_CHECK(setBackend(options, request.backend));
   KERF_CHECK(setAccuracy(options, request.accuracy));
-  options.compile.backend = request.backend;
   options.compile.cache = bench.codeCache(job);
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
   const auto tolerances = options.compare.tolerances;

@@ -78,6 +78,14 @@ Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants
   return options;
 }
 
+Result<void> setBackend(EngineOracleOptions& options, const std::string& name) {
+  KERF_TRY(const Backend* const backend, findBackend(name));
+  KERF_CHECK(backend->canRun());
+  options.compile.backend = name;
+  if (backend->isDevice()) options.limits.memoryBytes = deviceAddressSpace;
+  return {};
+}
+
 void setLimits(EngineOracleOptions& options, const CandidateLimits& limits) {
   if (limits.memoryBytes > 0) options.limits.memoryBytes = limits.memoryBytes;
   if (limits.fileBytes > 0) options.limits.fileBytes = limits.fileBytes;

@@ -25,6 +25,10 @@ Result<void> setAccuracy(EngineOracleOptions& options, const AccuracyChoice& cho
 Result<EngineOracleOptions> engineOptions(const std::vector<std::string>& plants, const PassChoice& passes,
                                           double tolerance, std::chrono::milliseconds timeout);
 
+/// Environment where this machine cannot run that backend's code. The memory of a child that runs code on a device is
+/// not limited: so this comes after setLimits().
+Result<void> setBackend(EngineOracleOptions& options, const std::string& backend);
+
 /// Those limits that a graph in a forked child can come up against: it starts no processes and prints nothing.
 void setLimits(EngineOracleOptions& options, const CandidateLimits& limits);
 

@@ -84,8 +84,7 @@ Result<const Side*> sideOf(const std::string& name) {
 }
 
 bool isCall(const Node& node) {
-  return node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod ||
-         node.op() == Opcode::CallModule;
+  return node.op() == Opcode::CallFunction || node.op() == Opcode::CallMethod || node.op() == Opcode::CallModule;
 }
 
 /// A number as a tensor without dimensions.
@@ -114,7 +113,7 @@ class NodeSides {
 
   Result<void> open() {
     KERF_TRY(m_options, engineOptions(m_request.plants, {}, 1e-3, m_request.timeout));
-    m_options.compile.backend = m_request.backend;
+    KERF_CHECK(setBackend(m_options, m_request.backend));
     m_options.compile.cache = m_bench.codeCache(m_job);
     m_options.compile.keepArtifacts = false;
     KERF_TRY(m_source, resolveGraph(m_bench, m_request.graph, m_job));

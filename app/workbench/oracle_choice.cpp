@@ -15,6 +15,7 @@ Result<std::unique_ptr<Oracle>> engineOracle(const OracleSettings& settings, con
                                              const OracleRun&) {
   KERF_TRY(auto options, engineOptions(settings.plants, settings.passes, settings.tolerance, settings.timeout));
   setLimits(options, settings.limits);
+  if (!settings.torchBackend.empty()) KERF_CHECK(setBackend(options, settings.torchBackend));
   KERF_CHECK(setAccuracy(options, settings.accuracy));
   takeRecordedRule(like, settings.accuracy, options.compare);
   options.compare.leastMultiplier = leastMultiplierOf(like.graph().module.graph, options.compare.sameOptions());
@@ -103,8 +104,10 @@ Result<std::unique_ptr<Oracle>> makeOracle(const OracleSettings& settings, const
                 "--passes, --disable-pass and --config are about Kerf's own passes, so only with --oracle engine");
   if (!settings.check.empty() && settings.oracle != "command")
     return fail(ErrorCode::BadUsage, "--check belongs to --oracle command");
-  if ((settings.torchCheck != "auto" || !settings.torchBackend.empty()) && settings.oracle != "torch")
-    return fail(ErrorCode::BadUsage, "--fails-if and --backend belong to --oracle torch");
+  if (settings.torchCheck != "auto" && settings.oracle != "torch")
+    return fail(ErrorCode::BadUsage, "--fails-if belongs to --oracle torch");
+  if (!settings.torchBackend.empty() && settings.oracle == "command")
+    return fail(ErrorCode::BadUsage, "--backend belongs to --oracle engine and torch");
   const auto& limits = settings.limits;
   const bool oneGraph = settings.oracle == "engine";  // in a process that starts no others and prints nothing
   if (oneGraph && (limits.cleanEnvironment || !limits.network))

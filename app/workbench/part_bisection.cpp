@@ -100,15 +100,17 @@ Result<Parts> passParts(const Candidate&, const EngineOracleOptions& options, co
 }
 
 /// In the order in which a graph comes to them; each can do without those after it.
-Result<Parts> subsystemParts(const Candidate&, const EngineOracleOptions&, const Job&) {
-  return Parts{"subsystem",
-               {"graph passes", "lowering and code generation", "fusion", "LLVM optimisation"},
-               [](CompileOptions& compile, const std::vector<bool>& on) {
-                 if (!on[0]) compile.passes.only.emplace();
-                 if (!on[1]) compile.backend = "interp";
-                 compile.fuse = on[2];
-                 if (!on[3]) compile.optimizationLevel = 0;
-               }};
+Result<Parts> subsystemParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
+  Parts parts{"subsystem",
+              {"graph passes", "lowering and code generation", "fusion", "LLVM optimisation"},
+              [](CompileOptions& compile, const std::vector<bool>& on) {
+                if (!on[0]) compile.passes.only.emplace();
+                if (!on[1]) compile.backend = "interp";
+                compile.fuse = on[2];
+                if (on.size() > 3 && !on[3]) compile.optimizationLevel = 0;
+              }};
+  if (options.compile.backend != CompileOptions().backend) parts.names.pop_back();  // LLVM makes no code there
+  return parts;
 }
 
 Result<Parts> configParts(const Candidate&, const EngineOracleOptions& options, const Job&) {

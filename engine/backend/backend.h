@@ -97,6 +97,11 @@ class Executable {
   /// Every run from now on appends what its kernels took (names as in KernelInfo); null: none does. Backends without
   /// kernels append nothing.
   virtual void timeSteps(std::vector<StepTime>*) {}
+  /// The mean of `times` runs on a device that holds everything already, after two runs by run(). NotFound where there
+  /// is no device, or where steps need the host.
+  virtual Result<std::chrono::nanoseconds> timeOnDevice(int) {
+    return fail(ErrorCode::NotFound, "the graph runs on no device");
+  }
 };
 
 /// A graph in a backend's own terms: kernels, buffers, order.
@@ -114,6 +119,9 @@ class Backend {
   virtual std::string_view description() const = 0;  ///< one sentence
   /// Environment naming what this machine lacks to run the code; starts nothing on a device, so that a fork may follow.
   virtual Result<void> canRun() const { return {}; }
+  /// Whether its driver reserves addresses for more memory than the code takes, and takes seconds to start: limits on
+  /// both say nothing of the graph.
+  virtual bool isDevice() const { return false; }
   /// CompileFailed / UnsupportedOp name the node.
   virtual Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module,
                                                        const BackendOptions& options, std::stop_token stop) const = 0;

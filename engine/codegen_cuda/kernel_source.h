@@ -19,11 +19,17 @@ struct CudaKernel {
   std::string text() const;  ///< the source without the preamble, for people
 };
 
+/// Whether a kernel reads memory at places that data tell.
+enum class KernelGuard : std::uint8_t {
+  None,
+  Indices,  ///< a last parameter is the address of a 64-bit word: the kernel does nothing where it is not 0
+};
+
 /// `nodes` are what the kernel computes, and `origins` the node of each expression (it may be shorter): comments name
 /// the node that each group of lines belongs to.
 /// UnsupportedOp for a type or an operation that has no CUDA form.
 Result<CudaKernel> generateKernel(const LoopKernel& kernel, const std::vector<std::string>& nodes,
-                                  const std::vector<std::string>& origins = {});
+                                  const std::vector<std::string>& origins = {}, KernelGuard guard = KernelGuard::None);
 
 /// "cpp_fused_add_0" → "cuda_fused_add_0", with letters, digits and underscores alone.
 std::string cudaName(std::string_view kernelName);

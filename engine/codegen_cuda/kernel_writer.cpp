@@ -115,7 +115,7 @@ std::string KernelWriter::alignment() const {
   return text;
 }
 
-std::string KernelWriter::write(const std::vector<std::string>& nodes) {
+std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guarded) {
   const bool vectors = m_shape.vector > 1;
   line(fmt::format("// {}: {}", m_name, fmt::join(nodes, ", ")));
   line(fmt::format("using Index = {};", m_shape.wideIndex ? "long long" : "int"));
@@ -125,8 +125,9 @@ std::string KernelWriter::write(const std::vector<std::string>& nodes) {
     writeBody();
     close();
   }
-  open(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({})", m_shape.threads, m_name,
-                   parameterList()));
+  open(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}{})", m_shape.threads, m_name,
+                   parameterList(), guarded ? ", const unsigned long long* found" : ""));
+  if (guarded) line("if (*found != 0) return;  // an index lies outside");
   if (vectors) {
     line(fmt::format("if ({})", alignment()));
     line(fmt::format("  {}_with<{}>({});", m_name, m_shape.vector, argumentList()));

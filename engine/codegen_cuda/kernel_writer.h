@@ -13,7 +13,8 @@ class KernelWriter {
  public:
   /// `origins`: per expression, the FX node that it is of; may be shorter.
   KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins);
-  std::string write(const std::vector<std::string>& nodes);
+  /// `guarded`: as KernelGuard::Indices.
+  std::string write(const std::vector<std::string>& nodes, bool guarded = false);
   const KernelShape& shape() const { return m_shape; }
   /// The first operation without a text, if there was one.
   const std::string& missing() const { return m_missing; }

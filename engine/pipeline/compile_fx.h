@@ -76,6 +76,8 @@ class CompiledGraph {
   Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
   /// Every run of the newest code from now on appends what its kernels took; null: none does.
   void timeSteps(std::vector<StepTime>* times) { newest().executable->timeSteps(times); }
+  /// Executable::timeOnDevice of the code that ran last.
+  Result<std::chrono::nanoseconds> timeOnDevice(int times) { return newest().executable->timeOnDevice(times); }
   /// How often the graph was compiled: once, and once for every time that no code fitted the inputs' sizes.
   int compilations() const { return m_compilations; }
   /// The guards that made it compile again, in order.

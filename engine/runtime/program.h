@@ -90,6 +90,7 @@ struct StepTime {
   std::string name;  ///< "cpp_fused_add_mul_0"
   std::chrono::nanoseconds time{};
   std::int64_t liveBytes = 0;  ///< of all tensors of the process after it
+  bool onHost = false;         ///< a program of a device: the step ran on the host
 };
 
 struct Step {

@@ -81,9 +81,11 @@ Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) 
   KERF_CHECK(bindInputs(inputs));
   KERF_CHECK(prepareSlots());
   if (m_device) KERF_CHECK(m_device->begin(*m_program, m_values));
-  for (const Step& step : m_program->steps) {
+  if (m_device && m_times) m_device->programChanged();  // steps that are timed come one by one
+  for (std::size_t s = 0; s < m_program->steps.size(); ++s) {
+    const Step& step = m_program->steps[s];
     if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped before {}", step.nodeName);
-    auto done = m_times ? runStepTimed(step) : runStep(step);
+    auto done = runStepOfRun(s);
     if (!done) {
       Error error = std::move(done).error();
       if (error.node.empty()) error.atNode(step.nodeName);
@@ -104,6 +106,24 @@ Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) 
   if (m_device && result) KERF_CHECK(m_device->end(*result));
   KERF_CHECK(copyBack());
   return result;
+}
+
+Result<void> ProgramRunner::runStepOfRun(std::size_t step) {
+  if (m_times) return runStepTimed(m_program->steps[step]);
+  if (!m_device) return runStep(m_program->steps[step]);
+  KERF_CHECK(m_device->beforeStep(step));
+  KERF_CHECK(runStep(m_program->steps[step]));
+  return m_device->afterStep(step);
+}
+
+void ProgramRunner::setProgram(std::shared_ptr<const Program> program) {
+  if (m_device) m_device->programChanged();
+  m_program = std::move(program);
+}
+
+Result<std::chrono::nanoseconds> ProgramRunner::timeRuns(int times) {
+  if (!m_device) return fail(ErrorCode::NotFound, "the graph runs on no device");
+  return m_device->timeRuns(times);
 }
 
 /// What the graph wrote into copies of inputs goes where the caller sees it.
@@ -206,7 +226,7 @@ Result<void> ProgramRunner::runStepTimed(const Step& step) {
     done = runStep(step);
   }
   const auto time = m_device ? onDevice : std::chrono::steady_clock::now() - start;
-  m_times->push_back({step.name, time, liveStorageBytes()});
+  m_times->push_back({step.name, time, liveStorageBytes(), m_device && m_device->lastWasOnHost()});
   return done;
 }
 
@@ -214,7 +234,11 @@ Result<void> ProgramRunner::runStepTimed(const Step& step) {
 Result<void> ProgramRunner::checkIndices(const Step& step) const {
   for (const Step::IndexCheck& check : step.indexChecks) {
     const Value indices = valueOf(check.node);
-    if (m_device) KERF_CHECK(m_device->toHost(indices));
+    if (m_device) {
+      KERF_TRY(const bool checked, m_device->checksIndex(step, check, indices));
+      if (checked) continue;
+      KERF_CHECK(m_device->toHost(indices));
+    }
     if (!indices.isTensor()) return fail(ErrorCode::Internal, "a tensor of indices holds no tensor");
     KERF_TRY(const auto outside,
              firstOutside(indices.tensor(), check.mayBeNegative ? -check.size : 0, check.size - 1));
@@ -274,6 +298,10 @@ Result<CallValues> ProgramRunner::callOf(const Step& step) const {
 
 Result<void> ProgramRunner::runCall(const Step& step) {
   KERF_TRY(const CallValues call, callOf(step));
+  if (m_device) {
+    KERF_TRY(auto made, m_device->call(*m_program, step, call));
+    if (made) return finishResult(step, *std::move(made));
+  }
   const ValueList operands = operandsOf(call);
   KERF_CHECK(operandsToHost(operands));
   KERF_TRY(Value result, m_ops.call(m_program->module->graph.node(step.node).target(), call.args, call.kwargs));
@@ -316,10 +344,11 @@ Result<void> ProgramRunner::runLibrary(const Step& step) {
     if (key != "alpha" && key != "beta") return fail(ErrorCode::Internal, "unexpected keyword {}", key);
   Tensor out = m_values[std::size_t(step.slot)].tensor();
   if (m_device) {
-    KERF_TRY(const bool done, m_device->multiply(step, call.args, out));
+    KERF_TRY(const bool done, m_device->multiply(*m_program, step, call.args, out));
     if (done) return {};
     KERF_CHECK(operandsToHost(call.args));
     m_device->hostWrote(out);
+    ranOnHost(step, call.args);
   }
   return runLibraryKernel(step, call.args, out);
 }
@@ -332,10 +361,12 @@ Result<void> ProgramRunner::finishResult(const Step& step, Value value) {
       return fail(ErrorCode::RuntimeFailed, "the extern kernel's result is not the {}{} that was compiled for",
                   dtypeInfo(slot.dtype).shortCode, sizesText(slot.sizes));
     if (!sameStrides(value.tensor(), slot.strides)) {
+      if (m_device) KERF_CHECK(m_device->toHost(value));
       KERF_TRY(Tensor copy, restrided(value.tensor(), slot.strides));
       value = std::move(copy);
     }
   }
+  if (m_device) KERF_CHECK(m_device->hostMade(step, value));
   m_values[std::size_t(step.slot)] = std::move(value);
   return {};
 }

@@ -17,7 +17,7 @@ class ProgramRunner {
                 std::shared_ptr<StepDevice> device = nullptr);
 
   /// Another program of the same graph from now on: the arena stays where it is large enough.
-  void setProgram(std::shared_ptr<const Program> program) { m_program = std::move(program); }
+  void setProgram(std::shared_ptr<const Program> program);
   const std::shared_ptr<const Program>& program() const { return m_program; }
 
   /// ShapeMismatch naming the placeholder when an input is not what was compiled for; its strides may differ (it is
@@ -25,6 +25,8 @@ class ProgramRunner {
   Result<Value> run(const ValueList& inputs, std::stop_token stop = {});
   /// Every run from now on appends what its steps took; null: none does.
   void timeSteps(std::vector<StepTime>* times) { m_times = times; }
+  /// StepDevice::timeRuns; NotFound where the program runs here.
+  Result<std::chrono::nanoseconds> timeRuns(int times);
 
  private:
   Result<void> bindInputs(const ValueList& inputs);
@@ -32,6 +34,7 @@ class ProgramRunner {
   Result<void> prepareSlots();
   Result<void> runStep(const Step& step);
   Result<void> runStepTimed(const Step& step);
+  Result<void> runStepOfRun(std::size_t step);
   Result<void> checkIndices(const Step& step) const;
   void drop(const Step::Piece& piece) const;
   Result<void> runKernel(const Step& step);

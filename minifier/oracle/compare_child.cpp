@@ -21,8 +21,13 @@ using Clock = std::chrono::steady_clock;
 /// A compiled run may take this many times the reference run, and never less than the floor, before it is a hang.
 constexpr int hangFactor = 20;
 constexpr std::chrono::milliseconds hangFloor{1000};
-/// CUDA's driver reserves addresses for the memory of host and device.
-constexpr std::int64_t deviceAddressSpace = std::int64_t{1} << 46;
+/// The first run on a device starts its libraries, which has nothing to do with the graph.
+constexpr std::chrono::milliseconds deviceHangFloor{20'000};
+
+bool runsOnDevice(const CompileOptions& options) {
+  const auto backend = findBackend(options.backend);
+  return backend && (*backend)->isDevice();
+}
 
 /// What one phase of the compiled side may take: more for graphs of thousands of nodes, whose compiling alone takes as
 /// long as others' whole comparison. The same on every machine, as the fingerprint of a hang must be.
@@ -66,7 +71,8 @@ class ChildComparison {
     setHangTimer({});
     if (!graph) return remember(graph.error());
     m_send(encode(CandidatePhase::Run));
-    setHangTimer(std::min(m_phaseLimit, std::max(hangFloor, reference * hangFactor)));
+    const auto floor = runsOnDevice(options) ? deviceHangFloor : hangFloor;
+    setHangTimer(std::min(m_phaseLimit, std::max(floor, reference * hangFactor)));
     Result<Value> result = (*graph)->run(inputs);
     setHangTimer({});
     if (!result) return remember(result.error());
@@ -106,7 +112,7 @@ Result<IsolatedComparison> compareInChild(const Candidate& candidate, const Engi
     comparison.phase = *phase;
   };
   IsolationLimits limits = options.limits;
-  if (options.compile.backend == "cuda") limits.memoryBytes = deviceAddressSpace;
+  if (runsOnDevice(options.compile)) limits.memoryBytes = deviceAddressSpace;
   if (options.ownTime.count() > 0) limits.timeout = options.ownTime + phaseLimit(candidate, options) * 2;
   KERF_TRY(auto answer, callIsolated<ComparisonReport>(body, limits, std::move(stop), follow));
   endPhase();

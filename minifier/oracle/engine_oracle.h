@@ -10,6 +10,9 @@
 
 namespace kerf::inline minifier::inline oracle {
 
+/// CUDA's driver reserves addresses for the memory of host and device.
+inline constexpr std::int64_t deviceAddressSpace = std::int64_t{1} << 46;
+
 struct EngineOracleOptions {
   CompileOptions compile;  ///< faults included; observers must be empty (they would live in the child)
   CompareOptions compare;

@@ -55,6 +55,8 @@ TEST_F(CliErrorTest, UnknownPassesAndOptionsAreBadUsage) {
 TEST_F(CliErrorTest, ABackendThatIsNotBuiltInIsTheEnvironments) {
   expectError({"run", sample, "--backend", "cuda"}, 3, "cuda");
   expectError({"compare", sample, "--backend", "cuda"}, 3, "cuda");
+  expectError({"minify", sample, "--backend", "cuda"}, 3, "cuda");
+  expectError({"bisect", sample, "--by", "pass", "--backend", "cuda"}, 3, "cuda");
 }
 
 TEST_F(CliErrorTest, MissingFilesAndIdsAreNotFound) {

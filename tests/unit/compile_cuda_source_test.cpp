@@ -148,6 +148,17 @@ LoopKernel everyOperation() {
   return kernel;
 }
 
+TEST(CudaSource, AGuardedKernelDoesNothingOnceAnIndexWasFoundOutside) {
+  const auto kernel = generateKernel(softmax(64, 128), {}, {}, KernelGuard::Indices);
+  ASSERT_TRUE(kernel) << kernel.error().text();
+  EXPECT_THAT(kernel->text(), HasSubstr(", const unsigned long long* found)"));
+  EXPECT_THAT(kernel->text(), HasSubstr("if (*found != 0) return;"));
+  EXPECT_EQ(generated(softmax(64, 128)).text().find("found"), std::string::npos);
+  if (const auto version = nvrtcVersion(); !version) GTEST_SKIP() << version.error().text();
+  const auto compiled = compileSource(kernel->source, "sm_90");
+  ASSERT_TRUE(compiled) << compiled.error().text();
+}
+
 TEST(CudaSource, EveryOperationCompiles) {
   if (const auto version = nvrtcVersion(); !version) GTEST_SKIP() << version.error().text();
   for (const LoopKernel& kernel : {everyOperation(), softmax(64, 50257), columnSums(4096, 768)}) {

@@ -28,8 +28,9 @@ struct OracleSettings {
   std::chrono::milliseconds timeout{10'000};  ///< for one candidate
   /// Targets that candidates and the repro may call although nothing is known of them.
   std::vector<std::string> allowedCalls = {};
-  CandidateLimits limits;           ///< engine: memory and file size only
-  std::string torchBackend = {};    ///< torch only; empty: what the capture says, else inductor
+  CandidateLimits limits;  ///< engine: memory and file size only
+  /// Of torch.compile; empty: what the capture says, else inductor. engine: of Kerf's; empty: llvm.
+  std::string torchBackend = {};
   std::string torchCheck = "auto";  ///< torch only: what is a failure (TorchOracleOptions::check)
   /// torch only: above 0 this PyTorch takes so many queries at once and stays warm for the requests that follow.
   int warmJobs = 0;
@@ -59,19 +60,20 @@ struct Minified {
   std::string repro;                ///< path of the written repro.py; empty for ReproPlace::Store
   std::string rechecked;            ///< fingerprint that a fresh process found
   std::chrono::nanoseconds time{};  ///< of everything
-  std::string torchSays = {};  ///< of the written repro, where --confirm asked; "PyTorch 2.11.0 runs it without failure"
+  std::string torchSays =
+      {};  ///< of the written repro, where --confirm asked; "PyTorch 2.11.0 runs it without failure"
   std::vector<std::string> editSet = {};  ///< reductions of which none can go on: what oneMinimal is proven against
-  std::string stoppedBy = {};  ///< "--max-tests", "--max-time"; empty: neither
-  int unusedTests = 0;         ///< verdicts asked ahead in vain, no part of tests
-  double failureRate = 1;      ///< of the start graph, where flaky asked
-  int passesAsked = 1;         ///< queries that make a pass
+  std::string stoppedBy = {};             ///< "--max-tests", "--max-time"; empty: neither
+  int unusedTests = 0;                    ///< verdicts asked ahead in vain, no part of tests
+  double failureRate = 1;                 ///< of the start graph, where flaky asked
+  int passesAsked = 1;                    ///< queries that make a pass
   int lostEdits = 0;                      ///< that Kerf itself crashed at, or failed to build
   int slips = 0;                          ///< candidates of this run that failed in another way
   std::vector<SlipDoc> findings = {};     ///< of the reduction: one for each other fingerprint, 16 at most
 
   KERF_FIELDS(reductionId, reproId, startNodes, nodes, tests, cacheHits, steps, fingerprint, oneMinimal, cancelled,
-              resumed, repro, rechecked, time, editSet, torchSays, slips, findings,
-              stoppedBy, unusedTests, failureRate, passesAsked, lostEdits)
+              resumed, repro, rechecked, time, editSet, torchSays, slips, findings, stoppedBy, unusedTests, failureRate,
+              passesAsked, lostEdits)
 };
 
 /// Cuts a failing graph down to the smallest that fails in the same way; every query is a MinifyEvent. What was
@@ -85,7 +87,7 @@ struct MinifyRequest {
   OracleSettings oracle;
   int jobs = 2, votes = 1;
   ReproPlace place = ReproPlace::Folder;
-  std::string output;  ///< folder for repro.py; empty: ./kerf-repro-m<id>
+  std::string output;            ///< folder for repro.py; empty: ./kerf-repro-m<id>
   std::string checkpoints = {};  ///< folder for PyTorch's layout of steps (checkpoints.h); empty: none
   bool confirm = false;          ///< PyTorch runs the repro: OracleSettings::python
   std::string match = {};   ///< only failures in which this expression is found count; empty: the start graph's own

@@ -43,22 +43,25 @@ struct SizedRun {
 
 /// What one kernel of the compiled graph takes.
 struct KernelTime {
-  std::string name, kind;          ///< "cpp_fused_add_mul_0"; fused, extern, interpreted
-  std::vector<std::string> nodes;  ///< that it computes
+  std::string name, kind;           ///< "cpp_fused_add_mul_0"; fused, extern, interpreted
+  std::vector<std::string> nodes;   ///< that it computes
   std::chrono::nanoseconds time{};  ///< the fastest of several runs
-  double bytes = 0, flops = 0;     ///< that it moves and computes
-  double share = 0;                ///< of what the machine's copy and product rates allow at best
+  double bytes = 0, flops = 0;      ///< that it moves and computes
+  double share = 0;                 ///< of what the machine's copy and product rates allow at best
+  bool onHost = false;              ///< of a device's graph: it ran on the host, on what was downloaded for it
 
-  KERF_FIELDS(name, kind, nodes, time, bytes, flops, share)
+  KERF_FIELDS(name, kind, nodes, time, bytes, flops, share, onHost)
 };
 
 struct KernelProfile {
-  std::vector<KernelTime> kernels;       ///< slowest first
-  std::chrono::nanoseconds time{};       ///< of the whole graph, the fastest of several runs
-  double copyRate = 0, productRate = 0;  ///< bytes and floating-point operations a second, measured beside it
+  std::vector<KernelTime> kernels;               ///< slowest first
+  std::chrono::nanoseconds time{};               ///< of the whole graph, the fastest of several runs
+  double copyRate = 0, productRate = 0;          ///< bytes and floating-point operations a second, measured beside it
   std::int64_t plannedBytes = 0, peakBytes = 0;  ///< of intermediate values: planned, and in use at most
+  std::chrono::nanoseconds deviceTime{};         ///< of a run on a device that holds everything already; 0: not known
+  std::string deviceNote;                        ///< why it is not known
 
-  KERF_FIELDS(kernels, time, copyRate, productRate, plannedBytes, peakBytes)
+  KERF_FIELDS(kernels, time, copyRate, productRate, plannedBytes, peakBytes, deviceTime, deviceNote)
 };
 
 struct RunReport {
@@ -97,7 +100,7 @@ struct RunRequest {
   std::vector<std::string> then;        ///< "s0=16,s1=4": sizes for one more run of the same compiled graph each
   std::string loss = {};  ///< of a training step (graph.stage is "joint"): mean, sum or an output; empty: mean
 
-  bool profile = false;   ///< time the compiled graph's kernels
+  bool profile = false;  ///< time the compiled graph's kernels
 
   KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss, profile)
 };
@@ -111,7 +114,7 @@ struct OutputRow {
   std::int64_t nans = 0, infs = 0;  ///< of the compiled side
   double multiplier = 0;
   std::int64_t nanRef = 0, infRef = 0;
-  std::string kind = "output";             ///< output, mutation, alias, strides
+  std::string kind = "output";            ///< output, mutation, alias, strides
   std::int64_t elements = 0, finite = 0;  ///< finite: on both sides
 
   /// NaN equals NaN: it passes, and says nothing.
@@ -138,9 +141,9 @@ struct NodeRow {
 struct Comparison {
   bool same = false;
   bool haveFp64 = false;
-  double tolerance = 1e-3;  ///< that was used: the user's, or what the repro sets
-  std::string fp64Note;  ///< why there is no fp64 reference
-  std::string failure;   ///< crash, hang or exception of the compiled side
+  double tolerance = 1e-3;   ///< that was used: the user's, or what the repro sets
+  std::string fp64Note;      ///< why there is no fp64 reference
+  std::string failure;       ///< crash, hang or exception of the compiled side
   std::string backwardNote;  ///< what of PyTorch's backward pass was not compared
   std::vector<OutputRow> outputs;
   std::vector<NodeRow> nodes;  ///< worst first; empty unless asked for
@@ -151,7 +154,7 @@ struct Comparison {
   std::vector<std::pair<std::string, std::int64_t>> symbols;  ///< values that symbolic sizes had
   std::vector<InputRow> inputs;                               ///< and where each comes from
 
-  FusionComparison fusion;                                    ///< of --emulate; empty unless asked for
+  FusionComparison fusion;  ///< of --emulate; empty unless asked for
 
   bool good() const { return (same || fusion.explainsAll()) && failure.empty(); }
   /// Nodes where the fault starts, in graph order of their severity.
@@ -219,14 +222,15 @@ struct BisectRequest {
   AccuracyChoice accuracy;
   std::chrono::milliseconds timeout{60'000};  ///< of one comparison
   CandidateLimits limits;                     ///< memory and file size
-  std::string oracle = "engine";  ///< or torch: by pass or subsystem with its CompilerBisector, or by config
-  std::string python = "python3";             ///< torch only
-  std::string torchCheck = "auto";            ///< torch only: as OracleSettings::torchCheck
-  int warmJobs = 0;                           ///< torch only: as OracleSettings::warmJobs
+  std::string oracle = "engine";          ///< or torch: by pass or subsystem with its CompilerBisector, or by config
+  std::string python = "python3";         ///< torch only
+  std::string torchCheck = "auto";        ///< torch only: as OracleSettings::torchCheck
+  int warmJobs = 0;                       ///< torch only: as OracleSettings::warmJobs
   std::vector<std::string> options = {};  ///< torch, by config: "torch._inductor.config.x=True", beside the capture's
+  std::string backend = "llvm";           ///< engine only: of the compiled side
 
   KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits, oracle, python, torchCheck, options,
-              warmJobs)
+              warmJobs, backend)
 };
 constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Module; }
 

@@ -36,7 +36,7 @@ Result<KernelCodes> cudaCode(const LoweredGraph& graph, const std::shared_ptr<co
     texts.push_back({"ptx", code.ptx});
     if (std::string sass = disassembled(code.cubin); !sass.empty()) texts.push_back({"sass", std::move(sass)});
   }
-  const auto device = std::make_shared<CudaDevice>(std::move(codes), mutatingNodes(module->graph));
+  const auto device = std::make_shared<CudaDevice>(std::move(codes), mutatingNodes(module->graph), options.cache);
   const auto warm = device->warmUp();
   if (!warm && warm.error().code != ErrorCode::Environment) return fail(Error(warm.error()));
   result.device = device;
@@ -47,6 +47,7 @@ class CudaBackend : public Backend {
  public:
   std::string_view name() const override { return "cuda"; }
   std::string_view description() const override { return "Compiles fused kernels with NVRTC and runs them on a GPU."; }
+  bool isDevice() const override { return true; }
   Result<void> canRun() const override { return CudaDriver::installed(); }
   Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module, const BackendOptions& options,
                                                std::stop_token stop) const override {

@@ -19,23 +19,31 @@ namespace {
 /// Of entries that an older kerf wrote nothing is taken.
 constexpr std::string_view cacheVersion = "cuda 1";
 
+struct CachedCode {
+  CompiledSource code;
+  bool cached = false;
+};
+
+Result<CachedCode> compileCached(const std::string& source, const std::string& architecture,
+                                 const std::string& compiler, const ObjectCache& cache) {
+  const Hash128 key = hashText(fmt::format("{} {} {}\n{}", cacheVersion, compiler, architecture, source));
+  if (auto known = cache.find(key); known && known->texts.size() == 1)
+    return CachedCode{{std::move(known->texts.front()), std::move(known->object)}, true};
+  KERF_TRY(CompiledSource compiled, compileSource(source, architecture));
+  cache.store(key, {compiled.cubin, {compiled.ptx}});
+  return CachedCode{std::move(compiled), false};
+}
+
 Result<void> compileStep(CudaStepCode& code, const std::string& architecture, const std::string& compiler,
                          const ObjectCache& cache) {
-  const Hash128 key = hashText(fmt::format("{} {} {}\n{}", cacheVersion, compiler, architecture, code.kernel.source));
-  if (auto known = cache.find(key); known && known->texts.size() == 1) {
-    code.cubin = std::move(known->object);
-    code.ptx = std::move(known->texts.front());
-    code.cached = true;
-    return {};
+  auto made = compileCached(code.kernel.source, architecture, compiler, cache);
+  if (!made) {
+    made.error().message = fmt::format("kernel {}: {}", code.kernel.name, made.error().message);
+    return fail(std::move(made.error()));
   }
-  auto compiled = compileSource(code.kernel.source, architecture);
-  if (!compiled) {
-    compiled.error().message = fmt::format("kernel {}: {}", code.kernel.name, compiled.error().message);
-    return fail(std::move(compiled.error()));
-  }
-  code.ptx = std::move(compiled->ptx);
-  code.cubin = std::move(compiled->cubin);
-  cache.store(key, {code.cubin, {code.ptx}});
+  code.ptx = std::move(made->code.ptx);
+  code.cubin = std::move(made->code.cubin);
+  code.cached = made->cached;
   return {};
 }
 
@@ -52,10 +60,14 @@ Result<std::vector<CudaStepCode>> compileCuda(const LoweredGraph& graph, const s
     std::vector<std::string> nodes;
     for (const NodeId id : step.nodes) nodes.push_back(graph.values->graph().node(id).name());
     CudaStepCode code{.name = step.kernel.name};
-    KERF_TRY(code.kernel, generateKernel(step.kernel, nodes, step.origins));
+    code.guarded = !step.indexChecks.empty();
+    KERF_TRY(code.kernel,
+             generateKernel(step.kernel, nodes, step.origins, code.guarded ? KernelGuard::Indices : KernelGuard::None));
     code.writes.assign(step.kernel.buffers.size(), false);
     for (const LoopStore& store : step.kernel.stores) code.writes[std::size_t(store.buffer)] = true;
-    code.same = shares ? known.emplace(structuralKey(step.kernel), codes.size()).first->second : codes.size();
+    code.same =
+        shares ? known.emplace(structuralKey(step.kernel) + (code.guarded ? "guarded" : ""), codes.size()).first->second
+               : codes.size();
     if (code.same == codes.size()) own.push_back(code.same);
     codes.push_back(std::move(code));
   }
@@ -67,6 +79,13 @@ Result<std::vector<CudaStepCode>> compileCuda(const LoweredGraph& graph, const s
   });
   for (auto& result : done) KERF_CHECK(std::move(result));
   return codes;
+}
+
+Result<std::string> compiledCubin(const std::string& source, const std::string& architecture,
+                                  const std::filesystem::path& cache) {
+  KERF_TRY(const std::string compiler, nvrtcVersion());
+  KERF_TRY(CachedCode made, compileCached(source, architecture, compiler, ObjectCache(cache)));
+  return std::move(made.code.cubin);
 }
 
 std::string targetArchitecture() {

@@ -13,6 +13,7 @@ struct CudaStepCode {
   std::string name;  ///< of the step: "cpp_fused_add_0"
   CudaKernel kernel;
   std::vector<bool> writes;  ///< per buffer
+  bool guarded = false;      ///< KernelGuard::Indices
   std::string ptx, cubin;
   bool cached = false;
   std::size_t same = 0;  ///< the first step whose code this one shares: itself, where it has its own
@@ -22,6 +23,10 @@ struct CudaStepCode {
 /// each has its own, with its own names. Environment where there is no NVRTC, CompileFailed naming the kernel.
 Result<std::vector<CudaStepCode>> compileCuda(const LoweredGraph& graph, const std::string& architecture,
                                               const std::filesystem::path& cache, bool shares);
+
+/// The cubin of a source, out of the object cache where it is there.
+Result<std::string> compiledCubin(const std::string& source, const std::string& architecture,
+                                  const std::filesystem::path& cache);
 
 /// What the device of this machine is ("sm_90"), else KERF_CUDA_ARCH, else sm_90.
 std::string targetArchitecture();

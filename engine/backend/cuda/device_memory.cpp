@@ -3,45 +3,41 @@
 #include <unordered_set>
 
 namespace kerf::inline backend {
-namespace {
-
-template <class Visit>
-void forStorages(const Value& value, Visit&& visit) {
-  if (value.isTensor() && value.tensor().storage()) visit(value.tensor().storage());
-  if (value.isList())
-    for (const Value& item : value.list()) forStorages(item, visit);
-}
-
-}  // namespace
 
 DeviceMemory::~DeviceMemory() {
   for (const auto& [storage, copy] : m_copies)
     if (copy.owned) m_driver.release(copy.address);
-  for (const auto& [bytes, address] : m_free) m_driver.release(address);
+  for (const auto& [key, place] : m_homes) m_driver.release(place.address);
 }
 
-Result<DeviceAddress> DeviceMemory::take(std::int64_t bytes) {
-  if (const auto found = m_free.find(bytes); found != m_free.end()) {
-    const DeviceAddress address = found->second;
-    m_free.erase(found);
-    return address;
-  }
-  return m_driver.allocate(bytes);
+Result<DeviceAddress> DeviceMemory::placeOf(DeviceHome home, std::int64_t bytes) {
+  Place& place = m_homes[home.key()];
+  if (place.address != 0 && place.bytes >= bytes) return place.address;
+  m_driver.release(place.address);
+  place = {};
+  KERF_TRY(place.address, m_driver.allocate(bytes));
+  place.bytes = bytes;
+  return place.address;
 }
 
 Result<DeviceMemory::Copy*> DeviceMemory::copyOf(const StoragePtr& storage) {
   const auto found = m_copies.find(storage.get());
   if (found != m_copies.end()) return &found->second;
-  KERF_TRY(const DeviceAddress address, take(storage->bytes()));
-  return &m_copies.emplace(storage.get(), Copy{storage, address}).first->second;
+  KERF_TRY(const DeviceAddress address, m_driver.allocate(storage->bytes()));
+  return &m_copies.emplace(storage.get(), Copy{.storage = storage, .address = address, .owned = true}).first->second;
+}
+
+Result<void> DeviceMemory::adopt(const StoragePtr& storage, DeviceHome home) {
+  if (m_copies.contains(storage.get())) return {};
+  KERF_TRY(const DeviceAddress address, placeOf(home, storage->bytes()));
+  m_copies.emplace(storage.get(), Copy{.storage = storage, .address = address});
+  return {};
 }
 
 Result<DeviceAddress> DeviceMemory::forReading(const StoragePtr& storage) {
   KERF_TRY(Copy* const copy, copyOf(storage));
-  if (!copy->deviceIsNew && storage->bytes() > 0) {
-    KERF_CHECK(
-        m_driver.check(m_driver.functions().upload(copy->address, storage->data(), std::size_t(storage->bytes())),
-                       "uploading to the CUDA device"));
+  if (!copy->deviceIsNew) {
+    KERF_CHECK(m_driver.upload(copy->address, storage->data(), storage->bytes()));
     m_uploaded += storage->bytes();
   }
   copy->deviceIsNew = true;
@@ -54,23 +50,21 @@ Result<DeviceAddress> DeviceMemory::forWriting(const StoragePtr& storage) {
   return address;
 }
 
-Result<void> DeviceMemory::create(const StoragePtr& storage, bool clear) {
-  KERF_TRY(Copy* const copy, copyOf(storage));
-  copy->deviceIsNew = true;
-  if (!clear || storage->bytes() == 0) return {};
-  return m_driver.check(m_driver.functions().clear(copy->address, 0, std::size_t(storage->bytes())),
-                        "clearing memory of the CUDA device");
+Result<void> DeviceMemory::create(const StoragePtr& storage, DeviceHome home, bool clear) {
+  KERF_CHECK(adopt(storage, home));
+  Copy& copy = m_copies.at(storage.get());
+  copy.deviceIsNew = true;
+  return clear ? m_queue.clear(copy.address, storage->bytes()) : Result<void>();
 }
 
 void DeviceMemory::place(const StoragePtr& storage, DeviceAddress address) {
-  m_copies.insert_or_assign(storage.get(), Copy{storage, address, false, true, true});
+  m_copies.insert_or_assign(storage.get(),
+                            Copy{.storage = storage, .address = address, .borrowed = true, .deviceIsNew = true});
 }
 
 Result<void> DeviceMemory::download(Copy& copy) {
   if (copy.hostIsNew) return {};
-  KERF_CHECK(m_driver.check(
-      m_driver.functions().download(copy.storage->data(), copy.address, std::size_t(copy.storage->bytes())),
-      "downloading from the CUDA device"));
+  KERF_CHECK(m_driver.download(copy.storage->data(), copy.address, copy.storage->bytes()));
   m_downloaded += copy.storage->bytes();
   copy.hostIsNew = true;
   return {};
@@ -85,6 +79,15 @@ Result<void> DeviceMemory::toHost(const Value& value) {
   return done;
 }
 
+bool DeviceMemory::isNewerOnDevice(const Value& value) const {
+  bool newer = false;
+  forStorages(value, [&](const StoragePtr& storage) {
+    const auto found = m_copies.find(storage.get());
+    newer = newer || (found != m_copies.end() && !found->second.hostIsNew);
+  });
+  return newer;
+}
+
 void DeviceMemory::hostWrote(const Value& value) {
   forStorages(value, [&](const StoragePtr& storage) {
     const auto found = m_copies.find(storage.get());
@@ -96,7 +99,7 @@ void DeviceMemory::hostWrote(const Value& value) {
 
 Result<void> DeviceMemory::finish() {
   for (auto& [storage, copy] : m_copies)
-    if (copy.owned && copy.storage.use_count() > 1) KERF_CHECK(download(copy));
+    if (!copy.borrowed && copy.storage.use_count() > 1) KERF_CHECK(download(copy));
   return {};
 }
 
@@ -108,7 +111,7 @@ void DeviceMemory::forget(const ValueList& kept) {
       ++it;
       continue;
     }
-    if (it->second.owned) m_free.emplace(it->second.storage->bytes(), it->second.address);
+    if (it->second.owned) m_driver.release(it->second.address);
     it = m_copies.erase(it);
   }
 }

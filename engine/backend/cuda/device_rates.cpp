@@ -21,12 +21,12 @@ Result<DeviceRates> measuredDeviceRates() {
   DeviceRates rates;
   for (int round = 0; round < rounds; ++round) {
     KERF_TRY(const auto time, driver->timed([&] {
-      return driver->check(driver->functions().copy(to, from, std::size_t(bytes), nullptr),
+      return driver->check(driver->functions().copy(to, from, std::size_t(bytes), driver->stream()),
                            "copying on the CUDA device");
     }));
     rates.copy = std::max(rates.copy, 2 * double(bytes) / seconds(time));
   }
-  const auto blas = DeviceBlas::open();
+  const auto blas = DeviceBlas::open(*driver);
   const DeviceMatrix a{from, size, size, size, 1, 0}, out{to, size, size, size, 1, 0};
   for (int round = 0; blas && round < rounds; ++round) {
     KERF_TRY(const auto time, driver->timed([&] { return (*blas)->multiply(a, a, out, DType::Float32, 1, 1, 0); }));

@@ -1,5 +1,6 @@
 #include "engine/backend/cuda/driver.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -11,6 +12,14 @@ namespace {
 
 constexpr int processorsAttribute = 16, majorAttribute = 75, minorAttribute = 76;  // of cuDeviceGetAttribute
 constexpr int outOfMemory = 2;                                                     // CUDA_ERROR_OUT_OF_MEMORY
+constexpr unsigned nonBlocking = 1;                                                // CU_STREAM_NON_BLOCKING
+constexpr std::int64_t smallPiece = 512, largePiece = 1 << 20;
+
+/// Bytes that are allocated for so many: pieces of one size are used again more often.
+std::int64_t allocatedBytes(std::int64_t bytes) {
+  const std::int64_t piece = bytes < largePiece ? smallPiece : largePiece;
+  return std::max<std::int64_t>(1, (bytes + piece - 1) / piece) * piece;
+}
 
 bool findAll(const SharedLibrary& l, DriverFunctions& f) {
   return l.find("cuInit", f.init) && l.find("cuGetErrorName", f.errorName) &&
@@ -18,12 +27,16 @@ bool findAll(const SharedLibrary& l, DriverFunctions& f) {
          l.find("cuDeviceGetAttribute", f.attribute) && l.find("cuDeviceGetName", f.name) &&
          l.find("cuDevicePrimaryCtxRetain", f.retain) && l.find("cuCtxSetCurrent", f.setCurrent) &&
          l.find("cuMemAlloc_v2", f.allocate) && l.find("cuMemFree_v2", f.release) &&
-         l.find("cuMemcpyHtoD_v2", f.upload) && l.find("cuMemcpyDtoH_v2", f.download) &&
-         l.find("cuMemcpyDtoDAsync_v2", f.copy) && l.find("cuMemsetD8_v2", f.clear) &&
-         l.find("cuCtxSynchronize", f.synchronize) && l.find("cuModuleLoadData", f.loadModule) &&
-         l.find("cuModuleGetFunction", f.function) && l.find("cuLaunchKernel", f.launch) &&
-         l.find("cuEventCreate", f.eventCreate) && l.find("cuEventRecord", f.eventRecord) &&
-         l.find("cuEventSynchronize", f.eventSynchronize) && l.find("cuEventElapsedTime", f.eventElapsed);
+         l.find("cuMemcpyHtoDAsync_v2", f.upload) && l.find("cuMemcpyDtoHAsync_v2", f.download) &&
+         l.find("cuMemcpyDtoDAsync_v2", f.copy) && l.find("cuMemsetD8Async", f.clear) &&
+         l.find("cuStreamCreate", f.streamCreate) && l.find("cuStreamSynchronize", f.streamSynchronize) &&
+         l.find("cuModuleLoadData", f.loadModule) && l.find("cuModuleGetFunction", f.function) &&
+         l.find("cuLaunchKernel", f.launch) && l.find("cuEventCreate", f.eventCreate) &&
+         l.find("cuEventRecord", f.eventRecord) && l.find("cuEventSynchronize", f.eventSynchronize) &&
+         l.find("cuEventElapsedTime", f.eventElapsed) && l.find("cuStreamBeginCapture_v2", f.beginCapture) &&
+         l.find("cuStreamEndCapture", f.endCapture) && l.find("cuGraphInstantiateWithFlags", f.instantiate) &&
+         l.find("cuGraphLaunch", f.launchGraph) && l.find("cuGraphExecDestroy", f.destroyExecutable) &&
+         l.find("cuGraphDestroy", f.destroyGraph) && l.find("cuGraphGetNodes", f.graphNodes);
 }
 
 auto openLibrary() { return SharedLibrary::open({"libcuda.so.1", "libcuda.so"}); }
@@ -59,10 +72,11 @@ Result<std::unique_ptr<CudaDriver>> CudaDriver::open() {
     return fail(ErrorCode::Environment, "there is no CUDA device on this machine ({})", name);
   }
   int device = 0, major = 0, minor = 0;
-  void* context = nullptr;
   KERF_CHECK(driver->check(f.device(&device, 0), "taking the CUDA device"));
-  KERF_CHECK(driver->check(f.retain(&context, device), "taking the CUDA device"));
-  KERF_CHECK(driver->check(f.setCurrent(context), "taking the CUDA device"));
+  KERF_CHECK(driver->check(f.retain(&driver->m_context, device), "taking the CUDA device"));
+  KERF_CHECK(driver->check(f.setCurrent(driver->m_context), "taking the CUDA device"));
+  KERF_CHECK(driver->check(f.streamCreate(&driver->m_stream, nonBlocking), "taking the CUDA device"));
+  KERF_CHECK(driver->check(f.streamCreate(&driver->m_uploads, nonBlocking), "taking the CUDA device"));
   f.attribute(&major, majorAttribute, device);
   f.attribute(&minor, minorAttribute, device);
   f.attribute(&driver->m_processors, processorsAttribute, device);
@@ -79,11 +93,55 @@ Result<CudaDriver*> CudaDriver::get() {
   return opened->get();
 }
 
-Result<DeviceAddress> CudaDriver::allocate(std::int64_t bytes) const {
+Result<DeviceAddress> CudaDriver::takeNew(std::int64_t bytes) {
   DeviceAddress address = 0;
-  KERF_CHECK(check(m_f.allocate(&address, std::size_t(std::max<std::int64_t>(bytes, 1))),
-                   fmt::format("allocating {} bytes on the CUDA device", bytes)));
+  KERF_CHECK(
+      check(m_f.allocate(&address, std::size_t(bytes)), fmt::format("allocating {} bytes on the CUDA device", bytes)));
+  m_bytes.emplace(address, bytes);
   return address;
+}
+
+Result<DeviceAddress> CudaDriver::allocate(std::int64_t bytes) {
+  const std::int64_t wanted = allocatedBytes(bytes);
+  if (const auto found = m_unused.find(wanted); found != m_unused.end() && !found->second.empty()) {
+    const DeviceAddress address = found->second.back();
+    found->second.pop_back();
+    return address;
+  }
+  auto taken = takeNew(wanted);
+  if (taken || taken.error().code != ErrorCode::TooLarge) return taken;
+  releaseUnused();
+  return takeNew(wanted);
+}
+
+void CudaDriver::releaseUnused() {
+  m_f.streamSynchronize(m_stream);
+  for (const auto& [bytes, addresses] : m_unused)
+    for (const DeviceAddress address : addresses) {
+      m_bytes.erase(address);
+      m_f.release(address);
+    }
+  m_unused.clear();
+}
+
+void CudaDriver::release(DeviceAddress address) {
+  if (const auto found = m_bytes.find(address); found != m_bytes.end()) m_unused[found->second].push_back(address);
+}
+
+Result<void> CudaDriver::upload(DeviceAddress to, const void* from, std::int64_t bytes) const {
+  if (bytes == 0) return {};
+  KERF_CHECK(check(m_f.upload(to, from, std::size_t(bytes), m_uploads), "uploading to the CUDA device"));
+  return check(m_f.streamSynchronize(m_uploads), "uploading to the CUDA device");
+}
+
+Result<void> CudaDriver::download(void* to, DeviceAddress from, std::int64_t bytes) const {
+  if (bytes == 0) return {};
+  KERF_CHECK(check(m_f.download(to, from, std::size_t(bytes), m_stream), "downloading from the CUDA device"));
+  return synchronize();
+}
+
+Result<void> CudaDriver::synchronize() const {
+  return check(m_f.streamSynchronize(m_stream), "running on the CUDA device");
 }
 
 /// Before the first event the device clears memory: meanwhile the work is queued, so that nothing waits for the host.
@@ -94,18 +152,14 @@ Result<std::chrono::nanoseconds> CudaDriver::timed(const std::function<Result<vo
     KERF_CHECK(check(m_f.eventCreate(&m_begin, 0), "timing the CUDA device"));
     KERF_CHECK(check(m_f.eventCreate(&m_end, 0), "timing the CUDA device"));
   }
-  KERF_CHECK(check(m_f.clear(m_scratch, 0, std::size_t(scratchBytes)), "timing the CUDA device"));
-  KERF_CHECK(check(m_f.eventRecord(m_begin, nullptr), "timing the CUDA device"));
+  KERF_CHECK(check(m_f.clear(m_scratch, 0, std::size_t(scratchBytes), m_stream), "timing the CUDA device"));
+  KERF_CHECK(check(m_f.eventRecord(m_begin, m_stream), "timing the CUDA device"));
   KERF_CHECK(work());
-  KERF_CHECK(check(m_f.eventRecord(m_end, nullptr), "timing the CUDA device"));
+  KERF_CHECK(check(m_f.eventRecord(m_end, m_stream), "timing the CUDA device"));
   KERF_CHECK(check(m_f.eventSynchronize(m_end), "running on the CUDA device"));
   float milliseconds = 0;
   KERF_CHECK(check(m_f.eventElapsed(&milliseconds, m_begin, m_end), "timing the CUDA device"));
   return std::chrono::nanoseconds(std::int64_t(double(milliseconds) * 1e6));
-}
-
-void CudaDriver::release(DeviceAddress address) const {
-  if (address != 0) m_f.release(address);
 }
 
 }  // namespace kerf::inline backend

@@ -39,6 +39,7 @@ class FixedExecutable : public Executable {
   }
   const Artifacts& artifacts() const override { return m_artifacts; }
   void timeSteps(std::vector<StepTime>* times) override { m_runner.timeSteps(times); }
+  Result<std::chrono::nanoseconds> timeOnDevice(int times) override { return m_runner.timeRuns(times); }
   std::optional<GuardViolation> violated(const ValueList& inputs) override {
     if (!m_fixed) return {};
     const auto values = m_fixed->symbols.bind(m_fixed->symbols.numbers(inputs));
@@ -72,6 +73,7 @@ class SymbolicExecutable : public Executable {
   }
   const Artifacts& artifacts() const override { return m_artifacts; }
   void timeSteps(std::vector<StepTime>* times) override { m_runner.timeSteps(times); }
+  Result<std::chrono::nanoseconds> timeOnDevice(int times) override { return m_runner.timeRuns(times); }
   std::optional<GuardViolation> violated(const ValueList& inputs) override {
     const auto violation = m_program.violated(inputs);
     return violation && *violation ? std::optional(**violation) : std::nullopt;

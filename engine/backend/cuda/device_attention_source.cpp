@@ -1,0 +1,104 @@
+// The kernels of attention between its products of matrices.
+#include "engine/backend/cuda/device_ops.h"
+
+namespace kerf::inline backend {
+
+/// A row of scores for a team of threads. A computes, T is the type of query, key and value, M of the mask.
+static constexpr std::string_view source = R"cuda(
+struct KerfRows {
+  long long rows, keys, queries, heads, mask[4], sums[3], shift;  // shift: query i sees keys up to i + shift
+  double keep, factor;
+  int causal, hasMask, drops, padding;
+};
+
+__device__ __forceinline__ unsigned int kerf_word(unsigned long long key, unsigned long long at) {
+  unsigned int w[4] = {(unsigned int)(at / 4), (unsigned int)(at / 4 >> 32), 0, 0};
+  unsigned int first = (unsigned int)key, second = (unsigned int)(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const unsigned long long a = (unsigned long long)w[0] * 0xD2511F53u, b = (unsigned long long)w[2] * 0xCD9E8D57u;
+    const unsigned int x = (unsigned int)(b >> 32) ^ w[1] ^ first, z = (unsigned int)(a >> 32) ^ w[3] ^ second;
+    w[0] = x, w[1] = (unsigned int)b, w[2] = z, w[3] = (unsigned int)a;
+    first += 0x9E3779B9u, second += 0xBB67AE85u;
+  }
+  return at % 4 == 0 ? w[0] : at % 4 == 1 ? w[1] : at % 4 == 2 ? w[2] : w[3];
+}
+
+// What dropout makes of score `index`: 0, or what the kept ones are multiplied by.
+__device__ __forceinline__ A kerf_kept(const KerfRows& r, const long long* seed, const long long* offset, long long index) {
+  if (!r.drops) return (A)1;
+  const unsigned int word = kerf_word((unsigned long long)*seed, (unsigned long long)*offset + index);
+  return fmaf((float)word, 2.3283064e-10f, 2.3283064e-10f / 2) > (float)r.keep ? (A)r.factor : (A)0;
+}
+
+__device__ __forceinline__ A kerf_masked(const KerfRows& r, const A* row, const M* mask, long long query, long long i) {
+  if (r.causal && i > query + r.shift) return (A)-KERF_INFINITY;
+  if (!r.hasMask) return row[i];
+  const M m = mask[i * r.mask[3]];
+  return MASK_IS_BOOL ? (m ? row[i] : (A)-KERF_INFINITY) : row[i] + (A)FROM_MASK(m);
+}
+
+extern "C" __global__ void __launch_bounds__(256) kerf_softmax(A* scores, T* dropped, float* sums, const M* mask, const long long* seed,
+                                                              const long long* offset, KerfRows r, int keepsWeights) {
+  const int lane = threadIdx.x % TEAM, teams = 256 / TEAM;
+  for (long long base = (long long)blockIdx.x * teams; base < r.rows; base += (long long)gridDim.x * teams) {
+    const bool active = base + threadIdx.x / TEAM < r.rows;
+    const long long row = active ? base + threadIdx.x / TEAM : r.rows - 1;
+    const long long query = row % r.queries, head = row / r.queries % r.heads, batch = row / r.queries / r.heads;
+    A* const at = scores + row * r.keys;
+    const M* const own = mask + batch * r.mask[0] + head * r.mask[1] + query * r.mask[2];
+    A largest = (A)-KERF_INFINITY;
+    for (long long i = lane; i < r.keys; i += TEAM) largest = kerf_max(largest, kerf_masked(r, at, own, query, i));
+    largest = kerf_team<TEAM>(largest, [](A a, A b) { return kerf_max(a, b); });
+    const A from = isinf(largest) ? (A)0 : largest;
+    A sum = 0;
+    for (long long i = lane; i < r.keys; i += TEAM) sum += exp(kerf_masked(r, at, own, query, i) - from);
+    sum = kerf_team<TEAM>(sum, [](A a, A b) { return a + b; });
+    const A scale = sum != 0 ? 1 / sum : (A)1;
+    if (active)
+      for (long long i = lane; i < r.keys; i += TEAM) {
+        const A weight = exp(kerf_masked(r, at, own, query, i) - from) * scale;
+        if (keepsWeights) at[i] = weight;
+        dropped[row * r.keys + i] = TO(weight * kerf_kept(r, seed, offset, row * r.keys + i));
+      }
+    if (sums && lane == 0 && active) {
+      const A value = from + log(sum);
+      sums[batch * r.sums[0] + head * r.sums[1] + query * r.sums[2]] =
+          (float)(EMPTY_IS_PLUS && value == (A)-KERF_INFINITY ? (A)KERF_INFINITY : value);
+    }
+  }
+}
+
+// The gradient of the scores in the place of those of the weights: p (g - sum of g p).
+extern "C" __global__ void __launch_bounds__(256) kerf_softmax_gradient(const A* weights, const A* grads, T* out, const long long* seed,
+                                                                       const long long* offset, KerfRows r) {
+  const int lane = threadIdx.x % TEAM, teams = 256 / TEAM;
+  for (long long base = (long long)blockIdx.x * teams; base < r.rows; base += (long long)gridDim.x * teams) {
+    const bool active = base + threadIdx.x / TEAM < r.rows;
+    const long long row = active ? base + threadIdx.x / TEAM : r.rows - 1;
+    const A* const p = weights + row * r.keys;
+    const A* const g = grads + row * r.keys;
+    A sum = 0;
+    for (long long i = lane; i < r.keys; i += TEAM) sum += g[i] * kerf_kept(r, seed, offset, row * r.keys + i) * p[i];
+    sum = kerf_team<TEAM>(sum, [](A a, A b) { return a + b; });
+    if (active)
+      for (long long i = lane; i < r.keys; i += TEAM)
+        out[row * r.keys + i] = TO(p[i] * (g[i] * kerf_kept(r, seed, offset, row * r.keys + i) - sum));
+  }
+}
+
+// Scores' gradients summed over what the bias was repeated along: sizes of `whole` are 1 where they are the bias's own.
+extern "C" __global__ void kerf_bias_gradient(M* out, const T* grads, KerfShape bias, KerfShape whole, KerfShape rest, long long count,
+                                              long long each) {
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long b = (long long)blockIdx.x * blockDim.x + threadIdx.x; b < count; b += step) {
+    const long long from = kerf_place(whole, b);
+    A sum = 0;
+    for (long long i = 0; i < each; ++i) sum += FROM(grads[from + kerf_place(rest, i)]);
+    out[kerf_place(bias, b)] = TO_MASK(sum);
+  }
+}
+)cuda";
+
+std::string_view attentionSource() { return source; }
+
+}  // namespace kerf::inline backend

@@ -1,0 +1,117 @@
+#include "engine/backend/cuda/device_library.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/backend/cuda/cuda_code.h"
+#include "engine/codegen_cuda/scalar_text.h"
+
+namespace kerf::inline backend {
+namespace {
+
+constexpr int threadsPerBlock = 256;
+constexpr std::int64_t blocksPerProcessor = 32;
+
+constexpr std::string_view shapeSource = R"cuda(
+struct KerfShape { long long dims, sizes[8], strides[8]; };
+
+// Where the element of this row-major position lies.
+__device__ __forceinline__ long long kerf_place(const KerfShape& shape, long long position) {
+  long long place = 0;
+  for (int d = (int)shape.dims - 1; d >= 0; --d) {
+    place += position % shape.sizes[d] * shape.strides[d];
+    position /= shape.sizes[d];
+  }
+  return place;
+}
+)cuda";
+
+constexpr std::string_view copySource = R"cuda(
+extern "C" __global__ void kerf_copy(T* to, const T* from, KerfShape out, KerfShape in, long long count) {
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
+    to[kerf_place(out, i)] = from[kerf_place(in, i)];
+}
+)cuda";
+
+std::string_view wordOf(std::int64_t bytes) {
+  switch (bytes) {
+    case 1:
+      return "unsigned char";
+    case 2:
+      return "unsigned short";
+    case 4:
+      return "unsigned int";
+    case 8:
+      return "unsigned long long";
+    default:
+      return "ulonglong2";
+  }
+}
+
+}  // namespace
+
+LibraryKernel copyKernel() { return {copySource, "kerf_copy", {{"T", "unsigned int"}}}; }
+
+Result<DeviceShape> DeviceShape::of(const Sizes& sizes, const Sizes& strides) {
+  if (sizes.size() > most) return fail(ErrorCode::TooLarge, "a tensor of {} dimensions", sizes.size());
+  DeviceShape shape;
+  shape.dims = (long long)(sizes.size());
+  for (std::size_t d = 0; d < sizes.size(); ++d) shape.sizes[d] = sizes[d], shape.strides[d] = strides[d];
+  return shape;
+}
+
+std::string librarySource(std::string_view source, const KernelMacros& macros) {
+  std::string text(preamble());
+  text += shapeSource;
+  for (const auto& [name, value] : macros) text += fmt::format("#define {} {}\n", name, value);
+  return text + std::string(source);
+}
+
+Result<void*> DeviceLibrary::kernel(std::string_view source, const std::string& name, const KernelMacros& macros) {
+  std::string key = name;
+  for (const auto& [macro, value] : macros) key += fmt::format(" {}={}", macro, value);
+  if (const auto known = m_kernels.find(key); known != m_kernels.end()) return known->second;
+  CudaDriver& driver = m_queue.driver();
+  KERF_TRY(const std::string cubin, compiledCubin(librarySource(source, macros), driver.architecture(), m_cache));
+  void *module = nullptr, *function = nullptr;
+  const std::string doing = fmt::format("loading kernel {}", key);
+  KERF_CHECK(driver.check(driver.functions().loadModule(&module, cubin.data()), doing));
+  KERF_CHECK(driver.check(driver.functions().function(&function, module, name.c_str()), doing));
+  m_kernels.emplace(std::move(key), function);
+  return function;
+}
+
+Result<void> DeviceLibrary::launch(std::string_view source, const std::string& name, const KernelMacros& macros,
+                                   std::int64_t blocks, int threads, KernelArguments& arguments) {
+  KERF_TRY(void* const function, kernel(source, name, macros));
+  return m_queue.launch(function, blocks, threads, arguments, name);
+}
+
+std::int64_t DeviceLibrary::blocksFor(std::int64_t elements) const {
+  return std::min((elements + threadsPerBlock - 1) / threadsPerBlock,
+                  m_queue.driver().processors() * blocksPerProcessor);
+}
+
+Result<void> DeviceLibrary::copy(const Sizes& sizes, DeviceAddress to, const Sizes& toStrides, DeviceAddress from,
+                                 const Sizes& fromStrides, std::int64_t itemBytes) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) count *= size;
+  if (count == 0) return {};
+  const auto dense = [&](const Sizes& strides) {
+    std::int64_t expected = 1;
+    for (std::size_t d = sizes.size(); d-- > 0; expected *= sizes[d])
+      if (sizes[d] != 1 && strides[d] != expected) return false;
+    return true;
+  };
+  if (dense(toStrides) && dense(fromStrides)) return m_queue.copy(to, from, count * itemBytes);
+  KERF_TRY(const DeviceShape out, DeviceShape::of(sizes, toStrides));
+  KERF_TRY(const DeviceShape in, DeviceShape::of(sizes, fromStrides));
+  KernelArguments arguments;
+  arguments.add(to).add(from).add(out).add(in).add(count);
+  return launch(copySource, "kerf_copy", {{"T", std::string(wordOf(itemBytes))}}, blocksFor(count), threadsPerBlock,
+                arguments);
+}
+
+}  // namespace kerf::inline backend

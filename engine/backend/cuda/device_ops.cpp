@@ -1,0 +1,50 @@
+#include "engine/backend/cuda/device_ops.h"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+
+namespace kerf::inline backend {
+
+DeviceScratch::~DeviceScratch() {
+  for (const Piece& piece : m_pieces) m_driver.release(piece.address);
+}
+
+/// Pieces in the order in which they are asked for: what fits is taken, what does not is exchanged.
+Result<DeviceAddress> DeviceScratch::take(std::int64_t bytes) {
+  if (m_used == m_pieces.size()) m_pieces.emplace_back();
+  Piece& piece = m_pieces[m_used++];
+  if (piece.address == 0 || piece.bytes < bytes) {
+    m_driver.release(piece.address);
+    piece = {};
+    KERF_TRY(piece.address, m_driver.allocate(bytes));
+    piece.bytes = bytes;
+  }
+  return piece.address;
+}
+
+Result<DeviceAddress> DeviceParts::addressOf(const Tensor& tensor, bool writes) const {
+  KERF_TRY(const DeviceAddress base,
+           writes ? memory.forWriting(tensor.storage()) : memory.forReading(tensor.storage()));
+  return base + std::uint64_t(tensor.offset() * itemSize(tensor.dtype()));
+}
+
+std::vector<LibraryKernel> libraryKernels() {
+  std::vector<LibraryKernel> all{checkKernel(), copyKernel()};
+  for (auto* part : {attentionKernels, convolutionKernels, indexKernels})
+    std::ranges::move(part(), std::back_inserter(all));
+  return all;
+}
+
+const DeviceOp* findDeviceOp(std::string_view op) {
+  static const auto table = [] {
+    std::unordered_map<std::string_view, const DeviceOp*> rows;
+    for (const auto ops : {attentionDeviceOps(), convolutionDeviceOps(), indexDeviceOps()})
+      for (const DeviceOp& row : ops) rows.emplace(row.op, &row);
+    return rows;
+  }();
+  const auto found = table.find(op);
+  return found == table.end() ? nullptr : found->second;
+}
+
+}  // namespace kerf::inline backend
