@@ -99,6 +99,10 @@ struct Step {
   std::string nodeName;                       ///< for errors
   int slot = -1;                              ///< result of extern steps
   double alpha = 1, beta = 1;                 ///< Addmm
+  /// Convolution: the next step, a generated kernel, takes its result block by block: each iteration so many elements,
+  /// one after the other. 0: it does not.
+  std::int64_t followerElements = 0;
+  bool followerTakesAll = false;  ///< nobody else reads the result
   std::vector<int> releases;                  ///< slots that nobody needs after this step
   struct Piece {
     std::int64_t begin = 0, end = 0;  ///< bytes

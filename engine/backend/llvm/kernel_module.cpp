@@ -212,7 +212,8 @@ Result<std::unique_ptr<KernelModule>> lowerModule(std::shared_ptr<const GraphMod
   KERF_TRY(ValueTable table, classifyValues(*module, {options.unfused, options.interpreted}));
   auto values = std::make_shared<const ValueTable>(std::move(table));
   KERF_CHECK(clock.finish("lower"));
-  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp));
+  const auto layout = options.imagesChannelsLast ? ImageLayout::ChannelsLast : ImageLayout::AsRecorded;
+  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp, layout));
   KERF_CHECK(clock.finish("schedule"));
   return std::make_unique<KernelModule>(std::move(original), std::move(module), std::move(env), std::move(graph),
                                         std::move(clock.times()), options, makeCode);
