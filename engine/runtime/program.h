@@ -90,6 +90,7 @@ struct StepTime {
   std::string name;  ///< "cpp_fused_add_mul_0"
   std::chrono::nanoseconds time{};
   std::int64_t liveBytes = 0;  ///< of all tensors of the process after it
+  std::int64_t peakBytes = 0;  ///< the most while it ran
 };
 
 struct Step {

@@ -7,6 +7,7 @@
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/empty.h"
+#include "engine/tensor/storage_peak.h"
 
 namespace kerf::inline runtime {
 namespace {
@@ -218,6 +219,7 @@ Result<std::size_t> ProgramRunner::runAt(std::size_t index) {
 }
 
 Result<std::size_t> ProgramRunner::runTimed(std::size_t index) {
+  (void)takePeakStorageBytes();
   const auto start = std::chrono::steady_clock::now();
   std::chrono::nanoseconds onDevice{};
   Result<std::size_t> done = 1;
@@ -228,8 +230,9 @@ Result<std::size_t> ProgramRunner::runTimed(std::size_t index) {
     KERF_CHECK(done);
   }
   const auto time = m_device ? onDevice : std::chrono::steady_clock::now() - start;
-  m_times->push_back({m_program->steps[index].name, time, liveStorageBytes()});
-  if (*done == 2) m_times->push_back({m_program->steps[index + 1].name, {}, liveStorageBytes()});
+  const std::int64_t peak = takePeakStorageBytes();
+  for (std::size_t s = 0; s < *done; ++s)  // a follower's time is in that of its convolution
+    m_times->push_back({m_program->steps[index + s].name, s == 0 ? time : decltype(time)(), liveStorageBytes(), peak});
   return done;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/backend/llvm/link_program.h"
 #include "engine/backend/llvm/llvm_backend.h"
 #include "engine/backend/llvm/nested_graphs.h"
+#include "engine/backend/llvm/program_memory.h"
 #include "engine/backend/llvm/symbolic_program.h"
 #include "engine/backend/stage_clock.h"
 #include "engine/lower/write_out.h"
@@ -148,6 +149,7 @@ class KernelModule : public LoweredModule {
       for (const SizeGuards& guards : sizeGuards()) guards.addTexts(artifacts.guards);
     }
     KERF_TRY(LinkedProgram linked, linkProgram(m_graph, kernels, m_module, m_original->graph));
+    artifacts.memory = plannedMemory(linked.layout.program);
     KERF_CHECK(clock.finish("link"));
     clock.times().back().time += kernels.linkTime;
     if (NestedGraphs::areCalledBy(*m_module)) {
