@@ -1,6 +1,7 @@
 #include "app/cli/profile_report.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "app/cli/text_table.h"
 
@@ -66,6 +67,57 @@ void printProfile(const KernelProfile& profile) {
   if (!profile.deviceNote.empty()) fmt::print("not run as CUDA graphs alone: {}\n", profile.deviceNote);
   fmt::print("intermediate values: {:.1f} MiB planned, {:.1f} MiB in use at most, outputs included\n",
              double(profile.plannedBytes) / (1 << 20), double(profile.peakBytes) / (1 << 20));
+}
+
+Json memoryJson(const KernelProfile& profile) {
+  Json object{{"planned_peak_bytes", profile.plannedPeak}, {"peak_bytes", profile.peakBytes}, {"steps", Json::array()}};
+  for (const MemoryRow& row : profile.memory)
+    object["steps"].push_back({{"kernel", row.name},
+                               {"nodes", row.nodes},
+                               {"planned_bytes", row.planned},
+                               {"live_bytes", row.live},
+                               {"peak_bytes", row.peak}});
+  return object;
+}
+
+namespace {
+
+std::string mebibytes(std::int64_t bytes) { return fmt::format("{:.2f}", double(bytes) / (1 << 20)); }
+
+/// First and last step, the fullest, and those that the curve of planned bytes turns at; at most `mostRows`, by how much.
+std::vector<std::size_t> turningSteps(const std::vector<MemoryRow>& rows) {
+  std::vector<std::pair<std::int64_t, std::size_t>> turns;
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    const bool isEnd = s == 0 || s + 1 == rows.size();
+    const std::int64_t before = isEnd ? 0 : rows[s].planned - rows[s - 1].planned;
+    const std::int64_t after = isEnd ? 0 : rows[s + 1].planned - rows[s].planned;
+    const std::int64_t weight = isEnd ? std::numeric_limits<std::int64_t>::max() : std::abs(after - before);
+    if (weight > 0 || rows.size() <= mostRows) turns.emplace_back(-weight, s);
+  }
+  std::ranges::sort(turns);
+  if (turns.size() > mostRows) turns.resize(mostRows);
+  std::vector<std::size_t> steps;
+  for (const auto& [weight, step] : turns) steps.push_back(step);
+  std::ranges::sort(steps);
+  return steps;
+}
+
+}  // namespace
+
+void printMemory(const KernelProfile& profile) {
+  constexpr double longestBar = 30;
+  TextTable table({"step", "kernel", "planned MiB", "in use", "at most", "", "nodes"});
+  const double most = std::max(1.0, double(std::max(profile.plannedPeak, profile.peakBytes)));
+  for (const std::size_t s : turningSteps(profile.memory)) {
+    const MemoryRow& row = profile.memory[s];
+    table.add({fmt::format("{}", s), row.name, mebibytes(row.planned), mebibytes(row.live), mebibytes(row.peak),
+               std::string(std::size_t(longestBar * double(std::max<std::int64_t>(row.planned, 0)) / most), '#'),
+               nodesText(row.nodes)});
+  }
+  fmt::print("\n{}", table.text());
+  fmt::print("{} steps; {} MiB planned at most, {} MiB measured ({:.2f} times), inputs not counted\n",
+             profile.memory.size(), mebibytes(profile.plannedPeak), mebibytes(profile.peakBytes),
+             double(profile.peakBytes) / std::max(1.0, double(profile.plannedPeak)));
 }
 
 }  // namespace kerf::cli

@@ -11,4 +11,9 @@ namespace kerf::cli {
 Json profileJson(const KernelProfile& profile);
 void printProfile(const KernelProfile& profile);
 
+/// {"planned_peak_bytes", "peak_bytes", "steps": [{"kernel", "nodes", "planned_bytes", "live_bytes", "peak_bytes"}]}
+Json memoryJson(const KernelProfile& profile);
+/// The steps at which the bytes in use turn, with a bar each.
+void printMemory(const KernelProfile& profile);
+
 }  // namespace kerf::cli

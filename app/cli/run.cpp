@@ -44,7 +44,8 @@ Json reportJson(const RunRequest& request, const RunReport& report) {
     object["compilations"] = report.compilations;
     object["recompilations"] = report.recompilations;
   }
-  if (report.profile) object["profile"] = profileJson(*report.profile);
+  if (report.profile && request.profile) object["profile"] = profileJson(*report.profile);
+  if (report.profile && request.memory) object["memory"] = memoryJson(*report.profile);
   if (request.expect.empty()) return object;
   object["expected"] = Json::array();
   for (const auto& row : report.expected) object["expected"].push_back(rowJson(row));
@@ -90,7 +91,8 @@ void printReport(const RunRequest& request, const RunReport& report) {
   fmt::print("{}", symbolLine(report.symbols));
   fmt::print("{} in {}\n", request.backend, durationText(report.time));
   printThen(report);
-  if (report.profile) printProfile(*report.profile);
+  if (report.profile && request.profile) printProfile(*report.profile);
+  if (report.profile && request.memory) printMemory(*report.profile);
 }
 
 Result<int> runRun(Context& context, const RunRequest& request, const ReproDump& dump) {
@@ -125,6 +127,7 @@ void addRun(CommandLine& line) {
   auto& command = line.add("run", "Run a graph on its recorded inputs",
                            "  kerf run repro.py --backend llvm\n"
                            "  kerf run repro.py --backend llvm --profile\n"
+                           "  kerf run repro.py --backend llvm --memory\n"
                            "  kerf run repro.py --expect train_forward_io.safetensors --dtype f64\n"
                            "  kerf run model.pt2 --expect eval_io.safetensors\n"
                            "  kerf run trace.log#aot_forward_graph --sym s0=8 --sym s1=3\n"
@@ -154,6 +157,8 @@ void addRun(CommandLine& line) {
   command.add_flag(
       "--profile", request->profile,
       "Time every kernel of the compiled graph: bytes, operations, and its share of what the machine can do");
+  command.add_flag("--memory", request->memory,
+                   "Show the bytes in use at the steps of the compiled graph: planned and measured");
   addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (no limit if left out)");
   addPassOptions(command, request->passes);
   addInputOptions(command, request->graph);

@@ -51,14 +51,19 @@ struct Measured {
   std::set<std::string> onHost;
   std::chrono::nanoseconds whole = std::chrono::nanoseconds::max();
   std::int64_t peakBytes = 0;
+  std::vector<MemoryRow> memory;
 
   void add(const std::vector<StepTime>& steps, std::chrono::nanoseconds time, std::int64_t bytesBefore) {
     whole = std::min(whole, time);
     for (const StepTime& step : steps) {
       const auto [known, isNew] = kernels.emplace(step.name, step.time);
       if (!isNew) known->second = std::min(known->second, step.time);
-      peakBytes = std::max(peakBytes, step.liveBytes - bytesBefore);
       if (step.onHost) onHost.insert(step.name);
+    }
+    if (!memory.empty()) return;  // later runs find memory that this one keeps: the arena, packed filters
+    for (const StepTime& step : steps) {
+      memory.push_back({step.name, {}, 0, step.liveBytes - bytesBefore, step.peakBytes - bytesBefore});
+      peakBytes = std::max(peakBytes, memory.back().peak);
     }
   }
 };
@@ -93,6 +98,19 @@ Result<void> timeOnDevice(CompiledGraph& graph, const ValueList& inputs, const s
   return {};
 }
 
+/// What was measured beside what was planned; steps of nested graphs have no plan of their own.
+std::vector<MemoryRow> memoryRows(const CompiledGraph& graph, std::vector<MemoryRow> rows) {
+  std::map<std::string, std::int64_t> planned;
+  for (const StepMemory& step : graph.artifacts().memory) planned.emplace(step.name, step.bytes);
+  std::map<std::string, const std::vector<std::string>*> nodes;
+  for (const KernelInfo& kernel : graph.kernels()) nodes.emplace(kernel.name, &kernel.nodes);
+  for (MemoryRow& row : rows) {
+    if (const auto found = planned.find(row.name); found != planned.end()) row.planned = found->second;
+    if (const auto found = nodes.find(row.name); found != nodes.end()) row.nodes = *found->second;
+  }
+  return rows;
+}
+
 double shareOf(const KernelTime& kernel, const KernelProfile& profile) {
   const double least = std::max(kernel.bytes / profile.copyRate, kernel.flops / profile.productRate);
   return std::min(1.0, least / std::max(1e-9, std::chrono::duration<double>(kernel.time).count()));
@@ -107,6 +125,8 @@ Result<KernelProfile> profileKernels(CompiledGraph& graph, const ValueList& inpu
   profile.time = measured.whole;
   profile.peakBytes = measured.peakBytes;
   profile.plannedBytes = graph.artifacts().plannedBytes;
+  profile.memory = memoryRows(graph, measured.memory);
+  for (const MemoryRow& row : profile.memory) profile.plannedPeak = std::max(profile.plannedPeak, row.planned);
   if (backend == "cuda") {
     KERF_TRY(const DeviceRates rates, measuredDeviceRates());
     profile.copyRate = rates.copy;

@@ -192,10 +192,11 @@ Result<std::vector<Resized>> resizedInputs(const GraphSource& source, const RunR
 }
 
 Result<void> checkProfile(const RunRequest& request) {
-  if (!request.profile) return {};
+  if (!request.profile && !request.memory) return {};
+  const std::string_view option = request.profile ? "--profile" : "--memory";
   if (request.backend == "interp")
-    return fail(ErrorCode::BadUsage, "--profile times generated kernels; add --backend llvm");
-  if (!request.then.empty()) return fail(ErrorCode::BadUsage, "--profile and --then exclude each other");
+    return fail(ErrorCode::BadUsage, "{} looks at generated kernels; add --backend llvm", option);
+  if (!request.then.empty()) return fail(ErrorCode::BadUsage, "{} and --then exclude each other", option);
   return {};
 }
 
@@ -258,7 +259,7 @@ Result<RunOutcome> runInChild(const RunRequest& request, const GraphSource& sour
     KERF_TRY(auto run, runWhole(options, request.precision, runnable, {}));
     const auto time = std::chrono::steady_clock::now() - start;
     RunOutcome outcome{flatOutputs(run.outputs), time, {}, 1, {}, std::move(run.mutated)};
-    if (request.profile) {
+    if (request.profile || request.memory) {
       KERF_TRY(outcome.profile, profileOf(options, runnable));
     }
     return outcome;

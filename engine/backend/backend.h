@@ -26,6 +26,7 @@ struct BackendOptions {
   int optimizationLevel = 2;  ///< as -O of the code generator
   bool keepArtifacts = true;  ///< texts of kernels for display; off in candidate processes
   bool roundsEachOp = true;   ///< 16-bit values inside of kernels too, as eager; else only what is stored
+  bool imagesChannelsLast = false;  ///< intermediate images of convolutions, whatever layout was recorded
   // Names of nodes of the captured graph; backends without kernels ignore them.
   std::set<std::string> unfused{};      ///< each in a kernel of its own
   std::set<std::string> interpreted{};  ///< by the interpreter's kernels
@@ -58,12 +59,19 @@ struct StageTime {
   std::chrono::nanoseconds time{};
 };
 
+/// Bytes of a compiled graph's own values while a step runs, as planned.
+struct StepMemory {
+  std::string name;  ///< of its kernel
+  std::int64_t bytes = 0;
+};
+
 /// What a compilation leaves beside the code.
 struct Artifacts {
   std::vector<KernelInfo> kernels;
   std::vector<StageTime> stages;    ///< of lowering and compiling, in order
   std::int64_t plannedBytes = 0;    ///< intermediate buffers
   std::int64_t unplannedBytes = 0;  ///< what they would take without reuse
+  std::vector<StepMemory> memory;   ///< in the order in which steps run, at the example's sizes
   // Of graphs with symbols, whose bytes above are those of the example:
   std::string plannedBytesText;     ///< bytes in use at the step where the example has most in use: "4*s0*s1 + 256"
   std::string unplannedBytesText;   ///< sum over the buffers

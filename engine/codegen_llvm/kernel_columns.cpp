@@ -52,12 +52,35 @@ std::optional<std::size_t> KernelEmitter::findColumns() const {
 }
 
 void KernelEmitter::emitColumns() {
+  if (dividedLoops(m_kernel) == 2 && m_outer.size() == 2) return emitDividedColumns();
   std::vector<std::size_t> others = m_outer;
   std::erase(others, *m_columns);
   emitLoops(others, 0, true, [&] {
     Value* begin = others.empty() ? static_cast<Value*>(m_function->getArg(1)) : m_b.getInt64(0);
     Value* end = others.empty() ? m_function->getArg(2) : number(m_kernel.variables[*m_columns].size);
     emitSteps(begin, end, columnsAtOnce, true, [&](Value* start) { emitColumnTile(start, end); });
+  });
+  m_b.CreateRetVoid();
+}
+
+/// Both outer loops are divided among threads as one: of the first and the last row a piece may have some columns only.
+void KernelEmitter::emitDividedColumns() {
+  Value* width = number(m_kernel.variables[*m_columns].size);
+  if (m_kernel.variables[*m_columns].size.isSymbolic())  // where there is none, nothing is divided by 0
+    width = m_b.CreateBinaryIntrinsic(Intrinsic::smax, width, m_b.getInt64(1));
+  Value* zero = m_b.getInt64(0);
+  Value* begin = m_function->getArg(1);
+  Value* end = m_function->getArg(2);
+  Value* firstRow = m_b.CreateUDiv(begin, width);
+  Value* lastRow = m_b.CreateUDiv(m_b.CreateNSWAdd(end, m_b.CreateNSWSub(width, m_b.getInt64(1))), width);
+  emitSteps(firstRow, lastRow, 1, true, [&](Value* row) {
+    m_index[m_outer.front()] = row;
+    Value* start = m_b.CreateNSWMul(row, width);
+    Value* from = m_b.CreateNSWSub(begin, start);
+    Value* to = m_b.CreateNSWSub(end, start);
+    from = m_b.CreateSelect(m_b.CreateICmpSGT(from, zero), from, zero);
+    to = m_b.CreateSelect(m_b.CreateICmpSLT(to, width), to, width);
+    emitSteps(from, to, columnsAtOnce, true, [&](Value* first) { emitColumnTile(first, to); });
   });
   m_b.CreateRetVoid();
 }

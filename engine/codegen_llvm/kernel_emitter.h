@@ -53,6 +53,7 @@ class KernelEmitter {
   void emitTiles(std::size_t rows);
   void emitPart(std::size_t variable, llvm::Value* begin, llvm::Value* end, std::int64_t count, const Body& body);
   void emitColumns();
+  void emitDividedColumns();
   void emitColumnTile(llvm::Value* start, llvm::Value* end);
   void emitOuterBody();
   void emitOuterValues(int phase);

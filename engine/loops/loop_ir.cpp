@@ -141,12 +141,14 @@ std::size_t dividedLoops(const LoopKernel& kernel) {
   if (variables.empty() || variables[0].reduced) return 0;
   if (variables.size() < 3 || variables[1].reduced) return 1;
   if (!variables[0].size.isSymbolic() && variables[0].size.bits() >= enough) return 1;
-  const auto walks = [](const Affine& index) {
-    return index.coefficient(0).isIdentical(1) || index.coefficient(1).isIdentical(1);
+  const auto anyWalks = [&](std::size_t variable) {
+    const auto walks = [&](const Affine& index) { return index.coefficient(variable).isIdentical(1); };
+    return std::ranges::any_of(kernel.exprs, [&](const Expr& e) { return isLoad(e.op) && walks(e.index); }) ||
+           std::ranges::any_of(kernel.stores, walks, &LoopStore::index);
   };
-  for (const Expr& e : kernel.exprs)
-    if (isLoad(e.op) && walks(e.index)) return 1;
-  return std::ranges::any_of(kernel.stores, walks, &LoopStore::index) ? 1 : 2;
+  if (anyWalks(0)) return 1;
+  const bool isColumn = variables[2].reduced;  // whose elements lie apart: any of the columns may be a piece's first
+  return anyWalks(1) && !isColumn ? 1 : 2;
 }
 
 void collectParameters(LoopKernel& kernel) {

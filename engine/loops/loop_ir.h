@@ -149,7 +149,8 @@ struct LoopKernel {
 };
 
 /// How many of the first loops are divided among threads as one: 2 where the first alone is short (a batch), inner
-/// loops remain, and no access is contiguous along either; else 1, or 0 without such a loop.
+/// loops remain, and no access is contiguous along either, or along the second where only reduced loops are inside of
+/// it; else 1, or 0 without such a loop.
 std::size_t dividedLoops(const LoopKernel& kernel);
 
 /// Fills `parameters`, after putting in what guards have settled.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "engine/lower/channels_last.h"
 #include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/memory_writes.h"
+#include "engine/ops/core/strides.h"
 
 namespace kerf::inline lower {
 namespace {
@@ -67,7 +69,8 @@ std::optional<IndexMap> mapThroughView(const ValueTable& values, NodeId view, co
 /// Walks the graph backwards for uses, then forwards to hand out buffers.
 class BufferPlanner {
  public:
-  BufferPlanner(const ValueTable& values, bool fuse) : m_values(values), m_graph(values.graph()), m_fuse(fuse) {
+  BufferPlanner(const ValueTable& values, bool fuse, ImageLayout layout)
+      : m_values(values), m_graph(values.graph()), m_fuse(fuse), m_layout(layout) {
     std::size_t slots = 0;
     for (const NodeId id : m_graph.order()) slots = std::max<std::size_t>(slots, id.index + std::size_t{1});
     m_table.m_bufferOf.assign(slots, -1);
@@ -80,6 +83,8 @@ class BufferPlanner {
 
   Result<BufferTable> run() {
     for (const NodeId id : m_graph.order()) collectUses(m_graph.node(id));
+    if (m_layout == ImageLayout::ChannelsLast)
+      m_channelsLast = channelsLastValues(m_values, [this](NodeId id) { return !m_owned[id.index]; });
     for (const NodeId id : m_graph.order()) {
       askFor(m_graph.node(id));
       auto placed = place(m_graph.node(id));
@@ -230,19 +235,26 @@ class BufferPlanner {
     BufferInfo buffer{kind, node.id(), node.name(), info.dtype, info.sizes, info.strides, info.storageOffset, 0, 0};
     if (kind == BufferKind::Planned || kind == BufferKind::Owned) {
       buffer.storageOffset = 0;
+      if (kind == BufferKind::Planned && liesChannelsLast(node.id())) {
+        KERF_TRY(buffer.strides, formatStrides(info.sizes, MemoryFormat::ChannelsLast));
+      }
       if (!info.sizes.isSymbolic()) KERF_CHECK(checkedNumel(info.sizes.numbers()));
-      buffer.bytes = spanOf(info.sizes, info.strides) * itemSize(info.dtype);
+      buffer.bytes = spanOf(info.sizes, buffer.strides) * itemSize(info.dtype);
     }
     const int id = int(m_table.m_buffers.size());
     m_table.m_bufferOf[node.id().index] = id;
-    if (info.isTensor) m_table.m_views[node.id().index] = {id, info.sizes, info.strides, 0};
+    if (info.isTensor) m_table.m_views[node.id().index] = {id, info.sizes, buffer.strides, 0};
     m_table.m_buffers.push_back(std::move(buffer));
     return {};
   }
 
+  bool liesChannelsLast(NodeId id) const { return !m_channelsLast.empty() && m_channelsLast[id.index]; }
+
   const ValueTable& m_values;
   const Graph& m_graph;
   const bool m_fuse;
+  const ImageLayout m_layout;
+  std::vector<bool> m_channelsLast;
   BufferTable m_table;
   std::vector<bool> m_needed, m_owned;
   std::vector<int> m_cost;
@@ -264,8 +276,8 @@ void BufferTable::settle(ShapeEnv& env) {
   }
 }
 
-Result<BufferTable> BufferTable::build(const ValueTable& values, bool fuse) {
-  return BufferPlanner(values, fuse).run();
+Result<BufferTable> BufferTable::build(const ValueTable& values, bool fuse, ImageLayout layout) {
+  return BufferPlanner(values, fuse, layout).run();
 }
 
 }  // namespace kerf::inline lower

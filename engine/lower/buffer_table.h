@@ -36,10 +36,16 @@ struct BufferView {
   SymInt offset = 0;
 };
 
+/// How intermediate images lie in memory.
+enum class ImageLayout : std::uint8_t {
+  AsRecorded,
+  ChannelsLast,  ///< results of convolutions and what follows them (channelsLastValues)
+};
+
 class BufferTable {
  public:
   /// Decides which pointwise and reduction values get memory. `fuse` false gives it to all of them.
-  static Result<BufferTable> build(const ValueTable& values, bool fuse);
+  static Result<BufferTable> build(const ValueTable& values, bool fuse, ImageLayout layout = ImageLayout::AsRecorded);
 
   const std::vector<BufferInfo>& buffers() const { return m_buffers; }
   std::vector<BufferInfo>& buffers() { return m_buffers; }

@@ -252,7 +252,9 @@ class Classifier {
     if (isIn(m_choice.interpreted, node)) return {};
     if (node.meta().value.list()) {
       info.lowering = fittingReduction(info);
-      if (info.lowering && info.lowering->items > 1 && onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
+      if (!info.lowering) info.lowering = fittingElement(info);
+      const bool reads = info.lowering && (!info.lowering->element || elementReadsAreTensors(info));
+      if (reads && info.lowering->items > 1 && onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
       return {};
     }
     if (has(info.bound.op->traits, OpTrait::Random)) return {};
@@ -260,7 +262,7 @@ class Classifier {
     if (info.lowering && operandsAreTensors(info)) info.kind = ValueKind::Pointwise;
     if (info.lowering) return {};
     info.lowering = fittingElement(info);
-    if (info.lowering && elementReadsAreTensors(info)) info.kind = ValueKind::Pointwise;
+    if (info.lowering && info.lowering->items == 1 && elementReadsAreTensors(info)) info.kind = ValueKind::Pointwise;
     if (info.lowering) return {};
     info.lowering = fittingReduction(info);
     if (info.lowering && info.lowering->items == 1 && info.operandNodes[0].valid()) info.kind = ValueKind::Reduction;
@@ -302,10 +304,11 @@ class Classifier {
       KERF_CHECK(makeView(node.id(), *source, info, std::size_t(item)));
       return true;
     }
-    info.kind = ValueKind::Reduction;
+    info.kind = tuple.lowering->element ? ValueKind::Pointwise : ValueKind::Reduction;
     info.lowering = tuple.lowering;
     info.bound = tuple.bound;
     info.operandNodes = tuple.operandNodes;
+    info.operandItems = tuple.operandItems;
     info.item = int(item);
     return true;
   }

@@ -83,7 +83,7 @@ Result<int> ElementBuilder::moved(NodeId id, const IndexMap& map) {
     if (!m_buffers.view(read))
       return fail(ErrorCode::Internal, "an operand that is read at other places has no memory");
   MemoryReader reader(*this, id);
-  return ownedBy(id, finish(info, info.lowering->element({m_builder, info.bound, info.dtype, map, reader})));
+  return ownedBy(id, finish(info, info.lowering->element({m_builder, info.bound, info.dtype, map, reader, info.item})));
 }
 
 }  // namespace kerf::inline lower

@@ -24,6 +24,10 @@ struct LoweredStep {
   std::vector<Argument> arguments;  ///< per kernel buffer
   std::vector<IndexCheck> indexChecks;
   std::vector<std::string> origins;  ///< per expression of the kernel, the FX node that it is of; may be shorter
+  /// Extern: the next step, a kernel, runs block by block with this one (joinFollowers()). Each iteration of its divided
+  /// loops takes so many elements of the result, one after the other; 0: it does not.
+  std::int64_t followerElements = 0;
+  bool followerTakesAll = false;  ///< nothing else reads the result
   std::vector<int> reads;           ///< buffers, for liveness
   std::vector<int> writes;
 };
@@ -49,8 +53,15 @@ struct LoweredGraph {
 };
 
 /// The stages before scheduling (classification) and from then on, separately timed by the pipeline.
-/// `roundsEachOp`: see ElementBuilder.
-Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp = true);
+/// `roundsEachOp`: see ElementBuilder. With images channels last, followers are joined to convolutions.
+Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp = true,
+                                   ImageLayout layout = ImageLayout::AsRecorded);
+
+/// Puts every convolution in front of the kernel that reads its result first, and joins the two where the kernel takes
+/// the result row by row.
+///
+///   before: convolution; …; silu      after: …; for block of rows: convolution, silu
+void joinFollowers(LoweredGraph& graph);
 
 /// Sorts loops so that memory is walked in order and merges neighbours that every access walks as one.
 void simplifyLoops(LoopKernel& kernel);

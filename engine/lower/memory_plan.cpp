@@ -10,11 +10,14 @@ constexpr std::int64_t alignment = 64;
 std::vector<Lifetime> lifetimes(const LoweredGraph& graph) {
   std::vector<Lifetime> all(graph.buffers.buffers().size());
   for (std::size_t s = 0; s < graph.steps.size(); ++s) {
+    // A step and its follower run at the same time.
+    const bool follows = s > 0 && graph.steps[s - 1].followerElements > 0;
+    const int first = int(s) - (follows ? 1 : 0), last = int(s) + (graph.steps[s].followerElements > 0 ? 1 : 0);
     for (const int b : graph.steps[s].writes) {
-      if (all[std::size_t(b)].first < 0) all[std::size_t(b)].first = int(s);
-      all[std::size_t(b)].last = int(s);
+      if (all[std::size_t(b)].first < 0) all[std::size_t(b)].first = first;
+      all[std::size_t(b)].last = std::max(all[std::size_t(b)].last, last);
     }
-    for (const int b : graph.steps[s].reads) all[std::size_t(b)].last = int(s);
+    for (const int b : graph.steps[s].reads) all[std::size_t(b)].last = std::max(all[std::size_t(b)].last, last);
   }
   std::vector<Lifetime> planned;
   for (std::size_t b = 0; b < all.size(); ++b) {

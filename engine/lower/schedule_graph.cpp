@@ -19,8 +19,8 @@ namespace {
 
 class Scheduler {
  public:
-  Scheduler(std::shared_ptr<const ValueTable> values, BufferTable buffers, bool roundsEachOp)
-      : m_values(*values), m_roundsEachOp(roundsEachOp) {
+  Scheduler(std::shared_ptr<const ValueTable> values, BufferTable buffers, bool roundsEachOp, ImageLayout layout)
+      : m_values(*values), m_roundsEachOp(roundsEachOp), m_layout(layout) {
     m_graph.values = std::move(values);
     m_graph.buffers = std::move(buffers);
   }
@@ -35,6 +35,7 @@ class Scheduler {
       }
       KERF_CHECK(addKernel(group, int(g)));
     }
+    if (m_layout == ImageLayout::ChannelsLast) joinFollowers(m_graph);
     nameSteps();
     settleSizes();
     planMemory(m_graph);
@@ -148,16 +149,18 @@ class Scheduler {
 
   const ValueTable& m_values;
   const bool m_roundsEachOp;
+  const ImageLayout m_layout;
   LoweredGraph m_graph;
   std::set<NodeId> m_readOutside;
 };
 
 }  // namespace
 
-Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp) {
-  KERF_TRY(BufferTable buffers, BufferTable::build(*values, fuse));
+Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp,
+                                   ImageLayout layout) {
+  KERF_TRY(BufferTable buffers, BufferTable::build(*values, fuse, layout));
   KERF_TRY(FusionPlan plan, planFusion(*values, buffers, fuse));
-  return Scheduler(std::move(values), std::move(buffers), roundsEachOp).run(plan);
+  return Scheduler(std::move(values), std::move(buffers), roundsEachOp, layout).run(plan);
 }
 
 }  // namespace kerf::inline lower

@@ -6,6 +6,7 @@
 #include "engine/ops/index/families.h"
 #include "engine/ops/linalg/families.h"
 #include "engine/ops/nn/families.h"
+#include "engine/ops/nn/window_lowering.h"
 #include "engine/ops/planted/families.h"
 #include "engine/ops/pointwise/families.h"
 #include "engine/ops/python/families.h"
@@ -77,7 +78,7 @@ std::vector<OpFactRows> opFactTables() {
           extremumDerivatives(), scanDerivatives(), distanceDerivatives(), countingDerivatives(),
           pointwiseDecompositions(),
           reductionLowerings(),   reductionDerivatives(), matmulFacts(),
-          layerFacts(),           layerDecompositions(),
+          windowLowerings(),      layerFacts(),           layerDecompositions(),
           choleskyDerivatives(), determinantDerivatives(), leastSquaresDerivatives(), luDerivatives(),
           productDerivatives(), qrDerivatives(), reflectionDerivatives(), solveDerivatives(), spectralDerivatives(),
           svdDerivatives(), triangularDerivatives(), fourierDerivatives(), randomDerivatives(),

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "engine/mathlib/convolution.h"
 #include "engine/mathlib/gemm.h"
+#include "engine/runtime/convolution_steps.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf::inline runtime {
@@ -19,14 +19,6 @@ constexpr std::pair<std::string_view, StepKind> kinds[] = {
 Result<const Tensor*> tensorAt(const ValueList& args, std::size_t i) {
   if (i >= args.size() || !args[i].isTensor()) return fail(ErrorCode::Internal, "argument {} is no tensor", i);
   return &args[i].tensor();
-}
-
-Sizes sizesAt(const ValueList& args, std::size_t i) {
-  Sizes result;
-  if (i >= args.size() || !args[i].isList()) return result;
-  for (const Value& item : args[i].list())
-    if (const auto* number = item.as<std::int64_t>()) result.push_back(*number);
-  return result;
 }
 
 /// `self` seen with the sizes of `out`, repeated where it has size 1 or no dimension.
@@ -49,19 +41,8 @@ Result<void> addmm(const Step& step, const ValueList& args, Tensor& out) {
 }
 
 Result<void> convolve(const ValueList& args, Tensor& out) {
-  KERF_TRY(const Tensor* const input, tensorAt(args, 0));
-  KERF_TRY(const Tensor* const weight, tensorAt(args, 1));
-  ConvolutionSpec spec;
-  spec.stride = sizesAt(args, 3);
-  spec.padding = sizesAt(args, 4);
-  spec.dilation = sizesAt(args, 5);
-  if (args.size() > 6)
-    if (const auto* transposed = args[6].as<bool>()) spec.transposed = *transposed;
-  spec.outputPadding = sizesAt(args, 7);
-  if (args.size() > 8)
-    if (const auto* groups = args[8].as<std::int64_t>()) spec.groups = *groups;
-  const Tensor bias = args.size() > 2 && args[2].isTensor() ? args[2].tensor() : Tensor();
-  return convolutionInto(*input, *weight, bias, spec, out);
+  KERF_TRY(const ConvolutionCall call, convolutionCall(args));
+  return convolutionInto(call.image, call.filter, call.bias, call.spec, out);
 }
 
 }  // namespace

@@ -90,6 +90,7 @@ struct StepTime {
   std::string name;  ///< "cpp_fused_add_mul_0"
   std::chrono::nanoseconds time{};
   std::int64_t liveBytes = 0;  ///< of all tensors of the process after it
+  std::int64_t peakBytes = 0;  ///< the most while it ran
   bool onHost = false;         ///< a program of a device: the step ran on the host
 };
 
@@ -100,6 +101,10 @@ struct Step {
   std::string nodeName;                       ///< for errors
   int slot = -1;                              ///< result of extern steps
   double alpha = 1, beta = 1;                 ///< Addmm
+  /// Convolution: the next step, a generated kernel, takes its result block by block: each iteration so many elements,
+  /// one after the other. 0: it does not.
+  std::int64_t followerElements = 0;
+  bool followerTakesAll = false;  ///< nobody else reads the result
   std::vector<int> releases;                  ///< slots that nobody needs after this step
   struct Piece {
     std::int64_t begin = 0, end = 0;  ///< bytes

@@ -7,6 +7,7 @@
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/copy.h"
 #include "engine/tensor/empty.h"
+#include "engine/tensor/storage_peak.h"
 
 namespace kerf::inline runtime {
 namespace {
@@ -82,18 +83,17 @@ Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) 
   KERF_CHECK(prepareSlots());
   if (m_device) KERF_CHECK(m_device->begin(*m_program, m_values));
   if (m_device && m_times) m_device->programChanged();  // steps that are timed come one by one
-  for (std::size_t s = 0; s < m_program->steps.size(); ++s) {
+  for (std::size_t s = 0; s < m_program->steps.size();) {
     const Step& step = m_program->steps[s];
     if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "stopped before {}", step.nodeName);
-    auto done = runStepOfRun(s);
+    auto done = m_times ? runTimed(s) : runAt(s);
     if (!done) {
       Error error = std::move(done).error();
       if (error.node.empty()) error.atNode(step.nodeName);
       m_values.clear();
       return fail(std::move(error));
     }
-    for (const int slot : step.releases) m_values[std::size_t(slot)] = {};
-    for (const Step::Piece& piece : step.arenaDrops) drop(piece);
+    for (const std::size_t end = s + *done; s < end; ++s) finish(m_program->steps[s]);
   }
   const Node& output = m_program->module->graph.node(m_program->module->graph.outputNode());
   const auto lookup = [this](NodeId id) -> const Value& {
@@ -108,17 +108,10 @@ Result<Value> ProgramRunner::run(const ValueList& inputs, std::stop_token stop) 
   return result;
 }
 
-Result<void> ProgramRunner::runStepOfRun(std::size_t step) {
-  if (m_times) return runStepTimed(m_program->steps[step]);
-  if (!m_device) return runStep(m_program->steps[step]);
-  KERF_CHECK(m_device->beforeStep(step));
-  KERF_CHECK(runStep(m_program->steps[step]));
-  return m_device->afterStep(step);
-}
-
 void ProgramRunner::setProgram(std::shared_ptr<const Program> program) {
   if (m_device) m_device->programChanged();
   m_program = std::move(program);
+  m_convolutions.clear();
 }
 
 Result<std::chrono::nanoseconds> ProgramRunner::timeRuns(int times) {
@@ -195,6 +188,12 @@ Result<void> ProgramRunner::prepareSlots() {
   return {};
 }
 
+/// What nobody needs after the step goes.
+void ProgramRunner::finish(const Step& step) {
+  for (const int slot : step.releases) m_values[std::size_t(slot)] = {};
+  for (const Step::Piece& piece : step.arenaDrops) drop(piece);
+}
+
 void ProgramRunner::drop(const Step::Piece& piece) const {
   (void)::madvise(m_arena->data() + piece.begin, std::size_t(piece.end - piece.begin), MADV_DONTNEED);
 }
@@ -216,18 +215,72 @@ Result<void> ProgramRunner::runStep(const Step& step) {
   }
 }
 
-Result<void> ProgramRunner::runStepTimed(const Step& step) {
+/// How many steps were done: a convolution's follower with it.
+Result<std::size_t> ProgramRunner::runAt(std::size_t index) {
+  const Step& step = m_program->steps[index];
+  if (m_device) {
+    KERF_CHECK(m_device->beforeStep(index));
+    KERF_CHECK(runStep(step));
+    KERF_CHECK(m_device->afterStep(index));
+    return 1;
+  }
+  if (step.kind == StepKind::Convolution) {
+    if (step.followerElements > 0) {
+      KERF_TRY(const bool both, runJoined(index));
+      if (both) return 2;
+    }
+    KERF_TRY(const bool done, convolveRows(index));
+    if (done) return 1;
+  }
+  KERF_CHECK(runStep(step));
+  return 1;
+}
+
+Result<std::size_t> ProgramRunner::runTimed(std::size_t index) {
+  (void)takePeakStorageBytes();
   const auto start = std::chrono::steady_clock::now();
   std::chrono::nanoseconds onDevice{};
-  Result<void> done;
+  Result<std::size_t> done = 1;
   if (m_device) {
-    KERF_TRY(onDevice, m_device->timed([&] { return runStep(step); }));
+    KERF_TRY(onDevice, m_device->timed([&] { return runStep(m_program->steps[index]); }));
   } else {
-    done = runStep(step);
+    done = runAt(index);
+    KERF_CHECK(done);
   }
   const auto time = m_device ? onDevice : std::chrono::steady_clock::now() - start;
-  m_times->push_back({step.name, time, liveStorageBytes(), m_device && m_device->lastWasOnHost()});
+  const std::int64_t peak = takePeakStorageBytes();
+  const bool onHost = m_device && m_device->lastWasOnHost();
+  for (std::size_t s = 0; s < *done; ++s)  // a follower's time is in that of its convolution
+    m_times->push_back({m_program->steps[index + s].name, s == 0 ? time : decltype(time)(), liveStorageBytes(), peak, onHost});
   return done;
+}
+
+Result<bool> ProgramRunner::convolveRows(std::size_t index) {
+  const Step& step = m_program->steps[index];
+  const Tensor& out = m_values[std::size_t(step.slot)].tensor();
+  if (!liesChannelsLast(out.sizes(), out.strides())) return false;
+  KERF_TRY(const CallValues call, callOf(step));
+  KERF_TRY(const ConvolutionCall convolution, convolutionCall(call.args));
+  return m_convolutions.run(index, convolution, out, nullptr);
+}
+
+/// A convolution and the kernel after it, block by block; false, with nothing done, where it cannot be.
+Result<bool> ProgramRunner::runJoined(std::size_t index) {
+  const Step& step = m_program->steps[index];
+  const Step& kernel = m_program->steps[index + 1];
+  const Tensor& out = m_values[std::size_t(step.slot)].tensor();
+  KERF_TRY(const std::vector<void*> pointers, pointersOf(kernel));
+  KERF_TRY(const CallValues call, callOf(step));
+  KERF_TRY(const ConvolutionCall convolution, convolutionCall(call.args));
+  KERF_CHECK(checkIndices(kernel));
+  RowFollower follower{step.followerElements, step.followerTakesAll, {}};
+  follower.run = [&](std::int64_t begin, std::int64_t end, float* block) {
+    std::vector<void*> here = pointers;
+    for (std::size_t p = 0; p < here.size(); ++p)
+      if (kernel.pointers[p].slot == step.slot) here[p] = block - begin;  // the kernel counts from the first element
+    kernel.code.run(here.data(), begin / step.followerElements, end / step.followerElements, kernel.bounds.data());
+  };
+  return m_convolutions.run(index, convolution, out, &follower);
 }
 
 /// In the words of the op's own kernel.
@@ -249,9 +302,7 @@ Result<void> ProgramRunner::checkIndices(const Step& step) const {
   return {};
 }
 
-Result<void> ProgramRunner::runKernel(const Step& step) {
-  KERF_CHECK(checkIndices(step));
-  if (m_device) return m_device->launch(*m_program, step, m_values);
+Result<std::vector<void*>> ProgramRunner::pointersOf(const Step& step) const {
   std::vector<void*> pointers;
   pointers.reserve(step.pointers.size());
   for (const Step::Pointer& pointer : step.pointers) {
@@ -259,6 +310,13 @@ Result<void> ProgramRunner::runKernel(const Step& step) {
     if (!value.isTensor()) return fail(ErrorCode::Internal, "a kernel's buffer holds no tensor");
     pointers.push_back(firstByte(value.tensor()) + pointer.byteOffset);
   }
+  return pointers;
+}
+
+Result<void> ProgramRunner::runKernel(const Step& step) {
+  KERF_CHECK(checkIndices(step));
+  if (m_device) return m_device->launch(*m_program, step, m_values);
+  KERF_TRY(std::vector<void*> pointers, pointersOf(step));
   const std::int64_t work = step.workPerOuter;
   if (step.outerSize < 2 || step.outerSize * work < 2 * workPerPiece) {
     step.code.run(pointers.data(), 0, step.outerSize, step.bounds.data());

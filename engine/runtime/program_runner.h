@@ -4,6 +4,7 @@
 #include <stop_token>
 
 #include "engine/ir/call_values.h"
+#include "engine/runtime/convolution_steps.h"
 #include "engine/runtime/program.h"
 #include "engine/runtime/step_device.h"
 
@@ -32,9 +33,13 @@ class ProgramRunner {
   Result<void> bindInputs(const ValueList& inputs);
   Result<Value> checkedInput(const Slot& slot, const Value& input) const;
   Result<void> prepareSlots();
+  Result<std::size_t> runAt(std::size_t index);
   Result<void> runStep(const Step& step);
-  Result<void> runStepTimed(const Step& step);
-  Result<void> runStepOfRun(std::size_t step);
+  Result<std::size_t> runTimed(std::size_t index);
+  Result<bool> convolveRows(std::size_t index);
+  Result<bool> runJoined(std::size_t index);
+  Result<std::vector<void*>> pointersOf(const Step& step) const;
+  void finish(const Step& step);
   Result<void> checkIndices(const Step& step) const;
   void drop(const Step::Piece& piece) const;
   Result<void> runKernel(const Step& step);
@@ -55,6 +60,7 @@ class ProgramRunner {
   const std::shared_ptr<StepDevice> m_device;
   StoragePtr m_arena;
   ValueList m_values;  ///< by slot
+  ConvolutionSteps m_convolutions;
   std::stop_token m_stop;
   std::vector<StepTime>* m_times = nullptr;
   struct Restrided {

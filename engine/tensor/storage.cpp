@@ -12,6 +12,7 @@
 
 #include "engine/tensor/block_cache.h"
 #include "engine/tensor/empty.h"
+#include "engine/tensor/storage_peak.h"
 
 namespace kerf::inline tensor {
 namespace {
@@ -20,6 +21,13 @@ constexpr std::int64_t alignment = 64;
 constexpr std::int64_t alwaysAllowed = 4096;  // scalars and shapes are never refused
 
 std::atomic<std::int64_t> liveBytes{0};
+std::atomic<std::int64_t> peakBytes{0};
+
+void countLive(std::int64_t bytes) {
+  const std::int64_t now = liveBytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  std::int64_t known = peakBytes.load(std::memory_order_relaxed);
+  while (now > known && !peakBytes.compare_exchange_weak(known, now, std::memory_order_relaxed)) {}
+}
 
 std::int64_t physicalMemory() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
@@ -50,7 +58,7 @@ Result<std::byte*> takeMemory(std::int64_t bytes, bool& zeroed) {
   if (bytes > (1 << 20) && bytes > storageLimit() - liveStorageBytes() - keptBlockBytes()) releaseBlocks();
   std::byte* memory = takeBlock(roundUp(bytes), zeroed);
   if (memory == nullptr) return fail(ErrorCode::TooLarge, "this process cannot have {} bytes of memory", bytes);
-  liveBytes.fetch_add(roundUp(bytes), std::memory_order_relaxed);
+  countLive(roundUp(bytes));
   return memory;
 }
 
@@ -79,6 +87,11 @@ std::int64_t storageLimit() {
 }
 
 std::int64_t liveStorageBytes() { return liveBytes.load(std::memory_order_relaxed); }
+
+std::int64_t takePeakStorageBytes() {
+  const std::int64_t now = liveStorageBytes();
+  return std::max(now, peakBytes.exchange(now, std::memory_order_relaxed));
+}
 
 Result<std::shared_ptr<Storage>> Storage::allocate(std::int64_t bytes) {
   bool zeroed = false;

@@ -53,6 +53,16 @@ struct KernelTime {
   KERF_FIELDS(name, kind, nodes, time, bytes, flops, share, onHost)
 };
 
+/// Bytes that the compiled graph's values take while one step runs, beside its inputs.
+struct MemoryRow {
+  std::string name;                ///< of the kernel
+  std::vector<std::string> nodes;  ///< that it computes
+  std::int64_t planned = 0;
+  std::int64_t live = 0, peak = 0;  ///< measured after the step, and the most while it ran
+
+  KERF_FIELDS(name, nodes, planned, live, peak)
+};
+
 struct KernelProfile {
   std::vector<KernelTime> kernels;               ///< slowest first
   std::chrono::nanoseconds time{};               ///< of the whole graph, the fastest of several runs
@@ -60,8 +70,10 @@ struct KernelProfile {
   std::int64_t plannedBytes = 0, peakBytes = 0;  ///< of intermediate values: planned, and in use at most
   std::chrono::nanoseconds deviceTime{};         ///< of a run on a device that holds everything already; 0: not known
   std::string deviceNote;                        ///< why it is not known
+  std::vector<MemoryRow> memory;                 ///< in the order of the steps
+  std::int64_t plannedPeak = 0;                  ///< the most of `memory`'s planned bytes
 
-  KERF_FIELDS(kernels, time, copyRate, productRate, plannedBytes, peakBytes, deviceTime, deviceNote)
+  KERF_FIELDS(kernels, time, copyRate, productRate, plannedBytes, peakBytes, deviceTime, deviceNote, memory, plannedPeak)
 };
 
 struct RunReport {
@@ -101,8 +113,9 @@ struct RunRequest {
   std::string loss = {};  ///< of a training step (graph.stage is "joint"): mean, sum or an output; empty: mean
 
   bool profile = false;  ///< time the compiled graph's kernels
+  bool memory = false;   ///< the same, for the bytes in use at every step
 
-  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss, profile)
+  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss, profile, memory)
 };
 
 /// One result of the compiled graph against the interpreter, both measured against fp64.

@@ -4,6 +4,7 @@
 #include "engine/backend/llvm/link_program.h"
 #include "engine/backend/llvm/llvm_backend.h"
 #include "engine/backend/llvm/nested_graphs.h"
+#include "engine/backend/llvm/program_memory.h"
 #include "engine/backend/llvm/symbolic_program.h"
 #include "engine/backend/stage_clock.h"
 #include "engine/lower/write_out.h"
@@ -150,6 +151,7 @@ class KernelModule : public LoweredModule {
       for (const SizeGuards& guards : sizeGuards()) guards.addTexts(artifacts.guards);
     }
     KERF_TRY(LinkedProgram linked, linkProgram(m_graph, kernels, m_module, m_original->graph));
+    artifacts.memory = plannedMemory(linked.layout.program);
     KERF_CHECK(clock.finish("link"));
     clock.times().back().time += kernels.linkTime;
     if (NestedGraphs::areCalledBy(*m_module)) {
@@ -214,7 +216,8 @@ Result<std::unique_ptr<KernelModule>> lowerModule(std::shared_ptr<const GraphMod
   KERF_TRY(ValueTable table, classifyValues(*module, {options.unfused, options.interpreted}));
   auto values = std::make_shared<const ValueTable>(std::move(table));
   KERF_CHECK(clock.finish("lower"));
-  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp));
+  const auto layout = options.imagesChannelsLast ? ImageLayout::ChannelsLast : ImageLayout::AsRecorded;
+  KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp, layout));
   KERF_CHECK(clock.finish("schedule"));
   return std::make_unique<KernelModule>(std::move(original), std::move(module), std::move(env), std::move(graph),
                                         std::move(clock.times()), options, makeCode);

@@ -176,6 +176,10 @@ class Linker {
     step.kind = kind == SlotKind::Result ? StepKind::Call : libraryStepKind(node.target());
     step.alpha = numberNamed(node, "alpha", 1);
     step.beta = numberNamed(node, "beta", 1);
+    if (step.kind == StepKind::Convolution) {
+      step.followerElements = lowered.followerElements;
+      step.followerTakesAll = lowered.followerTakesAll;
+    }
     if (node.target().starts_with("torch.ops.higher_order."))
       step.kind = StepKind::HigherOrder;
     else if (isSubgraph(node))

@@ -22,7 +22,9 @@ class LlvmBackend : public Backend {
   std::string_view description() const override { return "Compiles fused kernels with LLVM."; }
   Result<std::unique_ptr<LoweredModule>> lower(std::shared_ptr<const GraphModule> module, const BackendOptions& options,
                                                std::stop_token stop) const override {
-    return lowerToKernels(std::move(module), options, machineCode, std::move(stop));
+    BackendOptions own = options;
+    own.imagesChannelsLast = true;
+    return lowerToKernels(std::move(module), own, machineCode, std::move(stop));
   }
 };
 

@@ -66,6 +66,7 @@ struct ElementCall {
   DType dtype;                  ///< of the result
   const IndexMap& map;          ///< index of the element, per dimension of the result
   ElementReader& operands;
+  int item = 0;  ///< which result of a tuple is wanted
 
   int number(std::int64_t value) const { return b.integer(value, DType::Int64); }
   int size(SymInt value) const { return b.size(value, DType::Int64); }

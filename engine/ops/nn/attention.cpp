@@ -7,8 +7,9 @@
 #include "engine/ops/core/lines.h"
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
+#include "engine/ops/nn/attention_dropout.h"
+#include "engine/ops/nn/attention_tiles.h"
 #include "engine/ops/nn/row_math.h"
-#include "engine/ops/random/draws.h"
 #include "engine/symbolic/shape_env.h"
 #include "engine/tensor/copy.h"
 
@@ -141,12 +142,18 @@ void maskRow(const Attention& a, const Tensor& mask, std::int64_t r, T* row) {
   for (std::int64_t i = a.causal ? query + 1 : a.keys; i < a.keys; ++i) row[i] = -std::numeric_limits<T>::infinity();
 }
 
-/// Operands and their masked scores, in the place of the weights.
-Result<Attention> scored(const BoundArguments& args) {
+/// Sizes and operands, without scores.
+Result<Attention> operands(const BoundArguments& args) {
   KERF_TRY(Attention a, dimensions(args));
   KERF_TRY(a.q, heads(*named(args, "query")));
   KERF_TRY(a.k, heads(*named(args, "key")));
   KERF_TRY(a.v, heads(*named(args, "value")));
+  return a;
+}
+
+/// Operands and their masked scores, in the place of the weights.
+Result<Attention> scored(const BoundArguments& args) {
+  KERF_TRY(Attention a, operands(args));
   KERF_TRY(a.weights, product(a.q, turned(a.k), a.scale));
   KERF_TRY(const Tensor mask, maskOf(args, a, a.weights.dtype()));
   if (!mask.defined() && !a.causal) return a;
@@ -179,18 +186,6 @@ Result<Attention> attend(const BoundArguments& args, bool divided) {
   return a;
 }
 
-/// Where a dropout mask's numbers start in the Philox stream: philox_seed and philox_offset of the op.
-struct DropoutStream {
-  std::int64_t seed = 0, offset = 0;
-};
-
-/// The next stretch of the generator, one number per score.
-DropoutStream nextDropoutStream(std::int64_t scores) {
-  RandomState& state = randomState();
-  const std::uint64_t offset = state.takeCudaOffset(std::uint64_t(scores));
-  return {std::int64_t(state.cudaSeed), std::int64_t(offset)};
-}
-
 /// The stream that the forward call returned.
 DropoutStream givenDropoutStream(const BoundArguments& args) {
   const Tensor *seed = named(args, "philox_seed"), *offset = named(args, "philox_offset");
@@ -198,11 +193,19 @@ DropoutStream givenDropoutStream(const BoundArguments& args) {
   return {value(seed), value(offset)};
 }
 
-/// Whether dropout keeps score `index` (row-major over batch, head, query, key), as PyTorch's kernel decides.
-bool keepsScore(const DropoutStream& stream, std::int64_t index, double p) {
-  const std::uint64_t at = std::uint64_t(stream.offset) + std::uint64_t(index);
-  const PhiloxWords words = philox(std::uint64_t(stream.seed), at / 4, 0);
-  return curandUniform(words[at % 4]) > float(p);
+/// The call in the terms of attention_tiles.h; none for 16-bit types, whose weights are rounded as whole rows.
+Result<std::optional<TiledAttention>> tiled(const BoundArguments& args, const DropoutStream& stream) {
+  const DType dtype = args.tensor(0).dtype();
+  if (dtype != DType::Float32 && dtype != DType::Float64) return std::nullopt;
+  KERF_TRY(const Attention a, operands(args));
+  KERF_TRY(const Tensor mask, maskOf(args, a, a.q.dtype()));
+  TiledAttention tiles{a.batch, a.heads, a.queries, a.keys, a.width, a.valueWidth, a.scale, a.causal, a.q, a.k, a.v,
+                       mask, {}};
+  if (a.dropout != 0)
+    tiles.dropout = [stream, p = a.dropout](std::int64_t score) {
+      return keepsScore(stream, score, p) ? 1 / (1 - p) : 0.0;
+    };
+  return tiles;
 }
 
 /// Scores with those that dropout takes set to zero and the others scaled by 1 / (1 - p).
@@ -268,22 +271,32 @@ Result<Tensor> dividedProduct(const Attention& a, DType dtype) {
   return result;
 }
 
-Result<Value> forwardKernel(const BoundArguments& args) {
-  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
+/// The attention's output into `out`; the logarithms of the rows' sums.
+Result<std::vector<double>> wholeForward(const BoundArguments& args, const DropoutStream& seed, const Tensor& out) {
   const bool divided = !dividesLast(args);
-  KERF_TRY(const Attention a, attend(args, divided));
-  const DropoutStream seed = a.dropout == 0 ? DropoutStream() : nextDropoutStream(a.weights.numel());
+  KERF_TRY(Attention a, attend(args, divided));
   KERF_TRY(const Tensor weights, dropped(a, a.weights, seed));
   KERF_TRY(const Tensor result, divided ? product(weights, a.v) : dividedProduct(a, args.tensor(0).dtype()));
+  const Sizes sizes{a.batch, a.heads, a.queries, a.valueWidth};
+  KERF_CHECK(copyElements(result.viewAs(sizes, contiguousStrides(sizes), 0), out));
+  return std::move(a.logSumExp);
+}
+
+Result<Value> forwardKernel(const BoundArguments& args) {
+  KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
+  KERF_TRY(const Attention a, dimensions(args));
+  const std::int64_t scores = a.batch * a.heads * a.queries * a.keys;
+  const DropoutStream seed = a.dropout == 0 ? DropoutStream() : nextDropoutStream(scores);
+  KERF_TRY(const auto tiles, tiled(args, seed));
+  const bool inTiles = tiles && attentionFitsTiles(*tiles, false);
+  KERF_TRY(const auto logSumExp, inTiles ? attendInTiles(*tiles, outs[0]) : wholeForward(args, seed, outs[0]));
   if (outs.size() > 3) {
     *outs[2].data<std::int64_t>() = seed.seed;
     *outs[3].data<std::int64_t>() = seed.offset;
   }
-  const Sizes sizes{a.batch, a.heads, a.queries, a.valueWidth};
-  KERF_CHECK(copyElements(result.viewAs(sizes, contiguousStrides(sizes), 0), outs[0]));
   if (outs[1].numel() == 0) return tensorList(outs);
   const Sizes rows{a.batch, a.heads, a.queries};
-  KERF_CHECK(writeValues(a.logSumExp, outs[1].viewAs(rows, outs[1].strides(), outs[1].offset())));
+  KERF_CHECK(writeValues(logSumExp, outs[1].viewAs(rows, outs[1].strides(), outs[1].offset())));
   return tensorList(outs);
 }
 
@@ -344,22 +357,29 @@ Result<ScoreGradients> recomputedGradients(const BoundArguments& args, const Ten
   return ScoreGradients{std::move(a), std::move(weights), std::move(scores)};
 }
 
-/// The CPU kernel takes the softmax from the saved logsumexp and the row sums from the saved output, and hands 16-bit
-/// weights and score gradients to its products.
-Result<ScoreGradients> savedGradients(const BoundArguments& args, const Tensor& grad) {
-  KERF_TRY(Attention a, scored(args));
-  const Sizes rows{a.batch, a.heads, a.queries};
+/// What the CPU form saves: the logarithms of the rows' sums and the output.
+Result<SavedSoftmax> savedSoftmax(const BoundArguments& args) {
+  KERF_TRY(const Attention a, dimensions(args));
   const Tensor &saved = *named(args, "logsumexp"), &out = *named(args, "out");
-  if (saved.sizes() != rows || out.sizes() != args.tensor(0).sizes())
+  if (saved.sizes() != Sizes{a.batch, a.heads, a.queries} || out.sizes() != args.tensor(0).sizes())
     return mismatch(args, "out and logsumexp do not fit query and value");
   KERF_TRY(const Tensor wide, saved.to(DType::Float64));
   KERF_TRY(const Tensor shifts, wide.contiguous());
   KERF_TRY(const Tensor strided, heads(out));
   KERF_TRY(const Tensor results, strided.contiguous());
+  return SavedSoftmax{{shifts.data<double>(), shifts.data<double>() + shifts.numel()}, results};
+}
+
+/// The CPU kernel takes the softmax from the saved logsumexp and the row sums from the saved output, and hands 16-bit
+/// weights and score gradients to its products.
+Result<ScoreGradients> savedGradients(const BoundArguments& args, const Tensor& grad) {
+  KERF_TRY(const SavedSoftmax saved, savedSoftmax(args));
+  const Tensor& results = saved.out;
+  KERF_TRY(Attention a, scored(args));
   KERF_TRY(const Tensor grads, grad.contiguous());
   dispatchWork(a.weights.dtype(), [&]<class T>() {
     forRows<T>(a.weights, [&](std::int64_t r, T* row) {
-      const double shift = shifts.data<double>()[r];
+      const double shift = saved.logSumExp[std::size_t(r)];
       rowmath::expShifted(row, std::isinf(shift) ? 0 : shift, a.keys);
     });
   });
@@ -387,14 +407,33 @@ Result<void> writeBiasGradient(const Attention& a, const Tensor& scores, const T
   return copyElements(result.viewAs(out.sizes(), contiguousStrides(out.sizes()), result.offset()), out);
 }
 
+/// The three gradients block by block; none where that does not fit, or the bias wants one too.
+Result<std::optional<TiledGradients>> tiledGradients(const BoundArguments& args, const Tensor& grad) {
+  if (gradientWanted(args, 3)) return std::nullopt;
+  KERF_TRY(const auto tiles, tiled(args, givenDropoutStream(args)));
+  if (!tiles || !attentionFitsTiles(*tiles, true)) return std::nullopt;
+  KERF_TRY(const Tensor grads, grad.contiguous());
+  SavedSoftmax saved;
+  if (isCpuForm(args)) {
+    KERF_TRY(saved, savedSoftmax(args));
+  }
+  KERF_TRY(TiledGradients gradients, attentionGradientsInTiles(*tiles, grads, saved));
+  return gradients;
+}
+
 Result<Value> backwardKernel(const BoundArguments& args) {
   KERF_TRY(const Value metas, runShapeRule(args));
   KERF_TRY(const Tensor grad, heads(args.tensor(0)));
-  KERF_TRY(const ScoreGradients of, isCpuForm(args) ? savedGradients(args, grad) : recomputedGradients(args, grad));
-  KERF_TRY(const Tensor gradQuery, product(of.scores, of.a.k, of.a.scale));
-  KERF_TRY(const Tensor gradKey, product(turned(of.scores), of.a.q, of.a.scale));
-  KERF_TRY(const Tensor gradValue, product(turned(of.weights), grad));
-  const Tensor* results[] = {&gradQuery, &gradKey, &gradValue};
+  KERF_TRY(auto gradients, tiledGradients(args, grad));
+  ScoreGradients of;
+  if (!gradients) {
+    KERF_TRY(of, isCpuForm(args) ? savedGradients(args, grad) : recomputedGradients(args, grad));
+    gradients.emplace();
+    KERF_TRY(gradients->query, product(of.scores, of.a.k, of.a.scale));
+    KERF_TRY(gradients->key, product(turned(of.scores), of.a.q, of.a.scale));
+    KERF_TRY(gradients->value, product(turned(of.weights), grad));
+  }
+  const Tensor* results[] = {&gradients->query, &gradients->key, &gradients->value};
   ValueList outs(metas.list().size());
   for (std::size_t i = 0; i < 3; ++i) {
     if (metas.list()[i].isNone()) continue;
