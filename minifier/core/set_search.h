@@ -14,7 +14,8 @@ namespace kerf::inline minifier::inline core {
 ///
 ///     guess    sets that a caller suspects, each alone
 ///     halve    the first, then the last half, while that is most of the work and the set is large
-///     bisect   where the first half of a smaller set passes: the shortest beginning that fails, whose last element must
+///     bisect   where the first half of a smaller set passes: the shortest beginning that fails, whose last element
+///     must
 ///              stay. One question for each halving where looking at both halves takes two, but of larger sets
 ///     sweep    from the end to the start: pieces as long as the last gap between two elements that must stay, twice
 ///              as long after each success, half as long after each failure

@@ -113,7 +113,8 @@ TEST(SetSearch, SurveyorsAreAskedAboutPiecesBeforeElements) {
   const Answer answer = searched(search, fails);
   EXPECT_EQ(answer.set, needed);
   EXPECT_LE(answer.questions, 13 + 1 + 15 + 1) << "pieces, fold, elements of three pieces, fold";
-  const Answer all = searched(SetSearch(upTo(64), {}, SetSearch::Proof::Last, 14), [](const Set& set) { return set.size() == 64; });
+  const Answer all =
+      searched(SetSearch(upTo(64), {}, SetSearch::Proof::Last, 14), [](const Set& set) { return set.size() == 64; });
   EXPECT_EQ(all.set, upTo(64));
 }
 
