@@ -118,6 +118,7 @@ Result<Parts> subsystemParts(const Candidate&, const EngineOracleOptions& option
   KERF_TRY(const auto passes, selectPasses(options.compile.passes, compilerPasses()));
   Parts parts{"subsystem", {}};
   for (const SubsystemRow& row : subsystems) parts.names.emplace_back(row.name);
+  if (options.compile.backend != CompileOptions().backend) parts.names.pop_back();  // LLVM makes no code there
   parts.choose = [passes](CompileOptions& compile, const std::vector<bool>& on) {
     const auto isOn = [&](const Pass& pass) {
       const auto row = std::ranges::find(subsystems, std::optional(pass.stage), &SubsystemRow::stage);
