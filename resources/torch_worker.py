@@ -2,9 +2,9 @@
 #
 #     python torch_worker.py SOCKET JOBS MEMORY_BYTES cpu|cuda
 #
-# Imports torch once and compiles one small graph, so that what every query needs is there: Inductor's modules, its list
-# of vector instructions, its precompiled headers. Then each query is a fork of this process: nothing of one is seen by
-# another, and a crash, a hang or a leak ends with it. CUDA does not survive a fork, so graphs on a GPU are judged by
+# Imports torch once, begins with the first query, and compiles one small graph, so that what every query needs is there:
+# Inductor's modules, its list of vector instructions, its precompiled headers. Each query is a fork of this process:
+# nothing of one is seen by another, and a crash, a hang or a leak ends with it. CUDA does not survive a fork, so graphs on a GPU are judged by
 # processes that are forked before they touch it and stay for many queries.
 #
 # A query is one connection to the socket: a line of JSON, then the bytes that it announces. The answer is one line of
@@ -12,6 +12,8 @@
 # puts nothing into it but calls that it knows; the expression of a check is the user's own.
 import ast
 import contextlib
+import copy
+import ctypes
 import faulthandler
 import gc
 import hashlib
@@ -33,7 +35,10 @@ import warnings
 PRIVATE = {}  # environment variables that a candidate's own header must not change
 STORAGES = {}  # by SHA-1: bytes, kept for all queries of the job
 STATE = {"torch": "", "warm_seconds": 0.0, "notes": []}
+MOST_COMPILERS = 4  # at the same time for one query: what they do behind a kernel that is refused is for nothing
 MOST_TEXT = 20000  # characters of a message that are passed on
+GREETING_SECONDS, FIRST_QUERY_SECONDS = 1.0, 5.0  # that are waited for each before warming
+GARBAGE_OF_QUERY = 100000  # objects until it is looked for: most queries end before that is worth while
 QUERIES_PER_PROCESS = 200  # of a process that stays
 GROWTH_PER_PROCESS = 4 << 30  # bytes by which it may grow
 
@@ -76,7 +81,8 @@ def fix_config():
     for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG", "TORCHDYNAMO_REPRO_AFTER", "TORCHDYNAMO_REPRO_LEVEL"):
         os.environ.pop(name, None)
     os.environ.update(PRIVATE)
-    for name, value in (("compile_threads", 1), ("fx_graph_cache", False), ("fx_graph_remote_cache", False)):
+    threads = STATE.get("compile_threads", 1)
+    for name, value in (("compile_threads", threads), ("fx_graph_cache", False), ("fx_graph_remote_cache", False)):
         if hasattr(inductor, name):
             setattr(inductor, name, value)
     with contextlib.suppress(AttributeError):  # code is written for as many threads as elsewhere
@@ -93,21 +99,51 @@ def fix_config():
         dynamo.suppress_errors = False
 
 
-def probe_vector_isa():
-    """Asks once which vector instructions work here. Each answer costs a compiler and an `import torch` of its own, so
-    all are asked at the same time; forks find them in Inductor's caches."""
-    from concurrent.futures import ThreadPoolExecutor
+class LoadsInForks:
+    """Stands in for the module `subprocess` in Inductor's file about vector instructions. Whether a test library can be
+    loaded is asked there in a fresh Python that imports torch, seconds for each of a dozen questions. A fork of this
+    process has torch already; whatever does not end there as expected is asked as PyTorch asks it."""
 
-    from torch._inductor import cpu_vec_isa
+    PATTERN = re.compile(r"""LoadLibrary\((["'])(.+)\1\)""")
+    SECONDS = 30.0  # a library is loaded in milliseconds
 
-    with contextlib.suppress(Exception):
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(bool, cpu_vec_isa.supported_vec_isa_list))
-    cpu_vec_isa.valid_vec_isa_list()
+    def __init__(self, original):
+        self.original = original
+
+    def __getattr__(self, name):
+        return getattr(self.original, name)
+
+    def check_call(self, command, *args, **kwargs):
+        found = self.PATTERN.search(str(command[-1])) if "-c" in command else None
+        if found and self.loads(found[2]):
+            return 0
+        return self.original.check_call(command, *args, **kwargs)
+
+    @classmethod
+    def loads(cls, path):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, 1)
+                os.dup2(null, 2)
+                ctypes.CDLL(path)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        deadline = time.monotonic() + cls.SECONDS
+        while time.monotonic() < deadline:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return status == 0
+            time.sleep(0.002)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return False
 
 
-def warm_up(jobs):
-    """Imports torch and compiles one small graph on one thread: a pool of OpenMP threads does not survive a fork."""
+def import_torch(jobs):
+    """Imports torch, on one thread: a pool of OpenMP threads does not survive a fork."""
     started = time.monotonic()
     import torch
 
@@ -120,18 +156,127 @@ def warm_up(jobs):
 
     fix_config()
     unshare_locks()
-    steps = (("vector instructions", probe_vector_isa), ("a first compile", first_compile))
+    with contextlib.suppress(ImportError, AttributeError):
+        from torch._inductor import cpu_vec_isa
+
+        cpu_vec_isa.subprocess = LoadsInForks(cpu_vec_isa.subprocess)
     STATE["import_seconds"] = time.monotonic() - started
-    for name, step in steps if STATE["device"] == "cpu" else ():  # processes on a GPU are warm after their first query
-        began = time.monotonic()
+
+
+def warm_up():
+    """Compiles one small graph. Meanwhile a thread has the vector instructions tried and the headers precompiled, which
+    are other processes' work. Forks find modules and answers in memory, libraries and headers on disk."""
+    if STATE["device"] != "cpu":  # processes on a GPU are warm after their first query
+        return
+    started = time.monotonic()
+    tools = threading.Thread(target=prepare_tools)
+    with known_isa_awaited():
+        tools.start()
         try:
-            step()
-        except Exception as problem:  # each query then does it itself, or says why it cannot
-            note("%s: %s: %s" % (name, type(problem).__name__, problem))
-        note("%s took %.1f s" % (name, time.monotonic() - began))
+            timed("a first compile", first_compile)
+        finally:
+            tools.join()
     with contextlib.suppress(Exception):
+        import torch
+
         torch._dynamo.reset()
     STATE["warm_seconds"] = time.monotonic() - started
+
+
+def timed(name, step):
+    """A step that can be done without: each query then does it itself, or says why it cannot."""
+    began = time.monotonic()
+    try:
+        step()
+    except Exception as problem:
+        note("%s: %s: %s" % (name, type(problem).__name__, problem))
+    note("%s took %.1f s" % (name, time.monotonic() - began))
+
+
+KNOWN_ISA = threading.Event()
+
+
+@contextlib.contextmanager
+def known_isa_awaited():
+    """While the instructions are tried, nobody else may: Inductor changes the flags of what it tries on the way."""
+    try:
+        from torch._inductor import cpu_vec_isa
+
+        original = cpu_vec_isa.valid_vec_isa_list
+    except (ImportError, AttributeError):
+        yield
+        return
+    main = threading.current_thread()
+
+    def valid_vec_isa_list():
+        if threading.current_thread() is main:
+            KNOWN_ISA.wait()
+        return original()
+
+    cpu_vec_isa.valid_vec_isa_list = valid_vec_isa_list
+    try:
+        yield
+    finally:
+        cpu_vec_isa.valid_vec_isa_list = original
+
+
+def prepare_tools():
+    try:
+        timed("test libraries", build_test_libraries)
+        timed("vector instructions", know_vector_isa)
+    finally:
+        KNOWN_ISA.set()
+    timed("precompiled headers", precompile_headers)
+
+
+def know_vector_isa():
+    from torch._inductor import cpu_vec_isa
+
+    cpu_vec_isa.valid_vec_isa_list()
+
+
+def build_test_libraries():
+    """All libraries that Inductor tries instructions with, at the same time; it then finds them where it would have built
+    them, one after the other. Copies are asked: an answer that counts is only that of Inductor itself."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from torch._inductor import cpu_vec_isa
+
+    claimed = cpu_vec_isa.x86_isa_checker()
+    with ThreadPoolExecutor(16) as pool:
+        for isa in cpu_vec_isa.supported_vec_isa_list:
+            if all(name in claimed for name in str(isa).split()):
+                list(map(lambda question: pool.submit(ask_of_copy, *question), isa_questions(isa)))
+
+
+def isa_questions(isa):
+    """(a copy, the code that it is tried with), as the answers before lead to them where all are yes."""
+    import torch
+
+    extra = {"_avx512_bf16_code": " -mavx512bf16", "_amx_fp16_code": " -mamx-fp16"}
+    supported = {"_avx512_bf16_code": "_is_avx512_bf16_supported", "_amx_fp16_code": "_is_amx_fp16_supported"}
+    asked = copy.copy(isa)
+    for name in ("_avx_code", "_avx512_bf16_code", "_avx512_vnni_code", "_amx_code", "_amx_fp16_code"):
+        code = getattr(isa, name, None)
+        if not isinstance(code, str) or name in supported and not getattr(torch.cpu, supported[name], bool)():
+            continue
+        one = copy.copy(asked)
+        one._arch_flags += extra.get(name, "")
+        yield one, code
+        if name in supported:
+            setattr(asked, supported[name], True)
+
+
+def ask_of_copy(isa, code):
+    with contextlib.suppress(Exception):
+        isa.check_build(code)
+
+
+def precompile_headers():
+    """By a kernel that does nothing: what Inductor includes is precompiled when the first kernel is compiled."""
+    from torch._inductor.codecache import CppPythonBindingsCodeCache
+
+    CppPythonBindingsCodeCache.load_pybinding(["float*"], 'extern "C" void kernel(float* out) { out[0] = 1; }\n')
 
 
 def unshare_locks():
@@ -678,6 +823,18 @@ def bare_seconds(query):
     return {"verdict": "passes", "bare_seconds": time.monotonic() - started}
 
 
+def compile_side_by_side(compilers):
+    """Several kernels at once where there are cores for it, by threads that wait for compilers. Inductor's pool of
+    processes is for Triton, and would begin with an `import torch` of its own."""
+    if compilers < 2:
+        return
+    with contextlib.suppress(Exception):
+        from torch._inductor.async_compile import AsyncCompile
+
+        AsyncCompile.use_process_pool = classmethod(lambda cls: False)
+        STATE["compile_threads"] = compilers
+
+
 OPERATIONS = {"judge": judge, "bisect": bisect, "bare": bare_seconds}
 
 
@@ -686,6 +843,7 @@ def answer_to(query):
     import torch
 
     torch.set_num_threads(STATE.get("query_threads", 1))
+    compile_side_by_side(query.get("compilers", 1))
     started = time.monotonic()
     try:
         found = OPERATIONS[query["op"]](query)
@@ -770,6 +928,7 @@ class Task:
                     os.close(file)
             silence(self.log)
             faulthandler.register(signal.SIGUSR1)  # where it is, should it hang
+            gc.set_threshold(GARBAGE_OF_QUERY)
             data = json.dumps(answer_to(self.query)).encode("utf-8", "replace")
             with os.fdopen(writing, "wb") as pipe:
                 pipe.write(data)
@@ -956,6 +1115,7 @@ class Server:
         self.listener.listen(64)
         self.waiting, self.working, self.residents = [], [], []
         self.count = 0
+        self.is_greeted = False
         self.next_look = 0.0
 
     def files(self):
@@ -967,6 +1127,19 @@ class Server:
                 found.append(task.answers)
         found += [resident.near.fileno() for resident in self.residents]
         return found
+
+    def start_first(self):
+        """The first query is about the whole graph and takes longest: it begins in a fork of a process that is not warm
+        yet. What warming writes to disk serves it, too."""
+        if STATE["device"] != "cpu":
+            return
+        began = time.monotonic()
+        while not self.working:
+            wait = FIRST_QUERY_SECONDS if self.is_greeted else GREETING_SECONDS
+            if time.monotonic() - began > wait:
+                break
+            self.wait()
+            self.start_tasks()
 
     def serve(self):
         while True:
@@ -1004,6 +1177,7 @@ class Server:
         elif query["op"] == "hello":
             send_line(connection, STATE)
             connection.close()
+            self.is_greeted = True
         else:
             self.count += 1
             self.waiting.append(Task(connection, query, self.folder, self.count))
@@ -1014,6 +1188,8 @@ class Server:
             if STATE["device"] == "cuda":
                 self.start_resident(task)
             else:
+                cores = STATE.get("threads", 1) // (len(self.working) + 1)
+                task.query["compilers"] = max(1, min(MOST_COMPILERS, cores))
                 task.fork(self.files() + [task.connection.fileno()])
             self.working.append(task)
 
@@ -1109,10 +1285,14 @@ def main():
     folder = os.path.dirname(path)
     tempfile.tempdir = folder
     keep_apart(folder, sys.argv[4])
-    warm_up(jobs)
+    import_torch(jobs)
+    server = Server(path, jobs, memory)
+    gc.freeze()
+    server.start_first()
+    warm_up()
     gc.collect()
     gc.freeze()  # so that a collection in a fork does not touch, and copy, what all have in common
-    Server(path, jobs, memory).serve()
+    server.serve()
 
 
 if __name__ == "__main__":

@@ -85,7 +85,8 @@ void addBisect(CommandLine& line) {
   command
       .add_option(
           "--by", arguments->by,
-          "pass, subsystem (graph passes, lowering and code generation, fusion, LLVM optimisation), config (the "
+          "pass, subsystem (pre-grad, joint and post-grad passes, lowering and code generation, fusion, LLVM "
+          "optimisation), config (the "
           "options given with --config), fusion (which fused kernels, as such), kernel (whose code) or module (which "
           "modules of the model, each compiled by itself): halved until the culprits are known; node: every node "
           "compared")

@@ -13,6 +13,7 @@
 #include "minifier/core/candidate.h"
 #include "minifier/reductions/reductions.h"
 #include "minifier/report/closest_passing.h"
+#include "minifier/report/injected_fault.h"
 
 namespace kerf::workbench {
 
@@ -136,6 +137,8 @@ Result<std::string> issueAround(IssueFacts facts, const std::string& repro) {
   KERF_TRY(const auto capture, importRepro(repro, {}));
   const ReproEnvelope& envelope = capture.envelope;
   facts.repro = repro;
+  facts.injected = injectedFault(envelope);
+  facts.fault = faultOfKerfAlone(facts.fault, envelope);
   facts.runner = envelope.runner;
   facts.versions = versionLines(envelope);
   facts.environment = envelope.environmentLines;

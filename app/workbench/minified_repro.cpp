@@ -5,7 +5,9 @@
 #include "app/workbench/engine_options.h"
 #include "app/workbench/failure_choice.h"
 #include "app/workbench/judge_graph.h"
+#include "app/workbench/recorded_settings.h"
 #include "app/workbench/torch_confirmation.h"
+#include "minifier/report/injected_fault.h"
 #include "minifier/report/minify_report.h"
 
 namespace kerf::workbench {
@@ -15,7 +17,8 @@ namespace {
 /// run_repro's accuracy= for this failure; none where the capture's own is right, or nothing is known of the failure.
 std::optional<std::string> accuracyFor(std::string_view fingerprint, const ReproEnvelope& envelope) {
   constexpr std::string_view known[] = {"accuracy", "compile", "run", "crash", "hang"};
-  const bool isKnown = std::ranges::any_of(known, [&](std::string_view start) { return fingerprint.starts_with(start); });
+  const bool isKnown =
+      std::ranges::any_of(known, [&](std::string_view start) { return fingerprint.starts_with(start); });
   if (!isKnown) return std::nullopt;
   const std::string wanted = accuracyOption(fingerprint);
   const auto said = std::ranges::find(envelope.runOptions, "accuracy", &std::pair<std::string, std::string>::first);
@@ -30,11 +33,12 @@ Result<std::filesystem::path> writeMinified(const SearchedFailure& searched, con
                                             const std::filesystem::path& folder) {
   const GraphSource& source = searched.source;
   KERF_TRY(const auto faults, parsePlants(searched.request.oracle.plants));
-  const MinifyReportContext how{source.text, faults.text(), searched.oracle.identity(), searched.startNodes};
+  const std::string fault = faultOfKerfAlone(faults.text(), envelopeOf(source));
+  const MinifyReportContext how{source.text, fault, searched.oracle.identity(), searched.startNodes};
   KERF_TRY(const auto capture, minifiedCapture(result, source.capture, source.index, how));
   ExportOptions options;
   // PyTorch knows nothing of a fault that Kerf planted: its accuracy check would judge another bug, or none.
-  options.accuracy = faults.empty() ? accuracyFor(result.fingerprint, capture.envelope) : "False";
+  options.accuracy = fault.empty() ? accuracyFor(result.fingerprint, capture.envelope) : "False";
   return exportRepro(capture, 0, folder, options);
 }
 
@@ -66,7 +70,9 @@ Result<std::string> confirmMinified(const SearchedFailure& searched, const std::
   const auto& oracle = searched.request.oracle;
   KERF_TRY(const auto said, confirmWithTorch(oracle.python, repro, oracle.limits, searched.job.stop));
   if (said.fails) return said.text();
-  return said.text() + (oracle.plants.empty() ? ": not as the search saw it" : ": the fault is Kerf's planted one");
+  KERF_TRY(const auto faults, parsePlants(oracle.plants));
+  const bool isKerfs = !faultOfKerfAlone(faults.text(), envelopeOf(searched.source)).empty();
+  return said.text() + (isKerfs ? ": the fault is Kerf's planted one" : ": not as the search saw it");
 }
 
 Result<void> writeIssueOf(const SearchedFailure& searched, const MinifyResult& result, VerdictCache& verdicts,

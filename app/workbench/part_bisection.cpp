@@ -99,17 +99,37 @@ Result<Parts> passParts(const Candidate&, const EngineOracleOptions& options, co
   return parts;
 }
 
+/// A part of the compiler, and what turns it off.
+struct SubsystemRow {
+  std::string_view name;
+  std::optional<PassStage> stage;  ///< its passes do not run
+  void (*turnOff)(CompileOptions&);
+};
 /// In the order in which a graph comes to them; each can do without those after it.
+constexpr SubsystemRow subsystems[] = {
+    {"pre-grad passes", PassStage::PreGrad, nullptr},
+    {"joint passes", PassStage::Joint, nullptr},
+    {"post-grad passes", PassStage::PostGrad, nullptr},
+    {"lowering and code generation", PassStage::Lowering, [](CompileOptions& compile) { compile.backend = "interp"; }},
+    {"fusion", {}, [](CompileOptions& compile) { compile.fuse = false; }},
+    {"LLVM optimisation", {}, [](CompileOptions& compile) { compile.optimizationLevel = 0; }}};
+
 Result<Parts> subsystemParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
-  Parts parts{"subsystem",
-              {"graph passes", "lowering and code generation", "fusion", "LLVM optimisation"},
-              [](CompileOptions& compile, const std::vector<bool>& on) {
-                if (!on[0]) compile.passes.only.emplace();
-                if (!on[1]) compile.backend = "interp";
-                compile.fuse = on[2];
-                if (on.size() > 3 && !on[3]) compile.optimizationLevel = 0;
-              }};
+  KERF_TRY(const auto passes, selectPasses(options.compile.passes, compilerPasses()));
+  Parts parts{"subsystem", {}};
+  for (const SubsystemRow& row : subsystems) parts.names.emplace_back(row.name);
   if (options.compile.backend != CompileOptions().backend) parts.names.pop_back();  // LLVM makes no code there
+  parts.choose = [passes](CompileOptions& compile, const std::vector<bool>& on) {
+    const auto isOn = [&](const Pass& pass) {
+      const auto row = std::ranges::find(subsystems, std::optional(pass.stage), &SubsystemRow::stage);
+      return on[std::size_t(row - std::begin(subsystems))];
+    };
+    compile.passes.only.emplace();
+    for (const Pass& pass : passes)
+      if (isOn(pass)) compile.passes.only->push_back(pass.name);
+    for (std::size_t i = 0; i < on.size(); ++i)
+      if (!on[i] && subsystems[i].turnOff) subsystems[i].turnOff(compile);
+  };
   return parts;
 }
 
@@ -165,12 +185,9 @@ struct PartsRow {
   By by;
   Result<Parts> (*parts)(const Candidate&, const EngineOracleOptions&, const Job&);
 };
-constexpr PartsRow partsTable[] = {{By::Pass, passParts},
-                                   {By::Subsystem, subsystemParts},
-                                   {By::Config, configParts},
-                                   {By::Fusion, fusionParts},
-                                   {By::Kernel, kernelParts},
-                                   {By::Module, moduleParts}};
+constexpr PartsRow partsTable[] = {{By::Pass, passParts},     {By::Subsystem, subsystemParts},
+                                   {By::Config, configParts}, {By::Fusion, fusionParts},
+                                   {By::Kernel, kernelParts}, {By::Module, moduleParts}};
 
 }  // namespace
 

@@ -9,11 +9,11 @@
 
 namespace kerf::workbench {
 
-namespace {
-
 const ReproEnvelope& envelopeOf(const GraphSource& source) {
   return source.graph().envelope ? *source.graph().envelope : source.capture.envelope;
 }
+
+namespace {
 
 bool runsInAutocast(const ReproEnvelope& envelope) {
   const auto found = std::ranges::find(envelope.runOptions, "autocast", &std::pair<std::string, std::string>::first);

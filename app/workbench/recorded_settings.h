@@ -7,6 +7,9 @@
 
 namespace kerf::workbench {
 
+/// The text around the source's graph.
+const ReproEnvelope& envelopeOf(const GraphSource& source);
+
 /// The graph as both sides run it: inside of torch.amp.autocast("cuda") where an after_dynamo repro says
 /// `autocast=True`, as PyTorch's run_repro does; else as it is. Shapes are derived anew.
 Result<GraphModule> moduleToCompare(const GraphSource& source);

@@ -25,7 +25,8 @@ void addOnce(std::vector<std::string>& texts, const std::string& text) {
 
 /// Whether these are the engine's passes: PyTorch's own bisector goes to its passes by itself.
 bool blamesPasses(const Bisection& found, const OracleSettings& oracle) {
-  return oracle.oracle == "engine" && std::ranges::find(found.culprits, "graph passes") != found.culprits.end();
+  return oracle.oracle == "engine" &&
+         std::ranges::any_of(found.culprits, [](const std::string& part) { return part.ends_with(" passes"); });
 }
 
 }  // namespace

@@ -177,10 +177,10 @@ std::unique_ptr<Questions> Search::firstQuestions(SetBase& base) {
 }
 
 std::unique_ptr<Questions> Search::questionsOf(SetBase& base, std::vector<UnitSet> guesses, SetSearch::Proof proof) {
-  constexpr std::size_t fewestSurveyors = 6, surveyedByEach = 6;
+  constexpr std::size_t fewestSurveyors = 6;
   const bool surveys = m_scouts && m_runner.width() >= fewestSurveyors;
   return std::make_unique<SetQuestions>(
-      SetSearch(base.builder.allUnits(), std::move(guesses), proof, surveys ? surveyedByEach * m_runner.width() : 0),
+      SetSearch(base.builder.allUnits(), std::move(guesses), proof, surveys ? m_runner.width() : 0),
       SetQuestions::Base{base.builder, base.detours, m_safe});
 }
 
@@ -261,9 +261,7 @@ Result<std::optional<Verdict>> Search::verdictOf(Moment& now, const Proposal& pr
 void Search::makeRoom() {
   if (m_running.size() < m_runner.width()) return;
   const auto last = std::ranges::max_element(m_running, {}, [](const auto& running) { return running.second; });
-  m_runner.stop(last->second);
-  m_keys.erase(last->second);
-  m_running.erase(last);
+  stop(std::string(last->first));
 }
 
 Result<std::optional<Verdict>> Search::wait(Moment& now, const Proposal& proposal) {

@@ -103,6 +103,7 @@ class Search {
   Moment& follow(Moment& moment, bool fails) const;
   void askAhead(Moment& now);
   void start(const Proposal& proposal);
+  void stop(const std::string& key);
   void take(QueryAnswer answer);
   void stopPointless(const Moment& now);
   std::optional<bool> known(const Moment& moment) const;
@@ -112,6 +113,7 @@ class Search {
 
   // search_report.cpp
   Result<void> accept(const std::string& reduction, const Proposal& proposal, const Verdict& verdict);
+  double secondsLeft();
   Result<void> report(const std::string& reduction, const Proposal& proposal, const Verdict& verdict, bool accepted);
   void tell(MinifyActivity activity) const;
   void tellReduction(MinifyActivity::Kind kind, const std::string& reduction, bool accepted) const;
@@ -138,10 +140,15 @@ class Search {
   std::map<std::size_t, std::string> m_keys;     ///< and back
   std::map<std::string, QueryAnswer> m_answers;  ///< that came and were not needed yet
   std::size_t m_lastQuery = 0;
-  std::vector<bool> m_leap;  ///< answers that lead to a graph that is known to fail
+  std::vector<bool> m_leap;          ///< answers that lead to a graph that is known to fail
   std::shared_ptr<Scouts> m_scouts;  ///< where the start graph's verdict takes long; shared: incomplete here
   bool m_isScouted = false;          ///< its pieces have been followed, or there was no time for any
-  int m_sideTests = 0;  ///< of pieces and surveys: many at once, which tell nothing of how many are to come
+  struct Since {
+    std::chrono::nanoseconds time{};
+    int tests = 0;
+  };
+  Since m_since;        ///< from when on what is seen tells how long the rest takes
+  int m_sideTests = 0;  ///< of surveys since then: many at once, which tell nothing of how many are to come
   mutable std::mutex m_wantedMutex;
   std::string m_wanted;  ///< fingerprint, supposed until the start graph's is known; workers ask for it, too
   std::chrono::nanoseconds m_askedStart{};

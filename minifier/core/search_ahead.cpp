@@ -102,6 +102,15 @@ void Search::start(const Proposal& proposal) {
   m_runner.start(id, proposal.candidate, m_rule);
 }
 
+/// Takes the query back, if there is one.
+void Search::stop(const std::string& key) {
+  const auto running = m_running.find(key);
+  if (running == m_running.end()) return;
+  m_runner.stop(running->second);
+  m_keys.erase(running->second);
+  m_running.erase(running);
+}
+
 void Search::take(QueryAnswer answer) {
   const auto key = m_keys.find(answer.id);
   if (key == m_keys.end()) return;
@@ -129,15 +138,10 @@ void Search::stopPointless(const Moment& now) {
     for (const auto& next : moment->next)
       if (next) open.push_back(next.get());
   }
-  for (auto running = m_running.begin(); running != m_running.end();) {
-    if (wanted.contains(running->first)) {
-      ++running;
-      continue;
-    }
-    m_runner.stop(running->second);
-    m_keys.erase(running->second);
-    running = m_running.erase(running);
-  }
+  std::vector<std::string> pointless;
+  for (const auto& [key, query] : m_running)
+    if (!wanted.contains(key)) pointless.push_back(key);
+  for (const std::string& key : pointless) stop(key);
 }
 
 }  // namespace kerf::inline minifier::inline core

@@ -26,10 +26,7 @@ Result<void> Search::report(const std::string& reduction, const Proposal& propos
                    .fingerprint = verdict.fingerprint};
   progress.start = m_start;
   progress.best = m_best;
-  const std::chrono::duration<double> elapsed = m_runner.now() - m_paused;
-  if (m_result.tests > 0 && !m_scouts)  // how much smaller the graph gets by pieces nobody knows
-    progress.secondsLeft = m_outlook.secondsLeft(
-        {.seconds = elapsed.count(), .tests = std::max(1, m_result.tests - m_sideTests), .calls = m_best.calls, .workers = m_runner.width()});
+  if (m_result.tests > 0) progress.secondsLeft = secondsLeft();
   logAt(LogCategory::Minify, accepted ? LogLevel::Info : LogLevel::Debug, "{} to {} nodes: {}{}", reduction,
         proposal.size.nodes, accepted ? "accepted" : "refused", verdict.cached ? " (known verdict)" : "");
   if (!accepted) progress.slip = noteSlip(proposal, verdict);
@@ -38,6 +35,17 @@ Result<void> Search::report(const std::string& reduction, const Proposal& propos
   if (accepted && m_context.options.control) m_history.push_back(m_result.candidate);
   if (!m_context.observer) return {};
   return m_context.observer(progress, accepted ? &m_result.candidate : nullptr);
+}
+
+/// From what was seen since the pieces of the graph were judged: how much smaller it gets by them nobody knows.
+/// Surveyed calls are asked about as many at once as there are workers. Negative: unknown.
+double Search::secondsLeft() {
+  if (m_scouts && !m_isScouted) return -1;
+  const std::chrono::duration<double> elapsed = m_runner.now() - m_paused - m_since.time;
+  const int surveys = m_sideTests / int(m_runner.width());
+  const int tests = m_result.tests - m_since.tests - m_sideTests + surveys;
+  return m_outlook.secondsLeft(
+      {.seconds = elapsed.count(), .tests = std::max(1, tests), .calls = m_best.calls, .workers = m_runner.width()});
 }
 
 void Search::tell(MinifyActivity activity) const {

@@ -41,13 +41,20 @@ struct Search::Scouts {
     windows = windowsOf(base.builder.units().size());
   }
   bool isLeft() const { return next < windows.size(); }
+  /// Proposals in the order in which their verdicts count: the one that is searched already, then the others.
+  const Proposal& inOrder(std::size_t i) const {
+    if (!found || i > foundIndex) return proposals[i];
+    return proposals[i == 0 ? foundIndex : i - 1];
+  }
 
   SetBase base;
   std::vector<UnitSet> windows;
   std::size_t next = 0;
   std::vector<Proposal> proposals;
-  std::unique_ptr<SetBase> found;  ///< the first piece that fails, supposed that the start graph fails in the same way
-  Moment search;                   ///< through it
+  std::unique_ptr<SetBase> found;  ///< a piece that fails, supposed that the start graph fails in the same way
+  std::size_t foundIndex = 0;      ///< of its proposal
+  std::chrono::nanoseconds foundAt{};
+  Moment search;  ///< through it
 };
 
 /// Gives idle workers pieces of the start graph, once that is seen to take long.
@@ -57,7 +64,8 @@ void Search::scoutAhead() {
     if (m_runner.now() - m_askedStart < slowQuery) return;
     m_scouts = std::make_shared<Scouts>(m_result.candidate, m_context.stop);
   }
-  while (m_scouts->isLeft() && m_running.size() < m_runner.width()) {
+  const bool isEnough = m_scouts->found && m_result.fingerprint.empty();
+  while (!isEnough && m_scouts->isLeft() && m_running.size() < m_runner.width()) {
     const UnitSet& window = m_scouts->windows[m_scouts->next++];
     auto proposal = proposalOf(m_safe.build("windows", [&] { return m_scouts->base.builder.build(window); }), m_start);
     if (!proposal) continue;
@@ -68,24 +76,28 @@ void Search::scoutAhead() {
   if (m_result.fingerprint.empty()) searchFound();
 }
 
-/// Goes on from the first piece that fails while the start graph's verdict is still awaited: most often it is the same.
+/// Goes on from the piece that is the first to fail, while the start graph's verdict is still awaited: most often it is
+/// the same. The other pieces give way, which take longer where they pass: should it be another failure, they are asked
+/// about again.
 void Search::searchFound() {
   Scouts& scouts = *m_scouts;
-  for (const Proposal& proposal : scouts.proposals) {
-    if (scouts.found) break;
-    const auto answer = m_answers.find(proposal.key);
-    if (answer == m_answers.end()) return;  // the first one counts
+  for (std::size_t i = 0; !scouts.found && i < scouts.proposals.size(); ++i) {
+    const auto answer = m_answers.find(scouts.proposals[i].key);
+    if (answer == m_answers.end()) continue;
     const auto& verdict = answer->second.verdict;
     if (!verdict || verdict->kind != VerdictKind::Fails) continue;
     want(verdict->fingerprint);
-    scouts.found = std::make_unique<SetBase>(*proposal.candidate, m_context.stop);
+    scouts.found = std::make_unique<SetBase>(*scouts.proposals[i].candidate, m_context.stop);
+    scouts.foundIndex = i;
+    scouts.foundAt = m_runner.now() - m_paused;
     scouts.search.questions = firstQuestions(*scouts.found);
-    scouts.search.best = proposal.size;
+    scouts.search.best = scouts.proposals[i].size;
+    for (const Proposal& other : scouts.proposals) stop(other.key);
   }
   if (scouts.found) askAhead(scouts.search);
 }
 
-/// Takes the first piece that fails as the start graph does.
+/// Takes a piece that fails as the start graph does.
 Result<void> Search::followScouts() {
   m_isScouted = !m_scouts;
   if (m_isScouted) return {};
@@ -96,14 +108,14 @@ Result<void> Search::followScouts() {
     KERF_CHECK(checkStop());
     if (i == m_scouts->proposals.size()) scoutAhead();
     if (i == m_scouts->proposals.size()) break;
-    const Proposal proposal = m_scouts->proposals[i];
+    const Proposal proposal = m_scouts->inOrder(i);
     Moment moment;
     KERF_TRY(const auto verdict, verdictOf(moment, proposal));
-    ++m_sideTests;
     helped = isWanted(*verdict);
     KERF_CHECK(helped ? accept(step, proposal, *verdict) : report(step, proposal, *verdict, false));
   }
   m_isScouted = true;
+  m_since = {m_scouts->found ? m_scouts->foundAt : m_runner.now() - m_paused, m_result.tests};
   if (!helped) stopPointless({});
   tellReduction(MinifyActivity::Kind::ReductionEnds, step, helped);
   return {};

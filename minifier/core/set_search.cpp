@@ -6,8 +6,8 @@
 
 namespace kerf::inline minifier::inline core {
 
-SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof, std::size_t mostSurveyed)
-    : m_proof(proof), m_set(std::move(failing)), m_guesses(std::move(guesses)), m_mostSurveyed(mostSurveyed) {
+SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof, std::size_t surveyors)
+    : m_proof(proof), m_set(std::move(failing)), m_guesses(std::move(guesses)), m_surveyors(surveyors) {
   if (proof == Proof::Only) {
     beginProof();
     return;
@@ -30,8 +30,9 @@ std::optional<SetSearch::Set> SetSearch::next() const {
     case Phase::Sweep:
       return without(m_undecided - m_chunk, m_undecided);
     case Phase::Prove:
-    case Phase::Survey:
       return without(m_position - 1, m_position);
+    case Phase::Survey:
+      return without(surveyedFrom(), m_position);
     case Phase::Fold:
       return withoutFolded();
     case Phase::Done:
@@ -71,7 +72,8 @@ void SetSearch::tellHalf(bool fails) {
 }
 
 void SetSearch::beginHalving() {
-  if (m_set.size() <= m_mostSurveyed && m_set.size() > 1) return beginSurvey();
+  if (m_set.size() <= surveyedByEach * m_surveyors && m_set.size() > 1)
+    return beginSurvey((m_set.size() + m_surveyors - 1) / m_surveyors);
   if (m_set.size() <= fewElements) return beginSweep(m_set.size() / 2);
   m_phase = Phase::HalveFirst;
 }
@@ -146,17 +148,20 @@ void SetSearch::endSweep() {
     beginProof();
 }
 
-void SetSearch::beginSurvey() {
+void SetSearch::beginSurvey(std::size_t piece) {
   m_phase = Phase::Survey;
+  m_piece = piece < leastPiece ? 1 : piece;
   m_position = m_set.size();
   m_removable.clear();
 }
 
+std::size_t SetSearch::surveyedFrom() const { return m_position - std::min(m_position, m_piece); }
+
 void SetSearch::tellSurvey(bool fails) {
-  --m_position;
-  if (fails) m_removable.push_back(m_set[m_position]);
+  for (const std::size_t from = surveyedFrom(); m_position > from; --m_position)
+    if (fails) m_removable.push_back(m_set[m_position - 1]);
   if (m_position > 0) return;
-  if (m_removable.empty()) return endSweep();
+  if (m_removable.empty()) return endSurvey();
   m_phase = Phase::Fold;
   m_folded = m_removable.size();
   if (m_folded == m_set.size()) --m_folded;  // never all of them
@@ -180,7 +185,14 @@ void SetSearch::tellFold(bool fails) {
   m_removable.resize(m_removable.size() - m_folded);
   m_folded = m_removable.size();
   if (m_folded == m_set.size()) --m_folded;
-  if (m_folded == 0) endSweep();
+  if (m_folded == 0) endSurvey();
+}
+
+/// Of pieces: what they left is surveyed in smaller ones, element by element where they left all.
+void SetSearch::endSurvey() {
+  if (m_piece == 1 || m_set.size() < 2) return endSweep();
+  const std::size_t smaller = (m_set.size() + m_surveyors - 1) / m_surveyors;
+  beginSurvey(smaller < m_piece ? smaller : 1);
 }
 
 void SetSearch::beginProof() {

@@ -14,7 +14,8 @@ namespace kerf::inline minifier::inline core {
 ///
 ///     guess    sets that a caller suspects, each alone
 ///     halve    the first, then the last half, while that is most of the work and the set is large
-///     bisect   where the first half of a smaller set passes: the shortest beginning that fails, whose last element must
+///     bisect   where the first half of a smaller set passes: the shortest beginning that fails, whose last element
+///     must
 ///              stay. One question for each halving where looking at both halves takes two, but of larger sets
 ///     sweep    from the end to the start: pieces as long as the last gap between two elements that must stay, twice
 ///              as long after each success, half as long after each failure
@@ -23,7 +24,7 @@ namespace kerf::inline minifier::inline core {
 /// A caller that can ask about many sets at once, and waits long for each answer, has small sets surveyed instead of
 /// halved and swept: no question depends on the answer to another one.
 ///
-///     survey   each element left out by itself, which removes nothing yet
+///     survey   as many pieces as there are to ask at once, then each element, left out by itself; removes nothing yet
 ///     fold     all that could be left out, left out together; where that passes, half of them, and so on
 ///
 /// What must stay is often close together, so after the first one the pieces begin small again. Where failing is
@@ -38,8 +39,8 @@ class SetSearch {
     Only,   ///< `failing` came out of a search already
   };
   /// `failing` is known to fail. `guesses` are asked first, in order, up to the first that fails.
-  /// Sets of up to `mostSurveyed` elements are surveyed.
-  SetSearch(Set failing, std::vector<Set> guesses, Proof proof = Proof::Last, std::size_t mostSurveyed = 0);
+  /// With `surveyors`, who can be asked at the same time, sets of some for each of them are surveyed.
+  SetSearch(Set failing, std::vector<Set> guesses, Proof proof = Proof::Last, std::size_t surveyors = 0);
   /// The set to ask about; none: current() is 1-minimal, if that was to be proven. Never empty, never all of current().
   std::optional<Set> next() const;
   /// What became of next().
@@ -63,6 +64,10 @@ class SetSearch {
   static constexpr std::size_t fewElements = 8;
   /// Of more elements a question takes so much longer than of half of them that fewer questions are no gain.
   static constexpr std::size_t mostBisected = 200;
+  /// Larger sets are halved first.
+  static constexpr std::size_t surveyedByEach = 6;
+  /// Smaller pieces are as soon surveyed element by element.
+  static constexpr std::size_t leastPiece = 3;
 
   void beginHalving();
   void tellHalf(bool fails);
@@ -70,8 +75,10 @@ class SetSearch {
   void beginBehindLast();
   void beginSweep(std::size_t chunk);
   void beginProof();
-  void beginSurvey();
+  void beginSurvey(std::size_t piece);
+  std::size_t surveyedFrom() const;
   void tellSurvey(bool fails);
+  void endSurvey();
   void tellFold(bool fails);
   void endSweep();
   void tellSweep(bool fails);
@@ -98,7 +105,8 @@ class SetSearch {
   std::size_t m_position = 0;  ///< elements before this one are yet to be left out
   bool m_changed = false;
   // Survey (with m_position) and fold
-  std::size_t m_mostSurveyed = 0;
+  std::size_t m_surveyors = 0;
+  std::size_t m_piece = 1;   ///< elements left out together
   Set m_removable;           ///< elements of m_set that nobody needs by themselves, falling
   std::size_t m_folded = 0;  ///< so many of them, the last ones of m_removable, are asked about
 };

@@ -166,7 +166,7 @@ Result<std::shared_ptr<TorchWorker::Life>> TorchWorker::begin(const std::stop_to
   return life;
 }
 
-/// Waits until the worker listens: then torch is imported and warm.
+/// Waits until the worker listens: then torch is imported. It warms up while the first query is under way.
 Result<void> TorchWorker::greet(Life& life, const std::stop_token& stop) {
   const auto began = Clock::now();
   auto nextNote = began + noteInterval;
@@ -179,7 +179,7 @@ Result<void> TorchWorker::greet(Life& life, const std::stop_token& stop) {
       return fail(ErrorCode::Environment, "{} cannot import torch ({}); name a Python that can with --python",
                   m_options.python.string(), ended.value_or("it took more than ten minutes"));
     if (m_options.warming && now >= nextNote) {
-      m_options.warming(fmt::format("warming PyTorch: {} s", (now - began) / 1s));
+      m_options.warming(fmt::format("starting PyTorch: {} s", (now - began) / 1s));
       nextNote = now + noteInterval;
     }
     std::this_thread::sleep_for(pause);
@@ -191,7 +191,7 @@ Result<void> TorchWorker::greet(Life& life, const std::stop_token& stop) {
   if (!said.is_object()) return fail(ErrorCode::Environment, "the torch worker did not answer its greeting");
   m_torch = said.value("torch", std::string("unknown"));
   if (!m_options.note) return {};
-  m_options.note(fmt::format("PyTorch {} is warm after {:.1f} s", m_torch, said.value("warm_seconds", 0.0)));
+  m_options.note(fmt::format("PyTorch {} is imported after {:.1f} s", m_torch, said.value("import_seconds", 0.0)));
   for (const json& note : said.value("notes", json::array()))
     if (note.is_string()) m_options.note("PyTorch: " + note.get<std::string>());
   return {};

@@ -24,7 +24,7 @@ struct TorchWorkerOptions {
   int jobs = 1;                  ///< queries at the same time
   bool onGpu = false;            ///< else no GPU is seen
   CandidateLimits limits;        ///< of all of them together
-  /// Hear now and then how long importing and warming has taken, and what came of it. May be null.
+  /// Hear now and then how long importing has taken, and what came of it. May be null.
   std::function<void(const std::string&text)> warming, note;
 };
 
@@ -38,7 +38,7 @@ struct NamedBytes {
 /// that dies is started again, some times.
 class TorchWorker {
  public:
-  /// Returns when torch is warm. Environment when the program cannot import torch, with its last words; Cancelled.
+  /// Returns when torch is imported. Environment when the program cannot import torch, with its last words; Cancelled.
   static Result<std::shared_ptr<TorchWorker>> start(TorchWorkerOptions options, const std::stop_token& stop);
   ~TorchWorker();
   TorchWorker(const TorchWorker&) = delete;

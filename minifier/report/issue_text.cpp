@@ -84,6 +84,9 @@ std::string howItWasFound(const IssueFacts& facts) {
   std::string text = fmt::format("- judged by: {}\n", inlineCode(facts.oracle));
   if (!facts.fault.empty())
     text += fmt::format("- planted by Kerf, no fault of PyTorch: {}\n", inlineCode(facts.fault));
+  if (!facts.injected.empty())
+    text += fmt::format("- planted by PyTorch itself, as the capture's inject_relu_bug_TESTING_ONLY asks: {}\n",
+                        inlineCode(facts.injected));
   if (facts.nodes <= 0) return text;
   const std::string judged = facts.judged > 0 ? fmt::format(", {} graphs judged", facts.judged) : "";
   text += fmt::format("- minified by Kerf: {} -> {} nodes{}, {} accepted{}\n", facts.startNodes, facts.nodes, judged,

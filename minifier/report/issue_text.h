@@ -18,17 +18,18 @@ struct IssueDifference {
 
 /// What an issue says.
 struct IssueFacts {
-  std::string fingerprint;                              ///< "accuracy:magnitude"
-  std::string detail;                                   ///< of the failing verdict, one line; may be empty
-  std::string oracle;                                   ///< who judged
-  std::string fault;                                    ///< that was planted, mostly empty
-  std::string confirmed;                                ///< what PyTorch itself says of the repro; may be empty
-  std::string repro;                                    ///< text of repro.py
-  std::string runner;                                   ///< "after_aot" or "after_dynamo"
-  std::vector<std::string> environment, versions;       ///< lines of the repro
-  int startNodes = 0, nodes = 0, steps = 0;  ///< nodes 0: nothing was minified
+  std::string fingerprint;                         ///< "accuracy:magnitude"
+  std::string detail;                              ///< of the failing verdict, one line; may be empty
+  std::string oracle;                              ///< who judged
+  std::string fault;                               ///< that Kerf planted, and PyTorch has not; mostly empty
+  std::string injected;                            ///< that the capture has PyTorch plant; mostly empty
+  std::string confirmed;                           ///< what PyTorch itself says of the repro; may be empty
+  std::string repro;                               ///< text of repro.py
+  std::string runner;                              ///< "after_aot" or "after_dynamo"
+  std::vector<std::string> environment, versions;  ///< lines of the repro
+  int startNodes = 0, nodes = 0, steps = 0;        ///< nodes 0: nothing was minified
   int judged = 0;  ///< verdicts, from the cache too: the same however often the search is made; 0: not known any more
-  std::optional<bool> oneMinimal = {};                  ///< none: not known any more
+  std::optional<bool> oneMinimal = {};  ///< none: not known any more
   bool hasStorages = false;
   std::optional<IssueDifference> closest;
 };

@@ -103,6 +103,17 @@ TEST_F(CliRunTest, BisectFindsThePlantedPass) {
   EXPECT_EQ(bad["culprits"], json::array({"cse"}));
 }
 
+TEST_F(CliRunTest, BisectFindsTheSubsystemOfAPlantedPass) {
+  EXPECT_EQ(runJson({"bisect", sample, "--by", "subsystem"})["culprits"], json::array());
+  const std::pair<const char*, const char*> cases[] = {
+      {"identity_removal", "pre-grad passes"}, {"view_cleanup", "joint passes"}, {"cse", "post-grad passes"}};
+  for (const auto& [pass, subsystem] : cases) {
+    const auto bad =
+        runJson({"bisect", sample, "--by", "subsystem", "--plant", fmt::format("pass:{}=accuracy", pass)}, 1);
+    EXPECT_EQ(bad["culprits"], json::array({subsystem})) << pass;
+  }
+}
+
 TEST_F(CliRunTest, BisectFindsTheModuleOfAPlantedFault) {
   EXPECT_EQ(runJson({"bisect", sample, "--by", "module"})["culprits"], json::array());
   const auto bad = runJson({"bisect", sample, "--by", "module", "--plant", "relu=accuracy"}, 1);

@@ -4,6 +4,7 @@
 #include "minifier/core/verdict_cache.h"
 #include "minifier/reductions/reductions.h"
 #include "minifier/report/closest_passing.h"
+#include "minifier/report/injected_fault.h"
 #include "minifier/report/issue_text.h"
 #include "tests/support/minifier_graphs.h"
 
@@ -59,6 +60,24 @@ TEST(MinifierIssue, AsksNothingThatIsKnown) {
   EXPECT_EQ(oracle.asked, 0);
 }
 
+TEST(MinifierIssue, AFaultThatPyTorchPlantsIsNotKerfs) {
+  ReproEnvelope envelope;
+  EXPECT_EQ(injectedFault(envelope), "");
+  EXPECT_EQ(faultOfKerfAlone("relu=accuracy", envelope), "relu=accuracy");
+  envelope.configLines = {"torch._inductor.config.triton.inject_relu_bug_TESTING_ONLY = None",
+                          "torch._inductor.config.cpp.inject_relu_bug_TESTING_ONLY = 'accuracy'"};
+  EXPECT_EQ(injectedFault(envelope), "relu=accuracy");
+  EXPECT_EQ(faultOfKerfAlone("relu=accuracy", envelope), "");
+  EXPECT_EQ(faultOfKerfAlone("relu=compile_error", envelope), "relu=compile_error");
+  IssueFacts facts;
+  facts.fingerprint = "accuracy:magnitude";
+  facts.injected = "relu=accuracy";
+  const std::string text = issueText(facts, reluOnly().module);
+  EXPECT_NE(text.find("planted by PyTorch itself"), std::string::npos) << text;
+  EXPECT_EQ(text.find("planted by Kerf"), std::string::npos) << text;
+  EXPECT_NE(text.find("AccuracyError"), std::string::npos) << text;
+}
+
 TEST(MinifierIssue, TextOfStrangersStaysInItsFence) {
   IssueFacts facts;
   facts.fingerprint = "compile_error:`x`\n# heading";
@@ -73,8 +92,9 @@ TEST(MinifierIssue, TextOfStrangersStaysInItsFence) {
   const std::string text = issueText(facts, reluOnly().module);
   EXPECT_NE(text.find("`` compile_error:`x` # heading ``"), std::string::npos) << text;
   EXPECT_NE(text.find("````python\ntext"), std::string::npos);
-  EXPECT_NE(text.find("- minified by Kerf: 87 -> 3 nodes, 8 graphs judged, 4 accepted; no single edit makes it smaller\n"),
-            std::string::npos);
+  EXPECT_NE(
+      text.find("- minified by Kerf: 87 -> 3 nodes, 8 graphs judged, 4 accepted; no single edit makes it smaller\n"),
+      std::string::npos);
   EXPECT_NE(text.find("One edit apart (`shrink_dims`): Makes sizes smaller."), std::string::npos);
   EXPECT_NE(text.find("```diff\n@@ -1 +1 @@\n-a\n+b\n```\n"), std::string::npos);
   EXPECT_EQ(text, issueText(facts, reluOnly().module));

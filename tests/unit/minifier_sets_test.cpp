@@ -92,14 +92,30 @@ TEST(SetSearch, IsOneMinimalHoweverTheAnswersAre) {
       const bool spoiled = std::ranges::binary_search(set, spoiler) && set.size() % 3 == 0;
       return !spoiled && std::ranges::any_of(parts, [&](const Set& part) { return holds(set, part); });
     };
-    const Answer answer = searched(SetSearch(upTo(count), {}), fails);
-    ASSERT_TRUE(fails(answer.set));
-    for (std::size_t i = 0; answer.set.size() > 1 && i < answer.set.size(); ++i) {
-      Set less = answer.set;
-      less.erase(less.begin() + std::ptrdiff_t(i));
-      EXPECT_FALSE(fails(less)) << "seed " << seed << ", element " << i;
+    for (const std::size_t surveyors : {0, 7}) {
+      const Answer answer = searched(SetSearch(upTo(count), {}, SetSearch::Proof::Last, surveyors), fails);
+      ASSERT_TRUE(fails(answer.set));
+      for (std::size_t i = 0; answer.set.size() > 1 && i < answer.set.size(); ++i) {
+        Set less = answer.set;
+        less.erase(less.begin() + std::ptrdiff_t(i));
+        EXPECT_FALSE(fails(less)) << "seed " << seed << ", element " << i;
+      }
     }
   }
+}
+
+TEST(SetSearch, SurveyorsAreAskedAboutPiecesBeforeElements) {
+  const Set needed{20, 21, 25, 40};
+  const auto fails = [&](const Set& set) { return holds(set, needed); };
+  const SetSearch search(upTo(64), {}, SetSearch::Proof::Later, 14);
+  EXPECT_TRUE(search.isSurvey());
+  EXPECT_EQ(search.next()->size(), 59u) << "13 pieces for 14";
+  const Answer answer = searched(search, fails);
+  EXPECT_EQ(answer.set, needed);
+  EXPECT_LE(answer.questions, 13 + 1 + 15 + 1) << "pieces, fold, elements of three pieces, fold";
+  const Answer all =
+      searched(SetSearch(upTo(64), {}, SetSearch::Proof::Last, 14), [](const Set& set) { return set.size() == 64; });
+  EXPECT_EQ(all.set, upTo(64));
 }
 
 TEST(SetSearch, TheProofMayComeLater) {

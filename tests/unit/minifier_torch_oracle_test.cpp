@@ -37,7 +37,8 @@ class TorchOracleTest : public ::testing::Test {
     setenv("FAKE_TORCH_LOG", m_log.c_str(), 1);
   }
   void TearDown() override {
-    for (const char* name : {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "FAKE_TORCH_LOG", "FAKE_TORCH_BROKEN"})
+    for (const char* name :
+         {"PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "FAKE_TORCH_LOG", "FAKE_TORCH_BROKEN", "FAKE_TORCH_BROKEN_ISA"})
       unsetenv(name);
   }
 
@@ -181,6 +182,25 @@ TEST_F(TorchOracleTest, AWorkerThatDiesIsStartedAgain) {
   const Verdict verdict = judged(*fatal, chainOf("sigmoid"));
   EXPECT_EQ(verdict.kind, VerdictKind::CannotTest);
   EXPECT_EQ(verdict.detail, "the torch worker ended while it judged this");
+}
+
+/// PyTorch asks it of a fresh Python, which imports torch; the worker of a fork, and of that Python where a fork says
+/// no.
+TEST_F(TorchOracleTest, WhichVectorInstructionsWorkIsAskedInForks) {
+  const std::pair<const char*, const char*> cases[] = {{"none", "avx512 avx2"}, {"avx512", "avx2"}};
+  for (const auto& [broken, names] : cases) {
+    setenv("FAKE_TORCH_BROKEN_ISA", broken, 1);
+    std::filesystem::remove(m_log);
+    auto settings = options();
+    settings.check = fmt::format(
+        "expr:' '.join(map(str, __import__('torch')._inductor.cpu_vec_isa.valid_vec_isa_list())) == '{}'", names);
+    const auto oracle = started(settings, like());
+    ASSERT_NE(oracle, nullptr);
+    for (int i = 0; i < 2; ++i)  // by the first query, which begins before the worker is warm, and by another
+      EXPECT_EQ(judged(*oracle, chainOf("sigmoid", 4 + i)).fingerprint, "expression") << broken;
+    EXPECT_EQ(logged("import") == 1, names == std::string("avx512 avx2")) << logged("import");
+    EXPECT_EQ(logged("isa neon"), 0);
+  }
 }
 
 TEST_F(TorchOracleTest, WithoutTorchTheErrorSaysWhy) {

@@ -11,6 +11,7 @@ Every import is written to $FAKE_TORCH_LOG, one line each, so that tests can cou
 """
 import builtins
 import contextlib
+import functools
 import logging
 import os
 import signal
@@ -259,6 +260,28 @@ class Module:
         return []
 
 
+class VecISA:
+    """Can be used if a library can be loaded in another Python; $FAKE_TORCH_BROKEN_ISA cannot."""
+
+    _avx_code, _arch_flags = "code", ""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return self.name
+
+    def check_build(self, code):
+        log("isa " + self.name)
+        library = "libnone.so" if os.environ.get("FAKE_TORCH_BROKEN_ISA") == self.name else "libc.so.6"
+        text = 'import torch\nfrom ctypes import cdll\ncdll.LoadLibrary("%s")\n' % library
+        try:
+            me._inductor.cpu_vec_isa.subprocess.check_call([sys.executable, "-c", text], stderr=subprocess.DEVNULL)
+        except subprocess.CalledProcessError:
+            return False
+        return True
+
+
 me = sys.modules[__name__]
 for name in ("nn", "fx", "fx.experimental", "_dynamo", "_inductor", "_functorch", "amp", "cuda"):
     module("torch." + name)
@@ -273,7 +296,14 @@ module("torch.fx.experimental._config")
 module("torch.fx.experimental.proxy_tensor", make_fx=make_fx)
 module("torch._inductor.compile_fx", compile_fx_inner=compile_fx_inner)
 module("torch._inductor.inductor_prims")
-module("torch._inductor.cpu_vec_isa", supported_vec_isa_list=[1, 2], valid_vec_isa_list=lambda: [1])
+isas = [VecISA("avx512"), VecISA("avx2"), VecISA("neon")]
+module(
+    "torch._inductor.cpu_vec_isa",
+    subprocess=subprocess,
+    supported_vec_isa_list=isas,
+    x86_isa_checker=lambda: ["avx2", "avx512"],
+    valid_vec_isa_list=functools.cache(lambda: [isa for isa in isas[:2] if isa.check_build(isa._avx_code)]),
+)
 module("torch._dynamo.testing", rand_strided=None)
 module("torch._dynamo.utils", clone_inputs=lambda args: [a.clone() if isinstance(a, Tensor) else a for a in args])
 module(
