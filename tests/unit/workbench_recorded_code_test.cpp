@@ -1,5 +1,6 @@
 // Recorded output code: its lines by the nodes of every graph that it stems from.
 #include <algorithm>
+#include <sstream>
 
 #include "app/workbench/code_links.h"
 #include "app/workbench/workbench.h"
