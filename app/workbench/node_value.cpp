@@ -79,7 +79,8 @@ constexpr Side sides[] = {
 Result<const Side*> sideOf(const std::string& name) {
   const auto found = std::ranges::find(sides, name, &Side::name);
   if (found == std::end(sides))
-    return fail(ErrorCode::BadUsage, "there is no side \"{}\": a value is compiled, interpreter, fp64 or recorded", name);
+    return fail(ErrorCode::BadUsage, "there is no side \"{}\": a value is compiled, interpreter, fp64 or recorded",
+                name);
   return found;
 }
 

@@ -85,13 +85,13 @@ std::optional<RecordedValue> RecordedSide::ofFile(const GraphSource& source, con
 }
 
 std::optional<RecordedValue> RecordedSide::ofCapture(const GraphSource& source, const ValueList& inputs,
-                                                       const Node& node) const {
+                                                     const Node& node) const {
   if (node.op() == Opcode::GetAttr) {
     const TensorAttribute* const attribute = source.graph().module.attribute(node.target());
     if (attribute == nullptr || isMadeUp(*attribute)) return std::nullopt;
-    return RecordedValue{Value(attribute->tensor), fmt::format("{} {} of the capture",
-                                                               attribute->isParameter ? "parameter" : "constant",
-                                                               node.target())};
+    return RecordedValue{
+        Value(attribute->tensor),
+        fmt::format("{} {} of the capture", attribute->isParameter ? "parameter" : "constant", node.target())};
   }
   const auto placeholders = source.graph().module.graph.placeholders();
   const auto place = std::size_t(std::ranges::find(placeholders, node.id()) - placeholders.begin());
