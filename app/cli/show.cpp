@@ -119,8 +119,8 @@ Result<std::string> inputsOutput(Context& context, const ShowOptions& options) {
 struct KernelForm {
   std::string_view format, backend;
 };
-constexpr KernelForm kernelForms[] = {
-    {"loop", "llvm"}, {"loop", "cuda"}, {"llvm", "llvm"}, {"asm", "llvm"}, {"cuda", "cuda"}, {"ptx", "cuda"}, {"sass", "cuda"}};
+constexpr KernelForm kernelForms[] = {{"loop", "llvm"}, {"loop", "cuda"}, {"llvm", "llvm"}, {"asm", "llvm"},
+                                      {"cuda", "cuda"}, {"ptx", "cuda"},  {"sass", "cuda"}};
 
 bool isKernelForm(const ShowOptions& options) {
   return std::ranges::find(kernelForms, options.format, &KernelForm::format) != std::end(kernelForms);
@@ -172,9 +172,9 @@ std::string logTableList() {
 }
 
 std::vector<std::string> formats() {
-  std::vector<std::string> names{"table", "text", "code",      "readable", "dot",    "svg",
-                                 "png",   "json", "signature", "fusion",   "guards", "inputs", "output",
-                                 "loop",  "llvm", "asm",       "cuda",     "ptx",    "sass"};
+  std::vector<std::string> names{"table", "text",      "code",   "readable", "dot",    "svg",    "png",
+                                 "json",  "signature", "fusion", "guards",   "inputs", "output", "loop",
+                                 "llvm",  "asm",       "cuda",   "ptx",      "sass"};
   names.insert(names.end(), logTableNames.begin(), logTableNames.end());
   return names;
 }

@@ -104,13 +104,14 @@ Result<int> runValue(Context& context, const NodeValueRequest& request) {
 }  // namespace
 
 void addValue(CommandLine& line) {
-  auto& command = line.add("value", "Show a node's value: compiled, interpreted, in fp64, recorded, or the difference of two",
-                           "  kerf value repro.py addmm_1\n"
-                           "  kerf value repro.py addmm_1 --side compiled --minus fp64\n"
-                           "  kerf value repro.py softmax --slice 0,3 --side interpreter\n"
-                           "  kerf value repro.py arg0_1 --side recorded\n"
-                           "  kerf value model.pt2 linear_3 --minus recorded --expect io.safetensors\n"
-                           "  kerf value repro.py addmm_1 --save addmm_1.npy");
+  auto& command =
+      line.add("value", "Show a node's value: compiled, interpreted, in fp64, recorded, or the difference of two",
+               "  kerf value repro.py addmm_1\n"
+               "  kerf value repro.py addmm_1 --side compiled --minus fp64\n"
+               "  kerf value repro.py softmax --slice 0,3 --side interpreter\n"
+               "  kerf value repro.py arg0_1 --side recorded\n"
+               "  kerf value model.pt2 linear_3 --minus recorded --expect io.safetensors\n"
+               "  kerf value repro.py addmm_1 --save addmm_1.npy");
   auto request = std::make_shared<NodeValueRequest>();
   request->rows = 8;
   request->columns = 8;

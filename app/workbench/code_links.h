@@ -1,5 +1,5 @@
-// Lines of recorded output code by the nodes of the graph that was lowered: definitions of kernels, calls, and the lines
-// of a kernel that touch a value.
+// Lines of recorded output code by the nodes of the graph that was lowered: definitions of kernels, calls, and the
+// lines of a kernel that touch a value.
 //
 //     tmp0 = tl.load(in_ptr0 + x0)          reads what the call's first argument holds: relu
 //     triton_poi_fused_add_0.run(buf2, …)   computes add

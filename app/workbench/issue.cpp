@@ -118,8 +118,10 @@ Result<StoredNeighbour> storedNeighbour(Workbench& bench, GraphSource& source, c
   KERF_TRY(auto* store, bench.store());
   KERF_TRY(const auto reduction, reductionOf(*store, source.text));
   if (!reduction)
-    return fail(ErrorCode::NotFound, "{} is no minified graph: one edit away are those of a reduction (m3) or its repro "
-                "(p4)", source.text);
+    return fail(ErrorCode::NotFound,
+                "{} is no minified graph: one edit away are those of a reduction (m3) or its repro "
+                "(p4)",
+                source.text);
   KERF_TRY(const auto row, store->reduction(*reduction));
   const SearchIdentity search = SearchIdentity::parse(row.oracle);
   KERF_TRY(const auto inputs, prepareToRun(source, job));

@@ -16,12 +16,8 @@ constexpr std::string_view jsonSuffix = ".json";
 struct Form {
   std::string_view name, backend, comment;
 };
-constexpr Form forms[] = {{"loop", "llvm", "#"},
-                          {"llvm", "llvm", ";"},
-                          {"asm", "llvm", "#"},
-                          {"cuda", "cuda", "//"},
-                          {"ptx", "cuda", "//"},
-                          {"sass", "cuda", "//"}};
+constexpr Form forms[] = {{"loop", "llvm", "#"},  {"llvm", "llvm", ";"}, {"asm", "llvm", "#"},
+                          {"cuda", "cuda", "//"}, {"ptx", "cuda", "//"}, {"sass", "cuda", "//"}};
 
 const Form* findForm(std::string_view format) {
   if (format.ends_with(jsonSuffix)) format.remove_suffix(jsonSuffix.size());

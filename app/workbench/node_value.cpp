@@ -79,7 +79,8 @@ constexpr Side sides[] = {
 Result<const Side*> sideOf(const std::string& name) {
   const auto found = std::ranges::find(sides, name, &Side::name);
   if (found == std::end(sides))
-    return fail(ErrorCode::BadUsage, "there is no side \"{}\": a value is compiled, interpreter, fp64 or recorded", name);
+    return fail(ErrorCode::BadUsage, "there is no side \"{}\": a value is compiled, interpreter, fp64 or recorded",
+                name);
   return found;
 }
 
@@ -122,7 +123,7 @@ class NodeSides {
     m_node = *found;
     // What is compared with a recording runs on the inputs of the recording.
     if (m_request.side == recordedSide || m_request.minus == recordedSide || !m_request.expect.empty()) {
-      KERF_TRY(m_recorded, RecordedValues::of(*m_source, m_request.expect));
+      KERF_TRY(m_recorded, RecordedSide::of(*m_source, m_request.expect));
     }
     return {};
   }
@@ -179,7 +180,7 @@ class NodeSides {
   const Job& m_job;
   EngineOracleOptions m_options;
   std::optional<GraphSource> m_source;
-  std::optional<RecordedValues> m_recorded;
+  std::optional<RecordedSide> m_recorded;
   std::optional<ValueList> m_inputs;
   std::string m_from;
   NodeId m_node;

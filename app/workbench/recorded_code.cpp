@@ -27,9 +27,8 @@ void addStores(std::vector<RecordedFusionGroup>& groups, const Graph& lowered) {
     for (const std::string& name : group.postGradNodes) {
       const auto id = lowered.find(name);
       if (!id) continue;
-      const bool leaves = std::ranges::any_of(lowered.node(*id).users(), [&](NodeId user) {
-        return !inside.contains(lowered.node(user).name());
-      });
+      const bool leaves = std::ranges::any_of(lowered.node(*id).users(),
+                                              [&](NodeId user) { return !inside.contains(lowered.node(user).name()); });
       if (leaves) group.stores.push_back(name);
     }
   }
@@ -101,8 +100,9 @@ class ProgramReader {
     addSources(program);
     const bool linked = std::ranges::any_of(program.spans, [](const CodeSpan& span) { return !span.nodes.empty(); });
     if (!linked && program.note.empty())
-      program.note = "the capture does not say which nodes the kernels compute: it has neither comments in the code nor "
-                     "provenance maps (INDUCTOR_PROVENANCE=1 records them)";
+      program.note =
+          "the capture does not say which nodes the kernels compute: it has neither comments in the code nor "
+          "provenance maps (INDUCTOR_PROVENANCE=1 records them)";
   }
 
   /// Back from the lowered graph, stage by stage.
@@ -148,7 +148,8 @@ class ProgramReader {
   std::vector<std::string> translate(const std::vector<std::string>& nodes, const NameMap& names) {
     std::set<std::string> found;
     for (const std::string& node : nodes)
-      if (const auto here = names.find(node); here != names.end()) found.insert(here->second.begin(), here->second.end());
+      if (const auto here = names.find(node); here != names.end())
+        found.insert(here->second.begin(), here->second.end());
     return ordered(found);
   }
 

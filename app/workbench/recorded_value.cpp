@@ -50,8 +50,8 @@ bool isMadeUp(const TensorAttribute& attribute) { return attribute.text.find("to
 
 }  // namespace
 
-Result<RecordedValues> RecordedValues::of(const GraphSource& source, const std::string& expect) {
-  RecordedValues values;
+Result<RecordedSide> RecordedSide::of(const GraphSource& source, const std::string& expect) {
+  RecordedSide values;
   values.m_path = expect.empty() ? fileBeside(source.capture.path) : expect;
   if (values.m_path.empty()) return values;
   auto file = readSafetensors(values.m_path);
@@ -60,7 +60,7 @@ Result<RecordedValues> RecordedValues::of(const GraphSource& source, const std::
   return values;
 }
 
-Result<ValueList> RecordedValues::inputs(GraphSource& source, const Job& job) const {
+Result<ValueList> RecordedSide::inputs(GraphSource& source, const Job& job) const {
   if (m_path.empty() || !source.inputFile.empty() || !hasInputs(m_file)) return prepareToRun(source, job);
   auto inputs = prepareWithInputs(source, m_file, job);
   if (!inputs && inputs.error().file.empty()) inputs.error().atFile(m_path);
@@ -68,7 +68,7 @@ Result<ValueList> RecordedValues::inputs(GraphSource& source, const Job& job) co
 }
 
 /// By the node's own name, else as an output: of an exported program those that its caller gets.
-std::optional<RecordedValue> RecordedValues::ofFile(const GraphSource& source, const Node& node) const {
+std::optional<RecordedValue> RecordedSide::ofFile(const GraphSource& source, const Node& node) const {
   const std::string file = fs::path(m_path).filename().string();
   const auto named = [&](const std::string& name) -> std::optional<RecordedValue> {
     const Tensor* const tensor = m_file.find(name);
@@ -84,14 +84,14 @@ std::optional<RecordedValue> RecordedValues::ofFile(const GraphSource& source, c
   return std::nullopt;
 }
 
-std::optional<RecordedValue> RecordedValues::ofCapture(const GraphSource& source, const ValueList& inputs,
-                                                       const Node& node) const {
+std::optional<RecordedValue> RecordedSide::ofCapture(const GraphSource& source, const ValueList& inputs,
+                                                     const Node& node) const {
   if (node.op() == Opcode::GetAttr) {
     const TensorAttribute* const attribute = source.graph().module.attribute(node.target());
     if (attribute == nullptr || isMadeUp(*attribute)) return std::nullopt;
-    return RecordedValue{Value(attribute->tensor), fmt::format("{} {} of the capture",
-                                                               attribute->isParameter ? "parameter" : "constant",
-                                                               node.target())};
+    return RecordedValue{
+        Value(attribute->tensor),
+        fmt::format("{} {} of the capture", attribute->isParameter ? "parameter" : "constant", node.target())};
   }
   const auto placeholders = source.graph().module.graph.placeholders();
   const auto place = std::size_t(std::ranges::find(placeholders, node.id()) - placeholders.begin());
@@ -108,7 +108,7 @@ std::optional<RecordedValue> RecordedValues::ofCapture(const GraphSource& source
   return std::nullopt;
 }
 
-Result<RecordedValue> RecordedValues::find(const GraphSource& source, const ValueList& inputs, NodeId id) const {
+Result<RecordedValue> RecordedSide::find(const GraphSource& source, const ValueList& inputs, NodeId id) const {
   const Node& node = source.graph().module.graph.node(id);
   if (!m_path.empty())
     if (auto found = ofFile(source, node)) return std::move(*found);

@@ -1,4 +1,4 @@
-// RecordedValues: what a capture brings with it of its nodes' values, and what a file of expected values has.
+// RecordedSide: what a capture brings with it of its nodes' values, and what a file of expected values has.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@ struct RecordedValue {
   std::string source;
 };
 
-class RecordedValues {
+class RecordedSide {
  public:
   /// Of the file `expect`, which must be there; without one of a file beside the capture ("mlp_io.safetensors",
   /// "mlp.out.safetensors" of "mlp.pt2"), which need not be. Errors: those of reading it, at the file.
-  static Result<RecordedValues> of(const GraphSource& source, const std::string& expect);
+  static Result<RecordedSide> of(const GraphSource& source, const std::string& expect);
 
   /// Inputs to run on: the file's, where it has any and the address gives none; else as prepareToRun().
   Result<ValueList> inputs(GraphSource& source, const Job& job) const;

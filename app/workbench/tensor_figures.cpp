@@ -84,7 +84,8 @@ Result<Tensor> partsOf(const Tensor& dense) {
     const DType part = dense.dtype() == DType::Complex128  ? DType::Float64
                        : dense.dtype() == DType::Complex64 ? DType::Float32
                                                            : DType::Float16;
-    KERF_TRY(const Tensor wide, Tensor(dense.storage(), part, {2 * dense.numel()}, {1}, 2 * dense.offset()).to(DType::Float64));
+    KERF_TRY(const Tensor wide,
+             Tensor(dense.storage(), part, {2 * dense.numel()}, {1}, 2 * dense.offset()).to(DType::Float64));
     return wide.contiguous();
   }
   KERF_TRY(const Tensor real, dense.to(DType::Float64));
@@ -248,8 +249,7 @@ Result<Tensor> differenceOf(const Tensor& value, const Tensor& other) {
   KERF_TRY(Tensor result, Tensor::zeros(DType::Float64, value.sizes()));
   const auto a = elementsOf(left), b = elementsOf(right);
   double* const out = result.data<double>();
-  for (std::size_t i = 0; i < a.size(); ++i)
-    out[i] = gapBetween(a[i], b[i]);
+  for (std::size_t i = 0; i < a.size(); ++i) out[i] = gapBetween(a[i], b[i]);
   return result;
 }
 

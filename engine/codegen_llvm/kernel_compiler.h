@@ -16,7 +16,7 @@ namespace kerf::inline codegen_llvm {
 
 struct CodegenOptions {
   int optimizationLevel = 2;
-  bool keepText = true;  ///< LLVM IR after optimisation and assembly, for display
+  bool keepText = true;              ///< LLVM IR after optimisation and assembly, for display
   std::filesystem::path cache = {};  ///< folder of object code from earlier compilations; empty: none
 };
 

@@ -3,8 +3,8 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <charconv>
 #include <cctype>
+#include <charconv>
 
 namespace kerf::inline codegen_llvm {
 
@@ -56,8 +56,7 @@ bool isHelperLabel(std::string_view line) {
 
 SourceLines::SourceLines(Module& module) : m_builder(module), m_file(m_builder.createFile("loop_ir", "")) {
   module.addModuleFlag(Module::Warning, "Debug Info Version", DEBUG_METADATA_VERSION);
-  m_builder.createCompileUnit(dwarf::DW_LANG_C, m_file, "kerf", true, "", 0, "",
-                              DICompileUnit::DebugDirectivesOnly);
+  m_builder.createCompileUnit(dwarf::DW_LANG_C, m_file, "kerf", true, "", 0, "", DICompileUnit::DebugDirectivesOnly);
 }
 
 void SourceLines::begin(Function& function) {

@@ -60,8 +60,8 @@ TEST_F(KernelLines, LoopLlvmAndAssemblyLinesBelongTogether) {
     const auto marked = panel.lowered().markedLines();
     ASSERT_FALSE(marked.isEmpty()) << "what became of the store, form " << form;
     if (form == 0) {
-      const bool stores = std::ranges::any_of(
-          marked, [&](int line) { return panel.lowered().line(line).contains("store "); });
+      const bool stores =
+          std::ranges::any_of(marked, [&](int line) { return panel.lowered().line(line).contains("store "); });
       EXPECT_TRUE(stores);
     }
     emit code().linePicked(0);

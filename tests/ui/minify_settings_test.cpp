@@ -124,7 +124,7 @@ TEST(WindowText, AdvisesWhatTheWindowHas) {
 TEST(InputsText, NamesWhatIsMadeUp) {
   EXPECT_EQ(inputsText({}).toStdString(), "");
   EXPECT_EQ(inputsText({{"x", "f32[2]", "stored", ""}, {"s0", "8", "number", ""}}).toStdString(),
-            "All 1 input have data of their own.");
+            "Every input has data of its own (1).");
   EXPECT_EQ(inputsText({{"x", "f32[2]", "stored", ""}, {"y", "f32[2]", "generated", ""}}).toStdString(),
             "1 of 2 inputs have data of their own; made up: y");
 }

@@ -82,8 +82,8 @@ TEST_F(PartitionWindow, AForwardNodeKnowsTheNodesOfItsGradient) {
   openSample();
   partition();
   const auto& graph = *session().graph();
-  const auto backward = std::ranges::find_if(
-      graph.nodes, [](const NodeDoc& node) { return node.backward && !node.forwardNode.empty(); });
+  const auto backward =
+      std::ranges::find_if(graph.nodes, [](const NodeDoc& node) { return node.backward && !node.forwardNode.empty(); });
   ASSERT_NE(backward, graph.nodes.end());
   const int forward = graph.find(backward->forwardNode);
   ASSERT_GE(forward, 0);

@@ -51,7 +51,7 @@ TEST_F(WindowSurvives, EveryRecordedGraph) {
   }
 }
 
-class WindowSurvivesFault : public Window, public testing::WithParamInterface<const char*> {};
+class WindowSurvivesFault : public Window, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(WindowSurvivesFault, InTheComparedGraph) {
   openSample();
@@ -64,7 +64,7 @@ TEST_P(WindowSurvivesFault, InTheComparedGraph) {
   EXPECT_NE(accuracy->failure, "");
   EXPECT_TRUE(m_window->accuracyPanel().verdict().startsWith("Failed: "));
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, WindowSurvivesFault, testing::Values("compile_error", "runtime_error", "crash"),
+INSTANTIATE_TEST_SUITE_P(Kinds, WindowSurvivesFault, ::testing::Values("compile_error", "runtime_error", "crash"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_F(WindowSurvives, TheDeathOfEveryWorker) {
@@ -87,7 +87,7 @@ TEST_F(WindowSurvives, TheDeathOfAWorkerAtWork) {
   for (const pid_t worker : kerf::test::childrenSince(before)) ::kill(worker, SIGKILL);
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   ASSERT_TRUE(session().accuracy());
-  EXPECT_THAT(session().accuracy()->error.toStdString(), testing::HasSubstr("SIGKILL"));
+  EXPECT_THAT(session().accuracy()->error.toStdString(), ::testing::HasSubstr("SIGKILL"));
   EXPECT_TRUE(m_window->banner().isVisible());
 }
 
@@ -102,15 +102,15 @@ void expectSwiftEnd(std::unique_ptr<MainWindow>& window) {
   window.reset();
   EXPECT_LT(kerf::testing::threadSeconds() - before, mostClosingWork * kerf::testing::slowdown);
   EXPECT_LT(clock.elapsed(), mostClosingMs);
-  testing::Test::RecordProperty("closing_ms", int(clock.elapsed()));
+  ::testing::Test::RecordProperty("closing_ms", int(clock.elapsed()));
   std::printf("closing took %d ms\n", int(clock.elapsed()));
-  EXPECT_THAT(kerf::test::childrenOf(::getpid()), testing::IsEmpty()) << "workers, or zombies of them";
+  EXPECT_THAT(kerf::test::childrenOf(::getpid()), ::testing::IsEmpty()) << "workers, or zombies of them";
   for (const pid_t process : processes)
     EXPECT_TRUE(test::waitFor([&] { return !kerf::test::lives(process); })) << process;
 }
 
 /// A job that would never end, by the action that starts it.
-class WindowClosing : public Window, public testing::WithParamInterface<const char*> {};
+class WindowClosing : public Window, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(WindowClosing, LeavesNothingBehindAndDoesNotWait) {
   openSample();
@@ -121,7 +121,7 @@ TEST_P(WindowClosing, LeavesNothingBehindAndDoesNotWait) {
   EXPECT_GE(kerf::test::descendantsOf(::getpid()).size(), 3u) << "browser, worker, and what the worker forked";
   expectSwiftEnd(m_window);
 }
-INSTANTIATE_TEST_SUITE_P(Jobs, WindowClosing, testing::Values("compare", "bisectNode", "minify"),
+INSTANTIATE_TEST_SUITE_P(Jobs, WindowClosing, ::testing::Values("compare", "bisectNode", "minify"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_F(WindowSurvives, ClosingWhileAFileIsBeingRead) {

@@ -1,5 +1,6 @@
 // Recorded output code: its lines by the nodes of every graph that it stems from.
 #include <algorithm>
+#include <sstream>
 
 #include "app/workbench/code_links.h"
 #include "app/workbench/workbench.h"
@@ -90,8 +91,7 @@ fs::path dropoutLog() {
 }
 
 TEST_F(RecordedCodeTest, ARecordedTrainingStepIsLinkedFromItsJointGraph) {
-  if (dropoutLog().empty())
-    GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety/dropout_rng/trace");
+  if (dropoutLog().empty()) GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety/dropout_rng/trace");
   const auto programs = programsOf(dropoutLog(), "aot_joint_graph");
   ASSERT_EQ(programs.size(), 2u);
   EXPECT_EQ(programs[0].part, "forward");
@@ -104,8 +104,7 @@ TEST_F(RecordedCodeTest, ARecordedTrainingStepIsLinkedFromItsJointGraph) {
 }
 
 TEST_F(RecordedCodeTest, AValueIsTouchedWhereAKernelStoresItAndWhereAnotherLoadsIt) {
-  if (dropoutLog().empty())
-    GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety/dropout_rng/trace");
+  if (dropoutLog().empty()) GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety/dropout_rng/trace");
   const auto programs = programsOf(dropoutLog(), "aot_backward_graph");
   ASSERT_EQ(programs.size(), 1u);
   const auto lines = linesOf(programs[0]);
@@ -118,8 +117,7 @@ TEST_F(RecordedCodeTest, AValueIsTouchedWhereAKernelStoresItAndWhereAnotherLoads
 }
 
 TEST_F(RecordedCodeTest, ADynamoGraphHasTheLinesThatItsNodesBecame) {
-  if (dropoutLog().empty())
-    GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety/dropout_rng/trace");
+  if (dropoutLog().empty()) GTEST_SKIP() << kerf::testing::leftOut(recordingsFolder() / "variety/dropout_rng/trace");
   const auto programs = programsOf(dropoutLog(), "dynamo_output_graph");
   ASSERT_EQ(programs.size(), 2u);
   EXPECT_EQ(spansWith(programs[0], Kind::Call, "input_1").size(), 1u) << "the linear layer is one product";

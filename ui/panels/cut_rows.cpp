@@ -24,7 +24,14 @@ std::vector<CutRow> cutRows(const GraphDoc& graph, const workbench::PartitionDoc
   std::vector<CutRow> rows;
   const std::unordered_set<std::string> recomputed(cut.recomputed.begin(), cut.recomputed.end());
   for (const auto& saved : cut.saved) {
-    CutRow row{graph.find(saved.name), text(saved.name), text(saved.value), saved.bytes, 0, savedReason(saved.rule), false, {}};
+    CutRow row{graph.find(saved.name),
+               text(saved.name),
+               text(saved.value),
+               saved.bytes,
+               0,
+               savedReason(saved.rule),
+               false,
+               {}};
     if (cut.savedBytes > 0) row.share = double(saved.bytes) / double(cut.savedBytes);
     rows.push_back(std::move(row));
   }
@@ -35,9 +42,8 @@ std::vector<CutRow> cutRows(const GraphDoc& graph, const workbench::PartitionDoc
   }
   for (auto& row : rows)
     if (row.forward >= 0) row.users = backwardUsers(graph, row.forward, recomputed);
-  std::ranges::stable_sort(rows, {}, [&](const CutRow& row) {
-    return row.forward < 0 ? int(graph.nodes.size()) : row.forward;
-  });
+  std::ranges::stable_sort(rows, {},
+                           [&](const CutRow& row) { return row.forward < 0 ? int(graph.nodes.size()) : row.forward; });
   return rows;
 }
 

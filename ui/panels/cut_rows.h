@@ -1,5 +1,5 @@
-// Cut rows: what lies on the cut between the forward and the backward part of a joint graph, one row for each value that
-// is saved and each call that is made again.
+// Cut rows: what lies on the cut between the forward and the backward part of a joint graph, one row for each value
+// that is saved and each call that is made again.
 #pragma once
 
 #include <vector>

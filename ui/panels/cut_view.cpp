@@ -49,9 +49,8 @@ void CutView::setCurrent(int node) {
   m_node = node;
   m_related = m_graph ? counterparts(*m_graph, node) : std::vector<int>();
   const auto own = std::ranges::find_if(m_rows, [&](const CutRow& row) { return node >= 0 && row.forward == node; });
-  const auto taken = std::ranges::find_if(m_rows, [&](const CutRow& row) {
-    return node >= 0 && std::ranges::find(row.users, node) != row.users.end();
-  });
+  const auto taken = std::ranges::find_if(
+      m_rows, [&](const CutRow& row) { return node >= 0 && std::ranges::find(row.users, node) != row.users.end(); });
   const auto at = own != m_rows.end() ? own : taken;
   m_row = at == m_rows.end() ? -1 : int(at - m_rows.begin());
   if (m_row >= 0 && (top(m_row) < headHeight() || top(m_row) + rowHeight() > viewport()->height()))
@@ -151,10 +150,12 @@ void CutView::paintSaved(QPainter& painter, int row) const {
   painter.setPen(QPen(theme().faint, 1, shown.recomputed ? Qt::DotLine : Qt::SolidLine));
   painter.drawLine(column(1) - between / 2, middle, box.left() - 2, middle);
   painter.drawLine(box.right() + 2, middle, column(2) + between / 2, middle);
-  painter.setPen(QPen(shown.recomputed ? theme().faint : theme().border, 1, shown.recomputed ? Qt::DotLine : Qt::SolidLine));
+  painter.setPen(
+      QPen(shown.recomputed ? theme().faint : theme().border, 1, shown.recomputed ? Qt::DotLine : Qt::SolidLine));
   painter.setBrush(theme().base);
   painter.drawRoundedRect(box, 4, 4);
-  const QRect filled(box.left() + 1, box.top() + 1, int((box.width() - 2) * std::min(1.0, shown.share)), box.height() - 2);
+  const QRect filled(box.left() + 1, box.top() + 1, int((box.width() - 2) * std::min(1.0, shown.share)),
+                     box.height() - 2);
   painter.fillRect(filled, blend(theme().accent, theme().base, 0.25));
   const auto bytes = shown.recomputed ? QString("↻") : formatBytes(shown.bytes);
   const int room = painter.fontMetrics().horizontalAdvance(bytes) + 8;
@@ -210,9 +211,9 @@ bool CutView::viewportEvent(QEvent* event) {
   const auto& shown = m_rows[std::size_t(row)];
   QStringList users;
   for (const int user : shown.users) users << text(m_graph->nodes[std::size_t(user)].name);
-  QToolTip::showText(help->globalPos(),
-                     tr("%1: %2\n%3\ntaken by %4").arg(shown.name, shown.value, shown.reason,
-                                                      users.isEmpty() ? tr("nothing that is shown") : users.join(", ")));
+  QToolTip::showText(help->globalPos(), tr("%1: %2\n%3\ntaken by %4")
+                                            .arg(shown.name, shown.value, shown.reason,
+                                                 users.isEmpty() ? tr("nothing that is shown") : users.join(", ")));
   return true;
 }
 

@@ -1,5 +1,5 @@
-// CutView: forward and backward as two columns with the cut between them: who computes a saved value, its bytes and why it
-// is saved, and who takes it in the backward part.
+// CutView: forward and backward as two columns with the cut between them: who computes a saved value, its bytes and why
+// it is saved, and who takes it in the backward part.
 #pragma once
 
 #include <QAbstractScrollArea>

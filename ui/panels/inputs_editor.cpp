@@ -132,7 +132,7 @@ QString inputsText(const std::vector<workbench::InputRow>& rows) {
     if (row.source == "generated") made << text(row.name);
   }
   if (tensors == 0) return {};
-  if (made.isEmpty()) return InputsEditor::tr("All %1 have data of their own.").arg(plural(tensors, "input"));
+  if (made.isEmpty()) return InputsEditor::tr("Every input has data of its own (%1).").arg(formatCount(tensors));
   const auto named = QStringList(made.first(std::min(most, made.size()))).join(", ");
   const auto more = made.size() > most ? InputsEditor::tr(" and %1 more").arg(made.size() - most) : QString();
   return InputsEditor::tr("%1 of %2 have data of their own; made up: %3%4")

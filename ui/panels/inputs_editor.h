@@ -42,7 +42,7 @@ class InputsEditor : public QWidget {
   QLabel* m_note;
 };
 
-/// "4 of 6 inputs are the capture's own data; 2 are made up: x, y".
+/// "4 of 6 inputs have data of their own; made up: x, y".
 QString inputsText(const std::vector<workbench::InputRow>& rows);
 
 }  // namespace kerf::ui::inline panels

@@ -12,7 +12,7 @@ namespace {
 
 /// Names of nodes in the graph that passes and in the one that fails.
 struct EditMarks {
-  QSet<QString> gone, fresh;     ///< that only one of them has
+  QSet<QString> gone, fresh;    ///< that only one of them has
   QSet<QString> before, after;  ///< that the other has otherwise
 };
 

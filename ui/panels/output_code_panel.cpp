@@ -108,8 +108,9 @@ void OutputCodePanel::showPrograms() {
   if (known && !known->error.isEmpty())
     m_hint->setText(known->error);
   else
-    m_hint->setText(tr("The output code that PyTorch recorded for the shown graph appears here.\n"
-                       "TORCH_TRACE logs and TORCH_COMPILE_DEBUG folders have it."));
+    m_hint->setText(
+        tr("The output code that PyTorch recorded for the shown graph appears here.\n"
+           "TORCH_TRACE logs and TORCH_COMPILE_DEBUG folders have it."));
   if (!any) m_status->clear();
   if (known == m_shown) return;
   m_shown = known;
@@ -134,16 +135,16 @@ void OutputCodePanel::showProgram(int program) {
   const auto* shown = this->program();
   m_programs->setCurrentIndex(program);
   std::vector<CodeSpan> calls;
-  if (shown) std::ranges::copy_if(shown->spans, std::back_inserter(calls), [](const CodeSpan& span) {
-    return span.kind == CodeSpan::Kind::Call;
-  });
+  if (shown)
+    std::ranges::copy_if(shown->spans, std::back_inserter(calls),
+                         [](const CodeSpan& span) { return span.kind == CodeSpan::Kind::Call; });
   m_model->setRows(std::move(calls));
   m_table->fitColumns();
   m_code->setCode(shown ? text(shown->text) : QString());
   if (!shown) return;
-  m_status->setText(shown->note.empty() ? tr("%1, %2").arg(plural(m_code->lineCount(), "line"),
-                                                          plural(m_model->rowCount(), "call"))
-                                        : text(shown->note));
+  m_status->setText(shown->note.empty()
+                        ? tr("%1, %2").arg(plural(m_code->lineCount(), "line"), plural(m_model->rowCount(), "call"))
+                        : text(shown->note));
   m_status->setToolTip(text(shown->note));
 }
 

@@ -1,5 +1,5 @@
-// OutputCodePanel: the programs that PyTorch generated for the shown graph, as recorded. A line selects what it computes
-// or touches, and the selected node's lines are marked.
+// OutputCodePanel: the programs that PyTorch generated for the shown graph, as recorded. A line selects what it
+// computes or touches, and the selected node's lines are marked.
 #pragma once
 
 #include <QHash>

@@ -118,8 +118,9 @@ void PartitionPanel::showNode() {
     m_relation->setText(node->backward ? tr("%1: part of the backward graph").arg(text(node->name))
                                        : tr("%1: no node is known to compute its gradient").arg(text(node->name)));
   else
-    m_relation->setText((node->backward ? tr("%1: computes the gradient of %2") : tr("%1: its gradient is computed by %2"))
-                            .arg(text(node->name), named));
+    m_relation->setText(
+        (node->backward ? tr("%1: computes the gradient of %2") : tr("%1: its gradient is computed by %2"))
+            .arg(text(node->name), named));
 }
 
 QString PartitionPanel::summary() const { return m_summary->text(); }

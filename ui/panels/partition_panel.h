@@ -1,5 +1,5 @@
-// PartitionPanel: what forward saves for backward at a memory budget: both parts as columns with the cut between them, the
-// cut's values as a table, and what each budget costs.
+// PartitionPanel: what forward saves for backward at a memory budget: both parts as columns with the cut between them,
+// the cut's values as a table, and what each budget costs.
 #pragma once
 
 #include <QWidget>

@@ -49,11 +49,11 @@ struct StepMark {
   NodeKind color;
 };
 constexpr StepMark stepMarks[] = {{QScatterSeries::MarkerShapeCircle, NodeKind::Matmul},
-                          {QScatterSeries::MarkerShapeTriangle, NodeKind::Reduction},
-                          {QScatterSeries::MarkerShapeRectangle, NodeKind::Convolution},
-                          {QScatterSeries::MarkerShapeStar, NodeKind::Pointwise},
-                          {QScatterSeries::MarkerShapePentagon, NodeKind::Random},
-                          {QScatterSeries::MarkerShapeRotatedRectangle, NodeKind::Other}};
+                                  {QScatterSeries::MarkerShapeTriangle, NodeKind::Reduction},
+                                  {QScatterSeries::MarkerShapeRectangle, NodeKind::Convolution},
+                                  {QScatterSeries::MarkerShapeStar, NodeKind::Pointwise},
+                                  {QScatterSeries::MarkerShapePentagon, NodeKind::Random},
+                                  {QScatterSeries::MarkerShapeRotatedRectangle, NodeKind::Other}};
 constexpr std::size_t told = std::size(stepMarks) - 1;  ///< the last mark is that of all others
 
 /// The reductions that were accepted most often, most often first.
@@ -119,8 +119,9 @@ QScatterSeries* ReductionChart::addStepSeries(std::size_t at) {
   series->attachAxis(m_nodes);
   connect(series, &QScatterSeries::hovered, this, [series](const QPointF& point, bool on) {
     if (!on) return QToolTip::hideText();
-    QToolTip::showText(QCursor::pos(), QString("%1: %2 after %3").arg(series->name(), plural(qint64(point.y()), "node"),
-                                                                      plural(qint64(point.x()), "test")));
+    QToolTip::showText(QCursor::pos(),
+                       QString("%1: %2 after %3")
+                           .arg(series->name(), plural(qint64(point.y()), "node"), plural(qint64(point.x()), "test")));
   });
   return series;
 }
@@ -131,7 +132,8 @@ void ReductionChart::setPoints(const std::vector<MinifyPoint>& points) {
   double most = 10, tests = 5, mostBytes = 0;
   const std::size_t stride = points.size() / mostDots + 1;
   for (const auto& point : points) mostBytes = std::max(mostBytes, double(point.inputBytes));
-  const auto unit = std::ranges::find_if(sizeUnits, [&](const SizeUnit& each) { return mostBytes >= each.bytes || each.bytes == 1; });
+  const auto unit =
+      std::ranges::find_if(sizeUnits, [&](const SizeUnit& each) { return mostBytes >= each.bytes || each.bytes == 1; });
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto& point = points[i];
     most = std::max(most, double(point.nodes));

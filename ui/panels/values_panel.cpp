@@ -102,7 +102,8 @@ void ValuesPanel::buildBar() {
   m_save->setToolTip(tr("Write the whole value as .npy or .safetensors"));
   m_expected->setObjectName("expected");
   m_expected->setText(tr("Expected values…"));
-  m_expected->setToolTip(tr("Choose a .safetensors file with recorded values: out0, out1, … in0, in1, … or nodes by name"));
+  m_expected->setToolTip(
+      tr("Choose a .safetensors file with recorded values: out0, out1, … in0, in1, … or nodes by name"));
   m_status->setObjectName("status");
   m_status->setWordWrap(true);
   m_status->setContentsMargins(12, 6, 12, 0);
@@ -271,7 +272,8 @@ QString ValuesPanel::stateText() const {
   const auto value = m_session.value();
   if (!m_session.nodeDoc()) return tr("Select a node to look at its value.");
   if (!shownIsSelected())
-    return tr("Show the value of %1: compiled, interpreted, in fp64, or as it was recorded.").arg(text(m_session.nodeDoc()->name));
+    return tr("Show the value of %1: compiled, interpreted, in fp64, or as it was recorded.")
+        .arg(text(m_session.nodeDoc()->name));
   return value->running ? tr("Computing…") : value->error;
 }
 

@@ -277,7 +277,7 @@ class Session : public QObject {
   RemotePtr m_differ;  ///< compares graphs and reads ahead, so that the others never wait; null before the first time
   RemotePtr m_valuer;  ///< computes values of nodes and keeps the last ones; null before the first time
   ValueDocPtr m_value;
-  std::map<std::pair<int, int>, RecordedCodePtr> m_code;  ///< by capture and graph
+  std::map<std::pair<int, int>, RecordedCodePtr> m_code;         ///< by capture and graph
   std::map<std::pair<int, int>, RecordedStagesPtr> m_recorded;   ///< by capture and graph
   std::map<std::pair<int, std::string>, VerifyDocPtr> m_verified;  ///< by capture and compile id
   using PlaceKey = decltype(Location().place());

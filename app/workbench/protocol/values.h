@@ -61,8 +61,8 @@ struct NodeValue {
 /// parameters and constants, and outputs (or nodes by their names) of a file of expected values. That file is `expect`,
 /// else one beside the capture ("mlp_io.safetensors", "mlp.out.safetensors" of "mlp.pt2"); its inputs are then what
 /// every side of the request runs on. NotFound for a node that the graph does not have, or of which nothing is
-/// recorded; BadUsage for a side that does not exist, a slice outside of the tensor and a file of another kind; BadInput
-/// for what is no tensor.
+/// recorded; BadUsage for a side that does not exist, a slice outside of the tensor and a file of another kind;
+/// BadInput for what is no tensor.
 struct NodeValueRequest {
   using Answer = NodeValue;
   static constexpr std::string_view name = "value";
