@@ -42,7 +42,7 @@ constexpr int planConfiguration = 401, planWorkspace = 402, planHandle = 400;
 constexpr int graphHandle = 800, graphOps = 801;
 constexpr int alignment = 900, dataType = 901, dimensions = 902, strides = 903, uniqueId = 906;
 constexpr int variantIds = 1000, variantPointers = 1001, variantWorkspace = 1003;
-constexpr int engineNotes = 1304;
+constexpr int engineNotes = 1303;
 }  // namespace attribute
 namespace type {
 constexpr int handle = 0, dataType = 1, int64 = 3, float32 = 4, float64 = 5, pointer = 6, mode = 7, heuristics = 8,
