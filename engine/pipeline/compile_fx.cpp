@@ -76,9 +76,14 @@ class Compilation {
                                                const std::string& part) {
     if (!module->graph.outputNode().valid()) return fail(ErrorCode::BadInput, "the graph has no output");
     KERF_TRY(const Backend* const backend, findBackend(m_options.backend));
-    const BackendOptions options{m_options.fuse,         m_options.optimizationLevel, m_options.keepArtifacts,
-                                 m_options.roundsEachOp, m_options.unfused,           m_options.interpreted,
-                                 captured,               m_options.cache};
+    const BackendOptions options{.fuse = m_options.fuse,
+                                 .optimizationLevel = m_options.optimizationLevel,
+                                 .keepArtifacts = m_options.keepArtifacts,
+                                 .roundsEachOp = m_options.roundsEachOp,
+                                 .unfused = m_options.unfused,
+                                 .interpreted = m_options.interpreted,
+                                 .captured = captured,
+                                 .cache = m_options.cache};
     KERF_TRY(const auto lowered, backend->lower(module, options, m_stages.stop()));
     KERF_TRY(auto executable, lowered->compile(m_stages.stop()));
     const std::size_t nodes = module->graph.size();
