@@ -122,7 +122,7 @@ Result<bool> convolveInto(const DeviceCall& call, ConvolutionPart part, const Te
   KERF_TRY(const Operand w, operandOf(call, weight, part == ConvolutionPart::Weight));
   KERF_TRY(const Operand o, operandOf(call, out, part == ConvolutionPart::Output));
   const Window window = windowOf(call.args, windowAt, input.sizes().size() - 2);
-  ConvolutionCall wanted{part,    input.dtype(), i.sizes,        i.strides,     w.sizes,        w.strides,
+  DnnConvolution wanted{part,    input.dtype(), i.sizes,        i.strides,     w.sizes,        w.strides,
                          o.sizes, o.strides,     window.padding, window.stride, window.dilation};
   return call.on.dnn->convolve(wanted, i.address, w.address, o.address);
 }

@@ -192,7 +192,7 @@ bool DeviceDnn::choosePlan(const Descriptor& graph, int mode, DType dtype, Plan&
   return false;
 }
 
-std::unique_ptr<DeviceDnn::Plan> DeviceDnn::makePlan(const ConvolutionCall& call) const {
+std::unique_ptr<DeviceDnn::Plan> DeviceDnn::makePlan(const DnnConvolution& call) const {
   auto plan = std::make_unique<Plan>();
   const DnnType* dtype = std::ranges::find(types, call.dtype, &DnnType::dtype);
   if (dtype == std::end(types)) return plan;
@@ -242,7 +242,7 @@ std::unique_ptr<DeviceDnn::Plan> DeviceDnn::makePlan(const ConvolutionCall& call
   return plan;
 }
 
-Result<DeviceDnn::Plan*> DeviceDnn::planFor(const ConvolutionCall& call) {
+Result<DeviceDnn::Plan*> DeviceDnn::planFor(const DnnConvolution& call) {
   auto& plan = m_plans[call];
   if (!plan) plan = makePlan(call);
   if (plan->plan && plan->workspace > m_workspaceBytes) {
@@ -268,7 +268,7 @@ Result<void> DeviceDnn::execute(Plan& plan, DeviceAddress input, DeviceAddress w
   return {};
 }
 
-Result<bool> DeviceDnn::convolve(const ConvolutionCall& call, DeviceAddress input, DeviceAddress weight,
+Result<bool> DeviceDnn::convolve(const DnnConvolution& call, DeviceAddress input, DeviceAddress weight,
                                  DeviceAddress output) {
   KERF_TRY(Plan* const plan, planFor(call));
   if (!plan->plan) return false;

@@ -13,12 +13,12 @@ enum class ConvolutionPart : std::uint8_t { Output, Input, Weight };
 
 /// A convolution of 2 or 3 spatial dimensions as cuDNN knows it: sizes and strides of input [N, C, …], weight
 /// [K, C / groups, …] and output [N, K, …], all of one dtype.
-struct ConvolutionCall {
+struct DnnConvolution {
   ConvolutionPart part = ConvolutionPart::Output;
   DType dtype = DType::Float32;
   Sizes input, inputStrides, weight, weightStrides, output, outputStrides;
   Sizes padding, stride, dilation;
-  auto operator<=>(const ConvolutionCall&) const = default;
+  auto operator<=>(const DnnConvolution&) const = default;
 };
 
 class DeviceDnn {
@@ -30,7 +30,7 @@ class DeviceDnn {
   DeviceDnn& operator=(const DeviceDnn&) = delete;
 
   /// False where cuDNN has no engine for it. float32 is not rounded to TF32.
-  Result<bool> convolve(const ConvolutionCall& call, DeviceAddress input, DeviceAddress weight, DeviceAddress output);
+  Result<bool> convolve(const DnnConvolution& call, DeviceAddress input, DeviceAddress weight, DeviceAddress output);
   const std::string& version() const { return m_version; }
 
  private:
@@ -38,8 +38,8 @@ class DeviceDnn {
   class Descriptor;
   struct Plan;
   DeviceDnn(DeviceQueue& queue, std::unique_ptr<Functions> functions);
-  Result<Plan*> planFor(const ConvolutionCall& call);
-  std::unique_ptr<Plan> makePlan(const ConvolutionCall& call) const;
+  Result<Plan*> planFor(const DnnConvolution& call);
+  std::unique_ptr<Plan> makePlan(const DnnConvolution& call) const;
   bool choosePlan(const Descriptor& graph, int mode, DType dtype, Plan& plan) const;
   Result<void> execute(Plan& plan, DeviceAddress input, DeviceAddress weight, DeviceAddress output);
 
@@ -49,7 +49,7 @@ class DeviceDnn {
   DeviceAddress m_workspace = 0;
   std::int64_t m_workspaceBytes = 0;
   std::string m_version;
-  std::map<ConvolutionCall, std::unique_ptr<Plan>> m_plans;
+  std::map<DnnConvolution, std::unique_ptr<Plan>> m_plans;
 };
 
 }  // namespace kerf::inline backend

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/mathlib/row_convolution.h"
 #include "engine/ops/core/memory_use.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/runtime/convolution_steps.h"
 
 namespace kerf::inline backend {
 namespace {
