@@ -83,7 +83,8 @@ TEST(Groups, AreTheRepeatedBlocksOfAModel) {
 }
 
 /// An embedding of six calls, `layers` blocks of six, a head of six; with `odd`, one block has a call of another op.
-std::vector<MadeCall> stackedModel(int layers, int odd = -1) {
+/// Embedding and head lie beside the blocks, or `outside` of their list.
+std::vector<MadeCall> stackedModel(int layers, int odd = -1, bool outside = false) {
   std::vector<MadeCall> calls{{"x", "", {}, "", 0}};
   const auto add = [&](const std::string& module, const std::string& mark, const char* op) {
     for (int k = 0; k < 6; ++k) {
@@ -91,9 +92,9 @@ std::vector<MadeCall> stackedModel(int layers, int odd = -1) {
       calls.push_back({mark + std::to_string(k), k == 3 ? op : "add", {last, std::max(0, last - k)}, module, 0});
     }
   };
-  add("embed", "e", "embedding");
+  add(outside ? "embed" : "h.embed", "e", "embedding");
   for (int i = 0; i < layers; ++i) add("h." + std::to_string(i), "h" + std::to_string(i) + "_", i == odd ? "tanh" : "mul");
-  add("head", "o", "mm");
+  add(outside ? "head" : "h.head", "o", "mm");
   return calls;
 }
 
@@ -123,6 +124,22 @@ TEST(FoldRepeats, LeavesOutABlockThatDiffersAndShortRuns) {
   EXPECT_FALSE(hasCycle(graph, tree));
 }
 
+TEST(FoldRepeats, LeavesAListThatIsAGroupOfItsOwn) {
+  const auto graph = testing::makeDocument(stackedModel(12, -1, true));
+  const auto tree = foldRepeats(graph, buildGroups(graph));
+  EXPECT_THAT(namesIn(tree, 0), ElementsAre("embed", "h", "head"));
+  const auto& list = tree.groups[std::size_t(tree.find("/h"))];
+  EXPECT_EQ(list.alike, 12);
+  EXPECT_EQ(list.groups.size(), 12u) << "its card says the same as a run would";
+}
+
+TEST(FoldRepeats, FoldsWithinAListWhereABlockDiffers) {
+  const auto graph = testing::makeDocument(stackedModel(8, 5, true));
+  const auto tree = foldRepeats(graph, buildGroups(graph));
+  EXPECT_THAT(namesIn(tree, tree.find("/h")), ElementsAre("h.0 … 4", "h.5", "h.6", "h.7"));
+  EXPECT_FALSE(hasCycle(graph, tree));
+}
+
 TEST(FoldRepeats, TakesCallsBetweenTheBlocksAlong) {
   auto calls = stackedModel(4);
   for (auto& call : calls)
@@ -131,7 +148,7 @@ TEST(FoldRepeats, TakesCallsBetweenTheBlocksAlong) {
   const auto tree = foldRepeats(graph, buildGroups(graph));
   EXPECT_FALSE(hasCycle(graph, tree));
   for (const auto& group : tree.groups)
-    if (group.alike > 0 && group.path.ends_with("*")) EXPECT_GE(group.nodes.size(), 3u);
+    if (group.alike > 0 && group.path.ends_with("*")) { EXPECT_GE(group.nodes.size(), 3u); }
 }
 
 TEST(Groups, OfNamelessGraphsAreBlocksThatComeAgain) {

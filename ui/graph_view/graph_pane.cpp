@@ -68,6 +68,7 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   column->addWidget(m_strip);
   column->addWidget(m_view, 1);
   connect(&session, &Session::graphChanged, this, &GraphPane::showGraph);
+  connect(&session, &Session::graphLeft, this, &GraphPane::leaveGraph);
   connect(&session, &Session::nodeChanged, this, [this] { showNode(); });
   connect(&session, &Session::locationChanged, this, &GraphPane::updateTitle);
   connect(&session, &Session::locationChanged, this, &GraphPane::showStage);
@@ -123,7 +124,7 @@ void GraphPane::buildStrip() {
   m_cancel->setText(tr("Cancel layout"));
   m_cancel->setObjectName("cancelLayout");
   m_cancel->hide();
-  connect(m_cancel, &QToolButton::clicked, &m_layouts, &LayoutService::cancel);
+  connect(m_cancel, &QToolButton::clicked, this, &GraphPane::cancelLayout);
   m_symbols = new QLineEdit;
   m_symbols->setObjectName("symbols");
   m_symbols->setAccessibleName(tr("Symbolic sizes"));
@@ -298,7 +299,7 @@ void GraphPane::showGraph() {
   // Stages of one compilation are one graph on its way: what stays, stays where it is.
   const auto recorded = m_session.recordedStages();
   const bool sameBody = m_body == m_session.location().body;
-  const bool again = m_view->scene() && sameBody &&
+  const bool again = m_view->takeBack() && sameBody &&
                      (m_key == m_session.location().key() || (recorded && recorded == m_recorded));
   m_body = m_session.location().body;
   m_key = m_session.location().key();
@@ -309,6 +310,17 @@ void GraphPane::showGraph() {
   else
     m_view->setScene(nullptr);
   relayout(again);
+}
+
+/// Until the next graph has been read, it is not known whether anything stays where it is.
+void GraphPane::leaveGraph() {
+  m_layouts.cancel();
+  m_view->retire();
+}
+
+void GraphPane::cancelLayout() {
+  m_layouts.cancel();
+  if (m_view->scene() && m_view->scene()->shown != m_session.graph()) m_view->setScene(nullptr);
 }
 
 void GraphPane::showScene(ScenePtr scene) {

@@ -57,6 +57,8 @@ class GraphPane : public QWidget {
   /// Kernels are known once the graph has been compiled; until then nothing is grouped by them.
   void setGrouping(Grouping grouping);
   void openAll(bool open);
+  /// What was shown before the graph that was laid out does not come back.
+  void cancelLayout();
   /// Outlines what is fused together: as PyTorch recorded it, else as Kerf compiles it.
   void setHulls(bool on);
   /// For the next graph that is shown.
@@ -81,6 +83,7 @@ class GraphPane : public QWidget {
   void toggleGroup(const std::string& path, bool open);
   void showNode();
   void showGraph();
+  void leaveGraph();
   void showScene(ScenePtr scene);
   void updateTitle();
   void readDifference();

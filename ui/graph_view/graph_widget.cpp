@@ -42,6 +42,7 @@ void GraphWidget::setScene(ScenePtr scene, bool again) {
   if (again && m_held >= 0) m_untouched = false;
   const auto held = again ? heldPoint() : QPointF();
   m_scene = std::move(scene);
+  m_retired = nullptr;
   m_stale = m_hidden = false;
   m_state.hovered = -1;
   m_state.found.clear();
@@ -61,6 +62,21 @@ void GraphWidget::setStale() {
     m_hidden = m_stale;
     update();
   });
+}
+
+void GraphWidget::retire() {
+  if (!m_scene) return;
+  setStale();
+  m_retired = std::exchange(m_scene, nullptr);
+  m_state.hovered = -1;
+  m_minimap->refresh();
+}
+
+bool GraphWidget::takeBack() {
+  if (!m_retired) return m_scene != nullptr;
+  m_scene = std::exchange(m_retired, nullptr);
+  m_minimap->refresh();
+  return true;
 }
 
 void GraphWidget::holdCard(int node) { m_held = node; }
@@ -254,22 +270,23 @@ void GraphWidget::paintGrid(QPainter& painter) const {
 void GraphWidget::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), theme().canvas);
-  if (!m_scene || m_hidden) return;
+  const auto& scene = m_scene ? m_scene : m_retired;
+  if (!scene || m_hidden) return;
   paintGrid(painter);
   painter.save();
   painter.translate(toWidget({0, 0}));
   painter.scale(m_zoom, m_zoom);
-  GraphPainter batch(painter, *m_scene, m_state, m_zoom);
+  GraphPainter batch(painter, *scene, m_state, m_zoom);
   batch.paint(visibleScene());
   painter.restore();
-  paintLegend(painter);
+  paintLegend(painter, *scene);
   m_paintedCards = batch.paintedCards();
 }
 
 /// A small view (that of a candidate) has room for the graph alone.
-void GraphWidget::paintLegend(QPainter& painter) const {
+void GraphWidget::paintLegend(QPainter& painter, const Scene& scene) const {
   constexpr int leastHeight = 200;
-  if (height() >= leastHeight) kerf::ui::paintLegend(painter, rect(), *m_scene, m_state);
+  if (height() >= leastHeight) kerf::ui::paintLegend(painter, rect(), scene, m_state);
 }
 
 void GraphWidget::renderAll(QPainter& painter) const {

@@ -23,6 +23,10 @@ class GraphWidget : public QWidget {
   void setScene(ScenePtr scene, bool again = false);
   /// What is shown belongs to another title by now: nothing of it answers, and soon nothing of it is drawn.
   void setStale();
+  /// There is no scene any more; the one that goes is drawn so much longer as one that is stale.
+  void retire();
+  /// Makes the scene that went the one that is shown again, stale as it is. Whether there is a scene then.
+  bool takeBack();
   /// So that this node's card, or the title of its group, stays where it is on the screen in the next scene.
   void holdCard(int node);
   const ScenePtr& scene() const { return m_scene; }
@@ -90,7 +94,7 @@ class GraphWidget : public QWidget {
 
  private:
   void paintGrid(QPainter& painter) const;
-  void paintLegend(QPainter& painter) const;
+  void paintLegend(QPainter& painter, const Scene& scene) const;
   void walk(int key);
   int neighbour(int key) const;
   int sibling(int step) const;
@@ -104,7 +108,7 @@ class GraphWidget : public QWidget {
   QPointF middle() const;
   double middleOf(const QRectF& band) const;
 
-  ScenePtr m_scene;
+  ScenePtr m_scene, m_retired;
   ViewState m_state;
   Minimap* m_minimap;
   double m_zoom = 1;

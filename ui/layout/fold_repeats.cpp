@@ -12,7 +12,8 @@ namespace {
 
 using workbench::GraphDoc, workbench::NodeKind;
 
-constexpr int leastBlocks = 3, leastOps = 6;
+constexpr int leastBlocks = 3;
+constexpr int leastOps = 6;
 
 /// Neighbours [begin, end) among the groups of a group, and calls beside them that lie between two of them.
 struct Run {

@@ -55,7 +55,7 @@ class TreeBuilder {
  private:
   NodeGroup& group(int i) { return m_tree.groups[std::size_t(i)]; }
 
-  /// Where the module of `node` below `from` ends: "layers" and "3" go together as "layers.3".
+  /// Where the part of the module of `node` that begins at `from` ends.
   std::size_t partEnd(int node, std::size_t from) const {
     const auto& path = m_paths[std::size_t(node)];
     return std::min(path.find('.', from), path.size());

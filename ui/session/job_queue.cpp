@@ -24,26 +24,35 @@ void JobQueue::start(const QString& key, std::function<void(std::stop_token)> wo
   cancel(key);
   auto& ticket = m_tickets[key];
   ticket = {++m_next, std::stop_source()};
-  if (weight == Weight::Shown) ++m_running;
+  if (weight == Weight::Shown) m_shown.insert(ticket.number);
   m_pool.start([this, key, number = ticket.number, stop = ticket.stop.get_token(), work = std::move(work),
-                done = std::move(done), weight] {
+                done = std::move(done)] {
     const bool ran = !stop.stop_requested();
     if (ran) work(stop);
     QMetaObject::invokeMethod(
         this,
-        [this, key, number, ran, done, weight] { finish(key, number, ran ? done : std::function<void()>(), weight); },
+        [this, key, number, ran, done] { finish(key, number, ran ? done : std::function<void()>()); },
         Qt::QueuedConnection);
   });
   emit busyChanged();
 }
 
-void JobQueue::finish(const QString& key, quint64 number, const std::function<void()>& done, Weight weight) {
+void JobQueue::finish(const QString& key, quint64 number, const std::function<void()>& done) {
   const auto ticket = m_tickets.constFind(key);
   const bool current = ticket != m_tickets.constEnd() && ticket->number == number;
   if (current) m_tickets.remove(key);
   if (current && done) done();
-  if (weight == Weight::Shown) --m_running;
+  m_shown.remove(number);
   emit busyChanged();
+}
+
+bool JobQueue::join(const QString& key, Weight weight) {
+  const auto ticket = m_tickets.constFind(key);
+  if (ticket == m_tickets.constEnd()) return false;
+  if (weight == Weight::Quiet || m_shown.contains(ticket->number)) return true;
+  m_shown.insert(ticket->number);
+  emit busyChanged();
+  return true;
 }
 
 void JobQueue::cancel(const QString& key) {

@@ -7,6 +7,7 @@
 
 #include <QHash>
 #include <QObject>
+#include <QSet>
 #include <QThreadPool>
 
 namespace kerf::ui::inline session {
@@ -35,8 +36,11 @@ class JobQueue : public QObject {
   void cancel(const QString& key);
   /// Asks the job to stop; it still reports.
   void stop(const QString& key);
-  bool busy() const { return m_running > 0; }
+  bool busy() const { return !m_shown.isEmpty(); }
   bool busy(const QString& key) const { return m_tickets.contains(key); }
+  /// Whether the job is under way, so that it need not be submitted; one that began quietly is shown from now on where
+  /// somebody waits for it.
+  bool join(const QString& key, Weight weight);
 
   /// Asks all jobs to stop and forgets them.
   void stopAll();
@@ -50,12 +54,12 @@ class JobQueue : public QObject {
     std::stop_source stop;
   };
   void start(const QString& key, std::function<void(std::stop_token)> work, std::function<void()> done, Weight weight);
-  void finish(const QString& key, quint64 number, const std::function<void()>& done, Weight weight);
+  void finish(const QString& key, quint64 number, const std::function<void()>& done);
 
   QThreadPool m_pool;
   QHash<QString, Ticket> m_tickets;
   quint64 m_next = 0;
-  int m_running = 0;
+  QSet<quint64> m_shown;  ///< jobs that are waited for, until they have ended
 };
 
 }  // namespace kerf::ui::inline session

@@ -187,6 +187,8 @@ class Session : public QObject {
   void loadingProgressed();
   void locationChanged();
   void graphChanged();
+  /// What was shown has been left for a graph that may yet have to be read.
+  void graphLeft();
   void recordChanged();
   void fusionChanged();
   void stagesChanged();

@@ -139,7 +139,7 @@ workbench::GraphAddress Session::addressAt(const Location& location) const {
 
 void Session::askDifference(const Location& before, const Location& after, bool quiet) {
   const auto job = "difference:" + placeText(before) + ":" + placeText(after);
-  if (m_jobs.busy(job)) return;
+  if (m_jobs.join(job, weightOf(quiet))) return;
   if (!m_differ) m_differ = m_workers.forJob();
   const workbench::DiffRequest request{addressAt(before), addressAt(after)};
   m_jobs.submit<Result<workbench::GraphDifference>>(
@@ -164,7 +164,7 @@ const std::vector<workbench::PassDifference>* Session::passDifferences() const {
 
 void Session::askPassDifferences(const Key& key, bool quiet) {
   const auto job = QString("passes:%1/%2/%3").arg(key.capture).arg(key.graph).arg(text(key.aotStage));
-  if (m_jobs.busy(job)) return;
+  if (m_jobs.join(job, weightOf(quiet))) return;
   if (!m_differ) m_differ = m_workers.forJob();
   const workbench::PassDifferencesRequest request{shownAddress(key)};
   using Answer = std::vector<workbench::PassDifference>;
@@ -190,7 +190,7 @@ bool Session::askGraph(const Location& location, bool quiet) {
                            : requestFor(location);
   const auto job = "ahead:" + placeText(location);
   if (!request) return false;
-  if (m_jobs.busy(job)) return true;
+  if (m_jobs.join(job, weightOf(quiet))) return true;
   if (!m_differ) m_differ = m_workers.forJob();
   m_jobs.submit<Result<GraphDocPtr>>(
       job,

@@ -32,6 +32,7 @@ GraphState& Session::stateFor(const Key& key) {
 void Session::enter(const Location& location) {
   m_location = {location.capture, location.graph, Location::Stage::Captured, -1, {}, location.aotStage};
   m_graph = nullptr;
+  emit graphLeft();
   emit guardsChanged();
   emit compiledChanged();
   emit accuracyChanged();

@@ -163,7 +163,7 @@ std::vector<ActionSpec> MainWindow::runActions() {
        "Ctrl+.",
        tr("Stop layout, comparison, bisection and reduction"),
        [this] {
-         m_pane->layouts().cancel();
+         m_pane->cancelLayout();
          m_session.cancelCompare();
          m_session.cancelMinify();
        }},
