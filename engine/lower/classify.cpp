@@ -261,12 +261,28 @@ class Classifier {
     info.lowering = fittingPointwise(info);
     if (info.lowering && operandsAreTensors(info)) info.kind = ValueKind::Pointwise;
     if (info.lowering) return {};
-    info.lowering = fittingElement(info);
+    info.lowering = placesAreOwn(info) ? fittingElement(info) : nullptr;
     if (info.lowering && info.lowering->items == 1 && elementReadsAreTensors(info)) info.kind = ValueKind::Pointwise;
     if (info.lowering) return {};
     info.lowering = fittingReduction(info);
     if (info.lowering && info.lowering->items == 1 && info.operandNodes[0].valid()) info.kind = ValueKind::Reduction;
     return {};
+  }
+
+  /// Whether the places that the op takes as an argument were found in this graph, where its lowering is right for no other.
+  bool placesAreOwn(const ValueInfo& info) const {
+    const Lowering& lowering = info.bound.op->lowering;
+    if (!lowering.madeBy) return true;
+    for (NodeId at = info.operandNodes[std::size_t(lowering.place)]; at.valid();) {
+      const Node& node = m_table.graph().node(at);
+      const bool isItem = node.isCall("operator.getitem"_op);
+      const NodeId* list = isItem && !node.args().empty() ? node.args()[0].as<NodeId>() : nullptr;
+      const ValueInfo& step = m_table[list ? *list : at];
+      if (!step.bound.op || !lowering.madeBy(info.bound, step.bound)) return false;
+      if (list) return true;  // a pooling's second item: where each maximum was
+      at = step.operandNodes[0];
+    }
+    return false;
   }
 
   /// Every operand of tensor type comes from a node with a known shape.

@@ -103,6 +103,31 @@ TEST(Windows, APlaceOutsideOfThePlaneIsAnErrorInBoth) {
   EXPECT_EQ(result.error().code, ErrorCode::RuntimeFailed);
 }
 
+TEST(Windows, PlacesThatNoPoolingFoundAreAddedToAsTheyAre) {
+  for (const Pool& p : pools) {
+    GraphFixture f;
+    const NodeId x = f.input("x", DType::Float32, p.image);
+    const NodeId pool =
+        f.call("aten.max_pool2d_with_indices.default", {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding),
+                                                        numbers(p.dilation), Argument(p.ceilMode)});
+    const NodeId places = f.call("aten.mul.Tensor", {f.item(pool, 1), Argument(std::int64_t{0})});  // the first, for all
+    f.output({f.call("aten.max_pool2d_with_indices_backward.default",
+                     {f.item(pool, 0), x, numbers(p.kernel), numbers(p.stride), numbers(p.padding), numbers(p.dilation),
+                      Argument(p.ceilMode), places})});
+    expectSameAsInterpreter(f, 1e-5, p.name, false);
+  }
+}
+
+TEST(Windows, OffsetsThatNoWindowHas) {
+  GraphFixture f;
+  Tensor offsets = *Tensor::zeros(DType::Int8, {1, 2, 3, 3});
+  for (int i = 0; i < 18; ++i) offsets.data<std::int8_t>()[i] = std::int8_t(i * 14 - 127);
+  f.output({f.call("prims._low_memory_max_pool_offsets_to_indices.default",
+                   {f.input("o", offsets), numbers({3, 2}), numbers({7, 6}), numbers({2, 2}), numbers({1, 1}),
+                    numbers({1, 2})})});
+  expectSameAsInterpreter(f, 0, "offsets");
+}
+
 TEST(Windows, InductorsFormsWithOffsets) {
   for (const Pool& p : pools) {
     if (p.stride.size() == 0) continue;
@@ -161,6 +186,16 @@ TEST(Windows, NearestNeighboursAndTheirGradients) {
   const NodeId g = odd.input("g", DType::Float32, {1, 2, 7, 9});
   odd.output({odd.call("aten.upsample_nearest2d_backward.default", {g, numbers({7, 9}), numbers({1, 2, 3, 3})})});
   expectSameAsInterpreter(odd, 1e-6, "gradient of no whole factor", false);
+}
+
+TEST(Windows, ANeighbourBesideTheImageIsItsLast) {
+  for (const char* form : {"upsample_nearest2d", "_upsample_nearest_exact2d"}) {
+    GraphFixture f;
+    const NodeId x = f.input("x", DType::Float32, {1, 2, 1, 3});
+    const std::string op = fmt::format("aten.{}.default", form);
+    f.output({f.call(op, {x, numbers({6, 7}), Argument(1.0), Argument(1.0)})});  // scales that are not those of the sizes
+    expectSameAsInterpreter(f, 0, op);
+  }
 }
 
 TEST(Windows, BetweenConvolutions) {

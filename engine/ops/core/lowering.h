@@ -25,6 +25,9 @@ struct Lowering {
   int (*reduction)(const ReductionCall&) = nullptr;
   int (*element)(const ElementCall&) = nullptr;    ///< reads its operands at places of its own
   bool (*covers)(const BoundArguments&) = nullptr;  ///< which calls `element` is right for; null: all
+  /// Right only if every step of the graph that made argument `place`'s values is one that this names; null: any values do.
+  bool (*madeBy)(const BoundArguments& call, const BoundArguments& step) = nullptr;
+  int place = -1;
   OperandTypes types = OperandTypes::Any;
   int cost = 0;   ///< of a pointwise one, as ExprOpInfo::cost
   int items = 1;  ///< of a reduction: 1, or the length of the tuple it returns

@@ -155,11 +155,11 @@ int maxPool(Call c) {
   return c.item == 0 ? best : place;
 }
 
-/// floor(value / divisor) of an int64 that is no negative number and below 2^52.
+/// value / divisor of an int64 whose size is below 2^52, towards zero as in C.
 int quotient(Call c, int value, std::int64_t divisor) {
   if (divisor == 1) return value;
   const int exact = c.b.binary(Div, c.b.convert(value, DType::Float64), c.b.constant(double(divisor), DType::Float64));
-  return c.b.convert(c.b.unary(Floor, exact), DType::Int64);
+  return c.b.convert(c.b.unary(Trunc, exact), DType::Int64);
 }
 
 // _low_memory_max_pool_offsets_to_indices(offsets, kernel_size, input_size, stride, padding, dilation)
@@ -259,6 +259,23 @@ std::optional<Windows> maxBackwardWindows(const BoundArguments& bound) {
 bool coversMaxBackward(const BoundArguments& bound) {
   const auto windows = maxBackwardWindows(bound);
   return windows && mostLooking(*windows) <= mostCells;
+}
+
+/// Each element looks for itself in the windows that it lies in. A place that no pooling of these windows found (an input of
+/// a backward graph on random numbers) may lie in none of them; the op's own kernel adds there all the same.
+bool isOwnPlace(const BoundArguments& call, const BoundArguments& step) {
+  const auto windows = maxBackwardWindows(call);
+  if (!windows) return false;
+  const auto isSame = [&](std::size_t argument, const Sizes& sizes) {
+    return !step.symSizes(argument).isSymbolic() && step.sizes(argument) == sizes;
+  };
+  if (step.op->schema.name == "prims::_low_memory_max_pool_offsets_to_indices")
+    return isSame(1, windows->kernel) && isSame(2, windows->in) && isSame(3, windows->stride) &&
+           isSame(4, windows->padding) && isSame(5, windows->dilation);
+  if (!step.tensorIf(0) || !step.op->schema.name.contains("max_pool") || step.values.size() != 6) return false;
+  const auto made = windowsOf(step, step.tensor(0), windows->spatial(), 1, true, 5);
+  return made && made->kernel == windows->kernel && made->stride == windows->stride && made->in == windows->in &&
+         made->padding == windows->padding && made->dilation == windows->dilation && made->out == windows->out;
 }
 
 int maxPoolBackward(Call c) {
@@ -382,7 +399,7 @@ int nearest(Call c) {
   for (std::size_t d = 2; d < c.map.size(); ++d) {
     const std::int64_t in = c.bound.tensor(0).sizes()[d], out = c.bound.sizes(1)[d - 2];
     const double step = stepOf(c.bound, d - 2, in, out);
-    if (step == 1) continue;
+    if (step == 1 && out <= in) continue;
     int at = c.b.convert(c.b.index(c.map[d]), dtype);
     if (exact) at = c.b.binary(Add, at, c.b.constant(0.5, dtype));
     const int source = c.b.unary(Floor, c.b.binary(Mul, at, c.b.constant(dtype == DType::Float32 ? float(step) : step, dtype)));
@@ -437,13 +454,19 @@ constexpr OpFacts dear(OpFacts row) {
   return row;
 }
 
-constexpr OpFacts rows[] = {
+constexpr OpFacts ofOwnPlaces(OpFacts row) {
+  row.lowering.madeBy = isOwnPlace;
+  row.lowering.place = 7;
+  return row;
+}
+
+constexpr OpFacts windowLoweringsRows[] = {
     withTwoItems(elementLowering("aten::max_pool2d_with_indices", maxPool<2>, coversMax<2>)),
     withTwoItems(elementLowering("aten::max_pool3d_with_indices", maxPool<3>, coversMax<3>)),
     withTwoItems(elementLowering("prims::_low_memory_max_pool_with_offsets", maxPool<0>, coversMax<0>)),
     elementLowering("prims::_low_memory_max_pool_offsets_to_indices", offsetsToIndices, coversOffsets),
-    dear(elementLowering("aten::max_pool2d_with_indices_backward", maxPoolBackward, coversMaxBackward)),
-    dear(elementLowering("aten::max_pool3d_with_indices_backward", maxPoolBackward, coversMaxBackward)),
+    ofOwnPlaces(dear(elementLowering("aten::max_pool2d_with_indices_backward", maxPoolBackward, coversMaxBackward))),
+    ofOwnPlaces(dear(elementLowering("aten::max_pool3d_with_indices_backward", maxPoolBackward, coversMaxBackward))),
     dear(elementLowering("aten::avg_pool2d", averagePool<2>, coversAverage<2>)),
     dear(elementLowering("aten::avg_pool3d", averagePool<3>, coversAverage<3>)),
     dear(elementLowering("aten::avg_pool2d_backward", averagePoolBackward<2>, coversAverageBackward<2>)),
@@ -461,6 +484,6 @@ constexpr OpFacts rows[] = {
 
 }  // namespace
 
-OpFactRows windowLowerings() { return rows; }
+OpFactRows windowLowerings() { return windowLoweringsRows; }
 
 }  // namespace kerf::inline ops
