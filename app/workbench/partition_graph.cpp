@@ -106,8 +106,9 @@ Result<PartitionReport> perform(Workbench& bench, const PartitionRequest& reques
   KERF_CHECK(annotateShapes(source));
   KERF_TRY(StaticInputs fixed, staticInputs(source, request.staticInputs));
   if (!fixed.names)
-    job.note("the graph does not say which inputs are parameters and buffers: those that get a gradient count as such "
-             "(--static-inputs N: the first N)");
+    job.note(
+        "the graph does not say which inputs are parameters and buffers: those that get a gradient count as such "
+        "and those whose first size is not the batch's (--static-inputs N: the first N)");
   options.joint.staticInputs = fixed.names;
   const GraphModule& module = source.graph().module;
   const std::function body = [&] { return partitionHere(module, options, request); };

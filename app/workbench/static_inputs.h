@@ -6,7 +6,7 @@
 namespace kerf::workbench {
 
 struct StaticInputs {
-  /// Names of placeholders. Unset: nothing says so, and the partitioner takes those that get gradients.
+  /// Names of placeholders. Unset: nothing says so, and the partitioner goes by gradients and first sizes.
   std::optional<std::vector<std::string>> names;
   std::string source = "gradients";  ///< "traced", "recorded", "given", "gradients"
 };

@@ -184,14 +184,35 @@ void addNodes(JointGraph& joint, const std::vector<RecomputeTags>& tags, const s
   }
 }
 
-/// Names of the primals that get a gradient; the backward part returns one value for each primal.
-std::vector<std::string> trainedInputs(const JointGraph& joint) {
+/// The batch's size, as far as a shape tells; null: it has no sizes.
+const Dim* firstSize(const Node& node) {
+  const TensorMeta* tensor = node.meta().value.tensor();
+  return tensor == nullptr || tensor->sizes.empty() ? nullptr : &tensor->sizes.front();
+}
+
+/// Whether a tensor's first size is other than that of every tangent, of which one has sizes: no batch then.
+bool isNoBatch(const Graph& graph, const Node& primal) {
+  const Dim* own = firstSize(primal);
+  bool known = false;
+  for (const NodeId id : graph.placeholders()) {
+    if (jointInputOf(graph.node(id)) != JointInput::Tangent) continue;
+    const Dim* other = firstSize(graph.node(id));
+    known = known || other != nullptr;
+    if (own != nullptr && other != nullptr && *own == *other) return false;
+  }
+  return known && primal.meta().value.tensor() != nullptr;
+}
+
+/// Names of the primals that seem to live on: those that get a gradient, as parameters do (the backward part returns
+/// one value for each primal), and those that are no batch of data, as buffers.
+std::vector<std::string> lastingInputs(const JointGraph& joint) {
   const Graph& graph = joint.module.graph;
   std::vector<std::string> names;
   std::size_t next = 0;
   for (const NodeId id : graph.placeholders()) {
-    if (jointInputOf(graph.node(id)) != JointInput::Primal || next == joint.backwardOutputs.size()) continue;
-    if (!joint.backwardOutputs[next++].isNone()) names.push_back(graph.node(id).name());
+    const Node& node = graph.node(id);
+    if (jointInputOf(node) != JointInput::Primal || next == joint.backwardOutputs.size()) continue;
+    if (!joint.backwardOutputs[next++].isNone() || isNoBatch(graph, node)) names.push_back(node.name());
   }
   return names;
 }
@@ -249,7 +270,7 @@ Result<JointGraph> readJointGraph(GraphModule module, const JointOptions& option
                 outputs.size(), options.forwardOutputs.value_or(0), primals);
   joint.forwardOutputs.assign(outputs.begin(), outputs.begin() + std::ptrdiff_t(forward));
   joint.backwardOutputs.assign(outputs.begin() + std::ptrdiff_t(forward), outputs.end());
-  addNodes(joint, tags, options.staticInputs ? *options.staticInputs : trainedInputs(joint));
+  addNodes(joint, tags, options.staticInputs ? *options.staticInputs : lastingInputs(joint));
   Classifier(joint).run();
   return joint;
 }

@@ -62,8 +62,8 @@ struct JointGraph {
 struct JointOptions {
   /// Outputs of the forward part. Unset: all but the last ones, of which there is one for each primal.
   std::optional<std::size_t> forwardOutputs;
-  /// Primals that live on anyway (parameters, buffers), which are free to save. Unset: those that get a gradient, as
-  /// texts do not say what is a parameter.
+  /// Primals that live on anyway (parameters, buffers), which are free to save. Unset: those that get a gradient, and
+  /// tensors whose first size is not that of a tangent, the batch's: texts do not say what is a parameter or a buffer.
   std::optional<std::vector<std::string>> staticInputs;
   RecomputePolicies policies;
   bool cleans = true;  ///< dead nodes go, equal calls are merged; default_partition takes the graph as it is

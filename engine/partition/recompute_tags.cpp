@@ -10,16 +10,14 @@ namespace kerf::inline partition {
 
 namespace {
 
-using enum RecomputePolicy;
-
 struct PolicyName {
   std::string_view name;
   RecomputePolicy policy;
 };
-constexpr PolicyName policyNames[] = {{"must_save", MustSave},
-                                      {"prefer_save", PreferSave},
-                                      {"must_recompute", MustRecompute},
-                                      {"prefer_recompute", PreferRecompute}};
+constexpr PolicyName policyNames[] = {{"must_save", RecomputePolicy::MustSave},
+                                      {"prefer_save", RecomputePolicy::PreferSave},
+                                      {"must_recompute", RecomputePolicy::MustRecompute},
+                                      {"prefer_recompute", RecomputePolicy::PreferRecompute}};
 
 std::string_view recorded(const Node& node, std::string_view key) {
   for (const auto& [name, text] : node.meta().extra)
@@ -57,7 +55,7 @@ class Tagging {
     for (const NodeId id : m_graph.order()) {
       const Node& node = m_graph.node(id);
       if (of(id).recompute()) endRegion(node);
-      if (has(opClassOf(node), OpClass::Collective) && !of(id).recompute()) of(id).policy = MustSave;
+      if (has(opClassOf(node), OpClass::Collective) && !of(id).recompute()) of(id).policy = RecomputePolicy::MustSave;
     }
     saveSourcesOfMutations();
     return std::move(m_tags);
@@ -68,7 +66,7 @@ class Tagging {
 
   void read(const Node& node) {
     RecomputeTags& tags = of(node.id());
-    tags.policy = policyFromName(unquoted(recorded(node, "recompute"))).value_or(None);
+    tags.policy = policyFromName(unquoted(recorded(node, "recompute"))).value_or(RecomputePolicy::None);
     const std::string_view place = unquoted(recorded(node, "partitioner_tag"));
     tags.inForward = place == "must_be_in_forward";
     tags.inBackward = place == "must_be_in_backward" ||
@@ -81,7 +79,8 @@ class Tagging {
     const bool boundary = std::ranges::any_of(
         node.users(), [&](NodeId user) { return checkpointed(user) && regionOf(m_graph.node(user)) > regionOf(node); });
     const bool hooked = unquoted(recorded(node, "has_backward_hook")) == "True";
-    if (boundary || (hooked && std::ranges::none_of(node.users(), checkpointed))) of(node.id()).policy = MustSave;
+    if (boundary || (hooked && std::ranges::none_of(node.users(), checkpointed)))
+      of(node.id()).policy = RecomputePolicy::MustSave;
   }
 
   /// An input that forward and backward both write must not get the forward's value twice. AOTAutograd has its copy_
@@ -96,7 +95,7 @@ class Tagging {
       const NodeId *into = node.args()[0].as<NodeId>(), *source = node.args()[1].as<NodeId>();
       if (into == nullptr || source == nullptr) continue;
       if (of(*id).inBackward) writtenInBackward.insert(*into);
-      if (of(*id).inForward && writtenInBackward.contains(*into)) of(*source).policy = MustSave;
+      if (of(*id).inForward && writtenInBackward.contains(*into)) of(*source).policy = RecomputePolicy::MustSave;
     }
   }
 

@@ -53,6 +53,7 @@ class Matcher {
     MatchedPattern match;
     std::unordered_map<const PatternExpr*, Argument> known;
     std::unordered_set<NodeId> exclusive;
+    std::size_t entered = 0;  ///< calls of the right op, whether or not their operands were seen to fit
   };
 
   NodeId standsFor(const PatternExpr& pattern) const {
@@ -63,10 +64,10 @@ class Matcher {
 
   std::string shown(const Argument& value) const { return printArgument(m_graph, value, ArgumentStyle::Python); }
 
-  /// Keeps the mismatch that came after most matched calls.
+  /// Keeps the mismatch that came after most calls.
   bool mismatch(NodeId node, std::string reason) {
-    const std::size_t matched = m_state.match.nodes.size();
-    if (m_deepest.reason.empty() || matched > m_deepest.matched) m_deepest = {node, std::move(reason), matched};
+    const std::size_t entered = m_state.entered;
+    if (m_deepest.reason.empty() || entered > m_deepest.matched) m_deepest = {node, std::move(reason), entered};
     return false;
   }
 
@@ -145,20 +146,23 @@ class Matcher {
     const State before = m_state;
     std::vector<std::pair<std::string, ArgumentList>> bundled;
     std::vector<NodeId> nodes = before.match.nodes;
-    std::size_t fitting = 0;
+    std::size_t fitting = 0, entered = before.entered;
     for (const Argument& item : items->items) {
       m_state = before;
       m_state.match.nodes = nodes;
+      m_state.entered = entered;
       if (!expression(*pattern.operands[0], item)) {
         if (pattern.partial) continue;
         return false;
       }
       ++fitting;
       nodes = m_state.match.nodes;
+      entered = m_state.entered;
       bundle(bundled, before.match);
     }
     m_state = before;
     m_state.match.nodes = std::move(nodes);
+    m_state.entered = entered;
     for (auto& [name, values] : bundled) m_state.match.named.emplace_back(name, Argument::list(std::move(values)));
     return fitting > 0;
   }
@@ -191,7 +195,9 @@ class Matcher {
                                                                 : node.target();
       return mismatch(*id, fmt::format("{} is {}, the pattern has {}", node.name(), what, opNames(pattern)));
     }
-    if (!fewEnoughUsers(pattern, node) || !operands(pattern, node)) return false;
+    if (!fewEnoughUsers(pattern, node)) return false;
+    ++m_state.entered;
+    if (!operands(pattern, node)) return false;
     if (std::ranges::find(m_state.match.nodes, *id) == m_state.match.nodes.end()) m_state.match.nodes.push_back(*id);
     return true;
   }

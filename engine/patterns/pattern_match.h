@@ -26,7 +26,7 @@ struct MatchedPattern {
 struct Mismatch {
   NodeId node;              ///< where it was seen; the node that was tried, where a number stood instead of a node
   std::string reason;       ///< "div is aten.mul.Tensor, the pattern has aten.div.Tensor"
-  std::size_t matched = 0;  ///< calls of the pattern that fitted before
+  std::size_t matched = 0;  ///< calls of the pattern that were there until then, by op and number of users
 };
 
 /// Tries `pattern` at `node`, which stands for its (first) result.

@@ -155,7 +155,7 @@ Result<std::optional<NearMiss>> PatternMatcherPass::explain(const GraphModule& m
       miss.reason = match.error().reason;
       miss.matched = match.error().matched;
     }
-    if (!nearest || miss.matched > nearest->matched) nearest = std::move(miss);
+    if (!nearest || miss.matched >= nearest->matched) nearest = std::move(miss);
   }
   if (places > 0) return nearest;
   std::vector<std::string_view> ops;

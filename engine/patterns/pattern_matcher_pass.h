@@ -47,13 +47,13 @@ struct WalkCount {
   std::size_t tries = 0;  ///< patterns tried at a node
 };
 
-/// The place where a pattern came nearest to being replaced.
+/// The place where a pattern came nearest to being replaced: most of its calls are there; of several the last one.
 struct NearMiss {
   std::string pattern;
   std::string result;  ///< node that stood for the pattern's result; empty: the graph has no call of its op
   std::string node;    ///< where it failed
   std::string reason;
-  std::size_t matched = 0, calls = 0;  ///< calls of the pattern that fitted, and all that it has
+  std::size_t matched = 0, calls = 0;  ///< calls of the pattern that are there, and all that it has
 };
 
 class PatternMatcherPass {

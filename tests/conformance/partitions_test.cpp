@@ -44,22 +44,13 @@ class RecordedPartitions : public ::testing::TestWithParam<const char*> {
     joint = std::move(*read);
   }
   static std::filesystem::path folder() { return recordingsFolder() / "golden" / GetParam(); }
-  /// All of BERT's inputs but the tokens are parameters and buffers, which its text does not say.
-  PartitionOptions options() const {
-    PartitionOptions options;
-    if (std::string_view(GetParam()) != "bert_mini") return options;
-    options.joint.staticInputs.emplace();
-    for (const NodeId id : joint.graph.placeholders())
-      options.joint.staticInputs->push_back(joint.graph.node(id).name());
-    return options;
-  }
   nlohmann::ordered_json recording;
   GraphModule joint;
 };
 
 TEST_P(RecordedPartitions, SaveWhatPyTorchSaves) {
   for (const char* budget : {"1.0", "0.8", "0.5", "0.3", "0.1", "0.0"}) {
-    const auto partition = partitionJoint(joint, options(), std::stod(budget));
+    const auto partition = partitionJoint(joint, {}, std::stod(budget));
     ASSERT_TRUE(partition) << budget << ": " << partition.error().text();
     const auto& expected = recording[budget];
     EXPECT_EQ(namesOf(*partition), expected["saved"].get<std::vector<std::string>>()) << budget;
@@ -78,7 +69,7 @@ TEST_P(RecordedPartitions, DefaultSavesWhatPyTorchSaves) {
 
 /// The graphs that AOTAutograd gave its backend.
 TEST_P(RecordedPartitions, AreTheRecordedGraphs) {
-  const auto partition = partitionJoint(joint, options());
+  const auto partition = partitionJoint(joint);
   ASSERT_TRUE(partition) << partition.error().text();
   EXPECT_EQ(printGraphText(partition->forward.graph), textOf(folder() / "train_forward.graph.txt"));
   EXPECT_EQ(printGraphText(partition->backward.graph), textOf(folder() / "train_backward.graph.txt"));
@@ -135,7 +126,7 @@ TEST_P(RecordedPartitions, GiveTheValuesOfTheJointGraph) {
                         return entry.first.starts_with("tangents");
                       })));
   for (const double budget : {1.0, 0.5, 0.1, 0.0}) {
-    const auto partition = partitionJoint(joint, options(), budget);
+    const auto partition = partitionJoint(joint, {}, budget);
     ASSERT_TRUE(partition) << partition.error().text();
     const ValueList forward = run(partition->forward, primals);
     ASSERT_EQ(forward.size(), partition->forwardOutputs + partition->saved.size() + partition->symbols.size());

@@ -5,8 +5,8 @@
 namespace kerf::cli {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class PartitionCommandTest : public CliTest {
  protected:
@@ -55,9 +55,9 @@ TEST_F(PartitionCommandTest, SaysWhyAValueIsSaved) {
 
 TEST_F(PartitionCommandTest, PoliciesOfNodesAreKept) {
   const auto kept = runJson({"partition", joint, "--policy", "erf=must_save", "--policy", "relu=must_recompute"});
-  EXPECT_THAT(kept["recomputed"], testing::Not(testing::Contains("erf")));
-  EXPECT_THAT(kept["saved"], testing::Not(testing::Contains("relu")));
-  EXPECT_THAT(kept["recomputed"], testing::Contains("relu"));
+  EXPECT_THAT(kept["recomputed"], ::testing::Not(::testing::Contains("erf")));
+  EXPECT_THAT(kept["saved"], ::testing::Not(::testing::Contains("relu")));
+  EXPECT_THAT(kept["recomputed"], ::testing::Contains("relu"));
   const auto wrong = run({"partition", joint, "--policy", "erf=sometimes"});
   EXPECT_EQ(wrong.status, 2);
   EXPECT_THAT(wrong.errors, HasSubstr("is no NODE=POLICY"));
@@ -103,7 +103,7 @@ TEST_F(PartitionCommandTest, ParetoTradesBytesForOperations) {
     EXPECT_GE(points[i - 1]["recomputed_flops"], points[i]["recomputed_flops"]) << i;
   }
   const std::string svg = textOf(plot);
-  EXPECT_THAT(svg, testing::StartsWith("<svg "));
+  EXPECT_THAT(svg, ::testing::StartsWith("<svg "));
   EXPECT_THAT(svg, HasSubstr("<title>1: 6912 B</title>"));
   EXPECT_THAT(run({"partition", joint, "--pareto"}).output, HasSubstr("  1.00"));
 }

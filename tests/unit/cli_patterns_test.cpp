@@ -5,8 +5,8 @@
 namespace kerf::cli {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 class PatternsCommandTest : public CliTest {
  protected:
@@ -81,7 +81,7 @@ TEST_F(PatternsCommandTest, SaysWhyAPatternDoesNotMatch) {
   EXPECT_THAT(report["near_misses"][0]["reason"], HasSubstr("the graph has no call of "));
   const auto own = run({"patterns", graph(), "--patterns", patterns(), "--why", "tanh_relu"});
   EXPECT_EQ(own.status, 0) << own.errors;
-  EXPECT_THAT(own.output, HasSubstr("tanh_relu came nearest at relu: 0 of its 2 calls fit, then\n"
+  EXPECT_THAT(own.output, HasSubstr("tanh_relu came nearest at relu: 1 of its 2 calls fit, then\n"
                                     "  x is an input of the graph, the pattern has aten.tanh.default\n"));
 }
 

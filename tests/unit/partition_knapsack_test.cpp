@@ -1,6 +1,8 @@
 // The three knapsack solvers on small sets whose best choice can be seen.
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "engine/partition/knapsack.h"
 
 namespace kerf {
@@ -16,6 +18,27 @@ TEST(Knapsack, FindsTheBestChoice) {
   const auto integer = integerKnapsack(items, 1.0);
   ASSERT_TRUE(integer) << integer.error().text();
   EXPECT_EQ(*integer, (Saved{false, true, true}));
+}
+
+/// Layers of one model: equal blocks, and small items in between.
+TEST(Knapsack, RepeatedItemsAreSolvedAtOnce) {
+  std::vector<KnapsackItem> many;
+  for (const KnapsackItem& kind : {KnapsackItem{0.0192, 12e8}, {0.0144, 9.1e8}, {0.00488, 1e8}, {0.0048, 3e8}})
+    many.insert(many.end(), 12, kind);
+  many.insert(many.end(), 25, {0.0000125, 1});
+  const auto start = std::chrono::steady_clock::now();
+  const auto saved = integerKnapsack(many, 0.2);
+  ASSERT_TRUE(saved) << saved.error().text();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  double memory = 0, runtime = 0, best = 0;
+  const Saved rounded = dynamicKnapsack(many, 0.2);
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    memory += (*saved)[i] ? many[i].memory : 0;
+    runtime += (*saved)[i] ? many[i].runtime : 0;
+    best += rounded[i] ? many[i].runtime : 0;
+  }
+  EXPECT_LE(memory, 0.2);
+  EXPECT_GE(runtime, best * (1 - 1e-4));
 }
 
 TEST(Knapsack, GreedyTakesByRuntimePerMemory) { EXPECT_EQ(greedyKnapsack(items, 1.0), (Saved{true, false, false})); }

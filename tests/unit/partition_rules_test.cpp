@@ -68,6 +68,21 @@ TEST(MutationsTest, AreMadeOnceWhereTheirValueIs) {
   }
 }
 
+TEST(MutationsTest, ATagSaysToWhichPartTheyBelong) {
+  for (const bool backward : {false, true}) {
+    GraphModule module = jointOf(sine + slope + call("copy_", "copy_.default", "primals_2, sin"), "sin, mul, None",
+                                 ", primals_2: \"f32[8, 8][8, 1]cpu\"");
+    const NodeId copy = *module.graph.find("copy_");
+    NodeMeta meta = module.graph.node(copy).meta();
+    meta.extra.emplace_back("partitioner_tag", backward ? "'must_be_in_backward'" : "'must_be_in_forward'");
+    module.graph.setMeta(copy, std::move(meta));
+    const auto partition = partitionJoint(module);
+    ASSERT_TRUE(partition) << partition.error().text();
+    EXPECT_EQ(copiesIn(partition->forward.graph), backward ? 0 : 1);
+    EXPECT_EQ(copiesIn(partition->backward.graph), backward ? 1 : 0);
+  }
+}
+
 TEST(BanRulesTest, OpsOffTheListAreHeavy) {
   const std::string product = call("mm", "mm.default", "primals_1, primals_1");
   const GraphModule module = jointOf(product + call("mul", "mul.Tensor", "tangents_1, mm") + out("mm"), "neg, mul");

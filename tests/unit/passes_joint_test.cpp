@@ -233,20 +233,22 @@ TEST(SoftmaxRescaling, IsOffByDefaultAndKeepsZeroFactors) {
 }
 
 TEST(StableSort, PutsNodesAfterTheirInputs) {
-  PassGraph g;
-  const NodeId x = g.input("x", {2});
-  const NodeId a = g.call("aten.exp.default", {x});
-  const NodeId c = g.call("aten.neg.default", {x});
-  const NodeId b = g.call("aten.relu.default", {a});
-  g.finish({b, c});
-  const Pass sort = selectPasses({.only = std::vector<std::string>{"stable_sort"}})->front();
-  const std::uint64_t sorted = g.module.graph.revision();
-  ASSERT_TRUE(sort.run(g.module, {sort.options, {}}));
-  EXPECT_EQ(g.module.graph.revision(), sorted);
-  g.module.graph.moveBefore(b, a);
-  EXPECT_FALSE(g.module.graph.lint());
-  ASSERT_TRUE(sort.run(g.module, {sort.options, {}}));
-  EXPECT_TRUE(g.module.graph.lint());
+  for (const char* name : {"stable_sort", "joint_stable_sort"}) {
+    PassGraph g;
+    const NodeId x = g.input("x", {2});
+    const NodeId a = g.call("aten.exp.default", {x});
+    const NodeId c = g.call("aten.neg.default", {x});
+    const NodeId b = g.call("aten.relu.default", {a});
+    g.finish({b, c});
+    const Pass sort = selectPasses({.only = std::vector<std::string>{name}})->front();
+    const std::uint64_t sorted = g.module.graph.revision();
+    ASSERT_TRUE(sort.run(g.module, {sort.options, {}}));
+    EXPECT_EQ(g.module.graph.revision(), sorted) << name;
+    g.module.graph.moveBefore(b, a);
+    EXPECT_FALSE(g.module.graph.lint());
+    ASSERT_TRUE(sort.run(g.module, {sort.options, {}}));
+    EXPECT_TRUE(g.module.graph.lint()) << name;
+  }
 }
 
 TEST(MatmulPadding, PadsWhatTensorCoresDoNotTakeWhole) {

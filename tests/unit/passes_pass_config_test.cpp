@@ -21,7 +21,7 @@ std::vector<std::string> chosen(const PassConfig& config) {
   return passes ? names(*passes) : std::vector<std::string>();
 }
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 const std::vector<std::string> allNames = {
     "module_inlining", "call_normalization", "identity_removal", "batch_norm_folding", "split_merging",
@@ -98,7 +98,7 @@ TEST(PassConfig, RefusesPatchesThatFitNoOption) {
     const auto patch = parsePassPatch(text);
     ASSERT_FALSE(patch.has_value()) << text;
     EXPECT_EQ(patch.error().code, ErrorCode::BadUsage) << text;
-    EXPECT_THAT(patch.error().message, testing::HasSubstr(message)) << text;
+    EXPECT_THAT(patch.error().message, ::testing::HasSubstr(message)) << text;
   }
   const PassPatch wrongType{"constant_folding", "max_bytes", 0.5};
   EXPECT_EQ(selectPasses({.patches = {wrongType}}).error().code, ErrorCode::BadUsage);
@@ -109,7 +109,7 @@ TEST(PassConfig, RefusesToGoBackToAStageThatIsOver) {
   const PassConfig config{.only = std::vector<std::string>{"dce", "cse"}, .replacements = {early}};
   const auto refused = selectPasses(config);
   ASSERT_FALSE(refused.has_value());
-  EXPECT_THAT(refused.error().message, testing::HasSubstr("pass cse belongs to stage pre_grad"));
+  EXPECT_THAT(refused.error().message, ::testing::HasSubstr("pass cse belongs to stage pre_grad"));
 }
 
 TEST(PassConfig, HasAStableText) {

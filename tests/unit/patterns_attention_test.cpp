@@ -110,12 +110,15 @@ TEST_P(AttentionPattern, MatchesAndKeepsValues) {
   if (!draws) expectSameValues(before, after, half ? 4e-2 : 1e-4);
 
   GraphModule near = before;
-  for (const NodeId id : near.graph.order()) {
-    if (!near.graph.node(id).isCall("aten.exp.default"_op)) continue;
-    near.graph.setTarget(id, "torch.ops.aten.exp2.default");
-    break;
-  }
+  const auto order = near.graph.order();
+  const auto changed =
+      std::ranges::find_if(order, [&](NodeId id) { return near.graph.node(id).isCall("aten.exp.default"_op); });
+  ASSERT_NE(changed, order.end()) << rule.name;
+  near.graph.setTarget(*changed, "torch.ops.aten.exp2.default");
   EXPECT_TRUE(matcher->apply(near)->empty()) << rule.name;
+  const auto miss = matcher->explain(near, rule.name);
+  ASSERT_TRUE(miss && *miss) << rule.name;
+  EXPECT_EQ((*miss)->node, near.graph.node(*changed).name()) << rule.name << ": " << (*miss)->reason;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AttentionPattern, ::testing::Range<std::size_t>(0, attentionRules().size()),

@@ -215,6 +215,36 @@ TEST(PatternMatcherPass, TheLargerOfTwoPatternsIsFoundFirst) {
   EXPECT_EQ((*replaced)[1].pattern, "small") << "what is left of it is searched too";
 }
 
+TEST(PatternMatcherPass, ExplainsThePlaceWhereAPatternGotFarthest) {
+  GraphFixture g;
+  const NodeId x = g.input("x", DType::Float32, {4});
+  const NodeId shallow = g.call("aten.relu.default", {x});
+  const NodeId mul = g.call("aten.mul.Tensor", {shallow, 2.0});
+  const NodeId deep = g.call("aten.relu.default", {g.call("aten.tanh.default", {mul})});
+  g.output({deep, g.call("aten.relu.default", {g.call("aten.neg.default", {x})})});
+  PatternMatcherPass pass;
+  pass.add(negForRelu("p", callFunction(reluOp, {callFunction("aten.tanh.default"_op,
+                                                              {callFunction(addOp, {ignored(), ignored()})})})));
+  const auto miss = pass.explain(g.module, "p");
+  ASSERT_TRUE(miss && *miss);
+  EXPECT_EQ((*miss)->result, g.module.graph.node(deep).name());
+  EXPECT_EQ((*miss)->node, "mul");
+  EXPECT_EQ((*miss)->matched, 2u);
+  EXPECT_EQ((*miss)->calls, 3u);
+}
+
+TEST(PatternMatcherPass, ExplainsTheLastOfPlacesThatAreAlike) {
+  GraphFixture g;
+  const NodeId x = g.input("x", DType::Float32, {4});
+  const NodeId first = g.call("aten.relu.default", {x}), last = g.call("aten.relu.default", {first});
+  g.output({last});
+  PatternMatcherPass pass;
+  pass.add(negForRelu("p", callFunction(reluOp, {callFunction("aten.tanh.default"_op, {ignored()})})));
+  const auto miss = pass.explain(g.module, "p");
+  ASSERT_TRUE(miss && *miss);
+  EXPECT_EQ((*miss)->result, g.module.graph.node(last).name());
+}
+
 TEST(PatternMatcherPass, SaysThatNoCallHasTheResultsOp) {
   const Chain g;
   PatternMatcherPass pass;

@@ -200,6 +200,30 @@ TEST(Registration, TracesARuleOnceForSeveralPasses) {
   EXPECT_EQ(traces, 1);
   EXPECT_EQ(first.entries().size() + second.entries().size(), 2u);
   EXPECT_FALSE(*registerReplacement(passes, rule));
+  ReplacementRule again = rule;
+  again.skipDuplicates = false;
+  const auto refused = registerReplacement(first, again);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::BadUsage);
+}
+
+TEST(Registration, KeepsExclusiveArgumentsApart) {
+  const ReplacementRule rule{
+      .name = "apart",
+      .description = "x + y the other way round",
+      .search = [](const PatternArguments& a) { return std::vector{a.tensor("x") + a.tensor("y")}; },
+      .replace = [](const PatternArguments& a) { return std::vector{a.tensor("y") + a.tensor("x")}; },
+      .exampleInputs = {{"x", exampleMeta(DType::Float32, {4, 4}), {}}, {"y", exampleMeta(DType::Float32, {4, 4}), {}}},
+      .exclusiveArgNames = {"x", "y"}};
+  PatternMatcherPass pass;
+  const auto added = registerReplacement(pass, rule);
+  ASSERT_TRUE(added) << added.error().text();
+  for (const bool same : {false, true}) {
+    GraphFixture g;
+    const NodeId x = g.input("x", DType::Float32, {4, 4}), y = g.input("y", DType::Float32, {4, 4});
+    g.output({g.call("aten.add.Tensor", {x, same ? x : y})});
+    EXPECT_EQ(pass.apply(g.module)->size(), same ? 0u : 1u);
+  }
 }
 
 }  // namespace

@@ -73,6 +73,9 @@ TEST(RecordedAttention, TheSafeSoftmaxOfAttentionWithAMaskIsNoPattern) {
   const auto replaced = (*attentionMatcher())->apply(fused);
   ASSERT_TRUE(replaced) << replaced.error().text();
   for (const ReplacedMatch& match : *replaced) ADD_FAILURE() << match.pattern << " at " << match.result;
+  const auto miss = (*attentionMatcher())->explain(*prepared, "sfdp_pattern_14_training");
+  ASSERT_TRUE(miss && *miss);
+  EXPECT_EQ((*miss)->reason, "mul_10 is aten.mul.Tensor, the pattern has aten.div.Tensor") << "not a linear layer";
 }
 
 }  // namespace
