@@ -151,7 +151,7 @@ Result<bool> fold(GraphModule& module, NodeId id, const Value& value) {
   return true;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runConstantFolding(GraphModule& module, const PassContext& context) {
   const auto maxBytes = context.options.value<std::int64_t>("max_bytes");
   std::vector<std::pair<NodeId, Value>> found;
   {
@@ -179,7 +179,7 @@ Pass constantFoldingPass() {
           .description = "Computes calls on constants ahead of time.",
           .options = {{"max_bytes", defaultBytes, "Largest result that is kept as a constant."},
                       {"max_intermediate_bytes", defaultIntermediateBytes, "Largest constant on the way to a result."}},
-          .run = run};
+          .run = runConstantFolding};
 }
 
 }  // namespace kerf::inline passes

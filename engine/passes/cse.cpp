@@ -31,7 +31,7 @@ bool mergeable(const Node& node, const AliasGroups& aliases) {
   return !has(opOf(node)->traits, OpTrait::DataDependent) && !aliases.touchesMutation(node);
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runCse(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   AliasGroups aliases(graph);
   std::unordered_map<std::string, NodeId> seen;
@@ -57,7 +57,7 @@ Result<void> run(GraphModule& module, const PassContext&) {
 }  // namespace
 
 Pass csePass() {
-  return {.name = "cse", .stage = PassStage::PostGrad, .description = "Computes equal calls once.", .run = run};
+  return {.name = "cse", .stage = PassStage::PostGrad, .description = "Computes equal calls once.", .run = runCse};
 }
 
 }  // namespace kerf::inline passes

@@ -21,7 +21,7 @@ void dropFrozen(GraphModule& module) {
   module.attributes.eraseIf(unread);
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runDce(GraphModule& module, const PassContext&) {
   module.graph.eliminateDeadCode(mustStay);
   dropFrozen(module);
   return {};
@@ -30,7 +30,7 @@ Result<void> run(GraphModule& module, const PassContext&) {
 }  // namespace
 
 Pass dcePass() {
-  return {.name = "dce", .stage = PassStage::PostGrad, .description = "Drops nodes that nobody uses.", .run = run};
+  return {.name = "dce", .stage = PassStage::PostGrad, .description = "Drops nodes that nobody uses.", .run = runDce};
 }
 
 }  // namespace kerf::inline passes

@@ -159,7 +159,7 @@ std::optional<NodeId> unchangedOperand(const Graph& graph, const Node& node) {
   return source && sameTensorMeta(graph.node(*source), node) ? source : std::nullopt;
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runNoOpRemoval(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   Forwarding forwarding(graph);
   std::vector<NodeId> removed;
@@ -175,7 +175,7 @@ Result<void> run(GraphModule& module, const PassContext&) {
 }
 
 Pass named(const char* name, PassStage stage, const char* description) {
-  return {.name = name, .stage = stage, .description = description, .run = run};
+  return {.name = name, .stage = stage, .description = description, .run = runNoOpRemoval};
 }
 
 }  // namespace

@@ -17,13 +17,13 @@ bool isSorted(const Graph& graph) {
   return true;
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runStableSort(GraphModule& module, const PassContext&) {
   if (isSorted(module.graph)) return {};
   return module.graph.topologicalSort();
 }
 
 Pass sortOf(const char* name, PassStage stage) {
-  return {.name = name, .stage = stage, .description = "Puts every node after its inputs.", .run = run};
+  return {.name = name, .stage = stage, .description = "Puts every node after its inputs.", .run = runStableSort};
 }
 
 }  // namespace

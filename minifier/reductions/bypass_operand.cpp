@@ -58,7 +58,7 @@ std::vector<NodeId> ancestors(const Graph& graph, NodeId node) {
   return some;
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
+std::vector<Edit> editsThatBypassOperand(const ReductionInput& input, ResumePoint resume) {
   const Graph& graph = input.graph();
   std::vector<Edit> list;
   std::vector<NodeId> calls = callNodes(graph);
@@ -83,7 +83,8 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
 }  // namespace
 
 Reduction bypassOperand() {
-  return {"bypass_operand", "Replaces a call by an operand, or an operand by what came before it.", edits};
+  return {"bypass_operand", "Replaces a call by an operand, or an operand by what came before it.",
+          editsThatBypassOperand};
 }
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -21,7 +21,7 @@ Edit keepOutputs(const ReductionInput& input, std::vector<NodeId> outputs) {
 /// Few outputs are dropped one by one: most are needed, or the search over sets would have left them out.
 constexpr std::size_t fewOutputs = 8;
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatCutOutputs(const ReductionInput& input, ResumePoint) {
   const std::vector<NodeId> outputs = returnedNodes(input.graph());
   std::vector<Edit> list;
   if (outputs.size() > 1) {
@@ -40,6 +40,6 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 }  // namespace
 
-Reduction cutOutputs() { return {"cut_outputs", "Returns fewer of the outputs.", edits}; }
+Reduction cutOutputs() { return {"cut_outputs", "Returns fewer of the outputs.", editsThatCutOutputs}; }
 
 }  // namespace kerf::inline minifier::inline reductions

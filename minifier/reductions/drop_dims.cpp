@@ -35,7 +35,7 @@ std::optional<Candidate> without(const Candidate& candidate, std::optional<std::
   return editor.finishWithShapes();
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatDropDims(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   const ValueList& values = input.candidate.inputs;
   const auto add = [&](std::optional<std::size_t> which, std::optional<std::size_t> dim) {
@@ -59,6 +59,6 @@ std::optional<Candidate> allDimsDropped(const Candidate& candidate) {
   return without(candidate, {}, {});
 }
 
-Reduction dropDims() { return {"drop_dims", "Takes dimensions of size 1 from inputs.", edits}; }
+Reduction dropDims() { return {"drop_dims", "Takes dimensions of size 1 from inputs.", editsThatDropDims}; }
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -205,7 +205,7 @@ class NestedCalls {
 };
 
 /// All, halves, quarters, … each alone; in a graph that is yet to be searched not in smaller parts than eighths.
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatFlattenGraphs(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   const auto calls = std::make_shared<NestedCalls>(input);
   const std::size_t count = calls->ids.size();
@@ -220,7 +220,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 }  // namespace
 
 Reduction flattenGraphs() {
-  return {"flatten_graphs", "Writes the calls of nested graphs into the graph around them.", edits};
+  return {"flatten_graphs", "Writes the calls of nested graphs into the graph around them.", editsThatFlattenGraphs};
 }
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -85,7 +85,7 @@ void addUnlike(const ReductionInput& input, std::vector<Edit>& list) {
   }
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatMergeInputs(const ReductionInput& input, ResumePoint) {
   constexpr std::size_t few = 12;  // of these every pair is tried
   std::vector<Edit> list;
   const Graph& graph = input.graph();
@@ -127,7 +127,7 @@ std::optional<Candidate> allInputsMerged(const Candidate& candidate) {
 }
 
 Reduction mergeInputs() {
-  return {"merge_inputs", "Makes one input of two, or takes what a call makes for one.", edits};
+  return {"merge_inputs", "Makes one input of two, or takes what a call makes for one.", editsThatMergeInputs};
 }
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -25,7 +25,7 @@ std::optional<Candidate> bypassed(const ReductionInput& input, const std::string
   return editor.finishWithShapes();
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatReduceNested(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   std::vector<std::string> seen;
   for (const NodeId caller : callNodes(input.graph())) {
@@ -46,7 +46,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 }  // namespace
 
 Reduction reduceNested() {
-  return {"reduce_nested", "Replaces a call inside a nested graph by one of its operands.", edits};
+  return {"reduce_nested", "Replaces a call inside a nested graph by one of its operands.", editsThatReduceNested};
 }
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -7,7 +7,7 @@ namespace kerf::inline minifier::inline reductions {
 
 namespace {
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatRemoveUnused(const ReductionInput& input, ResumePoint) {
   const auto all = [&input]() -> std::optional<Candidate> {
     return CandidateEditor(input.candidate).finish([](const Node&) { return false; });
   };
@@ -17,6 +17,8 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 }  // namespace
 
-Reduction removeUnused() { return {"remove_unused", "Drops dead calls and inputs that nothing reads.", edits}; }
+Reduction removeUnused() {
+  return {"remove_unused", "Drops dead calls and inputs that nothing reads.", editsThatRemoveUnused};
+}
 
 }  // namespace kerf::inline minifier::inline reductions

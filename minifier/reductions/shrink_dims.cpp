@@ -137,7 +137,7 @@ std::vector<std::int64_t> sizesFor(const DimClass& dims, bool isSettled) {
 }
 
 /// Class after class: what was refused of one is not asked again for every step of the next.
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
+std::vector<Edit> editsThatShrinkDims(const ReductionInput& input, ResumePoint resume) {
   constexpr std::size_t many = 3;  // of fewer classes each is as soon made 1 by itself
   const auto classes = std::make_shared<std::vector<DimClass>>(dimClasses(input.candidate));
   std::vector<Edit> list;
@@ -165,6 +165,6 @@ std::optional<Candidate> otherDimsOne(const Candidate& candidate, const DimClass
   return allOne(candidate, oneUnless(kept.present), kept);
 }
 
-Reduction shrinkDims() { return {"shrink_dims", "Makes a dimension of the inputs smaller.", edits}; }
+Reduction shrinkDims() { return {"shrink_dims", "Makes a dimension of the inputs smaller.", editsThatShrinkDims}; }
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -120,7 +120,7 @@ void addNumberInputs(const ReductionInput& input, std::vector<Edit>& list) {
   }
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatShrinkSymbols(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   ShapeEnv env;
   addGraphSymbols(input.candidate.module, env);
@@ -144,6 +144,8 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 }  // namespace
 
-Reduction shrinkSymbols() { return {"shrink_symbols", "Makes a symbolic size smaller, or a number.", edits}; }
+Reduction shrinkSymbols() {
+  return {"shrink_symbols", "Makes a symbolic size smaller, or a number.", editsThatShrinkSymbols};
+}
 
 }  // namespace kerf::inline minifier::inline reductions

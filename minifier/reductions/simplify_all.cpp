@@ -46,7 +46,7 @@ std::vector<DimClass> largestClasses(const Candidate& candidate) {
 }
 
 /// All; all but the sizes of one class; all but the sizes.
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
+std::vector<Edit> editsThatSimplifyAll(const ReductionInput& input, ResumePoint resume) {
   std::vector<Edit> list;
   const auto add = [&](Part sizes) {
     list.push_back({{list.size()}, [&input, sizes] { return simplified(input.candidate, sizes); }});
@@ -63,7 +63,7 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint resume) {
 }
 
 std::vector<Edit> editsIfSmall(const ReductionInput& input, ResumePoint resume) {
-  return callNodes(input.graph()).size() > fewCalls ? std::vector<Edit>{} : edits(input, resume);
+  return callNodes(input.graph()).size() > fewCalls ? std::vector<Edit>{} : editsThatSimplifyAll(input, resume);
 }
 
 }  // namespace
@@ -72,6 +72,8 @@ Reduction simplifySmall() {
   return {"simplify_all", "Makes inputs and arguments as plain as they can be.", editsIfSmall, true};
 }
 
-Reduction simplifyAll() { return {"simplify_all", "Makes inputs and arguments as plain as they can be.", edits, true}; }
+Reduction simplifyAll() {
+  return {"simplify_all", "Makes inputs and arguments as plain as they can be.", editsThatSimplifyAll, true};
+}
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -36,7 +36,7 @@ std::vector<Argument> plainer(const Argument& argument, const SchemaArgument* sc
   return list;
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatSimplifyArguments(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   forEachSlot(input.graph(), [&](const CallSlot& slot, const Argument& argument, const SchemaArgument* schema) {
     for (const Argument& value : plainer(argument, schema))
@@ -60,6 +60,8 @@ std::optional<Candidate> allArgumentsPlain(const Candidate& candidate) {
   return result;
 }
 
-Reduction simplifyArguments() { return {"simplify_arguments", "Leaves out optional arguments and list items.", edits}; }
+Reduction simplifyArguments() {
+  return {"simplify_arguments", "Leaves out optional arguments and list items.", editsThatSimplifyArguments};
+}
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -50,7 +50,7 @@ bool convertInput(CandidateEditor& editor, const Candidate& candidate, std::size
   return true;
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatSimplifyDtypes(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   list.push_back({{}, [&input] { return allUsualDtypes(input.candidate); }});
   for (std::size_t i = 0; i < input.candidate.inputs.size(); ++i) {
@@ -73,6 +73,6 @@ std::optional<Candidate> allUsualDtypes(const Candidate& candidate) {
   return any ? editor.finishWithShapes() : std::nullopt;
 }
 
-Reduction simplifyDtypes() { return {"simplify_dtypes", "Makes inputs float32 or int64.", edits}; }
+Reduction simplifyDtypes() { return {"simplify_dtypes", "Makes inputs float32 or int64.", editsThatSimplifyDtypes}; }
 
 }  // namespace kerf::inline minifier::inline reductions

@@ -78,7 +78,7 @@ std::vector<Replacement> replacements(const Graph& graph) {
   return list;
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatSimplifyOps(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   for (Replacement& replacement : replacements(input.graph()))
     list.push_back(
@@ -115,6 +115,6 @@ std::vector<Edit> allAtOnce(const ReductionInput& input, ResumePoint) {
 
 Reduction plainOps() { return {"plain_ops", "Makes all calls ones of plainer ops.", allAtOnce, true}; }
 
-Reduction simplifyOps() { return {"simplify_ops", "Makes a call one of a plainer op.", edits}; }
+Reduction simplifyOps() { return {"simplify_ops", "Makes a call one of a plainer op.", editsThatSimplifyOps}; }
 
 }  // namespace kerf::inline minifier::inline reductions

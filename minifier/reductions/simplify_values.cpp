@@ -64,7 +64,7 @@ std::optional<Candidate> withValues(const Candidate& candidate, std::optional<st
   return any ? std::optional(editor.finish()) : std::nullopt;
 }
 
-std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
+std::vector<Edit> editsThatSimplifyValues(const ReductionInput& input, ResumePoint) {
   std::vector<Edit> list;
   const ValueList& values = input.candidate.inputs;
   const auto add = [&](std::optional<std::size_t> only, Plainer change) {
@@ -83,6 +83,8 @@ std::vector<Edit> edits(const ReductionInput& input, ResumePoint) {
 
 std::optional<Candidate> allZeros(const Candidate& candidate) { return withValues(candidate, {}, zero); }
 
-Reduction simplifyValues() { return {"simplify_values", "Makes inputs zeros, ones or small integers.", edits}; }
+Reduction simplifyValues() {
+  return {"simplify_values", "Makes inputs zeros, ones or small integers.", editsThatSimplifyValues};
+}
 
 }  // namespace kerf::inline minifier::inline reductions

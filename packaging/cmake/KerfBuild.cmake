@@ -1,5 +1,6 @@
 # Compiler settings and the two functions that declare a folder: kerf_library and kerf_test.
 include_guard(GLOBAL)
+include(KerfUnity)
 
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -114,6 +115,7 @@ function(kerf_library name folder)
   else()
     kerf_precompile(kerf_${name} kerf_pch)
   endif()
+  kerf_unity(kerf_${name})
 endfunction()
 
 # kerf_embed(target FILE HEADER FUNCTION NAMESPACE): the text of FILE as a function, which HEADER declares in NAMESPACE:
@@ -150,6 +152,7 @@ function(kerf_test name)
     KERF_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_compile_options(${name} PRIVATE ${KERF_QUICK})
   kerf_precompile(${name} kerf_test_pch <gtest/gtest.h> <gmock/gmock.h> <nlohmann/json.hpp>)
+  kerf_unity(${name})
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 600 PROPERTIES TIMEOUT ${KERF_TEST_TIMEOUT})
 endfunction()

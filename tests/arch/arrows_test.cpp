@@ -119,11 +119,11 @@ std::string architecture() { return readFile(fs::path(KERF_SOURCE_DIR) / "resour
 TEST(Arrows, EveryIncludeFollowsTheTable) {
   const auto includes = allIncludes();
   ASSERT_GT(includes.size(), 100u);
-  EXPECT_THAT(strayArrows(arrows(architecture()), includes), testing::IsEmpty());
+  EXPECT_THAT(strayArrows(arrows(architecture()), includes), ::testing::IsEmpty());
 }
 
 TEST(Arrows, LibrariesStayBehindTheirFolder) {
-  EXPECT_THAT(strayLibraries(architecture(), allIncludes()), testing::IsEmpty());
+  EXPECT_THAT(strayLibraries(architecture(), allIncludes()), ::testing::IsEmpty());
 }
 
 TEST(Arrows, EveryFolderHasARow) {
@@ -143,7 +143,7 @@ TEST(Arrows, AStrayIncludeIsSeen) {
     EXPECT_EQ(strayArrows(table, window).size(), 1u) << "a window must not include " << header;
   }
   const auto qt = includesOf("#include <QWidget>\n", "engine/ir/graph.cpp");
-  EXPECT_THAT(strayLibraries(architecture(), qt), testing::ElementsAre("engine/ir/graph.cpp includes <QWidget>"));
+  EXPECT_THAT(strayLibraries(architecture(), qt), ::testing::ElementsAre("engine/ir/graph.cpp includes <QWidget>"));
 }
 
 /// A window that outlives every graph links nothing that could run or read one; the log and where recordings are is all
@@ -154,7 +154,7 @@ TEST(Arrows, TheWindowSeesOnlyTheProtocol) {
     if (include.quoted && (include.from.starts_with("ui/") || include.from.starts_with("app/studio/")))
       seen.insert(rowOf(arrows(architecture()), include.header));
   std::erase_if(seen, [](const auto& folder) { return folder.starts_with("ui/"); });
-  EXPECT_THAT(seen, testing::UnorderedElementsAre("app/workbench/protocol", "engine/support"));
+  EXPECT_THAT(seen, ::testing::UnorderedElementsAre("app/workbench/protocol", "engine/support"));
 }
 
 TEST(Size, NoSourceFileIsLongerThan500Lines) {

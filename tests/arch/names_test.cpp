@@ -61,14 +61,14 @@ TEST(Names, EveryFileOpensTheNamespaceOfItsFolder) {
 
 TEST(Names, NoNameIsTwoTypes) {
   ASSERT_GT(sourceFiles().size(), 500u);
-  EXPECT_THAT(typesOfOneName(sourceFiles()), testing::IsEmpty());
+  EXPECT_THAT(typesOfOneName(sourceFiles()), ::testing::IsEmpty());
 }
 
 TEST(Names, ASecondTypeOfOneNameIsSeen) {
   const SourceFile a{"engine/lower/a.h", "namespace kerf {\nstruct Group {\n};\n}\n"};
   const SourceFile b{"engine/capture/b.h", "namespace kerf {\nclass Group final : public X {\n};\n}\n"};
   const SourceFile c{"engine/capture/c.cpp", "namespace {\nstruct Group {\n};\n}  // namespace\n"};
-  EXPECT_THAT(typesOfOneName({a, b, c}), testing::ElementsAre("Group in engine/lower/a.h and engine/capture/b.h"));
+  EXPECT_THAT(typesOfOneName({a, b, c}), ::testing::ElementsAre("Group in engine/lower/a.h and engine/capture/b.h"));
 }
 
 }  // namespace

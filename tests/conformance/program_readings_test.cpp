@@ -81,7 +81,7 @@ std::string compareReadings(const OpInfo& op, const RecordedCall& call) {
   return differenceOf(*direct, *viaGraph, op.composite ? Agreement::Bitwise : Agreement::Rounding);
 }
 
-class ProgramReadings : public testing::Test {
+class ProgramReadings : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto file = recordedCallsFile(recordingsFolder() / "opinfo");

@@ -39,7 +39,7 @@ struct Kind {
   int atLeast;  ///< graphs in the recordings
 };
 
-class RecordedRoundTrip : public testing::TestWithParam<Kind> {
+class RecordedRoundTrip : public ::testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
     folder = fs::temp_directory_path() / fmt::format("kerf_round_trip_{}_{}", GetParam().name, getpid());
@@ -106,7 +106,7 @@ TEST_P(RecordedRoundTrip, KeepsTheContentHash) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, RecordedRoundTrip,
-                         testing::Values(Kind{"scripts", isScript, false, 40}, Kind{"texts", isText, false, 60},
+                         ::testing::Values(Kind{"scripts", isScript, false, 40}, Kind{"texts", isText, false, 60},
                                          Kind{"programs", isProgram, false, 15}, Kind{"logs", isLog, false, 60},
                                          Kind{"debug_folders", isDebugFolder, true, 20}),
                          [](const auto& info) { return std::string(info.param.name); });

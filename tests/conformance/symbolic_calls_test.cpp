@@ -30,7 +30,7 @@ KeywordValues withValues(KeywordValues kwargs, const Value& values) {
 
 constexpr int drawsElsewhere = addressSanitizer ? 1 : 4;  ///< other sizes for each call
 
-class SymbolicCalls : public testing::Test {
+class SymbolicCalls : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto file = recordedCallsFile(recordingsFolder() / "opinfo");

@@ -119,7 +119,7 @@ std::optional<double> valueOf(const Symbolic& expression, const SymbolBindings& 
 
 /// What Python says, by case; empty where there is no Python.
 std::vector<std::optional<double>> pythonValues(const std::vector<Case>& cases) {
-  const std::filesystem::path folder = testing::TempDir() + "/kerf-symbolic-python";
+  const std::filesystem::path folder = ::testing::TempDir() + "/kerf-symbolic-python";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "evaluate.py") << evaluator;
   {

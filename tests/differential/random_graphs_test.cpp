@@ -164,7 +164,7 @@ double toleranceOf(DType dtype) {
   }
 }
 
-class RandomGraphs : public testing::TestWithParam<DType> {};
+class RandomGraphs : public ::testing::TestWithParam<DType> {};
 
 TEST_P(RandomGraphs, GeneratedCodeEqualsTheInterpreter) {
   for (unsigned seed = 0; seed < 24; ++seed) {
@@ -190,7 +190,7 @@ TEST_P(RandomGraphs, GeneratedCodeEqualsTheInterpreter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, RandomGraphs,
-                         testing::Values(DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int64,
+                         ::testing::Values(DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int64,
                                          DType::Bool),
                          [](const auto& info) { return std::string(dtypeInfo(info.param).shortCode); });
 

@@ -181,14 +181,14 @@ int compareAt(const GraphModule& symbolic, const SymbolBindings& sizes, const st
 }
 
 /// 2,000 graphs (320 in sanitized builds, where each takes 25 times as long) in parts, which run side by side.
-class SymbolicShapes : public testing::TestWithParam<unsigned> {};
+class SymbolicShapes : public ::testing::TestWithParam<unsigned> {};
 constexpr unsigned shapeParts = 8, graphsPerPart = addressSanitizer ? 40 : 250;
 
 TEST_P(SymbolicShapes, AgreeWithConcretePropagation) {
   int assignments = 0, compared = 0, guards = 0;
   const unsigned first = GetParam() * graphsPerPart;
   std::mt19937 random(3 + GetParam());
-  for (unsigned seed = first; seed < first + graphsPerPart && !testing::Test::HasFailure(); ++seed) {
+  for (unsigned seed = first; seed < first + graphsPerPart && !::testing::Test::HasFailure(); ++seed) {
     const SymbolicGraph graph(seed);
     GraphModule module = graph.module();
     ShapeEnv env;
@@ -212,7 +212,7 @@ TEST_P(SymbolicShapes, AgreeWithConcretePropagation) {
   fmt::print("{} graphs, {} guards; {} values at {} assignments\n", graphsPerPart, guards, compared, assignments);
   EXPECT_GE(assignments, 3 * int(graphsPerPart));
 }
-INSTANTIATE_TEST_SUITE_P(Parts, SymbolicShapes, testing::Range(0u, shapeParts));
+INSTANTIATE_TEST_SUITE_P(Parts, SymbolicShapes, ::testing::Range(0u, shapeParts));
 
 }  // namespace
 }  // namespace kerf

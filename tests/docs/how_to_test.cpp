@@ -24,7 +24,7 @@ std::vector<std::string> pages() {
   return found;
 }
 
-class HowTo : public testing::TestWithParam<std::string> {
+class HowTo : public ::testing::TestWithParam<std::string> {
  protected:
   void TearDown() override {
     if (!HasFailure()) fs::remove_all(folder);
@@ -39,8 +39,8 @@ class HowTo : public testing::TestWithParam<std::string> {
     ASSERT_EQ(tree.link(step.target), "");
     std::string output;
     EXPECT_EQ(tree.run(step.text, output), 0) << output;
-    EXPECT_THAT(output, testing::HasSubstr("[  PASSED  ]"));
-    EXPECT_THAT(output, testing::Not(testing::HasSubstr("[  PASSED  ] 0 tests"))) << "the check runs no test";
+    EXPECT_THAT(output, ::testing::HasSubstr("[  PASSED  ]"));
+    EXPECT_THAT(output, ::testing::Not(::testing::HasSubstr("[  PASSED  ] 0 tests"))) << "the check runs no test";
   }
 
   const fs::path folder = fs::path(KERF_BINARY_DIR) / "docs" / GetParam();
@@ -57,7 +57,7 @@ TEST_P(HowTo, WorksWhenFollowedLiterally) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pages, HowTo, testing::ValuesIn(pages()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Pages, HowTo, ::testing::ValuesIn(pages()), [](const auto& info) {
   std::string name = info.param;
   std::ranges::replace(name, '-', '_');
   return name;

@@ -5,9 +5,9 @@
 namespace kerf::cli {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class CliErrorTest : public CliTest {
  protected:

@@ -21,10 +21,10 @@ namespace kerf::cli {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-class CliTest : public testing::Test {
+class CliTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
     folder =
         fs::temp_directory_path() / fmt::format("kerf_cli_{}_{}_{}", getpid(), info->test_suite_name(), info->name());
     fs::remove_all(folder);

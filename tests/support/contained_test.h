@@ -37,7 +37,7 @@ inline bool comesTrue(const std::function<bool()>& condition) {
 }
 
 /// Runs scripts in the way that its parameter names.
-class Contained : public testing::TestWithParam<Containment> {
+class Contained : public ::testing::TestWithParam<Containment> {
  protected:
   void SetUp() override {
     if (GetParam() == Containment::Namespace && containmentSupport().best != Containment::Namespace)
@@ -67,7 +67,7 @@ class Contained : public testing::TestWithParam<Containment> {
   std::chrono::nanoseconds m_time{};
 };
 
-inline std::string nameOfContainment(const testing::TestParamInfo<Containment>& info) {
+inline std::string nameOfContainment(const ::testing::TestParamInfo<Containment>& info) {
   return info.param == Containment::Namespace ? "Namespace" : "Subreaper";
 }
 

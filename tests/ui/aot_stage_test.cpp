@@ -18,8 +18,8 @@
 namespace kerf::ui {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr int jointRow = 3;  ///< behind the captured graph, "aten" and "functional"
 

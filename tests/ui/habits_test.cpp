@@ -24,8 +24,8 @@
 namespace kerf::ui {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class WindowHabits : public Window {
  protected:

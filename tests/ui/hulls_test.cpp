@@ -25,7 +25,7 @@ int pixelsOf(const QImage& image, const QColor& color) {
   return count;
 }
 
-class HullOf : public testing::TestWithParam<bool> {
+class HullOf : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override { setTheme(GetParam()); }
   void TearDown() override { setTheme(false); }
@@ -51,7 +51,8 @@ TEST_P(HullOf, TwoOfThreeNodesIsAroundTheirCardsAlone) {
   EXPECT_EQ(seenAt(2, 0.8, -4), fill) << "around a card of the group";
   EXPECT_NE(seenAt(3, 0.8, -4), fill) << "not around the other";
 }
-INSTANTIATE_TEST_SUITE_P(Themes, HullOf, testing::Bool(), [](const auto& info) { return info.param ? "dark" : "light"; });
+INSTANTIATE_TEST_SUITE_P(Themes, HullOf, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "dark" : "light"; });
 
 class WindowHulls : public Window {
  protected:
@@ -73,7 +74,7 @@ TEST_F(WindowHulls, ShowKerfsOwnKernels) {
     const auto kernel = std::ranges::find(kernels, hull.title.toStdString(), &KernelDoc::name);
     ASSERT_NE(kernel, kernels.end());
     for (const int node : hull.nodes)
-      EXPECT_THAT(kernel->capturedNodes, testing::Contains(session().graph()->nodes[std::size_t(node)].name));
+      EXPECT_THAT(kernel->capturedNodes, ::testing::Contains(session().graph()->nodes[std::size_t(node)].name));
   }
   m_window->actions()["hulls"]->trigger();
   EXPECT_TRUE(hulls().empty());

@@ -17,7 +17,7 @@
 namespace kerf::ui {
 namespace {
 
-class LogPanelTest : public testing::Test {
+class LogPanelTest : public ::testing::Test {
  protected:
   void SetUp() override { setLogLevels(LogLevels(LogLevel::Info)); }
   void TearDown() override { setLogLevels(LogLevels()); }

@@ -12,6 +12,6 @@ int main(int argc, char** argv) {
   qputenv("KERF_STORE", (home.path() + "/kerf.db").toLocal8Bit());
   if (qEnvironmentVariableIsEmpty("KERF_CLI")) qputenv("KERF_CLI", KERF_BINARY_DIR "/bin/kerf");
   QApplication application(argc, argv);
-  testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

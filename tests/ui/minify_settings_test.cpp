@@ -26,7 +26,7 @@
 namespace kerf::ui {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 template <class T>
 T& part(QWidget& widget, const char* name) {

@@ -13,7 +13,7 @@
 namespace kerf::ui {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// A loop and a branch, each with its bodies.
 constexpr const char* nestedText = R"(

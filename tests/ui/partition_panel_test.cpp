@@ -14,7 +14,7 @@
 namespace kerf::ui {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class PartitionWindow : public Window {
  protected:

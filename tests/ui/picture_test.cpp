@@ -18,7 +18,7 @@
 namespace kerf::ui {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 QByteArray contents(const QString& path) {
   QFile file(path);
@@ -96,7 +96,7 @@ TEST(Picture, OfAPartHasOnlyItsCards) {
   picture.part = picture.scene->cards.front().rect;
   const auto dot = sceneDot(picture).toStdString();
   EXPECT_THAT(dot, HasSubstr("n0 [label"));
-  EXPECT_THAT(dot, testing::Not(HasSubstr("n28")));
+  EXPECT_THAT(dot, ::testing::Not(HasSubstr("n28")));
 }
 
 class WindowPicture : public Window {};

@@ -24,8 +24,8 @@ namespace kerf::ui {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int parts = 8, brokenParts = 4, brokenOfEach = 40;
 constexpr std::uintmax_t largestBroken = 300'000;
@@ -95,7 +95,7 @@ std::string broken(std::string text, const std::string& other, std::mt19937& ran
   }
 }
 
-class RecordingsWindow : public Window, public testing::WithParamInterface<int> {
+class RecordingsWindow : public Window, public ::testing::WithParamInterface<int> {
  protected:
   void SetUp() override {
     if (!fs::exists(recordingsFolder())) GTEST_SKIP() << "no recordings";
@@ -210,7 +210,7 @@ TEST_P(AllRecordings, OpenOrAreRefused) {
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   RecordProperty("opened", int(places.size()));
 }
-INSTANTIATE_TEST_SUITE_P(Part, AllRecordings, testing::Range(0, parts));
+INSTANTIATE_TEST_SUITE_P(Part, AllRecordings, ::testing::Range(0, parts));
 
 class BrokenRecordings : public RecordingsWindow {};
 
@@ -233,7 +233,7 @@ TEST_P(BrokenRecordings, OpenOrAreRefused) {
   }
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
 }
-INSTANTIATE_TEST_SUITE_P(Part, BrokenRecordings, testing::Range(0, brokenParts));
+INSTANTIATE_TEST_SUITE_P(Part, BrokenRecordings, ::testing::Range(0, brokenParts));
 
 }  // namespace
 }  // namespace kerf::ui

@@ -21,8 +21,8 @@
 namespace kerf::ui {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 class RudeWindow : public Window {
  protected:
@@ -49,7 +49,7 @@ class RudeWindow : public Window {
   }
 };
 
-class RandomUser : public RudeWindow, public testing::WithParamInterface<unsigned> {
+class RandomUser : public RudeWindow, public ::testing::WithParamInterface<unsigned> {
  protected:
   using Act = std::function<void()>;
   int below(int limit) { return limit > 0 ? int(m_random() % unsigned(limit)) : 0; }
@@ -125,7 +125,7 @@ TEST_P(RandomUser, BreaksNothing) {
   m_window->actions()["cancel"]->trigger();
   settle();
 }
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomUser, testing::Values(1u, 2u, 3u, 4u));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomUser, ::testing::Values(1u, 2u, 3u, 4u));
 
 TEST_F(RudeWindow, AFileThatVanishesBehindItsCapture) {
   const QTemporaryDir folder;

@@ -14,7 +14,7 @@
 namespace kerf::ui {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class WindowSearch : public Window {
  protected:
@@ -78,10 +78,10 @@ TEST_F(WindowSearch, FindsWhatDivergedAndWhatIsPinned) {
   m_window->actions()["compare"]->trigger();
   ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
   type("is:firstbad diverged");
-  EXPECT_THAT(hits(), testing::ElementsAre("relu"));
+  EXPECT_THAT(hits(), ::testing::ElementsAre("relu"));
   session().pin("tanh", true);
   type("is:pinned");
-  EXPECT_THAT(hits(), testing::ElementsAre("tanh"));
+  EXPECT_THAT(hits(), ::testing::ElementsAre("tanh"));
 }
 
 TEST_F(WindowSearch, TheTableOfNodesTakesQueriesToo) {
@@ -92,7 +92,7 @@ TEST_F(WindowSearch, TheTableOfNodesTakesQueriesToo) {
   const int found = panel.table().model()->rowCount();
   EXPECT_GT(found, 2);
   for (int row = 0; row < found; ++row)
-    EXPECT_THAT(panel.table().model()->index(row, 2).data().toString().toStdString(), testing::AnyOf("addmm", "mm"));
+    EXPECT_THAT(panel.table().model()->index(row, 2).data().toString().toStdString(), ::testing::AnyOf("addmm", "mm"));
 }
 
 }  // namespace

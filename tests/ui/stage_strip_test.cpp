@@ -22,7 +22,7 @@
 namespace kerf::ui {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class StripWindow : public Window {
  protected:
@@ -193,8 +193,8 @@ TEST_F(StripWindow, RecordedStagesStandInTheOrderOfCompilation) {
   ASSERT_EQ(lanes().lanes().size(), 2u);
   const auto names = titles(0);
   EXPECT_EQ(names.front(), "Dynamo");
-  EXPECT_THAT(names, testing::Contains("pre-grad"));
-  EXPECT_THAT(names, testing::Contains(HasSubstr("post-grad")));
+  EXPECT_THAT(names, ::testing::Contains("pre-grad"));
+  EXPECT_THAT(names, ::testing::Contains(HasSubstr("post-grad")));
   EXPECT_THAT(names.back(), HasSubstr("output code"));
   const auto& cells = lanes().lanes()[0].cells;
   for (const auto& cell : cells)

@@ -16,7 +16,7 @@
 namespace kerf::ui {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 class WindowTool : public Window {
  protected:

@@ -21,7 +21,7 @@
 namespace kerf::ui {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class ValuesWindow : public Window {
  protected:

@@ -9,7 +9,7 @@
 namespace kerf {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::vector<DType> dtypesOf(const std::string& body, DType input = DType::Float32) {
   auto module = parseReadable("class GraphModule(torch.nn.Module):\n" + body);

@@ -10,7 +10,7 @@
 namespace kerf {
 namespace {
 
-class SameCases : public testing::Test {
+class SameCases : public ::testing::Test {
  protected:
   void SetUp() override {
     m_folder = std::filesystem::temp_directory_path() / fmt::format("kerf_cases_{}", ::getpid());

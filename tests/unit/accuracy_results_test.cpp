@@ -12,7 +12,7 @@ namespace kerf {
 namespace {
 
 using Answer = MemoryWrites::Answer;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 GraphModule parsed(const std::string& body) {
   auto module = parseReadable("class GraphModule(torch.nn.Module):\n" + body);

@@ -14,9 +14,9 @@ namespace kerf {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class StorageNames : public testing::Test {
+class StorageNames : public ::testing::Test {
  protected:
   void SetUp() override {
     graph.storageDirectory = fs::temp_directory_path() / fmt::format("kerf_names_{}_{}", getpid(), ++count);

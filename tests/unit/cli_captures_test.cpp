@@ -8,9 +8,9 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class CaptureTest : public CliTest {
  protected:

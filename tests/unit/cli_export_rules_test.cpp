@@ -6,9 +6,9 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class ExportRulesTest : public CliTest {
  protected:

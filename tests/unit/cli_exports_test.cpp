@@ -7,9 +7,9 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class ExportTest : public CliTest {
  protected:

@@ -5,9 +5,9 @@
 namespace kerf::cli {
 namespace {
 
-using testing::AnyOf;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class FullDisk : public StepsTest {
  protected:

@@ -5,8 +5,8 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::vector<std::string> commandNames(const std::string& help) {
   std::vector<std::string> names;
@@ -107,7 +107,7 @@ TEST_F(CliTest, StoreIdsNameTheSameGraphAsTheFile) {
   EXPECT_EQ(run({"show", "m1"}).status, 2);
   EXPECT_EQ(run({"show", "p1"}).status, 2);
   for (const auto& entry : fs::directory_iterator(folder))
-    EXPECT_THAT(entry.path().filename().string(), testing::Not(StartsWith("kerf-"))) << "a temporary folder was left";
+    EXPECT_THAT(entry.path().filename().string(), ::testing::Not(StartsWith("kerf-"))) << "a temporary folder was left";
 }
 
 TEST_F(CliTest, PassesAreRecordedAndSnapshotsCanBeShown) {

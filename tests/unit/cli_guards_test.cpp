@@ -5,8 +5,8 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// Whether x and y have equally many rows, and w six elements, is for the guards to say.
 constexpr const char* dynamicText = R"py(class GraphModule(torch.nn.Module):
@@ -189,7 +189,7 @@ TEST_F(GuardsTest, ExportsKeepTheSymbols) {
   const auto log = write("trace.log", dynamicLog).string();
   ASSERT_EQ(run({"export", log, "-o", out("repro")}).status, 0);
   const auto text = textOf(folder / "repro/repro.py");
-  EXPECT_THAT(text, testing::StartsWith("s0 = 6  # VR[2, 64]\ns1 = 6\n"));
+  EXPECT_THAT(text, ::testing::StartsWith("s0 = 6  # VR[2, 64]\ns1 = 6\n"));
   EXPECT_THAT(text, HasSubstr("reader.symint(s0)  # n"));
   EXPECT_THAT(text, HasSubstr("(s0, 4)"));
   EXPECT_THAT(text, Not(HasSubstr("expr=")));
@@ -198,9 +198,9 @@ TEST_F(GuardsTest, ExportsKeepTheSymbols) {
   EXPECT_EQ(named(guards(out("repro/repro.py"))["symbols"], "name", "s0")["range"],
             (json{{"lower", 2}, {"upper", 64}}));
   ASSERT_EQ(run({"export", log, "-o", out("other"), "--sym", "s0=9", "--sym", "s1=9"}).status, 0);
-  EXPECT_THAT(textOf(folder / "other/repro.py"), testing::StartsWith("s0 = 9  # VR[2, 64]\ns1 = 9\n"));
+  EXPECT_THAT(textOf(folder / "other/repro.py"), ::testing::StartsWith("s0 = 9  # VR[2, 64]\ns1 = 9\n"));
   ASSERT_EQ(run({"export", out("repro/repro.py"), "-o", out("third"), "--sym", "s0=7", "--sym", "s1=7"}).status, 0);
-  EXPECT_THAT(textOf(folder / "third/repro.py"), testing::StartsWith("s0 = 7  # VR[2, 64]\ns1 = 7\n"));
+  EXPECT_THAT(textOf(folder / "third/repro.py"), ::testing::StartsWith("s0 = 7  # VR[2, 64]\ns1 = 7\n"));
   EXPECT_EQ(runJson({"run", out("third/repro.py")})["outputs"], json::array({"f32[7, 4]"}));
 }
 
@@ -281,7 +281,7 @@ size=$(sed -n 's/^s0 = \([0-9]*\).*/\1/p' "$1")
                              check.string(), "-o", out("small")});
   EXPECT_EQ(done["nodes"], 4);
   const auto text = textOf(folder / "small/repro.py");
-  EXPECT_THAT(text, testing::StartsWith("s0 = 5\n"));
+  EXPECT_THAT(text, ::testing::StartsWith("s0 = 5\n"));
   EXPECT_THAT(text, HasSubstr("(s0, 8)"));
   EXPECT_THAT(text, HasSubstr("reader.symint(2*s0)"));
   EXPECT_THAT(text, HasSubstr("tracing_mode='symbolic'"));

@@ -11,8 +11,8 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// ESC, an OSC that sets the title, CSI of C1, BEL, overrides and isolates of direction, line separators, tags, bytes
 /// that are no UTF-8, a carriage return.

@@ -7,7 +7,7 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* batchNorm = R"py(
 import torch

@@ -5,9 +5,9 @@
 namespace kerf::cli {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class JointTest : public CliTest {
  protected:

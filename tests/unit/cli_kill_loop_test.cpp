@@ -5,7 +5,7 @@
 namespace kerf::cli {
 namespace {
 
-using testing::IsEmpty;
+using ::testing::IsEmpty;
 
 class KillLoop : public StepsTest {
  protected:

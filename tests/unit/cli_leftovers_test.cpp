@@ -7,8 +7,8 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class CliLeftoversTest : public CliTest {
  protected:

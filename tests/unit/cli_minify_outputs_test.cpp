@@ -4,9 +4,9 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 class CliMinifyOutputsTest : public CliTest {
  protected:

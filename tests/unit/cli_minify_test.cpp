@@ -4,7 +4,7 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class CliMinifyTest : public CliTest {
  protected:
@@ -118,7 +118,7 @@ TEST_F(CliMinifyTest, AGraphThatDoesNotFailIsBadUsage) {
 TEST_F(CliMinifyTest, CrashesAreMinifiedToo) {
   const auto result = runJson({"minify", sample, "--plant", "relu=crash", "-o", out()});
   EXPECT_EQ(result["nodes"], 3);
-  EXPECT_THAT(result["fingerprint"].get<std::string>(), testing::StartsWith("crash"));
+  EXPECT_THAT(result["fingerprint"].get<std::string>(), ::testing::StartsWith("crash"));
 }
 
 TEST_F(CliMinifyTest, CtrlCKeepsWhatWasAcceptedAndASecondRunResumes) {

@@ -5,7 +5,7 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* momentum = R"(class GraphModule(torch.nn.Module):
     def forward(self, x: "f32[4, 4]", m: "f32[4, 4]"):
@@ -99,8 +99,8 @@ TEST_F(CliMutationTest, FaultsInPythonsInPlaceCallsAreInTheMemoryTheyWrite) {
       if (row["first_bad"]) names.push_back(row["node"]);
     return names;
   };
-  EXPECT_THAT(firstBad("add_=accuracy"), testing::ElementsAre("add_"));
-  EXPECT_THAT(firstBad("torch.add=accuracy"), testing::ElementsAre("add"));
+  EXPECT_THAT(firstBad("add_=accuracy"), ::testing::ElementsAre("add_"));
+  EXPECT_THAT(firstBad("torch.add=accuracy"), ::testing::ElementsAre("add"));
 }
 
 TEST_F(CliMutationTest, FaultsThatCanChangeNothingAreBadUsage) {

@@ -5,7 +5,7 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class CliRunTest : public CliTest {
  protected:
@@ -78,13 +78,13 @@ TEST_F(CliRunTest, CompareNamesTheFirstBadNodeOfAPlantedFault) {
   EXPECT_EQ(report["same"], false);
   ASSERT_FALSE(report["first_bad"].empty());
   const auto first = report["first_bad"][0].get<std::string>();
-  EXPECT_THAT(first, testing::StartsWith("relu"));
+  EXPECT_THAT(first, ::testing::StartsWith("relu"));
   EXPECT_EQ(report["nodes"][0]["first_bad"], true) << "worst first";
   EXPECT_EQ(runJson({"ls", "runs"})["runs"][0]["status"], "different");
   EXPECT_THAT(run({"bisect", sample, "--by", "node", "--plant", "relu=accuracy"}).output, HasSubstr("node " + first));
 }
 
-class PlantedFault : public CliRunTest, public testing::WithParamInterface<const char*> {};
+class PlantedFault : public CliRunTest, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(PlantedFault, IsAReportedFailure) {
   const auto report = runJson({"compare", reluRepro().string(), "--plant", fmt::format("relu={}", GetParam())}, 1);
@@ -93,7 +93,7 @@ TEST_P(PlantedFault, IsAReportedFailure) {
   EXPECT_EQ(runJson({"ls", "runs"})["runs"][0]["status"], "failed");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, PlantedFault, testing::Values("compile_error", "runtime_error", "crash", "hang"),
+INSTANTIATE_TEST_SUITE_P(Kinds, PlantedFault, ::testing::Values("compile_error", "runtime_error", "crash", "hang"),
                          [](const auto& parameter) { return std::string(parameter.param); });
 
 TEST_F(CliRunTest, BisectFindsThePlantedPass) {

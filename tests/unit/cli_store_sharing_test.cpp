@@ -7,7 +7,7 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class StoreSharing : public CliTest {
  protected:
@@ -43,7 +43,7 @@ TEST_F(StoreSharing, FourImportersAndTwoReadersAtOnce) {
     });
   for (auto& thread : threads) thread.join();
   unsetenv("TMPDIR");
-  EXPECT_THAT(failures, testing::Each(0));
+  EXPECT_THAT(failures, ::testing::Each(0));
   const auto listed = runJson({"ls"});
   EXPECT_EQ(listed["captures"].size(), std::size_t(4 * each + 1));
   EXPECT_EQ(listed["runs"].size(), std::size_t(4 * each));

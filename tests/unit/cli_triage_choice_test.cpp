@@ -4,7 +4,7 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class TriageChoiceTest : public CliTest {
  protected:

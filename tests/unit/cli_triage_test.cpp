@@ -4,8 +4,8 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A graph of one input in which `calls` stand, each "name = call" of what is before it.
 std::string graphOf(const std::vector<std::string>& ops) {

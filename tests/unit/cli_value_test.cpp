@@ -5,7 +5,7 @@
 namespace kerf::cli {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class ValueCommandTest : public CliTest {
  protected:

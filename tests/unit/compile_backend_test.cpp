@@ -26,7 +26,7 @@ TEST(Backends, AreFoundByName) {
     EXPECT_EQ(*findBackend(backend->name()), backend);
     EXPECT_FALSE(backend->description().empty());
   }
-  EXPECT_THAT(names, testing::ElementsAre("llvm", "interp"));
+  EXPECT_THAT(names, ::testing::ElementsAre("llvm", "interp"));
   const auto unknown = findBackend("triton");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, ErrorCode::BadUsage);
@@ -69,8 +69,8 @@ TEST(LlvmBackend, LeavesTextsByFormat) {
   const Artifacts& artifacts = (*graph)->artifacts();
   const auto fused = std::ranges::find(artifacts.kernels, "fused", &KernelInfo::kind);
   ASSERT_NE(fused, artifacts.kernels.end());
-  EXPECT_THAT(std::string(fused->text("loop")), testing::HasSubstr("for"));
-  EXPECT_THAT(std::string(fused->text("llvm")), testing::HasSubstr("define"));
+  EXPECT_THAT(std::string(fused->text("loop")), ::testing::HasSubstr("for"));
+  EXPECT_THAT(std::string(fused->text("llvm")), ::testing::HasSubstr("define"));
   EXPECT_EQ(fused->text("ptx"), "");
   const auto lean = compileFx(Chain().module, {.keepArtifacts = false});
   ASSERT_TRUE(lean);
@@ -85,7 +85,7 @@ TEST(InterpreterBackend, RunsWhatThePassesLeft) {
     EXPECT_EQ(kernel.kind, "interpreted");
     nodes.insert(nodes.end(), kernel.nodes.begin(), kernel.nodes.end());
   }
-  EXPECT_THAT(nodes, testing::ElementsAre("mm", "relu", "sum_1"));
+  EXPECT_THAT(nodes, ::testing::ElementsAre("mm", "relu", "sum_1"));
 }
 
 TEST(InterpreterBackend, RunsPlantedFaultsToo) {

@@ -8,8 +8,8 @@
 namespace kerf {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 LoopKernel kernelOver(std::vector<LoopVariable> variables, DType dtype = DType::Float32) {
   LoopKernel kernel;

@@ -118,7 +118,7 @@ TEST(SpreadSources, KeepTheirValues) {
   testing_support::expectLikeInterpreter(module, **graph, countedInputs(module));
 }
 
-class ElementMoves : public testing::TestWithParam<MoveCase> {};
+class ElementMoves : public ::testing::TestWithParam<MoveCase> {};
 
 TEST_P(ElementMoves, AreGeneratedAndKeepEveryValue) {
   const GraphModule module = parsed(GetParam().text);
@@ -128,7 +128,7 @@ TEST_P(ElementMoves, AreGeneratedAndKeepEveryValue) {
   testing_support::expectLikeInterpreter(module, **graph, countedInputs(module));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ElementMoves, testing::ValuesIn(moveCases),
+INSTANTIATE_TEST_SUITE_P(All, ElementMoves, ::testing::ValuesIn(moveCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // --- indices
@@ -154,7 +154,7 @@ const IndexCase indexCases[] = {
     {"IndicesBroadcast", "torch.ops.aten.index.Tensor(x, [i, j])", true},
 };
 
-class IndexedReads : public testing::TestWithParam<IndexCase> {
+class IndexedReads : public ::testing::TestWithParam<IndexCase> {
  protected:
   GraphModule module() const {
     const std::string text = fmt::format(R"(def forward(self, x: "f32[5, 6]", i: "i64[3, 2]", j: "i64[2]"):
@@ -193,7 +193,7 @@ TEST_P(IndexedReads, RefuseAnIndexOutOfBoundsInTheOpsOwnWords) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, IndexedReads, testing::ValuesIn(indexCases),
+INSTANTIATE_TEST_SUITE_P(All, IndexedReads, ::testing::ValuesIn(indexCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // --- random numbers

@@ -96,7 +96,7 @@ TEST(PlantedFaults, FlakyStrikesInSomeRuns) {
 }
 
 TEST(PlantedFaultsDeathTest, CrashIsARealSignal) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const Chain chain;
   const auto graph = compileFx(chain.module, planted("relu=crash"));
   ASSERT_TRUE(graph);
@@ -104,7 +104,7 @@ TEST(PlantedFaultsDeathTest, CrashIsARealSignal) {
 }
 
 TEST(PlantedFaultsDeathTest, HangDoesNotEnd) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const Chain chain;
   const auto graph = compileFx(chain.module, planted("relu=hang"));
   ASSERT_TRUE(graph);

@@ -40,7 +40,7 @@ TEST(ModuleParts, AreNamedAfterModulesOrCalls) {
   const GraphModule module = twoLayers();
   const auto parts = ModuleParts::of(module);
   ASSERT_TRUE(parts) << parts.error().text();
-  EXPECT_THAT(parts->names(), testing::ElementsAre("fc1", "fc2", "sum_1"));
+  EXPECT_THAT(parts->names(), ::testing::ElementsAre("fc1", "fc2", "sum_1"));
 }
 
 TEST(ModuleParts, GiveTheSameValuesHoweverTheyRun) {

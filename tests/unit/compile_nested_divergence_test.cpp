@@ -86,16 +86,16 @@ class <lambda>(torch.nn.Module):
 TEST(NestedDivergence, OfALoopPointsIntoItsBody) {
   const Nested loop(loopText, {Tensor::scalarInt(0, DType::Int64), floats({0.25f, -1})});
   const auto good = loop.run("");
-  EXPECT_THAT(names(good), testing::ElementsAre("neg", "cond_fn/lt", "body_fn/add", "body_fn/cos", "body_fn/mul",
+  EXPECT_THAT(names(good), ::testing::ElementsAre("neg", "cond_fn/lt", "body_fn/add", "body_fn/cos", "body_fn/mul",
                                                 "getitem", "getitem_1", "exp"));
-  EXPECT_THAT(bad(good), testing::IsEmpty());
+  EXPECT_THAT(bad(good), ::testing::IsEmpty());
   EXPECT_EQ(good.nestedNote, "");
   EXPECT_EQ(rowOf(good, "body_fn/cos").elements, 2);
   EXPECT_EQ(rowOf(good, "body_fn/cos").finite, 2);
 
   const auto faulty = loop.run("cos=accuracy");
-  EXPECT_THAT(firstBad(faulty), testing::ElementsAre("body_fn/cos"));
-  EXPECT_THAT(bad(faulty), testing::IsSupersetOf({"body_fn/cos", "body_fn/mul", "getitem_1"}));
+  EXPECT_THAT(firstBad(faulty), ::testing::ElementsAre("body_fn/cos"));
+  EXPECT_THAT(bad(faulty), ::testing::IsSupersetOf({"body_fn/cos", "body_fn/mul", "getitem_1"}));
   EXPECT_TRUE(rowOf(faulty, "neg").same);
   EXPECT_TRUE(rowOf(faulty, "body_fn/add").same);
   EXPECT_GE(rowOf(faulty, "body_fn/cos").call, 1);
@@ -106,10 +106,10 @@ TEST(NestedDivergence, OfALoopPointsIntoItsBody) {
 TEST(NestedDivergence, OutsideOfTheBodyLeavesTheBodyAlone) {
   const Nested loop(loopText, {Tensor::scalarInt(0, DType::Int64), floats({0.25f, -1})});
   const auto before = loop.run("neg=accuracy");
-  EXPECT_THAT(firstBad(before), testing::ElementsAre("neg"));
+  EXPECT_THAT(firstBad(before), ::testing::ElementsAre("neg"));
   EXPECT_TRUE(rowOf(before, "body_fn/cos").same);
   const auto after = loop.run("exp=accuracy");
-  EXPECT_THAT(firstBad(after), testing::ElementsAre("exp"));
+  EXPECT_THAT(firstBad(after), ::testing::ElementsAre("exp"));
 }
 
 TEST(NestedDivergence, ReportsTheWorstCallOfABody) {
@@ -167,18 +167,18 @@ TEST(NestedDivergence, OfACondComparesTheBranchThatWasTaken) {
   const auto taken = [](bool which) {
     return Nested(branchText, {Tensor::scalarInt(which ? 1 : 0, DType::Bool), floats({0.5f, 1, -2})});
   };
-  EXPECT_THAT(names(taken(false).run("")), testing::ElementsAre("false_graph_0/cos", "getitem"));
-  EXPECT_THAT(firstBad(taken(false).run("cos=accuracy")), testing::ElementsAre("false_graph_0/cos"));
-  EXPECT_THAT(bad(taken(true).run("cos=accuracy")), testing::IsEmpty());
+  EXPECT_THAT(names(taken(false).run("")), ::testing::ElementsAre("false_graph_0/cos", "getitem"));
+  EXPECT_THAT(firstBad(taken(false).run("cos=accuracy")), ::testing::ElementsAre("false_graph_0/cos"));
+  EXPECT_THAT(bad(taken(true).run("cos=accuracy")), ::testing::IsEmpty());
 }
 
 TEST(NestedDivergence, GoesAsDeepAsGraphsAreNested) {
   const Nested branch(branchText, {Tensor::scalarInt(1, DType::Bool), floats({0.5f, 1, -2})});
   const auto report = branch.run("relu=accuracy");
-  EXPECT_THAT(names(report), testing::ElementsAre("true_graph_0/repeated/relu", "true_graph_0/repeated/tanh",
+  EXPECT_THAT(names(report), ::testing::ElementsAre("true_graph_0/repeated/relu", "true_graph_0/repeated/tanh",
                                                   "true_graph_0/getitem", "true_graph_0/sin", "getitem"));
-  EXPECT_THAT(firstBad(report), testing::ElementsAre("true_graph_0/repeated/relu"));
-  EXPECT_THAT(bad(report), testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(firstBad(report), ::testing::ElementsAre("true_graph_0/repeated/relu"));
+  EXPECT_THAT(bad(report), ::testing::Not(::testing::IsEmpty()));
 }
 
 constexpr const char* scanText = R"(
@@ -202,8 +202,8 @@ TEST(NestedDivergence, OfAScanPointsIntoItsBody) {
   for (int i = 0; i < 6; ++i) xs.data<float>()[i] = 0.5f + float(i);
   const Nested scan(scanText, {floats({1, 2}), xs});
   const auto report = scan.run("sin=accuracy");
-  EXPECT_THAT(names(report), testing::ElementsAre("combine/add", "combine/sin", "getitem", "getitem_1"));
-  EXPECT_THAT(firstBad(report), testing::ElementsAre("combine/sin"));
+  EXPECT_THAT(names(report), ::testing::ElementsAre("combine/add", "combine/sin", "getitem", "getitem_1"));
+  EXPECT_THAT(firstBad(report), ::testing::ElementsAre("combine/sin"));
   EXPECT_TRUE(rowOf(report, "getitem").same);
   EXPECT_FALSE(rowOf(report, "getitem_1").same);
 }
@@ -221,9 +221,9 @@ class <lambda>(torch.nn.Module):
 TEST(NodeDivergence, ComparesAValueAsItWasBeforeItIsWrittenInto) {
   const Nested graph(inPlaceText, {floats({0.5f, 1, -2})});
   const auto report = graph.run("mul_=accuracy");
-  EXPECT_THAT(names(report), testing::ElementsAre("exp", "sin", "mul_", "cos"));
-  EXPECT_THAT(firstBad(report), testing::ElementsAre("mul_")) << "cos sees what mul_ wrote";
-  EXPECT_THAT(bad(report), testing::ElementsAre("mul_", "cos"));
+  EXPECT_THAT(names(report), ::testing::ElementsAre("exp", "sin", "mul_", "cos"));
+  EXPECT_THAT(firstBad(report), ::testing::ElementsAre("mul_")) << "cos sees what mul_ wrote";
+  EXPECT_THAT(bad(report), ::testing::ElementsAre("mul_", "cos"));
   EXPECT_TRUE(rowOf(report, "exp").same);
   EXPECT_TRUE(rowOf(report, "sin").same);
   EXPECT_EQ(graph.inputs[0].tensor().itemAsDouble(0), 0.5);

@@ -60,7 +60,7 @@ TEST(NestedGraphs, OfALoopAreWorkedOnByEveryPass) {
   for (const char* backend : {"llvm", "interp"}) {
     const auto graph = compileFx(loop.module, {.backend = backend});
     ASSERT_TRUE(graph) << graph.error().text();
-    EXPECT_THAT(changes(**graph), testing::ElementsAre("body_fn 8 -> 7"));
+    EXPECT_THAT(changes(**graph), ::testing::ElementsAre("body_fn 8 -> 7"));
     const auto result = (*graph)->run(loop.inputs);
     ASSERT_TRUE(result) << result.error().text();
     for (const std::size_t i : {0, 1})
@@ -92,7 +92,7 @@ TEST(NestedGraphs, AreCompiledAndNamedByTheirPath) {
   ASSERT_NE(loopKernel, (*graph)->kernels().end());
   EXPECT_EQ(loopKernel->reason, "calls compiled graphs");
   const auto body = std::ranges::find((*graph)->kernels(), "body_fn/cpp_fused_add_0", &KernelInfo::name);
-  EXPECT_THAT(body->nodes, testing::ElementsAre("body_fn/add"));
+  EXPECT_THAT(body->nodes, ::testing::ElementsAre("body_fn/add"));
 }
 
 constexpr const char* condText = R"(

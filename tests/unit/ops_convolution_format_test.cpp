@@ -6,7 +6,7 @@
 namespace kerf {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 Tensor like(const Sizes& sizes, const Sizes& strides, std::string_view device) {
   Tensor tensor = metaTensor(DType::Float32, sizes, strides);

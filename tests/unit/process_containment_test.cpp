@@ -10,7 +10,7 @@
 namespace kerf {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Both, Contained, testing::Values(Containment::Namespace, Containment::Subreaper),
+INSTANTIATE_TEST_SUITE_P(Both, Contained, ::testing::Values(Containment::Namespace, Containment::Subreaper),
                          nameOfContainment);
 
 TEST_P(Contained, GivesExitCodeOutputAndErrors) {

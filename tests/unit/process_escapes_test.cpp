@@ -14,7 +14,7 @@ namespace {
 
 class Escaping : public Contained {};
 
-INSTANTIATE_TEST_SUITE_P(Both, Escaping, testing::Values(Containment::Namespace, Containment::Subreaper),
+INSTANTIATE_TEST_SUITE_P(Both, Escaping, ::testing::Values(Containment::Namespace, Containment::Subreaper),
                          nameOfContainment);
 
 /// Inside of a PID namespace the first process takes no signal of the others; elsewhere another supervisor is there.

@@ -8,9 +8,9 @@
 namespace kerf::workbench {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 NodeDoc call(const std::string& name, const std::string& op, const std::string& dtype, const std::string& shape) {
   NodeDoc node;

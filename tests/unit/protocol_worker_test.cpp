@@ -18,7 +18,7 @@ namespace kerf::workbench {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// What the worker of these tests does, by the name of the capture that it is asked to close.
 Result<std::string> answer(const WorkerCall& call, const Job& job) {
@@ -54,7 +54,7 @@ const bool isWorker = [] {
   ::_exit(answerCalls(std::stoi(arguments[3]), "test", answer));
 }();
 
-class ProtocolTest : public testing::Test {
+class ProtocolTest : public ::testing::Test {
  protected:
   RemoteWorkbench remote{std::filesystem::canonical("/proc/self/exe"), ""};
   Result<Done> ask(const std::string& name, const Job& job = {}) { return remote.perform(CloseRequest{name}, job); }

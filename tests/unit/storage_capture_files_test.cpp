@@ -14,18 +14,18 @@ namespace kerf {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string fileText(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-class CaptureFilesTest : public testing::Test {
+class CaptureFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder = fs::temp_directory_path() /
-             fmt::format("kerf_files_{}_{}", getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
+             fmt::format("kerf_files_{}_{}", getpid(), ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder);
     fs::create_directories(folder / "in/sub");
     path = folder / "kerf.db";

@@ -11,8 +11,8 @@
 namespace kerf::storagetesting {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class StoreLife : public StoreFolder {
  protected:
@@ -227,7 +227,7 @@ TEST_F(StoreLife, AnExportThatFailsLeavesNothing) {
   EXPECT_EQ(exportStore(store, folder / "none/x.kerf/", {}).error().code, ErrorCode::Environment);
   EXPECT_FALSE(fs::exists(folder / "x.kerf"));
   for (const auto& entry : fs::directory_iterator(folder))
-    EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("tmp")));
+    EXPECT_THAT(entry.path().filename().string(), ::testing::Not(HasSubstr("tmp")));
   writeText(folder / "text",
             "no store at all, and long enough to have a header of a hundred bytes, which this has not");
   EXPECT_EQ(importStore(store, folder / "text").error().code, ErrorCode::BadInput);

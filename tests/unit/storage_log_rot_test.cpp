@@ -8,8 +8,8 @@
 namespace kerf::storagetesting {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class LogRot : public StoreFolder {
  protected:

@@ -11,7 +11,7 @@
 namespace kerf::storagetesting {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class StorePieces : public StoreFolder {
  protected:

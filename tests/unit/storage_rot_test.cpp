@@ -12,7 +12,7 @@
 namespace kerf::storagetesting {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class StoreRot : public StoreFolder {
  protected:
@@ -154,7 +154,7 @@ TEST_F(StoreRot, AnOlderStoreIsCopiedAndStaysAsABackup) {
   EXPECT_EQ(old.queryInteger("PRAGMA user_version").value().value(), 2);
   EXPECT_EQ(fileText(backup).size(), before.size());
   for (const auto& entry : fs::directory_iterator(folder))
-    EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("tmp")));
+    EXPECT_THAT(entry.path().filename().string(), ::testing::Not(HasSubstr("tmp")));
 }
 
 TEST_F(StoreRot, SeveralProcessesUpgradeAnOlderStoreOnce) {

@@ -16,16 +16,16 @@ namespace kerf {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 std::span<const std::byte> bytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-class StoreTest : public testing::Test {
+class StoreTest : public ::testing::Test {
  protected:
   void SetUp() override {
     folder = fs::temp_directory_path() /
-             fmt::format("kerf_store_{}_{}", getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
+             fmt::format("kerf_store_{}_{}", getpid(), ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder);
     fs::create_directories(folder);
     path = folder / "kerf.db";

@@ -46,11 +46,11 @@ inline int waitForChild(pid_t child) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-class StoreFolder : public testing::Test {
+class StoreFolder : public ::testing::Test {
  protected:
   void SetUp() override {
     folder = fs::temp_directory_path() /
-             fmt::format("kerf_life_{}_{}", getpid(), testing::UnitTest::GetInstance()->current_test_info()->name());
+             fmt::format("kerf_life_{}_{}", getpid(), ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder);
     fs::create_directories(folder / "in");
     path = folder / "kerf.db";

@@ -13,11 +13,11 @@ namespace kerf {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// Collects messages at the levels given, and puts the levels back.
-class LogTest : public testing::Test {
+class LogTest : public ::testing::Test {
  protected:
   void TearDown() override { setLogLevels(LogLevels()); }
   void levels(std::string_view text) { setLogLevels(*LogLevels::parse(text, LogLevels())); }
@@ -29,7 +29,7 @@ class LogTest : public testing::Test {
   }};
 };
 
-class LogFileTest : public testing::Test {
+class LogFileTest : public ::testing::Test {
  protected:
   void SetUp() override { fs::create_directories(folder); }
   void TearDown() override { fs::remove_all(folder); }

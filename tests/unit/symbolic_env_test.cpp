@@ -7,9 +7,9 @@
 namespace kerf {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class SymbolicSizes : public testing::Test {
+class SymbolicSizes : public ::testing::Test {
  protected:
   SymInt symbol(const char* name, std::int64_t hint, std::int64_t lower = 2) {
     return env.addSymbol({.name = name, .hint = hint, .range = {lower, ValueRange::greatest}});

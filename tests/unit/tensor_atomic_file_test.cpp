@@ -19,7 +19,7 @@ Result<void> writeText(const fs::path& path, std::string_view text) {
 }
 
 TEST(AtomicFile, ReplacesFilesOnly) {
-  const fs::path folder = fs::path(testing::TempDir()) / "kerf-atomic-file";
+  const fs::path folder = fs::path(::testing::TempDir()) / "kerf-atomic-file";
   fs::create_directories(folder);
   ASSERT_TRUE(writeText(folder / "a", "old"));
   ASSERT_TRUE(writeText(folder / "a", "new"));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t pages = 64, pageBytes = 4096;
 
-class MappedFile : public testing::Test {
+class MappedFile : public ::testing::Test {
  protected:
   void SetUp() override {
     m_path = std::filesystem::temp_directory_path() / fmt::format("kerf_mapped_{}", ::getpid());

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string written(const Tensor& tensor) {
-  const fs::path path = fs::path(testing::TempDir()) / "kerf_value.npy";
+  const fs::path path = fs::path(::testing::TempDir()) / "kerf_value.npy";
   EXPECT_TRUE(writeNpy(path, tensor));
   std::ostringstream bytes;
   bytes << std::ifstream(path, std::ios::binary).rdbuf();
@@ -43,7 +43,7 @@ TEST(Npy, AViewIsWrittenRowByRow) {
 
 TEST(Npy, WhatNumPyLacksIsFloat32) {
   const std::string bytes = written(Tensor::scalar(1.5, DType::BFloat16));
-  EXPECT_THAT(bytes, testing::HasSubstr("'<f4', 'fortran_order': False, 'shape': (), }"));
+  EXPECT_THAT(bytes, ::testing::HasSubstr("'<f4', 'fortran_order': False, 'shape': (), }"));
   EXPECT_EQ(bytes.size(), 128u + 4u);
 }
 

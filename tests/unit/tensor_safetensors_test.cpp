@@ -9,7 +9,7 @@
 namespace kerf {
 namespace {
 
-class Safetensors : public testing::Test {
+class Safetensors : public ::testing::Test {
  protected:
   void SetUp() override {
     m_folder = std::filesystem::temp_directory_path() / fmt::format("kerf_safetensors_{}", ::getpid());

@@ -6,10 +6,10 @@
 namespace kerf::workbench {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using On = std::vector<bool>;
 
 std::vector<std::string> letters(std::size_t count) {
@@ -44,10 +44,10 @@ TEST(Culprits, OneOfManyTakesLogarithmicallyManyTrials) {
 TEST(Culprits, BothTrialsAroundTheCulpritAreThere) {
   const auto asked = ask(26, [](const On& on) { return on[3]; });
   const auto with =
-      testing::AllOf(testing::Field(&BisectTrial::enabled, letters(4)), testing::Field(&BisectTrial::same, false),
-                     testing::Field(&BisectTrial::detail, "out0 differs"));
+      ::testing::AllOf(::testing::Field(&BisectTrial::enabled, letters(4)), ::testing::Field(&BisectTrial::same, false),
+                     ::testing::Field(&BisectTrial::detail, "out0 differs"));
   const auto without =
-      testing::AllOf(testing::Field(&BisectTrial::enabled, letters(3)), testing::Field(&BisectTrial::same, true));
+      ::testing::AllOf(::testing::Field(&BisectTrial::enabled, letters(3)), ::testing::Field(&BisectTrial::same, true));
   EXPECT_THAT(asked.bisection.trials, Contains(with));
   EXPECT_THAT(asked.bisection.trials, Contains(without));
 }

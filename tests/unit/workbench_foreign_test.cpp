@@ -9,7 +9,7 @@
 namespace kerf::workbench {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// A worker under raw frames, as a faulty or foreign starter would send them.
 class RawWorkerTest : public WorkbenchTest {

@@ -89,13 +89,13 @@ void expectRoundTrips() {
 }
 
 template <class Request>
-class EveryRequest : public testing::Test {};
+class EveryRequest : public ::testing::Test {};
 
 template <class List>
 struct TestTypes;
 template <class... Types>
 struct TestTypes<std::tuple<Types...>> {
-  using Type = testing::Types<Types...>;
+  using Type = ::testing::Types<Types...>;
 };
 template <class Tuple, class Indices>
 struct WithoutLast;

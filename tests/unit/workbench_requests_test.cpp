@@ -6,8 +6,8 @@
 namespace kerf::workbench {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class RequestTest : public WorkbenchTest {
  protected:
@@ -150,7 +150,7 @@ TEST_F(RequestTest, PassesComeWithTheGraphsBetweenThem) {
   const auto after = std::ranges::find(trace.snapshots, cse->hashAfter, &SnapshotDoc::hash);
   ASSERT_NE(after, trace.snapshots.end());
   EXPECT_EQ(after->nodes, cse->nodesAfter);
-  EXPECT_THAT(after->text, testing::Not(HasSubstr("relu_1")));
+  EXPECT_THAT(after->text, ::testing::Not(HasSubstr("relu_1")));
   EXPECT_EQ(trace.run, "r1");
   GraphRequest request{{file.string()}};
   request.afterPass = cse->index;
@@ -202,7 +202,7 @@ TEST_F(RequestTest, BisectingNamesWhatIsToBlame) {
   EXPECT_THAT(byPass.trials.front().detail, HasSubstr("SIGSEGV"));
   const auto healthy = ask(BisectRequest{{file}, BisectRequest::By::Pass});
   EXPECT_FALSE(healthy.different);
-  EXPECT_THAT(healthy.culprits, testing::IsEmpty());
+  EXPECT_THAT(healthy.culprits, ::testing::IsEmpty());
 }
 
 TEST_F(RequestTest, CapturesAreReadOnceUntilTheyAreClosed) {

@@ -6,8 +6,8 @@
 namespace kerf::workbench {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class StageDocumentTest : public WorkbenchTest {
  protected:

@@ -10,8 +10,8 @@
 namespace kerf::workbench {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 Tensor tensorOf(const Sizes& sizes, const std::vector<float>& values) {
   Tensor tensor = *Tensor::zeros(DType::Float32, sizes);

@@ -9,7 +9,7 @@
 namespace kerf::workbench {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class WorkerTest : public WorkbenchTest {
  protected:
@@ -117,7 +117,7 @@ TEST_F(WorkerTest, EventsArriveInOrder) {
   EXPECT_EQ(remote().perform(StepsRequest{minified->reductionId})->size(), std::size_t(minified->steps));
 }
 
-class CrashTest : public WorkerTest, public testing::WithParamInterface<const char*> {};
+class CrashTest : public WorkerTest, public ::testing::WithParamInterface<const char*> {};
 
 /// A graph that takes its process with it is a failure in the answer, and the worker keeps what it has opened.
 TEST_P(CrashTest, OfTheCompiledSideIsAnAnswer) {
@@ -135,7 +135,7 @@ TEST_P(CrashTest, OfTheCompiledSideIsAnAnswer) {
   EXPECT_TRUE(bisected->different);
   EXPECT_TRUE(remote().perform(GraphRequest{{sample, 0}}));
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, CrashTest, testing::Values("compile_error", "runtime_error", "crash", "hang"),
+INSTANTIATE_TEST_SUITE_P(Kinds, CrashTest, ::testing::Values("compile_error", "runtime_error", "crash", "hang"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_F(WorkerTest, ADeadWorkerIsAnErrorAndTheNextRequestWorks) {

@@ -65,7 +65,7 @@ std::optional<ValueNeed> denominator(const UseSite& site, const UseRule&) {
   return need;
 }
 
-constexpr UseRule rows[] = {
+constexpr UseRule domainRulesRows[] = {
     {"sqrt rsqrt log log2 log10 reciprocal", "self", inDomain<positiveDomain>, {}, 0, true},
     {"log1p", "self", inDomain<aboveMinusOneDomain>},
     {"lgamma digamma polygamma igamma igammac gammainc gammaincc entr multinomial poisson _standard_gamma "
@@ -124,6 +124,6 @@ constexpr UseRule rows[] = {
 
 }  // namespace
 
-UseRules domainRules() { return rows; }
+UseRules domainRules() { return domainRulesRows; }
 
 }  // namespace kerf::inline capture

@@ -145,7 +145,7 @@ std::optional<ValueNeed> pivot(const UseSite& site, const UseRule& rule) {
   return need;
 }
 
-constexpr UseRule rows[] = {
+constexpr UseRule indexRulesRows[] = {
     {"embedding embedding_bag _embedding_bag _embedding_bag_forward_only _embedding_bag_per_sample_weights_backward",
      "indices", alongFixed, "weight", 0},
     {"embedding_renorm", "indices", alongFixed, "self", 0},
@@ -180,6 +180,6 @@ constexpr UseRule rows[] = {
 
 }  // namespace
 
-UseRules indexRules() { return rows; }
+UseRules indexRules() { return indexRulesRows; }
 
 }  // namespace kerf::inline capture

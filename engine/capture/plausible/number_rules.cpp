@@ -52,7 +52,7 @@ std::optional<ValueNeed> asserted(const UseSite& site, const UseRule&) {
   return need;
 }
 
-constexpr UseRule rows[] = {
+constexpr UseRule numberRulesRows[] = {
     {"_local_scalar_dense item", "self", sizeInside},
     {"sym_constrain_range sym_constrain_range_for_size", "size", constrained},
     {"le", "self", asserted<-1, 0>},
@@ -69,6 +69,6 @@ constexpr UseRule rows[] = {
 
 }  // namespace
 
-UseRules numberRules() { return rows; }
+UseRules numberRules() { return numberRulesRows; }
 
 }  // namespace kerf::inline capture

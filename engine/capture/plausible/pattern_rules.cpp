@@ -178,7 +178,7 @@ std::optional<ValueNeed> bins(const UseSite& site, const UseRule&) {
   return need;
 }
 
-constexpr UseRule rows[] = {
+constexpr UseRule patternRulesRows[] = {
     {"masked_fill", "mask", hidingMask},
     {"where", "condition", choosingMask},
     {"mul", "self", hidingFactor},
@@ -218,6 +218,6 @@ constexpr UseRule rows[] = {
 
 }  // namespace
 
-UseRules patternRules() { return rows; }
+UseRules patternRules() { return patternRulesRows; }
 
 }  // namespace kerf::inline capture

@@ -152,7 +152,7 @@ std::optional<ValueNeed> logSumExp(const UseSite& site, const UseRule&) {
               : std::nullopt;
 }
 
-constexpr UseRule rows[] = {
+constexpr UseRule scaleRulesRows[] = {
     {"mm bmm addmm _addmm_activation _scaled_mm _int_mm", "mat2", rightFactor},
     {"mm matmul", "self", leftFactor},
     {"matmul", "other", rightFactor},
@@ -192,6 +192,6 @@ constexpr UseRule rows[] = {
 
 }  // namespace
 
-UseRules scaleRules() { return rows; }
+UseRules scaleRules() { return scaleRulesRows; }
 
 }  // namespace kerf::inline capture

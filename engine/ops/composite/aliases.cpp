@@ -23,7 +23,7 @@ constexpr OpRow inplaceAlias(const char* schema, const char* base) {
 #define KERF_SCALAR_FORMS(name, base) \
   aliasRow("aten::" name ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", "aten." base)
 
-constexpr OpRow rows[] = {
+constexpr OpRow secondNameRows[] = {
     KERF_ALIAS1("arccos", "acos"),
     KERF_ALIAS1("arccosh", "acosh"),
     KERF_ALIAS1("arcsin", "asin"),
@@ -117,6 +117,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows secondNameOps() { return rows; }
+OpRows secondNameOps() { return secondNameRows; }
 
 }  // namespace kerf::inline ops

@@ -257,7 +257,7 @@ Result<Value> tensordotProgram(const BoundArguments& args, const OpRunner& run) 
   return Contraction(args, run).run({{a, labelsA}, {b, labelsB}}, output);
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow contractionRows[] = {
     compositeRow(einsumProgram, "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
                  OpTrait::Matmul),
     compositeRow(tensordotProgram,
@@ -267,6 +267,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows contractionOps() { return rows; }
+OpRows contractionOps() { return contractionRows; }
 
 }  // namespace kerf::inline ops

@@ -272,7 +272,7 @@ Result<Value> ravelProgram(const BoundArguments& args, const OpRunner& run) {
 
 constexpr OpTrait none = OpTrait::None;
 
-constexpr OpRow rows[] = {
+constexpr OpRow functionRows[] = {
     compositeRow(padProgram,
                  "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor"),
     compositeRow(circularPad, "aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor"),
@@ -309,6 +309,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows functionOps() { return rows; }
+OpRows functionOps() { return functionRows; }
 
 }  // namespace kerf::inline ops

@@ -342,7 +342,7 @@ constexpr OpTrait conv = OpTrait::Convolution;
                    "] stride=1, str padding=\"valid\", SymInt[" #n "] dilation=1, SymInt groups=1) -> Tensor",         \
                    conv)
 
-constexpr OpRow rows[] = {
+constexpr OpRow layerRows[] = {
     compositeRow(matmulProgram, "aten::matmul(Tensor self, Tensor other) -> Tensor", heavy),
     compositeRow(linearProgram, "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", heavy),
     KERF_CONV(1),
@@ -398,6 +398,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows layerOps() { return rows; }
+OpRows layerOps() { return layerRows; }
 
 }  // namespace kerf::inline ops

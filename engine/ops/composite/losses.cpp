@@ -163,7 +163,7 @@ Result<Value> ctcLoss(const BoundArguments& args, const OpRunner& run) {
 }
 
 #define KERF_CTC "int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"
-constexpr OpRow rows[] = {
+constexpr OpRow compositeLossRows[] = {
     compositeRow(cdist, "aten::cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor"),
     compositeRow(pdist, "aten::pdist(Tensor self, float p=2) -> Tensor"),
     compositeRow(
@@ -194,6 +194,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows compositeLossOps() { return rows; }
+OpRows compositeLossOps() { return compositeLossRows; }
 
 }  // namespace kerf::inline ops

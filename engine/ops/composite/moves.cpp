@@ -219,7 +219,7 @@ Result<Value> maskedPutProgram(const BoundArguments& args, const OpRunner& run) 
   return run.value("aten._unsafe_index_put.default"_op, {args.values[0], indices, values, true});
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow elementMoveRows[] = {
     compositeRow(rot90Program, "aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor"),
     compositeRow(pixelShuffleProgram, "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor"),
     compositeRow(pixelUnshuffleProgram, "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor"),
@@ -236,6 +236,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows elementMoveOps() { return rows; }
+OpRows elementMoveOps() { return elementMoveRows; }
 
 }  // namespace kerf::inline ops

@@ -180,7 +180,7 @@ Result<Value> nanMean(const BoundArguments& args, const OpRunner& run) {
   return run.value("aten.div.Tensor"_op, {sum, count});
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow numberFormRows[] = {
     tensorForm("aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> "
                "Tensor",
                "aten.bucketize.Tensor"),
@@ -223,6 +223,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows numberFormOps() { return rows; }
+OpRows numberFormOps() { return numberFormRows; }
 
 }  // namespace kerf::inline ops

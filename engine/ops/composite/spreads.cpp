@@ -150,7 +150,7 @@ constexpr OpRow based(Composite program, const char* schema, const char* base, O
 }
 
 constexpr OpTrait reduction = OpTrait::Reduction;
-constexpr OpRow rows[] = {
+constexpr OpRow spreadRows[] = {
     compositeRow(traceProgram, "aten::trace(Tensor self) -> Tensor", reduction),
     based(wholeSpread, "aten::std(Tensor self, bool unbiased=True) -> Tensor", "aten.std.correction", reduction),
     based(wholeSpread, "aten::var(Tensor self, bool unbiased=True) -> Tensor", "aten.var.correction", reduction),
@@ -194,6 +194,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows spreadOps() { return rows; }
+OpRows spreadOps() { return spreadRows; }
 
 }  // namespace kerf::inline ops

@@ -352,7 +352,7 @@ Result<Value> specialDropout(const BoundArguments& args, const OpRunner& run) {
 
 #define KERF_X "(Tensor y, Tensor x, *, int dim=-1) -> Tensor"
 #define KERF_DX(number) "(Tensor y, *, " number " dx=1, int dim=-1) -> Tensor"
-constexpr OpRow rows[] = {
+constexpr OpRow statisticRows[] = {
     compositeRow(
         isclose,
         "aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor"),
@@ -396,6 +396,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows statisticOps() { return rows; }
+OpRows statisticOps() { return statisticRows; }
 
 }  // namespace kerf::inline ops

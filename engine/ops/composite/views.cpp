@@ -210,7 +210,7 @@ Result<Value> outerProgram(const BoundArguments& args, const OpRunner& run) {
 /// always look at self's memory.
 constexpr OpTrait view = OpTrait::None;
 
-constexpr OpRow rows[] = {
+constexpr OpRow reshapeRows[] = {
     compositeRow(flattenProgram,
                  "aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", view),
     compositeRow(unflattenProgram, "aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", view),
@@ -258,6 +258,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows reshapeOps() { return rows; }
+OpRows reshapeOps() { return reshapeRows; }
 
 }  // namespace kerf::inline ops

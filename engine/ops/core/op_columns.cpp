@@ -55,7 +55,7 @@ const OpColumn* findOpColumn(std::string_view name) {
 }
 
 std::span<const ColumnSource> opColumnSources() {
-  static constexpr ColumnSource sources[] = {Missing, Own, Program, Base, Trait};
+  static constexpr ColumnSource sources[] = {Missing, Own, ColumnSource::Program, Base, Trait};
   return sources;
 }
 

@@ -27,7 +27,7 @@ constexpr OpRow collective(const char* schema, ShapeRule shape, OpTrait traits =
 #define KERF_REDUCED_SIZED ", str reduce_op, int group_size, Any group_name)"
 #define KERF_SPLITS ", SymInt[] output_split_sizes, SymInt[] input_split_sizes, Any group_name)"
 
-constexpr OpRow rows[] = {
+constexpr OpRow collectiveRows[] = {
     collective("_c10d_functional::all_reduce(Tensor input" KERF_REDUCED " -> Tensor", sameAsInput),
     collective("_c10d_functional::all_reduce_(Tensor(a!) input" KERF_REDUCED " -> Tensor(a!)", inputItself, writes),
     collective("_c10d_functional::all_reduce_coalesced(Tensor[] inputs" KERF_REDUCED " -> Tensor[]", sameAsInputs),
@@ -54,6 +54,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows collectiveOps() { return rows; }
+OpRows collectiveOps() { return collectiveRows; }
 
 }  // namespace kerf::inline ops

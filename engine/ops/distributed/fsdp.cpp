@@ -27,7 +27,7 @@ Result<Value> needsFsdp(const BoundArguments& args) {
 
 constexpr OpTrait writes = OpTrait::Impure | OpTrait::Inplace;
 
-constexpr OpRow rows[] = {
+constexpr OpRow fsdpRows[] = {
     {"fsdp::all_gather_copy_in(Tensor[] all_gather_inputs, Tensor all_gather_output, SymInt[] inp_split_sizes, SymInt "
      "all_gather_input_numel, SymInt rank) -> (Tensor, Tensor)",
      writes, copyInShape, needsFsdp},
@@ -48,6 +48,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows fsdpOps() { return rows; }
+OpRows fsdpOps() { return fsdpRows; }
 
 }  // namespace kerf::inline ops

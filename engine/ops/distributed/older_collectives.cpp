@@ -10,7 +10,7 @@ constexpr OpRow collective(const char* schema, ShapeRule shape) {
 
 #define KERF_RANKS ", str tag, int[] ranks, int group_size)"
 
-constexpr OpRow rows[] = {
+constexpr OpRow olderCollectiveRows[] = {
     collective("c10d_functional::broadcast(Tensor self, int src" KERF_RANKS " -> Tensor", sameAsInput),
     collective("c10d_functional::all_reduce(Tensor self, str reduceOp" KERF_RANKS " -> Tensor", sameAsInput),
     collective("c10d_functional::all_reduce_coalesced(Tensor[] self, str reduceOp" KERF_RANKS " -> Tensor[]",
@@ -31,6 +31,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows olderCollectiveOps() { return rows; }
+OpRows olderCollectiveOps() { return olderCollectiveRows; }
 
 }  // namespace kerf::inline ops

@@ -24,7 +24,7 @@ constexpr OpRow collective(const char* schema, ShapeRule shape) { return {schema
 #define KERF_REDUCING ", Any process_group, Any reduce_op"
 
 // torch/csrc/distributed/c10d/Ops.cpp
-constexpr OpRow rows[] = {
+constexpr OpRow processGroupRows[] = {
     collective("c10d::broadcast_(Tensor(a!)[] tensors, Any process_group, int root_rank, int root_tensor" KERF_ASYNC
                " -> (Tensor(a!)[], Any)",
                writtenAndWork),
@@ -60,6 +60,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows processGroupOps() { return rows; }
+OpRows processGroupOps() { return processGroupRows; }
 
 }  // namespace kerf::inline ops

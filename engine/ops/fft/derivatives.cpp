@@ -52,7 +52,7 @@ Formula withoutDiagonal(const Formulas& p, const Formula& a) {
 void filledDiagonal(Backward& b) { b.give(0, withoutDiagonal(b, b.grad())); }
 std::vector<Formula> filledDiagonalForward(Forward& f) { return {withoutDiagonal(f, f.tangent(0))}; }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts fourierDerivativesTable[] = {
     linear<complexTransform>("aten::_fft_c2c"),
     linear<realTransform>("aten::_fft_r2c"),
     linear<transformToReal>("aten::_fft_c2r"),
@@ -66,6 +66,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows fourierDerivatives() { return table; }
+OpFactRows fourierDerivatives() { return fourierDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -157,7 +157,7 @@ Result<Value> frequencies(const BoundArguments& args, const OpRunner& run) {
 #define KERF_FREQUENCY                                                                               \
   "(int n, float d=1.0, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? " \
   "pin_memory=None) -> Tensor"
-constexpr OpRow rows[] = {
+constexpr OpRow fftFunctionRows[] = {
     compositeRow(complexTransform<true>, "aten::fft_fft" KERF_ONE),
     compositeRow(complexTransform<false>, "aten::fft_ifft" KERF_ONE),
     compositeRow(toHalf<true>, "aten::fft_rfft" KERF_ONE),
@@ -180,6 +180,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows fftFunctionOps() { return rows; }
+OpRows fftFunctionOps() { return fftFunctionRows; }
 
 }  // namespace kerf::inline ops

@@ -173,7 +173,7 @@ Result<Value> istft(const BoundArguments& args, const OpRunner& run) {
 }
 
 #define KERF_FRAMES "int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
-constexpr OpRow rows[] = {
+constexpr OpRow signalRows[] = {
     compositeRow(stft, "aten::stft(Tensor self, " KERF_FRAMES
                        "bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? "
                        "align_to_window=None) -> Tensor"),
@@ -187,6 +187,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows signalOps() { return rows; }
+OpRows signalOps() { return signalRows; }
 
 }  // namespace kerf::inline ops

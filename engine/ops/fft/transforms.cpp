@@ -173,7 +173,7 @@ Result<Value> c2rKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow fftRows[] = {
     {"aten::_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor", none, c2cShape, c2cKernel},
     {"aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", none, r2cShape, r2cKernel},
     {"aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", none, c2rShape,
@@ -182,6 +182,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows fftOps() { return rows; }
+OpRows fftOps() { return fftRows; }
 
 }  // namespace kerf::inline ops

@@ -91,7 +91,7 @@ Result<Value> sameSize(const BoundArguments& args) {
   return Value(args.tensor(0).symSizes() == args.tensor(1).symSizes());
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow windowRows[] = {
     KERF_WINDOW("hann_window", hann),
     KERF_WINDOW("hamming_window", hamming),
     KERF_WINDOW("blackman_window", blackman),
@@ -108,6 +108,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows windowOps() { return rows; }
+OpRows windowOps() { return windowRows; }
 
 }  // namespace kerf::inline ops

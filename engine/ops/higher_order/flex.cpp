@@ -274,13 +274,13 @@ Result<Value> runFlexBackward(const HigherOrderCall& call) {
                          Value(std::move(captured))});
 }
 
-constexpr HigherOrderRow rows[] = {
+constexpr HigherOrderRow flexRowsTable[] = {
     {"flex_attention", runFlex},
     {"flex_attention_backward", runFlexBackward},
 };
 
 }  // namespace
 
-HigherOrderRows flexRows() { return rows; }
+HigherOrderRows flexRows() { return flexRowsTable; }
 
 }  // namespace kerf::inline ops

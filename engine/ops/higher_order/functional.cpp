@@ -119,13 +119,13 @@ Result<Value> runFunctionalizedV2(const HigherOrderCall& call) {
   return Value(std::move(out));
 }
 
-constexpr HigherOrderRow rows[] = {
+constexpr HigherOrderRow functionalRowsTable[] = {
     {"auto_functionalized", runFunctionalized},
     {"auto_functionalized_v2", runFunctionalizedV2},
 };
 
 }  // namespace
 
-HigherOrderRows functionalRows() { return rows; }
+HigherOrderRows functionalRows() { return functionalRowsTable; }
 
 }  // namespace kerf::inline ops

@@ -272,7 +272,7 @@ Result<Value> runMap(const HigherOrderCall& call) {
   return Value(std::move(outputs));
 }
 
-constexpr HigherOrderRow rows[] = {
+constexpr HigherOrderRow loopRowsTable[] = {
     {"cond", runCond},
     {"while_loop", runWhileLoop},
     {"while_loop_stack_output", runWhileLoopStacked},
@@ -284,6 +284,6 @@ constexpr HigherOrderRow rows[] = {
 
 }  // namespace
 
-HigherOrderRows loopRows() { return rows; }
+HigherOrderRows loopRows() { return loopRowsTable; }
 
 }  // namespace kerf::inline ops

@@ -52,13 +52,13 @@ Result<Value> runWith(const HigherOrderCall& call) {
   return callWrapped(call, 1);
 }
 
-constexpr HigherOrderRow rows[] = {
+constexpr HigherOrderRow randomStateRowsTable[] = {
     {"run_and_save_rng_state", runAndSave},
     {"run_with_rng_state", runWith},
 };
 
 }  // namespace
 
-HigherOrderRows randomStateRows() { return rows; }
+HigherOrderRows randomStateRows() { return randomStateRowsTable; }
 
 }  // namespace kerf::inline ops

@@ -101,7 +101,7 @@ Result<Value> runAutogradFunction(const HigherOrderCall& call) {
 /// Values pass unchanged: markers for exporters.
 Result<Value> runMarker(const HigherOrderCall& call) { return Value(call.args); }
 
-constexpr HigherOrderRow rows[] = {
+constexpr HigherOrderRow wrapperRowsTable[] = {
     {"invoke_subgraph", runWrapper},
     {"wrap", runWrapper},
     {"wrap_activation_checkpoint", runWrapper},
@@ -127,6 +127,6 @@ constexpr HigherOrderRow rows[] = {
 
 }  // namespace
 
-HigherOrderRows wrapperRows() { return rows; }
+HigherOrderRows wrapperRows() { return wrapperRowsTable; }
 
 }  // namespace kerf::inline ops

@@ -334,7 +334,7 @@ Result<Value> takeKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow indexRows[] = {
     {"aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", none, indexShape, indexKernel},
     {"aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", none, indexShape, indexKernel},
     {"aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", none,
@@ -357,6 +357,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows indexOps() { return rows; }
+OpRows indexOps() { return indexRows; }
 
 }  // namespace kerf::inline ops

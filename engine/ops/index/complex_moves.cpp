@@ -148,7 +148,7 @@ Result<Value> momentsKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow complexMoveRowsTable[] = {
     {"prims::convert_element_type(Tensor a)", OpTrait::Pointwise, ordinaryShape, convertKernel},
     {"aten::_to_copy(Tensor self)", OpTrait::Pointwise, ordinaryShape, convertKernel},
     {"aten::nonzero(Tensor self)", OpTrait::DataDependent, ordinaryShape, nonzeroKernel},
@@ -168,6 +168,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows complexMoveRows() { return rows; }
+OpRows complexMoveRows() { return complexMoveRowsTable; }
 
 }  // namespace kerf::inline ops

@@ -158,7 +158,7 @@ bool leavesPartsOut(const BoundArguments& args) {
   return kept == 1 || (kept > 1 && kept < args.tensors(0).size());
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts viewDecompositionsTable[] = {
     decomposes("aten::t", matrixTransposed),
     decomposes("aten::transpose.int", transposed),
     decomposes("aten::reshape", reshaped),
@@ -187,7 +187,7 @@ constexpr TableProgram inductor[] = {
 
 }  // namespace
 
-OpFactRows viewDecompositions() { return table; }
+OpFactRows viewDecompositions() { return viewDecompositionsTable; }
 TablePrograms viewTablePrograms() { return inductor; }
 
 }  // namespace kerf::inline ops

@@ -189,7 +189,7 @@ Result<Value> unfoldBackward(const BoundArguments& args, const OpRunner& run) {
   return p.done(contiguous({"aten._unsafe_index_put.default"_op, {zeros, listOf(along(dim, taken)), flows, true}}));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts scatterDecompositionsTable[] = {
     decomposes("aten::select_backward", selectBackward),
     decomposes("aten::slice_backward", sliceBackward),
     decomposes("aten::diagonal_backward", diagonalBackward),
@@ -215,7 +215,7 @@ constexpr TableProgram inductor[] = {
 
 }  // namespace
 
-OpFactRows scatterDecompositions() { return table; }
+OpFactRows scatterDecompositions() { return scatterDecompositionsTable; }
 TablePrograms scatterTablePrograms() { return inductor; }
 
 }  // namespace kerf::inline ops

@@ -61,7 +61,7 @@ void maskSelected(Backward& b) {
   if (both) b.give(0, {"aten.masked_scatter.default"_op, {newZeros(b.grad(), *both), b[1], b.grad()}});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts indexDerivativesTable[] = {
     linear<indexed>("aten::index.Tensor"),
     linear<indexedUnsafely>("aten::_unsafe_index.Tensor"),
     jointlyLinear<put>("aten::index_put"),
@@ -77,6 +77,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows indexDerivatives() { return table; }
+OpFactRows indexDerivatives() { return indexDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -108,7 +108,7 @@ void stridedScattered(Backward& b) {
   b.give(1, {"aten.as_strided.default"_op, {grad, b[2], b[3], b[4]}});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts moveDerivativesTable[] = {
     jointlyLinear<concatenated>("aten::cat"),
     jointlyLinear<stacked>("aten::stack"),
     linear<repeated>("aten::repeat"),
@@ -131,6 +131,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows moveDerivatives() { return table; }
+OpFactRows moveDerivatives() { return moveDerivativesTable; }
 
 }  // namespace kerf::inline ops

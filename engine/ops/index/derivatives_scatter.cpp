@@ -149,7 +149,7 @@ std::vector<Formula> reducedIntoTangent(Forward& f) {
   return {at.added(f.orZeros(0) * weights.self, f.orZeros(3) * weights.source)};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts scatterDerivativesTable[] = {
     jointlyLinear<scattered>("aten::scatter.src"),
     differentiable<scattered, scatteredNumberTangent>("aten::scatter.value"),
     withoutDerivative("aten::scatter.reduce"),
@@ -166,6 +166,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows scatterDerivatives() { return table; }
+OpFactRows scatterDerivatives() { return scatterDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -146,7 +146,7 @@ std::vector<Formula> stridedTangent(Forward& f) {
   return {output.of(memory)};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts viewDerivativesTable[] = {
     linear<same>("aten::alias"),
     linear<same>("aten::lift"),
     linear<same>("aten::lift_fresh"),
@@ -180,6 +180,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows viewDerivatives() { return table; }
+OpFactRows viewDerivatives() { return viewDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -98,7 +98,7 @@ int index(Call c) {
   return c.operands.at(0, 0, places);
 }
 
-constexpr OpFacts rows[] = {
+constexpr OpFacts indexLoweringsRows[] = {
     elementLowering("aten::embedding", embedding, coversEmbedding),
     elementLowering("aten::index_select", indexSelect, coversIndexSelect),
     elementLowering("aten::gather", gather, coversGather),
@@ -108,6 +108,6 @@ constexpr OpFacts rows[] = {
 
 }  // namespace
 
-OpFactRows indexLowerings() { return rows; }
+OpFactRows indexLowerings() { return indexLoweringsRows; }
 
 }  // namespace kerf::inline ops

@@ -244,7 +244,7 @@ int diagonalScatter(Call c) {
   return replaced(c, isOnIt, place);
 }
 
-constexpr OpFacts rows[] = {
+constexpr OpFacts moveLoweringsRows[] = {
     elementLowering("aten::cat", cat, coversCat),
     elementLowering("aten::stack", stack, coversStack),
     elementLowering("aten::constant_pad_nd", constantPad),
@@ -263,6 +263,6 @@ constexpr OpFacts rows[] = {
 
 }  // namespace
 
-OpFactRows moveLowerings() { return rows; }
+OpFactRows moveLowerings() { return moveLoweringsRows; }
 
 }  // namespace kerf::inline ops

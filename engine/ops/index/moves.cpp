@@ -285,7 +285,7 @@ Result<Value> padKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow moveRows[] = {
     {"aten::cat(Tensor[] tensors, int dim=0) -> Tensor", none, catShape, catKernel},
     {"aten::stack(Tensor[] tensors, int dim=0) -> Tensor", none, stackShape, stackKernel},
     {"aten::repeat(Tensor self, SymInt[] repeats) -> Tensor", none, repeatShape, repeatKernel},
@@ -298,6 +298,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows moveOps() { return rows; }
+OpRows moveOps() { return moveRows; }
 
 }  // namespace kerf::inline ops

@@ -65,7 +65,7 @@ constexpr OpRow viewInplace(const char* schema, const char* base) {
   return {schema, inplace, viewInplaceShape, viewKernel, nullptr, base};
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow resizeRows[] = {
     {"aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", inplace,
      resizeShape, resized},
     {"aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
@@ -86,6 +86,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows resizeOps() { return rows; }
+OpRows resizeOps() { return resizeRows; }
 
 }  // namespace kerf::inline ops

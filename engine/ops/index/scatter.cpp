@@ -310,7 +310,7 @@ Result<Value> maskedScatterKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow scatterRows[] = {
     {"aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", none, likeSelf, scatterSource},
     {"aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", none, likeSelf, scatterValue},
     {"aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", none, likeSelf,
@@ -339,6 +339,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows scatterOps() { return rows; }
+OpRows scatterOps() { return scatterRows; }
 
 }  // namespace kerf::inline ops

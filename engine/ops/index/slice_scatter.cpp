@@ -130,7 +130,7 @@ Result<Value> unfoldBackwardKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow sliceScatterRows[] = {
     {"aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", none, scatterShape,
      scatterKernel<selectPart>},
     {"aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
@@ -154,6 +154,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows sliceScatterOps() { return rows; }
+OpRows sliceScatterOps() { return sliceScatterRows; }
 
 }  // namespace kerf::inline ops

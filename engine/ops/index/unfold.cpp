@@ -151,7 +151,7 @@ Result<Value> imageKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow unfoldRows[] = {
     {"aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
      OpTrait::None, columnsShape, columnsKernel},
     {"aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] "
@@ -161,6 +161,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows unfoldOps() { return rows; }
+OpRows unfoldOps() { return unfoldRows; }
 
 }  // namespace kerf::inline ops

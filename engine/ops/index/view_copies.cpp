@@ -23,7 +23,7 @@ Result<Value> viewCopy(const BoundArguments& args, const OpRunner& run) {
 
 constexpr OpRow copy(const char* schema) { return compositeRow(viewCopy, schema); }
 
-constexpr OpRow rows[] = {
+constexpr OpRow copyRows[] = {
     copy("aten::alias_copy(Tensor self) -> Tensor"),
     copy("aten::detach_copy(Tensor self) -> Tensor"),
     copy("aten::view_copy(Tensor self, SymInt[] size) -> Tensor"),
@@ -49,6 +49,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows copyOps() { return rows; }
+OpRows copyOps() { return copyRows; }
 
 }  // namespace kerf::inline ops

@@ -260,7 +260,7 @@ Result<Value> viewDtypeShape(const BoundArguments& args) {
 
 constexpr OpRow view(const char* schema, ShapeRule shape) { return {schema, OpTrait::View, shape, viewKernel}; }
 
-constexpr OpRow rows[] = {
+constexpr OpRow viewRows[] = {
     view("aten::alias(Tensor(a) self) -> Tensor(a)", aliasShape),
     view("aten::detach(Tensor(a) self) -> Tensor(a)", aliasShape),
     view("aten::lift_fresh(Tensor(a) self) -> Tensor(a)", aliasShape),
@@ -299,6 +299,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows viewOps() { return rows; }
+OpRows viewOps() { return viewRows; }
 
 }  // namespace kerf::inline ops

@@ -154,7 +154,7 @@ Result<Value> expKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow linalgComposedRows[] = {
     compositeRow(matrixPower, "aten::linalg_matrix_power(Tensor self, int n) -> Tensor"),
     compositeRow(matrixPower, "aten::matrix_power(Tensor self, int n) -> Tensor"),
     {"aten::linalg_matrix_exp(Tensor self) -> Tensor", OpTrait::None, expShape, expKernel},
@@ -164,6 +164,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows linalgComposedOps() { return rows; }
+OpRows linalgComposedOps() { return linalgComposedRows; }
 
 }  // namespace kerf::inline ops

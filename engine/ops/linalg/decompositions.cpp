@@ -115,7 +115,7 @@ Result<Value> smallBmm(const BoundArguments& args, const OpRunner& run) {
   return p.done(unsqueeze(sum(products, {1}, true), 1));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts productDecompositionsTable[] = {
     decomposes("aten::addr", addOuter),
     decomposes("aten::addmv", inOpMath<addMatrixVector>),
     decomposes("aten::baddbmm", inOpMath<addBatches>),
@@ -133,7 +133,7 @@ constexpr TableProgram programs[] = {
 
 }  // namespace
 
-OpFactRows productDecompositions() { return table; }
+OpFactRows productDecompositions() { return productDecompositionsTable; }
 TablePrograms productTablePrograms() { return programs; }
 
 }  // namespace kerf::inline ops

@@ -49,7 +49,7 @@ std::vector<Formula> choleskyInverseForward(Forward& f) {
   return {-matmul(f.result(), half + c.adjoint(half), f.result())};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts choleskyDerivativesTable[] = {
     differentiable<cholesky, choleskyForward>("aten::linalg_cholesky_ex"),
     differentiable<cholesky, choleskyForward>("aten::cholesky"),
     differentiable<choleskyInverse, choleskyInverseForward>("aten::cholesky_inverse"),
@@ -57,6 +57,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows choleskyDerivatives() { return table; }
+OpFactRows choleskyDerivatives() { return choleskyDerivativesTable; }
 
 }  // namespace kerf::inline ops

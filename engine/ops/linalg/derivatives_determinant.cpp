@@ -71,7 +71,7 @@ std::vector<Formula> exponentialForward(Forward& f) {
   return {exponentialChange(f, f[0], f.tangent(0), rowCount(f.args.tensor(0)))};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts determinantDerivativesTable[] = {
     differentiable<determinant, determinantForward>("aten::_linalg_det"),
     differentiable<logDeterminant, logDeterminantForward>("aten::_linalg_slogdet"),
     differentiable<exponential, exponentialForward>("aten::linalg_matrix_exp"),
@@ -79,6 +79,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows determinantDerivatives() { return table; }
+OpFactRows determinantDerivatives() { return determinantDerivativesTable; }
 
 }  // namespace kerf::inline ops

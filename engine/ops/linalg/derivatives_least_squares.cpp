@@ -88,13 +88,13 @@ std::vector<Formula> leastSquaresForward(Forward& f) {
   return results;
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts leastSquaresDerivativesTable[] = {
     differentiable<pseudoInverse, pseudoInverseForward>("aten::linalg_pinv.atol_rtol_tensor"),
     differentiable<leastSquaresRule, leastSquaresForward>("aten::linalg_lstsq"),
 };
 
 }  // namespace
 
-OpFactRows leastSquaresDerivatives() { return table; }
+OpFactRows leastSquaresDerivatives() { return leastSquaresDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -114,7 +114,7 @@ std::vector<Formula> luUnpackForward(Forward& f) {
           upper(guardOrFalse(rows > columns) ? firstRows(change, columns) : change)};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts luDerivativesTable[] = {
     differentiable<lu, luForward>("aten::linalg_lu"),
     differentiable<luFactor, luFactorForward>("aten::linalg_lu_factor_ex"),
     differentiable<luUnpack, luUnpackForward>("aten::lu_unpack"),
@@ -122,6 +122,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows luDerivatives() { return table; }
+OpFactRows luDerivatives() { return luDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -106,7 +106,7 @@ void trilinear(Backward& b) {
   }
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts productDerivativesTable[] = {
     linear<mmRule>("aten::mm"),
     linear<bmmRule>("aten::bmm"),
     linear<mvRule>("aten::mv"),
@@ -123,6 +123,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows productDerivatives() { return table; }
+OpFactRows productDerivatives() { return productDerivativesTable; }
 
 }  // namespace kerf::inline ops

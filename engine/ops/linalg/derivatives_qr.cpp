@@ -84,13 +84,13 @@ Result<Value> qrJvp(const CallRecord& call, const ValueList& tangents, const OpR
   return jvpByRule(qrForward, call, tangents, run);
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts qrDerivativesTable[] = {
     {.op = "aten::linalg_qr", .gradient = qrGradient, .jvp = qrJvp},
     withoutDerivative("aten::geqrf"),
 };
 
 }  // namespace
 
-OpFactRows qrDerivatives() { return table; }
+OpFactRows qrDerivatives() { return qrDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -136,13 +136,13 @@ std::vector<Formula> ormqrForward(Forward& f) {
   return {sumOf({total, left ? matmul(matrix, f[2]) : matmul(f[2], matrix)})};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts reflectionDerivativesTable[] = {
     differentiable<householder, householderForward>("aten::linalg_householder_product"),
     differentiable<ormqr, ormqrForward>("aten::ormqr"),
 };
 
 }  // namespace
 
-OpFactRows reflectionDerivatives() { return table; }
+OpFactRows reflectionDerivatives() { return reflectionDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -114,7 +114,7 @@ std::vector<Formula> choleskySolveForward(Forward& f) {
   return {Formula("aten.cholesky_solve.default"_op, {right, f[1], f[2]})};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts solveDerivativesTable[] = {
     differentiable<inverse, inverseForward>("aten::linalg_inv_ex"),
     differentiable<solve, solveForward>("aten::_linalg_solve_ex"),
     differentiable<luSolve, luSolveForward>("aten::linalg_lu_solve"),
@@ -127,6 +127,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows solveDerivatives() { return table; }
+OpFactRows solveDerivatives() { return solveDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -67,7 +67,7 @@ std::vector<Formula> eigForward(Forward& f) {
   return {diagonal(change), moved - vectors * asRow(stretch)};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts spectralDerivativesTable[] = {
     differentiable<eigh, eighForward>("aten::_linalg_eigh"),
     differentiable<eig, eigForward>("aten::linalg_eig"),
     withoutDerivative("aten::_linalg_eigvals"),
@@ -75,6 +75,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows spectralDerivatives() { return table; }
+OpFactRows spectralDerivatives() { return spectralDerivativesTable; }
 
 }  // namespace kerf::inline ops

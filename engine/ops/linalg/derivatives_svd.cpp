@@ -103,10 +103,10 @@ Result<Value> svdJvp(const CallRecord& call, const ValueList& tangents, const Op
   return jvpByRule(svdForward, call, tangents, run);
 }
 
-constexpr OpFacts table[] = {{.op = "aten::_linalg_svd", .gradient = ruleGradient<svd>, .jvp = svdJvp}};
+constexpr OpFacts svdDerivativesTable[] = {{.op = "aten::_linalg_svd", .gradient = ruleGradient<svd>, .jvp = svdJvp}};
 
 }  // namespace
 
-OpFactRows svdDerivatives() { return table; }
+OpFactRows svdDerivatives() { return svdDerivativesTable; }
 
 }  // namespace kerf::inline ops

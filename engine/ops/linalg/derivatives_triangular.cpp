@@ -59,13 +59,13 @@ std::vector<Formula> oldTriangularForward(Forward& f) {
   return {oldSolution(f, f(right), f[1], transpose), copied};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts triangularDerivativesTable[] = {
     differentiable<solveTriangular, solveTriangularForward>("aten::linalg_solve_triangular"),
     differentiable<oldTriangular, oldTriangularForward>("aten::triangular_solve"),
 };
 
 }  // namespace
 
-OpFactRows triangularDerivatives() { return table; }
+OpFactRows triangularDerivatives() { return triangularDerivativesTable; }
 
 }  // namespace kerf::inline ops

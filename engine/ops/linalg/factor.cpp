@@ -202,7 +202,7 @@ Result<Value> ldlSolveKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow linalgFactorRows[] = {
     {"aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
      none, choleskyExShape, choleskyExKernel},
     {"aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
@@ -224,6 +224,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows linalgFactorOps() { return rows; }
+OpRows linalgFactorOps() { return linalgFactorRows; }
 
 }  // namespace kerf::inline ops

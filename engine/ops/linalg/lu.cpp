@@ -248,7 +248,7 @@ Result<Value> determinantKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow linalgLuRows[] = {
     {"aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, "
      "Tensor info)",
      none, luFactorShape, luFactorKernel},
@@ -277,6 +277,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows linalgLuOps() { return rows; }
+OpRows linalgLuOps() { return linalgLuRows; }
 
 }  // namespace kerf::inline ops

@@ -175,7 +175,7 @@ Result<Value> intProductKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait matmul = OpTrait::Matmul;
-constexpr OpRow rows[] = {
+constexpr OpRow matmulRows[] = {
     {"aten::mm(Tensor self, Tensor mat2) -> Tensor", matmul, productShape<2>, productKernel},
     {"aten::bmm(Tensor self, Tensor mat2) -> Tensor", matmul, productShape<3>, productKernel},
     {"aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", matmul,
@@ -192,6 +192,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows matmulOps() { return rows; }
+OpRows matmulOps() { return matmulRows; }
 
 }  // namespace kerf::inline ops

@@ -15,7 +15,7 @@ constexpr OpFacts einsum(const char* op, const char* equation) {
   return {.op = op, .sharding = {ShardingKind::Einsum, equation}};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts matmulFactsTable[] = {
     {.op = "aten::mm", .flops = contracted<0>},
     {.op = "aten::bmm", .flops = contracted<0>},
     {.op = "aten::addmm", .flops = contracted<1>},
@@ -36,6 +36,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows matmulFacts() { return table; }
+OpFactRows matmulFacts() { return matmulFactsTable; }
 
 }  // namespace kerf::inline ops

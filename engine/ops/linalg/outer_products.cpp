@@ -124,7 +124,7 @@ Result<Value> addbmmKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow outerProductRows[] = {
     {"aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", OpTrait::None,
      addrShape, addrKernel},
     {"aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -133,6 +133,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows outerProductOps() { return rows; }
+OpRows outerProductOps() { return outerProductRows; }
 
 }  // namespace kerf::inline ops

@@ -271,7 +271,7 @@ Result<Value> tensorSolve(const BoundArguments& args, const OpRunner& run) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow linalgProductRows[] = {
     compositeRow(cross, "aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
     compositeRow(cross, "aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor"),
     compositeRow(vecdot, "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),
@@ -297,6 +297,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows linalgProductOps() { return rows; }
+OpRows linalgProductOps() { return linalgProductRows; }
 
 }  // namespace kerf::inline ops

@@ -175,7 +175,7 @@ Result<Value> matrixRank(const BoundArguments& args, const OpRunner& run) {
   return Value(std::move(rank));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow pseudoInverseRows[] = {
     compositeRow(pinvForm, "aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor"),
     compositeRow(pinvForm, "aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor"),
     {"aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) "
@@ -198,6 +198,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows pseudoInverseOps() { return rows; }
+OpRows pseudoInverseOps() { return pseudoInverseRows; }
 
 }  // namespace kerf::inline ops

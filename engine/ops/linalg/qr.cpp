@@ -142,7 +142,7 @@ Result<Value> ormqrKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow linalgQrRows[] = {
     {"aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)", none, geqrfShape, geqrfKernel},
     {"aten::linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", none, qrShape, qrKernel},
     {"aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
@@ -156,6 +156,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows linalgQrOps() { return rows; }
+OpRows linalgQrOps() { return linalgQrRows; }
 
 }  // namespace kerf::inline ops

@@ -287,7 +287,7 @@ Result<Value> checkErrors(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow linalgSolveRows[] = {
     {"aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", OpTrait::Impure,
      checkErrorsShape, checkErrors},
     {"aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor "
@@ -310,6 +310,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows linalgSolveOps() { return rows; }
+OpRows linalgSolveOps() { return linalgSolveRows; }
 
 }  // namespace kerf::inline ops

@@ -198,7 +198,7 @@ Result<Value> svdKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow linalgSpectralRows[] = {
     {"aten::_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
      none, eighShape, eighKernel},
     {"aten::linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", none, eighShape,
@@ -221,6 +221,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows linalgSpectralOps() { return rows; }
+OpRows linalgSpectralOps() { return linalgSpectralRows; }
 
 }  // namespace kerf::inline ops

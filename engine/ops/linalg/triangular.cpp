@@ -201,7 +201,7 @@ Result<Value> leastSquaresKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow linalgTriangularRows[] = {
     {"aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> "
      "Tensor",
      none, solveTriangularShape, solveTriangularKernel},
@@ -216,6 +216,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows linalgTriangularOps() { return rows; }
+OpRows linalgTriangularOps() { return linalgTriangularRows; }
 
 }  // namespace kerf::inline ops

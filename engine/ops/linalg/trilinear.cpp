@@ -125,7 +125,7 @@ Result<Value> trilinearKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow trilinearRows[] = {
     {"aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int "
      "unroll_dim=1) -> Tensor",
      OpTrait::None, trilinearShape, trilinearKernel},
@@ -133,6 +133,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows trilinearOps() { return rows; }
+OpRows trilinearOps() { return trilinearRows; }
 
 }  // namespace kerf::inline ops

@@ -212,7 +212,7 @@ Result<Value> average1Kernel(const BoundArguments& args) {
 }
 Result<Value> max1Kernel(const BoundArguments& args) { return viaHeight(args, "aten.adaptive_max_pool2d.default"_op); }
 
-constexpr OpRow rows[] = {
+constexpr OpRow adaptivePoolingRows[] = {
     {"aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", none, averageShape<2>,
      averageKernel<2>},
     {"aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", none, averageShape<3>,
@@ -237,6 +237,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows adaptivePoolingOps() { return rows; }
+OpRows adaptivePoolingOps() { return adaptivePoolingRows; }
 
 }  // namespace kerf::inline ops

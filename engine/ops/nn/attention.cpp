@@ -472,7 +472,7 @@ Result<Value> onlineKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait matmul = OpTrait::Matmul;
-constexpr OpRow rows[] = {
+constexpr OpRow attentionRows[] = {
     {"aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
      "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
      matmul, forwardShape, forwardKernel},
@@ -495,6 +495,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows attentionOps() { return rows; }
+OpRows attentionOps() { return attentionRows; }
 
 }  // namespace kerf::inline ops

@@ -262,7 +262,7 @@ constexpr OpRow fusedForwardRow(const char* schema, OpTrait traits) {
   return {schema, traits, fusedForwardShape, nullptr, nullptr, nullptr, fusedForward};
 }
 // Arguments that PyTorch passes as undefined tensors (cum_seq_q, …) arrive as None, hence Tensor? in their schemas.
-constexpr OpRow rows[] = {
+constexpr OpRow flashAttentionRows[] = {
     fusedForwardRow(
         "aten::_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool "
         "is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> " KERF_FUSED_RESULTS,
@@ -315,6 +315,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows flashAttentionOps() { return rows; }
+OpRows flashAttentionOps() { return flashAttentionRows; }
 
 }  // namespace kerf::inline ops

@@ -237,7 +237,7 @@ Result<Value> functionalProgram(const BoundArguments& args, const OpRunner& run)
 
 constexpr OpTrait reduction = OpTrait::Reduction;
 constexpr OpTrait updating = OpTrait::Reduction | OpTrait::Inplace | OpTrait::Impure;
-constexpr OpRow rows[] = {
+constexpr OpRow batchNormRows[] = {
     {"aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
      "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
      updating, forwardShape, forwardKernel},
@@ -281,6 +281,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows batchNormOps() { return rows; }
+OpRows batchNormOps() { return batchNormRows; }
 
 }  // namespace kerf::inline ops

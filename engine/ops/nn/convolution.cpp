@@ -202,7 +202,7 @@ Result<Value> backwardKernel(const BoundArguments& args) {
   return Value(std::move(outs));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow convolutionRows[] = {
     {"aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] "
      "dilation, "
      "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -217,6 +217,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows convolutionOps() { return rows; }
+OpRows convolutionOps() { return convolutionRows; }
 
 }  // namespace kerf::inline ops

@@ -194,7 +194,7 @@ Result<Value> gradKernel(const BoundArguments& args) {
 #define KERF_CTC_TAIL ", int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"
 #define KERF_CTC_BACK_TAIL "Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor"
 
-constexpr OpRow rows[] = {
+constexpr OpRow ctcLossRows[] = {
     {"aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths" KERF_CTC_TAIL,
      OpTrait::None, lossShape, lossKernel},
     {"aten::_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor "
@@ -210,6 +210,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows ctcLossOps() { return rows; }
+OpRows ctcLossOps() { return ctcLossRows; }
 
 }  // namespace kerf::inline ops

@@ -80,7 +80,7 @@ Result<Value> logSoftmaxBackward(const BoundArguments& args, const OpRunner& run
   return p.done(asInput(args, flows));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts layerDecompositionsTable[] = {
     decomposes("aten::_softmax", softmax),
     decomposes("aten::_log_softmax", logSoftmax),
     decomposes("aten::softmax.int", namedSoftmax<false>),
@@ -96,7 +96,7 @@ constexpr TableProgram programs[] = {
 
 }  // namespace
 
-OpFactRows layerDecompositions() { return table; }
+OpFactRows layerDecompositions() { return layerDecompositionsTable; }
 TablePrograms layerTablePrograms() { return programs; }
 
 }  // namespace kerf::inline ops

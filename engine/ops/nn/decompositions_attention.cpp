@@ -38,12 +38,12 @@ Result<Value> flashForCpu(const BoundArguments& args, const OpRunner& run) {
   return p.done(std::vector<Formula>{permute(dense, {1, 2, 0, 3}), sums});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts attentionDecompositionsTable[] = {
     decomposes("aten::_scaled_dot_product_flash_attention_for_cpu", flashForCpu),
 };
 
 }  // namespace
 
-OpFactRows attentionDecompositions() { return table; }
+OpFactRows attentionDecompositions() { return attentionDecompositionsTable; }
 
 }  // namespace kerf::inline ops

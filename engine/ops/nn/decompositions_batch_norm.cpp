@@ -164,7 +164,7 @@ Result<Value> batchNormBackward(const BoundArguments& args, const OpRunner& run)
                                      wants(2) ? to(sums, weightType) : Formula()});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts batchNormDecompositionsTable[] = {
     decomposes("aten::native_batch_norm", legitimate),
     decomposes("aten::_native_batch_norm_legit.", withTraining<Shape::Writing>),
     decomposes("aten::_native_batch_norm_legit.no_stats", withoutStatistics),
@@ -182,7 +182,7 @@ constexpr TableProgram programs[] = {
 
 }  // namespace
 
-OpFactRows batchNormDecompositions() { return table; }
+OpFactRows batchNormDecompositions() { return batchNormDecompositionsTable; }
 TablePrograms batchNormTablePrograms() { return programs; }
 
 }  // namespace kerf::inline ops

@@ -207,7 +207,7 @@ Result<Value> labelMarginLoss(const BoundArguments& args, const OpRunner& run) {
   return p.done(std::vector<Formula>{self.dim() < 2 ? squeeze(each, 0) : each, hits});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts lossDecompositionsTable[] = {
     decomposes("aten::mse_loss", inOpMath<squaredLoss>),
     decomposes("aten::mse_loss_backward", inOpMath<squaredLossBackward>),
     decomposes("aten::smooth_l1_loss", inOpMath<smoothLoss>),
@@ -229,6 +229,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows lossDecompositions() { return table; }
+OpFactRows lossDecompositions() { return lossDecompositionsTable; }
 
 }  // namespace kerf::inline ops

@@ -174,7 +174,7 @@ Result<Value> groupNormBackward(const BoundArguments& args, const OpRunner& run)
   return p.done(std::vector<Formula>{ofInput, ofWeight, ofBias});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts normDecompositionsTable[] = {
     decomposes("aten::native_layer_norm", layerNorm),
     decomposes("aten::native_layer_norm_backward", layerNormBackward),
     decomposes("aten::native_group_norm", groupNorm),
@@ -183,6 +183,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows normDecompositions() { return table; }
+OpFactRows normDecompositions() { return normDecompositionsTable; }
 
 }  // namespace kerf::inline ops

@@ -110,7 +110,7 @@ Result<Value> reflectionBackward(const BoundArguments& args, const OpRunner& run
   return p.done(flow);
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts paddingDecompositionsTable[] = {
     decomposes("aten::reflection_pad1d", padded<mirrored>),
     decomposes("aten::reflection_pad2d", padded<mirrored>),
     decomposes("aten::reflection_pad3d", padded<mirrored>),
@@ -124,6 +124,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows paddingDecompositions() { return table; }
+OpFactRows paddingDecompositions() { return paddingDecompositionsTable; }
 
 }  // namespace kerf::inline ops

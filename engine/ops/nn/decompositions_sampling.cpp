@@ -133,12 +133,12 @@ Result<Value> gridSampler(const BoundArguments& args, const OpRunner& run) {
   return GridSampler(args, run).sample();
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts samplingDecompositionsTable[] = {
     decomposes("aten::grid_sampler_2d", inOpMath<gridSampler>),
 };
 
 }  // namespace
 
-OpFactRows samplingDecompositions() { return table; }
+OpFactRows samplingDecompositions() { return samplingDecompositionsTable; }
 
 }  // namespace kerf::inline ops

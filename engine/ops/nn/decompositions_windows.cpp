@@ -219,7 +219,7 @@ Result<Value> embeddingBackward(const BoundArguments& args, const OpRunner& run)
   return p.done(to(indexPut(zeros, {where}, flow, true), grad.dtype()));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts windowDecompositionsTable[] = {
     decomposes("aten::upsample_linear1d.", inOpMath<interpolated>),
     decomposes("aten::upsample_bilinear2d.", inOpMath<interpolated>),
     decomposes("aten::upsample_trilinear3d.", inOpMath<interpolated>),
@@ -238,7 +238,7 @@ constexpr TableProgram programs[] = {
 
 }  // namespace
 
-OpFactRows windowDecompositions() { return table; }
+OpFactRows windowDecompositions() { return windowDecompositionsTable; }
 TablePrograms windowTablePrograms() { return programs; }
 
 }  // namespace kerf::inline ops

@@ -86,7 +86,7 @@ Result<Value> efficientAttentionJvp(const CallRecord& call, const ValueList& tan
   return jvpByRule(efficientAttentionForward, call, tangents, run);
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts attentionDerivativesTable[] = {
     differentiable<flashAttention, flashAttentionForward>("aten::_scaled_dot_product_flash_attention_for_cpu"),
     {.op = "aten::_scaled_dot_product_efficient_attention",
      .gradient = ruleGradient<efficientAttention>,
@@ -98,6 +98,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows attentionDerivatives() { return table; }
+OpFactRows attentionDerivatives() { return attentionDerivativesTable; }
 
 }  // namespace kerf::inline ops

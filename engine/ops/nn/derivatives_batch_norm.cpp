@@ -107,7 +107,7 @@ std::vector<Formula> batchNormBackwardForward(Forward& f) {
   return fitted(f, {flows.input, flows.weight, flows.bias});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts batchNormDerivativesTable[] = {
     differentiable<batchNorm, batchNormForward>("aten::native_batch_norm"),
     differentiable<batchNorm, batchNormForward>("aten::_native_batch_norm_legit"),
     differentiable<batchNorm, batchNormForward>("aten::_native_batch_norm_legit.no_stats"),
@@ -120,6 +120,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows batchNormDerivatives() { return table; }
+OpFactRows batchNormDerivatives() { return batchNormDerivativesTable; }
 
 }  // namespace kerf::inline ops

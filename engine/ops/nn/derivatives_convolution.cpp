@@ -71,13 +71,13 @@ std::vector<Formula> convolutionBackwardForward(Forward& f) {
   return total;
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts convolutionDerivativesTable[] = {
     differentiable<convolution, convolutionForward>("aten::convolution"),
     differentiable<convolutionBackward, convolutionBackwardForward>("aten::convolution_backward"),
 };
 
 }  // namespace
 
-OpFactRows convolutionDerivatives() { return table; }
+OpFactRows convolutionDerivatives() { return convolutionDerivativesTable; }
 
 }  // namespace kerf::inline ops

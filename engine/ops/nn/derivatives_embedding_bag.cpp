@@ -34,7 +34,7 @@ std::vector<Formula> embeddingBagForward(Forward& f) {
   return {sumOf({byRows, f.has(6) ? bagsOf(f, f[0], f.tangent(6)) : Formula()}), Formula(), Formula(), Formula()};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts embeddingBagDerivativesTable[] = {
     differentiable<embeddingBag, embeddingBagForward>("aten::_embedding_bag"),
     withoutDerivative("aten::_embedding_bag_forward_only"),
     withoutDerivative("aten::_embedding_bag_backward"),
@@ -45,6 +45,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows embeddingBagDerivatives() { return table; }
+OpFactRows embeddingBagDerivatives() { return embeddingBagDerivativesTable; }
 
 }  // namespace kerf::inline ops

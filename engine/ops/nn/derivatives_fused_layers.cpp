@@ -56,7 +56,7 @@ void groupedProduct(Backward& b) {
   b.give(1, grouped(b, turned(b[0]), b.grad()));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts fusedLayerDerivativesTable[] = {
     differentiable<gluBackward, gluBackwardForward>("aten::glu_backward"),
     linear<groupedProduct>("aten::_grouped_mm"),
     withoutDerivative("aten::_fused_adagrad"),
@@ -75,6 +75,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows fusedLayerDerivatives() { return table; }
+OpFactRows fusedLayerDerivatives() { return fusedLayerDerivativesTable; }
 
 }  // namespace kerf::inline ops

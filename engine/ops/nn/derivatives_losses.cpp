@@ -106,7 +106,7 @@ constexpr OpFacts backwardOfLikelihood(const char* op) {
   return {.op = op, .gradient = ruleGradient<likelihoodBackwardTwice>, .jvp = ruleJvp<byGradientOnly>};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts lossDerivativesTable[] = {
     differentiable<symmetricLoss, symmetricLossForward>("aten::mse_loss"),
     differentiable<symmetricLoss, symmetricLossForward>("aten::huber_loss"),
     differentiable<symmetricLoss, symmetricLossForward>("aten::smooth_l1_loss"),
@@ -125,6 +125,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows lossDerivatives() { return table; }
+OpFactRows lossDerivatives() { return lossDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -112,7 +112,7 @@ constexpr OpFacts twice(const char* op) {
   return differentiable<lossBackward<curvature>, lossBackwardForward<curvature>>(op);
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts entropyDerivativesTable[] = {
     differentiable<binaryEntropy, binaryEntropyForward>("aten::binary_cross_entropy"),
     differentiable<logitEntropy, logitEntropyForward>("aten::binary_cross_entropy_with_logits"),
     twice<squareCurvature>("aten::mse_loss_backward"),
@@ -124,6 +124,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows entropyDerivatives() { return table; }
+OpFactRows entropyDerivatives() { return entropyDerivativesTable; }
 
 }  // namespace kerf::inline ops

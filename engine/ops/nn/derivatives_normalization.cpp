@@ -122,7 +122,7 @@ std::vector<Formula> groupNormBackwardForward(Forward& f) {
   return secondTangents(f, groupBackwardTerms(f), groupPlaces);
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts normalizationDerivativesTable[] = {
     differentiable<layerNorm, layerNormForward>("aten::native_layer_norm"),
     differentiable<groupNorm, groupNormForward>("aten::native_group_norm"),
     differentiable<layerNormBackward, layerNormBackwardForward>("aten::native_layer_norm_backward"),
@@ -131,6 +131,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows normalizationDerivatives() { return table; }
+OpFactRows normalizationDerivatives() { return normalizationDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -116,7 +116,7 @@ constexpr OpFacts backwardMaximum(const char* op) {
   return {.op = op, .gradient = ruleGradient<maximumBackward<spatial>>, .jvp = ruleJvp<linearLayerBackwardForward>};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts poolingDerivativesTable[] = {
     linear<linearLayer>("aten::avg_pool2d"),
     linear<linearLayer>("aten::avg_pool3d"),
     linear<linearLayer>("aten::reflection_pad1d"),
@@ -161,6 +161,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows poolingDerivatives() { return table; }
+OpFactRows poolingDerivatives() { return poolingDerivativesTable; }
 
 }  // namespace kerf::inline ops

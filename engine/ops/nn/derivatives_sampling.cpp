@@ -48,7 +48,7 @@ std::vector<Formula> gridSamplerForward(Forward& f) {
   return {sumOf({byInput, f.has(1) ? tangentByGrid(f) : Formula()})};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts samplingDerivativesTable[] = {
     linear<upsampled>("aten::upsample_nearest1d"),
     linear<upsampled>("aten::upsample_nearest2d"),
     linear<upsampled>("aten::upsample_nearest3d"),
@@ -82,6 +82,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows samplingDerivatives() { return table; }
+OpFactRows samplingDerivatives() { return samplingDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -66,7 +66,7 @@ std::vector<Formula> logSoftmaxBackwardForward(Forward& f) {
                 f.call.result().dtype())};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts softmaxDerivativesTable[] = {
     differentiable<softmax, softmaxForward>("aten::_softmax"),
     differentiable<softmax, softmaxForward>("aten::_safe_softmax"),
     differentiable<softmax, softmaxForward>("aten::softmax.int"),
@@ -78,6 +78,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows softmaxDerivatives() { return table; }
+OpFactRows softmaxDerivatives() { return softmaxDerivativesTable; }
 
 }  // namespace kerf::inline ops

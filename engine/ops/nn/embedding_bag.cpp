@@ -208,7 +208,7 @@ Result<Value> renormKernel(const BoundArguments& args) {
         OpTrait::None, shape, bagKernel                                                                               \
   }
 
-constexpr OpRow rows[] = {
+constexpr OpRow embeddingBagRows[] = {
     KERF_BAG("_embedding_bag", bagShape<false>),
     KERF_BAG("_embedding_bag_forward_only", bagShape<true>),
     {"aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
@@ -217,6 +217,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows embeddingBagOps() { return rows; }
+OpRows embeddingBagOps() { return embeddingBagRows; }
 
 }  // namespace kerf::inline ops

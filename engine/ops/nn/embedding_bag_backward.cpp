@@ -154,7 +154,7 @@ Result<Value> scaleGradKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow embeddingBagBackwardRows[] = {
     {"aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, "
      "Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? "
      "per_sample_weights, int padding_idx=-1) -> Tensor",
@@ -170,6 +170,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows embeddingBagBackwardOps() { return rows; }
+OpRows embeddingBagBackwardOps() { return embeddingBagBackwardRows; }
 
 }  // namespace kerf::inline ops

@@ -165,7 +165,7 @@ Result<Value> unpoolKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow fractionalPoolingRows[] = {
     {"aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> "
      "(Tensor, Tensor)",
      none, fractionalShape<2>, fractionalKernel<2>},
@@ -186,6 +186,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows fractionalPoolingOps() { return rows; }
+OpRows fractionalPoolingOps() { return fractionalPoolingRows; }
 
 }  // namespace kerf::inline ops

@@ -238,7 +238,7 @@ Result<Value> addmmActivation(const BoundArguments& args, const OpRunner& run) {
 }
 
 constexpr OpTrait inplace = OpTrait::Inplace | OpTrait::Impure;
-constexpr OpRow rows[] = {
+constexpr OpRow fusedLayerRows[] = {
     compositeRow(
         addmmActivation,
         "aten::_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool "
@@ -268,6 +268,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows fusedLayerOps() { return rows; }
+OpRows fusedLayerOps() { return fusedLayerRows; }
 
 }  // namespace kerf::inline ops

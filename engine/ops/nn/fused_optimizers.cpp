@@ -228,7 +228,7 @@ constexpr OpTrait inplace = OpTrait::Inplace | OpTrait::Impure;
 #define KERF_ADAGRAD_OPTIONS                                                                                     \
   "*, float lr, float lr_decay, float weight_decay, float eps, bool maximize, Tensor? grad_scale=None, Tensor? " \
   "found_inf=None) -> "
-constexpr OpRow rows[] = {
+constexpr OpRow fusedOptimizerRows[] = {
     {"aten::_fused_adam(" KERF_ADAM_LISTS KERF_ADAM_OPTIONS("float") KERF_ADAM_RESULTS, none, listsShape,
      functionalKernel<adam>},
     {"aten::_fused_adam.tensor_lr(" KERF_ADAM_LISTS KERF_ADAM_OPTIONS("Tensor") KERF_ADAM_RESULTS, none, listsShape,
@@ -262,6 +262,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows fusedOptimizerOps() { return rows; }
+OpRows fusedOptimizerOps() { return fusedOptimizerRows; }
 
 }  // namespace kerf::inline ops

@@ -240,7 +240,7 @@ Result<Value> backwardKernel(const BoundArguments& args) {
 
 #define KERF_GRID_MODES "int interpolation_mode, int padding_mode, bool align_corners"
 
-constexpr OpRow rows[] = {
+constexpr OpRow gridSamplerRows[] = {
     {"aten::grid_sampler_2d(Tensor input, Tensor grid, " KERF_GRID_MODES ") -> Tensor", none, sampleShape<2>,
      sampleKernel<2>},
     {"aten::grid_sampler_3d(Tensor input, Tensor grid, " KERF_GRID_MODES ") -> Tensor", none, sampleShape<3>,
@@ -257,6 +257,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows gridSamplerOps() { return rows; }
+OpRows gridSamplerOps() { return gridSamplerRows; }
 
 }  // namespace kerf::inline ops

@@ -26,7 +26,7 @@ double attention(const BoundArguments& args, const ValueList&) {
   return 2.0 * products * double(query.numel()) * double(key.size(key.dim() - 2));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts layerFactsTable[] = {
     {.op = "aten::convolution", .flops = convolutionForward},
     {.op = "aten::convolution_backward", .flops = convolutionBackward},
     {.op = "aten::_scaled_dot_product_flash_attention", .flops = attention<0, 2>},
@@ -39,6 +39,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows layerFacts() { return table; }
+OpFactRows layerFacts() { return layerFactsTable; }
 
 }  // namespace kerf::inline ops

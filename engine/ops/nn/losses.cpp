@@ -406,7 +406,7 @@ Result<Value> multilabelBackwardKernel(const BoundArguments& args) {
 
 constexpr OpTrait reduction = OpTrait::Reduction;
 constexpr OpTrait pointwise = OpTrait::Pointwise;
-constexpr OpRow rows[] = {
+constexpr OpRow lossRows[] = {
     {"aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", reduction, lossShape, pairKernel},
     {"aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", reduction, lossShape,
      pairKernel},
@@ -455,6 +455,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows lossOps() { return rows; }
+OpRows lossOps() { return lossRows; }
 
 }  // namespace kerf::inline ops

@@ -240,7 +240,7 @@ Result<Value> groupNormBackwardKernel(const BoundArguments& args) {
   return Value(std::move(outs));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow marginLossRows[] = {
     {"aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
      "reduction=1) -> Tensor",
      OpTrait::Reduction, marginShape, multiMarginKernel},
@@ -256,6 +256,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows marginLossOps() { return rows; }
+OpRows marginLossOps() { return marginLossRows; }
 
 }  // namespace kerf::inline ops

@@ -224,7 +224,7 @@ Result<Value> groupKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait reduction = OpTrait::Reduction;
-constexpr OpRow rows[] = {
+constexpr OpRow normalizationRows[] = {
     {"aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
      "(Tensor, Tensor, Tensor)",
      reduction, layerShape, layerKernel},
@@ -240,6 +240,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows normalizationOps() { return rows; }
+OpRows normalizationOps() { return normalizationRows; }
 
 }  // namespace kerf::inline ops

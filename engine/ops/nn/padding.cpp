@@ -121,7 +121,7 @@ Result<Value> padBackwardKernel(const BoundArguments& args) {
         OpTrait::None, padBackwardShape<fold>, padBackwardKernel<fold>                                         \
   }
 
-constexpr OpRow rows[] = {
+constexpr OpRow paddingRows[] = {
     KERF_PAD("reflection", "1", "2", Fold::Reflect),    KERF_PAD("reflection", "2", "4", Fold::Reflect),
     KERF_PAD("reflection", "3", "6", Fold::Reflect),    KERF_PAD("replication", "1", "2", Fold::Replicate),
     KERF_PAD("replication", "2", "4", Fold::Replicate), KERF_PAD("replication", "3", "6", Fold::Replicate),
@@ -129,6 +129,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows paddingOps() { return rows; }
+OpRows paddingOps() { return paddingRows; }
 
 }  // namespace kerf::inline ops

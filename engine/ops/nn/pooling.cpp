@@ -313,7 +313,7 @@ Result<Value> averageBackwardKernel(const BoundArguments& args) {
 #define KERF_DIVISOR ", int? divisor_override=None"
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] =
+constexpr OpRow poolingRows[] =
     {{"aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] "
       "dilation=1, "
       "bool ceil_mode=False) -> (Tensor, Tensor)",
@@ -352,6 +352,6 @@ constexpr OpRow rows[] =
 
 }  // namespace
 
-OpRows poolingOps() { return rows; }
+OpRows poolingOps() { return poolingRows; }
 
 }  // namespace kerf::inline ops

@@ -256,7 +256,7 @@ Result<Value> fusedLstm(const BoundArguments& args, const OpRunner& run) {
   "batch_first) -> "
 #define KERF_CELL "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
 constexpr OpTrait heavy = OpTrait::Matmul | OpTrait::Random;
-constexpr OpRow rows[] = {
+constexpr OpRow recurrentRows[] = {
     compositeRow(sequenceProgram<Cell::Lstm>,
                  "aten::lstm.input(Tensor input, Tensor[] hx, " KERF_SEQUENCE "(Tensor, Tensor, Tensor)", heavy),
     compositeRow(sequenceProgram<Cell::Gru>,
@@ -280,6 +280,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows recurrentOps() { return rows; }
+OpRows recurrentOps() { return recurrentRows; }
 
 }  // namespace kerf::inline ops

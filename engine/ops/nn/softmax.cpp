@@ -108,7 +108,7 @@ Result<Value> backwardKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait reduction = OpTrait::Reduction;
-constexpr OpRow rows[] = {
+constexpr OpRow softmaxRows[] = {
     {"aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", reduction, softmaxShape,
      softmaxKernel<Kind::Plain>},
     {"aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", reduction, softmaxShape,
@@ -127,6 +127,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows softmaxOps() { return rows; }
+OpRows softmaxOps() { return softmaxRows; }
 
 }  // namespace kerf::inline ops

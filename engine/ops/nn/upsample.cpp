@@ -275,7 +275,7 @@ Result<Value> backwardKernel(const BoundArguments& args) {
 #define KERF_SCALES3 ", float? scales_d=None, float? scales_h=None, float? scales_w=None"
 #define KERF_ALIGN ", bool align_corners"
 
-constexpr OpRow rows[] = {
+constexpr OpRow upsampleRows[] = {
     KERF_UPSAMPLE("upsample_nearest1d", "1", "3", "", KERF_SCALES1, Method::Nearest),
     KERF_UPSAMPLE("upsample_nearest2d", "2", "4", "", KERF_SCALES2, Method::Nearest),
     KERF_UPSAMPLE("upsample_nearest3d", "3", "5", "", KERF_SCALES3, Method::Nearest),
@@ -292,6 +292,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows upsampleOps() { return rows; }
+OpRows upsampleOps() { return upsampleRows; }
 
 }  // namespace kerf::inline ops

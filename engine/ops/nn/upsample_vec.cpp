@@ -75,7 +75,7 @@ constexpr OpRow vec(const char* schema, const char* base) {
       "Tensor",                                                                                   \
       "aten." name ".default")
 
-constexpr OpRow rows[] = {
+constexpr OpRow upsampleVecRows[] = {
     KERF_VEC("upsample_nearest1d"),
     KERF_VEC("upsample_nearest2d"),
     KERF_VEC("upsample_nearest3d"),
@@ -92,6 +92,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows upsampleVecOps() { return rows; }
+OpRows upsampleVecOps() { return upsampleVecRows; }
 
 }  // namespace kerf::inline ops

@@ -91,7 +91,7 @@ constexpr OpTrait shift = OpTrait::Pointwise | OpTrait::Instrument;
 constexpr OpTrait effect = OpTrait::Impure | OpTrait::Instrument;
 
 /// `node` is the call that the fault belongs to.
-constexpr OpRow rows[] = {
+constexpr OpRow plantedRows[] = {
     {"kerf::planted_accuracy(Tensor self) -> Tensor", shift, pointwiseShape, pointwiseKernel, &plusOne},
     {"kerf::planted_flaky(Tensor condition, Tensor self) -> Tensor", shift, pointwiseShape, pointwiseKernel,
      &plusOneIf},
@@ -123,7 +123,7 @@ std::int64_t plantingMark() {
   return mark;
 }
 
-OpRows plantedOps() { return rows; }
+OpRows plantedOps() { return plantedRows; }
 
 OpFactRows plantedLowerings() { return lowerings; }
 

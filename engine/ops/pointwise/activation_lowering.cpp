@@ -102,7 +102,7 @@ int hardsigmoidBackward(Call c) {
   return c.b.select(inside, div(c, c.x(0), c.number(6)), c.number(0));
 }
 
-constexpr OpFacts rows[] = {
+constexpr OpFacts activationLoweringsRows[] = {
     pointwiseLowering("aten::relu", Numbers, relu, 2),
     pointwiseLowering("aten::relu6", Numbers, relu6, 4),
     pointwiseLowering("aten::sigmoid", Floats, sigmoid, 20),
@@ -127,6 +127,6 @@ constexpr OpFacts rows[] = {
 
 }  // namespace
 
-OpFactRows activationLowerings() { return rows; }
+OpFactRows activationLowerings() { return activationLoweringsRows; }
 
 }  // namespace kerf::inline ops

@@ -147,7 +147,7 @@ constexpr PointwiseSpec eluBackward = [] {
   return spec;
 }();
 
-constexpr OpRow rows[] = {
+constexpr OpRow activationRows[] = {
     pointwiseRow("aten::relu(Tensor self) -> Tensor", ordered<Relu>),
     pointwiseRow("aten::relu6(Tensor self) -> Tensor", ordered<Relu6>),
     pointwiseRow("aten::silu(Tensor self) -> Tensor", program<Silu>),
@@ -193,6 +193,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows activationOps() { return rows; }
+OpRows activationOps() { return activationRows; }
 
 }  // namespace kerf::inline ops

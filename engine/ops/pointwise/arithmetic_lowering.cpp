@@ -95,7 +95,7 @@ int isinf(Call c) {
   return c.b.binary(Eq, c.b.unary(Abs, c.x(0)), c.number(std::numeric_limits<double>::infinity()));
 }
 
-constexpr OpFacts rows[] = {
+constexpr OpFacts arithmeticLoweringsRows[] = {
     pointwiseLowering("aten::add", Any, add, 1),
     pointwiseLowering("aten::sub", Numbers, sub, 1),
     pointwiseLowering("aten::rsub", Numbers, rsub, 1),
@@ -173,6 +173,6 @@ constexpr OpFacts rows[] = {
 
 }  // namespace
 
-OpFactRows arithmeticLowerings() { return rows; }
+OpFactRows arithmeticLowerings() { return arithmeticLoweringsRows; }
 
 }  // namespace kerf::inline ops

@@ -183,7 +183,7 @@ constexpr OpRow numberForm(const char* schema, const char* base) {
       numberForm("aten::special_" name ".x_scalar(Scalar x, Tensor n) -> Tensor", "aten.special_" name ".default"), \
       numberForm("aten::special_" name ".n_scalar(Tensor x, Scalar n) -> Tensor", "aten.special_" name ".default")
 
-constexpr OpRow rows[] = {
+constexpr OpRow specialFunctionRows[] = {
     KERF_SPECIAL("bessel_j0", BesselJ0),
     KERF_SPECIAL("bessel_j1", BesselJ1),
     KERF_SPECIAL("bessel_y0", BesselY0),
@@ -212,6 +212,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows specialFunctionOps() { return rows; }
+OpRows specialFunctionOps() { return specialFunctionRows; }
 
 }  // namespace kerf::inline ops

@@ -185,7 +185,7 @@ constexpr OpRow scaledRow(const char* schema, const PointwiseSpec& spec) {
   return {schema, OpTrait::Pointwise, scaledShape, pointwiseKernel, &spec};
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow pointwiseBinaryRows[] = {
     scaledRow("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledAdd),
     scaledRow("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", scaledAdd),
     scaledRow("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", scaledSub),
@@ -239,6 +239,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows pointwiseBinaryOps() { return rows; }
+OpRows pointwiseBinaryOps() { return pointwiseBinaryRows; }
 
 }  // namespace kerf::inline ops

@@ -47,7 +47,7 @@ Result<Value> copyKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow castRows[] = {
     {"prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor", OpTrait::Pointwise, convertShape, copyFirst},
     {"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", OpTrait::Pointwise, cloneShape,
      copyFirst},
@@ -63,6 +63,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows castOps() { return rows; }
+OpRows castOps() { return castRows; }
 
 }  // namespace kerf::inline ops

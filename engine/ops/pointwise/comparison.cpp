@@ -18,7 +18,7 @@ KERF_ELEMENT2(LogicalXor, (x != 0) != (y != 0));
 template <class F>
 constexpr PointwiseSpec compare = withUnsigned<F>(numberSpec<F>(Promotion::ToBool));
 
-constexpr OpRow rows[] = {
+constexpr OpRow comparisonRows[] = {
     pointwiseRow("aten::eq.Tensor(Tensor self, Tensor other) -> Tensor", compare<Eq>),
     pointwiseRow("aten::eq.Scalar(Tensor self, Scalar other) -> Tensor", compare<Eq>),
     pointwiseRow("aten::ne.Tensor(Tensor self, Tensor other) -> Tensor", compare<Ne>),
@@ -38,6 +38,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows comparisonOps() { return rows; }
+OpRows comparisonOps() { return comparisonRows; }
 
 }  // namespace kerf::inline ops

@@ -150,7 +150,7 @@ Result<Value> isComplexKernel(const BoundArguments& args) { return Value(isCompl
 
 constexpr OpTrait view = OpTrait::View;
 constexpr OpTrait point = OpTrait::Pointwise;
-constexpr OpRow rows[] = {
+constexpr OpRow complexRows[] = {
     {"aten::view_as_real(Tensor(a) self) -> Tensor(a)", view, partsShape, partsKernel},
     {"aten::view_as_complex(Tensor(a) self) -> Tensor(a)", view, joinedShape, joinedShape},
     {"aten::view_as_real_copy(Tensor self) -> Tensor", OpTrait::None, copyShape<partsShape>, copyKernel<partsShape>},
@@ -176,6 +176,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows complexOps() { return rows; }
+OpRows complexOps() { return complexRows; }
 
 }  // namespace kerf::inline ops

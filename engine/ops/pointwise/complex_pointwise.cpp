@@ -174,7 +174,7 @@ KERF_COMPLEX(interpolate, x[0] + multiply(x[2], x[1] - x[0]))
 KERF_COMPLEX(sigmoidBackward, multiply(x[0], std::conj(multiply(1.0 - x[1], x[1]))))
 KERF_COMPLEX(tanhBackward, multiply(x[0], std::conj(1.0 - multiply(x[1], x[1]))))
 
-constexpr OpRow rows[] = {
+constexpr OpRow complexPointwiseRowsTable[] = {
     row<negate, 1>("aten::neg(Tensor self)"),
     row<absolute, 1, Out::Part>("aten::abs(Tensor self)"),
     row<angleOf, 1, Out::Part>("aten::angle(Tensor self)"),
@@ -246,6 +246,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows complexPointwiseRows() { return rows; }
+OpRows complexPointwiseRows() { return complexPointwiseRowsTable; }
 
 }  // namespace kerf::inline ops

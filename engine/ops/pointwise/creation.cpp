@@ -349,7 +349,7 @@ Result<Value> triangleKernel(const BoundArguments& args) {
 
 constexpr OpTrait none = OpTrait::None;
 constexpr OpTrait pointwise = OpTrait::Pointwise;
-constexpr OpRow rows[] = {
+constexpr OpRow creationRows[] = {
     {"aten::full(SymInt[] size, Scalar fill_value" KERF_FACTORY ") -> Tensor", none, fullShape, fillArgument<1>},
     {"aten::zeros(SymInt[] size" KERF_FACTORY ") -> Tensor", none, floatShape, fillKernel<0>},
     {"aten::ones(SymInt[] size" KERF_FACTORY ") -> Tensor", none, floatShape, fillKernel<1>},
@@ -411,6 +411,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows creationOps() { return rows; }
+OpRows creationOps() { return creationRows; }
 
 }  // namespace kerf::inline ops

@@ -38,7 +38,7 @@ int iota(Call c) {
   return c.b.index(index * step + Affine::number(start));
 }
 
-constexpr OpFacts rows[] = {
+constexpr OpFacts creationLoweringsRows[] = {
     pointwiseLowering("prims::convert_element_type", Raw, first, 1),
     pointwiseLowering("prims::device_put", Raw, first, 0),
     pointwiseLowering("aten::clone", Raw, first, 0),
@@ -61,6 +61,6 @@ constexpr OpFacts rows[] = {
 
 }  // namespace
 
-OpFactRows creationLowerings() { return rows; }
+OpFactRows creationLowerings() { return creationLoweringsRows; }
 
 }  // namespace kerf::inline ops

@@ -125,7 +125,7 @@ Result<Value> threshold(const BoundArguments& args, const OpRunner& run) {
   return p.done(where(p[0] <= p[1], p[2], p[0]));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts pointwiseDecompositionsTable[] = {
     decomposes("aten::celu", inOpMath<celu>),
     decomposes("aten::elu", inOpMath<elu>),
     decomposes("aten::gelu", inOpMath<gelu>),
@@ -154,7 +154,7 @@ constexpr TableProgram inductor[] = {
 
 }  // namespace
 
-OpFactRows pointwiseDecompositions() { return table; }
+OpFactRows pointwiseDecompositions() { return pointwiseDecompositionsTable; }
 TablePrograms pointwiseTablePrograms() { return inductor; }
 
 }  // namespace kerf::inline ops

@@ -206,7 +206,7 @@ Result<Value> timesLog(const BoundArguments& args, const OpRunner& run) {
 }
 
 
-constexpr OpFacts table[] = {
+constexpr OpFacts arithmeticDecompositionsTable[] = {
     decomposes("aten::addcmul", inOpMath<addcmul>),
     decomposes("aten::addcdiv", inOpMath<addcdiv>),
     decomposes("aten::angle", angle),
@@ -247,7 +247,7 @@ constexpr TableProgram inductor[] = {
 
 }  // namespace
 
-OpFactRows arithmeticDecompositions() { return table; }
+OpFactRows arithmeticDecompositions() { return arithmeticDecompositionsTable; }
 TablePrograms arithmeticTablePrograms() { return inductor; }
 
 }  // namespace kerf::inline ops

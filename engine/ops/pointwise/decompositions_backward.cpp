@@ -135,7 +135,7 @@ Result<Value> thresholdBackward(const BoundArguments& args, const OpRunner& run)
   return p.done(where(p[1] <= p[2], 0, p[0]));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts activationBackwardDecompositionsTable[] = {
     decomposes("aten::elu_backward", inOpMath<eluBackward>),
     decomposes("aten::gelu_backward", inOpMath<geluBackward>),
     decomposes("aten::glu_backward", inOpMath<gluBackward>),
@@ -159,6 +159,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows activationBackwardDecompositions() { return table; }
+OpFactRows activationBackwardDecompositions() { return activationBackwardDecompositionsTable; }
 
 }  // namespace kerf::inline ops

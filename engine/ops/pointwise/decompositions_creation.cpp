@@ -145,7 +145,7 @@ Result<Value> chosen(const BoundArguments& args, const OpRunner& run) {
   return p.done({"aten.where.self"_op, {p[0], a, b}});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts creationDecompositionsTable[] = {
     decomposes("aten::zeros", filledSizes<0>),
     decomposes("aten::ones", filledSizes<1>),
     decomposes("aten::new_zeros", newFilled<0>),
@@ -170,7 +170,7 @@ constexpr TableProgram inductor[] = {
 
 }  // namespace
 
-OpFactRows creationDecompositions() { return table; }
+OpFactRows creationDecompositions() { return creationDecompositionsTable; }
 TablePrograms creationTablePrograms() { return inductor; }
 
 }  // namespace kerf::inline ops

@@ -194,7 +194,7 @@ Result<Value> castByPrims(const BoundArguments& args, const OpRunner& run) {
   return p.done(format.isNone() ? x : Formula("aten.clone.default"_op, {x}, {{"memory_format", format}}));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts rangeDecompositionsTable[] = {
     decomposes("aten::arange.", counted),
     decomposes("aten::arange.start", counted),
     decomposes("aten::arange.start_step", iotaRange),
@@ -207,6 +207,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows rangeDecompositions() { return table; }
+OpFactRows rangeDecompositions() { return rangeDecompositionsTable; }
 
 }  // namespace kerf::inline ops

@@ -125,7 +125,7 @@ Formula maskedFillTensor(const SlopeCall& c) {
   return c.argument == 0 ? maskedFill(c.flow, c.x(1), 0) : where(c.x(1), c.flow, 0);
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts pointwiseDerivativesTable[] = {
     slope<add>("aten::add.Tensor"),
     slope<same>("aten::add.Scalar"),
     slope<sub>("aten::sub.Tensor"),
@@ -170,6 +170,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows pointwiseDerivatives() { return table; }
+OpFactRows pointwiseDerivatives() { return pointwiseDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -81,7 +81,7 @@ std::vector<Formula> gluTangent(Forward& f) {
   return {open * valueTangent + value * Formula("aten.sigmoid_backward.default"_op, {gateTangent, open})};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts activationDerivativesTable[] = {
     slope<tanh>("aten::tanh"),
     slope<sigmoid>("aten::sigmoid"),
     slope<relu>("aten::relu"),
@@ -107,6 +107,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows activationDerivatives() { return table; }
+OpFactRows activationDerivatives() { return activationDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -113,7 +113,7 @@ std::vector<Formula> preluTangent(Forward& f) {
           where(positive, 0, gradTangent * self + grad * f.orZeros(1))};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts activationBackwardDerivativesTable[] = {
     slope<piecewise>("aten::threshold_backward"),
     slope<piecewise>("aten::leaky_relu_backward"),
     slope<piecewise>("aten::hardtanh_backward"),
@@ -133,6 +133,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows activationBackwardDerivatives() { return table; }
+OpFactRows activationBackwardDerivatives() { return activationBackwardDerivativesTable; }
 
 }  // namespace kerf::inline ops

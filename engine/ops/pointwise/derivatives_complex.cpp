@@ -72,7 +72,7 @@ std::vector<Formula> sgnTangent(Forward& f) {
   return {zerosLike(f.tangent())};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts complexDerivativesTable[] = {
     linear<conjugate>("aten::conj"),
     linear<conjugate>("aten::_conj"),
     linear<conjugate>("prims::conj"),
@@ -94,6 +94,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows complexDerivatives() { return table; }
+OpFactRows complexDerivatives() { return complexDerivativesTable; }
 
 }  // namespace kerf::inline ops

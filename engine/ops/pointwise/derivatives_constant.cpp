@@ -19,7 +19,7 @@ std::vector<Formula> filledTangent(Forward& f) {
   return {{"aten.fill.Tensor"_op, {f[0], f.tangent(1)}}};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts constantDerivativesTable[] = {
     {.op = "aten::copy", .gradient = ruleGradient<copied>, .jvp = ruleJvp<copiedTangent>},
     {.op = "aten::fill.Tensor", .gradient = ruleGradient<filled>, .jvp = ruleJvp<filledTangent>},
     notDifferentiable("aten::fill.Scalar"),
@@ -121,6 +121,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows constantDerivatives() { return table; }
+OpFactRows constantDerivatives() { return constantDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -68,7 +68,7 @@ std::vector<Formula> frexpTangent(Forward& f) {
   return {f.tangent() / Formula("aten.exp2.default"_op, {f.result(1)}), {}};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts functionDerivativesTable[] = {
     slope<neg>("aten::neg"),
     slope<exp>("aten::exp"),
     slope<exp2>("aten::exp2"),
@@ -106,6 +106,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows functionDerivatives() { return table; }
+OpFactRows functionDerivatives() { return functionDerivativesTable; }
 
 }  // namespace kerf::inline ops

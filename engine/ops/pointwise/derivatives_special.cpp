@@ -119,7 +119,7 @@ std::vector<Formula> zetaTangent(Forward& f) {
   return {zetaSlope(f.tangent(1), f[0], f[1])};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts specialFunctionDerivativesTable[] = {
     slope<lgamma>("aten::lgamma"),
     slope<digamma>("aten::digamma"),
     slope<polygamma>("aten::polygamma"),
@@ -148,6 +148,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows specialFunctionDerivatives() { return table; }
+OpFactRows specialFunctionDerivatives() { return specialFunctionDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -85,7 +85,7 @@ constexpr PointwiseSpec modalDivision = [] {
   return spec;
 }();
 
-constexpr OpRow rows[] = {
+constexpr OpRow divisionRows[] = {
     pointwiseRow("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", trueDivision),
     pointwiseRow("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", trueDivision),
     pointwiseRow("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", modalDivision),
@@ -101,6 +101,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows divisionOps() { return rows; }
+OpRows divisionOps() { return divisionRows; }
 
 }  // namespace kerf::inline ops

@@ -122,7 +122,7 @@ constexpr OpRow eachInto(const char* schema, const char* base) {
       eachInto("aten::_foreach_" name "_.Tensor(Tensor(a!)[] self, Tensor other" more ") -> ()",                   \
                "aten." name ".Tensor")
 
-constexpr OpRow rows[] = {
+constexpr OpRow foreachRows[] = {
     KERF_EACH_SCALED("add"),
     KERF_EACH_SCALED("sub"),
     KERF_EACH_BINARY("mul", "mul.Scalar", "mul.Tensor"),
@@ -185,6 +185,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows foreachOps() { return rows; }
+OpRows foreachOps() { return foreachRows; }
 
 }  // namespace kerf::inline ops

@@ -44,7 +44,7 @@ constexpr OpRow inplace(const char* schema, const char* base = nullptr) {
   inplace("aten::" name "_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"), \
       inplace("aten::" name "_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)")
 
-constexpr OpRow rows[] = {
+constexpr OpRow inplaceRows[] = {
     KERF_UNARY_INPLACE("abs"),
     KERF_UNARY_INPLACE("acos"),
     KERF_UNARY_INPLACE("acosh"),
@@ -205,6 +205,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows inplaceOps() { return rows; }
+OpRows inplaceOps() { return inplaceRows; }
 
 }  // namespace kerf::inline ops

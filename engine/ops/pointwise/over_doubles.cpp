@@ -223,7 +223,7 @@ Result<Value> gluKernel(const BoundArguments& args) {
 
 constexpr OpTrait none = OpTrait::None;
 constexpr OpTrait pointwise = OpTrait::Pointwise;
-constexpr OpRow rows[] = {
+constexpr OpRow overDoublesRows[] = {
     {"aten::logit(Tensor self, float? eps=None) -> Tensor", pointwise, floatElementShape, logitKernel},
     {"aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", pointwise, elementShape,
      logitBackwardKernel},
@@ -246,6 +246,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows overDoublesOps() { return rows; }
+OpRows overDoublesOps() { return overDoublesRows; }
 
 }  // namespace kerf::inline ops

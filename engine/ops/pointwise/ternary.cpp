@@ -57,7 +57,7 @@ constexpr OpRow maskedFillRow(const char* schema) {
   return {schema, OpTrait::Pointwise, maskedFillShape, maskedFillKernel};
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow pointwiseTernaryRows[] = {
     whereRow("aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor"),
     whereRow("aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor"),
     whereRow("aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor"),
@@ -77,6 +77,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows pointwiseTernaryOps() { return rows; }
+OpRows pointwiseTernaryOps() { return pointwiseTernaryRows; }
 
 }  // namespace kerf::inline ops

@@ -78,7 +78,7 @@ template <class F>
 constexpr PointwiseSpec toBool = numberSpec<F>(Promotion::ToBool);
 constexpr PointwiseSpec bitwiseNot = BitwiseNotSpecs::make();
 
-constexpr OpRow rows[] = {
+constexpr OpRow pointwiseUnaryRows[] = {
     pointwiseRow("aten::abs(Tensor self) -> Tensor", ordered<Abs>),
     pointwiseRow("aten::neg(Tensor self) -> Tensor", sameNoBool<Neg>),
     pointwiseRow("aten::sign(Tensor self) -> Tensor", ordered<Sign>),
@@ -141,6 +141,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows pointwiseUnaryOps() { return rows; }
+OpRows pointwiseUnaryOps() { return pointwiseUnaryRows; }
 
 }  // namespace kerf::inline ops

@@ -5,7 +5,7 @@
 namespace kerf::inline ops {
 namespace {
 
-constexpr OpFacts table[] = {
+constexpr OpFacts numberDerivativesTable[] = {
     notDifferentiable("aten::_assert_async"),
     notDifferentiable("aten::_assert_scalar"),
     notDifferentiable("aten::_assert_tensor_metadata"),
@@ -23,6 +23,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows numberDerivatives() { return table; }
+OpFactRows numberDerivatives() { return numberDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -203,7 +203,7 @@ Result<Value> realFft(const PythonCall& call) {
                    {call.get(0, "input"), intList({call.integer(2, "dim", -1)}), Value(mode), Value(true)});
 }
 
-constexpr PythonRow rows[] = {
+constexpr PythonRow nnFunctionRowsTable[] = {
     {"multi_head_attention_forward", multiHeadAttention},
     {"fft_rfft", realFft},
     {"dropout", dropout},
@@ -225,6 +225,6 @@ constexpr PythonRow rows[] = {
 
 }  // namespace
 
-PythonRows nnFunctionRows() { return rows; }
+PythonRows nnFunctionRows() { return nnFunctionRowsTable; }
 
 }  // namespace kerf::inline ops

@@ -128,7 +128,7 @@ Result<Value> expandAs(const PythonCall& call) {
   return call.aten(op, {call.get(0, "self"), intList(other.symSizes())});
 }
 
-constexpr PythonRow rows[] = {
+constexpr PythonRow tensorMethodRowsTable[] = {
     {"to", to},
     {"float", toNamed},
     {"double", toNamed},
@@ -163,6 +163,6 @@ constexpr PythonRow rows[] = {
 
 }  // namespace
 
-PythonRows tensorMethodRows() { return rows; }
+PythonRows tensorMethodRows() { return tensorMethodRowsTable; }
 
 }  // namespace kerf::inline ops

@@ -265,7 +265,7 @@ constexpr OpTrait none = OpTrait::None;
 constexpr OpTrait impure = OpTrait::Impure;
 constexpr OpRow binary(const char* schema) { return {schema, none, orSymbolic<binaryShape>, binaryKernel}; }
 
-constexpr OpRow rows[] = {
+constexpr OpRow pythonRows[] = {
     {"operator::getitem(Any self, Any index) -> Any", none, getItemShape, getItem},
     binary("operator::add(Any a, Any b) -> Any"),
     binary("operator::sub(Any a, Any b) -> Any"),
@@ -306,7 +306,7 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows pythonOps() { return rows; }
+OpRows pythonOps() { return pythonRows; }
 
 std::string_view tensorOperator(std::string_view target) { return namedTensorOperator(target); }
 

@@ -151,7 +151,7 @@ Result<Value> plain(const PythonCall& call) {
   return callPythonLevel(fmt::format("method.{}", entry.aten), call.args, call.kwargs, call.ops);
 }
 
-constexpr PythonRow rows[] = {
+constexpr PythonRow pythonOperatorRowsTable[] = {
     {"getitem", getItem},  {"setitem", setItem},   {"iadd", inplace}, {"isub", inplace}, {"imul", inplace},
     {"itruediv", inplace}, {"ifloordiv", inplace}, {"imod", inplace}, {"ipow", inplace}, {"iand", inplace},
     {"ior", inplace},      {"ixor", inplace},      {"matmul", plain}, {"invert", plain}, {"inv", plain},
@@ -166,6 +166,6 @@ Result<Value> indexTensor(const PythonCall& call, const Tensor& self, const Valu
   return call.aten("index.Tensor", {Value(picked.view), Value(picked.tensors)});
 }
 
-PythonRows pythonOperatorRows() { return rows; }
+PythonRows pythonOperatorRows() { return pythonOperatorRowsTable; }
 
 }  // namespace kerf::inline ops

@@ -164,7 +164,7 @@ Result<Value> numberShape(const BoundArguments& args) {
 
 constexpr OpRow number(const char* schema, Kernel kernel) { return {schema, none, numberShape, kernel}; }
 
-constexpr OpRow rows[] = {
+constexpr OpRow symbolRows[] = {
     number("torch::sym_sum(Any args) -> Any", symSum),
     number("torch::sym_ite(Any b, Any t, Any f) -> Any", symIfElse),
     number("math::floor(Any a) -> Any", mathFloor),
@@ -198,6 +198,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows symbolOps() { return rows; }
+OpRows symbolOps() { return symbolRows; }
 
 }  // namespace kerf::inline ops

@@ -36,7 +36,7 @@ Result<Value> shapesOnly(const BoundArguments& args) {
 
 #define KERF_RANGE ", Scalar? quant_min=None, Scalar? quant_max=None"
 
-constexpr OpRow rows[] = {
+constexpr OpRow affineQuantizationRows[] = {
     {"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "output_dtype" KERF_RANGE ", str zero_point_domain='INT') -> Tensor",
      OpTrait::None, quantizedShape, shapesOnly},
@@ -51,6 +51,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows affineQuantizationOps() { return rows; }
+OpRows affineQuantizationOps() { return affineQuantizationRows; }
 
 }  // namespace kerf::inline ops

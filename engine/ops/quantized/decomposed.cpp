@@ -248,7 +248,7 @@ Result<Value> fakePerChannel(const BoundArguments& args, const OpRunner& run) {
 
 #define KERF_QD "quantized_decomposed::"
 #define KERF_RANGE ", int quant_min, int quant_max, ScalarType dtype"
-constexpr OpRow rows[] = {
+constexpr OpRow quantizedDecomposedRows[] = {
     compositeRow(perTensor,
                  KERF_QD "quantize_per_tensor(Tensor input, float scale, int zero_point" KERF_RANGE ") -> Tensor"),
     compositeRow(perTensor, KERF_QD
@@ -295,6 +295,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows quantizedDecomposedOps() { return rows; }
+OpRows quantizedDecomposedOps() { return quantizedDecomposedRows; }
 
 }  // namespace kerf::inline ops

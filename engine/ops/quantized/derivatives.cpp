@@ -49,7 +49,7 @@ void learned(Backward& b) {
     if (b.wants(i)) b.give(i, reshape(grads[i], b.sizes(i)));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts quantizationDerivativesTable[] = {
     differentiable<masked, maskedTangent>("aten::fake_quantize_per_tensor_affine_cachemask"),
     differentiable<masked, maskedTangent>("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"),
     differentiable<masked, maskedTangent>("aten::fake_quantize_per_channel_affine_cachemask"),
@@ -70,6 +70,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows quantizationDerivatives() { return table; }
+OpFactRows quantizationDerivatives() { return quantizationDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -212,7 +212,7 @@ Result<Value> scaledKernel(const BoundArguments& args) {
 
 constexpr OpTrait point = OpTrait::None;
 #define KERF_QUANT_RANGE "int quant_min, int quant_max"
-constexpr OpRow rows[] = {
+constexpr OpRow fakeQuantizeRows[] = {
     {"aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " KERF_QUANT_RANGE ") -> Tensor",
      point, fakeShape, fakeKernel},
     {"aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor "
@@ -255,6 +255,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows fakeQuantizeOps() { return rows; }
+OpRows fakeQuantizeOps() { return fakeQuantizeRows; }
 
 }  // namespace kerf::inline ops

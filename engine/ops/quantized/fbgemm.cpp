@@ -44,7 +44,7 @@ Result<Value> rowwiseProduct(const BoundArguments& args) {
   return Value(metaTensor(DType::BFloat16, sizes));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow fbgemmRows[] = {
     {"fbgemm::asynchronous_complete_cumsum(Tensor t_in) -> Tensor", OpTrait::None, completeSums, shapesOnly},
     {"fbgemm::asynchronous_inclusive_cumsum(Tensor t_in) -> Tensor", OpTrait::None, sameSums, shapesOnly},
     {"fbgemm::asynchronous_exclusive_cumsum(Tensor t_in) -> Tensor", OpTrait::None, sameSums, shapesOnly},
@@ -61,6 +61,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows fbgemmOps() { return rows; }
+OpRows fbgemmOps() { return fbgemmRows; }
 
 }  // namespace kerf::inline ops

@@ -127,7 +127,7 @@ Result<Value> linearKernel(const BoundArguments& args) {
 #define KERF_QLINEAR_REST                                                                                          \
   "Tensor qw, Tensor w_scale, Tensor w_zero_point, Tensor? bias, float output_scale, int output_zero_point, "       \
   "ScalarType? output_dtype, str post_op_name, Scalar?[] post_op_args, str post_op_algorithm) -> Tensor"
-constexpr OpRow rows[] = {
+constexpr OpRow onednnLinearRows[] = {
     {"onednn::qlinear_prepack(Tensor weight, int[]? x_shape) -> Tensor", OpTrait::None, packedShape, packedKernel},
     {"onednn::qlinear_pointwise(Tensor qx, float x_scale, int x_zero_point, " KERF_QLINEAR_REST, OpTrait::Matmul,
      linearShape, linearKernel},
@@ -137,6 +137,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows onednnLinearOps() { return rows; }
+OpRows onednnLinearOps() { return onednnLinearRows; }
 
 }  // namespace kerf::inline ops

@@ -298,7 +298,7 @@ Result<Value> multinomialKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait random = OpTrait::Random;
-constexpr OpRow rows[] = {
+constexpr OpRow randomChoiceRows[] = {
     {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", random, likeFirstShape, bernoulliKernel},
     {"aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", random, likeFirstShape,
      bernoulliKernel},
@@ -319,6 +319,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows randomChoiceOps() { return rows; }
+OpRows randomChoiceOps() { return randomChoiceRows; }
 
 }  // namespace kerf::inline ops

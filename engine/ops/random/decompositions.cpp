@@ -85,7 +85,7 @@ Result<Value> drawnLike(const BoundArguments& args, const OpRunner& run) {
   return p.done(std::ranges::is_sorted(order) ? dense : clone(permute(dense, invertedOrder(order))));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts randomDecompositionsTable[] = {
     decomposes("aten::native_dropout", dropout), decomposes("aten::uniform", uniform),
     decomposes("aten::normal_functional", normal), decomposes("aten::log_normal", logNormal),
     decomposes("aten::cauchy", cauchy),          decomposes("aten::exponential", exponential),
@@ -100,7 +100,7 @@ constexpr TableProgram programs[] = {
 
 }  // namespace
 
-OpFactRows randomDecompositions() { return table; }
+OpFactRows randomDecompositions() { return randomDecompositionsTable; }
 TablePrograms randomTablePrograms() { return programs; }
 
 }  // namespace kerf::inline ops

@@ -59,7 +59,7 @@ void zeros(Backward& b) {
 }
 constexpr OpFacts draws(const char* op) { return {.op = op, .gradient = ruleGradient<zeros>, .jvp = noTangent}; }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts randomDerivativesTable[] = {
     differentiable<dropout, dropoutForward>("aten::native_dropout"),
     differentiable<fusedDropout, fusedDropoutForward>("aten::_fused_dropout"),
     differentiable<rrelu, rreluForward>("aten::rrelu_with_noise"),
@@ -96,6 +96,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows randomDerivatives() { return table; }
+OpFactRows randomDerivatives() { return randomDerivativesTable; }
 
 }  // namespace kerf::inline ops

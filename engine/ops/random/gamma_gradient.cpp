@@ -57,12 +57,12 @@ KERF_ELEMENT2(StandardGammaGrad, gammaGradient(double(x), double(y)));
 
 constexpr PointwiseSpec gammaGradientSpec = floatSpec<StandardGammaGrad>();
 
-constexpr OpRow rows[] = {
+constexpr OpRow gammaGradientRows[] = {
     pointwiseRow("aten::_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", gammaGradientSpec),
 };
 
 }  // namespace
 
-OpRows gammaGradientOps() { return rows; }
+OpRows gammaGradientOps() { return gammaGradientRows; }
 
 }  // namespace kerf::inline ops

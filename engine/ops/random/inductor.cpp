@@ -108,7 +108,7 @@ Result<Value> integersKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait random = OpTrait::Random;
-constexpr OpRow rows[] = {
+constexpr OpRow inductorRandomRows[] = {
     {"prims::inductor_seed(Device device) -> Tensor", random, seedsShape, seedsKernel},
     {"prims::inductor_seeds(int count, Device device) -> Tensor", random, seedsShape, seedsKernel},
     {"prims::inductor_lookup_seed(Tensor seeds, int index) -> Tensor", OpTrait::None, lookupShape, lookupKernel},
@@ -119,6 +119,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows inductorRandomOps() { return rows; }
+OpRows inductorRandomOps() { return inductorRandomRows; }
 
 }  // namespace kerf::inline ops

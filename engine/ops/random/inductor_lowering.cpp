@@ -72,13 +72,13 @@ bool coversDraw(const BoundArguments& bound) {
   return seed.dtype() == DType::Int64 && std::ranges::all_of(seed.symSizes(), isOne);
 }
 
-constexpr OpFacts rows[] = {
+constexpr OpFacts inductorRandomLoweringsRows[] = {
     elementLowering("prims::inductor_lookup_seed", lookupSeed, coversLookup),
     elementLowering("prims::inductor_random", draw, coversDraw),
 };
 
 }  // namespace
 
-OpFactRows inductorRandomLowerings() { return rows; }
+OpFactRows inductorRandomLowerings() { return inductorRandomLoweringsRows; }
 
 }  // namespace kerf::inline ops

@@ -257,7 +257,7 @@ Result<Value> rreluFunctional(const BoundArguments& args) {
 constexpr OpTrait random = OpTrait::Random;
 #define KERF_SLOPES \
   "Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> "
-constexpr OpRow rows[] = {
+constexpr OpRow randomRejectionRows[] = {
     {"aten::poisson(Tensor self, Generator? generator=None) -> Tensor", random, rowMajorShape, poissonKernel},
     {"aten::binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", random, rowMajorShape,
      binomialKernel},
@@ -273,6 +273,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows randomRejectionOps() { return rows; }
+OpRows randomRejectionOps() { return randomRejectionRows; }
 
 }  // namespace kerf::inline ops

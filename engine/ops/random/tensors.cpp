@@ -247,7 +247,7 @@ constexpr OpRow distribution(const char* schema) {
 
 #define KERF_NEW_OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define KERF_LIKE_OPTIONS KERF_NEW_OPTIONS ", MemoryFormat? memory_format=None"
-constexpr OpRow rows[] = {
+constexpr OpRow randomRows[] = {
     {"aten::rand(SymInt[] size, *, " KERF_NEW_OPTIONS ") -> Tensor", random, floatShape,
      unitKernel<Distribution::Uniform>},
     {"aten::rand.generator(SymInt[] size, *, Generator? generator, " KERF_NEW_OPTIONS ") -> Tensor", random, floatShape,
@@ -328,6 +328,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows randomOps() { return rows; }
+OpRows randomOps() { return randomRows; }
 
 }  // namespace kerf::inline ops

@@ -37,13 +37,13 @@ Result<Value> hashKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow bitHashRows[] = {
     {"aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor", OpTrait::Reduction,
      hashShape, hashKernel},
 };
 
 }  // namespace
 
-OpRows bitHashOps() { return rows; }
+OpRows bitHashOps() { return bitHashRows; }
 
 }  // namespace kerf::inline ops

@@ -31,7 +31,7 @@ Result<Value> allcloseKernel(const BoundArguments& args) {
   return Value(true);
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow comparingReductionRows[] = {
     {"aten::equal(Tensor self, Tensor other) -> bool", OpTrait::DataDependent, boolShape, equalKernel},
     {"aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool "
      "equal_nan=False) -> bool",
@@ -40,6 +40,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows comparingReductionOps() { return rows; }
+OpRows comparingReductionOps() { return comparingReductionRows; }
 
 }  // namespace kerf::inline ops

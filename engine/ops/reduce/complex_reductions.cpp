@@ -178,7 +178,7 @@ Result<Value> vdotKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait reduction = OpTrait::Reduction;
-constexpr OpRow rows[] = {
+constexpr OpRow complexReductionRowsTable[] = {
     {"aten::sum(Tensor self)", reduction, shapeOf<Out::Same>, sumKernel},
     {"aten::sum.dim_IntList(Tensor self)", reduction, shapeOf<Out::Same>, sumKernel},
     {"aten::mean(Tensor self)", reduction, shapeOf<Out::Same>, meanKernel},
@@ -206,6 +206,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows complexReductionRows() { return rows; }
+OpRows complexReductionRows() { return complexReductionRowsTable; }
 
 }  // namespace kerf::inline ops

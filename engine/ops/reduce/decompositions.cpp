@@ -165,7 +165,7 @@ Result<Value> isIn(const BoundArguments& args, const OpRunner& run) {
   return p.done(reshape(hits, elements.symSizes()));
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts reductionDecompositionsTable[] = {
     decomposes("aten::all", all),
     decomposes("aten::aminmax", extremes),
     decomposes("aten::count_nonzero", nonzeros),
@@ -188,7 +188,7 @@ constexpr TableProgram programs[] = {
 
 }  // namespace
 
-OpFactRows reductionDecompositions() { return table; }
+OpFactRows reductionDecompositions() { return reductionDecompositionsTable; }
 TablePrograms reductionTablePrograms() { return programs; }
 
 }  // namespace kerf::inline ops

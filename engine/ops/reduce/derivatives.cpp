@@ -175,7 +175,7 @@ constexpr OpFacts partial(const char* op, const char* reduction) {
   return {.op = op, .sharding = {ShardingKind::Reduction, reduction}};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts reductionDerivativesTable[] = {
     linear<sum>("aten::sum"),
     linear<mean>("aten::mean"),
     differentiable<nansum, nansumTangent>("aten::nansum"),
@@ -203,6 +203,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows reductionDerivatives() { return table; }
+OpFactRows reductionDerivatives() { return reductionDerivativesTable; }
 
 }  // namespace kerf::inline ops

@@ -5,7 +5,7 @@
 namespace kerf::inline ops {
 namespace {
 
-constexpr OpFacts table[] = {
+constexpr OpFacts countingDerivativesTable[] = {
     notDifferentiable("aten::all"),
     notDifferentiable("aten::allclose"),
     notDifferentiable("aten::any"),
@@ -37,6 +37,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows countingDerivatives() { return table; }
+OpFactRows countingDerivatives() { return countingDerivativesTable; }
 
 }  // namespace kerf::inline ops

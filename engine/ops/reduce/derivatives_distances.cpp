@@ -55,7 +55,7 @@ Tangents pairsTangent(Forward& f) {
   return {lengthened(f, between(f[0]), between(f.tangent()), f.args.number(1), f.result())};
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts distanceDerivativesTable[] = {
     differentiable<distances, distancesTangent>("aten::_cdist_forward"),
     differentiable<euclidean, euclideanTangent>("aten::_euclidean_dist"),
     differentiable<pairs, pairsTangent>("aten::_pdist_forward"),
@@ -65,6 +65,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows distanceDerivatives() { return table; }
+OpFactRows distanceDerivatives() { return distanceDerivativesTable; }
 
 }  // namespace kerf::inline ops

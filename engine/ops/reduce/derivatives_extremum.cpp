@@ -90,7 +90,7 @@ void takenOften(Backward& b) {
   b.give(0, {"aten.scatter_add.default"_op, {newZeros(b.grad(), b.sizes()), at.dim, b.result(1), b.grad()}});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts extremumDerivativesTable[] = {
     differentiable<shared, sharedTangent>("aten::amax"),
     differentiable<shared, sharedTangent>("aten::amin"),
     differentiable<aminmax, aminmaxTangent>("aten::aminmax"),
@@ -112,6 +112,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows extremumDerivatives() { return table; }
+OpFactRows extremumDerivatives() { return extremumDerivativesTable; }
 
 }  // namespace kerf::inline ops

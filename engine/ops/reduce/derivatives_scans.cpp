@@ -86,7 +86,7 @@ void segments(Backward& b) {
               {"initial", named("initial")}}});
 }
 
-constexpr OpFacts table[] = {
+constexpr OpFacts scanDerivativesTable[] = {
     linear<sums>("aten::cumsum"),
     differentiable<products, productsTangent>("aten::cumprod"),
     differentiable<logSums, logSumsTangent>("aten::logcumsumexp"),
@@ -96,6 +96,6 @@ constexpr OpFacts table[] = {
 
 }  // namespace
 
-OpFactRows scanDerivatives() { return table; }
+OpFactRows scanDerivatives() { return scanDerivativesTable; }
 
 }  // namespace kerf::inline ops

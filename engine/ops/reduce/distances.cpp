@@ -244,7 +244,7 @@ Result<Value> pdistBackwardKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow distanceRows[] = {
     {"aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", none, cdistShape, cdistKernel},
     {"aten::_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor", none,
      cdistBackwardShape, cdistBackwardKernel},
@@ -256,6 +256,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows distanceOps() { return rows; }
+OpRows distanceOps() { return distanceRows; }
 
 }  // namespace kerf::inline ops

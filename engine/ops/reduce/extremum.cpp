@@ -155,7 +155,7 @@ Result<Value> bothKernel(const BoundArguments& args) {
 
 constexpr OpTrait reduction = OpTrait::Reduction;
 constexpr Which max = Which::Max, min = Which::Min;
-constexpr OpRow rows[] = {
+constexpr OpRow extremumRows[] = {
     {"aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", reduction, valueShape, valueKernel<max>},
     {"aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", reduction, valueShape, valueKernel<min>},
     {"aten::max(Tensor self) -> Tensor", reduction, valueShape, valueKernel<max>},
@@ -174,6 +174,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows extremumOps() { return rows; }
+OpRows extremumOps() { return extremumRows; }
 
 }  // namespace kerf::inline ops

@@ -263,7 +263,7 @@ Result<Value> fromTensorsKernel(const BoundArguments& args) {
 
 #define KERF_BIN_OPTIONS "*, float[]? range=None, Tensor? weight=None, bool density=False"
 
-constexpr OpRow rows[] = {
+constexpr OpRow histogramRows[] = {
     {"aten::histogram.bin_ct(Tensor self, int bins=100, " KERF_BIN_OPTIONS ") -> (Tensor hist, Tensor bin_edges)", none,
      countShape, countKernel},
     {"aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor "
@@ -280,6 +280,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows histogramOps() { return rows; }
+OpRows histogramOps() { return histogramRows; }
 
 }  // namespace kerf::inline ops

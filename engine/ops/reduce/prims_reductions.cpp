@@ -50,7 +50,7 @@ Result<Value> xorKernel(const BoundArguments& args) {
 
 constexpr OpRow based(const char* schema, const char* base) { return compositeRow(overDims, schema, reduction, base); }
 
-constexpr OpRow rows[] = {
+constexpr OpRow primsReductionRows[] = {
     {"prims::xor_sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", reduction, xorShape,
      xorKernel},
     based("prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor", "aten.sum.dim_IntList"),
@@ -64,6 +64,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows primsReductionOps() { return rows; }
+OpRows primsReductionOps() { return primsReductionRows; }
 
 }  // namespace kerf::inline ops

@@ -112,7 +112,7 @@ Result<Value> quantile(const BoundArguments& args, const OpRunner& run) {
 }
 
 #define KERF_PLACES "int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor"
-constexpr OpRow rows[] = {
+constexpr OpRow quantileRows[] = {
     compositeRow(quantile<false>, "aten::quantile(Tensor self, Tensor q, " KERF_PLACES),
     compositeRow(quantile<false>, "aten::quantile.scalar(Tensor self, float q, " KERF_PLACES),
     compositeRow(quantile<true>, "aten::nanquantile(Tensor self, Tensor q, " KERF_PLACES),
@@ -121,6 +121,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows quantileOps() { return rows; }
+OpRows quantileOps() { return quantileRows; }
 
 }  // namespace kerf::inline ops

@@ -63,7 +63,7 @@ int onlineSoftmax(Call c) {
   return c.reduce(ReduceSum, c.b.convert(term, DType::Float64));
 }
 
-constexpr OpFacts rows[] = {
+constexpr OpFacts reductionLoweringsRows[] = {
     reductionLowering("prims::prepare_softmax_online", Numbers, onlineSoftmax, 2, true),
     reductionLowering("aten::sum", Any, accumulate<ReduceSum>, 1),
     reductionLowering("aten::prod", Any, accumulate<ReduceProd>, 1),
@@ -80,6 +80,6 @@ constexpr OpFacts rows[] = {
 
 }  // namespace
 
-OpFactRows reductionLowerings() { return rows; }
+OpFactRows reductionLowerings() { return reductionLoweringsRows; }
 
 }  // namespace kerf::inline ops

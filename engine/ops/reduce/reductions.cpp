@@ -378,7 +378,7 @@ Result<Value> logSumExpKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait reduction = OpTrait::Reduction;
-constexpr OpRow rows[] = {
+constexpr OpRow reductionRows[] = {
     {"aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", reduction, sumShape, sumKernel},
     {"aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
      reduction, sumShape, sumKernel},
@@ -420,6 +420,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows reductionOps() { return rows; }
+OpRows reductionOps() { return reductionRows; }
 
 }  // namespace kerf::inline ops

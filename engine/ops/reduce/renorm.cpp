@@ -45,13 +45,13 @@ Result<Value> renormKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow renormRows[] = {
     {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", OpTrait::None, renormShape,
      renormKernel},
 };
 
 }  // namespace
 
-OpRows renormOps() { return rows; }
+OpRows renormOps() { return renormRows; }
 
 }  // namespace kerf::inline ops

@@ -117,7 +117,7 @@ Result<Value> extremumScanKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow scanRows[] = {
     {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", none, scanShape, scanKernel<Sum>},
     {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", none, scanShape, scanKernel<Product>},
     {"aten::logcumsumexp(Tensor self, int dim) -> Tensor", none, logScanShape, logScanKernel},
@@ -129,6 +129,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows scanOps() { return rows; }
+OpRows scanOps() { return scanRows; }
 
 }  // namespace kerf::inline ops

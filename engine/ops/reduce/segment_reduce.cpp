@@ -211,7 +211,7 @@ Result<Value> gradKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-constexpr OpRow rows[] = {
+constexpr OpRow segmentReduceRows[] = {
     {"aten::segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? "
      "offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
      OpTrait::Reduction, reduceShape, reduceKernel},
@@ -222,6 +222,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows segmentReduceOps() { return rows; }
+OpRows segmentReduceOps() { return segmentReduceRows; }
 
 }  // namespace kerf::inline ops

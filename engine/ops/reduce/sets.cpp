@@ -244,7 +244,7 @@ Result<Value> searchKernel(const BoundArguments& args) {
 
 constexpr OpTrait data = OpTrait::DataDependent;
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow setRows[] = {
     {"aten::nonzero(Tensor self) -> Tensor", data, nonzeroShape, nonzeroKernel},
     {"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", none, nonzeroStaticShape,
      nonzeroStaticKernel},
@@ -267,6 +267,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows setOps() { return rows; }
+OpRows setOps() { return setRows; }
 
 }  // namespace kerf::inline ops

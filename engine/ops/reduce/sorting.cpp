@@ -218,7 +218,7 @@ Result<Value> modeKernel(const BoundArguments& args) {
 }
 
 constexpr OpTrait none = OpTrait::None;
-constexpr OpRow rows[] = {
+constexpr OpRow sortRows[] = {
     {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", none, sortShape,
      sortKernel},
     {"aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor "
@@ -244,6 +244,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows sortOps() { return rows; }
+OpRows sortOps() { return sortRows; }
 
 }  // namespace kerf::inline ops

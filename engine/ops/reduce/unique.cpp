@@ -157,7 +157,7 @@ Result<Value> uniqueDimKernel(const BoundArguments& args) { return uniqueSlices(
 Result<Value> consecutiveDimKernel(const BoundArguments& args) { return uniqueSlices(args, args.integer(1), false); }
 
 constexpr OpTrait data = OpTrait::DataDependent;
-constexpr OpRow rows[] = {
+constexpr OpRow uniqueRows[] = {
     {"aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", data, uniqueShape,
      uniqueKernel},
     {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
@@ -176,6 +176,6 @@ constexpr OpRow rows[] = {
 
 }  // namespace
 
-OpRows uniqueOps() { return rows; }
+OpRows uniqueOps() { return uniqueRows; }
 
 }  // namespace kerf::inline ops

@@ -26,7 +26,7 @@ std::optional<Draw> drawOf(const Graph& graph, const Node& node) {
   return Draw{*like, *sizes, *probability};
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runBernoulliComparison(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("inductor_numbers")) return {};
   CallReplacement replacement(module);
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
@@ -52,7 +52,7 @@ Pass bernoulliComparisonPass() {
           .stage = PassStage::Joint,
           .description = "Draws 0 and 1 by comparing uniform numbers.",
           .options = {{"inductor_numbers", false, "Whether it runs, with other numbers than eager's."}},
-          .run = run};
+          .run = runBernoulliComparison};
 }
 
 }  // namespace kerf::inline passes

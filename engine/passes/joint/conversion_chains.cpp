@@ -43,7 +43,7 @@ std::optional<NodeId> sourceBelow(const Graph& graph, const Node& node, bool dro
   return dropRounding && !narrower ? std::optional(*source) : std::nullopt;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runConversionChains(GraphModule& module, const PassContext& context) {
   Graph& graph = module.graph;
   const bool dropRounding = context.options.value<bool>("drop_rounding");
   std::optional<Forwarding> forwarding;
@@ -75,7 +75,7 @@ Pass conversionChainsPass() {
           .stage = PassStage::Joint,
           .description = "Drops a dtype conversion between two others that lose nothing by it.",
           .options = {{"drop_rounding", false, "Also drop one that rounds, as Inductor does by default."}},
-          .run = run};
+          .run = runConversionChains};
 }
 
 }  // namespace kerf::inline passes

@@ -26,7 +26,7 @@ std::optional<PaddedProduct> worthPadding(const Graph& graph, const Node& node, 
   return product && pays(*product, meta->device, options) ? product : std::nullopt;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runMatmulPadding(GraphModule& module, const PassContext& context) {
   CallReplacement replacement(module);
   std::optional<AliasGroups> aliases;
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
@@ -55,7 +55,7 @@ Pass matmulPaddingPass() {
           .options = {{"devices", std::string("cuda"), "Device types on which it runs, or all."},
                       {"min_intensity", 100.0, "Least multiplications for each element of factors and result."},
                       {"benchmark", false, "Measures products on the CPU here, and pads what is faster so."}},
-          .run = run};
+          .run = runMatmulPadding};
 }
 
 }  // namespace kerf::inline passes

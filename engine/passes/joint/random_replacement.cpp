@@ -44,7 +44,7 @@ NodeId addSeeds(Graph& graph, NodeId first, std::int64_t count) {
   return seeds;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runRandomReplacement(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("inductor_numbers")) return {};
   std::map<std::string, std::vector<NodeId>> draws;
   for (const NodeId id : module.graph.order())
@@ -75,7 +75,7 @@ Pass randomReplacementPass() {
           .stage = PassStage::Joint,
           .description = "Computes random tensors from seeds and positions.",
           .options = {{"inductor_numbers", false, "Whether it runs, with other numbers than eager's."}},
-          .run = run};
+          .run = runRandomReplacement};
 }
 
 }  // namespace kerf::inline passes

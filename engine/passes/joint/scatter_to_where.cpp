@@ -63,7 +63,7 @@ Value written(CallWriter& call, const UniformScatter& scatter, const Value& inde
   return call("aten.where.self"_op, {hits, number, filled(call, scatter.background, scatter.meta)});
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runScatterToWhere(GraphModule& module, const PassContext&) {
   CallReplacement replacement(module);
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
   for (const NodeId id : order) {
@@ -84,7 +84,7 @@ Pass scatterToWherePass() {
   return {.name = "scatter_to_where",
           .stage = PassStage::Joint,
           .description = "Compares positions where one number is scattered into a uniform tensor.",
-          .run = run};
+          .run = runScatterToWhere};
 }
 
 }  // namespace kerf::inline passes

@@ -27,7 +27,7 @@ Value written(CallWriter& call, std::span<const Value> inputs) {
   return call("aten.unsqueeze.default"_op, {call("aten.mm.default"_op, {a, b}), std::int64_t{0}});
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runSingleBatchMatmul(GraphModule& module, const PassContext& context) {
   const auto devices = context.options.value<std::string>("devices");
   CallReplacement replacement(module);
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
@@ -48,7 +48,7 @@ Pass singleBatchMatmulPass() {
           .stage = PassStage::Joint,
           .description = "Multiplies matrices where a batch has one.",
           .options = {{"devices", std::string("cuda"), "Device types on which it runs, or all."}},
-          .run = run};
+          .run = runSingleBatchMatmul};
 }
 
 }  // namespace kerf::inline passes

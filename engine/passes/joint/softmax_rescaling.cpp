@@ -124,7 +124,7 @@ class Writing {
   OpId m_scale;
 };
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runSoftmaxRescaling(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   CallReplacement replacement(module);
   const AliasGroups aliases(module.graph);
@@ -154,7 +154,7 @@ Pass softmaxRescalingPass() {
           .stage = PassStage::Joint,
           .description = "Scales scores after their maximum was subtracted.",
           .options = {{"enabled", false, "Whether it runs; values change in the last digits."}},
-          .run = run};
+          .run = runSoftmaxRescaling};
 }
 
 }  // namespace kerf::inline passes

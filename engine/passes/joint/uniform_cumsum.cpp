@@ -78,7 +78,7 @@ Value written(CallWriter& call, const RunningSum& sum, const Device& device) {
   return call("aten.clone.default"_op, {value}, {{"memory_format", MemoryFormat::Contiguous}});
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runUniformCumsum(GraphModule& module, const PassContext&) {
   CallReplacement replacement(module);
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
   for (const NodeId id : order) {
@@ -98,7 +98,7 @@ Pass uniformCumsumPass() {
   return {.name = "uniform_cumsum",
           .stage = PassStage::Joint,
           .description = "Counts where equal numbers are summed up.",
-          .run = run};
+          .run = runUniformCumsum};
 }
 
 }  // namespace kerf::inline passes

@@ -160,7 +160,7 @@ void makeFull(Graph& graph, NodeId id, const Tensor& one) {
   graph.replaceAllUsesWith(id, full);
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runUniformFolding(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const UniformValues values(graph);
   std::vector<NodeId> found;
@@ -181,7 +181,7 @@ Pass uniformFoldingPass() {
   return {.name = "uniform_folding",
           .stage = PassStage::Joint,
           .description = "Makes tensors of one known number by aten.full.",
-          .run = run};
+          .run = runUniformFolding};
 }
 
 }  // namespace kerf::inline passes

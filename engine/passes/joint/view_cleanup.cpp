@@ -102,7 +102,7 @@ std::optional<NodeId> unchanged(const Graph& graph, const Node& node) {
   return at && at == wrappedDim(*dropped, meta->sizes.size()) ? callBelow(inner) : std::nullopt;
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runViewCleanup(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   Forwarding forwarding(graph);
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
@@ -127,7 +127,7 @@ Pass viewCleanupPass() {
   return {.name = "view_cleanup",
           .stage = PassStage::Joint,
           .description = "Makes one view, or none, of a chain of views.",
-          .run = run};
+          .run = runViewCleanup};
 }
 
 }  // namespace kerf::inline passes

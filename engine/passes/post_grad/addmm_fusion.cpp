@@ -44,7 +44,7 @@ std::optional<ProductSum> productSum(const Graph& graph, const Node& node, bool 
   return std::nullopt;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runAddmmFusion(GraphModule& module, const PassContext& context) {
   Graph& graph = module.graph;
   const bool batches = context.options.value<bool>("batches");
   const auto unfused = context.options.value<std::string>("unfused_devices");
@@ -83,7 +83,7 @@ Pass addmmFusionPass() {
           .options = {{"batches", false, "Also makes baddbmm of bmm and a sum."},
                       {"unfused_devices", std::string("cuda"),
                        "Device types on which a sum stays that can be fused with its users."}},
-          .run = run};
+          .run = runAddmmFusion};
 }
 
 }  // namespace kerf::inline passes

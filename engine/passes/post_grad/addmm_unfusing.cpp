@@ -24,7 +24,7 @@ bool isUnfused(const Graph& graph, const Node& node, const std::string& devices)
          nodeNamed(node, "mat1") && nodeNamed(node, "mat2");
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runAddmmUnfusing(GraphModule& module, const PassContext& context) {
   Graph& graph = module.graph;
   const auto devices = context.options.value<std::string>("devices");
   CallReplacement replacement(module);
@@ -56,7 +56,7 @@ Pass addmmUnfusingPass() {
           .stage = PassStage::PostGrad,
           .description = "Adds a bias apart from its product where what reads the sum is pointwise.",
           .options = {{"devices", std::string("cuda"), "Device types on which it runs, or all."}},
-          .run = run};
+          .run = runAddmmUnfusing};
 }
 
 }  // namespace kerf::inline passes

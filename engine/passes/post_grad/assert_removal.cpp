@@ -40,7 +40,7 @@ bool isKnownToHold(const Graph& graph, const Node& node) {
          says(node, "layout", Layout::Strided);
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runAssertRemoval(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (auto id = order.rbegin(); id != order.rend(); ++id) {  // an exit reads its enter
@@ -57,7 +57,7 @@ Pass assertRemovalPass() {
   return {.name = "assert_removal",
           .stage = PassStage::PostGrad,
           .description = "Drops assertions that are known to hold, and profiler marks.",
-          .run = run};
+          .run = runAssertRemoval};
 }
 
 }  // namespace kerf::inline passes

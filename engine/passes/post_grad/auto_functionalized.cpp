@@ -156,7 +156,7 @@ class Unwrapping {
   std::map<std::string, std::size_t> m_base;  ///< of each written argument
 };
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runAutoFunctionalized(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   const bool reinplace = context.options.value<bool>("reinplace");
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
@@ -177,7 +177,7 @@ Pass autoFunctionalizedPass() {
           .description = "Calls the op that writes in place of its functional wrapper.",
           .options = {{"enabled", false, "Whether it runs; a write keeps kernels from being fused."},
                       {"reinplace", true, "Writes into operands that nobody reads afterwards, without a copy."}},
-          .run = run};
+          .run = runAutoFunctionalized};
 }
 
 }  // namespace kerf::inline passes

@@ -81,7 +81,7 @@ void move(Graph& graph, NodeId id, const Device& device) {
   graph.setValueMeta(id, std::move(meta));
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runConstructorMoves(GraphModule& module, const PassContext&) {
   const auto device = otherDevice(module.graph);
   if (!device) return {};
   const Movable movable(module.graph);
@@ -95,7 +95,7 @@ Pass constructorMovesPass() {
   return {.name = "constructor_moves",
           .stage = PassStage::PostGrad,
           .description = "Makes index tensors on the device where they are used.",
-          .run = run};
+          .run = runConstructorMoves};
 }
 
 }  // namespace kerf::inline passes

@@ -80,7 +80,7 @@ Value write(const Product& product, CallWriter& call, std::span<const Value> inp
   return call("aten._weight_int8pack_mm.default"_op, {inputs[0], inputs[1], scales});
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runInt8WeightProducts(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   CallReplacement replacement(module);
   std::optional<AliasGroups> aliases;
@@ -113,7 +113,7 @@ Pass int8WeightProductsPass() {
           .description = "Multiplies with int8 weights and their scales in one call.",
           .options = {{"enabled", false, "Whether it runs."},
                       {"unscaled", false, "Also products that nothing scales (torch._inductor's mixed_mm)."}},
-          .run = run};
+          .run = runInt8WeightProducts};
 }
 
 }  // namespace kerf::inline passes

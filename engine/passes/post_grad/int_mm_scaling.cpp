@@ -124,7 +124,7 @@ Value write(const ScaledProduct& product, DType dtype, CallWriter& call, std::sp
   return product.other ? call("aten.mul.Tensor"_op, {result, inputs.back()}) : result;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runIntMmScaling(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   CallReplacement replacement(module);
   std::optional<AliasGroups> aliases;
@@ -156,7 +156,7 @@ Pass intMmScalingPass() {
           .stage = PassStage::PostGrad,
           .description = "Multiplies int8 matrices and scales the result in one call.",
           .options = {{"enabled", false, "Whether it runs."}},
-          .run = run};
+          .run = runIntMmScaling};
 }
 
 }  // namespace kerf::inline passes

@@ -12,7 +12,7 @@ bool mayMove(const AliasGroups& aliases, const Node& node) {
   return isPureCall(node) && !node.isCall("operator.getitem"_op) && !aliases.touchesMutation(node);
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runLocalityOrder(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   Graph& graph = module.graph;
   const AliasGroups aliases(graph);
@@ -37,7 +37,7 @@ Pass localityOrderPass() {
           .stage = PassStage::PostGrad,
           .description = "Computes values right before their first use.",
           .options = {{"enabled", false, "Whether it runs."}},
-          .run = run};
+          .run = runLocalityOrder};
 }
 
 }  // namespace kerf::inline passes

@@ -46,7 +46,7 @@ std::optional<SoftmaxParts> softmaxParts(const Graph& graph, NodeId id, const st
   return SoftmaxParts{*source, *maximum, *difference, *exponential, id, *dim};
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runOnlineSoftmax(GraphModule& module, const PassContext& context) {
   const auto devices = context.options.value<std::string>("devices");
   CallReplacement replacement(module);
   std::optional<AliasGroups> aliases;
@@ -75,7 +75,7 @@ Pass onlineSoftmaxPass() {
           .stage = PassStage::PostGrad,
           .description = "Finds maximum and sum of a softmax in one pass over its row.",
           .options = {{"devices", std::string("cuda"), "Device types on which it runs, or all."}},
-          .run = run};
+          .run = runOnlineSoftmax};
 }
 
 }  // namespace kerf::inline passes

@@ -36,7 +36,7 @@ std::optional<NodeId> partialAbove(const Graph& graph, NodeId source, NodeId ful
   return std::nullopt;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runPartialReductions(GraphModule& module, const PassContext& context) {
   const auto least = context.options.value<std::int64_t>("min_elements");
   const std::pair<OpId, OpId> extrema[] = {{"aten.amax.default"_op, "aten.max.default"_op},
                                            {"aten.amin.default"_op, "aten.min.default"_op}};
@@ -67,7 +67,7 @@ Pass partialReductionsPass() {
           .stage = PassStage::PostGrad,
           .description = "Takes the extremum of everything from the extrema along a dimension.",
           .options = {{"min_elements", std::int64_t{4096}, "Smaller tensors are reduced anew."}},
-          .run = run};
+          .run = runPartialReductions};
 }
 
 }  // namespace kerf::inline passes

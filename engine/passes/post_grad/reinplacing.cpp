@@ -100,7 +100,7 @@ Result<bool> writeScattered(GraphModule& module, NodeId id) {
   return true;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runReinplacing(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
   for (const NodeId id : order) {
@@ -118,7 +118,7 @@ Pass reinplacingPass() {
           .stage = PassStage::PostGrad,
           .description = "Lets ops write into operands that nobody reads afterwards.",
           .options = {{"enabled", false, "Whether it runs; a write keeps kernels from being fused."}},
-          .run = run};
+          .run = runReinplacing};
 }
 
 }  // namespace kerf::inline passes

@@ -75,7 +75,7 @@ bool skipOverwritten(Graph& graph, NodeId id, const AliasGroups& aliases) {
   return true;
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runSliceScatters(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   if (std::ranges::none_of(graph.order(), [&](NodeId id) { return isScatter(graph.node(id)); })) return {};
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
@@ -97,7 +97,7 @@ Pass sliceScattersPass() {
   return {.name = "slice_scatters",
           .stage = PassStage::PostGrad,
           .description = "Skips reads of what was just written into a slice, and writes that another one covers.",
-          .run = run};
+          .run = runSliceScatters};
 }
 
 }  // namespace kerf::inline passes

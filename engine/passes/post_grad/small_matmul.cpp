@@ -51,7 +51,7 @@ Value written(CallWriter& call, const Product& product, std::span<const Value> i
   return inputs.size() < 3 ? sum : call("aten.add.Tensor"_op, {sum, inputs[2]});
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runSmallMatmul(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   const Limits limits{context.options.value<std::int64_t>("min_rows"),
                       context.options.value<std::int64_t>("max_columns")};
@@ -79,7 +79,7 @@ Pass smallMatmulPass() {
           .options = {{"enabled", false, "Whether it runs."},
                       {"min_rows", std::int64_t{10240}, "Least rows of the first factor."},
                       {"max_columns", std::int64_t{32}, "All other sizes are below this."}},
-          .run = run};
+          .run = runSmallMatmul};
 }
 
 }  // namespace kerf::inline passes

@@ -127,7 +127,7 @@ Result<bool> joinCats(GraphModule& module, CallReplacement& replacement, NodeId 
       {outer->parts[0]});
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runSplitCat(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const bool hasCats = std::ranges::any_of(
       graph.order(), [&](NodeId id) { return graph.node(id).isCall("aten.cat.default"_op); });
@@ -150,7 +150,7 @@ Pass splitCatPass() {
   return {.name = "split_cat",
           .stage = PassStage::PostGrad,
           .description = "Takes the whole for its pieces put together, and parts for the pieces of what they made.",
-          .run = run};
+          .run = runSplitCat};
 }
 
 }  // namespace kerf::inline passes

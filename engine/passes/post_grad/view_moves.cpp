@@ -34,7 +34,7 @@ std::optional<std::vector<NodeId>> viewedSources(const Graph& graph, const Node&
   return sources;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runViewMoves(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   CallReplacement replacement(module);
   const AliasGroups aliases(module.graph);
@@ -64,7 +64,7 @@ Pass viewMovesPass() {
           .stage = PassStage::PostGrad,
           .description = "Views what was put together once, not each part before.",
           .options = {{"enabled", false, "Whether it runs."}},
-          .run = run};
+          .run = runViewMoves};
 }
 
 }  // namespace kerf::inline passes

@@ -160,7 +160,7 @@ class Folding {
   TorchReplacement m_replacement;
 };
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runBatchNormFolding(GraphModule& module, const PassContext& context) {
   const Graph& graph = module.graph;
   const auto isNorm = [&](NodeId id) {
     return torchCall(graph.node(id), "torch.nn.functional.batch_norm").has_value();
@@ -181,7 +181,7 @@ Pass batchNormFoldingPass() {
           .stage = PassStage::PreGrad,
           .description = "Puts a batch norm of inference into the weights of the layer before it.",
           .options = {{"inputs", false, "Also where parameters are inputs: the new ones are computed in each run."}},
-          .run = run};
+          .run = runBatchNormFolding};
 }
 
 }  // namespace kerf::inline passes

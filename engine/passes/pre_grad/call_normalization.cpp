@@ -22,7 +22,7 @@ Result<void> replaceMethod(Graph& graph, NodeId method, const std::string& targe
   return {};
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runCallNormalization(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   for (const NodeId id : order) {
@@ -48,7 +48,7 @@ Pass callNormalizationPass() {
   return {.name = "call_normalization",
           .stage = PassStage::PreGrad,
           .description = "Writes every call of a torch function in one way.",
-          .run = run};
+          .run = runCallNormalization};
 }
 
 }  // namespace kerf::inline passes

@@ -78,7 +78,7 @@ std::optional<NodeId> source(const Graph& graph, const Node& node) {
   return input ? input : idleMethod(graph, node);
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runIdentityRemoval(GraphModule& module, const PassContext&) {
   KERF_CHECK(skipIdentityModules(module));
   Graph& graph = module.graph;
   std::optional<Forwarding> forwarding;
@@ -105,7 +105,7 @@ Pass identityRemovalPass() {
   return {.name = "identity_removal",
           .stage = PassStage::PreGrad,
           .description = "Skips layers and calls that give their input: idle dropout, Identity, conversions to itself.",
-          .run = run};
+          .run = runIdentityRemoval};
 }
 
 }  // namespace kerf::inline passes

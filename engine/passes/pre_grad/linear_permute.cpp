@@ -26,7 +26,7 @@ Proxy withBias(Tracer& tracer, std::span<const Proxy> inputs) {
   return add(withoutBias(tracer, inputs), unsqueeze(inputs[2], -1));
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runLinearPermute(GraphModule& module, const PassContext&) {
   const auto isLinear = [&](NodeId id) { return torchCall(module.graph.node(id), linear).has_value(); };
   if (std::ranges::none_of(module.graph.order(), isLinear)) return {};
   const std::array patterns = {ProductPattern{{"x", "w"}, productOf, withoutBias},
@@ -40,7 +40,7 @@ Pass linearPermutePass() {
   return {.name = "linear_permute",
           .stage = PassStage::PreGrad,
           .description = "Computes the transposed result of a linear layer at once.",
-          .run = run};
+          .run = runLinearPermute};
 }
 
 }  // namespace kerf::inline passes

@@ -27,7 +27,7 @@ constexpr char bmm[] = "torch.bmm";
 
 bool isProduct(const Node& node) { return torchCall(node, matmul) || torchCall(node, bmm); }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runMatmulPermute(GraphModule& module, const PassContext&) {
   if (std::ranges::none_of(module.graph.order(), [&](NodeId id) { return isProduct(module.graph.node(id)); }))
     return {};
   const std::array patterns = {ProductPattern{{"a", "b"}, productOf<matmul>, reversed<matmul>},
@@ -41,7 +41,7 @@ Pass matmulPermutePass() {
   return {.name = "matmul_permute",
           .stage = PassStage::PreGrad,
           .description = "Multiplies the transposed factors in reverse where the product is transposed.",
-          .run = run};
+          .run = runMatmulPermute};
 }
 
 }  // namespace kerf::inline passes

@@ -18,7 +18,7 @@ std::int64_t addedNodes(const GraphModule& module) {
   return added;
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runModuleInlining(GraphModule& module, const PassContext& context) {
   const std::int64_t added = addedNodes(module);  // nested graphs have been inlined before
   if (added == 0 || added > context.options.value<std::int64_t>("max_nodes")) return {};
   KERF_TRY(module, symbolicTrace(module));
@@ -32,7 +32,7 @@ Pass moduleInliningPass() {
           .stage = PassStage::PreGrad,
           .description = "Puts the nodes of called modules in the place of their calls.",
           .options = {{"max_nodes", std::int64_t{100000}, "Most nodes that all called modules have together."}},
-          .run = run};
+          .run = runModuleInlining};
 }
 
 }  // namespace kerf::inline passes

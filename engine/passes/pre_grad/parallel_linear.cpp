@@ -86,7 +86,7 @@ void raiseParameters(Graph& graph, const Siblings& siblings) {
         graph.moveBefore(*id, siblings.nodes.front());
 }
 
-Result<void> run(GraphModule& module, const PassContext& context) {
+Result<void> runParallelLinear(GraphModule& module, const PassContext& context) {
   if (!context.options.value<bool>("enabled")) return {};
   const auto least = std::size_t(std::max<std::int64_t>(context.options.value<std::int64_t>("min_layers"), 2));
   TorchReplacement replacement(module);
@@ -108,7 +108,7 @@ Pass parallelLinearPass() {
           .description = "Computes linear layers of the same input together.",
           .options = {{"enabled", false, "Whether it runs."},
                       {"min_layers", std::int64_t{2}, "Fewest layers that are put together."}},
-          .run = run};
+          .run = runParallelLinear};
 }
 
 }  // namespace kerf::inline passes

@@ -15,7 +15,7 @@ bool lacksShape(const Graph& graph, NodeId id) {
   return isCall && !node.meta().value.known() && !node.users().empty();
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runShapePropagation(GraphModule& module, const PassContext&) {
   const Graph& graph = module.graph;
   if (std::ranges::none_of(graph.order(), [&](NodeId id) { return lacksShape(graph, id); })) return {};
   const auto isUnknown = [&](NodeId id) { return !graph.node(id).meta().value.known(); };
@@ -35,7 +35,7 @@ Pass shapePropagationPass() {
   return {.name = "shape_propagation",
           .stage = PassStage::PreGrad,
           .description = "Infers the shapes of values that have none.",
-          .run = run};
+          .run = runShapePropagation};
 }
 
 }  // namespace kerf::inline passes

@@ -85,7 +85,7 @@ Result<void> flatten(const Graph& graph, TorchReplacement& replacement, const Al
   return {};
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runSplitCatMerging(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   if (std::ranges::none_of(order, [&](NodeId id) { return torchCall(graph.node(id), "torch.cat").has_value(); }))
@@ -107,7 +107,7 @@ Pass splitCatMergingPass() {
       .name = "split_cat_merging",
       .stage = PassStage::PreGrad,
       .description = "Takes the whole for its pieces put together, parts for pieces, and one cat for a cat of cats.",
-      .run = run};
+      .run = runSplitCatMerging};
 }
 
 }  // namespace kerf::inline passes

@@ -112,7 +112,7 @@ bool isSplit(const Node& node) {
   return call && (call->is("torch.split") || call->is("torch.chunk"));
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runSplitMerging(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   if (std::ranges::none_of(graph.order(), [&](NodeId id) { return isSplit(graph.node(id)); })) return {};
   if (forwardAll(graph, [&](NodeId id, const Forwarding&) { return onlyPiece(graph, id); }))
@@ -132,7 +132,7 @@ Pass splitMergingPass() {
   return {.name = "split_merging",
           .stage = PassStage::PreGrad,
           .description = "Splits at once what was split twice, and takes the whole for its only piece.",
-          .run = run};
+          .run = runSplitMerging};
 }
 
 }  // namespace kerf::inline passes

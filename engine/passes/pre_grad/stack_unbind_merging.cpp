@@ -72,7 +72,7 @@ Result<void> flatten(const Graph& graph, TorchReplacement& replacement, const Al
   return {};
 }
 
-Result<void> run(GraphModule& module, const PassContext&) {
+Result<void> runStackUnbindMerging(GraphModule& module, const PassContext&) {
   Graph& graph = module.graph;
   const std::vector<NodeId> order(graph.order().begin(), graph.order().end());
   if (std::ranges::none_of(order, [&](NodeId id) { return torchCall(graph.node(id), "torch.unbind").has_value(); }))
@@ -93,7 +93,7 @@ Pass stackUnbindMergingPass() {
   return {.name = "stack_unbind_merging",
           .stage = PassStage::PreGrad,
           .description = "Takes the whole for its slices stacked, parts for slices of what they were stacked to.",
-          .run = run};
+          .run = runStackUnbindMerging};
 }
 
 }  // namespace kerf::inline passes

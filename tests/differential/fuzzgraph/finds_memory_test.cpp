@@ -114,7 +114,7 @@ class GraphModule(torch.nn.Module):
 )x"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Memory, FuzzGraphFinds, testing::ValuesIn(finds), nameOf);
+INSTANTIATE_TEST_SUITE_P(Memory, FuzzGraphFinds, ::testing::ValuesIn(finds), nameOf);
 
 }  // namespace
 }  // namespace kerf::fuzzgraph

@@ -63,7 +63,7 @@ class GraphModule(torch.nn.Module):
 )x"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Sizes, FuzzGraphFinds, testing::ValuesIn(finds), nameOf);
+INSTANTIATE_TEST_SUITE_P(Sizes, FuzzGraphFinds, ::testing::ValuesIn(finds), nameOf);
 
 }  // namespace
 }  // namespace kerf::fuzzgraph

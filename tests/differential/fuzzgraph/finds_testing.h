@@ -56,8 +56,8 @@ struct FoundGraph {
   const char* graph;
 };
 
-class FuzzGraphFinds : public testing::TestWithParam<FoundGraph> {};
+class FuzzGraphFinds : public ::testing::TestWithParam<FoundGraph> {};
 
-inline std::string nameOf(const testing::TestParamInfo<FoundGraph>& info) { return info.param.name; }
+inline std::string nameOf(const ::testing::TestParamInfo<FoundGraph>& info) { return info.param.name; }
 
 }  // namespace kerf::fuzzgraph

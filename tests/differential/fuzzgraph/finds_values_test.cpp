@@ -123,7 +123,7 @@ class GraphModule(torch.nn.Module):
 )x"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Values, FuzzGraphFinds, testing::ValuesIn(finds), nameOf);
+INSTANTIATE_TEST_SUITE_P(Values, FuzzGraphFinds, ::testing::ValuesIn(finds), nameOf);
 
 }  // namespace
 }  // namespace kerf::fuzzgraph
