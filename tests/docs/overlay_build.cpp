@@ -1,8 +1,8 @@
 #include "tests/docs/overlay_build.h"
 
 #include <algorithm>
+#include <map>
 #include <regex>
-#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -101,17 +101,19 @@ std::string OverlayBuild::compileMoc(const std::string& header) {
 std::string OverlayBuild::compileUsers(const std::string& table, const std::string& linkCommand) {
   if (const auto problem = shell("ninja -t deps"); !problem.empty()) return problem;
   std::istringstream lines(readText(m_folder / "log"));
-  std::set<std::string> users;
+  std::map<std::string, fs::path> users;  // what is compiled, by the file whose flags it has
   std::string object;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(' ')) object = line.substr(0, line.find(".o:"));
     if (!line.ends_with(table) || !object.starts_with("CMakeFiles/")) continue;
     const std::size_t name = object.find('/') + 1, end = object.find(".dir/");
-    if (linkCommand.find(fmt::format("lib{}.a", object.substr(name, end - name))) != std::string::npos)
-      users.insert(object.substr(end + 5));
+    if (linkCommand.find(fmt::format("lib{}.a", object.substr(name, end - name))) == std::string::npos) continue;
+    const bool isGroup = object.find("/Unity/") != std::string::npos;
+    const fs::path source = isGroup ? m_build / object : m_source / object.substr(end + 5);
+    users[fs::relative(sourcesOf(source.string()).front(), m_source).string()] = source;
   }
-  for (const std::string& file : users)
-    if (const auto problem = compile(file, m_source / file); !problem.empty()) return problem;
+  for (const auto& [file, source] : users)
+    if (const auto problem = compile(file, source); !problem.empty()) return problem;
   return {};
 }
 
