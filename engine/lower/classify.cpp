@@ -269,17 +269,20 @@ class Classifier {
     return {};
   }
 
-  /// Whether the places that the op takes as an argument were found in this graph, where its lowering is right for no other.
+  /// Whether the places that the op takes as an argument were found in this graph, where its lowering needs that.
   bool placesAreOwn(const ValueInfo& info) const {
     const Lowering& lowering = info.bound.op->lowering;
     if (!lowering.madeBy) return true;
+    const BoundArguments* next = nullptr;
     for (NodeId at = info.operandNodes[std::size_t(lowering.place)]; at.valid();) {
       const Node& node = m_table.graph().node(at);
-      const bool isItem = node.isCall("operator.getitem"_op);
-      const NodeId* list = isItem && !node.args().empty() ? node.args()[0].as<NodeId>() : nullptr;
+      const bool isItem = node.isCall("operator.getitem"_op) && node.args().size() == 2;
+      if (isItem && node.args()[1] != Argument(1)) return false;
+      const NodeId* list = isItem ? node.args()[0].as<NodeId>() : nullptr;
       const ValueInfo& step = m_table[list ? *list : at];
-      if (!step.bound.op || !lowering.madeBy(info.bound, step.bound)) return false;
-      if (list) return true;  // a pooling's second item: where each maximum was
+      if (!step.bound.op || !lowering.madeBy(info.bound, step.bound, next)) return false;
+      if (list) return true;
+      next = &step.bound;
       at = step.operandNodes[0];
     }
     return false;

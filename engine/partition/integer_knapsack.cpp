@@ -13,7 +13,7 @@ namespace kerf::inline partition {
 
 namespace {
 
-constexpr int solveTime = 2'000;   ///< milliseconds
+constexpr int solveTime = 10'000;  ///< milliseconds
 constexpr double solveGap = 1e-4;  ///< of the best sum of runtimes: what SciPy's milp is content with
 
 /// Equal items by (memory, runtime), with their indices. Blocks of a model that repeat have equal values; with a

@@ -21,7 +21,7 @@ Result<KnapsackSolver> solverFromName(std::string_view name);
 
 /// By item, whether it is saved: greatest sum of runtimes with a sum of memories of at most `budget`. `Dynamic` is
 /// exact for memories rounded to 1/10,000, `Greedy` takes by runtime per memory, `Integer` (GLPK) comes within 1/10,000
-/// of the best sum of runtimes; after 2 s it takes the best that it has, and logs a warning. RuntimeFailed where GLPK
+/// of the best sum of runtimes; after 10 s it takes the best that it has, and logs a warning. RuntimeFailed where GLPK
 /// gives up.
 Result<std::vector<bool>> solveKnapsack(KnapsackSolver solver, const std::vector<KnapsackItem>& items, double budget);
 

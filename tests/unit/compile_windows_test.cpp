@@ -45,14 +45,22 @@ const Pool pools[] = {
     {"sparse", {2, 2, 11, 11}, {2, 2}, {5, 4}, {0, 1}, {1, 1}, false},
 };
 
+NodeId maxPoolOf(GraphFixture& f, NodeId x, const Pool& p) {
+  return f.call("aten.max_pool2d_with_indices.default", {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding),
+                                                         numbers(p.dilation), Argument(p.ceilMode)});
+}
+NodeId gradientOf(GraphFixture& f, NodeId grad, NodeId x, const Pool& p, NodeId places) {
+  return f.call("aten.max_pool2d_with_indices_backward.default",
+                {grad, x, numbers(p.kernel), numbers(p.stride), numbers(p.padding), numbers(p.dilation),
+                 Argument(p.ceilMode), places});
+}
+
 TEST(Windows, MaximaAndTheirPlaces) {
   for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16, DType::Int32})
     for (const Pool& p : pools) {
       GraphFixture f;
       const NodeId x = f.input("x", dtype, p.image);
-      const NodeId pool =
-          f.call("aten.max_pool2d_with_indices.default", {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding),
-                                                          numbers(p.dilation), Argument(p.ceilMode)});
+      const NodeId pool = maxPoolOf(f, x, p);
       f.output({f.item(pool, 0), f.item(pool, 1)});
       expectSameAsInterpreter(f, 0, p.name);
     }
@@ -75,13 +83,9 @@ TEST(Windows, GradientsOfMaxima) {
   for (const Pool& p : pools) {
     GraphFixture f;
     const NodeId x = f.input("x", DType::Float32, p.image);
-    const NodeId pool =
-        f.call("aten.max_pool2d_with_indices.default", {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding),
-                                                        numbers(p.dilation), Argument(p.ceilMode)});
+    const NodeId pool = maxPoolOf(f, x, p);
     const NodeId grad = f.call("aten.mul.Tensor", {f.item(pool, 0), Argument(0.5)});
-    f.output({f.call("aten.max_pool2d_with_indices_backward.default",
-                     {grad, x, numbers(p.kernel), numbers(p.stride), numbers(p.padding), numbers(p.dilation),
-                      Argument(p.ceilMode), f.item(pool, 1)})});
+    f.output({gradientOf(f, grad, x, p, f.item(pool, 1))});
     expectSameAsInterpreter(f, 1e-6, p.name);
   }
 }
@@ -107,15 +111,23 @@ TEST(Windows, PlacesThatNoPoolingFoundAreAddedToAsTheyAre) {
   for (const Pool& p : pools) {
     GraphFixture f;
     const NodeId x = f.input("x", DType::Float32, p.image);
-    const NodeId pool =
-        f.call("aten.max_pool2d_with_indices.default", {x, numbers(p.kernel), numbers(p.stride), numbers(p.padding),
-                                                        numbers(p.dilation), Argument(p.ceilMode)});
+    const NodeId pool = maxPoolOf(f, x, p);
     const NodeId places = f.call("aten.mul.Tensor", {f.item(pool, 1), Argument(std::int64_t{0})});  // the first, for all
-    f.output({f.call("aten.max_pool2d_with_indices_backward.default",
-                     {f.item(pool, 0), x, numbers(p.kernel), numbers(p.stride), numbers(p.padding), numbers(p.dilation),
-                      Argument(p.ceilMode), places})});
+    f.output({gradientOf(f, f.item(pool, 0), x, p, places)});
     expectSameAsInterpreter(f, 1e-5, p.name, false);
   }
+}
+
+TEST(Windows, WhatAPoolingFoundIsNoPlaceWhereItIsTheMaximaOrOffsets) {
+  const Pool p{"whole numbers", {1, 2, 6, 6}, {2, 2}, {2, 2}, {0, 0}, {1, 1}, false};
+  GraphFixture f;
+  Tensor values = *Tensor::zeros(DType::Int64, p.image);
+  for (int i = 0; i < 72; ++i) values.data<std::int64_t>()[i] = (i * 7) % 36;  // within a plane, seldom the own place
+  const NodeId x = f.input("x", values), y = f.input("y", DType::Float32, p.image);
+  const NodeId grad = f.item(maxPoolOf(f, y, p), 0);
+  const NodeId whole = maxPoolOf(f, x, p);
+  f.output({gradientOf(f, grad, y, p, f.item(whole, 0))});
+  expectSameAsInterpreter(f, 1e-6, "maxima as places", false);
 }
 
 TEST(Windows, OffsetsThatNoWindowHas) {

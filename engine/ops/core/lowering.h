@@ -25,8 +25,9 @@ struct Lowering {
   int (*reduction)(const ReductionCall&) = nullptr;
   int (*element)(const ElementCall&) = nullptr;    ///< reads its operands at places of its own
   bool (*covers)(const BoundArguments&) = nullptr;  ///< which calls `element` is right for; null: all
-  /// Right only if every step of the graph that made argument `place`'s values is one that this names; null: any values do.
-  bool (*madeBy)(const BoundArguments& call, const BoundArguments& step) = nullptr;
+  /// Right only if this takes every step, back to one whose second item is used, that made argument `place`'s values;
+  /// `next`: the step before, null for the one whose result the call takes. Null: any values do.
+  bool (*madeBy)(const BoundArguments& call, const BoundArguments& step, const BoundArguments* next) = nullptr;
   int place = -1;
   OperandTypes types = OperandTypes::Any;
   int cost = 0;   ///< of a pointwise one, as ExprOpInfo::cost

@@ -261,21 +261,23 @@ bool coversMaxBackward(const BoundArguments& bound) {
   return windows && mostLooking(*windows) <= mostCells;
 }
 
-/// Each element looks for itself in the windows that it lies in. A place that no pooling of these windows found (an input of
-/// a backward graph on random numbers) may lie in none of them; the op's own kernel adds there all the same.
-bool isOwnPlace(const BoundArguments& call, const BoundArguments& step) {
-  const auto windows = maxBackwardWindows(call);
-  if (!windows) return false;
+/// Each element looks for itself in the windows that it lies in. A place that no pooling of these windows found (an input
+/// of a backward graph on random numbers) may lie in none of them; the op's own kernel adds there all the same.
+bool isOwnPlace(const BoundArguments& call, const BoundArguments& step, const BoundArguments* next) {
+  const auto w = maxBackwardWindows(call);
+  if (!w) return false;
   const auto isSame = [&](std::size_t argument, const Sizes& sizes) {
     return !step.symSizes(argument).isSymbolic() && step.sizes(argument) == sizes;
   };
-  if (step.op->schema.name == "prims::_low_memory_max_pool_offsets_to_indices")
-    return isSame(1, windows->kernel) && isSame(2, windows->in) && isSame(3, windows->stride) &&
-           isSame(4, windows->padding) && isSame(5, windows->dilation);
-  if (!step.tensorIf(0) || !step.op->schema.name.contains("max_pool") || step.values.size() != 6) return false;
-  const auto made = windowsOf(step, step.tensor(0), windows->spatial(), 1, true, 5);
-  return made && made->kernel == windows->kernel && made->stride == windows->stride && made->in == windows->in &&
-         made->padding == windows->padding && made->dilation == windows->dilation && made->out == windows->out;
+  const std::string& name = step.op->schema.name;
+  if (name == "prims::_low_memory_max_pool_offsets_to_indices")
+    return next == nullptr && isSame(1, w->kernel) && isSame(2, w->in) && isSame(3, w->stride) &&
+           isSame(4, w->padding) && isSame(5, w->dilation);
+  const char* pooling = w->spatial() == 3 ? "aten::max_pool3d_with_indices" : "aten::max_pool2d_with_indices";
+  if (name != (next != nullptr ? "prims::_low_memory_max_pool_with_offsets" : pooling)) return false;
+  const auto made = windowsOf(step, step.tensor(0), w->spatial(), 1, true, 5);
+  return made && made->kernel == w->kernel && made->stride == w->stride && made->padding == w->padding &&
+         made->dilation == w->dilation && made->in == w->in && made->out == w->out;
 }
 
 int maxPoolBackward(Call c) {
