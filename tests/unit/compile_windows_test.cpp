@@ -140,6 +140,19 @@ TEST(Windows, OffsetsThatNoWindowHas) {
   expectSameAsInterpreter(f, 0, "offsets");
 }
 
+TEST(Windows, OffsetsOfOtherTypesThanAPoolingMakes) {
+  for (const DType dtype : {DType::UInt8, DType::Int32, DType::Int64, DType::Float32, DType::Float64}) {
+    GraphFixture f;
+    Tensor offsets = *Tensor::zeros(DType::Float64, {1, 1, 2, 3});
+    const double large = dtype == DType::UInt8 ? 255 : dtype == DType::Int32 ? 2147483647.0 : 9007199254740993.0;
+    for (int i = 0; i < 6; ++i) offsets.data<double>()[i] = i % 2 == 0 ? large - i : i;
+    f.output({f.call("prims._low_memory_max_pool_offsets_to_indices.default",
+                     {f.input("o", *offsets.to(dtype)), numbers({3, 2}), numbers({7, 6}), numbers({2, 2}),
+                      numbers({1, 1}), numbers({1, 2})})});
+    expectSameAsInterpreter(f, 0, std::string(dtypeInfo(dtype).torchName), false);
+  }
+}
+
 TEST(Windows, InductorsFormsWithOffsets) {
   for (const Pool& p : pools) {
     if (p.stride.size() == 0) continue;

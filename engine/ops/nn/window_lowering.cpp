@@ -164,8 +164,10 @@ int quotient(Call c, int value, std::int64_t divisor) {
 
 // _low_memory_max_pool_offsets_to_indices(offsets, kernel_size, input_size, stride, padding, dilation)
 
+/// Offsets are whole numbers that `quotient` divides exactly: 8 bits, where a pooling made them.
 bool coversOffsets(const BoundArguments& bound) {
-  if (!isStatic(bound)) return false;
+  const DType dtype = bound.tensor(0).dtype();
+  if (!isStatic(bound) || !isIntegral(dtype) || itemSize(dtype) > 4) return false;
   for (std::size_t i = 1; i <= 5; ++i)
     if (bound.symSizes(i).isSymbolic()) return false;
   for (const std::int64_t size : bound.sizes(1))
