@@ -13,7 +13,7 @@ set -euo pipefail
 
 # resources/docs/architecture.md, Dependencies, says what each is for.
 readonly engine_packages=(
-  cmake ninja-build g++ ccache mold graphviz
+  cmake ninja-build g++ ccache lld graphviz
   libfmt-dev libspdlog-dev nlohmann-json3-dev libcli11-dev libssl-dev libxxhash-dev zlib1g-dev
   libsqlite3-dev libsqlitecpp-dev libopenblas-dev liblapacke-dev libdnnl-dev llvm-19-dev
   libboost-dev libglpk-dev

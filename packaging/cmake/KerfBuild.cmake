@@ -45,9 +45,11 @@ if(KERF_CCACHE)
     add_compile_options(-fpch-preprocess)
   endif()
 endif()
-find_program(KERF_MOLD mold)
-if(KERF_MOLD)
-  add_link_options(-fuse-ld=mold)
+# Not mold: 1.10, which Debian 12 has, may lay a thread-local variable on the page before the read-only data; such a program
+# does not start ("cannot apply additional memory protection after relocation"), and the length of the path decides.
+find_program(KERF_LLD ld.lld)
+if(KERF_LLD)
+  add_link_options(-fuse-ld=lld)
 endif()
 
 # One precompiled header for all of Kerf, one more for the tests (with GoogleTest). Every target must keep the same code
