@@ -69,7 +69,7 @@ endif()
 
 function(kerf_precompile target pch)
   if(NOT TARGET ${pch})
-    file(WRITE ${CMAKE_BINARY_DIR}/pch/${pch}.cpp "")
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/${pch}.cpp CONTENT "")  # written once: configuring again changes nothing
     add_library(${pch} OBJECT ${CMAKE_BINARY_DIR}/pch/${pch}.cpp)
     target_precompile_headers(${pch} PRIVATE ${KERF_PCH} ${ARGN})
     target_link_libraries(${pch} PRIVATE fmt::fmt)

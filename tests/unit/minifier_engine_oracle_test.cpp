@@ -118,7 +118,7 @@ TEST(EngineOracle, LaterGraphsMayTakeAFewTimesTheLongestSoFar) {
   ASSERT_TRUE(later.has_value());
   EXPECT_EQ(later->kind, VerdictKind::CannotTest);
   EXPECT_EQ(later->detail, "hang while the graph was in phase 'reference'");
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(12));
 }
 
 TEST(EngineOracle, WorksAfterTheParentUsedTheMathLibraries) {
