@@ -89,6 +89,27 @@ TEST(AddmmUnfusing, KeepsItForReductionsAndOtherDevices) {
             "aten.addmm.default");
 }
 
+PassGraph biasedBatch(const char* reader, double beta) {
+  PassGraph g;
+  const NodeId bias = g.input("bias", {2, 3, 5}), a = g.input("a", {2, 3, 4}), b = g.input("b", {2, 4, 5});
+  const NodeId product = g.call("aten.baddbmm.default", {bias, a, b}, {{"beta", beta}, {"alpha", 2}});
+  g.finish({g.call(reader, {product})}, "cuda");
+  return g;
+}
+
+TEST(AddmmUnfusing, TakesABatchOfProductsApartToo) {
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.gelu.default", 1), "addmm_unfusing", {}, 1e-6).graph),
+            (Calls{"aten.bmm.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.gelu.default"}));
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.sum.default", 1), "addmm_unfusing").graph).front(), "aten.baddbmm.default");
+}
+
+/// The bias is not read then: what it holds does not matter, NaN too.
+TEST(AddmmUnfusing, KeepsABiasOfNoWeight) {
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.gelu.default", 0), "addmm_unfusing").graph).front(),
+            "aten.baddbmm.default");
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default", 0.0), "addmm_unfusing").graph).front(), "aten.addmm.default");
+}
+
 TEST(SmallMatmul, MultipliesAndSums) {
   const std::vector<std::string> on{"small_matmul.enabled=true", "small_matmul.min_rows=8",
                                     "small_matmul.max_columns=5"};
@@ -302,6 +323,39 @@ TEST(ViewMoves, ViewsWhatWasPutTogether) {
   EXPECT_EQ(
       calls(afterPass(g, "view_moves", on).graph),
       (Calls{"aten.cat.default", "aten.view.default", "aten.view.default", "aten.view.default", "aten.cat.default"}));
+}
+
+TEST(ViewMoves, MovesAViewAboveCallsWhereAnotherViewIs) {
+  const std::vector<std::string> on{"view_moves.above=true"};
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 3});
+  const NodeId flat = g.call("aten.view.default", {x, ints({6})});
+  const NodeId scaled = g.call("aten.mul.Tensor", {g.call("aten.relu.default", {flat}), 0.5});
+  g.finish({g.call("aten.view.default", {scaled, ints({3, 2})})});
+  EXPECT_EQ(calls(afterPass(g, "view_moves").graph), calls(g.module.graph));
+  EXPECT_EQ(calls(afterPass(g, "view_moves", on).graph),
+            (Calls{"aten.view.default", "aten.relu.default", "aten.mul.Tensor"}));
+}
+
+TEST(ViewMoves, KeepsAViewBelowCallsThatOthersReadOrThatReadMore) {
+  const std::vector<std::string> on{"view_moves.above=true"};
+  for (const std::string near : {"read", "two", "no view", "reduced", "strided"}) {
+    PassGraph g;
+    const NodeId x = g.input("x", {2, 3}), y = g.input("y", {6});
+    const NodeId flat = near == "no view"   ? g.call("aten.add.Tensor", {y, y})
+                        : near == "strided" ? g.call("aten.permute.default", {x, ints({1, 0})})
+                                            : g.call("aten.view.default", {x, ints({6})});
+    const NodeId call = near == "two"       ? g.call("aten.mul.Tensor", {flat, y})
+                        : near == "reduced" ? g.call("aten.cumsum.default", {flat, 0})
+                                            : g.call("aten.relu.default", {flat});
+    const NodeId kept = near == "strided"
+                            ? g.call("aten.clone.default", {call}, {{"memory_format", MemoryFormat::Contiguous}})
+                            : call;
+    ArgumentList outputs{g.call("aten.view.default", {kept, ints({6, 1})})};
+    if (near == "read") outputs.emplace_back(g.call("aten.neg.default", {call}));
+    g.finish(std::move(outputs));
+    EXPECT_EQ(calls(afterPass(g, "view_moves", on).graph), calls(g.module.graph)) << near;
+  }
 }
 
 TEST(LocalityOrder, ComputesBeforeTheFirstUseAndKeepsWrites) {

@@ -7,8 +7,8 @@
 
 namespace kerf::inline passes {
 
-/// Where all users of an addmm are pointwise (torch._inductor's unfuse_bias_add_to_pointwise). On CUDA by default, as
-/// there: on a CPU the product adds its bias for nothing.
+/// Where all users of an addmm or baddbmm are pointwise (torch._inductor's unfuse_bias_add_to_pointwise, which knows
+/// addmm alone). On CUDA by default, as there: on a CPU the product adds its bias for nothing.
 Pass addmmUnfusingPass();
 
 }  // namespace kerf::inline passes
