@@ -55,6 +55,7 @@ GraphPainter::GraphPainter(QPainter& painter, const Scene& scene, const ViewStat
   if (state.mode == ColorMode::Accuracy && state.accuracy && scene.groups) countBad();
   const bool changed = !state.added.isEmpty() || !state.rewritten.isEmpty() || scene.ghosts;
   if (changed && scene.groups) countChanges();
+  m_mostRewritten = changed && rewroteMost(scene, state);
 }
 
 void GraphPainter::countBad() {
@@ -222,7 +223,8 @@ void GraphPainter::paintBoxes(const QRectF& visible) {
     ++m_painted;
     const bool marked = card.node == m_state.selected || m_state.found.contains(card.node);
     const QColor change = card.group < 0 ? markColor(card.node) : QColor();
-    const QColor color = marked ? theme().accent : change.isValid() ? change : blend(colorOf(card), theme().base, 0.75);
+    const bool stands = change.isValid() && change != theme().faint;
+    const QColor color = marked ? theme().accent : stands ? change : blend(colorOf(card), theme().base, 0.75);
     batches[color.rgb()].push_back(card.rect);
   }
   m_painter.setPen(Qt::NoPen);
@@ -263,7 +265,7 @@ void GraphPainter::paintCard(const SceneCard& card) {
 QColor GraphPainter::borderOf(const SceneCard& card) const {
   if (m_state.selected >= 0 && &card - m_scene.cards.data() == m_selectedCard) return theme().accent;
   if (m_state.found.contains(card.node)) return theme().warn;
-  if (const auto change = markColor(card.node); card.group < 0 && change.isValid()) return change;
+  if (const auto change = markColor(card.node); card.group < 0 && change.isValid() && change != theme().faint) return change;
   return card.node == m_state.hovered ? theme().muted : theme().border;
 }
 

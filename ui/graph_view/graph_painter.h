@@ -12,6 +12,9 @@ namespace kerf::ui::inline graph_view {
 enum class Detail { Full, Title, Box };
 Detail detailAt(double zoom);
 
+/// Whether so many nodes were rewritten that the mark of a single one is better quiet.
+bool rewroteMost(const Scene& scene, const ViewState& state);
+
 class GraphPainter {
  public:
   GraphPainter(QPainter& painter, const Scene& scene, const ViewState& state, double zoom);
@@ -40,6 +43,7 @@ class GraphPainter {
   void paintMark(const SceneCard& card);
   void paintCut(const SceneCard& card);
   QColor markColor(int node) const;
+  double labelScale() const;
   bool related(int card) const;
   bool holdsFirstBad(const SceneCard& card) const;
   QColor colorOf(const SceneCard& card) const;
@@ -57,6 +61,7 @@ class GraphPainter {
     int added = 0, gone = 0, rewritten = 0;
   };
   std::vector<Changes> m_changes;  ///< by card, only where something changed: hidden in closed groups
+  bool m_mostRewritten = false;
   QFont m_bold, m_plain, m_code, m_large;
   int m_painted = 0;
 };

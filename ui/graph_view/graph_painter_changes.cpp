@@ -27,7 +27,13 @@ void GraphPainter::countChanges() {
 QColor GraphPainter::markColor(int node) const {
   if (m_scene.isGhost(node)) return theme().bad;
   if (m_state.added.contains(node)) return theme().good;
-  return m_state.rewritten.contains(node) ? theme().warn : QColor();
+  if (!m_state.rewritten.contains(node)) return {};
+  return m_mostRewritten ? theme().faint : theme().warn;
+}
+
+/// Where a stage wrote most nodes anew, that a node is among them says little: what was added stands out.
+bool rewroteMost(const Scene& scene, const ViewState& state) {
+  return std::ssize(scene.shown->nodes) < 3 * std::ptrdiff_t(state.rewritten.size());
 }
 
 /// A node that is gone: an outline with its name.
@@ -66,16 +72,21 @@ void GraphPainter::paintMark(const SceneCard& card) {
     label = parts.join(' ');
     color = changes.gone > 0 ? theme().bad : changes.added > 0 ? theme().good : theme().warn;
     if (changes.gone > 0 && changes.added > 0) color = theme().warn;
+    if (m_mostRewritten && changes.gone + changes.added == 0) color = theme().faint;
   }
+  const double top = card.rect.top() - 13 * labelScale();  // above the title, so that both can be read
   if (card.group < 0 && m_state.noted.contains(card.node))
-    paintLabel(QPointF(card.rect.right() - 26, card.rect.top() - 9), "★", theme().accent);
+    paintLabel(QPointF(card.rect.right() - 26, top), "★", theme().accent);
   if (card.group < 0 && m_state.pinned.contains(card.node))
-    paintLabel(QPointF(card.rect.left() + 16, card.rect.top() - 9), "kept", theme().accent);
-  if (!label.isEmpty()) paintLabel(QPointF(card.rect.left() - 7, card.rect.top() - 9), label, color);
+    paintLabel(QPointF(card.rect.left() + 16, top), "kept", theme().accent);
+  if (!label.isEmpty()) paintLabel(QPointF(card.rect.left() - 7, top), label, color);
 }
 
+/// Labels are legible from afar.
+double GraphPainter::labelScale() const { return std::clamp(0.7 / m_zoom, 1.0, 2.2); }
+
 void GraphPainter::paintLabel(const QPointF& corner, const QString& label, const QColor& color) {
-  const double scale = std::clamp(0.7 / m_zoom, 1.0, 2.2);  // legible from afar
+  const double scale = labelScale();
   QFont font = m_bold;
   font.setPixelSize(int(QFontInfo(m_bold).pixelSize() * scale));
   const double width = std::max(18 * scale, QFontMetricsF(font).horizontalAdvance(label) + 12 * scale);

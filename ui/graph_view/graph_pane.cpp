@@ -12,13 +12,12 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QPainter>
 #include <QRegularExpression>
-#include <QStyle>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/graph_view/breadcrumbs.h"
+#include "ui/graph_view/elided_label.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 #include "ui/session/aot_stages.h"
@@ -47,15 +46,6 @@ std::vector<int> shortestPath(const GraphDoc& graph, int from, int to) {
     for (int node = to; node >= 0; node = before[std::size_t(node)]) path.push_back(node);
   return path;
 }
-
-class ElidedLabel : public QLabel {
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    const auto shown = fontMetrics().elidedText(text(), Qt::ElideMiddle, width());
-    style()->drawItemText(&painter, rect(), Qt::AlignLeft | Qt::AlignVCenter, palette(), true, shown, foregroundRole());
-  }
-};
 
 }  // namespace
 
@@ -118,7 +108,6 @@ void GraphPane::buildStrip() {
   m_title = new ElidedLabel;
   m_title->setObjectName("stripTitle");
   m_detail = new ElidedLabel;
-  for (auto* label : {m_title, m_detail}) label->setMinimumWidth(1);  // long names do not push the docks aside
   m_detail->setObjectName("quiet");
   m_cancel = new QToolButton;
   m_cancel->setText(tr("Cancel layout"));
@@ -293,8 +282,8 @@ void GraphPane::showGraph() {
   showSymbols();
   if (!m_session.graph()) {
     m_layouts.cancel();
-    m_view->setScene(nullptr);
-    return;
+    m_session.reading() ? m_view->retire() : m_view->setScene(nullptr);
+    return updateTitle();
   }
   // Stages of one compilation are one graph on its way: what stays, stays where it is.
   const auto recorded = m_session.recordedStages();
@@ -326,7 +315,8 @@ void GraphPane::cancelLayout() {
 void GraphPane::showScene(ScenePtr scene) {
   m_view->select(m_session.node(), false);
   if (scene->shown != m_session.graph()) return;
-  m_view->setScene(std::move(scene), m_again);
+  const bool fresh = scene->fresh;
+  m_view->setScene(std::move(scene), m_again && !fresh);
   m_view->select(m_session.node(), true);
   markChanges();
   showPins();
@@ -346,18 +336,34 @@ void GraphPane::updateTitle() {
   const auto capture = m_session.capture(place.capture);
   const bool slow = m_layouts.busy() && !m_slow.isActive();
   m_cancel->setVisible(slow);
-  if (!capture || !m_session.graph()) return;
+  if (!capture || !m_session.graph()) return showNoGraph(capture);
   const auto path = text(capture->path);
   const QFileInfo file(path);
   const auto folder = path.contains('/') ? file.dir().dirName() + "  ›  " : QString();
+  const auto title = text(m_session.graph()->title);
   // The way into a body is told by the breadcrumbs in front of it.
-  m_title->setText(!place.body.empty() ? text(place.body).section('/', -1)
-                                       : folder + file.completeBaseName() + "  ›  " + text(m_session.graph()->title));
+  if (!place.body.empty())
+    m_title->setForms({text(place.body).section('/', -1)});
+  else
+    m_title->setForms({folder + file.completeBaseName() + "  ›  " + title, folder + title, title});
   m_title->setToolTip(path);
-  auto detail = plural(qint64(m_session.graph()->nodes.size()), "node");
-  if (const auto changes = changesText(); !changes.isEmpty()) detail += "  ·  " + changes;
-  if (slow) detail += tr("  ·  laying out…");
-  m_detail->setText(detail);
+  const auto nodes = plural(qint64(m_session.graph()->nodes.size()), "node");
+  const auto busy = slow ? tr("  ·  laying out…") : QString();
+  QStringList forms{nodes + busy};
+  for (const bool brief : {true, false})
+    if (const auto changes = changesText(brief); !changes.isEmpty()) forms.prepend(nodes + "  ·  " + changes + busy);
+  m_detail->setForms(forms);
+  m_detail->setToolTip(forms.first());
+}
+
+/// Nothing of a graph that was left stands above an empty view.
+void GraphPane::showNoGraph(const CaptureDocPtr& capture) {
+  const auto& place = m_session.location();
+  const bool known = capture && place.graph < int(capture->graphs.size());
+  m_title->setForms({known ? text(capture->graphs[std::size_t(place.graph)].name) : QString()});
+  m_title->setToolTip({});
+  m_detail->setForms({!known ? QString() : m_session.reading() ? tr("reading…") : tr("could not be read")});
+  m_detail->setToolTip({});
 }
 
 void GraphPane::showAccuracy() {

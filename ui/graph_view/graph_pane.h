@@ -11,13 +11,13 @@
 
 class QComboBox;
 class QHBoxLayout;
-class QLabel;
 class QLineEdit;
 class QToolButton;
 
 namespace kerf::ui::inline graph_view {
 
 class Breadcrumbs;
+class ElidedLabel;
 
 /// What the nodes of a large graph are grouped by.
 enum class Grouping { Modules, Kernels, Nothing };
@@ -92,7 +92,8 @@ class GraphPane : public QWidget {
   void showPins();
   void showNotes();
   void showHulls();
-  QString changesText() const;
+  QString changesText(bool brief) const;
+  void showNoGraph(const CaptureDocPtr& capture);
   bool pickGhost(int node);
   void showStage();
   void showSymbols();
@@ -107,9 +108,9 @@ class GraphPane : public QWidget {
   LayoutService m_layouts;
   QWidget* m_strip;
   GraphWidget* m_view;
-  QLabel* m_title;
+  ElidedLabel* m_title;
   Breadcrumbs* m_breadcrumbs;
-  QLabel* m_detail;
+  ElidedLabel* m_detail;
   QToolButton* m_cancel;
   QLineEdit* m_symbols;
   QComboBox* m_stages;

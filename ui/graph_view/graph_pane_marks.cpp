@@ -55,8 +55,8 @@ void GraphPane::showHulls() {
   m_view->setHulls(m_hulls && current ? fusionHulls(m_session) : nullptr);
 }
 
-/// "+12 −3 ~4 against joint".
-QString GraphPane::changesText() const {
+/// "+12 −3 ~4 against joint"; `brief`: "+12 −3 ~4".
+QString GraphPane::changesText(bool brief) const {
   if (!m_difference) return {};
   if (!m_difference->error.isEmpty()) return tr("not compared with %1").arg(m_difference->title);
   const auto& difference = *m_difference;
@@ -64,6 +64,7 @@ QString GraphPane::changesText() const {
   if (!difference.added.empty()) parts << "+" + formatCount(qint64(difference.added.size()));
   if (!difference.removed.empty()) parts << "−" + formatCount(qint64(difference.removed.size()));
   if (!m_marks.rewritten.isEmpty()) parts << "~" + formatCount(m_marks.rewritten.size());
+  if (brief) return parts.join(' ');
   auto said = (parts.isEmpty() ? tr("as in") : parts.join(' ') + tr(" against")) + " " + difference.title;
   if (m_marks.notDrawn > 0) said += tr("  ·  %1 gone, too many to draw").arg(plural(m_marks.notDrawn, "node"));
   return said;

@@ -17,6 +17,7 @@ namespace {
 constexpr double minZoom = 0.005, maxZoom = 4;
 constexpr double margin = 32;
 constexpr double readable = 0.8;  ///< a graph that fits only below this starts at its top instead
+constexpr double readableBlocks = 0.64;  ///< the same where nodes are grouped: blocks say all that they have to at it
 constexpr double legendRoom = 28;  ///< below pictures with groups, which may be as large as the view
 constexpr double grid = 28;
 constexpr int staleMs = 120;  ///< a scene of another title is drawn so much longer, so that a quick layout does not flicker
@@ -94,11 +95,28 @@ void GraphWidget::startView() {
   m_zoom = fitZoom();
   m_center = middle();
   if (m_zoom >= (m_scene->groups ? readableFolded * 0.8 : readable)) return;
-  m_zoom = readable;
+  m_zoom = m_scene->groups ? readableBlocks : readable;
   m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - margin / m_zoom);
   m_center.setX(middleOf(visibleScene()));
   const int first = m_state.selected >= 0 ? m_state.selected : m_scene->focus;
-  if (first >= 0) m_center = placeOf(first);
+  if (first < 0) return;
+  if (m_state.selected >= 0) return void(m_center = within(placeOf(first)));
+  // What leads to the result is what matters: the result is below the middle, and the output, where it is near, in view.
+  const double high = visibleScene().height(), result = placeOf(first).y(), below = (margin + legendRoom) / m_zoom;
+  double end = result + high * 0.3;
+  for (const auto& card : m_scene->cards)
+    if (card.kind == NodeKind::Output && card.group < 0 && card.rect.bottom() + below < result + high * 0.6)
+      end = std::max(end, card.rect.bottom() + below);
+  m_center = within({placeOf(first).x(), end - high / 2});
+}
+
+/// The centre nearest to `wanted` at which the view shows no more than margins beside the picture.
+QPointF GraphWidget::within(const QPointF& wanted) const {
+  const auto& bounds = m_scene->bounds;
+  const QSizeF half = QSizeF(size()) / m_zoom / 2 - QSizeF(margin, margin) / m_zoom;
+  const double legend = (m_scene->groups ? legendRoom : 0) / m_zoom;
+  return {kept(wanted.x(), bounds.left() + half.width(), bounds.right() - half.width()),
+          kept(wanted.y(), bounds.top() + half.height(), bounds.bottom() - half.height() + legend)};
 }
 
 /// Where a node is shown: the middle of its card, or of its row.
@@ -163,10 +181,7 @@ void GraphWidget::centerOn(int node) {
   if (!m_scene || node < 0 || node >= int(m_scene->cardOfNode.size())) return;
   const bool wasUntouched = m_untouched;
   const auto wanted = m_scene->cards[std::size_t(m_scene->cardOfNode[std::size_t(node)])].rect.center();
-  const auto& bounds = m_scene->bounds;
-  const QSizeF half = QSizeF(size()) / m_zoom / 2 - QSizeF(margin, margin) / m_zoom;
-  moveTo({kept(wanted.x(), bounds.left() + half.width(), bounds.right() - half.width()),
-          kept(wanted.y(), bounds.top() + half.height(), bounds.bottom() - half.height())});
+  moveTo(within(wanted));
   m_untouched = wasUntouched;
 }
 

@@ -104,6 +104,7 @@ class GraphWidget : public QWidget {
   int alongEdges(int card, bool down) const;
   QPointF heldPoint() const;
   QPointF placeOf(int node) const;
+  QPointF within(const QPointF& wanted) const;
   double fitZoom() const;
   QPointF middle() const;
   double middleOf(const QRectF& band) const;

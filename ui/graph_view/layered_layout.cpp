@@ -43,29 +43,58 @@ NestedDiagram nestedOf(const Scene& scene, const std::stop_token& stop) {
   return nested;
 }
 
-bool fits(const Scene& scene, const QSizeF& view) {
+/// How large a picture may be so that all of it can be read in the view.
+QSizeF roomIn(const QSizeF& view) {
   constexpr double across = 64, down = 92;  // margins, and the legend
-  return scene.bounds.width() * readableFolded <= view.width() - across &&
-         scene.bounds.height() * readableFolded <= view.height() - down;
+  return QSizeF(view.width() - across, view.height() - down) / readableFolded;
 }
 
-/// Opens groups that hold groups as long as all of them fit into the view.
+bool fits(const Scene& scene, const QSizeF& room) {
+  return scene.bounds.width() <= room.width() && scene.bounds.height() <= room.height();
+}
+
+bool hasRegions(const GroupTree& tree) { return tree.find("/forward") >= 0; }
+
+/// What of `open` there is in a stage that has regions where the other has none: "/h.0" there is "/forward/h.0" here.
+std::set<std::string> carriedOver(const std::set<std::string>& open, const GroupTree& tree) {
+  std::set<std::string> carried;
+  for (const auto& group : tree.groups) {
+    const auto inner = group.path.starts_with("/forward") ? group.path.substr(8) : group.path;
+    const bool region = group.path == "/forward" || group.path == "/backward";
+    if (region || open.contains(inner) || open.contains("/forward" + group.path)) carried.insert(group.path);
+  }
+  return carried;
+}
+
+/// Opens groups that hold groups as long as all of them fit into the view; where that leaves next to nothing to see, as
+/// long as they fit a page, which the view then begins at the end of.
 class OpenedToView {
  public:
   OpenedToView(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop)
-      : m_graph(graph), m_options(std::move(options)), m_stop(stop) {
+      : m_graph(graph), m_options(std::move(options)), m_stop(stop), m_room(roomIn(m_options.view)) {
     if (!m_options.groups) m_options.groups = std::make_shared<const GroupTree>(groupsOf(*graph, m_options));
   }
 
   /// Null if not even the outermost groups fit, or if it was stopped.
   ScenePtr run() {
+    constexpr std::size_t nextToNothing = 12;
+    const QSizeF page(1500, 1200);
     m_options.open.emplace();
     if (!fitsWith({})) return nullptr;
-    openLevels(*m_options.groups, [this](const std::vector<int>& groups) { return accept(groups); });
+    openAll();
+    if (m_scene->cards.size() < nextToNothing) {
+      m_room = m_room.expandedTo(page);
+      openAll();
+    }
     return m_stop.stop_requested() ? nullptr : m_scene;
   }
 
  private:
+  void openAll() {
+    m_tries = 0;
+    openLevels(*m_options.groups, [this](const std::vector<int>& groups) { return accept(groups); });
+  }
+
   bool accept(const std::vector<int>& groups) {
     constexpr int mostTries = 40;
     const auto hasGroups = [this](int group) { return !m_options.groups->groups[std::size_t(group)].groups.empty(); };
@@ -76,8 +105,9 @@ class OpenedToView {
     const auto open = *m_options.open;
     for (const int group : groups) m_options.open->insert(m_options.groups->groups[std::size_t(group)].path);
     auto scene = std::make_shared<Scene>(buildScene(m_graph, m_options));
-    if (layOutLayered(*scene, m_stop) && fits(*scene, m_options.view)) {
+    if (layOutLayered(*scene, m_stop) && fits(*scene, m_room)) {
       m_scene = std::move(scene);
+      m_scene->fresh = true;
       return true;
     }
     m_options.open = open;
@@ -87,7 +117,8 @@ class OpenedToView {
   GraphDocPtr m_graph;
   SceneOptions m_options;
   std::stop_token m_stop;
-  ScenePtr m_scene;
+  QSizeF m_room;
+  std::shared_ptr<Scene> m_scene;
   int m_tries = 0;
 };
 
@@ -112,11 +143,24 @@ bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
 }
 
 ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop, const ScenePtr& before) {
+  const bool grouped = isGrouped(*graph, options);
   if (before && before->shown == graph) options.groups = before->groups;
-  if (!options.open && !options.view.isEmpty() && isGrouped(*graph, options))
+  else if (grouped) options.groups = std::make_shared<const GroupTree>(groupsOf(*graph, options));
+  const bool sameRegions = !before || !before->groups || !options.groups ||
+                           hasRegions(*before->groups) == hasRegions(*options.groups);
+  if (!sameRegions && options.open) {
+    options.open = carriedOver(*options.open, *options.groups);
+    auto scene = std::make_shared<Scene>(buildScene(graph, options));
+    scene->fresh = true;
+    if (!layOutLayered(*scene, stop)) return nullptr;
+    if (options.view.isEmpty() || fits(*scene, roomIn(options.view))) return scene;
+    options.open.reset();
+  }
+  if (!options.open && !options.view.isEmpty() && grouped)
     if (auto scene = OpenedToView(graph, options, stop).run()) return scene;
   auto scene = std::make_shared<Scene>(buildScene(graph, options));
-  return layOutLayered(*scene, stop, before.get()) ? scene : nullptr;
+  scene->fresh = !sameRegions;
+  return layOutLayered(*scene, stop, sameRegions ? before.get() : nullptr) ? scene : nullptr;
 }
 
 }  // namespace kerf::ui::inline graph_view

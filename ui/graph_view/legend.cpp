@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bitset>
 
+#include "ui/graph_view/graph_painter.h"
 #include "ui/graph_view/hull_painter.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
@@ -38,7 +39,8 @@ std::vector<Entry> kindEntries(const Scene& scene) {
 std::vector<Entry> changeEntries(const Scene& scene, const ViewState& state) {
   std::vector<Entry> entries;
   if (!state.added.isEmpty()) entries.push_back({theme().good, "+ added"});
-  if (!state.rewritten.isEmpty()) entries.push_back({theme().warn, "~ rewritten"});
+  if (!state.rewritten.isEmpty())
+    entries.push_back({rewroteMost(scene, state) ? theme().faint : theme().warn, "~ rewritten"});
   if (scene.ghosts) entries.push_back({theme().bad, "− gone"});
   return entries;
 }

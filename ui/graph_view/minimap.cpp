@@ -10,7 +10,7 @@
 
 namespace kerf::ui::inline graph_view {
 namespace {
-constexpr int mapWidth = 132, mapHeight = 190, mapInset = 12;
+constexpr int mapWidth = 132, mapHeight = 190, leastHeight = 90, mapInset = 12;
 constexpr double padding = 8;
 }  // namespace
 
@@ -31,13 +31,14 @@ void Minimap::refresh() {
 
 void Minimap::place() {
   const auto& scene = m_view.scene();
-  const bool fits = m_view.height() >= mapHeight + 4 * mapInset;
+  const int height = std::min(mapHeight, m_view.height() / 3);  // it is to leave most of a small view alone
+  const bool fits = height >= leastHeight;
   const bool needed = fits && scene && !scene->cards.empty() && !m_view.visibleScene().contains(scene->bounds);
   setVisible(needed);
   if (!needed) return;
   const double ratio = scene->bounds.width() / std::max(1.0, scene->bounds.height());
-  const int width = std::clamp(int(mapHeight * ratio), 84, mapWidth * 2);
-  setGeometry(m_view.width() - width - mapInset, m_view.height() - mapHeight - mapInset, width, mapHeight);
+  const int width = std::clamp(int(height * ratio), 84, std::min(mapWidth * 2, std::max(84, m_view.width() / 4)));
+  setGeometry(m_view.width() - width - mapInset, m_view.height() - height - mapInset, width, height);
 }
 
 double Minimap::scale() const {

@@ -68,6 +68,7 @@ struct Scene {
   std::vector<char> open;                   ///< by group
   NestedMemory memory;                      ///< for the next layout of this graph
   int focus = -1;                           ///< node to begin with: what the model returns
+  bool fresh = false;                       ///< laid out without regard to what was shown before
   /// A node that is gone.
   bool isGhost(int node) const { return shown && node >= int(shown->nodes.size()); }
   int cardAt(const QPointF& point) const;

@@ -126,16 +126,18 @@ const Theme& theme() { return g_dark ? darkTheme : lightTheme; }
 void setTheme(bool dark) { g_dark = dark; }
 
 QFont interfaceFont() {
-  static const auto family = firstInstalled({"Inter", "Segoe UI", "SF Pro Text", "Noto Sans", "Cantarell", "Ubuntu",
-                                             "Roboto", "Liberation Sans", "DejaVu Sans"});
+  static const auto family =
+      firstInstalled({qEnvironmentVariable("KERF_FONT"), "Inter", "Segoe UI", "SF Pro Text", "Noto Sans", "Cantarell",
+                      "Ubuntu", "Roboto", "Liberation Sans", "DejaVu Sans"});
   QFont font(family);
   font.setPixelSize(13);
   return font;
 }
 
 QFont codeFont() {
-  static const auto family = firstInstalled({"JetBrains Mono", "Fira Code", "Cascadia Mono", "Noto Sans Mono",
-                                             "Source Code Pro", "Liberation Mono", "DejaVu Sans Mono"});
+  static const auto family =
+      firstInstalled({qEnvironmentVariable("KERF_CODE_FONT"), "JetBrains Mono", "Fira Code", "Cascadia Mono",
+                      "Noto Sans Mono", "Source Code Pro", "Liberation Mono", "DejaVu Sans Mono"});
   QFont font(family);
   font.setStyleHint(QFont::Monospace);
   font.setPixelSize(12);

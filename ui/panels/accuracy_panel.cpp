@@ -99,6 +99,7 @@ QWidget* AccuracyPanel::buildBar() {
   m_run->setObjectName("primary");
   m_run->setToolTip(tr("Compiled graph against the interpreter and an fp64 reference, in a process of its own"));
   m_bisect = new QPushButton(tr("Bisect"));
+  m_bisect->setObjectName("bisect");
   m_bisect->setToolTip(tr("Find the pass or node at which the difference begins"));
   auto* menu = new QMenu(m_bisect);
   for (const auto& way : ways)

@@ -11,7 +11,7 @@
 
 namespace kerf::ui::inline panels {
 namespace {
-constexpr int nameColumn = 1, stageColumn = 2, timeColumn = 4;
+constexpr int stageColumn = 2, timeColumn = 4;
 
 QString countOf(qint64 count) { return plural(count, "pass").replace("passs", "passes"); }
 }  // namespace
@@ -26,7 +26,6 @@ PassesPanel::PassesPanel(Session& session, QWidget* parent)
   m_table->setObjectName("passes");
   m_table->setAccessibleName(tr("Passes"));
   m_table->setColumnHidden(stageColumn, true);  // the tool tip names it
-  m_table->setStretchColumn(nameColumn);
   m_table->setHint(tr("The passes of the opened graph appear here."));
   m_summary->setObjectName("quiet");
   m_summary->setText(tr("No graph yet"));

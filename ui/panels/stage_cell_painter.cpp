@@ -8,7 +8,7 @@
 namespace kerf::ui::inline panels {
 namespace {
 
-constexpr int tickWidth = 9, leastWidth = 74, mostWidth = 236, inset = 8;
+constexpr int tickWidth = 9, leastWidth = 74, mostWidth = 280, inset = 8, between = 6;
 
 /// "479 → 470", "23 kernels", "?" for a graph that cannot be read.
 QString sizeText(const StageCell& cell) {
@@ -29,22 +29,33 @@ void paintTick(QPainter& painter, const QRect& rect, bool current) {
   painter.drawRoundedRect(QRectF(rect).adjusted(2, 8, -2, -8), 2, 2);
 }
 
+struct ColoredText {
+  QString text;
+  QColor color;
+};
+
+/// What stands below a cell's title: its size, and what changed.
+std::vector<ColoredText> countsBelow(const StageCell& cell) {
+  const auto& counts = cell.counts;
+  std::vector<ColoredText> parts{{sizeText(cell), theme().muted}};
+  if (counts.added > 0) parts.push_back({"+" + formatCount(counts.added), theme().good});
+  if (counts.removed > 0) parts.push_back({"−" + formatCount(counts.removed), theme().bad});
+  if (const int other = counts.rewritten + counts.changed; other > 0)
+    parts.push_back({"~" + formatCount(other), theme().warn});
+  if (cell.changed && !*cell.changed) parts.push_back({"=", theme().faint});
+  return parts;
+}
+
 void paintCounts(QPainter& painter, const StageCell& cell, const QRect& area) {
   painter.setFont(stageSmallFont());
   const QFontMetrics metrics(stageSmallFont());
   int x = area.left();
-  const auto draw = [&](const QString& text, const QColor& color) {
-    if (text.isEmpty() || x >= area.right()) return;
+  for (const auto& [text, color] : countsBelow(cell)) {
+    if (x >= area.right()) return;
     painter.setPen(color);
     painter.drawText(QRect(x, area.top(), area.right() - x + 1, area.height()), Qt::AlignLeft | Qt::AlignVCenter, text);
-    x += metrics.horizontalAdvance(text) + 6;
-  };
-  const auto& counts = cell.counts;
-  draw(sizeText(cell), theme().muted);
-  if (counts.added > 0) draw("+" + formatCount(counts.added), theme().good);
-  if (counts.removed > 0) draw("−" + formatCount(counts.removed), theme().bad);
-  if (const int other = counts.rewritten + counts.changed; other > 0) draw("~" + formatCount(other), theme().warn);
-  if (cell.changed && !*cell.changed) draw("=", theme().faint);
+    x += metrics.horizontalAdvance(text) + between;
+  }
 }
 
 void paintVerdict(QPainter& painter, const StageCell& cell, const QRect& rect) {
@@ -81,8 +92,8 @@ QFont stageSmallFont() {
 int stageCellWidth(const StageCell& cell, bool times) {
   if (cell.tick) return tickWidth;
   const QFontMetrics title(stageTitleFont(true)), small(stageSmallFont());
-  int below = small.horizontalAdvance(sizeText(cell));
-  if (const auto change = changeText(cell.counts); !change.isEmpty()) below += 8 + small.horizontalAdvance(change);
+  int below = 0;
+  for (const auto& part : countsBelow(cell)) below += small.horizontalAdvance(part.text) + between;
   const auto time = times && cell.milliseconds >= 0 ? formatMilliseconds(cell.milliseconds) : QString();
   const int above =
       title.horizontalAdvance(cell.title) + (time.isEmpty() ? 0 : 10 + small.horizontalAdvance(time)) + 16;

@@ -41,7 +41,7 @@ DataTable::DataTable(QAbstractItemModel* source, QWidget* parent) : QTableView(p
   verticalHeader()->setDefaultSectionSize(rowPixels);
   verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   horizontalHeader()->setHighlightSections(false);
-  horizontalHeader()->setMinimumSectionSize(40);
+  horizontalHeader()->setMinimumSectionSize(28);
   setSortingEnabled(true);
   m_filter->sort(-1);
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
@@ -71,9 +71,21 @@ int DataTable::widthOf(int column) const {
 }
 
 void DataTable::fitColumns() {
-  for (int column = 0; column < model()->columnCount(); ++column)
-    if (!isColumnHidden(column) && horizontalHeader()->sectionResizeMode(column) != QHeaderView::Stretch)
-      setColumnWidth(column, m_chosen.value(titleOf(column), widthOf(column)).toInt());
+  constexpr int leastWidest = 190;
+  int total = 0, widest = -1;
+  bool stretches = false;
+  for (int column = 0; column < model()->columnCount(); ++column) {
+    stretches |= horizontalHeader()->sectionResizeMode(column) == QHeaderView::Stretch;
+    if (isColumnHidden(column) || horizontalHeader()->sectionResizeMode(column) == QHeaderView::Stretch) continue;
+    setColumnWidth(column, m_chosen.value(titleOf(column), widthOf(column)).toInt());
+    total += columnWidth(column);
+    const bool free = !m_chosen.contains(titleOf(column));
+    if (free && (widest < 0 || columnWidth(column) > columnWidth(widest))) widest = column;
+  }
+  // A few long names do not push the other columns out of sight.
+  const int over = total - viewport()->width();
+  if (stretches || over <= 0 || widest < 0 || columnWidth(widest) <= leastWidest) return;
+  setColumnWidth(widest, std::max(leastWidest, columnWidth(widest) - over));
 }
 
 QString DataTable::titleOf(int column) const { return model()->headerData(column, Qt::Horizontal).toString(); }

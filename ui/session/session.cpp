@@ -13,6 +13,7 @@ namespace kerf::ui::inline session {
 namespace {
 
 constexpr std::chrono::milliseconds scrubPause{350};  ///< passes of a graph run only where somebody stays so long
+constexpr std::chrono::milliseconds blink{150};  ///< so long nobody notices that the old graph is still listed
 constexpr std::int64_t mostRecordBytes = 8 << 20;
 
 /// A file's full path; a name of the store as it is.
@@ -50,6 +51,9 @@ Session::Session(QObject* parent) : QObject(parent) {
     if (std::ranges::none_of(m_captures, [](const auto& item) { return item.second->loading; })) m_loading.stop();
     emit loadingProgressed();
   });
+  m_left.setSingleShot(true);
+  m_left.setInterval(blink);
+  connect(&m_left, &QTimer::timeout, this, &Session::showNothing);
   m_compileSoon.setSingleShot(true);
   m_compileSoon.setInterval(scrubPause);
   connect(&m_compileSoon, &QTimer::timeout, this, [this] {
@@ -213,6 +217,8 @@ void Session::emptyPlace() {
   m_location = {};
   m_graph = nullptr;
   m_node = -1;
+  m_left.stop();
+  m_reading = false;
   emit locationChanged();
   emit graphChanged();
   emit nodeChanged();

@@ -179,6 +179,8 @@ class Session : public QObject {
   void setStorePath(const QString& path);
   QString storePath() const { return m_workers.store(); }
   JobQueue& jobs() { return m_jobs; }
+  /// There is no graph because the next one is still being read.
+  bool reading() const { return m_reading; }
   bool busy() const;
 
  signals:
@@ -187,7 +189,8 @@ class Session : public QObject {
   void loadingProgressed();
   void locationChanged();
   void graphChanged();
-  /// What was shown has been left for a graph that may yet have to be read.
+  /// What was shown has been left for a graph that may yet have to be read; graphChanged() follows, without a graph where
+  /// reading takes longer than a blink or fails.
   void graphLeft();
   void recordChanged();
   void fusionChanged();
@@ -232,6 +235,8 @@ class Session : public QObject {
   void compile();
   void findGuards();
   void enter(const Location& location);
+  void notRead(const QString& title, const Error& error);
+  void showNothing();
   void compileSoon();
   GraphState& stateFor(const Key& key);
   GraphDocPtr documentAt(const Location& location) const;
@@ -292,6 +297,8 @@ class Session : public QObject {
   std::set<PlaceKey> m_tried;      ///< what was read ahead, so that a failure is not tried again and again
   std::map<Key, std::unique_ptr<GraphState>> m_states;
   QTimer m_loading;
+  QTimer m_left;           ///< runs from leaving a graph until panels are emptied of it
+  bool m_reading = false;  ///< what was shown has been left, and the next graph is not there
   bool m_showNext = false;  ///< the next capture that opens is shown at once
   int m_nextId = 1;
   Location m_location;

@@ -17,7 +17,7 @@ void Session::requestBody(const Location& location) {
         return worker->perform(request, {{}, stop});
       },
       [this, location](const Result<GraphDocPtr>& read) {
-        if (!read) return emit failed(tr("Cannot show this body"), text(read.error().text()));
+        if (!read) return notRead(tr("Cannot show this body"), read.error());
         auto* target = state(location.key());
         if (!target) return;  // its capture has been closed
         target->bodies[location.body] = *read;

@@ -32,6 +32,9 @@ GraphState& Session::stateFor(const Key& key) {
 void Session::enter(const Location& location) {
   m_location = {location.capture, location.graph, Location::Stage::Captured, -1, {}, location.aotStage};
   m_graph = nullptr;
+  m_node = -1;
+  m_reading = true;
+  m_left.start();
   emit graphLeft();
   emit guardsChanged();
   emit compiledChanged();
@@ -73,18 +76,29 @@ void Session::load(const Location& location) {
 void Session::loaded(const Location& location, const Result<GraphDocPtr>& result) {
   auto* target = state(location.key());
   if (!target) return;
-  if (!result) {
-    const bool captured = location.aotStage.empty();
-    emit failed(captured ? tr("Cannot read this graph")
-                         : tr("This graph has no stage \"%1\"").arg(titleOfStage(location.aotStage)),
-                text(result.error().text()));
-    return emit locationChanged();
-  }
+  if (!result)
+    return notRead(location.aotStage.empty() ? tr("Cannot read this graph")
+                                             : tr("This graph has no stage \"%1\"").arg(titleOfStage(location.aotStage)),
+                   result.error());
   target->document = freedElsewhere(*result);
   if (!(*result)->notes.empty()) emit noted(texts((*result)->notes).join('\n'));
   if (key() != location.key()) enter(location);
   findGuards();
   requestGraph(location);
+}
+
+/// The next graph does not come: what was left for it is shown no more.
+void Session::notRead(const QString& title, const Error& error) {
+  m_left.stop();
+  if (std::exchange(m_reading, false)) showNothing();
+  emit failed(title, text(error.text()));
+  emit locationChanged();
+}
+
+void Session::showNothing() {
+  if (m_graph) return;
+  emit graphChanged();
+  emit nodeChanged();
 }
 
 /// How to ask for what passes or a minification made of the graph; nothing for a step that there is not.
@@ -121,7 +135,7 @@ void Session::requestGraph(const Location& location) {
         return worker->perform(request, {{}, stop});
       },
       [this, location, slot](const Result<GraphDocPtr>& built) {
-        if (!built) return emit failed(tr("Cannot show this graph"), text(built.error().text()));
+        if (!built) return notRead(tr("Cannot show this graph"), built.error());
         auto* target = state(location.key());
         if (!target) return;  // its capture has been closed
         target->graphs[slot] = freedElsewhere(*built);
@@ -133,6 +147,8 @@ void Session::showGraph(const Location& location, GraphDocPtr graph) {
   const bool changed = m_graph != graph;
   m_location = location;
   m_graph = std::move(graph);
+  m_left.stop();
+  m_reading = false;
   m_node = m_graph->find(location.node.toStdString());
   if (m_node < 0) m_location.node.clear();
   m_history.push(m_location);

@@ -245,9 +245,10 @@ void MainWindow::raisePanel(const QString& name) {
 
 void MainWindow::arrange() {
   const auto dock = [this](const char* name) { return findChild<QDockWidget*>(name); };
-  resizeDocks({dock("captures"), dock("inspector")}, {320, 340}, Qt::Horizontal);
+  resizeDocks({dock("captures"), dock("inspector")},
+              {std::clamp(width() * 26 / 100, 320, 420), std::clamp(width() * 22 / 100, 300, 340)}, Qt::Horizontal);
   resizeDocks({dock("captures"), dock("passes")}, {260, 440}, Qt::Vertical);
-  resizeDocks({dock("nodes")}, {std::max(200, height() * 30 / 100)}, Qt::Vertical);
+  resizeDocks({dock("nodes")}, {std::max(190, height() * 27 / 100)}, Qt::Vertical);
 }
 
 void MainWindow::restoreWindow() {
