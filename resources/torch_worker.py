@@ -36,6 +36,8 @@ PRIVATE = {}  # environment variables that a candidate's own header must not cha
 STORAGES = {}  # by SHA-1: bytes, kept for all queries of the job
 STATE = {"torch": "", "warm_seconds": 0.0, "notes": []}
 MOST_COMPILERS = 4  # at the same time for one query: what they do behind a kernel that is refused is for nothing
+SMALL_SHARE = 4  # a query about so much less text than another one that is worked at gives way to it: what is asked
+YIELDING = 5  # beside it is asked ahead of its verdict. Not by much, since its time runs
 MOST_TEXT = 20000  # characters of a message that are passed on
 GREETING_SECONDS, FIRST_QUERY_SECONDS = 1.0, 5.0  # that are waited for each before warming
 GARBAGE_OF_QUERY = 100000  # objects until it is looked for: most queries end before that is worth while
@@ -142,6 +144,43 @@ class LoadsInForks:
         return False
 
 
+class BuildsWhole:
+    """Stands in for the module `subprocess` in Inductor's file that calls compilers. What they make gets its name when it
+    is whole: a query that is ended takes its compilers with it, and half a library would fail all later queries about
+    the same kernel ("file too short"), which is no failure of theirs."""
+
+    def __init__(self, original):
+        self.original = original
+
+    def __getattr__(self, name):
+        return getattr(self.original, name)
+
+    def run(self, command, *args, **kwargs):
+        target = self.target_of(command)
+        if target is None:
+            return self.original.run(command, *args, **kwargs)
+        part = "%s.%d.%d.part" % (command[target], os.getpid(), threading.get_ident())
+        hidden = list(command)
+        hidden[target] = part
+        folder = kwargs.get("cwd") or "."
+        try:
+            done = self.original.run(hidden, *args, **kwargs)
+            os.replace(os.path.join(folder, part), os.path.join(folder, command[target]))
+            return done
+        except self.original.CalledProcessError as problem:
+            problem.cmd = command
+            raise
+        finally:
+            remove(os.path.join(folder, part))
+
+    @staticmethod
+    def target_of(command):
+        """The place of the name in `-o NAME`."""
+        if isinstance(command, (list, tuple)) and "-o" in command[:-1]:
+            return command.index("-o") + 1
+        return None
+
+
 def import_torch(jobs):
     """Imports torch, on one thread: a pool of OpenMP threads does not survive a fork."""
     started = time.monotonic()
@@ -160,6 +199,10 @@ def import_torch(jobs):
         from torch._inductor import cpu_vec_isa
 
         cpu_vec_isa.subprocess = LoadsInForks(cpu_vec_isa.subprocess)
+    with contextlib.suppress(ImportError, AttributeError):
+        from torch._inductor import cpp_builder
+
+        cpp_builder.subprocess = BuildsWhole(cpp_builder.subprocess)
     STATE["import_seconds"] = time.monotonic() - started
 
 
@@ -915,6 +958,9 @@ class Task:
         self.deadline = 0.0
         self.started = 0.0
 
+    def is_small_beside(self, other):
+        return SMALL_SHARE * len(self.query["source"]) < len(other.query["source"])
+
     def fork(self, others):
         reading, writing = os.pipe()
         self.started = time.monotonic()
@@ -927,6 +973,8 @@ class Task:
                 with contextlib.suppress(OSError):
                     os.close(file)
             silence(self.log)
+            if self.query.get("yields"):
+                os.nice(YIELDING)
             faulthandler.register(signal.SIGUSR1)  # where it is, should it hang
             gc.set_threshold(GARBAGE_OF_QUERY)
             data = json.dumps(answer_to(self.query)).encode("utf-8", "replace")
@@ -1190,6 +1238,7 @@ class Server:
             else:
                 cores = STATE.get("threads", 1) // (len(self.working) + 1)
                 task.query["compilers"] = max(1, min(MOST_COMPILERS, cores))
+                task.query["yields"] = any(task.is_small_beside(other) for other in self.working)
                 task.fork(self.files() + [task.connection.fileno()])
             self.working.append(task)
 

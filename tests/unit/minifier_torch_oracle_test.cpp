@@ -1,4 +1,6 @@
 // The torch oracle: the real worker script on a Python that has tests/support/fake_torch in PyTorch's place.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -149,6 +151,26 @@ TEST_F(TorchOracleTest, QueriesRunSideBySideAndBytesTravelOnce) {
   std::ifstream file(m_log);
   for (std::string line; std::getline(file, line);)
     EXPECT_TRUE(!line.starts_with("tensor ") || line.starts_with("tensor 4194304 ")) << line;
+}
+
+TEST_F(TorchOracleTest, AQueryGivesWayToOneAboutAMuchLargerGraph) {
+  auto settings = options();
+  settings.check = fmt::format("expr:__import__('os').nice(0) > {}", ::getpriority(PRIO_PROCESS, 0));
+  const auto oracle = started(settings, like());
+  ASSERT_NE(oracle, nullptr);
+  CandidateBuilder b;
+  NodeId last = b.call("torch.ops.aten.tanh.default", {b.input("x", {4})});
+  std::string compiled = "compile tanh";
+  for (int i = 0; i < 300; ++i, compiled += ",neg") last = b.call("torch.ops.aten.neg.default", {last});
+  const Candidate large = b.finish({last});
+  std::stop_source source;
+  {
+    std::jthread asking([&] { (void)oracle->judge(large, source.get_token()); });  // never ends by itself
+    comesTrue([&] { return logged(compiled) > 0; });
+    EXPECT_EQ(judged(*oracle, chainOf("sigmoid")).kind, VerdictKind::Fails);
+    source.request_stop();
+  }
+  EXPECT_TRUE(comesTrue([&] { return judged(*oracle, chainOf("sigmoid")).kind == VerdictKind::Passes; }));
 }
 
 TEST_F(TorchOracleTest, AStoppedQueryLeavesNothing) {
