@@ -48,6 +48,7 @@ class TwoModels {
     const SharedInputs shared(m_inputs, needOwnMemory(m_inputs, m_names));
     auto ref = runReference();
     if (!ref) return fail(referenceError(ref.error()));
+    giveMemoryBack();
     auto res = runCompiled(compiled);
     if (!res) {
       // An op without a kernel is no failure of the compiled side: there is none.
