@@ -73,8 +73,16 @@ PartitionDoc docOf(const Partition& partition, double budget, bool withGraphs) {
   return doc;
 }
 
-Result<std::vector<PartitionDoc>> partitionHere(const GraphModule& module, const PartitionOptions& options,
-                                                const PartitionRequest& request) {
+/// What comes back from the child.
+struct BudgetDocs {
+  std::vector<PartitionDoc> partitions;
+  std::vector<std::string> staticInputs;
+
+  KERF_FIELDS(partitions, staticInputs)
+};
+
+Result<BudgetDocs> partitionHere(const GraphModule& module, const PartitionOptions& options,
+                                 const PartitionRequest& request) {
   std::vector<PartitionDoc> docs;
   auto start = Clock::now();
   KERF_TRY(Partitioner partitioner, Partitioner::read(module, options));
@@ -85,7 +93,7 @@ Result<std::vector<PartitionDoc>> partitionHere(const GraphModule& module, const
     docs.back().time = end - start;
     start = Clock::now();
   }
-  return docs;
+  return BudgetDocs{std::move(docs), partitioner.staticInputs()};
 }
 
 bool isJoint(const Graph& graph) {
@@ -112,10 +120,9 @@ Result<PartitionReport> perform(Workbench& bench, const PartitionRequest& reques
   options.joint.staticInputs = fixed.names;
   const GraphModule& module = source.graph().module;
   const std::function body = [&] { return partitionHere(module, options, request); };
-  PartitionReport report{.staticInputs = fixed.names.value_or(std::vector<std::string>()),
-                         .staticSource = std::move(fixed.source)};
-  KERF_TRY(report.partitions,
-           inChild(body, patientLimits(partitionTime), job, "partitioning", ErrorCode::CompileFailed));
+  KERF_TRY(BudgetDocs docs, inChild(body, patientLimits(partitionTime), job, "partitioning", ErrorCode::CompileFailed));
+  PartitionReport report{.staticInputs = std::move(docs.staticInputs), .staticSource = std::move(fixed.source)};
+  report.partitions = std::move(docs.partitions);
   return report;
 }
 

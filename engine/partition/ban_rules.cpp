@@ -42,8 +42,15 @@ class Banning {
     m_bans.order.push_back(place);
   }
 
+  /// Whatever it is: the backward graph may not have it.
+  void banFromBackward(int place) {
+    m_bans.rules[std::size_t(place)] = "must_be_in_forward";
+    m_bans.order.push_back(place);
+  }
+
   void banByItself(int place) {
     const JointNode& node = at(place);
+    if (node.tags.inForward) return banFromBackward(place);
     if (node.ofTangents || node.tags.recompute()) return;
     if (node.isInput) ban(place, "input");
     if (!node.neededForward() || m_joint.node(place).op() != Opcode::CallFunction) return;

@@ -1,7 +1,9 @@
 // From the saved values to the two graphs.
 #include <algorithm>
+#include <set>
 
 #include "engine/partition/graph_plan.h"
+#include "engine/partition/joint_cleanup.h"
 #include "engine/partition/partition.h"
 #include "engine/partition/random_draws.h"
 #include "engine/partition/saved_symbols.h"
@@ -39,6 +41,8 @@ class PartitionBuilder {
     m_passed.symbols = withBoundSymbols(m_joint, m_passed.symbols, m_passed.tensors);
     KERF_TRY(GraphPlan forward, planGraph(m_joint, m_joint.inputs, forwardOutputs(), GraphSide::Forward));
     KERF_TRY(GraphPlan backward, planGraph(m_joint, backwardInputs(), m_joint.backwardOutputs, GraphSide::Backward));
+    KERF_TRY(m_copied, writtenBeforeRead(forward, backward));
+    forward.copied = backward.copied = m_copied;
     orderLikeAutograd(m_joint, backward);
     raiseGetitems(m_joint, forward);
     raiseGetitems(m_joint, backward);
@@ -58,6 +62,56 @@ class PartitionBuilder {
     const auto isUnused = [&](int place) { return !used[std::size_t(place)]; };
     for (auto* places : {&m_passed.tensors, &m_passed.objects, &m_passed.symbols}) std::erase_if(*places, isUnused);
     return {};
+  }
+
+  int storageOf(int place) const { return m_joint.nodes[std::size_t(place)].storage; }
+
+  /// Inputs that the forward graph writes although the backward graph reads what they, or views of them, held before.
+  Result<std::vector<int>> writtenBeforeRead(const GraphPlan& forward, const GraphPlan& backward) const {
+    std::set<int> written, read, writtenAgain;
+    for (const int call : forward.calls)
+      if (writesMemory(m_joint.node(call))) written.insert(storageOf(call));
+    const std::set<int> saved(m_passed.tensors.begin(), m_passed.tensors.end());
+    for (const int call : backward.calls) {
+      const auto& inputs = m_joint.nodes[std::size_t(call)].inputs;
+      const bool writes = writesMemory(m_joint.node(call));
+      if (writes) writtenAgain.insert(storageOf(call));
+      for (std::size_t i = writes ? 1 : 0; i < inputs.size(); ++i)
+        if (saved.contains(inputs[i])) read.insert(storageOf(inputs[i]));
+    }
+    std::vector<int> places;
+    for (const int input : m_joint.inputs) {
+      const int storage = storageOf(input);
+      if (!written.contains(storage) || !read.contains(storage)) continue;
+      if (writtenAgain.contains(storage))
+        return fail(ErrorCode::UnsupportedOp, "{} is written by both parts, and read by the backward part between",
+                    m_joint.name(input));
+      if (const auto view = returnedView(input))
+        return fail(ErrorCode::UnsupportedOp,
+                    "{} looks at {}, which is written, and read by the backward part as it was", m_joint.name(*view),
+                    m_joint.name(input));
+      places.push_back(input);
+    }
+    return places;
+  }
+
+  /// A result that looks at the input's memory, and shows what is written; the forward graph may return the input
+  /// itself.
+  std::optional<int> returnedView(int input) const {
+    const auto isGradient = [&](const Argument& output) {
+      const NodeId* id = output.as<NodeId>();
+      return id != nullptr && *id == m_joint.nodes[std::size_t(input)].id;
+    };
+    if (std::ranges::any_of(m_joint.backwardOutputs, isGradient)) return input;
+    for (int place = 0; place < int(m_joint.nodes.size()); ++place)
+      if (place != input && storageOf(place) == storageOf(input) && m_joint.nodes[std::size_t(place)].isReturned)
+        return place;
+    return std::nullopt;
+  }
+
+  std::string nameOf(int place) const {
+    const bool isCopied = std::ranges::find(m_copied, place) != m_copied.end();
+    return isCopied ? nameOfCopy(m_joint, place) : m_joint.name(place);
   }
 
   std::vector<int> inputsOf(JointInput kind) const {
@@ -92,11 +146,13 @@ class PartitionBuilder {
 
   void describe(Partition& partition, const GraphPlan& forward, const GraphPlan& backward) const {
     partition.forwardOutputs = m_joint.forwardOutputs.size();
-    for (const int place : m_passed.tensors) {
-      const std::int64_t bytes = m_joint.nodes[std::size_t(place)].bytes;
-      partition.saved.push_back({m_joint.name(place), bytes, ruleOf(place)});
-      partition.savedBytes += bytes;
-    }
+    for (const auto* places : {&m_passed.tensors, &m_passed.objects})
+      for (const int place : *places) {
+        const JointNode& node = m_joint.nodes[std::size_t(place)];
+        const std::int64_t bytes = node.kind == SavedKind::Opaque ? 0 : node.bytes;
+        partition.saved.push_back({nameOf(place), bytes, ruleOf(place)});
+        partition.savedBytes += bytes;
+      }
     for (const int place : m_passed.symbols) partition.symbols.push_back(m_joint.name(place));
     std::vector<bool> inForward(m_joint.nodes.size());
     for (const int call : forward.calls) inForward[std::size_t(call)] = true;
@@ -110,6 +166,7 @@ class PartitionBuilder {
   const JointGraph& m_joint;
   const CutSolution& m_solution;
   Passed m_passed;
+  std::vector<int> m_copied;
 };
 
 }  // namespace

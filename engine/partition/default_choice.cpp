@@ -8,13 +8,25 @@ namespace kerf::inline partition {
 
 namespace {
 
+/// The last node that the forward outputs are, or an input.
+int lastReturned(const JointGraph& joint) {
+  int last = 0;
+  for (int place = 0; place < int(joint.nodes.size()); ++place) {
+    const JointNode& node = joint.nodes[std::size_t(place)];
+    const auto isIt = [&](const Argument& output) {
+      const NodeId* id = output.as<NodeId>();
+      return id != nullptr && *id == node.id;
+    };
+    if (node.isInput || std::ranges::any_of(joint.forwardOutputs, isIt)) last = place;
+  }
+  return last;
+}
+
 /// The last place that belongs to the forward part as it was traced. Texts have no tags that say so: it is the last
 /// node that the forward outputs need, and right behind it the aliases by which autograd keeps results and further
 /// elements of the forward part's tuples.
 int lastForward(const JointGraph& joint) {
-  int last = 0;
-  for (int place = 0; place < int(joint.nodes.size()); ++place)
-    if (joint.nodes[std::size_t(place)].neededForward()) last = place;
+  int last = lastReturned(joint);
   const auto isAlias = [&](int place) {
     return place < int(joint.nodes.size()) && joint.node(place).isCall("torch.ops.aten.alias.default"_op);
   };
@@ -38,19 +50,21 @@ class DefaultChoice {
 
   CutSolution run() {
     m_solution.bans.rules.resize(m_joint.nodes.size());
-    for (int place = 0; place <= m_last; ++place)
+    for (int place = 0; place < int(m_joint.nodes.size()); ++place)
       if (isForward(place)) visit(place);
     return std::move(m_solution);
   }
 
  private:
   const JointNode& at(int place) const { return m_joint.nodes[std::size_t(place)]; }
-  bool isForward(int place) const { return place <= m_last && !at(place).ofTangents; }
+  /// What stands behind the traced forward part may be needed there too: by a tag, or for what is written into inputs.
+  bool isForward(int place) const { return !at(place).ofTangents && (place <= m_last || at(place).neededForward()); }
 
   void visit(int place) {
     const JointNode& node = at(place);
     const Node& fx = m_joint.node(place);
-    if (fx.isCall("torch.ops.aten._assert_scalar.default"_op) || node.kind == SavedKind::Other) return;
+    if (fx.isCall("torch.ops.aten._assert_scalar.default"_op)) return;
+    if (node.kind == SavedKind::Other) return saveElements(node);
     if (isSymbolic(node)) return save(place);
     if (node.tags.mustSave()) return save(place, "must_save");
     std::vector<int> later;
@@ -62,6 +76,12 @@ class DefaultChoice {
       for (const int user : later) save(user);  // sizes alone are cheaper than the tensor
     else if (!node.tags.recompute())
       save(place);
+  }
+
+  /// A tuple cannot be saved; its elements that are read behind the forward part are.
+  void saveElements(const JointNode& tuple) {
+    for (const int user : tuple.users)
+      if (has(at(user).classes, OpClass::Getitem) && !isForward(user) && !at(user).ofTangents) save(user);
   }
 
   void save(int place, std::string_view rule = "forward") {

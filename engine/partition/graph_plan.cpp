@@ -49,7 +49,7 @@ Result<GraphPlan> planGraph(const JointGraph& joint, std::vector<int> inputs, st
                   side == GraphSide::Forward ? "forward" : "backward", joint.name(int(place)));
     needed[place] = true;
   }
-  GraphPlan plan{.inputs = std::move(inputs), .calls = {}, .outputs = std::move(outputs)};
+  GraphPlan plan{.side = side, .inputs = std::move(inputs), .calls = {}, .outputs = std::move(outputs)};
   for (std::size_t i = joint.nodes.size(); i-- > 0;) {
     if (!needed[i] || isInput[i]) continue;
     plan.calls.push_back(int(i));
@@ -97,8 +97,12 @@ void orderLikeAutograd(const JointGraph& joint, GraphPlan& plan) {
     ordered.insert(ordered.end(), bundle.begin(), bundle.end());
   };
   if (first == plan.calls.end()) return;
-  for (auto call = first; call != plan.calls.end(); ++call) place(*call);
-  for (const int call : plan.calls) place(call);  // returned without a tangent
+  const auto writes = [&](int call) { return writesMemory(joint.node(call)); };
+  for (auto call = first; call != plan.calls.end(); ++call)
+    if (!writes(*call)) place(*call);
+  for (const int call : plan.calls)
+    if (!writes(call)) place(call);               // returned without a tangent
+  for (const int call : plan.calls) place(call);  // nothing reads an input that was written before
   plan.calls = std::move(ordered);
 }
 
@@ -122,20 +126,37 @@ void raiseGetitems(const JointGraph& joint, GraphPlan& plan) {
   plan.calls = std::move(raised);
 }
 
+std::string nameOfCopy(const JointGraph& joint, int input) { return joint.name(input) + "_saved"; }
+
 Result<GraphModule> buildGraph(const JointGraph& joint, const GraphPlan& plan) {
   GraphModule built;
   const std::vector<int> places = placesByNode(joint);
-  std::vector<NodeId> made(joint.nodes.size());
+  std::vector<NodeId> made(joint.nodes.size()), inputs(joint.nodes.size());  // without copies
   const auto map = [&](NodeId id) { return Argument(made[std::size_t(places[id.index])]); };
+  const auto mapInput = [&](NodeId id) {
+    const auto place = std::size_t(places[id.index]);
+    return Argument(inputs[place].valid() ? inputs[place] : made[place]);
+  };
   for (const int input : plan.inputs) {
     const Node& node = joint.node(input);
-    const NodeId id = built.graph.createNamed(Opcode::Placeholder, node.name(), {}, {}, node.name());
+    const bool isCopied = std::ranges::find(plan.copied, input) != plan.copied.end();
+    const std::string name = isCopied && plan.side == GraphSide::Backward ? nameOfCopy(joint, input) : node.name();
+    const NodeId id = built.graph.createNamed(Opcode::Placeholder, name, {}, {}, name);
     built.graph.setMeta(id, node.meta());
-    made[std::size_t(input)] = id;
+    made[std::size_t(input)] = inputs[std::size_t(input)] = id;
   }
+  if (plan.side == GraphSide::Forward)
+    for (const int input : plan.copied) {
+      NodeId& own = made[std::size_t(input)];
+      const NodeMeta meta = built.graph.node(own).meta();
+      own = built.graph.createNamed(Opcode::CallFunction, "torch.ops.aten.clone.default", {Argument(own)}, {},
+                                    nameOfCopy(joint, input));
+      built.graph.setMeta(own, meta);
+    }
   for (const int call : plan.calls) {
     const Node& node = joint.node(call);
-    made[std::size_t(call)] = copyNode(built.graph, node, map, CopyName::Same);
+    made[std::size_t(call)] = writesMemory(node) ? copyNode(built.graph, node, mapInput, CopyName::Same)
+                                                 : copyNode(built.graph, node, map, CopyName::Same);
     if (node.op() != Opcode::GetAttr) continue;
     const TensorAttribute* attribute = joint.module.attribute(node.target());
     if (attribute != nullptr && !built.attribute(node.target())) built.attributes.add(node.target(), *attribute);
@@ -143,7 +164,10 @@ Result<GraphModule> buildGraph(const JointGraph& joint, const GraphPlan& plan) {
     if (submodule != nullptr) KERF_CHECK(addSubmodule(built, node.target(), *submodule));
   }
   ArgumentList outputs;
-  for (const Argument& output : plan.outputs) outputs.push_back(mapNodes(output, map));
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i)
+    outputs.push_back(i < joint.forwardOutputs.size() && plan.side == GraphSide::Forward
+                          ? mapNodes(plan.outputs[i], mapInput)
+                          : mapNodes(plan.outputs[i], map));
   built.graph.output(Argument::tuple(std::move(outputs)));
   built.symbolRanges = joint.module.symbolRanges;
   KERF_CHECK(built.graph.lint());

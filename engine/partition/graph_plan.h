@@ -8,10 +8,17 @@ namespace kerf::inline partition {
 enum class GraphSide : std::uint8_t { Forward, Backward };
 
 struct GraphPlan {
+  GraphSide side = GraphSide::Forward;
   std::vector<int> inputs;  ///< places that become placeholders, in order
   std::vector<int> calls;   ///< everything between inputs and output, in order
   std::vector<Argument> outputs;
+  /// Inputs that the forward graph writes although the backward graph reads what they held before: it works on a copy,
+  /// and saves that.
+  std::vector<int> copied = {};
 };
+
+/// Name of that copy: "primals_2_saved".
+std::string nameOfCopy(const JointGraph& joint, int input);
 
 /// The part of the joint graph that makes `outputs` from `inputs`, in the joint graph's order, without dead nodes.
 /// Nodes with effects that the inputs reach stay, but those that are tagged for the other side. Internal naming an

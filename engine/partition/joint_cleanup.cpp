@@ -51,6 +51,11 @@ bool hasEffects(const Node& node) {
   return purityOf(node) == Purity::Impure;
 }
 
+bool writesMemory(const Node& node) {
+  const OpInfo* op = findOp(node);
+  return op != nullptr && has(op->traits, OpTrait::Inplace);
+}
+
 void mergeEqualCalls(Graph& graph) {
   const std::vector<int> storages = storagesOf(graph);
   const std::unordered_set<int> returned = returnedStorages(graph, storages);

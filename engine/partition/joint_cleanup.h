@@ -11,6 +11,9 @@ namespace kerf::inline partition {
 /// inside PyTorch's compiler unless it falls back to eager random numbers.
 bool hasEffects(const Node& node);
 
+/// Whether a call writes into an operand: copy_ and its like.
+bool writesMemory(const Node& node);
+
 /// fx_graph_cse of functorch: equal calls (equal arguments of equal types) become the first of them. Never random ones,
 /// `empty`, and what shares memory with an output: two results of one function are two tensors.
 void mergeEqualCalls(Graph& graph);

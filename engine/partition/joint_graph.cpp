@@ -126,7 +126,8 @@ class Classifier {
     for (std::size_t i = 0; i < nodes().size(); ++i) {
       const JointNode& node = nodes()[i];
       valid[i] = mayBeForward(node) && std::ranges::all_of(node.inputs, [&](int in) { return valid[std::size_t(in)]; });
-      needed[i] = valid[i] && (node.isInput || hasEffects(m_joint.module.graph.node(node.id)));
+      const bool stays = node.isInput || node.tags.inForward || hasEffects(m_joint.module.graph.node(node.id));
+      needed[i] = valid[i] && stays;
     }
     for (const int place : placesOf(m_joint.forwardOutputs)) needed[std::size_t(place)] = true;
     for (std::size_t i = nodes().size(); i-- > 0;)
@@ -173,6 +174,8 @@ void addNodes(JointGraph& joint, const std::vector<RecomputeTags>& tags, const s
     added.kind = kindOf(node);
     added.classes = opClassOf(node);
     added.tags = tags[id.index];
+    if (node.op() == Opcode::Placeholder && added.tags.policy == RecomputePolicy::PreferRecompute)
+      added.tags.policy = RecomputePolicy::None;  // nothing makes it again
     added.bytes = bytesOf(node.meta().value);
     added.storage = storages[id.index];
     added.isStatic = std::ranges::count(staticInputs, node.name()) > 0;
@@ -224,9 +227,9 @@ void placeMutations(const Graph& graph, std::vector<RecomputeTags>& tags) {
     const Node& node = graph.node(id);
     const bool isTangent = node.op() == Opcode::Placeholder && jointInputOf(node) == JointInput::Tangent;
     const std::vector<NodeId> inputs = node.inputs();
-    ofTangents[id.index] =
-        isTangent || std::ranges::any_of(inputs, [&](NodeId input) { return ofTangents[input.index]; });
     RecomputeTags& own = tags[id.index];
+    ofTangents[id.index] = isTangent || own.inBackward ||
+                           std::ranges::any_of(inputs, [&](NodeId input) { return ofTangents[input.index]; });
     if (own.inForward || own.inBackward || !node.isCall("torch.ops.aten.copy_.default"_op)) continue;
     (ofTangents[id.index] ? own.inBackward : own.inForward) = true;
   }

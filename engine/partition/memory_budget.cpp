@@ -9,10 +9,12 @@ namespace {
 
 constexpr double giga = 1e9;
 
-/// What must never be computed again, whatever the budget: another draw gives other numbers.
-bool isForever(const JointNode& node) {
-  return node.neededForward() && node.distance < neverInBackward &&
-         (node.tags.mustSave() || has(node.classes, OpClass::Random | OpClass::Collective)) && !node.tags.recompute();
+/// Why a node must never be computed again, whatever the budget: another draw gives other numbers. Empty: it may be.
+std::string_view ruleForever(const JointNode& node) {
+  if (node.tags.recompute()) return {};
+  if (node.tags.inForward) return "must_be_in_forward";
+  if (node.tags.mustSave()) return "must_save";
+  return has(node.classes, OpClass::Random | OpClass::Collective) ? "random" : std::string_view();
 }
 
 CutSolution inputsAlone(const JointGraph& joint) {
@@ -22,11 +24,14 @@ CutSolution inputsAlone(const JointGraph& joint) {
   for (const int place : joint.inputs) rules[std::size_t(place)] = "input";
   for (int place = 0; place < int(joint.nodes.size()); ++place) {
     const JointNode& node = joint.nodes[std::size_t(place)];
-    if (!isForever(node)) continue;
+    const std::string_view rule = ruleForever(node);
+    if (rule.empty() || !node.neededForward() || node.isInput) continue;
+    if (node.distance >= neverInBackward && !node.forBackward) continue;
     std::vector<int> values = node.kind == SavedKind::Other ? node.users : std::vector<int>{place};
     for (const int value : values) {
+      if (!rules[std::size_t(value)].empty()) continue;  // an element of a tuple may be asked for by itself too
       solution.saved.push_back(value);
-      rules[std::size_t(value)] = node.tags.mustSave() ? "must_save" : "random";
+      rules[std::size_t(value)] = rule;
     }
   }
   return solution;
@@ -71,7 +76,7 @@ std::vector<int> BudgetChooser::knapsackNodes() const {
     const JointNode& node = m_joint.nodes[std::size_t(place)];
     // A random draw made again is another one; PyTorch lets the budget do that to ops beside its three random ones.
     if (node.distance >= neverInBackward || inputStorages.contains(node.storage)) continue;
-    if (!node.tags.mustSave() && !has(node.classes, OpClass::Random)) places.push_back(place);
+    if (!node.tags.mustSave() && !node.tags.inForward && !has(node.classes, OpClass::Random)) places.push_back(place);
   }
   std::ranges::stable_sort(places, std::greater<>(),
                            [&](int place) { return m_joint.nodes[std::size_t(place)].bytes; });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/partition/joint_sides.h"
+
 namespace kerf::inline partition {
 
 namespace {
@@ -25,6 +27,7 @@ Result<Partitioner> Partitioner::read(GraphModule module, const PartitionOptions
   JointOptions reading = options.joint;
   reading.cleans = options.method == PartitionMethod::MinCut;
   KERF_TRY(JointGraph joint, readJointGraph(std::move(module), reading));
+  KERF_CHECK(checkSides(joint));
   PartitionOptions chosen = options;
   if (joint.hasRecompute) chosen.method = PartitionMethod::MinCut;
   return Partitioner(std::make_unique<JointGraph>(std::move(joint)), chosen);
@@ -35,6 +38,13 @@ Result<Partition> Partitioner::at(double budget) {
     return buildPartition(*m_joint, chooseForwardValues(*m_joint));
   KERF_TRY(const CutSolution solution, m_chooser.choose(budget));
   return buildPartition(*m_joint, solution);
+}
+
+std::vector<std::string> Partitioner::staticInputs() const {
+  std::vector<std::string> names;
+  for (const int place : m_joint->inputs)
+    if (m_joint->nodes[std::size_t(place)].isStatic) names.push_back(m_joint->name(place));
+  return names;
 }
 
 Result<Partition> partitionJoint(GraphModule module, const PartitionOptions& options, double budget) {

@@ -30,9 +30,9 @@ struct SavedValue {
   std::string name;
   std::int64_t bytes = 0;
   /// Why it is saved: the rule that bans computing it again ("input", "allow_list", "compute_intensive", "random",
-  /// "materialized", "distance", "reduction", "used_far_apart", "long_chain", "must_save"); "min_cut": the cheapest
-  /// place to cut; "forward": default_partition saves all that the backward part uses; "rng_state": a random draw that
-  /// is made again needs it.
+  /// "materialized", "distance", "reduction", "used_far_apart", "long_chain", "must_save", "must_be_in_forward");
+  /// "min_cut": the cheapest place to cut; "forward": default_partition saves all that the backward part uses;
+  /// "rng_state": a random draw that is made again needs it.
   std::string rule;
 };
 
@@ -40,7 +40,7 @@ struct Partition {
   GraphModule forward;   ///< returns outputs, saved values, symbols
   GraphModule backward;  ///< takes symbols, saved values, tangents
   std::size_t forwardOutputs = 0;
-  std::vector<SavedValue> saved;        ///< in the order of the forward graph's outputs
+  std::vector<SavedValue> saved;        ///< tensors, then objects, in the order of the forward graph's outputs
   std::vector<std::string> symbols;     ///< symbolic numbers saved beside them
   std::vector<std::string> recomputed;  ///< calls that both graphs make
   std::int64_t savedBytes = 0;
@@ -50,11 +50,13 @@ struct Partition {
 /// Partitions one joint graph, at several budgets.
 class Partitioner {
  public:
-  /// See readJointGraph for errors.
+  /// See readJointGraph and checkSides for errors.
   static Result<Partitioner> read(GraphModule module, const PartitionOptions& options);
   /// With PartitionMethod::Default the budget is not looked at, unless nodes are tagged to be computed again: they
   /// need the cut. BadUsage for a budget outside of [0, 1].
   Result<Partition> at(double budget);
+  /// Primals that count as parameters and buffers, said or found.
+  std::vector<std::string> staticInputs() const;
 
  private:
   Partitioner(std::unique_ptr<JointGraph> joint, const PartitionOptions& options);

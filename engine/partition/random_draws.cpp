@@ -64,8 +64,8 @@ class DrawSharing {
     const ValueMeta state = stateMeta(call);
     m_bytes = *state.tensor()->concreteSizes()->begin();
     const InsertionScope scope(graph, InsertionScope::Where::Before, draw);
-    const NodeId both = graph.createNamed(Opcode::CallFunction, saves, wrapped(call), call.kwargs(),
-                                          "run_and_save_rng_state");
+    const NodeId both =
+        graph.createNamed(Opcode::CallFunction, saves, wrapped(call), call.kwargs(), "run_and_save_rng_state");
     graph.setValueMeta(both, {std::vector<ValueMeta>{state, call.meta().value}});
     const NodeId saved = graph.createNamed(Opcode::CallFunction, "operator.getitem", {both, 0}, {}, stateName);
     graph.setValueMeta(saved, state);

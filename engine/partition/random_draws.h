@@ -1,5 +1,5 @@
-// Random calls that a checkpoint policy has computed again draw the same numbers in the backward graph: the forward graph
-// saves the generator's state (functionalize_rng_ops).
+// Random calls that a checkpoint policy has computed again draw the same numbers in the backward graph: the forward
+// graph saves the generator's state (functionalize_rng_ops).
 //
 //     forward:   rand = rand([4])   →   state, rand = run_and_save_rng_state(rand, [4]); … return …, state
 //     backward:  rand = rand([4])   →   rand = run_with_rng_state(state, rand, [4])

@@ -67,6 +67,7 @@ class Tagging {
   void read(const Node& node) {
     RecomputeTags& tags = of(node.id());
     tags.policy = policyFromName(unquoted(recorded(node, "recompute"))).value_or(RecomputePolicy::None);
+    if (node.op() == Opcode::Placeholder) return;  // its name says whose it is
     const std::string_view place = unquoted(recorded(node, "partitioner_tag"));
     tags.inForward = place == "must_be_in_forward";
     tags.inBackward = place == "must_be_in_backward" ||

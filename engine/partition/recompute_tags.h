@@ -24,9 +24,10 @@ struct RecomputeTags {
   bool inForward = false;   ///< partitioner_tag "must_be_in_forward"
   bool inBackward = false;  ///< "must_be_in_backward", or a backward node with effects
 
-  /// Of the two recompute policies; the partitioner does not tell them apart.
+  /// Of the two recompute policies, which the partitioner does not tell apart; what must be in the forward graph is
+  /// not computed again, whatever would be preferred.
   bool recompute() const {
-    return policy == RecomputePolicy::MustRecompute || policy == RecomputePolicy::PreferRecompute;
+    return !inForward && (policy == RecomputePolicy::MustRecompute || policy == RecomputePolicy::PreferRecompute);
   }
   bool mustSave() const { return policy == RecomputePolicy::MustSave; }
 };

@@ -8,6 +8,8 @@ namespace kerf::inline partition {
 
 namespace {
 
+/// PyTorch 2.11 weighs symbolic nodes by sym_node_size, 4 for a float. The 1e6 of its get_node_weight (formats A.6) is
+/// for them too, but only other nodes come there.
 constexpr std::int64_t symFloatWeight = 4;
 
 /// Vertices 0 and 1 are source and sink.
@@ -17,7 +19,8 @@ FlowNetwork::Vertex outOf(int place) { return 3 + 2 * place; }
 std::int64_t weightOfTensor(const JointGraph& joint, int place, const BanRules& rules) {
   const JointNode& node = joint.nodes[std::size_t(place)];
   if (rules.freeParameters && node.isStatic) return 0;
-  if (rules.recomputesViews && has(node.classes, OpClass::View)) return FlowNetwork::unlimited;
+  const bool isAgain = rules.recomputesViews && has(node.classes, OpClass::View) && !node.tags.inForward;
+  if (isAgain) return FlowNetwork::unlimited;
   const int distance = std::max(std::min(node.distance, 100), 1);
   const auto weight = std::int64_t(double(node.bytes) * std::pow(1.1, distance));
   return isMaterialized(joint, place) ? weight : weight * 2;

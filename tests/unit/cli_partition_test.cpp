@@ -34,6 +34,7 @@ TEST_F(PartitionCommandTest, SavesWhatPyTorchSaves) {
     EXPECT_EQ(report["backward_nodes"], recorded[budget]["bw_nodes"]) << budget;
     EXPECT_EQ(namesOf(report["cut"]), report["saved"]) << budget;
     EXPECT_EQ(report["static_inputs_from"], "gradients");
+    EXPECT_THAT(report["static_inputs"].get<std::vector<std::string>>(), ::testing::Contains("primals_1"));
   }
   const auto everything = runJson({"partition", joint, "--method", "default"});
   EXPECT_EQ(everything["saved"], recorded["default_partition"]["saved"]);
