@@ -18,6 +18,8 @@ class StepDevice {
   /// Before the first step of a run; `slots` are the values of the program's slots. Environment where the machine has
   /// no such device.
   virtual Result<void> begin(const Program& program, const ValueList& slots) = 0;
+  /// Before any run: TooLarge where the device cannot hold what the program makes.
+  virtual Result<void> plan(const Program&) { return {}; }
   /// A generated kernel.
   virtual Result<void> launch(const Program& program, const Step& step, const ValueList& slots) = 0;
   /// A library step, into `out`; false where the device has no kernel for it.

@@ -53,6 +53,7 @@ class ChildComparison {
   Result<ComparisonReport> run() {
     KERF_TRY(m_module, withOwnAttributes(m_candidate.module, ResultNames(m_candidate.module).attributes));
     const RunModel compiled = [&](const ValueList& inputs) { return runCompiled(inputs); };
+    if (runsOnDevice(m_options.compile)) KERF_CHECK(compileAhead());
     const auto compare = m_options.onlyAnswer ? sameTwoModelsLean : sameTwoModels;
     auto report = compare(m_module, referenceOps(), compiled, m_candidate.inputs, m_options.compare, {});
     if (m_error) return fail(*m_error);
@@ -60,8 +61,15 @@ class ChildComparison {
   }
 
  private:
-  Result<Value> runCompiled(const ValueList& inputs) {
-    const auto reference = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - m_began);
+  /// What a device cannot hold is known before a reference is computed that takes as much.
+  Result<void> compileAhead() {
+    KERF_TRY(m_compiled, compile());
+    m_send(encode(CandidatePhase::Reference));
+    m_began = Clock::now();
+    return {};
+  }
+
+  Result<std::unique_ptr<CompiledGraph>> compile() {
     m_send(encode(CandidatePhase::Compile));
     CompileOptions options = m_options.compile;
     options.keepArtifacts = false;
@@ -69,9 +77,16 @@ class ChildComparison {
     setHangTimer(m_phaseLimit);
     auto graph = compileFx(m_module, options);
     setHangTimer({});
+    return graph;
+  }
+
+  Result<Value> runCompiled(const ValueList& inputs) {
+    const auto reference = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - m_began);
+    Result<std::unique_ptr<CompiledGraph>> graph = std::exchange(m_compiled, nullptr);
+    if (!*graph) graph = compile();
     if (!graph) return remember(graph.error());
     m_send(encode(CandidatePhase::Run));
-    const auto floor = runsOnDevice(options) ? deviceHangFloor : hangFloor;
+    const auto floor = runsOnDevice(m_options.compile) ? deviceHangFloor : hangFloor;
     setHangTimer(std::min(m_phaseLimit, std::max(floor, reference * hangFactor)));
     Result<Value> result = (*graph)->run(inputs);
     setHangTimer({});
@@ -90,6 +105,7 @@ class ChildComparison {
   const EngineOracleOptions& m_options;
   const SendEvent& m_send;
   std::chrono::milliseconds m_phaseLimit = phaseLimit(m_candidate, m_options);
+  std::unique_ptr<CompiledGraph> m_compiled;  ///< what the next run takes, where it was compiled ahead
   std::optional<Error> m_error;
   Clock::time_point m_began = Clock::now();
 };

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/backend/llvm/program_memory.h"
 #include "engine/support/log.h"
 
 namespace kerf::inline backend {
@@ -67,6 +68,12 @@ Result<void> CudaDevice::loadKernels() {
     m_functions.push_back(function);
   }
   return {};
+}
+
+Result<void> CudaDevice::plan(const Program& program) {
+  const std::int64_t needed = heldBytes(program), most = m_machine ? m_machine->driver.totalBytes() : needed;
+  if (needed <= most) return {};
+  return fail(ErrorCode::TooLarge, "a run takes {} bytes of the CUDA device, which has {}", needed, most);
 }
 
 Result<void> CudaDevice::begin(const Program& program, const ValueList& slots) {

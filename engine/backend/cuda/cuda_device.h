@@ -24,6 +24,7 @@ class CudaDevice : public StepDevice {
   /// Takes the device and starts its libraries now, so that the first run has only its own work to do. Environment
   /// where there is no device.
   Result<void> warmUp();
+  Result<void> plan(const Program& program) override;
   Result<void> begin(const Program& program, const ValueList& slots) override;
   Result<void> launch(const Program& program, const Step& step, const ValueList& slots) override;
   Result<bool> multiply(const Program& program, const Step& step, const ValueList& args, const Tensor& out) override;

@@ -37,7 +37,7 @@ __device__ __forceinline__ A kerf_masked(const KerfRows& r, const A* row, const 
   return MASK_IS_BOOL ? (m ? row[i] : (A)-KERF_INFINITY) : row[i] + (A)FROM_MASK(m);
 }
 
-extern "C" __global__ void __launch_bounds__(256) kerf_softmax(A* scores, T* dropped, float* sums, const M* mask, const long long* seed,
+extern "C" __global__ void __launch_bounds__(256) kerf_softmax(A* scores, T* dropped, A* sums, const M* mask, const long long* seed,
                                                               const long long* offset, KerfRows r, int keepsWeights) {
   const int lane = threadIdx.x % TEAM, teams = 256 / TEAM;
   for (long long base = (long long)blockIdx.x * teams; base < r.rows; base += (long long)gridDim.x * teams) {
@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(256) kerf_softmax(A* scores, T* dro
     if (sums && lane == 0 && active) {
       const A value = from + log(sum);
       sums[batch * r.sums[0] + head * r.sums[1] + query * r.sums[2]] =
-          (float)(EMPTY_IS_PLUS && value == (A)-KERF_INFINITY ? (A)KERF_INFINITY : value);
+          EMPTY_IS_PLUS && value == (A)-KERF_INFINITY ? (A)KERF_INFINITY : value;
     }
   }
 }

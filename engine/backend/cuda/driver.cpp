@@ -25,6 +25,7 @@ bool findAll(const SharedLibrary& l, DriverFunctions& f) {
   return l.find("cuInit", f.init) && l.find("cuGetErrorName", f.errorName) &&
          l.find("cuDeviceGetCount", f.deviceCount) && l.find("cuDeviceGet", f.device) &&
          l.find("cuDeviceGetAttribute", f.attribute) && l.find("cuDeviceGetName", f.name) &&
+         l.find("cuDeviceTotalMem_v2", f.totalMemory) &&
          l.find("cuDevicePrimaryCtxRetain", f.retain) && l.find("cuCtxSetCurrent", f.setCurrent) &&
          l.find("cuMemAlloc_v2", f.allocate) && l.find("cuMemFree_v2", f.release) &&
          l.find("cuMemcpyHtoDAsync_v2", f.upload) && l.find("cuMemcpyDtoHAsync_v2", f.download) &&
@@ -83,6 +84,9 @@ Result<std::unique_ptr<CudaDriver>> CudaDriver::open() {
   std::array<char, 128> name{};
   f.name(name.data(), int(name.size()) - 1, device);
   driver->m_name = name.data();
+  std::size_t bytes = 0;
+  KERF_CHECK(driver->check(f.totalMemory(&bytes, device), "taking the CUDA device"));
+  driver->m_totalBytes = std::int64_t(bytes);
   driver->m_architecture = fmt::format("sm_{}{}", major, minor);
   return driver;
 }

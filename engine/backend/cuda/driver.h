@@ -24,6 +24,7 @@ struct DriverFunctions {
   int (*device)(int*, int) = nullptr;
   int (*attribute)(int*, int attribute, int device) = nullptr;
   int (*name)(char*, int, int device) = nullptr;
+  int (*totalMemory)(std::size_t*, int device) = nullptr;
   int (*retain)(void** context, int device) = nullptr;
   int (*setCurrent)(void* context) = nullptr;
   int (*allocate)(DeviceAddress*, std::size_t) = nullptr;
@@ -62,6 +63,7 @@ class CudaDriver {
   const std::string& deviceName() const { return m_name; }
   const std::string& architecture() const { return m_architecture; }  ///< "sm_90"
   int processors() const { return m_processors; }
+  std::int64_t totalBytes() const { return m_totalBytes; }
   /// On which everything runs, in order.
   void* stream() const { return m_stream; }
 
@@ -90,6 +92,7 @@ class CudaDriver {
   DriverFunctions m_f;
   std::string m_name, m_architecture;
   int m_processors = 1;
+  std::int64_t m_totalBytes = 0;
   void* m_context = nullptr;
   void *m_stream = nullptr, *m_uploads = nullptr;
   std::map<std::int64_t, std::vector<DeviceAddress>> m_unused;  ///< by bytes

@@ -152,6 +152,7 @@ class KernelModule : public LoweredModule {
     }
     KERF_TRY(LinkedProgram linked, linkProgram(m_graph, kernels, m_module, m_original->graph));
     artifacts.memory = plannedMemory(linked.layout.program);
+    if (codes.device && !m_env) KERF_CHECK(codes.device->plan(linked.layout.program));
     KERF_CHECK(clock.finish("link"));
     clock.times().back().time += kernels.linkTime;
     if (NestedGraphs::areCalledBy(*m_module)) {
@@ -218,6 +219,7 @@ Result<std::unique_ptr<KernelModule>> lowerModule(std::shared_ptr<const GraphMod
   KERF_CHECK(clock.finish("lower"));
   const auto layout = options.imagesChannelsLast ? ImageLayout::ChannelsLast : ImageLayout::AsRecorded;
   KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp, layout));
+  if (!options.sharesMemory) keepApart(graph);
   KERF_CHECK(clock.finish("schedule"));
   return std::make_unique<KernelModule>(std::move(original), std::move(module), std::move(env), std::move(graph),
                                         std::move(clock.times()), options, makeCode);

@@ -117,4 +117,11 @@ class MemoryWalk {
 
 std::vector<StepMemory> plannedMemory(const Program& program) { return MemoryWalk(program).run(); }
 
+std::int64_t heldBytes(const Program& program) {
+  std::int64_t bytes = program.arenaBytes;
+  for (const Slot& slot : program.slots)
+    if (slot.kind == SlotKind::Fresh) bytes += bytesOf(slot);
+  return bytes;
+}
+
 }  // namespace kerf::inline backend

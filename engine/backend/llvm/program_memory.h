@@ -11,4 +11,7 @@ namespace kerf::inline backend {
 /// while it runs; what an extern kernel needs for itself is not in it.
 std::vector<StepMemory> plannedMemory(const Program& program);
 
+/// Bytes that every run takes at once for the arena and storages of their own, whatever its inputs are.
+std::int64_t heldBytes(const Program& program);
+
 }  // namespace kerf::inline backend

@@ -245,12 +245,12 @@ Result<Value> forwardShape(const BoundArguments& args) {
   if (isCpuForm(args)) {  // the output lies as the query does
     KERF_TRY(const SymSizes strides, likeStrides(query, {}));
     if (guardOrFalse(a.valueWidth == a.width)) outs[0] = metaTensor(query.dtype(), query.symSizes(), strides);
-    outs.emplace_back(metaTensor(query.dtype() == DType::Float64 ? DType::Float64 : DType::Float32,
-                                 {a.batch, a.heads, a.queries}, {a.queries * a.heads, 1, a.heads}));
+    outs.emplace_back(metaTensor(workType(query.dtype()), {a.batch, a.heads, a.queries}, {a.queries * a.heads, 1, a.heads}));
     return Value(std::move(outs));
   }
   const SymInt rows = args.boolean(args.position("compute_log_sumexp")) ? paddedRows(a.queries) : SymInt(0);
-  outs.emplace_back(metaTensor(DType::Float32, SymSizes{a.batch, a.heads, rows}));
+  // CUDA's kernels know no float64: there only the fp64 reference is, which float32 sums would leave without one.
+  outs.emplace_back(metaTensor(workType(query.dtype()), SymSizes{a.batch, a.heads, rows}));
   outs.insert(outs.end(), 2, metaTensor(DType::Int64, Sizes{}));
   return Value(std::move(outs));
 }

@@ -93,7 +93,7 @@ Result<Value> fusedForwardShape(const BoundArguments& args) {
     rows.push_back(1);
     strides.push_back(1);
   }
-  const Tensor sums = metaTensor(DType::Float32, std::move(rows), std::move(strides));
+  const Tensor sums = metaTensor(parts[1].tensor().dtype(), std::move(rows), std::move(strides));
   ValueList outs{parts[0], sums, {}, {}, in.q.symSize(2), in.k.symSize(2)};
   if (isFlash(args))
     outs.insert(outs.end(), {metaTensor(DType::UInt64, SymSizes{2}), metaTensor(DType::UInt64, SymSizes{}),
