@@ -22,6 +22,7 @@ OpRows complexMoveRows();
 
 OpFactRows moveLowerings();
 OpFactRows indexLowerings();
+OpFactRows scatterLowerings();
 OpFactRows viewDerivatives();
 OpFactRows moveDerivatives();
 OpFactRows indexDerivatives();

@@ -49,13 +49,13 @@ Result<Value> productShape(const BoundArguments& args) {
   return Value(metaTensor(args.tensor(0).dtype(), sizes));
 }
 
-Result<void> multiply(const Tensor& a, const Tensor& b, Tensor& out, double alpha = 1, double beta = 0) {
+Result<void> productInto(const Tensor& a, const Tensor& b, Tensor& out, double alpha = 1, double beta = 0) {
   return a.dim() == 3 ? bmm(a, b, out, alpha, beta) : gemm(a, b, out, alpha, beta);
 }
 
 Result<Value> productKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeEmptyOutput(args));
-  KERF_CHECK(multiply(args.tensor(0), args.tensor(1), out));
+  KERF_CHECK(productInto(args.tensor(0), args.tensor(1), out));
   return Value(std::move(out));
 }
 
@@ -83,14 +83,14 @@ Result<Value> addProduct(const BoundArguments& args, const Tensor& a, const Tens
   const bool reduced = isFloating(out.dtype()) && itemSize(out.dtype()) < 4 && !ExactSums::wanted();
   if (!reduced) {
     if (beta != 0) KERF_CHECK(broadcastInto(args.tensor(0), out));
-    KERF_CHECK(multiply(a, b, out, alpha, beta));
+    KERF_CHECK(productInto(a, b, out, alpha, beta));
     return Value(std::move(out));
   }
   KERF_TRY(Tensor wide, emptyTensor(DType::Float32, out.sizes()));
   if (beta != 0) KERF_CHECK(broadcastInto(args.tensor(0), wide));
   KERF_TRY(const Tensor wideA, a.to(DType::Float32));
   KERF_TRY(const Tensor wideB, b.to(DType::Float32));
-  KERF_CHECK(multiply(wideA, wideB, wide, alpha, beta));
+  KERF_CHECK(productInto(wideA, wideB, wide, alpha, beta));
   KERF_CHECK(copyElements(wide, out));
   return Value(std::move(out));
 }

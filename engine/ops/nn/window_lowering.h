@@ -1,4 +1,4 @@
-// Pooling and nearest-neighbour resampling as loops.
+// Pooling and resampling as loops.
 #pragma once
 
 #include "engine/ops/core/op_facts.h"
@@ -6,5 +6,6 @@
 namespace kerf::inline ops {
 
 OpFactRows windowLowerings();
+OpFactRows resampleLowerings();
 
 }  // namespace kerf::inline ops

@@ -1,0 +1,167 @@
+// Writes by few indices as loops: every element of the result asks each index whether it is meant.
+//
+//   before: scatter(zeros: [64, 1000], 1, index: [64, 1], -1.0)
+//   after:  for i0 < 64: for i1 < 1000: scatter[1000*i0 + i1] = index[i0] == i1 ? -1 : 0
+#include <algorithm>
+#include <limits>
+
+#include "engine/ops/core/lowering_calls.h"
+#include "engine/ops/index/families.h"
+
+namespace kerf::inline ops {
+namespace {
+
+using Call = const ElementCall&;
+using enum ExprOp;
+
+/// More indices than these for one place are written one after the other.
+constexpr std::int64_t mostWrites = 8;
+
+enum class Writing : std::uint8_t { Assign, Sum, Product, Mean, Max, Min };
+
+struct NamedWriting {
+  std::string_view name;
+  Writing writing;
+};
+constexpr NamedWriting writingNames[] = {
+    {"sum", Writing::Sum},   {"add", Writing::Sum},  {"prod", Writing::Product}, {"multiply", Writing::Product},
+    {"mean", Writing::Mean}, {"amax", Writing::Max}, {"amin", Writing::Min}};
+
+/// What a call writes, and how that meets what is there.
+struct Scatter {
+  std::size_t dim = 0;
+  std::int64_t writes = 0;  ///< for each place, at most
+  Writing writing = Writing::Assign;
+  bool includesSelf = true;
+};
+
+std::optional<std::size_t> namedArgument(const BoundArguments& bound, std::string_view name) {
+  for (std::size_t i = 0; i < bound.values.size(); ++i)
+    if (bound.op->schema.arguments[i].name == name) return i;
+  return {};
+}
+
+std::optional<Writing> writingOf(const BoundArguments& bound) {
+  if (bound.op->schema.name == "aten::scatter_add") return Writing::Sum;
+  const auto reduce = namedArgument(bound, "reduce");
+  if (!reduce) return Writing::Assign;
+  for (const NamedWriting& candidate : writingNames)
+    if (candidate.name == bound.text(*reduce)) return candidate.writing;
+  return {};
+}
+
+/// Beside `dim`, indices span all of self; everything else is left to the op's own kernel.
+bool spansSelf(const Sizes& self, const Sizes& index, const Sizes* source, std::size_t dim) {
+  if (index.size() != self.size() || (source && source->size() != self.size())) return false;
+  for (std::size_t d = 0; d < self.size(); ++d) {
+    if (d != dim && index[d] != self[d]) return false;
+    if (source && (*source)[d] < index[d]) return false;
+  }
+  return true;
+}
+
+std::optional<Scatter> scatterOf(const BoundArguments& bound) {
+  const Tensor &self = bound.tensor(0), &index = bound.tensor(2);
+  const Tensor* const source = bound.tensorIf(3);
+  if (self.isSymbolic() || index.isSymbolic() || (source && source->isSymbolic())) return {};
+  if (self.dim() == 0 || self.numel() == 0 || (source && source->dtype() != self.dtype())) return {};
+  if (!isIntegral(index.dtype()) || index.dtype() == DType::Bool || index.dtype() == DType::UInt8) return {};
+  const std::int64_t dim = bound.integer(1), rank = self.dim();
+  if (dim < -rank || dim >= rank) return {};
+  const auto writing = writingOf(bound);
+  if (!writing || (*writing == Writing::Mean && !isFloating(self.dtype()))) return {};
+  if (!source && !bound.values[3].as<double>() && !bound.values[3].as<std::int64_t>()) return {};
+  Scatter result{std::size_t(dim < 0 ? dim + rank : dim), 0, *writing, true};
+  const Sizes* const sourceSizes = source ? &source->sizes() : nullptr;
+  if (!spansSelf(self.sizes(), index.sizes(), sourceSizes, result.dim)) return {};
+  result.writes = index.sizes()[result.dim];
+  if (result.writes > mostWrites) return {};
+  if (const auto includes = namedArgument(bound, "include_self")) result.includesSelf = bound.boolean(*includes);
+  return result;
+}
+
+bool coversScatter(const BoundArguments& bound) { return scatterOf(bound).has_value(); }
+
+/// What values are combined in: wide, rounded once.
+DType wideType(DType dtype) { return isFloating(dtype) ? DType::Float64 : DType::Int64; }
+
+int valueAt(Call c, const IndexMap& at, DType wide) {
+  if (c.bound.tensorIf(3)) {
+    std::vector<Place> places;
+    for (const Affine& index : at) places.push_back({index});
+    return c.b.convert(c.operands.at(3, 0, places), wide);
+  }
+  if (wide == DType::Int64 && !c.bound.values[3].as<double>()) return c.number(c.bound.integer(3));
+  return c.b.convert(c.b.constant(c.bound.number(3), DType::Float64), wide);
+}
+
+int combinedWith(Call c, Writing writing, int old, int value) {
+  switch (writing) {
+    case Writing::Assign:
+      return value;
+    case Writing::Sum:
+    case Writing::Mean:
+      return c.b.binary(Add, old, value);
+    case Writing::Product:
+      return c.b.binary(Mul, old, value);
+    case Writing::Max:
+      return c.b.binary(Maximum, old, value);
+    case Writing::Min:
+      return c.b.binary(Minimum, old, value);
+  }
+  return value;
+}
+
+/// What combines with anything to that thing.
+int neutral(Call c, Writing writing, DType wide) {
+  const bool isReal = wide == DType::Float64;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  using Whole = std::numeric_limits<std::int64_t>;
+  if (writing == Writing::Max) return isReal ? c.b.constant(-infinity, wide) : c.number(Whole::min());
+  if (writing == Writing::Min) return isReal ? c.b.constant(infinity, wide) : c.number(Whole::max());
+  const int one = writing == Writing::Product ? 1 : 0;
+  return isReal ? c.b.constant(one, wide) : c.number(one);
+}
+
+int scatter(Call c) {
+  const Scatter s = *scatterOf(c.bound);
+  const DType wide = wideType(c.dtype);
+  std::vector<Place> places;
+  for (const Affine& index : c.map) places.push_back({index});
+  const int self = c.b.convert(c.operands.at(0, 0, places), wide), place = c.b.index(c.map[s.dim]);
+  int result = s.includesSelf ? self : neutral(c, s.writing, wide), any = -1;
+  int count = c.b.constant(s.includesSelf ? 1 : 0, DType::Float64);
+  for (std::int64_t k = 0; k < s.writes; ++k) {
+    IndexMap at = c.map;
+    at[s.dim] = Affine::number(k);
+    const int index = c.operands.index(2, 0, at, {c.bound.tensor(0).symSizes()[s.dim], std::int64_t(s.dim)});
+    const int isMeant = c.b.binary(Eq, index, place);
+    result = c.b.select(isMeant, combinedWith(c, s.writing, result, valueAt(c, at, wide)), result);
+    any = any < 0 ? isMeant : c.b.binary(Or, any, isMeant);
+    if (s.writing == Writing::Mean) count = c.b.binary(Add, count, c.b.convert(isMeant, DType::Float64));
+  }
+  if (any < 0) return self;
+  if (s.writing == Writing::Mean) {
+    const int isSum = c.b.binary(Gt, count, c.b.constant(1, DType::Float64));
+    result = c.b.select(isSum, c.b.binary(Div, result, count), result);
+  }
+  return s.includesSelf ? result : c.b.select(any, result, self);
+}
+
+constexpr OpFacts scattering(const char* op) {
+  OpFacts row = elementLowering(op, scatter, coversScatter);
+  row.lowering.cost = 16;
+  return row;
+}
+
+constexpr OpFacts scatterLoweringsRows[] = {
+    scattering("aten::scatter"),
+    scattering("aten::scatter_add"),
+    scattering("aten::scatter_reduce"),
+};
+
+}  // namespace
+
+OpFactRows scatterLowerings() { return scatterLoweringsRows; }
+
+}  // namespace kerf::inline ops
