@@ -145,16 +145,12 @@ class BufferPlanner {
 
   void collectReads(const Node& node, const ValueInfo& info) {
     if (info.lowering->element) {
-      for (const NodeId operand : elementReads(info)) need(operand, false);
       m_cost[node.id().index] = info.lowering->cost;
+      for (const NodeId operand : elementReads(info)) collectMove(node, info, operand);
       return;
     }
-    std::vector<NodeId> operands;
-    if (info.kind == ValueKind::Reduction)
-      operands = {info.operandNodes[0]};
-    else
-      for (const std::size_t i : elementOperands(info))
-        if (info.bound.tensorIf(i)) operands.push_back(info.operandNodes[i]);
+    const std::vector<NodeId> operands =
+        info.kind == ValueKind::Reduction ? std::vector{info.operandNodes[0]} : tensorOperands(info);
     int cost = info.kind == ValueKind::Pointwise ? info.lowering->cost : 2;
     const std::int64_t elements =
         numelOf(info.kind == ValueKind::Reduction ? info.bound.tensor(0).symSizes() : info.sizes);
@@ -169,6 +165,24 @@ class BufferPlanner {
       }
     }
     m_cost[node.id().index] = std::max(cost, 0);
+  }
+
+  /// A piece of a cat is read from memory, or computed from what is there, if that is cheap.
+  void collectMove(const Node& node, const ValueInfo& info, NodeId operand) {
+    if (!readsAffinely(info) || !isCheapPiece(info, operand)) return need(operand, false);
+    m_readers[operand.index].insert(node.id());
+    m_cost[node.id().index] += m_cost[operand.index];
+  }
+
+  bool isCheapPiece(const ValueInfo& reader, NodeId operand) const {
+    const ValueInfo& value = m_values[operand];
+    if (value.kind != ValueKind::Pointwise || value.lowering->element || value.lowering->cost > 1) return false;
+    if (!m_fuse || value.alone || reader.alone || value.segment != reader.segment) return false;
+    if (m_graph.node(operand).users().size() != 1) return false;
+    return std::ranges::all_of(tensorOperands(value), [&](NodeId read) {
+      const NodeId root = m_values.root(read);
+      return !isComputed(root) || m_needed[root.index];
+    });
   }
 
   bool mustMaterialise(NodeId root, const ValueInfo& reader, std::int64_t elements) const {

@@ -89,6 +89,8 @@ std::vector<NodeId> ElementBuilder::computedNodes() const {
     const bool isMember = std::ranges::any_of(known, &Known::isMember);
     if (isMember || !m_buffers.hasBuffer(id)) result.push_back(id);
   }
+  for (const NodeId id : m_pieces)
+    if (!m_known.contains(id)) result.push_back(id);
   std::ranges::sort(result);
   return result;
 }
@@ -96,25 +98,47 @@ std::vector<NodeId> ElementBuilder::computedNodes() const {
 int ElementBuilder::load(NodeId id, const BufferView& view, const IndexMap& map) {
   Affine index = flatten(map, view.strides, view.offset);
   const SymInt offset = std::exchange(index.constant, SymInt(0));
-  return ownedBy(id, m_builder.load(bufferArgument(view.buffer, offset), std::move(index)));
+  const int buffer = bufferArgument(view.buffer, offset);
+  if (m_condition >= 0) return ownedBy(id, m_builder.loadWhere(buffer, std::move(index), m_condition));
+  return ownedBy(id, m_builder.load(buffer, std::move(index)));
+}
+
+void ElementBuilder::noteRead(NodeId id, const std::optional<IndexMap>& map) const {
+  if (onRead) onRead(id, m_inPiece ? std::nullopt : map);
 }
 
 Result<int> ElementBuilder::element(NodeId id, const IndexMap& map) {
-  auto& known = m_known[id];
-  for (const Known& k : known)
-    if (k.map == map) return k.value;
+  if (!m_inPiece)
+    for (const Known& k : m_known[id])
+      if (k.map == map) return k.value;
   const ValueInfo& info = m_values[id];
   int value = -1;
   if (info.kind == ValueKind::View) {
     KERF_TRY(value, throughView(id, map));
   } else if (const BufferView* view = m_buffers.view(id)) {
-    if (onRead) onRead(id, map);
+    noteRead(id, map);
     value = load(id, *view, map);
   } else {
     KERF_TRY(value, compute(id, map));
   }
-  m_known[id].push_back({map, value, false});
+  if (!m_inPiece) m_known[id].push_back({map, value, false});
   return value;
+}
+
+/// A value that a move takes without its being in memory: it is computed from what is.
+bool ElementBuilder::isPiece(NodeId id) const {
+  const ValueInfo& info = m_values[id];
+  if (info.kind != ValueKind::Pointwise || info.lowering->element) return false;
+  return std::ranges::all_of(tensorOperands(info), [&](NodeId read) { return m_buffers.view(read) != nullptr; });
+}
+
+int ElementBuilder::piece(NodeId id, const IndexMap& map, int condition) {
+  const bool wasInPiece = std::exchange(m_inPiece, true);
+  const int before = std::exchange(m_condition, condition);
+  const auto value = pointwise(id, map);
+  m_inPiece = wasInPiece, m_condition = before;
+  m_pieces.insert(id);
+  return value.value_or(-1);  // isPiece(): all that it reads is in memory
 }
 
 /// A view of a value computed in this kernel is that value at another index; of memory, a strided load.
@@ -126,11 +150,11 @@ Result<int> ElementBuilder::throughView(NodeId id, const IndexMap& map) {
   for (NodeId step = id; at && step != root; step = m_values[step].base)
     at = mapThroughView(m_values, step, *at, sizes);
   const auto computed = m_known.find(root);
-  if (at && computed != m_known.end())
+  if (at && !m_inPiece && computed != m_known.end())
     for (const Known& k : computed->second)
       if (k.isMember && k.map == *at) return k.value;
   if (view) {
-    if (onRead) onRead(root, at);
+    noteRead(root, at);
     return load(id, *view, map);
   }
   if (!at) return fail(ErrorCode::Internal, "a view of a value without memory is not affine");

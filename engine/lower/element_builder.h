@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -77,6 +78,9 @@ class ElementBuilder {
   Result<int> moved(NodeId id, const IndexMap& map);
   Result<int> throughView(NodeId id, const IndexMap& map);
   int load(NodeId id, const BufferView& view, const IndexMap& map);
+  bool isPiece(NodeId id) const;
+  int piece(NodeId id, const IndexMap& map, int condition);
+  void noteRead(NodeId id, const std::optional<IndexMap>& map) const;
   int finish(const ValueInfo& info, int value);
   int ownedBy(NodeId id, int value);
   DType resultType(const ValueInfo& info) const;
@@ -96,6 +100,9 @@ class ElementBuilder {
     bool isMember;
   };
   std::unordered_map<NodeId, std::vector<Known>> m_known;
+  std::set<NodeId> m_pieces;  ///< computed at places of a move
+  bool m_inPiece = false;
+  int m_condition = -1;  ///< of the piece: elsewhere no memory is read
 };
 
 }  // namespace kerf::inline lower

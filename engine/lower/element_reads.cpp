@@ -14,6 +14,7 @@ class ElementBuilder::MemoryReader : public ElementReader {
   int at(std::size_t argument, std::size_t item, std::span<const Place> places) override {
     IndexMap map;
     for (const Place& place : places) map.push_back(place.affine);
+    if (!isInMemory(argument, item)) return m_builder.piece(nodeOf(argument, item), map, -1);
     const Source source = read(argument, item, map);
     int offset = -1;
     for (std::size_t d = 0; d < places.size(); ++d) {
@@ -26,6 +27,7 @@ class ElementBuilder::MemoryReader : public ElementReader {
   }
 
   int atWhere(std::size_t argument, std::size_t item, const IndexMap& map, int condition) override {
+    if (!isInMemory(argument, item)) return m_builder.piece(nodeOf(argument, item), map, condition);
     const Source source = read(argument, item, map);
     return m_builder.m_builder.loadWhere(source.buffer, source.index, condition);
   }
@@ -50,6 +52,10 @@ class ElementBuilder::MemoryReader : public ElementReader {
   NodeId nodeOf(std::size_t argument, std::size_t item) const {
     const auto& items = m_info.operandItems[argument];
     return items.empty() ? m_info.operandNodes[argument] : items[item];
+  }
+
+  bool isInMemory(std::size_t argument, std::size_t item) const {
+    return m_builder.m_buffers.view(nodeOf(argument, item)) != nullptr;
   }
 
   Source read(std::size_t argument, std::size_t item, const IndexMap& map) {
@@ -80,7 +86,7 @@ class ElementBuilder::MemoryReader : public ElementReader {
 Result<int> ElementBuilder::moved(NodeId id, const IndexMap& map) {
   const ValueInfo& info = m_values[id];
   for (const NodeId read : elementReads(info))
-    if (!m_buffers.view(read))
+    if (!m_buffers.view(read) && !(readsAffinely(info) && isPiece(read)))
       return fail(ErrorCode::Internal, "an operand that is read at other places has no memory");
   MemoryReader reader(*this, id);
   return ownedBy(id, finish(info, info.lowering->element({m_builder, info.bound, info.dtype, map, reader, info.item})));

@@ -68,6 +68,8 @@ void simplifyLoops(LoopKernel& kernel);
 
 /// Gives every Planned buffer that some step writes an offset; buffers alive at the same time never overlap.
 void planMemory(LoweredGraph& graph);
+/// Instead: a place of its own for each of these buffers, as if all were in use throughout.
+void keepApart(LoweredGraph& graph);
 struct ArenaSize {
   std::int64_t planned = 0, unplanned = 0;
 };

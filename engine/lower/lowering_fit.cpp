@@ -115,6 +115,18 @@ std::vector<NodeId> elementReads(const ValueInfo& info) {
   return result;
 }
 
+bool readsAffinely(const ValueInfo& info) {
+  static constexpr std::string_view names[] = {"aten::cat", "aten::stack", "aten::constant_pad_nd"};
+  return std::ranges::find(names, info.bound.op->schema.name) != std::end(names);
+}
+
+std::vector<NodeId> tensorOperands(const ValueInfo& info) {
+  std::vector<NodeId> result;
+  for (const std::size_t i : elementOperands(info))
+    if (info.bound.tensorIf(i)) result.push_back(info.operandNodes[i]);
+  return result;
+}
+
 const Lowering* fittingReduction(const ValueInfo& info) {
   if (!info.bound.op || info.bound.values.empty() || !info.bound.tensorIf(0)) return nullptr;
   const Lowering& lowering = info.bound.op->lowering;

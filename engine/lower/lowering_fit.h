@@ -11,6 +11,10 @@ const Lowering* fittingElement(const ValueInfo& info);
 const Lowering* fittingReduction(const ValueInfo& info);
 /// The tensors that an element lowering reads, in order of the schema.
 std::vector<NodeId> elementReads(const ValueInfo& info);
+/// Of a lowering that reads its operands at affine places only, so that these need not be in memory.
+bool readsAffinely(const ValueInfo& info);
+/// Tensors that an element-wise value is computed from.
+std::vector<NodeId> tensorOperands(const ValueInfo& info);
 /// The type in which a pointwise op computes (float32 for half types).
 DType computeTypeOf(const ValueInfo& info);
 /// Type that operands are promoted to before: the result's, but for comparisons, whose result is bool.

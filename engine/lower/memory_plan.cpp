@@ -84,8 +84,9 @@ ArenaSize placeBuffers(std::vector<Lifetime>& lifetimes) {
   return size;
 }
 
-void planMemory(LoweredGraph& graph) {
-  graph.lifetimes = lifetimes(graph);
+namespace {
+
+void placeAll(LoweredGraph& graph) {
   const ArenaSize size = placeBuffers(graph.lifetimes);
   graph.plannedBytes = size.planned;
   graph.unplannedBytes = size.unplanned;
@@ -96,6 +97,21 @@ void planMemory(LoweredGraph& graph) {
   const int fullest = fullestStep(graph);
   graph.plannedText =
       sumText(graph, [&](const Lifetime& life) { return life.first <= fullest && fullest <= life.last; });
+}
+
+}  // namespace
+
+void planMemory(LoweredGraph& graph) {
+  graph.lifetimes = lifetimes(graph);
+  placeAll(graph);
+}
+
+void keepApart(LoweredGraph& graph) {
+  for (Lifetime& life : graph.lifetimes) {
+    life.first = 0;
+    life.last = int(graph.steps.size()) - 1;
+  }
+  placeAll(graph);
 }
 
 }  // namespace kerf::inline lower
