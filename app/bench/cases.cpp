@@ -14,6 +14,7 @@
 #include "engine/mathlib/gemm.h"
 #include "engine/ops/core/op_registry.h"
 #include "engine/pipeline/compile_fx.h"
+#include "engine/pipeline/compiler_passes.h"
 #include "minifier/core/verdict_cache.h"
 #include "minifier/oracle/engine_oracle.h"
 #include "minifier/reductions/reductions.h"
@@ -131,6 +132,17 @@ Result<BenchWork> prepareEmptyPasses(const fs::path& log) {
   return BenchWork([manager, run] { return run->stage(PassStage::PostGrad); });
 }
 
+/// Every pass of every stage, as `kerf passes` runs them.
+Result<BenchWork> prepareAllPasses(const fs::path& log) {
+  KERF_TRY(const auto module, loadJointGraph(log));
+  auto manager = std::make_shared<PassManager>(compilerPasses());
+  KERF_CHECK(manager->run(*module));  // what is loaded once a process is there then
+  return BenchWork([manager, module]() -> Result<void> {
+    KERF_CHECK(manager->run(*module));
+    return {};
+  });
+}
+
 /// What the pass manager does after a pass that changed a graph.
 Result<BenchWork> prepareLintAndHash(const fs::path& log) {
   KERF_TRY(const auto module, loadJointGraph(log));
@@ -178,6 +190,7 @@ const std::vector<BenchCase>& benchCases() {
       {"compile_bert", "compile_fx with all kernels", 1000, bert, prepareCompile},
       {"passes_sixty_empty", "60 passes that change nothing, on a joint graph of 2,302 nodes", 6, gpt2,
        prepareEmptyPasses},
+      {"passes_gpt2_joint", "all passes on that graph", 150, gpt2, prepareAllPasses},
       {"lint_hash_joint", "lint and content hash of that graph, as after a pass that changed it", 0, gpt2,
        prepareLintAndHash},
       {"interpret_bert", "one run in the interpreter", 0, bert, prepareInterpret},

@@ -6,6 +6,7 @@
 #include "app/cli/accuracy_options.h"
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
+#include "app/cli/pass_check.h"
 #include "app/cli/text_table.h"
 
 namespace kerf::cli {
@@ -16,6 +17,7 @@ using By = BisectRequest::By;
 
 struct BisectArguments {
   BisectRequest request;
+  PassCheckChoice check;
   std::string by;
 };
 
@@ -59,13 +61,21 @@ void printBisection(const BisectArguments& arguments, const Bisection& bisection
 }
 
 Result<int> runBisect(Context& context, BisectArguments arguments) {
-  arguments.request.by = kinds.at(arguments.by);
-  KERF_TRY(const auto bisection, context.perform(arguments.request));
-  if (context.json)
-    printJson(bisectionJson(arguments, bisection));
-  else
+  BisectRequest& request = arguments.request;
+  request.by = kinds.at(arguments.by);
+  KERF_CHECK(takeNumericCheck(request.passes, arguments.check));
+  KERF_TRY(const auto bisection, context.perform(request));
+  const PassesRequest checking = checkRequest(request.graph, request.passes, arguments.check, request.plants);
+  KERF_TRY(const auto check, checkedPasses(context, checking));
+  if (context.json) {
+    Json answer = bisectionJson(arguments, bisection);
+    if (check.asked) answer["check"] = passCheckJson(check);
+    printJson(answer);
+  } else {
     printBisection(arguments, bisection);
-  return bisection.different ? 1 : 0;
+    printPassCheck(check);
+  }
+  return bisection.different || !check.good() ? 1 : 0;
 }
 
 }  // namespace
@@ -85,9 +95,8 @@ void addBisect(CommandLine& line) {
   command
       .add_option(
           "--by", arguments->by,
-          "pass, subsystem (pre-grad, joint and post-grad passes, lowering and code generation, fusion, LLVM "
-          "optimisation), config (the "
-          "options given with --config), fusion (which fused kernels, as such), kernel (whose code) or module (which "
+          "pass, subsystem (decompositions with --decompositions; pre-grad, joint and post-grad passes, lowering and "
+          "code generation, fusion, memory plan, LLVM optimisation), config (the options given with --config), fusion (which fused kernels, as such), kernel (whose code) or module (which "
           "modules of the model, each compiled by itself): halved until the culprits are known; node: every node "
           "compared")
       ->check(CLI::IsMember(kinds))
@@ -101,6 +110,7 @@ void addBisect(CommandLine& line) {
       ->capture_default_str();
   command.add_option("--backend", request.backend, "engine: llvm, interp or cuda: the compiled side")
       ->capture_default_str();
+  addDecompositionOption(command, request.decompositions);
   command.add_option("--python", request.python, "torch: the Python that has PyTorch")
       ->type_name("EXE")
       ->capture_default_str();
@@ -112,7 +122,7 @@ void addBisect(CommandLine& line) {
   addAccuracyOptions(command, request.tolerance, request.accuracy, true, "Tolerance of same()");
   addTimeoutOption(command, request.timeout, "Seconds one comparison may take");
   addRunLimitOptions(command, request.limits);
-  addPassOptions(command, request.passes);
+  addCheckedPassOptions(command, request.passes, arguments->check);
   addInputOptions(command, request.graph);
   addSymbolOption(command, request.graph.symbols);
   line.onRun(command, [arguments](Context& context) { return runBisect(context, *arguments); });

@@ -3,6 +3,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/comparison_report.h"
 #include "app/cli/options.h"
+#include "app/cli/pass_check.h"
 #include "app/cli/repro_dump.h"
 #include "app/cli/verify_report.h"
 
@@ -15,16 +16,23 @@ FailureOfRun failureOf(const Comparison& comparison) {
   return comparison.good() ? FailureOfRun::None : FailureOfRun::Accuracy;
 }
 
-Result<int> runCompare(Context& context, const CompareRequest& request, const ReproDump& dump) {
+Result<int> runCompare(Context& context, CompareRequest request, PassCheckChoice choice, const ReproDump& dump) {
+  KERF_CHECK(takeNumericCheck(request.passes, choice));
   KERF_CHECK(dumpBefore(context, dump, request.graph));
   KERF_TRY(const auto comparison, context.perform(request));
   KERF_CHECK(dumpAfter(context, dump, request.graph, failureOf(comparison)));
-  if (context.json)
-    printJson(comparisonJson(request, comparison));
-  else
+  const PassesRequest checking = checkRequest(request.graph, request.passes, choice, request.plants);
+  KERF_TRY(const auto check, checkedPasses(context, checking));
+  if (context.json) {
+    Json answer = comparisonJson(request, comparison);
+    if (check.asked) answer["check"] = passCheckJson(check);
+    printJson(answer);
+  } else {
     printComparison(comparison, request.depth, context.verbose);
+    printPassCheck(check);
+  }
   if (!context.json && !request.plants.empty()) fmt::print("planted: {}\n", fmt::join(request.plants, ", "));
-  return comparison.good() ? 0 : 1;
+  return comparison.good() && check.good() ? 0 : 1;
 }
 
 /// Two graphs that ought to mean the same: what `kerf verify GRAPH --against OTHER` does.
@@ -74,7 +82,8 @@ void addCompare(CommandLine& line) {
   addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
   addTrainOptions(command, request->graph, "Compare the joint graph: outputs and the gradients of all parameters", "inductor");
   addRunLimitOptions(command, request->limits);
-  addPassOptions(command, request->passes);
+  auto check = std::make_shared<PassCheckChoice>();
+  addCheckedPassOptions(command, request->passes, *check);
   addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);
   auto against = std::make_shared<std::string>();
@@ -87,8 +96,8 @@ void addCompare(CommandLine& line) {
       ->excludes("--emulate");
   auto dump = std::make_shared<ReproDump>();
   addReproOptions(command, *dump);
-  line.onRun(command, [request, against, dump](Context& context) {
-    return against->empty() ? runCompare(context, *request, *dump) : runAgainst(context, *request, *against);
+  line.onRun(command, [request, against, check, dump](Context& context) {
+    return against->empty() ? runCompare(context, *request, *check, *dump) : runAgainst(context, *request, *against);
   });
 }
 

@@ -1,11 +1,14 @@
-// kerf passes GRAPH: what each pass did: nodes before and after, time, changed or not, and the graphs themselves.
+// kerf passes GRAPH: what each pass did: nodes before and after, time, changed or not, and the graphs themselves;
+// without a graph, which passes there are.
 #include <algorithm>
 
 #include <fmt/ranges.h>
 
 #include "app/cli/commands.h"
 #include "app/cli/options.h"
+#include "app/cli/pass_check.h"
 #include "app/cli/pass_table.h"
+#include "app/cli/text_table.h"
 
 namespace kerf::cli {
 
@@ -13,6 +16,7 @@ namespace {
 
 struct PassesOptions {
   PassesRequest request;
+  PassCheckChoice check;
   std::string dumpAfter;
   bool onlyChanged = false;
 
@@ -50,22 +54,6 @@ void printTrace(const PassTrace& trace, const PassesOptions& options) {
   if (!trace.failure.empty()) fmt::print("the later stages are missing: {}\n", trace.failure);
 }
 
-void printCheck(const PassCheckDoc& check) {
-  if (!check.failure.empty())
-    fmt::print("not checked: {}\n", check.failure);
-  else if (check.pass.empty())
-    fmt::print("{} passes changed the graph, none its values\n", check.checked);
-  else
-    fmt::print("{} changes {}{}: {}\n", check.pass, check.result.empty() ? "the run" : check.result,
-               check.node.empty() ? "" : " from node " + check.node, check.reason);
-}
-
-Json checkJson(const PassCheckDoc& check) {
-  return {{"checked", check.checked}, {"failure", orNull(check.failure)}, {"pass", orNull(check.pass)},
-          {"result", orNull(check.result)}, {"node", orNull(check.node)}, {"reason", orNull(check.reason)},
-          {"max_abs_error", check.error}};
-}
-
 Result<void> checkDump(const PassTrace& trace, const std::string& wanted) {
   if (wanted.empty() || wanted == "all") return {};
   std::vector<std::string> names;
@@ -76,12 +64,41 @@ Result<void> checkDump(const PassTrace& trace, const std::string& wanted) {
 
 int statusOf(const PassTrace& trace) { return trace.check.good() && trace.failure.empty() ? 0 : 1; }
 
-Result<int> runPasses(Context& context, const PassesOptions& options) {
+/// Without a graph: what there is.
+Result<int> listPasses(Context& context) {
+  KERF_TRY(const auto entries, context.perform(PassListRequest()));
+  TextTable table({"stage", "pass", "default", "what it does"});
+  Json passes = Json::array();
+  for (const PassEntry& pass : entries) {
+    table.add({pass.stage, pass.name, pass.usual, pass.description});
+    Json options = Json::object();
+    for (const PassOptionDoc& option : pass.options)
+      options[option.option] = {{"value", option.value}, {"type", option.type}, {"description", option.description}};
+    passes.push_back({{"name", pass.name},
+                      {"stage", pass.stage},
+                      {"default", pass.usual},
+                      {"description", pass.description},
+                      {"options", std::move(options)}});
+  }
+  if (context.json)
+    printJson({{"passes", std::move(passes)}});
+  else
+    fmt::print("{}", table.text());
+  return 0;
+}
+
+Result<int> runPasses(Context& context, PassesOptions options) {
+  KERF_CHECK(takeNumericCheck(options.request.passes, options.check));
+  if (options.request.graph.text.empty()) {
+    if (options.dumpAfter.empty() && !options.onlyChanged && !options.check.asked()) return listPasses(context);
+    return fail(ErrorCode::BadUsage, "what passes do needs a graph: kerf passes GRAPH; alone, kerf passes lists them");
+  }
+  options.request = checkRequest(options.request.graph, options.request.passes, options.check);
   KERF_TRY(const auto trace, context.perform(options.request));
   KERF_CHECK(checkDump(trace, options.dumpAfter));
   if (!context.json) {
     printTrace(trace, options);
-    if (trace.check.asked) printCheck(trace.check);
+    printPassCheck(trace.check);
     return statusOf(trace);
   }
   Json passes = Json::array();
@@ -91,13 +108,9 @@ Result<int> runPasses(Context& context, const PassesOptions& options) {
   for (const auto& option : trace.options)
     settings[option.pass + "." + option.option] = {
         {"value", option.value}, {"type", option.type}, {"description", option.description}};
-  Json answer{{"graph", options.request.graph.text},
-              {"run", orNull(trace.run)},
-              {"config", trace.config},
-              {"options", std::move(settings)},
-              {"failure", orNull(trace.failure)},
-              {"passes", std::move(passes)}};
-  if (trace.check.asked) answer["check"] = checkJson(trace.check);
+  Json answer{{"graph", options.request.graph.text}, {"run", orNull(trace.run)},         {"config", trace.config},
+              {"options", std::move(settings)},      {"failure", orNull(trace.failure)}, {"passes", std::move(passes)}};
+  if (trace.check.asked) answer["check"] = passCheckJson(trace.check);
   printJson(answer);
   return statusOf(trace);
 }
@@ -107,19 +120,18 @@ Result<int> runPasses(Context& context, const PassesOptions& options) {
 void addPasses(CommandLine& line) {
   auto& command =
       line.add("passes", "Run the compiler's passes and say what each of them did",
+               "  kerf passes\n"
                "  kerf passes repro.py\n"
                "  kerf passes repro.py --passes constant_folding,cse,dce,cse --config constant_folding.max_bytes=1024\n"
                "  kerf passes c3/g1 --only-changed --dump-after all\n"
                "  kerf passes repro.py --check-passes");
   auto options = std::make_shared<PassesOptions>();
-  command.add_option("GRAPH", options->request.graph.text, "Path or store id")->required();
+  command.add_option("GRAPH", options->request.graph.text, "Path or store id; without: list the passes");
   command.add_option("--dump-after", options->dumpAfter, "Print the graph after this pass, or after all")
       ->type_name("PASS|all");
   command.add_flag("--only-changed", options->onlyChanged, "Leave out passes that changed nothing");
-  command.add_flag("--check-passes", options->request.checkPasses,
-                   "Run the graph after each pass on its inputs, and name the first pass that changes values (exit 1)");
   addTrainOptions(command, options->request.graph, "The joint graph of the graph and its backward part", "inductor");
-  addPassOptions(command, options->request.passes);
+  addCheckedPassOptions(command, options->request.passes, options->check);
   addSymbolOption(command, options->request.graph.symbols);
   line.onRun(command, [options](Context& context) { return runPasses(context, *options); });
 }

@@ -5,6 +5,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/inputs_report.h"
 #include "app/cli/options.h"
+#include "app/cli/pass_check.h"
 #include "app/cli/profile_report.h"
 #include "app/cli/repro_dump.h"
 #include "app/cli/text_table.h"
@@ -95,7 +96,8 @@ void printReport(const RunRequest& request, const RunReport& report) {
   if (report.profile && request.memory) printMemory(*report.profile);
 }
 
-Result<int> runRun(Context& context, const RunRequest& request, const ReproDump& dump) {
+Result<int> runRun(Context& context, RunRequest request, PassCheckChoice choice, const ReproDump& dump) {
+  KERF_CHECK(takeNumericCheck(request.passes, choice));
   KERF_CHECK(dumpBefore(context, dump, request.graph));
   const auto ran = context.perform(request);
   if (!ran && ran.error().code != ErrorCode::Cancelled && ran.error().code != ErrorCode::BadUsage)
@@ -103,11 +105,16 @@ Result<int> runRun(Context& context, const RunRequest& request, const ReproDump&
   if (!ran) return fail(ran.error());
   const RunReport& report = *ran;
   KERF_CHECK(dumpAfter(context, dump, request.graph, report.same ? FailureOfRun::None : FailureOfRun::Accuracy));
-  if (context.json)
-    printJson(reportJson(request, report));
-  else
+  KERF_TRY(const auto check, checkedPasses(context, checkRequest(request.graph, request.passes, choice)));
+  if (context.json) {
+    Json answer = reportJson(request, report);
+    if (check.asked) answer["check"] = passCheckJson(check);
+    printJson(answer);
+  } else {
     printReport(request, report);
-  return report.same ? 0 : 1;
+    printPassCheck(check);
+  }
+  return report.same && check.good() ? 0 : 1;
 }
 
 void addFileOptions(CLI::App& command, RunRequest& request) {
@@ -160,7 +167,8 @@ void addRun(CommandLine& line) {
   command.add_flag("--memory", request->memory,
                    "Show the bytes in use at the steps of the compiled graph: planned and measured");
   addTimeoutOption(command, request->timeout, "Seconds that compiling and running may take (no limit if left out)");
-  addPassOptions(command, request->passes);
+  auto check = std::make_shared<PassCheckChoice>();
+  addCheckedPassOptions(command, request->passes, *check);
   addInputOptions(command, request->graph);
   addSymbolOption(command, request->graph.symbols);
   command
@@ -171,7 +179,7 @@ void addRun(CommandLine& line) {
       ->allow_extra_args(false);
   auto dump = std::make_shared<ReproDump>();
   addReproOptions(command, *dump);
-  line.onRun(command, [request, dump](Context& context) { return runRun(context, *request, *dump); });
+  line.onRun(command, [request, check, dump](Context& context) { return runRun(context, *request, *check, *dump); });
 }
 
 }  // namespace kerf::cli

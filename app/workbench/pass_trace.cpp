@@ -9,6 +9,7 @@
 #include "app/workbench/in_child.h"
 #include "app/workbench/training_trace.h"
 #include "engine/ir/printer.h"
+#include "engine/passes/plant_faults.h"
 #include "engine/pipeline/compiler_passes.h"
 #include "engine/pipeline/pass_checker.h"
 
@@ -40,11 +41,12 @@ PassCheckDoc checkDoc(const PassChecker& checker) {
 }
 
 /// Runs in the child: texts instead of graphs.
-Result<PassTrace> traceHere(const GraphModule& module, const PassConfig& config, const ValueList* inputs) {
+Result<PassTrace> traceHere(const GraphModule& module, const PassConfig& config, const PassCheck* check,
+                            const FaultPlan& plan) {
   KERF_TRY(const auto passes, selectPasses(config, compilerPasses()));
   std::optional<PassChecker> checker;
-  if (inputs) checker.emplace(*inputs);
-  KERF_TRY(const auto records, recordPasses(module, passes, checker ? &*checker : nullptr));
+  if (check) checker.emplace(check->inputs, check->tolerance, check->stages);
+  KERF_TRY(const auto records, recordPasses(module, withFaults(passes, plan), checker ? &*checker : nullptr));
   PassTrace trace{.config = config.text(), .options = optionDocs(passes)};
   if (checker) trace.check = checkDoc(*checker);
   std::set<std::string> seen;
@@ -106,6 +108,17 @@ bool measures(const PassConfig& config) {
   return std::ranges::any_of(config.patches, [](const PassPatch& patch) { return patch.option == "benchmark"; });
 }
 
+/// Without inputs yet.
+Result<PassCheck> checkOf(const PassesRequest& request) {
+  PassCheck check{.inputs = {}, .stages = {}, .tolerance = request.tolerance};
+  for (const std::string& name : request.checkedStages) {
+    const auto stage = std::ranges::find_if(passStages, [&](PassStage known) { return stageName(known) == name; });
+    if (stage == passStages.end()) return fail(ErrorCode::BadUsage, "there is no stage of passes \"{}\"", name);
+    check.stages.push_back(*stage);
+  }
+  return check;
+}
+
 /// All stages of a training compilation; its rows are kept as far as they are of the whole graph.
 Result<PassTrace> performTraining(Workbench& bench, const PassesRequest& request, const StagedAddress& address,
                                   const Job& job) {
@@ -159,8 +172,8 @@ PassDoc passDoc(const PassRecord& record) {
 }
 
 Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job,
-                              const ValueList* inputs) {
-  const std::function body = [&] { return traceHere(module, config, inputs); };
+                              const PassCheck* check, const FaultPlan& plan) {
+  const std::function body = [&] { return traceHere(module, config, check, plan); };
   return inChild(body, patientLimits(passesTime), job, "running the passes", ErrorCode::CompileFailed);
 }
 
@@ -184,15 +197,17 @@ Result<PassTrace> perform(Workbench& bench, const PassesRequest& request, const 
   if (address.stage && address.stage->stage == AotStage::Joint && !request.checkPasses)
     return performTraining(bench, request, address, job);
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));
-  std::optional<ValueList> inputs;
+  std::optional<PassCheck> check;
   if (request.checkPasses) {
-    KERF_TRY(inputs, prepareToRun(source, job));
+    KERF_TRY(check, checkOf(request));
+    KERF_TRY(check->inputs, prepareToRun(source, job));
   } else {
     KERF_CHECK(annotateShapes(source));
   }
   KERF_TRY(const auto config, passConfig(request.passes));
+  KERF_TRY(const FaultPlan plan, parsePlants(request.plants));
   if (measures(config)) bench.codeCache(job);
-  KERF_TRY(auto trace, tracePasses(source.graph().module, config, job, inputs ? &*inputs : nullptr));
+  KERF_TRY(auto trace, tracePasses(source.graph().module, config, job, check ? &*check : nullptr, plan));
   KERF_TRY(const auto stages, stageRows(bench, request.graph, job));
   prependStages(trace, stages);
   KERF_TRY(trace.run, storeTrace(bench, source, trace, job));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "app/workbench/graph_source.h"
+#include "engine/passes/fault_plan.h"
 #include "engine/passes/pass_manager.h"
 
 namespace kerf::workbench {
@@ -12,10 +13,17 @@ std::vector<std::string> namesMissing(const Graph& from, const Graph& in);
 /// The options of `passes`, with the values that they have.
 std::vector<PassOptionDoc> optionDocs(const std::vector<Pass>& passes);
 
-/// Runs the compiler's passes on the module (placeholder metas must be set). A crash or hang is CompileFailed.
-/// With `inputs` the graph is run on them after each pass (PassTrace::check).
+/// On what the graph is run after each pass, and which passes are checked so.
+struct PassCheck {
+  ValueList inputs;
+  std::vector<PassStage> stages;  ///< empty: all
+  double tolerance = 1e-3;
+};
+
+/// Runs the compiler's passes on the module (placeholder metas must be set), with the faults of `plan`. A crash or hang
+/// is CompileFailed. With `check` the answer has PassTrace::check.
 Result<PassTrace> tracePasses(const GraphModule& module, const PassConfig& config, const Job& job,
-                              const ValueList* inputs = nullptr);
+                              const PassCheck* check = nullptr, const FaultPlan& plan = {});
 
 /// Adds a run's passes and the graphs before and after them to the store.
 Result<void> addPasses(Store& store, std::int64_t runId, const PassTrace& trace);

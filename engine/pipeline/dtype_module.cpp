@@ -1,6 +1,7 @@
 #include "engine/pipeline/dtype_module.h"
 
 #include "engine/accuracy/same_two_models.h"
+#include "engine/ir/transformer.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline pipeline {
@@ -11,18 +12,27 @@ bool isCastable(const Argument& argument) {
   return dtype && isFloating(*dtype) && *dtype != DType::Float64;
 }
 
-void castDtypeArguments(Graph& graph, NodeId id, DType dtype) {
-  const Node& node = graph.node(id);
-  if (node.isCall("prims.convert_element_type.default"_op) && node.args().size() == 2 && isCastable(node.args()[1]))
-    graph.setArgs(id, {node.args()[0], Argument(dtype)});
-  KeywordArguments kwargs = graph.node(id).kwargs();
-  for (auto& [name, value] : kwargs)
-    if (name == "dtype" && isCastable(value)) value = Argument(dtype);
-  graph.setKwargs(id, std::move(kwargs));
-}
+/// Calls that name a floating dtype, with `dtype` in its place.
+class DtypeCast : public Transformer {
+ public:
+  DtypeCast(const GraphModule& module, DType dtype) : Transformer(module), m_dtype(dtype) {}
+
+ protected:
+  Result<Argument> callFunction(const Node& node, ArgumentList args, KeywordArguments kwargs) override {
+    if (node.isCall("prims.convert_element_type.default"_op) && args.size() == 2 && isCastable(args[1]))
+      args[1] = Argument(m_dtype);
+    for (auto& [name, value] : kwargs)
+      if (name == "dtype" && isCastable(value)) value = Argument(m_dtype);
+    return Transformer::callFunction(node, std::move(args), std::move(kwargs));
+  }
+
+ private:
+  DType m_dtype;
+};
 
 Result<CastGraph> castNarrow(const GraphModule& module, const ValueList& inputs, DType dtype) {
-  CastGraph cast{module, inputs};
+  KERF_TRY(GraphModule transformed, DtypeCast(module, dtype).transform());
+  CastGraph cast{std::move(transformed), inputs};
   for (Value& value : cast.inputs) {
     if (!value.isTensor() || !isFloating(value.tensor().dtype())) continue;
     KERF_TRY(Tensor converted, value.tensor().to(dtype));
@@ -32,9 +42,6 @@ Result<CastGraph> castNarrow(const GraphModule& module, const ValueList& inputs,
     if (!attribute.tensor.defined() || !isFloating(attribute.tensor.dtype())) continue;
     KERF_TRY(attribute.tensor, attribute.tensor.to(dtype));
   }
-  const std::vector<NodeId> order(module.graph.order().begin(), module.graph.order().end());
-  for (const NodeId id : order)
-    if (module.graph.node(id).op() == Opcode::CallFunction) castDtypeArguments(cast.module.graph, id, dtype);
   return cast;
 }
 

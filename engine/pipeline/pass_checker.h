@@ -2,12 +2,12 @@
 // the values differ.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/accuracy/same.h"
-#include "engine/ir/graph_module.h"
+#include "engine/ir/interpreter.h"
 #include "engine/passes/pass_observer.h"
 
 namespace kerf::inline pipeline {
@@ -27,10 +27,11 @@ struct ChangedValues {
 /// rounding that is not worse than before passes. Writes go to copies of the inputs and attributes, and are compared.
 class PassChecker : public PassObserver {
  public:
-  /// `inputs` are those of the outermost graph.
-  explicit PassChecker(ValueList inputs, double tolerance = 1e-3);
+  /// `inputs` are those of the outermost graph. Passes of other stages than `stages` are not checked; empty: all are.
+  explicit PassChecker(ValueList inputs, double tolerance = 1e-3, std::vector<PassStage> stages = {});
 
   void beforePipeline(const GraphModule& module) override;
+  void beforePass(const Pass& pass, const GraphModule& module) override;
   void afterPass(const Pass& pass, const GraphModule& module) override;
 
   const std::optional<ChangedValues>& first() const { return m_first; }
@@ -38,13 +39,16 @@ class PassChecker : public PassObserver {
   const std::string& failure() const { return m_failure; }  ///< why nothing could be checked; empty mostly
 
  private:
-  using NodeValues = std::map<std::string, Value, std::less<>>;
-  Result<Value> run(const GraphModule& module, bool inFloat64, NodeValues* nodes = nullptr) const;
+  Result<Value> run(const GraphModule& module, bool inFloat64) const;
+  /// What every node gives, without running those that `known` has.
+  Result<Environment> nodeValues(const GraphModule& module, const Environment& known = {}) const;
+  bool checks(const Pass& pass) const;
   void compare(const Pass& pass, const GraphModule& module);
   std::string firstDifferentNode(const GraphModule& module) const;
 
   ValueList m_inputs;
   SameOptions m_options;
+  std::vector<PassStage> m_stages;
   GraphModule m_before;
   Value m_values, m_float64;
   std::optional<ChangedValues> m_first;

@@ -110,6 +110,57 @@ TEST_F(CliTest, StoreIdsNameTheSameGraphAsTheFile) {
     EXPECT_THAT(entry.path().filename().string(), ::testing::Not(StartsWith("kerf-"))) << "a temporary folder was left";
 }
 
+TEST_F(CliTest, PassesAreListedWithoutAGraph) {
+  const auto passes = runJson({"passes"})["passes"];
+  std::map<std::string, json> byName;
+  std::vector<std::string> stages;
+  for (const json& pass : passes) {
+    byName.emplace(pass["name"], pass);
+    EXPECT_FALSE(pass["description"].get<std::string>().empty()) << pass["name"];
+    if (stages.empty() || stages.back() != pass["stage"]) stages.push_back(pass["stage"]);
+  }
+  EXPECT_EQ(byName.size(), passes.size());
+  EXPECT_EQ(stages, (std::vector<std::string>{"pre_grad", "joint", "post_grad"})) << "in the order in which they run";
+  EXPECT_EQ(byName.at("cse")["default"], "on");
+  EXPECT_EQ(byName.at("parallel_linear")["default"], "off");
+  EXPECT_EQ(byName.at("random_replacement")["default"], "off") << "other numbers than eager's";
+  EXPECT_EQ(byName.at("user_patterns")["default"], "off") << "without a file";
+  EXPECT_EQ(byName.at("online_softmax")["default"], "cuda");
+  EXPECT_EQ(byName.at("fuse_attention")["stage"], "joint");
+  EXPECT_EQ(byName.at("constant_folding")["options"]["max_bytes"]["type"], "int");
+  const std::string table = run({"passes"}).output;
+  for (const auto& [name, pass] : byName) EXPECT_THAT(table, HasSubstr(" " + name + " "));
+  EXPECT_EQ(run({"passes", "--dump-after", "all"}).status, 2) << "of which graph?";
+}
+
+TEST_F(CliTest, ChecksOfPassesNameTheFirstThatChangesValues) {
+  const auto file = smallRepro(
+      "        relu = torch.ops.aten.relu.default(arg0_1)\n"
+      "        relu_1 = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None\n"
+      "        add = torch.ops.aten.add.Tensor(relu, relu_1);  relu = relu_1 = None\n"
+      "        return (add,)\n").string();
+  const auto plain = runJson({"compare", file});
+  EXPECT_FALSE(plain.contains("check"));
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"compare"}, {"bisect", "--by", "pass"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.begin() + 1, file);
+    for (const char* more : {"--check-passes", "--plant", "pass:cse=accuracy"}) arguments.emplace_back(more);
+    const auto check = runJson(arguments, 1)["check"];
+    EXPECT_EQ(check["pass"], "cse") << command[0];
+    EXPECT_EQ(check["result"], "out0") << command[0];
+  }
+  const auto early = runJson({"compare", file, "--plant", "pass:cse=accuracy", "--config", "numeric_check.pre_grad=true"}, 1);
+  EXPECT_TRUE(early["check"]["pass"].is_null()) << "a pass of another stage";
+  EXPECT_FALSE(early["same"]) << "which the comparison still sees";
+  const auto ran = run({"run", file, "--check-passes"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_THAT(ran.output, HasSubstr("1 passes changed the graph, none its values"));
+  EXPECT_EQ(runJson({"run", file, "--config", "numeric_check.post_grad=true"})["check"]["checked"], 1);
+  EXPECT_THAT(run({"run", file, "--config", "numeric_check.late=true"}).errors, HasSubstr("no setting of numeric_check"));
+  EXPECT_EQ(run({"run", file, "--config", "numeric_check.precision=often"}).status, 2);
+}
+
 TEST_F(CliTest, PassesAreRecordedAndSnapshotsCanBeShown) {
   const auto file = smallRepro(
       "        relu = torch.ops.aten.relu.default(arg0_1)\n"
@@ -132,6 +183,8 @@ TEST_F(CliTest, PassesAreRecordedAndSnapshotsCanBeShown) {
   EXPECT_EQ(check["checked"], 1);
   EXPECT_TRUE(check["pass"].is_null());
   EXPECT_THAT(run({"passes", "c1", "--check-passes"}).output, HasSubstr("1 passes changed the graph, none its values"));
+  const auto preGrad = runJson({"passes", "c1", "--config", "numeric_check.pre_grad=true"})["check"];
+  EXPECT_EQ(preGrad["checked"], 0) << "cse is of another stage";
   const auto chosen = runJson(
       {"passes", "c1", "--passes", "cse,constant_folding,dce,cse", "--disable-pass", "dce", "--config", "constant_folding.max_bytes=7"});
   EXPECT_EQ(chosen["config"], "only cse,constant_folding,dce,cse; no dce; constant_folding.max_bytes=7");

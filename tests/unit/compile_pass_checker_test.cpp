@@ -47,6 +47,38 @@ TEST(PassChecker, NamesTheFirstPassThatChangesValuesAndTheNode) {
   EXPECT_GT(checker.first()->maxAbsError, 0.1);
 }
 
+/// What other stages change is the beginning for the next pass that is checked.
+TEST(PassChecker, ChecksTheStagesThatAreAskedFor) {
+  const PassGraph graph = twoSteps();
+  Pass early = retargeting("early", "a", "torch.ops.aten.neg.default");
+  early.stage = PassStage::PreGrad;
+  const Pass same = retargeting("same", "b", "torch.ops.aten.exp_.default");
+  PassChecker late(graph.inputs(), 1e-3, {PassStage::PostGrad});
+  runWith(late, graph, {early, same});
+  EXPECT_EQ(late.checked(), 1);
+  EXPECT_FALSE(late.first());
+  PassChecker preGrad(graph.inputs(), 1e-3, {PassStage::PreGrad});
+  runWith(preGrad, graph, {early, retargeting("later", "b", "torch.ops.aten.sin.default")});
+  EXPECT_EQ(preGrad.checked(), 1);
+  ASSERT_TRUE(preGrad.first());
+  EXPECT_EQ(preGrad.first()->pass, "early");
+}
+
+/// What both graphs begin with is not computed again, and what is written into it does not reach the first run's values.
+TEST(PassChecker, NamesTheNodeBehindABeginningThatIsWritten) {
+  PassGraph graph;
+  const NodeId x = graph.input("x", {4});
+  const NodeId a = graph.module.graph.callFunction("torch.ops.aten.relu.default", {x}, {}, "a");
+  const NodeId b = graph.module.graph.callFunction("torch.ops.aten.add_.Tensor", {a, 1}, {}, "b");
+  const NodeId c = graph.module.graph.callFunction("torch.ops.aten.exp.default", {a}, {}, "c");
+  graph.finish({b, c});
+  PassChecker checker(graph.inputs());
+  runWith(checker, graph, {retargeting("breaks", "c", "torch.ops.aten.sin.default")});
+  ASSERT_TRUE(checker.first());
+  EXPECT_EQ(checker.first()->node, "c");
+  EXPECT_EQ(checker.first()->result, "out1");
+}
+
 TEST(PassChecker, SaysNothingOfPassesThatKeepValues) {
   const PassGraph graph = twoSteps();
   PassChecker checker(graph.inputs());

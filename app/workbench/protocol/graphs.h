@@ -190,8 +190,28 @@ struct PassesRequest {
   GraphAddress graph;
   PassChoice passes;
   bool checkPasses = false;  ///< run the graph after each pass on its inputs, and compare
+  std::vector<std::string> checkedStages = {};  ///< "pre_grad": of these alone; empty: of all
+  double tolerance = 1e-3;                      ///< of the comparison
+  std::vector<std::string> plants = {};         ///< as CompareRequest::plants
 
-  KERF_FIELDS(graph, passes, checkPasses)
+  KERF_FIELDS(graph, passes, checkPasses, checkedStages, tolerance, plants)
+};
+
+/// A pass that there is.
+struct PassEntry {
+  std::string name, stage, description;
+  std::string usual;  ///< "on", "off", or the devices whose values it works on: "cuda"
+  std::vector<PassOptionDoc> options;
+
+  KERF_FIELDS(name, stage, description, usual, options)
+};
+/// All passes, in the order in which they run.
+struct PassListRequest {
+  using Answer = std::vector<PassEntry>;
+  static constexpr std::string_view name = "pass_list";
+  std::string stage;  ///< only of this stage; empty: of all
+
+  KERF_FIELDS(stage)
 };
 
 /// A graph or exported signature as a text or picture, in one of PyTorch's forms or Kerf's.

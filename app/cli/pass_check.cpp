@@ -1,0 +1,93 @@
+#include "app/cli/pass_check.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace kerf::cli {
+
+namespace {
+
+constexpr std::string_view prefix = "numeric_check.";
+constexpr std::string_view checkedStages[] = {"pre_grad", "joint", "post_grad"};
+
+std::unexpected<Error> badSetting(const std::string& text) {
+  return fail(
+      ErrorCode::BadUsage,
+      "\"{}\" is no setting of numeric_check; it has pre_grad, joint and post_grad (true or false) and precision "
+      "(a relative error)",
+      text);
+}
+
+Result<void> setStage(PassCheckChoice& check, const std::string& stage, bool isOn) {
+  std::erase(check.stages, stage);
+  if (isOn) check.stages.push_back(stage);
+  return {};
+}
+
+Result<void> setCheck(PassCheckChoice& check, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == text.npos) return badSetting(text);
+  const std::string name = text.substr(prefix.size(), equals - prefix.size()), value = text.substr(equals + 1);
+  if (name == "precision") {
+    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), check.tolerance);
+    if (problem != std::errc() || end != value.data() + value.size() || !(check.tolerance >= 0))
+      return badSetting(text);
+    return {};
+  }
+  if (std::ranges::find(checkedStages, name) == std::end(checkedStages)) return badSetting(text);
+  if (value != "true" && value != "false") return badSetting(text);
+  return setStage(check, name, value == "true");
+}
+
+}  // namespace
+
+void addCheckedPassOptions(CLI::App& command, PassChoice& passes, PassCheckChoice& check) {
+  addPassOptions(command, passes);
+  command.add_flag_callback(
+      "--check-passes", [&check] { check.stages.assign(std::begin(checkedStages), std::end(checkedStages)); },
+      "Run the graph after each pass on its inputs, and name the first pass that changes values (exit 1); --config "
+      "numeric_check.pre_grad=true: of that stage alone");
+}
+
+Result<void> takeNumericCheck(PassChoice& passes, PassCheckChoice& check) {
+  for (const std::string& text : passes.settings)
+    if (text.starts_with(prefix)) KERF_CHECK(setCheck(check, text));
+  std::erase_if(passes.settings, [](const std::string& text) { return text.starts_with(prefix); });
+  return {};
+}
+
+PassesRequest checkRequest(const GraphAddress& graph, const PassChoice& passes, const PassCheckChoice& check,
+                           const std::vector<std::string>& plants) {
+  PassesRequest request{.graph = graph, .passes = passes, .checkPasses = check.asked()};
+  if (check.stages.size() < std::size(checkedStages)) request.checkedStages = check.stages;
+  request.tolerance = check.tolerance;
+  request.plants = plants;
+  return request;
+}
+
+Result<PassCheckDoc> checkedPasses(Context& context, const PassesRequest& request) {
+  if (!request.checkPasses) return PassCheckDoc();
+  KERF_TRY(const PassTrace trace, context.perform(request));
+  return trace.check;
+}
+
+void printPassCheck(const PassCheckDoc& check) {
+  if (!check.asked) return;
+  if (!check.failure.empty())
+    fmt::print("not checked: {}\n", check.failure);
+  else if (check.pass.empty())
+    fmt::print("{} passes changed the graph, none its values\n", check.checked);
+  else
+    fmt::print("{} changes {}{}: {}\n", check.pass, check.result.empty() ? "the run" : check.result,
+               check.node.empty() ? "" : " from node " + check.node, check.reason);
+}
+
+Json passCheckJson(const PassCheckDoc& check) {
+  return {{"checked", check.checked},       {"failure", orNull(check.failure)}, {"pass", orNull(check.pass)},
+          {"result", orNull(check.result)}, {"node", orNull(check.node)},       {"reason", orNull(check.reason)},
+          {"max_abs_error", check.error}};
+}
+
+}  // namespace kerf::cli
