@@ -5,6 +5,7 @@
 #include "app/workbench/part_bisection.h"
 #include "app/workbench/recorded_settings.h"
 #include "app/workbench/torch_bisection.h"
+#include "engine/autograd/decompose.h"
 
 namespace kerf::workbench {
 
@@ -19,6 +20,23 @@ Result<Bisection> byNode(const Candidate& candidate, const EngineOracleOptions& 
   bisection.different = !bisection.culprits.empty() || !report.failure.empty();
   bisection.note = bisection.different ? report.failure : "no node differs";
   return bisection;
+}
+
+/// Checked: a planted fault may be of an op that only decomposing brings about.
+Result<BisectedCompiler> bisectedCompiler(const BisectRequest& request, const Candidate& candidate,
+                                          const EngineOracleOptions& options) {
+  const auto table = parseDecompositionTable(request.decompositions);
+  if (!table) return fail(ErrorCode::BadUsage, "there is no decomposition table {}", request.decompositions);
+  BisectedCompiler compiler{candidate, options, *table, {}};
+  if (*table == DecompositionTable::None) {
+    KERF_CHECK(checkOptions(candidate.module, options.compile));
+    return compiler;
+  }
+  if (request.by != BisectRequest::By::Subsystem)
+    return fail(ErrorCode::BadUsage, "--decompositions are a subsystem: only with --by subsystem");
+  KERF_TRY(compiler.decomposed, decomposeGraph(candidate.module, *table));
+  KERF_CHECK(checkOptions(compiler.decomposed, options.compile));
+  return compiler;
 }
 
 }  // namespace
@@ -39,9 +57,9 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   takeRecordedRule(source, request.accuracy, options.compare);
   KERF_TRY(auto module, moduleToCompare(source));
   const Candidate candidate{std::move(module), std::move(inputs)};
-  KERF_CHECK(checkOptions(candidate.module, options.compile));
+  KERF_TRY(const BisectedCompiler compiler, bisectedCompiler(request, candidate, options));
   if (request.by == BisectRequest::By::Node) return byNode(candidate, options, job);
-  return bisectParts(request.by, candidate, options, job);
+  return bisectParts(request.by, compiler, job);
 }
 
 }  // namespace kerf::workbench

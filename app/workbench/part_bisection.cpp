@@ -15,23 +15,24 @@ namespace {
 /// The compiled side of a candidate.
 using RunCompiled = std::function<Result<Value>(const ValueList& inputs, const CompileOptions& compile)>;
 
-RunCompiled runWhole(const Candidate& candidate) {
-  return [&candidate](const ValueList& inputs, const CompileOptions& compile) -> Result<Value> {
-    KERF_TRY(const auto graph, compileFx(candidate.module, compile));
+RunCompiled runWhole(const GraphModule& module) {
+  return [&module](const ValueList& inputs, const CompileOptions& compile) -> Result<Value> {
+    KERF_TRY(const auto graph, compileFx(module, compile));
     return graph->run(inputs);
   };
 }
 
 /// What differs or failed in the compiled side; empty if nothing. Runs in the child.
-Result<std::string> compareWith(const Candidate& candidate, const EngineOracleOptions& options,
-                                const CompileOptions& compile, const RunCompiled& run) {
+Result<std::string> compareWith(const BisectedCompiler& compiler, const CompileOptions& compile,
+                                const RunCompiled& run) {
+  const Candidate& candidate = compiler.candidate;
   std::string failure;
   const RunModel compiled = [&](const ValueList& inputs) -> Result<Value> {
     auto result = run(inputs, compile);
     if (!result && result.error().code != ErrorCode::UnsupportedOp) failure = result.error().text();
     return result;
   };
-  const auto report = sameTwoModels(candidate.module, referenceOps(), compiled, candidate.inputs, options.compare);
+  const auto report = sameTwoModels(candidate.module, referenceOps(), compiled, candidate.inputs, compiler.options.compare);
   if (!failure.empty()) return failure;
   if (!report) return fail(report.error());
   for (const auto& output : report->outputs)
@@ -39,10 +40,10 @@ Result<std::string> compareWith(const Candidate& candidate, const EngineOracleOp
   return std::string();
 }
 
-Result<std::string> attempt(const Candidate& candidate, const EngineOracleOptions& options,
-                            const CompileOptions& compile, const RunCompiled& run, const Job& job) {
-  const std::function body = [&](const SendEvent&) { return compareWith(candidate, options, compile, run); };
-  KERF_TRY(auto ended, callIsolated<std::string>(body, options.limits, job.stop));
+Result<std::string> attempt(const BisectedCompiler& compiler, const CompileOptions& compile, const RunCompiled& run,
+                            const Job& job) {
+  const std::function body = [&](const SendEvent&) { return compareWith(compiler, compile, run); };
+  KERF_TRY(auto ended, callIsolated<std::string>(body, compiler.options.limits, job.stop));
   if (ended.answer) return std::move(*ended.answer);
   const auto end = errorOfEnd(ended.outcome, "the compiled side", ErrorCode::Different);
   if (end.code == ErrorCode::Cancelled) return fail(ErrorCode::Cancelled, "stopped while bisecting");
@@ -58,13 +59,13 @@ struct KernelPart {
 };
 
 /// Those of `module` itself that `isPart` wants. A crash while compiling is an error: there is nothing to turn off.
-Result<std::vector<KernelPart>> kernelsOf(const Candidate& candidate, const EngineOracleOptions& options,
-                                          bool (*isPart)(const KernelInfo&), const Job& job) {
+Result<std::vector<KernelPart>> kernelsOf(const BisectedCompiler& compiler, bool (*isPart)(const KernelInfo&),
+                                          const Job& job) {
   using Parts = std::vector<KernelPart>;
   const std::function<Result<Parts>()> body = [&]() -> Result<Parts> {
-    CompileOptions compile = options.compile;
+    CompileOptions compile = compiler.options.compile;
     compile.keepArtifacts = false;
-    KERF_TRY(const auto graph, compileFx(candidate.module, compile));
+    KERF_TRY(const auto graph, compileFx(compiler.candidate.module, compile));
     Parts parts;
     for (const KernelInfo& kernel : graph->kernels()) {
       const bool isNested = std::ranges::any_of(kernel.nodes, [](const auto& node) { return node.contains('/'); });
@@ -72,7 +73,7 @@ Result<std::vector<KernelPart>> kernelsOf(const Candidate& candidate, const Engi
     }
     return parts;
   };
-  return inChild(body, options.limits, job, "compiling", ErrorCode::CompileFailed);
+  return inChild(body, compiler.options.limits, job, "compiling", ErrorCode::CompileFailed);
 }
 
 bool isLoops(const KernelInfo& kernel) { return kernel.kind == "fused"; }
@@ -87,8 +88,8 @@ struct Parts {
   std::function<RunCompiled(const std::vector<bool>& on)> running = {};
 };
 
-Result<Parts> passParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
-  KERF_TRY(const auto passes, selectPasses(options.compile.passes, compilerPasses()));
+Result<Parts> passParts(const BisectedCompiler& compiler, const Job&) {
+  KERF_TRY(const auto passes, selectPasses(compiler.options.compile.passes, compilerPasses()));
   Parts parts{"pass", {}};
   for (const Pass& pass : passes) parts.names.push_back(pass.name);
   parts.choose = [names = parts.names](CompileOptions& compile, const std::vector<bool>& on) {
@@ -99,42 +100,62 @@ Result<Parts> passParts(const Candidate&, const EngineOracleOptions& options, co
   return parts;
 }
 
+constexpr std::string_view decompositionsName = "decompositions";
+
 /// A part of the compiler, and what turns it off.
 struct SubsystemRow {
   std::string_view name;
   std::optional<PassStage> stage;  ///< its passes do not run
   void (*turnOff)(CompileOptions&);
+  bool isLlvms = false;  ///< other backends have none
 };
 /// In the order in which a graph comes to them; each can do without those after it.
 constexpr SubsystemRow subsystems[] = {
+    {decompositionsName, {}, nullptr},
     {"pre-grad passes", PassStage::PreGrad, nullptr},
     {"joint passes", PassStage::Joint, nullptr},
     {"post-grad passes", PassStage::PostGrad, nullptr},
     {"lowering and code generation", PassStage::Lowering, [](CompileOptions& compile) { compile.backend = "interp"; }},
     {"fusion", {}, [](CompileOptions& compile) { compile.fuse = false; }},
-    {"LLVM optimisation", {}, [](CompileOptions& compile) { compile.optimizationLevel = 0; }}};
+    {"memory plan", {}, [](CompileOptions& compile) { compile.sharesMemory = false; }, true},
+    {"LLVM optimisation", {}, [](CompileOptions& compile) { compile.optimizationLevel = 0; }, true}};
 
-Result<Parts> subsystemParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
-  KERF_TRY(const auto passes, selectPasses(options.compile.passes, compilerPasses()));
+/// Rows of `subsystems` that this compilation has.
+std::vector<const SubsystemRow*> usedSubsystems(const CompileOptions& compile, DecompositionTable table) {
+  std::vector<const SubsystemRow*> used;
+  for (const SubsystemRow& row : subsystems) {
+    const bool isDecomposing = row.name == decompositionsName && table == DecompositionTable::None;
+    if (!isDecomposing && (!row.isLlvms || compile.backend == CompileOptions().backend)) used.push_back(&row);
+  }
+  return used;
+}
+
+Result<Parts> subsystemParts(const BisectedCompiler& compiler, const Job&) {
+  const CompileOptions& usual = compiler.options.compile;
+  KERF_TRY(const auto passes, selectPasses(usual.passes, compilerPasses()));
   Parts parts{"subsystem", {}};
-  for (const SubsystemRow& row : subsystems) parts.names.emplace_back(row.name);
-  if (options.compile.backend != CompileOptions().backend) parts.names.pop_back();  // LLVM makes no code there
-  parts.choose = [passes](CompileOptions& compile, const std::vector<bool>& on) {
+  const auto used = usedSubsystems(usual, compiler.table);
+  for (const SubsystemRow* row : used) parts.names.emplace_back(row->name);
+  parts.choose = [passes, used](CompileOptions& compile, const std::vector<bool>& on) {
     const auto isOn = [&](const Pass& pass) {
-      const auto row = std::ranges::find(subsystems, std::optional(pass.stage), &SubsystemRow::stage);
-      return on[std::size_t(row - std::begin(subsystems))];
+      const auto row = std::ranges::find(used, std::optional(pass.stage), &SubsystemRow::stage);
+      return on[std::size_t(row - used.begin())];
     };
     compile.passes.only.emplace();
     for (const Pass& pass : passes)
       if (isOn(pass)) compile.passes.only->push_back(pass.name);
     for (std::size_t i = 0; i < on.size(); ++i)
-      if (!on[i] && subsystems[i].turnOff) subsystems[i].turnOff(compile);
+      if (!on[i] && used[i]->turnOff) used[i]->turnOff(compile);
+  };
+  if (compiler.table == DecompositionTable::None) return parts;
+  parts.running = [&compiler](const std::vector<bool>& on) {
+    return runWhole(on.front() ? compiler.decomposed : compiler.candidate.module);
   };
   return parts;
 }
 
-Result<Parts> configParts(const Candidate&, const EngineOracleOptions& options, const Job&) {
-  const auto patches = options.compile.passes.patches;
+Result<Parts> configParts(const BisectedCompiler& compiler, const Job&) {
+  const auto patches = compiler.options.compile.passes.patches;
   if (patches.empty())
     return fail(ErrorCode::BadUsage, "--by config asks which --config PASS.OPTION=VALUE is to blame: give some");
   Parts parts{"option", {}};
@@ -159,18 +180,18 @@ Result<Parts> partsOfKernels(std::string_view what, const std::vector<KernelPart
   return parts;
 }
 
-Result<Parts> fusionParts(const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
-  KERF_TRY(const auto kernels, kernelsOf(candidate, options, isFusion, job));
+Result<Parts> fusionParts(const BisectedCompiler& compiler, const Job& job) {
+  KERF_TRY(const auto kernels, kernelsOf(compiler, isFusion, job));
   return partsOfKernels("fusion", kernels, &CompileOptions::unfused);
 }
 
-Result<Parts> kernelParts(const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
-  KERF_TRY(const auto kernels, kernelsOf(candidate, options, isLoops, job));
+Result<Parts> kernelParts(const BisectedCompiler& compiler, const Job& job) {
+  KERF_TRY(const auto kernels, kernelsOf(compiler, isLoops, job));
   return partsOfKernels("kernel", kernels, &CompileOptions::interpreted);
 }
 
-Result<Parts> moduleParts(const Candidate& candidate, const EngineOracleOptions&, const Job&) {
-  KERF_TRY(ModuleParts modules, ModuleParts::of(candidate.module));
+Result<Parts> moduleParts(const BisectedCompiler& compiler, const Job&) {
+  KERF_TRY(ModuleParts modules, ModuleParts::of(compiler.candidate.module));
   Parts parts{"module", modules.names()};
   parts.running = [modules = std::move(modules)](const std::vector<bool>& on) -> RunCompiled {
     return [&modules, on](const ValueList& inputs, const CompileOptions& compile) {
@@ -183,7 +204,7 @@ Result<Parts> moduleParts(const Candidate& candidate, const EngineOracleOptions&
 using By = BisectRequest::By;
 struct PartsRow {
   By by;
-  Result<Parts> (*parts)(const Candidate&, const EngineOracleOptions&, const Job&);
+  Result<Parts> (*parts)(const BisectedCompiler&, const Job&);
 };
 constexpr PartsRow partsTable[] = {{By::Pass, passParts},     {By::Subsystem, subsystemParts},
                                    {By::Config, configParts}, {By::Fusion, fusionParts},
@@ -191,14 +212,14 @@ constexpr PartsRow partsTable[] = {{By::Pass, passParts},     {By::Subsystem, su
 
 }  // namespace
 
-Result<Bisection> bisectParts(By by, const Candidate& candidate, const EngineOracleOptions& options, const Job& job) {
+Result<Bisection> bisectParts(By by, const BisectedCompiler& compiler, const Job& job) {
   const auto* row = std::ranges::find(partsTable, by, &PartsRow::by);
-  KERF_TRY(const Parts parts, row->parts(candidate, options, job));
+  KERF_TRY(const Parts parts, row->parts(compiler, job));
   const PartTrial trial = [&](const std::vector<bool>& on) -> Result<std::string> {
-    CompileOptions compile = options.compile;
+    CompileOptions compile = compiler.options.compile;
     compile.keepArtifacts = false;
     if (parts.choose) parts.choose(compile, on);
-    return attempt(candidate, options, compile, parts.running ? parts.running(on) : runWhole(candidate), job);
+    return attempt(compiler, compile, parts.running ? parts.running(on) : runWhole(compiler.candidate.module), job);
   };
   return findCulprits(parts.names, parts.what, trial, job);
 }

@@ -26,6 +26,7 @@ struct BackendOptions {
   int optimizationLevel = 2;  ///< as -O of the code generator
   bool keepArtifacts = true;  ///< texts of kernels for display; off in candidate processes
   bool roundsEachOp = true;   ///< 16-bit values inside of kernels too, as eager; else only what is stored
+  bool sharesMemory = true;   ///< of intermediate results that are not needed at the same time
   bool imagesChannelsLast = false;  ///< intermediate images of convolutions, whatever layout was recorded
   // Names of nodes of the captured graph; backends without kernels ignore them.
   std::set<std::string> unfused{};      ///< each in a kernel of its own

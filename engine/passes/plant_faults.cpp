@@ -275,6 +275,15 @@ std::vector<Pass> withFaults(std::vector<Pass> passes, const FaultPlan& plan) {
   return passes;
 }
 
+Pass breakingPass(const Fault& fault) {
+  const auto nothing = [](GraphModule&, const PassContext&) { return Result<void>(); };
+  return broken({.name = "break_" + fault.subject,
+                 .stage = PassStage::Lowering,
+                 .description = "Plants the fault of a part of the compiler that is no pass.",
+                 .run = nothing},
+                fault);
+}
+
 Result<void> checkFaults(const FaultPlan& plan, const GraphModule& module, std::span<const Pass> passes) {
   std::set<std::string> targets;
   collectTargets(module, targets);

@@ -16,6 +16,9 @@ namespace kerf::inline passes {
 /// stage (of a pass: in the pass) with CompileFailed.
 std::vector<Pass> withFaults(std::vector<Pass> passes, const FaultPlan& plan);
 
+/// A pass of the lowering stage that leaves what it gets with the fault in its result, as a pass that `fault` is of.
+Pass breakingPass(const Fault& fault);
+
 /// BadUsage naming a fault that would hit nothing: no call of `module`, as `passes` left it, or none of `passes`.
 Result<void> checkFaults(const FaultPlan& plan, const GraphModule& module, std::span<const Pass> passes);
 

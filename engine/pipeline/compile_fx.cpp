@@ -9,6 +9,7 @@
 #include "engine/ops/core/op_registry.h"
 #include "engine/passes/plant_faults.h"
 #include "engine/patterns/fuse_attention.h"
+#include "engine/pipeline/compiler_parts.h"
 #include "engine/support/log.h"
 
 namespace kerf::inline pipeline {
@@ -80,6 +81,7 @@ class Compilation {
                                  .optimizationLevel = m_options.optimizationLevel,
                                  .keepArtifacts = m_options.keepArtifacts,
                                  .roundsEachOp = m_options.roundsEachOp,
+                                 .sharesMemory = m_options.sharesMemory,
                                  .unfused = m_options.unfused,
                                  .interpreted = m_options.interpreted,
                                  .captured = captured,
@@ -120,7 +122,9 @@ class Compilation {
 Result<CompiledVariant> compileVariant(const GraphModule& module, const CompileOptions& options, std::stop_token stop) {
   KERF_CHECK(findBackend(options.backend));
   KERF_TRY(std::vector<Pass> passes, selectPasses(options.passes, compilerPasses()));
-  Compilation work(options, withFaults(withHooks(std::move(passes), options.hooks.passes), options.faults), stop);
+  passes = withFaults(withHooks(std::move(passes), options.hooks.passes), options.faults);
+  std::ranges::copy(brokenParts(options), std::back_inserter(passes));
+  Compilation work(options, std::move(passes), stop);
   CompiledVariant variant;
   PassRun run = work.start(module);
   KERF_CHECK(work.passes(run, PassStage::PreGrad));
@@ -238,7 +242,8 @@ Result<void> checkOptions(const GraphModule& module, const CompileOptions& optio
   PassRun run = manager.start(module);
   for (const PassStage stage : {PassStage::PreGrad, PassStage::Joint, PassStage::PostGrad})
     if (!run.stage(stage)) return {};  // compiling says what is wrong
-  return checkFaults(options.faults, run.finish(), passes);
+  KERF_TRY(const FaultPlan elsewhere, checkPartFaults(options));
+  return checkFaults(elsewhere, run.finish(), passes);
 }
 
 }  // namespace kerf::inline pipeline

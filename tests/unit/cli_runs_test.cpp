@@ -114,6 +114,42 @@ TEST_F(CliRunTest, BisectFindsTheSubsystemOfAPlantedPass) {
   }
 }
 
+TEST_F(CliRunTest, BisectFindsThePartOfTheCompilerThatIsNoPass) {
+  const std::pair<const char*, const char*> cases[] = {{"codegen", "lowering and code generation"},
+                                                       {"fusion", "fusion"},
+                                                       {"memory_plan", "memory plan"},
+                                                       {"optimisation", "LLVM optimisation"}};
+  for (const auto& [part, subsystem] : cases) {
+    const auto bad =
+        runJson({"bisect", sample, "--by", "subsystem", "--plant", fmt::format("pass:{}=accuracy", part)}, 1);
+    EXPECT_EQ(bad["culprits"], json::array({subsystem})) << part;
+  }
+  EXPECT_EQ(
+      run({"bisect", sample, "--by", "subsystem", "--backend", "interp", "--plant", "pass:memory_plan=accuracy"}).status,
+      2);
+}
+
+TEST_F(CliRunTest, DecompositionsAreASubsystem) {
+  const std::string graph = (folder / "silu.txt").string();
+  std::ofstream(graph) << "class GraphModule(torch.nn.Module):\n"
+                          "    def forward(self, x: \"f32[4, 8][8, 1]cpu\"):\n"
+                          "        silu: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.silu.default(x);  x = None\n"
+                          "        neg: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.neg.default(silu);  silu = None\n"
+                          "        return (neg,)\n";
+  const auto bisect = [&](std::vector<std::string> more, int status) {
+    std::vector<std::string> arguments{"bisect", graph, "--by", "subsystem"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return runJson(arguments, status)["culprits"];
+  };
+  EXPECT_EQ(bisect({"--decompositions", "inductor"}, 0), json::array());
+  EXPECT_EQ(bisect({"--decompositions", "inductor", "--plant", "exp=accuracy"}, 1),
+            json::array({"decompositions"}));
+  EXPECT_EQ(bisect({"--decompositions", "inductor", "--plant", "pass:cse=accuracy"}, 1),
+            json::array({"post-grad passes"}));
+  EXPECT_EQ(run({"bisect", graph, "--by", "subsystem", "--plant", "exp=accuracy"}).status, 2);
+  EXPECT_EQ(run({"bisect", graph, "--by", "pass", "--decompositions", "core"}).status, 2);
+}
+
 TEST_F(CliRunTest, BisectFindsTheModuleOfAPlantedFault) {
   EXPECT_EQ(runJson({"bisect", sample, "--by", "module"})["culprits"], json::array());
   const auto bad = runJson({"bisect", sample, "--by", "module", "--plant", "relu=accuracy"}, 1);

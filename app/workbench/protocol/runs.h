@@ -241,9 +241,10 @@ struct BisectRequest {
   int warmJobs = 0;                       ///< torch only: as OracleSettings::warmJobs
   std::vector<std::string> options = {};  ///< torch, by config: "torch._inductor.config.x=True", beside the capture's
   std::string backend = "llvm";           ///< engine only: of the compiled side
+  std::string decompositions = "none";    ///< engine, by subsystem: "none", "core" or "inductor"
 
   KERF_FIELDS(graph, by, plants, passes, tolerance, timeout, accuracy, limits, oracle, python, torchCheck, options,
-              warmJobs, backend)
+              warmJobs, backend, decompositions)
 };
 constexpr BisectRequest::By lastOf(BisectRequest::By) { return BisectRequest::By::Module; }
 
