@@ -114,7 +114,7 @@ void printMinified(const Minified& minified) {
   if (minified.passesAsked > 1)
     fmt::print("flaky        failed in {:.0f} % of the first runs; passing took {} passes\n", minified.failureRate * 100,
                minified.passesAsked);
-  fmt::print("stored as    {} ({})\n", minified.reproId, minified.reductionId);
+  if (!minified.reproId.empty()) fmt::print("stored as    {} ({})\n", minified.reproId, minified.reductionId);
   fmt::print("written to   {}\n", minified.repro);
   if (!minified.torchSays.empty()) fmt::print("run again    {}\n", minified.torchSays);
   if (!minified.rechecked.empty()) fmt::print("checked      imports and fails in the same way in a fresh process\n");
