@@ -220,7 +220,6 @@ Result<std::unique_ptr<KernelModule>> lowerModule(std::shared_ptr<const GraphMod
   const auto layout = options.imagesChannelsLast ? ImageLayout::ChannelsLast : ImageLayout::AsRecorded;
   KERF_TRY(LoweredGraph graph, scheduleGraph(std::move(values), options.fuse, options.roundsEachOp, layout));
   if (!options.sharesMemory) keepApart(graph);
-  if (!options.sharesMemory) keepApart(graph);
   KERF_CHECK(clock.finish("schedule"));
   return std::make_unique<KernelModule>(std::move(original), std::move(module), std::move(env), std::move(graph),
                                         std::move(clock.times()), options, makeCode);
