@@ -71,6 +71,14 @@ Result<void> checkSides(const JointGraph& joint) {
     if (node.tags.inForward && node.tags.policy == RecomputePolicy::MustRecompute)
       return noSide(joint, place,
                     joint.name(place) + " must be in the forward part and be computed again, in the other");
+    const bool isFixed = node.tags.inForward || node.tags.mustSave() || has(node.classes, OpClass::Random);
+    if (node.kind == SavedKind::Other && isFixed)
+      for (const int user : node.users)
+        if (joint.nodes[std::size_t(user)].tags.inBackward)
+          return noSide(
+              joint, user,
+              fmt::format("{} must be in the backward part, but {}, a tuple that cannot be saved, in the forward",
+                          joint.name(user), joint.name(place)));
     for (const Argument& output : joint.forwardOutputs)
       if (const NodeId* id = output.as<NodeId>(); id != nullptr && *id == node.id && blocking >= 0)
         return noSide(joint, place, "the forward part returns " + explained(joint, place, blocking));

@@ -17,7 +17,18 @@ std::string_view ruleForever(const JointNode& node) {
   return has(node.classes, OpClass::Random | OpClass::Collective) ? "random" : std::string_view();
 }
 
+/// By place: whether the backward part, or what it returns, depends on the node.
+std::vector<bool> leadsToBackward(const JointGraph& joint) {
+  std::vector<bool> leads(joint.nodes.size());
+  for (std::size_t i = joint.nodes.size(); i-- > 0;) {
+    const JointNode& node = joint.nodes[i];
+    leads[i] = node.forBackward || std::ranges::any_of(node.users, [&](int user) { return leads[std::size_t(user)]; });
+  }
+  return leads;
+}
+
 CutSolution inputsAlone(const JointGraph& joint) {
+  const std::vector<bool> leads = leadsToBackward(joint);
   CutSolution solution{.saved = joint.inputs, .bans = {}};
   std::vector<std::string_view>& rules = solution.bans.rules;
   rules.resize(joint.nodes.size());
@@ -26,7 +37,7 @@ CutSolution inputsAlone(const JointGraph& joint) {
     const JointNode& node = joint.nodes[std::size_t(place)];
     const std::string_view rule = ruleForever(node);
     if (rule.empty() || !node.neededForward() || node.isInput) continue;
-    if (node.distance >= neverInBackward && !node.forBackward) continue;
+    if (!leads[std::size_t(place)]) continue;
     std::vector<int> values = node.kind == SavedKind::Other ? node.users : std::vector<int>{place};
     for (const int value : values) {
       if (!rules[std::size_t(value)].empty()) continue;  // an element of a tuple may be asked for by itself too
