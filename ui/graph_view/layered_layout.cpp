@@ -43,6 +43,8 @@ NestedDiagram nestedOf(const Scene& scene, const std::stop_token& stop) {
   return nested;
 }
 
+constexpr std::size_t nextToNothing = 12;  ///< cards
+
 /// How large a picture may be so that all of it can be read in the view.
 QSizeF roomIn(const QSizeF& view) {
   constexpr double across = 64, down = 92;  // margins, and the legend
@@ -77,7 +79,6 @@ class OpenedToView {
 
   /// Null if not even the outermost groups fit, or if it was stopped.
   ScenePtr run() {
-    constexpr std::size_t nextToNothing = 12;
     const QSizeF page(1500, 1200);
     m_options.open.emplace();
     if (!fitsWith({})) return nullptr;
@@ -153,7 +154,8 @@ ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_t
     auto scene = std::make_shared<Scene>(buildScene(graph, options));
     scene->fresh = true;
     if (!layOutLayered(*scene, stop)) return nullptr;
-    if (options.view.isEmpty() || fits(*scene, roomIn(options.view))) return scene;
+    const bool tells = scene->cards.size() >= nextToNothing && fits(*scene, roomIn(options.view));
+    if (options.view.isEmpty() || tells) return scene;
     options.open.reset();
   }
   if (!options.open && !options.view.isEmpty() && grouped)
