@@ -8,6 +8,7 @@
 
 #include "engine/capture/common/capture.h"
 #include "engine/passes/pass_manager.h"
+#include "engine/pipeline/compiler_passes.h"
 #include "engine/support/recordings.h"
 #include "tests/support/recordings.h"
 
@@ -53,20 +54,62 @@ std::vector<Pass> passesOf(PassStage stage) {
 struct Recorded {
   const char* model;
   std::vector<std::string> differences;  ///< of each pair, in the log's order
+  int attention = 0;                     ///< calls of fused attention in the recorded post-grad graphs
 };
 
 void PrintTo(const Recorded& recorded, std::ostream* out) { *out << recorded.model; }
 
-class RecordedPasses : public ::testing::TestWithParam<Recorded> {};
+class RecordedPasses : public ::testing::TestWithParam<Recorded> {
+ protected:
+  static fs::path folder() { return recordingsFolder() / "traces" / GetParam().model; }
+  /// Empty: there is none.
+  static fs::path log() {
+    if (fs::exists(folder()))
+      for (const auto& entry : fs::directory_iterator(folder()))
+        if (entry.path().extension() == ".log") return entry.path();
+    return {};
+  }
+};
+
+/// Fused attention, forward and backward.
+int attentionIn(const Graph& graph) {
+  int count = 0;
+  for (const auto& [op, calls] : countsOf(graph))
+    if (op.starts_with("aten._scaled_dot_product_")) count += calls;
+  return count;
+}
+
+/// What Inductor's post-grad graphs have, Kerf's attention patterns make of the joint graph (of inference: the graph
+/// before the joint passes), where Inductor looks for them too.
+TEST_P(RecordedPasses, FindTheRecordedAttention) {
+  if (log().empty()) GTEST_SKIP() << leftOut(folder());
+  auto capture = importCapture(log());
+  ASSERT_TRUE(capture) << capture.error().text();
+  int theirs = 0;
+  std::optional<GraphModule> before;
+  for (CapturedGraph& graph : capture->graphs) {
+    const std::string stage = graph.origin.stage;
+    const bool isLast = stage == "inductor_post_grad_graph";
+    if (!isLast && stage != "aot_joint_graph" && stage != "before_joint_graph") continue;
+    const auto loaded = graph.ensureLoaded();
+    ASSERT_TRUE(loaded) << graph.name << ": " << loaded.error().text();
+    if (isLast)
+      theirs += attentionIn(graph.module.graph);
+    else if (!before || stage == "aot_joint_graph")
+      before = graph.module;
+    graph.module = {};
+  }
+  ASSERT_TRUE(before);
+  const PassConfig config{.only = std::vector<std::string>{"joint_no_op_removal", "fuse_attention"}};
+  const auto ours = PassManager(*selectPasses(config, compilerPasses())).run(*before);
+  ASSERT_TRUE(ours) << ours.error().text();
+  EXPECT_EQ(attentionIn(ours->graph), theirs);
+  EXPECT_EQ(theirs, GetParam().attention);
+}
 
 TEST_P(RecordedPasses, MakeTheRecordedCalls) {
-  const fs::path folder = recordingsFolder() / "traces" / GetParam().model;
-  if (!fs::exists(folder)) GTEST_SKIP() << leftOut(folder);
-  fs::path log;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".log") log = entry.path();
-  if (log.empty()) GTEST_SKIP() << leftOut(folder);
-  auto capture = importCapture(log);
+  if (log().empty()) GTEST_SKIP() << leftOut(folder());
+  auto capture = importCapture(log());
   ASSERT_TRUE(capture) << capture.error().text();
   std::vector<std::string> found;
   std::optional<GraphModule> before;
@@ -101,12 +144,13 @@ const Recorded recorded[] = {
     {"bert_base", {"aten.add.Tensor -1; aten.expand.default -49; ", ""}},
     {"convnext_seed", {"", ""}},
     {"efficientnet_b0", {"aten.mul.Tensor -49; ", "aten.mul.Tensor -49; "}},
-    {"gpt2", {"aten.add.Tensor -1; aten.expand.default -1; ", ""}},
+    {"gpt2", {"aten.add.Tensor -1; aten.expand.default -1; ", ""}, 24},
     {"llama_8l",
      {"aten.add.Tensor -1; aten.expand.default -4; aten.mul.Tensor -2; ",
-      "aten.mul.Tensor -10; aten.pow.Tensor_Scalar -17; "}},
+      "aten.mul.Tensor -10; aten.pow.Tensor_Scalar -17; "},
+     16},
     {"mobilenet_v3_small", {"aten.mul.Tensor -34; ", "aten.mul.Tensor -34; "}},
-    {"vit_b_16", {"", ""}},
+    {"vit_b_16", {"", ""}, 24},
 };
 
 INSTANTIATE_TEST_SUITE_P(Corpus, RecordedPasses,
