@@ -1,7 +1,8 @@
 // minify_schedule: what searches take where a query takes 0.7 s and 2 ms for each node (a warm PyTorch), in virtual
 // time, with 1 and with 14 workers, beside a plain ddmin with as many. The cases of minify_gate, and calls next to each
 // other that must all stay. Prints a table; exit 1 unless 24 such calls of 1,865 take at most 198 tests and 60 s. Also
-// says how far the time to go that the search told was from what it then took. `--seed N` makes other cases.
+// says how far the time to go that the search told was from what it then took. `--seed N` makes other cases; with
+// `--query BASE NODE` a query takes other seconds, and NODE more for each node.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -28,8 +29,14 @@ struct Searched {
   std::vector<Told> told;
 };
 
-std::optional<Searched> searched(const Candidate& start, Oracle& oracle, std::size_t jobs) {
-  VirtualQueries runner(oracle, jobs, warmTorchCost);
+/// Who works, and what a query takes.
+struct Works {
+  std::size_t jobs = 1;
+  QueryCost cost;
+};
+
+std::optional<Searched> searched(const Candidate& start, Oracle& oracle, const Works& works) {
+  VirtualQueries runner(oracle, works.jobs, works.cost);
   MemoryVerdictCache cache;
   const MinifyOptions options;
   Searched run;
@@ -52,11 +59,11 @@ std::optional<Searched> searched(const Candidate& start, Oracle& oracle, std::si
 }
 
 /// Virtual time of a ddmin that judges the pieces of a round side by side, up to the first that fails.
-double ddminSeconds(const Candidate& start, const NeedleOracle& oracle, std::size_t jobs) {
-  double seconds = warmTorchCost(start);
+double ddminSeconds(const Candidate& start, const NeedleOracle& oracle, const Works& works) {
+  double seconds = works.cost(start);
   std::vector<std::pair<double, bool>> round;  // cost, fails
   const auto flush = [&] {
-    std::vector<double> busy(jobs, 0.0);
+    std::vector<double> busy(works.jobs, 0.0);
     double latest = 0;
     for (const auto& [cost, fails] : round) {
       auto free = std::ranges::min_element(busy);
@@ -67,8 +74,8 @@ double ddminSeconds(const Candidate& start, const NeedleOracle& oracle, std::siz
     round.clear();
   };
   plainDdmin(start, oracle, [&](const Candidate& candidate, bool fails) {
-    round.emplace_back(warmTorchCost(candidate), fails);
-    if (fails || round.size() == jobs) flush();
+    round.emplace_back(works.cost(candidate), fails);
+    if (fails || round.size() == works.jobs) flush();
   });
   flush();
   return seconds;
@@ -91,13 +98,14 @@ struct Sums {
   std::vector<double> factors;
 };
 
-void row(const std::string& name, const Candidate& start, NeedleOracle& oracle, Sums& sums) {
-  const auto one = searched(start, oracle, 1), many = searched(start, oracle, workers);
+void row(const std::string& name, const Candidate& start, NeedleOracle& oracle, const QueryCost& cost, Sums& sums) {
+  const Works alone{1, cost}, together{workers, cost};
+  const auto one = searched(start, oracle, alone), many = searched(start, oracle, together);
   if (!one || !many) {
     fmt::print("{:<56} FAILED\n", name);
     return;
   }
-  const double ddminOne = ddminSeconds(start, oracle, 1), ddminMany = ddminSeconds(start, oracle, workers);
+  const double ddminOne = ddminSeconds(start, oracle, alone), ddminMany = ddminSeconds(start, oracle, together);
   fmt::print("{:<56} {:>5} {:>5} {:>5} {:>5} {:>5} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f} {:>8.1f}\n", name,
              start.module.graph.size(), many->result.steps.back().size.nodes, many->testsForCalls, many->result.tests,
              many->begun, one->seconds, many->secondsForCalls, many->seconds, ddminOne, ddminMany);
@@ -111,7 +119,7 @@ void row(const std::string& name, const Candidate& start, NeedleOracle& oracle, 
 }
 
 /// 24 calls, `step` apart, of a graph of about 1,865.
-Candidate together(unsigned seed, std::size_t step, int needles) {
+Candidate neighbours(unsigned seed, std::size_t step, int needles) {
   Candidate start = needleGraph({.seed = seed, .calls = 1865});
   const auto choices = needleChoices(start.module.graph);
   const std::size_t first = choices.size() * (1 + seed % 5) / 7;
@@ -122,8 +130,16 @@ Candidate together(unsigned seed, std::size_t step, int needles) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const bool isSeeded = count > 2 && std::string_view(arguments[1]) == "--seed";
-  const unsigned firstSeed = isSeeded ? unsigned(std::stoul(arguments[2])) : 0;
+  unsigned firstSeed = 0;
+  QueryCost cost = warmTorchCost;
+  for (int i = 1; i + 1 < count; ++i) {
+    const std::string_view option = arguments[i];
+    if (option == "--seed") firstSeed = unsigned(std::stoul(arguments[i + 1]));
+    if (option != "--query" || i + 2 >= count) continue;
+    cost = [base = std::stod(arguments[i + 1]), node = std::stod(arguments[i + 2])](const Candidate& candidate) {
+      return base + node * double(candidate.module.graph.size());
+    };
+  }
   fmt::print("{:<56} {:>5} {:>5} {:>5} {:>5} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8}\n", "case", "start", "nodes", "calls@",
              "tests", "begun", "1 s", "calls@ s", "14 s", "dd 1 s", "dd 14 s");
   constexpr int needles = 24, mostTests = 198;
@@ -132,10 +148,10 @@ int main(int count, char** arguments) {
   Sums sums;
   for (const std::size_t step : {1, 2, 4}) {
     for (unsigned seed = firstSeed; seed < firstSeed + 4; ++seed) {
-      const Candidate start = together(seed, step, needles);
+      const Candidate start = neighbours(seed, step, needles);
       NeedleOracle oracle(NeedleRule::Together, needles);
-      row(fmt::format("24 calls, {} apart, seed {}", step, seed), start, oracle, sums);
-      const auto many = searched(start, oracle, workers);
+      row(fmt::format("24 calls, {} apart, seed {}", step, seed), start, oracle, cost, sums);
+      const auto many = searched(start, oracle, {workers, cost});
       isFast =
           isFast && many && (step > 1 || (many->testsForCalls <= mostTests && many->secondsForCalls <= mostSeconds));
     }
@@ -144,7 +160,7 @@ int main(int count, char** arguments) {
     auto start = graphOf(gate);
     if (!start) continue;
     NeedleOracle oracle(gate.rule, plant(gate, *start));
-    row(fmt::format("{} {} {}", gate.graph, ruleNames[std::size_t(gate.rule)], gate.needles), *start, oracle, sums);
+    row(fmt::format("{} {} {}", gate.graph, ruleNames[std::size_t(gate.rule)], gate.needles), *start, oracle, cost, sums);
   }
   fmt::print("{} cases: 1 worker {:.0f} s, 14 workers {:.0f} s; ddmin {:.0f} s and {:.0f} s\n", sums.cases, sums.one,
              sums.many, sums.ddminOne, sums.ddminMany);
