@@ -101,6 +101,7 @@ Result<void> TriageSteps::minify(TriageRow& row, TriageCase& one, const std::fil
   return unlessStopped(job);
 }
 
+/// As the case was judged: its graph as it is, without decompositions.
 Result<Bisection> TriageSteps::bisectBy(By by, const TriageCase& one, const OracleSettings& oracle, const Job& job) {
   BisectRequest request;
   request.graph = one.place;
