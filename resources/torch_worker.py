@@ -165,7 +165,8 @@ class BuildsWhole:
         folder = kwargs.get("cwd") or "."
         try:
             done = self.original.run(hidden, *args, **kwargs)
-            os.replace(os.path.join(folder, part), os.path.join(folder, command[target]))
+            if done.returncode == 0 and os.path.exists(os.path.join(folder, part)):
+                os.replace(os.path.join(folder, part), os.path.join(folder, command[target]))
             return done
         except self.original.CalledProcessError as problem:
             problem.cmd = command

@@ -225,6 +225,26 @@ TEST_F(TorchOracleTest, WhichVectorInstructionsWorkIsAskedInForks) {
   }
 }
 
+/// Half a library would fail every later query about the same kernel, which is in the cache that all share.
+TEST_F(TorchOracleTest, ALibraryHasItsNameWhenItIsWhole) {
+  const std::filesystem::path folder = m_folder.path() / "built";
+  std::filesystem::create_directory(folder);
+  const auto builds = [&](std::string_view end, bool whole) {
+    const std::string library = (folder / "kernel.so").string();
+    auto settings = options();  // a compiler that writes to what stands behind -o
+    settings.check = fmt::format(
+        "expr:[__import__('torch')._inductor.cpp_builder.subprocess.run(['sh', '-c', 'printf half > $1; {0}', '-o', '{1}']), "
+        "__import__('os').listdir('{2}')][1] == {3}",
+        end, library, folder.string(), whole ? "['kernel.so']" : "[]");
+    const auto oracle = started(settings, like());
+    ASSERT_NE(oracle, nullptr);
+    EXPECT_EQ(judged(*oracle, chainOf("sigmoid")).fingerprint, "expression") << end;
+  };
+  builds("exit 1", false);
+  builds("kill -9 $$", false);
+  builds("printf whole >> $1", true);
+}
+
 TEST_F(TorchOracleTest, WithoutTorchTheErrorSaysWhy) {
   setenv("FAKE_TORCH_BROKEN", "1", 1);
   const auto broken = TorchOracle::start(options(), like(), 0, {});

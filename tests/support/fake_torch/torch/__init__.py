@@ -296,6 +296,7 @@ module("torch.fx.experimental._config")
 module("torch.fx.experimental.proxy_tensor", make_fx=make_fx)
 module("torch._inductor.compile_fx", compile_fx_inner=compile_fx_inner)
 module("torch._inductor.inductor_prims")
+module("torch._inductor.cpp_builder", subprocess=subprocess)
 isas = [VecISA("avx512"), VecISA("avx2"), VecISA("neon")]
 module(
     "torch._inductor.cpu_vec_isa",
