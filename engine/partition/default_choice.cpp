@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/partition/joint_cleanup.h"
+#include "engine/partition/joint_sides.h"
 #include "engine/partition/partition.h"
 
 namespace kerf::inline partition {
@@ -48,10 +49,10 @@ class DefaultChoice {
  public:
   explicit DefaultChoice(const JointGraph& joint) : m_joint(joint), m_last(lastForward(joint)) {}
 
-  CutSolution run() {
+  Result<CutSolution> run() {
     m_solution.bans.rules.resize(m_joint.nodes.size());
     for (int place = 0; place < int(m_joint.nodes.size()); ++place)
-      if (isForward(place)) visit(place);
+      if (isForward(place)) KERF_CHECK(visit(place));
     return std::move(m_solution);
   }
 
@@ -60,17 +61,27 @@ class DefaultChoice {
   /// What stands behind the traced forward part may be needed there too: by a tag, or for what is written into inputs.
   bool isForward(int place) const { return !at(place).ofTangents && (place <= m_last || at(place).neededForward()); }
 
-  void visit(int place) {
+  Result<void> visit(int place) {
     const JointNode& node = at(place);
     const Node& fx = m_joint.node(place);
-    if (fx.isCall("torch.ops.aten._assert_scalar.default"_op)) return;
-    if (node.kind == SavedKind::Other) return saveElements(node);
-    if (isSymbolic(node)) return save(place);
-    if (node.tags.mustSave()) return save(place, "must_save");
+    if (fx.isCall("torch.ops.aten._assert_scalar.default"_op)) return {};
+    if (node.kind == SavedKind::Other) return saveElements(place);
+    if (isSymbolic(node))
+      save(place);
+    else if (node.tags.mustSave())
+      save(place, "must_save");
+    else
+      saveForUsers(place);
+    return {};
+  }
+
+  void saveForUsers(int place) {
+    const JointNode& node = at(place);
     std::vector<int> later;
     for (const int user : node.users)
       if (!isForward(user)) later.push_back(user);
-    const bool onlySizes = std::ranges::all_of(later, [&](int user) { return isSymbolic(at(user)); });
+    const bool onlySizes =
+        std::ranges::all_of(later, [&](int user) { return isSymbolic(at(user)) && !at(user).tags.inBackward; });
     const bool isReturned = node.forBackward;
     if (onlySizes && !isReturned)
       for (const int user : later) save(user);  // sizes alone are cheaper than the tensor
@@ -79,9 +90,12 @@ class DefaultChoice {
   }
 
   /// A tuple cannot be saved; its elements that are read behind the forward part are.
-  void saveElements(const JointNode& tuple) {
-    for (const int user : tuple.users)
+  Result<void> saveElements(int tuple) {
+    for (const int user : at(tuple).users) {
+      if (at(user).tags.inBackward) return elementApart(m_joint, user, tuple);
       if (has(at(user).classes, OpClass::Getitem) && !isForward(user) && !at(user).ofTangents) save(user);
+    }
+    return {};
   }
 
   void save(int place, std::string_view rule = "forward") {
@@ -98,6 +112,6 @@ class DefaultChoice {
 
 }  // namespace
 
-CutSolution chooseForwardValues(const JointGraph& joint) { return DefaultChoice(joint).run(); }
+Result<CutSolution> chooseForwardValues(const JointGraph& joint) { return DefaultChoice(joint).run(); }
 
 }  // namespace kerf::inline partition

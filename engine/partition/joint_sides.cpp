@@ -58,6 +58,12 @@ Result<void> checkWrites(const JointGraph& joint) {
 
 }  // namespace
 
+std::unexpected<Error> elementApart(const JointGraph& joint, int element, int tuple) {
+  return noSide(joint, element,
+                fmt::format("{} must be in the backward part, but {}, a tuple that cannot be saved, in the forward",
+                            joint.name(element), joint.name(tuple)));
+}
+
 Result<void> checkSides(const JointGraph& joint) {
   KERF_CHECK(checkWrites(joint));
   const std::vector<int> blocker = blockers(joint);
@@ -74,11 +80,7 @@ Result<void> checkSides(const JointGraph& joint) {
     const bool isFixed = node.tags.inForward || node.tags.mustSave() || has(node.classes, OpClass::Random);
     if (node.kind == SavedKind::Other && isFixed)
       for (const int user : node.users)
-        if (joint.nodes[std::size_t(user)].tags.inBackward)
-          return noSide(
-              joint, user,
-              fmt::format("{} must be in the backward part, but {}, a tuple that cannot be saved, in the forward",
-                          joint.name(user), joint.name(place)));
+        if (joint.nodes[std::size_t(user)].tags.inBackward) return elementApart(joint, user, place);
     for (const Argument& output : joint.forwardOutputs)
       if (const NodeId* id = output.as<NodeId>(); id != nullptr && *id == node.id && blocking >= 0)
         return noSide(joint, place, "the forward part returns " + explained(joint, place, blocking));

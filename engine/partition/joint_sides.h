@@ -11,4 +11,7 @@ namespace kerf::inline partition {
 /// a call reads memory behind one that writes it.
 Result<void> checkSides(const JointGraph& joint);
 
+/// BadInput: the element must be in the backward part, where its tuple is not.
+std::unexpected<Error> elementApart(const JointGraph& joint, int element, int tuple);
+
 }  // namespace kerf::inline partition

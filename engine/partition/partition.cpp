@@ -34,8 +34,10 @@ Result<Partitioner> Partitioner::read(GraphModule module, const PartitionOptions
 }
 
 Result<Partition> Partitioner::at(double budget) {
-  if (m_method == PartitionMethod::Default || !m_joint->hasBackward)
-    return buildPartition(*m_joint, chooseForwardValues(*m_joint));
+  if (m_method == PartitionMethod::Default || !m_joint->hasBackward) {
+    KERF_TRY(const CutSolution forward, chooseForwardValues(*m_joint));
+    return buildPartition(*m_joint, forward);
+  }
   KERF_TRY(const CutSolution solution, m_chooser.choose(budget));
   return buildPartition(*m_joint, solution);
 }

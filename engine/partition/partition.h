@@ -70,7 +70,7 @@ class Partitioner {
 Result<Partition> partitionJoint(GraphModule module, const PartitionOptions& options = {}, double budget = 1);
 
 /// default_partition's choice: places saved, the cut's `bans` with the rule "forward".
-CutSolution chooseForwardValues(const JointGraph& joint);
+Result<CutSolution> chooseForwardValues(const JointGraph& joint);
 
 /// Both graphs for the chosen values. Internal where the backward graph cannot be made of them.
 Result<Partition> buildPartition(const JointGraph& joint, const CutSolution& solution);

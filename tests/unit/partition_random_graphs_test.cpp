@@ -230,6 +230,8 @@ TEST(RandomJointGraphs, GiveTheirValuesInTwoParts) {
 TEST(RandomJointGraphs, GiveTheirValuesOrAnErrorUnderTags) {
   Outcome outcome;
   for (unsigned seed = 0; seed < graphCount(); ++seed) checkGraph(1000 + seed, seed % 3 == 0, true, outcome);
+  for (const unsigned seed : {4116u, 5620u})  // elements and sizes that must be backward, of what is forward
+    checkGraph(seed, (seed - 1000) % 3 == 0, true, outcome);
   EXPECT_GT(outcome.same, int(graphCount()));
   EXPECT_GT(outcome.refused, 0);
 }
