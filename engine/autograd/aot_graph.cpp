@@ -8,6 +8,7 @@
 #include "engine/ir/value_meta.h"
 #include "engine/ops/core/autocast.h"
 #include "engine/ops/core/graph_symbols.h"
+#include "engine/ops/core/op_registry.h"
 #include "engine/ops/core/purity.h"
 #include "engine/ops/core/symbolic_checks.h"
 
@@ -208,14 +209,40 @@ class AotTrace {
 
   Result<void> copyBack() {
     if (m_options.stage == AotStage::Aten) return {};  // its nodes write themselves
-    for (std::size_t k = 0; k < m_mutated.size(); ++k) {
-      KERF_TRY(Argument value, m_tracer.argumentOf(m_mutated[k]));
-      const NodeId input = m_placeholders[metadata().mutatedInputs[k]];
+    ArgumentList values;
+    KERF_CHECK(append(m_mutated, values));
+    for (std::size_t k = 0; k < values.size(); ++k) keepFromWrites(values[k], mutatedInput(k));
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const NodeId input = mutatedInput(k);
       const NodeId copy =
-          graph().callFunction("torch.ops.aten.copy_.default", {Argument(input), std::move(value)}, {}, "copy_");
+          graph().callFunction("torch.ops.aten.copy_.default", {Argument(input), std::move(values[k])}, {}, "copy_");
       graph().setValueMeta(copy, graph().node(input).meta().value);
     }
     return {};
+  }
+
+  NodeId mutatedInput(std::size_t k) { return m_placeholders[metadata().mutatedInputs[k]]; }
+
+  /// Where an input gets what another one held (`previous.copy_(current); current.copy_(x)`), that is read before it is
+  /// written.
+  void keepFromWrites(Argument& value, NodeId target) {
+    const NodeId* id = value.as<NodeId>();
+    if (id == nullptr) return;
+    const NodeId memory = viewedBy(*id);
+    bool isWritten = false;
+    for (std::size_t k = 0; k < m_mutated.size(); ++k) isWritten |= mutatedInput(k) == memory && memory != target;
+    if (!isWritten) return;
+    const NodeId clone = graph().callFunction("torch.ops.aten.clone.default", {Argument(*id)}, {}, "clone");
+    graph().setValueMeta(clone, graph().node(*id).meta().value);
+    value = Argument(clone);
+  }
+
+  /// What a chain of views looks at.
+  NodeId viewedBy(NodeId id) {
+    for (const OpInfo* op = findOp(graph().node(id)); op != nullptr && has(op->traits, OpTrait::View);
+         op = findOp(graph().node(id)))
+      id = graph().node(id).inputs().front();
+    return id;
   }
 
   Result<void> append(const ValueList& values, ArgumentList& items) {

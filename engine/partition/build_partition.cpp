@@ -86,6 +86,9 @@ class PartitionBuilder {
       if (writtenAgain.contains(storage))
         return fail(ErrorCode::UnsupportedOp, "{} is written by both parts, and read by the backward part between",
                     m_joint.name(input));
+      if (const auto writer = writerThroughView(forward, input))
+        return fail(ErrorCode::UnsupportedOp, "{} writes {} through a view, and the backward part reads it as it was",
+                    m_joint.name(*writer), m_joint.name(input));
       if (const auto view = returnedView(input))
         return fail(ErrorCode::UnsupportedOp,
                     "{} looks at {}, which is written, and read by the backward part as it was", m_joint.name(*view),
@@ -93,6 +96,16 @@ class PartitionBuilder {
       places.push_back(input);
     }
     return places;
+  }
+
+  /// A call that writes the input's memory, but is not given the input: it would write into the copy of it.
+  std::optional<int> writerThroughView(const GraphPlan& forward, int input) const {
+    for (const int call : forward.calls) {
+      const auto& inputs = m_joint.nodes[std::size_t(call)].inputs;
+      const bool writes = writesMemory(m_joint.node(call)) && storageOf(call) == storageOf(input);
+      if (writes && inputs.front() != input && !writesMemory(m_joint.node(inputs.front()))) return call;
+    }
+    return std::nullopt;
   }
 
   /// A result that looks at the input's memory, and shows what is written; the forward graph may return the input

@@ -77,7 +77,11 @@ inline RunValues runPartition(const GraphModule& joint, const Partition& partiti
 
 /// To the last bit, NaN equal to NaN.
 inline bool equalValues(const Value& a, const Value& b) {
-  if (!a.isTensor() || !b.isTensor()) return a.isTensor() == b.isTensor();
+  if (!a.isTensor() || !b.isTensor()) {
+    const auto x = a.asSymInt(), y = b.asSymInt();
+    if (x && y) return x->isIdentical(*y);
+    return a.isNone() == b.isNone() && a.isTensor() == b.isTensor() && x.has_value() == y.has_value();
+  }
   if (a.tensor().sizes() != b.tensor().sizes() || a.tensor().dtype() != b.tensor().dtype()) return false;
   for (std::int64_t i = 0; i < a.tensor().numel(); ++i) {
     const double x = a.tensor().itemAsDouble(i), y = b.tensor().itemAsDouble(i);

@@ -116,6 +116,28 @@ TEST(JointGraph, IsNamedAndOrderedAsAotAutogradsIs) {
   EXPECT_EQ(forward->second, "mul");
 }
 
+/// y takes what x held, itself or through a view, before x is written.
+TEST(JointGraph, WritesAnInputWithWhatAnotherWrittenOneHeld) {
+  for (const bool throughView : {false, true}) {
+    Written w;
+    const Value held = throughView ? w.call("aten.view.default", {w.x, Value(ValueList{3, 4})}) : w.x;
+    w.call("aten.copy_.default", {w.y, held});
+    const Value sum = w.call("aten.add.Tensor", {w.x, w.y});
+    w.call("aten.copy_.default", {w.x, sum});
+    w.output({w.call("aten.sin.default", {sum})});
+    for (const AotStage stage : {AotStage::Functional, AotStage::Joint}) {
+      const auto graph = aotTrace(w.module, plainInputs(w.module), {.stage = stage});
+      ASSERT_TRUE(graph) << graph.error().text();
+      ValueList given = w.inputs();
+      for (std::size_t k = 0; k < graph->tangents.size(); ++k) given.emplace_back(randomTensor({3, 4}, 3));
+      const GraphRun expected = runGraph(w.module, w.inputs()), run = runGraph(graph->module, given);
+      for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_EQ(largestDifference(graph->mutatedOutputs == 0 ? run.inputs[i] : run.outputs[i], expected.inputs[i]), 0)
+            << throughView << " input " << i;
+    }
+  }
+}
+
 TEST(JointGraph, LeavesOutWhatRunsWithoutGradients) {
   Written w;
   const NodeId off = w.python("torch._C._set_grad_enabled", {Argument(false)});

@@ -148,6 +148,22 @@ TEST(WrittenInputs, AreSavedAsTheyWere) {
   }
 }
 
+/// The write would go into the copy that the backward part is given.
+TEST(WrittenInputs, MayNotBeWrittenThroughAViewWhereTheyAreSaved) {
+  const auto partition = partitionJoint(parsed(R"py(class joint(torch.nn.Module):
+    def forward(self, primals_1: "f32[2, 2][2, 1]cpu", tangents_1: "f32[2, 2][2, 1]cpu"):
+        sin: "f32[2, 2][2, 1]cpu" = torch.ops.aten.sin.default(primals_1)
+        view: "f32[4][1]cpu" = torch.ops.aten.view.default(primals_1, [4])
+        view_1: "f32[4][1]cpu" = torch.ops.aten.view.default(sin, [4])
+        mul: "f32[2, 2][2, 1]cpu" = torch.ops.aten.mul.Tensor(tangents_1, primals_1)
+        copy_: "f32[4][1]cpu" = torch.ops.aten.copy_.default(view, view_1)
+        return [sin, mul]
+)py"));
+  ASSERT_FALSE(partition);
+  EXPECT_EQ(partition.error().code, ErrorCode::UnsupportedOp);
+  EXPECT_EQ(partition.error().message, "copy_ writes primals_1 through a view, and the backward part reads it as it was");
+}
+
 /// Nothing says what a call reads that the graph, in another order, has written already.
 TEST(WrittenInputs, MayNotBeReadBehindTheWrite) {
   const GraphModule module = parsed(R"py(class joint(torch.nn.Module):
