@@ -61,11 +61,18 @@ class ChildComparison {
   }
 
  private:
-  /// What a device cannot hold is known before a reference is computed that takes as much.
+  /// What a device cannot hold is known before a reference is computed that takes as much: it cannot be tested. Another
+  /// error is the compiled side's, if the reference can be computed.
   Result<void> compileAhead() {
-    KERF_TRY(m_compiled, compile());
+    auto graph = compile();
     m_send(encode(CandidatePhase::Reference));
     m_began = Clock::now();
+    if (graph)
+      m_compiled = std::move(*graph);
+    else if (graph.error().code == ErrorCode::TooLarge)
+      return std::unexpected(graph.error());
+    else
+      m_refused = graph.error();
     return {};
   }
 
@@ -83,6 +90,10 @@ class ChildComparison {
   Result<Value> runCompiled(const ValueList& inputs) {
     const auto reference = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - m_began);
     Result<std::unique_ptr<CompiledGraph>> graph = std::exchange(m_compiled, nullptr);
+    if (m_refused) {
+      m_send(encode(CandidatePhase::Compile));
+      return remember(*m_refused);
+    }
     if (!*graph) graph = compile();
     if (!graph) return remember(graph.error());
     m_send(encode(CandidatePhase::Run));
@@ -106,6 +117,7 @@ class ChildComparison {
   const SendEvent& m_send;
   std::chrono::milliseconds m_phaseLimit = phaseLimit(m_candidate, m_options);
   std::unique_ptr<CompiledGraph> m_compiled;  ///< what the next run takes, where it was compiled ahead
+  std::optional<Error> m_refused;  ///< what compiling ahead ended with
   std::optional<Error> m_error;
   Clock::time_point m_began = Clock::now();
 };
