@@ -93,7 +93,8 @@ void addCompare(CommandLine& line) {
       ->type_name("GRAPH")
       ->excludes("--nodes")
       ->excludes("--plant")
-      ->excludes("--emulate");
+      ->excludes("--emulate")
+      ->excludes("--check-passes");
   auto dump = std::make_shared<ReproDump>();
   addReproOptions(command, *dump);
   line.onRun(command, [request, against, check, dump](Context& context) {

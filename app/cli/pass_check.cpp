@@ -20,12 +20,6 @@ std::unexpected<Error> badSetting(const std::string& text) {
       text);
 }
 
-Result<void> setStage(PassCheckChoice& check, const std::string& stage, bool isOn) {
-  std::erase(check.stages, stage);
-  if (isOn) check.stages.push_back(stage);
-  return {};
-}
-
 Result<void> setCheck(PassCheckChoice& check, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos) return badSetting(text);
@@ -38,7 +32,9 @@ Result<void> setCheck(PassCheckChoice& check, const std::string& text) {
   }
   if (std::ranges::find(checkedStages, name) == std::end(checkedStages)) return badSetting(text);
   if (value != "true" && value != "false") return badSetting(text);
-  return setStage(check, name, value == "true");
+  std::erase(check.stages, name);
+  if (value == "true") check.stages.push_back(name);
+  return {};
 }
 
 }  // namespace
@@ -69,8 +65,11 @@ PassesRequest checkRequest(const GraphAddress& graph, const PassChoice& passes, 
 
 Result<PassCheckDoc> checkedPasses(Context& context, const PassesRequest& request) {
   if (!request.checkPasses) return PassCheckDoc();
-  KERF_TRY(const PassTrace trace, context.perform(request));
-  return trace.check;
+  const auto trace = context.perform(request);
+  if (trace) return trace->check;
+  const Error& error = trace.error();
+  if (error.code == ErrorCode::BadUsage || error.code == ErrorCode::Cancelled) return std::unexpected(error);
+  return PassCheckDoc{.asked = true, .failure = error.text()};  // a pass failed: what was found beside it is still shown
 }
 
 void printPassCheck(const PassCheckDoc& check) {

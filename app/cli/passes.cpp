@@ -90,7 +90,9 @@ Result<int> listPasses(Context& context) {
 Result<int> runPasses(Context& context, PassesOptions options) {
   KERF_CHECK(takeNumericCheck(options.request.passes, options.check));
   if (options.request.graph.text.empty()) {
-    if (options.dumpAfter.empty() && !options.onlyChanged && !options.check.asked()) return listPasses(context);
+    const bool asksMore = !options.dumpAfter.empty() || options.onlyChanged || options.check.asked() ||
+                          !options.request.passes.usual();
+    if (!asksMore) return listPasses(context);
     return fail(ErrorCode::BadUsage, "what passes do needs a graph: kerf passes GRAPH; alone, kerf passes lists them");
   }
   options.request = checkRequest(options.request.graph, options.request.passes, options.check);
