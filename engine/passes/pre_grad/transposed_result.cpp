@@ -26,13 +26,17 @@ Result<GraphModule> searched(const ProductPattern& pattern, std::string_view tra
   });
 }
 
-Result<GraphModule> replacementOf(const ProductPattern& pattern, std::size_t inputs) {
-  return traceFunction([&](Tracer& tracer) {
-    std::vector<Proxy> given;
-    for (std::size_t i = 0; i < inputs; ++i) given.push_back(tracer.placeholder("input"));
-    given.erase(given.begin() + std::ptrdiff_t(pattern.inputs.size()), given.end());  // the dimensions
-    tracer.output(pattern.transposed(tracer, given));
-  });
+/// Traced only where something was found.
+ReplacementOf transposedProduct(const ProductPattern& pattern) {
+  return [&pattern](const PatternOccurrence&, const Graph&, const Graph& search) -> Result<Graph> {
+    KERF_TRY(GraphModule replacement, traceFunction([&](Tracer& tracer) {
+               std::vector<Proxy> given;
+               for (std::size_t i = 0; i < search.placeholders().size(); ++i) given.push_back(tracer.placeholder("input"));
+               given.erase(given.begin() + std::ptrdiff_t(pattern.inputs.size()), given.end());  // the dimensions
+               tracer.output(pattern.transposed(tracer, given));
+             }));
+    return std::move(replacement.graph);
+  };
 }
 
 bool swapsLast(const TorchCall& call, std::size_t rank) {
@@ -107,13 +111,12 @@ Result<void> transposeAtOnce(GraphModule& module, std::span<const ProductPattern
   for (const ProductPattern& pattern : patterns)
     for (const std::string_view transposition : transpositions) {
       KERF_TRY(const GraphModule search, searched(pattern, transposition));
-      KERF_TRY(const GraphModule replacement, replacementOf(pattern, search.graph.placeholders().size()));
       const MatchOptions options{.wildcardsMatchLiterals = true,
                                  .ignoresLiterals = false,
                                  .filters = {[&](const auto& found, const Graph& graph, const Graph& searchedGraph) {
                                    return isFit(found, graph, searchedGraph, aliases);
                                  }}};
-      KERF_TRY(const auto matches, replacePattern(changed.graph, search.graph, replacement.graph, options));
+      KERF_TRY(const auto matches, replacePattern(changed.graph, search.graph, transposedProduct(pattern), options));
       for (const PatternMatch& match : matches)
         made.insert(made.end(), match.replacements.begin(), match.replacements.end());
     }
