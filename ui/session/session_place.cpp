@@ -11,7 +11,10 @@ void Session::go(const Location& location) {
   if (!doc || location.graph < 0 || location.graph >= int(doc->graphs.size())) return;
   auto* known = &stateFor(location.key());
   if (m_graph && m_location.sameGraph(location)) return showGraph(location, m_graph);
-  if (key() == location.key()) return requestGraph(location);
+  if (key() == location.key()) {
+    if (!m_graph) enter(location);  // it could not be read before
+    return requestGraph(location);
+  }
   // A graph need not have the stage that is asked for; until it is there, what is shown stays.
   const bool otherStage = m_graph && m_location.capture == location.capture && m_location.graph == location.graph;
   if (otherStage && !known->document) return load(location);
@@ -128,7 +131,9 @@ void Session::requestGraph(const Location& location) {
   if (const auto built = known.graphs.find(slot); built != known.graphs.end())
     return showGraph(location, built->second);
   const auto request = requestFor(location);
-  if (!request) return;
+  if (!request)  // of a minification that is gone
+    return showGraph({location.capture, location.graph, Location::Stage::Captured, -1, {}, location.aotStage},
+                     known.document);
   m_jobs.submit<Result<GraphDocPtr>>(
       "graph",
       [worker = browser(location.capture), request = *request](std::stop_token stop) {
