@@ -10,6 +10,8 @@ namespace kerf::testing {
 /// Limits are what an idle machine needs; they catch work that grows too fast, not a slow day, so a busy machine gets four
 /// times as much, sanitized code twenty times. Speed itself is measured by `kerf bench` and tests/bench.
 constexpr double slowdown = addressSanitizer || threadSanitizer ? 20 : 4;
+/// Without room for other work on the machine.
+constexpr double sanitizedSlowdown = addressSanitizer || threadSanitizer ? 20 : 1;
 
 /// CPU seconds that the calling thread has used.
 inline double threadSeconds() {

@@ -24,8 +24,8 @@ void Heartbeat::beat() {
   m_last = now;
 }
 
-double mostGap() { return 0.25 * kerf::testing::slowdown; }
+double mostGap() { return 0.25 * kerf::testing::sanitizedSlowdown; }
 
-double mostGapAnywhere() { return 1.0 * kerf::testing::slowdown; }
+double mostGapAnywhere() { return 1.0 * kerf::testing::sanitizedSlowdown; }
 
 }  // namespace kerf::ui::test

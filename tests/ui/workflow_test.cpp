@@ -93,10 +93,8 @@ class WorkingDay : public Window {
       auto* edit = dialog ? dialog->findChild<QLineEdit*>("fileNameEdit") : nullptr;
       if (!edit) return;
       timer->deleteLater();
-      edit->setFocus();
-      edit->clear();
-      QTest::keyClicks(edit, path);
-      QTest::keyClick(edit, Qt::Key_Return);
+      edit->setText(path);  // typed, it would open a list of names, which may take the Return
+      QMetaObject::invokeMethod(dialog, "accept");
     });
     timer->start(20);
   }

@@ -154,6 +154,7 @@ TEST_F(TorchOracleTest, QueriesRunSideBySideAndBytesTravelOnce) {
 }
 
 TEST_F(TorchOracleTest, AQueryGivesWayToOneAboutAMuchLargerGraph) {
+  if (::getpriority(PRIO_PROCESS, 0) >= 19) GTEST_SKIP() << "nothing is nicer than this";
   auto settings = options();
   settings.check = fmt::format("expr:__import__('os').nice(0) > {}", ::getpriority(PRIO_PROCESS, 0));
   const auto oracle = started(settings, like());
@@ -166,7 +167,7 @@ TEST_F(TorchOracleTest, AQueryGivesWayToOneAboutAMuchLargerGraph) {
   std::stop_source source;
   {
     std::jthread asking([&] { (void)oracle->judge(large, source.get_token()); });  // never ends by itself
-    comesTrue([&] { return logged(compiled) > 0; });
+    EXPECT_TRUE(comesTrue([&] { return logged(compiled) > 0; }));
     EXPECT_EQ(judged(*oracle, chainOf("sigmoid")).kind, VerdictKind::Fails);
     source.request_stop();
   }
