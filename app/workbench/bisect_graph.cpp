@@ -47,6 +47,8 @@ Result<Bisection> perform(Workbench& bench, const BisectRequest& request, const 
   if (request.oracle == "torch") {
     if (request.backend != BisectRequest().backend)
       return fail(ErrorCode::BadUsage, "--backend is Kerf's, so only with --oracle engine");
+    if (request.decompositions != BisectRequest().decompositions)
+      return fail(ErrorCode::BadUsage, "--decompositions are Kerf's, so only with --oracle engine");
     KERF_TRY(auto module, moduleToCompare(source));
     return bisectInTorch(request, source, {std::move(module), std::move(inputs)}, job, bench.warmTorch());
   }
