@@ -41,6 +41,13 @@ struct Place {
   int computed = -1;
 };
 
+/// The index itself, in every dimension.
+inline std::vector<Place> affinePlaces(const IndexMap& map) {
+  std::vector<Place> places;
+  for (const Affine& index : map) places.push_back({index});
+  return places;
+}
+
 /// Elements of operands that are in memory. `argument` counts in the schema, `item` in a list of tensors.
 class ElementReader {
  public:

@@ -33,8 +33,7 @@ bool coversEmbedding(const BoundArguments& bound) { return bound.tensor(0).dim()
 int indexSelect(Call c) {
   const std::size_t dim = wrapped(c.bound.integer(1), c.map.size());
   const IndexMap at = c.bound.tensor(2).dim() == 0 ? IndexMap{} : IndexMap{c.map[dim]};
-  std::vector<Place> places;
-  for (const Affine& index : c.map) places.push_back({index});
+  std::vector<Place> places = affinePlaces(c.map);
   const SymInt size = c.bound.tensor(0).symSizes()[dim];
   places[dim] = {{}, c.operands.index(2, 0, at, {size, std::int64_t(dim)})};
   return c.operands.at(0, 0, places);
@@ -46,8 +45,7 @@ bool coversIndexSelect(const BoundArguments& bound) { return bound.tensor(0).dim
 
 int gather(Call c) {
   const std::size_t dim = wrapped(c.bound.integer(1), c.map.size());
-  std::vector<Place> places;
-  for (const Affine& index : c.map) places.push_back({index});
+  std::vector<Place> places = affinePlaces(c.map);
   const SymInt size = c.bound.tensor(0).symSizes()[dim];
   places[dim] = {{}, c.operands.index(2, 0, c.map, {size, std::int64_t(dim)})};
   return c.operands.at(0, 0, places);

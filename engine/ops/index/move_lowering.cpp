@@ -28,12 +28,6 @@ int notBefore(Call c, const Affine& place, SymInt begin) {
 
 int before(Call c, const Affine& place, SymInt end) { return c.b.binary(Lt, c.b.index(place), c.size(end)); }
 
-std::vector<Place> affinePlaces(const IndexMap& map) {
-  std::vector<Place> places;
-  for (const Affine& index : map) places.push_back({index});
-  return places;
-}
-
 // --- pieces side by side
 
 bool coversCat(const BoundArguments& bound) {

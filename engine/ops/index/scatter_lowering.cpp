@@ -86,30 +86,20 @@ bool coversScatter(const BoundArguments& bound) { return scatterOf(bound).has_va
 DType wideType(DType dtype) { return isFloating(dtype) ? DType::Float64 : DType::Int64; }
 
 int valueAt(Call c, const IndexMap& at, DType wide) {
-  if (c.bound.tensorIf(3)) {
-    std::vector<Place> places;
-    for (const Affine& index : at) places.push_back({index});
-    return c.b.convert(c.operands.at(3, 0, places), wide);
-  }
+  if (c.bound.tensorIf(3)) return c.b.convert(c.operands.at(3, 0, affinePlaces(at)), wide);
   if (wide == DType::Int64 && !c.bound.values[3].as<double>()) return c.number(c.bound.integer(3));
   return c.b.convert(c.b.constant(c.bound.number(3), DType::Float64), wide);
 }
 
+constexpr std::pair<Writing, ExprOp> combinations[] = {{Writing::Sum, Add},
+                                                       {Writing::Mean, Add},
+                                                       {Writing::Product, Mul},
+                                                       {Writing::Max, Maximum},
+                                                       {Writing::Min, Minimum}};
+
 int combinedWith(Call c, Writing writing, int old, int value) {
-  switch (writing) {
-    case Writing::Assign:
-      return value;
-    case Writing::Sum:
-    case Writing::Mean:
-      return c.b.binary(Add, old, value);
-    case Writing::Product:
-      return c.b.binary(Mul, old, value);
-    case Writing::Max:
-      return c.b.binary(Maximum, old, value);
-    case Writing::Min:
-      return c.b.binary(Minimum, old, value);
-  }
-  return value;
+  const auto entry = std::ranges::find(combinations, writing, &std::pair<Writing, ExprOp>::first);
+  return entry == std::end(combinations) ? value : c.b.binary(entry->second, old, value);
 }
 
 /// What combines with anything to that thing.
@@ -126,9 +116,7 @@ int neutral(Call c, Writing writing, DType wide) {
 int scatter(Call c) {
   const Scatter s = *scatterOf(c.bound);
   const DType wide = wideType(c.dtype);
-  std::vector<Place> places;
-  for (const Affine& index : c.map) places.push_back({index});
-  const int self = c.b.convert(c.operands.at(0, 0, places), wide), place = c.b.index(c.map[s.dim]);
+  const int self = c.b.convert(c.operands.at(0, 0, affinePlaces(c.map)), wide), place = c.b.index(c.map[s.dim]);
   int result = s.includesSelf ? self : neutral(c, s.writing, wide), any = -1;
   int count = c.b.constant(s.includesSelf ? 1 : 0, DType::Float64);
   for (std::int64_t k = 0; k < s.writes; ++k) {

@@ -20,6 +20,7 @@ enum class Resampling : std::uint8_t { NearestExact, Linear, Cubic };
 
 /// More places than these would make too much code.
 constexpr std::int64_t mostTakers = 128;
+constexpr std::int64_t mostVerified = 1 << 20;  ///< output places of a dimension that are looked at one by one
 constexpr double sharpness = -0.75;  ///< of Keys' cubic, as PyTorch has it
 
 /// One spatial dimension; places are computed in `position`, weights in float64.
@@ -33,12 +34,6 @@ struct ResampledAxis {
 
 struct Resampled {
   std::vector<ResampledAxis> axes;
-  std::size_t count(Resampling method) const {
-    const std::size_t each = method == Resampling::NearestExact ? 1 : method == Resampling::Linear ? 2 : 4;
-    std::size_t all = 1;
-    for (std::size_t d = 0; d < axes.size(); ++d) all *= each;
-    return all;
-  }
 };
 
 /// (self, output_size, …) or, with `gradient`, (grad_output, output_size, input_size, …); none where a size is symbolic.
@@ -135,16 +130,9 @@ std::vector<Neighbour> neighboursOf(Call c, const ResampledAxis& axis, Resamplin
   return result;
 }
 
-std::vector<Place> placesOf(const IndexMap& map) {
-  std::vector<Place> places;
-  for (const Affine& index : map) places.push_back({index});
-  return places;
-}
-
 template <Resampling method>
 bool coversResampling(const BoundArguments& bound) {
-  const auto plan = resampledOf(bound, method, false);
-  return plan && plan->count(method) <= std::size_t(mostTakers);
+  return resampledOf(bound, method, false).has_value();
 }
 
 /// The sum over all combinations of the dimensions' neighbours.
@@ -159,7 +147,7 @@ int resample(Call c) {
   }
   int sum = -1;
   for (std::size_t i = 0; i < total; ++i) {
-    std::vector<Place> places = placesOf(c.map);
+    std::vector<Place> places = affinePlaces(c.map);
     int weight = -1;
     std::size_t block = total, rest = i;
     for (std::size_t d = 0; d < sides.size(); ++d) {
@@ -206,6 +194,7 @@ std::vector<std::int64_t> takenBy(const ResampledAxis& axis, Resampling method, 
 
 /// Verified for every output place, so that rounding and factors that do not fit the sizes cannot lose one.
 std::optional<Takers> takersOf(const ResampledAxis& axis, Resampling method) {
+  if (axis.out > mostVerified) return std::nullopt;
   const double reach = method == Resampling::Cubic ? 2 : 1;
   const bool corners = axis.corners && method != Resampling::NearestExact;
   Takers takers;
@@ -279,7 +268,7 @@ int resampleGradient(Call c) {
   }
   int sum = real(c, 0);
   for (std::size_t i = 0; i < total; ++i) {
-    std::vector<Place> places = placesOf(c.map);
+    std::vector<Place> places = affinePlaces(c.map);
     int condition = -1, weight = -1;
     for (std::size_t d = sides.size(), rest = i; d-- > 0; rest /= sides[d].size()) {
       const Taker& taker = sides[d][rest % sides[d].size()];

@@ -80,12 +80,6 @@ Cell cellAt(Call c, const Windows& w, std::int64_t cell) {
   return result;
 }
 
-std::vector<Place> affinePlaces(const IndexMap& map) {
-  std::vector<Place> places;
-  for (const Affine& index : map) places.push_back({index});
-  return places;
-}
-
 int loadCell(Call c, const Cell& cell, DType dtype) {
   const int stored = cell.condition < 0 ? c.operands.at(0, 0, affinePlaces(cell.map))
                                         : c.operands.atWhere(0, 0, cell.map, cell.condition);
