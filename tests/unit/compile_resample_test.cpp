@@ -1,6 +1,7 @@
 // Linear and cubic resampling and their gradients in generated loops, beside the ops' own kernels.
 #include <limits>
 
+#include "engine/ir/parser.h"
 #include "engine/pipeline/compile_fx.h"
 #include "tests/support/graph_fixture.h"
 
@@ -70,6 +71,20 @@ Sizes wholeSizes(const Sizes& spatial) {
   Sizes sizes{2, 3};
   sizes.insert(sizes.end(), spatial.begin(), spatial.end());
   return sizes;
+}
+
+/// Nothing is looked through place by place, whatever a text says its sizes are.
+TEST(Resampling, GradientsOfMoreThanAnyMemoryHoldsAreCallsAtOnce) {
+  const auto module = parseReadable(R"py(class joint(torch.nn.Module):
+    def forward(self, g: "f32[1, 1, 1099511627776][1099511627776, 1099511627776, 1]cpu"):
+        b: "f32[1, 1, 549755813888]cpu" = torch.ops.aten.upsample_linear1d_backward.default(g, [1099511627776], [1, 1, 549755813888], False)
+        return [b]
+)py");
+  ASSERT_TRUE(module) << module.error().text();
+  const auto graph = compileFx(*module, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  ASSERT_EQ((*graph)->kernels().size(), 1u);
+  EXPECT_EQ((*graph)->kernels()[0].kind, "extern");
 }
 
 TEST(Resampling, ForwardOfEverySize) {
