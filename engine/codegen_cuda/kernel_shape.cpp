@@ -11,6 +11,13 @@ constexpr std::int64_t narrowLimit = std::int64_t{1} << 30;
 /// Outer iterations from which on a thread each keeps a large card busy.
 constexpr std::int64_t manyThreads = 1 << 17;
 constexpr std::int64_t manyBlocks = 264;
+/// Blocks that the largest cards hold at once, eight to a processor.
+constexpr std::int64_t mostResident = 1056;
+/// Steps of a thread below which sharing a row costs more than it gains.
+constexpr std::int64_t fewestSteps = 4;
+/// Loops below that leave most of a tile empty.
+constexpr std::int64_t smallestSide = 32;
+constexpr std::int64_t widestAcross = 8;  ///< bytes that a thread reads at once into a tile
 
 LaunchSize launchSize(const LoopKernel& kernel, SymInt size) {
   if (!size.isSymbolic()) return {-1, size.bits()};
@@ -28,13 +35,15 @@ class ShapeChooser {
       (m_kernel.variables[v].reduced ? m_shape.inner : m_shape.outer).push_back(v);
     m_shape.wideIndex = !fitsNarrow();
     if (m_shape.inner.empty())
-      chooseVector(m_shape.outer);
+      chooseElements();
     else
       chooseReduction();
     for (const std::size_t v : m_shape.outer)
       m_shape.outerSizes.push_back(launchSize(m_kernel, m_kernel.variables[v].size));
     if (m_shape.columnVariable)
       m_shape.columnSize = launchSize(m_kernel, m_kernel.variables[*m_shape.columnVariable].size);
+    if (m_shape.acrossVariable)
+      m_shape.acrossSize = launchSize(m_kernel, m_kernel.variables[*m_shape.acrossVariable].size);
     return std::move(m_shape);
   }
 
@@ -90,6 +99,53 @@ class ShapeChooser {
     }
   }
 
+  bool isStored(int buffer) const {
+    return std::ranges::any_of(m_kernel.stores, [&](const LoopStore& s) { return s.buffer == buffer; });
+  }
+  bool isLong(std::size_t variable) const {
+    const SymInt size = m_kernel.variables[variable].size;
+    return !size.isSymbolic() && size.bits() >= smallestSide;
+  }
+
+  /// Tiles, where some loads walk memory along another loop than the last one, which the stores follow.
+  void chooseElements() {
+    chooseVector(m_shape.outer);
+    if (m_shape.outer.size() < 2 || !isLong(m_shape.outer.back())) return;
+    const std::size_t column = m_shape.outer.back();
+    int most = 0;
+    for (const std::size_t v : m_shape.outer) {
+      if (v == column || !isLong(v)) continue;
+      int count = 0;
+      forAccesses([&](int b, const Affine& i) { count += !isStored(b) && isReadAcross(i, column, v); });
+      if (count > most) most = count, m_shape.acrossVariable = v;
+    }
+    if (most == 0) return;
+    m_shape.layout = KernelLayout::Tiles;
+    m_shape.columnVariable = column;
+    chooseAcrossVector(column, *m_shape.acrossVariable);
+    std::erase(m_shape.outer, column);
+    std::erase(m_shape.outer, *m_shape.acrossVariable);
+  }
+
+  void chooseAcrossVector(std::size_t column, std::size_t across) {
+    if (m_shape.vector == 1) return;
+    std::int64_t widest = 1;
+    forAccesses([&](int b, const Affine& i) {
+      if (isReadAcross(i, column, across))
+        widest = std::max<std::int64_t>(widest, itemSize(m_kernel.buffers[std::size_t(b)].dtype));
+    });
+    const std::int64_t size = m_kernel.variables[across].size.bits();
+    for (int vector = int(widestAcross / widest); vector > 1; vector /= 2) {
+      bool fits = size % vector == 0;
+      forAccesses([&](int, const Affine& i) {
+        fits = fits && (!isReadAcross(i, column, across) || isContiguous(i, across, vector));
+      });
+      if (!fits) continue;
+      m_shape.acrossVector = vector;
+      return;
+    }
+  }
+
   int contiguousAlong(std::size_t variable) const {
     int count = 0;
     forAccesses([&](int, const Affine& index) { count += isContiguous(index, variable, 1); });
@@ -118,26 +174,44 @@ class ShapeChooser {
     const auto column = columnVariable();
     const auto outer = countOf(m_kernel, m_shape.outer), inner = countOf(m_kernel, m_shape.inner);
     const bool isLast = column && *column == m_shape.outer.back();
-    if (isLast && ((outer && *outer >= manyThreads) || (inner && *inner <= 4) || !isSimple())) return;  // a thread each
-    if (column && isSimple()) return chooseColumns(*column, outer);
+    const bool isShort = inner && *inner <= (outer && *outer >= manyThreads ? 64 : 4);
+    if (isLast && (isShort || !isSimple())) return;  // a thread each
+    if (column && isSimple()) return chooseColumns(*column, outer, inner);
     chooseVector(m_shape.inner);
     chooseTeam(outer, inner);
   }
 
-  void chooseColumns(std::size_t column, std::optional<std::int64_t> outer) {
+  void chooseColumns(std::size_t column, std::optional<std::int64_t> outer, std::optional<std::int64_t> inner) {
     m_shape.layout = KernelLayout::Columns;
     m_shape.columnVariable = column;
-    m_shape.columns = 32;
-    while (outer && m_shape.columns > 8 && *outer / m_shape.columns < manyBlocks / 2) m_shape.columns /= 2;
-    m_shape.threads = 512;
+    chooseVector({column});
+    m_shape.columns = m_shape.vector > 1 ? 8 : 32;
     m_shape.rows = m_shape.threads / m_shape.columns;
     std::erase(m_shape.outer, column);
+    if (outer && inner) share(*outer, *outer / (std::int64_t(m_shape.columns) * m_shape.vector), *inner / m_shape.rows);
+  }
+
+  /// Several blocks for each of `pieces`, of which one would take `steps` steps.
+  void share(std::int64_t results, std::int64_t pieces, std::int64_t steps) {
+    if (pieces >= 2 * manyBlocks || results == 0) return;
+    const std::int64_t wanted = mostResident / std::max<std::int64_t>(1, pieces);
+    m_shape.splits = int(std::clamp<std::int64_t>(steps / fewestSteps, 1, wanted));
+    m_shape.results = results;
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+      m_shape.reductions += m_needed[e] && isReduction(m_kernel.exprs[e].op);
   }
 
   void chooseTeam(std::optional<std::int64_t> outer, std::optional<std::int64_t> inner) {
     const std::int64_t steps = inner ? std::max<std::int64_t>(1, *inner / m_shape.vector) : 4096;
     std::int64_t team = steps <= 32 ? std::int64_t(std::bit_ceil(std::uint64_t(steps))) : steps <= 128 ? 32 : 128;
     if (steps > 1024) team = 256;
+    if (steps > 1024 && outer && inner && isSimple()) {
+      share(*outer, *outer, steps / team);
+      if (m_shape.splits > 1) {
+        m_shape.team = m_shape.threads = int(team);
+        return;
+      }
+    }
     if (steps > 4096) team = outer && *outer < manyBlocks ? 1024 : 512;
     m_shape.team = int(team);
     m_shape.threads = int(std::max<std::int64_t>(team, 256));
@@ -166,6 +240,11 @@ bool isContiguous(const Affine& index, std::size_t variable, int vector) {
   return true;
 }
 
+bool isReadAcross(const Affine& index, std::size_t column, std::size_t across) {
+  return !isZero(index.coefficient(column)) && !index.coefficient(column).isIdentical(1) &&
+         index.coefficient(across).isIdentical(1);
+}
+
 std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables) {
   std::int64_t count = 1;
   for (const std::size_t v : variables) {
@@ -177,9 +256,11 @@ std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<
 }
 
 std::int64_t KernelShape::blocks(const Sizes& bounds, std::int64_t most) const {
-  std::int64_t count = 1;
+  std::int64_t count = splits;
   for (const LaunchSize& size : outerSizes) count *= size.value(bounds);
-  if (layout == KernelLayout::Columns) count *= (columnSize.value(bounds) + columns - 1) / columns;
+  const auto pieces = [&](const LaunchSize& size, std::int64_t each) { return (size.value(bounds) + each - 1) / each; };
+  if (layout == KernelLayout::Columns) count *= pieces(columnSize, std::int64_t(columns) * vector);
+  if (layout == KernelLayout::Tiles) count *= pieces(columnSize, tileSide) * pieces(acrossSize, tileSide);
   std::int64_t perBlock = 1;
   if (layout == KernelLayout::Elements) perBlock = std::int64_t(threads) * vector;
   if (layout == KernelLayout::Rows) perBlock = threads / team;

@@ -2,7 +2,11 @@
 //
 //   for i0 < 4096: for i1 < 768:            Elements: a thread for 4 elements beside each other (float4)
 //   for i0 < 4096: for i1 < 768 (reduced):  Rows: a team of threads for each i0
-//   for i1 < 768: for i0 < 4096 (reduced):  Columns: 32 values of i1 beside each other, 32 threads for each
+//   for i1 < 768: for i0 < 4096 (reduced):  Columns: 8 threads for 4 values of i1 each, 32 threads across
+//   for i0 < 768: for i1 < 768: load x[i0 + 768*i1]:  Tiles: 64 x 64 elements through shared memory
+//
+// Where there are too few rows or columns to keep the device busy, several blocks share each; the last one that is done
+// combines what they found, in their order.
 #pragma once
 
 #include <optional>
@@ -12,7 +16,10 @@
 
 namespace kerf::inline codegen_cuda {
 
-enum class KernelLayout : std::uint8_t { Elements, Rows, Columns };
+enum class KernelLayout : std::uint8_t { Elements, Rows, Columns, Tiles };
+
+/// Side of the square that a block of layout Tiles takes at once.
+constexpr int tileSide = 64;
 
 /// A number, or the kernel's parameter of that place.
 struct LaunchSize {
@@ -27,15 +34,23 @@ struct KernelShape {
   int team = 1;               ///< Rows: threads that share one outer iteration; above 32, the whole block
   int columns = 1, rows = 1;  ///< Columns: threads of a block along and across
   int vector = 1;             ///< elements that a thread takes at once, along `vectorVariable`
+  int splits = 1;             ///< Rows, Columns: blocks that share one row or the same columns
   std::optional<std::size_t> vectorVariable, columnVariable;
-  std::vector<std::size_t> outer;      ///< loop variables that are spread over blocks, without columnVariable
+  std::optional<std::size_t> acrossVariable;  ///< Tiles: what some loads walk in order, while columnVariable is the stores'
+  int acrossVector = 1;                       ///< elements that such a load takes at once
+  std::vector<std::size_t> outer;      ///< loop variables that are spread over blocks, without columnVariable and acrossVariable
   std::vector<std::size_t> inner;      ///< reduced ones
   bool wideIndex = false;              ///< positions may need 64 bits
   std::vector<LaunchSize> outerSizes;  ///< of `outer`
-  LaunchSize columnSize;
+  LaunchSize columnSize, acrossSize;
+  std::int64_t results = 0;  ///< with splits: values that each reduction gives
+  int reductions = 0;        ///< with splits
 
   /// Blocks to launch, at most `most`; 0 where there is nothing to do.
   std::int64_t blocks(const Sizes& bounds, std::int64_t most) const;
+  /// Memory that blocks share: a counter for each result, 0 before and after, then 8 bytes for each part of each.
+  std::int64_t countersBytes() const { return splits > 1 ? (results * 4 + 15) / 16 * 16 : 0; }
+  std::int64_t partsBytes() const { return splits > 1 ? results * splits * reductions * 8 : 0; }
 };
 
 /// `needed`: the expressions that some store uses.
@@ -44,6 +59,8 @@ KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, co
 /// Whether `vector` elements along `variable`, from a multiple of `vector` on, lie beside each other at a place that is
 /// a multiple of it too.
 bool isContiguous(const Affine& index, std::size_t variable, int vector);
+/// Whether neighbours along `across` lie beside each other, while those along `column` lie apart.
+bool isReadAcross(const Affine& index, std::size_t column, std::size_t across);
 /// Product of the sizes of these variables; none if one is an expression.
 std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables);
 

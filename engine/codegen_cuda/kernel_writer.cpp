@@ -14,8 +14,10 @@ KernelWriter::KernelWriter(const LoopKernel& kernel, std::string name, const std
   m_shape = chooseShape(kernel, m_place, m_needed);
   m_lastPhase = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
   for (std::size_t v = 0; v < kernel.variables.size(); ++v) m_index.push_back(fmt::format("i{}", v));
-  for (auto* list : {&m_outerValues, &m_values}) list->assign(kernel.exprs.size(), {});
-  for (auto* list : {&m_packed, &m_cached}) list->assign(kernel.exprs.size(), false);
+  for (auto* list : {&m_outerValues, &m_values, &m_inverses}) list->assign(kernel.exprs.size(), {});
+  for (auto* list : {&m_packed, &m_cached, &m_tiled, &m_byInverse}) list->assign(kernel.exprs.size(), false);
+  m_keptFrom.assign(kernel.exprs.size(), -1);
+  planInverses();
 }
 
 void KernelWriter::findNeeded() {
@@ -42,6 +44,7 @@ std::vector<bool> KernelWriter::usedInLoop(int phase) const {
       used[std::size_t(s.value)] = true;
   for (std::size_t e = used.size(); e-- > 0;) {
     if (!used[e] || (!m_shape.inner.empty() && m_place.level[e] < 2)) continue;
+    if (m_keptFrom[e] >= 0 && m_keptFrom[e] < phase) continue;
     for (std::size_t a = 0; a < exprOpInfo(m_kernel.exprs[e].op).arity; ++a)
       used[std::size_t(m_kernel.exprs[e].args[a])] = true;
   }
@@ -86,6 +89,7 @@ std::string KernelWriter::parameterList() const {
     list += fmt::format("{}\n    {}{}* __restrict__ b{} /* {} */", b == 0 ? "" : ",", storesTo(int(b)) ? "" : "const ",
                         memoryType(m_kernel.buffers[b].dtype), b, m_kernel.buffers[b].name);
   for (std::size_t p = 0; p < m_kernel.parameters.size(); ++p) list += fmt::format(", long long n{}", p);
+  if (m_shape.splits > 1) list += ", unsigned int* counters, unsigned char* parts";
   return list;
 }
 
@@ -93,6 +97,7 @@ std::string KernelWriter::argumentList() const {
   std::string list;
   for (std::size_t b = 0; b < m_kernel.buffers.size(); ++b) list += fmt::format("{}b{}", b == 0 ? "" : ", ", b);
   for (std::size_t p = 0; p < m_kernel.parameters.size(); ++p) list += fmt::format(", n{}", p);
+  if (m_shape.splits > 1) list += ", counters, parts";
   return list;
 }
 
@@ -100,23 +105,36 @@ bool KernelWriter::isPacked(const Affine& index) const {
   return m_shape.vectorVariable && isContiguous(index, *m_shape.vectorVariable, m_shape.vector);
 }
 
+/// Whether the reduced loops go by packs.
+bool KernelWriter::packsInside() const {
+  return m_shape.vectorVariable && (m_shape.inner.empty() || m_kernel.variables[*m_shape.vectorVariable].reduced);
+}
+
 /// Whether every buffer that is read or written in packs begins where a pack may lie.
 std::string KernelWriter::alignment() const {
-  std::vector<bool> packed(m_kernel.buffers.size(), false);
-  for (const Expr& e : m_kernel.exprs)
-    if (e.op == ExprOp::Load && isPacked(e.index)) packed[std::size_t(e.buffer)] = true;
+  std::vector<int> packs(m_kernel.buffers.size(), 1);
+  const auto take = [&](int buffer, int elements) {
+    int& most = packs[std::size_t(buffer)];
+    most = std::max(most, elements);
+  };
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    if (m_tiled[e]) take(expr.buffer, m_shape.acrossVector);
+    if (expr.op == ExprOp::Load && isPacked(expr.index)) take(expr.buffer, m_shape.vector);
+  }
   for (const LoopStore& s : m_kernel.stores)
-    if (isPacked(s.index)) packed[std::size_t(s.buffer)] = true;
+    if (isPacked(s.index)) take(s.buffer, m_shape.vector);
   std::string text;
-  for (std::size_t b = 0; b < packed.size(); ++b)
-    if (packed[b])
+  for (std::size_t b = 0; b < packs.size(); ++b)
+    if (packs[b] > 1)
       text += fmt::format("{}(unsigned long long)b{} % {} == 0", text.empty() ? "" : " && ", b,
-                          itemSize(m_kernel.buffers[b].dtype) * m_shape.vector);
+                          itemSize(m_kernel.buffers[b].dtype) * packs[b]);
   return text;
 }
 
 std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guarded) {
   const bool vectors = m_shape.vector > 1;
+  if (m_shape.layout == KernelLayout::Tiles) planTiled();
   line(fmt::format("// {}: {}", m_name, fmt::join(nodes, ", ")));
   line(fmt::format("using Index = {};", m_shape.wideIndex ? "long long" : "int"));
   if (vectors) {
@@ -142,6 +160,7 @@ std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guar
 
 void KernelWriter::writeBody() {
   if (m_shape.layout == KernelLayout::Columns) return writeColumns();
+  if (m_shape.layout == KernelLayout::Tiles) return writeTiles();
   if (m_shape.inner.empty()) return writeElements();
   writeRows();
 }
@@ -195,9 +214,10 @@ std::string KernelWriter::toMemory(const std::string& text, DType dtype) const {
 
 std::string KernelWriter::loaded(std::size_t expr) {
   const Expr& e = m_kernel.exprs[expr];
-  if (m_cached[expr] && m_inside) {
-    const bool packs = isPacked(e.index);
-    return fromMemory(fmt::format("c{}[k]{}", expr, packs ? ".at[q]" : ""), e.dtype);
+  if (m_cached[expr] && m_inside) return fromMemory(keptPlace(expr), e.dtype);
+  if (m_tiled[expr]) {
+    const std::size_t x = *m_shape.columnVariable, y = *m_shape.acrossVariable;
+    return fromMemory(fmt::format("t{}[{} - bx][{} - by]", expr, m_index[x], m_index[y]), e.dtype);
   }
   if (m_packed[expr] && m_inside) return fromMemory(fmt::format("p{}.at[q]", expr), e.dtype);
   if (e.op == ExprOp::LoadAt)
@@ -217,6 +237,8 @@ std::string KernelWriter::compute(std::size_t expr) {
   const DType from = m_kernel.exprs[std::size_t(e.args[0])].dtype;
   if (e.op == ExprOp::Convert) return convertText(args[0], from, e.dtype);
   if (e.op == ExprOp::Philox) return fmt::format("kerf_philox({}, {}, {})", args[0], args[1], e.integer);
+  if (m_byInverse[expr] && !m_inverses[std::size_t(e.args[1])].empty())
+    return fmt::format("kerf_over({}, {}, {})", args[0], args[1], m_inverses[std::size_t(e.args[1])]);
   if (e.op == ExprOp::Select) return fmt::format("{} ? {} : {}", args[0], args[1], args[2]);
   if (e.op == ExprOp::Fma) {
     const std::string_view name = e.dtype == DType::Float32 ? "fmaf" : "fma";
@@ -231,12 +253,15 @@ std::string KernelWriter::value(int expr) {
   if (node.op == ExprOp::Constant) return constantText(node);
   if (!m_outerValues[e].empty()) return m_outerValues[e];
   if (!m_values[e].empty()) return m_values[e];
+  const bool kept = m_inside && m_keptFrom[e] >= 0;
+  if (kept && m_phase > m_keptFrom[e]) return keptPlace(e);
   const std::string text = compute(e);
   if (text.empty() && m_missing.empty())
     m_missing = fmt::format("{} of {}", exprOpInfo(node.op).name, dtypeInfo(node.dtype).shortCode);
   origin(e);
   const std::string name = fmt::format("v{}", e);
   line(fmt::format("const {} {} = {};", registerType(node.dtype), name, text));
+  if (kept) line(fmt::format("{} = {};", keptPlace(e), name));
   return (m_inside ? m_values : m_outerValues)[e] = name;
 }
 

@@ -1,6 +1,7 @@
 // KernelWriter: the lines of one CUDA kernel.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,20 +33,38 @@ class KernelWriter {
   void writeElements();
   void writeRows();
   void writeColumns();
+  void writeColumnTotals();
+  void writeColumnStores();
+  void writeSharedRows();
+  void writeTiles();
+  void writeTileLoad(std::size_t expr);
   void writePhases();
   void writeOuterValues(int phase);
   void writeLoop(int phase);
-  void writeLoopHead(bool cached);
+  void writeLoopHead(bool counted);
+  void writeIdentities(int phase);
   void writeLoopElements(int phase, const std::vector<bool>& used);
   void writeTotals(int phase);
+  void writeParts(int phase);
   void writeOuterStores();
-  void planCached();
-  void writeCachedLoads();
+  void planKept();
+  void planKeptLoads(std::int64_t each);
+  void planKeptValues(std::int64_t each);
+  std::vector<int> loopsThatUse() const;
+  std::string keptPlace(std::size_t expr) const;
+  void writeKept();
+  void planTiled();
+  void planInverses();
   void writeIndices(const std::vector<std::size_t>& variables, std::string rest);
-  void storeInner(int phase);
+  using StoreFilter = std::function<bool(const LoopStore&)>;
+  void openPacks(const StoreFilter& isOf);
+  void closePacks(const StoreFilter& isOf);
+  void storeElements(const StoreFilter& isOf);
   bool mayBeIdle() const;
   std::string_view ifActive() const;
   bool isPacked(const Affine& index) const;
+  bool packsInside() const;
+  std::string totalName(std::size_t expr) const;
   bool storesTo(int buffer) const;
   bool storesWhatItLoads() const;
 
@@ -73,6 +92,12 @@ class KernelWriter {
   std::vector<std::string> m_index;                  ///< text of every loop variable
   std::vector<std::string> m_outerValues, m_values;  ///< text of what is known: outside and inside the reduced loop
   std::vector<bool> m_packed, m_cached;              ///< loads that lie in packs now; that are kept over all phases
+  std::vector<bool> m_tiled;                         ///< loads that go through shared memory
+  std::vector<int> m_keptFrom;                       ///< phase whose loop computes what later ones read; -1 for most
+  std::vector<bool> m_byInverse;                     ///< quotients that are products with m_inverses of the divisor
+  std::vector<std::string> m_inverses;
+  std::int64_t m_registers = 0;                      ///< that a thread keeps over several loops
+  int m_phase = 0;
   bool m_inside = false;
   std::string m_origin, m_missing, m_out;
   int m_depth = 0;

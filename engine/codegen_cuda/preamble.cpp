@@ -25,8 +25,14 @@ __device__ __forceinline__ unsigned short kerf_to_half(float value) {
 }
 __device__ __forceinline__ float kerf_from_bf16(unsigned short bits) { return __uint_as_float((unsigned int)bits << 16); }
 __device__ __forceinline__ unsigned short kerf_to_bf16(float value) {
+#if __CUDA_ARCH__ >= 800
+  unsigned short rounded;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(value));
+  return rounded;
+#else
   const unsigned int bits = __float_as_uint(value);
   return value != value ? 0x7fc0 : (unsigned short)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+#endif
 }
 
 template <class F>
@@ -49,6 +55,23 @@ template <class T>
 __device__ __forceinline__ T kerf_max(T a, T b) { return a > b || a != a ? a : b; }
 template <class T>
 __device__ __forceinline__ T kerf_min(T a, T b) { return a < b || a != a ? a : b; }
+#if __CUDA_ARCH__ >= 800
+__device__ __forceinline__ float kerf_max(float a, float b) {
+  float most;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
+  return most;
+}
+__device__ __forceinline__ float kerf_min(float a, float b) {
+  float least;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
+  return least;
+}
+#endif
+
+// a / b by the inverse of b, which a subnormal b has not.
+__device__ __forceinline__ float kerf_over(float a, float b, float inverse) {
+  return fabsf(b) >= 1.17549435e-38f ? a * inverse : a / b;
+}
 
 __device__ __forceinline__ int kerf_philox(long long key, long long counter, int word) {
   unsigned int words[4] = {(unsigned int)counter, 0, 0, 0};
@@ -85,19 +108,41 @@ __device__ __forceinline__ T kerf_team(T value, F combine) {
   return value;
 }
 
-// One value of every column of a block of COLUMNS times ROWS threads.
-template <int COLUMNS, int ROWS, class T, class F>
-__device__ __forceinline__ T kerf_columns(T value, F combine) {
-  __shared__ T parts[ROWS][COLUMNS];
-  const int column = threadIdx.x % COLUMNS, row = threadIdx.x / COLUMNS;
-  __syncthreads();
-  parts[row][column] = value;
+// VALUES of every thread of a block of COLUMNS times ROWS become those of each column, which the first row gets.
+template <int COLUMNS, int ROWS, int VALUES, class T, class F>
+__device__ __forceinline__ void kerf_columns(T (&values)[VALUES], F combine, unsigned char* space) {
+  T* const parts = reinterpret_cast<T*>(space) + threadIdx.x % COLUMNS;
+  const int row = threadIdx.x / COLUMNS;
   for (int distance = ROWS / 2; distance > 0; distance /= 2) {
     __syncthreads();
-    if (row < distance) parts[row][column] = combine(parts[row][column], parts[row + distance][column]);
+    if (row >= distance && row < 2 * distance)
+      for (int v = 0; v < VALUES; ++v) parts[((row - distance) * VALUES + v) * COLUMNS] = values[v];
+    __syncthreads();
+    if (row < distance)
+      for (int v = 0; v < VALUES; ++v) values[v] = combine(values[v], parts[(row * VALUES + v) * COLUMNS]);
+  }
+}
+
+// What several blocks gather for one result: 8 bytes for each part, and whether this block is the last of `blocks`.
+template <class T>
+__device__ __forceinline__ void kerf_put_part(unsigned char* parts, long long place, T value) {
+  *reinterpret_cast<volatile T*>(parts + place * 8) = value;
+}
+template <class T>
+__device__ __forceinline__ T kerf_part(unsigned char* parts, long long place) {
+  return *reinterpret_cast<volatile T*>(parts + place * 8);
+}
+__device__ __forceinline__ bool kerf_is_last(unsigned int* counter, unsigned int blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    last = atomicAdd(counter, 1u) == blocks - 1;
+    if (last) *counter = 0;
   }
   __syncthreads();
-  return parts[0][column];
+  __threadfence();
+  return last;
 }
 )cuda";
 }

@@ -114,8 +114,10 @@ TEST(CudaSource, RowsAreReducedByTeamsAndReadOnce) {
 TEST(CudaSource, ColumnsBesideEachOtherAreReducedTogether) {
   const CudaKernel kernel = generated(columnSums(4096, 768));
   EXPECT_EQ(kernel.shape.layout, KernelLayout::Columns);
-  EXPECT_EQ(kernel.shape.blocks({}, 4096), 768 / kernel.shape.columns);
-  EXPECT_THAT(kernel.text(), HasSubstr("const float v0 = b0[i0 + i1 * (Index)768];"));
+  EXPECT_EQ(kernel.shape.columns * kernel.shape.vector, 32);
+  EXPECT_EQ(kernel.shape.splits, 32) << "blocks for each 32 columns, four rows of each thread's";
+  EXPECT_EQ(kernel.shape.blocks({}, 4096), 768 / 32 * 32);
+  EXPECT_THAT(kernel.text(), HasSubstr("kerf_load<float, V>(b0 + x0 + i1 * (Index)768);"));
   EXPECT_EQ(generated(columnSums(8, 1 << 20)).shape.team, 1) << "a thread for each column";
 }
 

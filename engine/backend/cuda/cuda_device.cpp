@@ -1,5 +1,6 @@
 #include "engine/backend/cuda/cuda_device.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/backend/llvm/program_memory.h"
@@ -14,7 +15,8 @@ CudaDevice::CudaDevice(std::vector<CudaStepCode> codes, std::unordered_set<std::
 }
 
 CudaDevice::~CudaDevice() {
-  if (m_machine) m_machine->driver.release(m_arena);
+  if (!m_machine) return;
+  for (const DeviceAddress place : {m_arena, m_counters, m_parts}) m_machine->driver.release(place);
 }
 
 void CudaDevice::openBlas() {
@@ -67,7 +69,21 @@ Result<void> CudaDevice::loadKernels() {
     KERF_TRY(void* const function, load(code.cubin.empty() ? code.ptx : code.cubin, code.kernel.name));
     m_functions.push_back(function);
   }
-  return {};
+  return makeShared();
+}
+
+/// One place for all kernels: they run one after the other.
+Result<void> CudaDevice::makeShared() {
+  std::int64_t counters = 0, parts = 0;
+  for (const CudaStepCode& code : m_codes) {
+    counters = std::max(counters, code.kernel.shape.countersBytes());
+    parts = std::max(parts, code.kernel.shape.partsBytes());
+  }
+  if (counters == 0) return {};
+  KERF_TRY(m_counters, m_machine->driver.allocate(counters));
+  KERF_TRY(m_parts, m_machine->driver.allocate(parts));
+  const std::vector<unsigned char> zeros(std::size_t(counters), 0);
+  return m_machine->driver.upload(m_counters, zeros.data(), counters);
 }
 
 Result<void> CudaDevice::plan(const Program& program) {

@@ -71,6 +71,7 @@ class CudaDevice : public StepDevice {
   void openBlas();
   void openDnn();
   Result<void> loadKernels();
+  Result<void> makeShared();
   Result<std::vector<DeviceAddress>> placeSlots(const Program& program, const ValueList& slots);
   Result<void> spread(const Tensor& self, const Tensor& out);
   Result<bool> multiplyWithBias(const DeviceMatrix& a, const DeviceMatrix& b, const Tensor& bias,
@@ -85,6 +86,7 @@ class CudaDevice : public StepDevice {
   std::unordered_map<std::string, std::size_t> m_byStep;
   std::unique_ptr<Machine> m_machine;
   std::vector<void*> m_functions;
+  DeviceAddress m_counters = 0, m_parts = 0;  ///< what blocks of one kernel share: KernelShape::countersBytes
   DeviceAddress m_arena = 0;
   std::int64_t m_arenaBytes = 0;
   bool m_lastWasOnHost = false;

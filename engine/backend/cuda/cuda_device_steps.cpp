@@ -40,6 +40,7 @@ Result<void> CudaDevice::launch(const Program&, const Step& step, const ValueLis
     arguments.add(address + std::uint64_t(step.pointers[b].byteOffset));
   }
   for (const std::int64_t bound : step.bounds) arguments.add(bound);
+  if (code.kernel.shape.splits > 1) arguments.add(m_counters).add(m_parts);
   if (code.guarded) arguments.add(m_machine->checks.found());
   const std::int64_t blocks =
       code.kernel.shape.blocks(step.bounds, m_machine->driver.processors() * blocksPerProcessor);

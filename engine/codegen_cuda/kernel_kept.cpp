@@ -1,0 +1,134 @@
+// What a thread keeps in registers between two loops over a row, and quotients by a row's value.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/codegen_cuda/kernel_writer.h"
+#include "engine/codegen_cuda/scalar_text.h"
+
+namespace kerf::inline codegen_cuda {
+namespace {
+
+/// Registers of four bytes that one thread keeps over several loops.
+constexpr std::int64_t mostKept = 64;
+/// In additions: what costs less is computed again.
+constexpr int expensive = 8;
+
+bool is16Bit(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
+
+}  // namespace
+
+/// In how many loops over the row each expression is used.
+std::vector<int> KernelWriter::loopsThatUse() const {
+  std::vector<int> uses(m_kernel.exprs.size(), 0);
+  for (int phase = 0; phase <= m_lastPhase; ++phase) {
+    if (!loopHasWork(phase)) continue;
+    const std::vector<bool> used = usedInLoop(phase);
+    for (std::size_t e = 0; e < used.size(); ++e) uses[e] += used[e];
+  }
+  return uses;
+}
+
+void KernelWriter::planKept() {
+  const auto inner = countOf(m_kernel, m_shape.inner);
+  if (!inner || *inner == 0) return;
+  const std::int64_t each = (*inner + m_shape.team - 1) / m_shape.team;
+  planKeptLoads(each);
+  planKeptValues(each);
+}
+
+/// Elements that several loops read are read once, where a thread has few of them.
+void KernelWriter::planKeptLoads(std::int64_t each) {
+  const std::int64_t most = m_shape.team > 512 ? mostKept / 2 : mostKept;
+  const std::vector<int> uses = loopsThatUse();
+  for (std::size_t e = 0; e < uses.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    if (uses[e] < 2 || expr.op != ExprOp::Load || m_place.level[e] < 2 || storesTo(expr.buffer)) continue;
+    if (m_shape.vectorVariable && !isPacked(expr.index)) continue;
+    const std::int64_t registers = (each * itemSize(expr.dtype) + 3) / 4;
+    if (m_registers + registers > most) break;
+    m_registers += registers;
+    m_cached[e] = true;
+  }
+}
+
+/// The same for what is expensive to compute: exp(x - maximum) of softmax. Of a chain the last that several loops use
+/// is kept, but its 16-bit form where it has one.
+void KernelWriter::planKeptValues(std::int64_t each) {
+  const std::vector<int> uses = loopsThatUse();
+  std::vector<int> cost(uses.size(), 0), users(uses.size(), 0);
+  for (std::size_t e = 0; e < uses.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    const ExprOpInfo& info = exprOpInfo(expr.op);
+    if (m_place.level[e] < 2 || isLoad(expr.op)) continue;
+    cost[e] = info.cost;
+    for (std::size_t a = 0; a < info.arity; ++a) cost[e] = std::min(1 << 20, cost[e] + cost[std::size_t(expr.args[a])]);
+  }
+  for (std::size_t e = 0; e < uses.size(); ++e)
+    if (m_needed[e] && uses[e] < 2)
+      for (std::size_t a = 0; a < exprOpInfo(m_kernel.exprs[e].op).arity; ++a)
+        ++users[std::size_t(m_kernel.exprs[e].args[a])];
+  for (const LoopStore& store : m_kernel.stores) ++users[std::size_t(store.value)];
+  const std::int64_t most = m_shape.team > 512 ? mostKept / 2 : mostKept;
+  for (std::size_t e = 0; e < uses.size(); ++e) {
+    if (uses[e] < 2 || cost[e] < expensive || users[e] == 0) continue;
+    std::size_t kept = e;
+    const Expr& expr = m_kernel.exprs[e];
+    if (expr.op == ExprOp::Convert && is16Bit(m_kernel.exprs[std::size_t(expr.args[0])].dtype))
+      kept = std::size_t(expr.args[0]);
+    const std::int64_t registers = (each * itemSize(m_kernel.exprs[kept].dtype) + 3) / 4;
+    if (m_keptFrom[kept] >= 0 || m_registers + registers > most) continue;
+    int first = 0;
+    while (!loopHasWork(first) || !usedInLoop(first)[kept]) ++first;
+    m_registers += registers;
+    m_keptFrom[kept] = first;
+  }
+}
+
+std::string KernelWriter::keptPlace(std::size_t expr) const {
+  return fmt::format("c{}[k]{}", expr, packsInside() ? ".at[q]" : "");
+}
+
+/// Places for all that is kept; the loads are done at once.
+void KernelWriter::writeKept() {
+  const std::string all = count(m_shape.inner) + (packsInside() ? " / V" : "");
+  for (std::size_t e = 0; e < m_cached.size(); ++e) {
+    if (!m_cached[e] && m_keptFrom[e] < 0) continue;
+    const DType dtype = m_kernel.exprs[e].dtype;
+    const std::string_view type = m_cached[e] ? memoryType(dtype) : registerType(dtype);
+    const std::string element = packsInside() ? fmt::format("KerfPack<{}, V>", type) : std::string(type);
+    line(fmt::format("{} c{}[({} + {}) / {}];", element, e, all, m_shape.team - 1, m_shape.team));
+  }
+  if (std::ranges::none_of(m_cached, [](bool cached) { return cached; })) return;
+  writeLoopHead(true);
+  writeIndices(m_shape.inner, "r");
+  for (std::size_t e = 0; e < m_cached.size(); ++e) {
+    if (!m_cached[e]) continue;
+    const Expr& expr = m_kernel.exprs[e];
+    origin(e);
+    if (packsInside())
+      line(fmt::format("c{}[k] = kerf_load<{}, V>(b{} + {});", e, memoryType(expr.dtype), expr.buffer,
+                       affine(expr.index)));
+    else
+      line(fmt::format("c{}[k] = b{}[{}];", e, expr.buffer, affine(expr.index)));
+  }
+  close();
+}
+
+/// x / y, where y is one value for the whole row and nothing but the quotient's 16-bit form is used, is x · (1 / y): at
+/// most two units in float32's last place off before it is rounded to 8 or 11 bits.
+void KernelWriter::planInverses() {
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    m_byInverse[e] = m_needed[e] && expr.op == ExprOp::Div && expr.dtype == DType::Float32 && m_place.level[e] == 2 &&
+                     m_place.level[std::size_t(expr.args[1])] == 1;
+  }
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    if (!m_needed[e] || (expr.op == ExprOp::Convert && is16Bit(expr.dtype))) continue;
+    for (std::size_t a = 0; a < exprOpInfo(expr.op).arity; ++a) m_byInverse[std::size_t(expr.args[a])] = false;
+  }
+  for (const LoopStore& store : m_kernel.stores) m_byInverse[std::size_t(store.value)] = false;
+}
+
+}  // namespace kerf::inline codegen_cuda

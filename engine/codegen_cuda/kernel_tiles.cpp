@@ -1,0 +1,75 @@
+// Layout Tiles: what is read along another loop than the stores follow goes through shared memory, a square at a time.
+#include <fmt/format.h>
+
+#include "engine/codegen_cuda/kernel_writer.h"
+#include "engine/codegen_cuda/scalar_text.h"
+
+namespace kerf::inline codegen_cuda {
+namespace {
+
+/// Shared memory that a block has without asking for more.
+constexpr std::int64_t mostShared = 48 * 1024;
+
+}  // namespace
+
+void KernelWriter::planTiled() {
+  std::int64_t bytes = 0;
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    if (!m_needed[e] || expr.op != ExprOp::Load || storesTo(expr.buffer)) continue;
+    if (!isReadAcross(expr.index, *m_shape.columnVariable, *m_shape.acrossVariable)) continue;
+    const std::int64_t own = std::int64_t(tileSide) * (tileSide + 1) * itemSize(expr.dtype);
+    if (bytes + own > mostShared) continue;
+    bytes += own;
+    m_tiled[e] = true;
+  }
+}
+
+void KernelWriter::writeTiles() {
+  const std::size_t x = *m_shape.columnVariable, y = *m_shape.acrossVariable;
+  const std::string columns = number(m_kernel.variables[x].size), lines = number(m_kernel.variables[y].size);
+  const bool vectors = m_shape.vectorVariable.has_value();
+  line(fmt::format("constexpr int Y = {};", vectors ? fmt::format("V > 1 ? {} : 1", m_shape.acrossVector) : "1"));
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_tiled[e])
+      line(fmt::format("__shared__ {} t{}[{}][{}];", memoryType(m_kernel.exprs[e].dtype), e, tileSide, tileSide + 1));
+  line(fmt::format("const Index tiles = ((Index){} + {}) / {};", columns, tileSide - 1, tileSide));
+  line(fmt::format("const Index bands = ((Index){} + {}) / {};", lines, tileSide - 1, tileSide));
+  open(fmt::format("for (Index t = blockIdx.x; t < {} * tiles * bands; t += gridDim.x)", count(m_shape.outer)));
+  line(fmt::format("const Index bx = t % tiles * {0}, by = t / tiles % bands * {0};", tileSide));
+  writeIndices(m_shape.outer, "(t / (tiles * bands))");
+  line("__syncthreads();");
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_tiled[e]) writeTileLoad(e);
+  line("__syncthreads();");
+  const std::string each = vectors ? "V" : "1";
+  m_index[x] = fmt::format("{}{}", vectors ? 'x' : 'i', x);
+  open(fmt::format("for (int k = threadIdx.x; k < {} / {}; k += {})", tileSide * tileSide, each, m_shape.threads));
+  line(fmt::format("const Index {} = bx + k % ({} / {}) * {};", m_index[x], tileSide, each, each));
+  line(fmt::format("const Index i{} = by + k / ({} / {});", y, tileSide, each));
+  line(fmt::format("if ({} >= {} || i{} >= {}) continue;", m_index[x], columns, y, lines));
+  writeLoopElements(0, usedInLoop(0));
+  close();
+  close();
+}
+
+/// Threads beside each other read along the other loop.
+void KernelWriter::writeTileLoad(std::size_t e) {
+  const std::size_t x = *m_shape.columnVariable, y = *m_shape.acrossVariable;
+  const Expr& expr = m_kernel.exprs[e];
+  origin(e);
+  line("#pragma unroll");
+  open(fmt::format("for (int k = threadIdx.x; k < {} / Y; k += {})", tileSide * tileSide, m_shape.threads));
+  line(fmt::format("const int left = k / ({0} / Y), down = k % ({0} / Y) * Y;", tileSide));
+  line(fmt::format("const Index i{} = bx + left, i{} = by + down;", x, y));
+  line(fmt::format("if (i{} >= {} || i{} >= {}) continue;", x, number(m_kernel.variables[x].size), y,
+                   number(m_kernel.variables[y].size)));
+  m_index[x] = fmt::format("i{}", x);
+  m_index[y] = fmt::format("i{}", y);
+  line(fmt::format("const auto read = kerf_load<{}, Y>(b{} + {});", memoryType(expr.dtype), expr.buffer,
+                   affine(expr.index)));
+  line(fmt::format("for (int q = 0; q < Y; ++q) t{}[left][down + q] = read.at[q];", e));
+  close();
+}
+
+}  // namespace kerf::inline codegen_cuda

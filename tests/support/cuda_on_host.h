@@ -1,0 +1,153 @@
+// CudaOnHost: a generated CUDA kernel run on the CPU, its threads as coroutines that meet at every barrier and shuffle.
+// It shows what a kernel computes where there is no GPU, and that threads wait for each other where they must: between
+// two barriers they run one after the other.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "engine/codegen_cuda/kernel_source.h"
+#include "engine/codegen_cuda/scalar_text.h"
+#include "engine/process/program.h"
+#include "engine/process/temporary_folder.h"
+
+namespace kerf::testing_support {
+
+/// What CUDA C++ has and C++ has not. Assembly is left out: kernels of 16-bit floats compute nothing here but bfloat16's
+/// conversions, which have a form without it.
+inline constexpr std::string_view cudaOnHostPrelude = R"cpp(
+#include <math.h>
+#include <string.h>
+#include <ucontext.h>
+#include <vector>
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __shared__ static
+#define __launch_bounds__(threads)
+#define asm(...)
+struct KerfPlace { unsigned int x; };
+static KerfPlace threadIdx, blockIdx, blockDim, gridDim;
+static ucontext_t kerfScheduler;
+static std::vector<ucontext_t> kerfThreads;
+static std::vector<bool> kerfDone;
+static unsigned long long kerfWords[1024];
+static void (*kerfBody)();
+static inline void __syncthreads() { swapcontext(&kerfThreads[threadIdx.x], &kerfScheduler); }
+static inline void __syncwarp() { __syncthreads(); }
+static inline void __threadfence() {}
+template <class T> static T __shfl_xor_sync(unsigned int, T value, int distance) {
+  const unsigned int own = threadIdx.x;
+  memcpy(&kerfWords[own], &value, sizeof value);
+  __syncthreads();
+  T other;
+  memcpy(&other, &kerfWords[own ^ distance], sizeof other);
+  __syncthreads();
+  return other;
+}
+static inline unsigned int atomicAdd(unsigned int* place, unsigned int value) { const unsigned int old = *place; *place += value; return old; }
+static inline unsigned int __float_as_uint(float value) { unsigned int bits; memcpy(&bits, &value, 4); return bits; }
+static inline float __uint_as_float(unsigned int bits) { float value; memcpy(&value, &bits, 4); return value; }
+static inline double __longlong_as_double(long long bits) { double value; memcpy(&value, &bits, 8); return value; }
+static void kerfThread() { kerfBody(); kerfDone[threadIdx.x] = true; }
+static void kerfLaunch(unsigned int blocks, unsigned int threads, void (*body)()) {
+  const size_t stack = 128 << 10;
+  std::vector<char> stacks(stack * threads);
+  kerfBody = body, gridDim.x = blocks, blockDim.x = threads;
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+    kerfThreads.assign(threads, {}), kerfDone.assign(threads, false);
+    for (unsigned int t = 0; t < threads; ++t) {
+      getcontext(&kerfThreads[t]);
+      kerfThreads[t].uc_stack.ss_sp = &stacks[t * stack], kerfThreads[t].uc_stack.ss_size = stack;
+      kerfThreads[t].uc_link = &kerfScheduler;
+      makecontext(&kerfThreads[t], kerfThread, 0);
+    }
+    for (bool any = true; any;) {
+      any = false;
+      for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
+        if (kerfDone[threadIdx.x]) continue;
+        const unsigned int own = threadIdx.x;
+        swapcontext(&kerfScheduler, &kerfThreads[own]);
+        any = true;
+      }
+    }
+  }
+}
+)cpp";
+
+inline std::string cudaOnHostEntry(const CudaKernel& kernel, const LoopKernel& loops) {
+  std::string arguments;
+  for (std::size_t b = 0; b < loops.buffers.size(); ++b)
+    arguments += fmt::format("{}({}*)kerfBuffers[{}]", b == 0 ? "" : ", ", memoryType(loops.buffers[b].dtype), b);
+  if (kernel.shape.splits > 1) arguments += ", (unsigned int*)kerfCounters, (unsigned char*)kerfParts";
+  return fmt::format(R"cpp(
+static void* const* kerfBuffers;
+static void *kerfCounters, *kerfParts;
+extern "C" void kerf_host(void* const* buffers, void* counters, void* parts, int blocks) {{
+  kerfBuffers = buffers, kerfCounters = counters, kerfParts = parts;
+  kerfLaunch(blocks, {}, [] {{ {}({}); }});
+}}
+)cpp",
+                     kernel.shape.threads, kernel.name, arguments);
+}
+
+class CudaOnHost {
+ public:
+  /// NotFound where there is no C++ compiler.
+  static Result<CudaOnHost> compile(const CudaKernel& kernel, const LoopKernel& loops);
+  CudaOnHost(CudaOnHost&& other) noexcept;
+  ~CudaOnHost();
+
+  /// `buffers`: where each buffer of the kernel lies. Counters and parts of shared reductions stay from call to call, as
+  /// they do on a device.
+  void run(const std::vector<void*>& buffers, int blocks);
+
+ private:
+  CudaOnHost() = default;
+  using Entry = void (*)(void* const* buffers, void* counters, void* parts, int blocks);
+  void* m_library = nullptr;
+  Entry m_entry = nullptr;
+  std::vector<unsigned char> m_counters, m_parts;
+};
+
+inline Result<CudaOnHost> CudaOnHost::compile(const CudaKernel& kernel, const LoopKernel& loops) {
+  const auto compiler = findProgram("c++");
+  if (compiler.empty()) return fail(ErrorCode::NotFound, "there is no C++ compiler");
+  KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
+  const auto source = folder.path() / "kernel.cpp", library = folder.path() / "kernel.so";
+  std::ofstream(source) << cudaOnHostPrelude << kernel.source << cudaOnHostEntry(kernel, loops);
+  KERF_TRY(const auto ran,
+           runProgram({compiler.string(), "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-fPIC",
+                       "-shared", source.string(), "-o", library.string()},
+                      "", std::chrono::seconds(120)));
+  if (ran.status != 0) return fail(ErrorCode::CompileFailed, "{}\n{}", ran.output, ran.errors);
+  CudaOnHost result;
+  result.m_library = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (result.m_library == nullptr) return fail(ErrorCode::Internal, "{}", dlerror());
+  result.m_entry = reinterpret_cast<Entry>(dlsym(result.m_library, "kerf_host"));
+  result.m_counters.assign(std::size_t(kernel.shape.countersBytes()), 0);
+  result.m_parts.assign(std::size_t(kernel.shape.partsBytes()), 0xee);
+  return result;
+}
+
+inline CudaOnHost::CudaOnHost(CudaOnHost&& other) noexcept
+    : m_library(std::exchange(other.m_library, nullptr)),
+      m_entry(other.m_entry),
+      m_counters(std::move(other.m_counters)),
+      m_parts(std::move(other.m_parts)) {}
+
+inline CudaOnHost::~CudaOnHost() {
+  if (m_library != nullptr) dlclose(m_library);
+}
+
+inline void CudaOnHost::run(const std::vector<void*>& buffers, int blocks) {
+  m_entry(buffers.data(), m_counters.data(), m_parts.data(), blocks);
+}
+
+}  // namespace kerf::testing_support

@@ -1,0 +1,227 @@
+// What generated CUDA kernels compute, run on the CPU: split reductions, columns, tiles, what is kept between loops.
+#include <gmock/gmock.h>
+
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "engine/codegen_cuda/nvrtc.h"
+#include "engine/loops/expr_builder.h"
+#include "tests/support/cuda_on_host.h"
+
+namespace kerf {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing_support::CudaOnHost;
+
+LoopKernel kernelOn(std::vector<LoopVariable> variables, std::vector<DType> buffers) {
+  LoopKernel kernel{.name = "cpp_fused_host_0", .variables = std::move(variables)};
+  for (std::size_t b = 0; b < buffers.size(); ++b) kernel.buffers.push_back({buffers[b], fmt::format("b{}", b)});
+  return kernel;
+}
+
+Affine at(std::initializer_list<std::int64_t> factors) {
+  Affine index;
+  for (const std::int64_t f : factors) index.coefficients.push_back(SymInt(f));
+  index.trim();
+  return index;
+}
+
+/// Small whole numbers: their float sums are exact in any order.
+std::vector<float> wholeNumbers(std::size_t count, int seed = 1) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = float(int((i * 2654435761u + unsigned(seed) * 40503u) >> 7) % 17 - 8);
+  return values;
+}
+std::uint16_t bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return std::uint16_t((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+float fromBf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
+
+struct Made {
+  CudaKernel kernel;
+  Result<CudaOnHost> host;
+};
+Made made(const LoopKernel& loops) {
+  auto kernel = generateKernel(loops, {"made"});
+  EXPECT_TRUE(kernel) << kernel.error().text();
+  if (nvrtcVersion()) {
+    const auto compiled = compileSource(kernel->source, "sm_90");
+    EXPECT_TRUE(compiled) << compiled.error().text() << kernel->text();
+  }
+  auto host = CudaOnHost::compile(*kernel, loops);
+  EXPECT_TRUE(host || host.error().code == ErrorCode::NotFound) << host.error().text() << kernel->text();
+  return {std::move(*kernel), std::move(host)};
+}
+
+/// Sum and maximum of everything, and twice what is summed.
+LoopKernel wholeSum(std::int64_t size) {
+  LoopKernel kernel = kernelOn({{size, true}}, {DType::Float32, DType::Float64, DType::Float32, DType::Float32});
+  ExprBuilder b(kernel);
+  const int x = b.load(0, at({1}));
+  const int sum = b.reduce(ExprOp::ReduceSum, b.convert(x, DType::Float64)), most = b.reduce(ExprOp::ReduceMax, x);
+  kernel.stores = {{1, {}, sum, false}, {2, {}, most, false}, {3, at({1}), b.binary(ExprOp::Add, x, x), true}};
+  return kernel;
+}
+
+TEST(CudaOnHost, SumsOfEverythingAreSharedByBlocks) {
+  for (const std::int64_t size : {65536, 70001}) {
+    Made sum = made(wholeSum(size));
+    EXPECT_GT(sum.kernel.shape.splits, 4) << size;
+    EXPECT_EQ(sum.kernel.shape.blocks({}, 1 << 20), sum.kernel.shape.splits);
+    EXPECT_EQ(sum.kernel.shape.partsBytes(), sum.kernel.shape.splits * 2 * 8);
+    if (!sum.host) GTEST_SKIP() << sum.host.error().text();
+    std::vector<float> x = wholeNumbers(std::size_t(size)), twice(x.size());
+    x[x.size() / 3] = 99;
+    double total = 0;
+    float most = 0;
+    for (const int blocks : {int(sum.kernel.shape.splits), 3, 1}) {  // with the counters of the run before
+      sum.host->run({x.data(), &total, &most, twice.data()}, blocks);
+      EXPECT_EQ(total, std::accumulate(x.begin(), x.end(), 0.0));
+      EXPECT_EQ(most, 99);
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(twice[i], 2 * x[i]) << i;
+    }
+  }
+}
+
+/// [batches, rows, columns] → Σ over rows of x·y + column's bias, times 3.
+LoopKernel columnSum(std::int64_t batches, std::int64_t rows, std::int64_t columns, DType type) {
+  LoopKernel kernel = kernelOn({{batches, false}, {columns, false}, {rows, true}},
+                               {type, DType::Float32, DType::Float32});
+  ExprBuilder b(kernel);
+  const int x = b.convert(b.load(0, at({rows * columns, 1, columns})), DType::Float32);
+  const int bias = b.load(1, at({0, 1}));
+  const int sum = b.reduce(ExprOp::ReduceSum, b.binary(ExprOp::Add, x, bias));
+  kernel.stores = {{2, at({columns, 1}), b.binary(ExprOp::Mul, sum, b.constant(3, DType::Float32)), false}};
+  return kernel;
+}
+
+void expectColumnSums(std::int64_t batches, std::int64_t rows, std::int64_t columns, std::size_t offset) {
+  Made sum = made(columnSum(batches, rows, columns, DType::BFloat16));
+  EXPECT_EQ(sum.kernel.shape.layout, KernelLayout::Columns);
+  EXPECT_GT(sum.kernel.shape.splits, 1);
+  if (!sum.host) GTEST_SKIP() << sum.host.error().text();
+  const auto count = std::size_t(batches * rows * columns);
+  const std::vector<float> values = wholeNumbers(count);
+  std::vector<std::uint16_t> x(count + 8);
+  for (std::size_t i = 0; i < count; ++i) x[i + offset] = bf16(values[i]);
+  std::vector<float> bias = wholeNumbers(std::size_t(columns), 5), out(std::size_t(batches * columns), -1);
+  for (int run = 0; run < 2; ++run) {
+    std::ranges::fill(out, -1.0f);
+    sum.host->run({x.data() + offset, bias.data(), out.data()}, run == 0 ? 7 : 1000);
+    for (std::int64_t n = 0; n < batches; ++n)
+      for (std::int64_t c = 0; c < columns; ++c) {
+        float expected = 0;
+        for (std::int64_t r = 0; r < rows; ++r)
+          expected += values[std::size_t((n * rows + r) * columns + c)] + bias[std::size_t(c)];
+        ASSERT_EQ(out[std::size_t(n * columns + c)], 3 * expected) << n << " " << c << " of " << columns;
+      }
+  }
+}
+
+TEST(CudaOnHost, ColumnsAreSummedInPacks) {
+  expectColumnSums(1, 2048, 72, 0);
+  expectColumnSums(2, 1024, 128, 1);  // where no pack may lie
+}
+TEST(CudaOnHost, ColumnsOfAnOddNumberAreSummedOneByOne) { expectColumnSums(3, 515, 37, 0); }
+
+LoopKernel hostSoftmax(std::int64_t rows, std::int64_t columns, DType type) {
+  LoopKernel kernel = kernelOn({{rows, false}, {columns, true}}, {type, type});
+  ExprBuilder b(kernel);
+  const int x = b.convert(b.load(0, at({columns, 1})), DType::Float32), most = b.reduce(ExprOp::ReduceMax, x);
+  const int e = b.unary(ExprOp::Exp, b.binary(ExprOp::Sub, x, most));
+  const int sum = b.convert(b.reduce(ExprOp::ReduceSum, b.convert(e, DType::Float64)), DType::Float32);
+  kernel.stores = {{1, at({columns, 1}), b.convert(b.binary(ExprOp::Div, e, sum), type), true}};
+  return kernel;
+}
+
+TEST(CudaOnHost, SoftmaxComputesEachExponentialOnce) {
+  for (const std::int64_t columns : {20, 1000}) {
+    Made softmax = made(hostSoftmax(5, columns, DType::Float32));
+    const std::string text = softmax.kernel.text();
+    EXPECT_EQ(text.find("expf"), text.rfind("expf")) << text;
+    EXPECT_THAT(text, Not(HasSubstr("kerf_over")));
+    if (!softmax.host) GTEST_SKIP() << softmax.host.error().text();
+    std::vector<float> x = wholeNumbers(std::size_t(5 * columns)), out(x.size());
+    softmax.host->run({x.data(), out.data()}, 2);
+    for (std::int64_t r = 0; r < 5; ++r) {
+      double sum = 0;
+      for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(double(x[std::size_t(r * columns + c)]) - 8);
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const double expected = std::exp(double(x[std::size_t(r * columns + c)]) - 8) / sum;
+        ASSERT_NEAR(out[std::size_t(r * columns + c)], expected, expected * 1e-6) << r << " " << c;
+      }
+    }
+  }
+}
+
+TEST(CudaOnHost, ARowsQuotientThatIsRoundedTo16BitsIsAProduct) {
+  Made softmax = made(hostSoftmax(3, 512, DType::BFloat16));
+  EXPECT_THAT(softmax.kernel.text(), HasSubstr("kerf_over("));
+  if (!softmax.host) GTEST_SKIP() << softmax.host.error().text();
+  const std::vector<float> values = wholeNumbers(3 * 512);
+  std::vector<std::uint16_t> x(values.size()), out(values.size());
+  std::ranges::transform(values, x.begin(), bf16);
+  softmax.host->run({x.data(), out.data()}, 3);
+  for (std::size_t r = 0; r < 3; ++r) {
+    double sum = 0;
+    for (std::size_t c = 0; c < 512; ++c) sum += std::exp(double(values[r * 512 + c]) - 8);
+    for (std::size_t c = 0; c < 512; ++c) {
+      const double expected = std::exp(double(values[r * 512 + c]) - 8) / sum;
+      ASSERT_NEAR(fromBf16(out[r * 512 + c]), expected, expected / 250) << r << " " << c;
+    }
+  }
+}
+
+/// out[n, i, j] = x[n, i, j] + y[n, j, i]
+LoopKernel transposedAdd(std::int64_t batches, std::int64_t lines, std::int64_t columns, DType type) {
+  LoopKernel kernel = kernelOn({{batches, false}, {lines, false}, {columns, false}}, {type, type, type});
+  ExprBuilder b(kernel);
+  const auto load = [&](int buffer, Affine index) { return b.convert(b.load(buffer, std::move(index)), DType::Float32); };
+  const std::int64_t all = lines * columns;
+  const int sum = b.binary(ExprOp::Add, load(0, at({all, columns, 1})), load(1, at({all, 1, lines})));
+  kernel.stores = {{2, at({all, columns, 1}), b.convert(sum, type), true}};
+  return kernel;
+}
+
+void expectTransposedSums(std::int64_t lines, std::int64_t columns, int blocks) {
+  Made add = made(transposedAdd(2, lines, columns, DType::Float32));
+  EXPECT_EQ(add.kernel.shape.layout, KernelLayout::Tiles);
+  EXPECT_EQ(add.kernel.shape.blocks({}, 1 << 20), 2 * ((lines + 63) / 64) * ((columns + 63) / 64));
+  if (!add.host) GTEST_SKIP() << add.host.error().text();
+  const auto count = std::size_t(2 * lines * columns);
+  std::vector<float> x = wholeNumbers(count), y = wholeNumbers(count, 3), out(count, -1000);
+  add.host->run({x.data(), y.data(), out.data()}, blocks);
+  for (std::int64_t n = 0; n < 2; ++n)
+    for (std::int64_t i = 0; i < lines; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const auto own = std::size_t((n * lines + i) * columns + j), other = std::size_t((n * columns + j) * lines + i);
+        ASSERT_EQ(out[own], x[own] + y[other]) << n << " " << i << " " << j;
+      }
+}
+
+TEST(CudaOnHost, TransposedOperandsGoThroughTiles) {
+  expectTransposedSums(128, 64, 4);
+  expectTransposedSums(100, 136, 3);
+  expectTransposedSums(67, 131, 2);
+}
+
+TEST(CudaOnHost, TilesOf16BitElementsAreReadInPacks) {
+  Made add = made(transposedAdd(1, 96, 72, DType::BFloat16));
+  EXPECT_EQ(add.kernel.shape.acrossVector, 4);
+  EXPECT_EQ(add.kernel.shape.vector, 8);
+  if (!add.host) GTEST_SKIP() << add.host.error().text();
+  const std::vector<float> a = wholeNumbers(96 * 72), c = wholeNumbers(96 * 72, 9);
+  std::vector<std::uint16_t> x(a.size()), y(a.size()), out(a.size());
+  std::ranges::transform(a, x.begin(), bf16);
+  std::ranges::transform(c, y.begin(), bf16);
+  add.host->run({x.data(), y.data(), out.data()}, 2);
+  for (std::size_t i = 0; i < 96; ++i)
+    for (std::size_t j = 0; j < 72; ++j) ASSERT_EQ(fromBf16(out[i * 72 + j]), a[i * 72 + j] + c[j * 96 + i]);
+}
+
+}  // namespace
+}  // namespace kerf
