@@ -38,20 +38,37 @@ std::unexpected<Error> cannotStart(const std::string& program, int code) {
   return fail(ErrorCode::Environment, "cannot start {}: {}", program, std::strerror(code));
 }
 
+/// How a program is started: with signals as in a new one, whatever this process ignores.
+class SpawnAttributes {
+ public:
+  explicit SpawnAttributes(short flags) {
+    sigset_t usual;
+    sigfillset(&usual);
+    for (const int fixed : {SIGKILL, SIGSTOP}) sigdelset(&usual, fixed);
+    posix_spawnattr_init(&m_attributes);
+    posix_spawnattr_setsigdefault(&m_attributes, &usual);
+    posix_spawnattr_setflags(&m_attributes, short(flags | POSIX_SPAWN_SETSIGDEF));
+  }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  ~SpawnAttributes() { posix_spawnattr_destroy(&m_attributes); }
+  const posix_spawnattr_t* get() const { return &m_attributes; }
+
+ private:
+  posix_spawnattr_t m_attributes{};
+};
+
 Result<pid_t> spawn(const std::vector<std::string>& command, const Pipe& in, const Pipe& out, const Pipe& errors) {
   posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_adddup2(&actions, in.reads.number(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.writes.number(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.writes.number(), STDERR_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const SpawnAttributes attributes(POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
   const int code =
-      posix_spawnp(&pid, command.front().c_str(), &actions, &attributes, pointersTo(command).data(), environ);
+      posix_spawnp(&pid, command.front().c_str(), &actions, attributes.get(), pointersTo(command).data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
   if (code != 0) return cannotStart(command.front(), code);
   guardGroup(pid);
   return pid;
@@ -131,13 +148,10 @@ Result<ProgramResult> runProgram(const std::vector<std::string>& command, const 
 }
 
 Result<void> startDetached(const std::vector<std::string>& command) {
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  const SpawnAttributes attributes(POSIX_SPAWN_SETSID);
   pid_t pid = 0;
   const int code =
-      posix_spawnp(&pid, command.front().c_str(), nullptr, &attributes, pointersTo(command).data(), environ);
-  posix_spawnattr_destroy(&attributes);
+      posix_spawnp(&pid, command.front().c_str(), nullptr, attributes.get(), pointersTo(command).data(), environ);
   if (code != 0) return cannotStart(command.front(), code);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "engine/process/clean_environment.h"
+#include "engine/process/program.h"
 #include "tests/support/contained_test.h"
 
 namespace kerf {
@@ -97,6 +98,32 @@ TEST_P(Contained, AFileOverItsLimitEndsItsWriter) {
   const auto result = run("head -c 3000000 /dev/zero > big; exit $?", {.fileBytes = 1'000'000});
   EXPECT_EQ(result.status, 128 + SIGXFSZ);
   EXPECT_EQ(std::filesystem::file_size(m_folder.path() / "big"), 1'000'000u);
+}
+
+/// kerf ignores the signal, so that a full disk is an error of its own.
+class IgnoresFileLimit {
+ public:
+  IgnoresFileLimit() : m_before(std::signal(SIGXFSZ, SIG_IGN)) {}
+  ~IgnoresFileLimit() { std::signal(SIGXFSZ, m_before); }
+
+ private:
+  void (*m_before)(int);
+};
+
+TEST_P(Contained, SignalsThatItsStarterIgnoresEndItAsUsual) {
+  const IgnoresFileLimit ignores;
+  const auto result = run("head -c 3000000 /dev/zero > big; exit $?", {.fileBytes = 1'000'000});
+  EXPECT_EQ(result.status, 128 + SIGXFSZ);
+}
+
+TEST(Program, SignalsThatItsStarterIgnoresEndItAsUsual) {
+  const IgnoresFileLimit ignores;
+  const auto ended = runProgram({"/bin/sh", "-c", "kill -s XFSZ $$; exit 7"}, "", 10s);
+  ASSERT_TRUE(ended) << ended.error().text();
+  EXPECT_EQ(ended->status, 128 + SIGXFSZ);
+  const auto piped = runProgram({"/bin/sh", "-c", "kill -s PIPE $$; exit 7"}, "", 10s);  // runProgram ignores that one
+  ASSERT_TRUE(piped) << piped.error().text();
+  EXPECT_EQ(piped->status, 128 + SIGPIPE);
 }
 
 TEST_P(Contained, AStoppedProcessIsEndedAtTheTimeout) {
