@@ -107,8 +107,13 @@ struct SubsystemRow {
   std::string_view name;
   std::optional<PassStage> stage;  ///< its passes do not run
   void (*turnOff)(CompileOptions&);
-  bool isLlvms = false;  ///< other backends have none
+  bool (*isThere)(const CompileOptions&) = nullptr;  ///< null: in every compilation
 };
+
+/// The interpreter's values keep their own memory; code for CPU and GPU is planned alike.
+bool plansMemory(const CompileOptions& compile) { return compile.backend != "interp"; }
+bool isLlvms(const CompileOptions& compile) { return compile.backend == "llvm"; }
+
 /// In the order in which a graph comes to them; each can do without those after it.
 constexpr SubsystemRow subsystems[] = {
     {decompositionsName, {}, nullptr},
@@ -117,15 +122,15 @@ constexpr SubsystemRow subsystems[] = {
     {"post-grad passes", PassStage::PostGrad, nullptr},
     {"lowering and code generation", PassStage::Lowering, [](CompileOptions& compile) { compile.backend = "interp"; }},
     {"fusion", {}, [](CompileOptions& compile) { compile.fuse = false; }},
-    {"memory plan", {}, [](CompileOptions& compile) { compile.sharesMemory = false; }, true},
-    {"LLVM optimisation", {}, [](CompileOptions& compile) { compile.optimizationLevel = 0; }, true}};
+    {"memory plan", {}, [](CompileOptions& compile) { compile.sharesMemory = false; }, plansMemory},
+    {"LLVM optimisation", {}, [](CompileOptions& compile) { compile.optimizationLevel = 0; }, isLlvms}};
 
 /// Rows of `subsystems` that this compilation has.
 std::vector<const SubsystemRow*> usedSubsystems(const CompileOptions& compile, DecompositionTable table) {
   std::vector<const SubsystemRow*> used;
   for (const SubsystemRow& row : subsystems) {
     const bool isDecomposing = row.name == decompositionsName && table == DecompositionTable::None;
-    if (!isDecomposing && (!row.isLlvms || compile.backend == CompileOptions().backend)) used.push_back(&row);
+    if (!isDecomposing && (!row.isThere || row.isThere(compile))) used.push_back(&row);
   }
   return used;
 }

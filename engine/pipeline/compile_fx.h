@@ -39,7 +39,7 @@ struct CompileOptions {
   std::vector<PassObserver*> observers;  ///< not owned
   bool fuse = true;
   int optimizationLevel = 2;  ///< LLVM -O level of the generated kernels
-  bool sharesMemory = true;   ///< of intermediate results that are not needed at the same time (backend llvm)
+  bool sharesMemory = true;   ///< of intermediate results that are not needed at the same time (not of backend interp)
   bool keepArtifacts = true;  ///< loop IR and LLVM IR texts for display; off in candidate processes
   /// 16-bit values are rounded after every op, as eager does and Inductor with emulate_precision_casts; else fused
   /// kernels keep float32 in registers and round what they store, Inductor's default.

@@ -20,7 +20,7 @@ bool usesLlvm(const CompileOptions& options) { return options.backend == "llvm";
 constexpr PartRow compilerParts[] = {
     {"codegen", makesCode},
     {"fusion", [](const CompileOptions& options) { return makesCode(options) && options.fuse; }},
-    {"memory_plan", [](const CompileOptions& options) { return usesLlvm(options) && options.sharesMemory; }},
+    {"memory_plan", [](const CompileOptions& options) { return makesCode(options) && options.sharesMemory; }},
     {"optimisation", [](const CompileOptions& options) { return usesLlvm(options) && options.optimizationLevel > 0; }}};
 
 const PartRow* partOf(const Fault& fault) {

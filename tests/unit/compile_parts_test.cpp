@@ -1,5 +1,6 @@
 // Parts of the compiler that are no passes: turned off, and with faults planted in them.
 #include "engine/pipeline/compile_fx.h"
+#include "engine/pipeline/compiler_parts.h"
 #include "tests/support/graph_fixture.h"
 
 namespace kerf {
@@ -59,6 +60,17 @@ TEST(CompilerParts, AFaultInAPartIsThereWhereThePartIsUsed) {
     ASSERT_FALSE(checked) << row.part;
     EXPECT_EQ(checked.error().code, ErrorCode::BadUsage);
     EXPECT_TRUE(checked.error().text().contains(fmt::format("this compilation has no {}", row.part)));
+  }
+}
+
+TEST(CompilerParts, EveryBackendThatMakesCodePlansMemory) {
+  const std::pair<const char*, std::size_t> rows[] = {{"llvm", 1}, {"cuda", 1}, {"interp", 0}};
+  for (const auto& [backend, broken] : rows) {
+    CompileOptions options{.backend = backend};
+    options.faults.faults.push_back(*parseFault("pass:memory_plan=accuracy"));
+    EXPECT_EQ(brokenParts(options).size(), broken) << backend;
+    options.sharesMemory = false;
+    EXPECT_TRUE(brokenParts(options).empty()) << backend;
   }
 }
 
