@@ -1,6 +1,6 @@
 # Judges candidate graphs with the user's own PyTorch (2.1 or newer) for `kerf --oracle torch`.
 #
-#     python torch_worker.py SOCKET JOBS MEMORY_BYTES cpu|cuda
+#     python torch_worker.py SOCKET JOBS MEMORY_BYTES cpu|cuda [FOLDER of tools kept from one job to the next]
 #
 # Imports torch once, begins with the first query, and compiles one small graph, so that what every query needs is there:
 # Inductor's modules, its list of vector instructions, its precompiled headers. Each query is a fork of this process:
@@ -17,12 +17,14 @@ import ctypes
 import faulthandler
 import gc
 import hashlib
+import importlib.util
 import json
 import linecache
 import logging
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -43,6 +45,7 @@ GREETING_SECONDS, FIRST_QUERY_SECONDS = 1.0, 5.0  # that are waited for each bef
 GARBAGE_OF_QUERY = 100000  # objects until it is looked for: most queries end before that is worth while
 QUERIES_PER_PROCESS = 200  # of a process that stays
 GROWTH_PER_PROCESS = 4 << 30  # bytes by which it may grow
+MOST_KEPT = 3  # sets of tools: one for each PyTorch, Python and compiler that was used lately
 
 
 def note(text):
@@ -144,6 +147,9 @@ class LoadsInForks:
         return False
 
 
+MADE = []  # files that compilers made for this process; what its forks have made is theirs
+
+
 class BuildsWhole:
     """Stands in for the module `subprocess` in Inductor's file that calls compilers. What they make gets its name when it
     is whole: a query that is ended takes its compilers with it, and half a library would fail all later queries about
@@ -167,6 +173,7 @@ class BuildsWhole:
             done = self.original.run(hidden, *args, **kwargs)
             if done.returncode == 0 and os.path.exists(os.path.join(folder, part)):
                 os.replace(os.path.join(folder, part), os.path.join(folder, command[target]))
+                MADE.append(os.path.join(folder, command[target]))
             return done
         except self.original.CalledProcessError as problem:
             problem.cmd = command
@@ -340,6 +347,91 @@ def first_compile():
 
     with torch.no_grad():
         torch.compile(small)(torch.ones(8, 8), torch.ones(8, 8))
+
+
+class KeptTools:
+    """Libraries to try instructions with and precompiled headers are the same for every job with the same PyTorch, and
+    take most of the time until a worker is warm. They are kept in a folder of the user's, and put where Inductor would
+    make them. Its names for them are hashes of what goes in (of precompiled headers: of all text that they include), so
+    one that no longer fits is not found, and made anew.
+
+    Since these are machine code, what belongs to somebody else, or can be written by others, is not used."""
+
+    def __init__(self, place, folder):
+        self.place = place  # of all sets; empty: nothing is kept
+        self.folder = folder  # of this job
+        self.known = set()
+
+    def set_place(self):
+        """A folder per PyTorch, Python, compiler and processor, so that a set that is no longer used can go."""
+        found = importlib.util.find_spec("torch")
+        version = os.path.join(os.path.dirname(found.origin), "version.py")
+        facts = [sys.executable, version, str(os.stat(version).st_mtime_ns if os.path.exists(version) else 0)]
+        facts += [str(os.environ.get(name)) for name in ("CXX", "CXXFLAGS", "CPATH", "PATH")]
+        with contextlib.suppress(OSError), open("/proc/cpuinfo") as file:
+            facts += sorted({line for line in file if line.startswith(("flags", "model name"))})
+        return os.path.join(self.place, hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32])
+
+    @staticmethod
+    def is_ours(path):
+        about = os.lstat(path)
+        return about.st_uid == os.getuid() and not about.st_mode & 0o022 and not os.path.islink(path)
+
+    def fetch(self):
+        if not self.place:
+            return
+        kept = self.set_place()
+        if not os.path.isdir(kept) or not self.is_ours(self.place) or not self.is_ours(kept):
+            return
+        os.utime(kept)
+        for folder, _, names in os.walk(kept):
+            for name in names:
+                path = os.path.join(folder, name)
+                if self.is_ours(path) and not name.endswith(".part"):
+                    self.copy(path, os.path.join(self.folder, os.path.relpath(path, kept)))
+                    self.known.add(os.path.relpath(path, kept))
+
+    @staticmethod
+    def copy(path, to):
+        """Whole or not at all: another may be reading."""
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        part = "%s.%d.part" % (to, os.getpid())
+        try:
+            shutil.copyfile(path, part)
+            os.chmod(part, os.stat(path).st_mode & 0o755)
+            os.replace(part, to)
+        finally:
+            remove(part)
+
+    def store(self):
+        """What compilers made since fetch(), with the sources beside it, whose names lead to it."""
+        if not self.place:
+            return
+        kept = self.set_place()
+        if os.path.isdir(kept) and not self.is_ours(kept):
+            shutil.rmtree(kept)  # who knows what was put there
+        for folder in (self.place, kept):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        if not self.is_ours(self.place):
+            return
+        for made in map(os.path.abspath, list(MADE)):
+            if made.startswith(self.folder + os.sep) and os.path.exists(made):
+                self.store_with_sources(made, kept)
+        self.forget_oldest()
+
+    def store_with_sources(self, made, kept):
+        beside, stem = os.path.dirname(made), os.path.basename(made).split(".")[0]
+        for name in os.listdir(beside):
+            path = os.path.relpath(os.path.join(beside, name), self.folder)
+            if name.split(".")[0] == stem and not name.endswith((".part", ".lock")) and path not in self.known:
+                self.copy(os.path.join(beside, name), os.path.join(kept, path))
+                self.known.add(path)
+
+    def forget_oldest(self):
+        kept = [os.path.join(self.place, name) for name in os.listdir(self.place)]
+        kept.sort(key=lambda path: os.stat(path).st_mtime, reverse=True)
+        for path in kept[MOST_KEPT:]:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 # One query: a graph, its inputs and what to look for.
@@ -1335,11 +1427,14 @@ def main():
     folder = os.path.dirname(path)
     tempfile.tempdir = folder
     keep_apart(folder, sys.argv[4])
+    tools = KeptTools(sys.argv[5] if len(sys.argv) > 5 and sys.argv[4] == "cpu" else "", folder)
+    timed("kept tools", tools.fetch)
     import_torch(jobs)
     server = Server(path, jobs, memory)
     gc.freeze()
     server.start_first()
     warm_up()
+    timed("keeping tools", tools.store)
     gc.collect()
     gc.freeze()  # so that a collection in a fork does not touch, and copy, what all have in common
     server.serve()

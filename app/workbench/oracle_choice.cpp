@@ -77,6 +77,7 @@ Result<std::unique_ptr<TorchOracle>> startTorch(const OracleSettings& settings, 
                 settings.python);
   options.worker.jobs = std::max(run.jobs, settings.warmJobs);
   options.worker.limits = settings.limits;
+  if (run.torch != nullptr) options.worker.tools = run.torch->tools();
   options.worker.warming = [&run](const std::string& text) { run.job.tell(ProgressEvent{text, 0}); };
   options.worker.note = [&run](const std::string& text) { run.job.tell(NoteEvent{NoteEvent::Weight::Detail, text}); };
   options.backend = settings.torchBackend;

@@ -14,6 +14,9 @@ class WarmTorch {
   /// Errors: TorchWorker::start's.
   Result<std::shared_ptr<TorchWorker>> worker(const TorchWorkerOptions& options, const std::stop_token& stop);
   int starts() const { return m_starts; }
+  /// Where workers keep their tools (TorchWorkerOptions::tools); empty at first.
+  const std::filesystem::path& tools() const { return m_tools; }
+  void keepToolsIn(std::filesystem::path folder) { m_tools = std::move(folder); }
 
  private:
   bool serves(const TorchWorkerOptions& options) const;
@@ -21,6 +24,7 @@ class WarmTorch {
   std::shared_ptr<TorchWorker> m_worker;
   TorchWorkerOptions m_options;
   std::string m_environment;
+  std::filesystem::path m_tools;
   int m_starts = 0;
 };
 

@@ -16,7 +16,14 @@ Workbench::Workbench(WorkbenchOptions options) : m_options(std::move(options)) {
 Workbench::~Workbench() = default;
 
 WarmTorch& Workbench::warmTorch() {
-  if (!m_warmTorch) m_warmTorch = std::make_unique<WarmTorch>();
+  if (m_warmTorch) return *m_warmTorch;
+  m_warmTorch = std::make_unique<WarmTorch>();
+  if (const auto opened = store()) {
+    std::error_code ignored;  // the worker is at home elsewhere
+    std::filesystem::path folder = std::filesystem::absolute((*opened)->path(), ignored);
+    folder += ".torch";
+    m_warmTorch->keepToolsIn(std::move(folder));
+  }
   return *m_warmTorch;
 }
 

@@ -66,6 +66,7 @@ class Workbench {
   bool unstored() const { return m_unstored; }
 
   /// PyTorch that stays warm between requests, for those that want it.
+  /// Keeps the tools of its workers in a folder beside the store, if there is a store.
   WarmTorch& warmTorch();
 
   /// Values of nodes that were computed lately.

@@ -123,7 +123,8 @@ struct TorchWorker::Life {
     const auto path = [this](std::string_view name) { return (folder.path() / name).string(); };
     ContainedCommand command{
         .arguments = {options.python.string(), path(scriptName), path(socketName), std::to_string(options.jobs),
-                      std::to_string(memoryOfQueries(options.limits)), options.onGpu ? "cuda" : "cpu"},
+                      std::to_string(memoryOfQueries(options.limits)), options.onGpu ? "cuda" : "cpu",
+                      options.tools.string()},
         .folder = folder.path(),
         .timeout = wholeJob,
         .limits = limitsOfWorker(options.limits)};

@@ -24,6 +24,9 @@ struct TorchWorkerOptions {
   int jobs = 1;                  ///< queries at the same time
   bool onGpu = false;            ///< else no GPU is seen
   CandidateLimits limits;        ///< of all of them together
+  /// Where what every job on the CPU would compile anew (precompiled headers, libraries to try instructions with; 130 MB
+  /// a PyTorch) stays for the next. Empty: nowhere.
+  std::filesystem::path tools;
   /// Hear now and then how long importing has taken, and what came of it. May be null.
   std::function<void(const std::string&text)> warming, note;
 };

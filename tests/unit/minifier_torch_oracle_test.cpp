@@ -226,6 +226,51 @@ TEST_F(TorchOracleTest, WhichVectorInstructionsWorkIsAskedInForks) {
   }
 }
 
+/// What takes longest until a worker is warm is the same for every job.
+TEST_F(TorchOracleTest, PrecompiledHeadersStayForTheNextJob) {
+  namespace fs = std::filesystem;
+  const fs::path tools = m_folder.path() / "store.torch";
+  const auto job = [&] {
+    auto settings = options();
+    settings.worker.tools = tools;
+    const auto oracle = started(settings, like());
+    ASSERT_NE(oracle, nullptr);
+    for (int i = 0; i < 2; ++i)  // the second is answered when the worker is warm
+      EXPECT_EQ(judged(*oracle, chainOf("sigmoid", 4 + i)).kind, VerdictKind::Passes);
+  };
+  const auto kept = [&] {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(tools))
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    std::ranges::sort(files);
+    return files;
+  };
+  job();
+  EXPECT_EQ(logged("precompile"), 1);
+  ASSERT_EQ(kept().size(), 2u);
+  EXPECT_EQ(kept()[0].filename(), "chash.h");
+  EXPECT_EQ(kept()[1].filename(), "chash.h.gch");
+  EXPECT_EQ(fs::file_size(kept()[1]), 6u);
+  job();
+  EXPECT_EQ(logged("precompile"), 1);
+  const fs::path set = kept()[0].parent_path().parent_path().parent_path();
+  ASSERT_EQ(set.parent_path(), tools);
+  fs::permissions(set, fs::perms::group_write | fs::perms::others_write, fs::perm_options::add);
+  job();  // others can write there: not used, and made anew
+  EXPECT_EQ(logged("precompile"), 2);
+  job();
+  EXPECT_EQ(logged("precompile"), 2);
+  for (const char* old : {"a", "b", "c", "d"}) fs::create_directory(tools / old);
+  for (const char* old : {"a", "b"})
+    fs::last_write_time(tools / old, fs::file_time_type::clock::now() - std::chrono::hours(240));
+  fs::remove(kept()[1]);
+  job();  // makes it anew, and forgets the sets that were not used for longest
+  EXPECT_EQ(logged("precompile"), 3);
+  EXPECT_FALSE(fs::exists(tools / "a"));
+  EXPECT_FALSE(fs::exists(tools / "b"));
+  EXPECT_TRUE(fs::exists(set));
+}
+
 /// Half a library would fail every later query about the same kernel, which is in the cache that all share.
 TEST_F(TorchOracleTest, ALibraryHasItsNameWhenItIsWhole) {
   const std::filesystem::path folder = m_folder.path() / "built";

@@ -17,6 +17,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import types
 
@@ -297,6 +298,25 @@ module("torch.fx.experimental.proxy_tensor", make_fx=make_fx)
 module("torch._inductor.compile_fx", compile_fx_inner=compile_fx_inner)
 module("torch._inductor.inductor_prims")
 module("torch._inductor.cpp_builder", subprocess=subprocess)
+
+
+class CppPythonBindingsCodeCache:
+    """Precompiles a header where there is none, as Inductor does before the first kernel."""
+
+    @staticmethod
+    def load_pybinding(types, source):
+        folder = os.path.join(tempfile.gettempdir(), "torchinductor_fake", "precompiled_headers")
+        target = os.path.join(folder, "chash.h.gch")
+        if os.path.exists(target):
+            return
+        log("precompile")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "chash.h"), "w") as file:
+            file.write("#include <header>")
+        me._inductor.cpp_builder.subprocess.run(["sh", "-c", 'printf header > "$1"', "-o", target])
+
+
+module("torch._inductor.codecache", CppPythonBindingsCodeCache=CppPythonBindingsCodeCache)
 isas = [VecISA("avx512"), VecISA("avx2"), VecISA("neon")]
 module(
     "torch._inductor.cpu_vec_isa",
