@@ -14,6 +14,8 @@ namespace {
 
 /// Their accumulators stay in the first cache.
 constexpr std::int64_t columnsAtOnce = 256, fewestColumns = 8;
+/// Rows that are added before an accumulator is written again; a power of two.
+constexpr int rowsAtOnce = 4;
 
 }  // namespace
 
@@ -101,12 +103,42 @@ void KernelEmitter::emitColumnTile(Value* start, Value* end) {
   m_phase = 0;
   forColumns([&] {
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-      if (m_accumulators[e])
-        m_b.CreateStore(m_scalar.toMemory(identity(m_kernel.exprs[e]), m_kernel.exprs[e].dtype), accumulator(e));
+      if (m_accumulators[e]) emitIdentity(e);
   });
-  emitLoops(m_inner, 0, false, [&] { forColumns([&] { emitInnerBody(0); }); });
+  const std::vector<std::size_t> rest(m_inner.begin(), m_inner.end() - 1);
+  emitLoops(rest, 0, false, [&] {
+    const std::size_t v = m_inner.back();
+    Value* size = number(m_kernel.variables[v].size);
+    Value* whole = m_b.CreateAnd(size, m_b.getInt64(~std::uint64_t(rowsAtOnce - 1)));
+    const auto forRows = [&](Value* from, Value* to, int rows) {
+      emitSteps(from, to, rows, true, [&](Value* row) { forColumns([&] { emitRows(v, row, rows); }); });
+    };
+    forRows(m_b.getInt64(0), whole, rowsAtOnce);
+    forRows(whole, size, 1);
+  });
   forColumns([&] { emitStores(false, 0); });
   m_column = nullptr;
+}
+
+/// One column's elements in so many rows from `row` on.
+void KernelEmitter::emitRows(std::size_t variable, Value* row, int rows) {
+  m_inside = true;
+  std::vector<Value*> totals(m_kernel.exprs.size(), nullptr);
+  for (int k = 0; k < rows; ++k) {
+    m_index[variable] = m_b.CreateNSWAdd(row, m_b.getInt64(std::uint64_t(k)));
+    std::ranges::fill(m_innerValues, nullptr);
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+      if (!m_accumulators[e]) continue;
+      const Expr& expr = m_kernel.exprs[e];
+      Value* element = value(expr.args[0]);
+      if (!totals[e]) totals[e] = totalOf(e);
+      totals[e] = accumulate(expr, totals[e], element);
+    }
+    emitStores(true, 0);
+  }
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (totals[e]) m_b.CreateStore(m_scalar.toMemory(totals[e], m_kernel.exprs[e].dtype), accumulator(e));
+  m_inside = false;
 }
 
 Type* KernelEmitter::accumulatorType(DType dtype) const {

@@ -3,6 +3,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <utility>
 #include <limits>
 
 namespace kerf::inline codegen_llvm {
@@ -25,12 +26,13 @@ KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hard
       m_b(m_context),
       m_scalar(module, m_b, hardwareHalf),
       m_lines(lines),
-      m_lineOf(kernel) {
+      m_lineOf(kernel),
+      m_shared(sharedReduction(kernel)) {
   for (std::size_t v = 0; v < kernel.variables.size(); ++v)
     (kernel.variables[v].reduced ? m_inner : m_outer).push_back(v);
   m_index.assign(kernel.variables.size(), nullptr);
   for (auto* list : {&m_outerValues, &m_innerValues}) list->assign(kernel.exprs.size(), nullptr);
-  for (auto* list : {&m_accumulators, &m_spills}) list->assign(kernel.exprs.size(), nullptr);
+  for (auto* list : {&m_accumulators, &m_spills, &m_sawNan}) list->assign(kernel.exprs.size(), nullptr);
 }
 
 Function* KernelEmitter::emit(const std::string& name) {
@@ -45,6 +47,7 @@ Function* KernelEmitter::emit(const std::string& name) {
 }
 
 void KernelEmitter::emitBody() {
+  if (m_shared) return emitShared();
   if (m_columns) return emitColumns();
   if (const auto rows = findTransposed()) return emitTiles(*rows);
   emitLoops(m_outer, 0, true, [&] { emitOuterBody(); });
@@ -164,6 +167,8 @@ void KernelEmitter::emitEntry(const std::string& name) {
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (m_needed[e] && isReduction(m_kernel.exprs[e].op))
       m_accumulators[e] = m_b.CreateAlloca(accumulatorType(m_kernel.exprs[e].dtype));
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_accumulators[e] && tracksNan(e)) m_sawNan[e] = m_b.CreateAlloca(m_b.getInt1Ty());
   planSpills();
 }
 
@@ -190,7 +195,8 @@ void KernelEmitter::emitLoops(const std::vector<std::size_t>& variables, std::si
   if (bounded && dividedLoops(m_kernel) == 2) return emitDividedPair(variables, body);
   const std::size_t v = variables[at];
   const auto next = [&] { emitLoops(variables, at + 1, false, body); };
-  if (bounded) return emitLoop(v, m_function->getArg(1), m_function->getArg(2), true, next);
+  const bool isPiece = m_shared && v == m_shared->variable;
+  if (bounded || isPiece) return emitLoop(v, m_function->getArg(1), m_function->getArg(2), true, next);
   const SymInt size = m_kernel.variables[v].size;
   if (size.isSymbolic() || size.bits() > 0) emitLoop(v, m_b.getInt64(0), number(size), size.isSymbolic(), next);
 }
@@ -207,6 +213,7 @@ void KernelEmitter::emitDividedPair(const std::vector<std::size_t>& variables, c
 
 void KernelEmitter::emitLoop(std::size_t variable, Value* begin, Value* end, bool mayBeEmpty, const Body& body) {
   const LineScope line(m_b, m_lines, m_lineOf.variables + int(variable));
+  m_wideNext = m_phase >= 0 && !m_inner.empty() && variable == m_inner.back() && isWorthWideVectors(m_phase);
   emitSteps(begin, end, 1, mayBeEmpty, [&](Value* index) {
     m_index[variable] = index;
     body();
@@ -217,6 +224,7 @@ void KernelEmitter::emitSteps(Value* begin, Value* end, std::int64_t step, bool 
   auto* loop = BasicBlock::Create(m_context, "loop", m_function);
   auto* done = BasicBlock::Create(m_context, "done", m_function);
   BasicBlock* before = m_b.GetInsertBlock();
+  const bool wide = std::exchange(m_wideNext, false);
   if (mayBeEmpty)
     m_b.CreateCondBr(m_b.CreateICmpSLT(begin, end), loop, done);
   else
@@ -227,7 +235,8 @@ void KernelEmitter::emitSteps(Value* begin, Value* end, std::int64_t step, bool 
   body(index);
   Value* following = m_b.CreateNSWAdd(index, m_b.getInt64(std::uint64_t(step)));
   index->addIncoming(following, m_b.GetInsertBlock());
-  m_b.CreateCondBr(m_b.CreateICmpSLT(following, end), loop, done);
+  auto* back = m_b.CreateCondBr(m_b.CreateICmpSLT(following, end), loop, done);
+  if (wide) hintWidth(back);
   done->moveAfter(m_b.GetInsertBlock());
   m_b.SetInsertPoint(done);
 }
@@ -265,10 +274,7 @@ bool KernelEmitter::loopHasWork(int phase) const {
 
 void KernelEmitter::emitInnerLoop(int phase) {
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-    if (m_accumulators[e] && m_place.phase[e] == phase + 1) {
-      const DType dtype = m_kernel.exprs[e].dtype;
-      m_b.CreateStore(m_scalar.toMemory(identity(m_kernel.exprs[e]), dtype), m_accumulators[e]);
-    }
+    if (m_accumulators[e] && m_place.phase[e] == phase + 1) emitIdentity(e);
   m_phase = phase;
   emitLoops(m_inner, 0, false, [&] { emitInnerBody(phase); });
 }
@@ -278,11 +284,7 @@ void KernelEmitter::emitInnerBody(int phase) {
   std::ranges::fill(m_innerValues, nullptr);
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     if (!m_accumulators[e] || m_place.phase[e] != phase + 1) continue;
-    const Expr& expr = m_kernel.exprs[e];
-    Value* element = value(expr.args[0]);
-    Value* stored = m_b.CreateLoad(m_scalar.memoryType(expr.dtype), accumulator(e));
-    Value* total = accumulate(expr, m_scalar.fromMemory(stored, expr.dtype), element);
-    m_b.CreateStore(m_scalar.toMemory(total, expr.dtype), accumulator(e));
+    emitAccumulation(e, value(m_kernel.exprs[e].args[0]));
   }
   emitStores(true, phase);
   m_inside = false;
@@ -322,10 +324,7 @@ Value* KernelEmitter::compute(int expr) {
   if (e.op == ExprOp::Load) return load(e.buffer, address(e.buffer, e.index), e.dtype);
   if (e.op == ExprOp::LoadAt) return loadAt(e);
   if (e.op == ExprOp::LoadWhere) return loadWhere(e);
-  if (isReduction(e.op)) {
-    Value* total = m_b.CreateLoad(m_scalar.memoryType(e.dtype), accumulator(std::size_t(expr)));
-    return m_scalar.fromMemory(total, e.dtype);
-  }
+  if (isReduction(e.op)) return totalOf(std::size_t(expr));
   Value* a = value(e.args[0]);
   const DType from = m_kernel.exprs[std::size_t(e.args[0])].dtype;
   if (e.op == ExprOp::Convert) return m_scalar.convert(a, from, e.dtype);
@@ -419,45 +418,6 @@ Value* KernelEmitter::innerPosition() {
     stride *= m_kernel.variables[*v].size.bits();
   }
   return affine(position);
-}
-
-/// Float sums may be reordered: vector lanes and unrolled copies then hold partial sums.
-Value* KernelEmitter::accumulate(const Expr& e, Value* total, Value* element) {
-  FastMathFlags reorder;
-  reorder.setAllowReassoc();
-  IRBuilder<>::FastMathFlagGuard guard(m_b);
-  const bool floating = isFloating(e.dtype);
-  if (floating) m_b.setFastMathFlags(reorder);
-  switch (e.op) {
-    case ExprOp::ReduceSum:
-      return floating ? m_b.CreateFAdd(total, element) : m_scalar.binary(ExprOp::Add, total, element, e.dtype);
-    case ExprOp::ReduceProd:
-      return floating ? m_b.CreateFMul(total, element) : m_scalar.binary(ExprOp::Mul, total, element, e.dtype);
-    case ExprOp::ReduceAny:
-      return m_b.CreateOr(total, element);
-    case ExprOp::ReduceAll:
-      return m_b.CreateAnd(total, element);
-    default:
-      break;
-  }
-  m_b.clearFastMathFlags();
-  const bool maximum = e.op == ExprOp::ReduceMax;
-  if (!floating) return m_scalar.binary(maximum ? ExprOp::Maximum : ExprOp::Minimum, total, element, e.dtype);
-  return m_b.CreateIntrinsic(maximum ? Intrinsic::maximum : Intrinsic::minimum, {total->getType()}, {total, element});
-}
-
-Value* KernelEmitter::identity(const Expr& e) {
-  Type* type = m_scalar.registerType(e.dtype);
-  const bool maximum = e.op == ExprOp::ReduceMax;
-  if (e.op == ExprOp::ReduceSum || e.op == ExprOp::ReduceAny) return Constant::getNullValue(type);
-  if (e.op == ExprOp::ReduceAll) return m_b.getTrue();
-  if (e.op == ExprOp::ReduceProd)
-    return type->isFloatingPointTy() ? ConstantFP::get(type, 1.0) : static_cast<Value*>(ConstantInt::get(type, 1));
-  if (type->isFloatingPointTy()) return ConstantFP::getInfinity(type, maximum);
-  const unsigned bits = type->getIntegerBitWidth();
-  const bool isUnsigned = e.dtype >= DType::UInt64 && e.dtype <= DType::UInt8;
-  if (isUnsigned) return ConstantInt::get(type, maximum ? APInt::getMinValue(bits) : APInt::getMaxValue(bits));
-  return ConstantInt::get(type, maximum ? APInt::getSignedMinValue(bits) : APInt::getSignedMaxValue(bits));
 }
 
 }  // namespace kerf::inline codegen_llvm

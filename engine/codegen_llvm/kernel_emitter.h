@@ -14,7 +14,8 @@
 
 namespace kerf::inline codegen_llvm {
 
-/// `begin` and `end` bound the first loop that is not reduced (0 and 1 where there is none).
+/// `begin` and `end` bound the first loop that is not reduced (0 and 1 where there is none), or one piece of a shared
+/// reduction; -1 and their number: what follows the pieces.
 class KernelEmitter {
  public:
   /// `lines`: where to keep which line of the loop IR each instruction comes from; null: nowhere.
@@ -37,6 +38,8 @@ class KernelEmitter {
   void emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty, const Body& body);
   using IndexBody = std::function<void(llvm::Value* index)>;
   void emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body);
+  bool isWorthWideVectors(int phase) const;
+  void hintWidth(llvm::Instruction* branch);
   std::optional<std::size_t> findColumns() const;
   int contiguousAccesses(std::size_t variable) const;
   /// One of the two loops of a tile: from `begin` on, before `end`.
@@ -48,13 +51,20 @@ class KernelEmitter {
   std::vector<std::size_t> transposedLoads(std::size_t rows) const;
   std::optional<std::size_t> findTransposed() const;
   void emitTile(const TileSide& rows, const TileSide& columns);
+  void stageByElement(std::size_t expr, llvm::Value* tile);
+  void stageByBlock(std::size_t expr, llvm::Value* tile);
+  bool mayStageByBlock(std::size_t expr) const;
+  llvm::Value* isWhole(const TileSide& side, std::int64_t count);
   llvm::Value* tilePlace(llvm::Value* tile, DType dtype);
   llvm::Value* loadStaged(std::size_t expr);
   void emitTiles(std::size_t rows);
   void emitPart(std::size_t variable, llvm::Value* begin, llvm::Value* end, std::int64_t count, const Body& body);
+  void emitShared();
+  llvm::Value* part(std::size_t expr, llvm::Value* piece);
   void emitColumns();
   void emitDividedColumns();
   void emitColumnTile(llvm::Value* start, llvm::Value* end);
+  void emitRows(std::size_t variable, llvm::Value* row, int rows);
   void emitOuterBody();
   void emitOuterValues(int phase);
   bool loopHasWork(int phase) const;
@@ -72,6 +82,10 @@ class KernelEmitter {
   llvm::Value* affine(const Affine& index);
   llvm::Value* innerPosition();
   llvm::Value* accumulate(const Expr& e, llvm::Value* total, llvm::Value* element);
+  void emitAccumulation(std::size_t expr, llvm::Value* element);
+  bool tracksNan(std::size_t expr) const;
+  void emitIdentity(std::size_t expr);
+  llvm::Value* totalOf(std::size_t expr);
   llvm::Type* accumulatorType(DType dtype) const;
   llvm::Value* accumulator(std::size_t expr);
   llvm::Value* identity(const Expr& e);
@@ -94,13 +108,17 @@ class KernelEmitter {
   std::vector<bool> m_needed;
   std::vector<llvm::Value*> m_outerValues, m_innerValues;
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
+  std::vector<llvm::AllocaInst*> m_sawNan;  ///< by reduction: whether an element was NaN, where that is kept beside it
   struct {
     TileSide rows, columns;
   } m_tile;                              ///< that is computed
   std::vector<llvm::Value*> m_staged;    ///< by expression: the tile on the stack that holds it, if one does
+  const std::optional<SharedReduction> m_shared;
+  llvm::Value* m_parts = nullptr;        ///< where the pieces of a shared reduction gather
   std::optional<std::size_t> m_columns;  ///< an outer variable of which many values are reduced side by side
   llvm::Value* m_column = nullptr;       ///< which of their accumulators; null: there is one
   int m_phase = 0;
+  bool m_wideNext = false;  ///< the next loop that is written should take as many elements as a register has float32s
   bool m_inside = false;                      ///< emitting a reduced loop's body
   std::vector<std::size_t> m_spilledIfSmall;  ///< elements that are kept where the reduced loops turn out short
 };

@@ -212,6 +212,10 @@ Value* ScalarEmitter::unary(ExprOp op, Value* a, DType dtype) {
     if (isUnsigned(dtype)) return a;
     return m_b.CreateSelect(m_b.CreateICmpSLT(a, ConstantInt::get(a->getType(), 0)), m_b.CreateNeg(a), a);
   }
+  if (a->getType()->isFloatTy() && hasFusedProducts()) {
+    if (op == ExprOp::Exp) return exponential(a, true);
+    if (op == ExprOp::Erf) return errorFunction(a);
+  }
   return library(op, {a});
 }
 

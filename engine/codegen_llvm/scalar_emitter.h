@@ -4,6 +4,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <span>
+
 #include "engine/loops/loop_ir.h"
 
 namespace kerf::inline codegen_llvm {
@@ -29,6 +31,11 @@ class ScalarEmitter {
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:
+  static bool hasFusedProducts();
+  llvm::Value* powerOf2(llvm::Value* n);
+  llvm::Value* exponential(llvm::Value* x, bool wide);
+  llvm::Value* polynomial(std::span<const double> terms, llvm::Value* x);
+  llvm::Value* errorFunction(llvm::Value* x);
   llvm::Value* library(ExprOp op, std::initializer_list<llvm::Value*> args);
   llvm::Value* libraryCall(const std::string& name, const std::vector<llvm::Value*>& args);
   llvm::Function* pureFunction(const std::string& name, llvm::Type* type, std::size_t operands);

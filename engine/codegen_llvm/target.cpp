@@ -90,6 +90,10 @@ void initializeLlvm() {
 
 bool hasHardwareHalf() { return host().half; }
 
+int floatsOfRegister() {
+  return targetText().contains("+avx512f") ? 16 : targetText().contains("+avx2") ? 8 : 0;
+}
+
 const std::string& targetText() {
   static const std::string text = fmt::format("{} {} {}", host().triple, host().processor, host().features);
   return text;

@@ -127,6 +127,12 @@ struct Step {
     bool mayBeNegative = false;
   };
   std::vector<IndexCheck> indexChecks;
+  /// A reduction of everything: its pieces, each `chunk` of `size` iterations, gather `values` of 8 bytes each; the
+  /// kernel gets their place as a last pointer, and is called once more, with `begin` -1 and the pieces as `end`.
+  struct Shared {
+    std::int64_t pieces = 0, chunk = 0, size = 0, values = 0;
+  };
+  Shared shared;
   std::int64_t outerSize = 1;     ///< iterations of the first loop
   std::int64_t workPerOuter = 1;  ///< elements times cost of one iteration
 };

@@ -318,6 +318,10 @@ Result<void> ProgramRunner::runKernel(const Step& step) {
   if (m_device) return m_device->launch(*m_program, step, m_values);
   KERF_TRY(std::vector<void*> pointers, pointersOf(step));
   const std::int64_t work = step.workPerOuter;
+  if (step.shared.pieces > 0) {
+    runShared(step, pointers);
+    return {};
+  }
   if (step.outerSize < 2 || step.outerSize * work < 2 * workPerPiece) {
     step.code.run(pointers.data(), 0, step.outerSize, step.bounds.data());
     return {};
@@ -326,6 +330,18 @@ Result<void> ProgramRunner::runKernel(const Step& step) {
       step.outerSize, std::max<std::int64_t>(1, workPerPiece / std::max<std::int64_t>(1, work)),
       [&](std::int64_t begin, std::int64_t end) { step.code.run(pointers.data(), begin, end, step.bounds.data()); });
   return {};
+}
+
+void ProgramRunner::runShared(const Step& step, std::vector<void*>& pointers) {
+  const Step::Shared& shared = step.shared;
+  std::vector<std::uint64_t> parts(std::size_t(shared.pieces * shared.values));
+  pointers.push_back(parts.data());
+  parallelFor(shared.pieces, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t piece = begin; piece < end; ++piece)
+      step.code.run(pointers.data(), piece * shared.chunk, std::min((piece + 1) * shared.chunk, shared.size),
+                    step.bounds.data());
+  });
+  step.code.run(pointers.data(), -1, shared.pieces, step.bounds.data());
 }
 
 Result<void> ProgramRunner::operandsToHost(const ValueList& operands) {

@@ -43,6 +43,7 @@ class ProgramRunner {
   Result<void> checkIndices(const Step& step) const;
   void drop(const Step::Piece& piece) const;
   Result<void> runKernel(const Step& step);
+  static void runShared(const Step& step, std::vector<void*>& pointers);
   Result<void> runCall(const Step& step);
   Result<void> runHigherOrder(const Step& step);
   Result<void> runSubgraph(const Step& step);

