@@ -103,9 +103,9 @@ void KernelWriter::writeColumns() {
   line(fmt::format("alignas(16) __shared__ unsigned char space[{} * {} * 4];", m_shape.threads, each));
   line(fmt::format("const int lane = threadIdx.x / {};", m_shape.columns));
   line(fmt::format("const Index tiles = ({0} + {1} * {2} - 1) / ({1} * {2});", size, m_shape.columns, each));
-  open(fmt::format("for (Index t = blockIdx.x; t < {} * tiles * {}; t += gridDim.x)", count(m_shape.outer),
-                   m_shape.splits));
-  line(fmt::format("const Index piece = t / {0}, split = t % {0};", m_shape.splits));
+  line(fmt::format("const Index pieces = {} * tiles;", count(m_shape.outer)));
+  open(fmt::format("for (Index t = blockIdx.x; t < pieces * {}; t += gridDim.x)", m_shape.splits));
+  line("const Index piece = t % pieces, split = t / pieces;");
   line(fmt::format("const Index own = (piece % tiles * {0} + threadIdx.x % {0}) * {1};", m_shape.columns, each));
   line(fmt::format("const bool active = own < {};", size));
   line(fmt::format("const Index {}{} = active ? own : {} - {};", name, column, size, each));

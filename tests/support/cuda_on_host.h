@@ -51,6 +51,17 @@ template <class T> static T __shfl_xor_sync(unsigned int, T value, int distance)
   __syncthreads();
   return other;
 }
+template <class T> static T __shfl_up_sync(unsigned int, T value, int distance) {
+  const unsigned int own = threadIdx.x;
+  memcpy(&kerfWords[own], &value, sizeof value);
+  __syncthreads();
+  T other = value;
+  if (own % 32 >= (unsigned int)distance) memcpy(&other, &kerfWords[own - distance], sizeof other);
+  __syncthreads();
+  return other;
+}
+template <class T> static T atomicExch(T* place, T value) { const T old = *place; *place = value; return old; }
+template <class T> static T atomicCAS(T* place, T expected, T value) { const T old = *place; if (old == expected) *place = value; return old; }
 static inline unsigned int atomicAdd(unsigned int* place, unsigned int value) { const unsigned int old = *place; *place += value; return old; }
 static inline unsigned int __float_as_uint(float value) { unsigned int bits; memcpy(&bits, &value, 4); return bits; }
 static inline float __uint_as_float(unsigned int bits) { float value; memcpy(&value, &bits, 4); return value; }
@@ -81,26 +92,32 @@ static void kerfLaunch(unsigned int blocks, unsigned int threads, void (*body)()
 }
 )cpp";
 
-inline std::string cudaOnHostEntry(const CudaKernel& kernel, const LoopKernel& loops) {
+inline std::string cudaOnHostCall(const CudaKernel& kernel, const LoopKernel& loops) {
   std::string arguments;
   for (std::size_t b = 0; b < loops.buffers.size(); ++b)
     arguments += fmt::format("{}({}*)kerfBuffers[{}]", b == 0 ? "" : ", ", memoryType(loops.buffers[b].dtype), b);
   if (kernel.shape.splits > 1) arguments += ", (unsigned int*)kerfCounters, (unsigned char*)kerfParts";
+  return fmt::format("{}({});", kernel.name, arguments);
+}
+
+inline std::string cudaOnHostEntry(int threads, const std::string& call) {
   return fmt::format(R"cpp(
 static void* const* kerfBuffers;
 static void *kerfCounters, *kerfParts;
 extern "C" void kerf_host(void* const* buffers, void* counters, void* parts, int blocks) {{
   kerfBuffers = buffers, kerfCounters = counters, kerfParts = parts;
-  kerfLaunch(blocks, {}, [] {{ {}({}); }});
+  kerfLaunch(blocks, {}, [] {{ {} }});
 }}
 )cpp",
-                     kernel.shape.threads, kernel.name, arguments);
+                     threads, call);
 }
 
 class CudaOnHost {
  public:
   /// NotFound where there is no C++ compiler.
   static Result<CudaOnHost> compile(const CudaKernel& kernel, const LoopKernel& loops);
+  /// A kernel of any source; `call` is C++ that calls it on `kerfBuffers`.
+  static Result<CudaOnHost> compile(const std::string& source, int threads, const std::string& call);
   CudaOnHost(CudaOnHost&& other) noexcept;
   ~CudaOnHost();
 
@@ -116,12 +133,12 @@ class CudaOnHost {
   std::vector<unsigned char> m_counters, m_parts;
 };
 
-inline Result<CudaOnHost> CudaOnHost::compile(const CudaKernel& kernel, const LoopKernel& loops) {
+inline Result<CudaOnHost> CudaOnHost::compile(const std::string& text, int threads, const std::string& call) {
   const auto compiler = findProgram("c++");
   if (compiler.empty()) return fail(ErrorCode::NotFound, "there is no C++ compiler");
   KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
   const auto source = folder.path() / "kernel.cpp", library = folder.path() / "kernel.so";
-  std::ofstream(source) << cudaOnHostPrelude << kernel.source << cudaOnHostEntry(kernel, loops);
+  std::ofstream(source) << cudaOnHostPrelude << text << cudaOnHostEntry(threads, call);
   KERF_TRY(const auto ran,
            runProgram({compiler.string(), "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-fPIC",
                        "-shared", source.string(), "-o", library.string()},
@@ -131,6 +148,11 @@ inline Result<CudaOnHost> CudaOnHost::compile(const CudaKernel& kernel, const Lo
   result.m_library = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (result.m_library == nullptr) return fail(ErrorCode::Internal, "{}", dlerror());
   result.m_entry = reinterpret_cast<Entry>(dlsym(result.m_library, "kerf_host"));
+  return result;
+}
+
+inline Result<CudaOnHost> CudaOnHost::compile(const CudaKernel& kernel, const LoopKernel& loops) {
+  KERF_TRY(CudaOnHost result, compile(kernel.source, kernel.shape.threads, cudaOnHostCall(kernel, loops)));
   result.m_counters.assign(std::size_t(kernel.shape.countersBytes()), 0);
   result.m_parts.assign(std::size_t(kernel.shape.partsBytes()), 0xee);
   return result;

@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <numeric>
 
 #include "engine/backend/cuda/device_ops.h"
 #include "engine/codegen_cuda/nvrtc.h"
 #include "engine/ir/parser.h"
 #include "engine/ops/core/op_registry.h"
+#include "tests/support/cuda_on_host.h"
 
 namespace kerf {
 namespace {
@@ -14,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(CudaOps, AreInTheOpTable) {
-  for (const auto ops : {attentionDeviceOps(), convolutionDeviceOps(), indexDeviceOps()})
+  for (const auto ops : {attentionDeviceOps(), convolutionDeviceOps(), indexDeviceOps(), scanDeviceOps()})
     for (const DeviceOp& row : ops) {
       EXPECT_NE(findOp("torch.ops." + std::string(row.op)), nullptr) << row.op;
       EXPECT_EQ(findDeviceOp(row.op), &row);
@@ -33,6 +35,90 @@ TEST(CudaOps, TheirKernelsCompileForEveryType) {
     const auto compiled = compileSource(source, "sm_90");
     ASSERT_TRUE(compiled) << names.front() << ": " << compiled.error().text();
     for (const std::string& name : names) EXPECT_THAT(compiled->ptx, HasSubstr(".visible .entry " + name));
+  }
+}
+
+/// The kernel of this name for float32, or for int64.
+LibraryKernel kernelNamed(std::string_view name, std::string_view type, std::string_view macro = "") {
+  for (LibraryKernel& kernel : libraryKernels()) {
+    bool fits = kernel.name == name;
+    for (const auto& [key, value] : kernel.macros)
+      fits = fits && (key != "T" || value == type) && (key != "COMBINE(a, b)" || macro.empty() || value == macro);
+    if (fits) return kernel;
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+Result<testing_support::CudaOnHost> onHost(const LibraryKernel& kernel, const std::string& call) {
+  return testing_support::CudaOnHost::compile(librarySource(kernel.source, kernel.macros), 256, call);
+}
+
+TEST(CudaOps, RunningSumsOfLinesAndOfLinesBesideEachOther) {
+  constexpr std::int64_t lines = 37, size = 5000;
+  auto along = onHost(kernelNamed("kerf_scan", "float", "((a) + (b))"),
+                            "KerfShape s = {2, {37, 1}, {5000, 1}}; kerf_scan((float*)kerfBuffers[0], (float*)kerfBuffers[1], "
+                            "s, s, 5000, 1, 1);");
+  auto beside = onHost(kernelNamed("kerf_scan_lines", "float", "((a) + (b))"),
+                             "KerfShape s = {2, {1, 37}, {37, 1}}; kerf_scan_lines((float*)kerfBuffers[0], "
+                             "(float*)kerfBuffers[1], s, s, 5000, 37, 37, 37);");
+  for (const auto* host : {&along, &beside}) {
+    if (!*host && host->error().code == ErrorCode::NotFound) GTEST_SKIP() << host->error().text();
+    ASSERT_TRUE(*host) << host->error().text();
+  }
+  std::vector<float> x(lines * size), out(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i * 2654435761u % 9) - 4;
+  along->run({x.data(), out.data()}, lines);
+  for (std::int64_t l = 0; l < lines; ++l) {
+    float sum = 0;
+    for (std::int64_t i = 0; i < size; ++i) ASSERT_EQ(out[std::size_t(l * size + i)], sum += x[std::size_t(l * size + i)]);
+  }
+  beside->run({x.data(), out.data()}, (lines + 31) / 32);
+  for (std::int64_t l = 0; l < lines; ++l) {
+    float sum = 0;
+    for (std::int64_t i = 0; i < size; ++i) ASSERT_EQ(out[std::size_t(i * lines + l)], sum += x[std::size_t(i * lines + l)]);
+  }
+}
+
+TEST(CudaOps, RunningLogarithmsOfSums) {
+  auto host = onHost(kernelNamed("kerf_scan", "double", "kerf_log_add<A>(a, b)"),
+                     "KerfShape s = {1, {1}, {1}}; kerf_scan((double*)kerfBuffers[0], (double*)kerfBuffers[1], s, s, 300, 1, 1);");
+  if (!host && host.error().code == ErrorCode::NotFound) GTEST_SKIP() << host.error().text();
+  ASSERT_TRUE(host) << host.error().text();
+  std::vector<double> x(300, -INFINITY), out(300);
+  for (std::size_t i = 3; i < 290; ++i) x[i] = double(i * 37 % 11) - 700;
+  x[290] = INFINITY, x[295] = NAN;
+  host->run({x.data(), out.data()}, 1);
+  double sum = 0;
+  for (std::size_t i = 0; i < 290; ++i) {
+    sum += std::exp(x[i] + 700);
+    if (i < 3) EXPECT_EQ(out[i], -INFINITY);
+    else ASSERT_NEAR(out[i], std::log(sum) - 700, 1e-9) << i;
+  }
+  for (std::size_t i = 290; i < 295; ++i) EXPECT_EQ(out[i], INFINITY);
+  EXPECT_TRUE(std::isnan(out[295]) && std::isnan(out[299]));
+}
+
+TEST(CudaOps, RowsOfOnePlaceAreChainedInTheirOrder) {
+  auto lists = onHost(kernelNamed("kerf_put_lists", "float"),
+                      "kerf_put_lists((long long*)kerfBuffers[0], (unsigned long long*)kerfBuffers[1], (int*)kerfBuffers[2], "
+                      "(int*)kerfBuffers[3], 1000, 2000);");
+  auto chains = onHost(kernelNamed("kerf_put_chains", "float"),
+                       "kerf_put_chains((long long*)kerfBuffers[0], (unsigned long long*)kerfBuffers[1], (int*)kerfBuffers[2], "
+                       "(int*)kerfBuffers[3], (long long*)kerfBuffers[4], (unsigned char*)kerfBuffers[5], 1000, 2000);");
+  if (!lists && lists.error().code == ErrorCode::NotFound) GTEST_SKIP() << lists.error().text();
+  ASSERT_TRUE(lists && chains);
+  std::vector<std::int64_t> places(1000), next(1000);
+  for (std::size_t n = 0; n < places.size(); ++n) places[n] = n % 7 == 0 ? -1 : std::int64_t(n * n % 211) * 64;
+  std::vector<std::uint64_t> keys(2000);
+  std::vector<int> heads(2000), links(1000);
+  std::vector<unsigned char> first(1000, 9);
+  lists->run({places.data(), keys.data(), heads.data(), links.data()}, 4);
+  chains->run({places.data(), keys.data(), heads.data(), links.data(), next.data(), first.data()}, 4);
+  for (std::size_t n = 0; n < places.size(); ++n) {
+    const auto after = std::find(places.begin() + std::ptrdiff_t(n) + 1, places.end(), places[n]);
+    const bool isNone = places[n] < 0;
+    ASSERT_EQ(next[n], isNone || after == places.end() ? -1 : after - places.begin()) << n;
+    ASSERT_EQ(first[n], !isNone && std::find(places.begin(), places.end(), places[n]) - places.begin() == std::ptrdiff_t(n)) << n;
   }
 }
 

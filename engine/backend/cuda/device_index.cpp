@@ -1,4 +1,4 @@
-// Writes by index, running sums and copies on the device.
+// Writes by index and copies on the device.
 #include <algorithm>
 #include <limits>
 
@@ -38,16 +38,40 @@ extern "C" __global__ void kerf_put_places(long long* places, KerfIndices indice
   places[n] = place;
 }
 
-// Per row, the next one for the same place, or -1; and in `first` whether none comes before it.
-extern "C" __global__ void kerf_put_chains(const long long* places, long long* next, unsigned char* first, long long rows) {
+// Rows of one place as a list, in whatever order they come: found by a table of `slots` keys (a place and 1; 0 where there is
+// none) and the row that each list begins with.
+__device__ __forceinline__ long long kerf_slot(const unsigned long long* keys, unsigned long long key, long long slots) {
+  long long slot = (long long)((key * 0x9E3779B97F4A7C15ull >> 20) % (unsigned long long)slots);
+  while (keys[slot] != key && keys[slot] != 0) slot = slot + 1 < slots ? slot + 1 : 0;
+  return slot;
+}
+extern "C" __global__ void kerf_put_lists(const long long* places, unsigned long long* keys, int* heads, int* links, long long rows, long long slots) {
+  const long long n = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= rows || places[n] < 0) return;
+  const unsigned long long key = (unsigned long long)places[n] + 1;
+  long long slot = kerf_slot(keys, key, slots);
+  for (;;) {
+    const unsigned long long there = atomicCAS(keys + slot, 0ull, key);
+    if (there == 0 || there == key) break;
+    slot = slot + 1 < slots ? slot + 1 : 0;
+  }
+  links[n] = atomicExch(heads + slot, (int)n + 1);
+}
+
+// Per row, the next one for the same place, or -1; and in `first` whether none comes before it. The order of a list changes neither.
+extern "C" __global__ void kerf_put_chains(const long long* places, const unsigned long long* keys, const int* heads, const int* links,
+                                           long long* next, unsigned char* first, long long rows, long long slots) {
   const long long n = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (n >= rows) return;
-  const long long own = places[n];
-  long long after = n + 1, before = 0;
-  while (after < rows && places[after] != own) ++after;
-  while (before < n && places[before] != own) ++before;
-  next[n] = after < rows ? after : -1;
-  first[n] = own >= 0 && before == n;
+  long long after = -1;
+  bool isFirst = places[n] >= 0;
+  if (isFirst)
+    for (long long m = heads[kerf_slot(keys, (unsigned long long)places[n] + 1, slots)]; m > 0; m = links[m - 1]) {
+      if (m - 1 < n) isFirst = false;
+      if (m - 1 > n && (after < 0 || m - 1 < after)) after = m - 1;
+    }
+  next[n] = after;
+  first[n] = isFirst;
 }
 
 extern "C" __global__ void kerf_put(T* out, const T* values, const long long* places, const long long* next, const unsigned char* first,
@@ -69,33 +93,8 @@ extern "C" __global__ void kerf_put(T* out, const T* values, const long long* pl
 }
 )cuda";
 
-constexpr std::string_view scanSource = R"cuda(
-// out[0 … n] along one dimension becomes the running sums of `from`; a block for each line.
-extern "C" __global__ void __launch_bounds__(256) kerf_cumsum(const T* from, O* out, KerfShape in, KerfShape to, long long size,
-                                                             long long inStep, long long outStep) {
-  __shared__ A parts[256];
-  const T* const x = from + kerf_place(in, blockIdx.x);
-  O* const y = out + kerf_place(to, blockIdx.x);
-  A before = 0;
-  for (long long base = 0; base < size; base += 256) {
-    const long long i = base + threadIdx.x;
-    __syncthreads();
-    parts[threadIdx.x] = i < size ? (A)FROM(x[i * inStep]) : (A)0;
-    for (int distance = 1; distance < 256; distance *= 2) {
-      __syncthreads();
-      const A left = threadIdx.x >= distance ? parts[threadIdx.x - distance] : (A)0;
-      __syncthreads();
-      parts[threadIdx.x] += left;
-    }
-    __syncthreads();
-    if (i < size) y[i * outStep] = TO(before + parts[threadIdx.x]);
-    before += parts[255];
-  }
-}
-)cuda";
-
-/// Rows beyond that would be compared with each other for too long.
-constexpr std::int64_t mostRows = 1 << 14;
+/// More rows, if all are for one place, would be compared with each other for too long.
+constexpr std::int64_t mostRows = 1 << 16;
 
 KernelMacros macrosOf(DType from, DType to) {
   const DType sum = isFloating(to) ? (to == DType::Float64 ? DType::Float64 : DType::Float32) : DType::Int64;
@@ -174,10 +173,18 @@ Result<bool> putRows(const DeviceCall& call, const Put& put) {
   KERF_TRY(const DeviceAddress first, call.on.scratch.take(rows));
   const KernelMacros macros = macrosOf(put.out.dtype(), put.out.dtype());
   const std::int64_t blocks = (rows + 255) / 256;
-  KernelArguments placing, chaining, putting;
+  const std::int64_t slots = 2 * rows;
+  KERF_TRY(const DeviceAddress keys, call.on.scratch.take(slots * 8));
+  KERF_TRY(const DeviceAddress heads, call.on.scratch.take(slots * 4));
+  KERF_TRY(const DeviceAddress links, call.on.scratch.take(rows * 4));
+  KERF_CHECK(call.on.queue.clear(keys, slots * 8));
+  KERF_CHECK(call.on.queue.clear(heads, slots * 4));
+  KernelArguments placing, listing, chaining, putting;
   placing.add(places).add(indices).add(rows).add(int(put.wraps)).add(number).add(call.on.checks.found());
   KERF_CHECK(call.on.library.launch(putSource, "kerf_put_places", macros, blocks, 256, placing));
-  chaining.add(places).add(next).add(first).add(rows);
+  listing.add(places).add(keys).add(heads).add(links).add(rows).add(slots);
+  KERF_CHECK(call.on.library.launch(putSource, "kerf_put_lists", macros, blocks, 256, listing));
+  chaining.add(places).add(keys).add(heads).add(links).add(next).add(first).add(rows).add(slots);
   KERF_CHECK(call.on.library.launch(putSource, "kerf_put_chains", macros, blocks, 256, chaining));
   Sizes whole = put.rowSizes;
   whole.insert(whole.end(), sizes.begin() + std::ptrdiff_t(count), sizes.end());
@@ -239,27 +246,6 @@ Result<bool> embeddingBackward(const DeviceCall& call) {
   return putRows(call, put);
 }
 
-/// cumsum(self, dim, *, dtype)
-Result<bool> cumsum(const DeviceCall& call) {
-  const Tensor &self = call.args.tensor(0), &out = call.out(0);
-  if (memoryType(self.dtype()).empty() || memoryType(out.dtype()).empty() || out.dtype() == DType::Bool) return false;
-  if (self.numel() == 0 || self.dim() == 0 || (isFloating(self.dtype()) && !isFloating(out.dtype()))) return false;
-  const std::size_t dim =
-      std::size_t(call.args.integer(1) < 0 ? call.args.integer(1) + self.dim() : call.args.integer(1));
-  Sizes lines = self.sizes();
-  lines[dim] = 1;
-  KERF_TRY(const DeviceAddress from, call.on.addressOf(self));
-  KERF_TRY(const DeviceAddress to, call.on.addressOf(out, true));
-  KERF_TRY(const DeviceShape in, DeviceShape::of(lines, self.strides()));
-  KERF_TRY(const DeviceShape result, DeviceShape::of(lines, out.strides()));
-  KernelArguments arguments;
-  arguments.add(from).add(to).add(in).add(result).add(self.sizes()[dim]).add(self.strides()[dim]);
-  arguments.add(out.strides()[dim]);
-  KERF_CHECK(call.on.library.launch(scanSource, "kerf_cumsum", macrosOf(self.dtype(), out.dtype()), product(lines), 256,
-                                    arguments));
-  return true;
-}
-
 /// copy_(self, src): of one dtype.
 Result<bool> copyIn(const DeviceCall& call) {
   const Tensor &self = call.args.tensor(0), &source = call.args.tensor(1);
@@ -289,7 +275,6 @@ constexpr DeviceOp rows[] = {
     {.op = "aten._unsafe_index_put.default", .run = indexPut},
     {.op = "aten.index_put_.default", .run = indexPut, .inPlace = true},
     {.op = "aten.embedding_dense_backward.default", .run = embeddingBackward},
-    {.op = "aten.cumsum.default", .run = cumsum},
     {.op = "aten.copy_.default", .run = copyIn, .inPlace = true},
     {.op = "aten.as_strided_scatter.default", .run = stridedScatter},
 };
@@ -299,12 +284,9 @@ constexpr DeviceOp rows[] = {
 std::vector<LibraryKernel> indexKernels() {
   std::vector<LibraryKernel> all;
   for (const DType dtype :
-       {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::UInt8}) {
-    for (const char* name : {"kerf_put_places", "kerf_put_chains", "kerf_put"})
+       {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::UInt8})
+    for (const char* name : {"kerf_put_places", "kerf_put_lists", "kerf_put_chains", "kerf_put"})
       all.push_back({putSource, name, macrosOf(dtype, dtype)});
-    all.push_back({scanSource, "kerf_cumsum", macrosOf(dtype, dtype)});
-  }
-  all.push_back({scanSource, "kerf_cumsum", macrosOf(DType::Bool, DType::Int64)});
   return all;
 }
 

@@ -31,7 +31,7 @@ Result<DeviceAddress> DeviceParts::addressOf(const Tensor& tensor, bool writes) 
 
 std::vector<LibraryKernel> libraryKernels() {
   std::vector<LibraryKernel> all{checkKernel(), copyKernel()};
-  for (auto* part : {attentionKernels, convolutionKernels, indexKernels})
+  for (auto* part : {attentionKernels, convolutionKernels, indexKernels, scanKernels})
     std::ranges::move(part(), std::back_inserter(all));
   return all;
 }
@@ -39,7 +39,7 @@ std::vector<LibraryKernel> libraryKernels() {
 const DeviceOp* findDeviceOp(std::string_view op) {
   static const auto table = [] {
     std::unordered_map<std::string_view, const DeviceOp*> rows;
-    for (const auto ops : {attentionDeviceOps(), convolutionDeviceOps(), indexDeviceOps()})
+    for (const auto ops : {attentionDeviceOps(), convolutionDeviceOps(), indexDeviceOps(), scanDeviceOps()})
       for (const DeviceOp& row : ops) rows.emplace(row.op, &row);
     return rows;
   }();

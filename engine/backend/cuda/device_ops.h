@@ -75,9 +75,11 @@ std::vector<LibraryKernel> attentionKernels();
 std::string_view attentionSource();
 std::vector<LibraryKernel> convolutionKernels();
 std::vector<LibraryKernel> indexKernels();
+std::vector<LibraryKernel> scanKernels();
 
 std::span<const DeviceOp> attentionDeviceOps();
 std::span<const DeviceOp> convolutionDeviceOps();
 std::span<const DeviceOp> indexDeviceOps();
+std::span<const DeviceOp> scanDeviceOps();
 
 }  // namespace kerf::inline backend

@@ -1,0 +1,156 @@
+// Running sums, products and logarithms of sums of exponentials on the device.
+#include <fmt/format.h>
+
+#include "engine/backend/cuda/device_ops.h"
+#include "engine/codegen_cuda/scalar_text.h"
+
+namespace kerf::inline backend {
+namespace {
+
+/// T is what is read, O what is written, A what is combined in. Along a line of its own, whose neighbours lie beside each
+/// other, a block scans 2048 elements at a time; of lines that lie beside each other 32, 128 elements of each at a time.
+constexpr std::string_view scanSource = R"cuda(
+template <class X>
+__device__ __forceinline__ X kerf_log_add(X a, X b) {
+  const X most = kerf_max(a, b), least = kerf_min(a, b);
+  return most - most == 0 ? most + log1p(exp(least - most)) : most;
+}
+
+extern "C" __global__ void __launch_bounds__(256) kerf_scan(const T* __restrict__ from, O* __restrict__ out, KerfShape in, KerfShape to,
+                                                           long long size, long long inStep, long long outStep) {
+  constexpr int EACH = 8, PIECE = 256 * EACH;
+  __shared__ A elements[PIECE + PIECE / EACH], warps[8];
+  const T* const x = from + kerf_place(in, blockIdx.x);
+  O* const y = out + kerf_place(to, blockIdx.x);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = threadIdx.x * (EACH + 1);
+  A before = START;
+  for (long long base = 0; base < size; base += PIECE) {
+    #pragma unroll
+    for (int k = 0; k < EACH; ++k) {
+      const int at = k * 256 + threadIdx.x;
+      elements[at + at / EACH] = base + at < size ? (A)FROM(x[(base + at) * inStep]) : START;
+    }
+    __syncthreads();
+    A own[EACH], total = START;
+    #pragma unroll
+    for (int k = 0; k < EACH; ++k) own[k] = total = COMBINE(total, elements[first + k]);
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const A left = __shfl_up_sync(0xffffffffu, total, distance);
+      if (lane >= distance) total = COMBINE(left, total);
+    }
+    if (lane == 31) warps[warp] = total;
+    const A left = __shfl_up_sync(0xffffffffu, total, 1);
+    __syncthreads();
+    A lead = before;
+    for (int w = 0; w < warp; ++w) lead = COMBINE(lead, warps[w]);
+    if (lane > 0) lead = COMBINE(lead, left);
+    #pragma unroll
+    for (int k = 0; k < EACH; ++k) elements[first + k] = COMBINE(lead, own[k]);
+    for (int w = 0; w < 8; ++w) before = COMBINE(before, warps[w]);
+    __syncthreads();
+    #pragma unroll
+    for (int k = 0; k < EACH; ++k) {
+      const int at = k * 256 + threadIdx.x;
+      if (base + at < size) y[(base + at) * outStep] = TO(elements[at + at / EACH]);
+    }
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) kerf_scan_lines(const T* __restrict__ from, O* __restrict__ out, KerfShape in, KerfShape to,
+                                                                 long long size, long long inStep, long long outStep, long long lines) {
+  constexpr int EACH = 16, GROUPS = 8;
+  __shared__ A parts[GROUPS][32];
+  const int lane = threadIdx.x % 32, group = threadIdx.x / 32;
+  const long long own = (long long)blockIdx.x * 32 + lane, line = own < lines ? own : lines - 1;
+  const T* const x = from + kerf_place(in, line);
+  O* const y = out + kerf_place(to, line);
+  A before = START;
+  for (long long base = 0; base < size; base += EACH * GROUPS) {
+    const long long first = base + group * EACH;
+    A sums[EACH], total = START;
+    #pragma unroll
+    for (int k = 0; k < EACH; ++k) sums[k] = first + k < size ? (A)FROM(x[(first + k) * inStep]) : START;
+    #pragma unroll
+    for (int k = 0; k < EACH; ++k) sums[k] = total = COMBINE(total, sums[k]);
+    parts[group][lane] = total;
+    __syncthreads();
+    A lead = before;
+    for (int g = 0; g < group; ++g) lead = COMBINE(lead, parts[g][lane]);
+    for (int g = 0; g < GROUPS; ++g) before = COMBINE(before, parts[g][lane]);
+    #pragma unroll
+    for (int k = 0; k < EACH; ++k)
+      if (first + k < size && own < lines) y[(first + k) * outStep] = TO(COMBINE(lead, sums[k]));
+    __syncthreads();
+  }
+}
+)cuda";
+
+struct Scan {
+  std::string_view op, combine, start;
+};
+constexpr Scan scans[] = {
+    {"aten.cumsum.default", "((a) + (b))", "((A)0)"},
+    {"aten.cumprod.default", "((a) * (b))", "((A)1)"},
+    {"aten.logcumsumexp.default", "kerf_log_add<A>(a, b)", "((A)-__longlong_as_double(0x7ff0000000000000ll))"},
+};
+
+KernelMacros macrosOf(const Scan& scan, DType from, DType to) {
+  const DType sum = isFloating(to) ? (to == DType::Float64 ? DType::Float64 : DType::Float32) : DType::Int64;
+  return {{"T", std::string(memoryType(from))},
+          {"O", std::string(memoryType(to))},
+          {"A", std::string(memoryType(sum))},
+          {"FROM(x)", convertText("(x)", from, sum)},
+          {"TO(x)", convertText("(x)", sum, to)},
+          {"COMBINE(a, b)", std::string(scan.combine)},
+          {"START", std::string(scan.start)}};
+}
+
+/// (self, dim, *, dtype)
+template <std::size_t which>
+Result<bool> run(const DeviceCall& call) {
+  const Tensor &self = call.args.tensor(0), &out = call.out(0);
+  if (memoryType(self.dtype()).empty() || memoryType(out.dtype()).empty() || out.dtype() == DType::Bool) return false;
+  if (self.numel() == 0 || self.dim() == 0 || (isFloating(self.dtype()) && !isFloating(out.dtype()))) return false;
+  const std::int64_t given = call.args.integer(1);
+  const std::size_t dim = std::size_t(given < 0 ? given + self.dim() : given);
+  Sizes lines = self.sizes();
+  lines[dim] = 1;
+  const std::int64_t count = self.numel() / self.sizes()[dim];
+  KERF_TRY(const DeviceAddress from, call.on.addressOf(self));
+  KERF_TRY(const DeviceAddress to, call.on.addressOf(out, true));
+  KERF_TRY(const DeviceShape in, DeviceShape::of(lines, self.strides()));
+  KERF_TRY(const DeviceShape result, DeviceShape::of(lines, out.strides()));
+  const bool beside = self.strides()[dim] != 1 && count >= 32;
+  KernelArguments arguments;
+  arguments.add(from).add(to).add(in).add(result).add(self.sizes()[dim]).add(self.strides()[dim]);
+  arguments.add(out.strides()[dim]);
+  if (beside) arguments.add(count);
+  KERF_CHECK(call.on.library.launch(scanSource, beside ? "kerf_scan_lines" : "kerf_scan",
+                                    macrosOf(scans[which], self.dtype(), out.dtype()),
+                                    beside ? (count + 31) / 32 : count, 256, arguments));
+  return true;
+}
+
+constexpr DeviceOp rows[] = {
+    {.op = scans[0].op, .run = run<0>},
+    {.op = scans[1].op, .run = run<1>},
+    {.op = scans[2].op, .run = run<2>},
+};
+
+}  // namespace
+
+std::vector<LibraryKernel> scanKernels() {
+  std::vector<LibraryKernel> all;
+  for (const Scan& scan : scans)
+    for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32}) {
+      if (!isFloating(dtype) && scan.op == scans[2].op) continue;
+      for (const char* name : {"kerf_scan", "kerf_scan_lines"}) all.push_back({scanSource, name, macrosOf(scan, dtype, dtype)});
+    }
+  all.push_back({scanSource, "kerf_scan", macrosOf(scans[0], DType::Bool, DType::Int64)});
+  return all;
+}
+
+std::span<const DeviceOp> scanDeviceOps() { return rows; }
+
+}  // namespace kerf::inline backend
