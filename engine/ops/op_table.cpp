@@ -71,14 +71,14 @@ const char* folderOf(const OpInfo& op) {
 
 std::vector<OpFactRows> opFactTables() {
   return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),    moveLowerings(),
-          indexLowerings(),       scatterLowerings(),     inductorRandomLowerings(),
+          indexLowerings(),       scatterLowerings(),     indexPutLowerings(),    inductorRandomLowerings(),
           pointwiseDerivatives(), functionDerivatives(), specialFunctionDerivatives(), activationDerivatives(),
           activationBackwardDerivatives(), complexDerivatives(), constantDerivatives(), viewDerivatives(),
           moveDerivatives(), indexDerivatives(), scatterDerivatives(), quantizationDerivatives(), numberDerivatives(),
           extremumDerivatives(), scanDerivatives(), distanceDerivatives(), countingDerivatives(),
           pointwiseDecompositions(),
           reductionLowerings(),   reductionDerivatives(), matmulFacts(),
-          windowLowerings(),      resampleLowerings(),    layerFacts(),           layerDecompositions(),
+          windowLowerings(),      averageLowerings(),     nearestLowerings(),     resampleLowerings(),    layerFacts(),           layerDecompositions(),
           choleskyDerivatives(), determinantDerivatives(), leastSquaresDerivatives(), luDerivatives(),
           productDerivatives(), qrDerivatives(), reflectionDerivatives(), solveDerivatives(), spectralDerivatives(),
           svdDerivatives(), triangularDerivatives(), fourierDerivatives(), randomDerivatives(),

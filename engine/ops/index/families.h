@@ -23,6 +23,7 @@ OpRows complexMoveRows();
 OpFactRows moveLowerings();
 OpFactRows indexLowerings();
 OpFactRows scatterLowerings();
+OpFactRows indexPutLowerings();
 OpFactRows viewDerivatives();
 OpFactRows moveDerivatives();
 OpFactRows indexDerivatives();

@@ -6,6 +6,8 @@
 namespace kerf::inline ops {
 
 OpFactRows windowLowerings();
+OpFactRows averageLowerings();
+OpFactRows nearestLowerings();
 OpFactRows resampleLowerings();
 
 }  // namespace kerf::inline ops
