@@ -6,17 +6,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QAbstractItemView>
 #include <QAccessible>
 #include <QAction>
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
+#include <QScrollBar>
 #include <QTabBar>
 #include <QTreeView>
 
 #include "tests/ui/window_fixture.h"
 #include "ui/models/theme.h"
+#include "ui/panels/accuracy_panel.h"
 #include "ui/panels/captures_panel.h"
+#include "ui/panels/inspector_panel.h"
+#include "ui/panels/passes_panel.h"
 #include "ui/shell/search_box.h"
 
 namespace kerf::ui {
@@ -61,6 +66,31 @@ TEST_F(WindowAccess, TabReachesTheSearchTheGraphAndEveryDock) {
   EXPECT_GT(reached.size(), 8u);
 }
 
+/// Qt makes the first row the current one of a list that takes the focus.
+TEST_F(WindowAccess, ToComeByWithTabIsNotToPickARow) {
+  openSample();
+  m_window->activateWindow();
+  session().selectNode(QString("relu"));
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  const auto before = session().location().place();
+  int lists = 0;
+  for (auto* view : m_window->findChildren<QAbstractItemView*>()) {
+    auto* dock = view->parentWidget();
+    while (dock && !qobject_cast<QDockWidget*>(dock)) dock = dock->parentWidget();
+    if (!dock || !view->model() || view->model()->rowCount() == 0) continue;
+    m_window->raisePanel(dock->objectName());
+    if (!view->isVisible()) continue;
+    view->clearFocus();
+    view->reset();  // no current row
+    view->setFocus(Qt::TabFocusReason);
+    QApplication::processEvents();
+    EXPECT_EQ(session().location().place(), before) << pathOf(view);
+    EXPECT_EQ(session().nodeDoc() ? session().nodeDoc()->name : "", "relu") << pathOf(view);
+    ++lists;
+  }
+  EXPECT_GE(lists, 4);
+}
+
 TEST_F(WindowAccess, LettersThatAreTypedAreNoShortcuts) {
   openSample();
   int triggered = 0;
@@ -100,6 +130,31 @@ TEST_F(WindowAccess, FitsASmallScreen) {
   EXPECT_EQ(m_window->size(), QSize(1366, 768));
   EXPECT_GE(m_window->pane().view().width(), 500);
   EXPECT_GE(m_window->pane().view().height(), 250);
+}
+
+TEST_F(WindowAccess, OnASmallScreenNothingIsCutOrPushedAside) {
+  m_window->resize(1366, 768);
+  m_window->arrange();
+  openSample();
+  m_window->accuracyPanel().plant().setPlant("relu=accuracy");
+  m_window->raisePanel("accuracy");
+  const int inspector = m_window->inspectorPanel().width();
+  m_window->actions()["compare"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle(); }));
+  QTest::qWait(20);
+  EXPECT_EQ(m_window->width(), 1366);
+  EXPECT_EQ(m_window->inspectorPanel().width(), inspector) << "the verdict pushes nothing aside";
+  EXPECT_TRUE(m_window->accuracyPanel().verdict().contains("first bad: relu"));
+  int bars = 0;
+  for (const auto* bar : m_window->findChildren<QTabBar*>()) {
+    if (bar->parent() != m_window.get() || !bar->isVisible()) continue;
+    const auto last = bar->tabRect(bar->count() - 1);
+    EXPECT_LE(last.right(), bar->width()) << bar->tabText(bar->count() - 1).toStdString();
+    ++bars;
+  }
+  EXPECT_GE(bars, 2);
+  const auto& passes = m_window->passesPanel().table();
+  EXPECT_EQ(passes.horizontalScrollBar()->maximum(), 0) << "all columns are seen";
 }
 
 /// A colour as somebody sees it whose eye lacks one kind of cone (Viénot, Brettel and Mollon 1999), linear light.

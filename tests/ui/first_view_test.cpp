@@ -5,9 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <QAction>
+#include <QComboBox>
 #include <QDir>
 #include <QLabel>
-
 
 #include "engine/support/recordings.h"
 #include "tests/support/made_documents.h"
@@ -15,6 +16,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/graph_view/elided_label.h"
 #include "ui/graph_view/layered_layout.h"
+#include "ui/panels/accuracy_panel.h"
 #include "ui/panels/nodes_panel.h"
 #include "ui/panels/table_view.h"
 
@@ -22,6 +24,7 @@ namespace kerf::ui {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::Not;
 
 const QSizeF smallView(735, 312), largeView(1257, 613);
@@ -109,6 +112,34 @@ TEST_F(UnreadGraph, LeavesNothingOfTheGraphBefore) {
   EXPECT_EQ(listed().rowCount(), 0) << "nodes of the graph before";
   EXPECT_FALSE(m_window->pane().view().scene());
   EXPECT_EQ(titleShown(), session().capture(capture)->graphs[std::size_t(last)].name);
+}
+
+TEST_F(UnreadGraph, OffersNoFaultsOfTheGraphBefore) {
+  openSample();
+  const auto& plants = *m_window->accuracyPanel().plant().findChild<QComboBox*>("plantOp");
+  ASSERT_GE(plants.findText("relu"), 0);
+  m_window->accuracyPanel().plant().setPlant("relu=accuracy");
+  int left = 0;
+  QObject::connect(&session(), &Session::graphLeft, m_window.get(), [&] {
+    ++left;
+    EXPECT_LT(plants.findText("relu"), 0) << "of a graph that is not there any more";
+  });
+  m_window->actions()["reload"]->trigger();
+  ASSERT_TRUE(test::waitFor([&] { return m_window->idle() && session().graph(); }));
+  EXPECT_GE(left, 1);
+  EXPECT_GE(plants.findText("relu"), 0);
+  EXPECT_EQ(plants.currentText(), "relu") << "what was typed stays";
+}
+
+TEST_F(UnreadGraph, TheLegendStandsBelowThePictureAndCoversNothing) {
+  openSample();
+  const auto* legend = m_window->pane().findChild<QWidget*>("legend");
+  ASSERT_TRUE(legend && legend->isVisible());
+  EXPECT_FALSE(legend->geometry().intersects(m_window->pane().view().geometry()));
+  EXPECT_THAT(legend->accessibleName().toStdString(), HasSubstr("Matmul"));
+  m_window->actions()["colorAccuracy"]->trigger();
+  EXPECT_THAT(legend->accessibleName().toStdString(), HasSubstr("beyond the limit"));
+  m_window->actions()["colorKind"]->trigger();
 }
 
 }  // namespace

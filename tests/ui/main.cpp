@@ -1,9 +1,10 @@
 // Runs the tests inside a QApplication without a display, with settings and store in a folder of their own.
-#include <QApplication>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 
 #include <gtest/gtest.h>
+
+#include "tests/ui/heartbeat.h"
 
 int main(int argc, char** argv) {
   const QTemporaryDir home;
@@ -11,7 +12,7 @@ int main(int argc, char** argv) {
   qputenv("XDG_CONFIG_HOME", home.path().toLocal8Bit());
   qputenv("KERF_STORE", (home.path() + "/kerf.db").toLocal8Bit());
   if (qEnvironmentVariableIsEmpty("KERF_CLI")) qputenv("KERF_CLI", KERF_BINARY_DIR "/bin/kerf");
-  QApplication application(argc, argv);
+  kerf::ui::test::WatchedApplication application(argc, argv);
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -148,6 +148,37 @@ TEST(DataTable, SortsNumbersAsNumbers) {
   EXPECT_EQ(table.model()->rowCount(), 2);
 }
 
+/// Sum of the widths of what is shown.
+int widthOfColumns(const DataTable& table) {
+  int width = 0;
+  for (int column = 0; column < table.model()->columnCount(); ++column) width += table.columnWidth(column);
+  return width;
+}
+
+TEST(DataTable, LongNamesGiveWayAndComeBackWithRoom) {
+  auto* model = makeStepModel().release();
+  StepDoc step;
+  step.reduction = std::string(60, 'r');
+  step.nodes = 1234567;
+  model->setRows({step});
+  DataTable table(model);
+  table.resize(420, 200);
+  table.show();
+  table.fitColumns();
+  EXPECT_LE(widthOfColumns(table), table.viewport()->width());
+  const int nodes = table.columnWidth(2);
+  EXPECT_GE(nodes, table.fontMetrics().horizontalAdvance("1,234,567")) << "what is short is not cut";
+  const int narrow = table.columnWidth(1);
+  table.resize(900, 200);
+  QApplication::processEvents();
+  EXPECT_GT(table.columnWidth(1), narrow);
+  EXPECT_EQ(table.columnWidth(2), nodes);
+  table.setChosenWidths({{"Reduction", 300}});
+  table.resize(420, 200);
+  QApplication::processEvents();
+  EXPECT_EQ(table.columnWidth(1), 300) << "the user's own";
+}
+
 TEST(Format, KeepsNumbersShort) {
   EXPECT_EQ(formatMilliseconds(0.42).toStdString(), "0.42 ms");
   EXPECT_EQ(formatMilliseconds(1250).toStdString(), "1.25 s");

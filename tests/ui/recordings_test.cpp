@@ -100,6 +100,7 @@ class RecordingsWindow : public Window, public ::testing::WithParamInterface<int
   void SetUp() override {
     if (!fs::exists(recordingsFolder())) GTEST_SKIP() << "no recordings";
     Window::SetUp();
+    m_mostGap = test::mostGapOfThemes();
     switchTheme();
   }
 

@@ -108,6 +108,7 @@ class RandomUser : public RudeWindow, public ::testing::WithParamInterface<unsig
 };
 
 TEST_P(RandomUser, BreaksNothing) {
+  m_mostGap = test::mostGapOfThemes();
   m_paths = {test::samplePath()};
   for (const char* name : {"variety/dynamic_mlp/trace", "variety/graph_breaks/trace", "golden/attention"})
     if (const auto path = recordingsFolder() / name; std::filesystem::exists(path))

@@ -148,6 +148,7 @@ QString writeLargeLog(const QTemporaryDir& folder) {
 TEST_F(WindowSurvives, ClosingWhileALargeLogIsBeingRead) {
   const QTemporaryDir folder;
   const auto log = writeLargeLog(folder);
+  m_heart.restart();
   m_window->open({log});
   ASSERT_TRUE(test::waitFor([&] { return kerf::test::descendantsOf(::getpid()).size() > 0; }));
   QTest::qWait(50);

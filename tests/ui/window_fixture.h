@@ -64,11 +64,14 @@ class Window : public ::testing::Test {
   /// Whatever a test does, it must not hold the window up.
   void TearDown() override {
     RecordProperty("longest_gap_ms", int(m_heart.longest() * 1e3));
-    EXPECT_LT(m_heart.longest(), test::mostGapAnywhere()) << "seconds without a turn of the event loop";
+    RecordProperty("longest_event", m_heart.culprit());
+    EXPECT_LT(m_heart.longest(), m_mostGap)
+        << "seconds without a turn of the event loop; the longest event: " << m_heart.culprit();
   }
   Session& session() { return m_window->session(); }
   std::unique_ptr<MainWindow> m_window;
   test::Heartbeat m_heart;
+  double m_mostGap = test::mostGapAnywhere();
 };
 
 }  // namespace kerf::ui

@@ -18,6 +18,7 @@
 
 #include "ui/graph_view/breadcrumbs.h"
 #include "ui/graph_view/elided_label.h"
+#include "ui/graph_view/legend.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 #include "ui/session/aot_stages.h"
@@ -57,6 +58,7 @@ GraphPane::GraphPane(Session& session, QWidget* parent)
   buildStrip();
   column->addWidget(m_strip);
   column->addWidget(m_view, 1);
+  column->addWidget(new Legend(*m_view));
   connect(&session, &Session::graphChanged, this, &GraphPane::showGraph);
   connect(&session, &Session::graphLeft, this, &GraphPane::leaveGraph);
   connect(&session, &Session::nodeChanged, this, [this] { showNode(); });

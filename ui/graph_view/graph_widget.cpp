@@ -7,7 +7,6 @@
 #include <QTimer>
 
 #include "ui/graph_view/graph_painter.h"
-#include "ui/graph_view/legend.h"
 #include "ui/graph_view/minimap.h"
 #include "ui/models/theme.h"
 
@@ -18,7 +17,6 @@ constexpr double minZoom = 0.005, maxZoom = 4;
 constexpr double margin = 32;
 constexpr double readable = 0.8;  ///< a graph that fits only below this starts at its top instead
 constexpr double readableBlocks = 0.64;  ///< the same where nodes are grouped: blocks say all that they have to at it
-constexpr double legendRoom = 28;  ///< below pictures with groups, which may be as large as the view
 constexpr double grid = 28;
 constexpr int staleMs = 120;  ///< a scene of another title is drawn so much longer, so that a quick layout does not flicker
 
@@ -54,6 +52,7 @@ void GraphWidget::setScene(ScenePtr scene, bool again) {
   m_held = -1;
   m_minimap->refresh();
   update();
+  emit meaningChanged();
   emit viewChanged();
 }
 
@@ -62,6 +61,7 @@ void GraphWidget::setStale() {
   QTimer::singleShot(staleMs, this, [this] {
     m_hidden = m_stale;
     update();
+    emit meaningChanged();
   });
 }
 
@@ -93,7 +93,7 @@ void GraphWidget::startView() {
   m_untouched = true;
   if (!m_scene || m_scene->cards.empty()) return;
   m_zoom = fitZoom();
-  m_center = middle();
+  m_center = m_scene->bounds.center();
   if (m_zoom >= (m_scene->groups ? readableFolded * 0.8 : readable)) return;
   m_zoom = m_scene->groups ? readableBlocks : readable;
   m_center.setY(m_scene->bounds.top() + height() / 2.0 / m_zoom - margin / m_zoom);
@@ -102,7 +102,7 @@ void GraphWidget::startView() {
   if (first < 0) return;
   if (m_state.selected >= 0) return void(m_center = within(placeOf(first)));
   // What leads to the result is what matters: the result is below the middle, and the output, where it is near, in view.
-  const double high = visibleScene().height(), result = placeOf(first).y(), below = (margin + legendRoom) / m_zoom;
+  const double high = visibleScene().height(), result = placeOf(first).y(), below = margin / m_zoom;
   double end = result + high * 0.3;
   for (const auto& card : m_scene->cards)
     if (card.kind == NodeKind::Output && card.group < 0 && card.rect.bottom() + below < result + high * 0.6)
@@ -114,9 +114,8 @@ void GraphWidget::startView() {
 QPointF GraphWidget::within(const QPointF& wanted) const {
   const auto& bounds = m_scene->bounds;
   const QSizeF half = QSizeF(size()) / m_zoom / 2 - QSizeF(margin, margin) / m_zoom;
-  const double legend = (m_scene->groups ? legendRoom : 0) / m_zoom;
   return {kept(wanted.x(), bounds.left() + half.width(), bounds.right() - half.width()),
-          kept(wanted.y(), bounds.top() + half.height(), bounds.bottom() - half.height() + legend)};
+          kept(wanted.y(), bounds.top() + half.height(), bounds.bottom() - half.height())};
 }
 
 /// Where a node is shown: the middle of its card, or of its row.
@@ -140,19 +139,14 @@ double GraphWidget::middleOf(const QRectF& band) const {
 double GraphWidget::fitZoom() const {
   if (!m_scene || m_scene->bounds.isEmpty()) return 1;
   const double across = (width() - 2 * margin) / m_scene->bounds.width();
-  const double down = (height() - 2 * margin - (m_scene->groups ? legendRoom : 0)) / m_scene->bounds.height();
+  const double down = (height() - 2 * margin) / m_scene->bounds.height();
   return std::clamp(std::min(across, down), minZoom, 1.0);
 }
 
 void GraphWidget::fit() {
   if (!m_scene) return;
   m_zoom = fitZoom();
-  moveTo(middle());
-}
-
-/// What is in the middle of the view when all is seen, above the legend.
-QPointF GraphWidget::middle() const {
-  return m_scene->bounds.center() + QPointF(0, m_scene->groups ? legendRoom / 2 / m_zoom : 0);
+  moveTo(m_scene->bounds.center());
 }
 
 void GraphWidget::resetZoom() { setZoom(1, rect().center()); }
@@ -231,12 +225,14 @@ void GraphWidget::setColorMode(ColorMode mode) {
   m_state.mode = mode;
   m_minimap->refresh();
   update();
+  emit meaningChanged();
 }
 
 void GraphWidget::setAccuracy(AccuracyDocPtr accuracy) {
   m_state.accuracy = std::move(accuracy);
   m_minimap->refresh();
   update();
+  emit meaningChanged();
 }
 
 void GraphWidget::setCut(QHash<int, QString> saved, QSet<int> recomputed) {
@@ -259,11 +255,13 @@ void GraphWidget::setChanges(QSet<int> added, QSet<int> rewritten) {
   m_state.added = std::move(added);
   m_state.rewritten = std::move(rewritten);
   update();
+  emit meaningChanged();
 }
 
 void GraphWidget::setHulls(HullsPtr hulls) {
   m_state.hulls = std::move(hulls);
   update();
+  emit meaningChanged();
 }
 
 void GraphWidget::setDimUnrelated(bool on) {
@@ -294,14 +292,7 @@ void GraphWidget::paintEvent(QPaintEvent*) {
   GraphPainter batch(painter, *scene, m_state, m_zoom);
   batch.paint(visibleScene());
   painter.restore();
-  paintLegend(painter, *scene);
   m_paintedCards = batch.paintedCards();
-}
-
-/// A small view (that of a candidate) has room for the graph alone.
-void GraphWidget::paintLegend(QPainter& painter, const Scene& scene) const {
-  constexpr int leastHeight = 200;
-  if (height() >= leastHeight) kerf::ui::paintLegend(painter, rect(), scene, m_state);
 }
 
 void GraphWidget::renderAll(QPainter& painter) const {

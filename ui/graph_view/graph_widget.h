@@ -76,6 +76,8 @@ class GraphWidget : public QWidget {
   void leaveRequested();
   void pathRequested(int node);
   void viewChanged();
+  /// There are other colours, or they mean something else.
+  void meaningChanged();
   void resized();
   void contextMenuAt(int node, const QPoint& global);
 
@@ -94,7 +96,6 @@ class GraphWidget : public QWidget {
 
  private:
   void paintGrid(QPainter& painter) const;
-  void paintLegend(QPainter& painter, const Scene& scene) const;
   void walk(int key);
   int neighbour(int key) const;
   int sibling(int step) const;
@@ -106,7 +107,6 @@ class GraphWidget : public QWidget {
   QPointF placeOf(int node) const;
   QPointF within(const QPointF& wanted) const;
   double fitZoom() const;
-  QPointF middle() const;
   double middleOf(const QRectF& band) const;
 
   ScenePtr m_scene, m_retired;

@@ -47,8 +47,8 @@ constexpr std::size_t nextToNothing = 12;  ///< cards
 
 /// How large a picture may be so that all of it can be read in the view.
 QSizeF roomIn(const QSizeF& view) {
-  constexpr double across = 64, down = 92;  // margins, and the legend
-  return QSizeF(view.width() - across, view.height() - down) / readableFolded;
+  constexpr double margins = 64;
+  return QSizeF(view.width() - margins, view.height() - margins) / readableFolded;
 }
 
 bool fits(const Scene& scene, const QSizeF& room) {

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <bitset>
 
+#include <QEvent>
+#include <QPainter>
+
 #include "ui/graph_view/graph_painter.h"
+#include "ui/graph_view/graph_widget.h"
 #include "ui/graph_view/hull_painter.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
@@ -11,12 +15,15 @@
 namespace kerf::ui::inline graph_view {
 namespace {
 
-constexpr double inset = 12, boxHeight = 26, swatch = 9, gap = 14;
+constexpr double inset = 12, swatch = 9, gap = 14;
 
-struct Entry {
-  QColor color;
-  QString label;
-};
+using Entry = LegendEntry;
+
+QFont legendFont() {
+  QFont font = interfaceFont();
+  font.setPixelSize(11);
+  return font;
+}
 
 std::vector<Entry> kindEntries(const Scene& scene) {
   std::bitset<nodeKinds> present;
@@ -59,34 +66,55 @@ std::vector<Entry> accuracyEntries() {
 
 }  // namespace
 
-void paintLegend(QPainter& painter, const QRect& view, const Scene& scene, const ViewState& state) {
+std::vector<LegendEntry> legendEntries(const Scene& scene, const ViewState& state) {
   auto entries = state.mode == ColorMode::Kind ? kindEntries(scene) : accuracyEntries();
-  const auto changes = changeEntries(scene, state);
-  entries.insert(entries.end(), changes.begin(), changes.end());
-  const auto hulls = hullEntries(scene, state);
-  entries.insert(entries.end(), hulls.begin(), hulls.end());
-  QFont font = interfaceFont();
-  font.setPixelSize(11);
-  const QFontMetricsF metrics(font);
-  double width = gap;
-  for (const auto& entry : entries) width += swatch + 6 + metrics.horizontalAdvance(entry.label) + gap;
-  if (width > view.width() - 180) return;
-  const QRectF box(inset + 0.5, view.height() - inset - boxHeight + 0.5, width - 1, boxHeight - 1);
-  painter.setRenderHint(QPainter::Antialiasing);
+  for (const auto& more : {changeEntries(scene, state), hullEntries(scene, state)})
+    entries.insert(entries.end(), more.begin(), more.end());
+  return entries;
+}
+
+Legend::Legend(GraphWidget& view, QWidget* parent) : QWidget(parent), m_view(view) {
+  setObjectName("legend");
+  connect(&view, &GraphWidget::meaningChanged, this, &Legend::refresh);
+}
+
+QSize Legend::sizeHint() const { return {200, QFontMetrics(legendFont()).height() + 12}; }
+
+void Legend::refresh() {
+  m_entries = m_view.scene() ? legendEntries(*m_view.scene(), m_view.state()) : std::vector<LegendEntry>();
+  QStringList labels;
+  for (const auto& entry : m_entries) labels << entry.label;
+  setAccessibleName(tr("Colours: %1").arg(labels.join(", ")));
+  setToolTip(labels.join(", "));
+  update();
+}
+
+void Legend::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) refresh();
+  QWidget::changeEvent(event);
+}
+
+/// What there is no room for is in the tool tip.
+void Legend::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), theme().base);
   painter.setPen(theme().border);
-  painter.setBrush(theme().base);
-  painter.drawRoundedRect(box, 6, 6);
-  painter.setFont(font);
-  double x = box.left() + gap - 4;
-  for (const auto& entry : entries) {
+  painter.drawLine(0, 0, width(), 0);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setFont(legendFont());
+  const QFontMetricsF metrics(legendFont());
+  const double middle = (height() + 1) / 2.0;
+  double x = inset;
+  for (const auto& entry : m_entries) {
+    const double advance = metrics.horizontalAdvance(entry.label);
+    painter.setPen(theme().muted);
+    if (x + swatch + 6 + advance > width() - inset && &entry != &m_entries.front())
+      return painter.drawText(QPointF(x, middle + metrics.ascent() / 2 - 1), "…");
+    painter.drawText(QRectF(x + swatch + 6, 1, advance + 2, height() - 1), Qt::AlignLeft | Qt::AlignVCenter, entry.label);
     painter.setPen(Qt::NoPen);
     painter.setBrush(entry.color);
-    painter.drawRoundedRect(QRectF(x, box.center().y() - swatch / 2, swatch, swatch), 2, 2);
-    x += swatch + 6;
-    painter.setPen(theme().muted);
-    const double advance = metrics.horizontalAdvance(entry.label);
-    painter.drawText(QRectF(x, box.top(), advance + 2, box.height()), Qt::AlignLeft | Qt::AlignVCenter, entry.label);
-    x += advance + gap;
+    painter.drawRoundedRect(QRectF(x, middle - swatch / 2, swatch, swatch), 2, 2);
+    x += swatch + 6 + advance + gap;
   }
 }
 

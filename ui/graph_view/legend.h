@@ -1,13 +1,41 @@
-// Legend: what the colours mean, in the corner of the view; only the kinds that occur.
+// Legend: one line below the graph that says what its colours mean, and covers nothing of it.
 #pragma once
 
-#include <QPainter>
-#include <QRect>
+#include <vector>
 
-#include "ui/graph_view/graph_colors.h"
+#include <QColor>
+#include <QString>
+#include <QWidget>
 
 namespace kerf::ui::inline graph_view {
 
-void paintLegend(QPainter& painter, const QRect& view, const Scene& scene, const ViewState& state);
+class GraphWidget;
+struct Scene;
+struct ViewState;
+
+struct LegendEntry {
+  QColor color;
+  QString label;
+};
+
+/// What there is to tell apart in the scene as it is drawn now.
+std::vector<LegendEntry> legendEntries(const Scene& scene, const ViewState& state);
+
+class Legend : public QWidget {
+ public:
+  explicit Legend(GraphWidget& view, QWidget* parent = nullptr);
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {1, sizeHint().height()}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void refresh();
+
+  GraphWidget& m_view;
+  std::vector<LegendEntry> m_entries;
+};
 
 }  // namespace kerf::ui::inline graph_view

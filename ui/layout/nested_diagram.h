@@ -26,7 +26,7 @@ struct NestedLink {
 };
 
 struct FramePadding {
-  double top = 44, side = 20, bottom = 16;
+  double top = 60, side = 20, bottom = 16;  ///< above: the title, and below it the badges of cards, from afar too
 };
 
 struct NestedDiagram {

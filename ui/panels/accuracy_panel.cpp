@@ -9,6 +9,7 @@
 #include <QSplitter>
 #include <QVBoxLayout>
 
+#include "ui/graph_view/elided_label.h"
 #include "ui/models/format.h"
 #include "ui/models/theme.h"
 #include "ui/panels/growth_chart.h"
@@ -109,14 +110,13 @@ QWidget* AccuracyPanel::buildBar() {
     menu->addAction(tr("With PyTorch: by %1").arg(wayName(by)), this, [this, by] { emit torchBisectRequested(by); });
   m_bisect->setMenu(menu);
   m_cancel = new QPushButton(tr("Cancel"));
-  m_verdict = new QLabel;
+  m_verdict = new ElidedLabel;
   m_verdict->setObjectName("verdict");
   row->addWidget(m_run);
   row->addWidget(m_bisect);
   row->addWidget(m_cancel);
   row->addWidget(m_plant);
-  row->addStretch(1);
-  row->addWidget(m_verdict);
+  row->addWidget(m_verdict, 1);
   connect(m_run, &QPushButton::clicked, this, &AccuracyPanel::run);
   connect(m_cancel, &QPushButton::clicked, &m_session, &Session::cancelCompare);
   return bar;
@@ -169,7 +169,7 @@ void AccuracyPanel::showAccuracy() {
   m_outputs->setRows(shown ? accuracy->outputs : std::vector<OutputRow>());
   m_nodes->setRows(shown ? accuracy->nodes : std::vector<NodeRow>());
   m_comparison->setVisible(shown);
-  m_verdict->clear();
+  m_verdict->setForms({});
   showBisection();
   const bool tables = shown || m_trials->rowCount() > 0;
   m_tables->setVisible(tables);
@@ -197,10 +197,11 @@ void AccuracyPanel::showHint() {
 void AccuracyPanel::showVerdict(const AccuracyDoc& doc) {
   const auto bad = std::ranges::count(doc.nodes, false, &NodeRow::same);
   const auto first = text(doc.firstBadNode());
-  auto said = doc.same ? tr("Same") : doc.failure.empty() ? tr("Different") : tr("Failed: %1").arg(text(doc.failure));
-  if (bad > 0) said += tr("  ·  %1 beyond the limit").arg(plural(bad, "node"));
-  if (!first.isEmpty()) said += tr("  ·  first bad: %1").arg(first);
-  m_verdict->setText(said);
+  const auto result = doc.same ? tr("Same") : doc.failure.empty() ? tr("Different") : tr("Failed: %1").arg(text(doc.failure));
+  const auto count = bad > 0 ? tr("  ·  %1 beyond the limit").arg(plural(bad, "node")) : QString();
+  const auto where = first.isEmpty() ? QString() : tr("  ·  first bad: %1").arg(first);
+  m_verdict->setForms({result + count + where, result + where, result});
+  m_verdict->setToolTip(result + count + where);
   auto palette = m_verdict->palette();
   palette.setColor(QPalette::WindowText, doc.same && bad == 0 ? theme().good : theme().bad);
   m_verdict->setPalette(palette);

@@ -12,6 +12,10 @@ class QLabel;
 class QPushButton;
 class QStackedLayout;
 
+namespace kerf::ui::inline graph_view {
+class ElidedLabel;
+}
+
 namespace kerf::ui::inline panels {
 
 class GrowthChart;
@@ -55,7 +59,7 @@ class AccuracyPanel : public QWidget {
   QPushButton* m_run;
   QPushButton* m_bisect;
   QPushButton* m_cancel;
-  QLabel* m_verdict;
+  ElidedLabel* m_verdict;
   QLabel* m_bisection;
   QLabel* m_hint;
   GrowthChart* m_growth = nullptr;  ///< in m_comparison

@@ -43,6 +43,16 @@ class DetailDelegate : public QStyledItemDelegate {
 /// Says what to do while it is empty.
 class HintTree : public QTreeView {
  protected:
+  /// Qt makes the first row the current one where there is none: to come by with Tab is not to go there.
+  void focusInEvent(QFocusEvent* event) override {
+    const QSignalBlocker quiet(selectionModel());
+    QTreeView::focusInEvent(event);
+    viewport()->update();
+  }
+  void resizeEvent(QResizeEvent* event) override {
+    QTreeView::resizeEvent(event);
+    if (currentIndex().isValid()) scrollTo(currentIndex());
+  }
   void paintEvent(QPaintEvent* event) override {
     QTreeView::paintEvent(event);
     if (model()->rowCount() > 0) return;

@@ -35,7 +35,8 @@ PlantPicker::PlantPicker(Session& session, QWidget* parent)
     emit plantChanged(plant());
   });
   connect(m_kind, &QComboBox::currentTextChanged, this, [this] { emit plantChanged(plant()); });
-  connect(&session, &Session::graphChanged, this, &PlantPicker::fillOps);
+  for (const auto signal : {&Session::graphChanged, &Session::graphLeft})
+    connect(&session, signal, this, &PlantPicker::fillOps);
 }
 
 QString PlantPicker::plant() const {
@@ -71,13 +72,14 @@ void PlantPicker::setPlant(const QString& plant) {
   m_kind->setEnabled(!plant.isEmpty());
 }
 
+/// Ops of what is shown, and of nothing else: while the next graph is read there are none to choose from.
 void PlantPicker::fillOps() {
-  if (!m_session.graph()) return;
+  const auto graph = m_session.graph();
   const auto before = m_op->currentText();
   const QSignalBlocker quiet(m_op);
   m_op->clear();
   m_op->addItem(tr("none"));
-  m_op->addItems(texts(m_session.graph()->ops));
+  if (graph) m_op->addItems(texts(graph->ops));
   m_op->setCurrentText(before.isEmpty() ? tr("none") : before);
 }
 

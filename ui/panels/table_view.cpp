@@ -1,10 +1,14 @@
 #include "ui/panels/table_view.h"
 
+#include <algorithm>
+
 #include <QApplication>
 #include <QClipboard>
 #include <QHeaderView>
+#include <QHelpEvent>
 #include <QKeyEvent>
 #include <QPainter>
+#include <QToolTip>
 
 #include "ui/models/table_model.h"
 #include "ui/models/theme.h"
@@ -13,6 +17,20 @@ namespace kerf::ui::inline panels {
 namespace {
 constexpr int rowPixels = 24, measuredRows = 40, mostColumn = 240;
 constexpr int sortArrowWidth = 12, iconWidth = 22, padding = 22;
+
+/// The width above which columns are cut so that `over` pixels are saved in all; at least `leastWidest`.
+int capOf(std::vector<int> widths, int over) {
+  constexpr int leastWidest = 96;
+  std::ranges::sort(widths, std::greater<>());
+  int cap = widths.front();
+  for (std::size_t i = 0; i < widths.size() && over > 0; ++i) {  // the i + 1 widest have the width `cap` by now
+    const int next = std::max(leastWidest, i + 1 < widths.size() ? widths[i + 1] : 0);
+    const int count = int(i) + 1, step = std::min(std::max(0, cap - next), (over + count - 1) / count);
+    cap -= step;
+    over -= step * count;
+  }
+  return cap;
+}
 }  // namespace
 
 RowFilter::RowFilter(QObject* parent) : QSortFilterProxyModel(parent) { setSortRole(rowSortRole); }
@@ -47,7 +65,7 @@ DataTable::DataTable(QAbstractItemModel* source, QWidget* parent) : QTableView(p
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
   connect(horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column, int, int width) {
     const bool dragged = QApplication::mouseButtons() & Qt::LeftButton;
-    if (dragged && horizontalHeader()->sectionResizeMode(column) == QHeaderView::Interactive)
+    if (dragged && !m_fitting && horizontalHeader()->sectionResizeMode(column) == QHeaderView::Interactive)
       m_chosen[titleOf(column)] = width;
   });
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
@@ -71,21 +89,49 @@ int DataTable::widthOf(int column) const {
 }
 
 void DataTable::fitColumns() {
-  constexpr int leastWidest = 190;
-  int total = 0, widest = -1;
+  m_wanted.clear();
+  for (int column = 0; column < model()->columnCount(); ++column) m_wanted.push_back(widthOf(column));
+  layOutColumns();
+}
+
+/// Its width is neither the user's nor what the others leave.
+bool DataTable::isFree(int column) const {
+  return !isColumnHidden(column) && horizontalHeader()->sectionResizeMode(column) != QHeaderView::Stretch &&
+         !m_chosen.contains(titleOf(column));
+}
+
+/// A few long names do not push the other columns out of sight: the widest ones give way, and tool tips have all of them.
+void DataTable::layOutColumns() {
+  if (m_wanted.size() != std::size_t(model()->columnCount())) return;
+  int total = 0;
   bool stretches = false;
+  std::vector<int> widths;
   for (int column = 0; column < model()->columnCount(); ++column) {
     stretches |= horizontalHeader()->sectionResizeMode(column) == QHeaderView::Stretch;
-    if (isColumnHidden(column) || horizontalHeader()->sectionResizeMode(column) == QHeaderView::Stretch) continue;
-    setColumnWidth(column, m_chosen.value(titleOf(column), widthOf(column)).toInt());
-    total += columnWidth(column);
-    const bool free = !m_chosen.contains(titleOf(column));
-    if (free && (widest < 0 || columnWidth(column) > columnWidth(widest))) widest = column;
+    if (isFree(column)) widths.push_back(m_wanted[std::size_t(column)]);
+    if (!isColumnHidden(column)) total += isFree(column) ? widths.back() : m_chosen.value(titleOf(column)).toInt();
   }
-  // A few long names do not push the other columns out of sight.
   const int over = total - viewport()->width();
-  if (stretches || over <= 0 || widest < 0 || columnWidth(widest) <= leastWidest) return;
-  setColumnWidth(widest, std::max(leastWidest, columnWidth(widest) - over));
+  const int cap = stretches || widths.empty() ? mostColumn : capOf(widths, over);
+  m_fitting = true;
+  for (int column = 0; column < model()->columnCount(); ++column)
+    if (isFree(column))
+      setColumnWidth(column, std::min(cap, m_wanted[std::size_t(column)]));
+    else if (m_chosen.contains(titleOf(column)))
+      setColumnWidth(column, m_chosen.value(titleOf(column)).toInt());
+  m_fitting = false;
+}
+
+/// Qt makes the first row the current one where there is none: to come by with Tab is not to pick it.
+void DataTable::focusInEvent(QFocusEvent* event) {
+  m_quiet = true;
+  QTableView::focusInEvent(event);
+  m_quiet = false;
+}
+
+void DataTable::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  if (event->size().width() != event->oldSize().width()) layOutColumns();
 }
 
 QString DataTable::titleOf(int column) const { return model()->headerData(column, Qt::Horizontal).toString(); }
@@ -137,6 +183,19 @@ void DataTable::paintEvent(QPaintEvent* event) {
   QPainter painter(viewport());
   painter.setPen(theme().muted);
   painter.drawText(viewport()->rect().adjusted(24, 8, -24, -8), Qt::AlignCenter | Qt::TextWordWrap, m_hint);
+}
+
+/// What a cell has no room for is told beside it.
+bool DataTable::viewportEvent(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QTableView::viewportEvent(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const auto index = indexAt(help->pos());
+  const auto whole = index.data().toString(), tip = index.data(Qt::ToolTipRole).toString();
+  const int icon = index.data(Qt::DecorationRole).isNull() ? 0 : iconWidth;
+  const bool cut = index.isValid() && QFontMetrics(font()).horizontalAdvance(whole) + icon + padding / 2 > columnWidth(index.column());
+  if (!cut || tip.contains(whole)) return QTableView::viewportEvent(event);
+  QToolTip::showText(help->globalPos(), (whole + "\n" + tip).trimmed(), viewport(), visualRect(index));
+  return true;
 }
 
 void DataTable::keyPressEvent(QKeyEvent* event) {

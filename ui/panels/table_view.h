@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include <QSortFilterProxyModel>
 #include <QTableView>
@@ -48,17 +49,24 @@ class DataTable : public QTableView {
   void picked(int sourceRow);
 
  protected:
+  void focusInEvent(QFocusEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
 
  private:
   int widthOf(int column) const;
+  bool isFree(int column) const;
+  void layOutColumns();
   QString titleOf(int column) const;
 
   RowFilter* m_filter;
   QString m_hint;
   QVariantMap m_chosen;
+  std::vector<int> m_wanted;  ///< pixels, by column
   bool m_quiet = false;
+  bool m_fitting = false;  ///< widths change, but not by the user's hand
 };
 
 }  // namespace kerf::ui::inline panels

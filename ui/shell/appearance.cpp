@@ -42,10 +42,12 @@ void applyAppearance(const QString& mode) {
   registerResources();
   const bool system = systemIsDark();
   setTheme(mode == "dark" || (mode == "system" && system));
-  QApplication::setStyle(QStyleFactory::create("Fusion"));
-  QApplication::setFont(interfaceFont());
-  QApplication::setPalette(theme().palette());
-  qApp->setStyleSheet(theme().styleSheet());
+  // Each of these visits every widget of every window: what is as it was is left alone.
+  static const auto* const fusion = QApplication::setStyle("Fusion");
+  Q_UNUSED(fusion);
+  if (QApplication::font() != interfaceFont()) QApplication::setFont(interfaceFont());
+  if (QApplication::palette() != theme().palette()) QApplication::setPalette(theme().palette());
+  if (const auto sheet = theme().styleSheet(); sheet != qApp->styleSheet()) qApp->setStyleSheet(sheet);
 }
 
 QIcon themedIcon(const QString& name) {

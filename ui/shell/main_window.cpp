@@ -119,8 +119,9 @@ QDockWidget* MainWindow::addPanel(const QString& name, const QString& title, QWi
 }
 
 void MainWindow::buildDocks() {
-  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
-  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  // Panels below have the whole width: tables and graphs side by side need it, and so do the names of sixteen panels.
+  setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
+  setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   addPanel("captures", tr("Captures"), m_captures = new CapturesPanel(m_session), Qt::LeftDockWidgetArea);
   addPanel("passes", tr("Passes"), m_passes = new PassesPanel(m_session), Qt::LeftDockWidgetArea);
@@ -247,7 +248,7 @@ void MainWindow::arrange() {
   const auto dock = [this](const char* name) { return findChild<QDockWidget*>(name); };
   resizeDocks({dock("captures"), dock("inspector")},
               {std::clamp(width() * 26 / 100, 320, 420), std::clamp(width() * 22 / 100, 300, 340)}, Qt::Horizontal);
-  resizeDocks({dock("captures"), dock("passes")}, {260, 440}, Qt::Vertical);
+  resizeDocks({dock("captures"), dock("passes")}, {300, 360}, Qt::Vertical);
   resizeDocks({dock("nodes")}, {std::max(190, height() * 27 / 100)}, Qt::Vertical);
 }
 

@@ -1,4 +1,6 @@
 // MainWindow: going on from where one was, more windows, pasting, bookmarks, and the report.
+#include <algorithm>
+
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
@@ -18,6 +20,21 @@ namespace kerf::ui::inline shell {
 namespace {
 constexpr int windowOffset = 32;
 constexpr qsizetype mostPasted = 64 << 20;
+
+/// Why a pasted text could not be written; empty: it was.
+struct Written {
+  bool blank = false;  ///< there is nothing in it
+  QString problem;
+};
+
+Written writePasted(const QString& pasted, const QString& path) {
+  if (std::ranges::all_of(pasted, [](QChar each) { return each.isSpace(); })) return {true, {}};
+  QFile file(path);
+  const auto bytes = pasted.toUtf8();
+  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
+    return {false, MainWindow::tr("%1: %2").arg(path, file.errorString())};
+  return {};
+}
 }  // namespace
 
 void MainWindow::resume() { restoreSession(*this, m_preferences.value("session").toMap()); }
@@ -38,18 +55,19 @@ void MainWindow::paste() {
   for (const auto& url : data ? data->urls() : QList<QUrl>())
     if (url.isLocalFile()) paths << url.toLocalFile();
   if (!paths.isEmpty()) return open(paths);
-  const auto pasted = data ? data->text() : QString();
-  if (pasted.trimmed().isEmpty())
-    return statusBar()->showMessage(tr("The clipboard holds neither a file nor the text of a graph."), 8000);
+  auto pasted = data ? data->text() : QString();
   if (pasted.size() > mostPasted)
     return m_banner->showError(tr("Cannot paste"), tr("The text is larger than 64 MB: save it as a file and open that."));
   if (!m_pasted) m_pasted = std::make_unique<QTemporaryDir>();
-  QFile file(m_pasted->filePath(QString("pasted_%1.txt").arg(++m_pastes)));
-  const auto bytes = pasted.toUtf8();
-  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size())
-    return m_banner->showError(tr("Cannot paste"), tr("%1: %2").arg(file.fileName(), file.errorString()));
-  file.close();
-  open({file.fileName()});
+  const auto path = m_pasted->filePath(QString("pasted_%1.txt").arg(++m_pastes));
+  m_session.jobs().submit<Written>(
+      "paste:" + path, [pasted = std::move(pasted), path](std::stop_token) { return writePasted(pasted, path); },
+      [this, path](const Written& written) {
+        if (written.blank)
+          return statusBar()->showMessage(tr("The clipboard holds neither a file nor the text of a graph."), 8000);
+        if (!written.problem.isEmpty()) return m_banner->showError(tr("Cannot paste"), written.problem);
+        open({path});
+      });
 }
 
 std::vector<ActionSpec> MainWindow::noteActions() {
