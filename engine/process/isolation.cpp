@@ -15,6 +15,7 @@
 
 #include "engine/process/channel.h"
 #include "engine/process/forbid_programs.h"
+#include "engine/process/fork_gate.h"
 #include "engine/process/forked_child.h"
 #include "engine/process/guardian.h"
 #include "engine/process/log_relay.h"
@@ -86,7 +87,7 @@ Result<Child> startChild(const Body& body, const IsolationLimits& limits) {
     return fail(ErrorCode::Environment, "cannot make a pipe for a child process: {}", std::strerror(errno));
   const pid_t parent = ::getpid();
   const std::int64_t inheritedBytes = currentAddressSpace();
-  const pid_t pid = ::fork();
+  const pid_t pid = forkBetweenWork();
   if (pid == 0) {
     ::close(ends[0]);
     runChild(body, limits, ends[1], parent, inheritedBytes);

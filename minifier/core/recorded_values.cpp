@@ -11,6 +11,7 @@
 #include "engine/ops/core/op_registry.h"
 #include "engine/ops/core/purity.h"
 #include "engine/ops/random/state.h"
+#include "engine/process/fork_gate.h"
 #include "minifier/core/copied_values.h"
 #include "minifier/core/run_copy.h"
 #include "minifier/core/tensor_like.h"
@@ -80,7 +81,9 @@ class RecordedValues::Run {
       const std::vector<NodeId> written = next ? writtenBy(*next) : std::vector<NodeId>{};
       for (const NodeId id : written) detach(id);
       const NodeId writer = next ? next->id() : NodeId{};
-      KERF_TRY(more, interpreter.step());
+      Result<bool> stepped = false;
+      withoutForks([&] { stepped = interpreter.step(); });  // queries are started by other threads meanwhile
+      KERF_TRY(more, stepped);
       for (const NodeId id : written) noteWrite(writer, id);
     }
     return {};

@@ -1,4 +1,5 @@
 // A child's end, whatever it is, must come back as an outcome.
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/process/fork_gate.h"
 #include "engine/process/isolation.h"
 #include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
@@ -43,6 +45,39 @@ TEST(CallIsolated, ReturnsTheBodysError) {
   ASSERT_FALSE(answer.answer->has_value());
   EXPECT_EQ(answer.answer->error().code, ErrorCode::UnsupportedOp);
   EXPECT_EQ(answer.answer->error().text(), "node odd: no such op (running)");
+}
+
+/// Waits until `flag` is set by another thread.
+void await(const std::atomic<bool>& flag) {
+  while (!flag) std::this_thread::yield();
+}
+
+TEST(CallIsolated, AChildFindsWorkOfOtherThreadsDone) {
+  std::atomic<bool> begun = false, forks = false, done = false;
+  std::thread worker([&] {
+    withoutForks([&] {
+      begun = true;
+      await(forks);
+      std::this_thread::sleep_for(50ms);
+      done = true;
+    });
+  });
+  await(begun);
+  forks = true;
+  const auto answer = isolated([&] { return std::string(done ? "done" : "half done"); });
+  worker.join();
+  ASSERT_TRUE(answer.answer && answer.answer->has_value());
+  EXPECT_EQ(answer.answer->value(), "done");
+}
+
+TEST(CallIsolated, WorkPieceByPieceLetsForksIn) {
+  std::atomic<bool> stop = false;
+  std::thread worker([&] {
+    while (!stop) withoutForks([] { std::this_thread::sleep_for(1ms); });
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(isolated([] { return std::string("in"); }).outcome.exit, IsolatedExit::Finished);
+  stop = true;
+  worker.join();
 }
 
 TEST(CallIsolated, ACrashIsAnOutcome) {
