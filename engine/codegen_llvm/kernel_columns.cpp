@@ -13,7 +13,7 @@ using namespace llvm;
 namespace {
 
 /// Their accumulators stay in the first cache.
-constexpr std::int64_t columnsAtOnce = 256, fewestColumns = 8;
+constexpr std::int64_t columnsAtOnce = 1024, fewestColumns = 8;
 /// Rows that are added before an accumulator is written again; a power of two.
 constexpr int rowsAtOnce = 4;
 
@@ -60,7 +60,9 @@ void KernelEmitter::emitColumns() {
   emitLoops(others, 0, true, [&] {
     Value* begin = others.empty() ? static_cast<Value*>(m_function->getArg(1)) : m_b.getInt64(0);
     Value* end = others.empty() ? m_function->getArg(2) : number(m_kernel.variables[*m_columns].size);
-    emitSteps(begin, end, columnsAtOnce, true, [&](Value* start) { emitColumnTile(start, end); });
+    emitSteps(begin, end, columnsAtOnce, true, [&](Value* start) {
+      emitColumnTile(start, end, [&] { emitColumnRows(start, end); }, [&] { emitColumnStores(); });
+    });
   });
   m_b.CreateRetVoid();
 }
@@ -82,42 +84,78 @@ void KernelEmitter::emitDividedColumns() {
     Value* to = m_b.CreateNSWSub(end, start);
     from = m_b.CreateSelect(m_b.CreateICmpSGT(from, zero), from, zero);
     to = m_b.CreateSelect(m_b.CreateICmpSLT(to, width), to, width);
-    emitSteps(from, to, columnsAtOnce, true, [&](Value* first) { emitColumnTile(first, to); });
+    emitSteps(from, to, columnsAtOnce, true, [&](Value* first) {
+      emitColumnTile(first, to, [&] { emitColumnRows(first, to); }, [&] { emitColumnStores(); });
+    });
   });
   m_b.CreateRetVoid();
 }
 
-void KernelEmitter::emitColumnTile(Value* start, Value* end) {
+/// The columns from `start` on, at most as many as are taken at once, before `end`.
+void KernelEmitter::forTile(Value* start, Value* end, const Body& body) {
   Value* most = m_b.getInt64(columnsAtOnce);
   Value* left = m_b.CreateNSWSub(end, start);
   Value* count = m_b.CreateSelect(m_b.CreateICmpSLT(left, most), left, most);
-  const auto forColumns = [&](const Body& body) {
-    emitSteps(m_b.getInt64(0), count, 1, false, [&](Value* column) {
-      m_column = column;
-      m_index[*m_columns] = m_b.CreateNSWAdd(start, column);
-      std::ranges::fill(m_outerValues, nullptr);
-      std::ranges::fill(m_innerValues, nullptr);
-      body();
-    });
-  };
+  emitSteps(m_b.getInt64(0), count, 1, false, [&](Value* column) {
+    m_column = column;
+    m_index[*m_columns] = m_b.CreateNSWAdd(start, column);
+    std::ranges::fill(m_outerValues, nullptr);
+    std::ranges::fill(m_innerValues, nullptr);
+    body();
+  });
+}
+
+/// `finish` is for each column.
+void KernelEmitter::emitColumnTile(Value* start, Value* end, const Body& gather, const Body& finish) {
   m_phase = 0;
-  forColumns([&] {
+  forTile(start, end, [&] {
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
       if (m_accumulators[e]) emitIdentity(e);
   });
+  gather();
+  forTile(start, end, finish);
+  m_column = nullptr;
+}
+
+void KernelEmitter::emitColumnRows(Value* start, Value* end) {
   const std::vector<std::size_t> rest(m_inner.begin(), m_inner.end() - 1);
   emitLoops(rest, 0, false, [&] {
     const std::size_t v = m_inner.back();
-    Value* size = number(m_kernel.variables[v].size);
-    Value* whole = m_b.CreateAnd(size, m_b.getInt64(~std::uint64_t(rowsAtOnce - 1)));
-    const auto forRows = [&](Value* from, Value* to, int rows) {
-      emitSteps(from, to, rows, true, [&](Value* row) { forColumns([&] { emitRows(v, row, rows); }); });
+    const bool isPiece = m_shared && v == m_shared->variable;
+    Value* from = isPiece ? static_cast<Value*>(m_function->getArg(1)) : m_b.getInt64(0);
+    Value* to = isPiece ? static_cast<Value*>(m_function->getArg(2)) : number(m_kernel.variables[v].size);
+    Value* whole = m_b.CreateAnd(m_b.CreateNSWSub(to, from), m_b.getInt64(~std::uint64_t(rowsAtOnce - 1)));
+    whole = m_b.CreateNSWAdd(from, whole);
+    const auto forRows = [&](Value* first, Value* last, int rows) {
+      emitSteps(first, last, rows, true, [&](Value* row) { forTile(start, end, [&] { emitRows(v, row, rows); }); });
     };
-    forRows(m_b.getInt64(0), whole, rowsAtOnce);
-    forRows(whole, size, 1);
+    forRows(from, whole, rowsAtOnce);
+    forRows(whole, to, 1);
   });
-  forColumns([&] { emitStores(false, 0); });
-  m_column = nullptr;
+}
+
+void KernelEmitter::emitColumnStores() { emitStores(false, 0); }
+
+/// Each piece takes some rows of all columns.
+void KernelEmitter::emitSharedColumns() {
+  Value* columns = number(m_kernel.variables[*m_columns].size);
+  const auto forTiles = [&](const IndexBody& body) { emitSteps(m_b.getInt64(0), columns, columnsAtOnce, false, body); };
+  emitShared(
+      [&] {
+        Value* piece = m_b.CreateSDiv(m_function->getArg(1), m_b.getInt64(std::uint64_t(m_shared->chunk)));
+        forTiles([&](Value* start) {
+          emitColumnTile(start, columns, [&] { emitColumnRows(start, columns); }, [&] { keepParts(piece); });
+        });
+      },
+      [&] {
+        forTiles([&](Value* start) {
+          const auto gather = [&] {
+            emitSteps(m_b.getInt64(0), m_function->getArg(2), 1, false,
+                      [&](Value* piece) { forTile(start, columns, [&] { addParts(piece); }); });
+          };
+          emitColumnTile(start, columns, gather, [&] { emitColumnStores(); });
+        });
+      });
 }
 
 /// One column's elements in so many rows from `row` on.

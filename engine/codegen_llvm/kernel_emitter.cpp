@@ -37,7 +37,7 @@ KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hard
 
 Function* KernelEmitter::emit(const std::string& name) {
   findNeeded();
-  m_columns = findColumns();
+  m_columns = m_shared ? m_shared->column : findColumns();
   emitEntry(name);
   if (m_spilledIfSmall.empty())
     emitBody();
@@ -47,7 +47,7 @@ Function* KernelEmitter::emit(const std::string& name) {
 }
 
 void KernelEmitter::emitBody() {
-  if (m_shared) return emitShared();
+  if (m_shared) return m_columns ? emitSharedColumns() : emitSharedValues();
   if (m_columns) return emitColumns();
   if (const auto rows = findTransposed()) return emitTiles(*rows);
   emitLoops(m_outer, 0, true, [&] { emitOuterBody(); });

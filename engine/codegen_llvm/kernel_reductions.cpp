@@ -69,44 +69,61 @@ void KernelEmitter::hintWidth(llvm::Instruction* branch) {
   branch->setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
-/// Where a piece leaves its part of a reduction: 8 bytes each, piece by piece.
+/// Where a piece leaves its part of a reduction: 8 bytes for each column, reduction by reduction, piece by piece.
 llvm::Value* KernelEmitter::part(std::size_t expr, llvm::Value* piece) {
   std::uint64_t before = 0;
   for (std::size_t e = 0; e < expr; ++e) before += isReduction(m_kernel.exprs[e].op);
   llvm::Value* place = m_b.CreateNSWMul(piece, m_b.getInt64(std::uint64_t(m_shared->reductions)));
-  return m_b.CreateInBoundsGEP(m_b.getInt64Ty(), m_parts, {m_b.CreateNSWAdd(place, m_b.getInt64(before))});
+  place = m_b.CreateNSWAdd(place, m_b.getInt64(before));
+  place = m_b.CreateNSWMul(place, m_b.getInt64(std::uint64_t(m_shared->columns)));
+  if (m_columns) place = m_b.CreateNSWAdd(place, m_index[*m_columns]);
+  return m_b.CreateInBoundsGEP(m_b.getInt64Ty(), m_parts, {place});
+}
+
+void KernelEmitter::keepParts(llvm::Value* piece) {
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_accumulators[e]) m_b.CreateStore(m_scalar.toMemory(totalOf(e), m_kernel.exprs[e].dtype), part(e, piece));
+}
+
+void KernelEmitter::addParts(llvm::Value* piece) {
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    if (!m_accumulators[e]) continue;
+    const DType dtype = m_kernel.exprs[e].dtype;
+    emitAccumulation(e, m_scalar.fromMemory(m_b.CreateLoad(m_scalar.memoryType(dtype), part(e, piece)), dtype));
+  }
 }
 
 /// Pieces gather parts; then, in one more call, they become totals in their order.
-void KernelEmitter::emitShared() {
-  auto* gather = llvm::BasicBlock::Create(m_context, "gather", m_function);
-  auto* finish = llvm::BasicBlock::Create(m_context, "finish", m_function);
+void KernelEmitter::emitShared(const Body& gather, const Body& finish) {
+  auto* gathering = llvm::BasicBlock::Create(m_context, "gather", m_function);
+  auto* finishing = llvm::BasicBlock::Create(m_context, "finish", m_function);
   llvm::Value* slot = m_b.CreateConstInBoundsGEP1_64(m_b.getPtrTy(), m_function->getArg(0), m_kernel.buffers.size());
   m_parts = m_b.CreateLoad(m_b.getPtrTy(), slot);
-  const auto forReductions = [&](auto&& visit) {
-    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-      if (m_accumulators[e]) visit(e, m_kernel.exprs[e].dtype);
-  };
-  m_b.CreateCondBr(m_b.CreateICmpSLT(m_function->getArg(1), m_b.getInt64(0)), finish, gather);
-  m_b.SetInsertPoint(gather);
-  emitOuterValues(0);
-  emitInnerLoop(0);
-  llvm::Value* piece = m_b.CreateSDiv(m_function->getArg(1), m_b.getInt64(std::uint64_t(m_shared->chunk)));
-  forReductions([&](std::size_t e, DType dtype) { m_b.CreateStore(m_scalar.toMemory(totalOf(e), dtype), part(e, piece)); });
+  m_b.CreateCondBr(m_b.CreateICmpSLT(m_function->getArg(1), m_b.getInt64(0)), finishing, gathering);
+  m_b.SetInsertPoint(gathering);
+  gather();
   m_b.CreateRetVoid();
-  finish->moveAfter(m_b.GetInsertBlock());
-  m_b.SetInsertPoint(finish);
+  finishing->moveAfter(m_b.GetInsertBlock());
+  m_b.SetInsertPoint(finishing);
   std::ranges::fill(m_outerValues, nullptr);
-  forReductions([&](std::size_t e, DType) { emitIdentity(e); });
-  emitSteps(m_b.getInt64(0), m_function->getArg(2), 1, false, [&](llvm::Value* from) {
-    forReductions([&](std::size_t e, DType dtype) {
-      llvm::Value* found = m_b.CreateLoad(m_scalar.memoryType(dtype), part(e, from));
-      emitAccumulation(e, m_scalar.fromMemory(found, dtype));
-    });
-  });
-  emitOuterValues(1);
-  emitStores(false, 0);
+  finish();
   m_b.CreateRetVoid();
+}
+
+void KernelEmitter::emitSharedValues() {
+  emitShared(
+      [&] {
+        emitOuterValues(0);
+        emitInnerLoop(0);
+        keepParts(m_b.CreateSDiv(m_function->getArg(1), m_b.getInt64(std::uint64_t(m_shared->chunk))));
+      },
+      [&] {
+        for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+          if (m_accumulators[e]) emitIdentity(e);
+        emitSteps(m_b.getInt64(0), m_function->getArg(2), 1, false, [&](llvm::Value* piece) { addParts(piece); });
+        emitOuterValues(1);
+        emitStores(false, 0);
+      });
 }
 
 /// Float sums may be reordered: vector lanes and unrolled copies then hold partial sums.

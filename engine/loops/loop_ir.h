@@ -154,14 +154,16 @@ struct LoopKernel {
 /// it; else 1, or 0 without such a loop.
 std::size_t dividedLoops(const LoopKernel& kernel);
 
-/// How a large reduction of everything to single values is divided among threads: pieces of `chunk` iterations of one of
-/// its loops, of which each gives a part of every reduction. The same pieces on every machine.
+/// How a large reduction to single values, or to few columns, is divided among threads: pieces of `chunk` iterations of one
+/// of its loops, of which each gives a part of every reduction. The same pieces on every machine.
 struct SharedReduction {
   std::size_t variable = 0;
   std::int64_t chunk = 0, pieces = 0;
   int reductions = 0;
+  std::optional<std::size_t> column;  ///< the loop over the columns
+  std::int64_t columns = 1;
 };
-/// None where a loop is not reduced, a size is an expression, there are few elements, or one reduction needs another.
+/// None where two loops are not reduced, a size is an expression, there are few elements, or one reduction needs another.
 std::optional<SharedReduction> sharedReduction(const LoopKernel& kernel);
 
 /// Fills `parameters`, after putting in what guards have settled.

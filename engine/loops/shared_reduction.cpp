@@ -6,15 +6,34 @@
 namespace kerf::inline loops {
 namespace {
 
-constexpr std::int64_t fewestShared = 1 << 16;  ///< elements
-constexpr std::int64_t mostPieces = 64, fewestPieces = 4;
+constexpr std::int64_t fewestShared = 1 << 16, fewestInColumns = 1 << 18;  ///< elements
+constexpr std::int64_t mostPieces = 64, fewestPieces = 4, mostColumnPieces = 32;
+/// Fewer are no columns worth it, and more are divided among threads themselves.
+constexpr std::int64_t fewestColumns = 8, mostColumns = 4096;
 
 /// Every reduction needs only elements, and nothing is stored per element after one.
-bool isOneLoop(const LoopKernel& kernel) {
-  const ExprPlacement place = placeExpressions(kernel);
+bool isOneLoop(const LoopKernel& kernel, const ExprPlacement& place) {
   const auto isAfter = [&](const LoopStore& store) { return store.inner && place.phase[std::size_t(store.value)] > 0; };
   return std::ranges::all_of(place.phase, [](int phase) { return phase <= 1; }) &&
          std::ranges::none_of(kernel.stores, isAfter);
+}
+
+/// Loads that walk memory in order along this loop.
+std::int64_t contiguousLoads(const LoopKernel& kernel, const ExprPlacement& place, std::size_t variable) {
+  std::int64_t count = 0;
+  for (std::size_t e = 0; e < kernel.exprs.size(); ++e)
+    count += kernel.exprs[e].op == ExprOp::Load && place.level[e] == 2 &&
+             kernel.exprs[e].index.coefficient(variable).isIdentical(1);
+  return count;
+}
+
+/// Whether the only loop that is not reduced is one over columns that lie beside each other.
+bool isOverColumns(const LoopKernel& kernel, const ExprPlacement& place, std::size_t column) {
+  const std::int64_t size = kernel.variables[column].size.bits(), own = contiguousLoads(kernel, place, column);
+  bool most = size >= fewestColumns && size < mostColumns && own > 0;
+  for (std::size_t v = 0; v < kernel.variables.size(); ++v)
+    most = most && (v == column || contiguousLoads(kernel, place, v) < own);
+  return most;
 }
 
 }  // namespace
@@ -24,13 +43,18 @@ std::optional<SharedReduction> sharedReduction(const LoopKernel& kernel) {
   std::int64_t elements = 1, longest = 0;
   for (std::size_t v = 0; v < kernel.variables.size(); ++v) {
     const LoopVariable& variable = kernel.variables[v];
-    if (!variable.reduced || variable.size.isSymbolic()) return std::nullopt;
+    if (variable.size.isSymbolic() || (!variable.reduced && shared.column)) return std::nullopt;
     elements *= variable.size.bits();
-    if (variable.size.bits() > longest) longest = variable.size.bits(), shared.variable = v;
+    if (!variable.reduced)
+      shared.column = v, shared.columns = variable.size.bits();
+    else if (variable.size.bits() > longest)
+      longest = variable.size.bits(), shared.variable = v;
   }
-  if (elements < fewestShared || longest < fewestPieces || !kernel.hasReduction() || !isOneLoop(kernel))
-    return std::nullopt;
-  shared.chunk = (longest + mostPieces - 1) / mostPieces;
+  if (elements < (shared.column ? fewestInColumns : fewestShared) || longest < fewestPieces) return std::nullopt;
+  const ExprPlacement place = placeExpressions(kernel);
+  if (!isOneLoop(kernel, place) || (shared.column && !isOverColumns(kernel, place, *shared.column))) return std::nullopt;
+  const std::int64_t pieces = shared.column ? std::min(mostColumnPieces, elements / fewestShared) : mostPieces;
+  shared.chunk = (longest + pieces - 1) / pieces;
   shared.pieces = (longest + shared.chunk - 1) / shared.chunk;
   for (const Expr& e : kernel.exprs) shared.reductions += isReduction(e.op);
   return shared;

@@ -127,7 +127,7 @@ struct Step {
     bool mayBeNegative = false;
   };
   std::vector<IndexCheck> indexChecks;
-  /// A reduction of everything: its pieces, each `chunk` of `size` iterations, gather `values` of 8 bytes each; the
+  /// A reduction of everything or to few columns: its pieces, each `chunk` of `size` iterations, gather `values` of 8 bytes each; the
   /// kernel gets their place as a last pointer, and is called once more, with `begin` -1 and the pieces as `end`.
   struct Shared {
     std::int64_t pieces = 0, chunk = 0, size = 0, values = 0;

@@ -24,7 +24,9 @@ void expectSame(const char* text, const ValueList& inputs) {
 
 LoopKernel sumOver(std::vector<LoopVariable> variables) {
   LoopKernel kernel{.name = "k", .variables = std::move(variables), .buffers = {{DType::Float32, "x"}, {DType::Float32, "y"}}};
-  kernel.exprs = {{.op = ExprOp::Load, .buffer = 0, .index = Affine::variable(0)},
+  Affine index = Affine::variable(0);
+  if (kernel.variables.size() > 1) index = index + Affine::variable(1) * kernel.variables[0].size;
+  kernel.exprs = {{.op = ExprOp::Load, .buffer = 0, .index = index},
                   {.op = ExprOp::ReduceSum, .args = {0, -1, -1}}};
   kernel.stores = {{1, {}, 1, false}};
   return kernel;
@@ -41,7 +43,15 @@ TEST(SharedReductions, AreLargeOnesOfEverything) {
   EXPECT_EQ(uneven->chunk, 1094);
   EXPECT_EQ(uneven->pieces, 64);
   EXPECT_FALSE(sharedReduction(sumOver({{1000, true}}))) << "few elements";
-  EXPECT_FALSE(sharedReduction(sumOver({{1000, false}, {1 << 20, true}}))) << "rows are divided among threads";
+  EXPECT_FALSE(sharedReduction(sumOver({{1000, true}, {1 << 20, false}}))) << "rows are divided among threads";
+  const auto columns = sharedReduction(sumOver({{768, false}, {2048, true}}));
+  ASSERT_TRUE(columns);
+  EXPECT_EQ(columns->column, 0u);
+  EXPECT_EQ(columns->columns, 768);
+  EXPECT_EQ(columns->variable, 1u);
+  EXPECT_EQ(columns->pieces, 24);
+  EXPECT_FALSE(sharedReduction(sumOver({{8192, false}, {2048, true}}))) << "columns enough for threads";
+  EXPECT_FALSE(sharedReduction(sumOver({{768, false}, {64, true}}))) << "few elements";
 }
 
 TEST(SharedReductions, GiveWhatTheInterpreterGives) {
@@ -64,6 +74,24 @@ TEST(SharedReductions, GiveWhatTheInterpreterGives) {
     return (any_1, getitem, getitem_1)
 )",
              {counted({512, 300})});
+}
+
+TEST(SharedReductions, OfColumnsGiveWhatTheInterpreterGives) {
+  expectSame(R"(def forward(self, x: "f32[1100, 300]", y: "f32[1100, 300]", b: "f32[300]"):
+    mul = torch.ops.aten.mul.Tensor(x, y)
+    add = torch.ops.aten.add.Tensor(mul, b)
+    sum_1 = torch.ops.aten.sum.dim_IntList(add, [0])
+    amax = torch.ops.aten.amax.default(x, [0])
+    mul_1 = torch.ops.aten.mul.Tensor(sum_1, b)
+    return (sum_1, amax, mul_1, add)
+)",
+             {counted({1100, 300}), counted({1100, 300}, -2), counted({300}, -30)});
+  expectSame(R"(def forward(self, x: "f32[6, 70, 1500]"):
+    sum_1 = torch.ops.aten.sum.dim_IntList(x, [0, 1])
+    mean = torch.ops.aten.mean.dim(x, [0, 1])
+    return (sum_1, mean)
+)",
+             {counted({6, 70, 1500})});
 }
 
 TEST(SharedReductions, AMaximumKnowsOfOneNaN) {

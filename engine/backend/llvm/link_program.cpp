@@ -163,7 +163,8 @@ class Linker {
     step.workPerOuter =
         number(work, [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].workPerOuter; });
     if (const auto shared = sharedReduction(lowered.kernel))
-      step.shared = {shared->pieces, shared->chunk, variables[shared->variable].size.bits(), shared->reductions};
+      step.shared = {shared->pieces, shared->chunk, variables[shared->variable].size.bits(),
+                     shared->reductions * shared->columns};
     m_program.steps.push_back(std::move(step));
   }
 
