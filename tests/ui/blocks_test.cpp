@@ -30,8 +30,10 @@ TEST(Blocks, AreOpenAsFarAsTheyFitIntoTheView) {
     const auto scene = layOutGraph(joint(layers), inView(), {});
     ASSERT_TRUE(scene && scene->groups);
     EXPECT_GT(scene->cards.size(), 2u);
+    const bool tooMany = layers > 60;  // as single blocks; what is left fits then
     EXPECT_LE(scene->bounds.width() * readableFolded, 1200);
-    EXPECT_LE(scene->bounds.height() * readableFolded, 700);
+    EXPECT_EQ(scene->cards.size() < 12, tooMany);
+    EXPECT_EQ(scene->bounds.height() * readableFolded <= 700, tooMany) << "else a strip, which the view begins at the end of";
   }
   EXPECT_FALSE(layOutGraph(joint(8), inView(), {})->groups) << "small graphs are shown as they are";
 }

@@ -46,6 +46,21 @@ TEST(FirstView, OfAJointGraphHasForwardOpenInEveryView) {
   }
 }
 
+TEST(FirstView, OfAModelThatIsOneListOfLayersHasItsLayers) {
+  for (const auto& size : {smallView, largeView}) {
+    const auto scene = layOutGraph(madeJoint(40), {.view = size}, {});
+    ASSERT_TRUE(scene && scene->groups);
+    EXPECT_GT(scene->cards.size(), 40u) << "not three blocks";
+    EXPECT_LE(scene->cards.size(), 60u);
+    GraphWidget view;
+    view.resize(size.toSize());
+    view.setScene(scene);
+    const auto last = std::ranges::find(scene->cards, QString("layers.39"), &SceneCard::title);
+    ASSERT_NE(last, scene->cards.end());
+    EXPECT_TRUE(QRectF(QPointF(), size).contains(view.cardRect(last->node))) << "the end of the list is seen";
+  }
+}
+
 TEST(FirstView, AfterAStageWithoutBackwardIsAFreshOne) {
   const QSizeF tall(1257, 1400);
   const auto before = layOutGraph(madeForward(20), {.view = tall}, {});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 namespace kerf::ui::inline graph_view {
 namespace {
@@ -69,7 +70,8 @@ std::set<std::string> carriedOver(const std::set<std::string>& open, const Group
 }
 
 /// Opens groups that hold groups as long as all of them fit into the view; where that leaves next to nothing to see, as
-/// long as they fit a page, which the view then begins at the end of.
+/// long as they fit a page, which the view then begins at the end of; where that is too little still (a model that is one
+/// long list of layers), a strip of any height.
 class OpenedToView {
  public:
   OpenedToView(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop)
@@ -85,6 +87,10 @@ class OpenedToView {
     openAll();
     if (m_scene->cards.size() < nextToNothing) {
       m_room = m_room.expandedTo(page);
+      openAll();
+    }
+    if (m_scene->cards.size() < nextToNothing) {
+      m_room.setHeight(std::numeric_limits<double>::max());
       openAll();
     }
     return m_stop.stop_requested() ? nullptr : m_scene;
@@ -106,7 +112,8 @@ class OpenedToView {
     const auto open = *m_options.open;
     for (const int group : groups) m_options.open->insert(m_options.groups->groups[std::size_t(group)].path);
     auto scene = std::make_shared<Scene>(buildScene(m_graph, m_options));
-    if (layOutLayered(*scene, m_stop) && fits(*scene, m_room)) {
+    const bool few = groups.empty() || int(scene->cards.size()) <= m_options.budget;
+    if (few && layOutLayered(*scene, m_stop) && fits(*scene, m_room)) {
       m_scene = std::move(scene);
       m_scene->fresh = true;
       return true;
@@ -146,7 +153,7 @@ bool layOutLayered(Scene& scene, std::stop_token stop, const Scene* before) {
 ScenePtr layOutGraph(const GraphDocPtr& graph, SceneOptions options, std::stop_token stop, const ScenePtr& before) {
   const bool grouped = isGrouped(*graph, options);
   if (before && before->shown == graph) options.groups = before->groups;
-  else if (grouped) options.groups = std::make_shared<const GroupTree>(groupsOf(*graph, options));
+  else if (grouped) options.groups = std::make_shared<const GroupTree>(groupsOf(*graph, options, before ? before->groups.get() : nullptr));
   const bool sameRegions = !before || !before->groups || !options.groups ||
                            hasRegions(*before->groups) == hasRegions(*options.groups);
   if (!sameRegions && options.open) {

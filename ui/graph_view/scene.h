@@ -106,7 +106,8 @@ struct SceneOptions {
 /// Graphs of so many nodes or fewer are shown as they are.
 constexpr int mostUngrouped = 120;
 bool isGrouped(const GraphDoc& graph, const SceneOptions& options);
-GroupTree groupsOf(const GraphDoc& graph, const SceneOptions& options);
+/// `before`: of what was shown; blocks that stood beside each other there do so again.
+GroupTree groupsOf(const GraphDoc& graph, const SceneOptions& options, const GroupTree* before = nullptr);
 Scene buildScene(GraphDocPtr graph, const SceneOptions& options);
 /// A picture with groups that fits only below this zoom begins at what the model returns instead.
 constexpr double readableFolded = 0.42;

@@ -337,9 +337,9 @@ bool isGrouped(const GraphDoc& graph, const SceneOptions& options) {
   return options.budget > 0 && (options.kernels || int(graph.nodes.size()) > mostUngrouped);
 }
 
-GroupTree groupsOf(const GraphDoc& graph, const SceneOptions& options) {
+GroupTree groupsOf(const GraphDoc& graph, const SceneOptions& options, const GroupTree* before) {
   const auto tree = buildGroups(graph, options.kernels.get());
-  return options.kernels ? tree : foldRepeats(graph, tree);
+  return options.kernels ? tree : foldRepeats(graph, tree, before);
 }
 
 Scene buildScene(GraphDocPtr graph, const SceneOptions& options) { return SceneBuilder(graph, options).build(); }

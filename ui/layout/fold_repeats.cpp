@@ -29,8 +29,10 @@ std::string listOf(const std::string& name) {
 
 class Folding {
  public:
-  Folding(const GraphDoc& graph, const GroupTree& tree)
+  Folding(const GraphDoc& graph, const GroupTree& tree, const GroupTree* before)
       : m_graph(graph), m_tree(tree), m_runs(tree.groups.size()), m_item(graph.nodes.size(), outside) {
+    for (const auto& group : before ? before->groups : std::vector<NodeGroup>())
+      if (group.parent >= 0) m_around.emplace(group.path, before->groups[std::size_t(group.parent)].path);
     for (std::size_t i = 0; i < tree.groups.size(); ++i) findRuns(int(i));
   }
 
@@ -50,10 +52,16 @@ class Folding {
     for (int begin = 0, end = 0; begin < int(groups.size()); begin = end) {
       const auto& first = old(groups[std::size_t(begin)]);
       for (end = begin + 1; end < int(groups.size()) && old(groups[std::size_t(end)]).form == first.form;) ++end;
-      if (end - begin < leastBlocks || first.ops < leastOps) continue;
+      if (end - begin < leastBlocks || first.ops < leastOps || stoodAlone(index, first)) continue;
       Run run{begin, end, {}};
       if (takeBetween(index, run) && !isAll(index, run)) m_runs[std::size_t(index)].push_back(std::move(run));
     }
+  }
+
+  /// What was shown before had this block directly in the same group.
+  bool stoodAlone(int index, const NodeGroup& block) const {
+    const auto around = m_around.find(block.path);
+    return around != m_around.end() && around->second == old(index).path;
   }
 
   /// The group around would say nothing more than the run does.
@@ -188,11 +196,14 @@ class Folding {
   const GroupTree& m_tree;
   std::vector<std::vector<Run>> m_runs;  ///< by group
   std::vector<int> m_item;  ///< of each node within the group that is looked at
+  std::map<std::string, std::string> m_around;  ///< paths of groups in what was shown before, and of those around them
   GroupTree m_made;
 };
 
 }  // namespace
 
-GroupTree foldRepeats(const workbench::GraphDoc& graph, const GroupTree& tree) { return Folding(graph, tree).run(); }
+GroupTree foldRepeats(const workbench::GraphDoc& graph, const GroupTree& tree, const GroupTree* before) {
+  return Folding(graph, tree, before).run();
+}
 
 }  // namespace kerf::ui::inline layout

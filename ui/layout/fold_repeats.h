@@ -7,7 +7,8 @@
 namespace kerf::ui::inline layout {
 
 /// Three or more neighbours of one form, at least six calls each, where nothing but single calls lies on a way from one
-/// to another; those come along. The blocks keep their paths, so that what is open stays open when a run breaks.
-GroupTree foldRepeats(const workbench::GraphDoc& graph, const GroupTree& tree);
+/// to another; those come along. The blocks keep their paths, so that what is open stays open when a run breaks. Blocks
+/// that stood beside each other in `before` (all that a group consisted of, until a pass changed one) do so again.
+GroupTree foldRepeats(const workbench::GraphDoc& graph, const GroupTree& tree, const GroupTree* before = nullptr);
 
 }  // namespace kerf::ui::inline layout
