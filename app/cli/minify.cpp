@@ -59,6 +59,8 @@ Json minifiedJson(const Minified& minified) {
           {"cache_hits", minified.cacheHits},
           {"steps", minified.steps},
           {"fingerprint", minified.fingerprint},
+          {"started_as", minified.startedAs},
+          {"match_rule", minified.matchRule},
           {"rechecked", minified.rechecked},
           {"torch_says", minified.torchSays.empty() ? Json() : Json(minified.torchSays)},
           {"one_minimal", minified.oneMinimal},
@@ -110,6 +112,8 @@ void printMinified(const Minified& minified) {
   fmt::print("{} -> {} nodes, {} tests, {} accepted, {} answered from the cache, {}\n", minified.startNodes,
              minified.nodes, minified.tests, minified.steps, minified.cacheHits, durationText(minified.time));
   fmt::print("fails with   {}\n", minified.fingerprint);
+  if (minified.startedAs != minified.fingerprint)
+    fmt::print("at first     {}; same: {}\n", minified.startedAs, minified.matchRule);
   fmt::print("minimal      {}\n", minimalText(minified));
   if (minified.passesAsked > 1)
     fmt::print("flaky        failed in {:.0f} % of the first runs; passing took {} passes\n", minified.failureRate * 100,

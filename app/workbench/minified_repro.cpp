@@ -34,7 +34,9 @@ Result<std::filesystem::path> writeMinified(const SearchedFailure& searched, con
   const GraphSource& source = searched.source;
   KERF_TRY(const auto faults, parsePlants(searched.request.oracle.plants));
   const std::string fault = faultOfKerfAlone(faults.text(), envelopeOf(source));
-  const MinifyReportContext how{source.text, fault, searched.oracle.identity(), searched.startNodes};
+  const std::string started = result.steps.empty() ? result.fingerprint : result.steps.front().fingerprint;
+  const MinifyReportContext how{source.text, fault, searched.oracle.identity(), searched.match.rule(started),
+                                searched.startNodes};
   KERF_TRY(const auto capture, minifiedCapture(result, source.capture, source.index, how));
   ExportOptions options;
   // PyTorch knows nothing of a fault that Kerf planted: its accuracy check would judge another bug, or none.
@@ -60,7 +62,9 @@ Result<std::string> checkMinified(const SearchedFailure& searched, const Minifie
   if (!verdict) return fail(verdict.error().while_(fmt::format("checking {} in a fresh process", repro.string())));
   const bool fails = verdict->kind == VerdictKind::Fails;
   const bool same = fails && match.accepts(verdict->fingerprint, verdict->detail, found.fingerprint);
-  if (same || verdict->fingerprint == fingerprintOfRepro(found.fingerprint)) return verdict->fingerprint;
+  const bool sameInRepro =
+      fails && match.isSame() && match.accepts(verdict->fingerprint, "", fingerprintOfRepro(found.fingerprint));
+  if (same || sameInRepro) return verdict->fingerprint;
   return fail(ErrorCode::Different,
               "the repro {} was written, but a fresh process finds \"{}\" where the search found \"{}\"",
               repro.string(), verdict->fingerprint, found.fingerprint);

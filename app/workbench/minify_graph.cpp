@@ -155,7 +155,8 @@ class Minification {
     m_outcome.oneMinimal = result.oneMinimal;
     m_outcome.lostEdits = result.lostEdits;
     m_outcome.editSet = result.editSet;
-    if (!m_match.isSame() && !result.steps.empty()) m_outcome.fingerprint = result.steps.back().fingerprint;
+    if (!result.steps.empty()) m_outcome.startedAs = result.steps.front().fingerprint;
+    m_outcome.matchRule = m_match.rule(m_outcome.startedAs);
     m_outcome.cancelled = result.cancelled;
     m_outcome.unusedTests = result.unusedTests;
     m_outcome.failureRate = result.failureRate;

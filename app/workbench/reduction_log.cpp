@@ -63,7 +63,7 @@ Result<std::optional<Candidate>> ReductionLog::resume() {
   m_testsBefore = found->tests;
   m_fingerprint = steps.back().fingerprint;
   KERF_TRY(const auto slips, m_store.slips(found->id));
-  for (const SlipRow& slip : slips) m_slips[slip.fingerprint] = {slip.number, slip.nodes, slip.tests};
+  for (const SlipRow& slip : slips) m_slips[failureName(slip.fingerprint)] = {slip.number, slip.nodes, slip.tests};
   return candidate;
 }
 
@@ -73,43 +73,57 @@ Result<void> ReductionLog::goBack(MinifyStep step, const Candidate& candidate) {
 }
 
 Result<void> ReductionLog::accept(const MinifyStep& step, const Candidate& candidate) {
-  const std::scoped_lock lock(m_mutex);
+  KERF_CHECK(settle());
   const auto nodes = int(step.size.nodes);
   m_fingerprint = step.fingerprint;
   const bool isStart = step.index == 0 && step.reduction != undoStep;
   if (m_resumed && isStart) return {};  // the step it was resumed from
-  KERF_TRY(const auto capture, captureOf(candidate, m_like));
-  KERF_TRY(const auto stored, storableGraph(capture, 0));
   if (!m_id) {
+    const std::scoped_lock lock(m_mutex);
     m_startNodes = nodes;
     KERF_TRY(m_id, m_store.startReduction({0, m_graphId, m_oracle, "running", "", nodes, nodes, 0, step.fingerprint}));
   }
-  const StepRow row{0,
-                    *m_id,
-                    m_lastIndex + 1,
-                    m_testsBefore + step.test,
-                    step.reduction,
-                    stored.row.hash,
-                    step.fingerprint,
-                    nodes,
-                    int(step.size.outputs),
-                    step.size.inputBytes,
-                    step.elapsed.count()};
-  KERF_CHECK(m_store.addStep(row, stored.row));
-  ++m_lastIndex;
+  const int position = m_lastIndex + 1;
+  if (isStart)
+    m_writing = std::async(std::launch::async, [=, this] { return addStep(step, position, candidate); });
+  else
+    KERF_CHECK(addStep(step, position, candidate));
+  m_lastIndex = position;
   m_bestNodes = nodes;
   return {};
 }
 
+Result<void> ReductionLog::addStep(const MinifyStep& step, int position, const Candidate& candidate) {
+  KERF_TRY(const auto capture, captureOf(candidate, m_like));
+  KERF_TRY(const auto stored, storableGraph(capture, 0));
+  const std::scoped_lock lock(m_mutex);
+  return m_store.addStep({0,
+                          *m_id,
+                          position,
+                          m_testsBefore + step.test,
+                          step.reduction,
+                          stored.row.hash,
+                          step.fingerprint,
+                          int(step.size.nodes),
+                          int(step.size.outputs),
+                          step.size.inputBytes,
+                          step.elapsed.count()},
+                         stored.row);
+}
+
+/// Waits until the start graph is written.
+Result<void> ReductionLog::settle() { return m_writing.valid() ? m_writing.get() : Result<void>(); }
+
 std::string ReductionLog::slipText(const Slip& slip) const {
-  const auto known = m_slips.find(slip.fingerprint);
+  const auto known = m_slips.find(failureName(slip.fingerprint));
   return m_id && known != m_slips.end() ? fmt::format("m{}/slip{}", *m_id, known->second.number) : std::string();
 }
 
 Result<void> ReductionLog::keep(const Slip& slip) {
+  KERF_CHECK(settle());
   const std::scoped_lock lock(m_mutex);
   const auto nodes = int(slip.size.nodes);
-  const auto known = m_slips.find(slip.fingerprint);
+  const auto known = m_slips.find(failureName(slip.fingerprint));
   const bool isNew = known == m_slips.end();
   const bool isBetter = !isNew && std::pair(nodes, -slip.tests) < std::pair(known->second.nodes, -known->second.tests);
   if (!m_id || (isNew && m_slips.size() >= SlipLog::mostFindings) || (!isNew && !isBetter)) return {};
@@ -118,11 +132,12 @@ Result<void> ReductionLog::keep(const Slip& slip) {
   KERF_TRY(const auto stored, storableGraph(capture, 0));
   KERF_CHECK(m_store.putSlip({0, *m_id, number, slip.fingerprint, slip.detail, slip.tests, stored.row.hash, nodes},
                              stored.row));
-  m_slips[slip.fingerprint] = {number, nodes, slip.tests};
+  m_slips[failureName(slip.fingerprint)] = {number, nodes, slip.tests};
   return {};
 }
 
 Result<void> ReductionLog::finish(const std::string& status, int tests) {
+  KERF_CHECK(settle());
   const std::scoped_lock lock(m_mutex);
   if (!m_id) return {};
   return m_store.finishReduction(*m_id, status, m_bestNodes, m_testsBefore + tests, m_fingerprint);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "minifier/core/accuracy_identity.h"
 #include "minifier/oracle/message_mask.h"
 
 namespace kerf::workbench {
@@ -19,14 +20,18 @@ bool sameCulprits(const TriageCluster& cluster, const TriageRow& row) {
   return std::ranges::equal(cluster.culprits, row.culprits, {}, maskedMessage, maskedMessage);
 }
 
+bool sameFailure(const TriageCluster& cluster, const TriageRow& row) {
+  return failureName(cluster.fingerprint) == failureName(row.fingerprint);
+}
+
 bool isExactly(const TriageCluster& cluster, const TriageRow& row) {
-  return cluster.fingerprint == row.fingerprint && cluster.ops == row.ops && sameCulprits(cluster, row);
+  return sameFailure(cluster, row) && cluster.ops == row.ops && sameCulprits(cluster, row);
 }
 
 /// Whether the row's graph, which was not cut down to its bug, has room for the cluster's.
 bool mayHold(const TriageCluster& cluster, const TriageRow& row) {
   const bool fits = row.culprits.empty() || sameCulprits(cluster, row);
-  return cluster.fingerprint == row.fingerprint && fits && !cluster.ops.empty() &&
+  return failureKind(cluster.fingerprint) == failureKind(row.fingerprint) && fits && !cluster.ops.empty() &&
          std::ranges::includes(row.ops, cluster.ops);
 }
 

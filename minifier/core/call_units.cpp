@@ -1,6 +1,7 @@
 // Call units: a producer of several values takes its getitems along.
 #include "minifier/core/call_units.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "engine/ops/core/purity.h"
@@ -61,6 +62,24 @@ std::vector<CallUnit> callUnits(const Graph& graph) {
     }
   }
   return units;
+}
+
+std::vector<UnitSet> unitUsers(const Graph& graph, const std::vector<CallUnit>& units) {
+  std::unordered_map<NodeId, std::size_t> unitOf;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    unitOf.emplace(units[i].call, i);
+    for (const NodeId item : units[i].items) unitOf.emplace(item, i);
+  }
+  std::vector<UnitSet> users(units.size());
+  for (const auto& [node, unit] : unitOf)
+    for (const NodeId user : graph.node(node).users())
+      if (const auto found = unitOf.find(user); found != unitOf.end() && found->second != unit)
+        users[unit].push_back(found->second);
+  for (UnitSet& set : users) {
+    std::ranges::sort(set);
+    set.erase(std::ranges::unique(set).begin(), set.end());
+  }
+  return users;
 }
 
 std::vector<NestedGraph> nestedGraphs(const GraphModule& module, const Node& call) {

@@ -22,6 +22,9 @@ std::vector<CallUnit> callUnits(const Graph& graph);
 /// Indices of units, rising.
 using UnitSet = std::vector<std::size_t>;
 
+/// The units that use values of each, rising; all of them come later.
+std::vector<UnitSet> unitUsers(const Graph& graph, const std::vector<CallUnit>& units);
+
 /// Call of a function, method or module.
 bool isCallNode(const Node& node);
 /// Calls in execution order.

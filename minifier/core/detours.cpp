@@ -6,21 +6,7 @@
 
 namespace kerf::inline minifier::inline core {
 
-Detours::Detours(const Graph& graph, const std::vector<CallUnit>& units) : m_users(units.size()) {
-  std::unordered_map<NodeId, std::size_t> unitOf;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    unitOf.emplace(units[i].call, i);
-    for (const NodeId item : units[i].items) unitOf.emplace(item, i);
-  }
-  for (const auto& [node, unit] : unitOf)
-    for (const NodeId user : graph.node(node).users())
-      if (const auto found = unitOf.find(user); found != unitOf.end() && found->second != unit)
-        m_users[unit].push_back(found->second);
-  for (UnitSet& users : m_users) {
-    std::ranges::sort(users);
-    users.erase(std::ranges::unique(users).begin(), users.end());
-  }
-}
+Detours::Detours(const Graph& graph, const std::vector<CallUnit>& units) : m_users(unitUsers(graph, units)) {}
 
 std::optional<UnitSet> Detours::between(std::size_t from, std::size_t to, std::size_t limit) const {
   std::unordered_map<std::size_t, std::size_t> cameFrom{{from, from}};

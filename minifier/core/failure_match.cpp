@@ -97,8 +97,20 @@ bool FailureMatch::acceptsAsStart(std::string_view fingerprint, std::string_view
   return m_kind != Kind::Pattern || m_expression->isIn(fingerprint) || m_expression->isIn(detail);
 }
 
-bool FailureMatch::accepts(std::string_view fingerprint, std::string_view detail, std::string_view wanted) const {
-  return m_kind == Kind::Same ? fingerprint == wanted : acceptsAsStart(fingerprint, detail);
+bool FailureMatch::accepts(std::string_view fingerprint, std::string_view detail, const WantedFailure& wanted) const {
+  if (m_kind != Kind::Same) return acceptsAsStart(fingerprint, detail);
+  const auto found = AccuracyIdentity::parse(fingerprint);
+  return found ? isSameWrongValue(*found, wanted) : fingerprint == wanted.fingerprint;
+}
+
+std::string FailureMatch::rule(std::string_view wanted) const {
+  if (m_kind == Kind::Any) return "any failure";
+  if (m_kind == Kind::Pattern) return fmt::format("fingerprint or detail has /{}/", m_text);
+  if (!AccuracyIdentity::parse(wanted)) return "the same fingerprint";
+  return fmt::format(
+      "the same kind of difference, of the same op; or of one on the way to it, its ratio to the limit at most {} "
+      "powers of ten smaller; or of one elsewhere, within {}",
+      mostFall, mostAway);
 }
 
 std::string FailureMatch::text() const {

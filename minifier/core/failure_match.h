@@ -6,12 +6,13 @@
 #include <string_view>
 
 #include "engine/support/result.h"
+#include "minifier/core/accuracy_identity.h"
 
 namespace kerf::inline minifier::inline core {
 
 /// Same (the default): the fingerprint of the start graph's failure, character for character: fingerprints are made so
-/// that what a smaller graph changes is not in them. Pattern: a POSIX extended regular expression is found in the
-/// fingerprint or in the detail. Any: every failure. Thread-safe.
+/// that what a smaller graph changes is not in them. Of wrong values it is, so isSameWrongValue() decides. Pattern: a
+/// POSIX extended regular expression is found in the fingerprint or in the detail. Any: every failure. Thread-safe.
 class FailureMatch {
  public:
   FailureMatch() = default;
@@ -20,11 +21,17 @@ class FailureMatch {
   static Result<FailureMatch> pattern(const std::string& expression);
   static FailureMatch any();
 
-  /// Whether a failure is wanted; `wanted` is the fingerprint of the start graph's.
-  bool accepts(std::string_view fingerprint, std::string_view detail, std::string_view wanted) const;
+  /// Whether a failure is wanted; `wanted` is the one that was accepted last.
+  bool accepts(std::string_view fingerprint, std::string_view detail, const WantedFailure& wanted) const;
+  /// The same where no graph is known in which it shows.
+  bool accepts(std::string_view fingerprint, std::string_view detail, std::string_view wanted) const {
+    return accepts(fingerprint, detail, WantedFailure{std::string(wanted), {}});
+  }
   /// Whether a start graph that fails in this way can be minified at all.
   bool acceptsAsStart(std::string_view fingerprint, std::string_view detail) const;
   bool isSame() const { return m_kind == Kind::Same; }
+  /// For people: which failures count, if the start graph's has this fingerprint.
+  std::string rule(std::string_view wanted) const;
   /// "", " match=any", " match=REGEX": part of the identity of a reduction.
   std::string text() const;
 

@@ -45,7 +45,8 @@ enum class VerdictKind : std::uint8_t { Passes, Fails, FailsDifferently, CannotT
 /// What an oracle says of one candidate.
 struct Verdict {
   VerdictKind kind = VerdictKind::CannotTest;
-  std::string fingerprint;  ///< "accuracy:magnitude", "crash:SIGSEGV", "compile_error:relu: planted compile error" …
+  /// "accuracy:magnitude:aten.relu.default:10^3", "crash:SIGSEGV", "compile_error:relu: planted compile error" …
+  std::string fingerprint;
   std::string detail;       ///< one line for people
   std::chrono::nanoseconds time{};
   bool cached = false;
@@ -134,7 +135,7 @@ using MinifyObserver = std::function<Result<void>(const MinifyProgress&, const C
 
 struct MinifyResult {
   Candidate candidate;
-  std::string fingerprint;
+  std::string fingerprint;        ///< of its failure; the start graph's is that of the first step
   std::vector<MinifyStep> steps;  ///< accepted ones
   int tests = 0;
   int cacheHits = 0;
@@ -148,7 +149,7 @@ struct MinifyResult {
   int passesAsked = 1;      ///< queries after which a candidate that never failed counts as passing
   int lostEdits = 0;        ///< edits that Kerf itself crashed at, or failed to build (SafeBuilding)
   int slipTests = 0;        ///< candidates that failed in another way
-  std::vector<Slip> slips;  ///< one for each other fingerprint (SlipLog)
+  std::vector<Slip> slips;  ///< one for each other failureName() (SlipLog)
 };
 
 /// Verdicts by candidate hash and oracle identity; survives in the store so that a second run resumes.

@@ -12,10 +12,23 @@ SetQuestions::SetQuestions(SetSearch search, const Base& base) : m_search(std::m
 }
 
 void SetQuestions::findNext() {
-  m_next = m_ways ? std::nullopt : m_search.next();
-  if (m_next) return;
-  if (!m_ways) m_ways = std::make_shared<const std::vector<UnitSet>>(m_base.detours.around(m_search.current()));
-  if (m_way < m_ways->size()) m_next = (*m_ways)[m_way];
+  for (;;) {
+    if (!m_ways) {
+      m_next = m_search.next();
+      if (m_next || current().size() == m_settled) return;
+      findWays();
+    }
+    m_next = m_way < m_ways->size() ? std::optional((*m_ways)[m_way]) : std::nullopt;
+    if (m_next) return;
+    m_settled = current().size();
+    if (!std::exchange(m_isShorter, false)) return;
+    m_ways.reset();  // calls that the longer ways needed
+  }
+}
+
+void SetQuestions::findWays() {
+  m_ways = std::make_shared<const std::vector<UnitSet>>(m_base.detours.around(current()));
+  m_way = 0;
 }
 
 std::unique_ptr<Questions> SetQuestions::after(bool fails) {
@@ -23,9 +36,9 @@ std::unique_ptr<Questions> SetQuestions::after(bool fails) {
   if (!m_ways) {
     next->m_search.tell(fails);
   } else if (fails) {
-    next->m_search = SetSearch(*m_next, {}, SetSearch::Proof::Later);
-    next->m_ways.reset();
-    next->m_way = 0;
+    next->m_search = SetSearch(*m_next, {}, SetSearch::Proof::MostNeeded);
+    next->m_isShorter = true;
+    next->findWays();
   } else {
     ++next->m_way;
   }

@@ -33,7 +33,8 @@ class Questions {
   virtual SetSearch::Sweep sweep() const { return {}; }
 };
 
-/// The search over sets of calls; where it has ended, shorter ways between what it left, and again.
+/// The search over sets of calls; where it has ended, shorter ways between what it left, one after the other; then what
+/// these made needless, and again.
 class SetQuestions : public Questions {
  public:
   /// Not owned.
@@ -54,10 +55,13 @@ class SetQuestions : public Questions {
 
  private:
   void findNext();
+  void findWays();
   SetSearch m_search;
   Base m_base;
   std::shared_ptr<const std::vector<UnitSet>> m_ways;  ///< shorter ones; null while the search goes on
   std::size_t m_way = 0;
+  bool m_isShorter = false;   ///< one of them was taken, and the search has not gone on since
+  std::size_t m_settled = 0;  ///< of a set of so many no way is shorter
   std::optional<UnitSet> m_next;
 };
 

@@ -74,7 +74,7 @@ Result<void> Search::judgeStart() {
     return fail(ErrorCode::BadUsage, "the start graph fails with '{}' ({}), in which --match finds nothing",
                 verdict.fingerprint, verdict.detail);
   m_result.fingerprint = verdict.fingerprint;
-  want(verdict.fingerprint);
+  want(verdict.fingerprint, m_result.candidate);
   return report("start", *start.proposal, verdict, true);
 }
 
@@ -180,7 +180,7 @@ std::unique_ptr<Questions> Search::questionsOf(SetBase& base, std::vector<UnitSe
   constexpr std::size_t fewestSurveyors = 6;
   const bool surveys = m_scouts && m_runner.width() >= fewestSurveyors;
   return std::make_unique<SetQuestions>(
-      SetSearch(base.builder.allUnits(), std::move(guesses), proof, surveys ? m_runner.width() : 0),
+      SetSearch(base.builder.allUnits(), std::move(guesses), proof, surveys ? m_runner.width() : 0, base.weights),
       SetQuestions::Base{base.builder, base.detours, m_safe});
 }
 

@@ -14,6 +14,7 @@
 #include "minifier/core/reduction.h"
 #include "minifier/core/safe_building.h"
 #include "minifier/core/slip_log.h"
+#include "minifier/core/unit_weights.h"
 #include "minifier/core/verdict_cache.h"
 
 namespace kerf::inline minifier::inline core {
@@ -63,12 +64,14 @@ class Search {
         : candidate(of),
           values(candidate, stop),
           builder(candidate, values),
-          detours(candidate.module.graph, builder.units()) {}
+          detours(candidate.module.graph, builder.units()),
+          weights(std::make_shared<const SetWeights>(weightsOf(candidate.module, builder.units()))) {}
 
     Candidate candidate;
     RecordedValues values;
     SubsetBuilder builder;
     Detours detours;
+    std::shared_ptr<const SetWeights> weights;
   };
   /// Pieces of the start graph that are judged ahead of it (search_scouts.cpp).
   struct Scouts;
@@ -121,7 +124,8 @@ class Search {
   Result<void> checkBudget();
   Result<void> obeyPause();
   bool isWanted(const Verdict& verdict) const;
-  void want(const std::string& fingerprint);
+  /// The failure of `candidate` is what is wanted of smaller ones.
+  void want(const std::string& fingerprint, const Candidate& candidate);
   /// The finding that a failure of another kind is new to, or smaller for; null where it is neither.
   const Slip* noteSlip(const Proposal& proposal, const Verdict& verdict);
   Result<void> goBackTo(int step);
@@ -150,7 +154,7 @@ class Search {
   Since m_since;        ///< from when on what is seen tells how long the rest takes
   int m_sideTests = 0;  ///< of surveys since then: many at once, which tell nothing of how many are to come
   mutable std::mutex m_wantedMutex;
-  std::string m_wanted;  ///< fingerprint, supposed until the start graph's is known; workers ask for it, too
+  WantedFailure m_wanted;  ///< supposed until the start graph's is known; workers ask for it, too
   std::chrono::nanoseconds m_askedStart{};
   Outlook m_outlook;
   SafeBuilding m_safe;

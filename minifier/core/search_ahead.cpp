@@ -11,6 +11,10 @@ namespace {
 
 /// Questions less likely than this to be put are not worth building a candidate for.
 constexpr double leastChance = 0.01;
+/// With fewer workers there are few cores, and what is waited for takes longer for what is asked beside it: that is to
+/// be no more than so many times as large.
+constexpr std::size_t fewWorkers = 3;
+constexpr std::size_t mostBeside = 4;
 
 }  // namespace
 
@@ -78,7 +82,9 @@ void Search::askAhead(Moment& now) {
     if (chance < leastChance || moment->questions->isOver()) continue;
     propose(*moment);
     const std::optional<bool> answer = known(*moment);
-    if (!answer && !m_running.contains(moment->proposal->key)) start(*moment->proposal);
+    const bool isTooLarge = m_runner.width() < fewWorkers && now.proposal && moment->proposal &&
+                            moment->proposal->size.nodes > mostBeside * now.proposal->size.nodes;
+    if (!answer && !m_running.contains(moment->proposal->key) && !isTooLarge) start(*moment->proposal);
     const double fails = answer ? (*answer ? 1.0 : 0.0) : chanceOf(*moment->questions);
     for (const bool side : {false, true})
       if (const double likely = chance * (side ? fails : 1 - fails); likely >= leastChance)

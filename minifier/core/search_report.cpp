@@ -11,6 +11,8 @@ namespace kerf::inline minifier::inline core {
 Result<void> Search::accept(const std::string& reduction, const Proposal& proposal, const Verdict& verdict) {
   m_result.candidate = *proposal.candidate;
   m_best = proposal.size;
+  m_result.fingerprint = verdict.fingerprint;
+  want(verdict.fingerprint, m_result.candidate);
   return report(reduction, proposal, verdict, true);
 }
 
@@ -59,13 +61,14 @@ void Search::tellReduction(MinifyActivity::Kind kind, const std::string& reducti
 /// Before the start graph's failure is known, or supposed, nothing is wanted.
 bool Search::isWanted(const Verdict& verdict) const {
   const std::lock_guard lock(m_wantedMutex);
-  return verdict.kind == VerdictKind::Fails && !m_wanted.empty() &&
+  return verdict.kind == VerdictKind::Fails && !m_wanted.fingerprint.empty() &&
          m_context.options.match.accepts(verdict.fingerprint, verdict.detail, m_wanted);
 }
 
-void Search::want(const std::string& fingerprint) {
+void Search::want(const std::string& fingerprint, const Candidate& candidate) {
+  WantedFailure wanted = wantedIn(candidate.module, fingerprint);
   const std::lock_guard lock(m_wantedMutex);
-  m_wanted = fingerprint;
+  m_wanted = std::move(wanted);
 }
 
 const Slip* Search::noteSlip(const Proposal& proposal, const Verdict& verdict) {
@@ -94,7 +97,9 @@ Result<void> Search::obeyPause() {
   return {};
 }
 
+/// The start graph's verdict is not in it: without one nothing is known to fail.
 Result<void> Search::checkBudget() {
+  if (m_result.fingerprint.empty()) return {};
   const MinifyOptions& options = m_context.options;
   if (options.maxTests > 0 && m_result.tests >= options.maxTests) m_result.ending = MinifyEnding::MaxTests;
   if (options.maxTime.count() > 0 && m_runner.now() >= options.maxTime) m_result.ending = MinifyEnding::MaxTime;
@@ -111,6 +116,8 @@ Result<void> Search::goBackTo(int step) {
   m_result.candidate = m_history.back();
   m_best = measure(m_result.candidate);
   m_searchedUnits = 0;
+  m_result.fingerprint = m_result.steps.back().fingerprint;
+  want(m_result.fingerprint, m_result.candidate);
   if (!m_context.options.wentBack) return {};
   MinifyStep back = m_result.steps.back();
   back.test = m_result.tests;

@@ -86,7 +86,7 @@ void Search::searchFound() {
     if (answer == m_answers.end()) continue;
     const auto& verdict = answer->second.verdict;
     if (!verdict || verdict->kind != VerdictKind::Fails) continue;
-    want(verdict->fingerprint);
+    want(verdict->fingerprint, *scouts.proposals[i].candidate);
     scouts.found = std::make_unique<SetBase>(*scouts.proposals[i].candidate, m_context.stop);
     scouts.foundIndex = i;
     scouts.foundAt = m_runner.now() - m_paused;

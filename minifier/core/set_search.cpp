@@ -2,14 +2,27 @@
 #include "minifier/core/set_search.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <span>
+#include <utility>
 
 namespace kerf::inline minifier::inline core {
 
-SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof, std::size_t surveyors)
-    : m_proof(proof), m_set(std::move(failing)), m_guesses(std::move(guesses)), m_surveyors(surveyors) {
+SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof, std::size_t surveyors,
+                     std::shared_ptr<const SetWeights> weights)
+    : m_proof(proof),
+      m_weights(std::move(weights)),
+      m_set(std::move(failing)),
+      m_guesses(std::move(guesses)),
+      m_surveyors(surveyors) {
   if (proof == Proof::Only) {
     beginProof();
+    return;
+  }
+  if (proof == Proof::MostNeeded) {
+    beginSweep(1);
     return;
   }
   std::erase_if(m_guesses, [&](const Set& guess) { return guess.empty() || guess.size() >= m_set.size(); });
@@ -17,16 +30,15 @@ SetSearch::SetSearch(Set failing, std::vector<Set> guesses, Proof proof, std::si
 }
 
 std::optional<SetSearch::Set> SetSearch::next() const {
-  const std::size_t half = (m_set.size() + 1) / 2;
   switch (m_phase) {
     case Phase::Guess:
       return m_guesses[m_guess];
     case Phase::HalveFirst:
-      return without(half, m_set.size());
+      return without(half(), m_set.size());
     case Phase::HalveLast:
-      return without(0, half);
+      return without(0, half());
     case Phase::Bisect:
-      return without((m_passing + m_set.size()) / 2, m_set.size());
+      return without(middle(m_passing, m_set.size(), 0), m_set.size());
     case Phase::Sweep:
       return without(m_undecided - m_chunk, m_undecided);
     case Phase::Prove:
@@ -64,11 +76,38 @@ void SetSearch::tellHalf(bool fails) {
   } else if (m_phase == Phase::Guess) {
     if (++m_guess == m_guesses.size()) beginHalving();
   } else if (m_phase == Phase::HalveFirst) {
-    m_passing = (m_set.size() + 1) / 2;
+    m_passing = half();
     m_phase = m_set.size() > mostBisected ? Phase::HalveLast : Phase::Bisect;
+    if (m_phase == Phase::Bisect && m_set.size() - m_passing == 1) beginBehindLast();
   } else {
     beginSweep(m_set.size() / 4);  // without the last half it passes
   }
+}
+
+/// Of large sets a half is something whole; of smaller ones it is a half.
+std::size_t SetSearch::half() const {
+  constexpr double off = 1.0 / 16;
+  return middle(0, m_set.size(), m_set.size() > mostBisected ? off : 0);
+}
+
+/// Where elements [begin, end) of the set, two at least, are halved: in the middle of what they cost, or off it by
+/// `tolerance` of the whole at most, behind the element with which the most falls.
+std::size_t SetSearch::middle(std::size_t begin, std::size_t end, double tolerance) const {
+  if (!m_weights) return begin + (end - begin + 1) / 2;
+  const auto costOf = [&](std::size_t at) { return m_weights->costs[m_set[at]]; };
+  double whole = 0, before = 0, mostFalls = 0, leastOff = std::numeric_limits<double>::infinity();
+  for (std::size_t at = begin; at < end; ++at) whole += costOf(at);
+  std::size_t best = begin + 1;
+  for (std::size_t at = begin; at + 1 < end; ++at) {
+    before += costOf(at);
+    const double off = std::max(std::abs(before - whole / 2) - tolerance * whole, 0.0);
+    const double falls = m_weights->falls[m_set[at]];
+    if (off > leastOff || (off == leastOff && falls <= mostFalls)) continue;
+    best = at + 1;
+    leastOff = off;
+    mostFalls = falls;
+  }
+  return best;
 }
 
 void SetSearch::beginHalving() {
@@ -82,7 +121,7 @@ void SetSearch::tellBisection(bool fails) {
   if (fails)
     m_set = *next();
   else
-    m_passing = (m_passing + m_set.size()) / 2;
+    m_passing = middle(m_passing, m_set.size(), 0);
   if (m_set.size() - m_passing == 1) beginBehindLast();
 }
 
@@ -100,36 +139,43 @@ void SetSearch::beginSweep(std::size_t chunk) {
   m_undecided = m_set.size();
   m_chunk = std::max<std::size_t>(chunk, 1);
   m_suspect = m_gap = m_needed = 0;
-  m_nearby = false;
+  m_nearby = m_hopes = false;
   skipDecided();
 }
 
 void SetSearch::tellSweep(bool fails) {
+  const bool hoped = std::exchange(m_hopes, false);
   if (fails) {
     m_set = *next();
     m_undecided -= m_chunk;
     m_gap += m_chunk;
     if (m_suspect > 0) m_suspect -= m_chunk;
-    m_chunk = m_suspect == 0 || m_nearby ? m_chunk * 2 : std::max<std::size_t>(m_suspect / 2, 1);
+    constexpr std::size_t nearbyGrowth = 4;  // what is nearby is found as soon, and what is far off sooner
+    m_chunk = m_nearby         ? nearbyGrowth * m_chunk
+              : m_suspect == 0 ? 2 * m_chunk
+                               : std::max<std::size_t>(m_suspect / 2, 1);
     if (m_suspect == 1) foundNeeded();  // the others of the piece are gone
   } else if (m_chunk == 1) {
     foundNeeded();
   } else {
     m_suspect = m_chunk;
-    m_nearby = m_needed == 1 && m_chunk == m_undecided;
-    m_chunk = m_nearby ? 1 : m_chunk / 2;
+    m_nearby = hoped;
+    m_chunk = m_nearby ? m_nearest : m_chunk / 2;
   }
   if (m_suspect > 1) m_chunk = std::min(m_chunk, m_suspect - 1);
   skipDecided();
 }
 
-/// The last undecided element must stay. Behind the first one there is nothing, or so one hopes.
+/// The last undecided element must stay. Before it there is nothing more, or so one hopes after the first, the second,
+/// the fourth and so on: pieces as long as the last gap come to that slowly where needed elements are close together.
 void SetSearch::foundNeeded() {
   ++m_needed;
   --m_undecided;
   m_suspect = 0;
   m_nearby = false;
-  m_chunk = m_needed == 1 ? m_undecided : std::max<std::size_t>(2 * m_gap, 1);
+  m_nearest = m_needed == 1 ? 1 : std::max<std::size_t>(2 * m_gap, 1);
+  m_hopes = m_proof != Proof::MostNeeded && std::has_single_bit(m_needed) && m_undecided > m_nearest;
+  m_chunk = m_hopes ? m_undecided : m_nearest;
   m_gap = 0;
 }
 
@@ -142,7 +188,7 @@ void SetSearch::skipDecided() {
 }
 
 void SetSearch::endSweep() {
-  if (m_proof == Proof::Later)
+  if (m_proof != Proof::Last)
     m_phase = Phase::Done;
   else
     beginProof();

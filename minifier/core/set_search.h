@@ -2,23 +2,31 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 namespace kerf::inline minifier::inline core {
 
+/// What each element weighs, by its number: halving goes by it.
+struct SetWeights {
+  std::vector<double> costs;  ///< what a question about it costs; both halves of a set cost about the same
+  std::vector<double> falls;  ///< what is of no use without it: a half ends best where the most does
+};
+
 /// A search in the spirit of ddmin (Zeller and Hildebrandt) over sets of numbers in an order in which neighbours belong
 /// together. It holds the smallest set known to fail, proposes one that is part of it, and is told whether that fails.
 /// A value: a copy that is told "passes" shows what will be asked next, for asking ahead.
 ///
 ///     guess    sets that a caller suspects, each alone
-///     halve    the first, then the last half, while that is most of the work and the set is large
-///     bisect   where the first half of a smaller set passes: the shortest beginning that fails, whose last element
-///     must
+///     halve    the first, then the last half, while that is most of the work and the set is large; by weight, and
+///              where something whole ends
+///     bisect   where the first half of a smaller set passes: the shortest beginning that fails, whose last element must
 ///              stay. One question for each halving where looking at both halves takes two, but of larger sets
-///     sweep    from the end to the start: pieces as long as the last gap between two elements that must stay, twice
-///              as long after each success, half as long after each failure
+///     sweep    from the end to the start: all that is left once the first element that must stay is found, the second,
+///              the fourth …; else pieces as long as the last gap between two of them, longer after each success, half
+///              as long after each failure
 ///     prove    each element left out, until a whole round changes nothing
 ///
 /// A caller that can ask about many sets at once, and waits long for each answer, has small sets surveyed instead of
@@ -37,10 +45,14 @@ class SetSearch {
     Last,   ///< all phases
     Later,  ///< all but the proof: somebody asks for it when what else there is to change has changed
     Only,   ///< `failing` came out of a search already
+    /// The same, and was changed since: only a sweep, call by call at first, and no proof
+    MostNeeded,
   };
   /// `failing` is known to fail. `guesses` are asked first, in order, up to the first that fails.
   /// With `surveyors`, who can be asked at the same time, sets of some for each of them are surveyed.
-  SetSearch(Set failing, std::vector<Set> guesses, Proof proof = Proof::Last, std::size_t surveyors = 0);
+  /// Without `weights` each element weighs the same.
+  SetSearch(Set failing, std::vector<Set> guesses, Proof proof = Proof::Last, std::size_t surveyors = 0,
+            std::shared_ptr<const SetWeights> weights = nullptr);
   /// The set to ask about; none: current() is 1-minimal, if that was to be proven. Never empty, never all of current().
   std::optional<Set> next() const;
   /// What became of next().
@@ -69,6 +81,8 @@ class SetSearch {
   /// Smaller pieces are as soon surveyed element by element.
   static constexpr std::size_t leastPiece = 3;
 
+  std::size_t middle(std::size_t begin, std::size_t end, double tolerance) const;
+  std::size_t half() const;
   void beginHalving();
   void tellHalf(bool fails);
   void tellBisection(bool fails);
@@ -89,6 +103,7 @@ class SetSearch {
   Set withoutFolded() const;
 
   Proof m_proof;
+  std::shared_ptr<const SetWeights> m_weights;
   Phase m_phase = Phase::Guess;
   Set m_set;
   std::vector<Set> m_guesses;
@@ -98,7 +113,9 @@ class SetSearch {
   std::size_t m_undecided = 0;
   std::size_t m_chunk = 0;
   std::size_t m_suspect = 0;  ///< the last so many undecided ones hold one that must stay; 0: nothing known
-  bool m_nearby = false;      ///< the piece that holds it is large: look near the last one that must stay first
+  std::size_t m_nearest = 1;  ///< of the next piece, where nothing but the last gap is known
+  bool m_hopes = false;       ///< the piece is all that is undecided
+  bool m_nearby = false;      ///< which holds one that must stay: look near the last one first
   std::size_t m_gap = 0;      ///< elements left out since the last that must stay
   std::size_t m_needed = 0;   ///< how many must stay
   // Prove

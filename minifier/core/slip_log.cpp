@@ -9,7 +9,8 @@ const Slip* SlipLog::note(const std::string& key, const Verdict& verdict, const 
                           const CandidateSize& size) {
   if (!m_keys.insert(key).second) return nullptr;
   ++m_tests;
-  const auto known = std::ranges::find(m_findings, verdict.fingerprint, &Slip::fingerprint);
+  const auto known = std::ranges::find(m_findings, failureName(verdict.fingerprint),
+                                       [](const Slip& slip) { return failureName(slip.fingerprint); });
   if (known == m_findings.end()) {
     if (m_findings.size() == mostFindings) return nullptr;
     m_findings.push_back({int(m_findings.size()) + 1, verdict.fingerprint, verdict.detail, 1, size, candidate});

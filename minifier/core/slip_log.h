@@ -9,8 +9,8 @@
 
 namespace kerf::inline minifier::inline core {
 
-/// One entry for each other fingerprint, with the smallest graph that showed it. Copies a candidate only where it keeps
-/// it: tensors are shared.
+/// One entry for each other failureName(), with the smallest graph that showed it. Copies a candidate only where it
+/// keeps it: tensors are shared.
 class SlipLog {
  public:
   /// Beyond these, other fingerprints are only counted: messages that nothing masks must not fill the store.

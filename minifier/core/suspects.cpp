@@ -20,7 +20,9 @@ std::optional<UnitSet> suspects(const Graph& graph, const std::vector<CallUnit>&
   UnitSet first;
   for (std::size_t i = 0; i < units.size(); ++i)
     if (seen.insert(kindOf(graph.node(units[i].call))).second) first.push_back(i);
-  return first.size() * 2 > units.size() ? std::nullopt : std::optional(std::move(first));
+  // Where it spares less than five halvings it is asked in vain too often.
+  constexpr std::size_t worthwhile = 32;
+  return first.size() * worthwhile > units.size() ? std::nullopt : std::optional(std::move(first));
 }
 
 }  // namespace kerf::inline minifier::inline core

@@ -102,7 +102,7 @@ Result<Verdict> EngineOracle::judge(const Candidate& candidate, std::stop_token 
   learnFrom(comparison, options.limits.threads);
   if (comparison.outcome.exit != IsolatedExit::Finished) return verdictOfEnd(comparison);
   if (comparison.error) return verdictOfError(comparison);
-  const std::string fingerprint = accuracyFingerprint(comparison.report);
+  const std::string fingerprint = accuracyFingerprint(comparison.report, candidate.module.graph);
   if (fingerprint.empty() || !m_options.accuracy)
     return Verdict{.kind = VerdictKind::Passes, .detail = accuracyDetail(comparison.report, candidate.module.graph)};
   return failure(fingerprint, accuracyDetail(comparison.report, candidate.module.graph));

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <nlohmann/json.hpp>
 
+#include "minifier/core/accuracy_identity.h"
 #include "minifier/oracle/python_failure.h"
 #include "minifier/oracle/verdict_fingerprint.h"
 
@@ -64,6 +66,30 @@ std::string accuracyKind(const TorchAnswer& answer) {
   return std::isnan(answer.accuracy->compiledError) ? "nan" : "magnitude";
 }
 
+/// The number behind `name` in same()'s words; none where they have none.
+std::optional<double> saidNumber(const std::string& line, std::string_view name) {
+  const std::size_t at = line.find(name);
+  if (at == std::string::npos) return std::nullopt;
+  const char* begin = line.c_str() + at + name.size();
+  char* end = nullptr;
+  const double number = std::strtod(begin, &end);
+  return end == begin ? std::nullopt : std::optional(number);
+}
+
+/// The error's ratio to what same() allows: multiplier times eager's own error, and a tenth of the tolerance. Which
+/// output it is same() does not say.
+std::optional<int> accuracyDecade(const TorchAccuracy& accuracy) {
+  const auto multiplier = saidNumber(accuracy.line, "multiplier: "), tolerance = saidNumber(accuracy.line, "tol: ");
+  if (!multiplier || !tolerance || accuracy.referenceError < 0) return std::nullopt;
+  return decadeOf(accuracy.compiledError / (*multiplier * accuracy.referenceError + *tolerance / 10));
+}
+
+std::string torchAccuracyFingerprint(const TorchAnswer& answer) {
+  AccuracyIdentity identity{accuracyKind(answer), {}, {}};
+  if (identity.kind == "magnitude" && answer.accuracy) identity.decade = accuracyDecade(*answer.accuracy);
+  return identity.text();
+}
+
 std::string exceptionFingerprint(const TorchAnswer& answer) {
   std::string text = fmt::format("{}:{}", answer.phase, answer.exception);
   if (const std::string op = opOf(answer); !op.empty()) text += ":" + op;
@@ -104,7 +130,7 @@ Result<TorchAnswer> parseTorchAnswer(std::string_view text) {
 }
 
 std::string torchFingerprint(const TorchAnswer& answer) {
-  if (answer.phase == "accuracy") return "accuracy:" + accuracyKind(answer);
+  if (answer.phase == "accuracy") return torchAccuracyFingerprint(answer);
   if (answer.phase == "compile" || answer.phase == "run") return exceptionFingerprint(answer);
   return answer.exception.empty() ? answer.phase : fmt::format("{}:{}", answer.phase, answer.exception);
 }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
+
+#include "minifier/core/accuracy_identity.h"
+#include "minifier/core/call_units.h"
 
 namespace kerf::inline minifier::inline oracle {
 
@@ -54,8 +56,24 @@ std::string makerOf(const OutputVerdict& output, const Graph& graph) {
 
 /// " (10^3)" of 1234.
 std::string powerOf(double ratio) {
-  if (!std::isfinite(ratio) || ratio <= 0) return {};
-  return fmt::format(" (10^{})", int(std::floor(std::log10(ratio))));
+  const auto decade = decadeOf(ratio);
+  return decade ? fmt::format(" (10^{})", *decade) : std::string();
+}
+
+/// The worst of those results of a kind that differ most gravely, the first of equals; null: none differs.
+const OutputVerdict* gravest(const ComparisonReport& report, ResultKind kind) {
+  const auto badness = [](const OutputVerdict& output) { return std::pair(differenceOf(output), output.ratioToLimit); };
+  const OutputVerdict* worst = nullptr;
+  for (const OutputVerdict& output : report.outputs) {
+    if (output.kind != kind || differenceOf(output) == Difference::None) continue;
+    if (worst == nullptr || badness(*worst) < badness(output)) worst = &output;
+  }
+  return worst;
+}
+
+std::string kindName(ResultKind kind, Difference difference) {
+  if (kind == ResultKind::Alias || kind == ResultKind::Strides) return std::string(resultKindName(kind));
+  return fmt::format("{}{}", kind == ResultKind::Mutation ? "mutation:" : "", DifferenceNames[std::size_t(difference)]);
 }
 
 /// NaN equals NaN, so a graph that drowns in it passes: worth saying.
@@ -72,17 +90,18 @@ std::string errorFingerprint(std::string_view phase, const Error& error) {
   return fmt::format("{}:{}:{}", phase, errorCodeName(error.code), maskedMessage(error.message));
 }
 
-std::string accuracyFingerprint(const ComparisonReport& report) {
-  const auto gravest = [&](ResultKind kind) {
-    Difference worst = Difference::None;
-    for (const OutputVerdict& output : report.outputs)
-      if (output.kind == kind) worst = std::max(worst, differenceOf(output));
-    return DifferenceNames[std::size_t(worst)];
-  };
-  if (const auto name = gravest(ResultKind::Output); !name.empty()) return fmt::format("accuracy:{}", name);
-  if (const auto name = gravest(ResultKind::Mutation); !name.empty()) return fmt::format("accuracy:mutation:{}", name);
-  for (const ResultKind kind : {ResultKind::Alias, ResultKind::Strides})
-    if (!gravest(kind).empty()) return fmt::format("accuracy:{}", resultKindName(kind));
+std::string accuracyFingerprint(const ComparisonReport& report, const Graph& graph) {
+  AccuracyIdentity identity;
+  for (const ResultKind kind : {ResultKind::Output, ResultKind::Mutation, ResultKind::Alias, ResultKind::Strides}) {
+    const OutputVerdict* worst = gravest(report, kind);
+    if (worst == nullptr) continue;
+    const Difference difference = differenceOf(*worst);
+    identity.kind = kindName(kind, difference);
+    if (const Node* node = returnedAs(graph, worst->name); node && isCallNode(*node))
+      identity.op = opName(node->target());
+    if (difference == Difference::Magnitude) identity.decade = decadeOf(worst->ratioToLimit);
+    return identity.text();
+  }
   return report.same ? std::string() : "accuracy:shape";
 }
 

@@ -120,12 +120,9 @@ std::optional<Candidate> shrunk(const Candidate& candidate, const DimClass& dims
   return resizedCandidate(candidate, resizing);
 }
 
-/// Size 1, and no such dimension any more; none for dimensions that are all that an input has.
+/// Size 1, and no such dimension any more.
 std::optional<Candidate> dropped(const Candidate& candidate, const DimClass& dims) {
-  const bool leavesSome = std::ranges::all_of(dims.places, [&](const DimClass::Place& place) {
-    return candidate.inputs[place.input].tensor().sizes().size() > 1;
-  });
-  const auto one = leavesSome ? shrunk(candidate, dims, 1, true) : std::nullopt;
+  const auto one = shrunk(candidate, dims, 1, true);
   return one ? allDimsDropped(*one) : std::nullopt;
 }
 
@@ -134,6 +131,12 @@ std::vector<std::int64_t> sizesFor(const DimClass& dims, bool isSettled) {
   if (!isSettled) return smallerValues(1, dims.present);
   if (dims.present == 2) return {1};
   return {1, dims.present - 1};
+}
+
+/// 1 is the least only of what cannot go altogether, which is asked before it; else halving comes to it.
+std::optional<Candidate> shrunkTo(const Candidate& candidate, const DimClass& dims, std::int64_t size, bool inCalls) {
+  if (size == 1 && dims.present > 2 && dropped(candidate, dims)) return std::nullopt;
+  return shrunk(candidate, dims, size, inCalls);
 }
 
 /// Class after class: what was refused of one is not asked again for every step of the next.
@@ -146,12 +149,11 @@ std::vector<Edit> editsThatShrinkDims(const ReductionInput& input, ResumePoint r
     list.push_back({{}, [&input] { return allOne(input.candidate, {}); }});
   }
   for (std::size_t i = resume.position; i < classes->size(); ++i) {
-    if (!input.isSettled)
-      list.push_back({{i}, [&input, classes, i] { return dropped(input.candidate, (*classes)[i]); }});
+    list.push_back({{i}, [&input, classes, i] { return dropped(input.candidate, (*classes)[i]); }});
     for (const std::int64_t size : sizesFor((*classes)[i], input.isSettled))
       for (const bool inCalls : {true, false})
         list.push_back({{i}, [&input, classes, i, size, inCalls] {
-                          return shrunk(input.candidate, (*classes)[i], size, inCalls);
+                          return shrunkTo(input.candidate, (*classes)[i], size, inCalls);
                         }});
   }
   return list;

@@ -12,6 +12,7 @@
 #include "minifier/reductions/shrink_dims.h"
 #include "minifier/reductions/simplify_arguments.h"
 #include "minifier/reductions/simplify_dtypes.h"
+#include "minifier/reductions/simplify_ops.h"
 #include "minifier/reductions/simplify_values.h"
 
 namespace kerf::inline minifier::inline reductions {
@@ -20,13 +21,20 @@ namespace {
 
 using Part = std::function<std::optional<Candidate>(const Candidate&)>;
 
-/// Each part after the others, where the graph allows it and it makes the candidate smaller; none if no part does.
-std::optional<Candidate> simplified(const Candidate& candidate, const Part& sizes) {
+/// Each part after the others, where the graph allows it and it makes the candidate smaller, again as long as one of
+/// them does; none if no part does.
+std::optional<Candidate> simplified(const Candidate& candidate, const std::vector<Part>& parts) {
+  constexpr int mostTurns = 4;  // merged inputs have dimensions in common, of which some go, and so on
   std::optional<Candidate> result;
-  for (const Part& part :
-       {sizes, Part(allUsualDtypes), Part(allZeros), Part(allArgumentsPlain), Part(allInputsMerged)}) {
-    auto simpler = part ? part(result ? *result : candidate) : std::nullopt;
-    if (simpler && measure(*simpler) < measure(result ? *result : candidate)) result = std::move(simpler);
+  bool changed = true;
+  for (int turn = 0; changed && turn < mostTurns; ++turn) {
+    changed = false;
+    for (const Part& part : parts) {
+      auto simpler = part(result ? *result : candidate);
+      if (!simpler || !(measure(*simpler) < measure(result ? *result : candidate))) continue;
+      result = std::move(simpler);
+      changed = true;
+    }
   }
   return result;
 }
@@ -45,31 +53,59 @@ std::vector<DimClass> largestClasses(const Candidate& candidate) {
   return classes;
 }
 
-/// All; all but the sizes of one class; all but the sizes.
-std::vector<Edit> editsThatSimplifyAll(const ReductionInput& input, ResumePoint resume) {
+std::optional<Candidate> allSizesLeast(const Candidate& candidate) {
+  auto one = allDimsOne(candidate);
+  return one ? withoutOnes(std::move(one)) : allDimsDropped(candidate);
+}
+
+Part sizesBut(DimClass kept) {
+  return [kept = std::move(kept)](const Candidate& candidate) { return withoutOnes(otherDimsOne(candidate, kept)); };
+}
+
+/// What is made plain in one edit.
+struct Parts {
+  Part sizes;  ///< null: stay
+  bool ops = false;
+};
+
+/// All; all but the sizes of one class; all but the sizes. With ops the first two of these come before: either is all
+/// that matters, more often than both.
+std::vector<Parts> partsOf(const Candidate& candidate, bool ops) {
+  std::vector<Parts> list;
+  const std::vector<DimClass> classes = largestClasses(candidate);
+  if (ops) list.push_back({allSizesLeast, true});
+  if (ops && !classes.empty()) list.push_back({sizesBut(classes.front()), true});
+  list.push_back({allSizesLeast});
+  for (const DimClass& kept : classes) list.push_back({sizesBut(kept)});
+  list.push_back({nullptr});
+  return list;
+}
+
+std::vector<Edit> editsOf(const ReductionInput& input, ResumePoint resume, bool ops) {
   std::vector<Edit> list;
-  const auto add = [&](Part sizes) {
-    list.push_back({{list.size()}, [&input, sizes] { return simplified(input.candidate, sizes); }});
-  };
-  add([](const Candidate& candidate) {
-    auto one = allDimsOne(candidate);
-    return one ? withoutOnes(std::move(one)) : allDimsDropped(candidate);
-  });
-  for (DimClass& kept : largestClasses(input.candidate))
-    add([kept = std::move(kept)](const Candidate& candidate) { return withoutOnes(otherDimsOne(candidate, kept)); });
-  add(nullptr);
+  for (const Parts& parts : partsOf(input.candidate, ops)) {
+    std::vector<Part> all{allUsualDtypes, allZeros, allArgumentsPlain, allInputsMerged};
+    if (parts.sizes) all.insert(all.begin(), parts.sizes);
+    if (parts.ops) all.insert(all.begin(), allOpsPlain);
+    list.push_back(
+        {{list.size()}, [&input, all = std::move(all)] { return simplified(input.candidate, all); }});
+  }
   list.erase(list.begin(), list.begin() + std::ptrdiff_t(std::min(resume.position, list.size())));
   return list;
 }
 
+std::vector<Edit> editsThatSimplifyAll(const ReductionInput& input, ResumePoint resume) {
+  return editsOf(input, resume, false);
+}
+
 std::vector<Edit> editsIfSmall(const ReductionInput& input, ResumePoint resume) {
-  return callNodes(input.graph()).size() > fewCalls ? std::vector<Edit>{} : editsThatSimplifyAll(input, resume);
+  return callNodes(input.graph()).size() > fewCalls ? std::vector<Edit>{} : editsOf(input, resume, true);
 }
 
 }  // namespace
 
 Reduction simplifySmall() {
-  return {"simplify_all", "Makes inputs and arguments as plain as they can be.", editsIfSmall, true};
+  return {"simplify_all", "Makes inputs, arguments and ops as plain as they can be.", editsIfSmall, true};
 }
 
 Reduction simplifyAll() {

@@ -9,7 +9,7 @@
 namespace kerf::inline minifier::inline reductions {
 
 Reduction simplifyAll();
-/// The same where few calls are left. Of what is plain already, other reductions ask less; in a large graph plain
+/// The same, and plainer ops with it, where few calls are left. Of what is plain already, other reductions ask less; in a large graph plain
 /// arguments would only stand in the way of shorter ones.
 Reduction simplifySmall();
 /// How many calls are few.

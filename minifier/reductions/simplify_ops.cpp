@@ -86,8 +86,14 @@ std::vector<Edit> editsThatSimplifyOps(const ReductionInput& input, ResumePoint)
   return list;
 }
 
-/// As many as the calls allow, until none has a plainer op.
-std::optional<Candidate> allReplaced(const Candidate& candidate) {
+std::vector<Edit> allAtOnce(const ReductionInput& input, ResumePoint) {
+  if (callNodes(input.graph()).size() > fewCalls) return {};
+  return {{{}, [&input] { return allOpsPlain(input.candidate); }}};
+}
+
+}  // namespace
+
+std::optional<Candidate> allOpsPlain(const Candidate& candidate) {
   constexpr int mostTurns = 4;  // addmm, mm, mul, neg
   std::optional<Candidate> result;
   bool changed = true;
@@ -105,13 +111,6 @@ std::optional<Candidate> allReplaced(const Candidate& candidate) {
   }
   return result;
 }
-
-std::vector<Edit> allAtOnce(const ReductionInput& input, ResumePoint) {
-  if (callNodes(input.graph()).size() > fewCalls) return {};
-  return {{{}, [&input] { return allReplaced(input.candidate); }}};
-}
-
-}  // namespace
 
 Reduction plainOps() { return {"plain_ops", "Makes all calls ones of plainer ops.", allAtOnce, true}; }
 

@@ -9,6 +9,8 @@
 namespace kerf::inline minifier::inline reductions {
 
 Reduction simplifyOps();
+/// As many plainer ops as the calls allow, until none has one.
+std::optional<Candidate> allOpsPlain(const Candidate& candidate);
 /// All that simplifyOps() may do in one candidate, of few calls: where only the graph's form matters, one question
 /// settles it.
 Reduction plainOps();

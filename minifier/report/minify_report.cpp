@@ -32,6 +32,13 @@ std::string commentLine(std::string_view text) {
   return "# " + quoted.substr(1, quoted.size() - 2);
 }
 
+/// What the failure was at first and which count as the same, where it changed on the way; else nothing.
+std::string identityOf(const MinifyResult& result, const MinifyReportContext& context) {
+  if (result.steps.empty() || context.matchRule.empty() || result.steps.front().fingerprint == result.fingerprint)
+    return {};
+  return fmt::format("it began as {}; the same failure is: {}", result.steps.front().fingerprint, context.matchRule);
+}
+
 std::vector<std::string> commentHeader(const MinifyResult& result, const MinifyReportContext& context) {
   const int start = context.startNodes > 0 ? context.startNodes : int(startOf(result).nodes);
   std::vector<std::string> lines{
@@ -41,6 +48,7 @@ std::vector<std::string> commentHeader(const MinifyResult& result, const MinifyR
   if (!context.fault.empty()) lines.push_back(commentLine("planted fault: " + context.fault));
   lines.push_back(commentLine("oracle: " + context.oracle));
   lines.push_back(commentLine(fmt::format("failure: {}", failureSentence(result.fingerprint))));
+  if (const std::string identity = identityOf(result, context); !identity.empty()) lines.push_back(commentLine(identity));
   lines.push_back(commentLine(
       fmt::format("`python repro.py run` is to show: {}", expectedOfRun(result.fingerprint, context.fault))));
   return lines;
@@ -131,6 +139,8 @@ std::string minifyReport(const MinifyResult& result, const MinifyReportContext& 
   std::string text = fmt::format("# Minification of {}\n\n{}\n\n", context.source, minifySummary(result));
   if (!context.fault.empty()) text += fmt::format("Planted fault: `{}`\n\n", context.fault);
   text += fmt::format("Oracle: `{}`\n\n", context.oracle);
+  if (const std::string identity = identityOf(result, context); !identity.empty())
+    text += fmt::format("The failure: {}\n\n", identity);
   if (!result.editSet.empty())
     text += fmt::format("1-minimal against every edit of: {}\n\n", fmt::join(result.editSet, ", "));
   text += "| step | tests | reduction | nodes | input bytes | outputs | seconds |\n|---|---|---|---|---|---|---|\n";

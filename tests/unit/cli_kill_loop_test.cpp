@@ -22,7 +22,7 @@ class KillLoop : public StepsTest {
   /// ("issue.md.123.28.tmp"): no later command knows of that folder.
   void removeDraftsOfResults() const {
     for (const auto& left : filesLeft())
-      if (left.starts_with("out") && left.ends_with(".tmp")) fs::remove(folder / left);
+      if (left.starts_with("out") && left.ends_with(".tmp")) fs::remove_all(folder / left);  // a folder, too
   }
   /// What must hold however the last command ended, once `next` was run.
   void expectWhole(const std::string& where, const std::vector<std::string>& next) {

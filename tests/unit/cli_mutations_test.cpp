@@ -44,8 +44,8 @@ TEST_F(CliMutationTest, SeveralFaultsOfOneOpArePlanted) {
 TEST_F(CliMutationTest, MinifiesToAReproThatReturnsTheValue) {
   const auto repro = folder / "small";
   const auto minified = runJson({"minify", graph(), "--plant", "relu=accuracy", "-o", repro.string()});
-  EXPECT_EQ(minified["fingerprint"], "accuracy:mutation:magnitude");
-  EXPECT_EQ(minified["rechecked"], "accuracy:magnitude");
+  EXPECT_THAT(std::string(minified["fingerprint"]), ::testing::StartsWith("accuracy:mutation:magnitude:10^"));
+  EXPECT_THAT(std::string(minified["rechecked"]), ::testing::StartsWith("accuracy:magnitude:"));
   EXPECT_LE(minified["nodes"], 5);
   std::ifstream file(repro / "repro.py");
   const std::string text((std::istreambuf_iterator<char>(file)), {});

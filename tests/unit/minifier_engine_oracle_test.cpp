@@ -40,11 +40,12 @@ TEST_P(FaultKinds, MinifyToTheOpAlone) {
   ASSERT_EQ(graph.size(), 3u);
   EXPECT_EQ(graph.node(graph.order()[0]).name(), "addmm_3");
   EXPECT_TRUE(graph.node(graph.order()[1]).isCall(knownOp(reluTarget)));
-  for (const MinifyStep& step : result->steps) EXPECT_EQ(step.fingerprint, result->fingerprint);
+  for (const MinifyStep& step : result->steps)
+    EXPECT_EQ(failureKind(step.fingerprint), failureKind(result->fingerprint));
 }
 
 INSTANTIATE_TEST_SUITE_P(Planted, FaultKinds,
-                         ::testing::Values(KindCase{"relu=accuracy", "accuracy:magnitude"},
+                         ::testing::Values(KindCase{"relu=accuracy", "accuracy:magnitude:aten.relu.default:10^"},
                                            KindCase{"relu=compile_error", "compile_error:"},
                                            KindCase{"relu=runtime_error", "runtime_error:"},
                                            KindCase{"relu=crash", "crash:"}, KindCase{"relu=hang", "hang:"}),

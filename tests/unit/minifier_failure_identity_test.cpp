@@ -92,6 +92,77 @@ TEST(FailureMatch, SameIsTheFingerprintAndNothingElse) {
   EXPECT_EQ(same.text(), "");
 }
 
+TEST(AccuracyIdentity, IsReadFromItsText) {
+  const std::pair<const char*, AccuracyIdentity> rows[] = {
+      {"accuracy:magnitude:aten.relu.default:10^3", {"magnitude", "aten.relu.default", 3}},
+      {"accuracy:mutation:magnitude:10^-1", {"mutation:magnitude", "", -1}},
+      {"accuracy:nan:higher_order.cond", {"nan", "higher_order.cond", {}}},
+      {"accuracy:alias", {"alias", "", {}}}};
+  for (const auto& [text, identity] : rows) {
+    EXPECT_EQ(AccuracyIdentity::parse(text), identity) << text;
+    EXPECT_EQ(identity.text(), text);
+  }
+  EXPECT_FALSE(AccuracyIdentity::parse("accuracy:guessed"));
+  EXPECT_FALSE(AccuracyIdentity::parse("crash:SIGSEGV:run"));
+  EXPECT_EQ(failureName(rows[0].first), "accuracy:magnitude:aten.relu.default");
+  EXPECT_EQ(failureKind(rows[0].first), "accuracy:magnitude");
+  EXPECT_EQ(failureName("crash:SIGSEGV:run"), "crash:SIGSEGV:run");
+  EXPECT_EQ(decadeOf(1234), 3);
+  EXPECT_EQ(decadeOf(0.5), -1);
+  EXPECT_FALSE(decadeOf(0));
+}
+
+/// x → relu → tanh → returned, x → neg → returned: the wrong value is tanh's.
+TEST(AccuracyIdentity, AnotherOpMustBeOnTheWayOrAsWrong) {
+  GraphModule module;
+  Graph& graph = module.graph;
+  const NodeId x = graph.placeholder("x");
+  const NodeId relu = graph.callFunction("torch.ops.aten.relu.default", {x});
+  const NodeId tanh = graph.callFunction("torch.ops.aten.tanh.default", {relu});
+  const NodeId neg = graph.callFunction("torch.ops.aten.neg.default", {x});
+  graph.output(Argument::tuple({tanh, neg}));
+  const WantedFailure wanted = wantedIn(module, "accuracy:magnitude:aten.tanh.default:10^5");
+  EXPECT_EQ(wanted.elsewhere, (std::set<std::string, std::less<>>{"aten.neg.default"}));
+  const std::pair<const char*, bool> rows[] = {
+      {"accuracy:magnitude:aten.tanh.default:10^0", true},   // the same op: values that are simpler change the ratio
+      {"accuracy:magnitude:aten.relu.default:10^9", true},   // nearer to the source
+      {"accuracy:magnitude:aten.relu.default:10^2", true},   // as far as an error grows on its way
+      {"accuracy:magnitude:aten.relu.default:10^1", false},  // too little to be what was seen
+      {"accuracy:magnitude:aten.mul.Tensor:10^4", true},     // in the place of another
+      {"accuracy:magnitude:aten.mul.Tensor:10^1", false},
+      {"accuracy:magnitude:aten.neg.default:10^4", true},  // elsewhere, but as wrong
+      {"accuracy:magnitude:aten.neg.default:10^7", false},
+      {"accuracy:magnitude:aten.neg.default:10^3", false},
+      {"accuracy:nan:aten.tanh.default", false},
+      {"crash:SIGSEGV:run", false}};
+  const FailureMatch same;
+  for (const auto& [found, isSame] : rows) EXPECT_EQ(same.accepts(found, "", wanted), isSame) << found;
+  const WantedFailure nan = wantedIn(module, "accuracy:nan:aten.tanh.default");
+  EXPECT_TRUE(same.accepts("accuracy:nan:aten.relu.default", "", nan));
+  EXPECT_FALSE(same.accepts("accuracy:nan:aten.neg.default", "", nan));
+}
+
+TEST(AccuracyIdentity, WhatWritesIntoMemoryIsOnTheWay) {
+  GraphModule module;
+  Graph& graph = module.graph;
+  const NodeId x = graph.placeholder("x"), y = graph.placeholder("y");
+  const NodeId sin = graph.callFunction("torch.ops.aten.sin.default", {y});
+  graph.callFunction("torch.ops.aten.copy_.default", {x, sin});
+  const NodeId neg = graph.callFunction("torch.ops.aten.neg.default", {x});
+  const NodeId cos = graph.callFunction("torch.ops.aten.cos.default", {y});
+  graph.output(Argument::tuple({neg, cos}));
+  const WantedFailure wanted = wantedIn(module, "accuracy:magnitude:aten.neg.default:10^2");
+  EXPECT_EQ(wanted.elsewhere, (std::set<std::string, std::less<>>{"aten.cos.default"}));
+}
+
+TEST(FailureMatch, SaysItsRule) {
+  const FailureMatch same;
+  EXPECT_EQ(same.rule("crash:SIGSEGV:run"), "the same fingerprint");
+  EXPECT_NE(same.rule("accuracy:magnitude").find("at most 3 powers of ten smaller"), std::string::npos);
+  EXPECT_EQ(FailureMatch::any().rule(""), "any failure");
+  EXPECT_EQ(FailureMatch::pattern("a.b").value().rule(""), "fingerprint or detail has /a.b/");
+}
+
 TEST(FailureMatch, PatternsAreFoundInFingerprintAndDetail) {
   const auto match = FailureMatch::pattern(R"(^accuracy:(nan|inf)|relu, \d+ times)");
   ASSERT_TRUE(match.has_value()) << match.error().text();

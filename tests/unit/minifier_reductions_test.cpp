@@ -156,14 +156,39 @@ TEST(Reductions, ShrinkDimsKeepsValuesAndShapesConsistent) {
   std::optional<Candidate> smaller;
   for (const Edit& edit : shrinkDims().edits(input, {})) {
     auto built = edit.build();
-    if (built && built->inputs[0].tensor().sizes() == Sizes{1, 4}) smaller = std::move(built);
+    if (built && built->inputs[0].tensor().sizes() == Sizes{5, 4}) smaller = std::move(built);
   }
   ASSERT_TRUE(smaller.has_value());
   const Tensor& tensor = smaller->inputs[0].tensor();
-  EXPECT_EQ(tensor.sizes(), (Sizes{1, 4}));
-  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(tensor.itemAsDouble(i), candidate.inputs[0].tensor().itemAsDouble(i));
+  for (std::int64_t i = 0; i < 20; ++i) EXPECT_EQ(tensor.itemAsDouble(i), candidate.inputs[0].tensor().itemAsDouble(i));
   EXPECT_EQ(smaller->module.graph.node(*smaller->module.graph.find("relu")).meta().value.tensor()->concreteSizes(),
-            (Sizes{1, 2, 2}));
+            (Sizes{5, 2, 2}));
+}
+
+/// Sizes of the first input that shrinkDims() proposes, in order.
+std::vector<Sizes> proposedSizes(const Candidate& candidate, bool isSettled) {
+  const ReductionInput input{.candidate = candidate, .isSettled = isSettled};
+  std::vector<Sizes> list;
+  for (const Edit& edit : shrinkDims().edits(input, {}))
+    if (const auto built = edit.build(); built && std::ranges::find(list, built->inputs[0].tensor().sizes()) == list.end())
+      list.push_back(built->inputs[0].tensor().sizes());
+  return list;
+}
+
+TEST(Reductions, ShrinkDimsAsksForOneOnlyWhereADimensionCannotGo) {
+  CandidateBuilder b;
+  const Candidate loose = b.finish({b.call(reluTarget, {b.input("x", {16})}, "relu")});
+  EXPECT_EQ(proposedSizes(loose, false), (std::vector<Sizes>{{}, {9}, {13}, {15}}));
+  EXPECT_EQ(proposedSizes(loose, true), (std::vector<Sizes>{{}, {15}}));
+  CandidateBuilder c;
+  const Candidate pair = c.finish({c.call(reluTarget, {c.input("x", {2})}, "relu")});
+  EXPECT_EQ(proposedSizes(pair, true), (std::vector<Sizes>{{}, {1}}));
+  CandidateBuilder d;
+  const NodeId x = d.input("x", {16, 16});
+  const Candidate firm = d.finish({d.call("torch.ops.aten.mm.default", {x, x}, "mm")});
+  const auto sizes = proposedSizes(firm, false);
+  EXPECT_NE(std::ranges::find(sizes, Sizes{1, 1}), sizes.end());
+  EXPECT_EQ(std::ranges::find(sizes, Sizes{}), sizes.end());
 }
 
 /// A random graph of pointwise calls on f32[3].

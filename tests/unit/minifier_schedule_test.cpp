@@ -146,6 +146,23 @@ TEST(MinifySchedule, LongQueriesAheadDoNotHoldUpTheSearch) {
   EXPECT_EQ(one.result.tests, many.result.tests);
 }
 
+TEST(MinifySchedule, NoLimitIsTooShortForTheStartGraph) {
+  const Candidate start = clustered(300, 5, 3);
+  NeedleOracle oracle(NeedleRule::Together, 5);
+  VirtualQueries runner(oracle, 4, warmTorchCost);
+  MemoryVerdictCache cache;
+  MinifyOptions timed;
+  timed.maxTime = std::chrono::nanoseconds(1);
+  const MinifyObserver nobody;
+  Search search(start, {oracle, cache, timed, nobody, {}, &runner});
+  const auto result = search.run(allReductions());
+  ASSERT_TRUE(result.has_value()) << result.error().text();
+  EXPECT_EQ(result->ending, MinifyEnding::MaxTime);
+  EXPECT_EQ(result->tests, 1);
+  EXPECT_EQ(result->fingerprint, "needles");
+  EXPECT_EQ(result->steps.size(), 1u);
+}
+
 TEST(MinifySchedule, ALimitKeepsTheBestSoFar) {
   const Candidate start = clustered(300, 5, 3);
   NeedleOracle oracle(NeedleRule::Together, 5);

@@ -158,7 +158,7 @@ TEST(Minify, StoppedInTheMiddleItResumesWhereItWas) {
   options.parallelQueries = 1;
   std::stop_source source;
   const MinifyObserver stopAtSecondStep = [&](const MinifyProgress& progress, const Candidate*) -> Result<void> {
-    if (progress.step.index == 1) source.request_stop();
+    if (progress.step.index == 1 && progress.step.accepted) source.request_stop();
     return {};
   };
   const auto stopped = minify(mlp(17, 8), oracle, cache, options, stopAtSecondStep, source.get_token());

@@ -9,7 +9,9 @@
 #include "minifier/core/copied_values.h"
 #include "minifier/core/set_search.h"
 #include "minifier/core/subset_builder.h"
+#include "minifier/core/unit_weights.h"
 #include "tests/support/minifier_graphs.h"
+#include "tests/support/needle_graphs.h"
 
 namespace kerf {
 namespace {
@@ -92,8 +94,15 @@ TEST(SetSearch, IsOneMinimalHoweverTheAnswersAre) {
       const bool spoiled = std::ranges::binary_search(set, spoiler) && set.size() % 3 == 0;
       return !spoiled && std::ranges::any_of(parts, [&](const Set& part) { return holds(set, part); });
     };
-    for (const std::size_t surveyors : {0, 7}) {
-      const Answer answer = searched(SetSearch(upTo(count), {}, SetSearch::Proof::Last, surveyors), fails);
+    SetWeights weights;
+    for (std::size_t i = 0; i < count; ++i) {
+      weights.costs.push_back(random() % 5 == 0 ? 100 : 1);
+      weights.falls.push_back(double(random() % 100));
+    }
+    const auto uneven = std::make_shared<const SetWeights>(std::move(weights));
+    using Row = std::pair<std::size_t, std::shared_ptr<const SetWeights>>;
+    for (const auto& [surveyors, by] : {Row(0, nullptr), Row(7, nullptr), Row(0, uneven), Row(7, uneven)}) {
+      const Answer answer = searched(SetSearch(upTo(count), {}, SetSearch::Proof::Last, surveyors, by), fails);
       ASSERT_TRUE(fails(answer.set));
       for (std::size_t i = 0; answer.set.size() > 1 && i < answer.set.size(); ++i) {
         Set less = answer.set;
@@ -102,6 +111,77 @@ TEST(SetSearch, IsOneMinimalHoweverTheAnswersAre) {
       }
     }
   }
+}
+
+std::shared_ptr<const SetWeights> weighing(std::vector<double> costs, std::vector<double> falls) {
+  return std::make_shared<const SetWeights>(SetWeights{std::move(costs), std::move(falls)});
+}
+
+TEST(SetSearch, HalvesWhatElementsCost) {
+  std::vector<double> costs(64, 1.0);
+  costs[5] = 64;  // as much as all others: alone with those before it
+  const auto search = SetSearch(upTo(64), {}, SetSearch::Proof::Last, 0, weighing(costs, std::vector(64, 1.0)));
+  EXPECT_EQ(search.next(), upTo(6));
+  const Answer answer = searched(search, [&](const Set& set) { return holds(set, {5}); });
+  EXPECT_EQ(answer.set, Set{5});
+  EXPECT_LE(answer.questions, 5);
+}
+
+TEST(SetSearch, HalvesWhereTheMostFalls) {
+  std::vector<double> falls(640, 1.0);
+  falls[300] = 9, falls[333] = 12, falls[500] = 40;  // the last one is not near the middle
+  const auto weights = weighing(std::vector(640, 1.0), falls);
+  EXPECT_EQ(SetSearch(upTo(640), {}, SetSearch::Proof::Last, 0, weights).next(), upTo(334));
+  EXPECT_EQ(SetSearch(upTo(120), {}, SetSearch::Proof::Last, 0, weights).next(), upTo(60)) << "small sets are halved";
+}
+
+TEST(SetSearch, NoHalfIsMoreThanNineSixteenths) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    const std::size_t count = 200 + random() % 2000, needle = random() % count;
+    std::vector<double> falls(count);
+    for (double& fall : falls) fall = double(random() % 1000);
+    const Answer answer =
+        searched(SetSearch(upTo(count), {}, SetSearch::Proof::Last, 0, weighing(std::vector(count, 1.0), falls)),
+                 [&](const Set& set) { return holds(set, {needle}); });
+    EXPECT_EQ(answer.set, Set{needle});
+    EXPECT_LE(answer.questions, 28) << seed;
+  }
+}
+
+/// a → c, d → e → f, which is returned; a too, where it leaks.
+Candidate diamond(bool leaks) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId a = b.call(tanhTarget, {x}, "a");
+  const NodeId c = b.call(expTarget, {a}, "c");
+  const NodeId d = b.call(reluTarget, {a}, "d");
+  const NodeId e = b.call(addTarget, {c, d}, "e");
+  const NodeId f = b.call(tanhTarget, {e}, "f");
+  return leaks ? b.finish({f, a}) : b.finish({f});
+}
+
+SetWeights weighed(const Candidate& candidate) {
+  return weightsOf(candidate.module, callUnits(candidate.module.graph));
+}
+
+TEST(UnitWeights, OnlyWhatReachesResultsThroughACallFallsWithIt) {
+  EXPECT_EQ(weighed(diamond(false)).costs, std::vector<double>(5, 1));
+  EXPECT_EQ(weighed(diamond(false)).falls, (std::vector<double>{1, 1, 1, 4, 5}));
+  EXPECT_EQ(weighed(diamond(true)).falls, (std::vector<double>{1, 1, 1, 3, 4}));
+}
+
+TEST(UnitWeights, ATupleCostsItsItemsAndACallTheGraphsThatItIsGiven) {
+  CandidateBuilder b;
+  const NodeId x = b.input("x", {4});
+  const NodeId pair = b.call("torch.ops.aten.max.dim", {x, 0}, "pair");
+  const NodeId first = b.call("operator.getitem", {pair, 0}, "first");
+  const Candidate tuple = b.finish({b.call(reluTarget, {first}, "relu")});
+  EXPECT_EQ(weighed(tuple).costs, (std::vector<double>{2, 1}));
+  const Candidate nested = needleGraph({.seed = 1, .calls = 60, .nested = true});
+  double sum = 0;
+  for (const double cost : weighed(nested).costs) sum += cost;
+  EXPECT_EQ(sum, double(countCalls(nested.module)));
 }
 
 TEST(SetSearch, SurveyorsAreAskedAboutPiecesBeforeElements) {

@@ -329,6 +329,11 @@ TEST(TorchAnswer, ReadsWhatPythonWrites) {
   EXPECT_EQ(torchFingerprint(*answer), "accuracy:nan");
   EXPECT_EQ(answer->time, 1500ms);
   EXPECT_EQ(answer->accuracy->referenceError, 0.25);
+  const auto wrong = parseTorchAnswer(
+      R"({"verdict": "fails", "phase": "accuracy", "accuracy": {"rmse_res": 0.25, "rmse_ref": 0.0, "line":
+          "RMSE (res-fp64): 0.25, (ref-fp64): 0.0 and shape=torch.Size([3]). multiplier: 3.0, tol: 0.001"}})");
+  ASSERT_TRUE(wrong) << wrong.error().text();
+  EXPECT_EQ(torchFingerprint(*wrong), "accuracy:magnitude:10^3");  // 0.25 where 0.0001 is allowed
   EXPECT_FALSE(parseTorchAnswer("Segmentation fault"));
   EXPECT_FALSE(parseTorchAnswer("[]"));
   const auto empty = parseTorchAnswer("{}");

@@ -55,7 +55,7 @@ struct Minified {
   int startNodes = 0, nodes = 0;
   int tests = 0, cacheHits = 0;
   std::int64_t steps = 0;  ///< accepted in this run
-  std::string fingerprint;
+  std::string fingerprint;  ///< of the smallest graph
   bool oneMinimal = false, cancelled = false, resumed = false;
   std::string repro;                ///< path of the written repro.py; empty for ReproPlace::Store
   std::string rechecked;            ///< fingerprint that a fresh process found
@@ -70,10 +70,12 @@ struct Minified {
   int lostEdits = 0;                      ///< that Kerf itself crashed at, or failed to build
   int slips = 0;                          ///< candidates of this run that failed in another way
   std::vector<SlipDoc> findings = {};     ///< of the reduction: one for each other fingerprint, 16 at most
+  std::string startedAs = {};             ///< fingerprint of the graph with which this run began
+  std::string matchRule = {};             ///< which failures counted as the same, for people
 
   KERF_FIELDS(reductionId, reproId, startNodes, nodes, tests, cacheHits, steps, fingerprint, oneMinimal, cancelled,
               resumed, repro, rechecked, time, editSet, torchSays, slips, findings, stoppedBy, unusedTests, failureRate,
-              passesAsked, lostEdits)
+              passesAsked, lostEdits, startedAs, matchRule)
 };
 
 /// Cuts a failing graph down to the smallest that fails in the same way; every query is a MinifyEvent. What was
