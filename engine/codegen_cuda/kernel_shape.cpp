@@ -11,7 +11,8 @@ constexpr std::int64_t narrowLimit = std::int64_t{1} << 30;
 /// Outer iterations from which on a thread each keeps a large card busy.
 constexpr std::int64_t manyThreads = 1 << 17;
 constexpr std::int64_t manyBlocks = 264;
-/// Blocks that the largest cards hold at once, eight to a processor.
+/// Blocks that the largest cards hold at once, eight to a processor; half of that where threads hold several totals, so that
+/// all of them run at once and none is left to the end.
 constexpr std::int64_t mostResident = 1056;
 /// Steps of a thread below which sharing a row costs more than it gains.
 constexpr std::int64_t fewestSteps = 4;
@@ -107,6 +108,12 @@ class ShapeChooser {
     return !size.isSymbolic() && size.bits() >= smallestSide;
   }
 
+  bool mayGoThroughTile(std::size_t e, std::size_t column, std::size_t across) const {
+    const Expr& expr = m_kernel.exprs[e];
+    const bool isPlain = expr.op == ExprOp::Load || expr.op == ExprOp::LoadWhere;
+    return isPlain && !isStored(expr.buffer) && isReadAcross(expr.index, column, across);
+  }
+
   /// Tiles, where some loads walk memory along another loop than the last one, which the stores follow.
   void chooseElements() {
     chooseVector(m_shape.outer);
@@ -116,7 +123,7 @@ class ShapeChooser {
     for (const std::size_t v : m_shape.outer) {
       if (v == column || !isLong(v)) continue;
       int count = 0;
-      forAccesses([&](int b, const Affine& i) { count += !isStored(b) && isReadAcross(i, column, v); });
+      for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) count += m_needed[e] && mayGoThroughTile(e, column, v);
       if (count > most) most = count, m_shape.acrossVariable = v;
     }
     if (most == 0) return;
@@ -194,11 +201,12 @@ class ShapeChooser {
   /// Several blocks for each of `pieces`, of which one would take `steps` steps.
   void share(std::int64_t results, std::int64_t pieces, std::int64_t steps) {
     if (pieces >= 2 * manyBlocks || results == 0) return;
-    const std::int64_t wanted = mostResident / std::max<std::int64_t>(1, pieces);
-    m_shape.splits = int(std::clamp<std::int64_t>(steps / fewestSteps, 1, wanted));
-    m_shape.results = results;
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
       m_shape.reductions += m_needed[e] && isReduction(m_kernel.exprs[e].op);
+    const bool isLean = m_shape.reductions == 1 && m_shape.layout == KernelLayout::Rows;  // in registers
+    const std::int64_t wanted = (isLean ? mostResident : mostResident / 2) / std::max<std::int64_t>(1, pieces);
+    m_shape.splits = int(std::clamp<std::int64_t>(steps / fewestSteps, 1, wanted));
+    m_shape.results = results;
   }
 
   void chooseTeam(std::optional<std::int64_t> outer, std::optional<std::int64_t> inner) {

@@ -1,4 +1,6 @@
 // Layout Tiles: what is read along another loop than the stores follow goes through shared memory, a square at a time.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "engine/codegen_cuda/kernel_writer.h"
@@ -16,7 +18,7 @@ void KernelWriter::planTiled() {
   std::int64_t bytes = 0;
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
-    if (!m_needed[e] || expr.op != ExprOp::Load || storesTo(expr.buffer)) continue;
+    if (!m_needed[e] || !(expr.op == ExprOp::Load || expr.op == ExprOp::LoadWhere) || storesTo(expr.buffer)) continue;
     if (!isReadAcross(expr.index, *m_shape.columnVariable, *m_shape.acrossVariable)) continue;
     const std::int64_t own = std::int64_t(tileSide) * (tileSide + 1) * itemSize(expr.dtype);
     if (bytes + own > mostShared) continue;
@@ -57,18 +59,28 @@ void KernelWriter::writeTiles() {
 void KernelWriter::writeTileLoad(std::size_t e) {
   const std::size_t x = *m_shape.columnVariable, y = *m_shape.acrossVariable;
   const Expr& expr = m_kernel.exprs[e];
+  const bool isPart = expr.op == ExprOp::LoadWhere;
+  const std::string each = isPart ? "1" : "Y";
   origin(e);
   line("#pragma unroll");
-  open(fmt::format("for (int k = threadIdx.x; k < {} / Y; k += {})", tileSide * tileSide, m_shape.threads));
-  line(fmt::format("const int left = k / ({0} / Y), down = k % ({0} / Y) * Y;", tileSide));
+  open(fmt::format("for (int k = threadIdx.x; k < {} / {}; k += {})", tileSide * tileSide, each, m_shape.threads));
+  line(fmt::format("const int left = k / ({0} / {1}), down = k % ({0} / {1}) * {1};", tileSide, each));
   line(fmt::format("const Index i{} = bx + left, i{} = by + down;", x, y));
   line(fmt::format("if (i{} >= {} || i{} >= {}) continue;", x, number(m_kernel.variables[x].size), y,
                    number(m_kernel.variables[y].size)));
   m_index[x] = fmt::format("i{}", x);
   m_index[y] = fmt::format("i{}", y);
-  line(fmt::format("const auto read = kerf_load<{}, Y>(b{} + {});", memoryType(expr.dtype), expr.buffer,
-                   affine(expr.index)));
-  line(fmt::format("for (int q = 0; q < Y; ++q) t{}[left][down + q] = read.at[q];", e));
+  const std::string_view type = memoryType(expr.dtype);
+  if (isPart) {
+    m_inside = m_staging = true;
+    std::ranges::fill(m_values, std::string());
+    line(fmt::format("t{}[left][down] = {} ? b{}[{}] : ({})0;", e, value(expr.args[0]), expr.buffer, affine(expr.index),
+                     type));
+    m_inside = m_staging = false;
+  } else {
+    line(fmt::format("const auto read = kerf_load<{}, Y>(b{} + {});", type, expr.buffer, affine(expr.index)));
+    line(fmt::format("for (int q = 0; q < Y; ++q) t{}[left][down + q] = read.at[q];", e));
+  }
   close();
 }
 

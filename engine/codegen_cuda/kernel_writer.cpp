@@ -119,7 +119,7 @@ std::string KernelWriter::alignment() const {
   };
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
-    if (m_tiled[e]) take(expr.buffer, m_shape.acrossVector);
+    if (m_tiled[e] && expr.op == ExprOp::Load) take(expr.buffer, m_shape.acrossVector);
     if (expr.op == ExprOp::Load && isPacked(expr.index)) take(expr.buffer, m_shape.vector);
   }
   for (const LoopStore& s : m_kernel.stores)
@@ -215,7 +215,7 @@ std::string KernelWriter::toMemory(const std::string& text, DType dtype) const {
 std::string KernelWriter::loaded(std::size_t expr) {
   const Expr& e = m_kernel.exprs[expr];
   if (m_cached[expr] && m_inside) return fromMemory(keptPlace(expr), e.dtype);
-  if (m_tiled[expr]) {
+  if (m_tiled[expr] && !m_staging) {
     const std::size_t x = *m_shape.columnVariable, y = *m_shape.acrossVariable;
     return fromMemory(fmt::format("t{}[{} - bx][{} - by]", expr, m_index[x], m_index[y]), e.dtype);
   }

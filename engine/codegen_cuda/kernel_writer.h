@@ -99,6 +99,7 @@ class KernelWriter {
   std::int64_t m_registers = 0;                      ///< that a thread keeps over several loops
   int m_phase = 0;
   bool m_inside = false;
+  bool m_staging = false;  ///< tiles are being filled: nothing is read of them
   std::string m_origin, m_missing, m_out;
   int m_depth = 0;
 };

@@ -55,7 +55,7 @@ class KernelEmitter {
   void stageByBlock(std::size_t expr, llvm::Value* tile);
   bool mayStageByBlock(std::size_t expr) const;
   llvm::Value* isWhole(const TileSide& side, std::int64_t count);
-  llvm::Value* tilePlace(llvm::Value* tile, DType dtype);
+  llvm::Value* tilePlace(llvm::Value* tile, DType dtype, bool byColumn);
   llvm::Value* loadStaged(std::size_t expr);
   void emitTiles(std::size_t rows);
   void emitPart(std::size_t variable, llvm::Value* begin, llvm::Value* end, std::int64_t count, const Body& body);

@@ -120,7 +120,7 @@ void KernelEmitter::stageByElement(std::size_t expr, Value* tile) {
     emitPart(rows.variable, rows.begin, rows.end, tileRows, [&] {
       std::ranges::fill(m_innerValues, nullptr);
       Value* element = compute(int(expr));
-      m_b.CreateStore(m_scalar.toMemory(element, dtype), tilePlace(tile, dtype));
+      m_b.CreateStore(m_scalar.toMemory(element, dtype), tilePlace(tile, dtype, !mayStageByBlock(expr)));
     });
   });
 }
@@ -158,7 +158,7 @@ void KernelEmitter::stageByBlock(std::size_t expr, Value* tile) {
       m_index[columns.variable] = column;
       for (int k = 0; k < blockSide; ++k) {
         m_index[rows.variable] = m_b.CreateNSWAdd(row, m_b.getInt64(std::uint64_t(k)));
-        m_b.CreateAlignedStore(lines[std::size_t(k)], tilePlace(tile, e.dtype), Align(itemSize(e.dtype)));
+        m_b.CreateAlignedStore(lines[std::size_t(k)], tilePlace(tile, e.dtype, false), Align(itemSize(e.dtype)));
       }
     });
   });
@@ -171,17 +171,19 @@ void KernelEmitter::stageByBlock(std::size_t expr, Value* tile) {
   m_b.SetInsertPoint(done);
 }
 
-/// Where the tile on the stack holds the element of these iterations.
-Value* KernelEmitter::tilePlace(Value* tile, DType dtype) {
+/// Where the tile on the stack holds the element of these iterations: row by row, or column by column where it is staged
+/// element by element, along the rows.
+Value* KernelEmitter::tilePlace(Value* tile, DType dtype, bool byColumn) {
   Value* row = m_b.CreateNSWSub(m_index[m_tile.rows.variable], m_tile.rows.begin);
   Value* column = m_b.CreateNSWSub(m_index[m_tile.columns.variable], m_tile.columns.begin);
-  Value* place = m_b.CreateNSWAdd(m_b.CreateNSWMul(row, m_b.getInt64(tileStep)), column);
+  Value* place = byColumn ? m_b.CreateNSWAdd(m_b.CreateNSWMul(column, m_b.getInt64(tileRows + 1)), row)
+                          : m_b.CreateNSWAdd(m_b.CreateNSWMul(row, m_b.getInt64(tileStep)), column);
   return m_b.CreateInBoundsGEP(m_scalar.memoryType(dtype), tile, {place});
 }
 
 Value* KernelEmitter::loadStaged(std::size_t expr) {
   const DType dtype = m_kernel.exprs[expr].dtype;
-  return m_scalar.fromMemory(m_b.CreateLoad(m_scalar.memoryType(dtype), tilePlace(m_staged[expr], dtype)), dtype);
+  return m_scalar.fromMemory(m_b.CreateLoad(m_scalar.memoryType(dtype), tilePlace(m_staged[expr], dtype, !mayStageByBlock(expr))), dtype);
 }
 
 /// At most `count` iterations of a loop, from `begin` on.

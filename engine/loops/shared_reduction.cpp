@@ -6,10 +6,10 @@
 namespace kerf::inline loops {
 namespace {
 
-constexpr std::int64_t fewestShared = 1 << 16, fewestInColumns = 1 << 18;  ///< elements
-constexpr std::int64_t mostPieces = 64, fewestPieces = 4, mostColumnPieces = 32;
+constexpr std::int64_t fewestShared = 1 << 16, fewestInColumns = 1 << 20;  ///< elements
+constexpr std::int64_t mostPieces = 64, fewestPieces = 4, mostColumnPieces = 16;
 /// Fewer are no columns worth it, and more are divided among threads themselves.
-constexpr std::int64_t fewestColumns = 8, mostColumns = 4096;
+constexpr std::int64_t fewestColumns = 8, mostColumns = 1024;
 
 /// Every reduction needs only elements, and nothing is stored per element after one.
 bool isOneLoop(const LoopKernel& kernel, const ExprPlacement& place) {

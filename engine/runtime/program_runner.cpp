@@ -334,9 +334,10 @@ Result<void> ProgramRunner::runKernel(const Step& step) {
 
 void ProgramRunner::runShared(const Step& step, std::vector<void*>& pointers) {
   const Step::Shared& shared = step.shared;
-  std::vector<std::uint64_t> parts(std::size_t(shared.pieces * shared.values));
-  pointers.push_back(parts.data());
-  parallelFor(shared.pieces, 1, [&](std::int64_t begin, std::int64_t end) {
+  m_parts.resize(std::max(m_parts.size(), std::size_t(shared.pieces * shared.values)));
+  pointers.push_back(m_parts.data());
+  const std::int64_t work = std::max<std::int64_t>(1, step.outerSize * step.workPerOuter / shared.pieces);
+  parallelFor(shared.pieces, std::max<std::int64_t>(1, workPerPiece / work), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t piece = begin; piece < end; ++piece)
       step.code.run(pointers.data(), piece * shared.chunk, std::min((piece + 1) * shared.chunk, shared.size),
                     step.bounds.data());

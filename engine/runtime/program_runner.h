@@ -43,7 +43,7 @@ class ProgramRunner {
   Result<void> checkIndices(const Step& step) const;
   void drop(const Step::Piece& piece) const;
   Result<void> runKernel(const Step& step);
-  static void runShared(const Step& step, std::vector<void*>& pointers);
+  void runShared(const Step& step, std::vector<void*>& pointers);
   Result<void> runCall(const Step& step);
   Result<void> runHigherOrder(const Step& step);
   Result<void> runSubgraph(const Step& step);
@@ -61,6 +61,7 @@ class ProgramRunner {
   const std::shared_ptr<StepDevice> m_device;
   StoragePtr m_arena;
   ValueList m_values;  ///< by slot
+  std::vector<std::uint64_t> m_parts;  ///< of shared reductions
   ConvolutionSteps m_convolutions;
   std::stop_token m_stop;
   std::vector<StepTime>* m_times = nullptr;

@@ -223,5 +223,20 @@ TEST(CudaOnHost, TilesOf16BitElementsAreReadInPacks) {
     for (std::size_t j = 0; j < 72; ++j) ASSERT_EQ(fromBf16(out[i * 72 + j]), a[i * 72 + j] + c[j * 96 + i]);
 }
 
+/// out[i, j] = j < 90 ? x[j, i] : 0
+TEST(CudaOnHost, WhatIsPaddedGoesThroughTilesToo) {
+  LoopKernel kernel = kernelOn({{70, false}, {96, false}}, {DType::Float32, DType::Float32});
+  ExprBuilder b(kernel);
+  const int within = b.binary(ExprOp::Lt, b.index(at({0, 1})), b.integer(90, DType::Int64));
+  kernel.stores = {{1, at({96, 1}), b.loadWhere(0, at({1, 70}), within), true}};
+  Made pad = made(kernel);
+  EXPECT_EQ(pad.kernel.shape.layout, KernelLayout::Tiles);
+  if (!pad.host) GTEST_SKIP() << pad.host.error().text();
+  std::vector<float> x = wholeNumbers(90 * 70), out(70 * 96, -1000);
+  pad.host->run({x.data(), out.data()}, 2);
+  for (std::size_t i = 0; i < 70; ++i)
+    for (std::size_t j = 0; j < 96; ++j) ASSERT_EQ(out[i * 96 + j], j < 90 ? x[j * 70 + i] : 0) << i << " " << j;
+}
+
 }  // namespace
 }  // namespace kerf

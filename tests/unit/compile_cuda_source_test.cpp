@@ -115,8 +115,8 @@ TEST(CudaSource, ColumnsBesideEachOtherAreReducedTogether) {
   const CudaKernel kernel = generated(columnSums(4096, 768));
   EXPECT_EQ(kernel.shape.layout, KernelLayout::Columns);
   EXPECT_EQ(kernel.shape.columns * kernel.shape.vector, 32);
-  EXPECT_EQ(kernel.shape.splits, 32) << "blocks for each 32 columns, four rows of each thread's";
-  EXPECT_EQ(kernel.shape.blocks({}, 4096), 768 / 32 * 32);
+  EXPECT_EQ(kernel.shape.splits, 22) << "528 blocks for 24 pieces of 32 columns";
+  EXPECT_EQ(kernel.shape.blocks({}, 4096), 768 / 32 * 22);
   EXPECT_THAT(kernel.text(), HasSubstr("kerf_load<float, V>(b0 + x0 + i1 * (Index)768);"));
   EXPECT_EQ(generated(columnSums(8, 1 << 20)).shape.team, 1) << "a thread for each column";
 }

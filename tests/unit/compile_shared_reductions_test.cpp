@@ -49,7 +49,7 @@ TEST(SharedReductions, AreLargeOnesOfEverything) {
   EXPECT_EQ(columns->column, 0u);
   EXPECT_EQ(columns->columns, 768);
   EXPECT_EQ(columns->variable, 1u);
-  EXPECT_EQ(columns->pieces, 24);
+  EXPECT_EQ(columns->pieces, 16);
   EXPECT_FALSE(sharedReduction(sumOver({{8192, false}, {2048, true}}))) << "columns enough for threads";
   EXPECT_FALSE(sharedReduction(sumOver({{768, false}, {64, true}}))) << "few elements";
 }
@@ -77,7 +77,7 @@ TEST(SharedReductions, GiveWhatTheInterpreterGives) {
 }
 
 TEST(SharedReductions, OfColumnsGiveWhatTheInterpreterGives) {
-  expectSame(R"(def forward(self, x: "f32[1100, 300]", y: "f32[1100, 300]", b: "f32[300]"):
+  expectSame(R"(def forward(self, x: "f32[3600, 300]", y: "f32[3600, 300]", b: "f32[300]"):
     mul = torch.ops.aten.mul.Tensor(x, y)
     add = torch.ops.aten.add.Tensor(mul, b)
     sum_1 = torch.ops.aten.sum.dim_IntList(add, [0])
@@ -85,13 +85,13 @@ TEST(SharedReductions, OfColumnsGiveWhatTheInterpreterGives) {
     mul_1 = torch.ops.aten.mul.Tensor(sum_1, b)
     return (sum_1, amax, mul_1, add)
 )",
-             {counted({1100, 300}), counted({1100, 300}, -2), counted({300}, -30)});
-  expectSame(R"(def forward(self, x: "f32[6, 70, 1500]"):
+             {counted({3600, 300}), counted({3600, 300}, -2), counted({300}, -30)});
+  expectSame(R"(def forward(self, x: "f32[6, 190, 990]"):
     sum_1 = torch.ops.aten.sum.dim_IntList(x, [0, 1])
     mean = torch.ops.aten.mean.dim(x, [0, 1])
     return (sum_1, mean)
 )",
-             {counted({6, 70, 1500})});
+             {counted({6, 190, 990})});
 }
 
 TEST(SharedReductions, AMaximumKnowsOfOneNaN) {
