@@ -179,6 +179,22 @@ TEST(DataTable, LongNamesGiveWayAndComeBackWithRoom) {
   EXPECT_EQ(table.columnWidth(1), 300) << "the user's own";
 }
 
+TEST(DataTable, HasRoomForTheLastNumberAndKeepsTheCurrentRowInView) {
+  auto* model = makeStepModel().release();
+  std::vector<StepDoc> steps(12'000);
+  for (int i = 0; i < int(steps.size()); ++i) steps[std::size_t(i)].index = i;
+  model->setRows(steps);
+  DataTable table(model);
+  table.resize(600, 600);
+  table.show();
+  table.fitColumns();
+  EXPECT_GE(table.columnWidth(0), table.fontMetrics().horizontalAdvance("11999"));
+  table.selectSourceRow(6'000);
+  table.resize(600, 160);
+  QApplication::processEvents();
+  EXPECT_TRUE(table.viewport()->rect().contains(table.visualRect(table.currentIndex())));
+}
+
 TEST(Format, KeepsNumbersShort) {
   EXPECT_EQ(formatMilliseconds(0.42).toStdString(), "0.42 ms");
   EXPECT_EQ(formatMilliseconds(1250).toStdString(), "1.25 s");

@@ -181,6 +181,14 @@ QStringList ReductionChart::named() const {
   return names;
 }
 
+/// In a low panel the curves come first: numbers at the axes instead of dots, the names of the axes in the legend alone.
+void ReductionChart::resizeEvent(QResizeEvent* event) {
+  constexpr int roomForTitles = 200, roomForLegend = 84;
+  for (auto* axis : {m_tests, m_nodes, m_size}) axis->setTitleVisible(height() >= roomForTitles);
+  chart()->legend()->setVisible(height() >= roomForLegend);
+  QChartView::resizeEvent(event);
+}
+
 void ReductionChart::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange) applyTheme();
   QChartView::changeEvent(event);

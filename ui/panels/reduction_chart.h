@@ -27,6 +27,7 @@ class ReductionChart : public QChartView {
 
  protected:
   void changeEvent(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void applyTheme();

@@ -79,8 +79,9 @@ void DataTable::setStretchColumn(int column) { horizontalHeader()->setSectionRes
 int DataTable::widthOf(int column) const {
   const QFontMetrics metrics(font());
   int widest = metrics.horizontalAdvance(model()->headerData(column, Qt::Horizontal).toString()) + sortArrowWidth;
-  const int rows = std::min(model()->rowCount(), measuredRows);
+  const int rows = model()->rowCount();
   for (int row = 0; row < rows; ++row) {
+    if (row == measuredRows) row = std::max(row, rows - 2);  // the last ones have the longest numbers
     const auto index = model()->index(row, column);
     const int icon = index.data(Qt::DecorationRole).isNull() ? 0 : iconWidth;
     widest = std::max(widest, metrics.horizontalAdvance(index.data().toString()) + icon);
@@ -132,6 +133,8 @@ void DataTable::focusInEvent(QFocusEvent* event) {
 void DataTable::resizeEvent(QResizeEvent* event) {
   QTableView::resizeEvent(event);
   if (event->size().width() != event->oldSize().width()) layOutColumns();
+  const bool smaller = event->size().height() < event->oldSize().height();
+  if (smaller && currentIndex().isValid()) scrollTo(currentIndex());
 }
 
 QString DataTable::titleOf(int column) const { return model()->headerData(column, Qt::Horizontal).toString(); }
