@@ -9,6 +9,7 @@
 #include "minifier/core/copied_values.h"
 #include "minifier/core/set_search.h"
 #include "minifier/core/subset_builder.h"
+#include "minifier/core/suspects.h"
 #include "minifier/core/unit_weights.h"
 #include "tests/support/minifier_graphs.h"
 #include "tests/support/needle_graphs.h"
@@ -182,6 +183,28 @@ TEST(UnitWeights, ATupleCostsItsItemsAndACallTheGraphsThatItIsGiven) {
   double sum = 0;
   for (const double cost : weighed(nested).costs) sum += cost;
   EXPECT_EQ(sum, double(countCalls(nested.module)));
+}
+
+/// A chain of `kinds` ops, `more` times the first of them, and the last op.
+std::optional<UnitSet> suspectsOfChain(std::size_t kinds, std::size_t more) {
+  constexpr const char* ops[] = {"sin", "cos", "tan", "exp", "abs", "neg", "erf", "relu",
+                                 "tanh", "sigmoid", "floor", "ceil", "sqrt", "log", "sinh", "cosh"};
+  CandidateBuilder b;
+  NodeId at = b.input("x", {4});
+  const auto add = [&](std::size_t op) { at = b.call(fmt::format("torch.ops.aten.{}.default", ops[op]).c_str(), {at}); };
+  for (std::size_t i = 0; i + 1 < kinds; ++i) add(i);
+  for (std::size_t i = 0; i < more; ++i) add(0);
+  add(kinds - 1);
+  const Candidate chain = b.finish({at});
+  return suspects(chain.module.graph, callUnits(chain.module.graph));
+}
+
+TEST(Suspects, AreTheFirstOfEachKindInALargeGraph) {
+  EXPECT_EQ(suspectsOfChain(3, 150), (UnitSet{0, 1, 152}));
+  EXPECT_EQ(suspectsOfChain(3, 60), std::nullopt) << "five halvings come to as little";
+  UnitSet all = upTo(15);
+  all.push_back(515);
+  EXPECT_EQ(suspectsOfChain(16, 500), all);
 }
 
 TEST(SetSearch, SurveyorsAreAskedAboutPiecesBeforeElements) {
