@@ -241,7 +241,7 @@ TEST_F(TorchOracleTest, PrecompiledHeadersStayForTheNextJob) {
   const auto kept = [&] {
     std::vector<fs::path> files;
     for (const auto& entry : fs::recursive_directory_iterator(tools))
-      if (entry.is_regular_file()) files.push_back(entry.path());
+      if (entry.is_regular_file() && entry.path().extension() != ".sha1") files.push_back(entry.path());
     std::ranges::sort(files);
     return files;
   };
@@ -260,15 +260,22 @@ TEST_F(TorchOracleTest, PrecompiledHeadersStayForTheNextJob) {
   EXPECT_EQ(logged("precompile"), 2);
   job();
   EXPECT_EQ(logged("precompile"), 2);
-  for (const char* old : {"a", "b", "c", "d"}) fs::create_directory(tools / old);
-  for (const char* old : {"a", "b"})
-    fs::last_write_time(tools / old, fs::file_time_type::clock::now() - std::chrono::hours(240));
-  fs::remove(kept()[1]);
+  const auto old = [&](char digit) { return tools / std::string(32, digit); };
+  for (const char digit : {'a', 'b', 'c', 'd'}) fs::create_directory(old(digit));
+  for (const char digit : {'a', 'b'})
+    fs::last_write_time(old(digit), fs::file_time_type::clock::now() - std::chrono::hours(240));
+  fs::create_directory(tools / "notes");
+  fs::last_write_time(tools / "notes", fs::file_time_type::clock::now() - std::chrono::hours(480));
+  std::ofstream(kept()[1], std::ios::trunc);  // as a power cut leaves it
   job();  // makes it anew, and forgets the sets that were not used for longest
   EXPECT_EQ(logged("precompile"), 3);
-  EXPECT_FALSE(fs::exists(tools / "a"));
-  EXPECT_FALSE(fs::exists(tools / "b"));
+  EXPECT_EQ(fs::file_size(kept()[1]), 6u);
+  EXPECT_FALSE(fs::exists(old('a')));
+  EXPECT_FALSE(fs::exists(old('b')));
+  EXPECT_TRUE(fs::exists(tools / "notes"));
   EXPECT_TRUE(fs::exists(set));
+  job();
+  EXPECT_EQ(logged("precompile"), 3);
 }
 
 /// Half a library would fail every later query about the same kernel, which is in the cache that all share.
