@@ -85,6 +85,9 @@ TEST_F(WindowAccess, ToComeByWithTabIsNotToPickARow) {
     view->setFocus(Qt::TabFocusReason);
     QApplication::processEvents();
     EXPECT_EQ(session().location().place(), before) << pathOf(view);
+    if (dynamic_cast<DataTable*>(view) || view->objectName() == "captures") {
+      EXPECT_FALSE(view->currentIndex().isValid()) << pathOf(view);  // else a click on the first row would do nothing
+    }
     EXPECT_EQ(session().nodeDoc() ? session().nodeDoc()->name : "", "relu") << pathOf(view);
     ++lists;
   }

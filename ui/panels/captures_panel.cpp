@@ -45,8 +45,10 @@ class HintTree : public QTreeView {
  protected:
   /// Qt makes the first row the current one where there is none: to come by with Tab is not to go there.
   void focusInEvent(QFocusEvent* event) override {
+    const bool hadCurrent = currentIndex().isValid();
     const QSignalBlocker quiet(selectionModel());
     QTreeView::focusInEvent(event);
+    if (!hadCurrent) selectionModel()->setCurrentIndex({}, QItemSelectionModel::NoUpdate);  // a click goes there
     viewport()->update();
   }
   void resizeEvent(QResizeEvent* event) override {

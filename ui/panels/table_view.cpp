@@ -123,10 +123,13 @@ void DataTable::layOutColumns() {
   m_fitting = false;
 }
 
-/// Qt makes the first row the current one where there is none: to come by with Tab is not to pick it.
+/// Qt makes the first row the current one where there is none: to come by with Tab is not to pick it, and a click on it
+/// later is.
 void DataTable::focusInEvent(QFocusEvent* event) {
+  const bool hadCurrent = currentIndex().isValid();
   m_quiet = true;
   QTableView::focusInEvent(event);
+  if (!hadCurrent) selectionModel()->setCurrentIndex({}, QItemSelectionModel::NoUpdate);
   m_quiet = false;
 }
 
