@@ -73,46 +73,32 @@ Result<void> ReductionLog::goBack(MinifyStep step, const Candidate& candidate) {
 }
 
 Result<void> ReductionLog::accept(const MinifyStep& step, const Candidate& candidate) {
-  KERF_CHECK(settle());
   const auto nodes = int(step.size.nodes);
   m_fingerprint = step.fingerprint;
-  const bool isStart = step.index == 0 && step.reduction != undoStep;
-  if (m_resumed && isStart) return {};  // the step it was resumed from
-  if (!m_id) {
-    const std::scoped_lock lock(m_mutex);
-    m_startNodes = nodes;
-    KERF_TRY(m_id, m_store.startReduction({0, m_graphId, m_oracle, "running", "", nodes, nodes, 0, step.fingerprint}));
-  }
-  const int position = m_lastIndex + 1;
-  if (isStart)
-    m_writing = std::async(std::launch::async, [=, this] { return addStep(step, position, candidate); });
-  else
-    KERF_CHECK(addStep(step, position, candidate));
-  m_lastIndex = position;
-  m_bestNodes = nodes;
-  return {};
-}
-
-Result<void> ReductionLog::addStep(const MinifyStep& step, int position, const Candidate& candidate) {
+  if (m_resumed && step.index == 0 && step.reduction != undoStep) return {};  // the step it was resumed from
   KERF_TRY(const auto capture, captureOf(candidate, m_like));
   KERF_TRY(const auto stored, storableGraph(capture, 0));
   const std::scoped_lock lock(m_mutex);
-  return m_store.addStep({0,
-                          *m_id,
-                          position,
-                          m_testsBefore + step.test,
-                          step.reduction,
-                          stored.row.hash,
-                          step.fingerprint,
-                          int(step.size.nodes),
-                          int(step.size.outputs),
-                          step.size.inputBytes,
-                          step.elapsed.count()},
-                         stored.row);
+  if (!m_id) {
+    m_startNodes = nodes;
+    KERF_TRY(m_id, m_store.startReduction({0, m_graphId, m_oracle, "running", "", nodes, nodes, 0, step.fingerprint}));
+  }
+  const StepRow row{0,
+                    *m_id,
+                    m_lastIndex + 1,
+                    m_testsBefore + step.test,
+                    step.reduction,
+                    stored.row.hash,
+                    step.fingerprint,
+                    nodes,
+                    int(step.size.outputs),
+                    step.size.inputBytes,
+                    step.elapsed.count()};
+  KERF_CHECK(m_store.addStep(row, stored.row));
+  ++m_lastIndex;
+  m_bestNodes = nodes;
+  return {};
 }
-
-/// Waits until the start graph is written.
-Result<void> ReductionLog::settle() { return m_writing.valid() ? m_writing.get() : Result<void>(); }
 
 std::string ReductionLog::slipText(const Slip& slip) const {
   const auto known = m_slips.find(failureName(slip.fingerprint));
@@ -120,7 +106,6 @@ std::string ReductionLog::slipText(const Slip& slip) const {
 }
 
 Result<void> ReductionLog::keep(const Slip& slip) {
-  KERF_CHECK(settle());
   const std::scoped_lock lock(m_mutex);
   const auto nodes = int(slip.size.nodes);
   const auto known = m_slips.find(failureName(slip.fingerprint));
@@ -137,7 +122,6 @@ Result<void> ReductionLog::keep(const Slip& slip) {
 }
 
 Result<void> ReductionLog::finish(const std::string& status, int tests) {
-  KERF_CHECK(settle());
   const std::scoped_lock lock(m_mutex);
   if (!m_id) return {};
   return m_store.finishReduction(*m_id, status, m_bestNodes, m_testsBefore + tests, m_fingerprint);

@@ -2,7 +2,6 @@
 // resume.
 #pragma once
 
-#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -23,8 +22,7 @@ class ReductionLog {
   Result<std::optional<Candidate>> resume();
   /// Of the resumed reduction: candidates that somebody undid.
   Result<std::vector<Candidate>> undone();
-  /// Commits an accepted step; returns when it is on disk as far as the store promises. The start graph, all data of
-  /// which the caller has, is written meanwhile: the next call of this class waits for it, and has its error.
+  /// Commits an accepted step; returns when it is on disk as far as the store promises.
   Result<void> accept(const MinifyStep& step, const Candidate& candidate);
   /// Commits that the search went back to a step: one more row, which is the last; what was undone stays.
   Result<void> goBack(MinifyStep step, const Candidate& candidate);
@@ -44,8 +42,6 @@ class ReductionLog {
   bool resumed() const { return m_lastIndex >= 0 && m_resumed; }
 
  private:
-  Result<void> addStep(const MinifyStep& step, int position, const Candidate& candidate);
-  Result<void> settle();
   Result<Candidate> candidateOf(const StepRow& row);
 
   Store& m_store;
@@ -61,7 +57,6 @@ class ReductionLog {
   std::map<std::string, KeptSlip> m_slips;  ///< by failureName()
   int m_lastIndex = -1, m_startNodes = 0, m_bestNodes = 0, m_testsBefore = 0;
   bool m_resumed = false;
-  std::future<Result<void>> m_writing;  ///< of the start graph; last, so that it ends before what it uses does
 };
 
 /// StepRow::reduction of a row that no reduction made.
