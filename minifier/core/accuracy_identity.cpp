@@ -107,7 +107,8 @@ std::string failureKind(std::string_view fingerprint) {
 
 std::optional<int> decadeOf(double ratio) {
   if (!std::isfinite(ratio) || ratio <= 0) return std::nullopt;
-  return int(std::floor(std::log10(ratio)));
+  constexpr double rounding = 2.18e-4;  // of 9995, which three digits show as 1e+04
+  return int(std::floor(std::log10(ratio) + rounding));
 }
 
 std::string_view opName(std::string_view target) {
@@ -116,8 +117,8 @@ std::string_view opName(std::string_view target) {
   return target;
 }
 
-WantedFailure wantedIn(const GraphModule& module, std::string fingerprint) {
-  WantedFailure wanted{std::move(fingerprint), {}};
+WantedFailure wantedIn(const GraphModule& module, std::string fingerprint, std::optional<int> first) {
+  WantedFailure wanted{std::move(fingerprint), {}, first};
   const auto identity = AccuracyIdentity::parse(wanted.fingerprint);
   if (!identity || identity->op.empty()) return wanted;
   const Graph& graph = module.graph;
@@ -138,11 +139,11 @@ WantedFailure wantedIn(const GraphModule& module, std::string fingerprint) {
 bool isSameWrongValue(const AccuracyIdentity& found, const WantedFailure& wanted) {
   const auto before = AccuracyIdentity::parse(wanted.fingerprint);
   if (!before || before->kind != found.kind) return false;
-  if (!found.op.empty() && found.op == before->op) return true;
+  if (found.op.empty() || found.op == before->op) return true;
   const bool isElsewhere = wanted.elsewhere.contains(found.op);
   if (!found.decade || !before->decade) return !isElsewhere;
-  const int risen = *found.decade - *before->decade;
-  return isElsewhere ? std::abs(risen) <= mostAway : risen >= -mostFall;
+  const bool isAsWrong = std::abs(*found.decade - *before->decade) <= mostAway;
+  return *found.decade >= wanted.first.value_or(*before->decade) - mostFall && (!isElsewhere || isAsWrong);
 }
 
 }  // namespace kerf::inline minifier::inline core

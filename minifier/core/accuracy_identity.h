@@ -40,21 +40,24 @@ struct WantedFailure {
   /// Names of ops of that graph from which its worst result does not come: what is wrong there is another failure, or
   /// another place where the same one shows.
   std::set<std::string, std::less<>> elsewhere;
+  std::optional<int> first = {};  ///< decade of the start graph's; none: that of `fingerprint`
 };
 
 /// `elsewhere` is what the graph calls outside of all that leads to the results of the op that `fingerprint` names.
 /// Empty for failures of other kinds, and where no op is named.
-WantedFailure wantedIn(const GraphModule& module, std::string fingerprint);
+WantedFailure wantedIn(const GraphModule& module, std::string fingerprint, std::optional<int> first = {});
 
-/// Powers of ten by which the ratio may fall where the value is wrong at another op on the way: from its source on an
-/// error is mostly lost in sums, and seldom gains by more. It may rise: nearer to the source it does.
-inline constexpr int mostFall = 3;
-/// Either way, where it is wrong at an op that is not on the way.
+/// Powers of ten by which the ratio may be below the start graph's where the value is wrong at another op on the way: from
+/// its source on an error is mostly lost in sums; what it gains is a factor of the graph's own, such as a loss scale of
+/// 65536. It may rise: nearer to the source it does. Against the start, so that a chain of steps goes no further.
+inline constexpr int mostFall = 5;
+/// Either way from the one accepted last, where it is wrong at an op that is not on the way.
 inline constexpr int mostAway = 1;
 
-/// The kind is the same. So is the op; or it is on the way, or new in the graph (a simpler one in the place of another),
-/// and the ratio has not fallen by more than mostFall; or it is elsewhere, and the ratio is within mostAway. Where no
-/// ratio is known, what is elsewhere is another failure.
+/// The kind is the same. So is the op, or none is known; or it is on the way, or new in the graph (a simpler one in the
+/// place of another), and the ratio is not more than mostFall below the start graph's; or it is elsewhere, and the ratio
+/// is within mostAway, too. Where no ratio is known, what is elsewhere is another failure. Another fault of the same kind
+/// on the same way, as large, is not told apart.
 bool isSameWrongValue(const AccuracyIdentity& found, const WantedFailure& wanted);
 
 }  // namespace kerf::inline minifier::inline core

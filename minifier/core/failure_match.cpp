@@ -109,7 +109,7 @@ std::string FailureMatch::rule(std::string_view wanted) const {
   if (!AccuracyIdentity::parse(wanted)) return "the same fingerprint";
   return fmt::format(
       "the same kind of difference, of the same op; or of one on the way to it, its ratio to the limit at most {} "
-      "powers of ten smaller; or of one elsewhere, within {}",
+      "powers of ten below the start graph's; or of one elsewhere, within {} of the last",
       mostFall, mostAway);
 }
 

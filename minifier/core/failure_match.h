@@ -11,7 +11,8 @@
 namespace kerf::inline minifier::inline core {
 
 /// Same (the default): the fingerprint of the start graph's failure, character for character: fingerprints are made so
-/// that what a smaller graph changes is not in them. Of wrong values it is, so isSameWrongValue() decides. Pattern: a
+/// that what a smaller graph changes is not in them. Those of wrong values name op and ratio, which it does change:
+/// isSameWrongValue() decides about them. Pattern: a
 /// POSIX extended regular expression is found in the fingerprint or in the detail. Any: every failure. Thread-safe.
 class FailureMatch {
  public:
@@ -21,7 +22,7 @@ class FailureMatch {
   static Result<FailureMatch> pattern(const std::string& expression);
   static FailureMatch any();
 
-  /// Whether a failure is wanted; `wanted` is the one that was accepted last.
+  /// Whether a failure is wanted; `wanted` is the one that was accepted last, with the start graph's ratio.
   bool accepts(std::string_view fingerprint, std::string_view detail, const WantedFailure& wanted) const;
   /// The same where no graph is known in which it shows.
   bool accepts(std::string_view fingerprint, std::string_view detail, std::string_view wanted) const {

@@ -66,7 +66,9 @@ bool Search::isWanted(const Verdict& verdict) const {
 }
 
 void Search::want(const std::string& fingerprint, const Candidate& candidate) {
-  WantedFailure wanted = wantedIn(candidate.module, fingerprint);
+  const std::string& first = m_result.steps.empty() ? fingerprint : m_result.steps.front().fingerprint;
+  const auto start = AccuracyIdentity::parse(first);
+  WantedFailure wanted = wantedIn(candidate.module, fingerprint, start ? start->decade : std::nullopt);
   const std::lock_guard lock(m_wantedMutex);
   m_wanted = std::move(wanted);
 }

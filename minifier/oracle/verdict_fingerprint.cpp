@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "engine/capture/common/fusion_pattern.h"
 #include "minifier/core/accuracy_identity.h"
 #include "minifier/core/call_units.h"
 
@@ -43,6 +44,20 @@ const Node* returnedAs(const Graph& graph, std::string_view name) {
   }
   const NodeId* id = at == nullptr ? nullptr : at->as<NodeId>();
   return id == nullptr ? nullptr : &graph.node(*id);
+}
+
+/// The call that computed what `node` returns: behind items of its results, views of them and copies in other dtypes or
+/// layouts, which are never what is wrong. `node` itself where there is no call behind them.
+const Node& producerBehind(const Graph& graph, const Node& node) {
+  constexpr std::string_view copies[] = {"torch.ops.aten.clone.default", "torch.ops.aten._to_copy.default",
+                                         "torch.ops.prims.convert_element_type.default", "operator.getitem",
+                                         "_operator.getitem"};
+  const auto passesOn = [&](const Node& at) {
+    return isCallNode(at) && !at.inputs().empty() && (isViewCall(at) || std::ranges::find(copies, at.target()) != std::end(copies));
+  };
+  const Node* at = &node;
+  while (passesOn(*at)) at = &graph.node(at->inputs().front());
+  return isCallNode(*at) ? *at : node;
 }
 
 /// " of torch.ops.aten.relu.default (float32)".
@@ -98,7 +113,7 @@ std::string accuracyFingerprint(const ComparisonReport& report, const Graph& gra
     const Difference difference = differenceOf(*worst);
     identity.kind = kindName(kind, difference);
     if (const Node* node = returnedAs(graph, worst->name); node && isCallNode(*node))
-      identity.op = opName(node->target());
+      identity.op = opName(producerBehind(graph, *node).target());
     if (difference == Difference::Magnitude) identity.decade = decadeOf(worst->ratioToLimit);
     return identity.text();
   }
