@@ -7,6 +7,7 @@ namespace kerf::inline loops {
 namespace {
 
 constexpr std::int64_t fewestShared = 1 << 16, fewestInColumns = 1 << 20;  ///< elements
+constexpr std::int64_t mostShared = std::int64_t(1) << 48;                 ///< of what never ends a text can say more
 constexpr std::int64_t mostPieces = 64, fewestPieces = 4, mostColumnPieces = 16;
 /// Fewer are no columns worth it, and more are divided among threads themselves.
 constexpr std::int64_t fewestColumns = 8, mostColumns = 1024;
@@ -44,7 +45,7 @@ std::optional<SharedReduction> sharedReduction(const LoopKernel& kernel) {
   for (std::size_t v = 0; v < kernel.variables.size(); ++v) {
     const LoopVariable& variable = kernel.variables[v];
     if (variable.size.isSymbolic() || (!variable.reduced && shared.column)) return std::nullopt;
-    elements *= variable.size.bits();
+    if (__builtin_mul_overflow(elements, variable.size.bits(), &elements) || elements > mostShared) return std::nullopt;
     if (!variable.reduced)
       shared.column = v, shared.columns = variable.size.bits();
     else if (variable.size.bits() > longest)

@@ -78,6 +78,7 @@ class Joiner {
     const LoweredStep& kernel = m_steps[reader];
     const int result = m_steps[s].writes[0];
     if (kernel.isExtern || kernel.segment != m_steps[s].segment || follows(reader)) return;
+    if (sharedReduction(kernel.kernel)) return;  // its pieces are no rows of the convolution
     int argument = -1;
     for (std::size_t a = 0; a < kernel.arguments.size(); ++a) {
       if (kernel.arguments[a].buffer != result) continue;

@@ -1,6 +1,7 @@
 // Reductions of everything, divided among threads in pieces of one size, and transposes by blocks.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <gmock/gmock.h>
 
@@ -43,6 +44,8 @@ TEST(SharedReductions, AreLargeOnesOfEverything) {
   EXPECT_EQ(uneven->chunk, 1094);
   EXPECT_EQ(uneven->pieces, 64);
   EXPECT_FALSE(sharedReduction(sumOver({{1000, true}}))) << "few elements";
+  EXPECT_FALSE(sharedReduction(sumOver({{std::numeric_limits<std::int64_t>::max(), true}}))) << "never ends";
+  EXPECT_FALSE(sharedReduction(sumOver({{3'000'000'000'000'000, true}, {3'000'000'000'000'000, true}}))) << "overflows";
   EXPECT_FALSE(sharedReduction(sumOver({{1000, true}, {1 << 20, false}}))) << "rows are divided among threads";
   const auto columns = sharedReduction(sumOver({{768, false}, {2048, true}}));
   ASSERT_TRUE(columns);
@@ -52,6 +55,21 @@ TEST(SharedReductions, AreLargeOnesOfEverything) {
   EXPECT_EQ(columns->pieces, 16);
   EXPECT_FALSE(sharedReduction(sumOver({{8192, false}, {2048, true}}))) << "columns enough for threads";
   EXPECT_FALSE(sharedReduction(sumOver({{768, false}, {64, true}}))) << "few elements";
+}
+
+/// A convolution's rows are handed to the kernel behind it block by block, which a reduction that threads share cannot
+/// take.
+TEST(SharedReductions, AreNotJoinedToAConvolution) {
+  const ValueList inputs{counted({1, 4, 31, 33}).viewAs({1, 4, 31, 33}, {4092, 1, 132, 4}, 0), counted({1100, 4, 1, 1}),
+                         counted({1, 1100, 31, 33}), counted({1, 1100, 31, 33}, -2)};
+  expectSame(R"(def forward(self, x: "f32[1, 4, 31, 33][4092, 1, 132, 4]", w: "f32[1100, 4, 1, 1][4, 1, 4, 4]", y: "f32[1, 1100, 31, 33]", z: "f32[1, 1100, 31, 33]"):
+    convolution = torch.ops.aten.convolution.default(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    mul = torch.ops.aten.mul.Tensor(convolution, y)
+    mul_1 = torch.ops.aten.mul.Tensor(mul, z)
+    sum_1 = torch.ops.aten.sum.dim_IntList(mul_1, [1])
+    return (sum_1,)
+)",
+             inputs);
 }
 
 TEST(SharedReductions, GiveWhatTheInterpreterGives) {
