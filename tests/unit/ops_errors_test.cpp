@@ -41,6 +41,14 @@ TEST(OpErrors, NameTheArgumentAndTheExpectation) {
   }
 }
 
+TEST(OpErrors, AGradientOfABiasWithoutDimensions) {
+  const Tensor x = counting({1, 1, 2, 4}), seed = tensorOf({}, {0}, DType::Int64);
+  const ValueList wanted{true, true, true, true};
+  const Error error = errorOf("aten._scaled_dot_product_efficient_attention_backward.default",
+                              {x, x, x, x, counting({}), x, counting({1, 1, 32}), seed, seed, 0.0, wanted});
+  EXPECT_NE(error.message.find("bias without dimensions"), std::string::npos) << error.message;
+}
+
 TEST(OpErrors, KeywordMistakes) {
   const Tensor x = counting({2});
   EXPECT_NE(errorOf("aten.add.Tensor", {x, x}, {{"beta", std::int64_t{1}}}).message.find("no argument 'beta'"),

@@ -318,6 +318,8 @@ Result<Value> backwardShape(const BoundArguments& args) {
   KERF_TRY(const AttentionSizes a, attentionSizes(args));
   if (!checkEqual(args.tensor(0).symSizes(), {a.batch, a.heads, a.queries, a.valueWidth}))
     return mismatch(args, "grad_out has the wrong shape");
+  if (gradientWanted(args, 3) && named(args, "attn_bias")->dim() == 0)
+    return mismatch(args, "the gradient of a bias without dimensions is asked for");
   const Tensor& query = *named(args, "query");
   ValueList outs(args.op->schema.returns.size());
   if (gradientWanted(args, 0)) outs[0] = interleaved(query.dtype(), a.batch, a.heads, a.queries, a.width);

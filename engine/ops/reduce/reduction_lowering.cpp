@@ -57,9 +57,9 @@ int onlineSoftmax(Call c) {
   const int element = c.b.convert(c.element, computeType(c.b.dtype(c.element)));
   const int maximum = c.reduce(ReduceMax, element);
   if (c.item == 0) return maximum;
-  const int distance = c.b.binary(Sub, element, maximum);
-  const DType type = c.b.dtype(distance);
-  const int term = c.b.unary(Exp, isFloating(type) ? distance : c.b.convert(distance, DType::Float64));
+  const bool isWide = isFloating(c.b.dtype(element));  // a difference of integers may not fit
+  const auto widened = [&](int value) { return isWide ? value : c.b.convert(value, DType::Float64); };
+  const int term = c.b.unary(Exp, c.b.binary(Sub, widened(element), widened(maximum)));
   return c.reduce(ReduceSum, c.b.convert(term, DType::Float64));
 }
 

@@ -112,6 +112,17 @@ class GraphModule(torch.nn.Module):
         dropout: "f32[5]" = torch.ops.aten.dropout.default(y, 0.5, True)
         return (logical_xor, bitwise_xor, dropout, normal_functional, randn_like)
 )x"},
+    // A loop took the maximum of bytes from them in bytes: 1 - 2 was 255, and its exponential the whole sum.
+    {"DifferencesOfBytesAreNoBytes", R"x(
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "u8[3][1]"):
+        arange: "u8[3]" = torch.ops.aten.arange.default(3, dtype = torch.uint8)
+        add: "u8[3]" = torch.ops.aten.add.Tensor(x, arange)
+        prepare_softmax_online = torch.ops.prims.prepare_softmax_online.default(add, -1)
+        getitem: "u8[1]" = prepare_softmax_online[0]
+        getitem_1: "u8[1]" = prepare_softmax_online[1]
+        return (getitem, getitem_1)
+)x"},
     // In float64 the op records each index's bag, in float32 it does not: no fp64 reference for that result.
     {"ResultsOfAnotherShapeInFp64", R"x(
 class GraphModule(torch.nn.Module):
