@@ -64,7 +64,7 @@ class ShapeChooser {
     bool fits = m_kernel.parameters.empty();
     std::int64_t count = 1;
     for (const LoopVariable& v : m_kernel.variables)
-      fits = fits && (count *= std::max<std::int64_t>(1, v.size.bits())) < narrowLimit;
+      fits = fits && !__builtin_mul_overflow(count, std::max<std::int64_t>(1, v.size.bits()), &count) && count < narrowLimit;
     const auto check = [&](const Affine& index) {
       std::int64_t most = fits ? std::abs(index.constant.bits()) : 0;
       for (std::size_t v = 0; fits && v < index.coefficients.size(); ++v) {

@@ -73,7 +73,8 @@ void KernelWriter::writeParts(int phase) {
     const Expr& expr = m_kernel.exprs[e];
     const std::string part = fmt::format("kerf_part<{}>(parts, {})", registerType(expr.dtype), place(number, "s"));
     perTotal(fmt::format("{} = {};", total(e), identityText(expr)));
-    open(fmt::format("for (int s = lane; s < {}; s += {})", m_shape.splits, columns ? m_shape.rows : m_shape.team));
+    open(fmt::format("for (int s = {}; s < {}; s += {})", columns ? fmt::format("active ? lane : {}", m_shape.splits) : "lane",
+                     m_shape.splits, columns ? m_shape.rows : m_shape.team));  // behind the last column there are no parts
     perTotal(fmt::format("{} = {};", total(e), combineText(expr, total(e), part)));
     close();
     if (columns)

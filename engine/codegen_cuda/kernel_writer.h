@@ -33,7 +33,6 @@ class KernelWriter {
   void writeElements();
   void writeRows();
   void writeColumns();
-  void writeColumnTotals();
   void writeColumnStores();
   void writeSharedRows();
   void writeTiles();

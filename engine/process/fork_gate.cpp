@@ -36,6 +36,7 @@ pid_t forkBetweenWork() {
   gate().mutex.lock();
   --gate().forks;
   const pid_t pid = ::fork();
+  if (pid == 0) gate().forks = 0;  // who waits in the parent is not here
   gate().mutex.unlock();  // in both processes
   return pid;
 }

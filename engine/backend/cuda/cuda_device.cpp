@@ -48,7 +48,9 @@ Result<void> CudaDevice::open() {
   if (m_machine) return {};
   KERF_TRY(CudaDriver* const driver, CudaDriver::get());
   m_machine = std::make_unique<Machine>(*driver, m_cache);
-  return loadKernels();
+  auto loaded = loadKernels();
+  if (!loaded) m_functions.clear(), m_machine.reset();  // half of it is not open
+  return loaded;
 }
 
 Result<void> CudaDevice::loadKernels() {

@@ -15,7 +15,7 @@ constexpr std::string_view putSource = R"cuda(
 struct KerfIndices {
   const long long* at[4];
   KerfShape shapes[4];
-  long long sizes[4], strides[4], count, skipped;  // skipped: an index that is left out
+  long long sizes[4], strides[4], count, skipped;  // skipped: an index that is left out, from 0 on
 };
 
 // The place of every row in `out`, or -1.
@@ -26,7 +26,7 @@ extern "C" __global__ void kerf_put_places(long long* places, KerfIndices indice
   long long place = 0;
   for (int k = 0; k < (int)indices.count; ++k) {
     long long index = indices.at[k][kerf_place(indices.shapes[k], n)];
-    if (index == indices.skipped) { place = -1; break; }
+    if (indices.skipped >= 0 && index == indices.skipped) { place = -1; break; }
     if (wraps && index < 0) index += indices.sizes[k];
     if (index < 0 || index >= indices.sizes[k]) {
       if (atomicCAS(found, 0ull, number + k) == 0ull) found[1] = (unsigned long long)indices.at[k][kerf_place(indices.shapes[k], n)];
@@ -112,7 +112,7 @@ struct Put {
   Sizes rowSizes;        ///< what the index tensors broadcast to
   const Tensor& values;  ///< broadcasts to rowSizes and the rest of out's sizes
   bool accumulates = false, wraps = true;
-  std::int64_t skipped = std::numeric_limits<std::int64_t>::min();
+  std::int64_t skipped = -1;  ///< negative: none
 };
 
 struct Indices {
@@ -240,7 +240,6 @@ Result<bool> embeddingBackward(const DeviceCall& call) {
   Put put{out, {&indices}, indices.sizes(), call.args.tensor(0), true, false};
   put.skipped = call.args.integer(3);
   if (call.args.boolean(4) || !isTaken(put)) return false;
-  if (put.skipped < 0) put.skipped = std::numeric_limits<std::int64_t>::min();
   KERF_TRY(const DeviceAddress place, call.on.addressOf(out, true));
   KERF_CHECK(call.on.queue.clear(place, out.byteSize()));
   return putRows(call, put);

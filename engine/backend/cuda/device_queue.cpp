@@ -1,5 +1,7 @@
 #include "engine/backend/cuda/device_queue.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 
 namespace kerf::inline backend {
@@ -19,6 +21,8 @@ void DeviceQueue::note(const void* bytes, std::size_t count) {
 Result<void> DeviceQueue::launch(void* function, std::int64_t blocks, int threads, KernelArguments& arguments,
                                  std::string_view name) {
   if (blocks <= 0) return {};
+  if (blocks > std::numeric_limits<std::int32_t>::max())
+    return fail(ErrorCode::Internal, "launching {} with {} blocks", name, blocks);
   note(&function, sizeof(function));
   note(&blocks, sizeof(blocks));
   note(arguments.bytes().data(), arguments.bytes().size());

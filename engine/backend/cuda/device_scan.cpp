@@ -1,4 +1,6 @@
 // Running sums, products and logarithms of sums of exponentials on the device.
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "engine/backend/cuda/device_ops.h"
@@ -122,6 +124,7 @@ Result<bool> run(const DeviceCall& call) {
   KERF_TRY(const DeviceShape in, DeviceShape::of(lines, self.strides()));
   KERF_TRY(const DeviceShape result, DeviceShape::of(lines, out.strides()));
   const bool beside = self.strides()[dim] != 1 && count >= 32;
+  if (count > std::numeric_limits<std::int32_t>::max()) return false;  // more blocks than a launch can have
   KernelArguments arguments;
   arguments.add(from).add(to).add(in).add(result).add(self.sizes()[dim]).add(self.strides()[dim]);
   arguments.add(out.strides()[dim]);
