@@ -33,6 +33,7 @@ TEST(OpErrors, NameTheArgumentAndTheExpectation) {
       {"aten.neg.default", {tensorOf({1}, {1}, DType::Bool)}, "not implemented for torch.bool"},
       {"aten.mean.default", {counting({2}, DType::Int64)}, "floating point"},
       {"aten.where.self", {x, x, x}, "'condition' must be a bool"},
+      {"prims.prepare_softmax_online.default", {counting({2, 0}), std::int64_t{-1}}, "dimension 1 has no elements"},
   };
   for (const BadCall& bad : calls) {
     const Error error = errorOf(bad.op, bad.args);

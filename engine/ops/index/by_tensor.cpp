@@ -142,8 +142,8 @@ Result<void> putInto(const BoundArguments& args, const Tensor& out, const Value&
   if (!add)
     return dispatchBits(itemSize(out.dtype()),
                         [&]<class T>() { assign<T>(plan, strides, offsets, out.data<T>(), values.data<T>()); });
-  return dispatchAll(out.dtype(),
-                     [&]<class T>() { accumulate<T>(plan, strides, offsets, out.data<T>(), values.data<T>()); });
+  return dispatchAllAndComplex(
+      out.dtype(), [&]<class T>() { accumulate<T>(plan, strides, offsets, out.data<T>(), values.data<T>()); });
 }
 
 Result<Value> indexPutKernel(const BoundArguments& args) {

@@ -70,7 +70,8 @@ int indexPut(const ElementCall& c) {
   const auto plan = planIndex(c.bound, self, c.bound.values[1]);
   if (!plan) return c.number(0);  // which the shape rule has refused
   const bool adds = c.bound.boolean(3);
-  const DType wide = !adds ? computeType(c.dtype) : isFloating(c.dtype) ? DType::Float64 : DType::Int64;
+  const bool rounds = c.dtype == DType::Float16 || c.dtype == DType::BFloat16;  // after every row, as PyTorch does
+  const DType wide = !adds || rounds ? computeType(c.dtype) : isFloating(c.dtype) ? DType::Float64 : DType::Int64;
   int result = c.b.convert(c.operands.at(0, 0, affinePlaces(c.map)), wide);
   std::int64_t rows = 1;
   for (const SymInt size : plan->indexSizes) rows *= size.bits();
@@ -90,7 +91,9 @@ int indexPut(const ElementCall& c) {
     }
     written.insert(written.begin() + plan->firstIndexDim, own.begin(), own.end());
     const int value = c.b.convert(c.operands.at(2, 0, affinePlaces(spreadIndex(values, written))), wide);
-    result = c.b.select(isMeant, adds ? c.b.binary(ExprOp::Add, result, value) : value, result);
+    int put = adds ? c.b.binary(ExprOp::Add, result, value) : value;
+    if (adds && rounds) put = c.b.convert(c.b.convert(put, c.dtype), wide);
+    result = c.b.select(isMeant, put, result);
   }
   return result;
 }

@@ -455,6 +455,9 @@ Result<Value> backwardKernel(const BoundArguments& args) {
 
 Result<Value> onlineShape(const BoundArguments& args) {
   KERF_TRY(const ReducedDims dims, reducedDims(args, args.tensor(0), args.values[1], true));
+  KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), args.tensor(0).dim()));
+  if (args.tensor(0).dim() > 0 && guardOrFalse(args.tensor(0).symSize(dim) == 0))
+    return mismatch(args, "dimension {} has no elements", dim);
   const Value one = metaTensor(args.tensor(0).dtype(), dims.outSizes);
   return Value(ValueList{one, one});
 }

@@ -19,12 +19,19 @@ double besselY(double x) {
   return x == 0 ? -infinite : function(x);
 }
 
+/// K of order 0 or 1; near 0 by its first term (DLMF 10.30), where the C++ library's series does not end.
+double besselK(double order, double x) {
+  constexpr double eulerGamma = 0.57721566490153286, small = 1e-9;
+  if (x >= small) return std::cyl_bessel_k(order, x);
+  return order == 0 ? -std::log(x / 2) - eulerGamma : 1 / x;
+}
+
 /// exp(x)·K_order(x) by its asymptotic series where K underflows.
 double scaledK(double order, double x) {
   if (std::isnan(x) || x < 0) return undefined;
   if (x == 0) return infinite;
   if (std::isinf(x)) return 0;
-  if (x < 600) return std::exp(x) * std::cyl_bessel_k(order, x);
+  if (x < 600) return std::exp(x) * besselK(order, x);
   const double m = 4 * order * order;
   double term = 1, sum = 1;
   for (int k = 1; k < 12; ++k) {
@@ -36,7 +43,7 @@ double scaledK(double order, double x) {
 double modifiedK(double order, double x) {
   if (std::isnan(x) || x < 0) return undefined;
   if (x == 0) return infinite;
-  return x > 700 ? scaledK(order, x) * std::exp(-x) : std::cyl_bessel_k(order, x);
+  return x > 700 ? scaledK(order, x) * std::exp(-x) : besselK(order, x);
 }
 
 /// Ai through Bessel functions of order 1/3 (DLMF 9.6); PyTorch gives NaN at infinity and 0 beyond 103.892.

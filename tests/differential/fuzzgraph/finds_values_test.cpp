@@ -112,6 +112,22 @@ class GraphModule(torch.nn.Module):
         dropout: "f32[5]" = torch.ops.aten.dropout.default(y, 0.5, True)
         return (logical_xor, bitwise_xor, dropout, normal_functional, randn_like)
 )x"},
+    // Rows were added in float64 and rounded once, where eager adds in memory; of these results there is no fp64 reference.
+    {"RowsAreAddedAsInMemory", R"x(
+class GraphModule(torch.nn.Module):
+    def forward(self, place: "i64[2, 2][2, 1]", x: "bf16[2, 5][5, 1]"):
+        view: "i16[2, 5]" = torch.ops.aten.view.dtype(x, torch.int16)
+        _unsafe_index_put: "bf16[2, 5]" = torch.ops.aten._unsafe_index_put.default(x, [place, None], x, True)
+        return (view, _unsafe_index_put)
+)x"},
+    // A pass made the write one in place, which did not add complex numbers.
+    {"ComplexNumbersAreAddedInPlace", R"x(
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "c64[3][1]", place: "i64[2][1]", y: "c64[2][1]"):
+        neg: "c64[3]" = torch.ops.aten.neg.default(x)
+        index_put: "c64[3]" = torch.ops.aten.index_put.default(neg, [place], y, True)
+        return (index_put,)
+)x"},
     // A loop took the maximum of bytes from them in bytes: 1 - 2 was 255, and its exponential the whole sum.
     {"DifferencesOfBytesAreNoBytes", R"x(
 class GraphModule(torch.nn.Module):
