@@ -28,7 +28,7 @@ const std::vector<OpFolder>& opFolders() {
        {bitHashOps(), comparingReductionOps(), distanceOps(), extremumOps(), histogramOps(), primsReductionOps(),
         quantileOps(), reductionOps(), renormOps(), scanOps(), segmentReduceOps(), setOps(), sortOps(), uniqueOps()}},
       {"nn",
-       {adaptivePoolingOps(), attentionOps(), flashAttentionOps(), batchNormOps(), convolutionOps(), ctcLossOps(),
+       {adaptivePoolingOps(), attentionOps(), flashAttentionOps(), onlineSoftmaxOps(), batchNormOps(), convolutionOps(), ctcLossOps(),
         embeddingBagOps(), embeddingBagBackwardOps(), fractionalPoolingOps(), fusedLayerOps(), fusedOptimizerOps(),
         gridSamplerOps(), lossOps(), marginLossOps(), normalizationOps(), paddingOps(), poolingOps(), recurrentOps(),
         softmaxOps(), upsampleOps(), upsampleVecOps()}},

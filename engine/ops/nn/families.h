@@ -9,6 +9,7 @@ namespace kerf::inline ops {
 
 OpRows adaptivePoolingOps();
 OpRows attentionOps();
+OpRows onlineSoftmaxOps();
 OpRows flashAttentionOps();
 OpRows batchNormOps();
 OpRows convolutionOps();
