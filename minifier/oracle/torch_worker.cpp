@@ -158,9 +158,13 @@ TorchWorker::~TorchWorker() = default;
 
 Result<std::shared_ptr<TorchWorker::Life>> TorchWorker::begin(const std::stop_token& stop) {
   KERF_TRY(auto folder, TemporaryFolder::create());
-  const std::string_view script = torchWorkerScript();
-  const std::array pieces{std::as_bytes(std::span(script.data(), script.size()))};
-  KERF_CHECK(writeFileAtomically(folder.path() / scriptName, pieces));
+  for (const EmbeddedFile& file : torchWorkerFiles()) {
+    const std::array pieces{std::as_bytes(std::span(file.text.data(), file.text.size()))};
+    const std::filesystem::path target = folder.path() / file.path;
+    std::error_code problem;
+    std::filesystem::create_directories(target.parent_path(), problem);  // the write says what is wrong
+    KERF_CHECK(writeFileAtomically(target, pieces));
+  }
   auto life = std::make_shared<Life>(std::move(folder));
   life->start(m_options);
   KERF_CHECK(greet(*life, stop));

@@ -70,7 +70,12 @@ class TorchWorker {
   int m_restarts = 0;
 };
 
-/// resources/torch_worker.py.
-std::string_view torchWorkerScript();
+/// A file that kerf carries in itself.
+struct EmbeddedFile {
+  std::string_view path;  ///< from the folder that it is put into
+  std::string_view text;
+};
+/// resources/torch_worker.py and the modules that it imports.
+std::span<const EmbeddedFile> torchWorkerFiles();
 
 }  // namespace kerf::inline minifier::inline oracle

@@ -140,6 +140,31 @@ std::string_view ${function}() {
   target_sources(${target} PRIVATE ${source})
 endfunction()
 
+# kerf_embed_files(target FOLDER HEADER FUNCTION NAMESPACE FILE…): files of FOLDER as a span of EmbeddedFile, by their names
+# in it; kerf_embed() for what is more than one file.
+function(kerf_embed_files target folder header function namespace)
+  set(entries "")
+  foreach(file IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/${file})
+    file(READ ${CMAKE_SOURCE_DIR}/${folder}/${file} text)
+    string(APPEND entries "    {\"${file}\", R\"embedded(${text})embedded\"},\n")
+  endforeach()
+  set(source ${CMAKE_BINARY_DIR}/embedded/${function}.cpp)
+  file(CONFIGURE OUTPUT ${source} @ONLY CONTENT
+"// Files of ${folder}, for one program without files beside it.
+#include \"${header}\"
+
+namespace ${namespace} {
+std::span<const EmbeddedFile> ${function}() {
+  static constexpr EmbeddedFile files[] = {
+@entries@  };
+  return files;
+}
+}  // namespace ${namespace}
+")
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
 # kerf_test(name GLOB… DEPS …): a GoogleTest executable registered with ctest as one test per executable.
 function(kerf_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
