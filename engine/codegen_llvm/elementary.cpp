@@ -1,6 +1,5 @@
 // Elementary functions that are written out, where a call of a vector function would put every register of a loop aside.
 #include "engine/codegen_llvm/scalar_emitter.h"
-#include "engine/codegen_llvm/target.h"
 
 namespace kerf::inline codegen_llvm {
 
@@ -24,11 +23,6 @@ constexpr double expLowest = -104, expHighest = 89;
 constexpr double wholeShift = 12582912.0;
 
 }  // namespace
-
-bool ScalarEmitter::hasFusedProducts() {
-  static const bool has = targetText().contains("+fma");
-  return has;
-}
 
 /// 2^n for |n| < 127: the exponent's bits.
 llvm::Value* ScalarEmitter::powerOf2(llvm::Value* n) {

@@ -61,7 +61,7 @@ void KernelEmitter::emitColumns() {
     Value* begin = others.empty() ? static_cast<Value*>(m_function->getArg(1)) : m_b.getInt64(0);
     Value* end = others.empty() ? m_function->getArg(2) : number(m_kernel.variables[*m_columns].size);
     emitSteps(begin, end, columnsAtOnce, true, [&](Value* start) {
-      emitColumnTile(start, end, [&] { emitColumnRows(start, end); }, [&] { emitColumnStores(); });
+      emitColumnTile(start, end, [&] { emitColumnRows(start, end); }, [&] { emitStores(false, 0); });
     });
   });
   m_b.CreateRetVoid();
@@ -85,7 +85,7 @@ void KernelEmitter::emitDividedColumns() {
     from = m_b.CreateSelect(m_b.CreateICmpSGT(from, zero), from, zero);
     to = m_b.CreateSelect(m_b.CreateICmpSLT(to, width), to, width);
     emitSteps(from, to, columnsAtOnce, true, [&](Value* first) {
-      emitColumnTile(first, to, [&] { emitColumnRows(first, to); }, [&] { emitColumnStores(); });
+      emitColumnTile(first, to, [&] { emitColumnRows(first, to); }, [&] { emitStores(false, 0); });
     });
   });
   m_b.CreateRetVoid();
@@ -134,8 +134,6 @@ void KernelEmitter::emitColumnRows(Value* start, Value* end) {
   });
 }
 
-void KernelEmitter::emitColumnStores() { emitStores(false, 0); }
-
 /// Each piece takes some rows of all columns.
 void KernelEmitter::emitSharedColumns() {
   Value* columns = number(m_kernel.variables[*m_columns].size);
@@ -153,7 +151,7 @@ void KernelEmitter::emitSharedColumns() {
             emitSteps(m_b.getInt64(0), m_function->getArg(2), 1, false,
                       [&](Value* piece) { forTile(start, columns, [&] { addParts(piece); }); });
           };
-          emitColumnTile(start, columns, gather, [&] { emitColumnStores(); });
+          emitColumnTile(start, columns, gather, [&] { emitStores(false, 0); });
         });
       });
 }

@@ -67,7 +67,6 @@ class KernelEmitter {
   void emitColumnTile(llvm::Value* start, llvm::Value* end, const Body& gather, const Body& finish);
   void forTile(llvm::Value* start, llvm::Value* end, const Body& body);
   void emitColumnRows(llvm::Value* start, llvm::Value* end);
-  void emitColumnStores();
   void emitSharedColumns();
   void keepParts(llvm::Value* piece);
   void addParts(llvm::Value* piece);

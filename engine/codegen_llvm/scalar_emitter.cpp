@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "engine/codegen_llvm/target.h"
 #include "engine/codegen_llvm/vector_functions.h"
 
 namespace kerf::inline codegen_llvm {

@@ -31,7 +31,6 @@ class ScalarEmitter {
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
 
  private:
-  static bool hasFusedProducts();
   llvm::Value* powerOf2(llvm::Value* n);
   llvm::Value* exponential(llvm::Value* x, bool wide);
   llvm::Value* polynomial(std::span<const double> terms, llvm::Value* x);

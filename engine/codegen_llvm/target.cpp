@@ -22,6 +22,7 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <mutex>
 
@@ -58,7 +59,8 @@ struct Host {
   std::string triple = llvm::sys::getProcessTriple();
   std::string processor = llvm::sys::getHostCPUName().str();
   std::string features;
-  bool half = false;
+  bool half = false, fused = false;
+  int floats = 0;
   const llvm::Target* target = nullptr;
 
   Host() {
@@ -66,7 +68,12 @@ struct Host {
     llvm::SubtargetFeatures list;
     for (const auto& feature : llvm::sys::getHostCPUFeatures()) list.AddFeature(feature.first(), feature.second);
     features = list.getString();
-    half = features.find("+f16c") != std::string::npos;
+    const auto has = [&](std::string_view feature) {
+      return std::ranges::find(list.getFeatures(), fmt::format("+{}", feature)) != list.getFeatures().end();
+    };
+    half = has("f16c");
+    fused = has("fma");
+    floats = has("avx512f") ? 16 : has("avx2") ? 8 : 0;
     std::string error;
     target = llvm::TargetRegistry::lookupTarget(triple, error);
   }
@@ -90,9 +97,9 @@ void initializeLlvm() {
 
 bool hasHardwareHalf() { return host().half; }
 
-int floatsOfRegister() {
-  return targetText().contains("+avx512f") ? 16 : targetText().contains("+avx2") ? 8 : 0;
-}
+bool hasFusedProducts() { return host().fused; }
+
+int floatsOfRegister() { return host().floats; }
 
 const std::string& targetText() {
   static const std::string text = fmt::format("{} {} {}", host().triple, host().processor, host().features);

@@ -17,6 +17,8 @@ void initializeLlvm();
 std::unique_ptr<llvm::TargetMachine> makeTargetMachine(int optimizationLevel);
 /// Processor and its features, as code for it depends on them.
 const std::string& targetText();
+/// Whether the processor multiplies and adds with one rounding.
+bool hasFusedProducts();
 /// How many float32s a vector register holds; 0 where that is not known.
 int floatsOfRegister();
 /// Whether the processor converts float16 itself.

@@ -5,6 +5,8 @@
 
 #include <fmt/ranges.h>
 
+#include "minifier/core/accuracy_identity.h"
+
 namespace kerf::inline minifier::inline report {
 
 namespace {
@@ -51,8 +53,7 @@ std::vector<std::string> opsOf(const GraphModule& module) {
   for (const NodeId id : module.graph.order()) {
     const Node& node = module.graph.node(id);
     if (node.op() == Opcode::Placeholder || node.op() == Opcode::Output || node.op() == Opcode::GetAttr) continue;
-    std::string_view target = node.target();
-    if (target.starts_with("torch.ops.")) target.remove_prefix(10);
+    const std::string_view target = opName(node.target());
     if (target.ends_with("getitem")) continue;  // takes a result apart: no op that anybody looks for
     if (std::ranges::find(ops, target) == ops.end()) ops.emplace_back(target);
   }

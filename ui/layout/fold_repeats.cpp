@@ -31,8 +31,7 @@ class Folding {
  public:
   Folding(const GraphDoc& graph, const GroupTree& tree, const GroupTree* before)
       : m_graph(graph), m_tree(tree), m_runs(tree.groups.size()), m_item(graph.nodes.size(), outside) {
-    for (const auto& group : before ? before->groups : std::vector<NodeGroup>())
-      if (group.parent >= 0) m_around.emplace(group.path, before->groups[std::size_t(group.parent)].path);
+    if (before != nullptr) noteParents(*before);
     for (std::size_t i = 0; i < tree.groups.size(); ++i) findRuns(int(i));
   }
 
@@ -46,6 +45,11 @@ class Folding {
   static constexpr int outside = -2, inRun = -1;
   const NodeGroup& old(int i) const { return m_tree.groups[std::size_t(i)]; }
   NodeGroup& made(int i) { return m_made.groups[std::size_t(i)]; }
+
+  void noteParents(const GroupTree& before) {
+    for (const NodeGroup& group : before.groups)
+      if (group.parent >= 0) m_around.emplace(group.path, before.groups[std::size_t(group.parent)].path);
+  }
 
   void findRuns(int index) {
     const auto& groups = old(index).groups;

@@ -14,9 +14,14 @@ CudaDevice::CudaDevice(std::vector<CudaStepCode> codes, std::unordered_set<std::
   for (std::size_t c = 0; c < m_codes.size(); ++c) m_byStep.emplace(m_codes[c].name, c);
 }
 
-CudaDevice::~CudaDevice() {
+CudaDevice::~CudaDevice() { close(); }
+
+void CudaDevice::close() {
   if (!m_machine) return;
-  for (const DeviceAddress place : {m_arena, m_counters, m_parts}) m_machine->driver.release(place);
+  for (DeviceAddress* const place : {&m_arena, &m_counters, &m_parts})
+    m_machine->driver.release(std::exchange(*place, 0));
+  m_functions.clear();
+  m_machine.reset();
 }
 
 void CudaDevice::openBlas() {
@@ -49,7 +54,7 @@ Result<void> CudaDevice::open() {
   KERF_TRY(CudaDriver* const driver, CudaDriver::get());
   m_machine = std::make_unique<Machine>(*driver, m_cache);
   auto loaded = loadKernels();
-  if (!loaded) m_functions.clear(), m_machine.reset();  // half of it is not open
+  if (!loaded) close();  // half of it is not open
   return loaded;
 }
 

@@ -68,6 +68,7 @@ class CudaDevice : public StepDevice {
   };
 
   Result<void> open();
+  void close();
   void openBlas();
   void openDnn();
   Result<void> loadKernels();
