@@ -114,7 +114,7 @@ extern "C" void kerf_host(void* const* buffers, void* counters, void* parts, int
 
 class CudaOnHost {
  public:
-  /// NotFound where there is no C++ compiler.
+  /// By the compiler that made the test.
   static Result<CudaOnHost> compile(const CudaKernel& kernel, const LoopKernel& loops);
   /// A kernel of any source; `call` is C++ that calls it on `kerfBuffers`.
   static Result<CudaOnHost> compile(const std::string& source, int threads, const std::string& call);
@@ -134,13 +134,11 @@ class CudaOnHost {
 };
 
 inline Result<CudaOnHost> CudaOnHost::compile(const std::string& text, int threads, const std::string& call) {
-  const auto compiler = findProgram("c++");
-  if (compiler.empty()) return fail(ErrorCode::NotFound, "there is no C++ compiler");
   KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
   const auto source = folder.path() / "kernel.cpp", library = folder.path() / "kernel.so";
   std::ofstream(source) << cudaOnHostPrelude << text << cudaOnHostEntry(threads, call);
   KERF_TRY(const auto ran,
-           runProgram({compiler.string(), "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-fPIC",
+           runProgram({KERF_CXX, "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-fPIC",
                        "-shared", source.string(), "-o", library.string()},
                       "", std::chrono::seconds(120)));
   if (ran.status != 0) return fail(ErrorCode::CompileFailed, "{}\n{}", ran.output, ran.errors);
