@@ -14,8 +14,6 @@ constexpr std::int64_t mostKept = 64;
 /// In additions: what costs less is computed again.
 constexpr int expensive = 8;
 
-bool is16Bit(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
-
 }  // namespace
 
 /// In how many loops over the row each expression is used.
@@ -74,7 +72,7 @@ void KernelWriter::planKeptValues(std::int64_t each) {
     if (uses[e] < 2 || cost[e] < expensive || users[e] == 0) continue;
     std::size_t kept = e;
     const Expr& expr = m_kernel.exprs[e];
-    if (expr.op == ExprOp::Convert && is16Bit(m_kernel.exprs[std::size_t(expr.args[0])].dtype))
+    if (expr.op == ExprOp::Convert && isHalfType(m_kernel.exprs[std::size_t(expr.args[0])].dtype))
       kept = std::size_t(expr.args[0]);
     const std::int64_t registers = (each * itemSize(m_kernel.exprs[kept].dtype) + 3) / 4;
     if (m_keptFrom[kept] >= 0 || m_registers + registers > most) continue;
@@ -125,7 +123,7 @@ void KernelWriter::planInverses() {
   }
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
-    if (!m_needed[e] || (expr.op == ExprOp::Convert && is16Bit(expr.dtype))) continue;
+    if (!m_needed[e] || (expr.op == ExprOp::Convert && isHalfType(expr.dtype))) continue;
     for (std::size_t a = 0; a < exprOpInfo(expr.op).arity; ++a) m_byInverse[std::size_t(expr.args[a])] = false;
   }
   for (const LoopStore& store : m_kernel.stores) m_byInverse[std::size_t(store.value)] = false;

@@ -29,16 +29,21 @@ void KernelWriter::writeIdentities(int phase) {
   }
 }
 
+/// What the threads of a team, or of a column, have gathered of one reduction becomes one value.
+void KernelWriter::writeCombined(std::size_t expr) {
+  const std::string combine = combineFunction(m_kernel.exprs[expr]);
+  if (m_shape.layout == KernelLayout::Columns)
+    line(fmt::format("kerf_columns<{}, {}>(v{}, {}, space);", m_shape.columns, m_shape.rows, expr, combine));
+  else if (m_shape.team > 1)
+    line(fmt::format("v{0} = kerf_team<{1}>(v{0}, {2});", expr, m_shape.team, combine));
+}
+
 /// What the threads of a team, or of a column, have gathered becomes one value: all of the team know it, of a column
 /// those of the first row.
 void KernelWriter::writeTotals(int phase) {
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     if (!reduces(e, phase)) continue;
-    const std::string combine = combineFunction(m_kernel.exprs[e]);
-    if (m_shape.layout == KernelLayout::Columns)
-      line(fmt::format("kerf_columns<{}, {}>(v{}, {}, space);", m_shape.columns, m_shape.rows, e, combine));
-    else if (m_shape.team > 1)
-      line(fmt::format("v{0} = kerf_team<{1}>(v{0}, {2});", e, m_shape.team, combine));
+    writeCombined(e);
     if (m_shape.layout != KernelLayout::Columns) m_outerValues[e] = fmt::format("v{}", e);
   }
   if (m_shape.splits > 1) writeParts(phase);
@@ -77,11 +82,7 @@ void KernelWriter::writeParts(int phase) {
                      m_shape.splits, columns ? m_shape.rows : m_shape.team));  // behind the last column there are no parts
     perTotal(fmt::format("{} = {};", total(e), combineText(expr, total(e), part)));
     close();
-    if (columns)
-      line(fmt::format("kerf_columns<{}, {}>(v{}, {}, space);", m_shape.columns, m_shape.rows, e,
-                       combineFunction(expr)));
-    else
-      line(fmt::format("v{0} = kerf_team<{1}>(v{0}, {2});", e, m_shape.team, combineFunction(expr)));
+    writeCombined(e);
   });
 }
 

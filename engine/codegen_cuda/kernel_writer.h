@@ -64,6 +64,7 @@ class KernelWriter {
   bool isPacked(const Affine& index) const;
   bool packsInside() const;
   std::string totalName(std::size_t expr) const;
+  void writeCombined(std::size_t expr);
   bool storesTo(int buffer) const;
   bool storesWhatItLoads() const;
 

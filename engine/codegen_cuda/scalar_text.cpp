@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 
 namespace kerf::inline codegen_cuda {
+
+bool isHalfType(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
+
 namespace {
 
 bool isUnsigned(DType dtype) { return dtype >= DType::UInt64 && dtype <= DType::UInt8; }
-bool isHalfType(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
 
 struct TypeName {
   DType dtype;

@@ -16,6 +16,8 @@ std::string_view memoryType(DType dtype);
 /// The same, but "bool" for Bool.
 std::string_view registerType(DType dtype);
 
+/// float16 and bfloat16.
+bool isHalfType(DType dtype);
 /// A literal of exactly this value, NaN and infinities too.
 std::string constantText(const Expr& e);
 /// As torch converts on x86: truncation of what does not fit gives the lowest value; floats round to nearest even.

@@ -1,6 +1,5 @@
 // Writes by index and copies on the device.
 #include <algorithm>
-#include <limits>
 
 #include "engine/backend/cuda/device_checks.h"
 #include "engine/backend/cuda/device_ops.h"

@@ -90,11 +90,13 @@ extern "C" __global__ void __launch_bounds__(256) kerf_scan_lines(const T* __res
 
 struct Scan {
   std::string_view op, combine, start;
+  bool floatsOnly = false;
 };
 constexpr Scan scans[] = {
     {"aten.cumsum.default", "((a) + (b))", "((A)0)"},
     {"aten.cumprod.default", "((a) * (b))", "((A)1)"},
-    {"aten.logcumsumexp.default", "kerf_log_add<A>(a, b)", "((A)-__longlong_as_double(0x7ff0000000000000ll))"},
+    {"aten.logcumsumexp.default", "kerf_log_add<A>(a, b)", "((A)-__longlong_as_double(0x7ff0000000000000ll))",
+     true},
 };
 
 KernelMacros macrosOf(const Scan& scan, DType from, DType to) {
@@ -147,7 +149,7 @@ std::vector<LibraryKernel> scanKernels() {
   std::vector<LibraryKernel> all;
   for (const Scan& scan : scans)
     for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32}) {
-      if (!isFloating(dtype) && scan.op == scans[2].op) continue;
+      if (scan.floatsOnly && !isFloating(dtype)) continue;
       for (const char* name : {"kerf_scan", "kerf_scan_lines"}) all.push_back({scanSource, name, macrosOf(scan, dtype, dtype)});
     }
   all.push_back({scanSource, "kerf_scan", macrosOf(scans[0], DType::Bool, DType::Int64)});
