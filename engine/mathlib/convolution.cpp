@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "engine/mathlib/convolution_depthwise.h"
 #include "engine/mathlib/convolution_gemm.h"
 #include "engine/mathlib/convolution_onednn.h"
+#include "engine/support/thread_pool.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
 
@@ -47,39 +49,65 @@ Result<void> checkOperands(const Tensor& input, const Tensor& weight, const Tens
               fmt::join(out.sizes(), ", "));
 }
 
+constexpr std::int64_t elementsPerThread = 1 << 15;
+
+/// A [N, C, …] tensor as N × C rows of `area` elements.
+struct ChannelRows {
+  std::int64_t channels, count, area, grain;
+};
+ChannelRows channelRows(const Tensor& tensor) {
+  const std::int64_t channels = tensor.size(1), count = tensor.size(0) * channels;
+  const std::int64_t area = count == 0 ? 0 : tensor.numel() / count;
+  return {channels, count, area, std::max<std::int64_t>(1, elementsPerThread / std::max<std::int64_t>(1, area))};
+}
+
 /// out[n, c, …] += bias[c]; out is contiguous.
 Result<void> addBias(const Tensor& bias, const Tensor& out) {
-  const std::int64_t channels = out.size(1);
-  const std::int64_t rows = out.size(0) * channels;
-  const std::int64_t area = rows == 0 ? 0 : out.numel() / rows;
+  const ChannelRows rows = channelRows(out);
   return dispatchOver(
       out.dtype(),
       [&]<class T>() {
-        for (std::int64_t r = 0; r < rows; ++r) {
-          const T value = bias.data<T>()[r % channels];
-          T* row = out.data<T>() + r * area;
-          for (std::int64_t i = 0; i < area; ++i) row[i] += value;
-        }
+        parallelFor(rows.count, rows.grain, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t r = begin; r < end; ++r) {
+            const T value = bias.data<T>()[r % rows.channels];
+            T* row = out.data<T>() + r * rows.area;
+            for (std::int64_t i = 0; i < rows.area; ++i) row[i] += value;
+          }
+        });
       },
       ConvolutionTypes{});
+}
+
+/// Eight sums beside each other, so that none waits for the one before.
+template <class Sum, class T>
+Sum rowSum(const T* row, std::int64_t count) {
+  Sum sums[8] = {};
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (std::int64_t lane = 0; lane < 8; ++lane) sums[lane] += static_cast<Sum>(row[i + lane]);
+  for (; i < count; ++i) sums[0] += static_cast<Sum>(row[i]);
+  for (std::int64_t lane = 1; lane < 8; ++lane) sums[0] += sums[lane];
+  return sums[0];
 }
 
 /// Per-channel sums over samples and positions, accumulated in double where the dtype is a float.
 Result<Tensor> biasGradient(const Tensor& gradOutput, DType dtype) {
   KERF_TRY(const Tensor result, Tensor::zeros(dtype, {gradOutput.size(1)}));
-  const std::int64_t channels = gradOutput.size(1);
-  const std::int64_t rows = gradOutput.size(0) * channels;
-  const std::int64_t area = rows == 0 ? 0 : gradOutput.numel() / rows;
+  const ChannelRows rows = channelRows(gradOutput);
+  const std::int64_t perChannel = std::max<std::int64_t>(1, rows.area * gradOutput.size(0));
   KERF_CHECK(dispatchOver(
       gradOutput.dtype(),
       [&]<class T>() {
         using Sum = std::conditional_t<isFloatType<T>, double, T>;
-        auto sums = std::vector<Sum>(std::size_t(channels));
-        for (std::int64_t r = 0; r < rows; ++r) {
-          const T* row = gradOutput.data<T>() + r * area;
-          for (std::int64_t i = 0; i < area; ++i) sums[std::size_t(r % channels)] += static_cast<Sum>(row[i]);
-        }
-        for (std::int64_t c = 0; c < channels; ++c) result.data<T>()[c] = convertElement<T>(sums[std::size_t(c)]);
+        parallelFor(rows.channels, std::max<std::int64_t>(1, elementsPerThread / perChannel),
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (std::int64_t c = begin; c < end; ++c) {
+                        Sum sum{};
+                        for (std::int64_t r = c; r < rows.count; r += rows.channels)
+                          sum += rowSum<Sum>(gradOutput.data<T>() + r * rows.area, rows.area);
+                        result.data<T>()[c] = convertElement<T>(sum);
+                      }
+                    });
       },
       ConvolutionTypes{}));
   return result;
@@ -127,7 +155,9 @@ Result<void> convolutionInto(const Tensor& input, const Tensor& weight, const Te
   if (!direct) {
     KERF_TRY(target, Tensor::zeros(compute, sizes));
   }
-  if (compute != DType::Float32 || !oneDnnForward(image, filter, denseBias, spec, target)) {
+  KERF_TRY(const auto geometry, convolutionGeometry(input.sizes(), weight.sizes(), sizes, spec));
+  if (compute != DType::Float32 || filtersByChannelFaster(geometry, compute) ||
+      !oneDnnForward(image, filter, denseBias, spec, target)) {
     if (direct) {  // the gemm path adds up, so start from zero
       KERF_TRY(const Tensor zero, Tensor::zeros(compute, Sizes{}));
       KERF_CHECK(copyElements(zero.viewAs(sizes, Sizes(sizes.size(), 0), 0), target));
@@ -152,7 +182,7 @@ Result<Tensor> inputGradient(const Tensor& grad, const Tensor& filter, const Siz
   KERF_TRY(const Tensor sum, Tensor::zeros(grad.dtype(), sizes));
   ConvolutionSpec plain = spec;
   plain.transposed = false;
-  if (grad.dtype() == DType::Float32) {
+  if (grad.dtype() == DType::Float32 && !filtersByChannelFaster(geometry, grad.dtype())) {
     if (spec.transposed ? convolutionOneDnn(grad, filter, {}, plain, sum)
                         : convolutionOneDnnBackwardData(grad, filter, spec, sum))
       return sum;
@@ -168,7 +198,7 @@ Result<Tensor> weightGradient(const Tensor& grad, const Tensor& image, const Siz
   KERF_TRY(const Tensor sum, Tensor::zeros(grad.dtype(), sizes));
   ConvolutionSpec plain = spec;
   plain.transposed = false;
-  if (grad.dtype() == DType::Float32) {
+  if (grad.dtype() == DType::Float32 && !filtersByChannelFaster(geometry, grad.dtype())) {
     if (spec.transposed ? convolutionOneDnnBackwardWeights(image, grad, plain, sum)
                         : convolutionOneDnnBackwardWeights(grad, image, spec, sum))
       return sum;

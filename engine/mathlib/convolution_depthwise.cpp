@@ -1,123 +1,226 @@
 #include "engine/mathlib/convolution_depthwise.h"
 
+#include <atomic>
+
 #include "engine/mathlib/columns.h"
 #include "engine/mathlib/convolution_gemm.h"
-#include "engine/tensor/simd.h"
+#include "engine/mathlib/depthwise_kernels.h"
+#include "engine/tensor/empty.h"
 
 namespace kerf::inline mathlib {
 namespace {
 
-/// small[x] += weight * big[x * stride]
-struct GatherKernel {
-  template <class T>
-  KERF_KERNEL void run(T* small, const T* big, T weight, std::int64_t stride, std::int64_t count) {
-    if (stride == 1)
-      for (std::int64_t x = 0; x < count; ++x) small[x] += weight * big[x];
-    else
-      for (std::int64_t x = 0; x < count; ++x) small[x] += weight * big[x * stride];
-  }
-};
+constexpr std::int64_t mostTaps = 1 << 20;          // that are kept for one axis
+constexpr std::int64_t workPerThread = 1 << 17;     // multiplications
+constexpr std::int64_t mostShares = 8;              // of the samples, in the gradient of the filter
+constexpr std::int64_t enoughPieces = 32;           // to keep threads busy
+constexpr std::int64_t largeFilter = 16;            // taps
+constexpr std::int64_t smallImage = 96 * 96;        // a block of it fits the second cache
 
-/// big[x * stride] += weight * small[x]
-struct ScatterKernel {
-  template <class T>
-  KERF_KERNEL void run(T* big, const T* small, T weight, std::int64_t stride, std::int64_t count) {
-    if (stride == 1)
-      for (std::int64_t x = 0; x < count; ++x) big[x] += weight * small[x];
-    else
-      for (std::int64_t x = 0; x < count; ++x) big[x * stride] += weight * small[x];
-  }
-};
+/// With the widest vectors that the machine has: Kernel<T, bytes>.
+template <template <class, int> class Kernel, class T, class... Args>
+void perWidth(Args... args) {
+  if (isa() == Isa::Avx512) return perIsa<Kernel<T, 64>>(args...);
+  if (isa() == Isa::Avx2) return perIsa<Kernel<T, 32>>(args...);
+  perIsa<Kernel<T, 16>>(args...);
+}
 
-/// Sum of small[x] * big[x * stride].
+template <class Body>
+Result<void> forFloats(DType dtype, Body&& body) {
+  return dispatchOver(dtype, body, TypeList<float, double>{});
+}
+
+TapPlan tapPlan(const ConvolutionGeometry& g, bool gathers) {
+  const auto taps = [&](std::size_t axis) { return gathers ? gatherTaps(g, axis) : scatterTaps(g, axis); };
+  const Triple& read = gathers ? g.big : g.small;
+  TapPlan plan{taps(0), taps(1), taps(2), {}, read[1], read[2], g.kernel[1], g.kernel[2]};
+  plan.runs = tapRuns(plan.x, gathers ? 1 : g.stride[2]);
+  return plan;
+}
+
+FilterPlan filterPlan(const ConvolutionGeometry& g) {
+  FilterPlan plan{gatherTaps(g, 0), gatherTaps(g, 1), {},          g.big[1],      g.big[2],     g.small[2],
+                  g.kernel[1],      g.kernel[2],      g.stride[2], g.dilation[2], g.padding[2]};
+  for (std::int64_t tap = 0; tap < g.kernel[2]; ++tap) {
+    const detail::Span span = detail::insideSpan(g, tap);
+    plan.spans.push_back({span.begin, span.end});
+  }
+  return plan;
+}
+
+/// body(piece, scratch of `elements`) for all pieces, which are independent of one another; `work` is that of one.
+template <class T, class Body>
+Result<void> forPieces(std::int64_t pieces, std::int64_t work, std::int64_t elements, Body&& body) {
+  std::atomic<bool> failed{false};
+  const std::int64_t grain = std::max<std::int64_t>(1, workPerThread / std::max<std::int64_t>(1, work));
+  parallelFor(pieces, grain, [&](std::int64_t begin, std::int64_t end) {
+    auto scratch = emptyStorage(elements * std::int64_t(sizeof(T)));
+    if (!scratch) failed = true;
+    for (std::int64_t piece = begin; scratch && piece < end; ++piece)
+      body(piece, reinterpret_cast<T*>((*scratch)->data()));
+  });
+  if (failed) return fail(ErrorCode::TooLarge, "convolution: no memory for a block of channels");
+  return {};
+}
+
+/// The channels of the image in blocks; a channel has `multiplier` channels of the small tensor beside each other.
 template <class T>
-T product(const T* small, const T* big, std::int64_t stride, std::int64_t count) {
-  T sums[4] = {};
-  std::int64_t x = 0;
-  for (; x + 4 <= count; x += 4)
-    for (std::int64_t k = 0; k < 4; ++k) sums[k] += small[x + k] * big[(x + k) * stride];
-  for (; x < count; ++x) sums[0] += small[x] * big[x * stride];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
+struct ChannelBlocks {
+  const ConvolutionGeometry& g;
+  std::int64_t count = (g.groups + blockLanes<T> - 1) / blockLanes<T>;
+  std::int64_t multiplier = g.smallPerGroup();
+  std::int64_t work = g.smallArea() * g.kernelArea() * multiplier * blockLanes<T>;  ///< of one sample's block
+  std::int64_t bigElements = g.bigArea() * blockLanes<T>, smallElements = g.smallArea() * blockLanes<T>;
+  std::int64_t filterElements = g.kernelArea() * blockLanes<T>;
 
-/// visit(tap, small row start, big row start, count) for all runs in which a tap of the filter meets the image.
-template <class Visit>
-void forTaps(const ConvolutionGeometry& g, Visit&& visit) {
-  for (std::int64_t t = 0; t < g.kernelArea(); ++t) {
-    const detail::Tap tap = detail::tapOf(g, t);
-    const detail::Span span = detail::insideSpan(g, tap.x);
-    const std::int64_t shift = tap.x * g.dilation[2] - g.padding[2];
-    detail::forImageRows(g, tap.z, tap.y, [&](std::int64_t smallRow, std::int64_t bigRow) {
-      if (bigRow >= 0 && span.end > span.begin)
-        visit(t, smallRow * g.small[2] + span.begin, bigRow * g.big[2] + shift + span.begin * g.stride[2],
-              span.end - span.begin);
-    });
+  std::int64_t first(std::int64_t block) const { return block * blockLanes<T>; }
+  std::int64_t channels(std::int64_t block) const { return std::min(blockLanes<T>, g.groups - first(block)); }
+  T* big(const Tensor& t, std::int64_t n, std::int64_t block) const {
+    return t.data<T>() + (n * g.bigChannels + first(block)) * g.bigArea();
   }
+  T* small(const Tensor& t, std::int64_t n, std::int64_t block, std::int64_t m) const {
+    return t.data<T>() + (n * g.smallChannels + first(block) * multiplier + m) * g.smallArea();
+  }
+  T* filter(const Tensor& t, std::int64_t block, std::int64_t m) const {
+    return t.data<T>() + (first(block) * multiplier + m) * g.kernelArea();
+  }
+  void packBig(T* to, const Tensor& t, std::int64_t n, std::int64_t block) const {
+    packChannels(to, big(t, n, block), g.bigArea(), channels(block), g.bigArea());
+  }
+  void packSmall(T* to, const Tensor& t, std::int64_t n, std::int64_t block, std::int64_t m) const {
+    packChannels(to, small(t, n, block, m), multiplier * g.smallArea(), channels(block), g.smallArea());
+  }
+  void packFilter(T* to, const Tensor& t, std::int64_t block, std::int64_t m) const {
+    packChannels(to, filter(t, block, m), multiplier * g.kernelArea(), channels(block), g.kernelArea());
+  }
+};
+
+template <class T>
+Result<void> gather(const ConvolutionGeometry& g, const Tensor& image, const Tensor& weight, const Tensor& result) {
+  const ChannelBlocks<T> blocks{g};
+  const TapPlan plan = tapPlan(g, true);
+  const std::int64_t elements = blocks.bigElements + blocks.smallElements + blocks.filterElements;
+  return forPieces<T>(g.batch * blocks.count, blocks.work, elements, [&](std::int64_t piece, T* big) {
+    const std::int64_t n = piece / blocks.count, block = piece % blocks.count;
+    T* const small = big + blocks.bigElements;
+    T* const filter = small + blocks.smallElements;
+    blocks.packBig(big, image, n, block);
+    for (std::int64_t m = 0; m < blocks.multiplier; ++m) {
+      blocks.packFilter(filter, weight, block, m);
+      perWidth<WriteByTaps, T>(&plan, static_cast<const T*>(big), static_cast<const T*>(filter), small, false);
+      unpackChannels(blocks.small(result, n, block, m), blocks.multiplier * g.smallArea(), small,
+                     blocks.channels(block), g.smallArea());
+    }
+  });
 }
 
-/// body(first channel image, one past the last) over sample × channel.
-template <class Body>
-void forChannels(const ConvolutionGeometry& g, std::int64_t count, Body&& body) {
-  const std::int64_t perChannel = std::max<std::int64_t>(1, g.smallArea() * g.kernelArea());
-  parallelFor(count, std::max<std::int64_t>(1, 65536 / perChannel), body);
+template <class T>
+Result<void> scatter(const ConvolutionGeometry& g, const Tensor& grad, const Tensor& weight, const Tensor& result) {
+  const ChannelBlocks<T> blocks{g};
+  const TapPlan plan = tapPlan(g, false);
+  const std::int64_t elements = blocks.bigElements + blocks.smallElements + blocks.filterElements;
+  return forPieces<T>(g.batch * blocks.count, blocks.work, elements, [&](std::int64_t piece, T* big) {
+    const std::int64_t n = piece / blocks.count, block = piece % blocks.count;
+    T* const small = big + blocks.bigElements;
+    T* const filter = small + blocks.smallElements;
+    for (std::int64_t m = 0; m < blocks.multiplier; ++m) {
+      blocks.packSmall(small, grad, n, block, m);
+      blocks.packFilter(filter, weight, block, m);
+      perWidth<WriteByTaps, T>(&plan, static_cast<const T*>(small), static_cast<const T*>(filter), big, m > 0);
+    }
+    unpackChannels(blocks.big(result, n, block), g.bigArea(), big, blocks.channels(block), g.bigArea());
+  });
 }
 
-template <class Body>
-Result<void> forTypes(DType dtype, Body&& body) {
-  return dispatchOver(dtype, body, ConvolutionTypes{});
-}
+/// Gradients of the filter's blocks, [share][block][multiplier][tap][lane].
+template <class T>
+class FilterSums {
+ public:
+  FilterSums(const ConvolutionGeometry& g, const Tensor& image, const Tensor& grad)
+      : m_g(g), m_image(image), m_grad(grad) {}
+
+  Result<void> into(const Tensor& weight) {
+    m_shares = std::min({m_g.batch, mostShares, (enoughPieces + m_blocks.count - 1) / m_blocks.count});
+    KERF_TRY(const StoragePtr sums, Storage::allocate(m_shares * m_blocks.count * blockSize() * std::int64_t(sizeof(T))));
+    m_sums = reinterpret_cast<T*>(sums->data());
+    const std::int64_t samples = (m_g.batch + m_shares - 1) / m_shares;
+    KERF_CHECK(forPieces<T>(m_shares * m_blocks.count, m_blocks.work * samples,
+                            m_blocks.bigElements + m_blocks.smallElements,
+                            [&](std::int64_t piece, T* scratch) { sum(piece, scratch); }));
+    for (std::int64_t block = 0; block < m_blocks.count; ++block) combine(block, weight);
+    return {};
+  }
+
+ private:
+  std::int64_t blockSize() const { return m_blocks.multiplier * m_blocks.filterElements; }
+
+  void sum(std::int64_t piece, T* big) {
+    const std::int64_t share = piece / m_blocks.count, block = piece % m_blocks.count;
+    T* const small = big + m_blocks.bigElements;
+    for (std::int64_t n = share * m_g.batch / m_shares; n < (share + 1) * m_g.batch / m_shares; ++n) {
+      m_blocks.packBig(big, m_image, n, block);
+      for (std::int64_t m = 0; m < m_blocks.multiplier; ++m) {
+        m_blocks.packSmall(small, m_grad, n, block, m);
+        perWidth<SumByTaps, T>(&m_plan, static_cast<const T*>(small), static_cast<const T*>(big),
+                               m_sums + piece * blockSize() + m * m_blocks.filterElements);
+      }
+    }
+  }
+
+  void combine(std::int64_t block, const Tensor& weight) {
+    T* const total = m_sums + block * blockSize();
+    for (std::int64_t share = 1; share < m_shares; ++share)
+      for (std::int64_t i = 0; i < blockSize(); ++i) total[i] += m_sums[(share * m_blocks.count + block) * blockSize() + i];
+    for (std::int64_t m = 0; m < m_blocks.multiplier; ++m)
+      unpackChannels(m_blocks.filter(weight, block, m), m_blocks.multiplier * m_g.kernelArea(),
+                     total + m * m_blocks.filterElements, m_blocks.channels(block), m_g.kernelArea());
+  }
+
+  const ConvolutionGeometry& m_g;
+  const Tensor &m_image, &m_grad;
+  ChannelBlocks<T> m_blocks{m_g};
+  FilterPlan m_plan = filterPlan(m_g);
+  std::int64_t m_shares = 1;
+  T* m_sums = nullptr;
+};
+
+bool isEmpty(const ConvolutionGeometry& g) { return g.batch == 0 || g.smallArea() == 0 || g.bigArea() == 0; }
 
 }  // namespace
 
+bool filtersByChannel(const ConvolutionGeometry& g, DType dtype) {
+  if (g.groups < 2 || g.bigPerGroup() != 1 || (dtype != DType::Float32 && dtype != DType::Float64)) return false;
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (double(std::max(g.small[axis], g.big[axis])) * double(g.kernel[axis]) > double(mostTaps)) return false;
+  return true;
+}
+
+bool filtersByChannelFaster(const ConvolutionGeometry& g, DType dtype) {
+  return filtersByChannel(g, dtype) && !(g.kernelArea() < largeFilter && g.bigArea() > smallImage);
+}
+
 Result<void> depthwiseGather(const ConvolutionGeometry& g, const Tensor& big, const Tensor& weight,
                              const Tensor& small) {
-  return forTypes(big.dtype(), [&]<class T>() {
-    forChannels(g, g.batch * g.groups, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t c = begin; c < end; ++c) {
-        const T* image = big.data<T>() + c * g.bigArea();
-        const T* filter = weight.data<T>() + c % g.groups * g.kernelArea();
-        T* out = small.data<T>() + c * g.smallArea();
-        std::fill_n(out, g.smallArea(), T(0));
-        forTaps(g, [&](std::int64_t tap, std::int64_t smallAt, std::int64_t bigAt, std::int64_t count) {
-          perIsa<GatherKernel>(out + smallAt, image + bigAt, filter[tap], g.stride[2], count);
-        });
-      }
-    });
-  });
+  if (isEmpty(g)) return {};
+  Result<void> done;
+  KERF_CHECK(forFloats(big.dtype(), [&]<class T>() { done = gather<T>(g, big, weight, small); }));
+  return done;
 }
 
 Result<void> depthwiseScatter(const ConvolutionGeometry& g, const Tensor& small, const Tensor& weight,
                               const Tensor& big) {
-  return forTypes(big.dtype(), [&]<class T>() {
-    forChannels(g, g.batch * g.groups, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t c = begin; c < end; ++c) {
-        T* image = big.data<T>() + c * g.bigArea();
-        const T* filter = weight.data<T>() + c % g.groups * g.kernelArea();
-        const T* grad = small.data<T>() + c * g.smallArea();
-        forTaps(g, [&](std::int64_t tap, std::int64_t smallAt, std::int64_t bigAt, std::int64_t count) {
-          perIsa<ScatterKernel>(image + bigAt, grad + smallAt, filter[tap], g.stride[2], count);
-        });
-      }
-    });
-  });
+  if (isEmpty(g)) return {};
+  Result<void> done;
+  KERF_CHECK(forFloats(big.dtype(), [&]<class T>() { done = scatter<T>(g, small, weight, big); }));
+  return done;
 }
 
 Result<void> depthwiseWeightGradient(const ConvolutionGeometry& g, const Tensor& big, const Tensor& small,
                                      const Tensor& weight) {
-  return forTypes(big.dtype(), [&]<class T>() {
-    forChannels(g, g.groups, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t c = begin; c < end; ++c) {
-        T* filter = weight.data<T>() + c * g.kernelArea();
-        for (std::int64_t n = 0; n < g.batch; ++n) {
-          const T* image = big.data<T>() + (n * g.groups + c) * g.bigArea();
-          const T* grad = small.data<T>() + (n * g.groups + c) * g.smallArea();
-          forTaps(g, [&](std::int64_t tap, std::int64_t smallAt, std::int64_t bigAt, std::int64_t count) {
-            filter[tap] += product(grad + smallAt, image + bigAt, g.stride[2], count);
-          });
-        }
-      }
-    });
-  });
+  if (isEmpty(g)) return {};
+  Result<void> done;
+  KERF_CHECK(forFloats(big.dtype(), [&]<class T>() { done = FilterSums<T>(g, big, small).into(weight); }));
+  return done;
 }
 
 }  // namespace kerf::inline mathlib

@@ -35,9 +35,9 @@ bool isPointwise(const ConvolutionGeometry& g) {
   return g.kernelArea() == 1 && g.stride == Triple{1, 1, 1} && g.padding == Triple{0, 0, 0};
 }
 
-/// Integers wrap and exact sums carry, which the direct filters do not.
+/// Exact sums carry, which the direct filters do not.
 bool filtersDirectly(const ConvolutionGeometry& g, DType dtype) {
-  return isDepthwise(g) && dtype != DType::Int64 && !ExactSums::wanted();
+  return filtersByChannel(g, dtype) && !ExactSums::wanted();
 }
 
 template <class Body>

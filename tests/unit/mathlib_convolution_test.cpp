@@ -40,6 +40,15 @@ const std::vector<Case>& cases() {
       {"2d transposed", {2, 4, 5, 3}, {4, 3, 3, 3}, {{2, 3}, {1, 0}, {1, 2}, true, {1, 2}, 1}},
       {"2d transposed grouped", {1, 4, 3, 3}, {4, 2, 2, 2}, {{2, 2}, {0, 0}, {1, 1}, true, {0, 0}, 2}},
       {"3d transposed", {1, 2, 3, 2, 2}, {2, 3, 2, 2, 2}, {{2, 1, 1}, {0, 1, 0}, {1, 1, 1}, true, {1, 0, 0}, 1}},
+      {"depthwise on an image below the kernel", {2, 21, 4, 4}, {21, 1, 7, 7}, {{1}, {3}, {1}, false, {0}, 21}},
+      {"depthwise wide rows", {3, 17, 5, 23}, {17, 1, 3, 7}, {{1, 1}, {1, 3}, {1, 1}, false, {0}, 17}},
+      {"depthwise of two multipliers", {9, 18, 3, 11}, {36, 1, 2, 5}, {{1, 2}, {0, 4}, {1, 2}, false, {0}, 18}},
+      {"depthwise strided and dilated", {2, 16, 13, 14}, {16, 1, 3, 3}, {{2, 3}, {2, 1}, {2, 3}, false, {0}, 16}},
+      {"depthwise padding beyond input", {1, 3, 2, 2}, {3, 1, 3, 3}, {{3, 3}, {4, 4}, {1, 1}, false, {0}, 3}},
+      {"depthwise 1d", {2, 40, 19}, {40, 1, 4}, {{1}, {2}, {1}, false, {0}, 40}},
+      {"depthwise 3d", {2, 5, 3, 4, 9}, {5, 1, 2, 3, 3}, {{1, 2, 1}, {1, 1, 0}, {1, 1, 2}, false, {0, 0, 0}, 5}},
+      {"depthwise transposed", {2, 34, 5, 6}, {34, 1, 3, 3}, {{2, 1}, {1, 0}, {1, 2}, true, {1, 0}, 34}},
+      {"depthwise transposed of two", {1, 8, 5, 6}, {8, 1, 3, 2}, {{2, 3}, {1, 0}, {1, 1}, true, {0, 2}, 4}},
       {"empty batch", {0, 3, 7, 6}, {4, 3, 3, 2}, {}},
   };
   return list;
