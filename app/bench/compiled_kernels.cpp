@@ -102,6 +102,35 @@ const std::vector<KernelBenchCase>& kernelBenchCases() {
     add = torch.ops.aten.add.Tensor(embedding, p)
     return (add,)
 )"},
+      {"embedding_backward", R"(def forward(self, g: "f32[8192, 768]", i: "i64[8192]"):
+    mul = torch.ops.aten.mul.Tensor(g, 0.5)
+    embedding_dense_backward = torch.ops.aten.embedding_dense_backward.default(mul, i, 8192, -1, False)
+    return (embedding_dense_backward,)
+)"},
+      {"index_put", R"(def forward(self, x: "f32[8192, 768]", i: "i64[8192]", v: "f32[8192, 768]"):
+    index_put = torch.ops.aten.index_put.default(x, [i], v, True)
+    return (index_put,)
+)"},
+      {"scatter_add", R"(def forward(self, x: "f32[4096, 1024]", i: "i64[4096, 1024]", v: "f32[4096, 1024]"):
+    scatter_add = torch.ops.aten.scatter_add.default(x, 1, i, v)
+    return (scatter_add,)
+)"},
+      {"scatter_rows", R"(def forward(self, x: "f32[4096, 1024]", i: "i64[2048, 1024]", v: "f32[2048, 1024]"):
+    scatter = torch.ops.aten.scatter.src(x, 0, i, v)
+    return (scatter,)
+)"},
+      {"cumsum_rows", R"(def forward(self, x: "f32[4096, 1024]"):
+    gt = torch.ops.aten.gt.Scalar(x, 0.0)
+    full = torch.ops.aten.full.default([], 0.0, dtype = torch.float32)
+    where = torch.ops.aten.where.self(gt, x, full)
+    cumsum = torch.ops.aten.cumsum.default(where, 1)
+    sub = torch.ops.aten.sub.Tensor(cumsum, where)
+    return (sub,)
+)"},
+      {"cumsum_columns", R"(def forward(self, x: "f32[4096, 1024]"):
+    cumsum = torch.ops.aten.cumsum.default(x, 0)
+    return (cumsum,)
+)"},
   };
   return cases;
 }

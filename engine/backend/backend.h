@@ -28,6 +28,7 @@ struct BackendOptions {
   bool roundsEachOp = true;   ///< 16-bit values inside of kernels too, as eager; else only what is stored
   bool sharesMemory = true;   ///< of intermediate results that are not needed at the same time
   bool imagesChannelsLast = false;  ///< intermediate images of convolutions, whatever layout was recorded
+  bool serialLoops = false;  ///< loops for scans and for writes at computed places, not calls
   // Names of nodes of the captured graph; backends without kernels ignore them.
   std::set<std::string> unfused{};      ///< each in a kernel of its own
   std::set<std::string> interpreted{};  ///< by the interpreter's kernels

@@ -108,9 +108,12 @@ void KernelEmitter::forTile(Value* start, Value* end, const Body& body) {
 /// `finish` is for each column.
 void KernelEmitter::emitColumnTile(Value* start, Value* end, const Body& gather, const Body& finish) {
   m_phase = 0;
+  for (std::size_t e = 0; e < m_carriedHere.size(); ++e)
+    m_carriedHere[e] = m_needed[e] && m_kernel.exprs[e].op == ExprOp::Carry;
   forTile(start, end, [&] {
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-      if (m_accumulators[e]) emitIdentity(e);
+      if (m_accumulators[e] && isReduction(m_kernel.exprs[e].op)) emitIdentity(e);
+    beginCarried();
   });
   gather();
   forTile(start, end, finish);
@@ -164,14 +167,16 @@ void KernelEmitter::emitRows(std::size_t variable, Value* row, int rows) {
     m_index[variable] = m_b.CreateNSWAdd(row, m_b.getInt64(std::uint64_t(k)));
     std::ranges::fill(m_innerValues, nullptr);
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
-      if (!m_accumulators[e]) continue;
       const Expr& expr = m_kernel.exprs[e];
+      if (!m_accumulators[e] || !isReduction(expr.op)) continue;
       Value* element = value(expr.args[0]);
       if (!totals[e]) totals[e] = totalOf(e);
       totals[e] = accumulate(expr, totals[e], element);
     }
     emitStores(true, 0);
+    takeCarried();
   }
+  keepCarried();
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (totals[e]) m_b.CreateStore(m_scalar.toMemory(totals[e], m_kernel.exprs[e].dtype), accumulator(e));
   m_inside = false;

@@ -31,7 +31,8 @@ KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hard
   for (std::size_t v = 0; v < kernel.variables.size(); ++v)
     (kernel.variables[v].reduced ? m_inner : m_outer).push_back(v);
   m_index.assign(kernel.variables.size(), nullptr);
-  for (auto* list : {&m_outerValues, &m_innerValues}) list->assign(kernel.exprs.size(), nullptr);
+  m_carriedHere.assign(kernel.exprs.size(), false);
+  for (auto* list : {&m_outerValues, &m_innerValues, &m_carried}) list->assign(kernel.exprs.size(), nullptr);
   for (auto* list : {&m_accumulators, &m_spills, &m_sawNan}) list->assign(kernel.exprs.size(), nullptr);
 }
 
@@ -47,6 +48,7 @@ Function* KernelEmitter::emit(const std::string& name) {
 }
 
 void KernelEmitter::emitBody() {
+  if (m_kernel.writesAtPlaces()) return emitWrites(0), void(m_b.CreateRetVoid());
   if (m_shared) return m_columns ? emitSharedColumns() : emitSharedValues();
   if (m_columns) return emitColumns();
   if (const auto rows = findTransposed()) return emitTiles(*rows);
@@ -79,10 +81,24 @@ Value* KernelEmitter::innerElements() {
 void KernelEmitter::findNeeded() {
   m_needed.assign(m_kernel.exprs.size(), false);
   for (const LoopStore& store : m_kernel.stores) m_needed[std::size_t(store.value)] = true;
-  for (std::size_t e = m_kernel.exprs.size(); e-- > 0;) {
-    if (!m_needed[e]) continue;
-    for (std::size_t a = 0; a < exprOpInfo(m_kernel.exprs[e].op).arity; ++a)
-      m_needed[std::size_t(m_kernel.exprs[e].args[a])] = true;
+  for (const LoopStore& store : m_kernel.stores)
+    if (store.place >= 0) m_needed[std::size_t(store.place)] = true;
+  closeOverOperands(m_needed, false);
+}
+
+/// Adds what the used expressions are computed from; of elements only where `elementsOnly`. What is carried needs an
+/// expression that may come later, so there it takes another round.
+void KernelEmitter::closeOverOperands(std::vector<bool>& used, bool elementsOnly) const {
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t e = used.size(); e-- > 0;) {
+      const Expr& expr = m_kernel.exprs[e];
+      if (!used[e] || (elementsOnly && m_place.level[e] < 2)) continue;
+      for (std::size_t a = 0; a < exprOpInfo(expr.op).arity; ++a) used[std::size_t(expr.args[a])] = true;
+      if (expr.op != ExprOp::Carry || used[std::size_t(expr.integer)]) continue;
+      used[std::size_t(expr.integer)] = true;
+      again = true;
+    }
   }
 }
 
@@ -94,11 +110,7 @@ std::vector<bool> KernelEmitter::usedInLoop(int phase) const {
       used[std::size_t(m_kernel.exprs[e].args[0])] = true;
   for (const LoopStore& s : m_kernel.stores)
     if (s.inner && m_place.phase[std::size_t(s.value)] == phase) used[std::size_t(s.value)] = true;
-  for (std::size_t e = used.size(); e-- > 0;) {
-    if (!used[e] || m_place.level[e] < 2) continue;
-    for (std::size_t a = 0; a < exprOpInfo(m_kernel.exprs[e].op).arity; ++a)
-      used[std::size_t(m_kernel.exprs[e].args[a])] = true;
-  }
+  closeOverOperands(used, true);
   return used;
 }
 
@@ -165,7 +177,7 @@ void KernelEmitter::emitEntry(const std::string& name) {
   }
   for (MDNode*& scope : m_scopes) scope = MDNode::get(m_context, {scope});
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-    if (m_needed[e] && isReduction(m_kernel.exprs[e].op))
+    if (m_needed[e] && (isReduction(m_kernel.exprs[e].op) || m_kernel.exprs[e].op == ExprOp::Carry))
       m_accumulators[e] = m_b.CreateAlloca(accumulatorType(m_kernel.exprs[e].dtype));
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (m_accumulators[e] && tracksNan(e)) m_sawNan[e] = m_b.CreateAlloca(m_b.getInt1Ty());
@@ -199,6 +211,16 @@ void KernelEmitter::emitLoops(const std::vector<std::size_t>& variables, std::si
   if (bounded || isPiece) return emitLoop(v, m_function->getArg(1), m_function->getArg(2), true, next);
   const SymInt size = m_kernel.variables[v].size;
   if (size.isSymbolic() || size.bits() > 0) emitLoop(v, m_b.getInt64(0), number(size), size.isSymbolic(), next);
+}
+
+/// The loops of a kernel that writes at places, in order; one that is not serial is divided among threads.
+void KernelEmitter::emitWrites(std::size_t at) {
+  if (at == m_kernel.variables.size()) return emitOuterBody();
+  const auto next = [&] { emitWrites(at + 1); };
+  if (dividedLoops(m_kernel) > 0 && at == firstDividedLoop(m_kernel))
+    return emitLoop(at, m_function->getArg(1), m_function->getArg(2), true, next);
+  const SymInt size = m_kernel.variables[at].size;
+  if (size.isSymbolic() || size.bits() > 0) emitLoop(at, m_b.getInt64(0), number(size), size.isSymbolic(), next);
 }
 
 /// The first two loops as one, whose iterations are divided among threads.
@@ -267,15 +289,18 @@ void KernelEmitter::emitOuterValues(int phase) {
 
 bool KernelEmitter::loopHasWork(int phase) const {
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-    if (m_accumulators[e] && m_place.phase[e] == phase + 1) return true;
+    if (m_accumulators[e] && isReduction(m_kernel.exprs[e].op) && m_place.phase[e] == phase + 1) return true;
   return std::ranges::any_of(
       m_kernel.stores, [&](const LoopStore& s) { return s.inner && m_place.phase[std::size_t(s.value)] == phase; });
 }
 
 void KernelEmitter::emitInnerLoop(int phase) {
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-    if (m_accumulators[e] && m_place.phase[e] == phase + 1) emitIdentity(e);
+    if (m_accumulators[e] && isReduction(m_kernel.exprs[e].op) && m_place.phase[e] == phase + 1) emitIdentity(e);
   m_phase = phase;
+  const std::vector<bool> used = usedInLoop(phase);
+  for (std::size_t e = 0; e < used.size(); ++e) m_carriedHere[e] = used[e] && m_kernel.exprs[e].op == ExprOp::Carry;
+  beginCarried();
   emitLoops(m_inner, 0, false, [&] { emitInnerBody(phase); });
 }
 
@@ -283,11 +308,36 @@ void KernelEmitter::emitInnerBody(int phase) {
   m_inside = true;
   std::ranges::fill(m_innerValues, nullptr);
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
-    if (!m_accumulators[e] || m_place.phase[e] != phase + 1) continue;
+    if (!m_accumulators[e] || !isReduction(m_kernel.exprs[e].op) || m_place.phase[e] != phase + 1) continue;
     emitAccumulation(e, value(m_kernel.exprs[e].args[0]));
   }
   emitStores(true, phase);
+  takeCarried();
+  keepCarried();
   m_inside = false;
+}
+
+/// In front of a loop: what is carried into its first iteration.
+void KernelEmitter::beginCarried() {
+  for (std::size_t e = 0; e < m_carriedHere.size(); ++e) {
+    if (!m_carriedHere[e]) continue;
+    const Expr& expr = m_kernel.exprs[e];
+    m_b.CreateStore(m_scalar.toMemory(value(expr.args[0]), expr.dtype), accumulator(e));
+  }
+}
+
+/// At the end of an iteration: what is carried out of it. All are known before any is replaced.
+void KernelEmitter::takeCarried() {
+  std::vector<Value*> next(m_carried.size(), nullptr);
+  for (std::size_t e = 0; e < next.size(); ++e)
+    if (m_carriedHere[e]) next[e] = value(int(m_kernel.exprs[e].integer));
+  m_carried = std::move(next);
+}
+
+void KernelEmitter::keepCarried() {
+  for (std::size_t e = 0; e < m_carried.size(); ++e)
+    if (m_carried[e]) m_b.CreateStore(m_scalar.toMemory(m_carried[e], m_kernel.exprs[e].dtype), accumulator(e));
+  std::ranges::fill(m_carried, nullptr);
 }
 
 void KernelEmitter::emitStores(bool inner, int phase) {
@@ -320,6 +370,7 @@ Value* KernelEmitter::compute(int expr) {
   const LineScope line(m_b, m_lines, m_lineOf.exprs + expr);
   if (e.op == ExprOp::Constant) return m_scalar.constant(e);
   if (e.op == ExprOp::Index) return affine(e.index);
+  if (e.op == ExprOp::Carry) return m_carried[std::size_t(expr)] ? m_carried[std::size_t(expr)] : totalOf(std::size_t(expr));
   if (!m_staged.empty() && m_staged[std::size_t(expr)]) return loadStaged(std::size_t(expr));
   if (e.op == ExprOp::Load) return load(e.buffer, address(e.buffer, e.index), e.dtype);
   if (e.op == ExprOp::LoadAt) return loadAt(e);
@@ -349,11 +400,7 @@ Value* KernelEmitter::load(int buffer, Value* address, DType dtype) {
 }
 
 Value* KernelEmitter::loadAt(const Expr& e) {
-  Value* offset = value(e.args[0]);
-  Type* type = m_scalar.memoryType(e.dtype);
-  Value* place =
-      m_b.CreateInBoundsGEP(type, m_pointers[std::size_t(e.buffer)], {m_b.CreateNSWAdd(affine(e.index), offset)});
-  return load(e.buffer, place, e.dtype);
+  return load(e.buffer, address(e.buffer, e.index, e.args[0]), e.dtype);
 }
 
 /// A branch, which a vector loop makes a load of the lanes whose condition holds.
@@ -378,7 +425,7 @@ void KernelEmitter::store(const LoopStore& s) {
   const DType dtype = m_kernel.buffers[std::size_t(s.buffer)].dtype;
   const LineScope line(m_b, m_lines, m_lineOf.stores + int(&s - m_kernel.stores.data()));
   Value* stored = m_scalar.toMemory(value(s.value), dtype);
-  annotate(m_b.CreateStore(stored, address(s.buffer, s.index)), s.buffer);
+  annotate(m_b.CreateStore(stored, address(s.buffer, s.index, s.place)), s.buffer);
 }
 
 void KernelEmitter::annotate(Instruction* access, int buffer) {
@@ -386,9 +433,12 @@ void KernelEmitter::annotate(Instruction* access, int buffer) {
   access->setMetadata(LLVMContext::MD_noalias, m_otherScopes[std::size_t(buffer)]);
 }
 
-Value* KernelEmitter::address(int buffer, const Affine& index) {
+/// `place`: an expression that is added to the index; -1: none.
+Value* KernelEmitter::address(int buffer, const Affine& index, int place) {
   Type* type = m_scalar.memoryType(m_kernel.buffers[std::size_t(buffer)].dtype);
-  return m_b.CreateInBoundsGEP(type, m_pointers[std::size_t(buffer)], {affine(index)});
+  Value* at = affine(index);
+  if (place >= 0) at = m_b.CreateNSWAdd(at, value(place));
+  return m_b.CreateInBoundsGEP(type, m_pointers[std::size_t(buffer)], {at});
 }
 
 Value* KernelEmitter::affine(const Affine& index) {

@@ -26,6 +26,7 @@ class KernelEmitter {
   using Body = std::function<void()>;
   void findNeeded();
   std::vector<bool> usedInLoop(int phase) const;
+  void closeOverOperands(std::vector<bool>& used, bool elementsOnly) const;
   void planSpills();
   std::vector<std::size_t> spilled() const;
   void emitBody();
@@ -35,6 +36,7 @@ class KernelEmitter {
   void loadBounds();
   void emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded, const Body& body);
   void emitDividedPair(const std::vector<std::size_t>& variables, const Body& body);
+  void emitWrites(std::size_t at);
   void emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty, const Body& body);
   using IndexBody = std::function<void(llvm::Value* index)>;
   void emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body);
@@ -77,13 +79,16 @@ class KernelEmitter {
   void emitInnerLoop(int phase);
   void emitInnerBody(int phase);
   void emitStores(bool inner, int phase);
+  void beginCarried();
+  void takeCarried();
+  void keepCarried();
   llvm::Value* value(int expr);
   llvm::Value* compute(int expr);
   llvm::Value* load(int buffer, llvm::Value* address, DType dtype);
   llvm::Value* loadAt(const Expr& e);
   llvm::Value* loadWhere(const Expr& e);
   void store(const LoopStore& store);
-  llvm::Value* address(int buffer, const Affine& index);
+  llvm::Value* address(int buffer, const Affine& index, int place = -1);
   llvm::Value* number(SymInt size);
   llvm::Value* affine(const Affine& index);
   llvm::Value* innerPosition();
@@ -114,6 +119,8 @@ class KernelEmitter {
   std::vector<bool> m_needed;
   std::vector<llvm::Value*> m_outerValues, m_innerValues;
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
+  std::vector<llvm::Value*> m_carried;      ///< by Carry: its value where that is not in its accumulator yet
+  std::vector<bool> m_carriedHere;          ///< by Carry: whether the loop that is emitted uses it
   std::vector<llvm::AllocaInst*> m_sawNan;  ///< by reduction: whether an element was NaN, where that is kept beside it
   struct {
     TileSide rows, columns;

@@ -102,4 +102,9 @@ int ExprBuilder::philox(int key, int counter, int word) {
 
 int ExprBuilder::reduce(ExprOp op, int value) { return add({op, dtype(value), {value, -1, -1}, 0, 0, -1, {}}); }
 
+int ExprBuilder::carry(int initial) {  // no two are one: it is not known yet what follows
+  m_kernel.exprs.push_back({ExprOp::Carry, dtype(initial), {initial, -1, -1}, 0, 0, -1, {}});
+  return int(m_kernel.exprs.size()) - 1;
+}
+
 }  // namespace kerf::inline loops

@@ -27,6 +27,9 @@ class ExprBuilder {
   int select(int condition, int yes, int no);
   int fma(int a, int b, int c);
   int reduce(ExprOp op, int value);
+  /// The value of the iteration before, `initial` in the first one; setNext() tells what it is after this one.
+  int carry(int initial);
+  void setNext(int carry, int next) { m_kernel.exprs[std::size_t(carry)].integer = next; }
   /// Word 0 to 3 of Philox-4x32-10.
   int philox(int key, int counter, int word);
 

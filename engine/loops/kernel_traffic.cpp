@@ -20,7 +20,7 @@ std::int64_t kernelBytes(const LoopKernel& kernel, const std::vector<std::int64_
   for (const Expr& e : kernel.exprs)
     if (isLoad(e.op)) read[std::size_t(e.buffer)] += placesOf(kernel, e.index, e.op == ExprOp::LoadAt);
   for (const LoopStore& store : kernel.stores)
-    written[std::size_t(store.buffer)] += placesOf(kernel, store.index, false);
+    written[std::size_t(store.buffer)] += placesOf(kernel, store.index, store.place >= 0);
   std::int64_t bytes = 0;
   for (std::size_t b = 0; b < kernel.buffers.size(); ++b)
     bytes += (std::min(read[b], elements[b]) + std::min(written[b], elements[b])) * itemSize(kernel.buffers[b].dtype);

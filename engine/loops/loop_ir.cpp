@@ -16,6 +16,7 @@ constexpr ExprOpInfo opTable[] = {
     {LoadAt, "load_at", 1, 2},
     {Constant, "const", 0, 0},
     {Index, "index", 0, 1},
+    {Carry, "carry", 1, 0},
     {Convert, "convert", 1, 1},
     {Neg, "neg", 1, 1},
     {Abs, "abs", 1, 1},
@@ -93,6 +94,7 @@ std::string exprText(const LoopKernel& kernel, const Expr& e) {
   const ExprOpInfo& info = exprOpInfo(e.op);
   if (isLoad(e.op)) return loadText(kernel, e);
   if (e.op == Index) return fmt::format("index {}", e.index.text());
+  if (e.op == Carry) return fmt::format("carry %{} from %{}", e.integer, e.args[0]);
   if (e.op == Constant) return isFloating(e.dtype) ? fmt::format("{}", e.real) : fmt::format("{}", e.integer);
   std::string out{info.name};
   for (std::size_t a = 0; a < info.arity; ++a) out += fmt::format("{}%{}", a == 0 ? " " : ", ", e.args[a]);
@@ -135,7 +137,17 @@ bool LoopKernel::hasReduction() const {
   return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
 }
 
+bool LoopKernel::writesAtPlaces() const {
+  return std::ranges::any_of(stores, [](const LoopStore& store) { return store.place >= 0; });
+}
+
+std::size_t firstDividedLoop(const LoopKernel& kernel) {
+  if (!kernel.writesAtPlaces()) return 0;
+  return std::size_t(std::ranges::find(kernel.variables, false, &LoopVariable::serial) - kernel.variables.begin());
+}
+
 std::size_t dividedLoops(const LoopKernel& kernel) {
+  if (kernel.writesAtPlaces()) return firstDividedLoop(kernel) < kernel.variables.size() ? 1 : 0;
   constexpr std::int64_t enough = 64;  // pieces for the threads of one machine
   const auto& variables = kernel.variables;
   if (variables.empty() || variables[0].reduced) return 0;
@@ -174,13 +186,13 @@ std::string printLoopIr(const LoopKernel& kernel) {
   for (std::size_t b = 0; b < kernel.buffers.size(); ++b)
     out += fmt::format("  buffer {}: {}\n", kernel.buffers[b].name, shortCode(kernel.buffers[b].dtype));
   for (std::size_t v = 0; v < kernel.variables.size(); ++v)
-    out +=
-        fmt::format("  for i{} < {}{}\n", v, kernel.variables[v].size, kernel.variables[v].reduced ? " (reduced)" : "");
+    out += fmt::format("  for i{} < {}{}{}\n", v, kernel.variables[v].size,
+                       kernel.variables[v].reduced ? " (reduced)" : "", kernel.variables[v].serial ? " (serial)" : "");
   for (std::size_t e = 0; e < kernel.exprs.size(); ++e)
     out += fmt::format("    %{}: {} = {}\n", e, shortCode(kernel.exprs[e].dtype), exprText(kernel, kernel.exprs[e]));
   for (const auto& store : kernel.stores)
-    out += fmt::format("    store {}[{}] = %{}{}\n", kernel.buffers[std::size_t(store.buffer)].name, store.index.text(),
-                       store.value, store.inner || !kernel.hasReduction() ? "" : " (after the reduced loops)");
+    out += fmt::format("    store {}[{}{}] = %{}{}\n", kernel.buffers[std::size_t(store.buffer)].name, store.index.text(),
+                       store.place < 0 ? "" : fmt::format(" + %{}", store.place), store.value, store.inner || !kernel.hasReduction() ? "" : " (after the reduced loops)");
   return out;
 }
 
@@ -189,7 +201,7 @@ std::string structuralKey(const LoopKernel& kernel) {
   append(key, std::int64_t(kernel.variables.size()));
   for (const auto& variable : kernel.variables) {
     append(key, kernel, variable.size);
-    append(key, variable.reduced ? 1 : 0);
+    append(key, (variable.reduced ? 1 : 0) + (variable.serial ? 2 : 0));
   }
   append(key, std::int64_t(kernel.buffers.size()));
   for (const auto& buffer : kernel.buffers) append(key, std::int64_t(buffer.dtype));
@@ -206,6 +218,7 @@ std::string structuralKey(const LoopKernel& kernel) {
     append(key, store.buffer * 2 + (store.inner ? 1 : 0));
     append(key, kernel, store.index);
     append(key, store.value);
+    append(key, store.place);
   }
   return key;
 }
@@ -221,6 +234,7 @@ ExprPlacement placeExpressions(const LoopKernel& kernel) {
       level = std::max(level, place.level[std::size_t(e.args[a])]);
       phase = std::max(phase, place.phase[std::size_t(e.args[a])]);
     }
+    if (e.op == Carry) level = 2;
     if (isReduction(e.op)) {
       level = 1;
       ++phase;

@@ -22,6 +22,7 @@ enum class ExprOp : std::uint8_t {
   LoadAt,
   Constant,
   Index,
+  Carry,
   Convert,
   // one operand
   Neg,
@@ -101,6 +102,9 @@ inline bool isReduction(ExprOp op) { return op >= ExprOp::ReduceSum; }
 /// within the buffer, to the index.
 inline bool isLoad(ExprOp op) { return op <= ExprOp::LoadAt; }
 
+/// Carry: what the expression `integer` was in the iteration before of the one reduced loop, and the operand, which no
+/// element takes part in, in the first. That expression may come later, and is no reduction.
+///
 /// Philox: an Int32 word of Philox-4x32-10 with an Int64 key and the low half of an Int64 as its counter.
 ///
 /// One scalar value. Float16 and BFloat16 never appear as `dtype` of arithmetic: only Load gives and Convert makes them
@@ -110,7 +114,7 @@ struct Expr {
   DType dtype = DType::Float32;
   std::array<int, 3> args{-1, -1, -1};  ///< earlier expressions of the kernel
   double real = 0;                      ///< Constant of a float dtype
-  std::int64_t integer = 0;             ///< Constant of an integer or bool dtype; which word, of Philox
+  std::int64_t integer = 0;             ///< Constant of an integer or bool dtype; which word, of Philox; next, of Carry
   int buffer = -1;                      ///< loads
   Affine index;                         ///< loads (elements of the buffer), Index (the value itself)
   bool operator==(const Expr&) const = default;
@@ -119,15 +123,19 @@ struct Expr {
 struct LoopVariable {
   SymInt size = 1;
   bool reduced = false;
-  bool operator==(const LoopVariable& other) const { return reduced == other.reduced && sameSize(size, other.size); }
+  bool serial = false;  ///< iterations may write to one place: they follow one another
+  bool operator==(const LoopVariable& other) const {
+    return reduced == other.reduced && serial == other.serial && sameSize(size, other.size);
+  }
 };
 
-/// A store to element `index`; inside the reduced loops when `inner`.
+/// A store to element `index`, plus `place` where that is an Int64 expression; inside the reduced loops when `inner`.
 struct LoopStore {
   int buffer = -1;
   Affine index;
   int value = -1;
   bool inner = true;
+  int place = -1;
   bool operator==(const LoopStore&) const = default;
 };
 
@@ -147,12 +155,17 @@ struct LoopKernel {
 
   SymSizes variableSizes() const;
   bool hasReduction() const;
+  /// Whether a store's place is computed. Such a kernel has no reduced loops, and each place is written by iterations of
+  /// its serial loops alone.
+  bool writesAtPlaces() const;
 };
 
 /// How many of the first loops are divided among threads as one: 2 where the first alone is short (a batch), inner
 /// loops remain, and no access is contiguous along either, or along the second where only reduced loops are inside of
 /// it; else 1, or 0 without such a loop.
 std::size_t dividedLoops(const LoopKernel& kernel);
+/// The first of them: 0, or, of a kernel that writes at places, the first loop that is not serial.
+std::size_t firstDividedLoop(const LoopKernel& kernel);
 
 /// How a large reduction to single values, or to few columns, is divided among threads: pieces of `chunk` iterations of one
 /// of its loops, of which each gives a part of every reduction. The same pieces on every machine.
@@ -163,7 +176,7 @@ struct SharedReduction {
   std::optional<std::size_t> column;  ///< the loop over the columns
   std::int64_t columns = 1;
 };
-/// None where two loops are not reduced, a size is an expression, there are few elements, or one reduction needs another.
+/// None where a value is carried, two loops are not reduced, a size is an expression, there are few elements, or one reduction needs another.
 std::optional<SharedReduction> sharedReduction(const LoopKernel& kernel);
 
 /// Fills `parameters`, after putting in what guards have settled.

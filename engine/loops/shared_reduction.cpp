@@ -40,6 +40,8 @@ bool isOverColumns(const LoopKernel& kernel, const ExprPlacement& place, std::si
 }  // namespace
 
 std::optional<SharedReduction> sharedReduction(const LoopKernel& kernel) {
+  const auto isCarried = [](const Expr& e) { return e.op == ExprOp::Carry; };
+  if (std::ranges::any_of(kernel.exprs, isCarried)) return std::nullopt;
   SharedReduction shared;
   std::int64_t elements = 1, longest = 0;
   for (std::size_t v = 0; v < kernel.variables.size(); ++v) {

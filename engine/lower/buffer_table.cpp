@@ -95,7 +95,9 @@ class BufferPlanner {
 
  private:
   bool isComputed(NodeId id) const {
-    return m_values[id].kind == ValueKind::Pointwise || m_values[id].kind == ValueKind::Reduction;
+    const ValueKind kind = m_values[id].kind;
+    return kind == ValueKind::Pointwise || kind == ValueKind::Reduction || kind == ValueKind::Scan ||
+           kind == ValueKind::Write;
   }
 
   void need(NodeId id, bool owned) {
@@ -118,7 +120,11 @@ class BufferPlanner {
         break;
       case ValueKind::Pointwise:
       case ValueKind::Reduction:
+      case ValueKind::Scan:
         collectReads(node, info);
+        break;
+      case ValueKind::Write:
+        collectWrite(node, info);
         break;
       default:
         break;
@@ -149,22 +155,39 @@ class BufferPlanner {
       for (const NodeId operand : elementReads(info)) collectMove(node, info, operand);
       return;
     }
-    const std::vector<NodeId> operands =
-        info.kind == ValueKind::Reduction ? std::vector{info.operandNodes[0]} : tensorOperands(info);
-    int cost = info.kind == ValueKind::Pointwise ? info.lowering->cost : 2;
-    const std::int64_t elements =
-        numelOf(info.kind == ValueKind::Reduction ? info.bound.tensor(0).symSizes() : info.sizes);
-    for (const NodeId operand : operands) {
-      const NodeId root = m_values.root(operand);
-      if (!isComputed(root)) continue;
-      m_readers[root.index].insert(node.id());
-      if (!m_needed[root.index]) cost += m_cost[root.index];
-      if (mustMaterialise(root, info, elements)) {
-        m_needed[root.index] = true;
-        cost -= m_cost[root.index];
-      }
-    }
+    const bool isPointwise = info.kind == ValueKind::Pointwise;
+    const std::vector<NodeId> operands = isPointwise ? tensorOperands(info) : std::vector{info.operandNodes[0]};
+    int cost = isPointwise ? info.lowering->cost : 2;
+    const std::int64_t elements = numelOf(isPointwise ? info.sizes : info.bound.tensor(0).symSizes());
+    for (const NodeId operand : operands) cost += costOfRead(node, info, operand, elements);
     m_cost[node.id().index] = std::max(cost, 0);
+  }
+
+  /// What an element of the operand adds to the cost of one of the reader's; the operand gets memory where that pays.
+  int costOfRead(const Node& node, const ValueInfo& info, NodeId operand, std::int64_t elements) {
+    const NodeId root = m_values.root(operand);
+    if (!isComputed(root)) return 0;
+    m_readers[root.index].insert(node.id());
+    const bool wasNeeded = m_needed[root.index];
+    if (!mustMaterialise(root, info, elements)) return wasNeeded ? 0 : m_cost[root.index];
+    m_needed[root.index] = true;
+    return wasNeeded ? -m_cost[root.index] : 0;
+  }
+
+  /// What an op writes, and what it fills its result with, may be computed where it is written; places are read from
+  /// memory, where they are checked.
+  void collectWrite(const Node& node, const ValueInfo& info) {
+    m_needed[node.id().index] = true;
+    const std::int64_t writes = numelOf(info.lowering->writes->loops(info.bound).sizes);
+    for (std::size_t i = 0; i < info.operandNodes.size(); ++i) {
+      for (const NodeId item : info.operandItems[i])
+        if (item.valid()) need(item, false);
+      if (!info.operandNodes[i].valid()) continue;
+      if (!isElementOfWrite(info, i))
+        need(info.operandNodes[i], false);
+      else
+        (void)costOfRead(node, info, info.operandNodes[i], i == 0 ? numelOf(info.sizes) : writes);
+    }
   }
 
   /// A piece of a cat is read from memory, or computed from what is there, if that is cheap.
@@ -189,7 +212,7 @@ class BufferPlanner {
     const ValueInfo& value = m_values[root];
     const int cost = m_cost[root.index];
     if (!m_fuse || value.alone || reader.alone) return true;
-    if (value.kind == ValueKind::Reduction || value.segment != reader.segment) return true;
+    if (value.kind != ValueKind::Pointwise || value.segment != reader.segment) return true;
     if (cost > inlineCost) return true;
     if (m_readers[root.index].size() > 1 && cost > 1) return true;
     return elements > numelOf(value.sizes) && cost > repeatCost;
@@ -210,6 +233,8 @@ class BufferPlanner {
         return placeView(node, info);
       case ValueKind::Pointwise:
       case ValueKind::Reduction:
+      case ValueKind::Scan:
+      case ValueKind::Write:
         if (!m_needed[node.id().index] && info.kind == ValueKind::Pointwise && m_fuse && !info.alone) return {};
         return give(node, info, m_owned[node.id().index] ? BufferKind::Owned : BufferKind::Planned);
       case ValueKind::Tuple:

@@ -253,6 +253,7 @@ class Classifier {
     if (node.meta().value.list()) {
       info.lowering = fittingReduction(info);
       if (!info.lowering) info.lowering = fittingElement(info);
+      if (!info.lowering && m_choice.serialLoops) info.lowering = fittingScan(info);
       const bool reads = info.lowering && (!info.lowering->element || elementReadsAreTensors(info));
       if (reads && info.lowering->items > 1 && onlyItemsUsed(node)) info.kind = ValueKind::Tuple;
       return {};
@@ -264,9 +265,22 @@ class Classifier {
     info.lowering = placesAreOwn(info) ? fittingElement(info) : nullptr;
     if (info.lowering && info.lowering->items == 1 && elementReadsAreTensors(info)) info.kind = ValueKind::Pointwise;
     if (info.lowering) return {};
+    if (m_choice.serialLoops && classifySerial(info)) return {};
     info.lowering = fittingReduction(info);
     if (info.lowering && info.lowering->items == 1 && info.operandNodes[0].valid()) info.kind = ValueKind::Reduction;
     return {};
+  }
+
+  /// As loops whose iterations follow one another.
+  bool classifySerial(ValueInfo& info) const {
+    info.lowering = fittingWrites(info);
+    if (info.lowering) {
+      if (elementReadsAreTensors(info)) info.kind = ValueKind::Write;
+      return true;
+    }
+    info.lowering = fittingScan(info);
+    if (info.lowering && info.lowering->items == 1 && info.operandNodes[0].valid()) info.kind = ValueKind::Scan;
+    return info.lowering != nullptr;
   }
 
   /// Whether the places that the op takes as an argument were found in this graph, where its lowering needs that.
@@ -323,7 +337,9 @@ class Classifier {
       KERF_CHECK(makeView(node.id(), *source, info, std::size_t(item)));
       return true;
     }
-    info.kind = tuple.lowering->element ? ValueKind::Pointwise : ValueKind::Reduction;
+    info.kind = tuple.lowering->element ? ValueKind::Pointwise
+                : tuple.lowering->scan  ? ValueKind::Scan
+                                        : ValueKind::Reduction;
     info.lowering = tuple.lowering;
     info.bound = tuple.bound;
     info.operandNodes = tuple.operandNodes;

@@ -18,8 +18,26 @@ SymSizes LoopSpace::sizes() const {
   return result;
 }
 
-Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id) {
+namespace {
+
+/// The loops of the writes.
+LoopSpace writeSpace(const ValueInfo& info) {
+  LoopSpace space;
+  const WriteLoops loops = info.lowering->writes->loops(info.bound);
+  space.reduced.assign(loops.sizes.size(), false);
+  for (std::size_t d = 0; d < loops.sizes.size(); ++d) {
+    const bool single = isOne(loops.sizes[d]);
+    space.variableOf.push_back(single ? -1 : int(space.variables.size()));
+    if (!single) space.variables.push_back({loops.sizes[d], false, bool(loops.serial[d])});
+  }
+  return space;
+}
+
+}  // namespace
+
+Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id, MemberPart part) {
   const ValueInfo& info = values[id];
+  if (part == MemberPart::Writes) return writeSpace(info);
   const bool reduces = info.kind == ValueKind::Reduction;
   const SymSizes& sizes = reduces ? info.bound.tensor(0).symSizes() : info.sizes;
   LoopSpace space;
@@ -32,6 +50,10 @@ Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id) {
     const bool single = isOne(sizes[d]);
     space.variableOf.push_back(single ? -1 : int(space.variables.size()));
     if (!single) space.variables.push_back({sizes[d], bool(space.reduced[d])});
+  }
+  if (info.kind == ValueKind::Scan) {
+    KERF_TRY(const std::size_t dim, scannedDimension(info, sizes.size()));
+    if (space.variableOf[dim] >= 0) space.variables[std::size_t(space.variableOf[dim])].reduced = true;
   }
   return space;
 }
@@ -64,8 +86,10 @@ IndexMap elementMap(const LoopSpace& space, const std::vector<int>& assignment) 
 
 Result<int> ElementBuilder::member(const Member& member) {
   const IndexMap map = resultMap(*member.space, member.assignment);
+  if (member.part == MemberPart::Fill) return filled(member.node, map);
   int value = -1;
-  if (m_values[member.node].kind == ValueKind::Reduction) {
+  const ValueKind kind = m_values[member.node].kind;
+  if (kind == ValueKind::Reduction || kind == ValueKind::Scan) {
     KERF_TRY(value, reduction(member.node, *member.space, member.assignment));
   } else {
     KERF_TRY(value, pointwise(member.node, map));
@@ -89,6 +113,7 @@ std::vector<NodeId> ElementBuilder::computedNodes() const {
     const bool isMember = std::ranges::any_of(known, &Known::isMember);
     if (isMember || !m_buffers.hasBuffer(id)) result.push_back(id);
   }
+  result.insert(result.end(), m_written.begin(), m_written.end());
   for (const NodeId id : m_pieces)
     if (!m_known.contains(id)) result.push_back(id);
   std::ranges::sort(result);
@@ -218,14 +243,27 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
   return ownedBy(id, finish(info, info.lowering->pointwise(call)));
 }
 
+namespace {
+
+/// Where along its dimension a scan is.
+Affine scanIndex(const ValueInfo& info, const LoopSpace& space, const std::vector<int>& assignment) {
+  if (info.kind != ValueKind::Scan) return {};
+  const auto dim = scannedDimension(info, space.variableOf.size());
+  return dim ? dimensionIndex(space, *dim, assignment) : Affine{};
+}
+
+}  // namespace
+
 Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment) {
   const ValueInfo& info = m_values[id];
   KERF_TRY(const int value, element(info.operandNodes[0], elementMap(space, assignment)));
   SymInt count = 1;
   for (const auto& variable : space.variables)
     if (variable.reduced) count *= variable.size;
-  const ReductionCall call{m_builder, info.bound, resultType(info), info.item, value, count, space.reduces()};
-  return ownedBy(id, finish(info, info.lowering->reduction(call)));
+  const ReductionCall call{m_builder, info.bound, resultType(info), info.item, value, count, space.reduces(),
+                           scanIndex(info, space, assignment)};
+  const bool isScan = info.kind == ValueKind::Scan;
+  return ownedBy(id, finish(info, isScan ? info.lowering->scan(call) : info.lowering->reduction(call)));
 }
 
 /// Rounds to the stored type, as eager does after every op; or leaves that to the store.

@@ -11,10 +11,16 @@
 #include "engine/lower/buffer_table.h"
 #include "engine/lower/index_check.h"
 #include "engine/lower/lowering_fit.h"
+#include "engine/ops/core/lowering_calls.h"
 
 namespace kerf::inline lower {
 
-/// The loops that one computed value needs: its dimensions longer than 1 (for a reduction those of its operand).
+/// What a kernel computes of a value: all of it, or, of one that is written at computed places, what fills it before,
+/// or the writes.
+enum class MemberPart : std::uint8_t { Whole, Fill, Writes };
+
+/// The loops that one computed value needs: its dimensions longer than 1 (for a reduction those of its operand, for
+/// writes those of what is written).
 struct LoopSpace {
   std::vector<LoopVariable> variables;
   std::vector<int> variableOf;  ///< per dimension; -1 for size 1
@@ -24,7 +30,7 @@ struct LoopSpace {
   bool reduces() const;
   SymSizes sizes() const;
 };
-Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id);
+Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id, MemberPart part = MemberPart::Whole);
 
 /// Index of the value's own result, and of a reduction's operand, where variable v of `space` is loop variable
 /// `assignment[v]` of a kernel.
@@ -38,6 +44,7 @@ class ElementBuilder {
     NodeId node;
     const LoopSpace* space = nullptr;
     std::vector<int> assignment;
+    MemberPart part = MemberPart::Whole;
   };
 
   ElementBuilder(const ValueTable& values, const BufferTable& buffers, LoopKernel& kernel)
@@ -53,6 +60,8 @@ class ElementBuilder {
   /// The member's result in its stored type (in float32 where it is not rounded yet); adds it to the values that later
   /// members use directly.
   Result<int> member(const Member& member);
+  /// Of a member's writes: the store.
+  Result<LoopStore> writes(const Member& member);
   /// A member's result in the type in which memory holds it.
   int stored(NodeId id, int value);
   /// A load or store target: kernel buffer and index of element `map` of a view.
@@ -74,6 +83,7 @@ class ElementBuilder {
   Result<int> element(NodeId id, const IndexMap& map);
   Result<int> compute(NodeId id, const IndexMap& map);
   Result<int> reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment);
+  Result<int> filled(NodeId id, const IndexMap& map);
   Result<int> pointwise(NodeId id, const IndexMap& map);
   Result<int> moved(NodeId id, const IndexMap& map);
   Result<int> throughView(NodeId id, const IndexMap& map);
@@ -82,6 +92,7 @@ class ElementBuilder {
   int piece(NodeId id, const IndexMap& map, int condition);
   void noteRead(NodeId id, const std::optional<IndexMap>& map) const;
   int finish(const ValueInfo& info, int value);
+  int offsetOf(std::span<const Place> places, const SymSizes& strides);
   int ownedBy(NodeId id, int value);
   DType resultType(const ValueInfo& info) const;
   int numberOperand(const ValueInfo& info, std::size_t position, DType compute);
@@ -101,6 +112,7 @@ class ElementBuilder {
   };
   std::unordered_map<NodeId, std::vector<Known>> m_known;
   std::set<NodeId> m_pieces;  ///< computed at places of a move
+  std::set<NodeId> m_written;  ///< filled or written to
   bool m_inPiece = false;
   int m_condition = -1;  ///< of the piece: elsewhere no memory is read
 };

@@ -9,19 +9,19 @@ namespace kerf::inline lower {
 /// Reads for one element of one value.
 class ElementBuilder::MemoryReader : public ElementReader {
  public:
-  MemoryReader(ElementBuilder& builder, NodeId node) : m_builder(builder), m_info(builder.m_values[node]) {}
+  MemoryReader(ElementBuilder& builder, NodeId node, bool writes = false)
+      : m_builder(builder), m_info(builder.m_values[node]), m_writes(writes) {}
+
+  /// What stopped a read, once.
+  std::optional<Error> takeFailure() { return std::exchange(m_failure, {}); }
 
   int at(std::size_t argument, std::size_t item, std::span<const Place> places) override {
     IndexMap map;
     for (const Place& place : places) map.push_back(place.affine);
+    if (m_writes && isElementOfWrite(m_info, argument)) return element(nodeOf(argument, item), map);
     if (!isInMemory(argument, item)) return m_builder.piece(nodeOf(argument, item), map, -1);
     const Source source = read(argument, item, map);
-    int offset = -1;
-    for (std::size_t d = 0; d < places.size(); ++d) {
-      if (places[d].computed < 0) continue;
-      const int step = scaled(places[d].computed, source.strides[d]);
-      offset = offset < 0 ? step : m_builder.m_builder.binary(ExprOp::Add, offset, step);
-    }
+    const int offset = m_builder.offsetOf(places, source.strides);
     if (offset < 0) return m_builder.m_builder.load(source.buffer, source.index);
     return m_builder.m_builder.loadAt(source.buffer, source.index, offset);
   }
@@ -58,6 +58,14 @@ class ElementBuilder::MemoryReader : public ElementReader {
     return m_builder.m_buffers.view(nodeOf(argument, item)) != nullptr;
   }
 
+  /// Computed here, if it has no memory.
+  int element(NodeId node, const IndexMap& map) {
+    auto value = m_builder.element(node, map);
+    if (value) return *value;
+    m_failure = std::move(value).error();
+    return m_builder.m_builder.integer(0, DType::Int64);
+  }
+
   Source read(std::size_t argument, std::size_t item, const IndexMap& map) {
     const NodeId node = nodeOf(argument, item);
     const BufferView& view = *m_builder.m_buffers.view(node);
@@ -65,11 +73,6 @@ class ElementBuilder::MemoryReader : public ElementReader {
     Affine index = flatten(map, view.strides, view.offset);
     const SymInt offset = std::exchange(index.constant, SymInt(0));
     return {m_builder.bufferArgument(view.buffer, offset), std::move(index), view.strides};
-  }
-
-  int scaled(int value, SymInt stride) {
-    if (isOne(stride)) return value;
-    return m_builder.m_builder.binary(ExprOp::Mul, value, m_builder.m_builder.size(stride, DType::Int64));
   }
 
   void check(IndexCheck check) {
@@ -81,7 +84,53 @@ class ElementBuilder::MemoryReader : public ElementReader {
 
   ElementBuilder& m_builder;
   const ValueInfo& m_info;
+  const bool m_writes;
+  std::optional<Error> m_failure;
 };
+
+/// Σ places[d].computed·strides[d]; -1: none is computed.
+int ElementBuilder::offsetOf(std::span<const Place> places, const SymSizes& strides) {
+  int offset = -1;
+  for (std::size_t d = 0; d < places.size(); ++d) {
+    if (places[d].computed < 0) continue;
+    const bool isPlain = isOne(strides[d]);
+    const int step = isPlain ? places[d].computed
+                             : m_builder.binary(ExprOp::Mul, places[d].computed, m_builder.size(strides[d], DType::Int64));
+    offset = offset < 0 ? step : m_builder.binary(ExprOp::Add, offset, step);
+  }
+  return offset;
+}
+
+/// An element of a value before anything is written to it, in the type in which memory holds it.
+Result<int> ElementBuilder::filled(NodeId id, const IndexMap& map) {
+  const ValueInfo& info = m_values[id];
+  m_written.insert(id);
+  MemoryReader reader(*this, id, true);
+  const int value = info.lowering->writes->fill({m_builder, info.bound, info.dtype, map, reader, info.item});
+  if (auto failure = reader.takeFailure()) return fail(*std::move(failure));
+  return ownedBy(id, m_builder.convert(value, info.dtype));
+}
+
+Result<LoopStore> ElementBuilder::writes(const Member& member) {
+  const ValueInfo& info = m_values[member.node];
+  m_written.insert(member.node);
+  MemoryReader reader(*this, member.node, true);
+  const IndexMap map = elementMap(*member.space, member.assignment);
+  const Write write = info.lowering->writes->write({m_builder, info.bound, info.dtype, map, reader});
+  const BufferView& view = *m_buffers.view(member.node);
+  IndexMap affine;
+  for (const Place& place : write.places) affine.push_back(place.affine);
+  const Affine index = flatten(affine, view.strides, 0);
+  const int buffer = bufferArgument(view.buffer, 0), offset = offsetOf(write.places, view.strides);
+  int there = -1;
+  if (write.needsThere)
+    there = m_builder.convert(offset < 0 ? m_builder.load(buffer, index) : m_builder.loadAt(buffer, index, offset),
+                              computeType(info.dtype));
+  const int value = m_builder.convert(write.value(there), info.dtype);
+  if (auto failure = reader.takeFailure()) return fail(*std::move(failure));
+  ownedBy(member.node, value);
+  return LoopStore{buffer, index, value, true, offset};
+}
 
 Result<int> ElementBuilder::moved(NodeId id, const IndexMap& map) {
   const ValueInfo& info = m_values[id];

@@ -24,6 +24,7 @@ struct Read {
 /// A computed value waiting for a group.
 struct Candidate {
   NodeId node;
+  MemberPart part = MemberPart::Whole;
   LoopSpace* space = nullptr;
   std::vector<Read> reads;
   std::vector<int> dependencies;
@@ -127,16 +128,32 @@ class Fuser {
       addExtern(id);
       return {};
     }
-    const bool computed = info.kind == ValueKind::Pointwise || info.kind == ValueKind::Reduction;
+    if (info.kind == ValueKind::Write) return addWrite(id);
+    const bool computed =
+        info.kind == ValueKind::Pointwise || info.kind == ValueKind::Reduction || info.kind == ValueKind::Scan;
     if (!computed || !m_buffers.hasBuffer(id)) return {};
-    KERF_TRY(Candidate candidate, candidateFor(id));
-    if (m_fuse && !info.alone && joinSomeGroup(candidate)) return {};
+    return addComputed(id, MemberPart::Whole);
+  }
+
+  Result<void> addComputed(NodeId id, MemberPart part) {
+    KERF_TRY(const Candidate candidate, candidateFor(id, part));
+    if (m_fuse && !m_values[id].alone && joinSomeGroup(candidate)) return {};
     startGroup(candidate);
     return {};
   }
 
+  /// What fills the value is computed like any other; the writes are a kernel of their own, after it.
+  Result<void> addWrite(NodeId id) {
+    KERF_CHECK(addComputed(id, MemberPart::Fill));
+    KERF_TRY(Candidate writes, candidateFor(id, MemberPart::Writes));
+    addDependency(writes.dependencies, id);
+    startGroup(writes);
+    m_plan.groups.back().writes = true;
+    return {};
+  }
+
   void addExtern(NodeId id) {
-    FusionGroup group{true, m_values[id].segment, 0, {}, {{id, nullptr, {}}}, {}, {}};
+    FusionGroup group{true, false, m_values[id].segment, 0, {}, {{id, nullptr, {}}}, {}, {}};
     for (const NodeId input : m_values.graph().node(id).inputs()) {
       const NodeId root = m_values.root(input);
       group.reads.push_back(root);
@@ -164,10 +181,10 @@ class Fuser {
       dependencies.push_back(found->second);
   }
 
-  Result<Candidate> candidateFor(NodeId id) {
-    KERF_TRY(LoopSpace space, loopSpace(m_values, id));
+  Result<Candidate> candidateFor(NodeId id, MemberPart part) {
+    KERF_TRY(LoopSpace space, loopSpace(m_values, id, part));
     m_plan.spaces.push_back(std::make_unique<LoopSpace>(std::move(space)));
-    Candidate candidate{id, m_plan.spaces.back().get(), {}, {}, m_values[id].segment, 0};
+    Candidate candidate{id, part, m_plan.spaces.back().get(), {}, {}, m_values[id].segment, 0};
     LoopKernel scratch;
     scratch.variables = candidate.space->variables;
     ElementBuilder builder(m_values, m_buffers, scratch);
@@ -175,13 +192,17 @@ class Fuser {
       candidate.reads.push_back({node, map});
       addDependency(candidate.dependencies, node);
     };
-    KERF_CHECK(builder.member({id, candidate.space, upTo(scratch.variables.size())}));
+    const ElementBuilder::Member member{id, candidate.space, upTo(scratch.variables.size()), part};
+    if (part == MemberPart::Writes)
+      KERF_CHECK(builder.writes(member));
+    else
+      KERF_CHECK(builder.member(member));
     for (const Expr& e : scratch.exprs) candidate.cost += exprOpInfo(e.op).cost;
     return candidate;
   }
 
   void startGroup(const Candidate& candidate) {
-    FusionGroup group{false, candidate.segment, candidate.cost, candidate.space->variables, {}, {}, {}};
+    FusionGroup group{false, false, candidate.segment, candidate.cost, candidate.space->variables, {}, {}, {}};
     m_plan.groups.push_back(std::move(group));
     enter(int(m_plan.groups.size()) - 1, candidate,
           {upTo(candidate.space->variables.size()), candidate.space->variables, {}});
@@ -190,7 +211,7 @@ class Fuser {
   bool joinSomeGroup(const Candidate& candidate) {
     for (const int g : orderedGroups(candidate)) {
       const FusionGroup& group = m_plan.groups[std::size_t(g)];
-      if (group.isExtern || group.segment != candidate.segment) continue;
+      if (group.isExtern || group.writes || group.segment != candidate.segment) continue;
       if (m_values[group.members.front().node].alone) continue;
       if (group.members.size() >= maxMembers || group.cost + candidate.cost > maxCost) continue;
       if (dependsThroughOthers(candidate, g)) continue;
@@ -212,7 +233,7 @@ class Fuser {
     std::size_t tried = 0;
     for (int g = int(m_plan.groups.size()) - 1; g >= 0 && tried < horizontalCandidates; --g) {
       const FusionGroup& group = m_plan.groups[std::size_t(g)];
-      if (group.isExtern || std::ranges::find(result, g) != result.end()) continue;
+      if (group.isExtern || group.writes || std::ranges::find(result, g) != result.end()) continue;
       if (std::ranges::none_of(group.reads, [&](NodeId node) { return wanted.contains(node); })) continue;
       result.push_back(g);
       ++tried;
@@ -256,7 +277,7 @@ class Fuser {
     FusionGroup& group = m_plan.groups[std::size_t(g)];
     for (auto& member : group.members) member.assignment = movedAssignment(member.assignment, placement.moved);
     group.variables = placement.variables;
-    group.members.push_back({candidate.node, candidate.space, placement.assignment});
+    group.members.push_back({candidate.node, candidate.space, placement.assignment, candidate.part});
     if (group.members.size() > 1) group.cost += candidate.cost;
     for (const int d : candidate.dependencies)
       if (d != g && std::ranges::find(group.dependencies, d) == group.dependencies.end())

@@ -10,6 +10,7 @@ namespace kerf::inline lower {
 /// One step of the schedule.
 struct FusionGroup {
   bool isExtern = false;
+  bool writes = false;  ///< at computed places: nothing joins it
   int segment = 0;
   int cost = 0;
   std::vector<LoopVariable> variables;          ///< of the kernel

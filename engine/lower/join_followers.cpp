@@ -17,7 +17,7 @@ class RowAccess {
 
   /// 0: none. `elements` are those of the buffer.
   std::int64_t perIteration(std::int64_t elements) const {
-    if (m_divided == 0 || m_kernel.variableSizes().isSymbolic()) return 0;
+    if (m_divided == 0 || m_kernel.writesAtPlaces() || m_kernel.variableSizes().isSymbolic()) return 0;
     std::int64_t result = 0;
     for (const Expr& e : m_kernel.exprs) {
       if (!isLoad(e.op) || e.buffer != m_buffer) continue;

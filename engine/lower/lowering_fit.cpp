@@ -92,17 +92,39 @@ const Lowering* fittingPointwise(const ValueInfo& info) {
   return operandsGeneratable(probe) && typesCovered(probe) ? probe.lowering : nullptr;
 }
 
-const Lowering* fittingElement(const ValueInfo& info) {
-  if (!info.bound.op || !info.bound.op->lowering.element || !isGeneratable(info.dtype)) return nullptr;
+namespace {
+
+bool allGeneratable(const ValueInfo& info) {
   const auto isGenerated = [](const Value& value) {
     return !value.isTensor() || isGeneratable(value.tensor().dtype());
   };
-  for (const Value& value : info.bound.values) {
-    if (!isGenerated(value)) return nullptr;
-    if (value.isList() && !std::ranges::all_of(value.list(), isGenerated)) return nullptr;
-  }
+  return isGeneratable(info.dtype) && std::ranges::all_of(info.bound.values, [&](const Value& value) {
+           return isGenerated(value) && (!value.isList() || std::ranges::all_of(value.list(), isGenerated));
+         });
+}
+
+}  // namespace
+
+const Lowering* fittingElement(const ValueInfo& info) {
+  if (!info.bound.op || !info.bound.op->lowering.element || !allGeneratable(info)) return nullptr;
   const Lowering& lowering = info.bound.op->lowering;
   return !lowering.covers || lowering.covers(info.bound) ? &lowering : nullptr;
+}
+
+const Lowering* fittingWrites(const ValueInfo& info) {
+  if (!info.bound.op || info.bound.op->lowering.writes == nullptr || !allGeneratable(info)) return nullptr;
+  return info.bound.op->lowering.writes->covers(info.bound) ? &info.bound.op->lowering : nullptr;
+}
+
+const Lowering* fittingScan(const ValueInfo& info) {
+  if (!info.bound.op || !info.bound.op->lowering.scan || !info.bound.tensorIf(0)) return nullptr;
+  const DType dtype = info.bound.tensor(0).dtype();
+  if (!isGeneratable(dtype) || !isGeneratable(info.dtype) || info.bound.tensor(0).dim() == 0) return nullptr;
+  return &info.bound.op->lowering;
+}
+
+bool isElementOfWrite(const ValueInfo& info, std::size_t argument) {
+  return (info.lowering->writes->elements >> argument & 1) != 0;
 }
 
 std::vector<NodeId> elementReads(const ValueInfo& info) {
@@ -133,6 +155,11 @@ const Lowering* fittingReduction(const ValueInfo& info) {
   const DType dtype = info.bound.tensor(0).dtype();
   if (!lowering.reduction || !isGeneratable(dtype) || !isGeneratable(info.dtype)) return nullptr;  // dtype=complex64
   return dtype == DType::Bool && lowering.types == OperandTypes::Numbers ? nullptr : &lowering;
+}
+
+Result<std::size_t> scannedDimension(const ValueInfo& info, std::size_t rank) {
+  KERF_TRY(const std::int64_t dim, wrapDim(info.bound, info.bound.integer(1), std::int64_t(rank)));
+  return std::size_t(dim);
 }
 
 Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t rank) {

@@ -9,6 +9,10 @@ namespace kerf::inline lower {
 const Lowering* fittingPointwise(const ValueInfo& info);
 const Lowering* fittingElement(const ValueInfo& info);
 const Lowering* fittingReduction(const ValueInfo& info);
+const Lowering* fittingScan(const ValueInfo& info);
+const Lowering* fittingWrites(const ValueInfo& info);
+/// Whether an argument of an op that writes needs no memory.
+bool isElementOfWrite(const ValueInfo& info, std::size_t argument);
 /// The tensors that an element lowering reads, in order of the schema.
 std::vector<NodeId> elementReads(const ValueInfo& info);
 /// Of a lowering that reads its operands at affine places only, so that these need not be in memory.
@@ -23,6 +27,8 @@ DType operandDType(const ValueInfo& info);
 bool takesNumbersExactly(const ValueInfo& info);
 /// Schema positions of the element operands (tensors and numbers), in order.
 std::vector<std::size_t> elementOperands(const ValueInfo& info);
+/// The dimension of a scan.
+Result<std::size_t> scannedDimension(const ValueInfo& info, std::size_t rank);
 /// Dimensions that a reduction removes.
 Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t rank);
 bool keepsDimensions(const ValueInfo& info);

@@ -74,6 +74,10 @@ class Scheduler {
     ElementBuilder builder(m_values, m_graph.buffers, step.kernel);
     builder.roundsEachOp = m_roundsEachOp;
     for (const auto& member : group.members) {
+      if (member.part == MemberPart::Writes) {
+        KERF_CHECK(addWrites(builder, member, step));
+        continue;
+      }
       auto value = builder.member(member);
       if (!value) return fail(std::move(value.error().atNode(nodeName(member.node))));
       if (isStored(member.node)) addStore(builder, member, builder.stored(member.node, *value), step);
@@ -87,6 +91,15 @@ class Scheduler {
       if (std::ranges::find(step.writes, argument.buffer) == step.writes.end()) step.reads.push_back(argument.buffer);
     simplifyLoops(step.kernel);
     m_graph.steps.push_back(std::move(step));
+    return {};
+  }
+
+  Result<void> addWrites(ElementBuilder& builder, const ElementBuilder::Member& member, LoweredStep& step) {
+    auto store = builder.writes(member);
+    if (!store) return fail(std::move(store.error().atNode(nodeName(member.node))));
+    if (!isStored(member.node)) return {};
+    step.kernel.stores.push_back(*store);
+    step.writes.push_back(m_graph.buffers.bufferOf(member.node));
     return {};
   }
 

@@ -28,6 +28,17 @@ void reorder(LoopKernel& kernel, const std::vector<std::size_t>& order) {
   kernel.variables = std::move(variables);
 }
 
+/// Serial loops run in their own order, wherever the others lie.
+void keepSerialOrder(const LoopKernel& kernel, std::vector<std::size_t>& order) {
+  std::vector<std::size_t> places;
+  for (std::size_t v = 0; v < order.size(); ++v)
+    if (kernel.variables[order[v]].serial) places.push_back(v);
+  std::vector<std::size_t> serial;
+  for (const std::size_t place : places) serial.push_back(order[place]);
+  std::ranges::sort(serial);
+  for (std::size_t i = 0; i < places.size(); ++i) order[places[i]] = serial[i];
+}
+
 /// Outer loops first, then reduced ones; within each, large steps through memory outside. Stores count twice.
 void sortLoops(LoopKernel& kernel) {
   std::vector<double> weight(kernel.variables.size(), 0);
@@ -45,11 +56,13 @@ void sortLoops(LoopKernel& kernel) {
     if (kernel.variables[a].reduced != kernel.variables[b].reduced) return kernel.variables[b].reduced;
     return weight[a] != weight[b] ? weight[a] > weight[b] : a < b;
   });
+  keepSerialOrder(kernel, order);
   reorder(kernel, order);
 }
 
 bool mergeable(LoopKernel& kernel, std::size_t v) {
   if (kernel.variables[v].reduced != kernel.variables[v + 1].reduced) return false;
+  if (kernel.variables[v].serial != kernel.variables[v + 1].serial) return false;
   bool fits = true;
   const SymInt size = kernel.variables[v + 1].size;
   forEachIndex(kernel, [&](Affine& index, bool) {

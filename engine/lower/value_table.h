@@ -18,6 +18,8 @@ enum class ValueKind : std::uint8_t {
   View,       ///< looks at `base` through viewSizes / viewStrides / viewOffset
   Pointwise,
   Reduction,
+  Scan,   ///< as a reduction, but every element of one dimension has a result
+  Write,  ///< filled, then written to at computed places
   Tuple,   ///< several results of a reduction or a split; only its getitems are looked at
   Number,  ///< follows from the sizes of the inputs: nothing runs
   Extern,  ///< runs as a library or reference kernel
@@ -68,6 +70,8 @@ class ValueTable {
 struct NodeChoice {
   std::set<std::string> unfused;      ///< each in a kernel of its own
   std::set<std::string> interpreted;  ///< run by the interpreter's kernels
+  /// Whether code can be made of loops whose iterations follow one another: scans, and writes at computed places.
+  bool serialLoops = false;
 };
 
 /// Guards that are added from now on are this node's; nothing outside of the scope of a ShapeEnv.

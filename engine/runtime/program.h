@@ -135,6 +135,7 @@ struct Step {
   Shared shared;
   std::int64_t outerSize = 1;     ///< iterations of the first loop
   std::int64_t workPerOuter = 1;  ///< elements times cost of one iteration
+  std::int64_t fewestPerPiece = 1;  ///< iterations that one thread takes at least
 };
 
 /// For inputs of certain sizes: all numbers are known.

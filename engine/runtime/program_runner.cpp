@@ -327,7 +327,7 @@ Result<void> ProgramRunner::runKernel(const Step& step) {
     return {};
   }
   parallelFor(
-      step.outerSize, std::max<std::int64_t>(1, workPerPiece / std::max<std::int64_t>(1, work)),
+      step.outerSize, std::max(step.fewestPerPiece, workPerPiece / std::max<std::int64_t>(1, work)),
       [&](std::int64_t begin, std::int64_t end) { step.code.run(pointers.data(), begin, end, step.bounds.data()); });
   return {};
 }

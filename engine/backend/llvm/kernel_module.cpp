@@ -214,7 +214,7 @@ Result<std::unique_ptr<KernelModule>> lowerModule(std::shared_ptr<const GraphMod
                                                   std::shared_ptr<ShapeEnv> env, const BackendOptions& options,
                                                   const MakeCode& makeCode, StageClock clock) {
   KERF_TRY(auto module, writeOut(original));
-  KERF_TRY(ValueTable table, classifyValues(*module, {options.unfused, options.interpreted}));
+  KERF_TRY(ValueTable table, classifyValues(*module, {options.unfused, options.interpreted, options.serialLoops}));
   auto values = std::make_shared<const ValueTable>(std::move(table));
   KERF_CHECK(clock.finish("lower"));
   const auto layout = options.imagesChannelsLast ? ImageLayout::ChannelsLast : ImageLayout::AsRecorded;

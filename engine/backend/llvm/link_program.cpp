@@ -9,6 +9,9 @@
 namespace kerf::inline backend {
 namespace {
 
+/// Elements of the rows of a write that one thread takes at least: a line of the cache.
+constexpr std::int64_t besideEachOther = 16;
+
 SlotKind slotKind(BufferKind kind) {
   switch (kind) {
     case BufferKind::Input:
@@ -153,13 +156,15 @@ class Linker {
     std::int64_t cost = 1;
     for (const Expr& e : lowered.kernel.exprs) cost += exprOpInfo(e.op).cost;
     const auto& variables = lowered.kernel.variables;
-    const std::size_t divided = dividedLoops(lowered.kernel);
+    const std::size_t first = firstDividedLoop(lowered.kernel), end = first + dividedLoops(lowered.kernel);
     SymInt outer = 1;
-    for (std::size_t v = 0; v < divided; ++v) outer *= variables[v].size;
+    for (std::size_t v = first; v < end; ++v) outer *= variables[v].size;
     step.outerSize = number(outer,
                             [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].outerSize; });
     SymInt work = cost;
-    for (std::size_t v = divided; v < variables.size(); ++v) work *= variables[v].size;
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      if (v < first || v >= end) work *= variables[v].size;
+    if (first > 0) step.fewestPerPiece = besideEachOther;
     step.workPerOuter =
         number(work, [at](ProgramLayout& l) -> std::int64_t& { return l.program.steps[at].workPerOuter; });
     if (const auto shared = sharedReduction(lowered.kernel))

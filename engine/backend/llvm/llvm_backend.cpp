@@ -24,6 +24,7 @@ class LlvmBackend : public Backend {
                                                std::stop_token stop) const override {
     BackendOptions own = options;
     own.imagesChannelsLast = true;
+    own.serialLoops = true;
     return lowerToKernels(std::move(module), own, machineCode, std::move(stop));
   }
 };

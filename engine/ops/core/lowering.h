@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "engine/symbolic/sym_sizes.h"
 
 namespace kerf::inline ops {
 
@@ -10,6 +13,8 @@ struct BoundArguments;
 struct ElementCall;
 struct PointwiseCall;
 struct ReductionCall;
+struct WriteCall;
+struct Write;
 
 /// Which types of operands a lowering is right for.
 enum class OperandTypes : std::uint8_t {
@@ -20,10 +25,27 @@ enum class OperandTypes : std::uint8_t {
   Raw,       ///< operands keep their own (compute) types
 };
 
+/// The loops over what an op writes, and which of them may write to one place again: those run in order.
+struct WriteLoops {
+  SymSizes sizes;
+  std::vector<bool> serial;
+};
+
+/// How an op that writes at computed places becomes two nests of loops: one fills its result, one writes into it.
+struct WriteLowering {
+  bool (*covers)(const BoundArguments&);
+  int (*fill)(const ElementCall&);  ///< an element of the result before anything is written
+  WriteLoops (*loops)(const BoundArguments&);
+  Write (*write)(const WriteCall&);
+  std::uint32_t elements = 0;  ///< bits: arguments that are read at affine places only, so that they need no memory
+};
+
 struct Lowering {
-  int (*pointwise)(const PointwiseCall&) = nullptr;  ///< one of the three, or none: no lowering
+  int (*pointwise)(const PointwiseCall&) = nullptr;  ///< one of these, or none: no lowering
   int (*reduction)(const ReductionCall&) = nullptr;
   int (*element)(const ElementCall&) = nullptr;    ///< reads its operands at places of its own
+  int (*scan)(const ReductionCall&) = nullptr;     ///< what the elements up to one, along `dim`, make
+  const WriteLowering* writes = nullptr;           ///< beside or instead of `element`, for the calls that it covers
   bool (*covers)(const BoundArguments&) = nullptr;  ///< which calls `element` is right for; null: all
   /// Right only if this takes every step, back to one whose second item is used, that made argument `place`'s values;
   /// `next`: the step before, null for the one whose result the call takes. Null: any values do.
@@ -34,7 +56,7 @@ struct Lowering {
   int items = 1;  ///< of a reduction: 1, or the length of the tuple it returns
   bool keepsDimensions = false;  ///< of a reduction whose schema has no `keepdim`
 
-  explicit operator bool() const { return pointwise || reduction || element; }
+  explicit operator bool() const { return pointwise || reduction || element || scan || writes; }
 };
 
 }  // namespace kerf::inline ops

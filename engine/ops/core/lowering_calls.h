@@ -1,6 +1,7 @@
 // What the functions of a Lowering are given: one element of a result, or one reduced element, and the builder for it.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "engine/loops/expr_builder.h"
@@ -30,6 +31,7 @@ struct ReductionCall {
   int element;   ///< in its stored type
   SymInt count;  ///< of the elements that are reduced into one
   bool reduces;  ///< false: every reduced dimension has size 1
+  Affine index = {};  ///< of a scan: where the element is along its dimension
   /// `count` as a float64.
   int elements() const { return b.size(count, DType::Float64); }
   int reduce(ExprOp op, int value) const { return reduces ? b.reduce(op, value) : value; }
@@ -77,6 +79,25 @@ struct ElementCall {
 
   int number(std::int64_t value) const { return b.integer(value, DType::Int64); }
   int size(SymInt value) const { return b.size(value, DType::Int64); }
+};
+
+/// One write of an op that writes at computed places.
+struct WriteCall {
+  ExprBuilder& b;
+  const BoundArguments& bound;  ///< tensors in it have no storage
+  DType dtype;                  ///< of the result
+  const IndexMap& map;          ///< per loop of its WriteLoops
+  ElementReader& operands;
+
+  int size(SymInt value) const { return b.size(value, DType::Int64); }
+};
+
+/// `value(there)` is stored at `places` of the result, where `there` is what the result holds by then, both in the type
+/// in which the result's is computed.
+struct Write {
+  std::vector<Place> places;
+  std::function<int(int there)> value;
+  bool needsThere = true;
 };
 
 }  // namespace kerf::inline ops

@@ -34,6 +34,12 @@ constexpr OpFacts elementLowering(const char* op, int (*build)(const ElementCall
                                   bool (*covers)(const BoundArguments&) = nullptr) {
   return {.op = op, .lowering = {.element = build, .covers = covers, .types = OperandTypes::Raw, .cost = 4}};
 }
+constexpr OpFacts writeLowering(const char* op, const WriteLowering& writes) {
+  return {.op = op, .lowering = {.writes = &writes}};
+}
+constexpr OpFacts scanLowering(const char* op, OperandTypes types, int (*build)(const ReductionCall&), int items) {
+  return {.op = op, .lowering = {.scan = build, .types = types, .items = items}};
+}
 /// Gradient and jvp of an element-wise op.
 template <Slope slope>
 constexpr OpFacts slopeOf(const char* op) {

@@ -24,6 +24,8 @@ OpFactRows moveLowerings();
 OpFactRows indexLowerings();
 OpFactRows scatterLowerings();
 OpFactRows indexPutLowerings();
+OpFactRows embeddingLowerings();
+OpFactRows writeLowerings();
 OpFactRows viewDerivatives();
 OpFactRows moveDerivatives();
 OpFactRows indexDerivatives();

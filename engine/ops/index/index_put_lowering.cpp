@@ -1,7 +1,15 @@
-// Writes of few rows by index as loops: every element of the result asks each row whether it is meant.
+// Writes of rows by index as loops. Of few rows: every element of the result asks each row whether it is meant.
 //
 //   before: index_put(cache: [1, 8, 2048, 64], [None, None, position: [1]], k: [1, 8, 1, 64])
 //   after:  for i0 < 8: for i1 < 2048: for i2 < 64: … = position[0] == i1 ? k[64*i0 + i2] : cache[…]
+//
+// Of more rows: one after the other.
+//
+//   before: index_put(x: [1000, 64], [i: [512]], v: [512, 64], True)
+//   after:  for i0 < 1000: for i1 < 64: put[64*i0 + i1] = x[64*i0 + i1]
+//           for i0 < 512 (serial): for i1 < 64: put[i1 + 64*i[i0]] += v[64*i0 + i1]
+#include <algorithm>
+
 #include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/index/families.h"
 #include "engine/ops/index/indexing.h"
@@ -9,29 +17,32 @@
 namespace kerf::inline ops {
 namespace {
 
-/// More rows than these are written one after the other.
+/// More rows than these are not asked for by every element.
 constexpr std::int64_t mostRows = 8;
 
 bool isPosition(const Value& index) {
-  if (!index.isTensor() || index.tensor().isSymbolic()) return false;
+  if (!index.isTensor()) return false;
   const DType dtype = index.tensor().dtype();
   return isIntegral(dtype) && dtype != DType::Bool && dtype != DType::UInt8;
 }
 
 /// Whether the values spread over what is written.
 bool spreads(const Tensor& values, const SymSizes& written) {
-  const std::size_t rank = values.sizes().size();
-  if (rank > written.size()) return false;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t size = values.sizes()[d];
-    if (size != 1 && !SymInt(size).isIdentical(written[written.size() - rank + d])) return false;
-  }
+  const SymSizes& sizes = values.symSizes();
+  if (sizes.size() > written.size()) return false;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (!isOne(sizes[d]) && !sameSize(sizes[d], written[written.size() - sizes.size() + d])) return false;
   return true;
 }
 
-bool coversIndexPut(const BoundArguments& bound) {
+/// Of nothing, which no index is asked for, or of what only running tells to be something.
+bool mayBeEmpty(const SymSizes& sizes) {
+  return std::ranges::any_of(sizes, [](SymInt size) { return !staticallyKnown(size > 0); });
+}
+
+bool coversWrites(const BoundArguments& bound) {
   const Tensor &self = bound.tensor(0), &values = bound.tensor(2);
-  if (self.isSymbolic() || values.isSymbolic() || self.numel() == 0 || values.dtype() != self.dtype()) return false;
+  if (mayBeEmpty(self.symSizes()) || values.dtype() != self.dtype()) return false;
   bool any = false;
   for (const Value& index : bound.values[1].list()) {
     if (index.isNone()) continue;
@@ -40,7 +51,14 @@ bool coversIndexPut(const BoundArguments& bound) {
   }
   if (!any || (bound.boolean(3) && self.dtype() == DType::Bool)) return false;
   const auto plan = planIndex(bound, self, bound.values[1]);
-  if (!plan || !spreads(values, plan->resultSizes)) return false;
+  return plan && !mayBeEmpty(plan->resultSizes) && spreads(values, plan->resultSizes);
+}
+
+bool coversIndexPut(const BoundArguments& bound) {
+  const auto isNumbered = [](const Value& index) { return index.isNone() || !index.tensor().isSymbolic(); };
+  if (!coversWrites(bound) || bound.tensor(0).isSymbolic() || bound.tensor(2).isSymbolic()) return false;
+  if (!std::ranges::all_of(bound.values[1].list(), isNumbered)) return false;
+  const auto plan = planIndex(bound, bound.tensor(0), bound.values[1]);
   std::int64_t rows = 1;
   for (const SymInt size : plan->indexSizes) rows *= size.isSymbolic() ? mostRows + 1 : size.bits();
   return rows <= mostRows;
@@ -59,9 +77,9 @@ IndexMap indexOfRow(std::int64_t row, const SymSizes& sizes) {
 /// The element of a tensor that is spread over the space of `map`.
 IndexMap spreadIndex(const Tensor& tensor, const IndexMap& map) {
   IndexMap result;
-  const std::size_t rank = tensor.sizes().size();
-  for (std::size_t d = 0; d < rank; ++d)
-    result.push_back(tensor.sizes()[d] == 1 ? Affine{} : map[map.size() - rank + d]);
+  const SymSizes& sizes = tensor.symSizes();
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    result.push_back(isOne(sizes[d]) ? Affine{} : map[map.size() - sizes.size() + d]);
   return result;
 }
 
@@ -98,9 +116,52 @@ int indexPut(const ElementCall& c) {
   return result;
 }
 
+// --- one row after the other
+
+int fillWithSelf(const ElementCall& c) { return c.operands.at(0, 0, affinePlaces(c.map)); }
+
+/// Rows follow one another, their elements do not meet.
+WriteLoops loopsOfPut(const BoundArguments& bound) {
+  const auto plan = planIndex(bound, bound.tensor(0), bound.values[1]);
+  if (!plan) return {};  // which the shape rule has refused
+  WriteLoops loops{plan->resultSizes, std::vector<bool>(plan->resultSizes.size(), false)};
+  const auto first = loops.serial.begin() + plan->firstIndexDim;
+  std::fill(first, first + std::ptrdiff_t(plan->indexSizes.size()), true);
+  return loops;
+}
+
+Write writeOfPut(const WriteCall& c) {
+  const Tensor& self = c.bound.tensor(0);
+  const auto plan = planIndex(c.bound, self, c.bound.values[1]);
+  if (!plan) return {};
+  const auto first = c.map.begin() + plan->firstIndexDim;
+  const IndexMap row(first, first + std::ptrdiff_t(plan->indexSizes.size()));
+  Write write;
+  auto other = c.map.begin();  // dimension of what is written that the next one without an index is
+  for (std::size_t d = 0; d < plan->indices.size(); ++d) {
+    if (!plan->indices[d]) {
+      if (other == first) other += std::ptrdiff_t(row.size());
+      write.places.push_back({*other++});
+      continue;
+    }
+    const IndexMap at = spreadIndex(c.bound.values[1].list()[d].tensor(), row);
+    write.places.push_back({{}, c.operands.index(1, d, at, {self.symSizes()[d], std::int64_t(d), true})});
+  }
+  const int value = c.operands.at(2, 0, affinePlaces(spreadIndex(c.bound.tensor(2), c.map)));
+  const int wide = c.b.convert(value, computeType(c.dtype));
+  write.needsThere = c.bound.boolean(3);
+  write.value = [&b = c.b, wide, adds = write.needsThere](int there) {
+    return adds ? b.binary(ExprOp::Add, there, wide) : wide;
+  };
+  return write;
+}
+
+constexpr WriteLowering puts{coversWrites, fillWithSelf, loopsOfPut, writeOfPut, 0b101};
+
 constexpr OpFacts puttingByIndex(const char* op) {
   OpFacts row = elementLowering(op, indexPut, coversIndexPut);
   row.lowering.cost = 16;
+  row.lowering.writes = &puts;
   return row;
 }
 

@@ -7,6 +7,7 @@
 
 #include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/index/families.h"
+#include "engine/ops/index/writing.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -14,10 +15,8 @@ namespace {
 using Call = const ElementCall&;
 using enum ExprOp;
 
-/// More indices than these for one place are written one after the other.
+/// More indices than these for one place are not asked for by every element (write_lowering.cpp).
 constexpr std::int64_t mostWrites = 8;
-
-enum class Writing : std::uint8_t { Assign, Sum, Product, Mean, Max, Min };
 
 struct NamedWriting {
   std::string_view name;
@@ -41,6 +40,8 @@ std::optional<std::size_t> namedArgument(const BoundArguments& bound, std::strin
   return {};
 }
 
+}  // namespace
+
 std::optional<Writing> writingOf(const BoundArguments& bound) {
   if (bound.op->schema.name == "aten::scatter_add") return Writing::Sum;
   const auto reduce = namedArgument(bound, "reduce");
@@ -49,6 +50,13 @@ std::optional<Writing> writingOf(const BoundArguments& bound) {
     if (candidate.name == bound.text(*reduce)) return candidate.writing;
   return {};
 }
+
+bool includesSelf(const BoundArguments& bound) {
+  const auto includes = namedArgument(bound, "include_self");
+  return !includes || bound.boolean(*includes);
+}
+
+namespace {
 
 /// Beside `dim`, indices span all of self; everything else is left to the op's own kernel.
 bool spansSelf(const Sizes& self, const Sizes& index, const Sizes* source, std::size_t dim) {
@@ -76,7 +84,7 @@ std::optional<Scatter> scatterOf(const BoundArguments& bound) {
   if (!spansSelf(self.sizes(), index.sizes(), sourceSizes, result.dim)) return {};
   result.writes = index.sizes()[result.dim];
   if (result.writes > mostWrites) return {};
-  if (const auto includes = namedArgument(bound, "include_self")) result.includesSelf = bound.boolean(*includes);
+  result.includesSelf = includesSelf(bound);
   return result;
 }
 
@@ -138,6 +146,7 @@ int scatter(Call c) {
 
 constexpr OpFacts scattering(const char* op) {
   OpFacts row = elementLowering(op, scatter, coversScatter);
+  row.lowering.writes = &elementWrites;
   row.lowering.cost = 16;
   return row;
 }

@@ -125,7 +125,7 @@ Result<ModuleParameters> ModuleCall::own(Result<ModuleParameters> (*made)(const 
 Result<ModuleParameters> linearParameters(const ModuleCall& call) {
   return layerParameters(call, {call.integer(1, "out_features", 0), call.integer(0, "in_features", 0)});
 }
-Result<Value> linear(const ModuleCall& call) {
+Result<Value> linearLayer(const ModuleCall& call) {
   KERF_TRY(const ModuleParameters own, call.own(linearParameters));
   return call.function("linear", {own.weight, own.bias});
 }
@@ -219,7 +219,7 @@ struct ModuleRow {
 Result<Value> activation(const ModuleCall& call);
 
 constexpr ModuleRow rows[] = {
-    {"Linear", linear, linearParameters},
+    {"Linear", linearLayer, linearParameters},
     {"Conv1d", convolution, convolutionParameters},
     {"Conv2d", convolution, convolutionParameters},
     {"Conv3d", convolution, convolutionParameters},

@@ -23,6 +23,7 @@ OpRows sortOps();
 OpRows uniqueOps();
 
 OpFactRows reductionLowerings();
+OpFactRows scanLowerings();
 OpFactRows reductionDerivatives();
 OpFactRows extremumDerivatives();
 OpFactRows scanDerivatives();
