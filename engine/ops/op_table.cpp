@@ -46,7 +46,7 @@ const std::vector<OpFolder>& opFolders() {
        {collectiveOps(), olderCollectiveOps(), processGroupOps(), fsdpOps()}},
       {"composite",
        {secondNameOps(), contractionOps(), elementMoveOps(), functionOps(), layerOps(), compositeLossOps(),
-        numberFormOps(), spreadOps(), statisticOps(), reshapeOps()}},
+        numberFormOps(), primOps(), spreadOps(), statisticOps(), reshapeOps()}},
       {"python",
        {pythonOps(), symbolOps()}},
       {"planted",

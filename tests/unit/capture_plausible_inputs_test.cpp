@@ -146,6 +146,21 @@ TEST(PlausibleInputs, PlanesOfAPooling) {
   expectRange(made(graph).tensors[2], 0, 35);
 }
 
+/// Offsets that a pooling saved: inside of the image also where a window begins in the padding.
+TEST(PlausibleInputs, OffsetsOfAPoolingWithPadding) {
+  const auto offsets = [](const std::string& shape, const std::string& image, const std::string& lists) {
+    return made(graphOf(fmt::format("self, offsets: \"i8[{}]\", grad: \"f32[{}]\", image: \"f32[{}]\"", shape, shape, image),
+                        line(fmt::format("i = torch.ops.prims._low_memory_max_pool_offsets_to_indices.default("
+                                         "offsets, {})", lists)) +
+                            line("return (i,)")))
+        .tensors[0];
+  };
+  expectRange(offsets("1, 2, 4, 4", "1, 2, 8, 8", "[3, 3], [8, 8], [2, 2], [1, 1], [1, 1]"), 4, 5);
+  expectRange(offsets("1, 2, 4, 4", "1, 2, 7, 7", "[3, 3], [7, 7], [2, 2], [1, 1], [1, 1]"), 4, 4);
+  expectRange(offsets("1, 2, 4, 4", "1, 2, 8, 8", "[2, 2], [8, 8], [2, 2], [0, 0], [1, 1]"), 0, 1);
+  expectRange(offsets("1, 2, 6, 6", "1, 2, 8, 8", "[3, 3], [8, 8], [1, 1], [1, 1], [2, 2]"), 4, 4);
+}
+
 TEST(PlausibleInputs, MasksKeepSomethingInEveryRow) {
   const auto graph = graphOf(
       "s: \"f32[30, 3]\", keep: \"b8[30, 3]\", hide: \"b8[30, 3]\", ones: \"i64[30, 3]\"",

@@ -39,10 +39,11 @@ std::optional<ValueNeed> inDomain(const UseSite&, const UseRule&) {
   return needOf(domain);
 }
 
-/// x ** c: fractional and negative exponents need a positive x.
+/// x ** c: fractional and negative exponents need a positive x. prims.pow calls the exponent `other`.
 std::optional<ValueNeed> powerBase(const UseSite& site, const UseRule&) {
-  const auto exponent = site.number("exponent");
-  if (!exponent) return site.find("exponent") ? std::optional(needOf(positiveDomain)) : std::nullopt;
+  const std::string_view name = site.find("exponent") ? "exponent" : "other";
+  const auto exponent = site.number(name);
+  if (!exponent) return site.find(name) ? std::optional(needOf(positiveDomain)) : std::nullopt;
   const bool fine = *exponent >= 0 && *exponent == std::floor(*exponent);
   return fine ? std::nullopt : std::optional(needOf(positiveDomain));
 }

@@ -1,4 +1,7 @@
 // Uses as an index: whole numbers within the bounds of what they pick from.
+#include <functional>
+#include <numeric>
+
 #include "engine/capture/plausible/use_rules.h"
 
 namespace kerf::inline capture {
@@ -70,18 +73,51 @@ std::optional<ValueNeed> inPlane(const UseSite& site, const UseRule& rule) {
   return within(count, rule.of);
 }
 
+/// Concrete numbers of a list that the call gives; none where one of them is unknown.
+std::optional<Sizes> listed(const UseSite& site, std::string_view name) {
+  const Argument* argument = site.find(name);
+  const ListArgument* list = argument ? argument->asList() : nullptr;
+  if (list == nullptr) return {};
+  Sizes numbers;
+  for (const Argument& item : list->items) {
+    const auto number = numberOf(site.graph, item);
+    if (!number) return {};
+    numbers.push_back(std::int64_t(*number));
+  }
+  return numbers;
+}
+
 /// The same where the call gives the plane as a list of sizes.
 std::optional<ValueNeed> inListedPlane(const UseSite& site, const UseRule& rule) {
-  const Argument* sizes = site.find(rule.of);
-  const ListArgument* list = sizes ? sizes->asList() : nullptr;
-  if (list == nullptr) return onlyZero("an index into a plane of unknown size");
-  std::int64_t count = 1;
-  for (const Argument& item : list->items) {
-    const auto size = numberOf(site.graph, item);
-    if (!size) return onlyZero("an index into a plane of unknown size");
-    count *= std::int64_t(*size);
+  const auto sizes = listed(site, rule.of);
+  if (!sizes) return onlyZero("an index into a plane of unknown size");
+  return within(std::accumulate(sizes->begin(), sizes->end(), std::int64_t(1), std::multiplies<>()), rule.of);
+}
+
+/// Offsets within the window of a pooling, row by row: those that lie inside of the input at every place of the window,
+/// also where it hangs over the padding. One row of the window, because a range of offsets is no rectangle.
+std::optional<ValueNeed> insideWindow(const UseSite& site, const UseRule& rule) {
+  const auto kernel = listed(site, "kernel_size"), input = listed(site, "input_size"), stride = listed(site, "stride"),
+             padding = listed(site, "padding"), dilation = listed(site, "dilation");
+  const auto windows = site.sizes("self");
+  const std::size_t dims = kernel ? kernel->size() : 0;
+  for (const auto& list : {input, stride, padding, dilation})
+    if (!list || list->size() != dims || dims == 0) return inListedPlane(site, rule);
+  if (!windows || windows->size() < dims) return inListedPlane(site, rule);
+  std::int64_t first = 0, last = 0;
+  for (std::size_t d = 0; d < dims; ++d) {
+    const std::int64_t step = std::max<std::int64_t>(1, (*dilation)[d]);
+    const std::int64_t lastPlace = ((*windows)[windows->size() - dims + d] - 1) * (*stride)[d] - (*padding)[d];
+    const std::int64_t most = std::max<std::int64_t>(0, std::min((*kernel)[d] - 1, ((*input)[d] - 1 - lastPlace) / step));
+    const std::int64_t least = std::min(((*padding)[d] + step - 1) / step, most);
+    first = first * (*kernel)[d] + least;
+    last = d + 1 == dims ? first + most - least : first;
   }
-  return within(count, rule.of);
+  ValueNeed need;
+  need.whole = true;
+  need.hard = need.likely = {double(first), double(last)};
+  need.reasons.push_back(fmt::format("an offset from {} to {} that lies inside in every window", first, last));
+  return need;
 }
 
 /// Below a number that the call gives.
@@ -174,7 +210,7 @@ constexpr UseRule indexRulesRows[] = {
     {"lu_unpack", "LU_pivots", pivot, "LU_data"},
     {"linalg_lu_solve", "pivots", pivot, "LU"},
     {"max_unpool2d max_unpool3d", "indices", inListedPlane, "output_size"},
-    {"_low_memory_max_pool_offsets_to_indices", "self", inListedPlane, "kernel_size"},
+    {"_low_memory_max_pool_offsets_to_indices", "self", insideWindow, "kernel_size"},
     {"_low_memory_max_pool2d_offsets_to_indices", "self", belowNumber, "kernel_width"},
 };
 

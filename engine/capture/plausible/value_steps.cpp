@@ -105,6 +105,7 @@ constexpr StepRow rows[] = {
     {"repeat", "self", same},
     {"tile", "self", same},
     {"flip", "self", same},
+    {"rev", "self", same},
     {"roll", "self", same},
     {"unbind", "self", same},
     {"split", "self", same},

@@ -12,6 +12,7 @@ OpRows elementMoveOps();
 OpRows layerOps();
 OpRows compositeLossOps();
 OpRows numberFormOps();
+OpRows primOps();
 OpRows spreadOps();
 OpRows statisticOps();
 OpRows reshapeOps();

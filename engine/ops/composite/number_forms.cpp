@@ -128,7 +128,7 @@ Result<Value> dropoutBackward(const BoundArguments& args, const OpRunner& run) {
   return run.value("aten.mul.Scalar"_op, {kept, args.values[2]});
 }
 
-// (self, bool is_causal …) of torch.special, and prims that are plain ATen ops
+// (self, bool is_causal …) of torch.special
 
 Result<Value> specialSoftmax(const BoundArguments& args, const OpRunner& run) {
   return run.value(args.op->base, {args.values[0], args.values[1], args.values[2]});
@@ -137,39 +137,6 @@ constexpr OpRow softmaxForm(const char* schema, const char* base) {
   return compositeRow(specialSoftmax, schema, OpTrait::Reduction, base);
 }
 
-/// prims.transpose(a, permutation), prims.view_of(a), prims.squeeze(a, dimensions), prims.broadcast_in_dim
-Result<Value> broadcastInDim(const BoundArguments& args, const OpRunner& run) {
-  const std::size_t rank = args.symSizes(1).size();
-  const Sizes places = args.sizes(2);
-  Value self = args.values[0];
-  if (places.size() != self.tensor().symSizes().size())
-    return mismatch(args, "argument 'broadcast_dimensions' names {} dimensions of {}", places.size(),
-                    self.tensor().dim());
-  for (std::size_t d = 0; d < places.size(); ++d)
-    if (places[d] < 0 || places[d] >= std::int64_t(rank) || (d > 0 && places[d] <= places[d - 1]))
-      return mismatch(args, "argument 'broadcast_dimensions' must rise within the shape");
-  for (std::int64_t d = 0; d < std::int64_t(rank); ++d) {
-    if (std::ranges::find(places, d) != places.end()) continue;
-    KERF_TRY(self, run.value("aten.unsqueeze.default"_op, {self, d}));
-  }
-  return run.value("aten.expand.default"_op, {self, args.values[1]});
-}
-
-constexpr OpTrait view = OpTrait::View;
-template <Composite program>
-constexpr OpRow viewRow(const char* schema) {
-  return compositeRow(program, schema, view);
-}
-
-Result<Value> primSqueeze(const BoundArguments& args, const OpRunner& run) {
-  return run.value("aten.squeeze.dims"_op, {args.values[0], args.values[1]});
-}
-Result<Value> primTranspose(const BoundArguments& args, const OpRunner& run) {
-  return run.value("aten.permute.default"_op, {args.values[0], args.values[1]});
-}
-Result<Value> primViewOf(const BoundArguments& args, const OpRunner& run) {
-  return run.value("aten.alias.default"_op, {args.values[0]});
-}
 Result<Value> nanMean(const BoundArguments& args, const OpRunner& run) {
   if (!isFloating(args.tensor(0).dtype())) return mismatch(args, "argument 'self' must be floating point");
   KERF_TRY(const Tensor isNan, run("aten.isnan.default"_op, {args.values[0]}));
@@ -214,11 +181,6 @@ constexpr OpRow numberFormRows[] = {
         nanMean,
         "aten::nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         OpTrait::Reduction),
-    viewRow<broadcastInDim>(
-        "prims::broadcast_in_dim(Tensor(a) a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor(a)"),
-    viewRow<primSqueeze>("prims::squeeze(Tensor(a) a, int[] dimensions) -> Tensor(a)"),
-    viewRow<primTranspose>("prims::transpose(Tensor(a) a, int[] permutation) -> Tensor(a)"),
-    viewRow<primViewOf>("prims::view_of(Tensor(a) a) -> Tensor(a)"),
 };
 
 }  // namespace
