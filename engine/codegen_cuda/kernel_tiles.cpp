@@ -15,16 +15,22 @@ constexpr std::int64_t mostShared = 48 * 1024;
 }  // namespace
 
 void KernelWriter::planTiled() {
-  std::int64_t bytes = 0;
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
     if (!m_needed[e] || !(expr.op == ExprOp::Load || expr.op == ExprOp::LoadWhere) || storesTo(expr.buffer)) continue;
     if (!isReadAcross(expr.index, *m_shape.columnVariable, *m_shape.acrossVariable)) continue;
     const std::int64_t own = std::int64_t(tileSide) * (tileSide + 1) * itemSize(expr.dtype);
-    if (bytes + own > mostShared) continue;
-    bytes += own;
+    if (m_tileBytes + own > mostShared) continue;
+    m_tileAt[e] = m_tileBytes;
+    m_tileBytes += own;
     m_tiled[e] = true;
   }
+}
+
+/// The kernel's one piece of shared memory, which its body with packs and the one without share: each instance of a
+/// template would have memory of its own.
+void KernelWriter::writeTileSpace() {
+  if (m_tileBytes > 0) line(fmt::format("alignas(16) __shared__ unsigned char tiled[{}];", m_tileBytes));
 }
 
 void KernelWriter::writeTiles() {
@@ -34,7 +40,8 @@ void KernelWriter::writeTiles() {
   line(fmt::format("constexpr int Y = {};", vectors ? fmt::format("V > 1 ? {} : 1", m_shape.acrossVector) : "1"));
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (m_tiled[e])
-      line(fmt::format("__shared__ {} t{}[{}][{}];", memoryType(m_kernel.exprs[e].dtype), e, tileSide, tileSide + 1));
+      line(fmt::format("auto& t{0} = *reinterpret_cast<{1} (*)[{2}][{3}]>(tiled + {4});", e,
+                       memoryType(m_kernel.exprs[e].dtype), tileSide, tileSide + 1, m_tileAt[e]));
   line(fmt::format("const Index tiles = ((Index){} + {}) / {};", columns, tileSide - 1, tileSide));
   line(fmt::format("const Index bands = ((Index){} + {}) / {};", lines, tileSide - 1, tileSide));
   open(fmt::format("for (Index t = blockIdx.x; t < {} * tiles * bands; t += gridDim.x)", count(m_shape.outer)));

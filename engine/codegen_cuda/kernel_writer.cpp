@@ -16,6 +16,7 @@ KernelWriter::KernelWriter(const LoopKernel& kernel, std::string name, const std
   for (std::size_t v = 0; v < kernel.variables.size(); ++v) m_index.push_back(fmt::format("i{}", v));
   for (auto* list : {&m_outerValues, &m_values, &m_inverses}) list->assign(kernel.exprs.size(), {});
   for (auto* list : {&m_packed, &m_cached, &m_tiled, &m_byInverse}) list->assign(kernel.exprs.size(), false);
+  m_tileAt.assign(kernel.exprs.size(), 0);
   m_keptFrom.assign(kernel.exprs.size(), -1);
   planInverses();
 }
@@ -139,18 +140,21 @@ std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guar
   line(fmt::format("using Index = {};", m_shape.wideIndex ? "long long" : "int"));
   if (vectors) {
     line("template <int V>");
-    open(fmt::format("__device__ __forceinline__ void {}_with({})", m_name, parameterList()));
+    const std::string_view tiles = m_tileBytes > 0 ? ", unsigned char* tiled" : "";
+    open(fmt::format("__device__ __forceinline__ void {}_with({}{})", m_name, parameterList(), tiles));
     writeBody();
     close();
   }
   open(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}{})", m_shape.threads, m_name,
                    parameterList(), guarded ? ", const unsigned long long* found" : ""));
   if (guarded) line("if (*found != 0) return;  // an index lies outside");
+  writeTileSpace();
   if (vectors) {
+    const std::string arguments = argumentList() + (m_tileBytes > 0 ? ", tiled" : "");
     line(fmt::format("if ({})", alignment()));
-    line(fmt::format("  {}_with<{}>({});", m_name, m_shape.vector, argumentList()));
+    line(fmt::format("  {}_with<{}>({});", m_name, m_shape.vector, arguments));
     line("else");
-    line(fmt::format("  {}_with<1>({});", m_name, argumentList()));
+    line(fmt::format("  {}_with<1>({});", m_name, arguments));
   } else {
     writeBody();
   }

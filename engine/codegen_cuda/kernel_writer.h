@@ -35,6 +35,7 @@ class KernelWriter {
   void writeColumns();
   void writeColumnStores();
   void writeSharedRows();
+  void writeTileSpace();
   void writeTiles();
   void writeTileLoad(std::size_t expr);
   void writePhases();
@@ -93,6 +94,8 @@ class KernelWriter {
   std::vector<std::string> m_outerValues, m_values;  ///< text of what is known: outside and inside the reduced loop
   std::vector<bool> m_packed, m_cached;              ///< loads that lie in packs now; that are kept over all phases
   std::vector<bool> m_tiled;                         ///< loads that go through shared memory
+  std::vector<std::int64_t> m_tileAt;                ///< where in it each has its tile, bytes
+  std::int64_t m_tileBytes = 0;
   std::vector<int> m_keptFrom;                       ///< phase whose loop computes what later ones read; -1 for most
   std::vector<bool> m_byInverse;                     ///< quotients that are products with m_inverses of the divisor
   std::vector<std::string> m_inverses;

@@ -210,6 +210,35 @@ TEST(CudaOnHost, TransposedOperandsGoThroughTiles) {
   expectTransposedSums(67, 131, 2);
 }
 
+/// out[i, j] = x[i, j] + the sum of y0[j, i], y1[j, i], …: more of them than have room in shared memory.
+TEST(CudaOnHost, ManyTransposedOperandsShareTheTilesOfOneKernel) {
+  constexpr std::int64_t lines = 72, columns = 100;
+  for (const int others : {2, 3, 5}) {
+    LoopKernel kernel = kernelOn({{lines, false}, {columns, false}},
+                                 std::vector<DType>(std::size_t(others) + 2, DType::Float32));
+    ExprBuilder b(kernel);
+    int sum = b.load(0, at({columns, 1}));
+    for (int k = 1; k <= others; ++k) sum = b.binary(ExprOp::Add, sum, b.load(k, at({1, lines})));
+    kernel.stores = {{others + 1, at({columns, 1}), sum, true}};
+    Made add = made(kernel);
+    EXPECT_EQ(add.kernel.shape.layout, KernelLayout::Tiles);
+    EXPECT_EQ(add.kernel.shape.vector, 4);
+    ASSERT_TRUE(add.host) << add.host.error().text();
+    std::vector<std::vector<float>> values;
+    std::vector<void*> places;
+    for (int k = 0; k <= others; ++k) values.push_back(wholeNumbers(std::size_t(lines * columns), k + 1));
+    values.emplace_back(std::size_t(lines * columns), -1000);
+    for (auto& v : values) places.push_back(v.data());
+    add.host->run(places, 3);
+    for (std::size_t i = 0; i < lines; ++i)
+      for (std::size_t j = 0; j < columns; ++j) {
+        float expected = values[0][i * columns + j];
+        for (int k = 1; k <= others; ++k) expected += values[std::size_t(k)][j * lines + i];
+        ASSERT_EQ(values.back()[i * columns + j], expected) << others << " " << i << " " << j;
+      }
+  }
+}
+
 TEST(CudaOnHost, TilesOf16BitElementsAreReadInPacks) {
   Made add = made(transposedAdd(1, 96, 72, DType::BFloat16));
   EXPECT_EQ(add.kernel.shape.acrossVector, 4);
