@@ -17,14 +17,6 @@ constexpr std::int64_t enoughPieces = 32;           // to keep threads busy
 constexpr std::int64_t largeFilter = 16;            // taps
 constexpr std::int64_t smallImage = 96 * 96;        // a block of it fits the second cache
 
-/// With the widest vectors that the machine has: Kernel<T, bytes>.
-template <template <class, int> class Kernel, class T, class... Args>
-void perWidth(Args... args) {
-  if (isa() == Isa::Avx512) return perIsa<Kernel<T, 64>>(args...);
-  if (isa() == Isa::Avx2) return perIsa<Kernel<T, 32>>(args...);
-  perIsa<Kernel<T, 16>>(args...);
-}
-
 template <class Body>
 Result<void> forFloats(DType dtype, Body&& body) {
   return dispatchOver(dtype, body, TypeList<float, double>{});

@@ -5,6 +5,7 @@
 
 #include "engine/mathlib/channel_blocks.h"
 #include "engine/mathlib/depthwise_taps.h"
+#include "engine/mathlib/vector_of.h"
 #include "engine/tensor/simd.h"
 
 namespace kerf::inline mathlib {
@@ -30,22 +31,6 @@ struct FilterPlan {
 };
 
 namespace detail {
-
-/// A vector of `bytes`; sizes are written out, since an attribute takes no template argument.
-template <class T, int bytes>
-struct VectorOf;
-template <>
-struct VectorOf<float, 16> { using Type = float __attribute__((vector_size(16))); };
-template <>
-struct VectorOf<float, 32> { using Type = float __attribute__((vector_size(32))); };
-template <>
-struct VectorOf<float, 64> { using Type = float __attribute__((vector_size(64))); };
-template <>
-struct VectorOf<double, 16> { using Type = double __attribute__((vector_size(16))); };
-template <>
-struct VectorOf<double, 32> { using Type = double __attribute__((vector_size(32))); };
-template <>
-struct VectorOf<double, 64> { using Type = double __attribute__((vector_size(64))); };
 
 /// A block's element as vectors of `bytes`.
 template <class T, int bytes>

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "engine/support/sanitizers.h"
+#include "engine/tensor/storage.h"
 
 namespace kerf::inline tensor {
 namespace {
@@ -18,8 +19,7 @@ constexpr std::int64_t alignment = 64;
 constexpr std::int64_t smallest = 4096;             // below, the C library is as fast
 constexpr std::int64_t mapThreshold = 1 << 20;      // from here on straight from the kernel, which gives zero pages
 constexpr std::int64_t hugeThreshold = 4 << 20;     // large enough for transparent huge pages to save page faults
-constexpr std::int64_t mostKept = 1LL << 30;        // of all blocks together
-constexpr std::int64_t largestKept = mostKept / 2;  // of one block
+constexpr std::int64_t alwaysKept = 1LL << 30;      // of all blocks together, on a machine of any size
 constexpr std::int64_t keptFreely = 128LL << 20;    // above that, a block from the system takes the place of kept ones
 constexpr int stepsPerDoubling = 8;                 // size classes: at most an eighth of a block is unused
 constexpr std::size_t classCount = 64 * stepsPerDoubling;
@@ -40,6 +40,13 @@ SizeClass classOf(std::int64_t bytes) {
   const std::uint64_t within =
       (rounded - (std::uint64_t{1} << finalDoubling)) / ((std::uint64_t{1} << finalDoubling) / stepsPerDoubling);
   return {std::int64_t(rounded), std::size_t(finalDoubling) * stepsPerDoubling + std::size_t(within)};
+}
+
+/// Of all blocks together: a quarter of the machine, since clearing the pages of a step's gradients takes as long as
+/// computing many of them.
+std::int64_t mostKept() {
+  static const std::int64_t most = std::max(alwaysKept, storageLimit() / 4);
+  return most;
 }
 
 struct Kept {
@@ -76,7 +83,7 @@ std::byte* takeFromSystem(std::int64_t bytes, bool& zeroed) {
 }
 
 bool cached(std::int64_t bytes) {
-  return keepsBlocks && forkHandlerInstalled && bytes >= smallest && bytes <= largestKept;
+  return keepsBlocks && forkHandlerInstalled && bytes >= smallest && bytes <= mostKept() / 2;
 }
 
 std::int64_t bytesOfClass(std::size_t index) {
@@ -105,7 +112,7 @@ void makeRoom(std::int64_t bytes) {
 std::byte* takeBlock(std::int64_t bytes, bool& zeroed) {
   zeroed = false;
   if (!cached(bytes)) {
-    if (bytes > largestKept) makeRoom(bytes);
+    if (bytes > mostKept() / 2) makeRoom(bytes);
     return takeFromSystem((bytes + alignment - 1) / alignment * alignment, zeroed);
   }
   const SizeClass size = classOf(bytes);
@@ -133,7 +140,7 @@ void returnBlock(std::byte* block, std::int64_t bytes) {
   {
     Kept& store = kept();
     const std::lock_guard lock(store.mutex);
-    if (store.bytes + size.bytes <= mostKept) {
+    if (store.bytes + size.bytes <= mostKept()) {
       store.blocks[size.index].push_back(block);
       store.bytes += size.bytes;
       return;

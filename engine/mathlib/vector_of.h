@@ -1,0 +1,32 @@
+// Vectors of a given width, and kernels that are compiled for the widest one of the machine. Private to mathlib.
+#pragma once
+
+#include "engine/tensor/simd.h"
+
+namespace kerf::inline mathlib {
+
+/// A vector of `bytes`; sizes are written out, since an attribute takes no template argument.
+template <class T, int bytes>
+struct VectorOf;
+template <>
+struct VectorOf<float, 16> { using Type = float __attribute__((vector_size(16))); };
+template <>
+struct VectorOf<float, 32> { using Type = float __attribute__((vector_size(32))); };
+template <>
+struct VectorOf<float, 64> { using Type = float __attribute__((vector_size(64))); };
+template <>
+struct VectorOf<double, 16> { using Type = double __attribute__((vector_size(16))); };
+template <>
+struct VectorOf<double, 32> { using Type = double __attribute__((vector_size(32))); };
+template <>
+struct VectorOf<double, 64> { using Type = double __attribute__((vector_size(64))); };
+
+/// Kernel<T, bytes> with the widest vectors that the machine has.
+template <template <class, int> class Kernel, class T, class... Args>
+void perWidth(Args... args) {
+  if (isa() == Isa::Avx512) return perIsa<Kernel<T, 64>>(args...);
+  if (isa() == Isa::Avx2) return perIsa<Kernel<T, 32>>(args...);
+  perIsa<Kernel<T, 16>>(args...);
+}
+
+}  // namespace kerf::inline mathlib
