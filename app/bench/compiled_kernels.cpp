@@ -83,6 +83,29 @@ const std::vector<KernelBenchCase>& kernelBenchCases() {
     clone = torch.ops.aten.clone.default(permute, memory_format = torch.contiguous_format)
     return (clone,)
 )"},
+      {"softmax_bf16", R"(def forward(self, x: "bf16[12, 512, 512]"):
+    amax = torch.ops.aten.amax.default(x, [-1], True)
+    sub = torch.ops.aten.sub.Tensor(x, amax)
+    exp = torch.ops.aten.exp.default(sub)
+    sum_1 = torch.ops.aten.sum.dim_IntList(exp, [-1], True)
+    div = torch.ops.aten.div.Tensor(exp, sum_1)
+    return (div,)
+)"},
+      {"bias_gradient_bf16", R"(def forward(self, x: "bf16[2048, 768]", y: "bf16[2048, 768]"):
+    mul = torch.ops.aten.mul.Tensor(x, y)
+    sum_1 = torch.ops.aten.sum.dim_IntList(mul, [0])
+    return (sum_1,)
+)"},
+      {"sum_bf16", R"(def forward(self, x: "bf16[2048, 3072]"):
+    sum_1 = torch.ops.aten.sum.default(x)
+    return (sum_1,)
+)"},
+      {"silu_mul_bf16", R"(def forward(self, x: "bf16[512, 3072]", y: "bf16[512, 3072]"):
+    sigmoid = torch.ops.aten.sigmoid.default(x)
+    mul = torch.ops.aten.mul.Tensor(x, sigmoid)
+    mul_1 = torch.ops.aten.mul.Tensor(mul, y)
+    return (mul_1,)
+)"},
       {"cross_entropy", R"(def forward(self, x: "f32[256, 8192]", target: "i64[256]"):
     amax = torch.ops.aten.amax.default(x, [1], True)
     sub = torch.ops.aten.sub.Tensor(x, amax)

@@ -53,9 +53,9 @@ void printCompiled(const bench::CompiledTime& row) {
     fmt::print("{:<44} skipped: {}\n", name, row.skipped);
     return;
   }
-  fmt::print("{:<44} {:>10.3f} {:>10.3f} {:>8.2f} {:>10} {:>10.1f}\n", name, row.compiledMs, row.interpretedMs,
+  fmt::print("{:<44} {:>10.3f} {:>10.3f} {:>8.2f} {:>10} {:>8} {:>10.1f}\n", name, row.compiledMs, row.interpretedMs,
              row.compiledMs / row.interpretedMs, row.copyMs > 0 ? fmt::format("{:.3f}", row.copyMs) : "-",
-             row.compileMs);
+             row.copyMs > 0 ? fmt::format("{:.0f}%", 100 * row.copyMs / row.compiledMs) : "-", row.compileMs);
   for (const auto& kernel : row.kernels)
     fmt::print("    {:<84} {:>10.3f} ms\n", kernel.name, milliseconds(kernel.time));
   std::fflush(stdout);
@@ -66,8 +66,8 @@ void printCompiled(const bench::CompiledTime& row) {
 void printCompiledTimes(const std::vector<bench::CompiledTime>& rows, bool json) {
   Json list = Json::array();
   if (!json)
-    fmt::print("{:<44} {:>10} {:>10} {:>8} {:>10} {:>10}\n", "graph", "compiled", "interp.", "ratio", "copy",
-               "compile ms");
+    fmt::print("{:<44} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10}\n", "graph", "compiled", "interp.", "ratio", "copy",
+               "share", "compile ms");
   for (const auto& row : rows) {
     if (json)
       list.push_back(compiledJson(row));

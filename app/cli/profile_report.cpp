@@ -24,12 +24,21 @@ std::string rateText(double amount, std::chrono::nanoseconds time) {
   return amount > 0 ? fmt::format("{:.1f}", amount / std::max(1.0, double(time.count()))) : "-";
 }
 
+/// Seconds: every kernel by itself as fast as the machine's copies and products of matrices are.
+double roofOf(const KernelProfile& profile) {
+  double roof = 0;
+  for (const KernelTime& kernel : profile.kernels)
+    roof += std::max(kernel.bytes / profile.copyRate, kernel.flops / profile.productRate);
+  return roof;
+}
+
 }  // namespace
 
 Json profileJson(const KernelProfile& profile) {
   Json object{{"ms", inMilliseconds(profile.time)},
               {"copy_gb_s", profile.copyRate * 1e-9},
               {"product_gflop_s", profile.productRate * 1e-9},
+              {"roof_ms", 1e3 * roofOf(profile)},
               {"planned_bytes", profile.plannedBytes},
               {"peak_bytes", profile.peakBytes},
               {"kernels", Json::array()}};
@@ -62,6 +71,9 @@ void printProfile(const KernelProfile& profile) {
     fmt::print("… and {} more (--json has them all)\n", profile.kernels.size() - mostRows);
   fmt::print("{} in all; a copy moves {:.1f} GB/s here, a product of matrices computes {:.0f} GFLOP/s\n",
              durationText(profile.time), profile.copyRate * 1e-9, profile.productRate * 1e-9);
+  const double roof = roofOf(profile);
+  fmt::print("roof: {:.3f} ms, all kernels one after another at these rates; it took {:.2f} times as long\n", 1e3 * roof,
+             double(profile.time.count()) * 1e-9 / std::max(1e-9, roof));
   if (profile.deviceTime.count() > 0)
     fmt::print("{} on the device as CUDA graphs, inputs there already\n", durationText(profile.deviceTime));
   if (!profile.deviceNote.empty()) fmt::print("not run as CUDA graphs alone: {}\n", profile.deviceNote);

@@ -1,12 +1,13 @@
 #include "app/workbench/kernel_profile.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 
 #include "engine/backend/cuda/device_rates.h"
 #include "engine/ops/core/op_registry.h"
+#include "engine/support/parallel_copy.h"
+#include "engine/support/thread_pool.h"
 
 namespace kerf::workbench {
 namespace {
@@ -18,23 +19,24 @@ constexpr auto longEnough = std::chrono::seconds(3);
 
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// Bytes that a copy reads and writes a second, beyond the caches.
-double measuredCopyRate() {
-  constexpr std::size_t bytes = std::size_t{64} << 20;
-  std::vector<char> from(bytes, 1), to(bytes, 0);
+/// Bytes that a copy reads and writes a second, beyond the caches, by as many threads as kernels have.
+Result<double> measuredCopyRate() {
+  constexpr std::int64_t bytes = std::int64_t{256} << 20;
+  KERF_TRY(const StoragePtr from, Storage::allocate(bytes));
+  KERF_TRY(const StoragePtr to, Storage::allocate(bytes));
+  parallelCopy(from->data(), to->data(), std::size_t(bytes));  // each piece's pages come to the thread that works on it
   double best = 0;
   for (int i = 0; i < 4; ++i) {
     const auto start = Clock::now();
-    std::memcpy(to.data(), from.data(), bytes);
-    from[std::size_t(i)] = to[bytes - 1];
+    parallelCopy(to->data(), from->data(), std::size_t(bytes));
     best = std::max(best, 2 * double(bytes) / seconds(Clock::now() - start));
   }
   return best;
 }
 
-/// Operations of a product of float32 matrices a second.
+/// Operations of a product of float32 matrices a second, of a size that gives every thread enough to do.
 Result<double> measuredProductRate() {
-  constexpr std::int64_t size = 768;
+  const std::int64_t size = threadCount() < 8 ? 768 : 2048;
   KERF_TRY(const Tensor a, Tensor::zeros(DType::Float32, {size, size}));
   double best = 0;
   for (int i = 0; i < 4; ++i) {
@@ -133,7 +135,7 @@ Result<KernelProfile> profileKernels(CompiledGraph& graph, const ValueList& inpu
     profile.productRate = rates.product;
     KERF_CHECK(timeOnDevice(graph, inputs, stop, profile));
   } else {
-    profile.copyRate = measuredCopyRate();
+    KERF_TRY(profile.copyRate, measuredCopyRate());
     KERF_TRY(profile.productRate, measuredProductRate());
   }
   for (const KernelInfo& info : graph.kernels()) {
