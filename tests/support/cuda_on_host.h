@@ -23,6 +23,7 @@ namespace kerf::testing_support {
 /// conversions, which have a form without it.
 inline constexpr std::string_view cudaOnHostPrelude = R"cpp(
 #include <math.h>
+#include <setjmp.h>
 #include <string.h>
 #include <ucontext.h>
 #include <vector>
@@ -34,12 +35,12 @@ inline constexpr std::string_view cudaOnHostPrelude = R"cpp(
 #define asm(...)
 struct KerfPlace { unsigned int x; };
 static KerfPlace threadIdx, blockIdx, blockDim, gridDim;
-static ucontext_t kerfScheduler;
-static std::vector<ucontext_t> kerfThreads;
-static std::vector<bool> kerfDone;
+struct KerfThread { ucontext_t start; jmp_buf at; bool begun, done; };
+static jmp_buf kerfScheduler;  // jumps ask nothing of the kernel, as switching contexts does
+static std::vector<KerfThread> kerfThreads;
 static unsigned long long kerfWords[1024];
 static void (*kerfBody)();
-static inline void __syncthreads() { swapcontext(&kerfThreads[threadIdx.x], &kerfScheduler); }
+static inline void __syncthreads() { if (_setjmp(kerfThreads[threadIdx.x].at) == 0) _longjmp(kerfScheduler, 1); }
 static inline void __syncwarp() { __syncthreads(); }
 static inline void __threadfence() {}
 template <class T> static T __shfl_xor_sync(unsigned int, T value, int distance) {
@@ -60,31 +61,51 @@ template <class T> static T __shfl_up_sync(unsigned int, T value, int distance) 
   __syncthreads();
   return other;
 }
+static inline unsigned int __match_any_sync(unsigned int, unsigned int value) {
+  const unsigned int own = threadIdx.x;
+  kerfWords[own] = value;
+  __syncthreads();
+  unsigned int same = 0;
+  for (unsigned int lane = 0; lane < 32; ++lane) same |= (unsigned int)(kerfWords[own / 32 * 32 + lane] == value) << lane;
+  __syncthreads();
+  return same;
+}
+static inline int __popc(unsigned int bits) { return __builtin_popcount(bits); }
 template <class T> static T atomicExch(T* place, T value) { const T old = *place; *place = value; return old; }
 template <class T> static T atomicCAS(T* place, T expected, T value) { const T old = *place; if (old == expected) *place = value; return old; }
 static inline unsigned int atomicAdd(unsigned int* place, unsigned int value) { const unsigned int old = *place; *place += value; return old; }
 static inline unsigned int __float_as_uint(float value) { unsigned int bits; memcpy(&bits, &value, 4); return bits; }
 static inline float __uint_as_float(unsigned int bits) { float value; memcpy(&value, &bits, 4); return value; }
 static inline double __longlong_as_double(long long bits) { double value; memcpy(&value, &bits, 8); return value; }
-static void kerfThread() { kerfBody(); kerfDone[threadIdx.x] = true; }
+static void kerfRun() {
+  kerfBody();
+  kerfThreads[threadIdx.x].done = true;
+  _longjmp(kerfScheduler, 1);
+}
+static void __attribute__((noinline)) kerfStep(KerfThread& thread) {
+  if (_setjmp(kerfScheduler) != 0) return;
+  if (thread.begun) _longjmp(thread.at, 1);
+  thread.begun = true;
+  setcontext(&thread.start);
+}
 static void kerfLaunch(unsigned int blocks, unsigned int threads, void (*body)()) {
   const size_t stack = 128 << 10;
-  std::vector<char> stacks(stack * threads);
+  static std::vector<char> stacks;
+  if (stacks.size() < stack * threads) stacks.resize(stack * threads);
   kerfBody = body, gridDim.x = blocks, blockDim.x = threads;
   for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    kerfThreads.assign(threads, {}), kerfDone.assign(threads, false);
+    kerfThreads.assign(threads, {});
     for (unsigned int t = 0; t < threads; ++t) {
-      getcontext(&kerfThreads[t]);
-      kerfThreads[t].uc_stack.ss_sp = &stacks[t * stack], kerfThreads[t].uc_stack.ss_size = stack;
-      kerfThreads[t].uc_link = &kerfScheduler;
-      makecontext(&kerfThreads[t], kerfThread, 0);
+      ucontext_t& start = kerfThreads[t].start;
+      getcontext(&start);
+      start.uc_stack.ss_sp = &stacks[t * stack], start.uc_stack.ss_size = stack;
+      makecontext(&start, kerfRun, 0);
     }
     for (bool any = true; any;) {
       any = false;
       for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
-        if (kerfDone[threadIdx.x]) continue;
-        const unsigned int own = threadIdx.x;
-        swapcontext(&kerfScheduler, &kerfThreads[own]);
+        if (kerfThreads[threadIdx.x].done) continue;
+        kerfStep(kerfThreads[threadIdx.x]);
         any = true;
       }
     }

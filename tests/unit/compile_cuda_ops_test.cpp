@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(CudaOps, AreInTheOpTable) {
-  for (const auto ops : {attentionDeviceOps(), convolutionDeviceOps(), indexDeviceOps(), scanDeviceOps()})
+  for (const auto ops : allDeviceOps())
     for (const DeviceOp& row : ops) {
       EXPECT_NE(findOp("torch.ops." + std::string(row.op)), nullptr) << row.op;
       EXPECT_EQ(findDeviceOp(row.op), &row);
@@ -96,35 +96,18 @@ TEST(CudaOps, RunningLogarithmsOfSums) {
   EXPECT_TRUE(std::isnan(out[295]) && std::isnan(out[299]));
 }
 
-TEST(CudaOps, RowsOfOnePlaceAreChainedInTheirOrder) {
-  auto lists = onHost(kernelNamed("kerf_put_lists", "float"),
-                      "kerf_put_lists((long long*)kerfBuffers[0], (unsigned long long*)kerfBuffers[1], (int*)kerfBuffers[2], "
-                      "(int*)kerfBuffers[3], 1000, 2000);");
-  auto chains = onHost(kernelNamed("kerf_put_chains", "float"),
-                       "kerf_put_chains((long long*)kerfBuffers[0], (unsigned long long*)kerfBuffers[1], (int*)kerfBuffers[2], "
-                       "(int*)kerfBuffers[3], (long long*)kerfBuffers[4], (unsigned char*)kerfBuffers[5], 1000, 2000);");
-  ASSERT_TRUE(lists && chains);
-  std::vector<std::int64_t> places(1000), next(1000);
-  for (std::size_t n = 0; n < places.size(); ++n) places[n] = n % 7 == 0 ? -1 : std::int64_t(n * n % 211) * 64;
-  std::vector<std::uint64_t> keys(2000);
-  std::vector<int> heads(2000), links(1000);
-  std::vector<unsigned char> first(1000, 9);
-  lists->run({places.data(), keys.data(), heads.data(), links.data()}, 4);
-  chains->run({places.data(), keys.data(), heads.data(), links.data(), next.data(), first.data()}, 4);
-  for (std::size_t n = 0; n < places.size(); ++n) {
-    const auto after = std::find(places.begin() + std::ptrdiff_t(n) + 1, places.end(), places[n]);
-    const bool isNone = places[n] < 0;
-    ASSERT_EQ(next[n], isNone || after == places.end() ? -1 : after - places.begin()) << n;
-    ASSERT_EQ(first[n], !isNone && std::find(places.begin(), places.end(), places[n]) - places.begin() == std::ptrdiff_t(n)) << n;
-  }
-}
-
 TEST(CudaOps, ShapesOfKernelsHaveAtMostEightDimensions) {
   const auto shape = DeviceShape::of({2, 3}, {3, 1});
   ASSERT_TRUE(shape);
   EXPECT_EQ(shape->dims, 2);
   EXPECT_EQ(shape->sizes[1], 3);
   EXPECT_EQ(shape->strides[0], 3);
+  const auto merged = DeviceShape::merged({2, 1, 3, 4}, {24, 7, 4, 1});
+  EXPECT_EQ(merged->dims, 2);
+  EXPECT_EQ(merged->sizes[1], 12);
+  EXPECT_EQ(merged->strides[0], 24);
+  EXPECT_FALSE(merged->isRow());
+  EXPECT_TRUE(DeviceShape::merged({2, 3}, {3, 1})->isRow());
   const auto tooMany = DeviceShape::of(Sizes(9, 1), Sizes(9, 1));
   ASSERT_FALSE(tooMany);
   EXPECT_EQ(tooMany.error().code, ErrorCode::TooLarge);

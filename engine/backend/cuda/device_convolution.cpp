@@ -30,14 +30,6 @@ extern "C" __global__ void kerf_add_channel(T* out, const T* bias, KerfShape sha
 }
 )cuda";
 
-KernelMacros macrosOf(DType dtype) {
-  const DType sum = dtype == DType::Float64 ? DType::Float64 : DType::Float32;
-  return {{"T", std::string(memoryType(dtype))},
-          {"A", std::string(memoryType(sum))},
-          {"FROM(x)", convertText("(x)", dtype, sum)},
-          {"TO(x)", convertText("(x)", sum, dtype)}};
-}
-
 bool isDeviceFloat(DType dtype) {
   return dtype == DType::Float32 || dtype == DType::Float64 || dtype == DType::Float16 || dtype == DType::BFloat16;
 }
@@ -138,7 +130,7 @@ Result<void> addBias(const DeviceCall& call, const Tensor& bias, const Tensor& o
   KERF_TRY(const DeviceShape shape, DeviceShape::of(out.sizes(), out.strides()));
   KernelArguments arguments;
   arguments.add(to).add(from).add(shape).add(std::int64_t(bias.strides()[0])).add(out.numel());
-  return call.on.library.launch(biasSource, "kerf_add_channel", macrosOf(out.dtype()),
+  return call.on.library.launch(biasSource, "kerf_add_channel", typeMacros(out.dtype(), out.dtype()),
                                 call.on.library.blocksFor(out.numel()), 256, arguments);
 }
 
@@ -158,7 +150,7 @@ Result<void> sumChannels(const DeviceCall& call, const Tensor& grad, const Tenso
   KERF_TRY(const DeviceShape shape, DeviceShape::of(grad.sizes(), grad.strides()));
   KernelArguments arguments;
   arguments.add(to).add(from).add(shape).add(std::int64_t(grad.size(1))).add(grad.numel() / grad.size(1));
-  return call.on.library.launch(biasSource, "kerf_channel_sum", macrosOf(grad.dtype()), grad.size(1), 256, arguments);
+  return call.on.library.launch(biasSource, "kerf_channel_sum", typeMacros(grad.dtype(), grad.dtype()), grad.size(1), 256, arguments);
 }
 
 /// convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
@@ -190,7 +182,7 @@ std::vector<LibraryKernel> convolutionKernels() {
   std::vector<LibraryKernel> all;
   for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16})
     for (const char* name : {"kerf_channel_sum", "kerf_add_channel"})
-      all.push_back({biasSource, name, macrosOf(dtype)});
+      all.push_back({biasSource, name, typeMacros(dtype, dtype)});
   return all;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 
 #include "engine/backend/cuda/device_queue.h"
@@ -16,6 +17,10 @@ struct DeviceShape {
   long long dims = 0, sizes[most] = {}, strides[most] = {};
   /// TooLarge for more dimensions.
   static Result<DeviceShape> of(const Sizes& sizes, const Sizes& strides);
+  /// The same walk in fewer dimensions: those of one place go, neighbours that the strides walk as one are one.
+  static Result<DeviceShape> merged(const Sizes& sizes, const Sizes& strides);
+  /// Whether the elements lie one behind the other.
+  bool isRow() const { return dims == 0 || (dims == 1 && strides[0] == 1); }
 };
 
 /// What a source is compiled with: {"T", "float"} → #define T float.
@@ -31,9 +36,14 @@ struct LibraryKernel {
 LibraryKernel copyKernel();
 LibraryKernel checkKernel();
 
+/// Makes the entry `name` of a whole source callable.
+using KernelLoader = std::function<Result<void*>(const std::string& source, const std::string& name)>;
+
 class DeviceLibrary {
  public:
-  DeviceLibrary(DeviceQueue& queue, std::filesystem::path cache) : m_queue(queue), m_cache(std::move(cache)) {}
+  /// NVRTC's code, kept in the folder `cache`.
+  DeviceLibrary(DeviceQueue& queue, std::filesystem::path cache);
+  DeviceLibrary(DeviceQueue& queue, KernelLoader loader) : m_queue(queue), m_load(std::move(loader)) {}
 
   /// The entry `name` of `source`, which may use the preamble of generated kernels and DeviceShape as KerfShape.
   Result<void*> kernel(std::string_view source, const std::string& name, const KernelMacros& macros);
@@ -49,7 +59,7 @@ class DeviceLibrary {
 
  private:
   DeviceQueue& m_queue;
-  const std::filesystem::path m_cache;
+  const KernelLoader m_load;
   std::map<std::string, void*, std::less<>> m_kernels;
 };
 

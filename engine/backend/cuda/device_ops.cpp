@@ -4,6 +4,8 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "engine/codegen_cuda/scalar_text.h"
+
 namespace kerf::inline backend {
 
 DeviceScratch::~DeviceScratch() {
@@ -29,17 +31,35 @@ Result<DeviceAddress> DeviceParts::addressOf(const Tensor& tensor, bool writes) 
   return base + std::uint64_t(tensor.offset() * itemSize(tensor.dtype()));
 }
 
+DType sumType(DType dtype) {
+  return !isFloating(dtype) ? DType::Int64 : dtype == DType::Float64 ? DType::Float64 : DType::Float32;
+}
+
+KernelMacros typeMacros(DType from, DType to) {
+  const DType sum = sumType(to);
+  return {{"T", std::string(memoryType(from))},
+          {"O", std::string(memoryType(to))},
+          {"A", std::string(memoryType(sum))},
+          {"FROM(x)", convertText("(x)", from, sum)},
+          {"TO(x)", convertText("(x)", sum, to)}};
+}
+
 std::vector<LibraryKernel> libraryKernels() {
   std::vector<LibraryKernel> all{checkKernel(), copyKernel()};
-  for (auto* part : {attentionKernels, convolutionKernels, indexKernels, scanKernels})
+  for (auto* part : {attentionKernels, convolutionKernels, copyKernels, putKernels, scanKernels, sortKernels})
     std::ranges::move(part(), std::back_inserter(all));
   return all;
+}
+
+std::vector<std::span<const DeviceOp>> allDeviceOps() {
+  return {attentionDeviceOps(), convolutionDeviceOps(), copyDeviceOps(),
+          indexDeviceOps(),     scanDeviceOps(),        scatterDeviceOps()};
 }
 
 const DeviceOp* findDeviceOp(std::string_view op) {
   static const auto table = [] {
     std::unordered_map<std::string_view, const DeviceOp*> rows;
-    for (const auto ops : {attentionDeviceOps(), convolutionDeviceOps(), indexDeviceOps(), scanDeviceOps()})
+    for (const auto ops : allDeviceOps())
       for (const DeviceOp& row : ops) rows.emplace(row.op, &row);
     return rows;
   }();

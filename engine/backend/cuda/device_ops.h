@@ -69,17 +69,28 @@ struct DeviceOp {
 /// Null where the device has no kernel for this op.
 const DeviceOp* findDeviceOp(std::string_view op);
 
+/// What sums of such elements are formed in on the device.
+DType sumType(DType dtype);
+/// T is what is read, O what is written, A what is combined in; FROM(x) and TO(x) go from T to A and from A to O.
+KernelMacros typeMacros(DType from, DType to);
+
 /// All of them, for all types of elements: what a machine without a device can compile.
 std::vector<LibraryKernel> libraryKernels();
 std::vector<LibraryKernel> attentionKernels();
 std::string_view attentionSource();
 std::vector<LibraryKernel> convolutionKernels();
-std::vector<LibraryKernel> indexKernels();
+std::vector<LibraryKernel> copyKernels();
+std::vector<LibraryKernel> putKernels();
 std::vector<LibraryKernel> scanKernels();
+std::vector<LibraryKernel> sortKernels();
 
 std::span<const DeviceOp> attentionDeviceOps();
 std::span<const DeviceOp> convolutionDeviceOps();
+std::span<const DeviceOp> copyDeviceOps();
 std::span<const DeviceOp> indexDeviceOps();
 std::span<const DeviceOp> scanDeviceOps();
+std::span<const DeviceOp> scatterDeviceOps();
+/// Every table of them.
+std::vector<std::span<const DeviceOp>> allDeviceOps();
 
 }  // namespace kerf::inline backend

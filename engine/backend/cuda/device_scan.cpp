@@ -100,14 +100,10 @@ constexpr Scan scans[] = {
 };
 
 KernelMacros macrosOf(const Scan& scan, DType from, DType to) {
-  const DType sum = isFloating(to) ? (to == DType::Float64 ? DType::Float64 : DType::Float32) : DType::Int64;
-  return {{"T", std::string(memoryType(from))},
-          {"O", std::string(memoryType(to))},
-          {"A", std::string(memoryType(sum))},
-          {"FROM(x)", convertText("(x)", from, sum)},
-          {"TO(x)", convertText("(x)", sum, to)},
-          {"COMBINE(a, b)", std::string(scan.combine)},
-          {"START", std::string(scan.start)}};
+  KernelMacros macros = typeMacros(from, to);
+  macros.emplace_back("COMBINE(a, b)", scan.combine);
+  macros.emplace_back("START", scan.start);
+  return macros;
 }
 
 /// (self, dim, *, dtype)

@@ -91,6 +91,12 @@ Result<std::unique_ptr<CudaDriver>> CudaDriver::open() {
   return driver;
 }
 
+std::unique_ptr<CudaDriver> CudaDriver::over(const DriverFunctions& functions) {
+  auto driver = std::make_unique<CudaDriver>();
+  driver->m_f = functions;
+  return driver;
+}
+
 Result<CudaDriver*> CudaDriver::get() {
   static const auto opened = open();
   if (!opened) return fail(Error(opened.error()));

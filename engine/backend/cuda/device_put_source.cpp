@@ -1,0 +1,156 @@
+#include "engine/backend/cuda/device_put.h"
+
+namespace kerf::inline backend {
+
+/// K: a place as a number, row by row over the dimensions that are written by index; T, A: elements and what they are combined
+/// in; V elements at once; COMBINE(a, b) and START.
+std::string_view putSource() {
+  return R"cuda(
+struct KerfIndices {
+  const long long* at[4];
+  KerfShape shapes[4], along;  // along: what a row's own position adds to its place
+  long long sizes[4], strides[4], count, skipped;  // skipped: an index that is left out, from 0 on
+};
+
+// What is no place gets `places`, the number of them.
+extern "C" __global__ void kerf_put_keys(K* keys, KerfIndices indices, long long rows, long long places, int wraps,
+                                         unsigned long long number, unsigned long long* found) {
+  const long long n = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= rows) return;
+  long long place = kerf_place(indices.along, n);
+  for (int k = 0; k < (int)indices.count; ++k) {
+    const long long given = indices.at[k][kerf_place(indices.shapes[k], n)];
+    if (indices.skipped >= 0 && given == indices.skipped) { place = places; break; }
+    const long long index = wraps && given < 0 ? given + indices.sizes[k] : given;
+    if (index < 0 || index >= indices.sizes[k]) {
+      if (atomicCAS(found, 0ull, number + k) == 0ull) found[1] = (unsigned long long)given;
+      place = places;
+      break;
+    }
+    place += index * indices.strides[k];
+  }
+  keys[n] = (K)place;
+}
+
+// Of sorted keys: where each place's begin and end.
+extern "C" __global__ void kerf_put_ranges(const K* keys, unsigned int* ranges, long long rows, long long places) {
+  const long long n = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (n >= rows || (long long)keys[n] >= places) return;
+  if (n == 0 || keys[n - 1] != keys[n]) ranges[2 * (long long)keys[n]] = (unsigned int)n;
+  if (n == rows - 1 || keys[n + 1] != keys[n]) ranges[2 * (long long)keys[n] + 1] = (unsigned int)n + 1;
+}
+
+constexpr int KERF_LEVELS = 5, KERF_PIECE = 32;
+struct KerfPut {
+  T* out;
+  const T *self, *values;  // self is null where there are zeros
+  A* parts;                // of level 1, then of level 2, ...
+  const K* keys;
+  const int* order;
+  const unsigned int* ranges;  // null: each row that is the first of its place looks for the last one
+  KerfShape place, rest, selfPlace, selfRest, valueRows, valueRest;
+  long long rows, places, width, partsAt[KERF_LEVELS + 1], includes, mean, assigns;
+  int team, levels;  // logarithm of the threads for a row; levels of parts
+};
+
+// Rows `from` to `to` of a level: 0 are those given, in their sorted order, others are parts of 32 of the level below.
+__device__ __forceinline__ void kerf_put_add(A (&sum)[V], const KerfPut& put, int level, long long from, long long to, long long column) {
+  constexpr int DEEP = 4;
+  const T* const values = put.values + kerf_place(put.valueRest, column * V);
+  const A* const parts = put.parts + put.partsAt[level] + column * V;
+  for (; from < to; from += DEEP) {
+    A some[DEEP][V];
+    #pragma unroll
+    for (int k = 0; k < DEEP; ++k) {
+      if (from + k >= to) continue;
+      if (level == 0) {
+        const KerfPack<T, V> pack = kerf_load<T, V>(values + kerf_place(put.valueRows, put.order[from + k]));
+        #pragma unroll
+        for (int v = 0; v < V; ++v) some[k][v] = (A)FROM(pack.at[v]);
+      } else {
+        #pragma unroll
+        for (int v = 0; v < V; ++v) some[k][v] = parts[(from + k) * put.width * V + v];
+      }
+    }
+    #pragma unroll
+    for (int k = 0; k < DEEP; ++k)
+      if (from + k < to) {
+        #pragma unroll
+        for (int v = 0; v < V; ++v) sum[v] = COMBINE(sum[v], some[k][v]);
+      }
+  }
+}
+
+// Parts of `level`: of each piece of 32 of the level below that is for one place as a whole.
+extern "C" __global__ void __launch_bounds__(256) kerf_put_parts(KerfPut put, int level) {
+  long long size = 1;
+  for (int l = 0; l < level; ++l) size *= KERF_PIECE;
+  const long long piece = (long long)blockIdx.x * (256 >> put.team) + (threadIdx.x >> put.team), first = piece * size;
+  if (first + size > put.rows || (long long)put.keys[first] >= put.places || put.keys[first + size - 1] != put.keys[first]) return;
+  for (long long column = threadIdx.x & ((1 << put.team) - 1); column < put.width; column += 1 << put.team) {
+    A sum[V];
+    for (int v = 0; v < V; ++v) sum[v] = START;
+    kerf_put_add(sum, put, level - 1, piece * KERF_PIECE, (piece + 1) * KERF_PIECE, column);
+    for (int v = 0; v < V; ++v) put.parts[put.partsAt[level] + (piece * put.width + column) * V + v] = sum[v];
+  }
+}
+
+__device__ __forceinline__ long long kerf_put_end(const KerfPut& put, long long first) {
+  const K key = put.keys[first];
+  long long step = 1, last = first;  // of this place
+  while (last + step < put.rows && put.keys[last + step] == key) last += step, step *= 2;
+  for (; step > 0; step /= 2)
+    if (last + step < put.rows && put.keys[last + step] == key) last += step;
+  return last + 1;
+}
+
+// Every place where there are ranges, else those that get something.
+extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
+  const long long row = (long long)blockIdx.x * (256 >> put.team) + (threadIdx.x >> put.team);
+  if (row >= (put.ranges ? put.places : put.rows)) return;
+  long long place = row, begin, end;
+  if (put.ranges) {
+    begin = put.ranges[2 * row], end = put.ranges[2 * row + 1];
+  } else {
+    place = (long long)put.keys[row];
+    if (place >= put.places || (row > 0 && put.keys[row - 1] == put.keys[row])) return;
+    begin = row, end = kerf_put_end(put, row);
+  }
+  T* const out = put.out + kerf_place(put.place, place);
+  const T* const self = put.self + (put.self ? kerf_place(put.selfPlace, place) : 0);
+  for (long long column = threadIdx.x & ((1 << put.team) - 1); column < put.width; column += 1 << put.team) {
+    KerfPack<T, V> pack;
+    if (put.self) pack = kerf_load<T, V>(self + kerf_place(put.selfRest, column * V));
+    A sum[V];
+    #pragma unroll
+    for (int v = 0; v < V; ++v) sum[v] = put.self ? (A)FROM(pack.at[v]) : (A)0;
+    if (end > begin && put.assigns) {
+      pack = kerf_load<T, V>(put.values + kerf_place(put.valueRows, put.order[end - 1]) + kerf_place(put.valueRest, column * V));
+    } else if (end > begin) {
+      if (!put.includes)
+        for (int v = 0; v < V; ++v) sum[v] = START;
+      // Of each level what is no whole piece in front, then what is behind; of the last one everything.
+      long long from = begin, to = end;
+      for (int step = 0;; ++step) {
+        const int level = step / 2;
+        const long long whole = (from + KERF_PIECE - 1) / KERF_PIECE, behind = to / KERF_PIECE;
+        const bool last = level == put.levels || whole >= behind, front = step % 2 == 0;
+        kerf_put_add(sum, put, level, front ? from : behind * KERF_PIECE, last || !front ? to : whole * KERF_PIECE, column);
+        if (last) break;
+        if (!front) from = whole, to = behind;
+      }
+    }
+    if (!put.assigns) {
+      const long long count = end - begin + put.includes;
+      #pragma unroll
+      for (int v = 0; v < V; ++v) pack.at[v] = put.mean && end > begin && count > 1 ? (T)TO(OVER(sum[v], count)) : (T)TO(sum[v]);
+    } else if (!put.self && end <= begin) {
+      for (int v = 0; v < V; ++v) pack.at[v] = (T)0;
+    }
+    kerf_store<T, V>(out + kerf_place(put.rest, column * V), pack);
+  }
+}
+)cuda";
+}
+
+}  // namespace kerf::inline backend

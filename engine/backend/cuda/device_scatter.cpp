@@ -1,0 +1,75 @@
+// scatter, scatter_add and scatter_reduce on the device.
+#include <algorithm>
+
+#include "engine/backend/cuda/device_put.h"
+
+namespace kerf::inline backend {
+namespace {
+
+struct NamedKind {
+  std::string_view name;
+  PutKind kind;
+};
+constexpr NamedKind kinds[] = {{"sum", PutKind::Sum},   {"add", PutKind::Sum},  {"prod", PutKind::Product}, {"multiply", PutKind::Product},
+                               {"mean", PutKind::Mean}, {"amax", PutKind::Max}, {"amin", PutKind::Min}};
+
+/// self[..., index[..., i, ...], ...] = source[..., i, ...] along `dim`. Dimensions along which the index is repeated, and that it
+/// spans, are written as rows.
+Result<bool> scattered(const DeviceCall& call, PutKind kind, bool includesSelf) {
+  const Tensor &self = call.args.tensor(0), &index = call.args.tensor(2), &out = call.out(0);
+  const Tensor* const source = call.args.tensorIf(3);
+  const std::int64_t given = call.args.integer(1);
+  if (self.dim() == 0 || index.dim() != self.dim() || !putTakes(out.dtype(), kind)) return false;
+  if (source && (source->dtype() != out.dtype() || source->dim() != self.dim() || sharesWrites(self, out, *source))) return false;
+  const auto dim = std::size_t(given < 0 ? given + self.dim() : given);
+  if (dim >= self.sizes().size()) return false;
+  DevicePut put{.kind = kind, .includesSelf = includesSelf, .self = &self, .out = &out};
+  put.indices = {&index}, put.indexed = {dim}, put.wraps = false, put.indexStrides.emplace_back();
+  for (std::size_t d = 0; d < self.sizes().size(); ++d) {
+    const std::int64_t size = index.sizes()[d], step = source ? source->strides()[d] : 0;
+    if (source && size > source->sizes()[d]) return false;
+    if (d != dim && size > self.sizes()[d]) return false;
+    if (d != dim && size == self.sizes()[d] && (index.strides()[d] == 0 || size == 1)) {
+      put.rest.push_back(d), put.valueRest.push_back(step);
+      continue;
+    }
+    if (d != dim) put.along.push_back(d), put.rowDims.push_back(put.rows.size());
+    put.rows.push_back(size), put.valueRows.push_back(step);
+    put.indexStrides.front().push_back(index.strides()[d]);
+  }
+  if (source) {
+    KERF_TRY(put.values, call.on.addressOf(*source));
+  } else {
+    KERF_TRY(put.values, numberOnDevice(call.on, out.dtype(), call.args.values[3]));
+  }
+  return putRows(call, put);
+}
+
+/// scatter(self, dim, index, src or value)
+Result<bool> scatter(const DeviceCall& call) { return scattered(call, PutKind::Assign, true); }
+Result<bool> scatterAdd(const DeviceCall& call) { return scattered(call, PutKind::Sum, true); }
+/// (self, dim, index, src or value, reduce, include_self)
+Result<bool> scatterReduce(const DeviceCall& call) {
+  const auto* named = std::ranges::find(kinds, call.args.text(4), &NamedKind::name);
+  if (named == std::end(kinds)) return false;
+  return scattered(call, named->kind, call.args.values.size() < 6 || call.args.boolean(5));
+}
+
+constexpr DeviceOp rows[] = {
+    {.op = "aten.scatter.src", .run = scatter},
+    {.op = "aten.scatter.value", .run = scatter},
+    {.op = "aten.scatter.reduce", .run = scatterReduce},
+    {.op = "aten.scatter.value_reduce", .run = scatterReduce},
+    {.op = "aten.scatter_add.default", .run = scatterAdd},
+    {.op = "aten.scatter_reduce.two", .run = scatterReduce},
+    {.op = "aten.scatter_.src", .run = scatter, .inPlace = true},
+    {.op = "aten.scatter_.value", .run = scatter, .inPlace = true},
+    {.op = "aten.scatter_add_.default", .run = scatterAdd, .inPlace = true},
+    {.op = "aten.scatter_reduce_.two", .run = scatterReduce, .inPlace = true},
+};
+
+}  // namespace
+
+std::span<const DeviceOp> scatterDeviceOps() { return rows; }
+
+}  // namespace kerf::inline backend

@@ -1,0 +1,168 @@
+#include "engine/backend/cuda/device_sort.h"
+
+#include <utility>
+
+namespace kerf::inline backend {
+namespace {
+
+/// A block has 4096 keys, a warp 512 of them next to each other, 32 at a time. For each digit of 8 bits: how many of them every
+/// block has (digit by digit, so that one block adds up one digit's), where each block's begin, and where each key goes.
+constexpr std::string_view sortSource = R"cuda(
+constexpr int KERF_EACH = 16, KERF_TILE = 4096;
+
+extern "C" __global__ void __launch_bounds__(256) kerf_sort_count(const K* __restrict__ keys, unsigned int* counts, long long count, int shift) {
+  __shared__ unsigned int own[256];
+  own[threadIdx.x] = 0;
+  __syncthreads();
+  #pragma unroll
+  for (int k = 0; k < KERF_EACH; ++k) {
+    const long long at = (long long)blockIdx.x * KERF_TILE + k * 256 + threadIdx.x;
+    if (at < count) atomicAdd(own + ((unsigned int)(keys[at] >> shift) & 255u), 1u);
+  }
+  __syncthreads();
+  counts[(long long)threadIdx.x * gridDim.x + blockIdx.x] = own[threadIdx.x];
+}
+
+// The sum of what the threads before this one have; `total` becomes everyone's.
+__device__ __forceinline__ unsigned int kerf_before(unsigned int value, unsigned int* warps, unsigned int& total) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  unsigned int sum = value;
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const unsigned int left = __shfl_up_sync(0xffffffffu, sum, distance);
+    if (lane >= distance) sum += left;
+  }
+  __syncthreads();
+  if (lane == 31) warps[warp] = sum;
+  __syncthreads();
+  unsigned int before = sum - value;
+  total = 0;
+  for (int w = 0; w < 8; ++w) {
+    if (w < warp) before += warps[w];
+    total += warps[w];
+  }
+  return before;
+}
+
+extern "C" __global__ void __launch_bounds__(256) kerf_sort_offsets(unsigned int* counts, unsigned int* totals, long long blocks) {
+  __shared__ unsigned int warps[8];
+  unsigned int* const own = counts + blockIdx.x * blocks;
+  unsigned int before = 0;
+  for (long long base = 0; base < blocks; base += 256) {
+    const long long at = base + threadIdx.x;
+    unsigned int all;
+    const unsigned int value = at < blocks ? own[at] : 0, lead = kerf_before(value, warps, all);
+    if (at < blocks) own[at] = before + lead;
+    before += all;
+  }
+  if (threadIdx.x == 0) totals[blockIdx.x] = before;
+}
+
+// `counts` is null for a block that has all keys.
+__device__ __forceinline__ void kerf_move(const K* keys, const int* order, K* keysOut, int* orderOut, const unsigned int* counts,
+                                          const unsigned int* totals, long long count, int shift) {
+  __shared__ unsigned int places[8][257], warps[8];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (int i = threadIdx.x; i < 8 * 257; i += 256) places[i / 257][i % 257] = 0;
+  __syncthreads();
+  K own[KERF_EACH];
+  unsigned int ranks[KERF_EACH];
+  const long long first = (long long)blockIdx.x * KERF_TILE + warp * (32 * KERF_EACH) + lane;
+  #pragma unroll
+  for (int k = 0; k < KERF_EACH; ++k) own[k] = first + k * 32 < count ? keys[first + k * 32] : (K)0;
+  #pragma unroll
+  for (int k = 0; k < KERF_EACH; ++k) {
+    const unsigned int digit = first + k * 32 < count ? (unsigned int)(own[k] >> shift) & 255u : 256u;
+    const unsigned int peers = __match_any_sync(0xffffffffu, digit), before = places[warp][digit];
+    const unsigned int rank = __popc(peers & ((1u << lane) - 1u));
+    __syncwarp();
+    if (rank == 0) places[warp][digit] = before + __popc(peers);
+    __syncwarp();
+    ranks[k] = before + rank;
+  }
+  __syncthreads();
+  unsigned int here = 0, all;
+  for (int w = 0; w < 8; ++w) here += places[w][threadIdx.x];
+  unsigned int next = kerf_before(counts ? totals[threadIdx.x] : here, warps, all);
+  if (counts) next += counts[(long long)threadIdx.x * gridDim.x + blockIdx.x];
+  for (int w = 0; w < 8; ++w) {
+    const unsigned int some = places[w][threadIdx.x];
+    places[w][threadIdx.x] = next;
+    next += some;
+  }
+  __syncthreads();
+  #pragma unroll
+  for (int k = 0; k < KERF_EACH; ++k) {
+    const long long at = first + k * 32;
+    if (at >= count) continue;
+    const unsigned int to = places[warp][(unsigned int)(own[k] >> shift) & 255u] + ranks[k];
+    keysOut[to] = own[k];
+    orderOut[to] = order ? order[at] : (int)at;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) kerf_sort_move(const K* keys, const int* order, K* keysOut, int* orderOut,
+                                                                const unsigned int* counts, const unsigned int* totals, long long count, int shift) {
+  kerf_move(keys, order, keysOut, orderOut, counts, totals, count, shift);
+}
+
+// All digits of up to 4096 keys, by one block. What the last one leaves lies in the second place if there is an odd number of them.
+extern "C" __global__ void __launch_bounds__(256) kerf_sort_few(K* keys, const int* order, K* keysOut, int* orderOut, int* orderToo, long long count,
+                                                               int from, int to) {
+  for (int shift = from; shift < to; shift += 8) {
+    kerf_move(keys, order, keysOut, orderOut, nullptr, nullptr, count, shift);
+    __syncthreads();
+    K* const keysBefore = keys;
+    keys = keysOut, keysOut = keysBefore;
+    order = orderOut, orderOut = orderToo, orderToo = (int*)order;
+  }
+}
+)cuda";
+
+constexpr std::int64_t tile = 4096, digits = 256;
+constexpr int digitBits = 8;
+
+}  // namespace
+
+std::string keyType(std::int64_t bytes) { return bytes == 4 ? "unsigned int" : "unsigned long long"; }
+
+Result<DeviceKeys> sortKeys(const DeviceParts& on, const DeviceKeys& keys, int from, int to) {
+  if (keys.count >= std::int64_t{1} << 31) return fail(ErrorCode::TooLarge, "sorting {} keys", keys.count);
+  const KernelMacros macros{{"K", keyType(keys.bytes)}};
+  DeviceKeys now = keys, next = keys;
+  KERF_TRY(next.keys, on.scratch.take(keys.count * keys.bytes));
+  KERF_TRY(next.order, on.scratch.take(keys.count * 4));
+  KERF_TRY(DeviceAddress other, on.scratch.take(keys.count * 4));
+  const std::int64_t blocks = (keys.count + tile - 1) / tile;
+  if (blocks <= 1) {
+    KernelArguments few;
+    few.add(now.keys).add(now.order).add(next.keys).add(next.order).add(other).add(keys.count).add(from).add(to);
+    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_few", macros, blocks, 256, few));
+    const int passes = (to - from + digitBits - 1) / digitBits;
+    if (passes == 0) return keys;
+    return DeviceKeys{passes % 2 == 0 ? now.keys : next.keys, passes % 2 == 0 ? other : next.order, keys.count, keys.bytes};
+  }
+  KERF_TRY(const DeviceAddress counts, on.scratch.take(digits * blocks * 4));
+  KERF_TRY(const DeviceAddress totals, on.scratch.take(digits * 4));
+  for (int shift = from; shift < to; shift += digitBits) {
+    KernelArguments counting, adding, moving;
+    counting.add(now.keys).add(counts).add(keys.count).add(shift);
+    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_count", macros, blocks, 256, counting));
+    adding.add(counts).add(totals).add(blocks);
+    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_offsets", macros, digits, 256, adding));
+    moving.add(now.keys).add(now.order).add(next.keys).add(next.order).add(counts).add(totals).add(keys.count).add(shift);
+    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_move", macros, blocks, 256, moving));
+    std::swap(now, next);
+    if (shift == from) next.order = other;  // the first one's is the caller's
+  }
+  return now;
+}
+
+std::vector<LibraryKernel> sortKernels() {
+  std::vector<LibraryKernel> all;
+  for (const std::int64_t bytes : {4, 8})
+    for (const char* name : {"kerf_sort_count", "kerf_sort_offsets", "kerf_sort_move", "kerf_sort_few"})
+      all.push_back({sortSource, name, {{"K", keyType(bytes)}}});
+  return all;
+}
+
+}  // namespace kerf::inline backend

@@ -1,0 +1,161 @@
+// DeviceOnHost: the ops that the cuda backend runs by kernels of its own, on the CPU: memory of the device is the host's, a
+// launch runs the kernel's threads one after the other (cuda_on_host.h). What it shows is everything but the device's speed.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <regex>
+
+#include "engine/backend/cuda/device_ops.h"
+#include "engine/ops/core/empty_output.h"
+#include "engine/ops/core/op_registry.h"
+#include "tests/support/cuda_on_host.h"
+
+namespace kerf::testing_support {
+
+/// A library of kernels, each callable as CUDA's driver calls them: by addresses of its arguments.
+class HostKernels {
+ public:
+  /// All kernels of this text, with an entry each.
+  static std::string withEntries(const std::string& source) {
+    std::string text = std::string(cudaOnHostPrelude) + withHalves(source);
+    text += R"cpp(
+static void** kerfArguments;
+template <class... P> static void kerfCall(void (*kernel)(P...)) {
+  [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }(std::index_sequence_for<P...>{});
+}
+)cpp";
+    static const std::regex kernel(R"(__global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\()");
+    for (auto it = std::sregex_iterator(source.begin(), source.end(), kernel); it != std::sregex_iterator(); ++it)
+      text += fmt::format("extern \"C\" void host_{0}(unsigned int blocks, unsigned int threads, void** arguments) {{ "
+                          "kerfArguments = arguments; kerfLaunch(blocks, threads, [] {{ kerfCall({0}); }}); }}\n",
+                          (*it)[1].str());
+    return text;
+  }
+
+  Result<void*> entry(const std::string& source, const std::string& name) {
+    void*& library = m_libraries[source];
+    if (library == nullptr) {
+      KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
+      const auto code = folder.path() / "kernel.cpp", object = folder.path() / "kernel.so";
+      std::ofstream(code) << "#include <utility>\n" << withEntries(source);
+      KERF_TRY(const auto ran, runProgram({KERF_CXX, "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w",
+                                           "-fPIC", "-shared", code.string(), "-o", object.string()},
+                                          "", std::chrono::seconds(120)));
+      if (ran.status != 0) return fail(ErrorCode::CompileFailed, "{}\n{}", ran.output, ran.errors);
+      library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (library == nullptr) return fail(ErrorCode::Internal, "{}", dlerror());
+    }
+    void* const found = dlsym(library, ("host_" + name).c_str());
+    if (found == nullptr) return fail(ErrorCode::NotFound, "there is no kernel {}", name);
+    return found;
+  }
+
+ private:
+  /// Halves are converted by assembly, which the host's compiler does not take.
+  static std::string withHalves(std::string source) {
+    const auto exchange = [&](const std::string& from, const std::string& to) {
+      if (const auto at = source.find(from); at != std::string::npos) source.replace(at, from.size(), to);
+    };
+    exchange(R"(asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));)", "{ _Float16 h; memcpy(&h, &bits, 2); value = h; }");
+    exchange(R"(asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));)", "{ _Float16 h = value; memcpy(&bits, &h, 2); }");
+    return source;
+  }
+  std::map<std::string, void*> m_libraries;  // stay open until the process ends
+};
+
+class DeviceOnHost {
+ public:
+  /// The one of this process: kernels are compiled once.
+  static DeviceOnHost& get() {
+    static DeviceOnHost device;
+    return device;
+  }
+
+  /// What the device's op gives; none where it leaves the call to the host.
+  Result<std::optional<Value>> run(const std::string& op, ValueList args, const KeywordValues& kwargs = {}) {
+    const OpInfo* const info = findOp("torch.ops." + op);
+    const DeviceOp* const row = findDeviceOp(op);
+    if (info == nullptr || row == nullptr) return fail(ErrorCode::NotFound, "{}", op);
+    KERF_TRY(const BoundArguments bound, bindArguments(*info, std::move(args), kwargs));
+    m_memory.forget({});
+    m_scratch.reset();
+    KERF_CHECK(m_checks.begin());
+    KERF_TRY(const ValueList outs, makeResults(*row, bound));
+    const DeviceParts parts{m_queue, m_memory, m_library, m_scratch, m_checks, nullptr, nullptr};
+    KERF_TRY(const bool done, row->run({parts, bound, outs}));
+    if (!done) return std::nullopt;
+    KERF_CHECK(m_checks.finish());
+    const Value result = outs.size() > 1 ? Value(outs) : outs.front();
+    KERF_CHECK(m_memory.toHost(result));
+    return result;
+  }
+  int launches() const { return s_launches; }
+
+ private:
+  DeviceOnHost()
+      : m_driver(CudaDriver::over(functions())),
+        m_queue(*m_driver),
+        m_memory(m_queue),
+        m_library(m_queue, [this](const std::string& source, const std::string& name) { return m_kernels.entry(source, name); }),
+        m_scratch(*m_driver),
+        m_checks(m_queue, m_library) {}
+
+  static DriverFunctions functions() {
+    DriverFunctions f;
+    f.errorName = [](int, const char** name) { return *name = "an error", 0; };
+    f.allocate = [](DeviceAddress* place, std::size_t bytes) {
+      void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+      std::memset(memory, 0xee, bytes);  // nothing that a kernel may take for zeros
+      return *place = DeviceAddress(memory), 0;
+    };
+    f.release = [](DeviceAddress place) { return std::free(reinterpret_cast<void*>(place)), 0; };
+    f.upload = [](DeviceAddress to, const void* from, std::size_t bytes, void*) {
+      return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
+    };
+    f.download = [](void* to, DeviceAddress from, std::size_t bytes, void*) {
+      return std::memcpy(to, reinterpret_cast<void*>(from), bytes), 0;
+    };
+    f.copy = [](DeviceAddress to, DeviceAddress from, std::size_t bytes, void*) {
+      return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes), 0;
+    };
+    f.clear = [](DeviceAddress place, unsigned char byte, std::size_t bytes, void*) {
+      return std::memset(reinterpret_cast<void*>(place), byte, bytes), 0;
+    };
+    f.streamSynchronize = [](void*) { return 0; };
+    f.launch = [](void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, void*,
+                  void** arguments, void**) {
+      ++s_launches;
+      return reinterpret_cast<void (*)(unsigned, unsigned, void**)>(function)(blocks, threads, arguments), 0;
+    };
+    return f;
+  }
+
+  Result<ValueList> makeResults(const DeviceOp& row, const BoundArguments& bound) {
+    if (row.inPlace) return ValueList{bound.values[0]};
+    KERF_TRY(const Value shape, runShapeRule(bound));
+    ValueList outs = shape.isList() ? shape.list() : ValueList{shape};
+    for (std::size_t i = 0; i < outs.size(); ++i) {
+      KERF_TRY(Tensor out, allocateEmpty(outs[i].tensor()));
+      KERF_CHECK(m_memory.create(out.storage(), {m_calls, int(i)}, !fillsStorage(out)));
+      outs[i] = std::move(out);
+    }
+    ++m_calls;
+    return outs;
+  }
+
+  static inline int s_launches = 0;
+  HostKernels m_kernels;
+  std::unique_ptr<CudaDriver> m_driver;
+  DeviceQueue m_queue;
+  DeviceMemory m_memory;
+  DeviceLibrary m_library;
+  DeviceScratch m_scratch;
+  DeviceChecks m_checks;
+  int m_calls = 0;
+};
+
+}  // namespace kerf::testing_support
