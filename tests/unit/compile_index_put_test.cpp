@@ -62,9 +62,12 @@ TEST(IndexPutLoops, TheLastOfEqualPlacesStays) {
   EXPECT_FLOAT_EQ(out[1], 10 + 4 * 0.37F);
 }
 
-TEST(IndexPutLoops, ManyRowsAndMasksAreCalls) {
+TEST(IndexPutLoops, ManyRowsAreLoopsToo) {
   expectPut(graphOf(R"(x: "f32[20, 2]", i: "i64[9]", v: "f32[9, 2]")", "x, [i], v, True"),
-            {counted({20, 2}), positions({9}, {1, 2, 3, 4, 5, 6, 7, 1, 2}), counted({9, 2})}, false);
+            {counted({20, 2}), positions({9}, {1, 2, 3, 4, 5, 6, 7, 1, 2}), counted({9, 2})});
+}
+
+TEST(IndexPutLoops, MasksAreCalls) {
   Tensor mask = *Tensor::zeros(DType::Bool, {6});
   mask.data<bool>()[4] = true;
   expectPut(graphOf(R"(x: "f32[6]", m: "b8[6]", v: "f32[]")", "x, [m], v"), {counted({6}), mask, counted({}, 3)}, false);
