@@ -5,6 +5,7 @@
 #include "engine/mathlib/convolution_depthwise.h"
 #include "engine/mathlib/convolution_gemm.h"
 #include "engine/mathlib/convolution_onednn.h"
+#include "engine/mathlib/convolution_patches.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
@@ -135,6 +136,11 @@ bool oneDnnForward(const Tensor& image, const Tensor& filter, const Tensor& bias
   return !bias.defined() || addBias(bias, out).has_value();
 }
 
+/// Than oneDNN's kernels.
+bool ownIsFaster(const ConvolutionGeometry& geometry, DType dtype) {
+  return filtersByChannelFaster(geometry, dtype) || takesPatches(geometry, dtype);
+}
+
 Result<Tensor> optionalDense(const Tensor& tensor, DType dtype) {
   if (!tensor.defined()) return Tensor();
   return denseAs(tensor, dtype);
@@ -156,7 +162,7 @@ Result<void> convolutionInto(const Tensor& input, const Tensor& weight, const Te
     KERF_TRY(target, Tensor::zeros(compute, sizes));
   }
   KERF_TRY(const auto geometry, convolutionGeometry(input.sizes(), weight.sizes(), sizes, spec));
-  if (compute != DType::Float32 || filtersByChannelFaster(geometry, compute) ||
+  if (compute != DType::Float32 || ownIsFaster(geometry, compute) ||
       !oneDnnForward(image, filter, denseBias, spec, target)) {
     if (direct) {  // the gemm path adds up, so start from zero
       KERF_TRY(const Tensor zero, Tensor::zeros(compute, Sizes{}));
@@ -182,7 +188,7 @@ Result<Tensor> inputGradient(const Tensor& grad, const Tensor& filter, const Siz
   KERF_TRY(const Tensor sum, Tensor::zeros(grad.dtype(), sizes));
   ConvolutionSpec plain = spec;
   plain.transposed = false;
-  if (grad.dtype() == DType::Float32 && !filtersByChannelFaster(geometry, grad.dtype())) {
+  if (grad.dtype() == DType::Float32 && !ownIsFaster(geometry, grad.dtype())) {
     if (spec.transposed ? convolutionOneDnn(grad, filter, {}, plain, sum)
                         : convolutionOneDnnBackwardData(grad, filter, spec, sum))
       return sum;
@@ -198,7 +204,7 @@ Result<Tensor> weightGradient(const Tensor& grad, const Tensor& image, const Siz
   KERF_TRY(const Tensor sum, Tensor::zeros(grad.dtype(), sizes));
   ConvolutionSpec plain = spec;
   plain.transposed = false;
-  if (grad.dtype() == DType::Float32 && !filtersByChannelFaster(geometry, grad.dtype())) {
+  if (grad.dtype() == DType::Float32 && !ownIsFaster(geometry, grad.dtype())) {
     if (spec.transposed ? convolutionOneDnnBackwardWeights(image, grad, plain, sum)
                         : convolutionOneDnnBackwardWeights(grad, image, spec, sum))
       return sum;

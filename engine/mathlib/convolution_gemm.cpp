@@ -4,6 +4,7 @@
 
 #include "engine/mathlib/columns.h"
 #include "engine/mathlib/convolution_depthwise.h"
+#include "engine/mathlib/convolution_patches.h"
 #include "engine/mathlib/exact_sums.h"
 #include "engine/mathlib/gemm.h"
 #include "engine/tensor/dispatch.h"
@@ -93,6 +94,7 @@ Result<void> forSamplesAndGroups(const ConvolutionGeometry& g, DType dtype, Body
 Result<void> convolutionGather(const ConvolutionGeometry& g, const Tensor& big, const Tensor& weight,
                                const Tensor& small) {
   if (filtersDirectly(g, weight.dtype())) return depthwiseGather(g, big, weight, small);
+  if (takesPatches(g, weight.dtype())) return patchGather(g, big, weight, small);
   return forSamplesAndGroups(g, big.dtype(),
                              [&](std::int64_t n, std::int64_t group, const Tensor& scratch) -> Result<void> {
                                KERF_TRY(const Tensor columns, columnsOf(g, bigMatrix(g, big, n, group), scratch));
@@ -104,6 +106,7 @@ Result<void> convolutionGather(const ConvolutionGeometry& g, const Tensor& big, 
 Result<void> convolutionScatter(const ConvolutionGeometry& g, const Tensor& small, const Tensor& weight,
                                 const Tensor& big) {
   if (filtersDirectly(g, weight.dtype())) return depthwiseScatter(g, small, weight, big);
+  if (takesPatches(g, weight.dtype())) return patchScatter(g, small, weight, big);
   return forSamplesAndGroups(
       g, big.dtype(), [&](std::int64_t n, std::int64_t group, const Tensor& scratch) -> Result<void> {
         Tensor target = bigMatrix(g, big, n, group);
@@ -139,6 +142,7 @@ Result<void> convolutionWeightGradient(const ConvolutionGeometry& g, const Tenso
                                        const Tensor& weight) {
   if (isEmpty(g) || g.batch == 0) return {};
   if (filtersDirectly(g, weight.dtype())) return depthwiseWeightGradient(g, big, small, weight);
+  if (takesPatches(g, weight.dtype())) return patchWeightGradient(g, big, small, weight);
   // Always the same shares of the samples, so that the sums do not depend on the number of threads.
   const std::int64_t shares = std::min(g.batch, mostShares);
   std::vector<Tensor> parts(std::size_t(shares), weight);
