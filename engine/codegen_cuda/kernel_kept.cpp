@@ -41,7 +41,7 @@ void KernelWriter::planKeptLoads(std::int64_t each) {
   const std::vector<int> uses = loopsThatUse();
   for (std::size_t e = 0; e < uses.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
-    if (uses[e] < 2 || expr.op != ExprOp::Load || m_place.level[e] < 2 || storesTo(expr.buffer)) continue;
+    if (uses[e] < 2 || expr.op != ExprOp::Load || m_place.level[e] < 2 || storesTo(m_kernel, expr.buffer)) continue;
     if (m_shape.vectorVariable && !isPacked(expr.index)) continue;
     const std::int64_t registers = (each * itemSize(expr.dtype) + 3) / 4;
     if (m_registers + registers > most) break;

@@ -100,18 +100,9 @@ class ShapeChooser {
     }
   }
 
-  bool isStored(int buffer) const {
-    return std::ranges::any_of(m_kernel.stores, [&](const LoopStore& s) { return s.buffer == buffer; });
-  }
   bool isLong(std::size_t variable) const {
     const SymInt size = m_kernel.variables[variable].size;
     return !size.isSymbolic() && size.bits() >= smallestSide;
-  }
-
-  bool mayGoThroughTile(std::size_t e, std::size_t column, std::size_t across) const {
-    const Expr& expr = m_kernel.exprs[e];
-    const bool isPlain = expr.op == ExprOp::Load || expr.op == ExprOp::LoadWhere;
-    return isPlain && !isStored(expr.buffer) && isReadAcross(expr.index, column, across);
   }
 
   /// Tiles, where some loads walk memory along another loop than the last one, which the stores follow.
@@ -123,7 +114,7 @@ class ShapeChooser {
     for (const std::size_t v : m_shape.outer) {
       if (v == column || !isLong(v)) continue;
       int count = 0;
-      for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) count += m_needed[e] && mayGoThroughTile(e, column, v);
+      for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) count += m_needed[e] && mayGoThroughTile(m_kernel, e, column, v);
       if (count > most) most = count, m_shape.acrossVariable = v;
     }
     if (most == 0) return;
@@ -251,6 +242,16 @@ bool isContiguous(const Affine& index, std::size_t variable, int vector) {
 bool isReadAcross(const Affine& index, std::size_t column, std::size_t across) {
   return !isZero(index.coefficient(column)) && !index.coefficient(column).isIdentical(1) &&
          index.coefficient(across).isIdentical(1);
+}
+
+bool storesTo(const LoopKernel& kernel, int buffer) {
+  return std::ranges::any_of(kernel.stores, [&](const LoopStore& s) { return s.buffer == buffer; });
+}
+
+bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t column, std::size_t across) {
+  const Expr& e = kernel.exprs[expr];
+  const bool isPlain = e.op == ExprOp::Load || e.op == ExprOp::LoadWhere;
+  return isPlain && !storesTo(kernel, e.buffer) && isReadAcross(e.index, column, across);
 }
 
 std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables) {

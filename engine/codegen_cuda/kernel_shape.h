@@ -61,6 +61,9 @@ KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, co
 bool isContiguous(const Affine& index, std::size_t variable, int vector);
 /// Whether neighbours along `across` lie beside each other, while those along `column` lie apart.
 bool isReadAcross(const Affine& index, std::size_t column, std::size_t across);
+bool storesTo(const LoopKernel& kernel, int buffer);
+/// Whether what this expression reads may lie in a tile: a load across, of a buffer that the kernel does not write.
+bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t column, std::size_t across);
 /// Product of the sizes of these variables; none if one is an expression.
 std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables);
 

@@ -102,7 +102,7 @@ void KernelWriter::writeColumns() {
   const std::string size = "(Index)" + number(m_kernel.variables[column].size);
   const std::string each = m_shape.vectorVariable ? "V" : "1";
   const char name = m_shape.vectorVariable ? 'x' : 'i';
-  line(fmt::format("alignas(16) __shared__ unsigned char space[{} * {} * 4];", m_shape.threads, each));
+  line(fmt::format("alignas(16) __shared__ unsigned char space[{} * {}];", m_shape.threads / 32 * m_shape.columns * 8, each));
   line(fmt::format("const int lane = threadIdx.x / {};", m_shape.columns));
   line(fmt::format("const Index tiles = ({0} + {1} * {2} - 1) / ({1} * {2});", size, m_shape.columns, each));
   line(fmt::format("const Index pieces = {} * tiles;", count(m_shape.outer)));

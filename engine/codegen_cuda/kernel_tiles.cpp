@@ -17,8 +17,7 @@ constexpr std::int64_t mostShared = 48 * 1024;
 void KernelWriter::planTiled() {
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
-    if (!m_needed[e] || !(expr.op == ExprOp::Load || expr.op == ExprOp::LoadWhere) || storesTo(expr.buffer)) continue;
-    if (!isReadAcross(expr.index, *m_shape.columnVariable, *m_shape.acrossVariable)) continue;
+    if (!m_needed[e] || !mayGoThroughTile(m_kernel, e, *m_shape.columnVariable, *m_shape.acrossVariable)) continue;
     const std::int64_t own = std::int64_t(tileSide) * (tileSide + 1) * itemSize(expr.dtype);
     if (m_tileBytes + own > mostShared) continue;
     m_tileAt[e] = m_tileBytes;

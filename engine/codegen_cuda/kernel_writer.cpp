@@ -59,12 +59,8 @@ bool KernelWriter::loopHasWork(int phase) const {
       m_kernel.stores, [&](const LoopStore& s) { return s.inner && m_place.phase[std::size_t(s.value)] == phase; });
 }
 
-bool KernelWriter::storesTo(int buffer) const {
-  return std::ranges::any_of(m_kernel.stores, [&](const LoopStore& s) { return s.buffer == buffer; });
-}
-
 bool KernelWriter::storesWhatItLoads() const {
-  return std::ranges::any_of(m_kernel.exprs, [&](const Expr& e) { return isLoad(e.op) && storesTo(e.buffer); });
+  return std::ranges::any_of(m_kernel.exprs, [&](const Expr& e) { return isLoad(e.op) && storesTo(m_kernel, e.buffer); });
 }
 
 void KernelWriter::line(const std::string& text) { m_out += std::string(std::size_t(m_depth) * 2, ' ') + text + "\n"; }
@@ -87,7 +83,7 @@ void KernelWriter::origin(std::size_t expr) {
 std::string KernelWriter::parameterList() const {
   std::string list;
   for (std::size_t b = 0; b < m_kernel.buffers.size(); ++b)
-    list += fmt::format("{}\n    {}{}* __restrict__ b{} /* {} */", b == 0 ? "" : ",", storesTo(int(b)) ? "" : "const ",
+    list += fmt::format("{}\n    {}{}* __restrict__ b{} /* {} */", b == 0 ? "" : ",", storesTo(m_kernel, int(b)) ? "" : "const ",
                         memoryType(m_kernel.buffers[b].dtype), b, m_kernel.buffers[b].name);
   for (std::size_t p = 0; p < m_kernel.parameters.size(); ++p) list += fmt::format(", long long n{}", p);
   if (m_shape.splits > 1) list += ", unsigned int* counters, unsigned char* parts";

@@ -66,7 +66,6 @@ class KernelWriter {
   bool packsInside() const;
   std::string totalName(std::size_t expr) const;
   void writeCombined(std::size_t expr);
-  bool storesTo(int buffer) const;
   bool storesWhatItLoads() const;
 
   std::string value(int expr);

@@ -108,19 +108,20 @@ __device__ __forceinline__ T kerf_team(T value, F combine) {
   return value;
 }
 
-// VALUES of every thread of a block of COLUMNS times ROWS become those of each column, which the first row gets.
+// VALUES of every thread of a block of COLUMNS times ROWS become those of each column, which the first row gets: first within
+// each warp, then of all warps in their order.
 template <int COLUMNS, int ROWS, int VALUES, class T, class F>
 __device__ __forceinline__ void kerf_columns(T (&values)[VALUES], F combine, unsigned char* space) {
+  for (int distance = 16; distance >= COLUMNS; distance /= 2)
+    for (int v = 0; v < VALUES; ++v) values[v] = combine(values[v], kerf_shuffle(values[v], distance));
   T* const parts = reinterpret_cast<T*>(space) + threadIdx.x % COLUMNS;
-  const int row = threadIdx.x / COLUMNS;
-  for (int distance = ROWS / 2; distance > 0; distance /= 2) {
-    __syncthreads();
-    if (row >= distance && row < 2 * distance)
-      for (int v = 0; v < VALUES; ++v) parts[((row - distance) * VALUES + v) * COLUMNS] = values[v];
-    __syncthreads();
-    if (row < distance)
-      for (int v = 0; v < VALUES; ++v) values[v] = combine(values[v], parts[(row * VALUES + v) * COLUMNS]);
-  }
+  __syncthreads();
+  if (threadIdx.x % 32 < COLUMNS)
+    for (int v = 0; v < VALUES; ++v) parts[(threadIdx.x / 32 * VALUES + v) * COLUMNS] = values[v];
+  __syncthreads();
+  if (threadIdx.x >= COLUMNS) return;
+  for (int warp = 1; warp < COLUMNS * ROWS / 32; ++warp)
+    for (int v = 0; v < VALUES; ++v) values[v] = combine(values[v], parts[(warp * VALUES + v) * COLUMNS]);
 }
 
 // What several blocks gather for one result: 8 bytes for each part, and whether this block is the last of `blocks`.

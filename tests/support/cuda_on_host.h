@@ -76,6 +76,7 @@ template <class T> static T atomicCAS(T* place, T expected, T value) { const T o
 static inline unsigned int atomicAdd(unsigned int* place, unsigned int value) { const unsigned int old = *place; *place += value; return old; }
 static inline unsigned int __float_as_uint(float value) { unsigned int bits; memcpy(&bits, &value, 4); return bits; }
 static inline float __uint_as_float(unsigned int bits) { float value; memcpy(&value, &bits, 4); return value; }
+static inline long long __double_as_longlong(double value) { long long bits; memcpy(&bits, &value, 8); return bits; }
 static inline double __longlong_as_double(long long bits) { double value; memcpy(&value, &bits, 8); return value; }
 static void kerfRun() {
   kerfBody();

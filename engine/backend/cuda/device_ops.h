@@ -80,6 +80,8 @@ std::vector<LibraryKernel> attentionKernels();
 std::string_view attentionSource();
 std::vector<LibraryKernel> convolutionKernels();
 std::vector<LibraryKernel> copyKernels();
+std::vector<LibraryKernel> extremumKernels();
+std::vector<LibraryKernel> orderKernels();
 std::vector<LibraryKernel> putKernels();
 std::vector<LibraryKernel> scanKernels();
 std::vector<LibraryKernel> sortKernels();
@@ -87,7 +89,9 @@ std::vector<LibraryKernel> sortKernels();
 std::span<const DeviceOp> attentionDeviceOps();
 std::span<const DeviceOp> convolutionDeviceOps();
 std::span<const DeviceOp> copyDeviceOps();
+std::span<const DeviceOp> extremumDeviceOps();
 std::span<const DeviceOp> indexDeviceOps();
+std::span<const DeviceOp> orderDeviceOps();
 std::span<const DeviceOp> scanDeviceOps();
 std::span<const DeviceOp> scatterDeviceOps();
 /// Every table of them.

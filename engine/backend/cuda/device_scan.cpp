@@ -1,4 +1,5 @@
 // Running sums, products and logarithms of sums of exponentials on the device.
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -59,6 +60,59 @@ extern "C" __global__ void __launch_bounds__(256) kerf_scan(const T* __restrict_
   }
 }
 
+// Elements beside each other, at places that are multiples of V: each thread has 8 of them in registers, and reads the next ones
+// before it needs them.
+constexpr int KERF_PACKS = 8 / V;
+__device__ __forceinline__ void kerf_scan_read(KerfPack<T, V> (&packs)[KERF_PACKS], const T* x, long long first, long long size) {
+  #pragma unroll
+  for (int p = 0; p < KERF_PACKS; ++p)
+    if (first + p * V < size) packs[p] = kerf_load<T, V>(x + first + p * V);
+}
+
+extern "C" __global__ void __launch_bounds__(256) kerf_scan_packs(const T* __restrict__ from, O* __restrict__ out, KerfShape in, KerfShape to,
+                                                                 long long size, long long, long long) {
+  constexpr int EACH = 8, PIECE = 256 * EACH;
+  __shared__ A warps[2][8];
+  const T* const x = from + kerf_place(in, blockIdx.x);
+  O* const y = out + kerf_place(to, blockIdx.x);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  A before = START;
+  KerfPack<T, V> packs[KERF_PACKS], next[KERF_PACKS];
+  kerf_scan_read(packs, x, threadIdx.x * EACH, size);
+  int side = 0;
+  for (long long base = 0; base < size; base += PIECE, side ^= 1) {
+    const long long first = base + threadIdx.x * EACH;
+    kerf_scan_read(next, x, first + PIECE, size);
+    A own[EACH], total = START;
+    #pragma unroll
+    for (int k = 0; k < EACH; ++k) {
+      if (first + k < size) total = COMBINE(total, (A)FROM(packs[k / V].at[k % V]));
+      own[k] = total;
+    }
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const A left = __shfl_up_sync(0xffffffffu, total, distance);
+      if (lane >= distance) total = COMBINE(left, total);
+    }
+    if (lane == 31) warps[side][warp] = total;
+    const A left = __shfl_up_sync(0xffffffffu, total, 1);
+    __syncthreads();
+    A lead = before;
+    for (int w = 0; w < 8; ++w) {
+      if (w < warp) lead = COMBINE(lead, warps[side][w]);
+      before = COMBINE(before, warps[side][w]);
+    }
+    if (lane > 0) lead = COMBINE(lead, left);
+    #pragma unroll
+    for (int p = 0; p < KERF_PACKS; ++p) {
+      KerfPack<O, V> done;
+      #pragma unroll
+      for (int v = 0; v < V; ++v) done.at[v] = TO(COMBINE(lead, own[p * V + v]));
+      if (first + p * V < size) kerf_store<O, V>(y + first + p * V, done);
+      packs[p] = next[p];
+    }
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(256) kerf_scan_lines(const T* __restrict__ from, O* __restrict__ out, KerfShape in, KerfShape to,
                                                                  long long size, long long inStep, long long outStep, long long lines) {
   constexpr int EACH = 16, GROUPS = 8;
@@ -99,11 +153,27 @@ constexpr Scan scans[] = {
      true},
 };
 
-KernelMacros macrosOf(const Scan& scan, DType from, DType to) {
+/// Elements of both types that 16 bytes hold, 8 at most.
+int packOf(DType from, DType to) { return int(std::min<std::int64_t>(8, 16 / std::max(itemSize(from), itemSize(to)))); }
+
+KernelMacros scanMacros(const Scan& scan, DType from, DType to) {
   KernelMacros macros = typeMacros(from, to);
   macros.emplace_back("COMBINE(a, b)", scan.combine);
   macros.emplace_back("START", scan.start);
+  macros.emplace_back("V", std::to_string(packOf(from, to)));
   return macros;
+}
+
+/// Whether each line of both begins at a multiple of a pack and has whole ones.
+bool liesInPacks(const Tensor& self, DeviceAddress from, std::size_t dim, const Tensor& out, DeviceAddress to) {
+  const int pack = packOf(self.dtype(), out.dtype());
+  bool fits = self.strides()[dim] == 1 && out.strides()[dim] == 1 && self.sizes()[dim] % pack == 0;
+  for (const auto& [tensor, address] : {std::pair(&self, from), std::pair(&out, to)}) {
+    fits = fits && address % std::uint64_t(pack * itemSize(tensor->dtype())) == 0;
+    for (std::size_t d = 0; d < tensor->sizes().size(); ++d)
+      fits = fits && (d == dim || tensor->sizes()[d] == 1 || tensor->strides()[d] % pack == 0);
+  }
+  return fits;
 }
 
 /// (self, dim, *, dtype)
@@ -119,16 +189,17 @@ Result<bool> run(const DeviceCall& call) {
   const std::int64_t count = self.numel() / self.sizes()[dim];
   KERF_TRY(const DeviceAddress from, call.on.addressOf(self));
   KERF_TRY(const DeviceAddress to, call.on.addressOf(out, true));
-  KERF_TRY(const DeviceShape in, DeviceShape::of(lines, self.strides()));
-  KERF_TRY(const DeviceShape result, DeviceShape::of(lines, out.strides()));
+  KERF_TRY(const DeviceShape in, DeviceShape::merged(lines, self.strides()));
+  KERF_TRY(const DeviceShape result, DeviceShape::merged(lines, out.strides()));
   const bool beside = self.strides()[dim] != 1 && count >= 32;
   if (count > std::numeric_limits<std::int32_t>::max()) return false;  // more blocks than a launch can have
   KernelArguments arguments;
   arguments.add(from).add(to).add(in).add(result).add(self.sizes()[dim]).add(self.strides()[dim]);
   arguments.add(out.strides()[dim]);
   if (beside) arguments.add(count);
-  KERF_CHECK(call.on.library.launch(scanSource, beside ? "kerf_scan_lines" : "kerf_scan",
-                                    macrosOf(scans[which], self.dtype(), out.dtype()),
+  const bool packed = liesInPacks(self, from, dim, out, to);
+  KERF_CHECK(call.on.library.launch(scanSource, beside ? "kerf_scan_lines" : packed ? "kerf_scan_packs" : "kerf_scan",
+                                    scanMacros(scans[which], self.dtype(), out.dtype()),
                                     beside ? (count + 31) / 32 : count, 256, arguments));
   return true;
 }
@@ -146,9 +217,9 @@ std::vector<LibraryKernel> scanKernels() {
   for (const Scan& scan : scans)
     for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32}) {
       if (scan.floatsOnly && !isFloating(dtype)) continue;
-      for (const char* name : {"kerf_scan", "kerf_scan_lines"}) all.push_back({scanSource, name, macrosOf(scan, dtype, dtype)});
+      for (const char* name : {"kerf_scan", "kerf_scan_packs", "kerf_scan_lines"}) all.push_back({scanSource, name, scanMacros(scan, dtype, dtype)});
     }
-  all.push_back({scanSource, "kerf_scan", macrosOf(scans[0], DType::Bool, DType::Int64)});
+  all.push_back({scanSource, "kerf_scan", scanMacros(scans[0], DType::Bool, DType::Int64)});
   return all;
 }
 
