@@ -23,6 +23,9 @@ Result<CudaKernel> generateKernel(const LoopKernel& kernel, const std::vector<st
     if (memoryType(buffer.dtype).empty())
       return fail(ErrorCode::UnsupportedOp, "kernel {}: {} has no CUDA type", kernel.name,
                   dtypeInfo(buffer.dtype).shortCode);
+  const auto isCarried = [](const Expr& e) { return e.op == ExprOp::Carry; };
+  if (kernel.writesAtPlaces() || std::ranges::any_of(kernel.exprs, isCarried))
+    return fail(ErrorCode::UnsupportedOp, "kernel {}: loops that run in order have no CUDA form", kernel.name);
   CudaKernel result;
   result.name = cudaName(kernel.name);
   KernelWriter writer(kernel, result.name, origins);

@@ -72,7 +72,7 @@ const char* folderOf(const OpInfo& op) {
 std::vector<OpFactRows> opFactTables() {
   return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),    moveLowerings(),
           indexLowerings(),       scatterLowerings(),     indexPutLowerings(),    inductorRandomLowerings(),
-          embeddingLowerings(),   scanLowerings(),        writeLowerings(),
+          embeddingLowerings(),   scanLowerings(),        writeLowerings(),       partLowerings(),
           pointwiseDerivatives(), functionDerivatives(), specialFunctionDerivatives(), activationDerivatives(),
           activationBackwardDerivatives(), complexDerivatives(), constantDerivatives(), viewDerivatives(),
           moveDerivatives(), indexDerivatives(), scatterDerivatives(), quantizationDerivatives(), numberDerivatives(),

@@ -56,6 +56,23 @@ const MoveCase moveCases[] = {
     replication_pad2d = torch.ops.aten.replication_pad2d.default(y, [1, 9, 0, 4])
     return (reflection_pad1d, reflection_pad2d, replication_pad2d)
 )"},
+    {"PartsAmongZeros", R"(def forward(self, x: "f32[5, 12]", y: "f32[7]", z: "f32[4, 6]"):
+    slice_backward = torch.ops.aten.slice_backward.default(x, [20, 12], 0, 3, 8, 1)
+    slice_backward_1 = torch.ops.aten.slice_backward.default(x, [5, 40], -1, -12, 9223372036854775807, 1)
+    slice_backward_2 = torch.ops.aten.slice_backward.default(z, [4, 6], 1, -100, 100, 1)
+    select_backward = torch.ops.aten.select_backward.default(y, [7, 3], 1, -1)
+    select_backward_1 = torch.ops.aten.select_backward.default(x, [5, 2, 12], -2, 0)
+    return (slice_backward, slice_backward_1, slice_backward_2, select_backward, select_backward_1)
+)"},
+    {"Triangles", R"(def forward(self, x: "f32[6, 5]", y: "f32[2, 3, 4]", z: "f32[1, 7]"):
+    tril = torch.ops.aten.tril.default(x)
+    triu = torch.ops.aten.triu.default(x, 1)
+    tril_1 = torch.ops.aten.tril.default(y, -1)
+    triu_1 = torch.ops.aten.triu.default(y, -2)
+    triu_2 = torch.ops.aten.triu.default(z, 3)
+    add = torch.ops.aten.add.Tensor(tril, triu)
+    return (tril_1, triu_1, triu_2, add)
+)"},
     {"FlipAndRoll", R"(def forward(self, x: "f32[3, 5, 7]"):
     flip = torch.ops.aten.flip.default(x, [0, -1])
     roll = torch.ops.aten.roll.default(x, [2, -3], [1, 2])

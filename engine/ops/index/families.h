@@ -26,6 +26,7 @@ OpFactRows scatterLowerings();
 OpFactRows indexPutLowerings();
 OpFactRows embeddingLowerings();
 OpFactRows writeLowerings();
+OpFactRows partLowerings();
 OpFactRows viewDerivatives();
 OpFactRows moveDerivatives();
 OpFactRows indexDerivatives();
