@@ -22,9 +22,22 @@ bool openBlasHasWideVectors() {
                              [&](const char* name) { return core == name; });
 }
 
+/// Long rows of a result, of long rows or columns: oneDNN's kernels take 0.5 to 0.9 times as long as OpenBLAS's there, the
+/// fewer rows or products the less. Elsewhere OpenBLAS's start sooner, and take a transposed pair better.
+bool isWide(const SingleGemm& call) {
+  constexpr std::int64_t wide = 128, fewestProducts = 4;
+  static const bool hasWideVectors = __builtin_cpu_supports("avx512f");
+  if (!hasWideVectors || (call.transposedA && call.transposedB)) return false;
+  return call.m > 1 && call.k >= fewestProducts && call.n >= wide && std::max(call.m, call.k) >= wide;
+}
+
 bool usesOneDnn() {
   static const bool narrow = __builtin_cpu_supports("avx512f") && !openBlasHasWideVectors();
   return narrow;
+}
+
+bool prefersOneDnn(const SingleGemm& call) {
+  return isWide(call) || (usesOneDnn() && std::min({call.m, call.n, call.k}) >= smallest);
 }
 
 }  // namespace
@@ -35,7 +48,7 @@ const char* singleGemmLibrary() {
 }
 
 void singleGemm(const SingleGemm& call, const float* a, const float* b, float* c) {
-  if (usesOneDnn() && std::min({call.m, call.n, call.k}) >= smallest) {
+  if (prefersOneDnn(call)) {
     applyOpenMpThreads(1);
     const auto done = dnnl_sgemm(call.transposedA ? 'T' : 'N', call.transposedB ? 'T' : 'N', call.m, call.n, call.k,
                                  call.alpha, a, call.lda, b, call.ldb, call.beta, c, call.ldc);
