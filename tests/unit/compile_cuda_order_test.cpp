@@ -77,6 +77,15 @@ TEST(CudaOrders, RunningExtremaTakeTheLatestAndKeepNan) {
     }
 }
 
+TEST(CudaOrders, ProductsOfBytesAndFreshCopies) {
+  std::mt19937 random(6);
+  const Tensor a = *randomTensor(DType::Int64, {35, 70}, random).to(DType::Int8);
+  const Tensor b = *randomTensor(DType::Int64, {41, 70}, random).to(DType::Int8);
+  expectSameResults("aten._int_mm.default", {a, b.viewAs({70, 41}, {1, 70}, 0)});
+  expectSameResults("aten.lift_fresh_copy.default", {randomTensor(DType::Float32, {3, 4}, random)});
+  expectSameResults("aten.lift_fresh_copy.default", {Tensor::scalar(2.5, DType::Float32)});
+}
+
 TEST(CudaOrders, ScansInPacksAndWithout) {
   std::mt19937 random(5);
   for (const std::int64_t size : {4096 + 8, 2048, 12, 8, 13, 5001})

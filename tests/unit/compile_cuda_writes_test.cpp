@@ -133,6 +133,20 @@ TEST(CudaWrite, NothingAndOutside) {
   EXPECT_THAT(given.error().text(), HasSubstr("index 5 is out of bounds for dimension 0 with size 5"));
 }
 
+TEST(CudaWrite, GradientsOfMaximaOverWindows) {
+  std::mt19937 random(11);
+  const Tensor x = randomTensor(DType::Float32, {2, 3, 9, 10}, random);
+  const ValueList two{std::int64_t(3), std::int64_t(3)}, step{std::int64_t(2), std::int64_t(2)}, one{std::int64_t(1), std::int64_t(1)};
+  const auto pooled = referenceOps().call("aten.max_pool2d_with_indices.default", {x, two, step, one, one, false}, {});
+  ASSERT_TRUE(pooled) << pooled.error().text();
+  const Tensor grad = randomTensor(DType::Float32, pooled->list()[0].tensor().sizes(), random);
+  expectSame("aten.max_pool2d_with_indices_backward.default", {grad, x, two, step, one, one, false, pooled->list()[1]}, 1e-6);
+  const auto adaptive = referenceOps().call("aten.adaptive_max_pool2d.default", {x, step}, {});
+  ASSERT_TRUE(adaptive) << adaptive.error().text();
+  expectSame("aten.adaptive_max_pool2d_backward.default",
+             {randomTensor(DType::Float32, {2, 3, 2, 2}, random), x, adaptive->list()[1]}, 1e-6);
+}
+
 TEST(CudaWrite, InPlace) {
   std::mt19937 random(10);
   const Tensor values = randomTensor(DType::Float32, {6, 3}, random), index = someIndices({6}, 5, random);

@@ -18,6 +18,14 @@ Result<bool> copyIn(const DeviceCall& call) {
   return true;
 }
 
+/// lift_fresh_copy(self): a constant.
+Result<bool> freshCopy(const DeviceCall& call) {
+  const Tensor &self = call.args.tensor(0), &out = call.out(0);
+  if (self.sizes().size() > DeviceShape::most) return false;
+  KERF_CHECK(copyInto(call, self, self.strides(), out));
+  return true;
+}
+
 /// as_strided_scatter(self, src, size, stride, storage_offset), where self lies row by row from the start on.
 Result<bool> stridedScatter(const DeviceCall& call) {
   const Tensor &self = call.args.tensor(0), &source = call.args.tensor(1), &out = call.out(0);
@@ -34,6 +42,7 @@ Result<bool> stridedScatter(const DeviceCall& call) {
 
 constexpr DeviceOp rows[] = {
     {.op = "aten.copy_.default", .run = copyIn, .inPlace = true},
+    {.op = "aten.lift_fresh_copy.default", .run = freshCopy},
     {.op = "aten.as_strided_scatter.default", .run = stridedScatter},
 };
 

@@ -1,4 +1,4 @@
-// scatter, scatter_add and scatter_reduce on the device.
+// scatter, scatter_add, scatter_reduce and the gradients of maxima over windows on the device.
 #include <algorithm>
 
 #include "engine/backend/cuda/device_put.h"
@@ -55,6 +55,28 @@ Result<bool> scatterReduce(const DeviceCall& call) {
   return scattered(call, named->kind, call.args.values.size() < 6 || call.args.boolean(5));
 }
 
+/// The gradient of a maximum over windows: each element of `grad`, argument 0, goes to the place of its plane that argument `at`
+/// tells. Planes are the last `spatial` dimensions.
+template <std::size_t at, std::size_t spatial>
+Result<bool> poolGradient(const DeviceCall& call) {
+  const Tensor &grad = call.args.tensor(0), &indices = call.args.tensor(at), &out = call.out(0);
+  const std::size_t rank = out.sizes().size();
+  if (!out.isContiguous() || grad.sizes() != indices.sizes() || grad.dtype() != out.dtype() || rank < spatial) return false;
+  if (grad.sizes().size() != rank || !putTakes(out.dtype(), PutKind::Sum)) return false;
+  Sizes planes(out.sizes().begin(), out.sizes().end() - std::ptrdiff_t(spatial));
+  const std::size_t lead = planes.size();
+  std::int64_t plane = 1;
+  for (std::size_t d = lead; d < rank; ++d) plane *= out.sizes()[d];
+  planes.push_back(plane);
+  const Tensor flat = out.viewAs(planes, contiguousStrides(planes), out.offset());
+  DevicePut put{.kind = PutKind::Sum, .out = &flat};
+  put.indices = {&indices}, put.indexStrides = {indices.strides()}, put.indexed = {lead}, put.wraps = false;
+  put.rows = grad.sizes(), put.valueRows = grad.strides();
+  for (std::size_t d = 0; d < lead; ++d) put.along.push_back(d), put.rowDims.push_back(d);
+  KERF_TRY(put.values, call.on.addressOf(grad));
+  return putRows(call, put);
+}
+
 constexpr DeviceOp rows[] = {
     {.op = "aten.scatter.src", .run = scatter},
     {.op = "aten.scatter.value", .run = scatter},
@@ -66,6 +88,11 @@ constexpr DeviceOp rows[] = {
     {.op = "aten.scatter_.value", .run = scatter, .inPlace = true},
     {.op = "aten.scatter_add_.default", .run = scatterAdd, .inPlace = true},
     {.op = "aten.scatter_reduce_.two", .run = scatterReduce, .inPlace = true},
+    {.op = "aten.max_pool2d_with_indices_backward.default", .run = poolGradient<7, 2>},
+    {.op = "aten.max_pool3d_with_indices_backward.default", .run = poolGradient<7, 3>},
+    {.op = "aten.adaptive_max_pool2d_backward.default", .run = poolGradient<2, 2>},
+    {.op = "aten.adaptive_max_pool3d_backward.default", .run = poolGradient<2, 3>},
+    {.op = "aten.fractional_max_pool2d_backward.default", .run = poolGradient<4, 2>},
 };
 
 }  // namespace
