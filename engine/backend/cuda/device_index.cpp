@@ -1,5 +1,6 @@
 // Writes of rows by index on the device: index_put, index_add, index_copy, index_reduce, embedding's gradient.
 #include <algorithm>
+#include <cmath>
 
 #include "engine/backend/cuda/device_put.h"
 
@@ -79,13 +80,13 @@ Result<bool> embeddingBackward(const DeviceCall& call) {
 }
 
 /// (self, dim, index, source, ...): whole slices of self.
-Result<bool> putSlices(const DeviceCall& call, PutKind kind, bool includesSelf) {
+Result<bool> putSlices(const DeviceCall& call, PutKind kind, bool includesSelf, double factor = 1) {
   const Tensor &self = call.args.tensor(0), &index = call.args.tensor(2), &source = call.args.tensor(3), &out = call.out(0);
   const std::int64_t given = call.args.integer(1);
   if (self.dim() == 0 || source.dim() != self.dim() || index.dim() != 1 || source.dtype() != out.dtype()) return false;
   const auto dim = std::size_t(given < 0 ? given + self.dim() : given);
   if (dim >= self.sizes().size() || !putTakes(out.dtype(), kind)) return false;
-  DevicePut put{.kind = kind, .includesSelf = includesSelf, .self = &self, .out = &out};
+  DevicePut put{.kind = kind, .factor = factor, .includesSelf = includesSelf, .self = &self, .out = &out};
   put.indices = {&index}, put.indexStrides = {index.strides()}, put.indexed = {dim}, put.wraps = false;
   put.rows = index.sizes(), put.valueRows = {source.strides()[dim]};
   for (std::size_t d = 0; d < self.sizes().size(); ++d) {
@@ -98,7 +99,10 @@ Result<bool> putSlices(const DeviceCall& call, PutKind kind, bool includesSelf) 
 
 /// index_add(self, dim, index, source, alpha)
 Result<bool> indexAdd(const DeviceCall& call) {
-  return call.args.number(4) == 1 ? putSlices(call, PutKind::Sum, true) : Result<bool>(false);
+  const double alpha = call.args.number(4);
+  const bool isWhole = call.args.values[4].as<double>() == nullptr && std::abs(alpha) < double(std::int64_t{1} << 53);
+  if (!isFloating(call.out(0).dtype()) && !isWhole) return false;
+  return putSlices(call, PutKind::Sum, true, alpha);
 }
 Result<bool> indexCopy(const DeviceCall& call) { return putSlices(call, PutKind::Assign, true); }
 /// index_reduce(self, dim, index, source, reduce, include_self)

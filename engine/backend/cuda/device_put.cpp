@@ -23,6 +23,8 @@ struct Indices {
 struct Writes {
   DeviceAddress out = 0, self = 0, values = 0, parts = 0, keys = 0, order = 0, ranges = 0;
   DeviceShape place, rest, selfPlace, selfRest, valueRows, valueRest;
+  double factor = 1;
+  long long wholeFactor = 1;
   long long rows = 0, places = 0, width = 0, partsAt[mostLevels + 1] = {}, includes = 0, mean = 0, assigns = 0;
   int team = 0, levels = 0;
 };
@@ -59,6 +61,7 @@ KernelMacros macrosOf(DType dtype, PutKind kind, std::int64_t keyBytes, std::int
   macros.emplace_back("V", std::to_string(vector));
   macros.emplace_back("COMBINE(a, b)", how.combine);
   macros.emplace_back("START", "((A)" + std::string(isFloating(dtype) ? how.start : how.integerStart) + ")");
+  macros.emplace_back("FACTOR(put)", isFloating(dtype) ? "(put).factor" : "(put).wholeFactor");
   macros.emplace_back("OVER(a, n)", isFloating(dtype) ? "((a) / (A)(n))"
                                                       : "((a) >= 0 ? (a) / (n) : -((-(a) + (n) - 1) / (n)))");
   return macros;
@@ -187,6 +190,7 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   Writes writes;
   writes.rows = rows, writes.places = places, writes.values = put.values;
   writes.includes = put.includesSelf, writes.mean = put.kind == PutKind::Mean, writes.assigns = put.kind == PutKind::Assign;
+  writes.factor = put.factor, writes.wholeFactor = std::int64_t(put.factor);
   KERF_CHECK(shapeWrites(put, dims, writes));
   if (out.numel() == 0 && rows == 0) return true;
   KERF_TRY(writes.out, call.on.addressOf(out, true));

@@ -11,6 +11,7 @@ enum class PutKind : std::uint8_t { Assign, Sum, Product, Mean, Max, Min };
 /// out[places[n], :] = self[...] combined with values[n, :] for all rows n. `out` is seen as places × a rest of dimensions.
 struct DevicePut {
   PutKind kind = PutKind::Sum;
+  double factor = 1;         ///< that values are multiplied by; a whole number for integers
   bool includesSelf = true;  ///< where not, places that get something forget what they had
   const Tensor* self = nullptr;  ///< null: zeros. `out` itself where it is written in place
   const Tensor* out = nullptr;

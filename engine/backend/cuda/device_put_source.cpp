@@ -49,6 +49,8 @@ struct KerfPut {
   const int* order;
   const unsigned int* ranges;  // null: each row that is the first of its place looks for the last one
   KerfShape place, rest, selfPlace, selfRest, valueRows, valueRest;
+  double factor;
+  long long wholeFactor;  // the same for integers: what every value is multiplied by
   long long rows, places, width, partsAt[KERF_LEVELS + 1], includes, mean, assigns;
   int team, levels;  // logarithm of the threads for a row; levels of parts
 };
@@ -66,7 +68,7 @@ __device__ __forceinline__ void kerf_put_add(A (&sum)[V], const KerfPut& put, in
       if (level == 0) {
         const KerfPack<T, V> pack = kerf_load<T, V>(values + kerf_place(put.valueRows, put.order[from + k]));
         #pragma unroll
-        for (int v = 0; v < V; ++v) some[k][v] = (A)FROM(pack.at[v]);
+        for (int v = 0; v < V; ++v) some[k][v] = (A)FROM(pack.at[v]) * (A)FACTOR(put);
       } else {
         #pragma unroll
         for (int v = 0; v < V; ++v) some[k][v] = parts[(from + k) * put.width * V + v];
