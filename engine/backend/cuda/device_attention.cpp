@@ -41,7 +41,7 @@ Result<bool> forward(const DeviceCall& call) {
   const auto h = attentionHeads(call);
   if (!h || !isWritable(call, 0)) return false;
   const StreamOuts at = streamOuts(call);
-  DropoutStream stream;
+  DeviceDropout stream;
   if (h->dropout != 0) {
     KERF_TRY(stream.seed, call.on.addressOf(call.out(at.seed)));
     stream.offset = stream.seed + 8;
@@ -64,12 +64,12 @@ Result<bool> forward(const DeviceCall& call) {
 
 // Backward: gradients of query, key, value and bias
 
-Result<std::optional<DropoutStream>> givenStream(const DeviceCall& call, const AttentionHeads& h) {
-  DropoutStream stream;
+Result<std::optional<DeviceDropout>> givenStream(const DeviceCall& call, const AttentionHeads& h) {
+  DeviceDropout stream;
   if (h.dropout == 0) return stream;
   const Tensor *seed = tensorNamed(call.args, "philox_seed"), *offset = tensorNamed(call.args, "philox_offset");
   const auto is64 = [](const Tensor* t) { return t != nullptr && itemSize(t->dtype()) == 8; };
-  if (!is64(seed) || (seed->numel() != 2 && !is64(offset))) return std::optional<DropoutStream>();
+  if (!is64(seed) || (seed->numel() != 2 && !is64(offset))) return std::optional<DeviceDropout>();
   KERF_TRY(stream.seed, call.on.addressOf(*seed));
   stream.offset = stream.seed + 8;
   if (seed->numel() != 2) {

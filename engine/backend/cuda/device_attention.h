@@ -69,7 +69,7 @@ Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const 
                            double alpha);
 
 /// Where the dropout's numbers start; addresses of two integers, or none.
-struct DropoutStream {
+struct DeviceDropout {
   DeviceAddress seed = 0, offset = 0;
 };
 
@@ -79,6 +79,6 @@ struct AttentionWeights {
 
 /// Scores, masked and made weights; `sums`: the logarithms of the softmax's sums, or null.
 Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const Tensor* sums,
-                                const DropoutStream& stream, bool keepsWeights);
+                                const DeviceDropout& stream, bool keepsWeights);
 
 }  // namespace kerf::inline backend

@@ -151,7 +151,7 @@ Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const 
 
 /// Masked scores become weights (kept where `keepsWeights`) and dropped weights.
 static Result<void> softmax(const DeviceCall& call, const AttentionHeads& h, AttentionRows rows, const HeadMatrices& scores, const HeadMatrices& dropped,
-                     const Tensor* sums, const DropoutStream& stream, bool keepsWeights) {
+                     const Tensor* sums, const DeviceDropout& stream, bool keepsWeights) {
   DeviceAddress sumsAt = 0, maskAt = 0;
   if (sums != nullptr && sums->numel() > 0) {
     KERF_TRY(sumsAt, call.on.addressOf(*sums, true));
@@ -166,7 +166,7 @@ static Result<void> softmax(const DeviceCall& call, const AttentionHeads& h, Att
   return call.on.library.launch(attentionSource(), "kerf_softmax", attentionMacros(h), attentionBlocks(call, h), 256, arguments);
 }
 
-Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const Tensor* sums, const DropoutStream& stream,
+Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const Tensor* sums, const DeviceDropout& stream,
                        bool keepsWeights) {
   KERF_TRY(const HeadMatrices q, headMatrices(call, h.q, false));
   KERF_TRY(const HeadMatrices k, headMatrices(call, h.k, false, h.groups));

@@ -1,17 +1,10 @@
 // Writes of rows by index on the device: index_put, index_add, index_copy, index_reduce, embedding's gradient.
-#include <algorithm>
 #include <cmath>
 
 #include "engine/backend/cuda/device_put.h"
 
 namespace kerf::inline backend {
 namespace {
-
-struct NamedKind {
-  std::string_view name;
-  PutKind kind;
-};
-constexpr NamedKind reductions[] = {{"prod", PutKind::Product}, {"mean", PutKind::Mean}, {"amax", PutKind::Max}, {"amin", PutKind::Min}};
 
 /// What tensors of these sizes broadcast to; none where they do not.
 std::optional<Sizes> broadcast(const std::vector<const Tensor*>& tensors) {
@@ -107,8 +100,8 @@ Result<bool> indexAdd(const DeviceCall& call) {
 Result<bool> indexCopy(const DeviceCall& call) { return putSlices(call, PutKind::Assign, true); }
 /// index_reduce(self, dim, index, source, reduce, include_self)
 Result<bool> indexReduce(const DeviceCall& call) {
-  const auto* named = std::ranges::find(reductions, call.args.text(4), &NamedKind::name);
-  return named == std::end(reductions) ? Result<bool>(false) : putSlices(call, named->kind, call.args.boolean(5));
+  const auto kind = putKindNamed(call.args.text(4));
+  return kind ? putSlices(call, *kind, call.args.boolean(5)) : Result<bool>(false);
 }
 
 constexpr DeviceOp rows[] = {

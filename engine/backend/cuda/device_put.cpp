@@ -42,6 +42,13 @@ constexpr Combination combinations[] = {
     {"kerf_min<A>(a, b)", "__longlong_as_double(0x7ff0000000000000ll)", "9223372036854775807ll"},
 };
 
+struct NamedPutKind {
+  std::string_view name;
+  PutKind kind;
+};
+constexpr NamedPutKind kinds[] = {{"sum", PutKind::Sum},   {"add", PutKind::Sum},  {"prod", PutKind::Product}, {"multiply", PutKind::Product},
+                                  {"mean", PutKind::Mean}, {"amax", PutKind::Max}, {"amin", PutKind::Min}};
+
 std::int64_t product(const Sizes& sizes) {
   std::int64_t result = 1;
   for (const std::int64_t size : sizes) result *= size;
@@ -175,6 +182,11 @@ Result<void> addParts(const DeviceCall& call, const KernelMacros& macros, Writes
 }
 
 }  // namespace
+
+std::optional<PutKind> putKindNamed(std::string_view reduction) {
+  const auto* named = std::ranges::find(kinds, reduction, &NamedPutKind::name);
+  return named == std::end(kinds) ? std::nullopt : std::optional(named->kind);
+}
 
 bool putTakes(DType dtype, PutKind kind) {
   return !memoryType(dtype).empty() && (dtype != DType::Bool || kind == PutKind::Assign);

@@ -8,6 +8,9 @@ namespace kerf::inline backend {
 
 enum class PutKind : std::uint8_t { Assign, Sum, Product, Mean, Max, Min };
 
+/// "sum", "add", "prod", "multiply", "mean", "amax", "amin"; none for other names.
+std::optional<PutKind> putKindNamed(std::string_view reduction);
+
 /// out[places[n], :] = self[...] combined with values[n, :] for all rows n. `out` is seen as places × a rest of dimensions.
 struct DevicePut {
   PutKind kind = PutKind::Sum;

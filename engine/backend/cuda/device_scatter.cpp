@@ -1,17 +1,8 @@
 // scatter, scatter_add, scatter_reduce and the gradients of maxima over windows on the device.
-#include <algorithm>
-
 #include "engine/backend/cuda/device_put.h"
 
 namespace kerf::inline backend {
 namespace {
-
-struct NamedKind {
-  std::string_view name;
-  PutKind kind;
-};
-constexpr NamedKind kinds[] = {{"sum", PutKind::Sum},   {"add", PutKind::Sum},  {"prod", PutKind::Product}, {"multiply", PutKind::Product},
-                               {"mean", PutKind::Mean}, {"amax", PutKind::Max}, {"amin", PutKind::Min}};
 
 /// self[..., index[..., i, ...], ...] = source[..., i, ...] along `dim`. Dimensions along which the index is repeated, and that it
 /// spans, are written as rows.
@@ -50,9 +41,9 @@ Result<bool> scatter(const DeviceCall& call) { return scattered(call, PutKind::A
 Result<bool> scatterAdd(const DeviceCall& call) { return scattered(call, PutKind::Sum, true); }
 /// (self, dim, index, src or value, reduce, include_self)
 Result<bool> scatterReduce(const DeviceCall& call) {
-  const auto* named = std::ranges::find(kinds, call.args.text(4), &NamedKind::name);
-  if (named == std::end(kinds)) return false;
-  return scattered(call, named->kind, call.args.values.size() < 6 || call.args.boolean(5));
+  const auto kind = putKindNamed(call.args.text(4));
+  if (!kind) return false;
+  return scattered(call, *kind, call.args.values.size() < 6 || call.args.boolean(5));
 }
 
 /// The gradient of a maximum over windows: each element of `grad`, argument 0, goes to the place of its plane that argument `at`
