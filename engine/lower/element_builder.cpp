@@ -51,7 +51,7 @@ Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id, MemberPart part
     space.variableOf.push_back(single ? -1 : int(space.variables.size()));
     if (!single) space.variables.push_back({sizes[d], bool(space.reduced[d])});
   }
-  if (info.kind == ValueKind::Scan) {
+  if (info.kind == ValueKind::Scan && !sizes.empty()) {
     KERF_TRY(const std::size_t dim, scannedDimension(info, sizes.size()));
     if (space.variableOf[dim] >= 0) space.variables[std::size_t(space.variableOf[dim])].reduced = true;
   }
@@ -247,7 +247,7 @@ namespace {
 
 /// Where along its dimension a scan is.
 Affine scanIndex(const ValueInfo& info, const LoopSpace& space, const std::vector<int>& assignment) {
-  if (info.kind != ValueKind::Scan) return {};
+  if (info.kind != ValueKind::Scan || space.variableOf.empty()) return {};
   const auto dim = scannedDimension(info, space.variableOf.size());
   return dim ? dimensionIndex(space, *dim, assignment) : Affine{};
 }

@@ -119,8 +119,7 @@ const Lowering* fittingWrites(const ValueInfo& info) {
 const Lowering* fittingScan(const ValueInfo& info) {
   if (!info.bound.op || !info.bound.op->lowering.scan || !info.bound.tensorIf(0)) return nullptr;
   const DType dtype = info.bound.tensor(0).dtype();
-  if (!isGeneratable(dtype) || !isGeneratable(info.dtype) || info.bound.tensor(0).dim() == 0) return nullptr;
-  return &info.bound.op->lowering;
+  return isGeneratable(dtype) && isGeneratable(info.dtype) ? &info.bound.op->lowering : nullptr;
 }
 
 bool isElementOfWrite(const ValueInfo& info, std::size_t argument) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <limits>
+#include <span>
 
 #include "engine/support/thread_pool.h"
 #include "tests/support/compiled_fixture.h"
@@ -47,13 +48,16 @@ const Line lines[] = {{{37}, 0},       {{5, 31}, 1},    {{31, 5}, 0},       {{31
                       {{3, 7, 11}, 0}, {{3, 7, 11}, 2}, {{1, 1500}, 1},     {{4, 1}, 1},    {{1, 6}, 0},
                       {{70, 1100}, 0}, {{2, 9, 1030}, 1}, {{200000}, 0}};
 
+/// All of them in float32, the first few in other types.
+std::span<const Line> linesFor(DType dtype) { return std::span(lines).first(dtype == DType::Float32 ? std::size(lines) : 4); }
+
 const DType everyType[] = {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16,
                            DType::Int64,   DType::Int32,   DType::UInt8,    DType::Bool};
 
 TEST(ScanLoops, SumsAndProducts) {
   for (const char* op : {"aten.cumsum.default", "aten.cumprod.default"})
     for (const DType dtype : everyType)
-      for (const Line& line : lines) {
+      for (const Line& line : linesFor(dtype)) {
         GraphFixture f;
         f.output({f.call(op, {f.input("x", dtype, line.sizes), line.dim})});
         expectScanned(f, 0, fmt::format("{} {} {} along {}", op, dtypeInfo(dtype).shortCode, line.sizes.size(), line.dim));
@@ -78,7 +82,7 @@ TEST(ScanLoops, OfAnotherType) {
 
 TEST(ScanLoops, LogarithmsOfSums) {
   for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16})
-    for (const Line& line : lines) {
+    for (const Line& line : linesFor(dtype)) {
       GraphFixture f;
       f.output({f.call("aten.logcumsumexp.default", {f.input("x", dtype, line.sizes), line.dim})});
       const double tolerance = dtype == DType::Float64 ? 1e-13 : dtype == DType::Float32 ? 1e-6 : 8e-3;
@@ -89,7 +93,7 @@ TEST(ScanLoops, LogarithmsOfSums) {
 TEST(ScanLoops, ExtremaAndWhereTheyStand) {
   for (const char* op : {"aten.cummax.default", "aten.cummin.default"})
     for (const DType dtype : everyType)
-      for (const Line& line : lines) {
+      for (const Line& line : linesFor(dtype)) {
         GraphFixture f, g;
         const NodeId both = f.call(op, {f.input("x", dtype, line.sizes), line.dim});
         f.output({f.item(both, 0), f.item(both, 1)});
@@ -162,18 +166,15 @@ TEST(ScanLoops, OneAfterAnother) {
 }
 
 TEST(ScanLoops, OfNothingAndOfANumber) {
-  for (const Sizes& sizes : {Sizes{0, 5}, Sizes{5, 0}}) {
-    GraphFixture f;
-    f.output({f.call("aten.cumsum.default", {f.input("x", DType::Float32, sizes), std::int64_t{1}})});
-    expectScanned(f, 0, "nothing");
+  for (const Sizes& sizes : {Sizes{0, 5}, Sizes{5, 0}, Sizes{}}) {
+    GraphFixture f, g;
+    const std::int64_t dim = sizes.empty() ? 0 : 1;
+    f.output({f.call("aten.cumsum.default", {f.input("x", DType::Float32, sizes), dim})});
+    expectScanned(f, 0, "sums of nothing, or of a number");
+    const NodeId both = g.call("aten.cummin.default", {g.input("x", DType::Float32, sizes), dim});
+    g.output({g.item(both, 0), g.item(both, 1)});
+    expectScanned(g, 0, "the least of nothing, or of a number");
   }
-  GraphFixture f;
-  f.output({f.call("aten.cumsum.default", {f.input("x", DType::Float32, {}), std::int64_t{0}})});
-  const auto graph = compileFx(f.module, {});
-  ASSERT_TRUE(graph);
-  const auto reference = f.interpret(), result = (*graph)->run(f.inputs);
-  ASSERT_TRUE(reference && result);
-  expectClose(partsOf(*reference)[0].tensor(), partsOf(*result)[0].tensor(), 0, "a number");
 }
 
 }  // namespace

@@ -49,13 +49,14 @@ bool coversWrites(const BoundArguments& bound) {
     if (!isPosition(index)) return false;
     any = true;
   }
-  if (!any || (bound.boolean(3) && self.dtype() == DType::Bool)) return false;
+  if (!any) return false;
   const auto plan = planIndex(bound, self, bound.values[1]);
   return plan && !mayBeEmpty(plan->resultSizes) && spreads(values, plan->resultSizes);
 }
 
 bool coversIndexPut(const BoundArguments& bound) {
   const auto isNumbered = [](const Value& index) { return index.isNone() || !index.tensor().isSymbolic(); };
+  if (bound.boolean(3) && bound.tensor(0).dtype() == DType::Bool) return false;
   if (!coversWrites(bound) || bound.tensor(0).isSymbolic() || bound.tensor(2).isSymbolic()) return false;
   if (!std::ranges::all_of(bound.values[1].list(), isNumbered)) return false;
   const auto plan = planIndex(bound, bound.tensor(0), bound.values[1]);
@@ -150,8 +151,9 @@ Write writeOfPut(const WriteCall& c) {
   const int value = c.operands.at(2, 0, affinePlaces(spreadIndex(c.bound.tensor(2), c.map)));
   const int wide = c.b.convert(value, computeType(c.dtype));
   write.needsThere = c.bound.boolean(3);
-  write.value = [&b = c.b, wide, adds = write.needsThere](int there) {
-    return adds ? b.binary(ExprOp::Add, there, wide) : wide;
+  const ExprOp op = c.dtype == DType::Bool ? ExprOp::Or : ExprOp::Add;
+  write.value = [&b = c.b, wide, op, adds = write.needsThere](int there) {
+    return adds ? b.binary(op, there, wide) : wide;
   };
   return write;
 }

@@ -36,7 +36,7 @@ bool coversCat(const BoundArguments& bound) {
   return !pieces.empty() && pieces.size() <= mostPieces && std::ranges::all_of(pieces, isLikeFirst);
 }
 
-int cat(Call c) {
+int pieceOfCat(Call c) {
   const auto pieces = c.bound.tensors(0);
   const std::size_t dim = wrapped(c.bound.integer(1), c.map.size());
   std::vector<SymInt> begins{0};
@@ -239,7 +239,7 @@ int diagonalScatter(Call c) {
 }
 
 constexpr OpFacts moveLoweringsRows[] = {
-    elementLowering("aten::cat", cat, coversCat),
+    elementLowering("aten::cat", pieceOfCat, coversCat),
     elementLowering("aten::stack", stack, coversStack),
     elementLowering("aten::constant_pad_nd", constantPad),
     elementLowering("aten::reflection_pad1d", foldingPad<Fold::Reflect>),

@@ -18,30 +18,34 @@ bool anyMayBeEmpty(const SymSizes& sizes) {
   return std::ranges::any_of(sizes, [](SymInt size) { return !staticallyKnown(size > 0); });
 }
 
+bool isWrittenNumber(const Value& value) { return value.as<double>() || value.as<std::int64_t>() || value.as<bool>(); }
+
 std::optional<std::size_t> dimensionOf(const BoundArguments& bound) {
   const std::int64_t dim = bound.integer(1), rank = bound.tensor(0).dim();
   if (rank == 0 || dim < -rank || dim >= rank) return {};
   return std::size_t(dim < 0 ? dim + rank : dim);
 }
 
-bool isFullNumber(DType dtype) { return dtype == computeType(dtype) && dtype != DType::Bool; }
-
-/// Sums of 16-bit values, and of what rounds like them, are wider than memory until the end in the ops' own kernels.
+/// Sums and products of 16-bit values are wider than memory until the end in the ops' own kernels.
 bool mayCombine(Writing writing, DType dtype) {
-  if (writing == Writing::Assign) return true;
-  return writing != Writing::Mean && isFullNumber(dtype);
+  const bool rounds = writing == Writing::Sum || writing == Writing::Product;
+  return writing != Writing::Mean && !(rounds && dtype != computeType(dtype));
 }
 
-constexpr std::pair<Writing, ExprOp> operations[] = {{Writing::Sum, ExprOp::Add},
-                                                     {Writing::Product, ExprOp::Mul},
-                                                     {Writing::Max, ExprOp::Maximum},
-                                                     {Writing::Min, ExprOp::Minimum}};
+struct Operation {
+  Writing writing;
+  ExprOp numbers, truths;
+};
+constexpr Operation operations[] = {{Writing::Sum, ExprOp::Add, ExprOp::Or},
+                                    {Writing::Product, ExprOp::Mul, ExprOp::And},
+                                    {Writing::Max, ExprOp::Maximum, ExprOp::Or},
+                                    {Writing::Min, ExprOp::Minimum, ExprOp::And}};
 
 /// A write that combines `value`, in the type in which the result's is computed, with what is there.
 Write combining(ExprBuilder& b, std::vector<Place> places, Writing writing, int value) {
-  const auto row = std::ranges::find(operations, writing, &std::pair<Writing, ExprOp>::first);
+  const auto row = std::ranges::find(operations, writing, &Operation::writing);
   const bool combines = row != std::end(operations);
-  const ExprOp op = combines ? row->second : ExprOp::Add;
+  const ExprOp op = !combines ? ExprOp::Or : b.dtype(value) == DType::Bool ? row->truths : row->numbers;
   return {std::move(places),
           [&b, op, value, combines](int there) { return combines ? b.binary(op, there, value) : value; }, combines};
 }
@@ -57,7 +61,7 @@ bool coversElements(const BoundArguments& bound) {
   const auto writing = writingOf(bound);
   if (!dim || !writing || !mayCombine(*writing, self.dtype()) || !isIndexType(index.dtype())) return false;
   if (!includesSelf(bound) || (source && source->dtype() != self.dtype())) return false;
-  if (!source && !bound.values[3].as<double>() && !bound.values[3].as<std::int64_t>()) return false;
+  if (!source && !isWrittenNumber(bound.values[3])) return false;
   return index.dim() == self.dim() && (!source || source->dim() == self.dim()) && !anyMayBeEmpty(index.symSizes());
 }
 
@@ -69,8 +73,11 @@ WriteLoops loopsOverIndices(const BoundArguments& bound) {
 
 /// The number argument `i`, converted as a tensor of its type would be.
 int numberArgument(const WriteCall& c, std::size_t i) {
+  const bool* const truth = c.bound.values[i].as<bool>();
   const bool isReal = c.bound.values[i].as<double>() != nullptr;
-  const int value = isReal ? c.b.constant(c.bound.number(i), DType::Float64) : c.b.integer(c.bound.integer(i), DType::Int64);
+  const int value = isReal  ? c.b.constant(c.bound.number(i), DType::Float64)
+                    : truth ? c.b.integer(*truth, DType::Int64)
+                            : c.b.integer(c.bound.integer(i), DType::Int64);
   return c.b.convert(c.b.convert(value, c.dtype), computeType(c.dtype));
 }
 
@@ -78,9 +85,9 @@ Write writeElement(const WriteCall& c) {
   const std::size_t dim = *dimensionOf(c.bound);
   std::vector<Place> places = affinePlaces(c.map);
   places[dim] = {{}, c.operands.index(2, 0, c.map, {c.bound.tensor(0).symSizes()[dim], std::int64_t(dim)})};
-  const bool isNumber = c.bound.tensorIf(3) == nullptr;
-  const int value = isNumber ? numberArgument(c, 3)
-                             : c.b.convert(c.operands.at(3, 0, affinePlaces(c.map)), computeType(c.dtype));
+  const bool isOne = c.bound.tensorIf(3) == nullptr;
+  const int value = isOne ? numberArgument(c, 3)
+                          : c.b.convert(c.operands.at(3, 0, affinePlaces(c.map)), computeType(c.dtype));
   return combining(c.b, std::move(places), *writingOf(c.bound), value);
 }
 
@@ -99,9 +106,9 @@ bool hasSlices(const BoundArguments& bound) {
 }
 
 bool coversAdd(const BoundArguments& bound) {
-  const bool isWhole = bound.values[4].as<std::int64_t>() != nullptr;
-  const bool isNumber = isWhole || (bound.values[4].as<double>() && isFloating(bound.tensor(0).dtype()));
-  return isNumber && coversSlices(bound, Writing::Sum) && hasSlices(bound);
+  const bool isWhole = isWrittenNumber(bound.values[4]) && bound.values[4].as<double>() == nullptr;
+  const bool fits = isWhole || (bound.values[4].as<double>() && isFloating(bound.tensor(0).dtype()));
+  return fits && coversSlices(bound, Writing::Sum) && hasSlices(bound);
 }
 bool coversCopy(const BoundArguments& bound) { return coversSlices(bound, Writing::Assign) && hasSlices(bound); }
 bool coversReduce(const BoundArguments& bound) {
@@ -111,7 +118,7 @@ bool coversReduce(const BoundArguments& bound) {
 bool coversFill(const BoundArguments& bound) {
   const Tensor* const value = bound.tensorIf(3);
   if (value && (value->dim() != 0 || value->dtype() != bound.tensor(0).dtype())) return false;
-  if (!value && !bound.values[3].as<double>() && !bound.values[3].as<std::int64_t>()) return false;
+  if (!value && !isWrittenNumber(bound.values[3])) return false;
   return coversSlices(bound, Writing::Assign);
 }
 
@@ -147,8 +154,8 @@ Write reduceSlice(const WriteCall& c) {
   return combining(c.b, placesOfSlice(c, false), *writingOf(c.bound), sourceElement(c));
 }
 Write fillSlice(const WriteCall& c) {
-  const bool isNumber = c.bound.tensorIf(3) == nullptr;
-  const int value = isNumber ? numberArgument(c, 3) : c.b.convert(c.operands.at(3, 0, {}), computeType(c.dtype));
+  const bool isOne = c.bound.tensorIf(3) == nullptr;
+  const int value = isOne ? numberArgument(c, 3) : c.b.convert(c.operands.at(3, 0, {}), computeType(c.dtype));
   return combining(c.b, placesOfSlice(c, true), Writing::Assign, value);
 }
 

@@ -54,3 +54,5 @@ constexpr OpRow affineQuantizationRows[] = {
 OpRows affineQuantizationOps() { return affineQuantizationRows; }
 
 }  // namespace kerf::inline ops
+
+#undef KERF_RANGE

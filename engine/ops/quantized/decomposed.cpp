@@ -298,3 +298,5 @@ constexpr OpRow quantizedDecomposedRows[] = {
 OpRows quantizedDecomposedOps() { return quantizedDecomposedRows; }
 
 }  // namespace kerf::inline ops
+
+#undef KERF_RANGE
