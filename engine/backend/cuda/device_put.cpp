@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t mostIndices = 4, mostLevels = 5;
 constexpr std::int64_t pieceRows = 32, packBytes = 16, threads = 256;
+/// Pieces of a level below which its parts would gain less than the kernel for them takes.
+constexpr std::int64_t fewestPieces = 16;
+constexpr std::int64_t rowsAtOnce = 4;  ///< ROWS of kerf_put
 
 // As the kernels take them.
 struct Indices {
@@ -26,7 +29,7 @@ struct Writes {
   double factor = 1;
   long long wholeFactor = 1;
   long long rows = 0, places = 0, width = 0, partsAt[mostLevels + 1] = {}, includes = 0, mean = 0, assigns = 0;
-  int team = 0, levels = 0;
+  int team = 0, levels = 0, chunks = 1;
 };
 
 struct Combination {
@@ -155,15 +158,16 @@ int teamOf(std::int64_t width) {
   return best;
 }
 
-std::int64_t blocksOf(std::int64_t rows, int team) {
-  const std::int64_t each = threads >> team;
-  return (rows + each - 1) / each;
+/// `each`: rows that a team takes.
+std::int64_t blocksOf(const Writes& writes, std::int64_t rows, std::int64_t each) {
+  each *= threads >> writes.team;
+  return (rows + each - 1) / each * writes.chunks;
 }
 
-/// Parts of every level of which there are two pieces at least.
+/// Parts of every level that has pieces enough.
 Result<void> addParts(const DeviceCall& call, const KernelMacros& macros, Writes& writes, std::int64_t vector) {
   std::int64_t pieces = writes.rows, total = 0;
-  while (std::size_t(writes.levels) < mostLevels && pieces / pieceRows >= 2) {
+  while (std::size_t(writes.levels) < mostLevels && pieces / pieceRows >= fewestPieces) {
     pieces /= pieceRows;
     writes.partsAt[++writes.levels] = total;
     total += pieces * writes.width * vector;
@@ -176,7 +180,7 @@ Result<void> addParts(const DeviceCall& call, const KernelMacros& macros, Writes
     pieces /= pieceRows;
     KernelArguments arguments;
     arguments.add(writes).add(level);
-    KERF_CHECK(call.on.library.launch(putSource(), "kerf_put_parts", macros, blocksOf(pieces, writes.team), threads, arguments));
+    KERF_CHECK(call.on.library.launch(putSource(), "kerf_put_parts", macros, blocksOf(writes, pieces, 1), threads, arguments));
   }
   return {};
 }
@@ -218,6 +222,8 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   }
   const std::int64_t vector = vectorOf(writes, width, itemBytes);
   writes.width = width / vector, writes.team = teamOf(writes.width);
+  const std::int64_t lanes = std::int64_t{1} << writes.team;
+  writes.chunks = int((writes.width + lanes - 1) / lanes);
   DeviceKeys keys{0, 0, rows, places < std::int64_t{1} << 32 ? 4 : 8};
   const KernelMacros macros = macrosOf(out.dtype(), put.kind, keys.bytes, vector);
   KERF_TRY(keys.keys, call.on.scratch.take(rows * keys.bytes));
@@ -234,7 +240,7 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   if (put.kind != PutKind::Assign) KERF_CHECK(addParts(call, macros, writes, vector));
   KernelArguments last;
   last.add(writes);
-  KERF_CHECK(call.on.library.launch(putSource(), "kerf_put", macros, blocksOf(all ? places : rows, writes.team), threads, last));
+  KERF_CHECK(call.on.library.launch(putSource(), "kerf_put", macros, blocksOf(writes, all ? places : rows, rowsAtOnce), threads, last));
   return true;
 }
 

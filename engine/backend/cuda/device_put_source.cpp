@@ -52,12 +52,12 @@ struct KerfPut {
   double factor;
   long long wholeFactor;  // the same for integers: what every value is multiplied by
   long long rows, places, width, partsAt[KERF_LEVELS + 1], includes, mean, assigns;
-  int team, levels;  // logarithm of the threads for a row; levels of parts
+  int team, levels, chunks;  // logarithm of the threads for a row; levels of parts; blocks beside each other for wide rows
 };
 
 // Rows `from` to `to` of a level: 0 are those given, in their sorted order, others are parts of 32 of the level below.
+template <int DEEP>
 __device__ __forceinline__ void kerf_put_add(A (&sum)[V], const KerfPut& put, int level, long long from, long long to, long long column) {
-  constexpr int DEEP = 4;
   const T* const values = put.values + kerf_place(put.valueRest, column * V);
   const A* const parts = put.parts + put.partsAt[level] + column * V;
   for (; from < to; from += DEEP) {
@@ -87,14 +87,17 @@ __device__ __forceinline__ void kerf_put_add(A (&sum)[V], const KerfPut& put, in
 extern "C" __global__ void __launch_bounds__(256) kerf_put_parts(KerfPut put, int level) {
   long long size = 1;
   for (int l = 0; l < level; ++l) size *= KERF_PIECE;
-  const long long piece = (long long)blockIdx.x * (256 >> put.team) + (threadIdx.x >> put.team), first = piece * size;
-  if (first + size > put.rows || (long long)put.keys[first] >= put.places || put.keys[first + size - 1] != put.keys[first]) return;
-  for (long long column = threadIdx.x & ((1 << put.team) - 1); column < put.width; column += 1 << put.team) {
-    A sum[V];
-    for (int v = 0; v < V; ++v) sum[v] = START;
-    kerf_put_add(sum, put, level - 1, piece * KERF_PIECE, (piece + 1) * KERF_PIECE, column);
-    for (int v = 0; v < V; ++v) put.parts[put.partsAt[level] + (piece * put.width + column) * V + v] = sum[v];
-  }
+  const int teams = 256 >> put.team;
+  const long long piece = (long long)(blockIdx.x / put.chunks) * teams + (threadIdx.x >> put.team), first = piece * size;
+  const long long column = ((long long)(blockIdx.x % put.chunks) << put.team) + (threadIdx.x & ((1 << put.team) - 1));
+  if (column >= put.width || first + size > put.rows) return;
+  if ((long long)put.keys[first] >= put.places || put.keys[first + size - 1] != put.keys[first]) return;
+  A sum[V];
+  #pragma unroll
+  for (int v = 0; v < V; ++v) sum[v] = START;
+  kerf_put_add<8>(sum, put, level - 1, piece * KERF_PIECE, (piece + 1) * KERF_PIECE, column);
+  #pragma unroll
+  for (int v = 0; v < V; ++v) put.parts[put.partsAt[level] + (piece * put.width + column) * V + v] = sum[v];
 }
 
 __device__ __forceinline__ long long kerf_put_end(const KerfPut& put, long long first) {
@@ -106,50 +109,67 @@ __device__ __forceinline__ long long kerf_put_end(const KerfPut& put, long long 
   return last + 1;
 }
 
-// Every place where there are ranges, else those that get something.
-extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
-  const long long row = (long long)blockIdx.x * (256 >> put.team) + (threadIdx.x >> put.team);
-  if (row >= (put.ranges ? put.places : put.rows)) return;
-  long long place = row, begin, end;
-  if (put.ranges) {
-    begin = put.ranges[2 * row], end = put.ranges[2 * row + 1];
-  } else {
-    place = (long long)put.keys[row];
-    if (place >= put.places || (row > 0 && put.keys[row - 1] == put.keys[row])) return;
-    begin = row, end = kerf_put_end(put, row);
+// Rows `from` to `to` of one place: of each level what is no whole piece in front, then what is behind; of the last one all.
+__device__ __forceinline__ void kerf_put_run(A (&sum)[V], const KerfPut& put, long long from, long long to, long long column) {
+  for (int step = 0;; ++step) {
+    const int level = step / 2;
+    const long long whole = (from + KERF_PIECE - 1) / KERF_PIECE, behind = to / KERF_PIECE;
+    const bool last = level == put.levels || whole >= behind, front = step % 2 == 0;
+    kerf_put_add<4>(sum, put, level, front ? from : behind * KERF_PIECE, last || !front ? to : whole * KERF_PIECE, column);
+    if (last) return;
+    if (!front) from = whole, to = behind;
   }
-  T* const out = put.out + kerf_place(put.place, place);
-  const T* const self = put.self + (put.self ? kerf_place(put.selfPlace, place) : 0);
-  for (long long column = threadIdx.x & ((1 << put.team) - 1); column < put.width; column += 1 << put.team) {
-    KerfPack<T, V> pack;
-    if (put.self) pack = kerf_load<T, V>(self + kerf_place(put.selfRest, column * V));
+}
+
+// Every place where there are ranges, else those that get something. A thread has four of them at once: what they need first is
+// read before any of it is used.
+extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
+  constexpr int ROWS = 4;
+  const int teams = 256 >> put.team;
+  const long long first = (long long)(blockIdx.x / put.chunks) * (teams * ROWS) + (threadIdx.x >> put.team);
+  const long long column = ((long long)(blockIdx.x % put.chunks) << put.team) + (threadIdx.x & ((1 << put.team) - 1));
+  if (column >= put.width) return;
+  const long long selfAt = kerf_place(put.selfRest, column * V), valueAt = kerf_place(put.valueRest, column * V);
+  long long places[ROWS];
+  unsigned int begins[ROWS], ends[ROWS];
+  KerfPack<T, V> packs[ROWS], values[ROWS];
+  #pragma unroll
+  for (int k = 0; k < ROWS; ++k) {
+    const long long row = first + k * teams;
+    places[k] = -1, begins[k] = ends[k] = 0;
+    if (row >= (put.ranges ? put.places : put.rows)) continue;
+    if (put.ranges) {
+      places[k] = row, begins[k] = put.ranges[2 * row], ends[k] = put.ranges[2 * row + 1];
+    } else if ((long long)put.keys[row] < put.places && (row == 0 || put.keys[row - 1] != put.keys[row])) {
+      places[k] = (long long)put.keys[row], begins[k] = (unsigned int)row, ends[k] = (unsigned int)kerf_put_end(put, row);
+    }
+  }
+  #pragma unroll
+  for (int k = 0; k < ROWS; ++k)
+    if (places[k] >= 0 && put.self) packs[k] = kerf_load<T, V>(put.self + kerf_place(put.selfPlace, places[k]) + selfAt);
+  #pragma unroll
+  for (int k = 0; k < ROWS; ++k)
+    if (ends[k] > begins[k])
+      values[k] = kerf_load<T, V>(put.values + kerf_place(put.valueRows, put.order[put.assigns ? ends[k] - 1 : begins[k]]) + valueAt);
+  #pragma unroll
+  for (int k = 0; k < ROWS; ++k) {
+    if (places[k] < 0) continue;
+    const long long begin = begins[k], end = ends[k], count = end - begin + put.includes;
+    KerfPack<T, V> done;
     A sum[V];
     #pragma unroll
-    for (int v = 0; v < V; ++v) sum[v] = put.self ? (A)FROM(pack.at[v]) : (A)0;
-    if (end > begin && put.assigns) {
-      pack = kerf_load<T, V>(put.values + kerf_place(put.valueRows, put.order[end - 1]) + kerf_place(put.valueRest, column * V));
-    } else if (end > begin) {
-      if (!put.includes)
-        for (int v = 0; v < V; ++v) sum[v] = START;
-      // Of each level what is no whole piece in front, then what is behind; of the last one everything.
-      long long from = begin, to = end;
-      for (int step = 0;; ++step) {
-        const int level = step / 2;
-        const long long whole = (from + KERF_PIECE - 1) / KERF_PIECE, behind = to / KERF_PIECE;
-        const bool last = level == put.levels || whole >= behind, front = step % 2 == 0;
-        kerf_put_add(sum, put, level, front ? from : behind * KERF_PIECE, last || !front ? to : whole * KERF_PIECE, column);
-        if (last) break;
-        if (!front) from = whole, to = behind;
-      }
+    for (int v = 0; v < V; ++v) {
+      sum[v] = put.self ? (A)FROM(packs[k].at[v]) : (A)0;
+      if (end <= begin || put.assigns) continue;
+      if (!put.includes) sum[v] = START;
+      sum[v] = COMBINE(sum[v], (A)FROM(values[k].at[v]) * (A)FACTOR(put));
     }
-    if (!put.assigns) {
-      const long long count = end - begin + put.includes;
-      #pragma unroll
-      for (int v = 0; v < V; ++v) pack.at[v] = put.mean && end > begin && count > 1 ? (T)TO(OVER(sum[v], count)) : (T)TO(sum[v]);
-    } else if (!put.self && end <= begin) {
-      for (int v = 0; v < V; ++v) pack.at[v] = (T)0;
-    }
-    kerf_store<T, V>(out + kerf_place(put.rest, column * V), pack);
+    if (end > begin + 1 && !put.assigns) kerf_put_run(sum, put, begin + 1, end, column);
+    #pragma unroll
+    for (int v = 0; v < V; ++v) done.at[v] = put.mean && end > begin && count > 1 ? (T)TO(OVER(sum[v], count)) : (T)TO(sum[v]);
+    if (put.assigns && end > begin) done = values[k];
+    if (put.assigns && end <= begin && put.self) done = packs[k];
+    kerf_store<T, V>(put.out + kerf_place(put.place, places[k]) + kerf_place(put.rest, column * V), done);
   }
 }
 )cuda";

@@ -5,7 +5,7 @@
 namespace kerf::inline backend {
 namespace {
 
-/// A block has 4096 keys, a warp 512 of them next to each other, 32 at a time. For each digit of 8 bits: how many of them every
+/// A block has 4096 keys (one that has all of them up to 16384), a warp 512 of them next to each other, 32 at a time. For each digit of 8 bits: how many of them every
 /// block has (digit by digit, so that one block adds up one digit's), where each block's begin, and where each key goes.
 constexpr std::string_view sortSource = R"cuda(
 constexpr int KERF_EACH = 16, KERF_TILE = 4096;
@@ -24,6 +24,7 @@ extern "C" __global__ void __launch_bounds__(256) kerf_sort_count(const K* __res
 }
 
 // The sum of what the threads before this one have; `total` becomes everyone's.
+template <int WARPS>
 __device__ __forceinline__ unsigned int kerf_before(unsigned int value, unsigned int* warps, unsigned int& total) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   unsigned int sum = value;
@@ -36,7 +37,7 @@ __device__ __forceinline__ unsigned int kerf_before(unsigned int value, unsigned
   __syncthreads();
   unsigned int before = sum - value;
   total = 0;
-  for (int w = 0; w < 8; ++w) {
+  for (int w = 0; w < WARPS; ++w) {
     if (w < warp) before += warps[w];
     total += warps[w];
   }
@@ -50,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(256) kerf_sort_offsets(unsigned int
   for (long long base = 0; base < blocks; base += 256) {
     const long long at = base + threadIdx.x;
     unsigned int all;
-    const unsigned int value = at < blocks ? own[at] : 0, lead = kerf_before(value, warps, all);
+    const unsigned int value = at < blocks ? own[at] : 0, lead = kerf_before<8>(value, warps, all);
     if (at < blocks) own[at] = before + lead;
     before += all;
   }
@@ -58,15 +59,16 @@ extern "C" __global__ void __launch_bounds__(256) kerf_sort_offsets(unsigned int
 }
 
 // `counts` is null for a block that has all keys.
+template <int WARPS>
 __device__ __forceinline__ void kerf_move(const K* keys, const int* order, K* keysOut, int* orderOut, const unsigned int* counts,
                                           const unsigned int* totals, long long count, int shift) {
-  __shared__ unsigned int places[8][257], warps[8];
+  __shared__ unsigned int places[WARPS][257], warps[WARPS];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int i = threadIdx.x; i < 8 * 257; i += 256) places[i / 257][i % 257] = 0;
+  for (int i = threadIdx.x; i < WARPS * 257; i += WARPS * 32) places[i / 257][i % 257] = 0;
   __syncthreads();
   K own[KERF_EACH];
   unsigned int ranks[KERF_EACH];
-  const long long first = (long long)blockIdx.x * KERF_TILE + warp * (32 * KERF_EACH) + lane;
+  const long long first = (long long)blockIdx.x * (WARPS * 32 * KERF_EACH) + warp * (32 * KERF_EACH) + lane;
   #pragma unroll
   for (int k = 0; k < KERF_EACH; ++k) own[k] = first + k * 32 < count ? keys[first + k * 32] : (K)0;
   #pragma unroll
@@ -80,11 +82,12 @@ __device__ __forceinline__ void kerf_move(const K* keys, const int* order, K* ke
     ranks[k] = before + rank;
   }
   __syncthreads();
+  const bool isDigit = threadIdx.x < 256;
   unsigned int here = 0, all;
-  for (int w = 0; w < 8; ++w) here += places[w][threadIdx.x];
-  unsigned int next = kerf_before(counts ? totals[threadIdx.x] : here, warps, all);
-  if (counts) next += counts[(long long)threadIdx.x * gridDim.x + blockIdx.x];
-  for (int w = 0; w < 8; ++w) {
+  for (int w = 0; isDigit && w < WARPS; ++w) here += places[w][threadIdx.x];
+  unsigned int next = kerf_before<WARPS>(counts && isDigit ? totals[threadIdx.x] : here, warps, all);
+  if (counts && isDigit) next += counts[(long long)threadIdx.x * gridDim.x + blockIdx.x];
+  for (int w = 0; isDigit && w < WARPS; ++w) {
     const unsigned int some = places[w][threadIdx.x];
     places[w][threadIdx.x] = next;
     next += some;
@@ -102,14 +105,14 @@ __device__ __forceinline__ void kerf_move(const K* keys, const int* order, K* ke
 
 extern "C" __global__ void __launch_bounds__(256) kerf_sort_move(const K* keys, const int* order, K* keysOut, int* orderOut,
                                                                 const unsigned int* counts, const unsigned int* totals, long long count, int shift) {
-  kerf_move(keys, order, keysOut, orderOut, counts, totals, count, shift);
+  kerf_move<8>(keys, order, keysOut, orderOut, counts, totals, count, shift);
 }
 
-// All digits of up to 4096 keys, by one block. What the last one leaves lies in the second place if there is an odd number of them.
-extern "C" __global__ void __launch_bounds__(256) kerf_sort_few(K* keys, const int* order, K* keysOut, int* orderOut, int* orderToo, long long count,
+// All digits of up to 16384 keys, by one block. What the last one leaves lies in the second place if there is an odd number of them.
+extern "C" __global__ void __launch_bounds__(1024) kerf_sort_few(K* keys, const int* order, K* keysOut, int* orderOut, int* orderToo, long long count,
                                                                int from, int to) {
   for (int shift = from; shift < to; shift += 8) {
-    kerf_move(keys, order, keysOut, orderOut, nullptr, nullptr, count, shift);
+    kerf_move<32>(keys, order, keysOut, orderOut, nullptr, nullptr, count, shift);
     __syncthreads();
     K* const keysBefore = keys;
     keys = keysOut, keysOut = keysBefore;
@@ -118,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(256) kerf_sort_few(K* keys, const i
 }
 )cuda";
 
-constexpr std::int64_t tile = 4096, digits = 256;
+constexpr std::int64_t tile = 4096, few = 16384, digits = 256;
 constexpr int digitBits = 8;
 
 }  // namespace
@@ -133,10 +136,10 @@ Result<DeviceKeys> sortKeys(const DeviceParts& on, const DeviceKeys& keys, int f
   KERF_TRY(next.order, on.scratch.take(keys.count * 4));
   KERF_TRY(DeviceAddress other, on.scratch.take(keys.count * 4));
   const std::int64_t blocks = (keys.count + tile - 1) / tile;
-  if (blocks <= 1) {
-    KernelArguments few;
-    few.add(now.keys).add(now.order).add(next.keys).add(next.order).add(other).add(keys.count).add(from).add(to);
-    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_few", macros, blocks, 256, few));
+  if (keys.count <= few) {
+    KernelArguments sorting;
+    sorting.add(now.keys).add(now.order).add(next.keys).add(next.order).add(other).add(keys.count).add(from).add(to);
+    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_few", macros, blocks == 0 ? 0 : 1, 1024, sorting));
     const int passes = (to - from + digitBits - 1) / digitBits;
     if (passes == 0) return keys;
     return DeviceKeys{passes % 2 == 0 ? now.keys : next.keys, passes % 2 == 0 ? other : next.order, keys.count, keys.bytes};
