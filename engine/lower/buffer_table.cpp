@@ -15,6 +15,10 @@ namespace {
 constexpr int inlineCost = 64;
 /// Above this a value that its consumer repeats is computed once instead.
 constexpr int repeatCost = 4;
+/// Elements of a value, such as a batch norm's 1 / sqrt(variance + epsilon) or a gate of channels, that its consumer
+/// computes again: for each channel where its loops allow (engine/codegen_llvm/kernel_hoists.cpp).
+constexpr std::int64_t mostRepeated = 4096;
+constexpr int repeatedCost = 14;
 
 /// At the example's sizes.
 std::int64_t numelOf(const SymSizes& sizes) {
@@ -215,7 +219,16 @@ class BufferPlanner {
     if (value.kind != ValueKind::Pointwise || value.segment != reader.segment) return true;
     if (cost > inlineCost) return true;
     if (m_readers[root.index].size() > 1 && cost > 1) return true;
-    return elements > numelOf(value.sizes) && cost > repeatCost;
+    return elements > numelOf(value.sizes) && cost > repeatCost && !isRepeated(root);
+  }
+
+  /// A few elements of arithmetic on what no kernel computes.
+  bool isRepeated(NodeId root) const {
+    const ValueInfo& value = m_values[root];
+    if (!isComputed(root)) return value.isTensor;
+    if (value.kind != ValueKind::Pointwise || value.lowering->element || value.sizes.isSymbolic()) return false;
+    if (numelOf(value.sizes) > mostRepeated || m_cost[root.index] > repeatedCost) return false;
+    return std::ranges::all_of(tensorOperands(value), [&](NodeId read) { return isRepeated(m_values.root(read)); });
   }
 
   Result<void> place(const Node& node) {

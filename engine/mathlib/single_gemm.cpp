@@ -13,8 +13,8 @@ extern "C" char* openblas_get_corename(void);
 namespace kerf::inline mathlib {
 namespace {
 
-/// Below this size both libraries are as fast.
-constexpr std::int64_t smallest = 16;
+/// Multiplications below which both libraries are as fast.
+constexpr std::int64_t smallest = 4096;
 
 bool openBlasHasWideVectors() {
   const std::string core = openblas_get_corename();
@@ -37,7 +37,7 @@ bool usesOneDnn() {
 }
 
 bool prefersOneDnn(const SingleGemm& call) {
-  return isWide(call) || (usesOneDnn() && std::min({call.m, call.n, call.k}) >= smallest);
+  return isWide(call) || (usesOneDnn() && std::min({call.m, call.n, call.k}) > 1 && call.m * call.n * call.k >= smallest);
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ TEST_P(KernelCounts, BesideInductors) {
 
 INSTANTIATE_TEST_SUITE_P(Corpus, KernelCounts,
                          ::testing::Values(Bounds{"bert_base", 1.2}, Bounds{"convnext_seed", 1.05}, Bounds{"gpt2", 1.2},
-                                           Bounds{"vit_b_16", 1.3}, Bounds{"efficientnet_b0", 1.4},
-                                           Bounds{"llama_8l", 1.2}, Bounds{"mobilenet_v3_small", 1.8}),
+                                           Bounds{"vit_b_16", 1.3}, Bounds{"efficientnet_b0", 1.0},
+                                           Bounds{"llama_8l", 1.2}, Bounds{"mobilenet_v3_small", 1.0}),
                          [](const auto& info) { return std::string(info.param.model); });
 
 }  // namespace
