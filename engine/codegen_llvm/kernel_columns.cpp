@@ -184,7 +184,8 @@ void KernelEmitter::emitRows(std::size_t variable, Value* row, int rows) {
 
 Type* KernelEmitter::accumulatorType(DType dtype) const {
   Type* type = m_scalar.memoryType(dtype);
-  return m_columns ? ArrayType::get(type, std::uint64_t(columnsAtOnce)) : type;
+  if (m_columns) return ArrayType::get(type, std::uint64_t(columnsAtOnce));
+  return scansRows() ? ArrayType::get(type, scansAtOnce) : type;
 }
 
 /// Where the value of a reduction gathers.
