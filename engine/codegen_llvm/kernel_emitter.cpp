@@ -53,6 +53,7 @@ void KernelEmitter::emitBody() {
   if (m_columns) return emitColumns();
   if (scansRows()) return emitScans();
   if (const auto rows = findTransposed()) return emitTiles(*rows);
+  emitHoists();
   emitLoops(m_outer, 0, true, [&] { emitOuterBody(); });
   m_b.CreateRetVoid();
 }
@@ -358,6 +359,7 @@ Value* KernelEmitter::value(int expr) {
     Value* slot = m_b.CreateInBoundsGEP(type, m_spills[e], {innerPosition()});
     return known = m_scalar.fromMemory(m_b.CreateLoad(type, slot), dtype);
   }
+  if (Value* hoisted = loadHoisted(e)) return known = hoisted;
   Value* result = compute(expr);
   if (spilled) {
     Value* slot = m_b.CreateInBoundsGEP(type, m_spills[e], {innerPosition()});
