@@ -188,7 +188,8 @@ Result<void> CudaDevice::end(const Value& result) {
 
 Result<std::chrono::nanoseconds> CudaDevice::timed(const std::function<Result<void>()>& work) {
   m_lastWasOnHost = false;
-  return m_machine->driver.timed(work);
+  return m_machine->driver.timed(
+      work, [&](DeviceAddress from, std::int64_t bytes) { return m_machine->library.read(from, bytes); });
 }
 
 Result<std::chrono::nanoseconds> CudaDevice::timeRuns(int times) {

@@ -147,7 +147,7 @@ Result<std::chrono::nanoseconds> DeviceGraphs::timeLaunches(int times) {
                                   "launching a CUDA graph"));
     return {};
   };
-  KERF_TRY(const auto time, m_driver.timed(launchAll));
+  KERF_TRY(const auto time, m_driver.timed(launchAll, [](DeviceAddress, std::int64_t) { return Result<void>(); }));
   return time / times;
 }
 

@@ -38,6 +38,16 @@ extern "C" __global__ void kerf_copy(T* to, const T* from, KerfShape out, KerfSh
 }
 )cuda";
 
+/// No sum of zeros is 1: nothing is written, which the compiler cannot know.
+constexpr std::string_view readSource = R"cuda(
+extern "C" __global__ void kerf_read(ulonglong2* from, long long count) {
+  unsigned long long sum = 0;
+  const long long step = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) sum += from[i].x + from[i].y;
+  if (sum == 1) from->x = sum;
+}
+)cuda";
+
 std::string_view wordOf(std::int64_t bytes) {
   switch (bytes) {
     case 1:
@@ -56,6 +66,8 @@ std::string_view wordOf(std::int64_t bytes) {
 }  // namespace
 
 LibraryKernel copyKernel() { return {copySource, "kerf_copy", {{"T", "unsigned int"}}}; }
+
+LibraryKernel readKernel() { return {readSource, "kerf_read", {}}; }
 
 Result<DeviceShape> DeviceShape::of(const Sizes& sizes, const Sizes& strides) {
   if (sizes.size() > most) return fail(ErrorCode::TooLarge, "a tensor of {} dimensions", sizes.size());
@@ -113,6 +125,16 @@ Result<void> DeviceLibrary::launch(std::string_view source, const std::string& n
 std::int64_t DeviceLibrary::blocksFor(std::int64_t elements) const {
   return std::min((elements + threadsPerBlock - 1) / threadsPerBlock,
                   m_queue.driver().processors() * blocksPerProcessor);
+}
+
+Result<void> DeviceLibrary::read(DeviceAddress from, std::int64_t bytes) {
+  KERF_TRY(void* const function, kernel(readSource, "kerf_read", {}));
+  const CudaDriver& driver = m_queue.driver();
+  long long count = bytes / 16;
+  void* arguments[] = {&from, &count};
+  return driver.check(driver.functions().launch(function, unsigned(blocksFor(count)), 1, 1, unsigned(threadsPerBlock), 1, 1, 0,
+                                                driver.stream(), arguments, nullptr),
+                      "reading memory of the CUDA device");
 }
 
 Result<void> DeviceLibrary::copy(const Sizes& sizes, DeviceAddress to, const Sizes& toStrides, DeviceAddress from,

@@ -34,6 +34,7 @@ struct LibraryKernel {
 };
 /// Those of DeviceLibrary and DeviceChecks themselves.
 LibraryKernel copyKernel();
+LibraryKernel readKernel();
 LibraryKernel checkKernel();
 
 /// Makes the entry `name` of a whole source callable.
@@ -53,6 +54,8 @@ class DeviceLibrary {
   /// Blocks of 256 threads for so many elements, one each.
   std::int64_t blocksFor(std::int64_t elements) const;
 
+  /// Reads all of it, so that the caches hold it as it is in memory; at once, whatever the queue captures.
+  Result<void> read(DeviceAddress from, std::int64_t bytes);
   /// `from` becomes `to` element by element: tensors of the same sizes and element size.
   Result<void> copy(const Sizes& sizes, DeviceAddress to, const Sizes& toStrides, DeviceAddress from,
                     const Sizes& fromStrides, std::int64_t itemBytes);

@@ -29,7 +29,7 @@ struct Writes {
   double factor = 1;
   long long wholeFactor = 1;
   long long rows = 0, places = 0, width = 0, partsAt[mostLevels + 1] = {}, includes = 0, mean = 0, assigns = 0;
-  int team = 0, levels = 0, chunks = 1;
+  int team = 0, levels = 0, chunks = 1, unused = 0;  // no byte that nobody sets: captured graphs are told by all of them
 };
 
 struct Combination {

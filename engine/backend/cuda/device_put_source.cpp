@@ -52,7 +52,7 @@ struct KerfPut {
   double factor;
   long long wholeFactor;  // the same for integers: what every value is multiplied by
   long long rows, places, width, partsAt[KERF_LEVELS + 1], includes, mean, assigns;
-  int team, levels, chunks;  // logarithm of the threads for a row; levels of parts; blocks beside each other for wide rows
+  int team, levels, chunks, unused;  // logarithm of the threads for a row; levels of parts; blocks beside each other for wide rows
 };
 
 // Rows `from` to `to` of a level: 0 are those given, in their sorted order, others are parts of 32 of the level below.

@@ -155,7 +155,8 @@ Result<void> CudaDriver::synchronize() const {
 }
 
 /// Before the first event the device clears memory: meanwhile the work is queued, so that nothing waits for the host.
-Result<std::chrono::nanoseconds> CudaDriver::timed(const std::function<Result<void>()>& work) {
+Result<std::chrono::nanoseconds> CudaDriver::timed(
+    const std::function<Result<void>()>& work, const std::function<Result<void>(DeviceAddress, std::int64_t)>& read) {
   constexpr std::int64_t scratchBytes = 256 << 20;
   if (m_scratch == 0) {
     KERF_TRY(m_scratch, allocate(scratchBytes));
@@ -163,6 +164,7 @@ Result<std::chrono::nanoseconds> CudaDriver::timed(const std::function<Result<vo
     KERF_CHECK(check(m_f.eventCreate(&m_end, 0), "timing the CUDA device"));
   }
   KERF_CHECK(check(m_f.clear(m_scratch, 0, std::size_t(scratchBytes), m_stream), "timing the CUDA device"));
+  KERF_CHECK(read(m_scratch, scratchBytes));
   KERF_CHECK(check(m_f.eventRecord(m_begin, m_stream), "timing the CUDA device"));
   KERF_CHECK(work());
   KERF_CHECK(check(m_f.eventRecord(m_end, m_stream), "timing the CUDA device"));
