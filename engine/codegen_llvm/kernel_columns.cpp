@@ -110,13 +110,18 @@ void KernelEmitter::emitColumnTile(Value* start, Value* end, const Body& gather,
   m_phase = 0;
   for (std::size_t e = 0; e < m_carriedHere.size(); ++e)
     m_carriedHere[e] = m_needed[e] && m_kernel.exprs[e].op == ExprOp::Carry;
+  m_hoisted.clear();
+  const std::vector<std::size_t> hoisted = hoistedOfColumns(columnsAtOnce);
   forTile(start, end, [&] {
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
       if (m_accumulators[e] && isReduction(m_kernel.exprs[e].op)) emitIdentity(e);
     beginCarried();
+    keepHoists(hoisted, m_column);
   });
+  if (!hoisted.empty()) m_hoisted = m_hoistRoom;
   gather();
   forTile(start, end, finish);
+  m_hoisted.clear();
   m_column = nullptr;
 }
 

@@ -74,6 +74,9 @@ class KernelEmitter {
   void addParts(llvm::Value* piece);
   void emitRows(std::size_t variable, llvm::Value* row, int rows);
   std::vector<std::size_t> hoistedExprs() const;
+  std::vector<std::size_t> hoistedOfColumns(std::int64_t columns);
+  void makeHoistRoom(const std::vector<std::size_t>& chosen, std::int64_t count);
+  void keepHoists(const std::vector<std::size_t>& chosen, llvm::Value* place);
   void emitHoists();
   llvm::Value* loadHoisted(std::size_t expr);
   void emitOuterBody();
@@ -126,7 +129,8 @@ class KernelEmitter {
   std::vector<bool> m_needed;
   std::vector<llvm::Value*> m_outerValues, m_innerValues;
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
-  std::vector<llvm::AllocaInst*> m_hoisted;  ///< by expression: its values by the innermost loop's; empty: nothing is kept
+  std::vector<llvm::AllocaInst*> m_hoistRoom;  ///< by expression: where its values by the innermost loop's lie
+  std::vector<llvm::AllocaInst*> m_hoisted;  ///< the same once they are there; empty: nothing is kept
   std::vector<llvm::Value*> m_carried;      ///< by Carry: its value where that is not in its accumulator yet
   std::vector<bool> m_carriedHere;          ///< by Carry: whether the loop that is emitted uses it
   std::vector<llvm::AllocaInst*> m_sawNan;  ///< by reduction: whether an element was NaN, where that is kept beside it

@@ -92,28 +92,52 @@ std::vector<std::size_t> KernelEmitter::hoistedExprs() const {
   return bytes <= mostKept ? chosen : std::vector<std::size_t>{};
 }
 
+/// Room for so many values of each on the stack, from the function's entry on.
+void KernelEmitter::makeHoistRoom(const std::vector<std::size_t>& chosen, std::int64_t count) {
+  BasicBlock& entry = m_function->getEntryBlock();
+  IRBuilder<> top(&entry, entry.begin());
+  m_hoistRoom.assign(m_kernel.exprs.size(), nullptr);
+  for (const std::size_t e : chosen)
+    m_hoistRoom[e] = top.CreateAlloca(ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(count)));
+}
+
+/// Computes them at the current index and keeps them at `place`.
+void KernelEmitter::keepHoists(const std::vector<std::size_t>& chosen, llvm::Value* place) {
+  for (const std::size_t e : chosen) {
+    const DType dtype = m_kernel.exprs[e].dtype;
+    llvm::Value* slot = m_b.CreateInBoundsGEP(m_scalar.memoryType(dtype), m_hoistRoom[e], {place});
+    m_b.CreateStore(m_scalar.toMemory(value(int(e)), dtype), slot);
+  }
+}
+
 void KernelEmitter::emitHoists() {
   const std::vector<std::size_t> chosen = hoistedExprs();
   if (chosen.empty()) return;
   const std::size_t variable = m_outer.back();
   const SymInt size = m_kernel.variables[variable].size;
-  std::vector<AllocaInst*> places(m_kernel.exprs.size(), nullptr);
-  for (const std::size_t e : chosen)
-    places[e] = m_b.CreateAlloca(ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(size.bits())));
+  makeHoistRoom(chosen, size.bits());
   emitSteps(m_b.getInt64(0), number(size), 1, false, [&](llvm::Value* index) {
     m_index[variable] = index;
     std::ranges::fill(m_outerValues, nullptr);
     std::ranges::fill(m_innerValues, nullptr);
     m_inside = true;
-    for (const std::size_t e : chosen) {
-      const DType dtype = m_kernel.exprs[e].dtype;
-      llvm::Value* slot = m_b.CreateInBoundsGEP(m_scalar.memoryType(dtype), places[e], {index});
-      m_b.CreateStore(m_scalar.toMemory(value(int(e)), dtype), slot);
-    }
+    keepHoists(chosen, index);
     m_inside = false;
   });
   std::ranges::fill(m_innerValues, nullptr);
-  m_hoisted = std::move(places);
+  m_hoisted = m_hoistRoom;
+}
+
+/// Of columns that are reduced side by side: what only the column decides.
+std::vector<std::size_t> KernelEmitter::hoistedOfColumns(std::int64_t columns) {
+  const SymInt rows = m_kernel.variables[m_inner.back()].size;
+  if (rows.isSymbolic() || rows.bits() < fewestIterations) return {};
+  std::vector<std::size_t> chosen = HoistPlan(m_kernel, *m_columns).chosen(m_needed);
+  std::int64_t bytes = 0;
+  for (const std::size_t e : chosen) bytes += columns * itemSize(m_kernel.exprs[e].dtype);
+  if (bytes > mostKept) return {};
+  if (m_hoistRoom.empty() && !chosen.empty()) makeHoistRoom(chosen, columns);
+  return chosen;
 }
 
 /// Null where the expression is computed where it is needed.
@@ -121,7 +145,7 @@ llvm::Value* KernelEmitter::loadHoisted(std::size_t expr) {
   if (m_hoisted.empty() || !m_hoisted[expr]) return nullptr;
   const DType dtype = m_kernel.exprs[expr].dtype;
   Type* type = m_scalar.memoryType(dtype);
-  llvm::Value* slot = m_b.CreateInBoundsGEP(type, m_hoisted[expr], {m_index[m_outer.back()]});
+  llvm::Value* slot = m_b.CreateInBoundsGEP(type, m_hoisted[expr], {m_column ? m_column : m_index[m_outer.back()]});
   return m_scalar.fromMemory(m_b.CreateLoad(type, slot), dtype);
 }
 

@@ -80,6 +80,20 @@ TEST(Hoists, SeveralFactorsInOneKernel) {
   expectSame(f, 1, 1e-5, "twice");
 }
 
+TEST(Hoists, FactorsOfColumnsThatAreReduced) {
+  for (const Sizes& sizes : {Sizes{2, 300, 24}, Sizes{1, 5, 9}, Sizes{3, 7, 1300}, Sizes{1, 9000, 17}}) {
+    GraphFixture f;
+    const NodeId x = f.input("x", DType::Float32, sizes);
+    const NodeId y = normalised(f, x, DType::Float32, {sizes[2]});
+    ArgumentList rows;
+    rows.emplace_back(std::int64_t(1));
+    f.output({y, f.call("aten.mean.dim", {f.call("aten.relu.default", {y}), Argument::list(std::move(rows))})});
+    const auto graph = compileFx(f.module, {});
+    ASSERT_TRUE(graph);
+    expectSame(f, (*graph)->kernels().size(), 1e-5, fmt::format("{}", fmt::join(sizes, ", ")));
+  }
+}
+
 TEST(Hoists, WhatTheKernelWritesIsReadWhereItIsNeeded) {
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {12, 16}), v = f.input("v", DType::Float32, {16});
