@@ -228,7 +228,9 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   const KernelMacros macros = macrosOf(out.dtype(), put.kind, keys.bytes, vector);
   KERF_TRY(keys.keys, call.on.scratch.take(rows * keys.bytes));
   KERF_CHECK(findPlaces(call, put, macros, dims, places, keys));
-  KERF_TRY(keys, sortKeys(call.on, keys, 0, std::bit_width(std::uint64_t(places))));
+  // Without indices that are left out, what is no place may lie among the rows of any: the run ends with an error.
+  const std::uint64_t largest = put.skipped < 0 ? std::max<std::int64_t>(places - 1, 1) : places;
+  KERF_TRY(keys, sortKeys(call.on, keys, 0, std::bit_width(largest)));
   writes.keys = keys.keys, writes.order = keys.order;
   if (all) {
     KERF_TRY(writes.ranges, call.on.scratch.take(places * 8));

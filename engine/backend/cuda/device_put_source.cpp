@@ -124,7 +124,7 @@ __device__ __forceinline__ void kerf_put_run(A (&sum)[V], const KerfPut& put, lo
 // Every place where there are ranges, else those that get something. A thread has four of them at once: what they need first is
 // read before any of it is used.
 extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
-  constexpr int ROWS = 4;
+  constexpr int ROWS = 4, AHEAD = 2;  // values of each that are read ahead
   const int teams = 256 >> put.team;
   const long long first = (long long)(blockIdx.x / put.chunks) * (teams * ROWS) + (threadIdx.x >> put.team);
   const long long column = ((long long)(blockIdx.x % put.chunks) << put.team) + (threadIdx.x & ((1 << put.team) - 1));
@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
   const long long selfAt = kerf_place(put.selfRest, column * V), valueAt = kerf_place(put.valueRest, column * V);
   long long places[ROWS];
   unsigned int begins[ROWS], ends[ROWS];
-  KerfPack<T, V> packs[ROWS], values[ROWS];
+  KerfPack<T, V> packs[ROWS], values[ROWS][AHEAD];
   #pragma unroll
   for (int k = 0; k < ROWS; ++k) {
     const long long row = first + k * teams;
@@ -148,9 +148,12 @@ extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
   for (int k = 0; k < ROWS; ++k)
     if (places[k] >= 0 && put.self) packs[k] = kerf_load<T, V>(put.self + kerf_place(put.selfPlace, places[k]) + selfAt);
   #pragma unroll
-  for (int k = 0; k < ROWS; ++k)
-    if (ends[k] > begins[k])
-      values[k] = kerf_load<T, V>(put.values + kerf_place(put.valueRows, put.order[put.assigns ? ends[k] - 1 : begins[k]]) + valueAt);
+  for (int k = 0; k < ROWS; ++k) {
+    const unsigned int from = put.assigns && ends[k] > begins[k] ? ends[k] - 1 : begins[k];
+    #pragma unroll
+    for (int a = 0; a < AHEAD; ++a)
+      if (from + a < ends[k]) values[k][a] = kerf_load<T, V>(put.values + kerf_place(put.valueRows, put.order[from + a]) + valueAt);
+  }
   #pragma unroll
   for (int k = 0; k < ROWS; ++k) {
     if (places[k] < 0) continue;
@@ -162,12 +165,14 @@ extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
       sum[v] = put.self ? (A)FROM(packs[k].at[v]) : (A)0;
       if (end <= begin || put.assigns) continue;
       if (!put.includes) sum[v] = START;
-      sum[v] = COMBINE(sum[v], (A)FROM(values[k].at[v]) * (A)FACTOR(put));
+      #pragma unroll
+      for (int a = 0; a < AHEAD; ++a)
+        if (begin + a < end) sum[v] = COMBINE(sum[v], (A)FROM(values[k][a].at[v]) * (A)FACTOR(put));
     }
-    if (end > begin + 1 && !put.assigns) kerf_put_run(sum, put, begin + 1, end, column);
+    if (end > begin + AHEAD && !put.assigns) kerf_put_run(sum, put, begin + AHEAD, end, column);
     #pragma unroll
     for (int v = 0; v < V; ++v) done.at[v] = put.mean && end > begin && count > 1 ? (T)TO(OVER(sum[v], count)) : (T)TO(sum[v]);
-    if (put.assigns && end > begin) done = values[k];
+    if (put.assigns && end > begin) done = values[k][0];
     if (put.assigns && end <= begin && put.self) done = packs[k];
     kerf_store<T, V>(put.out + kerf_place(put.place, places[k]) + kerf_place(put.rest, column * V), done);
   }
