@@ -12,7 +12,7 @@ namespace kerf::inline mathlib {
 
 /// What a block is written by: for every axis the taps of each position that is written, in runs along x.
 struct TapPlan {
-  AxisTaps z, y, x;
+  ChannelTaps z, y, x;
   std::vector<TapRun> runs;
   std::int64_t readHeight = 1, readWidth = 1, kernelHeight = 1, kernelWidth = 1;
 };
@@ -24,7 +24,7 @@ struct TapSpan {
 
 /// What the gradient of the filter is summed by.
 struct FilterPlan {
-  AxisTaps z, y;  ///< of small positions
+  ChannelTaps z, y;  ///< of small positions
   std::vector<TapSpan> spans;  ///< along x, of every tap
   std::int64_t bigHeight = 1, bigWidth = 1, smallWidth = 1, kernelHeight = 1, kernelWidth = 1;
   std::int64_t stride = 1, dilation = 1, padding = 0;  ///< along x
@@ -54,11 +54,11 @@ KERF_KERNEL void writePositions(const TapPlan& plan, const TapRun& run, std::int
   const std::int64_t apart = run.apart * L::lanes, step = run.step * L::lanes;
   if (add)
     for (int p = 0; p < P; ++p) load<T, bytes>(out + p * apart, sums[p]);
-  const AxisTap* const taps = plan.x.taps.data();
+  const ChannelTap* const taps = plan.x.taps.data();
   const std::size_t first = plan.x.begin[std::size_t(at)], last = plan.x.begin[std::size_t(at) + 1];
   for (std::size_t tz = plan.z.begin[std::size_t(z)]; tz < plan.z.begin[std::size_t(z) + 1]; ++tz)
     for (std::size_t ty = plan.y.begin[std::size_t(y)]; ty < plan.y.begin[std::size_t(y) + 1]; ++ty) {
-      const AxisTap vertical = plan.y.taps[ty], deep = plan.z.taps[tz];
+      const ChannelTap vertical = plan.y.taps[ty], deep = plan.z.taps[tz];
       const T* const row = in + (deep.from * plan.readHeight + vertical.from) * plan.readWidth * L::lanes;
       const T* const weights = filter + (deep.tap * plan.kernelHeight + vertical.tap) * plan.kernelWidth * L::lanes;
       for (std::size_t tx = first; tx < last; ++tx) {
@@ -150,7 +150,7 @@ struct SumByTaps {
         const T* const smallRow = small + (z * plan->y.size() + y) * plan->smallWidth * lanes;
         for (std::size_t tz = plan->z.begin[std::size_t(z)]; tz < plan->z.begin[std::size_t(z) + 1]; ++tz)
           for (std::size_t ty = plan->y.begin[std::size_t(y)]; ty < plan->y.begin[std::size_t(y) + 1]; ++ty) {
-            const AxisTap vertical = plan->y.taps[ty], deep = plan->z.taps[tz];
+            const ChannelTap vertical = plan->y.taps[ty], deep = plan->z.taps[tz];
             const T* const bigRow = big + (deep.from * plan->bigHeight + vertical.from) * plan->bigWidth * lanes;
             T* const taps = gradient + (deep.tap * plan->kernelHeight + vertical.tap) * plan->kernelWidth * lanes;
             std::int64_t tap = 0;
