@@ -3,6 +3,9 @@
 
 #include <random>
 
+#include "engine/codegen_cuda/kernel_source.h"
+#include "engine/lower/value_table.h"
+#include "engine/loops/expr_builder.h"
 #include "engine/support/thread_pool.h"
 #include "tests/support/compiled_fixture.h"
 
@@ -253,6 +256,29 @@ TEST(WriteLoops, WhatIsWrittenIsReadAndWrittenAgain) {
     expectClose(partsOf(*reference)[k].tensor(), partsOf(*result)[k].tensor(), 2e-6, fmt::format("output {}", k));
   for (std::size_t k = 0; k < own.size(); ++k)
     expectClose(own[k].tensor(), compiled[k].tensor(), 2e-6, fmt::format("input {} afterwards", k));
+}
+
+TEST(WriteLoops, AreMadeForBackendsThatRunLoopsInOrder) {
+  const GraphModule module = parsed(R"(def forward(self, x: "f32[40, 8]", i: "i64[30]", v: "f32[30, 8]"):
+    index_put = torch.ops.aten.index_put.default(x, [i], v, True)
+    cumsum = torch.ops.aten.cumsum.default(v, 1)
+    return (index_put, cumsum)
+)");
+  const auto kindsOf = [&](bool serialLoops) {
+    const auto values = classifyValues(module, {.unfused = {}, .interpreted = {}, .serialLoops = serialLoops});
+    std::vector<ValueKind> kinds;
+    for (const char* name : {"index_put", "cumsum"}) kinds.push_back((*values)[*module.graph.find(name)].kind);
+    return kinds;
+  };
+  EXPECT_EQ(kindsOf(true), (std::vector{ValueKind::Write, ValueKind::Scan}));
+  EXPECT_EQ(kindsOf(false), (std::vector{ValueKind::Extern, ValueKind::Extern}));
+  LoopKernel kernel{.name = "write", .variables = {{30, false, true}}, .buffers = {{DType::Float32, "x"}, {DType::Int64, "i"}}};
+  ExprBuilder b(kernel);
+  const int place = b.load(1, Affine::variable(0));
+  kernel.stores.push_back({0, {}, b.constant(1, DType::Float32), true, place});
+  const auto source = generateKernel(kernel, {}, {}, KernelGuard::None);
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, ErrorCode::UnsupportedOp);
 }
 
 TEST(WriteLoops, RandomShapes) {
