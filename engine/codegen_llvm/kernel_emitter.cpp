@@ -319,29 +319,6 @@ void KernelEmitter::emitInnerBody(int phase) {
   m_inside = false;
 }
 
-/// In front of a loop: what is carried into its first iteration.
-void KernelEmitter::beginCarried() {
-  for (std::size_t e = 0; e < m_carriedHere.size(); ++e) {
-    if (!m_carriedHere[e]) continue;
-    const Expr& expr = m_kernel.exprs[e];
-    m_b.CreateStore(m_scalar.toMemory(value(expr.args[0]), expr.dtype), accumulator(e));
-  }
-}
-
-/// At the end of an iteration: what is carried out of it. All are known before any is replaced.
-void KernelEmitter::takeCarried() {
-  std::vector<Value*> next(m_carried.size(), nullptr);
-  for (std::size_t e = 0; e < next.size(); ++e)
-    if (m_carriedHere[e]) next[e] = value(int(m_kernel.exprs[e].integer));
-  m_carried = std::move(next);
-}
-
-void KernelEmitter::keepCarried() {
-  for (std::size_t e = 0; e < m_carried.size(); ++e)
-    if (m_carried[e]) m_b.CreateStore(m_scalar.toMemory(m_carried[e], m_kernel.exprs[e].dtype), accumulator(e));
-  std::ranges::fill(m_carried, nullptr);
-}
-
 void KernelEmitter::emitStores(bool inner, int phase) {
   for (const LoopStore& s : m_kernel.stores)
     if (s.inner == inner && (!inner || m_place.phase[std::size_t(s.value)] == phase)) store(s);

@@ -1,4 +1,4 @@
-// Scans along rows, several rows side by side: each addition waits for the one before it in its own row only.
+// What is carried from iteration to iteration, and scans along rows, several rows side by side: each addition waits for the one before it in its own row only.
 //
 //   before: for r: s = 0; for i (reduced): s = s + x[1024*r + i]
 //   after:  for r in fours: s[0..3] = 0; for i (reduced): for k < 4, written out: s[k] = s[k] + x[1024*(r + k) + i]
@@ -60,6 +60,29 @@ void KernelEmitter::emitScannedRows(std::size_t rows, llvm::Value* first, int co
     m_inside = false;
   });
   forEachRow([&] { emitStores(false, 0); });
+}
+
+/// In front of a loop: what is carried into its first iteration.
+void KernelEmitter::beginCarried() {
+  for (std::size_t e = 0; e < m_carriedHere.size(); ++e) {
+    if (!m_carriedHere[e]) continue;
+    const Expr& expr = m_kernel.exprs[e];
+    m_b.CreateStore(m_scalar.toMemory(value(expr.args[0]), expr.dtype), accumulator(e));
+  }
+}
+
+/// At the end of an iteration: what is carried out of it. All are known before any is replaced.
+void KernelEmitter::takeCarried() {
+  std::vector<llvm::Value*> next(m_carried.size(), nullptr);
+  for (std::size_t e = 0; e < next.size(); ++e)
+    if (m_carriedHere[e]) next[e] = value(int(m_kernel.exprs[e].integer));
+  m_carried = std::move(next);
+}
+
+void KernelEmitter::keepCarried() {
+  for (std::size_t e = 0; e < m_carried.size(); ++e)
+    if (m_carried[e]) m_b.CreateStore(m_scalar.toMemory(m_carried[e], m_kernel.exprs[e].dtype), accumulator(e));
+  std::ranges::fill(m_carried, nullptr);
 }
 
 }  // namespace kerf::inline codegen_llvm
