@@ -1,6 +1,7 @@
 #include "engine/backend/cuda/device_put.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 
@@ -15,7 +16,7 @@ constexpr std::size_t mostIndices = 4, mostLevels = 5;
 constexpr std::int64_t pieceRows = 32, packBytes = 16, threads = 256;
 /// Pieces of a level below which its parts would gain less than the kernel for them takes.
 constexpr std::int64_t fewestPieces = 16;
-constexpr std::int64_t rowsAtOnce = 4;  ///< ROWS of kerf_put
+constexpr std::int64_t rowsAtOnce = 4;  ///< KERF_ROWS where everything is a line
 
 // As the kernels take them.
 struct Indices {
@@ -64,11 +65,12 @@ Sizes picked(const Sizes& of, const std::vector<std::size_t>& dims) {
   return result;
 }
 
-KernelMacros macrosOf(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector) {
+KernelMacros macrosOf(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple) {
   KernelMacros macros = typeMacros(dtype, dtype);
   const Combination& how = combinations[std::size_t(kind)];
   macros.emplace_back("K", keyType(keyBytes));
   macros.emplace_back("V", std::to_string(vector));
+  macros.emplace_back("SIMPLE", simple ? "1" : "0");
   macros.emplace_back("COMBINE(a, b)", how.combine);
   macros.emplace_back("START", "((A)" + std::string(isFloating(dtype) ? how.start : how.integerStart) + ")");
   macros.emplace_back("FACTOR(put)", isFloating(dtype) ? "(put).factor" : "(put).wholeFactor");
@@ -222,10 +224,13 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   }
   const std::int64_t vector = vectorOf(writes, width, itemBytes);
   writes.width = width / vector, writes.team = teamOf(writes.width);
+  const bool simple = std::ranges::all_of(std::array{&writes.place, &writes.rest, &writes.selfPlace, &writes.selfRest,
+                                                     &writes.valueRows, &writes.valueRest},
+                                          [](const DeviceShape* shape) { return shape->dims <= 1; });
   const std::int64_t lanes = std::int64_t{1} << writes.team;
   writes.chunks = int((writes.width + lanes - 1) / lanes);
   DeviceKeys keys{0, 0, rows, places < std::int64_t{1} << 32 ? 4 : 8};
-  const KernelMacros macros = macrosOf(out.dtype(), put.kind, keys.bytes, vector);
+  const KernelMacros macros = macrosOf(out.dtype(), put.kind, keys.bytes, vector, simple);
   KERF_TRY(keys.keys, call.on.scratch.take(rows * keys.bytes));
   KERF_CHECK(findPlaces(call, put, macros, dims, places, keys));
   // Without indices that are left out, what is no place may lie among the rows of any: the run ends with an error.
@@ -242,23 +247,21 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   if (put.kind != PutKind::Assign) KERF_CHECK(addParts(call, macros, writes, vector));
   KernelArguments last;
   last.add(writes);
-  KERF_CHECK(call.on.library.launch(putSource(), "kerf_put", macros, blocksOf(writes, all ? places : rows, rowsAtOnce), threads, last));
+  KERF_CHECK(call.on.library.launch(putSource(), "kerf_put", macros, blocksOf(writes, all ? places : rows, simple ? rowsAtOnce : 1), threads, last));
   return true;
 }
 
 std::vector<LibraryKernel> putKernels() {
   std::vector<LibraryKernel> all;
-  const auto add = [&](DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector) {
+  const auto add = [&](DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple) {
     for (const char* name : {"kerf_put_keys", "kerf_put_ranges", "kerf_put_parts", "kerf_put"})
-      all.push_back({putSource(), name, macrosOf(dtype, kind, keyBytes, vector)});
+      all.push_back({putSource(), name, macrosOf(dtype, kind, keyBytes, vector, simple)});
   };
-  for (const DType dtype : {DType::Float32, DType::BFloat16, DType::Int64}) add(dtype, PutKind::Sum, 4, packBytes / itemSize(dtype));
-  for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::UInt8}) add(dtype, PutKind::Sum, 8, 1);
-  add(DType::BFloat16, PutKind::Mean, 4, 1);
-  add(DType::Float32, PutKind::Product, 4, 1);
-  add(DType::Int32, PutKind::Max, 4, 1);
-  add(DType::Float64, PutKind::Min, 4, 1);
-  add(DType::Bool, PutKind::Assign, 4, 1);
+  for (const DType dtype : {DType::Float32, DType::BFloat16}) add(dtype, PutKind::Sum, 4, packBytes / itemSize(dtype), true);
+  for (const DType dtype : {DType::Float64, DType::Float16, DType::Int64}) add(dtype, PutKind::Sum, 8, 1, false);
+  add(DType::BFloat16, PutKind::Mean, 4, 1, false);
+  add(DType::Int32, PutKind::Max, 4, 1, true);
+  add(DType::Bool, PutKind::Assign, 4, 1, false);
   return all;
 }
 

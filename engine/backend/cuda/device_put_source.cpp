@@ -40,6 +40,14 @@ extern "C" __global__ void kerf_put_ranges(const K* keys, unsigned int* ranges, 
   if (n == rows - 1 || keys[n + 1] != keys[n]) ranges[2 * (long long)keys[n] + 1] = (unsigned int)n + 1;
 }
 
+// Where everything is a line, positions are products. Else one at a time: the code of several would take seconds to compile.
+#if SIMPLE
+#define KERF_AT(shape, position) ((position) * (shape).strides[0])
+constexpr int KERF_ROWS = 4, KERF_AHEAD = 2, KERF_DEEP = 8;  // places at once, values of each that are read ahead, rows of a sum
+#else
+#define KERF_AT(shape, position) kerf_place(shape, position)
+constexpr int KERF_ROWS = 1, KERF_AHEAD = 1, KERF_DEEP = 1;
+#endif
 constexpr int KERF_LEVELS = 5, KERF_PIECE = 32;
 struct KerfPut {
   T* out;
@@ -58,7 +66,7 @@ struct KerfPut {
 // Rows `from` to `to` of a level: 0 are those given, in their sorted order, others are parts of 32 of the level below.
 template <int DEEP>
 __device__ __forceinline__ void kerf_put_add(A (&sum)[V], const KerfPut& put, int level, long long from, long long to, long long column) {
-  const T* const values = put.values + kerf_place(put.valueRest, column * V);
+  const T* const values = put.values + KERF_AT(put.valueRest, column * V);
   const A* const parts = put.parts + put.partsAt[level] + column * V;
   for (; from < to; from += DEEP) {
     A some[DEEP][V];
@@ -66,7 +74,7 @@ __device__ __forceinline__ void kerf_put_add(A (&sum)[V], const KerfPut& put, in
     for (int k = 0; k < DEEP; ++k) {
       if (from + k >= to) continue;
       if (level == 0) {
-        const KerfPack<T, V> pack = kerf_load<T, V>(values + kerf_place(put.valueRows, put.order[from + k]));
+        const KerfPack<T, V> pack = kerf_load<T, V>(values + KERF_AT(put.valueRows, put.order[from + k]));
         #pragma unroll
         for (int v = 0; v < V; ++v) some[k][v] = (A)FROM(pack.at[v]) * (A)FACTOR(put);
       } else {
@@ -95,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(256) kerf_put_parts(KerfPut put, in
   A sum[V];
   #pragma unroll
   for (int v = 0; v < V; ++v) sum[v] = START;
-  kerf_put_add<8>(sum, put, level - 1, piece * KERF_PIECE, (piece + 1) * KERF_PIECE, column);
+  kerf_put_add<KERF_DEEP>(sum, put, level - 1, piece * KERF_PIECE, (piece + 1) * KERF_PIECE, column);
   #pragma unroll
   for (int v = 0; v < V; ++v) put.parts[put.partsAt[level] + (piece * put.width + column) * V + v] = sum[v];
 }
@@ -115,21 +123,21 @@ __device__ __forceinline__ void kerf_put_run(A (&sum)[V], const KerfPut& put, lo
     const int level = step / 2;
     const long long whole = (from + KERF_PIECE - 1) / KERF_PIECE, behind = to / KERF_PIECE;
     const bool last = level == put.levels || whole >= behind, front = step % 2 == 0;
-    kerf_put_add<4>(sum, put, level, front ? from : behind * KERF_PIECE, last || !front ? to : whole * KERF_PIECE, column);
+    kerf_put_add<(KERF_DEEP > 4 ? 4 : KERF_DEEP)>(sum, put, level, front ? from : behind * KERF_PIECE, last || !front ? to : whole * KERF_PIECE, column);
     if (last) return;
     if (!front) from = whole, to = behind;
   }
 }
 
-// Every place where there are ranges, else those that get something. A thread has four of them at once: what they need first is
+// Every place where there are ranges, else those that get something. A thread has some of them at once: what they need first is
 // read before any of it is used.
 extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
-  constexpr int ROWS = 4, AHEAD = 2;  // values of each that are read ahead
+  constexpr int ROWS = KERF_ROWS, AHEAD = KERF_AHEAD;
   const int teams = 256 >> put.team;
   const long long first = (long long)(blockIdx.x / put.chunks) * (teams * ROWS) + (threadIdx.x >> put.team);
   const long long column = ((long long)(blockIdx.x % put.chunks) << put.team) + (threadIdx.x & ((1 << put.team) - 1));
   if (column >= put.width) return;
-  const long long selfAt = kerf_place(put.selfRest, column * V), valueAt = kerf_place(put.valueRest, column * V);
+  const long long selfAt = KERF_AT(put.selfRest, column * V), valueAt = KERF_AT(put.valueRest, column * V);
   long long places[ROWS];
   unsigned int begins[ROWS], ends[ROWS];
   KerfPack<T, V> packs[ROWS], values[ROWS][AHEAD];
@@ -146,13 +154,13 @@ extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
   }
   #pragma unroll
   for (int k = 0; k < ROWS; ++k)
-    if (places[k] >= 0 && put.self) packs[k] = kerf_load<T, V>(put.self + kerf_place(put.selfPlace, places[k]) + selfAt);
+    if (places[k] >= 0 && put.self) packs[k] = kerf_load<T, V>(put.self + KERF_AT(put.selfPlace, places[k]) + selfAt);
   #pragma unroll
   for (int k = 0; k < ROWS; ++k) {
     const unsigned int from = put.assigns && ends[k] > begins[k] ? ends[k] - 1 : begins[k];
     #pragma unroll
     for (int a = 0; a < AHEAD; ++a)
-      if (from + a < ends[k]) values[k][a] = kerf_load<T, V>(put.values + kerf_place(put.valueRows, put.order[from + a]) + valueAt);
+      if (from + a < ends[k]) values[k][a] = kerf_load<T, V>(put.values + KERF_AT(put.valueRows, put.order[from + a]) + valueAt);
   }
   #pragma unroll
   for (int k = 0; k < ROWS; ++k) {
@@ -174,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
     for (int v = 0; v < V; ++v) done.at[v] = put.mean && end > begin && count > 1 ? (T)TO(OVER(sum[v], count)) : (T)TO(sum[v]);
     if (put.assigns && end > begin) done = values[k][0];
     if (put.assigns && end <= begin && put.self) done = packs[k];
-    kerf_store<T, V>(put.out + kerf_place(put.place, places[k]) + kerf_place(put.rest, column * V), done);
+    kerf_store<T, V>(put.out + KERF_AT(put.place, places[k]) + KERF_AT(put.rest, column * V), done);
   }
 }
 )cuda";
