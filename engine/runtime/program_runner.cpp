@@ -175,8 +175,8 @@ Result<void> ProgramRunner::prepareSlots() {
     Value& value = m_values[s];
     if (slot.kind == SlotKind::Constant) value = slot.constant;
     if (slot.kind == SlotKind::Arena && slot.used) {
-      auto bytes = m_arena->bytes() - slot.arenaOffset;
-      if (m_device) bytes = std::min(bytes, extentOf(slot));  // all of it is copied
+      // No more than its own: some ops copy all of a storage.
+      const std::int64_t bytes = std::min(m_arena->bytes() - slot.arenaOffset, extentOf(slot));
       auto place = Storage::borrow(m_arena->data() + slot.arenaOffset, bytes, m_arena);
       value = onDevice(Tensor(std::move(place), slot.dtype, slot.sizes, slot.strides), slot.device);
     }
