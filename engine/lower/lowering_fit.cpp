@@ -103,16 +103,35 @@ bool allGeneratable(const ValueInfo& info) {
          });
 }
 
+/// Whether elements of the result may share memory, as those of slice_scatter do where self's do: the last one that the
+/// op writes counts, which loops in an order of their own do not know.
+bool resultMayOverlap(const ValueInfo& info) {
+  if (info.sizes.isSymbolic() || info.strides.isSymbolic()) return false;  // what keeps self's strides asks for known sizes
+  const Sizes sizes = info.sizes.numbers(), strides = info.strides.numbers();
+  std::vector<std::size_t> order;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] > 1) order.push_back(d);
+  std::ranges::sort(order, {}, [&](std::size_t d) { return strides[d]; });
+  std::int64_t last = 0;
+  for (const std::size_t d : order) {
+    if (strides[d] <= last) return true;
+    last += (sizes[d] - 1) * strides[d];
+  }
+  return false;
+}
+
 }  // namespace
 
 const Lowering* fittingElement(const ValueInfo& info) {
-  if (!info.bound.op || !info.bound.op->lowering.element || !allGeneratable(info)) return nullptr;
+  if (!info.bound.op || !info.bound.op->lowering.element || !allGeneratable(info) || resultMayOverlap(info))
+    return nullptr;
   const Lowering& lowering = info.bound.op->lowering;
   return !lowering.covers || lowering.covers(info.bound) ? &lowering : nullptr;
 }
 
 const Lowering* fittingWrites(const ValueInfo& info) {
-  if (!info.bound.op || info.bound.op->lowering.writes == nullptr || !allGeneratable(info)) return nullptr;
+  if (!info.bound.op || info.bound.op->lowering.writes == nullptr || !allGeneratable(info) || resultMayOverlap(info))
+    return nullptr;
   return info.bound.op->lowering.writes->covers(info.bound) ? &info.bound.op->lowering : nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -90,6 +91,32 @@ std::string OverlayBuild::compile(const std::string& file, const fs::path& sourc
   return shell(redirected(commandFor(file), m_folder, source, object));
 }
 
+/// The unity file that the build compiles the source in, or "".
+std::string OverlayBuild::groupOf(const std::string& file) const {
+  const std::string wanted = (m_source / file).string();
+  for (const auto& entry : m_commands) {
+    const std::string unit = entry["file"];
+    const std::vector<std::string> sources = sourcesOf(unit);
+    if (unit.find("/Unity/") != std::string::npos && std::ranges::find(sources, wanted) != sources.end()) return unit;
+  }
+  return {};
+}
+
+/// A source with those that it is compiled together with: they may have its functions inline.
+std::string OverlayBuild::compileInGroup(const std::string& file) {
+  const std::string group = groupOf(file);
+  if (group.empty()) return compile(file, fs::exists(m_folder / file) ? m_folder / file : m_source / file);
+  const std::vector<std::string> sources = sourcesOf(group);
+  std::string text;
+  for (const std::string& source : sources) {
+    const fs::path own = fs::relative(source, m_source);
+    text += fmt::format("#include \"{}\"\n", fs::exists(m_folder / own) ? (m_folder / own).string() : source);
+  }
+  const fs::path source = m_folder / "groups" / fs::path(group).filename();
+  writeText(source, text);
+  return compile(fs::relative(sources.front(), m_source).string(), source);
+}
+
 std::string OverlayBuild::compileMoc(const std::string& header) {
   const std::string source = header + ".moc.cpp";
   const std::string problem = shell(fmt::format("{} -p {} {} -o {}", KERF_MOC, fs::path(header).parent_path().string(),
@@ -101,7 +128,7 @@ std::string OverlayBuild::compileMoc(const std::string& header) {
 std::string OverlayBuild::compileUsers(const std::string& table, const std::string& linkCommand) {
   if (const auto problem = shell("ninja -t deps"); !problem.empty()) return problem;
   std::istringstream lines(readText(m_folder / "log"));
-  std::map<std::string, fs::path> users;  // what is compiled, by the file whose flags it has
+  std::set<std::string> users;
   std::string object;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(' ')) object = line.substr(0, line.find(".o:"));
@@ -110,15 +137,15 @@ std::string OverlayBuild::compileUsers(const std::string& table, const std::stri
     if (linkCommand.find(fmt::format("lib{}.a", object.substr(name, end - name))) == std::string::npos) continue;
     const bool isGroup = object.find("/Unity/") != std::string::npos;
     const fs::path source = isGroup ? m_build / object : m_source / object.substr(end + 5);
-    users[fs::relative(sourcesOf(source.string()).front(), m_source).string()] = source;
+    users.insert(fs::relative(sourcesOf(source.string()).front(), m_source).string());
   }
-  for (const auto& [file, source] : users)
-    if (const auto problem = compile(file, source); !problem.empty()) return problem;
+  for (const std::string& file : users)
+    if (const auto problem = compileInGroup(file); !problem.empty()) return problem;
   return {};
 }
 
 std::string OverlayBuild::compileStep(const std::string& file, const std::string& linkCommand) {
-  if (file.ends_with(".cpp")) return compile(file, m_folder / file);
+  if (file.ends_with(".cpp")) return compileInGroup(file);
   if (file.ends_with(".def")) return compileUsers(file, linkCommand);
   const bool needsMoc = file.ends_with(".h") && readText(m_folder / file).find("Q_OBJECT") != std::string::npos;
   return needsMoc ? compileMoc(file) : "";

@@ -1,5 +1,5 @@
 // OverlayBuild: some files of the source tree changed or added, compiled against what is built already. Only those
-// files, and library sources that include a changed .def, are compiled: headers may gain declarations, but no class
+// files, what they are compiled in one group with, and library sources that include a changed .def, are compiled: headers may gain declarations, but no class
 // members.
 #pragma once
 
@@ -26,9 +26,11 @@ class OverlayBuild {
  private:
   std::string compileStep(const std::string& file, const std::string& linkCommand);
   std::string compile(const std::string& file, const std::filesystem::path& source);
+  std::string compileInGroup(const std::string& file);
   std::string compileMoc(const std::string& header);
   std::string compileUsers(const std::string& table, const std::string& linkCommand);
   std::string linkCommand(const std::string& target) const;
+  std::string groupOf(const std::string& file) const;
   std::string commandFor(const std::string& file) const;
   std::string shell(const std::string& command) const;
 

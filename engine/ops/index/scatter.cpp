@@ -167,10 +167,11 @@ Result<Value> scatterWith(const BoundArguments& args, const Tensor& source, Comb
   return Value(std::move(out));
 }
 
-/// The number argument as a tensor of the index's shape.
-Tensor numberLike(const BoundArguments& args, std::size_t i, const Tensor& index) {
-  const Tensor number = args.values[i].as<double>() ? Tensor::scalar(args.number(i), DType::Float64)
-                                                    : Tensor::scalarInt(args.integer(i), DType::Int64);
+/// The number argument as a tensor of the index's shape; first it becomes an element of self (0.5 is true).
+Result<Tensor> numberLike(const BoundArguments& args, std::size_t i, const Tensor& index) {
+  const Tensor given = args.values[i].as<double>() ? Tensor::scalar(args.number(i), DType::Float64)
+                                                   : Tensor::scalarInt(args.integer(i), DType::Int64);
+  KERF_TRY(const Tensor number, given.to(args.tensor(0).dtype()));
   return number.viewAs(index.sizes(), Sizes(index.sizes().size(), 0), 0);
 }
 
@@ -179,7 +180,8 @@ Result<Value> scatterSource(const BoundArguments& args) {
 }
 Result<Value> scatterAdd(const BoundArguments& args) { return scatterWith(args, args.tensor(3), Combine::Sum, true); }
 Result<Value> scatterValue(const BoundArguments& args) {
-  return scatterWith(args, numberLike(args, 3, args.tensor(2)), Combine::Assign, true);
+  KERF_TRY(const Tensor source, numberLike(args, 3, args.tensor(2)));
+  return scatterWith(args, source, Combine::Assign, true);
 }
 Result<Value> scatterReduce(const BoundArguments& args) {
   KERF_TRY(const Combine how, combineNamed(args, args.text(4)));
@@ -188,7 +190,8 @@ Result<Value> scatterReduce(const BoundArguments& args) {
 }
 Result<Value> scatterValueReduce(const BoundArguments& args) {
   KERF_TRY(const Combine how, combineNamed(args, args.text(4)));
-  return scatterWith(args, numberLike(args, 3, args.tensor(2)), how, true);
+  KERF_TRY(const Tensor source, numberLike(args, 3, args.tensor(2)));
+  return scatterWith(args, source, how, true);
 }
 
 // index_add(self, dim, index, source), index_copy, index_fill, index_reduce: whole slices
@@ -233,7 +236,8 @@ Result<Value> indexAdd(const BoundArguments& args) {
   Tensor source = args.tensor(3);
   if (isIntegral(args.tensor(0).dtype()) && args.values[4].as<double>())
     return mismatch(args, "argument 'alpha' must be an integer for integer tensors");
-  if (args.number(4) != 1) {
+  const bool isWholeTruth = args.tensor(0).dtype() == DType::Bool && args.number(4) != 0;  // any such alpha is true
+  if (args.number(4) != 1 && !isWholeTruth) {
     KERF_TRY(source, source.to(isIntegral(source.dtype()) ? DType::Int64 : DType::Float64));
     KERF_TRY(source, callTensorOp("aten.mul.Tensor"_op, {source, args.values[4]}));
     if (args.tensor(0).dim() < 2) {
@@ -260,7 +264,7 @@ Result<Value> indexFill(const BoundArguments& args) {
   KERF_CHECK(copyElements(self, out));
   const Tensor* given = args.tensorIf(3);
   if (given && given->dim() != 0) return mismatch(args, "argument 'value' must have no dimensions");
-  const Tensor value = given ? *given : numberLike(args, 3, Tensor::scalar(0, DType::Float32));
+  KERF_TRY(const Tensor value, given ? Result<Tensor>(*given) : numberLike(args, 3, Tensor::scalar(0, DType::Float32)));
   for (std::int64_t at : positions) {
     Sizes sizes = out.sizes();
     if (!sizes.empty()) sizes[std::size_t(dim)] = 1;

@@ -95,8 +95,9 @@ DType wideType(DType dtype) { return isFloating(dtype) ? DType::Float64 : DType:
 
 int valueAt(Call c, const IndexMap& at, DType wide) {
   if (c.bound.tensorIf(3)) return c.b.convert(c.operands.at(3, 0, affinePlaces(at)), wide);
-  if (wide == DType::Int64 && !c.bound.values[3].as<double>()) return c.number(c.bound.integer(3));
-  return c.b.convert(c.b.constant(c.bound.number(3), DType::Float64), wide);
+  const int number = c.bound.values[3].as<double>() ? c.b.constant(c.bound.number(3), DType::Float64)
+                                                    : c.number(c.bound.integer(3));
+  return c.b.convert(c.b.convert(number, c.dtype), wide);
 }
 
 constexpr std::pair<Writing, ExprOp> combinations[] = {{Writing::Sum, Add},

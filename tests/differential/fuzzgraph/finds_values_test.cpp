@@ -148,6 +148,25 @@ class GraphModule(torch.nn.Module):
         convert_element_type: "f32[0][1]" = torch.ops.prims.convert_element_type.default(getitem, torch.float32)
         return (convert_element_type,)
 )x"},
+    // A number becomes an element of self before it is written: 0.5 and -1 are true.
+    {"NumbersBecomeTruths", R"x(
+class GraphModule(torch.nn.Module):
+    def forward(self, i: "i64[1, 2][2, 1]", e: "b8[3, 4][4, 1]"):
+        scatter: "b8[3, 4][4, 1]" = torch.ops.aten.scatter.value(e, 0, i, 0.5)
+        view: "i64[2][1]" = torch.ops.aten.view.default(i, [2])
+        index_fill: "b8[3, 4][4, 1]" = torch.ops.aten.index_fill.int_Scalar(e, 0, view, 0.5)
+        slice: "b8[2, 4][4, 1]" = torch.ops.aten.slice.Tensor(e, 0, 0, 2)
+        index_add: "b8[3, 4][4, 1]" = torch.ops.aten.index_add.default(e, 0, view, slice, alpha = -1)
+        return (scatter, index_fill, index_add)
+)x"},
+    // Rows of the result share memory, as self's do: the op's own order of writing counts.
+    {"ResultsThatOverlapThemselvesAreNoLoops", R"x(
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[2, 7][7, 1]", y: "f32[24][1]"):
+        as_strided: "f32[2, 20][4, 1]" = torch.ops.aten.as_strided.default(y, [2, 20], [4, 1])
+        slice_scatter: "f32[2, 20][4, 1]" = torch.ops.aten.slice_scatter.default(as_strided, x, 1, 13, None, 1)
+        return (slice_scatter,)
+)x"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Values, FuzzGraphFinds, ::testing::ValuesIn(finds), nameOf);
