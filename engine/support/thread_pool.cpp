@@ -50,12 +50,14 @@ void relax() {
 #endif
 }
 
-/// One loop: pieces are taken in turn by whoever is free.
+constexpr std::size_t cacheLine = 64;
+
+/// One loop: pieces are taken in turn by whoever is free. What all write has a cache line to itself.
 struct Loop {
   const std::function<void(std::int64_t, std::int64_t)>* body = nullptr;
   std::int64_t size = 0;
   std::int64_t step = 0;
-  std::atomic<std::int64_t> next{0};
+  alignas(cacheLine) std::atomic<std::int64_t> next{0};
 
   void takePieces() {
     for (;;) {
@@ -67,8 +69,9 @@ struct Loop {
 };
 
 /// A thread that waits for its turn. `Offered` turns into `Taken` by the worker, or back into `Idle` by the owner of
-/// the loop when the work is done before the worker woke up.
-class Worker {
+/// the loop when the work is done before the worker woke up. No two of them share a cache line, which they look at all
+/// the time.
+class alignas(cacheLine) Worker {
  public:
   explicit Worker(Loop& loop) : m_loop(loop), m_thread([this] { work(); }) {}
   ~Worker() {
