@@ -3,7 +3,6 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
-#include <utility>
 #include <limits>
 
 namespace kerf::inline codegen_llvm {
@@ -203,68 +202,6 @@ Value* KernelEmitter::number(SymInt size) {
   return m_bounds[std::size_t(found - parameters.begin())];
 }
 
-void KernelEmitter::emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded,
-                              const Body& body) {
-  if (at == variables.size()) return body();
-  if (bounded && dividedLoops(m_kernel) == 2) return emitDividedPair(variables, body);
-  const std::size_t v = variables[at];
-  const auto next = [&] { emitLoops(variables, at + 1, false, body); };
-  const bool isPiece = m_shared && v == m_shared->variable;
-  if (bounded || isPiece) return emitLoop(v, m_function->getArg(1), m_function->getArg(2), true, next);
-  const SymInt size = m_kernel.variables[v].size;
-  if (size.isSymbolic() || size.bits() > 0) emitLoop(v, m_b.getInt64(0), number(size), size.isSymbolic(), next);
-}
-
-/// The loops of a kernel that writes at places, in order; one that is not serial is divided among threads.
-void KernelEmitter::emitWrites(std::size_t at) {
-  if (at == m_kernel.variables.size()) return emitOuterBody();
-  const auto next = [&] { emitWrites(at + 1); };
-  if (dividedLoops(m_kernel) > 0 && at == firstDividedLoop(m_kernel))
-    return emitLoop(at, m_function->getArg(1), m_function->getArg(2), true, next);
-  const SymInt size = m_kernel.variables[at].size;
-  if (size.isSymbolic() || size.bits() > 0) emitLoop(at, m_b.getInt64(0), number(size), size.isSymbolic(), next);
-}
-
-/// The first two loops as one, whose iterations are divided among threads.
-void KernelEmitter::emitDividedPair(const std::vector<std::size_t>& variables, const Body& body) {
-  emitSteps(m_function->getArg(1), m_function->getArg(2), 1, true, [&](Value* both) {
-    Value* size = number(m_kernel.variables[variables[1]].size);
-    m_index[variables[0]] = m_b.CreateUDiv(both, size);
-    m_index[variables[1]] = m_b.CreateURem(both, size);
-    emitLoops(variables, 2, false, body);
-  });
-}
-
-void KernelEmitter::emitLoop(std::size_t variable, Value* begin, Value* end, bool mayBeEmpty, const Body& body) {
-  const LineScope line(m_b, m_lines, m_lineOf.variables + int(variable));
-  m_wideNext = m_phase >= 0 && !m_inner.empty() && variable == m_inner.back() && isWorthWideVectors(m_phase);
-  emitSteps(begin, end, 1, mayBeEmpty, [&](Value* index) {
-    m_index[variable] = index;
-    body();
-  });
-}
-
-void KernelEmitter::emitSteps(Value* begin, Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body) {
-  auto* loop = BasicBlock::Create(m_context, "loop", m_function);
-  auto* done = BasicBlock::Create(m_context, "done", m_function);
-  BasicBlock* before = m_b.GetInsertBlock();
-  const bool wide = std::exchange(m_wideNext, false);
-  if (mayBeEmpty)
-    m_b.CreateCondBr(m_b.CreateICmpSLT(begin, end), loop, done);
-  else
-    m_b.CreateBr(loop);
-  m_b.SetInsertPoint(loop);
-  PHINode* index = m_b.CreatePHI(m_b.getInt64Ty(), 2);
-  index->addIncoming(begin, before);
-  body(index);
-  Value* following = m_b.CreateNSWAdd(index, m_b.getInt64(std::uint64_t(step)));
-  index->addIncoming(following, m_b.GetInsertBlock());
-  auto* back = m_b.CreateCondBr(m_b.CreateICmpSLT(following, end), loop, done);
-  if (wide) hintWidth(back);
-  done->moveAfter(m_b.GetInsertBlock());
-  m_b.SetInsertPoint(done);
-}
-
 void KernelEmitter::emitOuterBody() {
   std::ranges::fill(m_outerValues, nullptr);
   if (m_inner.empty()) {
@@ -371,83 +308,6 @@ Value* KernelEmitter::compute(int expr) {
   Value* b = value(e.args[1]);
   Value* c = value(e.args[2]);
   return e.op == ExprOp::Select ? m_b.CreateSelect(a, b, c) : m_scalar.fma(a, b, c);
-}
-
-Value* KernelEmitter::load(int buffer, Value* address, DType dtype) {
-  auto* loaded = m_b.CreateLoad(m_scalar.memoryType(dtype), address);
-  annotate(loaded, buffer);
-  return m_scalar.fromMemory(loaded, dtype);
-}
-
-Value* KernelEmitter::loadAt(const Expr& e) {
-  return load(e.buffer, address(e.buffer, e.index, e.args[0]), e.dtype);
-}
-
-/// A branch, which a vector loop makes a load of the lanes whose condition holds.
-Value* KernelEmitter::loadWhere(const Expr& e) {
-  Value* condition = value(e.args[0]);
-  auto* yes = BasicBlock::Create(m_context, "where", m_function);
-  auto* done = BasicBlock::Create(m_context, "read", m_function);
-  BasicBlock* before = m_b.GetInsertBlock();
-  m_b.CreateCondBr(condition, yes, done);
-  m_b.SetInsertPoint(yes);
-  Value* loaded = load(e.buffer, address(e.buffer, e.index), e.dtype);
-  m_b.CreateBr(done);
-  BasicBlock* end = m_b.GetInsertBlock();
-  m_b.SetInsertPoint(done);
-  PHINode* result = m_b.CreatePHI(loaded->getType(), 2);
-  result->addIncoming(loaded, end);
-  result->addIncoming(Constant::getNullValue(loaded->getType()), before);
-  return result;
-}
-
-void KernelEmitter::store(const LoopStore& s) {
-  const DType dtype = m_kernel.buffers[std::size_t(s.buffer)].dtype;
-  const LineScope line(m_b, m_lines, m_lineOf.stores + int(&s - m_kernel.stores.data()));
-  Value* stored = m_scalar.toMemory(value(s.value), dtype);
-  annotate(m_b.CreateStore(stored, address(s.buffer, s.index, s.place)), s.buffer);
-}
-
-void KernelEmitter::annotate(Instruction* access, int buffer) {
-  access->setMetadata(LLVMContext::MD_alias_scope, m_scopes[std::size_t(buffer)]);
-  access->setMetadata(LLVMContext::MD_noalias, m_otherScopes[std::size_t(buffer)]);
-}
-
-/// `place`: an expression that is added to the index; -1: none.
-Value* KernelEmitter::address(int buffer, const Affine& index, int place) {
-  Type* type = m_scalar.memoryType(m_kernel.buffers[std::size_t(buffer)].dtype);
-  Value* at = affine(index);
-  if (place >= 0) at = m_b.CreateNSWAdd(at, value(place));
-  return m_b.CreateInBoundsGEP(type, m_pointers[std::size_t(buffer)], {at});
-}
-
-Value* KernelEmitter::affine(const Affine& index) {
-  Value* sum = nullptr;
-  for (std::size_t v = 0; v < index.coefficients.size(); ++v) {
-    const SymInt factor = index.coefficients[v];
-    if (isZero(factor)) continue;
-    Value* term = factor.isIdentical(1) ? m_index[v] : m_b.CreateNSWMul(m_index[v], number(factor));
-    sum = sum ? m_b.CreateNSWAdd(sum, term) : term;
-  }
-  if (!sum) return number(index.constant);
-  return isZero(index.constant) ? sum : m_b.CreateNSWAdd(sum, number(index.constant));
-}
-
-/// Row-major position within the reduced loops.
-Value* KernelEmitter::innerPosition() {
-  if (!m_spilledIfSmall.empty()) {
-    Value* position = m_b.getInt64(0);
-    for (const std::size_t v : m_inner)
-      position = m_b.CreateNSWAdd(m_b.CreateNSWMul(position, number(m_kernel.variables[v].size)), m_index[v]);
-    return position;
-  }
-  Affine position;
-  std::int64_t stride = 1;
-  for (auto v = m_inner.rbegin(); v != m_inner.rend(); ++v) {
-    position = position + Affine::variable(*v) * stride;
-    stride *= m_kernel.variables[*v].size.bits();
-  }
-  return affine(position);
 }
 
 }  // namespace kerf::inline codegen_llvm
