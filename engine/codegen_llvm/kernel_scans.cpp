@@ -1,4 +1,5 @@
-// What is carried from iteration to iteration, and scans along rows, several rows side by side: each addition waits for the one before it in its own row only.
+// What is carried from iteration to iteration, and scans along rows, several rows side by side: each addition waits for
+// the one before it in its own row only.
 //
 //   before: for r: s = 0; for i (reduced): s = s + x[1024*r + i]
 //   after:  for r in fours: s[0..3] = 0; for i (reduced): for k < 4, written out: s[k] = s[k] + x[1024*(r + k) + i]
