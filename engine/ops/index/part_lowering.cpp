@@ -12,9 +12,13 @@ namespace {
 
 using Element = const ElementCall&;
 
+/// Counted from the front; only of a number that isWithin(dim, rank).
 std::size_t dimensionAt(std::int64_t dim, std::size_t rank) {
   return std::size_t(dim < 0 ? dim + std::int64_t(rank) : dim);
 }
+
+/// Whether a number counts one of `size` things from the front, or negative from the end.
+bool isWithin(std::int64_t number, std::int64_t size) { return number >= -size && number < size; }
 
 /// The gradient where it was taken from, which is where `isPart`; 0 elsewhere.
 int givenPart(Element c, const IndexMap& place, int isPart) {
@@ -31,6 +35,7 @@ bool hasKnownSizes(const BoundArguments& bound, std::size_t rankOfGradient) {
 bool coversSlice(const BoundArguments& bound) {
   const std::size_t rank = bound.symSizes(1).size();
   if (!hasKnownSizes(bound, rank) || !bound.integerIf(3) || bound.integerIf(5) != 1) return false;
+  if (!isWithin(bound.integer(2), std::int64_t(rank))) return false;
   Sizes sizes = bound.symSizes(1).numbers();
   const std::size_t dim = dimensionAt(bound.integer(2), rank);
   const std::int64_t size = sizes[dim], start = bound.integer(3), own = bound.tensor(0).sizes()[dim];
@@ -57,7 +62,10 @@ bool coversSelect(const BoundArguments& bound) {
   const SymSizes whole = bound.symSizes(1);
   if (whole.size() == 0 || !hasKnownSizes(bound, whole.size() - 1) || !bound.integerIf(3)) return false;
   Sizes sizes = whole.numbers();
-  sizes.erase(sizes.begin() + std::ptrdiff_t(dimensionAt(bound.integer(2), sizes.size())));
+  if (!isWithin(bound.integer(2), std::int64_t(sizes.size()))) return false;
+  const std::size_t dim = dimensionAt(bound.integer(2), sizes.size());
+  if (!isWithin(bound.integer(3), sizes[dim])) return false;
+  sizes.erase(sizes.begin() + std::ptrdiff_t(dim));
   return bound.tensor(0).sizes() == sizes;
 }
 
@@ -72,11 +80,17 @@ int selectBackward(Element c) {
 
 // tril(self, diagonal), triu(self, diagonal)
 
+/// A diagonal that added to a row stays a number; those so far outside are all alike.
+SymInt nearDiagonal(SymInt diagonal) {
+  constexpr std::int64_t farthest = 1LL << 62;
+  return diagonal.isSymbolic() ? diagonal : SymInt(std::clamp(diagonal.bits(), -farthest, farthest));
+}
+
 /// Whether the column, less the diagonal, stands so to the row.
 template <ExprOp Compare>
 int triangle(const PointwiseCall& c) {
   const std::size_t rank = c.map.size();
-  const int row = c.b.index(c.map[rank - 2] + Affine::number(c.bound.symInteger(1)));
+  const int row = c.b.index(c.map[rank - 2] + Affine::number(nearDiagonal(c.bound.symInteger(1))));
   return c.b.select(c.b.binary(Compare, c.b.index(c.map[rank - 1]), row), c.x(0), c.number(0));
 }
 

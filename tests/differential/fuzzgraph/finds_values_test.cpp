@@ -167,6 +167,15 @@ class GraphModule(torch.nn.Module):
         slice_scatter: "f32[2, 20][4, 1]" = torch.ops.aten.slice_scatter.default(as_strided, x, 1, 13, None, 1)
         return (slice_scatter,)
 )x"},
+    // A diagonal that no row reaches: row + diagonal is beyond 64 bits.
+    {"DiagonalsFarOutside", R"x(
+class GraphModule(torch.nn.Module):
+    def forward(self, x: "f32[4, 5][5, 1]"):
+        tril: "f32[4, 5][5, 1]" = torch.ops.aten.tril.default(x, 9223372036854775807)
+        triu: "f32[4, 5][5, 1]" = torch.ops.aten.triu.default(x, 9223372036854775807)
+        triu_1: "f32[4, 5][5, 1]" = torch.ops.aten.triu.default(x, -9223372036854775808)
+        return (tril, triu, triu_1)
+)x"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Values, FuzzGraphFinds, ::testing::ValuesIn(finds), nameOf);
