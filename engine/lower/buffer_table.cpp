@@ -13,6 +13,9 @@ namespace {
 
 /// Longest chain of arithmetic that is computed inside its consumer, in additions.
 constexpr int inlineCost = 64;
+/// The same inside of a write or a scan along rows, whose loops often go an element at a time: an exponential takes ten
+/// times as long there as a vector at a time.
+constexpr int serialInlineCost = 8;
 /// Above this a value that its consumer repeats is computed once instead.
 constexpr int repeatCost = 4;
 /// Elements of a value, such as a batch norm's 1 / sqrt(variance + epsilon) or a gate of channels, that its consumer
@@ -217,7 +220,8 @@ class BufferPlanner {
     const int cost = m_cost[root.index];
     if (!m_fuse || value.alone || reader.alone) return true;
     if (value.kind != ValueKind::Pointwise || value.segment != reader.segment) return true;
-    if (cost > inlineCost) return true;
+    const bool isSerial = reader.kind == ValueKind::Write || scansRows(reader);
+    if (cost > (isSerial ? serialInlineCost : inlineCost)) return true;
     if (m_readers[root.index].size() > 1 && cost > 1) return true;
     return elements > numelOf(value.sizes) && cost > repeatCost && !isRepeated(root);
   }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "engine/lower/group_order.h"
+#include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/op_registry.h"
 
 namespace kerf::inline lower {
@@ -208,11 +209,20 @@ class Fuser {
           {upTo(candidate.space->variables.size()), candidate.space->variables, {}});
   }
 
+  /// A scan along rows goes an element at a time, and so does what shares its loops: what costs as much as an exponential
+  /// is faster by vectors, in a kernel of its own.
+  bool wouldSlowDown(const FusionGroup& group, const Candidate& candidate) const {
+    constexpr int mostBesideScan = 14;
+    if (scansRows(m_values[candidate.node])) return group.cost > mostBesideScan;
+    return candidate.cost > mostBesideScan &&
+           std::ranges::any_of(group.members, [&](const auto& member) { return scansRows(m_values[member.node]); });
+  }
+
   bool joinSomeGroup(const Candidate& candidate) {
     for (const int g : orderedGroups(candidate)) {
       const FusionGroup& group = m_plan.groups[std::size_t(g)];
       if (group.isExtern || group.writes || group.segment != candidate.segment) continue;
-      if (m_values[group.members.front().node].alone) continue;
+      if (m_values[group.members.front().node].alone || wouldSlowDown(group, candidate)) continue;
       if (group.members.size() >= maxMembers || group.cost + candidate.cost > maxCost) continue;
       if (dependsThroughOthers(candidate, g)) continue;
       for (const Placement& placement : placements(group, *candidate.space)) {

@@ -180,6 +180,12 @@ Result<std::size_t> scannedDimension(const ValueInfo& info, std::size_t rank) {
   return std::size_t(dim);
 }
 
+bool scansRows(const ValueInfo& info) {
+  if (info.kind != ValueKind::Scan || info.sizes.size() == 0) return false;
+  const auto dim = scannedDimension(info, info.sizes.size());
+  return dim && *dim + 1 == info.sizes.size();
+}
+
 Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t rank) {
   const Tensor self = metaTensor(info.dtype, SymSizes(rank, 1));  // only which dimensions go is asked for
   Value dim;

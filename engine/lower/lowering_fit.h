@@ -29,6 +29,8 @@ bool takesNumbersExactly(const ValueInfo& info);
 std::vector<std::size_t> elementOperands(const ValueInfo& info);
 /// The dimension of a scan.
 Result<std::size_t> scannedDimension(const ValueInfo& info, std::size_t rank);
+/// A scan along the last dimension, whose loop goes an element at a time.
+bool scansRows(const ValueInfo& info);
 /// Dimensions that a reduction removes.
 Result<std::vector<bool>> reducedDimensions(const ValueInfo& info, std::size_t rank);
 bool keepsDimensions(const ValueInfo& info);
