@@ -119,7 +119,8 @@ Blocks blocksOf(const Shape& shape) {
   return blocks;
 }
 
-/// One product, block by block on all threads. Every element is still one sum in BLAS's order.
+/// One product, block by block on all threads. Every element is one sum in the order of the library that its block takes,
+/// which the number of threads may decide.
 template <class T>
 void callBlasInBlocks(const BlasCall& call, const T* left, const T* right, T* out) {
   const Blocks blocks = blocksOf(call.shape);
