@@ -1,9 +1,18 @@
 #include "app/bench/compiled_kernels.h"
 
 namespace kerf::bench {
+namespace {
 
-const std::vector<KernelBenchCase>& kernelBenchCases() {
-  static const std::vector<KernelBenchCase> cases{
+/// A case on bfloat16 instead of float32.
+KernelBenchCase inBfloat16(const KernelBenchCase& single) {
+  KernelBenchCase half{single.name + "_bf16", single.text};
+  constexpr std::string_view f32 = "\"f32[", bf16 = "\"bf16[";
+  for (std::size_t at = 0; (at = half.text.find(f32, at)) != std::string::npos;) half.text.replace(at, f32.size(), bf16);
+  return half;
+}
+
+std::vector<KernelBenchCase> allCases() {
+  std::vector<KernelBenchCase> cases{
       {"tanh_gelu", R"(def forward(self, x: "f32[512, 3072]"):
     mul = torch.ops.aten.mul.Tensor(x, 0.5)
     pow_1 = torch.ops.aten.pow.Tensor_Scalar(x, 3.0)
@@ -83,28 +92,9 @@ const std::vector<KernelBenchCase>& kernelBenchCases() {
     clone = torch.ops.aten.clone.default(permute, memory_format = torch.contiguous_format)
     return (clone,)
 )"},
-      {"softmax_bf16", R"(def forward(self, x: "bf16[12, 512, 512]"):
-    amax = torch.ops.aten.amax.default(x, [-1], True)
-    sub = torch.ops.aten.sub.Tensor(x, amax)
-    exp = torch.ops.aten.exp.default(sub)
-    sum_1 = torch.ops.aten.sum.dim_IntList(exp, [-1], True)
-    div = torch.ops.aten.div.Tensor(exp, sum_1)
-    return (div,)
-)"},
-      {"bias_gradient_bf16", R"(def forward(self, x: "bf16[2048, 768]", y: "bf16[2048, 768]"):
-    mul = torch.ops.aten.mul.Tensor(x, y)
-    sum_1 = torch.ops.aten.sum.dim_IntList(mul, [0])
-    return (sum_1,)
-)"},
       {"sum_bf16", R"(def forward(self, x: "bf16[2048, 3072]"):
     sum_1 = torch.ops.aten.sum.default(x)
     return (sum_1,)
-)"},
-      {"silu_mul_bf16", R"(def forward(self, x: "bf16[512, 3072]", y: "bf16[512, 3072]"):
-    sigmoid = torch.ops.aten.sigmoid.default(x)
-    mul = torch.ops.aten.mul.Tensor(x, sigmoid)
-    mul_1 = torch.ops.aten.mul.Tensor(mul, y)
-    return (mul_1,)
 )"},
       {"cross_entropy", R"(def forward(self, x: "f32[256, 8192]", target: "i64[256]"):
     amax = torch.ops.aten.amax.default(x, [1], True)
@@ -154,7 +144,31 @@ const std::vector<KernelBenchCase>& kernelBenchCases() {
     cumsum = torch.ops.aten.cumsum.default(x, 0)
     return (cumsum,)
 )"},
+      // what costs as much as an exponential before a write, and beside a scan along rows
+      {"expensive_scatter_add", R"(def forward(self, z: "f32[4096]", i: "i64[4194304]", v: "f32[4194304]"):
+    tanh = torch.ops.aten.tanh.default(v)
+    exp = torch.ops.aten.exp.default(tanh)
+    scatter_add = torch.ops.aten.scatter_add.default(z, 0, i, exp)
+    return (scatter_add,)
+)"},
+      {"expensive_cumsum_rows", R"(def forward(self, x: "f32[4096, 1024]"):
+    tanh = torch.ops.aten.tanh.default(x)
+    exp = torch.ops.aten.exp.default(tanh)
+    cumsum = torch.ops.aten.cumsum.default(exp, 1)
+    return (cumsum,)
+)"},
   };
+  const std::size_t singles = cases.size();
+  for (std::size_t i = 0; i < singles; ++i)
+    for (const char* name : {"softmax", "bias_gradient", "silu_mul"})
+      if (cases[i].name == name) cases.push_back(inBfloat16(cases[i]));
+  return cases;
+}
+
+}  // namespace
+
+const std::vector<KernelBenchCase>& kernelBenchCases() {
+  static const std::vector<KernelBenchCase> cases = allCases();
   return cases;
 }
 

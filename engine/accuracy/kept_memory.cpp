@@ -8,7 +8,7 @@
 namespace kerf::inline accuracy {
 
 void giveMemoryBack() {
-  if (liveStorageBytes() <= keptBelow) return;
+  if (liveStorageBytes() + keptBlockBytes() <= keptBelow) return;
   releaseBlocks();
   ::malloc_trim(0);
 }

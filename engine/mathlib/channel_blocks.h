@@ -7,9 +7,10 @@
 
 namespace kerf::inline mathlib {
 
+inline constexpr std::int64_t blockBytes = 64;
 /// Channels of one block.
 template <class T>
-inline constexpr std::int64_t blockLanes = 64 / std::int64_t(sizeof(T));
+inline constexpr std::int64_t blockLanes = blockBytes / std::int64_t(sizeof(T));
 
 namespace detail {
 

@@ -187,8 +187,10 @@ bool filtersByChannel(const ConvolutionGeometry& g, DType dtype) {
   return true;
 }
 
+/// Not over large images where filters are small, or where most lanes of a block would be empty: these also take memory.
 bool filtersByChannelFaster(const ConvolutionGeometry& g, DType dtype) {
-  return filtersByChannel(g, dtype) && !(g.kernelArea() < largeFilter && g.bigArea() > smallImage);
+  const bool fillsBlock = g.groups * std::int64_t(itemSize(dtype)) * 2 >= blockBytes;
+  return filtersByChannel(g, dtype) && (g.bigArea() <= smallImage || (fillsBlock && g.kernelArea() >= largeFilter));
 }
 
 Result<void> depthwiseGather(const ConvolutionGeometry& g, const Tensor& big, const Tensor& weight,

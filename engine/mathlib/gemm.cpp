@@ -59,6 +59,7 @@ struct BlasCall {
   bool transposedA, transposedB;
   std::int64_t lda, ldb, ldc;
   double alpha, beta;
+  bool byOneDnn = false;  ///< float32 only
 };
 
 template <class T>
@@ -72,7 +73,7 @@ void callBlas(const BlasCall& call, const T* left, const T* right, T* out) {
   const auto c = static_cast<blasint>(call.ldc);
   if constexpr (std::is_same_v<T, float>)
     singleGemm({call.transposedA, call.transposedB, call.shape.m, call.shape.n, call.shape.k, scale, call.lda, call.ldb,
-                keep, call.ldc},
+                keep, call.ldc, call.byOneDnn},
                left, right, out);
   else if constexpr (std::is_same_v<T, double>)
     cblas_dgemm(CblasRowMajor, flagA, flagB, m, n, k, scale, left, lda, right, ldb, keep, out, c);
@@ -87,7 +88,8 @@ std::int64_t workOf(const Shape& shape) { return shape.m * shape.n * std::max<st
 /// `out` is row-major here.
 Result<BlasCall> planBlas(const BlasMatrix& a, const BlasMatrix& b, const Tensor& out, const Shape& shape, double alpha,
                           double beta) {
-  const BlasCall call{shape, a.transposed, b.transposed, a.leading, b.leading, leadingOf(out, 0, 1), alpha, beta};
+  BlasCall call{shape, a.transposed, b.transposed, a.leading, b.leading, leadingOf(out, 0, 1), alpha, beta};
+  call.byOneDnn = prefersOneDnn({a.transposed, b.transposed, shape.m, shape.n, shape.k});
   if (std::max({shape.m, shape.n, shape.k, call.lda, call.ldb, call.ldc}) > INT_MAX)
     return fail(ErrorCode::TooLarge, "a matrix of [{}, {}] x [{}, {}] is beyond BLAS", shape.m, shape.k, shape.k,
                 shape.n);
@@ -119,8 +121,7 @@ Blocks blocksOf(const Shape& shape) {
   return blocks;
 }
 
-/// One product, block by block on all threads. Every element is one sum in the order of the library that its block takes,
-/// which the number of threads may decide.
+/// One product, block by block on all threads. Every element is one sum in the order of the whole product's library.
 template <class T>
 void callBlasInBlocks(const BlasCall& call, const T* left, const T* right, T* out) {
   const Blocks blocks = blocksOf(call.shape);

@@ -31,16 +31,17 @@ bool isWide(const SingleGemm& call) {
   return call.m > 1 && call.k >= fewestProducts && call.n >= wide && std::max(call.m, call.k) >= wide;
 }
 
+/// OpenBLAS 0.3.21 does not know processors that are newer than it, and takes kernels with narrower vectors on them.
 bool usesOneDnn() {
   static const bool narrow = __builtin_cpu_supports("avx512f") && !openBlasHasWideVectors();
   return narrow;
 }
 
+}  // namespace
+
 bool prefersOneDnn(const SingleGemm& call) {
   return isWide(call) || (usesOneDnn() && std::min({call.m, call.n, call.k}) > 1 && call.m * call.n * call.k >= smallest);
 }
-
-}  // namespace
 
 const char* singleGemmLibrary() {
   static const std::string openBlas = std::string("OpenBLAS (") + openblas_get_corename() + ")";
@@ -48,7 +49,7 @@ const char* singleGemmLibrary() {
 }
 
 void singleGemm(const SingleGemm& call, const float* a, const float* b, float* c) {
-  if (prefersOneDnn(call)) {
+  if (call.byOneDnn) {
     applyOpenMpThreads(1);
     const auto done = dnnl_sgemm(call.transposedA ? 'T' : 'N', call.transposedB ? 'T' : 'N', call.m, call.n, call.k,
                                  call.alpha, a, call.lda, b, call.ldb, call.beta, c, call.ldc);

@@ -12,10 +12,14 @@ struct SingleGemm {
   std::int64_t lda = 1, ldb = 1;
   float beta = 0;
   std::int64_t ldc = 1;
+  bool byOneDnn = false;  ///< by OpenBLAS otherwise
 };
 
-/// c = alpha * a @ b + beta * c, row-major, on the calling thread. OpenBLAS, but oneDNN where OpenBLAS chose kernels
-/// with narrower vectors than the processor has: OpenBLAS 0.3.21 does not know processors that are newer than it.
+/// Whether oneDNN is the faster one. For a product that is computed in parts the answer for the whole is that of every
+/// part, so that the bits do not depend on how many there are.
+bool prefersOneDnn(const SingleGemm& call);
+
+/// c = alpha * a @ b + beta * c, row-major, on the calling thread.
 void singleGemm(const SingleGemm& call, const float* a, const float* b, float* c);
 /// "OpenBLAS (SkylakeX)", "oneDNN": who multiplies large float32 matrices here.
 const char* singleGemmLibrary();

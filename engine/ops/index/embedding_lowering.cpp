@@ -7,6 +7,7 @@
 
 #include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/index/families.h"
+#include "engine/ops/index/writing.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -14,11 +15,9 @@ namespace {
 /// Rows that count by how often they are meant are left to the op's own kernel.
 bool coversRows(const BoundArguments& bound) {
   const Tensor &grad = bound.tensor(0), &indices = bound.tensor(1);
-  const DType index = indices.dtype();
-  if (!isIntegral(index) || index == DType::Bool || index == DType::UInt8 || !isFloating(grad.dtype())) return false;
+  if (!isIndexType(indices.dtype()) || !isFloating(grad.dtype())) return false;
   const SymSizes &own = grad.symSizes(), &rows = indices.symSizes();
-  const auto mayBeNone = [](SymInt size) { return !staticallyKnown(size > 0); };
-  if (bound.boolean(4) || own.size() != rows.size() + 1 || std::ranges::any_of(own, mayBeNone)) return false;
+  if (bound.boolean(4) || own.size() != rows.size() + 1 || mayBeEmpty(own)) return false;
   return std::equal(rows.begin(), rows.end(), own.begin(), sameSize);
 }
 
@@ -43,7 +42,8 @@ Write addRow(const WriteCall& c) {
           }};
 }
 
-constexpr WriteLowering addingRows{coversRows, zero, loopsOverRows, addRow, 0b1};
+constexpr std::uint32_t gradientOnly = 0b1;
+constexpr WriteLowering addingRows{coversRows, zero, loopsOverRows, addRow, gradientOnly};
 
 constexpr OpFacts embeddingLoweringsRows[] = {
     writeLowering("aten::embedding_dense_backward", addingRows),

@@ -5,6 +5,7 @@
 #include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/index/families.h"
 #include "engine/ops/index/indexing.h"
+#include "engine/ops/index/writing.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -16,7 +17,7 @@ std::size_t wrapped(std::int64_t dim, std::size_t rank) {
 }
 
 bool isIndex(const Tensor& tensor) {
-  return isIntegral(tensor.dtype()) && tensor.dtype() != DType::Bool && tensor.dtype() != DType::UInt8;
+  return isIndexType(tensor.dtype());
 }
 
 // --- one index for whole rows

@@ -13,6 +13,7 @@
 #include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/index/families.h"
 #include "engine/ops/index/indexing.h"
+#include "engine/ops/index/writing.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -20,11 +21,7 @@ namespace {
 /// More rows than these are not asked for by every element.
 constexpr std::int64_t mostRows = 8;
 
-bool isPosition(const Value& index) {
-  if (!index.isTensor()) return false;
-  const DType dtype = index.tensor().dtype();
-  return isIntegral(dtype) && dtype != DType::Bool && dtype != DType::UInt8;
-}
+bool isPosition(const Value& index) { return index.isTensor() && isIndexType(index.tensor().dtype()); }
 
 /// Whether the values spread over what is written.
 bool spreads(const Tensor& values, const SymSizes& written) {
@@ -33,11 +30,6 @@ bool spreads(const Tensor& values, const SymSizes& written) {
   for (std::size_t d = 0; d < sizes.size(); ++d)
     if (!isOne(sizes[d]) && !sameSize(sizes[d], written[written.size() - sizes.size() + d])) return false;
   return true;
-}
-
-/// Of nothing, which no index is asked for, or of what only running tells to be something.
-bool mayBeEmpty(const SymSizes& sizes) {
-  return std::ranges::any_of(sizes, [](SymInt size) { return !staticallyKnown(size > 0); });
 }
 
 bool coversWrites(const BoundArguments& bound) {
@@ -119,8 +111,6 @@ int indexPut(const ElementCall& c) {
 
 // --- one row after the other
 
-int fillWithSelf(const ElementCall& c) { return c.operands.at(0, 0, affinePlaces(c.map)); }
-
 /// Rows follow one another, their elements do not meet.
 WriteLoops loopsOfPut(const BoundArguments& bound) {
   const auto plan = planIndex(bound, bound.tensor(0), bound.values[1]);
@@ -158,7 +148,8 @@ Write writeOfPut(const WriteCall& c) {
   return write;
 }
 
-constexpr WriteLowering puts{coversWrites, fillWithSelf, loopsOfPut, writeOfPut, 0b101};
+constexpr std::uint32_t selfAndValues = 0b101;
+constexpr WriteLowering puts{coversWrites, elementOfSelf, loopsOfPut, writeOfPut, selfAndValues};
 
 constexpr OpFacts puttingByIndex(const char* op) {
   OpFacts row = elementLowering(op, indexPut, coversIndexPut);

@@ -4,6 +4,7 @@
 #include "engine/ops/core/op_row.h"
 #include "engine/ops/core/strides.h"
 #include "engine/ops/index/indexing.h"
+#include "engine/ops/index/writing.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
@@ -12,35 +13,25 @@
 namespace kerf::inline ops {
 namespace {
 
-enum class Combine : std::uint8_t { Assign, Sum, Product, Mean, Max, Min };
-
-struct NamedCombine {
-  std::string_view name;
-  Combine combine;
-};
-constexpr NamedCombine combineNames[] = {
-    {"sum", Combine::Sum},   {"add", Combine::Sum},  {"prod", Combine::Product}, {"multiply", Combine::Product},
-    {"mean", Combine::Mean}, {"amax", Combine::Max}, {"amin", Combine::Min}};
-
-Result<Combine> combineNamed(const BoundArguments& args, std::string_view name) {
-  for (const NamedCombine& candidate : combineNames)
-    if (candidate.name == name) return candidate.combine;
-  return mismatch(args, "unknown reduction '{}'", name);
+Result<Writing> combineNamed(const BoundArguments& args, std::string_view name) {
+  const auto writing = writingNamed(name);
+  if (!writing) return mismatch(args, "unknown reduction '{}'", name);
+  return *writing;
 }
 
 template <class T>
-T combined(Combine how, T old, T value) {
+T combined(Writing how, T old, T value) {
   switch (how) {
-    case Combine::Assign:
+    case Writing::Assign:
       return value;
-    case Combine::Sum:
-    case Combine::Mean:
+    case Writing::Sum:
+    case Writing::Mean:
       return element::add(old, value);
-    case Combine::Product:
+    case Writing::Product:
       return element::mul(old, value);
-    case Combine::Max:
+    case Writing::Max:
       return element::maximum(old, value);
-    case Combine::Min:
+    case Writing::Min:
       return element::minimum(old, value);
   }
   return value;
@@ -48,15 +39,15 @@ T combined(Combine how, T old, T value) {
 
 /// Values that combine with anything to that thing.
 template <class T>
-T identityOf(Combine how) {
+T identityOf(Writing how) {
   using Limits = std::numeric_limits<T>;
-  if (how == Combine::Product) return 1;
+  if (how == Writing::Product) return 1;
   if constexpr (std::is_floating_point_v<T>) {
-    if (how == Combine::Max) return -Limits::infinity();
-    if (how == Combine::Min) return Limits::infinity();
+    if (how == Writing::Max) return -Limits::infinity();
+    if (how == Writing::Min) return Limits::infinity();
   } else {
-    if (how == Combine::Max) return Limits::min();
-    if (how == Combine::Min) return Limits::max();
+    if (how == Writing::Max) return Limits::min();
+    if (how == Writing::Min) return Limits::max();
   }
   return 0;
 }
@@ -71,7 +62,7 @@ Result<Tensor> workingCopy(const Tensor& self) {
 }
 
 /// One write: which element of self, and which element of the (row-major) source.
-struct Write {
+struct ElementWrite {
   std::int64_t target, source;
 };
 
@@ -86,23 +77,23 @@ double roundedLike(DType dtype, double x) {
 }
 
 template <class T>
-void applyWrites(const std::vector<Write>& writes, const Tensor& self, const T* source, Combine how, bool includeSelf,
+void applyWrites(const std::vector<ElementWrite>& writes, const Tensor& self, const T* source, Writing how, bool includeSelf,
                  DType stored) {
   T* data = self.data<T>();
-  std::vector<std::int64_t> counts(how == Combine::Mean ? std::size_t(self.numel()) : 0, includeSelf ? 1 : 0);
+  std::vector<std::int64_t> counts(how == Writing::Mean ? std::size_t(self.numel()) : 0, includeSelf ? 1 : 0);
   if (!includeSelf)
-    for (const Write& write : writes) data[write.target] = identityOf<T>(how);
-  for (const Write& write : writes) {
+    for (const ElementWrite& write : writes) data[write.target] = identityOf<T>(how);
+  for (const ElementWrite& write : writes) {
     data[write.target] = combined(how, data[write.target], source[write.source]);
     if constexpr (std::is_floating_point_v<T>) data[write.target] = roundedLike(stored, data[write.target]);
-    if (how == Combine::Mean) ++counts[std::size_t(write.target)];
+    if (how == Writing::Mean) ++counts[std::size_t(write.target)];
   }
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (counts[i] > 1)
       data[i] = element::isInt<T> ? element::floorDivide(data[i], T(counts[i])) : data[i] / T(counts[i]);
 }
 
-Result<void> finish(const std::vector<Write>& writes, const Tensor& working, const Tensor& source, Combine how,
+Result<void> finish(const std::vector<ElementWrite>& writes, const Tensor& working, const Tensor& source, Writing how,
                     bool includeSelf, const Tensor& out, Rounding rounding = Rounding::AtEnd) {
   const DType stored = rounding == Rounding::EveryWrite ? out.dtype() : DType::Float64;
   KERF_TRY(const Tensor wide, source.to(working.dtype()));
@@ -131,10 +122,10 @@ Result<Value> cloneOfSelf(const BoundArguments& args) {
 Sizes atLeastOne(const Sizes& sizes) { return sizes.empty() ? Sizes{1} : sizes; }
 
 /// Positions in contiguous self and contiguous source for every index.
-Result<std::vector<Write>> scatterWrites(const BoundArguments& args, const Tensor& self, const Tensor& index,
+Result<std::vector<ElementWrite>> scatterWrites(const BoundArguments& args, const Tensor& self, const Tensor& index,
                                          const Sizes& sourceSizes) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
-  std::vector<Write> writes;
+  std::vector<ElementWrite> writes;
   if (index.numel() == 0) return writes;
   const Sizes selfSizes = atLeastOne(self.sizes()), indexSizes = atLeastOne(index.sizes()),
               sources = atLeastOne(sourceSizes);
@@ -159,7 +150,7 @@ Result<std::vector<Write>> scatterWrites(const BoundArguments& args, const Tenso
   return writes;
 }
 
-Result<Value> scatterWith(const BoundArguments& args, const Tensor& source, Combine how, bool includeSelf) {
+Result<Value> scatterWith(const BoundArguments& args, const Tensor& source, Writing how, bool includeSelf) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor working, workingCopy(args.tensor(0)));
   KERF_TRY(const auto writes, scatterWrites(args, args.tensor(0), args.tensor(2), source.sizes()));
@@ -176,27 +167,27 @@ Result<Tensor> numberLike(const BoundArguments& args, std::size_t i, const Tenso
 }
 
 Result<Value> scatterSource(const BoundArguments& args) {
-  return scatterWith(args, args.tensor(3), Combine::Assign, true);
+  return scatterWith(args, args.tensor(3), Writing::Assign, true);
 }
-Result<Value> scatterAdd(const BoundArguments& args) { return scatterWith(args, args.tensor(3), Combine::Sum, true); }
+Result<Value> scatterAdd(const BoundArguments& args) { return scatterWith(args, args.tensor(3), Writing::Sum, true); }
 Result<Value> scatterValue(const BoundArguments& args) {
   KERF_TRY(const Tensor source, numberLike(args, 3, args.tensor(2)));
-  return scatterWith(args, source, Combine::Assign, true);
+  return scatterWith(args, source, Writing::Assign, true);
 }
 Result<Value> scatterReduce(const BoundArguments& args) {
-  KERF_TRY(const Combine how, combineNamed(args, args.text(4)));
+  KERF_TRY(const Writing how, combineNamed(args, args.text(4)));
   const bool includeSelf = args.values.size() < 6 || args.boolean(5);
   return scatterWith(args, args.tensor(3), how, includeSelf);
 }
 Result<Value> scatterValueReduce(const BoundArguments& args) {
-  KERF_TRY(const Combine how, combineNamed(args, args.text(4)));
+  KERF_TRY(const Writing how, combineNamed(args, args.text(4)));
   KERF_TRY(const Tensor source, numberLike(args, 3, args.tensor(2)));
   return scatterWith(args, source, how, true);
 }
 
 // index_add(self, dim, index, source), index_copy, index_fill, index_reduce: whole slices
 
-Result<std::vector<Write>> sliceWrites(const BoundArguments& args, const Tensor& self, const Tensor& index,
+Result<std::vector<ElementWrite>> sliceWrites(const BoundArguments& args, const Tensor& self, const Tensor& index,
                                        const Sizes& sourceSizes) {
   KERF_TRY(const std::int64_t dim, wrapDim(args, args.integer(1), self.dim()));
   if (index.dim() > 1 || !isIntegral(index.dtype()))
@@ -210,7 +201,7 @@ Result<std::vector<Write>> sliceWrites(const BoundArguments& args, const Tensor&
                     fmt::join(expected, ", "));
   for (std::int64_t at : positions) KERF_CHECK(checkIndex(args, at, selfSizes[std::size_t(dim)], dim));
   const Sizes selfStrides = contiguousStrides(selfSizes), sourceStrides = contiguousStrides(expected);
-  std::vector<Write> writes;
+  std::vector<ElementWrite> writes;
   Sizes rest = selfSizes;
   rest[std::size_t(dim)] = 1;
   const StridedLoop<2> walk(rest, {selfStrides, sourceStrides});
@@ -223,7 +214,7 @@ Result<std::vector<Write>> sliceWrites(const BoundArguments& args, const Tensor&
   return writes;
 }
 
-Result<Value> slicesWith(const BoundArguments& args, const Tensor& source, Combine how, bool includeSelf,
+Result<Value> slicesWith(const BoundArguments& args, const Tensor& source, Writing how, bool includeSelf,
                          Rounding rounding = Rounding::EveryWrite) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor working, workingCopy(args.tensor(0)));
@@ -245,11 +236,11 @@ Result<Value> indexAdd(const BoundArguments& args) {
     }
   }
   const Rounding rounding = args.tensor(0).dim() < 2 ? Rounding::EveryWrite : Rounding::AtEnd;
-  return slicesWith(args, source, Combine::Sum, true, rounding);
+  return slicesWith(args, source, Writing::Sum, true, rounding);
 }
-Result<Value> indexCopy(const BoundArguments& args) { return slicesWith(args, args.tensor(3), Combine::Assign, true); }
+Result<Value> indexCopy(const BoundArguments& args) { return slicesWith(args, args.tensor(3), Writing::Assign, true); }
 Result<Value> indexReduce(const BoundArguments& args) {
-  KERF_TRY(const Combine how, combineNamed(args, args.text(4)));
+  KERF_TRY(const Writing how, combineNamed(args, args.text(4)));
   return slicesWith(args, args.tensor(3), how, args.boolean(5));
 }
 Result<Value> indexFill(const BoundArguments& args) {
@@ -280,12 +271,12 @@ Result<Value> putKernel(const BoundArguments& args) {
   KERF_TRY(const Tensor working, workingCopy(args.tensor(0)));
   KERF_TRY(const auto positions, integerValues(args.tensor(1)));
   if (args.tensor(1).numel() != args.tensor(2).numel()) return mismatch(args, "index and source differ in size");
-  std::vector<Write> writes;
+  std::vector<ElementWrite> writes;
   for (std::int64_t position : positions) {
     KERF_TRY(const std::int64_t at, wrapIndex(args, position, out.numel(), 0));
     writes.push_back({at, std::int64_t(writes.size())});
   }
-  KERF_CHECK(finish(writes, working, args.tensor(2), args.boolean(3) ? Combine::Sum : Combine::Assign, true, out,
+  KERF_CHECK(finish(writes, working, args.tensor(2), args.boolean(3) ? Writing::Sum : Writing::Assign, true, out,
                     Rounding::EveryWrite));
   return Value(std::move(out));
 }
@@ -304,12 +295,12 @@ Result<Value> maskedScatterKernel(const BoundArguments& args) {
   KERF_CHECK(copyElements(self.viewAs(out.sizes(), broadcastStrides(self, out.sizes()), self.offset()), out));
   KERF_TRY(const auto chosen,
            integerValues(mask.viewAs(out.sizes(), broadcastStrides(mask, out.sizes()), mask.offset())));
-  std::vector<Write> writes;
+  std::vector<ElementWrite> writes;
   for (std::size_t i = 0; i < chosen.size(); ++i)
     if (chosen[i] != 0) writes.push_back({std::int64_t(i), std::int64_t(writes.size())});
   if (std::int64_t(writes.size()) > args.tensor(2).numel()) return mismatch(args, "source has too few elements");
   KERF_TRY(const Tensor working, workingCopy(out));
-  KERF_CHECK(finish(writes, working, args.tensor(2), Combine::Assign, true, out));
+  KERF_CHECK(finish(writes, working, args.tensor(2), Writing::Assign, true, out));
   return Value(std::move(out));
 }
 

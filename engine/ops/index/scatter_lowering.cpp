@@ -18,14 +18,6 @@ using enum ExprOp;
 /// More indices than these for one place are not asked for by every element (write_lowering.cpp).
 constexpr std::int64_t mostWrites = 8;
 
-struct NamedWriting {
-  std::string_view name;
-  Writing writing;
-};
-constexpr NamedWriting writingNames[] = {
-    {"sum", Writing::Sum},   {"add", Writing::Sum},  {"prod", Writing::Product}, {"multiply", Writing::Product},
-    {"mean", Writing::Mean}, {"amax", Writing::Max}, {"amin", Writing::Min}};
-
 /// What a call writes, and how that meets what is there.
 struct Scatter {
   std::size_t dim = 0;
@@ -46,9 +38,7 @@ std::optional<Writing> writingOf(const BoundArguments& bound) {
   if (bound.op->schema.name == "aten::scatter_add") return Writing::Sum;
   const auto reduce = namedArgument(bound, "reduce");
   if (!reduce) return Writing::Assign;
-  for (const NamedWriting& candidate : writingNames)
-    if (candidate.name == bound.text(*reduce)) return candidate.writing;
-  return {};
+  return writingNamed(bound.text(*reduce));
 }
 
 bool includesSelf(const BoundArguments& bound) {
@@ -73,13 +63,12 @@ std::optional<Scatter> scatterOf(const BoundArguments& bound) {
   const Tensor* const source = bound.tensorIf(3);
   if (self.isSymbolic() || index.isSymbolic() || (source && source->isSymbolic())) return {};
   if (self.dim() == 0 || self.numel() == 0 || (source && source->dtype() != self.dtype())) return {};
-  if (!isIntegral(index.dtype()) || index.dtype() == DType::Bool || index.dtype() == DType::UInt8) return {};
-  const std::int64_t dim = bound.integer(1), rank = self.dim();
-  if (dim < -rank || dim >= rank) return {};
+  const auto dim = writtenDimension(bound);
+  if (!dim || !isIndexType(index.dtype())) return {};
   const auto writing = writingOf(bound);
   if (!writing || (*writing == Writing::Mean && !isFloating(self.dtype()))) return {};
   if (!source && !bound.values[3].as<double>() && !bound.values[3].as<std::int64_t>()) return {};
-  Scatter result{std::size_t(dim < 0 ? dim + rank : dim), 0, *writing, true};
+  Scatter result{*dim, 0, *writing, true};
   const Sizes* const sourceSizes = source ? &source->sizes() : nullptr;
   if (!spansSelf(self.sizes(), index.sizes(), sourceSizes, result.dim)) return {};
   result.writes = index.sizes()[result.dim];
@@ -100,15 +89,9 @@ int valueAt(Call c, const IndexMap& at, DType wide) {
   return c.b.convert(c.b.convert(number, c.dtype), wide);
 }
 
-constexpr std::pair<Writing, ExprOp> combinations[] = {{Writing::Sum, Add},
-                                                       {Writing::Mean, Add},
-                                                       {Writing::Product, Mul},
-                                                       {Writing::Max, Maximum},
-                                                       {Writing::Min, Minimum}};
-
 int combinedWith(Call c, Writing writing, int old, int value) {
-  const auto entry = std::ranges::find(combinations, writing, &std::pair<Writing, ExprOp>::first);
-  return entry == std::end(combinations) ? value : c.b.binary(entry->second, old, value);
+  const WritingOp* const operation = operationOf(writing);
+  return operation == nullptr ? value : c.b.binary(operation->numbers, old, value);
 }
 
 /// What combines with anything to that thing.

@@ -12,19 +12,49 @@
 namespace kerf::inline ops {
 namespace {
 
-bool isIndexType(DType dtype) { return isIntegral(dtype) && dtype != DType::Bool && dtype != DType::UInt8; }
+struct NamedWriting {
+  std::string_view name;
+  Writing writing;
+};
+constexpr NamedWriting writingNames[] = {
+    {"sum", Writing::Sum},   {"add", Writing::Sum},  {"prod", Writing::Product}, {"multiply", Writing::Product},
+    {"mean", Writing::Mean}, {"amax", Writing::Max}, {"amin", Writing::Min}};
 
-bool anyMayBeEmpty(const SymSizes& sizes) {
-  return std::ranges::any_of(sizes, [](SymInt size) { return !staticallyKnown(size > 0); });
+constexpr WritingOp operations[] = {{Writing::Sum, ExprOp::Add, ExprOp::Or},
+                                    {Writing::Mean, ExprOp::Add, ExprOp::Or},
+                                    {Writing::Product, ExprOp::Mul, ExprOp::And},
+                                    {Writing::Max, ExprOp::Maximum, ExprOp::Or},
+                                    {Writing::Min, ExprOp::Minimum, ExprOp::And}};
+
+}  // namespace
+
+std::optional<Writing> writingNamed(std::string_view name) {
+  const auto found = std::ranges::find(writingNames, name, &NamedWriting::name);
+  return found == std::end(writingNames) ? std::nullopt : std::optional(found->writing);
 }
 
-bool isWrittenNumber(const Value& value) { return value.as<double>() || value.as<std::int64_t>() || value.as<bool>(); }
+const WritingOp* operationOf(Writing writing) {
+  const auto found = std::ranges::find(operations, writing, &WritingOp::writing);
+  return found == std::end(operations) ? nullptr : found;
+}
 
-std::optional<std::size_t> dimensionOf(const BoundArguments& bound) {
+std::optional<std::size_t> writtenDimension(const BoundArguments& bound) {
   const std::int64_t dim = bound.integer(1), rank = bound.tensor(0).dim();
   if (rank == 0 || dim < -rank || dim >= rank) return {};
   return std::size_t(dim < 0 ? dim + rank : dim);
 }
+
+bool isIndexType(DType dtype) { return isIntegral(dtype) && dtype != DType::Bool && dtype != DType::UInt8; }
+
+bool mayBeEmpty(const SymSizes& sizes) {
+  return std::ranges::any_of(sizes, [](SymInt size) { return !staticallyKnown(size > 0); });
+}
+
+int elementOfSelf(const ElementCall& c) { return c.operands.at(0, 0, affinePlaces(c.map)); }
+
+namespace {
+
+bool isWrittenNumber(const Value& value) { return value.as<double>() || value.as<std::int64_t>() || value.as<bool>(); }
 
 /// Sums and products of 16-bit values are wider than memory until the end in the ops' own kernels.
 bool mayCombine(Writing writing, DType dtype) {
@@ -32,42 +62,30 @@ bool mayCombine(Writing writing, DType dtype) {
   return writing != Writing::Mean && !(rounds && dtype != computeType(dtype));
 }
 
-struct Operation {
-  Writing writing;
-  ExprOp numbers, truths;
-};
-constexpr Operation operations[] = {{Writing::Sum, ExprOp::Add, ExprOp::Or},
-                                    {Writing::Product, ExprOp::Mul, ExprOp::And},
-                                    {Writing::Max, ExprOp::Maximum, ExprOp::Or},
-                                    {Writing::Min, ExprOp::Minimum, ExprOp::And}};
-
 /// A write that combines `value`, in the type in which the result's is computed, with what is there.
 Write combining(ExprBuilder& b, std::vector<Place> places, Writing writing, int value) {
-  const auto row = std::ranges::find(operations, writing, &Operation::writing);
-  const bool combines = row != std::end(operations);
-  const ExprOp op = !combines ? ExprOp::Or : b.dtype(value) == DType::Bool ? row->truths : row->numbers;
-  return {std::move(places),
-          [&b, op, value, combines](int there) { return combines ? b.binary(op, there, value) : value; }, combines};
+  const WritingOp* const operation = operationOf(writing);
+  if (operation == nullptr) return {std::move(places), [value](int) { return value; }, false};
+  const ExprOp op = b.dtype(value) == DType::Bool ? operation->truths : operation->numbers;
+  return {std::move(places), [&b, op, value](int there) { return b.binary(op, there, value); }};
 }
-
-int copyOfSelf(const ElementCall& c) { return c.operands.at(0, 0, affinePlaces(c.map)); }
 
 // --- scatter*: an index for each element
 
 bool coversElements(const BoundArguments& bound) {
   const Tensor &self = bound.tensor(0), &index = bound.tensor(2);
   const Tensor* const source = bound.tensorIf(3);
-  const auto dim = dimensionOf(bound);
+  const auto dim = writtenDimension(bound);
   const auto writing = writingOf(bound);
   if (!dim || !writing || !mayCombine(*writing, self.dtype()) || !isIndexType(index.dtype())) return false;
   if (!includesSelf(bound) || (source && source->dtype() != self.dtype())) return false;
   if (!source && !isWrittenNumber(bound.values[3])) return false;
-  return index.dim() == self.dim() && (!source || source->dim() == self.dim()) && !anyMayBeEmpty(index.symSizes());
+  return index.dim() == self.dim() && (!source || source->dim() == self.dim()) && !mayBeEmpty(index.symSizes());
 }
 
 WriteLoops loopsOverIndices(const BoundArguments& bound) {
   WriteLoops loops{bound.tensor(2).symSizes(), std::vector<bool>(bound.tensor(2).symSizes().size(), false)};
-  loops.serial[*dimensionOf(bound)] = true;
+  loops.serial[*writtenDimension(bound)] = true;
   return loops;
 }
 
@@ -82,7 +100,7 @@ int numberArgument(const WriteCall& c, std::size_t i) {
 }
 
 Write writeElement(const WriteCall& c) {
-  const std::size_t dim = *dimensionOf(c.bound);
+  const std::size_t dim = *writtenDimension(c.bound);
   std::vector<Place> places = affinePlaces(c.map);
   places[dim] = {{}, c.operands.index(2, 0, c.map, {c.bound.tensor(0).symSizes()[dim], std::int64_t(dim)})};
   const bool isOne = c.bound.tensorIf(3) == nullptr;
@@ -95,9 +113,9 @@ Write writeElement(const WriteCall& c) {
 
 bool coversSlices(const BoundArguments& bound, Writing writing) {
   const Tensor &self = bound.tensor(0), &index = bound.tensor(2);
-  const auto dim = dimensionOf(bound);
+  const auto dim = writtenDimension(bound);
   if (!dim || !mayCombine(writing, self.dtype()) || !isIndexType(index.dtype()) || index.dim() != 1) return false;
-  return !anyMayBeEmpty(self.symSizes()) && !anyMayBeEmpty(index.symSizes());
+  return !mayBeEmpty(self.symSizes()) && !mayBeEmpty(index.symSizes());
 }
 
 bool hasSlices(const BoundArguments& bound) {
@@ -124,14 +142,14 @@ bool coversFill(const BoundArguments& bound) {
 
 WriteLoops loopsOverSlices(const BoundArguments& bound) {
   WriteLoops loops{bound.tensor(0).symSizes(), std::vector<bool>(bound.tensor(0).symSizes().size(), false)};
-  const std::size_t dim = *dimensionOf(bound);
+  const std::size_t dim = *writtenDimension(bound);
   loops.sizes[dim] = bound.tensor(2).symSizes()[0];
   loops.serial[dim] = true;
   return loops;
 }
 
 std::vector<Place> placesOfSlice(const WriteCall& c, bool mayBeNegative) {
-  const std::size_t dim = *dimensionOf(c.bound);
+  const std::size_t dim = *writtenDimension(c.bound);
   std::vector<Place> places = affinePlaces(c.map);
   const SymInt size = c.bound.tensor(0).symSizes()[dim];
   places[dim] = {{}, c.operands.index(2, 0, {c.map[dim]}, {size, std::int64_t(dim), mayBeNegative})};
@@ -160,10 +178,10 @@ Write fillSlice(const WriteCall& c) {
 }
 
 constexpr std::uint32_t selfAndSource = 0b1001;
-constexpr WriteLowering adds{coversAdd, copyOfSelf, loopsOverSlices, addSlice, selfAndSource};
-constexpr WriteLowering copies{coversCopy, copyOfSelf, loopsOverSlices, copySlice, selfAndSource};
-constexpr WriteLowering reduces{coversReduce, copyOfSelf, loopsOverSlices, reduceSlice, selfAndSource};
-constexpr WriteLowering fills{coversFill, copyOfSelf, loopsOverSlices, fillSlice, selfAndSource};
+constexpr WriteLowering adds{coversAdd, elementOfSelf, loopsOverSlices, addSlice, selfAndSource};
+constexpr WriteLowering copies{coversCopy, elementOfSelf, loopsOverSlices, copySlice, selfAndSource};
+constexpr WriteLowering reduces{coversReduce, elementOfSelf, loopsOverSlices, reduceSlice, selfAndSource};
+constexpr WriteLowering fills{coversFill, elementOfSelf, loopsOverSlices, fillSlice, selfAndSource};
 
 constexpr OpFacts writeLoweringsRows[] = {
     writeLowering("aten::index_add", adds),
@@ -174,7 +192,7 @@ constexpr OpFacts writeLoweringsRows[] = {
 
 }  // namespace
 
-const WriteLowering elementWrites{coversElements, copyOfSelf, loopsOverIndices, writeElement, selfAndSource};
+const WriteLowering elementWrites{coversElements, elementOfSelf, loopsOverIndices, writeElement, selfAndSource};
 
 OpFactRows writeLowerings() { return writeLoweringsRows; }
 
