@@ -147,6 +147,24 @@ TEST(ScanLoops, ProducersAndFollowersAreOneKernel) {
   testing_support::expectLikeInterpreter(module, **graph, {randomTensor(DType::Float32, {12, 50}, random)});
 }
 
+/// Along rows a scan goes an element at a time, and exponentials are much faster by vectors; columns are vectors.
+TEST(ScanLoops, WhatIsExpensiveIsNotComputedAlongRows) {
+  std::mt19937 random{6};
+  for (const bool rows : {true, false}) {
+    const GraphModule module = parsed(fmt::format(R"(def forward(self, x: "f32[12, 50]"):
+    tanh = torch.ops.aten.tanh.default(x)
+    exp = torch.ops.aten.exp.default(tanh)
+    cumsum = torch.ops.aten.cumsum.default(exp, {})
+    sigmoid = torch.ops.aten.sigmoid.default(cumsum)
+    return (sigmoid,)
+)", rows ? 1 : 0).c_str());
+    const auto graph = compileFx(module);
+    ASSERT_TRUE(graph);
+    EXPECT_THAT((*graph)->kernels(), ::testing::SizeIs(rows ? 3 : 1));
+    testing_support::expectLikeInterpreter(module, **graph, {randomTensor(DType::Float32, {12, 50}, random)});
+  }
+}
+
 TEST(ScanLoops, OneAfterAnother) {
   const GraphModule module = parsed(R"(def forward(self, x: "f32[12, 50]"):
     sum_1 = torch.ops.aten.sum.dim_IntList(x, [1], True)
