@@ -179,7 +179,7 @@ Result<void> DemoRun::takeScreenshot() {
   heading("Studio", fmt::format("kerf-studio --screenshot {} {}", picture.string(), m_samplePath.string()));
   m_json["screenshot"] = nullptr;
   if (studio.empty()) {
-    say("kerf-studio is not built here (Qt 6 is missing): no screenshot");
+    say("no screenshot: no kerf-studio beside this kerf, which was built without Qt 6 or where there is no display");
     return {};
   }
   const auto shot = runProgram(

@@ -191,8 +191,9 @@ std::string printLoopIr(const LoopKernel& kernel) {
   for (std::size_t e = 0; e < kernel.exprs.size(); ++e)
     out += fmt::format("    %{}: {} = {}\n", e, shortCode(kernel.exprs[e].dtype), exprText(kernel, kernel.exprs[e]));
   for (const auto& store : kernel.stores)
-    out += fmt::format("    store {}[{}{}] = %{}{}\n", kernel.buffers[std::size_t(store.buffer)].name, store.index.text(),
-                       store.place < 0 ? "" : fmt::format(" + %{}", store.place), store.value, store.inner || !kernel.hasReduction() ? "" : " (after the reduced loops)");
+    out += fmt::format("    store {}[{}{}] = %{}{}\n", kernel.buffers[std::size_t(store.buffer)].name,
+                       store.index.text(), store.place < 0 ? "" : fmt::format(" + %{}", store.place), store.value,
+                       store.inner || !kernel.hasReduction() ? "" : " (after the reduced loops)");
   return out;
 }
 

@@ -162,7 +162,7 @@ struct LoopKernel {
 
 /// How many of the first loops are divided among threads as one: 2 where the first alone is short (a batch), inner
 /// loops remain, and no access is contiguous along either, or along the second where only reduced loops are inside of
-/// it; else 1, or 0 without such a loop.
+/// it; else 1, or 0 without such a loop. Of a kernel that writes at places, the first loop that is not serial.
 std::size_t dividedLoops(const LoopKernel& kernel);
 /// The first of them: 0, or, of a kernel that writes at places, the first loop that is not serial.
 std::size_t firstDividedLoop(const LoopKernel& kernel);
@@ -176,7 +176,8 @@ struct SharedReduction {
   std::optional<std::size_t> column;  ///< the loop over the columns
   std::int64_t columns = 1;
 };
-/// None where a value is carried, two loops are not reduced, a size is an expression, there are few elements, or one reduction needs another.
+/// None where a value is carried, two loops are not reduced, a size is an expression, there are few elements, or one
+/// reduction needs another.
 std::optional<SharedReduction> sharedReduction(const LoopKernel& kernel);
 
 /// Fills `parameters`, after putting in what guards have settled.

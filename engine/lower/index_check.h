@@ -1,4 +1,4 @@
-// IndexCheck: what must hold of a tensor of indices before a kernel reads memory by it.
+// IndexCheck: what must hold of a tensor of indices before a kernel reads or writes memory by it.
 #pragma once
 
 #include <string>

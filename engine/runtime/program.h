@@ -133,7 +133,7 @@ struct Step {
     std::int64_t pieces = 0, chunk = 0, size = 0, values = 0;
   };
   Shared shared;
-  std::int64_t outerSize = 1;     ///< iterations of the first loop
+  std::int64_t outerSize = 1;     ///< iterations of the loop that is divided
   std::int64_t workPerOuter = 1;  ///< elements times cost of one iteration
   std::int64_t fewestPerPiece = 1;  ///< iterations that one thread takes at least
 };
