@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/loops/loop_ir.h"
 #include "engine/ops/core/lowering.h"
 #include "engine/ops/core/op_call.h"
 
