@@ -10,7 +10,7 @@
 #include "engine/mathlib/exact_gemm.h"
 #include "engine/mathlib/exact_sums.h"
 #include "engine/mathlib/math_threads.h"
-#include "engine/mathlib/single_gemm.h"
+#include "engine/mathlib/panel_gemm.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
@@ -59,11 +59,23 @@ struct BlasCall {
   bool transposedA, transposedB;
   std::int64_t lda, ldb, ldc;
   double alpha, beta;
-  bool byOneDnn = false;  ///< float32 only
+  bool inPanels = false;  ///< float32 and float64 only
 };
 
 template <class T>
+constexpr bool isReal = std::is_same_v<T, float> || std::is_same_v<T, double>;
+
+template <class T>
+void callPanels(const BlasCall& call, const T* left, const T* right, T* out, int threads) {
+  const PanelProduct<T> product{call.transposedA, call.transposedB, call.shape.m,  call.shape.n,   call.shape.k,
+                                T(call.alpha),    call.lda,         call.ldb,      T(call.beta),   call.ldc};
+  panelGemm(product, left, right, out, threads);
+}
+
+template <class T>
 void callBlas(const BlasCall& call, const T* left, const T* right, T* out) {
+  if constexpr (isReal<T>)
+    if (call.inPanels) return callPanels(call, left, right, out, 1);
   const auto flagA = call.transposedA ? CblasTrans : CblasNoTrans;
   const auto flagB = call.transposedB ? CblasTrans : CblasNoTrans;
   const auto m = static_cast<blasint>(call.shape.m), n = static_cast<blasint>(call.shape.n),
@@ -72,9 +84,7 @@ void callBlas(const BlasCall& call, const T* left, const T* right, T* out) {
   const T scale = static_cast<T>(call.alpha), keep = static_cast<T>(call.beta);
   const auto c = static_cast<blasint>(call.ldc);
   if constexpr (std::is_same_v<T, float>)
-    singleGemm({call.transposedA, call.transposedB, call.shape.m, call.shape.n, call.shape.k, scale, call.lda, call.ldb,
-                keep, call.ldc, call.byOneDnn},
-               left, right, out);
+    cblas_sgemm(CblasRowMajor, flagA, flagB, m, n, k, scale, left, lda, right, ldb, keep, out, c);
   else if constexpr (std::is_same_v<T, double>)
     cblas_dgemm(CblasRowMajor, flagA, flagB, m, n, k, scale, left, lda, right, ldb, keep, out, c);
   else if constexpr (std::is_same_v<T, std::complex<float>>)
@@ -89,7 +99,7 @@ std::int64_t workOf(const Shape& shape) { return shape.m * shape.n * std::max<st
 Result<BlasCall> planBlas(const BlasMatrix& a, const BlasMatrix& b, const Tensor& out, const Shape& shape, double alpha,
                           double beta) {
   BlasCall call{shape, a.transposed, b.transposed, a.leading, b.leading, leadingOf(out, 0, 1), alpha, beta};
-  call.byOneDnn = prefersOneDnn({a.transposed, b.transposed, shape.m, shape.n, shape.k});
+  call.inPanels = suitsPanels(shape.m, shape.n, shape.k, b.transposed);
   if (std::max({shape.m, shape.n, shape.k, call.lda, call.ldb, call.ldc}) > INT_MAX)
     return fail(ErrorCode::TooLarge, "a matrix of [{}, {}] x [{}, {}] is beyond BLAS", shape.m, shape.k, shape.k,
                 shape.n);
@@ -124,6 +134,8 @@ Blocks blocksOf(const Shape& shape) {
 /// One product, block by block on all threads. Every element is one sum in the order of the whole product's library.
 template <class T>
 void callBlasInBlocks(const BlasCall& call, const T* left, const T* right, T* out) {
+  if constexpr (isReal<T>)
+    if (call.inPanels) return callPanels(call, left, right, out, mathThreads());
   const Blocks blocks = blocksOf(call.shape);
   parallelFor(blocks.rows * blocks.columns, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

@@ -9,17 +9,35 @@ namespace kerf::inline mathlib {
 template <class T, int bytes>
 struct VectorOf;
 template <>
-struct VectorOf<float, 16> { using Type = float __attribute__((vector_size(16))); };
+struct VectorOf<float, 16> {
+  using Type = float __attribute__((vector_size(16)));
+  using Loose = float __attribute__((vector_size(16), aligned(4), may_alias));  // lies anywhere in memory
+};
 template <>
-struct VectorOf<float, 32> { using Type = float __attribute__((vector_size(32))); };
+struct VectorOf<float, 32> {
+  using Type = float __attribute__((vector_size(32)));
+  using Loose = float __attribute__((vector_size(32), aligned(4), may_alias));  // lies anywhere in memory
+};
 template <>
-struct VectorOf<float, 64> { using Type = float __attribute__((vector_size(64))); };
+struct VectorOf<float, 64> {
+  using Type = float __attribute__((vector_size(64)));
+  using Loose = float __attribute__((vector_size(64), aligned(4), may_alias));  // lies anywhere in memory
+};
 template <>
-struct VectorOf<double, 16> { using Type = double __attribute__((vector_size(16))); };
+struct VectorOf<double, 16> {
+  using Type = double __attribute__((vector_size(16)));
+  using Loose = double __attribute__((vector_size(16), aligned(8), may_alias));  // lies anywhere in memory
+};
 template <>
-struct VectorOf<double, 32> { using Type = double __attribute__((vector_size(32))); };
+struct VectorOf<double, 32> {
+  using Type = double __attribute__((vector_size(32)));
+  using Loose = double __attribute__((vector_size(32), aligned(8), may_alias));  // lies anywhere in memory
+};
 template <>
-struct VectorOf<double, 64> { using Type = double __attribute__((vector_size(64))); };
+struct VectorOf<double, 64> {
+  using Type = double __attribute__((vector_size(64)));
+  using Loose = double __attribute__((vector_size(64), aligned(8), may_alias));  // lies anywhere in memory
+};
 
 /// Kernel<T, bytes> with the widest vectors that the machine has.
 template <template <class, int> class Kernel, class T, class... Args>

@@ -1,0 +1,32 @@
+// panelGemm: products of float32 and float64 matrices from panels of their rows and columns, on all threads.
+//
+// Both operands are copied once into panels, which all threads read; then threads take tiles of the result. A library that
+// is called for each thread's part packs the operands once for each part, and allocates what it packs into.
+#pragma once
+
+#include <cstdint>
+
+namespace kerf::inline mathlib {
+
+/// Row-major matrices: a is [m, k] (stored as [k, m] where transposed), b is [k, n] (stored as [n, k]), c is [m, n].
+template <class T>
+struct PanelProduct {
+  bool transposedA = false, transposedB = false;
+  std::int64_t m = 0, n = 0, k = 0;
+  T alpha = 1;
+  std::int64_t lda = 1, ldb = 1;
+  T beta = 0;
+  std::int64_t ldc = 1;
+};
+
+/// Whether panels suit the shape: elsewhere OpenBLAS is faster (vectors times matrices, few columns, and large products where
+/// there is no AVX-512). The answer looks at the whole product only, never at how many threads there are.
+bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k, bool transposedB);
+
+/// c = alpha * a @ b + beta * c. Every element is one chain of fused multiplications and additions over each 384 (or a little
+/// fewer) products, whose sums are added in order: the bits depend neither on threads nor on what else is in the product. On
+/// `threads` threads at most.
+template <class T>
+void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int threads);
+
+}  // namespace kerf::inline mathlib
