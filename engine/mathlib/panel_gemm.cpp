@@ -228,14 +228,17 @@ void multiplyAlone(Part<T> part, bool packsA, bool packsB) {
     }
 }
 
-/// Tiles of about equal size, some for each thread: as high as the second cache holds where there are enough of them.
+/// Tiles of about equal size, some for each thread: as high as the second cache holds where there are enough of them. Tiles
+/// beside each other share the longer operand's panels, which are one thread's as long as nobody helps it.
 struct TileGrid {
-  std::int64_t rowPanels, columnPanels, high, wide;
+  std::int64_t rowPanels = 0, columnPanels = 0, high = 1, wide = 1;
+  bool downFirst = false;
   std::int64_t down() const { return divideUp(rowPanels, high); }
   std::int64_t across() const { return divideUp(columnPanels, wide); }
   std::int64_t count() const { return down() * across(); }
   TileRange operator[](std::int64_t i) const {
-    const std::int64_t row = i / across() * high, column = i % across() * wide;
+    const std::int64_t row = (downFirst ? i % down() : i / across()) * high;
+    const std::int64_t column = (downFirst ? i / down() : i % across()) * wide;
     return {row, std::min(rowPanels, row + high), column, std::min(columnPanels, column + wide)};
   }
 };
@@ -243,12 +246,25 @@ struct TileGrid {
 template <class T>
 TileGrid gridOf(const Part<T>& part, int threads) {
   const TileSize<T> tile = tileSize<T>();
-  const std::int64_t rowPanels = part.rows.panels(tile.rows), columnPanels = part.columns.panels(tile.columns);
   const std::int64_t wanted = tilesPerThread * threads, highest = rowsOfTile / tile.rows;
-  const std::int64_t down = divideUp(rowPanels, highest);
-  TileGrid grid{rowPanels, columnPanels, divideUp(rowPanels, down), 1};
-  grid.wide = std::max<std::int64_t>(1, columnPanels * down / wanted);
+  TileGrid grid{part.rows.panels(tile.rows), part.columns.panels(tile.columns)};
+  const std::int64_t down = divideUp(grid.rowPanels, highest);
+  grid.high = divideUp(grid.rowPanels, down);
+  grid.wide = std::max<std::int64_t>(1, grid.columnPanels * down / wanted);
   while (grid.wide == 1 && grid.count() < wanted && grid.high > 1) grid.high = divideUp(grid.high, 2);
+  grid.downFirst = part.product->n > part.product->m;
+  return grid;
+}
+
+/// Of few rows: each thread packs the columns that it multiplies, twice if there are not enough of them for all threads.
+template <class T>
+TileGrid fewRowsGrid(const Part<T>& part, int threads) {
+  const TileSize<T> tile = tileSize<T>();
+  TileGrid grid{part.rows.panels(tile.rows), part.columns.panels(tile.columns)};
+  const std::int64_t down = grid.columnPanels < 2 * threads ? 2 : 1;
+  grid.high = divideUp(grid.rowPanels, down);
+  grid.wide = std::max<std::int64_t>(1, grid.columnPanels / (tilesPerThread * threads));
+  grid.downFirst = true;
   return grid;
 }
 
@@ -277,6 +293,35 @@ struct PartSize {
     rows = std::min(divideUp(g.m, tile.rows), std::max<std::int64_t>(1, packedByThreads / g.k / tile.rows)) * tile.rows;
   }
 };
+
+/// Without a moment at which all threads wait for each other.
+template <class T>
+void multiplyFewRows(Part<T> whole, int threads) {
+  const PanelProduct<T>& g = *whole.product;
+  const TileSize<T> tile = tileSize<T>();
+  whole.rows = {0, g.m}, whole.columns = {0, g.n}, whole.steps = {0, g.k};
+  const TileGrid grid = fewRowsGrid(whole, threads);
+  parallelFor(grid.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+    Part<T> part = whole;
+    part.packedB = panelMemory<T>(1, grid.wide * tile.columns * g.k);
+    std::int64_t packed = -1;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const TileRange range = grid[i];
+      const std::int64_t panels = range.columnEnd - range.columnBegin;
+      part.columns = {range.columnBegin * tile.columns, std::min(g.n, range.columnEnd * tile.columns)};
+      if (range.columnBegin != packed)
+        for (std::int64_t k = 0; k < panels * part.blocks(); ++k) packRight(part, k % part.blocks(), k / part.blocks());
+      packed = range.columnBegin;
+      multiply(part, TileRange{range.rowBegin, range.rowEnd, 0, panels});
+    }
+  });
+}
+
+template <class T>
+bool hasFewRows(const PanelProduct<T>& g) {
+  constexpr std::int64_t longest = 8192;  // a thread's panels are its own memory
+  return g.m <= 2 * rowsOfTile && g.k <= longest;
+}
 
 template <class T>
 void multiplyByThreads(Part<T> part, PartSize<T> size, int threads) {
@@ -312,6 +357,7 @@ void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int
   const bool packsA = mustPackLeft(product), packsB = mustPackRight(product);
   const int useful = int(std::min<std::int64_t>(threads, work / workOfThread));
   if (useful <= 1) return multiplyAlone(part, packsA, packsB);
+  if (packsB && !packsA && hasFewRows(product)) return multiplyFewRows(part, useful);
   const PartSize<T> size(product);
   constexpr DType dtype = sizeof(T) == 4 ? DType::Float32 : DType::Float64;
   Result<Tensor> memory = emptyTensor(dtype, {(packsA ? size.rows * product.k : 0) + (packsB ? size.columns * product.k : 0)});

@@ -52,20 +52,53 @@ void relax() {
 
 constexpr std::size_t cacheLine = 64;
 
-/// One loop: pieces are taken in turn by whoever is free. What all write has a cache line to itself.
-struct Loop {
-  const std::function<void(std::int64_t, std::int64_t)>* body = nullptr;
-  std::int64_t size = 0;
-  std::int64_t step = 0;
-  alignas(cacheLine) std::atomic<std::int64_t> next{0};
+/// The pieces that one thread begins with: the same ones each time that a loop of this size comes, so that what it left in
+/// its caches is used again. What all write has a cache line to itself.
+struct alignas(cacheLine) Share {
+  std::atomic<std::int64_t> next{0};
+  std::int64_t end = 0;
+};
 
-  void takePieces() {
-    for (;;) {
-      const std::int64_t begin = next.fetch_add(step, std::memory_order_relaxed);
-      if (begin >= size) return;
-      (*body)(begin, std::min(begin + step, size));
+/// One loop. Who has done its own share helps with the others'.
+class Loop {
+ public:
+  const std::function<void(std::int64_t, std::int64_t)>* body = nullptr;
+
+  void divide(std::int64_t size, std::int64_t step, int threads) {
+    m_size = size;
+    m_step = step;
+    m_threads = threads;
+    if (int(m_shares.size()) < threads) m_shares = std::vector<Share>(std::size_t(threads));
+    const std::int64_t pieces = (size + step - 1) / step;
+    for (int t = 0; t < threads; ++t) {
+      Share& share = m_shares[std::size_t(t)];
+      share.end = pieces * (t + 1) / threads;
+      share.next.store(pieces * t / threads, std::memory_order_relaxed);
+    }
+    m_open.store(threads, std::memory_order_relaxed);
+  }
+
+  void takePieces(int thread) {
+    for (int i = 0; i < m_threads && m_open.load(std::memory_order_relaxed) > 0; ++i) {
+      Share& share = m_shares[std::size_t((thread + i) % m_threads)];
+      if (i == 0 || share.next.load(std::memory_order_relaxed) < share.end) takeFrom(share);
     }
   }
+
+ private:
+  void takeFrom(Share& share) {
+    for (;;) {
+      const std::int64_t piece = share.next.fetch_add(1, std::memory_order_relaxed);
+      if (piece == share.end) m_open.fetch_sub(1, std::memory_order_relaxed);  // for whoever finds it first
+      if (piece >= share.end) return;
+      (*body)(piece * m_step, std::min((piece + 1) * m_step, m_size));
+    }
+  }
+
+  std::int64_t m_size = 0, m_step = 1;
+  int m_threads = 0;
+  std::vector<Share> m_shares;
+  alignas(cacheLine) std::atomic<int> m_open{0};  ///< shares that have pieces left
 };
 
 /// A thread that waits for its turn. `Offered` turns into `Taken` by the worker, or back into `Idle` by the owner of
@@ -73,7 +106,7 @@ struct Loop {
 /// the time.
 class alignas(cacheLine) Worker {
  public:
-  explicit Worker(Loop& loop) : m_loop(loop), m_thread([this] { work(); }) {}
+  Worker(Loop& loop, int number) : m_loop(loop), m_number(number), m_thread([this] { work(); }) {}
   ~Worker() {
     m_state.store(Stop);
     m_state.notify_one();
@@ -102,7 +135,7 @@ class alignas(cacheLine) Worker {
       if (state == Stop) return;
       int expected = Offered;
       if (!m_state.compare_exchange_strong(expected, Taken, std::memory_order_acq_rel)) continue;
-      m_loop.takePieces();
+      m_loop.takePieces(m_number);
       m_state.store(Idle, std::memory_order_release);
       m_state.notify_one();
     }
@@ -127,6 +160,7 @@ class alignas(cacheLine) Worker {
   }
 
   Loop& m_loop;
+  int m_number;
   std::atomic<int> m_state{Idle};
   std::chrono::microseconds m_spin = shortSpin;
   std::thread m_thread;
@@ -139,14 +173,13 @@ class Pool {
 
   void run(std::int64_t size, std::int64_t step, int threads,
            const std::function<void(std::int64_t, std::int64_t)>& body) {
-    while (int(m_workers.size()) + 1 < threads) m_workers.push_back(std::make_unique<Worker>(m_loop));
+    while (int(m_workers.size()) + 1 < threads)
+      m_workers.push_back(std::make_unique<Worker>(m_loop, int(m_workers.size()) + 1));
     m_loop.body = &body;
-    m_loop.size = size;
-    m_loop.step = step;
-    m_loop.next.store(0, std::memory_order_relaxed);
+    m_loop.divide(size, step, threads);
     const auto helpers = std::size_t(threads - 1);
     for (std::size_t i = 0; i < helpers; ++i) m_workers[i]->offer();
-    m_loop.takePieces();
+    m_loop.takePieces(0);
     for (std::size_t i = 0; i < helpers; ++i) m_workers[i]->withdraw();
   }
 
