@@ -37,7 +37,7 @@ void KernelWriter::planKept() {
 
 /// Elements that several loops read are read once, where a thread has few of them.
 void KernelWriter::planKeptLoads(std::int64_t each) {
-  const std::int64_t most = m_shape.team > 512 ? mostKept / 2 : mostKept;
+  const std::int64_t most = m_shape.threads > 512 ? mostKept / 2 : mostKept;
   const std::vector<int> uses = loopsThatUse();
   for (std::size_t e = 0; e < uses.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
@@ -67,7 +67,7 @@ void KernelWriter::planKeptValues(std::int64_t each) {
       for (std::size_t a = 0; a < exprOpInfo(m_kernel.exprs[e].op).arity; ++a)
         ++users[std::size_t(m_kernel.exprs[e].args[a])];
   for (const LoopStore& store : m_kernel.stores) ++users[std::size_t(store.value)];
-  const std::int64_t most = m_shape.team > 512 ? mostKept / 2 : mostKept;
+  const std::int64_t most = m_shape.threads > 512 ? mostKept / 2 : mostKept;
   for (std::size_t e = 0; e < uses.size(); ++e) {
     if (uses[e] < 2 || cost[e] < expensive || users[e] == 0) continue;
     std::size_t kept = e;

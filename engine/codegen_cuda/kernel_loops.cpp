@@ -10,6 +10,7 @@ namespace kerf::inline codegen_cuda {
 
 /// A thread for every element, or for every pack of them; each goes on by the size of the grid.
 void KernelWriter::writeElements() {
+  if (m_shape.unroll > 1) return writeUnrolled();
   const bool vectors = m_shape.vectorVariable.has_value();
   line("const Index step = (Index)gridDim.x * blockDim.x;");
   open(fmt::format("for (Index t = (Index)blockIdx.x * blockDim.x + threadIdx.x; t < {}{}; t += step)",
@@ -19,8 +20,41 @@ void KernelWriter::writeElements() {
   close();
 }
 
+/// Several packs of a thread, which lie a block's width apart: where all of them are there, their loads go out together.
+void KernelWriter::writeUnrolled() {
+  const std::string all = count(m_shape.outer) + (m_shape.vectorVariable ? " / V" : "");
+  const int each = m_shape.threads, together = each * m_shape.unroll;
+  open("const auto element = [&](const Index t)");
+  writeIndices(m_shape.outer, "t");
+  writeLoopElements(0, usedInLoop(0));
+  --m_depth;
+  line("};");
+  open(fmt::format("for (Index base = (Index)blockIdx.x * {0}; base < {1}; base += (Index)gridDim.x * {0})", together, all));
+  open(fmt::format("if ({} - base >= {})", all, together));
+  line("#pragma unroll");
+  line(fmt::format("for (int u = 0; u < {}; ++u) element(base + u * {} + threadIdx.x);", m_shape.unroll, each));
+  --m_depth;
+  open("} else");
+  line(fmt::format("for (Index t = base + threadIdx.x; t < {}; t += {}) element(t);", all, each));
+  close();
+  close();
+}
+
+/// Several blocks for a row at the same time: what each has gathered they read in each other's shared memory.
+void KernelWriter::writeClusterRows() {
+  line(fmt::format("const int lane = threadIdx.x + blockIdx.x % {} * {};", m_shape.cluster, m_shape.threads));
+  line("int turn = 0;");
+  planKept();
+  open(fmt::format("for (Index o = (Index)blockIdx.x / {0}; o < {1}; o += gridDim.x / {0})", m_shape.cluster, count(m_shape.outer)));
+  writeIndices(m_shape.outer, "o");
+  writePhases();
+  close();
+  line("kerf_meet();  // others may still read this block's memory");
+}
+
 void KernelWriter::writeRows() {
   if (m_shape.splits > 1) return writeSharedRows();
+  if (m_shape.cluster > 1) return writeClusterRows();
   const int teams = m_shape.threads / m_shape.team;
   line(fmt::format("const int lane = threadIdx.x % {};", m_shape.team));
   line(fmt::format("const Index step = (Index)gridDim.x * {};", teams));
@@ -103,11 +137,12 @@ void KernelWriter::writeLoopElements(int phase, const std::vector<bool>& used) {
   };
   for (std::size_t e = 0; e < used.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
-    if (!used[e] || expr.op != ExprOp::Load || m_cached[e] || !isPacked(expr.index)) continue;
+    if (!used[e] || m_cached[e] || !readsPack(e)) continue;
     if (!m_shape.inner.empty() && m_place.level[e] < 2 && packsInside()) continue;
+    const std::string at = expr.op == ExprOp::LoadAt ? fmt::format("(long long)({}) + {}", affine(expr.index), value(expr.args[0]))
+                                                     : affine(expr.index);
     origin(e);
-    line(fmt::format("const auto p{} = kerf_load<{}, V>(b{} + {});", e, memoryType(expr.dtype), expr.buffer,
-                     affine(expr.index)));
+    line(fmt::format("const auto p{} = kerf_load<{}, V>(b{} + {});", e, memoryType(expr.dtype), expr.buffer, at));
     m_packed[e] = true;
   }
   openPacks(isOf);

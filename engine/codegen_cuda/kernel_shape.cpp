@@ -16,9 +16,16 @@ constexpr std::int64_t manyBlocks = 264;
 constexpr std::int64_t mostResident = 1056;
 /// Steps of a thread below which sharing a row costs more than it gains.
 constexpr std::int64_t fewestSteps = 4;
+/// Words of a row that a thread keeps in registers so that two blocks fit on a processor: while one reads its row, the other
+/// writes. Threads of such blocks, the better one first.
+constexpr std::int64_t keptWords = 28;
+constexpr std::int64_t clusterThreads[] = {512, 1024};
 /// Loops below that leave most of a tile empty.
 constexpr std::int64_t smallestSide = 32;
 constexpr std::int64_t widestAcross = 8;  ///< bytes that a thread reads at once into a tile
+/// Elements whose places have to be read first: as many of a thread are under way at once.
+constexpr int elementsAhead = 16;
+constexpr int rowPacksAhead = 4;
 
 LaunchSize launchSize(const LoopKernel& kernel, SymInt size) {
   if (!size.isSymbolic()) return {-1, size.bits()};
@@ -28,15 +35,15 @@ LaunchSize launchSize(const LoopKernel& kernel, SymInt size) {
 
 class ShapeChooser {
  public:
-  ShapeChooser(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed)
-      : m_kernel(kernel), m_place(place), m_needed(needed) {}
+  ShapeChooser(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed, KernelTarget target)
+      : m_kernel(kernel), m_place(place), m_needed(needed), m_target(target) {}
 
   KernelShape run() {
     for (std::size_t v = 0; v < m_kernel.variables.size(); ++v)
       (m_kernel.variables[v].reduced ? m_shape.inner : m_shape.outer).push_back(v);
     m_shape.wideIndex = !fitsNarrow();
     if (m_shape.inner.empty())
-      chooseElements();
+      chooseElements(), chooseUnroll();
     else
       chooseReduction();
     for (const std::size_t v : m_shape.outer)
@@ -84,11 +91,13 @@ class ShapeChooser {
     if (variables.empty() || m_kernel.variables[variables.back()].size.isSymbolic()) return;
     const std::size_t x = variables.back();
     const std::int64_t size = m_kernel.variables[x].size.bits();
-    std::int64_t widest = 2;
+    std::int64_t widest = 0;
     forAccesses([&](int b, const Affine& i) {
-      if (isContiguous(i, x, 1))
-        widest = std::max<std::int64_t>(widest, itemSize(m_kernel.buffers[std::size_t(b)].dtype));
+      const DType dtype = m_kernel.buffers[std::size_t(b)].dtype;
+      const bool isPlace = gathers() && dtype == DType::Int64 && !storesTo(m_kernel, b);  // would make narrow packs of all others
+      if (isContiguous(i, x, 1) && !isPlace) widest = std::max<std::int64_t>(widest, itemSize(dtype));
     });
+    widest = widest == 0 ? 4 : std::max<std::int64_t>(widest, 2);
     for (int vector = int(widestLoad / widest); vector > 1; vector /= 2) {
       if (size == 0 || size % vector != 0) continue;
       int count = 0;
@@ -98,6 +107,22 @@ class ShapeChooser {
       m_shape.vectorVariable = x;
       return;
     }
+  }
+
+  /// Whether elements are read at computed places.
+  bool gathers() const {
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+      if (m_needed[e] && m_kernel.exprs[e].op == ExprOp::LoadAt) return true;
+    return false;
+  }
+
+  /// What is read at computed places waits for the place first: several of a thread at once.
+  void chooseUnroll() {
+    if (m_shape.layout != KernelLayout::Elements || !gathers()) return;
+    m_shape.unroll = std::max(1, elementsAhead / m_shape.vector);
+    const auto x = m_shape.vectorVariable;
+    for (std::size_t e = 0; x && e < m_kernel.exprs.size(); ++e)
+      if (m_needed[e] && readsPackAt(m_kernel, e, *x, m_shape.vector)) m_shape.unroll = rowPacksAhead;
   }
 
   bool isLong(std::size_t variable) const {
@@ -215,53 +240,45 @@ class ShapeChooser {
     m_shape.team = int(team);
     m_shape.threads = int(std::max<std::int64_t>(team, 256));
     if (team > 32) m_shape.threads = int(team);
+    if (steps > 1024 && inner) chooseCluster(*inner);
+  }
+
+  /// Words of four bytes of what a row's several loops may read again; none where they cannot be kept.
+  std::optional<std::int64_t> wordsOfRow(std::int64_t inner) const {
+    std::int64_t bytes = 0;
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+      const Expr& expr = m_kernel.exprs[e];
+      if (!m_needed[e] || !isLoad(expr.op)) continue;
+      if (storesTo(m_kernel, expr.buffer)) return {};
+      if (expr.op == ExprOp::Load && m_place.level[e] == 2) bytes += itemSize(expr.dtype);
+    }
+    return (bytes * inner + 3) / 4;
+  }
+
+  /// Blocks that share a row which is read several times, where the registers of one do not hold it.
+  void chooseCluster(std::int64_t inner) {
+    const auto words = wordsOfRow(inner);
+    if (!words || isSimple()) return;
+    for (const std::int64_t threads : clusterThreads) {
+      const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t((*words + threads * keptWords - 1) / (threads * keptWords))));
+      if (blocks == 1) return;
+      if (blocks > m_target.mostCluster) continue;
+      m_shape.cluster = int(blocks), m_shape.threads = int(threads), m_shape.team = int(threads * blocks);
+      return;
+    }
   }
 
   const LoopKernel& m_kernel;
   const ExprPlacement& m_place;
   const std::vector<bool>& m_needed;
+  const KernelTarget m_target;
   KernelShape m_shape;
 };
 
 }  // namespace
 
-KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed) {
-  return ShapeChooser(kernel, place, needed).run();
-}
-
-bool isContiguous(const Affine& index, std::size_t variable, int vector) {
-  const auto isMultiple = [&](SymInt number) {
-    return vector == 1 || (!number.isSymbolic() && number.bits() % vector == 0);
-  };
-  if (!index.coefficient(variable).isIdentical(1) || !isMultiple(index.constant)) return false;
-  for (std::size_t v = 0; v < index.coefficients.size(); ++v)
-    if (v != variable && !isMultiple(index.coefficients[v])) return false;
-  return true;
-}
-
-bool isReadAcross(const Affine& index, std::size_t column, std::size_t across) {
-  return !isZero(index.coefficient(column)) && !index.coefficient(column).isIdentical(1) &&
-         index.coefficient(across).isIdentical(1);
-}
-
-bool storesTo(const LoopKernel& kernel, int buffer) {
-  return std::ranges::any_of(kernel.stores, [&](const LoopStore& s) { return s.buffer == buffer; });
-}
-
-bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t column, std::size_t across) {
-  const Expr& e = kernel.exprs[expr];
-  const bool isPlain = e.op == ExprOp::Load || e.op == ExprOp::LoadWhere;
-  return isPlain && !storesTo(kernel, e.buffer) && isReadAcross(e.index, column, across);
-}
-
-std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables) {
-  std::int64_t count = 1;
-  for (const std::size_t v : variables) {
-    const SymInt size = kernel.variables[v].size;
-    if (size.isSymbolic()) return std::nullopt;
-    count *= size.bits();
-  }
-  return count;
+KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed, KernelTarget target) {
+  return ShapeChooser(kernel, place, needed, target).run();
 }
 
 std::int64_t KernelShape::blocks(const Sizes& bounds, std::int64_t most) const {
@@ -271,7 +288,8 @@ std::int64_t KernelShape::blocks(const Sizes& bounds, std::int64_t most) const {
   if (layout == KernelLayout::Columns) count *= pieces(columnSize, std::int64_t(columns) * vector);
   if (layout == KernelLayout::Tiles) count *= pieces(columnSize, tileSide) * pieces(acrossSize, tileSide);
   std::int64_t perBlock = 1;
-  if (layout == KernelLayout::Elements) perBlock = std::int64_t(threads) * vector;
+  if (layout == KernelLayout::Elements) perBlock = std::int64_t(threads) * vector * unroll;
+  if (cluster > 1) return std::min(most / cluster, count) * cluster;
   if (layout == KernelLayout::Rows) perBlock = threads / team;
   return std::min(most, (count + perBlock - 1) / perBlock);
 }

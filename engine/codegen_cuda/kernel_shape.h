@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "engine/loops/loop_ir.h"
@@ -21,6 +22,13 @@ enum class KernelLayout : std::uint8_t { Elements, Rows, Columns, Tiles };
 /// Side of the square that a block of layout Tiles takes at once.
 constexpr int tileSide = 64;
 
+/// What the device that a kernel is for has.
+struct KernelTarget {
+  int mostCluster = 1;  ///< blocks that can meet and read each other's shared memory
+  /// Of "sm_90".
+  static KernelTarget of(std::string_view architecture);
+};
+
 /// A number, or the kernel's parameter of that place.
 struct LaunchSize {
   int parameter = -1;
@@ -31,9 +39,11 @@ struct LaunchSize {
 struct KernelShape {
   KernelLayout layout = KernelLayout::Elements;
   int threads = 256;          ///< of a block
-  int team = 1;               ///< Rows: threads that share one outer iteration; above 32, the whole block
+  int team = 1;               ///< Rows: threads that share one outer iteration; above 32, the whole block, or the cluster
+  int cluster = 1;            ///< Rows: blocks that have a row together, because the registers of one do not hold it
   int columns = 1, rows = 1;  ///< Columns: threads of a block along and across
   int vector = 1;             ///< elements that a thread takes at once, along `vectorVariable`
+  int unroll = 1;             ///< Elements: packs of a thread that are under way at once
   int splits = 1;             ///< Rows, Columns: blocks that share one row or the same columns
   std::optional<std::size_t> vectorVariable, columnVariable;
   std::optional<std::size_t> acrossVariable;  ///< Tiles: what some loads walk in order, while columnVariable is the stores'
@@ -54,7 +64,7 @@ struct KernelShape {
 };
 
 /// `needed`: the expressions that some store uses.
-KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed);
+KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed, KernelTarget target);
 
 /// Whether `vector` elements along `variable`, from a multiple of `vector` on, lie beside each other at a place that is
 /// a multiple of it too.
@@ -62,6 +72,9 @@ bool isContiguous(const Affine& index, std::size_t variable, int vector);
 /// Whether neighbours along `across` lie beside each other, while those along `column` lie apart.
 bool isReadAcross(const Affine& index, std::size_t column, std::size_t across);
 bool storesTo(const LoopKernel& kernel, int buffer);
+/// Whether a load at a computed place reads `vector` elements along `variable` that lie beside each other, at a place that is a
+/// multiple of it: rows of a table.
+bool readsPackAt(const LoopKernel& kernel, std::size_t expr, std::size_t variable, int vector);
 /// Whether what this expression reads may lie in a tile: a load across, of a buffer that the kernel does not write.
 bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t column, std::size_t across);
 /// Product of the sizes of these variables; none if one is an expression.

@@ -18,7 +18,7 @@ std::string cudaName(std::string_view kernelName) {
 std::string CudaKernel::text() const { return source.substr(std::min(source.size(), preamble().size())); }
 
 Result<CudaKernel> generateKernel(const LoopKernel& kernel, const std::vector<std::string>& nodes,
-                                  const std::vector<std::string>& origins, KernelGuard guard) {
+                                  const std::vector<std::string>& origins, KernelGuard guard, KernelTarget target) {
   for (const LoopBuffer& buffer : kernel.buffers)
     if (memoryType(buffer.dtype).empty())
       return fail(ErrorCode::UnsupportedOp, "kernel {}: {} has no CUDA type", kernel.name,
@@ -28,7 +28,7 @@ Result<CudaKernel> generateKernel(const LoopKernel& kernel, const std::vector<st
     return fail(ErrorCode::UnsupportedOp, "kernel {}: loops that run in order have no CUDA form", kernel.name);
   CudaKernel result;
   result.name = cudaName(kernel.name);
-  KernelWriter writer(kernel, result.name, origins);
+  KernelWriter writer(kernel, result.name, origins, target);
   result.source = std::string(preamble()) + writer.write(nodes, guard == KernelGuard::Indices);
   if (!writer.missing().empty())
     return fail(ErrorCode::UnsupportedOp, "kernel {}: {} has no CUDA form", kernel.name, writer.missing());

@@ -29,7 +29,8 @@ enum class KernelGuard : std::uint8_t {
 /// the node that each group of lines belongs to.
 /// UnsupportedOp for a type or an operation that has no CUDA form.
 Result<CudaKernel> generateKernel(const LoopKernel& kernel, const std::vector<std::string>& nodes,
-                                  const std::vector<std::string>& origins = {}, KernelGuard guard = KernelGuard::None);
+                                  const std::vector<std::string>& origins = {}, KernelGuard guard = KernelGuard::None,
+                                  KernelTarget target = {});
 
 /// "cpp_fused_add_0" → "cuda_fused_add_0", with letters, digits and underscores alone.
 std::string cudaName(std::string_view kernelName);

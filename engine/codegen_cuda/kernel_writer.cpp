@@ -8,10 +8,10 @@
 
 namespace kerf::inline codegen_cuda {
 
-KernelWriter::KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins)
+KernelWriter::KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins, KernelTarget target)
     : m_kernel(kernel), m_name(std::move(name)), m_origins(origins), m_place(placeExpressions(kernel)) {
   findNeeded();
-  m_shape = chooseShape(kernel, m_place, m_needed);
+  m_shape = chooseShape(kernel, m_place, m_needed, target);
   m_lastPhase = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
   for (std::size_t v = 0; v < kernel.variables.size(); ++v) m_index.push_back(fmt::format("i{}", v));
   for (auto* list : {&m_outerValues, &m_values, &m_inverses}) list->assign(kernel.exprs.size(), {});
@@ -102,6 +102,13 @@ bool KernelWriter::isPacked(const Affine& index) const {
   return m_shape.vectorVariable && isContiguous(index, *m_shape.vectorVariable, m_shape.vector);
 }
 
+/// Whether a load reads a pack.
+bool KernelWriter::readsPack(std::size_t expr) const {
+  const Expr& e = m_kernel.exprs[expr];
+  if (e.op == ExprOp::Load) return isPacked(e.index);
+  return m_shape.vectorVariable && readsPackAt(m_kernel, expr, *m_shape.vectorVariable, m_shape.vector);
+}
+
 /// Whether the reduced loops go by packs.
 bool KernelWriter::packsInside() const {
   return m_shape.vectorVariable && (m_shape.inner.empty() || m_kernel.variables[*m_shape.vectorVariable].reduced);
@@ -117,7 +124,7 @@ std::string KernelWriter::alignment() const {
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
     if (m_tiled[e] && expr.op == ExprOp::Load) take(expr.buffer, m_shape.acrossVector);
-    if (expr.op == ExprOp::Load && isPacked(expr.index)) take(expr.buffer, m_shape.vector);
+    if (m_needed[e] && readsPack(e)) take(expr.buffer, m_shape.vector);
   }
   for (const LoopStore& s : m_kernel.stores)
     if (isPacked(s.index)) take(s.buffer, m_shape.vector);
@@ -125,7 +132,7 @@ std::string KernelWriter::alignment() const {
   for (std::size_t b = 0; b < packs.size(); ++b)
     if (packs[b] > 1)
       text += fmt::format("{}(unsigned long long)b{} % {} == 0", text.empty() ? "" : " && ", b,
-                          itemSize(m_kernel.buffers[b].dtype) * packs[b]);
+                          std::min<std::int64_t>(16, itemSize(m_kernel.buffers[b].dtype) * packs[b]));
   return text;
 }
 
@@ -141,8 +148,10 @@ std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guar
     writeBody();
     close();
   }
-  open(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}{})", m_shape.threads, m_name,
-                   parameterList(), guarded ? ", const unsigned long long* found" : ""));
+  const std::string cluster = m_shape.cluster > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", m_shape.cluster) : "";
+  const std::string resident = m_shape.cluster > 1 && m_shape.threads <= 512 ? ", 2" : "";  // while one reads, the other writes
+  open(fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{}) {}({}{})", cluster, m_shape.threads, resident, m_name, parameterList(),
+                   guarded ? ", const unsigned long long* found" : ""));
   if (guarded) line("if (*found != 0) return;  // an index lies outside");
   writeTileSpace();
   if (vectors) {

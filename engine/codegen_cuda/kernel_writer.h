@@ -13,7 +13,7 @@ namespace kerf::inline codegen_cuda {
 class KernelWriter {
  public:
   /// `origins`: per expression, the FX node that it is of; may be shorter.
-  KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins);
+  KernelWriter(const LoopKernel& kernel, std::string name, const std::vector<std::string>& origins, KernelTarget target);
   /// `guarded`: as KernelGuard::Indices.
   std::string write(const std::vector<std::string>& nodes, bool guarded = false);
   const KernelShape& shape() const { return m_shape; }
@@ -32,6 +32,7 @@ class KernelWriter {
   void writeBody();
   void writeElements();
   void writeRows();
+  void writeClusterRows();
   void writeColumns();
   void writeColumnStores();
   void writeSharedRows();
@@ -63,6 +64,8 @@ class KernelWriter {
   bool mayBeIdle() const;
   std::string_view ifActive() const;
   bool isPacked(const Affine& index) const;
+  bool readsPack(std::size_t expr) const;
+  void writeUnrolled();
   bool packsInside() const;
   std::string totalName(std::size_t expr) const;
   void writeCombined(std::size_t expr);

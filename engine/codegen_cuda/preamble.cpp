@@ -5,7 +5,7 @@ namespace kerf::inline codegen_cuda {
 
 std::string_view preamble() {
   return R"cuda(template <class T, int V>
-struct alignas(sizeof(T) * V) KerfPack { T at[V]; };
+struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) KerfPack { T at[V]; };
 
 template <class T, int V>
 __device__ __forceinline__ KerfPack<T, V> kerf_load(const T* place) { return *reinterpret_cast<const KerfPack<T, V>*>(place); }
@@ -107,6 +107,36 @@ __device__ __forceinline__ T kerf_team(T value, F combine) {
   }
   return value;
 }
+
+#if __CUDA_ARCH__ >= 900
+// All threads of a cluster of blocks wait for each other, and see what was written before.
+__device__ __forceinline__ void kerf_meet() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+// One value of all threads of a cluster, which all of them get. Two places take turns: one is written again after every block has
+// passed the meeting that followed its reading.
+template <int THREADS, int BLOCKS, class T, class F>
+__device__ __forceinline__ T kerf_cluster(T value, F combine, int& turn) {
+  __shared__ unsigned long long places[2];
+  value = kerf_team<THREADS>(value, combine);
+  turn ^= 1;
+  if (threadIdx.x == 0) *reinterpret_cast<T*>(places + turn) = value;
+  kerf_meet();
+  unsigned int own;
+  asm("{ .reg .u64 place; cvta.to.shared.u64 place, %1; cvt.u32.u64 %0, place; }" : "=r"(own) : "l"(places + turn));
+  #pragma unroll
+  for (int block = 0; block < BLOCKS; ++block) {
+    unsigned int at;
+    unsigned long long bits;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(own), "r"(block));
+    asm volatile("ld.shared::cluster.u64 %0, [%1];" : "=l"(bits) : "r"(at) : "memory");
+    const T other = *reinterpret_cast<const T*>(&bits);
+    value = block == 0 ? other : combine(value, other);
+  }
+  return value;
+}
+#endif
 
 // VALUES of every thread of a block of COLUMNS times ROWS become those of each column, which the first row gets: first within
 // each warp, then of all warps in their order.

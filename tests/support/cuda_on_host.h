@@ -31,16 +31,28 @@ inline constexpr std::string_view cudaOnHostPrelude = R"cpp(
 #define __global__
 #define __forceinline__ inline
 #define __shared__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define asm(...)
 struct KerfPlace { unsigned int x; };
 static KerfPlace threadIdx, blockIdx, blockDim, gridDim;
 struct KerfThread { ucontext_t start; jmp_buf at; bool begun, done; };
 static jmp_buf kerfScheduler;  // jumps ask nothing of the kernel, as switching contexts does
-static std::vector<KerfThread> kerfThreads;
+static std::vector<KerfThread> kerfThreads;  // of a block, or of all blocks of a cluster
+static unsigned int kerfNow;                 // which of them runs
 static unsigned long long kerfWords[1024];
 static void (*kerfBody)();
-static inline void __syncthreads() { if (_setjmp(kerfThreads[threadIdx.x].at) == 0) _longjmp(kerfScheduler, 1); }
+static inline void __syncthreads() { if (_setjmp(kerfThreads[kerfNow].at) == 0) _longjmp(kerfScheduler, 1); }
+static inline void kerf_meet() { __syncthreads(); }
+template <int THREADS, int BLOCKS, class T, class F> static T kerf_cluster(T value, F combine, int&) {
+  static T all[THREADS * BLOCKS];
+  all[kerfNow] = value;
+  __syncthreads();
+  T sum = all[0];
+  for (int i = 1; i < THREADS * BLOCKS; ++i) sum = combine(sum, all[i]);
+  __syncthreads();
+  return sum;
+}
 static inline void __syncwarp() { __syncthreads(); }
 static inline void __threadfence() {}
 template <class T> static T __shfl_xor_sync(unsigned int, T value, int distance) {
@@ -75,12 +87,13 @@ template <class T> static T atomicExch(T* place, T value) { const T old = *place
 template <class T> static T atomicCAS(T* place, T expected, T value) { const T old = *place; if (old == expected) *place = value; return old; }
 static inline unsigned int atomicAdd(unsigned int* place, unsigned int value) { const unsigned int old = *place; *place += value; return old; }
 static inline unsigned int __float_as_uint(float value) { unsigned int bits; memcpy(&bits, &value, 4); return bits; }
+static inline float __int_as_float(int bits) { float value; memcpy(&value, &bits, 4); return value; }
 static inline float __uint_as_float(unsigned int bits) { float value; memcpy(&value, &bits, 4); return value; }
 static inline long long __double_as_longlong(double value) { long long bits; memcpy(&bits, &value, 8); return bits; }
 static inline double __longlong_as_double(long long bits) { double value; memcpy(&value, &bits, 8); return value; }
 static void kerfRun() {
   kerfBody();
-  kerfThreads[threadIdx.x].done = true;
+  kerfThreads[kerfNow].done = true;
   _longjmp(kerfScheduler, 1);
 }
 static void __attribute__((noinline)) kerfStep(KerfThread& thread) {
@@ -89,14 +102,15 @@ static void __attribute__((noinline)) kerfStep(KerfThread& thread) {
   thread.begun = true;
   setcontext(&thread.start);
 }
-static void kerfLaunch(unsigned int blocks, unsigned int threads, void (*body)()) {
+static void kerfLaunch(unsigned int blocks, unsigned int threads, void (*body)(), unsigned int cluster = 1) {
   const size_t stack = 128 << 10;
+  const unsigned int together = threads * cluster;
   static std::vector<char> stacks;
-  if (stacks.size() < stack * threads) stacks.resize(stack * threads);
+  if (stacks.size() < stack * together) stacks.resize(stack * together);
   kerfBody = body, gridDim.x = blocks, blockDim.x = threads;
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
-    kerfThreads.assign(threads, {});
-    for (unsigned int t = 0; t < threads; ++t) {
+  for (unsigned int first = 0; first < blocks; first += cluster) {
+    kerfThreads.assign(together, {});
+    for (unsigned int t = 0; t < together; ++t) {
       ucontext_t& start = kerfThreads[t].start;
       getcontext(&start);
       start.uc_stack.ss_sp = &stacks[t * stack], start.uc_stack.ss_size = stack;
@@ -104,9 +118,10 @@ static void kerfLaunch(unsigned int blocks, unsigned int threads, void (*body)()
     }
     for (bool any = true; any;) {
       any = false;
-      for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x) {
-        if (kerfThreads[threadIdx.x].done) continue;
-        kerfStep(kerfThreads[threadIdx.x]);
+      for (kerfNow = 0; kerfNow < together; ++kerfNow) {
+        if (kerfThreads[kerfNow].done) continue;
+        threadIdx.x = kerfNow % threads, blockIdx.x = first + kerfNow / threads;
+        kerfStep(kerfThreads[kerfNow]);
         any = true;
       }
     }
@@ -122,16 +137,16 @@ inline std::string cudaOnHostCall(const CudaKernel& kernel, const LoopKernel& lo
   return fmt::format("{}({});", kernel.name, arguments);
 }
 
-inline std::string cudaOnHostEntry(int threads, const std::string& call) {
+inline std::string cudaOnHostEntry(int threads, const std::string& call, int cluster) {
   return fmt::format(R"cpp(
 static void* const* kerfBuffers;
 static void *kerfCounters, *kerfParts;
 extern "C" void kerf_host(void* const* buffers, void* counters, void* parts, int blocks) {{
   kerfBuffers = buffers, kerfCounters = counters, kerfParts = parts;
-  kerfLaunch(blocks, {}, [] {{ {} }});
+  kerfLaunch(blocks, {}, [] {{ {} }}, {});
 }}
 )cpp",
-                     threads, call);
+                     threads, call, cluster);
 }
 
 class CudaOnHost {
@@ -139,7 +154,7 @@ class CudaOnHost {
   /// By the compiler that made the test.
   static Result<CudaOnHost> compile(const CudaKernel& kernel, const LoopKernel& loops);
   /// A kernel of any source; `call` is C++ that calls it on `kerfBuffers`.
-  static Result<CudaOnHost> compile(const std::string& source, int threads, const std::string& call);
+  static Result<CudaOnHost> compile(const std::string& source, int threads, const std::string& call, int cluster = 1);
   CudaOnHost(CudaOnHost&& other) noexcept;
   ~CudaOnHost();
 
@@ -155,10 +170,10 @@ class CudaOnHost {
   std::vector<unsigned char> m_counters, m_parts;
 };
 
-inline Result<CudaOnHost> CudaOnHost::compile(const std::string& text, int threads, const std::string& call) {
+inline Result<CudaOnHost> CudaOnHost::compile(const std::string& text, int threads, const std::string& call, int cluster) {
   KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
   const auto source = folder.path() / "kernel.cpp", library = folder.path() / "kernel.so";
-  std::ofstream(source) << cudaOnHostPrelude << text << cudaOnHostEntry(threads, call);
+  std::ofstream(source) << cudaOnHostPrelude << text << cudaOnHostEntry(threads, call, cluster);
   KERF_TRY(const auto ran,
            runProgram({KERF_CXX, "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w", "-fPIC",
                        "-shared", source.string(), "-o", library.string()},
@@ -172,7 +187,7 @@ inline Result<CudaOnHost> CudaOnHost::compile(const std::string& text, int threa
 }
 
 inline Result<CudaOnHost> CudaOnHost::compile(const CudaKernel& kernel, const LoopKernel& loops) {
-  KERF_TRY(CudaOnHost result, compile(kernel.source, kernel.shape.threads, cudaOnHostCall(kernel, loops)));
+  KERF_TRY(CudaOnHost result, compile(kernel.source, kernel.shape.threads, cudaOnHostCall(kernel, loops), kernel.shape.cluster));
   result.m_counters.assign(std::size_t(kernel.shape.countersBytes()), 0);
   result.m_parts.assign(std::size_t(kernel.shape.partsBytes()), 0xee);
   return result;

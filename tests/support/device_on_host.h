@@ -9,6 +9,7 @@
 #include <map>
 #include <regex>
 
+#include "engine/backend/cuda/device_blas.h"
 #include "engine/backend/cuda/device_ops.h"
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_registry.h"
@@ -28,7 +29,7 @@ template <class... P> static void kerfCall(void (*kernel)(P...)) {
   [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }(std::index_sequence_for<P...>{});
 }
 )cpp";
-    static const std::regex kernel(R"(__global__ void (?:__launch_bounds__\(\d+\) )?(\w+)\()");
+    static const std::regex kernel(R"(__global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\()");
     for (auto it = std::sregex_iterator(source.begin(), source.end(), kernel); it != std::sregex_iterator(); ++it)
       text += fmt::format("extern \"C\" void host_{0}(unsigned int blocks, unsigned int threads, void** arguments) {{ "
                           "kerfArguments = arguments; kerfLaunch(blocks, threads, [] {{ kerfCall({0}); }}); }}\n",
@@ -67,6 +68,47 @@ template <class... P> static void kerfCall(void (*kernel)(P...)) {
   std::map<std::string, void*> m_libraries;  // stay open until the process ends
 };
 
+/// Products of matrices as cuBLAS gives them, by three loops: summed in float64 and rounded once.
+class HostProducts {
+ public:
+  static Result<void> multiply(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out, ProductTypes types,
+                               std::int64_t batch, double alpha, double beta) {
+    for (std::int64_t n = 0; n < batch; ++n)
+      for (std::int64_t i = 0; i < out.rows; ++i)
+        for (std::int64_t j = 0; j < out.columns; ++j) {
+          double sum = 0;
+          for (std::int64_t k = 0; k < a.columns; ++k)
+            sum += read(a, types.factors, n, i, k) * read(b, types.factors, n, k, j);
+          write(out, types.result, n, i, j, alpha * sum + (beta == 0 ? 0 : beta * read(out, types.result, n, i, j)));
+        }
+    return {};
+  }
+
+ private:
+  static void* place(const DeviceMatrix& m, DType dtype, std::int64_t n, std::int64_t i, std::int64_t j) {
+    const std::int64_t at = n * m.batchStride + i * m.rowStride + j * m.columnStride;
+    return reinterpret_cast<void*>(m.address + std::uint64_t(at * itemSize(dtype)));
+  }
+  static double read(const DeviceMatrix& m, DType dtype, std::int64_t n, std::int64_t i, std::int64_t j) {
+    const void* const at = place(m, dtype, n, i, j);
+    if (dtype == DType::Float64) return *static_cast<const double*>(at);
+    if (dtype == DType::Float16) return *static_cast<const Half*>(at);
+    if (dtype == DType::BFloat16) return *static_cast<const BFloat16*>(at);
+    return *static_cast<const float*>(at);
+  }
+  static void write(const DeviceMatrix& m, DType dtype, std::int64_t n, std::int64_t i, std::int64_t j, double value) {
+    void* const at = place(m, dtype, n, i, j);
+    if (dtype == DType::Float64)
+      *static_cast<double*>(at) = value;
+    else if (dtype == DType::Float16)
+      *static_cast<Half*>(at) = Half(float(value));
+    else if (dtype == DType::BFloat16)
+      *static_cast<BFloat16*>(at) = BFloat16(float(value));
+    else
+      *static_cast<float*>(at) = float(value);
+  }
+};
+
 class DeviceOnHost {
  public:
   /// The one of this process: kernels are compiled once.
@@ -85,7 +127,8 @@ class DeviceOnHost {
     m_scratch.reset();
     KERF_CHECK(m_checks.begin());
     KERF_TRY(const ValueList outs, makeResults(*row, bound));
-    const DeviceParts parts{m_queue, m_memory, m_library, m_scratch, m_checks, nullptr, nullptr};
+    const DeviceParts parts{m_queue, m_memory, m_library, m_scratch, m_checks, m_blas.get(), nullptr, m_scoreBytes};
+    if (row->prepare != nullptr) KERF_CHECK(row->prepare({parts, bound, outs}));
     KERF_TRY(const bool done, row->run({parts, bound, outs}));
     if (!done) return std::nullopt;
     KERF_CHECK(m_checks.finish());
@@ -94,6 +137,8 @@ class DeviceOnHost {
     return result;
   }
   int launches() const { return s_launches; }
+  /// What attention's scores take at most, bytes.
+  void limitScores(std::int64_t bytes) { m_scoreBytes = bytes; }
 
  private:
   DeviceOnHost()
@@ -102,7 +147,8 @@ class DeviceOnHost {
         m_memory(m_queue),
         m_library(m_queue, [this](const std::string& source, const std::string& name) { return m_kernels.entry(source, name); }),
         m_scratch(*m_driver),
-        m_checks(m_queue, m_library) {}
+        m_checks(m_queue, m_library),
+        m_blas(DeviceBlas::over(*m_driver, HostProducts::multiply)) {}
 
   static DriverFunctions functions() {
     DriverFunctions f;
@@ -139,8 +185,12 @@ class DeviceOnHost {
     KERF_TRY(const Value shape, runShapeRule(bound));
     ValueList outs = shape.isList() ? shape.list() : ValueList{shape};
     for (std::size_t i = 0; i < outs.size(); ++i) {
+      if (!outs[i].isTensor()) continue;
       KERF_TRY(Tensor out, allocateEmpty(outs[i].tensor()));
-      KERF_CHECK(m_memory.create(out.storage(), {m_calls, int(i)}, !fillsStorage(out)));
+      if ((row.filled >> i & 1) != 0)
+        KERF_CHECK(m_memory.adopt(out.storage(), {m_calls, int(i)}));
+      else
+        KERF_CHECK(m_memory.create(out.storage(), {m_calls, int(i)}, !fillsStorage(out)));
       outs[i] = std::move(out);
     }
     ++m_calls;
@@ -155,6 +205,8 @@ class DeviceOnHost {
   DeviceLibrary m_library;
   DeviceScratch m_scratch;
   DeviceChecks m_checks;
+  std::unique_ptr<DeviceBlas> m_blas;
+  std::int64_t m_scoreBytes = std::int64_t{256} << 20;
   int m_calls = 0;
 };
 

@@ -46,8 +46,8 @@ struct Made {
   CudaKernel kernel;
   Result<CudaOnHost> host;
 };
-Made made(const LoopKernel& loops) {
-  auto kernel = generateKernel(loops, {"made"});
+Made made(const LoopKernel& loops, KernelTarget target = {}) {
+  auto kernel = generateKernel(loops, {"made"}, {}, KernelGuard::None, target);
   if (!kernel) throw std::runtime_error(kernel.error().text());  // which ends the test
   if (nvrtcVersion()) {
     const auto compiled = compileSource(kernel->source, "sm_90");
@@ -85,6 +85,74 @@ TEST(CudaOnHost, SumsOfEverythingAreSharedByBlocks) {
       EXPECT_EQ(most, 99);
       for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(twice[i], 2 * x[i]) << i;
     }
+  }
+}
+
+/// x less its row's mean, by the root of the mean of squares, and that root.
+LoopKernel normalized(std::int64_t rows, std::int64_t columns, DType type) {
+  LoopKernel kernel = kernelOn({{rows, false}, {columns, true}}, {type, DType::Float32, DType::Float32});
+  ExprBuilder b(kernel);
+  const int x = b.convert(b.load(0, at({columns, 1})), DType::Float32), count = b.constant(double(columns), DType::Float32);
+  const int off = b.binary(ExprOp::Sub, x, b.binary(ExprOp::Div, b.reduce(ExprOp::ReduceSum, x), count));
+  const int square = b.binary(ExprOp::Div, b.reduce(ExprOp::ReduceSum, b.binary(ExprOp::Mul, off, off)), count);
+  const int root = b.unary(ExprOp::Sqrt, square);
+  kernel.stores = {{1, at({columns, 1}), b.binary(ExprOp::Div, off, root), true}, {2, at({1}), root, false}};
+  return kernel;
+}
+
+/// Rows that the registers of one block do not hold: blocks of a cluster have parts of each.
+TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
+  const KernelTarget hopper = KernelTarget::of("sm_90");
+  for (const auto& [columns, type] : {std::pair{std::int64_t{14344}, DType::Float32}, std::pair{std::int64_t{15001}, DType::Float32},
+                                      std::pair{std::int64_t{40000}, DType::BFloat16}}) {
+    const Made norm = made(normalized(3, columns, type), hopper);
+    EXPECT_EQ(norm.kernel.shape.cluster, 2) << columns;
+    EXPECT_EQ(norm.kernel.shape.blocks({}, 1000), 6);
+    EXPECT_EQ(norm.kernel.shape.blocks({}, 5), 4);
+    ASSERT_TRUE(norm.host) << norm.host.error().text();
+    const std::vector<float> x = wholeNumbers(std::size_t(3 * columns));
+    std::vector<std::uint16_t> narrow;
+    for (const float value : x) narrow.push_back(bf16(value));
+    std::vector<float> y(x.size(), -1), roots(3, -1);
+    const_cast<Made&>(norm).host->run({type == DType::Float32 ? (void*)x.data() : narrow.data(), y.data(), roots.data()}, 4);
+    for (std::size_t row = 0; row < 3; ++row) {
+      const float* const own = x.data() + row * std::size_t(columns);
+      double mean = 0, square = 0;
+      for (std::int64_t i = 0; i < columns; ++i) mean += own[i] / double(columns);
+      for (std::int64_t i = 0; i < columns; ++i) square += (own[i] - mean) * (own[i] - mean) / double(columns);
+      EXPECT_NEAR(roots[row], std::sqrt(square), 1e-4) << columns;
+      for (std::int64_t i = 0; i < columns; ++i)
+        ASSERT_NEAR(y[row * std::size_t(columns) + std::size_t(i)], (own[i] - mean) / std::sqrt(square), 1e-4) << row << " " << i;
+    }
+  }
+  EXPECT_EQ(generateKernel(normalized(3, 14336, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
+  EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 4);
+  const auto longest = generateKernel(normalized(3, 200000, DType::Float32), {}, {}, KernelGuard::None, hopper);
+  EXPECT_EQ(longest->shape.cluster, 8);
+  EXPECT_EQ(longest->shape.threads, 1024);
+  EXPECT_EQ(generateKernel(normalized(3, 300000, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
+  EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, KernelTarget::of("sm_80"))->shape.cluster, 1);
+}
+
+/// Rows of a table at places that are read: packs of them, several of a thread; and single elements.
+TEST(CudaOnHost, ElementsAtReadPlacesAreUnderWayTogether) {
+  for (const std::int64_t width : {24, 7}) {
+    constexpr std::int64_t rows = 900, places = 11;
+    LoopKernel loops = kernelOn({{rows, false}, {width, false}}, {DType::Int64, DType::BFloat16, DType::BFloat16});
+    ExprBuilder b(loops);
+    const int place = b.binary(ExprOp::Mul, b.load(0, at({1, 0})), b.integer(width, DType::Int64));
+    loops.stores = {{2, at({width, 1}), b.loadAt(1, at({0, 1}), place), true}};
+    Made select = made(loops);
+    EXPECT_GT(select.kernel.shape.unroll, 1);
+    EXPECT_EQ(select.kernel.text().find("kerf_load<unsigned short, V>(b1 + ") != std::string::npos, width == 24);
+    ASSERT_TRUE(select.host) << select.host.error().text();
+    std::vector<long long> index(rows);
+    std::vector<std::uint16_t> table(places * width), out(rows * width);
+    for (std::size_t i = 0; i < index.size(); ++i) index[i] = (long long)(i * i % places);
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = std::uint16_t(i);
+    select.host->run({index.data(), table.data(), out.data()}, int(select.kernel.shape.blocks({}, 2)));
+    for (std::size_t i = 0; i < out.size(); ++i)
+      ASSERT_EQ(out[i], table[std::size_t(index[i / width]) * width + i % width]) << width << " " << i;
   }
 }
 

@@ -50,7 +50,8 @@ INSTANTIATE_TEST_SUITE_P(All, CudaOpSources,
                          ::testing::Values(KernelsOf{"attention", attentionKernels}, KernelsOf{"common", commonKernels},
                                            KernelsOf{"convolution", convolutionKernels}, KernelsOf{"copies", copyKernels},
                                            KernelsOf{"extrema", extremumKernels}, KernelsOf{"integers", integerKernels},
-                                           KernelsOf{"order", orderKernels}, KernelsOf{"put", putKernels},
+                                           KernelsOf{"lines", lineKernels},
+                                           KernelsOf{"linePuts", linePutKernels}, KernelsOf{"order", orderKernels}, KernelsOf{"put", putKernels},
                                            KernelsOf{"scans", scanKernels}, KernelsOf{"sort", sortKernels}),
                          [](const auto& info) { return std::string(info.param.subject); });
 

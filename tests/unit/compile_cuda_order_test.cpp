@@ -58,6 +58,30 @@ TEST_P(CudaOrder, LinesAreSortedWithTiesInTheirOrder) {
 INSTANTIATE_TEST_SUITE_P(Types, CudaOrder, ::testing::Values(DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::UInt8, DType::Bool),
                          [](const auto& info) { return std::string(dtypeInfo(info.param).shortCode); });
 
+/// Lines that one block sorts, of every number of keys for a thread, and those from which it selects.
+TEST(CudaOrders, LinesOfEveryLengthByOneBlockEach) {
+  std::mt19937 random(5);
+  for (const std::int64_t size : {1, 2, 31, 127, 128, 129, 512, 513, 1031, 2049, 4097})
+    expectSameResults("aten.sort.default", {withTies(DType::Float32, {2, size}, random), std::int64_t(1), size % 2 == 0});
+  for (const std::int64_t size : {600, 1500, 3001})
+    for (const DType dtype : {DType::Float64, DType::BFloat16, DType::Int64})
+      expectSameResults("aten.sort.default", {withTies(dtype, {2, size}, random), std::int64_t(1), size % 2 == 0});
+}
+
+TEST(CudaOrders, SelectsTheFirstOfLongLines) {
+  std::mt19937 random(6);
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::UInt8, DType::Bool})
+    for (const bool largest : {true, false}) {
+      const Tensor x = withTies(dtype, {3, 1031}, random);
+      for (const std::int64_t k : {1, 7, 250}) expectSameResults("aten.topk.default", {x, k, std::int64_t(1), largest, true});
+    }
+  const Tensor equal = *Tensor::zeros(DType::Float32, {2, 5000});
+  expectSameResults("aten.topk.default", {equal, std::int64_t(700), std::int64_t(1), true, true});
+  expectSameResults("aten.kthvalue.default", {randomTensor(DType::Float32, {3, 4100}, random), std::int64_t(600), std::int64_t(1), true});
+  expectSameResults("aten.topk.default", {randomTensor(DType::Float32, {4099, 2}, random), std::int64_t(5), std::int64_t(0), true, true});
+  expectSameResults("aten.topk.default", {randomTensor(DType::Float32, {40000}, random), std::int64_t(3), std::int64_t(0), true, true});
+}
+
 TEST(CudaOrders, ManyElementsByManyBlocks) {
   std::mt19937 random(3);
   expectSameResults("aten.sort.default", {randomTensor(DType::Float32, {2, 8500}, random), std::int64_t(1), true});

@@ -122,6 +122,37 @@ TEST(CudaWrite, SeveralIndicesSomeDimensionsAndRepeatedIndices) {
   EXPECT_LE(DeviceOnHost::get().launches() - before, 8);  // as rows: keys, one sort, ranges, the sum, twice
 }
 
+/// Lines whose places one block sorts: all lines and some of them, pieces of 32 for one place, every number of keys for a thread.
+TEST(CudaWrite, ElementsOfLinesByOneBlockEach) {
+  std::mt19937 random(12);
+  const auto whole = [&](const Sizes& sizes, DType dtype) { return *randomTensor(DType::Int64, sizes, random).to(dtype); };  // exact sums
+  for (const std::int64_t size : {1, 40, 300, 1031, 4000}) {
+    const Tensor index = someIndices({3, size}, 7, random);
+    expectSame("aten.scatter_add.default", {whole({3, 7}, DType::Float32), std::int64_t(1), index, whole({3, size}, DType::Float32)}, 0);
+    expectSame("aten.scatter_add.default", {whole({5, 9}, DType::Int64), std::int64_t(1), index, whole({3, size}, DType::Int64)}, 0);
+    expectSame("aten.scatter.src", {whole({5, 900}, DType::BFloat16), std::int64_t(1), someIndices({3, size}, 900, random), whole({3, size}, DType::BFloat16)}, 0);
+  }
+  const Tensor index = someIndices({130, 50}, 33, random), self = randomTensor(DType::Float32, {130, 33}, random);
+  const int before = DeviceOnHost::get().launches();
+  expectSame("aten.scatter_add.default", {self, std::int64_t(1), index, randomTensor(DType::Float32, {130, 50}, random)}, 1e-6);
+  EXPECT_EQ(DeviceOnHost::get().launches() - before, 2);  // one kernel each time: it copies what is not written
+  expectSame("aten.scatter.src", {whole({130, 33}, DType::Bool), std::int64_t(1), index, whole({130, 50}, DType::Bool)}, 0);
+  expectSame("aten.scatter.value", {randomTensor(DType::Float64, {130, 33}, random), std::int64_t(1), index, 2.5}, 0);
+  for (const char* how : {"mean", "prod", "amax"})
+    for (const bool includes : {true, false})
+      expectSame("aten.scatter_reduce.two", {self, std::int64_t(1), index, randomTensor(DType::Float32, {130, 50}, random), std::string(how)}, 1e-5, how,
+                 {{"include_self", includes}});
+  const Tensor across = randomTensor(DType::Float32, {50, 130}, random).viewAs({130, 50}, {1, 130}, 0);
+  expectSame("aten.scatter_add.default", {self, std::int64_t(1), index, across}, 1e-6);
+  expectSame("aten.index_put.default", {randomTensor(DType::Float32, {90}, random), ValueList{someIndices({700}, 90, random, -90)},
+                                        randomTensor(DType::Float32, {700}, random), true}, 1e-5);
+  Tensor outside = someIndices({130, 50}, 33, random);
+  outside.data<std::int64_t>()[77] = -1;
+  const auto given = DeviceOnHost::get().run("aten.scatter_add.default", {self, std::int64_t(1), outside, randomTensor(DType::Float32, {130, 50}, random)});
+  ASSERT_FALSE(given);
+  EXPECT_THAT(given.error().text(), HasSubstr("index -1 is out of bounds for dimension 1 with size 33"));
+}
+
 TEST(CudaWrite, NothingAndOutside) {
   std::mt19937 random(9);
   const Tensor self = randomTensor(DType::Float32, {5, 8}, random);

@@ -55,10 +55,14 @@ Result<bool> forward(const DeviceCall& call) {
     KERF_TRY(const DeviceAddress place, call.on.addressOf(*sums, true));
     KERF_CHECK(call.on.queue.clear(place, sums->byteSize()));
   }
-  KERF_TRY(const AttentionWeights of, attend(call, *h, sums, stream, false));
+  const auto blocks = scoreBlocks(*h, itemSize(h->sum) + itemSize(h->dtype), call.on.scoreBytes);
+  KERF_TRY(const AttentionParts parts, attentionParts(call, *h, blocks));
   KERF_TRY(const HeadMatrices v, headMatrices(call, h->v, false, h->groups));
   KERF_TRY(const HeadMatrices out, headMatrices(call, call.out(0), true));
-  KERF_CHECK(multiplyHeads(call, of.dropped, v, out, 1));
+  for (const ScoreBlock& block : blocks) {
+    KERF_TRY(const AttentionWeights of, attend(call, *h, parts, block, sums, stream, false));
+    KERF_CHECK(multiplyHeads(call, of.dropped, v.keys(block), out.queries(block), 1));
+  }
   return true;
 }
 
@@ -78,26 +82,63 @@ Result<std::optional<DeviceDropout>> givenStream(const DeviceCall& call, const A
   return stream;
 }
 
-/// `out` gets the gradient of the scores, summed over what the bias was repeated along.
-Result<void> biasGradient(const DeviceCall& call, const AttentionHeads& h, const HeadMatrices& grads, const Tensor& out) {
-  Sizes whole, wholeStrides, rest, restStrides;
+/// Where the gradient of the bias is formed by blocks that share places of it; 0 where none do.
+Result<DeviceAddress> takeBiasSums(const DeviceCall& call, const AttentionHeads& h, const std::vector<ScoreBlock>& blocks) {
+  if (!call.hasOut(3) || blocks.size() == 1) return 0;
+  const Tensor& out = call.out(3);
+  const auto sizeOf = [&](std::size_t fromEnd) {
+    return out.sizes().size() < fromEnd ? 1 : out.sizes()[out.sizes().size() - fromEnd];
+  };
+  const ScoreBlock& block = blocks.front();
+  const bool shares = (sizeOf(4) < h.batch && block.batches < h.batch) || (sizeOf(3) < h.heads && block.heads < h.heads) ||
+                      (sizeOf(2) < h.queries && block.queries < h.queries);
+  if (!shares) return 0;
+  const std::int64_t bytes = out.numel() * itemSize(h.sum);
+  KERF_TRY(const DeviceAddress sums, call.on.scratch.take(bytes));
+  KERF_CHECK(call.on.queue.clear(sums, bytes));
+  return sums;
+}
+
+/// The block's part of the gradient of the bias: the gradient of its scores, summed over what the bias was repeated along.
+/// `sums`: where blocks add up, in the order of out's elements; 0: the result itself.
+Result<void> biasGradient(const DeviceCall& call, const AttentionHeads& h, const HeadMatrices& grads, const ScoreBlock& block,
+                          const Tensor& out, DeviceAddress sums) {
+  Sizes own, ownStrides, grown, rest, restStrides;
+  const Sizes outStrides = sums != 0 ? contiguousStrides(out.sizes()) : out.strides();
+  const std::int64_t first[] = {block.batch, block.head, block.query, 0}, all[] = {h.batch, h.heads, h.queries, h.keys};
   const std::size_t dims = out.sizes().size(), lead = 4 - dims;
-  std::int64_t each = 1;
+  std::int64_t each = 1, count = 1, offset = 0;
   for (std::size_t d = 0; d < 4; ++d) {
-    const bool repeated = d < lead || (out.sizes()[d - lead] == 1 && grads.sizes[d] != 1);
-    if (d >= lead) whole.push_back(out.sizes()[d - lead]), wholeStrides.push_back(grads.strides[d]);
+    const bool repeated = d < lead || (out.sizes()[d - lead] == 1 && all[d] != 1);
+    if (d >= lead) {
+      own.push_back(repeated ? 1 : grads.sizes[d]), ownStrides.push_back(outStrides[d - lead]), grown.push_back(grads.strides[d]);
+      count *= own.back();
+      if (!repeated) offset += first[d] * outStrides[d - lead];
+    }
     if (!repeated) continue;
     rest.push_back(grads.sizes[d]), restStrides.push_back(grads.strides[d]);
     each *= grads.sizes[d];
   }
   KERF_TRY(const DeviceAddress to, call.on.addressOf(out, true));
-  KERF_TRY(const DeviceShape bias, DeviceShape::of(out.sizes(), out.strides()));
-  KERF_TRY(const DeviceShape own, DeviceShape::of(whole, wholeStrides));
+  KERF_TRY(const DeviceShape bias, DeviceShape::of(own, ownStrides));
+  KERF_TRY(const DeviceShape whole, DeviceShape::of(own, grown));
   KERF_TRY(const DeviceShape repeated, DeviceShape::of(rest, restStrides));
+  const DeviceAddress sumsAt = sums == 0 ? 0 : sums + std::uint64_t(offset * itemSize(h.sum));
   KernelArguments arguments;
-  arguments.add(to).add(grads.address).add(bias).add(own).add(repeated).add(out.numel()).add(each);
-  return call.on.library.launch(attentionSource(), "kerf_bias_gradient", attentionMacros(h),
-                                call.on.library.blocksFor(out.numel()), 256, arguments);
+  arguments.add(to + std::uint64_t(offset * itemSize(out.dtype()))).add(sumsAt).add(grads.address).add(bias).add(whole).add(repeated);
+  arguments.add(count).add(each);
+  return call.on.library.launch(attentionSource(), "kerf_bias_gradient", attentionMacros(h), call.on.library.blocksFor(count), 256,
+                                arguments);
+}
+
+/// Gradients of the scores of a block: `weights` times what is left of the gradients of the weights.
+Result<void> softmaxGradient(const DeviceCall& call, const AttentionHeads& h, const ScoreBlock& block, const HeadMatrices& weights,
+                             const HeadMatrices& dWeights, const HeadMatrices& dScores, const DeviceDropout& stream) {
+  KernelArguments arguments;
+  arguments.add(weights.address).add(dWeights.address).add(dScores.address).add(stream.seed).add(stream.offset);
+  arguments.add(attentionRows(h, block));
+  return call.on.library.launch(attentionSource(), "kerf_softmax_gradient", attentionMacros(h), attentionBlocks(call, h, block), 256,
+                                arguments);
 }
 
 Result<bool> backward(const DeviceCall& call) {
@@ -108,32 +149,32 @@ Result<bool> backward(const DeviceCall& call) {
   if (!isWritable(call, 0) || !isWritable(call, 1) || !isWritable(call, 2)) return false;
   KERF_TRY(const auto stream, givenStream(call, *h));
   if (!stream) return false;
-  KERF_TRY(const AttentionWeights of, attend(call, *h, nullptr, *stream, true));
+  const auto blocks = scoreBlocks(*h, 2 * (itemSize(h->sum) + itemSize(h->dtype)), call.on.scoreBytes, call.hasOut(3));
+  KERF_TRY(const AttentionParts parts, attentionParts(call, *h, blocks));
   KERF_TRY(const HeadMatrices dOut, headMatrices(call, grad, false));
   KERF_TRY(const HeadMatrices v, headMatrices(call, h->v, false, h->groups));
-  KERF_TRY(const HeadMatrices dWeights, takeScores(call, *h, h->sum));
-  KERF_TRY(const HeadMatrices dScores, takeScores(call, *h, h->dtype));
-  KERF_CHECK(multiplyHeads(call, dOut, v.turned(), dWeights, 1));
-  KernelArguments arguments;
-  arguments.add(of.weights.address).add(dWeights.address).add(dScores.address).add(stream->seed).add(stream->offset);
-  arguments.add(attentionRows(*h));
-  KERF_CHECK(call.on.library.launch(attentionSource(), "kerf_softmax_gradient", attentionMacros(*h), attentionBlocks(call, *h), 256,
-                                    arguments));
-  if (call.hasOut(0)) {
-    KERF_TRY(const HeadMatrices k, headMatrices(call, h->k, false, h->groups));
-    KERF_TRY(const HeadMatrices out, headMatrices(call, call.out(0), true));
-    KERF_CHECK(multiplyHeads(call, dScores, k, out, h->scale));
+  KERF_TRY(const DeviceAddress dWeightsAt, call.on.scratch.take(mostScores(blocks) * itemSize(h->sum)));
+  KERF_TRY(const DeviceAddress dScoresAt, call.on.scratch.take(mostScores(blocks) * itemSize(h->dtype)));
+  KERF_TRY(const KeyGradient dK, KeyGradient::of(call, *h, 1, blocks));
+  KERF_TRY(const KeyGradient dV, KeyGradient::of(call, *h, 2, blocks));
+  KERF_TRY(const DeviceAddress biasSums, takeBiasSums(call, *h, blocks));
+  for (const ScoreBlock& block : blocks) {
+    const HeadMatrices dWeights = blockScores(dWeightsAt, block, h->sum), dScores = blockScores(dScoresAt, block, h->dtype);
+    const HeadMatrices dOutOf = dOut.queries(block);
+    KERF_TRY(const AttentionWeights of, attend(call, *h, parts, block, nullptr, *stream, true));
+    KERF_CHECK(multiplyHeads(call, dOutOf, v.keys(block).turned(), dWeights, 1));
+    KERF_CHECK(softmaxGradient(call, *h, block, of.weights, dWeights, dScores, *stream));
+    if (call.hasOut(0)) {
+      KERF_TRY(const HeadMatrices out, headMatrices(call, call.out(0), true));
+      KERF_CHECK(multiplyHeads(call, dScores, parts.k.keys(block), out.queries(block), h->scale));
+    }
+    KERF_CHECK(dK.add(call, dScores.turned(), parts.q.queries(block), block, h->scale));
+    KERF_CHECK(dV.add(call, of.dropped.turned(), dOutOf, block, 1));
+    if (call.hasOut(3)) KERF_CHECK(biasGradient(call, *h, dScores, block, call.out(3), biasSums));
   }
-  if (call.hasOut(1)) {
-    KERF_TRY(const HeadMatrices q, headMatrices(call, h->q, false));
-    KERF_TRY(const HeadMatrices out, headMatrices(call, call.out(1), true, h->groups));
-    KERF_CHECK(multiplyHeads(call, dScores.turned(), q, out, h->scale));
-  }
-  if (call.hasOut(2)) {
-    KERF_TRY(const HeadMatrices out, headMatrices(call, call.out(2), true, h->groups));
-    KERF_CHECK(multiplyHeads(call, of.dropped.turned(), dOut, out, 1));
-  }
-  if (call.hasOut(3)) KERF_CHECK(biasGradient(call, *h, dScores, call.out(3)));
+  KERF_CHECK(dK.finish(call, *h));
+  KERF_CHECK(dV.finish(call, *h));
+  if (biasSums != 0) KERF_CHECK(roundInto(call, attentionMacros(*h), call.out(3), biasSums));
   return true;
 }
 
@@ -156,7 +197,7 @@ std::vector<LibraryKernel> attentionKernels() {
   for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16})
     for (const DType mask : {dtype, DType::Bool})
       for (const bool isLong : {false, true})
-        for (const char* name : {"kerf_softmax", "kerf_softmax_gradient", "kerf_bias_gradient"})
+        for (const char* name : {"kerf_softmax", "kerf_softmax_gradient", "kerf_bias_gradient", "kerf_rounded"})
           all.push_back({attentionSource(), name, attentionMacros(dtype, mask, isLong, isLong)});
   return all;
 }

@@ -77,8 +77,10 @@ KernelMacros attentionMacros(const AttentionHeads& h) {
   return attentionMacros(h.dtype, h.mask != nullptr ? h.mask->dtype() : h.dtype, h.keys > longRow, isFlash(h.args));
 }
 
-AttentionRows attentionRows(const AttentionHeads& h) {
-  AttentionRows rows{.rows = h.rows(), .keys = h.keys, .queries = h.queries, .heads = h.heads};
+AttentionRows attentionRows(const AttentionHeads& h, const ScoreBlock& block) {
+  AttentionRows rows{.rows = block.rows(), .keys = block.keys, .queries = block.queries, .heads = block.heads};
+  rows.allKeys = h.keys, rows.allQueries = h.queries, rows.allHeads = h.heads;
+  rows.firstBatch = block.batch, rows.firstHead = block.head, rows.firstQuery = block.query;
   const auto causal = argumentNamed(h.args, "is_causal");
   rows.causal = causal && h.args.boolean(*causal) ? 1 : 0;
   if (isFlash(h.args)) rows.shift = h.keys - h.queries;
@@ -93,16 +95,9 @@ AttentionRows attentionRows(const AttentionHeads& h) {
   return rows;
 }
 
-std::int64_t attentionBlocks(const DeviceCall& call, const AttentionHeads& h) {
+std::int64_t attentionBlocks(const DeviceCall& call, const AttentionHeads& h, const ScoreBlock& block) {
   const std::int64_t teams = h.keys > longRow ? 1 : 8;
-  return std::min<std::int64_t>((h.rows() + teams - 1) / teams, call.on.queue.driver().processors() * 32);
-}
-
-Result<HeadMatrices> takeScores(const DeviceCall& call, const AttentionHeads& h, DType dtype) {
-  HeadMatrices result{0, {h.batch, h.heads, h.queries, h.keys}, {}, dtype};
-  result.strides = contiguousStrides(result.sizes);
-  KERF_TRY(result.address, call.on.scratch.take(h.scores() * itemSize(dtype)));
-  return result;
+  return std::min<std::int64_t>((block.rows() + teams - 1) / teams, call.on.queue.driver().processors() * 32);
 }
 
 Result<HeadMatrices> headMatrices(const DeviceCall& call, const Tensor& tensor, bool writes, std::int64_t groups) {
@@ -125,7 +120,8 @@ bool isWritable(const DeviceCall& call, std::size_t out) {
   return DeviceBlas::takes(matrix, matrix, matrix, tensor.dtype());
 }
 
-Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b, const HeadMatrices& out, double alpha) {
+Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const HeadMatrices& b, const HeadMatrices& out, double alpha,
+                           bool adds) {
   const std::int64_t batch = a.sizes[0], heads = std::max({a.sizes[1], b.sizes[1], out.sizes[1]});
   const std::int64_t groups = std::max({a.groups, b.groups, out.groups});
   const auto multiply = [&](std::int64_t first, std::int64_t head, std::int64_t stepOf, std::int64_t count,
@@ -137,8 +133,8 @@ Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const 
       return call.on.blas->multiply(left, right, to, {a.dtype, out.dtype}, count, alpha, beta);
     });
   };
-  if (groups == 1 && lieEvenly(a) && lieEvenly(b) && lieEvenly(out)) return multiply(0, 0, 1, batch * heads, 0);
-  const auto betaOf = [&](std::int64_t group) { return out.groups > 1 && group > 0 ? 1.0 : 0.0; };
+  if (groups == 1 && lieEvenly(a) && lieEvenly(b) && lieEvenly(out)) return multiply(0, 0, 1, batch * heads, adds ? 1 : 0);
+  const auto betaOf = [&](std::int64_t group) { return adds || (out.groups > 1 && group > 0) ? 1.0 : 0.0; };
   if (batch > heads) {
     for (std::int64_t head = 0; head < heads; ++head) KERF_CHECK(multiply(0, head, 0, batch, betaOf(head % groups)));
     return {};
@@ -150,8 +146,9 @@ Result<void> multiplyHeads(const DeviceCall& call, const HeadMatrices& a, const 
 }
 
 /// Masked scores become weights (kept where `keepsWeights`) and dropped weights.
-static Result<void> softmax(const DeviceCall& call, const AttentionHeads& h, AttentionRows rows, const HeadMatrices& scores, const HeadMatrices& dropped,
-                     const Tensor* sums, const DeviceDropout& stream, bool keepsWeights) {
+static Result<void> softmax(const DeviceCall& call, const AttentionHeads& h, const ScoreBlock& block, const AttentionWeights& of,
+                            const Tensor* sums, const DeviceDropout& stream, bool keepsWeights) {
+  AttentionRows rows = attentionRows(h, block);
   DeviceAddress sumsAt = 0, maskAt = 0;
   if (sums != nullptr && sums->numel() > 0) {
     KERF_TRY(sumsAt, call.on.addressOf(*sums, true));
@@ -161,20 +158,17 @@ static Result<void> softmax(const DeviceCall& call, const AttentionHeads& h, Att
     KERF_TRY(maskAt, call.on.addressOf(*h.mask));
   }
   KernelArguments arguments;
-  arguments.add(scores.address).add(dropped.address).add(sumsAt).add(maskAt).add(stream.seed).add(stream.offset);
+  arguments.add(of.weights.address).add(of.dropped.address).add(sumsAt).add(maskAt).add(stream.seed).add(stream.offset);
   arguments.add(rows).add(int(keepsWeights));
-  return call.on.library.launch(attentionSource(), "kerf_softmax", attentionMacros(h), attentionBlocks(call, h), 256, arguments);
+  return call.on.library.launch(attentionSource(), "kerf_softmax", attentionMacros(h), attentionBlocks(call, h, block), 256, arguments);
 }
 
-Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const Tensor* sums, const DeviceDropout& stream,
-                       bool keepsWeights) {
-  KERF_TRY(const HeadMatrices q, headMatrices(call, h.q, false));
-  KERF_TRY(const HeadMatrices k, headMatrices(call, h.k, false, h.groups));
-  KERF_TRY(HeadMatrices scores, takeScores(call, h, h.sum));
-  KERF_TRY(HeadMatrices dropped, takeScores(call, h, h.dtype));
-  KERF_CHECK(multiplyHeads(call, q, k.turned(), scores, h.scale));
-  KERF_CHECK(softmax(call, h, attentionRows(h), scores, dropped, sums, stream, keepsWeights));
-  return AttentionWeights{scores, dropped};
+Result<AttentionWeights> attend(const DeviceCall& call, const AttentionHeads& h, const AttentionParts& parts, const ScoreBlock& block,
+                                const Tensor* sums, const DeviceDropout& stream, bool keepsWeights) {
+  const AttentionWeights of{blockScores(parts.scores, block, h.sum), blockScores(parts.dropped, block, h.dtype)};
+  KERF_CHECK(multiplyHeads(call, parts.q.queries(block), parts.k.keys(block).turned(), of.weights, h.scale));
+  KERF_CHECK(softmax(call, h, block, of, sums, stream, keepsWeights));
+  return of;
 }
 
 }  // namespace kerf::inline backend

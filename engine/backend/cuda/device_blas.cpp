@@ -63,6 +63,12 @@ DeviceBlas::~DeviceBlas() {
   m_driver.release(m_workspace);
 }
 
+std::unique_ptr<DeviceBlas> DeviceBlas::over(CudaDriver& driver, Multiply multiply) {
+  std::unique_ptr<DeviceBlas> blas(new DeviceBlas(nullptr, driver));
+  blas->m_multiply = std::move(multiply);
+  return blas;
+}
+
 Result<std::unique_ptr<DeviceBlas>> DeviceBlas::open(CudaDriver& driver) {
   KERF_TRY(const SharedLibrary library, SharedLibrary::open(cudaLibraryNames("libcublas", {13, 12})));
   auto functions = std::make_unique<Functions>();
@@ -91,6 +97,7 @@ bool DeviceBlas::takes(const DeviceMatrix& a, const DeviceMatrix& b, const Devic
 
 Result<void> DeviceBlas::multiply(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out,
                                   ProductTypes of, std::int64_t batch, double alpha, double beta) const {
+  if (m_multiply) return m_multiply(a, b, out, of, batch, alpha, beta);
   const auto c = columnsOf(out);
   if (c && c->transposed) return multiply(transposed(b), transposed(a), transposed(out), of, batch, alpha, beta);
   const auto left = columnsOf(a), right = columnsOf(b);

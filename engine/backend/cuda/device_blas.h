@@ -1,6 +1,9 @@
 // DeviceBlas: matrix products on the device by cuBLAS, where the machine has it.
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "engine/backend/cuda/driver.h"
 #include "engine/tensor/tensor.h"
 
@@ -24,6 +27,10 @@ class DeviceBlas {
  public:
   /// Works on the driver's stream. Environment where there is no cuBLAS.
   static Result<std::unique_ptr<DeviceBlas>> open(CudaDriver& driver);
+  using Multiply = std::function<Result<void>(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out, ProductTypes types,
+                                              std::int64_t batch, double alpha, double beta)>;
+  /// With this function in the place of the library's.
+  static std::unique_ptr<DeviceBlas> over(CudaDriver& driver, Multiply multiply);
   ~DeviceBlas();
 
   /// Whether these strides and this dtype can be given to cuBLAS as they are.
@@ -37,6 +44,7 @@ class DeviceBlas {
   struct Functions;
   DeviceBlas(std::unique_ptr<Functions> functions, CudaDriver& driver);
   std::unique_ptr<Functions> m_f;
+  Multiply m_multiply;
   CudaDriver& m_driver;
   void* m_handle = nullptr;
   DeviceAddress m_workspace = 0;

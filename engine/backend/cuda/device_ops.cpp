@@ -46,7 +46,8 @@ KernelMacros typeMacros(DType from, DType to) {
 
 std::vector<LibraryKernel> libraryKernels() {
   std::vector<LibraryKernel> all{checkKernel(), copyKernel(), readKernel()};
-  for (auto* part : {attentionKernels, convolutionKernels, copyKernels, extremumKernels, integerKernels, orderKernels, putKernels, scanKernels, sortKernels})
+  for (auto* part : {attentionKernels, convolutionKernels, copyKernels, extremumKernels, integerKernels, lineKernels, linePutKernels,
+                     orderKernels, putKernels, scanKernels, sortKernels})
     std::ranges::move(part(), std::back_inserter(all));
   return all;
 }

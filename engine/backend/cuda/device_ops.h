@@ -42,6 +42,8 @@ struct DeviceParts {
   DeviceChecks& checks;
   DeviceBlas* blas = nullptr;  ///< null where the machine has none
   DeviceDnn* dnn = nullptr;
+  /// What attention's scores take at most; where all of them take more, they go a block at a time.
+  std::int64_t scoreBytes = std::int64_t{256} << 20;
 
   /// Of the first element. Uploads what only the host has; `writes`: the host's bytes are old from now on.
   Result<DeviceAddress> addressOf(const Tensor& tensor, bool writes = false) const;
@@ -82,6 +84,8 @@ std::vector<LibraryKernel> convolutionKernels();
 std::vector<LibraryKernel> copyKernels();
 std::vector<LibraryKernel> extremumKernels();
 std::vector<LibraryKernel> integerKernels();
+std::vector<LibraryKernel> lineKernels();
+std::vector<LibraryKernel> linePutKernels();
 std::vector<LibraryKernel> orderKernels();
 std::vector<LibraryKernel> putKernels();
 std::vector<LibraryKernel> scanKernels();

@@ -1,6 +1,7 @@
 // sort, argsort, topk and kthvalue on the device: all lines at once, first by their values, then by the number of the line.
 #include <bit>
 
+#include "engine/backend/cuda/device_lines.h"
 #include "engine/backend/cuda/device_sort.h"
 #include "engine/codegen_cuda/scalar_text.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 /// Keys in the order of the values: NaN behind everything, both zeros one; turned round for a descending order, in which equal
 /// ones stay in their order too.
-constexpr std::string_view orderSource = R"cuda(
+constexpr std::string_view orderedKeys = R"cuda(
 __device__ __forceinline__ unsigned int kerf_ordered(float x) {
   const unsigned int bits = __float_as_uint(x);
   return x != x ? 0xffffffffu : x == 0 ? 0x80000000u : bits >> 31 ? ~bits : bits | 0x80000000u;
@@ -19,7 +20,9 @@ __device__ __forceinline__ unsigned long long kerf_ordered(double x) {
   return x != x ? ~0ull : x == 0 ? 1ull << 63 : bits >> 63 ? ~bits : bits | 1ull << 63;
 }
 __device__ __forceinline__ K kerf_ordered(long long x) { return (K)x ^ (K)1 << (sizeof(K) * 8 - 1); }
+)cuda";
 
+constexpr std::string_view orderSource = R"cuda(
 extern "C" __global__ void kerf_line_keys(const T* from, K* keys, KerfShape lines, long long size, long long step, long long count,
                                           int descending) {
   const long long all = (long long)gridDim.x * blockDim.x;
@@ -48,6 +51,11 @@ extern "C" __global__ void kerf_line_picks(const T* from, T* values, long long* 
 }
 )cuda";
 
+const std::string& orderText() {
+  static const std::string text = std::string(orderedKeys) + std::string(orderSource);
+  return text;
+}
+
 struct KeyForm {
   std::int64_t bytes = 4;
   int from = 0, to = 32;  ///< bits that tell values apart
@@ -57,12 +65,6 @@ KeyForm keyFormOf(DType dtype) {
   if (dtype == DType::BFloat16) return {4, 16, 32};
   if (dtype == DType::Float16) return {4, 8, 32};
   return {};
-}
-
-KernelMacros orderMacros(DType dtype) {
-  KernelMacros macros = typeMacros(dtype, dtype);
-  macros.emplace_back("K", keyType(keyFormOf(dtype).bytes));
-  return macros;
 }
 
 /// One operand's lines along `dim`, and the step along each; a result that keeps no such dimension has one element of each.
@@ -103,8 +105,13 @@ Result<bool> pickOrdered(const DeviceCall& call, bool descending, std::int64_t f
   KERF_TRY(const DeviceAddress to, call.on.addressOf(places, true));
   const KernelMacros macros = orderMacros(self.dtype());
   const KeyForm form = keyFormOf(self.dtype());
+  OrderedLines ordered{from, values, to, lines.shape, valueLines.shape, placeLines.shape, size, lines.step, valueLines.step, placeLines.step};
+  ordered.first = first, ordered.kept = kept, ordered.count = count / size;
+  ordered.descending = int(descending), ordered.low = form.from, ordered.high = form.to;
+  KERF_TRY(const bool byLines, orderLines(call, ordered, macros, form.bytes));
+  if (byLines) return true;
   const auto launch = [&](const char* name, std::int64_t elements, KernelArguments& arguments) {
-    return call.on.library.launch(orderSource, name, macros, call.on.library.blocksFor(elements), 256, arguments);
+    return call.on.library.launch(orderText(), name, macros, call.on.library.blocksFor(elements), 256, arguments);
   };
   DeviceKeys keys{0, 0, count, form.bytes};
   KERF_TRY(keys.keys, call.on.scratch.take(count * form.bytes));
@@ -150,11 +157,19 @@ constexpr DeviceOp rows[] = {
 
 std::span<const DeviceOp> orderDeviceOps() { return rows; }
 
+std::string_view keySource() { return orderedKeys; }
+
+KernelMacros orderMacros(DType dtype) {
+  KernelMacros macros = typeMacros(dtype, dtype);
+  macros.emplace_back("K", keyType(keyFormOf(dtype).bytes));
+  return macros;
+}
+
 std::vector<LibraryKernel> orderKernels() {
   std::vector<LibraryKernel> all;
   for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::Bool})
     for (const char* name : {"kerf_line_keys", "kerf_line_numbers", "kerf_line_picks"})
-      all.push_back({orderSource, name, orderMacros(dtype)});
+      all.push_back({orderText(), name, orderMacros(dtype)});
   return all;
 }
 

@@ -65,20 +65,6 @@ Sizes picked(const Sizes& of, const std::vector<std::size_t>& dims) {
   return result;
 }
 
-KernelMacros macrosOf(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple) {
-  KernelMacros macros = typeMacros(dtype, dtype);
-  const Combination& how = combinations[std::size_t(kind)];
-  macros.emplace_back("K", keyType(keyBytes));
-  macros.emplace_back("V", std::to_string(vector));
-  macros.emplace_back("SIMPLE", simple ? "1" : "0");
-  macros.emplace_back("COMBINE(a, b)", how.combine);
-  macros.emplace_back("START", "((A)" + std::string(isFloating(dtype) ? how.start : how.integerStart) + ")");
-  macros.emplace_back("FACTOR(put)", isFloating(dtype) ? "(put).factor" : "(put).wholeFactor");
-  macros.emplace_back("OVER(a, n)", isFloating(dtype) ? "((a) / (A)(n))"
-                                                      : "((a) >= 0 ? (a) / (n) : -((-(a) + (n) - 1) / (n)))");
-  return macros;
-}
-
 /// The dimensions of out that tell places, in order.
 std::vector<std::size_t> placeDims(const DevicePut& put) {
   std::vector<std::size_t> dims = put.indexed;
@@ -198,8 +184,24 @@ bool putTakes(DType dtype, PutKind kind) {
   return !memoryType(dtype).empty() && (dtype != DType::Bool || kind == PutKind::Assign);
 }
 
+KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple) {
+  KernelMacros macros = typeMacros(dtype, dtype);
+  const Combination& how = combinations[std::size_t(kind)];
+  macros.emplace_back("K", keyType(keyBytes));
+  macros.emplace_back("V", std::to_string(vector));
+  macros.emplace_back("SIMPLE", simple ? "1" : "0");
+  macros.emplace_back("COMBINE(a, b)", how.combine);
+  macros.emplace_back("START", "((A)" + std::string(isFloating(dtype) ? how.start : how.integerStart) + ")");
+  macros.emplace_back("FACTOR(put)", isFloating(dtype) ? "(put).factor" : "(put).wholeFactor");
+  macros.emplace_back("OVER(a, n)", isFloating(dtype) ? "((a) / (A)(n))"
+                                                      : "((a) >= 0 ? (a) / (n) : -((-(a) + (n) - 1) / (n)))");
+  return macros;
+}
+
 Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   if (!isTaken(put)) return false;
+  KERF_TRY(const bool alongLines, putAlongLines(call, put));
+  if (alongLines) return true;
   const Tensor& out = *put.out;
   const std::vector<std::size_t> dims = placeDims(put);
   const std::int64_t rows = product(put.rows), places = product(picked(out.sizes(), dims));
@@ -230,7 +232,7 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   const std::int64_t lanes = std::int64_t{1} << writes.team;
   writes.chunks = int((writes.width + lanes - 1) / lanes);
   DeviceKeys keys{0, 0, rows, places < std::int64_t{1} << 32 ? 4 : 8};
-  const KernelMacros macros = macrosOf(out.dtype(), put.kind, keys.bytes, vector, simple);
+  const KernelMacros macros = putMacros(out.dtype(), put.kind, keys.bytes, vector, simple);
   KERF_TRY(keys.keys, call.on.scratch.take(rows * keys.bytes));
   KERF_CHECK(findPlaces(call, put, macros, dims, places, keys));
   // Without indices that are left out, what is no place may lie among the rows of any: the run ends with an error.
@@ -255,7 +257,7 @@ std::vector<LibraryKernel> putKernels() {
   std::vector<LibraryKernel> all;
   const auto add = [&](DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple) {
     for (const char* name : {"kerf_put_keys", "kerf_put_ranges", "kerf_put_parts", "kerf_put"})
-      all.push_back({putSource(), name, macrosOf(dtype, kind, keyBytes, vector, simple)});
+      all.push_back({putSource(), name, putMacros(dtype, kind, keyBytes, vector, simple)});
   };
   for (const DType dtype : {DType::Float32, DType::BFloat16}) add(dtype, PutKind::Sum, 4, packBytes / itemSize(dtype), true);
   for (const DType dtype : {DType::Float64, DType::Float16, DType::Int64}) add(dtype, PutKind::Sum, 8, 1, false);

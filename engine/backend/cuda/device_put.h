@@ -38,6 +38,12 @@ struct DevicePut {
 /// False where the kernels do not take it: nothing has been done.
 Result<bool> putRows(const DeviceCall& call, const DevicePut& put);
 
+/// Elements along lines, each line by one block. False where that does not take it: nothing has been done.
+Result<bool> putAlongLines(const DeviceCall& call, const DevicePut& put);
+
+/// What putSource() and its like are compiled with.
+KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple);
+
 /// Whether rows can be written into tensors of this type.
 bool putTakes(DType dtype, PutKind kind);
 

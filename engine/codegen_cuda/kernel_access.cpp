@@ -1,0 +1,77 @@
+// How a kernel's loads and stores walk memory, and what its device has.
+#include <algorithm>
+#include <charconv>
+
+#include "engine/codegen_cuda/kernel_shape.h"
+
+namespace kerf::inline codegen_cuda {
+
+KernelTarget KernelTarget::of(std::string_view architecture) {
+  constexpr int firstWithClusters = 90;
+  int number = 0;
+  if (architecture.starts_with("sm_")) std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
+  return {number >= firstWithClusters ? 8 : 1};
+}
+
+bool isContiguous(const Affine& index, std::size_t variable, int vector) {
+  const auto isMultiple = [&](SymInt number) {
+    return vector == 1 || (!number.isSymbolic() && number.bits() % vector == 0);
+  };
+  if (!index.coefficient(variable).isIdentical(1) || !isMultiple(index.constant)) return false;
+  for (std::size_t v = 0; v < index.coefficients.size(); ++v)
+    if (v != variable && !isMultiple(index.coefficients[v])) return false;
+  return true;
+}
+
+bool isReadAcross(const Affine& index, std::size_t column, std::size_t across) {
+  return !isZero(index.coefficient(column)) && !index.coefficient(column).isIdentical(1) &&
+         index.coefficient(across).isIdentical(1);
+}
+
+bool storesTo(const LoopKernel& kernel, int buffer) {
+  return std::ranges::any_of(kernel.stores, [&](const LoopStore& s) { return s.buffer == buffer; });
+}
+
+/// Whether the expression is the same along the variable.
+static bool isInvariant(const LoopKernel& kernel, int expr, std::size_t variable) {
+  std::vector<bool> varies(std::size_t(expr) + 1);
+  for (std::size_t e = 0; e < varies.size(); ++e) {
+    const Expr& node = kernel.exprs[e];
+    varies[e] = !isZero(node.index.coefficient(variable)) || isReduction(node.op);
+    for (std::size_t a = 0; a < exprOpInfo(node.op).arity; ++a) varies[e] = varies[e] || varies[std::size_t(node.args[a])];
+  }
+  return !varies.back();
+}
+
+static bool isMultipleOf(const LoopKernel& kernel, int expr, int number) {
+  const Expr& e = kernel.exprs[std::size_t(expr)];
+  if (e.op == ExprOp::Constant) return isIntegral(e.dtype) && e.integer % number == 0;
+  if (e.dtype != DType::Int64) return false;
+  const bool first = (e.op == ExprOp::Add || e.op == ExprOp::Mul) && isMultipleOf(kernel, e.args[0], number);
+  if (e.op == ExprOp::Mul) return first || isMultipleOf(kernel, e.args[1], number);
+  return e.op == ExprOp::Add && first && isMultipleOf(kernel, e.args[1], number);
+}
+
+bool readsPackAt(const LoopKernel& kernel, std::size_t expr, std::size_t variable, int vector) {
+  const Expr& e = kernel.exprs[expr];
+  return e.op == ExprOp::LoadAt && vector > 1 && isContiguous(e.index, variable, vector) && !storesTo(kernel, e.buffer) &&
+         isMultipleOf(kernel, e.args[0], vector) && isInvariant(kernel, e.args[0], variable);
+}
+
+bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t column, std::size_t across) {
+  const Expr& e = kernel.exprs[expr];
+  const bool isPlain = e.op == ExprOp::Load || e.op == ExprOp::LoadWhere;
+  return isPlain && !storesTo(kernel, e.buffer) && isReadAcross(e.index, column, across);
+}
+
+std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables) {
+  std::int64_t count = 1;
+  for (const std::size_t v : variables) {
+    const SymInt size = kernel.variables[v].size;
+    if (size.isSymbolic()) return std::nullopt;
+    count *= size.bits();
+  }
+  return count;
+}
+
+}  // namespace kerf::inline codegen_cuda
