@@ -8,7 +8,7 @@ namespace kerf::workbench {
 
 namespace {
 
-const GraphModule* graphAt(const GraphModule& module, const std::string& path) {
+const GraphModule* moduleAt(const GraphModule& module, const std::string& path) {
   const auto* child = module.submodule(path);
   return child == nullptr ? nullptr : child->graph.get();
 }
@@ -25,7 +25,7 @@ std::string namesIn(const GraphModule& module) {
 Result<const GraphModule*> nestedGraph(const GraphModule& module, const std::string& path) {
   const auto* here = &module;
   for (const auto& name : splitAt(path, "/")) {
-    const auto* next = graphAt(*here, name);
+    const auto* next = moduleAt(*here, name);
     if (next == nullptr) return fail(ErrorCode::NotFound, "there is no nested graph {}: {}", name, namesIn(*here));
     here = next;
   }
@@ -35,7 +35,7 @@ Result<const GraphModule*> nestedGraph(const GraphModule& module, const std::str
 void findBodies(GraphDoc& doc, const GraphModule& module) {
   for (auto& node : doc.nodes) {
     const bool names = node.opcode == "get_attr" || node.opcode == "call_module";
-    if (names && graphAt(module, node.target) != nullptr) node.bodies.push_back(node.target);
+    if (names && moduleAt(module, node.target) != nullptr) node.bodies.push_back(node.target);
   }
   for (auto& node : doc.nodes) {
     if (node.opcode != "call_function") continue;
