@@ -17,7 +17,8 @@ std::vector<Hash128> hashesOf(const Tensor& filter) {
   parallelFor(std::int64_t(hashes.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t from = i * hashedAtOnce;
-      hashes[std::size_t(i)] = hashBytes(bytes.subspan(std::size_t(from), std::size_t(std::min(hashedAtOnce, size - from))));
+      hashes[std::size_t(i)] =
+          hashBytes(bytes.subspan(std::size_t(from), std::size_t(std::min(hashedAtOnce, size - from))));
     }
   });
   return hashes;

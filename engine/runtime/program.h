@@ -96,16 +96,16 @@ struct StepTime {
 
 struct Step {
   StepKind kind = StepKind::Kernel;
-  std::string name;                           ///< of the kernel: "cpp_fused_add_mul_0", "extern_addmm_1"
-  NodeId node;                                ///< extern steps
-  std::string nodeName;                       ///< for errors
-  int slot = -1;                              ///< result of extern steps
-  double alpha = 1, beta = 1;                 ///< Addmm
+  std::string name;            ///< of the kernel: "cpp_fused_add_mul_0", "extern_addmm_1"
+  NodeId node;                 ///< extern steps
+  std::string nodeName;        ///< for errors
+  int slot = -1;               ///< result of extern steps
+  double alpha = 1, beta = 1;  ///< Addmm
   /// Convolution: the next step, a generated kernel, takes its result block by block: each iteration so many elements,
   /// one after the other. 0: it does not.
   std::int64_t followerElements = 0;
   bool followerTakesAll = false;  ///< nobody else reads the result
-  std::vector<int> releases;                  ///< slots that nobody needs after this step
+  std::vector<int> releases;      ///< slots that nobody needs after this step
   struct Piece {
     std::int64_t begin = 0, end = 0;  ///< bytes
   };
@@ -118,7 +118,7 @@ struct Step {
     std::int64_t byteOffset = 0;
   };
   std::vector<Pointer> pointers;
-  Sizes bounds;                   ///< of the kernel's parameters
+  Sizes bounds;  ///< of the kernel's parameters
   /// Every element of a tensor of indices, checked before the kernel reads memory by it.
   struct IndexCheck {
     NodeId node;
@@ -127,14 +127,15 @@ struct Step {
     bool mayBeNegative = false;
   };
   std::vector<IndexCheck> indexChecks;
-  /// A reduction of everything or to few columns: its pieces, each `chunk` of `size` iterations, gather `values` of 8 bytes each; the
-  /// kernel gets their place as a last pointer, and is called once more, with `begin` -1 and the pieces as `end`.
+  /// A reduction of everything or to few columns: its pieces, each `chunk` of `size` iterations, gather `values` of 8
+  /// bytes each; the kernel gets their place as a last pointer, and is called once more, with `begin` -1 and the pieces
+  /// as `end`.
   struct Shared {
     std::int64_t pieces = 0, chunk = 0, size = 0, values = 0;
   };
   Shared shared;
-  std::int64_t outerSize = 1;     ///< iterations of the loop that is divided
-  std::int64_t workPerOuter = 1;  ///< elements times cost of one iteration
+  std::int64_t outerSize = 1;       ///< iterations of the loop that is divided
+  std::int64_t workPerOuter = 1;    ///< elements times cost of one iteration
   std::int64_t fewestPerPiece = 1;  ///< iterations that one thread takes at least
 };
 

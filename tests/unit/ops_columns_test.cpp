@@ -23,7 +23,7 @@ TEST(OpColumns, HaveTheCountsThatAreWrittenDown) {
   constexpr std::size_t overloads = 1609;
   constexpr Counts expected[] = {
       {"kernel", 984, 625, 0, 0},     {"shape", 984, 625, 0, 0},        {"decomposition", 228, 625, 0, 0},
-      {"lowering", 245, 612, 118, 0}, {"gradient", 700, 625, 179, 0},   {"jvp", 700, 625, 179, 0},
+      {"lowering", 249, 612, 119, 0}, {"gradient", 700, 625, 179, 0},   {"jvp", 700, 625, 179, 0},
       {"flops", 19, 520, 145, 440},     {"sharding", 25, 549, 131, 314},
   };
   EXPECT_EQ(allOps().size(), overloads);

@@ -49,7 +49,8 @@ class MemoryWalk {
     std::vector<std::int64_t> change(m_program.steps.size() + 1, 0);
     std::int64_t always = m_program.arenaBytes > 0 ? rounded(m_program.arenaBytes) : 0;
     for (std::size_t slot = 0; slot < m_program.slots.size(); ++slot)
-      if (m_program.slots[slot].kind == SlotKind::Fresh) add(change, 0, m_releasedAt[slot], bytesOf(m_program.slots[slot]));
+      if (m_program.slots[slot].kind == SlotKind::Fresh)
+        add(change, 0, m_releasedAt[slot], bytesOf(m_program.slots[slot]));
     for (std::size_t s = 0; s < m_program.steps.size(); ++s) {
       const Step& step = m_program.steps[s];
       if (step.slot < 0) continue;

@@ -96,7 +96,8 @@ class Propagation {
     const ShapeEnv::Mark before = m_env.mark();
     auto result = call(node, args, kwargs);
     // What depends on values was recorded with PyTorch's own symbols.
-    const bool fromData = isKnownFromData(node) || (node.meta().value.known() && m_env.symbols().size() > before.symbols);
+    const bool fromData =
+        isKnownFromData(node) || (node.meta().value.known() && m_env.symbols().size() > before.symbols);
     if (fromData && (!result || fits(node.meta().value, metaOf(*result)))) {
       m_env.rollBack(before);
       return keep(id);

@@ -8,11 +8,13 @@
 
 namespace kerf::inline ops {
 
+OpRows embeddingOps();
 OpRows indexOps();
 OpRows moveOps();
 OpRows resizeOps();
 OpRows scatterOps();
 OpRows sliceScatterOps();
+OpRows sliceWriteOps();
 OpRows unfoldOps();
 OpRows copyOps();
 OpRows viewOps();
@@ -27,6 +29,7 @@ OpFactRows indexPutLowerings();
 OpFactRows embeddingLowerings();
 OpFactRows writeLowerings();
 OpFactRows partLowerings();
+OpFactRows flatWriteLowerings();
 OpFactRows viewDerivatives();
 OpFactRows moveDerivatives();
 OpFactRows indexDerivatives();

@@ -27,36 +27,33 @@ struct IndexGroups {
   std::int64_t count() const { return std::int64_t(starts.size()) - 1; }
 };
 
-/// Sums of float32 are formed in double; 16-bit floats round after every addition, as PyTorch's do.
+/// sums[i] += values[i * step], rounded after every addition, as PyTorch's CPU kernels do: the errors of many additions
+/// are the op's own, and a reference of more precision says how large they may be.
 template <class T>
-using Accumulation = std::conditional_t<std::is_same_v<T, float>, double, T>;
-
-/// sums[i] += values[i * step]
-template <class T>
-void addValues(Accumulation<T>* sums, const T* values, std::int64_t step, std::int64_t count) {
+void addValues(T* sums, const T* values, std::int64_t step, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     if constexpr (isReducedFloat<T>)
       sums[i] = T(float(sums[i]) + float(values[i * step]));
     else if constexpr (std::is_same_v<T, bool>)
       sums[i] = sums[i] || values[i * step];
     else
-      sums[i] = element::add<Accumulation<T>>(sums[i], values[i * step]);
+      sums[i] = element::add<T>(sums[i], values[i * step]);
   }
 }
 
 constexpr std::int64_t sumLength = 512;
 
-/// One cell's run: its own elements plus those of all its values, rounded once.
+/// One cell's run: its own elements plus those of all its values, in their order.
 template <class T>
 void addRun(T* cells, std::int64_t cellStep, std::int64_t count, const T* values, std::int64_t valueStep,
             std::span<const std::size_t> members, const std::vector<std::int64_t>& valueOffsets) {
-  Accumulation<T> sums[sumLength];
+  T sums[sumLength];
   for (std::int64_t begin = 0; begin < count; begin += sumLength) {
     const std::int64_t length = std::min(sumLength, count - begin);
     for (std::int64_t i = 0; i < length; ++i) sums[i] = cells[(begin + i) * cellStep];
     for (const std::size_t member : members)
       addValues<T>(sums, values + valueOffsets[member] + begin * valueStep, valueStep, length);
-    for (std::int64_t i = 0; i < length; ++i) cells[(begin + i) * cellStep] = static_cast<T>(sums[i]);
+    for (std::int64_t i = 0; i < length; ++i) cells[(begin + i) * cellStep] = sums[i];
   }
 }
 

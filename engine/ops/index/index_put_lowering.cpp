@@ -82,7 +82,7 @@ int indexPut(const ElementCall& c) {
   if (!plan) return c.number(0);  // which the shape rule has refused
   const bool adds = c.bound.boolean(3);
   const bool rounds = c.dtype == DType::Float16 || c.dtype == DType::BFloat16;  // after every row, as PyTorch does
-  const DType wide = !adds || rounds ? computeType(c.dtype) : isFloating(c.dtype) ? DType::Float64 : DType::Int64;
+  const DType wide = !adds || isFloating(c.dtype) ? computeType(c.dtype) : DType::Int64;
   int result = c.b.convert(c.operands.at(0, 0, affinePlaces(c.map)), wide);
   std::int64_t rows = 1;
   for (const SymInt size : plan->indexSizes) rows *= size.bits();

@@ -79,8 +79,10 @@ std::optional<Scatter> scatterOf(const BoundArguments& bound) {
 
 bool coversScatter(const BoundArguments& bound) { return scatterOf(bound).has_value(); }
 
-/// What values are combined in: wide, rounded once.
-DType wideType(DType dtype) { return isFloating(dtype) ? DType::Float64 : DType::Int64; }
+/// What values are combined in: float32 is rounded after every write, 16-bit floats are float32 until the end.
+DType wideType(DType dtype) {
+  return isFloating(dtype) ? computeType(dtype) : dtype == DType::UInt64 ? dtype : DType::Int64;
+}
 
 int valueAt(Call c, const IndexMap& at, DType wide) {
   if (c.bound.tensorIf(3)) return c.b.convert(c.operands.at(3, 0, affinePlaces(at)), wide);
@@ -96,13 +98,13 @@ int combinedWith(Call c, Writing writing, int old, int value) {
 
 /// What combines with anything to that thing.
 int neutral(Call c, Writing writing, DType wide) {
-  const bool isReal = wide == DType::Float64;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   using Whole = std::numeric_limits<std::int64_t>;
-  if (writing == Writing::Max) return isReal ? c.b.constant(-infinity, wide) : c.number(Whole::min());
-  if (writing == Writing::Min) return isReal ? c.b.constant(infinity, wide) : c.number(Whole::max());
-  const int one = writing == Writing::Product ? 1 : 0;
-  return isReal ? c.b.constant(one, wide) : c.number(one);
+  const bool isReal = isFloating(wide), isUnsigned = wide == DType::UInt64;
+  const std::int64_t lowest = isUnsigned ? 0 : Whole::min(), highest = isUnsigned ? -1 : Whole::max();  // -1: all bits
+  if (writing == Writing::Max) return isReal ? c.b.constant(-infinity, wide) : c.b.integer(lowest, wide);
+  if (writing == Writing::Min) return isReal ? c.b.constant(infinity, wide) : c.b.integer(highest, wide);
+  return c.b.integer(writing == Writing::Product ? 1 : 0, wide);
 }
 
 int scatter(Call c) {
@@ -123,7 +125,8 @@ int scatter(Call c) {
   if (any < 0) return self;
   if (s.writing == Writing::Mean) {
     const int isSum = c.b.binary(Gt, count, c.b.constant(1, DType::Float64));
-    result = c.b.select(isSum, c.b.binary(Div, result, count), result);
+    const int quotient = c.b.binary(Div, c.b.convert(result, DType::Float64), count);
+    result = c.b.select(isSum, c.b.convert(quotient, wide), result);
   }
   return s.includesSelf ? result : c.b.select(any, result, self);
 }

@@ -17,9 +17,14 @@ namespace {
 
 constexpr std::int64_t scoresPerTile = 1 << 16;
 constexpr std::int64_t fewestRows = 32;
+constexpr std::int64_t enoughTiles = 64;
 
+/// As many rows as the second cache has room for, but no more than make some tiles for each of many threads; the answer does
+/// not depend on how many there are.
 std::int64_t tileRows(const TiledAttention& a) {
-  const std::int64_t rows = std::max(fewestRows, scoresPerTile / std::max<std::int64_t>(1, a.keys));
+  const std::int64_t fitting = scoresPerTile / std::max<std::int64_t>(1, a.keys);
+  const std::int64_t shared = a.matrices() * a.queries / enoughTiles;
+  const std::int64_t rows = std::max(fewestRows, std::min(fitting, shared));
   return std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(1, a.queries));
 }
 std::int64_t tilesPerMatrix(const TiledAttention& a) { return (a.queries + tileRows(a) - 1) / tileRows(a); }
@@ -119,9 +124,9 @@ Result<void> attend(const TiledAttention& a, const Tensor& out, std::vector<doub
   return forPieces(a.matrices() * tiles, [&](std::int64_t piece) {
     const std::int64_t m = piece / tiles;
     const Tile<T> tile(a, m, piece % tiles);
-    const Tensor target =
-        out.viewAs({tile.count(), a.valueWidth}, {out.stride(2), out.stride(3)},
-                   out.offset() + m / a.heads * out.stride(0) + m % a.heads * out.stride(1) + tile.first() * out.stride(2));
+    const Tensor target = out.viewAs(
+        {tile.count(), a.valueWidth}, {out.stride(2), out.stride(3)},
+        out.offset() + m / a.heads * out.stride(0) + m % a.heads * out.stride(1) + tile.first() * out.stride(2));
     return attendTile<T>(a, tile, target, sums);
   });
 }
@@ -153,9 +158,8 @@ Result<void> addTileGradients(const TiledAttention& a, const Tile<T>& tile, cons
   for (std::int64_t i = 0; i < tile.count(); ++i) {
     T* row = tile.at(dS, i);
     tile.drop(i, row);
-    const double sum = saved.out.defined()
-                           ? rowmath::dot(tile.at(dO, i), tile.at(tile.own(saved.out), i), a.valueWidth)
-                           : rowmath::dot(row, tile.at(p, i), tile.keys());
+    const double sum = saved.out.defined() ? rowmath::dot(tile.at(dO, i), tile.at(tile.own(saved.out), i), a.valueWidth)
+                                           : rowmath::dot(row, tile.at(p, i), tile.keys());
     rowmath::softmaxGradient(row, tile.at(p, i), sum, tile.keys());
     tile.drop(i, tile.at(p, i));
   }

@@ -1,5 +1,5 @@
-// Attention a block of queries at a time, so that their scores stay in the cache: products, masks, softmax and dropout of
-// one block after the other instead of whole matrices of scores.
+// Attention a block of queries at a time, so that their scores stay in the cache: products, masks, softmax and dropout
+// of one block after the other instead of whole matrices of scores.
 //
 //   before: S = q kᵀ; P = softmax(S + mask); O = P v      after: for block of queries: S, P, O of these rows
 #pragma once
@@ -19,7 +19,8 @@ struct TiledAttention {
   bool causal = false;
   Tensor q, k, v;
   Tensor mask;  ///< to be added, [B, H, Q, K] of any strides; undefined: none
-  /// What dropout multiplies the weight with this number (row-major over batch, head, query, key) by; empty: no dropout.
+  /// What dropout multiplies the weight with this number (row-major over batch, head, query, key) by; empty: no
+  /// dropout.
   std::function<double(std::int64_t)> dropout;
 
   std::int64_t matrices() const { return batch * heads; }
@@ -28,8 +29,8 @@ struct TiledAttention {
 /// Whether the blocks of such sizes keep all threads busy, and sums need not be exact.
 bool attentionFitsTiles(const TiledAttention& attention, bool backward);
 
-/// out [B, H, Q, E] of any strides = softmax(scale q kᵀ + mask) v; gives the logarithm of every row's sum of exponentials,
-/// by row. A row without a key is 0.
+/// out [B, H, Q, E] of any strides = softmax(scale q kᵀ + mask) v; gives the logarithm of every row's sum of
+/// exponentials, by row. A row without a key is 0.
 Result<std::vector<double>> attendInTiles(const TiledAttention& attention, const Tensor& out);
 
 /// What is known of the softmax in a backward pass. Without the saved values both are computed again.

@@ -55,7 +55,8 @@ int averagePool(Call c) {
   }
   std::vector<int> starts;
   for (std::size_t d = 0; d < spatial; ++d)
-    starts.push_back(c.b.index(c.map[c.map.size() - spatial + d] * SymInt(w.stride[d]) + Affine::number(-w.padding[d])));
+    starts.push_back(
+        c.b.index(c.map[c.map.size() - spatial + d] * SymInt(w.stride[d]) + Affine::number(-w.padding[d])));
   return c.b.binary(Div, sum, divisor(c, w, starts, 1, DType::Float64));
 }
 

@@ -194,7 +194,8 @@ Result<Value> backwardKernel(const BoundArguments& args) {
   KERF_TRY(const Doubles x, doublesOf(args.tensor(1)));
   KERF_TRY(const Doubles weight, channelValues(args, namedTensor(args, "weight"), geometry.channels, 1));
   const bool train = namedFlag(args, "train", namedFlag(args, "update", true));
-  const Tensor* savedInverse = namedTensor(args, "save_invstd") ? namedTensor(args, "save_invstd") : namedTensor(args, "save_var");
+  const Tensor* savedInverse =
+      namedTensor(args, "save_invstd") ? namedTensor(args, "save_invstd") : namedTensor(args, "save_var");
   KERF_TRY(const Doubles mean,
            channelValues(args, namedTensor(args, train ? "save_mean" : "running_mean"), geometry.channels, 0));
   KERF_TRY(Doubles inverse,

@@ -9,6 +9,7 @@ namespace kerf::inline ops {
 
 OpRows adaptivePoolingOps();
 OpRows attentionOps();
+OpRows attentionBackwardOps();
 OpRows onlineSoftmaxOps();
 OpRows flashAttentionOps();
 OpRows batchNormOps();
@@ -21,6 +22,7 @@ OpRows fusedLayerOps();
 OpRows fusedOptimizerOps();
 OpRows gridSamplerOps();
 OpRows lossOps();
+OpRows classLossOps();
 OpRows marginLossOps();
 OpRows normalizationOps();
 OpRows paddingOps();

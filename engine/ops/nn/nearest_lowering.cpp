@@ -42,7 +42,8 @@ int nearest(Call c) {
     if (step == 1 && out <= in) continue;
     int at = c.b.convert(c.b.index(c.map[d]), dtype);
     if (exact) at = c.b.binary(Add, at, c.b.constant(0.5, dtype));
-    const int source = c.b.unary(Floor, c.b.binary(Mul, at, c.b.constant(dtype == DType::Float32 ? float(step) : step, dtype)));
+    const int source =
+        c.b.unary(Floor, c.b.binary(Mul, at, c.b.constant(dtype == DType::Float32 ? float(step) : step, dtype)));
     places[d] = {{}, c.b.binary(Minimum, c.b.convert(source, DType::Int64), c.number(in - 1))};
   }
   return c.operands.at(0, 0, places);

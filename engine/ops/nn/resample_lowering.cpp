@@ -1,5 +1,5 @@
-// Linear to trilinear and bicubic resampling as loops, and the gradients of these and of nearest-exact: every element of
-// a result is written from its neighbours, and every element of a gradient from the places that took it.
+// Linear to trilinear and bicubic resampling as loops, and the gradients of these and of nearest-exact: every element
+// of a result is written from its neighbours, and every element of a gradient from the places that took it.
 //
 //   before: upsample_bilinear2d(x: [1, 4, 8, 8], [16, 16], False)
 //   after:  for i0 < 4: for i1 < 16: for i2 < 16: y[…] = wy0 * (wx0 * x[…] + wx1 * x[…]) + wy1 * (…)
@@ -21,7 +21,7 @@ enum class Resampling : std::uint8_t { NearestExact, Linear, Cubic };
 /// More places than these would make too much code.
 constexpr std::int64_t mostTakers = 128;
 constexpr std::int64_t mostVerified = 1 << 20;  ///< output places of a dimension that are looked at one by one
-constexpr double sharpness = -0.75;  ///< of Keys' cubic, as PyTorch has it
+constexpr double sharpness = -0.75;             ///< of Keys' cubic, as PyTorch has it
 
 /// One spatial dimension; places are computed in `position`, weights in float64.
 struct ResampledAxis {
@@ -36,7 +36,8 @@ struct Resampled {
   std::vector<ResampledAxis> axes;
 };
 
-/// (self, output_size, …) or, with `gradient`, (grad_output, output_size, input_size, …); none where a size is symbolic.
+/// (self, output_size, …) or, with `gradient`, (grad_output, output_size, input_size, …); none where a size is
+/// symbolic.
 std::optional<Resampled> resampledOf(const BoundArguments& bound, Resampling method, bool gradient) {
   const OpSchema& schema = bound.op->schema;
   if (!schema.overload.empty() && schema.overload != "default") return std::nullopt;
@@ -174,9 +175,7 @@ struct Takers {
 
 /// Input places that output place `at` takes, as neighboursOf computes them.
 std::vector<std::int64_t> takenBy(const ResampledAxis& axis, Resampling method, std::int64_t at) {
-  const auto clamped = [&](double place) {
-    return std::int64_t(std::clamp(place, 0.0, double(axis.in - 1)));
-  };
+  const auto clamped = [&](double place) { return std::int64_t(std::clamp(place, 0.0, double(axis.in - 1))); };
   if (method == Resampling::Linear && axis.in == axis.out) return {at};
   const auto source = [&]<class T>(T) {
     const T step = T(axis.step), place = T(at);

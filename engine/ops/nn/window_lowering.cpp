@@ -1,5 +1,5 @@
-// Maxima over windows as loops: every element of a result is written from the window that it looks at, and every element
-// of a gradient from the windows that look at it.
+// Maxima over windows as loops: every element of a result is written from the window that it looks at, and every
+// element of a gradient from the windows that look at it.
 //
 //   before: max_pool2d(x: [1, 4, 8, 8], [2, 2])
 //   after:  for i0 < 4: for i1 < 4: for i2 < 4: y[…] = max(x[64*i0 + 16*i1 + 2*i2], …)
@@ -46,8 +46,7 @@ bool coversMax(const BoundArguments& bound) {
 /// The flat position of a cell in its plane.
 int positionOf(Call c, const PoolWindows& w, const IndexMap& map) {
   Affine flat;
-  for (std::size_t d = 0; d < w.spatial(); ++d)
-    flat = flat * SymInt(w.in[d]) + map[map.size() - w.spatial() + d];
+  for (std::size_t d = 0; d < w.spatial(); ++d) flat = flat * SymInt(w.in[d]) + map[map.size() - w.spatial() + d];
   return c.b.index(flat);
 }
 
@@ -124,8 +123,8 @@ bool coversMaxBackward(const BoundArguments& bound) {
   return windows && mostLooking(*windows) <= mostCells;
 }
 
-/// Each element looks for itself in the windows that it lies in. A place that no pooling of these windows found (an input
-/// of a backward graph on random numbers) may lie in none of them; the op's own kernel adds there all the same.
+/// Each element looks for itself in the windows that it lies in. A place that no pooling of these windows found (an
+/// input of a backward graph on random numbers) may lie in none of them; the op's own kernel adds there all the same.
 bool isOwnPlace(const BoundArguments& call, const BoundArguments& step, const BoundArguments* next) {
   const auto w = maxBackwardWindows(call);
   if (!w) return false;

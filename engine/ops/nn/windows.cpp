@@ -24,16 +24,16 @@ bool isStatic(const BoundArguments& bound) {
 }
 
 std::optional<PoolWindows> windowsOf(const BoundArguments& bound, const Tensor& image, std::size_t spatial,
-                                 std::size_t first, bool hasDilation, std::size_t ceilMode) {
+                                     std::size_t first, bool hasDilation, std::size_t ceilMode) {
   if (!isStatic(bound)) return std::nullopt;
   for (std::size_t i = first; i < first + (hasDilation ? 4 : 3); ++i)
     if (bound.symSizes(i).isSymbolic()) return std::nullopt;
-  const auto shape = poolShape(bound, image, spatial, bound.symSizes(first), bound.symSizes(first + 1),
-                               bound.symSizes(first + 2), hasDilation ? bound.symSizes(first + 3) : SymSizes{},
-                               bound.boolean(ceilMode));
+  const auto shape =
+      poolShape(bound, image, spatial, bound.symSizes(first), bound.symSizes(first + 1), bound.symSizes(first + 2),
+                hasDilation ? bound.symSizes(first + 3) : SymSizes{}, bound.boolean(ceilMode));
   if (!shape) return std::nullopt;
   return PoolWindows{shape->kernel.numbers(),   shape->stride.numbers(),  shape->padding.numbers(),
-                 shape->dilation.numbers(), shape->inSizes.numbers(), shape->outSizes.numbers()};
+                     shape->dilation.numbers(), shape->inSizes.numbers(), shape->outSizes.numbers()};
 }
 
 WindowCell cellAt(const ElementCall& c, const PoolWindows& w, std::int64_t cell) {
@@ -56,7 +56,8 @@ int loadCell(const ElementCall& c, const WindowCell& cell, DType dtype) {
 
 int quotient(const ElementCall& c, int value, std::int64_t divisor) {
   if (divisor == 1) return value;
-  const int exact = c.b.binary(ExprOp::Div, c.b.convert(value, DType::Float64), c.b.constant(double(divisor), DType::Float64));
+  const int exact =
+      c.b.binary(ExprOp::Div, c.b.convert(value, DType::Float64), c.b.constant(double(divisor), DType::Float64));
   return c.b.convert(c.b.unary(ExprOp::Trunc, exact), DType::Int64);
 }
 

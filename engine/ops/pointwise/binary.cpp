@@ -46,6 +46,7 @@ KERF_ELEMENT2(BitOr, x | y);
 KERF_ELEMENT2(BitXor, x ^ y);
 KERF_ELEMENT2(ShiftLeft, y<0 || y> 63 ? 0 : T(std::uint64_t(x) << y));
 KERF_ELEMENT2(ShiftRight, x >> (y < 0 || y > 63 ? 63 : y));
+KERF_ELEMENT2(ShiftRightUnsigned, y > 63 ? 0 : x >> y);
 KERF_ELEMENT2(Gcd, std::gcd(x, y));
 KERF_ELEMENT2(Lcm, x == 0 || y == 0 ? 0 : std::abs(mul(x / std::gcd(x, y), y)));
 KERF_ELEMENT2(Heaviside, x == 0 ? y : T(x > 0));
@@ -78,6 +79,11 @@ template <VectorFunction function>
 constexpr PointwiseSpec vector = programSpec<VectorBinary<function>>();
 template <class F>
 constexpr PointwiseSpec integers = integerSpec<F>();
+constexpr PointwiseSpec shiftRight = [] {
+  PointwiseSpec spec = integerSpec<ShiftRight>();
+  spec.u64 = withUnsigned<ShiftRightUnsigned>({}).u64;
+  return spec;
+}();
 
 /// Powers with the same exponent for a whole run are mostly small whole numbers.
 struct PowProgram {
@@ -221,9 +227,9 @@ constexpr OpRow pointwiseBinaryRows[] = {
     pointwiseRow("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", integers<BitXor>),
     pointwiseRow("aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", integers<BitXor>),
     pointwiseRow("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", integers<ShiftLeft>),
-    pointwiseRow("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", integers<ShiftRight>),
+    pointwiseRow("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", shiftRight),
     pointwiseRow("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", integers<ShiftLeft>),
-    pointwiseRow("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", integers<ShiftRight>),
+    pointwiseRow("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", shiftRight),
     pointwiseRow("aten::gcd(Tensor self, Tensor other) -> Tensor", integers<Gcd>),
     pointwiseRow("aten::lcm(Tensor self, Tensor other) -> Tensor", integers<Lcm>),
     pointwiseRow("aten::heaviside(Tensor self, Tensor values) -> Tensor", ordered<Heaviside>),

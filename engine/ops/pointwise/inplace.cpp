@@ -34,6 +34,23 @@ Result<Value> inplaceKernel(const BoundArguments& args) {
   return args.values[0];
 }
 
+/// Whether the second tensor's elements can go straight into self: no memory in common, and none of self's twice.
+bool copiesStraight(const Tensor& self, const Tensor& source) {
+  if (self.storage() == source.storage() || isComplex(self.dtype()) != isComplex(source.dtype())) return false;
+  for (std::size_t d = 0; d < self.sizes().size(); ++d)
+    if (self.strides()[d] == 0 && self.sizes()[d] > 1) return false;
+  const auto sizes = broadcastSizes(self.sizes(), source.sizes());
+  return sizes && *sizes == self.sizes();
+}
+
+/// copy_(self, src): as the others, but without a tensor in between.
+Result<Value> copyIntoKernel(const BoundArguments& args) {
+  const Tensor &self = args.tensor(0), &source = args.tensor(1);
+  if (!copiesStraight(self, source)) return inplaceKernel(args);
+  KERF_CHECK(copyElements(source.viewAs(self.sizes(), broadcastStrides(source, self.sizes()), source.offset()), self));
+  return args.values[0];
+}
+
 constexpr OpRow inplace(const char* schema, const char* base = nullptr) {
   return {schema, OpTrait::Inplace | OpTrait::Impure, selfShape, inplaceKernel, nullptr, base};
 }
@@ -125,7 +142,8 @@ constexpr OpRow inplaceRows[] = {
     inplace("aten::bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"),
     inplace("aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)"),
     inplace("aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)"),
-    inplace("aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)"),
+    {"aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+     OpTrait::Inplace | OpTrait::Impure, selfShape, copyIntoKernel},
     inplace("aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)"),
     inplace("aten::fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)"),
     inplace("aten::tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)"),

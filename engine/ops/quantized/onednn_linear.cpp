@@ -1,5 +1,5 @@
-// onednn.qlinear_*: linear layers of 8-bit integers with their scales, bias and activation in one call, as PyTorch's CPU
-// build has them.
+// onednn.qlinear_*: linear layers of 8-bit integers with their scales, bias and activation in one call, as PyTorch's
+// CPU build has them.
 #include <algorithm>
 #include <cmath>
 
@@ -124,8 +124,8 @@ Result<Value> linearKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-#define KERF_QLINEAR_REST                                                                                          \
-  "Tensor qw, Tensor w_scale, Tensor w_zero_point, Tensor? bias, float output_scale, int output_zero_point, "       \
+#define KERF_QLINEAR_REST                                                                                     \
+  "Tensor qw, Tensor w_scale, Tensor w_zero_point, Tensor? bias, float output_scale, int output_zero_point, " \
   "ScalarType? output_dtype, str post_op_name, Scalar?[] post_op_args, str post_op_algorithm) -> Tensor"
 constexpr OpRow onednnLinearRows[] = {
     {"onednn::qlinear_prepack(Tensor weight, int[]? x_shape) -> Tensor", OpTrait::None, packedShape, packedKernel},

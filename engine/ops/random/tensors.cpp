@@ -79,8 +79,8 @@ Result<Value> unitKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-// rngprims::philox_rand(size, seed, offset, stride, device, dtype): what aten.rand draws of a CUDA generator in that state,
-// and by how much it moves the offset on (torch._prims.rng_prims).
+// rngprims::philox_rand(size, seed, offset, stride, device, dtype): what aten.rand draws of a CUDA generator in that
+// state, and by how much it moves the offset on (torch._prims.rng_prims).
 
 Result<Value> philoxShape(const BoundArguments& args) {
   if (!args.none(3)) return mismatch(args, "strides are not supported");
@@ -93,7 +93,8 @@ Result<Value> philoxShape(const BoundArguments& args) {
 Result<Value> philoxKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
   if (!onCuda(outs[0])) return mismatch(args, "only a CUDA generator has an offset");
-  if (args.tensor(1).numel() != 1 || args.tensor(2).numel() != 1) return mismatch(args, "seed and offset are one number each");
+  if (args.tensor(1).numel() != 1 || args.tensor(2).numel() != 1)
+    return mismatch(args, "seed and offset are one number each");
   RandomState& state = randomState();
   const std::uint64_t seed = state.cudaSeed, offset = state.cudaOffset;
   state.cudaSeed = std::uint64_t(args.tensor(1).itemAsInt());

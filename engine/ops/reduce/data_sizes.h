@@ -6,7 +6,8 @@
 
 namespace kerf::inline ops {
 
-/// A fresh "u<n>" from `least` to `most` (none: without end; 0: there is nothing to find). UnsupportedOp outside of a ShapeEnv.
+/// A fresh "u<n>" from `least` to `most` (none: without end; 0: there is nothing to find). UnsupportedOp outside of a
+/// ShapeEnv.
 inline Result<SymInt> sizeFromData(const BoundArguments& args, std::optional<SymInt> most, SymInt least = 0) {
   ShapeEnv* env = ShapeEnv::current();
   if (env == nullptr) return fail(ErrorCode::UnsupportedOp, "{}: the shape depends on values", args.opName());

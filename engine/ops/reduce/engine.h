@@ -50,6 +50,15 @@ constexpr ComputeType computeTypeFor() {
   return std::is_same_v<V, double> ? ComputeType::Double : ComputeType::Int64;
 }
 
+/// body(V{}) for the V in which elements of `dtype` are read and have their order: double, int64, or uint64 whose bits
+/// an int64 holds elsewhere.
+template <class Body>
+auto inOrderOf(DType dtype, Body&& body) {
+  if (dtype == DType::UInt64) return body(std::uint64_t{});
+  if (isIntegral(dtype)) return body(std::int64_t{});
+  return body(double{});
+}
+
 namespace detail {
 
 constexpr std::int64_t reduceChunk = 512;

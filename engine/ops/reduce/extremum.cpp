@@ -91,14 +91,10 @@ Result<Value> pairShape(const BoundArguments& args) {
 
 template <Which which>
 Result<void> extremumInto(const Tensor& self, const ReducedDims& dims, const Tensor& out) {
-  if (isIntegral(self.dtype())) {
-    using Op = FoldOp<std::int64_t, Step<which>>;
-    KERF_TRY(const auto values, (reduceStates<std::int64_t>(self, dims, Op{worst<std::int64_t, which>()})));
+  return inOrderOf(self.dtype(), [&]<class V>(V) -> Result<void> {
+    KERF_TRY(const auto values, (reduceStates<V>(self, dims, FoldOp<V, Step<which>>{worst<V, which>()})));
     return writeValues(values, out);
-  }
-  using Op = FoldOp<double, Step<which>>;
-  KERF_TRY(const auto values, (reduceStates<double>(self, dims, Op{worst<double, which>()})));
-  return writeValues(values, out);
+  });
 }
 
 template <Which which>
@@ -133,8 +129,7 @@ Result<void> positionsInto(const Tensor& self, const ReducedDims& dims, const Te
 
 template <Which which>
 Result<void> positionsInto(const Tensor& self, const ReducedDims& dims, const Tensor* values, const Tensor& positions) {
-  if (isIntegral(self.dtype())) return positionsInto<std::int64_t, which>(self, dims, values, positions);
-  return positionsInto<double, which>(self, dims, values, positions);
+  return inOrderOf(self.dtype(), [&]<class V>(V) { return positionsInto<V, which>(self, dims, values, positions); });
 }
 
 template <Which which>

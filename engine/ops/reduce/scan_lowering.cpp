@@ -59,9 +59,11 @@ int runningExtremum(Scan c) {
   constexpr bool largest = Compare == Ge;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   using Whole = std::numeric_limits<std::int64_t>;
-  const DType wide = wideOf(c.b.dtype(c.element));
+  const bool isUnsigned = c.b.dtype(c.element) == DType::UInt64;
+  const DType wide = isUnsigned ? DType::UInt64 : wideOf(c.b.dtype(c.element));
   const int element = c.b.convert(c.element, wide);
-  const int first = wideNumber(c, wide, largest ? -infinity : infinity, largest ? Whole::min() : Whole::max());
+  const std::int64_t lowest = isUnsigned ? 0 : Whole::min(), highest = isUnsigned ? -1 : Whole::max();  // -1: all bits
+  const int first = wideNumber(c, wide, largest ? -infinity : infinity, largest ? lowest : highest);
   int isBetter = -1;
   const int value = scanned(c, first, [&](int before) {
     isBetter = c.b.binary(Compare, element, before);

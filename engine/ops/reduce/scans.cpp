@@ -109,10 +109,7 @@ Result<void> extremumScan(const BoundArguments& args, const std::vector<Tensor>&
 template <bool largest>
 Result<Value> extremumScanKernel(const BoundArguments& args) {
   KERF_TRY(const std::vector<Tensor> outs, makeOutputs(args));
-  if (isIntegral(outs[0].dtype()))
-    KERF_CHECK((extremumScan<std::int64_t, largest>(args, outs)));
-  else
-    KERF_CHECK((extremumScan<double, largest>(args, outs)));
+  KERF_CHECK(inOrderOf(outs[0].dtype(), [&]<class V>(V) { return extremumScan<V, largest>(args, outs); }));
   return tensorList(outs);
 }
 

@@ -1,4 +1,4 @@
-// Ops whose result's size depends on values, and searches in sorted boundaries.
+// Ops whose result's size depends on values, and counts of values.
 #include <algorithm>
 #include <cmath>
 
@@ -97,21 +97,6 @@ Result<Value> maskedSelectKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-Result<Value> isinShape(const BoundArguments& args) {
-  return Value(metaTensor(DType::Bool, args.tensor(0).symSizes()));
-}
-Result<Value> isinKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeOutput(args));
-  KERF_TRY(const Doubles x, doublesOf(args.tensor(0)));
-  KERF_TRY(Doubles set, doublesOf(args.tensor(1)));
-  std::erase_if(set, [](double value) { return std::isnan(value); });
-  std::ranges::sort(set);
-  const bool invert = args.boolean(3);
-  for (std::size_t i = 0; i < x.size(); ++i)
-    out.data<bool>()[i] = (!std::isnan(x[i]) && std::ranges::binary_search(set, x[i])) != invert;
-  return Value(std::move(out));
-}
-
 /// repeat_interleave(repeats): index i repeats[i] times.
 Result<Value> repeatInterleaveKernel(const BoundArguments& args) {
   const DType dtype = args.tensor(0).dtype();
@@ -191,57 +176,6 @@ Result<Value> histcKernel(const BoundArguments& args) {
   return Value(std::move(out));
 }
 
-// bucketize(self, boundaries) and searchsorted(sorted, self)
-
-std::int64_t bucketOf(const double* begin, const double* end, double x, bool right) {
-  return (right ? std::upper_bound(begin, end, x) : std::lower_bound(begin, end, x)) - begin;
-}
-
-Result<Value> bucketShape(const BoundArguments& args) {
-  const bool bucketize = args.op->schema.name == "aten::bucketize";
-  const Tensor& self = args.tensor(bucketize ? 0 : 1);
-  return Value(metaTensor(args.boolean(2) ? DType::Int32 : DType::Int64, self.symSizes()));
-}
-
-Result<Value> bucketizeKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeOutput(args));
-  if (args.tensor(1).dim() != 1) return mismatch(args, "argument 'boundaries' must have 1 dimension");
-  KERF_TRY(const Doubles x, doublesOf(args.tensor(0)));
-  KERF_TRY(const Doubles boundaries, doublesOf(args.tensor(1)));
-  std::vector<std::int64_t> result;
-  for (double value : x)
-    result.push_back(bucketOf(boundaries.data(), boundaries.data() + boundaries.size(), value, args.boolean(3)));
-  KERF_CHECK(writeValues(result, out));
-  return Value(std::move(out));
-}
-
-Result<Value> searchKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeOutput(args));
-  const Tensor &sorted = args.tensor(0), &self = args.tensor(1);
-  if (sorted.dim() == 0) return mismatch(args, "argument 'sorted_sequence' needs at least one dimension");
-  const bool shared = sorted.dim() == 1;
-  if (!shared &&
-      (self.dim() != sorted.dim() || !std::equal(self.sizes().begin(), self.sizes().end() - 1, sorted.sizes().begin())))
-    return mismatch(args, "leading dimensions of sorted_sequence and self must match");
-  Tensor sequence = sorted;
-  if (const Tensor* sorter = args.tensorIf(5)) {
-    if (sorter->sizes() != sorted.sizes()) return mismatch(args, "sorter and sorted_sequence differ in shape");
-    KERF_TRY(sequence, callTensorOp("aten.gather.default"_op, {sorted, std::int64_t{-1}, *sorter}));
-  }
-  const bool right = args.boolean(3) || args.text(4) == "right";
-  KERF_TRY(const Doubles boundaries, doublesOf(sequence));
-  KERF_TRY(const Doubles x, doublesOf(self));
-  const std::int64_t width = sorted.sizes().back(),
-                     perRow = shared || self.dim() == 0 ? self.numel() : self.sizes().back();
-  std::vector<std::int64_t> result;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double* begin = boundaries.data() + (shared ? 0 : std::int64_t(i) / perRow * width);
-    result.push_back(bucketOf(begin, begin + width, x[i], right));
-  }
-  KERF_CHECK(writeValues(result, out));
-  return Value(std::move(out));
-}
-
 constexpr OpTrait data = OpTrait::DataDependent;
 constexpr OpTrait none = OpTrait::None;
 constexpr OpRow setRows[] = {
@@ -249,20 +183,11 @@ constexpr OpRow setRows[] = {
     {"aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", none, nonzeroStaticShape,
      nonzeroStaticKernel},
     {"aten::masked_select(Tensor self, Tensor mask) -> Tensor", data, maskedSelectShape, maskedSelectKernel},
-    {"aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) "
-     "-> Tensor",
-     none, isinShape, isinKernel},
     {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", data, repeatsShape,
      repeatInterleaveKernel},
     {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", data, bincountShape,
      bincountKernel},
     {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", none, histcShape, histcKernel},
-    {"aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
-     none, bucketShape, bucketizeKernel},
-    {"aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
-     "side=None, "
-     "Tensor? sorter=None) -> Tensor",
-     none, bucketShape, searchKernel},
 };
 
 }  // namespace

@@ -50,10 +50,8 @@ Result<void> pickLines(const BoundArguments& args, std::int64_t dim, const Tenso
 template <class Pick>
 Result<Value> pickKernel(const BoundArguments& args, const std::vector<Tensor>& outs, std::int64_t dim, Pick&& pick) {
   if (outs[0].numel() == 0) return tensorList(outs);
-  if (isIntegral(args.tensor(0).dtype()))
-    KERF_CHECK(pickLines<std::int64_t>(args, dim, outs[0], outs[1], pick));
-  else
-    KERF_CHECK(pickLines<double>(args, dim, outs[0], outs[1], pick));
+  KERF_CHECK(
+      inOrderOf(args.tensor(0).dtype(), [&]<class V>(V) { return pickLines<V>(args, dim, outs[0], outs[1], pick); }));
   return tensorList(outs);
 }
 
@@ -177,8 +175,7 @@ Result<Value> wholeMedianKernel(const BoundArguments& args) {
   KERF_TRY(Tensor out, makeOutput(args));
   KERF_TRY(const Tensor flat, args.tensor(0).contiguous());
   const Tensor line = flat.viewAs({flat.numel()}, {1}, flat.offset());
-  const auto write = [&](auto sample) -> Result<void> {
-    using V = decltype(sample);
+  const auto write = [&]<class V>(V) -> Result<void> {
     return forLines<V>(line, 0, [&](std::int64_t, const std::vector<V>& x) {
       Lines(out, 0).write(0, &x[std::size_t(medianAt<skipNan>(x))]);
     });
@@ -188,10 +185,7 @@ Result<Value> wholeMedianKernel(const BoundArguments& args) {
     KERF_CHECK(copyElements(nan, out));
     return Value(std::move(out));
   }
-  if (isIntegral(line.dtype()))
-    KERF_CHECK(write(std::int64_t{}));
-  else
-    KERF_CHECK(write(double{}));
+  KERF_CHECK(inOrderOf(line.dtype(), write));
   return Value(std::move(out));
 }
 

@@ -1,6 +1,7 @@
 // unique in its forms: distinct elements, or distinct slices along a dimension, all of them or runs of neighbours.
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "engine/ops/core/doubles.h"
 #include "engine/ops/pointwise/element_math.h"
@@ -58,8 +59,10 @@ Result<Groups> groupTensor(const Tensor& rows, std::int64_t count, bool sorts) {
   }
   KERF_TRY(const Tensor wide, rows.to(DType::Int64));
   KERF_TRY(const Tensor flat, wide.contiguous());
-  return groupRows(std::vector<std::int64_t>(flat.data<std::int64_t>(), flat.data<std::int64_t>() + flat.numel()),
-                   count, width, sorts);
+  const std::span whole(flat.data<std::int64_t>(), std::size_t(flat.numel()));
+  if (rows.dtype() == DType::UInt64)  // whose bits these are
+    return groupRows(std::vector<std::uint64_t>(whole.begin(), whole.end()), count, width, sorts);
+  return groupRows(std::vector<std::int64_t>(whole.begin(), whole.end()), count, width, sorts);
 }
 
 Result<Tensor> indexTensor(const std::vector<std::int64_t>& values, const Sizes& sizes) {

@@ -1,0 +1,190 @@
+#include "engine/ops/nn/attention_scores.h"
+
+#include <cmath>
+
+#include "engine/mathlib/gemm.h"
+#include "engine/ops/core/strides.h"
+#include "engine/ops/core/symbolic_checks.h"
+#include "engine/ops/nn/row_math.h"
+#include "engine/tensor/empty.h"
+
+namespace kerf::inline ops {
+
+std::optional<std::size_t> attentionArgument(const BoundArguments& args, std::string_view name) {
+  for (std::size_t i = 0; i < args.values.size(); ++i)
+    if (args.op->schema.arguments[i].name == name) return i;
+  return {};
+}
+const Tensor* attentionTensor(const BoundArguments& args, std::string_view name) {
+  const auto at = attentionArgument(args, name);
+  return at ? args.tensorIf(*at) : nullptr;
+}
+
+bool isCpuForm(const BoundArguments& args) { return args.op->schema.name.find("_for_cpu") != std::string::npos; }
+
+Result<AttentionSizes> attentionSizes(const BoundArguments& args) {
+  const Tensor *q = attentionTensor(args, "query"), *k = attentionTensor(args, "key"),
+               *v = attentionTensor(args, "value");
+  for (const Tensor* tensor : {q, k, v})
+    if (!tensor || tensor->dim() != 4) return mismatch(args, "query, key and value must have 4 dimensions");
+  const AttentionSizes a{q->symSize(0), q->symSize(1), q->symSize(2), k->symSize(2), q->symSize(3), v->symSize(3)};
+  if (!checkEqual(k->symSizes(), {a.batch, a.heads, a.keys, a.width}) ||
+      !checkEqual(v->symSizes(), {a.batch, a.heads, a.keys, a.valueWidth}))
+    return mismatch(args, "the shapes of query, key and value do not fit");
+  double dropout = 0;
+  if (const auto p = attentionArgument(args, "dropout_p")) dropout = args.number(*p);
+  if (!(dropout >= 0 && dropout < 1)) return mismatch(args, "dropout_p must be in [0, 1), got {}", dropout);
+  if (dropout != 0 && isCpuForm(args)) return mismatch(args, "the CPU form takes no dropout, as in PyTorch");
+  return a;
+}
+
+Result<Attention> attentionDimensions(const BoundArguments& args) {
+  KERF_TRY(const AttentionSizes sizes, attentionSizes(args));
+  Attention a{sizes.batch, sizes.heads, sizes.queries, sizes.keys, sizes.width, sizes.valueWidth};
+  if (const auto p = attentionArgument(args, "dropout_p")) a.dropout = args.number(*p);
+  const auto scale = attentionArgument(args, "scale");
+  a.scale = scale && !args.none(*scale) ? args.number(*scale) : 1 / std::sqrt(double(a.width));
+  a.causal = args.boolean(args.position("is_causal"));
+  return a;
+}
+
+DType attentionWorkType(DType dtype) { return dtype == DType::Float64 ? DType::Float64 : DType::Float32; }
+
+Result<Tensor> attentionHeads(const Tensor& tensor) {
+  KERF_TRY(const Tensor wide, tensor.to(attentionWorkType(tensor.dtype())));
+  const Sizes sizes{tensor.size(0) * tensor.size(1), tensor.size(2), tensor.size(3)};
+  const bool evenBatches = wide.size(0) == 1 || wide.stride(0) == wide.size(1) * wide.stride(1);
+  if (evenBatches && wide.stride(3) == 1)  // BLAS takes it as it lies
+    return wide.viewAs(sizes, {wide.stride(1), wide.stride(2), 1}, wide.offset());
+  KERF_TRY(const Tensor flat, wide.contiguous());
+  return flat.viewAs(sizes, contiguousStrides(sizes), flat.offset());
+}
+
+Tensor attentionTurned(const Tensor& tensor) {
+  return tensor.viewAs({tensor.size(0), tensor.size(2), tensor.size(1)},
+                       {tensor.stride(0), tensor.stride(2), tensor.stride(1)}, tensor.offset());
+}
+
+Result<Tensor> attentionProduct(const Tensor& a, const Tensor& b, double alpha) {
+  KERF_TRY(Tensor out, emptyTensor(a.dtype(), {a.size(0), a.size(1), b.size(2)}));
+  KERF_CHECK(bmm(a, b, out, alpha, 0));
+  return out;
+}
+
+namespace {
+
+/// The mask as [B, H, Q, K] numbers to add (bool: minus infinity where false), undefined where there is none.
+Result<Tensor> maskOf(const BoundArguments& args, const Attention& a, DType work) {
+  const Tensor* mask = attentionTensor(args, attentionArgument(args, "attn_mask") ? "attn_mask" : "attn_bias");
+  if (!mask) return Tensor();
+  const Sizes sizes{a.batch, a.heads, a.queries, a.keys};
+  auto broadcast = broadcastSizes(mask->sizes(), sizes);
+  if (!broadcast || *broadcast != sizes)
+    return mismatch(args, "the mask does not broadcast to [{}]", fmt::join(sizes, ", "));
+  KERF_TRY(const Tensor dense, mask->to(work));
+  if (mask->dtype() == DType::Bool) {
+    KERF_TRY(const Tensor own, dense.clone());
+    dispatchWork(work, [&]<class T>() {
+      for (std::int64_t i = 0; i < own.numel(); ++i)
+        own.data<T>()[i] = own.data<T>()[i] != 0 ? T(0) : -std::numeric_limits<T>::infinity();
+    });
+    return own.viewAs(sizes, broadcastStrides(own, sizes), own.offset());
+  }
+  return dense.viewAs(sizes, broadcastStrides(dense, sizes), dense.offset());
+}
+
+/// Adds the mask and the causal triangle to row `r` of the scores.
+template <class T>
+void maskRow(const Attention& a, const Tensor& mask, std::int64_t r, T* row) {
+  const std::int64_t query = r % a.queries;
+  if (mask.defined()) {
+    const std::int64_t head = r / a.queries % a.heads, batch = r / a.queries / a.heads;
+    const T* add = mask.data<T>() + batch * mask.stride(0) + head * mask.stride(1) + query * mask.stride(2);
+    for (std::int64_t i = 0; i < a.keys; ++i) row[i] += add[i * mask.stride(3)];
+  }
+  for (std::int64_t i = a.causal ? query + 1 : a.keys; i < a.keys; ++i) row[i] = -std::numeric_limits<T>::infinity();
+}
+
+/// Sizes and operands, without scores.
+Result<Attention> operands(const BoundArguments& args) {
+  KERF_TRY(Attention a, attentionDimensions(args));
+  KERF_TRY(a.q, attentionHeads(*attentionTensor(args, "query")));
+  KERF_TRY(a.k, attentionHeads(*attentionTensor(args, "key")));
+  KERF_TRY(a.v, attentionHeads(*attentionTensor(args, "value")));
+  return a;
+}
+
+}  // namespace
+
+Result<Attention> attentionScores(const BoundArguments& args) {
+  KERF_TRY(Attention a, operands(args));
+  KERF_TRY(a.weights, attentionProduct(a.q, attentionTurned(a.k), a.scale));
+  KERF_TRY(const Tensor mask, maskOf(args, a, a.weights.dtype()));
+  if (!mask.defined() && !a.causal) return a;
+  dispatchWork(a.weights.dtype(), [&]<class T>() {
+    forScoreRows<T>(a.weights, [&](std::int64_t r, T* row) { maskRow(a, mask, r, row); });
+  });
+  return a;
+}
+
+Result<Attention> attentionWeights(const BoundArguments& args, bool divided) {
+  KERF_TRY(Attention a, attentionScores(args));
+  a.logSumExp.resize(std::size_t(a.batch * a.heads * a.queries));
+  a.sums.resize(a.logSumExp.size());
+  dispatchWork(a.weights.dtype(), [&]<class T>() {
+    forScoreRows<T>(a.weights, [&](std::int64_t r, T* row) {
+      const double largest = double(rowmath::largest(row, a.keys));
+      const double shift = std::isinf(largest) ? 0 : largest;
+      const double sum = rowmath::expShifted(row, shift, a.keys);
+      a.logSumExp[std::size_t(r)] = shift + std::log(sum);
+      a.sums[std::size_t(r)] = sum;
+      if (sum != 0 && divided) rowmath::divide(row, sum, a.keys);
+    });
+  });
+  return a;
+}
+
+DropoutStream givenDropoutStream(const BoundArguments& args) {
+  const Tensor *seed = attentionTensor(args, "philox_seed"), *offset = attentionTensor(args, "philox_offset");
+  const auto value = [](const Tensor* t) { return t && t->numel() == 1 ? t->itemAsInt() : std::int64_t{0}; };
+  return {value(seed), value(offset)};
+}
+
+Result<std::optional<TiledAttention>> attentionTiles(const BoundArguments& args, const DropoutStream& stream) {
+  const DType dtype = args.tensor(0).dtype();
+  if (dtype != DType::Float32 && dtype != DType::Float64) return std::nullopt;
+  KERF_TRY(const Attention a, operands(args));
+  KERF_TRY(const Tensor mask, maskOf(args, a, a.q.dtype()));
+  TiledAttention tiles{a.batch, a.heads, a.queries, a.keys, a.width, a.valueWidth, a.scale, a.causal,
+                       a.q,     a.k,     a.v,       mask,   {}};
+  if (a.dropout != 0)
+    tiles.dropout = [stream, p = a.dropout](std::int64_t score) {
+      return keepsScore(stream, score, p) ? 1 / (1 - p) : 0.0;
+    };
+  return tiles;
+}
+
+Result<Tensor> droppedScores(const Attention& a, const Tensor& scores, const DropoutStream& seed) {
+  if (a.dropout == 0) return scores;
+  KERF_TRY(Tensor result, scores.clone());
+  const double factor = 1 / (1 - a.dropout);
+  dispatchWork(result.dtype(), [&]<class T>() {
+    forScoreRows<T>(result, [&](std::int64_t r, T* row) {
+      for (std::int64_t i = 0; i < a.keys; ++i)
+        row[i] *= static_cast<T>(keepsScore(seed, r * a.keys + i, a.dropout) ? factor : 0);
+    });
+  });
+  return result;
+}
+
+Value interleaved(DType dtype, SymInt batch, SymInt heads, SymInt rows, SymInt width) {
+  return metaTensor(dtype, {batch, heads, rows, width}, {rows * heads * width, width, heads * width, 1});
+}
+
+Result<Tensor> attentionRounded(DType dtype, const Tensor& tensor) {
+  if (dtype == tensor.dtype()) return tensor;
+  KERF_TRY(const Tensor narrow, tensor.to(dtype));
+  return narrow.to(tensor.dtype());
+}
+
+}  // namespace kerf::inline ops
