@@ -41,14 +41,28 @@ std::optional<std::size_t> KernelEmitter::findColumns() const {
     if (m_needed[e] && m_place.phase[e] > 1) return std::nullopt;
   for (const LoopStore& s : m_kernel.stores)
     if (s.inner && m_place.phase[std::size_t(s.value)] > 0) return std::nullopt;
+  // What the columns share, such as a factor for each row, lies in the first cache anyway.
+  const auto ownAlong = [&](std::size_t variable, std::size_t column) {
+    const auto counts = [&](const Affine& index) {
+      return index.coefficient(variable).isIdentical(1) && !isZero(index.coefficient(column));
+    };
+    int count = 0;
+    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+      const Expr& expr = m_kernel.exprs[e];
+      count += m_needed[e] && m_place.level[e] == 2 && expr.op == ExprOp::Load && counts(expr.index);
+    }
+    for (const LoopStore& s : m_kernel.stores) count += s.inner && counts(s.index);
+    return count;
+  };
   int most = 0;
-  for (const std::size_t v : m_inner) most = std::max(most, contiguousAccesses(v));
   std::optional<std::size_t> best;
   for (std::size_t i = m_outer.size() == 1 ? 0 : 1; i < m_outer.size(); ++i) {
     const SymInt size = m_kernel.variables[m_outer[i]].size;
     if (!size.isSymbolic() && size.bits() < fewestColumns) continue;
+    int along = 0;
+    for (const std::size_t v : m_inner) along = std::max(along, ownAlong(v, m_outer[i]));
     const int count = contiguousAccesses(m_outer[i]);
-    if (count > most) most = count, best = m_outer[i];
+    if (count > std::max(most, along)) most = count, best = m_outer[i];
   }
   return best;
 }

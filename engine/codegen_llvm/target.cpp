@@ -16,6 +16,7 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimpleLoopUnswitch.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
@@ -137,6 +138,9 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int optimizati
   passes.addPass(llvm::LCSSAPass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
   if (optimizationLevel >= 2) {
+    // What a whole loop reads or does not, as a piece of a cat, gets loops of its own: loads of vectors of which no
+    // element is meant may point at no memory, and take a hundred times as long there.
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::SimpleLoopUnswitchPass(true)));
     passes.addPass(llvm::LoopVectorizePass());
     passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::SimplifyCFGPass());

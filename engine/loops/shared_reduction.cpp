@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/loops/loop_ir.h"
+#include "engine/loops/size_facts.h"
 
 namespace kerf::inline loops {
 namespace {
@@ -19,21 +20,25 @@ bool isOneLoop(const LoopKernel& kernel, const ExprPlacement& place) {
          std::ranges::none_of(kernel.stores, isAfter);
 }
 
-/// Loads that walk memory in order along this loop.
-std::int64_t contiguousLoads(const LoopKernel& kernel, const ExprPlacement& place, std::size_t variable) {
+/// Loads that walk memory in order along this loop, of what each column has for itself: factors that all of them share
+/// are few.
+std::int64_t contiguousLoads(const LoopKernel& kernel, const ExprPlacement& place, std::size_t variable,
+                             std::size_t column) {
   std::int64_t count = 0;
-  for (std::size_t e = 0; e < kernel.exprs.size(); ++e)
-    count += kernel.exprs[e].op == ExprOp::Load && place.level[e] == 2 &&
-             kernel.exprs[e].index.coefficient(variable).isIdentical(1);
+  for (std::size_t e = 0; e < kernel.exprs.size(); ++e) {
+    const Affine& index = kernel.exprs[e].index;
+    count += kernel.exprs[e].op == ExprOp::Load && place.level[e] == 2 && index.coefficient(variable).isIdentical(1) &&
+             !isZero(index.coefficient(column));
+  }
   return count;
 }
 
 /// Whether the only loop that is not reduced is one over columns that lie beside each other.
 bool isOverColumns(const LoopKernel& kernel, const ExprPlacement& place, std::size_t column) {
-  const std::int64_t size = kernel.variables[column].size.bits(), own = contiguousLoads(kernel, place, column);
+  const std::int64_t size = kernel.variables[column].size.bits(), own = contiguousLoads(kernel, place, column, column);
   bool most = size >= fewestColumns && size < mostColumns && own > 0;
   for (std::size_t v = 0; v < kernel.variables.size(); ++v)
-    most = most && (v == column || contiguousLoads(kernel, place, v) < own);
+    most = most && (v == column || contiguousLoads(kernel, place, v, column) < own);
   return most;
 }
 

@@ -77,6 +77,16 @@ TEST(ColumnReductions, InTheMiddleAndOverSeveralDimensions) {
     }
 }
 
+TEST(ColumnReductions, WithAFactorForEachRow) {
+  for (const std::int64_t rows : {5, 512, 4100}) {
+    GraphFixture f;
+    const NodeId x = f.input("x", DType::Float32, {rows, 300}), w = f.input("w", DType::Float32, {rows, 1});
+    const NodeId mul = f.call("aten.mul.Tensor", {x, w});
+    f.output({f.call("aten.sum.dim_IntList", {mul, listOf({0})}), f.call("aten.amax.default", {mul, listOf({0})})});
+    expectSameAsInterpreter(f, 1e-5, fmt::format("{} rows", rows));
+  }
+}
+
 TEST(ColumnReductions, OfTransposedValues) {
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {48, 20});

@@ -57,6 +57,21 @@ TEST(SharedReductions, AreLargeOnesOfEverything) {
   EXPECT_FALSE(sharedReduction(sumOver({{768, false}, {64, true}}))) << "few elements";
 }
 
+/// sum over rows of a factor for each row times an element: the factor's own walk is none to go by.
+TEST(SharedReductions, OfColumnsWithAFactorForEachRow) {
+  LoopKernel kernel = sumOver({{512, false}, {4096, true}});
+  kernel.buffers.push_back({DType::Float32, "factors"});
+  kernel.exprs = {kernel.exprs[0],
+                  {.op = ExprOp::Load, .buffer = 2, .index = Affine::variable(1)},
+                  {.op = ExprOp::Mul, .args = {0, 1, -1}},
+                  {.op = ExprOp::ReduceSum, .args = {2, -1, -1}}};
+  kernel.stores[0].value = 3;
+  const auto shared = sharedReduction(kernel);
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->column, 0u);
+  EXPECT_EQ(shared->columns, 512);
+}
+
 /// A convolution's rows are handed to the kernel behind it block by block, which a reduction that threads share cannot
 /// take.
 TEST(SharedReductions, AreNotJoinedToAConvolution) {
