@@ -96,7 +96,8 @@ void addBisect(CommandLine& line) {
       .add_option(
           "--by", arguments->by,
           "pass, subsystem (decompositions with --decompositions; pre-grad, joint and post-grad passes, lowering and "
-          "code generation, fusion, memory plan, LLVM optimisation), config (the options given with --config), fusion (which fused kernels, as such), kernel (whose code) or module (which "
+          "code generation, fusion, memory plan, LLVM optimisation), config (the options given with --config), fusion "
+          "(which fused kernels, as such), kernel (whose code) or module (which "
           "modules of the model, each compiled by itself): halved until the culprits are known; node: every node "
           "compared")
       ->check(CLI::IsMember(kinds))

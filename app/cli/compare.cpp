@@ -80,7 +80,8 @@ void addCompare(CommandLine& line) {
       ->type_name("FILE")
       ->needs("--emulate");
   addTimeoutOption(command, request->timeout, "Seconds the compiled side may take");
-  addTrainOptions(command, request->graph, "Compare the joint graph: outputs and the gradients of all parameters", "inductor");
+  addTrainOptions(command, request->graph, "Compare the joint graph: outputs and the gradients of all parameters",
+                  "inductor");
   addRunLimitOptions(command, request->limits);
   auto check = std::make_shared<PassCheckChoice>();
   addCheckedPassOptions(command, request->passes, *check);

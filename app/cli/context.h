@@ -39,8 +39,8 @@ struct Context {
   std::unique_ptr<Workbench> m_bench;
 };
 
-/// Prints a JSON object and a newline to stdout, in ASCII. Text that is not UTF-8 is replaced, NaN and infinities become
-/// strings.
+/// Prints a JSON object and a newline to stdout, in ASCII. Text that is not UTF-8 is replaced, NaN and infinities
+/// become strings.
 void printJson(const Json& object);
 /// An object on one line, at once.
 void printJsonLine(const Json& object);

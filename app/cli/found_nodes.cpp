@@ -35,8 +35,8 @@ std::string foundTable(const std::vector<const NodeDoc*>& nodes) {
 Result<std::string> foundNodes(Context& context, const GraphAddress& address, const std::string& where) {
   KERF_TRY(const auto query, NodeQuery::parse(where));
   if (const auto facts = query.factsAskedFor(); !facts.empty())
-    return fail(ErrorCode::BadUsage, "a graph alone does not tell which nodes are {0}; search for is:{0} in Kerf Studio",
-                *facts.begin());
+    return fail(ErrorCode::BadUsage,
+                "a graph alone does not tell which nodes are {0}; search for is:{0} in Kerf Studio", *facts.begin());
   KERF_TRY(const auto graph, context.perform(GraphRequest{address}));
   std::vector<const NodeDoc*> found;
   for (const auto& node : graph->nodes)

@@ -104,9 +104,10 @@ void addImport(CommandLine& line) {
                    "Read a TORCH_TRACE log or folder that is still being written until Ctrl-C, then store it");
   command.add_flag("--parse", arguments->parse,
                    "Parse every graph now; else those of large files are read when they are asked for");
-  command.add_flag("--link", arguments->link,
-                   "Leave the files of logs, archives and folders where they are: the store keeps their paths and hashes "
-                   "only, and refuses them once they changed. Else everything is copied, of any size");
+  command.add_flag(
+      "--link", arguments->link,
+      "Leave the files of logs, archives and folders where they are: the store keeps their paths and hashes "
+      "only, and refuses them once they changed. Else everything is copied, of any size");
   line.onRun(command, [arguments](Context& context) { return runImport(context, *arguments); });
 }
 

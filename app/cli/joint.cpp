@@ -125,9 +125,10 @@ void addJoint(CommandLine& line) {
   auto options = std::make_shared<JointOptions>();
   command.add_option("GRAPH", options->request.graph.text, "Path or store id")->required();
   command
-      .add_option("--stage", options->request.stage,
-                  "dynamo: as it was captured; aten: flat calls of ATen ops; functional: without writes; joint: with the "
-                  "backward part")
+      .add_option(
+          "--stage", options->request.stage,
+          "dynamo: as it was captured; aten: flat calls of ATen ops; functional: without writes; joint: with the "
+          "backward part")
       ->check(CLI::IsMember({"dynamo", "aten", "functional", "joint"}))
       ->capture_default_str();
   addDecompositionOption(command, options->decompositions);

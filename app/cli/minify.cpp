@@ -116,8 +116,8 @@ void printMinified(const Minified& minified) {
     fmt::print("at first     {}; same: {}\n", minified.startedAs, minified.matchRule);
   fmt::print("minimal      {}\n", minimalText(minified));
   if (minified.passesAsked > 1)
-    fmt::print("flaky        failed in {:.0f} % of the first runs; passing took {} passes\n", minified.failureRate * 100,
-               minified.passesAsked);
+    fmt::print("flaky        failed in {:.0f} % of the first runs; passing took {} passes\n",
+               minified.failureRate * 100, minified.passesAsked);
   if (!minified.reproId.empty()) fmt::print("stored as    {} ({})\n", minified.reproId, minified.reductionId);
   fmt::print("written to   {}\n", minified.repro);
   if (!minified.torchSays.empty()) fmt::print("run again    {}\n", minified.torchSays);
@@ -202,7 +202,8 @@ void addMinify(CommandLine& line) {
       .add_option("--checkpoints", request.checkpoints,
                   "Keep the launcher, every accepted graph and the best one in PyTorch's folder layout")
       ->type_name("DIR");
-  command.add_flag("--confirm", request.confirm, "Have PyTorch (--python) run the written repro, and say what it finds");
+  command.add_flag("--confirm", request.confirm,
+                   "Have PyTorch (--python) run the written repro, and say what it finds");
   command.add_option("--progress", arguments->progress, "text on stderr, or json: one object a line on stdout")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

@@ -30,7 +30,8 @@ void addInputOptions(CLI::App& command, workbench::GraphAddress& graph) {
                   "floats, zero integers), zeros, ones; or a file with in0, in1, … or names of placeholders")
       ->type_name("plausible|random|zeros|ones|FILE.safetensors")
       ->capture_default_str();
-  command.add_option("--seed", graph.seed, "Seed of what is made up; each input's values depend on it and its name only")
+  command
+      .add_option("--seed", graph.seed, "Seed of what is made up; each input's values depend on it and its name only")
       ->check([](const std::string& text) {
         const bool fits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
         return fits ? std::string() : text + " is no whole number from 0 on";
@@ -46,8 +47,9 @@ std::string symbolLine(const std::vector<std::pair<std::string, std::int64_t>>& 
 
 CLI::Option* addDecompositionOption(CLI::App& command, std::string& table) {
   return command
-      .add_option("--decompositions", table,
-                  "Ops that are replaced by others: none; core (core ATen), or inductor: PyTorch's tables of these names")
+      .add_option(
+          "--decompositions", table,
+          "Ops that are replaced by others: none; core (core ATen), or inductor: PyTorch's tables of these names")
       ->check(CLI::IsMember({"none", "core", "inductor"}))
       ->capture_default_str();
 }
@@ -100,9 +102,10 @@ CLI::Option* addSizeOption(CLI::App& command, const std::string& name, std::int6
 }  // namespace
 
 void addRunLimitOptions(CLI::App& command, CandidateLimits& limits) {
-  addSizeOption(command, "--memory-limit", limits.memoryBytes,
-                "Memory that one candidate may take: a number of bytes, or with K, M, G (8G for a graph that Kerf runs; "
-                "half of the machine's for all processes of a command together)");
+  addSizeOption(
+      command, "--memory-limit", limits.memoryBytes,
+      "Memory that one candidate may take: a number of bytes, or with K, M, G (8G for a graph that Kerf runs; "
+      "half of the machine's for all processes of a command together)");
   addSizeOption(command, "--max-file-size", limits.fileBytes, "Size of any file that a candidate writes")
       ->default_str("4G");
 }

@@ -69,7 +69,8 @@ Result<PassCheckDoc> checkedPasses(Context& context, const PassesRequest& reques
   if (trace) return trace->check;
   const Error& error = trace.error();
   if (error.code == ErrorCode::BadUsage || error.code == ErrorCode::Cancelled) return std::unexpected(error);
-  return PassCheckDoc{.asked = true, .failure = error.text()};  // a pass failed: what was found beside it is still shown
+  return PassCheckDoc{.asked = true,
+                      .failure = error.text()};  // a pass failed: what was found beside it is still shown
 }
 
 void printPassCheck(const PassCheckDoc& check) {

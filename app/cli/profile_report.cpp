@@ -72,8 +72,8 @@ void printProfile(const KernelProfile& profile) {
   fmt::print("{} in all; a copy moves {:.1f} GB/s here, a product of matrices computes {:.0f} GFLOP/s\n",
              durationText(profile.time), profile.copyRate * 1e-9, profile.productRate * 1e-9);
   const double roof = roofOf(profile);
-  fmt::print("roof: {:.3f} ms, all kernels one after another at these rates; it took {:.2f} times as long\n", 1e3 * roof,
-             double(profile.time.count()) * 1e-9 / std::max(1e-9, roof));
+  fmt::print("roof: {:.3f} ms, all kernels one after another at these rates; it took {:.2f} times as long\n",
+             1e3 * roof, double(profile.time.count()) * 1e-9 / std::max(1e-9, roof));
   if (profile.deviceTime.count() > 0)
     fmt::print("{} on the device as CUDA graphs, inputs there already\n", durationText(profile.deviceTime));
   if (!profile.deviceNote.empty()) fmt::print("not run as CUDA graphs alone: {}\n", profile.deviceNote);
@@ -96,7 +96,8 @@ namespace {
 
 std::string mebibytes(std::int64_t bytes) { return fmt::format("{:.2f}", double(bytes) / (1 << 20)); }
 
-/// First and last step, the fullest, and those that the curve of planned bytes turns at; at most `mostRows`, by how much.
+/// First and last step, the fullest, and those that the curve of planned bytes turns at; at most `mostRows`, by how
+/// much.
 std::vector<std::size_t> turningSteps(const std::vector<MemoryRow>& rows) {
   std::vector<std::pair<std::int64_t, std::size_t>> turns;
   for (std::size_t s = 0; s < rows.size(); ++s) {

@@ -6,8 +6,8 @@
 
 namespace kerf::cli {
 
-/// {"ms", "copy_gb_s", "product_gflop_s", "roof_ms", "planned_bytes", "peak_bytes", "kernels": [{"kernel", "kind", "nodes",
-/// "ms", "bytes", "flops", "share"}]}
+/// {"ms", "copy_gb_s", "product_gflop_s", "roof_ms", "planned_bytes", "peak_bytes", "kernels": [{"kernel", "kind",
+/// "nodes", "ms", "bytes", "flops", "share"}]}
 Json profileJson(const KernelProfile& profile);
 void printProfile(const KernelProfile& profile);
 

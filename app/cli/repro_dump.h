@@ -1,4 +1,5 @@
-// ReproDump: what PyTorch's TORCHDYNAMO_REPRO_LEVEL means for Kerf's own compiled side: when a repro is written, and which.
+// ReproDump: what PyTorch's TORCHDYNAMO_REPRO_LEVEL means for Kerf's own compiled side: when a repro is written, and
+// which.
 #pragma once
 
 #include "app/cli/context.h"

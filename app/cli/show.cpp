@@ -22,9 +22,9 @@ namespace {
 
 struct ShowOptions {
   std::vector<std::string> symbols;
-  GraphAddress inputs;  ///< only its choice of inputs
-  std::string backend;  ///< empty: the one that has the format
-  std::string where;    ///< only the nodes that this query describes
+  GraphAddress inputs;                ///< only its choice of inputs
+  std::string backend;                ///< empty: the one that has the format
+  std::string where;                  ///< only the nodes that this query describes
   std::string graph, format, output;  ///< an empty format: a table, or the whole capture where there are several graphs
 };
 
@@ -207,20 +207,24 @@ void addShow(CommandLine& line) {
           "--format", options->format,
           "table (the default), text, code, readable, dot, svg, png or json; signature: parameters, buffers and "
           "mutations of a .pt2; fusion: which nodes Inductor put into which kernel; guards: symbolic sizes, their "
-          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded; inputs: "
+          "ranges, and the conditions on them that the graph's shapes need, beside those that the log recorded; "
+          "inputs: "
           "where each input comes from, and what its uses ask of one that is made up; loop, llvm, cuda, ptx, sass: the "
           "code of each kernel and the nodes that it computes (cuda and ptx need NVRTC but no GPU, sass nvdisasm or "
           "cuobjdump too; KERF_CUDA_ARCH=sm_80 for another GPU than this machine's or sm_90); of a whole trace: " +
               logTableList())
       ->check(CLI::IsMember(formats()));
-  command.add_option("--backend", options->backend, "Whose kernels: llvm or cuda; by itself the one that has the format")
+  command
+      .add_option("--backend", options->backend, "Whose kernels: llvm or cuda; by itself the one that has the format")
       ->check(CLI::IsMember({"llvm", "cuda"}));
   std::string words;
-  for (const auto& [word, what] : queryWords()) words += fmt::format("{}{} ({})", words.empty() ? "" : ", ", word, what);
+  for (const auto& [word, what] : queryWords())
+    words += fmt::format("{}{} ({})", words.empty() ? "" : ", ", word, what);
   command
       .add_option("--where", options->where,
                   "List the nodes that all words of this query fit: plain words (parts of name, target or type), "
-                  "texts with * and ?, several with commas, numbers with < <= = != >= >. Words: " + words)
+                  "texts with * and ?, several with commas, numbers with < <= = != >= >. Words: " +
+                      words)
       ->type_name("QUERY");
   addInputOptions(command, options->inputs);
   addSymbolOption(command, options->symbols);
