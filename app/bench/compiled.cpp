@@ -1,10 +1,13 @@
 #include "app/bench/compiled.h"
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 #include <map>
 
 #include "app/bench/compiled_kernels.h"
+#include "app/bench/memory_kernels.h"
+#include "app/bench/stream_copy.h"
 #include "engine/capture/common/capture.h"
 #include "engine/capture/common/generated_inputs.h"
 #include "engine/capture/text/capture.h"
@@ -58,43 +61,36 @@ std::int64_t bytesOf(const Value& value) {
   return bytes;
 }
 
+/// What a row is of, which decides what stands beside it: the interpreter and a copy, a copy, or the interpreter.
+enum class BenchKind { Kernel, Memory, Graph };
+
 /// The same compiled code and inputs, again and again.
 class Measurement {
  public:
   Measurement(const Loaded& graph, CompiledGraph& compiled) : m_graph(graph), m_compiled(compiled) {}
 
-  /// Both sides by turns; the first turn is not counted.
-  Result<void> run(int repeats, std::stop_token stop, CompiledTime& row) {
-    row.compiledMs = row.interpretedMs = 1e300;
+  /// All sides by turns; the first turn is not counted.
+  Result<void> run(int repeats, BenchKind kind, std::stop_token stop, CompiledTime& row) {
+    double interpreted = 1e300, copied = 1e300;
+    row.compiledMs = 1e300;
+    KERF_CHECK(makeCopy(kind));
     for (int i = 0; i <= repeats; ++i) {
       if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "interrupted");
-      const double start = now();
-      KERF_TRY(const Value result, m_compiled.run(m_graph.inputs));
-      const double middle = now();
-      KERF_CHECK(Interpreter(m_graph.module, referenceOps()).run(m_graph.inputs));
-      if (i == 0) {
-        m_bytes = bytesOf(result) + bytesOf(Value(m_graph.inputs));
-        continue;
+      KERF_TRY(const double compiled, timed([&] { return m_compiled.run(m_graph.inputs); }));
+      if (kind != BenchKind::Memory) {
+        Interpreter interpreter(m_graph.module, referenceOps());
+        KERF_TRY(const double once, timed([&] { return interpreter.run(m_graph.inputs); }));
+        if (i > 0) interpreted = std::min(interpreted, once);
       }
-      row.compiledMs = std::min(row.compiledMs, middle - start);
-      row.interpretedMs = std::min(row.interpretedMs, now() - middle);
+      const double copy = kind != BenchKind::Graph ? timeCopy() : 0;
+      if (i == 0) continue;
+      row.compiledMs = std::min(row.compiledMs, compiled);
+      copied = std::min(copied, copy);
     }
+    row.bytes = m_bytes;
+    row.interpretedMs = kind == BenchKind::Memory ? 0 : interpreted;
+    row.copyMs = copied;
     return {};
-  }
-
-  /// What a copy of half of the bytes takes, which reads that half and writes as much, by as many threads.
-  Result<double> copy(int repeats) const {
-    const std::int64_t bytes = m_bytes / 2;
-    KERF_TRY(const StoragePtr from, Storage::allocate(bytes));
-    KERF_TRY(const StoragePtr to, Storage::allocate(bytes));
-    parallelCopy(from->data(), to->data(), std::size_t(bytes));
-    double best = 1e300;
-    for (int i = 0; i < repeats; ++i) {
-      const double start = now();
-      parallelCopy(to->data(), from->data(), std::size_t(bytes));
-      best = std::min(best, now() - start);
-    }
-    return best;
   }
 
   /// Fastest time of every kernel.
@@ -118,22 +114,47 @@ class Measurement {
   }
 
  private:
+  static Result<double> timed(const auto& work) {
+    const double start = now();
+    KERF_CHECK(work());
+    return now() - start;
+  }
+
+  /// Room for a copy of half of the bytes, which reads that half and writes as much, by as many threads.
+  Result<void> makeCopy(BenchKind kind) {
+    if (kind == BenchKind::Graph) return {};
+    KERF_TRY(const Value result, m_compiled.run(m_graph.inputs));
+    m_bytes = bytesOf(result) + bytesOf(Value(m_graph.inputs));
+    KERF_TRY(m_from, Storage::allocate(m_bytes / 2));
+    KERF_TRY(m_to, Storage::allocate(m_bytes / 2));
+    // what was never written is one page of zeros
+    std::memset(m_from->data(), 1, std::size_t(m_bytes / 2));
+    return {};
+  }
+
+  /// The faster one of two ways.
+  double timeCopy() const {
+    const double start = now();
+    parallelCopy(m_to->data(), m_from->data(), std::size_t(m_bytes / 2));
+    const double middle = now();
+    streamCopy(m_to->data(), m_from->data(), m_bytes / 2);
+    return std::min(middle - start, now() - middle);
+  }
+
   const Loaded& m_graph;
   CompiledGraph& m_compiled;
   std::int64_t m_bytes = 0;
+  StoragePtr m_from, m_to;
 };
 
-Result<void> measure(const Result<Loaded>& graph, bool isKernel, const CompiledBenchOptions& options,
+Result<void> measure(const Result<Loaded>& graph, BenchKind kind, const CompiledBenchOptions& options,
                      std::stop_token stop, CompiledTime& row) {
   KERF_CHECK(graph);
   const double start = now();
   KERF_TRY(const auto compiled, compileFx(graph->module, {.keepArtifacts = false}));
   row.compileMs = now() - start;
   Measurement measurement(*graph, *compiled);
-  KERF_CHECK(measurement.run(options.repeats, stop, row));
-  if (isKernel) {
-    KERF_TRY(row.copyMs, measurement.copy(options.repeats));
-  }
+  KERF_CHECK(measurement.run(options.repeats, kind, stop, row));
   if (!options.profile) return {};
   KERF_TRY(row.kernels, measurement.profile(options.repeats));
   return {};
@@ -143,17 +164,19 @@ Result<void> measure(const Result<Loaded>& graph, bool isKernel, const CompiledB
 
 Result<std::vector<CompiledTime>> benchCompiled(const CompiledBenchOptions& options, std::stop_token stop) {
   std::vector<CompiledTime> rows;
-  const auto add = [&](std::string_view name, bool isKernel, const auto& load) {
+  const auto add = [&](std::string_view name, BenchKind kind, const auto& load) {
     if (name.find(options.filter) == std::string_view::npos || stop.stop_requested()) return;
     CompiledTime row;
     row.name = name;
-    if (const auto done = measure(load(), isKernel, options, stop, row); !done) row.skipped = done.error().text();
+    if (const auto done = measure(load(), kind, options, stop, row); !done) row.skipped = done.error().text();
     rows.push_back(std::move(row));
   };
-  if (options.graphs.empty())
-    for (const KernelBenchCase& entry : kernelBenchCases())
-      add(entry.name, true, [&] { return loadKernel(entry.text); });
-  for (const std::string& graph : options.graphs) add(graph, false, [&] { return loadGraph(graph); });
+  const auto addAll = [&](const std::vector<KernelBenchCase>& cases, BenchKind kind) {
+    for (const KernelBenchCase& entry : cases) add(entry.name, kind, [&] { return loadKernel(entry.text); });
+  };
+  if (options.graphs.empty()) addAll(kernelBenchCases(), BenchKind::Kernel);
+  if (options.graphs.empty()) addAll(memoryBenchCases(), BenchKind::Memory);
+  for (const std::string& graph : options.graphs) add(graph, BenchKind::Graph, [&] { return loadGraph(graph); });
   if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "interrupted");
   if (rows.empty()) return fail(ErrorCode::NotFound, "nothing to measure has {} in its name", options.filter);
   return rows;

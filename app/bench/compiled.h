@@ -1,5 +1,5 @@
 // kerf bench --compiled: generated code beside the interpreter, run by turns: single kernels beside a copy of as many
-// bytes, or whole captured graphs.
+// bytes, small enough for caches and beyond them, or whole captured graphs.
 #pragma once
 
 #include <stop_token>
@@ -21,8 +21,10 @@ struct CompiledBenchOptions {
 /// Times are the fastest of the runs: of the processor with one thread (KERF_NUM_THREADS=1), else of the wall clock.
 struct CompiledTime {
   std::string name;
-  double compiledMs = 0, interpretedMs = 0;
-  double copyMs = 0;     ///< built-in kernels: moving the bytes they read and write
+  double compiledMs = 0;
+  double interpretedMs = 0;  ///< 0: not measured, of what no cache holds
+  double copyMs = 0;         ///< built-in kernels: moving the bytes they read and write
+  std::int64_t bytes = 0;    ///< of operands and results
   double compileMs = 0;  ///< once
   std::vector<StepTime> kernels;  ///< slowest first; only with `profile`
   std::string skipped;            ///< why it was not measured

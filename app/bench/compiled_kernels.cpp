@@ -3,14 +3,6 @@
 namespace kerf::bench {
 namespace {
 
-/// A case on bfloat16 instead of float32.
-KernelBenchCase inBfloat16(const KernelBenchCase& single) {
-  KernelBenchCase half{single.name + "_bf16", single.text};
-  constexpr std::string_view f32 = "\"f32[", bf16 = "\"bf16[";
-  for (std::size_t at = 0; (at = half.text.find(f32, at)) != std::string::npos;) half.text.replace(at, f32.size(), bf16);
-  return half;
-}
-
 std::vector<KernelBenchCase> allCases() {
   std::vector<KernelBenchCase> cases{
       {"tanh_gelu", R"(def forward(self, x: "f32[512, 3072]"):
@@ -166,6 +158,13 @@ std::vector<KernelBenchCase> allCases() {
 }
 
 }  // namespace
+
+KernelBenchCase inBfloat16(const KernelBenchCase& single) {
+  KernelBenchCase half{single.name + "_bf16", single.text};
+  constexpr std::string_view f32 = "\"f32[", bf16 = "\"bf16[";
+  for (std::size_t at = 0; (at = half.text.find(f32, at)) != std::string::npos;) half.text.replace(at, f32.size(), bf16);
+  return half;
+}
 
 const std::vector<KernelBenchCase>& kernelBenchCases() {
   static const std::vector<KernelBenchCase> cases = allCases();

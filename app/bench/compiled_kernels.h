@@ -11,6 +11,9 @@ struct KernelBenchCase {
   std::string text;  ///< a graph as PyTorch prints it
 };
 
+/// A case on bfloat16 instead of float32: "NAME_bf16".
+KernelBenchCase inBfloat16(const KernelBenchCase& single);
+
 const std::vector<KernelBenchCase>& kernelBenchCases();
 
 }  // namespace kerf::bench

@@ -1,5 +1,7 @@
 #include "app/cli/bench_tables.h"
 
+#include <utility>
+
 #include "app/bench/ops.h"
 #include "app/cli/context.h"
 
@@ -39,12 +41,20 @@ Json compiledJson(const bench::CompiledTime& row) {
     return object;
   }
   object["compiled_ms"] = row.compiledMs;
-  object["interpreted_ms"] = row.interpretedMs;
+  object["interpreted_ms"] = row.interpretedMs > 0 ? Json(row.interpretedMs) : Json();
   object["copy_ms"] = row.copyMs > 0 ? Json(row.copyMs) : Json();
+  object["bytes"] = row.bytes > 0 ? Json(row.bytes) : Json();
   object["compile_ms"] = row.compileMs;
   for (const auto& kernel : row.kernels)
     object["kernels"].push_back({{"kernel", kernel.name}, {"ms", milliseconds(kernel.time)}});
   return object;
+}
+
+bool isBeyondCaches(const bench::CompiledTime& row) { return row.name.starts_with("memory/"); }
+
+void printCompiledHead(const char* what) {
+  fmt::print("{:<44} {:>10} {:>10} {:>8} {:>10} {:>8} {:>8} {:>10}\n", what, "compiled", "interp.", "ratio", "copy",
+             "share", "GB/s", "compile ms");
 }
 
 void printCompiled(const bench::CompiledTime& row) {
@@ -53,9 +63,14 @@ void printCompiled(const bench::CompiledTime& row) {
     fmt::print("{:<44} skipped: {}\n", name, row.skipped);
     return;
   }
-  fmt::print("{:<44} {:>10.3f} {:>10.3f} {:>8.2f} {:>10} {:>8} {:>10.1f}\n", name, row.compiledMs, row.interpretedMs,
-             row.compiledMs / row.interpretedMs, row.copyMs > 0 ? fmt::format("{:.3f}", row.copyMs) : "-",
-             row.copyMs > 0 ? fmt::format("{:.0f}%", 100 * row.copyMs / row.compiledMs) : "-", row.compileMs);
+  const auto shown = [](bool known, std::string text) { return known ? std::move(text) : std::string("-"); };
+  const bool copied = row.copyMs > 0, interpreted = row.interpretedMs > 0;
+  fmt::print("{:<44} {:>10.3f} {:>10} {:>8} {:>10} {:>8} {:>8} {:>10.1f}\n", name, row.compiledMs,
+             shown(interpreted, fmt::format("{:.3f}", row.interpretedMs)),
+             shown(interpreted, fmt::format("{:.2f}", row.compiledMs / row.interpretedMs)),
+             shown(copied, fmt::format("{:.3f}", row.copyMs)),
+             shown(copied, fmt::format("{:.0f}%", 100 * row.copyMs / row.compiledMs)),
+             shown(copied, fmt::format("{:.1f}", double(row.bytes) * 1e-6 / row.compiledMs)), row.compileMs);
   for (const auto& kernel : row.kernels)
     fmt::print("    {:<84} {:>10.3f} ms\n", kernel.name, milliseconds(kernel.time));
   std::fflush(stdout);
@@ -65,10 +80,11 @@ void printCompiled(const bench::CompiledTime& row) {
 
 void printCompiledTimes(const std::vector<bench::CompiledTime>& rows, bool json) {
   Json list = Json::array();
-  if (!json)
-    fmt::print("{:<44} {:>10} {:>10} {:>8} {:>10} {:>8} {:>10}\n", "graph", "compiled", "interp.", "ratio", "copy",
-               "share", "compile ms");
+  bool beyondCaches = false;
+  if (!json && !rows.empty() && !isBeyondCaches(rows.front())) printCompiledHead("graph");
   for (const auto& row : rows) {
+    if (!json && !std::exchange(beyondCaches, isBeyondCaches(row)) && isBeyondCaches(row))
+      printCompiledHead("groups that no cache holds");
     if (json)
       list.push_back(compiledJson(row));
     else

@@ -14,6 +14,7 @@
 #include "engine/codegen_llvm/line_numbers.h"
 #include "engine/codegen_llvm/object_cache.h"
 #include "engine/codegen_llvm/source_lines.h"
+#include "engine/codegen_llvm/streams.h"
 #include "engine/codegen_llvm/target.h"
 #include "engine/codegen_llvm/vector_functions.h"
 #include "engine/support/thread_pool.h"
@@ -55,7 +56,7 @@ const std::string& codeVersion() {
 class Compilation {
  public:
   Compilation(std::span<const LoopKernel* const> kernels, const CodegenOptions& options)
-      : m_kernels(kernels), m_options(options), m_cache(options.cache) {}
+      : m_kernels(kernels), m_options(options), m_streamFrom(streamThreshold()), m_cache(options.cache) {}
 
   Result<CompiledKernels> run() {
     findDistinct();
@@ -103,8 +104,8 @@ class Compilation {
 
   /// Everything that the object code of a batch depends on.
   Hash128 keyOf(const Batch& batch) const {
-    std::string text = fmt::format("{} O{} {} {} vector functions", codeVersion(), m_options.optimizationLevel,
-                                   targetText(), vectorForms().size());
+    std::string text = fmt::format("{} O{} {} {} vector functions, streams from {}", codeVersion(),
+                                   m_options.optimizationLevel, targetText(), vectorForms().size(), m_streamFrom);
     for (const std::size_t k : batch.kernels)
       text += fmt::format("\n{}\n{}", symbolName(k, *m_distinct[k]), structuralKey(*m_distinct[k]));
     return hashText(text);
@@ -143,12 +144,13 @@ class Compilation {
     std::optional<SourceLines> lines;
     if (m_options.keepText) lines.emplace(module);
     for (const std::size_t k : batch.kernels)
-      functions.push_back(KernelEmitter(module, *m_distinct[k], hasHardwareHalf(), lines ? &*lines : nullptr)
+      functions.push_back(KernelEmitter(module, *m_distinct[k], hasHardwareHalf(), m_streamFrom, lines ? &*lines : nullptr)
                               .emit(symbolName(k, *m_distinct[k])));
     if (lines) lines->finish();
     llvm::raw_string_ostream stream(batch.failure);
     if (llvm::verifyModule(module, &stream)) return;
     optimize(module, *machine, m_options.optimizationLevel);
+    streamMarkedStores(module);
     if (m_options.keepText) {
       keepTexts(module, *machine, functions, batch);
       llvm::StripDebugInfo(module);  // what runs is the same, looked at or not
@@ -201,6 +203,7 @@ class Compilation {
 
   const std::span<const LoopKernel* const> m_kernels;
   const CodegenOptions& m_options;
+  const std::int64_t m_streamFrom;
   const ObjectCache m_cache;
   std::vector<const LoopKernel*> m_distinct;
   std::vector<std::size_t> m_distinctOf;

@@ -17,7 +17,8 @@ constexpr int spillCost = 4;
 
 }  // namespace
 
-KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hardwareHalf, SourceLines* lines)
+KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hardwareHalf, std::int64_t streamFrom,
+                             SourceLines* lines)
     : m_module(module),
       m_context(module.getContext()),
       m_kernel(kernel),
@@ -26,6 +27,7 @@ KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hard
       m_scalar(module, m_b, hardwareHalf),
       m_lines(lines),
       m_lineOf(kernel),
+      m_streamFrom(streamFrom),
       m_shared(sharedReduction(kernel)) {
   for (std::size_t v = 0; v < kernel.variables.size(); ++v)
     (kernel.variables[v].reduced ? m_inner : m_outer).push_back(v);
@@ -43,6 +45,7 @@ Function* KernelEmitter::emit(const std::string& name) {
     emitBody();
   else
     emitBothBodies();
+  finishStreamsAtReturns();
   return m_function;
 }
 

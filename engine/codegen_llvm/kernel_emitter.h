@@ -19,7 +19,9 @@ namespace kerf::inline codegen_llvm {
 class KernelEmitter {
  public:
   /// `lines`: where to keep which line of the loop IR each instruction comes from; null: nowhere.
-  KernelEmitter(llvm::Module& module, const LoopKernel& kernel, bool hardwareHalf, SourceLines* lines = nullptr);
+  /// `streamFrom`: bytes from which on a result is written past the caches.
+  KernelEmitter(llvm::Module& module, const LoopKernel& kernel, bool hardwareHalf, std::int64_t streamFrom,
+                SourceLines* lines = nullptr);
   llvm::Function* emit(const std::string& name);
 
  private:
@@ -41,7 +43,7 @@ class KernelEmitter {
   using IndexBody = std::function<void(llvm::Value* index)>;
   void emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body);
   bool isWorthWideVectors(int phase) const;
-  void hintWidth(llvm::Instruction* branch);
+  void hintWidth(llvm::Instruction* branch, int width);
   std::optional<std::size_t> findColumns() const;
   int contiguousAccesses(std::size_t variable) const;
   /// One of the two loops of a tile: from `begin` on, before `end`.
@@ -55,11 +57,24 @@ class KernelEmitter {
   void emitTile(const TileSide& rows, const TileSide& columns);
   void stageByElement(std::size_t expr, llvm::Value* tile);
   void stageByBlock(std::size_t expr, llvm::Value* tile);
+  void prefetch(llvm::Value* address);
   bool mayStageByBlock(std::size_t expr) const;
   llvm::Value* isWhole(const TileSide& side, std::int64_t count);
   llvm::Value* tilePlace(llvm::Value* tile, DType dtype, bool byColumn);
   llvm::Value* loadStaged(std::size_t expr);
   void emitTiles(std::size_t rows);
+  std::optional<std::int64_t> bytesWritten(const LoopStore& store) const;
+  bool isStreamed(const LoopStore& store, std::size_t variable) const;
+  std::vector<std::size_t> streamedStores(std::size_t variable) const;
+  int streamWidth(const std::vector<std::size_t>& stores) const;
+  llvm::Value* placeInLine(std::size_t store);
+  llvm::Value* firstWholeLine(const std::vector<std::size_t>& stores, const TileSide& side);
+  void emitStreamedLoop(const std::vector<std::size_t>& stores, const TileSide& side, const Body& body);
+  std::vector<std::size_t> streamedOfTile(const TileSide& rows, const TileSide& columns) const;
+  void emitTileLoops(const TileSide& rows, const TileSide& columns, const Body& loops);
+  void startStreaming(const std::vector<std::size_t>& stores);
+  void annotateStore(llvm::Instruction* access, const LoopStore& store);
+  void finishStreamsAtReturns();
   void emitPart(std::size_t variable, llvm::Value* begin, llvm::Value* end, std::int64_t count, const Body& body);
   void emitShared(const Body& gather, const Body& finish);
   void emitSharedValues();
@@ -138,12 +153,16 @@ class KernelEmitter {
     TileSide rows, columns;
   } m_tile;                              ///< that is computed
   std::vector<llvm::Value*> m_staged;    ///< by expression: the tile on the stack that holds it, if one does
+  const std::int64_t m_streamFrom;
+  std::vector<bool> m_streams;             ///< by store: whether the loop that is written streams it; empty: none
+  int m_tileWidth = 0;                     ///< elements at once of a tile's rows; 0: as LLVM chooses
+  llvm::MDNode* m_streamScope = nullptr;   ///< marks the stores that stream
   const std::optional<SharedReduction> m_shared;
   llvm::Value* m_parts = nullptr;        ///< where the pieces of a shared reduction gather
   std::optional<std::size_t> m_columns;  ///< an outer variable of which many values are reduced side by side
   llvm::Value* m_column = nullptr;       ///< which of their accumulators; null: there is one
   int m_phase = 0;
-  bool m_wideNext = false;  ///< the next loop that is written should take as many elements as a register has float32s
+  int m_widthNext = 0;  ///< elements that the next loop that is written should take at once; 0: as LLVM chooses
   bool m_inside = false;                      ///< emitting a reduced loop's body
   std::vector<std::size_t> m_spilledIfSmall;  ///< elements that are kept where the reduced loops turn out short
 };

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "engine/codegen_llvm/target.h"
+
 namespace kerf::inline codegen_llvm {
 
 void KernelEmitter::emitLoops(const std::vector<std::size_t>& variables, std::size_t at, bool bounded,
@@ -40,7 +42,10 @@ void KernelEmitter::emitDividedPair(const std::vector<std::size_t>& variables, c
 void KernelEmitter::emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty,
                              const Body& body) {
   const LineScope line(m_b, m_lines, m_lineOf.variables + int(variable));
-  m_wideNext = m_phase >= 0 && !m_inner.empty() && variable == m_inner.back() && isWorthWideVectors(m_phase);
+  const bool wide = m_phase >= 0 && !m_inner.empty() && variable == m_inner.back() && isWorthWideVectors(m_phase);
+  m_widthNext = wide ? floatsOfRegister() : 0;
+  if (const auto streamed = streamedStores(variable); !streamed.empty())
+    return emitStreamedLoop(streamed, {variable, begin, end}, body);
   emitSteps(begin, end, 1, mayBeEmpty, [&](llvm::Value* index) {
     m_index[variable] = index;
     body();
@@ -52,7 +57,7 @@ void KernelEmitter::emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t
   auto* loop = llvm::BasicBlock::Create(m_context, "loop", m_function);
   auto* done = llvm::BasicBlock::Create(m_context, "done", m_function);
   llvm::BasicBlock* before = m_b.GetInsertBlock();
-  const bool wide = std::exchange(m_wideNext, false);
+  const int width = std::exchange(m_widthNext, 0);
   if (mayBeEmpty)
     m_b.CreateCondBr(m_b.CreateICmpSLT(begin, end), loop, done);
   else
@@ -64,7 +69,7 @@ void KernelEmitter::emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t
   llvm::Value* following = m_b.CreateNSWAdd(index, m_b.getInt64(std::uint64_t(step)));
   index->addIncoming(following, m_b.GetInsertBlock());
   auto* back = m_b.CreateCondBr(m_b.CreateICmpSLT(following, end), loop, done);
-  if (wide) hintWidth(back);
+  if (width > 0) hintWidth(back, width);
   done->moveAfter(m_b.GetInsertBlock());
   m_b.SetInsertPoint(done);
 }

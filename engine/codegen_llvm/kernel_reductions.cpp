@@ -59,9 +59,7 @@ bool KernelEmitter::isWorthWideVectors(int phase) const {
   return any && !m_columns;
 }
 
-void KernelEmitter::hintWidth(llvm::Instruction* branch) {
-  const int width = floatsOfRegister();
-  if (width == 0) return;
+void KernelEmitter::hintWidth(llvm::Instruction* branch, int width) {
   auto* name = llvm::MDString::get(m_context, "llvm.loop.vectorize.width");
   auto* count = llvm::ConstantAsMetadata::get(m_b.getInt32(std::uint32_t(width)));
   auto* loop = llvm::MDNode::getDistinct(m_context, {nullptr, llvm::MDNode::get(m_context, {name, count})});

@@ -107,8 +107,11 @@ void KernelEmitter::emitTile(const TileSide& rows, const TileSide& columns) {
       stageByElement(e, staged[e]);
   }
   m_staged = std::move(staged);
-  emitPart(rows.variable, rows.begin, rows.end, tileRows, [&] {
-    emitPart(columns.variable, columns.begin, columns.end, tileColumns, [&] { emitOuterBody(); });
+  emitTileLoops(rows, columns, [&] {
+    emitPart(rows.variable, rows.begin, rows.end, tileRows, [&] {
+      m_widthNext = m_tileWidth;
+      emitPart(columns.variable, columns.begin, columns.end, tileColumns, [&] { emitOuterBody(); });
+    });
   });
   m_staged.clear();
 }
@@ -123,6 +126,13 @@ void KernelEmitter::stageByElement(std::size_t expr, Value* tile) {
       m_b.CreateStore(m_scalar.toMemory(element, dtype), tilePlace(tile, dtype, !mayStageByBlock(expr)));
     });
   });
+}
+
+/// Into the second cache: what the next tile reads, whose lines no processor sees coming.
+void KernelEmitter::prefetch(Value* address) {
+  constexpr unsigned read = 0, secondCache = 2, data = 1;
+  m_b.CreateIntrinsic(Intrinsic::prefetch, {m_b.getPtrTy()},
+                      {address, m_b.getInt32(read), m_b.getInt32(secondCache), m_b.getInt32(data)});
 }
 
 bool KernelEmitter::mayStageByBlock(std::size_t expr) const { return m_kernel.exprs[expr].op == ExprOp::Load; }
@@ -153,6 +163,8 @@ void KernelEmitter::stageByBlock(std::size_t expr, Value* tile) {
         auto* line = m_b.CreateAlignedLoad(type, address(e.buffer, e.index), Align(itemSize(e.dtype)));
         annotate(line, e.buffer);
         lines.push_back(line);
+        m_index[columns.variable] = m_b.CreateNSWAdd(m_index[columns.variable], m_b.getInt64(tileColumns));
+        prefetch(address(e.buffer, e.index));
       }
       lines = transposed(m_b, lines);
       m_index[columns.variable] = column;
@@ -171,8 +183,8 @@ void KernelEmitter::stageByBlock(std::size_t expr, Value* tile) {
   m_b.SetInsertPoint(done);
 }
 
-/// Where the tile on the stack holds the element of these iterations: row by row, or column by column where it is staged
-/// element by element, along the rows.
+/// Where the tile on the stack holds the element of these iterations: row by row, or column by column where it is
+/// staged element by element, along the rows.
 Value* KernelEmitter::tilePlace(Value* tile, DType dtype, bool byColumn) {
   Value* row = m_b.CreateNSWSub(m_index[m_tile.rows.variable], m_tile.rows.begin);
   Value* column = m_b.CreateNSWSub(m_index[m_tile.columns.variable], m_tile.columns.begin);
@@ -183,14 +195,19 @@ Value* KernelEmitter::tilePlace(Value* tile, DType dtype, bool byColumn) {
 
 Value* KernelEmitter::loadStaged(std::size_t expr) {
   const DType dtype = m_kernel.exprs[expr].dtype;
-  return m_scalar.fromMemory(m_b.CreateLoad(m_scalar.memoryType(dtype), tilePlace(m_staged[expr], dtype, !mayStageByBlock(expr))), dtype);
+  Value* place = tilePlace(m_staged[expr], dtype, !mayStageByBlock(expr));
+  return m_scalar.fromMemory(m_b.CreateLoad(m_scalar.memoryType(dtype), place), dtype);
 }
 
 /// At most `count` iterations of a loop, from `begin` on.
 void KernelEmitter::emitPart(std::size_t variable, Value* begin, Value* end, std::int64_t count, const Body& body) {
   Value* full = m_b.CreateNSWAdd(begin, m_b.getInt64(std::uint64_t(count)));
   Value* stop = m_b.CreateSelect(m_b.CreateICmpSLT(full, end), full, end);
-  emitLoop(variable, begin, stop, false, body);
+  const LineScope line(m_b, m_lines, m_lineOf.variables + int(variable));
+  emitSteps(begin, stop, 1, false, [&](Value* index) {
+    m_index[variable] = index;
+    body();
+  });
 }
 
 }  // namespace kerf::inline codegen_llvm

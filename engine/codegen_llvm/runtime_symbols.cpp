@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "engine/codegen_llvm/streams.h"
 #include "engine/tensor/dtype.h"
 
 namespace kerf::inline codegen_llvm {
@@ -118,6 +119,7 @@ const RuntimeSymbol symbols[] = {
     KERF_MATH2(fmax),
     {"kerf_half_to_float", addressOf(halfToFloat)},
     {"kerf_float_to_half", addressOf(floatToHalf)},
+    {"kerf_finish_streams", addressOf(finishStreams)},
     // what the optimizer and the code generator make of those and of instructions
     {"sincosf", addressOf(::sincosf)},
     {"sincos", addressOf(::sincos)},

@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/VFABIDemangler.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/codegen_llvm/target.h"
@@ -170,6 +171,13 @@ Value* ScalarEmitter::convert(Value* value, DType from, DType to) {
   const bool zeroExtends = from == DType::Bool || isUnsigned(from);
   if (isFloating(to)) return zeroExtends ? m_b.CreateUIToFP(value, type) : m_b.CreateSIToFP(value, type);
   return m_b.CreateIntCast(value, type, !zeroExtends);
+}
+
+bool ScalarEmitter::isLibraryCall(ExprOp op, DType dtype) {
+  if (dtype == DType::Float32 && hasFusedProducts() && (op == ExprOp::Exp || op == ExprOp::Erf)) return false;
+  return std::ranges::any_of(functions, [&](const FloatFunction& function) {
+    return function.op == op && function.intrinsic == Intrinsic::not_intrinsic;
+  });
 }
 
 Value* ScalarEmitter::library(ExprOp op, std::initializer_list<Value*> args) {

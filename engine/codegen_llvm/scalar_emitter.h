@@ -29,6 +29,8 @@ class ScalarEmitter {
   /// An i32 word of Philox-4x32-10 of an i64 key; the low half of `counter`, an i64, counts.
   llvm::Value* philox(llvm::Value* key, llvm::Value* counter, std::size_t word);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  /// Whether an operation that gives this is a call of the C library.
+  static bool isLibraryCall(ExprOp op, DType dtype);
 
  private:
   llvm::Value* powerOf2(llvm::Value* n);
