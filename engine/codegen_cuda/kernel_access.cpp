@@ -64,6 +64,24 @@ bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t co
   return isPlain && !storesTo(kernel, e.buffer) && isReadAcross(e.index, column, across);
 }
 
+std::vector<int> loopsOverRow(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed) {
+  std::vector<int> loops(kernel.exprs.size(), 0);
+  const int last = place.phase.empty() ? 0 : *std::ranges::max_element(place.phase);
+  for (int phase = 0; phase <= last; ++phase) {
+    std::vector<bool> used(loops.size(), false);
+    for (std::size_t e = 0; e < used.size(); ++e)
+      if (needed[e] && isReduction(kernel.exprs[e].op) && place.phase[e] == phase + 1) used[std::size_t(kernel.exprs[e].args[0])] = true;
+    for (const LoopStore& s : kernel.stores)
+      if (s.inner && place.phase[std::size_t(s.value)] == phase) used[std::size_t(s.value)] = true;
+    for (std::size_t e = used.size(); e-- > 0;) {
+      loops[e] += used[e];
+      if (!used[e] || place.level[e] < 2) continue;
+      for (std::size_t a = 0; a < exprOpInfo(kernel.exprs[e].op).arity; ++a) used[std::size_t(kernel.exprs[e].args[a])] = true;
+    }
+  }
+  return loops;
+}
+
 std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables) {
   std::int64_t count = 1;
   for (const std::size_t v : variables) {

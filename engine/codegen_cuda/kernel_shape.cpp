@@ -17,8 +17,9 @@ constexpr std::int64_t mostResident = 1056;
 /// Steps of a thread below which sharing a row costs more than it gains.
 constexpr std::int64_t fewestSteps = 4;
 /// Words of a row that a thread keeps in registers so that two blocks fit on a processor: while one reads its row, the other
-/// writes. Threads of such blocks, the better one first.
-constexpr std::int64_t keptWords = 28;
+/// writes.
+constexpr std::int64_t keptWords = 28, keptAlone = 32;  ///< of a block in a cluster; of one that has the row alone
+/// Threads of blocks in clusters, the better number first.
 constexpr std::int64_t clusterThreads[] = {512, 1024};
 /// Loops below that leave most of a tile empty.
 constexpr std::int64_t smallestSide = 32;
@@ -243,14 +244,15 @@ class ShapeChooser {
     if (steps > 1024 && inner) chooseCluster(*inner);
   }
 
-  /// Words of four bytes of what a row's several loops may read again; none where they cannot be kept.
+  /// Words of four bytes of what a row's several loops read again; none where that cannot be kept.
   std::optional<std::int64_t> wordsOfRow(std::int64_t inner) const {
     std::int64_t bytes = 0;
+    const std::vector<int> loops = loopsOverRow(m_kernel, m_place, m_needed);
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
       const Expr& expr = m_kernel.exprs[e];
       if (!m_needed[e] || !isLoad(expr.op)) continue;
       if (storesTo(m_kernel, expr.buffer)) return {};
-      if (expr.op == ExprOp::Load && m_place.level[e] == 2) bytes += itemSize(expr.dtype);
+      if (expr.op == ExprOp::Load && m_place.level[e] == 2 && loops[e] > 1) bytes += itemSize(expr.dtype);
     }
     return (bytes * inner + 3) / 4;
   }
@@ -258,7 +260,7 @@ class ShapeChooser {
   /// Blocks that share a row which is read several times, where the registers of one do not hold it.
   void chooseCluster(std::int64_t inner) {
     const auto words = wordsOfRow(inner);
-    if (!words || isSimple()) return;
+    if (!words || isSimple() || *words <= clusterThreads[0] * keptAlone) return;
     for (const std::int64_t threads : clusterThreads) {
       const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t((*words + threads * keptWords - 1) / (threads * keptWords))));
       if (blocks == 1) return;

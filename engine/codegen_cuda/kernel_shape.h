@@ -77,6 +77,8 @@ bool storesTo(const LoopKernel& kernel, int buffer);
 bool readsPackAt(const LoopKernel& kernel, std::size_t expr, std::size_t variable, int vector);
 /// Whether what this expression reads may lie in a tile: a load across, of a buffer that the kernel does not write.
 bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t column, std::size_t across);
+/// In how many of the loops over a row each expression takes part, where nothing is kept from one to the next.
+std::vector<int> loopsOverRow(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed);
 /// Product of the sizes of these variables; none if one is an expression.
 std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables);
 

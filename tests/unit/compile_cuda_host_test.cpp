@@ -103,7 +103,7 @@ LoopKernel normalized(std::int64_t rows, std::int64_t columns, DType type) {
 /// Rows that the registers of one block do not hold: blocks of a cluster have parts of each.
 TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
   const KernelTarget hopper = KernelTarget::of("sm_90");
-  for (const auto& [columns, type] : {std::pair{std::int64_t{14344}, DType::Float32}, std::pair{std::int64_t{15001}, DType::Float32},
+  for (const auto& [columns, type] : {std::pair{std::int64_t{16392}, DType::Float32}, std::pair{std::int64_t{17001}, DType::Float32},
                                       std::pair{std::int64_t{40000}, DType::BFloat16}}) {
     const Made norm = made(normalized(3, columns, type), hopper);
     EXPECT_EQ(norm.kernel.shape.cluster, 2) << columns;
@@ -125,7 +125,7 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
         ASSERT_NEAR(y[row * std::size_t(columns) + std::size_t(i)], (own[i] - mean) / std::sqrt(square), 1e-4) << row << " " << i;
     }
   }
-  EXPECT_EQ(generateKernel(normalized(3, 14336, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
+  EXPECT_EQ(generateKernel(normalized(3, 16384, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
   EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 4);
   const auto longest = generateKernel(normalized(3, 200000, DType::Float32), {}, {}, KernelGuard::None, hopper);
   EXPECT_EQ(longest->shape.cluster, 8);

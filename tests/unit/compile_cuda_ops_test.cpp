@@ -42,6 +42,10 @@ TEST_P(CudaOpSources, CompileForEveryType) {
     ASSERT_TRUE(compiled) << names.front() << ": " << compiled.error().text();
     for (const std::string& name : names) EXPECT_THAT(compiled->ptx, HasSubstr(".visible .entry " + name));
   }
+  for (const char* older : {"sm_75", "sm_80"}) {
+    const auto compiled = compileSource(sources.begin()->first, older);
+    EXPECT_TRUE(compiled) << older << ": " << compiled.error().text();
+  }
 }
 
 std::vector<LibraryKernel> commonKernels() { return {checkKernel(), copyKernel(), readKernel()}; }

@@ -163,16 +163,29 @@ TEST(CudaSource, AGuardedKernelDoesNothingOnceAnIndexWasFoundOutside) {
 
 TEST(CudaSource, EveryOperationCompiles) {
   if (const auto version = nvrtcVersion(); !version) GTEST_SKIP() << version.error().text();
-  for (const LoopKernel& kernel : {everyOperation(), softmax(64, 50257), columnSums(4096, 768)}) {
-    const CudaKernel source = generated(kernel);
-    const auto compiled = compileSource(source.source, "sm_90");
-    ASSERT_TRUE(compiled) << compiled.error().text();
-    EXPECT_THAT(compiled->ptx, HasSubstr(".visible .entry " + source.name));
-    EXPECT_THAT(compiled->ptx, HasSubstr(".target sm_90"));
-    EXPECT_EQ(compiled->cubin.substr(0, 4),
-              "\x7f"
-              "ELF");
-  }
+  for (const std::string architecture : {"sm_75", "sm_80", "sm_90"})
+    for (const LoopKernel& kernel : {everyOperation(), softmax(64, 50257), columnSums(4096, 768)}) {
+      const auto source = generateKernel(kernel, {}, {}, KernelGuard::None, KernelTarget::of(architecture));
+      ASSERT_TRUE(source) << source.error().text();
+      const auto compiled = compileSource(source->source, architecture);
+      ASSERT_TRUE(compiled) << compiled.error().text();
+      EXPECT_THAT(compiled->ptx, HasSubstr(".visible .entry " + source->name));
+      EXPECT_THAT(compiled->ptx, HasSubstr(".target " + architecture));
+      EXPECT_EQ(compiled->cubin.substr(0, 4),
+                "\x7f"
+                "ELF");
+    }
+}
+
+TEST(CudaSource, LongRowsAreForClustersWhereTheDeviceHasThem) {
+  const auto of = [](std::int64_t columns, std::string_view architecture) {
+    return generateKernel(softmax(64, columns), {}, {}, KernelGuard::None, KernelTarget::of(architecture))->text();
+  };
+  EXPECT_THAT(of(50257, "sm_90"), HasSubstr("void __cluster_dims__(4, 1, 1) __launch_bounds__(512, 2) cuda_fused_test_0("));
+  EXPECT_THAT(of(50257, "sm_90"), HasSubstr("v1 = kerf_cluster<512, 4>(v1, "));
+  EXPECT_THAT(of(50257, "sm_120"), HasSubstr("__cluster_dims__(4, 1, 1)"));
+  for (const std::string_view older : {"sm_75", "sm_80", "sm_89", ""}) EXPECT_THAT(of(50257, older), Not(HasSubstr("cluster")));
+  EXPECT_THAT(of(8192, "sm_90"), Not(HasSubstr("cluster")));
 }
 
 TEST(CudaSource, WhatDoesNotCompileSaysWhy) {

@@ -16,7 +16,6 @@ constexpr std::size_t mostIndices = 4, mostLevels = 5;
 constexpr std::int64_t pieceRows = 32, packBytes = 16, threads = 256;
 /// Pieces of a level below which its parts would gain less than the kernel for them takes.
 constexpr std::int64_t fewestPieces = 16;
-constexpr std::int64_t rowsAtOnce = 4;  ///< KERF_ROWS where everything is a line
 
 // As the kernels take them.
 struct Indices {
@@ -184,12 +183,14 @@ bool putTakes(DType dtype, PutKind kind) {
   return !memoryType(dtype).empty() && (dtype != DType::Bool || kind == PutKind::Assign);
 }
 
-KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple) {
+KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple, PutDepth depth) {
   KernelMacros macros = typeMacros(dtype, dtype);
   const Combination& how = combinations[std::size_t(kind)];
   macros.emplace_back("K", keyType(keyBytes));
   macros.emplace_back("V", std::to_string(vector));
   macros.emplace_back("SIMPLE", simple ? "1" : "0");
+  macros.emplace_back("ROWS", std::to_string(depth.places));
+  macros.emplace_back("AHEAD", std::to_string(depth.ahead));
   macros.emplace_back("COMBINE(a, b)", how.combine);
   macros.emplace_back("START", "((A)" + std::string(isFloating(dtype) ? how.start : how.integerStart) + ")");
   macros.emplace_back("FACTOR(put)", isFloating(dtype) ? "(put).factor" : "(put).wholeFactor");
@@ -232,7 +233,8 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   const std::int64_t lanes = std::int64_t{1} << writes.team;
   writes.chunks = int((writes.width + lanes - 1) / lanes);
   DeviceKeys keys{0, 0, rows, places < std::int64_t{1} << 32 ? 4 : 8};
-  const KernelMacros macros = putMacros(out.dtype(), put.kind, keys.bytes, vector, simple);
+  const PutDepth depth = !simple ? PutDepth{1, 1} : rows > places ? PutDepth{2, 4} : PutDepth{4, 2};
+  const KernelMacros macros = putMacros(out.dtype(), put.kind, keys.bytes, vector, simple, depth);
   KERF_TRY(keys.keys, call.on.scratch.take(rows * keys.bytes));
   KERF_CHECK(findPlaces(call, put, macros, dims, places, keys));
   // Without indices that are left out, what is no place may lie among the rows of any: the run ends with an error.
@@ -249,7 +251,7 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   if (put.kind != PutKind::Assign) KERF_CHECK(addParts(call, macros, writes, vector));
   KernelArguments last;
   last.add(writes);
-  KERF_CHECK(call.on.library.launch(putSource(), "kerf_put", macros, blocksOf(writes, all ? places : rows, simple ? rowsAtOnce : 1), threads, last));
+  KERF_CHECK(call.on.library.launch(putSource(), "kerf_put", macros, blocksOf(writes, all ? places : rows, depth.places), threads, last));
   return true;
 }
 
@@ -257,11 +259,13 @@ std::vector<LibraryKernel> putKernels() {
   std::vector<LibraryKernel> all;
   const auto add = [&](DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple) {
     for (const char* name : {"kerf_put_keys", "kerf_put_ranges", "kerf_put_parts", "kerf_put"})
-      all.push_back({putSource(), name, putMacros(dtype, kind, keyBytes, vector, simple)});
+      all.push_back({putSource(), name, putMacros(dtype, kind, keyBytes, vector, simple, simple ? PutDepth{4, 2} : PutDepth{1, 1})});
   };
   for (const DType dtype : {DType::Float32, DType::BFloat16}) add(dtype, PutKind::Sum, 4, packBytes / itemSize(dtype), true);
   for (const DType dtype : {DType::Float64, DType::Float16, DType::Int64}) add(dtype, PutKind::Sum, 8, 1, false);
   add(DType::BFloat16, PutKind::Mean, 4, 1, false);
+  for (const char* name : {"kerf_put_keys", "kerf_put"})
+    all.push_back({putSource(), name, putMacros(DType::BFloat16, PutKind::Sum, 4, 8, true, {2, 4})});
   add(DType::Int32, PutKind::Max, 4, 1, true);
   add(DType::Bool, PutKind::Assign, 4, 1, false);
   return all;

@@ -41,8 +41,12 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put);
 /// Elements along lines, each line by one block. False where that does not take it: nothing has been done.
 Result<bool> putAlongLines(const DeviceCall& call, const DevicePut& put);
 
+/// Places that a thread has under way at once, and values of each that it reads ahead.
+struct PutDepth {
+  int places = 1, ahead = 1;
+};
 /// What putSource() and its like are compiled with.
-KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple);
+KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple, PutDepth depth);
 
 /// Whether rows can be written into tensors of this type.
 bool putTakes(DType dtype, PutKind kind);

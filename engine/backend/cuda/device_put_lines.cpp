@@ -111,7 +111,7 @@ std::optional<LineForm> putForm(std::int64_t size, DType dtype) {
 }
 
 KernelMacros linePutMacros(DType dtype, PutKind kind, LineForm form) {
-  KernelMacros macros = putMacros(dtype, kind, 4, 1, false);
+  KernelMacros macros = putMacros(dtype, kind, 4, 1, false, {1, 1});
   for (auto& macro : lineMacros(form)) macros.push_back(std::move(macro));
   return macros;
 }

@@ -43,7 +43,7 @@ extern "C" __global__ void kerf_put_ranges(const K* keys, unsigned int* ranges, 
 // Where everything is a line, positions are products. Else one at a time: the code of several would take seconds to compile.
 #if SIMPLE
 #define KERF_AT(shape, position) ((position) * (shape).strides[0])
-constexpr int KERF_ROWS = 4, KERF_AHEAD = 2, KERF_DEEP = 8;  // places at once, values of each that are read ahead, rows of a sum
+constexpr int KERF_ROWS = ROWS, KERF_AHEAD = AHEAD, KERF_DEEP = 8;  // places at once, values of each that are read ahead, rows of a sum
 #else
 #define KERF_AT(shape, position) kerf_place(shape, position)
 constexpr int KERF_ROWS = 1, KERF_AHEAD = 1, KERF_DEEP = 1;
@@ -132,7 +132,6 @@ __device__ __forceinline__ void kerf_put_run(A (&sum)[V], const KerfPut& put, lo
 // Every place where there are ranges, else those that get something. A thread has some of them at once: what they need first is
 // read before any of it is used.
 extern "C" __global__ void __launch_bounds__(256) kerf_put(KerfPut put) {
-  constexpr int ROWS = KERF_ROWS, AHEAD = KERF_AHEAD;
   const int teams = 256 >> put.team;
   const long long first = (long long)(blockIdx.x / put.chunks) * (teams * ROWS) + (threadIdx.x >> put.team);
   const long long column = ((long long)(blockIdx.x % put.chunks) << put.team) + (threadIdx.x & ((1 << put.team) - 1));

@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "engine/backend/cuda/device_lines.h"
+
 namespace kerf::inline backend {
 namespace {
 
-/// A block has 4096 keys (one that has all of them up to 16384), a warp 512 of them next to each other, 32 at a time. For each digit of 8 bits: how many of them every
+/// A block has 4096 keys, a warp 512 of them next to each other, 32 at a time. For each digit of 8 bits: how many of them every
 /// block has (digit by digit, so that one block adds up one digit's), where each block's begin, and where each key goes.
 constexpr std::string_view sortSource = R"cuda(
 constexpr int KERF_EACH = 16, KERF_TILE = 4096;
@@ -58,10 +60,9 @@ extern "C" __global__ void __launch_bounds__(256) kerf_sort_offsets(unsigned int
   if (threadIdx.x == 0) totals[blockIdx.x] = before;
 }
 
-// `counts` is null for a block that has all keys.
-template <int WARPS>
-__device__ __forceinline__ void kerf_move(const K* keys, const int* order, K* keysOut, int* orderOut, const unsigned int* counts,
-                                          const unsigned int* totals, long long count, int shift) {
+extern "C" __global__ void __launch_bounds__(256) kerf_sort_move(const K* keys, const int* order, K* keysOut, int* orderOut,
+                                                                const unsigned int* counts, const unsigned int* totals, long long count, int shift) {
+  constexpr int WARPS = 8;
   __shared__ unsigned int places[WARPS][257], warps[WARPS];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int i = threadIdx.x; i < WARPS * 257; i += WARPS * 32) places[i / 257][i % 257] = 0;
@@ -82,12 +83,9 @@ __device__ __forceinline__ void kerf_move(const K* keys, const int* order, K* ke
     ranks[k] = before + rank;
   }
   __syncthreads();
-  const bool isDigit = threadIdx.x < 256;
-  unsigned int here = 0, all;
-  for (int w = 0; isDigit && w < WARPS; ++w) here += places[w][threadIdx.x];
-  unsigned int next = kerf_before<WARPS>(counts && isDigit ? totals[threadIdx.x] : here, warps, all);
-  if (counts && isDigit) next += counts[(long long)threadIdx.x * gridDim.x + blockIdx.x];
-  for (int w = 0; isDigit && w < WARPS; ++w) {
+  unsigned int all, next = kerf_before<WARPS>(totals[threadIdx.x], warps, all);
+  next += counts[(long long)threadIdx.x * gridDim.x + blockIdx.x];
+  for (int w = 0; w < WARPS; ++w) {
     const unsigned int some = places[w][threadIdx.x];
     places[w][threadIdx.x] = next;
     next += some;
@@ -102,26 +100,39 @@ __device__ __forceinline__ void kerf_move(const K* keys, const int* order, K* ke
     orderOut[to] = order ? order[at] : (int)at;
   }
 }
+)cuda";
 
-extern "C" __global__ void __launch_bounds__(256) kerf_sort_move(const K* keys, const int* order, K* keysOut, int* orderOut,
-                                                                const unsigned int* counts, const unsigned int* totals, long long count, int shift) {
-  kerf_move<8>(keys, order, keysOut, orderOut, counts, totals, count, shift);
-}
-
-// All digits of up to 16384 keys, by one block. What the last one leaves lies in the second place if there is an odd number of them.
-extern "C" __global__ void __launch_bounds__(1024) kerf_sort_few(K* keys, const int* order, K* keysOut, int* orderOut, int* orderToo, long long count,
-                                                               int from, int to) {
-  for (int shift = from; shift < to; shift += 8) {
-    kerf_move<32>(keys, order, keysOut, orderOut, nullptr, nullptr, count, shift);
-    __syncthreads();
-    K* const keysBefore = keys;
-    keys = keysOut, keysOut = keysBefore;
-    order = orderOut, orderOut = orderToo, orderToo = (int*)order;
+/// All keys by one block, in its shared memory.
+constexpr std::string_view fewSource = R"cuda(
+extern "C" __global__ void __launch_bounds__(W * 32) kerf_sort_few(const K* keys, const int* order, K* keysOut, int* orderOut, long long count,
+                                                                  int low, int high) {
+  __shared__ KerfSpace space;
+  #pragma unroll 4
+  for (int i = threadIdx.x; i < KERF_LINE; i += KERF_THREADS) space.keys[i] = i < count ? keys[i] : ~(K)0;
+  K own[EACH];
+  unsigned short numbers[EACH];
+  kerf_take_line(own, numbers, space);
+  kerf_sort_block(own, numbers, space, low, high);
+  const unsigned short* const from = (const unsigned short*)space.keys;
+  #pragma unroll 4
+  for (int i = threadIdx.x; i < (int)count; i += KERF_THREADS) {
+    keysOut[i] = keys[from[i]];
+    orderOut[i] = order ? order[from[i]] : (int)from[i];
   }
 }
 )cuda";
 
-constexpr std::int64_t tile = 4096, few = 16384, digits = 256;
+const std::string& fewText() {
+  static const std::string text = std::string(lineSource()) + std::string(fewSource);
+  return text;
+}
+KernelMacros fewMacros(LineForm form, std::int64_t keyBytes) {
+  KernelMacros macros = lineMacros(form);
+  macros.emplace_back("K", keyType(keyBytes));
+  return macros;
+}
+
+constexpr std::int64_t tile = 4096, digits = 256;
 constexpr int digitBits = 8;
 
 }  // namespace
@@ -131,19 +142,18 @@ std::string keyType(std::int64_t bytes) { return bytes == 4 ? "unsigned int" : "
 Result<DeviceKeys> sortKeys(const DeviceParts& on, const DeviceKeys& keys, int from, int to) {
   if (keys.count >= std::int64_t{1} << 31) return fail(ErrorCode::TooLarge, "sorting {} keys", keys.count);
   const KernelMacros macros{{"K", keyType(keys.bytes)}};
+  if (keys.count == 0 || to <= from) return keys;
   DeviceKeys now = keys, next = keys;
   KERF_TRY(next.keys, on.scratch.take(keys.count * keys.bytes));
   KERF_TRY(next.order, on.scratch.take(keys.count * 4));
+  if (const auto form = lineFormOf(keys.count, keys.bytes)) {
+    KernelArguments sorting;
+    sorting.add(now.keys).add(now.order).add(next.keys).add(next.order).add(keys.count).add(from).add(to);
+    KERF_CHECK(on.library.launch(fewText(), "kerf_sort_few", fewMacros(*form, keys.bytes), 1, form->warps * 32, sorting));
+    return next;
+  }
   KERF_TRY(DeviceAddress other, on.scratch.take(keys.count * 4));
   const std::int64_t blocks = (keys.count + tile - 1) / tile;
-  if (keys.count <= few) {
-    KernelArguments sorting;
-    sorting.add(now.keys).add(now.order).add(next.keys).add(next.order).add(other).add(keys.count).add(from).add(to);
-    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_few", macros, blocks == 0 ? 0 : 1, 1024, sorting));
-    const int passes = (to - from + digitBits - 1) / digitBits;
-    if (passes == 0) return keys;
-    return DeviceKeys{passes % 2 == 0 ? now.keys : next.keys, passes % 2 == 0 ? other : next.order, keys.count, keys.bytes};
-  }
   KERF_TRY(const DeviceAddress counts, on.scratch.take(digits * blocks * 4));
   KERF_TRY(const DeviceAddress totals, on.scratch.take(digits * 4));
   for (int shift = from; shift < to; shift += digitBits) {
@@ -163,8 +173,9 @@ Result<DeviceKeys> sortKeys(const DeviceParts& on, const DeviceKeys& keys, int f
 std::vector<LibraryKernel> sortKernels() {
   std::vector<LibraryKernel> all;
   for (const std::int64_t bytes : {4, 8})
-    for (const char* name : {"kerf_sort_count", "kerf_sort_offsets", "kerf_sort_move", "kerf_sort_few"})
+    for (const char* name : {"kerf_sort_count", "kerf_sort_offsets", "kerf_sort_move"})
       all.push_back({sortSource, name, {{"K", keyType(bytes)}}});
+  for (const std::int64_t bytes : {4, 8}) all.push_back({fewText(), "kerf_sort_few", fewMacros({16, 8}, bytes)});
   return all;
 }
 
