@@ -4,12 +4,14 @@
 #include <bit>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <pthread.h>
 #include <sys/mman.h>
 
 #include "engine/support/sanitizers.h"
+#include "engine/support/spin_lock.h"
 #include "engine/tensor/storage.h"
 
 namespace kerf::inline tensor {
@@ -50,7 +52,7 @@ std::int64_t mostKept() {
 }
 
 struct Kept {
-  std::mutex mutex;
+  SpinLock lock;  ///< attention's tiles, one on each thread, take and return blocks at the same moments
   std::vector<std::byte*> blocks[classCount];
   std::int64_t bytes = 0;
 };
@@ -61,8 +63,8 @@ Kept& kept() {
 }
 
 // A child made by fork() must find the lock free.
-void lockBeforeFork() { kept().mutex.lock(); }
-void unlockAfterFork() { kept().mutex.unlock(); }
+void lockBeforeFork() { kept().lock.lock(); }
+void unlockAfterFork() { kept().lock.unlock(); }
 const bool forkHandlerInstalled = ::pthread_atfork(lockBeforeFork, unlockAfterFork, unlockAfterFork) == 0;
 
 void giveToSystem(std::byte* block, std::int64_t bytes) {
@@ -95,16 +97,20 @@ std::int64_t bytesOfClass(std::size_t index) {
 /// process has is then little more than the most that was alive in it at once.
 void makeRoom(std::int64_t bytes) {
   Kept& store = kept();
-  const std::lock_guard lock(store.mutex);
-  for (std::size_t index = classCount; index-- > 0 && bytes > 0 && store.bytes > keptFreely;) {
-    auto& blocks = store.blocks[index];
-    while (!blocks.empty() && bytes > 0 && store.bytes > keptFreely) {
-      giveToSystem(blocks.back(), bytesOfClass(index));
-      blocks.pop_back();
-      store.bytes -= bytesOfClass(index);
-      bytes -= bytesOfClass(index);
+  std::vector<std::pair<std::byte*, std::int64_t>> given;  // to the system, which takes its time, without the lock
+  {
+    const std::lock_guard guard(store.lock);
+    for (std::size_t index = classCount; index-- > 0 && bytes > 0 && store.bytes > keptFreely;) {
+      auto& blocks = store.blocks[index];
+      while (!blocks.empty() && bytes > 0 && store.bytes > keptFreely) {
+        given.emplace_back(blocks.back(), bytesOfClass(index));
+        blocks.pop_back();
+        store.bytes -= bytesOfClass(index);
+        bytes -= bytesOfClass(index);
+      }
     }
   }
+  for (const auto& [block, size] : given) giveToSystem(block, size);
 }
 
 }  // namespace
@@ -118,7 +124,7 @@ std::byte* takeBlock(std::int64_t bytes, bool& zeroed) {
   const SizeClass size = classOf(bytes);
   {
     Kept& store = kept();
-    const std::lock_guard lock(store.mutex);
+    const std::lock_guard guard(store.lock);
     auto& blocks = store.blocks[size.index];
     if (!blocks.empty()) {
       std::byte* const block = blocks.back();
@@ -139,7 +145,7 @@ void returnBlock(std::byte* block, std::int64_t bytes) {
   const SizeClass size = classOf(bytes);
   {
     Kept& store = kept();
-    const std::lock_guard lock(store.mutex);
+    const std::lock_guard guard(store.lock);
     if (store.bytes + size.bytes <= mostKept()) {
       store.blocks[size.index].push_back(block);
       store.bytes += size.bytes;
@@ -151,18 +157,19 @@ void returnBlock(std::byte* block, std::int64_t bytes) {
 
 void releaseBlocks() {
   Kept& store = kept();
-  const std::lock_guard lock(store.mutex);
-  for (std::size_t index = 0; index < classCount; ++index) {
-    if (store.blocks[index].empty()) continue;
-    for (std::byte* block : store.blocks[index]) giveToSystem(block, bytesOfClass(index));
-    store.blocks[index].clear();
+  std::vector<std::byte*> blocks[classCount];
+  {
+    const std::lock_guard guard(store.lock);
+    std::ranges::swap(blocks, store.blocks);
+    store.bytes = 0;
   }
-  store.bytes = 0;
+  for (std::size_t index = 0; index < classCount; ++index)
+    for (std::byte* block : blocks[index]) giveToSystem(block, bytesOfClass(index));
 }
 
 std::int64_t keptBlockBytes() {
   Kept& store = kept();
-  const std::lock_guard lock(store.mutex);
+  const std::lock_guard guard(store.lock);
   return store.bytes;
 }
 

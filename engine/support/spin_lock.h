@@ -1,0 +1,31 @@
+// SpinLock: for a few instructions that many threads come to at once, where a mutex would put them to sleep and wake them
+// by the system, which takes a hundred times as long.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+namespace kerf::inline support {
+
+/// BasicLockable, so that std::lock_guard takes it. Who waits long lets others run.
+class SpinLock {
+ public:
+  void lock() {
+    for (int tries = 1; m_taken.test_and_set(std::memory_order_acquire); ++tries)
+      while (m_taken.test(std::memory_order_relaxed)) wait(tries++);
+  }
+  void unlock() { m_taken.clear(std::memory_order_release); }
+
+ private:
+  static void wait(int tries) {
+    constexpr int patience = 200;
+    if (tries % patience == 0) return std::this_thread::yield();
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
+  std::atomic_flag m_taken;
+};
+
+}  // namespace kerf::inline support
