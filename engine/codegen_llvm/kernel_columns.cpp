@@ -38,9 +38,7 @@ int KernelEmitter::contiguousAccesses(std::size_t variable) const {
 std::optional<std::size_t> KernelEmitter::findColumns() const {
   if (m_inner.empty() || m_outer.empty()) return std::nullopt;
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
-    if (m_needed[e] && m_place.phase[e] > 1) return std::nullopt;
-  for (const LoopStore& s : m_kernel.stores)
-    if (s.inner && m_place.phase[std::size_t(s.value)] > 0) return std::nullopt;
+    if (m_needed[e] && m_kernel.exprs[e].op == ExprOp::Carry && lastPhase() > 0) return std::nullopt;
   // What the columns share, such as a factor for each row, lies in the first cache anyway.
   const auto ownAlong = [&](std::size_t variable, std::size_t column) {
     const auto counts = [&](const Affine& index) {
@@ -75,7 +73,7 @@ void KernelEmitter::emitColumns() {
     Value* begin = others.empty() ? static_cast<Value*>(m_function->getArg(1)) : m_b.getInt64(0);
     Value* end = others.empty() ? m_function->getArg(2) : number(m_kernel.variables[*m_columns].size);
     emitSteps(begin, end, columnsAtOnce, true, [&](Value* start) {
-      emitColumnTile(start, end, [&] { emitColumnRows(start, end); }, [&] { emitStores(false, 0); });
+      emitColumnTile(start, end, [&] { emitColumnPhases(start, end); }, [&] { emitStores(false, 0); });
     });
   });
   m_b.CreateRetVoid();
@@ -99,7 +97,7 @@ void KernelEmitter::emitDividedColumns() {
     from = m_b.CreateSelect(m_b.CreateICmpSGT(from, zero), from, zero);
     to = m_b.CreateSelect(m_b.CreateICmpSLT(to, width), to, width);
     emitSteps(from, to, columnsAtOnce, true, [&](Value* first) {
-      emitColumnTile(first, to, [&] { emitColumnRows(first, to); }, [&] { emitStores(false, 0); });
+      emitColumnTile(first, to, [&] { emitColumnPhases(first, to); }, [&] { emitStores(false, 0); });
     });
   });
   m_b.CreateRetVoid();
@@ -132,11 +130,44 @@ void KernelEmitter::emitColumnTile(Value* start, Value* end, const Body& gather,
     beginCarried();
     keepHoists(hoisted, m_column);
   });
-  if (!hoisted.empty()) m_hoisted = m_hoistRoom;
+  takeHoists(hoisted);
   gather();
   forTile(start, end, finish);
   m_hoisted.clear();
   m_column = nullptr;
+}
+
+/// All rows for the reductions that need elements alone, then all again for what needs those: a variance's squares, and
+/// elements less their column's mean.
+void KernelEmitter::emitColumnPhases(Value* start, Value* end) {
+  for (int phase = 0; phase <= lastPhase(); ++phase) {
+    if (!loopHasWork(phase)) continue;
+    if (phase > 0) keepColumnValues(phase, start, end);
+    m_phase = phase;
+    emitColumnRows(start, end);
+  }
+}
+
+/// What elements of this phase take from their column and is no reduction itself, once for each column.
+void KernelEmitter::keepColumnValues(int phase, Value* start, Value* end) {
+  const auto isOfColumn = [&](std::size_t e) {
+    return m_needed[e] && m_place.level[e] < 2 && m_place.phase[e] > 0 && m_place.phase[e] <= phase &&
+           !isReduction(m_kernel.exprs[e].op);
+  };
+  std::vector<bool> taken(m_kernel.exprs.size(), false);
+  for (std::size_t e = 0; e < taken.size(); ++e)
+    if (m_needed[e] && m_place.level[e] == 2)
+      for (std::size_t a = 0; a < exprOpInfo(m_kernel.exprs[e].op).arity; ++a)
+        taken[std::size_t(m_kernel.exprs[e].args[a])] = true;
+  for (const LoopStore& s : m_kernel.stores)
+    if (s.inner) taken[std::size_t(s.value)] = true;
+  std::vector<std::size_t> chosen;
+  for (std::size_t e = 0; e < taken.size(); ++e)
+    if (taken[e] && isOfColumn(e) && (m_hoisted.empty() || !m_hoisted[e])) chosen.push_back(e);
+  if (chosen.empty()) return;
+  makeHoistRoom(chosen, columnsAtOnce);
+  forTile(start, end, [&] { keepHoists(chosen, m_column); });
+  takeHoists(chosen);
 }
 
 void KernelEmitter::emitColumnRows(Value* start, Value* end) {
@@ -187,12 +218,12 @@ void KernelEmitter::emitRows(std::size_t variable, Value* row, int rows) {
     std::ranges::fill(m_innerValues, nullptr);
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
       const Expr& expr = m_kernel.exprs[e];
-      if (!m_accumulators[e] || !isReduction(expr.op)) continue;
+      if (!m_accumulators[e] || !isReduction(expr.op) || m_place.phase[e] != m_phase + 1) continue;
       Value* element = value(expr.args[0]);
       if (!totals[e]) totals[e] = totalOf(e);
       totals[e] = accumulate(expr, totals[e], element);
     }
-    emitStores(true, 0);
+    emitStores(true, m_phase);
     takeCarried();
   }
   keepCarried();

@@ -139,8 +139,7 @@ void KernelEmitter::planSpills() {
 std::vector<std::size_t> KernelEmitter::spilled() const {
   std::vector<std::size_t> result;
   std::vector<std::vector<bool>> used;
-  const int last = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
-  for (int phase = 0; phase <= last; ++phase) used.push_back(usedInLoop(phase));
+  for (int phase = 0; phase <= lastPhase(); ++phase) used.push_back(usedInLoop(phase));
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const auto own = std::size_t(m_place.phase[e]);
     if (m_place.level[e] != 2 || exprOpInfo(m_kernel.exprs[e].op).cost < spillCost || !used[own][e]) continue;
@@ -185,7 +184,7 @@ void KernelEmitter::emitEntry(const std::string& name) {
       m_accumulators[e] = m_b.CreateAlloca(accumulatorType(m_kernel.exprs[e].dtype));
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (m_accumulators[e] && tracksNan(e)) m_sawNan[e] = m_b.CreateAlloca(m_b.getInt1Ty());
-  planSpills();
+  if (!m_columns) planSpills();  // of columns nothing is kept but what is one for each
 }
 
 void KernelEmitter::loadBounds() {
@@ -214,12 +213,15 @@ void KernelEmitter::emitOuterBody() {
     m_inside = false;
     return;
   }
-  const int last = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
-  for (int phase = 0; phase <= last; ++phase) {
+  for (int phase = 0; phase <= lastPhase(); ++phase) {
     emitOuterValues(phase);
     if (loopHasWork(phase)) emitInnerLoop(phase);
   }
   emitStores(false, 0);
+}
+
+int KernelEmitter::lastPhase() const {
+  return m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
 }
 
 /// Values of the outer loops that are known before the reduced loop of this phase, where they dominate all of it.
@@ -290,6 +292,7 @@ Value* KernelEmitter::compute(int expr) {
   const LineScope line(m_b, m_lines, m_lineOf.exprs + expr);
   if (e.op == ExprOp::Constant) return m_scalar.constant(e);
   if (e.op == ExprOp::Index) return affine(e.index);
+  if (Value* truth = decided(e)) return truth;
   if (e.op == ExprOp::Carry) return m_carried[std::size_t(expr)] ? m_carried[std::size_t(expr)] : totalOf(std::size_t(expr));
   if (!m_staged.empty() && m_staged[std::size_t(expr)]) return loadStaged(std::size_t(expr));
   if (e.op == ExprOp::Load) return load(e.buffer, address(e.buffer, e.index), e.dtype);
@@ -308,6 +311,8 @@ Value* KernelEmitter::compute(int expr) {
     default:
       break;
   }
+  if (auto* truth = dyn_cast<ConstantInt>(a); truth && e.op == ExprOp::Select)
+    return value(e.args[truth->isZero() ? 2 : 1]);
   Value* b = value(e.args[1]);
   Value* c = value(e.args[2]);
   return e.op == ExprOp::Select ? m_b.CreateSelect(a, b, c) : m_scalar.fma(a, b, c);

@@ -40,6 +40,9 @@ class KernelEmitter {
   void emitDividedPair(const std::vector<std::size_t>& variables, const Body& body);
   void emitWrites(std::size_t at);
   void emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty, const Body& body);
+  std::vector<std::int64_t> cutsOf(std::size_t variable) const;
+  void emitRanges(std::size_t variable, llvm::Value* begin, llvm::Value* end, const Body& body);
+  llvm::Value* decided(const Expr& e);
   using IndexBody = std::function<void(llvm::Value* index)>;
   void emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body);
   bool isWorthWideVectors(int phase) const;
@@ -83,6 +86,8 @@ class KernelEmitter {
   void emitDividedColumns();
   void emitColumnTile(llvm::Value* start, llvm::Value* end, const Body& gather, const Body& finish);
   void forTile(llvm::Value* start, llvm::Value* end, const Body& body);
+  void emitColumnPhases(llvm::Value* start, llvm::Value* end);
+  void keepColumnValues(int phase, llvm::Value* start, llvm::Value* end);
   void emitColumnRows(llvm::Value* start, llvm::Value* end);
   void emitSharedColumns();
   void keepParts(llvm::Value* piece);
@@ -91,12 +96,14 @@ class KernelEmitter {
   std::vector<std::size_t> hoistedExprs() const;
   std::vector<std::size_t> hoistedOfColumns(std::int64_t columns);
   void makeHoistRoom(const std::vector<std::size_t>& chosen, std::int64_t count);
+  void takeHoists(const std::vector<std::size_t>& chosen);
   void keepHoists(const std::vector<std::size_t>& chosen, llvm::Value* place);
   void emitHoists();
   llvm::Value* loadHoisted(std::size_t expr);
   void emitOuterBody();
   void emitOuterValues(int phase);
   bool loopHasWork(int phase) const;
+  int lastPhase() const;
   void emitInnerLoop(int phase);
   void emitInnerBody(int phase);
   void emitStores(bool inner, int phase);
@@ -161,6 +168,11 @@ class KernelEmitter {
   llvm::Value* m_parts = nullptr;        ///< where the pieces of a shared reduction gather
   std::optional<std::size_t> m_columns;  ///< an outer variable of which many values are reduced side by side
   llvm::Value* m_column = nullptr;       ///< which of their accumulators; null: there is one
+  struct Range {
+    std::size_t variable = 0;
+    std::int64_t from = 0, to = 0;
+  };
+  std::optional<Range> m_range;  ///< the part of a loop that is written, in which comparisons have one truth each
   int m_phase = 0;
   int m_widthNext = 0;  ///< elements that the next loop that is written should take at once; 0: as LLVM chooses
   bool m_inside = false;                      ///< emitting a reduced loop's body

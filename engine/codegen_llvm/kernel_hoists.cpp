@@ -92,13 +92,15 @@ std::vector<std::size_t> KernelEmitter::hoistedExprs() const {
   return bytes <= mostKept ? chosen : std::vector<std::size_t>{};
 }
 
-/// Room for so many values of each on the stack, from the function's entry on.
+/// Room for so many values of each on the stack, from the function's entry on, where they have none yet.
 void KernelEmitter::makeHoistRoom(const std::vector<std::size_t>& chosen, std::int64_t count) {
   BasicBlock& entry = m_function->getEntryBlock();
   IRBuilder<> top(&entry, entry.begin());
-  m_hoistRoom.assign(m_kernel.exprs.size(), nullptr);
-  for (const std::size_t e : chosen)
-    m_hoistRoom[e] = top.CreateAlloca(ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(count)));
+  m_hoistRoom.resize(m_kernel.exprs.size(), nullptr);
+  for (const std::size_t e : chosen) {
+    Type* const values = ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(count));
+    if (!m_hoistRoom[e]) m_hoistRoom[e] = top.CreateAlloca(values);
+  }
 }
 
 /// Computes them at the current index and keeps them at `place`.
@@ -108,6 +110,13 @@ void KernelEmitter::keepHoists(const std::vector<std::size_t>& chosen, llvm::Val
     llvm::Value* slot = m_b.CreateInBoundsGEP(m_scalar.memoryType(dtype), m_hoistRoom[e], {place});
     m_b.CreateStore(m_scalar.toMemory(value(int(e)), dtype), slot);
   }
+}
+
+/// From now on these are read where they are kept.
+void KernelEmitter::takeHoists(const std::vector<std::size_t>& chosen) {
+  if (chosen.empty()) return;
+  m_hoisted.resize(m_kernel.exprs.size(), nullptr);
+  for (const std::size_t e : chosen) m_hoisted[e] = m_hoistRoom[e];
 }
 
 void KernelEmitter::emitHoists() {
@@ -136,7 +145,7 @@ std::vector<std::size_t> KernelEmitter::hoistedOfColumns(std::int64_t columns) {
   std::int64_t bytes = 0;
   for (const std::size_t e : chosen) bytes += columns * itemSize(m_kernel.exprs[e].dtype);
   if (bytes > mostKept) return {};
-  if (m_hoistRoom.empty() && !chosen.empty()) makeHoistRoom(chosen, columns);
+  makeHoistRoom(chosen, columns);
   return chosen;
 }
 

@@ -16,6 +16,9 @@ llvm::Value* KernelEmitter::loadAt(const Expr& e) {
 /// A branch, which a vector loop makes a load of the lanes whose condition holds.
 llvm::Value* KernelEmitter::loadWhere(const Expr& e) {
   llvm::Value* condition = value(e.args[0]);
+  if (auto* truth = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return truth->isZero() ? llvm::Constant::getNullValue(m_scalar.registerType(e.dtype))
+                           : load(e.buffer, address(e.buffer, e.index), e.dtype);
   auto* yes = llvm::BasicBlock::Create(m_context, "where", m_function);
   auto* done = llvm::BasicBlock::Create(m_context, "read", m_function);
   llvm::BasicBlock* before = m_b.GetInsertBlock();

@@ -41,6 +41,7 @@ void KernelEmitter::emitDividedPair(const std::vector<std::size_t>& variables, c
 
 void KernelEmitter::emitLoop(std::size_t variable, llvm::Value* begin, llvm::Value* end, bool mayBeEmpty,
                              const Body& body) {
+  if (!m_range && !cutsOf(variable).empty()) return emitRanges(variable, begin, end, body);
   const LineScope line(m_b, m_lines, m_lineOf.variables + int(variable));
   const bool wide = m_phase >= 0 && !m_inner.empty() && variable == m_inner.back() && isWorthWideVectors(m_phase);
   m_widthNext = wide ? floatsOfRegister() : 0;

@@ -87,6 +87,26 @@ TEST(ColumnReductions, WithAFactorForEachRow) {
   }
 }
 
+/// What needs a reduction goes over the rows again: a variance's squares, what is less its column's mean, a softmax.
+TEST(ColumnReductions, OfSeveralPhases) {
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16})
+    for (const Sizes& sizes : {Sizes{37, 300}, Sizes{5, 40, 33}, Sizes{3, 1100}, Sizes{1, 9}, Sizes{130, 8}}) {
+      GraphFixture f;
+      const NodeId x = f.input("x", dtype, sizes);
+      const NodeId spread = f.call("aten.var_mean.correction", {x, listOf({0})},
+                                   {{"correction", std::int64_t{0}}, {"keepdim", true}});
+      const NodeId variance = f.item(spread, 0), mean = f.item(spread, 1);
+      const NodeId root = f.call("aten.rsqrt.default", {f.call("aten.add.Tensor", {variance, 1e-3})});
+      const NodeId normal = f.call("aten.mul.Tensor", {f.call("aten.sub.Tensor", {x, mean}), root});
+      const NodeId most = f.call("aten.amax.default", {x, listOf({0}), true});
+      const NodeId exp = f.call("aten.exp.default", {f.call("aten.sub.Tensor", {x, most})});
+      const NodeId sum = f.call("aten.sum.dim_IntList", {exp, listOf({0}), true});
+      f.output({normal, mean, f.call("aten.div.Tensor", {exp, sum})});
+      const double tolerance = dtype == DType::Float64 ? 1e-12 : dtype == DType::Float32 ? 2e-5 : 2e-2;
+      expectSameAsInterpreter(f, tolerance, fmt::format("{} {}", dtypeInfo(dtype).shortCode, sizes.size()));
+    }
+}
+
 TEST(ColumnReductions, OfTransposedValues) {
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {48, 20});

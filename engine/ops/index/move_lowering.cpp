@@ -231,11 +231,18 @@ int diagonalScatter(Call c) {
   const std::size_t row = wrapped(c.bound.integer(3), c.map.size()), column = wrapped(c.bound.integer(4), c.map.size());
   const int isOnIt =
       c.b.binary(Eq, c.b.index(c.map[column]), c.b.index(c.map[row] + Affine::number(offset)));
-  IndexMap place;
+  const int kept = c.b.convert(c.operands.at(0, 0, affinePlaces(c.map)), c.dtype);
+  const std::int64_t length = c.bound.tensor(1).sizes().back();
+  if (length == 0) return kept;
+  std::vector<Place> places;
   for (std::size_t d = 0; d < c.map.size(); ++d)
-    if (d != row && d != column) place.push_back(c.map[d]);
-  place.push_back(offset >= 0 ? c.map[row] : c.map[column]);
-  return replaced(c, isOnIt, place);
+    if (d != row && d != column) places.push_back({c.map[d]});
+  // Counted by the outer one of row and column, so that a line reads one element: any, where none is on the diagonal.
+  const Affine along = row < column ? c.map[row] + Affine::number(std::min<std::int64_t>(offset, 0))
+                                    : c.map[column] + Affine::number(-std::max<std::int64_t>(offset, 0));
+  const int within = c.b.binary(Maximum, c.b.binary(Minimum, c.b.index(along), c.number(length - 1)), c.number(0));
+  places.push_back({{}, within});
+  return c.b.select(isOnIt, c.b.convert(c.operands.at(1, 0, places), c.dtype), kept);
 }
 
 constexpr OpFacts moveLoweringsRows[] = {
