@@ -47,16 +47,19 @@ llvm::Value* KernelEmitter::totalOf(std::size_t expr) {
 /// LLVM takes as many elements at once as a register has of the widest type, float64 where sums are formed: half of what
 /// exponentials of float32 could be computed at once.
 bool KernelEmitter::isWorthWideVectors(int phase) const {
-  const std::vector<bool> used = usedInLoop(phase);
+  return !m_columns && isWorthWideVectors(usedInLoop(phase), m_inner.back());
+}
+
+bool KernelEmitter::isWorthWideVectors(const std::vector<bool>& used, std::size_t variable) const {
   bool any = false;
   for (std::size_t e = 0; e < used.size(); ++e) {
     if (!used[e] || m_place.level[e] < 2) continue;
     const Expr& expr = m_kernel.exprs[e];
-    any = any || ((expr.op == ExprOp::Exp || expr.op == ExprOp::Erf) && expr.dtype == DType::Float32);
-    const SymInt step = expr.index.coefficient(m_inner.back());
+    any = any || isWideWork(expr);
+    const SymInt step = expr.index.coefficient(variable);
     if (isLoad(expr.op) && (expr.op != ExprOp::Load || !(isZero(step) || step.isIdentical(1)))) return false;
   }
-  return any && !m_columns;
+  return any;
 }
 
 void KernelEmitter::hintWidth(llvm::Instruction* branch, int width) {

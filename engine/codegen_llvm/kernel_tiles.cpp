@@ -100,7 +100,7 @@ void KernelEmitter::emitTile(const TileSide& rows, const TileSide& columns) {
     const Expr& expr = m_kernel.exprs[e];
     Type* type = m_scalar.memoryType(expr.dtype);
     IRBuilder<> entry(&m_function->getEntryBlock(), m_function->getEntryBlock().begin());
-    staged[e] = entry.CreateAlloca(ArrayType::get(type, std::uint64_t(tileStep * tileRows)));
+    staged[e] = alignedRoom(entry, ArrayType::get(type, std::uint64_t(tileStep * tileRows)));
     if (mayStageByBlock(e))
       stageByBlock(e, staged[e]);
     else

@@ -17,6 +17,8 @@ using namespace llvm;
 bool isUnsigned(DType dtype) { return dtype >= DType::UInt64 && dtype <= DType::UInt8; }
 bool isHalfType(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
 
+constexpr std::uint16_t quietNan = 0x7fc0;  ///< of bfloat16
+
 struct FloatFunction {
   ExprOp op;
   Intrinsic::ID intrinsic;  ///< not_intrinsic: a call of the C library, which loops may make a vector at a time
@@ -126,11 +128,20 @@ Value* ScalarEmitter::toFloat32(Value* value, DType from) {
 Value* ScalarEmitter::fromFloat32(Value* value, DType to) {
   if (to == DType::Float16 && m_hardwareHalf) return m_b.CreateFPTrunc(value, m_b.getHalfTy());
   if (to == DType::Float16) return helper("kerf_float_to_half", m_b.getInt16Ty(), value);
+  Value* isNan = m_b.CreateFCmpUNO(value, value);
+  return m_b.CreateSelect(isNan, m_b.getInt16(quietNan), roundToBFloat16(value));
+}
+
+Value* ScalarEmitter::roundToBFloat16(Value* value) {
   Value* bits = m_b.CreateBitCast(value, m_b.getInt32Ty());
   Value* odd = m_b.CreateAnd(m_b.CreateLShr(bits, 16), 1);
   Value* rounded = m_b.CreateLShr(m_b.CreateAdd(bits, m_b.CreateAdd(odd, m_b.getInt32(0x7fff))), 16);
-  Value* isNan = m_b.CreateFCmpUNO(value, value);
-  return m_b.CreateTrunc(m_b.CreateSelect(isNan, m_b.getInt32(0x7fc0), rounded), m_b.getInt16Ty());
+  return m_b.CreateTrunc(rounded, m_b.getInt16Ty());
+}
+
+Value* ScalarEmitter::withQuietNan(Value* bits) {
+  Value* isNan = m_b.CreateICmpUGT(m_b.CreateAnd(bits, m_b.getInt16(0x7fff)), m_b.getInt16(0x7f80));
+  return m_b.CreateSelect(isNan, m_b.getInt16(quietNan), bits);
 }
 
 /// x86's truncation: out of range and NaN give the lowest value.
@@ -282,25 +293,31 @@ Value* ScalarEmitter::binary(ExprOp op, Value* a, Value* b, DType dtype) {
   }
 }
 
+AllocaInst* alignedRoom(IRBuilder<>& builder, Type* type) {
+  AllocaInst* room = builder.CreateAlloca(type);
+  if (type->isArrayTy()) room->setAlignment(Align(64));
+  return room;
+}
+
 /// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
 Value* ScalarEmitter::philox(Value* key, Value* counter, std::size_t word) {
-  const auto low = [&](Value* wide) { return m_b.CreateTrunc(wide, m_b.getInt32Ty()); };
-  const auto high = [&](Value* wide) { return low(m_b.CreateLShr(wide, 32)); };
+  // Words are the low halves of 64 bits: vectors multiply those as they lie, and what is above them never comes down.
+  const auto high = [&](Value* wide) { return m_b.CreateLShr(wide, 32); };
   const auto product = [&](Value* number, std::uint64_t factor) {
-    return m_b.CreateMul(m_b.CreateZExt(number, m_b.getInt64Ty()), m_b.getInt64(factor));
+    return m_b.CreateMul(m_b.CreateAnd(number, m_b.getInt64(0xFFFFFFFFu)), m_b.getInt64(factor));
   };
-  Value* zero = m_b.getInt32(0);
-  std::array<Value*, 4> words{low(counter), zero, zero, zero};
-  Value *first = low(key), *second = high(key);
+  Value* zero = m_b.getInt64(0);
+  std::array<Value*, 4> words{counter, zero, zero, zero};
+  Value *first = key, *second = high(key);
   for (int round = 0; round < 10; ++round) {
     Value* a = product(words[0], 0xD2511F53u);
     Value* b = product(words[2], 0xCD9E8D57u);
-    words = {m_b.CreateXor(m_b.CreateXor(high(b), words[1]), first), low(b),
-             m_b.CreateXor(m_b.CreateXor(high(a), words[3]), second), low(a)};
-    first = m_b.CreateAdd(first, m_b.getInt32(0x9E3779B9u));
-    second = m_b.CreateAdd(second, m_b.getInt32(0xBB67AE85u));
+    words = {m_b.CreateXor(m_b.CreateXor(high(b), words[1]), first), b,
+             m_b.CreateXor(m_b.CreateXor(high(a), words[3]), second), a};
+    first = m_b.CreateAdd(first, m_b.getInt64(0x9E3779B9u));
+    second = m_b.CreateAdd(second, m_b.getInt64(0xBB67AE85u));
   }
-  return words[word];
+  return m_b.CreateTrunc(words[word], m_b.getInt32Ty());
 }
 
 Value* ScalarEmitter::fma(Value* a, Value* b, Value* c) {

@@ -29,6 +29,10 @@ class ScalarEmitter {
   /// An i32 word of Philox-4x32-10 of an i64 key; the low half of `counter`, an i64, counts.
   llvm::Value* philox(llvm::Value* key, llvm::Value* counter, std::size_t word);
   llvm::Value* fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  /// A float32 whose NaNs have no bits that bfloat16 cannot hold; they stay as they are.
+  llvm::Value* roundToBFloat16(llvm::Value* value);
+  /// The same bits of a bfloat16, but the quiet NaN for every NaN.
+  llvm::Value* withQuietNan(llvm::Value* bits);
   /// Whether an operation that gives this is a call of the C library.
   static bool isLibraryCall(ExprOp op, DType dtype);
 
@@ -53,5 +57,8 @@ class ScalarEmitter {
   llvm::IRBuilder<>& m_b;
   bool m_hardwareHalf;
 };
+
+/// Room on the stack from the start of a line of memory on: a vector across two of them takes twice as long.
+llvm::AllocaInst* alignedRoom(llvm::IRBuilder<>& builder, llvm::Type* type);
 
 }  // namespace kerf::inline codegen_llvm
