@@ -1,14 +1,13 @@
 #include "engine/mathlib/panel_gemm.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <new>
 
-#include "engine/mathlib/panel_kernel.h"
-#include "engine/mathlib/panel_packing.h"
+#include "engine/mathlib/panel_parts.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/empty.h"
+#include "engine/tensor/simd.h"
 
 namespace kerf::inline mathlib {
 namespace {
@@ -16,12 +15,10 @@ namespace {
 constexpr std::int64_t longestBlock = 384;        // products of a block: a panel of it stays in the first cache
 constexpr std::int64_t rowsOfTile = 240;          // with such a block they fill a part of the second cache
 constexpr std::int64_t packedAtOnce = 1 << 20;    // elements of a packed block on one thread
-constexpr std::int64_t packedByThreads = 8 << 20;  // on several
+constexpr std::int64_t packedByThreads = 4 << 20;  // on several
 constexpr std::int64_t workOfThread = 1 << 18;    // multiplications that are worth waking a thread for
 constexpr std::int64_t tilesPerThread = 4;
 constexpr std::int64_t fewRows = 24;              // copying the right matrix does not pay for them
-
-std::int64_t divideUp(std::int64_t size, std::int64_t part) { return (size + part - 1) / part; }
 
 /// Memory for panels that a thread keeps; grows as needed.
 template <class T>
@@ -43,125 +40,6 @@ T* panelMemory(int which, std::int64_t elements) {
   return mine.memory.get();
 }
 
-/// A range of rows or columns, in panels.
-struct Span {
-  std::int64_t begin = 0, end = 0;  ///< elements; begin is a multiple of a panel's width
-  std::int64_t panels(std::int64_t width) const { return divideUp(end - begin, width); }
-};
-
-/// One part of a product whose operands are packed at once: rows × columns.
-template <class T>
-struct Part {
-  const PanelProduct<T>* product = nullptr;
-  const T *a = nullptr, *b = nullptr;
-  T* c = nullptr;
-  T *packedA = nullptr, *packedB = nullptr;  ///< null: read where they lie
-  Span rows, columns, steps;
-  std::int64_t blockSize = 1;
-
-  std::int64_t blocks() const { return divideUp(steps.end - steps.begin, blockSize); }
-  Span block(std::int64_t i) const {
-    return {steps.begin + i * blockSize, std::min(steps.end, steps.begin + (i + 1) * blockSize)};
-  }
-};
-
-/// Where a panel of a packed operand begins: blocks lie behind one another, each with all panels.
-template <class T>
-std::int64_t panelAt(const Part<T>& part, Span block, std::int64_t panels, std::int64_t panel, std::int64_t width) {
-  return ((block.begin - part.steps.begin) * panels + panel * (block.end - block.begin)) * width;
-}
-
-/// `panel` counts within the part.
-template <class T, int bytes>
-struct PackLeft {
-  KERF_KERNEL void run(const Part<T>* part, std::int64_t i, std::int64_t panel) {
-    constexpr std::int64_t width = PanelTile<T, bytes>::rows;
-    const PanelProduct<T>& g = *part->product;
-    const std::int64_t row = part->rows.begin + panel * width;
-    const Span block = part->block(i);
-    const PanelSource<T> from = g.transposedA ? PanelSource<T>{part->a + block.begin * g.lda + row, 1, g.lda}
-                                              : PanelSource<T>{part->a + row * g.lda + block.begin, g.lda, 1};
-    packPanel<T, bytes, width>(from, std::min(width, part->rows.end - row), block.end - block.begin,
-                               part->packedA + panelAt(*part, block, part->rows.panels(width), panel, width));
-  }
-};
-
-template <class T, int bytes>
-struct PackRight {
-  KERF_KERNEL void run(const Part<T>* part, std::int64_t i, std::int64_t panel) {
-    constexpr std::int64_t width = PanelTile<T, bytes>::columns;
-    const PanelProduct<T>& g = *part->product;
-    const std::int64_t column = part->columns.begin + panel * width;
-    const Span block = part->block(i);
-    const PanelSource<T> from = g.transposedB ? PanelSource<T>{part->b + column * g.ldb + block.begin, g.ldb, 1}
-                                              : PanelSource<T>{part->b + block.begin * g.ldb + column, 1, g.ldb};
-    packPanel<T, bytes, width>(from, std::min(width, part->columns.end - column), block.end - block.begin,
-                               part->packedB + panelAt(*part, block, part->columns.panels(width), panel, width));
-  }
-};
-
-/// Panels [rowBegin, rowEnd) of rows by panels [columnBegin, columnEnd) of columns, counted within the part.
-struct TileRange {
-  std::int64_t rowBegin, rowEnd, columnBegin, columnEnd;
-};
-
-template <class T, int bytes>
-struct MultiplyRange {
-  using Tile = PanelTile<T, bytes>;
-
-  KERF_KERNEL PanelOperands<T> operandsOf(const Part<T>& part, Span block, std::int64_t rowPanel,
-                                          std::int64_t columnPanel) {
-    const PanelProduct<T>& g = *part.product;
-    PanelOperands<T> in;
-    in.steps = block.end - block.begin;
-    in.left = part.packedA ? part.packedA + panelAt(part, block, part.rows.panels(Tile::rows), rowPanel, Tile::rows)
-                           : part.a + (part.rows.begin + rowPanel * Tile::rows) * g.lda + block.begin;
-    in.leftStride = g.lda;
-    in.right = part.packedB
-                   ? part.packedB + panelAt(part, block, part.columns.panels(Tile::columns), columnPanel, Tile::columns)
-                   : part.b + block.begin * g.ldb + part.columns.begin + columnPanel * Tile::columns;
-    in.rightStride = part.packedB ? Tile::columns : g.ldb;
-    return in;
-  }
-
-  template <bool packed>
-  KERF_KERNEL void runBlock(const Part<T>& part, TileRange range, Span block) {
-    const PanelProduct<T>& g = *part.product;
-    for (std::int64_t q = range.columnBegin; q < range.columnEnd; ++q)
-      for (std::int64_t p = range.rowBegin; p < range.rowEnd; ++p) {
-        const std::int64_t row = part.rows.begin + p * Tile::rows, column = part.columns.begin + q * Tile::columns;
-        const std::int64_t rows = std::min<std::int64_t>(Tile::rows, part.rows.end - row);
-        const std::int64_t valid = std::min<std::int64_t>(Tile::columns, part.columns.end - column);
-        const PanelOperands<T> in = operandsOf(part, block, p, q);
-        const PanelResult<T> to{part.c + row * g.ldc + column, g.ldc, g.alpha, block.begin == 0 ? g.beta : T(1)};
-        if (valid > Tile::lanes)
-          multiplyPanels<T, bytes, 2, packed>(rows, valid, in, to);
-        else
-          multiplyPanels<T, bytes, 1, packed>(rows, valid, in, to);
-      }
-  }
-
-  KERF_KERNEL void run(const Part<T>* part, TileRange range) {
-    for (std::int64_t i = 0; i < part->blocks(); ++i)
-      if (part->packedA)
-        runBlock<true>(*part, range, part->block(i));
-      else
-        runBlock<false>(*part, range, part->block(i));
-  }
-};
-
-/// Sizes of this machine's tiles.
-template <class T>
-struct TileSize {
-  std::int64_t rows = 0, columns = 0;
-};
-template <class T>
-TileSize<T> tileSize() {
-  if (isa() == Isa::Avx512) return {PanelTile<T, 64>::rows, PanelTile<T, 64>::columns};
-  if (isa() == Isa::Avx2) return {PanelTile<T, 32>::rows, PanelTile<T, 32>::columns};
-  return {PanelTile<T, 16>::rows, PanelTile<T, 16>::columns};
-}
-
 /// Rows of the left matrix that lie as far apart as a way of the first cache throw each other out of it.
 template <class T>
 bool rowsCollide(const PanelProduct<T>& g) {
@@ -180,23 +58,10 @@ bool mustPackRight(const PanelProduct<T>& g) {
   return g.transposedB || g.m > fewRows || g.n % tileSize<T>().columns != 0;
 }
 
-template <class T>
-void packLeft(const Part<T>& part, std::int64_t block, std::int64_t panel) {
-  perWidth<PackLeft, T>(&part, block, panel);
-}
-template <class T>
-void packRight(const Part<T>& part, std::int64_t block, std::int64_t panel) {
-  perWidth<PackRight, T>(&part, block, panel);
-}
-template <class T>
-void multiply(const Part<T>& part, TileRange range) {
-  perWidth<MultiplyRange, T>(&part, range);
-}
-
 /// Rows by a tile's height, with packed columns.
 template <class T>
 void multiplyRowsAlone(Part<T> part, bool packsA) {
-  const TileSize<T> tile = tileSize<T>();
+  const TileSize tile = tileSize<T>();
   const std::int64_t height = rowsOfTile / tile.rows * tile.rows;
   for (std::int64_t row = 0; row < part.product->m; row += height) {
     part.rows = {row, std::min(part.product->m, row + height)};
@@ -213,7 +78,7 @@ void multiplyRowsAlone(Part<T> part, bool packsA) {
 template <class T>
 void multiplyAlone(Part<T> part, bool packsA, bool packsB) {
   const PanelProduct<T>& g = *part.product;
-  const TileSize<T> tile = tileSize<T>();
+  const TileSize tile = tileSize<T>();
   const std::int64_t width = packedAtOnce / part.blockSize / tile.columns * tile.columns;
   for (std::int64_t column = 0; column < g.n; column += width)
     for (std::int64_t step = 0; step < g.k; step += part.blockSize) {
@@ -228,8 +93,8 @@ void multiplyAlone(Part<T> part, bool packsA, bool packsB) {
     }
 }
 
-/// Tiles of about equal size, some for each thread: as high as the second cache holds where there are enough of them. Tiles
-/// beside each other share the longer operand's panels, which are one thread's as long as nobody helps it.
+/// Tiles of about equal size, some for each thread: as high as the second cache holds where there are enough of them.
+/// Tiles beside each other share the longer operand's panels, which are one thread's as long as nobody helps it.
 struct TileGrid {
   std::int64_t rowPanels = 0, columnPanels = 0, high = 1, wide = 1;
   bool downFirst = false;
@@ -245,7 +110,7 @@ struct TileGrid {
 
 template <class T>
 TileGrid gridOf(const Part<T>& part, int threads) {
-  const TileSize<T> tile = tileSize<T>();
+  const TileSize tile = tileSize<T>();
   const std::int64_t wanted = tilesPerThread * threads, highest = rowsOfTile / tile.rows;
   TileGrid grid{part.rows.panels(tile.rows), part.columns.panels(tile.columns)};
   const std::int64_t down = divideUp(grid.rowPanels, highest);
@@ -256,21 +121,23 @@ TileGrid gridOf(const Part<T>& part, int threads) {
   return grid;
 }
 
-/// Of few rows: each thread packs the columns that it multiplies, twice if there are not enough of them for all threads.
+/// Of few rows: each thread packs the columns that it multiplies, twice if there are not enough of them for all
+/// threads.
 template <class T>
 TileGrid fewRowsGrid(const Part<T>& part, int threads) {
-  const TileSize<T> tile = tileSize<T>();
+  const TileSize tile = tileSize<T>();
   TileGrid grid{part.rows.panels(tile.rows), part.columns.panels(tile.columns)};
   const std::int64_t down = grid.columnPanels < 2 * threads ? 2 : 1;
   grid.high = divideUp(grid.rowPanels, down);
-  grid.wide = std::max<std::int64_t>(1, grid.columnPanels / (tilesPerThread * threads));
+  const std::int64_t most = packedAtOnce / (part.product->k * tile.columns);
+  grid.wide = std::max<std::int64_t>(1, std::min(most, grid.columnPanels / (tilesPerThread * threads)));
   grid.downFirst = true;
   return grid;
 }
 
 template <class T>
 void packByThreads(const Part<T>& part, bool packsA, bool packsB) {
-  const TileSize<T> tile = tileSize<T>();
+  const TileSize tile = tileSize<T>();
   const std::int64_t blocks = part.blocks();
   const std::int64_t left = packsA ? part.rows.panels(tile.rows) * blocks : 0;
   const std::int64_t right = packsB ? part.columns.panels(tile.columns) * blocks : 0;
@@ -284,13 +151,16 @@ void packByThreads(const Part<T>& part, bool packsA, bool packsB) {
 }
 
 /// Rows and columns of a part that is packed at once.
+std::int64_t atOnce(std::int64_t size, std::int64_t steps, std::int64_t width) {
+  return std::min(divideUp(size, width), std::max<std::int64_t>(1, packedByThreads / steps / width)) * width;
+}
 template <class T>
 struct PartSize {
   std::int64_t rows, columns;
   explicit PartSize(const PanelProduct<T>& g) {
-    const TileSize<T> tile = tileSize<T>();
-    columns = std::min(divideUp(g.n, tile.columns), std::max<std::int64_t>(1, packedByThreads / g.k / tile.columns)) * tile.columns;
-    rows = std::min(divideUp(g.m, tile.rows), std::max<std::int64_t>(1, packedByThreads / g.k / tile.rows)) * tile.rows;
+    const TileSize tile = tileSize<T>();
+    rows = atOnce(g.m, g.k, tile.rows);
+    columns = atOnce(g.n, g.k, tile.columns);
   }
 };
 
@@ -298,7 +168,7 @@ struct PartSize {
 template <class T>
 void multiplyFewRows(Part<T> whole, int threads) {
   const PanelProduct<T>& g = *whole.product;
-  const TileSize<T> tile = tileSize<T>();
+  const TileSize tile = tileSize<T>();
   whole.rows = {0, g.m}, whole.columns = {0, g.n}, whole.steps = {0, g.k};
   const TileGrid grid = fewRowsGrid(whole, threads);
   parallelFor(grid.count(), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -343,8 +213,8 @@ void multiplyByThreads(Part<T> part, PartSize<T> size, int threads) {
 
 bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k, bool transposedB) {
   constexpr std::int64_t fewestColumns = 8, smallest = 4096, largestNarrow = 1 << 24;
-  const std::int64_t most = isa() == Isa::Avx512 ? std::numeric_limits<std::int64_t>::max() : isa() == Isa::Avx2 ? largestNarrow : 0;
-  if (n < fewestColumns || m * n * k < smallest || m * n * k > most) return false;
+  const bool wide = isa() == Isa::Avx512, narrow = isa() == Isa::Avx2;
+  if (n < fewestColumns || m * n * k < smallest || !(wide || (narrow && m * n * k <= largestNarrow))) return false;
   return transposedB ? m >= 4 : m >= 2;
 }
 
@@ -360,10 +230,11 @@ void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int
   if (packsB && !packsA && hasFewRows(product)) return multiplyFewRows(part, useful);
   const PartSize<T> size(product);
   constexpr DType dtype = sizeof(T) == 4 ? DType::Float32 : DType::Float64;
-  Result<Tensor> memory = emptyTensor(dtype, {(packsA ? size.rows * product.k : 0) + (packsB ? size.columns * product.k : 0)});
+  const std::int64_t right = packsB ? size.columns * product.k : 0, left = packsA ? size.rows * product.k : 0;
+  Result<Tensor> memory = emptyTensor(dtype, {right + left});
   if (!memory) return multiplyAlone(part, packsA, packsB);
   if (packsB) part.packedB = memory->data<T>();
-  if (packsA) part.packedA = memory->data<T>() + (packsB ? size.columns * product.k : 0);
+  if (packsA) part.packedA = memory->data<T>() + right;
   multiplyByThreads(part, size, useful);
 }
 

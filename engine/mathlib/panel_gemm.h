@@ -1,7 +1,7 @@
 // panelGemm: products of float32 and float64 matrices from panels of their rows and columns, on all threads.
 //
-// Both operands are copied once into panels, which all threads read; then threads take tiles of the result. A library that
-// is called for each thread's part packs the operands once for each part, and allocates what it packs into.
+// Both operands are copied once into panels, which all threads read; then threads take tiles of the result. A library
+// that is called for each thread's part packs the operands once for each part, and allocates what it packs into.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct PanelProduct {
   std::int64_t ldc = 1;
 };
 
-/// Whether panels suit the shape: elsewhere OpenBLAS is faster (vectors times matrices, few columns, and large products where
-/// there is no AVX-512). The answer looks at the whole product only, never at how many threads there are.
+/// Whether panels suit the shape: elsewhere OpenBLAS is faster (vectors times matrices, few columns, and large products
+/// where there is no AVX-512). The answer looks at the whole product only, never at how many threads there are.
 bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k, bool transposedB);
 
-/// c = alpha * a @ b + beta * c. Every element is one chain of fused multiplications and additions over each 384 (or a little
-/// fewer) products, whose sums are added in order: the bits depend neither on threads nor on what else is in the product. On
-/// `threads` threads at most.
+/// c = alpha * a @ b + beta * c, on `threads` threads at most. Every element is one chain of fused multiplications and
+/// additions over each 384 (or a little fewer) products, whose sums are added in order: the bits depend neither on
+/// threads nor on what else is in the product.
 template <class T>
 void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int threads);
 

@@ -1,5 +1,5 @@
-// The innermost part of a product of matrices: a tile of the result that stays in registers while the products of a block
-// are added to it, one fused multiplication and addition each. Private to mathlib.
+// The innermost part of a product of matrices: a tile of the result that stays in registers while the products of a
+// block are added to it, one fused multiplication and addition each. Private to mathlib.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct PanelResult {
   T alpha = 1, keep = 0;
 };
 
-/// Operands of one tile: element (row, step) of the left is left[row * leftStride + step], or left[step * panel + row] of a
-/// packed one; the columns of the right lie side by side, `rightStride` from step to step.
+/// Operands of one tile: element (row, step) of the left is left[row * leftStride + step], or left[step * panel + row]
+/// of a packed one; the columns of the right lie side by side, `rightStride` from step to step.
 template <class T>
 struct PanelOperands {
   const T* left = nullptr;
@@ -55,7 +55,8 @@ KERF_KERNEL void writeTile(const typename VectorOf<T, bytes>::Type (&sums)[R][C]
 
 /// Only the first `valid` columns exist.
 template <class T, int bytes, int R, int C>
-KERF_KERNEL void writePartOfTile(const typename VectorOf<T, bytes>::Type (&sums)[R][C], PanelResult<T> to, std::int64_t valid) {
+KERF_KERNEL void writePartOfTile(const typename VectorOf<T, bytes>::Type (&sums)[R][C], PanelResult<T> to,
+                                 std::int64_t valid) {
   using Tile = PanelTile<T, bytes>;
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {

@@ -1,5 +1,5 @@
-// Copies of a matrix's rows in panels: the elements of `width` rows beside each other, one step of the other dimension after
-// the other, as products of matrices read them. Private to mathlib.
+// Copies of a matrix's rows in panels: the elements of `width` rows beside each other, one step of the other dimension
+// after the other, as products of matrices read them. Private to mathlib.
 //
 //   rows  r0 r1 r2 …            panel  r0[0] r1[0] r2[0] … r0[1] r1[1] r2[1] …
 #pragma once
@@ -44,7 +44,7 @@ struct Square {
   using Loose = typename VectorOf<T, bytes>::Loose;
   using Index = typename LaneNumbers<T, bytes>::Type;
 
-  /// Exchanges lanes `distance` apart of rows `distance` apart: what is right of the diagonal there with what is left of it.
+  /// Exchanges lanes `distance` apart of rows `distance` apart: what is right of the diagonal there with what is left.
   template <int distance, int... i>
   KERF_KERNEL void exchange(Vector& upper, Vector& lower, std::integer_sequence<int, i...>) {
     const Vector u = upper, l = lower;
@@ -88,7 +88,8 @@ KERF_KERNEL void packTransposed(PanelSource<T> from, std::int64_t lane, std::int
 #pragma GCC unroll 16
     for (int i = 0; i < S::side; ++i) {
       if (i < lanes) __builtin_prefetch(first + i * from.rowStride + p + stepsForeseen);
-      rows[i] = i < lanes ? *reinterpret_cast<const typename S::Loose*>(first + i * from.rowStride + p) : typename S::Vector{};
+      rows[i] = typename S::Vector{};
+      if (i < lanes) rows[i] = *reinterpret_cast<const typename S::Loose*>(first + i * from.rowStride + p);
     }
     S::transpose(rows);
 #pragma GCC unroll 16

@@ -52,8 +52,8 @@ void relax() {
 
 constexpr std::size_t cacheLine = 64;
 
-/// The pieces that one thread begins with: the same ones each time that a loop of this size comes, so that what it left in
-/// its caches is used again. What all write has a cache line to itself.
+/// The pieces that one thread begins with: the same ones each time that a loop of this size comes, so that what it left
+/// in its caches is used again. What all write has a cache line to itself.
 struct alignas(cacheLine) Share {
   std::atomic<std::int64_t> next{0};
   std::int64_t end = 0;

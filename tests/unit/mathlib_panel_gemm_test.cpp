@@ -1,0 +1,108 @@
+// Products from panels: against sums of numbers whose products and sums are exact, over sizes around those of tiles,
+// and with the same bits on any number of threads.
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "engine/mathlib/panel_gemm.h"
+#include "engine/support/thread_pool.h"
+
+namespace kerf {
+namespace {
+
+/// A matrix of `rows` rows, `stride` apart.
+template <class T>
+struct Stored {
+  std::int64_t stride = 1;
+  std::vector<T> data;
+  Stored(std::int64_t rows, std::int64_t columns, std::int64_t gap)
+      : stride(columns + gap), data(std::size_t(rows * stride)) {}
+  T& at(std::int64_t row, std::int64_t column) { return data[std::size_t(row * stride + column)]; }
+};
+
+template <class T>
+Stored<T> matrix(std::int64_t rows, std::int64_t columns, std::int64_t gap, std::mt19937& random, bool whole) {
+  Stored<T> m(rows, columns, gap);
+  for (T& x : m.data) x = whole ? T(int(random() % 7) - 3) : T(double(random()) / 4294967296.0 - 0.5);
+  return m;
+}
+
+template <class T>
+class PanelGemm : public ::testing::Test {};
+using Reals = ::testing::Types<float, double>;
+TYPED_TEST_SUITE(PanelGemm, Reals);
+
+constexpr std::int64_t sizes[] = {1, 2, 5, 7, 12, 13, 16, 17, 24, 25, 31, 32, 33, 47, 64, 100, 129, 250, 500};
+
+TYPED_TEST(PanelGemm, MultipliesEverySizeAndLayout) {
+  using T = TypeParam;
+  std::mt19937 random(7);
+  for (int round = 0; round < 400; ++round) {
+    const std::int64_t m = sizes[random() % 19], n = sizes[random() % 19];
+    const std::int64_t k = round % 4 == 0 ? 380 + std::int64_t(random() % 500) : sizes[random() % 19];
+    const bool ta = random() % 2 != 0, tb = random() % 2 != 0;
+    const std::int64_t apart = round % 8 == 0 ? 4096 / std::int64_t(sizeof(T)) : 0;  // rows in one place of the cache
+    Stored<T> a = matrix<T>(ta ? k : m, ta ? m : k, apart > k && !ta ? apart - k : random() % 3, random, true);
+    Stored<T> b = matrix<T>(tb ? n : k, tb ? k : n, random() % 3, random, true);
+    Stored<T> c = matrix<T>(m, n, 3, random, true);
+    const Stored<T> before = c;
+    const T alpha = round % 3 == 0 ? T(2) : T(1), beta = round % 5 == 0 ? T(-1) : T(0);
+    const int threads = 1 + round % 4;
+    setThreadCount(threads);
+    panelGemm<T>({ta, tb, m, n, k, alpha, a.stride, b.stride, beta, c.stride}, a.data.data(), b.data.data(),
+                 c.data.data(), threads);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < c.stride; ++j) {
+        const T old = before.data[std::size_t(i * c.stride + j)];
+        double sum = 0;
+        for (std::int64_t p = 0; j < n && p < k; ++p)
+          sum += double(ta ? a.at(p, i) : a.at(i, p)) * double(tb ? b.at(j, p) : b.at(p, j));
+        ASSERT_EQ(c.at(i, j), j < n ? T(alpha * sum + beta * old) : old)  // what lies between rows stays
+            << m << " x " << n << " x " << k << (ta ? " T" : " N") << (tb ? "T" : "N") << " at " << i << ", " << j;
+      }
+  }
+  setThreadCount(2);
+}
+
+TYPED_TEST(PanelGemm, HasTheSameBitsOnAnyNumberOfThreads) {
+  using T = TypeParam;
+  std::mt19937 random(8);
+  constexpr std::array<std::int64_t, 3> shapes[] = {{500, 300, 900}, {128, 770, 256}, {20, 512, 800}, {700, 90, 385}};
+  for (const auto& [m, n, k] : shapes)
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true}) {
+        Stored<T> a = matrix<T>(ta ? k : m, ta ? m : k, 0, random, false);
+        Stored<T> b = matrix<T>(tb ? n : k, tb ? k : n, 0, random, false);
+        std::vector<std::vector<T>> results;
+        for (const int threads : {1, 2, 3, 7}) {
+          setThreadCount(threads);
+          Stored<T> c(m, n, 0);
+          panelGemm<T>({ta, tb, m, n, k, T(1), a.stride, b.stride, T(0), c.stride}, a.data.data(), b.data.data(),
+                       c.data.data(), threads);
+          results.push_back(c.data);
+        }
+        for (const std::vector<T>& other : results) ASSERT_EQ(other, results.front()) << m << " x " << n << " x " << k;
+      }
+  setThreadCount(2);
+}
+
+TYPED_TEST(PanelGemm, IgnoresNanInTheResultWithoutBeta) {
+  using T = TypeParam;
+  std::mt19937 random(9);
+  Stored<T> a = matrix<T>(30, 20, 0, random, true), b = matrix<T>(20, 40, 0, random, true), c(30, 40, 0);
+  std::ranges::fill(c.data, std::numeric_limits<T>::quiet_NaN());
+  panelGemm<T>({false, false, 30, 40, 20, T(1), a.stride, b.stride, T(0), c.stride}, a.data.data(), b.data.data(),
+               c.data.data(), 1);
+  EXPECT_TRUE(std::ranges::none_of(c.data, [](T x) { return x != x; }));
+}
+
+TEST(PanelGemmRule, LeavesVectorsAndFewColumnsToOpenBlas) {
+  for (const bool transposed : {false, true}) {
+    EXPECT_FALSE(suitsPanels(1, 4096, 4096, transposed));
+    EXPECT_FALSE(suitsPanels(4096, 1, 4096, transposed));
+    EXPECT_FALSE(suitsPanels(8, 8, 8, transposed));
+  }
+}
+
+}  // namespace
+}  // namespace kerf
