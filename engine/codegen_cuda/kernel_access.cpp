@@ -1,4 +1,4 @@
-// How a kernel's loads and stores walk memory, and what its device has.
+// How a kernel's loads and stores walk memory, how many blocks it has, and what its device has.
 #include <algorithm>
 #include <charconv>
 
@@ -90,6 +90,19 @@ std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<
     count *= size.bits();
   }
   return count;
+}
+
+std::int64_t KernelShape::blocks(const Sizes& bounds, std::int64_t most) const {
+  std::int64_t count = splits;
+  for (const LaunchSize& size : outerSizes) count *= size.value(bounds);
+  const auto pieces = [&](const LaunchSize& size, std::int64_t each) { return (size.value(bounds) + each - 1) / each; };
+  if (layout == KernelLayout::Columns) count *= pieces(columnSize, std::int64_t(columns) * vector);
+  if (layout == KernelLayout::Tiles) count *= pieces(columnSize, tileSide) * pieces(acrossSize, tileSide);
+  std::int64_t perBlock = 1;
+  if (layout == KernelLayout::Elements) perBlock = std::int64_t(threads) * vector * unroll;
+  if (cluster > 1) return std::min(most / cluster, count) * cluster;
+  if (layout == KernelLayout::Rows) perBlock = threads / team;
+  return std::min(most, (count + perBlock - 1) / perBlock);
 }
 
 }  // namespace kerf::inline codegen_cuda

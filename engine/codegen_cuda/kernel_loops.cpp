@@ -20,24 +20,50 @@ void KernelWriter::writeElements() {
   close();
 }
 
-/// Several packs of a thread, which lie a block's width apart: where all of them are there, their loads go out together.
+/// Several packs of a thread, which lie a block's width apart, in three steps: what is read at known places, all else, and the
+/// stores. So every step's loads are under way together. Threads behind the end read the last pack again and store nothing.
 void KernelWriter::writeUnrolled() {
   const std::string all = count(m_shape.outer) + (m_shape.vectorVariable ? " / V" : "");
-  const int each = m_shape.threads, together = each * m_shape.unroll;
-  open("const auto element = [&](const Index t)");
-  writeIndices(m_shape.outer, "t");
-  writeLoopElements(0, usedInLoop(0));
-  --m_depth;
-  line("};");
+  const int together = m_shape.threads * m_shape.unroll;
+  const std::vector<bool> used = usedInLoop(0);
+  const StoreFilter isAny = [](const LoopStore&) { return true; };
+  const auto inEach = [&](const std::function<void()>& write) {
+    line("#pragma unroll");
+    open(fmt::format("for (int u = 0; u < {}; ++u)", m_shape.unroll));
+    line(fmt::format("const Index own = base + u * {} + threadIdx.x;", m_shape.threads));
+    line(fmt::format("const bool active = own < {};", all));
+    line(fmt::format("const Index t = active ? own : {} - 1;", all));
+    writeIndices(m_shape.outer, "t");
+    write();
+    close();
+  };
   open(fmt::format("for (Index base = (Index)blockIdx.x * {0}; base < {1}; base += (Index)gridDim.x * {0})", together, all));
-  open(fmt::format("if ({} - base >= {})", all, together));
-  line("#pragma unroll");
-  line(fmt::format("for (int u = 0; u < {}; ++u) element(base + u * {} + threadIdx.x);", m_shape.unroll, each));
-  --m_depth;
-  open("} else");
-  line(fmt::format("for (Index t = base + threadIdx.x; t < {}; t += {}) element(t);", all, each));
+  const auto array = [&](char kind, std::size_t number, DType dtype) {
+    line(fmt::format("KerfPack<{}, V> {}{}[{}];", memoryType(dtype), kind, number, m_shape.unroll));
+  };
+  for (std::size_t e = 0; e < used.size(); ++e)
+    if (readsAhead(e, used)) array('p', e, m_kernel.exprs[e].dtype);
+  for (std::size_t s = 0; s < m_kernel.stores.size(); ++s)
+    if (isPacked(m_kernel.stores[s].index)) array('s', s, m_kernel.buffers[std::size_t(m_kernel.stores[s].buffer)].dtype);
+  inEach([&] {
+    for (std::size_t e = 0; e < used.size(); ++e)
+      if (readsAhead(e, used))
+        line(fmt::format("p{}[u] = kerf_load{}<{}, V>(b{} + {});", e, storesTo(m_kernel, m_kernel.exprs[e].buffer) ? "" : "_once",
+                         memoryType(m_kernel.exprs[e].dtype), m_kernel.exprs[e].buffer, affine(m_kernel.exprs[e].index)));
+  });
+  inEach([&] { writeLoopElements(0, used); });
+  inEach([&] { storePacks(isAny); });
   close();
-  close();
+}
+
+/// Packs of the first step: loads at places that no other load tells.
+bool KernelWriter::readsAhead(std::size_t expr, const std::vector<bool>& used) const {
+  return m_shape.unroll > 1 && used[expr] && m_kernel.exprs[expr].op == ExprOp::Load && readsPack(expr);
+}
+
+/// A pack of loads or stores; with several of a thread, that of round u.
+std::string KernelWriter::packName(char kind, std::size_t number, bool inRounds) const {
+  return fmt::format("{}{}{}", kind, number, inRounds ? "[u]" : "");
 }
 
 /// Several blocks for a row at the same time: what each has gathered they read in each other's shared memory.
@@ -138,6 +164,10 @@ void KernelWriter::writeLoopElements(int phase, const std::vector<bool>& used) {
   for (std::size_t e = 0; e < used.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
     if (!used[e] || m_cached[e] || !readsPack(e)) continue;
+    if (readsAhead(e, used)) {
+      m_packed[e] = true;
+      continue;
+    }
     if (!m_shape.inner.empty() && m_place.level[e] < 2 && packsInside()) continue;
     const std::string at = expr.op == ExprOp::LoadAt ? fmt::format("(long long)({}) + {}", affine(expr.index), value(expr.args[0]))
                                                      : affine(expr.index);
@@ -161,7 +191,7 @@ void KernelWriter::writeLoopElements(int phase, const std::vector<bool>& used) {
 /// Packs for the stores that `isOf` names, and the loop over their elements.
 void KernelWriter::openPacks(const StoreFilter& isOf) {
   for (std::size_t s = 0; s < m_kernel.stores.size(); ++s)
-    if (isOf(m_kernel.stores[s]) && isPacked(m_kernel.stores[s].index))
+    if (m_shape.unroll == 1 && isOf(m_kernel.stores[s]) && isPacked(m_kernel.stores[s].index))
       line(fmt::format("KerfPack<{}, V> s{};",
                        memoryType(m_kernel.buffers[std::size_t(m_kernel.stores[s].buffer)].dtype), s));
   const auto x = m_shape.vectorVariable;
@@ -177,16 +207,20 @@ void KernelWriter::closePacks(const StoreFilter& isOf) {
   if (!x) return;
   close();
   m_index[*x] = fmt::format("x{}", *x);
+  if (m_shape.unroll == 1) storePacks(isOf);
+}
+
+void KernelWriter::storePacks(const StoreFilter& isOf) {
   for (std::size_t s = 0; s < m_kernel.stores.size(); ++s) {
     const LoopStore& store = m_kernel.stores[s];
     if (isOf(store) && isPacked(store.index))
-      line(fmt::format("{}kerf_store(b{} + {}, s{});", ifActive(), store.buffer, affine(store.index), s));
+      line(fmt::format("{}kerf_store(b{} + {}, {});", ifActive(), store.buffer, affine(store.index), packName('s', s, m_shape.unroll > 1)));
   }
 }
 
 /// Whether some threads compute what others store.
 bool KernelWriter::mayBeIdle() const {
-  return m_shape.layout == KernelLayout::Columns || (m_shape.team > 1 && m_shape.team <= 32);
+  return m_shape.layout == KernelLayout::Columns || (m_shape.team > 1 && m_shape.team <= 32) || m_shape.unroll > 1;
 }
 std::string_view KernelWriter::ifActive() const { return mayBeIdle() ? "if (active) " : ""; }
 
@@ -197,7 +231,7 @@ void KernelWriter::storeElements(const StoreFilter& isOf) {
     const LoopBuffer& buffer = m_kernel.buffers[std::size_t(store.buffer)];
     const std::string stored = toMemory(value(store.value), buffer.dtype);
     if (isPacked(store.index))
-      line(fmt::format("s{}.at[q] = {};  // {}", s, stored, buffer.name));
+      line(fmt::format("{}.at[q] = {};  // {}", packName('s', s, m_shape.unroll > 1), stored, buffer.name));
     else
       line(fmt::format("{}b{}[{}] = {};  // {}", ifActive(), store.buffer, affine(store.index), stored, buffer.name));
   }

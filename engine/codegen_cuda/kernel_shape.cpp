@@ -16,17 +16,15 @@ constexpr std::int64_t manyBlocks = 264;
 constexpr std::int64_t mostResident = 1056;
 /// Steps of a thread below which sharing a row costs more than it gains.
 constexpr std::int64_t fewestSteps = 4;
-/// Words of a row that a thread keeps in registers so that two blocks fit on a processor: while one reads its row, the other
-/// writes.
-constexpr std::int64_t keptWords = 28, keptAlone = 32;  ///< of a block in a cluster; of one that has the row alone
-/// Threads of blocks in clusters, the better number first.
-constexpr std::int64_t clusterThreads[] = {512, 1024};
-/// Loops below that leave most of a tile empty.
-constexpr std::int64_t smallestSide = 32;
-constexpr std::int64_t widestAcross = 8;  ///< bytes that a thread reads at once into a tile
-/// Elements whose places have to be read first: as many of a thread are under way at once.
-constexpr int elementsAhead = 16;
-constexpr int rowPacksAhead = 4;
+/// Words of a row that a thread keeps so that several blocks fit on a processor: some read while others write. Of a block in a
+/// cluster; of one that has the row alone. Threads of blocks in clusters, the better number first.
+constexpr std::int64_t keptWords = 28, aloneThreads = 512, keptAlone = 32;
+constexpr std::int64_t clusterThreads[] = {256, 512, 1024};
+/// Loops below that leave most of a tile empty; bytes that a thread reads at once into a tile.
+constexpr std::int64_t smallestSide = 32, widestAcross = 8;
+/// Of what is read at places that are read first, packs of a thread that are under way at once. A block's elements read the same
+/// lines of memory again where they are neighbours: many of them, and few blocks, so that the cache of a processor holds those.
+constexpr int rowPacksAhead = 4, gatherPacksAhead = 2, gatherThreads = 1024, mostCopies = 1024;
 
 LaunchSize launchSize(const LoopKernel& kernel, SymInt size) {
   if (!size.isSymbolic()) return {-1, size.bits()};
@@ -120,10 +118,17 @@ class ShapeChooser {
   /// What is read at computed places waits for the place first: several of a thread at once.
   void chooseUnroll() {
     if (m_shape.layout != KernelLayout::Elements || !gathers()) return;
-    m_shape.unroll = std::max(1, elementsAhead / m_shape.vector);
     const auto x = m_shape.vectorVariable;
+    bool readsRows = false;
     for (std::size_t e = 0; x && e < m_kernel.exprs.size(); ++e)
-      if (m_needed[e] && readsPackAt(m_kernel, e, *x, m_shape.vector)) m_shape.unroll = rowPacksAhead;
+      readsRows = readsRows || (m_needed[e] && readsPackAt(m_kernel, e, *x, m_shape.vector));
+    const auto count = countOf(m_kernel, m_shape.outer);
+    const auto fills = [&](int threads) { return !count || *count >= manyBlocks * m_shape.unroll * m_shape.vector * threads; };
+    m_shape.unroll = readsRows ? rowPacksAhead : gatherPacksAhead;
+    if (!readsRows && fills(gatherThreads)) m_shape.threads = gatherThreads;
+    while (m_shape.unroll > 1 && !fills(m_shape.threads)) m_shape.unroll /= 2;
+    const auto copies = std::int64_t(m_kernel.exprs.size()) * m_shape.vector;  // of an expression in the text that is compiled
+    while (m_shape.unroll > 1 && copies * m_shape.unroll > mostCopies) m_shape.unroll /= 2;
   }
 
   bool isLong(std::size_t variable) const {
@@ -260,7 +265,7 @@ class ShapeChooser {
   /// Blocks that share a row which is read several times, where the registers of one do not hold it.
   void chooseCluster(std::int64_t inner) {
     const auto words = wordsOfRow(inner);
-    if (!words || isSimple() || *words <= clusterThreads[0] * keptAlone) return;
+    if (!words || isSimple() || *words <= aloneThreads * keptAlone) return;
     for (const std::int64_t threads : clusterThreads) {
       const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t((*words + threads * keptWords - 1) / (threads * keptWords))));
       if (blocks == 1) return;
@@ -281,19 +286,6 @@ class ShapeChooser {
 
 KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed, KernelTarget target) {
   return ShapeChooser(kernel, place, needed, target).run();
-}
-
-std::int64_t KernelShape::blocks(const Sizes& bounds, std::int64_t most) const {
-  std::int64_t count = splits;
-  for (const LaunchSize& size : outerSizes) count *= size.value(bounds);
-  const auto pieces = [&](const LaunchSize& size, std::int64_t each) { return (size.value(bounds) + each - 1) / each; };
-  if (layout == KernelLayout::Columns) count *= pieces(columnSize, std::int64_t(columns) * vector);
-  if (layout == KernelLayout::Tiles) count *= pieces(columnSize, tileSide) * pieces(acrossSize, tileSide);
-  std::int64_t perBlock = 1;
-  if (layout == KernelLayout::Elements) perBlock = std::int64_t(threads) * vector * unroll;
-  if (cluster > 1) return std::min(most / cluster, count) * cluster;
-  if (layout == KernelLayout::Rows) perBlock = threads / team;
-  return std::min(most, (count + perBlock - 1) / perBlock);
 }
 
 }  // namespace kerf::inline codegen_cuda

@@ -149,7 +149,9 @@ std::string KernelWriter::write(const std::vector<std::string>& nodes, bool guar
     close();
   }
   const std::string cluster = m_shape.cluster > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", m_shape.cluster) : "";
-  const std::string resident = m_shape.cluster > 1 && m_shape.threads <= 512 ? ", 2" : "";  // while one reads, the other writes
+  // registers for 1024 threads of a processor: of a cluster's blocks some read while others write
+  const bool isBounded = m_shape.cluster > 1 && m_shape.threads <= 512;
+  const std::string resident = isBounded ? fmt::format(", {}", 1024 / m_shape.threads) : "";
   open(fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}{}) {}({}{})", cluster, m_shape.threads, resident, m_name, parameterList(),
                    guarded ? ", const unsigned long long* found" : ""));
   if (guarded) line("if (*found != 0) return;  // an index lies outside");
@@ -228,7 +230,8 @@ std::string KernelWriter::loaded(std::size_t expr) {
     const std::size_t x = *m_shape.columnVariable, y = *m_shape.acrossVariable;
     return fromMemory(fmt::format("t{}[{} - bx][{} - by]", expr, m_index[x], m_index[y]), e.dtype);
   }
-  if (m_packed[expr] && m_inside) return fromMemory(fmt::format("p{}.at[q]", expr), e.dtype);
+  if (m_packed[expr] && m_inside)
+    return fromMemory(packName('p', expr, m_shape.unroll > 1 && e.op == ExprOp::Load) + ".at[q]", e.dtype);
   if (e.op == ExprOp::LoadAt)
     return fromMemory(fmt::format("b{}[(long long)({}) + {}]", e.buffer, affine(e.index), value(e.args[0])), e.dtype);
   const std::string text = fromMemory(fmt::format("b{}[{}]", e.buffer, affine(e.index)), e.dtype);

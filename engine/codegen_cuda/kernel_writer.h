@@ -31,6 +31,7 @@ class KernelWriter {
   std::string alignment() const;
   void writeBody();
   void writeElements();
+  void writeUnrolled();
   void writeRows();
   void writeClusterRows();
   void writeColumns();
@@ -60,12 +61,14 @@ class KernelWriter {
   using StoreFilter = std::function<bool(const LoopStore&)>;
   void openPacks(const StoreFilter& isOf);
   void closePacks(const StoreFilter& isOf);
+  void storePacks(const StoreFilter& isOf);
   void storeElements(const StoreFilter& isOf);
   bool mayBeIdle() const;
   std::string_view ifActive() const;
   bool isPacked(const Affine& index) const;
   bool readsPack(std::size_t expr) const;
-  void writeUnrolled();
+  bool readsAhead(std::size_t expr, const std::vector<bool>& used) const;
+  std::string packName(char kind, std::size_t number, bool inRounds) const;
   bool packsInside() const;
   std::string totalName(std::size_t expr) const;
   void writeCombined(std::size_t expr);

@@ -10,6 +10,24 @@ struct alignas(sizeof(T) * V < 16 ? sizeof(T) * V : 16) KerfPack { T at[V]; };
 template <class T, int V>
 __device__ __forceinline__ KerfPack<T, V> kerf_load(const T* place) { return *reinterpret_cast<const KerfPack<T, V>*>(place); }
 
+// What nobody reads again: the first cache keeps its lines for others.
+template <class T, int V>
+__device__ __forceinline__ KerfPack<T, V> kerf_load_once(const T* place) {
+#if __CUDA_ARCH__ >= 700
+  if constexpr (sizeof(T) * V >= 16) {
+    KerfPack<T, V> pack;
+    uint4* const words = reinterpret_cast<uint4*>(&pack);
+    #pragma unroll
+    for (int i = 0; i < (int)(sizeof(T) * V / 16); ++i)
+      asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+          : "=r"(words[i].x), "=r"(words[i].y), "=r"(words[i].z), "=r"(words[i].w)
+          : "l"(reinterpret_cast<const uint4*>(place) + i));
+    return pack;
+  }
+#endif
+  return kerf_load<T, V>(place);
+}
+
 template <class T, int V>
 __device__ __forceinline__ void kerf_store(T* place, const KerfPack<T, V>& pack) { *reinterpret_cast<KerfPack<T, V>*>(place) = pack; }
 

@@ -8,7 +8,7 @@ namespace kerf::inline backend {
 namespace {
 
 /// Lines and bytes of shared memory that a block has without asking for more: 48 KB, of which counts take 512 bytes a warp.
-constexpr LineForm forms[] = {{1, 4}, {4, 4}, {4, 8}, {8, 8}, {16, 8}, {16, 16}};
+constexpr LineForm forms[] = {{1, 4}, {4, 4}, {4, 8}, {8, 8}, {16, 8}, {16, 16}, {16, 32}};
 constexpr std::int64_t mostKeyBytes = 32 << 10;
 /// A line that is read over and over by one block, where there are not so many lines, leaves the device idle.
 constexpr std::int64_t fewLines = 64, longLine = 1 << 15;
@@ -265,7 +265,8 @@ std::vector<LibraryKernel> lineKernels() {
   const auto add = [&](DType dtype, LineForm form, bool selects) {
     all.push_back({selects ? selectLinesText() : sortLinesText(), selects ? "kerf_select_lines" : "kerf_sort_lines", withForm(orderMacros(dtype), form)});
   };
-  for (const LineForm form : forms) add(DType::Float32, form, false);
+  for (const LineForm form : forms)
+    if (form.most() * 4 <= mostKeyBytes) add(DType::Float32, form, false);
   for (const DType dtype : {DType::Float64, DType::Int64}) add(dtype, {16, 8}, false), add(dtype, {16, 4}, true);
   for (const DType dtype : {DType::Float32, DType::Float16, DType::BFloat16, DType::Int32, DType::Bool}) add(dtype, {16, 8}, true);
   return all;

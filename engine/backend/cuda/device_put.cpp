@@ -215,14 +215,16 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   KERF_CHECK(shapeWrites(put, dims, writes));
   if (out.numel() == 0 && rows == 0) return true;
   KERF_TRY(writes.out, call.on.addressOf(out, true));
-  // Each place once costs as much as a copy where rows are long; short ones are copied, and then written one by one.
-  const bool all = !inPlace && width * itemBytes >= packBytes && places <= std::numeric_limits<std::int32_t>::max();
+  // Each place once costs as much as a copy where rows are long; short ones are copied, and then written one by one, and so are
+  // few rows among zeros, which the device clears faster than a kernel that looks for what each place gets.
+  const bool isSparse = !put.self && rows <= places;
+  const bool all = !inPlace && !isSparse && width * itemBytes >= packBytes && places <= std::numeric_limits<std::int32_t>::max();
   if (all && put.self) {
     KERF_TRY(writes.self, call.on.addressOf(*put.self));
   }
-  if (!all) {
-    if (!put.self) KERF_CHECK(call.on.queue.clear(writes.out, out.byteSize()));
-    if (put.self && !inPlace) KERF_CHECK(copyInto(call, *put.self, put.self->strides(), out));
+  if (!all && !put.self) KERF_CHECK(call.on.queue.clear(writes.out, out.byteSize()));
+  if (!all && put.self) {
+    if (!inPlace) KERF_CHECK(copyInto(call, *put.self, put.self->strides(), out));
     writes.self = writes.out, writes.selfPlace = writes.place, writes.selfRest = writes.rest;
   }
   const std::int64_t vector = vectorOf(writes, width, itemBytes);

@@ -102,13 +102,13 @@ extern "C" __global__ void __launch_bounds__(256) kerf_sort_move(const K* keys, 
 }
 )cuda";
 
-/// All keys by one block, in its shared memory.
+/// All keys by one block, in its shared memory. G: keys as they are given; K: what is left of them below bit `high`.
 constexpr std::string_view fewSource = R"cuda(
-extern "C" __global__ void __launch_bounds__(W * 32) kerf_sort_few(const K* keys, const int* order, K* keysOut, int* orderOut, long long count,
+extern "C" __global__ void __launch_bounds__(W * 32) kerf_sort_few(const G* keys, const int* order, G* keysOut, int* orderOut, long long count,
                                                                   int low, int high) {
   __shared__ KerfSpace space;
   #pragma unroll 4
-  for (int i = threadIdx.x; i < KERF_LINE; i += KERF_THREADS) space.keys[i] = i < count ? keys[i] : ~(K)0;
+  for (int i = threadIdx.x; i < KERF_LINE; i += KERF_THREADS) space.keys[i] = i < count ? (K)keys[i] : (K)~(K)0;
   K own[EACH];
   unsigned short numbers[EACH];
   kerf_take_line(own, numbers, space);
@@ -126,9 +126,11 @@ const std::string& fewText() {
   static const std::string text = std::string(lineSource()) + std::string(fewSource);
   return text;
 }
-KernelMacros fewMacros(LineForm form, std::int64_t keyBytes) {
+/// `bytes`: of what is left of the keys.
+KernelMacros fewMacros(LineForm form, std::int64_t keyBytes, std::int64_t bytes) {
   KernelMacros macros = lineMacros(form);
-  macros.emplace_back("K", keyType(keyBytes));
+  macros.emplace_back("G", keyType(keyBytes));
+  macros.emplace_back("K", bytes == 2 ? "unsigned short" : keyType(bytes));
   return macros;
 }
 
@@ -146,10 +148,11 @@ Result<DeviceKeys> sortKeys(const DeviceParts& on, const DeviceKeys& keys, int f
   DeviceKeys now = keys, next = keys;
   KERF_TRY(next.keys, on.scratch.take(keys.count * keys.bytes));
   KERF_TRY(next.order, on.scratch.take(keys.count * 4));
-  if (const auto form = lineFormOf(keys.count, keys.bytes)) {
+  const std::int64_t bytes = to <= 16 ? 2 : to <= 32 ? 4 : keys.bytes;
+  if (const auto form = lineFormOf(keys.count, bytes)) {
     KernelArguments sorting;
     sorting.add(now.keys).add(now.order).add(next.keys).add(next.order).add(keys.count).add(from).add(to);
-    KERF_CHECK(on.library.launch(fewText(), "kerf_sort_few", fewMacros(*form, keys.bytes), 1, form->warps * 32, sorting));
+    KERF_CHECK(on.library.launch(fewText(), "kerf_sort_few", fewMacros(*form, keys.bytes, bytes), 1, form->warps * 32, sorting));
     return next;
   }
   KERF_TRY(DeviceAddress other, on.scratch.take(keys.count * 4));
@@ -175,7 +178,8 @@ std::vector<LibraryKernel> sortKernels() {
   for (const std::int64_t bytes : {4, 8})
     for (const char* name : {"kerf_sort_count", "kerf_sort_offsets", "kerf_sort_move"})
       all.push_back({sortSource, name, {{"K", keyType(bytes)}}});
-  for (const std::int64_t bytes : {4, 8}) all.push_back({fewText(), "kerf_sort_few", fewMacros({16, 8}, bytes)});
+  for (const std::int64_t bytes : {4, 8}) all.push_back({fewText(), "kerf_sort_few", fewMacros({16, 8}, bytes, bytes)});
+  all.push_back({fewText(), "kerf_sort_few", fewMacros({16, 32}, 4, 2)});
   return all;
 }
 
