@@ -19,6 +19,7 @@ constexpr std::int64_t packedByThreads = 4 << 20;  // on several
 constexpr std::int64_t workOfThread = 1 << 18;    // multiplications that are worth waking a thread for
 constexpr std::int64_t tilesPerThread = 4;
 constexpr std::int64_t fewRows = 24;              // copying the right matrix does not pay for them
+constexpr std::int64_t heldElements = 1 << 16;    // of an operand in the second cache, beside others
 
 /// Memory for panels that a thread keeps; grows as needed.
 template <class T>
@@ -52,10 +53,11 @@ bool mustPackLeft(const PanelProduct<T>& g) {
   return g.transposedA || (rowsCollide(g) && g.n > 2 * tileSize<T>().columns);
 }
 
-/// A right matrix is read where it lies if few rows are multiplied by it and vectors of its rows exist to the end.
+/// A right matrix is read where it lies if few rows are multiplied by it or the second cache holds it, and vectors of its
+/// rows exist to the end.
 template <class T>
 bool mustPackRight(const PanelProduct<T>& g) {
-  return g.transposedB || g.m > fewRows || g.n % tileSize<T>().columns != 0;
+  return g.transposedB || (g.m > fewRows && g.n * g.k > heldElements) || g.n % tileSize<T>().columns != 0;
 }
 
 /// Rows by a tile's height, with packed columns.
@@ -135,6 +137,17 @@ TileGrid fewRowsGrid(const Part<T>& part, int threads) {
   return grid;
 }
 
+/// Of columns that need no packing: each thread packs the rows that it multiplies.
+template <class T>
+TileGrid fewColumnsGrid(const Part<T>& part, int threads) {
+  const TileSize tile = tileSize<T>();
+  TileGrid grid{part.rows.panels(tile.rows), part.columns.panels(tile.columns)};
+  const std::int64_t most = std::min(rowsOfTile / tile.rows, packedAtOnce / (part.product->k * tile.rows));
+  grid.high = std::max<std::int64_t>(1, std::min(most, grid.rowPanels / (tilesPerThread * threads)));
+  grid.wide = grid.columnPanels;
+  return grid;
+}
+
 template <class T>
 void packByThreads(const Part<T>& part, bool packsA, bool packsB) {
   const TileSize tile = tileSize<T>();
@@ -164,33 +177,48 @@ struct PartSize {
   }
 };
 
-/// Without a moment at which all threads wait for each other.
+/// A range of tiles as a part of its own.
 template <class T>
-void multiplyFewRows(Part<T> whole, int threads) {
-  const PanelProduct<T>& g = *whole.product;
+Part<T> partOf(const Part<T>& whole, TileRange range) {
   const TileSize tile = tileSize<T>();
-  whole.rows = {0, g.m}, whole.columns = {0, g.n}, whole.steps = {0, g.k};
-  const TileGrid grid = fewRowsGrid(whole, threads);
+  Part<T> part = whole;
+  part.rows = {range.rowBegin * tile.rows, std::min(whole.rows.end, range.rowEnd * tile.rows)};
+  part.columns = {range.columnBegin * tile.columns, std::min(whole.columns.end, range.columnEnd * tile.columns)};
+  return part;
+}
+
+template <class T>
+void packAll(const Part<T>& part, std::int64_t panels, void (*pack)(const Part<T>&, std::int64_t, std::int64_t)) {
+  for (std::int64_t p = 0; p < panels; ++p)
+    for (std::int64_t block = 0; block < part.blocks(); ++block) pack(part, block, p);
+}
+
+/// Without a moment at which all threads wait for each other: each packs what it multiplies.
+template <class T>
+void multiplyApart(const Part<T>& whole, const TileGrid& grid, bool packsA, bool packsB) {
+  const TileSize tile = tileSize<T>();
+  const std::int64_t steps = whole.product->k;
   parallelFor(grid.count(), 1, [&](std::int64_t begin, std::int64_t end) {
-    Part<T> part = whole;
-    part.packedB = panelMemory<T>(1, grid.wide * tile.columns * g.k);
-    std::int64_t packed = -1;
+    std::int64_t packedColumn = -1;
     for (std::int64_t i = begin; i < end; ++i) {
       const TileRange range = grid[i];
-      const std::int64_t panels = range.columnEnd - range.columnBegin;
-      part.columns = {range.columnBegin * tile.columns, std::min(g.n, range.columnEnd * tile.columns)};
-      if (range.columnBegin != packed)
-        for (std::int64_t k = 0; k < panels * part.blocks(); ++k) packRight(part, k % part.blocks(), k / part.blocks());
-      packed = range.columnBegin;
-      multiply(part, TileRange{range.rowBegin, range.rowEnd, 0, panels});
+      Part<T> part = partOf(whole, range);
+      const std::int64_t rows = part.rows.panels(tile.rows), columns = part.columns.panels(tile.columns);
+      if (packsA) part.packedA = panelMemory<T>(0, grid.high * tile.rows * steps);
+      if (packsB) part.packedB = panelMemory<T>(1, grid.wide * tile.columns * steps);
+      if (packsA) packAll(part, rows, packLeft<T>);
+      if (packsB && range.columnBegin != packedColumn) packAll(part, columns, packRight<T>);
+      packedColumn = range.columnBegin;
+      multiply(part, TileRange{0, rows, 0, columns});
     }
   });
 }
 
+constexpr std::int64_t longestApart = 8192;  // products: a thread's panels are its own memory
+
 template <class T>
 bool hasFewRows(const PanelProduct<T>& g) {
-  constexpr std::int64_t longest = 8192;  // a thread's panels are its own memory
-  return g.m <= 2 * rowsOfTile && g.k <= longest;
+  return g.m <= 2 * rowsOfTile && g.k <= longestApart;
 }
 
 template <class T>
@@ -227,7 +255,10 @@ void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int
   const bool packsA = mustPackLeft(product), packsB = mustPackRight(product);
   const int useful = int(std::min<std::int64_t>(threads, work / workOfThread));
   if (useful <= 1) return multiplyAlone(part, packsA, packsB);
-  if (packsB && !packsA && hasFewRows(product)) return multiplyFewRows(part, useful);
+  part.rows = {0, product.m}, part.columns = {0, product.n}, part.steps = {0, product.k};
+  if (packsB && !packsA && hasFewRows(product)) return multiplyApart(part, fewRowsGrid(part, useful), false, true);
+  if (packsA && !packsB && product.k <= longestApart)
+    return multiplyApart(part, fewColumnsGrid(part, useful), true, false);
   const PartSize<T> size(product);
   constexpr DType dtype = sizeof(T) == 4 ? DType::Float32 : DType::Float64;
   const std::int64_t right = packsB ? size.columns * product.k : 0, left = packsA ? size.rows * product.k : 0;
