@@ -51,7 +51,7 @@ Result<Doubles> classWeights(const BoundArguments& args, std::int64_t classes) {
 Result<Value> likelihoodShape(const BoundArguments& args) {
   KERF_TRY(SymSizes sizes, targetSizes(args, args.tensor(0), args.tensor(1)));
   const DType dtype = args.tensor(0).dtype();
-  if (reductionOf(args) != Reduction::None) sizes.clear();
+  if (reductionOf(args) != LossReduction::None) sizes.clear();
   return Value(ValueList{metaTensor(dtype, sizes), metaTensor(dtype, SymSizes{})});
 }
 
@@ -118,10 +118,10 @@ Result<Value> likelihoodKernel(const BoundArguments& args) {
     sum.carryAfter(std::int64_t(i));
     weights.carryAfter(std::int64_t(i));
   }));
-  const Reduction reduction = reductionOf(args);
+  const LossReduction reduction = reductionOf(args);
   const double total = weighted ? weights.value() : targets;
-  const bool eachSample = reduction == Reduction::None && args.tensor(0).dim() > 1;  // one sample is its own sum
-  if (!eachSample) losses.assign(1, reduction == Reduction::Mean ? sum.value() / total : sum.value());
+  const bool eachSample = reduction == LossReduction::None && args.tensor(0).dim() > 1;  // one sample is its own sum
+  if (!eachSample) losses.assign(1, reduction == LossReduction::Mean ? sum.value() / total : sum.value());
   KERF_CHECK(writeValues(losses, outs[0]));
   KERF_CHECK(writeValues(Doubles{eachSample ? 0 : total}, outs[1]));
   return tensorList(outs);
@@ -138,7 +138,7 @@ Result<Value> likelihoodBackwardKernel(const BoundArguments& args) {
   KERF_TRY(const Doubles grad, doublesOf(args.tensor(0), classes.targetSizes));
   KERF_TRY(const Doubles weight, classWeights(args, classes.classes));
   const double total = args.tensor(6).numel() == 1 ? args.tensor(6).itemAsDouble() : 1;
-  const double divisor = reductionOf(args) == Reduction::Mean ? total : 1;
+  const double divisor = reductionOf(args) == LossReduction::Mean ? total : 1;
   Doubles values(std::size_t(out.numel()), 0.0);
   KERF_CHECK(forTargets(args, classes, args.tensor(2), [&](std::size_t i, std::size_t flat, std::size_t c) {
     values[flat] = -grad[i] * weight[c] / divisor;
@@ -171,7 +171,7 @@ Result<Value> multiMarginBackwardKernel(const BoundArguments& args) {
   if (std::int64_t(target.size()) != rows.count)
     return mismatch(args, "target has {} elements, expected {}", target.size(), rows.count);
   const double p = args.number(3), margin = args.number(4);
-  const double factor = 1 / double(rows.width) / (reductionOf(args) == Reduction::Mean ? double(rows.count) : 1);
+  const double factor = 1 / double(rows.width) / (reductionOf(args) == LossReduction::Mean ? double(rows.count) : 1);
   Doubles values(x.size(), 0.0);
   for (std::int64_t r = 0; r < rows.count; ++r) {
     const std::int64_t right = target[std::size_t(r)];
@@ -197,7 +197,7 @@ Result<Value> multilabelBackwardKernel(const BoundArguments& args) {
   KERF_TRY(const auto target, integerValues(args.tensor(2)));
   KERF_TRY(const Doubles isTarget, doublesOf(args.tensor(4)));
   if (target.size() != x.size() || isTarget.size() != x.size()) return mismatch(args, "target and self differ in size");
-  const double factor = 1 / double(rows.width) / (reductionOf(args) == Reduction::Mean ? double(rows.count) : 1);
+  const double factor = 1 / double(rows.width) / (reductionOf(args) == LossReduction::Mean ? double(rows.count) : 1);
   Doubles values(x.size(), 0.0);
   for (std::int64_t r = 0; r < rows.count; ++r)
     for (std::int64_t k = 0; k < rows.width; ++k) {

@@ -6,10 +6,10 @@
 namespace kerf::inline ops {
 
 /// The numbers that PyTorch gives them.
-enum class Reduction : std::int64_t { None, Mean, Sum };
+enum class LossReduction : std::int64_t { None, Mean, Sum };
 
-inline Reduction reductionOf(const BoundArguments& args) {
-  return static_cast<Reduction>(args.integer(args.position("reduction")));
+inline LossReduction reductionOf(const BoundArguments& args) {
+  return static_cast<LossReduction>(args.integer(args.position("reduction")));
 }
 
 }  // namespace kerf::inline ops

@@ -65,18 +65,18 @@ Result<SymSizes> commonSizes(const BoundArguments& args, std::initializer_list<s
 Result<Value> lossShape(const BoundArguments& args) {
   KERF_TRY(const SymSizes sizes, commonSizes(args, {0, 1}));
   const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
-  if (reductionOf(args) != Reduction::None) return Value(metaTensor(dtype, Sizes{}));
+  if (reductionOf(args) != LossReduction::None) return Value(metaTensor(dtype, Sizes{}));
   const Tensor operands[] = {args.tensor(0), args.tensor(1)};
   return Value(metaTensor(dtype, sizes, elementwiseStrides(operands, sizes)));
 }
 
 Result<Value> reduced(const BoundArguments& args, Doubles values) {
   KERF_TRY(Tensor out, makeOutput(args));
-  if (reductionOf(args) != Reduction::None) {
+  if (reductionOf(args) != LossReduction::None) {
     ExactSum sum;
     for (double value : values) sum.add(value);
     const auto count = double(values.size());
-    values.assign(1, reductionOf(args) == Reduction::Mean ? sum.value() / count : sum.value());
+    values.assign(1, reductionOf(args) == LossReduction::Mean ? sum.value() / count : sum.value());
   }
   KERF_CHECK(writeValues(values, out));
   return Value(std::move(out));
@@ -109,7 +109,7 @@ Result<Value> lossBackwardShape(const BoundArguments& args) {
 }
 
 double meanFactor(const BoundArguments& args, std::size_t count) {
-  return reductionOf(args) == Reduction::Mean ? 1.0 / double(count) : 1.0;
+  return reductionOf(args) == LossReduction::Mean ? 1.0 / double(count) : 1.0;
 }
 
 /// mse: scale·(x-t)·grad, and soft margin: -norm·t·z/(1+z)·grad of z = exp(-t·x), in steps that round to `dtype` as
