@@ -99,7 +99,7 @@ std::int64_t workOf(const Shape& shape) { return shape.m * shape.n * std::max<st
 Result<BlasCall> planBlas(const BlasMatrix& a, const BlasMatrix& b, const Tensor& out, const Shape& shape, double alpha,
                           double beta) {
   BlasCall call{shape, a.transposed, b.transposed, a.leading, b.leading, leadingOf(out, 0, 1), alpha, beta};
-  call.inPanels = suitsPanels(shape.m, shape.n, shape.k, b.transposed);
+  call.inPanels = suitsPanels(shape.m, shape.n, shape.k);
   if (std::max({shape.m, shape.n, shape.k, call.lda, call.ldb, call.ldc}) > INT_MAX)
     return fail(ErrorCode::TooLarge, "a matrix of [{}, {}] x [{}, {}] is beyond BLAS", shape.m, shape.k, shape.k,
                 shape.n);

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "engine/mathlib/panel_parts.h"
+#include "engine/mathlib/row_dots.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/empty.h"
 #include "engine/tensor/simd.h"
@@ -239,15 +240,16 @@ void multiplyByThreads(Part<T> part, PartSize<T> size, int threads) {
 
 }  // namespace
 
-bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k, bool transposedB) {
+bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t fewestColumns = 8, smallest = 4096, largestNarrow = 1 << 24;
   const bool wide = isa() == Isa::Avx512, narrow = isa() == Isa::Avx2;
   if (n < fewestColumns || m * n * k < smallest || !(wide || (narrow && m * n * k <= largestNarrow))) return false;
-  return transposedB ? m >= 4 : m >= 2;
+  return m >= 2;
 }
 
 template <class T>
 void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int threads) {
+  if (suitsRowDots(product)) return rowDots(product, a, b, c, threads);
   Part<T> part;
   part.product = &product, part.a = a, part.b = b, part.c = c;
   part.blockSize = divideUp(divideUp(product.k, divideUp(product.k, longestBlock)), 8) * 8;

@@ -21,11 +21,11 @@ struct PanelProduct {
 
 /// Whether panels suit the shape: elsewhere OpenBLAS is faster (vectors times matrices, few columns, and large products
 /// where there is no AVX-512). The answer looks at the whole product only, never at how many threads there are.
-bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k, bool transposedB);
+bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k);
 
 /// c = alpha * a @ b + beta * c, on `threads` threads at most. Every element is one chain of fused multiplications and
 /// additions over each 384 (or a little fewer) products, whose sums are added in order: the bits depend neither on
-/// threads nor on what else is in the product.
+/// threads nor on what else is in the product. Few long rows times a transposed matrix are dot products (row_dots.h).
 template <class T>
 void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int threads);
 

@@ -1,0 +1,121 @@
+#include "engine/mathlib/row_dots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/mathlib/lane_numbers.h"
+#include "engine/support/thread_pool.h"
+
+namespace kerf::inline mathlib {
+namespace {
+
+constexpr std::int64_t mostRows = 32;        // beyond, packing pays
+constexpr std::int64_t shortestRow = 256;    // below, adding lanes up takes as long as multiplying
+constexpr std::int64_t workOfThread = 1 << 18;
+
+/// Rows of the left by rows of the right whose sums stay in registers.
+template <int bytes>
+struct DotTile {
+  static constexpr int left = bytes == 64 ? 4 : 2;
+  static constexpr int right = bytes == 64 ? 6 : 4;
+};
+
+template <class T>
+struct DotCall {
+  const PanelProduct<T>* product;
+  const T *a, *b;
+  T* c;
+};
+
+template <class T, int bytes>
+struct DotRange {
+  using Vector = typename VectorOf<T, bytes>::Type;
+  using Loose = typename VectorOf<T, bytes>::Loose;
+  using Numbers = typename LaneNumbers<T, bytes>::Type;
+  static constexpr int lanes = bytes / int(sizeof(T));
+  using Tile = DotTile<bytes>;
+
+  template <int distance, int... i>
+  KERF_KERNEL void fold(Vector& v, std::integer_sequence<int, i...>) {
+    v += __builtin_shuffle(v, Numbers{(i ^ distance)...});
+  }
+  /// Every lane becomes the sum of all.
+  template <int distance = lanes / 2>
+  KERF_KERNEL void addLanes(Vector& v) {
+    if constexpr (distance > 0) {
+      fold<distance>(v, std::make_integer_sequence<int, lanes>{});
+      addLanes<distance / 2>(v);
+    }
+  }
+
+  template <int R, int J>
+  KERF_KERNEL void multiplyRows(const DotCall<T>& call, std::int64_t row, std::int64_t column) {
+    const PanelProduct<T>& g = *call.product;
+    const T *const a = call.a + row * g.lda, *const b = call.b + column * g.ldb;
+    Vector sums[R][J];
+#pragma GCC unroll 4
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 6
+      for (int j = 0; j < J; ++j) sums[i][j] = Vector{};
+    std::int64_t p = 0;
+    for (; p + lanes <= g.k; p += lanes) {
+      Vector left[R];
+#pragma GCC unroll 4
+      for (int i = 0; i < R; ++i) left[i] = *reinterpret_cast<const Loose*>(a + i * g.lda + p);
+#pragma GCC unroll 6
+      for (int j = 0; j < J; ++j) {
+        const Vector right = *reinterpret_cast<const Loose*>(b + j * g.ldb + p);
+#pragma GCC unroll 4
+        for (int i = 0; i < R; ++i) sums[i][j] += left[i] * right;
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < R; ++i)
+#pragma GCC unroll 6
+      for (int j = 0; j < J; ++j) {
+        addLanes(sums[i][j]);
+        T sum = sums[i][j][0];
+        for (std::int64_t q = p; q < g.k; ++q) sum += a[i * g.lda + q] * b[j * g.ldb + q];
+        T& to = call.c[(row + i) * g.ldc + column + j];
+        to = g.beta == 0 ? g.alpha * sum : g.alpha * sum + g.beta * to;
+      }
+  }
+
+  template <int J>
+  KERF_KERNEL void multiplyColumns(const DotCall<T>& call, std::int64_t column) {
+    std::int64_t row = 0;
+    for (; row + Tile::left <= call.product->m; row += Tile::left) multiplyRows<Tile::left, J>(call, row, column);
+    for (; row < call.product->m; ++row) multiplyRows<1, J>(call, row, column);
+  }
+
+  KERF_KERNEL void run(const DotCall<T>* call, std::int64_t begin, std::int64_t end) {
+    std::int64_t column = begin;
+    for (; column + Tile::right <= end; column += Tile::right) multiplyColumns<Tile::right>(*call, column);
+    for (; column < end; ++column) multiplyColumns<1>(*call, column);
+  }
+};
+
+}  // namespace
+
+template <class T>
+bool suitsRowDots(const PanelProduct<T>& product) {
+  return product.transposedB && !product.transposedA && product.m <= mostRows && product.k >= shortestRow;
+}
+
+template <class T>
+void rowDots(const PanelProduct<T>& product, const T* a, const T* b, T* c, int threads) {
+  const DotCall<T> call{&product, a, b, c};
+  const std::int64_t work = product.m * product.n * product.k;
+  const std::int64_t parts = std::clamp<std::int64_t>(work / workOfThread, 1, std::max(1, threads));
+  const std::int64_t grain = std::max<std::int64_t>(1, product.n / parts);
+  const auto range = [&](std::int64_t begin, std::int64_t end) { perWidth<DotRange, T>(&call, begin, end); };
+  if (parts == 1) return range(0, product.n);
+  parallelFor(product.n, grain, range);
+}
+
+template bool suitsRowDots(const PanelProduct<float>&);
+template bool suitsRowDots(const PanelProduct<double>&);
+template void rowDots(const PanelProduct<float>&, const float*, const float*, float*, int);
+template void rowDots(const PanelProduct<double>&, const double*, const double*, double*, int);
+
+}  // namespace kerf::inline mathlib
