@@ -120,6 +120,30 @@ TEST(CudaAttentions, FlashAlignsTheTriangleWithTheLastKey) {
   }
 }
 
+/// Two query heads for each key head: blocks of key heads, and of queries of both.
+TEST(CudaAttentions, HeadsThatShareKeysAreInOneBlock) {
+  std::mt19937 random(15);
+  const Tensor q = normal(DType::Float32, {2, 4, 70, 8}, random), grad = normal(DType::Float32, {2, 4, 70, 8}, random);
+  const Tensor k = normal(DType::Float32, {2, 2, 70, 8}, random), v = normal(DType::Float32, {2, 2, 70, 8}, random);
+  const auto first = [](const ValueList& all, std::size_t count) { return ValueList(all.begin(), all.begin() + std::ptrdiff_t(count)); };
+  const ValueList whole = onDevice(flash, {q, k, v, 0.0, true}, noLimit);
+  ASSERT_GE(whole.size(), 8u);
+  const auto headOf = [](const Tensor& all, std::int64_t head) {
+    return *all.viewAs({2, 1, 70, 8}, all.strides(), all.offset() + head * all.strides()[1]).clone();
+  };
+  for (std::int64_t head = 0; head < 4; ++head) {
+    const ValueList wanted = byReference(flash, {headOf(q, head), headOf(k, head / 2), headOf(v, head / 2), 0.0, true});
+    ASSERT_FALSE(wanted.empty());
+    expectClose(wanted[0].tensor(), headOf(whole[0].tensor(), head), 1e-5, fmt::format("head {}", head));
+  }
+  const ValueList backward{grad, q, k, v, whole[0], whole[1], Value(), Value(), std::int64_t(70), std::int64_t(70), 0.0, true, whole[6], whole[7]};
+  const ValueList wholeBack = onDevice(flashBackward, backward, noLimit);
+  for (const std::int64_t scores : {4 * oneHead, 2 * oneHead, oneHead, std::int64_t{300}}) {
+    ASSERT_NO_FATAL_FAILURE(expectSameTensors(first(whole, 2), first(onDevice(flash, {q, k, v, 0.0, true}, scores * 8), 2), 0, "forward"));
+    ASSERT_NO_FATAL_FAILURE(expectSameTensors(wholeBack, onDevice(flashBackward, backward, scores * 16), 1e-5, "backward"));
+  }
+}
+
 /// Blocks launch more kernels, whole scores one of each.
 TEST(CudaAttentions, TakesBlocksOnlyWhereScoresExceedTheBound) {
   std::mt19937 random(14);
