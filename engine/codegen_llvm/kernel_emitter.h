@@ -61,6 +61,9 @@ class KernelEmitter {
   void stageByElement(std::size_t expr, llvm::Value* tile);
   void stageByBlock(std::size_t expr, llvm::Value* tile);
   void prefetch(llvm::Value* address);
+  bool isFixedIn(std::size_t variable, int expr) const;
+  std::int64_t indexedRow(std::size_t variable, std::size_t expr) const;
+  void prefetchNextRows(std::size_t variable);
   bool mayStageByBlock(std::size_t expr) const;
   llvm::Value* isWhole(const TileSide& side, std::int64_t count);
   llvm::Value* tilePlace(llvm::Value* tile, DType dtype, bool byColumn);

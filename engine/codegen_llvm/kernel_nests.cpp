@@ -43,6 +43,7 @@ void KernelEmitter::emitLoop(std::size_t variable, llvm::Value* begin, llvm::Val
                              const Body& body) {
   if (!m_range && !cutsOf(variable).empty()) return emitRanges(variable, begin, end, body);
   const LineScope line(m_b, m_lines, m_lineOf.variables + int(variable));
+  prefetchNextRows(variable);
   const bool wide = m_phase >= 0 && !m_inner.empty() && variable == m_inner.back() && isWorthWideVectors(m_phase);
   m_widthNext = wide ? floatsOfRegister() : 0;
   if (const auto streamed = streamedStores(variable); !streamed.empty())

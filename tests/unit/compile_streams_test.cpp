@@ -116,5 +116,24 @@ TEST(Streams, InputsThatBeginAnywhere) {
   }
 }
 
+/// The last row asks for itself: an index of its own is not read behind the last.
+TEST(IndexedRows, AreReadAhead) {
+  for (const DType dtype : {DType::Float32, DType::BFloat16})
+    for (const std::int64_t rows : {1, 2, 37}) {
+      GraphFixture f;
+      Tensor places = *Tensor::zeros(DType::Int64, {rows});
+      for (std::int64_t i = 0; i < rows; ++i) places.data<std::int64_t>()[i] = (i * 7 + 4) % 5;
+      const NodeId w = f.input("w", dtype, {5, 300}), i = f.input("i", places);
+      f.output({f.call("aten.add.Tensor", {f.call("aten.embedding.default", {w, i}), Argument(1)})});
+      const auto graph = compileFx(f.module, {});
+      ASSERT_TRUE(graph);
+      const auto reads = [](const KernelInfo& kernel) { return kernel.text("llvm").contains("llvm.prefetch"); };
+      EXPECT_EQ(std::ranges::any_of((*graph)->kernels(), reads), rows > 1);
+      const auto reference = f.interpret(), result = (*graph)->run(f.inputs);
+      ASSERT_TRUE(reference && result);
+      EXPECT_EQ(bytesOf(*reference), bytesOf(*result)) << rows;
+    }
+}
+
 }  // namespace
 }  // namespace kerf
