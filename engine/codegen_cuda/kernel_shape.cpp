@@ -19,7 +19,7 @@ constexpr std::int64_t fewestSteps = 4;
 /// Words of a row that a thread keeps so that several blocks fit on a processor: some read while others write. Of a block in a
 /// cluster; of one that has the row alone. Threads of blocks in clusters, the better number first.
 constexpr std::int64_t keptWords = 28, aloneThreads = 512, keptAlone = 32;
-constexpr std::int64_t clusterThreads[] = {256, 512, 1024};
+constexpr std::int64_t clusterThreads[] = {512, 1024};
 /// Loops below that leave most of a tile empty; bytes that a thread reads at once into a tile.
 constexpr std::int64_t smallestSide = 32, widestAcross = 8;
 /// Of what is read at places that are read first, packs of a thread that are under way at once. A block's elements read the same

@@ -106,16 +106,16 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
   for (const auto& [columns, type] : {std::pair{std::int64_t{16392}, DType::Float32}, std::pair{std::int64_t{17001}, DType::Float32},
                                       std::pair{std::int64_t{40000}, DType::BFloat16}}) {
     const Made norm = made(normalized(3, columns, type), hopper);
-    EXPECT_EQ(norm.kernel.shape.cluster, 4) << columns;
-    EXPECT_EQ(norm.kernel.shape.threads, 256);
-    EXPECT_EQ(norm.kernel.shape.blocks({}, 1000), 12);
-    EXPECT_EQ(norm.kernel.shape.blocks({}, 10), 8);
+    EXPECT_EQ(norm.kernel.shape.cluster, 2) << columns;
+    EXPECT_EQ(norm.kernel.shape.threads, 512);
+    EXPECT_EQ(norm.kernel.shape.blocks({}, 1000), 6);
+    EXPECT_EQ(norm.kernel.shape.blocks({}, 5), 4);
     ASSERT_TRUE(norm.host) << norm.host.error().text();
     const std::vector<float> x = wholeNumbers(std::size_t(3 * columns));
     std::vector<std::uint16_t> narrow;
     for (const float value : x) narrow.push_back(bf16(value));
     std::vector<float> y(x.size(), -1), roots(3, -1);
-    const_cast<Made&>(norm).host->run({type == DType::Float32 ? (void*)x.data() : narrow.data(), y.data(), roots.data()}, 8);
+    const_cast<Made&>(norm).host->run({type == DType::Float32 ? (void*)x.data() : narrow.data(), y.data(), roots.data()}, 4);
     for (std::size_t row = 0; row < 3; ++row) {
       const float* const own = x.data() + row * std::size_t(columns);
       double mean = 0, square = 0;
@@ -127,7 +127,7 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
     }
   }
   EXPECT_EQ(generateKernel(normalized(3, 16384, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
-  EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 8);
+  EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 4);
   const auto longest = generateKernel(normalized(3, 200000, DType::Float32), {}, {}, KernelGuard::None, hopper);
   EXPECT_EQ(longest->shape.cluster, 8);
   EXPECT_EQ(longest->shape.threads, 1024);
