@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t lineBytes = 64;
 /// Shorter rows have too many ends, unless they are whole lines.
-constexpr std::int64_t fewestBytes = 4096, fewestOfLines = 256;
+constexpr std::int64_t fewestBytes = 4096, fewestOfLines = 512;
 /// A smaller element makes vectors that are no half of a line.
 constexpr std::int64_t smallestItem = 2;
 

@@ -90,7 +90,7 @@ TEST(Streams, RowsOfReductions) {
       f.output({f.call("aten.div.Tensor", {exp, f.call("aten.sum.dim_IntList", {exp, last, true})})});
       const std::string what = fmt::format("{} of {}", columns, int(dtype));
       const std::int64_t row = columns * itemSize(dtype);
-      EXPECT_EQ(streamsOf(f, what), row >= 4096 || (row >= 256 && row % 64 == 0)) << what;
+      EXPECT_EQ(streamsOf(f, what), row >= 4096 || (row >= 512 && row % 64 == 0)) << what;
     }
 }
 
@@ -102,7 +102,7 @@ TEST(Streams, Transposes) {
       f.output({transposed(f, f.input("x", dtype, sizes))});
       const std::string what = fmt::format("{} x {} of {}", sizes[0], sizes[1], int(dtype));
       const std::int64_t row = sizes[0] * itemSize(dtype);
-      EXPECT_EQ(streamsOf(f, what), row >= 256 && row % 64 == 0) << what;
+      EXPECT_EQ(streamsOf(f, what), row >= 512 && row % 64 == 0) << what;
     }
 }
 
@@ -110,7 +110,7 @@ TEST(Streams, InputsThatBeginAnywhere) {
   for (const std::int64_t offset : {1, 3, 16}) {
     GraphFixture f;
     const Tensor whole = testing_support::randomTensor(DType::Float32, {9000}, f.random);
-    const NodeId x = f.input("x", Tensor(whole.storage(), DType::Float32, {100, 80}, {83, 1}, offset));
+    const NodeId x = f.input("x", Tensor(whole.storage(), DType::Float32, {60, 128}, {131, 1}, offset));
     f.output({f.call("aten.add.Tensor", {x, Argument(2)})});
     EXPECT_EQ(streamsOf(f, fmt::to_string(offset)), 1) << offset;
   }
