@@ -30,7 +30,8 @@ void KernelEmitter::emitAccumulation(std::size_t expr, llvm::Value* element) {
     flags.setNoSignedZeros();
     llvm::IRBuilder<>::FastMathFlagGuard guard(m_b);
     m_b.setFastMathFlags(flags);
-    total = m_b.CreateBinaryIntrinsic(e.op == ExprOp::ReduceMax ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum, total, element);
+    total = m_b.CreateBinaryIntrinsic(e.op == ExprOp::ReduceMax ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum,
+                                      total, element);
   } else {
     total = accumulate(e, total, element);
   }
@@ -41,11 +42,12 @@ llvm::Value* KernelEmitter::totalOf(std::size_t expr) {
   const Expr& e = m_kernel.exprs[expr];
   llvm::Value* total = m_scalar.fromMemory(m_b.CreateLoad(m_scalar.memoryType(e.dtype), accumulator(expr)), e.dtype);
   if (!m_sawNan[expr]) return total;
-  return m_b.CreateSelect(m_b.CreateLoad(m_b.getInt1Ty(), m_sawNan[expr]), llvm::ConstantFP::getNaN(total->getType()), total);
+  return m_b.CreateSelect(m_b.CreateLoad(m_b.getInt1Ty(), m_sawNan[expr]), llvm::ConstantFP::getNaN(total->getType()),
+                          total);
 }
 
-/// LLVM takes as many elements at once as a register has of the widest type, float64 where sums are formed: half of what
-/// exponentials of float32 could be computed at once.
+/// LLVM takes as many elements at once as a register has of the widest type, float64 where sums are formed: half of
+/// what exponentials of float32 could be computed at once.
 bool KernelEmitter::isWorthWideVectors(int phase) const {
   return !m_columns && isWorthWideVectors(usedInLoop(phase), m_inner.back());
 }
@@ -149,7 +151,8 @@ llvm::Value* KernelEmitter::accumulate(const Expr& e, llvm::Value* total, llvm::
   m_b.clearFastMathFlags();
   const bool maximum = e.op == ExprOp::ReduceMax;
   if (!floating) return m_scalar.binary(maximum ? ExprOp::Maximum : ExprOp::Minimum, total, element, e.dtype);
-  return m_b.CreateIntrinsic(maximum ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, {total->getType()}, {total, element});
+  return m_b.CreateIntrinsic(maximum ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, {total->getType()},
+                             {total, element});
 }
 
 llvm::Value* KernelEmitter::identity(const Expr& e) {
@@ -158,12 +161,15 @@ llvm::Value* KernelEmitter::identity(const Expr& e) {
   if (e.op == ExprOp::ReduceSum || e.op == ExprOp::ReduceAny) return llvm::Constant::getNullValue(type);
   if (e.op == ExprOp::ReduceAll) return m_b.getTrue();
   if (e.op == ExprOp::ReduceProd)
-    return type->isFloatingPointTy() ? llvm::ConstantFP::get(type, 1.0) : static_cast<llvm::Value*>(llvm::ConstantInt::get(type, 1));
+    return type->isFloatingPointTy() ? llvm::ConstantFP::get(type, 1.0)
+                                     : static_cast<llvm::Value*>(llvm::ConstantInt::get(type, 1));
   if (type->isFloatingPointTy()) return llvm::ConstantFP::getInfinity(type, maximum);
   const unsigned bits = type->getIntegerBitWidth();
   const bool isUnsigned = e.dtype >= DType::UInt64 && e.dtype <= DType::UInt8;
-  if (isUnsigned) return llvm::ConstantInt::get(type, maximum ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits));
-  return llvm::ConstantInt::get(type, maximum ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits));
+  if (isUnsigned)
+    return llvm::ConstantInt::get(type, maximum ? llvm::APInt::getMinValue(bits) : llvm::APInt::getMaxValue(bits));
+  return llvm::ConstantInt::get(type,
+                                maximum ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits));
 }
 
 }  // namespace kerf::inline codegen_llvm

@@ -60,7 +60,8 @@ std::optional<SharedReduction> sharedReduction(const LoopKernel& kernel) {
   }
   if (elements < (shared.column ? fewestInColumns : fewestShared) || longest < fewestPieces) return std::nullopt;
   const ExprPlacement place = placeExpressions(kernel);
-  if (!isOneLoop(kernel, place) || (shared.column && !isOverColumns(kernel, place, *shared.column))) return std::nullopt;
+  if (!isOneLoop(kernel, place) || (shared.column && !isOverColumns(kernel, place, *shared.column)))
+    return std::nullopt;
   const std::int64_t pieces = shared.column ? std::min(mostColumnPieces, elements / fewestShared) : mostPieces;
   shared.chunk = (longest + pieces - 1) / pieces;
   shared.pieces = (longest + shared.chunk - 1) / shared.chunk;

@@ -94,8 +94,9 @@ int ElementBuilder::offsetOf(std::span<const Place> places, const SymSizes& stri
   for (std::size_t d = 0; d < places.size(); ++d) {
     if (places[d].computed < 0) continue;
     const bool isPlain = isOne(strides[d]);
-    const int step = isPlain ? places[d].computed
-                             : m_builder.binary(ExprOp::Mul, places[d].computed, m_builder.size(strides[d], DType::Int64));
+    const int step = isPlain
+                         ? places[d].computed
+                         : m_builder.binary(ExprOp::Mul, places[d].computed, m_builder.size(strides[d], DType::Int64));
     offset = offset < 0 ? step : m_builder.binary(ExprOp::Add, offset, step);
   }
   return offset;

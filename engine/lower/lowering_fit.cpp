@@ -106,7 +106,8 @@ bool allGeneratable(const ValueInfo& info) {
 /// Whether elements of the result may share memory, as those of slice_scatter do where self's do: the last one that the
 /// op writes counts, which loops in an order of their own do not know.
 bool resultMayOverlap(const ValueInfo& info) {
-  if (info.sizes.isSymbolic() || info.strides.isSymbolic()) return false;  // what keeps self's strides asks for known sizes
+  if (info.sizes.isSymbolic() || info.strides.isSymbolic())
+    return false;  // what keeps self's strides asks for known sizes
   const Sizes sizes = info.sizes.numbers(), strides = info.strides.numbers();
   std::vector<std::size_t> order;
   for (std::size_t d = 0; d < sizes.size(); ++d)
