@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/codegen_llvm/kernel_emitter.h"
+#include "engine/codegen_llvm/target.h"
 
 namespace kerf::inline codegen_llvm {
 
@@ -180,7 +181,10 @@ void KernelEmitter::emitColumnRows(Value* start, Value* end) {
     Value* whole = m_b.CreateAnd(m_b.CreateNSWSub(to, from), m_b.getInt64(~std::uint64_t(rowsAtOnce - 1)));
     whole = m_b.CreateNSWAdd(from, whole);
     const auto forRows = [&](Value* first, Value* last, int rows) {
-      emitSteps(first, last, rows, true, [&](Value* row) { forTile(start, end, [&] { emitRows(v, row, rows); }); });
+      emitSteps(first, last, rows, true, [&](Value* row) {
+        m_widthNext = isWorthWideVectors(m_needed, *m_columns) ? floatsOfRegister() : 0;
+        forTile(start, end, [&] { emitRows(v, row, rows); });
+      });
     };
     forRows(from, whole, rowsAtOnce);
     forRows(whole, to, 1);

@@ -39,6 +39,7 @@ KernelEmitter::KernelEmitter(Module& module, const LoopKernel& kernel, bool hard
 
 Function* KernelEmitter::emit(const std::string& name) {
   findNeeded();
+  findShortNans();
   m_columns = m_shared ? m_shared->column : findColumns();
   emitEntry(name);
   if (m_spilledIfSmall.empty())
@@ -132,7 +133,7 @@ void KernelEmitter::planSpills() {
   if (m_inner.empty() || elements > spillLimit || elements == 0) return;
   for (const std::size_t e : spilled()) {
     Type* type = ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(elements));
-    m_spills[e] = m_b.CreateAlloca(type);
+    m_spills[e] = alignedRoom(m_b, type);
   }
 }
 
@@ -181,7 +182,7 @@ void KernelEmitter::emitEntry(const std::string& name) {
   for (MDNode*& scope : m_scopes) scope = MDNode::get(m_context, {scope});
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (m_needed[e] && (isReduction(m_kernel.exprs[e].op) || m_kernel.exprs[e].op == ExprOp::Carry))
-      m_accumulators[e] = m_b.CreateAlloca(accumulatorType(m_kernel.exprs[e].dtype));
+      m_accumulators[e] = alignedRoom(m_b, accumulatorType(m_kernel.exprs[e].dtype));
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (m_accumulators[e] && tracksNan(e)) m_sawNan[e] = m_b.CreateAlloca(m_b.getInt1Ty());
   if (!m_columns) planSpills();  // of columns nothing is kept but what is one for each
@@ -301,6 +302,7 @@ Value* KernelEmitter::compute(int expr) {
   if (isReduction(e.op)) return totalOf(std::size_t(expr));
   Value* a = value(e.args[0]);
   const DType from = m_kernel.exprs[std::size_t(e.args[0])].dtype;
+  if (leavesNan(e)) return m_scalar.roundToBFloat16(m_scalar.convert(a, from, DType::Float32));
   if (e.op == ExprOp::Convert) return m_scalar.convert(a, from, e.dtype);
   if (e.op == ExprOp::Philox) return m_scalar.philox(a, value(e.args[1]), std::size_t(e.integer));
   switch (exprOpInfo(e.op).arity) {

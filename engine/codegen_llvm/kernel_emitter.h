@@ -46,6 +46,11 @@ class KernelEmitter {
   using IndexBody = std::function<void(llvm::Value* index)>;
   void emitSteps(llvm::Value* begin, llvm::Value* end, std::int64_t step, bool mayBeEmpty, const IndexBody& body);
   bool isWorthWideVectors(int phase) const;
+  bool isWorthWideVectors(const std::vector<bool>& used, std::size_t variable) const;
+  bool isWideWork(const Expr& e) const;
+  bool hasShortNan(const Expr& e) const;
+  void findShortNans();
+  bool leavesNan(const Expr& e) const;
   void hintWidth(llvm::Instruction* branch, int width);
   std::optional<std::size_t> findColumns() const;
   int contiguousAccesses(std::size_t variable) const;
@@ -152,6 +157,7 @@ class KernelEmitter {
   std::vector<std::size_t> m_outer, m_inner;  ///< loop variables
   std::vector<llvm::Value*> m_index;          ///< current value of every loop variable
   std::vector<bool> m_needed;
+  std::vector<bool> m_shortNan;  ///< by expression: whether no NaN has bits that bfloat16 cannot hold
   std::vector<llvm::Value*> m_outerValues, m_innerValues;
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
   std::vector<llvm::AllocaInst*> m_hoistRoom;  ///< by expression: where its values by the innermost loop's lie

@@ -99,7 +99,7 @@ void KernelEmitter::makeHoistRoom(const std::vector<std::size_t>& chosen, std::i
   m_hoistRoom.resize(m_kernel.exprs.size(), nullptr);
   for (const std::size_t e : chosen) {
     Type* const values = ArrayType::get(m_scalar.memoryType(m_kernel.exprs[e].dtype), std::uint64_t(count));
-    if (!m_hoistRoom[e]) m_hoistRoom[e] = top.CreateAlloca(values);
+    if (!m_hoistRoom[e]) m_hoistRoom[e] = alignedRoom(top, values);
   }
 }
 

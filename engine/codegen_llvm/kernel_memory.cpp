@@ -38,6 +38,7 @@ void KernelEmitter::store(const LoopStore& s) {
   const DType dtype = m_kernel.buffers[std::size_t(s.buffer)].dtype;
   const LineScope line(m_b, m_lines, m_lineOf.stores + int(&s - m_kernel.stores.data()));
   llvm::Value* stored = m_scalar.toMemory(value(s.value), dtype);
+  if (leavesNan(m_kernel.exprs[std::size_t(s.value)])) stored = m_scalar.withQuietNan(stored);
   annotateStore(m_b.CreateStore(stored, address(s.buffer, s.index, s.place)), s);
 }
 
