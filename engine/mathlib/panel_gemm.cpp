@@ -54,8 +54,8 @@ bool mustPackLeft(const PanelProduct<T>& g) {
   return g.transposedA || (rowsCollide(g) && g.n > 2 * tileSize<T>().columns);
 }
 
-/// A right matrix is read where it lies if few rows are multiplied by it or the second cache holds it, and vectors of its
-/// rows exist to the end.
+/// A right matrix is read where it lies if few rows are multiplied by it or the second cache holds it, and vectors of
+/// its rows exist to the end.
 template <class T>
 bool mustPackRight(const PanelProduct<T>& g) {
   return g.transposedB || (g.m > fewRows && g.n * g.k > heldElements) || g.n % tileSize<T>().columns != 0;

@@ -8,7 +8,8 @@ namespace {
 
 /// Where a panel of a packed operand begins: blocks lie behind one another, each with all panels.
 template <class T>
-std::int64_t panelAt(const Part<T>& part, Span block, std::int64_t panels, std::int64_t panel, std::int64_t width) {
+std::int64_t panelAt(const Part<T>& part, PanelSpan block, std::int64_t panels, std::int64_t panel,
+                     std::int64_t width) {
   return ((block.begin - part.steps.begin) * panels + panel * (block.end - block.begin)) * width;
 }
 
@@ -19,7 +20,7 @@ struct PackLeft {
     constexpr std::int64_t width = PanelTile<T, bytes>::rows;
     const PanelProduct<T>& g = *part->product;
     const std::int64_t row = part->rows.begin + panel * width;
-    const Span block = part->block(i);
+    const PanelSpan block = part->block(i);
     const PanelSource<T> from = g.transposedA ? PanelSource<T>{part->a + block.begin * g.lda + row, 1, g.lda}
                                               : PanelSource<T>{part->a + row * g.lda + block.begin, g.lda, 1};
     packPanel<T, bytes, width>(from, std::min(width, part->rows.end - row), block.end - block.begin,
@@ -33,7 +34,7 @@ struct PackRight {
     constexpr std::int64_t width = PanelTile<T, bytes>::columns;
     const PanelProduct<T>& g = *part->product;
     const std::int64_t column = part->columns.begin + panel * width;
-    const Span block = part->block(i);
+    const PanelSpan block = part->block(i);
     const PanelSource<T> from = g.transposedB ? PanelSource<T>{part->b + column * g.ldb + block.begin, g.ldb, 1}
                                               : PanelSource<T>{part->b + block.begin * g.ldb + column, 1, g.ldb};
     packPanel<T, bytes, width>(from, std::min(width, part->columns.end - column), block.end - block.begin,
@@ -45,7 +46,7 @@ template <class T, int bytes>
 struct MultiplyRange {
   using Tile = PanelTile<T, bytes>;
 
-  KERF_KERNEL PanelOperands<T> operandsOf(const Part<T>& part, Span block, std::int64_t rowPanel,
+  KERF_KERNEL PanelOperands<T> operandsOf(const Part<T>& part, PanelSpan block, std::int64_t rowPanel,
                                           std::int64_t columnPanel) {
     const PanelProduct<T>& g = *part.product;
     PanelOperands<T> in;
@@ -61,7 +62,7 @@ struct MultiplyRange {
   }
 
   template <bool packed>
-  KERF_KERNEL void runBlock(const Part<T>& part, TileRange range, Span block) {
+  KERF_KERNEL void runBlock(const Part<T>& part, TileRange range, PanelSpan block) {
     const PanelProduct<T>& g = *part.product;
     for (std::int64_t q = range.columnBegin; q < range.columnEnd; ++q)
       for (std::int64_t p = range.rowBegin; p < range.rowEnd; ++p) {

@@ -12,7 +12,7 @@ namespace kerf::inline mathlib {
 inline std::int64_t divideUp(std::int64_t size, std::int64_t part) { return (size + part - 1) / part; }
 
 /// A range of rows or columns, in panels.
-struct Span {
+struct PanelSpan {
   std::int64_t begin = 0, end = 0;  ///< elements; begin is a multiple of a panel's width
   std::int64_t panels(std::int64_t width) const { return divideUp(end - begin, width); }
 };
@@ -24,11 +24,11 @@ struct Part {
   const T *a = nullptr, *b = nullptr;
   T* c = nullptr;
   T *packedA = nullptr, *packedB = nullptr;  ///< null: read where they lie
-  Span rows, columns, steps;
+  PanelSpan rows, columns, steps;
   std::int64_t blockSize = 1;
 
   std::int64_t blocks() const { return divideUp(steps.end - steps.begin, blockSize); }
-  Span block(std::int64_t i) const {
+  PanelSpan block(std::int64_t i) const {
     return {steps.begin + i * blockSize, std::min(steps.end, steps.begin + (i + 1) * blockSize)};
   }
 };

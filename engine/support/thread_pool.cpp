@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "engine/support/parallel_state.h"
@@ -29,9 +32,18 @@ using Clock = std::chrono::steady_clock;
 constexpr auto longSpin = std::chrono::microseconds(1000);
 constexpr auto shortSpin = std::chrono::microseconds(15);
 
+constexpr int mostThreads = 1024;
+
 int readDefaultThreads() {
-  if (const char* text = std::getenv("KERF_NUM_THREADS")) return std::max(1, std::atoi(text));
-  return int(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = int(std::max(1u, std::thread::hardware_concurrency()));
+  const char* const text = std::getenv("KERF_NUM_THREADS");
+  if (text == nullptr || *text == 0) return cores;
+  int count = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, count);
+  if (error == std::errc() && stop == end && count >= 1 && count <= mostThreads) return count;
+  spdlog::warn("KERF_NUM_THREADS={} is no number of threads from 1 to {}: {} are used", text, mostThreads, cores);
+  return cores;
 }
 
 int defaultThreads() {
