@@ -162,9 +162,14 @@ void KernelEmitter::keepColumnValues(int phase, Value* start, Value* end) {
         taken[std::size_t(m_kernel.exprs[e].args[a])] = true;
   for (const LoopStore& s : m_kernel.stores)
     if (s.inner) taken[std::size_t(s.value)] = true;
+  constexpr std::int64_t mostBytes = 1 << 20;  // of the stack; what has no room is computed for every element
   std::vector<std::size_t> chosen;
-  for (std::size_t e = 0; e < taken.size(); ++e)
-    if (taken[e] && isOfColumn(e) && (m_hoisted.empty() || !m_hoisted[e])) chosen.push_back(e);
+  std::int64_t bytes = 0;
+  for (std::size_t e = 0; e < taken.size(); ++e) {
+    if (!taken[e] || !isOfColumn(e) || (!m_hoisted.empty() && m_hoisted[e])) continue;
+    bytes += columnsAtOnce * itemSize(m_kernel.exprs[e].dtype);
+    if (bytes <= mostBytes) chosen.push_back(e);
+  }
   if (chosen.empty()) return;
   makeHoistRoom(chosen, columnsAtOnce);
   forTile(start, end, [&] { keepHoists(chosen, m_column); });

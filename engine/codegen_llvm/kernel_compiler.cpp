@@ -104,7 +104,7 @@ class Compilation {
 
   /// Everything that the object code of a batch depends on.
   Hash128 keyOf(const Batch& batch) const {
-    std::string text = fmt::format("{} O{} {} {} vector functions, streams from {}", codeVersion(),
+    std::string text = fmt::format("{} O{} {} {} functions of one width, streams from {}", codeVersion(),
                                    m_options.optimizationLevel, targetText(), vectorForms().size(), m_streamFrom);
     for (const std::size_t k : batch.kernels)
       text += fmt::format("\n{}\n{}", symbolName(k, *m_distinct[k]), structuralKey(*m_distinct[k]));

@@ -212,15 +212,27 @@ Function* ScalarEmitter::pureFunction(const std::string& name, Type* type, std::
   return function;
 }
 
+/// The vector function of one value: it is called with that in all lanes. Never inlined, so that loops around it become
+/// loops of vectors.
+Function* ScalarEmitter::oneLaneFunction(const VectorForm& form, Type* type) {
+  Function* function = pureFunction(form.oneLane(), type, std::size_t(form.operands));
+  if (!function->empty()) return function;
+  Function* vectors = pureFunction(form.symbol, FixedVectorType::get(type, unsigned(form.lanes)), form.operands);
+  function->setLinkage(GlobalValue::InternalLinkage);
+  function->addFnAttr(Attribute::NoInline);
+  IRBuilder<> b(BasicBlock::Create(m_module.getContext(), "", function));
+  std::vector<Value*> lanes;
+  for (Argument& argument : function->args()) lanes.push_back(b.CreateVectorSplat(unsigned(form.lanes), &argument));
+  b.CreateRet(b.CreateExtractElement(b.CreateCall(vectors, lanes), std::uint64_t{0}));
+  return function;
+}
+
 Value* ScalarEmitter::libraryCall(const std::string& name, const std::vector<Value*>& args) {
   Type* type = args.front()->getType();
-  CallInst* call = m_b.CreateCall(pureFunction(name, type, args.size()), args);
-  std::vector<std::string> mappings;
-  for (const VectorForm& form : vectorForms(name)) {
-    pureFunction(form.symbol, FixedVectorType::get(type, unsigned(form.lanes)), args.size());
-    mappings.push_back(form.mapping());
-  }
-  if (!mappings.empty()) VFABI::setVectorVariantNames(call, mappings);
+  const VectorForm* const form = vectorForm(name);
+  if (form == nullptr) return m_b.CreateCall(pureFunction(name, type, args.size()), args);
+  CallInst* call = m_b.CreateCall(oneLaneFunction(*form, type), args);
+  VFABI::setVectorVariantNames(call, {form->mapping()});
   return call;
 }
 

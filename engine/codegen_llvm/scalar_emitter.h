@@ -10,6 +10,8 @@
 
 namespace kerf::inline codegen_llvm {
 
+struct VectorForm;
+
 /// Values in registers: i1 for bool, i16 for bfloat16, half (or i16 without hardware conversion) for float16.
 class ScalarEmitter {
  public:
@@ -44,6 +46,7 @@ class ScalarEmitter {
   llvm::Value* library(ExprOp op, std::initializer_list<llvm::Value*> args);
   llvm::Value* libraryCall(const std::string& name, const std::vector<llvm::Value*>& args);
   llvm::Function* pureFunction(const std::string& name, llvm::Type* type, std::size_t operands);
+  llvm::Function* oneLaneFunction(const VectorForm& form, llvm::Type* type);
   llvm::Value* compare(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* integerBinary(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* extremum(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);

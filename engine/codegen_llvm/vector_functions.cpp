@@ -25,7 +25,7 @@ struct VectorIsa {
   int floats;               ///< lanes of a register
   std::string_view feature;  ///< of LLVM's target text; empty: every x86-64 has it
 };
-constexpr VectorIsa isas[] = {{'b', 4, ""}, {'d', 8, "+avx2"}, {'e', 16, "+avx512f"}};
+constexpr VectorIsa isas[] = {{'e', 16, "+avx512f"}, {'d', 8, "+avx2"}, {'b', 4, ""}};
 
 std::vector<VectorForm> findForms() {
   std::vector<VectorForm> forms;
@@ -43,13 +43,15 @@ std::vector<VectorForm> findForms() {
       }
   }
   std::ranges::stable_sort(forms, {}, &VectorForm::scalar);
+  const auto narrower = std::ranges::unique(forms, {}, &VectorForm::scalar);  // the widest come first
+  forms.erase(narrower.begin(), narrower.end());
   return forms;
 }
 
 }  // namespace
 
 std::string VectorForm::mapping() const {
-  return fmt::format("_ZGV_LLVM_N{}{}_{}({})", lanes, operands == 2 ? "vv" : "v", scalar, symbol);
+  return fmt::format("_ZGV_LLVM_N{}{}_{}({})", lanes, operands == 2 ? "vv" : "v", oneLane(), symbol);
 }
 
 std::span<const VectorForm> vectorForms() {
@@ -57,9 +59,9 @@ std::span<const VectorForm> vectorForms() {
   return forms;
 }
 
-std::span<const VectorForm> vectorForms(std::string_view scalar) {
-  const auto found = std::ranges::equal_range(vectorForms(), scalar, {}, &VectorForm::scalar);
-  return {found.begin(), found.end()};
+const VectorForm* vectorForm(std::string_view scalar) {
+  const auto found = std::ranges::lower_bound(vectorForms(), scalar, {}, &VectorForm::scalar);
+  return found != vectorForms().end() && found->scalar == scalar ? &*found : nullptr;
 }
 
 }  // namespace kerf::inline codegen_llvm

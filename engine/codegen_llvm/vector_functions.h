@@ -18,13 +18,16 @@ struct VectorForm {
   int operands = 1;
   void* address = nullptr;
 
-  /// As LLVM's attribute vector-function-abi-variant wants it: "_ZGV_LLVM_N8v_tanhf(_ZGVdN8v_tanhf)".
+  /// What calls it with one value in all lanes, "kerf_tanhf": vectors and what is left of a loop get the same bits.
+  std::string oneLane() const { return "kerf_" + scalar; }
+  /// As LLVM's attribute vector-function-abi-variant wants it: "_ZGV_LLVM_N8v_kerf_tanhf(_ZGVdN8v_tanhf)".
   std::string mapping() const;
 };
 
-/// Those that this processor and its C library have; by scalar function. Empty where there is no libmvec.
+/// The widest of each function that this processor and its C library have; by scalar function. Forms of other widths
+/// differ from it by a unit in the last place. Empty where there is no libmvec.
 std::span<const VectorForm> vectorForms();
-/// Those of one function.
-std::span<const VectorForm> vectorForms(std::string_view scalar);
+/// That of one function, or nullptr.
+const VectorForm* vectorForm(std::string_view scalar);
 
 }  // namespace kerf::inline codegen_llvm

@@ -209,6 +209,13 @@ Result<void> checkShapes(const Tensor& a, const Tensor& b, const Tensor& out, st
               dtypeInfo(out.dtype()).shortCode, fmt::join(out.sizes(), ", "));
 }
 
+/// The operand of a product of nothing: with alpha = 0 elements that are not finite are no part of the result, as in BLAS.
+Tensor withoutSteps(const Tensor& t, std::size_t dim) {
+  Sizes sizes = t.sizes();
+  sizes[dim] = 0;
+  return t.viewAs(sizes, t.strides(), t.offset());
+}
+
 Tensor transposed(const Tensor& t) { return t.viewAs({t.size(1), t.size(0)}, {t.stride(1), t.stride(0)}, t.offset()); }
 Tensor slice(const Tensor& t, std::int64_t i) {
   return t.viewAs({t.size(1), t.size(2)}, {t.stride(1), t.stride(2)}, t.offset() + i * t.stride(0));
@@ -219,6 +226,7 @@ Tensor slice(const Tensor& t, std::int64_t i) {
 Result<void> gemm(const Tensor& a, const Tensor& b, Tensor& out, double alpha, double beta) {
   KERF_CHECK(checkShapes(a, b, out, 2));
   if (out.numel() == 0) return {};
+  if (alpha == 0 && a.size(1) != 0) return gemm(withoutSteps(a, 1), withoutSteps(b, 0), out, 1, beta);
   const DType dtype = out.dtype();
   if (ExactSums::wanted() && isFloating(dtype)) return exactGemm(a, b, out, alpha, beta);
   if (dtype == DType::Float16 || dtype == DType::BFloat16) return gemmThrough(DType::Float32, a, b, out, alpha, beta);
@@ -296,6 +304,7 @@ Result<void> bmmThroughFloat(const Tensor& a, const Tensor& b, Tensor& out, doub
 Result<void> bmm(const Tensor& a, const Tensor& b, Tensor& out, double alpha, double beta) {
   KERF_CHECK(checkShapes(a, b, out, 3));
   if (out.numel() == 0) return {};
+  if (alpha == 0 && a.size(2) != 0) return bmm(withoutSteps(a, 2), withoutSteps(b, 1), out, 1, beta);
   const DType dtype = out.dtype();
   if ((dtype == DType::Float16 || dtype == DType::BFloat16) && !ExactSums::wanted())
     return bmmThroughFloat(a, b, out, alpha, beta);

@@ -24,6 +24,7 @@ TEST_F(CliTest, VersionListsComponents) {
   EXPECT_EQ(result.status, 0);
   for (const char* name : {"LLVM", "CUDA", "MPI", "Python", "oneDNN", "OpenBLAS"})
     EXPECT_THAT(result.output, HasSubstr(name));
+  EXPECT_THAT(result.output, ::testing::ContainsRegex("CUDA +(NVRTC|a driver|not found)"));
 }
 
 TEST_F(CliTest, EveryCommandHasHelpExamplesAndAChapter) {

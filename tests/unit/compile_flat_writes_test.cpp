@@ -88,7 +88,8 @@ TEST(FlatWrites, StridedPartsAreWrittenWhereTheyLie) {
   EXPECT_EQ(elementsOf(outs[0]), expected);
 }
 
-TEST(FlatWrites, OfPartsThatMeetTheLastStays) {
+// Which of them is the last is decided by the op's own kernel, which walks the result in the order of its memory.
+TEST(FlatWrites, LeavePartsThatMeetToTheOp) {
   GraphFixture f;
   const NodeId x = f.input("x", counted({10})), s = f.input("s", counted({3, 4}, 100));
   const auto wanted = [&](std::initializer_list<std::int64_t> numbers) {
@@ -96,7 +97,7 @@ TEST(FlatWrites, OfPartsThatMeetTheLastStays) {
   };
   const Argument sizes = wanted({3, 4});
   f.output({f.call("aten.as_strided_scatter.default", {x, s, sizes, wanted({2, 1}), std::int64_t{1}})});
-  const ValueList outs = expectSameBits(f, "meeting");
+  const ValueList outs = expectSameBits(f, "meeting", 1);
   ASSERT_EQ(outs.size(), 1u);
   const Numbers source = elementsOf(f.inputs[1]), given = elementsOf(outs[0]);
   EXPECT_EQ(given[3], source[4]);  // row 1's first element lies on row 0's third

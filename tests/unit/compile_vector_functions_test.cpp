@@ -7,6 +7,7 @@
 
 #include "engine/codegen_llvm/vector_functions.h"
 #include "engine/pipeline/compile_fx.h"
+#include "engine/support/thread_pool.h"
 #include "tests/support/graph_fixture.h"
 
 namespace kerf {
@@ -133,7 +134,7 @@ TEST(VectorFunctions, ZerosKeepTheirSign) {
 }
 
 TEST(VectorFunctions, LoopsCallThem) {
-  if (vectorForms("tanhf").empty()) GTEST_SKIP() << "this machine has no vector functions (libmvec of glibc 2.35)";
+  if (vectorForm("tanhf") == nullptr) GTEST_SKIP() << "this machine has no vector functions (libmvec of glibc 2.35)";
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {1000});
   f.output({f.call("aten.mul.Tensor", {f.call("aten.tanh.default", {x}), f.call("aten.sin.default", {x})})});
@@ -142,6 +143,46 @@ TEST(VectorFunctions, LoopsCallThem) {
   const std::string_view code = (*graph)->kernels().at(0).text("llvm");
   EXPECT_THAT(std::string(code), ::testing::ContainsRegex("call <[0-9]+ x float> @_ZGV.N[0-9]+v_tanhf"));
   EXPECT_THAT(std::string(code), ::testing::ContainsRegex("call <[0-9]+ x float> @_ZGV.N[0-9]+v_sinf"));
+}
+
+// A value that a kernel computes twice, for a reduction and for what is compared with it, has the same bits both times.
+TEST(VectorFunctions, AnExtremumIsOneOfTheElements) {
+  for (const DType dtype : {DType::Float32, DType::Float64})
+    for (const char* op : {"aten.tanh.default", "aten.sin.default", "aten.expm1.default", "aten.atan.default"})
+      for (const Sizes& sizes : {Sizes{31, 511}, Sizes{3, 9001}, Sizes{5, 37}})
+        for (const std::int64_t dim : {0, 1}) {
+          GraphFixture f;
+          const NodeId x = f.input("x", dtype, sizes), y = f.call(op, {x});
+          const Argument dims = Argument::list({Argument(dim)});
+          const NodeId extremum = f.call("aten.amax.default", {y, dims, true});
+          const NodeId equal = f.call("aten.eq.Tensor", {y, extremum});
+          f.output({f.call("aten.sum.dim_IntList", {equal, dims})});
+          const auto graph = compileFx(f.module, {});
+          ASSERT_TRUE(graph) << graph.error().text();
+          const auto outs = (*graph)->run(f.inputs);
+          ASSERT_TRUE(outs);
+          const Tensor counts = outs->isTensor() ? outs->tensor() : outs->list()[0].tensor();
+          for (std::int64_t i = 0; i < counts.numel(); ++i)
+            ASSERT_GE(counts.itemAsInt(i), 1) << op << " along " << dim << ", line " << i;
+        }
+}
+
+TEST(VectorFunctions, BitsDoNotDependOnThreads) {
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 2, 3, 5, 7}) {
+    setThreadCount(threads);
+    GraphFixture f;
+    f.output({f.call("aten.sin.default", {f.input("x", DType::Float32, {300011})})});
+    const auto graph = compileFx(f.module, {});
+    ASSERT_TRUE(graph) << graph.error().text();
+    const auto outs = (*graph)->run(f.inputs);
+    ASSERT_TRUE(outs);
+    const Tensor out = outs->isTensor() ? outs->tensor() : outs->list()[0].tensor();
+    const float* const data = out.data<float>();
+    results.emplace_back(data, data + 300011);
+  }
+  setThreadCount(2);
+  for (const std::vector<float>& other : results) EXPECT_EQ(other, results.front());
 }
 
 TEST(VectorFunctions, ExponentialsAndErrorFunctionsAreWrittenOut) {

@@ -80,6 +80,18 @@ TEST(Gemm, AppliesAlphaAndBetaAndIgnoresNanWithoutBeta) {
   EXPECT_EQ(out.itemAsDouble(), 0.0);
 }
 
+TEST(Gemm, AnAlphaOfZeroTakesNothingOfTheOperands) {
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16, DType::Complex64, DType::Int64})
+    for (const std::int64_t n : {4, 64}) {
+      Tensor a = numbers(dtype, {40, 30}, 1), out = numbers(dtype, {40, n}, 3);
+      const Tensor b = numbers(dtype, {30, n}, 2), before = out.clone().value();
+      if (dtype == DType::Float32) a.data<float>()[7] = std::numeric_limits<float>::infinity();
+      if (dtype == DType::Float64) a.data<double>()[7] = std::numeric_limits<double>::quiet_NaN();
+      ASSERT_TRUE(gemm(a, b, out, 0, 2).has_value());
+      for (std::int64_t i = 0; i < out.numel(); ++i) ASSERT_EQ(out.itemAsDouble(i), 2 * before.itemAsDouble(i)) << i;
+    }
+}
+
 TEST(Gemm, ReducedFloatsRoundOnce) {
   Tensor a = Tensor::zeros(DType::BFloat16, {1, 1000}).value(), b = Tensor::zeros(DType::BFloat16, {1000, 1}).value();
   for (std::int64_t i = 0; i < 1000; ++i) a.data<BFloat16>()[i] = b.data<BFloat16>()[i] = BFloat16(1.0f);

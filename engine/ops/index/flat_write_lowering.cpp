@@ -80,14 +80,13 @@ bool coversStrided(const BoundArguments& bound) {
         __builtin_add_overflow(last, span, &last))
       return false;
   }
-  return view.offset() >= 0 && last < self.numel();
+  return view.offset() >= 0 && last < self.numel() && isInjective(sizes.numbers(), strides.numbers());
 }
 
-/// Elements that share memory are written in their order: the last one stays.
+/// No two elements share memory: of those the last one stays in an order of its own.
 WriteLoops loopsOverView(const BoundArguments& bound) {
   const SymSizes sizes = bound.symSizes(2);
-  const bool meets = !isInjective(sizes.numbers(), bound.symSizes(3).numbers());
-  return {sizes, std::vector<bool>(sizes.size(), meets)};
+  return {sizes, std::vector<bool>(sizes.size(), false)};
 }
 
 Write writeStrided(const WriteCall& c) {
