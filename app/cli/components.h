@@ -9,14 +9,11 @@
 #ifndef KERF_DNNL_VERSION
 #define KERF_DNNL_VERSION "found"
 #endif
-#ifndef KERF_CUDA
-#define KERF_CUDA "not found, built without it"
-#endif
 #ifndef KERF_MPI
-#define KERF_MPI "not found, built without it"
+#define KERF_MPI "not found"
 #endif
 #ifndef KERF_PYTHON
-#define KERF_PYTHON "not found, built without it"
+#define KERF_PYTHON "not found"
 #endif
 #ifndef KERF_QT
 #define KERF_QT "not found, built without it"
@@ -32,8 +29,7 @@ struct Component {
 inline constexpr Component components[] = {
     {"LLVM", KERF_LLVM_VERSION}, {"oneDNN", KERF_DNNL_VERSION},
     {"OpenBLAS", "found"},       {"Qt", KERF_QT},
-    {"CUDA", KERF_CUDA},         {"MPI", KERF_MPI},
-    {"Python", KERF_PYTHON},
+    {"MPI", KERF_MPI},           {"Python", KERF_PYTHON},
 };
 
 }  // namespace kerf::cli
