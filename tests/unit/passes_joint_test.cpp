@@ -274,6 +274,16 @@ TEST(MatmulPadding, KeepsAlignedSmallAndOtherDevices) {
   EXPECT_EQ(calls(afterPass(g, "matmul_padding", every, 1e-6).graph).front(), "aten.mm.default");
 }
 
+TEST(MatmulPadding, LeavesRowsThatLieAsFarApartAsBefore) {
+  const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
+  PassGraph g;
+  const NodeId a = g.input("a", {6, 8}), b = g.input("b", {8, 4}), stored = g.input("stored", {8, 6});
+  const NodeId turned = g.call("aten.t.default", {stored});
+  g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.mm.default", {turned, b})});
+  const auto names = calls(afterPass(g, "matmul_padding", every, 1e-6).graph);
+  EXPECT_EQ(std::ranges::count(names, "aten.constant_pad_nd.default"), 1);  // 6 is how far the stored rows lie apart
+}
+
 TEST(MatmulPadding, PadsWhatIsAddedWhereItGrows) {
   const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
   for (const Sizes& term : {Sizes{7}, Sizes{6, 7}, Sizes{6, 1}, Sizes{}}) {
