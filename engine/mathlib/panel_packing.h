@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "engine/mathlib/lane_numbers.h"
+#include "engine/mathlib/vector_of.h"
 
 namespace kerf::inline mathlib {
 
@@ -26,14 +26,13 @@ struct Square {
   static constexpr int side = bytes / int(sizeof(T));
   using Vector = typename VectorOf<T, bytes>::Type;
   using Loose = typename VectorOf<T, bytes>::Loose;
-  using Index = typename LaneNumbers<T, bytes>::Type;
 
   /// Exchanges lanes `distance` apart of rows `distance` apart: what is right of the diagonal there with what is left.
   template <int distance, int... i>
   KERF_KERNEL void exchange(Vector& upper, Vector& lower, std::integer_sequence<int, i...>) {
     const Vector u = upper, l = lower;
-    upper = __builtin_shuffle(u, l, Index{((i & distance) ? side + i - distance : i)...});
-    lower = __builtin_shuffle(u, l, Index{((i & distance) ? side + i : i + distance)...});
+    upper = __builtin_shufflevector(u, l, ((i & distance) ? side + i - distance : i)...);
+    lower = __builtin_shufflevector(u, l, ((i & distance) ? side + i : i + distance)...);
   }
 
   template <int distance>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/mathlib/lane_numbers.h"
+#include "engine/mathlib/vector_of.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf::inline mathlib {
@@ -31,13 +31,12 @@ template <class T, int bytes>
 struct DotRange {
   using Vector = typename VectorOf<T, bytes>::Type;
   using Loose = typename VectorOf<T, bytes>::Loose;
-  using Numbers = typename LaneNumbers<T, bytes>::Type;
   static constexpr int lanes = bytes / int(sizeof(T));
   using Tile = DotTile<bytes>;
 
   template <int distance, int... i>
   KERF_KERNEL void fold(Vector& v, std::integer_sequence<int, i...>) {
-    v += __builtin_shuffle(v, Numbers{(i ^ distance)...});
+    v += __builtin_shufflevector(v, v, (i ^ distance)...);
   }
   /// Every lane becomes the sum of all.
   template <int distance = lanes / 2>
