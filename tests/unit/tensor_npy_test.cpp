@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "engine/tensor/npy.h"
 
@@ -13,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string written(const Tensor& tensor) {
-  const fs::path path = fs::path(::testing::TempDir()) / "kerf_value.npy";
+  // Of this process alone: tests run beside each other.
+  const fs::path path = fs::path(::testing::TempDir()) / fmt::format("kerf_value_{}.npy", ::getpid());
   EXPECT_TRUE(writeNpy(path, tensor));
   std::ostringstream bytes;
   bytes << std::ifstream(path, std::ios::binary).rdbuf();
