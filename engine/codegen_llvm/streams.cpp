@@ -5,11 +5,11 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 
 #include "engine/codegen_llvm/target.h"
+#include "engine/support/environment.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -43,11 +43,10 @@ bool isMarked(const llvm::StoreInst& store) {
 }  // namespace
 
 std::int64_t streamThreshold() {
-  constexpr std::int64_t usual = std::int64_t(32) << 20;
+  constexpr std::int64_t usual = std::int64_t(32) << 20, never = std::numeric_limits<std::int64_t>::max();
   static const std::int64_t known = lastCacheBytes();
-  if (floatsOfRegister() == 0) return std::numeric_limits<std::int64_t>::max();
-  if (const char* chosen = std::getenv("KERF_STREAM_FROM")) return std::atoll(chosen);
-  return known > 0 ? known : usual;
+  if (floatsOfRegister() == 0) return never;
+  return environmentNumber("KERF_STREAM_FROM", 0, never).value_or(known > 0 ? known : usual);
 }
 
 void finishStreams() {

@@ -4,6 +4,7 @@
 
 #include "engine/loops/expr_builder.h"
 #include "engine/ops/core/op_row.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/core/type_promotion.h"
 #include "engine/ops/pointwise/engine.h"
 #include "engine/ops/reduce/engine.h"
@@ -108,17 +109,7 @@ bool allGeneratable(const ValueInfo& info) {
 bool resultMayOverlap(const ValueInfo& info) {
   if (info.sizes.isSymbolic() || info.strides.isSymbolic())
     return false;  // what keeps self's strides asks for known sizes
-  const Sizes sizes = info.sizes.numbers(), strides = info.strides.numbers();
-  std::vector<std::size_t> order;
-  for (std::size_t d = 0; d < sizes.size(); ++d)
-    if (sizes[d] > 1) order.push_back(d);
-  std::ranges::sort(order, {}, [&](std::size_t d) { return strides[d]; });
-  std::int64_t last = 0;
-  for (const std::size_t d : order) {
-    if (strides[d] <= last) return true;
-    last += (sizes[d] - 1) * strides[d];
-  }
-  return false;
+  return !isInjective(info.sizes.numbers(), info.strides.numbers());
 }
 
 }  // namespace

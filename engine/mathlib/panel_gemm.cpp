@@ -17,7 +17,6 @@ constexpr std::int64_t longestBlock = 384;        // products of a block: a pane
 constexpr std::int64_t rowsOfTile = 240;          // with such a block they fill a part of the second cache
 constexpr std::int64_t packedAtOnce = 1 << 20;    // elements of a packed block on one thread
 constexpr std::int64_t packedByThreads = 4 << 20;  // on several
-constexpr std::int64_t workOfThread = 1 << 18;    // multiplications that are worth waking a thread for
 constexpr std::int64_t tilesPerThread = 4;
 constexpr std::int64_t fewRows = 24;              // copying the right matrix does not pay for them
 constexpr std::int64_t heldElements = 1 << 16;    // of an operand in the second cache, beside others
@@ -247,16 +246,20 @@ bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k) {
   return m >= 2;
 }
 
+int usefulThreads(std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
+  constexpr std::int64_t workOfThread = 1 << 18;  // multiplications
+  return int(std::clamp<std::int64_t>(m * n * k / workOfThread, 1, std::max(1, threads)));
+}
+
 template <class T>
 void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int threads) {
   if (suitsRowDots(product)) return rowDots(product, a, b, c, threads);
   Part<T> part;
   part.product = &product, part.a = a, part.b = b, part.c = c;
   part.blockSize = divideUp(divideUp(product.k, divideUp(product.k, longestBlock)), 8) * 8;
-  const std::int64_t work = product.m * product.n * product.k;
   const bool packsA = mustPackLeft(product), packsB = mustPackRight(product);
-  const int useful = int(std::min<std::int64_t>(threads, work / workOfThread));
-  if (useful <= 1) return multiplyAlone(part, packsA, packsB);
+  const int useful = usefulThreads(product.m, product.n, product.k, threads);
+  if (useful == 1) return multiplyAlone(part, packsA, packsB);
   part.rows = {0, product.m}, part.columns = {0, product.n}, part.steps = {0, product.k};
   if (packsB && !packsA && hasFewRows(product)) return multiplyApart(part, fewRowsGrid(part, useful), false, true);
   if (packsA && !packsB && product.k <= longestApart)

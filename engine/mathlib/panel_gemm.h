@@ -23,6 +23,9 @@ struct PanelProduct {
 /// where there is no AVX-512). The answer looks at the whole product only, never at how many threads there are.
 bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k);
 
+/// Of `threads` as many as are worth waking for a product; at least one.
+int usefulThreads(std::int64_t m, std::int64_t n, std::int64_t k, int threads);
+
 /// c = alpha * a @ b + beta * c, on `threads` threads at most. Every element is one chain of fused multiplications and
 /// additions over each 384 (or a little fewer) products, whose sums are added in order: the bits depend neither on
 /// threads nor on what else is in the product. Few long rows times a transposed matrix are dot products (row_dots.h).

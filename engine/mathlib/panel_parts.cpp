@@ -13,32 +13,46 @@ std::int64_t panelAt(const Part<T>& part, PanelSpan block, std::int64_t panels, 
   return ((block.begin - part.steps.begin) * panels + panel * (block.end - block.begin)) * width;
 }
 
+/// One operand as rows to pack: those of the left matrix, or the columns of the right one.
+template <class T>
+struct Packed {
+  const T* data = nullptr;
+  std::int64_t leading = 1;
+  bool stepsAreRows = false;  ///< of memory: the packed rows lie side by side
+  PanelSpan rows;
+  T* panels = nullptr;
+
+  static Packed left(const Part<T>& p) {
+    return {p.a, p.product->lda, p.product->transposedA, p.rows, p.packedA};
+  }
+  static Packed right(const Part<T>& p) {
+    return {p.b, p.product->ldb, !p.product->transposedB, p.columns, p.packedB};
+  }
+};
+
 /// `panel` counts within the part.
+template <class T, int width, int bytes>
+KERF_KERNEL void packOf(const Part<T>& part, Packed<T> from, std::int64_t i, std::int64_t panel) {
+  const std::int64_t row = from.rows.begin + panel * width;
+  const PanelSpan block = part.block(i);
+  const PanelSource<T> source = from.stepsAreRows
+                                    ? PanelSource<T>{from.data + block.begin * from.leading + row, 1, from.leading}
+                                    : PanelSource<T>{from.data + row * from.leading + block.begin, from.leading, 1};
+  packPanel<T, bytes, width>(source, std::min<std::int64_t>(width, from.rows.end - row), block.end - block.begin,
+                             from.panels + panelAt(part, block, from.rows.panels(width), panel, width));
+}
+
 template <class T, int bytes>
 struct PackLeft {
   KERF_KERNEL void run(const Part<T>* part, std::int64_t i, std::int64_t panel) {
-    constexpr std::int64_t width = PanelTile<T, bytes>::rows;
-    const PanelProduct<T>& g = *part->product;
-    const std::int64_t row = part->rows.begin + panel * width;
-    const PanelSpan block = part->block(i);
-    const PanelSource<T> from = g.transposedA ? PanelSource<T>{part->a + block.begin * g.lda + row, 1, g.lda}
-                                              : PanelSource<T>{part->a + row * g.lda + block.begin, g.lda, 1};
-    packPanel<T, bytes, width>(from, std::min(width, part->rows.end - row), block.end - block.begin,
-                               part->packedA + panelAt(*part, block, part->rows.panels(width), panel, width));
+    packOf<T, PanelTile<T, bytes>::rows, bytes>(*part, Packed<T>::left(*part), i, panel);
   }
 };
 
 template <class T, int bytes>
 struct PackRight {
   KERF_KERNEL void run(const Part<T>* part, std::int64_t i, std::int64_t panel) {
-    constexpr std::int64_t width = PanelTile<T, bytes>::columns;
-    const PanelProduct<T>& g = *part->product;
-    const std::int64_t column = part->columns.begin + panel * width;
-    const PanelSpan block = part->block(i);
-    const PanelSource<T> from = g.transposedB ? PanelSource<T>{part->b + column * g.ldb + block.begin, g.ldb, 1}
-                                              : PanelSource<T>{part->b + block.begin * g.ldb + column, 1, g.ldb};
-    packPanel<T, bytes, width>(from, std::min(width, part->columns.end - column), block.end - block.begin,
-                               part->packedB + panelAt(*part, block, part->columns.panels(width), panel, width));
+    packOf<T, PanelTile<T, bytes>::columns, bytes>(*part, Packed<T>::right(*part), i, panel);
   }
 };
 

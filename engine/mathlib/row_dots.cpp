@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::int64_t mostRows = 32;        // beyond, packing pays
 constexpr std::int64_t shortestRow = 256;    // below, adding lanes up takes as long as multiplying
-constexpr std::int64_t workOfThread = 1 << 18;
 
 /// Rows of the left by rows of the right whose sums stay in registers.
 template <int bytes>
@@ -104,12 +103,9 @@ bool suitsRowDots(const PanelProduct<T>& product) {
 template <class T>
 void rowDots(const PanelProduct<T>& product, const T* a, const T* b, T* c, int threads) {
   const DotCall<T> call{&product, a, b, c};
-  const std::int64_t work = product.m * product.n * product.k;
-  const std::int64_t parts = std::clamp<std::int64_t>(work / workOfThread, 1, std::max(1, threads));
-  const std::int64_t grain = std::max<std::int64_t>(1, product.n / parts);
-  const auto range = [&](std::int64_t begin, std::int64_t end) { perWidth<DotRange, T>(&call, begin, end); };
-  if (parts == 1) return range(0, product.n);
-  parallelFor(product.n, grain, range);
+  const std::int64_t parts = usefulThreads(product.m, product.n, product.k, threads);
+  parallelFor(product.n, std::max<std::int64_t>(1, product.n / parts),
+              [&](std::int64_t begin, std::int64_t end) { perWidth<DotRange, T>(&call, begin, end); });
 }
 
 template bool suitsRowDots(const PanelProduct<float>&);

@@ -7,24 +7,25 @@
 
 namespace kerf::inline support {
 
+/// Lets the other thread of this core go ahead while this one waits.
+inline void relaxProcessor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 /// BasicLockable, so that std::lock_guard takes it. Who waits long lets others run.
 class SpinLock {
  public:
   void lock() {
+    constexpr int patience = 200;
     for (int tries = 1; m_taken.test_and_set(std::memory_order_acquire); ++tries)
-      while (m_taken.test(std::memory_order_relaxed)) wait(tries++);
+      for (; m_taken.test(std::memory_order_relaxed); ++tries)
+        tries % patience == 0 ? std::this_thread::yield() : relaxProcessor();
   }
   void unlock() { m_taken.clear(std::memory_order_release); }
 
  private:
-  static void wait(int tries) {
-    constexpr int patience = 200;
-    if (tries % patience == 0) return std::this_thread::yield();
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  }
-
   std::atomic_flag m_taken;
 };
 

@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include "engine/support/environment.h"
 #include "engine/support/parallel_state.h"
+#include "engine/support/spin_lock.h"
 
 namespace kerf::inline support {
 namespace {
@@ -32,18 +30,10 @@ using Clock = std::chrono::steady_clock;
 constexpr auto longSpin = std::chrono::microseconds(1000);
 constexpr auto shortSpin = std::chrono::microseconds(15);
 
-constexpr int mostThreads = 1024;
-
 int readDefaultThreads() {
+  constexpr std::int64_t most = 1024;
   const int cores = int(std::max(1u, std::thread::hardware_concurrency()));
-  const char* const text = std::getenv("KERF_NUM_THREADS");
-  if (text == nullptr || *text == 0) return cores;
-  int count = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, count);
-  if (error == std::errc() && stop == end && count >= 1 && count <= mostThreads) return count;
-  spdlog::warn("KERF_NUM_THREADS={} is no number of threads from 1 to {}: {} are used", text, mostThreads, cores);
-  return cores;
+  return int(environmentNumber("KERF_NUM_THREADS", 1, most).value_or(cores));
 }
 
 int defaultThreads() {
@@ -54,12 +44,6 @@ int defaultThreads() {
 bool coresAbound() {
   static const bool abound = std::thread::hardware_concurrency() >= 4;
   return abound;
-}
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
 }
 
 constexpr std::size_t cacheLine = 64;
@@ -157,7 +141,7 @@ class alignas(cacheLine) Worker {
   bool spinWhile(int state, std::chrono::microseconds time) const {
     const auto end = Clock::now() + time;
     for (int i = 1; m_state.load(std::memory_order_acquire) == state; ++i) {
-      relax();
+      relaxProcessor();
       if (i % pausesPerLook == 0 && Clock::now() > end) return false;
     }
     return true;

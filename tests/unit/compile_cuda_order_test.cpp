@@ -101,6 +101,14 @@ TEST(CudaOrders, RunningExtremaTakeTheLatestAndKeepNan) {
     }
 }
 
+TEST(CudaOrders, RunningExtremaOfUnsignedNumbersHaveNoSign) {
+  Tensor numbers = *Tensor::zeros(DType::UInt64, {5});
+  for (int i = 0; i < 5; ++i)
+    numbers.data<std::uint64_t>()[i] = std::array{5ull, 1ull << 63, 7ull, ~0ull, (1ull << 63) + 1}[std::size_t(i)];
+  for (const char* op : {"aten.cummax.default", "aten.cummin.default"})
+    expectSameResults(op, {numbers, std::int64_t(0)});
+}
+
 TEST(CudaOrders, ProductsOfBytesAndFreshCopies) {
   std::mt19937 random(6);
   const Tensor a = *randomTensor(DType::Int64, {35, 70}, random).to(DType::Int8);

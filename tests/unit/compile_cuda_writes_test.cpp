@@ -107,6 +107,24 @@ TEST(CudaWrite, ReductionsWithAndWithoutWhatWasThere) {
   expectSame("aten.embedding_dense_backward.default", {source, index, std::int64_t(6), std::int64_t(-1), true}, 1e-6);
 }
 
+/// Of both halves of uint64, which are negative and not as int64.
+Tensor largeNumbers(const Sizes& sizes, std::mt19937& random) {
+  Tensor numbers = *Tensor::zeros(DType::UInt64, sizes);
+  for (std::int64_t i = 0; i < numbers.numel(); ++i)
+    numbers.data<std::uint64_t>()[i] = std::uint64_t(random()) << 32 | random();
+  return numbers;
+}
+
+TEST(CudaWrite, UnsignedNumbersHaveNoSign) {
+  std::mt19937 random(5);
+  for (const char* how : {"sum", "amax", "amin"})
+    for (const bool includes : {true, false})
+      expectSame("aten.scatter_reduce.two",
+                 {largeNumbers({4, 7}, random), std::int64_t(1), someIndices({4, 12}, 6, random),
+                  largeNumbers({4, 12}, random), std::string(how)},
+                 0, how, {{"include_self", includes}});
+}
+
 TEST(CudaWrite, SeveralIndicesSomeDimensionsAndRepeatedIndices) {
   std::mt19937 random(6);
   const Tensor self = randomTensor(DType::Float32, {5, 6, 4, 8}, random);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/support/environment.h"
 #include "engine/support/hash.h"
 #include "engine/support/result.h"
 #include "engine/support/thread_pool.h"
@@ -69,6 +70,20 @@ TEST(ParallelFor, WorksInAForkedChildAfterUseInTheParent) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(Environment, ANumberIsAllOfTheTextAndWithinItsBounds) {
+  constexpr const char* name = "KERF_TEST_NUMBER";
+  const auto read = [&](const char* text) {
+    ::setenv(name, text, 1);
+    return environmentNumber(name, 1, 1024);
+  };
+  ::unsetenv(name);
+  EXPECT_FALSE(environmentNumber(name, 1, 1024));
+  EXPECT_EQ(read("7"), 7);
+  EXPECT_EQ(read("1024"), 1024);
+  for (const char* text : {"", "0", "-1", "1025", "1e9", "abc", "7 ", "99999999999999999999"}) EXPECT_FALSE(read(text)) << text;
+  ::unsetenv(name);
 }
 
 }  // namespace

@@ -15,17 +15,9 @@ constexpr std::int64_t fewLines = 64, longLine = 1 << 15;
 /// Of a line's keys, the share from which on sorting all of it costs no more than finding them.
 constexpr std::int64_t largeShare = 4;
 
-/// Each digit of 8 bits: how many of it each warp has, where each warp's begin, and where each key goes. Keys and then their
-/// numbers change places in shared memory.
-constexpr std::string_view blockSource = R"cuda(
-constexpr int KERF_THREADS = W * 32, KERF_LINE = KERF_THREADS * EACH;
-struct KerfSpace {
-  K keys[KERF_LINE];
-  unsigned short counts[W * 256];
-  unsigned int warps[W];
-};
-
+constexpr std::string_view prefixText = R"cuda(
 // The sum of what the threads before this one have; `total` becomes everyone's.
+template <int WARPS>
 __device__ __forceinline__ unsigned int kerf_before(unsigned int value, unsigned int* warps, unsigned int& total) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   unsigned int sum = value;
@@ -38,12 +30,23 @@ __device__ __forceinline__ unsigned int kerf_before(unsigned int value, unsigned
   __syncthreads();
   unsigned int before = sum - value;
   total = 0;
-  for (int w = 0; w < W; ++w) {
+  for (int w = 0; w < WARPS; ++w) {
     if (w < warp) before += warps[w];
     total += warps[w];
   }
   return before;
 }
+)cuda";
+
+/// Each digit of 8 bits: how many of it each warp has, where each warp's begin, and where each key goes. Keys and then their
+/// numbers change places in shared memory.
+constexpr std::string_view blockSource = R"cuda(
+constexpr int KERF_THREADS = W * 32, KERF_LINE = KERF_THREADS * EACH;
+struct KerfSpace {
+  K keys[KERF_LINE];
+  unsigned short counts[W * 256];
+  unsigned int warps[W];
+};
 
 // Key k of a thread has this place in the line.
 __device__ __forceinline__ int kerf_line_place(int k) { return (threadIdx.x / 32 * EACH + k) * 32 + threadIdx.x % 32; }
@@ -79,7 +82,7 @@ __device__ __forceinline__ void kerf_sort_block(K (&own)[EACH], unsigned short (
     unsigned int here = 0, all;
     for (int d = 0; d < DIGITS; ++d)
       for (int w = 0; threadIdx.x < 256 && w < W; ++w) here += space.counts[w * 256 + threadIdx.x * DIGITS + d];
-    unsigned int next = kerf_before(here, space.warps, all);
+    unsigned int next = kerf_before<W>(here, space.warps, all);
     for (int d = 0; d < DIGITS; ++d)
       for (int w = 0; threadIdx.x < 256 && w < W; ++w) {
         unsigned short& place = space.counts[w * 256 + threadIdx.x * DIGITS + d];
@@ -178,7 +181,7 @@ extern "C" __global__ void __launch_bounds__(W * 32) kerf_select_lines(KerfLines
       }
       __syncthreads();
       unsigned int total;
-      const unsigned int here = threadIdx.x < 256 ? many[threadIdx.x] : 0, before = kerf_before(here, space.warps, total);
+      const unsigned int here = threadIdx.x < 256 ? many[threadIdx.x] : 0, before = kerf_before<W>(here, space.warps, total);
       if (threadIdx.x < 256 && before < need && need <= before + here) found[0] = threadIdx.x, found[1] = need - before, found[2] = here;
       __syncthreads();
       prefix |= (K)found[0] << shift, need = found[1], all = found[1] == found[2];
@@ -191,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(W * 32) kerf_select_lines(KerfLines
       const K key = i < l.size ? kerf_line_key(l, line, i) >> shift : ~(K)0;
       const bool isBelow = i < l.size && key < prefix >> shift, isEqual = i < l.size && key == prefix >> shift;
       unsigned int total;
-      const unsigned int before = kerf_before((unsigned int)isBelow | (unsigned int)isEqual << 16, space.warps, total);
+      const unsigned int before = kerf_before<W>((unsigned int)isBelow | (unsigned int)isEqual << 16, space.warps, total);
       const unsigned int equals = equal + (before >> 16);
       if (isBelow || (isEqual && equals < need)) {
         const unsigned int at = below + (before & 0xffffu) + (equals < need ? equals : need);
@@ -225,12 +228,15 @@ KernelMacros withForm(KernelMacros macros, LineForm form) {
 }
 
 /// A source each: one module has not the shared memory for both.
+std::string orderingText(std::string_view kernel) {
+  return fmt::format("{}{}{}{}", lineSource(), keySource(), orderedSource, kernel);
+}
 const std::string& sortLinesText() {
-  static const std::string text = std::string(blockSource) + std::string(keySource()) + std::string(orderedSource) + std::string(sortLinesSource);
+  static const std::string text = orderingText(sortLinesSource);
   return text;
 }
 const std::string& selectLinesText() {
-  static const std::string text = std::string(blockSource) + std::string(keySource()) + std::string(orderedSource) + std::string(selectLinesSource);
+  static const std::string text = orderingText(selectLinesSource);
   return text;
 }
 
@@ -244,7 +250,12 @@ std::optional<LineForm> lineFormOf(std::int64_t size, std::int64_t keyBytes) {
 
 KernelMacros lineMacros(LineForm form) { return {{"W", std::to_string(form.warps)}, {"EACH", std::to_string(form.each)}}; }
 
-std::string_view lineSource() { return blockSource; }
+std::string_view prefixSource() { return prefixText; }
+
+std::string_view lineSource() {
+  static const std::string text = std::string(prefixText) + std::string(blockSource);
+  return text;
+}
 
 Result<bool> orderLines(const DeviceCall& call, const OrderedLines& lines, const KernelMacros& macros, std::int64_t keyBytes) {
   const std::int64_t selected = lines.first + lines.kept;

@@ -17,7 +17,9 @@ std::optional<LineForm> lineFormOf(std::int64_t size, std::int64_t keyBytes);
 /// W and EACH of sources that begin with lineSource().
 KernelMacros lineMacros(LineForm form);
 
-/// kerf_sort_block: K own[EACH] of every thread, sorted by some of their bits; equal keys stay in their order.
+/// kerf_before<WARPS>: the sum of what a block's threads have before each of them.
+std::string_view prefixSource();
+/// That and kerf_sort_block: K own[EACH] of every thread, sorted by some of their bits; equal keys stay in their order.
 std::string_view lineSource();
 
 /// kerf_ordered(x): a value's key K in the order of values.

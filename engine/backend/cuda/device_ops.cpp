@@ -32,6 +32,7 @@ Result<DeviceAddress> DeviceParts::addressOf(const Tensor& tensor, bool writes) 
 }
 
 DType sumType(DType dtype) {
+  if (dtype == DType::UInt64) return dtype;  // half of its numbers are negative as an int64
   return !isFloating(dtype) ? DType::Int64 : dtype == DType::Float64 ? DType::Float64 : DType::Float32;
 }
 

@@ -34,15 +34,18 @@ struct Writes {
 
 struct Combination {
   std::string_view combine, start;  ///< what START is for floats
-  std::string_view integerStart;
+  std::string_view integerStart, unsignedStart;  ///< of 64 bits
+  std::string_view startOf(DType dtype) const {
+    return isFloating(dtype) ? start : dtype == DType::UInt64 ? unsignedStart : integerStart;
+  }
 };
 constexpr Combination combinations[] = {
-    {"(b)", "0", "0"},                     // Assign
-    {"((a) + (b))", "0", "0"},             // Sum
-    {"((a) * (b))", "1", "1"},             // Product
-    {"((a) + (b))", "0", "0"},             // Mean
-    {"kerf_max<A>(a, b)", "-__longlong_as_double(0x7ff0000000000000ll)", "(-9223372036854775807ll - 1)"},
-    {"kerf_min<A>(a, b)", "__longlong_as_double(0x7ff0000000000000ll)", "9223372036854775807ll"},
+    {"(b)", "0", "0", "0"},                // Assign
+    {"((a) + (b))", "0", "0", "0"},        // Sum
+    {"((a) * (b))", "1", "1", "1"},        // Product
+    {"((a) + (b))", "0", "0", "0"},        // Mean
+    {"kerf_max<A>(a, b)", "-__longlong_as_double(0x7ff0000000000000ll)", "(-9223372036854775807ll - 1)", "0"},
+    {"kerf_min<A>(a, b)", "__longlong_as_double(0x7ff0000000000000ll)", "9223372036854775807ll", "18446744073709551615ull"},
 };
 
 struct NamedPutKind {
@@ -192,7 +195,7 @@ KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::in
   macros.emplace_back("ROWS", std::to_string(depth.places));
   macros.emplace_back("AHEAD", std::to_string(depth.ahead));
   macros.emplace_back("COMBINE(a, b)", how.combine);
-  macros.emplace_back("START", "((A)" + std::string(isFloating(dtype) ? how.start : how.integerStart) + ")");
+  macros.emplace_back("START", fmt::format("((A){})", how.startOf(dtype)));
   macros.emplace_back("FACTOR(put)", isFloating(dtype) ? "(put).factor" : "(put).wholeFactor");
   macros.emplace_back("OVER(a, n)", isFloating(dtype) ? "((a) / (A)(n))"
                                                       : "((a) >= 0 ? (a) / (n) : -((-(a) + (n) - 1) / (n)))");

@@ -25,27 +25,6 @@ extern "C" __global__ void __launch_bounds__(256) kerf_sort_count(const K* __res
   counts[(long long)threadIdx.x * gridDim.x + blockIdx.x] = own[threadIdx.x];
 }
 
-// The sum of what the threads before this one have; `total` becomes everyone's.
-template <int WARPS>
-__device__ __forceinline__ unsigned int kerf_before(unsigned int value, unsigned int* warps, unsigned int& total) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  unsigned int sum = value;
-  for (int distance = 1; distance < 32; distance *= 2) {
-    const unsigned int left = __shfl_up_sync(0xffffffffu, sum, distance);
-    if (lane >= distance) sum += left;
-  }
-  __syncthreads();
-  if (lane == 31) warps[warp] = sum;
-  __syncthreads();
-  unsigned int before = sum - value;
-  total = 0;
-  for (int w = 0; w < WARPS; ++w) {
-    if (w < warp) before += warps[w];
-    total += warps[w];
-  }
-  return before;
-}
-
 extern "C" __global__ void __launch_bounds__(256) kerf_sort_offsets(unsigned int* counts, unsigned int* totals, long long blocks) {
   __shared__ unsigned int warps[8];
   unsigned int* const own = counts + blockIdx.x * blocks;
@@ -122,6 +101,10 @@ extern "C" __global__ void __launch_bounds__(W * 32) kerf_sort_few(const G* keys
 }
 )cuda";
 
+const std::string& sortText() {
+  static const std::string text = std::string(prefixSource()) + std::string(sortSource);
+  return text;
+}
 const std::string& fewText() {
   static const std::string text = std::string(lineSource()) + std::string(fewSource);
   return text;
@@ -162,11 +145,11 @@ Result<DeviceKeys> sortKeys(const DeviceParts& on, const DeviceKeys& keys, int f
   for (int shift = from; shift < to; shift += digitBits) {
     KernelArguments counting, adding, moving;
     counting.add(now.keys).add(counts).add(keys.count).add(shift);
-    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_count", macros, blocks, 256, counting));
+    KERF_CHECK(on.library.launch(sortText(), "kerf_sort_count", macros, blocks, 256, counting));
     adding.add(counts).add(totals).add(blocks);
-    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_offsets", macros, digits, 256, adding));
+    KERF_CHECK(on.library.launch(sortText(), "kerf_sort_offsets", macros, digits, 256, adding));
     moving.add(now.keys).add(now.order).add(next.keys).add(next.order).add(counts).add(totals).add(keys.count).add(shift);
-    KERF_CHECK(on.library.launch(sortSource, "kerf_sort_move", macros, blocks, 256, moving));
+    KERF_CHECK(on.library.launch(sortText(), "kerf_sort_move", macros, blocks, 256, moving));
     std::swap(now, next);
     if (shift == from) next.order = other;  // the first one's is the caller's
   }
@@ -177,7 +160,7 @@ std::vector<LibraryKernel> sortKernels() {
   std::vector<LibraryKernel> all;
   for (const std::int64_t bytes : {4, 8})
     for (const char* name : {"kerf_sort_count", "kerf_sort_offsets", "kerf_sort_move"})
-      all.push_back({sortSource, name, {{"K", keyType(bytes)}}});
+      all.push_back({sortText(), name, {{"K", keyType(bytes)}}});
   for (const std::int64_t bytes : {4, 8}) all.push_back({fewText(), "kerf_sort_few", fewMacros({16, 8}, bytes, bytes)});
   all.push_back({fewText(), "kerf_sort_few", fewMacros({16, 32}, 4, 2)});
   return all;

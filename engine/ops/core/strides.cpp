@@ -157,6 +157,19 @@ bool isContiguousAs(const Tensor& tensor, MemoryFormat format) {
   return true;
 }
 
+bool isInjective(const Sizes& sizes, const Sizes& strides) {
+  std::vector<std::size_t> order;
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] > 1) order.push_back(d);
+  std::ranges::sort(order, {}, [&](std::size_t d) { return strides[d]; });
+  std::int64_t last = 0;
+  for (const std::size_t d : order) {
+    if (strides[d] <= last) return false;
+    last += (sizes[d] - 1) * strides[d];
+  }
+  return true;
+}
+
 bool isNonOverlappingAndDense(const Tensor& tensor) {
   if (tensor.isContiguous()) return true;
   const SymSizes& sizes = tensor.symSizes();

@@ -25,6 +25,8 @@ SymSizes elementwiseStrides(std::span<const Tensor> operands, const SymSizes& si
 
 bool isContiguousAs(const Tensor& tensor, MemoryFormat format);
 bool isNonOverlappingAndDense(const Tensor& tensor);
+/// Whether no two elements of a view share memory: each dimension steps over all that those with smaller strides cover.
+bool isInjective(const Sizes& sizes, const Sizes& strides);
 /// Strides for a format; Preserve counts as Contiguous here. ShapeMismatch when the rank does not fit.
 Result<SymSizes> formatStrides(const SymSizes& sizes, MemoryFormat format);
 /// Channels-last when the strides say so, as at::suggest_memory_format.

@@ -3,9 +3,8 @@
 //   before: put(x: [64, 10], index: [512], v: [512], True)
 //   after:  for i0 < 640: put[i0] = x[i0]
 //           for i0 < 512 (serial): put[index[i0]] += v[i0]
-#include <algorithm>
-
 #include "engine/ops/core/lowering_calls.h"
+#include "engine/ops/core/strides.h"
 #include "engine/ops/index/families.h"
 #include "engine/ops/index/writing.h"
 
@@ -49,20 +48,6 @@ Write putElement(const WriteCall& c) {
 }
 
 // as_strided_scatter(self, src, size, stride, storage_offset)
-
-/// Whether no two elements of a view share memory.
-bool isInjective(const Sizes& sizes, const Sizes& strides) {
-  std::vector<std::size_t> order;
-  for (std::size_t d = 0; d < sizes.size(); ++d)
-    if (sizes[d] > 1) order.push_back(d);
-  std::ranges::sort(order, {}, [&](std::size_t d) { return strides[d]; });
-  std::int64_t last = 0;
-  for (const std::size_t d : order) {
-    if (strides[d] <= last) return false;
-    last += (sizes[d] - 1) * strides[d];
-  }
-  return true;
-}
 
 bool coversStrided(const BoundArguments& bound) {
   const Tensor &self = bound.tensor(0), &source = bound.tensor(1);
