@@ -18,10 +18,12 @@ constexpr MemoryGroup groups[] = {
     {"tanh_gelu", "tanh_gelu", R"(x: "f32[8192, 4096]")", ""},
     {"erf_gelu", "erf_gelu", R"(x: "f32[8192, 4096]")", ""},
     {"silu_mul", "silu_mul", R"(x: "f32[7168, 3072]", y: "f32[7168, 3072]")", ""},
-    {"add", "", R"(x: "f32[7168, 3072]", y: "f32[7168, 3072]")", R"(    add = torch.ops.aten.add.Tensor(x, y)
+    {"add", "", R"(x: "f32[7168, 3072]", y: "f32[7168, 3072]")",
+     R"(    add = torch.ops.aten.add.Tensor(x, y)
     return (add,)
 )"},
-    {"dropout", "", R"(x: "f32[8192, 4096]")", R"(    inductor_seeds = torch.ops.prims.inductor_seeds.default(1, device(type='cpu'))
+    {"dropout", "", R"(x: "f32[8192, 4096]")",
+     R"(    inductor_seeds = torch.ops.prims.inductor_seeds.default(1, device(type='cpu'))
     inductor_lookup_seed = torch.ops.prims.inductor_lookup_seed.default(inductor_seeds, 0)
     inductor_random = torch.ops.prims.inductor_random.default([8192, 4096], inductor_lookup_seed, 'rand')
     gt = torch.ops.aten.gt.Scalar(inductor_random, 0.1)
@@ -32,7 +34,8 @@ constexpr MemoryGroup groups[] = {
     {"softmax", "softmax", R"(x: "f32[128, 512, 512]")", ""},
     {"softmax_backward", "softmax_backward", R"(grad: "f32[84, 512, 512]", out: "f32[84, 512, 512]")", ""},
     {"layer_norm", "layer_norm", R"(x: "f32[43000, 768]", w: "f32[768]", b: "f32[768]")", ""},
-    {"layer_norm_backward", "", R"(g: "f32[28672, 768]", x: "f32[28672, 768]", w: "f32[768]", r: "f32[28672, 1]")", R"(    mul = torch.ops.aten.mul.Tensor(g, w)
+    {"layer_norm_backward", "", R"(g: "f32[28672, 768]", x: "f32[28672, 768]", w: "f32[768]", r: "f32[28672, 1]")",
+     R"(    mul = torch.ops.aten.mul.Tensor(g, w)
     mul_1 = torch.ops.aten.mul.Tensor(mul, 768)
     sum_1 = torch.ops.aten.sum.dim_IntList(mul, [1], True)
     mul_2 = torch.ops.aten.mul.Tensor(mul, x)
@@ -43,12 +46,14 @@ constexpr MemoryGroup groups[] = {
     mul_4 = torch.ops.aten.mul.Tensor(r, sub_1)
     return (mul_4,)
 )"},
-    {"layer_norm_weights", "", R"(g: "f32[43000, 768]", x: "f32[43000, 768]")", R"(    mul = torch.ops.aten.mul.Tensor(g, x)
+    {"layer_norm_weights", "", R"(g: "f32[43000, 768]", x: "f32[43000, 768]")",
+     R"(    mul = torch.ops.aten.mul.Tensor(g, x)
     sum_1 = torch.ops.aten.sum.dim_IntList(mul, [0])
     sum_2 = torch.ops.aten.sum.dim_IntList(g, [0])
     return (sum_1, sum_2)
 )"},
-    {"group_norm", "", R"(x: "f32[32, 256, 64, 64]", w: "f32[256]", b: "f32[256]")", R"(    view = torch.ops.aten.view.default(x, [32, 32, 8, 4096])
+    {"group_norm", "", R"(x: "f32[32, 256, 64, 64]", w: "f32[256]", b: "f32[256]")",
+     R"(    view = torch.ops.aten.view.default(x, [32, 32, 8, 4096])
     var_mean = torch.ops.aten.var_mean.correction(view, [2, 3], correction = 0, keepdim = True)
     getitem = var_mean[0]
     getitem_1 = var_mean[1]
@@ -65,23 +70,27 @@ constexpr MemoryGroup groups[] = {
 )"},
     {"bias_gradient", "bias_gradient", R"(x: "f32[43000, 768]", y: "f32[43000, 768]")", ""},
     {"batch_norm_sums", "channel_sums", R"(x: "f32[40, 64, 112, 112]", y: "f32[40, 64, 112, 112]")", ""},
-    {"sum", "", R"(x: "f32[16384, 4096]")", R"(    sum_1 = torch.ops.aten.sum.default(x)
+    {"sum", "", R"(x: "f32[16384, 4096]")",
+     R"(    sum_1 = torch.ops.aten.sum.default(x)
     return (sum_1,)
 )"},
     {"transpose", "transpose", R"(x: "f32[8192, 4096]")", ""},
     {"transpose_odd", "transpose", R"(x: "f32[8211, 4097]")", ""},
-    {"transposed_add", "", R"(x: "f32[8192, 2816]", y: "f32[2816, 8192]")", R"(    permute = torch.ops.aten.permute.default(y, [1, 0])
+    {"transposed_add", "", R"(x: "f32[8192, 2816]", y: "f32[2816, 8192]")",
+     R"(    permute = torch.ops.aten.permute.default(y, [1, 0])
     add = torch.ops.aten.add.Tensor(x, permute)
     return (add,)
 )"},
-    {"head_permute", "", R"(x: "f32[84, 512, 768]")", R"(    view = torch.ops.aten.view.default(x, [84, 512, 12, 64])
+    {"head_permute", "", R"(x: "f32[84, 512, 768]")",
+     R"(    view = torch.ops.aten.view.default(x, [84, 512, 12, 64])
     permute = torch.ops.aten.permute.default(view, [0, 2, 1, 3])
     clone = torch.ops.aten.clone.default(permute, memory_format = torch.contiguous_format)
     return (clone,)
 )"},
     {"cat", "cat", R"(x: "f32[896, 128, 196]", y: "f32[896, 64, 196]")", ""},
     {"embedding", "embedding", R"(w: "f32[32768, 768]", i: "i64[64, 512]", p: "f32[512, 768]")", ""},
-    {"index_rows", "", R"(w: "f32[32768, 1024]", i: "i64[32768]")", R"(    index_select = torch.ops.aten.index_select.default(w, 0, i)
+    {"index_rows", "", R"(w: "f32[32768, 1024]", i: "i64[32768]")",
+     R"(    index_select = torch.ops.aten.index_select.default(w, 0, i)
     return (index_select,)
 )"},
 };
