@@ -22,7 +22,7 @@ constexpr std::int64_t smallest = 4096;             // below, the C library is a
 constexpr std::int64_t mapThreshold = 1 << 20;      // from here on straight from the kernel, which gives zero pages
 constexpr std::int64_t hugeThreshold = 4 << 20;     // large enough for transparent huge pages to save page faults
 constexpr std::int64_t alwaysKept = 1LL << 30;      // of all blocks together, on a machine of any size
-constexpr std::int64_t keptFreely = 128LL << 20;    // above that, a block from the system takes the place of kept ones
+constexpr std::int64_t keptFreely = 128LL << 20;    // above the most that was in use at once
 constexpr int stepsPerDoubling = 8;                 // size classes: at most an eighth of a block is unused
 constexpr std::size_t classCount = 64 * stepsPerDoubling;
 
@@ -54,7 +54,31 @@ std::int64_t mostKept() {
 struct Kept {
   SpinLock lock;  ///< attention's tiles, one on each thread, take and return blocks at the same moments
   std::vector<std::byte*> blocks[classCount];
+  std::uint64_t lastTaken[classCount] = {};  ///< when a block of the class was last asked for
+  std::uint64_t takes = 0;
   std::int64_t bytes = 0;
+  std::int64_t inUse = 0, mostInUse = 0;  ///< bytes of blocks that were given out, now and ever
+
+  void countTaken(const SizeClass& size) {
+    lastTaken[size.index] = ++takes;
+    inUse += size.bytes;
+  }
+  std::byte* takeKept(const SizeClass& size) {
+    auto& of = blocks[size.index];
+    if (of.empty()) return nullptr;
+    std::byte* const block = of.back();
+    of.pop_back();
+    bytes -= size.bytes;
+    return block;
+  }
+  bool isAboveMost() const { return inUse + bytes > std::max(mostInUse, inUse) + keptFreely; }
+  /// The class with blocks that nobody has asked for the longest.
+  std::size_t longestIdle() const {
+    std::size_t idle = classCount;
+    for (std::size_t i = 0; i < classCount; ++i)
+      if (!blocks[i].empty() && (idle == classCount || lastTaken[i] < lastTaken[idle])) idle = i;
+    return idle;
+  }
 };
 
 Kept& kept() {
@@ -84,30 +108,26 @@ std::byte* takeFromSystem(std::int64_t bytes, bool& zeroed) {
   return static_cast<std::byte*>(memory);
 }
 
-bool cached(std::int64_t bytes) {
-  return keepsBlocks && forkHandlerInstalled && bytes >= smallest && bytes <= mostKept() / 2;
-}
+/// Whether a block of `bytes` is counted, and kept when it comes back.
+bool isCounted(std::int64_t bytes) { return keepsBlocks && forkHandlerInstalled && bytes >= smallest; }
 
 std::int64_t bytesOfClass(std::size_t index) {
   const std::int64_t base = std::int64_t{1} << (index / stepsPerDoubling);
   return base + base / stepsPerDoubling * std::int64_t(index % stepsPerDoubling);
 }
 
-/// Hands kept blocks of other sizes back, the largest first, so that `bytes` more take no more of the machine: what a
-/// process has is then little more than the most that was alive in it at once.
-void makeRoom(std::int64_t bytes) {
+/// Hands back kept blocks of sizes that nobody has asked for the longest, so that what a process has stays little more
+/// than the most that was in use in it at once. What each run takes again is kept: clearing its pages takes longer than
+/// many a kernel.
+void makeRoom() {
   Kept& store = kept();
   std::vector<std::pair<std::byte*, std::int64_t>> given;  // to the system, which takes its time, without the lock
   {
     const std::lock_guard guard(store.lock);
-    for (std::size_t index = classCount; index-- > 0 && bytes > 0 && store.bytes > keptFreely;) {
-      auto& blocks = store.blocks[index];
-      while (!blocks.empty() && bytes > 0 && store.bytes > keptFreely) {
-        given.emplace_back(blocks.back(), bytesOfClass(index));
-        blocks.pop_back();
-        store.bytes -= bytesOfClass(index);
-        bytes -= bytesOfClass(index);
-      }
+    while (store.bytes > 0 && store.isAboveMost()) {
+      const std::size_t idle = store.longestIdle();
+      const SizeClass size{bytesOfClass(idle), idle};
+      given.emplace_back(store.takeKept(size), size.bytes);
     }
   }
   for (const auto& [block, size] : given) giveToSystem(block, size);
@@ -117,36 +137,40 @@ void makeRoom(std::int64_t bytes) {
 
 std::byte* takeBlock(std::int64_t bytes, bool& zeroed) {
   zeroed = false;
-  if (!cached(bytes)) {
-    if (bytes > mostKept() / 2) makeRoom(bytes);
+  if (!isCounted(bytes))
     return takeFromSystem((bytes + alignment - 1) / alignment * alignment, zeroed);
-  }
   const SizeClass size = classOf(bytes);
   {
     Kept& store = kept();
     const std::lock_guard guard(store.lock);
-    auto& blocks = store.blocks[size.index];
-    if (!blocks.empty()) {
-      std::byte* const block = blocks.back();
-      blocks.pop_back();
-      store.bytes -= size.bytes;
+    store.countTaken(size);
+    if (std::byte* const block = store.takeKept(size)) {
+      store.mostInUse = std::max(store.mostInUse, store.inUse);
       return block;
     }
   }
-  makeRoom(size.bytes);
+  makeRoom();
   std::byte* block = takeFromSystem(size.bytes, zeroed);
-  if (block != nullptr || keptBlockBytes() == 0) return block;
-  releaseBlocks();
-  return takeFromSystem(size.bytes, zeroed);
+  if (block == nullptr && keptBlockBytes() > 0) {
+    releaseBlocks();
+    block = takeFromSystem(size.bytes, zeroed);
+  }
+  Kept& store = kept();
+  const std::lock_guard guard(store.lock);
+  if (block == nullptr) store.inUse -= size.bytes;
+  store.mostInUse = std::max(store.mostInUse, store.inUse);
+  return block;
 }
 
 void returnBlock(std::byte* block, std::int64_t bytes) {
-  if (!cached(bytes)) return giveToSystem(block, (bytes + alignment - 1) / alignment * alignment);
+  if (!isCounted(bytes))
+    return giveToSystem(block, (bytes + alignment - 1) / alignment * alignment);
   const SizeClass size = classOf(bytes);
   {
     Kept& store = kept();
     const std::lock_guard guard(store.lock);
-    if (store.bytes + size.bytes <= mostKept()) {
+    store.inUse -= size.bytes;
+    if (size.bytes <= mostKept() / 2 && store.bytes + size.bytes <= mostKept()) {
       store.blocks[size.index].push_back(block);
       store.bytes += size.bytes;
       return;
