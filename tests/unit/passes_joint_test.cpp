@@ -284,6 +284,16 @@ TEST(MatmulPadding, LeavesRowsThatLieAsFarApartAsBefore) {
   EXPECT_EQ(std::ranges::count(names, "aten.constant_pad_nd.default"), 1);  // 6 is how far the stored rows lie apart
 }
 
+TEST(MatmulPadding, WeighsWhatIsCopiedAgainstWhatIsMultiplied) {
+  const std::vector<std::string> everywhere = {"matmul_padding.devices=all"};
+  PassGraph g;  // as Inductor decided by measuring: gpt2's vocabulary (a part of it), a weight's gradient of vit_b_16
+  const NodeId hidden = g.input("hidden", {256, 768}), words = g.input("words", {768, 2049});
+  const NodeId grad = g.input("grad", {768, 394}), x = g.input("x", {394, 768});
+  g.finish({g.call("aten.mm.default", {hidden, words}), g.call("aten.mm.default", {grad, x})});
+  EXPECT_EQ(calls(afterPass(g, "matmul_padding", everywhere, 1e-5).graph),
+            (Calls{"aten.mm.default", "aten.constant_pad_nd.default", "aten.constant_pad_nd.default", "aten.mm.default"}));
+}
+
 TEST(MatmulPadding, PadsWhatIsAddedWhereItGrows) {
   const std::vector<std::string> every = {"matmul_padding.devices=all", "matmul_padding.min_intensity=0.1"};
   for (const Sizes& term : {Sizes{7}, Sizes{6, 7}, Sizes{6, 1}, Sizes{}}) {

@@ -17,11 +17,15 @@ inline DropoutStream nextDropoutStream(std::int64_t scores) {
   return {std::int64_t(state.cudaSeed), std::int64_t(offset)};
 }
 
-/// Whether dropout keeps score `index` (row-major over batch, head, query, key), as PyTorch's kernel decides.
-inline bool keepsScore(const DropoutStream& stream, std::int64_t index, double p) {
-  const std::uint64_t at = std::uint64_t(stream.offset) + std::uint64_t(index);
-  const PhiloxWords words = philox(std::uint64_t(stream.seed), at / 4, 0);
-  return curandUniform(words[at % 4]) > float(p);
-}
+/// The dropout of one call; p = 0: none.
+struct ScoreDropout {
+  DropoutStream stream;
+  double p = 0;
+};
+
+/// What dropout multiplies the scores [first, first + count) by (row-major over batch, head, query, key): 0 or
+/// 1 / (1 - p), as PyTorch's kernel decides.
+void dropoutFactors(const ScoreDropout& dropout, std::int64_t first, std::int64_t count, float* factors);
+void dropoutFactors(const ScoreDropout& dropout, std::int64_t first, std::int64_t count, double* factors);
 
 }  // namespace kerf::inline ops

@@ -1,5 +1,6 @@
 #include "engine/ops/nn/attention_scores.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/mathlib/gemm.h"
@@ -7,6 +8,7 @@
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/nn/row_math.h"
 #include "engine/tensor/empty.h"
+#include "engine/tensor/simd.h"
 
 namespace kerf::inline ops {
 
@@ -144,6 +146,70 @@ Result<Attention> attentionWeights(const BoundArguments& args, bool divided) {
   return a;
 }
 
+namespace {
+
+/// The least word of the generator whose number in (0, 1] is more than p.
+std::uint64_t leastKept(double p) {
+  std::uint64_t kept = std::uint64_t{1} << 32, lost = 0;  // numbers grow with their words
+  if (curandUniform(0) > float(p)) return 0;
+  while (kept - lost > 1) {
+    const std::uint64_t middle = (kept + lost) / 2;
+    (curandUniform(std::uint32_t(middle)) > float(p) ? kept : lost) = middle;
+  }
+  return kept;
+}
+
+/// philox() of blocks beside each other: 32 words from one pass.
+struct DropoutKernel {
+  static constexpr std::int64_t lanes = 8, words = 4 * lanes;
+  using Lanes = std::uint64_t __attribute__((vector_size(8 * lanes)));
+
+  KERF_KERNEL void block(std::uint64_t key, std::uint64_t first, std::uint64_t (&out)[4][lanes]) {
+    constexpr std::uint64_t half = 0xffffffffu, blocks = ~std::uint64_t{0} / 4;
+    Lanes low{0, 1, 2, 3, 4, 5, 6, 7};
+    low = (low + first) & blocks;
+    Lanes c0 = low & half, c1 = low >> 32, c2{}, c3{};
+    std::uint32_t k0 = std::uint32_t(key), k1 = std::uint32_t(key >> 32);
+    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+      const Lanes a = c0 * 0xD2511F53u, b = c2 * 0xCD9E8D57u;
+      c0 = (b >> 32) ^ c1 ^ k0, c1 = b & half, c2 = (a >> 32) ^ c3 ^ k1, c3 = a & half;
+    }
+    const Lanes all[] = {c0, c1, c2, c3};
+    __builtin_memcpy(out, all, sizeof out);
+  }
+
+  template <class T>
+  KERF_KERNEL void run(std::uint64_t key, std::uint64_t at, std::int64_t count, std::uint64_t least, T kept, T* out) {
+    std::int64_t skipped = std::int64_t(at % 4);
+    for (std::int64_t done = 0; done < count; at += std::uint64_t(words - skipped), skipped = 0) {
+      std::uint64_t drawn[4][lanes];
+      T factors[words];
+      block(key, at / 4, drawn);
+      for (std::int64_t lane = 0; lane < lanes; ++lane)
+        for (std::int64_t i = 0; i < 4; ++i) factors[4 * lane + i] = drawn[i][lane] >= least ? kept : T(0);
+      const std::int64_t some = std::min(words - skipped, count - done);
+      __builtin_memcpy(out + done, factors + skipped, std::size_t(some) * sizeof(T));
+      done += some;
+    }
+  }
+};
+
+template <class T>
+void writeFactors(const ScoreDropout& dropout, std::int64_t first, std::int64_t count, T* factors) {
+  const std::uint64_t at = std::uint64_t(dropout.stream.offset) + std::uint64_t(first);
+  perIsa<DropoutKernel>(std::uint64_t(dropout.stream.seed), at, count, leastKept(dropout.p),
+                        static_cast<T>(1 / (1 - dropout.p)), factors);
+}
+
+}  // namespace
+
+void dropoutFactors(const ScoreDropout& dropout, std::int64_t first, std::int64_t count, float* factors) {
+  writeFactors(dropout, first, count, factors);
+}
+void dropoutFactors(const ScoreDropout& dropout, std::int64_t first, std::int64_t count, double* factors) {
+  writeFactors(dropout, first, count, factors);
+}
+
 DropoutStream givenDropoutStream(const BoundArguments& args) {
   const Tensor *seed = attentionTensor(args, "philox_seed"), *offset = attentionTensor(args, "philox_offset");
   const auto value = [](const Tensor* t) { return t && t->numel() == 1 ? t->itemAsInt() : std::int64_t{0}; };
@@ -155,23 +221,18 @@ Result<std::optional<TiledAttention>> attentionTiles(const BoundArguments& args,
   if (dtype != DType::Float32 && dtype != DType::Float64) return std::nullopt;
   KERF_TRY(const Attention a, operands(args));
   KERF_TRY(const Tensor mask, maskOf(args, a, a.q.dtype()));
-  TiledAttention tiles{a.batch, a.heads, a.queries, a.keys, a.width, a.valueWidth, a.scale, a.causal,
-                       a.q,     a.k,     a.v,       mask,   {}};
-  if (a.dropout != 0)
-    tiles.dropout = [stream, p = a.dropout](std::int64_t score) {
-      return keepsScore(stream, score, p) ? 1 / (1 - p) : 0.0;
-    };
-  return tiles;
+  return TiledAttention{a.batch, a.heads, a.queries, a.keys, a.width, a.valueWidth, a.scale, a.causal,
+                        a.q,     a.k,     a.v,       mask,   {stream, a.dropout}};
 }
 
 Result<Tensor> droppedScores(const Attention& a, const Tensor& scores, const DropoutStream& seed) {
   if (a.dropout == 0) return scores;
   KERF_TRY(Tensor result, scores.clone());
-  const double factor = 1 / (1 - a.dropout);
   dispatchWork(result.dtype(), [&]<class T>() {
     forScoreRows<T>(result, [&](std::int64_t r, T* row) {
-      for (std::int64_t i = 0; i < a.keys; ++i)
-        row[i] *= static_cast<T>(keepsScore(seed, r * a.keys + i, a.dropout) ? factor : 0);
+      std::vector<T> factors(std::size_t(a.keys));
+      dropoutFactors({seed, a.dropout}, r * a.keys, a.keys, factors.data());
+      for (std::int64_t i = 0; i < a.keys; ++i) row[i] *= factors[std::size_t(i)];
     });
   });
   return result;

@@ -68,9 +68,15 @@ class Tile {
     return rowmath::expShifted(row, shift, m_keys);
   }
 
-  void drop(std::int64_t i, T* row) const {
-    if (!m_a.dropout) return;
-    for (std::int64_t k = 0; k < m_keys; ++k) row[k] *= static_cast<T>(m_a.dropout(this->row(i) * m_a.keys + k));
+  /// What dropout multiplies row `i` by; valid until the next call.
+  const T* dropout(std::int64_t i) {
+    if (m_a.dropout.p == 0) return nullptr;
+    m_factors.resize(std::size_t(m_keys));
+    dropoutFactors(m_a.dropout, this->row(i) * m_a.keys, m_keys, m_factors.data());
+    return m_factors.data();
+  }
+  void drop(T* row, const T* factors) const {
+    for (std::int64_t k = 0; factors && k < m_keys; ++k) row[k] *= factors[k];
   }
 
  private:
@@ -88,6 +94,7 @@ class Tile {
 
   const TiledAttention& m_a;
   std::int64_t m_matrix, m_first, m_count, m_keys;
+  std::vector<T> m_factors;
 };
 
 /// body(piece) for all, on all threads; the first error.
@@ -102,14 +109,14 @@ Result<void> forPieces(std::int64_t pieces, Body&& body) {
 }
 
 template <class T>
-Result<void> attendTile(const TiledAttention& a, const Tile<T>& tile, const Tensor& out, std::vector<double>& sums) {
+Result<void> attendTile(const TiledAttention& a, Tile<T>& tile, const Tensor& out, std::vector<double>& sums) {
   KERF_TRY(const Tensor scores, tile.scores());
   std::vector<double> rowSums(std::size_t(tile.count()));
   for (std::int64_t i = 0; i < tile.count(); ++i) {
     double shift = 0;
     rowSums[std::size_t(i)] = tile.exponentials(tile.at(scores, i), shift);
     sums[std::size_t(tile.row(i))] = shift + std::log(rowSums[std::size_t(i)]);
-    tile.drop(i, tile.at(scores, i));
+    tile.drop(tile.at(scores, i), tile.dropout(i));
   }
   KERF_TRY(Tensor result, emptyTensor(a.q.dtype(), {tile.count(), a.valueWidth}));
   KERF_CHECK(gemm(scores, tile.seen(a.v), result));
@@ -123,7 +130,7 @@ Result<void> attend(const TiledAttention& a, const Tensor& out, std::vector<doub
   const std::int64_t tiles = tilesPerMatrix(a);
   return forPieces(a.matrices() * tiles, [&](std::int64_t piece) {
     const std::int64_t m = piece / tiles;
-    const Tile<T> tile(a, m, piece % tiles);
+    Tile<T> tile(a, m, piece % tiles);
     const Tensor target = out.viewAs(
         {tile.count(), a.valueWidth}, {out.stride(2), out.stride(3)},
         out.offset() + m / a.heads * out.stride(0) + m % a.heads * out.stride(1) + tile.first() * out.stride(2));
@@ -148,7 +155,7 @@ void weights(const Tile<T>& tile, const Tensor& scores, const SavedSoftmax& save
 
 /// dS = P ∘ (dP − sum of dP ∘ P), dP = dO vᵀ under dropout; the tile's share of the three gradients.
 template <class T>
-Result<void> addTileGradients(const TiledAttention& a, const Tile<T>& tile, const Tensor& grad,
+Result<void> addTileGradients(const TiledAttention& a, Tile<T>& tile, const Tensor& grad,
                               const SavedSoftmax& saved, const TiledGradients& into) {
   KERF_TRY(Tensor p, tile.scores());
   weights(tile, p, saved);
@@ -157,11 +164,12 @@ Result<void> addTileGradients(const TiledAttention& a, const Tile<T>& tile, cons
   KERF_CHECK(gemm(dO, across(tile.seen(a.v)), dS));
   for (std::int64_t i = 0; i < tile.count(); ++i) {
     T* row = tile.at(dS, i);
-    tile.drop(i, row);
+    const T* factors = tile.dropout(i);
+    tile.drop(row, factors);
     const double sum = saved.out.defined() ? rowmath::dot(tile.at(dO, i), tile.at(tile.own(saved.out), i), a.valueWidth)
                                            : rowmath::dot(row, tile.at(p, i), tile.keys());
     rowmath::softmaxGradient(row, tile.at(p, i), sum, tile.keys());
-    tile.drop(i, tile.at(p, i));
+    tile.drop(tile.at(p, i), factors);
   }
   Tensor query = tile.own(into.query), key = tile.seen(into.key), value = tile.seen(into.value);
   KERF_CHECK(gemm(dS, tile.seen(a.k), query, a.scale, 0));
@@ -173,8 +181,10 @@ template <class T>
 Result<void> gradients(const TiledAttention& a, const Tensor& grad, const SavedSoftmax& saved,
                        const TiledGradients& into) {
   return forPieces(a.matrices(), [&](std::int64_t m) -> Result<void> {
-    for (std::int64_t t = 0; t < tilesPerMatrix(a); ++t)
-      KERF_CHECK(addTileGradients<T>(a, Tile<T>(a, m, t), grad, saved, into));
+    for (std::int64_t t = 0; t < tilesPerMatrix(a); ++t) {
+      Tile<T> tile(a, m, t);
+      KERF_CHECK(addTileGradients<T>(a, tile, grad, saved, into));
+    }
     return {};
   });
 }

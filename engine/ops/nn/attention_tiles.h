@@ -4,9 +4,9 @@
 //   before: S = q kᵀ; P = softmax(S + mask); O = P v      after: for block of queries: S, P, O of these rows
 #pragma once
 
-#include <functional>
 #include <vector>
 
+#include "engine/ops/nn/attention_dropout.h"
 #include "engine/support/result.h"
 #include "engine/tensor/tensor.h"
 
@@ -19,9 +19,7 @@ struct TiledAttention {
   bool causal = false;
   Tensor q, k, v;
   Tensor mask;  ///< to be added, [B, H, Q, K] of any strides; undefined: none
-  /// What dropout multiplies the weight with this number (row-major over batch, head, query, key) by; empty: no
-  /// dropout.
-  std::function<double(std::int64_t)> dropout;
+  ScoreDropout dropout;
 
   std::int64_t matrices() const { return batch * heads; }
 };

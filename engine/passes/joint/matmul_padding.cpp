@@ -19,7 +19,9 @@ bool addsRowsOnly(const Graph& graph, const PaddedProduct& product) {
   return strides && !strides->empty() && (strides->back() == 1 || product.k() == 1);
 }
 
-/// By measuring, where that is asked for and possible; what is not measured is decided by its intensity.
+/// By measuring, where that is asked for and possible; what is not measured is decided by its intensity. (Of the
+/// products that Inductor padded, measuring, in vit_b_16's recorded backward graph the least has 384; gpt2's by its
+/// vocabulary of 50,257, which it left as it is, has 192.)
 bool pays(const Graph& graph, const PaddedProduct& product, const Device& device, const PassOptions& options) {
   if (options.value<bool>("benchmark") && device.type == "cpu") {
     const auto times = PaddingBenchmark::shared().times(product);
@@ -62,7 +64,7 @@ Pass matmulPaddingPass() {
           .stage = PassStage::Joint,
           .description = "Pads factors of large products to sizes that tensor cores take whole.",
           .options = {{"devices", std::string("cuda"), "Device types on which it runs, or all."},
-                      {"min_intensity", 100.0, "Least multiplications for each element of factors and result."},
+                      {"min_intensity", 250.0, "Least multiplications for each element that padding copies."},
                       {"benchmark", false, "Measures products on the CPU here, and pads what is faster so."}},
           .run = runMatmulPadding};
 }

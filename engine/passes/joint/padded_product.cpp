@@ -56,7 +56,12 @@ Value product(const CallMaker& call, const PaddedProduct& p, const Value& a, con
 
 double PaddedProduct::intensity() const {
   const double rows = double(m()), depth = double(k()), columns = double(n());
-  return rows * depth * columns / (rows * depth + depth * columns + rows * columns);
+  const bool high = missing(m()) != 0, deep = missing(k()) != 0, wide = missing(n()) != 0;
+  double copied = 0;
+  if (high || deep) copied += rows * depth;
+  if (deep || wide) copied += depth * columns;
+  if (high || wide) copied += rows * columns;
+  return rows * depth * columns / copied;
 }
 
 std::optional<PaddedProduct> paddedProductOf(const Graph& graph, const Node& node) {

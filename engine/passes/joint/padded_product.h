@@ -26,7 +26,7 @@ struct PaddedProduct {
   std::int64_t n() const { return right.back(); }
   /// Elements that are missing to the next aligned size.
   std::int64_t missing(std::int64_t size) const { return (alignment - size % alignment) % alignment; }
-  /// Multiplications for each element of factors and result.
+  /// Multiplications for each element that padding copies: factors that grow, and the result where it is cut.
   double intensity() const;
 };
 
