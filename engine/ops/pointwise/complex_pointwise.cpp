@@ -150,7 +150,7 @@ KERF_COMPLEX(sigmoidOf, logistic(x[0]))
 KERF_COMPLEX(siluOf, multiply(x[0], logistic(x[0])))
 KERF_COMPLEX(sincOf, x[0] == Z(0) ? Z(1) : divide(std::sin(x[0] * M_PI), x[0] * M_PI))
 KERF_COMPLEX(notNumber, truth(nanIn(x[0])))
-KERF_COMPLEX(infinite, truth(std::isinf(x[0].real()) || std::isinf(x[0].imag())))
+KERF_COMPLEX(isInfinite, truth(std::isinf(x[0].real()) || std::isinf(x[0].imag())))
 KERF_COMPLEX(finite, truth(std::isfinite(x[0].real()) && std::isfinite(x[0].imag())))
 KERF_COMPLEX(isReal, truth(x[0].imag() == 0))
 KERF_COMPLEX(logicalNot, truth(!nonZero(x[0])))
@@ -206,7 +206,7 @@ constexpr OpRow complexPointwiseRowsTable[] = {
     row<siluOf, 1>("aten::silu(Tensor self)"),
     row<sincOf, 1>("aten::sinc(Tensor self)"),
     row<notNumber, 1, Out::Bool>("aten::isnan(Tensor self)"),
-    row<infinite, 1, Out::Bool>("aten::isinf(Tensor self)"),
+    row<isInfinite, 1, Out::Bool>("aten::isinf(Tensor self)"),
     row<finite, 1, Out::Bool>("aten::isfinite(Tensor self)"),
     row<isReal, 1, Out::Bool>("aten::isreal(Tensor self)"),
     row<logicalNot, 1, Out::Bool>("aten::logical_not(Tensor self)"),
