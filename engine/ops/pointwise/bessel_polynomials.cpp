@@ -9,14 +9,14 @@
 namespace kerf::inline ops {
 namespace {
 
-constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double endless = std::numeric_limits<double>::infinity();
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
 /// Second kind: -inf at 0, undefined below.
 template <double (*function)(double)>
 double besselY(double x) {
   if (std::isnan(x) || x < 0) return undefined;
-  return x == 0 ? -infinite : function(x);
+  return x == 0 ? -endless : function(x);
 }
 
 /// K of order 0 or 1; near 0 by its first term (DLMF 10.30), where the C++ library's series does not end.
@@ -29,7 +29,7 @@ double besselK(double order, double x) {
 /// exp(x)·K_order(x) by its asymptotic series where K underflows.
 double scaledK(double order, double x) {
   if (std::isnan(x) || x < 0) return undefined;
-  if (x == 0) return infinite;
+  if (x == 0) return endless;
   if (std::isinf(x)) return 0;
   if (x < 600) return std::exp(x) * besselK(order, x);
   const double m = 4 * order * order;
@@ -42,7 +42,7 @@ double scaledK(double order, double x) {
 }
 double modifiedK(double order, double x) {
   if (std::isnan(x) || x < 0) return undefined;
-  if (x == 0) return infinite;
+  if (x == 0) return endless;
   return x > 700 ? scaledK(order, x) * std::exp(-x) : besselK(order, x);
 }
 
