@@ -14,6 +14,7 @@
 #include "engine/ops/core/empty_output.h"
 #include "engine/ops/core/op_registry.h"
 #include "tests/support/cuda_on_host.h"
+#include "tests/support/tensor_cores_on_host.h"
 
 namespace kerf::testing_support {
 
@@ -22,7 +23,7 @@ class HostKernels {
  public:
   /// All kernels of this text, with an entry each.
   static std::string withEntries(const std::string& source) {
-    std::string text = std::string(cudaOnHostPrelude) + withHalves(source);
+    std::string text = std::string(cudaOnHostPrelude) + std::string(tensorCoresOnHost) + withHalves(source);
     text += R"cpp(
 static void** kerfArguments;
 template <class... P> static void kerfCall(void (*kernel)(P...)) {
@@ -127,7 +128,7 @@ class DeviceOnHost {
     m_scratch.reset();
     KERF_CHECK(m_checks.begin());
     KERF_TRY(const ValueList outs, makeResults(*row, bound));
-    const DeviceParts parts{m_queue, m_memory, m_library, m_scratch, m_checks, m_blas.get(), nullptr, m_scoreBytes};
+    const DeviceParts parts{m_queue, m_memory, m_library, m_scratch, m_checks, m_blas.get(), nullptr, m_scoreBytes, m_fusesAttention};
     if (row->prepare != nullptr) KERF_CHECK(row->prepare({parts, bound, outs}));
     KERF_TRY(const bool done, row->run({parts, bound, outs}));
     if (!done) return std::nullopt;
@@ -139,6 +140,8 @@ class DeviceOnHost {
   int launches() const { return s_launches; }
   /// What attention's scores take at most, bytes.
   void limitScores(std::int64_t bytes) { m_scoreBytes = bytes; }
+  /// Whether attention may be one kernel.
+  void fuseAttention(bool fuses) { m_fusesAttention = fuses; }
 
  private:
   DeviceOnHost()
@@ -172,6 +175,7 @@ class DeviceOnHost {
       return std::memset(reinterpret_cast<void*>(place), byte, bytes), 0;
     };
     f.streamSynchronize = [](void*) { return 0; };
+    f.setAttribute = [](void*, int, int) { return 0; };
     f.launch = [](void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, void*,
                   void** arguments, void**) {
       ++s_launches;
@@ -207,6 +211,7 @@ class DeviceOnHost {
   DeviceChecks m_checks;
   std::unique_ptr<DeviceBlas> m_blas;
   std::int64_t m_scoreBytes = std::int64_t{256} << 20;
+  bool m_fusesAttention = true;
   int m_calls = 0;
 };
 

@@ -1,6 +1,7 @@
 // Scaled dot product attention on the device, in the fused forms that captures contain: scores and gradients as batched
 // products, and everything between them row by row in one kernel.
 #include "engine/backend/cuda/device_attention.h"
+#include "engine/backend/cuda/device_flash.h"
 #include "engine/ops/random/state.h"
 
 namespace kerf::inline backend {
@@ -55,6 +56,8 @@ Result<bool> forward(const DeviceCall& call) {
     KERF_TRY(const DeviceAddress place, call.on.addressOf(*sums, true));
     KERF_CHECK(call.on.queue.clear(place, sums->byteSize()));
   }
+  KERF_TRY(const bool fused, flashForward(call, *h, sums, stream));
+  if (fused) return true;
   const auto blocks = scoreBlocks(*h, itemSize(h->sum) + itemSize(h->dtype), call.on.scoreBytes);
   KERF_TRY(const AttentionParts parts, attentionParts(call, *h, blocks));
   KERF_TRY(const HeadMatrices v, headMatrices(call, h->v, false, h->groups));

@@ -117,9 +117,9 @@ Result<void*> DeviceLibrary::kernel(std::string_view source, const std::string& 
 }
 
 Result<void> DeviceLibrary::launch(std::string_view source, const std::string& name, const KernelMacros& macros,
-                                   std::int64_t blocks, int threads, KernelArguments& arguments) {
+                                   std::int64_t blocks, int threads, KernelArguments& arguments, int shared) {
   KERF_TRY(void* const function, kernel(source, name, macros));
-  return m_queue.launch(function, blocks, threads, arguments, name);
+  return m_queue.launch(function, blocks, threads, arguments, name, shared);
 }
 
 std::int64_t DeviceLibrary::blocksFor(std::int64_t elements) const {

@@ -50,7 +50,7 @@ class DeviceLibrary {
   Result<void*> kernel(std::string_view source, const std::string& name, const KernelMacros& macros);
   /// The same, launched.
   Result<void> launch(std::string_view source, const std::string& name, const KernelMacros& macros, std::int64_t blocks,
-                      int threads, KernelArguments& arguments);
+                      int threads, KernelArguments& arguments, int shared = 0);
   /// Blocks of 256 threads for so many elements, one each.
   std::int64_t blocksFor(std::int64_t elements) const;
 

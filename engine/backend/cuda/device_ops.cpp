@@ -47,7 +47,7 @@ KernelMacros typeMacros(DType from, DType to) {
 
 std::vector<LibraryKernel> libraryKernels() {
   std::vector<LibraryKernel> all{checkKernel(), copyKernel(), readKernel()};
-  for (auto* part : {attentionKernels, convolutionKernels, copyKernels, extremumKernels, integerKernels, lineKernels, linePutKernels,
+  for (auto* part : {attentionKernels, convolutionKernels, copyKernels, extremumKernels, flashKernels, integerKernels, lineKernels, linePutKernels,
                      orderKernels, putKernels, scanKernels, sortKernels})
     std::ranges::move(part(), std::back_inserter(all));
   return all;

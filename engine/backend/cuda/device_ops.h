@@ -44,6 +44,7 @@ struct DeviceParts {
   DeviceDnn* dnn = nullptr;
   /// What attention's scores take at most; where all of them take more, they go a block at a time.
   std::int64_t scoreBytes = std::int64_t{256} << 20;
+  bool fusesAttention = true;  ///< where the kernel for tensor cores takes it
 
   /// Of the first element. Uploads what only the host has; `writes`: the host's bytes are old from now on.
   Result<DeviceAddress> addressOf(const Tensor& tensor, bool writes = false) const;
@@ -83,6 +84,7 @@ std::string_view attentionSource();
 std::vector<LibraryKernel> convolutionKernels();
 std::vector<LibraryKernel> copyKernels();
 std::vector<LibraryKernel> extremumKernels();
+std::vector<LibraryKernel> flashKernels();
 std::vector<LibraryKernel> integerKernels();
 std::vector<LibraryKernel> lineKernels();
 std::vector<LibraryKernel> linePutKernels();

@@ -6,6 +6,9 @@
 
 namespace kerf::inline backend {
 
+/// What a kernel may use without asking, and how more is asked for (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES).
+static constexpr int usualSharedBytes = 48 << 10, sharedBytesAttribute = 8;
+
 std::vector<void*> KernelArguments::pointers() {
   std::vector<void*> result;
   for (const std::size_t place : m_places) result.push_back(m_bytes.data() + place);
@@ -19,7 +22,7 @@ void DeviceQueue::note(const void* bytes, std::size_t count) {
 }
 
 Result<void> DeviceQueue::launch(void* function, std::int64_t blocks, int threads, KernelArguments& arguments,
-                                 std::string_view name) {
+                                 std::string_view name, int shared) {
   if (blocks <= 0) return {};
   if (blocks > std::numeric_limits<std::int32_t>::max())
     return fail(ErrorCode::Internal, "launching {} with {} blocks", name, blocks);
@@ -27,10 +30,13 @@ Result<void> DeviceQueue::launch(void* function, std::int64_t blocks, int thread
   note(&blocks, sizeof(blocks));
   note(arguments.bytes().data(), arguments.bytes().size());
   if (m_replays) return {};
+  const std::string doing = fmt::format("launching {}", name);
+  if (shared > usualSharedBytes)
+    KERF_CHECK(m_driver.check(m_driver.functions().setAttribute(function, sharedBytesAttribute, shared), doing));
   std::vector<void*> pointers = arguments.pointers();
-  return m_driver.check(m_driver.functions().launch(function, unsigned(blocks), 1, 1, unsigned(threads), 1, 1, 0,
+  return m_driver.check(m_driver.functions().launch(function, unsigned(blocks), 1, 1, unsigned(threads), 1, 1, unsigned(shared),
                                                     m_driver.stream(), pointers.data(), nullptr),
-                        fmt::format("launching {}", name));
+                        doing);
 }
 
 Result<void> DeviceQueue::copy(DeviceAddress to, DeviceAddress from, std::int64_t bytes) {

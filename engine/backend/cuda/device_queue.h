@@ -36,9 +36,9 @@ class DeviceQueue {
   explicit DeviceQueue(CudaDriver& driver) : m_driver(driver) {}
 
   CudaDriver& driver() const { return m_driver; }
-  /// RuntimeFailed naming the kernel. No blocks: nothing to do.
+  /// RuntimeFailed naming the kernel. No blocks: nothing to do. `shared`: bytes of memory that the launch gives each block.
   Result<void> launch(void* function, std::int64_t blocks, int threads, KernelArguments& arguments,
-                      std::string_view name);
+                      std::string_view name, int shared = 0);
   Result<void> copy(DeviceAddress to, DeviceAddress from, std::int64_t bytes);
   Result<void> clear(DeviceAddress place, std::int64_t bytes);
   /// A library's call on the stream; `addresses` is what it works on.

@@ -32,7 +32,7 @@ bool findAll(const SharedLibrary& l, DriverFunctions& f) {
          l.find("cuMemcpyDtoDAsync_v2", f.copy) && l.find("cuMemsetD8Async", f.clear) &&
          l.find("cuStreamCreate", f.streamCreate) && l.find("cuStreamSynchronize", f.streamSynchronize) &&
          l.find("cuModuleLoadData", f.loadModule) && l.find("cuModuleGetFunction", f.function) &&
-         l.find("cuLaunchKernel", f.launch) && l.find("cuEventCreate", f.eventCreate) &&
+         l.find("cuFuncSetAttribute", f.setAttribute) && l.find("cuLaunchKernel", f.launch) && l.find("cuEventCreate", f.eventCreate) &&
          l.find("cuEventRecord", f.eventRecord) && l.find("cuEventSynchronize", f.eventSynchronize) &&
          l.find("cuEventElapsedTime", f.eventElapsed) && l.find("cuStreamBeginCapture_v2", f.beginCapture) &&
          l.find("cuStreamEndCapture", f.endCapture) && l.find("cuGraphInstantiateWithFlags", f.instantiate) &&

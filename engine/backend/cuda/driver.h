@@ -37,6 +37,7 @@ struct DriverFunctions {
   int (*streamSynchronize)(void* stream) = nullptr;
   int (*loadModule)(void** module, const void* image) = nullptr;
   int (*function)(void** function, void* module, const char* name) = nullptr;
+  int (*setAttribute)(void* function, int attribute, int value) = nullptr;
   int (*launch)(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
                 void* stream, void** arguments, void** extra) = nullptr;
   int (*eventCreate)(void**, unsigned) = nullptr;

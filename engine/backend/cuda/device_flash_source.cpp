@@ -1,0 +1,229 @@
+// Attention's forward as one kernel: scores of 64 keys at a time in registers, with a softmax that is corrected as it goes on.
+#include "engine/backend/cuda/device_flash.h"
+
+namespace kerf::inline backend {
+
+/// Of both directions. Dropout draws the same words as the kernels between products (device_attention_source.cpp).
+static constexpr std::string_view common = R"cuda(
+#define THREADS 128
+#define LOG2_E 1.4426950408889634f
+struct KerfFlash {
+  long long q[3], k[3], v[3], out[3], grad[3], dq[3], dk[3], dv[3], sums[3], mask[4];  // strides: batch, head, row
+  int queries, keys, heads, groups, width, values, shift, emptyIsPlus;  // shift: query i sees keys up to i + shift
+  float scale, keep, factor, padding;
+};
+
+__device__ __forceinline__ void kerf_words(unsigned int (&w)[4], unsigned long long key, unsigned long long counter) {
+  w[0] = (unsigned int)counter, w[1] = (unsigned int)(counter >> 32), w[2] = 0, w[3] = 0;
+  unsigned int first = (unsigned int)key, second = (unsigned int)(key >> 32);
+  #pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const unsigned long long a = (unsigned long long)w[0] * 0xD2511F53u, b = (unsigned long long)w[2] * 0xCD9E8D57u;
+    const unsigned int x = (unsigned int)(b >> 32) ^ w[1] ^ first, z = (unsigned int)(a >> 32) ^ w[3] ^ second;
+    w[0] = x, w[1] = (unsigned int)b, w[2] = z, w[3] = (unsigned int)a;
+    first += 0x9E3779B9u, second += 0xBB67AE85u;
+  }
+}
+__device__ __forceinline__ bool kerf_keeps(unsigned int word, float keep) {
+  return fmaf((float)word, 2.3283064e-10f, 2.3283064e-10f / 2) > keep;
+}
+// Which of a row's scores that this lane has of a tile are kept, two bits for each 8 keys: keys `2 (lane % 4)` and the next. `first`:
+// of the tile's first key. Two neighbours are of one counter but where the first of them is the last of its four.
+template <int COUNT>
+__device__ __forceinline__ unsigned int kerf_kept(unsigned long long key, unsigned long long first, float keep) {
+  const unsigned long long at = first + threadIdx.x % 4 * 2;
+  const int word = (int)(at % 4);
+  unsigned int kept = 0;
+  #pragma unroll 1
+  for (int n = 0; n < COUNT / 8; ++n) {
+    unsigned int w[4];
+    kerf_words(w, key, at / 4 + n * 2);
+    const unsigned int a = word == 0 ? w[0] : word == 1 ? w[1] : word == 2 ? w[2] : w[3];
+    unsigned int b = word == 0 ? w[1] : word == 1 ? w[2] : w[3];
+    if (word == 3) {
+      kerf_words(w, key, at / 4 + n * 2 + 1);
+      b = w[0];
+    }
+    kept |= ((kerf_keeps(a, keep) ? 1u : 0u) | (kerf_keeps(b, keep) ? 2u : 0u)) << 2 * n;
+  }
+  return kept;
+}
+)cuda";
+
+/// 64 TALL queries of one head for a block, 16 TALL for a warp. WIDTH, VALUES: of heads, rounded up to 16; KEYS: of a tile. CAUSAL,
+/// HAS_MASK, DROPS: what there is.
+static constexpr std::string_view forward = R"cuda(
+#define ROWS (64 * TALL)
+extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out, float* sums, const unsigned short* q,
+                                                            const unsigned short* k, const unsigned short* v, const M* mask,
+                                                            const long long* seed, const long long* offset, KerfFlash a) {
+  KERF_DYNAMIC_SHARED(space);
+  const int lane = threadIdx.x % 32, ownRow = threadIdx.x / 32 * (16 * TALL);
+  const int tiles = (a.queries + ROWS - 1) / ROWS, all = (int)gridDim.x / tiles;
+  // Of a triangle the longest rows begin; else tiles that share their keys run beside each other.
+  const int tile = CAUSAL ? tiles - 1 - (int)blockIdx.x / all : (int)blockIdx.x % tiles;
+  const int both = CAUSAL ? (int)blockIdx.x % all : (int)blockIdx.x / tiles;
+  const int batch = both / a.heads, head = both % a.heads, firstQuery = tile * ROWS;
+  const long long head0 = ((long long)batch * a.heads + head) * a.queries;  // this head's first row of all
+  q += batch * a.q[0] + head * a.q[1];
+  k += batch * a.k[0] + head / a.groups * a.k[1];
+  v += batch * a.v[0] + head / a.groups * a.v[1];
+  const KerfShared queriesAt = kerf_shared(space), keysAt = queriesAt + ROWS * (WIDTH + 8) * 2,
+                   valuesAt = keysAt + KEYS * (WIDTH + 8) * 2;
+  int end = a.keys;  // of what this block's queries see
+  if (CAUSAL && firstQuery + ROWS + a.shift < end) end = firstQuery + ROWS + a.shift;
+  int first = end <= 0 ? -KEYS : (end - 1) / KEYS * KEYS;
+  kerf_fetch<ROWS, WIDTH, THREADS>(queriesAt, q, a.q[2], firstQuery, a.queries, a.width);
+  if (first >= 0) kerf_fetch<KEYS, WIDTH, THREADS>(keysAt, k, a.k[2], first, a.keys, a.width);
+
+  float o[TALL][VALUES / 8][4] = {}, most[TALL][2], sum[TALL][2] = {};
+  #pragma unroll
+  for (int t = 0; t < TALL; ++t) most[t][0] = most[t][1] = -KERF_INFINITY;
+  const float factor = HAS_MASK ? 1.0f : a.scale * LOG2_E;  // scores' exponents are powers of 2
+#if KEEPS_QUERIES
+  unsigned int kept[WIDTH / 16][TALL][4];
+  kerf_copied();
+  __syncthreads();
+  #pragma unroll
+  for (int d = 0; d < WIDTH; d += 16)
+    #pragma unroll
+    for (int t = 0; t < TALL; ++t) kerf_left<WIDTH>(kept[d / 16][t], queriesAt, ownRow + t * 16, d);
+#endif
+  for (; first >= 0; first -= KEYS) {
+    kerf_copied();
+    __syncthreads();
+    kerf_fetch<KEYS, VALUES, THREADS>(valuesAt, v, a.v[2], first, a.keys, a.values);
+    float s[TALL][KEYS / 8][4] = {};
+    #pragma unroll
+    for (int d = 0; d < WIDTH; d += 16) {
+#if KEEPS_QUERIES
+      unsigned int (&x)[TALL][4] = kept[d / 16];
+#else
+      unsigned int x[TALL][4];
+      #pragma unroll
+      for (int t = 0; t < TALL; ++t) kerf_left<WIDTH>(x[t], queriesAt, ownRow + t * 16, d);
+#endif
+      #pragma unroll
+      for (int n = 0; n < KEYS; n += 16) {
+        unsigned int y[4];
+        kerf_right_turned<WIDTH>(y, keysAt, n, d);
+        #pragma unroll
+        for (int t = 0; t < TALL; ++t) kerf_multiply(s[t][n / 8], x[t], y[0], y[1]), kerf_multiply(s[t][n / 8 + 1], x[t], y[2], y[3]);
+      }
+    }
+    kerf_copied();
+    __syncthreads();
+    if (first > 0) kerf_fetch<KEYS, WIDTH, THREADS>(keysAt, k, a.k[2], first - KEYS, a.keys, a.width);
+
+    if (HAS_MASK || first + KEYS > a.keys || (CAUSAL && first + KEYS - 1 > firstQuery + a.shift)) {
+      #pragma unroll
+      for (int t = 0; t < TALL; ++t)
+        #pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int query = firstQuery + ownRow + t * 16 + lane / 4 + i / 2 * 8;
+          const int last = CAUSAL && query + a.shift < a.keys - 1 ? query + a.shift : a.keys - 1;
+          const M* const row =
+              mask + batch * a.mask[0] + head * a.mask[1] + (query < a.queries ? query : a.queries - 1) * a.mask[2];
+          #pragma unroll
+          for (int n = 0; n < KEYS / 8; ++n) {
+            const int key = first + n * 8 + lane % 4 * 2 + i % 2;
+            float& score = s[t][n][i];
+            if (HAS_MASK) {
+              score *= a.scale * LOG2_E;
+              if (key < a.keys) {
+                const M m = row[key * a.mask[3]];
+                if (MASK_IS_BOOL) {
+                  if (!m) score = -KERF_INFINITY;
+                } else {
+                  score = fmaf(FROM_MASK(m), LOG2_E, score);
+                }
+              }
+            }
+            if (key > last) score = -KERF_INFINITY;
+          }
+        }
+    }
+    #pragma unroll
+    for (int t = 0; t < TALL; ++t)
+      #pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float largest = most[t][half];
+        #pragma unroll
+        for (int n = 0; n < KEYS / 8; ++n) largest = fmaxf(largest, fmaxf(s[t][n][2 * half], s[t][n][2 * half + 1]));
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
+        largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
+        const float from = fabsf(largest) == KERF_INFINITY ? 0.0f : largest * factor;
+        const float shrink = kerf_exp2(fmaf(most[t][half], factor, -from));
+        most[t][half] = largest;
+        float added = 0;
+        #pragma unroll
+        for (int n = 0; n < KEYS / 8; ++n)
+          #pragma unroll
+          for (int i = 2 * half; i < 2 * half + 2; ++i) added += s[t][n][i] = kerf_exp2(fmaf(s[t][n][i], factor, -from));
+        sum[t][half] = fmaf(sum[t][half], shrink, added);
+        #pragma unroll
+        for (int d = 0; d < VALUES / 8; ++d) o[t][d][2 * half] *= shrink, o[t][d][2 * half + 1] *= shrink;
+      }
+    if (DROPS) {
+      #pragma unroll
+      for (int t = 0; t < TALL; ++t)
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const long long query = firstQuery + ownRow + t * 16 + lane / 4 + half * 8;
+          const unsigned int kept =
+              kerf_kept<KEYS>((unsigned long long)*seed, (unsigned long long)*offset + (head0 + query) * a.keys + first, a.keep);
+          #pragma unroll
+          for (int n = 0; n < KEYS / 8; ++n) {
+            if (!(kept >> 2 * n & 1u)) s[t][n][2 * half] = 0;
+            if (!(kept >> 2 * n & 2u)) s[t][n][2 * half + 1] = 0;
+          }
+        }
+    }
+    #pragma unroll
+    for (int n = 0; n < KEYS; n += 16) {
+      unsigned int x[TALL][4];
+      #pragma unroll
+      for (int t = 0; t < TALL; ++t)
+        #pragma unroll
+        for (int i = 0; i < 4; ++i) x[t][i] = kerf_pair(s[t][n / 8 + i / 2][i % 2 * 2], s[t][n / 8 + i / 2][i % 2 * 2 + 1]);
+      #pragma unroll
+      for (int d = 0; d < VALUES; d += 16) {
+        unsigned int y[4];
+        kerf_right<VALUES>(y, valuesAt, n, d);
+        #pragma unroll
+        for (int t = 0; t < TALL; ++t) kerf_multiply(o[t][d / 8], x[t], y[0], y[1]), kerf_multiply(o[t][d / 8 + 1], x[t], y[2], y[3]);
+      }
+    }
+  }
+
+  #pragma unroll
+  for (int t = 0; t < TALL; ++t)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float total = sum[t][half];
+      total += __shfl_xor_sync(0xffffffffu, total, 1);
+      total += __shfl_xor_sync(0xffffffffu, total, 2);
+      const int query = firstQuery + ownRow + t * 16 + lane / 4 + half * 8;
+      if (query >= a.queries) continue;
+      const float scale = (total != 0 ? 1 / total : 1.0f) * (DROPS ? a.factor : 1.0f);
+      unsigned short* const row = out + batch * a.out[0] + head * a.out[1] + query * a.out[2] + lane % 4 * 2;
+      #pragma unroll
+      for (int d = 0; d < VALUES / 8; ++d)
+        if (d * 8 + lane % 4 * 2 < a.values)
+          *reinterpret_cast<unsigned int*>(row + d * 8) = kerf_pair(o[t][d][2 * half] * scale, o[t][d][2 * half + 1] * scale);
+      if (sums && lane % 4 == 0) {
+        const float from = fabsf(most[t][half]) == KERF_INFINITY ? 0.0f : most[t][half] * (HAS_MASK ? 1 / LOG2_E : a.scale);
+        const float value = from + logf(total);
+        sums[batch * a.sums[0] + head * a.sums[1] + query * a.sums[2]] =
+            a.emptyIsPlus && value == -KERF_INFINITY ? KERF_INFINITY : value;
+      }
+    }
+}
+)cuda";
+
+std::string_view flashForwardSource() {
+  static const std::string text = std::string(tensorCoreSource()) + std::string(common) + std::string(forward);
+  return text;
+}
+
+}  // namespace kerf::inline backend
