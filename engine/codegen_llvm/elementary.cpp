@@ -17,6 +17,8 @@ constexpr double erfFarTerms[] = {2.1644909793394618e-05, -0.0004408446257002651
                                   -0.02520240843296051,   0.10841023176908493,     0.6332266926765442,
                                   1.129575490951538,      -0.0001875402667792514};
 constexpr double erfIsOne = 4;
+/// From here on tanh is 1; 2.5 units in the last place off before.
+constexpr double tanhIsOne = 9.5;
 /// Beyond these the results are 0 and infinity.
 constexpr double expLowest = -104, expHighest = 89;
 /// Added to a small number, its last bits are the nearest whole one.
@@ -30,24 +32,35 @@ llvm::Value* ScalarEmitter::powerOf2(llvm::Value* n) {
   return m_b.CreateBitCast(bits, m_b.getFloatTy());
 }
 
-/// float32: x = n·ln 2 + r, exp(x) = 2^n · exp(r), for x that `wide` says may be anything; else 2^n must be normal. 2^n in
-/// two halves where it may be beyond what a float32 holds.
+/// float32: x = n·ln 2 + r, for |r| ≤ ln 2 / 2.
+ScalarEmitter::Power ScalarEmitter::power(llvm::Value* x) {
+  const auto number = [&](double value) { return llvm::ConstantFP::get(m_b.getFloatTy(), value); };
+  llvm::Value* shifted = fma(x, number(log2E), number(wholeShift));
+  llvm::Value* whole = m_b.CreateFSub(shifted, number(wholeShift));
+  llvm::Value* r = fma(whole, number(-ln2High), x);
+  r = fma(whole, number(-ln2Low), r);
+  llvm::Value* growth = fma(m_b.CreateFMul(polynomial(expTerms, r), r), r, r);
+  return {growth, m_b.CreateBitCast(shifted, m_b.getInt32Ty())};
+}
+
+/// 2^n for |n| < 127 times a power of two, whose bits are given: the bits above n fall out.
+llvm::Value* ScalarEmitter::scaled(llvm::Value* bits, const Power& power) {
+  llvm::Value* sum = m_b.CreateAdd(bits, m_b.CreateShl(power.whole, 23));
+  return m_b.CreateBitCast(sum, m_b.getFloatTy());
+}
+
+/// float32: 2^n · exp(r), for x that `wide` says may be anything; else the result must be normal, and of NaN anything
+/// comes. 2^n in two halves where it may be beyond what a float32 holds.
 llvm::Value* ScalarEmitter::exponential(llvm::Value* x, bool wide) {
   const auto number = [&](double value) { return llvm::ConstantFP::get(m_b.getFloatTy(), value); };
   if (wide) {
     x = m_b.CreateSelect(m_b.CreateFCmpOLT(x, number(expLowest)), number(expLowest), x);
     x = m_b.CreateSelect(m_b.CreateFCmpOGT(x, number(expHighest)), number(expHighest), x);
   }
-  llvm::Value* shifted = fma(x, number(log2E), number(wholeShift));
-  llvm::Value* whole = m_b.CreateFSub(shifted, number(wholeShift));
-  llvm::Value* r = fma(whole, number(-ln2High), x);
-  r = fma(whole, number(-ln2Low), r);
-  llvm::Value* sum = polynomial(expTerms, r);
-  sum = fma(m_b.CreateFMul(sum, r), r, r);
-  sum = m_b.CreateFAdd(sum, number(1));
-  llvm::Value* shift = m_b.CreateBitCast(number(wholeShift), m_b.getInt32Ty());
-  llvm::Value* n = m_b.CreateSub(m_b.CreateBitCast(shifted, m_b.getInt32Ty()), shift);
-  if (!wide) return m_b.CreateFMul(sum, powerOf2(n));
+  const Power parts = power(x);
+  llvm::Value* sum = m_b.CreateFAdd(parts.growth, number(1));
+  if (!wide) return scaled(m_b.CreateBitCast(sum, m_b.getInt32Ty()), parts);
+  llvm::Value* n = m_b.CreateSub(parts.whole, m_b.CreateBitCast(number(wholeShift), m_b.getInt32Ty()));
   llvm::Value* half = m_b.CreateAShr(n, 1);
   return m_b.CreateFMul(m_b.CreateFMul(sum, powerOf2(half)), powerOf2(m_b.CreateSub(n, half)));
 }
@@ -67,7 +80,19 @@ llvm::Value* ScalarEmitter::errorFunction(llvm::Value* x) {
   llvm::Value* bounded = m_b.CreateSelect(m_b.CreateFCmpOGT(magnitude, number(erfIsOne)), number(erfIsOne), magnitude);
   llvm::Value* rest = exponential(m_b.CreateFNeg(polynomial(erfFarTerms, bounded)), false);
   llvm::Value* far = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, m_b.CreateFSub(number(1), rest), x);
-  return m_b.CreateSelect(m_b.CreateFCmpOLT(magnitude, number(1)), near, far);
+  return m_b.CreateSelect(m_b.CreateFCmpOGE(magnitude, number(1)), far, near);
+}
+
+/// float32: m / (m + 2) of m = exp(2|x|) - 1 = 2^n · (exp(r) - 1) + (2^n - 1); the sign comes back last.
+llvm::Value* ScalarEmitter::hyperbolicTangent(llvm::Value* x) {
+  const auto number = [&](double value) { return llvm::ConstantFP::get(m_b.getFloatTy(), value); };
+  llvm::Value* magnitude = m_b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  llvm::Value* bounded = m_b.CreateSelect(m_b.CreateFCmpOGT(magnitude, number(tanhIsOne)), number(tanhIsOne), magnitude);
+  const Power parts = power(m_b.CreateFAdd(bounded, bounded));
+  llvm::Value* scale = scaled(m_b.CreateBitCast(number(1), m_b.getInt32Ty()), parts);
+  llvm::Value* growth = fma(scale, parts.growth, m_b.CreateFSub(scale, number(1)));
+  llvm::Value* ratio = m_b.CreateFDiv(growth, m_b.CreateFAdd(growth, number(2)));
+  return m_b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, ratio, x);
 }
 
 }  // namespace kerf::inline codegen_llvm

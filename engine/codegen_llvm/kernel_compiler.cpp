@@ -16,6 +16,7 @@
 #include "engine/codegen_llvm/source_lines.h"
 #include "engine/codegen_llvm/streams.h"
 #include "engine/codegen_llvm/target.h"
+#include "engine/codegen_llvm/vector_calls.h"
 #include "engine/codegen_llvm/vector_functions.h"
 #include "engine/support/thread_pool.h"
 
@@ -150,6 +151,7 @@ class Compilation {
     llvm::raw_string_ostream stream(batch.failure);
     if (llvm::verifyModule(module, &stream)) return;
     optimize(module, *machine, m_options.optimizationLevel);
+    settleWidths(module);
     streamMarkedStores(module);
     if (m_options.keepText) {
       keepTexts(module, *machine, functions, batch);

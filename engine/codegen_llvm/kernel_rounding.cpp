@@ -21,9 +21,7 @@ constexpr ExprOp handsOnNan[] = {ExprOp::Neg,     ExprOp::Abs,       ExprOp::Sqr
 bool isWide(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
 
 bool isNanHandedOn(const Expr& e) {
-  const bool isElementary = e.op == ExprOp::Exp || e.op == ExprOp::Erf;
-  const bool isWrittenOut = isElementary && !ScalarEmitter::isLibraryCall(e.op, e.dtype);
-  return isWrittenOut || std::ranges::find(handsOnNan, e.op) != std::end(handsOnNan);
+  return ScalarEmitter::isWrittenOut(e.op, e.dtype) || std::ranges::find(handsOnNan, e.op) != std::end(handsOnNan);
 }
 
 }  // namespace
@@ -56,7 +54,7 @@ bool KernelEmitter::leavesNan(const Expr& e) const {
 /// Operations on float32 that take longer than the conversions of sums to float64 and back.
 bool KernelEmitter::isWideWork(const Expr& e) const {
   if (e.op == ExprOp::Convert && e.dtype == DType::BFloat16) return true;
-  return (e.op == ExprOp::Exp || e.op == ExprOp::Erf) && e.dtype == DType::Float32;
+  return e.dtype == DType::Float32 && (ScalarEmitter::isWrittenOut(e.op, e.dtype) || ScalarEmitter::isLibraryCall(e.op, e.dtype));
 }
 
 }  // namespace kerf::inline codegen_llvm

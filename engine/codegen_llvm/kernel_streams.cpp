@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t lineBytes = 64;
 /// Shorter rows have too many ends, unless they are whole lines.
-constexpr std::int64_t fewestBytes = 4096, fewestOfLines = 512;
+constexpr std::int64_t fewestBytes = 4096, fewestOfLines = 128;
 /// A smaller element makes vectors that are no half of a line.
 constexpr std::int64_t smallestItem = 2;
 
@@ -65,11 +65,8 @@ std::vector<std::size_t> KernelEmitter::streamedStores(std::size_t variable) con
   return chosen;
 }
 
-/// Elements of a vector that fills a register with the smallest of these; as LLVM chooses where functions of the C
-/// library are called, which have no forms for more than a register of float32s.
+/// Elements of a vector that fills a register with the smallest of these.
 int KernelEmitter::streamWidth(const std::vector<std::size_t>& stores) const {
-  const auto isCall = [&](const Expr& e) { return ScalarEmitter::isLibraryCall(e.op, e.dtype); };
-  if (std::ranges::any_of(m_kernel.exprs, isCall)) return 0;
   std::int64_t item = lineBytes;
   for (const std::size_t s : stores)
     item = std::min(item, itemSize(m_kernel.buffers[std::size_t(m_kernel.stores[s].buffer)].dtype));

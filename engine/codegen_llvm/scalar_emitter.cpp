@@ -1,12 +1,12 @@
 #include "engine/codegen_llvm/scalar_emitter.h"
 
 #include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/VFABIDemangler.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "engine/codegen_llvm/target.h"
+#include "engine/codegen_llvm/vector_calls.h"
 #include "engine/codegen_llvm/vector_functions.h"
 
 namespace kerf::inline codegen_llvm {
@@ -184,8 +184,13 @@ Value* ScalarEmitter::convert(Value* value, DType from, DType to) {
   return m_b.CreateIntCast(value, type, !zeroExtends);
 }
 
+bool ScalarEmitter::isWrittenOut(ExprOp op, DType dtype) {
+  const bool isOne = op == ExprOp::Exp || op == ExprOp::Erf || op == ExprOp::Tanh;
+  return isOne && dtype == DType::Float32 && hasFusedProducts();
+}
+
 bool ScalarEmitter::isLibraryCall(ExprOp op, DType dtype) {
-  if (dtype == DType::Float32 && hasFusedProducts() && (op == ExprOp::Exp || op == ExprOp::Erf)) return false;
+  if (isWrittenOut(op, dtype)) return false;
   return std::ranges::any_of(functions, [&](const FloatFunction& function) {
     return function.op == op && function.intrinsic == Intrinsic::not_intrinsic;
   });
@@ -202,38 +207,9 @@ Value* ScalarEmitter::library(ExprOp op, std::initializer_list<Value*> args) {
   return PoisonValue::get(type);
 }
 
-Function* ScalarEmitter::pureFunction(const std::string& name, Type* type, std::size_t operands) {
-  const std::vector<Type*> types(operands, type);
-  auto* function =
-      cast<Function>(m_module.getOrInsertFunction(name, FunctionType::get(type, types, false)).getCallee());
-  function->setMemoryEffects(MemoryEffects::none());
-  function->setDoesNotThrow();
-  function->setWillReturn();
-  return function;
-}
-
-/// The vector function of one value: it is called with that in all lanes. Never inlined, so that loops around it become
-/// loops of vectors.
-Function* ScalarEmitter::oneLaneFunction(const VectorForm& form, Type* type) {
-  Function* function = pureFunction(form.oneLane(), type, std::size_t(form.operands));
-  if (!function->empty()) return function;
-  Function* vectors = pureFunction(form.symbol, FixedVectorType::get(type, unsigned(form.lanes)), form.operands);
-  function->setLinkage(GlobalValue::InternalLinkage);
-  function->addFnAttr(Attribute::NoInline);
-  IRBuilder<> b(BasicBlock::Create(m_module.getContext(), "", function));
-  std::vector<Value*> lanes;
-  for (Argument& argument : function->args()) lanes.push_back(b.CreateVectorSplat(unsigned(form.lanes), &argument));
-  b.CreateRet(b.CreateExtractElement(b.CreateCall(vectors, lanes), std::uint64_t{0}));
-  return function;
-}
-
 Value* ScalarEmitter::libraryCall(const std::string& name, const std::vector<Value*>& args) {
-  Type* type = args.front()->getType();
-  const VectorForm* const form = vectorForm(name);
-  if (form == nullptr) return m_b.CreateCall(pureFunction(name, type, args.size()), args);
-  CallInst* call = m_b.CreateCall(oneLaneFunction(*form, type), args);
-  VFABI::setVectorVariantNames(call, {form->mapping()});
-  return call;
+  if (const VectorForm* const form = vectorForm(name)) return callOfForm(m_b, *form, args);
+  return m_b.CreateCall(pureFunction(m_module, name, args.front()->getType(), args.size()), args);
 }
 
 Value* ScalarEmitter::unary(ExprOp op, Value* a, DType dtype) {
@@ -247,6 +223,7 @@ Value* ScalarEmitter::unary(ExprOp op, Value* a, DType dtype) {
   if (a->getType()->isFloatTy() && hasFusedProducts()) {
     if (op == ExprOp::Exp) return exponential(a, true);
     if (op == ExprOp::Erf) return errorFunction(a);
+    if (op == ExprOp::Tanh) return hyperbolicTangent(a);
   }
   return library(op, {a});
 }

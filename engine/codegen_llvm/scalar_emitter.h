@@ -10,8 +10,6 @@
 
 namespace kerf::inline codegen_llvm {
 
-struct VectorForm;
-
 /// Values in registers: i1 for bool, i16 for bfloat16, half (or i16 without hardware conversion) for float16.
 class ScalarEmitter {
  public:
@@ -35,18 +33,26 @@ class ScalarEmitter {
   llvm::Value* roundToBFloat16(llvm::Value* value);
   /// The same bits of a bfloat16, but the quiet NaN for every NaN.
   llvm::Value* withQuietNan(llvm::Value* bits);
+  /// Whether it is an elementary function that becomes arithmetic.
+  static bool isWrittenOut(ExprOp op, DType dtype);
   /// Whether an operation that gives this is a call of the C library.
   static bool isLibraryCall(ExprOp op, DType dtype);
 
  private:
+  /// exp(r) - 1, and the bits of a number whose last ones are n, of an exponential 2^n · exp(r).
+  struct Power {
+    llvm::Value* growth;
+    llvm::Value* whole;
+  };
+  Power power(llvm::Value* x);
+  llvm::Value* scaled(llvm::Value* bits, const Power& power);
   llvm::Value* powerOf2(llvm::Value* n);
   llvm::Value* exponential(llvm::Value* x, bool wide);
   llvm::Value* polynomial(std::span<const double> terms, llvm::Value* x);
   llvm::Value* errorFunction(llvm::Value* x);
+  llvm::Value* hyperbolicTangent(llvm::Value* x);
   llvm::Value* library(ExprOp op, std::initializer_list<llvm::Value*> args);
   llvm::Value* libraryCall(const std::string& name, const std::vector<llvm::Value*>& args);
-  llvm::Function* pureFunction(const std::string& name, llvm::Type* type, std::size_t operands);
-  llvm::Function* oneLaneFunction(const VectorForm& form, llvm::Type* type);
   llvm::Value* compare(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* integerBinary(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* extremum(ExprOp op, llvm::Value* a, llvm::Value* b, DType dtype);

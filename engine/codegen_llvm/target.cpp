@@ -27,6 +27,8 @@
 #include <csetjmp>
 #include <mutex>
 
+#include "engine/codegen_llvm/vector_calls.h"
+
 namespace kerf::inline codegen_llvm {
 namespace {
 
@@ -68,13 +70,15 @@ struct Host {
     initializeLlvm();
     llvm::SubtargetFeatures list;
     for (const auto& feature : llvm::sys::getHostCPUFeatures()) list.AddFeature(feature.first(), feature.second);
-    features = list.getString();
     const auto has = [&](std::string_view feature) {
       return std::ranges::find(list.getFeatures(), fmt::format("+{}", feature)) != list.getFeatures().end();
     };
     half = has("f16c");
     fused = has("fma");
     floats = has("avx512f") ? 16 : has("avx2") ? 8 : 0;
+    // For some processors LLVM prefers half registers: streams would write half lines, of which some leave alone.
+    if (floats == 16) list.AddFeature("prefer-256-bit", false);
+    features = list.getString();
     std::string error;
     target = llvm::TargetRegistry::lookupTarget(triple, error);
   }
@@ -146,7 +150,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, int optimizati
     passes.addPass(llvm::SimplifyCFGPass());
   }
   for (llvm::Function& function : module)
-    if (!function.isDeclaration()) passes.run(function, functions);
+    if (!function.isDeclaration() && !isWidthOfForm(function)) passes.run(function, functions);
 }
 
 std::string emitAssembly(const llvm::Module& module, llvm::TargetMachine& machine) {

@@ -50,8 +50,8 @@ std::vector<VectorForm> findForms() {
 
 }  // namespace
 
-std::string VectorForm::mapping() const {
-  return fmt::format("_ZGV_LLVM_N{}{}_{}({})", lanes, operands == 2 ? "vv" : "v", oneLane(), symbol);
+std::string VectorForm::mapping(int width, std::string_view function) const {
+  return fmt::format("_ZGV_LLVM_N{}{}_{}({})", width, operands == 2 ? "vv" : "v", oneLane(), function);
 }
 
 std::span<const VectorForm> vectorForms() {

@@ -21,7 +21,7 @@ struct VectorForm {
   /// What calls it with one value in all lanes, "kerf_tanhf": vectors and what is left of a loop get the same bits.
   std::string oneLane() const { return "kerf_" + scalar; }
   /// As LLVM's attribute vector-function-abi-variant wants it: "_ZGV_LLVM_N8v_kerf_tanhf(_ZGVdN8v_tanhf)".
-  std::string mapping() const;
+  std::string mapping(int width, std::string_view function) const;
 };
 
 /// The widest of each function that this processor and its C library have; by scalar function. Forms of other widths

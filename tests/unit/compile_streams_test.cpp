@@ -90,7 +90,7 @@ TEST(Streams, RowsOfReductions) {
       f.output({f.call("aten.div.Tensor", {exp, f.call("aten.sum.dim_IntList", {exp, last, true})})});
       const std::string what = fmt::format("{} of {}", columns, int(dtype));
       const std::int64_t row = columns * itemSize(dtype);
-      EXPECT_EQ(streamsOf(f, what), row >= 4096 || (row >= 512 && row % 64 == 0)) << what;
+      EXPECT_EQ(streamsOf(f, what), row >= 4096 || (row >= 128 && row % 64 == 0)) << what;
     }
 }
 
@@ -102,7 +102,7 @@ TEST(Streams, Transposes) {
       f.output({transposed(f, f.input("x", dtype, sizes))});
       const std::string what = fmt::format("{} x {} of {}", sizes[0], sizes[1], int(dtype));
       const std::int64_t row = sizes[0] * itemSize(dtype);
-      EXPECT_EQ(streamsOf(f, what), row >= 512 && row % 64 == 0) << what;
+      EXPECT_EQ(streamsOf(f, what), row >= 128 && row % 64 == 0) << what;
     }
 }
 
