@@ -13,7 +13,7 @@ inline constexpr std::int64_t noLimit = std::int64_t{256} << 20;
 inline const std::string efficient = "aten._scaled_dot_product_efficient_attention.default";
 inline const std::string efficientBackward = "aten._scaled_dot_product_efficient_attention_backward.default";
 inline const std::string flash = "aten._scaled_dot_product_flash_attention.default";
-inline const std::string flashBackward = "aten._scaled_dot_product_flash_attention_backward.default";
+inline const std::string flashGradients = "aten._scaled_dot_product_flash_attention_backward.default";
 
 inline Tensor normal(DType dtype, const Sizes& sizes, std::mt19937& random) {
   Tensor tensor = *Tensor::zeros(DType::Float64, sizes);

@@ -65,6 +65,15 @@ template <class T> static T __shfl_xor_sync(unsigned int, T value, int distance)
   __syncthreads();
   return other;
 }
+template <class T> static T __shfl_sync(unsigned int, T value, int lane) {
+  const unsigned int own = threadIdx.x;
+  memcpy(&kerfWords[own], &value, sizeof value);
+  __syncthreads();
+  T other;
+  memcpy(&other, &kerfWords[own / 32 * 32 + lane], sizeof other);
+  __syncthreads();
+  return other;
+}
 template <class T> static T __shfl_up_sync(unsigned int, T value, int distance) {
   const unsigned int own = threadIdx.x;
   memcpy(&kerfWords[own], &value, sizeof value);

@@ -10,6 +10,8 @@ inline constexpr std::string_view tensorCoresOnHost = R"cpp(
 #define KERF_ON_HOST
 #define KERF_DYNAMIC_SHARED(name) alignas(16) static unsigned char name[232448]
 typedef unsigned long long KerfShared;
+struct float2 { float x, y; };
+static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline KerfShared kerf_shared(const void* place) { return (KerfShared)place; }
 static inline void kerf_copy_async(KerfShared to, const void* from, bool there) {
   if ((size_t)from % 16 != 0 || to % 16 != 0) __builtin_trap();  // as the device would

@@ -65,9 +65,9 @@ TEST(CudaAttentions, FlashAlignsTheTriangleWithTheLastKey) {
         return all.empty() ? ValueList() : ValueList{all[0], all[1]};
       }(), 1e-5, fmt::format("{} queries, {} keys", queries, keys)));
     const ValueList backward{grad, q, k, v, wanted[0], wanted[1], Value(), Value(), std::int64_t(queries), std::int64_t(keys), 0.0, true, wanted[6], wanted[7]};
-    const ValueList wantedBack = byReference(flashBackward, backward);
+    const ValueList wantedBack = byReference(flashGradients, backward);
     for (const std::int64_t bytes : {noLimit, std::int64_t{16} * keys * 3})
-      ASSERT_NO_FATAL_FAILURE(expectSameTensors(wantedBack, onDevice(flashBackward, backward, bytes), 1e-5,
+      ASSERT_NO_FATAL_FAILURE(expectSameTensors(wantedBack, onDevice(flashGradients, backward, bytes), 1e-5,
                                                 fmt::format("backward of {} queries, {} keys", queries, keys)));
   }
 }
@@ -89,10 +89,10 @@ TEST(CudaAttentions, HeadsThatShareKeysAreInOneBlock) {
     expectClose(wanted[0].tensor(), headOf(whole[0].tensor(), head), 1e-5, fmt::format("head {}", head));
   }
   const ValueList backward{grad, q, k, v, whole[0], whole[1], Value(), Value(), std::int64_t(70), std::int64_t(70), 0.0, true, whole[6], whole[7]};
-  const ValueList wholeBack = onDevice(flashBackward, backward, noLimit);
+  const ValueList wholeBack = onDevice(flashGradients, backward, noLimit);
   for (const std::int64_t scores : {4 * oneHead, 2 * oneHead, oneHead, std::int64_t{300}}) {
     ASSERT_NO_FATAL_FAILURE(expectSameTensors(first(whole, 2), first(onDevice(flash, {q, k, v, 0.0, true}, scores * 8), 2), 0, "forward"));
-    ASSERT_NO_FATAL_FAILURE(expectSameTensors(wholeBack, onDevice(flashBackward, backward, scores * 16), 1e-5, "backward"));
+    ASSERT_NO_FATAL_FAILURE(expectSameTensors(wholeBack, onDevice(flashGradients, backward, scores * 16), 1e-5, "backward"));
   }
 }
 

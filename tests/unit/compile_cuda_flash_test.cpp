@@ -54,6 +54,16 @@ TEST_P(CudaFlash, IsTheOp) {
   ASSERT_EQ(wanted.size(), given.size());
   EXPECT_NO_FATAL_FAILURE(expectClose(wanted[0].tensor(), given[0].tensor(), toleranceOf(c.dtype), "output"));
   EXPECT_NO_FATAL_FAILURE(expectClose(wanted[1].tensor(), given[1].tensor(), 1e-5, "logarithms of sums"));
+  if (std::max(c.width, c.values) > 128) return;
+  const Tensor grad = normal(c.dtype, {2, c.heads, c.queries, c.values}, random);
+  const ValueList backward =
+      shares ? ValueList{grad, q, k, v, wanted[0], wanted[1], Value(), Value(), c.queries, c.keys, c.dropout, c.causal, wanted[6], wanted[7]}
+             : ValueList{grad, q, k, v, args[3], wanted[0], wanted[1], wanted[2], wanted[3], c.dropout, ValueList{true, true, true, false}, c.causal};
+  const std::string& back = shares ? flashGradients : efficientBackward;
+  const ValueList wantedBack = byReference(back, backward), givenBack = fused(back, backward, 2);
+  ASSERT_EQ(wantedBack.size(), givenBack.size());
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NO_FATAL_FAILURE(expectClose(wantedBack[i].tensor(), givenBack[i].tensor(), toleranceOf(c.dtype), fmt::format("gradient {}", i)));
 }
 
 constexpr DType half = DType::Float16, brain = DType::BFloat16;

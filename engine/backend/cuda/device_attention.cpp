@@ -152,6 +152,8 @@ Result<bool> backward(const DeviceCall& call) {
   if (!isWritable(call, 0) || !isWritable(call, 1) || !isWritable(call, 2)) return false;
   KERF_TRY(const auto stream, givenStream(call, *h));
   if (!stream) return false;
+  KERF_TRY(const bool fused, flashBackward(call, *h, *stream));
+  if (fused) return true;
   const auto blocks = scoreBlocks(*h, 2 * (itemSize(h->sum) + itemSize(h->dtype)), call.on.scoreBytes, call.hasOut(3));
   KERF_TRY(const AttentionParts parts, attentionParts(call, *h, blocks));
   KERF_TRY(const HeadMatrices dOut, headMatrices(call, grad, false));

@@ -10,8 +10,7 @@ namespace {
 
 constexpr int firstArchitecture = 80;  ///< with products of 16-bit squares of 16 x 16, and copies into shared memory
 constexpr int pack = 8;                ///< elements of 16 bytes
-constexpr std::int64_t mostWidth = 256, mostTall = 128;
-constexpr int threads = 128;
+constexpr std::int64_t mostWidth = 256, mostTall = 128, mostKept = 64;  ///< of heads; of those that two tiles of rows and that queries are kept of
 /// A block has whole rows: of few queries over many keys, products in memory divide the keys among processors.
 constexpr std::int64_t fewQueries = 16, manyKeys = 2048;
 
@@ -30,6 +29,13 @@ bool liesInPacks(const Tensor& t, DeviceAddress address) {
   return true;
 }
 
+std::int64_t sharedBytes(const FlashForm& form) {
+  const std::int64_t width = form.wholeWidth() + pack, values = form.wholeValues() + pack;
+  return (64 * form.tall * width + form.keys * (width + values)) * 2;
+}
+
+}  // namespace
+
 void takeStrides(const Tensor& t, long long (&strides)[3]) {
   for (int d = 0; d < 3; ++d) strides[d] = t.size(d) == 1 ? 0 : t.strides()[std::size_t(d)];
 }
@@ -42,13 +48,6 @@ bool isWritableInPairs(const Tensor& out) {
   return true;
 }
 
-std::int64_t sharedBytes(const FlashForm& form) {
-  const std::int64_t width = form.wholeWidth() + pack, values = form.wholeValues() + pack;
-  return (64 * form.tall * width + form.keys() * (width + values)) * 2;
-}
-
-}  // namespace
-
 KernelMacros FlashForm::macros() const {
   const bool isBool = mask == DType::Bool;
   const auto flag = [](bool is) { return std::string(is ? "1" : "0"); };
@@ -59,8 +58,9 @@ KernelMacros FlashForm::macros() const {
           {"IS_BF16", flag(dtype == DType::BFloat16)},
           {"WIDTH", std::to_string(wholeWidth())},
           {"VALUES", std::to_string(wholeValues())},
-          {"KEYS", std::to_string(keys())},
+          {"KEYS", std::to_string(keys)},
           {"TALL", std::to_string(tall)},
+          {"KEEPS_QUERIES", flag(keepsQueries)},
           {"CAUSAL", flag(causal)},
           {"HAS_MASK", flag(hasMask)},
           {"DROPS", flag(drops)}};
@@ -96,6 +96,11 @@ FlashArguments flashArguments(const AttentionHeads& h) {
   return a;
 }
 
+std::int64_t flashBlocks(const FlashForm& form, std::int64_t heads, std::int64_t rows) {
+  const std::int64_t each = 64 * form.tall;
+  return heads * ((rows + each - 1) / each);
+}
+
 Result<DeviceAddress> flashOperand(const DeviceCall& call, const Tensor& tensor, long long (&strides)[3]) {
   KERF_TRY(const DeviceAddress own, call.on.addressOf(tensor));
   takeStrides(tensor, strides);
@@ -112,8 +117,11 @@ Result<bool> flashForward(const DeviceCall& call, const AttentionHeads& h, const
   if (!takesFlash(call, h) || !isWritableInPairs(result)) return false;
   FlashForm form = flashForm(h);
   const std::int64_t heads = h.batch * h.heads;
-  const auto blocksOf = [&](int tall) { return heads * ((h.queries + 64 * tall - 1) / (64 * tall)); };
-  if (std::max(h.width, h.valueWidth) <= mostTall && blocksOf(2) >= call.on.queue.driver().processors()) form.tall = 2;
+  const std::int64_t width = std::max(h.width, h.valueWidth);
+  if (width > mostKept) form.keys = 32;  // registers hold no more
+  form.tall = 2;
+  if (width > mostTall || flashBlocks(form, heads, h.queries) < call.on.queue.driver().processors()) form.tall = 1;
+  form.keepsQueries = form.tall == 2 && width <= mostKept;
   FlashArguments a = flashArguments(h);
   KERF_TRY(const DeviceAddress q, flashOperand(call, h.q, a.q));
   KERF_TRY(const DeviceAddress k, flashOperand(call, h.k, a.k));
@@ -130,7 +138,7 @@ Result<bool> flashForward(const DeviceCall& call, const AttentionHeads& h, const
   }
   KernelArguments arguments;
   arguments.add(out).add(sumsAt).add(q).add(k).add(v).add(maskAt).add(stream.seed).add(stream.offset).add(a);
-  KERF_CHECK(call.on.library.launch(flashForwardSource(), "kerf_flash", form.macros(), blocksOf(form.tall), threads, arguments,
+  KERF_CHECK(call.on.library.launch(flashForwardSource(), "kerf_flash", form.macros(), flashBlocks(form, heads, h.queries), flashThreads, arguments,
                                     int(sharedBytes(form))));
   return true;
 }
@@ -140,9 +148,14 @@ std::vector<LibraryKernel> flashKernels() {
   const auto add = [&](const FlashForm& form) { all.push_back({flashForwardSource(), "kerf_flash", form.macros()}); };
   add({});
   for (const DType dtype : {DType::BFloat16, DType::Float16}) {
-    add({.dtype = dtype, .mask = dtype, .width = 128, .values = 128, .tall = 2, .causal = true});
-    add({.dtype = dtype, .mask = dtype, .width = 64, .values = 64, .tall = 2, .causal = true, .hasMask = true, .drops = true});
-    add({.dtype = dtype, .mask = DType::Bool, .width = 72, .values = 256, .hasMask = true});
+    add({.dtype = dtype, .mask = dtype, .width = 128, .values = 128, .tall = 2, .keys = 32, .causal = true});
+    add({.dtype = dtype, .mask = dtype, .width = 64, .values = 64, .tall = 2, .keepsQueries = true, .causal = true, .hasMask = true, .drops = true});
+    add({.dtype = dtype, .mask = DType::Bool, .width = 72, .values = 256, .keys = 32, .hasMask = true});
+    for (const char* name : {"kerf_flash_queries", "kerf_flash_keys"}) {
+      const auto addBack = [&](const FlashForm& form) { all.push_back({flashBackwardSource(), name, form.macros()}); };
+      addBack({.dtype = dtype, .mask = dtype, .tall = 2, .keys = 32, .causal = true, .hasMask = true, .drops = true});
+      addBack({.dtype = dtype, .mask = DType::Bool, .width = 128, .values = 72, .keys = 32, .hasMask = true});
+    }
   }
   return all;
 }

@@ -50,8 +50,8 @@ __device__ __forceinline__ unsigned int kerf_kept(unsigned long long key, unsign
 }
 )cuda";
 
-/// 64 TALL queries of one head for a block, 16 TALL for a warp. WIDTH, VALUES: of heads, rounded up to 16; KEYS: of a tile. CAUSAL,
-/// HAS_MASK, DROPS: what there is.
+/// 64 TALL queries of one head for a block, 16 TALL for a warp. WIDTH, VALUES: of heads, rounded up to 16; KEYS: of a tile. KEEPS_QUERIES:
+/// whether queries stay in registers. CAUSAL, HAS_MASK, DROPS: what there is.
 static constexpr std::string_view forward = R"cuda(
 #define ROWS (64 * TALL)
 extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out, float* sums, const unsigned short* q,
@@ -153,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
         const float from = fabsf(largest) == KERF_INFINITY ? 0.0f : largest * factor;
-        const float shrink = kerf_exp2(fmaf(most[t][half], factor, -from));
+        const float shrink = kerf_exp2(most[t][half] * factor - from);  // exactly 1 where the maximum stays
         most[t][half] = largest;
         float added = 0;
         #pragma unroll
@@ -220,6 +220,8 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
     }
 }
 )cuda";
+
+std::string_view flashCommonSource() { return common; }
 
 std::string_view flashForwardSource() {
   static const std::string text = std::string(tensorCoreSource()) + std::string(common) + std::string(forward);
