@@ -8,6 +8,7 @@
 #include "app/cli/version.h"
 #include "engine/process/temporary_folder.h"
 #include "engine/support/log_sinks.h"
+#include "engine/support/out_of_memory.h"
 
 namespace kerf::cli {
 
@@ -81,7 +82,7 @@ int runChosen(Context& context, const CommandBody& body) {
   }
   if (const int stale = removeStaleFolders(); stale > 0)
     logAt(LogCategory::Run, LogLevel::Info, "removed {} temporary folders of processes that were killed", stale);
-  const auto outcome = body(context);
+  const auto outcome = withinMemory([&] { return body(context); });
   if (!outcome) {
     reportError(context, outcome.error());
     return exitCode(outcome.error().code);

@@ -1,15 +1,45 @@
 // kerf: the command line program.
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include <unistd.h>
 
 #include "app/cli/command_line.h"
 #include "app/cli/interrupts.h"
 #include "app/cli/terminal.h"
+#include "engine/support/out_of_memory.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+/// OpenBLAS starts its threads when it is loaded: one that gets no memory tries for ever, and fork() waits for it. Where
+/// the address space is limited and does not hold them, the program starts again without them.
+void restartWhereBlasWouldHang(char** argv) {
+  if (std::getenv("OPENBLAS_NUM_THREADS") != nullptr) return;  // it has the last word, and ends the second start here
+  if (kerf::spaceHoldsThreads(int(std::thread::hardware_concurrency()))) return;
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
+  ::execv("/proc/self/exe", argv);
+}
+
+int run(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow any more is an error, not the end of the program
   kerf::cli::guardTerminal();
   kerf::cli::installInterruptHandlers();
   const int code = kerf::cli::runCli({const_cast<const char* const*>(argv), std::size_t(argc)});
   kerf::cli::finishTerminal();
   return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  restartWhereBlasWouldHang(argv);
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& problem) {  // no memory or thread before a command began
+    std::fprintf(stderr, "kerf: error: %s\n", problem.what());
+    return 3;
+  }
 }

@@ -7,6 +7,7 @@
 
 #include <cblas.h>
 
+#include "engine/mathlib/blas_turn.h"
 #include "engine/mathlib/exact_gemm.h"
 #include "engine/mathlib/exact_sums.h"
 #include "engine/mathlib/math_threads.h"
@@ -82,6 +83,7 @@ void callBlas(const BlasCall& call, const T* left, const T* right, T* out) {
              k = static_cast<blasint>(call.shape.k);
   const auto lda = static_cast<blasint>(call.lda), ldb = static_cast<blasint>(call.ldb);
   const T scale = static_cast<T>(call.alpha), keep = static_cast<T>(call.beta);
+  const BlasTurn turn;
   const auto c = static_cast<blasint>(call.ldc);
   if constexpr (std::is_same_v<T, float>)
     cblas_sgemm(CblasRowMajor, flagA, flagB, m, n, k, scale, left, lda, right, ldb, keep, out, c);

@@ -85,6 +85,7 @@ void triangularSolve(char side, char uplo, char trans, bool unit, int m, int n, 
   const CBLAS_TRANSPOSE cTrans = trans == 'N' ? CblasNoTrans : trans == 'T' ? CblasTrans : CblasConjTrans;
   const CBLAS_DIAG cDiag = unit ? CblasUnit : CblasNonUnit;
   const int lda = leading(side == 'L' ? m : n), ldb = leading(m);
+  const BlasTurn turn;
   if constexpr (isReal<T>) {
     cblas_dtrsm(CblasColMajor, cSide, cUplo, cTrans, cDiag, m, n, 1.0, a, lda, b, ldb);
   } else {

@@ -9,6 +9,8 @@
 #define lapack_complex_double std::complex<double>
 #include <lapacke.h>
 
+#include "engine/mathlib/blas_turn.h"
+
 namespace kerf::inline mathlib::lapack {
 
 template <class T>
@@ -32,6 +34,7 @@ template <class Routine, class... Args>
 int call(Routine routine, Args... args) {
   static const bool nansPass = (LAPACKE_set_nancheck(0), true);
   static_cast<void>(nansPass);
+  const BlasTurn turn;
   return routine(LAPACK_COL_MAJOR, args...);
 }
 

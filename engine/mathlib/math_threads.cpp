@@ -6,6 +6,7 @@
 #include <cblas.h>
 #include <dlfcn.h>
 
+#include "engine/support/out_of_memory.h"
 #include "engine/support/parallel_state.h"
 #include "engine/support/thread_pool.h"
 
@@ -13,7 +14,7 @@ namespace kerf::inline mathlib {
 namespace {
 
 std::atomic<int> wanted{0};
-std::atomic<int> appliedToBlas{0};
+std::atomic<int> askedOfBlas{0};
 
 // oneDNN brings its OpenMP runtime along; Kerf itself does not link it, so the symbol is looked up.
 using SetThreads = void (*)(int);
@@ -40,7 +41,8 @@ int mathThreadsFor(double multiplications) {
 namespace {
 
 void setBlasThreads(int count) {
-  if (appliedToBlas.exchange(count) != count) ::openblas_set_num_threads(count);
+  if (askedOfBlas.exchange(count) == count) return;
+  ::openblas_set_num_threads(count > 1 && spaceHoldsThreads(count) ? count : 1);
 }
 
 }  // namespace

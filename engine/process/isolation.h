@@ -12,6 +12,7 @@
 
 #include "engine/process/codec.h"
 #include "engine/process/frame.h"
+#include "engine/support/out_of_memory.h"
 
 namespace kerf::inline process {
 
@@ -66,7 +67,7 @@ Result<IsolatedAnswer<T>> callIsolated(const std::function<Result<T>(const SendE
                                        const IsolationLimits& limits, std::stop_token stop = {},
                                        const OnEvent& onEvent = {}) {
   const auto encoded = [&](const SendEvent& send) -> Frame {
-    const Result<T> result = body(send);
+    const Result<T> result = withinMemory([&] { return body(send); });
     if (!result) return {FrameKind::Failure, encode(result.error())};
     return {FrameKind::Answer, encode(*result)};
   };

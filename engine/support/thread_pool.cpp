@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -61,6 +64,7 @@ class Loop {
   const std::function<void(std::int64_t, std::int64_t)>* body = nullptr;
 
   void divide(std::int64_t size, std::int64_t step, int threads) {
+    m_problem = nullptr;
     m_size = size;
     m_step = step;
     m_threads = threads;
@@ -74,14 +78,29 @@ class Loop {
     m_open.store(threads, std::memory_order_relaxed);
   }
 
+  /// What a piece throws ends the loop, and is thrown by rethrow().
   void takePieces(int thread) {
+    try {
+      takeAll(thread);
+    } catch (...) {
+      const std::lock_guard guard(m_problemLock);
+      if (!m_problem) m_problem = std::current_exception();
+      for (Share& share : m_shares) share.next.store(share.end, std::memory_order_relaxed);
+    }
+  }
+  /// When no thread works on it any more.
+  void rethrow() {
+    if (m_problem) std::rethrow_exception(std::exchange(m_problem, nullptr));
+  }
+
+ private:
+  void takeAll(int thread) {
     for (int i = 0; i < m_threads && m_open.load(std::memory_order_relaxed) > 0; ++i) {
       Share& share = m_shares[std::size_t((thread + i) % m_threads)];
       if (i == 0 || share.next.load(std::memory_order_relaxed) < share.end) takeFrom(share);
     }
   }
 
- private:
   void takeFrom(Share& share) {
     for (;;) {
       const std::int64_t piece = share.next.fetch_add(1, std::memory_order_relaxed);
@@ -94,6 +113,8 @@ class Loop {
   std::int64_t m_size = 0, m_step = 1;
   int m_threads = 0;
   std::vector<Share> m_shares;
+  std::exception_ptr m_problem;
+  SpinLock m_problemLock;
   alignas(cacheLine) std::atomic<int> m_open{0};  ///< shares that have pieces left
 };
 
@@ -169,18 +190,30 @@ class Pool {
 
   void run(std::int64_t size, std::int64_t step, int threads,
            const std::function<void(std::int64_t, std::int64_t)>& body) {
-    while (int(m_workers.size()) + 1 < threads)
-      m_workers.push_back(std::make_unique<Worker>(m_loop, int(m_workers.size()) + 1));
+    threads = raised(threads);
     m_loop.body = &body;
     m_loop.divide(size, step, threads);
     const auto helpers = std::size_t(threads - 1);
     for (std::size_t i = 0; i < helpers; ++i) m_workers[i]->offer();
     m_loop.takePieces(0);
     for (std::size_t i = 0; i < helpers; ++i) m_workers[i]->withdraw();
+    m_loop.rethrow();
   }
 
  private:
+  /// As many threads as the system gives, this one among them.
+  int raised(int threads) {
+    try {
+      while (int(m_workers.size()) + 1 < std::min(threads, m_most))
+        m_workers.push_back(std::make_unique<Worker>(m_loop, int(m_workers.size()) + 1));
+    } catch (const std::exception&) {  // no thread, or no memory for its stack
+      m_most = int(m_workers.size()) + 1;
+    }
+    return std::min(threads, int(m_workers.size()) + 1);
+  }
+
   pid_t m_owner;
+  int m_most = std::numeric_limits<int>::max();  ///< threads that the system gives
   Loop m_loop;
   std::vector<std::unique_ptr<Worker>> m_workers;
 };
@@ -217,10 +250,15 @@ void parallelFor(std::int64_t size, std::int64_t grain, const std::function<void
   // A forked child inherits the object but not its threads: such a pool is abandoned, never joined.
   if (workers.pool && workers.pool->owner() != ::getpid()) (void)workers.pool.release();
   if (!workers.pool) workers.pool = std::make_unique<Pool>();
-  insideLoop = true;
+  struct Turn {  // also when a piece throws
+    std::atomic_flag& busy;
+    Turn(std::atomic_flag& flag) : busy(flag) { insideLoop = true; }
+    ~Turn() {
+      insideLoop = false;
+      busy.clear(std::memory_order_release);
+    }
+  } turn(workers.busy);
   workers.pool->run(size, step, int(threads), body);
-  insideLoop = false;
-  workers.busy.clear(std::memory_order_release);
 }
 
 }  // namespace kerf::inline support

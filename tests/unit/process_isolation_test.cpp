@@ -47,6 +47,30 @@ TEST(CallIsolated, ReturnsTheBodysError) {
   EXPECT_EQ(answer.answer->error().text(), "node odd: no such op (running)");
 }
 
+TEST(CallIsolated, MemoryThatTheLimitRefusesIsAnError) {
+  if (addressSanitizer || threadSanitizer) GTEST_SKIP() << "a sanitizer maps terabytes";
+  IsolationLimits limits{.memoryBytes = 256 << 20};
+  const auto fill = [] { return std::string(1 << 30, 'x'); };
+  const auto fillInAPiece = [&] {
+    std::atomic<std::size_t> bytes = 0;
+    parallelFor(4, 1, [&](std::int64_t begin, std::int64_t end) {
+      if (begin <= 3 && 3 < end) bytes = fill().size();
+    });
+    return std::to_string(bytes);
+  };
+  const auto check = [&](const IsolatedAnswer<std::string>& answer) {
+    EXPECT_EQ(answer.outcome.exit, IsolatedExit::Finished) << answer.outcome.signalName();
+    ASSERT_TRUE(answer.answer.has_value());
+    ASSERT_FALSE(answer.answer->has_value());
+    EXPECT_EQ(answer.answer->error().code, ErrorCode::TooLarge);
+    EXPECT_NE(answer.answer->error().message.find("cannot have more memory: its address space is limited to"),
+              std::string::npos);
+  };
+  check(isolated(fill, limits));
+  limits.threads = 2;
+  check(isolated(fillInAPiece, limits));
+}
+
 /// Waits until `flag` is set by another thread.
 void await(const std::atomic<bool>& flag) {
   while (!flag) std::this_thread::yield();

@@ -1,13 +1,19 @@
 // Error texts, exit codes, hashes and parallelFor.
+#include <atomic>
+#include <fstream>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/support/environment.h"
 #include "engine/support/hash.h"
 #include "engine/support/result.h"
+#include "engine/support/sanitizers.h"
 #include "engine/support/thread_pool.h"
 
 namespace kerf {
@@ -57,6 +63,44 @@ TEST(ParallelFor, CoversEveryIndexOnce) {
   });
   EXPECT_EQ(std::accumulate(hits.begin(), hits.end(), 0), 10'001);
   EXPECT_EQ(*std::ranges::max_element(hits), 1);
+}
+
+TEST(ParallelFor, ThrowsWhatAPieceThrowsAndWorksAfterwards) {
+  setThreadCount(3);
+  for (const std::int64_t failing : {0, 417, 999}) {
+    const auto piece = [&](std::int64_t begin, std::int64_t end) {
+      if (begin <= failing && failing < end) throw std::runtime_error(std::to_string(failing));
+    };
+    try {
+      parallelFor(1000, 1, piece);
+      ADD_FAILURE() << "nothing was thrown for " << failing;
+    } catch (const std::runtime_error& problem) {
+      EXPECT_EQ(problem.what(), std::to_string(failing));
+    }
+    std::atomic<std::int64_t> sum = 0;
+    parallelFor(1000, 1, [&](std::int64_t begin, std::int64_t end) { sum += end - begin; });
+    EXPECT_EQ(sum, 1000);
+  }
+}
+
+TEST(ParallelFor, ManagesWithTheThreadsThatTheSystemGives) {
+  if (addressSanitizer || threadSanitizer) GTEST_SKIP() << "a sanitizer maps terabytes";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::ifstream statm("/proc/self/statm");
+    rlim_t pages = 0;
+    statm >> pages;
+    const rlimit space{pages * 4096 + (20 << 20), RLIM_INFINITY};  // for the stacks of two threads
+    ::setrlimit(RLIMIT_AS, &space);
+    setThreadCount(64);
+    std::atomic<std::int64_t> sum = 0;
+    for (int i = 0; i < 3; ++i)
+      parallelFor(10'000, 1, [&](std::int64_t begin, std::int64_t end) { sum += end - begin; });
+    ::_exit(sum == 30'000 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(ParallelFor, WorksInAForkedChildAfterUseInTheParent) {

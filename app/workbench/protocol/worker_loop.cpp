@@ -14,6 +14,7 @@
 #include "engine/process/codec.h"
 #include "engine/process/log_relay.h"
 #include "engine/process/temporary_folder.h"
+#include "engine/support/out_of_memory.h"
 
 namespace kerf::workbench {
 
@@ -123,7 +124,7 @@ int answerCalls(int file, const std::string& version, const CallAnswerer& answer
   auto& inbox = *new Inbox(channel);
   while (const auto item = inbox.take()) {
     const Job job{EventSender(channel), item->stop.get_token(), item->control};
-    const auto result = answerTo(item->frame, answer, job);
+    const auto result = withinMemory([&] { return answerTo(item->frame, answer, job); });
     const auto sent =
         result ? channel.send(FrameKind::Answer, *result) : channel.send(FrameKind::Failure, encode(result.error()));
     if (!sent) break;
