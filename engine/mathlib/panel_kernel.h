@@ -24,7 +24,31 @@ struct PanelResult {
   T* c = nullptr;
   std::int64_t stride = 1;  ///< from row to row
   T alpha = 1, keep = 0;
+  T* begun = nullptr;       ///< the tile's sums of the steps before; null: there are none
+  std::int64_t begunStride = 0;
+  bool streamed = false;    ///< past the caches; c and its rows are aligned to vectors, and keep is 0
 };
+
+/// A store past the caches, whose other readers must wait for finishStreams(). Pieces of 16 bytes need no more than
+/// what every such processor has.
+template <class Vector>
+KERF_KERNEL void streamVector(void* at, Vector value) {
+#ifdef __x86_64__
+  using Piece = float __attribute__((vector_size(16)));
+  constexpr int pieces = sizeof(Vector) / sizeof(Piece);
+  Piece parts[pieces];
+  __builtin_memcpy(parts, &value, sizeof value);
+#pragma GCC unroll 4
+  for (int i = 0; i < pieces; ++i) asm volatile("movntps %1, %0" : "=m"(static_cast<Piece*>(at)[i]) : "x"(parts[i]));
+#else
+  __builtin_memcpy(at, &value, sizeof value);
+#endif
+}
+KERF_KERNEL void finishStreams() {
+#ifdef __x86_64__
+  asm volatile("sfence" ::: "memory");
+#endif
+}
 
 /// Operands of one tile: element (row, step) of the left is left[row * leftStride + step], or left[step * panel + row]
 /// of a packed one; the columns of the right lie side by side, `rightStride` from step to step.
@@ -48,6 +72,10 @@ KERF_KERNEL void writeTile(const typename VectorOf<T, bytes>::Type (&sums)[R][C]
     for (int j = 0; j < C; ++j) {
       auto* const at = reinterpret_cast<typename Tile::Loose*>(to.c + i * to.stride + j * Tile::lanes);
       typename Tile::Vector value = sums[i][j] * to.alpha;
+      if (to.streamed) {
+        streamVector(at, value);
+        continue;
+      }
       if (to.keep != 0) value += *at * to.keep;
       *at = value;
     }
@@ -83,7 +111,9 @@ KERF_KERNEL void multiplyTile(PanelOperands<T> in, PanelResult<T> to, std::int64
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 2
-    for (int j = 0; j < C; ++j) sums[i][j] = typename Tile::Vector{};
+    for (int j = 0; j < C; ++j)
+      sums[i][j] = to.begun ? *reinterpret_cast<const typename Tile::Loose*>(to.begun + i * to.begunStride + j * Tile::lanes)
+                            : typename Tile::Vector{};
   constexpr int groups = (R + 2) / 3;
   const T* rows[groups];
 #pragma GCC unroll 4
@@ -121,6 +151,7 @@ KERF_KERNEL void multiplyLastRows(std::int64_t rows, PanelOperands<T> in, PanelR
       multiplyTile<T, bytes, R, C, packed>(in, to, valid);
       in.left += packed ? R : R * in.leftStride;
       to.c += R * to.stride;
+      if (to.begun) to.begun += R * to.begunStride;
     }
     multiplyLastRows<T, bytes, C, packed, R / 2>(rows, in, to, valid);
   }

@@ -68,9 +68,11 @@ KERF_KERNEL void packTransposed(PanelSource<T> from, std::int64_t lane, std::int
   std::int64_t p = 0;
   for (; p + S::side <= steps; p += S::side) {
     typename S::Vector rows[S::side];
+    const std::int64_t ahead = p + stepsForeseen;  // where this panel ends, the next one's rows begin
+    const T* const foreseen = first + (ahead < steps ? ahead : ahead - steps + width * from.rowStride);
 #pragma GCC unroll 16
     for (int i = 0; i < S::side; ++i) {
-      if (i < lanes) __builtin_prefetch(first + i * from.rowStride + p + stepsForeseen);
+      if (i < lanes) __builtin_prefetch(foreseen + i * from.rowStride);
       rows[i] = typename S::Vector{};
       if (i < lanes) rows[i] = *reinterpret_cast<const typename S::Loose*>(first + i * from.rowStride + p);
     }
@@ -100,9 +102,22 @@ KERF_KERNEL void packLanes(PanelSource<T> from, std::int64_t count, std::int64_t
 template <class T, int bytes, int width>
 KERF_KERNEL void packPanel(PanelSource<T> from, std::int64_t count, std::int64_t steps, T* out) {
   if (from.rowStride != 1) return detail::packLanes<T, bytes, width>(from, count, steps, out);
-  if (count < width) return detail::packSlowly<T, width>(from, 0, width, count, 0, steps, out);
-  for (std::int64_t p = 0; p < steps; ++p)
-    __builtin_memcpy(out + p * width, from.data + p * from.stepStride, width * sizeof(T));
+  detail::packSlowly<T, width>(from, 0, width, count, 0, steps, out);
+}
+
+/// `count` panels of rows that lie side by side: all of a step's elements are read one after the other, and those of
+/// steps to come are asked for, since a processor foresees neither pieces of a step nor steps far apart.
+template <class T, int width, int count>
+KERF_KERNEL void packBeside(PanelSource<T> from, std::int64_t steps, T* out) {
+  constexpr std::int64_t stepsAhead = 8, line = 64 / std::int64_t(sizeof(T));
+  for (std::int64_t p = 0; p < steps; ++p) {
+    const T* const step = from.data + p * from.stepStride;
+#pragma GCC unroll 16
+    for (std::int64_t i = 0; i < count * width; i += line) __builtin_prefetch(step + stepsAhead * from.stepStride + i);
+#pragma GCC unroll 8
+    for (std::int64_t q = 0; q < count; ++q)
+      __builtin_memcpy(out + (q * steps + p) * width, step + q * width, width * sizeof(T));
+  }
 }
 
 }  // namespace kerf::inline mathlib

@@ -9,6 +9,9 @@
 
 namespace kerf::inline mathlib {
 
+constexpr std::int64_t rowsOfTile = 240;        // with the longest block they fill a part of the second cache
+constexpr std::int64_t heldElements = 1 << 16;  // of an operand in the second cache, beside others
+
 inline std::int64_t divideUp(std::int64_t size, std::int64_t part) { return (size + part - 1) / part; }
 
 /// A range of rows or columns, in panels.
@@ -45,14 +48,29 @@ struct TileSize {
 template <class T>
 TileSize tileSize();
 
-/// Copies a panel of rows, or of columns, of one block; all are counted within the part.
+/// Copies panels [begin, end) of rows, or of columns, of one block; all are counted within the part. Panels are best
+/// copied beside each other.
 template <class T>
-void packLeft(const Part<T>& part, std::int64_t block, std::int64_t panel);
+void packLeft(const Part<T>& part, std::int64_t block, std::int64_t begin, std::int64_t end);
 template <class T>
-void packRight(const Part<T>& part, std::int64_t block, std::int64_t panel);
+void packRight(const Part<T>& part, std::int64_t block, std::int64_t begin, std::int64_t end);
 
 /// The results of a range, from all blocks of the part.
 template <class T>
 void multiply(const Part<T>& part, TileRange range);
+
+/// All rows, which are few, of a part of one block whose right matrix lies where it is, full panels only. `sums` has
+/// room for the part's results. The bits are those of `multiply`.
+template <class T>
+void sweep(const Part<T>& part, T* sums);
+
+/// A part on one thread: block by block of the products, some columns at a time. What is packed has a size of its own,
+/// whatever the product's is.
+template <class T>
+void multiplyPart(Part<T> part, bool packsA, bool packsB);
+
+/// The same by `sweep`, of all rows.
+template <class T>
+void sweepColumns(Part<T> part, bool packsA);
 
 }  // namespace kerf::inline mathlib

@@ -46,8 +46,10 @@ struct DotRange {
     }
   }
 
+  /// `ahead` of the rows of the right that come after these columns are asked for meanwhile, from number `next` on.
   template <int R, int J>
-  KERF_KERNEL void multiplyRows(const DotCall<T>& call, std::int64_t row, std::int64_t column) {
+  KERF_KERNEL void multiplyRows(const DotCall<T>& call, std::int64_t row, std::int64_t column, std::int64_t next,
+                                std::int64_t ahead) {
     const PanelProduct<T>& g = *call.product;
     const T *const a = call.a + row * g.lda, *const b = call.b + column * g.ldb;
     Vector sums[R][J];
@@ -57,6 +59,7 @@ struct DotRange {
       for (int j = 0; j < J; ++j) sums[i][j] = Vector{};
     std::int64_t p = 0;
     for (; p + lanes <= g.k; p += lanes) {
+      for (std::int64_t j = next; j < next + ahead; ++j) __builtin_prefetch(call.b + j * g.ldb + p, 0, 2);
       Vector left[R];
 #pragma GCC unroll 4
       for (int i = 0; i < R; ++i) left[i] = *reinterpret_cast<const Loose*>(a + i * g.lda + p);
@@ -80,16 +83,22 @@ struct DotRange {
   }
 
   template <int J>
-  KERF_KERNEL void multiplyColumns(const DotCall<T>& call, std::int64_t column) {
+  KERF_KERNEL void multiplyColumns(const DotCall<T>& call, std::int64_t column, std::int64_t next, std::int64_t end) {
+    const std::int64_t passes = std::max<std::int64_t>(1, call.product->m / Tile::left);
+    const std::int64_t share = (Tile::right + passes - 1) / passes;
     std::int64_t row = 0;
-    for (; row + Tile::left <= call.product->m; row += Tile::left) multiplyRows<Tile::left, J>(call, row, column);
-    for (; row < call.product->m; ++row) multiplyRows<1, J>(call, row, column);
+    for (; row + Tile::left <= call.product->m; row += Tile::left, next += share) {
+      const std::int64_t ahead = std::clamp<std::int64_t>(std::min(end, column + 2 * Tile::right) - next, 0, share);
+      multiplyRows<Tile::left, J>(call, row, column, next, ahead);
+    }
+    for (; row < call.product->m; ++row) multiplyRows<1, J>(call, row, column, next, 0);
   }
 
   KERF_KERNEL void run(const DotCall<T>* call, std::int64_t begin, std::int64_t end) {
     std::int64_t column = begin;
-    for (; column + Tile::right <= end; column += Tile::right) multiplyColumns<Tile::right>(*call, column);
-    for (; column < end; ++column) multiplyColumns<1>(*call, column);
+    for (; column + Tile::right <= end; column += Tile::right)
+      multiplyColumns<Tile::right>(*call, column, column + Tile::right, end);
+    for (; column < end; ++column) multiplyColumns<1>(*call, column, end, end);
   }
 };
 

@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "engine/ops/nn/attention_dropout.h"
+#include "engine/ops/random/engines.h"
 #include "engine/ops/random/state.h"
 #include "recorded_json.h"
 
@@ -120,6 +122,25 @@ TEST(AttentionRecorded, DropoutOfTheEfficientKernelIsExact) {
       EXPECT_EQ(difference(result->list()[output], valueFrom(json.at("out")[output], cuda)), "") << output;
   }
   EXPECT_EQ(found, 1);
+}
+
+TEST(AttentionDropout, DrawsAsOneNumberAfterTheOther) {
+  for (const DropoutStream stream : {DropoutStream{7, 0}, DropoutStream{-3, 5}, DropoutStream{1 << 30, -6},
+                                     DropoutStream{9, (std::int64_t{1} << 34) - 9}})
+    for (const double p : {0.1, 0.5, 0.999, 1e-12, 1 - 1e-12})
+      for (const std::int64_t first : {0, 1, 30, 63}) {
+        std::vector<float> factors(75, -1.0f);
+        std::vector<double> wide(75, -1.0);
+        dropoutFactors({stream, p}, first, 74, factors.data());
+        dropoutFactors({stream, p}, first, 74, wide.data());
+        for (std::int64_t i = 0; i < 74; ++i) {
+          const std::uint64_t at = std::uint64_t(stream.offset) + std::uint64_t(first + i);
+          const bool kept = curandUniform(philox(std::uint64_t(stream.seed), at / 4, 0)[at % 4]) > float(p);
+          ASSERT_EQ(factors[std::size_t(i)], kept ? float(1 / (1 - p)) : 0.0f) << p << " at " << at;
+          ASSERT_EQ(wide[std::size_t(i)], kept ? 1 / (1 - p) : 0.0) << p << " at " << at;
+        }
+        EXPECT_EQ(factors[74], -1.0f);
+      }
 }
 
 }  // namespace
