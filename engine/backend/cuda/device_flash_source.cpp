@@ -3,7 +3,8 @@
 
 namespace kerf::inline backend {
 
-/// Of both directions. Dropout draws the same words as the kernels between products (device_attention_source.cpp).
+/// Of both directions: a warp has 16 TALL rows of scores, queries or keys, and KEYS columns of them at a time. CAUSAL, HAS_MASK, DROPS:
+/// what there is. Dropout draws the same words as the kernels between products (device_attention_source.cpp).
 static constexpr std::string_view common = R"cuda(
 #define THREADS 128
 #define LOG2_E 1.4426950408889634f
@@ -48,12 +49,106 @@ __device__ __forceinline__ unsigned int kerf_kept(unsigned long long key, unsign
   }
   return kept;
 }
+
+#define ROWS (64 * TALL)
+typedef float KerfScores[TALL][KEYS / 8][4];
+
+// This warp's rows times rows of a tile; left(x, t, d) tells the squares of columns d to d + 15 of its rows 16 t to 16 t + 15.
+template <int SIDE, class Left>
+__device__ __forceinline__ void kerf_products_of(KerfScores& s, Left left, KerfShared right) {
+  #pragma unroll
+  for (int t = 0; t < TALL; ++t)
+    #pragma unroll
+    for (int n = 0; n < KEYS / 8; ++n) s[t][n][0] = s[t][n][1] = s[t][n][2] = s[t][n][3] = 0;
+  #pragma unroll
+  for (int d = 0; d < SIDE; d += 16) {
+    unsigned int x[TALL][4];
+    #pragma unroll
+    for (int t = 0; t < TALL; ++t) left(x[t], t, d);
+    #pragma unroll
+    for (int n = 0; n < KEYS; n += 16) {
+      unsigned int y[4];
+      kerf_right_turned<SIDE>(y, right, n, d);
+      #pragma unroll
+      for (int t = 0; t < TALL; ++t) kerf_multiply(s[t][n / 8], x[t], y[0], y[1]), kerf_multiply(s[t][n / 8 + 1], x[t], y[2], y[3]);
+    }
+  }
+}
+// The same for rows from `row` on of a tile.
+template <int SIDE>
+__device__ __forceinline__ void kerf_products(KerfScores& s, KerfShared left, int row, KerfShared right) {
+  kerf_products_of<SIDE>(s, [&](unsigned int (&x)[4], int t, int d) { kerf_left<SIDE>(x, left, row + t * 16, d); }, right);
+}
+
+// o += p times a tile.
+template <int SIDE>
+__device__ __forceinline__ void kerf_add_products(float (&o)[TALL][SIDE / 8][4], const KerfScores& p, KerfShared right) {
+  #pragma unroll
+  for (int n = 0; n < KEYS; n += 16) {
+    unsigned int x[TALL][4];
+    #pragma unroll
+    for (int t = 0; t < TALL; ++t)
+      #pragma unroll
+      for (int i = 0; i < 4; ++i) x[t][i] = kerf_pair(p[t][n / 8 + i / 2][i % 2 * 2], p[t][n / 8 + i / 2][i % 2 * 2 + 1]);
+    #pragma unroll
+    for (int d = 0; d < SIDE; d += 16) {
+      unsigned int y[4];
+      kerf_right<SIDE>(y, right, n, d);
+      #pragma unroll
+      for (int t = 0; t < TALL; ++t) kerf_multiply(o[t][d / 8], x[t], y[0], y[1]), kerf_multiply(o[t][d / 8 + 1], x[t], y[2], y[3]);
+    }
+  }
+}
+
+// Scores that are not seen become minus infinity; a mask is added, and makes scores exponents of 2. TURNED: rows are keys.
+template <bool TURNED>
+__device__ __forceinline__ void kerf_hide(KerfScores& s, int firstRow, int firstColumn, const M* mask, const KerfFlash& a) {
+  const int lane = threadIdx.x % 32;
+  #pragma unroll
+  for (int t = 0; t < TALL; ++t)
+    #pragma unroll
+    for (int n = 0; n < KEYS / 8; ++n)
+      #pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = firstRow + t * 16 + lane / 4 + i / 2 * 8, column = firstColumn + n * 8 + lane % 4 * 2 + i % 2;
+        const int query = TURNED ? column : row, key = TURNED ? row : column;
+        float& score = s[t][n][i];
+        if (HAS_MASK) {
+          score *= a.scale * LOG2_E;
+          if (key < a.keys && query < a.queries) {
+            const M m = mask[query * a.mask[2] + key * a.mask[3]];
+            if (MASK_IS_BOOL) {
+              if (!m) score = -KERF_INFINITY;
+            } else {
+              score = fmaf(FROM_MASK(m), LOG2_E, score);
+            }
+          }
+        }
+        if (key >= a.keys || (CAUSAL && key > query + a.shift)) score = -KERF_INFINITY;
+      }
+}
+
+// The rows of a result that this warp has, times `factor`.
+template <int SIDE>
+__device__ __forceinline__ void kerf_put_rows(unsigned short* out, long long step, const float (&o)[TALL][SIDE / 8][4], int firstRow, int rows,
+                                              int columns, float factor) {
+  const int lane = threadIdx.x % 32;
+  #pragma unroll
+  for (int t = 0; t < TALL; ++t)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = firstRow + t * 16 + lane / 4 + half * 8;
+      #pragma unroll
+      for (int d = 0; d < SIDE / 8; ++d)
+        if (row < rows && d * 8 + lane % 4 * 2 < columns)
+          *reinterpret_cast<unsigned int*>(out + row * step + d * 8 + lane % 4 * 2) =
+              kerf_pair(o[t][d][2 * half] * factor, o[t][d][2 * half + 1] * factor);
+    }
+}
 )cuda";
 
-/// 64 TALL queries of one head for a block, 16 TALL for a warp. WIDTH, VALUES: of heads, rounded up to 16; KEYS: of a tile. KEEPS_QUERIES:
-/// whether queries stay in registers. CAUSAL, HAS_MASK, DROPS: what there is.
+/// 64 TALL queries of one head for a block. WIDTH, VALUES: of heads, rounded up to 16. KEEPS_QUERIES: whether they stay in registers.
 static constexpr std::string_view forward = R"cuda(
-#define ROWS (64 * TALL)
 extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out, float* sums, const unsigned short* q,
                                                             const unsigned short* k, const unsigned short* v, const M* mask,
                                                             const long long* seed, const long long* offset, KerfFlash a) {
@@ -68,6 +163,7 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
   q += batch * a.q[0] + head * a.q[1];
   k += batch * a.k[0] + head / a.groups * a.k[1];
   v += batch * a.v[0] + head / a.groups * a.v[1];
+  mask += batch * a.mask[0] + head * a.mask[1];
   const KerfShared queriesAt = kerf_shared(space), keysAt = queriesAt + ROWS * (WIDTH + 8) * 2,
                    valuesAt = keysAt + KEYS * (WIDTH + 8) * 2;
   int end = a.keys;  // of what this block's queries see
@@ -93,56 +189,21 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
     kerf_copied();
     __syncthreads();
     kerf_fetch<KEYS, VALUES, THREADS>(valuesAt, v, a.v[2], first, a.keys, a.values);
-    float s[TALL][KEYS / 8][4] = {};
-    #pragma unroll
-    for (int d = 0; d < WIDTH; d += 16) {
+    KerfScores s;
 #if KEEPS_QUERIES
-      unsigned int (&x)[TALL][4] = kept[d / 16];
+    kerf_products_of<WIDTH>(s, [&](unsigned int (&x)[4], int t, int d) {
+      #pragma unroll
+      for (int i = 0; i < 4; ++i) x[i] = kept[d / 16][t][i];
+    }, keysAt);
 #else
-      unsigned int x[TALL][4];
-      #pragma unroll
-      for (int t = 0; t < TALL; ++t) kerf_left<WIDTH>(x[t], queriesAt, ownRow + t * 16, d);
+    kerf_products<WIDTH>(s, queriesAt, ownRow, keysAt);
 #endif
-      #pragma unroll
-      for (int n = 0; n < KEYS; n += 16) {
-        unsigned int y[4];
-        kerf_right_turned<WIDTH>(y, keysAt, n, d);
-        #pragma unroll
-        for (int t = 0; t < TALL; ++t) kerf_multiply(s[t][n / 8], x[t], y[0], y[1]), kerf_multiply(s[t][n / 8 + 1], x[t], y[2], y[3]);
-      }
-    }
     kerf_copied();
     __syncthreads();
     if (first > 0) kerf_fetch<KEYS, WIDTH, THREADS>(keysAt, k, a.k[2], first - KEYS, a.keys, a.width);
 
-    if (HAS_MASK || first + KEYS > a.keys || (CAUSAL && first + KEYS - 1 > firstQuery + a.shift)) {
-      #pragma unroll
-      for (int t = 0; t < TALL; ++t)
-        #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int query = firstQuery + ownRow + t * 16 + lane / 4 + i / 2 * 8;
-          const int last = CAUSAL && query + a.shift < a.keys - 1 ? query + a.shift : a.keys - 1;
-          const M* const row =
-              mask + batch * a.mask[0] + head * a.mask[1] + (query < a.queries ? query : a.queries - 1) * a.mask[2];
-          #pragma unroll
-          for (int n = 0; n < KEYS / 8; ++n) {
-            const int key = first + n * 8 + lane % 4 * 2 + i % 2;
-            float& score = s[t][n][i];
-            if (HAS_MASK) {
-              score *= a.scale * LOG2_E;
-              if (key < a.keys) {
-                const M m = row[key * a.mask[3]];
-                if (MASK_IS_BOOL) {
-                  if (!m) score = -KERF_INFINITY;
-                } else {
-                  score = fmaf(FROM_MASK(m), LOG2_E, score);
-                }
-              }
-            }
-            if (key > last) score = -KERF_INFINITY;
-          }
-        }
-    }
+    if (HAS_MASK || first + KEYS > a.keys || (CAUSAL && first + KEYS - 1 > firstQuery + a.shift))
+      kerf_hide<false>(s, firstQuery + ownRow, first, mask, a);
     #pragma unroll
     for (int t = 0; t < TALL; ++t)
       #pragma unroll
@@ -179,21 +240,7 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
           }
         }
     }
-    #pragma unroll
-    for (int n = 0; n < KEYS; n += 16) {
-      unsigned int x[TALL][4];
-      #pragma unroll
-      for (int t = 0; t < TALL; ++t)
-        #pragma unroll
-        for (int i = 0; i < 4; ++i) x[t][i] = kerf_pair(s[t][n / 8 + i / 2][i % 2 * 2], s[t][n / 8 + i / 2][i % 2 * 2 + 1]);
-      #pragma unroll
-      for (int d = 0; d < VALUES; d += 16) {
-        unsigned int y[4];
-        kerf_right<VALUES>(y, valuesAt, n, d);
-        #pragma unroll
-        for (int t = 0; t < TALL; ++t) kerf_multiply(o[t][d / 8], x[t], y[0], y[1]), kerf_multiply(o[t][d / 8 + 1], x[t], y[2], y[3]);
-      }
-    }
+    kerf_add_products<VALUES>(o, s, valuesAt);
   }
 
   #pragma unroll
@@ -204,20 +251,17 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
       total += __shfl_xor_sync(0xffffffffu, total, 1);
       total += __shfl_xor_sync(0xffffffffu, total, 2);
       const int query = firstQuery + ownRow + t * 16 + lane / 4 + half * 8;
-      if (query >= a.queries) continue;
       const float scale = (total != 0 ? 1 / total : 1.0f) * (DROPS ? a.factor : 1.0f);
-      unsigned short* const row = out + batch * a.out[0] + head * a.out[1] + query * a.out[2] + lane % 4 * 2;
       #pragma unroll
-      for (int d = 0; d < VALUES / 8; ++d)
-        if (d * 8 + lane % 4 * 2 < a.values)
-          *reinterpret_cast<unsigned int*>(row + d * 8) = kerf_pair(o[t][d][2 * half] * scale, o[t][d][2 * half + 1] * scale);
-      if (sums && lane % 4 == 0) {
+      for (int d = 0; d < VALUES / 8; ++d) o[t][d][2 * half] *= scale, o[t][d][2 * half + 1] *= scale;
+      if (sums && lane % 4 == 0 && query < a.queries) {
         const float from = fabsf(most[t][half]) == KERF_INFINITY ? 0.0f : most[t][half] * (HAS_MASK ? 1 / LOG2_E : a.scale);
         const float value = from + logf(total);
         sums[batch * a.sums[0] + head * a.sums[1] + query * a.sums[2]] =
             a.emptyIsPlus && value == -KERF_INFINITY ? KERF_INFINITY : value;
       }
     }
+  kerf_put_rows<VALUES>(out + batch * a.out[0] + head * a.out[1], a.out[2], o, firstQuery + ownRow, a.queries, a.values, 1.0f);
 }
 )cuda";
 

@@ -75,11 +75,6 @@ __device__ __forceinline__ void kerf_left(unsigned int (&x)[4], KerfShared tile,
   kerf_squares(x, tile + ((row + lane % 16) * (COLUMNS + 8) + column + lane / 16 * 8) * 2);
 }
 template <int COLUMNS>
-__device__ __forceinline__ void kerf_left_turned(unsigned int (&x)[4], KerfShared tile, int row, int column) {
-  const int lane = threadIdx.x % 32;
-  kerf_turned_squares(x, tile + ((row + lane / 16 * 8 + lane % 8) * (COLUMNS + 8) + column + lane / 8 % 2 * 8) * 2);
-}
-template <int COLUMNS>
 __device__ __forceinline__ void kerf_right_turned(unsigned int (&x)[4], KerfShared tile, int row, int column) {
   const int lane = threadIdx.x % 32;
   kerf_squares(x, tile + ((row + lane / 16 * 8 + lane % 8) * (COLUMNS + 8) + column + lane / 8 % 2 * 8) * 2);
