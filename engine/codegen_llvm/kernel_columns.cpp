@@ -17,6 +17,8 @@ namespace {
 constexpr std::int64_t columnsAtOnce = 1024, fewestColumns = 8;
 /// Rows that are added before an accumulator is written again; a power of two.
 constexpr int rowsAtOnce = 4;
+/// Columns of the rows after them that are asked for at once.
+constexpr std::int64_t columnsAhead = 128;
 
 }  // namespace
 
@@ -106,10 +108,14 @@ void KernelEmitter::emitDividedColumns() {
 
 /// The columns from `start` on, at most as many as are taken at once, before `end`.
 void KernelEmitter::forTile(Value* start, Value* end, const Body& body) {
-  Value* most = m_b.getInt64(columnsAtOnce);
-  Value* left = m_b.CreateNSWSub(end, start);
-  Value* count = m_b.CreateSelect(m_b.CreateICmpSLT(left, most), left, most);
-  emitSteps(m_b.getInt64(0), count, 1, false, [&](Value* column) {
+  forColumns(start, m_b.getInt64(0), smaller(m_b.CreateNSWSub(end, start), m_b.getInt64(columnsAtOnce)), body);
+}
+
+Value* KernelEmitter::smaller(Value* a, Value* b) { return m_b.CreateSelect(m_b.CreateICmpSLT(a, b), a, b); }
+
+/// Those of a tile from `first` on, before `last`.
+void KernelEmitter::forColumns(Value* start, Value* first, Value* last, const Body& body) {
+  emitSteps(first, last, 1, false, [&](Value* column) {
     m_column = column;
     m_index[*m_columns] = m_b.CreateNSWAdd(start, column);
     std::ranges::fill(m_outerValues, nullptr);
@@ -186,13 +192,32 @@ void KernelEmitter::emitColumnRows(Value* start, Value* end) {
     Value* whole = m_b.CreateAnd(m_b.CreateNSWSub(to, from), m_b.getInt64(~std::uint64_t(rowsAtOnce - 1)));
     whole = m_b.CreateNSWAdd(from, whole);
     const auto forRows = [&](Value* first, Value* last, int rows) {
-      emitSteps(first, last, rows, true, [&](Value* row) {
-        m_widthNext = isWorthWideVectors(m_needed, *m_columns) ? floatsOfRegister() : 0;
-        forTile(start, end, [&] { emitRows(v, row, rows); });
-      });
+      emitSteps(first, last, rows, true, [&](Value* row) { emitRowsOfTile(start, end, v, row, rows); });
     };
     forRows(from, whole, rowsAtOnce);
     forRows(whole, to, 1);
+  });
+}
+
+/// So many rows of a tile, some columns after the other: while those are added, the same ones of the next rows are on
+/// their way. A row ends before any processor sees its lines coming.
+void KernelEmitter::emitRowsOfTile(Value* start, Value* end, std::size_t variable, Value* row, int rows) {
+  const int width = isWorthWideVectors(m_needed, *m_columns) ? floatsOfRegister() : 0;
+  const auto sums = [&] { emitRows(variable, row, rows); };
+  const std::vector<std::size_t> ahead = readsOfColumns(variable);
+  if (rows == 1 || ahead.empty()) {
+    m_widthNext = width;
+    return forTile(start, end, sums);
+  }
+  Value* count = smaller(m_b.CreateNSWSub(end, start), m_b.getInt64(columnsAtOnce));
+  emitSteps(m_b.getInt64(0), count, columnsAhead, false, [&](Value* first) {
+    Value* last = smaller(m_b.CreateNSWAdd(first, m_b.getInt64(columnsAhead)), count);
+    for (int k = 0; k < rows; ++k) {
+      m_index[variable] = m_b.CreateNSWAdd(row, m_b.getInt64(std::uint64_t(rows + k)));
+      prefetchColumns(ahead, start, first, last);
+    }
+    m_widthNext = width;
+    forColumns(start, first, last, sums);
   });
 }
 

@@ -96,6 +96,11 @@ class KernelEmitter {
   void forTile(llvm::Value* start, llvm::Value* end, const Body& body);
   void emitColumnPhases(llvm::Value* start, llvm::Value* end);
   void keepColumnValues(int phase, llvm::Value* start, llvm::Value* end);
+  llvm::Value* smaller(llvm::Value* a, llvm::Value* b);
+  void forColumns(llvm::Value* start, llvm::Value* first, llvm::Value* last, const Body& body);
+  void emitRowsOfTile(llvm::Value* start, llvm::Value* end, std::size_t variable, llvm::Value* row, int rows);
+  std::vector<std::size_t> readsOfColumns(std::size_t row) const;
+  void prefetchColumns(const std::vector<std::size_t>& loads, llvm::Value* start, llvm::Value* first, llvm::Value* last);
   void emitColumnRows(llvm::Value* start, llvm::Value* end);
   void emitSharedColumns();
   void keepParts(llvm::Value* piece);

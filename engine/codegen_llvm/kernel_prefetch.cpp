@@ -1,4 +1,5 @@
-// Rows that are read by index lie anywhere: the lines of the next one are asked for while this one is read.
+// Rows that are read by index lie anywhere: the lines of the next one are asked for while this one is read. So are those
+// of rows that are added side by side, some columns at a time (kernel_columns.cpp).
 //
 //   before: for i0: for i1: y[i0, i1] = w[i1 + 1024*i[i0]]
 //   after:  for i0: { for lines of the row 1024*i[i0 + 1]: prefetch;  for i1: y[i0, i1] = w[i1 + 1024*i[i0]] }
@@ -54,6 +55,30 @@ void KernelEmitter::prefetchNextRows(std::size_t variable) {
     const std::int64_t bytes = std::min(row, mostBytes);
     emitSteps(m_b.getInt64(0), m_b.getInt64(std::uint64_t(bytes)), lineBytes, false,
               [&](llvm::Value* at) { prefetch(m_b.CreateInBoundsGEP(m_b.getInt8Ty(), begin, {at})); });
+  }
+}
+
+/// Loads that have a line of memory for neighbouring columns, another one in each row.
+std::vector<std::size_t> KernelEmitter::readsOfColumns(std::size_t row) const {
+  std::vector<std::size_t> loads;
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    if (m_needed[e] && expr.op == ExprOp::Load && expr.index.coefficient(*m_columns).isIdentical(1) &&
+        !isZero(expr.index.coefficient(row)))
+      loads.push_back(e);
+  }
+  return loads;
+}
+
+/// The lines of some columns in the current row.
+void KernelEmitter::prefetchColumns(const std::vector<std::size_t>& loads, llvm::Value* start, llvm::Value* first,
+                                    llvm::Value* last) {
+  for (const std::size_t e : loads) {
+    const Expr& expr = m_kernel.exprs[e];
+    emitSteps(first, last, lineBytes / itemSize(expr.dtype), false, [&](llvm::Value* column) {
+      m_index[*m_columns] = m_b.CreateNSWAdd(start, column);
+      prefetch(address(expr.buffer, expr.index));
+    });
   }
 }
 

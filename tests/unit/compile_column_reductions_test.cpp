@@ -116,5 +116,19 @@ TEST(ColumnReductions, OfTransposedValues) {
   expectSameAsInterpreter(f, 1e-5, "transposed");
 }
 
+// The last rows ask for lines behind the buffer, which nobody reads; and no order of additions changes with it.
+TEST(ColumnReductions, NextRowsAreReadAhead) {
+  for (const DType dtype : {DType::Float32, DType::BFloat16})
+    for (const std::int64_t columns : {127, 129, 1153}) {
+      GraphFixture f;
+      const NodeId x = f.input("x", dtype, {37, columns}), y = f.input("y", dtype, {37, 1});
+      f.output({f.call("aten.sum.dim_IntList", {f.call("aten.mul.Tensor", {x, y}), listOf({0})})});
+      const auto graph = compileFx(f.module, {});
+      ASSERT_TRUE(graph) << graph.error().text();
+      EXPECT_TRUE((*graph)->kernels().at(0).text("llvm").contains("llvm.prefetch")) << columns;
+      expectSameAsInterpreter(f, dtype == DType::BFloat16 ? 2e-2 : 1e-5, fmt::to_string(columns));
+    }
+}
+
 }  // namespace
 }  // namespace kerf
