@@ -13,14 +13,14 @@ std::int64_t sharedBytes(const FlashForm& form) {
   return (64 * form.tall + 2 * form.keys) * width * 2;
 }
 
-/// Of the kernel whose blocks have these rows.
-FlashForm formFor(const DeviceCall& call, const AttentionHeads& h, std::int64_t heads, std::int64_t rows) {
+/// Of the kernel whose blocks have these rows. One gradient leaves registers for 64 columns of scores beside two tiles of rows, two
+/// gradients for 32.
+FlashForm formFor(const DeviceCall& call, const AttentionHeads& h, std::int64_t heads, std::int64_t rows, bool hasOneGradient) {
   FlashForm form = flashForm(h);
   const bool isWide = std::max(h.width, h.valueWidth) > mostTall;
-  form.keys = 32, form.tall = 2;
-  if (!isWide && flashBlocks(form, heads, rows) >= call.on.queue.driver().processors()) return form;
-  form.tall = 1;
-  if (!isWide) form.keys = 64;
+  form.tall = 2;
+  if (isWide || flashBlocks(form, heads, rows) < call.on.queue.driver().processors()) form.tall = 1;
+  form.keys = isWide || (form.tall == 2 && !hasOneGradient) ? 32 : 64;
   return form;
 }
 
@@ -50,18 +50,18 @@ Result<bool> flashBackward(const DeviceCall& call, const AttentionHeads& h, cons
     KERF_TRY(mask, call.on.addressOf(*h.mask));
   }
   KERF_TRY(const DeviceAddress stats, call.on.scratch.take(h.rows() * 2 * itemSize(DType::Float32)));
-  const auto launch = [&](const char* name, KernelArguments& arguments, std::int64_t heads, std::int64_t rows) {
+  const auto launch = [&](const char* name, KernelArguments& arguments, std::int64_t heads, std::int64_t rows, bool hasOneGradient) {
     arguments.add(q).add(k).add(v).add(grad).add(mask).add(stream.seed).add(stream.offset).add(a);
-    const FlashForm form = formFor(call, h, heads, rows);
+    const FlashForm form = formFor(call, h, heads, rows, hasOneGradient);
     return call.on.library.launch(flashBackwardSource(), name, form.macros(), flashBlocks(form, heads, rows), flashThreads, arguments,
                                   int(sharedBytes(form)));
   };
   KernelArguments ofQueries, ofKeys;
   ofQueries.add(dq).add(stats);
-  KERF_CHECK(launch("kerf_flash_queries", ofQueries, h.batch * h.heads, h.queries));
+  KERF_CHECK(launch("kerf_flash_queries", ofQueries, h.batch * h.heads, h.queries, true));
   if (dk == 0 && dv == 0) return true;
   ofKeys.add(dk).add(dv).add(stats);
-  KERF_CHECK(launch("kerf_flash_keys", ofKeys, h.batch * h.heads / h.groups, h.keys));
+  KERF_CHECK(launch("kerf_flash_keys", ofKeys, h.batch * h.heads / h.groups, h.keys, false));
   return true;
 }
 

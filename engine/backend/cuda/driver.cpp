@@ -91,9 +91,10 @@ Result<std::unique_ptr<CudaDriver>> CudaDriver::open() {
   return driver;
 }
 
-std::unique_ptr<CudaDriver> CudaDriver::over(const DriverFunctions& functions) {
+std::unique_ptr<CudaDriver> CudaDriver::over(const DriverFunctions& functions, int processors) {
   auto driver = std::make_unique<CudaDriver>();
   driver->m_f = functions;
+  driver->m_processors = processors;
   return driver;
 }
 

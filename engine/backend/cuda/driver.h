@@ -59,7 +59,7 @@ class CudaDriver {
   /// The process's one; made at the first call, never before a fork. Environment where there is no driver or no device.
   static Result<CudaDriver*> get();
   /// With these functions in place of the driver's: what tests run on the host.
-  static std::unique_ptr<CudaDriver> over(const DriverFunctions& functions);
+  static std::unique_ptr<CudaDriver> over(const DriverFunctions& functions, int processors = 1);
   /// Environment where there is no driver; the device is not asked.
   static Result<void> installed();
 
