@@ -105,8 +105,9 @@ class Compilation {
 
   /// Everything that the object code of a batch depends on.
   Hash128 keyOf(const Batch& batch) const {
-    std::string text = fmt::format("{} O{} {} {} functions of one width, streams from {}", codeVersion(),
-                                   m_options.optimizationLevel, targetText(), vectorForms().size(), m_streamFrom);
+    std::string text = fmt::format("{} O{} {} {} functions of one width, streams from {}, reads {} ahead", codeVersion(),
+                                   m_options.optimizationLevel, targetText(), vectorForms().size(), m_streamFrom,
+                                   readAheadBytes());
     for (const std::size_t k : batch.kernels)
       text += fmt::format("\n{}\n{}", symbolName(k, *m_distinct[k]), structuralKey(*m_distinct[k]));
     return hashText(text);

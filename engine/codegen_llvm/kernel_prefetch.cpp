@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/codegen_llvm/kernel_emitter.h"
+#include "engine/codegen_llvm/streams.h"
 
 namespace kerf::inline codegen_llvm {
 
@@ -80,6 +81,32 @@ void KernelEmitter::prefetchColumns(const std::vector<std::size_t>& loads, llvm:
       prefetch(address(expr.buffer, expr.index));
     });
   }
+}
+
+/// Loads of neighbours along the loop.
+std::vector<std::size_t> KernelEmitter::readsAlong(std::size_t variable) const {
+  std::vector<std::size_t> loads;
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    if (m_needed[e] && expr.op == ExprOp::Load && expr.index.coefficient(variable).isIdentical(1)) loads.push_back(e);
+  }
+  return loads;
+}
+
+/// As many lines of each as these iterations read, some pages behind them: with what it asks for by itself a Xeon reads
+/// at two thirds of its rate.
+void KernelEmitter::prefetchAlong(std::size_t variable, const std::vector<std::size_t>& loads, llvm::Value* begin,
+                                  llvm::Value* end) {
+  llvm::Value* const before = m_index[variable];
+  for (const std::size_t e : loads) {
+    const Expr& expr = m_kernel.exprs[e];
+    const std::int64_t item = itemSize(expr.dtype);
+    emitSteps(begin, end, lineBytes / item, false, [&](llvm::Value* at) {
+      m_index[variable] = m_b.CreateNSWAdd(at, m_b.getInt64(std::uint64_t(readAheadBytes() / item)));
+      prefetch(address(expr.buffer, expr.index));
+    });
+  }
+  m_index[variable] = before;
 }
 
 }  // namespace kerf::inline codegen_llvm
