@@ -9,6 +9,7 @@
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
+#include "engine/tensor/empty.h"
 
 namespace kerf::inline mathlib {
 namespace {
@@ -201,7 +202,9 @@ Result<Tensor> inputGradient(const Tensor& grad, const Tensor& filter, const Siz
 
 Result<Tensor> weightGradient(const Tensor& grad, const Tensor& image, const Sizes& sizes, const ConvolutionSpec& spec,
                               const ConvolutionGeometry& geometry) {
-  KERF_TRY(const Tensor sum, Tensor::zeros(grad.dtype(), sizes));
+  // A product of patches writes every element, and large gradients are no memory to write twice.
+  const bool written = takesPatches(geometry, grad.dtype());
+  KERF_TRY(const Tensor sum, written ? emptyTensor(grad.dtype(), sizes) : Tensor::zeros(grad.dtype(), sizes));
   ConvolutionSpec plain = spec;
   plain.transposed = false;
   if (grad.dtype() == DType::Float32 && !ownIsFaster(geometry, grad.dtype())) {
