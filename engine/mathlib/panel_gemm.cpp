@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t longestBlock = 384;        // products of a block: a panel of it stays in the first cache
 constexpr std::int64_t packedByThreads = 4 << 20;  // elements of an operand that all threads pack at once
 constexpr std::int64_t tilesPerThread = 4;
-constexpr std::int64_t fewRows = 64;              // copying the right matrix does not pay for them
+constexpr std::int64_t fewRows = 24;              // copying the right matrix does not pay for them
 
 /// Rows of the left matrix that lie as far apart as a way of the first cache throw each other out of it.
 template <class T>
@@ -73,13 +73,15 @@ TileGrid fewColumnsGrid(const Part<T>& part, int threads) {
   return grid;
 }
 
-constexpr std::int64_t panelsOfPiece = 8;  // that a thread packs at a time
+constexpr std::int64_t mostPanels = 8;  // that a thread packs at a time, beside each other
 
 template <class T>
-void packByThreads(const Part<T>& part, bool packsA, bool packsB) {
+void packByThreads(const Part<T>& part, bool packsA, bool packsB, int threads) {
   const TileSize tile = tileSize<T>();
   const std::int64_t blocks = part.blocks(), rows = part.rows.panels(tile.rows);
   const std::int64_t columns = part.columns.panels(tile.columns);
+  const std::int64_t all = ((packsA ? rows : 0) + (packsB ? columns : 0)) * blocks;
+  const std::int64_t panelsOfPiece = std::clamp<std::int64_t>(all / (tilesPerThread * threads), 1, mostPanels);
   const std::int64_t left = packsA ? divideUp(rows, panelsOfPiece) * blocks : 0;
   const std::int64_t right = packsB ? divideUp(columns, panelsOfPiece) * blocks : 0;
   parallelFor(left + right, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -158,7 +160,7 @@ void multiplyTogether(Part<T> part, PartSize<T> size, int threads) {
         part.columns = {column, std::min(g.n, column + size.columns)};
         part.steps = {step, std::min(g.k, step + size.steps)};
         part.rows = {row, std::min(g.m, row + size.rows)};
-        packByThreads(part, part.packedA != nullptr, part.packedB != nullptr && row == 0);
+        packByThreads(part, part.packedA != nullptr, part.packedB != nullptr && row == 0, threads);
         const TileGrid grid = gridOf(part, threads);
         parallelFor(grid.count(), 1, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) multiply(part, grid[i]);
