@@ -53,12 +53,7 @@ std::int64_t streamThreshold() {
 
 std::int64_t readAheadBytes() {
   constexpr std::int64_t most = 1 << 20;
-#ifdef __x86_64__
-  const std::int64_t usual = __builtin_cpu_is("intel") ? 8192 : 0;
-#else
-  const std::int64_t usual = 0;
-#endif
-  return environmentNumber("KERF_READ_AHEAD", 0, most).value_or(usual);
+  return environmentNumber("KERF_READ_AHEAD", 0, most).value_or(0);
 }
 
 void finishStreams() {
