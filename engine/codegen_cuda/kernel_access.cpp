@@ -23,16 +23,6 @@ bool isContiguous(const Affine& index, std::size_t variable, int vector) {
   return true;
 }
 
-bool isShiftedAlike(const Affine& a, const Affine& b, std::size_t variable, int vector) {
-  const auto isAlike = [&](SymInt x, SymInt y) {
-    return !x.isSymbolic() && !y.isSymbolic() && x.bits() >= 0 && y.bits() >= 0 && x.bits() % vector == y.bits() % vector;
-  };
-  if (!a.coefficient(variable).isIdentical(1) || !b.coefficient(variable).isIdentical(1) || !isAlike(a.constant, b.constant)) return false;
-  for (std::size_t v = 0; v < std::max(a.coefficients.size(), b.coefficients.size()); ++v)
-    if (v != variable && !isAlike(a.coefficient(v), b.coefficient(v))) return false;
-  return true;
-}
-
 bool isReadAcross(const Affine& index, std::size_t column, std::size_t across) {
   return !isZero(index.coefficient(column)) && !index.coefficient(column).isIdentical(1) &&
          index.coefficient(across).isIdentical(1);

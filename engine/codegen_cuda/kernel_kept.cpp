@@ -90,7 +90,7 @@ std::string KernelWriter::keptPlace(std::size_t expr) const {
 
 /// Places for all that is kept; the loads are done at once.
 void KernelWriter::writeKept() {
-  const std::string all = rounds(true);
+  const std::string all = count(m_shape.inner) + (packsInside() ? " / V" : "");
   for (std::size_t e = 0; e < m_cached.size(); ++e) {
     if (!m_cached[e] && m_keptFrom[e] < 0) continue;
     const DType dtype = m_kernel.exprs[e].dtype;
@@ -106,7 +106,8 @@ void KernelWriter::writeKept() {
     const Expr& expr = m_kernel.exprs[e];
     origin(e);
     if (packsInside())
-      line(fmt::format("c{}[k] = {};", e, packLoad(memoryType(expr.dtype), fmt::format("b{} + {}", expr.buffer, affine(expr.index)))));
+      line(fmt::format("c{}[k] = kerf_load<{}, V>(b{} + {});", e, memoryType(expr.dtype), expr.buffer,
+                       affine(expr.index)));
     else
       line(fmt::format("c{}[k] = b{}[{}];", e, expr.buffer, affine(expr.index)));
   }

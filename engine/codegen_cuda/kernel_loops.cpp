@@ -104,7 +104,6 @@ void KernelWriter::writeRows() {
 
 void KernelWriter::writePhases() {
   for (auto* list : {&m_outerValues, &m_inverses}) std::ranges::fill(*list, std::string());
-  writeShift();
   for (int phase = 0; phase <= m_lastPhase; ++phase) {
     writeOuterValues(phase);
     if (phase == 0) writeKept();
@@ -129,7 +128,7 @@ void KernelWriter::writeOuterValues(int phase) {
 
 /// Rounds over the row with `k` as their number where values are kept; else as many as there are.
 void KernelWriter::writeLoopHead(bool counted) {
-  const std::string all = rounds(false);
+  const std::string all = count(m_shape.inner) + (packsInside() ? " / V" : "");
   const int across = m_shape.layout == KernelLayout::Columns ? m_shape.rows : m_shape.team;
   if (!counted) {
     const bool shared = m_shape.splits > 1;
@@ -138,7 +137,7 @@ void KernelWriter::writeLoopHead(bool counted) {
     return open(fmt::format("for (Index r = {}; r < {}; r += {})", first, all, across * m_shape.splits));
   }
   line("#pragma unroll");
-  open(fmt::format("for (int k = 0; k < ({} + {}) / {}; ++k)", rounds(true), across - 1, across));
+  open(fmt::format("for (int k = 0; k < ({} + {}) / {}; ++k)", all, across - 1, across));
   line(fmt::format("const Index r = lane + k * {};", across));
   line(fmt::format("if (r >= {}) break;", all));
 }
@@ -175,7 +174,7 @@ void KernelWriter::writeLoopElements(int phase, const std::vector<bool>& used) {
     const std::string at = expr.op == ExprOp::LoadAt ? fmt::format("(long long)({}) + {}", affine(expr.index), value(expr.args[0]))
                                                      : affine(expr.index);
     origin(e);
-    line(fmt::format("const auto p{} = {};", e, packLoad(memoryType(expr.dtype), fmt::format("b{} + {}", expr.buffer, at))));
+    line(fmt::format("const auto p{} = kerf_load<{}, V>(b{} + {});", e, memoryType(expr.dtype), expr.buffer, at));
     m_packed[e] = true;
   }
   openPacks(isOf);
@@ -203,7 +202,6 @@ void KernelWriter::openPacks(const StoreFilter& isOf) {
   open("for (int q = 0; q < V; ++q)");
   line(fmt::format("const Index i{0} = x{0} + q;", *x));
   m_index[*x] = fmt::format("i{}", *x);
-  if (isShifted()) line(fmt::format("if (i{0} < 0 || i{0} >= {1}) continue;", *x, count(m_shape.inner)));
 }
 
 void KernelWriter::closePacks(const StoreFilter& isOf) {
@@ -217,10 +215,7 @@ void KernelWriter::closePacks(const StoreFilter& isOf) {
 void KernelWriter::storePacks(const StoreFilter& isOf) {
   for (std::size_t s = 0; s < m_kernel.stores.size(); ++s) {
     const LoopStore& store = m_kernel.stores[s];
-    if (isOf(store) && isPacked(store.index) && isShifted())
-      line(fmt::format("kerf_store_within(b{} + {}, {}, {}, {});", store.buffer, affine(store.index), packName('s', s, false),
-                       m_index[*m_shape.vectorVariable], count(m_shape.inner)));
-    else if (isOf(store) && isPacked(store.index))
+    if (isOf(store) && isPacked(store.index))
       line(fmt::format("{}kerf_store(b{} + {}, {});", ifActive(), store.buffer, affine(store.index), packName('s', s, m_shape.unroll > 1)));
   }
 }

@@ -11,8 +11,6 @@ constexpr std::int64_t narrowLimit = std::int64_t{1} << 30;
 /// Outer iterations from which on a thread each keeps a large card busy.
 constexpr std::int64_t manyThreads = 1 << 17;
 constexpr std::int64_t manyBlocks = 264;
-/// Elements of a row from which on packs pay for what its first and last one cost.
-constexpr std::int64_t longOddRow = 4096;
 /// Blocks that the largest cards hold at once, eight to a processor; half of that where threads hold several totals, so that
 /// all of them run at once and none is left to the end.
 constexpr std::int64_t mostResident = 1056;
@@ -108,24 +106,6 @@ class ShapeChooser {
       m_shape.vectorVariable = x;
       return;
     }
-  }
-
-  /// Packs of rows of an odd number of elements: as wide as the widest type allows, where most accesses are shifted alike.
-  void chooseShifted() {
-    const std::size_t x = m_shape.inner.back();
-    if (m_shape.vectorVariable || m_shape.inner.size() != 1 || isSimple() || gathers()) return;
-    std::vector<Affine> walked;
-    std::int64_t widest = 2;
-    bool fits = true;
-    forAccesses([&](int b, const Affine& index) {
-      if (!index.coefficient(x).isIdentical(1)) return;
-      walked.push_back(index);
-      widest = std::max<std::int64_t>(widest, itemSize(m_kernel.buffers[std::size_t(b)].dtype));
-    });
-    const int vector = int(widestLoad / widest);
-    for (const Affine& index : walked) fits = fits && isShiftedAlike(index, walked.front(), x, vector);
-    if (walked.empty() || !fits || vector == 1) return;
-    m_shape.vector = vector, m_shape.vectorVariable = x, m_shape.shift = walked.front();
   }
 
   /// Whether elements are read at computed places.
@@ -227,7 +207,6 @@ class ShapeChooser {
     if (isLast && (isShort || !isSimple())) return;  // a thread each
     if (column && isSimple()) return chooseColumns(*column, outer, inner);
     chooseVector(m_shape.inner);
-    if (inner && *inner >= longOddRow) chooseShifted();
     chooseTeam(outer, inner);
   }
 

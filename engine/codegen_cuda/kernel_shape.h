@@ -43,9 +43,6 @@ struct KernelShape {
   int cluster = 1;            ///< Rows: blocks that have a row together, because the registers of one do not hold it
   int columns = 1, rows = 1;  ///< Columns: threads of a block along and across
   int vector = 1;             ///< elements that a thread takes at once, along `vectorVariable`
-  /// Rows: packs begin where memory's do, not where rows of an odd number of elements do; all rows that are walked so begin as far from
-  /// a pack as this access does.
-  std::optional<Affine> shift;
   int unroll = 1;             ///< Elements: packs of a thread that are under way at once
   int splits = 1;             ///< Rows, Columns: blocks that share one row or the same columns
   std::optional<std::size_t> vectorVariable, columnVariable;
@@ -74,8 +71,6 @@ KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, co
 /// Whether `vector` elements along `variable`, from a multiple of `vector` on, lie beside each other at a place that is
 /// a multiple of it too.
 bool isContiguous(const Affine& index, std::size_t variable, int vector);
-/// Whether two accesses along `variable` are equally far from the beginning of a pack, wherever they are.
-bool isShiftedAlike(const Affine& a, const Affine& b, std::size_t variable, int vector);
 /// Whether neighbours along `across` lie beside each other, while those along `column` lie apart.
 bool isReadAcross(const Affine& index, std::size_t column, std::size_t across);
 bool storesTo(const LoopKernel& kernel, int buffer);

@@ -99,7 +99,6 @@ std::string KernelWriter::argumentList() const {
 }
 
 bool KernelWriter::isPacked(const Affine& index) const {
-  if (isShifted()) return isShiftedAlike(index, *m_shape.shift, *m_shape.vectorVariable, m_shape.vector);
   return m_shape.vectorVariable && isContiguous(index, *m_shape.vectorVariable, m_shape.vector);
 }
 
@@ -196,27 +195,6 @@ std::string KernelWriter::affine(const Affine& index) const {
   return sum;
 }
 
-/// Packs or elements that the reduced loops go over; `most`: of any row.
-std::string KernelWriter::rounds(bool most) const {
-  const std::string all = count(m_shape.inner);
-  if (isShifted()) return most ? fmt::format("({} + 2 * V - 2) / V", all) : fmt::format("(shift + {} + V - 1) / V", all);
-  return all + (packsInside() ? " / V" : "");
-}
-
-/// How far from a pack this row begins.
-void KernelWriter::writeShift() {
-  if (!isShifted()) return;
-  const std::vector<std::string> indices = m_index;
-  m_index[*m_shape.vectorVariable] = "(Index)0";
-  line(fmt::format("const Index shift = ({}) % V;", affine(*m_shape.shift)));
-  m_index = indices;
-}
-
-std::string KernelWriter::packLoad(std::string_view type, const std::string& place) const {
-  if (!isShifted()) return fmt::format("kerf_load<{}, V>({})", type, place);
-  return fmt::format("kerf_load_within<{}, V>({}, {}, {})", type, place, m_index[*m_shape.vectorVariable], count(m_shape.inner));
-}
-
 /// Iterations of these loops.
 std::string KernelWriter::count(const std::vector<std::size_t>& variables) const {
   if (const auto known = countOf(m_kernel, variables)) return fmt::format("(Index){}", *known);
@@ -233,8 +211,7 @@ void KernelWriter::writeIndices(const std::vector<std::size_t>& variables, std::
     m_index[v] = fmt::format("{}{}", inPacks ? "x" : "i", v);
     const std::string size = fmt::format("(Index){}", number(m_kernel.variables[v].size)) + (inPacks ? " / V" : "");
     const std::string position = i == 0 ? rest : fmt::format("{} % ({})", rest, size);
-    const std::string_view shift = inPacks && isShifted() ? " - shift" : "";
-    line(fmt::format("const Index {} = {}{};", m_index[v], inPacks ? fmt::format("({}) * V", position) : position, shift));
+    line(fmt::format("const Index {} = {};", m_index[v], inPacks ? fmt::format("({}) * V", position) : position));
     if (i > 0) rest = fmt::format("({} / ({}))", rest, size);
   }
 }

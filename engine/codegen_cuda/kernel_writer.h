@@ -71,10 +71,6 @@ class KernelWriter {
   bool readsAhead(std::size_t expr, const std::vector<bool>& used) const;
   std::string packName(char kind, std::size_t number, bool inRounds) const;
   bool packsInside() const;
-  bool isShifted() const { return m_shape.shift.has_value(); }
-  std::string rounds(bool most) const;
-  std::string packLoad(std::string_view type, const std::string& place) const;
-  void writeShift();
   std::string totalName(std::size_t expr) const;
   void writeCombined(std::size_t expr);
   bool storesWhatItLoads() const;

@@ -31,24 +31,6 @@ __device__ __forceinline__ KerfPack<T, V> kerf_load_once(const T* place) {
 template <class T, int V>
 __device__ __forceinline__ void kerf_store(T* place, const KerfPack<T, V>& pack) { *reinterpret_cast<KerfPack<T, V>*>(place) = pack; }
 
-// A pack of a row of `size` elements that does not begin where packs do: of its first and last pack only what is of the row.
-template <class T, int V>
-__device__ __forceinline__ KerfPack<T, V> kerf_load_within(const T* place, long long at, long long size) {
-  if (at >= 0 && at + V <= size) return kerf_load<T, V>(place);
-  KerfPack<T, V> pack = {};
-  #pragma unroll
-  for (int q = 0; q < V; ++q)
-    if (at + q >= 0 && at + q < size) pack.at[q] = place[q];
-  return pack;
-}
-template <class T, int V>
-__device__ __forceinline__ void kerf_store_within(T* place, const KerfPack<T, V>& pack, long long at, long long size) {
-  if (at >= 0 && at + V <= size) return kerf_store(place, pack);
-  #pragma unroll
-  for (int q = 0; q < V; ++q)
-    if (at + q >= 0 && at + q < size) place[q] = pack.at[q];
-}
-
 __device__ __forceinline__ float kerf_from_half(unsigned short bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));

@@ -228,35 +228,6 @@ TEST(CudaOnHost, SoftmaxComputesEachExponentialOnce) {
   }
 }
 
-/// Rows of an odd number of elements are read and written in packs that begin in the row before: nothing around them changes.
-TEST(CudaOnHost, OddLongRowsGoInPacks) {
-  constexpr std::size_t rows = 5, columns = 5003, around = 8;
-  Made softmax = made(hostSoftmax(rows, columns, DType::BFloat16));
-  EXPECT_EQ(softmax.kernel.shape.vector, 8);
-  EXPECT_EQ(made(hostSoftmax(2, 4099, DType::Float32)).kernel.shape.vector, 4);
-  EXPECT_EQ(generateKernel(hostSoftmax(2, 4095, DType::Float32), {}, {})->shape.vector, 1);
-  ASSERT_TRUE(softmax.host) << softmax.host.error().text();
-  const std::vector<float> values = wholeNumbers(rows * columns);
-  for (const std::size_t off : {0, 1}) {  // of a pack's beginning: single elements then
-    std::vector<std::uint16_t> x(values.size() + 2 * around, 0x7fc0), out(x.size(), 0x1234);
-    std::uint16_t *const from = x.data() + around + off, *const to = out.data() + around + off;
-    std::ranges::transform(values, from, bf16);
-    softmax.host->run({from, to}, 2);
-    for (std::size_t r = 0; r < rows; ++r) {
-      double sum = 0;
-      for (std::size_t c = 0; c < columns; ++c) sum += std::exp(double(values[r * columns + c]) - 8);
-      for (std::size_t c = 0; c < columns; ++c) {
-        const double expected = std::exp(double(values[r * columns + c]) - 8) / sum;
-        ASSERT_NEAR(fromBf16(to[r * columns + c]), expected, expected / 250) << r << " " << c;
-      }
-    }
-    for (std::size_t i = 0; i < around - off; ++i) {
-      EXPECT_EQ(to[rows * columns + i], 0x1234) << i;
-      EXPECT_EQ(out[i], 0x1234) << i;
-    }
-  }
-}
-
 TEST(CudaOnHost, ARowsQuotientThatIsRoundedTo16BitsIsAProduct) {
   Made softmax = made(hostSoftmax(3, 512, DType::BFloat16));
   EXPECT_THAT(softmax.kernel.text(), HasSubstr("kerf_over("));
