@@ -92,11 +92,6 @@ std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<
   return count;
 }
 
-std::int64_t KernelShape::clustersAtOnce() const {
-  constexpr std::int64_t processors = 132, threadsAtOnce = 1024;  // of kernels whose threads keep up to 64 words
-  return std::max<std::int64_t>(1, processors * (threadsAtOnce / threads) / cluster);
-}
-
 std::int64_t KernelShape::blocks(const Sizes& bounds, std::int64_t most) const {
   std::int64_t count = splits;
   for (const LaunchSize& size : outerSizes) count *= size.value(bounds);

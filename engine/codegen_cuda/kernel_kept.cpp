@@ -1,6 +1,5 @@
 // What a thread keeps in registers between two loops over a row, and quotients by a row's value.
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -112,32 +111,6 @@ void KernelWriter::writeKept() {
       line(fmt::format("c{}[k] = b{}[{}];", e, expr.buffer, affine(expr.index)));
   }
   close();
-}
-
-/// What the cluster after this one keeps of its row is on its way while this one computes: the next row of the same blocks, or the
-/// first one of those that begin when these are done.
-void KernelWriter::writeCalls() {
-  const auto inner = countOf(m_kernel, m_shape.inner);
-  if (!inner || m_shape.inner.size() != 1) return;
-  const auto isRow = [&](const Expr& e) { return e.index.coefficient(m_shape.inner[0]).isIdentical(1); };
-  const std::vector<std::string> indices = m_index;
-  bool begun = false;
-  for (std::size_t e = 0; e < m_cached.size(); ++e) {
-    const Expr& expr = m_kernel.exprs[e];
-    if (!m_cached[e] || !isRow(expr)) continue;
-    if (!begun) {
-      open(fmt::format("if (const Index next = o + (own < rows ? own : (Index){}); next < rows)", m_shape.clustersAtOnce()));
-      const auto vector = std::exchange(m_shape.vectorVariable, std::nullopt);
-      writeIndices(m_shape.outer, "next");
-      m_shape.vectorVariable = vector;
-      m_index[m_shape.inner[0]] = "0";
-      begun = true;
-    }
-    line(fmt::format("kerf_call<{}>(b{} + {}, (long long){});", m_shape.cluster, expr.buffer, affine(expr.index),
-                     *inner * itemSize(expr.dtype)));
-  }
-  if (begun) close();
-  m_index = indices;
 }
 
 /// x / y, where y is one value for the whole row and nothing but the quotient's 16-bit form is used, is x · (1 / y): at

@@ -73,7 +73,6 @@ void KernelWriter::writeClusterRows() {
   planKept();
   open(fmt::format("for (Index o = (Index)blockIdx.x / {0}; o < {1}; o += gridDim.x / {0})", m_shape.cluster, count(m_shape.outer)));
   writeIndices(m_shape.outer, "o");
-  line(fmt::format("const Index rows = {}, own = (Index)gridDim.x / {};", count(m_shape.outer), m_shape.cluster));
   writePhases();
   close();
   line("kerf_meet();  // others may still read this block's memory");
@@ -107,7 +106,6 @@ void KernelWriter::writePhases() {
   for (int phase = 0; phase <= m_lastPhase; ++phase) {
     writeOuterValues(phase);
     if (phase == 0) writeKept();
-    if (phase == 0 && m_shape.cluster > 1) writeCalls();
     if (loopHasWork(phase)) writeLoop(phase);
   }
   writeOuterStores();

@@ -53,8 +53,6 @@ struct KernelShape {
   bool wideIndex = false;              ///< positions may need 64 bits
   std::vector<LaunchSize> outerSizes;  ///< of `outer`
   LaunchSize columnSize, acrossSize;
-  /// Rows in clusters: those that a large card has in work at once.
-  std::int64_t clustersAtOnce() const;
   std::int64_t results = 0;  ///< with splits: values that each reduction gives
   int reductions = 0;        ///< with splits
 

@@ -55,7 +55,6 @@ class KernelWriter {
   std::vector<int> loopsThatUse() const;
   std::string keptPlace(std::size_t expr) const;
   void writeKept();
-  void writeCalls();
   void planTiled();
   void planInverses();
   void writeIndices(const std::vector<std::size_t>& variables, std::string rest);

@@ -154,17 +154,6 @@ __device__ __forceinline__ T kerf_cluster(T value, F combine, int& turn) {
   }
   return value;
 }
-
-// Each of a cluster's blocks calls a part of `bytes` into the second cache, which some cluster reads soon.
-template <int BLOCKS>
-__device__ __forceinline__ void kerf_call(const void* from, long long bytes) {
-  if (threadIdx.x != 0) return;
-  const unsigned long long begin = ((unsigned long long)from + 15) / 16 * 16, end = ((unsigned long long)from + bytes) / 16 * 16;
-  if (end < begin + 16 * BLOCKS) return;
-  const unsigned int part = (unsigned int)((end - begin) / (16 * BLOCKS)) * 16;
-  asm volatile("{ .reg .u64 place; cvta.to.global.u64 place, %0; cp.async.bulk.prefetch.L2.global [place], %1; }"
-               :: "l"(begin + blockIdx.x % BLOCKS * (unsigned long long)part), "r"(part) : "memory");
-}
 #endif
 
 // VALUES of every thread of a block of COLUMNS times ROWS become those of each column, which the first row gets: first within

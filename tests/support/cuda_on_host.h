@@ -44,7 +44,6 @@ static unsigned long long kerfWords[1024];
 static void (*kerfBody)();
 static inline void __syncthreads() { if (_setjmp(kerfThreads[kerfNow].at) == 0) _longjmp(kerfScheduler, 1); }
 static inline void kerf_meet() { __syncthreads(); }
-template <int BLOCKS> static void kerf_call(const void*, long long) {}
 template <int THREADS, int BLOCKS, class T, class F> static T kerf_cluster(T value, F combine, int&) {
   static T all[THREADS * BLOCKS];
   all[kerfNow] = value;
