@@ -14,12 +14,17 @@
 
 namespace {
 
-/// OpenBLAS starts its threads when it is loaded: one that gets no memory tries for ever, and fork() waits for it. Where
-/// the address space is limited and does not hold them, the program starts again without them.
+/// OpenBLAS starts its threads when it is loaded: one that gets no memory tries for ever, and fork() waits for it.
+/// Where the address space is limited and does not hold them, the program starts again without them.
 void restartWhereBlasWouldHang(char** argv) {
-  if (std::getenv("OPENBLAS_NUM_THREADS") != nullptr) return;  // it has the last word, and ends the second start here
+  constexpr const char *threads = "OPENBLAS_NUM_THREADS", *isSecondStart = "KERF_STARTED_AGAIN";
+  if (std::getenv(isSecondStart) != nullptr) {  // what this program starts decides for itself
+    ::unsetenv(isSecondStart), ::unsetenv(threads);
+    return;
+  }
+  if (std::getenv(threads) != nullptr) return;  // it has the last word
   if (kerf::spaceHoldsThreads(int(std::thread::hardware_concurrency()))) return;
-  ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
+  ::setenv(threads, "1", 1), ::setenv(isSecondStart, "1", 1);
   ::execv("/proc/self/exe", argv);
 }
 

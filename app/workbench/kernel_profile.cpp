@@ -14,8 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The fastest of several runs: of many where a run is short, so that threads are awake and caches hold what they can. The
-// first, which gets its memory from the system, is not counted in the time.
+// The fastest of several runs: of many where a run is short, so that threads are awake and caches hold what they can.
+// The first, which gets its memory from the system, is not counted in the time.
 constexpr int fewRuns = 7, mostRuns = 300;
 constexpr auto longEnough = std::chrono::seconds(3), longEnoughForMany = std::chrono::seconds(1);
 

@@ -105,9 +105,8 @@ class Compilation {
 
   /// Everything that the object code of a batch depends on.
   Hash128 keyOf(const Batch& batch) const {
-    std::string text = fmt::format("{} O{} {} {} functions of one width, streams from {}, reads {} ahead", codeVersion(),
-                                   m_options.optimizationLevel, targetText(), vectorForms().size(), m_streamFrom,
-                                   readAheadBytes());
+    std::string text = fmt::format("{} O{} {} {} functions of one width, streams from {}", codeVersion(),
+                                   m_options.optimizationLevel, targetText(), vectorForms().size(), m_streamFrom);
     for (const std::size_t k : batch.kernels)
       text += fmt::format("\n{}\n{}", symbolName(k, *m_distinct[k]), structuralKey(*m_distinct[k]));
     return hashText(text);
@@ -146,8 +145,9 @@ class Compilation {
     std::optional<SourceLines> lines;
     if (m_options.keepText) lines.emplace(module);
     for (const std::size_t k : batch.kernels)
-      functions.push_back(KernelEmitter(module, *m_distinct[k], hasHardwareHalf(), m_streamFrom, lines ? &*lines : nullptr)
-                              .emit(symbolName(k, *m_distinct[k])));
+      functions.push_back(
+          KernelEmitter(module, *m_distinct[k], hasHardwareHalf(), m_streamFrom, lines ? &*lines : nullptr)
+              .emit(symbolName(k, *m_distinct[k])));
     if (lines) lines->finish();
     llvm::raw_string_ostream stream(batch.failure);
     if (llvm::verifyModule(module, &stream)) return;

@@ -100,8 +100,6 @@ class KernelEmitter {
   void forColumns(llvm::Value* start, llvm::Value* first, llvm::Value* last, const Body& body);
   void emitRowsOfTile(llvm::Value* start, llvm::Value* end, std::size_t variable, llvm::Value* row, int rows);
   std::vector<std::size_t> readsOfColumns(std::size_t row) const;
-  std::vector<std::size_t> readsAlong(std::size_t variable) const;
-  void prefetchAlong(std::size_t variable, const std::vector<std::size_t>& loads, llvm::Value* begin, llvm::Value* end);
   void prefetchColumns(const std::vector<std::size_t>& loads, llvm::Value* start, llvm::Value* first, llvm::Value* last);
   void emitColumnRows(llvm::Value* start, llvm::Value* end);
   void emitSharedColumns();

@@ -1,5 +1,5 @@
-// Rows that are read by index lie anywhere: the lines of the next one are asked for while this one is read. So are those
-// of rows that are added side by side, some columns at a time (kernel_columns.cpp).
+// Rows that are read by index lie anywhere: the lines of the next one are asked for while this one is read. So are
+// those of rows that are added side by side, some columns at a time (kernel_columns.cpp).
 //
 //   before: for i0: for i1: y[i0, i1] = w[i1 + 1024*i[i0]]
 //   after:  for i0: { for lines of the row 1024*i[i0 + 1]: prefetch;  for i1: y[i0, i1] = w[i1 + 1024*i[i0]] }
@@ -81,32 +81,6 @@ void KernelEmitter::prefetchColumns(const std::vector<std::size_t>& loads, llvm:
       prefetch(address(expr.buffer, expr.index));
     });
   }
-}
-
-/// Loads of neighbours along the loop.
-std::vector<std::size_t> KernelEmitter::readsAlong(std::size_t variable) const {
-  std::vector<std::size_t> loads;
-  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
-    const Expr& expr = m_kernel.exprs[e];
-    if (m_needed[e] && expr.op == ExprOp::Load && expr.index.coefficient(variable).isIdentical(1)) loads.push_back(e);
-  }
-  return loads;
-}
-
-/// As many lines of each as these iterations read, some pages behind them: with what it asks for by itself a Xeon reads
-/// at two thirds of its rate.
-void KernelEmitter::prefetchAlong(std::size_t variable, const std::vector<std::size_t>& loads, llvm::Value* begin,
-                                  llvm::Value* end) {
-  llvm::Value* const before = m_index[variable];
-  for (const std::size_t e : loads) {
-    const Expr& expr = m_kernel.exprs[e];
-    const std::int64_t item = itemSize(expr.dtype);
-    emitSteps(begin, end, lineBytes / item, false, [&](llvm::Value* at) {
-      m_index[variable] = m_b.CreateNSWAdd(at, m_b.getInt64(std::uint64_t(readAheadBytes() / item)));
-      prefetch(address(expr.buffer, expr.index));
-    });
-  }
-  m_index[variable] = before;
 }
 
 }  // namespace kerf::inline codegen_llvm

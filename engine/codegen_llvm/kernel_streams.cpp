@@ -18,8 +18,6 @@ namespace {
 constexpr std::int64_t lineBytes = 64;
 /// Shorter rows have too many ends, unless they are whole lines.
 constexpr std::int64_t fewestBytes = 4096, fewestOfLines = 128;
-/// Elements that are computed between requests for later ones.
-constexpr std::int64_t elementsAtOnce = 512;
 /// A smaller element makes vectors that are no half of a line.
 constexpr std::int64_t smallestItem = 2;
 
@@ -152,17 +150,7 @@ void KernelEmitter::emitStreamedLoop(const std::vector<std::size_t>& stores, con
   };
   part(side.begin, cut);
   startStreaming(stores);
-  const bool readsAhead = m_inner.empty() && readAheadBytes() > 0;
-  const std::vector<std::size_t> ahead = readsAhead ? readsAlong(side.variable) : std::vector<std::size_t>{};
-  if (ahead.empty()) {
-    part(cut, side.end);
-  } else {
-    emitSteps(cut, side.end, elementsAtOnce, true, [&](llvm::Value* begin) {
-      llvm::Value* end = smaller(m_b.CreateNSWAdd(begin, m_b.getInt64(elementsAtOnce)), side.end);
-      prefetchAlong(side.variable, ahead, begin, end);
-      part(begin, end);
-    });
-  }
+  part(cut, side.end);
   m_streams.clear();
 }
 

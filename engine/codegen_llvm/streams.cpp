@@ -51,11 +51,6 @@ std::int64_t streamThreshold() {
   return environmentNumber("KERF_STREAM_FROM", 0, never).value_or(known > 0 ? std::min(known, most) : most);
 }
 
-std::int64_t readAheadBytes() {
-  constexpr std::int64_t most = 1 << 20;
-  return environmentNumber("KERF_READ_AHEAD", 0, most).value_or(0);
-}
-
 void finishStreams() {
 #ifdef __x86_64__
   _mm_sfence();

@@ -10,9 +10,6 @@ namespace kerf::inline codegen_llvm {
 /// Bytes of results from which on they are streamed: the last cache's up to 32 MB, or $KERF_STREAM_FROM. The largest
 /// number where LLVM knows of no vectors to stream.
 std::int64_t streamThreshold();
-/// How many bytes before they are read a loop that streams asks for elements: $KERF_READ_AHEAD; 0, as long as
-/// nobody says so: it leaves that to the processor.
-std::int64_t readAheadBytes();
 
 /// What was streamed before is seen by other threads after it.
 void finishStreams();

@@ -1,5 +1,6 @@
 #include "engine/mathlib/blas_turn.h"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <vector>
@@ -18,6 +19,10 @@ enum class Room : int { Unknown, ForAll, ForOne };
 std::atomic<Room> room{Room::Unknown};
 std::mutex turns;
 
+constexpr int mostBuffers = 64;  // OpenBLAS has places for a few more
+
+int buffers = 0;  ///< that OpenBLAS has; a child finds them where they were
+
 /// OpenBLAS keeps buffers for later calls: those that it is made to have now are there then.
 void haveBuffers(int count) {
   using Alloc = void* (*)(int);
@@ -25,10 +30,11 @@ void haveBuffers(int count) {
   static const auto alloc = reinterpret_cast<Alloc>(::dlsym(RTLD_DEFAULT, "blas_memory_alloc"));
   static const auto free = reinterpret_cast<Free>(::dlsym(RTLD_DEFAULT, "blas_memory_free"));
   if (alloc == nullptr || free == nullptr) return;
-  std::vector<void*> buffers;
-  buffers.reserve(std::size_t(count));
-  for (int i = 0; i < count; ++i) buffers.push_back(alloc(0));
-  for (void* buffer : buffers) free(buffer);
+  std::vector<void*> taken;
+  for (int i = 0; i < count; ++i)
+    if (void* const buffer = alloc(0)) taken.push_back(buffer);
+  for (void* buffer : taken) free(buffer);
+  buffers = std::max(buffers, count);
 }
 
 Room findRoom() {
@@ -38,14 +44,15 @@ Room findRoom() {
     room.store(Room::ForAll, std::memory_order_release);
     return Room::ForAll;
   }
-  const Room found = spaceHoldsThreads(threadCount()) ? Room::ForAll : Room::ForOne;
-  if (found == Room::ForOne && !spaceHoldsThreads(1)) throw std::bad_alloc();
-  haveBuffers(found == Room::ForAll ? threadCount() : 1);
+  const int wanted = std::min(threadCount(), mostBuffers);
+  const Room found = buffers >= wanted || spaceHoldsThreads(wanted - buffers) ? Room::ForAll : Room::ForOne;
+  if (found == Room::ForOne && buffers == 0 && !spaceHoldsThreads(1)) throw std::bad_alloc();
+  haveBuffers(found == Room::ForAll ? wanted : 1);
   room.store(found, std::memory_order_release);
   return found;
 }
 
-// No call is going on while a child is made, which may have another limit.
+// Where calls take turns none is going on while a child is made, which may have another limit.
 void beforeFork() { turns.lock(); }
 void afterFork() { turns.unlock(); }
 void afterForkInChild() {

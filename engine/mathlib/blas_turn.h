@@ -1,5 +1,5 @@
-// BlasTurn: a call of OpenBLAS where memory may be scarce. Each call needs a buffer of 128 MiB of address space; one that
-// cannot have it does not fail but tries for ever. Private to mathlib.
+// BlasTurn: a call of OpenBLAS where memory may be scarce. Each call needs a buffer of 128 MiB of address space; one
+// that cannot have it does not fail but tries for ever. Private to mathlib.
 #pragma once
 
 #include <mutex>

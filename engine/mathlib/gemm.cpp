@@ -68,8 +68,8 @@ constexpr bool isReal = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 template <class T>
 void callPanels(const BlasCall& call, const T* left, const T* right, T* out, int threads) {
-  const PanelProduct<T> product{call.transposedA, call.transposedB, call.shape.m,  call.shape.n,   call.shape.k,
-                                T(call.alpha),    call.lda,         call.ldb,      T(call.beta),   call.ldc};
+  const PanelProduct<T> product{call.transposedA, call.transposedB, call.shape.m, call.shape.n, call.shape.k,
+                                T(call.alpha),    call.lda,         call.ldb,     T(call.beta), call.ldc};
   panelGemm(product, left, right, out, threads);
 }
 
@@ -211,7 +211,8 @@ Result<void> checkShapes(const Tensor& a, const Tensor& b, const Tensor& out, st
               dtypeInfo(out.dtype()).shortCode, fmt::join(out.sizes(), ", "));
 }
 
-/// The operand of a product of nothing: with alpha = 0 elements that are not finite are no part of the result, as in BLAS.
+/// The operand of a product of nothing: with alpha = 0 elements that are not finite are no part of the result, as in
+/// BLAS.
 Tensor withoutSteps(const Tensor& t, std::size_t dim) {
   Sizes sizes = t.sizes();
   sizes[dim] = 0;

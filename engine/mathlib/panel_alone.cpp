@@ -24,6 +24,7 @@ T* panelMemory(int which, std::int64_t elements) {
   Kept& mine = kept[which];
   if (mine.elements < elements) {
     mine.memory.reset();
+    mine.elements = 0;  // if there is no memory, and the caller goes on
     mine.memory.reset(static_cast<T*>(::operator new[](std::size_t(elements) * sizeof(T), std::align_val_t(64))));
     mine.elements = elements;
   }

@@ -12,10 +12,10 @@
 namespace kerf::inline mathlib {
 namespace {
 
-constexpr std::int64_t longestBlock = 384;        // products of a block: a panel of it stays in the first cache
+constexpr std::int64_t longestBlock = 384;         // products of a block: a panel of it stays in the first cache
 constexpr std::int64_t packedByThreads = 4 << 20;  // elements of an operand that all threads pack at once
 constexpr std::int64_t tilesPerThread = 4;
-constexpr std::int64_t fewRows = 24;              // copying the right matrix does not pay for them
+constexpr std::int64_t fewRows = 24;  // copying the right matrix does not pay for them
 
 /// Rows of the left matrix that lie as far apart as a way of the first cache throw each other out of it.
 template <class T>
@@ -236,7 +236,8 @@ void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int
   const int useful = usefulThreads(product.m, product.n, product.k, threads);
   if (suitsSweep(product, packsB)) return sweepByThreads(part, packsA, useful);
   if (useful == 1) return multiplyPart(part, packsA, packsB);
-  if (packsB && !packsA && product.m <= 2 * rowsOfTile) return multiplyApart(part, fewRowsGrid(part, useful), false, true);
+  if (packsB && !packsA && product.m <= 2 * rowsOfTile)
+    return multiplyApart(part, fewRowsGrid(part, useful), false, true);
   if (packsA && !packsB) return multiplyApart(part, fewColumnsGrid(part, useful), true, false);
   const PartSize<T> size(product, part.blockSize);
   constexpr DType dtype = sizeof(T) == 4 ? DType::Float32 : DType::Float64;

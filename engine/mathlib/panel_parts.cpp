@@ -22,12 +22,8 @@ struct Packed {
   PanelSpan rows;
   T* panels = nullptr;
 
-  static Packed left(const Part<T>& p) {
-    return {p.a, p.product->lda, p.product->transposedA, p.rows, p.packedA};
-  }
-  static Packed right(const Part<T>& p) {
-    return {p.b, p.product->ldb, !p.product->transposedB, p.columns, p.packedB};
-  }
+  static Packed left(const Part<T>& p) { return {p.a, p.product->lda, p.product->transposedA, p.rows, p.packedA}; }
+  static Packed right(const Part<T>& p) { return {p.b, p.product->ldb, !p.product->transposedB, p.columns, p.packedB}; }
 };
 
 /// Panels [begin, end), counted within the part.
@@ -74,11 +70,13 @@ KERF_KERNEL PanelOperands<T> operandsOf(const Part<T>& part, PanelSpan block, st
   const PanelProduct<T>& g = *part.product;
   PanelOperands<T> in;
   in.steps = block.end - block.begin;
-  in.left = part.packedA ? part.packedA + panelAt(part, block, part.rows.panels(PanelTile<T, bytes>::rows), rowPanel, PanelTile<T, bytes>::rows)
+  in.left = part.packedA ? part.packedA + panelAt(part, block, part.rows.panels(PanelTile<T, bytes>::rows), rowPanel,
+                                                  PanelTile<T, bytes>::rows)
                          : part.a + (part.rows.begin + rowPanel * PanelTile<T, bytes>::rows) * g.lda + block.begin;
   in.leftStride = g.lda;
   in.right = part.packedB
-                 ? part.packedB + panelAt(part, block, part.columns.panels(PanelTile<T, bytes>::columns), columnPanel, PanelTile<T, bytes>::columns)
+                 ? part.packedB + panelAt(part, block, part.columns.panels(PanelTile<T, bytes>::columns), columnPanel,
+                                          PanelTile<T, bytes>::columns)
                  : part.b + block.begin * g.ldb + part.columns.begin + columnPanel * PanelTile<T, bytes>::columns;
   in.rightStride = part.packedB ? PanelTile<T, bytes>::columns : g.ldb;
   return in;
@@ -108,8 +106,7 @@ struct MultiplyRange {
     constexpr std::int64_t cache = 32 << 20;
     const PanelProduct<T>& g = *part.product;
     const bool aligned = (reinterpret_cast<std::uintptr_t>(part.c) | std::uintptr_t(g.ldc) * sizeof(T)) % bytes == 0;
-    return aligned && g.beta == 0 && g.k <= part.blockSize &&
-           g.m * g.ldc * std::int64_t(sizeof(T)) >= cache;
+    return aligned && g.beta == 0 && g.k <= part.blockSize && g.m * g.ldc * std::int64_t(sizeof(T)) >= cache;
   }
 
   /// Down the rows a panel of columns stays in the first cache; where products are short, writing the result along its
@@ -154,7 +151,8 @@ struct SweepBlock {
         in.left += (steps.begin - block.begin) * (packed ? Tile::rows : 1);
         in.right += (steps.begin - block.begin) * in.rightStride;
         const std::int64_t column = part.columns.begin + q * Tile::columns;
-        const std::int64_t valid = last ? std::min<std::int64_t>(Tile::columns, part.columns.end - column) : Tile::columns;
+        const std::int64_t valid =
+            last ? std::min<std::int64_t>(Tile::columns, part.columns.end - column) : Tile::columns;
         T* const begun = sums + row * width + q * Tile::columns;
         PanelResult<T> to{begun, width, T(1), T(0), first ? nullptr : begun, width};
         if (last) to.c = part.c + row * g.ldc + column, to.stride = g.ldc, to.alpha = g.alpha;

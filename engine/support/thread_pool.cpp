@@ -245,19 +245,19 @@ void parallelFor(std::int64_t size, std::int64_t grain, const std::function<void
   const std::int64_t threads = std::min<std::int64_t>(threadCount(), size / least);
   SharedPool& workers = shared();
   if (insideLoop || threads <= 1 || workers.busy.test_and_set(std::memory_order_acquire)) return body(0, size);
-  const std::int64_t pieces = std::min(threads * piecesPerThread, size / least);
-  const std::int64_t step = (size + pieces - 1) / pieces;
-  // A forked child inherits the object but not its threads: such a pool is abandoned, never joined.
-  if (workers.pool && workers.pool->owner() != ::getpid()) (void)workers.pool.release();
-  if (!workers.pool) workers.pool = std::make_unique<Pool>();
   struct Turn {  // also when a piece throws
     std::atomic_flag& busy;
-    Turn(std::atomic_flag& flag) : busy(flag) { insideLoop = true; }
+    explicit Turn(std::atomic_flag& flag) : busy(flag) { insideLoop = true; }
     ~Turn() {
       insideLoop = false;
       busy.clear(std::memory_order_release);
     }
   } turn(workers.busy);
+  const std::int64_t pieces = std::min(threads * piecesPerThread, size / least);
+  const std::int64_t step = (size + pieces - 1) / pieces;
+  // A forked child inherits the object but not its threads: such a pool is abandoned, never joined.
+  if (workers.pool && workers.pool->owner() != ::getpid()) (void)workers.pool.release();
+  if (!workers.pool) workers.pool = std::make_unique<Pool>();
   workers.pool->run(size, step, int(threads), body);
 }
 

@@ -18,15 +18,15 @@ namespace kerf::inline tensor {
 namespace {
 
 constexpr std::int64_t alignment = 64;
-constexpr std::int64_t smallest = 4096;             // below, the C library is as fast
-constexpr std::int64_t mapThreshold = 1 << 20;      // from here on straight from the kernel, which gives zero pages
-constexpr std::int64_t hugeThreshold = 4 << 20;     // large enough for transparent huge pages to save page faults
-constexpr std::int64_t alwaysKept = 1LL << 30;      // of all blocks together, on a machine of any size
-constexpr std::int64_t keptFreely = 128LL << 20;    // above the most that was in use at once
-constexpr int stepsPerDoubling = 8;                 // size classes: at most an eighth of a block is unused
+constexpr std::int64_t smallest = 4096;           // below, the C library is as fast
+constexpr std::int64_t mapThreshold = 1 << 20;    // from here on straight from the kernel, which gives zero pages
+constexpr std::int64_t hugeThreshold = 4 << 20;   // large enough for transparent huge pages to save page faults
+constexpr std::int64_t alwaysKept = 1LL << 30;    // of all blocks together, on a machine of any size
+constexpr std::int64_t keptFreely = 128LL << 20;  // above the most that was in use at once
+constexpr int stepsPerDoubling = 8;               // size classes: at most an eighth of a block is unused
 constexpr std::size_t classCount = 64 * stepsPerDoubling;
 
-constexpr bool keepsBlocks = !addressSanitizer;     // it sees more when memory really is given back
+constexpr bool keepsBlocks = !addressSanitizer;  // it sees more when memory really is given back
 
 /// Bytes of the size class that holds `bytes`, and the class's number.
 struct SizeClass {
@@ -58,20 +58,24 @@ struct Kept {
   std::uint64_t takes = 0;
   std::int64_t bytes = 0;
   std::int64_t inUse = 0, mostInUse = 0;  ///< bytes of blocks that were given out, now and ever
+  std::int64_t asked = 0;                 ///< bytes that the system may refuse yet
 
   void countTaken(const SizeClass& size) {
-    lastTaken[size.index] = ++takes;
     inUse += size.bytes;
+    mostInUse = std::max(mostInUse, inUse);
   }
-  std::byte* takeKept(const SizeClass& size) {
-    auto& of = blocks[size.index];
-    if (of.empty()) return nullptr;
-    std::byte* const block = of.back();
-    of.pop_back();
+  std::byte* dropKept(const SizeClass& size) {
+    std::byte* const block = blocks[size.index].back();
+    blocks[size.index].pop_back();
     bytes -= size.bytes;
     return block;
   }
-  bool isAboveMost() const { return inUse + bytes > std::max(mostInUse, inUse) + keptFreely; }
+  std::byte* takeKept(const SizeClass& size) {
+    if (blocks[size.index].empty()) return nullptr;
+    countTaken(size);
+    return dropKept(size);
+  }
+  bool isAboveMost() const { return inUse + asked + bytes > std::max(mostInUse, inUse + asked) + keptFreely; }
   /// The class with blocks that nobody has asked for the longest.
   std::size_t longestIdle() const {
     std::size_t idle = classCount;
@@ -127,7 +131,7 @@ void makeRoom() {
     while (store.bytes > 0 && store.isAboveMost()) {
       const std::size_t idle = store.longestIdle();
       const SizeClass size{bytesOfClass(idle), idle};
-      given.emplace_back(store.takeKept(size), size.bytes);
+      given.emplace_back(store.dropKept(size), size.bytes);
     }
   }
   for (const auto& [block, size] : given) giveToSystem(block, size);
@@ -137,17 +141,14 @@ void makeRoom() {
 
 std::byte* takeBlock(std::int64_t bytes, bool& zeroed) {
   zeroed = false;
-  if (!isCounted(bytes))
-    return takeFromSystem((bytes + alignment - 1) / alignment * alignment, zeroed);
+  if (!isCounted(bytes)) return takeFromSystem((bytes + alignment - 1) / alignment * alignment, zeroed);
   const SizeClass size = classOf(bytes);
+  Kept& store = kept();
   {
-    Kept& store = kept();
     const std::lock_guard guard(store.lock);
-    store.countTaken(size);
-    if (std::byte* const block = store.takeKept(size)) {
-      store.mostInUse = std::max(store.mostInUse, store.inUse);
-      return block;
-    }
+    store.lastTaken[size.index] = ++store.takes;
+    if (std::byte* const block = store.takeKept(size)) return block;
+    store.asked += size.bytes;
   }
   makeRoom();
   std::byte* block = takeFromSystem(size.bytes, zeroed);
@@ -155,16 +156,14 @@ std::byte* takeBlock(std::int64_t bytes, bool& zeroed) {
     releaseBlocks();
     block = takeFromSystem(size.bytes, zeroed);
   }
-  Kept& store = kept();
   const std::lock_guard guard(store.lock);
-  if (block == nullptr) store.inUse -= size.bytes;
-  store.mostInUse = std::max(store.mostInUse, store.inUse);
+  store.asked -= size.bytes;
+  if (block != nullptr) store.countTaken(size);
   return block;
 }
 
 void returnBlock(std::byte* block, std::int64_t bytes) {
-  if (!isCounted(bytes))
-    return giveToSystem(block, (bytes + alignment - 1) / alignment * alignment);
+  if (!isCounted(bytes)) return giveToSystem(block, (bytes + alignment - 1) / alignment * alignment);
   const SizeClass size = classOf(bytes);
   {
     Kept& store = kept();

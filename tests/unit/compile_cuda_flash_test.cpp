@@ -1,4 +1,6 @@
 // Attention as one kernel of tensor cores, run on the CPU, beside the op's own kernel and the kernels between products.
+#include <bit>
+
 #include <gmock/gmock.h>
 
 #include "engine/backend/cuda/device_flash.h"
@@ -97,6 +99,26 @@ TEST(CudaFlashes, EmptyRowsAreZeroAndNaNStays) {
     EXPECT_EQ(std::isnan(float(out[i * 16])), !isEmpty) << i;  // key 4 is not a number for all that see it
     EXPECT_TRUE(!isEmpty || float(out[i * 16]) == 0) << i;
   }
+}
+
+/// Rows all of whose keys are hidden by the smallest number there is, or by one that leaves no digit for a logarithm beside it,
+/// weigh all keys alike.
+TEST(CudaFlashes, SmallestNumbersOfAMaskAreNoInfinities) {
+  std::mt19937 random(25);
+  const Tensor q = normal(brain, {1, 2, 70, 16}, random), k = normal(brain, {1, 2, 70, 16}, random), v = normal(brain, {1, 2, 70, 16}, random);
+  const Tensor grad = normal(brain, {1, 2, 70, 16}, random);
+  const float smallest = -std::bit_cast<float>(0x7f7f0000u), hidden[] = {smallest, -1e9f, 0};
+  Tensor bias = *Tensor::zeros(brain, {1, 1, 70, 70});
+  for (std::int64_t i = 0; i < 70; ++i)
+    for (std::int64_t j = 0; j < 70; ++j) bias.data<BFloat16>()[i * 70 + j] = BFloat16(i % 3 < 2 ? hidden[i % 3] : j % 4 == 1 ? smallest : 0.0f);
+  const ValueList args{q, k, v, bias, true, 0.0, false};
+  const ValueList wanted = byReference(efficient, args), given = fused(efficient, args);
+  EXPECT_NO_FATAL_FAILURE(expectClose(wanted[0].tensor(), given[0].tensor(), toleranceOf(brain), "output"));
+  EXPECT_NO_FATAL_FAILURE(expectClose(wanted[1].tensor(), given[1].tensor(), 1e-5, "logarithms of sums"));
+  const ValueList backward{grad, q, k, v, bias, wanted[0], wanted[1], wanted[2], wanted[3], 0.0, ValueList{true, true, true, false}, false};
+  const ValueList wantedBack = byReference(efficientBackward, backward), givenBack = fused(efficientBackward, backward, 2);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NO_FATAL_FAILURE(expectClose(wantedBack[i].tensor(), givenBack[i].tensor(), toleranceOf(brain), fmt::format("gradient {}", i)));
 }
 
 /// Heads beside each other in memory, as projections leave them, are read where they lie; what no pack holds is copied first.

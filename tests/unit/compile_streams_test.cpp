@@ -62,23 +62,6 @@ TEST(Streams, ElementsOfEveryCountAndType) {
     }
 }
 
-TEST(Streams, ElementsAreReadAhead) {
-  for (const char* bytes : {"0", "8192"})
-    for (const std::int64_t count : {2048, 2049, 10007}) {
-      ::setenv("KERF_READ_AHEAD", bytes, 1);
-      GraphFixture f;
-      const NodeId x = f.input("x", DType::BFloat16, {count}), y = f.input("y", DType::Float32, {count});
-      f.output({f.call("aten.add.Tensor", {x, y})});
-      EXPECT_EQ(streamsOf(f, fmt::to_string(count)), 1);
-      const StreamFrom always("1");
-      const auto graph = compileFx(f.module, {});
-      ASSERT_TRUE(graph);
-      const bool asks = (*graph)->kernels().at(0).text("llvm").contains("llvm.prefetch");
-      EXPECT_EQ(asks, floatsOfRegister() > 0 && bytes[0] != '0') << count;
-      ::unsetenv("KERF_READ_AHEAD");
-    }
-}
-
 TEST(Streams, SmallElementsAreNoHalfOfALine) {
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {100000});

@@ -37,9 +37,24 @@ const BinaryFunction binaryFunctions[] = {
 template <class T>
 std::vector<T> samples() {
   using Limits = std::numeric_limits<T>;
-  std::vector<T> values{T(0),          T(1),           T(0.5),   T(2),           Limits::min(), Limits::denorm_min(),
-                        Limits::max(), Limits::infinity(), T(0.1), T(88.7),      T(709.7),      Limits::epsilon(),
-                        T(1) - Limits::epsilon(), T(3.14159265358979), T(1e6), T(104), T(746), Limits::quiet_NaN()};
+  std::vector<T> values{T(0),
+                        T(1),
+                        T(0.5),
+                        T(2),
+                        Limits::min(),
+                        Limits::denorm_min(),
+                        Limits::max(),
+                        Limits::infinity(),
+                        T(0.1),
+                        T(88.7),
+                        T(709.7),
+                        Limits::epsilon(),
+                        T(1) - Limits::epsilon(),
+                        T(3.14159265358979),
+                        T(1e6),
+                        T(104),
+                        T(746),
+                        Limits::quiet_NaN()};
   for (double exponent = -40; exponent < 40; exponent += 0.037) values.push_back(T(std::exp2(exponent)));
   for (double x = 0; x < 30; x += 0.0137) values.push_back(T(x));
   const std::size_t count = values.size();
@@ -106,11 +121,13 @@ void expectFunctionsAreNear(DType dtype) {
   ASSERT_TRUE(result) << result.error().text();
   std::size_t output = 0;
   for (const UnaryFunction& function : unaryFunctions)
-    expectNear<T>(result->list()[output++].tensor(), x.size(),
-                  [&](std::size_t i) { return function.exact((long double)(x[i])); }, function.op);
+    expectNear<T>(
+        result->list()[output++].tensor(), x.size(), [&](std::size_t i) { return function.exact((long double)(x[i])); },
+        function.op);
   for (const BinaryFunction& function : binaryFunctions)
-    expectNear<T>(result->list()[output++].tensor(), x.size(),
-                  [&](std::size_t i) { return function.exact((long double)(x[i]), (long double)(y[i])); }, function.op);
+    expectNear<T>(
+        result->list()[output++].tensor(), x.size(),
+        [&](std::size_t i) { return function.exact((long double)(x[i]), (long double)(y[i])); }, function.op);
 }
 
 TEST(VectorFunctions, OfFloat32AreWithinFourUnits) { expectFunctionsAreNear<float>(DType::Float32); }
@@ -194,11 +211,14 @@ int singleCalls(const GraphFixture& f, const std::string& scalar) {
   for (const KernelInfo& kernel : (*graph)->kernels()) {
     const std::string code(kernel.text("llvm")), call = fmt::format("@kerf_{}(", scalar);
     for (auto at = code.find(call); at != std::string::npos; at = code.find(call, at + 1)) ++calls;
+    EXPECT_THAT(code, ::testing::ContainsRegex("call .*<[0-9]+ x (float|double)> @_ZGV[a-zA-Z0-9]+_sin"))
+        << "no vectors";
   }
   return calls;
 }
 
-// A loop takes as many elements at once as its widest type has in a register: fewer than a function of a narrow one takes.
+// A loop takes as many elements at once as its widest type has in a register: fewer than a function of a narrow one
+// takes.
 TEST(VectorFunctions, LoopsOfOtherWidthsCallThem) {
   if (vectorForm("sinf") == nullptr) GTEST_SKIP() << "this machine has no vector functions (libmvec of glibc 2.35)";
   GraphFixture wide;  // 1024 elements leave none over, but for the loop that LLVM keeps for those
@@ -217,14 +237,43 @@ TEST(VectorFunctions, LoopsOfOtherWidthsCallThem) {
   EXPECT_LE(singleCalls(narrow, "sinf"), 1);
 }
 
+/// Of each kind of loop on its own: of as many floats as a register holds, beside elements twice as wide, and with some
+/// left over.
+TEST(VectorFunctions, LoopsOfAllWidthsHaveTheSameBits) {
+  std::vector<Tensor> results;
+  std::optional<Tensor> values;
+  for (const int kind : {0, 1, 2}) {
+    GraphFixture f;
+    if (!values) values = testing_support::randomTensor(DType::Float32, {64 * 1024}, f.random);
+    const std::int64_t size = kind == 2 ? 64 * 1024 - 3 : 64 * 1024;
+    const NodeId x = f.input("x", Tensor(values->storage(), DType::Float32, {size}, {1}, 0));
+    const NodeId sine = f.call("aten.sin.default", {x});
+    if (kind == 1)
+      f.output({f.call("prims.convert_element_type.default", {sine, Argument(DType::Float64)})});
+    else
+      f.output({sine});
+    const auto graph = compileFx(f.module, {});
+    ASSERT_TRUE(graph) << graph.error().text();
+    const auto outs = (*graph)->run(f.inputs);
+    ASSERT_TRUE(outs);
+    results.push_back(outs->isList() ? outs->list()[0].tensor() : outs->tensor());
+  }
+  for (std::int64_t i = 0; i < 64 * 1024 - 3; ++i) {
+    ASSERT_EQ(results[0].itemAsDouble(i), results[1].itemAsDouble(i)) << i;
+    ASSERT_EQ(results[0].itemAsDouble(i), results[2].itemAsDouble(i)) << i;
+  }
+}
+
 TEST(VectorFunctions, WidthsHaveTheSameBits) {
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {64, 1024}), d = f.input("d", DType::Float64, {64, 1024});
   const NodeId sine = f.call("aten.sin.default", {x});
-  const NodeId wide = f.call("aten.sin.default", {f.call("prims.convert_element_type.default", {d, Argument(DType::Float32)})});
+  const NodeId wide =
+      f.call("aten.sin.default", {f.call("prims.convert_element_type.default", {d, Argument(DType::Float32)})});
   const NodeId pow = f.call("aten.pow.Tensor_Tensor", {f.call("aten.abs.default", {x}), x});
-  f.output({sine, f.call("aten.add.Tensor", {sine, Argument(0.0)}), f.call("aten.add.Tensor", {wide, d}), wide, pow,
-            f.call("aten.add.Tensor", {f.call("prims.convert_element_type.default", {pow, Argument(DType::Float64)}), d})});
+  f.output(
+      {sine, f.call("aten.add.Tensor", {sine, Argument(0.0)}), f.call("aten.add.Tensor", {wide, d}), wide, pow,
+       f.call("aten.add.Tensor", {f.call("prims.convert_element_type.default", {pow, Argument(DType::Float64)}), d})});
   const auto graph = compileFx(f.module, {});
   ASSERT_TRUE(graph) << graph.error().text();
   const auto outs = (*graph)->run(f.inputs);

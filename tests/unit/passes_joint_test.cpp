@@ -290,8 +290,9 @@ TEST(MatmulPadding, WeighsWhatIsCopiedAgainstWhatIsMultiplied) {
   const NodeId hidden = g.input("hidden", {256, 768}), words = g.input("words", {768, 2049});
   const NodeId grad = g.input("grad", {768, 394}), x = g.input("x", {394, 768});
   g.finish({g.call("aten.mm.default", {hidden, words}), g.call("aten.mm.default", {grad, x})});
-  EXPECT_EQ(calls(afterPass(g, "matmul_padding", everywhere, 1e-5).graph),
-            (Calls{"aten.mm.default", "aten.constant_pad_nd.default", "aten.constant_pad_nd.default", "aten.mm.default"}));
+  EXPECT_EQ(
+      calls(afterPass(g, "matmul_padding", everywhere, 1e-5).graph),
+      (Calls{"aten.mm.default", "aten.constant_pad_nd.default", "aten.constant_pad_nd.default", "aten.mm.default"}));
 }
 
 TEST(MatmulPadding, PadsWhatIsAddedWhereItGrows) {

@@ -56,7 +56,7 @@ TEST_F(BlockCache, WhatIsKeptAndUsedStaysNearTheMostThatWasInUse) {
 }
 
 TEST_F(BlockCache, SizesNobodyAsksForGoFirst) {
-  give(taken(24, 64 * mebibyte), 64 * mebibyte);   // long ago
+  give(taken(24, 64 * mebibyte), 64 * mebibyte);  // long ago
   give(taken(4, 96 * mebibyte), 96 * mebibyte);   // in each run
   const auto used = taken(4, 96 * mebibyte);
   give(taken(2, 112 * mebibyte), 112 * mebibyte);  // makes room

@@ -49,7 +49,7 @@ Result<bool> flashBackward(const DeviceCall& call, const AttentionHeads& h, cons
   if (h.mask != nullptr) {
     KERF_TRY(mask, call.on.addressOf(*h.mask));
   }
-  KERF_TRY(const DeviceAddress stats, call.on.scratch.take(h.rows() * 2 * itemSize(DType::Float32)));
+  KERF_TRY(const DeviceAddress stats, call.on.scratch.take(h.rows() * 3 * itemSize(DType::Float32)));
   const auto launch = [&](const char* name, KernelArguments& arguments, std::int64_t heads, std::int64_t rows, bool hasOneGradient) {
     arguments.add(q).add(k).add(v).add(grad).add(mask).add(stream.seed).add(stream.offset).add(a);
     const FlashForm form = formFor(call, h, heads, rows, hasOneGradient);

@@ -5,7 +5,8 @@
 namespace kerf::inline backend {
 
 /// A block has 64 TALL queries or keys and goes over KEYS of the others at a time. What an exponential of a row of
-/// scores begins from (an exponent of 2) and the sum of its weights times their gradients lie beside each other in `stats`.
+/// scores begins from (an exponent of 2) and the sum of its weights times their gradients lie beside each other in `stats`; of
+/// masks that are added, whose smallest numbers leave no digit for it, the logarithm of the sum of weights lies behind all of them.
 static constexpr std::string_view source = R"cuda(
 // What is kept of queries and keys in registers, four bits for 8 queries: those of element i of a square. Four keys that lie beside each
 // other are of one counter where rows begin with one: then each of four lanes computes one element's for all of them.
@@ -37,6 +38,11 @@ __device__ __forceinline__ unsigned int kerf_kept_turned(unsigned long long seed
     kept |= words << 4 * n;
   }
   return kept;
+}
+
+// Of the second time: `less` is the logarithm of the sum of weights where `base` does not hold it.
+__device__ __forceinline__ float kerf_weight_of(float score, float factor, float base, float less) {
+  return ADDS_MASK ? kerf_exp2(fmaf(score - base, LOG2_E, -less)) : kerf_weight(score, factor, base);
 }
 
 // Gradients of 64 TALL queries. The first time over the keys tells each row's sums, the second one adds up.
@@ -71,6 +77,7 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_queries(unsigned sh
   if (count > 0) fetch(0);
 
   float o[TALL][WIDTH / 8][4] = {}, from[TALL][2], sum[TALL][2] = {}, part[TALL][2] = {};  // part: of weights times gradients
+  float less[TALL][2] = {};
   #pragma unroll
   for (int t = 0; t < TALL; ++t) from[t][0] = from[t][1] = count == 0 ? KERF_INFINITY : -KERF_INFINITY;
   const float factor = HAS_MASK ? 1.0f : a.scale * LOG2_E;
@@ -104,13 +111,13 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_queries(unsigned sh
           largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
           largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
           const float base = fabsf(largest) == KERF_INFINITY ? 0.0f : largest * factor;
-          const float shrink = kerf_exp2(from[t][half] * factor - base);
+          const float shrink = kerf_exp2((from[t][half] * factor - base) * (ADDS_MASK ? LOG2_E : 1.0f));
           float added = 0, weighted = 0;
           #pragma unroll
           for (int n = 0; n < KEYS / 8; ++n)
             #pragma unroll
             for (int i = 2 * half; i < 2 * half + 2; ++i) {
-              const float p = kerf_exp2(fmaf(s[t][n][i], factor, -base));
+              const float p = kerf_weight(s[t][n][i], factor, base);
               added += p, weighted = fmaf(p, g[t][n][i], weighted);
             }
           sum[t][half] = fmaf(sum[t][half], shrink, added), part[t][half] = fmaf(part[t][half], shrink, weighted);
@@ -119,7 +126,8 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_queries(unsigned sh
             float total = sum[t][half], whole = part[t][half];
             total += __shfl_xor_sync(0xffffffffu, total, 1), whole += __shfl_xor_sync(0xffffffffu, whole, 1);
             total += __shfl_xor_sync(0xffffffffu, total, 2), whole += __shfl_xor_sync(0xffffffffu, whole, 2);
-            from[t][half] = total == 0 ? KERF_INFINITY : base + log2f(total);
+            from[t][half] = total == 0 ? KERF_INFINITY : base + (ADDS_MASK ? 0.0f : log2f(total));
+            if (ADDS_MASK && total != 0) less[t][half] = log2f(total);
             part[t][half] = total == 0 ? 0.0f : whole / total;
           }
         } else {
@@ -127,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_queries(unsigned sh
           for (int n = 0; n < KEYS / 8; ++n)
             #pragma unroll
             for (int i = 2 * half; i < 2 * half + 2; ++i)
-              s[t][n][i] = kerf_exp2(fmaf(s[t][n][i], factor, -from[t][half])) * (g[t][n][i] - part[t][half]);
+              s[t][n][i] = kerf_weight_of(s[t][n][i], factor, from[t][half], less[t][half]) * (g[t][n][i] - part[t][half]);
         }
       }
     if (step >= count) kerf_add_products<WIDTH>(o, s, keysAt);
@@ -140,6 +148,7 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_queries(unsigned sh
       const int query = firstQuery + ownRow + t * 16 + lane / 4 + half * 8;
       if (lane % 4 == 0 && query < a.queries)
         *reinterpret_cast<float2*>(stats + 2 * (head0 + query)) = make_float2(from[t][half], part[t][half]);
+      if (ADDS_MASK && lane % 4 == 0 && query < a.queries) stats[2ll * all * a.queries + head0 + query] = less[t][half];
     }
 }
 
@@ -177,12 +186,14 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_keys(unsigned short
     const int first = (begin + step % count) * KEYS, head = keyHead * a.groups + step / count;
     const long long head0 = ((long long)batch * a.heads + head) * a.queries;
     float2 of[KEYS / 8][2];
+    float less[KEYS / 8][2] = {};
     #pragma unroll
     for (int n = 0; n < KEYS / 8; ++n)
       #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const int query = first + n * 8 + lane % 4 * 2 + i;
         of[n][i] = query < a.queries ? *reinterpret_cast<const float2*>(stats + 2 * (head0 + query)) : make_float2(KERF_INFINITY, 0.0f);
+        if (ADDS_MASK && query < a.queries) less[n][i] = stats[2ll * all * a.groups * a.queries + head0 + query];
       }
     kerf_copied();
     __syncthreads();
@@ -197,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_keys(unsigned short
       #pragma unroll
       for (int n = 0; n < KEYS / 8; ++n)
         #pragma unroll
-        for (int i = 0; i < 4; ++i) s[t][n][i] = kerf_exp2(fmaf(s[t][n][i], factor, -of[n][i % 2].x));
+        for (int i = 0; i < 4; ++i) s[t][n][i] = kerf_weight_of(s[t][n][i], factor, of[n][i % 2].x, less[n][i % 2]);
     kerf_products<VALUES>(g, valuesAt, ownRow, gradsAt);
     if (DROPS) {
       #pragma unroll

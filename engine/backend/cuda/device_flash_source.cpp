@@ -53,6 +53,13 @@ __device__ __forceinline__ unsigned int kerf_kept(unsigned long long key, unsign
 #define ROWS (64 * TALL)
 typedef float KerfScores[TALL][KEYS / 8][4];
 
+// A mask that is added may hold the smallest number there is, of which no power of 2 may be made: such scores stay as they are, while
+// others become exponents of 2 when their weight is computed. `base`: the largest of a row, times `factor` of others.
+#define ADDS_MASK (HAS_MASK && !MASK_IS_BOOL)
+__device__ __forceinline__ float kerf_weight(float score, float factor, float base) {
+  return ADDS_MASK ? kerf_exp2((score - base) * LOG2_E) : kerf_exp2(fmaf(score, factor, -base));
+}
+
 // This warp's rows times rows of a tile; left(x, t, d) tells the squares of columns d to d + 15 of its rows 16 t to 16 t + 15.
 template <int SIDE, class Left>
 __device__ __forceinline__ void kerf_products_of(KerfScores& s, Left left, KerfShared right) {
@@ -100,7 +107,7 @@ __device__ __forceinline__ void kerf_add_products(float (&o)[TALL][SIDE / 8][4],
   }
 }
 
-// Scores that are not seen become minus infinity; a mask is added, and makes scores exponents of 2. TURNED: rows are keys.
+// Scores that are not seen become minus infinity; a mask of bools makes scores exponents of 2, another is added. TURNED: rows are keys.
 template <bool TURNED>
 __device__ __forceinline__ void kerf_hide(KerfScores& s, int firstRow, int firstColumn, const M* mask, const KerfFlash& a) {
   const int lane = threadIdx.x % 32;
@@ -114,13 +121,13 @@ __device__ __forceinline__ void kerf_hide(KerfScores& s, int firstRow, int first
         const int query = TURNED ? column : row, key = TURNED ? row : column;
         float& score = s[t][n][i];
         if (HAS_MASK) {
-          score *= a.scale * LOG2_E;
+          score *= a.scale * (ADDS_MASK ? 1.0f : LOG2_E);
           if (key < a.keys && query < a.queries) {
             const M m = mask[query * a.mask[2] + key * a.mask[3]];
             if (MASK_IS_BOOL) {
               if (!m) score = -KERF_INFINITY;
             } else {
-              score = fmaf(FROM_MASK(m), LOG2_E, score);
+              score += FROM_MASK(m);
             }
           }
         }
@@ -214,13 +221,13 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
         largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
         const float from = fabsf(largest) == KERF_INFINITY ? 0.0f : largest * factor;
-        const float shrink = kerf_exp2(most[t][half] * factor - from);  // exactly 1 where the maximum stays
+        const float shrink = kerf_exp2((most[t][half] * factor - from) * (ADDS_MASK ? LOG2_E : 1.0f));  // 1 where the maximum stays
         most[t][half] = largest;
         float added = 0;
         #pragma unroll
         for (int n = 0; n < KEYS / 8; ++n)
           #pragma unroll
-          for (int i = 2 * half; i < 2 * half + 2; ++i) added += s[t][n][i] = kerf_exp2(fmaf(s[t][n][i], factor, -from));
+          for (int i = 2 * half; i < 2 * half + 2; ++i) added += s[t][n][i] = kerf_weight(s[t][n][i], factor, from);
         sum[t][half] = fmaf(sum[t][half], shrink, added);
         #pragma unroll
         for (int d = 0; d < VALUES / 8; ++d) o[t][d][2 * half] *= shrink, o[t][d][2 * half + 1] *= shrink;
@@ -255,7 +262,7 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
       #pragma unroll
       for (int d = 0; d < VALUES / 8; ++d) o[t][d][2 * half] *= scale, o[t][d][2 * half + 1] *= scale;
       if (sums && lane % 4 == 0 && query < a.queries) {
-        const float from = fabsf(most[t][half]) == KERF_INFINITY ? 0.0f : most[t][half] * (HAS_MASK ? 1 / LOG2_E : a.scale);
+        const float from = fabsf(most[t][half]) == KERF_INFINITY ? 0.0f : most[t][half] * (ADDS_MASK ? 1.0f : HAS_MASK ? 1 / LOG2_E : a.scale);
         const float value = from + logf(total);
         sums[batch * a.sums[0] + head * a.sums[1] + query * a.sums[2]] =
             a.emptyIsPlus && value == -KERF_INFINITY ? KERF_INFINITY : value;
