@@ -91,15 +91,21 @@ __device__ __forceinline__ float kerf_over(float a, float b, float inverse) {
   return fabsf(b) >= 1.17549435e-38f ? a * inverse : a / b;
 }
 
-__device__ __forceinline__ int kerf_philox(long long key, long long counter, int word) {
-  unsigned int words[4] = {(unsigned int)counter, 0, 0, 0};
-  unsigned int first = (unsigned int)key, second = (unsigned int)((unsigned long long)key >> 32);
+// The four words of Philox 4x32-10.
+__device__ __forceinline__ void kerf_words(unsigned int (&w)[4], unsigned long long key, unsigned long long counter) {
+  w[0] = (unsigned int)counter, w[1] = (unsigned int)(counter >> 32), w[2] = 0, w[3] = 0;
+  unsigned int first = (unsigned int)key, second = (unsigned int)(key >> 32);
+  #pragma unroll
   for (int round = 0; round < 10; ++round) {
-    const unsigned long long a = (unsigned long long)words[0] * 0xD2511F53u, b = (unsigned long long)words[2] * 0xCD9E8D57u;
-    const unsigned int x = (unsigned int)(b >> 32) ^ words[1] ^ first, z = (unsigned int)(a >> 32) ^ words[3] ^ second;
-    words[0] = x, words[1] = (unsigned int)b, words[2] = z, words[3] = (unsigned int)a;
+    const unsigned long long a = (unsigned long long)w[0] * 0xD2511F53u, b = (unsigned long long)w[2] * 0xCD9E8D57u;
+    const unsigned int x = (unsigned int)(b >> 32) ^ w[1] ^ first, z = (unsigned int)(a >> 32) ^ w[3] ^ second;
+    w[0] = x, w[1] = (unsigned int)b, w[2] = z, w[3] = (unsigned int)a;
     first += 0x9E3779B9u, second += 0xBB67AE85u;
   }
+}
+__device__ __forceinline__ int kerf_philox(long long key, long long counter, int word) {
+  unsigned int words[4];
+  kerf_words(words, (unsigned long long)key, (unsigned int)counter);
   return (int)words[word];
 }
 

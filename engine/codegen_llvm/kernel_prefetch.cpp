@@ -12,7 +12,6 @@ namespace kerf::inline codegen_llvm {
 
 namespace {
 
-constexpr std::int64_t lineBytes = 64;
 constexpr std::int64_t fewestBytes = 512, mostBytes = 4096;  ///< of a row: what is asked for at once
 
 }  // namespace

@@ -15,7 +15,6 @@ using namespace llvm;
 
 namespace {
 
-constexpr std::int64_t lineBytes = 64;
 /// Shorter rows have too many ends, unless they are whole lines.
 constexpr std::int64_t fewestBytes = 4096, fewestOfLines = 128;
 /// A smaller element makes vectors that are no half of a line.

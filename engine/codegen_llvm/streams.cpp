@@ -5,11 +5,10 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
 
 #include "engine/codegen_llvm/target.h"
-#include "engine/support/environment.h"
+#include "engine/support/streamed_from.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -19,15 +18,6 @@ namespace kerf::inline codegen_llvm {
 namespace {
 
 constexpr const char* scopeName = "streamed";
-constexpr std::uint64_t lineBytes = 64;
-
-/// Bytes of the largest cache that Linux tells of, "32768K"; 0: none.
-std::int64_t lastCacheBytes() {
-  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
-  std::int64_t kibibytes = 0;
-  char unit = 0;
-  return file >> kibibytes >> unit && unit == 'K' ? kibibytes << 10 : 0;
-}
 
 bool isMarked(const llvm::StoreInst& store) {
   const auto* scopes = store.getMetadata(llvm::LLVMContext::MD_alias_scope);
@@ -43,12 +33,7 @@ bool isMarked(const llvm::StoreInst& store) {
 }  // namespace
 
 std::int64_t streamThreshold() {
-  // A larger cache serves the other processes and cores of its socket, too; on a Xeon whose cache is said to hold more
-  // than 134 MB, results of 44 MB and more are written in two thirds of the time past it.
-  constexpr std::int64_t most = std::int64_t(32) << 20, never = std::numeric_limits<std::int64_t>::max();
-  static const std::int64_t known = lastCacheBytes();
-  if (floatsOfRegister() == 0) return never;
-  return environmentNumber("KERF_STREAM_FROM", 0, never).value_or(known > 0 ? std::min(known, most) : most);
+  return floatsOfRegister() == 0 ? std::numeric_limits<std::int64_t>::max() : streamedFrom();
 }
 
 void finishStreams() {
@@ -72,8 +57,8 @@ void streamMarkedStores(llvm::Module& module) {
         auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
         if (store == nullptr || !store->getValueOperand()->getType()->isVectorTy() || !isMarked(*store)) continue;
         const std::uint64_t bytes = module.getDataLayout().getTypeStoreSize(store->getValueOperand()->getType());
-        if (bytes < lineBytes / 2 || (bytes & (bytes - 1)) != 0) continue;
-        store->setAlignment(llvm::Align(std::min(bytes, lineBytes)));
+        if (bytes < std::uint64_t(lineBytes) / 2 || (bytes & (bytes - 1)) != 0) continue;
+        store->setAlignment(llvm::Align(std::min(bytes, std::uint64_t(lineBytes))));
         store->setMetadata(llvm::LLVMContext::MD_nontemporal, mark);
       }
 }

@@ -7,8 +7,10 @@
 
 namespace kerf::inline codegen_llvm {
 
-/// Bytes of results from which on they are streamed: the last cache's up to 32 MB, or $KERF_STREAM_FROM. The largest
-/// number where LLVM knows of no vectors to stream.
+constexpr std::int64_t lineBytes = 64;  ///< of a cache
+
+/// Bytes of results from which on they are streamed (streamedFrom). The largest number where LLVM knows of no vectors to
+/// stream.
 std::int64_t streamThreshold();
 
 /// What was streamed before is seen by other threads after it.

@@ -5,6 +5,7 @@
 
 #include "engine/mathlib/panel_grid.h"
 #include "engine/mathlib/row_dots.h"
+#include "engine/support/streamed_from.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/empty.h"
 #include "engine/tensor/simd.h"
@@ -231,6 +232,7 @@ void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int
   Part<T> part;
   part.product = &product, part.a = a, part.b = b, part.c = c;
   part.blockSize = divideUp(divideUp(product.k, divideUp(product.k, longestBlock)), 8) * 8;
+  part.streamFrom = streamedFrom();
   part.rows = {0, product.m}, part.columns = {0, product.n}, part.steps = {0, product.k};
   const bool packsA = mustPackLeft(product), packsB = mustPackRight(product);
   const int useful = usefulThreads(product.m, product.n, product.k, threads);

@@ -103,10 +103,9 @@ struct MultiplyRange {
 
   /// A result that no cache holds, and which nothing is added to, is written past them.
   KERF_KERNEL bool streams(const Part<T>& part) {
-    constexpr std::int64_t cache = 32 << 20;
     const PanelProduct<T>& g = *part.product;
     const bool aligned = (reinterpret_cast<std::uintptr_t>(part.c) | std::uintptr_t(g.ldc) * sizeof(T)) % bytes == 0;
-    return aligned && g.beta == 0 && g.k <= part.blockSize && g.m * g.ldc * std::int64_t(sizeof(T)) >= cache;
+    return aligned && g.beta == 0 && g.k <= part.blockSize && g.m * g.ldc * std::int64_t(sizeof(T)) >= part.streamFrom;
   }
 
   /// Down the rows a panel of columns stays in the first cache; where products are short, writing the result along its

@@ -29,6 +29,7 @@ struct Part {
   T *packedA = nullptr, *packedB = nullptr;  ///< null: read where they lie
   PanelSpan rows, columns, steps;
   std::int64_t blockSize = 1;
+  std::int64_t streamFrom = 0;  ///< bytes of a result that is written past the caches
 
   std::int64_t blocks() const { return divideUp(steps.end - steps.begin, blockSize); }
   PanelSpan block(std::int64_t i) const {

@@ -57,7 +57,7 @@ struct Kept {
   std::uint64_t lastTaken[classCount] = {};  ///< when a block of the class was last asked for
   std::uint64_t takes = 0;
   std::int64_t bytes = 0;
-  std::int64_t inUse = 0, mostInUse = 0;  ///< bytes of blocks that were given out, now and ever
+  std::int64_t inUse = 0, mostInUse = 0;  ///< bytes of blocks that were given out, now and since all were released
   std::int64_t asked = 0;                 ///< bytes that the system may refuse yet
 
   void countTaken(const SizeClass& size) {
@@ -185,6 +185,7 @@ void releaseBlocks() {
     const std::lock_guard guard(store.lock);
     std::ranges::swap(blocks, store.blocks);
     store.bytes = 0;
+    store.mostInUse = store.inUse;
   }
   for (std::size_t index = 0; index < classCount; ++index)
     for (std::byte* block : blocks[index]) giveToSystem(block, bytesOfClass(index));

@@ -13,14 +13,8 @@ struct KerfRows {
 };
 
 __device__ __forceinline__ unsigned int kerf_word(unsigned long long key, unsigned long long at) {
-  unsigned int w[4] = {(unsigned int)(at / 4), (unsigned int)(at / 4 >> 32), 0, 0};
-  unsigned int first = (unsigned int)key, second = (unsigned int)(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const unsigned long long a = (unsigned long long)w[0] * 0xD2511F53u, b = (unsigned long long)w[2] * 0xCD9E8D57u;
-    const unsigned int x = (unsigned int)(b >> 32) ^ w[1] ^ first, z = (unsigned int)(a >> 32) ^ w[3] ^ second;
-    w[0] = x, w[1] = (unsigned int)b, w[2] = z, w[3] = (unsigned int)a;
-    first += 0x9E3779B9u, second += 0xBB67AE85u;
-  }
+  unsigned int w[4];
+  kerf_words(w, key, at / 4);
   return at % 4 == 0 ? w[0] : at % 4 == 1 ? w[1] : at % 4 == 2 ? w[2] : w[3];
 }
 

@@ -52,19 +52,16 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash_queries(unsigned sh
                                                                      const long long* offset, KerfFlash a) {
   KERF_DYNAMIC_SHARED(space);
   const int lane = threadIdx.x % 32, ownRow = threadIdx.x / 32 * (16 * TALL);
-  const int tiles = (a.queries + ROWS - 1) / ROWS, all = (int)gridDim.x / tiles;
-  const int tile = CAUSAL ? tiles - 1 - (int)blockIdx.x / all : (int)blockIdx.x % tiles;
-  const int both = CAUSAL ? (int)blockIdx.x % all : (int)blockIdx.x / tiles;
-  const int batch = both / a.heads, head = both % a.heads, firstQuery = tile * ROWS;
-  const long long head0 = ((long long)batch * a.heads + head) * a.queries;
+  const int all = (int)gridDim.x / ((a.queries + ROWS - 1) / ROWS);  // heads of all batches
+  const KerfTile own = kerf_tile(a);
+  const int batch = own.batch, head = own.head, firstQuery = own.firstQuery, end = own.end;
+  const long long head0 = own.firstRow;
   q += batch * a.q[0] + head * a.q[1];
   grad += batch * a.grad[0] + head * a.grad[1];
   k += batch * a.k[0] + head / a.groups * a.k[1];
   v += batch * a.v[0] + head / a.groups * a.v[1];
   mask += batch * a.mask[0] + head * a.mask[1];
   const KerfShared queriesAt = kerf_shared(space), gradsAt = queriesAt + ROWS * (WIDTH + 8) * 2, stages = gradsAt + ROWS * (VALUES + 8) * 2;
-  int end = a.keys;
-  if (CAUSAL && firstQuery + ROWS + a.shift < end) end = firstQuery + ROWS + a.shift;
   const int count = end <= 0 ? 0 : (end + KEYS - 1) / KEYS;
   const auto fetch = [&](int step) {
     const KerfShared at = stages + step % 2 * (KEYS * (WIDTH + VALUES + 16) * 2);

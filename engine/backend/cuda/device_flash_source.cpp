@@ -14,17 +14,6 @@ struct KerfFlash {
   float scale, keep, factor, padding;
 };
 
-__device__ __forceinline__ void kerf_words(unsigned int (&w)[4], unsigned long long key, unsigned long long counter) {
-  w[0] = (unsigned int)counter, w[1] = (unsigned int)(counter >> 32), w[2] = 0, w[3] = 0;
-  unsigned int first = (unsigned int)key, second = (unsigned int)(key >> 32);
-  #pragma unroll
-  for (int round = 0; round < 10; ++round) {
-    const unsigned long long a = (unsigned long long)w[0] * 0xD2511F53u, b = (unsigned long long)w[2] * 0xCD9E8D57u;
-    const unsigned int x = (unsigned int)(b >> 32) ^ w[1] ^ first, z = (unsigned int)(a >> 32) ^ w[3] ^ second;
-    w[0] = x, w[1] = (unsigned int)b, w[2] = z, w[3] = (unsigned int)a;
-    first += 0x9E3779B9u, second += 0xBB67AE85u;
-  }
-}
 __device__ __forceinline__ bool kerf_keeps(unsigned int word, float keep) {
   return fmaf((float)word, 2.3283064e-10f, 2.3283064e-10f / 2) > keep;
 }
@@ -135,6 +124,21 @@ __device__ __forceinline__ void kerf_hide(KerfScores& s, int firstRow, int first
       }
 }
 
+// The queries of a block: whose they are, and before which key all that they see lies.
+struct KerfTile {
+  int batch, head, firstQuery, end;
+  long long firstRow;  // of this head among all heads'
+};
+__device__ __forceinline__ KerfTile kerf_tile(const KerfFlash& a) {
+  const int tiles = (a.queries + ROWS - 1) / ROWS, all = (int)gridDim.x / tiles;
+  // Of a triangle the longest rows begin; else tiles that share their keys run beside each other.
+  const int tile = CAUSAL ? tiles - 1 - (int)blockIdx.x / all : (int)blockIdx.x % tiles;
+  const int both = CAUSAL ? (int)blockIdx.x % all : (int)blockIdx.x / tiles;
+  KerfTile own = {both / a.heads, both % a.heads, tile * ROWS, a.keys, (long long)both * a.queries};
+  if (CAUSAL && own.firstQuery + ROWS + a.shift < own.end) own.end = own.firstQuery + ROWS + a.shift;
+  return own;
+}
+
 // The rows of a result that this warp has, times `factor`.
 template <int SIDE>
 __device__ __forceinline__ void kerf_put_rows(unsigned short* out, long long step, const float (&o)[TALL][SIDE / 8][4], int firstRow, int rows,
@@ -161,20 +165,15 @@ extern "C" __global__ void __launch_bounds__(128) kerf_flash(unsigned short* out
                                                             const long long* seed, const long long* offset, KerfFlash a) {
   KERF_DYNAMIC_SHARED(space);
   const int lane = threadIdx.x % 32, ownRow = threadIdx.x / 32 * (16 * TALL);
-  const int tiles = (a.queries + ROWS - 1) / ROWS, all = (int)gridDim.x / tiles;
-  // Of a triangle the longest rows begin; else tiles that share their keys run beside each other.
-  const int tile = CAUSAL ? tiles - 1 - (int)blockIdx.x / all : (int)blockIdx.x % tiles;
-  const int both = CAUSAL ? (int)blockIdx.x % all : (int)blockIdx.x / tiles;
-  const int batch = both / a.heads, head = both % a.heads, firstQuery = tile * ROWS;
-  const long long head0 = ((long long)batch * a.heads + head) * a.queries;  // this head's first row of all
+  const KerfTile own = kerf_tile(a);
+  const int batch = own.batch, head = own.head, firstQuery = own.firstQuery, end = own.end;
+  const long long head0 = own.firstRow;
   q += batch * a.q[0] + head * a.q[1];
   k += batch * a.k[0] + head / a.groups * a.k[1];
   v += batch * a.v[0] + head / a.groups * a.v[1];
   mask += batch * a.mask[0] + head * a.mask[1];
   const KerfShared queriesAt = kerf_shared(space), keysAt = queriesAt + ROWS * (WIDTH + 8) * 2,
                    valuesAt = keysAt + KEYS * (WIDTH + 8) * 2;
-  int end = a.keys;  // of what this block's queries see
-  if (CAUSAL && firstQuery + ROWS + a.shift < end) end = firstQuery + ROWS + a.shift;
   int first = end <= 0 ? -KEYS : (end - 1) / KEYS * KEYS;
   kerf_fetch<ROWS, WIDTH, THREADS>(queriesAt, q, a.q[2], firstQuery, a.queries, a.width);
   if (first >= 0) kerf_fetch<KEYS, WIDTH, THREADS>(keysAt, k, a.k[2], first, a.keys, a.width);
