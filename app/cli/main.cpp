@@ -5,6 +5,7 @@
 #include <exception>
 #include <thread>
 
+#include <execinfo.h>
 #include <unistd.h>
 
 #include "app/cli/command_line.h"
@@ -28,6 +29,12 @@ void restartWhereBlasWouldHang(char** argv) {
   ::execv("/proc/self/exe", argv);
 }
 
+/// The C library loads what unwinds stacks when the first thread ends, and ends the program if there is no room then.
+void loadUnwinder() {
+  void* frame = nullptr;
+  if (!kerf::addressSpaceIsFree()) (void)::backtrace(&frame, 1);
+}
+
 int run(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow any more is an error, not the end of the program
   kerf::cli::guardTerminal();
@@ -41,6 +48,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   restartWhereBlasWouldHang(argv);
+  loadUnwinder();
   try {
     return run(argc, argv);
   } catch (const std::exception& problem) {  // no memory or thread before a command began

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <new>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -155,7 +156,13 @@ Result<IsolatedFrame> runIsolated(const Body& body, const IsolationLimits& limit
                                   const OnEvent& onEvent) {
   KERF_TRY(const Child child, startChild(body, limits));
   std::optional<Frame> answer;
-  const ReadEnd end = readUntilEnd(child, limits, stop, onEvent, answer);
+  ReadEnd end{};
+  try {
+    end = readUntilEnd(child, limits, stop, onEvent, answer);
+  } catch (const std::bad_alloc&) {  // its answer does not fit here
+    endChild(child);
+    throw;
+  }
   const int status = endChild(child);
   IsolatedFrame ended;
   auto& outcome = ended.outcome;

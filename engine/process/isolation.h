@@ -67,9 +67,11 @@ Result<IsolatedAnswer<T>> callIsolated(const std::function<Result<T>(const SendE
                                        const IsolationLimits& limits, std::stop_token stop = {},
                                        const OnEvent& onEvent = {}) {
   const auto encoded = [&](const SendEvent& send) -> Frame {
-    const Result<T> result = withinMemory([&] { return body(send); });
-    if (!result) return {FrameKind::Failure, encode(result.error())};
-    return {FrameKind::Answer, encode(*result)};
+    Result<Frame> answer = withinMemory([&]() -> Result<Frame> {
+      KERF_TRY(const T result, body(send));
+      return Frame{FrameKind::Answer, encode(result)};
+    });
+    return answer ? std::move(*answer) : Frame{FrameKind::Failure, encode(answer.error())};
   };
   KERF_TRY(auto ended, runIsolated(encoded, limits, std::move(stop), onEvent));
   IsolatedAnswer<T> answer{std::move(ended.outcome), {}};

@@ -2,6 +2,9 @@
 #include "minifier/core/threaded_queries.h"
 
 #include <algorithm>
+#include <system_error>
+
+#include "engine/support/out_of_memory.h"
 
 namespace kerf::inline minifier::inline core {
 
@@ -91,12 +94,18 @@ void ThreadedQueries::start(std::size_t id, std::shared_ptr<const Candidate> can
     const std::lock_guard lock(m_mutex);
     m_known.emplace(id, std::stop_source());
     m_waiting.push_back({id, std::move(candidate), rule});
-    if (m_threads.size() < std::min(m_width, m_known.size())) {
-      const int worker = int(m_threads.size());
-      m_threads.emplace_back([this, worker] { work(worker); });
-    }
+    if (m_threads.size() < std::min(m_width, m_known.size())) addThread();
   }
   m_changed.notify_all();
+}
+
+void ThreadedQueries::addThread() {
+  const int worker = int(m_threads.size());
+  try {
+    m_threads.emplace_back([this, worker] { work(worker); });
+  } catch (const std::system_error&) {  // the system gives no more: those that there are do everything
+    if (m_threads.empty()) throw;
+  }
 }
 
 void ThreadedQueries::stop(std::size_t id) {
@@ -135,7 +144,7 @@ void ThreadedQueries::work(int worker) {
       if (known == m_known.end()) continue;
       stop = known->second.get_token();
     }
-    Result<Verdict> verdict = judge(*query, stop);
+    Result<Verdict> verdict = withinMemory([&] { return judge(*query, stop); });
     {
       const std::lock_guard lock(m_mutex);
       if (m_known.erase(query->id) == 0) continue;

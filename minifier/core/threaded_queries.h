@@ -32,6 +32,7 @@ class ThreadedQueries : public QueryRunner {
     std::shared_ptr<const Candidate> candidate;
     VoteRule rule;
   };
+  void addThread();
   void work(int worker);
   std::optional<Query> take();
   Result<Verdict> judge(const Query& query, const std::stop_token& stop) const;

@@ -39,6 +39,19 @@ TEST_F(LittleMemory, EveryCommandEndsAndSaysWhy) {
   EXPECT_GE(good, 1);
 }
 
+TEST_F(LittleMemory, AReductionEndsWithItsThreads) {
+  int good = 0;
+  for (const int mebibytes : {500, 600, 700, 800, 1000, 1500}) {
+    const auto out = (folder / fmt::format("out{}", mebibytes)).string();
+    const auto result = runWithin(mebibytes, {"minify", sample, "--plant", "relu=accuracy", "-o", out});
+    if (result.status == 0) ++good;
+    if (result.status == 0 || result.errors.contains("blas_thread_init")) continue;
+    EXPECT_THAT(result.status, AnyOf(1, 2, 3)) << mebibytes << ": " << result.errors;
+    EXPECT_THAT(result.output + result.errors, AnyOf(HasSubstr("memory"), HasSubstr("thread"))) << mebibytes;
+  }
+  EXPECT_GE(good, 1);
+}
+
 TEST_F(LittleMemory, AGraphThatNeedsMoreIsAnError) {
   const auto large = smallRepro(R"(        expand = torch.ops.aten.expand.default(arg0_1, [200000000, 2, 4])
         clone = torch.ops.aten.clone.default(expand)

@@ -67,6 +67,7 @@ TEST(CallIsolated, MemoryThatTheLimitRefusesIsAnError) {
               std::string::npos);
   };
   check(isolated(fill, limits));
+  check(isolated([] { return std::string(120 << 20, 'x'); }, limits));  // there, but its message is not
   limits.threads = 2;
   check(isolated(fillInAPiece, limits));
 }
