@@ -1,15 +1,19 @@
-// Elementary functions that are written out, where a call of a vector function would put every register of a loop aside.
+// Elementary functions that are written out, where a call of a vector function would put every register of a loop
+// aside.
 #include "engine/codegen_llvm/scalar_emitter.h"
 
 namespace kerf::inline codegen_llvm {
 
 namespace {
 
-/// exp(r) = 1 + r + r²·P(r) for |r| ≤ ln 2 / 2: P by interpolation at Chebyshev's points, 0.17 units in the last place off.
-constexpr double expTerms[] = {0.0013926250394433737, 0.00836323294788599, 0.04166655242443085, 0.16666576266288757, 0.5};
+/// exp(r) = 1 + r + r²·P(r) for |r| ≤ ln 2 / 2: P by interpolation at Chebyshev's points, 0.17 units in the last place
+/// off.
+constexpr double expTerms[] = {0.0013926250394433737, 0.00836323294788599, 0.04166655242443085, 0.16666576266288757,
+                               0.5};
 constexpr double log2E = 1.4426950408889634, ln2High = 0.6931471824645996, ln2Low = -1.904654299957768e-09;
-/// erf(x) = x + x·Q(x²) for |x| ≤ 1, and -log(erfc(x)) = T(x) from 0.98 to 4, from where on erf is 1: fitted by weighted least
-/// squares, whose weights were raised where the error was largest. 1.1 units in the last place off in all.
+/// erf(x) = x + x·Q(x²) for |x| ≤ 1, and -log(erfc(x)) = T(x) from 0.98 to 4, from where on erf is 1: fitted by
+/// weighted least squares, whose weights were raised where the error was largest. 1.1 units in the last place off in
+/// all.
 constexpr double erfNearTerms[] = {7.889037806307897e-05, -0.0008020817185752094, 0.0051895324140787125,
                                    -0.026854442432522774, 0.11283600330352783,    -0.3761262595653534,
                                    0.12837916612625122};
@@ -87,7 +91,8 @@ llvm::Value* ScalarEmitter::errorFunction(llvm::Value* x) {
 llvm::Value* ScalarEmitter::hyperbolicTangent(llvm::Value* x) {
   const auto number = [&](double value) { return llvm::ConstantFP::get(m_b.getFloatTy(), value); };
   llvm::Value* magnitude = m_b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-  llvm::Value* bounded = m_b.CreateSelect(m_b.CreateFCmpOGT(magnitude, number(tanhIsOne)), number(tanhIsOne), magnitude);
+  llvm::Value* bounded =
+      m_b.CreateSelect(m_b.CreateFCmpOGT(magnitude, number(tanhIsOne)), number(tanhIsOne), magnitude);
   const Power parts = power(m_b.CreateFAdd(bounded, bounded));
   llvm::Value* scale = scaled(m_b.CreateBitCast(number(1), m_b.getInt32Ty()), parts);
   llvm::Value* growth = fma(scale, parts.growth, m_b.CreateFSub(scale, number(1)));

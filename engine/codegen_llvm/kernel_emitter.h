@@ -100,7 +100,8 @@ class KernelEmitter {
   void forColumns(llvm::Value* start, llvm::Value* first, llvm::Value* last, const Body& body);
   void emitRowsOfTile(llvm::Value* start, llvm::Value* end, std::size_t variable, llvm::Value* row, int rows);
   std::vector<std::size_t> readsOfColumns(std::size_t row) const;
-  void prefetchColumns(const std::vector<std::size_t>& loads, llvm::Value* start, llvm::Value* first, llvm::Value* last);
+  void prefetchColumns(const std::vector<std::size_t>& loads, llvm::Value* start, llvm::Value* first,
+                       llvm::Value* last);
   void emitColumnRows(llvm::Value* start, llvm::Value* end);
   void emitSharedColumns();
   void keepParts(llvm::Value* piece);
@@ -166,18 +167,18 @@ class KernelEmitter {
   std::vector<llvm::Value*> m_outerValues, m_innerValues;
   std::vector<llvm::AllocaInst*> m_accumulators, m_spills;
   std::vector<llvm::AllocaInst*> m_hoistRoom;  ///< by expression: where its values by the innermost loop's lie
-  std::vector<llvm::AllocaInst*> m_hoisted;  ///< the same once they are there; empty: nothing is kept
-  std::vector<llvm::Value*> m_carried;      ///< by Carry: its value where that is not in its accumulator yet
-  std::vector<bool> m_carriedHere;          ///< by Carry: whether the loop that is emitted uses it
+  std::vector<llvm::AllocaInst*> m_hoisted;    ///< the same once they are there; empty: nothing is kept
+  std::vector<llvm::Value*> m_carried;         ///< by Carry: its value where that is not in its accumulator yet
+  std::vector<bool> m_carriedHere;             ///< by Carry: whether the loop that is emitted uses it
   std::vector<llvm::AllocaInst*> m_sawNan;  ///< by reduction: whether an element was NaN, where that is kept beside it
   struct {
     TileSide rows, columns;
-  } m_tile;                              ///< that is computed
-  std::vector<llvm::Value*> m_staged;    ///< by expression: the tile on the stack that holds it, if one does
+  } m_tile;                            ///< that is computed
+  std::vector<llvm::Value*> m_staged;  ///< by expression: the tile on the stack that holds it, if one does
   const std::int64_t m_streamFrom;
-  std::vector<bool> m_streams;             ///< by store: whether the loop that is written streams it; empty: none
-  int m_tileWidth = 0;                     ///< elements at once of a tile's rows; 0: as LLVM chooses
-  llvm::MDNode* m_streamScope = nullptr;   ///< marks the stores that stream
+  std::vector<bool> m_streams;            ///< by store: whether the loop that is written streams it; empty: none
+  int m_tileWidth = 0;                    ///< elements at once of a tile's rows; 0: as LLVM chooses
+  llvm::MDNode* m_streamScope = nullptr;  ///< marks the stores that stream
   const std::optional<SharedReduction> m_shared;
   llvm::Value* m_parts = nullptr;        ///< where the pieces of a shared reduction gather
   std::optional<std::size_t> m_columns;  ///< an outer variable of which many values are reduced side by side
@@ -188,8 +189,8 @@ class KernelEmitter {
   };
   std::optional<Range> m_range;  ///< the part of a loop that is written, in which comparisons have one truth each
   int m_phase = 0;
-  int m_widthNext = 0;  ///< elements that the next loop that is written should take at once; 0: as LLVM chooses
-  bool m_inside = false;                      ///< emitting a reduced loop's body
+  int m_widthNext = 0;    ///< elements that the next loop that is written should take at once; 0: as LLVM chooses
+  bool m_inside = false;  ///< emitting a reduced loop's body
   std::vector<std::size_t> m_spilledIfSmall;  ///< elements that are kept where the reduced loops turn out short
 };
 

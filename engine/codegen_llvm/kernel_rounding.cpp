@@ -12,11 +12,11 @@ namespace kerf::inline codegen_llvm {
 namespace {
 
 /// Operations that hand on a NaN of one of their operands, or make the processor's own.
-constexpr ExprOp handsOnNan[] = {ExprOp::Neg,     ExprOp::Abs,       ExprOp::Sqrt,    ExprOp::Floor,    ExprOp::Ceil,
-                                 ExprOp::Trunc,   ExprOp::RoundEven, ExprOp::Add,     ExprOp::Sub,      ExprOp::Mul,
-                                 ExprOp::Div,     ExprOp::Maximum,   ExprOp::Minimum, ExprOp::Fma,      ExprOp::Select,
-                                 ExprOp::Convert, ExprOp::ReduceSum, ExprOp::ReduceProd, ExprOp::ReduceMax,
-                                 ExprOp::ReduceMin};
+constexpr ExprOp handsOnNan[] = {ExprOp::Neg,       ExprOp::Abs,        ExprOp::Sqrt,      ExprOp::Floor,
+                                 ExprOp::Ceil,      ExprOp::Trunc,      ExprOp::RoundEven, ExprOp::Add,
+                                 ExprOp::Sub,       ExprOp::Mul,        ExprOp::Div,       ExprOp::Maximum,
+                                 ExprOp::Minimum,   ExprOp::Fma,        ExprOp::Select,    ExprOp::Convert,
+                                 ExprOp::ReduceSum, ExprOp::ReduceProd, ExprOp::ReduceMax, ExprOp::ReduceMin};
 
 bool isWide(DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; }
 
@@ -54,7 +54,8 @@ bool KernelEmitter::leavesNan(const Expr& e) const {
 /// Operations on float32 that take longer than the conversions of sums to float64 and back.
 bool KernelEmitter::isWideWork(const Expr& e) const {
   if (e.op == ExprOp::Convert && e.dtype == DType::BFloat16) return true;
-  return e.dtype == DType::Float32 && (ScalarEmitter::isWrittenOut(e.op, e.dtype) || ScalarEmitter::isLibraryCall(e.op, e.dtype));
+  return e.dtype == DType::Float32 &&
+         (ScalarEmitter::isWrittenOut(e.op, e.dtype) || ScalarEmitter::isLibraryCall(e.op, e.dtype));
 }
 
 }  // namespace kerf::inline codegen_llvm

@@ -9,8 +9,8 @@ namespace kerf::inline codegen_llvm {
 
 constexpr std::int64_t lineBytes = 64;  ///< of a cache
 
-/// Bytes of results from which on they are streamed (streamedFrom). The largest number where LLVM knows of no vectors to
-/// stream.
+/// Bytes of results from which on they are streamed (streamedFrom). The largest number where LLVM knows of no vectors
+/// to stream.
 std::int64_t streamThreshold();
 
 /// What was streamed before is seen by other threads after it.

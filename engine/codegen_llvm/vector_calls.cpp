@@ -50,7 +50,8 @@ void defineWidth(Module& module, const VectorForm& form, Type* type, int lanes) 
   const int each = std::min(lanes, form.lanes);
   for (int first = 0; first < lanes; first += each) {
     std::vector<llvm::Value*> operands;
-    for (llvm::Argument& argument : function->args()) operands.push_back(lanesOf(b, &argument, first, each, form.lanes));
+    for (llvm::Argument& argument : function->args())
+      operands.push_back(lanesOf(b, &argument, first, each, form.lanes));
     llvm::Value* result = b.CreateCall(formOf(module, form, type), operands);
     parts.push_back(each < form.lanes ? lanesOf(b, result, 0, each, each) : result);
   }
@@ -67,7 +68,8 @@ Function* oneLaneFunction(Module& module, const VectorForm& form, Type* type) {
   function->addFnAttr(Attribute::NoInline);
   IRBuilder<> b(BasicBlock::Create(module.getContext(), "", function));
   std::vector<llvm::Value*> lanes;
-  for (llvm::Argument& argument : function->args()) lanes.push_back(b.CreateVectorSplat(unsigned(form.lanes), &argument));
+  for (llvm::Argument& argument : function->args())
+    lanes.push_back(b.CreateVectorSplat(unsigned(form.lanes), &argument));
   b.CreateRet(b.CreateExtractElement(b.CreateCall(formOf(module, form, type), lanes), std::uint64_t{0}));
   for (const int width : widths)
     if (width != form.lanes) defineWidth(module, form, type, width);

@@ -19,7 +19,8 @@ struct VectorForm;
 llvm::Function* pureFunction(llvm::Module& module, const std::string& name, llvm::Type* type, std::size_t operands);
 /// A call with single values, which loops of any width may make a vector at a time; always by the one form, so that
 /// neither its width nor what a loop leaves over changes any bit.
-llvm::CallInst* callOfForm(llvm::IRBuilder<>& builder, const VectorForm& form, const std::vector<llvm::Value*>& operands);
+llvm::CallInst* callOfForm(llvm::IRBuilder<>& builder, const VectorForm& form,
+                           const std::vector<llvm::Value*>& operands);
 /// Whether a function is one of the widths that wait for loops to call them.
 bool isWidthOfForm(const llvm::Function& function);
 /// After vectorisation: widths become part of their callers; those that nobody took are dropped.

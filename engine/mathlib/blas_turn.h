@@ -6,8 +6,8 @@
 
 namespace kerf::inline mathlib {
 
-/// Lives as long as the call. Where a limited address space (ulimit -v) does not hold buffers for all threads, calls take
-/// turns; std::bad_alloc where it holds none. Costs nothing once buffers are there.
+/// Lives as long as the call. Where a limited address space (ulimit -v) does not hold buffers for all threads, calls
+/// take turns; std::bad_alloc where it holds none. Costs nothing once buffers are there.
 class BlasTurn {
  public:
   BlasTurn();

@@ -27,8 +27,8 @@ bool suitsPanels(std::int64_t m, std::int64_t n, std::int64_t k);
 int usefulThreads(std::int64_t m, std::int64_t n, std::int64_t k, int threads);
 
 /// c = alpha * a @ b + beta * c, on `threads` threads at most. Every element is one chain of fused multiplications and
-/// additions over each 384 (or a little fewer) products, whose sums are added in order; those of few results are sums of
-/// up to 64 pieces of the products. Few long rows times a transposed matrix are dot products (row_dots.h). The bits
+/// additions over each 384 (or a little fewer) products, whose sums are added in order; those of few results are sums
+/// of up to 64 pieces of the products. Few long rows times a transposed matrix are dot products (row_dots.h). The bits
 /// depend on the whole product's shape, never on threads; what is packed at once has a size of its own.
 template <class T>
 void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int threads);

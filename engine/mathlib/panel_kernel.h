@@ -24,9 +24,9 @@ struct PanelResult {
   T* c = nullptr;
   std::int64_t stride = 1;  ///< from row to row
   T alpha = 1, keep = 0;
-  T* begun = nullptr;       ///< the tile's sums of the steps before; null: there are none
+  T* begun = nullptr;  ///< the tile's sums of the steps before; null: there are none
   std::int64_t begunStride = 0;
-  bool streamed = false;    ///< past the caches; c and its rows are aligned to vectors, and keep is 0
+  bool streamed = false;  ///< past the caches; c and its rows are aligned to vectors, and keep is 0
 };
 
 /// A store past the caches, whose other readers must wait for finishStreams(). Pieces of 16 bytes need no more than
@@ -112,8 +112,9 @@ KERF_KERNEL void multiplyTile(PanelOperands<T> in, PanelResult<T> to, std::int64
   for (int i = 0; i < R; ++i)
 #pragma GCC unroll 2
     for (int j = 0; j < C; ++j)
-      sums[i][j] = to.begun ? *reinterpret_cast<const typename Tile::Loose*>(to.begun + i * to.begunStride + j * Tile::lanes)
-                            : typename Tile::Vector{};
+      sums[i][j] = to.begun
+                       ? *reinterpret_cast<const typename Tile::Loose*>(to.begun + i * to.begunStride + j * Tile::lanes)
+                       : typename Tile::Vector{};
   constexpr int groups = (R + 2) / 3;
   const T* rows[groups];
 #pragma GCC unroll 4
@@ -133,7 +134,8 @@ KERF_KERNEL void multiplyTile(PanelOperands<T> in, PanelResult<T> to, std::int64
 #pragma GCC unroll 2
       for (int j = 0; j < C; ++j) sums[i][j] += spread * columns[j];
     }
-    if constexpr (packed) left += Tile::rows;
+    if constexpr (packed)
+      left += Tile::rows;
     else
 #pragma GCC unroll 4
       for (int g = 0; g < groups; ++g) ++rows[g];

@@ -1,6 +1,7 @@
 // withinMemory(): memory, or a thread, that the system refuses anywhere below is an error of the call.
 //
-//     KERF_TRY(const Answer answer, withinMemory([&] { return work(); }))      →      TooLarge instead of std::bad_alloc
+//     KERF_TRY(const Answer answer, withinMemory([&] { return work(); }))      →      TooLarge instead of
+//     std::bad_alloc
 #pragma once
 
 #include <new>

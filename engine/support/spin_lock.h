@@ -1,5 +1,5 @@
-// SpinLock: for a few instructions that many threads come to at once, where a mutex would put them to sleep and wake them
-// by the system, which takes a hundred times as long.
+// SpinLock: for a few instructions that many threads come to at once, where a mutex would put them to sleep and wake
+// them by the system, which takes a hundred times as long.
 #pragma once
 
 #include <atomic>

@@ -45,12 +45,14 @@ inline ValueList byReference(const std::string& op, const ValueList& args) {
   if (!given) ADD_FAILURE() << op << ": " << given.error().text();
   return given ? given->list() : ValueList();
 }
-inline void expectSameTensors(const ValueList& wanted, const ValueList& given, double tolerance, const std::string& what) {
+inline void expectSameTensors(const ValueList& wanted, const ValueList& given, double tolerance,
+                              const std::string& what) {
   ASSERT_EQ(wanted.size(), given.size()) << what;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (!wanted[i].isTensor()) continue;
     ASSERT_TRUE(given[i].isTensor()) << what;
-    ASSERT_NO_FATAL_FAILURE(expectClose(wanted[i].tensor(), given[i].tensor(), tolerance, fmt::format("{} result {}", what, i)));
+    ASSERT_NO_FATAL_FAILURE(
+        expectClose(wanted[i].tensor(), given[i].tensor(), tolerance, fmt::format("{} result {}", what, i)));
   }
 }
 

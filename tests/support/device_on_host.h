@@ -1,5 +1,6 @@
-// DeviceOnHost: the ops that the cuda backend runs by kernels of its own, on the CPU: memory of the device is the host's, a
-// launch runs the kernel's threads one after the other (cuda_on_host.h). What it shows is everything but the device's speed.
+// DeviceOnHost: the ops that the cuda backend runs by kernels of its own, on the CPU: memory of the device is the
+// host's, a launch runs the kernel's threads one after the other (cuda_on_host.h). What it shows is everything but the
+// device's speed.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,16 +26,19 @@ class HostKernels {
   static std::string withEntries(const std::string& source) {
     std::string text = std::string(cudaOnHostPrelude) + std::string(tensorCoresOnHost) + withHalves(source);
     text += R"cpp(
-static void** kerfArguments;
-template <class... P> static void kerfCall(void (*kernel)(P...)) {
-  [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }(std::index_sequence_for<P...>{});
-}
-)cpp";
+      static void** kerfArguments;
+      template <class... P>
+      static void kerfCall(void (*kernel)(P...)) {
+        [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }
+        (std::index_sequence_for<P...>{});
+      }
+    )cpp";
     static const std::regex kernel(R"(__global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\()");
     for (auto it = std::sregex_iterator(source.begin(), source.end(), kernel); it != std::sregex_iterator(); ++it)
-      text += fmt::format("extern \"C\" void host_{0}(unsigned int blocks, unsigned int threads, void** arguments) {{ "
-                          "kerfArguments = arguments; kerfLaunch(blocks, threads, [] {{ kerfCall({0}); }}); }}\n",
-                          (*it)[1].str());
+      text += fmt::format(
+          "extern \"C\" void host_{0}(unsigned int blocks, unsigned int threads, void** arguments) {{ "
+          "kerfArguments = arguments; kerfLaunch(blocks, threads, [] {{ kerfCall({0}); }}); }}\n",
+          (*it)[1].str());
     return text;
   }
 
@@ -44,8 +48,8 @@ template <class... P> static void kerfCall(void (*kernel)(P...)) {
       KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
       const auto code = folder.path() / "kernel.cpp", object = folder.path() / "kernel.so";
       std::ofstream(code) << "#include <utility>\n" << withEntries(source);
-      KERF_TRY(const auto ran, runProgram({KERF_CXX, "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-w",
-                                           "-fPIC", "-shared", code.string(), "-o", object.string()},
+      KERF_TRY(const auto ran, runProgram({KERF_CXX, "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing",
+                                           "-w", "-fPIC", "-shared", code.string(), "-o", object.string()},
                                           "", std::chrono::seconds(120)));
       if (ran.status != 0) return fail(ErrorCode::CompileFailed, "{}\n{}", ran.output, ran.errors);
       library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -62,8 +66,10 @@ template <class... P> static void kerfCall(void (*kernel)(P...)) {
     const auto exchange = [&](const std::string& from, const std::string& to) {
       if (const auto at = source.find(from); at != std::string::npos) source.replace(at, from.size(), to);
     };
-    exchange(R"(asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));)", "{ _Float16 h; memcpy(&h, &bits, 2); value = h; }");
-    exchange(R"(asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));)", "{ _Float16 h = value; memcpy(&bits, &h, 2); }");
+    exchange(R"(asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));)",
+             "{ _Float16 h; memcpy(&h, &bits, 2); value = h; }");
+    exchange(R"(asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));)",
+             "{ _Float16 h = value; memcpy(&bits, &h, 2); }");
     return source;
   }
   std::map<std::string, void*> m_libraries;  // stay open until the process ends
@@ -72,8 +78,8 @@ template <class... P> static void kerfCall(void (*kernel)(P...)) {
 /// Products of matrices as cuBLAS gives them, by three loops: summed in float64 and rounded once.
 class HostProducts {
  public:
-  static Result<void> multiply(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out, ProductTypes types,
-                               std::int64_t batch, double alpha, double beta) {
+  static Result<void> multiply(const DeviceMatrix& a, const DeviceMatrix& b, const DeviceMatrix& out,
+                               ProductTypes types, std::int64_t batch, double alpha, double beta) {
     for (std::int64_t n = 0; n < batch; ++n)
       for (std::int64_t i = 0; i < out.rows; ++i)
         for (std::int64_t j = 0; j < out.columns; ++j) {
@@ -128,7 +134,8 @@ class DeviceOnHost {
     m_scratch.reset();
     KERF_CHECK(m_checks.begin());
     KERF_TRY(const ValueList outs, makeResults(*row, bound));
-    const DeviceParts parts{m_queue, m_memory, m_library, m_scratch, m_checks, m_blas.get(), nullptr, m_scoreBytes, m_fusesAttention};
+    const DeviceParts parts{m_queue,      m_memory, m_library,    m_scratch,       m_checks,
+                            m_blas.get(), nullptr,  m_scoreBytes, m_fusesAttention};
     if (row->prepare != nullptr) KERF_CHECK(row->prepare({parts, bound, outs}));
     KERF_TRY(const bool done, row->run({parts, bound, outs}));
     if (!done) return std::nullopt;
@@ -148,7 +155,8 @@ class DeviceOnHost {
       : m_driver(CudaDriver::over(functions(), processors)),
         m_queue(*m_driver),
         m_memory(m_queue),
-        m_library(m_queue, [this](const std::string& source, const std::string& name) { return m_kernels.entry(source, name); }),
+        m_library(m_queue,
+                  [this](const std::string& source, const std::string& name) { return m_kernels.entry(source, name); }),
         m_scratch(*m_driver),
         m_checks(m_queue, m_library),
         m_blas(DeviceBlas::over(*m_driver, HostProducts::multiply)) {}
@@ -177,8 +185,8 @@ class DeviceOnHost {
     };
     f.streamSynchronize = [](void*) { return 0; };
     f.setAttribute = [](void*, int, int) { return 0; };
-    f.launch = [](void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, void*,
-                  void** arguments, void**) {
+    f.launch = [](void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
+                  void*, void** arguments, void**) {
       ++s_launches;
       return reinterpret_cast<void (*)(unsigned, unsigned, void**)>(function)(blocks, threads, arguments), 0;
     };

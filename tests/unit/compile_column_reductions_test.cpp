@@ -36,7 +36,8 @@ TEST(ColumnReductions, SumAnyNumberOfColumns) {
 }
 
 TEST(ColumnReductions, OfEveryKindAndType) {
-  for (const DType dtype : {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int64, DType::Int32})
+  for (const DType dtype :
+       {DType::Float32, DType::Float64, DType::BFloat16, DType::Float16, DType::Int64, DType::Int32})
     for (const char* op : {"aten.sum.dim_IntList", "aten.amax.default", "aten.amin.default"}) {
       GraphFixture f;
       const NodeId x = f.input("x", dtype, {33, 70});
@@ -47,7 +48,8 @@ TEST(ColumnReductions, OfEveryKindAndType) {
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {33, 70});
   const NodeId big = f.call("aten.gt.Scalar", {x, Argument(1.9)});
-  f.output({f.call("aten.any.dim", {big, Argument(std::int64_t(0))}), f.call("aten.all.dim", {big, Argument(std::int64_t(0))}),
+  f.output({f.call("aten.any.dim", {big, Argument(std::int64_t(0))}),
+            f.call("aten.all.dim", {big, Argument(std::int64_t(0))}),
             f.call("aten.prod.dim_int", {x, Argument(std::int64_t(0))})});
   expectSameAsInterpreter(f, 1e-5, "any, all, prod");
 }
@@ -93,8 +95,8 @@ TEST(ColumnReductions, OfSeveralPhases) {
     for (const Sizes& sizes : {Sizes{37, 300}, Sizes{5, 40, 33}, Sizes{3, 1100}, Sizes{1, 9}, Sizes{130, 8}}) {
       GraphFixture f;
       const NodeId x = f.input("x", dtype, sizes);
-      const NodeId spread = f.call("aten.var_mean.correction", {x, listOf({0})},
-                                   {{"correction", std::int64_t{0}}, {"keepdim", true}});
+      const NodeId spread =
+          f.call("aten.var_mean.correction", {x, listOf({0})}, {{"correction", std::int64_t{0}}, {"keepdim", true}});
       const NodeId variance = f.item(spread, 0), mean = f.item(spread, 1);
       const NodeId root = f.call("aten.rsqrt.default", {f.call("aten.add.Tensor", {variance, 1e-3})});
       const NodeId normal = f.call("aten.mul.Tensor", {f.call("aten.sub.Tensor", {x, mean}), root});
@@ -112,7 +114,8 @@ TEST(ColumnReductions, OfTransposedValues) {
   const NodeId x = f.input("x", DType::Float32, {48, 20});
   const NodeId turned = f.call("aten.permute.default", {x, listOf({1, 0})});
   const NodeId scaled = f.call("aten.mul.Tensor", {turned, Argument(0.5)});
-  f.output({f.call("aten.sum.dim_IntList", {scaled, listOf({1})}), f.call("aten.sum.dim_IntList", {scaled, listOf({0})})});
+  f.output(
+      {f.call("aten.sum.dim_IntList", {scaled, listOf({1})}), f.call("aten.sum.dim_IntList", {scaled, listOf({0})})});
   expectSameAsInterpreter(f, 1e-5, "transposed");
 }
 

@@ -15,8 +15,11 @@ struct Limit {
   bool dividesQueries;
 };
 constexpr std::int64_t oneHead = 70 * 70;
-constexpr Limit limits[] = {{"a batch", 3 * oneHead, false}, {"two heads", 2 * oneHead + 100, false}, {"64 queries", oneHead - 1, true},
-                            {"seven queries", 7 * 70, true}, {"one query", 1, true}};
+constexpr Limit limits[] = {{"a batch", 3 * oneHead, false},
+                            {"two heads", 2 * oneHead + 100, false},
+                            {"64 queries", oneHead - 1, true},
+                            {"seven queries", 7 * 70, true},
+                            {"one query", 1, true}};
 
 /// Forward and backward of each, whole and in blocks.
 void checkEfficient(DType dtype, bool causal, const Value& bias, double dropout) {
@@ -28,20 +31,25 @@ void checkEfficient(DType dtype, bool causal, const Value& bias, double dropout)
   const ValueList wanted = byReference(efficient, forward), whole = onDevice(efficient, forward, noLimit);
   ASSERT_NO_FATAL_FAILURE(expectSameTensors(wanted, whole, toleranceOf(dtype), "forward"));
   const bool wantsBias = bias.isTensor() && bias.tensor().dtype() != DType::Bool;
-  const ValueList backward{grad, q, k, v, bias, wanted[0], wanted[1], wanted[2], wanted[3], dropout, ValueList{true, true, true, wantsBias}, causal};
-  const ValueList wantedBack = byReference(efficientBackward, backward), wholeBack = onDevice(efficientBackward, backward, noLimit);
+  const ValueList backward{
+      grad,  q, k, v, bias, wanted[0], wanted[1], wanted[2], wanted[3], dropout, ValueList{true, true, true, wantsBias},
+      causal};
+  const ValueList wantedBack = byReference(efficientBackward, backward),
+                  wholeBack = onDevice(efficientBackward, backward, noLimit);
   ASSERT_NO_FATAL_FAILURE(expectSameTensors(wantedBack, wholeBack, toleranceOf(dtype), "backward"));
   for (const Limit& limit : limits) {
     const double off = limit.dividesQueries ? toleranceOf(dtype) : 0;
     ASSERT_NO_FATAL_FAILURE(expectSameTensors(whole, onDevice(efficient, forward, limit.scores * each), 0, limit.name));
     const ValueList back = onDevice(efficientBackward, backward, limit.scores * 2 * each);
-    ASSERT_NO_FATAL_FAILURE(expectSameTensors(wholeBack, back, wantsBias ? toleranceOf(dtype) : off, fmt::format("{}, backward", limit.name)));
+    ASSERT_NO_FATAL_FAILURE(expectSameTensors(wholeBack, back, wantsBias ? toleranceOf(dtype) : off,
+                                              fmt::format("{}, backward", limit.name)));
   }
 }
 
 class CudaAttention : public ::testing::TestWithParam<DType> {};
 TEST_P(CudaAttention, IsTheSameInBlocks) { checkEfficient(GetParam(), GetParam() == DType::Float32, Value(), 0); }
-INSTANTIATE_TEST_SUITE_P(Types, CudaAttention, ::testing::Values(DType::Float32, DType::Float64, DType::Float16, DType::BFloat16),
+INSTANTIATE_TEST_SUITE_P(Types, CudaAttention,
+                         ::testing::Values(DType::Float32, DType::Float64, DType::Float16, DType::BFloat16),
                          [](const auto& info) { return std::string(dtypeInfo(info.param).shortCode); });
 
 TEST(CudaAttentions, DropsTheSameScoresInBlocks) { checkEfficient(DType::BFloat16, true, Value(), 0.25); }
@@ -54,17 +62,36 @@ TEST(CudaAttentions, AddsUpTheGradientOfABiasOverWhatItWasRepeatedAlong) {
 /// The triangle ends at the last key, so that first queries may see none, and single rows and columns.
 TEST(CudaAttentions, FlashAlignsTheTriangleWithTheLastKey) {
   std::mt19937 random(13);
-  for (const auto& [queries, keys] : {std::pair{5, 131}, std::pair{131, 5}, std::pair{1, 1}, std::pair{130, 130}, std::pair{1, 67}}) {
-    const Tensor q = normal(DType::Float32, {1, 2, queries, 8}, random), k = normal(DType::Float32, {1, 2, keys, 8}, random),
-                 v = normal(DType::Float32, {1, 2, keys, 8}, random), grad = normal(DType::Float32, {1, 2, queries, 8}, random);
+  for (const auto& [queries, keys] :
+       {std::pair{5, 131}, std::pair{131, 5}, std::pair{1, 1}, std::pair{130, 130}, std::pair{1, 67}}) {
+    const Tensor q = normal(DType::Float32, {1, 2, queries, 8}, random),
+                 k = normal(DType::Float32, {1, 2, keys, 8}, random),
+                 v = normal(DType::Float32, {1, 2, keys, 8}, random),
+                 grad = normal(DType::Float32, {1, 2, queries, 8}, random);
     const ValueList forward{q, k, v, 0.0, true};
     const ValueList wanted = byReference(flash, forward);
     for (const std::int64_t bytes : {noLimit, std::int64_t{8} * keys * 3})
-      ASSERT_NO_FATAL_FAILURE(expectSameTensors({wanted[0], wanted[1]}, [&] {
-        const ValueList all = onDevice(flash, forward, bytes);
-        return all.empty() ? ValueList() : ValueList{all[0], all[1]};
-      }(), 1e-5, fmt::format("{} queries, {} keys", queries, keys)));
-    const ValueList backward{grad, q, k, v, wanted[0], wanted[1], Value(), Value(), std::int64_t(queries), std::int64_t(keys), 0.0, true, wanted[6], wanted[7]};
+      ASSERT_NO_FATAL_FAILURE(expectSameTensors(
+          {wanted[0], wanted[1]},
+          [&] {
+            const ValueList all = onDevice(flash, forward, bytes);
+            return all.empty() ? ValueList() : ValueList{all[0], all[1]};
+          }(),
+          1e-5, fmt::format("{} queries, {} keys", queries, keys)));
+    const ValueList backward{grad,
+                             q,
+                             k,
+                             v,
+                             wanted[0],
+                             wanted[1],
+                             Value(),
+                             Value(),
+                             std::int64_t(queries),
+                             std::int64_t(keys),
+                             0.0,
+                             true,
+                             wanted[6],
+                             wanted[7]};
     const ValueList wantedBack = byReference(flashGradients, backward);
     for (const std::int64_t bytes : {noLimit, std::int64_t{16} * keys * 3})
       ASSERT_NO_FATAL_FAILURE(expectSameTensors(wantedBack, onDevice(flashGradients, backward, bytes), 1e-5,
@@ -77,7 +104,9 @@ TEST(CudaAttentions, HeadsThatShareKeysAreInOneBlock) {
   std::mt19937 random(15);
   const Tensor q = normal(DType::Float32, {2, 4, 70, 8}, random), grad = normal(DType::Float32, {2, 4, 70, 8}, random);
   const Tensor k = normal(DType::Float32, {2, 2, 70, 8}, random), v = normal(DType::Float32, {2, 2, 70, 8}, random);
-  const auto first = [](const ValueList& all, std::size_t count) { return ValueList(all.begin(), all.begin() + std::ptrdiff_t(count)); };
+  const auto first = [](const ValueList& all, std::size_t count) {
+    return ValueList(all.begin(), all.begin() + std::ptrdiff_t(count));
+  };
   const ValueList whole = onDevice(flash, {q, k, v, 0.0, true}, noLimit);
   ASSERT_GE(whole.size(), 8u);
   const auto headOf = [](const Tensor& all, std::int64_t head) {
@@ -88,11 +117,15 @@ TEST(CudaAttentions, HeadsThatShareKeysAreInOneBlock) {
     ASSERT_FALSE(wanted.empty());
     expectClose(wanted[0].tensor(), headOf(whole[0].tensor(), head), 1e-5, fmt::format("head {}", head));
   }
-  const ValueList backward{grad, q, k, v, whole[0], whole[1], Value(), Value(), std::int64_t(70), std::int64_t(70), 0.0, true, whole[6], whole[7]};
+  const ValueList backward{
+      grad, q,    k,        v,       whole[0], whole[1], Value(), Value(), std::int64_t(70), std::int64_t(70),
+      0.0,  true, whole[6], whole[7]};
   const ValueList wholeBack = onDevice(flashGradients, backward, noLimit);
   for (const std::int64_t scores : {4 * oneHead, 2 * oneHead, oneHead, std::int64_t{300}}) {
-    ASSERT_NO_FATAL_FAILURE(expectSameTensors(first(whole, 2), first(onDevice(flash, {q, k, v, 0.0, true}, scores * 8), 2), 0, "forward"));
-    ASSERT_NO_FATAL_FAILURE(expectSameTensors(wholeBack, onDevice(flashGradients, backward, scores * 16), 1e-5, "backward"));
+    ASSERT_NO_FATAL_FAILURE(
+        expectSameTensors(first(whole, 2), first(onDevice(flash, {q, k, v, 0.0, true}, scores * 8), 2), 0, "forward"));
+    ASSERT_NO_FATAL_FAILURE(
+        expectSameTensors(wholeBack, onDevice(flashGradients, backward, scores * 16), 1e-5, "backward"));
   }
 }
 

@@ -54,11 +54,13 @@ std::vector<LibraryKernel> commonKernels() { return {checkKernel(), copyKernel()
 
 INSTANTIATE_TEST_SUITE_P(All, CudaOpSources,
                          ::testing::Values(KernelsOf{"attention", attentionKernels}, KernelsOf{"common", commonKernels},
-                                           KernelsOf{"convolution", convolutionKernels}, KernelsOf{"copies", copyKernels},
-                                           KernelsOf{"extrema", extremumKernels}, KernelsOf{"flash", flashKernels, true}, KernelsOf{"integers", integerKernels},
-                                           KernelsOf{"lines", lineKernels},
-                                           KernelsOf{"linePuts", linePutKernels}, KernelsOf{"order", orderKernels}, KernelsOf{"put", putKernels},
-                                           KernelsOf{"scans", scanKernels}, KernelsOf{"sort", sortKernels}),
+                                           KernelsOf{"convolution", convolutionKernels},
+                                           KernelsOf{"copies", copyKernels}, KernelsOf{"extrema", extremumKernels},
+                                           KernelsOf{"flash", flashKernels, true},
+                                           KernelsOf{"integers", integerKernels}, KernelsOf{"lines", lineKernels},
+                                           KernelsOf{"linePuts", linePutKernels}, KernelsOf{"order", orderKernels},
+                                           KernelsOf{"put", putKernels}, KernelsOf{"scans", scanKernels},
+                                           KernelsOf{"sort", sortKernels}),
                          [](const auto& info) { return std::string(info.param.subject); });
 
 /// The kernel of this name for float32, or for int64.
@@ -78,12 +80,13 @@ Result<testing_support::CudaOnHost> onHost(const LibraryKernel& kernel, const st
 
 TEST(CudaOps, RunningSumsOfLinesAndOfLinesBesideEachOther) {
   constexpr std::int64_t lines = 37, size = 5000;
-  auto along = onHost(kernelNamed("kerf_scan", "float", "((a) + (b))"),
-                            "KerfShape s = {2, {37, 1}, {5000, 1}}; kerf_scan((float*)kerfBuffers[0], (float*)kerfBuffers[1], "
-                            "s, s, 5000, 1, 1);");
+  auto along =
+      onHost(kernelNamed("kerf_scan", "float", "((a) + (b))"),
+             "KerfShape s = {2, {37, 1}, {5000, 1}}; kerf_scan((float*)kerfBuffers[0], (float*)kerfBuffers[1], "
+             "s, s, 5000, 1, 1);");
   auto beside = onHost(kernelNamed("kerf_scan_lines", "float", "((a) + (b))"),
-                             "KerfShape s = {2, {1, 37}, {37, 1}}; kerf_scan_lines((float*)kerfBuffers[0], "
-                             "(float*)kerfBuffers[1], s, s, 5000, 37, 37, 37);");
+                       "KerfShape s = {2, {1, 37}, {37, 1}}; kerf_scan_lines((float*)kerfBuffers[0], "
+                       "(float*)kerfBuffers[1], s, s, 5000, 37, 37, 37);");
   for (const auto* host : {&along, &beside}) {
     ASSERT_TRUE(*host) << host->error().text();
   }
@@ -92,18 +95,21 @@ TEST(CudaOps, RunningSumsOfLinesAndOfLinesBesideEachOther) {
   along->run({x.data(), out.data()}, lines);
   for (std::int64_t l = 0; l < lines; ++l) {
     float sum = 0;
-    for (std::int64_t i = 0; i < size; ++i) ASSERT_EQ(out[std::size_t(l * size + i)], sum += x[std::size_t(l * size + i)]);
+    for (std::int64_t i = 0; i < size; ++i)
+      ASSERT_EQ(out[std::size_t(l * size + i)], sum += x[std::size_t(l * size + i)]);
   }
   beside->run({x.data(), out.data()}, (lines + 31) / 32);
   for (std::int64_t l = 0; l < lines; ++l) {
     float sum = 0;
-    for (std::int64_t i = 0; i < size; ++i) ASSERT_EQ(out[std::size_t(i * lines + l)], sum += x[std::size_t(i * lines + l)]);
+    for (std::int64_t i = 0; i < size; ++i)
+      ASSERT_EQ(out[std::size_t(i * lines + l)], sum += x[std::size_t(i * lines + l)]);
   }
 }
 
 TEST(CudaOps, RunningLogarithmsOfSums) {
-  auto host = onHost(kernelNamed("kerf_scan", "double", "kerf_log_add<A>(a, b)"),
-                     "KerfShape s = {1, {1}, {1}}; kerf_scan((double*)kerfBuffers[0], (double*)kerfBuffers[1], s, s, 300, 1, 1);");
+  auto host = onHost(
+      kernelNamed("kerf_scan", "double", "kerf_log_add<A>(a, b)"),
+      "KerfShape s = {1, {1}, {1}}; kerf_scan((double*)kerfBuffers[0], (double*)kerfBuffers[1], s, s, 300, 1, 1);");
   ASSERT_TRUE(host) << host.error().text();
   std::vector<double> x(300, -INFINITY), out(300);
   for (std::size_t i = 3; i < 290; ++i) x[i] = double(i * 37 % 11) - 700;
@@ -112,8 +118,10 @@ TEST(CudaOps, RunningLogarithmsOfSums) {
   double sum = 0;
   for (std::size_t i = 0; i < 290; ++i) {
     sum += std::exp(x[i] + 700);
-    if (i < 3) EXPECT_EQ(out[i], -INFINITY);
-    else ASSERT_NEAR(out[i], std::log(sum) - 700, 1e-9) << i;
+    if (i < 3)
+      EXPECT_EQ(out[i], -INFINITY);
+    else
+      ASSERT_NEAR(out[i], std::log(sum) - 700, 1e-9) << i;
   }
   for (std::size_t i = 290; i < 295; ++i) EXPECT_EQ(out[i], INFINITY);
   EXPECT_TRUE(std::isnan(out[295]) && std::isnan(out[299]));

@@ -14,7 +14,8 @@ using testing_support::DeviceOnHost;
 using testing_support::expectClose;
 using testing_support::randomTensor;
 
-void expectSameResults(const std::string& op, const ValueList& args, double tolerance = 0, const KeywordValues& kwargs = {}) {
+void expectSameResults(const std::string& op, const ValueList& args, double tolerance = 0,
+                       const KeywordValues& kwargs = {}) {
   const auto expected = referenceOps().call(OpTarget("torch.ops." + op), args, kwargs);
   ASSERT_TRUE(expected) << op << ": " << expected.error().text();
   const auto given = DeviceOnHost::get().run(op, args, kwargs);
@@ -24,7 +25,8 @@ void expectSameResults(const std::string& op, const ValueList& args, double tole
   const ValueList results = (*given)->isList() ? (*given)->list() : ValueList{**given};
   ASSERT_EQ(wanted.size(), results.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    ASSERT_NO_FATAL_FAILURE(expectClose(wanted[i].tensor(), results[i].tensor(), tolerance, fmt::format("{} {}", op, i)));
+    ASSERT_NO_FATAL_FAILURE(
+        expectClose(wanted[i].tensor(), results[i].tensor(), tolerance, fmt::format("{} {}", op, i)));
     EXPECT_EQ(wanted[i].tensor().strides(), results[i].tensor().strides());
   }
 }
@@ -55,14 +57,17 @@ TEST_P(CudaOrder, LinesAreSortedWithTiesInTheirOrder) {
   expectSameResults("aten.kthvalue.default", {across, std::int64_t(4), std::int64_t(0), false});
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, CudaOrder, ::testing::Values(DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::UInt8, DType::Bool),
+INSTANTIATE_TEST_SUITE_P(Types, CudaOrder,
+                         ::testing::Values(DType::Float32, DType::Float64, DType::Float16, DType::BFloat16,
+                                           DType::Int64, DType::Int32, DType::UInt8, DType::Bool),
                          [](const auto& info) { return std::string(dtypeInfo(info.param).shortCode); });
 
 /// Lines that one block sorts, of every number of keys for a thread, and those from which it selects.
 TEST(CudaOrders, LinesOfEveryLengthByOneBlockEach) {
   std::mt19937 random(5);
   for (const std::int64_t size : {1, 2, 31, 127, 128, 129, 512, 513, 1031, 2049, 4097})
-    expectSameResults("aten.sort.default", {withTies(DType::Float32, {2, size}, random), std::int64_t(1), size % 2 == 0});
+    expectSameResults("aten.sort.default",
+                      {withTies(DType::Float32, {2, size}, random), std::int64_t(1), size % 2 == 0});
   for (const std::int64_t size : {600, 1500, 3001})
     for (const DType dtype : {DType::Float64, DType::BFloat16, DType::Int64})
       expectSameResults("aten.sort.default", {withTies(dtype, {2, size}, random), std::int64_t(1), size % 2 == 0});
@@ -70,16 +75,21 @@ TEST(CudaOrders, LinesOfEveryLengthByOneBlockEach) {
 
 TEST(CudaOrders, SelectsTheFirstOfLongLines) {
   std::mt19937 random(6);
-  for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32, DType::UInt8, DType::Bool})
+  for (const DType dtype : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16, DType::Int64, DType::Int32,
+                            DType::UInt8, DType::Bool})
     for (const bool largest : {true, false}) {
       const Tensor x = withTies(dtype, {3, 1031}, random);
-      for (const std::int64_t k : {1, 7, 250}) expectSameResults("aten.topk.default", {x, k, std::int64_t(1), largest, true});
+      for (const std::int64_t k : {1, 7, 250})
+        expectSameResults("aten.topk.default", {x, k, std::int64_t(1), largest, true});
     }
   const Tensor equal = *Tensor::zeros(DType::Float32, {2, 5000});
   expectSameResults("aten.topk.default", {equal, std::int64_t(700), std::int64_t(1), true, true});
-  expectSameResults("aten.kthvalue.default", {randomTensor(DType::Float32, {3, 4100}, random), std::int64_t(600), std::int64_t(1), true});
-  expectSameResults("aten.topk.default", {randomTensor(DType::Float32, {4099, 2}, random), std::int64_t(5), std::int64_t(0), true, true});
-  expectSameResults("aten.topk.default", {randomTensor(DType::Float32, {40000}, random), std::int64_t(3), std::int64_t(0), true, true});
+  expectSameResults("aten.kthvalue.default",
+                    {randomTensor(DType::Float32, {3, 4100}, random), std::int64_t(600), std::int64_t(1), true});
+  expectSameResults("aten.topk.default",
+                    {randomTensor(DType::Float32, {4099, 2}, random), std::int64_t(5), std::int64_t(0), true, true});
+  expectSameResults("aten.topk.default",
+                    {randomTensor(DType::Float32, {40000}, random), std::int64_t(3), std::int64_t(0), true, true});
 }
 
 TEST(CudaOrders, ManyElementsByManyBlocks) {
@@ -126,9 +136,11 @@ TEST(CudaOrders, ScansInPacksAndWithout) {
       expectSameResults("aten.cumsum.default", {whole, std::int64_t(1)}, dtype == DType::BFloat16 ? 0.01 : 0);
     }
   expectSameResults("aten.cumsum.default", {withTies(DType::Bool, {4, 64}, random), std::int64_t(1)});
-  const Tensor part = randomTensor(DType::Float32, {4, 65}, random).viewAs({4, 64}, {65, 1}, 1);  // where no pack may lie
+  const Tensor part =
+      randomTensor(DType::Float32, {4, 65}, random).viewAs({4, 64}, {65, 1}, 1);  // where no pack may lie
   expectSameResults("aten.cumsum.default", {part, std::int64_t(1)}, 1e-5);
-  expectSameResults("aten.logcumsumexp.default", {randomTensor(DType::Float32, {3, 64}, random), std::int64_t(1)}, 1e-5);
+  expectSameResults("aten.logcumsumexp.default", {randomTensor(DType::Float32, {3, 64}, random), std::int64_t(1)},
+                    1e-5);
 }
 
 }  // namespace

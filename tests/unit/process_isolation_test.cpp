@@ -100,7 +100,8 @@ TEST(CallIsolated, WorkPieceByPieceLetsForksIn) {
   std::thread worker([&] {
     while (!stop) withoutForks([] { std::this_thread::sleep_for(1ms); });
   });
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(isolated([] { return std::string("in"); }).outcome.exit, IsolatedExit::Finished);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(isolated([] { return std::string("in"); }).outcome.exit, IsolatedExit::Finished);
   stop = true;
   worker.join();
 }

@@ -126,7 +126,8 @@ TEST(Environment, ANumberIsAllOfTheTextAndWithinItsBounds) {
   EXPECT_FALSE(environmentNumber(name, 1, 1024));
   EXPECT_EQ(read("7"), 7);
   EXPECT_EQ(read("1024"), 1024);
-  for (const char* text : {"", "0", "-1", "1025", "1e9", "abc", "7 ", "99999999999999999999"}) EXPECT_FALSE(read(text)) << text;
+  for (const char* text : {"", "0", "-1", "1025", "1e9", "abc", "7 ", "99999999999999999999"})
+    EXPECT_FALSE(read(text)) << text;
   ::unsetenv(name);
 }
 

@@ -86,14 +86,16 @@ Result<std::optional<DeviceDropout>> givenStream(const DeviceCall& call, const A
 }
 
 /// Where the gradient of the bias is formed by blocks that share places of it; 0 where none do.
-Result<DeviceAddress> takeBiasSums(const DeviceCall& call, const AttentionHeads& h, const std::vector<ScoreBlock>& blocks) {
+Result<DeviceAddress> takeBiasSums(const DeviceCall& call, const AttentionHeads& h,
+                                   const std::vector<ScoreBlock>& blocks) {
   if (!call.hasOut(3) || blocks.size() == 1) return 0;
   const Tensor& out = call.out(3);
   const auto sizeOf = [&](std::size_t fromEnd) {
     return out.sizes().size() < fromEnd ? 1 : out.sizes()[out.sizes().size() - fromEnd];
   };
   const ScoreBlock& block = blocks.front();
-  const bool shares = (sizeOf(4) < h.batch && block.batches < h.batch) || (sizeOf(3) < h.heads && block.heads < h.heads) ||
+  const bool shares = (sizeOf(4) < h.batch && block.batches < h.batch) ||
+                      (sizeOf(3) < h.heads && block.heads < h.heads) ||
                       (sizeOf(2) < h.queries && block.queries < h.queries);
   if (!shares) return 0;
   const std::int64_t bytes = out.numel() * itemSize(h.sum);
@@ -102,10 +104,10 @@ Result<DeviceAddress> takeBiasSums(const DeviceCall& call, const AttentionHeads&
   return sums;
 }
 
-/// The block's part of the gradient of the bias: the gradient of its scores, summed over what the bias was repeated along.
-/// `sums`: where blocks add up, in the order of out's elements; 0: the result itself.
-Result<void> biasGradient(const DeviceCall& call, const AttentionHeads& h, const HeadMatrices& grads, const ScoreBlock& block,
-                          const Tensor& out, DeviceAddress sums) {
+/// The block's part of the gradient of the bias: the gradient of its scores, summed over what the bias was repeated
+/// along. `sums`: where blocks add up, in the order of out's elements; 0: the result itself.
+Result<void> biasGradient(const DeviceCall& call, const AttentionHeads& h, const HeadMatrices& grads,
+                          const ScoreBlock& block, const Tensor& out, DeviceAddress sums) {
   Sizes own, ownStrides, grown, rest, restStrides;
   const Sizes outStrides = sums != 0 ? contiguousStrides(out.sizes()) : out.strides();
   const std::int64_t first[] = {block.batch, block.head, block.query, 0}, all[] = {h.batch, h.heads, h.queries, h.keys};
@@ -114,7 +116,8 @@ Result<void> biasGradient(const DeviceCall& call, const AttentionHeads& h, const
   for (std::size_t d = 0; d < 4; ++d) {
     const bool repeated = d < lead || (out.sizes()[d - lead] == 1 && all[d] != 1);
     if (d >= lead) {
-      own.push_back(repeated ? 1 : grads.sizes[d]), ownStrides.push_back(outStrides[d - lead]), grown.push_back(grads.strides[d]);
+      own.push_back(repeated ? 1 : grads.sizes[d]), ownStrides.push_back(outStrides[d - lead]),
+          grown.push_back(grads.strides[d]);
       count *= own.back();
       if (!repeated) offset += first[d] * outStrides[d - lead];
     }
@@ -128,20 +131,26 @@ Result<void> biasGradient(const DeviceCall& call, const AttentionHeads& h, const
   KERF_TRY(const DeviceShape repeated, DeviceShape::of(rest, restStrides));
   const DeviceAddress sumsAt = sums == 0 ? 0 : sums + std::uint64_t(offset * itemSize(h.sum));
   KernelArguments arguments;
-  arguments.add(to + std::uint64_t(offset * itemSize(out.dtype()))).add(sumsAt).add(grads.address).add(bias).add(whole).add(repeated);
+  arguments.add(to + std::uint64_t(offset * itemSize(out.dtype())))
+      .add(sumsAt)
+      .add(grads.address)
+      .add(bias)
+      .add(whole)
+      .add(repeated);
   arguments.add(count).add(each);
-  return call.on.library.launch(attentionSource(), "kerf_bias_gradient", attentionMacros(h), call.on.library.blocksFor(count), 256,
-                                arguments);
+  return call.on.library.launch(attentionSource(), "kerf_bias_gradient", attentionMacros(h),
+                                call.on.library.blocksFor(count), 256, arguments);
 }
 
 /// Gradients of the scores of a block: `weights` times what is left of the gradients of the weights.
-Result<void> softmaxGradient(const DeviceCall& call, const AttentionHeads& h, const ScoreBlock& block, const HeadMatrices& weights,
-                             const HeadMatrices& dWeights, const HeadMatrices& dScores, const DeviceDropout& stream) {
+Result<void> softmaxGradient(const DeviceCall& call, const AttentionHeads& h, const ScoreBlock& block,
+                             const HeadMatrices& weights, const HeadMatrices& dWeights, const HeadMatrices& dScores,
+                             const DeviceDropout& stream) {
   KernelArguments arguments;
   arguments.add(weights.address).add(dWeights.address).add(dScores.address).add(stream.seed).add(stream.offset);
   arguments.add(attentionRows(h, block));
-  return call.on.library.launch(attentionSource(), "kerf_softmax_gradient", attentionMacros(h), attentionBlocks(call, h, block), 256,
-                                arguments);
+  return call.on.library.launch(attentionSource(), "kerf_softmax_gradient", attentionMacros(h),
+                                attentionBlocks(call, h, block), 256, arguments);
 }
 
 Result<bool> backward(const DeviceCall& call) {
@@ -164,7 +173,8 @@ Result<bool> backward(const DeviceCall& call) {
   KERF_TRY(const KeyGradient dV, KeyGradient::of(call, *h, 2, blocks));
   KERF_TRY(const DeviceAddress biasSums, takeBiasSums(call, *h, blocks));
   for (const ScoreBlock& block : blocks) {
-    const HeadMatrices dWeights = blockScores(dWeightsAt, block, h->sum), dScores = blockScores(dScoresAt, block, h->dtype);
+    const HeadMatrices dWeights = blockScores(dWeightsAt, block, h->sum),
+                       dScores = blockScores(dScoresAt, block, h->dtype);
     const HeadMatrices dOutOf = dOut.queries(block);
     KERF_TRY(const AttentionWeights of, attend(call, *h, parts, block, nullptr, *stream, true));
     KERF_CHECK(multiplyHeads(call, dOutOf, v.keys(block).turned(), dWeights, 1));

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int firstArchitecture = 80;  ///< with products of 16-bit squares of 16 x 16, and copies into shared memory
 constexpr int pack = 8;                ///< elements of 16 bytes
-constexpr std::int64_t mostWidth = 256, mostTall = 128, mostKept = 64;  ///< of heads; of those that two tiles of rows and that queries are kept of
+constexpr std::int64_t mostWidth = 256, mostTall = 128,
+                       mostKept = 64;  ///< of heads; of those that two tiles of rows and that queries are kept of
 /// A block has whole rows: of few queries over many keys, products in memory divide the keys among processors.
 constexpr std::int64_t fewQueries = 16, manyKeys = 2048;
 
@@ -18,7 +19,8 @@ constexpr std::int64_t fewQueries = 16, manyKeys = 2048;
 bool hasTensorCores(const std::string& architecture) {
   if (architecture.empty()) return true;
   int number = 0;
-  std::from_chars(architecture.data() + std::min<std::size_t>(3, architecture.size()), architecture.data() + architecture.size(), number);
+  std::from_chars(architecture.data() + std::min<std::size_t>(3, architecture.size()),
+                  architecture.data() + architecture.size(), number);
   return number >= firstArchitecture;
 }
 
@@ -90,7 +92,8 @@ FlashArguments flashArguments(const AttentionHeads& h) {
   const AttentionRows rows = attentionRows(h, {});
   FlashArguments a;
   a.queries = int(h.queries), a.keys = int(h.keys), a.heads = int(h.heads), a.groups = int(h.groups);
-  a.width = int(h.width), a.values = int(h.valueWidth), a.shift = int(rows.shift), a.emptyIsPlus = isFlash(h.args) ? 1 : 0;
+  a.width = int(h.width), a.values = int(h.valueWidth), a.shift = int(rows.shift),
+  a.emptyIsPlus = isFlash(h.args) ? 1 : 0;
   a.scale = float(h.scale), a.keep = float(rows.keep), a.factor = float(rows.factor);
   std::ranges::copy(rows.mask, a.mask);
   return a;
@@ -112,7 +115,8 @@ Result<DeviceAddress> flashOperand(const DeviceCall& call, const Tensor& tensor,
   return copy;
 }
 
-Result<bool> flashForward(const DeviceCall& call, const AttentionHeads& h, const Tensor* sums, const DeviceDropout& stream) {
+Result<bool> flashForward(const DeviceCall& call, const AttentionHeads& h, const Tensor* sums,
+                          const DeviceDropout& stream) {
   const Tensor& result = call.out(0);
   if (!takesFlash(call, h) || !isWritableInPairs(result)) return false;
   FlashForm form = flashForm(h);
@@ -138,7 +142,8 @@ Result<bool> flashForward(const DeviceCall& call, const AttentionHeads& h, const
   }
   KernelArguments arguments;
   arguments.add(out).add(sumsAt).add(q).add(k).add(v).add(maskAt).add(stream.seed).add(stream.offset).add(a);
-  KERF_CHECK(call.on.library.launch(flashForwardSource(), "kerf_flash", form.macros(), flashBlocks(form, heads, h.queries), flashThreads, arguments,
+  KERF_CHECK(call.on.library.launch(flashForwardSource(), "kerf_flash", form.macros(),
+                                    flashBlocks(form, heads, h.queries), flashThreads, arguments,
                                     int(sharedBytes(form))));
   return true;
 }
@@ -149,7 +154,15 @@ std::vector<LibraryKernel> flashKernels() {
   add({});
   for (const DType dtype : {DType::BFloat16, DType::Float16}) {
     add({.dtype = dtype, .mask = dtype, .width = 128, .values = 128, .tall = 2, .keys = 32, .causal = true});
-    add({.dtype = dtype, .mask = dtype, .width = 64, .values = 64, .tall = 2, .keepsQueries = true, .causal = true, .hasMask = true, .drops = true});
+    add({.dtype = dtype,
+         .mask = dtype,
+         .width = 64,
+         .values = 64,
+         .tall = 2,
+         .keepsQueries = true,
+         .causal = true,
+         .hasMask = true,
+         .drops = true});
     add({.dtype = dtype, .mask = DType::Bool, .width = 72, .values = 256, .keys = 32, .hasMask = true});
     for (const char* name : {"kerf_flash_queries", "kerf_flash_keys"}) {
       const auto addBack = [&](const FlashForm& form) { all.push_back({flashBackwardSource(), name, form.macros()}); };

@@ -13,9 +13,10 @@ std::int64_t sharedBytes(const FlashForm& form) {
   return (64 * form.tall + 2 * form.keys) * width * 2;
 }
 
-/// Of the kernel whose blocks have these rows. One gradient leaves registers for 64 columns of scores beside two tiles of rows, two
-/// gradients for 32.
-FlashForm formFor(const DeviceCall& call, const AttentionHeads& h, std::int64_t heads, std::int64_t rows, bool hasOneGradient) {
+/// Of the kernel whose blocks have these rows. One gradient leaves registers for 64 columns of scores beside two tiles
+/// of rows, two gradients for 32.
+FlashForm formFor(const DeviceCall& call, const AttentionHeads& h, std::int64_t heads, std::int64_t rows,
+                  bool hasOneGradient) {
   FlashForm form = flashForm(h);
   const bool isWide = std::max(h.width, h.valueWidth) > mostTall;
   form.tall = 2;
@@ -50,11 +51,12 @@ Result<bool> flashBackward(const DeviceCall& call, const AttentionHeads& h, cons
     KERF_TRY(mask, call.on.addressOf(*h.mask));
   }
   KERF_TRY(const DeviceAddress stats, call.on.scratch.take(h.rows() * 3 * itemSize(DType::Float32)));
-  const auto launch = [&](const char* name, KernelArguments& arguments, std::int64_t heads, std::int64_t rows, bool hasOneGradient) {
+  const auto launch = [&](const char* name, KernelArguments& arguments, std::int64_t heads, std::int64_t rows,
+                          bool hasOneGradient) {
     arguments.add(q).add(k).add(v).add(grad).add(mask).add(stream.seed).add(stream.offset).add(a);
     const FlashForm form = formFor(call, h, heads, rows, hasOneGradient);
-    return call.on.library.launch(flashBackwardSource(), name, form.macros(), flashBlocks(form, heads, rows), flashThreads, arguments,
-                                  int(sharedBytes(form)));
+    return call.on.library.launch(flashBackwardSource(), name, form.macros(), flashBlocks(form, heads, rows),
+                                  flashThreads, arguments, int(sharedBytes(form)));
   };
   KernelArguments ofQueries, ofKeys;
   ofQueries.add(dq).add(stats);

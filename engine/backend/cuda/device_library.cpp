@@ -96,16 +96,17 @@ std::string librarySource(std::string_view source, const KernelMacros& macros) {
 }
 
 DeviceLibrary::DeviceLibrary(DeviceQueue& queue, std::filesystem::path cache)
-    : DeviceLibrary(queue, [&queue, cache = std::move(cache)](const std::string& source,
-                                                              const std::string& name) -> Result<void*> {
-        CudaDriver& driver = queue.driver();
-        KERF_TRY(const std::string cubin, compiledCubin(source, driver.architecture(), cache));
-        void *module = nullptr, *function = nullptr;
-        const std::string doing = fmt::format("loading kernel {}", name);
-        KERF_CHECK(driver.check(driver.functions().loadModule(&module, cubin.data()), doing));
-        KERF_CHECK(driver.check(driver.functions().function(&function, module, name.c_str()), doing));
-        return function;
-      }) {}
+    : DeviceLibrary(
+          queue,
+          [&queue, cache = std::move(cache)](const std::string& source, const std::string& name) -> Result<void*> {
+            CudaDriver& driver = queue.driver();
+            KERF_TRY(const std::string cubin, compiledCubin(source, driver.architecture(), cache));
+            void *module = nullptr, *function = nullptr;
+            const std::string doing = fmt::format("loading kernel {}", name);
+            KERF_CHECK(driver.check(driver.functions().loadModule(&module, cubin.data()), doing));
+            KERF_CHECK(driver.check(driver.functions().function(&function, module, name.c_str()), doing));
+            return function;
+          }) {}
 
 Result<void*> DeviceLibrary::kernel(std::string_view source, const std::string& name, const KernelMacros& macros) {
   std::string key = name;
@@ -132,8 +133,8 @@ Result<void> DeviceLibrary::read(DeviceAddress from, std::int64_t bytes) {
   const CudaDriver& driver = m_queue.driver();
   long long count = bytes / 16;
   void* arguments[] = {&from, &count};
-  return driver.check(driver.functions().launch(function, unsigned(blocksFor(count)), 1, 1, unsigned(threadsPerBlock), 1, 1, 0,
-                                                driver.stream(), arguments, nullptr),
+  return driver.check(driver.functions().launch(function, unsigned(blocksFor(count)), 1, 1, unsigned(threadsPerBlock),
+                                                1, 1, 0, driver.stream(), arguments, nullptr),
                       "reading memory of the CUDA device");
 }
 

@@ -7,7 +7,8 @@
 namespace kerf::inline backend {
 namespace {
 
-/// Lines and bytes of shared memory that a block has without asking for more: 48 KB, of which counts take 512 bytes a warp.
+/// Lines and bytes of shared memory that a block has without asking for more: 48 KB, of which counts take 512 bytes a
+/// warp.
 constexpr LineForm forms[] = {{1, 4}, {4, 4}, {4, 8}, {8, 8}, {16, 8}, {16, 16}, {16, 32}};
 constexpr std::int64_t mostKeyBytes = 32 << 10;
 /// A line that is read over and over by one block, where there are not so many lines, leaves the device idle.
@@ -38,8 +39,8 @@ __device__ __forceinline__ unsigned int kerf_before(unsigned int value, unsigned
 }
 )cuda";
 
-/// Each digit of 8 bits: how many of it each warp has, where each warp's begin, and where each key goes. Keys and then their
-/// numbers change places in shared memory.
+/// Each digit of 8 bits: how many of it each warp has, where each warp's begin, and where each key goes. Keys and then
+/// their numbers change places in shared memory.
 constexpr std::string_view blockSource = R"cuda(
 constexpr int KERF_THREADS = W * 32, KERF_LINE = KERF_THREADS * EACH;
 struct KerfSpace {
@@ -111,8 +112,8 @@ __device__ __forceinline__ void kerf_sort_block(K (&own)[EACH], unsigned short (
 }
 )cuda";
 
-/// Whole lines, and the first of each line's order: by radix selection, a digit at a time from the highest one, until the keys up to
-/// the one that is looked for are known; those are sorted.
+/// Whole lines, and the first of each line's order: by radix selection, a digit at a time from the highest one, until
+/// the keys up to the one that is looked for are known; those are sorted.
 constexpr std::string_view orderedSource = R"cuda(
 struct KerfLines {
   const T* from;
@@ -248,7 +249,9 @@ std::optional<LineForm> lineFormOf(std::int64_t size, std::int64_t keyBytes) {
   return {};
 }
 
-KernelMacros lineMacros(LineForm form) { return {{"W", std::to_string(form.warps)}, {"EACH", std::to_string(form.each)}}; }
+KernelMacros lineMacros(LineForm form) {
+  return {{"W", std::to_string(form.warps)}, {"EACH", std::to_string(form.each)}};
+}
 
 std::string_view prefixSource() { return prefixText; }
 
@@ -257,7 +260,8 @@ std::string_view lineSource() {
   return text;
 }
 
-Result<bool> orderLines(const DeviceCall& call, const OrderedLines& lines, const KernelMacros& macros, std::int64_t keyBytes) {
+Result<bool> orderLines(const DeviceCall& call, const OrderedLines& lines, const KernelMacros& macros,
+                        std::int64_t keyBytes) {
   const std::int64_t selected = lines.first + lines.kept;
   const auto whole = lineFormOf(lines.size, keyBytes), part = selectForm(selected, keyBytes);
   const bool sorts = whole && (selected * largeShare >= lines.size || lines.size <= LineForm{16, 1}.most());
@@ -266,20 +270,23 @@ Result<bool> orderLines(const DeviceCall& call, const OrderedLines& lines, const
   const LineForm form = sorts ? *whole : *part;
   KernelArguments arguments;
   arguments.add(lines);
-  KERF_CHECK(call.on.library.launch(sorts ? sortLinesText() : selectLinesText(), sorts ? "kerf_sort_lines" : "kerf_select_lines", withForm(macros, form),
-                                    std::min<std::int64_t>(lines.count, std::int64_t{1} << 30), form.warps * 32, arguments));
+  KERF_CHECK(call.on.library.launch(
+      sorts ? sortLinesText() : selectLinesText(), sorts ? "kerf_sort_lines" : "kerf_select_lines",
+      withForm(macros, form), std::min<std::int64_t>(lines.count, std::int64_t{1} << 30), form.warps * 32, arguments));
   return true;
 }
 
 std::vector<LibraryKernel> lineKernels() {
   std::vector<LibraryKernel> all;
   const auto add = [&](DType dtype, LineForm form, bool selects) {
-    all.push_back({selects ? selectLinesText() : sortLinesText(), selects ? "kerf_select_lines" : "kerf_sort_lines", withForm(orderMacros(dtype), form)});
+    all.push_back({selects ? selectLinesText() : sortLinesText(), selects ? "kerf_select_lines" : "kerf_sort_lines",
+                   withForm(orderMacros(dtype), form)});
   };
   for (const LineForm form : forms)
     if (form.most() * 4 <= mostKeyBytes) add(DType::Float32, form, false);
   for (const DType dtype : {DType::Float64, DType::Int64}) add(dtype, {16, 8}, false), add(dtype, {16, 4}, true);
-  for (const DType dtype : {DType::Float32, DType::Float16, DType::BFloat16, DType::Int32, DType::Bool}) add(dtype, {16, 8}, true);
+  for (const DType dtype : {DType::Float32, DType::Float16, DType::BFloat16, DType::Int32, DType::Bool})
+    add(dtype, {16, 8}, true);
   return all;
 }
 

@@ -32,11 +32,12 @@ struct OrderedLines {
   DeviceAddress from = 0, values = 0, places = 0;  ///< values: 0 where nobody wants them
   DeviceShape lines, valueLines, placeLines;
   std::int64_t size = 0, step = 0, valueStep = 0, placeStep = 0, first = 0, kept = 0, count = 0;  ///< count: of lines
-  int descending = 0, low = 0, high = 32;                                                         ///< bits that tell keys apart
+  int descending = 0, low = 0, high = 32;  ///< bits that tell keys apart
   int unused = 0;
 };
-/// The places from `first` on of each line's order, `kept` of them, by one block for each line. False where lines are too long
-/// for that, or too few to keep the device busy.
-Result<bool> orderLines(const DeviceCall& call, const OrderedLines& lines, const KernelMacros& macros, std::int64_t keyBytes);
+/// The places from `first` on of each line's order, `kept` of them, by one block for each line. False where lines are
+/// too long for that, or too few to keep the device busy.
+Result<bool> orderLines(const DeviceCall& call, const OrderedLines& lines, const KernelMacros& macros,
+                        std::int64_t keyBytes);
 
 }  // namespace kerf::inline backend

@@ -47,16 +47,15 @@ KernelMacros typeMacros(DType from, DType to) {
 
 std::vector<LibraryKernel> libraryKernels() {
   std::vector<LibraryKernel> all{checkKernel(), copyKernel(), readKernel()};
-  for (auto* part : {attentionKernels, convolutionKernels, copyKernels, extremumKernels, flashKernels, integerKernels, lineKernels, linePutKernels,
-                     orderKernels, putKernels, scanKernels, sortKernels})
+  for (auto* part : {attentionKernels, convolutionKernels, copyKernels, extremumKernels, flashKernels, integerKernels,
+                     lineKernels, linePutKernels, orderKernels, putKernels, scanKernels, sortKernels})
     std::ranges::move(part(), std::back_inserter(all));
   return all;
 }
 
 std::vector<std::span<const DeviceOp>> allDeviceOps() {
-  return {attentionDeviceOps(), convolutionDeviceOps(), copyDeviceOps(), extremumDeviceOps(),
-          indexDeviceOps(),     integerDeviceOps(),     orderDeviceOps(), scanDeviceOps(),
-          scatterDeviceOps()};
+  return {attentionDeviceOps(), convolutionDeviceOps(), copyDeviceOps(), extremumDeviceOps(), indexDeviceOps(),
+          integerDeviceOps(),   orderDeviceOps(),       scanDeviceOps(), scatterDeviceOps()};
 }
 
 const DeviceOp* findDeviceOp(std::string_view op) {

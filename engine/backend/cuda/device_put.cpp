@@ -29,31 +29,34 @@ struct Writes {
   double factor = 1;
   long long wholeFactor = 1;
   long long rows = 0, places = 0, width = 0, partsAt[mostLevels + 1] = {}, includes = 0, mean = 0, assigns = 0;
-  int team = 0, levels = 0, chunks = 1, unused = 0;  // no byte that nobody sets: captured graphs are told by all of them
+  int team = 0, levels = 0, chunks = 1,
+      unused = 0;  // no byte that nobody sets: captured graphs are told by all of them
 };
 
 struct Combination {
-  std::string_view combine, start;  ///< what START is for floats
+  std::string_view combine, start;               ///< what START is for floats
   std::string_view integerStart, unsignedStart;  ///< of 64 bits
   std::string_view startOf(DType dtype) const {
     return isFloating(dtype) ? start : dtype == DType::UInt64 ? unsignedStart : integerStart;
   }
 };
 constexpr Combination combinations[] = {
-    {"(b)", "0", "0", "0"},                // Assign
-    {"((a) + (b))", "0", "0", "0"},        // Sum
-    {"((a) * (b))", "1", "1", "1"},        // Product
-    {"((a) + (b))", "0", "0", "0"},        // Mean
+    {"(b)", "0", "0", "0"},          // Assign
+    {"((a) + (b))", "0", "0", "0"},  // Sum
+    {"((a) * (b))", "1", "1", "1"},  // Product
+    {"((a) + (b))", "0", "0", "0"},  // Mean
     {"kerf_max<A>(a, b)", "-__longlong_as_double(0x7ff0000000000000ll)", "(-9223372036854775807ll - 1)", "0"},
-    {"kerf_min<A>(a, b)", "__longlong_as_double(0x7ff0000000000000ll)", "9223372036854775807ll", "18446744073709551615ull"},
+    {"kerf_min<A>(a, b)", "__longlong_as_double(0x7ff0000000000000ll)", "9223372036854775807ll",
+     "18446744073709551615ull"},
 };
 
 struct NamedPutKind {
   std::string_view name;
   PutKind kind;
 };
-constexpr NamedPutKind kinds[] = {{"sum", PutKind::Sum},   {"add", PutKind::Sum},  {"prod", PutKind::Product}, {"multiply", PutKind::Product},
-                                  {"mean", PutKind::Mean}, {"amax", PutKind::Max}, {"amin", PutKind::Min}};
+constexpr NamedPutKind kinds[] = {{"sum", PutKind::Sum},          {"add", PutKind::Sum},   {"prod", PutKind::Product},
+                                  {"multiply", PutKind::Product}, {"mean", PutKind::Mean}, {"amax", PutKind::Max},
+                                  {"amin", PutKind::Min}};
 
 std::int64_t product(const Sizes& sizes) {
   std::int64_t result = 1;
@@ -170,7 +173,8 @@ Result<void> addParts(const DeviceCall& call, const KernelMacros& macros, Writes
     pieces /= pieceRows;
     KernelArguments arguments;
     arguments.add(writes).add(level);
-    KERF_CHECK(call.on.library.launch(putSource(), "kerf_put_parts", macros, blocksOf(writes, pieces, 1), threads, arguments));
+    KERF_CHECK(
+        call.on.library.launch(putSource(), "kerf_put_parts", macros, blocksOf(writes, pieces, 1), threads, arguments));
   }
   return {};
 }
@@ -186,7 +190,8 @@ bool putTakes(DType dtype, PutKind kind) {
   return !memoryType(dtype).empty() && (dtype != DType::Bool || kind == PutKind::Assign);
 }
 
-KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple, PutDepth depth) {
+KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple,
+                       PutDepth depth) {
   KernelMacros macros = typeMacros(dtype, dtype);
   const Combination& how = combinations[std::size_t(kind)];
   macros.emplace_back("K", keyType(keyBytes));
@@ -197,8 +202,8 @@ KernelMacros putMacros(DType dtype, PutKind kind, std::int64_t keyBytes, std::in
   macros.emplace_back("COMBINE(a, b)", how.combine);
   macros.emplace_back("START", fmt::format("((A){})", how.startOf(dtype)));
   macros.emplace_back("FACTOR(put)", isFloating(dtype) ? "(put).factor" : "(put).wholeFactor");
-  macros.emplace_back("OVER(a, n)", isFloating(dtype) ? "((a) / (A)(n))"
-                                                      : "((a) >= 0 ? (a) / (n) : -((-(a) + (n) - 1) / (n)))");
+  macros.emplace_back("OVER(a, n)",
+                      isFloating(dtype) ? "((a) / (A)(n))" : "((a) >= 0 ? (a) / (n) : -((-(a) + (n) - 1) / (n)))");
   return macros;
 }
 
@@ -213,15 +218,17 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
   const bool inPlace = put.self != nullptr && put.self->storage() == out.storage();
   Writes writes;
   writes.rows = rows, writes.places = places, writes.values = put.values;
-  writes.includes = put.includesSelf, writes.mean = put.kind == PutKind::Mean, writes.assigns = put.kind == PutKind::Assign;
+  writes.includes = put.includesSelf, writes.mean = put.kind == PutKind::Mean,
+  writes.assigns = put.kind == PutKind::Assign;
   writes.factor = put.factor, writes.wholeFactor = std::int64_t(put.factor);
   KERF_CHECK(shapeWrites(put, dims, writes));
   if (out.numel() == 0 && rows == 0) return true;
   KERF_TRY(writes.out, call.on.addressOf(out, true));
-  // Each place once costs as much as a copy where rows are long; short ones are copied, and then written one by one, and so are
-  // few rows among zeros, which the device clears faster than a kernel that looks for what each place gets.
+  // Each place once costs as much as a copy where rows are long; short ones are copied, and then written one by one,
+  // and so are few rows among zeros, which the device clears faster than a kernel that looks for what each place gets.
   const bool isSparse = !put.self && rows <= places;
-  const bool all = !inPlace && !isSparse && width * itemBytes >= packBytes && places <= std::numeric_limits<std::int32_t>::max();
+  const bool all =
+      !inPlace && !isSparse && width * itemBytes >= packBytes && places <= std::numeric_limits<std::int32_t>::max();
   if (all && put.self) {
     KERF_TRY(writes.self, call.on.addressOf(*put.self));
   }
@@ -251,12 +258,14 @@ Result<bool> putRows(const DeviceCall& call, const DevicePut& put) {
     KERF_CHECK(call.on.queue.clear(writes.ranges, places * 8));
     KernelArguments ranges;
     ranges.add(writes.keys).add(writes.ranges).add(rows).add(places);
-    KERF_CHECK(call.on.library.launch(putSource(), "kerf_put_ranges", macros, (rows + threads - 1) / threads, threads, ranges));
+    KERF_CHECK(call.on.library.launch(putSource(), "kerf_put_ranges", macros, (rows + threads - 1) / threads, threads,
+                                      ranges));
   }
   if (put.kind != PutKind::Assign) KERF_CHECK(addParts(call, macros, writes, vector));
   KernelArguments last;
   last.add(writes);
-  KERF_CHECK(call.on.library.launch(putSource(), "kerf_put", macros, blocksOf(writes, all ? places : rows, depth.places), threads, last));
+  KERF_CHECK(call.on.library.launch(putSource(), "kerf_put", macros,
+                                    blocksOf(writes, all ? places : rows, depth.places), threads, last));
   return true;
 }
 
@@ -264,9 +273,11 @@ std::vector<LibraryKernel> putKernels() {
   std::vector<LibraryKernel> all;
   const auto add = [&](DType dtype, PutKind kind, std::int64_t keyBytes, std::int64_t vector, bool simple) {
     for (const char* name : {"kerf_put_keys", "kerf_put_ranges", "kerf_put_parts", "kerf_put"})
-      all.push_back({putSource(), name, putMacros(dtype, kind, keyBytes, vector, simple, simple ? PutDepth{4, 2} : PutDepth{1, 1})});
+      all.push_back({putSource(), name,
+                     putMacros(dtype, kind, keyBytes, vector, simple, simple ? PutDepth{4, 2} : PutDepth{1, 1})});
   };
-  for (const DType dtype : {DType::Float32, DType::BFloat16}) add(dtype, PutKind::Sum, 4, packBytes / itemSize(dtype), true);
+  for (const DType dtype : {DType::Float32, DType::BFloat16})
+    add(dtype, PutKind::Sum, 4, packBytes / itemSize(dtype), true);
   for (const DType dtype : {DType::Float64, DType::Float16, DType::Int64}) add(dtype, PutKind::Sum, 8, 1, false);
   add(DType::BFloat16, PutKind::Mean, 4, 1, false);
   for (const char* name : {"kerf_put_keys", "kerf_put"})

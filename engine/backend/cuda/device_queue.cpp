@@ -34,8 +34,8 @@ Result<void> DeviceQueue::launch(void* function, std::int64_t blocks, int thread
   if (shared > usualSharedBytes)
     KERF_CHECK(m_driver.check(m_driver.functions().setAttribute(function, sharedBytesAttribute, shared), doing));
   std::vector<void*> pointers = arguments.pointers();
-  return m_driver.check(m_driver.functions().launch(function, unsigned(blocks), 1, 1, unsigned(threads), 1, 1, unsigned(shared),
-                                                    m_driver.stream(), pointers.data(), nullptr),
+  return m_driver.check(m_driver.functions().launch(function, unsigned(blocks), 1, 1, unsigned(threads), 1, 1,
+                                                    unsigned(shared), m_driver.stream(), pointers.data(), nullptr),
                         doing);
 }
 

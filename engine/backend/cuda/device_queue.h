@@ -36,7 +36,8 @@ class DeviceQueue {
   explicit DeviceQueue(CudaDriver& driver) : m_driver(driver) {}
 
   CudaDriver& driver() const { return m_driver; }
-  /// RuntimeFailed naming the kernel. No blocks: nothing to do. `shared`: bytes of memory that the launch gives each block.
+  /// RuntimeFailed naming the kernel. No blocks: nothing to do. `shared`: bytes of memory that the launch gives each
+  /// block.
   Result<void> launch(void* function, std::int64_t blocks, int threads, KernelArguments& arguments,
                       std::string_view name, int shared = 0);
   Result<void> copy(DeviceAddress to, DeviceAddress from, std::int64_t bytes);

@@ -7,8 +7,9 @@
 namespace kerf::inline backend {
 namespace {
 
-/// A block has 4096 keys, a warp 512 of them next to each other, 32 at a time. For each digit of 8 bits: how many of them every
-/// block has (digit by digit, so that one block adds up one digit's), where each block's begin, and where each key goes.
+/// A block has 4096 keys, a warp 512 of them next to each other, 32 at a time. For each digit of 8 bits: how many of
+/// them every block has (digit by digit, so that one block adds up one digit's), where each block's begin, and where
+/// each key goes.
 constexpr std::string_view sortSource = R"cuda(
 constexpr int KERF_EACH = 16, KERF_TILE = 4096;
 
@@ -135,7 +136,8 @@ Result<DeviceKeys> sortKeys(const DeviceParts& on, const DeviceKeys& keys, int f
   if (const auto form = lineFormOf(keys.count, bytes)) {
     KernelArguments sorting;
     sorting.add(now.keys).add(now.order).add(next.keys).add(next.order).add(keys.count).add(from).add(to);
-    KERF_CHECK(on.library.launch(fewText(), "kerf_sort_few", fewMacros(*form, keys.bytes, bytes), 1, form->warps * 32, sorting));
+    KERF_CHECK(on.library.launch(fewText(), "kerf_sort_few", fewMacros(*form, keys.bytes, bytes), 1, form->warps * 32,
+                                 sorting));
     return next;
   }
   KERF_TRY(DeviceAddress other, on.scratch.take(keys.count * 4));
@@ -148,7 +150,14 @@ Result<DeviceKeys> sortKeys(const DeviceParts& on, const DeviceKeys& keys, int f
     KERF_CHECK(on.library.launch(sortText(), "kerf_sort_count", macros, blocks, 256, counting));
     adding.add(counts).add(totals).add(blocks);
     KERF_CHECK(on.library.launch(sortText(), "kerf_sort_offsets", macros, digits, 256, adding));
-    moving.add(now.keys).add(now.order).add(next.keys).add(next.order).add(counts).add(totals).add(keys.count).add(shift);
+    moving.add(now.keys)
+        .add(now.order)
+        .add(next.keys)
+        .add(next.order)
+        .add(counts)
+        .add(totals)
+        .add(keys.count)
+        .add(shift);
     KERF_CHECK(on.library.launch(sortText(), "kerf_sort_move", macros, blocks, 256, moving));
     std::swap(now, next);
     if (shift == from) next.order = other;  // the first one's is the caller's

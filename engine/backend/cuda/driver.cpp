@@ -25,14 +25,14 @@ bool findAll(const SharedLibrary& l, DriverFunctions& f) {
   return l.find("cuInit", f.init) && l.find("cuGetErrorName", f.errorName) &&
          l.find("cuDeviceGetCount", f.deviceCount) && l.find("cuDeviceGet", f.device) &&
          l.find("cuDeviceGetAttribute", f.attribute) && l.find("cuDeviceGetName", f.name) &&
-         l.find("cuDeviceTotalMem_v2", f.totalMemory) &&
-         l.find("cuDevicePrimaryCtxRetain", f.retain) && l.find("cuCtxSetCurrent", f.setCurrent) &&
-         l.find("cuMemAlloc_v2", f.allocate) && l.find("cuMemFree_v2", f.release) &&
-         l.find("cuMemcpyHtoDAsync_v2", f.upload) && l.find("cuMemcpyDtoHAsync_v2", f.download) &&
-         l.find("cuMemcpyDtoDAsync_v2", f.copy) && l.find("cuMemsetD8Async", f.clear) &&
-         l.find("cuStreamCreate", f.streamCreate) && l.find("cuStreamSynchronize", f.streamSynchronize) &&
-         l.find("cuModuleLoadData", f.loadModule) && l.find("cuModuleGetFunction", f.function) &&
-         l.find("cuFuncSetAttribute", f.setAttribute) && l.find("cuLaunchKernel", f.launch) && l.find("cuEventCreate", f.eventCreate) &&
+         l.find("cuDeviceTotalMem_v2", f.totalMemory) && l.find("cuDevicePrimaryCtxRetain", f.retain) &&
+         l.find("cuCtxSetCurrent", f.setCurrent) && l.find("cuMemAlloc_v2", f.allocate) &&
+         l.find("cuMemFree_v2", f.release) && l.find("cuMemcpyHtoDAsync_v2", f.upload) &&
+         l.find("cuMemcpyDtoHAsync_v2", f.download) && l.find("cuMemcpyDtoDAsync_v2", f.copy) &&
+         l.find("cuMemsetD8Async", f.clear) && l.find("cuStreamCreate", f.streamCreate) &&
+         l.find("cuStreamSynchronize", f.streamSynchronize) && l.find("cuModuleLoadData", f.loadModule) &&
+         l.find("cuModuleGetFunction", f.function) && l.find("cuFuncSetAttribute", f.setAttribute) &&
+         l.find("cuLaunchKernel", f.launch) && l.find("cuEventCreate", f.eventCreate) &&
          l.find("cuEventRecord", f.eventRecord) && l.find("cuEventSynchronize", f.eventSynchronize) &&
          l.find("cuEventElapsedTime", f.eventElapsed) && l.find("cuStreamBeginCapture_v2", f.beginCapture) &&
          l.find("cuStreamEndCapture", f.endCapture) && l.find("cuGraphInstantiateWithFlags", f.instantiate) &&

@@ -83,8 +83,9 @@ class CudaDriver {
   /// After everything on the stream.
   Result<void> download(void* to, DeviceAddress from, std::int64_t bytes) const;
   Result<void> synchronize() const;
-  /// Time that the device needs for what `work` starts, on caches that hold nothing of it. `read` reads memory of the device
-  /// before, so that the caches have nothing to write back either: else the work pays for that (50 MB on an H100).
+  /// Time that the device needs for what `work` starts, on caches that hold nothing of it. `read` reads memory of the
+  /// device before, so that the caches have nothing to write back either: else the work pays for that (50 MB on an
+  /// H100).
   Result<std::chrono::nanoseconds> timed(const std::function<Result<void>()>& work,
                                          const std::function<Result<void>(DeviceAddress, std::int64_t)>& read);
   const DriverFunctions& functions() const { return m_f; }

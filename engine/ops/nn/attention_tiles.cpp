@@ -19,8 +19,8 @@ constexpr std::int64_t scoresPerTile = 1 << 16;
 constexpr std::int64_t fewestRows = 32;
 constexpr std::int64_t enoughTiles = 64;
 
-/// As many rows as the second cache has room for, but no more than make some tiles for each of many threads; the answer does
-/// not depend on how many there are.
+/// As many rows as the second cache has room for, but no more than make some tiles for each of many threads; the answer
+/// does not depend on how many there are.
 std::int64_t tileRows(const TiledAttention& a) {
   const std::int64_t fitting = scoresPerTile / std::max<std::int64_t>(1, a.keys);
   const std::int64_t shared = a.matrices() * a.queries / enoughTiles;
@@ -155,8 +155,8 @@ void weights(const Tile<T>& tile, const Tensor& scores, const SavedSoftmax& save
 
 /// dS = P ∘ (dP − sum of dP ∘ P), dP = dO vᵀ under dropout; the tile's share of the three gradients.
 template <class T>
-Result<void> addTileGradients(const TiledAttention& a, Tile<T>& tile, const Tensor& grad,
-                              const SavedSoftmax& saved, const TiledGradients& into) {
+Result<void> addTileGradients(const TiledAttention& a, Tile<T>& tile, const Tensor& grad, const SavedSoftmax& saved,
+                              const TiledGradients& into) {
   KERF_TRY(Tensor p, tile.scores());
   weights(tile, p, saved);
   const Tensor dO = tile.own(grad);
