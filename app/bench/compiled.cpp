@@ -147,14 +147,19 @@ class Measurement {
   StoragePtr m_from, m_to;
 };
 
-Result<void> measure(const Result<Loaded>& graph, BenchKind kind, const CompiledBenchOptions& options,
+struct BenchSetting {
+  BenchKind kind = BenchKind::Kernel;
+  bool roundsEachOp = true;
+};
+
+Result<void> measure(const Result<Loaded>& graph, BenchSetting setting, const CompiledBenchOptions& options,
                      std::stop_token stop, CompiledTime& row) {
   KERF_CHECK(graph);
   const double start = now();
-  KERF_TRY(const auto compiled, compileFx(graph->module, {.keepArtifacts = false}));
+  KERF_TRY(const auto compiled, compileFx(graph->module, {.keepArtifacts = false, .roundsEachOp = setting.roundsEachOp}));
   row.compileMs = now() - start;
   Measurement measurement(*graph, *compiled);
-  KERF_CHECK(measurement.run(options.repeats, kind, stop, row));
+  KERF_CHECK(measurement.run(options.repeats, setting.kind, stop, row));
   if (!options.profile) return {};
   KERF_TRY(row.kernels, measurement.profile(options.repeats));
   return {};
@@ -164,19 +169,20 @@ Result<void> measure(const Result<Loaded>& graph, BenchKind kind, const Compiled
 
 Result<std::vector<CompiledTime>> benchCompiled(const CompiledBenchOptions& options, std::stop_token stop) {
   std::vector<CompiledTime> rows;
-  const auto add = [&](std::string_view name, BenchKind kind, const auto& load) {
+  const auto add = [&](std::string_view name, BenchSetting setting, const auto& load) {
     if (name.find(options.filter) == std::string_view::npos || stop.stop_requested()) return;
     CompiledTime row;
     row.name = name;
-    if (const auto done = measure(load(), kind, options, stop, row); !done) row.skipped = done.error().text();
+    if (const auto done = measure(load(), setting, options, stop, row); !done) row.skipped = done.error().text();
     rows.push_back(std::move(row));
   };
   const auto addAll = [&](const std::vector<KernelBenchCase>& cases, BenchKind kind) {
-    for (const KernelBenchCase& entry : cases) add(entry.name, kind, [&] { return loadKernel(entry.text); });
+    for (const KernelBenchCase& entry : cases)
+      add(entry.name, {kind, entry.roundsEachOp}, [&] { return loadKernel(entry.text); });
   };
   if (options.graphs.empty()) addAll(kernelBenchCases(), BenchKind::Kernel);
   if (options.graphs.empty()) addAll(memoryBenchCases(), BenchKind::Memory);
-  for (const std::string& graph : options.graphs) add(graph, BenchKind::Graph, [&] { return loadGraph(graph); });
+  for (const std::string& graph : options.graphs) add(graph, {BenchKind::Graph}, [&] { return loadGraph(graph); });
   if (stop.stop_requested()) return fail(ErrorCode::Cancelled, "interrupted");
   if (rows.empty()) return fail(ErrorCode::NotFound, "nothing to measure has {} in its name", options.filter);
   return rows;

@@ -102,8 +102,8 @@ std::string_view bodyOf(const MemoryGroup& group) {
 }
 
 KernelBenchCase caseOf(const MemoryGroup& group) {
-  return {fmt::format("memory/{}", group.name),
-          fmt::format("def forward(self, {}):\n{}", group.parameters, bodyOf(group))};
+  return {.name = fmt::format("memory/{}", group.name),
+          .text = fmt::format("def forward(self, {}):\n{}", group.parameters, bodyOf(group))};
 }
 
 }  // namespace
@@ -113,6 +113,7 @@ const std::vector<KernelBenchCase>& memoryBenchCases() {
     std::vector<KernelBenchCase> all;
     for (const MemoryGroup& group : groups) all.push_back(caseOf(group));
     for (const MemoryGroup& group : groups) all.push_back(inBfloat16(caseOf(group)));
+    for (const MemoryGroup& group : groups) all.push_back(roundedWhenStored(inBfloat16(caseOf(group))));
     return all;
   }();
   return cases;

@@ -1,6 +1,7 @@
 // Elementary functions that are written out, where a call of a vector function would put every register of a loop
 // aside.
 #include "engine/codegen_llvm/scalar_emitter.h"
+#include "engine/codegen_llvm/vector_steps.h"
 
 namespace kerf::inline codegen_llvm {
 
@@ -25,16 +26,8 @@ constexpr double erfIsOne = 4;
 constexpr double tanhIsOne = 9.5;
 /// Beyond these the results are 0 and infinity.
 constexpr double expLowest = -104, expHighest = 89;
-/// Added to a small number, its last bits are the nearest whole one.
-constexpr double wholeShift = 12582912.0;
 
 }  // namespace
-
-/// 2^n for |n| < 127: the exponent's bits.
-llvm::Value* ScalarEmitter::powerOf2(llvm::Value* n) {
-  llvm::Value* bits = m_b.CreateShl(m_b.CreateAdd(n, m_b.getInt32(127)), 23);
-  return m_b.CreateBitCast(bits, m_b.getFloatTy());
-}
 
 /// float32: x = n·ln 2 + r, for |r| ≤ ln 2 / 2.
 ScalarEmitter::Power ScalarEmitter::power(llvm::Value* x) {
@@ -44,17 +37,18 @@ ScalarEmitter::Power ScalarEmitter::power(llvm::Value* x) {
   llvm::Value* r = fma(whole, number(-ln2High), x);
   r = fma(whole, number(-ln2Low), r);
   llvm::Value* growth = fma(m_b.CreateFMul(polynomial(expTerms, r), r), r, r);
-  return {growth, m_b.CreateBitCast(shifted, m_b.getInt32Ty())};
+  return {growth, shifted};
 }
 
 /// 2^n for |n| < 127 times a power of two, whose bits are given: the bits above n fall out.
 llvm::Value* ScalarEmitter::scaled(llvm::Value* bits, const Power& power) {
-  llvm::Value* sum = m_b.CreateAdd(bits, m_b.CreateShl(power.whole, 23));
+  llvm::Value* whole = m_b.CreateBitCast(power.shifted, m_b.getInt32Ty());
+  llvm::Value* sum = m_b.CreateAdd(bits, m_b.CreateShl(whole, 23));
   return m_b.CreateBitCast(sum, m_b.getFloatTy());
 }
 
 /// float32: 2^n · exp(r), for x that `wide` says may be anything; else the result must be normal, and of NaN anything
-/// comes. 2^n in two halves where it may be beyond what a float32 holds.
+/// comes.
 llvm::Value* ScalarEmitter::exponential(llvm::Value* x, bool wide) {
   const auto number = [&](double value) { return llvm::ConstantFP::get(m_b.getFloatTy(), value); };
   if (wide) {
@@ -64,9 +58,7 @@ llvm::Value* ScalarEmitter::exponential(llvm::Value* x, bool wide) {
   const Power parts = power(x);
   llvm::Value* sum = m_b.CreateFAdd(parts.growth, number(1));
   if (!wide) return scaled(m_b.CreateBitCast(sum, m_b.getInt32Ty()), parts);
-  llvm::Value* n = m_b.CreateSub(parts.whole, m_b.CreateBitCast(number(wholeShift), m_b.getInt32Ty()));
-  llvm::Value* half = m_b.CreateAShr(n, 1);
-  return m_b.CreateFMul(m_b.CreateFMul(sum, powerOf2(half)), powerOf2(m_b.CreateSub(n, half)));
+  return scaledByPower(m_b, sum, parts.shifted);
 }
 
 /// The highest power's factor first.

@@ -8,6 +8,7 @@
 #include "engine/codegen_llvm/target.h"
 #include "engine/codegen_llvm/vector_calls.h"
 #include "engine/codegen_llvm/vector_functions.h"
+#include "engine/codegen_llvm/vector_steps.h"
 
 namespace kerf::inline codegen_llvm {
 namespace {
@@ -133,10 +134,8 @@ Value* ScalarEmitter::fromFloat32(Value* value, DType to) {
 }
 
 Value* ScalarEmitter::roundToBFloat16(Value* value) {
-  Value* bits = m_b.CreateBitCast(value, m_b.getInt32Ty());
-  Value* odd = m_b.CreateAnd(m_b.CreateLShr(bits, 16), 1);
-  Value* rounded = m_b.CreateLShr(m_b.CreateAdd(bits, m_b.CreateAdd(odd, m_b.getInt32(0x7fff))), 16);
-  return m_b.CreateTrunc(rounded, m_b.getInt16Ty());
+  Value* bits = roundedUp(m_b, m_b.CreateBitCast(value, m_b.getInt32Ty()));
+  return m_b.CreateTrunc(m_b.CreateLShr(bits, 16), m_b.getInt16Ty());
 }
 
 Value* ScalarEmitter::withQuietNan(Value* bits) {

@@ -39,14 +39,13 @@ class ScalarEmitter {
   static bool isLibraryCall(ExprOp op, DType dtype);
 
  private:
-  /// exp(r) - 1, and the bits of a number whose last ones are n, of an exponential 2^n · exp(r).
+  /// exp(r) - 1, and a number whose last bits are n, of an exponential 2^n · exp(r).
   struct Power {
     llvm::Value* growth;
-    llvm::Value* whole;
+    llvm::Value* shifted;
   };
   Power power(llvm::Value* x);
   llvm::Value* scaled(llvm::Value* bits, const Power& power);
-  llvm::Value* powerOf2(llvm::Value* n);
   llvm::Value* exponential(llvm::Value* x, bool wide);
   llvm::Value* polynomial(std::span<const double> terms, llvm::Value* x);
   llvm::Value* errorFunction(llvm::Value* x);

@@ -62,7 +62,7 @@ struct Host {
   std::string triple = llvm::sys::getProcessTriple();
   std::string processor = llvm::sys::getHostCPUName().str();
   std::string features;
-  bool half = false, fused = false;
+  bool half = false, fused = false, wordProducts = false;
   int floats = 0;
   const llvm::Target* target = nullptr;
 
@@ -75,6 +75,7 @@ struct Host {
     };
     half = has("f16c");
     fused = has("fma");
+    wordProducts = has("avx512vnni");
     floats = has("avx512f") ? 16 : has("avx2") ? 8 : 0;
     // For some processors LLVM prefers half registers: streams would write half lines, of which some leave alone.
     if (floats == 16) list.AddFeature("prefer-256-bit", false);
@@ -103,6 +104,10 @@ void initializeLlvm() {
 bool hasHardwareHalf() { return host().half; }
 
 bool hasFusedProducts() { return host().fused; }
+
+bool hasWideRegisters() { return host().floats == 16; }
+
+bool hasWordProducts() { return hasWideRegisters() && host().wordProducts; }
 
 int floatsOfRegister() { return host().floats; }
 

@@ -19,6 +19,9 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(int optimizationLevel);
 const std::string& targetText();
 /// Whether the processor multiplies and adds with one rounding.
 bool hasFusedProducts();
+/// Whether it has registers of 16 float32s, and whether it multiplies words in them and adds the products.
+bool hasWideRegisters();
+bool hasWordProducts();
 /// How many float32s a vector register holds; 0 where that is not known.
 int floatsOfRegister();
 /// Whether the processor converts float16 itself.

@@ -44,7 +44,7 @@ llvm::Value* joined(IRBuilder<>& b, llvm::Value* low, llvm::Value* high) {
 void defineWidth(Module& module, const VectorForm& form, Type* type, int lanes) {
   Function* function = pureFunction(module, widthName(form, lanes), vectorOf(type, lanes), std::size_t(form.operands));
   function->setLinkage(GlobalValue::InternalLinkage);
-  function->addFnAttr(widthMark);
+  markWidth(*function);
   IRBuilder<> b(BasicBlock::Create(module.getContext(), "", function));
   std::vector<llvm::Value*> parts;
   const int each = std::min(lanes, form.lanes);
@@ -96,6 +96,8 @@ CallInst* callOfForm(IRBuilder<>& builder, const VectorForm& form, const std::ve
   VFABI::setVectorVariantNames(call, SmallVector<std::string, 8>(variants.begin(), variants.end()));
   return call;
 }
+
+void markWidth(Function& function) { function.addFnAttr(widthMark); }
 
 bool isWidthOfForm(const Function& function) { return function.hasFnAttribute(widthMark); }
 

@@ -21,6 +21,8 @@ llvm::Function* pureFunction(llvm::Module& module, const std::string& name, llvm
 /// neither its width nor what a loop leaves over changes any bit.
 llvm::CallInst* callOfForm(llvm::IRBuilder<>& builder, const VectorForm& form,
                            const std::vector<llvm::Value*>& operands);
+/// Makes it one of the widths that wait for loops to call them.
+void markWidth(llvm::Function& function);
 /// Whether a function is one of the widths that wait for loops to call them.
 bool isWidthOfForm(const llvm::Function& function);
 /// After vectorisation: widths become part of their callers; those that nobody took are dropped.

@@ -1,4 +1,5 @@
 // Rounding of bfloat16 values between ops: the interpreter's bits, with NaN, infinities and subnormal numbers among them.
+#include "engine/codegen_llvm/target.h"
 #include "tests/support/compiled_fixture.h"
 
 namespace kerf {
@@ -68,6 +69,33 @@ TEST(BFloat16Rounding, OfNanWithBitsBelow) {
   f.output({half, f.call("prims.convert_element_type.default", {twice, Argument(DType::BFloat16)}),
             f.call("aten.add.Tensor", {half, half})});
   expectSameBits(f, "NaN");
+}
+
+/// Halves, numbers next to them and what is carried into the exponent; in whole vectors and in what is left over.
+TEST(BFloat16Rounding, OfEveryUpperHalf) {
+  constexpr std::uint32_t lowers[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+  GraphFixture f;
+  Tensor values = *Tensor::zeros(DType::Float32, {6 << 16});
+  for (std::uint32_t i = 0; i < 6u << 16; ++i)
+    values.data<float>()[i] = std::bit_cast<float>((i / 6) << 16 | lowers[i % 6]);
+  const NodeId x = f.input("x", values);
+  const NodeId tail = f.call("aten.slice.Tensor", {x, Argument(0), Argument(7), Argument((6 << 16) - 2)});
+  f.output({f.call("prims.convert_element_type.default", {x, Argument(DType::BFloat16)}),
+            f.call("prims.convert_element_type.default", {tail, Argument(DType::BFloat16)})});
+  expectSameBits(f, "halves");
+}
+
+/// 16 at once are rounded by one product of words where the processor has it.
+TEST(BFloat16Rounding, TakesProductsOfWords) {
+  GraphFixture f;
+  const NodeId x = f.input("x", DType::BFloat16, {4096});
+  f.output({f.call("aten.mul.Tensor", {f.call("aten.mul.Tensor", {x, x}), x})});
+  const auto graph = compileFx(f.module, {});
+  ASSERT_TRUE(graph);
+  const std::string code((*graph)->kernels().at(0).text("llvm"));
+  if (!hasWordProducts()) GTEST_SKIP() << "this processor has none";
+  EXPECT_NE(code.find("vpdpwssd.512"), std::string::npos);
+  EXPECT_EQ(code.find("call i32 @kerf_round"), std::string::npos) << "not all calls became part of their loops";
 }
 
 TEST(BFloat16Rounding, CopiesKeepEveryBit) {
