@@ -1,4 +1,4 @@
-// Codec: plain structs as CBOR bytes and back, from the one list of fields that each struct has (KERF_FIELDS).
+// Codec: plain structs as bytes (CBOR) and back, from the one list of fields that each struct has (KERF_FIELDS).
 #pragma once
 
 #include <chrono>
@@ -64,8 +64,8 @@ bool WireReader::read(Wire& wire, T& value) {
 }
 
 /// Bytes of a value. NaN, infinities and texts that are not UTF-8 survive.
-std::string wireBytes(const Wire& wire);
-/// Internal for bytes that are no CBOR, nest too deep or hold too many values.
+std::string wireBytes(Wire wire);
+/// Internal for bytes that are no such message, nest too deep or hold too many values.
 Result<Wire> parseWire(std::string_view bytes, std::string_view what);
 
 template <class T>

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view magic = "KERF";
 constexpr std::size_t versionAt = 4, kindAt = 6, lengthAt = 8;
+constexpr std::size_t reservedPerArrived = 8;
 
 template <class T>
 T readAt(std::string_view bytes, std::size_t at) {
@@ -49,6 +50,14 @@ Result<void> FrameParser::readHeader() {
   return {};
 }
 
+void FrameParser::appendToOpen(std::string_view part) {
+  std::string& body = m_open.body;
+  const std::size_t whole = body.size() + m_missing;
+  if (body.size() >= whole / reservedPerArrived) body.reserve(whole);
+  body += part;
+  m_missing -= part.size();
+}
+
 Result<void> FrameParser::feed(std::string_view bytes) {
   while (!bytes.empty() || (m_header.size() == frameHeaderBytes && m_missing == 0)) {
     if (m_header.size() < frameHeaderBytes) {
@@ -59,9 +68,8 @@ Result<void> FrameParser::feed(std::string_view bytes) {
       KERF_CHECK(readHeader());
     }
     const auto part = bytes.substr(0, m_missing);
-    m_open.body += part;
+    appendToOpen(part);
     bytes.remove_prefix(part.size());
-    m_missing -= part.size();
     if (m_missing > 0) return {};
     m_whole.push_back(std::move(m_open));
     m_header.clear();

@@ -14,7 +14,7 @@
 namespace kerf::inline process {
 
 /// Raised whenever a message, or a field of one, changes: both sides must have the same.
-inline constexpr std::uint16_t protocolVersion = 4;
+inline constexpr std::uint16_t protocolVersion = 5;
 
 enum class FrameKind : std::uint16_t { Hello, Request, Cancel, Event, Answer, Failure, Log, Control };
 constexpr FrameKind lastOf(FrameKind) { return FrameKind::Control; }
@@ -28,7 +28,8 @@ struct Frame {
 inline constexpr std::size_t frameHeaderBytes = 16;
 std::array<char, frameHeaderBytes> frameHeader(FrameKind kind, std::size_t bodyBytes);
 
-/// Cuts a stream of bytes into frames. Memory grows with what has arrived, never with what a header promises.
+/// Cuts a stream of bytes into frames. Memory grows with what has arrived, never with what a header promises: when an
+/// eighth of a body is there, the rest has its place.
 class FrameParser {
  public:
   explicit FrameParser(std::size_t mostBytes) : m_most(mostBytes) {}
@@ -42,6 +43,7 @@ class FrameParser {
 
  private:
   Result<void> readHeader();
+  void appendToOpen(std::string_view part);
 
   std::size_t m_most;
   std::string m_header;

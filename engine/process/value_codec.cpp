@@ -31,7 +31,9 @@ constexpr const char* tensorKey = "tensor";
 }  // namespace
 
 Wire WireType<Tensor>::write(const Tensor& tensor) {
-  return Wire::array({wireOf(tensor.dtype()), tensor.sizes(), Wire(bytesOf(tensor))});
+  Wire wire = Wire::array({wireOf(tensor.dtype()), tensor.sizes()});
+  wire.push_back(bytesOf(tensor));  // a list in braces would be copied
+  return wire;
 }
 
 bool WireType<Tensor>::read(WireReader& reader, Wire& wire, Tensor& tensor) {
@@ -52,7 +54,11 @@ bool WireType<Tensor>::read(WireReader& reader, Wire& wire, Tensor& tensor) {
 }
 
 Wire WireType<Value>::write(const Value& value) {
-  if (value.isTensor()) return Wire{{tensorKey, wireOf(value.tensor())}};
+  if (value.isTensor()) {
+    Wire wire = Wire::object();
+    wire[tensorKey] = wireOf(value.tensor());
+    return wire;
+  }
   if (value.isList()) return wireOf(value.list());
   if (const auto* flag = value.as<bool>()) return *flag;
   if (const auto* integer = value.as<std::int64_t>()) return *integer;

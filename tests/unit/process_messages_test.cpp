@@ -127,11 +127,36 @@ TEST(Codec, EveryTruncationAndFlippedByteIsRefusedOrRead) {
     }
 }
 
+/// A message whose CBOR this is.
+std::string messageOf(std::string_view cbor) {
+  const std::uint64_t length = cbor.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + std::string(cbor);
+}
+
 TEST(Codec, DeepNestingIsRefusedBeforeAnythingIsBuilt) {
-  EXPECT_FALSE(parseWire(std::string(1'000'000, '\x81'), "a tower"));        // lists of one
-  EXPECT_FALSE(parseWire(std::string(1'000'000, '\x9f'), "an open tower"));  // lists of unknown length
-  EXPECT_FALSE(parseWire("\x9b\xff\xff\xff\xff\xff\xff\xff\xff", "a list that promises too much"));
-  EXPECT_FALSE(parseWire("\x7b\x7f\xff\xff\xff\xff\xff\xff\xff", "a text that promises too much"));
+  EXPECT_TRUE(parseWire(messageOf("\x81\x81\x01"), "lists of one"));
+  EXPECT_FALSE(parseWire(messageOf(std::string(1'000'000, '\x81')), "a tower"));        // lists of one
+  EXPECT_FALSE(parseWire(messageOf(std::string(1'000'000, '\x9f')), "an open tower"));  // lists of unknown length
+  EXPECT_FALSE(
+      parseWire(messageOf("\x9b\xff\xff\xff\xff\xff\xff\xff\xff"), "a list that promises too much"));
+  EXPECT_FALSE(
+      parseWire(messageOf("\x7b\x7f\xff\xff\xff\xff\xff\xff\xff"), "a text that promises too much"));
+}
+
+TEST(Codec, BinaryValuesHaveTheBytesThatFollow) {
+  const auto binary = [](std::vector<std::uint8_t> bytes) { return Wire(Wire::binary_t(std::move(bytes))); };
+  const Wire wire = Wire::array({binary({1, 2, 3}), Wire{{"inner", binary({})}}, binary({4})});
+  EXPECT_EQ(parseWire(wireBytes(wire), "a message").value(), wire);
+  const std::string whole = wireBytes(wire);
+  EXPECT_FALSE(parseWire(whole + "5", "bytes that are nobody's"));
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(parseWire(whole.substr(0, length), "a part")) << length;
+  std::string cbor;
+  Wire::to_cbor(binary({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}), cbor);
+  EXPECT_FALSE(parseWire(messageOf(cbor) + "abc", "a value that promises too much"));
+  cbor.clear();
+  Wire::to_cbor(binary({3, 0, 0}), cbor);
+  EXPECT_FALSE(parseWire(messageOf(cbor) + "abc", "a value without a length"));
 }
 
 TEST(ValueCodec, TensorsAndTheirListsComeBack) {
@@ -160,6 +185,7 @@ TEST(ValueCodec, TensorsWhoseBytesDoNotFitAreRefused) {
     EXPECT_FALSE(decode<Tensor>(wireBytes(wire), "a tensor"));
   }
   wire[1] = Sizes{2, 2};
+  EXPECT_TRUE(decode<Tensor>(wireBytes(wire), "a tensor"));
   wire[0] = 99;
   EXPECT_FALSE(decode<Tensor>(wireBytes(wire), "a tensor"));
 }
