@@ -23,6 +23,16 @@ bool isContiguous(const Affine& index, std::size_t variable, int vector) {
   return true;
 }
 
+bool isShiftedAlike(const Affine& a, const Affine& b, std::size_t variable, int vector) {
+  const auto isAlike = [&](SymInt x, SymInt y) {
+    return !x.isSymbolic() && !y.isSymbolic() && x.bits() >= 0 && y.bits() >= 0 && x.bits() % vector == y.bits() % vector;
+  };
+  if (!a.coefficient(variable).isIdentical(1) || !b.coefficient(variable).isIdentical(1) || !isAlike(a.constant, b.constant)) return false;
+  for (std::size_t v = 0; v < std::max(a.coefficients.size(), b.coefficients.size()); ++v)
+    if (v != variable && !isAlike(a.coefficient(v), b.coefficient(v))) return false;
+  return true;
+}
+
 bool isReadAcross(const Affine& index, std::size_t column, std::size_t across) {
   return !isZero(index.coefficient(column)) && !index.coefficient(column).isIdentical(1) &&
          index.coefficient(across).isIdentical(1);
@@ -80,6 +90,18 @@ std::vector<int> loopsOverRow(const LoopKernel& kernel, const ExprPlacement& pla
     }
   }
   return loops;
+}
+
+std::vector<int> costsInRow(const LoopKernel& kernel, const ExprPlacement& place) {
+  constexpr int most = 1 << 20;
+  std::vector<int> costs(kernel.exprs.size(), 0);
+  for (std::size_t e = 0; e < costs.size(); ++e) {
+    const Expr& expr = kernel.exprs[e];
+    if (place.level[e] < 2 || isLoad(expr.op)) continue;
+    costs[e] = exprOpInfo(expr.op).cost;
+    for (std::size_t a = 0; a < exprOpInfo(expr.op).arity; ++a) costs[e] = std::min(most, costs[e] + costs[std::size_t(expr.args[a])]);
+  }
+  return costs;
 }
 
 std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables) {

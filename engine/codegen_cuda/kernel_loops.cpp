@@ -69,13 +69,14 @@ std::string KernelWriter::packName(char kind, std::size_t number, bool inRounds)
 /// Several blocks for a row at the same time: what each has gathered they read in each other's shared memory.
 void KernelWriter::writeClusterRows() {
   line(fmt::format("const int lane = threadIdx.x + blockIdx.x % {} * {};", m_shape.cluster, m_shape.threads));
+  line(fmt::format("__shared__ KerfMeeting<{}> meeting;", m_shape.cluster));
+  line("kerf_begin(meeting);");
   line("int turn = 0;");
   planKept();
   open(fmt::format("for (Index o = (Index)blockIdx.x / {0}; o < {1}; o += gridDim.x / {0})", m_shape.cluster, count(m_shape.outer)));
   writeIndices(m_shape.outer, "o");
   writePhases();
   close();
-  line("kerf_meet();  // others may still read this block's memory");
 }
 
 void KernelWriter::writeRows() {
@@ -103,6 +104,7 @@ void KernelWriter::writeRows() {
 
 void KernelWriter::writePhases() {
   for (auto* list : {&m_outerValues, &m_inverses}) std::ranges::fill(*list, std::string());
+  writeShift();
   for (int phase = 0; phase <= m_lastPhase; ++phase) {
     writeOuterValues(phase);
     if (phase == 0) writeKept();
@@ -120,13 +122,14 @@ void KernelWriter::writeOuterValues(int phase) {
     const auto divisor = std::size_t(m_kernel.exprs[e].args[1]);
     if (m_outerValues[divisor].empty() || !m_inverses[divisor].empty()) continue;
     m_inverses[divisor] = fmt::format("inverse{}", divisor);
-    line(fmt::format("const float {} = 1.0f / {};", m_inverses[divisor], m_outerValues[divisor]));
+    line(fmt::format("const float scale{} = kerf_scale({});", divisor, m_outerValues[divisor]));
+    line(fmt::format("const float {} = 1.0f / ({} * scale{});", m_inverses[divisor], m_outerValues[divisor], divisor));
   }
 }
 
 /// Rounds over the row with `k` as their number where values are kept; else as many as there are.
 void KernelWriter::writeLoopHead(bool counted) {
-  const std::string all = count(m_shape.inner) + (packsInside() ? " / V" : "");
+  const std::string most = count(m_shape.inner) + (packsInside() ? " / V" : ""), all = isShifted() ? "packs" : most;
   const int across = m_shape.layout == KernelLayout::Columns ? m_shape.rows : m_shape.team;
   if (!counted) {
     const bool shared = m_shape.splits > 1;
@@ -135,7 +138,7 @@ void KernelWriter::writeLoopHead(bool counted) {
     return open(fmt::format("for (Index r = {}; r < {}; r += {})", first, all, across * m_shape.splits));
   }
   line("#pragma unroll");
-  open(fmt::format("for (int k = 0; k < ({} + {}) / {}; ++k)", all, across - 1, across));
+  open(fmt::format("for (int k = 0; k < ({} + {}) / {}; ++k)", most, across - 1, across));
   line(fmt::format("const Index r = lane + k * {};", across));
   line(fmt::format("if (r >= {}) break;", all));
 }
@@ -150,6 +153,7 @@ void KernelWriter::writeLoop(int phase) {
   writeIndices(m_shape.inner, "r");
   writeLoopElements(phase, used);
   close();
+  inEdges([&] { writeLoopElements(phase, used); });
   writeTotals(phase);
 }
 
@@ -195,7 +199,7 @@ void KernelWriter::openPacks(const StoreFilter& isOf) {
       line(fmt::format("KerfPack<{}, V> s{};",
                        memoryType(m_kernel.buffers[std::size_t(m_kernel.stores[s].buffer)].dtype), s));
   const auto x = m_shape.vectorVariable;
-  if (!x) return;
+  if (!x || m_atEdge) return;
   line("#pragma unroll");
   open("for (int q = 0; q < V; ++q)");
   line(fmt::format("const Index i{0} = x{0} + q;", *x));
@@ -204,7 +208,7 @@ void KernelWriter::openPacks(const StoreFilter& isOf) {
 
 void KernelWriter::closePacks(const StoreFilter& isOf) {
   const auto x = m_shape.vectorVariable;
-  if (!x) return;
+  if (!x || m_atEdge) return;
   close();
   m_index[*x] = fmt::format("x{}", *x);
   if (m_shape.unroll == 1) storePacks(isOf);
@@ -214,7 +218,8 @@ void KernelWriter::storePacks(const StoreFilter& isOf) {
   for (std::size_t s = 0; s < m_kernel.stores.size(); ++s) {
     const LoopStore& store = m_kernel.stores[s];
     if (isOf(store) && isPacked(store.index))
-      line(fmt::format("{}kerf_store(b{} + {}, {});", ifActive(), store.buffer, affine(store.index), packName('s', s, m_shape.unroll > 1)));
+      line(fmt::format("{}kerf_store{}(b{} + {}, {});", ifActive(), isShifted() ? "_whole" : "", store.buffer, affine(store.index),
+                       packName('s', s, m_shape.unroll > 1)));
   }
 }
 

@@ -16,10 +16,17 @@ constexpr std::int64_t manyBlocks = 264;
 constexpr std::int64_t mostResident = 1056;
 /// Steps of a thread below which sharing a row costs more than it gains.
 constexpr std::int64_t fewestSteps = 4;
-/// Words of a row that a thread keeps so that several blocks fit on a processor: some read while others write. Of a block in a
-/// cluster; of one that has the row alone. Threads of blocks in clusters, the better number first.
-constexpr std::int64_t keptWords = 28, aloneThreads = 512, keptAlone = 32;
-constexpr std::int64_t clusterThreads[] = {512, 1024};
+/// Words of a row that a thread keeps so that several blocks fit on a processor: some read while others write. Of a block that has
+/// the row alone; of blocks in clusters, the better form first.
+struct KeptForm {
+  std::int64_t threads, words;
+};
+constexpr KeptForm aloneForm{512, 32}, clusterForms[] = {{256, 28}, {512, 28}, {512, 32}, {1024, 28}};
+/// Of those, what the places of a row that begins anywhere take.
+constexpr std::int64_t shiftedWords = 2;
+/// Elements of a row from which on packs pay for what its first and last elements cost; the most bytes that such a pack has where
+/// all elements are of 16 bits: those of one word were the fastest.
+constexpr std::int64_t longOddRow = 4096, shiftedHalves = 4;
 /// Loops below that leave most of a tile empty; bytes that a thread reads at once into a tile.
 constexpr std::int64_t smallestSide = 32, widestAcross = 8;
 /// Of what is read at places that are read first, packs of a thread that are under way at once. A block's elements read the same
@@ -106,6 +113,28 @@ class ShapeChooser {
       m_shape.vectorVariable = x;
       return;
     }
+  }
+
+  /// Packs of rows that begin anywhere: most accesses that are in order but at no pack's place are shifted alike.
+  void chooseShifted() {
+    const std::size_t x = m_shape.inner.back();
+    if (m_shape.vectorVariable || m_shape.inner.size() != 1 || isSimple() || gathers()) return;
+    std::vector<Affine> walked;
+    std::int64_t widest = 2;
+    forAccesses([&](int b, const Affine& index) {
+      if (!index.coefficient(x).isIdentical(1)) return;
+      walked.push_back(index);
+      widest = std::max<std::int64_t>(widest, itemSize(m_kernel.buffers[std::size_t(b)].dtype));
+    });
+    const int vector = int((widest == 2 ? shiftedHalves : widestLoad) / widest);
+    std::erase_if(walked, [&](const Affine& index) { return isContiguous(index, x, vector); });
+    if (walked.empty() || vector == 1) return;
+    const auto countAlike = [&](const Affine& one) {
+      return std::ranges::count_if(walked, [&](const Affine& other) { return isShiftedAlike(one, other, x, vector); });
+    };
+    const auto best = std::ranges::max_element(walked, {}, countAlike);
+    if (2 * countAlike(*best) <= std::ssize(walked)) return;
+    m_shape.vector = vector, m_shape.vectorVariable = x, m_shape.shift = *best;
   }
 
   /// Whether elements are read at computed places.
@@ -207,6 +236,7 @@ class ShapeChooser {
     if (isLast && (isShort || !isSimple())) return;  // a thread each
     if (column && isSimple()) return chooseColumns(*column, outer, inner);
     chooseVector(m_shape.inner);
+    if (inner && *inner >= longOddRow) chooseShifted();
     chooseTeam(outer, inner);
   }
 
@@ -249,25 +279,29 @@ class ShapeChooser {
     if (steps > 1024 && inner) chooseCluster(*inner);
   }
 
-  /// Words of four bytes of what a row's several loops read again; none where that cannot be kept.
+  /// Words of four bytes of what a row's several loops read again, or of what is expensive to compute for them again, which takes
+  /// the place of what it is computed of; none where that cannot be kept.
   std::optional<std::int64_t> wordsOfRow(std::int64_t inner) const {
-    std::int64_t bytes = 0;
-    const std::vector<int> loops = loopsOverRow(m_kernel, m_place, m_needed);
+    std::int64_t bytes = 0, values = 0;
+    const std::vector<int> loops = loopsOverRow(m_kernel, m_place, m_needed), costs = costsInRow(m_kernel, m_place);
     for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
       const Expr& expr = m_kernel.exprs[e];
+      if (m_needed[e] && loops[e] > 1 && costs[e] >= expensiveCost) values = std::max(values, itemSize(expr.dtype));
       if (!m_needed[e] || !isLoad(expr.op)) continue;
       if (storesTo(m_kernel, expr.buffer)) return {};
-      if (expr.op == ExprOp::Load && m_place.level[e] == 2 && loops[e] > 1) bytes += itemSize(expr.dtype);
+      const std::int64_t least = m_shape.vector > 1 ? 1 : 4;  // a register each
+      if (expr.op == ExprOp::Load && m_place.level[e] == 2 && loops[e] > 1) bytes += std::max<std::int64_t>(least, itemSize(expr.dtype));
     }
-    return (bytes * inner + 3) / 4;
+    return (std::max(bytes, values) * inner + 3) / 4;
   }
 
   /// Blocks that share a row which is read several times, where the registers of one do not hold it.
   void chooseCluster(std::int64_t inner) {
     const auto words = wordsOfRow(inner);
-    if (!words || isSimple() || *words <= aloneThreads * keptAlone) return;
-    for (const std::int64_t threads : clusterThreads) {
-      const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t((*words + threads * keptWords - 1) / (threads * keptWords))));
+    if (!words || isSimple() || *words <= aloneForm.threads * aloneForm.words) return;
+    for (const auto [threads, most] : clusterForms) {
+      const std::int64_t each = threads * (most > 28 && m_shape.shift ? most - shiftedWords : most);
+      const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t((*words + each - 1) / each)));
       if (blocks == 1) return;
       if (blocks > m_target.mostCluster) continue;
       m_shape.cluster = int(blocks), m_shape.threads = int(threads), m_shape.team = int(threads * blocks);

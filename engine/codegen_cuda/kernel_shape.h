@@ -50,6 +50,9 @@ struct KernelShape {
   int acrossVector = 1;                       ///< elements that such a load takes at once
   std::vector<std::size_t> outer;      ///< loop variables that are spread over blocks, without columnVariable and acrossVariable
   std::vector<std::size_t> inner;      ///< reduced ones
+  /// Rows that begin anywhere: what most accesses to a row are shifted by, as this index is. Packs begin where memory's do; single
+  /// threads take the few elements before the first and behind the last one.
+  std::optional<Affine> shift;
   bool wideIndex = false;              ///< positions may need 64 bits
   std::vector<LaunchSize> outerSizes;  ///< of `outer`
   LaunchSize columnSize, acrossSize;
@@ -69,6 +72,8 @@ KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, co
 /// Whether `vector` elements along `variable`, from a multiple of `vector` on, lie beside each other at a place that is
 /// a multiple of it too.
 bool isContiguous(const Affine& index, std::size_t variable, int vector);
+/// Whether two accesses that walk `variable` in order always lie equally far from a multiple of `vector`.
+bool isShiftedAlike(const Affine& a, const Affine& b, std::size_t variable, int vector);
 /// Whether neighbours along `across` lie beside each other, while those along `column` lie apart.
 bool isReadAcross(const Affine& index, std::size_t column, std::size_t across);
 bool storesTo(const LoopKernel& kernel, int buffer);
@@ -79,6 +84,9 @@ bool readsPackAt(const LoopKernel& kernel, std::size_t expr, std::size_t variabl
 bool mayGoThroughTile(const LoopKernel& kernel, std::size_t expr, std::size_t column, std::size_t across);
 /// In how many of the loops over a row each expression takes part, where nothing is kept from one to the next.
 std::vector<int> loopsOverRow(const LoopKernel& kernel, const ExprPlacement& place, const std::vector<bool>& needed);
+/// In additions, what an element of a row costs that is computed of what was loaded; and what is worth being kept.
+std::vector<int> costsInRow(const LoopKernel& kernel, const ExprPlacement& place);
+constexpr int expensiveCost = 8;
 /// Product of the sizes of these variables; none if one is an expression.
 std::optional<std::int64_t> countOf(const LoopKernel& kernel, const std::vector<std::size_t>& variables);
 

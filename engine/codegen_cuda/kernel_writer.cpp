@@ -99,6 +99,8 @@ std::string KernelWriter::argumentList() const {
 }
 
 bool KernelWriter::isPacked(const Affine& index) const {
+  if (m_atEdge) return false;
+  if (isShifted()) return isShiftedAlike(index, *m_shape.shift, *m_shape.vectorVariable, m_shape.vector);
   return m_shape.vectorVariable && isContiguous(index, *m_shape.vectorVariable, m_shape.vector);
 }
 
@@ -111,7 +113,7 @@ bool KernelWriter::readsPack(std::size_t expr) const {
 
 /// Whether the reduced loops go by packs.
 bool KernelWriter::packsInside() const {
-  return m_shape.vectorVariable && (m_shape.inner.empty() || m_kernel.variables[*m_shape.vectorVariable].reduced);
+  return !m_atEdge && m_shape.vectorVariable && (m_shape.inner.empty() || m_kernel.variables[*m_shape.vectorVariable].reduced);
 }
 
 /// Whether every buffer that is read or written in packs begins where a pack may lie.
@@ -195,6 +197,32 @@ std::string KernelWriter::affine(const Affine& index) const {
   return sum;
 }
 
+/// Of a row that begins anywhere: elements before its first pack, its packs, and all elements that are in none.
+void KernelWriter::writeShift() {
+  if (!isShifted()) return;
+  const std::vector<std::string> indices = m_index;
+  m_index[*m_shape.vectorVariable] = "(Index)0";
+  line(fmt::format("const int head = (int)((V - ({}) % V) % V);", affine(*m_shape.shift)));
+  line(fmt::format("const Index packs = ({} - head) / V;", count(m_shape.inner)));
+  line(fmt::format("const int edges = (int)({} - packs * V);", count(m_shape.inner)));
+  m_index = indices;
+}
+
+/// What single threads do with the elements that are in no pack.
+void KernelWriter::inEdges(const std::function<void()>& write) {
+  if (!isShifted()) return;
+  const std::vector<std::string> indices = m_index;
+  m_atEdge = true;
+  open("if (lane < edges)");
+  const std::string name = fmt::format("i{}", *m_shape.vectorVariable);
+  line(fmt::format("const Index {} = lane < head ? lane : lane + packs * V;", name));
+  m_index[*m_shape.vectorVariable] = name;
+  write();
+  close();
+  m_atEdge = false;
+  m_index = indices;
+}
+
 /// Iterations of these loops.
 std::string KernelWriter::count(const std::vector<std::size_t>& variables) const {
   if (const auto known = countOf(m_kernel, variables)) return fmt::format("(Index){}", *known);
@@ -211,7 +239,8 @@ void KernelWriter::writeIndices(const std::vector<std::size_t>& variables, std::
     m_index[v] = fmt::format("{}{}", inPacks ? "x" : "i", v);
     const std::string size = fmt::format("(Index){}", number(m_kernel.variables[v].size)) + (inPacks ? " / V" : "");
     const std::string position = i == 0 ? rest : fmt::format("{} % ({})", rest, size);
-    line(fmt::format("const Index {} = {};", m_index[v], inPacks ? fmt::format("({}) * V", position) : position));
+    const std::string_view shift = inPacks && isShifted() ? "head + " : "";
+    line(fmt::format("const Index {} = {}{};", m_index[v], shift, inPacks ? fmt::format("({}) * V", position) : position));
     if (i > 0) rest = fmt::format("({} / ({}))", rest, size);
   }
 }
@@ -250,7 +279,7 @@ std::string KernelWriter::compute(std::size_t expr) {
   if (e.op == ExprOp::Convert) return convertText(args[0], from, e.dtype);
   if (e.op == ExprOp::Philox) return fmt::format("kerf_philox({}, {}, {})", args[0], args[1], e.integer);
   if (m_byInverse[expr] && !m_inverses[std::size_t(e.args[1])].empty())
-    return fmt::format("kerf_over({}, {}, {})", args[0], args[1], m_inverses[std::size_t(e.args[1])]);
+    return fmt::format("{} * scale{} * {}", args[0], e.args[1], m_inverses[std::size_t(e.args[1])]);
   if (e.op == ExprOp::Select) return fmt::format("{} ? {} : {}", args[0], args[1], args[2]);
   if (e.op == ExprOp::Fma) {
     const std::string_view name = e.dtype == DType::Float32 ? "fmaf" : "fma";

@@ -52,9 +52,13 @@ class KernelWriter {
   void planKept();
   void planKeptLoads(std::int64_t each);
   void planKeptValues(std::int64_t each);
+  std::int64_t mostKept() const;
+  std::int64_t registersOf(std::size_t expr, std::int64_t each) const;
+  std::int64_t keptAtOnce(std::int64_t each) const;
   std::vector<int> loopsThatUse() const;
   std::string keptPlace(std::size_t expr) const;
   void writeKept();
+  void writeKeptLoads();
   void planTiled();
   void planInverses();
   void writeIndices(const std::vector<std::size_t>& variables, std::string rest);
@@ -70,6 +74,9 @@ class KernelWriter {
   bool readsAhead(std::size_t expr, const std::vector<bool>& used) const;
   std::string packName(char kind, std::size_t number, bool inRounds) const;
   bool packsInside() const;
+  bool isShifted() const { return m_shape.shift.has_value(); }
+  void writeShift();
+  void inEdges(const std::function<void()>& write);
   std::string totalName(std::size_t expr) const;
   void writeCombined(std::size_t expr);
   bool storesWhatItLoads() const;
@@ -104,9 +111,9 @@ class KernelWriter {
   std::vector<int> m_keptFrom;                       ///< phase whose loop computes what later ones read; -1 for most
   std::vector<bool> m_byInverse;                     ///< quotients that are products with m_inverses of the divisor
   std::vector<std::string> m_inverses;
-  std::int64_t m_registers = 0;                      ///< that a thread keeps over several loops
   int m_phase = 0;
   bool m_inside = false;
+  bool m_atEdge = false;  ///< of a shifted row, an element before its first pack or behind its last one
   bool m_staging = false;  ///< tiles are being filled: nothing is read of them
   std::string m_origin, m_missing, m_out;
   int m_depth = 0;

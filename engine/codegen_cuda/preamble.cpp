@@ -31,6 +31,26 @@ __device__ __forceinline__ KerfPack<T, V> kerf_load_once(const T* place) {
 template <class T, int V>
 __device__ __forceinline__ void kerf_store(T* place, const KerfPack<T, V>& pack) { *reinterpret_cast<KerfPack<T, V>*>(place) = pack; }
 
+// The same in one instruction: where nothing but the type says how a place is aligned, the compiler may store element by element,
+// each of which writes a part of every sector.
+template <class T, int V>
+__device__ __forceinline__ void kerf_store_whole(T* place, const KerfPack<T, V>& pack) {
+#if __CUDA_ARCH__ >= 700
+  if constexpr (sizeof(T) * V == 16) {
+    const uint4 words = *reinterpret_cast<const uint4*>(&pack);
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :: "l"(place), "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w) : "memory");
+    return;
+  }
+  if constexpr (sizeof(T) * V == 8) {
+    const uint2 words = *reinterpret_cast<const uint2*>(&pack);
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" :: "l"(place), "r"(words.x), "r"(words.y) : "memory");
+    return;
+  }
+#endif
+  kerf_store<T, V>(place, pack);
+}
+
 __device__ __forceinline__ float kerf_from_half(unsigned short bits) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
@@ -86,10 +106,8 @@ __device__ __forceinline__ float kerf_min(float a, float b) {
 }
 #endif
 
-// a / b by the inverse of b, which a subnormal b has not.
-__device__ __forceinline__ float kerf_over(float a, float b, float inverse) {
-  return fabsf(b) >= 1.17549435e-38f ? a * inverse : a / b;
-}
+// By what a and b are multiplied before a is multiplied by the inverse of b: 2^24 for a subnormal b, whose inverse is infinite.
+__device__ __forceinline__ float kerf_scale(float b) { return fabsf(b) < 1.17549435e-38f ? 16777216.0f : 1.0f; }
 
 // The four words of Philox 4x32-10.
 __device__ __forceinline__ void kerf_words(unsigned int (&w)[4], unsigned long long key, unsigned long long counter) {
@@ -126,8 +144,8 @@ __device__ __forceinline__ T kerf_team(T value, F combine) {
     __syncthreads();
     if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
     __syncthreads();
-    value = parts[0];
-    for (int warp = 1; warp < TEAM / 32; ++warp) value = combine(value, parts[warp]);
+    value = parts[threadIdx.x % (TEAM / 32)];
+    for (int distance = TEAM / 64; distance > 0; distance /= 2) value = combine(value, kerf_shuffle(value, distance));
   }
   return value;
 }
@@ -138,23 +156,56 @@ __device__ __forceinline__ void kerf_meet() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// One value of all threads of a cluster, which all of them get. Two places take turns: one is written again after every block has
-// passed the meeting that followed its reading.
-template <int THREADS, int BLOCKS, class T, class F>
-__device__ __forceinline__ T kerf_cluster(T value, F combine, int& turn) {
-  __shared__ unsigned long long places[2];
-  value = kerf_team<THREADS>(value, combine);
-  turn ^= 1;
-  if (threadIdx.x == 0) *reinterpret_cast<T*>(places + turn) = value;
-  kerf_meet();
+// Where the blocks of a cluster put what each of them found, two places that take turns, and what counts the bytes that came.
+template <int BLOCKS>
+struct KerfMeeting {
+  unsigned long long found[2][BLOCKS], came[2];
+};
+__device__ __forceinline__ unsigned int kerf_shared(const void* place) {
   unsigned int own;
-  asm("{ .reg .u64 place; cvta.to.shared.u64 place, %1; cvt.u32.u64 %0, place; }" : "=r"(own) : "l"(places + turn));
+  asm("{ .reg .u64 place; cvta.to.shared.u64 place, %1; cvt.u32.u64 %0, place; }" : "=r"(own) : "l"(place));
+  return own;
+}
+template <int BLOCKS>
+__device__ __forceinline__ void kerf_begin(KerfMeeting<BLOCKS>& meeting) {
+  if (threadIdx.x == 0) {
+    #pragma unroll
+    for (int side = 0; side < 2; ++side)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(kerf_shared(&meeting.came[side])) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  kerf_meet();
+}
+
+// One value of all threads of a cluster, which all of them get. A block sends its own to all blocks and waits for theirs, not for
+// what it has written to memory, as meeting them would. Nobody sends for the turn after the next before it has all of the next
+// one, for which a block sends when its threads have read this one: so two places are enough, and no block ends before all has come.
+template <int THREADS, int BLOCKS, class T, class F>
+__device__ __forceinline__ T kerf_cluster(T value, F combine, KerfMeeting<BLOCKS>& meeting, int& turn) {
+  value = kerf_team<THREADS>(value, combine);
+  const int side = turn & 1;
+  const unsigned int parity = (unsigned int)turn >> 1 & 1u, came = kerf_shared(&meeting.came[side]);
+  ++turn;
+  if (threadIdx.x == 0)
+    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1; }"
+                 :: "r"(came), "r"(BLOCKS * 8) : "memory");
+  if (threadIdx.x < BLOCKS) {
+    unsigned long long bits = 0;
+    *reinterpret_cast<T*>(&bits) = value;
+    unsigned int rank, place, counter;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(kerf_shared(&meeting.found[side][rank])), "r"(threadIdx.x));
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(came), "r"(threadIdx.x));
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];"
+                 :: "r"(place), "l"(bits), "r"(counter) : "memory");
+  }
+  unsigned int all = 0;
+  while (all == 0)
+    asm volatile("{ .reg .pred all; mbarrier.try_wait.parity.shared::cta.b64 all, [%1], %2; selp.u32 %0, 1, 0, all; }"
+                 : "=r"(all) : "r"(came), "r"(parity) : "memory");
   #pragma unroll
   for (int block = 0; block < BLOCKS; ++block) {
-    unsigned int at;
-    unsigned long long bits;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(own), "r"(block));
-    asm volatile("ld.shared::cluster.u64 %0, [%1];" : "=l"(bits) : "r"(at) : "memory");
+    const unsigned long long bits = *const_cast<volatile unsigned long long*>(&meeting.found[side][block]);
     const T other = *reinterpret_cast<const T*>(&bits);
     value = block == 0 ? other : combine(value, other);
   }

@@ -43,8 +43,9 @@ static unsigned int kerfNow;                 // which of them runs
 static unsigned long long kerfWords[1024];
 static void (*kerfBody)();
 static inline void __syncthreads() { if (_setjmp(kerfThreads[kerfNow].at) == 0) _longjmp(kerfScheduler, 1); }
-static inline void kerf_meet() { __syncthreads(); }
-template <int THREADS, int BLOCKS, class T, class F> static T kerf_cluster(T value, F combine, int&) {
+template <int BLOCKS> struct KerfMeeting {};
+template <int BLOCKS> static void kerf_begin(KerfMeeting<BLOCKS>&) {}
+template <int THREADS, int BLOCKS, class T, class F> static T kerf_cluster(T value, F combine, KerfMeeting<BLOCKS>&, int&) {
   static T all[THREADS * BLOCKS];
   all[kerfNow] = value;
   __syncthreads();

@@ -106,16 +106,16 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
   for (const auto& [columns, type] : {std::pair{std::int64_t{16392}, DType::Float32}, std::pair{std::int64_t{17001}, DType::Float32},
                                       std::pair{std::int64_t{40000}, DType::BFloat16}}) {
     const Made norm = made(normalized(3, columns, type), hopper);
-    EXPECT_EQ(norm.kernel.shape.cluster, 2) << columns;
-    EXPECT_EQ(norm.kernel.shape.threads, 512);
-    EXPECT_EQ(norm.kernel.shape.blocks({}, 1000), 6);
-    EXPECT_EQ(norm.kernel.shape.blocks({}, 5), 4);
+    EXPECT_EQ(norm.kernel.shape.cluster, 4) << columns;
+    EXPECT_EQ(norm.kernel.shape.threads, 256);
+    EXPECT_EQ(norm.kernel.shape.blocks({}, 1000), 12);
+    EXPECT_EQ(norm.kernel.shape.blocks({}, 9), 8);
     ASSERT_TRUE(norm.host) << norm.host.error().text();
     const std::vector<float> x = wholeNumbers(std::size_t(3 * columns));
     std::vector<std::uint16_t> narrow;
     for (const float value : x) narrow.push_back(bf16(value));
     std::vector<float> y(x.size(), -1), roots(3, -1);
-    const_cast<Made&>(norm).host->run({type == DType::Float32 ? (void*)x.data() : narrow.data(), y.data(), roots.data()}, 4);
+    const_cast<Made&>(norm).host->run({type == DType::Float32 ? (void*)x.data() : narrow.data(), y.data(), roots.data()}, 8);
     for (std::size_t row = 0; row < 3; ++row) {
       const float* const own = x.data() + row * std::size_t(columns);
       double mean = 0, square = 0;
@@ -127,7 +127,7 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
     }
   }
   EXPECT_EQ(generateKernel(normalized(3, 16384, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
-  EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 4);
+  EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 8);
   const auto longest = generateKernel(normalized(3, 200000, DType::Float32), {}, {}, KernelGuard::None, hopper);
   EXPECT_EQ(longest->shape.cluster, 8);
   EXPECT_EQ(longest->shape.threads, 1024);
@@ -213,7 +213,7 @@ TEST(CudaOnHost, SoftmaxComputesEachExponentialOnce) {
     Made softmax = made(hostSoftmax(5, columns, DType::Float32));
     const std::string text = softmax.kernel.text();
     EXPECT_EQ(text.find("expf"), text.rfind("expf")) << text;
-    EXPECT_THAT(text, Not(HasSubstr("kerf_over")));
+    EXPECT_THAT(text, Not(HasSubstr("kerf_scale")));
     ASSERT_TRUE(softmax.host) << softmax.host.error().text();
     std::vector<float> x = wholeNumbers(std::size_t(5 * columns)), out(x.size());
     softmax.host->run({x.data(), out.data()}, 2);
@@ -230,7 +230,7 @@ TEST(CudaOnHost, SoftmaxComputesEachExponentialOnce) {
 
 TEST(CudaOnHost, ARowsQuotientThatIsRoundedTo16BitsIsAProduct) {
   Made softmax = made(hostSoftmax(3, 512, DType::BFloat16));
-  EXPECT_THAT(softmax.kernel.text(), HasSubstr("kerf_over("));
+  EXPECT_THAT(softmax.kernel.text(), HasSubstr("kerf_scale("));
   ASSERT_TRUE(softmax.host) << softmax.host.error().text();
   const std::vector<float> values = wholeNumbers(3 * 512);
   std::vector<std::uint16_t> x(values.size()), out(values.size());
@@ -243,6 +243,97 @@ TEST(CudaOnHost, ARowsQuotientThatIsRoundedTo16BitsIsAProduct) {
       const double expected = std::exp(double(values[r * 512 + c]) - 8) / sum;
       ASSERT_NEAR(fromBf16(out[r * 512 + c]), expected, expected / 250) << r << " " << c;
     }
+  }
+}
+
+/// A row's elements by their sum: subnormal sums have no inverse, zero has an infinite one.
+TEST(CudaOnHost, QuotientsBySumsWithoutAnInverseAreRight) {
+  constexpr std::size_t columns = 64;
+  const std::vector<float> sums{1e-39f, 1.4e-45f, 0, 1.2e-38f, 1e38f, std::numeric_limits<float>::infinity(), 2};
+  LoopKernel kernel = kernelOn({{std::int64_t(sums.size()), false}, {columns, true}}, {DType::Float32, DType::BFloat16});
+  ExprBuilder b(kernel);
+  const int x = b.load(0, at({columns, 1}));
+  const int sum = b.convert(b.reduce(ExprOp::ReduceSum, b.convert(x, DType::Float64)), DType::Float32);
+  kernel.stores = {{1, at({columns, 1}), b.convert(b.binary(ExprOp::Div, x, sum), DType::BFloat16), true}};
+  Made quotients = made(kernel);
+  EXPECT_THAT(quotients.kernel.text(), HasSubstr("kerf_scale("));
+  ASSERT_TRUE(quotients.host) << quotients.host.error().text();
+  std::vector<float> values(sums.size() * columns, 0);
+  for (std::size_t r = 0; r < sums.size(); ++r) values[r * columns + r] = sums[r];
+  std::vector<std::uint16_t> out(values.size());
+  quotients.host->run({values.data(), out.data()}, 2);
+  for (std::size_t r = 0; r < sums.size(); ++r)
+    for (std::size_t c = 0; c < columns; ++c) {
+      const float expected = values[r * columns + c] / sums[r], got = fromBf16(out[r * columns + c]);
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(got)) << r << " " << c;
+      else
+        EXPECT_EQ(got, expected) << r << " " << c;
+    }
+}
+
+void expectOddSoftmax(std::size_t rows, std::size_t columns, KernelTarget target, std::size_t off) {
+  constexpr std::size_t around = 8;
+  Made softmax = made(hostSoftmax(std::int64_t(rows), std::int64_t(columns), DType::BFloat16), target);
+  EXPECT_EQ(softmax.kernel.shape.vector, 2);
+  ASSERT_TRUE(softmax.kernel.shape.shift);
+  ASSERT_TRUE(softmax.host) << softmax.host.error().text();
+  const std::vector<float> values = wholeNumbers(rows * columns);
+  std::vector<std::uint16_t> x(values.size() + 2 * around, 0x7fc0), out(x.size(), 0x1234);
+  std::uint16_t *const from = x.data() + around + off, *const to = out.data() + around + off;
+  std::ranges::transform(values, from, bf16);
+  softmax.host->run({from, to}, 2 * softmax.kernel.shape.cluster);
+  for (std::size_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (std::size_t c = 0; c < columns; ++c) sum += std::exp(double(values[r * columns + c]) - 8);
+    for (std::size_t c = 0; c < columns; ++c) {
+      const double expected = std::exp(double(values[r * columns + c]) - 8) / sum;
+      ASSERT_NEAR(fromBf16(to[r * columns + c]), expected, expected / 250) << r << " " << c;
+    }
+  }
+  for (std::size_t i = 0; i < around - off; ++i) {
+    EXPECT_EQ(to[rows * columns + i], 0x1234) << i;
+    EXPECT_EQ(out[i], 0x1234) << i;
+  }
+}
+
+/// Rows of an odd number of elements are read and written in packs, and nothing around them changes.
+TEST(CudaOnHost, LongRowsThatBeginAnywhereGoInPacks) {
+  for (const std::size_t off : {0, 1}) {  // of a pack's beginning: single elements then
+    expectOddSoftmax(5, 5003, {}, off);
+    expectOddSoftmax(3, 17001, KernelTarget::of("sm_90"), off);
+  }
+  EXPECT_EQ(generateKernel(hostSoftmax(2, 4099, DType::Float32), {}, {})->shape.vector, 4);
+  EXPECT_EQ(generateKernel(hostSoftmax(2, 4095, DType::Float32), {}, {})->shape.vector, 1);
+  EXPECT_EQ(generateKernel(hostSoftmax(2, 4096, DType::Float32), {}, {})->shape.shift, std::nullopt);
+}
+
+/// out[r, c] = (x[r, c] - sum of x[r]) * w[c] + y[r, c + 1], of rows of 4101 and 4102 elements.
+TEST(CudaOnHost, RowsShiftedUnlikeMostGoOneByOne) {
+  constexpr std::int64_t rows = 5, columns = 4099, wide = 4101;
+  LoopKernel kernel = kernelOn({{rows, false}, {columns, true}},
+                               {DType::Float32, DType::Float32, DType::Float32, DType::Float32});
+  ExprBuilder b(kernel);
+  const int x = b.load(0, at({wide, 1})), sum = b.reduce(ExprOp::ReduceSum, b.convert(x, DType::Float64));
+  Affine next = at({wide + 1, 1});
+  next.constant = 1;
+  const int centered = b.binary(ExprOp::Sub, x, b.convert(sum, DType::Float32));
+  const int scaled = b.binary(ExprOp::Mul, centered, b.load(1, at({0, 1})));
+  kernel.stores = {{3, at({wide, 1}), b.binary(ExprOp::Add, scaled, b.load(2, next)), true}};
+  Made shifted = made(kernel);
+  EXPECT_EQ(shifted.kernel.shape.vector, 4);
+  ASSERT_TRUE(shifted.kernel.shape.shift);
+  EXPECT_THAT(shifted.kernel.text(), HasSubstr("= b1[i1];"));
+  ASSERT_TRUE(shifted.host) << shifted.host.error().text();
+  std::vector<float> values = wholeNumbers(rows * wide), w = wholeNumbers(columns, 2), y = wholeNumbers(rows * (wide + 1) + 1, 3);
+  std::vector<float> out(rows * wide, -77);
+  shifted.host->run({values.data(), w.data(), y.data(), out.data()}, 2);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* const row = values.data() + r * wide;
+    const float total = std::accumulate(row, row + columns, 0.0f);
+    for (std::int64_t c = 0; c < columns; ++c)
+      ASSERT_EQ(out[std::size_t(r * wide + c)], (row[c] - total) * w[std::size_t(c)] + y[std::size_t(r * (wide + 1) + c + 1)]) << r << " " << c;
+    for (std::int64_t c = columns; c < wide; ++c) EXPECT_EQ(out[std::size_t(r * wide + c)], -77) << r << " " << c;
   }
 }
 
