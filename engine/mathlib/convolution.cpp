@@ -6,6 +6,7 @@
 #include "engine/mathlib/convolution_gemm.h"
 #include "engine/mathlib/convolution_onednn.h"
 #include "engine/mathlib/convolution_patches.h"
+#include "engine/mathlib/row_convolution.h"
 #include "engine/support/thread_pool.h"
 #include "engine/tensor/convert.h"
 #include "engine/tensor/copy.h"
@@ -142,6 +143,11 @@ bool ownIsFaster(const ConvolutionGeometry& geometry, DType dtype) {
   return filtersByChannelFaster(geometry, dtype) || takesPatches(geometry, dtype);
 }
 
+Result<void> writeZeros(const Tensor& out) {
+  KERF_TRY(const Tensor zero, Tensor::zeros(out.dtype(), Sizes{}));
+  return copyElements(zero.viewAs(out.sizes(), Sizes(out.sizes().size(), 0), 0), out);
+}
+
 Result<Tensor> optionalDense(const Tensor& tensor, DType dtype) {
   if (!tensor.defined()) return Tensor();
   return denseAs(tensor, dtype);
@@ -157,17 +163,18 @@ Result<void> convolutionInto(const Tensor& input, const Tensor& weight, const Te
   KERF_TRY(const Tensor denseBias, optionalDense(bias, compute));
   KERF_TRY(const Tensor image, withPlainStrides(input, compute));
   KERF_TRY(const Tensor filter, withPlainStrides(weight, compute));
+  KERF_TRY(const auto geometry, convolutionGeometry(input.sizes(), weight.sizes(), sizes, spec));
+  if (!spec.transposed && out.dtype() == compute && takesPatches(geometry, compute))
+    return patchGather(geometry, image, filter, denseBias, out);
   const bool direct = out.dtype() == compute && out.isContiguous();
   Tensor target = out;
   if (!direct) {
     KERF_TRY(target, Tensor::zeros(compute, sizes));
   }
-  KERF_TRY(const auto geometry, convolutionGeometry(input.sizes(), weight.sizes(), sizes, spec));
   if (compute != DType::Float32 || ownIsFaster(geometry, compute) ||
       !oneDnnForward(image, filter, denseBias, spec, target)) {
     if (direct) {  // the gemm path adds up, so start from zero
-      KERF_TRY(const Tensor zero, Tensor::zeros(compute, Sizes{}));
-      KERF_CHECK(copyElements(zero.viewAs(sizes, Sizes(sizes.size(), 0), 0), target));
+      KERF_CHECK(writeZeros(target));
     }
     KERF_CHECK(computeForward(image, filter, denseBias, spec, target));
   }
@@ -220,12 +227,48 @@ Result<Tensor> weightGradient(const Tensor& grad, const Tensor& image, const Siz
 
 }  // namespace
 
+namespace {
+
+Result<Tensor> emptyGradient(const Tensor& like, bool channelsLast) {
+  return channelsLast && like.dim() == 4 ? emptyTensor(like.dtype(), like.sizes(), channelsLastStrides(like.sizes()))
+                                         : emptyTensor(like.dtype(), like.sizes());
+}
+
+/// All tensors in the computing dtype, with plain strides.
+Result<ConvolutionGradients> patchGradients(const ConvolutionGeometry& geometry, const Tensor& grad, const Tensor& image,
+                                            const Tensor& filter, std::array<bool, 3> wanted, bool channelsLast) {
+  ConvolutionGradients result;
+  if (wanted[0]) {
+    KERF_TRY(result.input, emptyGradient(image, channelsLast));
+    if (!patchesCover(geometry)) KERF_CHECK(writeZeros(result.input));
+    KERF_CHECK(patchScatter(geometry, grad, filter, result.input));
+  }
+  if (wanted[1]) {
+    KERF_TRY(result.weight, emptyGradient(filter, channelsLast));
+    KERF_CHECK(patchWeightGradient(geometry, image, grad, result.weight));
+  }
+  if (wanted[2]) {
+    KERF_TRY(const Tensor dense, grad.contiguous());
+    KERF_TRY(result.bias, biasGradient(dense, grad.dtype()));
+  }
+  return result;
+}
+
+}  // namespace
+
 Result<ConvolutionGradients> convolutionBackward(const Tensor& gradOutput, const Tensor& input, const Tensor& weight,
-                                                 const ConvolutionSpec& spec, std::array<bool, 3> wanted) {
+                                                 const ConvolutionSpec& spec, std::array<bool, 3> wanted,
+                                                 bool channelsLast) {
   KERF_TRY(const Sizes sizes, convolutionSizes(input.sizes(), weight.sizes(), spec));
   KERF_CHECK(checkOperands(input, weight, {}, sizes, gradOutput));
   KERF_TRY(const auto geometry, convolutionGeometry(input.sizes(), weight.sizes(), sizes, spec));
   KERF_TRY(const DType compute, computeType(input.dtype()));
+  if (!spec.transposed && input.dtype() == compute && takesPatches(geometry, compute)) {
+    KERF_TRY(const Tensor grad, withPlainStrides(gradOutput, compute));
+    KERF_TRY(const Tensor image, withPlainStrides(input, compute));
+    KERF_TRY(const Tensor filter, withPlainStrides(weight, compute));
+    return patchGradients(geometry, grad, image, filter, wanted, channelsLast);
+  }
   KERF_TRY(const Tensor grad, denseAs(gradOutput, compute));
   ConvolutionGradients result;
   if (wanted[0]) {

@@ -27,13 +27,15 @@ Result<Tensor> convolution(const Tensor& input, const Tensor& weight, const Tens
 Result<void> convolutionInto(const Tensor& input, const Tensor& weight, const Tensor& bias, const ConvolutionSpec& spec,
                              const Tensor& out);
 
-/// Gradients that were not asked for stay undefined; contiguous.
+/// Gradients that were not asked for stay undefined; contiguous, or channels last.
 struct ConvolutionGradients {
   Tensor input, weight, bias;
 };
 
-/// `wanted`: input, weight, bias (the output_mask of aten::convolution_backward).
+/// `wanted`: input, weight, bias (the output_mask of aten::convolution_backward). With `channelsLast` gradients of input
+/// and weight lie so where that takes no copy.
 Result<ConvolutionGradients> convolutionBackward(const Tensor& gradOutput, const Tensor& input, const Tensor& weight,
-                                                 const ConvolutionSpec& spec, std::array<bool, 3> wanted);
+                                                 const ConvolutionSpec& spec, std::array<bool, 3> wanted,
+                                                 bool channelsLast = false);
 
 }  // namespace kerf::inline mathlib

@@ -94,7 +94,7 @@ Result<void> forSamplesAndGroups(const ConvolutionGeometry& g, DType dtype, Body
 Result<void> convolutionGather(const ConvolutionGeometry& g, const Tensor& big, const Tensor& weight,
                                const Tensor& small) {
   if (filtersDirectly(g, weight.dtype())) return depthwiseGather(g, big, weight, small);
-  if (takesPatches(g, weight.dtype())) return patchGather(g, big, weight, small);
+  if (takesPatches(g, weight.dtype())) return patchGather(g, big, weight, {}, small);
   return forSamplesAndGroups(g, big.dtype(),
                              [&](std::int64_t n, std::int64_t group, const Tensor& scratch) -> Result<void> {
                                KERF_TRY(const Tensor columns, columnsOf(g, bigMatrix(g, big, n, group), scratch));

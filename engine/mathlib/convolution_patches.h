@@ -11,8 +11,15 @@ namespace kerf::inline mathlib {
 /// are faster.
 bool takesPatches(const ConvolutionGeometry& g, DType dtype);
 
-Result<void> patchGather(const ConvolutionGeometry& g, const Tensor& big, const Tensor& weight, const Tensor& small);
+/// Whether every element of the big tensor is part of a patch.
+bool patchesCover(const ConvolutionGeometry& g);
+
+/// Big and small tensors of any strides; `bias` may be undefined.
+Result<void> patchGather(const ConvolutionGeometry& g, const Tensor& big, const Tensor& weight, const Tensor& bias,
+                         const Tensor& small);
+/// Writes what patches cover.
 Result<void> patchScatter(const ConvolutionGeometry& g, const Tensor& small, const Tensor& weight, const Tensor& big);
+/// Writes every element of `weight`, which is contiguous or lies channels last.
 Result<void> patchWeightGradient(const ConvolutionGeometry& g, const Tensor& big, const Tensor& small,
                                  const Tensor& weight);
 

@@ -6,6 +6,7 @@
 
 #include <dnnl.hpp>
 
+#include "engine/mathlib/convolution_patches.h"
 #include "engine/mathlib/exact_sums.h"
 #include "engine/mathlib/math_threads.h"
 #include "engine/mathlib/row_blocks.h"
@@ -165,6 +166,8 @@ std::unique_ptr<RowConvolution> RowConvolution::make(const Tensor& image, const 
                                                      std::int64_t multiple, int threads) {
   if (ExactSums::wanted() || spec.transposed || !isPlain(image) || !isPlain(filter) || !isPlain(out)) return nullptr;
   if (!liesChannelsLast(out.sizes(), out.strides())) return nullptr;
+  const auto whole = convolutionGeometry(image.sizes(), filter.sizes(), out.sizes(), spec);
+  if (!whole || takesPatches(*whole, DType::Float32)) return nullptr;
   auto kernels = std::make_unique<Kernels>();
   kernels->geometry = geometryOf(image, filter, spec, out);
   kernels->hasBias = hasBias;

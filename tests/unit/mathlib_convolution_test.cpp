@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/mathlib/convolution.h"
+#include "engine/mathlib/row_convolution.h"
 #include "engine/tensor/copy.h"
 
 namespace kerf {
@@ -147,6 +148,36 @@ TEST(Convolution, ReadsAndWritesChannelsLast) {
   const Tensor expanded = numbers(DType::Float32, {2, 3, 1, 5}, 1).viewAs({2, 3, 6, 5}, {15, 5, 0, 1}, 0);
   EXPECT_EQ(values(convolution(expanded, weight, {}, {}).value()),
             values(convolution(expanded.clone().value(), weight, {}, {}).value()));
+}
+
+/// The same elements, channels last.
+Tensor channelsLast(const Tensor& t) {
+  const Tensor last = Tensor::zerosStrided(t.dtype(), t.sizes(), channelsLastStrides(t.sizes())).value();
+  EXPECT_TRUE(copyElements(t, last).has_value());
+  return last;
+}
+
+TEST(Convolution, TakesPatchesOfEveryLayout) {
+  for (const DType dtype : {DType::Float32, DType::Float64})
+    for (const Sizes& size : {Sizes{2, 12, 8, 4}, Sizes{3, 9, 7, 5}}) {
+      const ConvolutionSpec spec{{2}, {0}, {1}, false, {0}, 1};
+      const Tensor input = numbers(dtype, size, 1), weight = numbers(dtype, {34, size[1], 2, 2}, 2);
+      const Tensor bias = numbers(dtype, {34}, 3), wanted = convolution(input, weight, bias, spec).value();
+      const Tensor grad = numbers(dtype, wanted.sizes(), 4);
+      const auto gradients = convolutionBackward(grad, input, weight, spec, {true, true, true}).value();
+      for (int layouts = 0; layouts < 8; ++layouts) {
+        const Tensor x = layouts & 1 ? channelsLast(input) : input, w = layouts & 2 ? channelsLast(weight) : weight;
+        const Tensor g = layouts & 4 ? channelsLast(grad) : grad;
+        const Tensor out = layouts & 4 ? channelsLast(grad) : grad.clone().value();
+        ASSERT_TRUE(convolutionInto(x, w, bias, spec, out).has_value());
+        EXPECT_EQ(values(out), values(wanted)) << layouts;
+        const auto here = convolutionBackward(g, x, w, spec, {true, true, true}, layouts % 3 == 0).value();
+        EXPECT_EQ(values(here.input), values(gradients.input)) << layouts;
+        EXPECT_EQ(values(here.weight), values(gradients.weight)) << layouts;
+        EXPECT_EQ(values(here.bias), values(gradients.bias)) << layouts;
+        EXPECT_EQ(liesChannelsLast(here.weight.sizes(), here.weight.strides()), layouts % 3 == 0);
+      }
+    }
 }
 
 TEST(Convolution, OverwritesWhatTheOutputHeld) {

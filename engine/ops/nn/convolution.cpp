@@ -183,7 +183,8 @@ Result<Value> backwardKernel(const BoundArguments& args) {
   KERF_TRY(const Value metas, runShapeRule(args));
   KERF_TRY(const ConvolutionGradients gradients,
            convolutionBackward(args.tensor(0), args.tensor(1), args.tensor(2), specFrom(args, 4),
-                               {wanted(args, 0), wanted(args, 1), wanted(args, 2)}));
+                               {wanted(args, 0), wanted(args, 1), wanted(args, 2)},
+                               outputFormat(args.tensor(1), args.tensor(2)) == MemoryFormat::ChannelsLast));
   ValueList outs;
   for (const Tensor* gradient : {&gradients.input, &gradients.weight, &gradients.bias}) {
     const Value& meta = metas.list()[outs.size()];
