@@ -73,7 +73,7 @@ Result<Value> forwardKernel(const BoundArguments& args) {
   const std::int64_t scores = a.batch * a.heads * a.queries * a.keys;
   const DropoutStream seed = a.dropout == 0 ? DropoutStream() : nextDropoutStream(scores);
   KERF_TRY(const auto tiles, attentionTiles(args, seed));
-  const bool inTiles = tiles && attentionFitsTiles(*tiles, false);
+  const bool inTiles = tiles && attentionFitsTiles(*tiles);
   KERF_TRY(const auto logSumExp, inTiles ? attendInTiles(*tiles, outs[0]) : wholeForward(args, seed, outs[0]));
   if (outs.size() > 3) {
     *outs[2].data<std::int64_t>() = seed.seed;

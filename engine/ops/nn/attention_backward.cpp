@@ -36,8 +36,8 @@ Result<Value> backwardShape(const BoundArguments& args) {
   const Tensor& query = *attentionTensor(args, "query");
   ValueList outs(args.op->schema.returns.size());
   if (gradientWanted(args, 0)) outs[0] = interleaved(query.dtype(), a.batch, a.heads, a.queries, a.width);
-  if (gradientWanted(args, 1)) outs[1] = interleaved(query.dtype(), a.batch, a.heads, a.keys, a.width);
-  if (gradientWanted(args, 2)) outs[2] = interleaved(query.dtype(), a.batch, a.heads, a.keys, a.valueWidth);
+  if (gradientWanted(args, 1)) outs[1] = interleaved(query.dtype(), a.batch, a.keyHeads(), a.keys, a.width);
+  if (gradientWanted(args, 2)) outs[2] = interleaved(query.dtype(), a.batch, a.keyHeads(), a.keys, a.valueWidth);
   if (gradientWanted(args, 3)) outs[3] = biasGradientMeta(*attentionTensor(args, "attn_bias"));
   return Value(std::move(outs));
 }
@@ -126,7 +126,7 @@ Result<void> writeBiasGradient(const Attention& a, const Tensor& scores, const T
 Result<std::optional<TiledGradients>> tiledGradients(const BoundArguments& args, const Tensor& grad) {
   if (gradientWanted(args, 3)) return std::nullopt;
   KERF_TRY(const auto tiles, attentionTiles(args, givenDropoutStream(args)));
-  if (!tiles || !attentionFitsTiles(*tiles, true)) return std::nullopt;
+  if (!tiles || !attentionFitsTiles(*tiles)) return std::nullopt;
   KERF_TRY(const Tensor grads, grad.contiguous());
   SavedSoftmax saved;
   if (isCpuForm(args)) {
@@ -134,6 +134,14 @@ Result<std::optional<TiledGradients>> tiledGradients(const BoundArguments& args,
   }
   KERF_TRY(TiledGradients gradients, attentionGradientsInTiles(*tiles, grads, saved));
   return gradients;
+}
+
+/// [B * H, …, …] to [B * H / groups, …, …]: heads that shared a key head add up.
+Result<Tensor> addedHeads(const Tensor& heads, std::int64_t groups) {
+  if (groups == 1) return heads;
+  const Sizes apart{heads.size(0) / groups, groups, heads.size(1), heads.size(2)};
+  return callTensorOp("aten.sum.dim_IntList"_op,
+                      {heads.viewAs(apart, contiguousStrides(apart), heads.offset()), intList({1})});
 }
 
 Result<Value> backwardKernel(const BoundArguments& args) {
@@ -148,6 +156,9 @@ Result<Value> backwardKernel(const BoundArguments& args) {
     KERF_TRY(gradients->key, attentionProduct(attentionTurned(of.scores), of.a.q, of.a.scale));
     KERF_TRY(gradients->value, attentionProduct(attentionTurned(of.weights), grad));
   }
+  KERF_TRY(const Attention dimensions, attentionDimensions(args));
+  KERF_TRY(gradients->key, addedHeads(gradients->key, dimensions.groups));
+  KERF_TRY(gradients->value, addedHeads(gradients->value, dimensions.groups));
   const Tensor* results[] = {&gradients->query, &gradients->key, &gradients->value};
   ValueList outs(metas.list().size());
   for (std::size_t i = 0; i < 3; ++i) {

@@ -7,6 +7,8 @@
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/nn/row_math.h"
+#include "engine/symbolic/shape_env.h"
+#include "engine/tensor/copy.h"
 #include "engine/tensor/empty.h"
 #include "engine/tensor/simd.h"
 
@@ -24,14 +26,28 @@ const Tensor* attentionTensor(const BoundArguments& args, std::string_view name)
 
 bool isCpuForm(const BoundArguments& args) { return args.op->schema.name.find("_for_cpu") != std::string::npos; }
 
+namespace {
+
+/// Query heads that share a key head; none where they do not divide into those.
+std::optional<SymInt> sharingHeads(const BoundArguments& args, SymInt queryHeads, SymInt keyHeads) {
+  if (!isCpuForm(args) || guardOrTrue(queryHeads == keyHeads)) return SymInt(1);
+  if (!guardOrTrue(keyHeads != 0) || !guardOrTrue(floorMod(queryHeads, keyHeads) == 0)) return {};
+  return floorDiv(queryHeads, keyHeads);
+}
+
+}  // namespace
+
 Result<AttentionSizes> attentionSizes(const BoundArguments& args) {
   const Tensor *q = attentionTensor(args, "query"), *k = attentionTensor(args, "key"),
                *v = attentionTensor(args, "value");
   for (const Tensor* tensor : {q, k, v})
     if (!tensor || tensor->dim() != 4) return mismatch(args, "query, key and value must have 4 dimensions");
-  const AttentionSizes a{q->symSize(0), q->symSize(1), q->symSize(2), k->symSize(2), q->symSize(3), v->symSize(3)};
-  if (!checkEqual(k->symSizes(), {a.batch, a.heads, a.keys, a.width}) ||
-      !checkEqual(v->symSizes(), {a.batch, a.heads, a.keys, a.valueWidth}))
+  const auto groups = sharingHeads(args, q->symSize(1), k->symSize(1));
+  if (!groups) return mismatch(args, "{} query heads do not divide into {} key heads", q->symSize(1), k->symSize(1));
+  const AttentionSizes a{q->symSize(0), q->symSize(1), q->symSize(2), k->symSize(2),
+                         q->symSize(3), v->symSize(3), *groups};
+  if (!checkEqual(k->symSizes(), {a.batch, a.keyHeads(), a.keys, a.width}) ||
+      !checkEqual(v->symSizes(), {a.batch, a.keyHeads(), a.keys, a.valueWidth}))
     return mismatch(args, "the shapes of query, key and value do not fit");
   double dropout = 0;
   if (const auto p = attentionArgument(args, "dropout_p")) dropout = args.number(*p);
@@ -42,7 +58,7 @@ Result<AttentionSizes> attentionSizes(const BoundArguments& args) {
 
 Result<Attention> attentionDimensions(const BoundArguments& args) {
   KERF_TRY(const AttentionSizes sizes, attentionSizes(args));
-  Attention a{sizes.batch, sizes.heads, sizes.queries, sizes.keys, sizes.width, sizes.valueWidth};
+  Attention a{sizes.batch, sizes.heads, sizes.queries, sizes.keys, sizes.width, sizes.valueWidth, sizes.groups};
   if (const auto p = attentionArgument(args, "dropout_p")) a.dropout = args.number(*p);
   const auto scale = attentionArgument(args, "scale");
   a.scale = scale && !args.none(*scale) ? args.number(*scale) : 1 / std::sqrt(double(a.width));
@@ -107,7 +123,17 @@ void maskRow(const Attention& a, const Tensor& mask, std::int64_t r, T* row) {
   for (std::int64_t i = a.causal ? query + 1 : a.keys; i < a.keys; ++i) row[i] = -std::numeric_limits<T>::infinity();
 }
 
-/// Sizes and operands, without scores.
+/// [B * H / groups, …, …] with each matrix `groups` times.
+Result<Tensor> repeatedHeads(const Tensor& heads, std::int64_t groups) {
+  if (groups == 1) return heads;
+  KERF_TRY(Tensor all, emptyTensor(heads.dtype(), {heads.size(0), groups, heads.size(1), heads.size(2)}));
+  KERF_CHECK(copyElements(
+      heads.viewAs(all.sizes(), {heads.stride(0), 0, heads.stride(1), heads.stride(2)}, heads.offset()), all));
+  const Sizes sizes{heads.size(0) * groups, heads.size(1), heads.size(2)};
+  return all.viewAs(sizes, contiguousStrides(sizes), 0);
+}
+
+/// Sizes and operands, without scores; keys and values of the key heads.
 Result<Attention> operands(const BoundArguments& args) {
   KERF_TRY(Attention a, attentionDimensions(args));
   KERF_TRY(a.q, attentionHeads(*attentionTensor(args, "query")));
@@ -120,6 +146,8 @@ Result<Attention> operands(const BoundArguments& args) {
 
 Result<Attention> attentionScores(const BoundArguments& args) {
   KERF_TRY(Attention a, operands(args));
+  KERF_TRY(a.k, repeatedHeads(a.k, a.groups));
+  KERF_TRY(a.v, repeatedHeads(a.v, a.groups));
   KERF_TRY(a.weights, attentionProduct(a.q, attentionTurned(a.k), a.scale));
   KERF_TRY(const Tensor mask, maskOf(args, a, a.weights.dtype()));
   if (!mask.defined() && !a.causal) return a;
@@ -221,8 +249,8 @@ Result<std::optional<TiledAttention>> attentionTiles(const BoundArguments& args,
   if (dtype != DType::Float32 && dtype != DType::Float64) return std::nullopt;
   KERF_TRY(const Attention a, operands(args));
   KERF_TRY(const Tensor mask, maskOf(args, a, a.q.dtype()));
-  return TiledAttention{a.batch, a.heads, a.queries, a.keys, a.width, a.valueWidth, a.scale, a.causal,
-                        a.q,     a.k,     a.v,       mask,   {stream, a.dropout}};
+  return TiledAttention{a.batch, a.heads,  a.queries, a.keys, a.width, a.valueWidth, a.groups,
+                        a.scale, a.causal, a.q,       a.k,    a.v,     mask,         {stream, a.dropout}};
 }
 
 Result<Tensor> droppedScores(const Attention& a, const Tensor& scores, const DropoutStream& seed) {

@@ -11,17 +11,19 @@
 
 namespace kerf::inline ops {
 
-/// Of [B, H, Q, D] queries, [B, H, K, D] keys, [B, H, K, E] values.
+/// Of [B, H, Q, D] queries, [B, H / groups, K, D] keys, [B, H / groups, K, E] values. Grouped heads are the CPU form's
+/// alone here: query head h attends to key head h / groups.
 struct AttentionSizes {
-  SymInt batch, heads, queries, keys, width, valueWidth;
+  SymInt batch, heads, queries, keys, width, valueWidth, groups = 1;
+  SymInt keyHeads() const { return floorDiv(heads, groups); }
 };
 
 struct Attention {
-  std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, valueWidth = 0;
+  std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, valueWidth = 0, groups = 1;
   double scale = 1;
   bool causal = false;
   double dropout = 0;
-  Tensor q{}, k{}, v{};  ///< float or double, [B * H, …, …]
+  Tensor q{}, k{}, v{};  ///< float or double, [B * H, …, …]; each head's own key and value
   Tensor weights{};      ///< softmaxed scores [B * H, Q, K]
   std::vector<double> logSumExp{}, sums{};
 };

@@ -29,6 +29,14 @@ std::int64_t tileRows(const TiledAttention& a) {
 }
 std::int64_t tilesPerMatrix(const TiledAttention& a) { return (a.queries + tileRows(a) - 1) / tileRows(a); }
 
+/// Into how many parts a matrix's queries are divided in a backward pass, each with sums of its own for the gradients of
+/// keys and values; the answer does not depend on how many threads there are.
+std::int64_t partsPerMatrix(const TiledAttention& a) {
+  constexpr std::int64_t enoughParts = 48, mostParts = 16;
+  const std::int64_t wanted = std::min(mostParts, (enoughParts + a.matrices() - 1) / a.matrices());
+  return std::clamp<std::int64_t>(wanted, 1, tilesPerMatrix(a));
+}
+
 /// Rows [begin, begin + count) of matrix `m` of [M, R, C].
 Tensor rowsOf(const Tensor& t, std::int64_t m, std::int64_t begin, std::int64_t count) {
   return t.viewAs({count, t.size(2)}, {t.stride(1), t.stride(2)}, t.offset() + m * t.stride(0) + begin * t.stride(1));
@@ -46,15 +54,16 @@ class Tile {
 
   std::int64_t first() const { return m_first; }
   std::int64_t count() const { return m_count; }
-  std::int64_t keys() const { return m_keys; }  ///< that any of the queries sees
+  std::int64_t keyCount() const { return m_keys; }  ///< that any of the queries sees
   Tensor own(const Tensor& t) const { return rowsOf(t, m_matrix, m_first, m_count); }
-  Tensor seen(const Tensor& t) const { return rowsOf(t, m_matrix, 0, m_keys); }
+  Tensor keys(const Tensor& t) const { return rowsOf(t, m_matrix / m_a.groups, 0, m_keys); }  ///< and of values
+  Tensor seen(const Tensor& gradients) const { return rowsOf(gradients, m_matrix, 0, m_keys); }
   std::int64_t row(std::int64_t i) const { return m_matrix * m_a.queries + m_first + i; }
 
   /// scale q kᵀ + mask, minus infinity where the triangle hides a key; [count, keys].
   Result<Tensor> scores() const {
     KERF_TRY(Tensor scores, emptyTensor(m_a.q.dtype(), {m_count, m_keys}));
-    KERF_CHECK(gemm(own(m_a.q), across(seen(m_a.k)), scores, m_a.scale, 0));
+    KERF_CHECK(gemm(own(m_a.q), across(keys(m_a.k)), scores, m_a.scale, 0));
     for (std::int64_t i = 0; i < m_count; ++i) hide(i, at(scores, i));
     return scores;
   }
@@ -119,7 +128,7 @@ Result<void> attendTile(const TiledAttention& a, Tile<T>& tile, const Tensor& ou
     tile.drop(tile.at(scores, i), tile.dropout(i));
   }
   KERF_TRY(Tensor result, emptyTensor(a.q.dtype(), {tile.count(), a.valueWidth}));
-  KERF_CHECK(gemm(scores, tile.seen(a.v), result));
+  KERF_CHECK(gemm(scores, tile.keys(a.v), result));
   for (std::int64_t i = 0; i < tile.count(); ++i)
     if (const double sum = rowSums[std::size_t(i)]; sum != 0) rowmath::divide(tile.at(result, i), sum, a.valueWidth);
   return copyElements(result, out);
@@ -145,11 +154,11 @@ void weights(const Tile<T>& tile, const Tensor& scores, const SavedSoftmax& save
     T* row = tile.at(scores, i);
     if (!saved.logSumExp.empty()) {
       const double shift = saved.logSumExp[std::size_t(tile.row(i))];
-      rowmath::expShifted(row, std::isinf(shift) ? 0 : shift, tile.keys());
+      rowmath::expShifted(row, std::isinf(shift) ? 0 : shift, tile.keyCount());
       continue;
     }
     double shift = 0;
-    if (const double sum = tile.exponentials(row, shift); sum != 0) rowmath::divide(row, sum, tile.keys());
+    if (const double sum = tile.exponentials(row, shift); sum != 0) rowmath::divide(row, sum, tile.keyCount());
   }
 }
 
@@ -161,41 +170,66 @@ Result<void> addTileGradients(const TiledAttention& a, Tile<T>& tile, const Tens
   weights(tile, p, saved);
   const Tensor dO = tile.own(grad);
   KERF_TRY(Tensor dS, emptyTensor(p.dtype(), p.sizes()));
-  KERF_CHECK(gemm(dO, across(tile.seen(a.v)), dS));
+  KERF_CHECK(gemm(dO, across(tile.keys(a.v)), dS));
   for (std::int64_t i = 0; i < tile.count(); ++i) {
     T* row = tile.at(dS, i);
     const T* factors = tile.dropout(i);
     tile.drop(row, factors);
     const double sum = saved.out.defined() ? rowmath::dot(tile.at(dO, i), tile.at(tile.own(saved.out), i), a.valueWidth)
-                                           : rowmath::dot(row, tile.at(p, i), tile.keys());
-    rowmath::softmaxGradient(row, tile.at(p, i), sum, tile.keys());
+                                           : rowmath::dot(row, tile.at(p, i), tile.keyCount());
+    rowmath::softmaxGradient(row, tile.at(p, i), sum, tile.keyCount());
     tile.drop(tile.at(p, i), factors);
   }
   Tensor query = tile.own(into.query), key = tile.seen(into.key), value = tile.seen(into.value);
-  KERF_CHECK(gemm(dS, tile.seen(a.k), query, a.scale, 0));
+  KERF_CHECK(gemm(dS, tile.keys(a.k), query, a.scale, 0));
   KERF_CHECK(gemm(across(dS), tile.own(a.q), key, a.scale, 1));
   return gemm(across(p), dO, value, 1, 1);
+}
+
+/// One of [parts, M, R, C].
+Tensor partOf(const Tensor& t, std::int64_t part) {
+  return t.viewAs({t.size(1), t.size(2), t.size(3)}, {t.stride(1), t.stride(2), t.stride(3)},
+                  t.offset() + part * t.stride(0));
+}
+
+/// sum = all parts of [parts, M, R, C], in their order.
+template <class T>
+void addParts(const Tensor& parts, const Tensor& sum) {
+  constexpr std::int64_t grain = 1 << 14;
+  const T* const from = parts.data<T>();
+  T* const to = sum.data<T>();
+  const std::int64_t count = parts.size(0), size = sum.numel();
+  parallelFor(size, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::copy(from + begin, from + end, to + begin);
+    for (std::int64_t part = 1; part < count; ++part)
+      rowmath::add(to + begin, from + part * size + begin, end - begin);
+  });
 }
 
 template <class T>
 Result<void> gradients(const TiledAttention& a, const Tensor& grad, const SavedSoftmax& saved,
                        const TiledGradients& into) {
-  return forPieces(a.matrices(), [&](std::int64_t m) -> Result<void> {
-    for (std::int64_t t = 0; t < tilesPerMatrix(a); ++t) {
+  const std::int64_t parts = partsPerMatrix(a), tiles = tilesPerMatrix(a);
+  KERF_TRY(const Tensor keys, Tensor::zeros(a.q.dtype(), {parts, a.matrices(), a.keys, a.width}));
+  KERF_TRY(const Tensor values, Tensor::zeros(a.q.dtype(), {parts, a.matrices(), a.keys, a.valueWidth}));
+  KERF_CHECK(forPieces(parts * a.matrices(), [&](std::int64_t piece) -> Result<void> {
+    const std::int64_t part = piece % parts, m = piece / parts;
+    const TiledGradients own{into.query, partOf(keys, part), partOf(values, part)};
+    for (std::int64_t t = part * tiles / parts; t < (part + 1) * tiles / parts; ++t) {
       Tile<T> tile(a, m, t);
-      KERF_CHECK(addTileGradients<T>(a, tile, grad, saved, into));
+      KERF_CHECK(addTileGradients<T>(a, tile, grad, saved, own));
     }
     return {};
-  });
+  }));
+  addParts<T>(keys, into.key);
+  addParts<T>(values, into.value);
+  return {};
 }
 
 }  // namespace
 
-bool attentionFitsTiles(const TiledAttention& a, bool backward) {
-  if (ExactSums::wanted() || a.matrices() == 0 || a.queries == 0 || a.keys == 0 || a.width == 0 || a.valueWidth == 0)
-    return false;
-  const std::int64_t pieces = a.matrices() * (backward ? 1 : tilesPerMatrix(a));
-  return pieces >= threadCount() || a.queries * a.keys <= scoresPerTile;
+bool attentionFitsTiles(const TiledAttention& a) {
+  return !ExactSums::wanted() && a.matrices() > 0 && a.queries > 0 && a.keys > 0 && a.width > 0 && a.valueWidth > 0;
 }
 
 Result<std::vector<double>> attendInTiles(const TiledAttention& a, const Tensor& out) {
@@ -208,8 +242,8 @@ Result<TiledGradients> attentionGradientsInTiles(const TiledAttention& a, const 
                                                  const SavedSoftmax& saved) {
   TiledGradients result;
   KERF_TRY(result.query, emptyTensor(a.q.dtype(), {a.matrices(), a.queries, a.width}));
-  KERF_TRY(result.key, Tensor::zeros(a.q.dtype(), {a.matrices(), a.keys, a.width}));
-  KERF_TRY(result.value, Tensor::zeros(a.q.dtype(), {a.matrices(), a.keys, a.valueWidth}));
+  KERF_TRY(result.key, emptyTensor(a.q.dtype(), {a.matrices(), a.keys, a.width}));
+  KERF_TRY(result.value, emptyTensor(a.q.dtype(), {a.matrices(), a.keys, a.valueWidth}));
   KERF_CHECK(a.q.dtype() == DType::Float64 ? gradients<double>(a, grad, saved, result)
                                            : gradients<float>(a, grad, saved, result));
   return result;

@@ -12,9 +12,10 @@
 
 namespace kerf::inline ops {
 
-/// Of [B * H, Q, D] queries, [B * H, K, D] keys and [B * H, K, E] values, all float32 or all float64.
+/// Of [B * H, Q, D] queries, [B * H / groups, K, D] keys and [B * H / groups, K, E] values, all float32 or all float64.
 struct TiledAttention {
   std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, valueWidth = 0;
+  std::int64_t groups = 1;  ///< heads that share a key head
   double scale = 1;
   bool causal = false;
   Tensor q, k, v;
@@ -24,8 +25,8 @@ struct TiledAttention {
   std::int64_t matrices() const { return batch * heads; }
 };
 
-/// Whether the blocks of such sizes keep all threads busy, and sums need not be exact.
-bool attentionFitsTiles(const TiledAttention& attention, bool backward);
+/// Whether there is anything to attend to, and sums need not be exact. The answer does not depend on threads.
+bool attentionFitsTiles(const TiledAttention& attention);
 
 /// out [B, H, Q, E] of any strides = softmax(scale q kᵀ + mask) v; gives the logarithm of every row's sum of
 /// exponentials, by row. A row without a key is 0.
@@ -37,7 +38,7 @@ struct SavedSoftmax {
   Tensor out;                     ///< [B * H, Q, E], with `logSumExp`
 };
 
-/// [B * H, Q, D], [B * H, K, D], [B * H, K, E]; contiguous.
+/// [B * H, Q, D], [B * H, K, D], [B * H, K, E]; contiguous. Those of shared key heads are not added up yet.
 struct TiledGradients {
   Tensor query, key, value;
 };

@@ -12,6 +12,7 @@ OpRows attentionOps();
 OpRows attentionBackwardOps();
 OpRows onlineSoftmaxOps();
 OpRows flashAttentionOps();
+OpRows transformerOps();
 OpRows batchNormOps();
 OpRows convolutionOps();
 OpRows ctcLossOps();

@@ -10,7 +10,7 @@ namespace kerf::inline ops::rowmath {
 float largest(const float* x, std::int64_t count);
 double largest(const double* x, std::int64_t count);
 
-/// x[i] = e^(x[i] - shift); gives their sum.
+/// x[i] = e^(x[i] - shift), of floats within 1.5 units in the last place; gives their sum.
 double expShifted(float* x, double shift, std::int64_t count);
 double expShifted(double* x, double shift, std::int64_t count);
 
@@ -23,6 +23,10 @@ void scale(double* x, double factor, double addend, std::int64_t count);
 /// x[i] = x[i] / divisor
 void divide(float* x, double divisor, std::int64_t count);
 void divide(double* x, double divisor, std::int64_t count);
+
+/// x[i] = x[i] + y[i]
+void add(float* x, const float* y, std::int64_t count);
+void add(double* x, const double* y, std::int64_t count);
 
 /// Sum of x[i] * y[i].
 double dot(const float* x, const float* y, std::int64_t count);
