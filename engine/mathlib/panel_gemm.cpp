@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/mathlib/panel_blocks.h"
 #include "engine/mathlib/panel_grid.h"
 #include "engine/mathlib/row_dots.h"
 #include "engine/support/streamed_from.h"
@@ -169,28 +170,12 @@ void multiplyTogether(Part<T> part, PartSize<T> size, int threads) {
       }
 }
 
-constexpr std::int64_t shortestPiece = 8192;  // products
-
 /// Into how many sums the products of a few results are split: the shape decides, whatever threads there are.
 template <class T>
 std::int64_t piecesOf(const PanelProduct<T>& g) {
-  constexpr std::int64_t fewResults = 1 << 15, mostPieces = 64;
-  return g.m * g.n > fewResults ? 1 : std::clamp<std::int64_t>(g.k / shortestPiece, 1, mostPieces);
-}
-
-/// c = alpha * (the sum of the pieces, [pieces, m, n], in order) + beta * c
-template <class T>
-void addPieces(const PanelProduct<T>& g, const T* sums, std::int64_t pieces, T* c) {
-  std::vector<T> row(static_cast<std::size_t>(g.n));
-  for (std::int64_t i = 0; i < g.m; ++i) {
-    std::ranges::fill(row, T(0));
-    for (std::int64_t p = 0; p < pieces; ++p)
-      for (std::int64_t j = 0; j < g.n; ++j) row[std::size_t(j)] += sums[(p * g.m + i) * g.n + j];
-    for (std::int64_t j = 0; j < g.n; ++j) {
-      T& to = c[i * g.ldc + j];
-      to = g.beta == 0 ? g.alpha * row[std::size_t(j)] : g.alpha * row[std::size_t(j)] + g.beta * to;
-    }
-  }
+  constexpr std::int64_t fewResults = 1 << 15, fewestProducts = 1 << 14, shortestPiece = 1024, mostPieces = 64;
+  if (g.m * g.n > fewResults || g.k < fewestProducts) return 1;
+  return std::min(g.k / shortestPiece, mostPieces);
 }
 
 /// Few results of many products: there are too few tiles for all threads, which take products instead.
@@ -202,13 +187,18 @@ void multiplyPieces(const PanelProduct<T>& g, const T* a, const T* b, T* c, int 
     for (std::int64_t p = begin; p < end; ++p) {
       const std::int64_t step = std::min(g.k, p * length), steps = std::min(g.k, step + length) - step;
       if (steps == 0) continue;
-      const PanelProduct<T> piece{g.transposedA, g.transposedB, g.m, g.n, steps, T(1), g.lda, g.ldb, T(0), g.n};
+      const PanelProduct<T> piece{g.transposedA, g.transposedB, g.m, g.n, steps, g.alpha, g.lda, g.ldb, T(0), g.n};
       panelGemm(piece, a + step * (g.transposedA ? g.lda : 1), b + step * (g.transposedB ? 1 : g.ldb),
                 sums.data() + p * g.m * g.n, 1);
     }
   };
   threads == 1 ? multiplyPiecesOf(0, pieces) : parallelFor(pieces, 1, multiplyPiecesOf);
-  addPieces(g, sums.data(), pieces, c);
+  constexpr std::int64_t fewAdditions = 1 << 16;
+  const auto addRows = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      addBlocks(sums.data() + i * g.n, g.m * g.n, pieces, g.beta, c + i * g.ldc, g.n);
+  };
+  threads == 1 ? addRows(0, g.m) : parallelFor(g.m, std::max<std::int64_t>(1, fewAdditions / (g.n * pieces)), addRows);
 }
 
 }  // namespace
@@ -238,6 +228,7 @@ void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int
   const int useful = usefulThreads(product.m, product.n, product.k, threads);
   if (suitsSweep(product, packsB)) return sweepByThreads(part, packsA, useful);
   if (useful == 1) return multiplyPart(part, packsA, packsB);
+  if (suitsBlocks(part, packsB)) return multiplyBlocks(part, packsA, useful);
   if (packsB && !packsA && product.m <= 2 * rowsOfTile)
     return multiplyApart(part, fewRowsGrid(part, useful), false, true);
   if (packsA && !packsB) return multiplyApart(part, fewColumnsGrid(part, useful), true, false);

@@ -71,8 +71,8 @@ TYPED_TEST(PanelGemm, HasTheSameBitsOnAnyNumberOfThreads) {
   using T = TypeParam;
   std::mt19937 random(8);
   constexpr std::array<std::int64_t, 3> shapes[] = {{500, 300, 900}, {128, 770, 256}, {20, 512, 800}, {700, 90, 385},
-                                                   {7, 500, 1003},  {8, 2048, 900},  {61, 1056, 130}, {30, 50, 40000},
-                                                   {3, 40, 70001}};
+                                                   {7, 500, 1003},  {8, 2048, 900},  {61, 1056, 130}, {30, 50, 40000}, {32, 1100, 1000},
+                                                   {41, 2048, 700},                                                   {3, 40, 70001}};
   for (const auto& [m, n, k] : shapes)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true}) {
