@@ -1,5 +1,6 @@
 // Loads and stores of a kernel: places of elements, and which buffers an access may meet.
 #include "engine/codegen_llvm/kernel_emitter.h"
+#include "engine/codegen_llvm/vector_steps.h"
 
 namespace kerf::inline codegen_llvm {
 
@@ -38,6 +39,7 @@ void KernelEmitter::store(const LoopStore& s) {
   const DType dtype = m_kernel.buffers[std::size_t(s.buffer)].dtype;
   const LineScope line(m_b, m_lines, m_lineOf.stores + int(&s - m_kernel.stores.data()));
   llvm::Value* stored = m_scalar.toMemory(value(s.value), dtype);
+  if (dtype == DType::BFloat16) stored = packedHalves(m_b, stored);
   if (leavesNan(m_kernel.exprs[std::size_t(s.value)])) stored = m_scalar.withQuietNan(stored);
   annotateStore(m_b.CreateStore(stored, address(s.buffer, s.index, s.place)), s);
 }

@@ -79,8 +79,11 @@ Function* oneLaneFunction(Module& module, const VectorForm& form, Type* type) {
 }  // namespace
 
 Function* pureFunction(Module& module, const std::string& name, Type* type, std::size_t operands) {
-  const std::vector<Type*> types(operands, type);
-  auto* function = cast<Function>(module.getOrInsertFunction(name, FunctionType::get(type, types, false)).getCallee());
+  return pureFunction(module, name, FunctionType::get(type, std::vector<Type*>(operands, type), false));
+}
+
+Function* pureFunction(Module& module, const std::string& name, FunctionType* type) {
+  auto* function = cast<Function>(module.getOrInsertFunction(name, type).getCallee());
   function->setMemoryEffects(MemoryEffects::none());
   function->setDoesNotThrow();
   function->setWillReturn();

@@ -17,6 +17,7 @@ struct VectorForm;
 
 /// A function of the module that reads and writes no memory, declared where it is not known yet.
 llvm::Function* pureFunction(llvm::Module& module, const std::string& name, llvm::Type* type, std::size_t operands);
+llvm::Function* pureFunction(llvm::Module& module, const std::string& name, llvm::FunctionType* type);
 /// A call with single values, which loops of any width may make a vector at a time; always by the one form, so that
 /// neither its width nor what a loop leaves over changes any bit.
 llvm::CallInst* callOfForm(llvm::IRBuilder<>& builder, const VectorForm& form,

@@ -60,14 +60,14 @@ Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id, MemberPart part
 
 namespace {
 
-Affine dimensionIndex(const LoopSpace& space, std::size_t d, const std::vector<int>& assignment) {
+Affine dimensionIndex(const LoopSpace& space, std::size_t d, const IndexMap& assignment) {
   const int own = space.variableOf[d];
-  return own < 0 ? Affine{} : Affine::variable(std::size_t(assignment[std::size_t(own)]));
+  return own < 0 ? Affine{} : assignment[std::size_t(own)];
 }
 
 }  // namespace
 
-IndexMap resultMap(const LoopSpace& space, const std::vector<int>& assignment) {
+IndexMap resultMap(const LoopSpace& space, const IndexMap& assignment) {
   IndexMap map;
   for (std::size_t d = 0; d < space.variableOf.size(); ++d) {
     if (!space.reduced[d])
@@ -78,7 +78,7 @@ IndexMap resultMap(const LoopSpace& space, const std::vector<int>& assignment) {
   return map;
 }
 
-IndexMap elementMap(const LoopSpace& space, const std::vector<int>& assignment) {
+IndexMap elementMap(const LoopSpace& space, const IndexMap& assignment) {
   IndexMap map;
   for (std::size_t d = 0; d < space.variableOf.size(); ++d) map.push_back(dimensionIndex(space, d, assignment));
   return map;
@@ -246,7 +246,7 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
 namespace {
 
 /// Where along its dimension a scan is.
-Affine scanIndex(const ValueInfo& info, const LoopSpace& space, const std::vector<int>& assignment) {
+Affine scanIndex(const ValueInfo& info, const LoopSpace& space, const IndexMap& assignment) {
   if (info.kind != ValueKind::Scan || space.variableOf.empty()) return {};
   const auto dim = scannedDimension(info, space.variableOf.size());
   return dim ? dimensionIndex(space, *dim, assignment) : Affine{};
@@ -254,7 +254,7 @@ Affine scanIndex(const ValueInfo& info, const LoopSpace& space, const std::vecto
 
 }  // namespace
 
-Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment) {
+Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const IndexMap& assignment) {
   const ValueInfo& info = m_values[id];
   KERF_TRY(const int value, element(info.operandNodes[0], elementMap(space, assignment)));
   SymInt count = 1;

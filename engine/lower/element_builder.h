@@ -32,10 +32,10 @@ struct LoopSpace {
 };
 Result<LoopSpace> loopSpace(const ValueTable& values, NodeId id, MemberPart part = MemberPart::Whole);
 
-/// Index of the value's own result, and of a reduction's operand, where variable v of `space` is loop variable
-/// `assignment[v]` of a kernel.
-IndexMap resultMap(const LoopSpace& space, const std::vector<int>& assignment);
-IndexMap elementMap(const LoopSpace& space, const std::vector<int>& assignment);
+/// Index of the value's own result, and of a reduction's operand, where variable v of `space` is `assignment[v]` over
+/// the loop variables of a kernel.
+IndexMap resultMap(const LoopSpace& space, const IndexMap& assignment);
+IndexMap elementMap(const LoopSpace& space, const IndexMap& assignment);
 
 class ElementBuilder {
  public:
@@ -43,7 +43,7 @@ class ElementBuilder {
   struct Member {
     NodeId node;
     const LoopSpace* space = nullptr;
-    std::vector<int> assignment;
+    IndexMap assignment;
     MemberPart part = MemberPart::Whole;
   };
 
@@ -82,7 +82,7 @@ class ElementBuilder {
   class MemoryReader;
   Result<int> element(NodeId id, const IndexMap& map);
   Result<int> compute(NodeId id, const IndexMap& map);
-  Result<int> reduction(NodeId id, const LoopSpace& space, const std::vector<int>& assignment);
+  Result<int> reduction(NodeId id, const LoopSpace& space, const IndexMap& assignment);
   Result<int> filled(NodeId id, const IndexMap& map);
   Result<int> pointwise(NodeId id, const IndexMap& map);
   Result<int> moved(NodeId id, const IndexMap& map);

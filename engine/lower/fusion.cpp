@@ -1,11 +1,11 @@
 #include "engine/lower/fusion.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <unordered_map>
 
 #include "engine/lower/group_order.h"
+#include "engine/lower/loop_split.h"
 #include "engine/lower/lowering_fit.h"
 #include "engine/ops/core/op_registry.h"
 
@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t maxMembers = 24;
 constexpr int maxCost = 600;
+/// Shorter rows of a nest that is cut would end vectors too often; with fewer rows it would leave threads without work.
+constexpr std::int64_t shortestRow = 256, fewestOuter = 16;
 /// Groups looked at for one value beside those of its producers.
 constexpr std::size_t horizontalCandidates = 8;
 
@@ -35,14 +37,14 @@ struct Candidate {
 
 /// A way to put a candidate's variables onto a group's: its own assignment, and where the group's move if they do.
 struct Placement {
-  std::vector<int> assignment;
+  IndexMap assignment;
   std::vector<LoopVariable> variables;
-  std::vector<int> moved;  ///< new index of every old group variable; empty: unchanged
+  IndexMap moved;  ///< every old group variable over the new ones; empty: unchanged
 };
 
-std::vector<int> upTo(std::size_t count) {
-  std::vector<int> result(count);
-  std::iota(result.begin(), result.end(), 0);
+IndexMap variablesUpTo(std::size_t count) {
+  IndexMap result;
+  for (std::size_t v = 0; v < count; ++v) result.push_back(Affine::variable(v));
   return result;
 }
 
@@ -52,28 +54,28 @@ SymSizes sizesOf(const std::vector<LoopVariable>& variables) {
   return sizes;
 }
 
-std::vector<int> outerVariables(const std::vector<LoopVariable>& variables) {
-  std::vector<int> result;
+IndexMap outerVariables(const std::vector<LoopVariable>& variables) {
+  IndexMap result;
   for (std::size_t v = 0; v < variables.size(); ++v)
-    if (!variables[v].reduced) result.push_back(int(v));
+    if (!variables[v].reduced) result.push_back(Affine::variable(v));
   return result;
+}
+
+SymSizes outerSizes(const std::vector<LoopVariable>& variables) {
+  SymSizes sizes;
+  for (const LoopVariable& v : variables)
+    if (!v.reduced) sizes.push_back(v.size);
+  return sizes;
 }
 
 bool anyReduced(const std::vector<LoopVariable>& variables) {
   return std::ranges::any_of(variables, [](const LoopVariable& v) { return v.reduced; });
 }
 
-bool outerSizesMatch(const std::vector<LoopVariable>& variables, const std::vector<int>& outer, const SymSizes& sizes) {
-  if (outer.size() != sizes.size()) return false;
-  for (std::size_t i = 0; i < outer.size(); ++i)
-    if (!sameSize(variables[std::size_t(outer[i])].size, sizes[i])) return false;
-  return true;
-}
-
 std::vector<Placement> placements(const FusionGroup& group, const LoopSpace& space) {
   std::vector<Placement> result;
   const bool groupReduces = anyReduced(group.variables);
-  const auto same = upTo(space.variables.size());
+  const IndexMap same = variablesUpTo(space.variables.size());
   if (sameSizes(sizesOf(group.variables), space.sizes())) {
     if (!space.reduces() || group.variables == space.variables)
       result.push_back({same, group.variables, {}});
@@ -81,36 +83,35 @@ std::vector<Placement> placements(const FusionGroup& group, const LoopSpace& spa
       result.push_back({same, space.variables, {}});
   }
   if (groupReduces && !space.reduces()) {
-    const auto outer = outerVariables(group.variables);
-    if (outerSizesMatch(group.variables, outer, space.sizes())) result.push_back({outer, group.variables, {}});
+    if (sameSizes(outerSizes(group.variables), space.sizes()))
+      result.push_back({outerVariables(group.variables), group.variables, {}});
   }
   if (!groupReduces && space.reduces()) {
-    const auto outer = outerVariables(space.variables);
-    if (outerSizesMatch(space.variables, outer, sizesOf(group.variables)))
-      result.push_back({same, space.variables, outer});
+    if (sameSizes(outerSizes(space.variables), sizesOf(group.variables)))
+      result.push_back({same, space.variables, outerVariables(space.variables)});
   }
   return result;
 }
 
-Affine renamed(const Affine& index, const std::vector<int>& assignment) {
+Affine renamed(const Affine& index, const IndexMap& assignment) {
   Affine result = Affine::number(index.constant);
   for (std::size_t v = 0; v < index.coefficients.size(); ++v)
     if (!isZero(index.coefficients[v]))
-      result = result + Affine::variable(std::size_t(assignment[v])) * index.coefficients[v];
+      result = result + assignment[v] * index.coefficients[v];
   return result;
 }
 
-std::vector<int> movedAssignment(const std::vector<int>& assignment, const std::vector<int>& moved) {
+IndexMap movedAssignment(const IndexMap& assignment, const IndexMap& moved) {
   if (moved.empty()) return assignment;
-  std::vector<int> result;
-  for (const int v : assignment) result.push_back(moved[std::size_t(v)]);
+  IndexMap result;
+  for (const Affine& index : assignment) result.push_back(renamed(index, moved));
   return result;
 }
 
 class Fuser {
  public:
-  Fuser(const ValueTable& values, const BufferTable& buffers, bool fuse)
-      : m_values(values), m_buffers(buffers), m_fuse(fuse) {}
+  Fuser(const ValueTable& values, const BufferTable& buffers, bool fuse, bool splitsLoops)
+      : m_values(values), m_buffers(buffers), m_fuse(fuse), m_splitsLoops(splitsLoops) {}
 
   Result<FusionPlan> run() {
     for (const NodeId id : m_values.graph().order()) {
@@ -188,25 +189,30 @@ class Fuser {
     Candidate candidate{id, part, m_plan.spaces.back().get(), {}, {}, m_values[id].segment, 0};
     LoopKernel scratch;
     scratch.variables = candidate.space->variables;
+    const ElementBuilder::Member member{id, candidate.space, variablesUpTo(scratch.variables.size()), part};
+    KERF_TRY(candidate.reads, readsOf(member, scratch));
+    for (const Read& read : candidate.reads) addDependency(candidate.dependencies, read.node);
+    for (const Expr& e : scratch.exprs) candidate.cost += exprOpInfo(e.op).cost;
+    return candidate;
+  }
+
+  /// What the member reads in a kernel over the loops of `scratch`, which gets its expressions.
+  Result<std::vector<Read>> readsOf(const ElementBuilder::Member& member, LoopKernel& scratch) const {
+    std::vector<Read> reads;
     ElementBuilder builder(m_values, m_buffers, scratch);
-    builder.onRead = [&](NodeId node, const std::optional<IndexMap>& map) {
-      candidate.reads.push_back({node, map});
-      addDependency(candidate.dependencies, node);
-    };
-    const ElementBuilder::Member member{id, candidate.space, upTo(scratch.variables.size()), part};
-    if (part == MemberPart::Writes)
+    builder.onRead = [&](NodeId node, const std::optional<IndexMap>& map) { reads.push_back({node, map}); };
+    if (member.part == MemberPart::Writes)
       KERF_CHECK(builder.writes(member));
     else
       KERF_CHECK(builder.member(member));
-    for (const Expr& e : scratch.exprs) candidate.cost += exprOpInfo(e.op).cost;
-    return candidate;
+    return reads;
   }
 
   void startGroup(const Candidate& candidate) {
     FusionGroup group{false, false, candidate.segment, candidate.cost, candidate.space->variables, {}, {}, {}};
     m_plan.groups.push_back(std::move(group));
     enter(int(m_plan.groups.size()) - 1, candidate,
-          {upTo(candidate.space->variables.size()), candidate.space->variables, {}});
+          {variablesUpTo(candidate.space->variables.size()), candidate.space->variables, {}});
   }
 
   /// A scan along rows goes an element at a time, and so does what shares its loops: what costs as much as an exponential
@@ -226,12 +232,42 @@ class Fuser {
       if (group.members.size() >= maxMembers || group.cost + candidate.cost > maxCost) continue;
       if (dependsThroughOthers(candidate, g)) continue;
       for (const Placement& placement : placements(group, *candidate.space)) {
-        if (!readsFit(candidate, g, placement)) continue;
+        if (!readsFit(renamedReads(candidate.reads, placement.assignment), g, placement)) continue;
         enter(g, candidate, placement);
         return true;
       }
+      if (joinSplit(candidate, g)) return true;
     }
     return false;
+  }
+
+  static std::vector<Read> renamedReads(std::vector<Read> reads, const IndexMap& assignment) {
+    for (Read& read : reads)
+      if (read.map)
+        for (Affine& index : *read.map) index = renamed(index, assignment);
+    return reads;
+  }
+
+  /// An element-wise value of what the group computes, seen through a view that cuts its loops otherwise.
+  bool joinSplit(const Candidate& candidate, int g) {
+    const FusionGroup& group = m_plan.groups[std::size_t(g)];
+    const auto isScan = [&](const auto& member) { return m_values[member.node].kind == ValueKind::Scan; };
+    if (!m_splitsLoops || m_values[candidate.node].kind != ValueKind::Pointwise) return false;
+    if (!anyReduced(group.variables)) return false;
+    if (std::ranges::find(candidate.dependencies, g) == candidate.dependencies.end()) return false;
+    if (std::ranges::any_of(group.members, isScan)) return false;
+    const auto common = commonLoops(group.variables, candidate.space->sizes());
+    if (!common || common->row < shortestRow) return false;
+    std::int64_t outer = 1;
+    for (const SymInt size : outerSizes(common->variables)) outer *= size.bits();
+    if (outer < fewestOuter) return false;
+    LoopKernel scratch;
+    scratch.variables = common->variables;
+    const auto reads = readsOf({candidate.node, candidate.space, common->ofValue, candidate.part}, scratch);
+    const Placement placement{common->ofValue, common->variables, common->ofKernel};
+    if (!reads || !readsFit(*reads, g, placement)) return false;
+    enter(g, candidate, placement);
+    return true;
   }
 
   /// Producers' groups, latest first; then recent groups that read the same memory.
@@ -268,17 +304,15 @@ class Fuser {
     return false;
   }
 
-  /// Every value of the group must be read at the very element that the group has at hand.
-  bool readsFit(const Candidate& candidate, int g, const Placement& placement) const {
+  /// Every value of the group must be read, over the placement's loops, at the very element that the group has at hand.
+  bool readsFit(const std::vector<Read>& reads, int g, const Placement& placement) const {
     const FusionGroup& group = m_plan.groups[std::size_t(g)];
-    for (const Read& read : candidate.reads) {
+    for (const Read& read : reads) {
       const auto found = m_groupOf.find(read.node);
       if (found == m_groupOf.end() || found->second != g) continue;
       if (!read.map) return false;
       const auto member = std::ranges::find(group.members, read.node, &ElementBuilder::Member::node);
-      IndexMap at;
-      for (const Affine& index : *read.map) at.push_back(renamed(index, placement.assignment));
-      if (at != resultMap(*member->space, movedAssignment(member->assignment, placement.moved))) return false;
+      if (*read.map != resultMap(*member->space, movedAssignment(member->assignment, placement.moved))) return false;
     }
     return true;
   }
@@ -311,7 +345,7 @@ class Fuser {
 
   const ValueTable& m_values;
   const BufferTable& m_buffers;
-  const bool m_fuse;
+  const bool m_fuse, m_splitsLoops;
   FusionPlan m_plan;
   std::unordered_map<NodeId, int> m_groupOf;
   int m_lastOrdered = -1;  ///< the newest group of such a node
@@ -319,8 +353,8 @@ class Fuser {
 
 }  // namespace
 
-Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse) {
-  return Fuser(values, buffers, fuse).run();
+Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse, bool splitsLoops) {
+  return Fuser(values, buffers, fuse, splitsLoops).run();
 }
 
 }  // namespace kerf::inline lower

@@ -25,7 +25,8 @@ struct FusionPlan {
 };
 
 /// Greedy, in graph order: a value joins the group of a producer, or a group over the same loops that reads the same
-/// memory, whenever no path outside of the group leads from the group to the value.
-Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse);
+/// memory, whenever no path outside of the group leads from the group to the value. With `splitsLoops` also the group of
+/// a reduction whose loops views have cut otherwise (commonLoops).
+Result<FusionPlan> planFusion(const ValueTable& values, const BufferTable& buffers, bool fuse, bool splitsLoops = false);
 
 }  // namespace kerf::inline lower

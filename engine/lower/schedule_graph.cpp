@@ -172,7 +172,7 @@ class Scheduler {
 Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, bool fuse, bool roundsEachOp,
                                    ImageLayout layout) {
   KERF_TRY(BufferTable buffers, BufferTable::build(*values, fuse, layout));
-  KERF_TRY(FusionPlan plan, planFusion(*values, buffers, fuse));
+  KERF_TRY(FusionPlan plan, planFusion(*values, buffers, fuse, layout == ImageLayout::ChannelsLast));
   return Scheduler(std::move(values), std::move(buffers), roundsEachOp, layout).run(plan);
 }
 
