@@ -96,6 +96,8 @@ static inline int __popc(unsigned int bits) { return __builtin_popcount(bits); }
 template <class T> static T atomicExch(T* place, T value) { const T old = *place; *place = value; return old; }
 template <class T> static T atomicCAS(T* place, T expected, T value) { const T old = *place; if (old == expected) *place = value; return old; }
 static inline unsigned int atomicAdd(unsigned int* place, unsigned int value) { const unsigned int old = *place; *place += value; return old; }
+static inline unsigned long long atomicAdd(unsigned long long* place, unsigned long long value) { const unsigned long long old = *place; *place += value; return old; }
+static inline unsigned long long atomicMin(unsigned long long* place, unsigned long long value) { const unsigned long long old = *place; if (value < old) *place = value; return old; }
 static inline unsigned int __float_as_uint(float value) { unsigned int bits; memcpy(&bits, &value, 4); return bits; }
 static inline float __int_as_float(int bits) { float value; memcpy(&value, &bits, 4); return value; }
 static inline float __uint_as_float(unsigned int bits) { float value; memcpy(&value, &bits, 4); return value; }

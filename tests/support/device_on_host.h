@@ -144,6 +144,16 @@ class DeviceOnHost {
     KERF_CHECK(m_memory.toHost(result));
     return result;
   }
+  /// What a run says that asks whether all of `indices` lie within bounds.
+  Result<void> check(const Tensor& indices, IndexBounds bounds) {
+    m_memory.forget({});
+    KERF_CHECK(m_checks.begin());
+    const DeviceParts parts{m_queue,      m_memory, m_library,    m_scratch,       m_checks,
+                            m_blas.get(), nullptr,  m_scoreBytes, m_fusesAttention};
+    KERF_TRY(const DeviceAddress address, parts.addressOf(indices));
+    KERF_CHECK(m_checks.add(indices, address, std::move(bounds)));
+    return m_checks.finish();
+  }
   int launches() const { return s_launches; }
   /// What attention's scores take at most, bytes.
   void limitScores(std::int64_t bytes) { m_scoreBytes = bytes; }

@@ -211,6 +211,31 @@ TEST(CudaWrite, NothingAndOutside) {
   EXPECT_THAT(given.error().text(), HasSubstr("index 5 is out of bounds for dimension 0 with size 5"));
 }
 
+/// The first index outside is named, wherever it lies: in packs, behind the last one, of rows that do not lie one behind the other.
+TEST(CudaWrite, TheFirstIndexOutsideIsNamed) {
+  std::mt19937 random(5);
+  const auto said = [](const Tensor& indices) {
+    const auto given = DeviceOnHost::get().check(indices, {"gather", "n", 33, 1, false});
+    return given ? std::string() : given.error().text();
+  };
+  const auto names = [](int index) { return HasSubstr(fmt::format("gather: index {} is out of bounds for dimension 1 with size 33", index)); };
+  const Tensor whole = someIndices({130, 51}, 33, random);
+  const std::array<Tensor, 4> views{whole, whole.viewAs({6629}, {1}, 1), whole.viewAs({51, 130}, {1, 51}, 0), whole.viewAs({65, 51}, {102, 1}, 0)};
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    EXPECT_EQ(said(views[v]), "") << v;
+    for (const std::int64_t at : {6528, 150, 1}) {  // which all views have
+      const std::int64_t before = std::exchange(whole.data<std::int64_t>()[at], 100 + at);
+      EXPECT_THAT(said(views[v]), names(int(100 + at))) << v;
+      whole.data<std::int64_t>()[at] = before;
+    }
+    whole.data<std::int64_t>()[6528] = -1, whole.data<std::int64_t>()[6450] = 33;
+    EXPECT_THAT(said(views[v]), names(v == 2 ? -1 : 33)) << v;  // [0, 128] comes before [24, 126]
+    whole.data<std::int64_t>()[6528] = 0, whole.data<std::int64_t>()[6450] = 0;
+  }
+  EXPECT_EQ(said(someIndices({0}, 33, random)), "");
+  EXPECT_EQ(said(someIndices({1}, 33, random)), "");
+}
+
 TEST(CudaWrite, GradientsOfMaximaOverWindows) {
   std::mt19937 random(11);
   const Tensor x = randomTensor(DType::Float32, {2, 3, 9, 10}, random);
