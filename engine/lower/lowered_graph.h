@@ -1,6 +1,7 @@
 // LoweredGraph: a whole graph as a schedule of loop kernels and extern calls over buffers with planned places.
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "engine/loops/loop_ir.h"
@@ -63,8 +64,10 @@ Result<LoweredGraph> scheduleGraph(std::shared_ptr<const ValueTable> values, boo
 ///   before: convolution; …; silu      after: …; for block of rows: convolution, silu
 void joinFollowers(LoweredGraph& graph);
 
-/// Sorts loops so that memory is walked in order and merges neighbours that every access walks as one.
-void simplifyLoops(LoopKernel& kernel);
+/// Sorts loops so that memory is walked in order and merges neighbours that every access walks as one. Results of at
+/// least `streamedFrom` bytes are written past the caches: whole lines of them may lie anywhere, so that what is read is
+/// walked in order.
+void simplifyLoops(LoopKernel& kernel, std::int64_t streamedFrom = std::numeric_limits<std::int64_t>::max());
 
 /// Gives every Planned buffer that some step writes an offset; buffers alive at the same time never overlap.
 void planMemory(LoweredGraph& graph);

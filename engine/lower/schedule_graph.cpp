@@ -1,10 +1,12 @@
 // From classified values to a schedule: buffers, fusion groups, loop kernels, memory.
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "engine/lower/fusion.h"
 #include "engine/lower/lowered_graph.h"
 #include "engine/ops/core/instruments.h"
+#include "engine/support/streamed_from.h"
 
 namespace kerf::inline lower {
 
@@ -89,7 +91,7 @@ class Scheduler {
     for (const auto& argument : builder.arguments()) step.arguments.push_back({argument.buffer, argument.offset});
     for (const auto& argument : builder.arguments())
       if (std::ranges::find(step.writes, argument.buffer) == step.writes.end()) step.reads.push_back(argument.buffer);
-    simplifyLoops(step.kernel);
+    simplifyLoops(step.kernel, m_streamedFrom);
     m_graph.steps.push_back(std::move(step));
     return {};
   }
@@ -163,6 +165,9 @@ class Scheduler {
   const ValueTable& m_values;
   const bool m_roundsEachOp;
   const ImageLayout m_layout;
+  /// Of a processor's caches; a device's threads do not go in the order of loops.
+  const std::int64_t m_streamedFrom =
+      m_layout == ImageLayout::ChannelsLast ? streamedFrom() : std::numeric_limits<std::int64_t>::max();
   LoweredGraph m_graph;
   std::set<NodeId> m_readOutside;
 };

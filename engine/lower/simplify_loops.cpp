@@ -60,6 +60,47 @@ void sortLoops(LoopKernel& kernel) {
   reorder(kernel, order);
 }
 
+constexpr std::int64_t lineOfMemory = 64;  ///< bytes
+/// Rows of whole lines, and others of which few lines are parts.
+constexpr std::int64_t shortestOfLines = 128, shortestOfParts = 4096;
+
+std::int64_t bytesStored(const LoopKernel& kernel, const LoopStore& store) {
+  std::int64_t bytes = itemSize(kernel.buffers[std::size_t(store.buffer)].dtype);
+  for (std::size_t v = 0; v < kernel.variables.size(); ++v)
+    if (!isZero(store.index.coefficient(v))) bytes *= kernel.variables[v].size.bits();
+  return bytes;
+}
+
+/// Whether the one store of an element-wise kernel writes whole rows along the last loop, along which all loads go too.
+bool storesRows(const LoopKernel& kernel) {
+  const auto isOther = [](const LoopVariable& v) { return v.reduced || v.serial || v.size.isSymbolic(); };
+  if (kernel.stores.size() != 1 || kernel.variables.size() < 3) return false;
+  if (std::ranges::any_of(kernel.variables, isOther)) return false;
+  const std::size_t last = kernel.variables.size() - 1;
+  const auto isAcross = [&](const Expr& e) {
+    const SymInt step = e.index.coefficient(last);
+    return isLoad(e.op) && (e.op != ExprOp::Load || !(isZero(step) || step.isIdentical(1)));
+  };
+  const LoopStore& store = kernel.stores.front();
+  if (std::ranges::any_of(kernel.exprs, isAcross) || store.place >= 0) return false;
+  const std::int64_t item = itemSize(kernel.buffers[std::size_t(store.buffer)].dtype);
+  const std::int64_t row = kernel.variables[last].size.bits() * item;
+  return store.index.coefficient(last).isIdentical(1) &&
+         row >= (row % lineOfMemory == 0 ? shortestOfLines : shortestOfParts);
+}
+
+/// All loops but the last in the order of what is read.
+void sortByReads(LoopKernel& kernel) {
+  std::vector<double> weight(kernel.variables.size(), 0);
+  for (const Expr& e : kernel.exprs)
+    for (std::size_t v = 0; isLoad(e.op) && v < weight.size(); ++v)
+      weight[v] += std::abs(double(exampleOf(e.index.coefficient(v))));
+  std::vector<std::size_t> order(weight.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end() - 1, [&](std::size_t a, std::size_t b) { return weight[a] > weight[b]; });
+  reorder(kernel, order);
+}
+
 bool mergeable(LoopKernel& kernel, std::size_t v) {
   if (kernel.variables[v].reduced != kernel.variables[v + 1].reduced) return false;
   if (kernel.variables[v].serial != kernel.variables[v + 1].serial) return false;
@@ -82,8 +123,9 @@ void merge(LoopKernel& kernel, std::size_t v) {
 
 }  // namespace
 
-void simplifyLoops(LoopKernel& kernel) {
+void simplifyLoops(LoopKernel& kernel, std::int64_t streamedFrom) {
   sortLoops(kernel);
+  if (storesRows(kernel) && bytesStored(kernel, kernel.stores.front()) >= streamedFrom) sortByReads(kernel);
   for (std::size_t v = 0; v + 1 < kernel.variables.size();) {
     if (mergeable(kernel, v)) {
       merge(kernel, v);

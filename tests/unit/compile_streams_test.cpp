@@ -106,6 +106,21 @@ TEST(Streams, Transposes) {
     }
 }
 
+/// Heads side by side and one after the other, whose rows are whole lines or not.
+TEST(Streams, RowsInAnotherOrder) {
+  for (const DType dtype : {DType::Float32, DType::BFloat16, DType::Int64})
+    for (const std::int64_t row : {64, 67, 1, 2048}) {
+      GraphFixture f;
+      const NodeId x = f.input("x", dtype, {3, 7, 5, row}), y = f.input("y", dtype, {3, 5, 7, row});
+      const Argument order = Argument::list({Argument(0), Argument(2), Argument(1), Argument(3)});
+      const NodeId permute = f.call("aten.permute.default", {x, order});
+      const NodeId moved =
+          f.call("aten.clone.default", {permute}, {{"memory_format", Argument(MemoryFormat::Contiguous)}});
+      f.output({moved, f.call("aten.mul.Tensor", {f.call("aten.add.Tensor", {permute, y}), y})});
+      streamsOf(f, fmt::format("rows of {} of {}", row, int(dtype)));
+    }
+}
+
 TEST(Streams, InputsThatBeginAnywhere) {
   for (const std::int64_t offset : {1, 3, 16}) {
     GraphFixture f;

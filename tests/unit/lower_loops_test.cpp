@@ -92,6 +92,30 @@ TEST(LowerLoops, MergesLoopsThatAreWalkedAsOne) {
   EXPECT_EQ(graph->steps[0].kernel.variables[0].size, 24);
 }
 
+/// y[i, k, j, :] = x[i, j, k, :] of 4 · 5 · 6 rows.
+LoopKernel rowsMoved(std::int64_t row) {
+  LoopKernel kernel;
+  for (const std::int64_t size : std::vector<std::int64_t>{4, 6, 5, row}) kernel.variables.push_back({size, false});
+  kernel.buffers = {{DType::Float32, "x"}, {DType::Float32, "y"}};
+  const auto i = [](std::size_t v) { return Affine::variable(v); };
+  ExprBuilder builder(kernel);
+  const int value = builder.load(0, i(0) * (30 * row) + i(2) * (6 * row) + i(1) * row + i(3));
+  kernel.stores.push_back({1, i(0) * (30 * row) + i(1) * (5 * row) + i(2) * row + i(3), value});
+  return kernel;
+}
+
+TEST(LowerLoops, RowsThatAreStreamedAreReadInOrder) {
+  const auto stepsOfLoad = [](std::int64_t row, std::int64_t streamedFrom) {
+    LoopKernel kernel = rowsMoved(row);
+    simplifyLoops(kernel, streamedFrom);
+    return kernel.exprs[0].index.text();
+  };
+  EXPECT_EQ(stepsOfLoad(64, 4 * 5 * 6 * 64 * 4), "1920*i0 + 384*i1 + 64*i2 + i3");
+  EXPECT_EQ(stepsOfLoad(64, 4 * 5 * 6 * 64 * 4 + 1), "1920*i0 + 64*i1 + 384*i2 + i3");
+  EXPECT_EQ(stepsOfLoad(60, 1), "1800*i0 + 60*i1 + 360*i2 + i3") << "rows that share lines of memory";
+  EXPECT_EQ(stepsOfLoad(16, 1), "480*i0 + 16*i1 + 96*i2 + i3") << "short rows";
+}
+
 TEST(LowerLoops, ViewsOfInputsAreStridedLoads) {
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {4, 6});
