@@ -25,9 +25,12 @@ bool isContiguous(const Affine& index, std::size_t variable, int vector) {
 
 bool isShiftedAlike(const Affine& a, const Affine& b, std::size_t variable, int vector) {
   const auto isAlike = [&](SymInt x, SymInt y) {
-    return !x.isSymbolic() && !y.isSymbolic() && x.bits() >= 0 && y.bits() >= 0 && x.bits() % vector == y.bits() % vector;
+    return !x.isSymbolic() && !y.isSymbolic() && x.bits() >= 0 && y.bits() >= 0 &&
+           x.bits() % vector == y.bits() % vector;
   };
-  if (!a.coefficient(variable).isIdentical(1) || !b.coefficient(variable).isIdentical(1) || !isAlike(a.constant, b.constant)) return false;
+  if (!a.coefficient(variable).isIdentical(1) || !b.coefficient(variable).isIdentical(1) ||
+      !isAlike(a.constant, b.constant))
+    return false;
   for (std::size_t v = 0; v < std::max(a.coefficients.size(), b.coefficients.size()); ++v)
     if (v != variable && !isAlike(a.coefficient(v), b.coefficient(v))) return false;
   return true;
@@ -99,7 +102,8 @@ std::vector<int> costsInRow(const LoopKernel& kernel, const ExprPlacement& place
     const Expr& expr = kernel.exprs[e];
     if (place.level[e] < 2 || isLoad(expr.op)) continue;
     costs[e] = exprOpInfo(expr.op).cost;
-    for (std::size_t a = 0; a < exprOpInfo(expr.op).arity; ++a) costs[e] = std::min(most, costs[e] + costs[std::size_t(expr.args[a])]);
+    for (std::size_t a = 0; a < exprOpInfo(expr.op).arity; ++a)
+      costs[e] = std::min(most, costs[e] + costs[std::size_t(expr.args[a])]);
   }
   return costs;
 }

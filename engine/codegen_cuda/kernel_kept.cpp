@@ -139,7 +139,8 @@ void KernelWriter::writeKeptLoads() {
     origin(e);
     const std::string place = m_atEdge ? fmt::format("d{}", e) : fmt::format("c{}[k]", e);
     if (packsInside())
-      line(fmt::format("{} = kerf_load<{}, V>(b{} + {});", place, memoryType(expr.dtype), expr.buffer, affine(expr.index)));
+      line(fmt::format("{} = kerf_load<{}, V>(b{} + {});", place, memoryType(expr.dtype), expr.buffer,
+                       affine(expr.index)));
     else
       line(fmt::format("{} = b{}[{}];", place, expr.buffer, affine(expr.index)));
   }

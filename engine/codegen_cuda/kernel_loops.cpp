@@ -218,8 +218,8 @@ void KernelWriter::storePacks(const StoreFilter& isOf) {
   for (std::size_t s = 0; s < m_kernel.stores.size(); ++s) {
     const LoopStore& store = m_kernel.stores[s];
     if (isOf(store) && isPacked(store.index))
-      line(fmt::format("{}kerf_store{}(b{} + {}, {});", ifActive(), isShifted() ? "_whole" : "", store.buffer, affine(store.index),
-                       packName('s', s, m_shape.unroll > 1)));
+      line(fmt::format("{}kerf_store{}(b{} + {}, {});", ifActive(), isShifted() ? "_whole" : "", store.buffer,
+                       affine(store.index), packName('s', s, m_shape.unroll > 1)));
   }
 }
 

@@ -16,16 +16,8 @@ constexpr std::int64_t manyBlocks = 264;
 constexpr std::int64_t mostResident = 1056;
 /// Steps of a thread below which sharing a row costs more than it gains.
 constexpr std::int64_t fewestSteps = 4;
-/// Words of a row that a thread keeps so that several blocks fit on a processor: some read while others write. Of a block that has
-/// the row alone; of blocks in clusters, the better form first.
-struct KeptForm {
-  std::int64_t threads, words;
-};
-constexpr KeptForm aloneForm{512, 32}, clusterForms[] = {{256, 28}, {512, 28}, {512, 32}, {1024, 28}};
-/// Of those, what the places of a row that begins anywhere take.
-constexpr std::int64_t shiftedWords = 2;
-/// Elements of a row from which on packs pay for what its first and last elements cost; the most bytes that such a pack has where
-/// all elements are of 16 bits: those of one word were the fastest.
+/// Elements of a row from which on packs pay for what its first and last elements cost; the most bytes that such a pack
+/// has where all elements are of 16 bits: those of one word were the fastest.
 constexpr std::int64_t longOddRow = 4096, shiftedHalves = 4;
 /// Loops below that leave most of a tile empty; bytes that a thread reads at once into a tile.
 constexpr std::int64_t smallestSide = 32, widestAcross = 8;
@@ -276,37 +268,8 @@ class ShapeChooser {
     m_shape.team = int(team);
     m_shape.threads = int(std::max<std::int64_t>(team, 256));
     if (team > 32) m_shape.threads = int(team);
-    if (steps > 1024 && inner) chooseCluster(*inner);
-  }
-
-  /// Words of four bytes of what a row's several loops read again, or of what is expensive to compute for them again, which takes
-  /// the place of what it is computed of; none where that cannot be kept.
-  std::optional<std::int64_t> wordsOfRow(std::int64_t inner) const {
-    std::int64_t bytes = 0, values = 0;
-    const std::vector<int> loops = loopsOverRow(m_kernel, m_place, m_needed), costs = costsInRow(m_kernel, m_place);
-    for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
-      const Expr& expr = m_kernel.exprs[e];
-      if (m_needed[e] && loops[e] > 1 && costs[e] >= expensiveCost) values = std::max(values, itemSize(expr.dtype));
-      if (!m_needed[e] || !isLoad(expr.op)) continue;
-      if (storesTo(m_kernel, expr.buffer)) return {};
-      const std::int64_t least = m_shape.vector > 1 ? 1 : 4;  // a register each
-      if (expr.op == ExprOp::Load && m_place.level[e] == 2 && loops[e] > 1) bytes += std::max<std::int64_t>(least, itemSize(expr.dtype));
-    }
-    return (std::max(bytes, values) * inner + 3) / 4;
-  }
-
-  /// Blocks that share a row which is read several times, where the registers of one do not hold it.
-  void chooseCluster(std::int64_t inner) {
-    const auto words = wordsOfRow(inner);
-    if (!words || isSimple() || *words <= aloneForm.threads * aloneForm.words) return;
-    for (const auto [threads, most] : clusterForms) {
-      const std::int64_t each = threads * (most > 28 && m_shape.shift ? most - shiftedWords : most);
-      const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t((*words + each - 1) / each)));
-      if (blocks == 1) return;
-      if (blocks > m_target.mostCluster) continue;
-      m_shape.cluster = int(blocks), m_shape.threads = int(threads), m_shape.team = int(threads * blocks);
-      return;
-    }
+    if (steps <= 1024 || !inner || isSimple()) return;
+    chooseCluster(m_shape, m_kernel, m_place, m_needed, m_target, *inner);
   }
 
   const LoopKernel& m_kernel;

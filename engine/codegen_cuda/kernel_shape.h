@@ -50,8 +50,8 @@ struct KernelShape {
   int acrossVector = 1;                       ///< elements that such a load takes at once
   std::vector<std::size_t> outer;      ///< loop variables that are spread over blocks, without columnVariable and acrossVariable
   std::vector<std::size_t> inner;      ///< reduced ones
-  /// Rows that begin anywhere: what most accesses to a row are shifted by, as this index is. Packs begin where memory's do; single
-  /// threads take the few elements before the first and behind the last one.
+  /// Rows that begin anywhere: what most accesses to a row are shifted by, as this index is. Packs begin where memory's
+  /// do; single threads take the few elements before the first and behind the last one.
   std::optional<Affine> shift;
   bool wideIndex = false;              ///< positions may need 64 bits
   std::vector<LaunchSize> outerSizes;  ///< of `outer`
@@ -72,6 +72,9 @@ KernelShape chooseShape(const LoopKernel& kernel, const ExprPlacement& place, co
 /// Whether `vector` elements along `variable`, from a multiple of `vector` on, lie beside each other at a place that is
 /// a multiple of it too.
 bool isContiguous(const Affine& index, std::size_t variable, int vector);
+/// Blocks that share a row of `inner` elements which is read several times, where the registers of one do not hold it.
+void chooseCluster(KernelShape& shape, const LoopKernel& kernel, const ExprPlacement& place,
+                   const std::vector<bool>& needed, KernelTarget target, std::int64_t inner);
 /// Whether two accesses that walk `variable` in order always lie equally far from a multiple of `vector`.
 bool isShiftedAlike(const Affine& a, const Affine& b, std::size_t variable, int vector);
 /// Whether neighbours along `across` lie beside each other, while those along `column` lie apart.

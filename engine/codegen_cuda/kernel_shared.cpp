@@ -35,7 +35,8 @@ void KernelWriter::writeCombined(std::size_t expr) {
   if (m_shape.layout == KernelLayout::Columns)
     line(fmt::format("kerf_columns<{}, {}>(v{}, {}, space);", m_shape.columns, m_shape.rows, expr, combine));
   else if (m_shape.cluster > 1)
-    line(fmt::format("v{0} = kerf_cluster<{1}, {2}>(v{0}, {3}, meeting, turn);", expr, m_shape.threads, m_shape.cluster, combine));
+    line(fmt::format("v{0} = kerf_cluster<{1}, {2}>(v{0}, {3}, meeting, turn);", expr, m_shape.threads, m_shape.cluster,
+                     combine));
   else if (m_shape.team > 1)
     line(fmt::format("v{0} = kerf_team<{1}>(v{0}, {2});", expr, m_shape.team, combine));
 }

@@ -113,7 +113,8 @@ bool KernelWriter::readsPack(std::size_t expr) const {
 
 /// Whether the reduced loops go by packs.
 bool KernelWriter::packsInside() const {
-  return !m_atEdge && m_shape.vectorVariable && (m_shape.inner.empty() || m_kernel.variables[*m_shape.vectorVariable].reduced);
+  return !m_atEdge && m_shape.vectorVariable &&
+         (m_shape.inner.empty() || m_kernel.variables[*m_shape.vectorVariable].reduced);
 }
 
 /// Whether every buffer that is read or written in packs begins where a pack may lie.
@@ -197,32 +198,6 @@ std::string KernelWriter::affine(const Affine& index) const {
   return sum;
 }
 
-/// Of a row that begins anywhere: elements before its first pack, its packs, and all elements that are in none.
-void KernelWriter::writeShift() {
-  if (!isShifted()) return;
-  const std::vector<std::string> indices = m_index;
-  m_index[*m_shape.vectorVariable] = "(Index)0";
-  line(fmt::format("const int head = (int)((V - ({}) % V) % V);", affine(*m_shape.shift)));
-  line(fmt::format("const Index packs = ({} - head) / V;", count(m_shape.inner)));
-  line(fmt::format("const int edges = (int)({} - packs * V);", count(m_shape.inner)));
-  m_index = indices;
-}
-
-/// What single threads do with the elements that are in no pack.
-void KernelWriter::inEdges(const std::function<void()>& write) {
-  if (!isShifted()) return;
-  const std::vector<std::string> indices = m_index;
-  m_atEdge = true;
-  open("if (lane < edges)");
-  const std::string name = fmt::format("i{}", *m_shape.vectorVariable);
-  line(fmt::format("const Index {} = lane < head ? lane : lane + packs * V;", name));
-  m_index[*m_shape.vectorVariable] = name;
-  write();
-  close();
-  m_atEdge = false;
-  m_index = indices;
-}
-
 /// Iterations of these loops.
 std::string KernelWriter::count(const std::vector<std::size_t>& variables) const {
   if (const auto known = countOf(m_kernel, variables)) return fmt::format("(Index){}", *known);
@@ -240,7 +215,8 @@ void KernelWriter::writeIndices(const std::vector<std::size_t>& variables, std::
     const std::string size = fmt::format("(Index){}", number(m_kernel.variables[v].size)) + (inPacks ? " / V" : "");
     const std::string position = i == 0 ? rest : fmt::format("{} % ({})", rest, size);
     const std::string_view shift = inPacks && isShifted() ? "head + " : "";
-    line(fmt::format("const Index {} = {}{};", m_index[v], shift, inPacks ? fmt::format("({}) * V", position) : position));
+    line(fmt::format("const Index {} = {}{};", m_index[v], shift,
+                     inPacks ? fmt::format("({}) * V", position) : position));
     if (i > 0) rest = fmt::format("({} / ({}))", rest, size);
   }
 }

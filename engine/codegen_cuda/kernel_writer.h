@@ -113,7 +113,7 @@ class KernelWriter {
   std::vector<std::string> m_inverses;
   int m_phase = 0;
   bool m_inside = false;
-  bool m_atEdge = false;  ///< of a shifted row, an element before its first pack or behind its last one
+  bool m_atEdge = false;   ///< of a shifted row, an element before its first pack or behind its last one
   bool m_staging = false;  ///< tiles are being filled: nothing is read of them
   std::string m_origin, m_missing, m_out;
   int m_depth = 0;

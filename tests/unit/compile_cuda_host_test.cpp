@@ -115,7 +115,8 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
     std::vector<std::uint16_t> narrow;
     for (const float value : x) narrow.push_back(bf16(value));
     std::vector<float> y(x.size(), -1), roots(3, -1);
-    const_cast<Made&>(norm).host->run({type == DType::Float32 ? (void*)x.data() : narrow.data(), y.data(), roots.data()}, 8);
+    const_cast<Made&>(norm).host->run(
+        {type == DType::Float32 ? (void*)x.data() : narrow.data(), y.data(), roots.data()}, 8);
     for (std::size_t row = 0; row < 3; ++row) {
       const float* const own = x.data() + row * std::size_t(columns);
       double mean = 0, square = 0;
@@ -250,7 +251,8 @@ TEST(CudaOnHost, ARowsQuotientThatIsRoundedTo16BitsIsAProduct) {
 TEST(CudaOnHost, QuotientsBySumsWithoutAnInverseAreRight) {
   constexpr std::size_t columns = 64;
   const std::vector<float> sums{1e-39f, 1.4e-45f, 0, 1.2e-38f, 1e38f, std::numeric_limits<float>::infinity(), 2};
-  LoopKernel kernel = kernelOn({{std::int64_t(sums.size()), false}, {columns, true}}, {DType::Float32, DType::BFloat16});
+  LoopKernel kernel =
+      kernelOn({{std::int64_t(sums.size()), false}, {columns, true}}, {DType::Float32, DType::BFloat16});
   ExprBuilder b(kernel);
   const int x = b.load(0, at({columns, 1}));
   const int sum = b.convert(b.reduce(ExprOp::ReduceSum, b.convert(x, DType::Float64)), DType::Float32);
@@ -311,8 +313,8 @@ TEST(CudaOnHost, LongRowsThatBeginAnywhereGoInPacks) {
 /// out[r, c] = (x[r, c] - sum of x[r]) * w[c] + y[r, c + 1], of rows of 4101 and 4102 elements.
 TEST(CudaOnHost, RowsShiftedUnlikeMostGoOneByOne) {
   constexpr std::int64_t rows = 5, columns = 4099, wide = 4101;
-  LoopKernel kernel = kernelOn({{rows, false}, {columns, true}},
-                               {DType::Float32, DType::Float32, DType::Float32, DType::Float32});
+  LoopKernel kernel =
+      kernelOn({{rows, false}, {columns, true}}, {DType::Float32, DType::Float32, DType::Float32, DType::Float32});
   ExprBuilder b(kernel);
   const int x = b.load(0, at({wide, 1})), sum = b.reduce(ExprOp::ReduceSum, b.convert(x, DType::Float64));
   Affine next = at({wide + 1, 1});
@@ -325,14 +327,17 @@ TEST(CudaOnHost, RowsShiftedUnlikeMostGoOneByOne) {
   ASSERT_TRUE(shifted.kernel.shape.shift);
   EXPECT_THAT(shifted.kernel.text(), HasSubstr("= b1[i1];"));
   ASSERT_TRUE(shifted.host) << shifted.host.error().text();
-  std::vector<float> values = wholeNumbers(rows * wide), w = wholeNumbers(columns, 2), y = wholeNumbers(rows * (wide + 1) + 1, 3);
+  std::vector<float> values = wholeNumbers(rows * wide), w = wholeNumbers(columns, 2),
+                     y = wholeNumbers(rows * (wide + 1) + 1, 3);
   std::vector<float> out(rows * wide, -77);
   shifted.host->run({values.data(), w.data(), y.data(), out.data()}, 2);
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* const row = values.data() + r * wide;
     const float total = std::accumulate(row, row + columns, 0.0f);
     for (std::int64_t c = 0; c < columns; ++c)
-      ASSERT_EQ(out[std::size_t(r * wide + c)], (row[c] - total) * w[std::size_t(c)] + y[std::size_t(r * (wide + 1) + c + 1)]) << r << " " << c;
+      ASSERT_EQ(out[std::size_t(r * wide + c)],
+                (row[c] - total) * w[std::size_t(c)] + y[std::size_t(r * (wide + 1) + c + 1)])
+          << r << " " << c;
     for (std::int64_t c = columns; c < wide; ++c) EXPECT_EQ(out[std::size_t(r * wide + c)], -77) << r << " " << c;
   }
 }

@@ -181,12 +181,16 @@ TEST(CudaSource, LongRowsAreForClustersWhereTheDeviceHasThem) {
   const auto of = [](std::int64_t columns, std::string_view architecture) {
     return generateKernel(softmax(64, columns), {}, {}, KernelGuard::None, KernelTarget::of(architecture))->text();
   };
-  EXPECT_THAT(of(50257, "sm_90"), HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(256, 4) cuda_fused_test_0("));
+  EXPECT_THAT(of(50257, "sm_90"),
+              HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(256, 4) cuda_fused_test_0("));
   EXPECT_THAT(of(50257, "sm_90"), HasSubstr("v1 = kerf_cluster<256, 8>(v1, "));
   EXPECT_THAT(of(50257, "sm_120"), HasSubstr("__cluster_dims__(8, 1, 1)"));
-  EXPECT_THAT(of(65536, "sm_90"), HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(512, 2) cuda_fused_test_0("));
-  EXPECT_THAT(of(131072, "sm_90"), HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(512, 2) cuda_fused_test_0("));
-  EXPECT_THAT(of(131071, "sm_90"), HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(1024) cuda_fused_test_0("));
+  EXPECT_THAT(of(65536, "sm_90"),
+              HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(512, 2) cuda_fused_test_0("));
+  EXPECT_THAT(of(131072, "sm_90"),
+              HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(512, 2) cuda_fused_test_0("));
+  EXPECT_THAT(of(131071, "sm_90"),
+              HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(1024) cuda_fused_test_0("));
   for (const std::string_view older : {"sm_75", "sm_80", "sm_89", ""}) EXPECT_THAT(of(50257, older), Not(HasSubstr("cluster")));
   EXPECT_THAT(of(8192, "sm_90"), Not(HasSubstr("cluster")));
 }

@@ -211,16 +211,20 @@ TEST(CudaWrite, NothingAndOutside) {
   EXPECT_THAT(given.error().text(), HasSubstr("index 5 is out of bounds for dimension 0 with size 5"));
 }
 
-/// The first index outside is named, wherever it lies: in packs, behind the last one, of rows that do not lie one behind the other.
+/// The first index outside is named, wherever it lies: in packs, behind the last one, of rows that do not lie one
+/// behind the other.
 TEST(CudaWrite, TheFirstIndexOutsideIsNamed) {
   std::mt19937 random(5);
   const auto said = [](const Tensor& indices) {
     const auto given = DeviceOnHost::get().check(indices, {"gather", "n", 33, 1, false});
     return given ? std::string() : given.error().text();
   };
-  const auto names = [](int index) { return HasSubstr(fmt::format("gather: index {} is out of bounds for dimension 1 with size 33", index)); };
+  const auto names = [](int index) {
+    return HasSubstr(fmt::format("gather: index {} is out of bounds for dimension 1 with size 33", index));
+  };
   const Tensor whole = someIndices({130, 51}, 33, random);
-  const std::array<Tensor, 4> views{whole, whole.viewAs({6629}, {1}, 1), whole.viewAs({51, 130}, {1, 51}, 0), whole.viewAs({65, 51}, {102, 1}, 0)};
+  const std::array<Tensor, 4> views{whole, whole.viewAs({6629}, {1}, 1), whole.viewAs({51, 130}, {1, 51}, 0),
+                                    whole.viewAs({65, 51}, {102, 1}, 0)};
   for (std::size_t v = 0; v < views.size(); ++v) {
     EXPECT_EQ(said(views[v]), "") << v;
     for (const std::int64_t at : {6528, 150, 1}) {  // which all views have

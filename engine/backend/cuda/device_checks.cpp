@@ -9,8 +9,9 @@
 namespace kerf::inline backend {
 namespace {
 
-/// found: number of the check, index, first position outside, blocks that are done. What lies one behind the other is read in
-/// packs of 16 bytes, several of a thread at once: reading 268 MB of it took two thirds of what a gather by it takes.
+/// found: number of the check, index, first position outside, blocks that are done. What lies one behind the other is
+/// read in packs of 16 bytes, several of a thread at once: reading 268 MB of it took two thirds of what a gather by it
+/// takes.
 constexpr std::string_view source = R"cuda(
 extern "C" __global__ void kerf_check(const T* indices, KerfShape shape, long long count, long long least, long long greatest,
                                       unsigned long long number, unsigned long long* found) {
