@@ -310,6 +310,28 @@ TEST(CudaOnHost, LongRowsThatBeginAnywhereGoInPacks) {
   EXPECT_EQ(generateKernel(hostSoftmax(2, 4096, DType::Float32), {}, {})->shape.shift, std::nullopt);
 }
 
+/// Masked rows of float64 that begin anywhere, less their largest element: packs of two, of a mask's bytes too.
+TEST(CudaOnHost, MaskedDoublesOfOddRowsGoInPacks) {
+  constexpr std::int64_t rows = 3, columns = 4099;
+  for (const std::string_view architecture : {"sm_80", "sm_90"}) {
+    LoopKernel kernel = kernelOn({{rows, false}, {columns, true}}, {DType::Float64, DType::Bool, DType::Float64});
+    ExprBuilder b(kernel);
+    const int x = b.load(0, at({columns, 1})), mask = b.load(1, at({columns, 1}));
+    const int kept = b.select(mask, x, b.constant(-100, DType::Float64)), most = b.reduce(ExprOp::ReduceMax, kept);
+    kernel.stores = {{2, at({columns, 1}), b.binary(ExprOp::Sub, kept, most), true}};
+    Made masked = made(kernel, KernelTarget::of(architecture));
+    EXPECT_EQ(masked.kernel.shape.vector, 2);
+    EXPECT_TRUE(masked.kernel.shape.shift);
+    ASSERT_TRUE(masked.host) << masked.host.error().text();
+    const std::vector<float> values = wholeNumbers(rows * columns), chosen = wholeNumbers(rows * columns, 9);
+    std::vector<double> doubles(values.begin(), values.end()), out(values.size(), 77);
+    std::vector<std::uint8_t> bytes;
+    for (const float value : chosen) bytes.push_back(value > 0);
+    masked.host->run({doubles.data(), bytes.data(), out.data()}, 2);
+    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], (bytes[i] ? doubles[i] : -100) - 8) << i;
+  }
+}
+
 /// out[r, c] = (x[r, c] - sum of x[r]) * w[c] + y[r, c + 1], of rows of 4101 and 4102 elements.
 TEST(CudaOnHost, RowsShiftedUnlikeMostGoOneByOne) {
   constexpr std::int64_t rows = 5, columns = 4099, wide = 4101;
