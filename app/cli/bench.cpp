@@ -25,6 +25,8 @@ struct Options {
   bool list = false;
   bool ops = false;
   bool compiled = false;
+  bool products = false;
+  bool cold = false;
   GraphBenchOptions graphs;
 };
 
@@ -149,7 +151,16 @@ Result<int> compiledBench(const Options& options, bool json) {
   return 0;
 }
 
+/// Kerf's products beside the libraries'.
+Result<int> productBench(const Options& options, bool json) {
+  KERF_TRY(const auto rows, benchProducts({options.graphs.paths, options.repeats, options.filter, options.cold},
+                                          interruptToken()));
+  printProductTimes(rows, json);
+  return 0;
+}
+
 Result<int> bench(Context& context, const Options& options) {
+  if (options.products) return productBench(options, context.json);
   if (options.compiled) return compiledBench(options, context.json);
   if (!options.graphs.paths.empty()) {
     GraphBenchOptions graphs = options.graphs;
@@ -190,6 +201,7 @@ void addBench(CommandLine& line) {
                            "  kerf bench --graphs repros/ --profile\n"
                            "  kerf bench --ops --filter softmax\n"
                            "  kerf bench --compiled --filter gelu\n"
+                           "  kerf bench --products --graphs repro.py --cold\n"
                            "  kerf bench --compiled --graphs repro.py trace.log#aot_forward_graph --profile");
   auto options = std::make_shared<Options>();
   command
@@ -202,6 +214,9 @@ void addBench(CommandLine& line) {
   command.add_flag("--ops", options->ops, "Measure single ops by family and dtype instead");
   command.add_flag("--compiled", options->compiled,
                    "Measure generated kernels beside the interpreter and a copy; with --graphs whole graphs");
+  command.add_flag("--products", options->products,
+                   "Measure products of matrices (of --graphs) beside OpenBLAS and oneDNN");
+  command.add_flag("--cold", options->cold, "With --products: operands that no cache holds");
   command.add_option("--graphs", options->graphs.paths, "Measure the interpreter on these graphs or folders instead")
       ->type_name("PATH");
   command.add_option("--precision", options->graphs.precisions, "With --graphs: native, f64 (default: both)")

@@ -1,4 +1,4 @@
-// What `kerf bench --graphs` and `--ops` print.
+// What `kerf bench --graphs`, `--products` and `--ops` print.
 #pragma once
 
 #include <stop_token>
@@ -7,6 +7,7 @@
 
 #include "app/bench/compiled.h"
 #include "app/bench/graphs.h"
+#include "app/bench/products.h"
 
 namespace kerf::cli {
 
@@ -15,6 +16,10 @@ void printGraphTimes(const std::vector<bench::GraphTime>& rows, bool json);
 
 /// Rows as a table or, with `json`, as {"compiled": [{"name", "compiled_ms", "interpreted_ms", "copy_ms", …}]}.
 void printCompiledTimes(const std::vector<bench::CompiledTime>& rows, bool json);
+
+/// Rows as a table or, with `json`, as {"products": [{"product", "uses", "kerf_ms", "openblas_ms", "onednn_ms"}],
+/// "libraries"}.
+void printProductTimes(const std::vector<bench::ProductTime>& rows, bool json);
 
 /// Measures the ops whose name contains `filter` and prints a table, or JSON: {"ops": [{"name", "family", "ms",
 /// "gb_s", "gflop_s"}]}.

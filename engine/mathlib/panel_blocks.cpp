@@ -12,20 +12,19 @@ namespace {
 constexpr std::int64_t mostRows = 64;             // beyond, sums of all blocks are no small part of the right matrix
 constexpr std::int64_t largeMatrix = 1 << 20;     // elements: more than a second cache
 constexpr std::int64_t sumsAtOnce = 4 << 20;      // elements
-constexpr std::int64_t fewestPanels = 8;          // beside each other: pieces of a kilobyte of each row
-constexpr std::int64_t piecesPerThread = 4;
+constexpr std::int64_t together = 8;              // panels: a kilobyte of each row, and a block of them fills a second cache
 
 struct AddBlocks {
   template <class T>
   KERF_KERNEL void run(const T* sums, std::int64_t apart, std::int64_t blocks, T keep, T* c, std::int64_t count) {
-    constexpr std::int64_t together = 64;
-    T sum[together];
-    for (std::int64_t j = 0; j < count; j += together) {
-      const std::int64_t some = std::min(together, count - j);
+    constexpr std::int64_t lanes = 64;
+    T sum[lanes];
+    for (std::int64_t j = 0; j < count; j += lanes) {
+      const std::int64_t some = std::min(lanes, count - j);
       const auto add = [&](std::int64_t block) __attribute__((always_inline)) {
         const T* const from = sums + block * apart + j;
-        if (some == together)
-          for (std::int64_t i = 0; i < together; ++i) sum[i] += from[i];
+        if (some == lanes)
+          for (std::int64_t i = 0; i < lanes; ++i) sum[i] += from[i];
         else
           for (std::int64_t i = 0; i < some; ++i) sum[i] += from[i];
       };
@@ -46,7 +45,7 @@ struct BlockSums {
   T* sums;
 
   /// Panels [begin, end) of columns of one of the blocks.
-  void multiply(std::int64_t i, std::int64_t begin, std::int64_t end, bool packsA) const {
+  void multiply(std::int64_t i, std::int64_t begin, std::int64_t end) const {
     const PanelProduct<T>& g = *whole.product;
     const PanelSpan steps = whole.block(first + i);
     const std::int64_t width = tileSize<T>().columns;
@@ -59,7 +58,7 @@ struct BlockSums {
     part.steps = {0, block.k};
     part.columns = {begin * width, std::min(g.n, end * width)};
     part.streamFrom = std::numeric_limits<std::int64_t>::max();
-    multiplyPart(part, packsA, true);
+    multiplyPart(part, true, true);
   }
 };
 
@@ -71,28 +70,26 @@ void addBlocks(const T* sums, std::int64_t apart, std::int64_t blocks, T keep, T
 }
 
 template <class T>
-bool suitsBlocks(const Part<T>& whole, bool packsB) {
+bool suitsBlocks(const Part<T>& whole, bool packsA, bool packsB) {
   const PanelProduct<T>& g = *whole.product;
-  return packsB && !g.transposedB && g.m <= mostRows && g.n * g.k >= largeMatrix && whole.blocks() > 1;
+  return packsA && packsB && !g.transposedB && g.m <= mostRows && g.n * g.k >= largeMatrix && whole.blocks() > 1;
 }
 
 template <class T>
-void multiplyBlocks(const Part<T>& whole, bool packsA, int threads) {
+void multiplyBlocks(const Part<T>& whole) {
   const PanelProduct<T>& g = *whole.product;
   const std::int64_t blocks = whole.blocks(), panels = whole.columns.panels(tileSize<T>().columns);
   const std::int64_t atOnce = std::clamp<std::int64_t>(sumsAtOnce / (g.m * g.n), 1, blocks);
   constexpr DType dtype = sizeof(T) == 4 ? DType::Float32 : DType::Float64;
   Result<Tensor> memory = emptyTensor(dtype, {atOnce, g.m, g.n});
-  if (!memory) return multiplyPart(whole, packsA, true);
+  if (!memory) return multiplyPart(whole, true, true);
   for (std::int64_t first = 0; first < blocks; first += atOnce) {
     const BlockSums<T> some{whole, first, std::min(atOnce, blocks - first), memory->data<T>()};
-    const std::int64_t groups = divideUp(piecesPerThread * threads, some.count);
-    const std::int64_t share = std::max(std::min(fewestPanels, panels), divideUp(panels, groups));
-    const std::int64_t across = divideUp(panels, share);
+    const std::int64_t across = divideUp(panels, together);
     parallelFor(some.count * across, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t panel = i % across * share;
-        some.multiply(i / across, panel, std::min(panels, panel + share), packsA);
+        const std::int64_t panel = i % across * together;
+        some.multiply(i / across, panel, std::min(panels, panel + together));
       }
     });
     parallelFor(g.m, std::max<std::int64_t>(1, largeMatrix / 16 / (g.n * some.count)), [&](std::int64_t begin, std::int64_t end) {
@@ -104,9 +101,9 @@ void multiplyBlocks(const Part<T>& whole, bool packsA, int threads) {
 
 template void addBlocks(const float*, std::int64_t, std::int64_t, float, float*, std::int64_t);
 template void addBlocks(const double*, std::int64_t, std::int64_t, double, double*, std::int64_t);
-template bool suitsBlocks(const Part<float>&, bool);
-template bool suitsBlocks(const Part<double>&, bool);
-template void multiplyBlocks(const Part<float>&, bool, int);
-template void multiplyBlocks(const Part<double>&, bool, int);
+template bool suitsBlocks(const Part<float>&, bool, bool);
+template bool suitsBlocks(const Part<double>&, bool, bool);
+template void multiplyBlocks(const Part<float>&);
+template void multiplyBlocks(const Part<double>&);
 
 }  // namespace kerf::inline mathlib

@@ -6,13 +6,14 @@
 
 namespace kerf::inline mathlib {
 
-/// By shape alone.
+/// By shape alone: where both operands must be packed, and threads have no columns to themselves as they have where the
+/// left one is read where it lies.
 template <class T>
-bool suitsBlocks(const Part<T>& whole, bool packsB);
+bool suitsBlocks(const Part<T>& whole, bool packsA, bool packsB);
 
 /// Each block of products has sums of its own, which are added in their order afterwards: the bits of multiplyPart().
 template <class T>
-void multiplyBlocks(const Part<T>& whole, bool packsA, int threads);
+void multiplyBlocks(const Part<T>& whole);
 
 /// c = sums of the first block + keep * c + those of the blocks after it, in their order; `apart` lies between blocks.
 template <class T>

@@ -228,7 +228,7 @@ void panelGemm(const PanelProduct<T>& product, const T* a, const T* b, T* c, int
   const int useful = usefulThreads(product.m, product.n, product.k, threads);
   if (suitsSweep(product, packsB)) return sweepByThreads(part, packsA, useful);
   if (useful == 1) return multiplyPart(part, packsA, packsB);
-  if (suitsBlocks(part, packsB)) return multiplyBlocks(part, packsA, useful);
+  if (suitsBlocks(part, packsA, packsB)) return multiplyBlocks(part);
   if (packsB && !packsA && product.m <= 2 * rowsOfTile)
     return multiplyApart(part, fewRowsGrid(part, useful), false, true);
   if (packsA && !packsB) return multiplyApart(part, fewColumnsGrid(part, useful), true, false);

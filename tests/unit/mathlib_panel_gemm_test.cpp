@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/mathlib/library_gemm.h"
 #include "engine/mathlib/panel_gemm.h"
 #include "engine/support/thread_pool.h"
 
@@ -71,8 +72,8 @@ TYPED_TEST(PanelGemm, HasTheSameBitsOnAnyNumberOfThreads) {
   using T = TypeParam;
   std::mt19937 random(8);
   constexpr std::array<std::int64_t, 3> shapes[] = {{500, 300, 900}, {128, 770, 256}, {20, 512, 800}, {700, 90, 385},
-                                                   {7, 500, 1003},  {8, 2048, 900},  {61, 1056, 130}, {30, 50, 40000}, {32, 1100, 1000},
-                                                   {41, 2048, 700},                                                   {3, 40, 70001}};
+                                                   {7, 500, 1003},  {8, 2048, 900},  {61, 1056, 130}, {30, 50, 40000}, {32, 1100, 1024},
+                                                   {41, 1500, 1024},                                                   {3, 40, 70001}};
   for (const auto& [m, n, k] : shapes)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true}) {
@@ -173,6 +174,33 @@ TEST(PanelGemmRule, LeavesVectorsAndFewColumnsToOpenBlas) {
   EXPECT_FALSE(suitsPanels(1, 4096, 4096));
   EXPECT_FALSE(suitsPanels(4096, 1, 4096));
   EXPECT_FALSE(suitsPanels(8, 8, 8));
+}
+
+TEST(LibraryGemm, MultipliesAsPanelsDo) {
+  std::mt19937 random(9);
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      Stored<float> a = matrix<float>(ta ? 40 : 21, ta ? 21 : 40, 2, random, true);
+      Stored<float> b = matrix<float>(tb ? 33 : 40, tb ? 40 : 33, 1, random, true);
+      const PanelProduct<float> product{ta, tb, 21, 33, 40, 2, a.stride, b.stride, -1, 35};
+      const Stored<float> before = matrix<float>(21, 33, 2, random, true);
+      Stored<float> wanted = before;
+      panelGemm(product, a.data.data(), b.data.data(), wanted.data.data(), 1);
+      for (const GemmLibrary library : {GemmLibrary::OpenBlas, GemmLibrary::OneDnn}) {
+        Stored<float> c = before;
+        ASSERT_TRUE(libraryGemm(library, product, a.data.data(), b.data.data(), c.data.data()).has_value());
+        EXPECT_EQ(c.data, wanted.data) << describeLibrary(library) << ta << tb;
+      }
+    }
+  EXPECT_TRUE(describeLibrary(GemmLibrary::OpenBlas).starts_with("OpenBLAS "));
+  EXPECT_TRUE(describeLibrary(GemmLibrary::OneDnn).starts_with("oneDNN "));
+}
+
+TEST(LibraryGemm, RefusesWhatIsBeyondBlas) {
+  const std::int64_t rows = std::int64_t{1} << 32;
+  const auto refused = libraryGemm(GemmLibrary::OpenBlas, {false, false, rows, 1, 1, 1, 1, 1, 0, 1}, nullptr, nullptr, nullptr);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::TooLarge);
 }
 
 }  // namespace
