@@ -66,8 +66,10 @@ void joinFollowers(LoweredGraph& graph);
 
 /// Sorts loops so that memory is walked in order and merges neighbours that every access walks as one. Results of at
 /// least `streamedFrom` bytes are written past the caches: whole lines of them may lie anywhere, so that what is read is
-/// walked in order.
-void simplifyLoops(LoopKernel& kernel, std::int64_t streamedFrom = std::numeric_limits<std::int64_t>::max());
+/// walked in order. With `cutsLoops`, for code that has a loop for each range of an index that is compared with numbers,
+/// such a loop is merged with the one inside of it: i1 < 128 of rows of 196 becomes i < 25088.
+void simplifyLoops(LoopKernel& kernel, std::int64_t streamedFrom = std::numeric_limits<std::int64_t>::max(),
+                   bool cutsLoops = false);
 
 /// Gives every Planned buffer that some step writes an offset; buffers alive at the same time never overlap.
 void planMemory(LoweredGraph& graph);

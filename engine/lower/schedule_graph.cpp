@@ -91,7 +91,7 @@ class Scheduler {
     for (const auto& argument : builder.arguments()) step.arguments.push_back({argument.buffer, argument.offset});
     for (const auto& argument : builder.arguments())
       if (std::ranges::find(step.writes, argument.buffer) == step.writes.end()) step.reads.push_back(argument.buffer);
-    simplifyLoops(step.kernel, m_streamedFrom);
+    simplifyLoops(step.kernel, m_streamedFrom, m_layout == ImageLayout::ChannelsLast);
     m_graph.steps.push_back(std::move(step));
     return {};
   }

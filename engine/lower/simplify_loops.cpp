@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "engine/lower/lowered_graph.h"
 
@@ -101,15 +102,65 @@ void sortByReads(LoopKernel& kernel) {
   reorder(kernel, order);
 }
 
-bool mergeable(LoopKernel& kernel, std::size_t v) {
+/// Numbers that a loop may be cut at, and expressions that each range has again.
+constexpr std::size_t mostCuts = 4, mostExpressions = 40;
+
+bool isIndexOf(const Expr& e, std::size_t v) { return e.op == ExprOp::Index && e.index == Affine::variable(v); }
+
+bool comparesIndex(const LoopKernel& kernel, const Expr& e, std::size_t v) {
+  if (e.op != ExprOp::Lt && e.op != ExprOp::Ge) return false;
+  const Expr& number = kernel.exprs[std::size_t(e.args[1])];
+  return isIndexOf(kernel.exprs[std::size_t(e.args[0])], v) && number.op == ExprOp::Constant &&
+         number.dtype == DType::Int64 && std::abs(number.integer) < (std::int64_t{1} << 31);
+}
+
+/// The numbers with which the index of loop `v` is compared; nothing where it, or one of them, is used otherwise, or
+/// where that takes too many ranges.
+std::vector<std::size_t> comparedNumbers(const LoopKernel& kernel, std::size_t v) {
+  std::set<std::size_t> numbers, others;
+  for (const Expr& e : kernel.exprs) {
+    const bool compares = comparesIndex(kernel, e, v);
+    if (compares) numbers.insert(std::size_t(e.args[1]));
+    for (std::size_t a = 0; a < exprOpInfo(e.op).arity && !compares; ++a) others.insert(std::size_t(e.args[a]));
+  }
+  for (const LoopStore& store : kernel.stores) others.insert({std::size_t(store.value), std::size_t(store.place)});
+  const auto isTaken = [&](std::size_t e) { return isIndexOf(kernel.exprs[e], v) || numbers.contains(e); };
+  const auto isWithin = [&](std::size_t e) { return e < kernel.exprs.size() && isTaken(e); };
+  if (numbers.size() > mostCuts || kernel.exprs.size() > mostExpressions) return {};
+  if (std::ranges::any_of(others, isWithin)) return {};
+  return {numbers.begin(), numbers.end()};
+}
+
+/// Element-wise, the last two loops, of fixed sizes, with everything in order along the last one.
+bool mayCut(const LoopKernel& kernel, std::size_t v) {
+  const auto isOther = [](const LoopVariable& loop) { return loop.reduced || loop.serial || loop.size.isSymbolic(); };
+  if (v + 2 != kernel.variables.size() || std::ranges::any_of(kernel.variables, isOther)) return false;
+  const auto isAcross = [&](const Expr& e) {
+    const SymInt step = e.index.coefficient(v + 1);
+    return e.op == ExprOp::LoadAt || e.op == ExprOp::Carry || (isLoad(e.op) && !(isZero(step) || step.isIdentical(1)));
+  };
+  return std::ranges::none_of(kernel.exprs, isAcross);
+}
+
+bool mergeable(LoopKernel& kernel, std::size_t v, bool cuts) {
   if (kernel.variables[v].reduced != kernel.variables[v + 1].reduced) return false;
   if (kernel.variables[v].serial != kernel.variables[v + 1].serial) return false;
-  bool fits = true;
   const SymInt size = kernel.variables[v + 1].size;
-  forEachIndex(kernel, [&](Affine& index, bool) {
-    fits = fits && sameSize(index.coefficient(v), index.coefficient(v + 1) * size);
-  });
-  return fits;
+  const auto fits = [&](const Affine& index) { return sameSize(index.coefficient(v), index.coefficient(v + 1) * size); };
+  const bool cutsHere = cuts && mayCut(kernel, v) && !comparedNumbers(kernel, v).empty();
+  const auto isApart = [&](const Expr& e) {
+    return (isLoad(e.op) || e.op == ExprOp::Index) && !fits(e.index) && !(cutsHere && isIndexOf(e, v));
+  };
+  return std::ranges::none_of(kernel.exprs, isApart) &&
+         std::ranges::all_of(kernel.stores, [&](const LoopStore& store) { return fits(store.index); });
+}
+
+/// An index of loop `v` becomes that of both loops; what it is compared with grows with it.
+void spreadComparisons(LoopKernel& kernel, std::size_t v) {
+  for (const std::size_t number : comparedNumbers(kernel, v))
+    kernel.exprs[number].integer *= kernel.variables[v + 1].size.bits();
+  for (Expr& e : kernel.exprs)
+    if (isIndexOf(e, v)) e.index = Affine::variable(v + 1);
 }
 
 void merge(LoopKernel& kernel, std::size_t v) {
@@ -123,11 +174,12 @@ void merge(LoopKernel& kernel, std::size_t v) {
 
 }  // namespace
 
-void simplifyLoops(LoopKernel& kernel, std::int64_t streamedFrom) {
+void simplifyLoops(LoopKernel& kernel, std::int64_t streamedFrom, bool cutsLoops) {
   sortLoops(kernel);
   if (storesRows(kernel) && bytesStored(kernel, kernel.stores.front()) >= streamedFrom) sortByReads(kernel);
   for (std::size_t v = 0; v + 1 < kernel.variables.size();) {
-    if (mergeable(kernel, v)) {
+    if (mergeable(kernel, v, cutsLoops)) {
+      if (cutsLoops && mayCut(kernel, v)) spreadComparisons(kernel, v);
       merge(kernel, v);
       v = v == 0 ? 0 : v - 1;
     } else {

@@ -116,6 +116,34 @@ TEST(LowerLoops, RowsThatAreStreamedAreReadInOrder) {
   EXPECT_EQ(stepsOfLoad(16, 1), "480*i0 + 16*i1 + 96*i2 + i3") << "short rows";
 }
 
+/// Of x and y one after the other along the second dimension: 12 and 4 rows of 7.
+LoopKernel twoPieces(bool usesIndex) {
+  LoopKernel kernel;
+  for (const std::int64_t size : {5, 16, 7}) kernel.variables.push_back({size, false});
+  kernel.buffers = {{DType::Float32, "x"}, {DType::Float32, "y"}, {DType::Float32, "z"}};
+  const auto i = [](std::size_t v) { return Affine::variable(v); };
+  ExprBuilder b(kernel);
+  const int index = b.index(i(1)), isFirst = b.binary(ExprOp::Lt, index, b.integer(12, DType::Int64));
+  int value = b.loadWhere(0, i(0) * 84 + i(1) * 7 + i(2), isFirst);
+  value = b.select(isFirst, value, b.load(1, i(0) * 28 + i(1) * 7 + i(2)));
+  if (usesIndex) value = b.binary(ExprOp::Add, value, b.convert(index, DType::Float32));
+  kernel.stores.push_back({2, i(0) * 112 + i(1) * 7 + i(2), value});
+  return kernel;
+}
+
+TEST(LowerLoops, ComparedIndicesAreMergedWhereLoopsAreCut) {
+  const auto text = [](bool usesIndex, bool cutsLoops) {
+    LoopKernel kernel = twoPieces(usesIndex);
+    simplifyLoops(kernel, std::numeric_limits<std::int64_t>::max(), cutsLoops);
+    return printLoopIr(kernel);
+  };
+  const std::string merged = text(false, true);
+  EXPECT_NE(merged.find("for i1 < 112"), std::string::npos) << merged;
+  EXPECT_NE(merged.find("= 84"), std::string::npos) << merged;
+  EXPECT_NE(text(false, false).find("for i2 < 7"), std::string::npos);
+  EXPECT_NE(text(true, true).find("for i2 < 7"), std::string::npos) << "what is not compared alone stays";
+}
+
 TEST(LowerLoops, ViewsOfInputsAreStridedLoads) {
   GraphFixture f;
   const NodeId x = f.input("x", DType::Float32, {4, 6});
