@@ -60,8 +60,8 @@ class ProductMeasurement {
   }
   Result<double> library(GemmLibrary library, int repeats) {
     const ProductShape& s = m_shape;
-    const PanelProduct<float> product{s.transposedA, s.transposedB, s.m, s.n, s.k, 1, m_left.size(1),
-                                      m_right.size(1), 0, s.n};
+    const PanelProduct<float> product{s.transposedA,  s.transposedB,   s.m, s.n, s.k, 1,
+                                      m_left.size(1), m_right.size(1), 0,   s.n};
     auto time = fastest(repeats, [&] {
       return libraryGemm(library, product, m_left.data<float>(), m_right.data<float>(), m_out.data<float>());
     });

@@ -153,8 +153,8 @@ Result<int> compiledBench(const Options& options, bool json) {
 
 /// Kerf's products beside the libraries'.
 Result<int> productBench(const Options& options, bool json) {
-  KERF_TRY(const auto rows, benchProducts({options.graphs.paths, options.repeats, options.filter, options.cold},
-                                          interruptToken()));
+  KERF_TRY(const auto rows,
+           benchProducts({options.graphs.paths, options.repeats, options.filter, options.cold}, interruptToken()));
   printProductTimes(rows, json);
   return 0;
 }

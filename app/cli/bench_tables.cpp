@@ -120,17 +120,21 @@ void printProductTimes(const std::vector<bench::ProductTime>& rows, bool json) {
     for (int i = 0; i < 3; ++i) all[i] += times[i] * row.shape.uses;
     for (int i = 0; i < 2; ++i) logarithms[i] += std::log(row.kerf / times[i + 1]);
     if (json)
-      list.push_back({{"product", nameOf(row.shape)}, {"uses", row.shape.uses}, {"kerf_ms", row.kerf},
-                      {"openblas_ms", row.openBlas}, {"onednn_ms", row.oneDnn}});
+      list.push_back({{"product", nameOf(row.shape)},
+                      {"uses", row.shape.uses},
+                      {"kerf_ms", row.kerf},
+                      {"openblas_ms", row.openBlas},
+                      {"onednn_ms", row.oneDnn}});
     else
       fmt::print("{:<36} {:>4} {:>9.3f} {:>8.0f} {:>9.3f} {:>9.3f} {:>10.2f}\n", nameOf(row.shape), row.shape.uses,
                  row.kerf, row.work() / row.kerf / 1e6, row.openBlas, row.oneDnn, row.kerf / best);
   }
   if (json) return printJson({{"products", std::move(list)}, {"libraries", libraries}});
   const auto count = double(rows.size());
-  fmt::print("all uses: Kerf {:.2f} ms, OpenBLAS {:.2f}, oneDNN {:.2f}; geometric means of Kerf's time over theirs: "
-             "{:.2f}, {:.2f}\n",
-             all[0], all[1], all[2], std::exp(logarithms[0] / count), std::exp(logarithms[1] / count));
+  fmt::print(
+      "all uses: Kerf {:.2f} ms, OpenBLAS {:.2f}, oneDNN {:.2f}; geometric means of Kerf's time over theirs: "
+      "{:.2f}, {:.2f}\n",
+      all[0], all[1], all[2], std::exp(logarithms[0] / count), std::exp(logarithms[1] / count));
 }
 
 Result<int> printOpTimes(const std::string& filter, int repeats, bool json, std::stop_token stop) {

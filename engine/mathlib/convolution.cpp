@@ -235,8 +235,9 @@ Result<Tensor> emptyGradient(const Tensor& like, bool channelsLast) {
 }
 
 /// All tensors in the computing dtype, with plain strides.
-Result<ConvolutionGradients> patchGradients(const ConvolutionGeometry& geometry, const Tensor& grad, const Tensor& image,
-                                            const Tensor& filter, std::array<bool, 3> wanted, bool channelsLast) {
+Result<ConvolutionGradients> patchGradients(const ConvolutionGeometry& geometry, const Tensor& grad,
+                                            const Tensor& image, const Tensor& filter, std::array<bool, 3> wanted,
+                                            bool channelsLast) {
   ConvolutionGradients result;
   if (wanted[0]) {
     KERF_TRY(result.input, emptyGradient(image, channelsLast));

@@ -32,8 +32,8 @@ struct ConvolutionGradients {
   Tensor input, weight, bias;
 };
 
-/// `wanted`: input, weight, bias (the output_mask of aten::convolution_backward). With `channelsLast` gradients of input
-/// and weight lie so where that takes no copy.
+/// `wanted`: input, weight, bias (the output_mask of aten::convolution_backward). With `channelsLast` gradients of
+/// input and weight lie so where that takes no copy.
 Result<ConvolutionGradients> convolutionBackward(const Tensor& gradOutput, const Tensor& input, const Tensor& weight,
                                                  const ConvolutionSpec& spec, std::array<bool, 3> wanted,
                                                  bool channelsLast = false);

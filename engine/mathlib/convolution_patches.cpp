@@ -11,7 +11,7 @@
 namespace kerf::inline mathlib {
 namespace {
 
-constexpr std::int64_t fewest = 32;                // channels of a result, and elements of a patch, worth a product
+constexpr std::int64_t fewest = 32;  // channels of a result, and elements of a patch, worth a product
 constexpr std::int64_t mostPatches = 256;
 constexpr std::int64_t elementsPerThread = 1 << 14;
 
@@ -49,7 +49,8 @@ struct PatchLine {
 
 /// visit(line) for all lines of all patches, by threads that share the patches.
 template <class Visit>
-void forPatchLines(const ConvolutionGeometry& g, const PixelStrides& strides, PatchColumns columns, const Visit& visit) {
+void forPatchLines(const ConvolutionGeometry& g, const PixelStrides& strides, PatchColumns columns,
+                   const Visit& visit) {
   const auto tapLines = [&](std::int64_t image, std::int64_t matrix) {
     for (std::int64_t tap = 0; tap < g.kernelArea(); ++tap) {
       const std::int64_t x = tap % g.kernel[2], y = tap / g.kernel[2] % g.kernel[1];
@@ -58,7 +59,8 @@ void forPatchLines(const ConvolutionGeometry& g, const PixelStrides& strides, Pa
       if (strides.channel == 1) visit(PatchLine{from, to, g.bigChannels, 1, columns.channel});
       if (strides.channel == 1 || x > 0) continue;
       for (std::int64_t c = 0; c < g.bigChannels; ++c)
-        visit(PatchLine{from + c * strides.channel, to + c * columns.channel, g.kernel[2], strides.axis[2], columns.tap});
+        visit(
+            PatchLine{from + c * strides.channel, to + c * columns.channel, g.kernel[2], strides.axis[2], columns.tap});
     }
   };
   const std::int64_t grain = std::max<std::int64_t>(1, elementsPerThread / g.columnRows());
@@ -102,7 +104,9 @@ Result<FilterMatrix> filterMatrix(const ConvolutionGeometry& g, const Tensor& we
 /// Whether [N, C, spatial…] is a matrix [pixels, channels] where it lies.
 bool isPixelMatrix(const ConvolutionGeometry& g, const Tensor& small) {
   const PixelStrides s(small);
-  const auto is = [](std::int64_t size, std::int64_t stride, std::int64_t wanted) { return size == 1 || stride == wanted; };
+  const auto is = [](std::int64_t size, std::int64_t stride, std::int64_t wanted) {
+    return size == 1 || stride == wanted;
+  };
   const std::int64_t x = g.smallChannels, y = x * g.small[2], z = y * g.small[1], n = z * g.small[0];
   return s.channel == 1 && is(g.small[2], s.axis[2], x) && is(g.small[1], s.axis[1], y) &&
          is(g.small[0], s.axis[0], z) && is(g.batch, s.sample, n);

@@ -1,6 +1,6 @@
 // Convolutions whose filter steps by its own size: patches that meet nowhere, so that the image is its own matrix of
-// columns, in another order, and result and gradients are one product of matrices each. Private to mathlib; the contracts
-// of convolution_gemm.h.
+// columns, in another order, and result and gradients are one product of matrices each. Private to mathlib; the
+// contracts of convolution_gemm.h.
 #pragma once
 
 #include "engine/mathlib/convolution_geometry.h"

@@ -9,10 +9,10 @@
 namespace kerf::inline mathlib {
 namespace {
 
-constexpr std::int64_t mostRows = 64;             // beyond, sums of all blocks are no small part of the right matrix
-constexpr std::int64_t largeMatrix = 1 << 20;     // elements: more than a second cache
-constexpr std::int64_t sumsAtOnce = 4 << 20;      // elements
-constexpr std::int64_t together = 8;              // panels: a kilobyte of each row, and a block of them fills a second cache
+constexpr std::int64_t mostRows = 64;          // beyond, sums of all blocks are no small part of the right matrix
+constexpr std::int64_t largeMatrix = 1 << 20;  // elements: more than a second cache
+constexpr std::int64_t sumsAtOnce = 4 << 20;   // elements
+constexpr std::int64_t together = 8;  // panels: a kilobyte of each row, and a block of them fills a second cache
 
 struct AddBlocks {
   template <class T>
@@ -92,10 +92,12 @@ void multiplyBlocks(const Part<T>& whole) {
         some.multiply(i / across, panel, std::min(panels, panel + together));
       }
     });
-    parallelFor(g.m, std::max<std::int64_t>(1, largeMatrix / 16 / (g.n * some.count)), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        addBlocks(some.sums + i * g.n, g.m * g.n, some.count, first == 0 ? g.beta : T(1), whole.c + i * g.ldc, g.n);
-    });
+    parallelFor(g.m, std::max<std::int64_t>(1, largeMatrix / 16 / (g.n * some.count)),
+                [&](std::int64_t begin, std::int64_t end) {
+                  for (std::int64_t i = begin; i < end; ++i)
+                    addBlocks(some.sums + i * g.n, g.m * g.n, some.count, first == 0 ? g.beta : T(1),
+                              whole.c + i * g.ldc, g.n);
+                });
   }
 }
 

@@ -1,5 +1,5 @@
-// Few rows times a large matrix that lies row by row: threads take rows of it, which are whole pages, instead of columns,
-// which are pieces of all its rows. Private to mathlib.
+// Few rows times a large matrix that lies row by row: threads take rows of it, which are whole pages, instead of
+// columns, which are pieces of all its rows. Private to mathlib.
 #pragma once
 
 #include "engine/mathlib/panel_parts.h"

@@ -39,7 +39,8 @@ bool liesChannelsLast(const Sizes& sizes, const Sizes& strides);
 class RowConvolution {
  public:
   /// Null where the result is no float32 [N, O, H, W] that lies channels last, where oneDNN has no kernel that is fast
-  /// for it or a product of patches is faster, and where sums must be exact. `multiple` and `threads` say how rows are divided into blocks.
+  /// for it or a product of patches is faster, and where sums must be exact. `multiple` and `threads` say how rows are
+  /// divided into blocks.
   static std::unique_ptr<RowConvolution> make(const Tensor& image, const Tensor& filter, bool hasBias,
                                               const ConvolutionSpec& spec, const Tensor& out, std::int64_t multiple,
                                               int threads);

@@ -48,7 +48,8 @@ TEST_F(BenchTest, MeasuresProductsBesideTheLibraries) {
   const auto rows = runJson({"bench", "--products", "--repeats", "1", "--filter", "x [1, 128]"});
   ASSERT_EQ(rows["products"].size(), 1u);
   EXPECT_EQ(rows["products"][0]["product"], "[32, 1] x [1, 128] NN");
-  for (const char* time : {"kerf_ms", "openblas_ms", "onednn_ms"}) EXPECT_GT(rows["products"][0][time].get<double>(), 0);
+  for (const char* time : {"kerf_ms", "openblas_ms", "onednn_ms"})
+    EXPECT_GT(rows["products"][0][time].get<double>(), 0);
   EXPECT_EQ(rows["libraries"].size(), 2u);
   EXPECT_THAT(run({"bench", "--products", "--filter", "no such product"}).errors, HasSubstr("no product to measure"));
 }

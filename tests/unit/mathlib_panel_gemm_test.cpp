@@ -71,9 +71,9 @@ TYPED_TEST(PanelGemm, MultipliesEverySizeAndLayout) {
 TYPED_TEST(PanelGemm, HasTheSameBitsOnAnyNumberOfThreads) {
   using T = TypeParam;
   std::mt19937 random(8);
-  constexpr std::array<std::int64_t, 3> shapes[] = {{500, 300, 900}, {128, 770, 256}, {20, 512, 800}, {700, 90, 385},
-                                                   {7, 500, 1003},  {8, 2048, 900},  {61, 1056, 130}, {30, 50, 40000}, {32, 1100, 1024},
-                                                   {41, 1500, 1024},                                                   {3, 40, 70001}};
+  constexpr std::array<std::int64_t, 3> shapes[] = {
+      {500, 300, 900}, {128, 770, 256}, {20, 512, 800},   {700, 90, 385},   {7, 500, 1003}, {8, 2048, 900},
+      {61, 1056, 130}, {30, 50, 40000}, {32, 1100, 1024}, {41, 1500, 1024}, {3, 40, 70001}};
   for (const auto& [m, n, k] : shapes)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true}) {
@@ -108,8 +108,8 @@ TYPED_TEST(PanelGemm, PacksLittleOfManyProducts) {
       const std::int64_t steps = columns == n ? k : k / 20;
       setThreadCount(threads);
       Stored<T> c(m, columns, 0);
-      panelGemm<T>({true, true, m, columns, steps, T(1), 0, 0, T(0), columns}, ones.data(), ones.data(),
-                   c.data.data(), threads);
+      panelGemm<T>({true, true, m, columns, steps, T(1), 0, 0, T(0), columns}, ones.data(), ones.data(), c.data.data(),
+                   threads);
       EXPECT_TRUE(std::ranges::all_of(c.data, [&](T x) { return x == T(steps); })) << columns << " on " << threads;
       panelGemm<T>({false, false, m, columns, steps, T(1), 0, 0, T(0), columns}, ones.data(), ones.data(),
                    c.data.data(), threads);
@@ -198,7 +198,8 @@ TEST(LibraryGemm, MultipliesAsPanelsDo) {
 
 TEST(LibraryGemm, RefusesWhatIsBeyondBlas) {
   const std::int64_t rows = std::int64_t{1} << 32;
-  const auto refused = libraryGemm(GemmLibrary::OpenBlas, {false, false, rows, 1, 1, 1, 1, 1, 0, 1}, nullptr, nullptr, nullptr);
+  const auto refused =
+      libraryGemm(GemmLibrary::OpenBlas, {false, false, rows, 1, 1, 1, 1, 1, 0, 1}, nullptr, nullptr, nullptr);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::TooLarge);
 }

@@ -13,8 +13,7 @@ namespace {
 Tensor drawn(DType dtype, const Sizes& sizes, unsigned seed) {
   std::mt19937 random(seed);
   const Tensor wide = Tensor::zeros(DType::Float32, sizes).value();
-  for (std::int64_t i = 0; i < wide.numel(); ++i)
-    wide.data<float>()[i] = float(double(random()) / 2147483648.0 - 1);
+  for (std::int64_t i = 0; i < wide.numel(); ++i) wide.data<float>()[i] = float(double(random()) / 2147483648.0 - 1);
   return wide.to(dtype).value();
 }
 
@@ -28,10 +27,10 @@ std::vector<Tensor> attended(DType dtype, std::int64_t queries, std::int64_t key
   EXPECT_TRUE(forward) << forward.error().text();
   const ValueList& out = forward->list();
   const ValueList wanted{true, true, true, false};
-  const auto backward = referenceOps().call("torch.ops.aten._scaled_dot_product_efficient_attention_backward.default",
-                                            {Value(grad), Value(q), Value(k), Value(v), none, out[0], out[1], out[2],
-                                             out[3], 0.0, Value(wanted), causal},
-                                            {});
+  const auto backward = referenceOps().call(
+      "torch.ops.aten._scaled_dot_product_efficient_attention_backward.default",
+      {Value(grad), Value(q), Value(k), Value(v), none, out[0], out[1], out[2], out[3], 0.0, Value(wanted), causal},
+      {});
   EXPECT_TRUE(backward) << backward.error().text();
   std::vector<Tensor> all{out[0].tensor().contiguous().value(), out[1].tensor().contiguous().value()};
   for (std::size_t i = 0; i < 3; ++i) all.push_back(backward->list()[i].tensor().contiguous().value());

@@ -29,8 +29,8 @@ std::int64_t tileRows(const TiledAttention& a) {
 }
 std::int64_t tilesPerMatrix(const TiledAttention& a) { return (a.queries + tileRows(a) - 1) / tileRows(a); }
 
-/// Into how many parts a matrix's queries are divided in a backward pass, each with sums of its own for the gradients of
-/// keys and values; the answer does not depend on how many threads there are.
+/// Into how many parts a matrix's queries are divided in a backward pass, each with sums of its own for the gradients
+/// of keys and values; the answer does not depend on how many threads there are.
 std::int64_t partsPerMatrix(const TiledAttention& a) {
   constexpr std::int64_t enoughParts = 48, mostParts = 16;
   const std::int64_t wanted = std::min(mostParts, (enoughParts + a.matrices() - 1) / a.matrices());
@@ -201,8 +201,7 @@ void addParts(const Tensor& parts, const Tensor& sum) {
   const std::int64_t count = parts.size(0), size = sum.numel();
   parallelFor(size, grain, [&](std::int64_t begin, std::int64_t end) {
     std::copy(from + begin, from + end, to + begin);
-    for (std::int64_t part = 1; part < count; ++part)
-      rowmath::add(to + begin, from + part * size + begin, end - begin);
+    for (std::int64_t part = 1; part < count; ++part) rowmath::add(to + begin, from + part * size + begin, end - begin);
   });
 }
 

@@ -72,7 +72,8 @@ struct DivideKernel {
   KERF_KERNEL void run(T* x, double divisor, std::int64_t count) {
     const double inverse = 1 / divisor;  // its error does not reach a float
     for (std::int64_t i = 0; i < count; ++i)
-      x[i] = sizeof(T) < sizeof(double) ? static_cast<T>(double(x[i]) * inverse) : static_cast<T>(double(x[i]) / divisor);
+      x[i] =
+          sizeof(T) < sizeof(double) ? static_cast<T>(double(x[i]) * inverse) : static_cast<T>(double(x[i]) / divisor);
   }
 };
 struct AddKernel {
