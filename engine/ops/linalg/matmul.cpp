@@ -1,4 +1,6 @@
 // Matrix products through mathlib's gemm and bmm.
+#include <algorithm>
+
 #include "engine/mathlib/exact_sums.h"
 #include "engine/mathlib/gemm.h"
 #include "engine/ops/core/empty_output.h"
@@ -6,7 +8,10 @@
 #include "engine/ops/core/strides.h"
 #include "engine/ops/core/symbolic_checks.h"
 #include "engine/ops/core/type_promotion.h"
+#include "engine/support/thread_pool.h"
 #include "engine/tensor/copy.h"
+#include "engine/tensor/empty.h"
+#include "engine/tensor/simd.h"
 
 namespace kerf::inline ops {
 namespace {
@@ -166,12 +171,36 @@ Result<Value> intProductShape(const BoundArguments& args) {
   if (args.tensor(0).dtype() != DType::Int8) return mismatch(args, "expects int8 matrices");
   return Value(metaTensor(DType::Int32, sizes));
 }
+/// Products of int8 are at most 2^14, so that sums of this many are whole numbers that float32 has, in any order.
+constexpr std::int64_t exactSteps = 1 << 10;
+
+struct AddWhole {
+  KERF_KERNEL void run(const float* from, std::int64_t count, std::int32_t* to) {
+    for (std::int64_t i = 0; i < count; ++i)
+      to[i] = std::int32_t(std::uint32_t(to[i]) + std::uint32_t(std::int32_t(from[i])));
+  }
+};
+
+/// out += from, whole numbers of at most 2^24; both contiguous.
+void addWhole(const Tensor& from, const Tensor& out) {
+  parallelFor(out.numel(), std::int64_t{1} << 14, [&](std::int64_t begin, std::int64_t end) {
+    perIsa<AddWhole>(from.data<float>() + begin, end - begin, out.data<std::int32_t>() + begin);
+  });
+}
+
 Result<Value> intProductKernel(const BoundArguments& args) {
-  KERF_TRY(Tensor out, makeEmptyOutput(args));
-  KERF_TRY(const Tensor a, args.tensor(0).to(DType::Int32));
-  KERF_TRY(const Tensor b, args.tensor(1).to(DType::Int32));
-  KERF_CHECK(gemm(a, b, out));
-  return Value(std::move(out));
+  KERF_TRY(const Value meta, runShapeRule(args));
+  KERF_TRY(const Tensor a, args.tensor(0).to(DType::Float32));
+  KERF_TRY(const Tensor b, args.tensor(1).to(DType::Float32));
+  KERF_TRY(const Tensor out, Tensor::zeros(DType::Int32, meta.tensor().sizes()));
+  KERF_TRY(Tensor part, emptyTensor(DType::Float32, out.sizes()));
+  for (std::int64_t first = 0; first < a.size(1); first += exactSteps) {
+    const std::int64_t steps = std::min(exactSteps, a.size(1) - first);
+    KERF_CHECK(gemm(a.viewAs({a.size(0), steps}, a.strides(), a.offset() + first * a.stride(1)),
+                    b.viewAs({steps, b.size(1)}, b.strides(), b.offset() + first * b.stride(0)), part));
+    addWhole(part, out);
+  }
+  return Value(out);
 }
 
 constexpr OpTrait matmul = OpTrait::Matmul;
