@@ -245,10 +245,16 @@ Result<int> ElementBuilder::pointwise(NodeId id, const IndexMap& map) {
 
 namespace {
 
-/// Where along its dimension a scan is.
-Affine scanIndex(const ValueInfo& info, const LoopSpace& space, const IndexMap& assignment) {
-  if (info.kind != ValueKind::Scan || space.variableOf.empty()) return {};
-  const auto dim = scannedDimension(info, space.variableOf.size());
+/// Where along its dimension a scan is, or a reduction over one dimension.
+Affine placeAlong(const ValueInfo& info, const LoopSpace& space, const IndexMap& assignment) {
+  const std::size_t rank = space.variableOf.size();
+  if (info.kind != ValueKind::Scan) {
+    const auto reduced = std::ranges::find(space.reduced, true);
+    const bool isOnly = std::ranges::count(space.reduced, true) == 1;
+    return isOnly ? dimensionIndex(space, std::size_t(reduced - space.reduced.begin()), assignment) : Affine{};
+  }
+  if (rank == 0) return {};
+  const auto dim = scannedDimension(info, rank);
   return dim ? dimensionIndex(space, *dim, assignment) : Affine{};
 }
 
@@ -261,7 +267,7 @@ Result<int> ElementBuilder::reduction(NodeId id, const LoopSpace& space, const I
   for (const auto& variable : space.variables)
     if (variable.reduced) count *= variable.size;
   const ReductionCall call{m_builder, info.bound, resultType(info), info.item, value, count, space.reduces(),
-                           scanIndex(info, space, assignment)};
+                           placeAlong(info, space, assignment)};
   const bool isScan = info.kind == ValueKind::Scan;
   return ownedBy(id, finish(info, isScan ? info.lowering->scan(call) : info.lowering->reduction(call)));
 }

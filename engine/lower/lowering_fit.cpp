@@ -88,6 +88,7 @@ const Lowering* fittingPointwise(const ValueInfo& info) {
   if (!info.bound.op || !info.bound.op->lowering.pointwise) return nullptr;
   if (std::ranges::find(otherOverloads, info.bound.op->schema.qualifiedName()) != std::end(otherOverloads))
     return nullptr;
+  if (const auto covers = info.bound.op->lowering.covers; covers && !covers(info.bound)) return nullptr;
   ValueInfo probe = info;
   probe.lowering = &info.bound.op->lowering;
   return operandsGeneratable(probe) && typesCovered(probe) ? probe.lowering : nullptr;
@@ -164,6 +165,7 @@ const Lowering* fittingReduction(const ValueInfo& info) {
   const Lowering& lowering = info.bound.op->lowering;
   const DType dtype = info.bound.tensor(0).dtype();
   if (!lowering.reduction || !isGeneratable(dtype) || !isGeneratable(info.dtype)) return nullptr;  // dtype=complex64
+  if (lowering.covers && !lowering.covers(info.bound)) return nullptr;
   return dtype == DType::Bool && lowering.types == OperandTypes::Numbers ? nullptr : &lowering;
 }
 

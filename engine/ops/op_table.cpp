@@ -30,7 +30,8 @@ const std::vector<OpFolder>& opFolders() {
         primsReductionOps(), quantileOps(), reductionOps(), renormOps(), scanOps(), segmentReduceOps(), searchOps(),
         setOps(), sortOps(), uniqueOps()}},
       {"nn",
-       {adaptivePoolingOps(), attentionOps(), attentionBackwardOps(), flashAttentionOps(), onlineSoftmaxOps(),
+       {adaptivePoolingOps(), attentionOps(), attentionBackwardOps(), flashAttentionOps(), transformerOps(),
+        onlineSoftmaxOps(),
         batchNormOps(), convolutionOps(), ctcLossOps(), embeddingBagOps(),
         embeddingBagBackwardOps(), fractionalPoolingOps(), fusedLayerOps(), fusedOptimizerOps(),
         gridSamplerOps(), lossOps(), classLossOps(), marginLossOps(), normalizationOps(), paddingOps(), poolingOps(),
@@ -73,7 +74,8 @@ const char* folderOf(const OpInfo& op) {
 }
 
 std::vector<OpFactRows> opFactTables() {
-  return {arithmeticLowerings(),  activationLowerings(),  creationLowerings(),    moveLowerings(),
+  return {arithmeticLowerings(),  divisionLowerings(),    activationLowerings(),  creationLowerings(),
+          moveLowerings(),
           indexLowerings(),       scatterLowerings(),     indexPutLowerings(),    inductorRandomLowerings(),
           embeddingLowerings(),   scanLowerings(),        writeLowerings(),       partLowerings(),
           flatWriteLowerings(),   searchLowerings(),

@@ -46,7 +46,7 @@ struct Lowering {
   int (*element)(const ElementCall&) = nullptr;    ///< reads its operands at places of its own
   int (*scan)(const ReductionCall&) = nullptr;     ///< what the elements up to one, along `dim`, make
   const WriteLowering* writes = nullptr;           ///< beside or instead of `element`, for the calls that it covers
-  bool (*covers)(const BoundArguments&) = nullptr;  ///< which calls `element` is right for; null: all
+  bool (*covers)(const BoundArguments&) = nullptr;  ///< which calls the lowering is right for; null: all
   /// Right only if this takes every step, back to one whose second item is used, that made argument `place`'s values;
   /// `next`: the step before, null for the one whose result the call takes. Null: any values do.
   bool (*madeBy)(const BoundArguments& call, const BoundArguments& step, const BoundArguments* next) = nullptr;

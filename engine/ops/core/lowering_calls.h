@@ -31,7 +31,7 @@ struct ReductionCall {
   int element;   ///< in its stored type
   SymInt count;  ///< of the elements that are reduced into one
   bool reduces;  ///< false: every reduced dimension has size 1
-  Affine index = {};  ///< of a scan: where the element is along its dimension
+  Affine index = {};  ///< where the element is along the one dimension of a scan or of a reduction
   /// `count` as a float64.
   int elements() const { return b.size(count, DType::Float64); }
   int reduce(ExprOp op, int value) const { return reduces ? b.reduce(op, value) : value; }

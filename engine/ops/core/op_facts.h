@@ -30,6 +30,11 @@ constexpr OpFacts reductionLowering(const char* op, OperandTypes types, int (*bu
   return {.op = op,
           .lowering = {.reduction = build, .types = types, .items = items, .keepsDimensions = keepsDimensions}};
 }
+/// A lowering for the calls that `covers` says.
+constexpr OpFacts loweringWhere(bool (*covers)(const BoundArguments&), OpFacts facts) {
+  facts.lowering.covers = covers;
+  return facts;
+}
 constexpr OpFacts elementLowering(const char* op, int (*build)(const ElementCall&),
                                   bool (*covers)(const BoundArguments&) = nullptr) {
   return {.op = op, .lowering = {.element = build, .covers = covers, .types = OperandTypes::Raw, .cost = 4}};

@@ -31,7 +31,8 @@ namespace {
 /// Query heads that share a key head; none where they do not divide into those.
 std::optional<SymInt> sharingHeads(const BoundArguments& args, SymInt queryHeads, SymInt keyHeads) {
   if (!isCpuForm(args) || guardOrTrue(queryHeads == keyHeads)) return SymInt(1);
-  if (!guardOrTrue(keyHeads != 0) || !guardOrTrue(floorMod(queryHeads, keyHeads) == 0)) return {};
+  if (!guardOrTrue(queryHeads != 0) || !guardOrTrue(keyHeads != 0)) return {};
+  if (!guardOrTrue(floorMod(queryHeads, keyHeads) == 0)) return {};
   return floorDiv(queryHeads, keyHeads);
 }
 

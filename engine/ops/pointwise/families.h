@@ -22,6 +22,7 @@ OpRows pointwiseTernaryOps();
 OpRows pointwiseUnaryOps();
 
 OpFactRows arithmeticLowerings();
+OpFactRows divisionLowerings();
 OpFactRows activationLowerings();
 OpFactRows creationLowerings();
 OpFactRows pointwiseDerivatives();

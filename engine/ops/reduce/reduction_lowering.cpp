@@ -1,4 +1,6 @@
 // Reductions. Float sums accumulate in float64 and round once, which is at least as exact as eager's cascade sum.
+#include <limits>
+
 #include "engine/ops/core/lowering_calls.h"
 #include "engine/ops/reduce/families.h"
 
@@ -63,6 +65,33 @@ int onlineSoftmax(Call c) {
   return c.reduce(ReduceSum, c.b.convert(term, DType::Float64));
 }
 
+/// The first place of the extremum; of the first NaN where there is one, which the extremum then is.
+template <ExprOp Op>
+int position(Call c) {
+  const int element = c.b.convert(c.element, computeType(c.b.dtype(c.element)));
+  const int extremum = c.reduce(Op, element);
+  int isThere = c.b.binary(Eq, element, extremum);
+  if (isFloating(c.b.dtype(element)))
+    isThere = c.b.select(c.b.unary(IsNan, extremum), c.b.unary(IsNan, element), isThere);
+  const int nowhere = c.b.integer(std::numeric_limits<std::int64_t>::max(), DType::Int64);
+  return c.reduce(ReduceMin, c.b.select(isThere, c.b.index(c.index), nowhere));
+}
+template <ExprOp Op>
+int extremumAndPosition(Call c) {
+  return c.item == 0 ? extremum<Op>(c) : position<Op>(c);
+}
+int bothExtrema(Call c) { return c.item == 0 ? extremum<ReduceMin>(c) : extremum<ReduceMax>(c); }
+int sumOfNumbers(Call c) {
+  const int element = sumElement(c);
+  if (!isFloating(c.b.dtype(element))) return c.reduce(ReduceSum, element);
+  const int zero = c.b.constant(0, c.b.dtype(element));
+  return c.reduce(ReduceSum, c.b.select(c.b.unary(IsNan, element), zero, element));
+}
+
+/// Positions along one dimension of several. Over everything a second reduction would wait for the first, which threads
+/// do not divide.
+bool alongOneOfSeveral(const BoundArguments& args) { return !args.none(1) && args.tensor(0).dim() > 1; }
+
 constexpr OpFacts reductionLoweringsRows[] = {
     reductionLowering("prims::prepare_softmax_online", Numbers, onlineSoftmax, 2, true),
     reductionLowering("aten::sum", Any, accumulate<ReduceSum>, 1),
@@ -70,6 +99,12 @@ constexpr OpFacts reductionLoweringsRows[] = {
     reductionLowering("aten::mean", Any, mean, 1),
     reductionLowering("aten::amax", Numbers, extremum<ReduceMax>, 1),
     reductionLowering("aten::amin", Numbers, extremum<ReduceMin>, 1),
+    reductionLowering("aten::aminmax", Numbers, bothExtrema, 2),
+    loweringWhere(alongOneOfSeveral, reductionLowering("aten::max.dim", Numbers, extremumAndPosition<ReduceMax>, 2)),
+    loweringWhere(alongOneOfSeveral, reductionLowering("aten::min.dim", Numbers, extremumAndPosition<ReduceMin>, 2)),
+    loweringWhere(alongOneOfSeveral, reductionLowering("aten::argmax", Numbers, position<ReduceMax>, 1)),
+    loweringWhere(alongOneOfSeveral, reductionLowering("aten::argmin", Numbers, position<ReduceMin>, 1)),
+    reductionLowering("aten::nansum", Numbers, sumOfNumbers, 1),
     reductionLowering("aten::any", Any, truth<ReduceAny>, 1),
     reductionLowering("aten::all", Any, truth<ReduceAll>, 1),
     reductionLowering("aten::var.correction", Any, variance, 1),
