@@ -215,8 +215,8 @@ class Fuser {
           {variablesUpTo(candidate.space->variables.size()), candidate.space->variables, {}});
   }
 
-  /// A scan along rows goes an element at a time, and so does what shares its loops: what costs as much as an exponential
-  /// is faster by vectors, in a kernel of its own.
+  /// A scan along rows goes an element at a time, and so does what shares its loops: what costs as much as an
+  /// exponential is faster by vectors, in a kernel of its own.
   bool wouldSlowDown(const FusionGroup& group, const Candidate& candidate) const {
     constexpr int mostBesideScan = 14;
     if (scansRows(m_values[candidate.node])) return group.cost > mostBesideScan;

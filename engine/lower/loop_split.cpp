@@ -58,15 +58,13 @@ std::optional<std::vector<LoopPiece>> piecesOf(Cutter kernel, Cutter value) {
 
 /// Elements inside of the innermost of the value's loops that are cut; all that there can be where none is.
 std::int64_t rowOf(const std::vector<LoopPiece>& pieces) {
-  std::int64_t row = std::numeric_limits<std::int64_t>::max(), inside = 1, beforeLoop = 1;
-  for (auto piece = pieces.rbegin(); piece != pieces.rend() && row == std::numeric_limits<std::int64_t>::max(); ++piece) {
-    if (piece->valueStep == 1)
-      beforeLoop = inside;
-    else
-      row = beforeLoop;
+  std::int64_t inside = 1, beforeLoop = 1;
+  for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+    if (piece->valueStep != 1) return beforeLoop;
+    beforeLoop = inside;
     inside *= piece->size;
   }
-  return row;
+  return std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace

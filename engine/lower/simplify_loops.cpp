@@ -146,7 +146,9 @@ bool mergeable(LoopKernel& kernel, std::size_t v, bool cuts) {
   if (kernel.variables[v].reduced != kernel.variables[v + 1].reduced) return false;
   if (kernel.variables[v].serial != kernel.variables[v + 1].serial) return false;
   const SymInt size = kernel.variables[v + 1].size;
-  const auto fits = [&](const Affine& index) { return sameSize(index.coefficient(v), index.coefficient(v + 1) * size); };
+  const auto fits = [&](const Affine& index) {
+    return sameSize(index.coefficient(v), index.coefficient(v + 1) * size);
+  };
   const bool cutsHere = cuts && mayCut(kernel, v) && !comparedNumbers(kernel, v).empty();
   const auto isApart = [&](const Expr& e) {
     return (isLoad(e.op) || e.op == ExprOp::Index) && !fits(e.index) && !(cutsHere && isIndexOf(e, v));

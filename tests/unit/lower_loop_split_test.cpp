@@ -6,7 +6,9 @@
 namespace kerf {
 namespace {
 
-std::vector<LoopVariable> loops(std::initializer_list<std::int64_t> outer, std::initializer_list<std::int64_t> reduced) {
+using LoopSizes = std::initializer_list<std::int64_t>;
+
+std::vector<LoopVariable> loops(LoopSizes outer, LoopSizes reduced) {
   std::vector<LoopVariable> result;
   for (const std::int64_t size : outer) result.push_back({size, false});
   for (const std::int64_t size : reduced) result.push_back({size, true});
