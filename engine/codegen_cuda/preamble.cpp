@@ -104,6 +104,12 @@ __device__ __forceinline__ float kerf_min(float a, float b) {
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
   return least;
 }
+// Where something lies in the shared memory.
+__device__ __forceinline__ unsigned int kerf_shared(const void* place) {
+  unsigned int own;
+  asm("{ .reg .u64 place; cvta.to.shared.u64 place, %1; cvt.u32.u64 %0, place; }" : "=r"(own) : "l"(place));
+  return own;
+}
 #endif
 
 // By what a and b are multiplied before a is multiplied by the inverse of b: 2^24 for a subnormal b, whose inverse is infinite.
@@ -161,11 +167,6 @@ template <int BLOCKS>
 struct KerfMeeting {
   unsigned long long found[2][BLOCKS], came[2];
 };
-__device__ __forceinline__ unsigned int kerf_shared(const void* place) {
-  unsigned int own;
-  asm("{ .reg .u64 place; cvta.to.shared.u64 place, %1; cvt.u32.u64 %0, place; }" : "=r"(own) : "l"(place));
-  return own;
-}
 template <int BLOCKS>
 __device__ __forceinline__ void kerf_begin(KerfMeeting<BLOCKS>& meeting) {
   if (threadIdx.x == 0) {

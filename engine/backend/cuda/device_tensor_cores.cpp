@@ -9,11 +9,6 @@ static constexpr std::string_view source = R"cuda(
 #ifndef KERF_ON_HOST
 typedef unsigned int KerfShared;
 #define KERF_DYNAMIC_SHARED(name) extern __shared__ __align__(16) unsigned char name[]
-__device__ __forceinline__ KerfShared kerf_shared(const void* place) {
-  KerfShared at;
-  asm("{ .reg .u64 place; cvta.to.shared.u64 place, %1; cvt.u32.u64 %0, place; }" : "=r"(at) : "l"(place));
-  return at;
-}
 // 16 bytes on their way to shared memory; zeros where nothing is there.
 __device__ __forceinline__ void kerf_copy_async(KerfShared to, const void* from, bool there) {
   asm volatile("{ .reg .u64 place; cvta.to.global.u64 place, %1; cp.async.cg.shared.global [%0], [place], 16, %2; }"
