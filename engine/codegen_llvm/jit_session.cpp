@@ -1,10 +1,10 @@
 #include "engine/codegen_llvm/jit_session.h"
 
+#include <llvm/ExecutionEngine/JITLink/EHFrameSupport.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
-#include <llvm/ExecutionEngine/Orc/RTDyldObjectLinkingLayer.h>
-#include <llvm/ExecutionEngine/SectionMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 
 #include <mutex>
 #include <set>
@@ -57,9 +57,12 @@ std::unexpected<Error> failed(llvm::Error error) {
 
 }  // namespace
 
+/// JITLink lays an object's code and constants out in one piece of memory. RuntimeDyld maps them one by one, and where
+/// gigabytes of tensors lie between them the code reads other constants: it does not check its 32-bit distances.
 struct JitSession::Parts {
-  explicit Parts(std::unique_ptr<orc::ExecutorProcessControl> control)
-      : session(std::move(control)), linker(session, [] { return std::make_unique<SectionMemoryManager>(); }) {
+  explicit Parts(std::unique_ptr<orc::ExecutorProcessControl> control) : session(std::move(control)), linker(session) {
+    linker.addPlugin(std::make_unique<orc::EHFrameRegistrationPlugin>(
+        session, std::make_unique<jitlink::InProcessEHFrameRegistrar>()));
     session.setErrorReporter([this](llvm::Error error) {
       const std::lock_guard lock(mutex);
       failure.add(std::move(error));
@@ -76,7 +79,7 @@ struct JitSession::Parts {
   }
 
   orc::ExecutionSession session;
-  orc::RTDyldObjectLinkingLayer linker;
+  orc::ObjectLinkingLayer linker;
   orc::JITDylib* library = nullptr;
   std::mutex mutex;
   LinkFailure failure;
