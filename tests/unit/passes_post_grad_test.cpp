@@ -395,42 +395,6 @@ TEST(ConstructorMoves, MakesIndicesWhereTheyAreUsed) {
   }
 }
 
-/// index_put into a fresh tensor; `later` reads that once more, `given`: into an input.
-PassGraph put(bool later, bool given, bool copiedBack) {
-  PassGraph g;
-  const NodeId x = g.input("x", {6}), index = g.input("index", {3}, DType::Int64), values = g.input("values", {3});
-  const NodeId base = given ? x : g.call("aten.exp.default", {x});
-  const NodeId result = g.call("aten.index_put.default", {base, Argument::list({index}), values, true});
-  ArgumentList outputs{g.call("aten.neg.default", {result})};
-  if (later) outputs.emplace_back(g.call("aten.relu.default", {base}));
-  if (copiedBack) g.call("aten.copy_.default", {x, result});
-  g.finish(std::move(outputs));
-  return g;
-}
-
-TEST(Reinplacing, WritesIntoWhatDies) {
-  const std::vector<std::string> on{"reinplacing.enabled=true"};
-  const auto has = [&](const PassGraph& graph, const char* op) {
-    return std::ranges::count(calls(afterPass(graph, "reinplacing", on).graph), op) == 1;
-  };
-  EXPECT_TRUE(has(put(false, false, false), "aten.index_put_.default"));
-  EXPECT_TRUE(has(put(true, false, false), "aten.index_put.default"));
-  EXPECT_TRUE(has(put(false, true, false), "aten.index_put.default"));
-  EXPECT_TRUE(has(put(false, true, true), "aten.index_put_.default"));
-  EXPECT_FALSE(has(put(false, true, true), "aten.copy_.default"));
-  EXPECT_EQ(calls(afterPass(put(false, false, false), "reinplacing").graph)[1], "aten.index_put.default");
-}
-
-TEST(Reinplacing, WritesThroughAViewOfWhatDies) {
-  PassGraph g;
-  const NodeId x = g.input("x", {6}), y = g.input("y", {3});
-  const NodeId base = g.call("aten.exp.default", {x});
-  g.finish(
-      {g.call("aten.neg.default", {g.call("aten.as_strided_scatter.default", {base, y, ints({3}), ints({2}), 0})})});
-  EXPECT_EQ(calls(afterPass(g, "reinplacing", {"reinplacing.enabled=true"}).graph),
-            (Calls{"aten.exp.default", "aten.as_strided.default", "aten.copy_.default", "aten.neg.default"}));
-}
-
 TEST(AutoFunctionalized, KeepsCallsOfOpsThatItDoesNotKnow) {
   PassGraph g;
   const NodeId x = g.input("x", {4});

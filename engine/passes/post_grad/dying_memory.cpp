@@ -57,8 +57,10 @@ NodeId DyingMemory::copyBack(NodeId call, NodeId operand) const {
 
 bool DyingMemory::mayBeWritten(NodeId call, NodeId operand) const {
   if (overlapsItself(m_graph.node(operand))) return false;
-  int shared = 0;
-  for (const NodeId input : m_graph.node(call).inputs()) shared += m_aliases.together(input, operand);
+  int shared = 0;  // arguments; one node may be several
+  const auto count = [&](NodeId input) { shared += m_aliases.together(input, operand); };
+  for (const Argument& argument : m_graph.node(call).args()) forEachNode(argument, count);
+  for (const auto& [name, argument] : m_graph.node(call).kwargs()) forEachNode(argument, count);
   if (shared != 1) return false;
   if (!isGiven(operand)) return !isUsedLater(call, operand, {});
   const NodeId back = copyBack(call, operand);
