@@ -245,12 +245,19 @@ DropoutStream givenDropoutStream(const BoundArguments& args) {
   return {value(seed), value(offset)};
 }
 
+/// Of a matrix of 16-bit queries and keys, which smaller ones round faster as a whole.
+constexpr std::int64_t fewestNarrowScores = 96 * 96;
+
 Result<std::optional<TiledAttention>> attentionTiles(const BoundArguments& args, const DropoutStream& stream) {
   const DType dtype = args.tensor(0).dtype();
-  if (dtype != DType::Float32 && dtype != DType::Float64) return std::nullopt;
+  const bool isHalf = dtype == DType::Float16 || dtype == DType::BFloat16;
+  if (dtype != DType::Float32 && dtype != DType::Float64 && !isHalf) return std::nullopt;
+  const std::optional<DType> narrow = isHalf && isCpuForm(args) ? std::optional(dtype) : std::nullopt;
+  KERF_TRY(const Attention dimensions, attentionDimensions(args));
+  if (isHalf && dimensions.queries * dimensions.keys < fewestNarrowScores) return std::nullopt;
   KERF_TRY(const Attention a, operands(args));
   KERF_TRY(const Tensor mask, maskOf(args, a, a.q.dtype()));
-  return TiledAttention{a.batch, a.heads,  a.queries, a.keys, a.width, a.valueWidth, a.groups,
+  return TiledAttention{a.batch, a.heads,  a.queries, a.keys, a.width, a.valueWidth, a.groups,           narrow,
                         a.scale, a.causal, a.q,       a.k,    a.v,     mask,         {stream, a.dropout}};
 }
 

@@ -53,7 +53,7 @@ Result<Attention> attentionScores(const BoundArguments& args);
 Result<Attention> attentionWeights(const BoundArguments& args, bool divided);
 /// The stream that the forward call returned.
 DropoutStream givenDropoutStream(const BoundArguments& args);
-/// The call in the terms of attention_tiles.h; none for 16-bit types, whose weights are rounded as whole rows.
+/// The call in the terms of attention_tiles.h; none for types that are no floats of 16 to 64 bits.
 Result<std::optional<TiledAttention>> attentionTiles(const BoundArguments& args, const DropoutStream& stream);
 /// Scores with those that dropout takes set to zero and the others scaled by 1 / (1 - p).
 Result<Tensor> droppedScores(const Attention& a, const Tensor& scores, const DropoutStream& seed);

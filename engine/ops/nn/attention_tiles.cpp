@@ -106,6 +106,13 @@ class Tile {
   std::vector<T> m_factors;
 };
 
+/// Numbers of a product's operand as the 16-bit type has them.
+Result<Tensor> narrowed(const TiledAttention& a, const Tensor& t) {
+  if (!a.narrow) return t;
+  KERF_TRY(const Tensor narrow, t.to(*a.narrow));
+  return narrow.to(t.dtype());
+}
+
 /// body(piece) for all, on all threads; the first error.
 template <class Body>
 Result<void> forPieces(std::int64_t pieces, Body&& body) {
@@ -128,7 +135,8 @@ Result<void> attendTile(const TiledAttention& a, Tile<T>& tile, const Tensor& ou
     tile.drop(tile.at(scores, i), tile.dropout(i));
   }
   KERF_TRY(Tensor result, emptyTensor(a.q.dtype(), {tile.count(), a.valueWidth}));
-  KERF_CHECK(gemm(scores, tile.keys(a.v), result));
+  KERF_TRY(const Tensor factors, narrowed(a, scores));
+  KERF_CHECK(gemm(factors, tile.keys(a.v), result));
   for (std::int64_t i = 0; i < tile.count(); ++i)
     if (const double sum = rowSums[std::size_t(i)]; sum != 0) rowmath::divide(tile.at(result, i), sum, a.valueWidth);
   return copyElements(result, out);
@@ -180,6 +188,8 @@ Result<void> addTileGradients(const TiledAttention& a, Tile<T>& tile, const Tens
     rowmath::softmaxGradient(row, tile.at(p, i), sum, tile.keyCount());
     tile.drop(tile.at(p, i), factors);
   }
+  KERF_TRY(dS, narrowed(a, dS));
+  KERF_TRY(p, narrowed(a, p));
   Tensor query = tile.own(into.query), key = tile.seen(into.key), value = tile.seen(into.value);
   KERF_CHECK(gemm(dS, tile.keys(a.k), query, a.scale, 0));
   KERF_CHECK(gemm(across(dS), tile.own(a.q), key, a.scale, 1));

@@ -4,6 +4,7 @@
 //   before: S = q kᵀ; P = softmax(S + mask); O = P v      after: for block of queries: S, P, O of these rows
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "engine/ops/nn/attention_dropout.h"
@@ -15,7 +16,8 @@ namespace kerf::inline ops {
 /// Of [B * H, Q, D] queries, [B * H / groups, K, D] keys and [B * H / groups, K, E] values, all float32 or all float64.
 struct TiledAttention {
   std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, valueWidth = 0;
-  std::int64_t groups = 1;  ///< heads that share a key head
+  std::int64_t groups = 1;           ///< heads that share a key head
+  std::optional<DType> narrow = {};  ///< what weights and gradients of scores are rounded to before their products
   double scale = 1;
   bool causal = false;
   Tensor q, k, v;
