@@ -1,16 +1,34 @@
 // How a kernel's loads and stores walk memory, how many blocks it has, and what its device has.
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "engine/codegen_cuda/kernel_shape.h"
 
 namespace kerf::inline codegen_cuda {
 
-KernelTarget KernelTarget::of(std::string_view architecture) {
-  constexpr int firstWithClusters = 90;
+namespace {
+
+/// The number that a text begins with, which it loses.
+int takeNumber(std::string_view& text) {
   int number = 0;
-  if (architecture.starts_with("sm_")) std::from_chars(architecture.data() + 3, architecture.data() + architecture.size(), number);
-  return {number >= firstWithClusters ? 8 : 1};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(std::size_t(end - text.data()));
+  return error == std::errc() ? number : 0;
+}
+
+}  // namespace
+
+/// Blocks of a cluster send each other words by st.async, which PTX has since CUDA 12.1.
+KernelTarget KernelTarget::of(std::string_view architecture, std::string_view compiler) {
+  constexpr int firstWithClusters = 90;
+  constexpr std::pair firstThatSends{12, 1};
+  int number = 0;
+  if (architecture.starts_with("sm_")) architecture.remove_prefix(3), number = takeNumber(architecture);
+  const int major = takeNumber(compiler);
+  if (compiler.starts_with('.')) compiler.remove_prefix(1);
+  const bool sends = std::pair{major, takeNumber(compiler)} >= firstThatSends;
+  return {number >= firstWithClusters && sends ? 8 : 1};
 }
 
 bool isContiguous(const Affine& index, std::size_t variable, int vector) {

@@ -25,8 +25,8 @@ constexpr int tileSide = 64;
 /// What the device that a kernel is for has.
 struct KernelTarget {
   int mostCluster = 1;  ///< blocks that can meet and read each other's shared memory
-  /// Of "sm_90".
-  static KernelTarget of(std::string_view architecture);
+  /// Of "sm_90", as far as NVRTC of this version can write code for it.
+  static KernelTarget of(std::string_view architecture, std::string_view compiler = "13.0");
 };
 
 /// A number, or the kernel's parameter of that place.

@@ -93,6 +93,16 @@ template <class T>
 __device__ __forceinline__ T kerf_max(T a, T b) { return a > b || a != a ? a : b; }
 template <class T>
 __device__ __forceinline__ T kerf_min(T a, T b) { return a < b || a != a ? a : b; }
+// Of two zeros the positive one, or the negative one, wherever it stands: else threads that have combined a row's values in
+// different orders would differ.
+__device__ __forceinline__ double kerf_max(double a, double b) {
+  if (a == b) return __longlong_as_double(__double_as_longlong(a) & __double_as_longlong(b));
+  return a > b || a != a ? a : b;
+}
+__device__ __forceinline__ double kerf_min(double a, double b) {
+  if (a == b) return __longlong_as_double(__double_as_longlong(a) | __double_as_longlong(b));
+  return a < b || a != a ? a : b;
+}
 #if __CUDA_ARCH__ >= 800
 __device__ __forceinline__ float kerf_max(float a, float b) {
   float most;
@@ -109,6 +119,15 @@ __device__ __forceinline__ unsigned int kerf_shared(const void* place) {
   unsigned int own;
   asm("{ .reg .u64 place; cvta.to.shared.u64 place, %1; cvt.u32.u64 %0, place; }" : "=r"(own) : "l"(place));
   return own;
+}
+#else
+__device__ __forceinline__ float kerf_max(float a, float b) {
+  if (a == b) return __uint_as_float(__float_as_uint(a) & __float_as_uint(b));
+  return a > b || a != a ? a : b;
+}
+__device__ __forceinline__ float kerf_min(float a, float b) {
+  if (a == b) return __uint_as_float(__float_as_uint(a) | __float_as_uint(b));
+  return a < b || a != a ? a : b;
 }
 #endif
 
@@ -161,7 +180,38 @@ __device__ __forceinline__ T kerf_team(T value, F combine) {
 __device__ __forceinline__ void kerf_meet() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+__device__ __forceinline__ unsigned int kerf_rank() {
+  unsigned int rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+// `came` begins to count the bytes that come in each turn, of which one thread says how many; then other blocks may send.
+__device__ __forceinline__ void kerf_count(unsigned int came) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(came) : "memory");
+}
+__device__ __forceinline__ void kerf_counts() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ __forceinline__ void kerf_expect(unsigned int came, int bytes) {
+  asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1; }"
+               :: "r"(came), "r"(bytes) : "memory");
+}
+// To the place and the count of this block's that are at the same places in that one's memory.
+__device__ __forceinline__ void kerf_send(unsigned int place, unsigned long long bits, unsigned int came, unsigned int block) {
+  unsigned int other, counter;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(other) : "r"(place), "r"(block));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(came), "r"(block));
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];"
+               :: "r"(other), "l"(bits), "r"(counter) : "memory");
+}
+// Whether all of a turn of this parity is there; 0 after a while.
+__device__ __forceinline__ unsigned int kerf_have_come(unsigned int came, unsigned int parity) {
+  unsigned int all;
+  asm volatile("{ .reg .pred all; mbarrier.try_wait.parity.shared::cta.b64 all, [%1], %2; selp.u32 %0, 1, 0, all; }"
+               : "=r"(all) : "r"(came), "r"(parity) : "memory");
+  return all;
+}
+#endif
 
+#if __CUDA_ARCH__ >= 900 || defined(KERF_ON_HOST)
 // Where the blocks of a cluster put what each of them found, two places that take turns, and what counts the bytes that came.
 template <int BLOCKS>
 struct KerfMeeting {
@@ -171,9 +221,8 @@ template <int BLOCKS>
 __device__ __forceinline__ void kerf_begin(KerfMeeting<BLOCKS>& meeting) {
   if (threadIdx.x == 0) {
     #pragma unroll
-    for (int side = 0; side < 2; ++side)
-      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(kerf_shared(&meeting.came[side])) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    for (int side = 0; side < 2; ++side) kerf_count(kerf_shared(&meeting.came[side]));
+    kerf_counts();
   }
   kerf_meet();
 }
@@ -185,25 +234,16 @@ template <int THREADS, int BLOCKS, class T, class F>
 __device__ __forceinline__ T kerf_cluster(T value, F combine, KerfMeeting<BLOCKS>& meeting, int& turn) {
   value = kerf_team<THREADS>(value, combine);
   const int side = turn & 1;
-  const unsigned int parity = (unsigned int)turn >> 1 & 1u, came = kerf_shared(&meeting.came[side]);
+  const unsigned int parity = (unsigned int)turn >> 1 & 1u;
+  const auto came = kerf_shared(&meeting.came[side]);
   ++turn;
-  if (threadIdx.x == 0)
-    asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1; }"
-                 :: "r"(came), "r"(BLOCKS * 8) : "memory");
+  if (threadIdx.x == 0) kerf_expect(came, BLOCKS * 8);
   if (threadIdx.x < BLOCKS) {
     unsigned long long bits = 0;
     *reinterpret_cast<T*>(&bits) = value;
-    unsigned int rank, place, counter;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"(kerf_shared(&meeting.found[side][rank])), "r"(threadIdx.x));
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(came), "r"(threadIdx.x));
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];"
-                 :: "r"(place), "l"(bits), "r"(counter) : "memory");
+    kerf_send(kerf_shared(&meeting.found[side][kerf_rank()]), bits, came, threadIdx.x);
   }
-  unsigned int all = 0;
-  while (all == 0)
-    asm volatile("{ .reg .pred all; mbarrier.try_wait.parity.shared::cta.b64 all, [%1], %2; selp.u32 %0, 1, 0, all; }"
-                 : "=r"(all) : "r"(came), "r"(parity) : "memory");
+  while (kerf_have_come(came, parity) == 0) {}
   #pragma unroll
   for (int block = 0; block < BLOCKS; ++block) {
     const unsigned long long bits = *const_cast<volatile unsigned long long*>(&meeting.found[side][block]);

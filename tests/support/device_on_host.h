@@ -19,12 +19,21 @@
 
 namespace kerf::testing_support {
 
+/// KerfLaunch of threads_on_host.h.
+struct HostLaunch {
+  unsigned blocks, threads, cluster, shared;
+  bool backwards;
+  void (*body)() = nullptr;  ///< the entry's own
+};
+/// With `words` a kernel's entry adds what its arguments hold there, addresses among them, and does nothing else.
+using HostEntry = const char* (*)(HostLaunch launch, void** arguments, std::vector<void*>* words);
+
 /// A library of kernels, each callable as CUDA's driver calls them: by addresses of its arguments.
 class HostKernels {
  public:
   /// All kernels of this text, with an entry each.
   static std::string withEntries(const std::string& source) {
-    std::string text = std::string(cudaOnHostPrelude) + std::string(tensorCoresOnHost) + withHalves(source);
+    std::string text = cudaOnHostPrelude() + std::string(tensorCoresOnHost) + withHalves(source);
     text += R"cpp(
       static void** kerfArguments;
       template <class... P>
@@ -32,28 +41,31 @@ class HostKernels {
         [&]<size_t... i>(std::index_sequence<i...>) { kernel(*(P*)kerfArguments[i]...); }
         (std::index_sequence_for<P...>{});
       }
+      template <class... P>
+      static void kerfAddWords(void (*)(P...), std::vector<void*>& words, void** arguments) {
+        const auto add = [&](const void* argument, size_t bytes) {
+          for (size_t at = 0; at + 8 <= bytes; at += 8) words.push_back(*(void**)((const char*)argument + at));
+        };
+        (add(*arguments++, sizeof(P)), ...);
+      }
+      #define KERF_ENTRY(kernel) \
+        extern "C" __attribute__((visibility("default"))) const char* host_##kernel( \
+            KerfLaunch launch, void** arguments, std::vector<void*>* words) { \
+          if (words != nullptr) return kerfAddWords(kernel, *words, arguments), nullptr; \
+          kerfArguments = arguments, launch.body = [] { kerfCall(kernel); }; \
+          return kerfLaunch(launch); \
+        }
     )cpp";
     static const std::regex kernel(R"(__global__ void (?:__launch_bounds__\([^)]*\) )?(\w+)\()");
     for (auto it = std::sregex_iterator(source.begin(), source.end(), kernel); it != std::sregex_iterator(); ++it)
-      text += fmt::format(
-          "extern \"C\" void host_{0}(unsigned int blocks, unsigned int threads, void** arguments) {{ "
-          "kerfArguments = arguments; kerfLaunch(blocks, threads, [] {{ kerfCall({0}); }}); }}\n",
-          (*it)[1].str());
+      text += fmt::format("KERF_ENTRY({})\n", (*it)[1].str());
     return text;
   }
 
   Result<void*> entry(const std::string& source, const std::string& name) {
     void*& library = m_libraries[source];
     if (library == nullptr) {
-      KERF_TRY(const TemporaryFolder folder, TemporaryFolder::create());
-      const auto code = folder.path() / "kernel.cpp", object = folder.path() / "kernel.so";
-      std::ofstream(code) << "#include <utility>\n" << withEntries(source);
-      KERF_TRY(const auto ran, runProgram({KERF_CXX, "-std=c++20", "-O1", "-ffp-contract=off", "-fno-strict-aliasing",
-                                           "-w", "-fPIC", "-shared", code.string(), "-o", object.string()},
-                                          "", std::chrono::seconds(120)));
-      if (ran.status != 0) return fail(ErrorCode::CompileFailed, "{}\n{}", ran.output, ran.errors);
-      library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (library == nullptr) return fail(ErrorCode::Internal, "{}", dlerror());
+      KERF_TRY(library, openedLibrary(withEntries(source)));
     }
     void* const found = dlsym(library, ("host_" + name).c_str());
     if (found == nullptr) return fail(ErrorCode::NotFound, "there is no kernel {}", name);
@@ -178,9 +190,13 @@ class DeviceOnHost {
     f.allocate = [](DeviceAddress* place, std::size_t bytes) {
       void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
       std::memset(memory, 0xee, bytes);  // nothing that a kernel may take for zeros
+      s_memory.emplace(memory, bytes);
       return *place = DeviceAddress(memory), 0;
     };
-    f.release = [](DeviceAddress place) { return std::free(reinterpret_cast<void*>(place)), 0; };
+    f.release = [](DeviceAddress place) {
+      s_memory.erase(reinterpret_cast<void*>(place));
+      return std::free(reinterpret_cast<void*>(place)), 0;
+    };
     f.upload = [](DeviceAddress to, const void* from, std::size_t bytes, void*) {
       return std::memcpy(reinterpret_cast<void*>(to), from, bytes), 0;
     };
@@ -195,12 +211,32 @@ class DeviceOnHost {
     };
     f.streamSynchronize = [](void*) { return 0; };
     f.setAttribute = [](void*, int, int) { return 0; };
-    f.launch = [](void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
-                  void*, void** arguments, void**) {
+    f.launch = [](void* function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
+                  unsigned shared, void*, void** arguments, void**) {
       ++s_launches;
-      return reinterpret_cast<void (*)(unsigned, unsigned, void**)>(function)(blocks, threads, arguments), 0;
+      const auto entry = reinterpret_cast<HostEntry>(function);
+      launchBothWays(memoryOf(entry, arguments), [&](bool backwards) {
+        return entry({blocks, threads, 1, shared, backwards}, arguments, nullptr);
+      });
+      return 0;
     };
     return f;
+  }
+
+  /// What was allocated where a kernel's arguments point to.
+  static std::vector<HostMemory> memoryOf(HostEntry entry, void** arguments) {
+    std::vector<void*> words;
+    entry({}, arguments, &words);
+    std::map<void*, std::size_t> known;
+    for (void* const word : words) {
+      const auto behind = s_memory.upper_bound(word);
+      if (behind == s_memory.begin()) continue;
+      const auto [place, bytes] = *std::prev(behind);
+      if (word < static_cast<char*>(place) + bytes) known.emplace(place, bytes);
+    }
+    std::vector<HostMemory> memory;
+    for (const auto& [place, bytes] : known) memory.emplace_back(place, bytes);
+    return memory;
   }
 
   Result<ValueList> makeResults(const DeviceOp& row, const BoundArguments& bound) {
@@ -221,6 +257,7 @@ class DeviceOnHost {
   }
 
   static inline int s_launches = 0;
+  static inline std::map<void*, std::size_t> s_memory;  ///< bytes by where they lie
   HostKernels m_kernels;
   std::unique_ptr<CudaDriver> m_driver;
   DeviceQueue m_queue;

@@ -1,5 +1,5 @@
-// What kernels for tensor cores call (device_tensor_cores.cpp), on the CPU: each lane of a warp shows the others what it holds, as
-// PTX's documentation lays squares out over lanes.
+// What kernels for tensor cores call (device_tensor_cores.cpp), on the CPU: each lane of a warp shows the others what
+// it holds, as PTX's documentation lays squares out over lanes.
 #pragma once
 
 #include <string_view>
@@ -7,17 +7,20 @@
 namespace kerf::testing_support {
 
 inline constexpr std::string_view tensorCoresOnHost = R"cpp(
-#define KERF_ON_HOST
-#define KERF_DYNAMIC_SHARED(name) alignas(16) static unsigned char name[232448]
-typedef unsigned long long KerfShared;
 struct float2 { float x, y; };
 static inline float2 make_float2(float x, float y) { return {x, y}; }
-static inline KerfShared kerf_shared(const void* place) { return (KerfShared)place; }
+// Until it is waited for, there is anything but what is copied.
 static inline void kerf_copy_async(KerfShared to, const void* from, bool there) {
-  if ((size_t)from % 16 != 0 || to % 16 != 0) __builtin_trap();  // as the device would
-  if (there) memcpy((void*)to, from, 16); else memset((void*)to, 0, 16);
+  if ((size_t)from % 16 != 0 || to % 16 != 0) kerfFail("16 bytes are copied from or to no multiple of 16");
+  KerfCopy copy{(void*)to, {}};
+  if (there) memcpy(copy.bytes, from, 16);
+  memset(copy.to, 0xff, 16);
+  kerfThreads[kerfNow].copies.push_back(copy);
 }
-static inline void kerf_copied() {}
+static inline void kerf_copied() {
+  for (const KerfCopy& copy : kerfThreads[kerfNow].copies) memcpy(copy.to, copy.bytes, 16);
+  kerfThreads[kerfNow].copies.clear();
+}
 static inline float kerf_exp2(float x) { return exp2f(x); }
 static float kerfHalf(bool bf16, unsigned int bits) {
   if (bf16) return __uint_as_float(bits << 16);
@@ -31,14 +34,16 @@ static unsigned int kerfBits(bool bf16, float value) {
   const _Float16 h = value; unsigned short own; memcpy(&own, &h, 2);
   return own;
 }
-static inline unsigned int kerfPair(bool bf16, float first, float second) { return kerfBits(bf16, first) | kerfBits(bf16, second) << 16; }
+static inline unsigned int kerfPair(bool bf16, float first, float second) {
+  return kerfBits(bf16, first) | kerfBits(bf16, second) << 16;
+}
 #define kerf_pair(first, second) kerfPair(IS_BF16, first, second)
 
 static KerfShared kerfRows[1024];
 static void kerfSquares(bool turned, unsigned int (&x)[4], KerfShared row) {
   const unsigned int own = threadIdx.x, lane = own % 32, warp = own - lane;
   kerfRows[own] = row;
-  __syncthreads();
+  __syncwarp();
   for (unsigned int square = 0; square < 4; ++square) {
     unsigned short two[2];
     for (unsigned int i = 0; i < 2; ++i) {
@@ -47,7 +52,7 @@ static void kerfSquares(bool turned, unsigned int (&x)[4], KerfShared row) {
     }
     x[square] = two[0] | (unsigned int)two[1] << 16;
   }
-  __syncthreads();
+  __syncwarp();
 }
 static void kerf_squares(unsigned int (&x)[4], KerfShared row) { kerfSquares(false, x, row); }
 static void kerf_turned_squares(unsigned int (&x)[4], KerfShared row) { kerfSquares(true, x, row); }
@@ -56,7 +61,7 @@ static unsigned int kerfFactors[1024][6];
 static void kerfMultiply(bool bf16, float (&c)[4], const unsigned int (&a)[4], unsigned int b0, unsigned int b1) {
   const unsigned int own = threadIdx.x, lane = own % 32, warp = own - lane;
   memcpy(kerfFactors[own], a, 16), kerfFactors[own][4] = b0, kerfFactors[own][5] = b1;
-  __syncthreads();
+  __syncwarp();
   for (unsigned int i = 0; i < 4; ++i) {
     const unsigned int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
     double sum = c[i];
@@ -67,7 +72,7 @@ static void kerfMultiply(bool bf16, float (&c)[4], const unsigned int (&a)[4], u
     }
     c[i] = (float)sum;
   }
-  __syncthreads();
+  __syncwarp();
 }
 #define kerf_multiply(c, a, b0, b1) kerfMultiply(IS_BF16, c, a, b0, b1)
 )cpp";

@@ -92,13 +92,13 @@ TEST(CudaOps, RunningSumsOfLinesAndOfLinesBesideEachOther) {
   }
   std::vector<float> x(lines * size), out(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i * 2654435761u % 9) - 4;
-  along->run({x.data(), out.data()}, lines);
+  along->run({x, out}, lines);
   for (std::int64_t l = 0; l < lines; ++l) {
     float sum = 0;
     for (std::int64_t i = 0; i < size; ++i)
       ASSERT_EQ(out[std::size_t(l * size + i)], sum += x[std::size_t(l * size + i)]);
   }
-  beside->run({x.data(), out.data()}, (lines + 31) / 32);
+  beside->run({x, out}, (lines + 31) / 32);
   for (std::int64_t l = 0; l < lines; ++l) {
     float sum = 0;
     for (std::int64_t i = 0; i < size; ++i)
@@ -114,7 +114,7 @@ TEST(CudaOps, RunningLogarithmsOfSums) {
   std::vector<double> x(300, -INFINITY), out(300);
   for (std::size_t i = 3; i < 290; ++i) x[i] = double(i * 37 % 11) - 700;
   x[290] = INFINITY, x[295] = NAN;
-  host->run({x.data(), out.data()}, 1);
+  host->run({x, out}, 1);
   double sum = 0;
   for (std::size_t i = 0; i < 290; ++i) {
     sum += std::exp(x[i] + 700);

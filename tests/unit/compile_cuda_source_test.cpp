@@ -165,7 +165,8 @@ TEST(CudaSource, EveryOperationCompiles) {
   if (const auto version = nvrtcVersion(); !version) GTEST_SKIP() << version.error().text();
   for (const std::string architecture : {"sm_75", "sm_80", "sm_90"})
     for (const LoopKernel& kernel : {everyOperation(), softmax(64, 50257), columnSums(4096, 768)}) {
-      const auto source = generateKernel(kernel, {}, {}, KernelGuard::None, KernelTarget::of(architecture));
+      const KernelTarget target = KernelTarget::of(architecture, *nvrtcVersion());
+      const auto source = generateKernel(kernel, {}, {}, KernelGuard::None, target);
       ASSERT_TRUE(source) << source.error().text();
       const auto compiled = compileSource(source->source, architecture);
       ASSERT_TRUE(compiled) << compiled.error().text();
@@ -193,6 +194,22 @@ TEST(CudaSource, LongRowsAreForClustersWhereTheDeviceHasThem) {
               HasSubstr("void __cluster_dims__(8, 1, 1) __launch_bounds__(1024) cuda_fused_test_0("));
   for (const std::string_view older : {"sm_75", "sm_80", "sm_89", ""}) EXPECT_THAT(of(50257, older), Not(HasSubstr("cluster")));
   EXPECT_THAT(of(8192, "sm_90"), Not(HasSubstr("cluster")));
+}
+
+/// Blocks send each other words in a way that CUDA 12.0 cannot write.
+TEST(CudaSource, ClustersNeedACompilerOfCuda12_1) {
+  EXPECT_EQ(KernelTarget::of("sm_90", "12.0").mostCluster, 1);
+  for (const std::string_view later : {"12.1", "12.9", "12.10", "13.0", "14.2"})
+    EXPECT_EQ(KernelTarget::of("sm_90", later).mostCluster, 8) << later;
+  for (const std::string_view strange : {"11.8", "12", "", "cuda"})
+    EXPECT_EQ(KernelTarget::of("sm_90", strange).mostCluster, 1) << strange;
+  EXPECT_EQ(KernelTarget::of("sm_80", "13.0").mostCluster, 1);
+  const auto older = generateKernel(softmax(64, 50257), {}, {}, KernelGuard::None, KernelTarget::of("sm_90", "12.0"));
+  EXPECT_THAT(older->text(), Not(HasSubstr("cluster")));
+  if (const auto version = nvrtcVersion(); !version) GTEST_SKIP() << version.error().text();
+  const auto compiled = compileSource(older->source, "sm_90");
+  ASSERT_TRUE(compiled) << compiled.error().text();
+  EXPECT_THAT(compiled->ptx, Not(HasSubstr("st.async"))) << "nothing of it is left of the functions above the kernel";
 }
 
 TEST(CudaSource, WhatDoesNotCompileSaysWhy) {

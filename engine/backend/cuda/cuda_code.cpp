@@ -63,7 +63,7 @@ Result<std::vector<CudaStepCode>> compileCuda(const LoweredGraph& graph, const s
     code.guarded = !step.indexChecks.empty();
     KERF_TRY(code.kernel,
              generateKernel(step.kernel, nodes, step.origins, code.guarded ? KernelGuard::Indices : KernelGuard::None,
-                            KernelTarget::of(architecture)));
+                            KernelTarget::of(architecture, compiler)));
     code.writes.assign(step.kernel.buffers.size(), false);
     for (const LoopStore& store : step.kernel.stores) code.writes[std::size_t(store.buffer)] = true;
     code.same =

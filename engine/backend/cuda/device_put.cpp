@@ -45,8 +45,8 @@ constexpr Combination combinations[] = {
     {"((a) + (b))", "0", "0", "0"},  // Sum
     {"((a) * (b))", "1", "1", "1"},  // Product
     {"((a) + (b))", "0", "0", "0"},  // Mean
-    {"kerf_max<A>(a, b)", "-__longlong_as_double(0x7ff0000000000000ll)", "(-9223372036854775807ll - 1)", "0"},
-    {"kerf_min<A>(a, b)", "__longlong_as_double(0x7ff0000000000000ll)", "9223372036854775807ll",
+    {"kerf_max((A)(a), (A)(b))", "-__longlong_as_double(0x7ff0000000000000ll)", "(-9223372036854775807ll - 1)", "0"},
+    {"kerf_min((A)(a), (A)(b))", "__longlong_as_double(0x7ff0000000000000ll)", "9223372036854775807ll",
      "18446744073709551615ull"},
 };
 
