@@ -1,14 +1,12 @@
 #include "engine/lower/write_out.h"
 
 #include <algorithm>
-#include <set>
 
-#include "engine/ir/call_values.h"
+#include "engine/lower/node_writer.h"
 #include "engine/lower/value_table.h"
-#include "engine/ops/core/op_tracer.h"
-#include "engine/ops/core/symbolic_checks.h"
+#include "engine/lower/write_loops.h"
+#include "engine/lower/write_results.h"
 #include "engine/ops/python/python_level.h"
-#include "engine/support/log.h"
 
 namespace kerf::inline lower {
 namespace {
@@ -47,128 +45,40 @@ std::string targetOf(const GraphModule& module, const Node& node) {
   return fmt::format("module:{}={}", node.target(), module.submodule(node.target())->repr);
 }
 
-/// Whether an argument is written with a size that only running the graph tells: nothing gives it a value before.
-bool mentionsDataSize(const Argument& argument) {
-  if (const ListArgument* list = argument.asList()) return std::ranges::any_of(list->items, mentionsDataSize);
-  const SymExpr* number = argument.as<SymExpr>();
-  if (number == nullptr) return false;
-  std::set<std::string> names;
-  collectSymbols(number->text, names);
-  return std::ranges::any_of(names, [](const std::string& name) { return name.front() == 'u'; });
+/// The parameters of a module's call follow its arguments.
+CallValues asCalled(const Node& node, CallValues call) {
+  if (node.op() == Opcode::CallModule)
+    for (auto& [key, value] : std::exchange(call.kwargs, {})) call.args.push_back(std::move(value));
+  return call;
 }
 
-bool isNumberedByData(const Node& node) {
-  const auto named = [](const auto& argument) { return mentionsDataSize(argument.second); };
-  return std::ranges::any_of(node.args(), mentionsDataSize) || std::ranges::any_of(node.kwargs(), named);
-}
-
-class Writer {
- public:
-  explicit Writer(GraphModule& module) : m_module(module), m_tracer(std::in_place, module) {}
-
-  Result<void> run() {
-    for (const NodeId id : std::vector<NodeId>(graph().order().begin(), graph().order().end())) {
-      if (!isWrittenOut(m_module, graph().node(id))) continue;
-      askFor(graph().node(id));
-      const std::size_t before = graph().order().size();
-      const auto written = withoutThrowing([&] { return write(id); });
-      if (written) continue;
-      logAt(LogCategory::Compile, LogLevel::Debug, "{} is not written out: {}", graph().node(id).name(),
-            written.error().text());
-      KERF_CHECK(takeBack(id, graph().order().size() - before));
-    }
-    return {};
-  }
-
- private:
-  Graph& graph() { return m_module.graph; }
-
-  Result<void> write(NodeId id) {
-    const InsertionScope scope(graph(), InsertionScope::Where::Before, id);
-    const std::size_t before = graph().order().size();
-    KERF_TRY(const Value result, trace(graph().node(id)));
-    KERF_TRY(const Argument replacement, m_tracer->argumentOf(result));
-    const std::vector<NodeId> made = madeBefore(id, graph().order().size() - before);
-    if (std::ranges::any_of(made, [&](NodeId node) { return isNumberedByData(graph().node(node)); }))
-      return fail(ErrorCode::UnsupportedOp, "it computes with a size that only running the graph tells");
-    describe(id, made);
-    return replace(id, replacement, made);
-  }
-
-  Result<Value> trace(const Node& node) {
-    std::optional<Error> unknown;
-    Value current;
-    const auto lookup = [&](NodeId id) -> const Value& {
-      auto value = valueOf(id);
-      if (!value && !unknown) unknown = value.error();
-      return current = value.value_or(Value());
+Result<void> writePrograms(GraphModule& module) {
+  NodeWriter writer(module, isComposite);
+  for (const NodeId id : std::vector<NodeId>(module.graph.order().begin(), module.graph.order().end())) {
+    if (!isWrittenOut(module, module.graph.node(id))) continue;
+    askFor(module.graph.node(id));
+    const auto program = [&](const OpTracer& tracer, const CallValues& given) -> Result<Value> {
+      const std::string target = targetOf(module, module.graph.node(id));
+      const CallValues call = asCalled(module.graph.node(id), given);
+      return tracer.call(target, call.args, call.kwargs);
     };
-    KERF_TRY(CallValues call, callValues(node, lookup));
-    if (unknown) return fail(*unknown);
-    if (node.op() == Opcode::CallModule)
-      for (auto& [key, value] : std::exchange(call.kwargs, {})) call.args.push_back(std::move(value));
-    const std::string target = targetOf(m_module, node);
-    return m_tracer->call(target, call.args, call.kwargs);
+    KERF_CHECK(writer.replace(id, program));
   }
-
-  /// Each node has one value in the tracer, or its symbols would have several sources.
-  Result<Value> valueOf(NodeId id) {
-    const auto known = m_values.find(id);
-    if (known != m_values.end()) return known->second;
-    KERF_TRY(Value value, m_tracer->valueOfNode(id));
-    return m_values.emplace(id, std::move(value)).first->second;
-  }
-
-  /// What was made comes from where `id` comes from.
-  void describe(NodeId id, const std::vector<NodeId>& made) {
-    const NodeMeta like = graph().node(id).meta();
-    for (const NodeId node : made) {
-      NodeMeta meta = like;
-      if (meta.fromNodes.empty()) meta.fromNodes.push_back(graph().node(id).name());
-      meta.value = graph().node(node).meta().value;
-      graph().setMeta(node, std::move(meta));
-    }
-  }
-
-  std::vector<NodeId> madeBefore(NodeId id, std::size_t count) {
-    const auto order = graph().order();
-    const auto at = std::ranges::find(order, id);
-    return {at - std::ptrdiff_t(count), at};
-  }
-
-  /// The node that gives the result now goes by the name of the one that did.
-  Result<void> replace(NodeId id, const Argument& replacement, const std::vector<NodeId>& made) {
-    const std::vector<NodeId> users(graph().node(id).users().begin(), graph().node(id).users().end());
-    for (const NodeId user : users) graph().replaceInput(user, id, replacement);
-    const std::string name = graph().node(id).name();
-    KERF_CHECK(graph().eraseNode(id));
-    const NodeId* result = replacement.as<NodeId>();
-    if (result && std::ranges::find(made, *result) != made.end()) graph().rename(*result, name);
-    return {};
-  }
-
-  /// The tracer may speak of what is taken back.
-  Result<void> takeBack(NodeId id, std::size_t count) {
-    m_values.clear();
-    m_tracer.emplace(m_module);
-    std::vector<NodeId> made = madeBefore(id, count);
-    for (auto last = made.rbegin(); last != made.rend(); ++last) KERF_CHECK(graph().eraseNode(*last));
-    return {};
-  }
-
-  GraphModule& m_module;
-  std::optional<OpTracer> m_tracer;
-  std::unordered_map<NodeId, Value> m_values;
-};
+  return {};
+}
 
 }  // namespace
 
 Result<std::shared_ptr<const GraphModule>> writeOut(std::shared_ptr<const GraphModule> module) {
-  const bool any = std::ranges::any_of(module->graph.order(),
-                                       [&](NodeId id) { return isWrittenOut(*module, module->graph.node(id)); });
+  const bool any = std::ranges::any_of(module->graph.order(), [&](NodeId id) {
+    const Node& node = module->graph.node(id);
+    return isWrittenOut(*module, node) || mayBecomeLoops(node) || newResultOf(node) != nullptr;
+  });
   if (!any) return module;
   auto written = std::make_shared<GraphModule>(*module);
-  KERF_CHECK(Writer(*written).run());
+  KERF_CHECK(writePrograms(*written));
+  KERF_CHECK(writeLoops(*written));
+  KERF_CHECK(writeResults(*written));
   return written;
 }
 

@@ -8,8 +8,9 @@
 
 namespace kerf::inline lower {
 
-/// Functions and methods as Dynamo's graphs name them, and ops that are programs without a lowering. Nodes whose
-/// program depends on data stay. Metas must be set; in the scope of a ShapeEnv, if the graph has symbols.
+/// Functions and methods as Dynamo's graphs name them, and ops that are programs without a lowering; then what
+/// writeLoops() and writeResults() find. Nodes whose program depends on data stay. Metas must be set; in the scope of a
+/// ShapeEnv, if the graph has symbols.
 Result<std::shared_ptr<const GraphModule>> writeOut(std::shared_ptr<const GraphModule> module);
 
 }  // namespace kerf::inline lower

@@ -1,0 +1,121 @@
+#include "engine/lower/node_writer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/ops/core/purity.h"
+#include "engine/ops/core/symbolic_checks.h"
+#include "engine/support/log.h"
+
+namespace kerf::inline lower {
+namespace {
+
+/// Whether an argument is written with a size that only running the graph tells: nothing gives it a value before.
+bool mentionsDataSize(const Argument& argument) {
+  if (const ListArgument* list = argument.asList()) return std::ranges::any_of(list->items, mentionsDataSize);
+  const SymExpr* number = argument.as<SymExpr>();
+  if (number == nullptr) return false;
+  std::set<std::string> names;
+  collectSymbols(number->text, names);
+  return std::ranges::any_of(names, [](const std::string& name) { return name.front() == 'u'; });
+}
+
+bool isNumberedByData(const Node& node) {
+  const auto named = [](const auto& argument) { return mentionsDataSize(argument.second); };
+  return std::ranges::any_of(node.args(), mentionsDataSize) || std::ranges::any_of(node.kwargs(), named);
+}
+
+}  // namespace
+
+NodeWriter::NodeWriter(GraphModule& module, Decomposes decomposes)
+    : m_module(module), m_decomposes(std::move(decomposes)), m_tracer(std::in_place, module, m_decomposes) {}
+
+Result<std::optional<Argument>> NodeWriter::replace(NodeId id, const Program& program, const Check& accepts) {
+  const std::size_t before = graph().order().size();
+  auto written = withoutThrowing([&] { return write(id, program, accepts); });
+  if (written) return std::optional(std::move(*written));
+  logAt(LogCategory::Compile, LogLevel::Debug, "{} is not written out: {}", graph().node(id).name(),
+        written.error().text());
+  KERF_CHECK(takeBack(id, graph().order().size() - before));
+  return std::nullopt;
+}
+
+void NodeWriter::dropUnread() {
+  const std::set<NodeId> made(m_made.begin(), m_made.end());
+  graph().eliminateDeadCode(
+      [&](const Node& node) { return !made.contains(node.id()) || purityOf(node) != Purity::Pure; });
+}
+
+Result<Argument> NodeWriter::write(NodeId id, const Program& program, const Check& accepts) {
+  const InsertionScope scope(graph(), InsertionScope::Where::Before, id);
+  const std::size_t before = graph().order().size();
+  KERF_TRY(const Value result, trace(graph().node(id), program));
+  KERF_TRY(Argument replacement, m_tracer->argumentOf(result));
+  const std::vector<NodeId> made = madeBefore(id, graph().order().size() - before);
+  if (std::ranges::any_of(made, [&](NodeId node) { return isNumberedByData(graph().node(node)); }))
+    return fail(ErrorCode::UnsupportedOp, "it computes with a size that only running the graph tells");
+  if (accepts && !accepts({made, replacement})) return fail(ErrorCode::UnsupportedOp, "its parts would not do");
+  describe(id, made);
+  KERF_CHECK(putInPlace(id, replacement, made));
+  m_made.insert(m_made.end(), made.begin(), made.end());
+  return replacement;
+}
+
+Result<Value> NodeWriter::trace(const Node& node, const Program& program) {
+  std::optional<Error> unknown;
+  Value current;
+  const auto lookup = [&](NodeId id) -> const Value& {
+    auto value = valueOf(id);
+    if (!value && !unknown) unknown = value.error();
+    return current = value.value_or(Value());
+  };
+  KERF_TRY(const CallValues call, callValues(node, lookup));
+  if (unknown) return fail(*unknown);
+  return program(*m_tracer, call);
+}
+
+Result<Value> NodeWriter::valueOf(NodeId id) {
+  const auto known = m_values.find(id);
+  if (known != m_values.end()) return known->second;
+  KERF_TRY(Value value, m_tracer->valueOfNode(id));
+  return m_values.emplace(id, std::move(value)).first->second;
+}
+
+/// What was made comes from where `id` comes from.
+void NodeWriter::describe(NodeId id, std::span<const NodeId> made) {
+  const NodeMeta like = graph().node(id).meta();
+  for (const NodeId node : made) {
+    NodeMeta meta = like;
+    if (meta.fromNodes.empty()) meta.fromNodes.push_back(graph().node(id).name());
+    meta.value = graph().node(node).meta().value;
+    graph().setMeta(node, std::move(meta));
+  }
+}
+
+std::vector<NodeId> NodeWriter::madeBefore(NodeId id, std::size_t count) {
+  const auto order = graph().order();
+  const auto at = std::ranges::find(order, id);
+  return {at - std::ptrdiff_t(count), at};
+}
+
+/// The node that gives the result now goes by the name of the one that did.
+Result<void> NodeWriter::putInPlace(NodeId id, const Argument& replacement, const std::vector<NodeId>& made) {
+  const std::vector<NodeId> users(graph().node(id).users().begin(), graph().node(id).users().end());
+  for (const NodeId user : users) graph().replaceInput(user, id, replacement);
+  const std::string name = graph().node(id).name();
+  KERF_CHECK(graph().eraseNode(id));
+  const NodeId* result = replacement.as<NodeId>();
+  if (result && std::ranges::find(made, *result) != made.end()) graph().rename(*result, name);
+  return {};
+}
+
+/// The tracer may speak of what is taken back.
+Result<void> NodeWriter::takeBack(NodeId id, std::size_t count) {
+  m_values.clear();
+  m_tracer.emplace(m_module, m_decomposes);
+  std::vector<NodeId> made = madeBefore(id, count);
+  for (auto last = made.rbegin(); last != made.rend(); ++last) KERF_CHECK(graph().eraseNode(*last));
+  return {};
+}
+
+}  // namespace kerf::inline lower

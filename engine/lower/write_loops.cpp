@@ -1,0 +1,168 @@
+#include "engine/lower/write_loops.h"
+
+#include <algorithm>
+
+#include "engine/lower/node_writer.h"
+#include "engine/ops/core/decomposition_tables.h"
+#include "engine/ops/core/memory_use.h"
+#include "engine/ops/core/purity.h"
+
+namespace kerf::inline lower {
+namespace {
+
+constexpr std::size_t mostCalls = 64;  // in place of one
+
+bool isLoop(const OpInfo& op) { return bool(op.lowering) || has(op.traits, OpTrait::View); }
+
+/// What a trace replaces while it writes a call: all that is no loop yet.
+Replacement unlessLoop(const OpInfo& op) {
+  if (isLoop(op) || has(op.traits, OpTrait::Random)) return false;
+  static const Decomposes table = decomposesBy(DecompositionTable::Inductor);
+  const Replacement by = table(op);
+  return by.replaces || op.decomposition == nullptr ? by : Replacement(true);
+}
+
+bool isReshape(const Node& node) { return node.isCall("aten.reshape.default"_op); }
+bool isLiteralItem(const Node& node) {
+  return node.isCall("operator.getitem"_op) && !node.args().empty() && !node.args()[0].as<NodeId>();
+}
+
+/// Of what only batch norms in training write: their running statistics.
+bool trains(const Node& node, const OpInfo& op) {
+  for (std::size_t i = 0; i < op.schema.arguments.size(); ++i) {
+    const std::string& name = op.schema.arguments[i].name;
+    if (name != "training" && name != "train") continue;
+    const Argument* given = boundArgument(node, op, i);
+    const bool* flag = given ? given->as<bool>() : nullptr;
+    return flag == nullptr || *flag;
+  }
+  return true;
+}
+bool writesNothing(const Node& node, const OpInfo& op) {
+  if (purityOf(node) == Purity::Pure) return true;
+  bool statistics = false;
+  for (std::size_t i = 0; i < op.schema.arguments.size(); ++i) statistics |= updatesStatistics(op, i);
+  return statistics && !has(op.traits, OpTrait::Random) && !trains(node, op);
+}
+
+/// A batch norm's running statistics are not looked at by its results.
+bool givesView(const OpInfo& op) {
+  for (std::size_t i = 0; i < op.schema.arguments.size(); ++i)
+    if (sharesMemory(op, i)) return true;
+  return false;
+}
+
+bool isConversion(const Node& node) {
+  return node.isCall("prims.convert_element_type.default"_op) || node.isCall("aten._to_copy.default"_op);
+}
+bool rounds(const Node& node, const OpInfo& op) {
+  const TensorMeta* result = node.meta().value.tensor();
+  return result && isFloating(result->dtype) && itemSize(result->dtype) == 2 && !isConversion(node) &&
+         !has(op.traits, OpTrait::View) && !node.inputs().empty();
+}
+
+/// One call and what was written for it.
+class Acceptance {
+ public:
+  Acceptance(const Graph& graph, const Node& node) : m_graph(graph), m_isReshape(isReshape(node)) {
+    m_readsFloats = std::ranges::all_of(node.inputs(), [&](NodeId id) {
+      const TensorMeta* tensor = graph.node(id).meta().value.tensor();
+      return tensor == nullptr || isFloating(tensor->dtype);
+    });
+    if (!node.meta().value.list()) m_items.push_back({-1, node.meta().value});
+    for (const NodeId id : node.users()) addItem(graph.node(id));
+  }
+
+  bool operator()(const WrittenNodes& written) const {
+    const auto isCopy = [&](NodeId id) { return m_graph.node(id).isCall("aten.clone.default"_op); };
+    if (m_isReshape && std::ranges::none_of(written.made, isCopy)) return false;
+    return areLoops(written.made) &&
+           std::ranges::all_of(m_items, [&](const Item& item) { return fits(item, written); });
+  }
+
+ private:
+  struct Item {
+    std::int64_t index;  ///< of the list that is the result; -1: the result itself
+    ValueMeta meta;
+  };
+
+  void addItem(const Node& user) {
+    if (!user.isCall("operator.getitem"_op) || user.args().size() != 2) return;
+    if (const auto* index = user.args()[1].as<std::int64_t>(); index && user.meta().value.tensor())
+      m_items.push_back({*index, user.meta().value});
+  }
+
+  bool areLoops(std::span<const NodeId> made) const {
+    int roundings = 0;
+    for (const NodeId id : made) {
+      const Node& node = m_graph.node(id);
+      const OpInfo* op = findOp(node);
+      const bool isItem = node.isCall("operator.getitem"_op);
+      if (op == nullptr || !(isItem || isLoop(*op))) return false;
+      roundings += !isItem && rounds(node, *op);
+    }
+    return made.size() <= mostCalls && roundings <= 1;
+  }
+
+  /// The same dtype, sizes and strides, in memory that the call's parts made: somebody may write into it.
+  bool fits(const Item& item, const WrittenNodes& written) const {
+    const ListArgument* list = written.result.asList();
+    if ((item.index >= 0) != (list != nullptr) || (list && std::size_t(item.index) >= list->items.size())) return false;
+    const NodeId* id = (list ? list->items[std::size_t(item.index)] : written.result).as<NodeId>();
+    if (id == nullptr || !ownsMemory(*id, written.made)) return false;
+    const TensorMeta *before = item.meta.tensor(), *after = m_graph.node(*id).meta().value.tensor();
+    // An op's own kernel may take whole numbers that its parts refuse.
+    if (after == nullptr || !(m_readsFloats || m_isReshape || isFloating(after->dtype))) return false;
+    return before && before->dtype == after->dtype && before->sizes == after->sizes &&
+           (before->strides.empty() || before->strides == after->strides);
+  }
+  bool ownsMemory(NodeId id, std::span<const NodeId> made) const {
+    for (;;) {
+      if (std::ranges::find(made, id) == made.end()) return false;
+      const Node& node = m_graph.node(id);
+      const OpInfo* op = findOp(node);
+      const bool looksOn = node.isCall("operator.getitem"_op) || mayShareMemory(*op);
+      const NodeId* base = node.args().empty() ? nullptr : node.args()[0].as<NodeId>();
+      if (!looksOn) return true;
+      if (base == nullptr) return false;
+      id = *base;
+    }
+  }
+
+  const Graph& m_graph;
+  bool m_isReshape, m_readsFloats = false;
+  std::vector<Item> m_items;
+};
+
+}  // namespace
+
+bool mayBecomeLoops(const Node& node) {
+  const OpInfo* op = node.op() == Opcode::CallFunction ? findOp(node) : nullptr;
+  if (op == nullptr || !writesNothing(node, *op)) return false;
+  const bool isProduct = op->flops != nullptr;  // libraries' work
+  return isReshape(node) || (!isLoop(*op) && !isProduct && unlessLoop(*op).replaces && !givesView(*op));
+}
+
+Result<void> writeLoops(GraphModule& module) {
+  OpId root;  // a reshape, which is a view elsewhere
+  NodeWriter writer(module, [&](const OpInfo& op) { return op.id == root ? Replacement(true) : unlessLoop(op); });
+  const auto program = [](const OpId op, std::string_view target) {
+    return [=](const OpTracer& tracer, const CallValues& call) {
+      return tracer.call(OpTarget(op, target), call.args, call.kwargs);
+    };
+  };
+  for (const NodeId id : std::vector<NodeId>(module.graph.order().begin(), module.graph.order().end())) {
+    const Node& node = module.graph.node(id);
+    const bool isItem = isLiteralItem(node);
+    if (!isItem && !mayBecomeLoops(node)) continue;
+    const OpId op = node.opId();
+    root = isReshape(node) ? op : OpId();
+    const std::string target = node.target();
+    const NodeWriter::Check accepts = isItem ? NodeWriter::Check() : Acceptance(module.graph, node);
+    KERF_CHECK(writer.replace(id, program(op, target), accepts));
+  }
+  writer.dropUnread();
+  return {};
+}
+
+}  // namespace kerf::inline lower

@@ -1,0 +1,20 @@
+// writeLoops: calls that no loop computes become calls that loops compute. Exported programs hold norms and softmaxes
+// whole.
+//
+//     norm = native_layer_norm(x, [8], w, b, 1e-05)      →      var_mean(x), add, rsqrt, sub, mul, mul, add
+#pragma once
+
+#include "engine/ir/graph_module.h"
+#include "engine/support/result.h"
+
+namespace kerf::inline lower {
+
+/// Whether the call's op has no lowering, but PyTorch's decompositions for Inductor, or the op's own, write it as
+/// others; never a random or writing one. A reshape may be a copy.
+bool mayBecomeLoops(const Node& node);
+
+/// Calls stay whose parts are not all loops and views or have another dtype or layout, and calls of 16-bit floats of
+/// which more than one part rounds: the op's own kernel rounds once. Metas and scope as for writeOut().
+Result<void> writeLoops(GraphModule& module);
+
+}  // namespace kerf::inline lower
