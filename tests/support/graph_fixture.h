@@ -75,6 +75,7 @@ inline void expectClose(const Tensor& reference, const Tensor& result, double to
   for (std::int64_t i = 0; i < reference.numel(); ++i) {
     const double a = reference.itemAsDouble(i), b = result.itemAsDouble(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    ASSERT_FALSE(std::isinf(a) || std::isinf(b)) << what << " element " << i << ": " << a << " and " << b;
     ASSERT_LE(std::abs(a - b), tolerance * (1 + std::abs(a))) << what << " element " << i << ": " << a << " and " << b;
   }
 }

@@ -54,15 +54,45 @@ TEST(GeneratedDivision, OfFloatsByTensors) {
   for (const auto& [dtype, name] : types) {
     const Grid g = gridOf(dtype, name, numbers);
     for (const char* call :
-         {"fmod.Tensor(x, y)", "remainder.Tensor(x, y)", "floor_divide.default(x, y)",
-          "div.Tensor_mode(x, y, rounding_mode = 'floor')", "div.Tensor_mode(x, y, rounding_mode = 'trunc')",
-          "div.Tensor_mode(x, y, rounding_mode = None)"})
+         {"floor_divide.default(x, y)", "div.Tensor_mode(x, y, rounding_mode = 'floor')",
+          "div.Tensor_mode(x, y, rounding_mode = 'trunc')", "div.Tensor_mode(x, y, rounding_mode = None)"})
       EXPECT_EQ(expectSame(call, g.types, {Value(g.x), Value(g.y)}), 0u) << name;
   }
-  const Grid half = gridOf(DType::BFloat16, "bf16", {1, 2, 3, -3, 0.1, 7.5, -7.5, 100});
-  for (const char* call :
-       {"fmod.Tensor(x, y)", "remainder.Tensor(x, y)", "div.Tensor_mode(x, y, rounding_mode = 'trunc')"})
-    EXPECT_EQ(expectSame(call, half.types, {Value(half.x), Value(half.y)}), 0u) << call;
+}
+
+TEST(GeneratedDivision, OfSixteenBits) {
+  for (const auto& [dtype, name] : {std::pair{DType::BFloat16, "bf16"}, {DType::Float16, "f16"}}) {
+    const Grid half = gridOf(dtype, name, {1, 2, 3, -3, 0.1, 7.5, -7.5, 100, 0, -0.0, infinity, nan});
+    for (const char* call :
+         {"floor_divide.default(x, y)", "div.Tensor_mode(x, y, rounding_mode = 'floor')",
+          "div.Tensor_mode(x, y, rounding_mode = 'trunc')", "div.Tensor_mode(x, 1.002, rounding_mode = 'trunc')",
+          "div.Tensor_mode(x, 1.002, rounding_mode = 'floor')", "floor_divide.Scalar(x, 1.002)"})
+      EXPECT_EQ(expectSame(call, half.types, {Value(half.x), Value(half.y)}), 0u) << call;
+  }
+}
+
+/// 3 / 1.002 is 2.994: as bfloat16s both the divisor and the quotient would be rounded up, and 3 the result.
+TEST(GeneratedDivision, RoundsNeitherOneDivisorNorItsQuotients) {
+  for (const char* call : {"div.Tensor_mode(x, 1.002, rounding_mode = 'trunc')",
+                           "div.Tensor_mode(x, 1.002, rounding_mode = 'floor')", "floor_divide.Scalar(x, 1.002)"}) {
+    const std::string text =
+        std::string("def forward(self, x: \"bf16[1]\"):\n    a = torch.ops.aten.") + call + "\n    return (a,)\n";
+    const GraphModule module = parsed(text.c_str());
+    const ValueList inputs{Value(tensorFrom(DType::BFloat16, {3}))};
+    const auto interpreted = Interpreter(module, referenceOps()).run(inputs);
+    ASSERT_TRUE(interpreted) << interpreted.error().text();
+    EXPECT_EQ(testing_support::partsOf(*interpreted)[0].tensor().itemAsDouble(0), 2) << call;
+  }
+}
+
+/// PyTorch's vectors give NaN where the quotient is beyond float32: the same kernel does it on both sides.
+TEST(GeneratedDivision, LeavesRestsOfFloat32ToTheOp) {
+  const Tensor x = tensorFrom(DType::Float32, std::vector<double>(40, 3e38));
+  const Tensor wide = tensorFrom(DType::Float64, {7.5, -7.5, 1e300, 0, -0.0, infinity, nan, 3});
+  for (const char* call : {"remainder.Scalar(x, 0.75)", "fmod.Scalar(x, 0.75)"}) {
+    EXPECT_EQ(expectSame(call, "x: \"f32[40]\"", {Value(x)}), 1u) << call;
+    EXPECT_EQ(expectSame(call, "x: \"f64[8]\"", {Value(wide)}), 0u) << call;
+  }
 }
 
 TEST(GeneratedDivision, OfWholeNumbersByANumber) {

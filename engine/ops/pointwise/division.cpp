@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/type_promotion.h"
+#include "engine/ops/pointwise/division.h"
 #include "engine/ops/pointwise/element_math.h"
 #include "engine/ops/pointwise/engine.h"
 #include "engine/ops/pointwise/families.h"
@@ -26,7 +27,8 @@ constexpr PointwiseSpec division = withDivisorCheck(withUnsigned<F>(numberSpec<F
 
 constexpr PointwiseSpec trueDivision = floatSpec<Div>(Promotion::Floating, NumberRounding::Exact);
 
-/// 16-bit floats round the quotient before it is truncated.
+/// 16-bit floats round the quotient before it is truncated, unless one number divides them: that and the quotient stay
+/// float32 then.
 template <class T>
 struct DivTruncRounded {
   static constexpr int arity = 2;
@@ -39,7 +41,15 @@ struct DivTruncRounded {
   }
 };
 
+template <class F>
+constexpr PointwiseSpec byOneNumber = [] {
+  PointwiseSpec spec = division<F>;
+  spec.rounding = NumberRounding::Exact;
+  return spec;
+}();
+
 const PointwiseSpec* truncation(const BoundArguments& args) {
+  if (dividesByOne(args)) return &byOneNumber<DivTrunc>;
   const DType dtype = resultType(std::vector<Value>{args.values[0], args.values[1]});
   if (dtype == DType::BFloat16) return &division<DivTruncRounded<BFloat16>>;
   return dtype == DType::Float16 ? &division<DivTruncRounded<Half>> : &division<DivTrunc>;
@@ -74,7 +84,7 @@ constexpr PointwiseSpec remainder = [] {
 
 const PointwiseSpec* byRoundingMode(const BoundArguments& args) {
   const std::string mode = args.text(args.position("rounding_mode"));
-  if (mode == "floor") return &division<DivFloor>;
+  if (mode == "floor") return dividesByOne(args) ? &byOneNumber<DivFloor> : &division<DivFloor>;
   if (mode == "trunc") return truncation(args);
   return &trueDivision;
 }
@@ -91,7 +101,7 @@ constexpr OpRow divisionRows[] = {
     pointwiseRow("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", modalDivision),
     pointwiseRow("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", modalDivision),
     pointwiseRow("aten::floor_divide(Tensor self, Tensor other) -> Tensor", division<DivFloor>),
-    pointwiseRow("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", division<DivFloor>),
+    pointwiseRow("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", byOneNumber<DivFloor>),
     pointwiseRow("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", remainder<Fmod>),
     pointwiseRow("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", remainder<Fmod>),
     pointwiseRow("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", remainder<Remainder>),
@@ -100,6 +110,11 @@ constexpr OpRow divisionRows[] = {
 };
 
 }  // namespace
+
+bool dividesByOne(const BoundArguments& args) {
+  const Tensor* divisor = args.tensorIf(1);
+  return divisor == nullptr || divisor->dim() == 0;
+}
 
 OpRows divisionOps() { return divisionRows; }
 
