@@ -1,4 +1,5 @@
 // Attention of 16-bit floats in the CPU's form, a block of queries at a time, beside float64's on the same numbers.
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,56 @@ TEST(HalfAttention, IsAsExactAsItsType) {
         for (std::size_t t = 0; t < given.size(); ++t)
           EXPECT_LE(relativeError(given[t], wanted[t]), most) << queries << " by " << keys << ", " << t;
       }
+}
+
+double rounded(double value, DType dtype) {
+  Tensor one = Tensor::zeros(DType::Float64, {1}).value();
+  one.data<double>()[0] = value;
+  return one.to(dtype)->itemAsDouble(0);
+}
+
+/// A row of softmax(q k^T / sqrt(width)) v, whose exponentials are rounded before they weigh v, but not for their sum.
+std::vector<double> attendedRow(const double* q, const Tensor& k, const Tensor& v, DType dtype) {
+  const std::int64_t keys = k.size(0), width = k.size(1);
+  auto weights = std::vector<double>(std::size_t(keys), 0), row = std::vector<double>(std::size_t(width), 0);
+  for (std::int64_t j = 0; j < keys; ++j)
+    for (std::int64_t d = 0; d < width; ++d)
+      weights[std::size_t(j)] += q[d] * k.data<double>()[j * width + d] / std::sqrt(double(width));
+  const double most = *std::ranges::max_element(weights);
+  double sum = 0;
+  for (std::int64_t j = 0; j < keys; ++j) {
+    const double weight = std::exp(weights[std::size_t(j)] - most);
+    sum += weight;
+    for (std::int64_t d = 0; d < width; ++d)
+      row[std::size_t(d)] += rounded(weight, dtype) * v.data<double>()[j * width + d];
+  }
+  for (double& value : row) value = rounded(value / sum, dtype);
+  return row;
+}
+
+/// Of what is not rounded there, two elements in five would be another number.
+TEST(HalfAttention, RoundsWeightsAsTheKernelOfTheCpuDoes) {
+  constexpr std::int64_t queries = 97, keys = 300, width = 24;
+  for (const DType dtype : {DType::BFloat16, DType::Float16}) {
+    const auto given = [&](std::int64_t rows, double phase) { return spread(dtype, {1, 1, rows, width}, phase); };
+    const Tensor q = given(queries, 1), k = given(keys, 2), v = given(keys, 3);
+    const auto out = referenceOps().call("torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default",
+                                         {Value(q), Value(k), Value(v), 0.0, false}, {});
+    ASSERT_TRUE(out) << out.error().text();
+    const Tensor attended = out->list()[0].tensor().to(DType::Float64)->contiguous().value();
+    const auto matrix = [](const Tensor& t, std::int64_t rows) {
+      Tensor wide = Tensor::zeros(DType::Float64, {rows, width}).value();
+      for (std::int64_t i = 0; i < wide.numel(); ++i) wide.data<double>()[i] = t.itemAsDouble(i);
+      return wide;
+    };
+    const Tensor wideQ = matrix(q, queries), wideK = matrix(k, keys), wideV = matrix(v, keys);
+    std::int64_t same = 0;
+    for (std::int64_t i = 0; i < queries; ++i) {
+      const auto row = attendedRow(wideQ.data<double>() + i * width, wideK, wideV, dtype);
+      for (std::int64_t d = 0; d < width; ++d) same += row[std::size_t(d)] == attended.data<double>()[i * width + d];
+    }
+    EXPECT_GE(double(same) / double(queries * width), 0.98) << int(dtype);
+  }
 }
 
 TEST(HalfAttention, HasTheSameBitsOnAnyNumberOfThreads) {
