@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t mostRows = 64;          // beyond, sums of all blocks are no small part of the right matrix
 constexpr std::int64_t largeMatrix = 1 << 20;  // elements: more than a second cache
-constexpr std::int64_t sumsAtOnce = 4 << 20;   // elements
+constexpr std::int64_t sumsAtOnce = 16 << 20;  // bytes
 constexpr std::int64_t together = 8;  // panels: a kilobyte of each row, and a block of them fills a second cache
 
 struct AddBlocks {
@@ -79,7 +79,7 @@ template <class T>
 void multiplyBlocks(const Part<T>& whole) {
   const PanelProduct<T>& g = *whole.product;
   const std::int64_t blocks = whole.blocks(), panels = whole.columns.panels(tileSize<T>().columns);
-  const std::int64_t atOnce = std::clamp<std::int64_t>(sumsAtOnce / (g.m * g.n), 1, blocks);
+  const std::int64_t atOnce = std::clamp<std::int64_t>(sumsAtOnce / (g.m * g.n * std::int64_t(sizeof(T))), 1, blocks);
   constexpr DType dtype = sizeof(T) == 4 ? DType::Float32 : DType::Float64;
   Result<Tensor> memory = emptyTensor(dtype, {atOnce, g.m, g.n});
   if (!memory) return multiplyPart(whole, true, true);
