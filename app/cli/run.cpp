@@ -25,13 +25,10 @@ Json rowJson(const ExpectationRow& row) {
 }
 
 Json reportJson(const RunRequest& request, const RunReport& report) {
-  Json object{{"graph", request.graph.text},
-              {"backend", request.backend},
-              {"dtype", report.dtype},
-              {"precision", request.precision},
-              {"elapsed_ms", milliseconds(report.time)},
-              {"outputs", report.outputs},
-              {"inputs", inputsJson(report.inputs)}};
+  Json object{{"graph", request.graph.text},  {"backend", request.backend},
+              {"dtype", report.dtype},        {"precision", request.precision},
+              {"rounding", request.rounding}, {"elapsed_ms", milliseconds(report.time)},
+              {"outputs", report.outputs},    {"inputs", inputsJson(report.inputs)}};
   object["mutated"] = Json::array();
   for (const auto& [name, value] : report.mutated) object["mutated"].push_back({{"name", name}, {"value", value}});
   if (!report.trained.empty()) object["trained"] = Json(std::map(report.trained.begin(), report.trained.end()));
@@ -152,6 +149,12 @@ void addRun(CommandLine& line) {
           "native; fp64 (as --dtype f64); upcast: inputs as recorded, arithmetic in fp64, outputs rounded; exact: "
           "sums and products of matrices rounded once")
       ->check(CLI::IsMember({"native", "fp64", "upcast", "exact"}))
+      ->capture_default_str();
+  command
+      .add_option("--rounding", request->rounding,
+                  "Of bf16 and f16 values in generated kernels: eager (after every op) or inductor (what is stored, as "
+                  "torch.compile does by default)")
+      ->check(CLI::IsMember({"eager", "inductor"}))
       ->capture_default_str();
   addFileOptions(command, *request);
   addTrainOptions(command, request->graph,

@@ -126,6 +126,7 @@ Result<RunRequest> withPrecision(RunRequest request) {
 /// The interpreter is the reference: it runs the graph as captured unless passes were asked for.
 Result<CompileOptions> compileOptions(const RunRequest& request, const std::filesystem::path& cache) {
   CompileOptions options{.backend = request.backend, .keepArtifacts = false, .cache = cache};
+  options.roundsEachOp = request.rounding == "eager";
   KERF_TRY(options.passes, passConfig(request.passes));
   if (request.backend == "interp" && request.passes.usual()) options.passes.only.emplace();
   return options;
@@ -198,6 +199,14 @@ Result<void> checkProfile(const RunRequest& request) {
     return fail(ErrorCode::BadUsage, "{} looks at generated kernels; add --backend llvm", option);
   if (!request.then.empty()) return fail(ErrorCode::BadUsage, "{} and --then exclude each other", option);
   return {};
+}
+
+Result<void> checkRounding(const RunRequest& request) {
+  if (request.rounding == "eager") return {};
+  if (request.rounding != "inductor")
+    return fail(ErrorCode::BadUsage, "--rounding is eager or inductor, not {}", request.rounding);
+  if (request.backend != "interp") return {};
+  return fail(ErrorCode::BadUsage, "the interpreter rounds after every op; add --backend llvm to --rounding inductor");
 }
 
 Result<void> checkThen(const RunRequest& request) {
@@ -282,6 +291,7 @@ Result<void> keepRun(Workbench& bench, const GraphSource& source, const RunReque
   KERF_TRY(const auto passes, passConfig(request.passes));
   const nlohmann::ordered_json stored{{"dtype", request.dtype},
                                       {"precision", request.precision},
+                                      {"rounding", request.rounding},
                                       {"expect", request.expect},
                                       {"passes", passes.text()}};
   const std::string status = report.same ? "ok" : "different";
@@ -300,6 +310,7 @@ Result<RunReport> perform(Workbench& bench, const RunRequest& given, const Job& 
   KERF_CHECK(backend->canRun());
   KERF_CHECK(passConfig(request.passes));
   KERF_CHECK(checkThen(request));
+  KERF_CHECK(checkRounding(request));
   KERF_CHECK(checkProfile(request));
   KERF_TRY(const auto* choice, findChoice(request.dtype));
   KERF_TRY(auto source, resolveGraph(bench, request.graph, job));

@@ -77,5 +77,29 @@ TEST_F(FusionTest, WithoutGroupsItIsBadUsage) {
   EXPECT_EQ(run({"compare", reluRepro().string(), "--emulate", "kerf", "--results", "x.safetensors"}).status, 2);
 }
 
+TEST_F(FusionTest, RunRoundsAsAsked) {
+  const std::string graph = write("chain.py",
+                                  "def forward(self, x: \"bf16[64, 64]\", y: \"bf16[64, 64]\"):\n"
+                                  "    a = torch.ops.aten.mul.Tensor(x, y)\n"
+                                  "    b = torch.ops.aten.sigmoid.default(a)\n"
+                                  "    c = torch.ops.aten.add.Tensor(b, x)\n"
+                                  "    d = torch.ops.aten.mul.Tensor(c, c)\n"
+                                  "    e = torch.ops.aten.tanh.default(d)\n"
+                                  "    return (e,)\n")
+                                .string();
+  const std::string file = write("eager.txt", "").replace_filename("eager.safetensors").string();
+  EXPECT_EQ(runJson({"run", graph, "--save", file})["rounding"], "eager");
+  const auto errorOf = [&](const char* rounding) {
+    const json run =
+        runJson({"run", graph, "--backend", "llvm", "--rounding", rounding, "--expect", file, "--rtol", "1"});
+    EXPECT_EQ(run["rounding"], rounding);
+    return run["expected"][0]["max_abs_error"].get<double>();
+  };
+  EXPECT_LT(errorOf("eager"), errorOf("inductor"));
+  const auto interpreted = run({"run", graph, "--rounding", "inductor"});
+  EXPECT_EQ(interpreted.status, 2);
+  EXPECT_THAT(interpreted.errors, HasSubstr("--backend llvm"));
+}
+
 }  // namespace
 }  // namespace kerf::cli

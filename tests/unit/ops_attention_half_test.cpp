@@ -75,9 +75,9 @@ std::vector<double> attendedRow(const double* q, const Tensor& k, const Tensor& 
   double sum = 0;
   for (std::int64_t j = 0; j < keys; ++j) {
     const double weight = std::exp(weights[std::size_t(j)] - most);
+    const double narrow = rounded(weight, dtype);
     sum += weight;
-    for (std::int64_t d = 0; d < width; ++d)
-      row[std::size_t(d)] += rounded(weight, dtype) * v.data<double>()[j * width + d];
+    for (std::int64_t d = 0; d < width; ++d) row[std::size_t(d)] += narrow * v.data<double>()[j * width + d];
   }
   for (double& value : row) value = rounded(value / sum, dtype);
   return row;

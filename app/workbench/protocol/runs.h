@@ -114,8 +114,10 @@ struct RunRequest {
 
   bool profile = false;  ///< time the compiled graph's kernels
   bool memory = false;   ///< the same, for the bytes in use at every step
+  std::string rounding = "eager";  ///< of 16-bit values in kernels: after every op, or "inductor": of what is stored
 
-  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss, profile, memory)
+  KERF_FIELDS(graph, backend, dtype, precision, save, expect, rtol, passes, timeout, then, loss, profile, memory,
+              rounding)
 };
 
 /// One result of the compiled graph against the interpreter, both measured against fp64.
