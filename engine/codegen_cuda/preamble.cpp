@@ -195,7 +195,8 @@ __device__ __forceinline__ void kerf_expect(unsigned int came, int bytes) {
                :: "r"(came), "r"(bytes) : "memory");
 }
 // To the place and the count of this block's that are at the same places in that one's memory.
-__device__ __forceinline__ void kerf_send(unsigned int place, unsigned long long bits, unsigned int came, unsigned int block) {
+__device__ __forceinline__ void kerf_send(unsigned int place, unsigned long long bits, unsigned int came,
+                                          unsigned int block) {
   unsigned int other, counter;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(other) : "r"(place), "r"(block));
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counter) : "r"(came), "r"(block));

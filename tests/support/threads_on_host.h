@@ -12,7 +12,6 @@ namespace kerf::testing_support {
 inline constexpr std::string_view threadsOnHost = R"cpp(
 #include <link.h>
 #include <math.h>
-#include <memory>
 #include <setjmp.h>
 #include <string.h>
 #include <ucontext.h>
@@ -87,8 +86,8 @@ static void kerfCheckShared() {
     if (kerfDynamic[kerfLaunched.shared + i] != 0xee) kerfFail("more shared memory is written than was asked for");
 }
 
-static const size_t kerfStack = 128 << 10;
-static std::unique_ptr<char[]> kerfStacks;
+struct KerfStack { alignas(16) char bytes[128 << 10]; KerfStack() {} };  // takes no memory before it is used
+static std::vector<KerfStack> kerfStacks;
 // A thread that has ended is that of the next block: contexts are made once.
 static void kerfRun() {
   for (;;) {
@@ -104,7 +103,7 @@ static void __attribute__((noinline)) kerfStep(KerfThread& thread) {
   thread.begun = true;
   ucontext_t start;
   getcontext(&start);
-  start.uc_stack.ss_sp = &kerfStacks[kerfNow * kerfStack], start.uc_stack.ss_size = kerfStack;
+  start.uc_stack.ss_sp = kerfStacks[kerfNow].bytes, start.uc_stack.ss_size = sizeof(KerfStack);
   makecontext(&start, kerfRun, 0);
   setcontext(&start);
 }
@@ -168,7 +167,7 @@ static void kerfMakeThreads(unsigned int count) {
   if (kerfThreads.size() == count) return;
   kerfThreads.clear();
   kerfThreads.resize(count);
-  kerfStacks.reset(new char[kerfStack * count]);
+  kerfStacks = std::vector<KerfStack>(count);
 }
 static const char* kerfLaunch(const KerfLaunch& launch) {
   kerfLaunched = launch, kerfTrouble = nullptr, gridDim.x = launch.blocks, blockDim.x = launch.threads;
