@@ -12,6 +12,32 @@ namespace {
 
 constexpr std::size_t mostCalls = 64;  // in place of one
 
+/// Ops whose kernels refuse values that their decompositions take.
+constexpr std::string_view checksValues[] = {"aten::binary_cross_entropy", "aten::multi_margin_loss",
+                                             "aten::multilabel_margin_loss_forward"};
+
+/// Ops whose kernels compute 16-bit floats in float32 and round once. Others round after each step, or sum.
+constexpr std::string_view roundsOnce[] = {
+    "aten::native_layer_norm",
+    "aten::native_layer_norm_backward",
+    "aten::native_group_norm",
+    "aten::native_group_norm_backward",
+    "aten::native_batch_norm",
+    "aten::native_batch_norm_backward",
+    "aten::_native_batch_norm_legit",
+    "aten::_native_batch_norm_legit_no_training",
+    "aten::_softmax",
+    "aten::_softmax_backward_data",
+    "aten::_log_softmax",
+    "aten::_log_softmax_backward_data",
+    "aten::softmax",
+    "aten::log_softmax",
+    "aten::reshape",
+};
+bool isAmong(const OpInfo& op, std::span<const std::string_view> names) {
+  return std::ranges::find(names, std::string_view(op.schema.name)) != names.end();
+}
+
 bool isLoop(const OpInfo& op) { return bool(op.lowering) || has(op.traits, OpTrait::View); }
 
 /// What a trace replaces while it writes a call: all that is no loop yet.
@@ -55,20 +81,22 @@ bool givesView(const OpInfo& op) {
 bool isConversion(const Node& node) {
   return node.isCall("prims.convert_element_type.default"_op) || node.isCall("aten._to_copy.default"_op);
 }
+bool isHalf(const TensorMeta* tensor) { return tensor && isFloating(tensor->dtype) && itemSize(tensor->dtype) == 2; }
 bool rounds(const Node& node, const OpInfo& op) {
-  const TensorMeta* result = node.meta().value.tensor();
-  return result && isFloating(result->dtype) && itemSize(result->dtype) == 2 && !isConversion(node) &&
-         !has(op.traits, OpTrait::View) && !node.inputs().empty();
+  return isHalf(node.meta().value.tensor()) && !isConversion(node) && !has(op.traits, OpTrait::View) &&
+         !node.inputs().empty();
 }
 
 /// One call and what was written for it.
 class Acceptance {
  public:
-  Acceptance(const Graph& graph, const Node& node) : m_graph(graph), m_isReshape(isReshape(node)) {
-    m_readsFloats = std::ranges::all_of(node.inputs(), [&](NodeId id) {
+  Acceptance(const Graph& graph, const Node& node)
+      : m_graph(graph), m_isReshape(isReshape(node)), m_roundsOnce(isAmong(*findOp(node), roundsOnce)) {
+    for (const NodeId id : node.inputs()) {
       const TensorMeta* tensor = graph.node(id).meta().value.tensor();
-      return tensor == nullptr || isFloating(tensor->dtype);
-    });
+      m_readsFloats &= tensor == nullptr || isFloating(tensor->dtype);
+      m_readsHalves |= isHalf(tensor);
+    }
     if (!node.meta().value.list()) m_items.push_back({-1, node.meta().value});
     for (const NodeId id : node.users()) addItem(graph.node(id));
   }
@@ -76,6 +104,7 @@ class Acceptance {
   bool operator()(const WrittenNodes& written) const {
     const auto isCopy = [&](NodeId id) { return m_graph.node(id).isCall("aten.clone.default"_op); };
     if (m_isReshape && std::ranges::none_of(written.made, isCopy)) return false;
+    if (m_readsHalves && !m_roundsOnce) return false;
     return areLoops(written.made) &&
            std::ranges::all_of(m_items, [&](const Item& item) { return fits(item, written); });
   }
@@ -130,7 +159,7 @@ class Acceptance {
   }
 
   const Graph& m_graph;
-  bool m_isReshape, m_readsFloats = false;
+  bool m_isReshape, m_roundsOnce, m_readsFloats = true, m_readsHalves = false;
   std::vector<Item> m_items;
 };
 
@@ -139,8 +168,9 @@ class Acceptance {
 bool mayBecomeLoops(const Node& node) {
   const OpInfo* op = node.op() == Opcode::CallFunction ? findOp(node) : nullptr;
   if (op == nullptr || !writesNothing(node, *op)) return false;
+  if (isReshape(node)) return true;
   const bool isProduct = op->flops != nullptr;  // libraries' work
-  return isReshape(node) || (!isLoop(*op) && !isProduct && unlessLoop(*op).replaces && !givesView(*op));
+  return !isLoop(*op) && !isProduct && !isAmong(*op, checksValues) && unlessLoop(*op).replaces && !givesView(*op);
 }
 
 Result<void> writeLoops(GraphModule& module) {

@@ -13,8 +13,8 @@ namespace kerf::inline lower {
 /// others; never a random or writing one. A reshape may be a copy.
 bool mayBecomeLoops(const Node& node);
 
-/// Calls stay whose parts are not all loops and views or have another dtype or layout, and calls of 16-bit floats of
-/// which more than one part rounds: the op's own kernel rounds once. Metas and scope as for writeOut().
+/// Calls stay whose parts are not all loops and views, have another dtype or layout or take whole numbers, and those of
+/// 16-bit floats whose kernels do not compute in float32 and round once. Metas and scope as for writeOut().
 Result<void> writeLoops(GraphModule& module);
 
 }  // namespace kerf::inline lower

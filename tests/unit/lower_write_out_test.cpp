@@ -76,6 +76,25 @@ TEST(WriteLoops, LeavesWholeNumbersToTheOp) {
   EXPECT_TRUE(calls(written(g, 0), "aten.log_sigmoid_forward.default"));
 }
 
+/// The op's kernel refuses inputs beyond 0 and 1; the decomposition would take their logarithms.
+TEST(WriteLoops, LeavesChecksOfValuesToTheOp) {
+  PassGraph g;
+  const NodeId x = g.call("aten.sigmoid.default", {g.input("x", {6})});
+  g.finish({g.call("aten.binary_cross_entropy.default", {x, x})});
+  EXPECT_TRUE(calls(written(g), "aten.binary_cross_entropy.default"));
+}
+
+/// col2im of bfloat16 rounds every sum, which writes at computed places do not.
+TEST(WriteLoops, LeavesSumsOfSixteenBitsToTheOp) {
+  for (const DType dtype : {DType::BFloat16, DType::Float32}) {
+    PassGraph g;
+    const NodeId x = g.input("x", {4, 9}, dtype);
+    const auto one = [](std::int64_t value) { return numbers({value, value}); };
+    g.finish({g.call("aten.col2im.default", {x, one(4), one(2), one(1), one(0), one(1)})});
+    EXPECT_EQ(calls(written(g), "aten.col2im.default"), dtype == DType::BFloat16);
+  }
+}
+
 TEST(WriteLoops, CopiesWhereNoViewReshapes) {
   PassGraph g;
   const NodeId x = g.input("x", {3, 4}), turned = g.call("aten.permute.default", {x, numbers({1, 0})});
