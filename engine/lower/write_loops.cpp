@@ -12,10 +12,13 @@ namespace {
 
 constexpr std::size_t mostCalls = 64;  // in place of one
 
-/// Ops whose kernels refuse values that their decompositions take.
-constexpr std::string_view checksValues[] = {"aten::binary_cross_entropy", "aten::multi_margin_loss",
-                                             "aten::multilabel_margin_loss_forward"};
-
+/// Ops whose kernels refuse values that their decompositions take, or give other results for infinities and weights
+/// that are zero in all.
+constexpr std::string_view kept[] = {
+    "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::logit",
+    "aten::multi_margin_loss",    "aten::multilabel_margin_loss_forward",   "aten::nll_loss_backward",
+    "aten::nll_loss2d_backward",
+};
 /// Ops whose kernels compute 16-bit floats in float32 and round once. Others round after each step, or sum.
 constexpr std::string_view roundsOnce[] = {
     "aten::native_layer_norm",
@@ -82,9 +85,9 @@ bool isConversion(const Node& node) {
   return node.isCall("prims.convert_element_type.default"_op) || node.isCall("aten._to_copy.default"_op);
 }
 bool isHalf(const TensorMeta* tensor) { return tensor && isFloating(tensor->dtype) && itemSize(tensor->dtype) == 2; }
-bool rounds(const Node& node, const OpInfo& op) {
-  return isHalf(node.meta().value.tensor()) && !isConversion(node) && !has(op.traits, OpTrait::View) &&
-         !node.inputs().empty();
+bool rounds(const Node& node) {
+  return isHalf(node.meta().value.tensor()) && !isConversion(node) && !node.isCall("aten.clone.default"_op) &&
+         !has(findOp(node)->traits, OpTrait::View) && !node.inputs().empty();
 }
 
 /// One call and what was written for it.
@@ -92,21 +95,25 @@ class Acceptance {
  public:
   Acceptance(const Graph& graph, const Node& node)
       : m_graph(graph), m_isReshape(isReshape(node)), m_roundsOnce(isAmong(*findOp(node), roundsOnce)) {
+    m_isExact = node.opId() == "aten.arange.default"_op || node.opId() == "aten.arange.start"_op ||
+                node.opId() == "aten.arange.start_step"_op;
+    m_readsSome = m_readsFloats = !node.inputs().empty();
     for (const NodeId id : node.inputs()) {
       const TensorMeta* tensor = graph.node(id).meta().value.tensor();
       m_readsFloats &= tensor == nullptr || isFloating(tensor->dtype);
       m_readsHalves |= isHalf(tensor);
     }
-    if (!node.meta().value.list()) m_items.push_back({-1, node.meta().value});
-    for (const NodeId id : node.users()) addItem(graph.node(id));
+    const auto* results = node.meta().value.list();
+    if (results == nullptr) m_items.push_back({-1, node.meta().value});
+    for (const NodeId id : node.users())
+      if (results != nullptr) addItems(graph.node(id), *results);
   }
 
   bool operator()(const WrittenNodes& written) const {
     const auto isCopy = [&](NodeId id) { return m_graph.node(id).isCall("aten.clone.default"_op); };
     if (m_isReshape && std::ranges::none_of(written.made, isCopy)) return false;
     if (m_readsHalves && !m_roundsOnce) return false;
-    return areLoops(written.made) &&
-           std::ranges::all_of(m_items, [&](const Item& item) { return fits(item, written); });
+    return areLoops(written) && std::ranges::all_of(m_items, [&](const Item& item) { return fits(item, written); });
   }
 
  private:
@@ -115,35 +122,48 @@ class Acceptance {
     ValueMeta meta;
   };
 
-  void addItem(const Node& user) {
-    if (!user.isCall("operator.getitem"_op) || user.args().size() != 2) return;
-    if (const auto* index = user.args()[1].as<std::int64_t>(); index && user.meta().value.tensor())
-      m_items.push_back({*index, user.meta().value});
+  /// What a user reads: one of the results, or all of them.
+  void addItems(const Node& user, const std::vector<ValueMeta>& results) {
+    const bool isItem = user.isCall("operator.getitem"_op) && user.args().size() == 2;
+    const auto* index = isItem ? user.args()[1].as<std::int64_t>() : nullptr;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (index == nullptr || *index == std::int64_t(i) || *index < 0) m_items.push_back({std::int64_t(i), results[i]});
   }
 
-  bool areLoops(std::span<const NodeId> made) const {
-    int roundings = 0;
-    for (const NodeId id : made) {
+  /// Of 16-bit floats nothing is rounded but results.
+  bool areLoops(const WrittenNodes& written) const {
+    const auto isGenerated = [&](NodeId id) {
       const Node& node = m_graph.node(id);
       const OpInfo* op = findOp(node);
-      const bool isItem = node.isCall("operator.getitem"_op);
-      if (op == nullptr || !(isItem || isLoop(*op))) return false;
-      roundings += !isItem && rounds(node, *op);
-    }
-    return made.size() <= mostCalls && roundings <= 1;
+      if (op == nullptr) return false;
+      if (node.isCall("operator.getitem"_op)) return true;
+      return isLoop(*op) && (!rounds(node) || isResult(id, written.result));
+    };
+    return written.made.size() <= mostCalls && std::ranges::all_of(written.made, isGenerated);
+  }
+  static bool isResult(NodeId id, const Argument& result) {
+    bool found = false;
+    forEachNode(result, [&](NodeId given) { found |= given == id; });
+    return found;
   }
 
-  /// The same dtype, sizes and strides, in memory that the call's parts made: somebody may write into it.
+  /// None where the call gives none; else the same dtype, sizes and strides, in memory that the call's parts made:
+  /// somebody may write into it.
   bool fits(const Item& item, const WrittenNodes& written) const {
     const ListArgument* list = written.result.asList();
     if ((item.index >= 0) != (list != nullptr) || (list && std::size_t(item.index) >= list->items.size())) return false;
-    const NodeId* id = (list ? list->items[std::size_t(item.index)] : written.result).as<NodeId>();
-    if (id == nullptr || !ownsMemory(*id, written.made)) return false;
-    const TensorMeta *before = item.meta.tensor(), *after = m_graph.node(*id).meta().value.tensor();
-    // An op's own kernel may take whole numbers that its parts refuse.
-    if (after == nullptr || !(m_readsFloats || m_isReshape || isFloating(after->dtype))) return false;
-    return before && before->dtype == after->dtype && before->sizes == after->sizes &&
+    const Argument& given = list ? list->items[std::size_t(item.index)] : written.result;
+    const TensorMeta* before = item.meta.tensor();
+    if (before == nullptr) return given.isNone();
+    const NodeId* id = given.as<NodeId>();
+    const TensorMeta* after = id && ownsMemory(*id, written.made) ? m_graph.node(*id).meta().value.tensor() : nullptr;
+    return after && isRight(*after) && before->dtype == after->dtype && before->sizes == after->sizes &&
            (before->strides.empty() || before->strides == after->strides);
+  }
+  /// An op's own kernel may take whole numbers that its parts refuse, and computes ranges of floats otherwise.
+  bool isRight(const TensorMeta& result) const {
+    if (m_isExact) return !isFloating(result.dtype);
+    return m_readsFloats || m_isReshape || (m_readsSome && isFloating(result.dtype));
   }
   bool ownsMemory(NodeId id, std::span<const NodeId> made) const {
     for (;;) {
@@ -159,7 +179,7 @@ class Acceptance {
   }
 
   const Graph& m_graph;
-  bool m_isReshape, m_roundsOnce, m_readsFloats = true, m_readsHalves = false;
+  bool m_isReshape, m_roundsOnce, m_isExact, m_readsSome, m_readsFloats, m_readsHalves = false;
   std::vector<Item> m_items;
 };
 
@@ -170,7 +190,7 @@ bool mayBecomeLoops(const Node& node) {
   if (op == nullptr || !writesNothing(node, *op)) return false;
   if (isReshape(node)) return true;
   const bool isProduct = op->flops != nullptr;  // libraries' work
-  return !isLoop(*op) && !isProduct && !isAmong(*op, checksValues) && unlessLoop(*op).replaces && !givesView(*op);
+  return !isLoop(*op) && !isProduct && !isAmong(*op, kept) && unlessLoop(*op).replaces && !givesView(*op);
 }
 
 Result<void> writeLoops(GraphModule& module) {

@@ -68,6 +68,39 @@ TEST(WriteLoops, WritesSoftmaxesAndNormsOfChannels) {
   EXPECT_FALSE(calls(module, "aten._log_softmax.default"));
 }
 
+/// A gradient that is not asked for is none; the decomposition gives it all the same.
+TEST(WriteLoops, GivesNoneWhereTheOpDoes) {
+  for (const bool wanted : {false, true}) {
+    PassGraph g;
+    const NodeId x = g.input("x", {2, 4, 3}), w = g.input("w", {4});
+    const NodeId all = g.call("aten.native_batch_norm_backward.default",
+                              {x, x, w, w, w, w, w, true, 1e-5, Argument::list({wanted, true, true})});
+    g.finish({g.item(all, 0), g.item(all, 1)});
+    EXPECT_EQ(calls(written(g, 1e-5), "aten.native_batch_norm_backward.default"), !wanted);
+  }
+}
+
+/// Statistics of bfloat16 images are float32 beside float32 weights, which the decomposition rounds: it is seen in a
+/// tuple that is returned as it is.
+TEST(WriteLoops, ChecksEveryResultOfATupleThatIsUsedWhole) {
+  PassGraph g;
+  const NodeId x = g.input("x", {2, 4, 3}, DType::BFloat16), w = g.input("w", {4});
+  g.finish({g.call("aten._native_batch_norm_legit.no_stats", {x, w, w, true, 0.1, 1e-5})});
+  EXPECT_TRUE(calls(written(g, 0), "aten._native_batch_norm_legit.no_stats"));
+}
+
+/// The gradient of a layer norm divides the inverse deviation, of 16 bits here, before it is used.
+TEST(WriteLoops, RoundsNothingButResults) {
+  for (const DType dtype : {DType::Float16, DType::Float32}) {
+    PassGraph g;
+    const NodeId x = g.input("x", {4, 8}, dtype), m = g.input("m", {4, 1}, dtype), r = g.input("r", {4, 1}, dtype);
+    const NodeId all = g.call("aten.native_layer_norm_backward.default",
+                              {x, x, numbers({8}), m, r, {}, {}, Argument::list({true, false, false})});
+    g.finish({g.item(all, 0)});
+    EXPECT_EQ(calls(written(g, 1e-5), "aten.native_layer_norm_backward.default"), dtype == DType::Float16);
+  }
+}
+
 /// neg of truths is an error where the op's own kernel has a result.
 TEST(WriteLoops, LeavesWholeNumbersToTheOp) {
   PassGraph g;
@@ -180,6 +213,21 @@ TEST(WriteResults, LeavesWhatOthersSee) {
     const NodeId e = g.call("aten.sin.default", {x}), relu = g.call("aten.relu_.default", {e});
     g.finish({g.call("aten.index_fill_.int_Scalar", {relu, 0, g.call("aten.arange.default", {2}), 1.0})});
   });
+}
+
+/// An item of what split gives is a view, too, and may be written itself.
+TEST(WriteResults, SeesViewsAmongItems) {
+  for (const bool writesItem : {false, true}) {
+    PassGraph g;
+    const NodeId x = g.input("x", {2, 4}), a = g.call("aten.sin.default", {x});
+    const NodeId item = g.item(
+        g.call(writesItem ? "aten.unbind.int" : "aten.split.Tensor", writesItem ? ArgumentList{a} : ArgumentList{a, 1}),
+        1);
+    g.call("aten.mul_.Tensor", {a, a});
+    const NodeId last = writesItem ? g.call("aten.neg_.default", {item}) : g.call("aten.neg.default", {item});
+    g.finish({a, last});
+    EXPECT_TRUE(calls(written(g, 0), "aten.mul_.Tensor"));
+  }
 }
 
 /// A view of what was written last is one of the newest result; one from before, that is read no more, of an older.
