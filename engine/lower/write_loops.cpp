@@ -12,14 +12,33 @@ namespace {
 
 constexpr std::size_t mostCalls = 64;  // in place of one
 
-/// Ops whose kernels refuse values that their decompositions take, or give other results for infinities and weights
-/// that are zero in all.
-constexpr std::string_view kept[] = {
-    "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::logit",
-    "aten::multi_margin_loss",    "aten::multilabel_margin_loss_forward",   "aten::nll_loss_backward",
-    "aten::nll_loss2d_backward",
+/// Ops of models whose decompositions give what their kernels do, whatever the values and numbers are: not so losses
+/// that check their inputs, or take margins and thresholds of either sign.
+constexpr std::string_view writtenOut[] = {
+    "aten::arange",
+    "aten::fmax",
+    "aten::fmin",
+    "aten::glu",
+    "aten::glu_backward",
+    "aten::linalg_vector_norm",
+    "aten::log_sigmoid_backward",
+    "aten::log_sigmoid_forward",
+    "aten::logsumexp",
+    "aten::max",
+    "aten::min",
+    "aten::mish",
+    "aten::mish_backward",
+    "aten::mse_loss",
+    "aten::mse_loss_backward",
+    "aten::nan_to_num",
+    "aten::nll_loss2d_forward",
+    "aten::nll_loss_forward",
+    "aten::_prelu_kernel",
+    "aten::_prelu_kernel_backward",
+    "aten::_safe_softmax",
 };
-/// Ops whose kernels compute 16-bit floats in float32 and round once. Others round after each step, or sum.
+/// The same of norms and softmaxes, whose kernels compute 16-bit floats in float32 and round once. Those of others
+/// round after each step, or sum.
 constexpr std::string_view roundsOnce[] = {
     "aten::native_layer_norm",
     "aten::native_layer_norm_backward",
@@ -189,8 +208,8 @@ bool mayBecomeLoops(const Node& node) {
   const OpInfo* op = node.op() == Opcode::CallFunction ? findOp(node) : nullptr;
   if (op == nullptr || !writesNothing(node, *op)) return false;
   if (isReshape(node)) return true;
-  const bool isProduct = op->flops != nullptr;  // libraries' work
-  return !isLoop(*op) && !isProduct && !isAmong(*op, kept) && unlessLoop(*op).replaces && !givesView(*op);
+  const bool isWritten = isAmong(*op, writtenOut) || isAmong(*op, roundsOnce);
+  return isWritten && !isLoop(*op) && unlessLoop(*op).replaces && !givesView(*op);
 }
 
 Result<void> writeLoops(GraphModule& module) {

@@ -9,8 +9,8 @@
 
 namespace kerf::inline lower {
 
-/// Whether the call's op has no lowering, but PyTorch's decompositions for Inductor, or the op's own, write it as
-/// others; never a random or writing one. A reshape may be a copy.
+/// Whether the call is a norm, a softmax or another op of the table here, which PyTorch's decompositions for Inductor,
+/// or the op's own, write as others, and writes nothing. A reshape may be a copy.
 bool mayBecomeLoops(const Node& node);
 
 /// Calls stay whose parts are not all loops and views, have another dtype or layout or take whole numbers, and those of

@@ -29,7 +29,6 @@ struct MemoryUse {
 MemoryUse useOf(const Node& user, NodeId operand) {
   if (user.op() == Opcode::Output) return {};
   if (user.op() != Opcode::CallFunction || findOp(user) == nullptr) return {.writes = true};
-  if (user.isCall("operator.getitem"_op)) return {.looksOn = true};  // split(x)[1]
   MemoryUse use;
   forEachMemoryUse(user, [&](const Argument& argument, bool writes, bool shares) {
     bool isOperand = false;

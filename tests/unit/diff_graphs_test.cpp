@@ -79,6 +79,18 @@ TEST(GraphDiff, AReadThatPassesAWriteHasMoved) {
   EXPECT_EQ(deltas(a, a), Texts());
 }
 
+TEST(GraphDiff, AReadOfAnItemThatPassesAWriteHasMoved) {
+  const std::string
+      x = "    %x : [num_users=2] = placeholder[target=x]\n"
+          "    %s : [num_users=1] = call_function[target=torch.ops.aten.split.Tensor](args = (%x, 1), kwargs = {})\n"
+          "    %t : [num_users=1] = call_function[target=operator.getitem](args = (%s, 0), kwargs = {})\n",
+      read = "    %y : [num_users=1] = call_function[target=torch.ops.aten.add.Tensor](args = (%t, 1), kwargs = {})\n",
+      write =
+          "    %w : [num_users=0] = call_function[target=torch.ops.aten.relu_.default](args = (%x,), kwargs = {})\n",
+      end = "    return (y,)\n";
+  EXPECT_EQ(deltas(graphOf(x + read + write + end), graphOf(x + write + read + end)).size(), 1u);
+}
+
 TEST(GraphDiff, DrawsOfRandomNumbersMoveAmongEachOther) {
   const auto draw = [](const std::string& name, int size) {
     return "    %" + name + " : [num_users=1] = call_function[target=torch.ops.aten.rand.default](args = ([" +

@@ -9,10 +9,17 @@ namespace {
 
 /// Schemas that say nothing of it: what these give may be a view of their argument, or the argument itself.
 constexpr std::string_view unannotatedViews[] = {
-    "aten::atleast_1d",    "aten::atleast_2d",      "aten::atleast_3d",
-    "aten::conj_physical", "aten::einsum",          "aten::meshgrid",
-    "aten::chain_matmul",  "aten::feature_dropout", "aten::alpha_dropout",
-    "aten::cartesian_prod", "aten::feature_alpha_dropout",
+    "aten::atleast_1d",
+    "aten::atleast_2d",
+    "aten::atleast_3d",
+    "aten::conj_physical",
+    "aten::einsum",
+    "aten::meshgrid",
+    "aten::chain_matmul",
+    "aten::feature_dropout",
+    "aten::alpha_dropout",
+    "aten::cartesian_prod",
+    "aten::feature_alpha_dropout",
 };
 
 /// Whether the schema tells what is written, or the op is known to write something else than its first argument.
@@ -95,6 +102,8 @@ const Argument* boundArgument(const Node& node, const OpInfo& op, std::size_t i)
 
 void forEachMemoryUse(const Node& node, const std::function<void(const Argument&, bool, bool)>& visit) {
   if (node.op() != Opcode::CallFunction && node.op() != Opcode::CallMethod) return;
+  const bool isItem = node.isCall("operator.getitem"_op);  // split(x)[1] is a view, which its row does not say
+  if (isItem && !node.args().empty()) return visit(node.args()[0], false, true);
   const OpInfo* op = node.op() == Opcode::CallFunction ? findOp(node) : nullptr;
   for (std::size_t i = 0; op != nullptr && i < op->schema.arguments.size(); ++i) {
     const Argument* argument = boundArgument(node, *op, i);
@@ -106,7 +115,7 @@ void forEachMemoryUse(const Node& node, const std::function<void(const Argument&
   if (node.args().empty()) return;
   const bool writes = changesFirst(node) || asksForInplace(node);
   const std::string_view target = node.target();
-  const bool views = isViewMethod(target.substr(target.rfind('.') + 1)) || node.isCall("operator.getitem"_op);
+  const bool views = isViewMethod(target.substr(target.rfind('.') + 1));
   if (writes || views) visit(node.args()[0], writes, true);
 }
 
