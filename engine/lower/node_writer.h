@@ -21,6 +21,12 @@ struct WrittenNodes {
   const Argument& result;
 };
 
+/// Whether a tensor may stand for `recorded`: the same dtype, sizes and strides, where these were recorded.
+inline bool isLike(const TensorMeta& made, const TensorMeta& recorded) {
+  return made.dtype == recorded.dtype && made.sizes == recorded.sizes &&
+         (recorded.strides.empty() || made.strides == recorded.strides);
+}
+
 /// Metas must be set; in the scope of a ShapeEnv, if the graph has symbols. References to nodes end with each
 /// replacement.
 class NodeWriter {

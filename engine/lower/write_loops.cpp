@@ -12,52 +12,54 @@ namespace {
 
 constexpr std::size_t mostCalls = 64;  // in place of one
 
-/// Ops of models whose decompositions give what their kernels do, whatever the values and numbers are: not so losses
-/// that check their inputs, or take margins and thresholds of either sign.
-constexpr std::string_view writtenOut[] = {
-    "aten::arange",
-    "aten::fmax",
-    "aten::fmin",
-    "aten::glu",
-    "aten::glu_backward",
-    "aten::linalg_vector_norm",
-    "aten::log_sigmoid_backward",
-    "aten::log_sigmoid_forward",
-    "aten::logsumexp",
-    "aten::max",
-    "aten::min",
-    "aten::mish",
-    "aten::mish_backward",
-    "aten::mse_loss",
-    "aten::mse_loss_backward",
-    "aten::nan_to_num",
-    "aten::nll_loss2d_forward",
-    "aten::nll_loss_forward",
-    "aten::_prelu_kernel",
-    "aten::_prelu_kernel_backward",
-    "aten::_safe_softmax",
+/// An op whose decomposition gives what its kernel does, whatever the values and numbers are. Not so losses that check
+/// their inputs, or take margins and thresholds of either sign.
+struct WrittenOp {
+  std::string_view name;
+  bool halves = false;        ///< of 16-bit floats, too: computed in float32 and rounded once, not after each step
+  bool wholeNumbers = false;  ///< its parts take whole numbers as its kernel does
 };
-/// The same of norms and softmaxes, whose kernels compute 16-bit floats in float32 and round once. Those of others
-/// round after each step, or sum.
-constexpr std::string_view roundsOnce[] = {
-    "aten::native_layer_norm",
-    "aten::native_layer_norm_backward",
-    "aten::native_group_norm",
-    "aten::native_group_norm_backward",
-    "aten::native_batch_norm",
-    "aten::native_batch_norm_backward",
-    "aten::_native_batch_norm_legit",
-    "aten::_native_batch_norm_legit_no_training",
-    "aten::_softmax",
-    "aten::_softmax_backward_data",
-    "aten::_log_softmax",
-    "aten::_log_softmax_backward_data",
-    "aten::softmax",
-    "aten::log_softmax",
-    "aten::reshape",
+constexpr WrittenOp writtenOps[] = {
+    {.name = "aten::arange", .wholeNumbers = true},
+    {.name = "aten::fmax"},
+    {.name = "aten::fmin"},
+    {.name = "aten::glu"},
+    {.name = "aten::glu_backward"},
+    {.name = "aten::linalg_vector_norm"},
+    {.name = "aten::log_sigmoid_backward"},
+    {.name = "aten::log_sigmoid_forward"},
+    {.name = "aten::log_softmax", .halves = true},
+    {.name = "aten::_log_softmax", .halves = true},
+    {.name = "aten::_log_softmax_backward_data", .halves = true},
+    {.name = "aten::logsumexp"},
+    {.name = "aten::max"},
+    {.name = "aten::min"},
+    {.name = "aten::mish"},
+    {.name = "aten::mish_backward"},
+    {.name = "aten::mse_loss"},
+    {.name = "aten::mse_loss_backward"},
+    {.name = "aten::nan_to_num"},
+    {.name = "aten::native_batch_norm", .halves = true},
+    {.name = "aten::native_batch_norm_backward", .halves = true},
+    {.name = "aten::_native_batch_norm_legit", .halves = true},
+    {.name = "aten::_native_batch_norm_legit_no_training", .halves = true},
+    {.name = "aten::native_group_norm", .halves = true},
+    {.name = "aten::native_group_norm_backward", .halves = true},
+    {.name = "aten::native_layer_norm", .halves = true},
+    {.name = "aten::native_layer_norm_backward", .halves = true},
+    {.name = "aten::nll_loss2d_forward"},
+    {.name = "aten::nll_loss_forward"},
+    {.name = "aten::_prelu_kernel"},
+    {.name = "aten::_prelu_kernel_backward"},
+    {.name = "aten::reshape", .halves = true, .wholeNumbers = true},
+    {.name = "aten::_safe_softmax"},
+    {.name = "aten::softmax", .halves = true},
+    {.name = "aten::_softmax", .halves = true},
+    {.name = "aten::_softmax_backward_data", .halves = true},
 };
-bool isAmong(const OpInfo& op, std::span<const std::string_view> names) {
-  return std::ranges::find(names, std::string_view(op.schema.name)) != names.end();
+const WrittenOp* writtenOp(const OpInfo& op) {
+  const auto row = std::ranges::find(writtenOps, std::string_view(op.schema.name), &WrittenOp::name);
+  return row == std::end(writtenOps) ? nullptr : row;
 }
 
 bool isLoop(const OpInfo& op) { return bool(op.lowering) || has(op.traits, OpTrait::View); }
@@ -113,9 +115,7 @@ bool rounds(const Node& node) {
 class Acceptance {
  public:
   Acceptance(const Graph& graph, const Node& node)
-      : m_graph(graph), m_isReshape(isReshape(node)), m_roundsOnce(isAmong(*findOp(node), roundsOnce)) {
-    m_isExact = node.opId() == "aten.arange.default"_op || node.opId() == "aten.arange.start"_op ||
-                node.opId() == "aten.arange.start_step"_op;
+      : m_graph(graph), m_op(*writtenOp(*findOp(node))), m_isReshape(isReshape(node)) {
     m_readsSome = m_readsFloats = !node.inputs().empty();
     for (const NodeId id : node.inputs()) {
       const TensorMeta* tensor = graph.node(id).meta().value.tensor();
@@ -131,7 +131,7 @@ class Acceptance {
   bool operator()(const WrittenNodes& written) const {
     const auto isCopy = [&](NodeId id) { return m_graph.node(id).isCall("aten.clone.default"_op); };
     if (m_isReshape && std::ranges::none_of(written.made, isCopy)) return false;
-    if (m_readsHalves && !m_roundsOnce) return false;
+    if (m_readsHalves && !m_op.halves) return false;
     return areLoops(written) && std::ranges::all_of(m_items, [&](const Item& item) { return fits(item, written); });
   }
 
@@ -176,14 +176,10 @@ class Acceptance {
     if (before == nullptr) return given.isNone();
     const NodeId* id = given.as<NodeId>();
     const TensorMeta* after = id && ownsMemory(*id, written.made) ? m_graph.node(*id).meta().value.tensor() : nullptr;
-    return after && isRight(*after) && before->dtype == after->dtype && before->sizes == after->sizes &&
-           (before->strides.empty() || before->strides == after->strides);
+    return after && isRight(after->dtype) && isLike(*after, *before);
   }
   /// An op's own kernel may take whole numbers that its parts refuse, and computes ranges of floats otherwise.
-  bool isRight(const TensorMeta& result) const {
-    if (m_isExact) return !isFloating(result.dtype);
-    return m_readsFloats || m_isReshape || (m_readsSome && isFloating(result.dtype));
-  }
+  bool isRight(DType result) const { return isFloating(result) ? m_readsSome : m_readsFloats || m_op.wholeNumbers; }
   bool ownsMemory(NodeId id, std::span<const NodeId> made) const {
     for (;;) {
       if (std::ranges::find(made, id) == made.end()) return false;
@@ -198,7 +194,8 @@ class Acceptance {
   }
 
   const Graph& m_graph;
-  bool m_isReshape, m_roundsOnce, m_isExact, m_readsSome, m_readsFloats, m_readsHalves = false;
+  const WrittenOp& m_op;
+  bool m_isReshape, m_readsSome, m_readsFloats, m_readsHalves = false;
   std::vector<Item> m_items;
 };
 
@@ -208,8 +205,7 @@ bool mayBecomeLoops(const Node& node) {
   const OpInfo* op = node.op() == Opcode::CallFunction ? findOp(node) : nullptr;
   if (op == nullptr || !writesNothing(node, *op)) return false;
   if (isReshape(node)) return true;
-  const bool isWritten = isAmong(*op, writtenOut) || isAmong(*op, roundsOnce);
-  return isWritten && !isLoop(*op) && unlessLoop(*op).replaces && !givesView(*op);
+  return writtenOp(*op) && !isLoop(*op) && unlessLoop(*op).replaces && !givesView(*op);
 }
 
 Result<void> writeLoops(GraphModule& module) {

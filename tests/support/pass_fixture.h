@@ -10,6 +10,11 @@
 
 namespace kerf::testing {
 
+/// "[2, 3]" as an argument.
+inline Argument numbers(std::initializer_list<std::int64_t> values) {
+  return Argument::list(ArgumentList(values.begin(), values.end()));
+}
+
 /// A graph under construction on placeholders with contiguous metas.
 class PassGraph {
  public:

@@ -8,10 +8,6 @@ namespace {
 using namespace kerf::testing;
 using Calls = std::vector<std::string>;
 
-Argument numbers(std::initializer_list<std::int64_t> values) {
-  return Argument::list(ArgumentList(values.begin(), values.end()));
-}
-
 bool calls(const GraphModule& module, std::string_view op) {
   const Calls all = kerf::testing::calls(module.graph);
   return std::ranges::find(all, op) != all.end();

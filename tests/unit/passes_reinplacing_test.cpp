@@ -7,10 +7,6 @@ namespace {
 using namespace kerf::testing;
 using Calls = std::vector<std::string>;
 
-Argument numbers(std::initializer_list<std::int64_t> values) {
-  return Argument::list(ArgumentList(values.begin(), values.end()));
-}
-
 /// index_put into a fresh tensor; `later` reads that once more, `given`: into an input.
 PassGraph put(bool later, bool given, bool copiedBack) {
   PassGraph g;
