@@ -1,0 +1,186 @@
+// Passes of the post_grad stage on products of matrices: fused with sums, taken apart, scaled.
+#include "tests/support/pass_fixture.h"
+
+namespace kerf {
+namespace {
+
+using namespace kerf::testing;
+using Calls = std::vector<std::string>;
+
+/// relu(product + c), or that twice.
+PassGraph productSum(const char* op, const Sizes& a, const Sizes& b, const Sizes& c, bool second = false) {
+  PassGraph g;
+  const NodeId x = g.input("a", a), y = g.input("b", b), z = g.input("c", c);
+  const NodeId product = g.call(op, {x, y});
+  ArgumentList outputs{g.call("aten.sum.default", {g.call("aten.add.Tensor", {z, product})})};
+  if (second) outputs.emplace_back(g.call("aten.exp.default", {product}));
+  g.finish(std::move(outputs));
+  return g;
+}
+
+TEST(AddmmFusion, MakesOneCallOfProductAndSum) {
+  EXPECT_EQ(calls(afterPass(productSum("aten.mm.default", {2, 3}, {3, 4}, {4}), "addmm_fusion", {}, 1e-6).graph),
+            (Calls{"aten.addmm.default", "aten.sum.default"}));
+  const auto batches = productSum("aten.bmm.default", {2, 2, 3}, {2, 3, 4}, {2, 2, 4});
+  EXPECT_EQ(calls(afterPass(batches, "addmm_fusion").graph).size(), 3u);
+  EXPECT_EQ(calls(afterPass(batches, "addmm_fusion", {"addmm_fusion.batches=true"}, 1e-6).graph),
+            (Calls{"aten.baddbmm.default", "aten.sum.default"}));
+}
+
+TEST(AddmmFusion, KeepsProductsThatOthersReadAndTermsThatAreLarger) {
+  const auto read = productSum("aten.mm.default", {2, 3}, {3, 4}, {4}, true);
+  const auto larger = productSum("aten.mm.default", {2, 3}, {3, 4}, {5, 2, 4});
+  EXPECT_EQ(calls(afterPass(read, "addmm_fusion").graph).size(), 4u);
+  EXPECT_EQ(calls(afterPass(larger, "addmm_fusion").graph).size(), 3u);
+}
+
+TEST(AddmmFusion, AddsOneProductToAnother) {
+  PassGraph g;
+  const NodeId a = g.input("a", {2, 3}), b = g.input("b", {3, 4}), c = g.input("c", {2, 5}), d = g.input("d", {5, 4});
+  const NodeId sum = g.call("aten.add.Tensor", {g.call("aten.mm.default", {a, b}), g.call("aten.mm.default", {c, d})});
+  g.finish({g.call("aten.sum.default", {sum})});
+  EXPECT_EQ(calls(afterPass(g, "addmm_fusion", {}, 1e-6).graph),
+            (Calls{"aten.mm.default", "aten.addmm.default", "aten.sum.default"}));
+}
+
+PassGraph biased(const char* reader, double beta = 1) {
+  PassGraph g;
+  const NodeId bias = g.input("bias", {4}), x = g.input("x", {2, 3}), w = g.input("w", {3, 4});
+  KeywordArguments kwargs;
+  if (beta != 1) kwargs.emplace_back("beta", beta);
+  const NodeId sum = g.call("aten.addmm.default", {bias, x, w}, std::move(kwargs));
+  g.finish({g.call(reader, {g.call("aten.view.default", {sum, numbers({8})})})}, "cuda");
+  return g;
+}
+
+TEST(AddmmUnfusing, AddsTheBiasWithPointwiseReaders) {
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "addmm_unfusing", {}, 1e-6).graph),
+            (Calls{"aten.mm.default", "aten.add.Tensor", "aten.view.default", "aten.gelu.default"}));
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default", 0.5), "addmm_unfusing", {}, 1e-6).graph),
+            (Calls{"aten.mm.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.view.default", "aten.gelu.default"}));
+}
+
+TEST(AddmmUnfusing, KeepsItForReductionsAndOtherDevices) {
+  EXPECT_EQ(calls(afterPass(biased("aten.sum.default"), "addmm_unfusing").graph).front(), "aten.addmm.default");
+  const std::vector<std::string> elsewhere{"addmm_unfusing.devices=xpu"};
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default"), "addmm_unfusing", elsewhere).graph).front(),
+            "aten.addmm.default");
+}
+
+PassGraph biasedBatch(const char* reader, double beta) {
+  PassGraph g;
+  const NodeId bias = g.input("bias", {2, 3, 5}), a = g.input("a", {2, 3, 4}), b = g.input("b", {2, 4, 5});
+  const NodeId product = g.call("aten.baddbmm.default", {bias, a, b}, {{"beta", beta}, {"alpha", 2}});
+  g.finish({g.call(reader, {product})}, "cuda");
+  return g;
+}
+
+TEST(AddmmUnfusing, TakesABatchOfProductsApartToo) {
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.gelu.default", 1), "addmm_unfusing", {}, 1e-6).graph),
+            (Calls{"aten.bmm.default", "aten.mul.Tensor", "aten.add.Tensor", "aten.gelu.default"}));
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.sum.default", 1), "addmm_unfusing").graph).front(),
+            "aten.baddbmm.default");
+}
+
+/// The bias is not read then: what it holds does not matter, NaN too.
+TEST(AddmmUnfusing, KeepsABiasOfNoWeight) {
+  EXPECT_EQ(calls(afterPass(biasedBatch("aten.gelu.default", 0), "addmm_unfusing").graph).front(),
+            "aten.baddbmm.default");
+  EXPECT_EQ(calls(afterPass(biased("aten.gelu.default", 0.0), "addmm_unfusing").graph).front(), "aten.addmm.default");
+}
+
+TEST(SmallMatmul, MultipliesAndSums) {
+  const std::vector<std::string> on{"small_matmul.enabled=true", "small_matmul.min_rows=8",
+                                    "small_matmul.max_columns=5"};
+  PassGraph g;
+  const NodeId c = g.input("c", {4}), a = g.input("a", {9, 3}), b = g.input("b", {3, 4}), d = g.input("d", {7, 3});
+  const NodeId batch = g.input("batch", {8, 2, 3}), other = g.input("other", {8, 3, 4});
+  g.finish({g.call("aten.mm.default", {a, b}), g.call("aten.addmm.default", {c, a, b}),
+            g.call("aten.bmm.default", {batch, other}), g.call("aten.mm.default", {d, b})});
+  EXPECT_EQ(calls(afterPass(g, "small_matmul").graph), calls(g.module.graph));
+  const auto names = calls(afterPass(g, "small_matmul", on, 1e-6).graph);
+  EXPECT_EQ(std::ranges::count(names, "aten.sum.dim_IntList"), 3);
+  EXPECT_EQ(std::ranges::count(names, "aten.mm.default"), 1);  // of seven rows
+}
+
+/// x @ w.t() * scales of int8 weights that are made from numbers.
+PassGraph weightProduct(Argument turn, std::int64_t scales) {
+  PassGraph g;
+  const NodeId x = g.input("x", {3, 4}), w = g.input("w", {5, 4}, DType::Int64), s = g.input("s", {scales});
+  const NodeId narrow = g.call("prims.convert_element_type.default", {w, DType::Int8});
+  const NodeId wide = g.call("prims.convert_element_type.default", {narrow, DType::Float32});
+  const NodeId turned = g.call("aten.permute.default", {wide, std::move(turn)});
+  const NodeId product = g.call("aten.mm.default", {x, turned});
+  g.finish({g.call("aten.mul.Tensor", {product, s})});
+  return g;
+}
+
+TEST(Int8WeightProducts, TakesWeightsAndScalesInOneCall) {
+  const PassGraph g = weightProduct(Argument::list({1, 0}), 5);
+  EXPECT_EQ(calls(afterPass(g, "int8_weight_products", {"int8_weight_products.enabled=true"}, 1e-6).graph),
+            (std::vector<std::string>{"prims.convert_element_type.default", "aten._weight_int8pack_mm.default"}));
+}
+
+TEST(Int8WeightProducts, TakesProductsWithoutScalesWhereAsked) {
+  PassGraph g;
+  const NodeId x = g.input("x", {3, 4}), w = g.input("w", {5, 4}, DType::Int8), n = g.input("n", {4, 5}, DType::Int8);
+  const auto wide = [&](NodeId id) { return g.call("prims.convert_element_type.default", {id, DType::Float32}); };
+  const NodeId turned = g.call("aten.permute.default", {wide(w), numbers({1, 0})});
+  g.finish({g.call("aten.mm.default", {x, turned}), g.call("aten.mm.default", {x, wide(n)})});
+  const std::string on = "int8_weight_products.enabled=true";
+  EXPECT_EQ(calls(afterPass(g, "int8_weight_products", {on}).graph), calls(g.module.graph));
+  const auto after = afterPass(g, "int8_weight_products", {on, "int8_weight_products.unscaled=true"}, 1e-6);
+  EXPECT_EQ(calls(after.graph), (Calls{"aten.full.default", "aten._weight_int8pack_mm.default",
+                                       "prims.convert_element_type.default", "aten.mm.default"}));
+}
+
+/// _int_mm of x [3, 4] and the weight, converted to float32.
+NodeId intSums(PassGraph& g, bool turned, bool computed = false) {
+  const NodeId x = g.input("x", {3, 4}, DType::Int8);
+  NodeId w = turned ? g.input("w", {5, 4}, DType::Int8) : g.input("w", {4, 5}, DType::Int8);
+  if (computed) w = g.call("aten.neg.default", {w});
+  if (turned) w = g.call("aten.permute.default", {w, numbers({1, 0})});
+  return g.call("prims.convert_element_type.default", {g.call("aten._int_mm.default", {x, w}), DType::Float32});
+}
+
+const std::vector<std::string> intMmScaling{"int_mm_scaling.enabled=true"};
+
+TEST(IntMmScaling, TakesANumberIntoTheProduct) {
+  PassGraph g;
+  g.finish({g.call("aten.mul.Tensor", {intSums(g, false), 0.01})});
+  const GraphModule after = afterPass(g, "int_mm_scaling", intMmScaling, 1e-6);
+  EXPECT_EQ(calls(after.graph), (Calls{"aten.permute.default", "onednn.qlinear_prepack.default", "aten.full.default",
+                                       "aten.full.default", "onednn.qlinear_pointwise.default"}));
+  EXPECT_EQ(calls(afterPass(g, "int_mm_scaling").graph), calls(g.module.graph));
+}
+
+TEST(IntMmScaling, TakesScalesOfColumnsAndLeavesThoseOfRowsBehindIt) {
+  PassGraph g;
+  const NodeId rows = g.input("rows", {3, 1}), columns = g.input("columns", {1, 5});
+  const NodeId sums = intSums(g, true);
+  g.finish({g.call("aten.mul.Tensor", {columns, g.call("aten.mul.Tensor", {sums, rows})})});
+  EXPECT_EQ(calls(afterPass(g, "int_mm_scaling", intMmScaling, 1e-6).graph),
+            (Calls{"onednn.qlinear_prepack.default", "aten.view.default", "aten.full.default",
+                   "onednn.qlinear_pointwise.default", "aten.mul.Tensor"}));
+}
+
+TEST(IntMmScaling, KeepsSumsThatOthersReadComputedWeightsAndScalesOfRows) {
+  const auto isKept = [](PassGraph& g, ArgumentList outputs) {
+    g.finish(std::move(outputs));
+    return calls(afterPass(g, "int_mm_scaling", intMmScaling).graph) == calls(g.module.graph);
+  };
+  PassGraph read, computed, rows;
+  const NodeId sums = intSums(read, false);
+  EXPECT_TRUE(isKept(read, {read.call("aten.mul.Tensor", {sums, 0.5}), read.call("aten.neg.default", {sums})}));
+  EXPECT_TRUE(isKept(computed, {computed.call("aten.mul.Tensor", {intSums(computed, false, true), 0.5})}));
+  const NodeId scales = rows.input("rows", {3, 1});
+  EXPECT_TRUE(isKept(rows, {rows.call("aten.mul.Tensor", {intSums(rows, false), scales})}));
+}
+
+TEST(Int8WeightProducts, KeepsOneScaleForAllAndIsOffByDefault) {
+  const PassGraph one = weightProduct(Argument::list({1, 0}), 1);
+  EXPECT_EQ(calls(afterPass(one, "int8_weight_products", {"int8_weight_products.enabled=true"}).graph).size(), 5u);
+  EXPECT_EQ(calls(afterPass(weightProduct(Argument::list({1, 0}), 5), "int8_weight_products").graph).size(), 5u);
+}
+}  // namespace
+}  // namespace kerf
