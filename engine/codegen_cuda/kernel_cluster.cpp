@@ -9,7 +9,8 @@ namespace {
 
 /// Words of a row that a thread keeps so that several blocks fit on a processor: some read while others write.
 struct KeptForm {
-  std::int64_t threads, words;
+  int threads;
+  std::int64_t words;
 };
 /// Of a block that has the row alone; of blocks in clusters, the better form first.
 constexpr KeptForm aloneForm{512, 32}, clusterForms[] = {{256, 28}, {512, 28}, {512, 32}, {1024, 28}};
@@ -40,7 +41,7 @@ std::optional<std::int64_t> wordsOfRow(const LoopKernel& kernel, const ExprPlace
 void chooseCluster(KernelShape& shape, const LoopKernel& kernel, const ExprPlacement& place,
                    const std::vector<bool>& needed, KernelTarget target, std::int64_t inner) {
   const auto words = wordsOfRow(kernel, place, needed, shape.vector > 1, inner);
-  if (!words || *words <= aloneForm.threads * aloneForm.words) return;
+  if (!words || *words <= std::min(shape.team, aloneForm.threads) * aloneForm.words) return;
   for (const auto [threads, most] : clusterForms) {
     const std::int64_t each = threads * (most == fullForm && shape.shift ? most - shiftedWords : most);
     const auto blocks = std::int64_t(std::bit_ceil(std::uint64_t((*words + each - 1) / each)));
@@ -49,6 +50,7 @@ void chooseCluster(KernelShape& shape, const LoopKernel& kernel, const ExprPlace
     shape.cluster = int(blocks), shape.threads = int(threads), shape.team = int(threads * blocks);
     return;
   }
+  if (shape.team < aloneForm.threads) shape.threads = shape.team = aloneForm.threads;
 }
 
 }  // namespace kerf::inline codegen_cuda

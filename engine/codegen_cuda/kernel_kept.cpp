@@ -146,20 +146,23 @@ void KernelWriter::writeKeptLoads() {
   }
 }
 
-/// x / y, where y is one value for the whole row and nothing but the quotient's 16-bit form is used, is x · (1 / y): at
-/// most two units in float32's last place off before it is rounded to 8 or 11 bits.
+/// x / y, where y is one value for the whole row, is x · (1 / y), corrected by what is left of x: the same bits as a
+/// division's. Where nothing but the quotient's 16-bit form is used it is the product alone: at most two units in float32's
+/// last place off before it is rounded to 8 or 11 bits.
 void KernelWriter::planInverses() {
-  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
-    const Expr& expr = m_kernel.exprs[e];
-    m_byInverse[e] = m_needed[e] && expr.op == ExprOp::Div && expr.dtype == DType::Float32 && m_place.level[e] == 2 &&
-                     m_place.level[std::size_t(expr.args[1])] == 1;
-  }
+  std::vector<bool> shortened(m_kernel.exprs.size(), true);
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
     const Expr& expr = m_kernel.exprs[e];
     if (!m_needed[e] || (expr.op == ExprOp::Convert && isHalfType(expr.dtype))) continue;
-    for (std::size_t a = 0; a < exprOpInfo(expr.op).arity; ++a) m_byInverse[std::size_t(expr.args[a])] = false;
+    for (std::size_t a = 0; a < exprOpInfo(expr.op).arity; ++a) shortened[std::size_t(expr.args[a])] = false;
   }
-  for (const LoopStore& store : m_kernel.stores) m_byInverse[std::size_t(store.value)] = false;
+  for (const LoopStore& store : m_kernel.stores) shortened[std::size_t(store.value)] = false;
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
+    const Expr& expr = m_kernel.exprs[e];
+    if (m_needed[e] && expr.op == ExprOp::Div && expr.dtype == DType::Float32 && m_place.level[e] == 2 &&
+        m_place.level[std::size_t(expr.args[1])] == 1)
+      m_quotients[e] = shortened[e] ? Quotient::Product : Quotient::Corrected;
+  }
 }
 
 }  // namespace kerf::inline codegen_cuda

@@ -104,6 +104,7 @@ void KernelWriter::writeRows() {
 
 void KernelWriter::writePhases() {
   for (auto* list : {&m_outerValues, &m_inverses}) std::ranges::fill(*list, std::string());
+  m_hasHalves.assign(m_hasHalves.size(), false);
   writeShift();
   for (int phase = 0; phase <= m_lastPhase; ++phase) {
     writeOuterValues(phase);
@@ -117,14 +118,23 @@ void KernelWriter::writePhases() {
 void KernelWriter::writeOuterValues(int phase) {
   for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
     if (m_needed[e] && m_place.level[e] < 2 && m_place.phase[e] <= phase) value(int(e));
-  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
-    if (!m_byInverse[e]) continue;
-    const auto divisor = std::size_t(m_kernel.exprs[e].args[1]);
-    if (m_outerValues[divisor].empty() || !m_inverses[divisor].empty()) continue;
-    m_inverses[divisor] = fmt::format("inverse{}", divisor);
-    line(fmt::format("const float scale{} = kerf_scale({});", divisor, m_outerValues[divisor]));
-    line(fmt::format("const float {} = 1.0f / ({} * scale{});", m_inverses[divisor], m_outerValues[divisor], divisor));
-  }
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (m_quotients[e] != Quotient::Divided && m_inverses[e].empty()) writeInverse(e);
+  writeHalves();
+}
+
+void KernelWriter::writeInverse(std::size_t quotient) {
+  const auto divisor = std::size_t(m_kernel.exprs[quotient].args[1]);
+  const std::string& by = m_outerValues[divisor];
+  if (by.empty()) return;
+  const bool corrected = m_quotients[quotient] == Quotient::Corrected;
+  const std::string name = fmt::format("{}{}", corrected ? "near" : "inverse", divisor);
+  const bool known = std::ranges::find(m_inverses, name) != m_inverses.end();
+  m_inverses[quotient] = name;
+  if (known) return;
+  if (corrected) return line(fmt::format("const float {} = kerf_inverse({});", name, by));
+  line(fmt::format("const float scale{} = kerf_scale({});", divisor, by));
+  line(fmt::format("const float {} = 1.0f / ({} * scale{});", name, by, divisor));
 }
 
 /// Rounds over the row with `k` as their number where values are kept; else as many as there are.
@@ -179,17 +189,27 @@ void KernelWriter::writeLoopElements(int phase, const std::vector<bool>& used) {
     line(fmt::format("const auto p{} = kerf_load<{}, V>(b{} + {});", e, memoryType(expr.dtype), expr.buffer, at));
     m_packed[e] = true;
   }
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (reduces(e, phase) && sumsNarrow(e)) line(fmt::format("float sum{} = 0.0f;", e));
   openPacks(isOf);
-  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e) {
-    if (!reduces(e, phase) || m_shape.inner.empty()) continue;
-    const Expr& expr = m_kernel.exprs[e];
-    const std::string total = totalName(e), element = value(expr.args[0]);
-    origin(e);
-    line(fmt::format("{} = {};", total, combineText(expr, total, element)));
-  }
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (reduces(e, phase) && !m_shape.inner.empty()) writeGathered(e);
   storeElements(isOf);
   closePacks(isOf);
+  for (std::size_t e = 0; e < m_kernel.exprs.size(); ++e)
+    if (reduces(e, phase) && sumsNarrow(e)) line(fmt::format("{0} = {0} + (double)sum{1};", totalName(e), e));
   m_inside = false;
+}
+
+/// An element joins what the thread has gathered.
+void KernelWriter::writeGathered(std::size_t reduction) {
+  const Expr& expr = m_kernel.exprs[reduction];
+  const bool narrow = sumsNarrow(reduction);
+  const std::string element = narrow ? narrowElement(reduction) : value(expr.args[0]);
+  origin(reduction);
+  if (narrow) return line(fmt::format("sum{0} = sum{0} + {1};", reduction, element));
+  const std::string total = totalName(reduction);
+  line(fmt::format("{} = {};", total, combineText(expr, total, element)));
 }
 
 /// Packs for the stores that `isOf` names, and the loop over their elements.
@@ -229,7 +249,11 @@ bool KernelWriter::mayBeIdle() const {
 }
 std::string_view KernelWriter::ifActive() const { return mayBeIdle() ? "if (active) " : ""; }
 
+/// Of a kernel that stores what it loads, all values come first.
 void KernelWriter::storeElements(const StoreFilter& isOf) {
+  if (storesWhatItLoads())
+    for (const LoopStore& store : m_kernel.stores)
+      if (isOf(store)) value(store.value);
   for (std::size_t s = 0; s < m_kernel.stores.size(); ++s) {
     const LoopStore& store = m_kernel.stores[s];
     if (!isOf(store)) continue;

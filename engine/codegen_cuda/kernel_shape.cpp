@@ -11,6 +11,8 @@ constexpr std::int64_t narrowLimit = std::int64_t{1} << 30;
 /// Outer iterations from which on a thread each keeps a large card busy.
 constexpr std::int64_t manyThreads = 1 << 17;
 constexpr std::int64_t manyBlocks = 264;
+/// Rows from which on a warp each does, also where it has eight packs of one: its threads need not wait for other warps.
+constexpr std::int64_t manyRows = 8 * manyBlocks;
 /// Blocks that the largest cards hold at once, eight to a processor; half of that where threads hold several totals, so that
 /// all of them run at once and none is left to the end.
 constexpr std::int64_t mostResident = 1056;
@@ -255,7 +257,8 @@ class ShapeChooser {
 
   void chooseTeam(std::optional<std::int64_t> outer, std::optional<std::int64_t> inner) {
     const std::int64_t steps = inner ? std::max<std::int64_t>(1, *inner / m_shape.vector) : 4096;
-    std::int64_t team = steps <= 32 ? std::int64_t(std::bit_ceil(std::uint64_t(steps))) : steps <= 128 ? 32 : 128;
+    const std::int64_t mostOfWarp = outer && *outer >= manyRows ? 256 : 128;
+    std::int64_t team = steps <= 32 ? std::int64_t(std::bit_ceil(std::uint64_t(steps))) : steps <= mostOfWarp ? 32 : 128;
     if (steps > 1024) team = 256;
     if (steps > 1024 && outer && inner && isSimple()) {
       share(*outer, *outer, steps / team);

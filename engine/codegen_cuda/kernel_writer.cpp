@@ -15,10 +15,12 @@ KernelWriter::KernelWriter(const LoopKernel& kernel, std::string name, const std
   m_lastPhase = m_place.phase.empty() ? 0 : *std::ranges::max_element(m_place.phase);
   for (std::size_t v = 0; v < kernel.variables.size(); ++v) m_index.push_back(fmt::format("i{}", v));
   for (auto* list : {&m_outerValues, &m_values, &m_inverses}) list->assign(kernel.exprs.size(), {});
-  for (auto* list : {&m_packed, &m_cached, &m_tiled, &m_byInverse}) list->assign(kernel.exprs.size(), false);
+  for (auto* list : {&m_packed, &m_cached, &m_tiled}) list->assign(kernel.exprs.size(), false);
+  m_quotients.assign(kernel.exprs.size(), Quotient::Divided);
   m_tileAt.assign(kernel.exprs.size(), 0);
   m_keptFrom.assign(kernel.exprs.size(), -1);
   planInverses();
+  planNarrowSums();
 }
 
 void KernelWriter::findNeeded() {
@@ -254,8 +256,10 @@ std::string KernelWriter::compute(std::size_t expr) {
   const DType from = m_kernel.exprs[std::size_t(e.args[0])].dtype;
   if (e.op == ExprOp::Convert) return convertText(args[0], from, e.dtype);
   if (e.op == ExprOp::Philox) return fmt::format("kerf_philox({}, {}, {})", args[0], args[1], e.integer);
-  if (m_byInverse[expr] && !m_inverses[std::size_t(e.args[1])].empty())
-    return fmt::format("{} * scale{} * {}", args[0], e.args[1], m_inverses[std::size_t(e.args[1])]);
+  if (const std::string& inverse = m_inverses[expr]; !inverse.empty())
+    return m_quotients[expr] == Quotient::Corrected
+               ? fmt::format("kerf_quotient({}, {}, {})", args[0], args[1], inverse)
+               : fmt::format("{} * scale{} * {}", args[0], e.args[1], inverse);
   if (e.op == ExprOp::Select) return fmt::format("{} ? {} : {}", args[0], args[1], args[2]);
   if (e.op == ExprOp::Fma) {
     const std::string_view name = e.dtype == DType::Float32 ? "fmaf" : "fma";

@@ -42,10 +42,12 @@ class KernelWriter {
   void writeTileLoad(std::size_t expr);
   void writePhases();
   void writeOuterValues(int phase);
+  void writeInverse(std::size_t quotient);
   void writeLoop(int phase);
   void writeLoopHead(bool counted);
   void writeIdentities(int phase);
   void writeLoopElements(int phase, const std::vector<bool>& used);
+  void writeGathered(std::size_t reduction);
   void writeTotals(int phase);
   void writeParts(int phase);
   void writeOuterStores();
@@ -61,6 +63,10 @@ class KernelWriter {
   void writeKeptLoads();
   void planTiled();
   void planInverses();
+  void planNarrowSums();
+  bool sumsNarrow(std::size_t expr) const;
+  std::string narrowElement(std::size_t sum);
+  void writeHalves();
   void writeIndices(const std::vector<std::size_t>& variables, std::string rest);
   using StoreFilter = std::function<bool(const LoopStore&)>;
   void openPacks(const StoreFilter& isOf);
@@ -109,8 +115,15 @@ class KernelWriter {
   std::vector<std::int64_t> m_tileAt;                ///< where in it each has its tile, bytes
   std::int64_t m_tileBytes = 0;
   std::vector<int> m_keptFrom;                       ///< phase whose loop computes what later ones read; -1 for most
-  std::vector<bool> m_byInverse;                     ///< quotients that are products with m_inverses of the divisor
-  std::vector<std::string> m_inverses;
+  /// How a quotient is computed: by a division, as a product with the divisor's inverse, or as that and corrected.
+  enum class Quotient : char { Divided, Product, Corrected };
+  std::vector<Quotient> m_quotients;
+  std::vector<std::string> m_inverses;               ///< of each quotient, once it is known: the name of the inverse
+  /// How a sum in float64 adds the elements of a pack in float32 first: as they are, or as squares of how far they lie
+  /// from a value of the row.
+  enum class NarrowSum : char { None, Elements, Squares };
+  std::vector<NarrowSum> m_narrowSums;
+  std::vector<bool> m_hasHalves;  ///< distances whose value of the row is known as two float32
   int m_phase = 0;
   bool m_inside = false;
   bool m_atEdge = false;   ///< of a shifted row, an element before its first pack or behind its last one

@@ -134,6 +134,19 @@ __device__ __forceinline__ float kerf_min(float a, float b) {
 // By what a and b are multiplied before a is multiplied by the inverse of b: 2^24 for a subnormal b, whose inverse is infinite.
 __device__ __forceinline__ float kerf_scale(float b) { return fabsf(b) < 1.17549435e-38f ? 16777216.0f : 1.0f; }
 
+// a / b for one b and many a, the bits of a division (Markstein): a product with the inverse of b, rounded to nearest, and what
+// it leaves of a. That holds while nothing overflows or is subnormal, for b from 1 to 2^60, else the inverse is called 0, and for
+// zeros and a from 2^-60 to 2^60; the others are divided. Two zeros have the quotient's sign.
+__device__ __forceinline__ float kerf_inverse(float b) {
+  return b >= 1.0f && b <= 1152921504606846976.0f ? 1.0f / b : 0.0f;
+}
+__device__ __forceinline__ float kerf_quotient(float a, float b, float inverse) {
+  const float size = fabsf(a), first = a * inverse, left = fmaf(first, b, -a);
+  const bool usual = (size >= 8.67361737988403547e-19f && size <= 1152921504606846976.0f) || size == 0.0f;
+  if (usual && inverse != 0.0f) return fmaf(-left, inverse, first);
+  return a / b;
+}
+
 // The four words of Philox 4x32-10.
 __device__ __forceinline__ void kerf_words(unsigned int (&w)[4], unsigned long long key, unsigned long long counter) {
   w[0] = (unsigned int)counter, w[1] = (unsigned int)(counter >> 32), w[2] = 0, w[3] = 0;

@@ -129,7 +129,7 @@ TEST(CudaOnHost, LongRowsAreTheWorkOfClusters) {
         ASSERT_NEAR(y[row * std::size_t(columns) + std::size_t(i)], (own[i] - mean) / std::sqrt(square), 1e-4) << row << " " << i;
     }
   }
-  EXPECT_EQ(generateKernel(normalized(3, 16384, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
+  EXPECT_EQ(generateKernel(normalized(3, 8192, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 1);
   EXPECT_EQ(generateKernel(normalized(3, 50257, DType::Float32), {}, {}, KernelGuard::None, hopper)->shape.cluster, 8);
   const auto longest = generateKernel(normalized(3, 200000, DType::Float32), {}, {}, KernelGuard::None, hopper);
   EXPECT_EQ(longest->shape.cluster, 8);
@@ -274,6 +274,39 @@ TEST(CudaOnHost, QuotientsBySumsWithoutAnInverseAreRight) {
       else
         EXPECT_EQ(got, expected) << r << " " << c;
     }
+}
+
+/// Rows by one number each, in float32: the bits of a division, where inverse or remainder are no usual numbers too.
+TEST(CudaOnHost, QuotientsOfRowsHaveTheBitsOfADivision) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> divisors{1, 3, 1.9999999f, 50257.125f, 1e18f, 2e18f, 0.75f, -3, 1e-39f, 0, infinity, NAN};
+  const std::vector<float> edges{0.0f, -0.0f, 1.4e-45f, 1e-39f, 8.6e-19f, 8.7e-19f, 1e18f, 1.2e18f, 3.4e38f, -3.4e38f,
+                                 infinity, -infinity, NAN};
+  const std::size_t rows = divisors.size(), columns = 4096;
+  LoopKernel kernel = kernelOn({{std::int64_t(rows), false}, {std::int64_t(columns), true}},
+                               {DType::Float32, DType::Float32, DType::Float32, DType::Float32});
+  ExprBuilder b(kernel);
+  const int x = b.load(0, at({std::int64_t(columns), 1})), divisor = b.load(1, at({1}));
+  kernel.stores = {{2, at({std::int64_t(columns), 1}), b.binary(ExprOp::Div, x, divisor), true},
+                   {3, at({1}), b.reduce(ExprOp::ReduceMax, x), false}};
+  Made quotients = made(kernel);
+  EXPECT_THAT(quotients.kernel.text(), HasSubstr("= kerf_quotient("));
+  ASSERT_TRUE(quotients.host) << quotients.host.error().text();
+  std::vector<float> values(rows * columns), out(values.size()), most(rows), by = divisors;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto bits = std::uint32_t((i + 1) * 2654435761u);
+    values[i] = i % columns < edges.size() ? edges[i % columns]
+                                           : std::bit_cast<float>((bits & 0x807fffffu) | ((90 + bits % 74) << 23));
+  }
+  quotients.host->run({values, by, out, most}, 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float expected = values[i] / divisors[i / columns];
+    if (std::isnan(expected))
+      ASSERT_TRUE(std::isnan(out[i])) << values[i] << " by " << divisors[i / columns];
+    else
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]), std::bit_cast<std::uint32_t>(expected))
+          << values[i] << " by " << divisors[i / columns];
+  }
 }
 
 void expectOddSoftmax(std::size_t rows, std::size_t columns, KernelTarget target, std::size_t off) {
